@@ -111,7 +111,7 @@ impl std::fmt::Display for Finding {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let shown = &self.input[..self.input.len().min(400)];
         let more = if shown.len() < self.input.len() { "… (whole in the file)" } else { "" };
-        let hex = weir_core::record::hex(shown);
+        let hex = weir_core::record::encode_hex(shown);
         let text = shown.escape_ascii();
         let file = self.file.display();
         write!(f, "- {}\n  file {file}\n  text {text}{more}\n  hex  {hex}{more}", self.what)

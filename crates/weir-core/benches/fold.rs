@@ -5,14 +5,14 @@ use std::sync::Arc;
 use serde_json::json;
 use weir_core::event::Event;
 use weir_core::governance::label::Label;
-use weir_core::governance::{FilterContext, clean};
+use weir_core::governance::{FilterContext, filter_result};
 use weir_core::ids::{CallId, InputId, SessionId, Timestamp, TurnId};
-use weir_core::input::{Answer, Command, Input, PersonCommand, PersonMessage};
-use weir_core::message::Block;
-use weir_core::model::{ModelInfo, ModelRef, Reply, ReplyBlock, ReplyCall, Stop, Usage};
+use weir_core::input::{EffectAnswer, PersonCommand, PersonMessage, SessionCommand, SessionInput};
+use weir_core::message::MessageBlock;
+use weir_core::model::{ModelInfo, ModelRef, ModelReply, ReplyBlock, ReplyCall, StopReason, Usage};
 use weir_core::profile::{Limits, PermissionMode, built_in_profiles};
 use weir_core::session::{Session, SessionConfig};
-use weir_core::tool::{EffectClass, Effects, Group, Inspection, Raw, ToolSpec};
+use weir_core::tool::{EffectClass, Effects, Inspection, RawResult, ToolGroup, ToolSpec};
 
 /// Turns of the journal.
 const TURNS: u32 = 2_000;
@@ -27,7 +27,7 @@ fn config() -> SessionConfig {
     let look = ToolSpec {
         name: "look".into(),
         description: String::new(),
-        group: Group::Read,
+        group: ToolGroup::Read,
         input_schema: json!({ "type": "object" }).into(),
         deferred: false,
         parallel_safe: true,
@@ -46,15 +46,15 @@ fn config() -> SessionConfig {
 }
 
 /// One reply that asks for one call.
-fn asks(turn: u32) -> Reply {
-    Reply::Whole {
+fn asks(turn: u32) -> ModelReply {
+    ModelReply::Whole {
         blocks: vec![ReplyBlock::Call(ReplyCall {
             wire_id: format!("call_{turn}"),
             tool: "look".into(),
             arguments: format!("{{\"n\":{turn}}}"),
             seal: None,
         })],
-        stop: Stop::Calls,
+        stop: StopReason::Calls,
         usage: Usage { input: 10, output: 5, ..Usage::default() },
     }
 }
@@ -64,23 +64,24 @@ fn journal() -> Vec<(Timestamp, Event)> {
     let mut session = Session::new(SessionId::new("bench"));
     let mut facts = Vec::new();
     let mut now = Timestamp(1_700_000_000_000_000);
-    let mut take = |session: &mut Session, input: Input| {
+    let mut take = |session: &mut Session, input: SessionInput| {
         now = now.plus_ms(1);
         facts.extend(session.handle(now, input).into_iter().map(|event| (now, event)));
     };
-    let open = Command::Open { engine: "bench".into(), config: Arc::new(config()), parent: None };
-    take(&mut session, Input::Command(open));
-    let content = vec![Block::text("Look often.")];
+    let open =
+        SessionCommand::Open { engine: "bench".into(), config: Arc::new(config()), parent: None };
+    take(&mut session, SessionInput::Command(open));
+    let content = vec![MessageBlock::text("Look often.")];
     take(
         &mut session,
-        Input::Command(
+        SessionInput::Command(
             PersonCommand::from(PersonMessage { content, ..PersonMessage::default() })
                 .sent_by("bench"),
         ),
     );
     take(
         &mut session,
-        Input::Answer(Answer::Seen {
+        SessionInput::Answer(EffectAnswer::Seen {
             notes: Vec::new(),
             skills: Vec::new(),
             label: Label::default(),
@@ -101,11 +102,11 @@ fn journal() -> Vec<(Timestamp, Event)> {
     for number in 1..=TURNS {
         let (turn, call) = (TurnId(number), CallId(number));
         let prepared =
-            Answer::Prepared { turn, bytes: 1_000, prefix_bytes: 900, prefix_expected: 900 };
-        take(&mut session, Input::Answer(prepared));
+            EffectAnswer::Prepared { turn, bytes: 1_000, prefix_bytes: 900, prefix_expected: 900 };
+        take(&mut session, SessionInput::Answer(prepared));
         let reply = asks(number);
-        let replied = Answer::Replied { turn, reply, images: Vec::new(), jitter: 0 };
-        take(&mut session, Input::Answer(replied));
+        let replied = EffectAnswer::Replied { turn, reply, images: Vec::new(), jitter: 0 };
+        take(&mut session, SessionInput::Answer(replied));
         let inspection = Box::new(Inspection {
             known: true,
             nearest: None,
@@ -119,10 +120,13 @@ fn journal() -> Vec<(Timestamp, Event)> {
             hooks: Vec::new(),
             judged: None,
         });
-        take(&mut session, Input::Answer(Answer::Inspected { call, inspection }));
-        let raw = Raw::ok(format!("{number}{}", "x".repeat(1_000)));
-        let clean = clean(raw, &context).clean;
-        take(&mut session, Input::Answer(Answer::Returned { call, clean, notes: Vec::new() }));
+        take(&mut session, SessionInput::Answer(EffectAnswer::Inspected { call, inspection }));
+        let raw = RawResult::ok(format!("{number}{}", "x".repeat(1_000)));
+        let clean = filter_result(raw, &context).clean;
+        take(
+            &mut session,
+            SessionInput::Answer(EffectAnswer::Returned { call, clean, notes: Vec::new() }),
+        );
     }
     facts
 }

@@ -5,11 +5,13 @@ use std::collections::VecDeque;
 
 use serde_json::json;
 use weir_core::governance::rules::{RuleAction, RuleContext, RuleOrigin, RuleSet};
-use weir_core::governance::{CallFacts, GateContext, Judgement, RecentCall, canonical, judge};
+use weir_core::governance::{
+    CallFacts, GateContext, Judgement, RecentCall, canonical_json, judge_call,
+};
 use weir_core::ids::CallId;
 use weir_core::profile::{Limits, PermissionMode};
 use weir_core::tool::{
-    Access, CommandEffect, EffectClass, Effects, HostEffect, Inspection, PathEffect, Place,
+    CommandEffect, EffectClass, Effects, HostEffect, Inspection, PathAccess, PathEffect, PathPlace,
 };
 
 fn main() {
@@ -36,8 +38,8 @@ fn rules() -> RuleSet {
             (RuleAction::Allow, format!("Read(~/notes{number}/**)")),
         ];
         for (action, text) in texts {
-            let origin = RuleOrigin::new("bench").at(number);
-            rules.push(set.parse(action, &text, origin).expect("a rule"));
+            let origin = RuleOrigin::new("bench").at_line(number);
+            rules.push(set.parse_rule(action, &text, origin).expect("a rule"));
         }
     }
     set.extend(rules);
@@ -60,11 +62,11 @@ fn inspection(effects: Effects) -> Inspection {
     }
 }
 
-fn on(access: Access, path: &str) -> Effects {
+fn on(access: PathAccess, path: &str) -> Effects {
     let path = PathEffect {
         path: path.into(),
         access,
-        place: Place::Inside,
+        place: PathPlace::Inside,
         recursive: false,
         ignored: None,
         protected: None,
@@ -95,8 +97,8 @@ fn q12_judge_with_200_rules(bencher: divan::Bencher<'_, '_>, kind: &str) {
     let rules = rules();
     assert_eq!(rules.len(), 200);
     let effects = match kind {
-        "read" => on(Access::Read, "src/module7/deep/down/file.rs"),
-        "write" => on(Access::Write, "src/module7/deep/down/file.rs"),
+        "read" => on(PathAccess::Read, "src/module7/deep/down/file.rs"),
+        "write" => on(PathAccess::Write, "src/module7/deep/down/file.rs"),
         "command" => running("cargo task7 --lib"),
         "compound" => running("cd src && cargo task7 --lib 2>&1 | tail -n 20 > out.txt"),
         _ => fetching("docs.host7.example.org"),
@@ -106,7 +108,7 @@ fn q12_judge_with_200_rules(bencher: divan::Bencher<'_, '_>, kind: &str) {
     let recent: VecDeque<RecentCall> = (0..15)
         .map(|number| RecentCall {
             tool: "tool".into(),
-            input: canonical(&json!({ "path": number })),
+            input: canonical_json(&json!({ "path": number })),
             words: Vec::new(),
             changes_before: 0,
             result: None,
@@ -117,7 +119,7 @@ fn q12_judge_with_200_rules(bencher: divan::Bencher<'_, '_>, kind: &str) {
     let visible = vec!["tool".to_string()];
     let limits = Limits::default();
     let judge_once = || -> Judgement {
-        judge(
+        judge_call(
             &CallFacts {
                 call: CallId(1),
                 tool: "tool",
@@ -136,7 +138,7 @@ fn q12_judge_with_200_rules(bencher: divan::Bencher<'_, '_>, kind: &str) {
                 changes: 0,
                 recent: &recent,
                 unknown: &[],
-                provenance: weir_core::governance::Provenance::clean(),
+                provenance: weir_core::governance::Provenance::for_empty_session(),
             },
         )
     };

@@ -38,7 +38,7 @@ pub struct SessionConfig {
     pub deferred: Arc<Vec<ToolSpec>>,
     /// How the model's window is kept from bursting (X2).
     #[serde(default)]
-    pub condensing: Condensing,
+    pub condensing: CondensingSettings,
     /// What may be remembered beyond the session (M4).
     #[serde(default)]
     pub memory: MemoryPolicy,
@@ -85,7 +85,7 @@ impl SessionConfig {
             limits: Limits::default(),
             tools: Arc::default(),
             deferred: Arc::default(),
-            condensing: Condensing::default(),
+            condensing: CondensingSettings::default(),
             memory: MemoryPolicy::default(),
             recipes: RecipePolicy::default(),
             depth: 0,
@@ -108,7 +108,7 @@ impl SessionConfig {
 /// How the model's window is kept from bursting (X2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
-pub struct Condensing {
+pub struct CondensingSettings {
     /// Old turns are condensed before the window is full. What a vendor refuses as too long is
     /// condensed in any case (X3).
     pub enabled: bool,
@@ -116,9 +116,9 @@ pub struct Condensing {
     pub threshold: u32,
 }
 
-impl Default for Condensing {
-    fn default() -> Condensing {
-        Condensing { enabled: true, threshold: 70 }
+impl Default for CondensingSettings {
+    fn default() -> CondensingSettings {
+        CondensingSettings { enabled: true, threshold: 70 }
     }
 }
 
@@ -158,7 +158,7 @@ impl Default for RecipePolicy {
 
 /// What a session with settings `new` may do that one with `old` may not, in words; empty: nothing
 /// (P7).
-pub fn widens(old: &SessionConfig, new: &SessionConfig) -> Vec<String> {
+pub fn describe_widening(old: &SessionConfig, new: &SessionConfig) -> Vec<String> {
     let mut words = Vec::new();
     let rank = |mode: PermissionMode| PermissionMode::ALL.iter().position(|m| *m == mode);
     if rank(new.permission) > rank(old.permission) {
@@ -221,14 +221,14 @@ pub struct Guards {
     pub validate_output: bool,
     /// A judge model looks for instructions in foreign content (filter `screen`).
     pub screen_results: bool,
-    /// Hooks are asked before a run may end as completed (G11 `Stop`).
+    /// Hooks are asked before a run may end as completed (G11 `StopReason`).
     pub stop_hooks: bool,
 }
 
 impl Guards {
     /// The mode by which calls are judged in a session of mode `mode`. Plan stays plan: it is a
     /// promise that nothing changes, and no question.
-    pub fn mode(&self, mode: PermissionMode) -> PermissionMode {
+    pub fn effective_mode(&self, mode: PermissionMode) -> PermissionMode {
         match (self.unconfirmed, mode) {
             (false, mode) | (true, mode @ PermissionMode::Plan) => mode,
             (true, PermissionMode::Ask | PermissionMode::AutoEdit | PermissionMode::Full) => {

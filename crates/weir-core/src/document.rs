@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// Something that is asked about the bytes of one file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "wish", rename_all = "snake_case")]
-pub enum Wish {
+pub enum DocumentRequest {
     /// What image it is; a smaller copy where it is beyond these bounds.
     Image {
         /// Longest side that may stay, in pixels.
@@ -33,7 +33,7 @@ pub enum Wish {
 /// What was found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "seen", rename_all = "snake_case")]
-pub enum Seen {
+pub enum DocumentResult {
     /// An image.
     Image {
         /// IANA media type, from its content.
@@ -43,7 +43,7 @@ pub enum Seen {
         /// Height in pixels.
         height: u32,
         /// A smaller copy, when it was beyond the bounds.
-        smaller: Option<Picture>,
+        smaller: Option<DocumentImage>,
     },
     /// A PDF.
     Pdf {
@@ -63,7 +63,7 @@ pub enum Seen {
     /// Pictures of pages. What was asked for and is not here could not be drawn.
     Pictures {
         /// One per page.
-        pictures: Vec<Picture>,
+        pictures: Vec<DocumentImage>,
         /// Pages with nothing on them, which are not among the pictures.
         blank: Vec<u32>,
     },
@@ -71,7 +71,7 @@ pub enum Seen {
 
 /// An image that was made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Picture {
+pub struct DocumentImage {
     /// Of which page, from 1; 0: it is no page.
     pub page: u32,
     /// IANA media type.
@@ -88,7 +88,7 @@ pub struct Picture {
 /// Why bytes could not be read.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[serde(tag = "unread", rename_all = "snake_case")]
-pub enum Unread {
+pub enum DocumentError {
     /// Nobody without its password can.
     #[error("it is encrypted with a password; save a copy without one and attach that")]
     Encrypted,

@@ -8,16 +8,16 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::governance::canonical;
+use crate::governance::canonical_json;
 use crate::record::sha256_hex;
 use crate::safe_text::{is_deceptive, look_alikes};
-use crate::tool::{Group, ToolSpec};
+use crate::tool::{ToolGroup, ToolSpec};
 
 mod template;
 #[cfg(test)]
 mod tests;
 
-pub use template::{Declared, PathWish};
+pub use template::{CallDeclaration, PathWish};
 
 /// Longest name.
 const NAME_CHARS_MAX: usize = 48;
@@ -99,11 +99,11 @@ impl ToolDefinition {
     /// SHA-256 of the definition, in hex: the same for every way to write the same JSON.
     pub fn hash(&self) -> String {
         let value = serde_json::to_value(self).unwrap_or_default();
-        sha256_hex(canonical(&value).as_bytes())
+        sha256_hex(canonical_json(&value).as_bytes())
     }
 
     /// The definition as it is kept.
-    pub fn text(&self) -> String {
+    pub fn to_json_text(&self) -> String {
         serde_json::to_string_pretty(self).unwrap_or_default()
     }
 
@@ -120,7 +120,7 @@ impl ToolDefinition {
         ToolSpec {
             name: self.name.clone(),
             description: self.description.clone(),
-            group: Group::Skill,
+            group: ToolGroup::Skill,
             input_schema: self.input_schema.clone().into(),
             deferred: true,
             parallel_safe: false,
@@ -147,7 +147,7 @@ impl ToolDefinition {
         found.extend(schema_problem(&self.input_schema));
         found.extend(code_problem(&self.code));
         found.extend(self.effects_problems());
-        found.extend(self.hidden());
+        found.extend(self.find_hidden_character());
         found
     }
 
@@ -159,9 +159,9 @@ impl ToolDefinition {
             .unwrap_or_default();
         let mut found = Vec::new();
         let paths = effects.reads.iter().chain(&effects.writes).chain(&effects.deletes);
-        found.extend(paths.filter_map(|path| template::problem(path, &fields, true)));
+        found.extend(paths.filter_map(|path| template::template_problem(path, &fields, true)));
         for host in &effects.hosts {
-            found.extend(template::problem(&host.host, &fields, false));
+            found.extend(template::template_problem(&host.host, &fields, false));
             let known = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
             if !known.contains(&host.method.as_str()) {
                 found.push(format!("{:?} is no method: {}", host.method, known.join(", ")));
@@ -187,10 +187,10 @@ impl ToolDefinition {
     }
 
     /// Characters that a person would not see, anywhere in it (Z10).
-    fn hidden(&self) -> Option<String> {
+    fn find_hidden_character(&self) -> Option<String> {
         let effects = serde_json::to_value(&self.effects).unwrap_or_default();
-        let schema = canonical(&self.input_schema);
-        let rest = canonical(&effects);
+        let schema = canonical_json(&self.input_schema);
+        let rest = canonical_json(&effects);
         let texts = [
             ("description", self.description.as_str()),
             ("code", self.code.as_str()),
@@ -212,7 +212,7 @@ impl ToolDefinition {
 
     /// The whole of it as a person reads it before they agree: what it may touch first, then all of
     /// its code.
-    pub fn shown(&self) -> String {
+    pub fn describe_definition(&self) -> String {
         let mut out = format!("tool {}\n{}\n\nMay touch:\n", self.name, self.description.trim());
         let effects = &self.effects;
         let mut line = |text: String| {
@@ -263,17 +263,17 @@ fn schema_problem(schema: &Value) -> Option<String> {
     if bytes > SCHEMA_BYTES_MAX {
         return Some(format!("input_schema has {bytes} bytes, at most {SCHEMA_BYTES_MAX}"));
     }
-    if depth(schema, 0) > SCHEMA_DEPTH_MAX {
+    if schema_depth(schema, 0) > SCHEMA_DEPTH_MAX {
         return Some(format!("input_schema is more than {SCHEMA_DEPTH_MAX} levels deep"));
     }
-    refers(schema).then(|| "input_schema has a $ref: write out what it refers to".into())
+    has_reference(schema).then(|| "input_schema has a $ref: write out what it refers to".into())
 }
 
-fn depth(value: &Value, above: usize) -> usize {
+fn schema_depth(value: &Value, above: usize) -> usize {
     if above > SCHEMA_DEPTH_MAX {
         return above;
     }
-    let below = |inner: &Value| depth(inner, above + 1);
+    let below = |inner: &Value| schema_depth(inner, above + 1);
     match value {
         Value::Object(map) => map.values().map(below).max().unwrap_or(above),
         Value::Array(items) => items.iter().map(below).max().unwrap_or(above),
@@ -282,12 +282,13 @@ fn depth(value: &Value, above: usize) -> usize {
 }
 
 /// Whether it refers to itself or elsewhere: cycles, and what others may change.
-fn refers(value: &Value) -> bool {
+fn has_reference(value: &Value) -> bool {
     match value {
         Value::Object(map) => map.iter().any(|(key, inner)| {
-            (["$ref", "$dynamicRef"].contains(&key.as_str()) && inner.is_string()) || refers(inner)
+            (["$ref", "$dynamicRef"].contains(&key.as_str()) && inner.is_string())
+                || has_reference(inner)
         }),
-        Value::Array(items) => items.iter().any(refers),
+        Value::Array(items) => items.iter().any(has_reference),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
     }
 }

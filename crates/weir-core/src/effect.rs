@@ -52,7 +52,7 @@ pub enum Effect {
         /// Which call.
         call: CallId,
     },
-    /// Run a call: take its permit with `Session::permit`.
+    /// Run a call: take its permit with `Session::issue_permit`.
     Run {
         /// Which call.
         call: CallId,
@@ -75,6 +75,6 @@ pub enum Effect {
     PlanRecipe,
     /// Look a finished run through for facts worth keeping.
     Remember,
-    /// Put the settings of another profile together: `Session::switching` says which.
+    /// Put the settings of another profile together: `Session::pending_switch` says which.
     Switch,
 }

@@ -14,15 +14,15 @@ use serde_json::Value;
 use crate::config::SessionConfig;
 use crate::governance::lease::LeaseTerms;
 use crate::governance::rules::Rule;
-use crate::governance::{GateName, Opinion, Verdict};
+use crate::governance::{GateName, GateOpinion, Verdict};
 use crate::ids::{
     ApprovalId, BlobId, CallId, CheckpointId, InputId, RunId, SessionId, Timestamp, TurnId,
 };
 use crate::knowledge::recipe::{RecipeMatch, RecipeUse};
 use crate::knowledge::skill::SkillNote;
 use crate::label::Label;
-use crate::message::Block;
-use crate::model::{FailureClass, Stop, Usage};
+use crate::message::MessageBlock;
+use crate::model::{FailureClass, StopReason, Usage};
 use crate::open_name::open_names;
 use crate::profile::{LimitName, PermissionMode};
 use crate::tool::{Inspection, PlanItem, ResultEffect};
@@ -36,11 +36,11 @@ mod recipe;
 
 pub use agents::*;
 pub use context::*;
-pub use keep::{KEEP_CHARS_MAX, Keep};
+pub use keep::{KEEP_CHARS_MAX, KeepRequest};
 pub use question::*;
 pub use recipe::*;
 
-pub use crate::message::Note;
+pub use crate::message::PromptNote;
 pub use crate::run_status::RunStatus;
 
 /// A fact could not be read.
@@ -210,13 +210,13 @@ pub struct InputAccepted {
     /// Its number.
     pub input: InputId,
     /// What was said.
-    pub content: Vec<Block>,
+    pub content: Vec<MessageBlock>,
     /// Who said it.
     pub by: String,
     /// What the model is told with it and the person did not say: the text of a command that they
     /// named, what a hook adds.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub added: Vec<Added>,
+    pub added: Vec<InputAddition>,
     /// Under which name a face sent it: the same name a second time is the same input (C7).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_id: Option<String>,
@@ -224,7 +224,7 @@ pub struct InputAccepted {
 
 /// Text that goes with an input and is not the person's own words.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Added {
+pub struct InputAddition {
     /// Where it came from: `.weir/commands/review.md`, the name of a hook.
     pub source: String,
     /// The text.
@@ -244,7 +244,7 @@ pub struct InputWithdrawn {
 /// What started a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Trigger {
+pub enum RunTrigger {
     /// A person's input.
     User,
     /// A schedule.
@@ -261,7 +261,7 @@ pub struct RunStarted {
     /// Its number.
     pub run: RunId,
     /// What started it.
-    pub trigger: Trigger,
+    pub trigger: RunTrigger,
 }
 
 /// The engine looked at clock and workspace; here is what differs from what the model was last
@@ -269,7 +269,7 @@ pub struct RunStarted {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SceneSeen {
     /// What is new.
-    pub notes: Vec<Note>,
+    pub notes: Vec<PromptNote>,
     /// Skills that are active from now on and were not before.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub skills: Vec<SkillNote>,
@@ -368,9 +368,9 @@ pub struct ModelReplied {
     /// Which turn.
     pub turn: TurnId,
     /// What it said and asked for.
-    pub content: Vec<Block>,
+    pub content: Vec<MessageBlock>,
     /// Why it stopped.
-    pub stop: Stop,
+    pub stop: StopReason,
     /// What the vendor counted; of an interrupted reply an estimate.
     pub usage: Usage,
     /// What it cost, where the price is known.
@@ -431,7 +431,7 @@ pub struct CallJudged {
     pub reason: Option<String>,
     /// Every gate that did not plainly allow.
     #[serde(default)]
-    pub gates: Vec<Opinion>,
+    pub gates: Vec<GateOpinion>,
     /// What was judged: the declared effects, with images before and after.
     pub inspection: Box<Inspection>,
     /// Leases without which it would not have been allowed: one use of each is taken.
@@ -585,7 +585,7 @@ pub struct CallFinished {
     /// One line.
     pub summary: String,
     /// What the model is given.
-    pub result: Vec<Block>,
+    pub result: Vec<MessageBlock>,
     /// A person approved it.
     pub confirmed: bool,
     /// Bytes of the full result.
@@ -613,7 +613,7 @@ pub struct CallFinished {
     /// Instruction files of the folders that it touched, where the model was not told of them yet
     /// (M2).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub notes: Vec<Note>,
+    pub notes: Vec<PromptNote>,
     /// What it means for the session beside its text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub news: Vec<ResultEffect>,
@@ -655,7 +655,7 @@ pub struct OutputChecked {
     /// What is wrong with it, when it does not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mismatch: Option<String>,
-    /// The words of a hook that does not let the run end as completed (G11 `Stop`).
+    /// The words of a hook that does not let the run end as completed (G11 `StopReason`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kept_going: Option<String>,
 }
@@ -663,7 +663,7 @@ pub struct OutputChecked {
 /// How hard a limit is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Level {
+pub enum LimitLevel {
     /// The agent is told.
     Soft,
     /// The run ends.
@@ -676,7 +676,7 @@ pub struct LimitReached {
     /// Its name in the table of limits.
     pub limit: LimitName,
     /// How hard.
-    pub level: Level,
+    pub level: LimitLevel,
     /// Where the run is.
     pub value: f64,
     /// The bound.

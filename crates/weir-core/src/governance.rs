@@ -31,8 +31,8 @@ pub mod policy;
 pub mod rules;
 pub mod shell;
 
-pub use filter::{Cleaned, FilterContext, clean};
-pub use gate::{GATES, Judgement, judge, judge_each};
+pub use filter::{FilterContext, FilterOutput, filter_result};
+pub use gate::{GATES, Judgement, judge_call, judge_each};
 pub use gate_name::GateName;
 
 /// The right to run one call once (G1). Made only in this module, for a call that was judged,
@@ -101,7 +101,7 @@ pub enum Verdict {
 
 /// One gate's opinion, journaled when it is not a plain allow.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Opinion {
+pub struct GateOpinion {
     /// Which gate.
     pub gate: GateName,
     /// What it says.
@@ -190,7 +190,7 @@ pub static NOTHING_FOUND: BTreeSet<String> = BTreeSet::new();
 
 impl Provenance<'static> {
     /// A session in which nothing was read or said yet.
-    pub fn clean() -> Provenance<'static> {
+    pub fn for_empty_session() -> Provenance<'static> {
         Provenance {
             label: &CLEAN,
             history: &[],
@@ -227,16 +227,16 @@ pub struct RecentCall {
 
 /// One text for one tool and one input: how calls of unknown outcome are recognised (D4).
 pub fn call_form(tool: &str, input: &Value) -> String {
-    format!("{tool} {}", canonical(input))
+    format!("{tool} {}", canonical_json(input))
 }
 
-/// [`canonical`], with each path in the form in which the call's effects name it: `./a`, `x/../a` and
+/// [`canonical_json`], with each path in the form in which the call's effects name it: `./a`, `x/../a` and
 /// the absolute path of `a` are one form (L6). The workspace resolved the paths; here a text only
 /// counts as one of them when it reads as that path, and the longest that fits is taken. The workspace
 /// itself is `.`, also where nothing names it.
 pub fn same_form(input: &Value, effects: &Effects, workspace: &str) -> String {
-    fn named<'a>(text: &str, (effects, root): (&'a Effects, &str)) -> Option<&'a str> {
-        let mut plain = lexical(text)?;
+    fn named_path<'a>(text: &str, (effects, root): (&'a Effects, &str)) -> Option<&'a str> {
+        let mut plain = lexical_path(text)?;
         if !root.is_empty() && plain == root {
             plain.clear();
         }
@@ -252,12 +252,17 @@ pub fn same_form(input: &Value, effects: &Effects, workspace: &str) -> String {
     fn holds_root(effects: &Effects) -> bool {
         effects.paths.iter().any(|at| matches!(at.path.as_str(), "" | "."))
     }
-    fn walk(value: &Value, known: (&Effects, &str)) -> Value {
+    fn replace_named_paths(value: &Value, known: (&Effects, &str)) -> Value {
         match value {
-            Value::String(text) => named(text, known).map_or_else(|| value.clone(), Value::from),
-            Value::Array(items) => items.iter().map(|item| walk(item, known)).collect(),
+            Value::String(text) => {
+                named_path(text, known).map_or_else(|| value.clone(), Value::from)
+            }
+            Value::Array(items) => {
+                items.iter().map(|item| replace_named_paths(item, known)).collect()
+            }
             Value::Object(map) => {
-                let pairs = map.iter().map(|(key, item)| (key.clone(), walk(item, known)));
+                let pairs =
+                    map.iter().map(|(key, item)| (key.clone(), replace_named_paths(item, known)));
                 Value::Object(
                     pairs.filter(|(_, item)| item != ROOT || !holds_root(known.0)).collect(),
                 )
@@ -266,8 +271,10 @@ pub fn same_form(input: &Value, effects: &Effects, workspace: &str) -> String {
         }
     }
     match effects.paths.is_empty() {
-        true => canonical(input),
-        false => canonical(&walk(input, (effects, workspace.trim_end_matches('/')))),
+        true => canonical_json(input),
+        false => {
+            canonical_json(&replace_named_paths(input, (effects, workspace.trim_end_matches('/'))))
+        }
     }
 }
 
@@ -275,7 +282,7 @@ pub fn same_form(input: &Value, effects: &Effects, workspace: &str) -> String {
 const ROOT: &str = ".";
 
 /// `text` without `.`, `..` and doubled slashes, read as a path; `None` where it is none.
-fn lexical(text: &str) -> Option<String> {
+fn lexical_path(text: &str) -> Option<String> {
     if text.is_empty() || text.len() > PATH_BYTES_MAX || text.contains(['\n', '\0']) {
         return None;
     }
@@ -296,8 +303,8 @@ const PATH_BYTES_MAX: usize = 4096;
 
 /// One text for one value: keys sorted, no space. The only form in which inputs are compared or
 /// hashed.
-pub fn canonical(value: &Value) -> String {
-    fn write(value: &Value, out: &mut String) {
+pub fn canonical_json(value: &Value) -> String {
+    fn write_canonical(value: &Value, out: &mut String) {
         match value {
             Value::Object(map) => {
                 let mut keys: Vec<&String> = map.keys().collect();
@@ -309,7 +316,7 @@ pub fn canonical(value: &Value) -> String {
                     }
                     out.push_str(&Value::String(key.clone()).to_string());
                     out.push(':');
-                    write(&map[key], out);
+                    write_canonical(&map[key], out);
                 }
                 out.push('}');
             }
@@ -319,7 +326,7 @@ pub fn canonical(value: &Value) -> String {
                     if i > 0 {
                         out.push(',');
                     }
-                    write(item, out);
+                    write_canonical(item, out);
                 }
                 out.push(']');
             }
@@ -329,6 +336,6 @@ pub fn canonical(value: &Value) -> String {
         }
     }
     let mut out = String::new();
-    write(value, &mut out);
+    write_canonical(value, &mut out);
     out
 }

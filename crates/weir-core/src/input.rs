@@ -9,16 +9,16 @@ use serde_json::Value;
 
 use crate::config::SessionConfig;
 use crate::event::{
-    AgentNews, CancelCause, CheckpointRestored, ContextSummarised, Note, RecipePlanned,
+    AgentNews, CancelCause, CheckpointRestored, ContextSummarised, PromptNote, RecipePlanned,
     RunRemembered,
 };
-use crate::governance::Cleaned;
+use crate::governance::FilterOutput;
 use crate::ids::{BlobId, CallId, CheckpointId, InputId, SessionId, TurnId};
 use crate::label::Label;
-use crate::model::Reply;
+use crate::model::ModelReply;
 use crate::recipe::RecipeMatch;
 use crate::skill::SkillNote;
-use crate::tool::{Clean, Inspection};
+use crate::tool::{CleanResult, Inspection};
 
 mod person;
 
@@ -26,18 +26,18 @@ pub use person::{ApprovalAnswer, PersonCommand, PersonMessage};
 
 /// Something that came in.
 #[derive(Debug)]
-pub enum Input {
+pub enum SessionInput {
     /// From a person, or from the engine around it.
-    Command(Command),
+    Command(SessionCommand),
     /// From the world, to something that was owed.
-    Answer(Answer),
+    Answer(EffectAnswer),
     /// Time passed; nothing else happened.
     Tick,
 }
 
 /// What a session is told: by a person, and by the engine around it.
 #[derive(Debug)]
-pub enum Command {
+pub enum SessionCommand {
     /// Begin the session.
     Open {
         /// Version of the program.
@@ -92,11 +92,11 @@ pub enum Command {
 
 /// What the world answers.
 #[derive(Debug)]
-pub enum Answer {
+pub enum EffectAnswer {
     /// To `Look`: the notes as they are now, for every run-stable section that has any text.
     Seen {
         /// All of them; the session keeps what is new.
-        notes: Vec<Note>,
+        notes: Vec<PromptNote>,
         /// Skills that are active for what was said last.
         skills: Vec<SkillNote>,
         /// Whose words the notes are (Z1).
@@ -112,7 +112,7 @@ pub enum Answer {
     Summarised(ContextSummarised),
     /// To `Remember`: the facts that were found.
     Remembered(RunRemembered),
-    /// To `Switch`: the settings of the other profile, or why there are none.
+    /// To `SwitchGate`: the settings of the other profile, or why there are none.
     Switched {
         /// All settings from now on.
         config: Result<Arc<SessionConfig>, String>,
@@ -130,12 +130,12 @@ pub enum Answer {
         /// Bytes that should have been kept.
         prefix_expected: u64,
     },
-    /// To `Ask`: the model's reply or failure.
+    /// To `PendingAsk`: the model's reply or failure.
     Replied {
         /// For which turn.
         turn: TurnId,
         /// What came.
-        reply: Reply,
+        reply: ModelReply,
         /// The blobs in which the engine put the reply's images, in their order.
         images: Vec<BlobId>,
         /// A random number, for jitter.
@@ -178,9 +178,9 @@ pub enum Answer {
         /// Which call.
         call: CallId,
         /// The result that is journaled.
-        clean: Clean,
+        clean: CleanResult,
         /// Instruction files of the folders that it touched, as they are now (M2).
-        notes: Vec<Note>,
+        notes: Vec<PromptNote>,
     },
     /// To `Reconcile`: the call did not happen and may run.
     NotRun {
@@ -206,7 +206,7 @@ pub enum Answer {
 }
 
 /// Helper of drivers: the result of `cleaned`, with its file written or not.
-pub fn journaled(cleaned: Cleaned, file_written: bool) -> Clean {
+pub fn journaled_result(cleaned: FilterOutput, file_written: bool) -> CleanResult {
     match (file_written, cleaned.whole) {
         (false, Some(whole)) => whole,
         _ => cleaned.clean,

@@ -114,13 +114,13 @@ impl Label {
     pub fn join(&mut self, other: &Label) {
         self.integrity = self.integrity.max(other.integrity);
         self.privacy = self.privacy.max(other.privacy);
-        add(&mut self.origins, &other.origins);
-        add(&mut self.sources, &other.sources);
+        add_names(&mut self.origins, &other.origins);
+        add_names(&mut self.sources, &other.sources);
     }
 
     /// The same with `other` in it.
     #[must_use]
-    pub fn joined(mut self, other: &Label) -> Label {
+    pub fn joined_with(mut self, other: &Label) -> Label {
         self.join(other);
         self
     }
@@ -151,7 +151,7 @@ impl Label {
     }
 }
 
-fn add(names: &mut BTreeSet<String>, more: &BTreeSet<String>) {
+fn add_names(names: &mut BTreeSet<String>, more: &BTreeSet<String>) {
     for name in more {
         if names.contains(name) {
             continue;
@@ -188,12 +188,12 @@ mod tests {
             Label::default(),
             Label::external("a.example"),
             Label::private(Integrity::Workspace, "workspace"),
-            Label::external("b.example").joined(&Label::private(Integrity::External, "mail")),
+            Label::external("b.example").joined_with(&Label::private(Integrity::External, "mail")),
         ];
         for a in &parts {
             for b in &parts {
-                let joined = a.clone().joined(b);
-                assert_eq!(joined, b.clone().joined(a));
+                let joined = a.clone().joined_with(b);
+                assert_eq!(joined, b.clone().joined_with(a));
                 assert!(joined.integrity >= a.integrity && joined.privacy >= a.privacy);
                 assert!(joined.origins.is_superset(&a.origins));
             }

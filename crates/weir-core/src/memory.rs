@@ -9,13 +9,13 @@ mod similar;
 mod wording;
 pub(crate) mod words;
 
-pub use choose::{Occasion, TOLD_CHARS_MAX, TOLD_MAX, found, has_faded, told};
+pub use choose::{FactQuery, TOLD_CHARS_MAX, TOLD_MAX, choose_told_facts, has_faded, search_facts};
 pub use export::export_markdown;
 pub use found::{FOUND_MAX, FoundFact, found_by_model};
 pub use identity::{
-    first_said, id_of, marked_private, private_by_person, said_again, settled, takes_place,
+    first_said, id_of, marked_private, private_by_person, said_again, settle_fact, takes_place,
 };
-pub use similar::similar;
+pub use similar::is_similar_text;
 pub use wording::{
     FACT_CHARS_MAX, FACT_TOPICS_MAX, IMPORTANCE_DEFAULT, TOPIC_CHARS_MAX, fact_importance,
     fact_text, fact_topics,

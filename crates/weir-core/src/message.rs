@@ -2,7 +2,7 @@
 //!
 //! A session may change model and vendor between turns, so nothing here is shaped after one wire
 //! dialect. What only its own vendor can read back (signatures, encrypted reasoning) travels as a
-//! [`Seal`].
+//! [`VendorSeal`].
 
 use std::sync::Arc;
 
@@ -28,16 +28,16 @@ pub struct Message {
     /// Who speaks.
     pub role: Role,
     /// What is said, in order.
-    pub blocks: Vec<Block>,
+    pub blocks: Vec<MessageBlock>,
 }
 
 /// The messages of a request, shared so that a turn does not copy what was sent before.
-pub type History = Arc<Vec<Arc<Message>>>;
+pub type MessageHistory = Arc<Vec<Arc<Message>>>;
 
 /// Data that only the vendor who made it can read: sent back verbatim to the same dialect, dropped
 /// for every other.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Seal {
+pub struct VendorSeal {
     /// Name of the dialect that made it (`anthropic`, `openai-responses`, `gemini`, …).
     pub dialect: String,
     /// The vendor's own data.
@@ -46,7 +46,7 @@ pub struct Seal {
 
 /// One dated piece of context that the model is told (P2): a section of stability *run*.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Note {
+pub struct PromptNote {
     /// Name of the section.
     pub section: String,
     /// Its text.
@@ -55,7 +55,7 @@ pub struct Note {
 
 /// Bytes that stand in the blob store: an image, a PDF.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Media {
+pub struct StoredMedia {
     /// IANA media type: `image/png`, `application/pdf`.
     pub media_type: String,
     /// Where the bytes are.
@@ -70,7 +70,7 @@ pub struct Media {
 /// A piece of a message.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub enum Block {
+pub enum MessageBlock {
     /// Plain text.
     Text {
         /// The text.
@@ -80,7 +80,7 @@ pub enum Block {
         citations: Vec<Value>,
         /// Vendor data that belongs to this text.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        seal: Option<Seal>,
+        seal: Option<VendorSeal>,
     },
     /// Reasoning of the model. `text` may be empty when the vendor sends it only sealed.
     Thinking {
@@ -88,7 +88,7 @@ pub enum Block {
         text: String,
         /// Signature or encrypted form, to be sent back.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        seal: Option<Seal>,
+        seal: Option<VendorSeal>,
     },
     /// The model asks for a tool. Only in assistant messages.
     Call(CallBlock),
@@ -99,17 +99,17 @@ pub enum Block {
         /// False when it failed, was refused or is unknown.
         ok: bool,
         /// What the model is given.
-        blocks: Vec<Block>,
+        blocks: Vec<MessageBlock>,
     },
     /// A picture (PNG, JPEG, GIF, WebP).
     Image {
         /// Where its bytes are.
-        media: Media,
+        media: StoredMedia,
     },
     /// A document sent natively (PDF).
     Document {
         /// Where its bytes are.
-        media: Media,
+        media: StoredMedia,
     },
 }
 
@@ -129,23 +129,23 @@ pub struct CallBlock {
     pub broken: Option<String>,
     /// Vendor data that belongs to this call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub seal: Option<Seal>,
+    pub seal: Option<VendorSeal>,
 }
 
-impl Block {
+impl MessageBlock {
     /// Plain text without citations or seal.
-    pub fn text(text: impl Into<String>) -> Block {
-        Block::Text { text: text.into(), citations: Vec::new(), seal: None }
+    pub fn text(text: impl Into<String>) -> MessageBlock {
+        MessageBlock::Text { text: text.into(), citations: Vec::new(), seal: None }
     }
 }
 
 impl Message {
     /// A message of the user's side.
-    pub fn user(blocks: Vec<Block>) -> Message {
+    pub fn user(blocks: Vec<MessageBlock>) -> Message {
         Message { role: Role::User, blocks }
     }
     /// A message of the model.
-    pub fn assistant(blocks: Vec<Block>) -> Message {
+    pub fn assistant(blocks: Vec<MessageBlock>) -> Message {
         Message { role: Role::Assistant, blocks }
     }
     /// All plain text of this message, joined without separator.
@@ -155,10 +155,10 @@ impl Message {
 }
 
 /// All plain text in `blocks`, joined without separator; results and thinking left out.
-pub fn plain_text(blocks: &[Block]) -> String {
+pub fn plain_text(blocks: &[MessageBlock]) -> String {
     let mut out = String::new();
     for block in blocks {
-        if let Block::Text { text, .. } = block {
+        if let MessageBlock::Text { text, .. } = block {
             out.push_str(text);
         }
     }

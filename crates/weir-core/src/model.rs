@@ -1,8 +1,8 @@
 //! What is asked of a model and what comes back.
 //!
 //! A [`ModelRequest`] is vendor-neutral; turning it into bytes is the work of a dialect in
-//! `weir-providers`. A [`Reply`] is total: a provider never returns an error, it returns
-//! [`Reply::Failed`] with a class that says whether trying again can help (L8).
+//! `weir-providers`. A [`ModelReply`] is total: a provider never returns an error, it returns
+//! [`ModelReply::Failed`] with a class that says whether trying again can help (L8).
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::ids::{SessionId, TurnId};
-use crate::message::{Block, History, Seal};
+use crate::message::{MessageBlock, MessageHistory, VendorSeal};
 use crate::tool::ToolSpec;
 
 pub use crate::usage::Usage;
@@ -72,13 +72,13 @@ impl ModelInfo {
     /// How much it thinks where nobody says anything: a model that can think does, at the middle
     /// level. What a scripted one thinks stands in its script.
     pub fn usual_thinking(&self) -> Thinking {
-        match self.can("thinking") && self.model.provider != "script" {
+        match self.has_ability("thinking") && self.model.provider != "script" {
             true => Thinking::Medium,
             false => Thinking::Off,
         }
     }
     /// Whether the model has the named ability.
-    pub fn can(&self, ability: &str) -> bool {
+    pub fn has_ability(&self, ability: &str) -> bool {
         self.abilities.iter().any(|a| a == ability)
     }
     /// Cost of `usage` in USD, where the price is known.
@@ -138,7 +138,7 @@ pub struct ModelRequest {
     /// Tools the model may call, in a fixed order.
     pub tools: Arc<Vec<ToolSpec>>,
     /// What was said, oldest first. Only ever extended.
-    pub history: History,
+    pub history: MessageHistory,
     /// The recency anchor (L11): a last piece of user text after everything cached. Not part of
     /// the prefix that must be kept.
     pub tail: Option<Arc<str>>,
@@ -149,7 +149,7 @@ pub struct ModelRequest {
 /// Why the model stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Stop {
+pub enum StopReason {
     /// It was done.
     End,
     /// It wants calls answered.
@@ -173,14 +173,14 @@ pub struct ReplyCall {
     /// The arguments exactly as streamed. Parsed by the session's side with [`parse_arguments`].
     pub arguments: String,
     /// Vendor data that belongs to this call.
-    pub seal: Option<Seal>,
+    pub seal: Option<VendorSeal>,
 }
 
 /// A piece of a reply, in the order the model wrote it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum ReplyBlock {
     /// Text or thinking: anything but a call.
-    Said(Block),
+    Said(MessageBlock),
     /// A call.
     Call(ReplyCall),
     /// An image that the model made: its media type and bytes. The engine stores it as a blob.
@@ -238,13 +238,13 @@ impl FailureClass {
 
 /// What came back. Never an `Err`: a failure is data with a class.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Reply {
+pub enum ModelReply {
     /// A whole reply.
     Whole {
         /// Its pieces in order.
         blocks: Vec<ReplyBlock>,
         /// Why it ended.
-        stop: Stop,
+        stop: StopReason,
         /// What the vendor reported.
         usage: Usage,
     },
@@ -261,7 +261,7 @@ pub enum Reply {
 
 /// Streamed text or progress; never journaled.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Signal {
+pub enum ModelSignal {
     /// The model writes.
     Text(String),
     /// The model thinks.

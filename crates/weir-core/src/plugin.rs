@@ -6,15 +6,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::safe_text::{is_deceptive, visible};
+use crate::safe_text::{is_deceptive, visible_text};
 
 pub mod address;
 pub mod arguments;
 mod check;
 pub mod line;
 
-pub use arguments::{Param, ParamKind, Values};
-pub use check::{Problem, Scripts, check, check_command};
+pub use arguments::{ArgumentValues, ParamKind, ParamSpec};
+pub use check::{ManifestProblem, ScriptPolicy, check_command, check_manifest};
 
 /// Name of the file that makes a folder a plugin.
 pub const PLUGIN_FILE: &str = "plugin.toml";
@@ -26,7 +26,7 @@ pub const TEXT_CHARS_MAX: usize = 500;
 /// What a `plugin.toml` says.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Manifest {
+pub struct PluginManifest {
     /// Its id: the name of its folder.
     pub id: String,
     /// Its name for people.
@@ -47,7 +47,7 @@ pub struct Manifest {
     pub commands: BTreeMap<String, NamedCommand>,
     /// Methods of its API by name.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub api: BTreeMap<String, Method>,
+    pub api: BTreeMap<String, ApiMethod>,
     /// Folder of skills, below its own.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skills: Option<String>,
@@ -70,7 +70,7 @@ pub struct NamedCommand {
     pub script: Option<String>,
     /// Its arguments, in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub args: Vec<Param>,
+    pub args: Vec<ParamSpec>,
     /// Hosts that it must reach; else there is no network.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<String>,
@@ -79,12 +79,12 @@ pub struct NamedCommand {
 /// A method of a plugin's API. Exactly one of `script`, `mcp` and `http` is there.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct Method {
+pub struct ApiMethod {
     /// What it does.
     pub description: String,
     /// Its arguments.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub params: Vec<Param>,
+    pub params: Vec<ParamSpec>,
     /// Or the JSON Schema of its arguments (not for `http`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input_schema: Option<Value>,
@@ -99,13 +99,13 @@ pub struct Method {
     pub mcp: Option<String>,
     /// A request.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub http: Option<Http>,
+    pub http: Option<ApiRequest>,
 }
 
 /// A request of a plugin's API.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Http {
+pub struct ApiRequest {
     /// `GET`, `HEAD`, `POST`, `PUT`, `PATCH` or `DELETE`.
     pub method: String,
     /// The address, whole or from the plugin's `base_url` on, with `{{argument}}` behind its host.
@@ -127,30 +127,30 @@ pub struct Http {
 
 /// What a method is mapped to.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Way<'a> {
+pub enum MethodTarget<'a> {
     /// A file of the plugin.
     Script(&'a str),
     /// A tool of an MCP server.
     Mcp(&'a str),
     /// A request.
-    Http(&'a Http),
+    Http(&'a ApiRequest),
 }
 
-impl Method {
+impl ApiMethod {
     /// What it is mapped to; `None`: to nothing, or to several.
-    pub fn way(&self) -> Option<Way<'_>> {
+    pub fn method_target(&self) -> Option<MethodTarget<'_>> {
         match (&self.script, &self.mcp, &self.http) {
-            (Some(script), None, None) => Some(Way::Script(script)),
-            (None, Some(mcp), None) => Some(Way::Mcp(mcp)),
-            (None, None, Some(http)) => Some(Way::Http(http)),
+            (Some(script), None, None) => Some(MethodTarget::Script(script)),
+            (None, Some(mcp), None) => Some(MethodTarget::Mcp(mcp)),
+            (None, None, Some(http)) => Some(MethodTarget::Http(http)),
             _ => None,
         }
     }
 }
 
-impl Http {
+impl ApiRequest {
     /// The whole address with its places for arguments: `base` is what relative ones begin with.
-    pub fn template(&self, base: Option<&str>) -> String {
+    pub fn address_template(&self, base: Option<&str>) -> String {
         match base {
             Some(base) if self.url.starts_with('/') => {
                 format!("{}{}", base.trim_end_matches('/'), self.url)
@@ -166,9 +166,9 @@ pub fn mcp_tool(mapped: &str) -> Option<String> {
     Some(format!("mcp__{server}__{tool}"))
 }
 
-impl Manifest {
+impl PluginManifest {
     /// The address that relative ones begin with, where a person may have set another.
-    pub fn base<'a>(&'a self, set: Option<&'a str>) -> Option<&'a str> {
+    pub fn base_address<'a>(&'a self, set: Option<&'a str>) -> Option<&'a str> {
         set.filter(|url| !url.is_empty()).or(self.base_url.as_deref())
     }
 
@@ -181,27 +181,32 @@ impl Manifest {
 
     /// What it lets the agent do, a line each: commands with their lines, hosts, scripts, skills,
     /// prompts. `skills` and `prompts` are the names that its folders hold. Safe to show.
-    pub fn powers(&self, base: Option<&str>, skills: &[String], prompts: &[String]) -> Vec<String> {
+    pub fn describe_powers(
+        &self,
+        base: Option<&str>,
+        skills: &[String],
+        prompts: &[String],
+    ) -> Vec<String> {
         let mut lines = Vec::new();
-        let mut line = |text: String| lines.push(visible(&text));
+        let mut line = |text: String| lines.push(visible_text(&text));
         for (name, command) in &self.commands {
             let what = match (&command.run, &command.script) {
                 (Some(run), _) => format!("runs `{run}`"),
                 (None, Some(script)) => format!("runs its script {script}"),
                 (None, None) => "runs nothing".to_owned(),
             };
-            line(format!("command {}:{name} {what}{}", self.id, reach(&command.hosts)));
+            line(format!("command {}:{name} {what}{}", self.id, network_text(&command.hosts)));
         }
         for (name, method) in &self.api {
-            let what = match method.way() {
-                Some(Way::Script(script)) => {
-                    format!("runs its script {script}{}", reach(&method.hosts))
+            let what = match method.method_target() {
+                Some(MethodTarget::Script(script)) => {
+                    format!("runs its script {script}{}", network_text(&method.hosts))
                 }
-                Some(Way::Mcp(mcp)) => format!("calls the MCP tool {mcp}"),
-                Some(Way::Http(http)) => {
+                Some(MethodTarget::Mcp(mcp)) => format!("calls the MCP tool {mcp}"),
+                Some(MethodTarget::Http(http)) => {
                     let secret = http.secret.as_ref();
                     let with = secret.map(|name| format!(" with the secret {name}"));
-                    let address = http.template(base);
+                    let address = http.address_template(base);
                     format!("sends {} {address}{}", http.method, with.unwrap_or_default())
                 }
                 None => "does nothing".to_owned(),
@@ -227,13 +232,14 @@ impl Manifest {
         let of_commands = self.commands.values().flat_map(|command| command.hosts.iter().cloned());
         let of_scripts = self.api.values().flat_map(|method| method.hosts.iter().cloned());
         let of_http = self.api.values().filter_map(|method| method.http.as_ref());
-        let of_http =
-            of_http.filter_map(|http| address::authority(&http.template(base)).map(str::to_owned));
+        let of_http = of_http.filter_map(|http| {
+            address::address_authority(&http.address_template(base)).map(str::to_owned)
+        });
         of_commands.chain(of_scripts).chain(of_http).collect()
     }
 }
 
-fn reach(hosts: &[String]) -> String {
+fn network_text(hosts: &[String]) -> String {
     if hosts.is_empty() {
         return String::new();
     }
@@ -241,7 +247,7 @@ fn reach(hosts: &[String]) -> String {
 }
 
 /// The first character of a text that hides or turns others round, with its line.
-pub fn hidden(text: &str) -> Option<(usize, char)> {
+pub fn find_hidden_character(text: &str) -> Option<(usize, char)> {
     text.lines().enumerate().find_map(|(at, line)| {
         let bad = |c: &char| is_deceptive(*c) || (c.is_control() && *c != '\t' && *c != '\r');
         line.chars().find(bad).map(|c| (at + 1, c))
@@ -249,21 +255,21 @@ pub fn hidden(text: &str) -> Option<(usize, char)> {
 }
 
 /// The files of a plugin's folder as they were: path to SHA-256.
-pub type Snapshot = BTreeMap<String, String>;
+pub type PluginSnapshot = BTreeMap<String, String>;
 
 /// What is different in `now`: a phrase, empty when nothing is.
-pub fn changed(before: &Snapshot, now: &Snapshot) -> String {
+pub fn describe_changes(before: &PluginSnapshot, now: &PluginSnapshot) -> String {
     const NAMED_MAX: usize = 6;
     let mut said = Vec::new();
     for (path, hash) in now {
         match before.get(path) {
-            None => said.push(format!("{} added", visible(path))),
-            Some(old) if old != hash => said.push(format!("{} changed", visible(path))),
+            None => said.push(format!("{} added", visible_text(path))),
+            Some(old) if old != hash => said.push(format!("{} changed", visible_text(path))),
             Some(_) => (),
         }
     }
     let gone = before.keys().filter(|path| !now.contains_key(*path));
-    said.extend(gone.map(|path| format!("{} removed", visible(path))));
+    said.extend(gone.map(|path| format!("{} removed", visible_text(path))));
     let more = said.len().saturating_sub(NAMED_MAX);
     said.truncate(NAMED_MAX);
     if more > 0 {
@@ -273,7 +279,7 @@ pub fn changed(before: &Snapshot, now: &Snapshot) -> String {
 }
 
 /// One text for a snapshot: what its hash is made of.
-pub fn snapshot_text(snapshot: &Snapshot) -> String {
+pub fn snapshot_text(snapshot: &PluginSnapshot) -> String {
     snapshot.iter().map(|(path, hash)| format!("{hash}  {path}\0")).collect()
 }
 
@@ -281,7 +287,7 @@ pub fn snapshot_text(snapshot: &Snapshot) -> String {
 mod tests {
     use super::*;
 
-    fn files(pairs: &[(&str, &str)]) -> Snapshot {
+    fn files(pairs: &[(&str, &str)]) -> PluginSnapshot {
         pairs.iter().map(|(path, hash)| ((*path).to_owned(), (*hash).to_owned())).collect()
     }
 
@@ -289,10 +295,10 @@ mod tests {
     fn z9_what_changed_is_named_file_by_file() {
         let before = files(&[("a", "1"), ("b", "1"), ("c", "1")]);
         let now = files(&[("b", "2"), ("c", "1"), ("d\u{202e}", "1")]);
-        assert_eq!(changed(&before, &now), "b changed, d<U+202E> added, a removed");
-        assert_eq!(changed(&before, &before), "");
-        let many: Snapshot = (0..9).map(|n| (format!("f{n}"), "1".into())).collect();
-        assert!(changed(&Snapshot::new(), &many).ends_with("f5 added, 3 more"));
+        assert_eq!(describe_changes(&before, &now), "b changed, d<U+202E> added, a removed");
+        assert_eq!(describe_changes(&before, &before), "");
+        let many: PluginSnapshot = (0..9).map(|n| (format!("f{n}"), "1".into())).collect();
+        assert!(describe_changes(&PluginSnapshot::new(), &many).ends_with("f5 added, 3 more"));
     }
 
     #[test]
@@ -304,14 +310,14 @@ mod tests {
 
     #[test]
     fn z9_hidden_characters_are_found_with_their_line() {
-        assert_eq!(hidden("a\nb\tc\r\nd"), None);
-        assert_eq!(hidden("a\nb\u{200b}c"), Some((2, '\u{200b}')));
-        assert_eq!(hidden("\u{1b}[2J"), Some((1, '\u{1b}')));
+        assert_eq!(find_hidden_character("a\nb\tc\r\nd"), None);
+        assert_eq!(find_hidden_character("a\nb\u{200b}c"), Some((2, '\u{200b}')));
+        assert_eq!(find_hidden_character("\u{1b}[2J"), Some((1, '\u{1b}')));
     }
 
     #[test]
     fn z9_what_a_plugin_may_do_is_said_before_it_does_it() {
-        let manifest: Manifest = serde_json::from_value(serde_json::json!({
+        let manifest: PluginManifest = serde_json::from_value(serde_json::json!({
             "id": "demo", "name": "Demo", "version": "1",
             "base_url": "https://api.example.org/v1",
             "commands": {
@@ -324,7 +330,8 @@ mod tests {
             },
         }))
         .expect("a manifest");
-        let powers = manifest.powers(manifest.base(None), &["a".into()], &["p".into()]);
+        let powers =
+            manifest.describe_powers(manifest.base_address(None), &["a".into()], &["p".into()]);
         assert_eq!(
             powers,
             [
@@ -337,7 +344,7 @@ mod tests {
                 "brings the commands /demo:p",
             ]
         );
-        let elsewhere = manifest.hosts(manifest.base(Some("http://127.0.0.1:1/")));
+        let elsewhere = manifest.hosts(manifest.base_address(Some("http://127.0.0.1:1/")));
         assert!(elsewhere.contains("127.0.0.1:1"), "{elsewhere:?}");
     }
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::Thinking;
 use crate::open_name::open_names;
-use crate::tool::Group;
+use crate::tool::ToolGroup;
 use crate::tool::built_in::{ToolTrait, names_with};
 
 /// How much passes without asking (C3).
@@ -30,7 +30,7 @@ impl PermissionMode {
 
     /// The one of both that lets less pass.
     #[must_use]
-    pub fn narrower(self, other: PermissionMode) -> PermissionMode {
+    pub fn narrower_mode(self, other: PermissionMode) -> PermissionMode {
         let rank = |mode| PermissionMode::ALL.iter().position(|known| *known == mode);
         if rank(other) < rank(self) { other } else { self }
     }
@@ -148,7 +148,7 @@ pub struct Profile {
     #[serde(default)]
     pub instructions: String,
     /// Groups whose tools it has.
-    pub groups: Vec<Group>,
+    pub groups: Vec<ToolGroup>,
     /// Tools it has besides those of its groups.
     #[serde(default)]
     pub extra_tools: Vec<String>,
@@ -177,13 +177,13 @@ pub struct Profile {
 
 impl Profile {
     /// Whether a tool of this name and group is one of the profile's.
-    pub fn has(&self, tool: &str, group: Group) -> bool {
+    pub fn has_tool(&self, tool: &str, group: ToolGroup) -> bool {
         let named = |list: &[String]| list.iter().any(|name| name == tool);
         !named(&self.denied_tools) && (self.groups.contains(&group) || named(&self.extra_tools))
     }
 }
 
-fn profile(name: &str, description: &str, role: &str, groups: &[Group]) -> Profile {
+fn build_profile(name: &str, description: &str, role: &str, groups: &[ToolGroup]) -> Profile {
     Profile {
         name: name.into(),
         description: description.into(),
@@ -203,10 +203,10 @@ fn profile(name: &str, description: &str, role: &str, groups: &[Group]) -> Profi
 
 /// The profiles that every installation has.
 pub fn built_in_profiles() -> Vec<Profile> {
-    use Group::{Agent, Edit, Mcp, Read, Skill, Vault, Web};
+    use ToolGroup::{Agent, Edit, Mcp, Read, Skill, Vault, Web};
     let tools = |wanted| names_with(wanted).map(str::to_owned).collect::<Vec<_>>();
     vec![
-        profile(
+        build_profile(
             "agent",
             "Does a task in the workspace with every kind of tool.",
             "You are Weir, an agent that does the person's task in their workspace: you look before \
@@ -217,7 +217,7 @@ pub fn built_in_profiles() -> Vec<Profile> {
         Profile {
             extra_tools: tools(ToolTrait::ForReaders),
             permission: Some(PermissionMode::Plan),
-            ..profile(
+            ..build_profile(
                 "ask",
                 "Answers questions about the workspace; cannot change anything.",
                 "You are Weir, answering questions about the person's workspace. You can read and \
@@ -229,7 +229,7 @@ pub fn built_in_profiles() -> Vec<Profile> {
         Profile {
             extra_tools: tools(ToolTrait::ForReaders),
             permission: Some(PermissionMode::Plan),
-            ..profile(
+            ..build_profile(
                 "plan",
                 "Studies the workspace and writes a plan; changes nothing.",
                 "You are Weir, planning a piece of work. Read what you need, then answer with a \
@@ -241,7 +241,7 @@ pub fn built_in_profiles() -> Vec<Profile> {
         Profile {
             extra_tools: tools(ToolTrait::FindsPast),
             conventions: Some("code".into()),
-            ..profile(
+            ..build_profile(
                 "code",
                 "Works on a code repository: reads, edits, runs and tests.",
                 "You are Weir, a careful software engineer at work in the person's repository. You \
@@ -250,7 +250,7 @@ pub fn built_in_profiles() -> Vec<Profile> {
                 &[Read, Edit, Web, Agent, Mcp, Skill],
             )
         },
-        profile(
+        build_profile(
             "assistant",
             "A personal assistant: conversation, notes and errands.",
             "You are Weir, a personal assistant. You are brief and friendly, you remember what the \

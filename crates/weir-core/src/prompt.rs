@@ -8,11 +8,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::memory::MemoryFact;
-use crate::message::Note;
+use crate::message::PromptNote;
 use crate::profile::Profile;
 use crate::recipe::RecipeMatch;
 use crate::skill::{SkillLine, SkillNote};
-use crate::tool::{Group, ToolSpec, foreign};
+use crate::tool::{ToolGroup, ToolSpec, foreign};
 
 mod budget;
 mod section;
@@ -20,7 +20,7 @@ mod section_name;
 #[cfg(test)]
 mod tests;
 
-pub use budget::{BYTES_PER_TOKEN, cut, fit};
+pub use budget::{BYTES_PER_TOKEN, cut_text, fit_sections};
 pub use section_name::SectionName;
 
 /// Name of the section of instructions, rules and instruction files.
@@ -37,7 +37,7 @@ pub enum Stability {
 
 /// Everything that sections are made from. Gathered by the engine; plain data.
 #[derive(Debug, Clone, Default)]
-pub struct Scene {
+pub struct PromptScene {
     /// The profile.
     pub profile: Option<Profile>,
     /// It is a sub-agent: sections that only concern the agent itself are left out.
@@ -86,13 +86,13 @@ pub struct Scene {
     pub clock: Option<String>,
 }
 
-impl Scene {
+impl PromptScene {
     /// Whether a tool of this name is there.
     pub fn has_tool(&self, name: &str) -> bool {
         self.tools.iter().any(|tool| tool.name == name)
     }
     /// Whether any tool of this group is there.
-    pub fn has_group(&self, group: Group) -> bool {
+    pub fn has_group(&self, group: ToolGroup) -> bool {
         self.tools.iter().any(|tool| tool.group == group)
     }
     /// Whether a connected server has a tool, loaded or not.
@@ -112,7 +112,7 @@ pub struct Section {
     /// Left out for sub-agents.
     pub skipped_for_children: bool,
     /// Its text; `None`: it vanishes, heading included.
-    pub render: fn(&Scene) -> Option<String>,
+    pub render: fn(&PromptScene) -> Option<String>,
 }
 
 /// The sixteen sections of P1, most stable first; the guard `canary` and the catalogue of `skills`
@@ -122,55 +122,55 @@ pub const SECTIONS: &[Section] = &[
         name: SectionName::Profile,
         stability: Stability::Session,
         skipped_for_children: false,
-        render: section::profile,
+        render: section::profile_section,
     },
     Section {
         name: SectionName::Capabilities,
         stability: Stability::Session,
         skipped_for_children: false,
-        render: section::capabilities,
+        render: section::capabilities_section,
     },
     Section {
         name: SectionName::Conventions,
         stability: Stability::Session,
         skipped_for_children: false,
-        render: section::conventions,
+        render: section::conventions_section,
     },
     Section {
         name: SectionName::Tools,
         stability: Stability::Session,
         skipped_for_children: false,
-        render: section::tools,
+        render: section::tools_section,
     },
     Section {
         name: SectionName::Routing,
         stability: Stability::Session,
         skipped_for_children: false,
-        render: section::routing,
+        render: section::routing_section,
     },
     Section {
         name: SectionName::Objective,
         stability: Stability::Session,
         skipped_for_children: false,
-        render: section::objective,
+        render: section::objective_section,
     },
     Section {
         name: SectionName::Response,
         stability: Stability::Session,
         skipped_for_children: true,
-        render: section::response,
+        render: section::response_section,
     },
     Section {
         name: SectionName::Security,
         stability: Stability::Session,
         skipped_for_children: false,
-        render: section::security,
+        render: section::security_section,
     },
     Section {
         name: SectionName::Canary,
         stability: Stability::Session,
         skipped_for_children: false,
-        render: section::canary,
+        render: section::canary_section,
     },
     Section {
         name: SectionName::PluginSkills,
@@ -194,13 +194,13 @@ pub const SECTIONS: &[Section] = &[
         name: SectionName::Memory,
         stability: Stability::Run,
         skipped_for_children: true,
-        render: section::memory,
+        render: section::memory_section,
     },
     Section {
         name: SectionName::Recipes,
         stability: Stability::Run,
         skipped_for_children: true,
-        render: section::recipes,
+        render: section::recipes_section,
     },
     Section {
         name: SectionName::OwnSkills,
@@ -212,25 +212,25 @@ pub const SECTIONS: &[Section] = &[
         name: SectionName::Instructions,
         stability: Stability::Run,
         skipped_for_children: false,
-        render: section::instructions,
+        render: section::instructions_section,
     },
     Section {
         name: SectionName::Workspace,
         stability: Stability::Run,
         skipped_for_children: false,
-        render: section::workspace,
+        render: section::workspace_section,
     },
     Section {
         name: SectionName::Clock,
         stability: Stability::Run,
         skipped_for_children: false,
-        render: section::clock,
+        render: section::clock_section,
     },
 ];
 
 /// A section with its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Rendered {
+pub struct RenderedSection {
     /// Its name.
     pub name: SectionName,
     /// How long it stays.
@@ -240,18 +240,19 @@ pub struct Rendered {
 }
 
 /// All sections that have anything to say, whole. A sub-agent has not all of them.
-pub fn render(scene: &Scene) -> Vec<Rendered> {
+pub fn render_sections(scene: &PromptScene) -> Vec<RenderedSection> {
     let text = |s: &Section| (s.render)(scene).filter(|text| !text.trim().is_empty());
-    let rendered =
-        |s: &Section| text(s).map(|text| Rendered { name: s.name, stability: s.stability, text });
+    let rendered = |s: &Section| {
+        text(s).map(|text| RenderedSection { name: s.name, stability: s.stability, text })
+    };
     let wanted = SECTIONS.iter().filter(|s| !(scene.child && s.skipped_for_children));
     wanted.filter_map(rendered).collect()
 }
 
 /// All sections as they are sent: cut to their share of the model's window (P4).
-pub fn sections(scene: &Scene) -> Vec<Rendered> {
+pub fn fitted_sections(scene: &PromptScene) -> Vec<RenderedSection> {
     let tools = if scene.window == 0 { 0 } else { tool_bytes(&scene.tools) };
-    fit(render(scene), scene.window, tools)
+    fit_sections(render_sections(scene), scene.window, tools)
 }
 
 /// Bytes that the schemas of these tools have in a request.
@@ -260,8 +261,8 @@ pub fn tool_bytes(tools: &[ToolSpec]) -> usize {
 }
 
 /// The system prompt: the session-stable sections, an empty line between.
-pub fn system(scene: &Scene) -> String {
-    let texts: Vec<String> = sections(scene)
+pub fn system_prompt(scene: &PromptScene) -> String {
+    let texts: Vec<String> = fitted_sections(scene)
         .into_iter()
         .filter(|section| section.stability == Stability::Session)
         .map(|section| section.text)
@@ -270,8 +271,8 @@ pub fn system(scene: &Scene) -> String {
 }
 
 /// The section about the confidential word, for a system prompt that somebody else wrote.
-pub fn confidential(scene: &Scene) -> Option<String> {
-    section::canary(scene)
+pub fn confidential_section(scene: &PromptScene) -> Option<String> {
+    section::canary_section(scene)
 }
 
 /// What is told of these skills while they are active.
@@ -280,20 +281,23 @@ pub(crate) fn in_force<'a>(skills: impl Iterator<Item = &'a SkillNote>) -> Strin
 }
 
 /// The notes: the run-stable sections, and what is told of folders below.
-pub fn notes(scene: &Scene) -> Vec<Note> {
-    let mut notes: Vec<Note> = sections(scene)
+pub fn prompt_notes(scene: &PromptScene) -> Vec<PromptNote> {
+    let mut notes: Vec<PromptNote> = fitted_sections(scene)
         .into_iter()
         .filter(|section| section.stability == Stability::Run)
-        .map(|section| Note { section: section.name.as_str().into(), text: section.text })
+        .map(|section| PromptNote { section: section.name.as_str().into(), text: section.text })
         .collect();
-    notes.extend(scene.deeper.iter().map(|(path, text)| deeper(path, text)));
+    notes.extend(scene.deeper.iter().map(|(path, text)| nested_instructions_note(path, text)));
     notes
 }
 
 /// What the model is told of the instruction file `path` of a folder below, when a call touches
 /// that folder (M2).
-pub fn deeper(path: &str, text: &str) -> Note {
-    Note { section: format!("{INSTRUCTIONS}:{path}"), text: section::deeper(path, text) }
+pub fn nested_instructions_note(path: &str, text: &str) -> PromptNote {
+    PromptNote {
+        section: format!("{INSTRUCTIONS}:{path}"),
+        text: section::nested_instructions(path, text),
+    }
 }
 
 /// Text of others on one line, at most `chars` characters.

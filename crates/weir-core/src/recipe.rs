@@ -10,15 +10,15 @@ mod words;
 
 pub use check::{
     DESCRIPTION_CHARS_MAX, ID_CHARS_MAX, NAME_CHARS_MAX, PARAMETERS_MAX, STEPS_MAX, TRIGGERS_MAX,
-    check, is_id,
+    check_recipe, is_id,
 };
 pub use learn::{
-    EVIDENCE_RUNS, Evidence, LearnedRecipe, SHAPE_CALLS_MAX, SHAPE_CALLS_MIN, SolvedCall,
-    SolvedRun, learn, same_task,
+    EVIDENCE_RUNS, LearnedRecipe, RecipeEvidence, SHAPE_CALLS_MAX, SHAPE_CALLS_MIN, SolvedCall,
+    SolvedRun, learn_recipes, same_task,
 };
-pub use matching::{Candidate, FLOOR_DEFAULT, MATCHES_MAX, matches, score};
+pub use matching::{FLOOR_DEFAULT, MATCHES_MAX, RecipeCandidate, match_recipes, recipe_score};
 
 pub use crate::knowledge::recipe::{
-    Expect, FAST_FROM, FLOOR, PlannedCall, Recipe, RecipeMatch, RecipeParameter, RecipeSource,
-    RecipeStep, RecipeUse, Standing,
+    FAST_FROM, FLOOR, PlannedCall, Recipe, RecipeMatch, RecipeParameter, RecipeSource,
+    RecipeStanding, RecipeStep, RecipeUse, StepExpectation,
 };

@@ -43,7 +43,7 @@ impl Record {
         );
         hasher.update(head.as_bytes());
         hasher.update(self.payload.as_bytes());
-        hex(&hasher.finalize())
+        encode_hex(&hasher.finalize())
     }
 }
 
@@ -86,7 +86,7 @@ pub fn verify_chain(previous: &str, first: Seq, records: &[Record]) -> Result<St
 }
 
 /// Lower-case hex.
-pub fn hex(bytes: &[u8]) -> String {
+pub fn encode_hex(bytes: &[u8]) -> String {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let mut out = String::with_capacity(bytes.len() * 2);
     for byte in bytes {
@@ -98,5 +98,5 @@ pub fn hex(bytes: &[u8]) -> String {
 
 /// Lower-case hex of the SHA-256 of `bytes`.
 pub fn sha256_hex(bytes: &[u8]) -> String {
-    hex(&Sha256::digest(bytes))
+    encode_hex(&Sha256::digest(bytes))
 }

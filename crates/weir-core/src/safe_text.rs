@@ -17,7 +17,7 @@ pub fn is_deceptive(c: char) -> bool {
 
 /// One line of `text` as it may be shown: control, invisible and direction-changing characters are
 /// written out as `<U+202E>`; tabs stay.
-pub fn visible(text: &str) -> String {
+pub fn visible_text(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         if (c.is_control() && c != '\t') || is_deceptive(c) {
@@ -31,14 +31,14 @@ pub fn visible(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::visible;
+    use super::visible_text;
 
     #[test]
     fn z10_hidden_characters_are_written_out() {
         assert_eq!(
-            visible("rm \u{202E}txt.\u{200B}sh\u{1b}[2J"),
+            visible_text("rm \u{202E}txt.\u{200B}sh\u{1b}[2J"),
             "rm <U+202E>txt.<U+200B>sh<U+001B>[2J"
         );
-        assert_eq!(visible("naïve\tdiff"), "naïve\tdiff");
+        assert_eq!(visible_text("naïve\tdiff"), "naïve\tdiff");
     }
 }

@@ -179,13 +179,13 @@ impl ScheduledAgent {
     }
 
     /// Who stands in the journal as the one who spoke.
-    pub fn by(&self) -> String {
+    pub fn actor_name(&self) -> String {
         format!("{BY}{}", self.name)
     }
 
     /// The profile with the declared tools and no other: not those of its groups, and none when none
     /// is declared (T3). What the profile forbids stays forbidden.
-    pub fn narrowed(tools: &[String], profile: Profile) -> Profile {
+    pub fn narrow_profile(tools: &[String], profile: Profile) -> Profile {
         Profile { groups: Vec::new(), extra_tools: tools.to_vec(), ..profile }
     }
 }
@@ -210,7 +210,7 @@ pub fn name_problem(name: &str) -> Option<String> {
 
 /// Whether agents that run after each other, `(name, after)`, would go round in a circle with
 /// `name` after `after`; the circle in words.
-pub fn circle(known: &[(String, Option<String>)], name: &str, after: &str) -> Option<String> {
+pub fn find_circle(known: &[(String, Option<String>)], name: &str, after: &str) -> Option<String> {
     let mut path = vec![name.to_owned(), after.to_owned()];
     // Each step names another agent, or the circle is closed.
     while path.len() <= known.len() + 2 {
@@ -277,17 +277,22 @@ impl AgentRun {
 
     /// The same, over at `now`.
     #[must_use]
-    pub fn ended(self, state: AgentRunState, now: Timestamp, note: impl Into<String>) -> AgentRun {
-        AgentRun { state, finished: Some(now), note: joined(&self.note, &note.into()), ..self }
+    pub fn with_end(
+        self,
+        state: AgentRunState,
+        now: Timestamp,
+        note: impl Into<String>,
+    ) -> AgentRun {
+        AgentRun { state, finished: Some(now), note: join_notes(&self.note, &note.into()), ..self }
     }
 
     /// Adds a remark.
-    pub fn remark(&mut self, note: &str) {
-        self.note = joined(&self.note, note);
+    pub fn add_remark(&mut self, note: &str) {
+        self.note = join_notes(&self.note, note);
     }
 }
 
-fn joined(old: &str, new: &str) -> String {
+fn join_notes(old: &str, new: &str) -> String {
     match (old.is_empty(), new.is_empty()) {
         (_, true) => old.to_owned(),
         (true, false) => new.to_owned(),

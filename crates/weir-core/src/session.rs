@@ -11,7 +11,9 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::event::{Added, AlertName, CancelCause, Denial, Event, Origin, RunFinished};
+use crate::event::{
+    AlertName, CancelCause, Denial, Event, InputAddition, MessageOrigin, RunFinished,
+};
 use crate::governance::lease::LeaseGrant;
 use crate::governance::outcome::UnknownOutcome;
 use crate::governance::{Permit, RecentCall};
@@ -19,11 +21,11 @@ use crate::ids::{
     ApprovalId, BlobId, CallId, InputId, QuestionId, RunId, Seq, SessionId, Timestamp, TurnId,
 };
 use crate::label::Label;
-use crate::message::{Block, History, Media};
+use crate::message::{MessageBlock, MessageHistory, StoredMedia};
 use crate::model::{ModelInfo, ModelRequest, Thinking, Usage};
 use crate::recipe::SolvedRun;
 use crate::skill::SkillNote;
-use crate::tool::{Control, EffectClass, PlanItem, ToolSpec};
+use crate::tool::{AgentControl, EffectClass, PlanItem, ToolSpec};
 
 mod agents;
 mod apply;
@@ -50,18 +52,18 @@ mod todo;
 mod turns;
 mod window;
 
-pub use crate::config::{Condensing, Guards, MemoryPolicy, RecipePolicy, SessionConfig};
-pub use call::Call;
+pub use crate::config::{CondensingSettings, Guards, MemoryPolicy, RecipePolicy, SessionConfig};
 use call::CallStage;
+pub use call::CallState;
 pub use calls::NOT_RECORDED;
-use deeds::Deeds;
+use deeds::ActivityLog;
 use pending::PendingBlocks;
 pub use recipe::PlanWork;
-use window::Window;
+use window::ContextWindow;
 
 /// What a session is doing (L2). Computed, never stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Status {
+pub enum SessionStatus {
     /// Nothing is owed: it waits for input.
     Idle,
     /// The model is asked or writes.
@@ -86,14 +88,14 @@ pub struct Session {
     facts: Seq,
     last: Timestamp,
     title: String,
-    history: History,
+    history: MessageHistory,
     media: BTreeSet<BlobId>,
     quarantined: BTreeSet<BlobId>,
     /// What the model is told at the start of the next turn.
     pending: PendingBlocks,
     told: BTreeMap<String, String>,
     /// Where each message of `history` comes from.
-    origins: Vec<Origin>,
+    origins: Vec<MessageOrigin>,
     /// Skills that are active, by name.
     skills: BTreeMap<String, SkillNote>,
     /// Deferred tools that were loaded in this run.
@@ -101,22 +103,22 @@ pub struct Session {
     /// Facts that follow from the last one and are not journaled yet.
     due: VecDeque<Event>,
     /// What happened, as condensing tells it.
-    deeds: Deeds,
-    window: Window,
+    deeds: ActivityLog,
+    window: ContextWindow,
     /// Condensing that is under way.
-    condensing: Option<condense::Pending>,
+    condensing: Option<condense::PendingCondensing>,
     /// What the last condensing hid, so that it can be taken back.
-    hidden: Option<condense::Hidden>,
+    hidden: Option<condense::HiddenHistory>,
     /// The newest input for which the world was looked at.
     looked: u32,
     /// A profile that the agent goes on with before its next turn.
-    switching: Option<Switching>,
-    queue: VecDeque<Queued>,
+    switching: Option<ProfileSwitch>,
+    queue: VecDeque<UndeliveredInput>,
     next: Counters,
-    run: Option<Run>,
-    turn: Option<Turn>,
+    run: Option<RunState>,
+    turn: Option<TurnState>,
     /// Sub-agents that its calls started.
-    agents: BTreeMap<CallId, agents::Child>,
+    agents: BTreeMap<CallId, agents::KnownChild>,
     plan: Vec<PlanItem>,
     tail: Option<Arc<str>>,
     recent: VecDeque<RecentCall>,
@@ -128,7 +130,7 @@ pub struct Session {
     /// What persons said.
     said: Vec<String>,
     /// Inputs by the names under which faces sent them.
-    sent: BTreeMap<String, Sent>,
+    sent: BTreeMap<String, SentInput>,
     /// What the agent above asked for, in the session of a sub-agent.
     tasks: Vec<String>,
     /// Texts in the arguments of approved calls.
@@ -144,7 +146,7 @@ pub struct Session {
     /// The last run, where a recipe may be made from it.
     solved: Option<Arc<SolvedRun>>,
     /// Images of the last reply that have no fact of their own yet.
-    images_due: VecDeque<(TurnId, Media)>,
+    images_due: VecDeque<(TurnId, StoredMedia)>,
     /// Calls whose permit was taken in this life of the program. Not part of the fold.
     issued: BTreeSet<CallId>,
 }
@@ -161,7 +163,7 @@ struct Counters {
 
 /// A switch of profile that was judged and is not made yet.
 #[derive(Debug, Clone, PartialEq)]
-struct Switching {
+struct ProfileSwitch {
     profile: String,
     reason: String,
     /// What it may do that the present one may not: what the gate and the person knew of.
@@ -170,7 +172,7 @@ struct Switching {
 
 /// An input that a face sent under a name of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Sent {
+pub struct SentInput {
     /// Its number.
     pub input: InputId,
     /// The fact that accepted it.
@@ -181,24 +183,24 @@ pub struct Sent {
 
 /// An input that was accepted and not yet delivered.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Queued {
+pub struct UndeliveredInput {
     /// Its number.
     pub input: InputId,
     /// What was said.
-    pub content: Vec<Block>,
+    pub content: Vec<MessageBlock>,
     /// What the model is told with it.
-    pub added: Vec<Added>,
+    pub added: Vec<InputAddition>,
     /// A schedule said it, and no person (M7).
     pub scheduled: bool,
 }
 
 #[derive(Debug, Clone)]
-struct Run {
+struct RunState {
     id: RunId,
     started: Timestamp,
     /// Time in which no program had the session: does not count towards its wall time.
     away_ms: u64,
-    phase: Phase,
+    phase: RunPhase,
     cancel: Option<(CancelCause, String)>,
     iterations: u32,
     turn_started: Option<Timestamp>,
@@ -231,13 +233,13 @@ struct Run {
     /// The run was looked through for facts worth keeping.
     remembered: bool,
     /// What it makes of a recipe, where one fits or is followed.
-    recipe: Option<recipe::Guide>,
+    recipe: Option<recipe::RecipeGuide>,
     /// What could become a recipe.
-    solving: solving::Solving,
+    solving: solving::SolvingRun,
 }
 
 #[derive(Debug, Clone, PartialEq)]
-enum Phase {
+enum RunPhase {
     /// The scene is looked at.
     Look,
     /// A planner fills the recipe in that fits.
@@ -255,7 +257,7 @@ enum Phase {
 }
 
 #[derive(Debug, Clone)]
-struct Turn {
+struct TurnState {
     id: TurnId,
     stage: TurnStage,
     /// A request that is due is not prepared before this moment (back-off).
@@ -263,7 +265,7 @@ struct Turn {
     attempts: u32,
     /// The label of its request.
     label: Label,
-    calls: Vec<Call>,
+    calls: Vec<CallState>,
     /// How many of `calls` have their `call.proposed`.
     proposed: usize,
     /// Notes that came with its results.
@@ -312,8 +314,8 @@ impl Session {
             skills: BTreeMap::new(),
             found: BTreeSet::new(),
             due: VecDeque::new(),
-            deeds: Deeds::default(),
-            window: Window::default(),
+            deeds: ActivityLog::default(),
+            window: ContextWindow::default(),
             condensing: None,
             hidden: None,
             looked: 0,
@@ -360,7 +362,7 @@ impl Session {
 
     /// Folds one more fact in. Facts that were returned by [`Session::handle`] are already in.
     pub fn apply(&mut self, ts: Timestamp, event: &Event) {
-        apply::apply(self, ts, event);
+        apply::apply_fact(self, ts, event);
     }
 
     /// Its name.
@@ -385,11 +387,11 @@ impl Session {
         (config.tools, config.deferred) = (with.tools.clone(), with.deferred.clone());
     }
     /// Number of facts.
-    pub fn facts(&self) -> Seq {
+    pub fn fact_count(&self) -> Seq {
         self.facts
     }
     /// Time of the last fact.
-    pub fn last(&self) -> Timestamp {
+    pub fn last_fact_time(&self) -> Timestamp {
         self.last
     }
     /// First words of its first input.
@@ -397,7 +399,7 @@ impl Session {
         &self.title
     }
     /// What the model has been told and said.
-    pub fn history(&self) -> &History {
+    pub fn history(&self) -> &MessageHistory {
         &self.history
     }
     /// Blobs that the history mentions.
@@ -405,7 +407,7 @@ impl Session {
         &self.media
     }
     /// Inputs that wait to be delivered.
-    pub fn queued(&self) -> &VecDeque<Queued> {
+    pub fn queued_inputs(&self) -> &VecDeque<UndeliveredInput> {
         &self.queue
     }
     /// The run that is under way.
@@ -413,11 +415,11 @@ impl Session {
         self.run.as_ref().map(|run| run.id)
     }
     /// How the last run ended.
-    pub fn finished(&self) -> Option<&RunFinished> {
+    pub fn last_run_finished(&self) -> Option<&RunFinished> {
         self.finished.as_ref()
     }
     /// The run that ended last, where a recipe may be made from it (M5).
-    pub fn solved(&self) -> Option<&Arc<SolvedRun>> {
+    pub fn last_solved_run(&self) -> Option<&Arc<SolvedRun>> {
         self.solved.as_ref()
     }
     /// The last text of the run under way: its final answer, once it has one.
@@ -425,7 +427,7 @@ impl Session {
         self.run.as_ref().map(|run| run.text.as_str())
     }
     /// The task list.
-    pub fn plan(&self) -> &[PlanItem] {
+    pub fn task_list(&self) -> &[PlanItem] {
         &self.plan
     }
     /// Tokens of the whole session.
@@ -445,25 +447,25 @@ impl Session {
         self.run.as_ref().map_or(0, |run| run.mistakes)
     }
     /// A call of the current turn.
-    pub fn call(&self, id: CallId) -> Option<&Call> {
+    pub fn find_call(&self, id: CallId) -> Option<&CallState> {
         self.turn.as_ref()?.calls.iter().find(|call| call.id == id)
     }
     /// The call that an open approval is about.
-    pub fn approval(&self, id: &ApprovalId) -> Option<&Call> {
+    pub fn approval_call(&self, id: &ApprovalId) -> Option<&CallState> {
         self.open_approvals().find(|(open, _)| *open == id).map(|(_, call)| call)
     }
     /// The question that waits for an answer.
-    pub fn open_question(&self) -> Option<(&QuestionId, &Control)> {
+    pub fn open_question(&self) -> Option<(&QuestionId, &AgentControl)> {
         self.open_questions().next()
     }
     /// The call whose server asks this.
     pub fn call_asking(&self, question: &QuestionId) -> Option<CallId> {
         let mut calls = self.turn.iter().flat_map(|turn| &turn.calls);
-        let asks = |call: &&Call| call.during.as_ref().is_some_and(|(id, _)| id == question);
+        let asks = |call: &&CallState| call.during.as_ref().is_some_and(|(id, _)| id == question);
         calls.find(asks).map(|call| call.id)
     }
     /// Every question that waits for an answer: of the agent, and of servers whose calls run.
-    pub fn open_questions(&self) -> impl Iterator<Item = (&QuestionId, &Control)> {
+    pub fn open_questions(&self) -> impl Iterator<Item = (&QuestionId, &AgentControl)> {
         let calls = self.turn.iter().flat_map(|turn| &turn.calls);
         calls.filter_map(|call| match &call.during {
             Some((question, control)) => Some((question, control)),
@@ -484,81 +486,81 @@ impl Session {
     }
     /// What it is to do: what persons said, or the task that the agent above gave it. Whether its
     /// calls fit that is asked of a judge; no right follows from it.
-    pub fn wanted(&self) -> &[String] {
+    pub fn requested_tasks(&self) -> &[String] {
         if self.tasks.is_empty() { &self.said } else { &self.tasks }
     }
     /// How many inputs it took.
-    pub fn inputs(&self) -> u32 {
+    pub fn input_count(&self) -> u32 {
         self.next.input
     }
     /// The input that a face sent under this name.
-    pub fn sent(&self, client_id: &str) -> Option<Sent> {
+    pub fn sent_input(&self, client_id: &str) -> Option<SentInput> {
         self.sent.get(client_id).copied()
     }
     /// All inputs that faces sent under names.
-    pub fn all_sent(&self) -> &BTreeMap<String, Sent> {
+    pub fn all_sent(&self) -> &BTreeMap<String, SentInput> {
         &self.sent
     }
     /// What persons said, oldest first.
-    pub fn said(&self) -> &[String] {
+    pub fn person_texts(&self) -> &[String] {
         &self.said
     }
     /// Every approval that waits for an answer, with its call.
-    pub fn open_approvals(&self) -> impl Iterator<Item = (&ApprovalId, &Call)> {
+    pub fn open_approvals(&self) -> impl Iterator<Item = (&ApprovalId, &CallState)> {
         let calls = self.turn.iter().flat_map(|turn| &turn.calls);
         calls.filter_map(|call| Some((&call.open_approval()?.approval, call)))
     }
     /// The specification of a tool that this session has, loaded or not.
-    pub fn tool(&self, name: &str) -> Option<&ToolSpec> {
+    pub fn find_tool(&self, name: &str) -> Option<&ToolSpec> {
         let deferred = self.config.iter().flat_map(|config| config.deferred.iter());
         self.tools.iter().chain(deferred).find(|tool| tool.name == name)
     }
     /// Skills that are active, by name.
-    pub fn skills(&self) -> &BTreeMap<String, SkillNote> {
+    pub fn active_skills(&self) -> &BTreeMap<String, SkillNote> {
         &self.skills
     }
     /// What the model was last told of each section, by name.
-    pub fn told(&self) -> &BTreeMap<String, String> {
+    pub fn told_sections(&self) -> &BTreeMap<String, String> {
         &self.told
     }
     /// Deferred tools that were loaded in this run.
-    pub fn found(&self) -> &BTreeSet<String> {
+    pub fn loaded_tools(&self) -> &BTreeSet<String> {
         &self.found
     }
     /// The profile that the agent goes on with before its next turn: name and reason.
-    pub fn switching(&self) -> Option<(&str, &str)> {
+    pub fn pending_switch(&self) -> Option<(&str, &str)> {
         self.switching.as_ref().map(|to| (to.profile.as_str(), to.reason.as_str()))
     }
     /// What waits to be delivered and was not looked at yet: the words that notes and skills are
     /// chosen by.
-    pub fn unlooked(&self) -> Vec<&Queued> {
+    pub fn unexamined_inputs(&self) -> Vec<&UndeliveredInput> {
         self.queue.iter().filter(|queued| queued.input.0 > self.looked).collect()
     }
 
     /// What it is doing.
-    pub fn status(&self) -> Status {
-        let Some(run) = &self.run else { return Status::Idle };
-        if run.cancel.is_some() || matches!(run.phase, Phase::Ending(..)) {
-            return Status::Stopped;
+    pub fn status(&self) -> SessionStatus {
+        let Some(run) = &self.run else { return SessionStatus::Idle };
+        if run.cancel.is_some() || matches!(run.phase, RunPhase::Ending(..)) {
+            return SessionStatus::Stopped;
         }
-        let Some(turn) = &self.turn else { return Status::Streaming };
+        let Some(turn) = &self.turn else { return SessionStatus::Streaming };
         if turn.stage != TurnStage::Working {
-            return Status::Streaming;
+            return SessionStatus::Streaming;
         }
         let by_agent =
-            |c: &Call| c.is_started() && (c.during.is_some() || self.waits_by_agent(c.id));
-        let waiting = |c: &Call| {
+            |c: &CallState| c.is_started() && (c.during.is_some() || self.waits_by_agent(c.id));
+        let waiting = |c: &CallState| {
             matches!(c.stage, CallStage::Asking(_) | CallStage::Questioning(_)) || by_agent(c)
         };
-        let working = |c: &Call| {
+        let working = |c: &CallState| {
             let works = matches!(c.stage, CallStage::Proposed | CallStage::Ready(_));
             (works || c.is_running()) && !by_agent(c)
         };
-        let mut scope = turn.scope(self);
+        let mut scope = turn.open_calls(self);
         if scope.clone().any(waiting) && !scope.any(working) {
-            return Status::PendingApproval;
+            return SessionStatus::PendingApproval;
         }
-        Status::ExecutingTools
+        SessionStatus::ExecutingTools
     }
 
     /// The request of the turn that is due: it extends the one before (P2).
@@ -577,8 +579,8 @@ impl Session {
     }
 
     /// The right to run a started call: once per call and life of the program (G1).
-    pub fn permit(&mut self, id: CallId) -> Option<Permit> {
-        let call = self.call(id)?;
+    pub fn issue_permit(&mut self, id: CallId) -> Option<Permit> {
+        let call = self.find_call(id)?;
         if !call.is_started() || self.issued.contains(&id) {
             return None;
         }
@@ -593,7 +595,7 @@ impl Session {
     /// Whether everything so far must be durable before this call runs (D3): pure reads wait for
     /// no sync of their own.
     pub fn waits_for_disk(&self, id: CallId) -> bool {
-        let inspection = self.call(id).and_then(|call| call.inspection.as_ref());
+        let inspection = self.find_call(id).and_then(|call| call.inspection.as_ref());
         inspection.is_none_or(|i| i.class != EffectClass::Read || i.effects.changes_world())
     }
 }

@@ -8,11 +8,11 @@ mod trigger;
 mod write;
 
 pub use head::{
-    COMPATIBILITY_CHARS_MAX, DESCRIPTION_CHARS_MAX, Finding, NAME_CHARS_MAX, SkillHead, check,
-    name_problem, split,
+    COMPATIBILITY_CHARS_MAX, DESCRIPTION_CHARS_MAX, NAME_CHARS_MAX, SkillFinding, SkillHead,
+    check_fields, name_problem, split_frontmatter,
 };
-pub use said::{filled, names_in};
-pub use trigger::{Trigger, TriggerWords};
+pub use said::{fill_arguments, names_in};
+pub use trigger::{SkillTrigger, TriggerWords};
 pub use write::{BODY_CHARS_MAX, SkillDraft, skill_md};
 
 pub use crate::knowledge::skill::{SkillLine, SkillNote};

@@ -13,7 +13,7 @@ const HEAD_LINES_MAX: usize = 100;
 
 /// A name with what follows it: `/review src`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Typed<'a> {
+pub struct TypedCommand<'a> {
     /// The name, folders in it set off by `:`.
     pub name: &'a str,
     /// The rest, without the space around it.
@@ -21,10 +21,10 @@ pub struct Typed<'a> {
 }
 
 /// Whether a message begins with what may be a command. A path (`/etc/hosts`) is none.
-pub fn typed(said: &str) -> Option<Typed<'_>> {
+pub fn parse_typed_command(said: &str) -> Option<TypedCommand<'_>> {
     let rest = said.trim_start().strip_prefix('/')?;
     let (name, arguments) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
-    is_name(name).then_some(Typed { name, arguments: arguments.trim() })
+    is_name(name).then_some(TypedCommand { name, arguments: arguments.trim() })
 }
 
 /// Whether a command may be called so: words of letters, digits, `-`, `_` and `.`, set off by `:`.
@@ -52,7 +52,7 @@ pub fn name_of(file: &str) -> Option<String> {
 
 /// What the head of a file says.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Head {
+pub struct CommandHead {
     /// What it does, for a list.
     pub description: String,
     /// What it takes: `[file] [line]`.
@@ -63,13 +63,13 @@ pub struct Head {
 
 /// Takes a file apart. Heads of commands are written by hand and are often no YAML
 /// (`argument-hint: [a] [b]`), so only lines `name: value` count. A file without a head is all text.
-pub fn split(text: &str) -> (Head, &str) {
+pub fn split_frontmatter(text: &str) -> (CommandHead, &str) {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut lines = text.split_inclusive('\n');
     let Some(first) = lines.next().filter(|line| line.trim_end() == "---") else {
-        return (Head::default(), text.trim());
+        return (CommandHead::default(), text.trim());
     };
-    let mut head = Head::default();
+    let mut head = CommandHead::default();
     let mut at = first.len();
     for line in lines.take(HEAD_LINES_MAX) {
         at += line.len();
@@ -81,19 +81,19 @@ pub fn split(text: &str) -> (Head, &str) {
             continue;
         };
         match name.trim() {
-            "description" => head.description = plain(value),
-            "argument-hint" => head.argument_hint = plain(value),
+            "description" => head.description = plain_value(value),
+            "argument-hint" => head.argument_hint = plain_value(value),
             "" => (),
             other if other.starts_with(['#', '-']) => (),
-            other => head.without_effect.push(plain(other)),
+            other => head.without_effect.push(plain_value(other)),
         }
     }
     // Two rules are text as well.
-    (Head::default(), text.trim())
+    (CommandHead::default(), text.trim())
 }
 
 /// A value as it is shown: one line, without the quotes around it, cut.
-fn plain(value: &str) -> String {
+fn plain_value(value: &str) -> String {
     let value = value.trim();
     let unquoted = ['"', '\''].iter().find_map(|q| value.strip_prefix(*q)?.strip_suffix(*q));
     let words: Vec<&str> = unquoted.unwrap_or(value).split_whitespace().collect();
@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn m3_a_command_is_told_from_a_path() {
-        let of = |name, arguments| Some(Typed { name, arguments });
+        let of = |name, arguments| Some(TypedCommand { name, arguments });
         for (said, expected) in [
             ("/review", of("review", "")),
             ("  /review  src/main.rs  \n", of("review", "src/main.rs")),
@@ -126,9 +126,9 @@ mod tests {
             ("please /review", None),
             ("", None),
         ] {
-            assert_eq!(typed(said), expected, "{said:?}");
+            assert_eq!(parse_typed_command(said), expected, "{said:?}");
         }
-        assert_eq!(typed(&format!("/{}", "a".repeat(129))), None);
+        assert_eq!(parse_typed_command(&format!("/{}", "a".repeat(129))), None);
     }
 
     #[test]
@@ -166,7 +166,7 @@ mod tests {
             ("", "", "", vec![], ""),
             ("a\n---\nb: c\n---\n", "", "", vec![], "a\n---\nb: c\n---"),
         ] {
-            let (head, body) = split(text);
+            let (head, body) = split_frontmatter(text);
             assert_eq!(
                 (head.description.as_str(), head.argument_hint.as_str(), body),
                 (description, hint, rest),

@@ -20,15 +20,15 @@ mod result;
 mod schema;
 mod within;
 
-pub use result::{Clean, Raw, ResultEffect};
-pub use schema::Schema;
+pub use result::{CleanResult, RawResult, ResultEffect};
+pub use schema::InputSchema;
 
 /// The seven permission categories of which a profile picks some.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "lowercase")]
-pub enum Group {
+pub enum ToolGroup {
     /// Reads files; never changes anything.
     Read,
     /// Knows the note vault; reads only.
@@ -71,10 +71,10 @@ pub struct ToolSpec {
     /// What the model reads about it.
     pub description: String,
     /// Its permission category.
-    pub group: Group,
+    pub group: ToolGroup,
     /// JSON Schema (2020-12) of its input: always an object.
     #[schemars(with = "Value")]
-    pub input_schema: Schema,
+    pub input_schema: InputSchema,
     /// Listed by name only, loaded with `find_tool` (T4).
     #[serde(default)]
     pub deferred: bool,
@@ -107,7 +107,7 @@ impl ToolSpec {
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
-pub enum Access {
+pub enum PathAccess {
     /// Reads its content.
     Read,
     /// Lists what is in it, or searches below it.
@@ -124,17 +124,17 @@ pub enum Access {
     Delete,
 }
 
-impl Access {
+impl PathAccess {
     /// Whether this changes anything.
     pub fn is_write(self) -> bool {
-        !matches!(self, Access::Read | Access::List)
+        !matches!(self, PathAccess::Read | PathAccess::List)
     }
 }
 
 /// Where a path leads once symbolic links and `..` are resolved.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Place {
+pub enum PathPlace {
     /// Inside a root of the workspace.
     Inside,
     /// Outside every root, and written so.
@@ -150,9 +150,9 @@ pub struct PathEffect {
     /// lies outside.
     pub path: String,
     /// What is done to it.
-    pub access: Access,
+    pub access: PathAccess,
     /// Where it is.
-    pub place: Place,
+    pub place: PathPlace,
     /// Everything below it is touched too.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub recursive: bool,
@@ -175,7 +175,7 @@ pub struct PathEffect {
 /// What a file (or its absence) is, without its content.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "is", rename_all = "snake_case")]
-pub enum Image {
+pub enum FileState {
     /// Nothing there.
     Absent,
     /// A folder.
@@ -198,13 +198,13 @@ pub enum Image {
 
 /// A change of one path that is known before the call runs: what recovery compares the disk with.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Change {
+pub struct PlannedChange {
     /// As in [`PathEffect::path`].
     pub path: String,
     /// What is there before.
-    pub before: Image,
+    pub before: FileState,
     /// What will be there after.
-    pub after: Image,
+    pub after: FileState,
 }
 
 /// How strongly a command is confined (Z4), from not at all to strongest.
@@ -304,11 +304,11 @@ pub struct CommandEffect {
 impl CommandEffect {
     /// Whether it can reach anything beyond its sandbox, or be reached there.
     pub fn has_network(&self) -> bool {
-        self.tier == Tier::None || !self.reaches().is_empty()
+        self.tier == Tier::None || !self.describe_reach().is_empty()
     }
 
     /// What it can reach beyond its sandbox, and where it can be reached, in words for a person.
-    pub fn reaches(&self) -> Vec<String> {
+    pub fn describe_reach(&self) -> Vec<String> {
         let ports = self.ports.iter().map(|port| format!("localhost:{port}"));
         let serves = self.serves.iter().map(|port| format!("localhost:{port} (served)"));
         let sockets = self.sockets.iter().map(|socket| format!("the socket {socket}"));
@@ -387,7 +387,7 @@ pub struct HostEffect {
 /// What a call asks of the agent itself rather than of the world.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "do", rename_all = "snake_case")]
-pub enum Control {
+pub enum AgentControl {
     /// Ends the run with this result (`attempt_completion`).
     Complete {
         /// What the person is told.
@@ -456,7 +456,7 @@ pub struct Effects {
     pub paths: Vec<PathEffect>,
     /// Changes of files that are known exactly in advance.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub changes: Vec<Change>,
+    pub changes: Vec<PlannedChange>,
     /// Those paths of them that git runs, or below which lies what it runs (`core.hooksPath`).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub run_by_git: Vec<String>,
@@ -504,7 +504,7 @@ pub struct Effects {
     pub consults: bool,
     /// What it asks of the agent itself.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub control: Option<Control>,
+    pub control: Option<AgentControl>,
     /// Nothing is known: treated as having every effect.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub unknown: bool,

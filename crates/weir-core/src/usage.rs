@@ -37,7 +37,7 @@ impl Usage {
         }
     }
     /// All tokens that count towards a token budget.
-    pub fn total(&self) -> u64 {
+    pub fn total_tokens(&self) -> u64 {
         let rest = [self.output, self.cache_read, self.cache_write];
         rest.into_iter().fold(self.input, u64::saturating_add)
     }

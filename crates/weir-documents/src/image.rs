@@ -7,9 +7,9 @@ use image::codecs::png::PngEncoder;
 use image::{
     DynamicImage, ImageDecoder, ImageEncoder, ImageError, ImageFormat, ImageReader, Limits,
 };
-use weir_core::document::{Picture, Seen, Unread};
+use weir_core::document::{DocumentError, DocumentImage, DocumentResult};
 
-use crate::{broken, too_large};
+use crate::{broken_document, too_large};
 
 /// Most pixels that are decoded: cameras of phones make 50 million; as RGBA that is 200 MB.
 const PIXELS_MAX: u64 = 50_000_000;
@@ -21,23 +21,29 @@ const JPEG_QUALITY: u8 = 85;
 const SIDE_MIN: u32 = 64;
 
 /// What image `bytes` are, and a smaller copy where they are beyond the bounds.
-pub(crate) fn look(bytes: &[u8], side_max: u32, bytes_max: u64) -> Result<Seen, Unread> {
+pub(crate) fn inspect_image(
+    bytes: &[u8],
+    side_max: u32,
+    bytes_max: u64,
+) -> Result<DocumentResult, DocumentError> {
     let format = image::guess_format(bytes)
         .ok()
         .filter(|format| media_type(*format).is_some())
-        .ok_or_else(|| broken("it is no PNG, JPEG, GIF or WebP"))?;
+        .ok_or_else(|| broken_document("it is no PNG, JPEG, GIF or WebP"))?;
     let reader = ImageReader::with_format(Cursor::new(bytes), format);
-    let (width, height) = reader.into_dimensions().map_err(|error| unread(&error))?;
+    let (width, height) = reader.into_dimensions().map_err(|error| unread_from_error(&error))?;
     if width == 0 || height == 0 {
-        return Err(broken("it has no pixels"));
+        return Err(broken_document("it has no pixels"));
     }
     let within = width.max(height) <= side_max && bytes.len() as u64 <= bytes_max;
     let smaller = match within {
         true => None,
-        false => Some(smaller(bytes, format, width, height, CopyLimits { side_max, bytes_max })?),
+        false => {
+            Some(shrink_image(bytes, format, width, height, CopyLimits { side_max, bytes_max })?)
+        }
     };
     let media_type = media_type(format).unwrap_or_default().to_owned();
-    Ok(Seen::Image { media_type, width, height, smaller })
+    Ok(DocumentResult::Image { media_type, width, height, smaller })
 }
 
 fn media_type(format: ImageFormat) -> Option<&'static str> {
@@ -57,13 +63,13 @@ struct CopyLimits {
     bytes_max: u64,
 }
 
-fn smaller(
+fn shrink_image(
     bytes: &[u8],
     format: ImageFormat,
     width: u32,
     height: u32,
     limits: CopyLimits,
-) -> Result<Picture, Unread> {
+) -> Result<DocumentImage, DocumentError> {
     let CopyLimits { side_max, bytes_max } = limits;
     if u64::from(width) * u64::from(height) > PIXELS_MAX {
         return Err(too_large(format!(
@@ -71,7 +77,7 @@ fn smaller(
             PIXELS_MAX / 1_000_000
         )));
     }
-    let image = decode(bytes, format).map_err(|error| unread(&error))?;
+    let image = decode_first_frame(bytes, format).map_err(|error| unread_from_error(&error))?;
     let mut side = side_max.min(image.width().max(image.height()));
     loop {
         // A box filter: made for shrinking, and fast.
@@ -79,7 +85,7 @@ fn smaller(
             true => image.thumbnail(side, side),
             false => image.clone(),
         };
-        let picture = encode(&copy, format == ImageFormat::Jpeg, bytes_max, 0)?;
+        let picture = encode_picture(&copy, format == ImageFormat::Jpeg, bytes_max, 0)?;
         if picture.bytes.len() as u64 <= bytes_max {
             return Ok(picture);
         }
@@ -91,7 +97,7 @@ fn smaller(
 }
 
 /// The first frame, turned as its camera says.
-fn decode(bytes: &[u8], format: ImageFormat) -> Result<DynamicImage, ImageError> {
+fn decode_first_frame(bytes: &[u8], format: ImageFormat) -> Result<DynamicImage, ImageError> {
     let mut reader = ImageReader::with_format(Cursor::new(bytes), format);
     let mut limits = Limits::default();
     limits.max_alloc = Some(DECODER_BYTES_MAX);
@@ -104,14 +110,14 @@ fn decode(bytes: &[u8], format: ImageFormat) -> Result<DynamicImage, ImageError>
 }
 
 /// A photograph as JPEG; what has sharp lines or transparency as PNG while that is small enough.
-pub(crate) fn encode(
+pub(crate) fn encode_picture(
     image: &DynamicImage,
     photograph: bool,
     bytes_max: u64,
     page: u32,
-) -> Result<Picture, Unread> {
+) -> Result<DocumentImage, DocumentError> {
     let (width, height) = (image.width(), image.height());
-    let picture = |media_type: &str, bytes| Picture {
+    let picture = |media_type: &str, bytes| DocumentImage {
         page,
         media_type: media_type.to_owned(),
         width,
@@ -123,7 +129,7 @@ pub(crate) fn encode(
         let flat = DynamicImage::ImageRgba8(image.to_rgba8());
         PngEncoder::new(&mut bytes)
             .write_image(flat.as_bytes(), width, height, flat.color().into())
-            .map_err(|error| unread(&error))?;
+            .map_err(|error| unread_from_error(&error))?;
         if bytes.len() as u64 <= bytes_max {
             return Ok(picture("image/png", bytes));
         }
@@ -132,7 +138,7 @@ pub(crate) fn encode(
     let flat = on_white(image);
     JpegEncoder::new_with_quality(&mut bytes, JPEG_QUALITY)
         .encode(flat.as_raw(), width, height, image::ExtendedColorType::Rgb8)
-        .map_err(|error| unread(&error))?;
+        .map_err(|error| unread_from_error(&error))?;
     Ok(picture("image/jpeg", bytes))
 }
 
@@ -153,13 +159,13 @@ fn on_white(image: &DynamicImage) -> image::RgbImage {
     flat
 }
 
-fn unread(error: &ImageError) -> Unread {
+fn unread_from_error(error: &ImageError) -> DocumentError {
     match error {
         ImageError::Limits(_) => too_large(format!(
             "its pixels need more than the {} MB that are given for them",
             DECODER_BYTES_MAX >> 20
         )),
-        other => broken(other),
+        other => broken_document(other),
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Nothing here bounds memory or time for good: parsers of such files panic, loop and allocate on
 //! bad input. The program therefore calls [`serve`] in a child process with hard limits, and only
-//! tests and files that we made ourselves go through [`answer`] directly. This crate does no I/O
+//! tests and files that we made ourselves go through [`answer_question`] directly. This crate does no I/O
 //! but on the streams it is given, and knows nothing of sessions or models.
 
 mod image;
@@ -11,30 +11,35 @@ mod wire;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use weir_core::document::{Seen, Unread, Wish};
+use weir_core::document::{DocumentError, DocumentRequest, DocumentResult};
 
-pub use wire::{read_answer, serve, write_question};
+pub use wire::{read_answer, serve_question, write_question};
 
 /// What `wish` asks of `bytes`. Total but for running out of memory, stack or patience.
 ///
 /// # Errors
 /// Why the bytes cannot be read.
-pub fn answer(wish: &Wish, bytes: &[u8]) -> Result<Seen, Unread> {
+pub fn answer_question(
+    wish: &DocumentRequest,
+    bytes: &[u8],
+) -> Result<DocumentResult, DocumentError> {
     let look = || match wish {
-        Wish::Image { side_max, bytes_max } => image::look(bytes, *side_max, *bytes_max),
-        Wish::Pdf => pdf::pages(bytes).map(|pages| Seen::Pdf { pages }),
-        Wish::Text { bytes_max } => pdf::text(bytes, *bytes_max),
-        Wish::Pictures { pages, side_max } => pdf::pictures(bytes, pages, *side_max),
+        DocumentRequest::Image { side_max, bytes_max } => {
+            image::inspect_image(bytes, *side_max, *bytes_max)
+        }
+        DocumentRequest::Pdf => pdf::count_pages(bytes).map(|pages| DocumentResult::Pdf { pages }),
+        DocumentRequest::Text { bytes_max } => pdf::extract_text(bytes, *bytes_max),
+        DocumentRequest::Pictures { pages, side_max } => pdf::render_pages(bytes, pages, *side_max),
     };
     // Readers of PDFs panic on odd files: that is an answer like any other.
     catch_unwind(AssertUnwindSafe(look))
-        .unwrap_or_else(|_| Err(broken("its reader gave up on what is in it")))
+        .unwrap_or_else(|_| Err(broken_document("its reader gave up on what is in it")))
 }
 
-fn broken(why: impl std::fmt::Display) -> Unread {
-    Unread::Broken { why: why.to_string() }
+fn broken_document(why: impl std::fmt::Display) -> DocumentError {
+    DocumentError::Broken { why: why.to_string() }
 }
 
-fn too_large(why: impl Into<String>) -> Unread {
-    Unread::TooLarge { why: why.into() }
+fn too_large(why: impl Into<String>) -> DocumentError {
+    DocumentError::TooLarge { why: why.into() }
 }

@@ -10,9 +10,9 @@ use hayro::vello_cpu::color::palette::css::WHITE;
 use hayro::{PixmapSettings, RenderCache, RenderSettings, render};
 use image::{DynamicImage, RgbImage};
 use pdf_extract::{Document, OutputError, PlainTextOutput, output_doc_page};
-use weir_core::document::{Seen, Unread};
+use weir_core::document::{DocumentError, DocumentResult};
 
-use crate::{broken, too_large};
+use crate::{broken_document, too_large};
 
 /// Most pages that a PDF may have: books have a thousand, and each page costs memory to list.
 const PAGES_MAX: usize = 5_000;
@@ -24,30 +24,33 @@ const PICTURES_TIME: Duration = Duration::from_secs(15);
 const PNG_BYTES_MAX: u64 = 200_000;
 
 /// How many pages there are.
-pub(crate) fn pages(bytes: &[u8]) -> Result<u32, Unread> {
-    let pdf = open(bytes)?;
+pub(crate) fn count_pages(bytes: &[u8]) -> Result<u32, DocumentError> {
+    let pdf = open_pdf(bytes)?;
     let count = pdf.pages().len();
     match u32::try_from(count) {
-        Ok(0) => Err(broken("it has no pages")),
+        Ok(0) => Err(broken_document("it has no pages")),
         Ok(pages) if count <= PAGES_MAX => Ok(pages),
         _ => Err(too_large(format!("it has {count} pages, and at most {PAGES_MAX} can be read"))),
     }
 }
 
-fn open(bytes: &[u8]) -> Result<Pdf, Unread> {
+fn open_pdf(bytes: &[u8]) -> Result<Pdf, DocumentError> {
     Pdf::new(bytes.to_vec()).map_err(|error| match error {
-        LoadPdfError::Decryption(DecryptionError::PasswordProtected) => Unread::Encrypted,
-        LoadPdfError::Decryption(_) => broken("its encryption is of no known kind"),
-        LoadPdfError::Invalid => broken("it is no PDF that can be opened"),
+        LoadPdfError::Decryption(DecryptionError::PasswordProtected) => DocumentError::Encrypted,
+        LoadPdfError::Decryption(_) => broken_document("its encryption is of no known kind"),
+        LoadPdfError::Invalid => broken_document("it is no PDF that can be opened"),
     })
 }
 
 /// The text of each page, until `bytes_max`.
-pub(crate) fn text(bytes: &[u8], bytes_max: usize) -> Result<Seen, Unread> {
-    let mut document = Document::load_mem(bytes).map_err(broken)?;
+pub(crate) fn extract_text(
+    bytes: &[u8],
+    bytes_max: usize,
+) -> Result<DocumentResult, DocumentError> {
+    let mut document = Document::load_mem(bytes).map_err(broken_document)?;
     if document.is_encrypted() {
         // Many are locked against printing only: the password to read is empty.
-        document.decrypt("").map_err(|_| Unread::Encrypted)?;
+        document.decrypt("").map_err(|_| DocumentError::Encrypted)?;
     }
     let count = u32::try_from(document.get_pages().len()).unwrap_or(u32::MAX);
     let (began, mut read) = (Instant::now(), 0);
@@ -66,11 +69,11 @@ pub(crate) fn text(bytes: &[u8], bytes_max: usize) -> Result<Seen, Unread> {
         if text.is_none() {
             unread.push(number);
         }
-        let text = text.map(|text| tidy(&text)).unwrap_or_default();
+        let text = text.map(|text| tidy_page_text(&text)).unwrap_or_default();
         read += text.len();
         pages.push(text);
     }
-    Ok(Seen::Text { pages, unread, cut })
+    Ok(DocumentResult::Text { pages, unread, cut })
 }
 
 /// The text of one page; a page that cannot be read has none, and the others are read all the same.
@@ -85,7 +88,7 @@ fn page_text(document: &Document, number: u32) -> Option<String> {
 }
 
 /// Without blanks at the ends of lines, runs of empty lines, and characters that steer terminals.
-fn tidy(text: &str) -> String {
+fn tidy_page_text(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut empty = 0;
     for line in text.lines() {
@@ -102,8 +105,12 @@ fn tidy(text: &str) -> String {
 }
 
 /// Pictures of `wanted` pages.
-pub(crate) fn pictures(bytes: &[u8], wanted: &[u32], side_max: u32) -> Result<Seen, Unread> {
-    let pdf = open(bytes)?;
+pub(crate) fn render_pages(
+    bytes: &[u8],
+    wanted: &[u32],
+    side_max: u32,
+) -> Result<DocumentResult, DocumentError> {
+    let pdf = open_pdf(bytes)?;
     let cache = RenderCache::new();
     let (began, mut pictures, mut blank) = (Instant::now(), Vec::new(), Vec::new());
     for number in wanted {
@@ -113,7 +120,7 @@ pub(crate) fn pictures(bytes: &[u8], wanted: &[u32], side_max: u32) -> Result<Se
         let Some(page) = number.checked_sub(1).and_then(|at| pdf.pages().get(at as usize)) else {
             continue;
         };
-        let drawn = || draw(page, &cache, side_max);
+        let drawn = || render_page(page, &cache, side_max);
         let drawn = std::panic::catch_unwind(std::panic::AssertUnwindSafe(drawn));
         let Ok(Some(image)) = drawn else { continue };
         let first = image.as_raw().first().copied().unwrap_or(u8::MAX);
@@ -122,13 +129,13 @@ pub(crate) fn pictures(bytes: &[u8], wanted: &[u32], side_max: u32) -> Result<Se
             continue;
         }
         let image = DynamicImage::ImageRgb8(image);
-        pictures.push(crate::image::encode(&image, false, PNG_BYTES_MAX, *number)?);
+        pictures.push(crate::image::encode_picture(&image, false, PNG_BYTES_MAX, *number)?);
     }
-    Ok(Seen::Pictures { pictures, blank })
+    Ok(DocumentResult::Pictures { pictures, blank })
 }
 
 /// `None` for a page without an area.
-fn draw<'a>(page: &'a Page<'a>, cache: &RenderCache<'a>, side_max: u32) -> Option<RgbImage> {
+fn render_page<'a>(page: &'a Page<'a>, cache: &RenderCache<'a>, side_max: u32) -> Option<RgbImage> {
     let (width, height) = page.render_dimensions();
     let longest = width.max(height);
     if !longest.is_finite() || width <= 0.0 || height <= 0.0 {

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use divan::Bencher;
 use tempfile::TempDir;
-use weir_engine::commands_course::Course;
-use weir_engine::ports::{Baseline, Piece, StoreError};
+use weir_engine::commands_course::CommandMeasurement;
+use weir_engine::ports::{Baseline, ContentLocation, StoreError};
 use weir_engine::workspace::{Workspace, WorkspaceOptions};
 
 /// Files of a folder.
@@ -29,19 +29,19 @@ struct Kept {
 }
 
 impl Baseline for Kept {
-    fn notes(&mut self) -> Result<Vec<String>, StoreError> {
+    fn read_notes(&mut self) -> Result<Vec<String>, StoreError> {
         Ok(self.notes.clone())
     }
-    fn note(&mut self, line: &str) -> Result<(), StoreError> {
+    fn append_note(&mut self, line: &str) -> Result<(), StoreError> {
         self.notes.push(line.to_owned());
         Ok(())
     }
-    fn keep(&mut self, content: &mut dyn Read) -> Result<Piece, StoreError> {
+    fn add_content(&mut self, content: &mut dyn Read) -> Result<ContentLocation, StoreError> {
         let at = self.content.len() as u64;
         let bytes = content.read_to_end(&mut self.content).expect("it is there") as u64;
-        Ok(Piece { at, bytes })
+        Ok(ContentLocation { at, bytes })
     }
-    fn read(&mut self, piece: Piece) -> Result<Vec<u8>, StoreError> {
+    fn read(&mut self, piece: ContentLocation) -> Result<Vec<u8>, StoreError> {
         let from = usize::try_from(piece.at).expect("it was kept");
         let bytes = usize::try_from(piece.bytes).expect("it was kept");
         Ok(self.content[from..from + bytes].to_vec())
@@ -71,7 +71,7 @@ fn fill(folder: &Path, files: usize) {
     }
 }
 
-fn course() -> (TempDir, Course) {
+fn course() -> (TempDir, CommandMeasurement) {
     let top = TempDir::new().expect("a folder");
     let root = top.path().join("ws");
     fill(&root.join("src"), TRACKED);
@@ -90,11 +90,12 @@ fn course() -> (TempDir, Course) {
     };
     let workspace = Workspace::open(options).expect("a workspace");
     let mut course =
-        Course::new(workspace.with_home(top.path()), Box::new(Kept::default())).expect("a course");
+        CommandMeasurement::new(workspace.with_home(top.path()), Box::new(Kept::default()))
+            .expect("a course");
     // A folder that changed within the last moment is read anew.
     std::thread::sleep(Duration::from_millis(100));
-    course.before("true", "clean").expect("it may run");
-    course.after().expect("it is compared");
+    course.prepare_command("true", "clean").expect("it may run");
+    course.compare_after_command().expect("it is compared");
     (top, course)
 }
 
@@ -102,7 +103,7 @@ fn course() -> (TempDir, Course) {
 fn around_a_command(bencher: Bencher<'_, '_>, (command, label): (&str, &str)) {
     let (_top, mut course) = course();
     bencher.bench_local(|| {
-        course.before(command, label).expect("it may run");
-        course.after().expect("it is compared")
+        course.prepare_command(command, label).expect("it may run");
+        course.compare_after_command().expect("it is compared")
     });
 }

@@ -8,51 +8,51 @@ use async_trait::async_trait;
 use tokio::time::Instant;
 use weir_core::event::Event;
 use weir_core::ids::{CallId, SessionId};
-use weir_core::input::Command;
+use weir_core::input::SessionCommand;
 
 use crate::command_channel::CommandSender;
-use crate::hub::{Hub, Update};
-use crate::ports::{Person, Store};
+use crate::hub::{SessionUpdate, UpdateHub};
+use crate::ports::{PersonPrompter, Store};
 use crate::worker_context::WorkerContext;
 
 /// What stands in the journal in place of a secret.
 const MASKED: &str = "[redacted: ";
 
 /// The person, as one call sees them.
-pub(crate) struct Asking {
+pub(crate) struct CallPrompter {
     call: CallId,
     session: SessionId,
     sender: CommandSender,
-    hub: Arc<Hub>,
+    hub: Arc<UpdateHub>,
     store: Arc<dyn Store>,
     /// One question after the other.
     turn: tokio::sync::Mutex<()>,
-    waited: Mutex<Waited>,
+    waited: Mutex<PersonWaitTime>,
 }
 
 /// How long the person was waited for.
 #[derive(Default)]
-struct Waited {
+struct PersonWaitTime {
     before: Duration,
     since: Option<Instant>,
 }
 
 /// While it lives, the person is being waited for.
-struct Waiting<'a>(&'a Asking);
+struct PersonWaitGuard<'a>(&'a CallPrompter);
 
-impl Drop for Waiting<'_> {
+impl Drop for PersonWaitGuard<'_> {
     fn drop(&mut self) {
-        let mut waited = self.0.waited();
+        let mut waited = self.0.lock_wait_time();
         if let Some(since) = waited.since.take() {
             waited.before += since.elapsed();
         }
     }
 }
 
-impl Asking {
+impl CallPrompter {
     /// The person, as `call` of the session of `context` sees them.
-    pub(crate) fn during_call(context: &WorkerContext, call: CallId) -> Asking {
-        Asking {
+    pub(crate) fn during_call(context: &WorkerContext, call: CallId) -> CallPrompter {
+        CallPrompter {
             call,
             session: context.session.clone(),
             sender: context.sender.clone(),
@@ -63,39 +63,39 @@ impl Asking {
         }
     }
 
-    fn waited(&self) -> MutexGuard<'_, Waited> {
+    fn lock_wait_time(&self) -> MutexGuard<'_, PersonWaitTime> {
         self.waited.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// How long the person was waited for until now.
-    pub(crate) fn time(&self) -> Duration {
-        let waited = self.waited();
+    pub(crate) fn person_wait_time(&self) -> Duration {
+        let waited = self.lock_wait_time();
         waited.before + waited.since.map(|since| since.elapsed()).unwrap_or_default()
     }
 
     /// The call is over: what its server still asks is asked no more.
-    pub(crate) async fn over(&self) {
-        if self.time() > Duration::ZERO {
+    pub(crate) async fn withdraw_questions(&self) {
+        if self.person_wait_time() > Duration::ZERO {
             // Nothing is open: then this says nothing.
-            let _ = self.sender.send_command(Command::Unask { call: self.call }).await;
+            let _ = self.sender.send_command(SessionCommand::Unask { call: self.call }).await;
         }
     }
 }
 
 #[async_trait]
-impl Person for Asking {
-    async fn ask(&self, server: &str, text: &str, options: &[String]) -> Option<String> {
+impl PersonPrompter for CallPrompter {
+    async fn ask_person(&self, server: &str, text: &str, options: &[String]) -> Option<String> {
         let _turn = self.turn.lock().await;
         let (session, store) = (self.session.clone(), self.store.clone());
-        let mut facts = self.hub.listen_to_facts(session, store, self.hub.published());
-        self.waited().since = Some(Instant::now());
-        let _waiting = Waiting(self);
+        let mut facts = self.hub.listen_to_facts(session, store, self.hub.last_published());
+        self.lock_wait_time().since = Some(Instant::now());
+        let _waiting = PersonWaitGuard(self);
         let (server, text, options) = (server.to_owned(), text.to_owned(), options.to_vec());
-        let asked = Command::Ask { call: self.call, server, text, options };
+        let asked = SessionCommand::Ask { call: self.call, server, text, options };
         self.sender.send_command(asked).await.ok()?;
         let mut open = None;
         loop {
-            let Update::Fact(fact) = facts.next().await.ok()?? else { continue };
+            let SessionUpdate::Fact(fact) = facts.next().await.ok()?? else { continue };
             match fact.event.as_ref() {
                 Event::QuestionAsked(f) if f.call == self.call && f.server.is_some() => {
                     open = Some(f.question.clone());

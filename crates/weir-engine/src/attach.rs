@@ -10,26 +10,26 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use weir_core::document::{Seen, Unread, Wish};
-use weir_core::event::Added;
+use weir_core::document::{DocumentError, DocumentRequest, DocumentResult};
+use weir_core::event::InputAddition;
 use weir_core::governance::label::{self, Integrity, Label};
 use weir_core::input::{PersonCommand, PersonMessage};
-use weir_core::message::{Block, Media};
+use weir_core::message::{MessageBlock, StoredMedia};
 use weir_core::record::sha256_hex;
-use weir_core::tool::{Access, Effects, PathEffect, Place};
+use weir_core::tool::{Effects, PathAccess, PathEffect, PathPlace};
 
 use crate::blobs::decode_blob;
 use crate::error::EngineError;
-use crate::ports::{Blobs as _, Content, Documents};
+use crate::ports::{Blobs as _, DocumentReaders, FileContent};
 use crate::session_handle::SessionHandle;
 use crate::sniff;
-use crate::submit::Submit;
+use crate::submit::InputSubmission;
 use crate::worker_context::WorkerContext;
 use crate::workspace::{EntryKind, Workspace};
 
 mod mention;
 
-pub use mention::{Mention, mentions};
+pub use mention::{Mention, parse_mentions};
 
 /// Largest image or PDF that is looked at, in bytes: what the largest vendor takes in one request
 /// (Anthropic: 32 MB).
@@ -62,7 +62,7 @@ pub struct AttachError {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Attachment {
     name: String,
-    content: Attached,
+    content: AttachmentContent,
     /// What the model is told about it.
     note: Option<String>,
     /// Whose words it is.
@@ -70,7 +70,7 @@ pub struct Attachment {
 }
 
 #[derive(Debug, Clone, PartialEq)]
-enum Attached {
+enum AttachmentContent {
     Text(String),
     Media {
         media_type: String,
@@ -82,7 +82,7 @@ enum Attached {
 
 /// A prompt with what goes with it.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Saying {
+pub struct PromptInput {
     /// The person's words.
     pub text: String,
     /// The files.
@@ -96,16 +96,16 @@ impl Attachment {
     /// # Errors
     /// What is wrong with it and what to do.
     pub async fn of_bytes(
-        documents: &dyn Documents,
+        documents: &dyn DocumentReaders,
         name: &str,
         bytes: Arc<[u8]>,
     ) -> Result<Attachment, AttachError> {
         let wrong = |why: String| AttachError { name: name.to_owned(), why };
-        let (content, note) = look(documents, name, bytes).await.map_err(wrong)?;
-        let name = shown(name);
+        let (content, note) = inspect_content(documents, name, bytes).await.map_err(wrong)?;
+        let name = display_name(name);
         let source = format!("attachment {name}");
         let label = Label::private(Integrity::External, source.as_str())
-            .joined(&Label::external(source.as_str()));
+            .joined_with(&Label::external(source.as_str()));
         Ok(Attachment { name, content, note, label })
     }
 
@@ -115,7 +115,7 @@ impl Attachment {
     /// # Errors
     /// It is invisible, no file, or as [`Attachment::of_bytes`].
     pub async fn of_file(
-        documents: &dyn Documents,
+        documents: &dyn DocumentReaders,
         workspace: &Arc<Workspace>,
         at: PathEffect,
         name: &str,
@@ -124,10 +124,10 @@ impl Attachment {
         if let Some(why) = &at.ignored {
             return Err(wrong(format!("it is invisible ({why})")));
         }
-        let bytes = read(workspace, &at).await.map_err(wrong)?;
+        let bytes = read_attached_file(workspace, &at).await.map_err(wrong)?;
         let mut attachment = Attachment::of_bytes(documents, name, bytes).await?;
-        let is_text = matches!(attachment.content, Attached::Text(_));
-        if is_text && at.place == Place::Inside {
+        let is_text = matches!(attachment.content, AttachmentContent::Text(_));
+        if is_text && at.place == PathPlace::Inside {
             attachment.label = label::of_result(&Effects { paths: vec![at], ..Effects::default() });
         }
         Ok(attachment)
@@ -135,10 +135,10 @@ impl Attachment {
 
     /// Words of somebody else that come with an input: a mail. `origin` is who they are from.
     pub fn words_of(origin: &str, text: &str) -> Attachment {
-        let name = shown(&origin.replace('/', " "));
+        let name = display_name(&origin.replace('/', " "));
         let label = Label::private(Integrity::External, name.clone());
-        let label = label.joined(&Label::external(name.clone()));
-        Attachment { name, content: Attached::Text(text.to_owned()), note: None, label }
+        let label = label.joined_with(&Label::external(name.clone()));
+        Attachment { name, content: AttachmentContent::Text(text.to_owned()), note: None, label }
     }
 
     /// Its name, without folders.
@@ -152,46 +152,51 @@ impl Attachment {
     }
 
     /// What kind of file it is and how much of it there is: `image/png, 12 kB`.
-    pub fn kind(&self) -> String {
+    pub fn describe_kind(&self) -> String {
         match &self.content {
-            Attached::Text(text) => format!("text, {}", size(text.len() as u64)),
-            Attached::Media { media_type, bytes, .. } => {
-                format!("{media_type}, {}", size(bytes.len() as u64))
+            AttachmentContent::Text(text) => format!("text, {}", size_text(text.len() as u64)),
+            AttachmentContent::Media { media_type, bytes, .. } => {
+                format!("{media_type}, {}", size_text(bytes.len() as u64))
             }
         }
     }
 
     /// Its image or PDF, put where the session keeps its bytes; `None` for text.
-    pub fn block(&self, mut put: impl FnMut(Arc<[u8]>) -> weir_core::ids::BlobId) -> Option<Block> {
-        let Attached::Media { media_type, bytes, original } = &self.content else { return None };
+    pub fn media_block(
+        &self,
+        mut put: impl FnMut(Arc<[u8]>) -> weir_core::ids::BlobId,
+    ) -> Option<MessageBlock> {
+        let AttachmentContent::Media { media_type, bytes, original } = &self.content else {
+            return None;
+        };
         if let Some(original) = original {
             put(original.clone());
         }
-        let media = Media {
+        let media = StoredMedia {
             media_type: media_type.clone(),
             blob: put(bytes.clone()),
             bytes: bytes.len() as u64,
             name: Some(self.name.clone()),
         };
         Some(match media_type.as_str() {
-            "application/pdf" => Block::Document { media },
-            _ => Block::Image { media },
+            "application/pdf" => MessageBlock::Document { media },
+            _ => MessageBlock::Image { media },
         })
     }
 
     /// What the model is told in words: its text, or the note about it.
-    fn words(&self) -> Option<Added> {
+    fn added_text(&self) -> Option<InputAddition> {
         let source = format!("attachment {}", self.name);
         match (&self.content, &self.note) {
-            (Attached::Text(text), _) => {
+            (AttachmentContent::Text(text), _) => {
                 let text = format!("Attached file {}:\n{text}", self.name);
-                Some(Added { source, text, label: self.label.clone() })
+                Some(InputAddition { source, text, label: self.label.clone() })
             }
             // The name in it is the file's, and the picture itself brings its label along.
-            (Attached::Media { .. }, Some(note)) => {
-                Some(Added { source, text: format!("[{note}]"), label: Label::default() })
+            (AttachmentContent::Media { .. }, Some(note)) => {
+                Some(InputAddition { source, text: format!("[{note}]"), label: Label::default() })
             }
-            (Attached::Media { .. }, None) => None,
+            (AttachmentContent::Media { .. }, None) => None,
         }
     }
 }
@@ -200,8 +205,8 @@ impl Attachment {
 ///
 /// # Errors
 /// The first that cannot be attached; there are too many.
-pub async fn gather(
-    documents: &dyn Documents,
+pub async fn gather_attachments(
+    documents: &dyn DocumentReaders,
     workspace: &Arc<Workspace>,
     paths: &[PathBuf],
     prompt: &str,
@@ -210,11 +215,11 @@ pub async fn gather(
     for path in paths {
         // A person may attach what lies anywhere; what is invisible stays so (G6).
         let real = std::fs::canonicalize(path).unwrap_or_else(|_| path.clone());
-        let at = workspace.resolve(&real.to_string_lossy(), Access::Read);
+        let at = workspace.resolve(&real.to_string_lossy(), PathAccess::Read);
         wanted.push((at, path.display().to_string()));
     }
-    for mention in mentions(prompt) {
-        wanted.extend(mentioned(workspace, &mention)?);
+    for mention in parse_mentions(prompt) {
+        wanted.extend(resolve_mention(workspace, &mention)?);
     }
     let mut found: Vec<Attachment> = Vec::new();
     let (mut seen, mut total) = (Vec::new(), 0);
@@ -242,8 +247,8 @@ pub async fn gather(
 impl Attachment {
     fn bytes(&self) -> u64 {
         let count = match &self.content {
-            Attached::Text(text) => text.len(),
-            Attached::Media { bytes, original, .. } => {
+            AttachmentContent::Text(text) => text.len(),
+            AttachmentContent::Media { bytes, original, .. } => {
                 bytes.len() + original.as_ref().map_or(0, |original| original.len())
             }
         };
@@ -252,14 +257,14 @@ impl Attachment {
 }
 
 /// The file that a word of the prompt names; `None`: there is none, the word is only a word.
-fn mentioned(
+fn resolve_mention(
     workspace: &Workspace,
     mention: &Mention,
 ) -> Result<Option<(PathEffect, String)>, AttachError> {
-    for name in mention.candidates() {
-        let at = workspace.resolve(name, Access::Read);
+    for name in mention.candidate_names() {
+        let at = workspace.resolve(name, PathAccess::Read);
         let wrong = |why: &str| AttachError { name: format!("@{name}"), why: why.to_owned() };
-        if at.place != Place::Inside {
+        if at.place != PathPlace::Inside {
             // The prompt may be piped in from anywhere: it names files of the workspace only.
             if Path::new(name).is_file() && Path::new(name).is_absolute() {
                 return Err(wrong("it lies outside the workspace; attach it with --attach"));
@@ -271,11 +276,11 @@ fn mentioned(
             let why = format!("it is invisible ({why})");
             return if there { Err(wrong(&why)) } else { Ok(None) };
         }
-        let Ok(entry) = workspace.entry(&at) else { continue };
+        let Ok(entry) = workspace.stat_entry(&at) else { continue };
         if entry.kind != EntryKind::File {
             continue;
         }
-        let held = workspace.found(&entry);
+        let held = workspace.effect_of_entry(&entry);
         if let Some(why) = at.sensitive.as_ref().or(held.sensitive.as_ref()) {
             return Err(wrong(&format!("{why}; if you mean it, attach it with --attach")));
         }
@@ -284,85 +289,91 @@ fn mentioned(
     Ok(None)
 }
 
-async fn read(workspace: &Arc<Workspace>, at: &PathEffect) -> Result<Arc<[u8]>, String> {
+async fn read_attached_file(
+    workspace: &Arc<Workspace>,
+    at: &PathEffect,
+) -> Result<Arc<[u8]>, String> {
     let (workspace, at) = (workspace.clone(), at.clone());
     let read = move || workspace.read(&at, FILE_BYTES_MAX).map_err(|error| error.to_string());
     match tokio::task::spawn_blocking(read).await.map_err(|error| error.to_string())?? {
-        Content::File { bytes, .. } => Ok(bytes),
-        Content::Folder => Err("it is a folder; name the files in it".into()),
-        Content::Link { .. } => Err("it is a link; name the file that it leads to".into()),
-        Content::Absent => Err("there is no such file".into()),
+        FileContent::File { bytes, .. } => Ok(bytes),
+        FileContent::Folder => Err("it is a folder; name the files in it".into()),
+        FileContent::Link { .. } => Err("it is a link; name the file that it leads to".into()),
+        FileContent::Absent => Err("there is no such file".into()),
     }
 }
 
 /// What a file is and what is told about it, or why it cannot be attached.
-async fn look(
-    documents: &dyn Documents,
+async fn inspect_content(
+    documents: &dyn DocumentReaders,
     name: &str,
     bytes: Arc<[u8]>,
-) -> Result<(Attached, Option<String>), String> {
+) -> Result<(AttachmentContent, Option<String>), String> {
     if bytes.len() as u64 > FILE_BYTES_MAX {
         return Err(format!(
             "it has {}, and at most {} can be attached; make it smaller",
-            size(bytes.len() as u64),
-            size(FILE_BYTES_MAX)
+            size_text(bytes.len() as u64),
+            size_text(FILE_BYTES_MAX)
         ));
     }
     let start = &bytes[..bytes.len().min(sniff::SNIFF_BYTES)];
-    match (sniff::kind(start), claimed(name)) {
-        (sniff::Kind::Image(_), _) => image(documents, name, bytes).await,
-        (sniff::Kind::Pdf, _) => {
-            let seen = documents.look(Wish::Pdf, bytes.clone()).await;
-            seen.map_err(|why: Unread| why.to_string())?;
+    match (sniff::detect_file_kind(start), claimed_media_kind(name)) {
+        (sniff::FileKind::Image(_), _) => prepare_image(documents, name, bytes).await,
+        (sniff::FileKind::Pdf, _) => {
+            let seen = documents.inspect_document(DocumentRequest::Pdf, bytes.clone()).await;
+            seen.map_err(|why: DocumentError| why.to_string())?;
             let media_type = "application/pdf".to_owned();
-            Ok((Attached::Media { media_type, bytes, original: None }, None))
+            Ok((AttachmentContent::Media { media_type, bytes, original: None }, None))
         }
-        (sniff::Kind::Text, None) => text(&bytes).map(|text| (Attached::Text(text), None)),
-        (sniff::Kind::Text, Some(claim)) => Err(format!(
+        (sniff::FileKind::Text, None) => {
+            decode_text(&bytes).map(|text| (AttachmentContent::Text(text), None))
+        }
+        (sniff::FileKind::Text, Some(claim)) => Err(format!(
             "its name says {claim}, and its content is text; rename it or save it anew"
         )),
-        (sniff::Kind::Binary(what), Some(claim)) => Err(format!(
+        (sniff::FileKind::Binary(what), Some(claim)) => Err(format!(
             "its name says {claim}, and its content is {what}; it is damaged or of another kind"
         )),
-        (sniff::Kind::Binary(what), None) => Err(format!(
+        (sniff::FileKind::Binary(what), None) => Err(format!(
             "it is {what}, neither text nor PNG, JPEG, GIF, WebP or PDF; convert it first"
         )),
     }
 }
 
-async fn image(
-    documents: &dyn Documents,
+async fn prepare_image(
+    documents: &dyn DocumentReaders,
     name: &str,
     bytes: Arc<[u8]>,
-) -> Result<(Attached, Option<String>), String> {
-    let wish = Wish::Image { side_max: IMAGE_SIDE_MAX, bytes_max: IMAGE_BYTES_MAX };
-    let seen = documents.look(wish, bytes.clone()).await.map_err(|why| why.to_string())?;
-    let Seen::Image { media_type, width, height, smaller } = seen else {
+) -> Result<(AttachmentContent, Option<String>), String> {
+    let wish = DocumentRequest::Image { side_max: IMAGE_SIDE_MAX, bytes_max: IMAGE_BYTES_MAX };
+    let seen =
+        documents.inspect_document(wish, bytes.clone()).await.map_err(|why| why.to_string())?;
+    let DocumentResult::Image { media_type, width, height, smaller } = seen else {
         return Err("its reader answered something else".into());
     };
     let Some(smaller) = smaller else {
-        return Ok((Attached::Media { media_type, bytes, original: None }, None));
+        return Ok((AttachmentContent::Media { media_type, bytes, original: None }, None));
     };
     let note = format!(
         "{} had {width} × {height} pixels and {}; it was scaled down to {} × {} pixels and {}",
-        shown(name),
-        size(bytes.len() as u64),
+        display_name(name),
+        size_text(bytes.len() as u64),
         smaller.width,
         smaller.height,
-        size(smaller.bytes.len() as u64),
+        size_text(smaller.bytes.len() as u64),
     );
     let media_type = smaller.media_type;
     let copy = smaller.bytes.into();
-    Ok((Attached::Media { media_type, bytes: copy, original: Some(bytes) }, Some(note)))
+    Ok((AttachmentContent::Media { media_type, bytes: copy, original: Some(bytes) }, Some(note)))
 }
 
-fn text(bytes: &[u8]) -> Result<String, String> {
+fn decode_text(bytes: &[u8]) -> Result<String, String> {
     if bytes.len() as u64 > TEXT_BYTES_MAX {
         return Err(format!(
             "it has {} of text, and at most {} can be attached; name it without @ and let the \
              agent read it in pages",
-            size(bytes.len() as u64),
-            size(TEXT_BYTES_MAX)
+            size_text(bytes.len() as u64),
+            size_text(TEXT_BYTES_MAX)
         ));
     }
     match std::str::from_utf8(bytes) {
@@ -372,7 +383,7 @@ fn text(bytes: &[u8]) -> Result<String, String> {
 }
 
 /// What the end of a name says it is, where that is an image or PDF.
-fn claimed(name: &str) -> Option<&'static str> {
+fn claimed_media_kind(name: &str) -> Option<&'static str> {
     let extension = Path::new(name).extension()?.to_str()?.to_ascii_lowercase();
     match extension.as_str() {
         "png" => Some("PNG"),
@@ -385,13 +396,13 @@ fn claimed(name: &str) -> Option<&'static str> {
 }
 
 /// The last part of a path, without what steers terminals.
-fn shown(name: &str) -> String {
+fn display_name(name: &str) -> String {
     let last = name.rsplit('/').find(|part| !part.is_empty()).unwrap_or("file");
     last.chars().filter(|c| !c.is_control()).take(NAME_CHARS_MAX).collect()
 }
 
 /// `1.2 MB`.
-pub(crate) fn size(bytes: u64) -> String {
+pub(crate) fn size_text(bytes: u64) -> String {
     match bytes {
         0..1_000 => format!("{bytes} bytes"),
         1_000..1_000_000 => format!("{} kB", bytes / 1_000),
@@ -405,7 +416,7 @@ impl SessionHandle {
     ///
     /// # Errors
     /// As [`SessionHandle::say`].
-    pub async fn say_with(&self, saying: Saying, by: &str) -> Result<(), EngineError> {
+    pub async fn say_with(&self, saying: PromptInput, by: &str) -> Result<(), EngineError> {
         self.say_as(saying, by, None).await
     }
 
@@ -415,39 +426,43 @@ impl SessionHandle {
     /// As [`SessionHandle::say`].
     pub async fn say_as(
         &self,
-        saying: Saying,
+        saying: PromptInput,
         by: &str,
         client_id: Option<String>,
     ) -> Result<(), EngineError> {
-        let (content, mut added) = saying.parts(|bytes| self.blobs().put(self.id(), bytes));
-        added.extend(self.submitted(&content).await?);
+        let (content, mut added) =
+            saying.into_content_parts(|bytes| self.blobs().put(self.id(), bytes));
+        added.extend(self.collect_added_text(&content).await?);
         let message = PersonMessage { content, added, client_id, blobs: Vec::new() };
-        self.command(PersonCommand::from(message).sent_by(by)).await
+        self.send_command(PersonCommand::from(message).sent_by(by)).await
     }
 }
 
-impl Saying {
+impl PromptInput {
     /// What is said and what goes with it. `put` keeps the bytes of files.
-    fn parts(
+    fn into_content_parts(
         self,
         mut put: impl FnMut(Arc<[u8]>) -> weir_core::ids::BlobId,
-    ) -> (Vec<Block>, Vec<Added>) {
+    ) -> (Vec<MessageBlock>, Vec<InputAddition>) {
         let saying = self;
-        let mut content: Vec<Block> =
-            saying.attachments.iter().filter_map(|attachment| attachment.block(&mut put)).collect();
+        let mut content: Vec<MessageBlock> = saying
+            .attachments
+            .iter()
+            .filter_map(|attachment| attachment.media_block(&mut put))
+            .collect();
         if !saying.text.is_empty() {
-            content.push(Block::text(saying.text));
+            content.push(MessageBlock::text(saying.text));
         } else if content.is_empty() {
-            content.push(Block::text("(files without words)"));
+            content.push(MessageBlock::text("(files without words)"));
         }
-        let added = saying.attachments.iter().filter_map(Attachment::words).collect();
+        let added = saying.attachments.iter().filter_map(Attachment::added_text).collect();
         (content, added)
     }
 
     /// The same with the bytes of its files, for a session that another process may be running.
     pub fn command(self, client_id: String) -> PersonCommand {
         let mut blobs = Vec::new();
-        let (content, added) = self.parts(|bytes| {
+        let (content, added) = self.into_content_parts(|bytes| {
             blobs.push(STANDARD.encode(&bytes));
             weir_core::ids::BlobId::new(sha256_hex(&bytes))
         });
@@ -459,7 +474,7 @@ impl Saying {
 /// number.
 pub(crate) async fn hear_letter(
     context: &WorkerContext,
-    submit: &Submit,
+    submit: &InputSubmission,
     letter: u64,
     mut message: PersonMessage,
     by: String,
@@ -469,10 +484,10 @@ pub(crate) async fn hear_letter(
         let bytes = bytes.map_err(|error| EngineError::Refused(error.to_string()))?;
         context.blobs.put(&context.session, bytes);
     }
-    message.added.extend(submit.added(&message.content).await?);
+    message.added.extend(submit.collect_added_text(&message.content).await?);
     // Hooks take their time, and whoever waits for it may have taken it back meanwhile. Where the
     // box cannot be read, nobody has.
-    let box_now = context.parts.store.mail(&context.session).await;
+    let box_now = context.parts.store.waiting_remote_commands(&context.session).await;
     if box_now.is_ok_and(|letters| letters.iter().all(|waits| waits.id != letter)) {
         return Err(EngineError::Refused("who said it has taken it back".into()));
     }

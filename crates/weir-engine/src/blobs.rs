@@ -11,7 +11,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use weir_core::event::Event;
 use weir_core::ids::{BlobId, SessionId};
-use weir_core::message::Block;
+use weir_core::message::MessageBlock;
 use weir_core::record::sha256_hex;
 
 use crate::ports::{Blobs, Store, StoreError};
@@ -22,7 +22,7 @@ pub(crate) fn decode_blob(base64: &str) -> Result<Arc<[u8]>, base64::DecodeError
 }
 
 /// The blobs that a fact mentions.
-pub fn mentioned(event: &Event) -> Vec<BlobId> {
+pub fn mentioned_blobs(event: &Event) -> Vec<BlobId> {
     let mut found = Vec::new();
     match event {
         Event::InputAccepted(f) => of_blocks(&f.content, &mut found),
@@ -37,12 +37,14 @@ pub fn mentioned(event: &Event) -> Vec<BlobId> {
     found
 }
 
-fn of_blocks(blocks: &[Block], found: &mut Vec<BlobId>) {
+fn of_blocks(blocks: &[MessageBlock], found: &mut Vec<BlobId>) {
     for block in blocks {
         match block {
-            Block::Image { media } | Block::Document { media } => found.push(media.blob.clone()),
-            Block::Result { blocks, .. } => of_blocks(blocks, found),
-            Block::Text { .. } | Block::Thinking { .. } | Block::Call(_) => (),
+            MessageBlock::Image { media } | MessageBlock::Document { media } => {
+                found.push(media.blob.clone())
+            }
+            MessageBlock::Result { blocks, .. } => of_blocks(blocks, found),
+            MessageBlock::Text { .. } | MessageBlock::Thinking { .. } | MessageBlock::Call(_) => (),
         }
     }
 }
@@ -50,17 +52,17 @@ fn of_blocks(blocks: &[Block], found: &mut Vec<BlobId>) {
 /// Blobs of sessions on their way into a store.
 pub struct StagedBlobs {
     store: Arc<dyn Store>,
-    sessions: Mutex<HashMap<SessionId, Staged>>,
+    sessions: Mutex<HashMap<SessionId, SessionStaging>>,
 }
 
-type Blob = (BlobId, Arc<[u8]>);
+type BlobEntry = (BlobId, Arc<[u8]>);
 
 #[derive(Default)]
-struct Staged {
+struct SessionStaging {
     /// Put, not taken.
-    waiting: Vec<Blob>,
+    waiting: Vec<BlobEntry>,
     /// Taken last: still being appended, perhaps, so still to be found here.
-    taken: Vec<Blob>,
+    taken: Vec<BlobEntry>,
 }
 
 impl StagedBlobs {
@@ -71,8 +73,8 @@ impl StagedBlobs {
 
     /// What was put for `session` since the last time, each once: for [`crate::ports::Append`].
     /// Until the next call these bytes are still found here, because the append is still under way.
-    pub fn take_staged(&self, session: &SessionId) -> Vec<Blob> {
-        let mut sessions = self.sessions();
+    pub fn take_staged(&self, session: &SessionId) -> Vec<BlobEntry> {
+        let mut sessions = self.lock_sessions();
         let Some(staged) = sessions.get_mut(session) else { return Vec::new() };
         staged.taken = std::mem::take(&mut staged.waiting);
         if staged.taken.is_empty() {
@@ -84,15 +86,15 @@ impl StagedBlobs {
 
     /// Forgets what is staged for a session that ends.
     pub fn forget(&self, session: &SessionId) {
-        self.sessions().remove(session);
+        self.lock_sessions().remove(session);
     }
 
-    fn sessions(&self) -> MutexGuard<'_, HashMap<SessionId, Staged>> {
+    fn lock_sessions(&self) -> MutexGuard<'_, HashMap<SessionId, SessionStaging>> {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn staged(&self, id: &BlobId) -> Option<Arc<[u8]>> {
-        let sessions = self.sessions();
+    fn find_staged(&self, id: &BlobId) -> Option<Arc<[u8]>> {
+        let sessions = self.lock_sessions();
         let all = sessions.values().flat_map(|staged| staged.waiting.iter().chain(&staged.taken));
         all.into_iter().find(|(found, _)| found == id).map(|(_, bytes)| Arc::clone(bytes))
     }
@@ -102,7 +104,7 @@ impl StagedBlobs {
 impl Blobs for StagedBlobs {
     fn put(&self, session: &SessionId, bytes: Arc<[u8]>) -> BlobId {
         let id = BlobId::new(sha256_hex(&bytes));
-        let mut sessions = self.sessions();
+        let mut sessions = self.lock_sessions();
         let staged = sessions.entry(session.clone()).or_default();
         if staged.waiting.iter().all(|(known, _)| *known != id) {
             staged.waiting.push((id.clone(), bytes));
@@ -111,9 +113,9 @@ impl Blobs for StagedBlobs {
     }
 
     async fn get(&self, id: &BlobId) -> Result<Arc<[u8]>, StoreError> {
-        match self.staged(id) {
+        match self.find_staged(id) {
             Some(bytes) => Ok(bytes),
-            None => self.store.blob(id).await,
+            None => self.store.read_blob(id).await,
         }
     }
 }

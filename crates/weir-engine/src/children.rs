@@ -8,24 +8,24 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
-use weir_core::event::{Added, AgentNews, AgentSpawned};
+use weir_core::event::{AgentNews, AgentSpawned, InputAddition};
 use weir_core::governance::label::Label;
 use weir_core::ids::{CallId, RunId, SessionId};
-use weir_core::input::{Command, PersonCommand, PersonMessage};
-use weir_core::message::Block;
-use weir_core::prompt::Scene;
-use weir_core::session::child::{self, Share};
-use weir_core::session::{Call, SessionConfig};
-use weir_core::tool::{Raw, SpawnEffect};
+use weir_core::input::{PersonCommand, PersonMessage, SessionCommand};
+use weir_core::message::MessageBlock;
+use weir_core::prompt::PromptScene;
+use weir_core::session::child::{self, BudgetShare};
+use weir_core::session::{CallState, SessionConfig};
+use weir_core::tool::{RawResult, SpawnEffect};
 
 use crate::error::EngineError;
 use crate::journal::{Loaded, load};
 use crate::ports::{
-    AgentTask, Agents, Divergence, HookMoment, Model, ProgressSink, Switched, ToolContext,
+    AgentTask, Divergence, HookMoment, Model, ProfileSettings, ProgressSink, SubAgents, ToolContext,
 };
 use crate::scene::SceneOptions;
 use crate::session_handle::SessionHandle;
-use crate::session_options::{Hands, SessionOptions};
+use crate::session_options::{SessionOptions, SessionResources};
 use crate::skills::SkillPlaces;
 use crate::worker_context::WorkerContext;
 use crate::workspace::Workspace;
@@ -34,7 +34,7 @@ mod follow;
 mod registry;
 mod worktree;
 
-pub(crate) use registry::{Children, Terms};
+pub(crate) use registry::{ChildTasks, ChildTerms};
 
 /// Said to a sub-agent before its task, which is not a person's.
 const OPENING: &str = "You work for another agent. Its task for you follows. Do it with the tools \
@@ -42,11 +42,11 @@ const OPENING: &str = "You work for another agent. Its task for you follows. Do 
                        agent: put all of the result into it.";
 
 /// What starting an agent needs beside the settings of its parent.
-pub(crate) struct Birth {
+pub(crate) struct SpawnParameters {
     /// In which run of the parent.
     pub(crate) run: RunId,
     /// What it may use up.
-    pub(crate) share: Share,
+    pub(crate) share: BudgetShare,
     /// That it was started before, by a program that is gone.
     pub(crate) spawned: Option<AgentSpawned>,
     /// The model of the parent.
@@ -80,19 +80,19 @@ pub(crate) trait ChildOpener: Send + Sync {
 }
 
 /// The agents of one session, as one call of it sees them.
-pub(crate) struct Brood {
+pub(crate) struct CallSubAgents {
     pub(crate) context: Arc<WorkerContext>,
     pub(crate) opener: Arc<dyn ChildOpener>,
     /// Those who follow the agents of the session.
-    pub(crate) children: Children,
+    pub(crate) children: ChildTasks,
     pub(crate) config: Arc<SessionConfig>,
     pub(crate) call: CallId,
     /// None while the call is looked at.
-    pub(crate) birth: Option<Arc<Birth>>,
+    pub(crate) birth: Option<Arc<SpawnParameters>>,
 }
 
 /// An agent that is about to be followed.
-struct Started {
+struct OpenedAgent {
     agent: SessionId,
     config: Arc<SessionConfig>,
     worktree: bool,
@@ -100,27 +100,35 @@ struct Started {
     handle: Option<SessionHandle>,
 }
 
-impl Brood {
+impl CallSubAgents {
     /// The settings of a child with this profile, and its model where that is another.
-    fn settings(&self, profile: Option<&str>, share: &Share) -> Result<Switched, String> {
+    fn child_settings(
+        &self,
+        profile: Option<&str>,
+        share: &BudgetShare,
+    ) -> Result<ProfileSettings, String> {
         let name = profile.unwrap_or(&self.config.profile.name);
-        let own = self.context.profiles.child(&self.config, name)?;
-        let mut config = child::config(&self.config, &own.config, share);
+        let own = self.context.profiles.child_settings(&self.config, name)?;
+        let mut config = child::child_config(&self.config, &own.config, share);
         if config.depth > self.config.limits.max_subtask_depth {
             return Err(format!(
                 "no agent may stand deeper than {} (max_subtask_depth); do it yourself",
                 self.config.limits.max_subtask_depth
             ));
         }
-        config.guards.stop_hooks = self.context.parts.hooks.listens(HookMoment::SubagentStop);
-        Ok(Switched { config, ..own })
+        config.guards.stop_hooks = self.context.parts.hooks.has_listener(HookMoment::SubagentStop);
+        Ok(ProfileSettings { config, ..own })
     }
 
     /// Opens the child or takes it up.
-    async fn start(&self, task: &AgentTask, birth: &Birth) -> Result<Started, String> {
-        let agent = child::id(&self.context.session, self.call);
+    async fn open_child(
+        &self,
+        task: &AgentTask,
+        birth: &SpawnParameters,
+    ) -> Result<OpenedAgent, String> {
+        let agent = child::child_session_id(&self.context.session, self.call);
         let failed = |error: EngineError| format!("The agent could not be started: {error}.");
-        let known = self.context.parts.store.meta(&agent).await;
+        let known = self.context.parts.store.session_meta(&agent).await;
         let known = known.map_err(|error| failed(error.into()))?;
         let kept = match known.filter(|meta| meta.facts > 0) {
             Some(_) => {
@@ -134,7 +142,8 @@ impl Brood {
             Some(spawned) => (spawned.share, spawned.worktree.is_some()),
             None => (birth.share, task.worktree),
         };
-        let Switched { mut config, model, .. } = self.settings(task.profile.as_deref(), &share)?;
+        let ProfileSettings { mut config, model, .. } =
+            self.child_settings(task.profile.as_deref(), &share)?;
         if let Some(Loaded { session, .. }) = &kept
             && let Some(own) = session.config()
         {
@@ -147,37 +156,41 @@ impl Brood {
         };
         config.workspace = workspace.root().display().to_string();
         if birth.spawned.is_none() {
-            let spawned = self.spawned(&agent, task, birth, &config);
+            let spawned = self.spawn_fact(&agent, task, birth, &config);
             let known = tell_parent(&self.context, AgentNews::Spawned(Box::new(spawned))).await;
             known.map_err(failed)?;
         }
         let own = Arc::new(config.clone());
         let rests = |loaded: &Loaded| {
             let session = &loaded.session;
-            session.run().is_none() && session.queued().is_empty() && session.finished().is_some()
+            session.run().is_none()
+                && session.queued_inputs().is_empty()
+                && session.last_run_finished().is_some()
         };
         if kept.as_ref().is_some_and(rests) {
-            return Ok(Started { agent, config: own, worktree, handle: None });
+            return Ok(OpenedAgent { agent, config: own, worktree, handle: None });
         }
-        let said = kept.as_ref().is_some_and(|loaded| loaded.session.inputs() > 0);
-        let options = self.options(config, workspace, model.unwrap_or(birth.model.clone()));
+        let said = kept.as_ref().is_some_and(|loaded| loaded.session.input_count() > 0);
+        let options =
+            self.child_session_options(config, workspace, model.unwrap_or(birth.model.clone()));
         let opened = match kept {
             Some(_) => self.opener.resume_child(agent.clone(), options).await,
             None => self.opener.open_child(agent.clone(), &self.context.session, options).await,
         };
         let handle = opened.map_err(failed)?;
-        if !said && let Err(error) = handle.command(said_task(task, &self.config, birth)).await {
+        if !said && let Err(error) = handle.send_command(said_task(task, &self.config, birth)).await
+        {
             let _ = handle.close().await;
             return Err(failed(error));
         }
-        Ok(Started { agent, config: own, worktree, handle: Some(handle) })
+        Ok(OpenedAgent { agent, config: own, worktree, handle: Some(handle) })
     }
 
-    fn spawned(
+    fn spawn_fact(
         &self,
         agent: &SessionId,
         task: &AgentTask,
-        birth: &Birth,
+        birth: &SpawnParameters,
         config: &SessionConfig,
     ) -> AgentSpawned {
         AgentSpawned {
@@ -196,7 +209,7 @@ impl Brood {
         }
     }
 
-    fn options(
+    fn child_session_options(
         &self,
         config: SessionConfig,
         workspace: Arc<Workspace>,
@@ -207,7 +220,7 @@ impl Brood {
             workspace,
             model,
             scene: SceneOptions {
-                base: Scene { child: true, ..context.scene.base.clone() },
+                base: PromptScene { child: true, ..context.scene.base.clone() },
                 skills: SkillPlaces {
                     own: Vec::new(),
                     bundled: false,
@@ -216,7 +229,10 @@ impl Brood {
                 ..context.scene.as_ref().clone()
             },
             profiles: context.profiles.clone(),
-            hands: Hands { toolbox: Some(context.toolbox.clone()), ..context.hands.clone() },
+            hands: SessionResources {
+                toolbox: Some(context.toolbox.clone()),
+                ..context.hands.clone()
+            },
             config,
         }
     }
@@ -224,11 +240,11 @@ impl Brood {
 
 /// The input by which a child hears its task. The words are the parent's model's: they have the
 /// label of what it had read, and nothing in them counts as said by a person.
-fn said_task(task: &AgentTask, parent: &SessionConfig, birth: &Birth) -> Command {
+fn said_task(task: &AgentTask, parent: &SessionConfig, birth: &SpawnParameters) -> SessionCommand {
     let source = format!("the agent {}", parent.profile.name);
     let text = format!("Task from {source}:\n\n{}", task.task);
-    let added = vec![Added { source, text, label: birth.label.clone() }];
-    let content = vec![Block::text(OPENING)];
+    let added = vec![InputAddition { source, text, label: birth.label.clone() }];
+    let content = vec![MessageBlock::text(OPENING)];
     let message = PersonMessage { content, added, ..PersonMessage::default() };
     PersonCommand::from(message).sent_by("agent")
 }
@@ -236,16 +252,17 @@ fn said_task(task: &AgentTask, parent: &SessionConfig, birth: &Birth) -> Command
 /// Brings news of a child into the journal of its parent. Durable when it returns; what is known
 /// already changes nothing.
 async fn tell_parent(parent: &WorkerContext, news: AgentNews) -> Result<(), EngineError> {
-    match parent.sender.send_command(Command::Agent(news)).await {
+    match parent.sender.send_command(SessionCommand::Agent(news)).await {
         Err(EngineError::Stopped) => Err(EngineError::Stopped),
         Ok(()) | Err(_) => Ok(()),
     }
 }
 
 #[async_trait]
-impl Agents for Brood {
-    async fn look(&self, task: &AgentTask) -> Result<SpawnEffect, String> {
-        let Switched { config, .. } = self.settings(task.profile.as_deref(), &Share::default())?;
+impl SubAgents for CallSubAgents {
+    async fn plan_spawn(&self, task: &AgentTask) -> Result<SpawnEffect, String> {
+        let ProfileSettings { config, .. } =
+            self.child_settings(task.profile.as_deref(), &BudgetShare::default())?;
         if task.worktree {
             self.context.hands.worktrees.as_ref().ok_or(worktree::NO_WORKTREES)?;
         }
@@ -256,70 +273,70 @@ impl Agents for Brood {
         })
     }
 
-    async fn run(&self, task: AgentTask, cx: &ToolContext) -> Raw {
+    async fn run(&self, task: AgentTask, cx: &ToolContext) -> RawResult {
         let Some(birth) = self.birth.clone() else {
-            return Raw::error("Not started: the call is only being looked at.");
+            return RawResult::error("Not started: the call is only being looked at.");
         };
         if cx.cancel.is_cancelled() {
-            return Raw::error("Not started: the call was cancelled.");
+            return RawResult::error("Not started: the call was cancelled.");
         }
-        let started = match self.start(&task, &birth).await {
+        let started = match self.open_child(&task, &birth).await {
             Ok(started) => started,
-            Err(why) => return Raw::error(why),
+            Err(why) => return RawResult::error(why),
         };
         // It is followed to its end also when nobody waits for this call any more.
         let (done, answer) = oneshot::channel();
-        let follow = self.follow(&started, cx.progress.clone(), cx.cancel.clone());
+        let follow = self.agent_follower(&started, cx.progress.clone(), cx.cancel.clone());
         let handle = started.handle;
-        self.children.keep(tokio::spawn(async move {
+        self.children.track_task(tokio::spawn(async move {
             let raw = follow.until_its_end(handle).await;
             let _ = done.send(raw);
         }));
-        let lost = || Raw::error("The agent went down. Try again, or do it yourself.");
+        let lost = || RawResult::error("The agent went down. Try again, or do it yourself.");
         answer.await.unwrap_or_else(|_| lost())
     }
 
-    async fn left(&self, agent: &str) -> Result<Vec<Divergence>, String> {
+    async fn worktree_changes(&self, agent: &str) -> Result<Vec<Divergence>, String> {
         self.left_by(agent).await
     }
 
-    async fn merged(&self, agent: &str) {
+    async fn discard_worktree(&self, agent: &str) {
         self.take_away(agent).await;
     }
 }
 
-impl Brood {
+impl CallSubAgents {
     /// A call that was to start an agent, in a run that is being ended. What a program that is gone
     /// had started is ended too, and counted.
-    pub(crate) async fn never_began(&self, call: &Call) -> Raw {
-        let profile = call.spawns().map(|spawn| spawn.profile.clone());
+    pub(crate) async fn never_began(&self, call: &CallState) -> RawResult {
+        let profile = call.spawn_effect().map(|spawn| spawn.profile.clone());
         match self.end_earlier(profile).await {
             Ok(raw) => raw,
-            Err(why) => Raw::error(why),
+            Err(why) => RawResult::error(why),
         }
     }
 
     /// Ends the agent that an earlier program had started for this call.
-    async fn end_earlier(&self, profile: Option<String>) -> Result<Raw, String> {
+    async fn end_earlier(&self, profile: Option<String>) -> Result<RawResult, String> {
         let never = || "Not run: the run was ended first.".to_string();
         let birth = self.birth.clone().ok_or_else(never)?;
         let spawned = birth.spawned.as_ref().ok_or_else(never)?;
         let (task, worktree) = (spawned.task.clone(), spawned.worktree.is_some());
         let task = AgentTask { task, profile, worktree };
-        let started = self.start(&task, &birth).await?;
+        let started = self.open_child(&task, &birth).await?;
         let cancel = CancellationToken::new();
         cancel.cancel();
-        let follow = self.follow(&started, ProgressSink::none(), cancel);
+        let follow = self.agent_follower(&started, ProgressSink::none(), cancel);
         Ok(follow.until_its_end(started.handle).await)
     }
 
-    fn follow(
+    fn agent_follower(
         &self,
-        started: &Started,
+        started: &OpenedAgent,
         progress: ProgressSink,
         cancel: CancellationToken,
-    ) -> follow::Follow {
-        follow::Follow {
+    ) -> follow::AgentFollower {
+        follow::AgentFollower {
             context: self.context.clone(),
             children: self.children.clone(),
             call: self.call,
@@ -328,7 +345,7 @@ impl Brood {
             worktree: started.worktree,
             progress,
             cancel,
-            stop: self.children.stopping(),
+            stop: self.children.stop_token(),
         }
     }
 }

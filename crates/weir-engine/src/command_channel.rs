@@ -2,14 +2,14 @@
 //! a command does (`session_loop`), and what people send it with (`session_handle`).
 
 use tokio::sync::{mpsc, oneshot};
-use weir_core::input::Command;
+use weir_core::input::SessionCommand;
 
 use crate::error::EngineError;
 
 /// What faces send.
-pub(crate) enum Message {
+pub(crate) enum LoopMessage {
     /// A command, and where to say that it is durable.
-    Command(Command, oneshot::Sender<Result<(), EngineError>>),
+    Command(SessionCommand, oneshot::Sender<Result<(), EngineError>>),
     /// Stop, if nothing is under way and nothing waits.
     Rest,
     /// Stop after what is known is durable.
@@ -18,11 +18,11 @@ pub(crate) enum Message {
 
 /// Sends commands to the session that a worker belongs to. Weak: it keeps no session open.
 #[derive(Clone)]
-pub(crate) struct CommandSender(mpsc::WeakSender<Message>);
+pub(crate) struct CommandSender(mpsc::WeakSender<LoopMessage>);
 
 impl CommandSender {
     /// To the session that listens to `sender`.
-    pub(crate) fn to_session(sender: &mpsc::Sender<Message>) -> CommandSender {
+    pub(crate) fn to_session(sender: &mpsc::Sender<LoopMessage>) -> CommandSender {
         CommandSender(sender.downgrade())
     }
 
@@ -30,10 +30,10 @@ impl CommandSender {
     ///
     /// # Errors
     /// The session has stopped, the store refused, or the command answers nothing that is open.
-    pub(crate) async fn send_command(&self, command: Command) -> Result<(), EngineError> {
+    pub(crate) async fn send_command(&self, command: SessionCommand) -> Result<(), EngineError> {
         let sender = self.0.upgrade().ok_or(EngineError::Stopped)?;
         let (done, durable) = oneshot::channel();
-        let sent = sender.send(Message::Command(command, done)).await;
+        let sent = sender.send(LoopMessage::Command(command, done)).await;
         sent.map_err(|_| EngineError::Stopped)?;
         drop(sender);
         durable.await.map_err(|_| EngineError::Stopped)?

@@ -10,15 +10,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use weir_core::ids::{CheckpointId, Timestamp};
-use weir_core::message::Block;
+use weir_core::message::MessageBlock;
 use weir_core::record::sha256_hex;
-use weir_core::session::Call;
-use weir_core::tool::{Change, CommandEffect, Raw, Tier};
+use weir_core::session::CallState;
+use weir_core::tool::{CommandEffect, PlannedChange, RawResult, Tier};
 
-use self::baseline::{BOUNDS, Base, Opening};
-use self::compare::{Delta, Window};
-use self::made::{Compared, Of};
-use crate::ports::{Content, Snapshot, SnapshotEntry};
+use self::baseline::{BOUNDS, CommandOpening, WorkspaceBaseline};
+use self::compare::{TimeWindow, WorkspaceDelta};
+use self::made::{ChangeSource, CommandComparison};
+use crate::ports::{FileContent, Snapshot, SnapshotEntry};
 use crate::worker_context::WorkerContext;
 use crate::workspace::Workspace;
 use crate::workspace::survey::file_time;
@@ -42,14 +42,14 @@ const BEGIN_SLACK_NS: i64 = 5_000_000_000;
 #[derive(Clone)]
 pub(crate) struct CommandWatch {
     context: Arc<WorkerContext>,
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<CommandCheckpointState>>,
 }
 
 #[derive(Default)]
-struct State {
-    base: Option<Base>,
+struct CommandCheckpointState {
+    base: Option<WorkspaceBaseline>,
     /// The newest background job, while any runs.
-    job: Option<Opening>,
+    job: Option<CommandOpening>,
     /// What jobs changed and no call has told yet.
     carried: Vec<String>,
     /// What is to be said about them.
@@ -60,7 +60,7 @@ struct State {
 
 /// How a call ended, as far as comparing needs it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Ended {
+pub(crate) enum CallEndMoment {
     /// A moment ago.
     Now,
     /// While the program was away, so many milliseconds after it had begun.
@@ -74,23 +74,27 @@ impl CommandWatch {
     }
 
     /// Keeps the workspace as it stands and announces the checkpoint of `call`.
-    pub(crate) async fn watch(&self, call: &Call, run: String) -> Result<CheckpointId, String> {
+    pub(crate) async fn begin_command_checkpoint(
+        &self,
+        call: &CallState,
+        run: String,
+    ) -> Result<CheckpointId, String> {
         self.settle_jobs().await?;
         let ts = self.context.parts.clock.now();
-        let id = self.announced(&run, call, ts);
+        let id = self.new_checkpoint_id(&run, call, ts);
         let label = call.inspection.as_ref().map(|i| i.summary.clone()).unwrap_or_default();
         let moves = moves_names(call);
-        let mut opening = Opening {
+        let mut opening = CommandOpening {
             label,
             foreign: call.is_foreign(),
             carries: reads_marked(call),
             approved: left_the_sandbox(call),
             stores: stores_history(call),
-            ..Opening::new(id.clone(), run, call.id, ts)
+            ..CommandOpening::new(id.clone(), run, call.id, ts)
         };
         self.with_state(move |state, context| {
-            opening.names = moves.then(|| branches::look(&context.workspace));
-            state.open(context, opening)
+            opening.names = moves.then(|| branches::read_repository_refs(&context.workspace));
+            state.open_command(context, opening)
         })
         .await?;
         Ok(id)
@@ -98,7 +102,7 @@ impl CommandWatch {
 
     /// A name for changes that are not known yet. Unique as long as one call is not announced
     /// twice in one moment.
-    fn announced(&self, run: &str, call: &Call, ts: Timestamp) -> CheckpointId {
+    fn new_checkpoint_id(&self, run: &str, call: &CallState, ts: Timestamp) -> CheckpointId {
         let root = self.context.workspace.root().display();
         let text = format!("{root}\0{}\0{run}\0{}\0{}", self.context.session, call.id, ts.micros());
         CheckpointId::new(&sha256_hex(text.as_bytes())[..40])
@@ -106,14 +110,14 @@ impl CommandWatch {
 
     /// Makes sure that what is kept is what stands there before `call`: another process may have
     /// kept it, some time ago.
-    pub(crate) async fn still_watched(&self, call: &Call) -> Result<(), String> {
+    pub(crate) async fn still_watched(&self, call: &CallState) -> Result<(), String> {
         let id = call.id;
         self.with_state(move |state, context| {
-            let base = state.base(context)?;
+            let base = state.open_baseline(context)?;
             let opening = base.opening.clone().filter(|opening| opening.call == id);
             match opening {
                 Some(_) if base.opened_here => Ok(()),
-                Some(opening) => state.open(context, opening),
+                Some(opening) => state.open_command(context, opening),
                 None => {
                     Err("the files that were kept before it are gone; make the call again".into())
                 }
@@ -124,16 +128,21 @@ impl CommandWatch {
 
     /// Saves what a call changed that had not been known in advance, and adds its paths to `raw`;
     /// what could not be saved is told the model.
-    pub(crate) async fn settled(&self, call: &Call, mut raw: Raw, ended: Ended) -> Raw {
+    pub(crate) async fn settle_call_changes(
+        &self,
+        call: &CallState,
+        mut raw: RawResult,
+        ended: CallEndMoment,
+    ) -> RawResult {
         let effects = call.inspection.as_ref().map(|inspection| &inspection.effects);
         let Some(effects) = effects else { return raw };
         let told = if call.changes_unknown() {
             let goes_on = raw.ok && effects.commands.iter().any(|command| command.background);
             self.settle_command(call, ended, goes_on).await
         } else if !effects.jobs.is_empty() {
-            self.settle_jobs().await.map(|()| Told::default())
+            self.settle_jobs().await.map(|()| ComparisonReport::default())
         } else if !effects.changes.is_empty() {
-            self.pass_over().await.map(|()| Told::default())
+            self.pass_over().await.map(|()| ComparisonReport::default())
         } else {
             return raw;
         };
@@ -143,7 +152,7 @@ impl CommandWatch {
         let (carried, said) = carried.await.unwrap_or_default();
         let known = raw.changed.len();
         raw.changed.extend(carried);
-        raw.blocks.extend(said.into_iter().map(Block::text));
+        raw.blocks.extend(said.into_iter().map(MessageBlock::text));
         match told {
             Ok(told) => {
                 let count = told.changed.len();
@@ -152,9 +161,9 @@ impl CommandWatch {
                     summary.push_str(&format!("; {count} {paths} changed"));
                 }
                 raw.changed.extend(told.changed);
-                raw.blocks.extend(told.unsaved.map(Block::text));
+                raw.blocks.extend(told.unsaved.map(MessageBlock::text));
             }
-            Err(why) => raw.blocks.push(Block::text(format!(
+            Err(why) => raw.blocks.push(MessageBlock::text(format!(
                 "[What it changed could not be saved, so it cannot be undone: {why}]"
             ))),
         }
@@ -167,26 +176,31 @@ impl CommandWatch {
 
     async fn settle_command(
         &self,
-        call: &Call,
-        ended: Ended,
+        call: &CallState,
+        ended: CallEndMoment,
         goes_on: bool,
-    ) -> Result<Told, String> {
+    ) -> Result<ComparisonReport, String> {
         let id = call.id;
         let compared = self
             .with_state(move |state, context| {
-                let base = state.base(context)?;
+                let base = state.open_baseline(context)?;
                 let opening = base.opening.clone().filter(|opening| opening.call == id);
                 let opening = opening.ok_or("what was kept before it is gone")?;
                 let until = match ended {
-                    Ended::Now => None,
-                    Ended::After(ms) => {
+                    CallEndMoment::Now => None,
+                    CallEndMoment::After(ms) => {
                         let ns = i64::try_from(ms).unwrap_or(i64::MAX).saturating_mul(1_000_000);
                         Some(opening.at.saturating_add(ns).saturating_add(BEGIN_SLACK_NS))
                     }
                 };
-                let window = Window { from: opening.at, until };
-                let compared =
-                    made::compared(base, &context.workspace, &opening, window, Of::Command)?;
+                let window = TimeWindow { from: opening.at, until };
+                let compared = made::compare_command(
+                    base,
+                    &context.workspace,
+                    &opening,
+                    window,
+                    ChangeSource::Command,
+                )?;
                 if goes_on {
                     state.job = Some(opening.clone());
                 }
@@ -196,33 +210,34 @@ impl CommandWatch {
                     job.history.clone_from(&compared.history);
                 }
                 let names = opening.names.as_deref();
-                let moved = names.and_then(|names| branches::moved(&context.workspace, names));
+                let moved = names
+                    .and_then(|names| branches::describe_moved_refs(&context.workspace, names));
                 Ok((opening, compared, moved))
             })
             .await;
         let (opening, compared, moved) = compared?;
-        let Compared { delta, said, aside, written, followed, .. } = compared;
+        let CommandComparison { delta, said, aside, written, followed, .. } = compared;
         if goes_on && opening.foreign {
             self.note_foreign_jobs().await?;
         }
         // A line that only lets the work tree follow the repository wrote nothing of its own.
         let looks = opening.foreign || !follows_repository(call);
         let mut instructing =
-            if looks { instructing(&delta, &self.context.workspace) } else { Vec::new() };
+            if looks { instructing_entries(&delta, &self.context.workspace) } else { Vec::new() };
         instructing.retain(|entry| {
-            !Compared::is_aside(&aside, &entry.path) && !followed.contains(&entry.path)
+            !CommandComparison::is_aside(&aside, &entry.path) && !followed.contains(&entry.path)
         });
         let (takes_back, foreign) = (opening.takes_back(), opening.foreign);
-        let mut told = self.record(opening, delta).await?;
-        told.changed.retain(|path| !Compared::is_aside(&aside, path));
+        let mut told = self.record_changes(opening, delta).await?;
+        told.changed.retain(|path| !CommandComparison::is_aside(&aside, path));
         told.changed.extend(written);
-        told.say(moved);
+        told.add_notice(moved);
         if !instructing.is_empty() && takes_back {
             self.take_back(instructing, &mut told).await?;
         } else if !instructing.is_empty() {
             let paths: Vec<String> = instructing.into_iter().map(|entry| entry.path).collect();
-            let named = listed(&paths);
-            told.say(Some(match foreign {
+            let named = list_paths_text(&paths);
+            told.add_notice(Some(match foreign {
                 true => {
                     format!("[Changed outside the sandbox: {named}: it later runs or instructs.]")
                 }
@@ -232,16 +247,22 @@ impl CommandWatch {
             }));
         }
         if said.is_some() {
-            told.say(said);
-            self.with_state(|state, context| state.base(context)?.refresh(&context.workspace))
-                .await?;
+            told.add_notice(said);
+            self.with_state(|state, context| {
+                state.open_baseline(context)?.refresh(&context.workspace)
+            })
+            .await?;
         }
         Ok(told)
     }
 
     /// What later runs or instructs does not come from foreign words (Z2): what a command wrote of
     /// it is undone. It is in the checkpoint, so a person can look at it and bring it back.
-    async fn take_back(&self, entries: Vec<SnapshotEntry>, told: &mut Told) -> Result<(), String> {
+    async fn take_back(
+        &self,
+        entries: Vec<SnapshotEntry>,
+        told: &mut ComparisonReport,
+    ) -> Result<(), String> {
         let paths: Vec<String> = entries.iter().map(|entry| entry.path.clone()).collect();
         let workspace = self.context.workspace.clone();
         let undo = move || {
@@ -250,15 +271,15 @@ impl CommandWatch {
             // What lies in a folder goes before the folder.
             for entry in entries.into_iter().rev() {
                 let (before, after) = (entry.after.image(), entry.before.image());
-                if let Content::File { bytes, .. } = entry.before {
+                if let FileContent::File { bytes, .. } = entry.before {
                     contents.insert(entry.path.clone(), bytes);
                 }
-                changes.push(Change { path: entry.path, before, after });
+                changes.push(PlannedChange { path: entry.path, before, after });
             }
             workspace.apply_changes(&changes, &contents)
         };
         let undone = tokio::task::spawn_blocking(undo).await.map_err(|e| e.to_string())?;
-        let named = listed(&paths);
+        let named = list_paths_text(&paths);
         let why = "it would later run or instruct, and foreign words stand in the context";
         let text = match undone {
             Ok(_) => {
@@ -267,8 +288,9 @@ impl CommandWatch {
             }
             Err(error) => format!("[{named} should not have been written: {why}. {error}]"),
         };
-        told.say(Some(text));
-        self.with_state(|state, context| state.base(context)?.refresh(&context.workspace)).await
+        told.add_notice(Some(text));
+        self.with_state(|state, context| state.open_baseline(context)?.refresh(&context.workspace))
+            .await
     }
 
     /// Saves what changed while jobs ran, and looks whether any still does.
@@ -279,20 +301,20 @@ impl CommandWatch {
         let running = jobs.iter().any(|job| job.end.is_none());
         let (from, opening) = (job.at, job.clone());
         let compared = self.with_state(move |state, context| {
-            let base = state.base(context)?;
-            let window = Window { from, until: None };
-            made::compared(base, &context.workspace, &opening, window, Of::Job)
+            let base = state.open_baseline(context)?;
+            let window = TimeWindow { from, until: None };
+            made::compare_command(base, &context.workspace, &opening, window, ChangeSource::Job)
         });
-        let Compared { delta, said, governed, history, written, .. } = compared.await?;
+        let CommandComparison { delta, said, governed, history, written, .. } = compared.await?;
         (job.governed, job.history) = (governed, history);
-        let told = if delta.paths().is_empty() {
-            Told::default()
+        let told = if delta.changed_paths().is_empty() {
+            ComparisonReport::default()
         } else {
             job.ts = self.context.parts.clock.now();
             let text = format!("{}\0{}", job.id, job.ts.micros());
             job.id = CheckpointId::new(&sha256_hex(text.as_bytes())[..40]);
             let label = format!("While it ran: {}", job.label);
-            self.record(Opening { label, ..job.clone() }, delta).await?
+            self.record_changes(CommandOpening { label, ..job.clone() }, delta).await?
         };
         self.with_state(move |state, context| {
             job.at = file_time();
@@ -300,7 +322,7 @@ impl CommandWatch {
             state.carried.extend(told.changed.into_iter().chain(written));
             if said.is_some() {
                 state.said.extend(said);
-                state.base(context)?.refresh(&context.workspace)?;
+                state.open_baseline(context)?.refresh(&context.workspace)?;
             }
             Ok(())
         })
@@ -310,20 +332,24 @@ impl CommandWatch {
     /// What a call just did that is saved already is no change of a job's.
     async fn pass_over(&self) -> Result<(), String> {
         self.with_state(|state, context| match state.job {
-            Some(_) => state.base(context)?.refresh(&context.workspace),
+            Some(_) => state.open_baseline(context)?.refresh(&context.workspace),
             None => Ok(()),
         })
         .await
     }
 
-    async fn record(&self, opening: Opening, mut delta: Delta) -> Result<Told, String> {
-        let changed = delta.paths();
-        let unsaved = said(&delta);
+    async fn record_changes(
+        &self,
+        opening: CommandOpening,
+        mut delta: WorkspaceDelta,
+    ) -> Result<ComparisonReport, String> {
+        let changed = delta.changed_paths();
+        let unsaved = unsaved_changes_text(&delta);
         let entries = std::mem::take(&mut delta.entries);
         let recorded = if entries.is_empty() {
             Ok(())
         } else {
-            let Opening { id, run, call, ts, label, .. } = opening;
+            let CommandOpening { id, run, call, ts, label, .. } = opening;
             let snapshot = Snapshot {
                 workspace: self.context.workspace.root().to_path_buf(),
                 session: self.context.session.clone(),
@@ -333,17 +359,18 @@ impl CommandWatch {
                 label,
                 entries,
             };
-            self.context.parts.checkpoints.record(&id, snapshot).await
+            self.context.parts.checkpoints.record_snapshot(&id, snapshot).await
         };
         // Also when it could not be saved: later it would be taken for somebody else's change.
-        let settled =
-            self.with_state(move |state, context| state.base(context)?.settle(delta)).await;
+        let settled = self
+            .with_state(move |state, context| state.open_baseline(context)?.accept_changes(delta))
+            .await;
         if let Err(why) = settled {
             tracing::warn!(%why, "files are kept anew before the next command");
             self.with_state(|state, _| state.let_go()).await?;
         }
-        recorded.map_err(|why| format!("{}: {why}", listed(&changed)))?;
-        Ok(Told { changed, unsaved })
+        recorded.map_err(|why| format!("{}: {why}", list_paths_text(&changed)))?;
+        Ok(ComparisonReport { changed, unsaved })
     }
 
     /// Lets go of all that is kept, but for a command that has not been compared: that is done when
@@ -360,7 +387,9 @@ impl CommandWatch {
 
     async fn with_state<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&mut State, &WorkerContext) -> Result<T, String> + Send + 'static,
+        work: impl FnOnce(&mut CommandCheckpointState, &WorkerContext) -> Result<T, String>
+        + Send
+        + 'static,
     ) -> Result<T, String> {
         let watch = self.clone();
         let job = move || {
@@ -372,7 +401,7 @@ impl CommandWatch {
 }
 
 /// Whether this call can store something in the history of git.
-fn stores_history(call: &Call) -> bool {
+fn stores_history(call: &CallState) -> bool {
     let effects = call.inspection.as_ref().map(|inspection| &inspection.effects);
     let stores = |command: &CommandEffect| {
         command.tier == Tier::None || Workspace::stores_history(&command.command)
@@ -381,41 +410,41 @@ fn stores_history(call: &Call) -> bool {
 }
 
 /// Whether its command does nothing but let the work tree follow what the repository holds.
-fn follows_repository(call: &Call) -> bool {
+fn follows_repository(call: &CallState) -> bool {
     let effects = call.inspection.as_ref().map(|inspection| &inspection.effects);
     let follows = |command: &CommandEffect| Workspace::follows_repository(&command.command);
     effects.is_some_and(|effects| effects.commands.iter().all(follows))
 }
 
 /// Whether its command could move a branch away from its commits.
-fn moves_names(call: &Call) -> bool {
+fn moves_names(call: &CallState) -> bool {
     let effects = call.inspection.as_ref().map(|inspection| &inspection.effects);
     let moves = |command: &CommandEffect| branches::may_move(&command.command);
     effects.is_some_and(|effects| effects.commands.iter().any(moves))
 }
 
 /// Whether this call can read what is marked.
-fn reads_marked(call: &Call) -> bool {
+fn reads_marked(call: &CallState) -> bool {
     let effects = call.inspection.as_ref().map(|inspection| &inspection.effects);
     effects.is_some_and(|effects| effects.paths.iter().any(|path| path.marked.is_some()))
 }
 
 /// Whether a person let exactly this call leave the sandbox.
-fn left_the_sandbox(call: &Call) -> bool {
+fn left_the_sandbox(call: &CallState) -> bool {
     let effects = call.inspection.as_ref().map(|inspection| &inspection.effects);
     effects.is_some_and(|effects| effects.commands.iter().any(|command| command.outside_sandbox))
 }
 
 /// What a comparison came to.
 #[derive(Default)]
-struct Told {
+struct ComparisonReport {
     changed: Vec<String>,
     /// For the model.
     unsaved: Option<String>,
 }
 
-impl Told {
-    fn say(&mut self, text: Option<String>) {
+impl ComparisonReport {
+    fn add_notice(&mut self, text: Option<String>) {
         if let Some(text) = text {
             let before = self.unsaved.take().map(|before| format!("{before}\n"));
             self.unsaved = Some(format!("{}{text}", before.unwrap_or_default()));
@@ -423,19 +452,23 @@ impl Told {
     }
 }
 
-impl State {
-    fn base(&mut self, context: &WorkerContext) -> Result<&mut Base, String> {
+impl CommandCheckpointState {
+    fn open_baseline(&mut self, context: &WorkerContext) -> Result<&mut WorkspaceBaseline, String> {
         if self.base.is_none() {
             let store =
-                context.parts.checkpoints.baseline(context.workspace.root(), &context.session);
-            self.base = Some(Base::load(store.map_err(|e| e.to_string())?, BOUNDS)?);
+                context.parts.checkpoints.open_baseline(context.workspace.root(), &context.session);
+            self.base = Some(WorkspaceBaseline::load(store.map_err(|e| e.to_string())?, BOUNDS)?);
         }
         self.base.as_mut().ok_or_else(|| "nothing is kept".into())
     }
 
-    fn open(&mut self, context: &WorkerContext, mut opening: Opening) -> Result<(), String> {
+    fn open_command(
+        &mut self,
+        context: &WorkerContext,
+        mut opening: CommandOpening,
+    ) -> Result<(), String> {
         let job = self.job.clone();
-        let base = self.base(context)?;
+        let base = self.open_baseline(context)?;
         // A job is believed as little as a command.
         let looked = match &job {
             Some(_) => base.refresh(&context.workspace),
@@ -449,7 +482,8 @@ impl State {
                 opening.label = format!("{} (not saved: {left_out})", opening.label);
             }
             let keeps_history = opening.foreign && opening.stores;
-            let governed = (job.is_none() || keeps_history).then(|| context.workspace.governed());
+            let governed =
+                (job.is_none() || keeps_history).then(|| context.workspace.find_governed());
             if let Some(governed) = governed.as_ref().filter(|_| keeps_history) {
                 base.history = base.history.take().filter(|_| job.is_none());
                 opening.history = Some(base.look_at_history(&context.workspace, governed));
@@ -472,34 +506,35 @@ impl State {
     }
 
     fn let_go(&mut self) -> Result<(), String> {
-        self.base.take().map_or(Ok(()), Base::remove)
+        self.base.take().map_or(Ok(()), WorkspaceBaseline::remove)
     }
 }
 
 /// The changes of what later runs or instructs, by path.
-fn instructing(delta: &Delta, workspace: &Workspace) -> Vec<SnapshotEntry> {
-    let entries = delta.entries.iter().filter(|entry| workspace.instructs(&entry.path).is_some());
+fn instructing_entries(delta: &WorkspaceDelta, workspace: &Workspace) -> Vec<SnapshotEntry> {
+    let entries =
+        delta.entries.iter().filter(|entry| workspace.instructing_reason(&entry.path).is_some());
     let mut entries: Vec<SnapshotEntry> = entries.cloned().collect();
     entries.sort_by(|a, b| a.path.cmp(&b.path));
     entries
 }
 
 /// What could not be saved, for the model.
-fn said(delta: &Delta) -> Option<String> {
+fn unsaved_changes_text(delta: &WorkspaceDelta) -> Option<String> {
     let mut lines = Vec::new();
     if !delta.unsaved.is_empty() {
         let named = delta.unsaved.iter().map(|(path, why)| format!("{path} ({why})"));
-        let named = listed(&named.collect::<Vec<_>>());
+        let named = list_paths_text(&named.collect::<Vec<_>>());
         lines.push(format!("[Changed, but not saved, so it cannot be undone: {named}]"));
     }
     if !delta.later.is_empty() {
-        let named = listed(&delta.later);
+        let named = list_paths_text(&delta.later);
         lines.push(format!("[Changed after the command had ended, so not counted: {named}]"));
     }
     (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
-fn listed(paths: &[String]) -> String {
+fn list_paths_text(paths: &[String]) -> String {
     let named = paths[..paths.len().min(PATHS_NAMED)].join(", ");
     match paths.len().saturating_sub(PATHS_NAMED) {
         0 => named,

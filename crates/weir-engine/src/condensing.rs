@@ -4,13 +4,13 @@
 use weir_core::event::{ContextSummarised, RunRemembered};
 use weir_core::governance::filter::redact_text;
 use weir_core::governance::label::Label;
-use weir_core::input::Answer;
+use weir_core::input::EffectAnswer;
 use weir_core::memory::MemorySource;
 use weir_core::model::Usage;
 use weir_core::session::SessionConfig;
 use weir_core::session::condense::{CondenseWork, read_summary};
 
-use crate::helper::{self, Helped};
+use crate::helper::{self, HelperReply};
 use crate::memory;
 use crate::ports::Model;
 use crate::worker_context::WorkerContext;
@@ -31,12 +31,12 @@ pub(crate) async fn summarise_context(
     work: CondenseWork,
     config: &SessionConfig,
     label: &Label,
-) -> Answer {
+) -> EffectAnswer {
     let Some((system, question)) = work.ask else {
-        return Answer::Summarised(nothing_needed());
+        return EffectAnswer::Summarised(nothing_needed());
     };
     let asked = helper::ask_in_time(model, &context.session, &system, question);
-    let Helped { text, usage, cost_usd } = asked.await;
+    let HelperReply { text, usage, cost_usd } = asked.await;
     let mut fact = ContextSummarised { usage, cost_usd, ..nothing_needed() };
     match text {
         Ok(answer) => {
@@ -53,7 +53,7 @@ pub(crate) async fn summarise_context(
         }
         Err(why) => fact.failed = Some(why),
     }
-    Answer::Summarised(fact)
+    EffectAnswer::Summarised(fact)
 }
 
 /// Looks a finished run through for facts worth keeping.
@@ -62,10 +62,10 @@ pub(crate) async fn remember_run(
     model: &dyn Model,
     review: RunReview,
     config: &SessionConfig,
-) -> Answer {
+) -> EffectAnswer {
     let RunReview { system, question, label } = review;
     let asked = helper::ask_in_time(model, &context.session, &system, question);
-    let Helped { text, usage, cost_usd } = asked.await;
+    let HelperReply { text, usage, cost_usd } = asked.await;
     let (memories, failed) = match text {
         Ok(answer) => {
             let source = source_of(context, "run");
@@ -73,7 +73,7 @@ pub(crate) async fn remember_run(
         }
         Err(why) => (Vec::new(), Some(why)),
     };
-    Answer::Remembered(RunRemembered { memories, failed, usage, cost_usd })
+    EffectAnswer::Remembered(RunRemembered { memories, failed, usage, cost_usd })
 }
 
 fn source_of(context: &WorkerContext, by: &str) -> MemorySource {

@@ -10,8 +10,8 @@ use futures::stream::FuturesUnordered;
 use tokio::sync::{mpsc, watch};
 use tokio::task::{JoinHandle, JoinSet};
 use weir_core::ids::SessionId;
-use weir_core::input::{Command, Input, PersonCommand};
-use weir_core::prompt::Scene;
+use weir_core::input::{PersonCommand, SessionCommand, SessionInput};
+use weir_core::prompt::PromptScene;
 use weir_core::record::Record;
 use weir_core::session::{Session, SessionConfig};
 
@@ -19,17 +19,17 @@ use crate::blobs::StagedBlobs;
 use crate::children::ChildOpener;
 use crate::command_channel::CommandSender;
 pub use crate::error::EngineError;
-use crate::hub::Hub;
+use crate::hub::UpdateHub;
 pub use crate::journal::{Loaded, load, read_verified};
-use crate::ledger::Ledger;
-pub use crate::parts::Parts;
+use crate::ledger::JournalWriter;
+pub use crate::parts::EngineParts;
 use crate::ports::{HookMoment, Lease, NoScripts, NoServers};
-use crate::scene::{Glance, Lookout, hold_marks};
+use crate::scene::{SceneGatherer, SceneRequest, hold_marks};
 pub use crate::session_handle::{Ended, SessionHandle};
 use crate::session_loop::SessionLoop;
-pub use crate::session_options::{Hands, SessionOptions};
+pub use crate::session_options::{SessionOptions, SessionResources};
 use crate::session_time::SessionTime;
-use crate::submit::Submit;
+use crate::submit::InputSubmission;
 use crate::worker_context::WorkerContext;
 use crate::workers::Workers;
 
@@ -39,31 +39,35 @@ const COMMANDS_QUEUED: usize = 64;
 /// Opens sessions. Cheap to clone.
 #[derive(Clone)]
 pub struct Engine {
-    parts: Arc<Parts>,
+    parts: Arc<EngineParts>,
 }
 
 impl Engine {
     /// An engine of these parts.
-    pub fn new(parts: Parts) -> Engine {
+    pub fn new(parts: EngineParts) -> Engine {
         Engine { parts: Arc::new(parts) }
     }
 
     /// What its sessions share.
-    pub fn parts(&self) -> &Arc<Parts> {
+    pub fn parts(&self) -> &Arc<EngineParts> {
         &self.parts
     }
 
     /// What a run of a session with these settings would be told, without what hooks add. Nothing is
     /// journaled and nothing changed.
-    pub async fn preview(&self, options: &SessionOptions, glance: Glance) -> Scene {
+    pub async fn preview_scene(
+        &self,
+        options: &SessionOptions,
+        glance: SceneRequest,
+    ) -> PromptScene {
         options.workspace.hold_rules(Arc::new(options.config.rules.clone()));
-        let lookout = Lookout {
+        let lookout = SceneGatherer {
             parts: self.parts.clone(),
             options: Arc::new(options.scene.clone()),
             workspace: options.workspace.clone(),
             deeper: Arc::default(),
         };
-        lookout.look(&options.config, glance).await
+        lookout.gather_scene(&options.config, glance).await
     }
 
     /// Begins a new session.
@@ -75,24 +79,24 @@ impl Engine {
         id: SessionId,
         options: SessionOptions,
     ) -> Result<SessionHandle, EngineError> {
-        self.begin(id, None, options).await
+        self.begin_session(id, None, options).await
     }
 
-    async fn begin(
+    async fn begin_session(
         &self,
         id: SessionId,
         parent: Option<SessionId>,
         options: SessionOptions,
     ) -> Result<SessionHandle, EngineError> {
-        let lease = self.parts.store.acquire(&id, &self.parts.owner).await?;
-        if self.parts.store.meta(&id).await?.is_some_and(|meta| meta.facts > 0) {
-            self.parts.store.release(&lease).await?;
+        let lease = self.parts.store.acquire_lease(&id, &self.parts.owner).await?;
+        if self.parts.store.session_meta(&id).await?.is_some_and(|meta| meta.facts > 0) {
+            self.parts.store.release_lease(&lease).await?;
             return Err(EngineError::Session(format!("session {id} exists already")));
         }
-        let mut start = Start::new(self, lease, Session::new(id), None, &options);
+        let mut start = SessionStart::new(self, lease, Session::new(id), None, &options);
         let engine = self.parts.version.clone();
         let config = Arc::new(options.config.clone());
-        start.record(self, Command::Open { engine, config, parent });
+        start.record_command(self, SessionCommand::Open { engine, config, parent });
         Ok(start.run(self, options))
     }
 
@@ -106,11 +110,11 @@ impl Engine {
         id: SessionId,
         options: SessionOptions,
     ) -> Result<SessionHandle, EngineError> {
-        let lease = self.parts.store.acquire(&id, &self.parts.owner).await?;
+        let lease = self.parts.store.acquire_lease(&id, &self.parts.owner).await?;
         let loaded = match load(self.parts.store.as_ref(), &id).await {
             Ok(loaded) => loaded,
             Err(error) => {
-                self.parts.store.release(&lease).await?;
+                self.parts.store.release_lease(&lease).await?;
                 return Err(error);
             }
         };
@@ -119,15 +123,15 @@ impl Engine {
         if let Some(config) = session.config().filter(|_| session.run().is_some()) {
             hold_marks(self.parts.store.as_ref(), &options.workspace, config).await;
         }
-        let mut start = Start::new(self, lease, session, last.as_ref(), &options);
-        start.ledger.born(created, parent);
+        let mut start = SessionStart::new(self, lease, session, last.as_ref(), &options);
+        start.ledger.set_origin(created, parent);
         let engine = self.parts.version.clone();
-        start.record(self, Command::Resume { engine });
-        let changed = start.session.config().map(|old| differences(old, &options.config));
+        start.record_command(self, SessionCommand::Resume { engine });
+        let changed = start.session.config().map(|old| changed_settings_text(old, &options.config));
         if let Some(reason) = changed.filter(|reason| !reason.is_empty()) {
             let config = Arc::new(options.config.clone());
             let configure = PersonCommand::Configure { reason, config };
-            start.record(self, configure.sent_by(self.parts.principal.clone()));
+            start.record_command(self, configure.sent_by(self.parts.principal.clone()));
         }
         Ok(start.run(self, options))
     }
@@ -141,7 +145,7 @@ impl ChildOpener for Engine {
         parent: &SessionId,
         options: SessionOptions,
     ) -> Result<SessionHandle, EngineError> {
-        self.begin(id, Some(parent.clone()), options).await
+        self.begin_session(id, Some(parent.clone()), options).await
     }
 
     async fn resume_child(
@@ -154,7 +158,7 @@ impl ChildOpener for Engine {
 }
 
 /// What of the settings is new, in words; empty when nothing is.
-fn differences(old: &SessionConfig, new: &SessionConfig) -> String {
+fn changed_settings_text(old: &SessionConfig, new: &SessionConfig) -> String {
     let mut words = Vec::new();
     let mut note = |differs: bool, word: &str| {
         if differs {
@@ -206,31 +210,31 @@ fn differences(old: &SessionConfig, new: &SessionConfig) -> String {
 }
 
 /// A session about to run.
-struct Start {
+struct SessionStart {
     session: Session,
-    ledger: Ledger,
+    ledger: JournalWriter,
     lease: Lease,
-    hub: Arc<Hub>,
+    hub: Arc<UpdateHub>,
 }
 
-impl Start {
+impl SessionStart {
     fn new(
         engine: &Engine,
         lease: Lease,
         mut session: Session,
         last: Option<&Record>,
         options: &SessionOptions,
-    ) -> Start {
+    ) -> SessionStart {
         session.share_tools(&options.config);
-        let mut ledger = Ledger::new(lease.clone(), engine.parts.principal.clone(), last);
-        ledger.guard(&engine.parts.secrets);
-        let hub = Arc::new(Hub::new(session.facts()));
-        Start { session, ledger, lease, hub }
+        let mut ledger = JournalWriter::new(lease.clone(), engine.parts.principal.clone(), last);
+        ledger.set_secrets(&engine.parts.secrets);
+        let hub = Arc::new(UpdateHub::new(session.fact_count()));
+        SessionStart { session, ledger, lease, hub }
     }
 
-    fn record(&mut self, engine: &Engine, command: Command) {
-        let now = engine.parts.clock.now().max(self.session.last());
-        let facts = self.session.handle(now, Input::Command(command));
+    fn record_command(&mut self, engine: &Engine, command: SessionCommand) {
+        let now = engine.parts.clock.now().max(self.session.last_fact_time());
+        let facts = self.session.handle(now, SessionInput::Command(command));
         self.ledger.push(&self.session, now, facts);
     }
 
@@ -247,8 +251,8 @@ impl Start {
             options.workspace.hold_rules(Arc::new(config.rules.clone()));
         }
         let scene = Arc::new(options.scene);
-        let time = SessionTime::after(parts.clock.clone(), self.session.last());
-        let submit = Submit {
+        let time = SessionTime::from_last_fact(parts.clock.clone(), self.session.last_fact_time());
+        let submit = InputSubmission {
             session: id.clone(),
             store: store.clone(),
             hooks: parts.hooks.clone(),
@@ -292,14 +296,14 @@ impl Start {
             closing: false,
             learning: JoinSet::new(),
         };
-        let (ended, task) = spawned(loop_, lease);
+        let (ended, task) = spawn_session_loop(loop_, lease);
         let task = Some(task);
         SessionHandle { id, sender, hub, store, blobs, submit, ended, task }
     }
 }
 
 /// Runs the loop as a task of its own, which says how it ended.
-fn spawned(
+fn spawn_session_loop(
     loop_: SessionLoop,
     lease: Lease,
 ) -> (watch::Receiver<Option<Ended>>, JoinHandle<Result<(), EngineError>>) {
@@ -325,7 +329,7 @@ async fn to_the_end(loop_: SessionLoop, lease: Lease) -> Result<(), EngineError>
         workers.children.stop();
         Err(EngineError::Crashed)
     });
-    workers.children.ended().await;
+    workers.children.wait_until_ended().await;
     workers.context.parts.processes.end_all(&lease.session).await;
     if let Err(why) = workers.commands.settle_jobs().await {
         tracing::warn!(%why, "what background jobs changed could not be saved");
@@ -335,9 +339,9 @@ async fn to_the_end(loop_: SessionLoop, lease: Lease) -> Result<(), EngineError>
     if let Some(config) = config.filter(|config| config.depth == 0) {
         let why = if result.is_ok() { "closed" } else { "error" };
         let fields = serde_json::json!({ "reason": why });
-        workers.guards.notify(HookMoment::SessionEnd, &config, fields).await;
+        workers.guards.notify_hooks(HookMoment::SessionEnd, &config, fields).await;
     }
-    let given_back = workers.context.parts.store.release(&lease).await;
+    let given_back = workers.context.parts.store.release_lease(&lease).await;
     if let Err(error) = &result {
         tracing::error!(session = %lease.session, %error, "a session went down: its effects stopped");
     }

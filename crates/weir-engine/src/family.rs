@@ -14,7 +14,7 @@ const READ_BATCH: usize = 4_096;
 
 /// A sub-agent of a session, however deep.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Member {
+pub struct FamilyMember {
     /// Its session.
     pub session: SessionId,
     /// The run of the topmost session that it worked for.
@@ -22,7 +22,7 @@ pub struct Member {
 }
 
 /// The topmost session above `session`: itself, where nobody started it.
-pub fn root(session: &SessionId) -> SessionId {
+pub fn root_session(session: &SessionId) -> SessionId {
     let mut at = session.clone();
     while let Some((parent, _)) = child::parent_of(&at) {
         at = parent;
@@ -34,17 +34,20 @@ pub fn root(session: &SessionId) -> SessionId {
 ///
 /// # Errors
 /// A journal cannot be read.
-pub async fn members(store: &dyn Store, session: &SessionId) -> Result<Vec<Member>, EngineError> {
+pub async fn list_sub_agents(
+    store: &dyn Store,
+    session: &SessionId,
+) -> Result<Vec<FamilyMember>, EngineError> {
     let mut found = Vec::new();
     let mut open = vec![(session.clone(), None::<RunId>)];
     while let Some((id, run)) = open.pop() {
         let mut from = 1;
         loop {
-            let records = store.read(&id, from, READ_BATCH).await?;
+            let records = store.read_records(&id, from, READ_BATCH).await?;
             for record in records.iter().filter(|record| record.kind == "agent.spawned") {
                 if let Event::AgentSpawned(f) = fact_of(record)?.event.as_ref() {
                     let run = run.unwrap_or(f.run);
-                    found.push(Member { session: f.agent.clone(), run });
+                    found.push(FamilyMember { session: f.agent.clone(), run });
                     open.push((f.agent.clone(), Some(run)));
                 }
             }
@@ -62,8 +65,11 @@ pub async fn members(store: &dyn Store, session: &SessionId) -> Result<Vec<Membe
 ///
 /// # Errors
 /// The store refuses.
-pub async fn below(store: &dyn Store, session: &SessionId) -> Result<Vec<SessionId>, EngineError> {
-    let all = store.list(&SessionFilter::default()).await?;
+pub async fn sessions_below(
+    store: &dyn Store,
+    session: &SessionId,
+) -> Result<Vec<SessionId>, EngineError> {
+    let all = store.list_sessions(&SessionFilter::default()).await?;
     let under = |id: &SessionId| {
         let mut at = id.clone();
         while let Some((parent, _)) = child::parent_of(&at) {

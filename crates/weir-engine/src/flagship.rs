@@ -8,8 +8,8 @@ use weir_core::governance::label::{Integrity, Label};
 use weir_core::ids::SessionId;
 
 use crate::helper;
-use crate::parts::Parts;
-use crate::ports::{ConsultError, Consulted, NO_FLAGSHIP};
+use crate::parts::EngineParts;
+use crate::ports::{ConsultError, FlagshipAnswer, NO_FLAGSHIP};
 
 /// How long it may think.
 const WAIT: Duration = Duration::from_secs(240);
@@ -23,19 +23,19 @@ const SYSTEM: &str = "An agent that works on a task asks you one question. You s
 ///
 /// # Errors
 /// No model is named, or it gave no answer: a sentence for the model that asked.
-pub(crate) async fn consult(
-    parts: &Parts,
+pub(crate) async fn consult_flagship(
+    parts: &EngineParts,
     session: &SessionId,
     label: &Label,
     question: &str,
-) -> Result<Consulted, ConsultError> {
+) -> Result<FlagshipAnswer, ConsultError> {
     let Some(model) = &parts.flagship else {
         return Err(ConsultError { why: NO_FLAGSHIP.into(), used: None });
     };
     let info = model.info();
     // It may be another vendor's: nothing goes there that may not go to the session's model.
     let question = redact_text(question, &parts.secrets).into_owned();
-    let asked = helper::ask(model.as_ref(), session, SYSTEM, question);
+    let asked = helper::ask_helper_model(model.as_ref(), session, SYSTEM, question);
     let name = info.model.to_string();
     let failed = |why: String| ConsultError { why, used: None };
     match tokio::time::timeout(WAIT, asked).await {
@@ -49,7 +49,7 @@ pub(crate) async fn consult(
             let text = redact_text(&text, &parts.secrets).into_owned();
             let label =
                 Label { integrity: label.integrity.max(Integrity::Generated), ..label.clone() };
-            Ok(Consulted { text, model: name, usage, cost_usd, label })
+            Ok(FlagshipAnswer { text, model: name, usage, cost_usd, label })
         }
         Ok(Err(why)) => Err(failed(format!("{name} gave no answer: {why}. Go on without it"))),
         Err(_) => {

@@ -17,31 +17,34 @@ use crate::ports::{Store, StoreError};
 const READ_BATCH: usize = 4_096;
 
 /// A fact with its moment.
-pub type At<T> = (Timestamp, T);
+pub type WithTimestamp<T> = (Timestamp, T);
 
 /// A session and what was asked in it.
-pub struct Folded {
+pub struct FoldedSession {
     /// The fold.
     pub session: Session,
     /// Every approval that was asked for.
-    pub requested: BTreeMap<ApprovalId, At<ApprovalRequested>>,
+    pub requested: BTreeMap<ApprovalId, WithTimestamp<ApprovalRequested>>,
     /// How they were answered.
-    pub resolved: BTreeMap<ApprovalId, At<ApprovalResolved>>,
+    pub resolved: BTreeMap<ApprovalId, WithTimestamp<ApprovalResolved>>,
     /// Every question.
-    pub asked: BTreeMap<QuestionId, At<QuestionAsked>>,
+    pub asked: BTreeMap<QuestionId, WithTimestamp<QuestionAsked>>,
     /// How they were answered.
-    pub answered: BTreeMap<QuestionId, At<QuestionAnswered>>,
+    pub answered: BTreeMap<QuestionId, WithTimestamp<QuestionAnswered>>,
     /// What commands of a person are about in it.
     pub state: SessionState,
 }
 
-impl Folded {
+impl FoldedSession {
     /// Folds the journal of `id`; `None`: there is none.
     ///
     /// # Errors
     /// It cannot be read.
-    pub async fn load(store: &dyn Store, id: &SessionId) -> Result<Option<Folded>, StoreError> {
-        let mut folded = Folded {
+    pub async fn load(
+        store: &dyn Store,
+        id: &SessionId,
+    ) -> Result<Option<FoldedSession>, StoreError> {
+        let mut folded = FoldedSession {
             session: Session::new(id.clone()),
             requested: BTreeMap::new(),
             resolved: BTreeMap::new(),
@@ -50,7 +53,7 @@ impl Folded {
             state: SessionState::default(),
         };
         folded.catch_up(store).await?;
-        Ok((folded.session.facts() > 0).then_some(folded))
+        Ok((folded.session.fact_count() > 0).then_some(folded))
     }
 
     /// Takes in what was written since.
@@ -59,11 +62,11 @@ impl Folded {
     /// It cannot be read.
     pub async fn catch_up(&mut self, store: &dyn Store) -> Result<(), StoreError> {
         loop {
-            let from = self.session.facts() + 1;
-            let records = store.read(self.session.id(), from, READ_BATCH).await?;
+            let from = self.session.fact_count() + 1;
+            let records = store.read_records(self.session.id(), from, READ_BATCH).await?;
             for record in &records {
                 let fact = fact_of(record)?;
-                self.note(fact.ts, &fact.event);
+                self.apply_fact(fact.ts, &fact.event);
                 self.state.hear_fact(&fact);
                 self.session.apply(fact.ts, &fact.event);
             }
@@ -73,7 +76,7 @@ impl Folded {
         }
     }
 
-    fn note(&mut self, ts: Timestamp, event: &Event) {
+    fn apply_fact(&mut self, ts: Timestamp, event: &Event) {
         match event {
             Event::ApprovalRequested(f) => {
                 self.requested.insert(f.approval.clone(), (ts, f.clone()));
@@ -92,19 +95,19 @@ impl Folded {
     }
 
     /// The approvals that wait for an answer, as they were asked.
-    pub fn open_approvals(&self) -> Vec<&At<ApprovalRequested>> {
+    pub fn open_approvals(&self) -> Vec<&WithTimestamp<ApprovalRequested>> {
         let open = self.session.open_approvals();
         open.filter_map(|(id, _)| self.requested.get(id)).collect()
     }
 
     /// The question that waits for an answer.
-    pub fn open_question(&self) -> Option<&At<QuestionAsked>> {
+    pub fn open_question(&self) -> Option<&WithTimestamp<QuestionAsked>> {
         let (id, _) = self.session.open_question()?;
         self.asked.get(id)
     }
 
     /// What a run under way waits for a person with, as it was asked.
-    pub fn open(&self) -> Vec<Event> {
+    pub fn open_requests(&self) -> Vec<Event> {
         if self.session.run().is_none() {
             return Vec::new();
         }

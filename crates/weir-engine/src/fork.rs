@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use weir_core::event::Event;
 use weir_core::ids::{ApprovalId, BlobId, QuestionId, Seq, SessionId};
-use weir_core::input::{Command, Input};
+use weir_core::input::{SessionCommand, SessionInput};
 use weir_core::session::Session;
 
-use crate::blobs::mentioned;
+use crate::blobs::mentioned_blobs;
 use crate::engine::{Engine, EngineError, read_verified};
-use crate::ledger::{Ledger, fact_of};
+use crate::ledger::{JournalWriter, fact_of};
 use crate::ports::{Store, StoreError};
 
 impl Engine {
@@ -48,32 +48,32 @@ impl Engine {
                 "session {source} was not at rest at {at}: it cannot be forked there"
             )));
         }
-        let lease = parts.store.acquire(&fork, &parts.owner).await?;
+        let lease = parts.store.acquire_lease(&fork, &parts.owner).await?;
         let mut session = Session::new(fork);
-        let mut ledger = Ledger::new(lease.clone(), parts.principal.clone(), None);
+        let mut ledger = JournalWriter::new(lease.clone(), parts.principal.clone(), None);
         let mut blobs = BTreeMap::new();
         for fact in facts.into_iter().take_while(|fact| fact.seq <= rest) {
-            for id in mentioned(&fact.event) {
-                if let Some(bytes) = kept(parts.store.as_ref(), &id).await? {
+            for id in mentioned_blobs(&fact.event) {
+                if let Some(bytes) = load_blob_if_kept(parts.store.as_ref(), &id).await? {
                     blobs.insert(id, bytes);
                 }
             }
-            let event = renamed((*fact.event).clone(), source, session.id());
+            let event = rename_fact_ids((*fact.event).clone(), source, session.id());
             session.apply(fact.ts, &event);
             ledger.push(&session, fact.ts, vec![event]);
         }
         // Where the copy ends, and so that the fork is the newest session.
-        let now = parts.clock.now().max(session.last());
-        let resume = Command::Resume { engine: parts.version.clone() };
-        let resumed = session.handle(now, Input::Command(resume));
+        let now = parts.clock.now().max(session.last_fact_time());
+        let resume = SessionCommand::Resume { engine: parts.version.clone() };
+        let resumed = session.handle(now, SessionInput::Command(resume));
         ledger.push(&session, now, resumed);
-        let mut batch = ledger.take(&session, blobs.into_iter().collect());
+        let mut batch = ledger.take_batch(&session, blobs.into_iter().collect());
         // What the copied facts tell happened in the other session, and once.
         batch.append.audit.truncate(1);
         batch.append.usage.clear();
         batch.append.recipe_use.clear();
-        let (appended, _) = batch.write(parts.store.as_ref()).await;
-        parts.store.release(&lease).await?;
+        let (appended, _) = batch.write_to_store(parts.store.as_ref()).await;
+        parts.store.release_lease(&lease).await?;
         appended?;
         Ok(rest)
     }
@@ -106,13 +106,16 @@ impl Engine {
 
 /// Nothing is under way in it.
 fn is_at_rest(session: &Session) -> bool {
-    session.run().is_none() && session.queued().is_empty() && session.config().is_some()
+    session.run().is_none() && session.queued_inputs().is_empty() && session.config().is_some()
 }
 
 /// A blob for the new session, so that it stays when the other one is deleted. One that is gone
 /// already is not missed more than before.
-async fn kept(store: &dyn Store, id: &BlobId) -> Result<Option<Arc<[u8]>>, StoreError> {
-    match store.blob(id).await {
+async fn load_blob_if_kept(
+    store: &dyn Store,
+    id: &BlobId,
+) -> Result<Option<Arc<[u8]>>, StoreError> {
+    match store.read_blob(id).await {
         Ok(bytes) => Ok(Some(bytes)),
         Err(StoreError::Missing { .. }) => Ok(None),
         Err(error) => Err(error),
@@ -121,7 +124,7 @@ async fn kept(store: &dyn Store, id: &BlobId) -> Result<Option<Arc<[u8]>>, Store
 
 /// A fact of `from` as a fact of `to`: names that must be unique in the store are the new
 /// session's own.
-fn renamed(mut event: Event, from: &SessionId, to: &SessionId) -> Event {
+fn rename_fact_ids(mut event: Event, from: &SessionId, to: &SessionId) -> Event {
     let begins = format!("{from}-");
     let anew = |text: &str| match text.strip_prefix(&begins) {
         Some(rest) => format!("{to}-{rest}"),

@@ -19,7 +19,7 @@ const EXTENDED: u8 = 0x40;
 
 /// An entry of an index.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Tracked {
+pub struct IndexEntry {
     /// Its path below the work tree, as git has it.
     pub path: Vec<u8>,
     /// The object that holds its content.
@@ -28,20 +28,20 @@ pub struct Tracked {
     flags_at: usize,
 }
 
-impl Tracked {
+impl IndexEntry {
     /// Its path as text; what is no UTF-8 is replaced.
-    pub fn text(&self) -> Cow<'_, str> {
+    pub fn path_text(&self) -> Cow<'_, str> {
         String::from_utf8_lossy(&self.path)
     }
 }
 
 /// What an index tracks. `None`: it is none that is understood here.
-pub fn entries(index: &[u8]) -> Option<Vec<Tracked>> {
-    NAME_BYTES.iter().find_map(|name_bytes| read(index, *name_bytes))
+pub fn parse_index_entries(index: &[u8]) -> Option<Vec<IndexEntry>> {
+    NAME_BYTES.iter().find_map(|name_bytes| read_index(index, *name_bytes))
 }
 
 /// Sets or clears the mark of these entries in the bytes of their index.
-pub fn leave_alone(index: &mut [u8], entries: &[Tracked], alone: bool) {
+pub fn leave_alone(index: &mut [u8], entries: &[IndexEntry], alone: bool) {
     for entry in entries {
         let Some(flags) = index.get_mut(entry.flags_at) else { continue };
         *flags = if alone { *flags | ASSUME_UNCHANGED } else { *flags & !ASSUME_UNCHANGED };
@@ -49,16 +49,16 @@ pub fn leave_alone(index: &mut [u8], entries: &[Tracked], alone: bool) {
 }
 
 /// Whether git is told to leave an entry alone.
-pub fn is_left_alone(index: &[u8], entry: &Tracked) -> bool {
+pub fn is_left_alone(index: &[u8], entry: &IndexEntry) -> bool {
     index.get(entry.flags_at).is_some_and(|flags| flags & ASSUME_UNCHANGED != 0)
 }
 
-fn read(index: &[u8], name_bytes: usize) -> Option<Vec<Tracked>> {
-    let (version, count) = head(index)?;
+fn read_index(index: &[u8], name_bytes: usize) -> Option<Vec<IndexEntry>> {
+    let (version, count) = parse_header(index)?;
     let end = index.len().checked_sub(name_bytes)?;
     let mut at = HEAD_BYTES;
     // Each takes more than its object's name: a count that the file cannot hold is not believed.
-    let mut entries: Vec<Tracked> = Vec::with_capacity(count.min(index.len() / name_bytes));
+    let mut entries: Vec<IndexEntry> = Vec::with_capacity(count.min(index.len() / name_bytes));
     for _ in 0..count {
         let begin = at;
         let object = index.get(begin + STAT_BYTES..begin + STAT_BYTES + name_bytes)?.to_vec();
@@ -66,7 +66,7 @@ fn read(index: &[u8], name_bytes: usize) -> Option<Vec<Tracked>> {
         let extended = version >= 3 && index.get(flags_at)? & EXTENDED != 0;
         let path_at = flags_at + if extended { 4 } else { 2 };
         let before = entries.last().map(|entry| entry.path.as_slice()).unwrap_or_default();
-        let (path, after) = path(index, path_at, (version == 4).then_some(before))?;
+        let (path, after) = parse_path(index, path_at, (version == 4).then_some(before))?;
         at = match version {
             4 => after,
             // Filled up with zeros to a multiple of eight, at least one.
@@ -75,14 +75,14 @@ fn read(index: &[u8], name_bytes: usize) -> Option<Vec<Tracked>> {
         if at > end || path.is_empty() || before > path.as_slice() {
             return None;
         }
-        entries.push(Tracked { path, object, flags_at });
+        entries.push(IndexEntry { path, object, flags_at });
     }
     // Extensions follow, by four letters or other bytes that can be read, or the checksum.
     let follows = |range: Range<usize>| index.get(range);
     (at == end || follows(at..at + 4)?.iter().all(u8::is_ascii_alphabetic)).then_some(entries)
 }
 
-fn head(index: &[u8]) -> Option<(u32, usize)> {
+fn parse_header(index: &[u8]) -> Option<(u32, usize)> {
     let number = |at: usize| {
         index.get(at..at + 4).and_then(|bytes| bytes.try_into().ok()).map(u32::from_be_bytes)
     };
@@ -92,11 +92,11 @@ fn head(index: &[u8]) -> Option<(u32, usize)> {
 
 /// A path that ends with a zero, and where what follows the zero begins. `shared`: version 4, the
 /// path before, of which a number of letters at the end go.
-fn path(index: &[u8], at: usize, shared: Option<&[u8]>) -> Option<(Vec<u8>, usize)> {
+fn parse_path(index: &[u8], at: usize, shared: Option<&[u8]>) -> Option<(Vec<u8>, usize)> {
     let (mut path, at) = match shared {
         None => (Vec::new(), at),
         Some(before) => {
-            let (drop, at) = offset(index, at)?;
+            let (drop, at) = parse_offset(index, at)?;
             (before[..before.len().checked_sub(drop)?].to_vec(), at)
         }
     };
@@ -107,7 +107,7 @@ fn path(index: &[u8], at: usize, shared: Option<&[u8]>) -> Option<(Vec<u8>, usiz
 }
 
 /// A number as packs have their offsets.
-fn offset(index: &[u8], mut at: usize) -> Option<(usize, usize)> {
+fn parse_offset(index: &[u8], mut at: usize) -> Option<(usize, usize)> {
     let mut byte = *index.get(at)?;
     let mut value = usize::from(byte & 0x7f);
     while byte & 0x80 != 0 {
@@ -153,8 +153,8 @@ mod tests {
         for format in ["sha1", "sha256"] {
             for version in ["2", "3", "4"] {
                 let (_top, index) = index(format, version, &paths);
-                let read = entries(&index).expect("it is understood");
-                let read: Vec<String> = read.iter().map(|e| e.text().into_owned()).collect();
+                let read = parse_index_entries(&index).expect("it is understood");
+                let read: Vec<String> = read.iter().map(|e| e.path_text().into_owned()).collect();
                 assert_eq!(read, paths, "{format}, version {version}");
             }
         }
@@ -163,7 +163,7 @@ mod tests {
     #[test]
     fn a13_what_is_left_alone_is_no_change_to_git() {
         let (top, mut bytes) = index("sha1", "4", &[".env", "a.txt"]);
-        let all = entries(&bytes).expect("it is understood");
+        let all = parse_index_entries(&bytes).expect("it is understood");
         assert!(!is_left_alone(&bytes, &all[0]));
         leave_alone(&mut bytes, &all[..1], true);
         assert!(is_left_alone(&bytes, &all[0]) && !is_left_alone(&bytes, &all[1]));
@@ -178,12 +178,15 @@ mod tests {
     fn a13_what_is_no_index_is_not_understood() {
         let (_top, whole) = index("sha1", "2", &["a", "b"]);
         for end in 0..whole.len() {
-            assert!(entries(&whole[..end]).is_none_or(|read| read.len() == 2), "{end} bytes");
+            assert!(
+                parse_index_entries(&whole[..end]).is_none_or(|read| read.len() == 2),
+                "{end} bytes"
+            );
         }
         let mut many = whole.clone();
         many[8..12].copy_from_slice(&u32::MAX.to_be_bytes());
-        assert_eq!(entries(&many), None);
-        assert_eq!(entries(b"DIRC\0\0\0\x09\0\0\0\0"), None);
-        assert_eq!(entries(b""), None);
+        assert_eq!(parse_index_entries(&many), None);
+        assert_eq!(parse_index_entries(b"DIRC\0\0\0\x09\0\0\0\0"), None);
+        assert_eq!(parse_index_entries(b""), None);
     }
 }

@@ -9,9 +9,9 @@ use serde_json::json;
 use weir_core::governance::filter::redact_text;
 use weir_core::governance::judge;
 use weir_core::governance::label::Label;
-use weir_core::message::{Block, plain_text};
-use weir_core::session::{Call, SessionConfig};
-use weir_core::tool::{HookOpinion, Inspection, JudgeOpinion, Raw};
+use weir_core::message::{MessageBlock, plain_text};
+use weir_core::session::{CallState, SessionConfig};
+use weir_core::tool::{HookOpinion, Inspection, JudgeOpinion, RawResult};
 
 use crate::helper;
 use crate::ports::{HookAnswer, HookCall, HookDecision, HookMoment, Model};
@@ -43,9 +43,9 @@ impl Guards {
     }
 
     /// Asks hooks and judge about a call whose effects are known.
-    pub(crate) async fn consult(
+    pub(crate) async fn consult_guards(
         &self,
-        call: &Call,
+        call: &CallState,
         config: &SessionConfig,
         said: &[String],
         inspection: &mut Inspection,
@@ -61,15 +61,15 @@ impl Guards {
             let question = judge::validate_question(said, &call.tool, &call.input, inspection);
             inspection.judged =
                 Some(match self.ask_judge(judge::VALIDATE_SYSTEM, question).await {
-                    Ok(answer) => judge::validated(&answer),
+                    Ok(answer) => judge::parse_call_answer(&answer),
                     Err(reason) => JudgeOpinion::Silent { reason },
                 });
         }
     }
 
-    async fn before_tool(&self, call: &Call, config: &SessionConfig) -> Vec<HookOpinion> {
+    async fn before_tool(&self, call: &CallState, config: &SessionConfig) -> Vec<HookOpinion> {
         let hooks = &self.context.parts.hooks;
-        if !hooks.listens(HookMoment::PreToolUse) {
+        if !hooks.has_listener(HookMoment::PreToolUse) {
             return Vec::new();
         }
         let fields = json!({ "tool_input": call.input, "tool_use_id": call.id });
@@ -86,12 +86,17 @@ impl Guards {
                 reason: answer.reason,
             }),
         };
-        hooks.call(asked).await.into_iter().filter_map(narrows).collect()
+        hooks.run_hooks(asked).await.into_iter().filter_map(narrows).collect()
     }
 
     /// Tells hooks about a finished call; what they want the model to know is added to the result.
-    pub(crate) async fn after_tool(&self, call: &Call, config: &SessionConfig, raw: &mut Raw) {
-        if !self.context.parts.hooks.listens(HookMoment::PostToolUse) {
+    pub(crate) async fn after_tool(
+        &self,
+        call: &CallState,
+        config: &SessionConfig,
+        raw: &mut RawResult,
+    ) {
+        if !self.context.parts.hooks.has_listener(HookMoment::PostToolUse) {
             return;
         }
         let fields = json!({
@@ -104,11 +109,11 @@ impl Guards {
             fields,
             ..self.hook_call(HookMoment::PostToolUse, config)
         };
-        for answer in self.context.parts.hooks.call(asked).await {
+        for answer in self.context.parts.hooks.run_hooks(asked).await {
             let blocked = answer.decision != HookDecision::Pass;
             let reason = blocked.then(|| format!("A hook objects: {}", answer.reason));
             for text in reason.into_iter().chain(answer.context) {
-                raw.blocks.push(Block::text(format!("[{}] {text}", answer.hook)));
+                raw.blocks.push(MessageBlock::text(format!("[{}] {text}", answer.hook)));
             }
         }
     }
@@ -117,11 +122,18 @@ impl Guards {
     pub(crate) async fn session_started(&self, config: &SessionConfig) -> Vec<String> {
         let moment = HookMoment::SessionStart;
         // A sub-agent is no session of the person's.
-        if config.depth > 0 || !self.context.parts.hooks.listens(moment) {
+        if config.depth > 0 || !self.context.parts.hooks.has_listener(moment) {
             return Vec::new();
         }
         let asked = HookCall { fields: json!({}), ..self.hook_call(moment, config) };
-        self.context.parts.hooks.call(asked).await.into_iter().filter_map(|a| a.context).collect()
+        self.context
+            .parts
+            .hooks
+            .run_hooks(asked)
+            .await
+            .into_iter()
+            .filter_map(|a| a.context)
+            .collect()
     }
 
     /// Asks the `Stop` hooks (of a sub-agent: `SubagentStop`) whether the run may end: the words of one that says no.
@@ -129,30 +141,30 @@ impl Guards {
         let fields = json!({ "text": text, "stop_hook_active": true });
         let moment = if config.depth > 0 { HookMoment::SubagentStop } else { HookMoment::Stop };
         let asked = HookCall { fields, ..self.hook_call(moment, config) };
-        let answers = self.context.parts.hooks.call(asked).await;
+        let answers = self.context.parts.hooks.run_hooks(asked).await;
         let no = answers.into_iter().find(|answer| answer.decision != HookDecision::Pass)?;
         Some(format!("{} ({})", no.reason, no.hook))
     }
 
     /// Tells hooks that something happened. Their answers change nothing.
-    pub(crate) async fn notify(
+    pub(crate) async fn notify_hooks(
         &self,
         moment: HookMoment,
         config: &SessionConfig,
         fields: serde_json::Value,
     ) {
-        if self.context.parts.hooks.listens(moment) {
+        if self.context.parts.hooks.has_listener(moment) {
             let asked = HookCall { fields, ..self.hook_call(moment, config) };
-            self.context.parts.hooks.call(asked).await;
+            self.context.parts.hooks.run_hooks(asked).await;
         }
     }
 
     /// Why a foreign text must be withheld, if it must.
-    pub(crate) async fn screen(
+    pub(crate) async fn screen_result(
         &self,
         config: &SessionConfig,
         label: &Label,
-        raw: &Raw,
+        raw: &RawResult,
     ) -> Option<String> {
         if !config.guards.screen_results || !label.is_external() {
             return None;
@@ -174,7 +186,7 @@ impl Guards {
             let question = judge::screen_question(&origin, &piece);
             match self.ask_judge(judge::SCREEN_SYSTEM, question).await {
                 Ok(answer) => {
-                    if let Some(why) = judge::screened(&answer) {
+                    if let Some(why) = judge::parse_screen_answer(&answer) {
                         return Some(why);
                     }
                 }
@@ -194,7 +206,9 @@ impl Guards {
     }
 
     async fn ask_once(&self, system: &str, question: String) -> Result<String, String> {
-        let asked = helper::ask(self.judge.as_ref(), &self.context.session, system, question).await;
+        let asked =
+            helper::ask_helper_model(self.judge.as_ref(), &self.context.session, system, question)
+                .await;
         let failed = |why: String| format!("the judge model failed: {why}");
         asked.map(|(text, _)| text).map_err(failed)
     }

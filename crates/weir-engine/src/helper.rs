@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use weir_core::ids::{SessionId, TurnId};
-use weir_core::message::{Block, Message};
-use weir_core::model::{ModelRequest, Reply, ReplyBlock, Thinking, Usage};
+use weir_core::message::{Message, MessageBlock};
+use weir_core::model::{ModelReply, ModelRequest, ReplyBlock, Thinking, Usage};
 
 use crate::ports::{MediaMap, Model, SignalSink};
 
@@ -17,7 +17,7 @@ const HELPER_WAIT: Duration = Duration::from_secs(180);
 ///
 /// # Errors
 /// The model's own words about why there is no reply.
-pub async fn ask(
+pub async fn ask_helper_model(
     model: &dyn Model,
     session: &SessionId,
     system: &str,
@@ -29,26 +29,26 @@ pub async fn ask(
         model: model.info(),
         system: Arc::from(system),
         tools: Arc::new(Vec::new()),
-        history: Arc::new(vec![Arc::new(Message::user(vec![Block::text(question)]))]),
+        history: Arc::new(vec![Arc::new(Message::user(vec![MessageBlock::text(question)]))]),
         tail: None,
         thinking: Thinking::Off,
     };
-    let mut conversation = model.converse();
+    let mut conversation = model.start_conversation();
     conversation.prepare(&request, &MediaMap::new());
     match conversation.send(&SignalSink::none()).await {
-        Reply::Whole { blocks, usage, .. } => {
+        ModelReply::Whole { blocks, usage, .. } => {
             let said = blocks.iter().filter_map(|block| match block {
-                ReplyBlock::Said(Block::Text { text, .. }) => Some(text.as_str()),
+                ReplyBlock::Said(MessageBlock::Text { text, .. }) => Some(text.as_str()),
                 ReplyBlock::Said(_) | ReplyBlock::Call(_) | ReplyBlock::Image { .. } => None,
             });
             Ok((said.collect::<Vec<_>>().join("\n"), usage))
         }
-        Reply::Failed { message, .. } => Err(message),
+        ModelReply::Failed { message, .. } => Err(message),
     }
 }
 
 /// What a helper said and what it used.
-pub(crate) struct Helped {
+pub(crate) struct HelperReply {
     pub(crate) text: Result<String, String>,
     pub(crate) usage: Usage,
     pub(crate) cost_usd: Option<f64>,
@@ -60,8 +60,8 @@ pub(crate) async fn ask_in_time(
     session: &SessionId,
     system: &str,
     question: String,
-) -> Helped {
-    let asked = ask(model, session, system, question);
+) -> HelperReply {
+    let asked = ask_helper_model(model, session, system, question);
     let (text, usage) = match tokio::time::timeout(HELPER_WAIT, asked).await {
         Ok(Ok((text, usage))) => (Ok(text), usage),
         Ok(Err(why)) => (Err(format!("the helper failed: {why}")), Usage::default()),
@@ -71,5 +71,5 @@ pub(crate) async fn ask_in_time(
         }
     };
     let cost_usd = if text.is_ok() { model.info().cost(&usage) } else { None };
-    Helped { text, usage, cost_usd }
+    HelperReply { text, usage, cost_usd }
 }

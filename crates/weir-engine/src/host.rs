@@ -16,9 +16,9 @@ use tokio::time::timeout;
 use weir_core::ids::SessionId;
 use weir_core::input::PersonCommand;
 
-use crate::engine::{EngineError, Parts};
+use crate::engine::{EngineError, EngineParts};
 use crate::family;
-use crate::ports::{Clock, Owner, Store, StoreError};
+use crate::ports::{Clock, LeaseOwner, Store, StoreError};
 
 mod live;
 mod offline;
@@ -70,7 +70,7 @@ pub struct HostParts {
     /// The time.
     pub clock: Arc<dyn Clock>,
     /// Who holds a session while it is written beside the loop.
-    pub owner: Owner,
+    pub owner: LeaseOwner,
     /// On whose behalf: the name in audit lines.
     pub principal: String,
     /// Version of the program.
@@ -79,7 +79,7 @@ pub struct HostParts {
 
 impl HostParts {
     /// Those of an engine.
-    pub fn of_engine(parts: &Parts) -> HostParts {
+    pub fn of_engine(parts: &EngineParts) -> HostParts {
         HostParts {
             store: parts.store.clone(),
             clock: parts.clock.clone(),
@@ -170,7 +170,7 @@ impl<A: SessionAccess> SessionHost<A> {
     /// # Errors
     /// The journal cannot be read.
     pub async fn view_target(&self, sent: &SentCommand) -> Result<Option<SessionView>, StoreError> {
-        let top = family::root(&sent.session);
+        let top = family::root_session(&sent.session);
         if let Some(live) = self.access.find_live(&top).filter(|_| top != sent.session) {
             live.catch_up().await;
             if asks_above(&live, sent) {
@@ -197,7 +197,7 @@ impl<A: SessionAccess> SessionHost<A> {
         view: &mut SessionView,
         settled: impl Fn(&SessionState) -> Option<T> + Send + Sync,
     ) -> Result<TellOutcome<T>, A::Error> {
-        let top = family::root(&sent.session);
+        let top = family::root_session(&sent.session);
         for _ in 0..TAKE_UP_ATTEMPTS {
             if let Some(found) = view.read_state(&settled) {
                 return Ok(TellOutcome::Found { found, at_rest: false });
@@ -236,7 +236,7 @@ impl<A: SessionAccess> SessionHost<A> {
         let (otherwise, wait) =
             match live.handle().tell_session(&sent.by, sent.command.clone()).await {
                 Err(EngineError::Stopped) => {
-                    live.handle().ended().await;
+                    live.handle().wait_until_ended().await;
                     return Ok(None);
                 }
                 Ok(()) => (TellOutcome::TakenIn, waits::after_taking(sent, live.id())),
@@ -312,8 +312,8 @@ impl<A: SessionAccess> SessionHost<A> {
             return Ok(Released::InUse);
         }
         if let SessionView::Live(live) = &view {
-            live.handle().rest().await;
-            let ended = timeout(REMOTE_WAIT, live.handle().ended()).await;
+            live.handle().stop_if_idle().await;
+            let ended = timeout(REMOTE_WAIT, live.handle().wait_until_ended()).await;
             return Ok(ended.map_or(Released::InUse, |_| Released::Free));
         }
         let Some(holder) = remote::find_holder(&self.parts, id).await? else {

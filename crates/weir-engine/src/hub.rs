@@ -13,7 +13,7 @@ use weir_core::ids::{Seq, SessionId, Timestamp};
 use weir_core::view::wire;
 
 use crate::error::EngineError;
-pub use crate::ports::Fact;
+pub use crate::ports::PublishedFact;
 use crate::ports::{Store, StoreError, fact_of};
 
 /// Facts kept in memory for readers that keep up.
@@ -36,7 +36,7 @@ pub enum SignalKind {
 
 impl SignalKind {
     /// The kind of its lines, and the field that names its subject (C6).
-    pub fn words(self) -> (&'static str, &'static str) {
+    pub fn wire_names(self) -> (&'static str, &'static str) {
         match self {
             SignalKind::Text => ("text.delta", "turn"),
             SignalKind::Thinking => ("thinking.delta", "turn"),
@@ -47,9 +47,9 @@ impl SignalKind {
 
 /// What a face receives.
 #[derive(Debug, Clone)]
-pub enum Update {
+pub enum SessionUpdate {
     /// A durable fact.
-    Fact(Fact),
+    Fact(PublishedFact),
     /// Streamed text or progress; never journaled.
     Signal {
         /// What it is about.
@@ -61,13 +61,15 @@ pub enum Update {
     },
 }
 
-impl Update {
+impl SessionUpdate {
     /// The update as programs get it: one JSON object (C6). `now`: when a signal is told.
-    pub fn line(&self, session: &SessionId, now: Timestamp) -> String {
+    pub fn to_wire_json(&self, session: &SessionId, now: Timestamp) -> String {
         match self {
-            Update::Fact(fact) => wire::fact(session, fact.seq, fact.ts, &fact.event).to_string(),
-            Update::Signal { kind, subject, text } => {
-                wire::streamed(session, now, kind.words(), (subject, text))
+            SessionUpdate::Fact(fact) => {
+                wire::fact_json(session, fact.seq, fact.ts, &fact.event).to_string()
+            }
+            SessionUpdate::Signal { kind, subject, text } => {
+                wire::streamed_signal_text(session, now, kind.wire_names(), (subject, text))
             }
         }
     }
@@ -75,7 +77,7 @@ impl Update {
 
 /// Whose streamed text a fact tells whole, or what is streamed anew after it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Tells {
+pub enum StreamSettlement {
     /// Nobody's.
     Nothing,
     /// That of one turn or call.
@@ -85,21 +87,21 @@ pub enum Tells {
 }
 
 /// What of the text that streamed is over with a fact.
-pub fn tells(event: &Event) -> Tells {
-    Tells::Subject(match event {
+pub fn streams_settled_by(event: &Event) -> StreamSettlement {
+    StreamSettlement::Subject(match event {
         Event::ModelReplied(f) => f.turn.to_string(),
         Event::ModelRetried(f) => f.turn.to_string(),
         Event::ModelFailed(f) => f.turn.to_string(),
         Event::CallFinished(f) => f.call.to_string(),
         Event::CallUnknown(f) => f.call.to_string(),
         // Whoever takes a session up asks its model again, and calls that only read are made again.
-        Event::RunFinished(_) | Event::SessionResumed(_) => return Tells::Everything,
-        _ => return Tells::Nothing,
+        Event::RunFinished(_) | Event::SessionResumed(_) => return StreamSettlement::Everything,
+        _ => return StreamSettlement::Nothing,
     })
 }
 
 #[derive(Debug, Clone)]
-struct Pending {
+struct PendingSignal {
     after: Seq,
     kind: SignalKind,
     subject: String,
@@ -117,7 +119,7 @@ struct SignalText<'a> {
 
 /// The text of a subject that no fact has told yet.
 #[derive(Debug)]
-struct Untold {
+struct UnsettledStream {
     kind: SignalKind,
     subject: String,
     /// Its beginning, which is all of it up to a bound.
@@ -127,20 +129,20 @@ struct Untold {
 }
 
 #[derive(Debug, Default)]
-struct Reader {
+struct HubReader {
     /// Only facts are wanted: no signal is kept for it, and none wakes it.
     facts_only: bool,
-    signals: Mutex<VecDeque<Pending>>,
+    signals: Mutex<VecDeque<PendingSignal>>,
     wake: Notify,
 }
 
 #[derive(Debug, Default)]
-struct State {
-    facts: VecDeque<Fact>,
+struct HubState {
+    facts: VecDeque<PublishedFact>,
     published: Seq,
-    readers: Vec<Weak<Reader>>,
+    readers: Vec<Weak<HubReader>>,
     /// What was streamed and no fact has told yet: whoever begins to listen now hears it first.
-    untold: Vec<Untold>,
+    untold: Vec<UnsettledStream>,
     closed: bool,
     /// Why the store refused.
     refused: Option<StoreError>,
@@ -148,44 +150,44 @@ struct State {
 
 /// One session's outlet.
 #[derive(Debug, Default)]
-pub struct Hub {
-    state: Mutex<State>,
+pub struct UpdateHub {
+    state: Mutex<HubState>,
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+fn lock_mutex<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Hub {
+impl UpdateHub {
     /// An outlet of a journal that already has `published` facts.
-    pub fn new(published: Seq) -> Hub {
-        Hub { state: Mutex::new(State { published, ..State::default() }) }
+    pub fn new(published: Seq) -> UpdateHub {
+        UpdateHub { state: Mutex::new(HubState { published, ..HubState::default() }) }
     }
 
     /// The newest fact that was published.
-    pub(crate) fn published(&self) -> Seq {
-        lock(&self.state).published
+    pub(crate) fn last_published(&self) -> Seq {
+        lock_mutex(&self.state).published
     }
 
     /// Facts that are durable now.
-    pub(crate) fn publish(&self, facts: Vec<Fact>) {
-        let mut state = lock(&self.state);
+    pub(crate) fn publish(&self, facts: Vec<PublishedFact>) {
+        let mut state = lock_mutex(&self.state);
         for fact in facts {
-            state.told(&fact.event);
+            state.forget_settled(&fact.event);
             state.published = fact.seq;
             state.facts.push_back(fact);
         }
         while state.facts.len() > FACTS_KEPT {
             state.facts.pop_front();
         }
-        state.wake();
+        state.wake_readers();
     }
 
     /// A piece of streamed text.
-    pub(crate) fn signal(&self, kind: SignalKind, subject: &str, text: &str) {
-        let mut state = lock(&self.state);
+    pub(crate) fn send_signal(&self, kind: SignalKind, subject: &str, text: &str) {
+        let mut state = lock_mutex(&self.state);
         let after = state.published;
-        let at = state.keep(kind, subject, text);
+        let at = state.buffer_signal(kind, subject, text);
         state.readers.retain(|reader| reader.strong_count() > 0);
         let readers = state.readers.iter().filter_map(Weak::upgrade);
         for reader in readers.filter(|reader| !reader.facts_only) {
@@ -196,19 +198,19 @@ impl Hub {
 
     /// Nothing more will come.
     pub(crate) fn close(&self) {
-        let mut state = lock(&self.state);
+        let mut state = lock_mutex(&self.state);
         state.closed = true;
-        state.wake();
+        state.wake_readers();
     }
 
     /// The store refused, so the session goes down: whoever asks it something now is told why.
-    pub(crate) fn refused(&self, error: &StoreError) {
-        lock(&self.state).refused = Some(error.clone());
+    pub(crate) fn note_refusal(&self, error: &StoreError) {
+        lock_mutex(&self.state).refused = Some(error.clone());
     }
 
     /// Why whoever asks gets no answer: the store refused, or the session was stopped.
-    pub(crate) fn silence(&self) -> EngineError {
-        match &lock(&self.state).refused {
+    pub(crate) fn silence_reason(&self) -> EngineError {
+        match &lock_mutex(&self.state).refused {
             Some(error) => EngineError::Store(error.clone()),
             None => EngineError::Stopped,
         }
@@ -216,47 +218,63 @@ impl Hub {
 
     /// Whether nothing more will come.
     pub(crate) fn is_closed(&self) -> bool {
-        lock(&self.state).closed
+        lock_mutex(&self.state).closed
     }
 
     /// Listens from the fact after `after` on.
     pub fn listen(
-        self: &Arc<Hub>,
+        self: &Arc<UpdateHub>,
         session: SessionId,
         store: Arc<dyn Store>,
         after: Seq,
-    ) -> Updates {
-        let reader = Arc::new(Reader::default());
-        let mut state = lock(&self.state);
-        for Untold { kind, subject, text, .. } in &state.untold {
+    ) -> UpdateSubscription {
+        let reader = Arc::new(HubReader::default());
+        let mut state = lock_mutex(&self.state);
+        for UnsettledStream { kind, subject, text, .. } in &state.untold {
             reader.push(state.published, 0, SignalText { kind: *kind, subject, text });
         }
         state.readers.push(Arc::downgrade(&reader));
         drop(state);
         let behind = VecDeque::new();
-        Updates { hub: self.clone(), reader, session, store, seen: after, began_at: 0, behind }
+        UpdateSubscription {
+            hub: self.clone(),
+            reader,
+            session,
+            store,
+            seen: after,
+            began_at: 0,
+            behind,
+        }
     }
 
     /// Listens to facts alone, from the one after `after` on: nothing that is streamed wakes it.
     pub fn listen_to_facts(
-        self: &Arc<Hub>,
+        self: &Arc<UpdateHub>,
         session: SessionId,
         store: Arc<dyn Store>,
         after: Seq,
-    ) -> Updates {
-        let reader = Arc::new(Reader { facts_only: true, ..Reader::default() });
-        lock(&self.state).readers.push(Arc::downgrade(&reader));
+    ) -> UpdateSubscription {
+        let reader = Arc::new(HubReader { facts_only: true, ..HubReader::default() });
+        lock_mutex(&self.state).readers.push(Arc::downgrade(&reader));
         let behind = VecDeque::new();
-        Updates { hub: self.clone(), reader, session, store, seen: after, began_at: 0, behind }
+        UpdateSubscription {
+            hub: self.clone(),
+            reader,
+            session,
+            store,
+            seen: after,
+            began_at: 0,
+            behind,
+        }
     }
 }
 
-impl State {
+impl HubState {
     /// Keeps a piece of streamed text until a fact tells it; at which byte of its subject's text it
     /// begins.
-    fn keep(&mut self, kind: SignalKind, subject: &str, text: &str) -> u64 {
+    fn buffer_signal(&mut self, kind: SignalKind, subject: &str, text: &str) -> u64 {
         let length = text.len() as u64;
-        let same = |one: &&mut Untold| one.kind == kind && one.subject == subject;
+        let same = |one: &&mut UnsettledStream| one.kind == kind && one.subject == subject;
         match self.untold.iter_mut().find(same) {
             Some(kept) => {
                 if kept.text.len() < SIGNAL_BYTES_MAX {
@@ -267,22 +285,24 @@ impl State {
             }
             None => {
                 let (subject, text) = (subject.to_owned(), text.to_owned());
-                self.untold.push(Untold { kind, subject, text, bytes: length });
+                self.untold.push(UnsettledStream { kind, subject, text, bytes: length });
                 0
             }
         }
     }
 
     /// Forgets what a fact tells whole, or what is streamed anew.
-    fn told(&mut self, event: &Event) {
-        match tells(event) {
-            Tells::Nothing => (),
-            Tells::Subject(subject) => self.untold.retain(|kept| kept.subject != subject),
-            Tells::Everything => self.untold.clear(),
+    fn forget_settled(&mut self, event: &Event) {
+        match streams_settled_by(event) {
+            StreamSettlement::Nothing => (),
+            StreamSettlement::Subject(subject) => {
+                self.untold.retain(|kept| kept.subject != subject)
+            }
+            StreamSettlement::Everything => self.untold.clear(),
         }
     }
 
-    fn wake(&mut self) {
+    fn wake_readers(&mut self) {
         self.readers.retain(|reader| reader.strong_count() > 0);
         for reader in self.readers.iter().filter_map(Weak::upgrade) {
             reader.wake.notify_one();
@@ -290,11 +310,11 @@ impl State {
     }
 }
 
-impl Reader {
+impl HubReader {
     /// Keeps a text that came after the fact `after` and begins at the byte `at` of its subject's.
     fn push(&self, after: Seq, at: u64, signal: SignalText<'_>) {
         let SignalText { kind, subject, text } = signal;
-        let mut signals = lock(&self.signals);
+        let mut signals = lock_mutex(&self.signals);
         match signals.back_mut() {
             Some(last) if last.after == after && last.kind == kind && last.subject == subject => {
                 if last.text.len() < SIGNAL_BYTES_MAX {
@@ -303,7 +323,7 @@ impl Reader {
             }
             _ => {
                 let (subject, text) = (subject.to_string(), text.to_string());
-                signals.push_back(Pending { after, kind, subject, at, text });
+                signals.push_back(PendingSignal { after, kind, subject, at, text });
                 // Old signals are told by the facts that followed them.
                 while signals.len() > FACTS_KEPT {
                     signals.pop_front();
@@ -314,26 +334,26 @@ impl Reader {
 }
 
 /// A face's place in the stream of one session.
-pub struct Updates {
-    hub: Arc<Hub>,
-    reader: Arc<Reader>,
+pub struct UpdateSubscription {
+    hub: Arc<UpdateHub>,
+    reader: Arc<HubReader>,
     session: SessionId,
     store: Arc<dyn Store>,
     seen: Seq,
     began_at: u64,
-    behind: VecDeque<Fact>,
+    behind: VecDeque<PublishedFact>,
 }
 
-enum Next {
-    Ready(Update),
+enum NextUpdate {
+    Ready(SessionUpdate),
     Behind,
     Closed,
     Wait,
 }
 
-impl Updates {
+impl UpdateSubscription {
     /// The last fact that was given; a signal that is given comes after it and before the next.
-    pub fn seen(&self) -> Seq {
+    pub fn last_seen_seq(&self) -> Seq {
         self.seen
     }
 
@@ -347,19 +367,19 @@ impl Updates {
     ///
     /// # Errors
     /// The journal could not be read for a reader that fell behind.
-    pub async fn next(&mut self) -> Result<Option<Update>, StoreError> {
+    pub async fn next(&mut self) -> Result<Option<SessionUpdate>, StoreError> {
         loop {
             if let Some(fact) = self.behind.pop_front() {
                 self.seen = fact.seq;
-                return Ok(Some(Update::Fact(fact)));
+                return Ok(Some(SessionUpdate::Fact(fact)));
             }
-            match self.look() {
-                Next::Ready(update) => return Ok(Some(update)),
-                Next::Closed => return Ok(None),
-                Next::Wait => self.reader.wake.notified().await,
-                Next::Behind => {
+            match self.next_available() {
+                NextUpdate::Ready(update) => return Ok(Some(update)),
+                NextUpdate::Closed => return Ok(None),
+                NextUpdate::Wait => self.reader.wake.notified().await,
+                NextUpdate::Behind => {
                     let from = self.seen + 1;
-                    for record in self.store.read(&self.session, from, READ_BATCH).await? {
+                    for record in self.store.read_records(&self.session, from, READ_BATCH).await? {
                         self.behind.push_back(fact_of(&record)?);
                     }
                 }
@@ -367,31 +387,31 @@ impl Updates {
         }
     }
 
-    fn look(&mut self) -> Next {
-        let state = lock(&self.hub.state);
-        let mut signals = lock(&self.reader.signals);
+    fn next_available(&mut self) -> NextUpdate {
+        let state = lock_mutex(&self.hub.state);
+        let mut signals = lock_mutex(&self.reader.signals);
         // A signal comes after the facts that were published before it and before those after.
         while signals.front().is_some_and(|s| s.after < self.seen) {
             signals.pop_front();
         }
         if signals.front().is_some_and(|s| s.after == self.seen)
-            && let Some(Pending { kind, subject, at, text, .. }) = signals.pop_front()
+            && let Some(PendingSignal { kind, subject, at, text, .. }) = signals.pop_front()
         {
             self.began_at = at;
-            return Next::Ready(Update::Signal { kind, subject, text });
+            return NextUpdate::Ready(SessionUpdate::Signal { kind, subject, text });
         }
         if self.seen < state.published {
             let first = state.facts.front().map_or(state.published + 1, |fact| fact.seq);
             if self.seen + 1 < first {
-                return Next::Behind;
+                return NextUpdate::Behind;
             }
             let at = usize::try_from(self.seen + 1 - first).unwrap_or(usize::MAX);
             if let Some(fact) = state.facts.get(at) {
                 self.seen = fact.seq;
-                return Next::Ready(Update::Fact(fact.clone()));
+                return NextUpdate::Ready(SessionUpdate::Fact(fact.clone()));
             }
-            return Next::Behind;
+            return NextUpdate::Behind;
         }
-        if state.closed { Next::Closed } else { Next::Wait }
+        if state.closed { NextUpdate::Closed } else { NextUpdate::Wait }
     }
 }

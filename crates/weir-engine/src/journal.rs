@@ -34,7 +34,7 @@ pub async fn load(store: &dyn Store, id: &SessionId) -> Result<Loaded, EngineErr
     let mut created = weir_core::ids::Timestamp::default();
     let mut parent = None;
     loop {
-        let records = store.read(id, session.facts() + 1, READ_BATCH).await?;
+        let records = store.read_records(id, session.fact_count() + 1, READ_BATCH).await?;
         for record in &records {
             let fact = fact_of(record)?;
             if let Event::SessionOpened(opened) = fact.event.as_ref() {
@@ -49,7 +49,7 @@ pub async fn load(store: &dyn Store, id: &SessionId) -> Result<Loaded, EngineErr
             break;
         }
     }
-    if session.facts() == 0 {
+    if session.fact_count() == 0 {
         return Err(EngineError::Session(format!("there is no session {id}")));
     }
     Ok(Loaded { session, last: loaded_last, created, parent })
@@ -63,7 +63,7 @@ pub async fn read_verified(store: &dyn Store, id: &SessionId) -> Result<Vec<Reco
     let mut records: Vec<Record> = Vec::new();
     loop {
         let from = records.len() as Seq + 1;
-        let batch = store.read(id, from, READ_BATCH).await?;
+        let batch = store.read_records(id, from, READ_BATCH).await?;
         let done = batch.len() < READ_BATCH;
         records.extend(batch);
         if done {

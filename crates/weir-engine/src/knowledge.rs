@@ -18,8 +18,8 @@ use crate::flagship;
 use crate::made;
 use crate::memory;
 use crate::ports::{
-    ConsultError, Consulted, Dormant, Kept, Knowledge, Passage, ProfileLine, Proposal, RecallQuery,
-    Scripts, SkillProposal, SkillScript, SkillText, Wish,
+    ConsultError, DormantItem, FlagshipAnswer, Knowledge, MemoryRequest, Passage, ProfileLine,
+    Proposal, RecallQuery, Scripts, SkillProposal, SkillScript, SkillText, StoredItem,
 };
 use crate::recipes;
 use crate::skills;
@@ -27,14 +27,14 @@ use crate::toolbox::Toolbox;
 use crate::worker_context::WorkerContext;
 
 /// What one call may know.
-pub(crate) struct Known {
+pub(crate) struct CallKnowledge {
     pub(crate) context: Arc<WorkerContext>,
     pub(crate) config: Arc<SessionConfig>,
     /// What the model had read when it asked for the call: what it wants remembered has this label.
     pub(crate) label: Label,
 }
 
-impl Known {
+impl CallKnowledge {
     /// Reads skills away from the loop's thread.
     async fn with_skills<T: Send + 'static>(
         &self,
@@ -47,39 +47,42 @@ impl Known {
 }
 
 #[async_trait]
-impl Knowledge for Known {
+impl Knowledge for CallKnowledge {
     async fn recall(&self, query: RecallQuery) -> Result<Vec<Passage>, String> {
         let query = RecallQuery { session: Some(self.context.session.clone()), ..query };
         self.context.parts.store.recall(&query).await.map_err(|error| error.to_string())
     }
 
-    async fn remember(&self, call: CallId, wish: Wish) -> Result<MemoryNote, String> {
+    async fn remember_fact(&self, call: CallId, wish: MemoryRequest) -> Result<MemoryNote, String> {
         let source = MemorySource {
             by: "mark_for_memory".into(),
             session: Some(self.context.session.clone()),
             call: Some(call),
             file: wish.file.clone(),
         };
-        memory::remember(&self.context.parts, &self.config, wish, source, self.label.clone()).await
+        memory::remember_fact(&self.context.parts, &self.config, wish, source, self.label.clone())
+            .await
     }
 
-    async fn memories(
+    async fn find_memories(
         &self,
         words: &str,
         kind: Option<MemoryKind>,
         limit: usize,
     ) -> Result<Vec<MemoryFact>, String> {
-        memory::search(&self.context.parts, &self.config, words, kind, limit).await
+        memory::search_memory(&self.context.parts, &self.config, words, kind, limit).await
     }
 
     fn skills(&self) -> Vec<SkillLine> {
-        skills::catalogue(&self.context.scene.skills, &self.context.workspace)
+        skills::skill_catalogue(&self.context.scene.skills, &self.context.workspace)
     }
 
     async fn skill(&self, name: &str) -> Result<SkillText, String> {
         let name = name.to_owned();
-        self.with_skills(move |known| skills::read(&known.scene.skills, &known.workspace, &name))
-            .await
+        self.with_skills(move |known| {
+            skills::read_skill(&known.scene.skills, &known.workspace, &name)
+        })
+        .await
     }
 
     async fn skill_file(&self, name: &str, file: &str) -> Result<(String, Label), String> {
@@ -100,7 +103,7 @@ impl Knowledge for Known {
         self.with_skills(move |known| {
             let (places, session) = (&known.scene.skills, &known.session);
             let call = skills::ScriptCall { script: &script, args: &args };
-            skills::script(places, &known.workspace, session, &name, call)
+            skills::skill_script_command(places, &known.workspace, session, &name, call)
         })
         .await
     }
@@ -108,7 +111,12 @@ impl Knowledge for Known {
     async fn ready_skill(&self, name: &str) -> Result<(), String> {
         let name = name.to_owned();
         self.with_skills(move |known| {
-            skills::ready(&known.scene.skills, &known.workspace, &known.session, &name)
+            skills::prepare_skill_files(
+                &known.scene.skills,
+                &known.workspace,
+                &known.session,
+                &name,
+            )
         })
         .await
     }
@@ -131,11 +139,11 @@ impl Knowledge for Known {
         self.context.parts.store.propose(&proposal).await.map_err(|error| error.to_string())
     }
 
-    fn deferred(&self) -> Arc<Vec<ToolSpec>> {
+    fn deferred_tools(&self) -> Arc<Vec<ToolSpec>> {
         self.config.deferred.clone()
     }
 
-    fn loaded(&self) -> Arc<Vec<ToolSpec>> {
+    fn loaded_tools(&self) -> Arc<Vec<ToolSpec>> {
         self.config.tools.clone()
     }
 
@@ -147,11 +155,13 @@ impl Knowledge for Known {
         self.context.scripts.clone()
     }
 
-    async fn made_tools(&self) -> Result<Vec<Kept>, String> {
-        made::all(self.context.parts.store.as_ref()).await.map_err(|error| error.to_string())
+    async fn made_tools(&self) -> Result<Vec<StoredItem>, String> {
+        made::list_dynamic_tools(self.context.parts.store.as_ref())
+            .await
+            .map_err(|error| error.to_string())
     }
 
-    async fn keep_tool(&self, definition: &ToolDefinition) -> Result<Kept, String> {
+    async fn keep_tool(&self, definition: &ToolDefinition) -> Result<StoredItem, String> {
         let by = format!("{}, in session {}", self.context.parts.principal, self.context.session);
         // What was foreign before the change still is.
         let mut label = self.label.clone();
@@ -159,36 +169,49 @@ impl Knowledge for Known {
         let old = known.iter().find(|kept| kept.name == definition.name);
         old.iter().for_each(|kept| label.join(&kept.label));
         let ts = self.context.parts.clock.now();
-        let kept = made::kept(definition, made::Acceptance { by, label, ts });
-        self.context.parts.store.keep(&kept).await.map_err(|error| error.to_string())
+        let kept = made::stored_definition(definition, made::Acceptance { by, label, ts });
+        self.context.parts.store.store_item(&kept).await.map_err(|error| error.to_string())
     }
 
     async fn unkeep_tool(&self, name: &str) -> Result<bool, String> {
-        self.context.parts.store.unkeep(made::TOOL, name).await.map_err(|error| error.to_string())
+        self.context
+            .parts
+            .store
+            .remove_stored_item(made::TOOL, name)
+            .await
+            .map_err(|error| error.to_string())
     }
 
-    async fn consult(&self, question: &str) -> Result<Consulted, ConsultError> {
-        flagship::consult(&self.context.parts, &self.context.session, &self.label, question).await
+    async fn consult_flagship(&self, question: &str) -> Result<FlagshipAnswer, ConsultError> {
+        flagship::consult_flagship(
+            &self.context.parts,
+            &self.context.session,
+            &self.label,
+            question,
+        )
+        .await
     }
 
-    fn flagship(&self) -> Option<String> {
+    fn flagship_name(&self) -> Option<String> {
         self.context.parts.flagship.as_ref().map(|model| model.info().model.to_string())
     }
 
-    async fn dormant(&self) -> Vec<Dormant> {
+    async fn dormant_items(&self) -> Vec<DormantItem> {
         dormant::of_store(self.context.parts.store.as_ref()).await
     }
 
-    async fn recipes(&self) -> Result<Vec<RecipeMatch>, String> {
+    async fn usable_recipes(&self) -> Result<Vec<RecipeMatch>, String> {
         let found =
-            recipes::usable(&self.context.parts, &self.context.scene.recipes, &self.config).await;
+            recipes::usable_recipes(&self.context.parts, &self.context.scene.recipes, &self.config)
+                .await;
         found.map_err(|error| format!("recipes cannot be read: {error}"))
     }
 
-    fn profiles(&self) -> Vec<ProfileLine> {
+    fn proposable_profiles(&self) -> Vec<ProfileLine> {
         let line = |(name, description): (String, String)| {
-            let switched = self.context.profiles.switched(&self.config, &name);
-            let widens = switched.map(|to| weir_core::config::widens(&self.config, &to.config));
+            let switched = self.context.profiles.profile_settings(&self.config, &name);
+            let widens =
+                switched.map(|to| weir_core::config::describe_widening(&self.config, &to.config));
             ProfileLine { present: name == self.config.profile.name, name, description, widens }
         };
         self.context.profiles.list().into_iter().map(line).collect()

@@ -16,7 +16,7 @@ use weir_core::governance::filter::{mask_value, redact_text};
 use weir_core::ids::{Seq, SessionId, Timestamp};
 use weir_core::recipe::{RecipeUse, SolvedRun};
 use weir_core::record::{GENESIS, Record};
-use weir_core::session::{Session, Status};
+use weir_core::session::{Session, SessionStatus};
 use weir_core::view;
 
 mod passages;
@@ -24,15 +24,16 @@ mod passages;
 use crate::error::EngineError;
 pub use crate::ports::fact_of;
 use crate::ports::{
-    Append, AuditEntry, Fact, FileMark, Lease, RUNNING, SessionMeta, Store, StoreError, UsageNote,
+    Append, AuditEntry, FileMark, Lease, PublishedFact, RUNNING, SessionMeta, Store, StoreError,
+    UsageNote,
 };
-use passages::{Full, Passages, read_fulls};
+use passages::{FullResult, PassageBuilder, read_fulls};
 
 /// How long facts may wait for company when nothing waits for them, in milliseconds.
 pub(crate) const WINDOW_MS: u64 = 4;
 
 /// Facts that are not durable yet, and who waits for them.
-pub(crate) struct Ledger {
+pub(crate) struct JournalWriter {
     session: SessionId,
     lease: Lease,
     principal: String,
@@ -43,9 +44,9 @@ pub(crate) struct Ledger {
     /// Facts handed to the store and not confirmed.
     sent: Seq,
     hash: String,
-    facts: Vec<Fact>,
+    facts: Vec<PublishedFact>,
     records: Vec<Record>,
-    passages: Passages,
+    passages: PassageBuilder,
     audit: Vec<AuditEntry>,
     marks: Vec<FileMark>,
     recipe_use: Vec<(RecipeUse, Timestamp)>,
@@ -60,18 +61,21 @@ pub(crate) struct Ledger {
 }
 
 /// Facts that are written together.
-pub(crate) struct Batch {
+pub(crate) struct FactBatch {
     /// What the store gets.
     pub(crate) append: Append,
-    facts: Vec<Fact>,
+    facts: Vec<PublishedFact>,
     /// Results that are found by a text which lies among the blobs.
-    fulls: Vec<Full>,
+    fulls: Vec<FullResult>,
 }
 
-impl Batch {
+impl FactBatch {
     /// Writes it, and gives back the facts that are durable when there was no error.
-    pub(crate) async fn write(self, store: &dyn Store) -> (Result<(), StoreError>, Vec<Fact>) {
-        let Batch { mut append, facts, fulls } = self;
+    pub(crate) async fn write_to_store(
+        self,
+        store: &dyn Store,
+    ) -> (Result<(), StoreError>, Vec<PublishedFact>) {
+        let FactBatch { mut append, facts, fulls } = self;
         let result = match read_fulls(&mut append.texts, fulls, &append.blobs, store).await {
             Ok(()) => store.append(append).await,
             Err(error) => Err(error),
@@ -80,10 +84,10 @@ impl Batch {
     }
 }
 
-impl Ledger {
-    pub(crate) fn new(lease: Lease, principal: String, last: Option<&Record>) -> Ledger {
+impl JournalWriter {
+    pub(crate) fn new(lease: Lease, principal: String, last: Option<&Record>) -> JournalWriter {
         let durable = last.map_or(0, |record| record.seq);
-        Ledger {
+        JournalWriter {
             session: lease.session.clone(),
             lease,
             principal,
@@ -94,7 +98,7 @@ impl Ledger {
             hash: last.map_or_else(|| GENESIS.to_string(), |record| record.hash.clone()),
             facts: Vec::new(),
             records: Vec::new(),
-            passages: Passages::default(),
+            passages: PassageBuilder::default(),
             audit: Vec::new(),
             marks: Vec::new(),
             recipe_use: Vec::new(),
@@ -108,12 +112,12 @@ impl Ledger {
     }
 
     /// Values that must not stand in what is noted beside the facts.
-    pub(crate) fn guard(&mut self, secrets: &[String]) {
+    pub(crate) fn set_secrets(&mut self, secrets: &[String]) {
         self.secrets = secrets.to_vec();
     }
 
     /// What the list of sessions says about its beginning.
-    pub(crate) fn born(&mut self, created: Timestamp, parent: Option<SessionId>) {
+    pub(crate) fn set_origin(&mut self, created: Timestamp, parent: Option<SessionId>) {
         self.created = created;
         self.parent = parent;
     }
@@ -123,31 +127,31 @@ impl Ledger {
         for event in events {
             let seq = self.durable + (self.sent - self.durable) + self.records.len() as u64 + 1;
             if let Event::SessionOpened(opened) = &event {
-                self.born(now, opened.parent.clone());
+                self.set_origin(now, opened.parent.clone());
             }
-            let record = view::wire::record(&self.session, seq, now, &event, &self.hash);
+            let record = view::wire::fact_record(&self.session, seq, now, &event, &self.hash);
             self.hash.clone_from(&record.hash);
             self.records.push(record);
             self.passages.push(seq, &event);
             if let Event::CallFinished(finished) = &event {
-                self.mark(session, now, finished);
+                self.mark_written_files(session, now, finished);
             }
             if let Event::RunFinished(finished) = &event {
-                self.learned(session, now, finished);
+                self.note_solved_run(session, now, finished);
             }
-            self.usage.extend(UsageNote::of(session, now, &event));
-            if let Some(mut fields) = view::audit::line(session, &event, &self.principal) {
+            self.usage.extend(UsageNote::notes_for_event(session, now, &event));
+            if let Some(mut fields) = view::audit::audit_line(session, &event, &self.principal) {
                 mask_value(&mut fields, &self.secrets);
                 let session = self.session.clone();
                 self.audit.push(AuditEntry { ts: now, session, seq, fields });
             }
-            self.facts.push(Fact { seq, ts: now, event: Arc::new(event) });
+            self.facts.push(PublishedFact { seq, ts: now, event: Arc::new(event) });
             self.first_pushed.get_or_insert(now);
         }
     }
 
     /// What a call wrote while foreign words stood in the context is foreign from now on (Z2).
-    fn mark(&mut self, session: &Session, ts: Timestamp, finished: &CallFinished) {
+    fn mark_written_files(&mut self, session: &Session, ts: Timestamp, finished: &CallFinished) {
         let (Some(origin), Some(config)) = (&finished.marks, session.config()) else { return };
         let marks = finished.changed.iter().map(|path| FileMark {
             workspace: config.workspace.clone(),
@@ -161,9 +165,11 @@ impl Ledger {
 
     /// What a finished run says about a recipe, and what one may be made from: written with the fact
     /// itself, so it counts exactly once (M5). A run in which a secret was said is no example.
-    fn learned(&mut self, session: &Session, ts: Timestamp, finished: &RunFinished) {
+    fn note_solved_run(&mut self, session: &Session, ts: Timestamp, finished: &RunFinished) {
         self.recipe_use.extend(finished.recipe.clone().map(|used| (used, ts)));
-        let Some(run) = session.solved().filter(|run| run.run == finished.run) else { return };
+        let Some(run) = session.last_solved_run().filter(|run| run.run == finished.run) else {
+            return;
+        };
         let text = format!("{}\n{}", run.said, json!(run.calls));
         if matches!(redact_text(&text, &self.secrets), Cow::Borrowed(_)) {
             self.solved.push(SolvedRun::clone(run));
@@ -176,24 +182,27 @@ impl Ledger {
     }
 
     /// Somebody waits for what was pushed so far.
-    pub(crate) fn want(&mut self) {
+    pub(crate) fn request_write(&mut self) {
         self.wanted = !self.records.is_empty();
     }
 
     /// Tells `done` when everything pushed so far is durable.
-    pub(crate) fn acknowledge(&mut self, done: oneshot::Sender<Result<(), EngineError>>) {
+    pub(crate) fn acknowledge_when_durable(
+        &mut self,
+        done: oneshot::Sender<Result<(), EngineError>>,
+    ) {
         let upto = self.sent + self.records.len() as u64;
         if upto <= self.durable {
             let _ = done.send(Ok(()));
             return;
         }
         self.waiting.push_back((upto, done));
-        self.want();
+        self.request_write();
     }
 
     /// When the window of the oldest waiting fact is over; `None`: nothing to write, or a write is
     /// under way.
-    pub(crate) fn due(&self) -> Option<Timestamp> {
+    pub(crate) fn write_due_at(&self) -> Option<Timestamp> {
         if self.records.is_empty() || self.sent != self.durable {
             return None;
         }
@@ -202,16 +211,16 @@ impl Ledger {
     }
 
     /// The batch to write now.
-    pub(crate) fn take(
+    pub(crate) fn take_batch(
         &mut self,
         session: &Session,
         blobs: Vec<(weir_core::ids::BlobId, Arc<[u8]>)>,
-    ) -> Batch {
+    ) -> FactBatch {
         let expected = self.sent;
         self.sent += self.records.len() as u64;
         self.first_pushed = None;
         self.wanted = false;
-        let (texts, fulls) = self.passages.take();
+        let (texts, fulls) = self.passages.take_pending();
         let append = Append {
             lease: self.lease.clone(),
             expected,
@@ -223,13 +232,13 @@ impl Ledger {
             recipe_use: std::mem::take(&mut self.recipe_use),
             solved: std::mem::take(&mut self.solved),
             usage: std::mem::take(&mut self.usage),
-            meta: self.meta(session),
+            meta: self.session_meta(session),
         };
-        Batch { append, facts: std::mem::take(&mut self.facts), fulls }
+        FactBatch { append, facts: std::mem::take(&mut self.facts), fulls }
     }
 
     /// The batch is durable.
-    pub(crate) fn confirmed(&mut self) {
+    pub(crate) fn confirm_batch(&mut self) {
         self.durable = self.sent;
         while self.waiting.front().is_some_and(|(upto, _)| *upto <= self.durable) {
             if let Some((_, done)) = self.waiting.pop_front() {
@@ -237,18 +246,18 @@ impl Ledger {
             }
         }
         if !self.waiting.is_empty() {
-            self.want();
+            self.request_write();
         }
     }
 
     /// The store refused: nobody's facts became durable.
-    pub(crate) fn failed(&mut self, why: &StoreError) {
+    pub(crate) fn fail_waiting(&mut self, why: &StoreError) {
         for (_, done) in self.waiting.drain(..) {
             let _ = done.send(Err(EngineError::Store(why.clone())));
         }
     }
 
-    fn meta(&self, session: &Session) -> SessionMeta {
+    fn session_meta(&self, session: &Session) -> SessionMeta {
         let config = session.config();
         SessionMeta {
             id: self.session.clone(),
@@ -258,7 +267,7 @@ impl Ledger {
             profile: config.map(|c| c.profile.name.clone()).unwrap_or_default(),
             status: status_word(session),
             created: self.created,
-            updated: session.last(),
+            updated: session.last_fact_time(),
             facts: self.sent,
             parent: self.parent.clone(),
         }
@@ -268,9 +277,11 @@ impl Ledger {
 /// The word for a session in lists.
 pub fn status_word(session: &Session) -> String {
     match session.status() {
-        Status::PendingApproval => "waiting".into(),
-        Status::Streaming | Status::ExecutingTools | Status::Stopped => RUNNING.into(),
-        Status::Idle => match session.finished().map(|finished| finished.status) {
+        SessionStatus::PendingApproval => "waiting".into(),
+        SessionStatus::Streaming | SessionStatus::ExecutingTools | SessionStatus::Stopped => {
+            RUNNING.into()
+        }
+        SessionStatus::Idle => match session.last_run_finished().map(|finished| finished.status) {
             None => "idle".into(),
             Some(status) => status_text(status),
         },

@@ -8,9 +8,9 @@
 use weir_core::dynamic::ToolDefinition;
 use weir_core::governance::label::Label;
 use weir_core::ids::Timestamp;
-use weir_core::tool::Access;
+use weir_core::tool::PathAccess;
 
-use crate::ports::{Content, Kept, Store, StoreError};
+use crate::ports::{FileContent, Store, StoreError, StoredItem};
 use crate::workspace::{WalkOptions, Workspace};
 
 /// What a kept tool is called in the store.
@@ -39,7 +39,7 @@ pub struct MadeTool {
 
 /// A tool that somebody made, usable or not.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Found {
+pub struct DynamicToolFinding {
     /// Its name, as file or store says.
     pub name: String,
     /// Where it is from: `kept`, or a path in the workspace.
@@ -47,7 +47,7 @@ pub struct Found {
     /// As it stands there, where it can be understood.
     pub definition: Option<ToolDefinition>,
     /// As it is kept: who made or accepted it, when.
-    pub kept: Option<Kept>,
+    pub kept: Option<StoredItem>,
     /// Whose words it was made from.
     pub label: Label,
     /// Why it cannot be used; none: it can.
@@ -56,7 +56,7 @@ pub struct Found {
 
 /// What there was to look at.
 #[derive(Debug, Clone, Copy)]
-pub struct Look<'a> {
+pub struct ToolSurveyScope<'a> {
     /// Whose files count.
     pub workspace: &'a Workspace,
     /// Whether they do.
@@ -77,12 +77,12 @@ pub struct Acceptance {
 }
 
 /// A definition as it is kept.
-pub fn kept(definition: &ToolDefinition, acceptance: Acceptance) -> Kept {
+pub fn stored_definition(definition: &ToolDefinition, acceptance: Acceptance) -> StoredItem {
     let Acceptance { by, label, ts } = acceptance;
-    Kept {
+    StoredItem {
         what: TOOL.into(),
         name: definition.name.clone(),
-        text: definition.text(),
+        text: definition.to_json_text(),
         state: ACTIVE.into(),
         hash: definition.hash(),
         version: 1,
@@ -93,9 +93,13 @@ pub fn kept(definition: &ToolDefinition, acceptance: Acceptance) -> Kept {
 }
 
 /// The acceptance of a definition that stands in a file of `workspace`.
-pub fn pin(workspace: &Workspace, definition: &ToolDefinition, acceptance: Acceptance) -> Kept {
+pub fn pin_definition(
+    workspace: &Workspace,
+    definition: &ToolDefinition,
+    acceptance: Acceptance,
+) -> StoredItem {
     let name = pin_name(workspace, &definition.name);
-    Kept { what: PIN.into(), name, ..kept(definition, acceptance) }
+    StoredItem { what: PIN.into(), name, ..stored_definition(definition, acceptance) }
 }
 
 /// Under which name the acceptance of `tool` is kept.
@@ -107,18 +111,24 @@ pub fn pin_name(workspace: &Workspace, tool: &str) -> String {
 ///
 /// # Errors
 /// The store refuses.
-pub async fn all(store: &dyn Store) -> Result<Vec<Kept>, StoreError> {
-    store.kept(TOOL).await
+pub async fn list_dynamic_tools(store: &dyn Store) -> Result<Vec<StoredItem>, StoreError> {
+    store.stored_items(TOOL).await
 }
 
 /// Every tool that somebody made, usable or not: those that are kept, then those of the workspace.
 ///
 /// # Errors
 /// The store refuses.
-pub async fn survey(store: &dyn Store, look: Look<'_>) -> Result<Vec<Found>, StoreError> {
-    let mut found: Vec<Found> =
-        all(store).await?.into_iter().map(|kept| of_store(kept, look.built_in)).collect();
-    let pins = store.kept(PIN).await?;
+pub async fn find_dynamic_tools(
+    store: &dyn Store,
+    look: ToolSurveyScope<'_>,
+) -> Result<Vec<DynamicToolFinding>, StoreError> {
+    let mut found: Vec<DynamicToolFinding> = list_dynamic_tools(store)
+        .await?
+        .into_iter()
+        .map(|kept| of_store(kept, look.built_in))
+        .collect();
+    let pins = store.stored_items(PIN).await?;
     for mut file in of_workspace(look, &pins) {
         let other = found.iter().any(|known| known.name == file.name && known.why_not.is_none());
         if other && file.why_not.is_none() {
@@ -134,12 +144,12 @@ pub async fn survey(store: &dyn Store, look: Look<'_>) -> Result<Vec<Found>, Sto
 ///
 /// # Errors
 /// The store refuses.
-pub async fn usable(
+pub async fn usable_dynamic_tools(
     store: &dyn Store,
-    look: Look<'_>,
+    look: ToolSurveyScope<'_>,
 ) -> Result<(Vec<MadeTool>, Vec<String>), StoreError> {
     let (mut tools, mut notes) = (Vec::new(), Vec::new());
-    for found in survey(store, look).await? {
+    for found in find_dynamic_tools(store, look).await? {
         match (found.why_not, found.definition) {
             (None, Some(definition)) => tools.push(MadeTool { definition, label: found.label }),
             (Some(why), _) if why != DISABLED => {
@@ -151,7 +161,7 @@ pub async fn usable(
     Ok((tools, notes))
 }
 
-fn of_store(kept: Kept, built_in: &[&str]) -> Found {
+fn of_store(kept: StoredItem, built_in: &[&str]) -> DynamicToolFinding {
     let parsed = ToolDefinition::parse(&kept.text);
     let why_not = match &parsed {
         Err(why) => Some(why.clone()),
@@ -159,9 +169,9 @@ fn of_store(kept: Kept, built_in: &[&str]) -> Found {
             Some("its text is not the one that was agreed to".into())
         }
         Ok(_) if kept.state != ACTIVE => Some(DISABLED.into()),
-        Ok(definition) => first(definition, built_in),
+        Ok(definition) => first_finding(definition, built_in),
     };
-    Found {
+    DynamicToolFinding {
         name: kept.name.clone(),
         source: "kept".into(),
         definition: parsed.ok(),
@@ -171,14 +181,14 @@ fn of_store(kept: Kept, built_in: &[&str]) -> Found {
     }
 }
 
-fn first(definition: &ToolDefinition, built_in: &[&str]) -> Option<String> {
+fn first_finding(definition: &ToolDefinition, built_in: &[&str]) -> Option<String> {
     definition.findings(built_in).into_iter().next()
 }
 
 /// The definitions in files of the workspace, by path.
-fn of_workspace(look: Look<'_>, pins: &[Kept]) -> Vec<Found> {
+fn of_workspace(look: ToolSurveyScope<'_>, pins: &[StoredItem]) -> Vec<DynamicToolFinding> {
     let workspace = look.workspace;
-    let at = workspace.resolve(FOLDER, Access::List);
+    let at = workspace.resolve(FOLDER, PathAccess::List);
     let options = WalkOptions {
         recursive: false,
         respect_gitignore: false,
@@ -191,15 +201,15 @@ fn of_workspace(look: Look<'_>, pins: &[Kept]) -> Vec<Found> {
     paths.map(|path| of_file(look, path, pins)).collect()
 }
 
-fn of_file(look: Look<'_>, path: String, pins: &[Kept]) -> Found {
-    let Look { workspace, trusted, built_in } = look;
-    let at = workspace.resolve(&path, Access::Read);
+fn of_file(look: ToolSurveyScope<'_>, path: String, pins: &[StoredItem]) -> DynamicToolFinding {
+    let ToolSurveyScope { workspace, trusted, built_in } = look;
+    let at = workspace.resolve(&path, PathAccess::Read);
     let label = match &at.marked {
         Some(origin) => Label::external(origin.as_str()),
         None => Label::default(),
     };
     let text = match workspace.read(&at, FILE_BYTES_MAX) {
-        Ok(Content::File { bytes, .. }) => {
+        Ok(FileContent::File { bytes, .. }) => {
             String::from_utf8(bytes.to_vec()).map_err(|_| "it is not valid UTF-8".to_string())
         }
         Ok(_) => Err("it is no file".into()),
@@ -214,7 +224,9 @@ fn of_file(look: Look<'_>, path: String, pins: &[Kept]) -> Found {
         (Ok(_), _) if !trusted => Some(
             "this workspace is not trusted; `weir trust` shows what that would switch on".into(),
         ),
-        (Ok(definition), _) if first(definition, built_in).is_some() => first(definition, built_in),
+        (Ok(definition), _) if first_finding(definition, built_in).is_some() => {
+            first_finding(definition, built_in)
+        }
         (Ok(_), None) => Some(format!(
             "nobody accepted it; `weir tools show {name}` shows it, `weir tools accept {name}` \
              accepts it"
@@ -225,6 +237,6 @@ fn of_file(look: Look<'_>, path: String, pins: &[Kept]) -> Found {
         (Ok(_), Some(pin)) if pin.state != ACTIVE => Some(DISABLED.into()),
         (Ok(_), Some(_)) => None,
     };
-    let label = pin.as_ref().map(|pin| pin.label.clone()).unwrap_or_default().joined(&label);
-    Found { name, source: path, definition: parsed.ok(), kept: pin, label, why_not }
+    let label = pin.as_ref().map(|pin| pin.label.clone()).unwrap_or_default().joined_with(&label);
+    DynamicToolFinding { name, source: path, definition: parsed.ok(), kept: pin, label, why_not }
 }

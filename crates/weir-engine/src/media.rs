@@ -13,15 +13,15 @@ use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use weir_core::document::{Seen, Unread, Wish};
+use weir_core::document::{DocumentError, DocumentRequest, DocumentResult};
 use weir_core::governance::filter::redact_text;
 use weir_core::ids::BlobId;
-use weir_core::message::{Block, Media, Message};
+use weir_core::message::{Message, MessageBlock, StoredMedia};
 use weir_core::model::{ModelInfo, ModelRequest};
 use weir_core::record::sha256_hex;
 
-use crate::attach::size;
-use crate::ports::{Blobs, MediaMap, Takes};
+use crate::attach::size_text;
+use crate::ports::{AttachmentSupport, Blobs, MediaMap};
 use crate::worker_context::WorkerContext;
 
 /// Most pages of a PDF that is sent as it is: Anthropic and OpenAI refuse more.
@@ -40,32 +40,32 @@ const PICTURE_SIDE: u32 = 1_568;
 /// Converts the attachments of one session.
 pub(crate) struct DocumentConverter {
     context: Arc<WorkerContext>,
-    conversions: Conversions,
+    conversions: MediaConversions,
 }
 
 /// What was made so far, by file and by whether the model takes images.
 #[derive(Default)]
-struct Conversions {
-    made: Mutex<HashMap<(BlobId, bool), Arc<Made>>>,
+struct MediaConversions {
+    made: Mutex<HashMap<(BlobId, bool), Arc<ConvertedMedia>>>,
     pages: Mutex<HashMap<BlobId, u32>>,
 }
 
 /// What is sent instead of one file.
 #[derive(Debug, Default, PartialEq)]
-struct Made {
+struct ConvertedMedia {
     /// The text, with marks where pages begin. Empty: there is `failed`.
     words: String,
     /// Pages.
     pages: u32,
     /// Pages that are shown as pictures.
-    pictures: Vec<(Media, Arc<str>)>,
+    pictures: Vec<(StoredMedia, Arc<str>)>,
     /// Why nothing could be made.
     failed: Option<String>,
 }
 
 /// What became of a request.
 #[derive(Default)]
-pub(crate) struct Converted {
+pub(crate) struct ConvertedRequest {
     /// Files that the request mentions no more.
     pub(crate) gone: BTreeSet<BlobId>,
     /// Pictures that it mentions instead.
@@ -74,7 +74,7 @@ pub(crate) struct Converted {
 
 /// Why a file is not sent as it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Because {
+enum ConversionReason {
     /// The model reads none.
     Model,
     /// It has more pages than are taken.
@@ -83,12 +83,16 @@ enum Because {
     Bytes(u64),
 }
 
-impl Because {
-    fn sentence(self) -> String {
+impl ConversionReason {
+    fn reason_sentence(self) -> String {
         match self {
-            Because::Model => "This model takes no PDFs".into(),
-            Because::Pages => format!("This model takes PDFs of at most {NATIVE_PAGES_MAX} pages"),
-            Because::Bytes(max) => format!("This model takes PDFs of at most {}", size(max)),
+            ConversionReason::Model => "This model takes no PDFs".into(),
+            ConversionReason::Pages => {
+                format!("This model takes PDFs of at most {NATIVE_PAGES_MAX} pages")
+            }
+            ConversionReason::Bytes(max) => {
+                format!("This model takes PDFs of at most {}", size_text(max))
+            }
         }
     }
 }
@@ -96,24 +100,32 @@ impl Because {
 impl DocumentConverter {
     /// Nothing is converted yet.
     pub(crate) fn new(context: Arc<WorkerContext>) -> DocumentConverter {
-        DocumentConverter { context, conversions: Conversions::default() }
+        DocumentConverter { context, conversions: MediaConversions::default() }
     }
 
     /// Puts into `request` what its model takes, in place of the files that it does not take.
-    pub(crate) async fn convert(&self, request: &mut ModelRequest, takes: Takes) -> Converted {
-        let mut wanted: Vec<Media> = Vec::new();
+    pub(crate) async fn convert_media(
+        &self,
+        request: &mut ModelRequest,
+        takes: AttachmentSupport,
+    ) -> ConvertedRequest {
+        let mut wanted: Vec<StoredMedia> = Vec::new();
         request.history.iter().for_each(|message| documents_in(&message.blocks, &mut wanted));
         wanted.sort_by(|a, b| a.blob.cmp(&b.blob));
         wanted.dedup_by(|a, b| a.blob == b.blob);
         self.conversions.forget_all_but(&wanted);
-        let (mut converted, mut instead) = (Converted::default(), HashMap::new());
+        let (mut converted, mut instead) = (ConvertedRequest::default(), HashMap::new());
         for media in &wanted {
-            let Some(because) = self.because(media, &request.model, takes).await else { continue };
-            let Some(made) = self.made(media, request.model.can("images")).await else { continue };
+            let Some(because) = self.conversion_reason(media, &request.model, takes).await else {
+                continue;
+            };
+            let Some(made) = self.made(media, request.model.has_ability("images")).await else {
+                continue;
+            };
             let path = format!(
                 "{}/{}-{}.md",
                 self.context.results_folder(),
-                slug(media.name.as_deref().unwrap_or_default()),
+                file_slug(media.name.as_deref().unwrap_or_default()),
                 media.blob.as_str().chars().take(8).collect::<String>()
             );
             let whole = match made.words.chars().count() > WORDS_CHARS_MAX {
@@ -129,87 +141,113 @@ impl DocumentConverter {
         if instead.is_empty() {
             return converted;
         }
-        let replace = |media: &Media| {
+        let replace = |media: &StoredMedia| {
             let (because, made, whole) = instead.get(&media.blob)?;
-            Some(blocks(media, *because, made, whole.as_deref()))
+            Some(converted_blocks(media, *because, made, whole.as_deref()))
         };
-        let history = request.history.iter().map(|message| rewritten(message, &replace)).collect();
+        let history =
+            request.history.iter().map(|message| rewrite_message(message, &replace)).collect();
         request.history = Arc::new(history);
         converted
     }
 
     /// Why `media` cannot go as it is; `None`: it can.
-    async fn because(&self, media: &Media, model: &ModelInfo, takes: Takes) -> Option<Because> {
-        if !model.can("pdf") || !takes.documents {
-            return Some(Because::Model);
+    async fn conversion_reason(
+        &self,
+        media: &StoredMedia,
+        model: &ModelInfo,
+        takes: AttachmentSupport,
+    ) -> Option<ConversionReason> {
+        if !model.has_ability("pdf") || !takes.documents {
+            return Some(ConversionReason::Model);
         }
         if media.bytes > takes.document_bytes_max {
-            return Some(Because::Bytes(takes.document_bytes_max));
+            return Some(ConversionReason::Bytes(takes.document_bytes_max));
         }
-        (self.pages(media).await? > NATIVE_PAGES_MAX).then_some(Because::Pages)
+        (self.pages(media).await? > NATIVE_PAGES_MAX).then_some(ConversionReason::Pages)
     }
 
     /// Its pages; `None`: nobody knows, so it goes to the vendor as it is.
-    async fn pages(&self, media: &Media) -> Option<u32> {
-        if let Some(pages) = self.conversions.pages().get(&media.blob) {
+    async fn pages(&self, media: &StoredMedia) -> Option<u32> {
+        if let Some(pages) = self.conversions.lock_page_counts().get(&media.blob) {
             return Some(*pages);
         }
         let bytes = self.context.blobs.get(&media.blob).await.ok()?;
-        let Ok(Seen::Pdf { pages }) = self.context.parts.documents.look(Wish::Pdf, bytes).await
+        let Ok(DocumentResult::Pdf { pages }) =
+            self.context.parts.documents.inspect_document(DocumentRequest::Pdf, bytes).await
         else {
             return None;
         };
-        self.conversions.pages().insert(media.blob.clone(), pages);
+        self.conversions.lock_page_counts().insert(media.blob.clone(), pages);
         Some(pages)
     }
 
     /// What is sent instead; `None`: its bytes are gone, which the dialect says.
-    async fn made(&self, media: &Media, images: bool) -> Option<Arc<Made>> {
+    async fn made(&self, media: &StoredMedia, images: bool) -> Option<Arc<ConvertedMedia>> {
         let key = (media.blob.clone(), images);
-        if let Some(made) = self.conversions.made().get(&key) {
+        if let Some(made) = self.conversions.lock_converted().get(&key) {
             return Some(made.clone());
         }
         let bytes = self.context.blobs.get(&media.blob).await.ok()?;
-        let made = match self.make(media, bytes, images).await {
+        let made = match self.convert_document(media, bytes, images).await {
             Ok(made) => made,
-            Err(why) => Made { failed: Some(why.to_string()), ..Made::default() },
+            Err(why) => {
+                ConvertedMedia { failed: Some(why.to_string()), ..ConvertedMedia::default() }
+            }
         };
         let made = Arc::new(made);
-        self.conversions.made().insert(key, made.clone());
+        self.conversions.lock_converted().insert(key, made.clone());
         Some(made)
     }
 
-    async fn make(&self, media: &Media, bytes: Arc<[u8]>, images: bool) -> Result<Made, Unread> {
+    async fn convert_document(
+        &self,
+        media: &StoredMedia,
+        bytes: Arc<[u8]>,
+        images: bool,
+    ) -> Result<ConvertedMedia, DocumentError> {
         let documents = &self.context.parts.documents;
-        let Seen::Pdf { pages: count } = documents.look(Wish::Pdf, bytes.clone()).await? else {
-            return Err(Unread::Failed { why: "its reader answered something else".into() });
+        let DocumentResult::Pdf { pages: count } =
+            documents.inspect_document(DocumentRequest::Pdf, bytes.clone()).await?
+        else {
+            return Err(DocumentError::Failed { why: "its reader answered something else".into() });
         };
-        let wish = Wish::Text { bytes_max: TEXT_BYTES_MAX };
+        let wish = DocumentRequest::Text { bytes_max: TEXT_BYTES_MAX };
         // A file without readable text may still be drawn.
-        let (texts, unread, cut) = match documents.look(wish, bytes.clone()).await {
-            Ok(Seen::Text { pages, unread, cut }) => (pages, unread, cut),
+        let (texts, unread, cut) = match documents.inspect_document(wish, bytes.clone()).await {
+            Ok(DocumentResult::Text { pages, unread, cut }) => (pages, unread, cut),
             Ok(_) => (Vec::new(), Vec::new(), None),
             Err(why) => (Vec::new(), Vec::new(), Some(format!("its text cannot be read: {why}"))),
         };
-        let poor = poor(&texts, count, cut.is_none());
+        let poor = pages_without_text(&texts, count, cut.is_none());
         let (mut drawn, mut blank) = (Vec::new(), Vec::new());
         if images && !poor.is_empty() {
             let pages = poor.iter().copied().take(PICTURES_MAX).collect();
-            let wish = Wish::Pictures { pages, side_max: PICTURE_SIDE };
-            if let Ok(Seen::Pictures { pictures, blank: empty }) = documents.look(wish, bytes).await
+            let wish = DocumentRequest::Pictures { pages, side_max: PICTURE_SIDE };
+            if let Ok(DocumentResult::Pictures { pictures, blank: empty }) =
+                documents.inspect_document(wish, bytes).await
             {
                 (drawn, blank) = (pictures, empty);
             }
         }
         let shown: Vec<u32> = drawn.iter().map(|picture| picture.page).collect();
-        let words = words(&Pages { texts: &texts, count, unread, cut, poor, shown, blank, images });
+        let words = pages_text(&DocumentPages {
+            texts: &texts,
+            count,
+            unread,
+            cut,
+            poor,
+            shown,
+            blank,
+            images,
+        });
         let words = redact_text(&words, &self.context.parts.secrets).into_owned();
-        let pictures = drawn.into_iter().map(|picture| encoded(media, picture)).collect();
-        Ok(Made { words, pages: count, pictures, failed: None })
+        let pictures = drawn.into_iter().map(|picture| encode_picture(media, picture)).collect();
+        Ok(ConvertedMedia { words, pages: count, pictures, failed: None })
     }
 
     /// Whether the whole text stands in a file of the workspace, where the model can read on.
-    async fn kept_whole(&self, media: &Media, path: &str, text: &str) -> bool {
+    async fn kept_whole(&self, media: &StoredMedia, path: &str, text: &str) -> bool {
         let name = media.name.as_deref().unwrap_or("document");
         self.context.workspace.mark(&[path.to_owned()], &format!("attachment {name}"));
         let (workspace, path, text) =
@@ -222,51 +260,61 @@ impl DocumentConverter {
     }
 }
 
-impl Conversions {
-    fn forget_all_but(&self, wanted: &[Media]) {
+impl MediaConversions {
+    fn forget_all_but(&self, wanted: &[StoredMedia]) {
         let is_wanted = |blob: &BlobId| wanted.iter().any(|media| media.blob == *blob);
-        self.made().retain(|(blob, _), _| is_wanted(blob));
-        self.pages().retain(|blob, _| is_wanted(blob));
+        self.lock_converted().retain(|(blob, _), _| is_wanted(blob));
+        self.lock_page_counts().retain(|blob, _| is_wanted(blob));
     }
 
-    fn made(&self) -> MutexGuard<'_, HashMap<(BlobId, bool), Arc<Made>>> {
+    fn lock_converted(&self) -> MutexGuard<'_, HashMap<(BlobId, bool), Arc<ConvertedMedia>>> {
         self.made.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn pages(&self) -> MutexGuard<'_, HashMap<BlobId, u32>> {
+    fn lock_page_counts(&self) -> MutexGuard<'_, HashMap<BlobId, u32>> {
         self.pages.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn documents_in(blocks: &[Block], found: &mut Vec<Media>) {
+fn documents_in(blocks: &[MessageBlock], found: &mut Vec<StoredMedia>) {
     for block in blocks {
         match block {
-            Block::Document { media } => found.push(media.clone()),
-            Block::Result { blocks, .. } => documents_in(blocks, found),
-            Block::Text { .. } | Block::Thinking { .. } | Block::Call(_) | Block::Image { .. } => {}
+            MessageBlock::Document { media } => found.push(media.clone()),
+            MessageBlock::Result { blocks, .. } => documents_in(blocks, found),
+            MessageBlock::Text { .. }
+            | MessageBlock::Thinking { .. }
+            | MessageBlock::Call(_)
+            | MessageBlock::Image { .. } => {}
         }
     }
 }
 
 /// The message with other blocks in place of its files; the same one where it has none.
-fn rewritten(
+fn rewrite_message(
     message: &Arc<Message>,
-    replace: &impl Fn(&Media) -> Option<Vec<Block>>,
+    replace: &impl Fn(&StoredMedia) -> Option<Vec<MessageBlock>>,
 ) -> Arc<Message> {
     let mut found = Vec::new();
     documents_in(&message.blocks, &mut found);
     if found.iter().all(|media| replace(media).is_none()) {
         return message.clone();
     }
-    let blocks = replaced(&message.blocks, replace);
+    let blocks = replace_blocks(&message.blocks, replace);
     Arc::new(Message { role: message.role, blocks })
 }
 
-fn replaced(blocks: &[Block], replace: &impl Fn(&Media) -> Option<Vec<Block>>) -> Vec<Block> {
-    let one = |block: &Block| match block {
-        Block::Document { media } => replace(media).unwrap_or_else(|| vec![block.clone()]),
-        Block::Result { call, ok, blocks } => {
-            vec![Block::Result { call: *call, ok: *ok, blocks: replaced(blocks, replace) }]
+fn replace_blocks(
+    blocks: &[MessageBlock],
+    replace: &impl Fn(&StoredMedia) -> Option<Vec<MessageBlock>>,
+) -> Vec<MessageBlock> {
+    let one = |block: &MessageBlock| match block {
+        MessageBlock::Document { media } => replace(media).unwrap_or_else(|| vec![block.clone()]),
+        MessageBlock::Result { call, ok, blocks } => {
+            vec![MessageBlock::Result {
+                call: *call,
+                ok: *ok,
+                blocks: replace_blocks(blocks, replace),
+            }]
         }
         other => vec![other.clone()],
     };
@@ -274,15 +322,20 @@ fn replaced(blocks: &[Block], replace: &impl Fn(&Media) -> Option<Vec<Block>>) -
 }
 
 /// What stands for one file in the model's view.
-fn blocks(media: &Media, because: Because, made: &Made, whole: Option<&str>) -> Vec<Block> {
+fn converted_blocks(
+    media: &StoredMedia,
+    because: ConversionReason,
+    made: &ConvertedMedia,
+    whole: Option<&str>,
+) -> Vec<MessageBlock> {
     let name = media.name.as_deref().unwrap_or("document.pdf");
-    let bytes = size(media.bytes);
-    let because = because.sentence();
+    let bytes = size_text(media.bytes);
+    let because = because.reason_sentence();
     if let Some(why) = &made.failed {
         let text = format!(
             "[{name} ({bytes}) is not shown. {because}, and it could not be converted: {why}]"
         );
-        return vec![Block::text(text)];
+        return vec![MessageBlock::text(text)];
     }
     let pages = made.pages;
     let mut text = format!(
@@ -295,7 +348,7 @@ fn blocks(media: &Media, because: Because, made: &Made, whole: Option<&str>) -> 
         text.push_str(&made.words);
         let _ = write!(text, "\n[end of {name}]");
     } else {
-        let head = head(&made.words);
+        let head = leading_lines(&made.words);
         text.push_str(head);
         let line = head.lines().count() + 1;
         let rest = match whole {
@@ -306,23 +359,23 @@ fn blocks(media: &Media, because: Because, made: &Made, whole: Option<&str>) -> 
         };
         let _ = write!(text, "\n[the text of {name} has {chars} characters; {rest}]");
     }
-    let mut out = vec![Block::text(text)];
+    let mut out = vec![MessageBlock::text(text)];
     for (picture, _) in &made.pictures {
-        out.push(Block::text(format!("[{}]", picture.name.as_deref().unwrap_or("page"))));
-        out.push(Block::Image { media: picture.clone() });
+        out.push(MessageBlock::text(format!("[{}]", picture.name.as_deref().unwrap_or("page"))));
+        out.push(MessageBlock::Image { media: picture.clone() });
     }
     out
 }
 
 /// As much of the beginning as has room, up to the end of a line.
-fn head(words: &str) -> &str {
+fn leading_lines(words: &str) -> &str {
     let end = words.char_indices().nth(WORDS_CHARS_MAX).map_or(words.len(), |(at, _)| at);
     let end = words[..end].rfind('\n').filter(|line| *line > 0).unwrap_or(end);
     &words[..end]
 }
 
 /// Pages without text; of those that were not read nothing is known, unless none could be.
-fn poor(texts: &[String], count: u32, all_read: bool) -> Vec<u32> {
+fn pages_without_text(texts: &[String], count: u32, all_read: bool) -> Vec<u32> {
     let is_poor = |text: &str| text.chars().filter(|c| c.is_alphanumeric()).count() < POOR_CHARS;
     let page = |at: usize| u32::try_from(at + 1).unwrap_or(u32::MAX);
     if texts.is_empty() || all_read {
@@ -335,7 +388,7 @@ fn poor(texts: &[String], count: u32, all_read: bool) -> Vec<u32> {
 }
 
 /// What is known of the pages of one file.
-struct Pages<'a> {
+struct DocumentPages<'a> {
     texts: &'a [String],
     count: u32,
     unread: Vec<u32>,
@@ -347,7 +400,7 @@ struct Pages<'a> {
 }
 
 /// The text by page, with a word about each page that has none.
-fn words(pages: &Pages<'_>) -> String {
+fn pages_text(pages: &DocumentPages<'_>) -> String {
     let mut out = String::new();
     if let (true, Some(why)) = (pages.texts.is_empty(), &pages.cut) {
         let _ = writeln!(out, "({why})");
@@ -389,10 +442,13 @@ fn words(pages: &Pages<'_>) -> String {
     out
 }
 
-fn encoded(media: &Media, picture: weir_core::document::Picture) -> (Media, Arc<str>) {
+fn encode_picture(
+    media: &StoredMedia,
+    picture: weir_core::document::DocumentImage,
+) -> (StoredMedia, Arc<str>) {
     use base64::Engine as _;
     let name = media.name.as_deref().unwrap_or("document.pdf");
-    let made = Media {
+    let made = StoredMedia {
         blob: BlobId::new(sha256_hex(&picture.bytes)),
         bytes: picture.bytes.len() as u64,
         media_type: picture.media_type,
@@ -402,7 +458,7 @@ fn encoded(media: &Media, picture: weir_core::document::Picture) -> (Media, Arc<
 }
 
 /// A name for a file, of letters, digits and dashes.
-fn slug(name: &str) -> String {
+fn file_slug(name: &str) -> String {
     let stem = name.strip_suffix(".pdf").unwrap_or(name);
     let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
     let slug: String = stem.chars().map(plain).take(40).collect();

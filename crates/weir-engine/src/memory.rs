@@ -7,12 +7,12 @@ use std::sync::Arc;
 use weir_core::governance::filter::redact_text;
 use weir_core::governance::label::{Integrity, Label};
 use weir_core::memory::{
-    self, MemoryFact, MemoryKind, MemoryNote, MemorySource, MemoryStatus, NewMemory, Occasion,
+    self, FactQuery, MemoryFact, MemoryKind, MemoryNote, MemorySource, MemoryStatus, NewMemory,
 };
 use weir_core::session::SessionConfig;
 
-use crate::parts::Parts;
-use crate::ports::{MemoryFilter, StoreError, Wish};
+use crate::parts::EngineParts;
+use crate::ports::{MemoryFilter, MemoryRequest, StoreError};
 
 /// Kept facts that one question brings and that are looked at for one message: fifteen times what is
 /// told, and read in a few milliseconds (Q1).
@@ -28,10 +28,10 @@ const OFF: &str = "the memory is switched off (memory.enabled): nothing is kept 
 ///
 /// # Errors
 /// A sentence for the model: the memory is off, the fact has no usable form, the store failed.
-pub(crate) async fn remember(
-    parts: &Arc<Parts>,
+pub(crate) async fn remember_fact(
+    parts: &Arc<EngineParts>,
     config: &SessionConfig,
-    wish: Wish,
+    wish: MemoryRequest,
     source: MemorySource,
     label: Label,
 ) -> Result<MemoryNote, String> {
@@ -39,9 +39,9 @@ pub(crate) async fn remember(
         return Err(OFF.into());
     }
     let new = new_fact(parts, config, wish, source, label)?;
-    match keep(parts, config, new).await {
-        Ok(Kept::As(fact)) => Ok(noted(&fact)),
-        Ok(Kept::Already(fact)) => Err(format!(
+    match save_memory_fact(parts, config, new).await {
+        Ok(MemorySaveOutcome::As(fact)) => Ok(memory_note(&fact)),
+        Ok(MemorySaveOutcome::Already(fact)) => Err(format!(
             "this is remembered already ({}), and words from outside stand in the context: they \
              neither confirm nor change what the person has",
             fact.id
@@ -54,8 +54,8 @@ pub(crate) async fn remember(
 ///
 /// # Errors
 /// A sentence for the model.
-pub(crate) async fn search(
-    parts: &Arc<Parts>,
+pub(crate) async fn search_memory(
+    parts: &Arc<EngineParts>,
     config: &SessionConfig,
     words: &str,
     kind: Option<MemoryKind>,
@@ -67,8 +67,8 @@ pub(crate) async fn search(
     let facts = kept_facts(parts, config, words).await;
     let facts = facts.map_err(|error| format!("the memory cannot be read: {error}"))?;
     let now = parts.clock.now();
-    let occasion = Occasion { said: words, workspace: &config.workspace, now };
-    let mut found = memory::found(facts, &occasion);
+    let occasion = FactQuery { said: words, workspace: &config.workspace, now };
+    let mut found = memory::search_facts(facts, &occasion);
     found.retain(|fact| kind.is_none_or(|kind| fact.fact.kind == kind));
     found.truncate(limit);
     Ok(found)
@@ -76,8 +76,8 @@ pub(crate) async fn search(
 
 /// Facts that are told with a message: those that fit it and the workspace, within a budget. A
 /// memory that cannot be read is told as an empty one: the run goes on without it.
-pub(crate) async fn told(
-    parts: &Arc<Parts>,
+pub(crate) async fn facts_for_message(
+    parts: &Arc<EngineParts>,
     config: &SessionConfig,
     said: &str,
 ) -> Vec<MemoryFact> {
@@ -87,7 +87,7 @@ pub(crate) async fn told(
     match kept_facts(parts, config, said).await {
         Ok(facts) => {
             let now = parts.clock.now();
-            memory::told(facts, &Occasion { said, workspace: &config.workspace, now })
+            memory::choose_told_facts(facts, &FactQuery { said, workspace: &config.workspace, now })
         }
         Err(error) => {
             tracing::warn!(%error, "the memory cannot be read and is left out");
@@ -99,7 +99,7 @@ pub(crate) async fn told(
 /// Puts the facts that a helper model found into memory: those of them that it wrote in the right
 /// form. What cannot be kept is left out; the run does not depend on it.
 pub(crate) async fn keep_found(
-    parts: &Arc<Parts>,
+    parts: &Arc<EngineParts>,
     config: &SessionConfig,
     answer: &str,
     source: MemorySource,
@@ -110,7 +110,7 @@ pub(crate) async fn keep_found(
         return notes;
     }
     for found in memory::found_by_model(answer) {
-        let wish = Wish {
+        let wish = MemoryRequest {
             text: found.text,
             kind: found.kind,
             topics: found.topics,
@@ -118,7 +118,7 @@ pub(crate) async fn keep_found(
             file: None,
             replaces: None,
         };
-        match remember(parts, config, wish, source.clone(), label.clone()).await {
+        match remember_fact(parts, config, wish, source.clone(), label.clone()).await {
             // What a person said no to, or took away by another fact, is no news.
             Ok(note) if matches!(note.status, MemoryStatus::Kept | MemoryStatus::Proposed) => {
                 notes.push(note);
@@ -133,9 +133,9 @@ pub(crate) async fn keep_found(
 /// The fact as it would be kept: without secrets, in the form that a fact has, about this workspace
 /// where it is not about the person, and waiting unless the person lets such facts through.
 fn new_fact(
-    parts: &Arc<Parts>,
+    parts: &Arc<EngineParts>,
     config: &SessionConfig,
-    wish: Wish,
+    wish: MemoryRequest,
     source: MemorySource,
     mut label: Label,
 ) -> Result<NewMemory, String> {
@@ -155,7 +155,7 @@ fn new_fact(
         importance: memory::fact_importance(wish.importance)?,
         workspace: (!everywhere).then(|| config.workspace.clone()),
         source: MemorySource { file: wish.file, ..source },
-        status: status(config, &label),
+        status: initial_status(config, &label),
         label,
         supersedes: wish.replaces,
     })
@@ -174,7 +174,7 @@ fn says_more(text: &str) -> bool {
 }
 
 /// What anybody may have written always waits for a person.
-fn status(config: &SessionConfig, label: &Label) -> MemoryStatus {
+fn initial_status(config: &SessionConfig, label: &Label) -> MemoryStatus {
     match config.memory.accepts && !label.is_external() {
         true => MemoryStatus::Kept,
         false => MemoryStatus::Proposed,
@@ -182,43 +182,51 @@ fn status(config: &SessionConfig, label: &Label) -> MemoryStatus {
 }
 
 /// What became of a fact.
-enum Kept {
+enum MemorySaveOutcome {
     /// It is kept, waits or was settled before, in this form.
     As(MemoryFact),
     /// The person has it already, and nothing was changed.
     Already(MemoryFact),
 }
 
-async fn keep(
-    parts: &Arc<Parts>,
+async fn save_memory_fact(
+    parts: &Arc<EngineParts>,
     config: &SessionConfig,
     new: NewMemory,
-) -> Result<Kept, StoreError> {
+) -> Result<MemorySaveOutcome, StoreError> {
     let now = parts.clock.now();
     if let Some(older) = &new.supersedes {
-        known(parts, config, older).await?;
+        check_replaceable(parts, config, older).await?;
     }
     let Some(same) = same_fact(parts, &new).await? else {
-        return Ok(Kept::As(parts.store.remember(&new, now).await?));
+        return Ok(MemorySaveOutcome::As(parts.store.remember_fact(&new, now).await?));
     };
     if new.label.is_external() && !same.fact.label.is_external() {
         // Words from outside neither confirm what the person has nor make it foreign. What was
         // forgotten is nobody's any more and waits anew.
         match same.fact.status {
-            MemoryStatus::Kept | MemoryStatus::Proposed => return Ok(Kept::Already(same)),
-            MemoryStatus::Rejected | MemoryStatus::Superseded => return Ok(Kept::As(same)),
+            MemoryStatus::Kept | MemoryStatus::Proposed => {
+                return Ok(MemorySaveOutcome::Already(same));
+            }
+            MemoryStatus::Rejected | MemoryStatus::Superseded => {
+                return Ok(MemorySaveOutcome::As(same));
+            }
             MemoryStatus::Forgotten => (),
         }
     }
     // In the words that it has: that makes it the same fact for the store. Together with what was
     // kept of it, it may be foreign although what is said now is not: then it goes on waiting.
-    let label = new.label.clone().joined(&same.fact.label);
-    let again = NewMemory { text: same.fact.text.clone(), status: status(config, &label), ..new };
-    Ok(Kept::As(parts.store.remember(&again, now).await?))
+    let label = new.label.clone().joined_with(&same.fact.label);
+    let again =
+        NewMemory { text: same.fact.text.clone(), status: initial_status(config, &label), ..new };
+    Ok(MemorySaveOutcome::As(parts.store.remember_fact(&again, now).await?))
 }
 
 /// The fact that `new` says again, word for word or nearly.
-async fn same_fact(parts: &Arc<Parts>, new: &NewMemory) -> Result<Option<MemoryFact>, StoreError> {
+async fn same_fact(
+    parts: &Arc<EngineParts>,
+    new: &NewMemory,
+) -> Result<Option<MemoryFact>, StoreError> {
     let filter = MemoryFilter {
         words: new.text.clone(),
         workspace: Some(new.workspace.clone().unwrap_or_default()),
@@ -226,7 +234,7 @@ async fn same_fact(parts: &Arc<Parts>, new: &NewMemory) -> Result<Option<MemoryF
         ..MemoryFilter::default()
     };
     let id = memory::id_of(&new.text, new.workspace.as_deref());
-    let mut alike = parts.store.memories(&filter).await?;
+    let mut alike = parts.store.find_memories(&filter).await?;
     // What it replaces is not the same, however near the words are.
     let replaced = |fact: &MemoryFact| new.supersedes.as_ref() == Some(&fact.id);
     alike.retain(|fact| fact.fact.workspace == new.workspace && !replaced(fact));
@@ -242,12 +250,14 @@ async fn same_fact(parts: &Arc<Parts>, new: &NewMemory) -> Result<Option<MemoryF
         }
         MemoryStatus::Forgotten | MemoryStatus::Superseded => false,
     };
-    Ok(alike.into_iter().find(|fact| open(fact) && memory::similar(&fact.fact.text, &new.text)))
+    Ok(alike
+        .into_iter()
+        .find(|fact| open(fact) && memory::is_similar_text(&fact.fact.text, &new.text)))
 }
 
 /// Whether there is a kept fact of this name that this session may replace.
-async fn known(
-    parts: &Arc<Parts>,
+async fn check_replaceable(
+    parts: &Arc<EngineParts>,
     config: &SessionConfig,
     id: &weir_core::ids::MemoryId,
 ) -> Result<(), StoreError> {
@@ -256,7 +266,7 @@ async fn known(
         workspace: Some(config.workspace.clone()),
         ..MemoryFilter::default()
     };
-    let there = parts.store.memories(&filter).await?.iter().any(|fact| fact.id == *id);
+    let there = parts.store.find_memories(&filter).await?.iter().any(|fact| fact.id == *id);
     let missing = || StoreError::Missing { what: format!("the remembered fact {id}") };
     there.then_some(()).ok_or_else(missing)
 }
@@ -265,7 +275,7 @@ async fn known(
 /// store; where the memory is large, two more: for what is about the person, which is told however
 /// old it is, and for what the words are about.
 async fn kept_facts(
-    parts: &Arc<Parts>,
+    parts: &Arc<EngineParts>,
     config: &SessionConfig,
     words: &str,
 ) -> Result<Vec<MemoryFact>, StoreError> {
@@ -275,7 +285,7 @@ async fn kept_facts(
         workspace: Some(config.workspace.clone()),
         limit: Some(LOOKED_AT_MAX),
     };
-    let mut facts = parts.store.memories(&newest).await?;
+    let mut facts = parts.store.find_memories(&newest).await?;
     if facts.len() < LOOKED_AT_MAX {
         return Ok(facts);
     }
@@ -284,13 +294,13 @@ async fn kept_facts(
     let everywhere = MemoryFilter { workspace: Some(String::new()), ..newest.clone() };
     let by_words = MemoryFilter { words: words.to_string(), ..newest };
     for filter in [everywhere, by_words] {
-        let more = parts.store.memories(&filter).await?;
+        let more = parts.store.find_memories(&filter).await?;
         facts.extend(more.into_iter().filter(|fact| known.insert(fact.id.clone())));
     }
     Ok(facts)
 }
 
-fn noted(fact: &MemoryFact) -> MemoryNote {
+fn memory_note(fact: &MemoryFact) -> MemoryNote {
     MemoryNote {
         memory: fact.id.clone(),
         text: fact.fact.text.clone(),

@@ -9,26 +9,37 @@ use weir_core::governance::Permit;
 use weir_core::governance::filter::one_line;
 use weir_core::governance::label::{self, Label};
 use weir_core::ids::CallId;
-use weir_core::message::{Block, CallBlock};
-use weir_core::session::{Call, Session};
-use weir_core::tool::{Raw, ResultEffect};
+use weir_core::message::{CallBlock, MessageBlock};
+use weir_core::session::{CallState, Session};
+use weir_core::tool::{RawResult, ResultEffect};
 
-use crate::ports::{Nested, NoNested, Plan, Tool, ToolContext};
+use crate::ports::{CallPlan, NestedTools, NoNested, Tool, ToolContext};
 use crate::toolbox::Toolbox;
 
 /// What other tools would touch, for a call that is planned. It runs none.
-pub(crate) struct Foresight {
+pub(crate) struct StepPlanner {
     pub(crate) toolbox: Arc<Toolbox>,
 }
 
 #[async_trait]
-impl Nested for Foresight {
-    async fn call(&self, outer: &Permit, tool: &str, input: Value, cx: &ToolContext) -> Raw {
-        NoNested.call(outer, tool, input, cx).await
+impl NestedTools for StepPlanner {
+    async fn call_tool(
+        &self,
+        outer: &Permit,
+        tool: &str,
+        input: Value,
+        cx: &ToolContext,
+    ) -> RawResult {
+        NoNested.call_tool(outer, tool, input, cx).await
     }
 
-    async fn foresee(&self, tool: &str, input: Value, cx: &ToolContext) -> Result<Plan, String> {
-        stepping(&self.toolbox, tool)?;
+    async fn plan_nested_call(
+        &self,
+        tool: &str,
+        input: Value,
+        cx: &ToolContext,
+    ) -> Result<CallPlan, String> {
+        find_step_tool(&self.toolbox, tool)?;
         let call = step_of(cx.call, tool, input).ok_or("no such call can be made")?;
         let (inspection, plan) = self.toolbox.inspect(&call, cx).await;
         match inspection.invalid {
@@ -39,16 +50,16 @@ impl Nested for Foresight {
 }
 
 /// The tool of this name, where it can be a step.
-fn stepping(toolbox: &Toolbox, tool: &str) -> Result<Arc<dyn Tool>, String> {
+fn find_step_tool(toolbox: &Toolbox, tool: &str) -> Result<Arc<dyn Tool>, String> {
     let found = toolbox.get(tool).ok_or_else(|| format!("there is no tool {tool}"))?;
-    match found.nests() {
+    match found.has_nested_calls() {
         true => Err(format!("{tool} works by other tools itself and cannot be a step")),
         false => Ok(found),
     }
 }
 
 /// A call of `tool` as a step of `outer`.
-fn step_of(outer: CallId, tool: &str, input: Value) -> Option<Call> {
+fn step_of(outer: CallId, tool: &str, input: Value) -> Option<CallState> {
     let block = CallBlock {
         call: outer,
         wire_id: String::new(),
@@ -57,32 +68,32 @@ fn step_of(outer: CallId, tool: &str, input: Value) -> Option<Call> {
         broken: None,
         seal: None,
     };
-    Call::proposed(&Block::Call(block))
+    CallState::from_block(&MessageBlock::Call(block))
 }
 
 /// What the steps of one call are made with.
-pub(crate) struct Nest {
+pub(crate) struct NestedCalls {
     pub(crate) toolbox: Arc<Toolbox>,
     /// The session as it was when the call began.
     pub(crate) session: Arc<Session>,
-    pub(crate) steps: Mutex<Steps>,
+    pub(crate) steps: Mutex<StepResults>,
 }
 
 /// What the steps came to.
 #[derive(Debug, Default)]
-pub(crate) struct Steps {
+pub(crate) struct StepResults {
     news: Vec<ResultEffect>,
     label: Label,
     changed: Vec<String>,
 }
 
-impl Nest {
-    pub(crate) fn new(toolbox: Arc<Toolbox>, session: Arc<Session>) -> Nest {
-        Nest { toolbox, session, steps: Mutex::default() }
+impl NestedCalls {
+    pub(crate) fn new(toolbox: Arc<Toolbox>, session: Arc<Session>) -> NestedCalls {
+        NestedCalls { toolbox, session, steps: Mutex::default() }
     }
 
     /// Puts what the steps came to into the result of the call.
-    pub(crate) fn add_to(&self, raw: &mut Raw) {
+    pub(crate) fn add_to(&self, raw: &mut RawResult) {
         let steps = std::mem::take(&mut *self.steps.lock().unwrap_or_else(PoisonError::into_inner));
         raw.news.extend(steps.news);
         raw.label.join(&steps.label);
@@ -93,23 +104,23 @@ impl Nest {
         }
     }
 
-    async fn step(
+    async fn run_step(
         &self,
         outer: &Permit,
         tool: &str,
         input: Value,
         cx: &ToolContext,
-    ) -> Result<(Raw, Label), String> {
-        let found = stepping(&self.toolbox, tool)?;
+    ) -> Result<(RawResult, Label), String> {
+        let found = find_step_tool(&self.toolbox, tool)?;
         let call = step_of(outer.call(), tool, input.clone()).ok_or("no such call can be made")?;
         let (inspection, plan) = self.toolbox.inspect(&call, cx).await;
         if let Some(invalid) = &inspection.invalid {
             return Err(format!("the arguments of {tool} are wrong: {invalid}"));
         }
         let so_far = self.steps.lock().unwrap_or_else(PoisonError::into_inner).label.clone();
-        let permit = self.session.nested(outer, tool, &input, (&inspection, &so_far))?;
+        let permit = self.session.nested_permit(outer, tool, &input, (&inspection, &so_far))?;
         if let Some(fails) = inspection.fails {
-            return Ok((Raw::error(fails), Label::default()));
+            return Ok((RawResult::error(fails), Label::default()));
         }
         let given = label::of_result(&inspection.effects);
         let cx = ToolContext { contents: Arc::new(plan.contents), ..cx.clone() };
@@ -118,13 +129,19 @@ impl Nest {
 }
 
 #[async_trait]
-impl Nested for Nest {
-    async fn call(&self, outer: &Permit, tool: &str, input: Value, cx: &ToolContext) -> Raw {
-        let done = self.step(outer, tool, input, cx).await;
+impl NestedTools for NestedCalls {
+    async fn call_tool(
+        &self,
+        outer: &Permit,
+        tool: &str,
+        input: Value,
+        cx: &ToolContext,
+    ) -> RawResult {
+        let done = self.run_step(outer, tool, input, cx).await;
         let mut steps = self.steps.lock().unwrap_or_else(PoisonError::into_inner);
         let (raw, label) = match done {
             Ok(done) => done,
-            Err(why) => (Raw::error(why), Label::default()),
+            Err(why) => (RawResult::error(why), Label::default()),
         };
         steps.label.join(&label);
         steps.label.join(&raw.label);

@@ -7,8 +7,8 @@ use serde_json::Value;
 ///
 /// # Errors
 /// A sentence: what is wrong with it, or with the schema.
-pub fn verify(text: &str, schema: &Value) -> Result<Value, String> {
-    let value: Value = serde_json::from_str(unfenced(text))
+pub fn verify_output(text: &str, schema: &Value) -> Result<Value, String> {
+    let value: Value = serde_json::from_str(strip_code_fence(text))
         .map_err(|error| format!("It is not JSON: {error}."))?;
     let validator = jsonschema::draft202012::new(schema)
         .map_err(|error| format!("The schema itself is invalid: {error}."))?;
@@ -20,7 +20,7 @@ pub fn verify(text: &str, schema: &Value) -> Result<Value, String> {
     }
 }
 
-fn unfenced(text: &str) -> &str {
+fn strip_code_fence(text: &str) -> &str {
     let text = text.trim();
     let inner = text.strip_prefix("```").and_then(|rest| rest.strip_suffix("```"));
     inner.and_then(|rest| rest.split_once('\n')).map_or(text, |(_, body)| body.trim())
@@ -30,13 +30,13 @@ fn unfenced(text: &str) -> &str {
 mod tests {
     use serde_json::json;
 
-    use super::verify;
+    use super::verify_output;
 
     #[test]
     fn c2_an_answer_must_match_the_schema() {
         let schema = json!({ "type": "object", "required": ["n"] });
-        assert_eq!(verify("```json\n{\"n\": 1}\n```", &schema), Ok(json!({ "n": 1 })));
-        assert!(verify("{}", &schema).is_err_and(|e| e.contains('n')));
-        assert!(verify("no", &schema).is_err_and(|e| e.contains("not JSON")));
+        assert_eq!(verify_output("```json\n{\"n\": 1}\n```", &schema), Ok(json!({ "n": 1 })));
+        assert!(verify_output("{}", &schema).is_err_and(|e| e.contains('n')));
+        assert!(verify_output("no", &schema).is_err_and(|e| e.contains("not JSON")));
     }
 }

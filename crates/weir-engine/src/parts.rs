@@ -4,12 +4,13 @@
 use std::sync::Arc;
 
 use crate::ports::{
-    Checkpoints, Clock, Documents, Hooks, Model, Observers, Owner, Processes, Store, Web,
+    Checkpoints, Clock, DocumentReaders, Hooks, LeaseOwner, Model, ObserverList, Processes, Store,
+    Web,
 };
 use crate::toolbox::Toolbox;
 
 /// What all sessions of an engine share.
-pub struct Parts {
+pub struct EngineParts {
     /// Journal and what is kept beside it.
     pub store: Arc<dyn Store>,
     /// Files as they were.
@@ -23,7 +24,7 @@ pub struct Parts {
     /// The network.
     pub web: Arc<dyn Web>,
     /// Readers of images and PDFs.
-    pub documents: Arc<dyn Documents>,
+    pub documents: Arc<dyn DocumentReaders>,
     /// The person's hooks.
     pub hooks: Arc<dyn Hooks>,
     /// The model that is asked about calls and foreign content; none: each session's own.
@@ -35,7 +36,7 @@ pub struct Parts {
     /// The stronger model that the agent may ask a few times a run; none: it cannot ask.
     pub flagship: Option<Arc<dyn Model>>,
     /// Who holds the leases.
-    pub owner: Owner,
+    pub owner: LeaseOwner,
     /// On whose behalf: the name that stands in audit lines.
     pub principal: String,
     /// Version of the program.
@@ -43,5 +44,5 @@ pub struct Parts {
     /// Values that must never reach model, log or screen.
     pub secrets: Vec<String>,
     /// Who measures.
-    pub observers: Arc<Observers>,
+    pub observers: Arc<ObserverList>,
 }

@@ -6,12 +6,12 @@
 use std::sync::Arc;
 
 use weir_core::ids::{SessionId, Timestamp};
-use weir_core::input::{Command, Input};
+use weir_core::input::{SessionCommand, SessionInput};
 use weir_core::session::Session;
 
 use crate::engine::{EngineError, Loaded, load};
-use crate::ledger::Ledger;
-use crate::ports::{Lease, Owner, Store};
+use crate::ledger::JournalWriter;
+use crate::ports::{Lease, LeaseOwner, Store};
 
 /// A session that nobody runs, held so that nobody does meanwhile. Give it back with
 /// [`SessionPen::give_back`]; a program that ends without doing so loses it.
@@ -19,7 +19,7 @@ pub struct SessionPen {
     store: Arc<dyn Store>,
     lease: Lease,
     session: Session,
-    ledger: Ledger,
+    ledger: JournalWriter,
 }
 
 impl SessionPen {
@@ -28,23 +28,23 @@ impl SessionPen {
     /// # Errors
     /// Another process runs it (named in the error), there is no such session, or it cannot be
     /// read.
-    pub async fn take(
+    pub async fn take_session(
         store: Arc<dyn Store>,
-        owner: &Owner,
+        owner: &LeaseOwner,
         principal: &str,
         id: &SessionId,
     ) -> Result<SessionPen, EngineError> {
-        let lease = store.acquire(id, owner).await?;
+        let lease = store.acquire_lease(id, owner).await?;
         let loaded = match load(store.as_ref(), id).await {
             Ok(loaded) => loaded,
             Err(error) => {
-                store.release(&lease).await?;
+                store.release_lease(&lease).await?;
                 return Err(error);
             }
         };
         let Loaded { session, last, created, parent } = loaded;
-        let mut ledger = Ledger::new(lease.clone(), principal.to_owned(), last.as_ref());
-        ledger.born(created, parent);
+        let mut ledger = JournalWriter::new(lease.clone(), principal.to_owned(), last.as_ref());
+        ledger.set_origin(created, parent);
         Ok(SessionPen { store, lease, session, ledger })
     }
 
@@ -60,17 +60,21 @@ impl SessionPen {
     /// # Errors
     /// The command means nothing in this state, or the store refuses: then nothing was written,
     /// and this pen must not be used again.
-    pub async fn record(&mut self, now: Timestamp, command: Command) -> Result<(), EngineError> {
-        let now = now.max(self.session.last());
-        let facts = self.session.clone().handle(now, Input::Command(command));
+    pub async fn record_command(
+        &mut self,
+        now: Timestamp,
+        command: SessionCommand,
+    ) -> Result<(), EngineError> {
+        let now = now.max(self.session.last_fact_time());
+        let facts = self.session.clone().handle(now, SessionInput::Command(command));
         let Some(fact) = facts.into_iter().next() else {
             return Err(EngineError::Refused("there is nothing open that this answers".into()));
         };
         self.session.apply(now, &fact);
         self.ledger.push(&self.session, now, vec![fact]);
-        let batch = self.ledger.take(&self.session, Vec::new());
-        batch.write(self.store.as_ref()).await.0?;
-        self.ledger.confirmed();
+        let batch = self.ledger.take_batch(&self.session, Vec::new());
+        batch.write_to_store(self.store.as_ref()).await.0?;
+        self.ledger.confirm_batch();
         Ok(())
     }
 
@@ -79,6 +83,6 @@ impl SessionPen {
     /// # Errors
     /// The store refuses.
     pub async fn give_back(self) -> Result<(), EngineError> {
-        Ok(self.store.release(&self.lease).await?)
+        Ok(self.store.release_lease(&self.lease).await?)
     }
 }

@@ -10,12 +10,14 @@ use async_trait::async_trait;
 use serde_json::{Map, Value, json};
 use weir_core::governance::label::Label;
 use weir_core::ids::SessionId;
-use weir_core::plugin::{Manifest, Method, NamedCommand, Snapshot, changed};
-use weir_core::view::plain::visible;
+use weir_core::plugin::{
+    ApiMethod, NamedCommand, PluginManifest, PluginSnapshot, describe_changes,
+};
+use weir_core::view::plain::visible_text;
 
 use crate::ports::{
-    Callable, Clock, CommandCall, Kept, MethodCall, PluginFolder, PluginLine, PluginOffer,
-    PluginPlace, PluginState, Plugins, Store,
+    Callable, Clock, CommandCall, MethodCall, PluginFolder, PluginLine, PluginOffer, PluginPlace,
+    PluginState, Plugins, Store, StoredItem,
 };
 use crate::workspace::Workspace;
 
@@ -25,7 +27,10 @@ mod parse;
 #[cfg(test)]
 mod tests;
 
-use found::{Loaded, OBSIDIAN, OF_WORKSPACE, PLUGINS_MAX, Place, files, load};
+use found::{
+    LoadedPlugin, OBSIDIAN, OF_WORKSPACE, PLUGINS_MAX, PluginLocation, load_plugin_files,
+    read_plugin_files,
+};
 
 /// The kind under which the store keeps what was switched on.
 const KIND: &str = "plugin";
@@ -67,13 +72,13 @@ pub struct PluginOptions {
 /// The port [`Plugins`] over folders and store.
 #[derive(Clone)]
 pub struct InstalledPlugins {
-    inner: Arc<Inner>,
+    inner: Arc<PluginRegistry>,
 }
 
-struct Inner {
+struct PluginRegistry {
     options: PluginOptions,
     /// What persons switched on, as the store said last.
-    records: RwLock<BTreeMap<String, Kept>>,
+    records: RwLock<BTreeMap<String, StoredItem>>,
 }
 
 impl std::fmt::Debug for InstalledPlugins {
@@ -84,21 +89,21 @@ impl std::fmt::Debug for InstalledPlugins {
 }
 
 /// A plugin that was found.
-struct Found {
+struct FoundPlugin {
     id: String,
-    place: Place,
-    loaded: Result<Loaded, String>,
+    place: PluginLocation,
+    loaded: Result<LoadedPlugin, String>,
 }
 
 impl InstalledPlugins {
     /// The plugins of these places.
     pub fn new(options: PluginOptions) -> InstalledPlugins {
-        InstalledPlugins { inner: Arc::new(Inner { options, records: RwLock::default() }) }
+        InstalledPlugins { inner: Arc::new(PluginRegistry { options, records: RwLock::default() }) }
     }
 
-    async fn work<T: Send + 'static>(
+    async fn run_blocking<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&Inner) -> Result<T, String> + Send + 'static,
+        work: impl FnOnce(&PluginRegistry) -> Result<T, String> + Send + 'static,
     ) -> Result<T, String> {
         self.refresh().await;
         let inner = self.inner.clone();
@@ -106,120 +111,127 @@ impl InstalledPlugins {
         done.unwrap_or_else(|_| Err("looking for plugins failed; try again".into()))
     }
 
-    async fn keep(&self, kept: &Kept) -> Result<(), String> {
-        let stored = self.inner.options.store.keep(kept).await;
+    async fn save_record(&self, kept: &StoredItem) -> Result<(), String> {
+        let stored = self.inner.options.store.store_item(kept).await;
         stored.map_err(|error| format!("it could not be kept: {error}"))?;
         self.refresh().await;
         Ok(())
     }
 }
 
-impl Inner {
+impl PluginRegistry {
     /// Where it is from, for people, and as a part of the name under which it is kept.
-    fn origin(&self, place: &Place) -> String {
+    fn origin_text(&self, place: &PluginLocation) -> String {
         match place {
-            Place::BuiltIn(_) => "built in".into(),
-            Place::Own(folder) => folder.display().to_string(),
-            Place::Workspace(_) => self.options.workspace.root().display().to_string(),
+            PluginLocation::BuiltIn(_) => "built in".into(),
+            PluginLocation::Own(folder) => folder.display().to_string(),
+            PluginLocation::Workspace(_) => self.options.workspace.root().display().to_string(),
         }
     }
 
-    fn key(&self, id: &str, place: &Place) -> String {
+    fn record_key(&self, id: &str, place: &PluginLocation) -> String {
         match place {
-            Place::Own(_) => format!("{id} (yours)"),
-            Place::BuiltIn(_) | Place::Workspace(_) => format!("{id} ({})", self.origin(place)),
+            PluginLocation::Own(_) => format!("{id} (yours)"),
+            PluginLocation::BuiltIn(_) | PluginLocation::Workspace(_) => {
+                format!("{id} ({})", self.origin_text(place))
+            }
         }
     }
 
-    fn url(&self, id: &str) -> Option<&str> {
+    fn configured_url(&self, id: &str) -> Option<&str> {
         self.options.settings.get(id)?.url.as_deref()
     }
 
     /// Ids and places of all that are there, those that count before others of the same id first.
-    fn places(&self) -> Vec<(String, Place)> {
+    fn list_places(&self) -> Vec<(String, PluginLocation)> {
         let mut places = Vec::new();
         if self.options.built_in {
-            places.push(("obsidian".to_owned(), Place::BuiltIn(OBSIDIAN)));
+            places.push(("obsidian".to_owned(), PluginLocation::BuiltIn(OBSIDIAN)));
         }
         if let Some(own) = &self.options.own {
-            let own = |id: String| (id.clone(), Place::Own(own.join(id)));
+            let own = |id: String| (id.clone(), PluginLocation::Own(own.join(id)));
             let root = self.options.own.as_deref().unwrap_or(std::path::Path::new(""));
             places.extend(folders_of(root).into_iter().map(own));
         }
         let root = self.options.workspace.root().join(OF_WORKSPACE);
         let of_workspace =
-            |id: String| (id.clone(), Place::Workspace(format!("{OF_WORKSPACE}/{id}")));
+            |id: String| (id.clone(), PluginLocation::Workspace(format!("{OF_WORKSPACE}/{id}")));
         places.extend(folders_of(&root).into_iter().map(of_workspace));
         places
     }
 
-    fn load(&self, id: &str, place: &Place) -> Result<Loaded, String> {
+    fn load_plugin(&self, id: &str, place: &PluginLocation) -> Result<LoadedPlugin, String> {
         let shown = match place {
-            Place::BuiltIn(_) => "plugin.toml".to_owned(),
-            Place::Own(folder) => folder.join("plugin.toml").display().to_string(),
-            Place::Workspace(_) if !self.options.trusted => {
+            PluginLocation::BuiltIn(_) => "plugin.toml".to_owned(),
+            PluginLocation::Own(folder) => folder.join("plugin.toml").display().to_string(),
+            PluginLocation::Workspace(_) if !self.options.trusted => {
                 return Err(
                     "the workspace is not trusted; a person reads it and runs `weir trust`".into(),
                 );
             }
-            Place::Workspace(folder) => format!("{folder}/plugin.toml"),
+            PluginLocation::Workspace(folder) => format!("{folder}/plugin.toml"),
         };
-        load(&files(&self.options.workspace, place)?, id, &visible(&shown), self.url(id))
+        load_plugin_files(
+            &read_plugin_files(&self.options.workspace, place)?,
+            id,
+            &visible_text(&shown),
+            self.configured_url(id),
+        )
     }
 
     /// All of them; of several with one id the first counts, and the others are broken.
-    fn all(&self) -> Vec<Found> {
-        let mut all: Vec<Found> = Vec::new();
-        for (id, place) in self.places() {
+    fn all_plugins(&self) -> Vec<FoundPlugin> {
+        let mut all: Vec<FoundPlugin> = Vec::new();
+        for (id, place) in self.list_places() {
             let first = all.iter().find(|other| other.id == id);
             let loaded = match first {
                 Some(first) => Err(format!(
                     "there is another plugin {id} ({}), which counts instead",
-                    self.origin(&first.place)
+                    self.origin_text(&first.place)
                 )),
-                None => self.load(&id, &place),
+                None => self.load_plugin(&id, &place),
             };
-            all.push(Found { id, place, loaded });
+            all.push(FoundPlugin { id, place, loaded });
         }
         all
     }
 
     /// The plugin of this id that counts.
-    fn one(&self, id: &str) -> Result<Found, String> {
-        let places = self.places();
+    fn find_plugin(&self, id: &str) -> Result<FoundPlugin, String> {
+        let places = self.list_places();
         let Some((_, place)) = places.iter().find(|(other, _)| other == id) else {
             let mut ids: Vec<&str> = places.iter().map(|(id, _)| id.as_str()).collect();
             ids.dedup();
-            let id: String = visible(id).chars().take(64).collect();
+            let id: String = visible_text(id).chars().take(64).collect();
             return Err(format!("there is no plugin {id:?}; there are: {}", ids.join(", ")));
         };
         let (id, place) = (id.to_owned(), place.clone());
-        Ok(Found { loaded: self.load(&id, &place), id, place })
+        Ok(FoundPlugin { loaded: self.load_plugin(&id, &place), id, place })
     }
 
-    fn record(&self, found: &Found) -> Option<Kept> {
+    fn stored_record(&self, found: &FoundPlugin) -> Option<StoredItem> {
         let records = self.records.read().unwrap_or_else(PoisonError::into_inner);
-        records.get(&self.key(&found.id, &found.place)).cloned()
+        records.get(&self.record_key(&found.id, &found.place)).cloned()
     }
 
-    fn state(&self, found: &Found) -> PluginState {
+    fn plugin_state(&self, found: &FoundPlugin) -> PluginState {
         let loaded = match &found.loaded {
             Ok(loaded) => loaded,
             Err(why) => return PluginState::Broken(why.clone()),
         };
-        match self.record(found) {
+        match self.stored_record(found) {
             Some(kept) if kept.state == ACTIVE && kept.hash == loaded.hash => PluginState::Enabled,
             Some(kept) if kept.state == ACTIVE => {
-                PluginState::Changed(changed(&snapshot_of(&kept), &loaded.snapshot))
+                PluginState::Changed(describe_changes(&snapshot_of(&kept), &loaded.snapshot))
             }
             _ => PluginState::Disabled,
         }
     }
 
     /// A plugin that is on.
-    fn enabled(&self, id: &str) -> Result<(Found, Loaded), String> {
-        let found = self.one(id)?;
-        match self.state(&found) {
+    fn require_enabled(&self, id: &str) -> Result<(FoundPlugin, LoadedPlugin), String> {
+        let found = self.find_plugin(id)?;
+        match self.plugin_state(&found) {
             PluginState::Enabled => {
                 let loaded = found.loaded.clone()?;
                 Ok((found, loaded))
@@ -236,11 +248,11 @@ impl Inner {
         }
     }
 
-    fn line(&self, found: Found) -> PluginLine {
-        let state = self.state(&found);
-        let origin = self.origin(&found.place);
-        let Found { id, loaded, .. } = found;
-        let Ok(Loaded { manifest, .. }) = loaded else {
+    fn plugin_line(&self, found: FoundPlugin) -> PluginLine {
+        let state = self.plugin_state(&found);
+        let origin = self.origin_text(&found.place);
+        let FoundPlugin { id, loaded, .. } = found;
+        let Ok(LoadedPlugin { manifest, .. }) = loaded else {
             let (name, version, description) = (id.clone(), String::new(), String::new());
             let (commands, methods) = (Vec::new(), Vec::new());
             return PluginLine { id, name, version, description, origin, state, commands, methods };
@@ -260,26 +272,26 @@ impl Inner {
         }
     }
 
-    fn offer(&self, id: &str) -> Result<PluginOffer, String> {
-        let found = self.one(id)?;
+    fn plugin_offer(&self, id: &str) -> Result<PluginOffer, String> {
+        let found = self.find_plugin(id)?;
         let loaded =
             found.loaded.clone().map_err(|why| format!("the plugin {id} cannot be used: {why}"))?;
-        let Manifest { name, version, setup, .. } = &loaded.manifest;
+        let PluginManifest { name, version, setup, .. } = &loaded.manifest;
         let mut notes = loaded.notes.clone();
-        let state = self.state(&found);
+        let state = self.plugin_state(&found);
         if let PluginState::Changed(what) = &state {
             notes.insert(0, format!("changed since it was switched on: {what}"));
         }
         if !setup.is_empty() {
-            notes.push(format!("to be set up: {}", visible(setup)));
+            notes.push(format!("to be set up: {}", visible_text(setup)));
         }
-        let base = loaded.manifest.base(self.url(id));
+        let base = loaded.manifest.base_address(self.configured_url(id));
         Ok(PluginOffer {
-            title: visible(&format!("{name} {version}")),
-            origin: self.origin(&found.place),
-            powers: loaded.manifest.powers(base, &loaded.skills, &loaded.prompts),
+            title: visible_text(&format!("{name} {version}")),
+            origin: self.origin_text(&found.place),
+            powers: loaded.manifest.describe_powers(base, &loaded.skills, &loaded.prompts),
             notes,
-            files: loaded.snapshot.keys().map(|path| visible(path)).collect(),
+            files: loaded.snapshot.keys().map(|path| visible_text(path)).collect(),
             hash: loaded.hash,
             enabled: state == PluginState::Enabled,
             id: found.id,
@@ -306,13 +318,13 @@ fn of_command(name: &str, command: &NamedCommand) -> Callable {
     Callable { name: name.into(), description, params, schema: None }
 }
 
-fn of_method(name: &str, method: &Method) -> Callable {
+fn of_method(name: &str, method: &ApiMethod) -> Callable {
     let (description, params) = (method.description.clone(), method.params.clone());
     Callable { name: name.into(), description, params, schema: method.input_schema.clone() }
 }
 
 /// The files as they were when a person saw them.
-fn snapshot_of(kept: &Kept) -> Snapshot {
+fn snapshot_of(kept: &StoredItem) -> PluginSnapshot {
     let text: Value = serde_json::from_str(&kept.text).unwrap_or_default();
     serde_json::from_value(text["files"].clone()).unwrap_or_default()
 }
@@ -320,7 +332,7 @@ fn snapshot_of(kept: &Kept) -> Snapshot {
 #[async_trait]
 impl Plugins for InstalledPlugins {
     async fn refresh(&self) {
-        let kept = self.inner.options.store.kept(KIND).await;
+        let kept = self.inner.options.store.stored_items(KIND).await;
         // What cannot be read was never switched on.
         let kept = kept.unwrap_or_else(|error| {
             tracing::warn!(%error, "which plugins are on cannot be read: none is");
@@ -331,49 +343,49 @@ impl Plugins for InstalledPlugins {
     }
 
     fn list(&self) -> Vec<PluginLine> {
-        self.inner.all().into_iter().map(|found| self.inner.line(found)).collect()
+        self.inner.all_plugins().into_iter().map(|found| self.inner.plugin_line(found)).collect()
     }
 
-    fn commands(&self) -> Vec<Callable> {
+    fn configured_commands(&self) -> Vec<Callable> {
         let commands = self.inner.options.commands.iter();
         commands.map(|(name, command)| of_command(name, command)).collect()
     }
 
     fn folders(&self) -> Vec<PluginFolder> {
-        let known = |id: &str, place: &Place| {
+        let known = |id: &str, place: &PluginLocation| {
             let records = self.inner.records.read().unwrap_or_else(PoisonError::into_inner);
-            records.get(&self.inner.key(id, place)).is_some_and(|kept| kept.state == ACTIVE)
+            records.get(&self.inner.record_key(id, place)).is_some_and(|kept| kept.state == ACTIVE)
         };
         // What was never switched on need not be read.
-        if !self.inner.places().iter().any(|(id, place)| known(id, place)) {
+        if !self.inner.list_places().iter().any(|(id, place)| known(id, place)) {
             return Vec::new();
         }
-        let enabled = |found: Found| {
-            if self.inner.state(&found) != PluginState::Enabled {
+        let enabled = |found: FoundPlugin| {
+            if self.inner.plugin_state(&found) != PluginState::Enabled {
                 return None;
             }
-            let Manifest { skills, prompts, .. } = found.loaded.ok()?.manifest;
+            let PluginManifest { skills, prompts, .. } = found.loaded.ok()?.manifest;
             let place = match found.place {
-                Place::BuiltIn(_) => return None,
-                Place::Own(folder) => PluginPlace::Own(folder),
-                Place::Workspace(folder) => PluginPlace::Workspace(folder),
+                PluginLocation::BuiltIn(_) => return None,
+                PluginLocation::Own(folder) => PluginPlace::Own(folder),
+                PluginLocation::Workspace(folder) => PluginPlace::Workspace(folder),
             };
             Some(PluginFolder { id: found.id, place, skills, prompts })
         };
-        self.inner.all().into_iter().filter_map(enabled).collect()
+        self.inner.all_plugins().into_iter().filter_map(enabled).collect()
     }
 
-    async fn command(
+    async fn resolve_command(
         &self,
         session: &SessionId,
         name: &str,
         arguments: &Map<String, Value>,
     ) -> Result<CommandCall, String> {
         let (session, name, given) = (session.clone(), name.to_owned(), arguments.clone());
-        self.work(move |inner| inner.command(&session, &name, &given)).await
+        self.run_blocking(move |inner| inner.command_call(&session, &name, &given)).await
     }
 
-    async fn method(
+    async fn resolve_method(
         &self,
         session: &SessionId,
         plugin: &str,
@@ -382,24 +394,24 @@ impl Plugins for InstalledPlugins {
     ) -> Result<MethodCall, String> {
         let (session, given) = (session.clone(), arguments.clone());
         let (plugin, method) = (plugin.to_owned(), method.to_owned());
-        self.work(move |inner| inner.method(&session, &plugin, &method, &given)).await
+        self.run_blocking(move |inner| inner.method_call(&session, &plugin, &method, &given)).await
     }
 
-    async fn ready(&self, session: &SessionId, plugin: &str) -> Result<(), String> {
+    async fn prepare_plugin(&self, session: &SessionId, plugin: &str) -> Result<(), String> {
         let (session, plugin) = (session.clone(), plugin.to_owned());
-        self.work(move |inner| inner.ready(&session, &plugin)).await
+        self.run_blocking(move |inner| inner.prepare_files(&session, &plugin)).await
     }
 
-    async fn offer(&self, id: &str) -> Result<PluginOffer, String> {
+    async fn plugin_offer(&self, id: &str) -> Result<PluginOffer, String> {
         let id = id.to_owned();
-        self.work(move |inner| inner.offer(&id)).await
+        self.run_blocking(move |inner| inner.plugin_offer(&id)).await
     }
 
     async fn enable(&self, id: &str, hash: &str, by: &str) -> Result<(), String> {
         let wanted = id.to_owned();
-        let looked = self.work(move |inner| {
-            let found = inner.one(&wanted)?;
-            let key = inner.key(&found.id, &found.place);
+        let looked = self.run_blocking(move |inner| {
+            let found = inner.find_plugin(&wanted)?;
+            let key = inner.record_key(&found.id, &found.place);
             Ok((key, found.loaded?))
         });
         let (name, loaded) = looked.await?;
@@ -407,7 +419,7 @@ impl Plugins for InstalledPlugins {
             return Err(format!("the plugin {id} changed since it was shown; look at it again"));
         }
         let text = json!({ "files": loaded.snapshot, "version": loaded.manifest.version });
-        let kept = Kept {
+        let kept = StoredItem {
             what: KIND.into(),
             name,
             text: text.to_string(),
@@ -418,15 +430,17 @@ impl Plugins for InstalledPlugins {
             by: by.into(),
             ts: self.inner.options.clock.now(),
         };
-        self.keep(&kept).await
+        self.save_record(&kept).await
     }
 
     async fn disable(&self, id: &str, by: &str) -> Result<bool, String> {
         let wanted = id.to_owned();
-        let record = self.work(move |inner| Ok(inner.record(&inner.one(&wanted)?))).await?;
+        let record = self
+            .run_blocking(move |inner| Ok(inner.stored_record(&inner.find_plugin(&wanted)?)))
+            .await?;
         let Some(kept) = record.filter(|kept| kept.state == ACTIVE) else { return Ok(false) };
         let ts = self.inner.options.clock.now();
-        self.keep(&Kept { state: DISABLED.into(), by: by.into(), ts, ..kept }).await?;
+        self.save_record(&StoredItem { state: DISABLED.into(), by: by.into(), ts, ..kept }).await?;
         Ok(true)
     }
 }

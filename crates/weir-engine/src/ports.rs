@@ -60,5 +60,5 @@ pub trait Clock: Send + Sync {
     /// Resolves at or after `until`.
     async fn sleep_until(&self, until: Timestamp);
     /// A random number, for jitter.
-    fn random(&self) -> u64;
+    fn random_number(&self) -> u64;
 }

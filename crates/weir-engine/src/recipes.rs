@@ -6,15 +6,16 @@ use std::sync::Arc;
 
 use weir_core::ids::Timestamp;
 use weir_core::memory::MemorySource;
-use weir_core::prompt::Scene;
+use weir_core::prompt::PromptScene;
 use weir_core::recipe::{
-    Candidate, LearnedRecipe, Recipe, RecipeMatch, Standing, learn as learned_from, matches,
+    LearnedRecipe, Recipe, RecipeCandidate, RecipeMatch, RecipeStanding,
+    learn_recipes as learned_from, match_recipes,
 };
 use weir_core::record::sha256_hex;
 use weir_core::session::SessionConfig;
 
-use crate::parts::Parts;
-use crate::ports::{Kept, Proposal, SolvedFilter, Store, StoreError};
+use crate::parts::EngineParts;
+use crate::ports::{Proposal, SolvedFilter, Store, StoreError, StoredItem};
 
 mod bundled;
 mod file;
@@ -23,10 +24,10 @@ mod find;
 mod tests;
 
 pub use bundled::{BUNDLED, BundledRecipe};
-pub use file::{FILE_BYTES_MAX, Fault, parse_file};
+pub use file::{FILE_BYTES_MAX, RecipeFault, parse_file};
 pub use find::{
     ACTIVE, FoundRecipe, KEPT_RECIPE, REJECTED, RecipePlaces, RecipeSurvey, bundled_text,
-    recipe_of, survey,
+    recipe_of, survey_recipes,
 };
 
 /// Solved runs that are looked at for what could be learned.
@@ -37,15 +38,15 @@ const RUNS_MAX: usize = 400;
 ///
 /// # Errors
 /// The store cannot be read.
-pub(crate) async fn usable(
-    parts: &Arc<Parts>,
+pub(crate) async fn usable_recipes(
+    parts: &Arc<EngineParts>,
     places: &RecipePlaces,
     config: &SessionConfig,
 ) -> Result<Vec<RecipeMatch>, StoreError> {
     if config.recipes.off || config.depth > 0 {
         return Ok(Vec::new());
     }
-    let (survey, counts) = surveyed(parts, places).await?;
+    let (survey, counts) = survey_with_counts(parts, places).await?;
     for notice in &survey.notices {
         tracing::debug!("{notice}");
     }
@@ -66,8 +67,8 @@ pub(crate) async fn usable(
 
 /// Recipes that fit what was said, best first. Recipes that cannot be read are as none: the run goes
 /// on without them.
-pub(crate) async fn told(
-    parts: &Arc<Parts>,
+pub(crate) async fn recipes_for_message(
+    parts: &Arc<EngineParts>,
     places: &RecipePlaces,
     config: &SessionConfig,
     said: &str,
@@ -75,13 +76,13 @@ pub(crate) async fn told(
     if said.trim().is_empty() {
         return Vec::new();
     }
-    match usable(parts, places, config).await {
+    match usable_recipes(parts, places, config).await {
         Ok(known) => {
             let candidates = known
                 .iter()
-                .map(|found| Candidate { recipe: &found.recipe, standing: found.standing });
+                .map(|found| RecipeCandidate { recipe: &found.recipe, standing: found.standing });
             let floor = f64::from(config.recipes.floor) / 100.0;
-            matches(said, &config.profile.name, floor, candidates)
+            match_recipes(said, &config.profile.name, floor, candidates)
         }
         Err(error) => {
             tracing::warn!(%error, "recipes cannot be read and are left out");
@@ -91,7 +92,11 @@ pub(crate) async fn told(
 }
 
 /// The recipe that is followed by itself, if there is one: it is not told beside.
-pub(crate) fn followed(scene: &Scene, config: &SessionConfig, attached: bool) -> Option<String> {
+pub(crate) fn fast_recipe(
+    scene: &PromptScene,
+    config: &SessionConfig,
+    attached: bool,
+) -> Option<String> {
     let first = scene.recipes.first()?;
     let fast = config.recipes.fast && first.standing.is_fast();
     (fast && (!attached || first.recipe.attachments)).then(|| first.recipe.id.clone())
@@ -103,8 +108,8 @@ pub(crate) fn followed(scene: &Scene, config: &SessionConfig, attached: bool) ->
 ///
 /// # Errors
 /// The store failed; the next run tries again.
-pub(crate) async fn learn(
-    parts: &Arc<Parts>,
+pub(crate) async fn learn_recipes(
+    parts: &Arc<EngineParts>,
     places: &RecipePlaces,
     config: &SessionConfig,
 ) -> Result<Vec<LearnedRecipe>, StoreError> {
@@ -113,13 +118,13 @@ pub(crate) async fn learn(
     if runs.len() < weir_core::recipe::EVIDENCE_RUNS {
         return Ok(Vec::new());
     }
-    let known = known(parts, places).await?;
+    let known = known_recipes(parts, places).await?;
     let learned = tokio::task::spawn_blocking(move || learned_from(&runs, &known)).await;
     let learned = learned.unwrap_or_default();
     for made in &learned {
         match config.recipes.accepts && !made.recipe.label.is_external() {
-            true => keep(parts, made).await?,
-            false => propose(parts, made).await?,
+            true => store_recipe(parts, made).await?,
+            false => propose_recipe(parts, made).await?,
         }
     }
     Ok(learned)
@@ -130,7 +135,7 @@ pub(crate) async fn learn(
 ///
 /// # Errors
 /// It cannot be read, or the store failed.
-pub async fn settle(
+pub async fn settle_recipe(
     store: &dyn Store,
     proposal: &Proposal,
     state: &str,
@@ -143,30 +148,33 @@ pub async fn settle(
     let learned: LearnedRecipe =
         serde_json::from_str(&proposal.text).map_err(|error| damaged(error.to_string()))?;
     let text = serde_json::to_string(&learned.recipe).map_err(|e| damaged(e.to_string()))?;
-    let kept = Kept {
+    let kept = StoredItem {
         what: KEPT_RECIPE.into(),
         name: proposal.name.clone(),
         hash: sha256_hex(text.as_bytes()),
         text,
         state: state.into(),
         version: 1,
-        label: learned.recipe.label.clone().joined(&proposal.label),
+        label: learned.recipe.label.clone().joined_with(&proposal.label),
         by: "person".into(),
         ts: now,
     };
     let recipe = recipe_of(&kept).map_err(damaged)?;
     // Kept first: should the program end in between, it waits once more and nothing is lost.
-    store.keep(&kept).await?;
+    store.store_item(&kept).await?;
     store.settle_recipe(&proposal.name).await?;
     store.withdraw_proposal(KEPT_RECIPE, &proposal.name).await?;
     Ok(recipe)
 }
 
 /// Every recipe that was ever there for a kind of task: in use, shadowed, waiting, rejected.
-async fn known(parts: &Arc<Parts>, places: &RecipePlaces) -> Result<Vec<Recipe>, StoreError> {
-    let (survey, _) = surveyed(parts, places).await?;
+async fn known_recipes(
+    parts: &Arc<EngineParts>,
+    places: &RecipePlaces,
+) -> Result<Vec<Recipe>, StoreError> {
+    let (survey, _) = survey_with_counts(parts, places).await?;
     let mut known: Vec<Recipe> = survey.recipes.into_iter().map(|found| found.recipe).collect();
-    let kept = parts.store.kept(KEPT_RECIPE).await?;
+    let kept = parts.store.stored_items(KEPT_RECIPE).await?;
     known.extend(kept.iter().filter_map(|kept| recipe_of(kept).ok()));
     let waiting = parts.store.proposals(KEPT_RECIPE).await?;
     let proposed = |proposal: &Proposal| {
@@ -177,19 +185,19 @@ async fn known(parts: &Arc<Parts>, places: &RecipePlaces) -> Result<Vec<Recipe>,
 }
 
 /// What is found, and how often each recipe worked.
-async fn surveyed(
-    parts: &Arc<Parts>,
+async fn survey_with_counts(
+    parts: &Arc<EngineParts>,
     places: &RecipePlaces,
-) -> Result<(RecipeSurvey, BTreeMap<String, Standing>), StoreError> {
-    let kept = parts.store.kept(KEPT_RECIPE).await?;
+) -> Result<(RecipeSurvey, BTreeMap<String, RecipeStanding>), StoreError> {
+    let kept = parts.store.stored_items(KEPT_RECIPE).await?;
     let counts = parts.store.recipe_counts().await?;
     let places = places.clone();
-    let survey = tokio::task::spawn_blocking(move || survey(&places, &kept)).await;
+    let survey = tokio::task::spawn_blocking(move || survey_recipes(&places, &kept)).await;
     Ok((survey.unwrap_or_default(), counts))
 }
 
-async fn keep(parts: &Arc<Parts>, made: &LearnedRecipe) -> Result<(), StoreError> {
-    let kept = Kept {
+async fn store_recipe(parts: &Arc<EngineParts>, made: &LearnedRecipe) -> Result<(), StoreError> {
+    let kept = StoredItem {
         what: KEPT_RECIPE.into(),
         name: made.recipe.id.clone(),
         text: serde_json::to_string(&made.recipe).unwrap_or_default(),
@@ -200,10 +208,10 @@ async fn keep(parts: &Arc<Parts>, made: &LearnedRecipe) -> Result<(), StoreError
         by: "recipes.accept_learned".into(),
         ts: parts.clock.now(),
     };
-    parts.store.keep(&kept).await.map(drop)
+    parts.store.store_item(&kept).await.map(drop)
 }
 
-async fn propose(parts: &Arc<Parts>, made: &LearnedRecipe) -> Result<(), StoreError> {
+async fn propose_recipe(parts: &Arc<EngineParts>, made: &LearnedRecipe) -> Result<(), StoreError> {
     let newest = made.evidence.first();
     let proposal = Proposal {
         what: KEPT_RECIPE.into(),

@@ -3,35 +3,37 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use weir_core::session::Call;
-use weir_core::tool::{Access, Change, EffectClass, Effects, Image, Inspection, Raw};
+use weir_core::session::CallState;
+use weir_core::tool::{
+    EffectClass, Effects, FileState, Inspection, PathAccess, PlannedChange, RawResult,
+};
 
-use crate::ports::{CheckpointFilter, CommandEnd, CommandOutcome, CommandTrace, Content};
+use crate::ports::{CheckpointFilter, CommandEnd, CommandOutcome, CommandTrace, FileContent};
 use crate::worker_context::WorkerContext;
 use crate::workspace::Workspace;
 
 /// What the disk says about a set of changes.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Disk {
+enum DiskState {
     /// Every path is as it will be after.
     After,
     /// Every path is as it was before.
     Before,
     /// Some are, some are not yet: these are left.
-    Partly(Vec<Change>),
+    Partly(Vec<PlannedChange>),
     /// This path is neither.
     Neither(String),
 }
 
 /// What was found out about a call.
-pub(crate) enum Found {
+pub(crate) enum ReconciledOutcome {
     /// It did not happen, and can be made: why that is so.
     NotRun(String),
     /// It happened: what it gives.
-    Result(Raw),
+    Result(RawResult),
     /// Its command ended while the program was away, so many milliseconds after it had begun: what it
     /// gives once it is known what the command changed.
-    Ended { raw: Raw, after_ms: u64 },
+    Ended { raw: RawResult, after_ms: u64 },
     /// Nobody knows what its command did, or when it ended: why. What is different can be taken back.
     Unwatched(String),
     /// Nothing can be told about it: why.
@@ -39,65 +41,74 @@ pub(crate) enum Found {
 }
 
 /// Finds out, by the call's class.
-pub(crate) async fn look_after_crash(context: &WorkerContext, call: &Call) -> Found {
+pub(crate) async fn look_after_crash(
+    context: &WorkerContext,
+    call: &CallState,
+) -> ReconciledOutcome {
     let class = call.inspection.as_ref().map_or(EffectClass::Once, |i| i.class);
     match class {
-        EffectClass::Read => Found::NotRun("it only reads".into()),
+        EffectClass::Read => ReconciledOutcome::NotRun("it only reads".into()),
         EffectClass::File => look_at_files(context, call).await,
         EffectClass::Process => look_at_process(context, call).await,
-        EffectClass::Keyed => {
-            Found::NotRun("it may have happened, and repeating it does nothing twice".into())
-        }
+        EffectClass::Keyed => ReconciledOutcome::NotRun(
+            "it may have happened, and repeating it does nothing twice".into(),
+        ),
         // The classes of tools that do not exist yet: nothing can be told about them.
         EffectClass::Queryable | EffectClass::Once => {
-            Found::Lost("the program ended while it ran, and it cannot be asked".into())
+            ReconciledOutcome::Lost("the program ended while it ran, and it cannot be asked".into())
         }
     }
 }
 
-async fn look_at_files(context: &WorkerContext, call: &Call) -> Found {
+async fn look_at_files(context: &WorkerContext, call: &CallState) -> ReconciledOutcome {
     let Some(inspection) = call.inspection.clone() else {
-        return Found::Lost("what it would change was not recorded".into());
+        return ReconciledOutcome::Lost("what it would change was not recorded".into());
     };
     let changes = inspection.effects.changes.clone();
     let workspace = context.workspace.clone();
     let look = move || {
-        workspace.sweep(&changes);
-        disk(&workspace, &changes)
+        workspace.sweep_leftovers(&changes);
+        compare_with_disk(&workspace, &changes)
     };
     let state = match tokio::task::spawn_blocking(look).await {
         Ok(Ok(state)) => state,
-        Ok(Err(why)) => return Found::Lost(why),
-        Err(_) => return Found::Lost("the files could not be looked at".into()),
+        Ok(Err(why)) => return ReconciledOutcome::Lost(why),
+        Err(_) => return ReconciledOutcome::Lost("the files could not be looked at".into()),
     };
     match state {
-        Disk::Before => Found::NotRun("the files are as they were before it".into()),
-        Disk::After => Found::Result(confirmed_result(&inspection.effects.changes)),
-        Disk::Neither(path) => {
-            Found::Lost(format!("{path} is neither as it was before nor as it would be after"))
+        DiskState::Before => {
+            ReconciledOutcome::NotRun("the files are as they were before it".into())
         }
-        Disk::Partly(left) => match roll_forward(context, call, left).await {
-            Ok(()) => Found::Result(confirmed_result(&inspection.effects.changes)),
-            Err(why) => Found::Lost(format!("it was done in part and not completed: {why}")),
+        DiskState::After => {
+            ReconciledOutcome::Result(confirmed_result(&inspection.effects.changes))
+        }
+        DiskState::Neither(path) => ReconciledOutcome::Lost(format!(
+            "{path} is neither as it was before nor as it would be after"
+        )),
+        DiskState::Partly(left) => match roll_forward(context, call, left).await {
+            Ok(()) => ReconciledOutcome::Result(confirmed_result(&inspection.effects.changes)),
+            Err(why) => {
+                ReconciledOutcome::Lost(format!("it was done in part and not completed: {why}"))
+            }
         },
     }
 }
 
-fn confirmed_result(changes: &[Change]) -> Raw {
+fn confirmed_result(changes: &[PlannedChange]) -> RawResult {
     let paths: Vec<String> = changes.iter().map(|change| change.path.clone()).collect();
     let text = format!(
         "Done. The program was restarted meanwhile; that the change was made was confirmed on \
          the disk: {}.",
         paths.join(", ")
     );
-    Raw { changed: paths, ..Raw::ok(text) }
+    RawResult { changed: paths, ..RawResult::ok(text) }
 }
 
 /// Makes the changes that are left, from the contents that the checkpoint kept.
 async fn roll_forward(
     context: &WorkerContext,
-    call: &Call,
-    left: Vec<Change>,
+    call: &CallState,
+    left: Vec<PlannedChange>,
 ) -> Result<(), String> {
     let root = context.workspace.root().to_path_buf();
     let filter = CheckpointFilter { session: Some(context.session.clone()), limit: None };
@@ -109,7 +120,7 @@ async fn roll_forward(
     let (_, entries) = loaded.map_err(|e| e.to_string())?;
     let mut contents = BTreeMap::new();
     for entry in entries {
-        if let Content::File { bytes, .. } = entry.after {
+        if let FileContent::File { bytes, .. } = entry.after {
             contents.insert(entry.path, bytes);
         }
     }
@@ -120,18 +131,21 @@ async fn roll_forward(
     Ok(())
 }
 
-async fn look_at_process(context: &WorkerContext, call: &Call) -> Found {
-    match context.parts.processes.trace(&context.session, call.id).await {
-        CommandTrace::NeverStarted => Found::NotRun("its supervisor never began".into()),
-        CommandTrace::Ended(outcome) => {
-            Found::Ended { raw: ended(&outcome), after_ms: outcome.duration_ms }
+async fn look_at_process(context: &WorkerContext, call: &CallState) -> ReconciledOutcome {
+    match context.parts.processes.command_trace(&context.session, call.id).await {
+        CommandTrace::NeverStarted => {
+            ReconciledOutcome::NotRun("its supervisor never began".into())
         }
-        CommandTrace::Unknown { why } => Found::Unwatched(why),
+        CommandTrace::Ended(outcome) => ReconciledOutcome::Ended {
+            raw: ended_command_result(&outcome),
+            after_ms: outcome.duration_ms,
+        },
+        CommandTrace::Unknown { why } => ReconciledOutcome::Unwatched(why),
     }
 }
 
 /// What the model reads about a command that ended while the program was away.
-fn ended(outcome: &CommandOutcome) -> Raw {
+fn ended_command_result(outcome: &CommandOutcome) -> RawResult {
     let (ok, how) = match &outcome.end {
         CommandEnd::Exited { code } => (*code == 0, format!("it exited with {code}")),
         CommandEnd::Signaled { signal } => (false, format!("signal {signal} ended it")),
@@ -148,41 +162,44 @@ fn ended(outcome: &CommandOutcome) -> Raw {
         "The program was restarted while the command ran; {how} after {} ms.\n{}",
         outcome.duration_ms, outcome.output
     );
-    let raw = if ok { Raw::ok(text) } else { Raw::error(text) };
-    Raw { full_bytes: Some(outcome.bytes), ..raw }
+    let raw = if ok { RawResult::ok(text) } else { RawResult::error(text) };
+    RawResult { full_bytes: Some(outcome.bytes), ..raw }
 }
 
-fn disk(workspace: &Workspace, changes: &[Change]) -> Result<Disk, String> {
+fn compare_with_disk(
+    workspace: &Workspace,
+    changes: &[PlannedChange],
+) -> Result<DiskState, String> {
     let mut left = Vec::new();
     for change in changes {
-        let at = workspace.resolve(&change.path, Access::Delete);
-        let image = workspace.image(&at).map_err(|error| error.to_string())?;
+        let at = workspace.resolve(&change.path, PathAccess::Delete);
+        let image = workspace.path_image(&at).map_err(|error| error.to_string())?;
         if image == change.after {
             continue;
         }
         if image != change.before {
-            return Ok(Disk::Neither(change.path.clone()));
+            return Ok(DiskState::Neither(change.path.clone()));
         }
         left.push(change.clone());
     }
     Ok(match left.len() {
-        0 => Disk::After,
-        n if n == changes.len() => Disk::Before,
-        _ => Disk::Partly(left),
+        0 => DiskState::After,
+        n if n == changes.len() => DiskState::Before,
+        _ => DiskState::Partly(left),
     })
 }
 
 /// The content a change leaves, from the new bytes of files.
 pub(crate) fn content_after(
-    change: &Change,
+    change: &PlannedChange,
     contents: &BTreeMap<String, Arc<[u8]>>,
-) -> Option<Content> {
+) -> Option<FileContent> {
     Some(match &change.after {
-        Image::Absent => Content::Absent,
-        Image::Folder => Content::Folder,
-        Image::Link { target } => Content::Link { target: target.clone() },
-        Image::File { mode, .. } => {
-            Content::File { bytes: contents.get(&change.path)?.clone(), mode: *mode }
+        FileState::Absent => FileContent::Absent,
+        FileState::Folder => FileContent::Folder,
+        FileState::Link { target } => FileContent::Link { target: target.clone() },
+        FileState::File { mode, .. } => {
+            FileContent::File { bytes: contents.get(&change.path)?.clone(), mode: *mode }
         }
     })
 }

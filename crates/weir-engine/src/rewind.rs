@@ -19,7 +19,7 @@ const READ_BATCH: usize = 4_096;
 
 /// What was changed since a message.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Since {
+pub struct ChangesSince {
     /// The changes, the newest first.
     pub changes: Vec<CheckpointInfo>,
     /// The sessions that this one is a copy of and whose changes are among them, the nearest first.
@@ -34,7 +34,7 @@ pub struct Since {
 ///
 /// # Errors
 /// They, or a journal, cannot be read.
-pub async fn saved(
+pub async fn session_checkpoints(
     store: &dyn Store,
     checkpoints: &dyn Checkpoints,
     folder: &Path,
@@ -42,7 +42,7 @@ pub async fn saved(
 ) -> Result<Vec<CheckpointInfo>, EngineError> {
     let of = |id: &SessionId| CheckpointFilter { session: Some(id.clone()), limit: None };
     let mut all = checkpoints.list(folder, &of(session)).await?;
-    for member in family::members(store, session).await? {
+    for member in family::list_sub_agents(store, session).await? {
         let found = checkpoints.list(folder, &of(&member.session)).await?;
         let run = member.run.to_string();
         all.extend(found.into_iter().map(|info| CheckpointInfo { run: run.clone(), ..info }));
@@ -57,23 +57,25 @@ pub async fn saved(
 ///
 /// # Errors
 /// There is no input at this place, or something cannot be read.
-pub async fn since(
+pub async fn changes_since(
     store: &dyn Store,
     checkpoints: &dyn Checkpoints,
     folder: &Path,
     session: &SessionId,
     before: Seq,
-) -> Result<Since, EngineError> {
+) -> Result<ChangesSince, EngineError> {
     let none = || EngineError::Session(format!("session {session} has no input at fact {before}"));
     let said = input_at(store, session, before).await?.ok_or_else(none)?;
     let later = |info: &CheckpointInfo| info.ts >= said.0;
-    let mut since = Since::default();
-    let own = saved(store, checkpoints, folder, session).await?;
+    let mut since = ChangesSince::default();
+    let own = session_checkpoints(store, checkpoints, folder, session).await?;
     since.changes.extend(own.into_iter().filter(later));
     let mut at = session.clone();
     for depth in 0.. {
-        let Some(original) = store.meta(&at).await?.and_then(|meta| meta.parent) else { break };
-        let is_there = store.meta(&original).await?.is_some_and(|meta| meta.facts > 0);
+        let Some(original) = store.session_meta(&at).await?.and_then(|meta| meta.parent) else {
+            break;
+        };
+        let is_there = store.session_meta(&original).await?.is_some_and(|meta| meta.facts > 0);
         if !is_there || depth >= ORIGINALS_MAX {
             since.missing = may_be_copied(store, &at, before).await?.then_some(original);
             break;
@@ -83,7 +85,7 @@ pub async fn since(
             break;
         }
         let before = since.changes.len();
-        let found = saved(store, checkpoints, folder, &original).await?;
+        let found = session_checkpoints(store, checkpoints, folder, &original).await?;
         since.changes.extend(found.into_iter().filter(later));
         if since.changes.len() > before {
             since.originals.push(original.clone());
@@ -100,7 +102,7 @@ async fn input_at(
     session: &SessionId,
     at: Seq,
 ) -> Result<Option<(Timestamp, Event)>, EngineError> {
-    let records = store.read(session, at, 1).await?;
+    let records = store.read_records(session, at, 1).await?;
     let Some(record) = records.first() else { return Ok(None) };
     let fact = fact_of(record)?;
     Ok(match fact.event.as_ref() {
@@ -114,7 +116,7 @@ async fn input_at(
 async fn may_be_copied(store: &dyn Store, copy: &SessionId, at: Seq) -> Result<bool, EngineError> {
     let mut from = at;
     loop {
-        let records = store.read(copy, from, READ_BATCH).await?;
+        let records = store.read_records(copy, from, READ_BATCH).await?;
         if records.iter().any(|record| record.kind == "session.resumed") {
             return Ok(true);
         }

@@ -5,13 +5,13 @@
 use std::path::PathBuf;
 
 use weir_core::ids::Timestamp;
-use weir_core::message::Block;
-use weir_core::prompt::{INSTRUCTIONS, Scene};
+use weir_core::message::MessageBlock;
+use weir_core::prompt::{INSTRUCTIONS, PromptScene};
 use weir_core::session::Session;
 use weir_core::skill::SkillNote;
 
 use crate::recipes::RecipePlaces;
-use crate::skills::{self, SkillPlaces, Wanted};
+use crate::skills::{self, SkillPlaces, SkillRequest};
 use crate::workspace::Workspace;
 
 mod chain;
@@ -24,18 +24,18 @@ mod surroundings;
 #[cfg(test)]
 mod tests;
 
-pub use chain::Instructions;
-pub use deeper::Deeper;
-pub(crate) use lookout::{Lookout, hold_marks};
+pub use chain::InstructionSet;
+pub use deeper::NestedInstructions;
+pub(crate) use lookout::{SceneGatherer, hold_marks};
 pub use person::{SOUL_CHARS_MAX, USER_CHARS_MAX, own_text};
-pub use reading::Instruction;
+pub use reading::InstructionFile;
 pub use surroundings::kind_of;
 
 /// What stays the same for every run of a session.
 #[derive(Debug, Clone, Default)]
 pub struct SceneOptions {
     /// The parts that were frozen into the system prompt, needed for the profile's instructions.
-    pub base: Scene,
+    pub base: PromptScene,
     /// The person's own folder of configuration, with `AGENTS.md`, `USER.md` and `rules/`.
     pub config_dir: Option<PathBuf>,
     /// IANA name of the time zone.
@@ -48,7 +48,7 @@ pub struct SceneOptions {
 
 /// What is looked for at the start of a run, beside what never changes.
 #[derive(Debug, Clone, Default)]
-pub struct Glance {
+pub struct SceneRequest {
     /// What was said and not looked at yet.
     pub said: String,
     /// Skills that are active already.
@@ -63,58 +63,58 @@ pub struct Glance {
     pub attached: bool,
 }
 
-impl Glance {
+impl SceneRequest {
     /// What a session looks at when `said` is new.
-    pub fn of(session: &Session, said: &str) -> Glance {
+    pub fn for_session(session: &Session, said: &str) -> SceneRequest {
         let folder = |name: &String| {
             let (section, path) = name.split_once(':')?;
             (section == INSTRUCTIONS).then(|| path.to_string())
         };
-        Glance {
+        SceneRequest {
             said: said.into(),
-            active: session.skills().values().cloned().collect(),
+            active: session.active_skills().values().cloned().collect(),
             named: session.config().map(|c| c.profile.skills.clone()).unwrap_or_default(),
-            told: session.told().keys().filter_map(folder).collect(),
-            instructed: session.told().contains_key(INSTRUCTIONS),
-            attached: session.unlooked().iter().any(|queued| {
-                queued.content.iter().any(|block| !matches!(block, Block::Text { .. }))
+            told: session.told_sections().keys().filter_map(folder).collect(),
+            instructed: session.told_sections().contains_key(INSTRUCTIONS),
+            attached: session.unexamined_inputs().iter().any(|queued| {
+                queued.content.iter().any(|block| !matches!(block, MessageBlock::Text { .. }))
             }),
         }
     }
 }
 
 /// Looks. Blocks: call it on a blocking thread.
-pub fn look(
+pub fn gather_scene(
     options: &SceneOptions,
     workspace: &Workspace,
     now: Timestamp,
-    glance: &Glance,
-) -> Scene {
+    glance: &SceneRequest,
+) -> PromptScene {
     let config = options.config_dir.as_deref();
-    let Instructions { rules, chain } = Instructions::of(workspace, config);
+    let InstructionSet { rules, chain } = InstructionSet::for_workspace(workspace, config);
     let user =
         config.and_then(|folder| own_text(&folder.join("USER.md"), "USER.md", USER_CHARS_MAX));
-    let wanted = Wanted { active: &glance.active, named: &glance.named, said: &glance.said };
+    let wanted = SkillRequest { active: &glance.active, named: &glance.named, said: &glance.said };
     // A sub-agent has the rules and none of the skills of the one above it (M6).
     let (skills, active) = match options.base.child {
         true => (Vec::new(), Vec::new()),
-        false => skills::look(&options.skills, workspace, wanted),
+        false => skills::select_active_skills(&options.skills, workspace, wanted),
     };
-    Scene {
+    PromptScene {
         skills,
         active,
         user,
-        rules: chain::told(rules),
-        instructions: chain::told(chain),
+        rules: chain::instruction_texts(rules),
+        instructions: chain::instruction_texts(chain),
         instructions_gone: glance.instructed,
-        workspace: Some(surroundings::structure(workspace)),
-        clock: Some(clock(&options.timezone, now)),
+        workspace: Some(surroundings::describe_structure(workspace)),
+        clock: Some(clock_sentence(&options.timezone, now)),
         ..options.base.clone()
     }
 }
 
 /// The date and time as a sentence, to the minute, in the configured zone.
-pub fn clock(timezone: &str, now: Timestamp) -> String {
+pub fn clock_sentence(timezone: &str, now: Timestamp) -> String {
     let moment = jiff::Timestamp::from_microsecond(now.0).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
     // Looking a name up walks the whole folder of zones first; the usual one needs no lookup.
     let zone = match timezone {

@@ -2,7 +2,7 @@
 //!
 //! The [`Scheduler`] waits, claims and starts; what is due of one agent is decided in `due`, whose
 //! turn it is in `turns`, what a calendar says in `calendar`. Not here: what a run is (a session
-//! like any other, opened by whoever implements [`Starter`](crate::ports::Starter)).
+//! like any other, opened by whoever implements [`RunStarter`](crate::ports::Starter)).
 
 pub mod calendar;
 mod course;
@@ -12,8 +12,10 @@ mod known;
 mod scheduler;
 mod turns;
 
-pub use course::Course;
-pub use due::{Wait, followers};
-pub use follow::{ScheduledRun, follow, given_name, saying};
-pub use known::{Known, Unusable, known};
-pub use scheduler::{Scheduler, SchedulerParts, SchedulerSettings, Tell, Told};
+pub use course::ScheduledRunProgress;
+pub use due::{AgentWait, follower_runs};
+pub use follow::{ScheduledRun, first_prompt_input, follow_agent_run, given_name};
+pub use known::{KnownAgent, UnusableAgent, load_known_agents};
+pub use scheduler::{
+    Scheduler, SchedulerEvent, SchedulerListener, SchedulerParts, SchedulerSettings,
+};

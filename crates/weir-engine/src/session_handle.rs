@@ -5,17 +5,17 @@ use std::sync::Arc;
 
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
-use weir_core::event::{Added, CancelCause, CheckpointRestored, Decision};
+use weir_core::event::{CancelCause, CheckpointRestored, Decision, InputAddition};
 use weir_core::ids::{ApprovalId, InputId, QuestionId, Seq, SessionId};
-use weir_core::input::{ApprovalAnswer, Command, PersonCommand, PersonMessage};
-use weir_core::message::Block;
+use weir_core::input::{ApprovalAnswer, PersonCommand, PersonMessage, SessionCommand};
+use weir_core::message::MessageBlock;
 
 use crate::blobs::{StagedBlobs, decode_blob};
-use crate::command_channel::Message;
+use crate::command_channel::LoopMessage;
 use crate::error::EngineError;
-use crate::hub::{Hub, Updates};
+use crate::hub::{UpdateHub, UpdateSubscription};
 use crate::ports::{Blobs, Store};
-use crate::submit::Submit;
+use crate::submit::InputSubmission;
 
 /// How a session went down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,11 +31,11 @@ pub enum Ended {
 /// A running session. Dropping it lets the session come to rest where it is and stops it.
 pub struct SessionHandle {
     pub(crate) id: SessionId,
-    pub(crate) sender: mpsc::Sender<Message>,
-    pub(crate) hub: Arc<Hub>,
+    pub(crate) sender: mpsc::Sender<LoopMessage>,
+    pub(crate) hub: Arc<UpdateHub>,
     pub(crate) store: Arc<dyn Store>,
     pub(crate) blobs: Arc<StagedBlobs>,
-    pub(crate) submit: Submit,
+    pub(crate) submit: InputSubmission,
     pub(crate) ended: watch::Receiver<Option<Ended>>,
     pub(crate) task: Option<JoinHandle<Result<(), EngineError>>>,
 }
@@ -47,18 +47,18 @@ impl SessionHandle {
     }
 
     /// Listens from the fact after `after` on.
-    pub fn updates(&self, after: Seq) -> Updates {
+    pub fn listen_to_updates(&self, after: Seq) -> UpdateSubscription {
         self.hub.listen(self.id.clone(), self.store.clone(), after)
     }
 
     /// Listens to facts alone, from the one after `after` on: nothing that is streamed wakes it.
-    pub fn facts(&self, after: Seq) -> Updates {
+    pub fn listen_to_facts(&self, after: Seq) -> UpdateSubscription {
         self.hub.listen_to_facts(self.id.clone(), self.store.clone(), after)
     }
 
     /// The newest fact that whoever listens may have heard of.
     pub(crate) fn published(&self) -> Seq {
-        self.hub.published()
+        self.hub.last_published()
     }
 
     /// The store of its journal.
@@ -75,19 +75,23 @@ impl SessionHandle {
     ///
     /// # Errors
     /// The session has stopped, the store refused, or the command answers nothing that is open.
-    pub async fn command(&self, command: Command) -> Result<(), EngineError> {
+    pub async fn send_command(&self, command: SessionCommand) -> Result<(), EngineError> {
         let (done, answered) = oneshot::channel();
-        let message = Message::Command(command, done);
-        self.sender.send(message).await.map_err(|_| self.hub.silence())?;
-        answered.await.map_err(|_| self.hub.silence())?
+        let message = LoopMessage::Command(command, done);
+        self.sender.send(message).await.map_err(|_| self.hub.silence_reason())?;
+        answered.await.map_err(|_| self.hub.silence_reason())?
     }
 
     /// Says something, with the text of the command that it names (M3), unless a `UserPromptSubmit`
     /// hook refuses it (G11).
     ///
     /// # Errors
-    /// As [`SessionHandle::command`]; the command cannot be used; a hook refused it, with its words.
-    pub async fn say(&self, content: Vec<Block>, by: &str) -> Result<(), EngineError> {
+    /// As [`SessionHandle::send_command`]; the command cannot be used; a hook refused it, with its words.
+    pub async fn submit_input(
+        &self,
+        content: Vec<MessageBlock>,
+        by: &str,
+    ) -> Result<(), EngineError> {
         self.tell_session(by, PersonMessage { content, ..PersonMessage::default() }.into()).await
     }
 
@@ -95,7 +99,7 @@ impl SessionHandle {
     /// text of the command that it names (M3), unless a `UserPromptSubmit` hook refuses it (G11).
     ///
     /// # Errors
-    /// As [`SessionHandle::command`]; what is said cannot be used, or a hook refused it.
+    /// As [`SessionHandle::send_command`]; what is said cannot be used, or a hook refused it.
     pub async fn tell_session(&self, by: &str, command: PersonCommand) -> Result<(), EngineError> {
         let command = match command {
             PersonCommand::Say(mut message) => {
@@ -104,32 +108,35 @@ impl SessionHandle {
                     let bytes = bytes.map_err(|error| EngineError::Refused(error.to_string()))?;
                     self.blobs.put(&self.id, bytes);
                 }
-                message.added.extend(self.submitted(&message.content).await?);
+                message.added.extend(self.collect_added_text(&message.content).await?);
                 PersonCommand::Say(message)
             }
             other => other,
         };
-        self.command(command.sent_by(by)).await
+        self.send_command(command.sent_by(by)).await
     }
 
     /// What goes with an input beside the person's words.
-    pub(crate) async fn submitted(&self, content: &[Block]) -> Result<Vec<Added>, EngineError> {
-        self.submit.added(content).await
+    pub(crate) async fn collect_added_text(
+        &self,
+        content: &[MessageBlock],
+    ) -> Result<Vec<InputAddition>, EngineError> {
+        self.submit.collect_added_text(content).await
     }
 
     /// Takes back a queued input.
     ///
     /// # Errors
-    /// As [`SessionHandle::command`]; it was delivered already.
-    pub async fn withdraw(&self, input: InputId) -> Result<(), EngineError> {
-        self.command(PersonCommand::Withdraw { input }.sent_by(String::new())).await
+    /// As [`SessionHandle::send_command`]; it was delivered already.
+    pub async fn withdraw_input(&self, input: InputId) -> Result<(), EngineError> {
+        self.send_command(PersonCommand::Withdraw { input }.sent_by(String::new())).await
     }
 
     /// Answers an approval; the first answer wins.
     ///
     /// # Errors
-    /// As [`SessionHandle::command`].
-    pub async fn decide(
+    /// As [`SessionHandle::send_command`].
+    pub async fn decide_approval(
         &self,
         approval: ApprovalId,
         decision: Decision,
@@ -137,48 +144,48 @@ impl SessionHandle {
         reason: Option<String>,
     ) -> Result<(), EngineError> {
         let answer = ApprovalAnswer { approval, decision, reason, terms: None };
-        self.command(PersonCommand::Decide(answer).sent_by(by)).await
+        self.send_command(PersonCommand::Decide(answer).sent_by(by)).await
     }
 
     /// Answers a question.
     ///
     /// # Errors
-    /// As [`SessionHandle::command`].
-    pub async fn reply(
+    /// As [`SessionHandle::send_command`].
+    pub async fn answer_question(
         &self,
         question: QuestionId,
         answer: String,
         by: &str,
     ) -> Result<(), EngineError> {
-        self.command(PersonCommand::Reply { question, answer }.sent_by(by)).await
+        self.send_command(PersonCommand::Reply { question, answer }.sent_by(by)).await
     }
 
     /// Ends the run now.
     ///
     /// # Errors
-    /// As [`SessionHandle::command`].
-    pub async fn cancel(&self, cause: CancelCause, by: &str) -> Result<(), EngineError> {
-        self.command(Command::Cancel { cause, by: by.into() }).await
+    /// As [`SessionHandle::send_command`].
+    pub async fn cancel_run(&self, cause: CancelCause, by: &str) -> Result<(), EngineError> {
+        self.send_command(SessionCommand::Cancel { cause, by: by.into() }).await
     }
 
     /// Notes that a person took changes back.
     ///
     /// # Errors
-    /// As [`SessionHandle::command`].
-    pub async fn restored(&self, restored: CheckpointRestored) -> Result<(), EngineError> {
-        self.command(Command::Restored(restored)).await
+    /// As [`SessionHandle::send_command`].
+    pub async fn record_restore(&self, restored: CheckpointRestored) -> Result<(), EngineError> {
+        self.send_command(SessionCommand::Restored(restored)).await
     }
 
     /// Stops the session if nothing of it is under way and nothing waits to be delivered; otherwise
     /// it changes nothing. What is said to it in the same moment may come too late:
-    /// [`EngineError::Stopped`], and it is to be taken up again.
-    pub async fn rest(&self) {
-        let _ = self.sender.send(Message::Rest).await;
+    /// [`EngineError::StopOutcome`], and it is to be taken up again.
+    pub async fn stop_if_idle(&self) {
+        let _ = self.sender.send(LoopMessage::Rest).await;
     }
 
-    /// Stops the session where it is, as [`SessionHandle::close`] does, and does not wait for it.
-    pub async fn stop(&self) {
-        let _ = self.sender.send(Message::Close).await;
+    /// Stops the session where it is, as [`SessionHandle::begin_closing`] does, and does not wait for it.
+    pub async fn request_stop(&self) {
+        let _ = self.sender.send(LoopMessage::Close).await;
     }
 
     /// Whether the session goes down or is down: it takes nothing and tells nothing any more.
@@ -187,7 +194,7 @@ impl SessionHandle {
     }
 
     /// Waits until the session has gone down and others can have it.
-    pub async fn ended(&self) -> Ended {
+    pub async fn wait_until_ended(&self) -> Ended {
         let mut ended = self.ended.clone();
         // A sender that is gone without a word met a bug after the loop's own end.
         let over = ended.wait_for(Option::is_some).await;
@@ -198,7 +205,7 @@ impl SessionHandle {
     ///
     /// # Errors
     /// Why it did: the store refused, or the engine crashed in it.
-    pub async fn down(&mut self) -> Result<(), EngineError> {
+    pub async fn wait_for_failure(&mut self) -> Result<(), EngineError> {
         let Some(task) = &mut self.task else { return Err(EngineError::Stopped) };
         let ended = task.await;
         self.task = None;
@@ -210,7 +217,7 @@ impl SessionHandle {
     /// # Errors
     /// Why the session went down before.
     pub async fn close(mut self) -> Result<(), EngineError> {
-        let _ = self.sender.send(Message::Close).await;
+        let _ = self.sender.send(LoopMessage::Close).await;
         match self.task.take() {
             Some(task) => task.await.map_err(|_| EngineError::Stopped)?,
             None => Ok(()),

@@ -17,79 +17,79 @@ use weir_core::effect::Effect;
 use weir_core::event::{CallFinished, CancelCause, Event};
 use weir_core::governance::filter::mask_text;
 use weir_core::ids::{CallId, InputId, RunId, SessionId, Timestamp};
-use weir_core::input::{Answer, Command, Input, PersonCommand, PersonMessage};
+use weir_core::input::{EffectAnswer, PersonCommand, PersonMessage, SessionCommand, SessionInput};
 use weir_core::message::plain_text;
-use weir_core::session::{Call, Session, SessionConfig};
+use weir_core::session::{CallState, Session, SessionConfig};
 
 use crate::attach;
-use crate::children::{Birth, Terms};
-use crate::command_channel::Message;
+use crate::children::{ChildTerms, SpawnParameters};
+use crate::command_channel::LoopMessage;
 use crate::condensing::RunReview;
 use crate::error::EngineError;
-use crate::hub::Fact;
-use crate::ledger::Ledger;
-use crate::ports::{Conversation, HookMoment, Letter, Model, Store, StoreError};
+use crate::hub::PublishedFact;
+use crate::ledger::JournalWriter;
+use crate::ports::{Conversation, HookMoment, Model, RemoteCommand, Store, StoreError};
 use crate::recipes;
-use crate::scene::Glance;
-use crate::submit::Submit;
+use crate::scene::SceneRequest;
+use crate::submit::InputSubmission;
 use crate::worker_context::WorkerContext;
-use crate::workers::{self, Contents, Outcome, Preparing, Running, Workers};
+use crate::workers::{self, EncodingWork, PlannedContents, RunningCall, WorkerOutcome, Workers};
 
 /// Everything the loop owns. Dropping it ends whatever is in flight.
 pub(crate) struct SessionLoop {
     pub(crate) desk: Arc<WorkerContext>,
     pub(crate) workers: Workers,
     pub(crate) session: Session,
-    pub(crate) ledger: Ledger,
+    pub(crate) ledger: JournalWriter,
     pub(crate) model: Arc<dyn Model>,
     pub(crate) conversation: Option<Box<dyn Conversation>>,
-    pub(crate) messages: mpsc::Receiver<Message>,
-    pub(crate) flying: FuturesUnordered<BoxFuture<'static, (Effect, Outcome)>>,
+    pub(crate) messages: mpsc::Receiver<LoopMessage>,
+    pub(crate) flying: FuturesUnordered<BoxFuture<'static, (Effect, WorkerOutcome)>>,
     pub(crate) in_flight: HashMap<Effect, CancellationToken>,
     /// Calls that were inspected before one that was asked for earlier: they are judged after it (L5, L6).
-    pub(crate) early: Vec<(Effect, Outcome)>,
-    pub(crate) contents: HashMap<CallId, Contents>,
-    pub(crate) writing: Option<BoxFuture<'static, Written>>,
+    pub(crate) early: Vec<(Effect, WorkerOutcome)>,
+    pub(crate) contents: HashMap<CallId, PlannedContents>,
+    pub(crate) writing: Option<BoxFuture<'static, WriteOutcome>>,
     /// Letters that were acted on and may not be taken away yet.
     pub(crate) read: HashSet<u64>,
     pub(crate) closing: bool,
     /// What is looked at before something that a letter says is accepted.
-    pub(crate) submit: Submit,
+    pub(crate) submit: InputSubmission,
     /// Looking for recipes in runs that are over.
     pub(crate) learning: JoinSet<()>,
 }
 
 /// What a write came to, and the facts that it made durable.
-pub(crate) type Written = (Result<(), StoreError>, Vec<Fact>);
+pub(crate) type WriteOutcome = (Result<(), StoreError>, Vec<PublishedFact>);
 
 #[expect(clippy::large_enum_variant, reason = "there is one at a time, for one turn of the loop")]
-enum Woken {
-    Worker(Effect, Outcome),
-    Message(Option<Message>),
-    Written(Result<(), StoreError>, Vec<Fact>),
+enum SessionWake {
+    Worker(Effect, WorkerOutcome),
+    Message(Option<LoopMessage>),
+    Written(Result<(), StoreError>, Vec<PublishedFact>),
     Due,
     PauseChanged,
-    Letters(Result<Vec<Letter>, StoreError>),
+    Letters(Result<Vec<RemoteCommand>, StoreError>),
 }
 
 impl SessionLoop {
     /// Runs until it is closed and at rest, or the store refuses.
     pub(crate) async fn run(mut self) -> Result<(), EngineError> {
-        if self.session.run().is_none() && self.session.solved().is_some() {
+        if self.session.run().is_none() && self.session.last_solved_run().is_some() {
             // The program may have ended before it looked at what the last run was good for.
-            self.learn();
+            self.start_learning();
         }
         let result = self.go_on().await;
         // Before anybody who waits finds that nothing answers.
         if let Err(EngineError::Store(error)) = &result {
-            self.desk.hub.refused(error);
+            self.desk.hub.note_refusal(error);
         }
         while self.learning.join_next().await.is_some() {}
         // Children stop where they are, as this session does: nothing of theirs is cancelled.
         self.workers.children.stop();
         self.in_flight.values().for_each(CancellationToken::cancel);
         if let Err(EngineError::Store(error)) = &result {
-            self.ledger.failed(error);
+            self.ledger.fail_waiting(error);
         }
         self.desk.hub.close();
         result
@@ -105,68 +105,68 @@ impl SessionLoop {
             if self.closing && self.ledger.is_durable() {
                 return Ok(());
             }
-            let next_write = self.ledger.due().filter(|_| self.writing.is_none());
+            let next_write = self.ledger.write_due_at().filter(|_| self.writing.is_none());
             let woken = tokio::select! {
                 biased;
-                Some((result, facts)) = written(&mut self.writing) => Woken::Written(result, facts),
-                Some((effect, outcome)) = self.flying.next() => Woken::Worker(effect, outcome),
-                message = self.messages.recv(), if !self.closing => Woken::Message(message),
-                () = due(&self.desk, next_write) => Woken::Due,
-                () = &mut pause_changed => Woken::PauseChanged,
-                letters = &mut mail, if !self.closing => Woken::Letters(letters),
+                Some((result, facts)) = await_write(&mut self.writing) => SessionWake::Written(result, facts),
+                Some((effect, outcome)) = self.flying.next() => SessionWake::Worker(effect, outcome),
+                message = self.messages.recv(), if !self.closing => SessionWake::Message(message),
+                () = wait_until_due(&self.desk, next_write) => SessionWake::Due,
+                () = &mut pause_changed => SessionWake::PauseChanged,
+                letters = &mut mail, if !self.closing => SessionWake::Letters(letters),
             };
             match woken {
-                Woken::Worker(effect, outcome) => self.landed(effect, outcome),
-                Woken::Message(Some(Message::Command(command, done))) => {
-                    self.commanded(command, done);
+                SessionWake::Worker(effect, outcome) => self.handle_outcome(effect, outcome),
+                SessionWake::Message(Some(LoopMessage::Command(command, done))) => {
+                    self.handle_command(command, done);
                 }
-                Woken::Message(Some(Message::Rest)) => self.rest(),
-                Woken::Message(Some(Message::Close) | None) => self.close(),
-                Woken::Written(result, facts) => {
+                SessionWake::Message(Some(LoopMessage::Rest)) => self.close_if_idle(),
+                SessionWake::Message(Some(LoopMessage::Close) | None) => self.begin_closing(),
+                SessionWake::Written(result, facts) => {
                     self.writing = None;
                     result?;
-                    self.ledger.confirmed();
+                    self.ledger.confirm_batch();
                     if self.has_solved(&facts) {
-                        self.learn();
+                        self.start_learning();
                     }
-                    self.desk.parts.observers.facts(&self.desk.session, &facts);
+                    self.desk.parts.observers.notify_facts(&self.desk.session, &facts);
                     self.desk.hub.publish(facts);
                 }
-                Woken::Due => (),
-                Woken::Letters(letters) => {
-                    letters?.into_iter().for_each(|letter| self.opened(letter));
+                SessionWake::Due => (),
+                SessionWake::Letters(letters) => {
+                    letters?.into_iter().for_each(|letter| self.handle_remote_command(letter));
                     let read = self.read.clone();
                     mail = next_mail(store.clone(), self.desk.session.clone(), read);
                 }
-                Woken::PauseChanged => {
+                SessionWake::PauseChanged => {
                     pause_changed = store.pause_changed();
-                    if let Some(pause) = store.paused().await? {
+                    if let Some(pause) = store.pause_state().await? {
                         let cause = CancelCause::Paused;
                         let by = pause.by;
-                        self.handle(Input::Command(Command::Cancel { cause, by }));
+                        self.handle(SessionInput::Command(SessionCommand::Cancel { cause, by }));
                     }
                 }
             }
         }
     }
 
-    fn close(&mut self) {
+    fn begin_closing(&mut self) {
         self.closing = true;
-        self.ledger.want();
+        self.ledger.request_write();
     }
 
     /// Closes what is at rest: others may want the session.
-    fn rest(&mut self) {
-        let waits = self.session.run().is_some() || !self.session.queued().is_empty();
+    fn close_if_idle(&mut self) {
+        let waits = self.session.run().is_some() || !self.session.queued_inputs().is_empty();
         if !waits && self.session.todo().is_empty() {
-            self.close();
+            self.begin_closing();
         }
     }
 
     /// Whether a run ended with these facts that something may be learned from.
-    fn has_solved(&self, facts: &[Fact]) -> bool {
-        let solved = self.session.solved().map(|run| run.run);
-        let ended = |fact: &Fact| match fact.event.as_ref() {
+    fn has_solved(&self, facts: &[PublishedFact]) -> bool {
+        let solved = self.session.last_solved_run().map(|run| run.run);
+        let ended = |fact: &PublishedFact| match fact.event.as_ref() {
             Event::RunFinished(finished) => Some(finished.run) == solved,
             _ => false,
         };
@@ -175,19 +175,19 @@ impl SessionLoop {
 
     /// Looks for recipes in what was solved so far (M5). The run is durable and over: nothing waits
     /// for this but the end of the session.
-    fn learn(&mut self) {
+    fn start_learning(&mut self) {
         let Some(config) = self.session.config().cloned() else { return };
         let desk = self.desk.clone();
         self.learning.spawn(async move {
             let places = &desk.scene.recipes;
-            if let Err(error) = recipes::learn(&desk.parts, places, &config).await {
+            if let Err(error) = recipes::learn_recipes(&desk.parts, places, &config).await {
                 tracing::warn!(%error, "recipes could not be proposed; the next run tries again");
             }
         });
     }
 
-    fn handle(&mut self, input: Input) -> bool {
-        let now = self.desk.time.now().max(self.session.last());
+    fn handle(&mut self, input: SessionInput) -> bool {
+        let now = self.desk.time.now().max(self.session.last_fact_time());
         let facts = self.session.handle(now, input);
         let any = !facts.is_empty();
         for fact in &facts {
@@ -202,32 +202,36 @@ impl SessionLoop {
                 _ => continue,
             };
             let SessionConfig { attended, permission, .. } = **config;
-            self.workers.children.hold(Terms { attended, permission });
+            self.workers.children.set_terms(ChildTerms { attended, permission });
         }
         self.ledger.push(&self.session, now, facts);
         any
     }
 
-    fn commanded(&mut self, command: Command, done: oneshot::Sender<Result<(), EngineError>>) {
+    fn handle_command(
+        &mut self,
+        command: SessionCommand,
+        done: oneshot::Sender<Result<(), EngineError>>,
+    ) {
         if let Some(letter) = self.letter_to_agent(&command) {
             return self.passed_on(letter, done);
         }
-        if let Command::From { command: PersonCommand::Yield, .. } = &command {
-            self.rest();
+        if let SessionCommand::From { command: PersonCommand::Yield, .. } = &command {
+            self.close_if_idle();
             let _ = done.send(Ok(()));
             return;
         }
-        let command = self.masked(command);
+        let command = self.mask_secrets(command);
         // What was said under its name before is said: the answer waits for the same disk.
         let is_repeated = match &command {
-            Command::From { command: PersonCommand::Say(message), .. } => {
+            SessionCommand::From { command: PersonCommand::Say(message), .. } => {
                 let name = message.client_id.as_deref();
-                name.is_some_and(|name| self.session.sent(name).is_some())
+                name.is_some_and(|name| self.session.sent_input(name).is_some())
             }
             _ => false,
         };
-        if self.handle(Input::Command(command)) || is_repeated {
-            self.ledger.acknowledge(done);
+        if self.handle(SessionInput::Command(command)) || is_repeated {
+            self.ledger.acknowledge_when_durable(done);
         } else {
             let why = "there is nothing open that this could answer";
             let _ = done.send(Err(EngineError::Refused(why.into())));
@@ -235,8 +239,8 @@ impl SessionLoop {
     }
 
     /// The command without secrets in what goes to a foreign server: such an answer is not passed on.
-    fn masked(&self, mut command: Command) -> Command {
-        if let Command::From { command: PersonCommand::Reply { question, answer }, .. } =
+    fn mask_secrets(&self, mut command: SessionCommand) -> SessionCommand {
+        if let SessionCommand::From { command: PersonCommand::Reply { question, answer }, .. } =
             &mut command
             && self.session.call_asking(question).is_some()
         {
@@ -246,36 +250,42 @@ impl SessionLoop {
     }
 
     /// An answer to what a sub-agent asks, as a letter to it (G4).
-    fn letter_to_agent(&self, command: &Command) -> Option<Letter> {
-        let Command::From { by, command: PersonCommand::Decide(answer) } = command else {
+    fn letter_to_agent(&self, command: &SessionCommand) -> Option<RemoteCommand> {
+        let SessionCommand::From { by, command: PersonCommand::Decide(answer) } = command else {
             return None;
         };
         let session = self.session.agent_asking(&answer.approval)?.clone();
         let (by, ts) = (by.clone(), self.desk.parts.clock.now());
-        Some(Letter { id: 0, session, by, ts, command: PersonCommand::Decide(answer.clone()) })
+        Some(RemoteCommand {
+            id: 0,
+            session,
+            by,
+            ts,
+            command: PersonCommand::Decide(answer.clone()),
+        })
     }
 
-    fn passed_on(&self, letter: Letter, done: oneshot::Sender<Result<(), EngineError>>) {
+    fn passed_on(&self, letter: RemoteCommand, done: oneshot::Sender<Result<(), EngineError>>) {
         let store = self.desk.parts.store.clone();
         tokio::spawn(async move {
-            let posted = store.post(letter).await;
+            let posted = store.post_remote_command(letter).await;
             let _ = done.send(posted.map(|_| ()).map_err(EngineError::Store));
         });
     }
 
     /// A letter from another process. It is taken away once what it wanted is durable; one that
     /// came too late wants nothing any more.
-    fn opened(&mut self, letter: Letter) {
-        let Letter { id, by, command, .. } = letter;
+    fn handle_remote_command(&mut self, letter: RemoteCommand) {
+        let RemoteCommand { id, by, command, .. } = letter;
         if !self.read.insert(id) {
             return;
         }
         let command = match command {
-            PersonCommand::Say(message) => return self.hear(id, *message, by),
+            PersonCommand::Say(message) => return self.submit_remote_input(id, *message, by),
             command => command.sent_by(by),
         };
         let (done, durable) = oneshot::channel();
-        self.commanded(command, done);
+        self.handle_command(command, done);
         let store = self.desk.parts.store.clone();
         tokio::spawn(async move {
             match durable.await {
@@ -286,14 +296,14 @@ impl SessionLoop {
                     tracing::debug!(id, "a letter wanted what is no longer open");
                 }
             }
-            discard(store.as_ref(), id).await;
+            discard_remote_command(store.as_ref(), id).await;
         });
     }
 
     /// What somebody says by letter goes the way of what is said here: commands and hooks first.
     /// The letter stays until the input is durable; when the program ends in between, whoever has
     /// the session next reads it, and its name keeps it from being said twice.
-    fn hear(&self, id: u64, message: PersonMessage, by: String) {
+    fn submit_remote_input(&self, id: u64, message: PersonMessage, by: String) {
         let (desk, submit) = (self.desk.clone(), self.submit.clone());
         tokio::spawn(async move {
             let heard = attach::hear_letter(&desk, &submit, id, message, by).await;
@@ -303,15 +313,15 @@ impl SessionLoop {
             if let Err(error) = heard {
                 tracing::info!(id, %error, "what a letter said was not accepted");
             }
-            discard(desk.parts.store.as_ref(), id).await;
+            discard_remote_command(desk.parts.store.as_ref(), id).await;
         });
     }
 
     /// What a worker came to; one that inspected a call out of its turn stays in flight until then.
-    fn landed(&mut self, effect: Effect, outcome: Outcome) {
+    fn handle_outcome(&mut self, effect: Effect, outcome: WorkerOutcome) {
         match self.is_early(&effect) {
             true => self.early.push((effect, outcome)),
-            false => self.took(&effect, outcome),
+            false => self.apply_outcome(&effect, outcome),
         }
     }
 
@@ -328,28 +338,28 @@ impl SessionLoop {
     fn take_whose_turn_it_is(&mut self) {
         while let Some(at) = self.early.iter().position(|(effect, _)| !self.is_early(effect)) {
             let (effect, outcome) = self.early.remove(at);
-            self.took(&effect, outcome);
+            self.apply_outcome(&effect, outcome);
         }
     }
 
-    fn took(&mut self, effect: &Effect, outcome: Outcome) {
+    fn apply_outcome(&mut self, effect: &Effect, outcome: WorkerOutcome) {
         self.in_flight.remove(effect);
         match outcome {
-            Outcome::Answer(answer) => {
-                self.handle(Input::Answer(answer));
+            WorkerOutcome::Answer(answer) => {
+                self.handle(SessionInput::Answer(answer));
             }
-            Outcome::Planned(answer, call, contents) => {
+            WorkerOutcome::Planned(answer, call, contents) => {
                 self.contents.insert(call, contents);
-                self.handle(Input::Answer(answer));
+                self.handle(SessionInput::Answer(answer));
             }
-            Outcome::Conversation(conversation, answer) => {
+            WorkerOutcome::Conversation(conversation, answer) => {
                 self.conversation = Some(conversation);
                 if let Some(answer) = answer {
-                    self.handle(Input::Answer(answer));
+                    self.handle(SessionInput::Answer(answer));
                 }
             }
-            Outcome::Switched(answer, model) => {
-                let took = self.handle(Input::Answer(answer));
+            WorkerOutcome::Switched(answer, model) => {
+                let took = self.handle(SessionInput::Answer(answer));
                 let now = self.session.config().map(|config| &config.model);
                 if let Some(model) = model.filter(|model| now == Some(model.info().as_ref()))
                     && took
@@ -357,10 +367,10 @@ impl SessionLoop {
                     self.speak_with(model);
                 }
             }
-            Outcome::Tick => {
-                self.handle(Input::Tick);
+            WorkerOutcome::Tick => {
+                self.handle(SessionInput::Tick);
             }
-            Outcome::Nothing => (),
+            WorkerOutcome::Nothing => (),
         }
     }
 
@@ -378,18 +388,18 @@ impl SessionLoop {
         }
         if self.session.run().is_none() {
             self.contents.clear();
-            self.ledger.want();
+            self.ledger.request_write();
         }
         for effect in owed {
             if self.in_flight.contains_key(&effect) {
                 continue;
             }
             if self.must_wait_for_disk(&effect) && !self.ledger.is_durable() {
-                self.ledger.want();
+                self.ledger.request_write();
                 continue;
             }
             let cancel = CancellationToken::new();
-            if let Some(work) = self.work(&effect, cancel.clone()) {
+            if let Some(work) = self.effect_future(&effect, cancel.clone()) {
                 self.in_flight.insert(effect.clone(), cancel);
                 self.flying.push(Box::pin(async move { (effect, work.await) }));
             }
@@ -420,11 +430,11 @@ impl SessionLoop {
     }
 
     /// The future that does `effect`; none where nothing is to be done now.
-    fn work(
+    fn effect_future(
         &mut self,
         effect: &Effect,
         cancel: CancellationToken,
-    ) -> Option<BoxFuture<'static, Outcome>> {
+    ) -> Option<BoxFuture<'static, WorkerOutcome>> {
         let workers = self.workers.clone();
         let config = self.config_of_work()?;
         match effect {
@@ -444,7 +454,7 @@ impl SessionLoop {
                 let media = self.session.media().iter().cloned().collect();
                 let conversation = self.take_conversation()?;
                 let (label, not_before) = (self.session.label().clone(), *not_before);
-                let work = Preparing { conversation, request, media, not_before, label };
+                let work = EncodingWork { conversation, request, media, not_before, label };
                 Some(Box::pin(workers.prepare(work, cancel)))
             }
             Effect::Ask { turn } => {
@@ -453,32 +463,36 @@ impl SessionLoop {
             }
             Effect::Salvage { turn } => Some(Box::pin(std::future::ready(workers.salvage(*turn)))),
             Effect::Inspect { call } => {
-                let call = self.session.call(*call)?.clone();
-                let said = self.session.wanted().to_vec();
+                let call = self.session.find_call(*call)?.clone();
+                let said = self.session.requested_tasks().to_vec();
                 Some(Box::pin(workers.inspect(call, config, said, cancel)))
             }
             Effect::Checkpoint { call } => {
                 let contents = self.contents.get(call).cloned();
-                let call = self.session.call(*call)?.clone();
+                let call = self.session.find_call(*call)?.clone();
                 let run = self.session.run().map(|run| run.to_string()).unwrap_or_default();
                 Some(Box::pin(workers.checkpoint(call, config, contents, run)))
             }
             Effect::Run { call } => {
-                let permit = self.session.permit(*call)?;
+                let permit = self.session.issue_permit(*call)?;
                 let contents = self.contents.remove(call);
                 let about = workers::about_session(&self.session);
-                let call = self.session.call(*call)?.clone();
+                let call = self.session.find_call(*call)?.clone();
                 let label = self.session.turn_label().clone();
-                let nests =
-                    workers.context.toolbox.get(&call.tool).is_some_and(|tool| tool.nests());
+                let nests = workers
+                    .context
+                    .toolbox
+                    .get(&call.tool)
+                    .is_some_and(|tool| tool.has_nested_calls());
                 let session = nests.then(|| Arc::new(self.session.clone()));
-                let birth = call.spawns().is_some().then(|| self.birth(&call));
-                let work = Running { permit, call, config, contents, about, label, session, birth };
+                let birth = call.spawn_effect().is_some().then(|| self.spawn_parameters(&call));
+                let work =
+                    RunningCall { permit, call, config, contents, about, label, session, birth };
                 Some(Box::pin(workers.run(work, cancel)))
             }
             Effect::Stop { call } => self.stop_call(*call, config),
             Effect::Reconcile { call } => {
-                let call = self.session.call(*call)?.clone();
+                let call = self.session.find_call(*call)?.clone();
                 Some(Box::pin(workers.reconcile(call, config)))
             }
             Effect::Verify => {
@@ -493,14 +507,14 @@ impl SessionLoop {
         &self,
         call: CallId,
         config: Arc<SessionConfig>,
-    ) -> Option<BoxFuture<'static, Outcome>> {
+    ) -> Option<BoxFuture<'static, WorkerOutcome>> {
         if self.in_flight.contains_key(&Effect::Run { call }) {
             return None;
         }
         let workers = self.workers.clone();
-        let call = self.session.call(call)?.clone();
-        if call.spawns().is_some() {
-            let birth = self.birth(&call);
+        let call = self.session.find_call(call)?.clone();
+        if call.spawn_effect().is_some() {
+            let birth = self.spawn_parameters(&call);
             return Some(Box::pin(workers.agent_never_began(call, config, birth)));
         }
         Some(Box::pin(workers.call_never_began(call, config)))
@@ -522,10 +536,10 @@ impl SessionLoop {
         &self,
         effect: &Effect,
         cancel: CancellationToken,
-    ) -> Option<BoxFuture<'static, Outcome>> {
+    ) -> Option<BoxFuture<'static, WorkerOutcome>> {
         let fields = match effect {
             Effect::AskPerson { approval } => {
-                let call = self.session.approval(approval)?;
+                let call = self.session.approval_call(approval)?;
                 json!({
                     "message": format!("{} needs an answer: {}", call.tool, call.ask_reason()),
                     "approval": approval,
@@ -536,16 +550,16 @@ impl SessionLoop {
             }
             _ => return None,
         };
-        self.notification(fields, cancel)
+        self.notification_future(fields, cancel)
     }
 
     /// What starting the agent of a call needs.
-    fn birth(&self, call: &Call) -> Birth {
-        let now = self.desk.time.now().max(self.session.last());
-        Birth {
+    fn spawn_parameters(&self, call: &CallState) -> SpawnParameters {
+        let now = self.desk.time.now().max(self.session.last_fact_time());
+        SpawnParameters {
             run: self.session.run().unwrap_or(RunId(0)),
-            share: self.session.share(call.id, now),
-            spawned: self.session.agent(call.id).cloned(),
+            share: self.session.agent_share(call.id, now),
+            spawned: self.session.running_agent(call.id).cloned(),
             model: self.model.clone(),
             label: self.session.turn_label().clone(),
         }
@@ -556,15 +570,15 @@ impl SessionLoop {
         &self,
         effect: &Effect,
         config: Arc<SessionConfig>,
-    ) -> Option<BoxFuture<'static, Outcome>> {
+    ) -> Option<BoxFuture<'static, WorkerOutcome>> {
         let workers = self.workers.clone();
         match effect {
             Effect::Look => {
-                let said = self.session.unlooked();
+                let said = self.session.unexamined_inputs();
                 let said: Vec<String> = said.iter().map(|q| plain_text(&q.content)).collect();
-                let glance = Glance::of(&self.session, &said.join("\n"));
-                let newest = self.session.queued().back().map_or(InputId(0), |q| q.input);
-                Some(Box::pin(workers.look(config, glance, newest)))
+                let glance = SceneRequest::for_session(&self.session, &said.join("\n"));
+                let newest = self.session.queued_inputs().back().map_or(InputId(0), |q| q.input);
+                Some(Box::pin(workers.gather_notes(config, glance, newest)))
             }
             Effect::Condense => {
                 let memories = !config.memory.off;
@@ -580,36 +594,36 @@ impl SessionLoop {
                 Some(Box::pin(workers.remember_run(review, config)))
             }
             Effect::Switch => {
-                let (name, _) = self.session.switching()?;
-                let (config, model, notes) = match workers.context.profiles.switched(&config, name)
-                {
-                    Ok(to) => (Ok(Arc::new(to.config)), to.model, to.notes),
-                    Err(why) => (Err(why), None, Vec::new()),
-                };
-                let answer = Answer::Switched { config, notes };
-                Some(Box::pin(async move { Outcome::Switched(answer, model) }))
+                let (name, _) = self.session.pending_switch()?;
+                let (config, model, notes) =
+                    match workers.context.profiles.profile_settings(&config, name) {
+                        Ok(to) => (Ok(Arc::new(to.config)), to.model, to.notes),
+                        Err(why) => (Err(why), None, Vec::new()),
+                    };
+                let answer = EffectAnswer::Switched { config, notes };
+                Some(Box::pin(async move { WorkerOutcome::Switched(answer, model) }))
             }
             _ => None,
         }
     }
 
     /// Tells hooks that a person is needed. It stays in flight as long as the person is needed.
-    fn notification(
+    fn notification_future(
         &self,
         fields: serde_json::Value,
         cancel: CancellationToken,
-    ) -> Option<BoxFuture<'static, Outcome>> {
-        if !self.desk.parts.hooks.listens(HookMoment::Notification) {
+    ) -> Option<BoxFuture<'static, WorkerOutcome>> {
+        if !self.desk.parts.hooks.has_listener(HookMoment::Notification) {
             return None;
         }
         let (guards, config) = (self.workers.guards.clone(), self.session.config()?.clone());
         Some(Box::pin(async move {
-            let told = guards.notify(HookMoment::Notification, &config, fields);
+            let told = guards.notify_hooks(HookMoment::Notification, &config, fields);
             tokio::select! {
                 () = told => cancel.cancelled().await,
                 () = cancel.cancelled() => (),
             }
-            Outcome::Nothing
+            WorkerOutcome::Nothing
         }))
     }
 
@@ -629,24 +643,24 @@ impl SessionLoop {
         match self.conversation.take() {
             Some(conversation) => Some(conversation),
             None if busy => None,
-            None => Some(self.model.converse()),
+            None => Some(self.model.start_conversation()),
         }
     }
 
     fn write_what_is_due(&mut self) {
         let now = self.desk.time.now();
-        if self.writing.is_some() || self.ledger.due().is_none_or(|due| due > now) {
+        if self.writing.is_some() || self.ledger.write_due_at().is_none_or(|due| due > now) {
             return;
         }
         let blobs = self.desk.blobs.take_staged(&self.desk.session);
-        let batch = self.ledger.take(&self.session, blobs);
+        let batch = self.ledger.take_batch(&self.session, blobs);
         let store = self.desk.parts.store.clone();
-        self.writing = Some(Box::pin(async move { batch.write(store.as_ref()).await }));
+        self.writing = Some(Box::pin(async move { batch.write_to_store(store.as_ref()).await }));
     }
 }
 
-async fn discard(store: &dyn Store, letter: u64) {
-    if let Err(error) = store.discard(letter).await {
+async fn discard_remote_command(store: &dyn Store, letter: u64) {
+    if let Err(error) = store.discard_remote_command(letter).await {
         tracing::warn!(letter, %error, "a letter could not be taken away");
     }
 }
@@ -656,16 +670,16 @@ fn next_mail(
     store: Arc<dyn Store>,
     session: SessionId,
     read: HashSet<u64>,
-) -> BoxFuture<'static, Result<Vec<Letter>, StoreError>> {
+) -> BoxFuture<'static, Result<Vec<RemoteCommand>, StoreError>> {
     Box::pin(async move {
         // One that was acted on and cannot be taken away must not wake the loop again and again.
-        let unread = |letters: Vec<Letter>| -> Vec<Letter> {
+        let unread = |letters: Vec<RemoteCommand>| -> Vec<RemoteCommand> {
             letters.into_iter().filter(|letter| !read.contains(&letter.id)).collect()
         };
         let mut changed = store.mail_changed();
         // It listens from its first poll on: before the box is read, so that no letter is missed.
         if futures::poll!(&mut changed).is_pending() {
-            let waiting = unread(store.mail(&session).await?);
+            let waiting = unread(store.waiting_remote_commands(&session).await?);
             if !waiting.is_empty() {
                 return Ok(waiting);
             }
@@ -673,18 +687,18 @@ fn next_mail(
         } else {
             drop(changed);
         }
-        Ok(unread(store.mail(&session).await?))
+        Ok(unread(store.waiting_remote_commands(&session).await?))
     })
 }
 
-async fn written<T>(writing: &mut Option<BoxFuture<'static, T>>) -> Option<T> {
+async fn await_write<T>(writing: &mut Option<BoxFuture<'static, T>>) -> Option<T> {
     match writing {
         Some(write) => Some(write.await),
         None => None,
     }
 }
 
-async fn due(desk: &WorkerContext, due: Option<Timestamp>) {
+async fn wait_until_due(desk: &WorkerContext, due: Option<Timestamp>) {
     match due {
         Some(due) => desk.time.sleep_until(due).await,
         None => std::future::pending().await,

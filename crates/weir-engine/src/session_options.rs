@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use weir_core::session::SessionConfig;
 
-use crate::ports::{Model, Profiles, Scripts, Servers, Worktrees};
+use crate::ports::{McpServers, Model, Profiles, Scripts, Worktrees};
 use crate::scene::SceneOptions;
 use crate::toolbox::Toolbox;
 use crate::workspace::Workspace;
@@ -20,7 +20,7 @@ pub struct SessionOptions {
     /// The profiles that the agent may propose to go on with.
     pub profiles: Arc<dyn Profiles>,
     /// What it can reach beyond the parts that all sessions share.
-    pub hands: Hands,
+    pub hands: SessionResources,
     /// Its settings. For a session that exists and is at rest they replace those of the journal
     /// where they differ.
     pub config: SessionConfig,
@@ -28,13 +28,13 @@ pub struct SessionOptions {
 
 /// What one session can reach beyond the parts that all sessions share.
 #[derive(Clone, Default)]
-pub struct Hands {
+pub struct SessionResources {
     /// Its tools, with those of its foreign servers and plugins; none: the engine's.
     pub toolbox: Option<Arc<Toolbox>>,
     /// What runs the code of tools that were made at run time; none: nothing does.
     pub scripts: Option<Arc<dyn Scripts>>,
     /// Its foreign servers; none: there are none.
-    pub servers: Option<Arc<dyn Servers>>,
+    pub servers: Option<Arc<dyn McpServers>>,
     /// Copies of its folder for sub-agents; none: there can be none.
     pub worktrees: Option<Arc<dyn Worktrees>>,
 }

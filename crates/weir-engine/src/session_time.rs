@@ -18,7 +18,7 @@ pub(crate) struct SessionTime {
 
 impl SessionTime {
     /// The time of a session whose last fact is of `last`.
-    pub(crate) fn after(clock: Arc<dyn Clock>, last: Timestamp) -> SessionTime {
+    pub(crate) fn from_last_fact(clock: Arc<dyn Clock>, last: Timestamp) -> SessionTime {
         let lead_us = last.micros().saturating_sub(clock.now().micros()).max(0);
         SessionTime { clock, lead_us }
     }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use weir_core::governance::label::Label;
 use weir_core::ids::SessionId;
-use weir_core::skill::{SkillLine, SkillNote, Trigger, filled};
+use weir_core::skill::{SkillLine, SkillNote, SkillTrigger, fill_arguments};
 
 use crate::ports::{Plugins, SkillScript, SkillText};
 use crate::workspace::Workspace;
@@ -22,14 +22,14 @@ mod scripts;
 mod tests;
 mod trigger;
 
-pub use find::{FoundSkill, Source, Survey, WORKSPACE_FOLDERS, survey};
-pub use parse::{HEAD_BYTES_MAX, Parsed, SKILL_BYTES_MAX, parse};
+pub use find::{FoundSkill, SkillSource, SkillSurvey, WORKSPACE_FOLDERS, survey_all_skills};
+pub use parse::{HEAD_BYTES_MAX, ParsedSkill, SKILL_BYTES_MAX, parse_skill};
 
-pub(crate) use scripts::interpreter;
+pub(crate) use scripts::script_interpreter;
 
-use find::used;
+use find::used_skills;
 use folder::SKILL_FILE;
-use trigger::Said;
+use trigger::TriggerMessage;
 
 /// Characters of a skill's text that stand in the prompt; the rest is read as a file.
 const TEXT_CHARS_MAX: usize = 40_000;
@@ -55,7 +55,7 @@ pub struct SkillPlaces {
 
 /// What is known when a run begins.
 #[derive(Debug, Clone, Copy)]
-pub struct Wanted<'a> {
+pub struct SkillRequest<'a> {
     /// Skills that are active already.
     pub active: &'a [SkillNote],
     /// Those of the profile.
@@ -65,23 +65,23 @@ pub struct Wanted<'a> {
 }
 
 /// One line for each skill, by name.
-pub fn catalogue(places: &SkillPlaces, workspace: &Workspace) -> Vec<SkillLine> {
-    lines(&used(places, workspace))
+pub fn skill_catalogue(places: &SkillPlaces, workspace: &Workspace) -> Vec<SkillLine> {
+    skill_lines(&used_skills(places, workspace))
 }
 
 /// The catalogue, and the skills that are active now, by name: those that were, those of the profile,
 /// those that were named as `/name`, and those whose trigger was said.
-pub fn look(
+pub fn select_active_skills(
     places: &SkillPlaces,
     workspace: &Workspace,
-    wanted: Wanted<'_>,
+    wanted: SkillRequest<'_>,
 ) -> (Vec<SkillLine>, Vec<SkillNote>) {
-    let skills = used(places, workspace);
-    let said = Said::new(wanted.said);
+    let skills = used_skills(places, workspace);
+    let said = TriggerMessage::new(wanted.said);
     let mut active: BTreeMap<String, SkillNote> = BTreeMap::new();
     for before in wanted.active {
         let now = match skills.get(&before.name) {
-            Some(skill) => binding(workspace, skill, &before.by, &before.arguments),
+            Some(skill) => bind_arguments(workspace, skill, &before.by, &before.arguments),
             None => Err("it is not there any more, or may not be used".to_owned()),
         };
         let now = now.unwrap_or_else(|why| no_longer(before, &why));
@@ -97,35 +97,39 @@ pub fn look(
             continue;
         } else if wanted.named.contains(name) {
             "profile"
-        } else if said.names(name) {
+        } else if said.names_skill(name) {
             "person"
         } else if !said.is_empty()
             && triggered < TRIGGERED_MAX
-            && trigger.is_some_and(|trigger| said.sets_off(trigger, || skill.regex()))
+            && trigger.is_some_and(|trigger| said.sets_off(trigger, || skill.trigger_regex()))
         {
             triggered += 1;
             "trigger"
         } else {
             continue;
         };
-        let arguments = if by == "person" { said.arguments(name) } else { "" };
-        match binding(workspace, skill, by, arguments) {
+        let arguments = if by == "person" { said.arguments_for(name) } else { "" };
+        match bind_arguments(workspace, skill, by, arguments) {
             Ok(note) => {
                 active.insert(name.clone(), note);
             }
             Err(why) => tracing::warn!(skill = name, why, "skill cannot be read"),
         }
     }
-    (lines(&skills), active.into_values().collect())
+    (skill_lines(&skills), active.into_values().collect())
 }
 
 /// Reads a skill.
 ///
 /// # Errors
 /// A sentence for the model: there is none of this name, or it cannot be used.
-pub fn read(places: &SkillPlaces, workspace: &Workspace, name: &str) -> Result<SkillText, String> {
-    let skill = one(places, workspace, name)?;
-    let note = note(workspace, &skill, "read_skill")?;
+pub fn read_skill(
+    places: &SkillPlaces,
+    workspace: &Workspace,
+    name: &str,
+) -> Result<SkillText, String> {
+    let skill = find_skill(places, workspace, name)?;
+    let note = skill_note(workspace, &skill, "read_skill")?;
     Ok(SkillText { note, files: skill.folder.files(workspace) })
 }
 
@@ -139,7 +143,7 @@ pub fn read_file(
     name: &str,
     file: &str,
 ) -> Result<(String, Label), String> {
-    let skill = one(places, workspace, name)?;
+    let skill = find_skill(places, workspace, name)?;
     let read = skill.folder.read(workspace, file, FILE_BYTES_MAX).map_err(|why| {
         let files = skill.folder.files(workspace);
         match files.is_empty() {
@@ -166,35 +170,35 @@ pub struct ScriptCall<'a> {
 ///
 /// # Errors
 /// A sentence for the model.
-pub fn script(
+pub fn skill_script_command(
     places: &SkillPlaces,
     workspace: &Workspace,
     session: &SessionId,
     name: &str,
     call: ScriptCall<'_>,
 ) -> Result<SkillScript, String> {
-    let skill = one(places, workspace, name)?;
-    scripts::script(places, workspace, session, &skill, call)
+    let skill = find_skill(places, workspace, name)?;
+    scripts::script_command(places, workspace, session, &skill, call)
 }
 
 /// Puts the files of a skill where commands can read them.
 ///
 /// # Errors
 /// A sentence for the model.
-pub fn ready(
+pub fn prepare_skill_files(
     places: &SkillPlaces,
     workspace: &Workspace,
     session: &SessionId,
     name: &str,
 ) -> Result<(), String> {
-    scripts::ready(workspace, session, &one(places, workspace, name)?)
+    scripts::prepare_script_files(workspace, session, &find_skill(places, workspace, name)?)
 }
 
 /// What is wrong with the expression of a trigger; `None`: nothing, or it is none.
-pub fn trigger_problem(trigger: &Trigger) -> Option<String> {
+pub fn trigger_problem(trigger: &SkillTrigger) -> Option<String> {
     match trigger {
-        Trigger::Pattern { text, any_case } => trigger::compile(text, *any_case).err(),
-        Trigger::None | Trigger::Words(_) => None,
+        SkillTrigger::Pattern { text, any_case } => trigger::compile_trigger(text, *any_case).err(),
+        SkillTrigger::None | SkillTrigger::Words(_) => None,
     }
 }
 
@@ -202,13 +206,20 @@ pub fn trigger_problem(trigger: &Trigger) -> Option<String> {
 ///
 /// # Errors
 /// It cannot be read.
-pub fn shown(workspace: &Workspace, skill: &FoundSkill) -> Result<(Vec<u8>, Vec<String>), String> {
+pub fn read_skill_for_people(
+    workspace: &Workspace,
+    skill: &FoundSkill,
+) -> Result<(Vec<u8>, Vec<String>), String> {
     let read = skill.folder.read(workspace, SKILL_FILE, SKILL_BYTES_MAX)?;
     Ok((read.bytes, skill.folder.files(workspace)))
 }
 
-fn one(places: &SkillPlaces, workspace: &Workspace, name: &str) -> Result<FoundSkill, String> {
-    let mut skills = survey(places, workspace).skills;
+fn find_skill(
+    places: &SkillPlaces,
+    workspace: &Workspace,
+    name: &str,
+) -> Result<FoundSkill, String> {
+    let mut skills = survey_all_skills(places, workspace).skills;
     if let Some(at) = skills.iter().position(|skill| skill.name == name && skill.is_used()) {
         return Ok(skills.swap_remove(at));
     }
@@ -227,13 +238,13 @@ fn one(places: &SkillPlaces, workspace: &Workspace, name: &str) -> Result<FoundS
     Err(format!("there is no skill {shown}; {there}"))
 }
 
-fn lines(skills: &BTreeMap<String, FoundSkill>) -> Vec<SkillLine> {
+fn skill_lines(skills: &BTreeMap<String, FoundSkill>) -> Vec<SkillLine> {
     let line = |skill: &FoundSkill| {
         let head = skill.head.as_ref()?;
         Some(SkillLine {
             name: skill.name.clone(),
             description: head.description.clone(),
-            source: source(skill),
+            source: source_text(skill),
             self_written: skill.self_written,
             plugin: skill.plugin.clone(),
         })
@@ -241,33 +252,33 @@ fn lines(skills: &BTreeMap<String, FoundSkill>) -> Vec<SkillLine> {
     skills.values().filter_map(line).collect()
 }
 
-fn source(skill: &FoundSkill) -> String {
+fn source_text(skill: &FoundSkill) -> String {
     match skill.source {
-        Source::Workspace => skill.place.clone(),
-        Source::Yours => "yours".into(),
-        Source::Bundled => "bundled".into(),
+        SkillSource::Workspace => skill.place.clone(),
+        SkillSource::Yours => "yours".into(),
+        SkillSource::Bundled => "bundled".into(),
     }
 }
 
 /// A skill as it stands in the prompt while it is active, with `arguments` in the places that it has
 /// for them. Where it has none they stand in the message alone.
-fn binding(
+fn bind_arguments(
     workspace: &Workspace,
     skill: &FoundSkill,
     by: &str,
     arguments: &str,
 ) -> Result<SkillNote, String> {
-    let note = note(workspace, skill, by)?;
-    let (bare, text) = (filled(&note.text, ""), filled(&note.text, arguments));
+    let note = skill_note(workspace, skill, by)?;
+    let (bare, text) = (fill_arguments(&note.text, ""), fill_arguments(&note.text, arguments));
     let has_places = text != format!("{bare}\n\nArguments: {}", arguments.trim());
     let text = if has_places { text } else { bare };
     Ok(SkillNote { text, arguments: arguments.to_owned(), ..note })
 }
 
 /// A skill with its places for arguments.
-fn note(workspace: &Workspace, skill: &FoundSkill, by: &str) -> Result<SkillNote, String> {
+fn skill_note(workspace: &Workspace, skill: &FoundSkill, by: &str) -> Result<SkillNote, String> {
     let read = skill.folder.read(workspace, SKILL_FILE, SKILL_BYTES_MAX)?;
-    let parsed = parse(&read.bytes, &skill.name);
+    let parsed = parse_skill(&read.bytes, &skill.name);
     // It may be another one than a moment ago, when its head was read.
     if parsed.head.is_none() {
         let why = parsed.findings.first().map(ToString::to_string).unwrap_or_default();
@@ -287,7 +298,7 @@ fn note(workspace: &Workspace, skill: &FoundSkill, by: &str) -> Result<SkillNote
     }
     Ok(SkillNote {
         name: skill.name.clone(),
-        source: source(skill),
+        source: source_text(skill),
         by: by.to_owned(),
         text,
         label: skill.label.clone(),

@@ -8,14 +8,16 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use weir_core::event::Added;
+use weir_core::event::InputAddition;
 use weir_core::governance::label::{self, Label};
-use weir_core::message::Block;
-use weir_core::skill::filled;
-use weir_core::slash::{Head, Typed, file_of, name_of, split, typed};
-use weir_core::tool::{Access, Effects, Place};
+use weir_core::message::MessageBlock;
+use weir_core::skill::fill_arguments;
+use weir_core::slash::{
+    CommandHead, TypedCommand, file_of, name_of, parse_typed_command, split_frontmatter,
+};
+use weir_core::tool::{Effects, PathAccess, PathPlace};
 
-use crate::ports::{Content, PluginFolder, PluginPlace, Store};
+use crate::ports::{FileContent, PluginFolder, PluginPlace, Store};
 use crate::scene::SceneOptions;
 use crate::skills;
 use crate::workspace::{EntryKind, FileError, WalkOptions, Workspace};
@@ -41,7 +43,7 @@ pub struct SlashCommand {
     /// Where it stands: a path of the workspace, or `your own commands/x.md`.
     pub source: String,
     /// What its head says.
-    pub head: Head,
+    pub head: CommandHead,
     /// The text that it stands for.
     pub text: String,
     /// Whose words they are.
@@ -50,7 +52,7 @@ pub struct SlashCommand {
 
 /// One of all files.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Listed {
+pub struct ListedCommand {
     /// Its name.
     pub name: String,
     /// Where it stands.
@@ -62,16 +64,16 @@ pub struct Listed {
 }
 
 /// Where a file is.
-enum File {
+enum CommandFile {
     OfWorkspace(String),
     OfPerson { path: PathBuf, name: String },
 }
 
-impl File {
-    fn source(&self) -> String {
+impl CommandFile {
+    fn source_text(&self) -> String {
         match self {
-            File::OfWorkspace(path) => path.clone(),
-            File::OfPerson { name, .. } => format!("your own {name}"),
+            CommandFile::OfWorkspace(path) => path.clone(),
+            CommandFile::OfPerson { name, .. } => format!("your own {name}"),
         }
     }
 }
@@ -80,23 +82,23 @@ impl File {
 ///
 /// # Errors
 /// There is one and it cannot be used: why, and what to do.
-pub fn find(
+pub fn find_slash_command(
     options: &SceneOptions,
     workspace: &Workspace,
     name: &str,
 ) -> Result<Option<SlashCommand>, String> {
     let below = file_of(name);
     for folder in OF_WORKSPACE {
-        let file = File::OfWorkspace(format!("{folder}/{below}"));
-        if let Some(found) = read(workspace, &file, name)? {
+        let file = CommandFile::OfWorkspace(format!("{folder}/{below}"));
+        if let Some(found) = read_command_file(workspace, &file, name)? {
             return Ok(Some(found));
         }
     }
     for folder in OF_PERSON {
         let Some(dir) = &options.config_dir else { continue };
         let path = dir.join(folder).join(&below);
-        let file = File::OfPerson { path, name: format!("{folder}/{below}") };
-        if let Some(found) = read(workspace, &file, name)? {
+        let file = CommandFile::OfPerson { path, name: format!("{folder}/{below}") };
+        if let Some(found) = read_command_file(workspace, &file, name)? {
             return Ok(Some(found));
         }
     }
@@ -104,31 +106,33 @@ pub fn find(
         .into_iter()
         .find_map(|(id, prompts)| {
             let rest = name.strip_prefix(&id)?.strip_prefix(':')?;
-            read(workspace, &prompts.file(&file_of(rest)), name).transpose()
+            read_command_file(workspace, &prompts.file(&file_of(rest)), name).transpose()
         })
         .transpose()
 }
 
 /// Where the prompts of a plugin lie.
-enum Prompts {
+enum PromptFolder {
     OfWorkspace(String),
     OfPerson { folder: PathBuf, name: String },
 }
 
-impl Prompts {
-    fn file(&self, below: &str) -> File {
+impl PromptFolder {
+    fn file(&self, below: &str) -> CommandFile {
         match self {
-            Prompts::OfWorkspace(folder) => File::OfWorkspace(format!("{folder}/{below}")),
-            Prompts::OfPerson { folder, name } => {
-                File::OfPerson { path: folder.join(below), name: format!("{name}/{below}") }
+            PromptFolder::OfWorkspace(folder) => {
+                CommandFile::OfWorkspace(format!("{folder}/{below}"))
+            }
+            PromptFolder::OfPerson { folder, name } => {
+                CommandFile::OfPerson { path: folder.join(below), name: format!("{name}/{below}") }
             }
         }
     }
 
     fn files(&self, workspace: &Workspace) -> Vec<String> {
         match self {
-            Prompts::OfWorkspace(folder) => files_below(workspace, folder),
-            Prompts::OfPerson { folder, .. } => {
+            PromptFolder::OfWorkspace(folder) => files_below(workspace, folder),
+            PromptFolder::OfPerson { folder, .. } => {
                 let mut below = Vec::new();
                 own_files(folder, "", &mut below);
                 below.sort_unstable();
@@ -139,14 +143,16 @@ impl Prompts {
 }
 
 /// The prompts of plugins that are on: the plugin's id, and where they lie. `/id:name` is one.
-fn of_plugins(options: &SceneOptions) -> Vec<(String, Prompts)> {
+fn of_plugins(options: &SceneOptions) -> Vec<(String, PromptFolder)> {
     let folders = options.skills.plugins.iter().flat_map(|plugins| plugins.folders());
     let prompts = |plugin: PluginFolder| {
         let below = plugin.prompts?;
         let below = below.trim_end_matches('/');
         let place = match plugin.place {
-            PluginPlace::Workspace(folder) => Prompts::OfWorkspace(format!("{folder}/{below}")),
-            PluginPlace::Own(folder) => Prompts::OfPerson {
+            PluginPlace::Workspace(folder) => {
+                PromptFolder::OfWorkspace(format!("{folder}/{below}"))
+            }
+            PluginPlace::Own(folder) => PromptFolder::OfPerson {
                 folder: folder.join(below),
                 name: format!("plugins/{}/{below}", plugin.id),
             },
@@ -157,13 +163,13 @@ fn of_plugins(options: &SceneOptions) -> Vec<(String, Prompts)> {
 }
 
 /// All of them, by folder and name. Blocks.
-pub fn list(options: &SceneOptions, workspace: &Workspace) -> Vec<Listed> {
-    let mut files: Vec<(String, File)> = Vec::new();
+pub fn list_slash_commands(options: &SceneOptions, workspace: &Workspace) -> Vec<ListedCommand> {
+    let mut files: Vec<(String, CommandFile)> = Vec::new();
     for folder in OF_WORKSPACE {
         let below = files_below(workspace, folder);
         let file = |below: String| {
             let name = name_of(&below)?;
-            Some((name, File::OfWorkspace(format!("{folder}/{below}"))))
+            Some((name, CommandFile::OfWorkspace(format!("{folder}/{below}"))))
         };
         files.extend(below.into_iter().filter_map(file));
     }
@@ -174,7 +180,10 @@ pub fn list(options: &SceneOptions, workspace: &Workspace) -> Vec<Listed> {
         below.sort_unstable();
         let file = |below: String| {
             let path = dir.join(&below);
-            Some((name_of(&below)?, File::OfPerson { path, name: format!("{folder}/{below}") }))
+            Some((
+                name_of(&below)?,
+                CommandFile::OfPerson { path, name: format!("{folder}/{below}") },
+            ))
         };
         files.extend(below.into_iter().filter_map(file));
     }
@@ -186,10 +195,10 @@ pub fn list(options: &SceneOptions, workspace: &Workspace) -> Vec<Listed> {
         }));
     }
     let mut seen = BTreeSet::new();
-    let listed = |(name, file): (String, File)| {
-        let command = read(workspace, &file, &name).transpose()?;
+    let listed = |(name, file): (String, CommandFile)| {
+        let command = read_command_file(workspace, &file, &name).transpose()?;
         let shadowed = !seen.insert(name.clone());
-        Some(Listed { source: file.source(), name, command, shadowed })
+        Some(ListedCommand { source: file.source_text(), name, command, shadowed })
     };
     files.into_iter().filter_map(listed).collect()
 }
@@ -199,18 +208,20 @@ pub fn list(options: &SceneOptions, workspace: &Workspace) -> Vec<Listed> {
 ///
 /// # Errors
 /// The file cannot be used: why, and what to do.
-pub(crate) async fn expanded(
+pub(crate) async fn expand_slash_command(
     store: &dyn Store,
     options: std::sync::Arc<SceneOptions>,
     workspace: std::sync::Arc<Workspace>,
-    content: &[Block],
-) -> Result<Option<Added>, String> {
+    content: &[MessageBlock],
+) -> Result<Option<InputAddition>, String> {
     let first = content.iter().find_map(|block| match block {
-        Block::Text { text, .. } => Some(text.as_str()),
+        MessageBlock::Text { text, .. } => Some(text.as_str()),
         _ => None,
     });
-    let Some(Typed { name, arguments }) = first.and_then(typed) else { return Ok(None) };
-    match store.marks(&workspace.root().display().to_string()).await {
+    let Some(TypedCommand { name, arguments }) = first.and_then(parse_typed_command) else {
+        return Ok(None);
+    };
+    match store.file_marks(&workspace.root().display().to_string()).await {
         // Beside those that a run under way knows of and may not have stored yet.
         Ok(marks) => marks.into_iter().for_each(|mark| workspace.mark(&[mark.path], &mark.origin)),
         // Without the list nothing can be vouched for: everything counts as foreign.
@@ -218,13 +229,13 @@ pub(crate) async fn expanded(
     }
     let (name, arguments) = (name.to_owned(), arguments.to_owned());
     let look = move || {
-        let Some(found) = find(&options, &workspace, &name)? else { return Ok(None) };
+        let Some(found) = find_slash_command(&options, &workspace, &name)? else { return Ok(None) };
         // A skill that is called so is the skills' business.
-        let skills = skills::catalogue(&options.skills, &workspace);
+        let skills = skills::skill_catalogue(&options.skills, &workspace);
         if skills.iter().any(|skill| skill.name == name) {
             return Ok(None);
         }
-        let text = filled(&found.text, &arguments);
+        let text = fill_arguments(&found.text, &arguments);
         let length = text.chars().count();
         if length > TEXT_CHARACTERS_MAX {
             return Err(format!(
@@ -234,20 +245,24 @@ pub(crate) async fn expanded(
         }
         let SlashCommand { source, label, .. } = found;
         let text = format!("/{name} stands for ({source}):\n\n{text}");
-        Ok(Some(Added { source, text, label }))
+        Ok(Some(InputAddition { source, text, label }))
     };
     let looked = tokio::task::spawn_blocking(look).await;
     looked.unwrap_or_else(|_| Err("looking for commands failed".into()))
 }
 
 /// Reads a file. `None`: it is not there, or nobody may see it.
-fn read(workspace: &Workspace, file: &File, name: &str) -> Result<Option<SlashCommand>, String> {
-    let source = file.source();
+fn read_command_file(
+    workspace: &Workspace,
+    file: &CommandFile,
+    name: &str,
+) -> Result<Option<SlashCommand>, String> {
+    let source = file.source_text();
     let large = |bytes: u64| {
         format!("/{name}: {source} has {bytes} bytes; at most {FILE_BYTES_MAX} are read")
     };
     let (bytes, label) = match file {
-        File::OfPerson { path, .. } => {
+        CommandFile::OfPerson { path, .. } => {
             let Some(length) = std::fs::metadata(path).ok().filter(|m| m.is_file()) else {
                 return Ok(None);
             };
@@ -257,13 +272,13 @@ fn read(workspace: &Workspace, file: &File, name: &str) -> Result<Option<SlashCo
             let bytes = std::fs::read(path).map_err(|why| format!("/{name}: {source}: {why}"))?;
             (bytes, Label::default())
         }
-        File::OfWorkspace(path) => {
-            let at = workspace.resolve(path, Access::Read);
-            if at.ignored.is_some() || at.place != Place::Inside {
+        CommandFile::OfWorkspace(path) => {
+            let at = workspace.resolve(path, PathAccess::Read);
+            if at.ignored.is_some() || at.place != PathPlace::Inside {
                 return Ok(None);
             }
             let bytes = match workspace.read(&at, FILE_BYTES_MAX) {
-                Ok(Content::File { bytes, .. }) => bytes.to_vec(),
+                Ok(FileContent::File { bytes, .. }) => bytes.to_vec(),
                 Ok(_) | Err(FileError::NotFound { .. } | FileError::WrongKind { .. }) => {
                     return Ok(None);
                 }
@@ -281,7 +296,7 @@ fn read(workspace: &Workspace, file: &File, name: &str) -> Result<Option<SlashCo
         }
     };
     let text = String::from_utf8(bytes).map_err(|_| format!("/{name}: {source} is no text"))?;
-    let (head, text) = split(&text);
+    let (head, text) = split_frontmatter(&text);
     if text.is_empty() {
         return Err(format!("/{name}: {source} is empty; write below its head what is to be done"));
     }
@@ -290,8 +305,8 @@ fn read(workspace: &Workspace, file: &File, name: &str) -> Result<Option<SlashCo
 
 /// Files below a folder of the workspace that may be seen.
 fn files_below(workspace: &Workspace, folder: &str) -> Vec<String> {
-    let at = workspace.resolve_tree(folder, Access::List);
-    if at.ignored.is_some() || at.place != Place::Inside {
+    let at = workspace.resolve_tree(folder, PathAccess::List);
+    if at.ignored.is_some() || at.place != PathPlace::Inside {
         return Vec::new();
     }
     let options = WalkOptions {
@@ -355,7 +370,7 @@ mod tests {
 
     impl World {
         fn find(&self, name: &str) -> Result<Option<SlashCommand>, String> {
-            find(&self.options, &self.workspace, name)
+            find_slash_command(&self.options, &self.workspace, name)
         }
         fn source(&self, name: &str) -> Option<String> {
             self.find(name).expect("it can be used").map(|command| command.source)
@@ -383,7 +398,7 @@ mod tests {
         ] {
             assert_eq!(world.source(name).as_deref(), source, "{name}");
         }
-        let listed = list(&world.options, &world.workspace);
+        let listed = list_slash_commands(&world.options, &world.workspace);
         let lines: Vec<(&str, &str, bool)> =
             listed.iter().map(|l| (l.name.as_str(), l.source.as_str(), l.shadowed)).collect();
         assert_eq!(
@@ -434,7 +449,7 @@ mod tests {
             let why = world.find(name).expect_err(name);
             assert!(why.contains(part) && why.starts_with(&format!("/{name}: ")), "{why}");
         }
-        let listed = list(&world.options, &world.workspace);
+        let listed = list_slash_commands(&world.options, &world.workspace);
         assert!(listed.iter().all(|one| one.name != "secret"));
         assert_eq!(listed.iter().filter(|one| one.command.is_err()).count(), 5);
     }

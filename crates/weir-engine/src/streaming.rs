@@ -3,48 +3,52 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use weir_core::governance::filter::Veil;
-use weir_core::model::Signal;
+use weir_core::governance::filter::StreamRedactor;
+use weir_core::model::ModelSignal;
 
-use crate::hub::{Hub, SignalKind};
+use crate::hub::{SignalKind, UpdateHub};
 
 /// The stream of one turn.
-pub(crate) struct Stream {
-    hub: Arc<Hub>,
+pub(crate) struct ReplyStream {
+    hub: Arc<UpdateHub>,
     subject: String,
     /// Of what it says, and of what it thinks.
-    veils: Mutex<[Veil; 2]>,
+    veils: Mutex<[StreamRedactor; 2]>,
 }
 
-impl Stream {
-    pub(crate) fn new(hub: Arc<Hub>, subject: String, secrets: &[String]) -> Stream {
-        Stream { hub, subject, veils: Mutex::new([Veil::new(secrets), Veil::new(secrets)]) }
+impl ReplyStream {
+    pub(crate) fn new(hub: Arc<UpdateHub>, subject: String, secrets: &[String]) -> ReplyStream {
+        ReplyStream {
+            hub,
+            subject,
+            veils: Mutex::new([StreamRedactor::new(secrets), StreamRedactor::new(secrets)]),
+        }
     }
 
     /// A piece of it.
-    pub(crate) fn tell(&self, signal: &Signal) {
+    pub(crate) fn push_signal(&self, signal: &ModelSignal) {
         let (number, kind, text) = match signal {
-            Signal::Text(text) => (0, SignalKind::Text, text),
-            Signal::Thinking(text) => (1, SignalKind::Thinking, text),
-            Signal::CallBegun(_) => return,
+            ModelSignal::Text(text) => (0, SignalKind::Text, text),
+            ModelSignal::Thinking(text) => (1, SignalKind::Thinking, text),
+            ModelSignal::CallBegun(_) => return,
         };
         let mut veils = self.veils.lock().unwrap_or_else(PoisonError::into_inner);
         let clean = veils[number].push(text.as_bytes());
-        self.give(kind, &clean);
+        self.send_clean(kind, &clean);
     }
 
     /// The reply is whole.
     pub(crate) fn finish(&self) {
         let mut veils = self.veils.lock().unwrap_or_else(PoisonError::into_inner);
         for (veil, kind) in veils.iter_mut().zip([SignalKind::Text, SignalKind::Thinking]) {
-            self.give(kind, &veil.finish());
+            self.send_clean(kind, &veil.finish());
         }
     }
 
     /// A value begins where a character does, so no piece ends within one.
-    fn give(&self, kind: SignalKind, clean: &[u8]) {
+    fn send_clean(&self, kind: SignalKind, clean: &[u8]) {
         if !clean.is_empty() {
-            self.hub.signal(kind, &self.subject, &String::from_utf8_lossy(clean));
+            self.hub.send_signal(kind, &self.subject, &String::from_utf8_lossy(clean));
         }
     }
 }

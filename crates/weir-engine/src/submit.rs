@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
-use weir_core::event::Added;
+use weir_core::event::InputAddition;
 use weir_core::governance::label::Label;
 use weir_core::ids::SessionId;
-use weir_core::message::{Block, plain_text};
+use weir_core::message::{MessageBlock, plain_text};
 use weir_core::profile::PermissionMode;
 
 use crate::error::EngineError;
@@ -17,7 +17,7 @@ use crate::workspace::Workspace;
 
 /// Where commands and hooks of a session are found.
 #[derive(Clone)]
-pub(crate) struct Submit {
+pub(crate) struct InputSubmission {
     pub(crate) session: SessionId,
     pub(crate) store: Arc<dyn Store>,
     pub(crate) workspace: Arc<Workspace>,
@@ -27,18 +27,21 @@ pub(crate) struct Submit {
     pub(crate) mode: PermissionMode,
 }
 
-impl Submit {
+impl InputSubmission {
     /// What goes with an input beside the person's words.
     ///
     /// # Errors
     /// The command that it names cannot be used; a hook refused the input, with its words.
-    pub(crate) async fn added(&self, content: &[Block]) -> Result<Vec<Added>, EngineError> {
+    pub(crate) async fn collect_added_text(
+        &self,
+        content: &[MessageBlock],
+    ) -> Result<Vec<InputAddition>, EngineError> {
         let (scene, workspace) = (self.scene.clone(), self.workspace.clone());
-        let command = slash::expanded(self.store.as_ref(), scene, workspace, content);
-        let mut added: Vec<Added> =
+        let command = slash::expand_slash_command(self.store.as_ref(), scene, workspace, content);
+        let mut added: Vec<InputAddition> =
             command.await.map_err(EngineError::Refused)?.into_iter().collect();
         let moment = HookMoment::UserPromptSubmit;
-        if !self.hooks.listens(moment) {
+        if !self.hooks.has_listener(moment) {
             return Ok(added);
         }
         let asked = HookCall {
@@ -49,13 +52,13 @@ impl Submit {
             tool: None,
             fields: serde_json::json!({ "prompt": plain_text(content) }),
         };
-        for answer in self.hooks.call(asked).await {
+        for answer in self.hooks.run_hooks(asked).await {
             if answer.decision != HookDecision::Pass {
                 let HookAnswer { hook, reason, .. } = answer;
                 return Err(EngineError::Refused(format!("{reason} (said by {hook})")));
             }
             let source = answer.hook;
-            added.extend(answer.context.map(|text| Added {
+            added.extend(answer.context.map(|text| InputAddition {
                 source,
                 text,
                 label: Label::default(),

@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use serde_json::Value;
 use weir_core::governance::shell;
 use weir_core::profile::Profile;
-use weir_core::session::Call;
+use weir_core::session::CallState;
 use weir_core::tool::{CommandEffect, EffectClass, Effects, FeedEffect, Inspection, ToolSpec};
 
-use crate::ports::{Plan, Tool, ToolContext};
+use crate::ports::{CallPlan, Tool, ToolContext};
 
 /// Errors of one set of arguments that are told at once.
 const SCHEMA_ERRORS_TOLD: usize = 3;
@@ -28,7 +28,7 @@ pub struct Toolbox {
 
 impl std::fmt::Debug for Toolbox {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_list().entries(self.all().iter().map(|tool| &tool.spec().name)).finish()
+        f.debug_list().entries(self.all_tools().iter().map(|tool| &tool.spec().name)).finish()
     }
 }
 
@@ -113,45 +113,46 @@ impl Toolbox {
     }
 
     /// All of them: the built-in ones in the order of their list, then the others by name.
-    pub fn all(&self) -> Vec<Arc<dyn Tool>> {
+    pub fn all_tools(&self) -> Vec<Arc<dyn Tool>> {
         let added = self.added.read().unwrap_or_else(PoisonError::into_inner);
         self.tools.iter().chain(added.values()).cloned().collect()
     }
 
     /// What a profile may see (T3): in the order of the list, so that prompts are stable.
-    pub fn visible(&self, profile: &Profile, writes: bool) -> Vec<ToolSpec> {
-        let all = self.all();
+    pub fn visible_specs(&self, profile: &Profile, writes: bool) -> Vec<ToolSpec> {
+        let all = self.all_tools();
         let specs = all.iter().map(|tool| tool.spec());
-        let has = |spec: &&ToolSpec| profile.has(&spec.name, spec.group);
+        let has = |spec: &&ToolSpec| profile.has_tool(&spec.name, spec.group);
         // In plan mode write tools are absent, not merely refused (C3).
-        let kept = |spec: &&ToolSpec| writes || spec.group != weir_core::tool::Group::Edit;
+        let kept = |spec: &&ToolSpec| writes || spec.group != weir_core::tool::ToolGroup::Edit;
         let of_use = |spec: &&ToolSpec| !self.idle.contains(&spec.name);
         specs.filter(has).filter(kept).filter(of_use).cloned().collect()
     }
 
     /// Finds out about a call: does its tool exist, are its arguments valid, what would it do.
-    pub async fn inspect(&self, call: &Call, cx: &ToolContext) -> (Inspection, Plan) {
-        let nothing = |summary: String| Plan::new(EffectClass::Read, Effects::default(), summary);
+    pub async fn inspect(&self, call: &CallState, cx: &ToolContext) -> (Inspection, CallPlan) {
+        let nothing =
+            |summary: String| CallPlan::new(EffectClass::Read, Effects::default(), summary);
         let Some(tool) = self.get(&call.tool) else {
             let plan = nothing(format!("Call the unknown tool {}", call.tool));
-            let nearest = self.nearest(&call.tool);
-            return (Inspection { known: false, nearest, ..inspection(&plan) }, plan);
+            let nearest = self.nearest_name(&call.tool);
+            return (Inspection { known: false, nearest, ..inspection_of_plan(&plan) }, plan);
         };
         if call.broken.is_some() {
             let plan = nothing(format!("Call {} with broken arguments", call.tool));
-            return (inspection(&plan), plan);
+            return (inspection_of_plan(&plan), plan);
         }
-        if let Some(invalid) = self.invalid(tool.spec(), &call.input) {
+        if let Some(invalid) = self.argument_errors(tool.spec(), &call.input) {
             let plan = nothing(format!("Call {} with invalid arguments", call.tool));
-            return (Inspection { invalid: Some(invalid), ..inspection(&plan) }, plan);
+            return (Inspection { invalid: Some(invalid), ..inspection_of_plan(&plan) }, plan);
         }
-        let mut plan = tool.plan(&call.input, cx).await;
-        foresee(&mut plan.effects, cx).await;
-        (inspection(&plan), plan)
+        let mut plan = tool.plan_call(&call.input, cx).await;
+        add_foreseen_effects(&mut plan.effects, cx).await;
+        (inspection_of_plan(&plan), plan)
     }
 
     /// What is wrong with the arguments: field, what was expected, what came.
-    pub(crate) fn invalid(&self, spec: &ToolSpec, input: &Value) -> Option<String> {
+    pub(crate) fn argument_errors(&self, spec: &ToolSpec, input: &Value) -> Option<String> {
         let validator = match self.validator(spec) {
             Ok(validator) => validator,
             Err(error) => return Some(format!("The tool's own schema is invalid: {error}")),
@@ -181,9 +182,9 @@ impl Toolbox {
     }
 
     /// The existing name that is most like `name`, if any is.
-    pub fn nearest(&self, name: &str) -> Option<String> {
+    pub fn nearest_name(&self, name: &str) -> Option<String> {
         let lower = name.to_lowercase();
-        self.all()
+        self.all_tools()
             .iter()
             .map(|tool| tool.spec().name.clone())
             .map(|known| {
@@ -206,9 +207,9 @@ pub fn check_schema(schema: &Value) -> Result<(), String> {
 
 /// Adds what no tool says of its own effects: which of its paths git runs, and which running jobs with
 /// network could read what it writes (A12).
-async fn foresee(effects: &mut Effects, cx: &ToolContext) {
+async fn add_foreseen_effects(effects: &mut Effects, cx: &ToolContext) {
     let is_change = |command: &CommandEffect| {
-        !command.read_only && !shell::reads_only(&shell::parse(&command.command), true)
+        !command.read_only && !shell::reads_only(&shell::parse_command_line(&command.command), true)
     };
     let by_files =
         !effects.changes.is_empty() || effects.paths.iter().any(|path| path.access.is_write());
@@ -228,7 +229,7 @@ async fn foresee(effects: &mut Effects, cx: &ToolContext) {
     }
 }
 
-fn inspection(plan: &Plan) -> Inspection {
+fn inspection_of_plan(plan: &CallPlan) -> Inspection {
     Inspection {
         known: true,
         nearest: None,

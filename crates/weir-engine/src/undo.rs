@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use weir_core::ids::{CheckpointId, SessionId, Timestamp};
-use weir_core::tool::{Access, Change};
+use weir_core::tool::{PathAccess, PlannedChange};
 
-use crate::ports::{CheckpointInfo, Checkpoints, Content, Snapshot, SnapshotEntry, StoreError};
+use crate::ports::{CheckpointInfo, Checkpoints, FileContent, Snapshot, SnapshotEntry, StoreError};
 use crate::workspace::{FileError, Workspace};
 
 /// Largest file that is compared, in bytes.
@@ -26,11 +26,11 @@ pub enum UndoError {
 
 /// A path that somebody changed since the agent left it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Conflict {
+pub struct UndoConflict {
     /// Which path.
     pub path: String,
     /// What it holds now.
-    pub now: Content,
+    pub now: FileContent,
     /// A three-way merge of the person's changes with the undo, where both are text.
     pub merged: Option<Merge>,
 }
@@ -46,24 +46,25 @@ pub enum Merge {
 
 /// What an undo would do.
 #[derive(Debug, Clone, Default)]
-pub struct Restore {
+pub struct RestorePlan {
     /// Paths that still hold what the agent left, with what they are to hold again.
     pub entries: Vec<SnapshotEntry>,
     /// Paths that do not: left alone.
-    pub conflicts: Vec<Conflict>,
+    pub conflicts: Vec<UndoConflict>,
     /// Paths that already hold what was there before.
     pub already: Vec<String>,
 }
 
-impl Restore {
+impl RestorePlan {
     /// Takes the merges without overlap in: they will be written too. The others stay conflicts.
     pub fn accept_merges(&mut self) {
         let mut left = Vec::new();
         for conflict in std::mem::take(&mut self.conflicts) {
             match (&conflict.merged, &conflict.now) {
-                (Some(Merge::Clean(text)), Content::File { mode, .. }) => {
-                    let after = Content::File { bytes: Arc::from(text.as_bytes()), mode: *mode };
-                    let Conflict { path, now, .. } = conflict;
+                (Some(Merge::Clean(text)), FileContent::File { mode, .. }) => {
+                    let after =
+                        FileContent::File { bytes: Arc::from(text.as_bytes()), mode: *mode };
+                    let UndoConflict { path, now, .. } = conflict;
                     self.entries.push(SnapshotEntry { path, before: now, after });
                 }
                 _ => left.push(conflict),
@@ -73,8 +74,8 @@ impl Restore {
     }
 
     /// The changes on disk that it makes.
-    pub fn changes(&self) -> Vec<Change> {
-        let change = |entry: &SnapshotEntry| Change {
+    pub fn disk_changes(&self) -> Vec<PlannedChange> {
+        let change = |entry: &SnapshotEntry| PlannedChange {
             path: entry.path.clone(),
             before: entry.before.image(),
             after: entry.after.image(),
@@ -89,15 +90,15 @@ impl Restore {
 ///
 /// # Errors
 /// A snapshot or a file cannot be read.
-pub async fn plan(
+pub async fn compute_restore_plan(
     store: &dyn Checkpoints,
     workspace: &Arc<Workspace>,
     checkpoints: &[CheckpointInfo],
     only: &[String],
-) -> Result<Restore, UndoError> {
+) -> Result<RestorePlan, UndoError> {
     let mut order: Vec<&CheckpointInfo> = checkpoints.iter().collect();
     order.sort_by_key(|info| info.ts);
-    let mut paths: BTreeMap<String, (Content, Content)> = BTreeMap::new();
+    let mut paths: BTreeMap<String, (FileContent, FileContent)> = BTreeMap::new();
     for info in order {
         let (_, entries) = store.load(workspace.root(), info.id.as_str()).await?;
         for entry in entries {
@@ -112,26 +113,26 @@ pub async fn plan(
         }
     }
     let workspace = workspace.clone();
-    let compare = move || compare(&workspace, paths);
+    let compare = move || compare_with_disk(&workspace, paths);
     let compared = tokio::task::spawn_blocking(compare).await;
-    Ok(compared.unwrap_or_else(|_| Ok(Restore::default()))?)
+    Ok(compared.unwrap_or_else(|_| Ok(RestorePlan::default()))?)
 }
 
-fn compare(
+fn compare_with_disk(
     workspace: &Workspace,
-    paths: BTreeMap<String, (Content, Content)>,
-) -> Result<Restore, FileError> {
-    let mut restore = Restore::default();
+    paths: BTreeMap<String, (FileContent, FileContent)>,
+) -> Result<RestorePlan, FileError> {
+    let mut restore = RestorePlan::default();
     for (path, (before, after)) in paths {
-        let at = workspace.resolve(&path, Access::Delete);
+        let at = workspace.resolve(&path, PathAccess::Delete);
         let now = workspace.read(&at, FILE_MAX)?;
         if now.image() == before.image() {
             restore.already.push(path);
         } else if now.image() == after.image() {
             restore.entries.push(SnapshotEntry { path, before: now, after: before });
         } else {
-            let merged = merge(&after, &now, &before);
-            restore.conflicts.push(Conflict { path, now, merged });
+            let merged = merge_contents(&after, &now, &before);
+            restore.conflicts.push(UndoConflict { path, now, merged });
         }
     }
     keep_filled_folders(workspace, &mut restore);
@@ -140,28 +141,33 @@ fn compare(
 
 /// A folder in which somebody, or a list that hides it, left something that does not go is not
 /// taken away, and neither are those above it.
-fn keep_filled_folders(workspace: &Workspace, restore: &mut Restore) {
-    let leaves =
-        |entry: &SnapshotEntry| entry.before == Content::Folder && entry.after == Content::Absent;
+fn keep_filled_folders(workspace: &Workspace, restore: &mut RestorePlan) {
+    let leaves = |entry: &SnapshotEntry| {
+        entry.before == FileContent::Folder && entry.after == FileContent::Absent
+    };
     loop {
-        let going = restore.entries.iter().filter(|entry| entry.after == Content::Absent);
+        let going = restore.entries.iter().filter(|entry| entry.after == FileContent::Absent);
         let going: BTreeSet<&str> = going.map(|entry| entry.path.as_str()).collect();
         let filled = restore.entries.iter().position(|entry| {
-            let at = || workspace.resolve(&entry.path, Access::Delete);
+            let at = || workspace.resolve(&entry.path, PathAccess::Delete);
             leaves(entry) && workspace.holds_other(&at(), &going)
         });
         let Some(filled) = filled else { return };
         let SnapshotEntry { path, before: now, .. } = restore.entries.remove(filled);
-        restore.conflicts.push(Conflict { path, now, merged: None });
+        restore.conflicts.push(UndoConflict { path, now, merged: None });
     }
 }
 
 /// The changes from `base` to `ours` put onto `theirs`, where all three are text. Undoing, they are
 /// the person's changes since the agent, and `theirs` what was there before.
-pub fn merge(base: &Content, ours: &Content, theirs: &Content) -> Option<Merge> {
-    let text = |content: &Content| match content {
-        Content::File { bytes, .. } => String::from_utf8(bytes.to_vec()).ok(),
-        Content::Absent | Content::Folder | Content::Link { .. } => None,
+pub fn merge_contents(
+    base: &FileContent,
+    ours: &FileContent,
+    theirs: &FileContent,
+) -> Option<Merge> {
+    let text = |content: &FileContent| match content {
+        FileContent::File { bytes, .. } => String::from_utf8(bytes.to_vec()).ok(),
+        FileContent::Absent | FileContent::Folder | FileContent::Link { .. } => None,
     };
     Some(match diffy::merge(&text(base)?, &text(ours)?, &text(theirs)?) {
         Ok(merged) => Merge::Clean(merged),
@@ -185,19 +191,19 @@ pub struct RestoreOrigin {
 ///
 /// # Errors
 /// The snapshot could not be taken (then nothing was changed), or a file changed meanwhile.
-pub async fn apply(
+pub async fn perform_restore(
     store: &dyn Checkpoints,
     workspace: &Arc<Workspace>,
-    restore: Restore,
+    restore: RestorePlan,
     origin: RestoreOrigin,
 ) -> Result<Option<(CheckpointId, Vec<String>)>, UndoError> {
     if restore.entries.is_empty() {
         return Ok(None);
     }
-    let changes = restore.changes();
+    let changes = restore.disk_changes();
     let mut contents: BTreeMap<String, Arc<[u8]>> = BTreeMap::new();
     for entry in &restore.entries {
-        if let Content::File { bytes, .. } = &entry.after {
+        if let FileContent::File { bytes, .. } = &entry.after {
             contents.insert(entry.path.clone(), bytes.clone());
         }
     }
@@ -210,7 +216,7 @@ pub async fn apply(
         label: format!("Take back changes of {} path(s)", restore.entries.len()),
         entries: restore.entries,
     };
-    let checkpoint = store.take(snapshot).await?;
+    let checkpoint = store.take_snapshot(snapshot).await?;
     let workspace = workspace.clone();
     let apply = move || workspace.apply_changes(&changes, &contents);
     let paths = match tokio::task::spawn_blocking(apply).await {

@@ -7,24 +7,24 @@ use weir_core::ids::SessionId;
 
 use crate::blobs::StagedBlobs;
 use crate::command_channel::CommandSender;
-use crate::hub::Hub;
-use crate::parts::Parts;
-use crate::ports::{Profiles, Scripts, Servers};
+use crate::hub::UpdateHub;
+use crate::parts::EngineParts;
+use crate::ports::{McpServers, Profiles, Scripts};
 use crate::scene::SceneOptions;
-use crate::session_options::Hands;
+use crate::session_options::SessionResources;
 use crate::session_time::SessionTime;
 use crate::toolbox::Toolbox;
 use crate::workspace::Workspace;
 
 /// What the workers of one session have in common.
 pub(crate) struct WorkerContext {
-    pub(crate) parts: Arc<Parts>,
+    pub(crate) parts: Arc<EngineParts>,
     pub(crate) session: SessionId,
     pub(crate) workspace: Arc<Workspace>,
     /// Bytes that wait for their facts.
     pub(crate) blobs: Arc<StagedBlobs>,
     /// Who listens.
-    pub(crate) hub: Arc<Hub>,
+    pub(crate) hub: Arc<UpdateHub>,
     /// The session's time.
     pub(crate) time: SessionTime,
     /// The way to its own loop.
@@ -34,10 +34,10 @@ pub(crate) struct WorkerContext {
     /// What runs the code of tools that were made at run time.
     pub(crate) scripts: Arc<dyn Scripts>,
     /// Its foreign servers.
-    pub(crate) servers: Arc<dyn Servers>,
+    pub(crate) servers: Arc<dyn McpServers>,
     pub(crate) profiles: Arc<dyn Profiles>,
     /// What it can reach beside the shared parts: its children have the same.
-    pub(crate) hands: Hands,
+    pub(crate) hands: SessionResources,
     /// What is looked at when a run starts.
     pub(crate) scene: Arc<SceneOptions>,
 }

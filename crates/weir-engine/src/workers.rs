@@ -10,41 +10,41 @@ use std::sync::{Arc, Mutex};
 use serde_json::{Value, json};
 use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
-use weir_core::event::{CondenseReason, Note};
+use weir_core::event::{CondenseReason, PromptNote};
 use weir_core::governance::label::Label;
 use weir_core::ids::{CallId, InputId, Timestamp};
-use weir_core::input::Answer;
+use weir_core::input::EffectAnswer;
 use weir_core::prompt;
-use weir_core::session::condense::{CondenseWork, Keep};
-use weir_core::session::{Call, PlanWork, Session, SessionConfig};
-use weir_core::tool::Raw;
+use weir_core::session::condense::{CondenseWork, KeepRequest};
+use weir_core::session::{CallState, PlanWork, Session, SessionConfig};
+use weir_core::tool::RawResult;
 
 use self::model::PartialReply;
-use crate::children::{Birth, Brood, ChildOpener, Children};
-use crate::commands::{CommandWatch, Ended};
+use crate::children::{CallSubAgents, ChildOpener, ChildTasks, SpawnParameters};
+use crate::commands::{CallEndMoment, CommandWatch};
 use crate::condensing::{self, RunReview};
 use crate::guards::Guards;
 use crate::hub::SignalKind;
-use crate::knowledge::Known;
+use crate::knowledge::CallKnowledge;
 use crate::media::DocumentConverter;
-use crate::nested::Foresight;
+use crate::nested::StepPlanner;
 use crate::planner;
 use crate::ports::{
     Conversation, HookMoment, Model, NoPerson, NoPlugins, ProgressSink, ToolContext,
 };
-use crate::recover::{self, Found};
-use crate::scene::{Deeper, Glance, Lookout};
+use crate::recover::{self, ReconciledOutcome};
+use crate::scene::{NestedInstructions, SceneGatherer, SceneRequest};
 use crate::worker_context::WorkerContext;
 
 mod model;
 mod planning;
 mod running;
 
-pub(crate) use model::Preparing;
-pub(crate) use running::Running;
+pub(crate) use model::EncodingWork;
+pub(crate) use running::RunningCall;
 
 /// New contents of files by path, made when a call was planned.
-pub(crate) type Contents = Arc<BTreeMap<String, Arc<[u8]>>>;
+pub(crate) type PlannedContents = Arc<BTreeMap<String, Arc<[u8]>>>;
 
 /// The workers of one session, each with what it alone keeps.
 #[derive(Clone)]
@@ -55,7 +55,7 @@ pub(crate) struct Workers {
     /// What is kept of the workspace while commands run.
     pub(crate) commands: CommandWatch,
     /// Those who follow its children.
-    pub(crate) children: Children,
+    pub(crate) children: ChildTasks,
     opener: Arc<dyn ChildOpener>,
     /// The model that summarises what no longer fits.
     condenser: Arc<dyn Model>,
@@ -66,21 +66,21 @@ pub(crate) struct Workers {
     /// What `SessionStart` hooks wanted the model to know: asked once in the life of the program.
     hooked: Arc<OnceCell<Vec<String>>>,
     /// Instruction files of folders below that calls touched.
-    deeper: Arc<Deeper>,
+    deeper: Arc<NestedInstructions>,
     /// What has come of the reply that is under way.
     partial_reply: Arc<Mutex<PartialReply>>,
 }
 
 /// What a finished worker brings back.
-pub(crate) enum Outcome {
+pub(crate) enum WorkerOutcome {
     /// An answer for the session.
-    Answer(Answer),
+    Answer(EffectAnswer),
     /// The same, and the contents that the plan computed.
-    Planned(Answer, CallId, Contents),
+    Planned(EffectAnswer, CallId, PlannedContents),
     /// The conversation comes back with the answer to what was asked of it.
-    Conversation(Box<dyn Conversation>, Option<Answer>),
+    Conversation(Box<dyn Conversation>, Option<EffectAnswer>),
     /// The settings of another profile, with its model where that is another.
-    Switched(Answer, Option<Arc<dyn Model>>),
+    Switched(EffectAnswer, Option<Arc<dyn Model>>),
     /// A moment has come.
     Tick,
     /// It was cancelled.
@@ -100,7 +100,7 @@ impl Workers {
         Workers {
             guards: Guards { context: context.clone(), judge: own_or(&parts.judge) },
             commands: CommandWatch::new(context.clone()),
-            children: Children::default(),
+            children: ChildTasks::default(),
             opener,
             condenser: own_or(&parts.condenser),
             planner: own_or(&parts.planner),
@@ -128,7 +128,7 @@ impl Workers {
 
     fn tool_context(
         &self,
-        call: &Call,
+        call: &CallState,
         config: &Arc<SessionConfig>,
         cancel: CancellationToken,
         label: Label,
@@ -149,22 +149,29 @@ impl Workers {
             mode: config.permission,
             cancel,
             timeout_ms: spec.and_then(|s| s.timeout_ms).unwrap_or(config.limits.tool_timeout_ms),
-            progress: ProgressSink::new(move |text| hub.signal(SignalKind::Output, &subject, text)),
+            progress: ProgressSink::new(move |text| {
+                hub.send_signal(SignalKind::Output, &subject, text)
+            }),
             foreign: call.is_foreign(),
-            knows: Arc::new(Known { context: own.clone(), config: config.clone(), label }),
+            knows: Arc::new(CallKnowledge { context: own.clone(), config: config.clone(), label }),
             plugins: own.scene.skills.plugins.clone().unwrap_or_else(|| Arc::new(NoPlugins)),
-            nested: Arc::new(Foresight { toolbox: own.toolbox.clone() }),
+            nested: Arc::new(StepPlanner { toolbox: own.toolbox.clone() }),
             person: Arc::new(NoPerson),
             servers: own.servers.clone(),
             agents: Arc::new(self.brood(call.id, config, None)),
             about: Arc::new(Value::Null),
-            contents: Contents::default(),
+            contents: PlannedContents::default(),
         }
     }
 
     /// Its agents, as one call sees them.
-    fn brood(&self, call: CallId, config: &Arc<SessionConfig>, birth: Option<Birth>) -> Brood {
-        Brood {
+    fn brood(
+        &self,
+        call: CallId,
+        config: &Arc<SessionConfig>,
+        birth: Option<SpawnParameters>,
+    ) -> CallSubAgents {
+        CallSubAgents {
             context: self.context.clone(),
             opener: self.opener.clone(),
             children: self.children.clone(),
@@ -175,31 +182,37 @@ impl Workers {
     }
 
     /// The notes of this run.
-    pub(crate) async fn look(
+    pub(crate) async fn gather_notes(
         self,
         config: Arc<SessionConfig>,
-        glance: Glance,
+        glance: SceneRequest,
         input: InputId,
-    ) -> Outcome {
+    ) -> WorkerOutcome {
         let hooked = self.hooked.clone();
         let told = hooked.get_or_init(|| self.guards.session_started(&config)).await.join("\n");
-        let lookout = Lookout {
+        let lookout = SceneGatherer {
             parts: self.context.parts.clone(),
             options: self.context.scene.clone(),
             workspace: self.context.workspace.clone(),
             deeper: self.deeper.clone(),
         };
-        let scene = lookout.look(&config, glance).await;
+        let scene = lookout.gather_scene(&config, glance).await;
         let mut label = Label::default();
         scene.active.iter().for_each(|skill| label.join(&skill.label));
         scene.memory.iter().for_each(|fact| label.join(&fact.fact.label));
         scene.recipes.iter().for_each(|found| label.join(&found.recipe.label));
-        let mut notes = prompt::notes(&scene);
+        let mut notes = prompt::prompt_notes(&scene);
         if !told.is_empty() {
-            notes.push(Note { section: "hooks".into(), text: told });
+            notes.push(PromptNote { section: "hooks".into(), text: told });
         }
         let recipe = scene.recipes.into_iter().next().map(Box::new);
-        Outcome::Answer(Answer::Seen { notes, skills: scene.active, label, input, recipe })
+        WorkerOutcome::Answer(EffectAnswer::Seen {
+            notes,
+            skills: scene.active,
+            label,
+            input,
+            recipe,
+        })
     }
 
     /// Window of the model that summarises, in tokens.
@@ -213,17 +226,17 @@ impl Workers {
         work: CondenseWork,
         config: Arc<SessionConfig>,
         label: Label,
-    ) -> Outcome {
+    ) -> WorkerOutcome {
         let trigger = match work.reason {
             CondenseReason::Asked => "manual",
             CondenseReason::Threshold | CondenseReason::Overflow => "auto",
         };
-        let wanted = work.keep.as_ref().map_or("", Keep::as_str);
+        let wanted = work.keep.as_ref().map_or("", KeepRequest::as_str);
         let told = json!({ "trigger": trigger, "custom_instructions": wanted });
-        self.guards.notify(HookMoment::PreCompact, &config, told).await;
+        self.guards.notify_hooks(HookMoment::PreCompact, &config, told).await;
         let model = self.condenser.as_ref();
         let answer = condensing::summarise_context(&self.context, model, work, &config, &label);
-        Outcome::Answer(answer.await)
+        WorkerOutcome::Answer(answer.await)
     }
 
     /// Looks a finished run through for facts worth keeping.
@@ -231,36 +244,53 @@ impl Workers {
         self,
         review: RunReview,
         config: Arc<SessionConfig>,
-    ) -> Outcome {
+    ) -> WorkerOutcome {
         let model = self.condenser.as_ref();
-        Outcome::Answer(condensing::remember_run(&self.context, model, review, &config).await)
+        WorkerOutcome::Answer(condensing::remember_run(&self.context, model, review, &config).await)
     }
 
     /// The calls that the planner makes of a recipe.
-    pub(crate) async fn plan_recipe(self, work: PlanWork, cancel: CancellationToken) -> Outcome {
+    pub(crate) async fn plan_recipe(
+        self,
+        work: PlanWork,
+        cancel: CancellationToken,
+    ) -> WorkerOutcome {
         tokio::select! {
             biased;
-            () = cancel.cancelled() => Outcome::Nothing,
+            () = cancel.cancelled() => WorkerOutcome::Nothing,
             answer = planner::plan_recipe(&self.context, self.planner.as_ref(), work) => {
-                Outcome::Answer(answer)
+                WorkerOutcome::Answer(answer)
             }
         }
     }
 
     /// Finds out what became of a call that had started when the program ended (D4).
-    pub(crate) async fn reconcile(self, call: Call, config: Arc<SessionConfig>) -> Outcome {
+    pub(crate) async fn reconcile(
+        self,
+        call: CallState,
+        config: Arc<SessionConfig>,
+    ) -> WorkerOutcome {
         let id = call.id;
         match recover::look_after_crash(&self.context, &call).await {
-            Found::NotRun(evidence) => Outcome::Answer(Answer::NotRun { call: id, evidence }),
-            Found::Lost(reason) => Outcome::Answer(Answer::Lost { call: id, reason }),
-            Found::Result(raw) => self.returned(&call, &config, raw).await,
-            Found::Ended { raw, after_ms } => {
-                let raw = self.commands.settled(&call, raw, Ended::After(after_ms)).await;
+            ReconciledOutcome::NotRun(evidence) => {
+                WorkerOutcome::Answer(EffectAnswer::NotRun { call: id, evidence })
+            }
+            ReconciledOutcome::Lost(reason) => {
+                WorkerOutcome::Answer(EffectAnswer::Lost { call: id, reason })
+            }
+            ReconciledOutcome::Result(raw) => self.returned(&call, &config, raw).await,
+            ReconciledOutcome::Ended { raw, after_ms } => {
+                let raw = self
+                    .commands
+                    .settle_call_changes(&call, raw, CallEndMoment::After(after_ms))
+                    .await;
                 self.returned(&call, &config, raw).await
             }
-            Found::Unwatched(reason) => {
-                self.commands.settled(&call, Raw::error(&reason), Ended::Now).await;
-                Outcome::Answer(Answer::Lost { call: id, reason })
+            ReconciledOutcome::Unwatched(reason) => {
+                self.commands
+                    .settle_call_changes(&call, RawResult::error(&reason), CallEndMoment::Now)
+                    .await;
+                WorkerOutcome::Answer(EffectAnswer::Lost { call: id, reason })
             }
         }
     }
@@ -269,38 +299,46 @@ impl Workers {
     /// had started is ended too, and counted.
     pub(crate) async fn agent_never_began(
         self,
-        call: Call,
+        call: CallState,
         config: Arc<SessionConfig>,
-        birth: Birth,
-    ) -> Outcome {
+        birth: SpawnParameters,
+    ) -> WorkerOutcome {
         let raw = self.brood(call.id, &config, Some(birth)).never_began(&call).await;
         self.returned(&call, &config, raw).await
     }
 
     /// A call that was marked as started and had not begun when the run was cancelled.
-    pub(crate) async fn call_never_began(self, call: Call, config: Arc<SessionConfig>) -> Outcome {
-        let raw = Raw::error("Not run: the run was ended first.");
+    pub(crate) async fn call_never_began(
+        self,
+        call: CallState,
+        config: Arc<SessionConfig>,
+    ) -> WorkerOutcome {
+        let raw = RawResult::error("Not run: the run was ended first.");
         self.returned(&call, &config, raw).await
     }
 
     /// Holds the final answer against the schema, then asks the `Stop` hooks.
-    pub(crate) async fn verify(self, config: Arc<SessionConfig>, text: String) -> Outcome {
+    pub(crate) async fn verify(self, config: Arc<SessionConfig>, text: String) -> WorkerOutcome {
         let result = match &config.output_schema {
-            Some(schema) => crate::output::verify(&text, schema).map(Some),
+            Some(schema) => crate::output::verify_output(&text, schema).map(Some),
             None => Ok(None),
         };
         let kept_going = match config.guards.stop_hooks && result.is_ok() {
             true => self.guards.may_stop(&config, &text).await,
             false => None,
         };
-        Outcome::Answer(Answer::Verified { result, kept_going })
+        WorkerOutcome::Answer(EffectAnswer::Verified { result, kept_going })
     }
 
     /// Waits for a moment of the session.
-    pub(crate) async fn wait_until(self, until: Timestamp, cancel: CancellationToken) -> Outcome {
+    pub(crate) async fn wait_until(
+        self,
+        until: Timestamp,
+        cancel: CancellationToken,
+    ) -> WorkerOutcome {
         tokio::select! {
-            () = cancel.cancelled() => Outcome::Nothing,
-            () = self.context.time.sleep_until(until) => Outcome::Tick,
+            () = cancel.cancelled() => WorkerOutcome::Nothing,
+            () = self.context.time.sleep_until(until) => WorkerOutcome::Tick,
         }
     }
 }
@@ -321,7 +359,7 @@ pub(crate) fn about_session(session: &Session) -> Value {
         "usage": session.usage(),
         "cost_usd": session.cost_usd(),
         "iterations": session.iterations(),
-        "facts": session.facts(),
-        "task_list": session.plan(),
+        "facts": session.fact_count(),
+        "task_list": session.task_list(),
     })
 }

@@ -1,6 +1,6 @@
 //! The guarded workspace: the only way in which tools reach files (Z6, G6).
 //!
-//! Paths that a model wrote enter through [`Workspace::resolve`] and are a [`PathEffect`] from
+//! Paths that a model wrote enter through [`Workspace::resolve_path`] and are a [`PathEffect`] from
 //! then on. Every later access goes through the effect that was judged and resolves it again
 //! beneath the root with `openat2`, so a link swapped in between does not lead out. Everything
 //! here blocks: call it on a blocking thread.
@@ -15,12 +15,12 @@ use rustix::fs::FileType;
 use rustix::io::Errno;
 use weir_core::governance::Permit;
 use weir_core::governance::rules::{PathUse, RuleSet, Ruling};
-use weir_core::tool::{Access, Change, Image, PathEffect, Place};
+use weir_core::tool::{FileState, PathAccess, PathEffect, PathPlace, PlannedChange};
 
-pub use self::confinement::Confine;
-pub use self::content::Content;
+pub use self::confinement::CommandConfinement;
+pub use self::content::FileContent;
 pub use self::credentials::is_fixture;
-use self::guard::{Guard, Seen, Spot};
+use self::guard::{PathKind, PathSpot, WorkspacePathGuard};
 
 mod beneath;
 mod changes;
@@ -125,8 +125,8 @@ pub enum FileError {
 
 /// An entry of a listing or walk.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
-    /// As in [`PathEffect::path`].
+pub struct WorkspaceEntry {
+    /// As in [`PathEffect::parse_path`].
     pub path: String,
     /// What it is.
     pub kind: EntryKind,
@@ -164,9 +164,9 @@ pub struct WalkOptions {
 
 /// A walk's entries in a stable order (by path), and whether it was cut.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Walk {
+pub struct WorkspaceWalk {
     /// The entries.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<WorkspaceEntry>,
     /// There were more.
     pub truncated: bool,
 }
@@ -174,7 +174,7 @@ pub struct Walk {
 /// The guarded folder of one session.
 #[derive(Debug)]
 pub struct Workspace {
-    guard: Guard,
+    guard: WorkspacePathGuard,
     /// A handle for each root, opened once.
     anchors: Vec<OwnedFd>,
     /// `/`, for paths outside that a person allowed.
@@ -189,15 +189,15 @@ pub struct Workspace {
     /// Files with foreign words in them, by path, with where those came from (Z1).
     marks: RwLock<BTreeMap<String, String>>,
     /// Folders whose files git runs, as of the last walk; none: there was no walk yet.
-    hooks: RwLock<Option<Arc<hooks::Hooks>>>,
+    hooks: RwLock<Option<Arc<hooks::HookFolders>>>,
     /// What git keeps of what is hidden.
-    tracked: tracked::Tracked,
+    tracked: tracked::TrackedCache,
 }
 
 /// Where an access goes: a handle, and plain names below it.
 #[derive(Debug)]
-struct Located {
-    spot: Spot,
+struct LocatedPath {
+    spot: PathSpot,
     /// Below the handle, names as on the disk.
     rel: PathBuf,
     shown: String,
@@ -215,18 +215,19 @@ impl Workspace {
         let mut anchors = Vec::new();
         let top = open_folder(Path::new("/"))?;
         for folder in &given {
-            let real = std::fs::canonicalize(folder).map_err(|e| unusable(folder, &e))?;
+            let real =
+                std::fs::canonicalize(folder).map_err(|e| unusable_folder_text(folder, &e))?;
             anchors.push(open_folder(&real)?);
             roots.push(real);
         }
         // An own folder that does not exist yet is closed under the name it will have.
         let own: Vec<PathBuf> =
             options.own_folders.iter().map(|folder| resolve::real_form(folder)).collect();
-        let guard = Guard::new(roots, own);
+        let guard = WorkspacePathGuard::new(roots, own);
         let swept = Mutex::new(BTreeSet::new());
         let rules = RwLock::default();
         let marks = RwLock::default();
-        let (trash, hooks, tracked) = (None, RwLock::default(), tracked::Tracked::default());
+        let (trash, hooks, tracked) = (None, RwLock::default(), tracked::TrackedCache::default());
         Ok(Workspace { guard, anchors, top, given, trash, swept, rules, marks, hooks, tracked })
     }
     /// The same guards over another folder: a copy of this one that an agent works in. Its files
@@ -234,7 +235,7 @@ impl Workspace {
     ///
     /// # Errors
     /// As [`Workspace::open`].
-    pub fn sibling(&self, folder: &Path) -> Result<Workspace, String> {
+    pub fn open_sibling(&self, folder: &Path) -> Result<Workspace, String> {
         let own_folders = self.guard.own_folders().to_vec();
         let options =
             WorkspaceOptions { root: folder.to_path_buf(), extra_roots: Vec::new(), own_folders };
@@ -244,7 +245,7 @@ impl Workspace {
         }
         sibling.trash.clone_from(&self.trash);
         if self.guard.is_bounded() {
-            sibling.guard.bind();
+            sibling.guard.close_outside();
         }
         Ok(sibling)
     }
@@ -252,8 +253,8 @@ impl Workspace {
     /// person allows; commands see their folder and the programs of the system, and run only where
     /// the sandbox can hide the rest (S9).
     #[must_use]
-    pub fn bounded(mut self) -> Workspace {
-        self.guard.bind();
+    pub fn into_bounded(mut self) -> Workspace {
+        self.guard.close_outside();
         self
     }
     /// Whether commands here run in the sandbox or not at all: the workspace belongs to an account
@@ -274,7 +275,7 @@ impl Workspace {
         self
     }
     /// Takes the session's rules: a file that they deny or ask about is `sensitive` when
-    /// [`Workspace::found`] looks at it, so a search does not read what a read may not (C3).
+    /// [`Workspace::effect_of_entry`] looks at it, so a search does not read what a read may not (C3).
     pub fn hold_rules(&self, rules: Arc<RuleSet>) {
         *self.rules.write().unwrap_or_else(PoisonError::into_inner) = rules;
     }
@@ -289,7 +290,7 @@ impl Workspace {
     }
     /// Where the foreign words at `path` came from; of a folder that is listed or searched: those
     /// of anything below it.
-    fn marked(&self, path: &str, access: Access) -> Option<String> {
+    fn mark_origin(&self, path: &str, access: PathAccess) -> Option<String> {
         let marks = self.marks.read().unwrap_or_else(PoisonError::into_inner);
         if marks.is_empty() {
             return None;
@@ -306,7 +307,7 @@ impl Workspace {
         let prefix =
             if path.is_empty() || path == "." { String::new() } else { format!("{path}/") };
         let below = |marked: &&String| marked.starts_with(&prefix);
-        let found = marks.keys().find(|marked| access == Access::List && below(marked))?;
+        let found = marks.keys().find(|marked| access == PathAccess::List && below(marked))?;
         marks.get(found).cloned()
     }
     /// The marks of what lies below a folder.
@@ -319,7 +320,7 @@ impl Workspace {
         below.into_iter()
     }
     /// A path of an effect as the disk has it.
-    fn absolute(&self, path: &str) -> PathBuf {
+    fn absolute_path(&self, path: &str) -> PathBuf {
         if path == "." { self.root().to_path_buf() } else { self.root().join(path) }
     }
     /// Its root, absolute and without links.
@@ -328,20 +329,21 @@ impl Workspace {
     }
     /// Where `path`, as a model or person wrote it, leads, and which list names it. Total: a path
     /// that cannot be used is an effect that the gate refuses.
-    pub fn resolve(&self, path: &str, access: Access) -> PathEffect {
-        resolve::resolve(self, path, access)
+    pub fn resolve(&self, path: &str, access: PathAccess) -> PathEffect {
+        resolve::resolve_path(self, path, access)
     }
     /// The same for an access that covers everything below `path`. For a change it also looks at
     /// what is there: a folder that holds a closed path is closed itself.
-    pub fn resolve_tree(&self, path: &str, access: Access) -> PathEffect {
+    pub fn resolve_tree(&self, path: &str, access: PathAccess) -> PathEffect {
         resolve::with_below(self, self.resolve(path, access))
     }
-    /// The effect of reading an entry that [`Workspace::walk`] found, without resolving it anew.
+    /// The effect of reading an entry that [`Workspace::walk_folder`] found, without resolving it anew.
     /// Whoever reads many files for one call must pass over those that are `sensitive`: they ask
     /// a person, by name.
-    pub fn found(&self, entry: &Entry) -> PathEffect {
+    pub fn effect_of_entry(&self, entry: &WorkspaceEntry) -> PathEffect {
         let verdict = self.locate(&entry.path).map(|located| {
-            let seen = if entry.kind == EntryKind::Folder { Seen::Folder } else { Seen::File };
+            let seen =
+                if entry.kind == EntryKind::Folder { PathKind::Folder } else { PathKind::File };
             self.guard.built_in(&located.spot, seen)
         });
         let verdict = verdict.unwrap_or_default();
@@ -349,13 +351,13 @@ impl Workspace {
             Path::new(&entry.path).is_absolute() && !self.is_under_root(entry.path.as_ref());
         PathEffect {
             path: entry.path.clone(),
-            access: Access::Read,
-            place: if outside { Place::Outside } else { Place::Inside },
+            access: PathAccess::Read,
+            place: if outside { PathPlace::Outside } else { PathPlace::Inside },
             recursive: false,
             ignored: verdict.ignored,
             protected: verdict.protected,
             sensitive: verdict.sensitive.or_else(|| self.closed_by_rule(&entry.path)),
-            marked: self.marked(&entry.path, Access::Read),
+            marked: self.mark_origin(&entry.path, PathAccess::Read),
         }
     }
     /// The rules of the session, if there are any.
@@ -374,41 +376,41 @@ impl Workspace {
         self.rules_here().is_some_and(allows)
     }
     /// Which list, line and pattern decide about `path`: for `weir permissions explain`.
-    pub fn explain(&self, path: &str, access: Access) -> String {
-        explain(&self.resolve(path, access), access)
+    pub fn explain(&self, path: &str, access: PathAccess) -> String {
+        explain_effect(&self.resolve(path, access), access)
     }
     /// What is there, with its content. Files larger than `max` are refused.
-    pub fn read(&self, at: &PathEffect, max: u64) -> Result<Content, FileError> {
+    pub fn read(&self, at: &PathEffect, max: u64) -> Result<FileContent, FileError> {
         let located = self.open_way(at)?;
-        let (handle, stat) = match beneath::probe(self.anchor(&located), &located.rel) {
+        let (handle, stat) = match beneath::probe_path(self.anchor_fd(&located), &located.rel) {
             Ok(found) => found,
-            Err(e) if is_absence(e) => return Ok(Content::Absent),
-            Err(e) => return Err(self.failed("read", &located, e)),
+            Err(e) if is_absence(e) => return Ok(FileContent::Absent),
+            Err(e) => return Err(self.file_error("read", &located, e)),
         };
         match beneath::kind_of(&stat) {
-            FileType::Directory => Ok(Content::Folder),
+            FileType::Directory => Ok(FileContent::Folder),
             FileType::Symlink => beneath::read_link(handle.as_fd())
-                .map(|target| Content::Link { target })
-                .map_err(|e| self.failed("read", &located, e)),
+                .map(|target| FileContent::Link { target })
+                .map_err(|e| self.file_error("read", &located, e)),
             FileType::RegularFile => {
                 let (file, stat) = self.open_regular(&located)?;
                 let bytes = read_bounded(&located, file, max)?;
-                Ok(Content::File { bytes: bytes.into(), mode: beneath::mode_of(&stat) })
+                Ok(FileContent::File { bytes: bytes.into(), mode: beneath::mode_of(&stat) })
             }
             other => Err(wrong_kind(&located, other, "a file")),
         }
     }
     /// What is there, without reading it whole into memory (files are hashed in pieces).
-    pub fn image(&self, at: &PathEffect) -> Result<Image, FileError> {
+    pub fn path_image(&self, at: &PathEffect) -> Result<FileState, FileError> {
         let located = self.open_way(at)?;
         self.image_of(&located)
     }
     /// What is there, without looking into it. `NotFound` when there is nothing.
-    pub fn entry(&self, at: &PathEffect) -> Result<Entry, FileError> {
+    pub fn stat_entry(&self, at: &PathEffect) -> Result<WorkspaceEntry, FileError> {
         let located = self.open_way(at)?;
-        let (_, stat) = beneath::probe(self.anchor(&located), &located.rel)
-            .map_err(|e| self.failed("look at", &located, e))?;
-        Ok(walk::entry(located.shown, &stat))
+        let (_, stat) = beneath::probe_path(self.anchor_fd(&located), &located.rel)
+            .map_err(|e| self.file_error("look at", &located, e))?;
+        Ok(walk::entry_from_stat(located.shown, &stat))
     }
     /// The file itself, opened for reading: for tools that read in pieces.
     pub fn open_file(&self, at: &PathEffect) -> Result<std::fs::File, FileError> {
@@ -416,9 +418,9 @@ impl Workspace {
         self.open_regular(&located).map(|(file, _)| file)
     }
     /// The entries in (and below) a folder, visible ones only.
-    pub fn walk(&self, at: &PathEffect, options: WalkOptions) -> Result<Walk, FileError> {
+    pub fn walk(&self, at: &PathEffect, options: WalkOptions) -> Result<WorkspaceWalk, FileError> {
         let located = self.open_way(at)?;
-        walk::walk(self, &located, options)
+        walk::walk_folder(self, &located, options)
     }
     /// Makes the changes that `permit` was given for, after checking that every path still holds
     /// what it held when the call was judged. Files are written to a temporary file beside the
@@ -430,43 +432,43 @@ impl Workspace {
     /// # Errors
     /// Nothing was changed when the check failed. When a later step fails, what was already done
     /// is put back before the error is returned.
-    pub fn apply(
+    pub fn apply_permitted_changes(
         &self,
         permit: &Permit,
         contents: &BTreeMap<String, Arc<[u8]>>,
     ) -> Result<Vec<String>, FileError> {
         let effects = permit.effects();
-        changes::within(&effects.changes, &effects.paths)?;
+        changes::check_within_effects(&effects.changes, &effects.paths)?;
         let label = format!("{}-{}", permit.session(), permit.call());
-        changes::apply(self, &effects.changes, contents, &label)
+        changes::apply_changes(self, &effects.changes, contents, &label)
     }
     /// The same for the engine's own restores and roll-forwards, which have no permit: each change
     /// is made only where the disk holds `before`.
     pub fn apply_changes(
         &self,
-        changes: &[Change],
+        changes: &[PlannedChange],
         contents: &BTreeMap<String, Arc<[u8]>>,
     ) -> Result<Vec<String>, FileError> {
-        changes::apply(self, changes, contents, "restored")
+        changes::apply_changes(self, changes, contents, "restored")
     }
     /// Removes what a killed process left beside these paths while it made the changes.
-    pub fn sweep(&self, changes: &[Change]) {
+    pub fn sweep_leftovers(&self, changes: &[PlannedChange]) {
         for located in changes.iter().filter_map(|change| self.locate(&change.path).ok()) {
             let above = located.rel.ancestors().zip(located.spot.real.ancestors()).skip(1);
             for (folder, real) in above {
-                if let Ok(handle) = beneath::open_folder(self.anchor(&located), folder) {
-                    temporary::sweep(self, handle.as_fd(), real);
+                if let Ok(handle) = beneath::open_folder(self.anchor_fd(&located), folder) {
+                    temporary::sweep_folder(self, handle.as_fd(), real);
                 }
             }
         }
     }
     /// Writes one of Weir's own files below `.weir/` (externalised results): not for tools.
     pub fn write_own(&self, path: &str, text: &str) -> Result<(), FileError> {
-        own::write(self, path, text.as_bytes())
+        own::write_own_file(self, path, text.as_bytes())
     }
     /// The same of any bytes.
     pub fn write_own_bytes(&self, path: &str, bytes: &[u8]) -> Result<(), FileError> {
-        own::write(self, path, bytes)
+        own::write_own_file(self, path, bytes)
     }
     /// Removes a folder below `.weir/tmp/`: not for tools.
     pub fn remove_own(&self, path: &str) -> Result<(), FileError> {
@@ -477,14 +479,14 @@ impl Workspace {
         let roots = self.guard.roots.iter().map(|root| root.real.as_path());
         roots.chain(self.given.iter().map(PathBuf::as_path)).any(|root| path.starts_with(root))
     }
-    fn anchor(&self, located: &Located) -> BorrowedFd<'_> {
+    fn anchor_fd(&self, located: &LocatedPath) -> BorrowedFd<'_> {
         self.anchor_of(located.spot.root)
     }
     fn anchor_of(&self, root: Option<usize>) -> BorrowedFd<'_> {
         root.map_or(self.top.as_fd(), |i| self.anchors[i].as_fd())
     }
-    /// Where a canonical path, as [`PathEffect::path`] has it, is reached.
-    fn locate(&self, path: &str) -> Result<Located, FileError> {
+    /// Where a canonical path, as [`PathEffect::parse_path`] has it, is reached.
+    fn locate(&self, path: &str) -> Result<LocatedPath, FileError> {
         let refuse = |why: &str| FileError::Refused { path: path.to_owned(), why: why.to_owned() };
         let plain = |text: &str| {
             beneath::plain_parts(text).ok_or_else(|| refuse("it was not resolved before"))
@@ -508,21 +510,21 @@ impl Workspace {
         let canonical = plain(below)?;
         let base = root.map_or(Path::new("/"), |i| self.guard.roots[i].real.as_path());
         let rel = resolve::real_names(base, &canonical);
-        let spot = Spot { root, rel: guard::nfc(&rel), real: base.join(&rel) };
-        let shown = self.guard.shown(&spot);
-        Ok(Located { spot, rel, shown })
+        let spot = PathSpot { root, rel: guard::nfc_text(&rel), real: base.join(&rel) };
+        let shown = self.guard.shown_path(&spot);
+        Ok(LocatedPath { spot, rel, shown })
     }
     /// The same for an effect that was judged; closed paths are refused again.
-    fn open_way(&self, at: &PathEffect) -> Result<Located, FileError> {
+    fn open_way(&self, at: &PathEffect) -> Result<LocatedPath, FileError> {
         if let Some(why) = &at.ignored {
             return Err(FileError::Refused { path: at.path.clone(), why: why.clone() });
         }
         let located = self.locate(&at.path)?;
-        if located.spot.root.is_none() && at.place == Place::Inside {
+        if located.spot.root.is_none() && at.place == PathPlace::Inside {
             let why = "it lies outside the workspace".to_owned();
             return Err(FileError::Refused { path: at.path.clone(), why });
         }
-        let seen = resolve::look(&located.spot.real);
+        let seen = resolve::kind_of_path(&located.spot.real);
         match self.guard.judge(&located.spot, seen).ignored {
             Some(why) => Err(FileError::Refused { path: located.shown, why }),
             None => Ok(located),
@@ -530,12 +532,12 @@ impl Workspace {
     }
     fn open_regular(
         &self,
-        located: &Located,
+        located: &LocatedPath,
     ) -> Result<(std::fs::File, rustix::fs::Stat), FileError> {
-        let opened = beneath::open_regular(self.anchor(located), &located.rel);
+        let opened = beneath::open_regular(self.anchor_fd(located), &located.rel);
         let (file, stat) = opened.map_err(|e| match e {
             Ok(kind) => wrong_kind(located, kind, "a file"),
-            Err(e) => self.failed("read", located, e),
+            Err(e) => self.file_error("read", located, e),
         })?;
         if self.guard.is_closed_twin(&stat) {
             let why = "it is a hard link to a key file or to Weir's own state".to_owned();
@@ -543,32 +545,32 @@ impl Workspace {
         }
         Ok((file, stat))
     }
-    fn image_of(&self, located: &Located) -> Result<Image, FileError> {
-        let (handle, stat) = match beneath::probe(self.anchor(located), &located.rel) {
+    fn image_of(&self, located: &LocatedPath) -> Result<FileState, FileError> {
+        let (handle, stat) = match beneath::probe_path(self.anchor_fd(located), &located.rel) {
             Ok(found) => found,
-            Err(e) if is_absence(e) => return Ok(Image::Absent),
-            Err(e) => return Err(self.failed("read", located, e)),
+            Err(e) if is_absence(e) => return Ok(FileState::Absent),
+            Err(e) => return Err(self.file_error("read", located, e)),
         };
         match beneath::kind_of(&stat) {
-            FileType::Directory => Ok(Image::Folder),
+            FileType::Directory => Ok(FileState::Folder),
             FileType::Symlink => beneath::read_link(handle.as_fd())
-                .map(|target| Image::Link { target })
-                .map_err(|e| self.failed("read", located, e)),
+                .map(|target| FileState::Link { target })
+                .map_err(|e| self.file_error("read", located, e)),
             FileType::RegularFile => {
                 let (mut file, stat) = self.open_regular(located)?;
                 let (bytes, sha256) =
                     beneath::hash(&mut file).map_err(|e| io_error("read", &located.shown, &e))?;
-                Ok(Image::File { sha256, bytes, mode: beneath::mode_of(&stat) })
+                Ok(FileState::File { sha256, bytes, mode: beneath::mode_of(&stat) })
             }
             other => Err(wrong_kind(located, other, "a file")),
         }
     }
     /// What an error of the system means for the model.
-    fn failed(&self, doing: &'static str, located: &Located, error: Errno) -> FileError {
+    fn file_error(&self, doing: &'static str, located: &LocatedPath, error: Errno) -> FileError {
         let path = located.shown.clone();
         match error {
             Errno::NOENT | Errno::NOTDIR => {
-                FileError::NotFound { path, hint: hint::nearest(self, located) }
+                FileError::NotFound { path, hint: hint::not_found_hint(self, located) }
             }
             Errno::LOOP | Errno::XDEV => FileError::Refused {
                 path,
@@ -587,11 +589,11 @@ fn closed_by(rules: &RuleSet, path: &str) -> Option<String> {
     }
 }
 
-fn explain(effect: &PathEffect, access: Access) -> String {
+fn explain_effect(effect: &PathEffect, access: PathAccess) -> String {
     let place = match effect.place {
-        Place::Inside => "in the workspace",
-        Place::Outside => "outside the workspace",
-        Place::Escapes => "outside the workspace, reached through a link",
+        PathPlace::Inside => "in the workspace",
+        PathPlace::Outside => "outside the workspace",
+        PathPlace::Escapes => "outside the workspace, reached through a link",
     };
     let mut text = format!("{} ({place}): ", effect.path);
     match (&effect.ignored, &effect.protected, &effect.sensitive) {
@@ -611,10 +613,11 @@ fn explain(effect: &PathEffect, access: Access) -> String {
 fn open_folder(folder: &Path) -> Result<OwnedFd, String> {
     use rustix::fs::{Mode, OFlags};
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    rustix::fs::open(folder, flags, Mode::empty()).map_err(|e| unusable(folder, &e.into()))
+    rustix::fs::open(folder, flags, Mode::empty())
+        .map_err(|e| unusable_folder_text(folder, &e.into()))
 }
 
-fn unusable(folder: &Path, error: &std::io::Error) -> String {
+fn unusable_folder_text(folder: &Path, error: &std::io::Error) -> String {
     let folder = folder.display();
     let remedy = match error.kind() {
         std::io::ErrorKind::NotFound => "create it, or name one that exists",
@@ -633,7 +636,7 @@ fn io_error(doing: &'static str, path: &str, error: &std::io::Error) -> FileErro
     FileError::Io { doing, path: path.to_owned(), why: error.to_string() }
 }
 
-fn wrong_kind(located: &Located, found: FileType, expected: &'static str) -> FileError {
+fn wrong_kind(located: &LocatedPath, found: FileType, expected: &'static str) -> FileError {
     let found = match found {
         FileType::RegularFile => "a file",
         FileType::Directory => "a folder",
@@ -646,7 +649,11 @@ fn wrong_kind(located: &Located, found: FileType, expected: &'static str) -> Fil
     FileError::WrongKind { path: located.shown.clone(), found: found.to_owned(), expected }
 }
 
-fn read_bounded(located: &Located, file: std::fs::File, max: u64) -> Result<Vec<u8>, FileError> {
+fn read_bounded(
+    located: &LocatedPath,
+    file: std::fs::File,
+    max: u64,
+) -> Result<Vec<u8>, FileError> {
     let io = |e: std::io::Error| io_error("read", &located.shown, &e);
     let too_large = |bytes| FileError::TooLarge { path: located.shown.clone(), bytes, max };
     let bytes = file.metadata().map_err(io)?.len();

@@ -2,14 +2,14 @@
 //! (M7). Not here: when one begins (`weir_engine::schedule`).
 
 use weir_core::governance::label::Label;
-use weir_core::schedule::{OnAsk, PromptMode, ScheduledAgent, circle};
-use weir_engine::ports::{AGENT_ACTIVE, Clock as _, KEPT_AGENT, Kept, Store};
+use weir_core::schedule::{OnAsk, PromptMode, ScheduledAgent, find_circle};
+use weir_engine::ports::{AGENT_ACTIVE, Clock as _, KEPT_AGENT, Store, StoredItem};
 use weir_engine::schedule::calendar::{Calendar, time_zone};
-use weir_engine::schedule::known;
+use weir_engine::schedule::load_known_agents;
 
 use crate::cx::Cx;
 use crate::failure::usage;
-use crate::wiring::{self, PromptWish, SystemClock, Wishes};
+use crate::wiring::{self, PromptWish, SessionOverrides, SystemClock};
 use crate::{models, profiles};
 
 /// The kind under which tools are kept that were made at run time.
@@ -22,11 +22,11 @@ const MAIL_TOOL: &str = "email";
 const FOREIGN: &str = "mcp__";
 
 /// An agent that was checked and is kept.
-pub struct Defined {
+pub struct CheckedAgent {
     /// It.
     pub agent: ScheduledAgent,
     /// How it is kept.
-    pub kept: Kept,
+    pub kept: StoredItem,
     /// When it is due; none: only by hand or after another.
     pub calendar: Option<Calendar>,
     /// What a person should know of it.
@@ -37,24 +37,28 @@ pub struct Defined {
 ///
 /// # Errors
 /// A usage error that says what is wrong with it; then nothing is kept.
-pub async fn define(cx: &Cx, agent: ScheduledAgent, place: Place) -> anyhow::Result<Defined> {
-    let store = cx.journal()?;
+pub async fn save_checked_agent(
+    cx: &Cx,
+    agent: ScheduledAgent,
+    place: Place,
+) -> anyhow::Result<CheckedAgent> {
+    let store = cx.session_store()?;
     if let Some(problem) = agent.problem() {
         return Err(usage(problem));
     }
     let calendar = agent.cron.as_deref().map(|cron| Calendar::new(cron, &agent.timezone));
     let calendar = calendar.transpose().map_err(|error| usage(error.to_string()))?;
     time_zone(&agent.timezone).map_err(|error| usage(error.to_string()))?;
-    others(store.as_ref(), &agent, place).await?;
+    check_against_other_agents(store.as_ref(), &agent, place).await?;
     let notes = tools(cx, store.as_ref(), &agent).await?;
     if let Some(text) = &agent.model {
         model(cx, text)?;
     }
     // A run is put together once, so that whatever it would stumble over is said here.
-    let wishes = wishes(&agent);
-    wiring::rules(cx, cx.workspace()?.as_ref(), &wishes, None)?;
+    let wishes = agent_session_overrides(&agent);
+    wiring::session_rules(cx, cx.open_workspace()?.as_ref(), &wishes, None)?;
     let kept = store
-        .keep(&Kept {
+        .store_item(&StoredItem {
             what: KEPT_AGENT.into(),
             name: agent.name.clone(),
             text: serde_json::to_string(&agent)?,
@@ -66,7 +70,7 @@ pub async fn define(cx: &Cx, agent: ScheduledAgent, place: Place) -> anyhow::Res
             ts: SystemClock::default().now(),
         })
         .await?;
-    Ok(Defined { agent, kept, calendar, notes })
+    Ok(CheckedAgent { agent, kept, calendar, notes })
 }
 
 /// What becomes of an agent that has the name already.
@@ -81,16 +85,20 @@ pub enum Place {
 /// The model exists. Its key may be the daemon's alone.
 fn model(cx: &Cx, text: &str) -> anyhow::Result<()> {
     if text.starts_with("script:") {
-        return models::named(cx, text).map(drop);
+        return models::model_by_name(cx, text).map(drop);
     }
-    let known = models::catalogue(cx)?.resolve(text).map(drop);
+    let known = models::load_catalogue(cx)?.resolve_model(text).map(drop);
     known.map_err(|error| usage(format!("--model: {error}")))
 }
 
 /// What other agents have to say about it.
-async fn others(store: &dyn Store, agent: &ScheduledAgent, place: Place) -> anyhow::Result<()> {
+async fn check_against_other_agents(
+    store: &dyn Store,
+    agent: &ScheduledAgent,
+    place: Place,
+) -> anyhow::Result<()> {
     let name = &agent.name;
-    let (agents, unusable) = known(store).await?;
+    let (agents, unusable) = load_known_agents(store).await?;
     let there = agents.contains_key(name) || unusable.iter().any(|one| one.name == *name);
     if there && place == Place::Free {
         return Err(usage(format!(
@@ -110,7 +118,7 @@ async fn others(store: &dyn Store, agent: &ScheduledAgent, place: Place) -> anyh
         .values()
         .map(|known| (known.agent.name.clone(), known.agent.after.clone()))
         .collect();
-    match circle(&pairs, name, after) {
+    match find_circle(&pairs, name, after) {
         Some(round) => {
             Err(usage(format!("these agents would start each other endlessly: {round}")))
         }
@@ -120,9 +128,9 @@ async fn others(store: &dyn Store, agent: &ScheduledAgent, place: Place) -> anyh
 
 /// The declared tools exist, and the profile does not forbid them; what cannot be known yet is said.
 async fn tools(cx: &Cx, store: &dyn Store, agent: &ScheduledAgent) -> anyhow::Result<Vec<String>> {
-    let toolbox = wiring::toolbox()?;
+    let toolbox = wiring::build_toolbox()?;
     let made: Vec<String> =
-        store.kept(KEPT_TOOL).await?.into_iter().map(|kept| kept.name).collect();
+        store.stored_items(KEPT_TOOL).await?.into_iter().map(|kept| kept.name).collect();
     let mut notes = Vec::new();
     for name in &agent.tools {
         let foreign = name.starts_with(FOREIGN);
@@ -138,19 +146,22 @@ async fn tools(cx: &Cx, store: &dyn Store, agent: &ScheduledAgent) -> anyhow::Re
         if foreign || toolbox.get(name).is_some() || made.contains(name) {
             continue;
         }
-        let meant = toolbox.nearest(name).map(|near| format!("; did you mean {near}?"));
+        let meant = toolbox.nearest_name(name).map(|near| format!("; did you mean {near}?"));
         return Err(usage(format!(
             "there is no tool {name:?}{}; `weir tools list` lists all tools",
             meant.unwrap_or_default()
         )));
     }
-    let wishes = wiring::guest::narrowed(cx, &Wishes::default())?;
+    let wishes = wiring::guest::narrow_guest_overrides(cx, &SessionOverrides::default())?;
     let profile = match &agent.profile {
         Some(name) => {
-            let found = profiles::find(cx, name)?;
-            profiles::LoadedProfile { profile: wishes.narrowed(found.profile.clone()), ..found }
+            let found = profiles::find_profile(cx, name)?;
+            profiles::LoadedProfile {
+                profile: wishes.narrow_profile(found.profile.clone()),
+                ..found
+            }
         }
-        None => wiring::profile(cx, &wishes, None)?,
+        None => wiring::choose_profile(cx, &wishes, None)?,
     };
     let denied = agent.tools.iter().find(|name| profile.profile.denied_tools.contains(name));
     if let Some(name) = denied {
@@ -163,9 +174,9 @@ async fn tools(cx: &Cx, store: &dyn Store, agent: &ScheduledAgent) -> anyhow::Re
 }
 
 /// What the definition says about a session.
-pub fn wishes(agent: &ScheduledAgent) -> Wishes {
+pub fn agent_session_overrides(agent: &ScheduledAgent) -> SessionOverrides {
     let prompt = agent.prompt.clone();
-    Wishes {
+    SessionOverrides {
         model: agent.model.clone(),
         profile: agent.profile.clone(),
         permission: agent.permission,
@@ -181,6 +192,6 @@ pub fn wishes(agent: &ScheduledAgent) -> Wishes {
         },
         attended: agent.on_ask == OnAsk::Queue,
         only_tools: Some(agent.tools.clone()),
-        ..Wishes::default()
+        ..SessionOverrides::default()
     }
 }

@@ -18,7 +18,7 @@ use flate2::write::GzEncoder;
 use serde::{Deserialize, Serialize};
 use weir_store::{PostgresStores, copy_sqlite};
 
-use crate::environment::Dirs;
+use crate::environment::WeirFolders;
 use crate::failure::usage;
 
 /// The file that says what the archive is.
@@ -40,7 +40,7 @@ const DEPTH_MAX: usize = 64;
 /// What goes into a backup.
 pub struct BackupOf<'a> {
     /// Weir's own folders.
-    pub dirs: &'a Dirs,
+    pub dirs: &'a WeirFolders,
     /// `postgres://…`, `sqlite:FOLDER`, or empty for the state folder.
     pub database: &'a str,
     /// Keys go along: whoever has the archive can use them.
@@ -69,7 +69,7 @@ impl BackupOf<'_> {
     }
 
     /// The folder of a SQLite database that lies elsewhere.
-    fn elsewhere(&self) -> Option<PathBuf> {
+    fn database_folder(&self) -> Option<PathBuf> {
         let path = Path::new(self.database.strip_prefix("sqlite:")?);
         let is_file = path.extension().is_some_and(|end| end == "db");
         let folder = if is_file { path.parent().unwrap_or(Path::new(".")) } else { path };
@@ -77,15 +77,17 @@ impl BackupOf<'_> {
         (fs::canonicalize(&self.dirs.state).ok().as_ref() != Some(&folder)).then_some(folder)
     }
 
-    fn roots(&self) -> Vec<ArchivedFolder> {
+    fn archive_roots(&self) -> Vec<ArchivedFolder> {
         let mut roots = vec![ArchivedFolder { name: "state", folder: self.dirs.state.clone() }];
-        roots.extend(self.elsewhere().map(|folder| ArchivedFolder { name: "database", folder }));
+        roots.extend(
+            self.database_folder().map(|folder| ArchivedFolder { name: "database", folder }),
+        );
         roots.push(ArchivedFolder { name: "config", folder: self.dirs.config.clone() });
         roots
     }
 
     /// Whether something goes along.
-    fn takes(&self, name: &str) -> bool {
+    fn is_included(&self, name: &str) -> bool {
         let beside = ["-wal", "-shm", "-journal"].iter().any(|end| name.ends_with(end));
         !LEFT_OUT.contains(&name) && !beside && (self.keys || !KEYS.contains(&name))
     }
@@ -96,7 +98,7 @@ impl BackupOf<'_> {
 ///
 /// # Errors
 /// `to` exists, the disk is full, a database does not answer: then nothing is left behind.
-pub async fn write(of: &BackupOf<'_>, to: &Path) -> anyhow::Result<u64> {
+pub async fn write_archive(of: &BackupOf<'_>, to: &Path) -> anyhow::Result<u64> {
     if to.exists() {
         return Err(usage(format!("{} exists already; choose another name", to.display())));
     }
@@ -105,26 +107,26 @@ pub async fn write(of: &BackupOf<'_>, to: &Path) -> anyhow::Result<u64> {
     let staging = StagingFolder::new(folder)?;
     let doing = || format!("writing the backup {}", to.display());
     let archive = staging.0.join("archive");
-    let mut file = Archive::begin(&archive).with_context(doing)?;
-    file.manifest(&manifest(of)).with_context(doing)?;
+    let mut file = ArchiveWriter::create_at(&archive).with_context(doing)?;
+    file.write_manifest(&build_manifest(of)).with_context(doing)?;
     let mut databases = Vec::new();
-    for root in of.roots() {
+    for root in of.archive_roots() {
         // Everything but databases and checkpoints first.
-        tree(of, &mut file, &root, &mut databases).with_context(doing)?;
+        append_tree(of, &mut file, &root, &mut databases).with_context(doing)?;
     }
     for (number, (from, name)) in databases.into_iter().enumerate() {
         let copy = staging.0.join(format!("{number}.db"));
         copy_sqlite(&from, &copy).await?;
-        file.file(&copy, &name).with_context(doing)?;
+        file.append_file(&copy, &name).with_context(doing)?;
         fs::remove_file(&copy)?;
     }
     if of.is_postgres() {
         let copy = staging.0.join(POSTGRES);
-        PostgresStores::connect(of.database).await?.backup(&copy).await?;
-        file.file(&copy, Path::new(POSTGRES)).with_context(doing)?;
+        PostgresStores::connect(of.database).await?.write_backup(&copy).await?;
+        file.append_file(&copy, Path::new(POSTGRES)).with_context(doing)?;
     }
-    for root in of.roots() {
-        checkpoints(of, &mut file, &root).with_context(doing)?;
+    for root in of.archive_roots() {
+        append_checkpoints(of, &mut file, &root).with_context(doing)?;
     }
     let bytes = file.finish().with_context(doing)?;
     // A link fails where somebody made a file of this name meanwhile; a rename would replace it.
@@ -133,7 +135,7 @@ pub async fn write(of: &BackupOf<'_>, to: &Path) -> anyhow::Result<u64> {
     Ok(bytes)
 }
 
-fn manifest(of: &BackupOf<'_>) -> ArchiveManifest {
+fn build_manifest(of: &BackupOf<'_>) -> ArchiveManifest {
     ArchiveManifest {
         format: FORMAT,
         version: env!("CARGO_PKG_VERSION").into(),
@@ -166,32 +168,32 @@ impl Drop for StagingFolder {
 }
 
 /// An archive that is being written.
-struct Archive {
+struct ArchiveWriter {
     tar: tar::Builder<GzEncoder<File>>,
 }
 
-impl Archive {
-    fn begin(path: &Path) -> io::Result<Archive> {
+impl ArchiveWriter {
+    fn create_at(path: &Path) -> io::Result<ArchiveWriter> {
         let file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
         let tar = tar::Builder::new(GzEncoder::new(file, Compression::fast()));
-        Ok(Archive { tar })
+        Ok(ArchiveWriter { tar })
     }
 
-    fn manifest(&mut self, manifest: &ArchiveManifest) -> io::Result<()> {
+    fn write_manifest(&mut self, manifest: &ArchiveManifest) -> io::Result<()> {
         let text = serde_json::to_vec_pretty(manifest)?;
-        let mut header = header(text.len() as u64, 0o600);
+        let mut header = file_header(text.len() as u64, 0o600);
         self.tar.append_data(&mut header, MANIFEST, text.as_slice())
     }
 
     /// The file as it is now: what is written to it meanwhile is left out, and one that is gone too.
-    fn file(&mut self, from: &Path, name: &Path) -> io::Result<()> {
+    fn append_file(&mut self, from: &Path, name: &Path) -> io::Result<()> {
         let file = match File::open(from) {
             Ok(file) => file,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
             Err(error) => return Err(error),
         };
         let metadata = file.metadata()?;
-        let mut header = header(metadata.len(), metadata.permissions().mode() & 0o700);
+        let mut header = file_header(metadata.len(), metadata.permissions().mode() & 0o700);
         // One that became shorter is filled up: an archive must not break because of it.
         let whole = file.chain(io::repeat(0)).take(metadata.len());
         self.tar.append_data(&mut header, name, whole)
@@ -205,7 +207,7 @@ impl Archive {
     }
 }
 
-fn header(bytes: u64, mode: u32) -> tar::Header {
+fn file_header(bytes: u64, mode: u32) -> tar::Header {
     let mut header = tar::Header::new_gnu();
     header.set_size(bytes);
     header.set_mode(mode);
@@ -214,13 +216,13 @@ fn header(bytes: u64, mode: u32) -> tar::Header {
 }
 
 /// Everything below a folder but databases, which are put on the list, and checkpoints.
-fn tree(
+fn append_tree(
     of: &BackupOf<'_>,
-    archive: &mut Archive,
+    archive: &mut ArchiveWriter,
     root: &ArchivedFolder,
     databases: &mut Vec<(PathBuf, PathBuf)>,
 ) -> io::Result<()> {
-    walk(of, &root.folder, Path::new(root.name), 0, &mut |from, name| {
+    walk_files(of, &root.folder, Path::new(root.name), 0, &mut |from, name| {
         let in_checkpoints = name.components().any(|part| part.as_os_str() == "checkpoints");
         if in_checkpoints {
             return Ok(());
@@ -229,18 +231,22 @@ fn tree(
             databases.push((from.to_owned(), name.to_owned()));
             return Ok(());
         }
-        archive.file(from, name)
+        archive.append_file(from, name)
     })
 }
 
 /// Files as they were: names of snapshots before the objects that they name.
-fn checkpoints(of: &BackupOf<'_>, archive: &mut Archive, root: &ArchivedFolder) -> io::Result<()> {
+fn append_checkpoints(
+    of: &BackupOf<'_>,
+    archive: &mut ArchiveWriter,
+    root: &ArchivedFolder,
+) -> io::Result<()> {
     let mut objects = Vec::new();
-    walk(of, &root.folder, Path::new(root.name), 0, &mut |from, name| {
+    walk_files(of, &root.folder, Path::new(root.name), 0, &mut |from, name| {
         let has = |word: &str| name.components().any(|part| part.as_os_str() == word);
         match (has("checkpoints"), has("objects")) {
             (false, _) => Ok(()),
-            (true, false) => archive.file(from, name),
+            (true, false) => archive.append_file(from, name),
             (true, true) => {
                 objects.push((from.to_owned(), name.to_owned()));
                 Ok(())
@@ -251,18 +257,18 @@ fn checkpoints(of: &BackupOf<'_>, archive: &mut Archive, root: &ArchivedFolder) 
     let known: std::collections::HashSet<PathBuf> =
         objects.iter().map(|(from, _)| from.clone()).collect();
     for (from, name) in objects {
-        archive.file(&from, &name)?;
+        archive.append_file(&from, &name)?;
     }
-    walk(of, &root.folder, Path::new(root.name), 0, &mut |from, name| {
+    walk_files(of, &root.folder, Path::new(root.name), 0, &mut |from, name| {
         let has = |word: &str| name.components().any(|part| part.as_os_str() == word);
         let is_new = has("checkpoints") && has("objects") && !known.contains(from);
-        if is_new { archive.file(from, name) } else { Ok(()) }
+        if is_new { archive.append_file(from, name) } else { Ok(()) }
     })
 }
 
 /// Gives every file below a folder to `each`, with its name in the archive. Links, sockets and pipes
 /// are no data.
-fn walk(
+fn walk_files(
     of: &BackupOf<'_>,
     folder: &Path,
     name: &Path,
@@ -279,13 +285,13 @@ fn walk(
     for entry in entries {
         let file_name = entry.file_name();
         let Some(word) = file_name.to_str() else { continue };
-        if !of.takes(word) || word.starts_with(".weir-backup-") {
+        if !of.is_included(word) || word.starts_with(".weir-backup-") {
             continue;
         }
         let (path, name) = (entry.path(), name.join(word));
         let kind = entry.file_type()?;
         if kind.is_dir() && depth < DEPTH_MAX {
-            walk(of, &path, &name, depth + 1, each)?;
+            walk_files(of, &path, &name, depth + 1, each)?;
         } else if kind.is_file() {
             each(&path, &name)?;
         }
@@ -298,7 +304,7 @@ fn walk(
 ///
 /// # Errors
 /// It is no backup, it was written by a newer Weir, or there is data that it would replace.
-pub async fn restore(
+pub async fn restore_archive(
     of: &BackupOf<'_>,
     from: &Path,
     replace: bool,
@@ -322,9 +328,9 @@ pub async fn restore(
     fs::DirBuilder::new().recursive(true).mode(0o700).create(state)?;
     let staging = StagingFolder::new(state)?;
     let doing = || format!("restoring {}", from.display());
-    unpack(of, from, &staging.0).with_context(doing)?;
+    unpack_archive(of, from, &staging.0).with_context(doing)?;
     if manifest.postgres {
-        PostgresStores::restore(of.database, &staging.0.join(POSTGRES)).await?;
+        PostgresStores::restore_backup(of.database, &staging.0.join(POSTGRES)).await?;
     }
     Ok(moved)
 }
@@ -354,7 +360,7 @@ fn make_room(of: &BackupOf<'_>, replace: bool) -> anyhow::Result<Vec<PathBuf>> {
             .any(|name| folder.join(name).exists())
     };
     let full: Vec<ArchivedFolder> =
-        of.roots().into_iter().filter(|root| has_data(&root.folder)).collect();
+        of.archive_roots().into_iter().filter(|root| has_data(&root.folder)).collect();
     if let (false, Some(root)) = (replace, full.first()) {
         return Err(usage(format!(
             "there is data in {}; end every Weir that uses it, then use --replace to move it aside, \
@@ -375,12 +381,12 @@ fn make_room(of: &BackupOf<'_>, replace: bool) -> anyhow::Result<Vec<PathBuf>> {
 }
 
 /// Writes every file of the archive to where it belongs. Names that lead elsewhere are refused.
-fn unpack(of: &BackupOf<'_>, from: &Path, staging: &Path) -> anyhow::Result<()> {
+fn unpack_archive(of: &BackupOf<'_>, from: &Path, staging: &Path) -> anyhow::Result<()> {
     let mut tar = tar::Archive::new(GzDecoder::new(File::open(from)?));
     for entry in tar.entries()? {
         let mut entry = entry?;
         let name = entry.path()?.into_owned();
-        let Some(to) = place(of, &name, staging)? else { continue };
+        let Some(to) = target_path(of, &name, staging)? else { continue };
         if entry.header().entry_type() != tar::EntryType::Regular {
             anyhow::bail!("{} is no plain file", name.display());
         }
@@ -397,7 +403,7 @@ fn unpack(of: &BackupOf<'_>, from: &Path, staging: &Path) -> anyhow::Result<()> 
 }
 
 /// Where a file of an archive belongs; `None`: it is not unpacked.
-fn place(of: &BackupOf<'_>, name: &Path, staging: &Path) -> anyhow::Result<Option<PathBuf>> {
+fn target_path(of: &BackupOf<'_>, name: &Path, staging: &Path) -> anyhow::Result<Option<PathBuf>> {
     let mut parts = name.components();
     let Some(Component::Normal(first)) = parts.next() else {
         anyhow::bail!("{} is no name of a backup", name.display());
@@ -418,7 +424,7 @@ fn place(of: &BackupOf<'_>, name: &Path, staging: &Path) -> anyhow::Result<Optio
         Some("config") => Ok(Some(of.dirs.config.join(rest))),
         // Where the settings do not name another place, it goes where a database is looked for.
         Some("database") => {
-            let folder = of.elsewhere().unwrap_or_else(|| of.dirs.state.clone());
+            let folder = of.database_folder().unwrap_or_else(|| of.dirs.state.clone());
             Ok(Some(folder.join(rest)))
         }
         _ => anyhow::bail!("{} is no name of a backup", name.display()),
@@ -429,8 +435,8 @@ fn place(of: &BackupOf<'_>, name: &Path, staging: &Path) -> anyhow::Result<Optio
 mod tests {
     use super::*;
 
-    fn dirs(folder: &Path) -> Dirs {
-        Dirs {
+    fn dirs(folder: &Path) -> WeirFolders {
+        WeirFolders {
             config: folder.join("config"),
             state: folder.join("state"),
             home: None,
@@ -456,13 +462,13 @@ mod tests {
         put(&from.config.join("keys.toml"), "sk-secret");
         let archive = folder.path().join("b.tar.gz");
         let of = BackupOf { dirs: &from, database: "", keys: false };
-        assert!(write(&of, &archive).await.expect("written") > 0);
-        assert!(write(&of, &archive).await.is_err(), "it replaces nothing");
+        assert!(write_archive(&of, &archive).await.expect("written") > 0);
+        assert!(write_archive(&of, &archive).await.is_err(), "it replaces nothing");
         drop(store);
 
         let to = dirs(&folder.path().join("to"));
         let of = BackupOf { dirs: &to, database: "", keys: false };
-        assert!(restore(&of, &archive, false).await.expect("restored").is_empty());
+        assert!(restore_archive(&of, &archive, false).await.expect("restored").is_empty());
         let text = |path: PathBuf| fs::read_to_string(path).unwrap_or_default();
         assert_eq!(text(to.state.join("people/p1/audit/2026-01-01.jsonl")), "line\n");
         assert_eq!(text(to.state.join("checkpoints/a.git/objects/ab/cd")), "object");
@@ -470,14 +476,14 @@ mod tests {
         assert_eq!(text(to.config.join("config.toml")), "permission = \"ask\"\n");
         assert!(!to.config.join("keys.toml").exists() && !to.state.join("backups").exists());
         let store = weir_store::SqliteStore::open(&to.state).expect("opens");
-        store.check().await.expect("whole");
+        store.check_integrity().await.expect("whole");
         drop(store);
         let left: Vec<_> = fs::read_dir(&to.state).expect("there").flatten().collect();
         assert!(!left.iter().any(|one| one.file_name().to_string_lossy().starts_with(".weir")));
 
-        let refused = restore(&of, &archive, false).await.expect_err("there is data");
+        let refused = restore_archive(&of, &archive, false).await.expect_err("there is data");
         assert!(refused.to_string().contains("--replace"), "{refused}");
-        let moved = restore(&of, &archive, true).await.expect("moved aside");
+        let moved = restore_archive(&of, &archive, true).await.expect("moved aside");
         assert_eq!(moved.len(), 2);
         assert!(moved.iter().all(|folder| folder.is_dir()));
     }
@@ -490,7 +496,7 @@ mod tests {
         let file = folder.path().join("b.tar.gz");
         put(&file, "hello");
         let of = BackupOf { dirs: &to, database: "", keys: false };
-        let error = restore(&of, &file, true).await.expect_err("no backup");
+        let error = restore_archive(&of, &file, true).await.expect_err("no backup");
         assert!(error.to_string().contains("no backup of Weir"), "{error}");
         assert_eq!(fs::read_to_string(to.state.join("weir.db")).expect("there"), "data");
     }
@@ -500,7 +506,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let dirs = dirs(folder.path());
         let of = BackupOf { dirs: &dirs, database: "", keys: false };
-        let at = |name: &str| place(&of, Path::new(name), folder.path());
+        let at = |name: &str| target_path(&of, Path::new(name), folder.path());
         for name in ["../x", "/etc/passwd", "state/../../x", "other/x", "x", "state/a/../../../x"] {
             assert!(at(name).is_err(), "{name}");
         }

@@ -28,7 +28,7 @@ pub struct AuditVerdict {
 }
 
 /// Whose audit lines are checked, and how.
-pub enum Chained {
+pub enum AuditChainSource {
     /// They stand in a store in this folder, and in files beside it.
     Files(PathBuf),
     /// They stand in one database for everybody.
@@ -39,19 +39,19 @@ pub enum Chained {
 ///
 /// # Errors
 /// It cannot be read.
-pub async fn whole(store: &dyn Store, chained: &Chained) -> anyhow::Result<AuditVerdict> {
+pub async fn whole(store: &dyn Store, chained: &AuditChainSource) -> anyhow::Result<AuditVerdict> {
     let audit = match chained {
-        Chained::Files(state) => {
+        AuditChainSource::Files(state) => {
             let state = state.clone();
             tokio::task::spawn_blocking(move || verify_audit(&state)).await??
         }
-        Chained::Postgres(store) => store.verify_audit().await?,
+        AuditChainSource::Postgres(store) => store.verify_audit().await?,
     };
-    let sessions = store.list(&SessionFilter::default()).await?;
+    let sessions = store.list_sessions(&SessionFilter::default()).await?;
     let mut faults: Vec<String> = audit.fault.iter().map(ToString::to_string).collect();
     let mut facts = 0;
     for meta in &sessions {
-        match journal(store, meta).await? {
+        match verify_journal_chain(store, meta).await? {
             Ok(count) => facts += count,
             Err(why) => faults.push(why),
         }
@@ -66,11 +66,14 @@ pub async fn whole(store: &dyn Store, chained: &Chained) -> anyhow::Result<Audit
 }
 
 /// The chain of one journal: how many facts, or the first that is not as it was written.
-pub async fn journal(store: &dyn Store, meta: &SessionMeta) -> anyhow::Result<Result<u64, String>> {
+pub async fn verify_journal_chain(
+    store: &dyn Store,
+    meta: &SessionMeta,
+) -> anyhow::Result<Result<u64, String>> {
     let mut count = 0;
     let mut hash = GENESIS.to_owned();
     loop {
-        let records = store.read(&meta.id, count + 1, PAGE).await?;
+        let records = store.read_records(&meta.id, count + 1, PAGE).await?;
         match verify_chain(&hash, count + 1, &records) {
             Ok(last) => hash = last,
             Err(error) => return Ok(Err(format!("journal of session {}: {error}", meta.id))),

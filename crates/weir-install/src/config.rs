@@ -13,7 +13,7 @@ use weir_core::governance::rules::{RuleAction, RuleOrigin};
 use weir_core::profile::PermissionMode;
 use weir_core::record::sha256_hex;
 
-use crate::environment::{Dirs, Environment};
+use crate::environment::{ProcessEnvironment, WeirFolders};
 use crate::failure::usage;
 
 mod adopt;
@@ -34,23 +34,27 @@ mod reference;
 mod servers;
 mod settings;
 
-pub use adopt::{Additions, add as add_all, remove_endpoint, remove_server};
-pub use catalogue::{Entry, entries, schema, shapes};
+pub use adopt::{ConfigAdditions, add_to_config_file as add_all, remove_endpoint, remove_server};
+pub use catalogue::{SettingEntry, setting_entries, setting_value_schemas, settings_schema};
 pub use edit::{add_rule, allow_here, remove_rule, set_value};
 pub use file::{insert, key_text, read_text};
-pub use made::{Made, MadeValue, MadeValues, Scope, check as check_made};
-pub use narrow::{Withheld, WithheldPart};
+pub use made::{
+    BrowserSettings, MadeValue, MadeValues, SettingScope, check_browser_value as check_made,
+};
+pub use narrow::{WithheldPart, WithheldSetting};
 pub use plugins::PluginSettings;
-pub use servers::{McpOauthSettings, McpServerSettings, name_problem, problem, server_complaint};
+pub use servers::{
+    McpOauthSettings, McpServerSettings, find_server_problem, name_problem, server_complaint,
+};
 pub use settings::{
     HookSettings, OnFailure, SandboxTier, SecretSettings, ServerSettings, Settings,
 };
 
-use file::Layer;
+use file::ConfigLayer;
 
 /// Where a value came from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Origin {
+pub enum SettingOrigin {
     /// The program.
     BuiltIn,
     /// The person's own file.
@@ -68,26 +72,30 @@ pub enum Origin {
     },
 }
 
-impl Origin {
+impl SettingOrigin {
     /// The line of a value that stands in a file.
     pub fn line(&self) -> Option<u32> {
         match self {
-            Origin::User(_, line) | Origin::Project(_, line) => Some(*line),
-            Origin::BuiltIn | Origin::Environment(_) | Origin::Browser { .. } => None,
+            SettingOrigin::User(_, line) | SettingOrigin::Project(_, line) => Some(*line),
+            SettingOrigin::BuiltIn
+            | SettingOrigin::Environment(_)
+            | SettingOrigin::Browser { .. } => None,
         }
     }
 }
 
-impl std::fmt::Display for Origin {
+impl std::fmt::Display for SettingOrigin {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Origin::BuiltIn => f.write_str("built in"),
-            Origin::User(path, line) | Origin::Project(path, line) => {
+            SettingOrigin::BuiltIn => f.write_str("built in"),
+            SettingOrigin::User(path, line) | SettingOrigin::Project(path, line) => {
                 write!(f, "{}:{line}", path.display())
             }
-            Origin::Environment(name) => f.write_str(name),
-            Origin::Browser { by, for_all: false } => write!(f, "set in the browser by {by}"),
-            Origin::Browser { by, for_all: true } => {
+            SettingOrigin::Environment(name) => f.write_str(name),
+            SettingOrigin::Browser { by, for_all: false } => {
+                write!(f, "set in the browser by {by}")
+            }
+            SettingOrigin::Browser { by, for_all: true } => {
                 write!(f, "set in the browser for everybody by {by}")
             }
         }
@@ -115,7 +123,7 @@ pub struct RawHook {
     /// What it says.
     pub settings: HookSettings,
     /// Where it stands.
-    pub origin: Origin,
+    pub origin: SettingOrigin,
 }
 
 impl RawHook {
@@ -127,7 +135,7 @@ impl RawHook {
 
 /// The two files, and the person's own rules for this one project.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Files {
+pub struct ConfigFiles {
     /// The person's own.
     pub user: PathBuf,
     /// The workspace's.
@@ -141,7 +149,7 @@ pub struct Files {
 const FOLDER_NAME_CHARS_MAX: usize = 40;
 
 /// The person's own rules for the project in `workspace`: `projects/NAME-HASH.toml`.
-fn rules_of_project(own: &Dirs, workspace: &Path) -> PathBuf {
+fn rules_of_project(own: &WeirFolders, workspace: &Path) -> PathBuf {
     let name = workspace.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
     let plain = |c: char| if c.is_alphanumeric() || c == '.' { c } else { '-' };
     let name: String = name.chars().map(plain).take(FOLDER_NAME_CHARS_MAX).collect();
@@ -149,10 +157,10 @@ fn rules_of_project(own: &Dirs, workspace: &Path) -> PathBuf {
     own.config.join("projects").join(format!("{name}-{}.toml", &hash[..16]))
 }
 
-impl Files {
+impl ConfigFiles {
     /// Where they lie for a workspace. `dirs`: whose settings count; `own`: whose rules.
-    pub fn of(dirs: &Dirs, own: &Dirs, workspace: &Path) -> Files {
-        Files {
+    pub fn for_workspace(dirs: &WeirFolders, own: &WeirFolders, workspace: &Path) -> ConfigFiles {
+        ConfigFiles {
             user: dirs.config.join("config.toml"),
             project: workspace.join(".weir").join("config.toml"),
             here: rules_of_project(own, workspace),
@@ -182,7 +190,7 @@ const CALLS: [&str; 2] = ["limits", "max_tool_calls"];
 
 /// All settings that hold in one workspace.
 #[derive(Debug, Clone)]
-pub struct Config {
+pub struct WorkspaceConfig {
     /// The values.
     pub settings: Settings,
     /// Rules of all files.
@@ -192,43 +200,47 @@ pub struct Config {
     /// What was left out or has no effect, for the person: one line each.
     pub warnings: Vec<String>,
     /// What the project's file sets and only trust lets in.
-    pub withheld: Vec<Withheld>,
+    pub withheld: Vec<WithheldSetting>,
     /// The most that a workspace which is not trusted lets pass, when its file says so.
     pub(crate) permission_ceiling: Option<PermissionMode>,
-    origins: BTreeMap<String, Origin>,
+    origins: BTreeMap<String, SettingOrigin>,
 }
 
-impl Config {
+impl WorkspaceConfig {
     /// Reads and merges everything for a workspace.
     ///
     /// # Errors
     /// A file that cannot be read or has a mistake: file, line, what is wrong.
-    pub fn load(files: &Files, environment: &Environment, trusted: bool) -> anyhow::Result<Config> {
-        Config::load_with(files, environment, trusted, &Made::default())
+    pub fn load(
+        files: &ConfigFiles,
+        environment: &ProcessEnvironment,
+        trusted: bool,
+    ) -> anyhow::Result<WorkspaceConfig> {
+        WorkspaceConfig::load_with(files, environment, trusted, &BrowserSettings::default())
     }
 
     /// The same with what was made in the browser of a server.
     ///
     /// # Errors
-    /// As [`Config::load`]. What was made and no longer fits is a warning.
+    /// As [`WorkspaceConfig::load_declared_secrets`]. What was made and no longer fits is a warning.
     pub fn load_with(
-        files: &Files,
-        environment: &Environment,
+        files: &ConfigFiles,
+        environment: &ProcessEnvironment,
         trusted: bool,
-        made: &Made,
-    ) -> anyhow::Result<Config> {
-        let user = Layer::read(&files.user, Origin::User)?;
-        let mut environment = Layer::of_environment(environment)?;
+        made: &BrowserSettings,
+    ) -> anyhow::Result<WorkspaceConfig> {
+        let user = ConfigLayer::read_file(&files.user, SettingOrigin::User)?;
+        let mut environment = ConfigLayer::of_environment(environment)?;
         // The variable is the installation's: nobody sets more for themselves.
-        let bounds = made::stacked([user.as_ref(), environment.as_ref()]);
-        let made = made::layers(made, Some(&bounds))?;
+        let bounds = made::stack_layers([user.as_ref(), environment.as_ref()]);
+        let made = made::browser_layers(made, Some(&bounds))?;
         // What was stored for calls of tools beats the variable (L4).
         let is_stored = [&made.house, &made.person].iter().any(|of| of.get(&CALLS).is_some());
         if let Some(layer) = environment.as_mut().filter(|_| is_stored) {
             layer.values.remove(CALLS.map(String::from).as_slice());
         }
-        let project = Layer::read(&files.project, Origin::Project)?;
-        let mut config = Config {
+        let project = ConfigLayer::read_file(&files.project, SettingOrigin::Project)?;
+        let mut config = WorkspaceConfig {
             settings: Settings::default(),
             rules: Vec::new(),
             hooks: Vec::new(),
@@ -239,35 +251,36 @@ impl Config {
         };
         let project = match (project, trusted) {
             (Some(project), false) => {
-                let below = made::stacked([user.as_ref(), Some(&made.house), Some(&made.person)]);
-                let narrowed = narrow::narrow(project, Some(&below))?;
+                let below =
+                    made::stack_layers([user.as_ref(), Some(&made.house), Some(&made.person)]);
+                let narrowed = narrow::narrow_project_layer(project, Some(&below))?;
                 config.withheld = narrowed.withheld;
                 config.permission_ceiling = narrowed.permission;
                 Some(narrowed.layer)
             }
             (Some(mut project), true) => {
-                config.warnings.extend(made::hold(&made.house, &mut project));
+                config.warnings.extend(made::hold_security_settings(&made.house, &mut project));
                 Some(project)
             }
             (None, _) => None,
         };
         config.warnings.extend(made.notes);
         // Whatever else stands in it is not what it is for.
-        let here = Layer::read(&files.here, Origin::User)?;
-        let here = here.map(|layer| Layer { rules: layer.rules, ..Layer::default() });
+        let here = ConfigLayer::read_file(&files.here, SettingOrigin::User)?;
+        let here = here.map(|layer| ConfigLayer { rules: layer.rules, ..ConfigLayer::default() });
         let layers = [user, Some(made.house), Some(made.person), project, here, environment];
-        let layers: Vec<Layer> = layers.into_iter().flatten().collect();
+        let layers: Vec<ConfigLayer> = layers.into_iter().flatten().collect();
         if !layers.is_empty() {
-            config.merge(&layers)?;
+            config.merge_layers(&layers)?;
         }
-        check::check(&config).map_err(usage)?;
-        check::together(&config).map_err(usage)?;
-        config.warnings.extend(idle::warnings(&config));
+        check::check_values(&config).map_err(usage)?;
+        check::check_merged_files(&config).map_err(usage)?;
+        config.warnings.extend(idle::idle_setting_warnings(&config));
         Ok(config)
     }
 
     /// Later layers win, key by key.
-    fn merge(&mut self, layers: &[Layer]) -> anyhow::Result<()> {
+    fn merge_layers(&mut self, layers: &[ConfigLayer]) -> anyhow::Result<()> {
         let mut merged = Value::Object(serde_json::Map::new());
         for layer in layers {
             for (key, value) in &layer.values {
@@ -289,8 +302,8 @@ impl Config {
     }
 
     /// What one file alone would say: to check a change before it is written.
-    fn of_layer(layer: Layer) -> anyhow::Result<Config> {
-        let mut config = Config {
+    fn of_layer(layer: ConfigLayer) -> anyhow::Result<WorkspaceConfig> {
+        let mut config = WorkspaceConfig {
             settings: Settings::default(),
             rules: Vec::new(),
             hooks: Vec::new(),
@@ -299,14 +312,14 @@ impl Config {
             permission_ceiling: None,
             origins: BTreeMap::new(),
         };
-        config.merge(&[layer])?;
-        check::check(&config).map_err(usage)?;
+        config.merge_layers(&[layer])?;
+        check::check_values(&config).map_err(usage)?;
         Ok(config)
     }
 
     /// Where the value of `key` came from.
-    pub fn origin(&self, key: &str) -> Origin {
-        self.origins.get(key).cloned().unwrap_or(Origin::BuiltIn)
+    pub fn origin_of_key(&self, key: &str) -> SettingOrigin {
+        self.origins.get(key).cloned().unwrap_or(SettingOrigin::BuiltIn)
     }
 
     /// Whether any layer sets `key`.
@@ -315,7 +328,7 @@ impl Config {
     }
 
     /// Keys that a layer sets, with their origins.
-    pub(crate) fn set_keys(&self) -> impl Iterator<Item = (&str, &Origin)> {
+    pub(crate) fn set_keys(&self) -> impl Iterator<Item = (&str, &SettingOrigin)> {
         self.origins.iter().map(|(key, origin)| (key.as_str(), origin))
     }
 }

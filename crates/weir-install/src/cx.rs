@@ -6,50 +6,50 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
 use weir_core::governance::rules::Rule;
-use weir_engine::ports::{Observers, Store};
+use weir_engine::ports::{ObserverList, Store};
 use weir_engine::workspace::{Workspace, WorkspaceOptions};
-use weir_providers::transport::Transport;
+use weir_providers::transport::ModelTransport;
 use weir_store::SqliteStore;
 
-use crate::config::{Config, Files, Made};
-use crate::environment::{Dirs, Environment};
+use crate::config::{BrowserSettings, ConfigFiles, WorkspaceConfig};
+use crate::environment::{ProcessEnvironment, WeirFolders};
 use crate::failure::usage;
-use crate::keys::Keys;
-use crate::models::Windows;
+use crate::keys::ProviderKeys;
+use crate::models::LocalModelWindows;
 use crate::notifier::Notifier;
 use crate::profiles::{self, LoadedProfile};
-use crate::servers::{self, Servers};
-use crate::trust::{self, Trust};
+use crate::servers::{self, DeclaredServers};
+use crate::trust::{self, WorkspaceTrust};
 
 /// The surroundings of a command.
 pub struct Cx {
     /// Variables at the start.
-    pub environment: Environment,
+    pub environment: ProcessEnvironment,
     /// Weir's own folders.
-    pub dirs: Dirs,
+    pub dirs: WeirFolders,
     /// The folder that is worked in: absolute, existing, without links.
     pub folder: PathBuf,
-    trust: OnceLock<Trust>,
-    config: OnceLock<Config>,
-    keys: OnceLock<Keys>,
+    trust: OnceLock<WorkspaceTrust>,
+    config: OnceLock<WorkspaceConfig>,
+    keys: OnceLock<ProviderKeys>,
     store: OnceLock<Arc<SqliteStore>>,
     profiles: OnceLock<Vec<LoadedProfile>>,
-    servers: OnceLock<Servers>,
+    servers: OnceLock<DeclaredServers>,
     /// How the person is told what needs no decision.
     pub(crate) notifier: Notifier,
     /// Who measures what this program does.
-    pub observers: Arc<Observers>,
+    pub observers: Arc<ObserverList>,
     /// Where a person's work on a server is kept, and whose settings and keys theirs stand upon.
     person: Option<Arc<PersonPlaces>>,
     /// What was set in the browser of a server: one for all folders of a person.
-    made: Arc<RwLock<Made>>,
+    made: Arc<RwLock<BrowserSettings>>,
     /// Who is served, by name; on a server alone.
     serves: Option<Arc<str>>,
     /// Connections to models: one for the whole program, so that they and the system's certificates
     /// serve every session (V4).
-    pub transport: Arc<OnceLock<Arc<Transport>>>,
+    pub transport: Arc<OnceLock<Arc<ModelTransport>>>,
     /// What local servers said of the windows of their models.
-    pub windows: Arc<Windows>,
+    pub windows: Arc<LocalModelWindows>,
 }
 
 /// Folders that the person names; what is `None` is found out.
@@ -66,7 +66,7 @@ pub struct PersonPlaces {
     /// Their store.
     pub store: Arc<dyn Store>,
     /// Folders of the installation: its `config.toml` and keys are everybody's.
-    pub installation: Dirs,
+    pub installation: WeirFolders,
     /// They have no role admin: their folder alone is theirs, and of the installation they get what
     /// an admin offers (S9).
     pub is_guest: bool,
@@ -79,11 +79,11 @@ impl Cx {
     /// The workspace does not exist, or no home folder is known.
     pub fn new(
         named: &NamedFolders,
-        environment: Environment,
+        environment: ProcessEnvironment,
         notifier: Notifier,
     ) -> anyhow::Result<Cx> {
-        let dirs = Dirs::find(&environment, named.state_dir.as_deref())?;
-        let folder = existing(named.workspace.as_deref().unwrap_or(Path::new(".")))?;
+        let dirs = WeirFolders::find(&environment, named.state_dir.as_deref())?;
+        let folder = existing_folder(named.workspace.as_deref().unwrap_or(Path::new(".")))?;
         Ok(Cx {
             environment,
             dirs,
@@ -113,8 +113,8 @@ impl Cx {
     ///
     /// # Errors
     /// The folder does not exist.
-    pub fn at(&self, folder: &Path) -> anyhow::Result<Cx> {
-        let folder = existing(folder)?;
+    pub fn in_folder(&self, folder: &Path) -> anyhow::Result<Cx> {
+        let folder = existing_folder(folder)?;
         let same = folder == self.folder;
         Ok(Cx {
             environment: self.environment.clone(),
@@ -141,11 +141,11 @@ impl Cx {
     ///
     /// # Errors
     /// The folder does not exist.
-    pub fn anew(&self, folder: &Path) -> anyhow::Result<Cx> {
+    pub fn reloaded_in_folder(&self, folder: &Path) -> anyhow::Result<Cx> {
         Ok(Cx {
             environment: self.environment.clone(),
             dirs: self.dirs.clone(),
-            folder: existing(folder)?,
+            folder: existing_folder(folder)?,
             trust: OnceLock::new(),
             config: OnceLock::new(),
             keys: OnceLock::new(),
@@ -168,34 +168,34 @@ impl Cx {
     /// The folder does not exist.
     pub fn of_person(
         &self,
-        dirs: Dirs,
+        dirs: WeirFolders,
         folder: &Path,
         (store, is_guest): (Arc<dyn Store>, bool),
     ) -> anyhow::Result<Cx> {
         let places = PersonPlaces { store, installation: self.dirs.clone(), is_guest };
         let person = Some(Arc::new(places));
         let made = Arc::default();
-        Ok(Cx { dirs, store: OnceLock::new(), person, made, ..self.anew(folder)? })
+        Ok(Cx { dirs, store: OnceLock::new(), person, made, ..self.reloaded_in_folder(folder)? })
     }
 
     /// The same program for somebody whose name journals and audit lines have.
-    pub fn serving(self, name: &str) -> Cx {
+    pub fn serving_person(self, name: &str) -> Cx {
         Cx { serves: Some(name.into()), ..self }
     }
 
     /// Who is served, by name; `None`: whoever started this program.
-    pub fn serves(&self) -> Option<&str> {
+    pub fn served_person(&self) -> Option<&str> {
         self.serves.as_deref()
     }
 
     /// What was set in the browser, as it is known now.
-    pub fn made(&self) -> Made {
+    pub fn browser_settings(&self) -> BrowserSettings {
         self.made.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// From now on this was set in the browser. What was made of settings before stays as it is;
-    /// [`Cx::anew`] sees it. Returns whether it is another than before.
-    pub fn set_made(&self, made: Made) -> bool {
+    /// [`Cx::reloaded_in_folder`] sees it. Returns whether it is another than before.
+    pub fn set_made(&self, made: BrowserSettings) -> bool {
         let mut kept = self.made.write().unwrap_or_else(PoisonError::into_inner);
         let is_new = *kept != made;
         *kept = made;
@@ -208,7 +208,7 @@ impl Cx {
     }
 
     /// The folders whose `config.toml` and keys count here.
-    pub fn installation(&self) -> &Dirs {
+    pub fn installation_folders(&self) -> &WeirFolders {
         self.person.as_ref().map_or(&self.dirs, |person| &person.installation)
     }
 
@@ -216,27 +216,27 @@ impl Cx {
     ///
     /// # Errors
     /// It cannot be opened.
-    pub fn journal(&self) -> anyhow::Result<Arc<dyn Store>> {
+    pub fn session_store(&self) -> anyhow::Result<Arc<dyn Store>> {
         match &self.person {
             Some(person) => Ok(person.store.clone()),
-            None => Ok(self.store()?),
+            None => Ok(self.local_store()?),
         }
     }
 
     /// Whether a person trusted the workspace as it is (C5), and why not. Looked up once.
-    pub fn trust(&self) -> &Trust {
-        self.trust.get_or_init(|| trust::judge(&self.dirs.state, &self.folder))
+    pub fn workspace_trust(&self) -> &WorkspaceTrust {
+        self.trust.get_or_init(|| trust::judge_workspace(&self.dirs.state, &self.folder))
     }
 
     /// Whether the workspace's own files may widen what the person allowed.
     pub fn is_trusted(&self) -> bool {
         // Nobody can trust a workspace on behalf of the installation.
-        !self.is_guest() && self.trust().is_trusted()
+        !self.is_guest() && self.workspace_trust().is_trusted()
     }
 
     /// Where the files of settings and rules lie.
-    pub fn files(&self) -> Files {
-        Files::of(self.installation(), &self.dirs, &self.folder)
+    pub fn config_files(&self) -> ConfigFiles {
+        ConfigFiles::for_workspace(self.installation_folders(), &self.dirs, &self.folder)
     }
 
     /// The settings. Read once; the person is told then what was left out: in one line what
@@ -244,23 +244,29 @@ impl Cx {
     ///
     /// # Errors
     /// A usage error that names file and line.
-    pub fn config(&self) -> anyhow::Result<&Config> {
+    pub fn config(&self) -> anyhow::Result<&WorkspaceConfig> {
         if let Some(config) = self.config.get() {
             return Ok(config);
         }
-        let (files, trusted) = (self.files(), self.is_trusted());
-        let mut config = Config::load_with(&files, &self.environment, trusted, &self.made())?;
+        let (files, trusted) = (self.config_files(), self.is_trusted());
+        let mut config = WorkspaceConfig::load_with(
+            &files,
+            &self.environment,
+            trusted,
+            &self.browser_settings(),
+        )?;
         if self.is_guest() {
-            crate::wiring::guest::bound(&mut config);
+            crate::wiring::guest::restrict_guest_config(&mut config);
         }
         for warning in config.warnings.iter().filter(|warning| is_new(warning)) {
             self.notify(&format!("warning: {warning}"));
         }
         if !self.is_trusted() {
-            let found = trust::find(&self.folder);
-            let offers = found.and_then(|found| trust::offers(&config.withheld, &found));
-            if let Some(notice) =
-                trust::notice(self.trust(), &offers).filter(|notice| is_new(notice))
+            let found = trust::find_governed_files(&self.folder);
+            let offers =
+                found.and_then(|found| trust::collect_trust_offers(&config.withheld, &found));
+            if let Some(notice) = trust::untrusted_notice(self.workspace_trust(), &offers)
+                .filter(|notice| is_new(notice))
             {
                 self.notify(&notice);
             }
@@ -272,7 +278,7 @@ impl Cx {
     ///
     /// # Errors
     /// A file of the person's own that cannot be understood.
-    pub fn profiles(&self) -> anyhow::Result<&[LoadedProfile]> {
+    pub fn loaded_profiles(&self) -> anyhow::Result<&[LoadedProfile]> {
         if let Some(profiles) = self.profiles.get() {
             return Ok(profiles);
         }
@@ -284,11 +290,11 @@ impl Cx {
     ///
     /// # Errors
     /// A usage error that names file and line.
-    pub fn servers(&self) -> anyhow::Result<&Servers> {
+    pub fn declared_servers(&self) -> anyhow::Result<&DeclaredServers> {
         if let Some(servers) = self.servers.get() {
             return Ok(servers);
         }
-        let servers = servers::declared(self)?;
+        let servers = servers::load_declared_servers(self)?;
         Ok(self.servers.get_or_init(|| servers))
     }
 
@@ -299,18 +305,18 @@ impl Cx {
     /// # Errors
     /// The file cannot be written.
     pub fn keep_allow_rule(&self, rule: &Rule) -> anyhow::Result<()> {
-        crate::config::allow_here(&self.files().here, &self.folder, rule.text())
+        crate::config::allow_here(&self.config_files().here, &self.folder, rule.text())
     }
 
     /// Keys of providers that are kept in the file.
     ///
     /// # Errors
     /// A usage error that names the file.
-    pub fn keys(&self) -> anyhow::Result<&Keys> {
+    pub fn provider_keys(&self) -> anyhow::Result<&ProviderKeys> {
         if let Some(keys) = self.keys.get() {
             return Ok(keys);
         }
-        let keys = Keys::read(self.installation())?;
+        let keys = ProviderKeys::read(self.installation_folders())?;
         Ok(self.keys.get_or_init(|| keys))
     }
 
@@ -318,7 +324,7 @@ impl Cx {
     ///
     /// # Errors
     /// It cannot be opened.
-    pub fn store(&self) -> anyhow::Result<Arc<SqliteStore>> {
+    pub fn local_store(&self) -> anyhow::Result<Arc<SqliteStore>> {
         if let Some(store) = self.store.get() {
             return Ok(store.clone());
         }
@@ -330,15 +336,15 @@ impl Cx {
     ///
     /// # Errors
     /// A usage error that says why it cannot be used.
-    pub fn workspace(&self) -> anyhow::Result<Arc<Workspace>> {
+    pub fn open_workspace(&self) -> anyhow::Result<Arc<Workspace>> {
         let options = WorkspaceOptions {
             root: self.folder.clone(),
             extra_roots: Vec::new(),
-            own_folders: self.dirs.own(),
+            own_folders: self.dirs.protected_folders(),
         };
         let workspace = Workspace::open(options).map_err(usage)?;
         let workspace = workspace.with_trash(self.dirs.state.join("trash"));
-        let workspace = if self.is_guest() { workspace.bounded() } else { workspace };
+        let workspace = if self.is_guest() { workspace.into_bounded() } else { workspace };
         Ok(Arc::new(match &self.dirs.home {
             Some(home) => workspace.with_home(home.clone()),
             None => workspace,
@@ -359,7 +365,7 @@ fn is_new(warning: &str) -> bool {
     said.insert(warning.to_owned())
 }
 
-fn existing(folder: &Path) -> anyhow::Result<PathBuf> {
+fn existing_folder(folder: &Path) -> anyhow::Result<PathBuf> {
     let wrong = |why: &str| {
         let folder = folder.display();
         usage(format!(

@@ -15,8 +15,8 @@ use async_trait::async_trait;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::Command;
 use tokio::sync::Semaphore;
-use weir_core::document::{Seen, Unread, Wish};
-use weir_engine::ports::Documents;
+use weir_core::document::{DocumentError, DocumentRequest, DocumentResult};
+use weir_engine::ports::DocumentReaders;
 use weir_sandbox::ReaderLimits;
 
 /// The hidden subcommand.
@@ -52,14 +52,18 @@ impl ChildDocuments {
     /// # Errors
     /// Nobody knows where this program is.
     pub fn new() -> io::Result<ChildDocuments> {
-        Ok(ChildDocuments::of(std::env::current_exe()?, vec![DOCUMENT.into()], TIME))
+        Ok(ChildDocuments::with_program(std::env::current_exe()?, vec![DOCUMENT.into()], TIME))
     }
 
-    fn of(program: PathBuf, arguments: Vec<OsString>, time: Duration) -> ChildDocuments {
+    fn with_program(program: PathBuf, arguments: Vec<OsString>, time: Duration) -> ChildDocuments {
         ChildDocuments { program, arguments, time, places: Semaphore::new(READERS_MAX) }
     }
 
-    async fn ask(&self, wish: &Wish, bytes: &[u8]) -> io::Result<Result<Seen, Unread>> {
+    async fn ask_reader(
+        &self,
+        wish: &DocumentRequest,
+        bytes: &[u8],
+    ) -> io::Result<Result<DocumentResult, DocumentError>> {
         let _place = self.places.acquire().await.map_err(io::Error::other)?;
         let mut child = Command::new(&self.program)
             .args(&self.arguments)
@@ -85,31 +89,38 @@ impl ChildDocuments {
             output.take(ANSWER_BYTES_MAX).read_to_end(&mut answer).await?;
         }
         let status = child.wait().await?;
-        Ok(weir_documents::read_answer(&mut answer.as_slice()).unwrap_or_else(|_| Err(why(status))))
+        Ok(weir_documents::read_answer(&mut answer.as_slice())
+            .unwrap_or_else(|_| Err(describe_reader_exit(status))))
     }
 }
 
 #[async_trait]
-impl Documents for ChildDocuments {
-    async fn look(&self, wish: Wish, bytes: Arc<[u8]>) -> Result<Seen, Unread> {
-        match tokio::time::timeout(self.time, self.ask(&wish, &bytes)).await {
+impl DocumentReaders for ChildDocuments {
+    async fn inspect_document(
+        &self,
+        wish: DocumentRequest,
+        bytes: Arc<[u8]>,
+    ) -> Result<DocumentResult, DocumentError> {
+        match tokio::time::timeout(self.time, self.ask_reader(&wish, &bytes)).await {
             Ok(Ok(answer)) => answer,
             Ok(Err(error)) => {
-                Err(Unread::Failed { why: format!("its reader cannot be started: {error}") })
+                Err(DocumentError::Failed { why: format!("its reader cannot be started: {error}") })
             }
             Err(_) => {
                 let seconds = self.time.as_secs();
-                Err(Unread::TooLarge { why: format!("reading it takes more than {seconds} s") })
+                Err(DocumentError::TooLarge {
+                    why: format!("reading it takes more than {seconds} s"),
+                })
             }
         }
     }
 }
 
 /// Why a reader ended without an answer.
-fn why(status: ExitStatus) -> Unread {
-    let too_large = |why: String| Unread::TooLarge { why };
+fn describe_reader_exit(status: ExitStatus) -> DocumentError {
+    let too_large = |why: String| DocumentError::TooLarge { why };
     match (status.code(), status.signal()) {
-        (Some(NOT_CONFINED), _) => Unread::Failed {
+        (Some(NOT_CONFINED), _) => DocumentError::Failed {
             why: "this system cannot confine its reader (seccomp is needed), and unconfined it is \
                   not read"
                 .into(),
@@ -121,7 +132,7 @@ fn why(status: ExitStatus) -> Unread {
         (_, Some(SIGKILL | SIGXCPU)) => {
             too_large(format!("reading it takes more than {} s", LIMITS.cpu_seconds))
         }
-        _ => Unread::Broken { why: "its reader gave up on what is in it".into() },
+        _ => DocumentError::Broken { why: "its reader gave up on what is in it".into() },
     }
 }
 
@@ -129,7 +140,8 @@ fn why(status: ExitStatus) -> Unread {
 /// must have one thread.
 pub fn document_main() -> ExitCode {
     let confine = || weir_sandbox::confine_reader(LIMITS);
-    let served = weir_documents::serve(&mut io::stdin().lock(), &mut io::stdout().lock(), confine);
+    let served =
+        weir_documents::serve_question(&mut io::stdin().lock(), &mut io::stdout().lock(), confine);
     match served {
         Ok(()) => ExitCode::SUCCESS,
         Err(_) => ExitCode::from(2),
@@ -140,12 +152,13 @@ pub fn document_main() -> ExitCode {
 mod tests {
     use super::*;
 
-    fn look(script: &str, time: Duration) -> Result<Seen, Unread> {
+    fn look(script: &str, time: Duration) -> Result<DocumentResult, DocumentError> {
         let runtime =
             tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
         let arguments = vec!["-c".into(), script.into()];
-        let documents = ChildDocuments::of("/bin/sh".into(), arguments, time);
-        runtime.block_on(documents.look(Wish::Pdf, Arc::from(vec![0; 1 << 20])))
+        let documents = ChildDocuments::with_program("/bin/sh".into(), arguments, time);
+        runtime
+            .block_on(documents.inspect_document(DocumentRequest::Pdf, Arc::from(vec![0; 1 << 20])))
     }
 
     #[test]
@@ -156,7 +169,7 @@ mod tests {
             Err(why) => why.to_string(),
         };
         let answer = "cat >/dev/null; echo '{\"result\":{\"Ok\":{\"seen\":\"pdf\",\"pages\":3}}}'";
-        assert_eq!(look(answer, long), Ok(Seen::Pdf { pages: 3 }));
+        assert_eq!(look(answer, long), Ok(DocumentResult::Pdf { pages: 3 }));
         for (script, word) in [
             ("exit 0", "gave up"),
             ("exit 2", "cannot confine"),
@@ -170,9 +183,9 @@ mod tests {
         }
         let said = told("sleep 60", Duration::from_millis(300));
         assert!(said.contains("more than 0 s"), "{said}");
-        let missing = ChildDocuments::of("/no/such/program".into(), Vec::new(), long);
+        let missing = ChildDocuments::with_program("/no/such/program".into(), Vec::new(), long);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
-        let asked = missing.look(Wish::Pdf, Arc::from(&b"x"[..]));
+        let asked = missing.inspect_document(DocumentRequest::Pdf, Arc::from(&b"x"[..]));
         let said = runtime.expect("a runtime").block_on(asked).expect_err("nothing there");
         assert!(said.to_string().contains("cannot be started"), "{said}");
     }

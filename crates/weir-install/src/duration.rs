@@ -7,7 +7,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A length of time, to the millisecond.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Span {
+pub struct TimeSpan {
     /// Its length.
     pub ms: u64,
 }
@@ -20,7 +20,7 @@ const UNITS: [(&str, u64); 5] =
 ///
 /// # Errors
 /// A sentence that says what is accepted.
-pub fn span(text: &str) -> Result<Span, String> {
+pub fn parse_time_span(text: &str) -> Result<TimeSpan, String> {
     let refused = || format!("{text:?} is not a duration; write 500ms, 90s, 5m, 2h or 1h30m");
     let mut rest = text.trim();
     if rest.is_empty() {
@@ -28,7 +28,7 @@ pub fn span(text: &str) -> Result<Span, String> {
     }
     if rest.bytes().all(|b| b.is_ascii_digit()) {
         let seconds: u64 = rest.parse().map_err(|_| refused())?;
-        return Ok(Span { ms: seconds.checked_mul(1_000).ok_or_else(refused)? });
+        return Ok(TimeSpan { ms: seconds.checked_mul(1_000).ok_or_else(refused)? });
     }
     let mut ms: u64 = 0;
     while !rest.is_empty() {
@@ -42,11 +42,11 @@ pub fn span(text: &str) -> Result<Span, String> {
         ms = ms.checked_add(part).ok_or_else(refused)?;
         rest = after;
     }
-    Ok(Span { ms })
+    Ok(TimeSpan { ms })
 }
 
 /// In the largest unit that divides it: `120s`, `2m` is written `2m`.
-impl fmt::Display for Span {
+impl fmt::Display for TimeSpan {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Seconds stay seconds below ten minutes: that is how limits are usually thought of.
         let units = if self.ms < 600_000 { &UNITS[3..] } else { &UNITS[..] };
@@ -58,20 +58,20 @@ impl fmt::Display for Span {
     }
 }
 
-impl Serialize for Span {
+impl Serialize for TimeSpan {
     fn serialize<S: Serializer>(&self, s: S) -> Result<S::Ok, S::Error> {
         s.collect_str(self)
     }
 }
 
-impl<'de> Deserialize<'de> for Span {
+impl<'de> Deserialize<'de> for TimeSpan {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
         let text = Cow::<'de, str>::deserialize(d)?;
-        span(&text).map_err(serde::de::Error::custom)
+        parse_time_span(&text).map_err(serde::de::Error::custom)
     }
 }
 
-impl schemars::JsonSchema for Span {
+impl schemars::JsonSchema for TimeSpan {
     fn schema_name() -> Cow<'static, str> {
         "Duration".into()
     }
@@ -100,12 +100,12 @@ mod tests {
             ("1h30m", 5_400_000, "90m"),
             ("30d", 2_592_000_000, "30d"),
         ] {
-            let understood = span(text).expect(text);
+            let understood = parse_time_span(text).expect(text);
             assert_eq!((understood.ms, understood.to_string().as_str()), (ms, written), "{text}");
-            assert_eq!(span(&understood.to_string()), Ok(understood));
+            assert_eq!(parse_time_span(&understood.to_string()), Ok(understood));
         }
         for text in ["", "x", "5 m", "5y", "-1s", "99999999999999999999s", "999999999999999999d"] {
-            assert!(span(text).is_err(), "{text}");
+            assert!(parse_time_span(text).is_err(), "{text}");
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::failure::usage;
 
 /// Puts `bytes` in the place of `path`: written beside it, synced, renamed. A file that exists
 /// keeps its mode unless that is wider than `mode` says for a new one and `mode` is private.
-pub fn replace(path: &Path, bytes: &[u8], mode: u32) -> anyhow::Result<()> {
+pub fn replace_file(path: &Path, bytes: &[u8], mode: u32) -> anyhow::Result<()> {
     // A link stays a link: people keep such files in another folder.
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
     let doing = || format!("writing {}", path.display());
@@ -43,13 +43,13 @@ pub fn replace(path: &Path, bytes: &[u8], mode: u32) -> anyhow::Result<()> {
 
 /// Makes `path` with `bytes` unless something is there; whether it was made. Of several that do it
 /// at once exactly one makes it, and nobody sees half of it.
-pub fn create(path: &Path, bytes: &[u8], mode: u32) -> anyhow::Result<bool> {
+pub fn create_file_once(path: &Path, bytes: &[u8], mode: u32) -> anyhow::Result<bool> {
     let doing = || format!("writing {}", path.display());
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let folder = folder.unwrap_or(Path::new("."));
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let beside = folder.join(format!(".{name}.{}.new", std::process::id()));
-    replace(&beside, bytes, mode)?;
+    replace_file(&beside, bytes, mode)?;
     let linked = fs::hard_link(&beside, path);
     let _ = fs::remove_file(&beside);
     match linked {

@@ -14,7 +14,7 @@ use futures::future::join_all;
 use regex::{Regex, RegexBuilder};
 use serde_json::{Map, Value, json};
 use weir_core::governance::filter::redact_text;
-use weir_core::view::plain::visible;
+use weir_core::view::plain::visible_text;
 use weir_engine::ports::{HookAnswer, HookCall, HookDecision, HookMoment, Hooks};
 
 use crate::config::{OnFailure, RawHook};
@@ -22,8 +22,8 @@ use crate::config::{OnFailure, RawHook};
 mod answer;
 mod run;
 
-use answer::{Said, read};
-use run::Surroundings;
+use answer::{HookOutput, read_hook_result};
+use run::HookSurroundings;
 
 /// The variable that names the workspace.
 const PROJECT_DIR: &str = "WEIR_PROJECT_DIR";
@@ -40,7 +40,7 @@ const CONTEXT_CHARS_MAX: usize = 10_000;
 
 /// One hook, ready to be called.
 #[derive(Debug, Clone)]
-pub struct Hook {
+pub struct ConfiguredHook {
     moment: HookMoment,
     /// `hooks.PreToolUse[0]`.
     name: String,
@@ -53,12 +53,12 @@ pub struct Hook {
     blocks_on_failure: bool,
 }
 
-impl Hook {
+impl ConfiguredHook {
     /// Understands what stands in a file.
     ///
     /// # Errors
     /// What is wrong with it, as the end of a sentence that begins with its key.
-    pub fn new(raw: &RawHook) -> Result<Hook, String> {
+    pub fn new(raw: &RawHook) -> Result<ConfiguredHook, String> {
         let RawHook { event, settings, .. } = raw;
         let moment = HookMoment::ALL.into_iter().find(|moment| moment.as_str() == event);
         let Some(moment) = moment else {
@@ -78,11 +78,11 @@ impl Hook {
             Some(OnFailure::Continue) => false,
             None => moment.blocks_on_failure(),
         };
-        Ok(Hook {
+        Ok(ConfiguredHook {
             moment,
             name: raw.name(),
             place: raw.origin.to_string(),
-            matcher: matcher(&settings.matcher, moment)?,
+            matcher: compile_tool_matcher(&settings.matcher, moment)?,
             command: settings.command.clone(),
             limit: Duration::from_secs(settings.timeout.into()),
             blocks_on_failure,
@@ -90,7 +90,7 @@ impl Hook {
     }
 
     /// Whether it looks at calls of `tool` before they run.
-    pub fn guards(&self, tool: &str) -> bool {
+    pub fn guards_tool(&self, tool: &str) -> bool {
         self.moment == HookMoment::PreToolUse
             && self.matcher.as_ref().is_none_or(|matcher| matcher.is_match(tool))
     }
@@ -106,7 +106,7 @@ impl Hook {
 }
 
 /// A matcher that holds for a tool's whole name; `*` and nothing mean every tool.
-fn matcher(pattern: &str, moment: HookMoment) -> Result<Option<Regex>, String> {
+fn compile_tool_matcher(pattern: &str, moment: HookMoment) -> Result<Option<Regex>, String> {
     if matches!(pattern, "" | "*") {
         return Ok(None);
     }
@@ -133,7 +133,7 @@ fn matcher(pattern: &str, moment: HookMoment) -> Result<Option<Regex>, String> {
 
 /// All hooks of a workspace.
 pub struct CommandHooks {
-    hooks: Vec<Hook>,
+    hooks: Vec<ConfiguredHook>,
     environment: Vec<(OsString, OsString)>,
     /// What no answer may carry further.
     secrets: Vec<String>,
@@ -142,41 +142,41 @@ pub struct CommandHooks {
 impl CommandHooks {
     /// These hooks, run with `environment`. `secrets` are taken out of whatever they say.
     pub fn new(
-        hooks: Vec<Hook>,
+        hooks: Vec<ConfiguredHook>,
         environment: Vec<(OsString, OsString)>,
         secrets: Vec<String>,
     ) -> CommandHooks {
         CommandHooks { hooks, environment, secrets }
     }
 
-    async fn one(&self, hook: &Hook, call: &HookCall) -> Option<HookAnswer> {
+    async fn run_one_hook(&self, hook: &ConfiguredHook, call: &HookCall) -> Option<HookAnswer> {
         let mut environment = self.environment.clone();
         environment.push((PROJECT_DIR.into(), call.cwd.clone().into()));
         let surroundings =
-            Surroundings { folder: PathBuf::from(&call.cwd), environment, limit: hook.limit };
-        let ran = run::run(&hook.command, input(call), surroundings).await;
-        let said = match read(hook.moment, &ran) {
+            HookSurroundings { folder: PathBuf::from(&call.cwd), environment, limit: hook.limit };
+        let ran = run::run(&hook.command, hook_input_json(call), surroundings).await;
+        let said = match read_hook_result(hook.moment, &ran) {
             Ok(said) => said,
-            Err(why) => return self.failed(hook, &why),
+            Err(why) => return self.failure_answer(hook, &why),
         };
-        let Said { decision, reason, context, message } = said;
+        let HookOutput { decision, reason, context, message } = said;
         if let Some(message) = message {
-            tracing::info!(hook = hook.name, message = self.clean(&message, REASON_CHARS_MAX));
+            tracing::info!(hook = hook.name, message = self.clean_text(&message, REASON_CHARS_MAX));
         }
-        let context = context.map(|text| self.clean(&text, CONTEXT_CHARS_MAX));
+        let context = context.map(|text| self.clean_text(&text, CONTEXT_CHARS_MAX));
         if decision == HookDecision::Pass && context.is_none() {
             return None;
         }
-        let reason = self.clean(&reason, REASON_CHARS_MAX);
-        Some(HookAnswer { hook: origin(hook), decision, reason, context })
+        let reason = self.clean_text(&reason, REASON_CHARS_MAX);
+        Some(HookAnswer { hook: hook_origin(hook), decision, reason, context })
     }
 
     /// What a hook comes to that did not do its work.
-    fn failed(&self, hook: &Hook, why: &str) -> Option<HookAnswer> {
-        let why = self.clean(why, REASON_CHARS_MAX);
+    fn failure_answer(&self, hook: &ConfiguredHook, why: &str) -> Option<HookAnswer> {
+        let why = self.clean_text(why, REASON_CHARS_MAX);
         tracing::warn!(hook = hook.name, place = hook.place, why, "a hook failed");
         hook.blocks_on_failure.then(|| HookAnswer {
-            hook: origin(hook),
+            hook: hook_origin(hook),
             decision: HookDecision::Deny,
             reason: format!("{} {why}", hook.name),
             context: None,
@@ -184,9 +184,9 @@ impl CommandHooks {
     }
 
     /// Text as model, journal and person may see it.
-    fn clean(&self, text: &str, chars_max: usize) -> String {
+    fn clean_text(&self, text: &str, chars_max: usize) -> String {
         let text = redact_text(text.trim(), &self.secrets);
-        let mut clean = text.lines().map(visible).collect::<Vec<_>>().join("\n");
+        let mut clean = text.lines().map(visible_text).collect::<Vec<_>>().join("\n");
         if let Some((end, _)) = clean.char_indices().nth(chars_max) {
             clean.truncate(end);
             clean.push_str(" […]");
@@ -195,12 +195,12 @@ impl CommandHooks {
     }
 }
 
-fn origin(hook: &Hook) -> String {
+fn hook_origin(hook: &ConfiguredHook) -> String {
     format!("{} ({})", hook.name, hook.place)
 }
 
 /// What stands on standard input.
-fn input(call: &HookCall) -> Vec<u8> {
+fn hook_input_json(call: &HookCall) -> Vec<u8> {
     let mut all = Map::new();
     all.insert("session_id".into(), json!(call.session));
     all.insert("hook_event_name".into(), json!(call.moment.as_str()));
@@ -219,13 +219,13 @@ fn input(call: &HookCall) -> Vec<u8> {
 
 #[async_trait]
 impl Hooks for CommandHooks {
-    fn listens(&self, moment: HookMoment) -> bool {
+    fn has_listener(&self, moment: HookMoment) -> bool {
         self.hooks.iter().any(|hook| hook.moment == moment)
     }
 
-    async fn call(&self, call: HookCall) -> Vec<HookAnswer> {
+    async fn run_hooks(&self, call: HookCall) -> Vec<HookAnswer> {
         let about = self.hooks.iter().filter(|hook| hook.is_about(&call));
-        let all = about.map(|hook| self.one(hook, &call));
+        let all = about.map(|hook| self.run_one_hook(hook, &call));
         join_all(all).await.into_iter().flatten().collect()
     }
 }

@@ -11,7 +11,7 @@ use serde::Serialize;
 use weir_core::governance::rules::{RuleAction, RuleOrigin, RuleSet};
 use weir_core::profile::PermissionMode;
 
-use crate::config::{self, Additions, HookSettings, McpServerSettings, SecretSettings};
+use crate::config::{self, ConfigAdditions, HookSettings, McpServerSettings, SecretSettings};
 use crate::cx::Cx;
 use crate::failure::usage;
 use crate::wiring;
@@ -26,7 +26,7 @@ mod texts;
 
 /// Whose files are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Agent {
+pub enum OtherAgent {
     /// Claude Code.
     ClaudeCode,
     /// Codex.
@@ -38,7 +38,7 @@ pub enum Agent {
 /// Which of the two files of settings something goes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Target {
+pub enum ImportTarget {
     /// The person's own.
     User,
     /// The workspace's.
@@ -47,22 +47,22 @@ pub enum Target {
 
 /// One thing that stands in a file of another agent.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Item {
+pub struct ImportItem {
     /// File and line.
     pub place: String,
     /// What stands there.
     pub says: String,
     /// What it is here.
-    pub becomes: Becomes,
+    pub becomes: ImportMapping,
     /// Where it goes.
-    pub target: Target,
+    pub target: ImportTarget,
     /// What is not the same, for the person.
     pub notes: Vec<String>,
 }
 
 /// What a thing is here.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Becomes {
+pub enum ImportMapping {
     /// A rule.
     Rule(RuleAction, String),
     /// The permission mode.
@@ -79,7 +79,7 @@ pub enum Becomes {
 
 /// What is done with an item.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outcome {
+pub enum ImportOutcome {
     /// It is taken over.
     Taken,
     /// It lets more pass than before: only with a yes.
@@ -91,79 +91,81 @@ pub enum Outcome {
 }
 
 /// Everything that was found, and what becomes of it.
-pub struct Plan {
+pub struct ImportPlan {
     /// Files that were read.
     pub read: Vec<String>,
     /// The items in the order of their files.
-    pub items: Vec<(Item, Outcome)>,
+    pub items: Vec<(ImportItem, ImportOutcome)>,
 }
 
 /// What a reader finds.
 #[derive(Debug, Default)]
-struct Found {
+struct ImportFindings {
     read: Vec<String>,
-    items: Vec<Item>,
+    items: Vec<ImportItem>,
 }
 
 /// Reads the files of `agent` below `home` and in the workspace.
 ///
 /// # Errors
 /// A file that cannot be understood: file and line.
-pub fn plan(cx: &Cx, agent: Agent, home: &Path) -> anyhow::Result<Plan> {
-    let places = files::Places { home, workspace: &cx.folder, environment: &cx.environment };
+pub fn plan_import(cx: &Cx, agent: OtherAgent, home: &Path) -> anyhow::Result<ImportPlan> {
+    let places = files::ImportPlaces { home, workspace: &cx.folder, environment: &cx.environment };
     let found = match agent {
-        Agent::ClaudeCode => claude::read(&places),
-        Agent::Codex => codex::read(&places),
-        Agent::Opencode => opencode::read(&places),
+        OtherAgent::ClaudeCode => claude::read_claude_files(&places),
+        OtherAgent::Codex => codex::read_codex_files(&places),
+        OtherAgent::Opencode => opencode::read_opencode_files(&places),
     };
     let found = found.map_err(usage)?;
-    let known = Known::of(cx)?;
-    let mut items: Vec<(Item, Outcome)> = Vec::new();
+    let known = ExistingSetup::load_existing(cx)?;
+    let mut items: Vec<(ImportItem, ImportOutcome)> = Vec::new();
     for item in found.items {
         let twice = items.iter().any(|(other, _)| {
             other.becomes == item.becomes
                 && other.target == item.target
-                && !matches!(item.becomes, Becomes::Nothing(_))
+                && !matches!(item.becomes, ImportMapping::Nothing(_))
         });
         let outcome = match twice {
-            true => Outcome::Left("stands in these files twice".into()),
-            false => known.outcome(&item, &items),
+            true => ImportOutcome::Left("stands in these files twice".into()),
+            false => known.outcome_of_item(&item, &items),
         };
         items.push((item, outcome));
     }
-    Ok(Plan { read: found.read, items })
+    Ok(ImportPlan { read: found.read, items })
 }
 
 /// Writes what is taken over; with `widening`, also what lets more pass.
 ///
 /// # Errors
 /// A file cannot be written. Each file is changed whole or not at all.
-pub fn write(cx: &Cx, plan: &Plan, widening: bool) -> anyhow::Result<()> {
-    let files = cx.files();
-    for target in [Target::User, Target::Project] {
-        let wanted = |outcome: &Outcome| {
-            *outcome == Outcome::Taken || widening && *outcome == Outcome::Widens
+pub fn write_import(cx: &Cx, plan: &ImportPlan, widening: bool) -> anyhow::Result<()> {
+    let files = cx.config_files();
+    for target in [ImportTarget::User, ImportTarget::Project] {
+        let wanted = |outcome: &ImportOutcome| {
+            *outcome == ImportOutcome::Taken || widening && *outcome == ImportOutcome::Widens
         };
-        let mut additions = Additions::default();
+        let mut additions = ConfigAdditions::default();
         let items =
             plan.items.iter().filter(|(item, outcome)| item.target == target && wanted(outcome));
         for (item, _) in items {
             match &item.becomes {
-                Becomes::Rule(action, text) => additions.rules.push((*action, text.clone())),
-                Becomes::Mode(mode) => additions.permission = Some(*mode),
-                Becomes::Server(name, server, secrets) => {
+                ImportMapping::Rule(action, text) => additions.rules.push((*action, text.clone())),
+                ImportMapping::Mode(mode) => additions.permission = Some(*mode),
+                ImportMapping::Server(name, server, secrets) => {
                     additions.servers.push((name.clone(), server.as_ref().clone()));
                     additions.secrets.extend(secrets.iter().cloned());
                 }
-                Becomes::Hook(event, hook) => additions.hooks.push((event.clone(), hook.clone())),
-                Becomes::File(below, text) => add_file(&cx.dirs.config.join(below), text)?,
-                Becomes::Nothing(_) => {}
+                ImportMapping::Hook(event, hook) => {
+                    additions.hooks.push((event.clone(), hook.clone()))
+                }
+                ImportMapping::File(below, text) => add_file(&cx.dirs.config.join(below), text)?,
+                ImportMapping::Nothing(_) => {}
             }
         }
         if !additions.is_empty() {
             let path = match target {
-                Target::User => &files.user,
-                Target::Project => files.project_for_writing()?,
+                ImportTarget::User => &files.user,
+                ImportTarget::Project => files.project_for_writing()?,
             };
             config::add_all(path, &additions)?;
         }
@@ -184,8 +186,8 @@ fn add_file(path: &Path, text: &str) -> anyhow::Result<()> {
 }
 
 /// What holds here already.
-struct Known<'a> {
-    config: &'a config::Config,
+struct ExistingSetup<'a> {
+    config: &'a config::WorkspaceConfig,
     user: String,
     project: String,
     /// The person's own folder.
@@ -193,10 +195,10 @@ struct Known<'a> {
     rules: RuleSet,
 }
 
-impl<'a> Known<'a> {
-    fn of(cx: &'a Cx) -> anyhow::Result<Known<'a>> {
-        let (files, workspace) = (cx.files(), cx.workspace()?);
-        Ok(Known {
+impl<'a> ExistingSetup<'a> {
+    fn load_existing(cx: &'a Cx) -> anyhow::Result<ExistingSetup<'a>> {
+        let (files, workspace) = (cx.config_files(), cx.open_workspace()?);
+        Ok(ExistingSetup {
             config: cx.config()?,
             user: files.user.display().to_string(),
             project: files.project.display().to_string(),
@@ -205,32 +207,38 @@ impl<'a> Known<'a> {
         })
     }
 
-    fn file(&self, target: Target) -> &str {
+    fn target_file(&self, target: ImportTarget) -> &str {
         match target {
-            Target::User => &self.user,
-            Target::Project => &self.project,
+            ImportTarget::User => &self.user,
+            ImportTarget::Project => &self.project,
         }
     }
 
-    fn outcome(&self, item: &Item, before: &[(Item, Outcome)]) -> Outcome {
+    fn outcome_of_item(
+        &self,
+        item: &ImportItem,
+        before: &[(ImportItem, ImportOutcome)],
+    ) -> ImportOutcome {
         match &item.becomes {
-            Becomes::Nothing(why) => Outcome::Left(why.clone()),
-            Becomes::Rule(action, text) => self.of_rule(item.target, *action, text),
-            Becomes::Mode(mode) => self.of_mode(*mode),
-            Becomes::Server(name, server, secrets) => self.of_server(name, server, secrets, before),
-            Becomes::Hook(event, hook) => self.of_hook(item.target, event, hook),
-            Becomes::File(below, text) => self.of_file(below, text, before),
+            ImportMapping::Nothing(why) => ImportOutcome::Left(why.clone()),
+            ImportMapping::Rule(action, text) => self.of_rule(item.target, *action, text),
+            ImportMapping::Mode(mode) => self.of_mode(*mode),
+            ImportMapping::Server(name, server, secrets) => {
+                self.of_server(name, server, secrets, before)
+            }
+            ImportMapping::Hook(event, hook) => self.of_hook(item.target, event, hook),
+            ImportMapping::File(below, text) => self.of_file(below, text, before),
         }
     }
 
-    fn of_rule(&self, target: Target, action: RuleAction, text: &str) -> Outcome {
-        if let Err(error) = self.rules.parse(action, text, RuleOrigin::new("")) {
-            return Outcome::Left(format!("{text} {}", error.problem));
+    fn of_rule(&self, target: ImportTarget, action: RuleAction, text: &str) -> ImportOutcome {
+        if let Err(error) = self.rules.parse_rule(action, text, RuleOrigin::new("")) {
+            return ImportOutcome::Left(format!("{text} {}", error.problem));
         }
-        let file = self.file(target);
+        let file = self.target_file(target);
         // Also what a workspace that is not trusted says stands in its file.
         let withheld = self.config.withheld.iter().any(|withheld| {
-            target == Target::Project
+            target == ImportTarget::Project
                 && action == RuleAction::Allow
                 && withheld.what == config::WithheldPart::AllowRule(text.to_owned())
         });
@@ -239,23 +247,25 @@ impl<'a> Known<'a> {
                 rule.action == action && rule.text == text && rule.origin.source == file
             });
         match (is_there || withheld, action) {
-            (true, _) => Outcome::There,
-            (false, RuleAction::Allow) => Outcome::Widens,
-            (false, RuleAction::Ask | RuleAction::Deny) => Outcome::Taken,
+            (true, _) => ImportOutcome::There,
+            (false, RuleAction::Allow) => ImportOutcome::Widens,
+            (false, RuleAction::Ask | RuleAction::Deny) => ImportOutcome::Taken,
         }
     }
 
-    fn of_mode(&self, mode: PermissionMode) -> Outcome {
+    fn of_mode(&self, mode: PermissionMode) -> ImportOutcome {
         let rank = |mode| PermissionMode::ALL.iter().position(|known| *known == mode);
         let ours = self.config.settings.permission;
         match rank(mode).cmp(&rank(ours)) {
-            std::cmp::Ordering::Less if self.config.is_set("permission") => Outcome::Left(format!(
-                "you have permission = \"{ours}\" already; change it with `weir config set \
+            std::cmp::Ordering::Less if self.config.is_set("permission") => {
+                ImportOutcome::Left(format!(
+                    "you have permission = \"{ours}\" already; change it with `weir config set \
                  permission {mode}`"
-            )),
-            std::cmp::Ordering::Less => Outcome::Taken,
-            std::cmp::Ordering::Equal => Outcome::There,
-            std::cmp::Ordering::Greater => Outcome::Widens,
+                ))
+            }
+            std::cmp::Ordering::Less => ImportOutcome::Taken,
+            std::cmp::Ordering::Equal => ImportOutcome::There,
+            std::cmp::Ordering::Greater => ImportOutcome::Widens,
         }
     }
 
@@ -264,61 +274,70 @@ impl<'a> Known<'a> {
         name: &str,
         server: &McpServerSettings,
         secrets: &[(String, SecretSettings)],
-        before: &[(Item, Outcome)],
-    ) -> Outcome {
-        if let Some((field, why)) = config::problem(server) {
-            return Outcome::Left(format!("{field} {why}").trim_start().to_owned());
+        before: &[(ImportItem, ImportOutcome)],
+    ) -> ImportOutcome {
+        if let Some((field, why)) = config::find_server_problem(server) {
+            return ImportOutcome::Left(format!("{field} {why}").trim_start().to_owned());
         }
         match self.config.settings.mcp_servers.get(name) {
-            Some(own) if own == server => return Outcome::There,
+            Some(own) if own == server => return ImportOutcome::There,
             Some(_) => {
-                return Outcome::Left(format!("you have another server called {name}"));
+                return ImportOutcome::Left(format!("you have another server called {name}"));
             }
             None => {}
         }
-        let taken = |other: &Item| matches!(&other.becomes, Becomes::Server(n, ..) if n == name);
+        let taken = |other: &ImportItem| matches!(&other.becomes, ImportMapping::Server(n, ..) if n == name);
         if let Some((other, _)) = before.iter().find(|(other, _)| taken(other)) {
-            return Outcome::Left(format!("{} has another server called {name}", other.place));
+            return ImportOutcome::Left(format!(
+                "{} has another server called {name}",
+                other.place
+            ));
         }
         let own = &self.config.settings.secrets;
         let other =
             secrets.iter().find(|(name, secret)| own.get(name).is_some_and(|o| o != secret));
         if let Some((secret, _)) = other {
-            return Outcome::Left(format!("you have another secret called {secret}"));
+            return ImportOutcome::Left(format!("you have another secret called {secret}"));
         }
-        Outcome::Taken
+        ImportOutcome::Taken
     }
 
-    fn of_file(&self, below: &str, text: &str, before: &[(Item, Outcome)]) -> Outcome {
+    fn of_file(
+        &self,
+        below: &str,
+        text: &str,
+        before: &[(ImportItem, ImportOutcome)],
+    ) -> ImportOutcome {
         let path = self.own.join(below);
-        let taken = |other: &Item| matches!(&other.becomes, Becomes::File(b, _) if b == below);
+        let taken =
+            |other: &ImportItem| matches!(&other.becomes, ImportMapping::File(b, _) if b == below);
         if let Some((other, _)) = before.iter().find(|(other, _)| taken(other)) {
-            return Outcome::Left(format!("{} becomes {below} already", other.place));
+            return ImportOutcome::Left(format!("{} becomes {below} already", other.place));
         }
         match std::fs::read(&path) {
-            Ok(own) if own == text.as_bytes() => Outcome::There,
-            Ok(_) => Outcome::Left(format!("you have another {}", path.display())),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Outcome::Taken,
-            Err(error) => Outcome::Left(format!("{}: {error}", path.display())),
+            Ok(own) if own == text.as_bytes() => ImportOutcome::There,
+            Ok(_) => ImportOutcome::Left(format!("you have another {}", path.display())),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => ImportOutcome::Taken,
+            Err(error) => ImportOutcome::Left(format!("{}: {error}", path.display())),
         }
     }
 
-    fn of_hook(&self, target: Target, event: &str, hook: &HookSettings) -> Outcome {
-        let file = self.file(target);
+    fn of_hook(&self, target: ImportTarget, event: &str, hook: &HookSettings) -> ImportOutcome {
+        let file = self.target_file(target);
         let raw = |origin| config::RawHook {
             event: event.to_owned(),
             index: 0,
             settings: hook.clone(),
             origin,
         };
-        if let Err(why) = crate::hooks::Hook::new(&raw(config::Origin::BuiltIn)) {
-            return Outcome::Left(format!("as a hook it {why}"));
+        if let Err(why) = crate::hooks::ConfiguredHook::new(&raw(config::SettingOrigin::BuiltIn)) {
+            return ImportOutcome::Left(format!("as a hook it {why}"));
         }
         let is_there = self.config.hooks.iter().any(|known| {
             known.event == event
                 && known.settings == *hook
                 && known.origin.to_string().starts_with(file)
         });
-        if is_there { Outcome::There } else { Outcome::Widens }
+        if is_there { ImportOutcome::There } else { ImportOutcome::Widens }
     }
 }

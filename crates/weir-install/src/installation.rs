@@ -12,9 +12,9 @@ use tokio::sync::Mutex;
 use weir_engine::ports::{Clock, Observer, Records, Store};
 use weir_store::{PostgresStores, SqliteStore};
 
-use crate::audit::Chained;
+use crate::audit::AuditChainSource;
 use crate::cx::Cx;
-use crate::environment::Dirs;
+use crate::environment::WeirFolders;
 use crate::failure::{HouseError, refused, usage};
 use crate::maintenance::Maintenance;
 use crate::people::Person;
@@ -29,36 +29,41 @@ pub struct Installation {
     clock: Arc<WallClock>,
     care: Maintenance,
     homes: Mutex<HashMap<String, Weak<UserSpace>>>,
-    database: Database,
+    database: SessionDatabase,
 }
 
 /// Where sessions are kept.
-enum Database {
+enum SessionDatabase {
     /// In files below this folder.
     Files(PathBuf),
     /// In one database for everybody, where each sees their own.
     Postgres(PostgresStores),
 }
 
-impl Database {
+impl SessionDatabase {
     /// Opens it, with what the server keeps beside sessions.
-    async fn open(name: &str, dirs: &Dirs) -> anyhow::Result<(Database, Arc<dyn Records>)> {
+    async fn open(
+        name: &str,
+        dirs: &WeirFolders,
+    ) -> anyhow::Result<(SessionDatabase, Arc<dyn Records>)> {
         if name.starts_with("postgres") {
             let stores = PostgresStores::connect(name).await?;
-            let records = stores.records();
-            return Ok((Database::Postgres(stores), records));
+            let records = stores.server_records();
+            return Ok((SessionDatabase::Postgres(stores), records));
         }
         let records = weir_store::open_records(name, &dirs.state).await?;
         let folder = name.strip_prefix("sqlite:").map_or(dirs.state.clone(), PathBuf::from);
-        Ok((Database::Files(folder), records))
+        Ok((SessionDatabase::Files(folder), records))
     }
 
     /// The store of one person.
     async fn store_of(&self, person: &Person) -> anyhow::Result<Arc<dyn Store>> {
         Ok(match self {
-            Database::Postgres(stores) => Arc::new(stores.of(person.id.as_str()).await?),
-            Database::Files(folder) if person.first => Arc::new(SqliteStore::open(folder)?),
-            Database::Files(folder) => {
+            SessionDatabase::Postgres(stores) => {
+                Arc::new(stores.store_of_owner(person.id.as_str()).await?)
+            }
+            SessionDatabase::Files(folder) if person.first => Arc::new(SqliteStore::open(folder)?),
+            SessionDatabase::Files(folder) => {
                 let own = folder.join("people").join(person.id.as_str());
                 Arc::new(SqliteStore::open(&own)?)
             }
@@ -66,12 +71,16 @@ impl Database {
     }
 
     /// Where the audit lines of one person are checked.
-    async fn chained(&self, person: &Person) -> anyhow::Result<Chained> {
+    async fn audit_chain_source(&self, person: &Person) -> anyhow::Result<AuditChainSource> {
         Ok(match self {
-            Database::Postgres(stores) => Chained::Postgres(stores.of(person.id.as_str()).await?),
-            Database::Files(folder) if person.first => Chained::Files(folder.clone()),
-            Database::Files(folder) => {
-                Chained::Files(folder.join("people").join(person.id.as_str()))
+            SessionDatabase::Postgres(stores) => {
+                AuditChainSource::Postgres(stores.store_of_owner(person.id.as_str()).await?)
+            }
+            SessionDatabase::Files(folder) if person.first => {
+                AuditChainSource::Files(folder.clone())
+            }
+            SessionDatabase::Files(folder) => {
+                AuditChainSource::Files(folder.join("people").join(person.id.as_str()))
             }
         })
     }
@@ -79,8 +88,10 @@ impl Database {
     /// Removes what the files of a person do not hold.
     async fn remove(&self, person: &Person) -> anyhow::Result<()> {
         match self {
-            Database::Postgres(stores) => stores.remove(person.id.as_str()).await.map(drop)?,
-            Database::Files(folder) => {
+            SessionDatabase::Postgres(stores) => {
+                stores.remove(person.id.as_str()).await.map(drop)?
+            }
+            SessionDatabase::Files(folder) => {
                 let own = folder.join("people").join(person.id.as_str());
                 if own.exists() {
                     std::fs::remove_dir_all(own)?;
@@ -97,7 +108,7 @@ impl Installation {
     /// # Errors
     /// The database cannot be used.
     pub async fn open(cx: Cx, database: &str) -> anyhow::Result<Installation> {
-        let (kept, records) = Database::open(database, &cx.dirs).await?;
+        let (kept, records) = SessionDatabase::open(database, &cx.dirs).await?;
         Ok(Installation {
             care: Maintenance::new(&cx.dirs, database),
             clock: Arc::new(WallClock::default()),
@@ -109,9 +120,9 @@ impl Installation {
     }
 
     /// Where somebody who is not the first keeps what Weir keeps of them.
-    fn dirs_of(&self, person: &Person) -> Dirs {
+    fn dirs_of(&self, person: &Person) -> WeirFolders {
         let own = self.cx.dirs.state.join("people").join(person.id.as_str());
-        Dirs {
+        WeirFolders {
             config: own.join("config"),
             state: own,
             home: None,
@@ -141,17 +152,18 @@ impl Installation {
             true => Ok(users.join(&person.name)),
             false => Err(usage(format!(
                 "{}: server.users_dir {set:?} is no absolute path",
-                config.origin("server.users_dir")
+                config.origin_of_key("server.users_dir")
             ))),
         }
     }
 
     async fn make_user_space(&self, person: &Person) -> anyhow::Result<UserSpace> {
         let folder = self.folder_of(person)?;
-        let in_state = matches!(&self.database, Database::Files(at) if *at == self.cx.dirs.state);
+        let in_state =
+            matches!(&self.database, SessionDatabase::Files(at) if *at == self.cx.dirs.state);
         let cx = match person.first {
             // One store for the browser and the command line.
-            true if in_state => self.cx.anew(&folder)?,
+            true if in_state => self.cx.reloaded_in_folder(&folder)?,
             true => {
                 let store = self.database.store_of(person).await?;
                 self.cx.of_person(self.cx.dirs.clone(), &folder, (store, false))?
@@ -162,7 +174,7 @@ impl Installation {
                 self.cx.of_person(self.dirs_of(person), &folder, (store, !person.is_admin()))?
             }
         };
-        let chained = self.database.chained(person).await?;
+        let chained = self.database.audit_chain_source(person).await?;
         let sealed = (chained, seal::read_key(&self.cx.dirs.state)?);
         UserSpace::new(cx, person.clone(), self.records.clone(), sealed)
     }

@@ -8,9 +8,9 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use weir_core::secret::Secret;
-use weir_providers::catalogue::{Catalogue, Vendor};
+use weir_providers::catalogue::{ModelCatalogue, Vendor};
 
-use crate::environment::{Dirs, Environment};
+use crate::environment::{ProcessEnvironment, WeirFolders};
 use crate::failure::usage;
 
 /// Largest file of keys, in bytes.
@@ -20,7 +20,7 @@ const KEY_BYTES_MAX: usize = 16 * 1024;
 
 /// The kept keys, by provider.
 #[derive(Debug, Clone, Default)]
-pub struct Keys {
+pub struct ProviderKeys {
     path: PathBuf,
     kept: BTreeMap<String, Secret>,
 }
@@ -43,15 +43,16 @@ impl std::fmt::Display for KeySource {
     }
 }
 
-impl Keys {
+impl ProviderKeys {
     /// Reads the file; none is no error.
     ///
     /// # Errors
     /// It can be read by others, or is not a list of keys. No error ever quotes the file.
-    pub fn read(dirs: &Dirs) -> anyhow::Result<Keys> {
+    pub fn read(dirs: &WeirFolders) -> anyhow::Result<ProviderKeys> {
         let path = dirs.config.join("keys.toml");
-        let kept = read(&path).map_err(|why| usage(format!("{}: {why}", path.display())))?;
-        Ok(Keys { path, kept })
+        let kept =
+            read_keys_file(&path).map_err(|why| usage(format!("{}: {why}", path.display())))?;
+        Ok(ProviderKeys { path, kept })
     }
 
     /// Where the file is.
@@ -60,12 +61,12 @@ impl Keys {
     }
 
     /// The key that is kept under this name.
-    pub fn kept(&self, name: &str) -> Option<&Secret> {
+    pub fn kept_key(&self, name: &str) -> Option<&Secret> {
         self.kept.get(name)
     }
 
     /// Providers with a kept key.
-    pub fn providers(&self) -> impl Iterator<Item = &str> {
+    pub fn kept_providers(&self) -> impl Iterator<Item = &str> {
         self.kept.keys().map(String::as_str)
     }
 
@@ -76,27 +77,27 @@ impl Keys {
     }
 
     /// Keeps a key.
-    pub fn set(&mut self, provider: &str, key: Secret) -> anyhow::Result<()> {
-        if !Keys::is_key(key.reveal()) {
+    pub fn save_key(&mut self, provider: &str, key: Secret) -> anyhow::Result<()> {
+        if !ProviderKeys::is_key(key.reveal()) {
             return Err(usage(format!(
                 "this is no key for {provider}: a key is one word of letters, digits and signs \
                  (nothing was kept)"
             )));
         }
         self.kept.insert(provider.to_owned(), key);
-        self.write()
+        self.write_file()
     }
 
     /// Forgets a key. Returns whether there was one.
     pub fn remove(&mut self, provider: &str) -> anyhow::Result<bool> {
         let had = self.kept.remove(provider).is_some();
         if had {
-            self.write()?;
+            self.write_file()?;
         }
         Ok(had)
     }
 
-    fn write(&self) -> anyhow::Result<()> {
+    fn write_file(&self) -> anyhow::Result<()> {
         let mut document = toml_edit::DocumentMut::new();
         document.decor_mut().set_prefix(
             "# Keys of model providers, written by `weir auth set`. For your eyes only.\n",
@@ -104,19 +105,19 @@ impl Keys {
         for (provider, key) in &self.kept {
             document[provider.as_str()] = toml_edit::value(key.reveal());
         }
-        crate::files::replace(&self.path, document.to_string().as_bytes(), 0o600)
+        crate::files::replace_file(&self.path, document.to_string().as_bytes(), 0o600)
     }
 
     /// The key of a vendor and where it comes from. A variable beats the file. Providers that share
     /// a variable (`openai`, `openai-chat`) share a kept key too.
-    pub fn find(
+    pub fn find_key(
         &self,
         vendor: &Vendor,
-        catalogue: &Catalogue,
-        environment: &Environment,
+        catalogue: &ModelCatalogue,
+        environment: &ProcessEnvironment,
     ) -> Option<(Secret, KeySource)> {
         let variable = vendor.key_env.iter().find_map(|name| {
-            let key = Secret::new(environment.text(name)?);
+            let key = Secret::new(environment.text_variable(name)?);
             (!key.is_empty()).then(|| (key, KeySource::Variable(name.clone())))
         });
         let shares = |other: &&Vendor| {
@@ -134,18 +135,26 @@ impl Keys {
 
     /// Every value that must never reach a model, a log or a screen: keys of all providers, secret
     /// headers, and whatever else the environment calls a key, token, secret or password.
-    pub fn secrets(&self, catalogue: &Catalogue, environment: &Environment) -> Vec<String> {
+    pub fn secret_values(
+        &self,
+        catalogue: &ModelCatalogue,
+        environment: &ProcessEnvironment,
+    ) -> Vec<String> {
         /// Words of the environment shorter than this are left alone: they would tear up texts.
         const LENGTH_MIN: usize = 8;
         let mut secrets: Vec<String> = self.kept.values().map(|k| k.reveal().to_owned()).collect();
         for vendor in catalogue.vendors() {
             secrets.extend(
-                vendor.key_env.iter().filter_map(|name| environment.text(name)).map(String::from),
+                vendor
+                    .key_env
+                    .iter()
+                    .filter_map(|name| environment.text_variable(name))
+                    .map(String::from),
             );
             let headers = vendor.headers.iter().filter(|(name, _)| looks_secret(name));
             secrets.extend(headers.map(|(_, value)| value.reveal().to_owned()));
         }
-        let named = environment.all().filter_map(|(name, value)| {
+        let named = environment.all_variables().filter_map(|(name, value)| {
             let (name, value) = (name.into_string().ok()?, value.into_string().ok()?);
             (looks_secret(&name) && value.len() >= LENGTH_MIN).then_some(value)
         });
@@ -175,7 +184,7 @@ pub(crate) fn looks_secret(name: &str) -> bool {
     ENDINGS.iter().any(|ending| name.ends_with(ending))
 }
 
-fn read(path: &Path) -> Result<BTreeMap<String, Secret>, String> {
+fn read_keys_file(path: &Path) -> Result<BTreeMap<String, Secret>, String> {
     let found = match std::fs::metadata(path) {
         Ok(found) => found,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(BTreeMap::new()),

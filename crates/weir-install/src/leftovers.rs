@@ -20,9 +20,9 @@ pub fn remove_results(workspace: &Workspace, session: &SessionId) {
 
 /// Folders of results that nobody touched for an hour.
 pub fn remove_orphans(cx: &Cx) {
-    GitWorktrees::default().sweep(&cx.folder);
+    GitWorktrees::default().sweep_orphans(&cx.folder);
     let Ok(folders) = std::fs::read_dir(cx.folder.join(".weir/tmp")) else { return };
-    let Ok(workspace) = cx.workspace() else { return };
+    let Ok(workspace) = cx.open_workspace() else { return };
     for folder in folders.flatten() {
         let age = folder.metadata().and_then(|m| m.modified()).ok().and_then(|m| m.elapsed().ok());
         if age.is_some_and(|age| age > ORPHAN_AGE) {

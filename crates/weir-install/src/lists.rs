@@ -4,7 +4,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use weir_core::ids::Timestamp;
-use weir_engine::ports::{Entry, Records};
+use weir_engine::ports::{RecordEntry, Records};
 
 use crate::failure::HouseError;
 use crate::people::{Person, PersonId};
@@ -26,7 +26,7 @@ pub enum ListKind {
 
 impl ListKind {
     /// The kind of its entries in the records.
-    fn record(self) -> &'static str {
+    fn record_kind(self) -> &'static str {
         match self {
             ListKind::Hosts => "allow_host",
             ListKind::Recipients => "allow_recipient",
@@ -36,7 +36,7 @@ impl ListKind {
 
 /// One entry of a list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Allowed {
+pub struct AllowListEntry {
     /// The host or address.
     pub value: String,
     /// It holds for everybody.
@@ -49,7 +49,7 @@ pub struct Allowed {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Kept {
+struct StoredListEntry {
     value: String,
     by: String,
 }
@@ -58,29 +58,29 @@ struct Kept {
 ///
 /// # Errors
 /// The database does not answer: then nothing is allowed by these lists.
-pub async fn hosts(
+pub async fn allowed_hosts(
     records: &dyn Records,
     person: &PersonId,
     now: Timestamp,
 ) -> Result<Vec<String>, HouseError> {
-    values(records, ListKind::Hosts, person, now).await
+    list_values(records, ListKind::Hosts, person, now).await
 }
 
 /// Addresses that mail of `person` may go to: the house's and their own. No value twice.
 ///
 /// # Errors
 /// The database does not answer: then nothing may be sent.
-pub async fn recipients(
+pub async fn allowed_recipients(
     records: &dyn Records,
     person: &PersonId,
     now: Timestamp,
 ) -> Result<Vec<String>, HouseError> {
-    values(records, ListKind::Recipients, person, now).await
+    list_values(records, ListKind::Recipients, person, now).await
 }
 
-/// Whether `address` stands in a list of [`recipients`]: the address itself, or its domain as
+/// Whether `address` stands in a list of [`allowed_recipients`]: the address itself, or its domain as
 /// `@domain`. Letters of either case are the same.
-pub fn admits(recipients: &[String], address: &str) -> bool {
+pub fn is_recipient_allowed(recipients: &[String], address: &str) -> bool {
     let address = address.trim().to_lowercase();
     let Some((_, domain)) = address.rsplit_once('@') else { return false };
     let is_ours = |allowed: &String| match allowed.strip_prefix('@') {
@@ -90,33 +90,36 @@ pub fn admits(recipients: &[String], address: &str) -> bool {
     recipients.iter().any(is_ours)
 }
 
-async fn values(
+async fn list_values(
     records: &dyn Records,
     kind: ListKind,
     person: &PersonId,
     now: Timestamp,
 ) -> Result<Vec<String>, HouseError> {
-    let mut values: Vec<String> =
-        all(records, kind, person, now).await?.into_iter().map(|allowed| allowed.value).collect();
+    let mut values: Vec<String> = list_entries(records, kind, person, now)
+        .await?
+        .into_iter()
+        .map(|allowed| allowed.value)
+        .collect();
     values.sort();
     values.dedup();
     Ok(values)
 }
 
 /// Every entry that holds for `person`: the house's first.
-pub async fn all(
+pub async fn list_entries(
     records: &dyn Records,
     kind: ListKind,
     person: &PersonId,
     now: Timestamp,
-) -> Result<Vec<Allowed>, HouseError> {
+) -> Result<Vec<AllowListEntry>, HouseError> {
     let mut found = Vec::new();
     for owner in ["", person.as_str()] {
-        for entry in records.list(kind.record(), Some(owner), now).await? {
-            let kept: Kept = serde_json::from_str(&entry.text)
+        for entry in records.list(kind.record_kind(), Some(owner), now).await? {
+            let kept: StoredListEntry = serde_json::from_str(&entry.text)
                 .map_err(|error| HouseError::Failed(format!("an entry of a list: {error}")))?;
             let for_all = entry.owner.is_empty();
-            found.push(Allowed { value: kept.value, for_all, by: kept.by, ts: entry.ts });
+            found.push(AllowListEntry { value: kept.value, for_all, by: kept.by, ts: entry.ts });
         }
     }
     Ok(found)
@@ -127,7 +130,7 @@ pub async fn all(
 ///
 /// # Errors
 /// It is no host or address, only an admin may, or the list is full.
-pub async fn add(
+pub async fn add_entry(
     records: &dyn Records,
     (kind, person, for_all): (ListKind, &Person, bool),
     value: &str,
@@ -135,20 +138,20 @@ pub async fn add(
 ) -> Result<String, HouseError> {
     let owner = owner_of(person, for_all)?;
     let value = match kind {
-        ListKind::Hosts => host(value),
-        ListKind::Recipients => recipient(value),
+        ListKind::Hosts => parse_host(value),
+        ListKind::Recipients => parse_recipient(value),
     };
     let value = value.map_err(HouseError::Refused)?;
-    if records.list(kind.record(), Some(owner), now).await?.len() >= ENTRIES_MAX {
+    if records.list(kind.record_kind(), Some(owner), now).await?.len() >= ENTRIES_MAX {
         return Err(HouseError::Refused(format!(
             "the list has {ENTRIES_MAX} entries; remove some first"
         )));
     }
-    let kept = Kept { value: value.clone(), by: person.name.clone() };
+    let kept = StoredListEntry { value: value.clone(), by: person.name.clone() };
     let text = serde_json::to_string(&kept).map_err(|e| HouseError::Failed(e.to_string()))?;
-    let entry = Entry {
-        kind: kind.record().to_owned(),
-        name: name(owner, &value),
+    let entry = RecordEntry {
+        kind: kind.record_kind().to_owned(),
+        name: entry_name(owner, &value),
         owner: owner.to_owned(),
         text,
         version: 0,
@@ -169,7 +172,7 @@ pub async fn remove(
     value: &str,
 ) -> Result<bool, HouseError> {
     let owner = owner_of(person, for_all)?;
-    Ok(records.remove(kind.record(), &name(owner, value)).await?)
+    Ok(records.remove(kind.record_kind(), &entry_name(owner, value)).await?)
 }
 
 fn owner_of(person: &Person, for_all: bool) -> Result<&str, HouseError> {
@@ -183,12 +186,12 @@ fn owner_of(person: &Person, for_all: bool) -> Result<&str, HouseError> {
 }
 
 /// A slash is in no id and in no host, so that no two owners share a name.
-fn name(owner: &str, value: &str) -> String {
+fn entry_name(owner: &str, value: &str) -> String {
     format!("{owner}/{value}")
 }
 
 /// A host in its one spelling. Patterns are those of `Web(…)` rules: a `*.` in front.
-fn host(text: &str) -> Result<String, String> {
+fn parse_host(text: &str) -> Result<String, String> {
     let text = text.trim().trim_end_matches('.').to_lowercase();
     let (star, bare) = match text.strip_prefix("*.") {
         Some(bare) => ("*.", bare),
@@ -208,7 +211,7 @@ fn host(text: &str) -> Result<String, String> {
     }
 }
 
-fn recipient(text: &str) -> Result<String, String> {
+fn parse_recipient(text: &str) -> Result<String, String> {
     let text = text.trim().to_lowercase();
     let wrong = || {
         format!("{text:?} is no address: write ann@example.org, or @example.org for a whole domain")
@@ -216,7 +219,7 @@ fn recipient(text: &str) -> Result<String, String> {
     let (local, domain) = text.rsplit_once('@').ok_or_else(wrong)?;
     let local_fits = local.chars().all(|c| !c.is_whitespace() && !c.is_control())
         && !local.contains(['@', ',', ';', '<', '>', '"', '*']);
-    let host = host(domain).ok().filter(|host| host.contains('.') && !host.contains('*'));
+    let host = parse_host(domain).ok().filter(|host| host.contains('.') && !host.contains('*'));
     match host {
         Some(host) if local_fits && text.len() <= CHARS_MAX => Ok(format!("{local}@{host}")),
         _ => Err(wrong()),
@@ -229,29 +232,29 @@ mod tests {
 
     #[test]
     fn s9_hosts_have_one_spelling_and_no_pattern_is_wide() {
-        assert_eq!(host(" Docs.RS. ").as_deref(), Ok("docs.rs"));
-        assert_eq!(host("*.Example.org").as_deref(), Ok("*.example.org"));
-        assert_eq!(host("127.0.0.1").as_deref(), Ok("127.0.0.1"));
-        assert_eq!(host("bücher.example").as_deref(), Ok("xn--bcher-kva.example"));
+        assert_eq!(parse_host(" Docs.RS. ").as_deref(), Ok("docs.rs"));
+        assert_eq!(parse_host("*.Example.org").as_deref(), Ok("*.example.org"));
+        assert_eq!(parse_host("127.0.0.1").as_deref(), Ok("127.0.0.1"));
+        assert_eq!(parse_host("bücher.example").as_deref(), Ok("xn--bcher-kva.example"));
         for wrong in ["", "*", "*.", "*.org", "a*.example.org", "https://x.org", "x.org/a", "a b"] {
-            assert!(host(wrong).is_err(), "{wrong:?}");
+            assert!(parse_host(wrong).is_err(), "{wrong:?}");
         }
     }
 
     #[test]
     fn s9_recipients_are_addresses_or_domains() {
-        assert_eq!(recipient("Ann@Example.org").as_deref(), Ok("ann@example.org"));
-        assert_eq!(recipient("@example.org").as_deref(), Ok("@example.org"));
+        assert_eq!(parse_recipient("Ann@Example.org").as_deref(), Ok("ann@example.org"));
+        assert_eq!(parse_recipient("@example.org").as_deref(), Ok("@example.org"));
         for wrong in
             ["ann", "ann@", "a b@x.org", "a@b@x.org", "ann@*.org", "<a@x.org>", "a,b@x.org"]
         {
-            assert!(recipient(wrong).is_err(), "{wrong:?}");
+            assert!(parse_recipient(wrong).is_err(), "{wrong:?}");
         }
         let list = ["ann@example.org".to_owned(), "@weir.example".to_owned()];
-        assert!(admits(&list, "ANN@example.org"));
-        assert!(admits(&list, "anyone@weir.example"));
-        assert!(!admits(&list, "bob@example.org"));
-        assert!(!admits(&list, "x@sub.weir.example"));
-        assert!(!admits(&list, "weir.example"));
+        assert!(is_recipient_allowed(&list, "ANN@example.org"));
+        assert!(is_recipient_allowed(&list, "anyone@weir.example"));
+        assert!(!is_recipient_allowed(&list, "bob@example.org"));
+        assert!(!is_recipient_allowed(&list, "x@sub.weir.example"));
+        assert!(!is_recipient_allowed(&list, "weir.example"));
     }
 }

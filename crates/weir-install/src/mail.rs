@@ -1,7 +1,7 @@
 //! Mail accounts of people: how they are kept, which mails start which agent, and speaking with
 //! their servers (S16). Not here: IMAP and SMTP (`weir-mail`), following a folder (`weir-server`).
 
-use weir_engine::ports::{Inbox, MailAccount};
+use weir_engine::ports::{MailAccount, MailFolder};
 use weir_mail::{AccountInbox, MailError};
 
 use crate::failure::HouseError;
@@ -14,14 +14,17 @@ pub mod rules;
 /// # Errors
 /// In words for whoever set the account up.
 pub async fn check_account(account: &MailAccount, folder: &str) -> Result<(), HouseError> {
-    weir_mail::check(account, folder).await.map_err(|error| in_words(&error))
+    weir_mail::check_account(account, folder).await.map_err(|error| in_words(&error))
 }
 
 /// Opens a folder to follow it.
 ///
 /// # Errors
 /// The server cannot be reached or refuses.
-pub async fn open_inbox(account: &MailAccount, folder: &str) -> Result<Box<dyn Inbox>, HouseError> {
+pub async fn open_inbox(
+    account: &MailAccount,
+    folder: &str,
+) -> Result<Box<dyn MailFolder>, HouseError> {
     let inbox = AccountInbox::open(account, folder).await.map_err(|error| in_words(&error))?;
     Ok(Box::new(inbox))
 }

@@ -11,7 +11,7 @@ use tokio::sync::Mutex;
 use weir_core::ids::Timestamp;
 
 use crate::archive::{self, BackupOf};
-use crate::environment::Dirs;
+use crate::environment::WeirFolders;
 use crate::failure::{HouseError, refused};
 
 /// How well something is.
@@ -19,7 +19,7 @@ use crate::failure::{HouseError, refused};
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
 )]
 #[serde(rename_all = "snake_case")]
-pub enum Health {
+pub enum HealthLevel {
     /// As it should be.
     Good,
     /// Somebody should look at it.
@@ -30,19 +30,19 @@ pub enum Health {
 
 /// Something that was looked at.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Finding {
+pub struct HealthFinding {
     /// What: `database`, `disk`, `clock`, `certificate`, …
     pub name: String,
     /// How well it is.
-    pub health: Health,
+    pub health: HealthLevel,
     /// One sentence for admins, with what to do where something is wrong.
     pub says: String,
 }
 
-impl Finding {
+impl HealthFinding {
     /// A finding.
-    pub fn new(name: &str, health: Health, says: impl Into<String>) -> Finding {
-        Finding { name: name.into(), health, says: says.into() }
+    pub fn new(name: &str, health: HealthLevel, says: impl Into<String>) -> HealthFinding {
+        HealthFinding { name: name.into(), health, says: says.into() }
     }
 }
 
@@ -68,7 +68,7 @@ const ENDING: &str = ".tar.gz";
 
 /// Health and backups of an installation.
 pub struct Maintenance {
-    dirs: Dirs,
+    dirs: WeirFolders,
     database: String,
     /// One backup at a time.
     busy: Mutex<()>,
@@ -76,7 +76,7 @@ pub struct Maintenance {
 
 impl Maintenance {
     /// Of the program with these folders and this database.
-    pub(super) fn new(dirs: &Dirs, database: &str) -> Maintenance {
+    pub(super) fn new(dirs: &WeirFolders, database: &str) -> Maintenance {
         Maintenance { dirs: dirs.clone(), database: database.to_owned(), busy: Mutex::default() }
     }
 
@@ -84,10 +84,10 @@ impl Maintenance {
         self.dirs.state.join("backups")
     }
 
-    fn disk(&self) -> Finding {
+    fn disk(&self) -> HealthFinding {
         let Some(free) = self.disk_free_bytes() else {
             let says = format!("{} cannot be looked at", self.dirs.state.display());
-            return Finding::new("disk", Health::Bad, says);
+            return HealthFinding::new("disk", HealthLevel::Bad, says);
         };
         let mounted = rustix::fs::statvfs(&self.dirs.state);
         if mounted.is_ok_and(|found| found.f_flag.contains(StatVfsMountFlags::RDONLY)) {
@@ -95,36 +95,40 @@ impl Maintenance {
                 "the disk with {} is read-only: make it writable, then runs go on",
                 self.dirs.state.display()
             );
-            return Finding::new("disk", Health::Bad, says);
+            return HealthFinding::new("disk", HealthLevel::Bad, says);
         }
         disk_finding(free)
     }
 
-    fn storage(&self) -> Option<Finding> {
+    fn storage(&self) -> Option<HealthFinding> {
         let warning = weir_store::filesystem_warning(&self.dirs.state)?;
-        Some(Finding::new("storage", Health::Warn, warning))
+        Some(HealthFinding::new("storage", HealthLevel::Warn, warning))
     }
 
-    fn version() -> Finding {
+    fn version() -> HealthFinding {
         let version = env!("CARGO_PKG_VERSION");
-        Finding::new("version", Health::Good, format!("Weir {version}"))
+        HealthFinding::new("version", HealthLevel::Good, format!("Weir {version}"))
     }
 }
 
-fn disk_finding(free: u64) -> Finding {
+fn disk_finding(free: u64) -> HealthFinding {
     let megabytes = free / (1024 * 1024);
     match free {
-        0..DISK_BYTES_MIN => Finding::new(
+        0..DISK_BYTES_MIN => HealthFinding::new(
             "disk",
-            Health::Bad,
+            HealthLevel::Bad,
             format!("the disk is full ({megabytes} MB free): make room, then runs go on"),
         ),
-        DISK_BYTES_MIN..DISK_BYTES_LOW => Finding::new(
+        DISK_BYTES_MIN..DISK_BYTES_LOW => HealthFinding::new(
             "disk",
-            Health::Warn,
+            HealthLevel::Warn,
             format!("{megabytes} MB are free where the data lies: make room soon"),
         ),
-        _ => Finding::new("disk", Health::Good, format!("{} GB are free", megabytes / 1024)),
+        _ => HealthFinding::new(
+            "disk",
+            HealthLevel::Good,
+            format!("{} GB are free", megabytes / 1024),
+        ),
     }
 }
 
@@ -148,7 +152,7 @@ fn is_name(name: &str) -> bool {
 impl Maintenance {
     /// What the machine says: disk, folders, sandbox, versions. Quick: it is asked for every few
     /// seconds.
-    pub async fn findings(&self) -> Vec<Finding> {
+    pub async fn findings(&self) -> Vec<HealthFinding> {
         let mut all = vec![self.disk()];
         all.extend(self.storage());
         all.push(Self::version());
@@ -181,7 +185,7 @@ impl Maintenance {
         let written = tokio::task::spawn_blocking(move || {
             std::fs::DirBuilder::new().recursive(true).mode(0o700).create(&folder)?;
             let of = BackupOf { dirs: &dirs, database: &database, keys: false };
-            runtime.block_on(archive::write(&of, &to))?;
+            runtime.block_on(archive::write_archive(&of, &to))?;
             Ok::<PathBuf, anyhow::Error>(to)
         });
         let written = written.await.map_err(|error| HouseError::Failed(error.to_string()))?;
@@ -237,9 +241,9 @@ mod tests {
 
     #[test]
     fn s15_a_full_disk_is_told_of_before_it_is_full() {
-        assert_eq!(disk_finding(0).health, Health::Bad);
-        assert_eq!(disk_finding(DISK_BYTES_MIN).health, Health::Warn);
-        assert_eq!(disk_finding(DISK_BYTES_LOW).health, Health::Good);
+        assert_eq!(disk_finding(0).health, HealthLevel::Bad);
+        assert_eq!(disk_finding(DISK_BYTES_MIN).health, HealthLevel::Warn);
+        assert_eq!(disk_finding(DISK_BYTES_LOW).health, HealthLevel::Good);
     }
 
     #[test]

@@ -61,7 +61,7 @@ pub struct Person {
 
 impl Person {
     /// What they are called on pages and in journals.
-    pub fn called(&self) -> &str {
+    pub fn display_name(&self) -> &str {
         if self.display.is_empty() { &self.name } else { &self.display }
     }
 

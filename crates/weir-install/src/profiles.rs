@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 use weir_core::model::Thinking;
 use weir_core::profile::{PermissionMode, Profile, built_in_profiles};
-use weir_core::tool::Group;
+use weir_core::tool::ToolGroup;
 
 use crate::cx::Cx;
 use crate::failure::usage;
@@ -25,7 +25,7 @@ const FILE_BYTES_MAX: u64 = 256 * 1024;
 
 /// Where a profile comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Source {
+pub enum ProfileSource {
     /// The program.
     BuiltIn,
     /// The person's own folder.
@@ -34,11 +34,13 @@ pub enum Source {
     Project(PathBuf),
 }
 
-impl std::fmt::Display for Source {
+impl std::fmt::Display for ProfileSource {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Source::BuiltIn => f.write_str("built in"),
-            Source::User(path) | Source::Project(path) => write!(f, "{}", path.display()),
+            ProfileSource::BuiltIn => f.write_str("built in"),
+            ProfileSource::User(path) | ProfileSource::Project(path) => {
+                write!(f, "{}", path.display())
+            }
         }
     }
 }
@@ -49,7 +51,7 @@ pub struct LoadedProfile {
     /// What the engine is given.
     pub profile: Profile,
     /// Where it comes from.
-    pub source: Source,
+    pub source: ProfileSource,
     /// Bounds that it sets.
     pub limits: ProfileLimits,
     /// The foreign servers whose tools it has; none: those of all.
@@ -82,7 +84,7 @@ struct ProfileFile {
     description: String,
     role: Option<String>,
     instructions: String,
-    groups: Option<Vec<Group>>,
+    groups: Option<Vec<ToolGroup>>,
     tools: ToolChoice,
     model: Option<String>,
     thinking: Option<Thinking>,
@@ -118,8 +120,8 @@ impl Default for ToolChoice {
 ///
 /// # Errors
 /// As [`read_all`].
-pub fn all(cx: &Cx) -> anyhow::Result<Vec<LoadedProfile>> {
-    Ok(cx.profiles()?.to_vec())
+pub fn load_all_profiles(cx: &Cx) -> anyhow::Result<Vec<LoadedProfile>> {
+    Ok(cx.loaded_profiles()?.to_vec())
 }
 
 /// Reads all profiles of this workspace. Later sources take the place of earlier ones of the same name,
@@ -130,16 +132,19 @@ pub fn all(cx: &Cx) -> anyhow::Result<Vec<LoadedProfile>> {
 /// out, and the person is told.
 pub(crate) fn read_all(cx: &Cx) -> anyhow::Result<Vec<LoadedProfile>> {
     let mut profiles: Vec<LoadedProfile> = built_in_profiles().into_iter().map(built_in).collect();
-    for path in files(&cx.dirs.config.join("profiles")) {
-        let loaded = read(&path).map_err(usage)?;
-        add(&mut profiles, LoadedProfile { source: Source::User(path), ..loaded });
+    for path in list_profile_files(&cx.dirs.config.join("profiles")) {
+        let loaded = read_profile_file(&path).map_err(usage)?;
+        insert_or_replace_profile(
+            &mut profiles,
+            LoadedProfile { source: ProfileSource::User(path), ..loaded },
+        );
     }
-    let mut foreign = files(&cx.folder.join(".claude/agents"));
-    foreign.extend(files(&cx.folder.join(".weir/profiles")));
+    let mut foreign = list_profile_files(&cx.folder.join(".claude/agents"));
+    foreign.extend(list_profile_files(&cx.folder.join(".weir/profiles")));
     for path in foreign {
-        match read(&path) {
+        match read_profile_file(&path) {
             Ok(loaded) => {
-                let loaded = LoadedProfile { source: Source::Project(path), ..loaded };
+                let loaded = LoadedProfile { source: ProfileSource::Project(path), ..loaded };
                 add_foreign(cx, &mut profiles, loaded)?;
             }
             Err(why) => cx.notify(&format!("warning: {why}; the profile is left out")),
@@ -152,8 +157,8 @@ pub(crate) fn read_all(cx: &Cx) -> anyhow::Result<Vec<LoadedProfile>> {
 ///
 /// # Errors
 /// There is none: those that exist are named.
-pub fn find(cx: &Cx, name: &str) -> anyhow::Result<LoadedProfile> {
-    let profiles = cx.profiles()?;
+pub fn find_profile(cx: &Cx, name: &str) -> anyhow::Result<LoadedProfile> {
+    let profiles = cx.loaded_profiles()?;
     match profiles.iter().find(|loaded| loaded.profile.name == name) {
         Some(found) => Ok(found.clone()),
         None => {
@@ -172,14 +177,14 @@ fn built_in(profile: Profile) -> LoadedProfile {
     };
     LoadedProfile {
         profile,
-        source: Source::BuiltIn,
+        source: ProfileSource::BuiltIn,
         limits,
         mcp_servers: Vec::new(),
         notes: Vec::new(),
     }
 }
 
-fn add(profiles: &mut Vec<LoadedProfile>, loaded: LoadedProfile) {
+fn insert_or_replace_profile(profiles: &mut Vec<LoadedProfile>, loaded: LoadedProfile) {
     match profiles.iter_mut().find(|known| known.profile.name == loaded.profile.name) {
         Some(known) => *known = loaded,
         None => profiles.push(loaded),
@@ -192,7 +197,7 @@ fn add_foreign(
     mut loaded: LoadedProfile,
 ) -> anyhow::Result<()> {
     if cx.is_trusted() {
-        add(profiles, loaded);
+        insert_or_replace_profile(profiles, loaded);
         return Ok(());
     }
     let name = loaded.profile.name.clone();
@@ -227,18 +232,18 @@ fn add_foreign(
     loaded.limits.consecutive_mistake_limit =
         loaded.limits.consecutive_mistake_limit.filter(|limit| (1..=mistakes).contains(limit));
     loaded.profile.max_iterations = loaded.limits.max_iterations;
-    add(profiles, loaded);
+    insert_or_replace_profile(profiles, loaded);
     Ok(())
 }
 
 impl LoadedProfile {
     fn is_foreign(&self) -> bool {
-        matches!(self.source, Source::Project(_))
+        matches!(self.source, ProfileSource::Project(_))
     }
 }
 
 /// Files of profiles in a folder, by name.
-fn files(folder: &Path) -> Vec<PathBuf> {
+fn list_profile_files(folder: &Path) -> Vec<PathBuf> {
     let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
     let is_profile = |path: &PathBuf| {
         let extension = path.extension().and_then(|e| e.to_str());
@@ -251,7 +256,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// Reads one file; the error names it.
-fn read(path: &Path) -> Result<LoadedProfile, String> {
+fn read_profile_file(path: &Path) -> Result<LoadedProfile, String> {
     let place = path.display();
     let length = std::fs::metadata(path).map_err(|e| format!("{place}: {e}"))?.len();
     if length > FILE_BYTES_MAX {
@@ -265,7 +270,7 @@ fn read(path: &Path) -> Result<LoadedProfile, String> {
         from_markdown(path, &text).map_err(|why| format!("{place}:{why}"))?
     };
     let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    finish(file, stem, notes).map_err(|why| format!("{place}: {why}"))
+    finish_profile(file, stem, notes).map_err(|why| format!("{place}: {why}"))
 }
 
 fn from_toml(text: &str) -> Result<ProfileFile, String> {
@@ -276,11 +281,12 @@ fn from_toml(text: &str) -> Result<ProfileFile, String> {
 }
 
 fn from_markdown(path: &Path, text: &str) -> Result<(ProfileFile, Vec<String>), String> {
-    let (fields, body) = frontmatter::split(text)?;
+    let (fields, body) = frontmatter::split_frontmatter(text)?;
     let body = body.trim().to_owned();
     let is_claude = path.parent().is_some_and(|folder| folder.ends_with(".claude/agents"));
     let mut notes = Vec::new();
-    let fields = if is_claude { claude::translate(fields, &mut notes) } else { fields };
+    let fields =
+        if is_claude { claude::translate_agent_fields(fields, &mut notes) } else { fields };
     let mut file: ProfileFile = serde_json::from_value(serde_json::Value::Object(fields))
         .map_err(|error| format!("1: in its frontmatter: {error}"))?;
     // The text below is what the profile is about; where the role is said above, it adds to it.
@@ -292,7 +298,11 @@ fn from_markdown(path: &Path, text: &str) -> Result<(ProfileFile, Vec<String>), 
     Ok((file, notes))
 }
 
-fn finish(file: ProfileFile, stem: String, notes: Vec<String>) -> Result<LoadedProfile, String> {
+fn finish_profile(
+    file: ProfileFile,
+    stem: String,
+    notes: Vec<String>,
+) -> Result<LoadedProfile, String> {
     let name = file.name.unwrap_or(stem);
     let is_plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.');
     if name.is_empty() || name.chars().count() > 64 || !name.chars().all(is_plain) {
@@ -321,14 +331,14 @@ fn finish(file: ProfileFile, stem: String, notes: Vec<String>) -> Result<LoadedP
     };
     Ok(LoadedProfile {
         profile,
-        source: Source::BuiltIn,
+        source: ProfileSource::BuiltIn,
         limits: file.limits,
         mcp_servers: file.mcp_servers,
         notes,
     })
 }
 
-fn every_group() -> Vec<Group> {
-    use Group::{Agent, Edit, Mcp, Read, Skill, Vault, Web};
+fn every_group() -> Vec<ToolGroup> {
+    use ToolGroup::{Agent, Edit, Mcp, Read, Skill, Vault, Web};
     vec![Read, Vault, Edit, Web, Agent, Mcp, Skill]
 }

@@ -13,17 +13,17 @@ use crate::failure::{HouseError, usage};
 use crate::files;
 
 /// Seals and opens.
-pub struct Seal(LessSafeKey);
+pub struct SecretSeal(LessSafeKey);
 
-impl Seal {
+impl SecretSeal {
     /// With this key.
     ///
     /// # Errors
     /// Never for 32 bytes.
-    pub fn new(key: &[u8; 32]) -> Result<Seal, HouseError> {
+    pub fn new(key: &[u8; 32]) -> Result<SecretSeal, HouseError> {
         let key = UnboundKey::new(&AES_256_GCM, key)
             .map_err(|_| HouseError::Failed("the key of the house cannot be used".into()))?;
-        Ok(Seal(LessSafeKey::new(key)))
+        Ok(SecretSeal(LessSafeKey::new(key)))
     }
 
     /// Seals `secret` for one `place`: in another place it does not open.
@@ -84,7 +84,7 @@ pub fn read_key(state: &Path) -> anyhow::Result<[u8; 32]> {
                 .fill(&mut key)
                 .map_err(|_| usage("the system gives no random bytes"))?;
             // Of two that start at once one makes it, and both have that one.
-            let made = files::create(&path, &key, 0o600)?;
+            let made = files::create_file_once(&path, &key, 0o600)?;
             let bytes = match made {
                 true => key.to_vec(),
                 false => {
@@ -99,17 +99,17 @@ pub fn read_key(state: &Path) -> anyhow::Result<[u8; 32]> {
 
 #[cfg(test)]
 mod tests {
-    use super::Seal;
+    use super::SecretSeal;
 
     #[test]
     fn z7_a_sealed_secret_opens_at_its_place_with_its_key_alone() {
-        let seal = Seal::new(&[7; 32]).expect("a key");
+        let seal = SecretSeal::new(&[7; 32]).expect("a key");
         let sealed = seal.seal("mail/ann", "hunter2").expect("sealed");
         assert!(!sealed.contains("hunter2"));
         assert_ne!(sealed, seal.seal("mail/ann", "hunter2").expect("sealed"));
         assert_eq!(seal.open("mail/ann", &sealed).expect("opened"), "hunter2");
         assert!(seal.open("mail/bob", &sealed).is_err());
-        assert!(Seal::new(&[8; 32]).expect("a key").open("mail/ann", &sealed).is_err());
+        assert!(SecretSeal::new(&[8; 32]).expect("a key").open("mail/ann", &sealed).is_err());
         for broken in ["", "x", "AAAA", &sealed[1..]] {
             assert!(seal.open("mail/ann", broken).is_err(), "{broken}");
         }

@@ -24,27 +24,27 @@ const SECRETS_MAX: usize = 100;
 
 /// A declared secret.
 #[derive(Debug, Clone)]
-pub struct Declared {
+pub struct DeclaredSecret {
     /// Where its value is kept.
-    pub source: Source,
+    pub source: SecretSource,
     /// What the client needs of it, its value included where there is one.
     pub web: WebSecret,
 }
 
 /// Where a value is kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Source {
+pub enum SecretSource {
     /// This variable.
     Variable(String),
     /// This file.
     File(PathBuf),
 }
 
-impl std::fmt::Display for Source {
+impl std::fmt::Display for SecretSource {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Source::Variable(name) => write!(f, "variable {name}"),
-            Source::File(path) => write!(f, "{}", path.display()),
+            SecretSource::Variable(name) => write!(f, "variable {name}"),
+            SecretSource::File(path) => write!(f, "{}", path.display()),
         }
     }
 }
@@ -54,18 +54,17 @@ impl std::fmt::Display for Source {
 ///
 /// # Errors
 /// The settings cannot be read.
-pub fn load(cx: &Cx) -> anyhow::Result<Vec<Declared>> {
+pub fn load_declared_secrets(cx: &Cx) -> anyhow::Result<Vec<DeclaredSecret>> {
     let declared = cx.config()?.settings.secrets.iter().map(|(name, settings)| {
-        let source = source(settings, cx.dirs.home.as_deref());
+        let source = secret_source(settings, cx.dirs.home.as_deref());
         let value = match &source {
-            Source::Variable(variable) => cx
+            SecretSource::Variable(variable) => cx
                 .environment
-                .text(variable)
+                .text_variable(variable)
                 .map(Secret::new)
                 .ok_or_else(|| format!("the variable {variable} is not set")),
-            Source::File(path) => {
-                read(path, &cx.folder).map_err(|why| format!("{}: {why}", path.display()))
-            }
+            SecretSource::File(path) => read_secret_file(path, &cx.folder)
+                .map_err(|why| format!("{}: {why}", path.display())),
         };
         let value = value.and_then(|value| check_value(&value).map(|()| value));
         let web = WebSecret {
@@ -75,10 +74,10 @@ pub fn load(cx: &Cx) -> anyhow::Result<Vec<Declared>> {
             format: settings.format.clone(),
             value,
         };
-        Declared { source, web }
+        DeclaredSecret { source, web }
     });
-    let mut declared: Vec<Declared> = declared.collect();
-    let is_new = |own: &Declared| declared.iter().all(|other| other.web.name != own.web.name);
+    let mut declared: Vec<DeclaredSecret> = declared.collect();
+    let is_new = |own: &DeclaredSecret| declared.iter().all(|other| other.web.name != own.web.name);
     let own = of_obsidian(cx)?.filter(is_new);
     declared.extend(own);
     Ok(declared)
@@ -93,13 +92,13 @@ const OBSIDIAN_HOST: &str = "127.0.0.1:27123";
 
 /// The key of the built-in plugin, for the host that it is set up for. Nothing, where neither is
 /// there.
-fn of_obsidian(cx: &Cx) -> anyhow::Result<Option<Declared>> {
+fn of_obsidian(cx: &Cx) -> anyhow::Result<Option<DeclaredSecret>> {
     let settings = &cx.config()?.settings;
     let url = settings.plugins.get(OBSIDIAN).map(|set| set.url.as_str()).unwrap_or_default();
-    let keys = cx.keys()?;
-    let (source, value) = match cx.environment.text(OBSIDIAN_VARIABLE) {
+    let keys = cx.provider_keys()?;
+    let (source, value) = match cx.environment.text_variable(OBSIDIAN_VARIABLE) {
         Some(text) if !text.is_empty() => {
-            (Source::Variable(OBSIDIAN_VARIABLE.into()), Ok(Secret::new(text)))
+            (SecretSource::Variable(OBSIDIAN_VARIABLE.into()), Ok(Secret::new(text)))
         }
         _ => {
             let why = || {
@@ -107,18 +106,19 @@ fn of_obsidian(cx: &Cx) -> anyhow::Result<Option<Declared>> {
                     "no key: run `weir auth set {OBSIDIAN}`, or set the variable {OBSIDIAN_VARIABLE}"
                 )
             };
-            let kept = keys.kept(OBSIDIAN).cloned();
-            (Source::File(keys.path().to_path_buf()), kept.ok_or_else(why))
+            let kept = keys.kept_key(OBSIDIAN).cloned();
+            (SecretSource::File(keys.path().to_path_buf()), kept.ok_or_else(why))
         }
     };
     if url.is_empty() && value.is_err() {
         return Ok(None);
     }
-    let host = weir_core::plugin::address::authority(url).unwrap_or(OBSIDIAN_HOST).to_owned();
+    let host =
+        weir_core::plugin::address::address_authority(url).unwrap_or(OBSIDIAN_HOST).to_owned();
     let value = value.and_then(|value| check_value(&value).map(|()| value));
     let SecretSettings { header, format, .. } = SecretSettings::default();
     let web = WebSecret { name: OBSIDIAN.into(), hosts: vec![host], header, format, value };
-    Ok(Some(Declared { source, web }))
+    Ok(Some(DeclaredSecret { source, web }))
 }
 
 /// Shortest secret that a command is given: a shorter one could not be told from other words, and
@@ -130,18 +130,18 @@ const LENT_CHARS_MIN: usize = 8;
 ///
 /// # Errors
 /// The settings cannot be read.
-pub(crate) fn lent(cx: &Cx) -> anyhow::Result<Vec<LentSecret>> {
+pub(crate) fn load_lent_secrets(cx: &Cx) -> anyhow::Result<Vec<LentSecret>> {
     let names = &cx.config()?.settings.commands.secrets;
     if names.is_empty() {
         return Ok(Vec::new());
     }
-    let (declared, keys) = (load(cx)?, cx.keys()?);
+    let (declared, keys) = (load_declared_secrets(cx)?, cx.provider_keys()?);
     let value = |name: &String| {
         if let Some(one) = declared.iter().find(|one| one.web.name == *name) {
             return one.web.value.clone();
         }
-        let own = cx.environment.text(name).map(Secret::new);
-        own.or_else(|| keys.kept(name).cloned()).ok_or_else(|| {
+        let own = cx.environment.text_variable(name).map(Secret::new);
+        own.or_else(|| keys.kept_key(name).cloned()).ok_or_else(|| {
             format!(
                 "it has no value; a person sets the variable {name} or runs weir auth set {name}"
             )
@@ -162,19 +162,21 @@ pub(crate) fn lent(cx: &Cx) -> anyhow::Result<Vec<LentSecret>> {
 /// The values of those, for the filter that keeps them out of results.
 ///
 /// # Errors
-/// As [`lent`].
+/// As [`load_lent_secrets`].
 pub(crate) fn lent_values(cx: &Cx) -> anyhow::Result<Vec<String>> {
-    let lent = lent(cx)?;
+    let lent = load_lent_secrets(cx)?;
     Ok(lent.iter().filter_map(|one| Some(one.value.as_ref().ok()?.reveal().to_owned())).collect())
 }
 
 /// The values, for the filter that keeps them out of results.
-pub fn values(declared: &[Declared]) -> impl Iterator<Item = String> + '_ {
+pub fn declared_secret_values(declared: &[DeclaredSecret]) -> impl Iterator<Item = String> + '_ {
     declared.iter().filter_map(|one| one.web.value.as_ref().ok()).map(|v| v.reveal().to_owned())
 }
 
 /// The first thing that is wrong with a declaration: its key and what.
-pub fn complaint(secrets: &BTreeMap<String, SecretSettings>) -> Option<(String, String)> {
+pub fn find_secret_complaint(
+    secrets: &BTreeMap<String, SecretSettings>,
+) -> Option<(String, String)> {
     if secrets.len() > SECRETS_MAX {
         return Some(("secrets".into(), format!("has more than {SECRETS_MAX} entries")));
     }
@@ -188,12 +190,12 @@ pub fn complaint(secrets: &BTreeMap<String, SecretSettings>) -> Option<(String, 
         if !is_name {
             return Some((key(""), "is no name: use letters, digits, - and _".into()));
         }
-        let (field, problem) = problem(name, settings)?;
+        let (field, problem) = find_secret_problem(name, settings)?;
         Some((key(field), problem))
     })
 }
 
-fn problem(name: &str, settings: &SecretSettings) -> Option<(&'static str, String)> {
+fn find_secret_problem(name: &str, settings: &SecretSettings) -> Option<(&'static str, String)> {
     match (&settings.env, &settings.file) {
         (Some(_), Some(_)) => return Some(("", "has both env and file; keep one".into())),
         (None, None) => {
@@ -220,15 +222,15 @@ fn problem(name: &str, settings: &SecretSettings) -> Option<(&'static str, Strin
         format: settings.format.clone(),
         value: Err(String::new()),
     };
-    web.check().err()
+    web.check_declaration().err()
 }
 
-fn source(settings: &SecretSettings, home: Option<&Path>) -> Source {
+fn secret_source(settings: &SecretSettings, home: Option<&Path>) -> SecretSource {
     match (&settings.env, &settings.file) {
-        (Some(variable), _) => Source::Variable(variable.clone()),
+        (Some(variable), _) => SecretSource::Variable(variable.clone()),
         (None, file) => {
             let file = file.as_deref().unwrap_or_default();
-            Source::File(match (file.strip_prefix("~/"), home) {
+            SecretSource::File(match (file.strip_prefix("~/"), home) {
                 (Some(rest), Some(home)) => home.join(rest),
                 (Some(_), None) | (None, _) => PathBuf::from(file),
             })
@@ -237,7 +239,7 @@ fn source(settings: &SecretSettings, home: Option<&Path>) -> Source {
 }
 
 /// The text of a file that only its owner can read and no tool works in.
-fn read(path: &Path, workspace: &Path) -> Result<Secret, String> {
+fn read_secret_file(path: &Path, workspace: &Path) -> Result<Secret, String> {
     let unread = |error: std::io::Error| format!("it cannot be read: {error}");
     let real = std::fs::canonicalize(path).map_err(unread)?;
     if real.starts_with(workspace) {
@@ -280,7 +282,7 @@ mod tests {
 
     fn key(name: &str, settings: SecretSettings) -> Option<String> {
         let secrets = BTreeMap::from([(name.to_owned(), settings)]);
-        complaint(&secrets).map(|(key, _)| key)
+        find_secret_complaint(&secrets).map(|(key, _)| key)
     }
 
     #[test]
@@ -317,15 +319,17 @@ mod tests {
             std::fs::set_permissions(&file, mode).expect("ours");
         };
         mode(0o640);
-        let why = read(&file, &work).expect_err("others can read it");
+        let why = read_secret_file(&file, &work).expect_err("others can read it");
         assert!(why.contains("chmod 600") && !why.contains("marker"), "{why}");
         mode(0o600);
-        assert_eq!(read(&file, &work).expect("it is ours").reveal(), "marker-value-1");
-        let why = read(&file, &root).expect_err("in the workspace");
+        assert_eq!(read_secret_file(&file, &work).expect("it is ours").reveal(), "marker-value-1");
+        let why = read_secret_file(&file, &root).expect_err("in the workspace");
         assert!(why.contains("lies in the workspace"), "{why}");
         std::os::unix::fs::symlink(&file, work.join("link")).expect("a new link");
-        assert!(read(&work.join("link"), &work).is_ok(), "what counts is where it is");
-        assert!(read(&work, &root.join("none")).expect_err("a folder").contains("no file"));
-        assert!(read(&root.join("none"), &work).is_err());
+        assert!(read_secret_file(&work.join("link"), &work).is_ok(), "what counts is where it is");
+        assert!(
+            read_secret_file(&work, &root.join("none")).expect_err("a folder").contains("no file")
+        );
+        assert!(read_secret_file(&root.join("none"), &work).is_err());
     }
 }

@@ -1,7 +1,7 @@
 //! The MCP servers that are declared for a workspace (C8): those of the settings and, where a
 //! person trusted it, those of its `.mcp.json`. Nothing is started here.
 
-use crate::config::{Config, McpServerSettings, Origin};
+use crate::config::{McpServerSettings, SettingOrigin, WorkspaceConfig};
 use crate::cx::Cx;
 use crate::failure::usage;
 
@@ -12,9 +12,9 @@ pub mod packages;
 mod spec;
 mod tokens;
 
-pub use browser::Browser;
-pub use expand::{Piece, pieces};
-pub use json::{FILE, parse};
+pub use browser::SignInBrowser;
+pub use expand::{TemplatePart, split_template};
+pub use json::{FILE, parse_mcp_json};
 pub use spec::secret_values;
 pub use tokens::TokenFiles;
 
@@ -26,7 +26,7 @@ pub struct DeclaredServer {
     /// File and line.
     pub place: String,
     /// Whose file that is.
-    pub whose: Whose,
+    pub whose: ServerOwner,
     /// What is said of it, variables filled in.
     pub settings: McpServerSettings,
     /// Why it cannot be used, and what to do.
@@ -35,7 +35,7 @@ pub struct DeclaredServer {
 
 /// Whose file declares a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Whose {
+pub enum ServerOwner {
     /// The person's settings.
     User,
     /// The settings of the trusted workspace.
@@ -45,22 +45,22 @@ pub enum Whose {
 }
 
 /// Every declared server, by name, and notes for a person.
-pub type Servers = (Vec<DeclaredServer>, Vec<String>);
+pub type DeclaredServers = (Vec<DeclaredServer>, Vec<String>);
 
 /// Every declared server, by name, and what a person should know of the rest. The settings win over
 /// `.mcp.json`: a workspace does not take the name of a server of the person's.
 ///
 /// # Errors
 /// A file that cannot be understood: file, line, what is wrong.
-pub fn declared(cx: &Cx) -> anyhow::Result<Servers> {
+pub fn load_declared_servers(cx: &Cx) -> anyhow::Result<DeclaredServers> {
     let config = cx.config()?;
     let mut servers: Vec<DeclaredServer> = of_settings(config).collect();
     let mut notes = Vec::new();
     if cx.is_trusted()
-        && let Some(text) = json::read(&cx.folder).map_err(usage)?
+        && let Some(text) = json::read_mcp_json(&cx.folder).map_err(usage)?
     {
-        let written = parse(&text).map_err(|why| usage(format!("{FILE}:{why}")))?;
-        let environment = expand::passed(&cx.environment);
+        let written = parse_mcp_json(&text).map_err(|why| usage(format!("{FILE}:{why}")))?;
+        let environment = expand::fillable_variables(&cx.environment);
         for written in written {
             let place = format!("{FILE}:{}", written.line);
             if let Some(own) = servers.iter().find(|server| server.name == written.name) {
@@ -68,11 +68,12 @@ pub fn declared(cx: &Cx) -> anyhow::Result<Servers> {
                 notes.push(format!("{place}: {name} is left out: {own} declares it too"));
                 continue;
             }
-            let (settings, problem) = match expand::filled(&written.settings, &environment) {
-                Ok(settings) => (settings, None),
-                Err(why) => (written.settings, Some(why)),
-            };
-            let (name, whose) = (written.name, Whose::McpJson);
+            let (settings, problem) =
+                match expand::fill_server_variables(&written.settings, &environment) {
+                    Ok(settings) => (settings, None),
+                    Err(why) => (written.settings, Some(why)),
+                };
+            let (name, whose) = (written.name, ServerOwner::McpJson);
             servers.push(DeclaredServer { name, place, whose, settings, problem });
         }
     }
@@ -80,13 +81,17 @@ pub fn declared(cx: &Cx) -> anyhow::Result<Servers> {
     Ok((servers, notes))
 }
 
-fn of_settings(config: &Config) -> impl Iterator<Item = DeclaredServer> + '_ {
+fn of_settings(config: &WorkspaceConfig) -> impl Iterator<Item = DeclaredServer> + '_ {
     config.settings.mcp_servers.iter().map(|(name, settings)| {
-        let origin = origin(config, name);
+        let origin = server_origin(config, name);
         DeclaredServer {
             name: name.clone(),
             place: origin.to_string(),
-            whose: if matches!(origin, Origin::Project(..)) { Whose::Project } else { Whose::User },
+            whose: if matches!(origin, SettingOrigin::Project(..)) {
+                ServerOwner::Project
+            } else {
+                ServerOwner::User
+            },
             settings: settings.clone(),
             problem: None,
         }
@@ -94,10 +99,10 @@ fn of_settings(config: &Config) -> impl Iterator<Item = DeclaredServer> + '_ {
 }
 
 /// Where a server of the settings stands: a workspace's file, if it says anything of it.
-fn origin(config: &Config, name: &str) -> Origin {
+fn server_origin(config: &WorkspaceConfig, name: &str) -> SettingOrigin {
     let below = format!("mcp_servers.{name}.");
-    let mut found: Vec<&Origin> =
+    let mut found: Vec<&SettingOrigin> =
         config.set_keys().filter(|(key, _)| key.starts_with(&below)).map(|(_, o)| o).collect();
-    found.sort_by_key(|origin| (!matches!(origin, Origin::Project(..)), origin.line()));
-    found.first().map_or(Origin::BuiltIn, |origin| (*origin).clone())
+    found.sort_by_key(|origin| (!matches!(origin, SettingOrigin::Project(..)), origin.line()));
+    found.first().map_or(SettingOrigin::BuiltIn, |origin| (*origin).clone())
 }

@@ -15,7 +15,7 @@ const NAMED_MAX: usize = 5;
 
 /// Whether sub-agents are listed too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Agents {
+pub enum SubAgentListing {
     /// Only sessions that somebody began.
     Hidden,
     /// All of them.
@@ -23,18 +23,18 @@ pub enum Agents {
 }
 
 /// The newest `limit` sessions, of one folder or of all.
-pub async fn list(
+pub async fn list_newest_sessions(
     store: &dyn Store,
     workspace: Option<String>,
     limit: usize,
-    agents: Agents,
+    agents: SubAgentListing,
 ) -> anyhow::Result<Vec<SessionMeta>> {
     let mut wanted = limit;
     loop {
         let filter = SessionFilter { workspace: workspace.clone(), limit: Some(wanted) };
-        let mut found = store.list(&filter).await?;
+        let mut found = store.list_sessions(&filter).await?;
         let whole = found.len() < wanted;
-        if agents == Agents::Hidden {
+        if agents == SubAgentListing::Hidden {
             found.retain(|meta| child::parent_of(&meta.id).is_none());
         }
         if whole || found.len() >= limit || wanted >= SESSIONS_MAX {
@@ -50,19 +50,19 @@ pub async fn list(
 ///
 /// # Errors
 /// A usage error: there is none, or several begin so.
-pub async fn find(store: &dyn Store, text: &str) -> anyhow::Result<SessionId> {
+pub async fn find_session_id(store: &dyn Store, text: &str) -> anyhow::Result<SessionId> {
     let text = text.trim();
     let exact = SessionId::new(text);
-    if !text.is_empty() && store.meta(&exact).await?.is_some() {
+    if !text.is_empty() && store.session_meta(&exact).await?.is_some() {
         return Ok(exact);
     }
     if text == LAST {
-        let newest = list(store, None, 1, Agents::Hidden).await?;
+        let newest = list_newest_sessions(store, None, 1, SubAgentListing::Hidden).await?;
         let newest = newest.into_iter().next().map(|meta| meta.id);
         return newest.ok_or_else(|| usage("there is no session in this store yet"));
     }
     let filter = SessionFilter { workspace: None, limit: Some(SESSIONS_MAX) };
-    let sessions = store.list(&filter).await?;
+    let sessions = store.list_sessions(&filter).await?;
     let begins = |id: &SessionId| !text.is_empty() && id.as_str().starts_with(text);
     // A beginning that a session and its sub-agents share means the session.
     let its_own = |id: &SessionId| {

@@ -4,7 +4,7 @@
 use serde_json::Value;
 use weir_core::ids::SessionId;
 use weir_engine::engine::read_verified;
-use weir_engine::hub::Fact;
+use weir_engine::hub::PublishedFact;
 use weir_engine::ledger::fact_of;
 use weir_engine::ports::{SessionMeta, Store};
 
@@ -19,21 +19,24 @@ pub mod transcript;
 
 pub use export::{ExportFormat, ExportedSession, export_session};
 pub use removal::remove;
-pub use summary::Summary;
+pub use summary::SessionSummary;
 
 /// The facts of a session, with its hash chain checked.
-pub async fn facts(store: &dyn Store, id: &SessionId) -> anyhow::Result<Vec<Fact>> {
+pub async fn load_session_facts(
+    store: &dyn Store,
+    id: &SessionId,
+) -> anyhow::Result<Vec<PublishedFact>> {
     let records = read_verified(store, id).await.map_err(engine_failure)?;
     Ok(records.iter().map(fact_of).collect::<Result<Vec<_>, _>>()?)
 }
 
 /// The summary of a session that exists.
 pub async fn meta(store: &dyn Store, id: &SessionId) -> anyhow::Result<SessionMeta> {
-    let found = store.meta(id).await?;
+    let found = store.session_meta(id).await?;
     found.ok_or_else(|| usage(format!("session {id} is no longer in this store")))
 }
 
 /// A fact as the outside sees it (C6).
-pub fn line(session: &SessionId, fact: &Fact) -> Value {
-    weir_core::view::wire::fact(session, fact.seq, fact.ts, &fact.event)
+pub fn line(session: &SessionId, fact: &PublishedFact) -> Value {
+    weir_core::view::wire::fact_json(session, fact.seq, fact.ts, &fact.event)
 }

@@ -12,8 +12,8 @@ use opentelemetry_otlp::{Protocol, SpanExporter, WithExportConfig as _, WithHttp
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::trace::{SdkTracerProvider, SpanLimits};
 use tokio::runtime::Runtime;
-use weir_engine::ports::Observers;
-use weir_providers::transport::Transport;
+use weir_engine::ports::ObserverList;
+use weir_providers::transport::ModelTransport;
 
 use crate::cx::Cx;
 use crate::failure::usage;
@@ -21,7 +21,7 @@ use crate::models;
 
 mod spans;
 
-use spans::Spans;
+use spans::FactSpans;
 
 /// How long the last spans may take to leave when the program ends.
 const LAST_MS_MAX: u64 = 3_000;
@@ -29,24 +29,28 @@ const LAST_MS_MAX: u64 = 3_000;
 const ATTRIBUTES_MAX: u32 = 64;
 
 /// The one pipeline of this process: tracing is started once, whatever is opened in it.
-static PIPELINE: OnceLock<Option<Pipeline>> = OnceLock::new();
+static PIPELINE: OnceLock<Option<TracePipeline>> = OnceLock::new();
 
-struct Pipeline {
+struct TracePipeline {
     provider: SdkTracerProvider,
-    spans: Arc<Spans>,
+    spans: Arc<FactSpans>,
 }
 
 /// Those who measure what this program does; traces among them, where they are wanted.
 ///
 /// # Errors
 /// A usage error: the endpoint is no address.
-pub fn observers(cx: &Cx) -> anyhow::Result<Arc<Observers>> {
+pub fn program_observers(cx: &Cx) -> anyhow::Result<Arc<ObserverList>> {
     let settings = &cx.config()?.settings.telemetry;
     if settings.otlp_endpoint.is_empty() {
         return Ok(cx.observers.clone());
     }
     if PIPELINE.get().is_none() {
-        let pipeline = pipeline(&settings.otlp_endpoint, settings.content, models::transport(cx))?;
+        let pipeline = build_trace_pipeline(
+            &settings.otlp_endpoint,
+            settings.content,
+            models::process_transport(cx),
+        )?;
         let mut first = Some(pipeline);
         PIPELINE.get_or_init(|| first.take());
     }
@@ -57,7 +61,7 @@ pub fn observers(cx: &Cx) -> anyhow::Result<Arc<Observers>> {
 }
 
 /// Sends what is left. Waits a few seconds at most.
-pub fn finish() {
+pub fn finish_telemetry() {
     let Some(Some(pipeline)) = PIPELINE.get() else { return };
     let ended = pipeline.provider.shutdown_with_timeout(Duration::from_millis(LAST_MS_MAX));
     if let Err(error) = ended {
@@ -65,7 +69,11 @@ pub fn finish() {
     }
 }
 
-fn pipeline(endpoint: &str, content: bool, transport: Arc<Transport>) -> anyhow::Result<Pipeline> {
+fn build_trace_pipeline(
+    endpoint: &str,
+    content: bool,
+    transport: Arc<ModelTransport>,
+) -> anyhow::Result<TracePipeline> {
     let wrong = |why: &dyn std::fmt::Display| {
         usage(format!(
             "telemetry.otlp_endpoint {endpoint:?} cannot be used: {why}; write \
@@ -78,7 +86,7 @@ fn pipeline(endpoint: &str, content: bool, transport: Arc<Transport>) -> anyhow:
     }
     let exporter = SpanExporter::builder()
         .with_http()
-        .with_http_client(Sender::new(transport)?)
+        .with_http_client(SpanSender::new(transport)?)
         .with_protocol(Protocol::HttpBinary)
         .with_endpoint(format!("{}/v1/traces", endpoint.trim_end_matches('/')))
         .build()
@@ -94,36 +102,36 @@ fn pipeline(endpoint: &str, content: bool, transport: Arc<Transport>) -> anyhow:
         .with_span_limits(limits)
         .with_batch_exporter(exporter)
         .build();
-    let spans = Arc::new(Spans::new(provider.tracer("weir"), content));
-    Ok(Pipeline { provider, spans })
+    let spans = Arc::new(FactSpans::new(provider.tracer("weir"), content));
+    Ok(TracePipeline { provider, spans })
 }
 
 /// Sends spans the way models are asked: the same certificates and proxies. Has a thread of its
 /// own, because spans are sent from one that is none of the program's.
-struct Sender {
+struct SpanSender {
     runtime: Option<Runtime>,
-    transport: Arc<Transport>,
+    transport: Arc<ModelTransport>,
 }
 
-impl std::fmt::Debug for Sender {
+impl std::fmt::Debug for SpanSender {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Sender")
     }
 }
 
-impl Sender {
-    fn new(transport: Arc<Transport>) -> anyhow::Result<Sender> {
+impl SpanSender {
+    fn new(transport: Arc<ModelTransport>) -> anyhow::Result<SpanSender> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
             .max_blocking_threads(1)
             .thread_name("weir-traces")
             .enable_all()
             .build()?;
-        Ok(Sender { runtime: Some(runtime), transport })
+        Ok(SpanSender { runtime: Some(runtime), transport })
     }
 }
 
-impl Drop for Sender {
+impl Drop for SpanSender {
     fn drop(&mut self) {
         // Where it is dropped may not block, and nothing is under way any more.
         if let Some(runtime) = self.runtime.take() {
@@ -133,7 +141,7 @@ impl Drop for Sender {
 }
 
 #[async_trait::async_trait]
-impl HttpClient for Sender {
+impl HttpClient for SpanSender {
     async fn send_bytes(&self, request: Request<Bytes>) -> Result<Response<Bytes>, HttpError> {
         let runtime = self.runtime.as_ref().ok_or("ended")?;
         let (parts, body) = request.into_parts();

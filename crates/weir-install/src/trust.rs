@@ -10,22 +10,22 @@ use std::path::Path;
 
 use serde::Serialize;
 use weir_core::ids::Timestamp;
-use weir_core::view::plain::visible;
+use weir_core::view::plain::visible_text;
 
 mod governed;
 mod offers;
 mod store;
 
-pub use governed::{Snapshot, find, snapshot};
-pub use offers::{Offer, OfferKind, offers, row, summary};
-pub use store::{Record, TrustStore};
+pub use governed::{FileSnapshot, find_governed_files, snapshot_files};
+pub use offers::{OfferKind, TrustOffer, collect_trust_offers, offer_row, summarize_offers};
+pub use store::{TrustRecord, TrustStore};
 
 /// Changed files that one line names.
 const NAMED_MAX: usize = 3;
 
 /// Whether a workspace is trusted, and why not.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Trust {
+pub enum WorkspaceTrust {
     /// A person trusted it, and its files are as they were then.
     Trusted {
         /// When.
@@ -38,7 +38,7 @@ pub enum Trust {
     /// Somebody did, and its files changed since.
     Changed {
         /// What changed.
-        files: Vec<Change>,
+        files: Vec<GovernedFileChange>,
     },
     /// It cannot be told, which is a no.
     Unclear {
@@ -49,7 +49,7 @@ pub enum Trust {
 
 /// How a governed file differs from the one that was trusted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Change {
+pub struct GovernedFileChange {
     /// Its path in the workspace.
     pub path: String,
     /// What happened to it.
@@ -78,83 +78,90 @@ impl fmt::Display for ChangeKind {
     }
 }
 
-impl Trust {
+impl WorkspaceTrust {
     /// Whether the workspace's own files may widen what the person allowed.
     pub fn is_trusted(&self) -> bool {
-        matches!(self, Trust::Trusted { .. })
+        matches!(self, WorkspaceTrust::Trusted { .. })
     }
 
     /// The state as one word, for programs.
-    pub fn word(&self) -> &'static str {
+    pub fn state_word(&self) -> &'static str {
         match self {
-            Trust::Trusted { .. } => "trusted",
-            Trust::Never => "never",
-            Trust::Changed { .. } => "changed",
-            Trust::Unclear { .. } => "unclear",
+            WorkspaceTrust::Trusted { .. } => "trusted",
+            WorkspaceTrust::Never => "never",
+            WorkspaceTrust::Changed { .. } => "changed",
+            WorkspaceTrust::Unclear { .. } => "unclear",
         }
     }
 
     /// What changed since it was trusted.
-    pub fn changes(&self) -> &[Change] {
+    pub fn file_changes(&self) -> &[GovernedFileChange] {
         match self {
-            Trust::Changed { files } => files,
-            Trust::Trusted { .. } | Trust::Never | Trust::Unclear { .. } => &[],
+            WorkspaceTrust::Changed { files } => files,
+            WorkspaceTrust::Trusted { .. }
+            | WorkspaceTrust::Never
+            | WorkspaceTrust::Unclear { .. } => &[],
         }
     }
 }
 
 /// One line for a person, without the workspace's name.
-impl fmt::Display for Trust {
+impl fmt::Display for WorkspaceTrust {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Trust::Trusted { since, by } => write!(f, "trusted since {since} by {}", visible(by)),
-            Trust::Never => f.write_str("not trusted"),
-            Trust::Changed { files } => {
+            WorkspaceTrust::Trusted { since, by } => {
+                write!(f, "trusted since {since} by {}", visible_text(by))
+            }
+            WorkspaceTrust::Never => f.write_str("not trusted"),
+            WorkspaceTrust::Changed { files } => {
                 let named = files.iter().take(NAMED_MAX);
-                let named: Vec<String> =
-                    named.map(|file| format!("{} {}", visible(&file.path), file.change)).collect();
+                let named: Vec<String> = named
+                    .map(|file| format!("{} {}", visible_text(&file.path), file.change))
+                    .collect();
                 write!(f, "not trusted any more, because {}", named.join(", "))?;
                 match files.len().saturating_sub(NAMED_MAX) {
                     0 => Ok(()),
                     more => write!(f, " and {more} more"),
                 }
             }
-            Trust::Unclear { reason } => write!(f, "not trusted: {}", visible(reason)),
+            WorkspaceTrust::Unclear { reason } => {
+                write!(f, "not trusted: {}", visible_text(reason))
+            }
         }
     }
 }
 
 /// Looks up whether `workspace` (without links) is trusted in the store of the `state` folder.
 /// Its files are read only if it once was.
-pub fn judge(state: &Path, workspace: &Path) -> Trust {
-    match TrustStore::read(state) {
-        Err(reason) => Trust::Unclear { reason },
+pub fn judge_workspace(state: &Path, workspace: &Path) -> WorkspaceTrust {
+    match TrustStore::read_from_state(state) {
+        Err(reason) => WorkspaceTrust::Unclear { reason },
         Ok(store) => match store.record(workspace) {
-            None => Trust::Never,
+            None => WorkspaceTrust::Never,
             Some(record) => judge_record(record, workspace),
         },
     }
 }
 
 /// Compares what was trusted with what is there.
-pub fn judge_record(record: &Record, workspace: &Path) -> Trust {
-    match find(workspace).and_then(|found| snapshot(&found)) {
-        Err(reason) => Trust::Unclear { reason },
+pub fn judge_record(record: &TrustRecord, workspace: &Path) -> WorkspaceTrust {
+    match find_governed_files(workspace).and_then(|found| snapshot_files(&found)) {
+        Err(reason) => WorkspaceTrust::Unclear { reason },
         Ok(now) => {
-            let files = changes(&record.files, &now);
+            let files = compare_snapshots(&record.files, &now);
             if files.is_empty() {
-                Trust::Trusted { since: record.trusted_at, by: record.by.clone() }
+                WorkspaceTrust::Trusted { since: record.trusted_at, by: record.by.clone() }
             } else {
-                Trust::Changed { files }
+                WorkspaceTrust::Changed { files }
             }
         }
     }
 }
 
 /// What is different in `now`, ordered by path.
-fn changes(before: &Snapshot, now: &Snapshot) -> Vec<Change> {
-    let change = |path: &String, change| Change { path: path.clone(), change };
-    let mut changes: Vec<Change> = now
+fn compare_snapshots(before: &FileSnapshot, now: &FileSnapshot) -> Vec<GovernedFileChange> {
+    let change = |path: &String, change| GovernedFileChange { path: path.clone(), change };
+    let mut changes: Vec<GovernedFileChange> = now
         .iter()
         .filter_map(|(path, hash)| match before.get(path) {
             None => Some(change(path, ChangeKind::Added)),
@@ -170,22 +177,25 @@ fn changes(before: &Snapshot, now: &Snapshot) -> Vec<Change> {
 
 /// The one line for whoever uses a workspace that is not trusted although its files hold something
 /// that trust would switch on; `None`: there is nothing to say.
-pub fn notice(trust: &Trust, offers: &Result<Vec<Offer>, String>) -> Option<String> {
+pub fn untrusted_notice(
+    trust: &WorkspaceTrust,
+    offers: &Result<Vec<TrustOffer>, String>,
+) -> Option<String> {
     if trust.is_trusted() {
         return None;
     }
     let left_out = match offers {
-        Ok(offers) => match summary(offers) {
-            (_, 0) if !matches!(trust, Trust::Unclear { .. }) => return None,
+        Ok(offers) => match summarize_offers(offers) {
+            (_, 0) if !matches!(trust, WorkspaceTrust::Unclear { .. }) => return None,
             (_, 0) => return Some(format!("this workspace is {trust}")),
             (text, 1) => format!("{text} is not loaded"),
             (text, _) => format!("{text} are not loaded"),
         },
         // The same reason twice says no more.
-        Err(_) if matches!(trust, Trust::Unclear { .. }) => {
+        Err(_) if matches!(trust, WorkspaceTrust::Unclear { .. }) => {
             "what only trust lets in is not loaded".to_owned()
         }
-        Err(why) => format!("what only trust lets in is not loaded ({})", visible(why)),
+        Err(why) => format!("what only trust lets in is not loaded ({})", visible_text(why)),
     };
     Some(format!("this workspace is {trust}; {left_out}: `weir trust` shows more"))
 }
@@ -194,7 +204,7 @@ pub fn notice(trust: &Trust, offers: &Result<Vec<Offer>, String>) -> Option<Stri
 mod tests {
     use super::*;
 
-    fn files(pairs: &[(&str, &str)]) -> Snapshot {
+    fn files(pairs: &[(&str, &str)]) -> FileSnapshot {
         pairs.iter().map(|(path, hash)| ((*path).to_owned(), (*hash).to_owned())).collect()
     }
 
@@ -202,25 +212,34 @@ mod tests {
     fn c5_added_changed_and_removed_files_are_told_apart() {
         let before = files(&[("a", "1"), ("b", "1"), ("c", "1")]);
         let now = files(&[("b", "2"), ("c", "1"), ("d", "1")]);
-        let told: Vec<String> =
-            changes(&before, &now).iter().map(|c| format!("{} {}", c.path, c.change)).collect();
+        let told: Vec<String> = compare_snapshots(&before, &now)
+            .iter()
+            .map(|c| format!("{} {}", c.path, c.change))
+            .collect();
         assert_eq!(told, ["a removed", "b changed", "d added"]);
-        assert_eq!(changes(&before, &before), []);
+        assert_eq!(compare_snapshots(&before, &before), []);
     }
 
     #[test]
     fn c5_a_long_list_of_changes_stays_one_line() {
-        let file = |n: usize| Change { path: format!("f{n}\n"), change: ChangeKind::Added };
-        let trust = Trust::Changed { files: (0..9).map(file).collect() };
+        let file =
+            |n: usize| GovernedFileChange { path: format!("f{n}\n"), change: ChangeKind::Added };
+        let trust = WorkspaceTrust::Changed { files: (0..9).map(file).collect() };
         let line = trust.to_string();
         assert!(line.ends_with("and 6 more") && line.lines().count() == 1, "{line}");
     }
 
     #[test]
     fn c5_nothing_to_switch_on_is_nothing_to_say() {
-        assert_eq!(notice(&Trust::Never, &Ok(Vec::new())), None);
-        let unclear = Trust::Unclear { reason: "trust.json is damaged".into() };
-        assert!(notice(&unclear, &Ok(Vec::new())).is_some_and(|line| line.contains("damaged")));
-        assert!(notice(&Trust::Never, &Err("bad".into())).is_some_and(|line| line.contains("bad")));
+        assert_eq!(untrusted_notice(&WorkspaceTrust::Never, &Ok(Vec::new())), None);
+        let unclear = WorkspaceTrust::Unclear { reason: "trust.json is damaged".into() };
+        assert!(
+            untrusted_notice(&unclear, &Ok(Vec::new()))
+                .is_some_and(|line| line.contains("damaged"))
+        );
+        assert!(
+            untrusted_notice(&WorkspaceTrust::Never, &Err("bad".into()))
+                .is_some_and(|line| line.contains("bad"))
+        );
     }
 }

@@ -16,11 +16,11 @@ use weir_engine::engine::{Engine, SessionOptions};
 use weir_engine::ports::{Clock as _, Records, Store};
 use weir_engine::workspace::Workspace;
 
-use crate::audit::Chained;
+use crate::audit::AuditChainSource;
 use crate::cx::Cx;
 use crate::failure::{HouseError, refused, usage};
 use crate::people::{Person, PersonId};
-use crate::wiring::{self, WallClock, Wishes};
+use crate::wiring::{self, SessionOverrides, WallClock};
 
 mod agents;
 mod library;
@@ -32,11 +32,12 @@ mod settings;
 
 pub use agents::{AgentChoices, AgentWish, DefinedAgent, OfferedTool};
 pub use library::{
-    Deed, LibraryItem, LibraryLine, NewServer, Shelf, Shelved, TextKind, Waiting, Word,
+    LibraryAction, LibraryDecision, LibraryItem, LibraryLine, LibraryListing, LibraryShelf,
+    NewServer, PendingLibraryChange, TextKind,
 };
 pub use models::{DIALECTS, ModelLine, ModelsTold, NewEndpoint, ProviderLine};
 pub use prompts::{PromptFile, PromptSection, PromptText, PromptVersion};
-pub use settings::{Changed, Setting, SettingShape, SettingsChange, SettingsSheet};
+pub use settings::{Setting, SettingShape, SettingsChange, SettingsChangeOutcome, SettingsSheet};
 
 /// In which surroundings a session runs (T3, S9): they narrow its tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -89,7 +90,7 @@ pub struct UserSpace {
     /// By which secrets in the records are sealed.
     pub(super) seal_key: [u8; 32],
     /// How their audit lines are checked.
-    pub(super) chained: Chained,
+    pub(super) chained: AuditChainSource,
     store: Arc<dyn Store>,
     engine: Mutex<Option<Engine>>,
     /// Grows when settings or files changed.
@@ -102,11 +103,11 @@ impl UserSpace {
         cx: Cx,
         person: Person,
         records: Arc<dyn Records>,
-        (chained, seal_key): (Chained, [u8; 32]),
+        (chained, seal_key): (AuditChainSource, [u8; 32]),
     ) -> anyhow::Result<UserSpace> {
-        let cx = cx.serving(&person.name);
+        let cx = cx.serving_person(&person.name);
         Ok(UserSpace {
-            store: cx.journal()?,
+            store: cx.session_store()?,
             engine: Mutex::default(),
             edition: AtomicU64::default(),
             records,
@@ -134,7 +135,7 @@ impl UserSpace {
                 own.display()
             )));
         }
-        let cx = self.cx.anew(&folder)?;
+        let cx = self.cx.reloaded_in_folder(&folder)?;
         // Looked at again: a link may have been put in its place in between.
         match self.person.is_admin() || cx.folder.starts_with(&own) {
             true => Ok(cx),
@@ -147,7 +148,7 @@ impl UserSpace {
     /// # Errors
     /// The database does not answer.
     pub(super) async fn hosts(&self) -> Result<Vec<String>, HouseError> {
-        crate::lists::hosts(self.records.as_ref(), &self.person.id, self.now()).await
+        crate::lists::allowed_hosts(self.records.as_ref(), &self.person.id, self.now()).await
     }
 }
 
@@ -210,7 +211,7 @@ impl UserSpace {
         if kept.is_none() {
             self.may_bound(&cx, wish).await.map_err(|error| refused(&error))?;
         }
-        let wishes = Wishes {
+        let wishes = SessionOverrides {
             model: wish.model.clone(),
             profile: wish.profile.clone(),
             permission: wish.permission,
@@ -223,7 +224,7 @@ impl UserSpace {
             hosts: self.hosts().await?,
             mail: self.mail_wish().await?,
             attended: true,
-            ..Wishes::default()
+            ..SessionOverrides::default()
         };
         let options = Box::pin(wiring::session_options(&cx, &wishes, kept)).await;
         options.map_err(|error| refused(&error))
@@ -255,7 +256,7 @@ impl UserSpace {
     /// It does not exist, or is not theirs.
     pub fn workspace(&self, folder: Option<&str>) -> Result<Arc<Workspace>, HouseError> {
         let cx = self.at(folder).map_err(|error| refused(&error))?;
-        cx.workspace().map_err(|error| refused(&error))
+        cx.open_workspace().map_err(|error| refused(&error))
     }
 
     /// Settings or files changed: the next session and engine are made of them as they are now.

@@ -10,24 +10,25 @@ use weir_core::governance::rules::{Rule, RuleAction, RuleContext, RuleOrigin, Ru
 use weir_core::ids::SessionId;
 use weir_core::model::{ModelInfo, Thinking};
 use weir_core::profile::{Limits, PermissionMode, Profile};
-use weir_core::prompt::{self, Scene};
+use weir_core::prompt::{self, PromptScene};
 use weir_core::session::child;
-use weir_core::session::{Condensing, MemoryPolicy, RecipePolicy, SessionConfig};
-use weir_core::tool::defer::{self, Loading};
-use weir_core::view::plain::visible;
-use weir_engine::engine::{Engine, Hands, Parts, SessionOptions};
-use weir_engine::ports::{Clock as _, Model, Profiles as _, Servers, Store, Worktrees};
+use weir_core::session::{CondensingSettings, MemoryPolicy, RecipePolicy, SessionConfig};
+use weir_core::tool::defer::{self, ToolLoading};
+use weir_core::view::plain::visible_text;
+use weir_engine::engine::{Engine, EngineParts, SessionOptions, SessionResources};
+use weir_engine::ports::{Clock as _, McpServers, Model, Profiles as _, Store, Worktrees};
 use weir_engine::recipes::RecipePlaces;
 use weir_engine::scene::{self, SceneOptions};
 use weir_engine::skills::SkillPlaces;
 use weir_engine::toolbox::Toolbox;
 use weir_engine::workspace::Workspace;
 use weir_sandbox::{
-    Lending, SupervisedProcesses, SupervisorOptions, Tier, TierWish, filtered_environment,
+    EnvironmentLending, SupervisedProcesses, SupervisorOptions, Tier, TierWish,
+    filtered_environment,
 };
 use weir_store::{GitCheckpoints, GitWorktrees, this_process};
 
-use crate::config::{Config, SandboxTier};
+use crate::config::{SandboxTier, WorkspaceConfig};
 use crate::cx::Cx;
 use crate::documents::ChildDocuments;
 use crate::failure::usage;
@@ -52,11 +53,11 @@ mod tests;
 mod wishes;
 
 pub use clock::{SystemClock, WallClock};
-pub use made::scripts;
-pub use network::web;
-pub use plugins::plugins;
+pub use made::script_runner;
+pub use network::guarded_web;
+pub use plugins::installed_plugins;
 use switching::SessionProfiles;
-pub use wishes::{MailWish, PromptWish, Wishes};
+pub use wishes::{MailWish, PromptWish, SessionOverrides};
 
 /// The hidden subcommand under which this program supervises a command.
 pub const SUPERVISE: &str = "__supervise";
@@ -75,14 +76,14 @@ pub fn new_session_id() -> SessionId {
 }
 
 /// Every tool there is.
-pub fn toolbox() -> anyhow::Result<Arc<Toolbox>> {
-    Ok(Arc::new(Toolbox::new(weir_tools::tools())?))
+pub fn build_toolbox() -> anyhow::Result<Arc<Toolbox>> {
+    Ok(Arc::new(Toolbox::new(weir_tools::built_in_tools())?))
 }
 
 /// The person on whose behalf this program acts, for audit lines.
-pub fn principal(cx: &Cx) -> String {
-    let user = || cx.environment.text("USER");
-    let name = cx.serves().or_else(user).or_else(|| cx.environment.text("LOGNAME"));
+pub fn principal_name(cx: &Cx) -> String {
+    let user = || cx.environment.text_variable("USER");
+    let name = cx.served_person().or_else(user).or_else(|| cx.environment.text_variable("LOGNAME"));
     name.map_or_else(|| format!("uid {}", rustix::process::getuid().as_raw()), String::from)
 }
 
@@ -91,32 +92,32 @@ pub fn principal(cx: &Cx) -> String {
 ///
 /// # Errors
 /// The store cannot be opened, or the settings cannot be used.
-pub fn engine(cx: &Cx, label: &str) -> anyhow::Result<Engine> {
-    engine_on(cx, label, cx.journal()?)
+pub fn open_engine(cx: &Cx, label: &str) -> anyhow::Result<Engine> {
+    engine_on(cx, label, cx.session_store()?)
 }
 
 /// The same over a given store.
 pub fn engine_on(cx: &Cx, label: &str, store: Arc<dyn Store>) -> anyhow::Result<Engine> {
-    let declared = secrets::load(cx)?;
+    let declared = secrets::load_declared_secrets(cx)?;
     let secrets = secrets_with(cx, &declared)?;
-    Ok(Engine::new(Parts {
+    Ok(Engine::new(EngineParts {
         store,
-        checkpoints: checkpoints(cx),
+        checkpoints: open_checkpoints(cx),
         clock: Arc::new(SystemClock::default()),
-        toolbox: toolbox()?,
-        processes: Arc::new(processes(cx)?),
+        toolbox: build_toolbox()?,
+        processes: Arc::new(supervised_processes(cx)?),
         web: Arc::new(network::web_with(cx, &declared)?),
-        documents: documents()?,
-        hooks: Arc::new(guards::hooks(cx, secrets.clone())?),
-        judge: guards::judge(cx)?,
-        condenser: guards::condenser(cx)?,
-        planner: guards::planner(cx)?,
-        flagship: guards::flagship(cx)?,
+        documents: document_readers()?,
+        hooks: Arc::new(guards::load_hooks(cx, secrets.clone())?),
+        judge: guards::judge_model(cx)?,
+        condenser: guards::condenser_model(cx)?,
+        planner: guards::planner_model(cx)?,
+        flagship: guards::flagship_model(cx)?,
         owner: this_process(label),
-        principal: principal(cx),
+        principal: principal_name(cx),
         version: env!("CARGO_PKG_VERSION").to_owned(),
         secrets,
-        observers: crate::telemetry::observers(cx)?,
+        observers: crate::telemetry::program_observers(cx)?,
     }))
 }
 
@@ -125,21 +126,22 @@ pub fn engine_on(cx: &Cx, label: &str, store: Arc<dyn Store>) -> anyhow::Result<
 /// # Errors
 /// Settings or keys cannot be read.
 pub fn secret_texts(cx: &Cx) -> anyhow::Result<Vec<String>> {
-    secrets_with(cx, &secrets::load(cx)?)
+    secrets_with(cx, &secrets::load_declared_secrets(cx)?)
 }
 
-fn secrets_with(cx: &Cx, declared: &[secrets::Declared]) -> anyhow::Result<Vec<String>> {
-    let mut secrets = cx.keys()?.secrets(&models::catalogue(cx)?, &cx.environment);
-    secrets.extend(secrets::values(declared));
+fn secrets_with(cx: &Cx, declared: &[secrets::DeclaredSecret]) -> anyhow::Result<Vec<String>> {
+    let mut secrets =
+        cx.provider_keys()?.secret_values(&models::load_catalogue(cx)?, &cx.environment);
+    secrets.extend(secrets::declared_secret_values(declared));
     secrets.extend(secrets::lent_values(cx)?);
-    secrets.extend(crate::servers::secret_values(&cx.servers()?.0));
+    secrets.extend(crate::servers::secret_values(&cx.declared_servers()?.0));
     Ok(secrets)
 }
 
 /// What is done for the store when a command has nothing else left to do: records of commands that
 /// ended long ago go.
-pub fn tidy(cx: &Cx) {
-    let swept = weir_sandbox::sweep(&cx.dirs.state);
+pub fn sweep_command_records(cx: &Cx) {
+    let swept = weir_sandbox::sweep_records(&cx.dirs.state);
     tracing::debug!(removed = swept.removed, kept = swept.kept, "old records of commands");
 }
 
@@ -147,50 +149,52 @@ pub fn tidy(cx: &Cx) {
 ///
 /// # Errors
 /// It cannot be asked: what is missing.
-pub fn titler(cx: &Cx) -> anyhow::Result<Option<Arc<dyn weir_engine::ports::Model>>> {
-    guards::titler(cx)
+pub fn titler_model(cx: &Cx) -> anyhow::Result<Option<Arc<dyn weir_engine::ports::Model>>> {
+    guards::titler_model(cx)
 }
 
 /// Readers of images and PDFs, each a child that is this program.
-pub fn documents() -> anyhow::Result<Arc<ChildDocuments>> {
+pub fn document_readers() -> anyhow::Result<Arc<ChildDocuments>> {
     Ok(Arc::new(ChildDocuments::new()?))
 }
 
 /// Files as they were.
-pub fn checkpoints(cx: &Cx) -> Arc<GitCheckpoints> {
+pub fn open_checkpoints(cx: &Cx) -> Arc<GitCheckpoints> {
     Arc::new(GitCheckpoints::open(&cx.dirs.state))
 }
 
 /// Commands, each under a supervisor that is this program.
-pub fn processes(cx: &Cx) -> anyhow::Result<SupervisedProcesses> {
+pub fn supervised_processes(cx: &Cx) -> anyhow::Result<SupervisedProcesses> {
     Ok(SupervisedProcesses::new(SupervisorOptions {
         program: std::env::current_exe()?,
         args: vec![SUPERVISE.into()],
         state_dir: cx.dirs.state.clone(),
         environment: filtered_environment(
-            cx.environment.all(),
+            cx.environment.all_variables(),
             &cx.config()?.settings.commands.env,
         ),
-        lending: lending(cx)?,
+        lending: lending_to_commands(cx)?,
         secrets: secret_texts(cx)?.into_iter().map(weir_core::secret::Secret::new).collect(),
-        limits: weir_sandbox::Limits::default(),
+        limits: weir_sandbox::CommandLimits::default(),
         tier: tier_wish(cx.config()?),
-        egress: Some(Arc::new(network::egress(cx)?)),
+        egress: Some(Arc::new(network::command_egress(cx)?)),
     }))
 }
 
 /// What commands get of the person's variables where a person agreed. An account of a server gets
 /// nothing of the installation's but what it is offered.
-fn lending(cx: &Cx) -> anyhow::Result<Lending> {
+fn lending_to_commands(cx: &Cx) -> anyhow::Result<EnvironmentLending> {
     let variables = match cx.is_guest() {
         true => Vec::new(),
-        false => weir_sandbox::persons_environment(cx.environment.all(), &secret_texts(cx)?),
+        false => {
+            weir_sandbox::persons_environment(cx.environment.all_variables(), &secret_texts(cx)?)
+        }
     };
-    Ok(Lending { secrets: secrets::lent(cx)?, variables })
+    Ok(EnvironmentLending { secrets: secrets::load_lent_secrets(cx)?, variables })
 }
 
 /// How commands are to be confined.
-pub fn tier_wish(config: &Config) -> TierWish {
+pub fn tier_wish(config: &WorkspaceConfig) -> TierWish {
     match config.settings.sandbox.tier {
         SandboxTier::Auto => TierWish::Auto,
         SandboxTier::Namespaces => TierWish::Exactly(Tier::Namespaces),
@@ -201,8 +205,8 @@ pub fn tier_wish(config: &Config) -> TierWish {
 }
 
 /// The tier under which commands run here.
-pub fn tier(config: &Config) -> Tier {
-    weir_sandbox::holding(tier_wish(config), &this_program())
+pub fn command_tier(config: &WorkspaceConfig) -> Tier {
+    weir_sandbox::holding_tier(tier_wish(config), &this_program())
 }
 
 /// This program, which builds sandboxes too. Where it cannot be found none is built, and the tiers
@@ -218,33 +222,33 @@ pub fn this_program() -> PathBuf {
 /// A usage error: no model, no such profile, a rule that can never match, …
 pub async fn session_options(
     cx: &Cx,
-    wishes: &Wishes,
+    wishes: &SessionOverrides,
     kept: Option<&SessionConfig>,
 ) -> anyhow::Result<SessionOptions> {
-    let wishes = &guest::narrowed(cx, wishes)?;
-    let workspace = cx.workspace()?;
-    let idle = idle::tools(cx, &workspace).await?;
-    let toolbox = Arc::new(Toolbox::new(weir_tools::tools())?.without_use_for(idle));
-    made::shelve(cx, &toolbox, &workspace).await?;
+    let wishes = &guest::narrow_guest_overrides(cx, wishes)?;
+    let workspace = cx.open_workspace()?;
+    let idle = idle::idle_tool_names(cx, &workspace).await?;
+    let toolbox = Arc::new(Toolbox::new(weir_tools::built_in_tools())?.without_use_for(idle));
+    made::add_dynamic_tools(cx, &toolbox, &workspace).await?;
     if let Some(mailbox) = &wishes.mail.mailbox {
-        toolbox.add(weir_tools::email(mailbox.clone()))?;
+        toolbox.add(weir_tools::email_tool(mailbox.clone()))?;
     }
     let asked = Arc::new(mcp_ask::SessionModel::default());
     let servers = mcp::of_session(cx, &toolbox, &asked).await?;
-    let mut profile = profile(cx, wishes, kept)?;
-    profile.profile = mcp::narrowed(profile.profile, &profile.mcp_servers, &toolbox);
+    let mut profile = choose_profile(cx, wishes, kept)?;
+    profile.profile = mcp::without_unnamed_servers(profile.profile, &profile.mcp_servers, &toolbox);
     // A wrong rule is said before a model is looked for, which may ask local servers.
-    rules(cx, &workspace, wishes, kept)?;
-    let model = model(cx, wishes, kept, &profile).await?;
-    asked.is(&model);
-    let chosen = Chosen { workspace, toolbox, profile, model };
+    session_rules(cx, &workspace, wishes, kept)?;
+    let model = choose_session_model(cx, wishes, kept, &profile).await?;
+    asked.set_model(&model);
+    let chosen = SessionChoices { workspace, toolbox, profile, model };
     let mut options = session_options_with(cx, wishes, kept, chosen)?;
-    options.hands.servers = servers.map(|servers| servers as Arc<dyn Servers>);
+    options.hands.servers = servers.map(|servers| servers as Arc<dyn McpServers>);
     Ok(options)
 }
 
 /// What was settled before the rest of a session's settings.
-pub struct Chosen {
+pub struct SessionChoices {
     /// Its folder.
     pub workspace: Arc<Workspace>,
     /// Every tool.
@@ -258,40 +262,40 @@ pub struct Chosen {
 /// The same for a model and folder that are already there (the demo brings its own).
 pub fn session_options_with(
     cx: &Cx,
-    wishes: &Wishes,
+    wishes: &SessionOverrides,
     kept: Option<&SessionConfig>,
-    chosen: Chosen,
+    chosen: SessionChoices,
 ) -> anyhow::Result<SessionOptions> {
     let config = cx.config()?;
-    let Chosen { workspace, toolbox, profile, model } = chosen;
+    let SessionChoices { workspace, toolbox, profile, model } = chosen;
     for note in &profile.notes {
         cx.notify(&format!("warning: {}: {note}", profile.source));
     }
-    let permission = permission(config, wishes, kept, &profile);
+    let permission = choose_permission_mode(config, wishes, kept, &profile);
     let info = model.info();
     warn_without_tools(cx, &info, kept);
-    let Loading { loaded: mut tools, deferred } =
-        loading(&toolbox, &profile.profile, permission, &info);
-    let limits = limits(config, wishes, &profile);
+    let ToolLoading { loaded: mut tools, deferred } =
+        load_session_tools(&toolbox, &profile.profile, permission, &info);
+    let limits = session_limits(config, wishes, &profile);
     child::within_depth(Arc::make_mut(&mut tools), 0, &limits);
-    let rules = rules(cx, &workspace, wishes, kept)?;
+    let rules = session_rules(cx, &workspace, wishes, kept)?;
     check_names(cx, &rules, &profile, &toolbox)?;
-    let guards = guards::guards(config, kept, SystemClock::default().now());
+    let guards = guards::session_guards(config, kept, SystemClock::default().now());
     let profiles = SessionProfiles::new(cx, wishes, &toolbox)?;
-    let base = Scene {
+    let base = PromptScene {
         canary: guards.canary.clone(),
         profile: Some(profile.profile.clone()),
         tools: tools.clone(),
         deferred: deferred.clone(),
         profiles: profiles.list(),
         window: info.window,
-        soul: soul(cx),
-        custom: custom(config),
-        conventions: conventions(&profile.profile, workspace.root()),
+        soul: read_soul_text(cx),
+        custom: custom_instructions(config),
+        conventions: workspace_conventions(&profile.profile, workspace.root()),
         allowed_hosts: config.settings.web.allow_hosts.clone(),
-        ..Scene::default()
+        ..PromptScene::default()
     };
-    let thinking = thinking(config, wishes, kept, (&profile.profile, &info));
+    let thinking = choose_thinking(config, wishes, kept, (&profile.profile, &info));
     let session = SessionConfig {
         workspace: workspace.root().display().to_string(),
         limits,
@@ -300,12 +304,12 @@ pub fn session_options_with(
         thinking,
         permission,
         rules,
-        system: system(&base, wishes, kept),
+        system: session_system_prompt(&base, wishes, kept),
         tools,
         deferred,
-        condensing: condensing(config),
-        memory: memory(config),
-        recipes: recipes(config),
+        condensing: condensing_policy(config),
+        memory: memory_policy(config),
+        recipes: recipe_policy(config),
         depth: 0,
         externalize_over: config.settings.context.externalize_over,
         output_schema: wishes.output_schema.clone(),
@@ -313,22 +317,25 @@ pub fn session_options_with(
         attended: wishes.attended,
         guards,
     };
-    models::fits(cx, &session)?;
-    let profiles = profiles.over(&base);
-    let hands = Hands {
+    models::check_fits_window(cx, &session)?;
+    let profiles = profiles.with_base_scene(&base);
+    let hands = SessionResources {
         toolbox: Some(toolbox),
-        scripts: Some(scripts()?),
+        scripts: Some(script_runner()?),
         // A repository can point at files anywhere on the machine: not for who has one folder.
         worktrees: (!cx.is_guest())
             .then(|| Arc::new(GitWorktrees::default()) as Arc<dyn Worktrees>),
-        ..Hands::default()
+        ..SessionResources::default()
     };
     let scene = SceneOptions {
         base,
         config_dir: Some(cx.dirs.config.clone()),
         timezone: config.settings.prompt.timezone.clone(),
         recipes: checked_recipes(cx),
-        skills: SkillPlaces { plugins: Some(plugins(cx, &workspace)?), ..skill_places(cx) },
+        skills: SkillPlaces {
+            plugins: Some(installed_plugins(cx, &workspace)?),
+            ..skill_places(cx)
+        },
     };
     let profiles = Arc::new(profiles);
     Ok(SessionOptions { workspace, model, scene, config: session, profiles, hands })
@@ -336,7 +343,7 @@ pub fn session_options_with(
 
 /// Says of a new session whose model takes no tools that it can do nothing.
 fn warn_without_tools(cx: &Cx, model: &ModelInfo, kept: Option<&SessionConfig>) {
-    if kept.is_none() && !model.can("tools") {
+    if kept.is_none() && !model.has_ability("tools") {
         let name = &model.model;
         cx.notify(&format!("{name} takes no tools: it answers, and can do nothing"));
     }
@@ -344,16 +351,19 @@ fn warn_without_tools(cx: &Cx, model: &ModelInfo, kept: Option<&SessionConfig>) 
 
 /// The tools of a session: with their schemas, and by name only (T4). A model that takes none is
 /// told of none.
-pub fn loading(
+pub fn load_session_tools(
     toolbox: &Toolbox,
     profile: &Profile,
     permission: PermissionMode,
     model: &ModelInfo,
-) -> Loading {
-    if !model.can("tools") {
-        return Loading::default();
+) -> ToolLoading {
+    if !model.has_ability("tools") {
+        return ToolLoading::default();
     }
-    defer::split(toolbox.visible(profile, permission != PermissionMode::Plan), model.window)
+    defer::split_loading(
+        toolbox.visible_specs(profile, permission != PermissionMode::Plan),
+        model.window,
+    )
 }
 
 /// Where skills are looked for (M1): the person's own folders, the first one first.
@@ -370,37 +380,37 @@ pub fn own_skills(cx: &Cx) -> PathBuf {
 }
 
 /// The profile, with no more tools than are wanted.
-pub fn profile(
+pub fn choose_profile(
     cx: &Cx,
-    wishes: &Wishes,
+    wishes: &SessionOverrides,
     kept: Option<&SessionConfig>,
 ) -> anyhow::Result<LoadedProfile> {
     let loaded = whole_profile(cx, wishes, kept)?;
-    Ok(LoadedProfile { profile: wishes.narrowed(loaded.profile), ..loaded })
+    Ok(LoadedProfile { profile: wishes.narrow_profile(loaded.profile), ..loaded })
 }
 
 /// The profile: flag, session, settings.
 fn whole_profile(
     cx: &Cx,
-    wishes: &Wishes,
+    wishes: &SessionOverrides,
     kept: Option<&SessionConfig>,
 ) -> anyhow::Result<LoadedProfile> {
     if let Some(name) = &wishes.profile {
-        return profiles::find(cx, name);
+        return profiles::find_profile(cx, name);
     }
     let config = cx.config()?;
     let Some(kept) = kept else {
         let name = &config.settings.profile;
-        return profiles::find(cx, name).map_err(|error| match config.is_set("profile") {
-            true => usage(format!("{}: {error}", config.origin("profile"))),
+        return profiles::find_profile(cx, name).map_err(|error| match config.is_set("profile") {
+            true => usage(format!("{}: {error}", config.origin_of_key("profile"))),
             false => error,
         });
     };
     // A session keeps its profile as it was, also when the file has gone or changed since.
-    let found = profiles::find(cx, &kept.profile.name).ok();
+    let found = profiles::find_profile(cx, &kept.profile.name).ok();
     Ok(LoadedProfile {
         profile: kept.profile.clone(),
-        source: profiles::Source::BuiltIn,
+        source: profiles::ProfileSource::BuiltIn,
         limits: found.as_ref().map(|found| found.limits).unwrap_or_default(),
         mcp_servers: found.map(|found| found.mcp_servers).unwrap_or_default(),
         notes: Vec::new(),
@@ -408,25 +418,25 @@ fn whole_profile(
 }
 
 /// The model: flag, session, profile, settings.
-async fn model(
+async fn choose_session_model(
     cx: &Cx,
-    wishes: &Wishes,
+    wishes: &SessionOverrides,
     kept: Option<&SessionConfig>,
     profile: &LoadedProfile,
 ) -> anyhow::Result<Arc<dyn Model>> {
     if let Some(text) = &wishes.model {
-        return models::model(cx, Some(text)).await;
+        return models::choose_model(cx, Some(text)).await;
     }
     let Some(kept) = kept else {
-        return models::model(cx, profile.profile.model.as_deref()).await;
+        return models::choose_model(cx, profile.profile.model.as_deref()).await;
     };
     if kept.model.model.provider != "script" {
-        return models::model(cx, Some(&kept.model.model.to_string())).await;
+        return models::choose_model(cx, Some(&kept.model.model.to_string())).await;
     }
     // A journal does not say where the script of a scripted model stood.
     let named = cx.config()?.settings.model.as_deref();
     match named.filter(|text| text.starts_with("script:")) {
-        Some(text) => models::model(cx, Some(text)).await,
+        Some(text) => models::choose_model(cx, Some(text)).await,
         None => Err(usage(
             "this session's model is scripted; say where the script is: -m script:FILE \
              (or another model)",
@@ -436,9 +446,9 @@ async fn model(
 
 /// The permission mode: flag, session, profile, settings; never wider than a workspace that is not
 /// trusted says of itself, unless a flag says so.
-pub fn permission(
-    config: &Config,
-    wishes: &Wishes,
+pub fn choose_permission_mode(
+    config: &WorkspaceConfig,
+    wishes: &SessionOverrides,
     kept: Option<&SessionConfig>,
     profile: &LoadedProfile,
 ) -> PermissionMode {
@@ -459,9 +469,9 @@ pub fn permission(
 
 /// How much the model thinks: flag, session, profile, settings, else what is usual for the model. A
 /// level of a session that nobody chose goes with its model.
-pub fn thinking(
-    config: &Config,
-    wishes: &Wishes,
+pub fn choose_thinking(
+    config: &WorkspaceConfig,
+    wishes: &SessionOverrides,
     kept: Option<&SessionConfig>,
     (profile, info): (&Profile, &ModelInfo),
 ) -> Thinking {
@@ -475,7 +485,11 @@ pub fn thinking(
 }
 
 /// Bounds: flag, then settings that somebody wrote down, then the profile, then built in.
-pub fn limits(config: &Config, wishes: &Wishes, profile: &LoadedProfile) -> Limits {
+pub fn session_limits(
+    config: &WorkspaceConfig,
+    wishes: &SessionOverrides,
+    profile: &LoadedProfile,
+) -> Limits {
     let settings = &config.settings.limits;
     let is_set = |name: &str| config.is_set(&format!("limits.{name}"));
     let of = &profile.limits;
@@ -502,24 +516,26 @@ pub fn limits(config: &Config, wishes: &Wishes, profile: &LoadedProfile) -> Limi
 ///
 /// # Errors
 /// A rule that is none or can never match: file and line.
-pub fn rules(
+pub fn session_rules(
     cx: &Cx,
     workspace: &Workspace,
-    wishes: &Wishes,
+    wishes: &SessionOverrides,
     kept: Option<&SessionConfig>,
 ) -> anyhow::Result<RuleSet> {
     let config = cx.config()?;
     let mut set = RuleSet::new(rule_context(cx, workspace));
     let parse = |set: &RuleSet, action, text: &str, origin| {
-        set.parse(action, text, origin).map_err(|error| usage(error.to_string()))
+        set.parse_rule(action, text, origin).map_err(|error| usage(error.to_string()))
     };
     let mut rules: Vec<Rule> = Vec::new();
     for raw in &config.rules {
         rules.push(parse(&set, raw.action, &raw.text, raw.origin.clone())?);
     }
     for host in &config.settings.web.allow_hosts {
-        let origin =
-            RuleOrigin::new(format!("web.allow_hosts ({})", config.origin("web.allow_hosts")));
+        let origin = RuleOrigin::new(format!(
+            "web.allow_hosts ({})",
+            config.origin_of_key("web.allow_hosts")
+        ));
         rules.push(parse(&set, RuleAction::Allow, &format!("Web({host})"), origin)?);
     }
     for host in &wishes.hosts {
@@ -554,19 +570,19 @@ pub fn rules(
 }
 
 /// How the window is kept from bursting (X2).
-fn condensing(config: &Config) -> Condensing {
+fn condensing_policy(config: &WorkspaceConfig) -> CondensingSettings {
     let of = &config.settings.context;
-    Condensing { enabled: of.condensing_enabled, threshold: of.condensing_threshold }
+    CondensingSettings { enabled: of.condensing_enabled, threshold: of.condensing_threshold }
 }
 
 /// What may be remembered beyond the session (M4).
-fn memory(config: &Config) -> MemoryPolicy {
+fn memory_policy(config: &WorkspaceConfig) -> MemoryPolicy {
     let of = &config.settings.memory;
     MemoryPolicy { off: !of.enabled, accepts: of.accept, after_run: of.after_run }
 }
 
 /// What may be done with recipes (M5, L16).
-fn recipes(config: &Config) -> RecipePolicy {
+fn recipe_policy(config: &WorkspaceConfig) -> RecipePolicy {
     let of = &config.settings.recipes;
     // Between 0 and 1: `config/check.rs` saw to it.
     let floor = (of.floor.clamp(0.0, 1.0) * 100.0).round() as u32;
@@ -583,8 +599,8 @@ fn recipes(config: &Config) -> RecipePolicy {
 fn checked_recipes(cx: &Cx) -> RecipePlaces {
     let places = recipe_places(cx);
     if cx.config().is_ok_and(|config| config.settings.recipes.enabled) {
-        for notice in weir_engine::recipes::survey(&places, &[]).notices {
-            cx.notify(&format!("warning: {}", visible(&notice)));
+        for notice in weir_engine::recipes::survey_recipes(&places, &[]).notices {
+            cx.notify(&format!("warning: {}", visible_text(&notice)));
         }
     }
     places
@@ -602,7 +618,7 @@ pub fn rule_context(cx: &Cx, workspace: &Workspace) -> RuleContext {
     RuleContext {
         workspace: text(workspace.root()),
         home: cx.dirs.home.as_deref().map(text),
-        own_folders: cx.dirs.own().iter().map(|folder| text(folder)).collect(),
+        own_folders: cx.dirs.protected_folders().iter().map(|folder| text(folder)).collect(),
     }
 }
 
@@ -613,7 +629,7 @@ fn check_names(
     profile: &LoadedProfile,
     toolbox: &Toolbox,
 ) -> anyhow::Result<()> {
-    let all = toolbox.all();
+    let all = toolbox.all_tools();
     let known: Vec<&str> = all.iter().map(|tool| tool.spec().name.as_str()).collect();
     if let Some(error) = rules.check_tools(&known).first() {
         return Err(usage(error.to_string()));
@@ -630,15 +646,19 @@ fn check_names(
 
 /// The system prompt. A session keeps its own as long as nothing that stands in it has changed, so
 /// that the provider's cache holds (P2).
-fn system(scene: &Scene, wishes: &Wishes, kept: Option<&SessionConfig>) -> String {
+fn session_system_prompt(
+    scene: &PromptScene,
+    wishes: &SessionOverrides,
+    kept: Option<&SessionConfig>,
+) -> String {
     match (&wishes.prompt, kept) {
         // The word that is watched must stand in every prompt, or there is nothing to watch.
-        (PromptWish::Replaced(text), _) => match prompt::confidential(scene) {
+        (PromptWish::Replaced(text), _) => match prompt::confidential_section(scene) {
             Some(section) => format!("{}\n\n{section}", text.trim_end()),
             None => text.clone(),
         },
         (PromptWish::Preceded(text), _) => {
-            format!("{}\n\n{}", text.trim_end(), prompt::system(scene))
+            format!("{}\n\n{}", text.trim_end(), prompt::system_prompt(scene))
         }
         (PromptWish::Own, Some(kept))
             if wishes.profile.is_none()
@@ -650,24 +670,24 @@ fn system(scene: &Scene, wishes: &Wishes, kept: Option<&SessionConfig>) -> Strin
         {
             kept.system.clone()
         }
-        (PromptWish::Own, _) => prompt::system(scene),
+        (PromptWish::Own, _) => prompt::system_prompt(scene),
     }
 }
 
 /// The person's own identity text for the agent.
-fn soul(cx: &Cx) -> Option<String> {
+fn read_soul_text(cx: &Cx) -> Option<String> {
     scene::own_text(&cx.dirs.config.join("SOUL.md"), "SOUL.md", scene::SOUL_CHARS_MAX)
 }
 
 /// The person's instructions for every profile.
-fn custom(config: &Config) -> Option<String> {
+fn custom_instructions(config: &WorkspaceConfig) -> Option<String> {
     let text = config.settings.prompt.instructions.trim();
-    (!text.is_empty()).then(|| prompt::cut(text, CUSTOM_CHARS_MAX, "prompt.instructions"))
+    (!text.is_empty()).then(|| prompt::cut_text(text, CUSTOM_CHARS_MAX, "prompt.instructions"))
 }
 
 /// The kind of workspace whose conventions stand in the prompt: the profile's, or what the folder
 /// shows itself to be.
-pub fn conventions(profile: &Profile, folder: &std::path::Path) -> Option<String> {
+pub fn workspace_conventions(profile: &Profile, folder: &std::path::Path) -> Option<String> {
     let seen = || scene::kind_of(folder).map(str::to_owned);
     profile.conventions.clone().or_else(seen)
 }

@@ -2,15 +2,15 @@
 //! (`weir_core::view::told`).
 
 use weir_core::ids::Timestamp;
-use weir_core::view::plain::visible;
+use weir_core::view::plain::visible_text;
 
 /// A moment for people: to the second, in UTC.
-pub fn moment(ts: Timestamp) -> String {
+pub fn timestamp_text(ts: Timestamp) -> String {
     ts.to_string().chars().take(19).collect::<String>().replace('T', " ")
 }
 
 /// `text` in one line that can be looked at without harm, however long it is.
-pub fn single(text: &str) -> String {
+pub fn single_visible_line(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
-    visible(&words.join(" "))
+    visible_text(&words.join(" "))
 }

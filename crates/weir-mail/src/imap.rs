@@ -8,9 +8,9 @@ use async_imap::types::Flag;
 use async_imap::{Client, Session};
 use async_trait::async_trait;
 use futures::TryStreamExt as _;
-use weir_engine::ports::{Inbox, MailAccount, MailLine, MailSecurity, ReceivedMail};
+use weir_engine::ports::{MailAccount, MailFolder, MailLine, MailSecurity, ReceivedMail};
 
-use crate::wire::{self, Line};
+use crate::wire::{self, MailStream};
 use crate::{MailError, mime};
 
 /// Longest wait for one answer.
@@ -24,7 +24,7 @@ const POLL: Duration = Duration::from_secs(60);
 
 /// What a folder holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Selected {
+pub(crate) struct SelectedFolder {
     /// Numbers of mails are valid as long as this is the same.
     pub(crate) uid_validity: u32,
     /// The number that the next mail will have, at least.
@@ -32,50 +32,60 @@ pub(crate) struct Selected {
 }
 
 /// A connection with a folder open.
-pub(crate) struct Imap {
-    session: Session<Box<dyn Line>>,
+pub(crate) struct ImapConnection {
+    session: Session<Box<dyn MailStream>>,
     host: String,
     idles: bool,
 }
 
-impl Imap {
+impl ImapConnection {
     /// Connects and signs in.
     ///
     /// # Errors
     /// The server cannot be reached, is not who it says, or refuses the password.
-    pub(crate) async fn open(account: &MailAccount) -> Result<Imap, MailError> {
+    pub(crate) async fn open(account: &MailAccount) -> Result<ImapConnection, MailError> {
         let endpoint = &account.imap;
         let host = endpoint.host.clone();
-        let mut line: Box<dyn Line> = Box::new(wire::connect(endpoint, account.everywhere).await?);
+        let mut line: Box<dyn MailStream> =
+            Box::new(wire::connect_server(endpoint, account.everywhere).await?);
         if wire::at_once(endpoint) {
-            line = wire::encrypt(endpoint, line).await?;
+            line = wire::start_tls(endpoint, line).await?;
         }
         let mut client = Client::new(line);
-        let greeting = bounded(&host, "greeting", async { Ok(client.read_response().await?) });
+        let greeting =
+            with_answer_timeout(&host, "greeting", async { Ok(client.read_response().await?) });
         if greeting.await?.is_none() {
-            return Err(gone(&host, "greeting"));
+            return Err(line_ended_error(&host, "greeting"));
         }
         if endpoint.security == MailSecurity::StartTls {
             let asked = client.run_command_and_check_ok("STARTTLS", None);
-            bounded(&host, "asking for TLS", asked).await?;
-            let line = wire::encrypt(endpoint, client.into_inner()).await?;
+            with_answer_timeout(&host, "asking for TLS", asked).await?;
+            let line = wire::start_tls(endpoint, client.into_inner()).await?;
             client = Client::new(line);
         }
         let login = client.login(&account.user, &account.password);
-        let mut session =
-            bounded(&host, "signing in", async { login.await.map_err(|(error, _)| error) }).await?;
-        let known = bounded(&host, "asking what it can", session.capabilities()).await?;
+        let mut session = with_answer_timeout(&host, "signing in", async {
+            login.await.map_err(|(error, _)| error)
+        })
+        .await?;
+        let known =
+            with_answer_timeout(&host, "asking what it can", session.capabilities()).await?;
         let idles = known.has_str("IDLE");
-        Ok(Imap { session, host, idles })
+        Ok(ImapConnection { session, host, idles })
     }
 
     /// Opens a folder for reading.
     ///
     /// # Errors
     /// There is no such folder, or the line failed.
-    pub(crate) async fn select(&mut self, folder: &str) -> Result<Selected, MailError> {
-        let found = bounded(&self.host, "opening a folder", self.session.examine(folder)).await?;
-        Ok(Selected {
+    pub(crate) async fn select_folder(
+        &mut self,
+        folder: &str,
+    ) -> Result<SelectedFolder, MailError> {
+        let found =
+            with_answer_timeout(&self.host, "opening a folder", self.session.examine(folder))
+                .await?;
+        Ok(SelectedFolder {
             uid_validity: found.uid_validity.unwrap_or_default(),
             uid_next: found.uid_next.unwrap_or_default(),
         })
@@ -85,10 +95,11 @@ impl Imap {
     ///
     /// # Errors
     /// The line failed.
-    pub(crate) async fn newer(&mut self, after: u32) -> Result<Vec<u32>, MailError> {
+    pub(crate) async fn uids_after(&mut self, after: u32) -> Result<Vec<u32>, MailError> {
         let query = format!("UID {}:*", after.saturating_add(1));
         let found =
-            bounded(&self.host, "looking for mail", self.session.uid_search(&query)).await?;
+            with_answer_timeout(&self.host, "looking for mail", self.session.uid_search(&query))
+                .await?;
         // `n:*` holds the newest mail even where its number is below n.
         let mut uids: Vec<u32> = found.into_iter().filter(|uid| *uid > after).collect();
         uids.sort_unstable();
@@ -99,7 +110,7 @@ impl Imap {
     ///
     /// # Errors
     /// The line failed, or the server does not understand the words.
-    pub(crate) async fn search(
+    pub(crate) async fn search_mails(
         &mut self,
         words: &str,
         limit: usize,
@@ -114,7 +125,8 @@ impl Imap {
         if !query.is_ascii() {
             query.insert_str(0, "CHARSET UTF-8 ");
         }
-        let found = bounded(&self.host, "searching", self.session.uid_search(&query)).await?;
+        let found =
+            with_answer_timeout(&self.host, "searching", self.session.uid_search(&query)).await?;
         let mut uids: Vec<u32> = found.into_iter().collect();
         uids.sort_unstable_by(|a, b| b.cmp(a));
         uids.truncate(limit.min(HEADS_MAX));
@@ -124,7 +136,7 @@ impl Imap {
         let set: Vec<String> = uids.iter().map(ToString::to_string).collect();
         let set = set.join(",");
         let host = self.host.clone();
-        let fetched = bounded(&host, "reading heads", async {
+        let fetched = with_answer_timeout(&host, "reading heads", async {
             let what = "(UID FLAGS BODY.PEEK[HEADER]<0.32768>)";
             self.session.uid_fetch(&set, what).await?.try_collect::<Vec<_>>().await
         })
@@ -132,7 +144,7 @@ impl Imap {
         let mut lines: Vec<(u32, MailLine)> = Vec::new();
         for fetch in &fetched {
             let (Some(uid), Some(head)) = (fetch.uid, fetch.header()) else { continue };
-            let mail = mime::parse(head, "").text;
+            let mail = mime::parse_mail(head, "").text;
             let unread = !fetch.flags().any(|flag| flag == Flag::Seen);
             let line = MailLine {
                 id: String::new(),
@@ -151,9 +163,9 @@ impl Imap {
     ///
     /// # Errors
     /// The line failed.
-    pub(crate) async fn fetch(&mut self, uid: u32) -> Result<Option<Vec<u8>>, MailError> {
+    pub(crate) async fn fetch_mail(&mut self, uid: u32) -> Result<Option<Vec<u8>>, MailError> {
         let host = self.host.clone();
-        let fetched = bounded(&host, "reading a mail", async {
+        let fetched = with_answer_timeout(&host, "reading a mail", async {
             let what = format!("(UID BODY.PEEK[]<0.{MAIL_BYTES_MAX}>)");
             let found = self.session.uid_fetch(uid.to_string(), what).await?;
             found.try_collect::<Vec<_>>().await
@@ -168,15 +180,18 @@ impl Imap {
     ///
     /// # Errors
     /// The line failed.
-    pub(crate) async fn wait(mut self, longest: Duration) -> Result<Imap, MailError> {
+    pub(crate) async fn wait_for_change(
+        mut self,
+        longest: Duration,
+    ) -> Result<ImapConnection, MailError> {
         if !self.idles {
             tokio::time::sleep(longest.min(POLL)).await;
-            bounded(&self.host, "asking for news", self.session.noop()).await?;
+            with_answer_timeout(&self.host, "asking for news", self.session.noop()).await?;
             return Ok(self);
         }
-        let Imap { session, host, idles } = self;
+        let ImapConnection { session, host, idles } = self;
         let mut handle = session.idle();
-        bounded(&host, "waiting for news", handle.init()).await?;
+        with_answer_timeout(&host, "waiting for news", handle.init()).await?;
         {
             let (waiting, stop) = handle.wait_with_timeout(longest);
             let heard = tokio::time::timeout(longest + ANSWER_MAX, waiting).await;
@@ -187,12 +202,12 @@ impl Imap {
                     | IdleResponse::Timeout
                     | IdleResponse::ManualInterrupt,
                 )) => (),
-                Ok(Err(error)) => return Err(told(&host, "waiting for news", error)),
-                Err(_) => return Err(gone(&host, "waiting for news")),
+                Ok(Err(error)) => return Err(to_mail_error(&host, "waiting for news", error)),
+                Err(_) => return Err(line_ended_error(&host, "waiting for news")),
             }
         }
-        let session = bounded(&host, "waiting for news", handle.done()).await?;
-        Ok(Imap { session, host, idles })
+        let session = with_answer_timeout(&host, "waiting for news", handle.done()).await?;
+        Ok(ImapConnection { session, host, idles })
     }
 
     pub(crate) async fn close(mut self) {
@@ -204,7 +219,7 @@ impl Imap {
 /// A folder that is followed. After a failure it is opened anew.
 pub struct AccountInbox {
     /// `None`: the line failed.
-    imap: Option<Imap>,
+    imap: Option<ImapConnection>,
     place: (u32, u32),
 }
 
@@ -214,35 +229,36 @@ impl AccountInbox {
     /// # Errors
     /// The server cannot be reached or refuses, or there is no such folder.
     pub async fn open(account: &MailAccount, folder: &str) -> Result<AccountInbox, MailError> {
-        let mut imap = Imap::open(account).await?;
-        let selected = imap.select(folder).await?;
+        let mut imap = ImapConnection::open(account).await?;
+        let selected = imap.select_folder(folder).await?;
         let place = (selected.uid_validity, selected.uid_next);
         Ok(AccountInbox { imap: Some(imap), place })
     }
 
-    fn line(&mut self) -> Result<&mut Imap, String> {
+    fn imap_connection(&mut self) -> Result<&mut ImapConnection, String> {
         self.imap.as_mut().ok_or_else(|| "the line to the mail server failed before".into())
     }
 }
 
 #[async_trait]
-impl Inbox for AccountInbox {
-    fn place(&self) -> (u32, u32) {
+impl MailFolder for AccountInbox {
+    fn mailbox_position(&self) -> (u32, u32) {
         self.place
     }
 
-    async fn newer(&mut self, after: u32) -> Result<Vec<u32>, String> {
-        self.line()?.newer(after).await.map_err(|error| error.to_string())
+    async fn newer_mails(&mut self, after: u32) -> Result<Vec<u32>, String> {
+        self.imap_connection()?.uids_after(after).await.map_err(|error| error.to_string())
     }
 
     async fn fetch(&mut self, number: u32, receiver: &str) -> Result<Option<ReceivedMail>, String> {
-        let found = self.line()?.fetch(number).await.map_err(|error| error.to_string())?;
-        Ok(found.map(|bytes| mime::parse(&bytes, receiver)))
+        let found =
+            self.imap_connection()?.fetch_mail(number).await.map_err(|error| error.to_string())?;
+        Ok(found.map(|bytes| mime::parse_mail(&bytes, receiver)))
     }
 
-    async fn wait(&mut self, longest: Duration) -> Result<(), String> {
+    async fn wait_for_change(&mut self, longest: Duration) -> Result<(), String> {
         let imap = self.imap.take().ok_or("the line to the mail server failed before")?;
-        self.imap = Some(imap.wait(longest).await.map_err(|error| error.to_string())?);
+        self.imap = Some(imap.wait_for_change(longest).await.map_err(|error| error.to_string())?);
         Ok(())
     }
 }
@@ -251,20 +267,20 @@ impl Inbox for AccountInbox {
 ///
 /// # Errors
 /// One of them cannot be reached or refuses.
-pub async fn check(account: &MailAccount, folder: &str) -> Result<(), MailError> {
-    let mut imap = Imap::open(account).await?;
-    imap.select(folder).await?;
+pub async fn check_account(account: &MailAccount, folder: &str) -> Result<(), MailError> {
+    let mut imap = ImapConnection::open(account).await?;
+    imap.select_folder(folder).await?;
     imap.close().await;
-    crate::smtp::check(account).await
+    crate::smtp::check_smtp(account).await
 }
 
-async fn bounded<T>(
+async fn with_answer_timeout<T>(
     host: &str,
     doing: &'static str,
     work: impl Future<Output = async_imap::error::Result<T>>,
 ) -> Result<T, MailError> {
     match tokio::time::timeout(ANSWER_MAX, work).await {
-        Ok(done) => done.map_err(|error| told(host, doing, error)),
+        Ok(done) => done.map_err(|error| to_mail_error(host, doing, error)),
         Err(_) => Err(MailError::Line {
             host: host.to_owned(),
             doing,
@@ -273,7 +289,7 @@ async fn bounded<T>(
     }
 }
 
-fn told(host: &str, doing: &'static str, error: async_imap::error::Error) -> MailError {
+fn to_mail_error(host: &str, doing: &'static str, error: async_imap::error::Error) -> MailError {
     use async_imap::error::Error;
     let host = host.to_owned();
     match error {
@@ -282,6 +298,6 @@ fn told(host: &str, doing: &'static str, error: async_imap::error::Error) -> Mai
     }
 }
 
-fn gone(host: &str, doing: &'static str) -> MailError {
+fn line_ended_error(host: &str, doing: &'static str) -> MailError {
     MailError::Line { host: host.to_owned(), doing, why: "the server ended the line".into() }
 }

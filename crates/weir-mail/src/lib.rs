@@ -9,9 +9,9 @@ mod mime;
 mod smtp;
 mod wire;
 
-pub use imap::{AccountInbox, check};
-pub use mailbox::{AccountMailbox, Recipients};
-pub use mime::parse;
+pub use imap::{AccountInbox, check_account};
+pub use mailbox::{AccountMailbox, RecipientCheck};
+pub use mime::parse_mail;
 
 /// Why mail could not be fetched or sent: what failed, why, what to do.
 #[derive(Debug, thiserror::Error)]

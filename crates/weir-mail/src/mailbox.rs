@@ -7,20 +7,20 @@ use futures::future::BoxFuture;
 use tokio_util::sync::CancellationToken;
 use weir_engine::ports::{MailAccount, MailDraft, MailLine, MailText, Mailbox};
 
-use crate::imap::Imap;
+use crate::imap::ImapConnection;
 use crate::{MailError, mime, smtp};
 
 /// Whether a person put a recipient on a list, as the lists are now.
-pub type Recipients = Arc<dyn Fn(String) -> BoxFuture<'static, bool> + Send + Sync>;
+pub type RecipientCheck = Arc<dyn Fn(String) -> BoxFuture<'static, bool> + Send + Sync>;
 
 pub struct AccountMailbox {
     account: MailAccount,
-    listed: Recipients,
+    listed: RecipientCheck,
 }
 
 impl AccountMailbox {
     /// The account, for whoever is `listed`.
-    pub fn new(account: MailAccount, listed: Recipients) -> AccountMailbox {
+    pub fn new(account: MailAccount, listed: RecipientCheck) -> AccountMailbox {
         AccountMailbox { account, listed }
     }
 }
@@ -28,7 +28,7 @@ impl AccountMailbox {
 /// What a call gives up with that was cancelled.
 const CANCELLED: &str = "the call was cancelled";
 
-async fn unless<T>(
+async fn unless_cancelled<T>(
     cancel: &CancellationToken,
     work: impl Future<Output = Result<T, MailError>>,
 ) -> Result<T, String> {
@@ -40,7 +40,7 @@ async fn unless<T>(
 }
 
 /// `FOLDER#VALIDITY#UID`.
-fn place(id: &str) -> Result<(&str, u32, u32), String> {
+fn parse_mail_id(id: &str) -> Result<(&str, u32, u32), String> {
     let wrong = || format!("{id:?} is no mail's id; `search` gives them");
     let (rest, uid) = id.rsplit_once('#').ok_or_else(wrong)?;
     let (folder, validity) = rest.rsplit_once('#').ok_or_else(wrong)?;
@@ -69,10 +69,10 @@ impl Mailbox for AccountMailbox {
         limit: usize,
         cancel: &CancellationToken,
     ) -> Result<Vec<MailLine>, String> {
-        unless(cancel, async {
-            let mut imap = Imap::open(&self.account).await?;
-            let selected = imap.select(folder).await?;
-            let found = imap.search(words, limit).await?;
+        unless_cancelled(cancel, async {
+            let mut imap = ImapConnection::open(&self.account).await?;
+            let selected = imap.select_folder(folder).await?;
+            let found = imap.search_mails(words, limit).await?;
             imap.close().await;
             let id = |uid: u32| format!("{folder}#{}#{uid}", selected.uid_validity);
             Ok(found.into_iter().map(|(uid, line)| MailLine { id: id(uid), ..line }).collect())
@@ -81,12 +81,12 @@ impl Mailbox for AccountMailbox {
     }
 
     async fn read(&self, id: &str, cancel: &CancellationToken) -> Result<MailText, String> {
-        let (folder, validity, uid) = place(id)?;
-        let found = unless(cancel, async {
-            let mut imap = Imap::open(&self.account).await?;
-            let selected = imap.select(folder).await?;
+        let (folder, validity, uid) = parse_mail_id(id)?;
+        let found = unless_cancelled(cancel, async {
+            let mut imap = ImapConnection::open(&self.account).await?;
+            let selected = imap.select_folder(folder).await?;
             let found = match selected.uid_validity == validity {
-                true => imap.fetch(uid).await?,
+                true => imap.fetch_mail(uid).await?,
                 false => None,
             };
             imap.close().await;
@@ -94,7 +94,7 @@ impl Mailbox for AccountMailbox {
         })
         .await?;
         let bytes = found.ok_or_else(|| format!("the mail {id} is no longer there"))?;
-        Ok(mime::parse(&bytes, "").text)
+        Ok(mime::parse_mail(&bytes, "").text)
     }
 
     async fn send(&self, draft: &MailDraft, cancel: &CancellationToken) -> Result<String, String> {
@@ -108,20 +108,20 @@ impl Mailbox for AccountMailbox {
             return Err(CANCELLED.into());
         }
         // Once begun it is not given up: half a mail is worse than a late answer.
-        smtp::send(&self.account, draft).await.map_err(|error| error.to_string())
+        smtp::send_mail(&self.account, draft).await.map_err(|error| error.to_string())
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::place;
+    use super::parse_mail_id;
 
     #[test]
     fn s16_ids_lead_back() {
-        assert_eq!(place("INBOX#7#12"), Ok(("INBOX", 7, 12)));
-        assert_eq!(place("a#b#7#12"), Ok(("a#b", 7, 12)));
+        assert_eq!(parse_mail_id("INBOX#7#12"), Ok(("INBOX", 7, 12)));
+        assert_eq!(parse_mail_id("a#b#7#12"), Ok(("a#b", 7, 12)));
         for wrong in ["", "INBOX", "INBOX#1", "INBOX#x#1", "#"] {
-            assert!(place(wrong).is_err(), "{wrong}");
+            assert!(parse_mail_id(wrong).is_err(), "{wrong}");
         }
     }
 }

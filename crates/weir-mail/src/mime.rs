@@ -16,46 +16,52 @@ const NAMED_MAX: usize = 50;
 /// Takes a mail apart. `receiver`: the name under which the account's own server writes
 /// `Authentication-Results`; only the topmost header with that name counts, because a sender can
 /// write any other.
-pub fn parse(bytes: &[u8], receiver: &str) -> ReceivedMail {
+pub fn parse_mail(bytes: &[u8], receiver: &str) -> ReceivedMail {
     let Some(mail) = MessageParser::default().parse(bytes) else { return ReceivedMail::default() };
     let sender = mail.from().and_then(first_address).unwrap_or_default().to_ascii_lowercase();
     let text = MailText {
-        from: mail.from().map(named).unwrap_or_default(),
-        to: mail.all_to().flat_map(Address::iter).take(NAMED_MAX).map(shown).collect(),
-        reply_to: mail.reply_to().and_then(first_address).map(|text| cut(text, HEADER_CHARS_MAX)),
-        subject: cut(mail.subject().unwrap_or_default(), HEADER_CHARS_MAX),
+        from: mail.from().map(first_address_text).unwrap_or_default(),
+        to: mail.all_to().flat_map(Address::iter).take(NAMED_MAX).map(address_text).collect(),
+        reply_to: mail
+            .reply_to()
+            .and_then(first_address)
+            .map(|text| plain_text(text, HEADER_CHARS_MAX)),
+        subject: plain_text(mail.subject().unwrap_or_default(), HEADER_CHARS_MAX),
         date: mail.date().map(mail_parser::DateTime::to_rfc3339).unwrap_or_default(),
-        message_id: mail.message_id().map(|id| cut(id, HEADER_CHARS_MAX)),
-        text: cut(&mail.body_text(0).unwrap_or_default(), TEXT_CHARS_MAX),
-        attachments: attachments(&mail),
+        message_id: mail.message_id().map(|id| plain_text(id, HEADER_CHARS_MAX)),
+        text: plain_text(&mail.body_text(0).unwrap_or_default(), TEXT_CHARS_MAX),
+        attachments: describe_attachments(&mail),
     };
-    let authenticated = !sender.is_empty() && vouched(&mail, receiver, &sender);
-    ReceivedMail { text, authenticated, automatic: automatic(&mail), sender }
+    let authenticated = !sender.is_empty() && is_sender_verified(&mail, receiver, &sender);
+    ReceivedMail { text, authenticated, automatic: is_automatic(&mail), sender }
 }
 
 fn first_address<'a>(address: &'a Address<'_>) -> Option<&'a str> {
     address.first()?.address()
 }
 
-fn named(address: &Address<'_>) -> String {
-    address.first().map(shown).unwrap_or_default()
+fn first_address_text(address: &Address<'_>) -> String {
+    address.first().map(address_text).unwrap_or_default()
 }
 
-fn shown(one: &mail_parser::Addr<'_>) -> String {
+fn address_text(one: &mail_parser::Addr<'_>) -> String {
     let address = one.address().unwrap_or_default();
-    cut(&one.name().map_or_else(|| address.into(), |name| format!("{name} <{address}>")), 300)
+    plain_text(
+        &one.name().map_or_else(|| address.into(), |name| format!("{name} <{address}>")),
+        300,
+    )
 }
 
 /// The text without control characters, cut.
-fn cut(text: &str, max: usize) -> String {
+fn plain_text(text: &str, max: usize) -> String {
     let plain = |c: &char| !c.is_control() || matches!(c, '\n' | '\t');
     text.chars().filter(plain).take(max).collect()
 }
 
-fn attachments(mail: &Message<'_>) -> Vec<String> {
+fn describe_attachments(mail: &Message<'_>) -> Vec<String> {
     let mut all = Vec::new();
     for part in mail.attachments().take(NAMED_MAX) {
-        let mut line = cut(part.attachment_name().unwrap_or("without a name"), 200);
+        let mut line = plain_text(part.attachment_name().unwrap_or("without a name"), 200);
         if let Some(kind) = part.content_type() {
             let _ = write!(line, " ({}/{}", kind.ctype(), kind.subtype().unwrap_or("?"));
             let _ = write!(line, ", {} bytes)", part.len());
@@ -66,7 +72,7 @@ fn attachments(mail: &Message<'_>) -> Vec<String> {
 }
 
 /// Whether the receiving server says that the sender's domain vouches for the mail.
-fn vouched(mail: &Message<'_>, receiver: &str, sender: &str) -> bool {
+fn is_sender_verified(mail: &Message<'_>, receiver: &str, sender: &str) -> bool {
     let Some((_, domain)) = sender.rsplit_once('@') else { return false };
     let results = mail.headers_raw().find_map(|(name, value)| {
         let value = value.trim();
@@ -112,7 +118,7 @@ fn without_comments(text: &str) -> String {
     out
 }
 
-fn automatic(mail: &Message<'_>) -> bool {
+fn is_automatic(mail: &Message<'_>) -> bool {
     let says = |name: &str| match mail.header(name.to_owned()) {
         Some(HeaderValue::Text(text)) => Some(text.to_ascii_lowercase()),
         Some(_) => Some(String::new()),
@@ -128,12 +134,12 @@ fn automatic(mail: &Message<'_>) -> bool {
 mod tests {
     use proptest::prelude::*;
 
-    use super::parse;
+    use super::parse_mail;
 
     const HEAD: &str = "From: Ann <Ann@Good.example>\r\nTo: me@home.example\r\nSubject: =?utf-8?q?h=C3=A9llo?=\r\nDate: Fri, 20 Nov 2026 10:00:00 +0100\r\nMessage-ID: <1@good.example>\r\n";
 
     fn with(headers: &str, body: &str) -> weir_engine::ports::ReceivedMail {
-        parse(format!("{headers}{HEAD}\r\n{body}").as_bytes(), "mx.home.example")
+        parse_mail(format!("{headers}{HEAD}\r\n{body}").as_bytes(), "mx.home.example")
     }
 
     #[test]
@@ -201,7 +207,7 @@ mod tests {
 
     #[test]
     fn z10_html_becomes_text_and_attachments_are_named() {
-        let mail = parse(
+        let mail = parse_mail(
             b"From: a@b.example\r\nMIME-Version: 1.0\r\nContent-Type: multipart/mixed; boundary=x\r\n\r\n\
               --x\r\nContent-Type: text/html\r\n\r\n<p>Hi <b>you</b></p><script>bad()</script>\r\n\
               --x\r\nContent-Type: application/pdf; name=a.pdf\r\nContent-Disposition: attachment; filename=a.pdf\r\n\r\nPDF\r\n--x--\r\n",
@@ -216,7 +222,7 @@ mod tests {
     proptest! {
         #[test]
         fn z10_any_bytes_give_something(bytes in prop::collection::vec(any::<u8>(), 0..2000)) {
-            let mail = parse(&bytes, "x");
+            let mail = parse_mail(&bytes, "x");
             prop_assert!(mail.text.text.chars().count() <= super::TEXT_CHARS_MAX);
         }
     }

@@ -15,17 +15,20 @@ use crate::wire::{self, CONNECT_MAX};
 ///
 /// # Errors
 /// It was refused, or it is not known whether it was sent.
-pub(crate) async fn send(account: &MailAccount, draft: &MailDraft) -> Result<String, MailError> {
+pub(crate) async fn send_mail(
+    account: &MailAccount,
+    draft: &MailDraft,
+) -> Result<String, MailError> {
     let Some(endpoint) = &account.smtp else {
         return Err(MailError::Account("no server for sending is set up".into()));
     };
-    if let Some(problem) = endpoint.problem() {
+    if let Some(problem) = endpoint.setup_problem() {
         return Err(MailError::Account(problem));
     }
     // The name is judged before the library looks it up once more.
-    wire::addresses(endpoint, account.everywhere).await?;
-    let (message, name) = message(account, draft)?;
-    let transport = transport(account, endpoint)?;
+    wire::resolve_server(endpoint, account.everywhere).await?;
+    let (message, name) = build_message(account, draft)?;
+    let transport = smtp_transport(account, endpoint)?;
     let host = endpoint.host.clone();
     match transport.send(message).await {
         Ok(_) => Ok(name),
@@ -43,11 +46,11 @@ pub(crate) async fn send(account: &MailAccount, draft: &MailDraft) -> Result<Str
 }
 
 /// Signs in and out, where a server for sending is set up.
-pub(crate) async fn check(account: &MailAccount) -> Result<(), MailError> {
+pub(crate) async fn check_smtp(account: &MailAccount) -> Result<(), MailError> {
     let Some(endpoint) = &account.smtp else { return Ok(()) };
-    wire::connect(endpoint, account.everywhere).await?;
+    wire::connect_server(endpoint, account.everywhere).await?;
     let host = endpoint.host.clone();
-    match transport(account, endpoint)?.test_connection().await {
+    match smtp_transport(account, endpoint)?.test_connection().await {
         Ok(true) => Ok(()),
         Ok(false) => {
             Err(MailError::Refused { host, doing: "a greeting", why: "it is not ready".into() })
@@ -63,7 +66,7 @@ fn is_before(error: &lettre::transport::smtp::Error) -> bool {
     cause.is_some_and(|cause| cause.kind() == std::io::ErrorKind::ConnectionRefused)
 }
 
-fn transport(
+fn smtp_transport(
     account: &MailAccount,
     endpoint: &MailServer,
 ) -> Result<AsyncSmtpTransport<Tokio1Executor>, MailError> {
@@ -89,7 +92,7 @@ fn transport(
     Ok(builder.build())
 }
 
-fn message(account: &MailAccount, draft: &MailDraft) -> Result<(Message, String), MailError> {
+fn build_message(account: &MailAccount, draft: &MailDraft) -> Result<(Message, String), MailError> {
     let wrong = |what: &str, why: &dyn std::fmt::Display| {
         MailError::Account(format!("{what} cannot be used: {why}"))
     };
@@ -97,13 +100,15 @@ fn message(account: &MailAccount, draft: &MailDraft) -> Result<(Message, String)
         account.address.parse().map_err(|why| wrong("the account's own address", &why))?;
     let domain = account.address.rsplit_once('@').map_or("localhost", |(_, domain)| domain);
     let name = format!("<{}@{domain}>", uuid::Uuid::now_v7().simple());
-    let mut builder =
-        Message::builder().from(from).message_id(Some(name.clone())).subject(line(&draft.subject));
+    let mut builder = Message::builder()
+        .from(from)
+        .message_id(Some(name.clone()))
+        .subject(single_line(&draft.subject));
     for to in &draft.to {
         builder = builder.to(to.parse().map_err(|why| wrong(to, &why))?);
     }
     if let Some(answers) = &draft.answers {
-        let answers = format!("<{}>", line(answers).trim_matches(['<', '>']));
+        let answers = format!("<{}>", single_line(answers).trim_matches(['<', '>']));
         builder = builder.in_reply_to(answers.clone()).references(answers);
     }
     let built = builder.header(ContentType::TEXT_PLAIN).body(draft.text.clone());
@@ -111,7 +116,7 @@ fn message(account: &MailAccount, draft: &MailDraft) -> Result<(Message, String)
 }
 
 /// One line: a line break would begin a header of the sender's choice.
-fn line(text: &str) -> String {
+fn single_line(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
 
@@ -119,7 +124,7 @@ fn line(text: &str) -> String {
 mod tests {
     use weir_engine::ports::{MailAccount, MailDraft, MailSecurity, MailServer};
 
-    use super::message;
+    use super::build_message;
 
     #[test]
     fn z11_no_header_can_be_slipped_in() {
@@ -139,12 +144,12 @@ mod tests {
             text: "x\r\n.\r\nMAIL FROM:<eve@evil.example>".into(),
             answers: Some("<1@a>\r\nBcc: eve@evil.example".into()),
         };
-        let (built, _) = message(&account, &draft).expect("a mail");
+        let (built, _) = build_message(&account, &draft).expect("a mail");
         let text = String::from_utf8(built.formatted()).expect("text");
         let (head, _) = text.split_once("\r\n\r\n").expect("a head");
         assert!(!head.lines().any(|line| line.to_lowercase().starts_with("bcc:")), "{head}");
         assert_eq!(built.envelope().to().len(), 1);
         let two = MailDraft { to: vec!["bob@a.example, eve@evil.example".into()], ..draft };
-        assert!(message(&account, &two).is_err());
+        assert!(build_message(&account, &two).is_err());
     }
 }

@@ -20,11 +20,11 @@ use crate::MailError;
 pub(crate) const CONNECT_MAX: Duration = Duration::from_secs(20);
 
 /// A line, encrypted or not.
-pub(crate) trait Line: AsyncRead + AsyncWrite + Unpin + Send + Debug {}
-impl<T: AsyncRead + AsyncWrite + Unpin + Send + Debug> Line for T {}
+pub(crate) trait MailStream: AsyncRead + AsyncWrite + Unpin + Send + Debug {}
+impl<T: AsyncRead + AsyncWrite + Unpin + Send + Debug> MailStream for T {}
 
 /// The addresses of a server that may be reached.
-pub(crate) async fn addresses(
+pub(crate) async fn resolve_server(
     endpoint: &MailServer,
     everywhere: bool,
 ) -> Result<Vec<SocketAddr>, MailError> {
@@ -45,16 +45,16 @@ pub(crate) async fn addresses(
 }
 
 /// Connects to a server, without TLS.
-pub(crate) async fn connect(
+pub(crate) async fn connect_server(
     endpoint: &MailServer,
     everywhere: bool,
 ) -> Result<TcpStream, MailError> {
-    if let Some(problem) = endpoint.problem() {
+    if let Some(problem) = endpoint.setup_problem() {
         return Err(MailError::Account(problem));
     }
     let failed =
         |why: String| MailError::Line { host: endpoint.host.clone(), doing: "connecting", why };
-    let addresses = addresses(endpoint, everywhere).await?;
+    let addresses = resolve_server(endpoint, everywhere).await?;
     let connecting = TcpStream::connect(&addresses[..]);
     match tokio::time::timeout(CONNECT_MAX, connecting).await {
         Ok(Ok(stream)) => Ok(stream),
@@ -64,15 +64,16 @@ pub(crate) async fn connect(
 }
 
 /// Puts TLS on a line.
-pub(crate) async fn encrypt(
+pub(crate) async fn start_tls(
     endpoint: &MailServer,
-    line: Box<dyn Line>,
-) -> Result<Box<dyn Line>, MailError> {
+    line: Box<dyn MailStream>,
+) -> Result<Box<dyn MailStream>, MailError> {
     let failed =
         |why: String| MailError::Line { host: endpoint.host.clone(), doing: "beginning TLS", why };
     let name = ServerName::try_from(endpoint.host.clone())
         .map_err(|error| MailError::Account(format!("{}: {error}", endpoint.host)))?;
-    let connector = TlsConnector::from(Arc::new(tls().map_err(|why| failed(why.to_string()))?));
+    let connector =
+        TlsConnector::from(Arc::new(tls_config().map_err(|why| failed(why.to_string()))?));
     match tokio::time::timeout(CONNECT_MAX, connector.connect(name, line)).await {
         Ok(Ok(stream)) => Ok(Box::new(stream)),
         Ok(Err(error)) => Err(failed(error.to_string())),
@@ -81,7 +82,7 @@ pub(crate) async fn encrypt(
 }
 
 /// Roots of the machine, ring.
-fn tls() -> Result<ClientConfig, rustls::Error> {
+fn tls_config() -> Result<ClientConfig, rustls::Error> {
     use rustls_platform_verifier::BuilderVerifierExt as _;
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder =

@@ -17,7 +17,8 @@ use tokio::runtime::Runtime;
 use weir_core::ids::Timestamp;
 use weir_engine::ports::Clock;
 use weir_mcp::{
-    Child, Launched, Launcher, McpHub, McpOptions, Pin, ServerSpec, TokenStore, Transport,
+    LaunchedProcess, McpHub, McpOptions, ServerLauncher, ServerPin, ServerProcess, ServerSpec,
+    ServerTransport, TokenStore,
 };
 
 /// Text that is sent there and back.
@@ -84,12 +85,12 @@ fn through_a_hub(bencher: Bencher<'_, '_>, bytes: usize) {
     let hub = runtime.block_on(approved());
     let arguments = arguments(bytes);
     bencher.bench_local(|| {
-        runtime.block_on(hub.call("a", "echo", arguments.clone(), 60_000)).expect("it answers")
+        runtime.block_on(hub.call_tool("a", "echo", arguments.clone(), 60_000)).expect("it answers")
     });
 }
 
 async fn approved() -> McpHub {
-    let transport = Transport::Stdio {
+    let transport = ServerTransport::Stdio {
         command: "echo".into(),
         args: Vec::new(),
         env: BTreeMap::new(),
@@ -108,31 +109,31 @@ async fn approved() -> McpHub {
         version: "1".into(),
     };
     let looking = McpHub::new(vec![spec.clone()], BTreeMap::new(), options.clone());
-    let listing = looking.show("a").await.expect("it can be looked at");
-    let pins = BTreeMap::from([("a".to_owned(), Pin::of(&spec, listing))]);
+    let listing = looking.fetch_listing("a").await.expect("it can be looked at");
+    let pins = BTreeMap::from([("a".to_owned(), ServerPin::from_listing(&spec, listing))]);
     McpHub::new(vec![spec], pins, options)
 }
 
 struct InMemory;
 
 #[async_trait]
-impl Launcher for InMemory {
-    async fn launch(&self, _: &ServerSpec) -> Result<Launched, String> {
+impl ServerLauncher for InMemory {
+    async fn launch(&self, _: &ServerSpec) -> Result<LaunchedProcess, String> {
         let (ours, theirs) = tokio::io::duplex(1 << 16);
         let child = Box::new(Task(serve(theirs)));
         let (output, input) = tokio::io::split(ours);
-        Ok(Launched { input: Box::new(input), output: Box::new(output), child })
+        Ok(LaunchedProcess { input: Box::new(input), output: Box::new(output), child })
     }
 }
 
 struct Task(tokio::task::JoinHandle<()>);
 
 #[async_trait]
-impl Child for Task {
-    async fn errors(&self) -> String {
+impl ServerProcess for Task {
+    async fn stderr_tail(&self) -> String {
         String::new()
     }
-    async fn end(self: Box<Self>) {
+    async fn end_process(self: Box<Self>) {
         self.0.abort();
     }
 }
@@ -160,7 +161,7 @@ impl Clock for WallClock {
         let left = until.0.saturating_sub(self.now().0);
         tokio::time::sleep(Duration::from_micros(u64::try_from(left).unwrap_or(0))).await;
     }
-    fn random(&self) -> u64 {
+    fn random_number(&self) -> u64 {
         0
     }
 }

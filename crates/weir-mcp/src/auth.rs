@@ -18,7 +18,7 @@ use tokio::net::{TcpListener, TcpStream};
 use url::Url;
 
 use crate::ports::{Authorizer, McpOptions, TokenStore};
-use crate::spec::{ServerSpec, Transport};
+use crate::spec::{ServerSpec, ServerTransport};
 
 /// How long a person may take to sign in.
 const PERSON_WAIT: Duration = Duration::from_secs(300);
@@ -39,20 +39,20 @@ struct KeptTokens {
 }
 
 /// The tokens of one server, as the SDK wants to keep them.
-struct Tokens {
+struct ServerTokenStore {
     server: String,
     url: String,
     store: Arc<dyn TokenStore>,
 }
 
-impl Tokens {
-    fn of(spec: &ServerSpec, url: &str, store: &Arc<dyn TokenStore>) -> Tokens {
-        Tokens { server: spec.name.clone(), url: url.to_owned(), store: store.clone() }
+impl ServerTokenStore {
+    fn for_server(spec: &ServerSpec, url: &str, store: &Arc<dyn TokenStore>) -> ServerTokenStore {
+        ServerTokenStore { server: spec.name.clone(), url: url.to_owned(), store: store.clone() }
     }
 }
 
 #[async_trait::async_trait]
-impl CredentialStore for Tokens {
+impl CredentialStore for ServerTokenStore {
     async fn load(&self) -> Result<Option<StoredCredentials>, AuthError> {
         let kept = self.store.load(&self.server).await.map_err(AuthError::CredentialStoreError)?;
         let kept = kept.and_then(|text| serde_json::from_str::<KeptTokens>(&text).ok());
@@ -77,35 +77,35 @@ impl CredentialStore for Tokens {
 
 /// Every request of signing in: over TLS unless on this machine, to no closed address, bounded, and
 /// never led elsewhere.
-struct Requests {
+struct AuthHttpClient {
     client: reqwest::Client,
-    allowed: Allowed,
+    allowed: AllowedHosts,
 }
 
 /// Where one may be sent to sign in. The server names the place, and that must not be a way into the
 /// person's own network: only where the person declared the server itself is one more address open.
 #[derive(Clone)]
-struct Allowed {
+struct AllowedHosts {
     /// The host of the server.
     host: String,
     /// The server is on this machine: then its authorization server may be too.
     local: bool,
 }
 
-impl Allowed {
-    fn ip(&self, ip: std::net::IpAddr) -> bool {
+impl AllowedHosts {
+    fn allows_ip(&self, ip: std::net::IpAddr) -> bool {
         let ip = ip.to_canonical();
         (ip.is_loopback() && self.local) || !is_closed(ip)
     }
 }
 
-impl reqwest::dns::Resolve for Allowed {
+impl reqwest::dns::Resolve for AllowedHosts {
     fn resolve(&self, name: reqwest::dns::Name) -> reqwest::dns::Resolving {
         let allowed = self.clone();
         Box::pin(async move {
             let own = name.as_str() == allowed.host;
             let found = tokio::net::lookup_host((name.as_str(), 0)).await?;
-            let open: Vec<_> = found.filter(|at| own || allowed.ip(at.ip())).collect();
+            let open: Vec<_> = found.filter(|at| own || allowed.allows_ip(at.ip())).collect();
             if open.is_empty() {
                 return Err(format!("{} is closed for signing in", name.as_str()).into());
             }
@@ -139,11 +139,11 @@ fn is_closed(ip: std::net::IpAddr) -> bool {
     }
 }
 
-impl OAuthHttpClient for Requests {
+impl OAuthHttpClient for AuthHttpClient {
     fn execute(&self, request: OAuthHttpRequest) -> OAuthHttpClientFuture<'_> {
         Box::pin(async move {
             let request = reqwest::Request::try_from(request.request)?;
-            self.check(request.url())?;
+            self.check_url(request.url())?;
             let response = self.client.execute(request).await?;
             let mut built = http::Response::builder().status(response.status());
             for (name, value) in response.headers() {
@@ -163,13 +163,13 @@ impl OAuthHttpClient for Requests {
     }
 }
 
-impl Requests {
-    fn check(&self, url: &Url) -> Result<(), OAuthHttpClientError> {
+impl AuthHttpClient {
+    fn check_url(&self, url: &Url) -> Result<(), OAuthHttpClientError> {
         let here = crate::http::is_here(url);
         let own = url.host_str() == Some(self.allowed.host.as_str());
         let open = match url.host() {
-            Some(url::Host::Ipv4(ip)) => self.allowed.ip(ip.into()),
-            Some(url::Host::Ipv6(ip)) => self.allowed.ip(ip.into()),
+            Some(url::Host::Ipv4(ip)) => self.allowed.allows_ip(ip.into()),
+            Some(url::Host::Ipv6(ip)) => self.allowed.allows_ip(ip.into()),
             // What it stands for is judged when it is looked up.
             Some(url::Host::Domain(name)) => name != "localhost" || self.allowed.local,
             None => false,
@@ -184,33 +184,33 @@ impl Requests {
 }
 
 /// Asks for tokens, and keeps them.
-pub(crate) async fn manager(
+pub(crate) async fn authorization_manager(
     spec: &ServerSpec,
     options: &McpOptions,
 ) -> Result<AuthorizationManager, String> {
-    let (url, client) = requests(spec).await?;
+    let (url, client) = auth_http_client(spec).await?;
     let made = AuthorizationManager::new_with_oauth_http_client(url.as_str(), client).await;
     let mut manager = made.map_err(|error| error.to_string())?;
-    manager.set_credential_store(Tokens::of(spec, url.as_str(), &options.tokens));
+    manager.set_credential_store(ServerTokenStore::for_server(spec, url.as_str(), &options.tokens));
     Ok(manager)
 }
 
 /// Whether there are tokens of this server.
 pub(crate) async fn has_tokens(spec: &ServerSpec, options: &McpOptions) -> bool {
-    let Transport::Http { url, .. } = &spec.transport else { return false };
-    let Ok(url) = crate::http::check(url) else { return false };
-    let tokens = Tokens::of(spec, url.as_str(), &options.tokens);
+    let ServerTransport::Http { url, .. } = &spec.transport else { return false };
+    let Ok(url) = crate::http::check_server_url(url) else { return false };
+    let tokens = ServerTokenStore::for_server(spec, url.as_str(), &options.tokens);
     matches!(tokens.load().await, Ok(Some(found)) if found.token_response.is_some())
 }
 
-async fn requests(spec: &ServerSpec) -> Result<(Url, Arc<dyn OAuthHttpClient>), String> {
-    let Transport::Http { url, .. } = &spec.transport else {
+async fn auth_http_client(spec: &ServerSpec) -> Result<(Url, Arc<dyn OAuthHttpClient>), String> {
+    let ServerTransport::Http { url, .. } = &spec.transport else {
         return Err("nobody signs in at a server that is a program".into());
     };
-    let url = crate::http::check(url)?;
-    let client = crate::http::builder().await?;
+    let url = crate::http::check_server_url(url)?;
+    let client = crate::http::client_builder().await?;
     let local = crate::http::is_here(&url);
-    let allowed = Allowed { host: url.host_str().unwrap_or_default().to_owned(), local };
+    let allowed = AllowedHosts { host: url.host_str().unwrap_or_default().to_owned(), local };
     let client = client
         .dns_resolver(Arc::new(allowed.clone()))
         .no_proxy()
@@ -218,7 +218,7 @@ async fn requests(spec: &ServerSpec) -> Result<(Url, Arc<dyn OAuthHttpClient>), 
         .timeout(REQUEST_WAIT)
         .build()
         .map_err(|error| format!("the network client could not be made: {error}"))?;
-    Ok((url, Arc::new(Requests { client, allowed })))
+    Ok((url, Arc::new(AuthHttpClient { client, allowed })))
 }
 
 /// Signs a person in: they are brought to a page of the authorization server, and its answer comes
@@ -232,7 +232,7 @@ pub(crate) async fn sign_in(
     authorizer: &dyn Authorizer,
     challenge: Option<&str>,
 ) -> Result<(), String> {
-    let (url, client) = requests(spec).await?;
+    let (url, client) = auth_http_client(spec).await?;
     let oauth = &spec.oauth;
     let listener = TcpListener::bind(("127.0.0.1", oauth.callback_port.unwrap_or(0)))
         .await
@@ -253,7 +253,7 @@ pub(crate) async fn sign_in(
     if let Some(challenge) = challenge {
         request = request.with_challenge(challenge);
     }
-    let tokens = Tokens::of(spec, url.as_str(), &options.tokens);
+    let tokens = ServerTokenStore::for_server(spec, url.as_str(), &options.tokens);
     let more = more_scopes(&tokens, &url, challenge).await;
     if !more.is_empty() {
         request = request.with_scopes(more.into_iter().chain(oauth.scopes.iter().cloned()));
@@ -272,15 +272,19 @@ pub(crate) async fn sign_in(
     if page_url.scheme() != "https" && !crate::http::is_here(&page_url) {
         return Err(format!("{} names a page to sign in that is not encrypted", spec.name));
     }
-    authorizer.open(&spec.name, &page).await?;
-    let answered = tokio::time::timeout(PERSON_WAIT, answer(&listener, port)).await;
+    authorizer.open_page(&spec.name, &page).await?;
+    let answered = tokio::time::timeout(PERSON_WAIT, await_callback(&listener, port)).await;
     let answered = answered.map_err(|_| format!("nobody signed in at {} in time", spec.name))??;
     state.handle_callback_url(&answered).await.map_err(failed)
 }
 
 /// What is asked for when the server wants more than was granted: that, and what was granted before.
 /// Empty: it wants something else.
-async fn more_scopes(tokens: &Tokens, url: &Url, challenge: Option<&str>) -> BTreeSet<String> {
+async fn more_scopes(
+    tokens: &ServerTokenStore,
+    url: &Url,
+    challenge: Option<&str>,
+) -> BTreeSet<String> {
     let Some(challenge) = challenge else { return BTreeSet::new() };
     let wanted = WWWAuthenticateParams::parse(challenge, url);
     if !wanted.is_insufficient_scope() {
@@ -295,33 +299,33 @@ async fn more_scopes(tokens: &Tokens, url: &Url, challenge: Option<&str>) -> BTr
 }
 
 /// Waits for the browser to come back, and gives the address that it asks for.
-async fn answer(listener: &TcpListener, port: u16) -> Result<String, String> {
+async fn await_callback(listener: &TcpListener, port: u16) -> Result<String, String> {
     for _ in 0..VISITORS_MAX {
         let Ok((mut stream, _)) = listener.accept().await else { continue };
-        let Some(path) = requested(&mut stream).await else { continue };
+        let Some(path) = read_request_path(&mut stream).await else { continue };
         let address = format!("http://127.0.0.1:{port}{path}");
         let Ok(url) = Url::parse(&address) else { continue };
         let has = |wanted: &str| url.query_pairs().any(|(name, _)| name == wanted);
         if url.path() != "/callback" || !(has("code") || has("error")) {
-            respond(&mut stream, "404 Not Found", "There is nothing here.").await;
+            send_response(&mut stream, "404 Not Found", "There is nothing here.").await;
             continue;
         }
         if has("error") {
-            respond(&mut stream, "200 OK", "You were not signed in.").await;
+            send_response(&mut stream, "200 OK", "You were not signed in.").await;
             let word = |wanted: &str| {
                 let found = url.query_pairs().find(|(name, _)| name == wanted);
-                found.map(|(_, value)| crate::text::plain(&value, 300)).unwrap_or_default()
+                found.map(|(_, value)| crate::text::visible_text(&value, 300)).unwrap_or_default()
             };
             let (error, why) = (word("error"), word("error_description"));
             return Err(format!("the authorization server refused: {error} {why}"));
         }
-        respond(&mut stream, "200 OK", "You are signed in. This page can be closed.").await;
+        send_response(&mut stream, "200 OK", "You are signed in. This page can be closed.").await;
         return Ok(address);
     }
     Err("too many others came to the port of the answer".into())
 }
 
-async fn requested(stream: &mut TcpStream) -> Option<String> {
+async fn read_request_path(stream: &mut TcpStream) -> Option<String> {
     let mut bytes = Vec::new();
     let mut chunk = [0; 2048];
     while !bytes.windows(4).any(|end| end == b"\r\n\r\n") {
@@ -337,7 +341,7 @@ async fn requested(stream: &mut TcpStream) -> Option<String> {
     path.starts_with('/').then(|| path.to_owned())
 }
 
-async fn respond(stream: &mut TcpStream, status: &str, words: &str) {
+async fn send_response(stream: &mut TcpStream, status: &str, words: &str) {
     let length = words.len();
     let answer = format!(
         "HTTP/1.1 {status}\r\ncontent-type: text/plain; charset=utf-8\r\ncontent-length: \

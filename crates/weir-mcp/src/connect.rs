@@ -22,13 +22,13 @@ use serde_json::{Map, Value, json};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use weir_core::ids::Timestamp;
-use weir_engine::ports::{Clock, Person, ProgressSink};
+use weir_engine::ports::{Clock, PersonPrompter, ProgressSink};
 
-use crate::handler::{Handler, Shared};
-use crate::listing::{Listing, TOOLS_MAX};
-use crate::ports::{Child, Launched};
-use crate::spec::{ServerSpec, Transport};
-use crate::wire::Streams;
+use crate::handler::{McpClientHandler, McpConnectionContext};
+use crate::listing::{ServerListing, TOOLS_MAX};
+use crate::ports::{LaunchedProcess, ServerProcess};
+use crate::spec::{ServerSpec, ServerTransport};
+use crate::wire::ServerStreams;
 
 /// Pages of one list that are asked for.
 const PAGES_MAX: usize = 100;
@@ -42,11 +42,11 @@ const CLOSE_WAIT: Duration = Duration::from_secs(2);
 const ERRORS_CHARS_MAX: usize = 600;
 
 /// How long one request may take, who sees its progress, and who may end it.
-pub(crate) struct Way<'a> {
+pub(crate) struct RequestScope<'a> {
     pub(crate) cancel: &'a CancellationToken,
     pub(crate) progress: &'a ProgressSink,
     /// Whom the server may ask meanwhile.
-    pub(crate) person: Option<&'a Arc<dyn Person>>,
+    pub(crate) person: Option<&'a Arc<dyn PersonPrompter>>,
     /// Without any word from the server.
     pub(crate) idle_ms: u64,
     /// In any case.
@@ -55,7 +55,7 @@ pub(crate) struct Way<'a> {
 
 /// Why a request has no answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Failed {
+pub(crate) enum RequestFailure {
     /// The server says so.
     Refused(String),
     /// It was cancelled.
@@ -70,17 +70,17 @@ pub(crate) enum Failed {
 }
 
 /// A server that is connected. Its process ends with this.
-pub(crate) struct Connection {
-    running: RunningService<RoleClient, Handler>,
-    pub(crate) shared: Arc<Shared>,
-    child: Option<Box<dyn Child>>,
+pub(crate) struct ServerConnection {
+    running: RunningService<RoleClient, McpClientHandler>,
+    pub(crate) shared: Arc<McpConnectionContext>,
+    child: Option<Box<dyn ServerProcess>>,
     clock: Arc<dyn Clock>,
     start_ms: u64,
     /// Hears of changed lists, where the protocol wants that to be asked for.
     listener: Option<JoinHandle<()>>,
 }
 
-impl Drop for Connection {
+impl Drop for ServerConnection {
     fn drop(&mut self) {
         if let Some(listener) = &self.listener {
             listener.abort();
@@ -90,7 +90,7 @@ impl Drop for Connection {
 
 /// How to begin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Begin {
+pub(crate) enum HandshakeMode {
     /// Ask what it speaks; what does not know that question is greeted in the old way.
     Discover,
     /// Greet it in the old way at once.
@@ -109,67 +109,69 @@ pub(crate) struct NotConnected {
 }
 
 /// Starts or reaches a server.
-pub(crate) async fn connect(
+pub(crate) async fn connect_server(
     spec: &ServerSpec,
-    shared: Arc<Shared>,
-    begin: Begin,
-) -> Result<Connection, NotConnected> {
+    shared: Arc<McpConnectionContext>,
+    begin: HandshakeMode,
+) -> Result<ServerConnection, NotConnected> {
     let options = shared.options.clone();
     let clock = options.clock.clone();
-    let until = after(clock.as_ref(), spec.timeouts.start_ms);
+    let until = deadline_after(clock.as_ref(), spec.timeouts.start_ms);
     let told = |why: String| NotConnected { why, silent: false, refused: false, sign_in: None };
-    let handler = Handler(shared.clone());
+    let handler = McpClientHandler(shared.clone());
     let (child, running) = match &spec.transport {
-        Transport::Stdio { .. } => {
-            let Launched { input, output, child } =
+        ServerTransport::Stdio { .. } => {
+            let LaunchedProcess { input, output, child } =
                 options.launcher.launch(spec).await.map_err(told)?;
-            let streams = Streams::new(output, input, shared.trouble.clone());
-            let serving = handler.serve_with_lifecycle(streams, lifecycle(begin));
-            (Some(child), within(clock.as_ref(), until, serving).await)
+            let streams = ServerStreams::new(output, input, shared.trouble.clone());
+            let serving = handler.serve_with_lifecycle(streams, lifecycle_mode(begin));
+            (Some(child), run_until(clock.as_ref(), until, serving).await)
         }
-        Transport::Http { .. } => {
+        ServerTransport::Http { .. } => {
             let transport = crate::transport::open_transport(spec, &options).await.map_err(told)?;
-            let serving = handler.serve_with_lifecycle(transport, lifecycle(begin));
-            (None, within(clock.as_ref(), until, serving).await)
+            let serving = handler.serve_with_lifecycle(transport, lifecycle_mode(begin));
+            (None, run_until(clock.as_ref(), until, serving).await)
         }
     };
     let (mut why, refused, sign_in) = match running {
         Some(Ok(running)) => {
             let start_ms = spec.timeouts.start_ms;
-            let mut made = Connection { running, shared, child, clock, start_ms, listener: None };
-            made.listen().await;
+            let mut made =
+                ServerConnection { running, shared, child, clock, start_ms, listener: None };
+            made.subscribe_to_changes().await;
             return Ok(made);
         }
         Some(Err(error)) => {
-            (in_words(spec, &error), Some(speaks_otherwise(&error)), challenge(&error))
+            (in_words(spec, &error), Some(speaks_otherwise(&error)), sign_in_challenge(&error))
         }
         None => (format!("it said nothing for {} ms", spec.timeouts.start_ms), None, None),
     };
     let silent = refused.is_none();
     if let Some(child) = child {
-        why.push_str(&said(child.as_ref()).await);
-        child.end().await;
+        why.push_str(&stderr_sentence(child.as_ref()).await);
+        child.end_process().await;
     }
-    if silent || fetches(spec) {
+    if silent || is_fetching_program(spec) {
         why.push_str(without_network(spec));
     }
     Err(NotConnected { why, silent, refused: refused.unwrap_or(false), sign_in })
 }
 
 /// Whether its program is one that fetches what it starts.
-fn fetches(spec: &ServerSpec) -> bool {
+fn is_fetching_program(spec: &ServerSpec) -> bool {
     const FETCHERS: [&str; 12] = [
         "npx", "npm", "pnpm", "pnpx", "yarn", "bun", "bunx", "deno", "uv", "uvx", "pipx", "docker",
     ];
-    let Transport::Stdio { command, .. } = &spec.transport else { return false };
+    let ServerTransport::Stdio { command, .. } = &spec.transport else { return false };
     let name = std::path::Path::new(command).file_name().and_then(|name| name.to_str());
     name.is_some_and(|name| FETCHERS.contains(&name))
 }
 
 /// What may be the matter with a program that has no network, and both ways out.
 fn without_network(spec: &ServerSpec) -> &'static str {
-    let confined = matches!(spec.transport, Transport::Stdio { .. }) && !spec.reach.unconfined;
-    match (confined && spec.reach.hosts.is_empty(), fetches(spec)) {
+    let confined =
+        matches!(spec.transport, ServerTransport::Stdio { .. }) && !spec.reach.unconfined;
+    match (confined && spec.reach.hosts.is_empty(), is_fetching_program(spec)) {
         (true, false) => {
             "; the sandbox in which it runs has no network: if it waits for one, name the hosts that \
              it may reach (`hosts`, `--host`), or let it run with your own rights (`unconfined`, \
@@ -197,29 +199,29 @@ fn speaks_otherwise(error: &ClientInitializeError) -> bool {
 }
 
 /// What the server said when it wanted somebody to sign in.
-fn challenge(error: &ClientInitializeError) -> Option<String> {
+fn sign_in_challenge(error: &ClientInitializeError) -> Option<String> {
     match error.auth_challenge() {
         Some(challenge) => Some(challenge.to_owned()),
         None => error.is_authorization_required().then(String::new),
     }
 }
 
-fn lifecycle(begin: Begin) -> ClientLifecycleMode {
+fn lifecycle_mode(begin: HandshakeMode) -> ClientLifecycleMode {
     match begin {
-        Begin::Discover => ClientLifecycleMode::Auto {
+        HandshakeMode::Discover => ClientLifecycleMode::Auto {
             preferred_versions: vec![ProtocolVersion::V_2026_07_28],
             legacy_version: Some(ProtocolVersion::V_2025_11_25),
         },
-        Begin::Greet => ClientLifecycleMode::Initialize,
+        HandshakeMode::Greet => ClientLifecycleMode::Initialize,
     }
 }
 
-fn after(clock: &dyn Clock, ms: u64) -> Timestamp {
+fn deadline_after(clock: &dyn Clock, ms: u64) -> Timestamp {
     let us = i64::try_from(ms.saturating_mul(1_000)).unwrap_or(i64::MAX);
     Timestamp(clock.now().0.saturating_add(us))
 }
 
-async fn within<T>(
+async fn run_until<T>(
     clock: &dyn Clock,
     until: Timestamp,
     work: impl Future<Output = T>,
@@ -232,7 +234,7 @@ async fn within<T>(
 }
 
 fn in_words(spec: &ServerSpec, error: &ClientInitializeError) -> String {
-    if challenge(error).is_some() {
+    if sign_in_challenge(error).is_some() {
         return wants_sign_in(&spec.name);
     }
     match error {
@@ -248,8 +250,8 @@ pub(crate) fn wants_sign_in(server: &str) -> String {
 }
 
 /// What the process wrote to standard error, as the end of a sentence.
-pub(crate) async fn said(child: &dyn Child) -> String {
-    let errors = child.errors().await;
+pub(crate) async fn stderr_sentence(child: &dyn ServerProcess) -> String {
+    let errors = child.stderr_tail().await;
     let errors = errors.trim();
     if errors.is_empty() {
         return String::new();
@@ -259,7 +261,7 @@ pub(crate) async fn said(child: &dyn Child) -> String {
     format!("; it wrote: {tail}")
 }
 
-impl Connection {
+impl ServerConnection {
     fn peer(&self) -> &Peer<RoleClient> {
         self.running.peer()
     }
@@ -270,17 +272,17 @@ impl Connection {
     }
 
     /// What the process wrote to standard error, as the end of a sentence.
-    pub(crate) async fn said(&self) -> String {
+    pub(crate) async fn describe_stderr(&self) -> String {
         match &self.child {
-            Some(child) => said(child.as_ref()).await,
+            Some(child) => stderr_sentence(child.as_ref()).await,
             None => String::new(),
         }
     }
 
     /// What the process wrote to standard error.
-    pub(crate) async fn errors(&self) -> String {
+    pub(crate) async fn stderr_text(&self) -> String {
         match &self.child {
-            Some(child) => child.errors().await,
+            Some(child) => child.stderr_tail().await,
             None => String::new(),
         }
     }
@@ -292,18 +294,18 @@ impl Connection {
         }
         let _ = self.running.close_with_timeout(CLOSE_WAIT).await;
         if let Some(child) = self.child.take() {
-            child.end().await;
+            child.end_process().await;
         }
     }
 
     /// The revision that both speak.
-    pub(crate) fn protocol(&self) -> String {
+    pub(crate) fn protocol_version(&self) -> String {
         let info = self.peer().peer_info();
         info.map(|info| info.protocol_version.to_string()).unwrap_or_default()
     }
 
     /// Whether it says that it has tools, resources, prompts.
-    pub(crate) fn offers(&self) -> (bool, bool, bool) {
+    pub(crate) fn offered_features(&self) -> (bool, bool, bool) {
         self.peer().peer_info().map_or((true, false, false), |info| {
             let can = &info.capabilities;
             (can.tools.is_some(), can.resources.is_some(), can.prompts.is_some())
@@ -311,7 +313,7 @@ impl Connection {
     }
 
     /// Asks to be told of changed lists, where nobody is told unasked (2026-07-28).
-    async fn listen(&mut self) {
+    async fn subscribe_to_changes(&mut self) {
         let Some(info) = self.peer().peer_info() else { return };
         if info.protocol_version.has_initialize() {
             return;
@@ -326,37 +328,41 @@ impl Connection {
             let Ok(mut subscription) = peer.listen(filter).await else { return };
             while let Ok(Some(_)) = subscription.next().await {
                 shared.stale.store(true, Ordering::Release);
-                shared.changed("tools");
+                shared.notify_change("tools");
             }
         }));
     }
 
     /// Everything that it offers as tools, asked for within the time of a start.
-    pub(crate) async fn listing(&self) -> Result<Listing, Failed> {
+    pub(crate) async fn fetch_listing(&self) -> Result<ServerListing, RequestFailure> {
         self.shared.stale.store(false, Ordering::Release);
-        let (has_tools, ..) = self.offers();
-        let tools = if has_tools { self.list(List::Tools).await? } else { Vec::new() };
+        let (has_tools, ..) = self.offered_features();
+        let tools =
+            if has_tools { self.fetch_list(ServerListKind::Tools).await? } else { Vec::new() };
         let info = self.peer().peer_info();
         let server = info.as_ref().and_then(|info| info.server_info.as_ref());
         let (name, version) = server.map_or(("", ""), |s| (s.name.as_str(), s.version.as_str()));
-        Ok(Listing::of(name, version, &self.protocol(), tools))
+        Ok(ServerListing::from_tools(name, version, &self.protocol_version(), tools))
     }
 
     /// All entries of a list, as they came.
-    pub(crate) async fn list(&self, list: List) -> Result<Vec<Value>, Failed> {
+    pub(crate) async fn fetch_list(
+        &self,
+        list: ServerListKind,
+    ) -> Result<Vec<Value>, RequestFailure> {
         let cancel = CancellationToken::new();
         let progress = ProgressSink::none();
-        let until = after(self.clock.as_ref(), self.start_ms);
+        let until = deadline_after(self.clock.as_ref(), self.start_ms);
         let mut entries = Vec::new();
         let mut cursor: Option<String> = None;
         for _ in 0..PAGES_MAX {
             let left = until.0.saturating_sub(self.clock.now().0).max(0) / 1_000;
             let left = u64::try_from(left).unwrap_or(0).max(1);
             let (cancel, progress) = (&cancel, &progress);
-            let way = Way { cancel, progress, person: None, idle_ms: left, hard_ms: left };
+            let way = RequestScope { cancel, progress, person: None, idle_ms: left, hard_ms: left };
             let params = PaginatedRequestParams::default().with_cursor(cursor.clone());
-            let page = value(&self.request(list.request(params), &way).await?);
-            if let Some(Value::Array(items)) = page.get(list.field()) {
+            let page = result_to_value(&self.send_request(list.to_request(params), &way).await?);
+            if let Some(Value::Array(items)) = page.get(list.field_name()) {
                 entries.extend(items.iter().cloned());
             }
             let next = page.get("nextCursor").and_then(Value::as_str).map(str::to_owned);
@@ -371,20 +377,20 @@ impl Connection {
     }
 
     /// Calls a tool.
-    pub(crate) async fn call(
+    pub(crate) async fn call_tool(
         &self,
         tool: &str,
         arguments: JsonObject,
-        way: &Way<'_>,
-    ) -> Result<CallToolResult, Failed> {
-        let _attending = way.person.map(|person| self.shared.attends(person.clone()));
+        way: &RequestScope<'_>,
+    ) -> Result<CallToolResult, RequestFailure> {
+        let _attending = way.person.map(|person| self.shared.attend_person(person.clone()));
         let mut params = CallToolRequestParams::new(tool.to_owned()).with_arguments(arguments);
         for _ in 0..ROUNDS_MAX {
             let request = CallToolRequest::new(params.clone());
-            match self.request(ClientRequest::CallToolRequest(request), way).await? {
+            match self.send_request(ClientRequest::CallToolRequest(request), way).await? {
                 ServerResult::CallToolResult(result) => return Ok(result),
                 ServerResult::InputRequiredResult(more) => {
-                    let (responses, state) = self.inputs(more, way).await?;
+                    let (responses, state) = self.answer_inputs(more, way).await?;
                     params.input_responses = responses;
                     params.request_state = state;
                 }
@@ -392,62 +398,76 @@ impl Connection {
                 ServerResult::EmptyResult(_) | ServerResult::TaskAckResult(_) => {
                     return Ok(CallToolResult::success(Vec::new()));
                 }
-                _ => return Err(Failed::Unanswered("its answer is no result of a call".into())),
+                _ => {
+                    return Err(RequestFailure::Unanswered(
+                        "its answer is no result of a call".into(),
+                    ));
+                }
             }
         }
-        Err(Failed::Unanswered(format!("it asked for more {ROUNDS_MAX} times")))
+        Err(RequestFailure::Unanswered(format!("it asked for more {ROUNDS_MAX} times")))
     }
 
     /// Reads a resource: the answer as it came.
-    pub(crate) async fn read(&self, uri: &str, way: &Way<'_>) -> Result<Value, Failed> {
+    pub(crate) async fn read_resource(
+        &self,
+        uri: &str,
+        way: &RequestScope<'_>,
+    ) -> Result<Value, RequestFailure> {
         let params = ReadResourceRequestParams::new(uri.to_owned());
         let request = ClientRequest::ReadResourceRequest(ReadResourceRequest::new(params));
-        self.request(request, way).await.map(|answer| value(&answer))
+        self.send_request(request, way).await.map(|answer| result_to_value(&answer))
     }
 
     /// Fills a prompt in: the answer as it came.
-    pub(crate) async fn prompt(
+    pub(crate) async fn fill_prompt(
         &self,
         name: &str,
         arguments: Map<String, Value>,
-        way: &Way<'_>,
-    ) -> Result<Value, Failed> {
+        way: &RequestScope<'_>,
+    ) -> Result<Value, RequestFailure> {
         let params = GetPromptRequestParams::new(name.to_owned()).with_arguments(arguments);
         let request = ClientRequest::GetPromptRequest(GetPromptRequest::new(params));
-        self.request(request, way).await.map(|answer| value(&answer))
+        self.send_request(request, way).await.map(|answer| result_to_value(&answer))
     }
 
-    async fn inputs(
+    async fn answer_inputs(
         &self,
         wanted: InputRequiredResult,
-        way: &Way<'_>,
-    ) -> Result<(Option<std::collections::BTreeMap<String, Value>>, Option<String>), Failed> {
+        way: &RequestScope<'_>,
+    ) -> Result<(Option<std::collections::BTreeMap<String, Value>>, Option<String>), RequestFailure>
+    {
         /// Things that are asked for at once.
         const INPUTS_MAX: usize = 10;
         let mut responses = std::collections::BTreeMap::new();
         for (key, request) in wanted.input_requests.unwrap_or_default().into_iter().take(INPUTS_MAX)
         {
             let answered = tokio::select! {
-                () = way.cancel.cancelled() => return Err(Failed::Cancelled),
-                answered = self.shared.input(request) => answered,
+                () = way.cancel.cancelled() => return Err(RequestFailure::Cancelled),
+                answered = self.shared.answer_input_request(request) => answered,
             };
-            let answer = answered.map_err(|error| Failed::Refused(error.message.into_owned()))?;
+            let answer =
+                answered.map_err(|error| RequestFailure::Refused(error.message.into_owned()))?;
             responses.insert(key, answer);
         }
         Ok(((!responses.is_empty()).then_some(responses), wanted.request_state))
     }
 
     /// Sends a request and waits for its answer, as long as the way allows.
-    async fn request(&self, request: ClientRequest, way: &Way<'_>) -> Result<ServerResult, Failed> {
-        let mut trouble = self.shared.trouble.listen();
+    async fn send_request(
+        &self,
+        request: ClientRequest,
+        way: &RequestScope<'_>,
+    ) -> Result<ServerResult, RequestFailure> {
+        let mut trouble = self.shared.trouble.subscribe_errors();
         trouble.mark_unchanged();
         let sent = self.peer().send_request_with_option(request, PeerRequestOptions::no_options());
-        let mut handle = sent.await.map_err(|error| failed(&error))?;
+        let mut handle = sent.await.map_err(|error| request_failure(&error))?;
         let token = handle.progress_token.clone();
-        let (_following, mut beat) = self.shared.follow(token, way.progress.clone());
+        let (_following, mut beat) = self.shared.follow_progress(token, way.progress.clone());
         let clock = self.clock.as_ref();
-        let mut hard = after(clock, way.hard_ms);
-        let mut idle = after(clock, way.idle_ms);
+        let mut hard = deadline_after(clock, way.hard_ms);
+        let mut idle = deadline_after(clock, way.idle_ms);
         let why = loop {
             let until = Timestamp(idle.0.min(hard.0));
             tokio::select! {
@@ -455,86 +475,88 @@ impl Connection {
                 answer = &mut handle.rx => {
                     return match answer {
                         Ok(Ok(answer)) => Ok(answer),
-                        Ok(Err(error)) => Err(failed(&error)),
-                        Err(_) => Err(Failed::Lost),
+                        Ok(Err(error)) => Err(request_failure(&error)),
+                        Err(_) => Err(RequestFailure::Lost),
                     };
                 }
-                () = way.cancel.cancelled() => break Failed::Cancelled,
-                Ok(()) = beat.changed() => idle = after(clock, way.idle_ms),
+                () = way.cancel.cancelled() => break RequestFailure::Cancelled,
+                Ok(()) = beat.changed() => idle = deadline_after(clock, way.idle_ms),
                 Ok(()) = trouble.changed() => {
-                    break Failed::Unanswered(trouble.borrow().1.clone());
+                    break RequestFailure::Unanswered(trouble.borrow().1.clone());
                 }
                 () = clock.sleep_until(until) => {
                     // Then the server waits for a person, not we for the server.
                     if self.shared.is_asking() {
-                        idle = after(clock, way.idle_ms);
-                        hard = after(clock, way.hard_ms);
+                        idle = deadline_after(clock, way.idle_ms);
+                        hard = deadline_after(clock, way.hard_ms);
                         continue;
                     }
                     let ms = if until == hard { way.hard_ms } else { way.idle_ms };
-                    break Failed::Unanswered(format!("it did not answer within {ms} ms"));
+                    break RequestFailure::Unanswered(format!("it did not answer within {ms} ms"));
                 }
             }
         };
         let reason = match &why {
-            Failed::Cancelled => "the call was cancelled",
+            RequestFailure::Cancelled => "the call was cancelled",
             _ => "no answer is awaited any more",
         };
         // Whoever floods its output may not read its input: telling it must not take long.
         let telling = handle.cancel(Some(reason.to_owned()));
-        let _ = within(clock, after(clock, 500), telling).await;
+        let _ = run_until(clock, deadline_after(clock, 500), telling).await;
         Err(why)
     }
 }
 
 /// A list of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum List {
+pub(crate) enum ServerListKind {
     Tools,
     Resources,
     Templates,
     Prompts,
 }
 
-impl List {
-    fn request(self, params: PaginatedRequestParams) -> ClientRequest {
+impl ServerListKind {
+    fn to_request(self, params: PaginatedRequestParams) -> ClientRequest {
         match self {
-            List::Tools => ListToolsRequest::with_param(params).into(),
-            List::Resources => ListResourcesRequest::with_param(params).into(),
-            List::Templates => ListResourceTemplatesRequest::with_param(params).into(),
-            List::Prompts => ListPromptsRequest::with_param(params).into(),
+            ServerListKind::Tools => ListToolsRequest::with_param(params).into(),
+            ServerListKind::Resources => ListResourcesRequest::with_param(params).into(),
+            ServerListKind::Templates => ListResourceTemplatesRequest::with_param(params).into(),
+            ServerListKind::Prompts => ListPromptsRequest::with_param(params).into(),
         }
     }
 
-    fn field(self) -> &'static str {
+    fn field_name(self) -> &'static str {
         match self {
-            List::Tools => "tools",
-            List::Resources => "resources",
-            List::Templates => "resourceTemplates",
-            List::Prompts => "prompts",
+            ServerListKind::Tools => "tools",
+            ServerListKind::Resources => "resources",
+            ServerListKind::Templates => "resourceTemplates",
+            ServerListKind::Prompts => "prompts",
         }
     }
 }
 
-fn value(answer: &ServerResult) -> Value {
+fn result_to_value(answer: &ServerResult) -> Value {
     serde_json::to_value(answer).unwrap_or_else(|_| json!({}))
 }
 
-fn failed(error: &ServiceError) -> Failed {
+fn request_failure(error: &ServiceError) -> RequestFailure {
     match error {
-        ServiceError::McpError(error) => Failed::Refused(error.message.clone().into_owned()),
-        ServiceError::TransportSend(error) => match refusal(error.error.as_ref()) {
-            Some(challenge) => Failed::SignIn(challenge),
-            None => Failed::Unanswered(error.error.to_string()),
+        ServiceError::McpError(error) => {
+            RequestFailure::Refused(error.message.clone().into_owned())
+        }
+        ServiceError::TransportSend(error) => match auth_refusal(error.error.as_ref()) {
+            Some(challenge) => RequestFailure::SignIn(challenge),
+            None => RequestFailure::Unanswered(error.error.to_string()),
         },
-        ServiceError::TransportClosed => Failed::Lost,
-        ServiceError::Cancelled { .. } => Failed::Lost,
-        other => Failed::Unanswered(other.to_string()),
+        ServiceError::TransportClosed => RequestFailure::Lost,
+        ServiceError::Cancelled { .. } => RequestFailure::Lost,
+        other => RequestFailure::Unanswered(other.to_string()),
     }
 }
 
 /// What the server said when it refused for want of a token, or of a wider one.
-fn refusal(error: &(dyn std::error::Error + 'static)) -> Option<String> {
+fn auth_refusal(error: &(dyn std::error::Error + 'static)) -> Option<String> {
     use rmcp::transport::streamable_http_client::{AuthRequiredError, InsufficientScopeError};
     let mut next = Some(error);
     while let Some(error) = next {

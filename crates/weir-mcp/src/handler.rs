@@ -22,12 +22,12 @@ use rmcp::service::{NotificationContext, RequestContext, RoleClient};
 use serde_json::Value;
 use tokio::sync::{broadcast, watch};
 use weir_core::model::Usage;
-use weir_engine::ports::{Person, ProgressSink};
+use weir_engine::ports::{PersonPrompter, ProgressSink};
 
-use crate::ports::{Elicitation, Elicited, McpOptions, Sample};
+use crate::ports::{Elicitation, ElicitationOutcome, McpOptions, SamplingRequest};
 use crate::spec::ServerSpec;
-use crate::text::plain;
-use crate::wire::Trouble;
+use crate::text::visible_text;
+use crate::wire::ProtocolErrors;
 
 /// Most characters of a server's question.
 const QUESTION_CHARS_MAX: usize = 4_000;
@@ -44,7 +44,7 @@ const SAMPLE_TOKENS_MAX: u32 = 4_096;
 
 /// Something about a server that is not as it was.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Change {
+pub struct ServerChange {
     /// Which server.
     pub server: String,
     /// What changed: `tools`, `resources`, `prompts`, or `connection`.
@@ -52,7 +52,7 @@ pub struct Change {
 }
 
 /// What a connection and whoever listens to its server share.
-pub(crate) struct Shared {
+pub(crate) struct McpConnectionContext {
     pub(crate) server: String,
     pub(crate) options: Arc<McpOptions>,
     /// It may ask the model.
@@ -61,36 +61,36 @@ pub(crate) struct Shared {
     pub(crate) greets: ProtocolVersion,
     /// Its tools may be others than those that were listed.
     pub(crate) stale: AtomicBool,
-    pub(crate) trouble: Trouble,
-    pub(crate) changes: broadcast::Sender<Change>,
-    progress: Mutex<HashMap<ProgressToken, Listener>>,
+    pub(crate) trouble: ProtocolErrors,
+    pub(crate) changes: broadcast::Sender<ServerChange>,
+    progress: Mutex<HashMap<ProgressToken, ProgressListener>>,
     samples: AtomicU32,
     /// Whom calls that are under way can ask, the newest last.
-    persons: Mutex<Vec<(u64, Arc<dyn Person>)>>,
+    persons: Mutex<Vec<(u64, Arc<dyn PersonPrompter>)>>,
     /// Questions to a person that are open.
     asking: AtomicU32,
     /// What answers of the model used and cost, until somebody counts it.
     used: Mutex<Vec<(Usage, Option<f64>)>>,
 }
 
-struct Listener {
+struct ProgressListener {
     sink: ProgressSink,
     beats: watch::Sender<u32>,
 }
 
-impl Shared {
+impl McpConnectionContext {
     pub(crate) fn new(
         spec: &ServerSpec,
         options: Arc<McpOptions>,
-        changes: broadcast::Sender<Change>,
-    ) -> Shared {
-        Shared {
+        changes: broadcast::Sender<ServerChange>,
+    ) -> McpConnectionContext {
+        McpConnectionContext {
             server: spec.name.clone(),
             options,
             sampling: spec.sampling,
-            greets: greeting(spec.protocol.as_deref()),
+            greets: greeting_version(spec.protocol.as_deref()),
             stale: AtomicBool::new(false),
-            trouble: Trouble::default(),
+            trouble: ProtocolErrors::default(),
             changes,
             progress: Mutex::default(),
             samples: AtomicU32::new(0),
@@ -101,16 +101,16 @@ impl Shared {
     }
 
     /// Shows what the server says of the progress of one request, until the guard is dropped.
-    pub(crate) fn follow(
+    pub(crate) fn follow_progress(
         self: &Arc<Self>,
         token: ProgressToken,
         sink: ProgressSink,
-    ) -> (Following, watch::Receiver<u32>) {
+    ) -> (ProgressGuard, watch::Receiver<u32>) {
         let beats = watch::Sender::new(0);
         let beat = beats.subscribe();
         let mut listeners = self.progress.lock().unwrap_or_else(PoisonError::into_inner);
-        listeners.insert(token.clone(), Listener { sink, beats });
-        (Following { shared: self.clone(), token }, beat)
+        listeners.insert(token.clone(), ProgressListener { sink, beats });
+        (ProgressGuard { shared: self.clone(), token }, beat)
     }
 
     /// What answers of the model used and cost since this was asked last.
@@ -119,11 +119,11 @@ impl Shared {
     }
 
     /// Lets the server ask this person until the guard is dropped.
-    pub(crate) fn attends(self: &Arc<Self>, person: Arc<dyn Person>) -> Attending {
+    pub(crate) fn attend_person(self: &Arc<Self>, person: Arc<dyn PersonPrompter>) -> PersonGuard {
         let mut persons = self.persons.lock().unwrap_or_else(PoisonError::into_inner);
         let id = persons.last().map_or(0, |(id, _)| id + 1);
         persons.push((id, person));
-        Attending { shared: self.clone(), id }
+        PersonGuard { shared: self.clone(), id }
     }
 
     /// Whether a person is being asked: meanwhile nobody waits for the server.
@@ -131,29 +131,35 @@ impl Shared {
         self.asking.load(Ordering::Acquire) > 0
     }
 
-    pub(crate) fn changed(&self, what: &'static str) {
+    pub(crate) fn notify_change(&self, what: &'static str) {
         // Nobody has to listen.
-        let _ = self.changes.send(Change { server: self.server.clone(), what });
+        let _ = self.changes.send(ServerChange { server: self.server.clone(), what });
     }
 
     /// The answer to something that the server needs for its own answer (MRTR).
-    pub(crate) async fn input(&self, request: InputRequest) -> Result<Value, ErrorData> {
+    pub(crate) async fn answer_input_request(
+        &self,
+        request: InputRequest,
+    ) -> Result<Value, ErrorData> {
         let internal =
             |error: serde_json::Error| ErrorData::internal_error(error.to_string(), None);
         match request {
             InputRequest::CreateMessage(request) => {
-                let result = self.sample(request.params).await?;
+                let result = self.sample_model(request.params).await?;
                 serde_json::to_value(result).map_err(internal)
             }
             InputRequest::Elicitation(request) => {
-                serde_json::to_value(self.elicit(request.params).await).map_err(internal)
+                serde_json::to_value(self.elicit_from_person(request.params).await)
+                    .map_err(internal)
             }
-            InputRequest::ListRoots(_) => serde_json::to_value(self.roots()).map_err(internal),
+            InputRequest::ListRoots(_) => {
+                serde_json::to_value(self.workspace_roots()).map_err(internal)
+            }
             _ => Err(ErrorData::invalid_request("this cannot be asked here", None)),
         }
     }
 
-    fn roots(&self) -> ListRootsResult {
+    fn workspace_roots(&self) -> ListRootsResult {
         let uri = |path: &std::path::PathBuf| url::Url::from_directory_path(path).ok();
         let roots = self.options.roots.iter().filter_map(uri);
         // Without the slash at the end, as editors write them.
@@ -161,7 +167,7 @@ impl Shared {
         ListRootsResult::new(roots.collect())
     }
 
-    async fn elicit(&self, request: ElicitRequestParams) -> ElicitResult {
+    async fn elicit_from_person(&self, request: ElicitRequestParams) -> ElicitResult {
         let Some(elicit) = &self.options.elicit else {
             return ElicitResult::new(ElicitationAction::Decline);
         };
@@ -179,23 +185,23 @@ impl Shared {
         };
         let question = Elicitation {
             server: self.server.clone(),
-            message: plain(&message, QUESTION_CHARS_MAX),
+            message: visible_text(&message, QUESTION_CHARS_MAX),
             form,
-            url: url.map(|url| plain(&url, QUESTION_CHARS_MAX)),
+            url: url.map(|url| visible_text(&url, QUESTION_CHARS_MAX)),
         };
         let persons = self.persons.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let person = persons.last().map(|(_, person)| person.clone());
-        let _asking = Counted::new(&self.asking);
-        match elicit.ask(question, person).await {
-            Elicited::Accepted(content) => {
+        let _asking = CountGuard::new(&self.asking);
+        match elicit.ask_person(question, person).await {
+            ElicitationOutcome::Accepted(content) => {
                 ElicitResult::new(ElicitationAction::Accept).with_content(content)
             }
-            Elicited::Declined => ElicitResult::new(ElicitationAction::Decline),
-            Elicited::Cancelled => ElicitResult::new(ElicitationAction::Cancel),
+            ElicitationOutcome::Declined => ElicitResult::new(ElicitationAction::Decline),
+            ElicitationOutcome::Cancelled => ElicitResult::new(ElicitationAction::Cancel),
         }
     }
 
-    async fn sample(
+    async fn sample_model(
         &self,
         request: CreateMessageRequestParams,
     ) -> Result<CreateMessageResult, ErrorData> {
@@ -208,16 +214,17 @@ impl Shared {
         let mut messages = Vec::new();
         let mut chars = 0;
         for message in &request.messages {
-            let text = words(message).ok_or_else(|| refuse("only text can be asked here"))?;
+            let text =
+                message_text(message).ok_or_else(|| refuse("only text can be asked here"))?;
             chars += text.chars().count();
             messages.push((message.role == rmcp::model::Role::User, text));
         }
         if chars > SAMPLE_CHARS_MAX || messages.is_empty() {
             return Err(refuse("the question is empty or too long"));
         }
-        let question = Sample {
+        let question = SamplingRequest {
             server: self.server.clone(),
-            system: plain(&request.system_prompt.unwrap_or_default(), QUESTION_CHARS_MAX),
+            system: visible_text(&request.system_prompt.unwrap_or_default(), QUESTION_CHARS_MAX),
             messages,
             tokens_max: request.max_tokens.min(SAMPLE_TOKENS_MAX),
         };
@@ -231,7 +238,7 @@ impl Shared {
 }
 
 /// The newest revision that begins with a greeting, or the older one that was wished for.
-fn greeting(wished: Option<&str>) -> ProtocolVersion {
+fn greeting_version(wished: Option<&str>) -> ProtocolVersion {
     match wished {
         Some("2025-06-18") => ProtocolVersion::V_2025_06_18,
         Some("2025-03-26") => ProtocolVersion::V_2025_03_26,
@@ -241,7 +248,7 @@ fn greeting(wished: Option<&str>) -> ProtocolVersion {
 }
 
 /// The text of a message, if it has nothing else.
-fn words(message: &SamplingMessage) -> Option<String> {
+fn message_text(message: &SamplingMessage) -> Option<String> {
     let mut text = String::new();
     for block in message.content.iter() {
         match block {
@@ -253,12 +260,12 @@ fn words(message: &SamplingMessage) -> Option<String> {
 }
 
 /// While it lives, progress is shown.
-pub(crate) struct Following {
-    shared: Arc<Shared>,
+pub(crate) struct ProgressGuard {
+    shared: Arc<McpConnectionContext>,
     token: ProgressToken,
 }
 
-impl Drop for Following {
+impl Drop for ProgressGuard {
     fn drop(&mut self) {
         let mut listeners = self.shared.progress.lock().unwrap_or_else(PoisonError::into_inner);
         listeners.remove(&self.token);
@@ -266,12 +273,12 @@ impl Drop for Following {
 }
 
 /// While it lives, the server may ask a person.
-pub(crate) struct Attending {
-    shared: Arc<Shared>,
+pub(crate) struct PersonGuard {
+    shared: Arc<McpConnectionContext>,
     id: u64,
 }
 
-impl Drop for Attending {
+impl Drop for PersonGuard {
     fn drop(&mut self) {
         let mut persons = self.shared.persons.lock().unwrap_or_else(PoisonError::into_inner);
         persons.retain(|(id, _)| *id != self.id);
@@ -279,16 +286,16 @@ impl Drop for Attending {
 }
 
 /// One more, until it is dropped.
-struct Counted<'a>(&'a AtomicU32);
+struct CountGuard<'a>(&'a AtomicU32);
 
-impl<'a> Counted<'a> {
-    fn new(count: &'a AtomicU32) -> Counted<'a> {
+impl<'a> CountGuard<'a> {
+    fn new(count: &'a AtomicU32) -> CountGuard<'a> {
         count.fetch_add(1, Ordering::AcqRel);
-        Counted(count)
+        CountGuard(count)
     }
 }
 
-impl Drop for Counted<'_> {
+impl Drop for CountGuard<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::AcqRel);
     }
@@ -296,9 +303,9 @@ impl Drop for Counted<'_> {
 
 /// Our side of a connection.
 #[derive(Clone)]
-pub(crate) struct Handler(pub(crate) Arc<Shared>);
+pub(crate) struct McpClientHandler(pub(crate) Arc<McpConnectionContext>);
 
-impl ClientHandler for Handler {
+impl ClientHandler for McpClientHandler {
     fn get_info(&self) -> ClientConfig {
         let mut abilities = ClientCapabilities::default();
         if !self.0.options.roots.is_empty() {
@@ -323,14 +330,14 @@ impl ClientHandler for Handler {
         params: CreateMessageRequestParams,
         _: RequestContext<RoleClient>,
     ) -> Result<CreateMessageResult, ErrorData> {
-        self.0.sample(params).await
+        self.0.sample_model(params).await
     }
 
     async fn list_roots(
         &self,
         _: RequestContext<RoleClient>,
     ) -> Result<ListRootsResult, ErrorData> {
-        Ok(self.0.roots())
+        Ok(self.0.workspace_roots())
     }
 
     async fn create_elicitation(
@@ -338,7 +345,7 @@ impl ClientHandler for Handler {
         request: ElicitRequestParams,
         _: RequestContext<RoleClient>,
     ) -> Result<ElicitResult, ErrorData> {
-        Ok(self.0.elicit(request).await)
+        Ok(self.0.elicit_from_person(request).await)
     }
 
     async fn on_progress(
@@ -355,7 +362,7 @@ impl ClientHandler for Handler {
         if let Some(sink) = told {
             let of = params.total.map(|total| format!(" of {total}")).unwrap_or_default();
             let said = params.message.unwrap_or_default();
-            let said = plain(&said, PROGRESS_CHARS_MAX);
+            let said = visible_text(&said, PROGRESS_CHARS_MAX);
             sink.send(&format!("{}{of} {said}\n", params.progress));
         }
     }
@@ -365,7 +372,7 @@ impl ClientHandler for Handler {
         params: LoggingMessageNotificationParam,
         _: NotificationContext<RoleClient>,
     ) {
-        let text = plain(&params.data.to_string(), PROGRESS_CHARS_MAX);
+        let text = visible_text(&params.data.to_string(), PROGRESS_CHARS_MAX);
         let server = &self.0.server;
         match params.level {
             LoggingLevel::Debug | LoggingLevel::Info | LoggingLevel::Notice => {
@@ -377,14 +384,14 @@ impl ClientHandler for Handler {
 
     async fn on_tool_list_changed(&self, _: NotificationContext<RoleClient>) {
         self.0.stale.store(true, Ordering::Release);
-        self.0.changed("tools");
+        self.0.notify_change("tools");
     }
 
     async fn on_resource_list_changed(&self, _: NotificationContext<RoleClient>) {
-        self.0.changed("resources");
+        self.0.notify_change("resources");
     }
 
     async fn on_prompt_list_changed(&self, _: NotificationContext<RoleClient>) {
-        self.0.changed("prompts");
+        self.0.notify_change("prompts");
     }
 }

@@ -12,7 +12,7 @@ const CONNECT_WAIT: Duration = Duration::from_secs(10);
 const REDIRECTS_MAX: usize = 5;
 
 /// An address that a server can have: over TLS, unless it is on this machine.
-pub(crate) fn check(address: &str) -> Result<Url, String> {
+pub(crate) fn check_server_url(address: &str) -> Result<Url, String> {
     let url = Url::parse(address).map_err(|error| format!("{address} is no address: {error}"))?;
     if url.host().is_none() {
         return Err(format!("{address} names no host"));
@@ -36,8 +36,8 @@ pub(crate) fn is_here(url: &Url) -> bool {
 }
 
 /// A client that follows no way to another origin.
-pub(crate) async fn builder() -> Result<reqwest::ClientBuilder, String> {
-    let tls = tokio::task::spawn_blocking(tls);
+pub(crate) async fn client_builder() -> Result<reqwest::ClientBuilder, String> {
+    let tls = tokio::task::spawn_blocking(tls_config);
     let tls = tls.await.map_err(|error| format!("certificates: {error}"))??;
     Ok(reqwest::Client::builder()
         .tls_backend_preconfigured(tls)
@@ -57,7 +57,7 @@ pub(crate) async fn builder() -> Result<reqwest::ClientBuilder, String> {
         .connect_timeout(CONNECT_WAIT))
 }
 
-fn tls() -> Result<rustls::ClientConfig, String> {
+fn tls_config() -> Result<rustls::ClientConfig, String> {
     use rustls_platform_verifier::BuilderVerifierExt as _;
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = rustls::ClientConfig::builder_with_provider(provider)
@@ -81,7 +81,7 @@ mod tests {
             "http://localhost/",
             "http://[::1]:2/",
         ] {
-            assert!(check(good).is_ok(), "{good}");
+            assert!(check_server_url(good).is_ok(), "{good}");
         }
         for bad in [
             "http://a.example/",
@@ -92,7 +92,7 @@ mod tests {
             "x",
             "http://127.0.0.1.evil.example/",
         ] {
-            assert!(check(bad).is_err(), "{bad}");
+            assert!(check_server_url(bad).is_err(), "{bad}");
         }
     }
 }

@@ -9,15 +9,15 @@ use futures::future::join_all;
 use serde_json::{Map, Value};
 use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
-use weir_core::tool::{Raw, foreign};
-use weir_engine::ports::{ProgressSink, ServerRead, Servers, Tool, ToolContext};
+use weir_core::tool::{RawResult, foreign};
+use weir_engine::ports::{McpServers, ProgressSink, ServerRead, Tool, ToolContext};
 
-use crate::connect::{List, Way};
-use crate::handler::Change;
-use crate::listing::Listing;
-use crate::pin::Pin;
+use crate::connect::{RequestScope, ServerListKind};
+use crate::handler::ServerChange;
+use crate::listing::ServerListing;
+use crate::pin::ServerPin;
 use crate::ports::McpOptions;
-use crate::server::Server;
+use crate::server::McpServer;
 use crate::spec::ServerSpec;
 use crate::state::ServerReport;
 use crate::tool::ForeignTool;
@@ -27,8 +27,8 @@ const CHANGES_MAX: usize = 256;
 
 /// All servers of a session.
 pub struct McpHub {
-    servers: BTreeMap<String, Arc<Server>>,
-    changes: broadcast::Sender<Change>,
+    servers: BTreeMap<String, Arc<McpServer>>,
+    changes: broadcast::Sender<ServerChange>,
 }
 
 impl McpHub {
@@ -36,7 +36,7 @@ impl McpHub {
     /// servers of one name the first counts.
     pub fn new(
         specs: Vec<ServerSpec>,
-        mut pins: BTreeMap<String, Pin>,
+        mut pins: BTreeMap<String, ServerPin>,
         options: McpOptions,
     ) -> McpHub {
         let options = Arc::new(options);
@@ -53,7 +53,7 @@ impl McpHub {
                 continue;
             }
             let pin = pins.remove(&name);
-            let server = Server::new(spec, pin, options.clone(), changes.clone());
+            let server = McpServer::new(spec, pin, options.clone(), changes.clone());
             servers.insert(name, Arc::new(server));
         }
         McpHub { servers, changes }
@@ -61,19 +61,19 @@ impl McpHub {
 
     /// Starts every approved server, all at once. One that fails holds up no other.
     pub async fn connect_all(&self) -> Vec<ServerReport> {
-        let approved = self.servers.values().filter(|server| server.closed().is_none());
-        join_all(approved.map(|server| server.open())).await;
-        self.states()
+        let approved = self.servers.values().filter(|server| server.closed_reason().is_none());
+        join_all(approved.map(|server| server.open_connection())).await;
+        self.server_reports()
     }
 
     /// The approved tools of all servers whose declaration is the approved one, by name. Known
     /// without starting any.
     pub fn tools(&self) -> Vec<Arc<dyn Tool>> {
         let mut tools: BTreeMap<String, Arc<dyn Tool>> = BTreeMap::new();
-        for server in self.servers.values().filter(|server| server.closed().is_none()) {
+        for server in self.servers.values().filter(|server| server.closed_reason().is_none()) {
             let listed = server.pin.iter().flat_map(|pin| &pin.listing.tools);
             for (name, tool) in listed {
-                let ours = foreign::name(&server.spec.name, name);
+                let ours = foreign::foreign_tool_name(&server.spec.name, name);
                 tools.entry(ours).or_insert_with(|| Arc::new(ForeignTool::new(server, name, tool)));
             }
         }
@@ -81,12 +81,12 @@ impl McpHub {
     }
 
     /// How each server stands.
-    pub fn states(&self) -> Vec<ServerReport> {
+    pub fn server_reports(&self) -> Vec<ServerReport> {
         self.servers.values().map(|server| server.report()).collect()
     }
 
     /// The declaration and the pin of a server.
-    pub fn declared(&self, server: &str) -> Option<(&ServerSpec, Option<&Pin>)> {
+    pub fn declaration_of(&self, server: &str) -> Option<(&ServerSpec, Option<&ServerPin>)> {
         self.servers.get(server).map(|server| (&server.spec, server.pin.as_ref()))
     }
 
@@ -95,8 +95,8 @@ impl McpHub {
     ///
     /// # Errors
     /// There is none of this name, or why it cannot be asked.
-    pub async fn show(&self, server: &str) -> Result<Listing, String> {
-        self.server(server)?.show().await
+    pub async fn fetch_listing(&self, server: &str) -> Result<ServerListing, String> {
+        self.find_server(server)?.fetch_listing().await
     }
 
     /// Calls a tool for a person's command, without gate or journal. The model's calls do not go
@@ -104,7 +104,7 @@ impl McpHub {
     ///
     /// # Errors
     /// Why there is no answer.
-    pub async fn call(
+    pub async fn call_tool(
         &self,
         server: &str,
         tool: &str,
@@ -112,11 +112,11 @@ impl McpHub {
         timeout_ms: u64,
     ) -> Result<Value, String> {
         let (cancel, progress) = (CancellationToken::new(), ProgressSink::none());
-        let server = self.server(server)?;
+        let server = self.find_server(server)?;
         let idle_ms = server.spec.timeouts.call_ms.unwrap_or(timeout_ms).min(timeout_ms);
         let (cancel, progress) = (&cancel, &progress);
-        let way = Way { cancel, progress, person: None, idle_ms, hard_ms: timeout_ms };
-        let result = server.call(tool, arguments, &way).await?;
+        let way = RequestScope { cancel, progress, person: None, idle_ms, hard_ms: timeout_ms };
+        let result = server.call_tool(tool, arguments, &way).await?;
         serde_json::to_value(result).map_err(|error| error.to_string())
     }
 
@@ -125,7 +125,7 @@ impl McpHub {
     /// # Errors
     /// Why they cannot be listed.
     pub async fn list_resources(&self, server: &str) -> Result<Vec<Value>, String> {
-        self.list(server, List::Resources).await
+        self.fetch_list(server, ServerListKind::Resources).await
     }
 
     /// The prompts of a server, as it describes them.
@@ -133,13 +133,13 @@ impl McpHub {
     /// # Errors
     /// Why they cannot be listed.
     pub async fn list_prompts(&self, server: &str) -> Result<Vec<Value>, String> {
-        self.list(server, List::Prompts).await
+        self.fetch_list(server, ServerListKind::Prompts).await
     }
 
-    async fn list(&self, server: &str, list: List) -> Result<Vec<Value>, String> {
-        let server = self.server(server)?;
-        let connection = server.open().await?;
-        match connection.list(list).await {
+    async fn fetch_list(&self, server: &str, list: ServerListKind) -> Result<Vec<Value>, String> {
+        let server = self.find_server(server)?;
+        let connection = server.open_connection().await?;
+        match connection.fetch_list(list).await {
             Ok(entries) => Ok(entries),
             Err(failed) => Err(server.after_failure(&connection, failed).await),
         }
@@ -150,7 +150,7 @@ impl McpHub {
     /// # Errors
     /// There is none of this name, nobody can be brought there, or why it failed.
     pub async fn sign_in(&self, server: &str) -> Result<(), String> {
-        let server = self.server(server)?;
+        let server = self.find_server(server)?;
         server.close().await;
         server.sign_in(None).await
     }
@@ -159,15 +159,15 @@ impl McpHub {
     ///
     /// # Errors
     /// There is none of this name, or it cannot be started again.
-    pub async fn restart(&self, server: &str) -> Result<(), String> {
-        let server = self.server(server)?;
+    pub async fn restart_server(&self, server: &str) -> Result<(), String> {
+        let server = self.find_server(server)?;
         server.close().await;
-        server.open().await.map(drop)
+        server.open_connection().await.map(drop)
     }
 
     /// What changes from now on: lists that a server says are others, connections that came and
     /// went.
-    pub fn changes(&self) -> broadcast::Receiver<Change> {
+    pub fn subscribe_changes(&self) -> broadcast::Receiver<ServerChange> {
         self.changes.subscribe()
     }
 
@@ -176,7 +176,7 @@ impl McpHub {
         join_all(self.servers.values().map(|server| server.close())).await;
     }
 
-    fn server(&self, name: &str) -> Result<&Arc<Server>, String> {
+    fn find_server(&self, name: &str) -> Result<&Arc<McpServer>, String> {
         self.servers.get(name).ok_or_else(|| match self.servers.is_empty() {
             true => format!("There is no server {name}: none is declared here."),
             false => {
@@ -188,19 +188,22 @@ impl McpHub {
 }
 
 #[async_trait]
-impl Servers for McpHub {
-    fn standing(&self) -> Vec<(String, String)> {
-        self.states().into_iter().map(|report| (report.name, report.state.in_short())).collect()
+impl McpServers for McpHub {
+    fn server_states(&self) -> Vec<(String, String)> {
+        self.server_reports()
+            .into_iter()
+            .map(|report| (report.name, report.state.in_short()))
+            .collect()
     }
 
     fn is_contained(&self, server: &str) -> bool {
-        self.server(server).is_ok_and(|server| server.spec.is_contained())
+        self.find_server(server).is_ok_and(|server| server.spec.is_contained())
     }
 
-    async fn read(&self, server: &str, what: ServerRead, cx: &ToolContext) -> Raw {
-        match self.server(server) {
-            Ok(server) => crate::read::read(server, what, cx).await,
-            Err(why) => Raw::error(why),
+    async fn read_server(&self, server: &str, what: ServerRead, cx: &ToolContext) -> RawResult {
+        match self.find_server(server) {
+            Ok(server) => crate::read::read_server(server, what, cx).await,
+            Err(why) => RawResult::error(why),
         }
     }
 }

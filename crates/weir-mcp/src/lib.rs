@@ -1,12 +1,12 @@
 //! Foreign tools in: the client of MCP servers (F4, Z8).
 //!
 //! A [`McpHub`] owns the servers of one session. It knows their tools from what a person saw and
-//! approved (a [`Pin`]), starts a server when it is first used, compares what the server says with
+//! approved (a [`ServerPin`]), starts a server when it is first used, compares what the server says with
 //! the pin at every connection, and runs calls. Everything that comes from a server is untrusted:
 //! bounded, labelled as foreign, and never believed about itself.
 //!
 //! Not here: where servers are declared and how they are approved (commands of `weir`), whether a
-//! call may run (the gate), how a process is confined (the port [`Launcher`]).
+//! call may run (the gate), how a process is confined (the port [`ServerLauncher`]).
 #![warn(missing_docs)]
 
 mod auth;
@@ -29,13 +29,16 @@ mod tool;
 mod transport;
 mod wire;
 
-pub use handler::Change;
+pub use handler::ServerChange;
 pub use hub::McpHub;
-pub use listing::{ListedTool, Listing, TOOLS_MAX};
-pub use pin::{Difference, DifferenceKind, Identity, Pin, in_words};
+pub use listing::{ListedTool, ServerListing, TOOLS_MAX};
+pub use pin::{DifferenceKind, PinDifference, ServerIdentity, ServerPin, in_words};
 pub use ports::{
-    Authorizer, Child, Elicit, Elicitation, Elicited, Launched, Launcher, McpOptions, Sample,
-    Sampled, Sampler, TokenStore,
+    Authorizer, Elicitation, ElicitationHandler, ElicitationOutcome, LaunchedProcess, McpOptions,
+    Sampler, SamplingRequest, SamplingResult, ServerLauncher, ServerProcess, TokenStore,
 };
-pub use spec::{Declared, FromPackage, OAuthSettings, Reach, ServerSpec, Timeouts, Transport};
+pub use spec::{
+    FromPackage, OAuthSettings, ServerReach, ServerSpec, ServerTimeouts, ServerTransport,
+    ToolDeclarations,
+};
 pub use state::{ServerReport, ServerState};

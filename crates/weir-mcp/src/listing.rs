@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::hash::hash_of;
 use crate::schema;
-use crate::text::plain;
+use crate::text::visible_text;
 
 /// Most tools of one server that are taken.
 pub const TOOLS_MAX: usize = 1_000;
@@ -21,7 +21,7 @@ const NAME_CHARS_MAX: usize = 256;
 
 /// What a server offers.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-pub struct Listing {
+pub struct ServerListing {
     /// What the server calls itself.
     pub server: String,
     /// Its version, as it says.
@@ -53,14 +53,19 @@ pub struct ListedTool {
     pub hash: String,
 }
 
-impl Listing {
+impl ServerListing {
     /// The listing of these tools, each as the server described it.
-    pub fn of(server: &str, version: &str, protocol: &str, tools: Vec<Value>) -> Listing {
-        let mut listing = Listing {
-            server: plain(server, NAME_CHARS_MAX),
-            version: plain(version, NAME_CHARS_MAX),
+    pub fn from_tools(
+        server: &str,
+        version: &str,
+        protocol: &str,
+        tools: Vec<Value>,
+    ) -> ServerListing {
+        let mut listing = ServerListing {
+            server: visible_text(server, NAME_CHARS_MAX),
+            version: visible_text(version, NAME_CHARS_MAX),
             protocol: protocol.to_owned(),
-            ..Listing::default()
+            ..ServerListing::default()
         };
         let mut bytes = 0;
         let mut left_out = 0;
@@ -69,7 +74,7 @@ impl Listing {
                 listing.notes.push("a tool without a usable name was left out".into());
                 continue;
             };
-            let (tool, notes) = tool(&raw);
+            let (tool, notes) = parse_tool(&raw);
             bytes += name.len() + tool.description.len() + tool.input_schema.to_string().len();
             if listing.tools.len() >= TOOLS_MAX || bytes > LISTING_BYTES_MAX {
                 left_out += 1;
@@ -92,7 +97,7 @@ impl Listing {
     }
 
     /// Names of its tools.
-    pub fn names(&self) -> BTreeSet<&str> {
+    pub fn tool_names(&self) -> BTreeSet<&str> {
         self.tools.keys().map(String::as_str).collect()
     }
 }
@@ -106,22 +111,23 @@ fn usable_name(raw: &Value) -> Option<String> {
     (fits && !name.chars().any(char::is_control)).then(|| name.to_owned())
 }
 
-fn tool(raw: &Value) -> (ListedTool, Vec<String>) {
+fn parse_tool(raw: &Value) -> (ListedTool, Vec<String>) {
     let mut notes = Vec::new();
     let text = |field: &str| raw.get(field).and_then(Value::as_str);
     let said = text("description").unwrap_or_default();
     if said.chars().count() > DESCRIPTION_CHARS_MAX {
         notes.push(format!("its description is longer than {DESCRIPTION_CHARS_MAX} characters"));
     }
-    let made = schema::harmless(raw.get("inputSchema").unwrap_or(&json!({ "type": "object" })));
+    let made =
+        schema::make_harmless(raw.get("inputSchema").unwrap_or(&json!({ "type": "object" })));
     notes.extend(made.notes);
     let read_only = raw.pointer("/annotations/readOnlyHint").and_then(Value::as_bool);
     let described = ["name", "title", "description", "inputSchema", "outputSchema", "annotations"];
     let described: BTreeMap<&str, &Value> =
         described.iter().filter_map(|field| Some((*field, raw.get(*field)?))).collect();
     let tool = ListedTool {
-        title: text("title").map(|title| plain(title, NAME_CHARS_MAX)),
-        description: plain(said, DESCRIPTION_CHARS_MAX),
+        title: text("title").map(|title| visible_text(title, NAME_CHARS_MAX)),
+        description: visible_text(said, DESCRIPTION_CHARS_MAX),
         input_schema: made.schema,
         says_read_only: read_only.unwrap_or(false),
         hash: hash_of(&json!(described)),
@@ -136,14 +142,14 @@ mod tests {
     #[test]
     fn z8_what_cannot_be_seen_reaches_nobody() {
         let raw = json!({ "name": "a", "description": "ab\u{200b}c\u{e0041}\u{202e}d\r\n" });
-        let listing = Listing::of("s", "1", "2025-11-25", vec![raw]);
+        let listing = ServerListing::from_tools("s", "1", "2025-11-25", vec![raw]);
         assert_eq!(listing.tools["a"].description, "abcd\n");
     }
 
     #[test]
     fn z8_ten_thousand_tools_are_cut_and_said_so() {
         let tools = (0..10_000).map(|n| json!({ "name": format!("t{n}"), "inputSchema": {} }));
-        let listing = Listing::of("s", "1", "x", tools.collect());
+        let listing = ServerListing::from_tools("s", "1", "x", tools.collect());
         assert_eq!(listing.tools.len(), TOOLS_MAX);
         assert!(listing.notes.iter().any(|note| note.contains("9000 tools were left out")));
     }
@@ -158,15 +164,15 @@ mod tests {
             json!({ "name": "a", "description": "first" }),
             json!({ "name": "a", "description": "second" }),
         ];
-        let listing = Listing::of("s", "1", "x", tools);
-        assert_eq!(listing.names().into_iter().collect::<Vec<_>>(), ["a"]);
+        let listing = ServerListing::from_tools("s", "1", "x", tools);
+        assert_eq!(listing.tool_names().into_iter().collect::<Vec<_>>(), ["a"]);
         assert_eq!(listing.tools["a"].description, "first");
     }
 
     #[test]
     fn z8_the_hash_covers_what_a_description_was_cut_from() {
         let long = |end: &str| json!({ "name": "a", "description": format!("{}{end}", "x".repeat(9_000)) });
-        let of = |raw| Listing::of("s", "1", "x", vec![raw]).tools["a"].clone();
+        let of = |raw| ServerListing::from_tools("s", "1", "x", vec![raw]).tools["a"].clone();
         let (one, other) = (of(long("1")), of(long("2")));
         assert_eq!(one.description, other.description);
         assert_ne!(one.hash, other.hash);

@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncWrite};
 use weir_core::model::Usage;
-use weir_engine::ports::{Clock, Person};
+use weir_engine::ports::{Clock, PersonPrompter};
 
 use crate::spec::ServerSpec;
 
@@ -18,7 +18,7 @@ pub struct McpOptions {
     /// The time, and randomness for back-off.
     pub clock: Arc<dyn Clock>,
     /// Starts processes of servers.
-    pub launcher: Arc<dyn Launcher>,
+    pub launcher: Arc<dyn ServerLauncher>,
     /// Keeps what was signed in with.
     pub tokens: Arc<dyn TokenStore>,
     /// What servers are told to work on: the folders of the workspace, nothing else.
@@ -27,7 +27,7 @@ pub struct McpOptions {
     /// and not used.
     pub authorizer: Option<Arc<dyn Authorizer>>,
     /// Asks the person what a server wants to know; none: every such question is declined.
-    pub elicit: Option<Arc<dyn Elicit>>,
+    pub elicit: Option<Arc<dyn ElicitationHandler>>,
     /// Answers questions of servers that may ask the model; none: every one is declined.
     pub sampler: Option<Arc<dyn Sampler>>,
     /// Version of this program.
@@ -36,32 +36,32 @@ pub struct McpOptions {
 
 /// Starts the process of a server, confined as its declaration says.
 #[async_trait]
-pub trait Launcher: Send + Sync {
+pub trait ServerLauncher: Send + Sync {
     /// Starts it. It gets the variables of its declaration, a search path, a language and a home of
     /// its own, and nothing else.
     ///
     /// # Errors
     /// Why it was not started, for people and the model.
-    async fn launch(&self, spec: &ServerSpec) -> Result<Launched, String>;
+    async fn launch(&self, spec: &ServerSpec) -> Result<LaunchedProcess, String>;
 }
 
 /// A process that was started.
-pub struct Launched {
+pub struct LaunchedProcess {
     /// Its standard input.
     pub input: Box<dyn AsyncWrite + Send + Sync + Unpin>,
     /// Its standard output.
     pub output: Box<dyn AsyncRead + Send + Sync + Unpin>,
     /// The process. It and all that it started end when this is dropped.
-    pub child: Box<dyn Child>,
+    pub child: Box<dyn ServerProcess>,
 }
 
 /// A server's process.
 #[async_trait]
-pub trait Child: Send + Sync {
+pub trait ServerProcess: Send + Sync {
     /// The end of what it wrote to standard error.
-    async fn errors(&self) -> String;
+    async fn stderr_tail(&self) -> String;
     /// Ends it and waits until nothing of it is left.
-    async fn end(self: Box<Self>);
+    async fn end_process(self: Box<Self>);
 }
 
 /// Keeps what was signed in with, by server. Nothing else may be able to read it.
@@ -87,7 +87,7 @@ pub trait Authorizer: Send + Sync {
     ///
     /// # Errors
     /// Nobody can be brought there.
-    async fn open(&self, server: &str, url: &str) -> Result<(), String>;
+    async fn open_page(&self, server: &str, url: &str) -> Result<(), String>;
 }
 
 /// A question of a server to the person.
@@ -105,7 +105,7 @@ pub struct Elicitation {
 
 /// What became of a question.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Elicited {
+pub enum ElicitationOutcome {
     /// The person filled it in.
     Accepted(Value),
     /// The person does not want to, or nobody can be asked.
@@ -116,15 +116,19 @@ pub enum Elicited {
 
 /// Asks the person what a server wants to know.
 #[async_trait]
-pub trait Elicit: Send + Sync {
+pub trait ElicitationHandler: Send + Sync {
     /// Puts the question to `person`, marked as the server's; none: it belongs to no call of a
-    /// session. Must end: nobody there is [`Elicited::Declined`].
-    async fn ask(&self, question: Elicitation, person: Option<Arc<dyn Person>>) -> Elicited;
+    /// session. Must end: nobody there is [`ElicitationOutcome::Declined`].
+    async fn ask_person(
+        &self,
+        question: Elicitation,
+        person: Option<Arc<dyn PersonPrompter>>,
+    ) -> ElicitationOutcome;
 }
 
 /// A question of a server to the model.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Sample {
+pub struct SamplingRequest {
     /// Which server.
     pub server: String,
     /// What it wants the model to be told first: foreign.
@@ -137,7 +141,7 @@ pub struct Sample {
 
 /// An answer of the model.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Sampled {
+pub struct SamplingResult {
     /// Which model.
     pub model: String,
     /// Its words.
@@ -156,5 +160,5 @@ pub trait Sampler: Send + Sync {
     ///
     /// # Errors
     /// Why there is no answer.
-    async fn sample(&self, question: Sample) -> Result<Sampled, String>;
+    async fn sample(&self, question: SamplingRequest) -> Result<SamplingResult, String>;
 }

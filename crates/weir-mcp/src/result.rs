@@ -6,8 +6,8 @@ use std::sync::Arc;
 use base64::Engine as _;
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 use serde_json::Value;
-use weir_core::message::{Block, Media};
-use weir_core::tool::Raw;
+use weir_core::message::{MessageBlock, StoredMedia};
+use weir_core::tool::RawResult;
 use weir_engine::ports::ToolContext;
 
 /// Most text of one answer, in bytes.
@@ -20,23 +20,23 @@ const PICTURE_BYTES_MAX: usize = 8 << 20;
 const PARTS_MAX: usize = 10_000;
 
 /// Collects an answer.
-pub(crate) struct Answer<'a> {
+pub(crate) struct ResultBuilder<'a> {
     cx: &'a ToolContext,
     text: String,
-    blocks: Vec<Block>,
+    blocks: Vec<MessageBlock>,
     pictures: usize,
     bytes: u64,
     cut: bool,
 }
 
-impl<'a> Answer<'a> {
-    pub(crate) fn new(cx: &'a ToolContext) -> Answer<'a> {
+impl<'a> ResultBuilder<'a> {
+    pub(crate) fn new(cx: &'a ToolContext) -> ResultBuilder<'a> {
         let (text, blocks) = (String::new(), Vec::new());
-        Answer { cx, text, blocks, pictures: 0, bytes: 0, cut: false }
+        ResultBuilder { cx, text, blocks, pictures: 0, bytes: 0, cut: false }
     }
 
     /// A paragraph of text.
-    pub(crate) fn say(&mut self, text: &str) {
+    pub(crate) fn push_text(&mut self, text: &str) {
         self.bytes += text.len() as u64;
         let room = TEXT_BYTES_MAX.saturating_sub(self.text.len());
         if text.len() > room {
@@ -54,83 +54,83 @@ impl<'a> Answer<'a> {
     fn flush(&mut self) {
         let text = std::mem::take(&mut self.text);
         if !text.is_empty() {
-            self.blocks.push(Block::text(text));
+            self.blocks.push(MessageBlock::text(text));
         }
     }
 
     /// A picture in base64; what is none is told.
-    pub(crate) fn picture(&mut self, data: &str, said_type: &str) {
+    pub(crate) fn push_picture(&mut self, data: &str, said_type: &str) {
         let engine = &base64::engine::general_purpose::STANDARD;
         self.bytes += data.len() as u64;
         if self.pictures >= PICTURES_MAX || data.len() / 4 * 3 > PICTURE_BYTES_MAX {
-            return self.say("[a picture was left out: too many, or too large]");
+            return self.push_text("[a picture was left out: too many, or too large]");
         }
         let Ok(bytes) = engine.decode(data.trim()) else {
-            return self.say("[a picture was left out: it is no base64]");
+            return self.push_text("[a picture was left out: it is no base64]");
         };
         let Some(media_type) = picture_type(&bytes) else {
-            return self.say(&format!(
+            return self.push_text(&format!(
                 "[{} bytes were left out: {} is no picture that can be shown]",
                 bytes.len(),
-                crate::text::plain(said_type, 60)
+                crate::text::visible_text(said_type, 60)
             ));
         };
         self.pictures += 1;
         let size = bytes.len() as u64;
         let blob = self.cx.blobs.put(&self.cx.session, Arc::from(bytes));
         self.flush();
-        let media = Media { media_type: media_type.into(), blob, bytes: size, name: None };
-        self.blocks.push(Block::Image { media });
+        let media = StoredMedia { media_type: media_type.into(), blob, bytes: size, name: None };
+        self.blocks.push(MessageBlock::Image { media });
     }
 
     /// A resource that stands in the answer.
-    pub(crate) fn resource(&mut self, resource: &ResourceContents) {
+    pub(crate) fn push_resource(&mut self, resource: &ResourceContents) {
         match resource {
             ResourceContents::TextResourceContents { uri, text, .. } => {
-                self.say(&format!("[resource {}]", crate::text::plain(uri, 500)));
-                self.say(text);
+                self.push_text(&format!("[resource {}]", crate::text::visible_text(uri, 500)));
+                self.push_text(text);
             }
             ResourceContents::BlobResourceContents { uri, mime_type, blob, .. } => {
-                self.say(&format!("[resource {}]", crate::text::plain(uri, 500)));
+                self.push_text(&format!("[resource {}]", crate::text::visible_text(uri, 500)));
                 let said = mime_type.as_deref().unwrap_or("something without a type");
-                self.picture(blob, said);
+                self.push_picture(blob, said);
             }
-            _ => self.say("[a resource of an unknown kind was left out]"),
+            _ => self.push_text("[a resource of an unknown kind was left out]"),
         }
     }
 
-    pub(crate) fn part(&mut self, part: &ContentBlock) {
+    pub(crate) fn push_content(&mut self, part: &ContentBlock) {
         match part {
-            ContentBlock::Text(text) => self.say(&text.text),
-            ContentBlock::Image(image) => self.picture(&image.data, &image.mime_type),
+            ContentBlock::Text(text) => self.push_text(&text.text),
+            ContentBlock::Image(image) => self.push_picture(&image.data, &image.mime_type),
             ContentBlock::Audio(audio) => {
-                let kind = crate::text::plain(&audio.mime_type, 60);
+                let kind = crate::text::visible_text(&audio.mime_type, 60);
                 let bytes = audio.data.len() / 4 * 3;
-                self.say(&format!("[a sound of about {bytes} bytes ({kind}) was left out]"));
+                self.push_text(&format!("[a sound of about {bytes} bytes ({kind}) was left out]"));
             }
-            ContentBlock::Resource(embedded) => self.resource(&embedded.resource),
+            ContentBlock::Resource(embedded) => self.push_resource(&embedded.resource),
             ContentBlock::ResourceLink(link) => {
                 let about = link.description.as_deref().unwrap_or(&link.name);
-                self.say(&format!(
+                self.push_text(&format!(
                     "[resource {}: {}; read_mcp_tool reads it]",
-                    crate::text::plain(&link.uri, 500),
-                    crate::text::plain(about, 300)
+                    crate::text::visible_text(&link.uri, 500),
+                    crate::text::visible_text(about, 300)
                 ));
             }
-            _ => self.say("[a part of an unknown kind was left out]"),
+            _ => self.push_text("[a part of an unknown kind was left out]"),
         }
     }
 
     /// The result.
-    pub(crate) fn finish(mut self, ok: bool) -> Raw {
+    pub(crate) fn finish(mut self, ok: bool) -> RawResult {
         if self.cut {
             self.text.push_str("\n[the rest was left out: the answer is too long]\n");
         }
         self.flush();
         if self.blocks.is_empty() {
-            self.blocks.push(Block::text("(no content)"));
+            self.blocks.push(MessageBlock::text("(no content)"));
         }
-        let mut raw = if ok { Raw::ok("") } else { Raw::error("") };
+        let mut raw = if ok { RawResult::ok("") } else { RawResult::error("") };
         raw.blocks = self.blocks;
         raw.full_bytes = self.cut.then_some(self.bytes);
         raw
@@ -138,10 +138,10 @@ impl<'a> Answer<'a> {
 }
 
 /// The result of a call.
-pub(crate) fn of_call(result: &CallToolResult, cx: &ToolContext) -> Raw {
-    let mut answer = Answer::new(cx);
+pub(crate) fn of_call(result: &CallToolResult, cx: &ToolContext) -> RawResult {
+    let mut answer = ResultBuilder::new(cx);
     for part in result.content.iter().take(PARTS_MAX) {
-        answer.part(part);
+        answer.push_content(part);
     }
     if result.content.len() > PARTS_MAX {
         answer.cut = true;
@@ -150,7 +150,7 @@ pub(crate) fn of_call(result: &CallToolResult, cx: &ToolContext) -> Raw {
     if let Some(structured) = &result.structured_content
         && !says_the_same(result, structured)
     {
-        answer.say(&structured.to_string());
+        answer.push_text(&structured.to_string());
     }
     answer.finish(result.is_error != Some(true))
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-use crate::text::plain;
+use crate::text::visible_text;
 
 /// Largest schema, in bytes of JSON.
 const BYTES_MAX: usize = 64 * 1024;
@@ -36,7 +36,7 @@ const NAMED: [&str; 3] = ["properties", "patternProperties", "dependentSchemas"]
 const DATA: [&str; 4] = ["enum", "const", "default", "examples"];
 
 /// A schema that harms nobody.
-pub(crate) struct Harmless {
+pub(crate) struct HarmlessSchema {
     /// The schema: always of an object.
     pub(crate) schema: Value,
     /// What was done to it.
@@ -44,8 +44,8 @@ pub(crate) struct Harmless {
 }
 
 /// Makes a schema harmless.
-pub(crate) fn harmless(raw: &Value) -> Harmless {
-    let any = |why: &str| Harmless {
+pub(crate) fn make_harmless(raw: &Value) -> HarmlessSchema {
+    let any = |why: &str| HarmlessSchema {
         schema: json!({ "type": "object" }),
         notes: vec![format!("its schema was replaced by any object: {why}")],
     };
@@ -58,8 +58,8 @@ pub(crate) fn harmless(raw: &Value) -> Harmless {
     if raw.to_string().len() > BYTES_MAX {
         return any("it is too large");
     }
-    let mut walk = Walk { root: raw, open: Vec::new(), nodes: 0, notes: BTreeSet::new() };
-    let Some(mut schema) = walk.schema(raw, 0) else {
+    let mut walk = SchemaWalk { root: raw, open: Vec::new(), nodes: 0, notes: BTreeSet::new() };
+    let Some(mut schema) = walk.walk_schema(raw, 0) else {
         return any("it grows without end");
     };
     let Some(fields) = schema.as_object_mut() else {
@@ -72,7 +72,7 @@ pub(crate) fn harmless(raw: &Value) -> Harmless {
         }
         fields.insert("type".into(), json!("object"));
     }
-    Harmless { schema, notes: walk.notes.into_iter().map(str::to_owned).collect() }
+    HarmlessSchema { schema, notes: walk.notes.into_iter().map(str::to_owned).collect() }
 }
 
 fn is_shallow(value: &Value, left: usize) -> bool {
@@ -84,7 +84,7 @@ fn is_shallow(value: &Value, left: usize) -> bool {
     }
 }
 
-struct Walk<'a> {
+struct SchemaWalk<'a> {
     root: &'a Value,
     /// References that are being put in place.
     open: Vec<String>,
@@ -94,21 +94,23 @@ struct Walk<'a> {
 
 /// A value without characters that cannot be seen: what hides from the person who approves a schema
 /// reaches no model either (Z8).
-fn seen(value: &Value) -> Value {
+fn strip_invisible(value: &Value) -> Value {
     match value {
-        Value::String(text) => Value::String(plain(text, usize::MAX)),
-        Value::Array(items) => Value::Array(items.iter().map(seen).collect()),
+        Value::String(text) => Value::String(visible_text(text, usize::MAX)),
+        Value::Array(items) => Value::Array(items.iter().map(strip_invisible).collect()),
         Value::Object(fields) => {
-            let clean = fields.iter().map(|(key, value)| (plain(key, usize::MAX), seen(value)));
+            let clean = fields
+                .iter()
+                .map(|(key, value)| (visible_text(key, usize::MAX), strip_invisible(value)));
             Value::Object(clean.collect())
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
     }
 }
 
-impl Walk<'_> {
+impl SchemaWalk<'_> {
     /// `None`: there is no end to it.
-    fn schema(&mut self, raw: &Value, depth: usize) -> Option<Value> {
+    fn walk_schema(&mut self, raw: &Value, depth: usize) -> Option<Value> {
         self.nodes += 1;
         if self.nodes > NODES_MAX {
             return None;
@@ -118,18 +120,20 @@ impl Walk<'_> {
             return Some(json!({}));
         }
         match raw {
-            Value::Object(fields) => self.fields(fields, depth),
+            Value::Object(fields) => self.walk_fields(fields, depth),
             Value::Array(items) => {
-                let items = items.iter().map(|item| self.schema(item, depth + 1));
+                let items = items.iter().map(|item| self.walk_schema(item, depth + 1));
                 items.collect::<Option<Vec<_>>>().map(Value::Array)
             }
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Some(seen(raw)),
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
+                Some(strip_invisible(raw))
+            }
         }
     }
 
-    fn fields(&mut self, fields: &Map<String, Value>, depth: usize) -> Option<Value> {
+    fn walk_fields(&mut self, fields: &Map<String, Value>, depth: usize) -> Option<Value> {
         let mut made = match fields.get("$ref") {
-            Some(reference) => match self.reference(reference, depth)? {
+            Some(reference) => match self.resolve_reference(reference, depth)? {
                 Value::Object(target) => target,
                 other => return Some(other),
             },
@@ -140,22 +144,22 @@ impl Walk<'_> {
                 continue;
             }
             let value = if NAMED.contains(&key.as_str()) {
-                self.named(value, depth)?
+                self.walk_named_schemas(value, depth)?
             } else if DATA.contains(&key.as_str()) {
                 self.nodes += 1;
-                seen(value)
+                strip_invisible(value)
             } else if key == "pattern" && !is_plain_pattern(value) {
                 self.notes.insert("a pattern in its schema was left out");
                 continue;
             } else {
-                self.schema(value, depth + 1)?
+                self.walk_schema(value, depth + 1)?
             };
             made.insert(key.clone(), value);
         }
         Some(Value::Object(made))
     }
 
-    fn named(&mut self, value: &Value, depth: usize) -> Option<Value> {
+    fn walk_named_schemas(&mut self, value: &Value, depth: usize) -> Option<Value> {
         let Value::Object(fields) = value else { return Some(json!({})) };
         let mut made = Map::new();
         for (name, schema) in fields {
@@ -163,16 +167,16 @@ impl Walk<'_> {
                 self.notes.insert("a pattern in its schema was left out");
                 continue;
             }
-            if plain(name, usize::MAX) != *name {
+            if visible_text(name, usize::MAX) != *name {
                 self.notes.insert("a name with characters that cannot be seen was left out");
                 continue;
             }
-            made.insert(name.clone(), self.schema(schema, depth + 1)?);
+            made.insert(name.clone(), self.walk_schema(schema, depth + 1)?);
         }
         Some(Value::Object(made))
     }
 
-    fn reference(&mut self, reference: &Value, depth: usize) -> Option<Value> {
+    fn resolve_reference(&mut self, reference: &Value, depth: usize) -> Option<Value> {
         let Some(text) = reference.as_str() else { return Some(json!({})) };
         let Some(pointer) = text.strip_prefix('#') else {
             self.notes.insert("its schema names another one elsewhere, which is not fetched");
@@ -187,7 +191,7 @@ impl Walk<'_> {
             return Some(json!({}));
         };
         self.open.push(text.to_owned());
-        let made = self.schema(target, depth + 1);
+        let made = self.walk_schema(target, depth + 1);
         self.open.pop();
         made
     }
@@ -277,7 +281,7 @@ mod tests {
             ),
         ];
         for (what, raw, expected, word) in cases {
-            let made = harmless(&raw);
+            let made = make_harmless(&raw);
             assert_eq!(made.schema, expected, "{what}");
             let notes = made.notes.join("; ");
             assert!(notes.contains(word) && notes.is_empty() == word.is_empty(), "{what}: {notes}");
@@ -286,7 +290,7 @@ mod tests {
 
     #[test]
     fn z8_what_cannot_be_seen_is_in_no_schema() {
-        let made = harmless(&json!({
+        let made = make_harmless(&json!({
             "type": "object",
             "description": "a\u{200b}b",
             "properties": { "x\u{e0041}": {}, "y": { "enum": ["c\u{202e}d"] } },
@@ -308,7 +312,7 @@ mod tests {
             defs.insert(format!("d{n}"), json!({ "properties": { "a": next, "b": next } }));
         }
         defs.insert("d24".into(), json!({ "type": "string" }));
-        let made = harmless(&json!({ "$ref": "#/$defs/d0", "$defs": defs }));
+        let made = make_harmless(&json!({ "$ref": "#/$defs/d0", "$defs": defs }));
         assert!(made.schema.to_string().len() < 1_000_000);
         assert!(!made.notes.is_empty());
     }

@@ -9,10 +9,13 @@ use tokio::sync::broadcast;
 use weir_core::ids::Timestamp;
 use weir_core::model::Usage;
 
-use crate::connect::{Begin, Connection, Failed, NotConnected, Way, connect, wants_sign_in};
-use crate::handler::{Change, Shared};
-use crate::listing::Listing;
-use crate::pin::{Difference, DifferenceKind, Pin, in_words};
+use crate::connect::{
+    HandshakeMode, NotConnected, RequestFailure, RequestScope, ServerConnection, connect_server,
+    wants_sign_in,
+};
+use crate::handler::{McpConnectionContext, ServerChange};
+use crate::listing::ServerListing;
+use crate::pin::{DifferenceKind, PinDifference, ServerPin, in_words};
 use crate::ports::McpOptions;
 use crate::spec::ServerSpec;
 use crate::state::{ServerReport, ServerState};
@@ -28,42 +31,42 @@ const PATIENCE_MS: u64 = 3_000;
 
 /// What is known without asking it.
 #[derive(Default)]
-struct Known {
+struct ServerSnapshot {
     starting: bool,
     failed: Option<String>,
     ready: Option<(bool, bool)>,
     /// What it said when it was asked last.
-    listing: Option<Arc<Listing>>,
-    differences: Vec<Difference>,
+    listing: Option<Arc<ServerListing>>,
+    differences: Vec<PinDifference>,
     errors: String,
 }
 
 /// The connection, or when to try next.
-enum Link {
+enum ConnectionState {
     Down { failures: u32, not_before: Timestamp },
-    Up { connection: Arc<Connection>, failures: u32 },
+    Up { connection: Arc<ServerConnection>, failures: u32 },
 }
 
 /// One server.
-pub(crate) struct Server {
+pub(crate) struct McpServer {
     pub(crate) spec: ServerSpec,
-    pub(crate) pin: Option<Pin>,
+    pub(crate) pin: Option<ServerPin>,
     options: Arc<McpOptions>,
-    changes: broadcast::Sender<Change>,
-    known: Mutex<Known>,
+    changes: broadcast::Sender<ServerChange>,
+    known: Mutex<ServerSnapshot>,
     /// Held while a connection is made, so that it is made once; nobody else waits for it.
-    link: tokio::sync::Mutex<Link>,
+    link: tokio::sync::Mutex<ConnectionState>,
 }
 
-impl Server {
+impl McpServer {
     pub(crate) fn new(
         spec: ServerSpec,
-        pin: Option<Pin>,
+        pin: Option<ServerPin>,
         options: Arc<McpOptions>,
-        changes: broadcast::Sender<Change>,
-    ) -> Server {
-        let link = Link::Down { failures: 0, not_before: Timestamp::default() };
-        Server {
+        changes: broadcast::Sender<ServerChange>,
+    ) -> McpServer {
+        let link = ConnectionState::Down { failures: 0, not_before: Timestamp::default() };
+        McpServer {
             spec,
             pin,
             options,
@@ -73,17 +76,17 @@ impl Server {
         }
     }
 
-    fn known(&self) -> MutexGuard<'_, Known> {
+    fn lock_snapshot(&self) -> MutexGuard<'_, ServerSnapshot> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What differs in its declaration.
-    fn redeclared(&self) -> Vec<Difference> {
+    fn declaration_differences(&self) -> Vec<PinDifference> {
         self.pin.as_ref().map(|pin| pin.of_declaration(&self.spec)).unwrap_or_default()
     }
 
     /// Why no tool of it may be offered; `None`: its approved tools may.
-    pub(crate) fn closed(&self) -> Option<String> {
+    pub(crate) fn closed_reason(&self) -> Option<String> {
         let name = &self.spec.name;
         let approve = format!("a person looks at it with `weir mcp-servers approve {name}`");
         if !self.spec.enabled {
@@ -92,7 +95,7 @@ impl Server {
         if self.pin.is_none() {
             return Some(format!("Nobody has approved the server {name} yet; {approve}."));
         }
-        let redeclared = self.redeclared();
+        let redeclared = self.declaration_differences();
         if !redeclared.is_empty() {
             return Some(format!(
                 "The server {name} is declared otherwise than it was approved:\n{}\nUntil then it \
@@ -100,8 +103,8 @@ impl Server {
                 in_words(&redeclared)
             ));
         }
-        let known = self.known();
-        let whole = |d: &&Difference| d.tool.is_none() && d.kind == DifferenceKind::Changed;
+        let known = self.lock_snapshot();
+        let whole = |d: &&PinDifference| d.tool.is_none() && d.kind == DifferenceKind::Changed;
         known.differences.iter().find(whole).map(|_| {
             format!(
                 "The server {name} no longer calls itself what it did when it was approved. Until \
@@ -113,16 +116,16 @@ impl Server {
     /// Why one tool may not be called. In words of ours: what a server says of itself before anybody
     /// saw it does not reach a model, not even as a quotation.
     pub(crate) fn closed_tool(&self, tool: &str) -> Option<String> {
-        if let Some(why) = self.closed() {
+        if let Some(why) = self.closed_reason() {
             return Some(why);
         }
         let name = &self.spec.name;
-        let known = self.known();
+        let known = self.lock_snapshot();
         let found = known.differences.iter().find(|d| d.tool.as_deref() == Some(tool))?;
         let what = match found.kind {
             DifferenceKind::Changed => format!(
                 "is not as it was approved: {} differ now",
-                parts(self.pin.as_ref(), known.listing.as_deref(), tool)
+                changed_parts(self.pin.as_ref(), known.listing.as_deref(), tool)
             ),
             DifferenceKind::Added => "is new and nobody has approved it".into(),
             DifferenceKind::Removed => {
@@ -137,8 +140,8 @@ impl Server {
     }
 
     pub(crate) fn report(&self) -> ServerReport {
-        let redeclared = self.redeclared();
-        let known = self.known();
+        let redeclared = self.declaration_differences();
+        let known = self.lock_snapshot();
         let mut differences = redeclared;
         differences.extend(known.differences.iter().cloned());
         let closes = differences.iter().any(|d| d.kind != DifferenceKind::Told);
@@ -174,13 +177,13 @@ impl Server {
     }
 
     /// Its connection; made where there is none, and its tools compared with what was approved.
-    pub(crate) async fn open(&self) -> Result<Arc<Connection>, String> {
-        if let Some(why) = self.closed() {
+    pub(crate) async fn open_connection(&self) -> Result<Arc<ServerConnection>, String> {
+        if let Some(why) = self.closed_reason() {
             return Err(why);
         }
         let mut link = self.link.lock().await;
         let failures = match &*link {
-            Link::Up { connection, failures } => {
+            ConnectionState::Up { connection, failures } => {
                 if !connection.is_gone() {
                     let connection = connection.clone();
                     if connection.shared.stale.load(Ordering::Acquire) {
@@ -188,61 +191,68 @@ impl Server {
                     }
                     return Ok(connection);
                 }
-                self.gone(connection).await;
+                self.record_disconnect(connection).await;
                 let failures = failures + 1;
                 let not_before = self.wait_after(failures);
-                *link = Link::Down { failures, not_before };
+                *link = ConnectionState::Down { failures, not_before };
                 self.wait_until(not_before).await?;
                 failures
             }
-            Link::Down { failures, not_before } => {
+            ConnectionState::Down { failures, not_before } => {
                 let failures = *failures;
                 self.wait_until(*not_before).await?;
                 failures
             }
         };
-        self.known().starting = true;
-        let made = self.start().await;
-        self.known().starting = false;
+        self.lock_snapshot().starting = true;
+        let made = self.start_server().await;
+        self.lock_snapshot().starting = false;
         match made {
             Ok(connection) => {
                 let connection = Arc::new(connection);
-                *link = Link::Up { connection: connection.clone(), failures };
-                self.changed("connection");
+                *link = ConnectionState::Up { connection: connection.clone(), failures };
+                self.notify_change("connection");
                 Ok(connection)
             }
             Err(why) => {
                 let failures = failures + 1;
-                *link = Link::Down { failures, not_before: self.wait_after(failures) };
-                let mut known = self.known();
+                *link = ConnectionState::Down { failures, not_before: self.wait_after(failures) };
+                let mut known = self.lock_snapshot();
                 known.ready = None;
                 known.failed = Some(why.clone());
                 drop(known);
-                self.changed("connection");
+                self.notify_change("connection");
                 Err(format!("The server {} cannot be used: {why}.", self.spec.name))
             }
         }
     }
 
     /// Starts it and asks what it offers. Who asked knows nothing of pins.
-    async fn start(&self) -> Result<Connection, String> {
+    async fn start_server(&self) -> Result<ServerConnection, String> {
         let approved = self.pin.as_ref().map(|pin| pin.listing.protocol.as_str());
         // A server that spoke the old way when it was approved is greeted so: one question less,
         // and some never answer one that they do not know.
         let wished = self.spec.protocol.as_deref();
         let begin = match wished.or(approved) {
-            Some(protocol) if !protocol.is_empty() && protocol < "2026-07-28" => Begin::Greet,
-            _ => Begin::Discover,
+            Some(protocol) if !protocol.is_empty() && protocol < "2026-07-28" => {
+                HandshakeMode::Greet
+            }
+            _ => HandshakeMode::Discover,
         };
-        let other = if begin == Begin::Greet { Begin::Discover } else { Begin::Greet };
-        let connection = match self.connect(begin).await {
+        let other = if begin == HandshakeMode::Greet {
+            HandshakeMode::Discover
+        } else {
+            HandshakeMode::Greet
+        };
+        let connection = match self.connect_signed_in(begin).await {
             Ok(connection) => connection,
             // Silence to the new question may mean that it knows the old greeting only; an answer
             // that is none, that it has learned, or never learned, the other way.
             Err(NotConnected { silent, refused, why, sign_in: None })
-                if wished.is_none() && (refused || (silent && begin == Begin::Discover)) =>
+                if wished.is_none()
+                    && (refused || (silent && begin == HandshakeMode::Discover)) =>
             {
-                match self.connect(other).await {
+                match self.connect_signed_in(other).await {
                     Ok(connection) => connection,
                     Err(again) if silent => return Err(again.why),
                     Err(_) => return Err(why),
@@ -250,27 +260,31 @@ impl Server {
             }
             Err(NotConnected { why, .. }) => return Err(why),
         };
-        self.looked(connection).await
+        self.inspect_or_sign_in(connection).await
     }
 
     /// The connection, once the server has said what it offers. It may want somebody to sign in
     /// only then.
-    async fn looked(&self, mut connection: Connection) -> Result<Connection, String> {
+    async fn inspect_or_sign_in(
+        &self,
+        mut connection: ServerConnection,
+    ) -> Result<ServerConnection, String> {
         for _ in 0..SIGN_INS_MAX {
-            let failed = match self.look(&connection).await {
+            let failed = match self.inspect_listing(&connection).await {
                 Ok(()) => return Ok(connection),
                 Err(failed) => failed,
             };
-            let said = connection.said().await;
-            let begin = match connection.protocol().as_str() {
-                "2026-07-28" => Begin::Discover,
-                _ => Begin::Greet,
+            let said = connection.describe_stderr().await;
+            let begin = match connection.protocol_version().as_str() {
+                "2026-07-28" => HandshakeMode::Discover,
+                _ => HandshakeMode::Greet,
             };
             connection.close().await;
             match failed {
-                Failed::SignIn(challenge) if self.options.authorizer.is_some() => {
+                RequestFailure::SignIn(challenge) if self.options.authorizer.is_some() => {
                     self.sign_in(Some(&challenge)).await?;
-                    connection = self.connect(begin).await.map_err(|refused| refused.why)?;
+                    connection =
+                        self.connect_signed_in(begin).await.map_err(|refused| refused.why)?;
                 }
                 other => {
                     return Err(format!(
@@ -287,10 +301,18 @@ impl Server {
     }
 
     /// Connects, after signing in where the server wants that and a person can be brought there.
-    async fn connect(&self, begin: Begin) -> Result<Connection, NotConnected> {
-        let shared =
-            || Arc::new(Shared::new(&self.spec, self.options.clone(), self.changes.clone()));
-        let refused = match connect(&self.spec, shared(), begin).await {
+    async fn connect_signed_in(
+        &self,
+        begin: HandshakeMode,
+    ) -> Result<ServerConnection, NotConnected> {
+        let shared = || {
+            Arc::new(McpConnectionContext::new(
+                &self.spec,
+                self.options.clone(),
+                self.changes.clone(),
+            ))
+        };
+        let refused = match connect_server(&self.spec, shared(), begin).await {
             Ok(connection) => return Ok(connection),
             Err(refused) => refused,
         };
@@ -299,7 +321,7 @@ impl Server {
             return Err(refused);
         }
         match self.sign_in(Some(challenge)).await {
-            Ok(()) => connect(&self.spec, shared(), begin).await,
+            Ok(()) => connect_server(&self.spec, shared(), begin).await,
             Err(why) => Err(NotConnected { why, ..refused }),
         }
     }
@@ -314,11 +336,11 @@ impl Server {
     }
 
     /// Asks what it offers and compares that with what was approved.
-    async fn look(&self, connection: &Connection) -> Result<(), Failed> {
-        let listing = connection.listing().await?;
-        let (_, resources, prompts) = connection.offers();
+    async fn inspect_listing(&self, connection: &ServerConnection) -> Result<(), RequestFailure> {
+        let listing = connection.fetch_listing().await?;
+        let (_, resources, prompts) = connection.offered_features();
         let differences = self.pin.as_ref().map(|pin| pin.of_listing(&listing)).unwrap_or_default();
-        let mut known = self.known();
+        let mut known = self.lock_snapshot();
         known.failed = None;
         known.ready = Some((resources, prompts));
         known.listing = Some(Arc::new(listing));
@@ -326,8 +348,8 @@ impl Server {
         Ok(())
     }
 
-    async fn look_again(&self, connection: &Connection) -> Result<(), String> {
-        self.look(connection).await.map_err(|failed| {
+    async fn look_again(&self, connection: &ServerConnection) -> Result<(), String> {
+        self.inspect_listing(connection).await.map_err(|failed| {
             connection.shared.stale.store(true, Ordering::Release);
             let name = &self.spec.name;
             let why = in_a_word(name, failed);
@@ -335,9 +357,9 @@ impl Server {
         })
     }
 
-    async fn gone(&self, connection: &Connection) {
-        let errors = connection.errors().await;
-        let mut known = self.known();
+    async fn record_disconnect(&self, connection: &ServerConnection) {
+        let errors = connection.stderr_text().await;
+        let mut known = self.lock_snapshot();
         known.errors = errors;
         known.ready = None;
         known.failed = Some("it ended".into());
@@ -351,7 +373,7 @@ impl Server {
             0 | 1 => 0,
             n => (BACKOFF_MS << (n - 2).min(16)).min(BACKOFF_MS_MAX),
         };
-        let jitter = if ms == 0 { 0 } else { clock.random() % (ms / 4 + 1) };
+        let jitter = if ms == 0 { 0 } else { clock.random_number() % (ms / 4 + 1) };
         let us = i64::try_from((ms + jitter) * 1_000).unwrap_or(i64::MAX);
         Timestamp(clock.now().0.saturating_add(us))
     }
@@ -360,7 +382,7 @@ impl Server {
         let left_ms = moment.0.saturating_sub(self.options.clock.now().0).max(0) / 1_000;
         let left_ms = u64::try_from(left_ms).unwrap_or(0);
         if left_ms > PATIENCE_MS {
-            let failed = self.known().failed.clone().unwrap_or_default();
+            let failed = self.lock_snapshot().failed.clone().unwrap_or_default();
             return Err(format!(
                 "The server {} failed several times ({failed}); it is tried again in {} seconds.",
                 self.spec.name,
@@ -372,20 +394,20 @@ impl Server {
     }
 
     /// Calls one of its tools.
-    pub(crate) async fn call(
+    pub(crate) async fn call_tool(
         &self,
         tool: &str,
         arguments: JsonObject,
-        way: &Way<'_>,
+        way: &RequestScope<'_>,
     ) -> Result<CallToolResult, String> {
         let mut connection = self.open_for(way).await?;
         // What it said while it was started, or said since, counts.
         if let Some(why) = self.closed_tool(tool) {
             return Err(why);
         }
-        let mut result = connection.call(tool, arguments.clone(), way).await;
+        let mut result = connection.call_tool(tool, arguments.clone(), way).await;
         for _ in 0..SIGN_INS_MAX {
-            let Err(Failed::SignIn(challenge)) = &result else { break };
+            let Err(RequestFailure::SignIn(challenge)) = &result else { break };
             if self.options.authorizer.is_none() {
                 break;
             }
@@ -394,11 +416,11 @@ impl Server {
             drop(connection);
             self.close().await;
             connection = self.open_for(way).await?;
-            result = connection.call(tool, arguments.clone(), way).await;
+            result = connection.call_tool(tool, arguments.clone(), way).await;
         }
         match result {
             Ok(result) => {
-                self.worked().await;
+                self.reset_failures().await;
                 Ok(result)
             }
             Err(failed) => {
@@ -409,50 +431,59 @@ impl Server {
     }
 
     /// Its connection, unless the call is cancelled first.
-    pub(crate) async fn open_for(&self, way: &Way<'_>) -> Result<Arc<Connection>, String> {
+    pub(crate) async fn open_for(
+        &self,
+        way: &RequestScope<'_>,
+    ) -> Result<Arc<ServerConnection>, String> {
         tokio::select! {
             biased;
             () = way.cancel.cancelled() => Err("The call was cancelled.".into()),
-            opened = self.open() => opened,
+            opened = self.open_connection() => opened,
         }
     }
 
     /// What the model was asked by this server used and cost since this was asked last.
     pub(crate) async fn take_used(&self) -> Vec<(Usage, Option<f64>)> {
         match &*self.link.lock().await {
-            Link::Up { connection, .. } => connection.shared.take_used(),
-            Link::Down { .. } => Vec::new(),
+            ConnectionState::Up { connection, .. } => connection.shared.take_used(),
+            ConnectionState::Down { .. } => Vec::new(),
         }
     }
 
     /// A call went well: what failed before is forgotten.
-    pub(crate) async fn worked(&self) {
+    pub(crate) async fn reset_failures(&self) {
         if let Ok(mut link) = self.link.try_lock()
-            && let Link::Up { failures, .. } = &mut *link
+            && let ConnectionState::Up { failures, .. } = &mut *link
         {
             *failures = 0;
         }
     }
 
     /// What to say about a request without an answer.
-    pub(crate) async fn after_failure(&self, connection: &Connection, failed: Failed) -> String {
+    pub(crate) async fn after_failure(
+        &self,
+        connection: &ServerConnection,
+        failed: RequestFailure,
+    ) -> String {
         let name = &self.spec.name;
         match failed {
-            Failed::Refused(why) => {
-                format!("the server {name} refused it: {}", crate::text::plain(&why, 2_000))
+            RequestFailure::Refused(why) => {
+                format!("the server {name} refused it: {}", crate::text::visible_text(&why, 2_000))
             }
-            Failed::Cancelled => "it was cancelled; whether it took effect is not known.".into(),
-            Failed::SignIn(_) => format!("{}.", wants_sign_in(name)),
-            Failed::Unanswered(why) => {
+            RequestFailure::Cancelled => {
+                "it was cancelled; whether it took effect is not known.".into()
+            }
+            RequestFailure::SignIn(_) => format!("{}.", wants_sign_in(name)),
+            RequestFailure::Unanswered(why) => {
                 format!(
                     "the server {name} gave no usable answer: {why}. Whether it took effect is \
                          not known."
                 )
             }
-            Failed::Lost => {
-                let said = connection.said().await;
-                self.gone(connection).await;
-                self.changed("connection");
+            RequestFailure::Lost => {
+                let said = connection.describe_stderr().await;
+                self.record_disconnect(connection).await;
+                self.notify_change("connection");
                 format!(
                     "the server {name} ended in the middle of it{said}. Whether it took effect is \
                      not known; it was not tried again. The next call starts the server anew."
@@ -462,13 +493,13 @@ impl Server {
     }
 
     /// Starts it although nobody approved it, only to see what it offers, and ends it again.
-    pub(crate) async fn show(&self) -> Result<Listing, String> {
+    pub(crate) async fn fetch_listing(&self) -> Result<ServerListing, String> {
         self.close().await;
-        let connection = self.start().await?;
-        let listing = self.known().listing.as_deref().cloned().unwrap_or_default();
-        self.known().errors = connection.errors().await;
+        let connection = self.start_server().await?;
+        let listing = self.lock_snapshot().listing.as_deref().cloned().unwrap_or_default();
+        self.lock_snapshot().errors = connection.stderr_text().await;
         connection.close().await;
-        self.known().ready = None;
+        self.lock_snapshot().ready = None;
         Ok(listing)
     }
 
@@ -476,39 +507,42 @@ impl Server {
     pub(crate) async fn close(&self) {
         let mut link = self.link.lock().await;
         let not_before = Timestamp::default();
-        let before = std::mem::replace(&mut *link, Link::Down { failures: 0, not_before });
+        let before =
+            std::mem::replace(&mut *link, ConnectionState::Down { failures: 0, not_before });
         drop(link);
         let mut known_errors = None;
-        if let Link::Up { connection, .. } = before {
-            known_errors = Some(connection.errors().await);
+        if let ConnectionState::Up { connection, .. } = before {
+            known_errors = Some(connection.stderr_text().await);
             // Calls that are under way hold it too; then it ends with the last of them.
             if let Ok(connection) = Arc::try_unwrap(connection) {
                 connection.close().await;
             }
         }
-        let mut known = self.known();
+        let mut known = self.lock_snapshot();
         known.ready = None;
         known.failed = None;
         known.errors = known_errors.unwrap_or_default();
     }
 
-    fn changed(&self, what: &'static str) {
+    fn notify_change(&self, what: &'static str) {
         // Nobody has to listen.
-        let _ = self.changes.send(Change { server: self.spec.name.clone(), what });
+        let _ = self.changes.send(ServerChange { server: self.spec.name.clone(), what });
     }
 }
 
-fn in_a_word(server: &str, failed: Failed) -> String {
+fn in_a_word(server: &str, failed: RequestFailure) -> String {
     match failed {
-        Failed::Refused(why) | Failed::Unanswered(why) => crate::text::plain(&why, 500),
-        Failed::Cancelled => "it was cancelled".into(),
-        Failed::SignIn(_) => wants_sign_in(server),
-        Failed::Lost => "it ended".into(),
+        RequestFailure::Refused(why) | RequestFailure::Unanswered(why) => {
+            crate::text::visible_text(&why, 500)
+        }
+        RequestFailure::Cancelled => "it was cancelled".into(),
+        RequestFailure::SignIn(_) => wants_sign_in(server),
+        RequestFailure::Lost => "it ended".into(),
     }
 }
 
 /// Which parts of a tool's definition are others now.
-fn parts(pin: Option<&Pin>, now: Option<&Listing>, tool: &str) -> String {
+fn changed_parts(pin: Option<&ServerPin>, now: Option<&ServerListing>, tool: &str) -> String {
     let before = pin.and_then(|pin| pin.listing.tools.get(tool));
     let after = now.and_then(|now| now.tools.get(tool));
     let (Some(before), Some(after)) = (before, after) else { return "its parts".into() };

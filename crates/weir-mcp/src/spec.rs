@@ -17,20 +17,20 @@ pub struct ServerSpec {
     /// Where it is declared, for people: `.mcp.json`, `config.toml: mcp_servers.git`.
     pub origin: String,
     /// How it is reached.
-    pub transport: Transport,
+    pub transport: ServerTransport,
     /// The installed package that its program is part of, if it is.
     pub package: Option<FromPackage>,
-    /// What its process may touch. Counts for [`Transport::Stdio`] only.
-    pub reach: Reach,
+    /// What its process may touch. Counts for [`ServerTransport::Stdio`] only.
+    pub reach: ServerReach,
     /// How long it may take.
-    pub timeouts: Timeouts,
+    pub timeouts: ServerTimeouts,
     /// What the person says of its tools.
-    pub declared: Declared,
+    pub declared: ToolDeclarations,
     /// It may ask the session's model questions of its own (sampling).
     pub sampling: bool,
     /// The revision of the protocol to speak; none: the newest that both know.
     pub protocol: Option<String>,
-    /// How to sign in. Counts for [`Transport::Http`] only.
+    /// How to sign in. Counts for [`ServerTransport::HttpTransport`] only.
     pub oauth: OAuthSettings,
     /// Off: it is listed and never started.
     pub enabled: bool,
@@ -41,7 +41,7 @@ impl ServerSpec {
     /// files are: the sandbox in which it is started holds it to that.
     pub fn is_contained(&self) -> bool {
         let reach = &self.reach;
-        matches!(self.transport, Transport::Stdio { .. })
+        matches!(self.transport, ServerTransport::Stdio { .. })
             && !reach.unconfined
             && !reach.writes_workspace
             && reach.hosts.is_empty()
@@ -53,16 +53,16 @@ impl ServerSpec {
     pub fn new(
         name: impl Into<String>,
         origin: impl Into<String>,
-        transport: Transport,
+        transport: ServerTransport,
     ) -> ServerSpec {
         ServerSpec {
             name: name.into(),
             origin: origin.into(),
             transport,
             package: None,
-            reach: Reach::default(),
-            timeouts: Timeouts::default(),
-            declared: Declared::default(),
+            reach: ServerReach::default(),
+            timeouts: ServerTimeouts::default(),
+            declared: ToolDeclarations::default(),
             sampling: false,
             protocol: None,
             oauth: OAuthSettings::default(),
@@ -73,7 +73,7 @@ impl ServerSpec {
 
 /// How a server is reached.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Transport {
+pub enum ServerTransport {
     /// A child process that speaks on its standard streams.
     Stdio {
         /// The program: a path, or a name on the search path.
@@ -106,7 +106,7 @@ pub struct FromPackage {
 /// What the process of a server may touch.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Reach {
+pub struct ServerReach {
     /// Hosts that it may reach, through the proxy; empty: no network.
     pub hosts: Vec<String>,
     /// Absolute folders and files below the home that it may read. The rest of the home is hidden.
@@ -121,7 +121,7 @@ pub struct Reach {
 
 /// How long a server may take, in milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Timeouts {
+pub struct ServerTimeouts {
     /// To start and to say what it offers.
     pub start_ms: u64,
     /// To answer a call, when it says nothing meanwhile; none: the session's `tool_timeout`, which
@@ -129,16 +129,16 @@ pub struct Timeouts {
     pub call_ms: Option<u64>,
 }
 
-impl Default for Timeouts {
-    fn default() -> Timeouts {
-        Timeouts { start_ms: 10_000, call_ms: None }
+impl Default for ServerTimeouts {
+    fn default() -> ServerTimeouts {
+        ServerTimeouts { start_ms: 10_000, call_ms: None }
     }
 }
 
 /// What a person says of a server's tools. What nobody said is unknown (G2).
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Declared {
+pub struct ToolDeclarations {
     /// A tool that calls itself read-only is one.
     pub trust_annotations: bool,
     /// Tools that only read, as globs over their own names: `list_*`.
@@ -148,19 +148,19 @@ pub struct Declared {
     pub sends: Vec<String>,
 }
 
-impl Declared {
+impl ToolDeclarations {
     /// Whether a person said of this tool that it only reads.
-    pub fn reads(&self, name: &str, listed: &ListedTool) -> bool {
-        matches(&self.reads, name) || (self.trust_annotations && listed.says_read_only)
+    pub fn is_read_only(&self, name: &str, listed: &ListedTool) -> bool {
+        matches_glob(&self.reads, name) || (self.trust_annotations && listed.says_read_only)
     }
 
     /// Whether a person said of this tool that it sends.
-    pub fn sends(&self, name: &str) -> bool {
-        matches(&self.sends, name)
+    pub fn is_sending(&self, name: &str) -> bool {
+        matches_glob(&self.sends, name)
     }
 }
 
-fn matches(patterns: &[String], name: &str) -> bool {
+fn matches_glob(patterns: &[String], name: &str) -> bool {
     let fits = |pattern: &String| {
         globset::Glob::new(pattern).is_ok_and(|glob| glob.compile_matcher().is_match(name))
     };

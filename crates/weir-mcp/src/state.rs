@@ -1,6 +1,6 @@
 //! How a server stands, as people and the model are told. Not here: how that comes about.
 
-use crate::listing::Listing;
+use crate::listing::ServerListing;
 
 /// How a server stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,7 +63,7 @@ pub struct ServerReport {
     /// How it stands.
     pub state: ServerState,
     /// What it offers, as far as it is known: as approved, or as it said last.
-    pub listing: Option<Listing>,
+    pub listing: Option<ServerListing>,
     /// The end of what its process wrote to standard error.
     pub errors: String,
 }

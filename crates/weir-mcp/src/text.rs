@@ -2,7 +2,7 @@
 
 /// At most `max` characters, without those that cannot be seen: what hides from a person who
 /// approves a text must not reach a model either.
-pub(crate) fn plain(text: &str, max: usize) -> String {
+pub(crate) fn visible_text(text: &str, max: usize) -> String {
     let hidden = |c: char| {
         matches!(c,
             '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}'

@@ -7,19 +7,19 @@ use async_trait::async_trait;
 use serde_json::Value;
 use weir_core::governance::Permit;
 use weir_core::tool::{
-    Access, EffectClass, Effects, Group, PathEffect, QueryEffect, Raw, ResultEffect, ToolSpec,
-    foreign,
+    EffectClass, Effects, PathAccess, PathEffect, QueryEffect, RawResult, ResultEffect, ToolGroup,
+    ToolSpec, foreign,
 };
-use weir_engine::ports::{Plan, Tool, ToolContext};
+use weir_engine::ports::{CallPlan, Tool, ToolContext};
 
-use crate::connect::Way;
+use crate::connect::RequestScope;
 use crate::listing::ListedTool;
-use crate::server::Server;
-use crate::spec::Transport;
+use crate::server::McpServer;
+use crate::spec::ServerTransport;
 
 /// One tool of a server.
 pub(crate) struct ForeignTool {
-    server: Arc<Server>,
+    server: Arc<McpServer>,
     /// Its name at the server.
     name: String,
     spec: ToolSpec,
@@ -28,15 +28,15 @@ pub(crate) struct ForeignTool {
 }
 
 impl ForeignTool {
-    pub(crate) fn new(server: &Arc<Server>, name: &str, listed: &ListedTool) -> ForeignTool {
-        let reads = server.spec.declared.reads(name, listed);
+    pub(crate) fn new(server: &Arc<McpServer>, name: &str, listed: &ListedTool) -> ForeignTool {
+        let reads = server.spec.declared.is_read_only(name, listed);
         let spec = ToolSpec {
-            name: foreign::name(&server.spec.name, name),
+            name: foreign::foreign_tool_name(&server.spec.name, name),
             description: match (&listed.title, listed.description.is_empty()) {
                 (Some(title), true) => title.clone(),
                 _ => listed.description.clone(),
             },
-            group: Group::Mcp,
+            group: ToolGroup::Mcp,
             input_schema: listed.input_schema.clone().into(),
             deferred: false,
             parallel_safe: reads,
@@ -52,13 +52,13 @@ impl ForeignTool {
     /// Whether its process can change files of the workspace.
     fn may_write_workspace(&self) -> bool {
         let reach = &self.server.spec.reach;
-        let is_program = matches!(self.server.spec.transport, Transport::Stdio { .. });
+        let is_program = matches!(self.server.spec.transport, ServerTransport::Stdio { .. });
         is_program && (reach.writes_workspace || reach.unconfined)
     }
 }
 
 /// What stands in labels for words of this server.
-pub(crate) fn origin(server: &str) -> String {
+pub(crate) fn origin_label(server: &str) -> String {
     format!("mcp:{server}")
 }
 
@@ -68,43 +68,45 @@ impl Tool for ForeignTool {
         &self.spec
     }
 
-    async fn plan(&self, input: &Value, cx: &ToolContext) -> Plan {
+    async fn plan_call(&self, input: &Value, cx: &ToolContext) -> CallPlan {
         let server = &self.server.spec.name;
         let summary = format!("Call {} of the server {server}", self.name);
-        let reads_from = vec![origin(server)];
+        let reads_from = vec![origin_label(server)];
         let (unknown, contained) = (!self.reads, !self.reads && self.server.spec.is_contained());
-        let acknowledges = unknown && self.server.spec.declared.sends(&self.name);
+        let acknowledges = unknown && self.server.spec.declared.is_sending(&self.name);
         let mut effects =
             Effects { reads_from, unknown, contained, acknowledges, ..Effects::default() };
         if !self.reads && self.may_write_workspace() {
             // So the workspace is looked at before and after, and what changed can be undone.
-            let all = PathEffect { recursive: true, ..cx.workspace.resolve(".", Access::Write) };
+            let all =
+                PathEffect { recursive: true, ..cx.workspace.resolve(".", PathAccess::Write) };
             effects.paths.push(all);
         }
         if self.reads && !self.server.spec.is_contained() {
-            let query = QueryEffect::of(origin(server), input, &self.spec.input_schema);
+            let query =
+                QueryEffect::from_arguments(origin_label(server), input, &self.spec.input_schema);
             effects.queries.push(query);
         }
         let class = if self.reads { EffectClass::Read } else { EffectClass::Once };
-        let plan = Plan::new(class, effects, summary);
+        let plan = CallPlan::new(class, effects, summary);
         match self.server.closed_tool(&self.name) {
-            Some(why) => plan.failing(why),
+            Some(why) => plan.with_failure(why),
             None => plan,
         }
     }
 
-    async fn run(&self, permit: Permit, cx: &ToolContext) -> Raw {
+    async fn run(&self, permit: Permit, cx: &ToolContext) -> RawResult {
         let Value::Object(arguments) = permit.input().clone() else {
-            return Raw::error("The arguments of this tool are an object.");
+            return RawResult::error("The arguments of this tool are an object.");
         };
         let hard_ms = cx.timeout_ms;
         let idle_ms = self.server.spec.timeouts.call_ms.unwrap_or(hard_ms).min(hard_ms);
         let (cancel, progress, person) = (&cx.cancel, &cx.progress, Some(&cx.person));
-        let way = Way { cancel, progress, person, idle_ms, hard_ms };
-        let called = self.server.call(&self.name, arguments, &way).await;
+        let way = RequestScope { cancel, progress, person, idle_ms, hard_ms };
+        let called = self.server.call_tool(&self.name, arguments, &way).await;
         let mut raw = match called {
             Ok(result) => crate::result::of_call(&result, cx),
-            Err(why) => Raw::error(why),
+            Err(why) => RawResult::error(why),
         };
         let used = self.server.take_used().await.into_iter();
         raw.news.extend(used.map(|(usage, cost_usd)| ResultEffect::Used { usage, cost_usd }));

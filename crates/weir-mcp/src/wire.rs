@@ -20,52 +20,56 @@ const HEAD_BYTES: usize = 200;
 /// What went wrong with what a server sends, so that calls that wait need not wait in vain. Counts
 /// up with each trouble.
 #[derive(Debug, Clone)]
-pub(crate) struct Trouble {
+pub(crate) struct ProtocolErrors {
     said: Arc<watch::Sender<(u64, String)>>,
 }
 
-impl Default for Trouble {
-    fn default() -> Trouble {
-        Trouble { said: Arc::new(watch::Sender::new((0, String::new()))) }
+impl Default for ProtocolErrors {
+    fn default() -> ProtocolErrors {
+        ProtocolErrors { said: Arc::new(watch::Sender::new((0, String::new()))) }
     }
 }
 
-impl Trouble {
-    fn say(&self, why: String) {
+impl ProtocolErrors {
+    fn report_error(&self, why: String) {
         tracing::debug!(why, "a message of a server was dropped");
         self.said.send_modify(|said| *said = (said.0 + 1, why));
     }
 
     /// What comes from now on.
-    pub(crate) fn listen(&self) -> watch::Receiver<(u64, String)> {
+    pub(crate) fn subscribe_errors(&self) -> watch::Receiver<(u64, String)> {
         self.said.subscribe()
     }
 }
 
-type Output = Box<dyn AsyncRead + Send + Sync + Unpin>;
-type Input = Box<dyn AsyncWrite + Send + Sync + Unpin>;
+type ServerOutput = Box<dyn AsyncRead + Send + Sync + Unpin>;
+type ServerInput = Box<dyn AsyncWrite + Send + Sync + Unpin>;
 
 /// Standard output and input of a server.
-pub(crate) struct Streams {
-    output: BufReader<Output>,
+pub(crate) struct ServerStreams {
+    output: BufReader<ServerOutput>,
     /// What was read of the line that is coming. Kept here because `receive` may be dropped while it
     /// waits.
     line: Vec<u8>,
     /// The line that is coming was too long already.
     skipping: bool,
-    input: Arc<Mutex<Option<Input>>>,
-    trouble: Trouble,
+    input: Arc<Mutex<Option<ServerInput>>>,
+    trouble: ProtocolErrors,
 }
 
-enum Line {
+enum LineStatus {
     Whole,
     TooLong,
     End,
 }
 
-impl Streams {
-    pub(crate) fn new(output: Output, input: Input, trouble: Trouble) -> Streams {
-        Streams {
+impl ServerStreams {
+    pub(crate) fn new(
+        output: ServerOutput,
+        input: ServerInput,
+        trouble: ProtocolErrors,
+    ) -> ServerStreams {
+        ServerStreams {
             output: BufReader::with_capacity(64 << 10, output),
             line: Vec::new(),
             skipping: false,
@@ -74,11 +78,11 @@ impl Streams {
         }
     }
 
-    async fn next_line(&mut self) -> Line {
+    async fn next_line(&mut self) -> LineStatus {
         loop {
-            let Ok(bytes) = self.output.fill_buf().await else { return Line::End };
+            let Ok(bytes) = self.output.fill_buf().await else { return LineStatus::End };
             if bytes.is_empty() {
-                return Line::End;
+                return LineStatus::End;
             }
             let end = bytes.iter().position(|byte| *byte == b'\n');
             let count = end.map_or(bytes.len(), |at| at + 1);
@@ -94,15 +98,15 @@ impl Streams {
                 continue;
             }
             match (too_long, end) {
-                (true, _) => return Line::TooLong,
-                (false, Some(_)) => return Line::Whole,
+                (true, _) => return LineStatus::TooLong,
+                (false, Some(_)) => return LineStatus::Whole,
                 (false, None) => {}
             }
         }
     }
 }
 
-impl Transport<RoleClient> for Streams {
+impl Transport<RoleClient> for ServerStreams {
     type Error = io::Error;
 
     fn send(
@@ -125,14 +129,14 @@ impl Transport<RoleClient> for Streams {
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
         loop {
             match self.next_line().await {
-                Line::End => return None,
-                Line::TooLong => {
+                LineStatus::End => return None,
+                LineStatus::TooLong => {
                     let max = MESSAGE_BYTES_MAX >> 20;
-                    self.trouble.say(format!("it sent a message of more than {max} MiB"));
+                    self.trouble.report_error(format!("it sent a message of more than {max} MiB"));
                 }
-                Line::Whole => {
+                LineStatus::Whole => {
                     let line = std::mem::take(&mut self.line);
-                    if let Some(message) = message(&line, &self.trouble) {
+                    if let Some(message) = parse_message(&line, &self.trouble) {
                         return Some(message);
                     }
                 }
@@ -151,7 +155,7 @@ impl Transport<RoleClient> for Streams {
 
 /// The message on a line. What is none is dropped: many servers write words for people there. What
 /// may have been an answer is told, since nothing else would end the wait for it.
-fn message(line: &[u8], trouble: &Trouble) -> Option<RxJsonRpcMessage<RoleClient>> {
+fn parse_message(line: &[u8], trouble: &ProtocolErrors) -> Option<RxJsonRpcMessage<RoleClient>> {
     let text = String::from_utf8_lossy(line);
     let text = text.trim();
     if !text.starts_with('{') {
@@ -175,7 +179,7 @@ fn message(line: &[u8], trouble: &Trouble) -> Option<RxJsonRpcMessage<RoleClient
             why if why.contains("did not match any variant") => "it has no known form".to_owned(),
             why => why,
         };
-        trouble.say(format!("it sent a message that cannot be understood: {why}"));
+        trouble.report_error(format!("it sent a message that cannot be understood: {why}"));
     }
     None
 }
@@ -189,11 +193,11 @@ mod tests {
 
     use super::*;
 
-    fn streams(bytes: Vec<u8>) -> Streams {
-        Streams::new(
+    fn streams(bytes: Vec<u8>) -> ServerStreams {
+        ServerStreams::new(
             Box::new(io::Cursor::new(bytes)),
             Box::new(tokio::io::sink()),
-            Trouble::default(),
+            ProtocolErrors::default(),
         )
     }
 
@@ -205,7 +209,7 @@ mod tests {
         bytes.extend(pong.as_bytes());
         bytes.extend(b"\n");
         let mut streams = streams(bytes);
-        let said = streams.trouble.listen();
+        let said = streams.trouble.subscribe_errors();
         let mut count = 0;
         while let Some(message) = streams.receive().await {
             count += 1;
@@ -234,7 +238,7 @@ mod tests {
         line.extend(b"]".repeat(100_000));
         line.extend(b"}\n");
         let mut streams = streams(line);
-        let said = streams.trouble.listen();
+        let said = streams.trouble.subscribe_errors();
         assert!(streams.receive().await.is_none());
         assert!(said.borrow().1.contains("too deeply"), "{}", said.borrow().1);
     }
@@ -269,9 +273,12 @@ mod tests {
         let after = b"\n{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n".to_vec();
         let source =
             Endless { left: 1 << 30, after: io::Cursor::new(after), held_max: Arc::default() };
-        let mut streams =
-            Streams::new(Box::new(source), Box::new(tokio::io::sink()), Trouble::default());
-        let said = streams.trouble.listen();
+        let mut streams = ServerStreams::new(
+            Box::new(source),
+            Box::new(tokio::io::sink()),
+            ProtocolErrors::default(),
+        );
+        let said = streams.trouble.subscribe_errors();
         assert!(streams.receive().await.is_some(), "what follows is heard");
         assert_eq!(said.borrow().0, 1);
         assert!(said.borrow().1.contains("16 MiB"));

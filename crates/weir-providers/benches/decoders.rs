@@ -3,7 +3,7 @@
 use divan::Bencher;
 use divan::counter::BytesCount;
 
-use weir_providers::dialect::Quirks;
+use weir_providers::dialect::VendorQuirks;
 
 /// Bytes of one run.
 const STREAM_BYTES: usize = 4 << 20;
@@ -31,10 +31,10 @@ fn long_stream(dialect: &str) -> Vec<u8> {
 
 #[divan::bench(args = ["anthropic", "openai-chat", "openai-responses", "gemini"])]
 fn decode(bencher: Bencher<'_, '_>, name: &str) {
-    let dialect = weir_providers::dialect(name).expect("a known dialect");
+    let dialect = weir_providers::find_dialect(name).expect("a known dialect");
     let stream = long_stream(name);
     bencher.counter(BytesCount::new(stream.len())).bench_local(|| {
-        let mut decoder = dialect.decoder(&Quirks::default());
+        let mut decoder = dialect.new_decoder(&VendorQuirks::default());
         let mut shown = 0;
         for chunk in stream.chunks(CHUNK_BYTES) {
             decoder.feed(chunk, &mut |_| shown += 1);

@@ -1,6 +1,6 @@
 //! Vendors and models as data: built in, and overridden by the config (C4, V1).
 //!
-//! Reads no file and no variable: the caller passes the config's part as [`Overrides`] and the
+//! Reads no file and no variable: the caller passes the config's part as [`CatalogueOverrides`] and the
 //! environment as a function.
 
 mod own_server;
@@ -12,7 +12,7 @@ use std::sync::OnceLock;
 use serde::Deserialize;
 use weir_core::model::{ModelInfo, ModelRef, Price};
 
-use crate::dialect::{Quirks, without_date};
+use crate::dialect::{VendorQuirks, without_date};
 pub(crate) use own_server::OwnServer;
 pub use own_server::can_be_asked;
 pub use vendor::{Vendor, VendorOverride};
@@ -65,7 +65,7 @@ pub struct ModelOverride {
 /// What the config says of providers and models.
 #[derive(Debug, Clone, Default, PartialEq, Deserialize)]
 #[serde(default)]
-pub struct Overrides {
+pub struct CatalogueOverrides {
     pub providers: BTreeMap<String, VendorOverride>,
     /// By `provider/name`.
     pub models: BTreeMap<String, ModelOverride>,
@@ -73,7 +73,7 @@ pub struct Overrides {
 
 /// A model that can be used: who speaks for it, and what is known of it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Resolved {
+pub struct ResolvedModel {
     pub vendor: Vendor,
     /// What is known of it.
     pub info: ModelInfo,
@@ -81,7 +81,7 @@ pub struct Resolved {
 
 /// All vendors and models.
 #[derive(Debug, Clone)]
-pub struct Catalogue {
+pub struct ModelCatalogue {
     vendors: Vec<Vendor>,
     models: Vec<ModelInfo>,
     by_name: HashMap<String, usize>,
@@ -107,24 +107,27 @@ struct ModelRow {
     abilities: Vec<String>,
 }
 
-impl Catalogue {
+impl ModelCatalogue {
     /// What is built in.
-    pub fn built_in() -> &'static Catalogue {
-        static BUILT_IN: OnceLock<Catalogue> = OnceLock::new();
+    pub fn built_in() -> &'static ModelCatalogue {
+        static BUILT_IN: OnceLock<ModelCatalogue> = OnceLock::new();
         BUILT_IN.get_or_init(|| {
             let vendors: VendorFile = toml::from_str(include_str!("vendors.toml"))
                 .expect("the built-in vendors are valid: a test reads them");
             let models: ModelFile = toml::from_str(include_str!("models.toml"))
                 .expect("the built-in models are valid: a test reads them");
-            let mut catalogue =
-                Catalogue { vendors: vendors.vendor, models: Vec::new(), by_name: HashMap::new() };
+            let mut catalogue = ModelCatalogue {
+                vendors: vendors.vendor,
+                models: Vec::new(),
+                by_name: HashMap::new(),
+            };
             for vendor in &mut catalogue.vendors {
                 vendor.quirks.vendor.clone_from(&vendor.name);
             }
             for row in models.model {
                 let model = parse_ref(&row.model).expect("a test reads the built-in models");
                 let ModelRow { window, max_output, price, abilities, .. } = row;
-                catalogue.set(ModelInfo { model, window, max_output, price, abilities });
+                catalogue.set_model(ModelInfo { model, window, max_output, price, abilities });
             }
             catalogue
         })
@@ -134,19 +137,19 @@ impl Catalogue {
     ///
     /// # Errors
     /// A new provider without dialect or base URL, an unknown dialect, a name that is no model.
-    pub fn new(overrides: &Overrides) -> Result<Catalogue, CatalogueError> {
-        let mut catalogue = Catalogue::built_in().clone();
+    pub fn new(overrides: &CatalogueOverrides) -> Result<ModelCatalogue, CatalogueError> {
+        let mut catalogue = ModelCatalogue::built_in().clone();
         for (name, given) in &overrides.providers {
             catalogue.override_vendor(name, given)?;
         }
         for (name, given) in &overrides.models {
             let model = parse_ref(name)?;
-            let mut info = catalogue.info(&model);
+            let mut info = catalogue.model_info(&model);
             info.window = given.window.unwrap_or(info.window);
             info.max_output = given.max_output.unwrap_or(info.max_output);
             info.price = given.price.or(info.price);
             info.abilities = given.abilities.clone().unwrap_or(info.abilities);
-            catalogue.set(info);
+            catalogue.set_model(info);
         }
         Ok(catalogue)
     }
@@ -162,7 +165,7 @@ impl Catalogue {
             why: why.to_owned(),
         };
         if let Some(dialect) = &given.dialect
-            && crate::dialect(dialect).is_none()
+            && crate::find_dialect(dialect).is_none()
         {
             let known: Vec<&str> = crate::DIALECTS.iter().map(|dialect| dialect.name()).collect();
             return Err(incomplete("dialect", &format!("one of {}", known.join(", "))));
@@ -189,7 +192,7 @@ impl Catalogue {
                 models_of: None,
                 default_model: None,
                 headers: BTreeMap::new(),
-                quirks: Quirks { stream_usage: true, ..Quirks::default() },
+                quirks: VendorQuirks { stream_usage: true, ..VendorQuirks::default() },
             },
         };
         if let Some(dialect) = &given.dialect {
@@ -211,7 +214,7 @@ impl Catalogue {
         Ok(())
     }
 
-    fn set(&mut self, info: ModelInfo) {
+    fn set_model(&mut self, info: ModelInfo) {
         let name = info.model.to_string();
         match self.by_name.get(&name) {
             Some(at) => self.models[*at] = info,
@@ -232,14 +235,14 @@ impl Catalogue {
         &self.models
     }
 
-    pub fn vendor(&self, name: &str) -> Option<&Vendor> {
+    pub fn find_vendor(&self, name: &str) -> Option<&Vendor> {
         self.vendors.iter().find(|vendor| vendor.name == name)
     }
 
     /// What is known of `model`: its row, the row of the model that a dated name is a snapshot of,
     /// or cautious defaults without a price.
-    pub fn info(&self, model: &ModelRef) -> ModelInfo {
-        let also = self.vendor(&model.provider).and_then(|vendor| vendor.models_of.clone());
+    pub fn model_info(&self, model: &ModelRef) -> ModelInfo {
+        let also = self.find_vendor(&model.provider).and_then(|vendor| vendor.models_of.clone());
         let undated = without_date(&model.name);
         let found =
             [Some(model.provider.clone()), also].into_iter().flatten().find_map(|provider| {
@@ -251,7 +254,7 @@ impl Catalogue {
             Some(row) => ModelInfo { model: model.clone(), ..row.clone() },
             None => ModelInfo {
                 model: model.clone(),
-                window: match self.vendor(&model.provider).is_some_and(can_be_asked) {
+                window: match self.find_vendor(&model.provider).is_some_and(can_be_asked) {
                     true => LOCAL_WINDOW,
                     false => UNKNOWN_WINDOW,
                 },
@@ -266,9 +269,9 @@ impl Catalogue {
     ///
     /// # Errors
     /// No such provider, or no model named.
-    pub fn resolve(&self, text: &str) -> Result<Resolved, CatalogueError> {
+    pub fn resolve_model(&self, text: &str) -> Result<ResolvedModel, CatalogueError> {
         let text = text.trim();
-        let named = match (parse_ref(text), self.vendor(text)) {
+        let named = match (parse_ref(text), self.find_vendor(text)) {
             (Ok(model), _) => model,
             (Err(_), Some(Vendor { name, default_model: Some(model), .. })) => {
                 ModelRef { provider: name.clone(), name: model.clone() }
@@ -282,22 +285,22 @@ impl Catalogue {
     ///
     /// # Errors
     /// No such provider.
-    pub fn resolve_ref(&self, model: &ModelRef) -> Result<Resolved, CatalogueError> {
-        let Some(vendor) = self.vendor(&model.provider) else {
+    pub fn resolve_ref(&self, model: &ModelRef) -> Result<ResolvedModel, CatalogueError> {
+        let Some(vendor) = self.find_vendor(&model.provider) else {
             let known: Vec<&str> = self.vendors.iter().map(|vendor| vendor.name.as_str()).collect();
             return Err(CatalogueError::UnknownProvider {
                 name: model.provider.clone(),
                 known: known.join(", "),
             });
         };
-        Ok(Resolved { vendor: vendor.clone(), info: self.info(model) })
+        Ok(ResolvedModel { vendor: vendor.clone(), info: self.model_info(model) })
     }
 
     /// The first provider with a key and a default model (C4).
-    pub fn first_with_key(&self, env: &dyn Fn(&str) -> Option<String>) -> Option<Resolved> {
+    pub fn first_with_key(&self, env: &dyn Fn(&str) -> Option<String>) -> Option<ResolvedModel> {
         self.vendors.iter().find_map(|vendor| {
             let name = vendor.default_model.clone()?;
-            vendor.key(env)?;
+            vendor.key_from_env(env)?;
             self.resolve_ref(&ModelRef { provider: vendor.name.clone(), name }).ok()
         })
     }
@@ -326,7 +329,7 @@ mod tests {
 
     #[test]
     fn c4_every_named_provider_is_built_in_and_speaks_a_known_dialect() {
-        let catalogue = Catalogue::built_in();
+        let catalogue = ModelCatalogue::built_in();
         for name in [
             "anthropic",
             "openai",
@@ -346,42 +349,50 @@ mod tests {
             "cerebras",
             "azure",
         ] {
-            let vendor = catalogue.vendor(name).unwrap_or_else(|| panic!("{name} is missing"));
-            assert!(crate::dialect(&vendor.dialect).is_some(), "{name} speaks {}", vendor.dialect);
+            let vendor = catalogue.find_vendor(name).unwrap_or_else(|| panic!("{name} is missing"));
+            assert!(
+                crate::find_dialect(&vendor.dialect).is_some(),
+                "{name} speaks {}",
+                vendor.dialect
+            );
             if let Some(model) = &vendor.default_model {
                 let model = ModelRef { provider: name.into(), name: model.clone() };
                 assert!(catalogue.models().iter().any(|info| info.model == model), "{model}");
             }
         }
         for info in catalogue.models() {
-            assert!(catalogue.vendor(&info.model.provider).is_some(), "{}", info.model);
+            assert!(catalogue.find_vendor(&info.model.provider).is_some(), "{}", info.model);
             assert!(info.max_output <= info.window, "{}", info.model);
         }
     }
 
     #[test]
     fn v1_models_are_found_by_name_snapshot_and_borrowed_row() {
-        let catalogue = Catalogue::built_in();
-        let window = |text: &str| catalogue.resolve(text).expect("known provider").info.window;
+        let catalogue = ModelCatalogue::built_in();
+        let window =
+            |text: &str| catalogue.resolve_model(text).expect("known provider").info.window;
         assert_eq!(window("anthropic/claude-sonnet-4-5"), 200_000);
         assert_eq!(window("anthropic/claude-sonnet-4-5-20250929"), 200_000);
         assert_eq!(window("openai/gpt-5-2025-08-07"), 400_000);
         assert_eq!(window("openai-chat/gpt-5"), 400_000);
-        let unknown = catalogue.resolve("ollama/qwen3:8b").expect("known provider").info;
+        let unknown = catalogue.resolve_model("ollama/qwen3:8b").expect("known provider").info;
         assert_eq!((unknown.window, unknown.price), (LOCAL_WINDOW, None));
         assert_eq!(window("groq/not-listed"), UNKNOWN_WINDOW);
         assert_eq!(unknown.model.to_string(), "ollama/qwen3:8b");
-        assert!(matches!(catalogue.resolve("nope/x"), Err(CatalogueError::UnknownProvider { .. })));
-        assert!(matches!(catalogue.resolve("nope"), Err(CatalogueError::NotAModel { .. })));
+        assert!(matches!(
+            catalogue.resolve_model("nope/x"),
+            Err(CatalogueError::UnknownProvider { .. })
+        ));
+        assert!(matches!(catalogue.resolve_model("nope"), Err(CatalogueError::NotAModel { .. })));
         assert_eq!(
-            catalogue.resolve("anthropic").expect("default").info.model.provider,
+            catalogue.resolve_model("anthropic").expect("default").info.model.provider,
             "anthropic"
         );
     }
 
     #[test]
     fn v1_the_config_overrides_and_adds() {
-        let overrides: Overrides = toml::from_str(
+        let overrides: CatalogueOverrides = toml::from_str(
             r#"
             [providers.acme]
             dialect = "openai-chat"
@@ -396,28 +407,28 @@ mod tests {
             "#,
         )
         .expect("TOML");
-        let catalogue = Catalogue::new(&overrides).expect("complete");
-        let acme = catalogue.resolve("acme/large").expect("known");
+        let catalogue = ModelCatalogue::new(&overrides).expect("complete");
+        let acme = catalogue.resolve_model("acme/large").expect("known");
         assert_eq!((acme.info.window, acme.vendor.quirks.vendor.as_str()), (64_000, "acme"));
         assert!(acme.vendor.needs_key);
         assert_eq!(format!("{:?}", acme.vendor.headers), r#"{"x-team": ***}"#);
-        let anthropic = catalogue.vendor("anthropic").expect("built in");
+        let anthropic = catalogue.find_vendor("anthropic").expect("built in");
         let env = |name: &str| (name == "ANTHROPIC_BASE_URL").then(|| "http://other".to_owned());
-        assert_eq!(anthropic.endpoint(&env), "http://127.0.0.1:9");
+        assert_eq!(anthropic.endpoint_url(&env), "http://127.0.0.1:9");
 
-        let broken = Overrides {
+        let broken = CatalogueOverrides {
             providers: [("x".to_owned(), VendorOverride::default())].into(),
-            ..Overrides::default()
+            ..CatalogueOverrides::default()
         };
-        assert!(matches!(Catalogue::new(&broken), Err(CatalogueError::Incomplete { .. })));
+        assert!(matches!(ModelCatalogue::new(&broken), Err(CatalogueError::Incomplete { .. })));
     }
 
     #[test]
     fn c4_endpoints_and_keys_come_from_the_environment() {
-        let catalogue = Catalogue::built_in();
+        let catalogue = ModelCatalogue::built_in();
         let ollama = |host: &'static str| {
-            let vendor = catalogue.vendor("ollama").expect("built in");
-            vendor.endpoint(&move |_: &str| Some(host.to_owned()))
+            let vendor = catalogue.find_vendor("ollama").expect("built in");
+            vendor.endpoint_url(&move |_: &str| Some(host.to_owned()))
         };
         assert_eq!(ollama("0.0.0.0"), "http://127.0.0.1:11434/v1");
         assert_eq!(ollama("box:1234"), "http://box:1234/v1");

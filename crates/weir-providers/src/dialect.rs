@@ -12,16 +12,16 @@ mod ledger;
 mod schema;
 mod stream;
 
-use weir_core::message::Seal;
-use weir_core::model::{ModelRequest, Reply, Signal};
-use weir_engine::ports::{MediaMap, Prepared, Takes};
+use weir_core::message::VendorSeal;
+use weir_core::model::{ModelReply, ModelRequest, ModelSignal};
+use weir_engine::ports::{AttachmentSupport, MediaMap, PreparedRequest};
 
 pub use stream::REPLY_BYTES_MAX;
 
 /// What a vendor of a known dialect does differently: a row of `vendors.toml`, as data.
 #[derive(Debug, Clone, PartialEq, Eq, Default, serde::Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Quirks {
+pub struct VendorQuirks {
     /// The request may carry `stream_options.include_usage`.
     pub stream_usage: bool,
     /// The request may carry `prompt_cache_key`.
@@ -50,14 +50,14 @@ pub struct Quirks {
     pub vendor: String,
 }
 
-impl Quirks {
+impl VendorQuirks {
     /// The seal's data, when this dialect and vendor made it, and this model where the vendor binds
     /// it to one.
     pub(crate) fn own_seal<'a>(
         &self,
         dialect: &str,
         model: &str,
-        seal: Option<&'a Seal>,
+        seal: Option<&'a VendorSeal>,
     ) -> Option<&'a serde_json::Value> {
         let seal = seal.filter(|seal| seal.dialect == dialect)?;
         let text = |name: &str| seal.data.get(name).and_then(serde_json::Value::as_str);
@@ -67,15 +67,15 @@ impl Quirks {
     }
 
     /// A seal of this dialect and vendor.
-    pub(crate) fn seal(
+    pub(crate) fn make_seal(
         &self,
         dialect: &str,
         mut data: serde_json::Map<String, serde_json::Value>,
-    ) -> Seal {
+    ) -> VendorSeal {
         if !self.vendor.is_empty() {
             data.insert("vendor".into(), self.vendor.clone().into());
         }
-        Seal { dialect: dialect.into(), data: data.into() }
+        VendorSeal { dialect: dialect.into(), data: data.into() }
     }
 }
 
@@ -104,39 +104,39 @@ pub trait Dialect: Sync {
     /// The word of the config: `anthropic`, `openai-responses`, `openai-chat`, `gemini`.
     fn name(&self) -> &'static str;
     /// Path below the base URL, for this model: `/v1/messages`.
-    fn path(&self, model: &str) -> String;
+    fn request_path(&self, model: &str) -> String;
     /// Headers that carry the key and the protocol's version; values of `key` stay out of logs.
-    fn headers(&self, key: Option<&str>) -> Vec<(&'static str, String)>;
+    fn request_headers(&self, key: Option<&str>) -> Vec<(&'static str, String)>;
     /// An encoder that keeps what it encoded.
-    fn encoder(&self, quirks: &Quirks) -> Box<dyn Encoder>;
+    fn new_encoder(&self, quirks: &VendorQuirks) -> Box<dyn RequestEncoder>;
     /// A decoder for one reply.
-    fn decoder(&self, quirks: &Quirks) -> Box<dyn Decoder>;
+    fn new_decoder(&self, quirks: &VendorQuirks) -> Box<dyn ReplyDecoder>;
     /// Class, sentence and wish to wait, from an answer that is not a stream. `retry_after` is in
     /// seconds, with a fraction where the vendor gave milliseconds.
-    fn classify(&self, status: u16, retry_after: Option<&str>, body: &[u8]) -> Reply {
-        failure::from_answer(status, retry_after, body).reply()
+    fn classify_failure(&self, status: u16, retry_after: Option<&str>, body: &[u8]) -> ModelReply {
+        failure::from_answer(status, retry_after, body).into_reply()
     }
 }
 
 /// Turns the requests of one session into bodies. Keeps the encoded history and extends it, so a
 /// turn costs what is new in it (Q4).
-pub trait Encoder: Send {
+pub trait RequestEncoder: Send {
     /// Encodes `request`. Total (V3). The history stands last in the body, so that each body
     /// extends the one before but for the closing brackets, cache markers and tail.
-    fn encode(&mut self, request: &ModelRequest, media: &MediaMap) -> Prepared;
+    fn encode(&mut self, request: &ModelRequest, media: &MediaMap) -> PreparedRequest;
     /// Which attachments it encodes as they are; in place of others stand words.
-    fn takes(&self) -> Takes;
+    fn accepted_media(&self) -> AttachmentSupport;
     /// The body that was encoded last.
-    fn body(&self) -> bytes::Bytes;
+    fn last_body(&self) -> bytes::Bytes;
 }
 
 /// Turns the bytes of one reply into signals and, at the end, the reply. Sans I/O; any chunking
 /// gives the same result; bounded memory per event and per reply.
-pub trait Decoder: Send {
+pub trait ReplyDecoder: Send {
     /// Takes some bytes; passes what can be shown to `signal`.
-    fn feed(&mut self, bytes: &[u8], signal: &mut dyn FnMut(Signal));
+    fn feed(&mut self, bytes: &[u8], signal: &mut dyn FnMut(ModelSignal));
     /// Whether nothing that may still come can change the reply: it is whole, or it has failed.
     fn is_over(&self) -> bool;
     /// The stream is over. A reply that is not whole is `Failed { class: StreamCut }`.
-    fn finish(self: Box<Self>) -> Reply;
+    fn finish(self: Box<Self>) -> ModelReply;
 }

@@ -5,14 +5,16 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use reqwest::Url;
 use reqwest::header::HeaderMap;
-use weir_core::model::{FailureClass, ModelInfo, ModelRequest, Reply, Signal};
+use weir_core::model::{FailureClass, ModelInfo, ModelReply, ModelRequest, ModelSignal};
 use weir_core::secret::Secret;
-use weir_engine::ports::{Conversation, MediaMap, Model, Prepared, SignalSink, Takes};
+use weir_engine::ports::{
+    AttachmentSupport, Conversation, MediaMap, Model, PreparedRequest, SignalSink,
+};
 
 use crate::catalogue::Vendor;
 use crate::dialect::names::WireNames;
-use crate::dialect::{Decoder, Dialect, Encoder};
-use crate::transport::{Answer, Transport, TransportError, header_map};
+use crate::dialect::{Dialect, ReplyDecoder, RequestEncoder};
+use crate::transport::{ModelTransport, StreamedResponse, TransportError, header_map};
 
 /// How long the end of a finished answer is waited for, so that its connection can be used again.
 const DRAIN_MS_MAX: u64 = 200;
@@ -44,29 +46,29 @@ pub enum EndpointError {
 
 /// Where a vendor is reached, and with what.
 #[derive(Debug, Clone)]
-pub struct Endpoint {
+pub struct ModelEndpoint {
     pub vendor: Vendor,
-    /// Where requests go: [`Vendor::endpoint`] for the environment at hand.
+    /// Where requests go: [`Vendor::endpoint_url`] for the environment at hand.
     pub base_url: String,
     pub key: Option<Secret>,
 }
 
-impl Endpoint {
+impl ModelEndpoint {
     /// The endpoint of `vendor` as the environment says.
-    pub fn from_env(vendor: Vendor, env: &dyn Fn(&str) -> Option<String>) -> Endpoint {
-        let (base_url, key) = (vendor.endpoint(env), vendor.key(env));
-        Endpoint { vendor, base_url, key }
+    pub fn from_env(vendor: Vendor, env: &dyn Fn(&str) -> Option<String>) -> ModelEndpoint {
+        let (base_url, key) = (vendor.endpoint_url(env), vendor.key_from_env(env));
+        ModelEndpoint { vendor, base_url, key }
     }
 
-    pub(crate) fn dialect(&self) -> Result<&'static dyn Dialect, EndpointError> {
-        crate::dialect(&self.vendor.dialect).ok_or_else(|| EndpointError::Dialect {
+    pub(crate) fn find_dialect(&self) -> Result<&'static dyn Dialect, EndpointError> {
+        crate::find_dialect(&self.vendor.dialect).ok_or_else(|| EndpointError::Dialect {
             provider: self.vendor.name.clone(),
             dialect: self.vendor.dialect.clone(),
         })
     }
 
     /// The address of `path`, which begins with a slash and may end in a query.
-    pub(crate) fn url(&self, path: &str) -> Result<Url, EndpointError> {
+    pub(crate) fn url_for(&self, path: &str) -> Result<Url, EndpointError> {
         let bad = || EndpointError::BaseUrl {
             provider: self.vendor.name.clone(),
             url: self.base_url.clone(),
@@ -101,12 +103,12 @@ impl Endpoint {
         Ok(url)
     }
 
-    pub(crate) fn headers(&self) -> Result<HeaderMap, EndpointError> {
+    pub(crate) fn request_headers(&self) -> Result<HeaderMap, EndpointError> {
         let key = self.key.as_ref().filter(|key| !key.is_empty()).map(Secret::reveal);
         let mut headers: Vec<(String, String)> = Vec::new();
         let own_header = self.vendor.key_header.as_ref();
         let dialect_key = if own_header.is_some() { None } else { key };
-        for (name, value) in self.dialect()?.headers(dialect_key) {
+        for (name, value) in self.find_dialect()?.request_headers(dialect_key) {
             headers.push((name.to_owned(), value));
         }
         if let (Some(name), Some(key)) = (own_header, key) {
@@ -128,14 +130,14 @@ impl Endpoint {
         text
     }
 
-    fn no_key(&self) -> Option<Reply> {
+    fn no_key(&self) -> Option<ModelReply> {
         let has_key = self.key.as_ref().is_some_and(|key| !key.is_empty());
         if has_key || !self.vendor.needs_key {
             return None;
         }
         let name = &self.vendor.name;
         let variable = self.vendor.key_env.first().map_or("its key variable", String::as_str);
-        Some(Reply::Failed {
+        Some(ModelReply::Failed {
             class: FailureClass::Auth,
             message: format!(
                 "There is no key for {name}. Set {variable} or run `weir auth set {name}`."
@@ -150,36 +152,43 @@ impl Endpoint {
 /// # Errors
 /// When the endpoint cannot be used as configured. Nothing is sent yet.
 pub fn http_model(
-    endpoint: Endpoint,
+    endpoint: ModelEndpoint,
     info: Arc<ModelInfo>,
-    transport: Arc<Transport>,
+    transport: Arc<ModelTransport>,
 ) -> Result<Arc<dyn Model>, EndpointError> {
-    let dialect = endpoint.dialect()?;
-    let url = endpoint.url(&dialect.path(&info.model.name))?;
-    let headers = endpoint.headers()?;
-    Ok(Arc::new(HttpModel(Arc::new(Shared { endpoint, dialect, url, headers, info, transport }))))
+    let dialect = endpoint.find_dialect()?;
+    let url = endpoint.url_for(&dialect.request_path(&info.model.name))?;
+    let headers = endpoint.request_headers()?;
+    Ok(Arc::new(HttpModel(Arc::new(HttpModelContext {
+        endpoint,
+        dialect,
+        url,
+        headers,
+        info,
+        transport,
+    }))))
 }
 
-struct Shared {
-    endpoint: Endpoint,
+struct HttpModelContext {
+    endpoint: ModelEndpoint,
     dialect: &'static dyn Dialect,
     url: Url,
     headers: HeaderMap,
     info: Arc<ModelInfo>,
-    transport: Arc<Transport>,
+    transport: Arc<ModelTransport>,
 }
 
-struct HttpModel(Arc<Shared>);
+struct HttpModel(Arc<HttpModelContext>);
 
 impl Model for HttpModel {
     fn info(&self) -> Arc<ModelInfo> {
         self.0.info.clone()
     }
 
-    fn converse(&self) -> Box<dyn Conversation> {
+    fn start_conversation(&self) -> Box<dyn Conversation> {
         Box::new(HttpConversation {
             shared: self.0.clone(),
-            encoder: self.0.dialect.encoder(&self.0.endpoint.vendor.quirks),
+            encoder: self.0.dialect.new_encoder(&self.0.endpoint.vendor.quirks),
             tools: None,
             names: WireNames::default(),
         })
@@ -187,8 +196,8 @@ impl Model for HttpModel {
 }
 
 struct HttpConversation {
-    shared: Arc<Shared>,
-    encoder: Box<dyn Encoder>,
+    shared: Arc<HttpModelContext>,
+    encoder: Box<dyn RequestEncoder>,
     /// The tools that `names` was made for.
     tools: Option<Arc<Vec<weir_core::tool::ToolSpec>>>,
     names: WireNames,
@@ -196,7 +205,7 @@ struct HttpConversation {
 
 #[async_trait]
 impl Conversation for HttpConversation {
-    fn prepare(&mut self, request: &ModelRequest, media: &MediaMap) -> Prepared {
+    fn prepare(&mut self, request: &ModelRequest, media: &MediaMap) -> PreparedRequest {
         if !self.tools.as_ref().is_some_and(|tools| Arc::ptr_eq(tools, &request.tools)) {
             self.names = WireNames::new(&request.tools);
             self.tools = Some(request.tools.clone());
@@ -204,41 +213,44 @@ impl Conversation for HttpConversation {
         self.encoder.encode(request, media)
     }
 
-    fn takes(&self) -> Takes {
-        self.encoder.takes()
+    fn attachment_support(&self) -> AttachmentSupport {
+        self.encoder.accepted_media()
     }
 
-    async fn send(&mut self, signals: &SignalSink) -> Reply {
+    async fn send(&mut self, signals: &SignalSink) -> ModelReply {
         if let Some(reply) = self.shared.endpoint.no_key() {
             return reply;
         }
-        let body = self.encoder.body();
+        let body = self.encoder.last_body();
         if body.is_empty() {
-            return failed(FailureClass::InvalidRequest, "Nothing was prepared to be sent.".into());
+            return failed_reply(
+                FailureClass::InvalidRequest,
+                "Nothing was prepared to be sent.".into(),
+            );
         }
         // Not through `self`: encoders are not shared between threads.
         let HttpConversation { shared, names, .. } = self;
-        let reply = match shared.exchange(names, body, signals).await {
+        let reply = match shared.exchange_once(names, body, signals).await {
             Ok(reply) => reply,
-            Err(error) => failed(error.class, error.message),
+            Err(error) => failed_reply(error.class, error.message),
         };
         match reply {
-            Reply::Failed { class, message, retry_after_ms } => {
+            ModelReply::Failed { class, message, retry_after_ms } => {
                 let message = shared.endpoint.scrub(&message);
-                Reply::Failed { class, message, retry_after_ms }
+                ModelReply::Failed { class, message, retry_after_ms }
             }
-            whole @ Reply::Whole { .. } => names.restore_reply(whole),
+            whole @ ModelReply::Whole { .. } => names.restore_reply(whole),
         }
     }
 }
 
-impl Shared {
-    async fn exchange(
+impl HttpModelContext {
+    async fn exchange_once(
         &self,
         names: &WireNames,
         body: bytes::Bytes,
         signals: &SignalSink,
-    ) -> Result<Reply, TransportError> {
+    ) -> Result<ModelReply, TransportError> {
         let mut headers = self.headers.clone();
         for (name, value) in [("content-type", "application/json"), ("accept", "text/event-stream")]
         {
@@ -247,7 +259,7 @@ impl Shared {
         let answer = self.transport.post(&self.url, headers, body).await?;
         if (300..400).contains(&answer.status) {
             let target = answer.location.as_deref().unwrap_or("an unnamed place");
-            return Ok(failed(
+            return Ok(failed_reply(
                 FailureClass::NotFound,
                 format!(
                     "The endpoint answered with a redirect to {target}, which is never followed. \
@@ -258,32 +270,36 @@ impl Shared {
         if answer.status != 200 {
             let (status, wish) = (answer.status, answer.retry_after.clone());
             let body = answer.error_body().await;
-            return Ok(self.dialect.classify(status, wish.as_deref(), &body));
+            return Ok(self.dialect.classify_failure(status, wish.as_deref(), &body));
         }
-        let decoder = self.dialect.decoder(&self.endpoint.vendor.quirks);
+        let decoder = self.dialect.new_decoder(&self.endpoint.vendor.quirks);
         let show = |signal| signals.send(names.restore_signal(signal));
-        read(answer, decoder, show).await
+        read_reply(answer, decoder, show).await
     }
 }
 
 /// Feeds the decoder until the answer is over.
-async fn read(
-    mut answer: Answer,
-    mut decoder: Box<dyn Decoder>,
-    mut show: impl FnMut(Signal) + Send,
-) -> Result<Reply, TransportError> {
+async fn read_reply(
+    mut answer: StreamedResponse,
+    mut decoder: Box<dyn ReplyDecoder>,
+    mut show: impl FnMut(ModelSignal) + Send,
+) -> Result<ModelReply, TransportError> {
     let drain = std::time::Duration::from_millis(DRAIN_MS_MAX);
     loop {
         let chunk = if decoder.is_over() {
             // Reading to the end lets the connection be used again, but it is not waited for.
-            tokio::time::timeout(drain, answer.chunk()).await.ok().and_then(Result::ok).flatten()
+            tokio::time::timeout(drain, answer.next_chunk())
+                .await
+                .ok()
+                .and_then(Result::ok)
+                .flatten()
         } else {
-            match answer.chunk().await {
+            match answer.next_chunk().await {
                 Ok(chunk) => chunk,
                 // What came may have been whole already.
                 Err(error) => {
                     return match decoder.finish() {
-                        Reply::Failed { class: FailureClass::StreamCut, .. } => Err(error),
+                        ModelReply::Failed { class: FailureClass::StreamCut, .. } => Err(error),
                         other => Ok(other),
                     };
                 }
@@ -296,6 +312,6 @@ async fn read(
     }
 }
 
-fn failed(class: FailureClass, message: String) -> Reply {
-    Reply::Failed { class, message, retry_after_ms: None }
+fn failed_reply(class: FailureClass, message: String) -> ModelReply {
+    ModelReply::Failed { class, message, retry_after_ms: None }
 }

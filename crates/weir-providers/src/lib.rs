@@ -11,12 +11,12 @@ pub mod window;
 use dialect::Dialect;
 
 pub const DIALECTS: &[&dyn Dialect] = &[
-    &dialect::anthropic::Anthropic,
+    &dialect::anthropic::AnthropicDialect,
     &dialect::openai_responses::OpenAiResponses,
     &dialect::openai_chat::OpenAiChat,
-    &dialect::gemini::Gemini,
+    &dialect::gemini::GeminiDialect,
 ];
 
-pub fn dialect(name: &str) -> Option<&'static dyn Dialect> {
+pub fn find_dialect(name: &str) -> Option<&'static dyn Dialect> {
     DIALECTS.iter().copied().find(|dialect| dialect.name() == name)
 }

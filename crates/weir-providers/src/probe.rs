@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::catalogue::{Catalogue, LOCAL_WINDOW, Resolved, parse_ref};
-use crate::http_model::Endpoint;
-use crate::transport::Transport;
-use crate::window::{self, Loading, Window};
+use crate::catalogue::{LOCAL_WINDOW, ModelCatalogue, ResolvedModel, parse_ref};
+use crate::http_model::ModelEndpoint;
+use crate::transport::ModelTransport;
+use crate::window::{self, LoadPolicy, WindowReport};
 
 /// How long a local server is waited for: it is there or it is not.
 pub const LOCAL_SERVER_MS_MAX: u64 = 300;
@@ -44,7 +44,7 @@ pub enum KeyCheck {
 }
 
 /// Asks an endpoint for its models with the key that it has, to see whether that key is taken.
-pub async fn check_key(endpoint: &Endpoint, transport: &Transport) -> KeyCheck {
+pub async fn check_key(endpoint: &ModelEndpoint, transport: &ModelTransport) -> KeyCheck {
     let refuses = |status: u16| match endpoint.vendor.dialect.as_str() {
         // Gemini calls a wrong key a wrong request.
         "gemini" => matches!(status, 400 | 401 | 403),
@@ -52,22 +52,22 @@ pub async fn check_key(endpoint: &Endpoint, transport: &Transport) -> KeyCheck {
     };
     if endpoint.vendor.name == "openrouter" {
         // Its list of models is for everybody; this is for whoever has a key.
-        match fetched(endpoint, transport, OPENROUTER_KEY).await {
-            Err(Unlisted::Status { status, .. }) if refuses(status) => {
+        match fetch_json(endpoint, transport, OPENROUTER_KEY).await {
+            Err(ModelListError::Status { status, .. }) if refuses(status) => {
                 return KeyCheck::Refused(status);
             }
             Ok(_) | Err(_) => (),
         }
     }
-    match listed(endpoint, transport).await {
+    match fetch_model_list(endpoint, transport).await {
         Ok(models) => KeyCheck::Accepted(models),
-        Err(Unlisted::Status { status, .. }) if refuses(status) => KeyCheck::Refused(status),
-        Err(why) => KeyCheck::Unsaid(why.sentence(endpoint)),
+        Err(ModelListError::Status { status, .. }) if refuses(status) => KeyCheck::Refused(status),
+        Err(why) => KeyCheck::Unsaid(why.into_sentence(endpoint)),
     }
 }
 
 /// Why there is no list.
-enum Unlisted {
+enum ModelListError {
     /// The endpoint answered something else.
     Status {
         /// With this HTTP status.
@@ -78,14 +78,14 @@ enum Unlisted {
     Other(String),
 }
 
-impl Unlisted {
-    fn sentence(self, endpoint: &Endpoint) -> String {
+impl ModelListError {
+    fn into_sentence(self, endpoint: &ModelEndpoint) -> String {
         match self {
-            Unlisted::Status { status, path } => {
+            ModelListError::Status { status, path } => {
                 let name = &endpoint.vendor.name;
                 format!("{name} does not list its models (HTTP {status} from {path})")
             }
-            Unlisted::Other(why) => why,
+            ModelListError::Other(why) => why,
         }
     }
 }
@@ -95,17 +95,20 @@ impl Unlisted {
 /// # Errors
 /// What failed and why, in a sentence without secrets.
 pub async fn list_models(
-    endpoint: &Endpoint,
-    transport: &Transport,
+    endpoint: &ModelEndpoint,
+    transport: &ModelTransport,
 ) -> Result<Vec<FoundModel>, String> {
-    listed(endpoint, transport).await.map_err(|why| why.sentence(endpoint))
+    fetch_model_list(endpoint, transport).await.map_err(|why| why.into_sentence(endpoint))
 }
 
-async fn listed(endpoint: &Endpoint, transport: &Transport) -> Result<Vec<FoundModel>, Unlisted> {
+async fn fetch_model_list(
+    endpoint: &ModelEndpoint,
+    transport: &ModelTransport,
+) -> Result<Vec<FoundModel>, ModelListError> {
     let mut found = Vec::new();
     let mut page = String::new();
     loop {
-        let value = fetched(endpoint, transport, &list_path(endpoint, &page)).await?;
+        let value = fetch_json(endpoint, transport, &list_path(endpoint, &page)).await?;
         found.extend(read_list(&value));
         match next_page(&value) {
             Some(next) if found.len() < MODELS_MAX && next != page => page = next,
@@ -117,24 +120,24 @@ async fn listed(endpoint: &Endpoint, transport: &Transport) -> Result<Vec<FoundM
 }
 
 /// What an endpoint answers to a question by its path.
-async fn fetched(
-    endpoint: &Endpoint,
-    transport: &Transport,
+async fn fetch_json(
+    endpoint: &ModelEndpoint,
+    transport: &ModelTransport,
     path: &str,
-) -> Result<Value, Unlisted> {
-    let other = Unlisted::Other;
-    let headers = endpoint.headers().map_err(|error| other(error.to_string()))?;
-    let url = endpoint.url(path).map_err(|error| other(error.to_string()))?;
+) -> Result<Value, ModelListError> {
+    let other = ModelListError::Other;
+    let headers = endpoint.request_headers().map_err(|error| other(error.to_string()))?;
+    let url = endpoint.url_for(path).map_err(|error| other(error.to_string()))?;
     let got = transport.get(&url, headers).await;
     let (status, body) = got.map_err(|error| other(error.message))?;
     if status != 200 {
-        return Err(Unlisted::Status { status, path: url.path().to_owned() });
+        return Err(ModelListError::Status { status, path: url.path().to_owned() });
     }
     serde_json::from_slice(&body)
         .map_err(|error| other(format!("the list of models is not JSON: {error}")))
 }
 
-fn list_path(endpoint: &Endpoint, page: &str) -> String {
+fn list_path(endpoint: &ModelEndpoint, page: &str) -> String {
     match endpoint.vendor.dialect.as_str() {
         "anthropic" if page.is_empty() => "/v1/models?limit=1000".into(),
         "anthropic" => format!("/v1/models?limit=1000&after_id={page}"),
@@ -185,15 +188,18 @@ fn read_list(value: &Value) -> Vec<FoundModel> {
 }
 
 /// The models of a local server, or `None` when none answers within [`LOCAL_SERVER_MS_MAX`].
-pub async fn local_server(endpoint: &Endpoint, transport: &Transport) -> Option<Vec<FoundModel>> {
+pub async fn local_server(
+    endpoint: &ModelEndpoint,
+    transport: &ModelTransport,
+) -> Option<Vec<FoundModel>> {
     let bound = Duration::from_millis(LOCAL_SERVER_MS_MAX);
     let asked = async {
         if endpoint.vendor.name == "ollama" {
             // Its own list holds what is installed, with the tags that requests want.
             let mut own = endpoint.clone();
             own.base_url = own.base_url.trim_end_matches('/').trim_end_matches("/v1").to_owned();
-            let url = own.url("/api/tags").ok()?;
-            let (status, body) = transport.get(&url, own.headers().ok()?).await.ok()?;
+            let url = own.url_for("/api/tags").ok()?;
+            let (status, body) = transport.get(&url, own.request_headers().ok()?).await.ok()?;
             let value: Value = serde_json::from_slice(&body).ok()?;
             return (status == 200).then(|| read_list(&value));
         }
@@ -203,15 +209,18 @@ pub async fn local_server(endpoint: &Endpoint, transport: &Transport) -> Option<
 }
 
 /// The same, each with the window that holds, as far as its server says it without loading anything.
-pub async fn local_models(endpoint: &Endpoint, transport: &Transport) -> Option<Vec<FoundModel>> {
+pub async fn local_models(
+    endpoint: &ModelEndpoint,
+    transport: &ModelTransport,
+) -> Option<Vec<FoundModel>> {
     let mut found = local_server(endpoint, transport).await?;
     let first = found.iter_mut().take(WINDOWS_ASKED_MAX);
     let asked = first.map(async |model| {
-        let said = window::ask(endpoint, transport, &model.name, Loading::Avoided).await;
+        let said = window::ask_window(endpoint, transport, &model.name, LoadPolicy::Avoided).await;
         let (window, can) = match said {
-            Some(Window::Holds { tokens, can }) => (tokens, can),
-            Some(Window::Unsaid { can }) => (LOCAL_WINDOW, can),
-            Some(Window::Missing | Window::Silent) => (LOCAL_WINDOW, None),
+            Some(WindowReport::Holds { tokens, can }) => (tokens, can),
+            Some(WindowReport::Unsaid { can }) => (LOCAL_WINDOW, can),
+            Some(WindowReport::Missing | WindowReport::Silent) => (LOCAL_WINDOW, None),
             None => return,
         };
         model.window_max = can.or(model.window).filter(|can| *can > window);
@@ -223,13 +232,13 @@ pub async fn local_models(endpoint: &Endpoint, transport: &Transport) -> Option<
 
 /// The first local server that answers and has a model, all asked at once (C4).
 pub async fn first_local(
-    catalogue: &Catalogue,
+    catalogue: &ModelCatalogue,
     env: &(dyn Fn(&str) -> Option<String> + Sync),
-    transport: &Arc<Transport>,
-) -> Option<Resolved> {
+    transport: &Arc<ModelTransport>,
+) -> Option<ResolvedModel> {
     let local = catalogue.vendors().iter().filter(|vendor| vendor.local);
-    let endpoints: Vec<Endpoint> =
-        local.map(|vendor| Endpoint::from_env(vendor.clone(), env)).collect();
+    let endpoints: Vec<ModelEndpoint> =
+        local.map(|vendor| ModelEndpoint::from_env(vendor.clone(), env)).collect();
     let asked = endpoints.iter().map(|endpoint| local_server(endpoint, transport));
     let answers = futures::future::join_all(asked).await;
     endpoints.iter().zip(answers).find_map(|(endpoint, models)| {

@@ -40,12 +40,12 @@ impl SseDecoder {
     }
 
     /// How many events were passed on.
-    pub fn events(&self) -> u64 {
+    pub fn event_count(&self) -> u64 {
         self.events
     }
 
     /// The beginning of what was not server-sent events at all.
-    pub fn stray(&self) -> String {
+    pub fn stray_text(&self) -> String {
         String::from_utf8_lossy(&self.stray).into_owned()
     }
 
@@ -60,7 +60,7 @@ impl SseDecoder {
     ) -> Result<(), EventTooLarge> {
         let mut rest = bytes;
         // Most streams have none, and then no line is searched for one.
-        let has_cr = position(bytes, b'\r').is_some();
+        let has_cr = byte_position(bytes, b'\r').is_some();
         while !rest.is_empty() && !self.too_large {
             if std::mem::take(&mut self.skip_lf) && rest[0] == b'\n' {
                 rest = &rest[1..];
@@ -81,7 +81,7 @@ impl SseDecoder {
                 self.line.clear();
             }
         }
-        self.check()
+        self.check_size()
     }
 
     /// The stream is over: what is left becomes the last event.
@@ -89,30 +89,30 @@ impl SseDecoder {
     /// # Errors
     /// [`EventTooLarge`] when the stream had gone beyond the bound.
     pub fn finish(&mut self, on_data: &mut dyn FnMut(&[u8])) -> Result<(), EventTooLarge> {
-        self.check()?;
+        self.check_size()?;
         let held = std::mem::take(&mut self.line);
         if !held.is_empty() {
             self.take_line(&held, on_data);
         }
         self.dispatch(on_data);
-        self.check()
+        self.check_size()
     }
 
-    fn check(&self) -> Result<(), EventTooLarge> {
+    fn check_size(&self) -> Result<(), EventTooLarge> {
         if self.too_large { Err(EventTooLarge { max: EVENT_BYTES_MAX }) } else { Ok(()) }
     }
 
     /// First line of `rest` without its end, and what follows.
     fn split_line<'a>(&mut self, rest: &'a [u8], has_cr: bool) -> Option<(&'a [u8], &'a [u8])> {
-        let Some(end) = position(rest, b'\n') else {
-            let end = position(rest, b'\r')?;
+        let Some(end) = byte_position(rest, b'\n') else {
+            let end = byte_position(rest, b'\r')?;
             self.skip_lf = end + 1 == rest.len();
             return Some((&rest[..end], &rest[end + 1..]));
         };
         if !has_cr {
             return Some((&rest[..end], &rest[end + 1..]));
         }
-        match position(&rest[..end], b'\r') {
+        match byte_position(&rest[..end], b'\r') {
             None => Some((&rest[..end], &rest[end + 1..])),
             Some(cr) if cr + 1 == end => Some((&rest[..cr], &rest[end + 1..])),
             Some(cr) => Some((&rest[..cr], &rest[cr + 1..])),
@@ -197,7 +197,7 @@ impl SseDecoder {
 
 /// Where `byte` first stands. The standard library's own search is the fast one, and it is reached
 /// through `BufRead`.
-fn position(mut bytes: &[u8], byte: u8) -> Option<usize> {
+fn byte_position(mut bytes: &[u8], byte: u8) -> Option<usize> {
     let whole = bytes;
     let skipped = bytes.skip_until(byte).unwrap_or(0);
     (skipped > 0 && whole[skipped - 1] == byte).then(|| skipped - 1)
@@ -272,6 +272,9 @@ mod tests {
     fn what_is_no_event_is_kept_for_the_error() {
         let mut decoder = SseDecoder::new();
         decoder.feed(b"<html>\n<body>no</body>\n", &mut |_| ()).expect("small");
-        assert_eq!((decoder.events(), decoder.stray().as_str()), (0, "<html><body>no</body>"));
+        assert_eq!(
+            (decoder.event_count(), decoder.stray_text().as_str()),
+            (0, "<html><body>no</body>")
+        );
     }
 }

@@ -40,7 +40,7 @@ impl Default for TransportOptions {
 
 /// Shared by all models: connections are kept and used again.
 #[derive(Debug)]
-pub struct Transport {
+pub struct ModelTransport {
     options: TransportOptions,
     /// Plain http to this machine: no proxy.
     local: OnceLock<Result<Client, String>>,
@@ -62,7 +62,7 @@ pub struct TransportError {
 
 /// An answer whose body is still coming.
 #[derive(Debug)]
-pub struct Answer {
+pub struct StreamedResponse {
     pub status: u16,
     /// The vendor's wish to wait, in seconds.
     pub retry_after: Option<String>,
@@ -72,10 +72,10 @@ pub struct Answer {
     idle: Duration,
 }
 
-impl Transport {
+impl ModelTransport {
     /// A transport. Opens nothing and reads nothing yet.
-    pub fn new(options: TransportOptions) -> Arc<Transport> {
-        Arc::new(Transport {
+    pub fn new(options: TransportOptions) -> Arc<ModelTransport> {
+        Arc::new(ModelTransport {
             options,
             local: OnceLock::new(),
             plain: OnceLock::new(),
@@ -92,9 +92,9 @@ impl Transport {
         url: &Url,
         headers: HeaderMap,
         body: Bytes,
-    ) -> Result<Answer, TransportError> {
-        let client = self.client(url).await?;
-        self.answer(client.post(url.clone()).headers(headers).body(body), url).await
+    ) -> Result<StreamedResponse, TransportError> {
+        let client = self.client_for(url).await?;
+        self.await_response(client.post(url.clone()).headers(headers).body(body), url).await
     }
 
     /// Gets a small document: status and body.
@@ -106,12 +106,12 @@ impl Transport {
         url: &Url,
         headers: HeaderMap,
     ) -> Result<(u16, Vec<u8>), TransportError> {
-        let client = self.client(url).await?;
-        let mut answer = self.answer(client.get(url.clone()).headers(headers), url).await?;
+        let client = self.client_for(url).await?;
+        let mut answer = self.await_response(client.get(url.clone()).headers(headers), url).await?;
         let mut body = Vec::new();
-        while let Some(chunk) = answer.chunk().await? {
+        while let Some(chunk) = answer.next_chunk().await? {
             if body.len() + chunk.len() > SMALL_BODY_BYTES_MAX {
-                let message = format!("{} answered with too long a document", place(url));
+                let message = format!("{} answered with too long a document", host_and_port(url));
                 return Err(TransportError { class: FailureClass::InvalidRequest, message });
             }
             body.extend_from_slice(&chunk);
@@ -119,28 +119,28 @@ impl Transport {
         Ok((answer.status, body))
     }
 
-    async fn answer(
+    async fn await_response(
         &self,
         request: reqwest::RequestBuilder,
         url: &Url,
-    ) -> Result<Answer, TransportError> {
+    ) -> Result<StreamedResponse, TransportError> {
         let idle = Duration::from_millis(self.options.idle_timeout_ms);
         let response = match tokio::time::timeout(idle, request.send()).await {
             Ok(Ok(response)) => response,
             Ok(Err(error)) => return Err(no_answer(url, error)),
-            Err(_) => return Err(silent(url, idle)),
+            Err(_) => return Err(silence_error(url, idle)),
         };
         let text = |name: &str| Some(response.headers().get(name)?.to_str().ok()?.to_owned());
         let (status, location) = (response.status().as_u16(), text("location"));
         let retry_after = retry_after(response.headers());
-        Ok(Answer { status, retry_after, location, response, idle })
+        Ok(StreamedResponse { status, retry_after, location, response, idle })
     }
 
-    async fn client(&self, url: &Url) -> Result<&Client, TransportError> {
+    async fn client_for(&self, url: &Url) -> Result<&Client, TransportError> {
         let failed = |why: String| TransportError {
             // Trying again would not help: certificates or configuration are at fault.
             class: FailureClass::InvalidRequest,
-            message: format!("No connection to {} can be made: {why}", place(url)),
+            message: format!("No connection to {} can be made: {why}", host_and_port(url)),
         };
         if url.scheme() == "https" {
             let built = self.secure.get_or_try_init(|| async {
@@ -152,9 +152,9 @@ impl Transport {
             return built.await.map_err(failed);
         }
         let (cell, direct) = if is_loopback(url) {
-            (&self.local, Proxies::None)
+            (&self.local, ProxyPolicy::None)
         } else {
-            (&self.plain, Proxies::Environment)
+            (&self.plain, ProxyPolicy::Environment)
         };
         cell.get_or_init(|| plain_client(&self.options, direct))
             .as_ref()
@@ -162,19 +162,19 @@ impl Transport {
     }
 }
 
-impl Answer {
+impl StreamedResponse {
     /// The next piece of the body; `None` at its end.
     ///
     /// # Errors
     /// The connection broke, or there was silence for too long.
-    pub async fn chunk(&mut self) -> Result<Option<Bytes>, TransportError> {
+    pub async fn next_chunk(&mut self) -> Result<Option<Bytes>, TransportError> {
         match tokio::time::timeout(self.idle, self.response.chunk()).await {
             Ok(Ok(chunk)) => Ok(chunk),
             Ok(Err(error)) => Err(TransportError {
                 class: FailureClass::StreamCut,
-                message: format!("The connection broke in mid-answer: {}", causes(error)),
+                message: format!("The connection broke in mid-answer: {}", cause_chain(error)),
             }),
-            Err(_) => Err(silent(self.response.url(), self.idle)),
+            Err(_) => Err(silence_error(self.response.url(), self.idle)),
         }
     }
 
@@ -183,7 +183,7 @@ impl Answer {
     pub async fn error_body(mut self) -> Vec<u8> {
         let mut body = Vec::new();
         while body.len() < ERROR_BODY_BYTES_MAX {
-            let Ok(Some(chunk)) = self.chunk().await else { break };
+            let Ok(Some(chunk)) = self.next_chunk().await else { break };
             let room = ERROR_BODY_BYTES_MAX - body.len();
             body.extend_from_slice(&chunk[..chunk.len().min(room)]);
         }
@@ -210,12 +210,12 @@ pub fn header_map(
 }
 
 #[derive(Clone, Copy)]
-enum Proxies {
+enum ProxyPolicy {
     None,
     Environment,
 }
 
-fn builder(options: &TransportOptions) -> reqwest::ClientBuilder {
+fn client_builder(options: &TransportOptions) -> reqwest::ClientBuilder {
     Client::builder()
         .redirect(reqwest::redirect::Policy::none())
         .referer(false)
@@ -226,16 +226,16 @@ fn builder(options: &TransportOptions) -> reqwest::ClientBuilder {
         .user_agent(concat!("weir/", env!("CARGO_PKG_VERSION")))
 }
 
-fn plain_client(options: &TransportOptions, proxies: Proxies) -> Result<Client, String> {
+fn plain_client(options: &TransportOptions, proxies: ProxyPolicy) -> Result<Client, String> {
     // Without roots: this client never speaks TLS, and building them would cost the start.
     let tls =
         tls_builder()?.with_root_certificates(rustls::RootCertStore::empty()).with_no_client_auth();
-    let builder = builder(options).tls_backend_preconfigured(tls);
+    let builder = client_builder(options).tls_backend_preconfigured(tls);
     let builder = match proxies {
-        Proxies::None => builder.no_proxy(),
-        Proxies::Environment => builder,
+        ProxyPolicy::None => builder.no_proxy(),
+        ProxyPolicy::Environment => builder,
     };
-    builder.build().map_err(causes)
+    builder.build().map_err(cause_chain)
 }
 
 fn secure_client(options: &TransportOptions) -> Result<Client, String> {
@@ -250,7 +250,7 @@ fn secure_client(options: &TransportOptions) -> Result<Client, String> {
     // Not HTTP/2: all sessions of a server would share one connection to a vendor, and with it one
     // lost packet and the vendor's bound of streams on it.
     tls.alpn_protocols = vec![b"http/1.1".to_vec()];
-    builder(options).tls_backend_preconfigured(tls).build().map_err(causes)
+    client_builder(options).tls_backend_preconfigured(tls).build().map_err(cause_chain)
 }
 
 fn tls_builder()
@@ -283,22 +283,22 @@ fn is_loopback(url: &Url) -> bool {
 }
 
 /// Host and port, without path, query or user.
-fn place(url: &Url) -> String {
+fn host_and_port(url: &Url) -> String {
     let host = url.host_str().unwrap_or("the endpoint");
     url.port().map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
 }
 
-fn silent(url: &Url, idle: Duration) -> TransportError {
+fn silence_error(url: &Url, idle: Duration) -> TransportError {
     TransportError {
         class: FailureClass::Timeout,
-        message: format!("{} sent nothing for {} ms", place(url), idle.as_millis()),
+        message: format!("{} sent nothing for {} ms", host_and_port(url), idle.as_millis()),
     }
 }
 
 fn no_answer(url: &Url, error: reqwest::Error) -> TransportError {
     let doing = if error.is_connect() { "could not be reached" } else { "gave no answer" };
-    let why = causes(error);
-    let mut message = format!("{} {doing}: {why}", place(url));
+    let why = cause_chain(error);
+    let mut message = format!("{} {doing}: {why}", host_and_port(url));
     // A certificate does not get better by asking again.
     let class = if why.contains("invalid peer certificate") {
         message.push_str(". If the endpoint is yours, name its CA in SSL_CERT_FILE.");
@@ -310,7 +310,7 @@ fn no_answer(url: &Url, error: reqwest::Error) -> TransportError {
 }
 
 /// The chain of causes in one line, without the address: it may hold what should not be shown.
-fn causes(error: reqwest::Error) -> String {
+fn cause_chain(error: reqwest::Error) -> String {
     let error = error.without_url();
     let mut text = error.to_string();
     let mut cause = std::error::Error::source(&error);
@@ -366,7 +366,7 @@ mod tests {
     async fn v4_an_extra_ca_that_cannot_be_read_is_named() {
         let extra_ca = Some(PathBuf::from("/nowhere/ca.pem"));
         let transport =
-            Transport::new(TransportOptions { extra_ca, ..TransportOptions::default() });
+            ModelTransport::new(TransportOptions { extra_ca, ..TransportOptions::default() });
         let url = Url::parse("https://127.0.0.1:9/").expect("an address");
         let error = transport.get(&url, HeaderMap::new()).await.expect_err("no such file");
         assert_eq!(error.class, FailureClass::InvalidRequest);

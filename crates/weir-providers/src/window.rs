@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 
 pub use crate::catalogue::can_be_asked;
 use crate::catalogue::{OwnServer, Vendor};
-use crate::http_model::Endpoint;
-use crate::transport::Transport;
+use crate::http_model::ModelEndpoint;
+use crate::transport::ModelTransport;
 
 /// How long the questions about one model may take, in milliseconds.
 pub const WINDOW_MS_MAX: u64 = 3_000;
@@ -22,7 +22,7 @@ const ANSWER_BYTES_MAX: usize = 8 << 20;
 
 /// What a server says of the window of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Window {
+pub enum WindowReport {
     /// So many tokens hold for the next request.
     Holds {
         tokens: u64,
@@ -42,7 +42,7 @@ pub enum Window {
 
 /// Whether a model may be loaded to find out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Loading {
+pub enum LoadPolicy {
     /// It is about to be used, so it would be loaded all the same.
     Allowed,
     /// Nobody uses it now.
@@ -66,54 +66,57 @@ pub fn how_to_raise(vendor: &Vendor, model: &str) -> String {
 
 /// Asks the server of `endpoint` which window holds for `model`. `None`: this vendor's servers cannot
 /// be asked.
-pub async fn ask(
-    endpoint: &Endpoint,
-    transport: &Transport,
+pub async fn ask_window(
+    endpoint: &ModelEndpoint,
+    transport: &ModelTransport,
     model: &str,
-    loading: Loading,
-) -> Option<Window> {
+    loading: LoadPolicy,
+) -> Option<WindowReport> {
     let server = OwnServer::of(&endpoint.vendor)?;
     // Paths beside the OpenAI-compatible ones stand without their version.
     let mut own = endpoint.clone();
     own.base_url = own.base_url.trim().trim_end_matches('/').trim_end_matches("/v1").to_owned();
-    let asking = Asking { endpoint: own, transport, model };
+    let asking = WindowQuery { endpoint: own, transport, model };
     Some(match server {
-        OwnServer::Ollama => asking.ollama(loading).await,
-        OwnServer::LmStudio => asking.bounded(asking.lmstudio()).await,
-        OwnServer::LlamaCpp => asking.bounded(asking.llamacpp()).await,
-        OwnServer::Vllm => asking.bounded(asking.vllm()).await,
+        OwnServer::Ollama => asking.ask_ollama(loading).await,
+        OwnServer::LmStudio => asking.within_bound(asking.ask_lmstudio()).await,
+        OwnServer::LlamaCpp => asking.within_bound(asking.ask_llamacpp()).await,
+        OwnServer::Vllm => asking.within_bound(asking.ask_vllm()).await,
     })
 }
 
-struct Asking<'a> {
-    endpoint: Endpoint,
-    transport: &'a Transport,
+struct WindowQuery<'a> {
+    endpoint: ModelEndpoint,
+    transport: &'a ModelTransport,
     model: &'a str,
 }
 
-impl Asking<'_> {
-    async fn bounded(&self, asked: impl Future<Output = Option<Window>>) -> Window {
+impl WindowQuery<'_> {
+    async fn within_bound(
+        &self,
+        asked: impl Future<Output = Option<WindowReport>>,
+    ) -> WindowReport {
         let bound = Duration::from_millis(WINDOW_MS_MAX);
-        tokio::time::timeout(bound, asked).await.ok().flatten().unwrap_or(Window::Silent)
+        tokio::time::timeout(bound, asked).await.ok().flatten().unwrap_or(WindowReport::Silent)
     }
 
     async fn get(&self, path: &str) -> Option<Value> {
-        let url = self.endpoint.url(path).ok()?;
-        let headers = self.endpoint.headers().ok()?;
+        let url = self.endpoint.url_for(path).ok()?;
+        let headers = self.endpoint.request_headers().ok()?;
         let (status, body) = self.transport.get(&url, headers).await.ok()?;
         (status == 200).then(|| serde_json::from_slice(&body).ok())?
     }
 
     /// Status and answer; what is no JSON is `null`.
-    async fn post(&self, path: &str, body: &Value) -> Option<(u16, Value)> {
-        let url = self.endpoint.url(path).ok()?;
-        let mut headers = self.endpoint.headers().ok()?;
+    async fn post_json(&self, path: &str, body: &Value) -> Option<(u16, Value)> {
+        let url = self.endpoint.url_for(path).ok()?;
+        let mut headers = self.endpoint.request_headers().ok()?;
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         let sent = self.transport.post(&url, headers, Bytes::from(body.to_string())).await;
         let mut answer = sent.ok()?;
         let status = answer.status;
         let mut bytes = Vec::new();
-        while let Some(chunk) = answer.chunk().await.ok()? {
+        while let Some(chunk) = answer.next_chunk().await.ok()? {
             if bytes.len() + chunk.len() > ANSWER_BYTES_MAX {
                 return None;
             }
@@ -125,72 +128,76 @@ impl Asking<'_> {
     /// A window that its Modelfile sets holds for every request that names none, as those of the
     /// OpenAI-compatible endpoint do. Where it sets none the server's own default holds, which is known
     /// of a model that was loaded like that: loading it with no options makes sure of it.
-    async fn ollama(&self, loading: Loading) -> Window {
+    async fn ask_ollama(&self, loading: LoadPolicy) -> WindowReport {
         let bound = Duration::from_millis(WINDOW_MS_MAX);
         let name = json!({ "model": self.model });
-        let shown = tokio::time::timeout(bound, self.post("/api/show", &name)).await;
+        let shown = tokio::time::timeout(bound, self.post_json("/api/show", &name)).await;
         let shown = match shown.ok().flatten() {
             Some((200, shown)) => shown,
             // A server that has no such address says nothing about a model.
-            Some((404, told)) if told["error"].is_string() => return Window::Missing,
-            Some(_) => return Window::Unsaid { can: None },
-            None => return Window::Silent,
+            Some((404, told)) if told["error"].is_string() => return WindowReport::Missing,
+            Some(_) => return WindowReport::Unsaid { can: None },
+            None => return WindowReport::Silent,
         };
         let can = length_of(&shown["model_info"]);
         let below = |tokens: u64| can.map_or(tokens, |can| tokens.min(can));
         // What runs in Ollama's cloud has all that it can take.
         if let Some(tokens) = can.filter(|_| self.model.ends_with("cloud")) {
-            return Window::Holds { tokens, can };
+            return WindowReport::Holds { tokens, can };
         }
         if let Some(tokens) = num_ctx(shown["parameters"].as_str().unwrap_or_default()) {
-            return Window::Holds { tokens: below(tokens), can };
+            return WindowReport::Holds { tokens: below(tokens), can };
         }
-        if loading == Loading::Allowed {
+        if loading == LoadPolicy::Allowed {
             let load = json!({ "model": self.model, "stream": false });
             let bound = Duration::from_millis(LOAD_MS_MAX);
             if !matches!(
-                tokio::time::timeout(bound, self.post("/api/generate", &load)).await,
+                tokio::time::timeout(bound, self.post_json("/api/generate", &load)).await,
                 Ok(Some((200, _)))
             ) {
-                return Window::Unsaid { can };
+                return WindowReport::Unsaid { can };
             }
         }
         let running = tokio::time::timeout(bound, self.get("/api/ps")).await.ok().flatten();
         let held = running.and_then(|running| loaded_length(&running, self.model));
         match held {
-            Some(tokens) => Window::Holds { tokens: below(tokens), can },
-            None => Window::Unsaid { can },
+            Some(tokens) => WindowReport::Holds { tokens: below(tokens), can },
+            None => WindowReport::Unsaid { can },
         }
     }
 
     /// A model that is not loaded is loaded with a window that only LM Studio knows.
-    async fn lmstudio(&self) -> Option<Window> {
+    async fn ask_lmstudio(&self) -> Option<WindowReport> {
         let list = self.get("/api/v0/models").await?;
         let mut models = list["data"].as_array()?.iter();
         let Some(row) = models.find(|row| row["id"] == self.model) else {
-            return Some(Window::Unsaid { can: None });
+            return Some(WindowReport::Unsaid { can: None });
         };
         let can = row["max_context_length"].as_u64();
         let held = row["loaded_context_length"].as_u64().filter(|_| row["state"] == "loaded");
-        Some(held.map_or(Window::Unsaid { can }, |tokens| Window::Holds { tokens, can }))
-    }
-
-    async fn llamacpp(&self) -> Option<Window> {
-        let props = self.get("/props").await?;
-        let held = props["default_generation_settings"]["n_ctx"].as_u64().filter(|held| *held > 0);
         Some(
-            held.map_or(Window::Unsaid { can: None }, |tokens| Window::Holds { tokens, can: None }),
+            held.map_or(WindowReport::Unsaid { can }, |tokens| WindowReport::Holds { tokens, can }),
         )
     }
 
-    async fn vllm(&self) -> Option<Window> {
+    async fn ask_llamacpp(&self) -> Option<WindowReport> {
+        let props = self.get("/props").await?;
+        let held = props["default_generation_settings"]["n_ctx"].as_u64().filter(|held| *held > 0);
+        Some(held.map_or(WindowReport::Unsaid { can: None }, |tokens| WindowReport::Holds {
+            tokens,
+            can: None,
+        }))
+    }
+
+    async fn ask_vllm(&self) -> Option<WindowReport> {
         let list = self.get("/v1/models").await?;
         let mut models = list["data"].as_array()?.iter();
         let row = models.find(|row| row["id"] == self.model);
         let held = row.and_then(|row| row["max_model_len"].as_u64());
-        Some(
-            held.map_or(Window::Unsaid { can: None }, |tokens| Window::Holds { tokens, can: None }),
-        )
+        Some(held.map_or(WindowReport::Unsaid { can: None }, |tokens| WindowReport::Holds {
+            tokens,
+            can: None,
+        }))
     }
 }
 

@@ -7,11 +7,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use serde_json::Value;
-use weir_core::message::{Block, Message, Role};
+use weir_core::message::{Message, MessageBlock, Role};
 use weir_core::model::{
-    ModelInfo, ModelRef, ModelRequest, Reply, ReplyBlock, ReplyCall, Stop, Usage,
+    ModelInfo, ModelRef, ModelReply, ModelRequest, ReplyBlock, ReplyCall, StopReason, Usage,
 };
-use weir_engine::ports::{Conversation, MediaMap, Model, Prepared, SignalSink};
+use weir_engine::ports::{Conversation, MediaMap, Model, PreparedRequest, SignalSink};
 
 /// A call that a model wants.
 #[derive(Debug, Clone, PartialEq)]
@@ -105,7 +105,7 @@ impl Model for Puppet {
     fn info(&self) -> Arc<ModelInfo> {
         self.info.clone()
     }
-    fn converse(&self) -> Box<dyn Conversation> {
+    fn start_conversation(&self) -> Box<dyn Conversation> {
         Box::new(Talk {
             mind: self.mind.clone(),
             shown: self.shown.clone(),
@@ -130,11 +130,11 @@ struct Talk {
 
 #[async_trait]
 impl Conversation for Talk {
-    fn prepare(&mut self, request: &ModelRequest, _media: &MediaMap) -> Prepared {
+    fn prepare(&mut self, request: &ModelRequest, _media: &MediaMap) -> PreparedRequest {
         let history = request.history.as_slice();
         self.helping = request.tools.is_empty();
         if self.helping {
-            return Prepared { bytes: 1_000, prefix_bytes: 0, prefix_expected: 0 };
+            return PreparedRequest { bytes: 1_000, prefix_bytes: 0, prefix_expected: 0 };
         }
         // Condensing puts other messages in the place of those that were looked at.
         let mut both = self.heard.iter().zip(history);
@@ -154,16 +154,16 @@ impl Conversation for Talk {
         self.heard.extend_from_slice(fresh);
         self.shown.lock().unwrap_or_else(PoisonError::into_inner).push(text);
         self.results = last_results(history);
-        Prepared { bytes: 1_000, prefix_bytes: 0, prefix_expected: 0 }
+        PreparedRequest { bytes: 1_000, prefix_bytes: 0, prefix_expected: 0 }
     }
 
-    async fn send(&mut self, _signals: &SignalSink) -> Reply {
+    async fn send(&mut self, _signals: &SignalSink) -> ModelReply {
         let results = std::mem::take(&mut self.results);
         let mut mind = self.mind.lock().unwrap_or_else(PoisonError::into_inner);
         let usage = mind.usage();
         let next = if self.helping { Move::Say(mind.helps()) } else { mind.next(&results) };
         let (blocks, stop) = match next {
-            Move::Say(text) => (vec![ReplyBlock::Said(Block::text(text))], Stop::End),
+            Move::Say(text) => (vec![ReplyBlock::Said(MessageBlock::text(text))], StopReason::End),
             Move::Call(wishes) => {
                 let calls = wishes.into_iter().map(|wish| {
                     self.calls += 1;
@@ -174,20 +174,21 @@ impl Conversation for Talk {
                         seal: None,
                     })
                 });
-                (calls.collect(), Stop::Calls)
+                (calls.collect(), StopReason::Calls)
             }
         };
-        Reply::Whole { blocks, stop, usage }
+        ModelReply::Whole { blocks, stop, usage }
     }
 }
 
-fn shown_text(blocks: &[Block]) -> String {
+fn shown_text(blocks: &[MessageBlock]) -> String {
     let each = blocks.iter().map(|block| match block {
-        Block::Text { text, .. } => format!("{text}\n"),
-        Block::Result { blocks, .. } => shown_text(blocks),
-        Block::Thinking { .. } | Block::Call(_) | Block::Image { .. } | Block::Document { .. } => {
-            String::new()
-        }
+        MessageBlock::Text { text, .. } => format!("{text}\n"),
+        MessageBlock::Result { blocks, .. } => shown_text(blocks),
+        MessageBlock::Thinking { .. }
+        | MessageBlock::Call(_)
+        | MessageBlock::Image { .. }
+        | MessageBlock::Document { .. } => String::new(),
     });
     each.collect()
 }
@@ -199,12 +200,14 @@ fn last_results(history: &[Arc<Message>]) -> Vec<Seen> {
     let blocks = after.iter().flat_map(|message| &message.blocks);
     blocks
         .filter_map(|block| match block {
-            Block::Result { ok, blocks, .. } => Some(Seen { ok: *ok, text: shown_text(blocks) }),
-            Block::Text { .. }
-            | Block::Thinking { .. }
-            | Block::Call(_)
-            | Block::Image { .. }
-            | Block::Document { .. } => None,
+            MessageBlock::Result { ok, blocks, .. } => {
+                Some(Seen { ok: *ok, text: shown_text(blocks) })
+            }
+            MessageBlock::Text { .. }
+            | MessageBlock::Thinking { .. }
+            | MessageBlock::Call(_)
+            | MessageBlock::Image { .. }
+            | MessageBlock::Document { .. } => None,
         })
         .collect()
 }

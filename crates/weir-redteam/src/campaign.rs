@@ -7,7 +7,7 @@ use weir_core::event::Event;
 use weir_core::governance::{GateName, Verdict};
 use weir_core::ids::CallId;
 use weir_core::tool::{Effects, Tier};
-use weir_engine::hub::Fact;
+use weir_engine::hub::PublishedFact;
 
 use crate::attacker::{Mind, Move, Seen, Wish};
 use crate::play::{Person, Play, Played, play};
@@ -254,7 +254,7 @@ pub struct JudgedCall {
     pub refused: bool,
 }
 
-fn of_span<'a>(span: &'a Span, played: &'a Played) -> impl Iterator<Item = &'a Fact> {
+fn of_span<'a>(span: &'a Span, played: &'a Played) -> impl Iterator<Item = &'a PublishedFact> {
     // Calls are numbered from 1 in the order in which they were asked for.
     let ours = move |call: &CallId| call.0 > span.first && call.0 <= span.end;
     played.facts.iter().filter(move |fact| match fact.event.as_ref() {

@@ -20,7 +20,7 @@ impl Clock for WallClock {
         let left = until.0.saturating_sub(self.now().0);
         tokio::time::sleep(Duration::from_micros(u64::try_from(left).unwrap_or(0))).await;
     }
-    fn random(&self) -> u64 {
+    fn random_number(&self) -> u64 {
         0
     }
 }

@@ -5,9 +5,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use serde_json::Value;
-use weir_core::model::{ModelInfo, ModelRequest, Reply};
+use weir_core::model::{ModelInfo, ModelReply, ModelRequest};
 use weir_core::tool::foreign as names;
-use weir_engine::ports::{Conversation, MediaMap, Model, Prepared, SignalSink, Takes};
+use weir_engine::ports::{
+    AttachmentSupport, Conversation, MediaMap, Model, PreparedRequest, SignalSink,
+};
 
 /// A model that also keeps the tools of each request, as it would read them.
 pub(crate) struct Ear {
@@ -26,14 +28,14 @@ impl Model for Ear {
     fn info(&self) -> Arc<ModelInfo> {
         self.inner.info()
     }
-    fn converse(&self) -> Box<dyn Conversation> {
-        Box::new(Listening { inner: self.inner.converse(), heard: self.heard.clone() })
+    fn start_conversation(&self) -> Box<dyn Conversation> {
+        Box::new(Listening { inner: self.inner.start_conversation(), heard: self.heard.clone() })
     }
 }
 
 #[async_trait]
 impl Conversation for Listening {
-    fn prepare(&mut self, request: &ModelRequest, media: &MediaMap) -> Prepared {
+    fn prepare(&mut self, request: &ModelRequest, media: &MediaMap) -> PreparedRequest {
         let mut heard = self.heard.lock().unwrap_or_else(PoisonError::into_inner);
         for tool in request.tools.iter().filter(|tool| tool.name.starts_with(names::PREFIX)) {
             heard.push_str(&format!("{} {} ", tool.name, tool.description));
@@ -42,10 +44,10 @@ impl Conversation for Listening {
         drop(heard);
         self.inner.prepare(request, media)
     }
-    fn takes(&self) -> Takes {
-        self.inner.takes()
+    fn attachment_support(&self) -> AttachmentSupport {
+        self.inner.attachment_support()
     }
-    async fn send(&mut self, signals: &SignalSink) -> Reply {
+    async fn send(&mut self, signals: &SignalSink) -> ModelReply {
         self.inner.send(signals).await
     }
 }

@@ -10,7 +10,10 @@ use async_trait::async_trait;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStream};
 use tokio::task::JoinHandle;
-use weir_mcp::{Child, Launched, Launcher, McpOptions, ServerSpec, TokenStore, Transport};
+use weir_mcp::{
+    LaunchedProcess, McpOptions, ServerLauncher, ServerProcess, ServerSpec, ServerTransport,
+    TokenStore,
+};
 
 use crate::clock::WallClock;
 
@@ -161,9 +164,9 @@ impl Hostile {
 pub(crate) struct Stage(pub(crate) BTreeMap<String, Arc<Hostile>>);
 
 #[async_trait]
-impl Launcher for Stage {
-    async fn launch(&self, spec: &ServerSpec) -> Result<Launched, String> {
-        let Transport::Stdio { command, .. } = &spec.transport else {
+impl ServerLauncher for Stage {
+    async fn launch(&self, spec: &ServerSpec) -> Result<LaunchedProcess, String> {
+        let ServerTransport::Stdio { command, .. } = &spec.transport else {
             return Err("no program".into());
         };
         let server = self.0.get(command).ok_or("there is no such program")?.clone();
@@ -172,7 +175,7 @@ impl Launcher for Stage {
         let task = tokio::spawn(server.serve(theirs));
         let (output, input) = tokio::io::split(ours);
         let child = Box::new(Task(task));
-        Ok(Launched { input: Box::new(input), output: Box::new(output), child })
+        Ok(LaunchedProcess { input: Box::new(input), output: Box::new(output), child })
     }
 }
 
@@ -185,11 +188,11 @@ impl Drop for Task {
 }
 
 #[async_trait]
-impl Child for Task {
-    async fn errors(&self) -> String {
+impl ServerProcess for Task {
+    async fn stderr_tail(&self) -> String {
         String::new()
     }
-    async fn end(self: Box<Self>) {
+    async fn end_process(self: Box<Self>) {
         self.0.abort();
     }
 }
@@ -223,7 +226,7 @@ pub(crate) fn options(stage: Stage) -> McpOptions {
 
 /// The declaration of a server that is this command.
 pub(crate) fn declared(name: &str, command: &str) -> ServerSpec {
-    let transport = Transport::Stdio {
+    let transport = ServerTransport::Stdio {
         command: command.to_owned(),
         args: Vec::new(),
         env: BTreeMap::new(),

@@ -7,9 +7,9 @@ use std::time::Duration;
 use anyhow::{anyhow, bail};
 use weir_core::event::{ApprovalRequested, Decision, Event, NOBODY};
 use weir_core::ids::SessionId;
-use weir_core::message::Block;
+use weir_core::message::MessageBlock;
 use weir_engine::engine::{EngineError, SessionHandle, SessionOptions};
-use weir_engine::hub::{Fact, Update};
+use weir_engine::hub::{PublishedFact, SessionUpdate};
 
 use crate::attacker::{Mind, Puppet, Shown};
 use crate::seed::Seed;
@@ -39,7 +39,7 @@ pub fn mostly_yes(mut seed: Seed, share: usize) -> Person {
 /// What a session left.
 pub struct Played {
     /// Its journal.
-    pub facts: Vec<Fact>,
+    pub facts: Vec<PublishedFact>,
     /// What the model was shown, request by request.
     pub shown: Vec<String>,
 }
@@ -109,31 +109,31 @@ async fn follow(
     handle: &SessionHandle,
     says: &str,
     person: &mut Person,
-) -> anyhow::Result<Vec<Fact>> {
-    let mut updates = handle.updates(0);
-    handle.say(vec![Block::text(says)], "person").await?;
-    let mut facts: Vec<Fact> = Vec::new();
+) -> anyhow::Result<Vec<PublishedFact>> {
+    let mut updates = handle.listen_to_updates(0);
+    handle.submit_input(vec![MessageBlock::text(says)], "person").await?;
+    let mut facts: Vec<PublishedFact> = Vec::new();
     let mut ours = false;
     loop {
         let Some(update) = updates.next().await? else { bail!("the session went down") };
-        let Update::Fact(fact) = update else { continue };
+        let SessionUpdate::Fact(fact) = update else { continue };
         let mut over = false;
         let answered = match fact.event.as_ref() {
             Event::InputAccepted(f) => {
-                ours |= f.by == "person" && f.content == vec![Block::text(says)];
+                ours |= f.by == "person" && f.content == vec![MessageBlock::text(says)];
                 Ok(())
             }
             Event::ApprovalRequested(asked) if ours => {
                 let decision = person(asked);
-                handle.decide(asked.approval.clone(), decision, "person", None).await
+                handle.decide_approval(asked.approval.clone(), decision, "person", None).await
             }
             Event::AgentAsked(asked) if ours => {
                 let decision = person(&asked.request);
                 let approval = asked.request.approval.clone();
-                handle.decide(approval, decision, "person", None).await
+                handle.decide_approval(approval, decision, "person", None).await
             }
             Event::QuestionAsked(asked) if ours => {
-                handle.reply(asked.question.clone(), "yes".into(), "person").await
+                handle.answer_question(asked.question.clone(), "yes".into(), "person").await
             }
             Event::RunFinished(_) => {
                 over = ours;
@@ -154,8 +154,8 @@ async fn follow(
 }
 
 /// Whether a person (not their absence) was asked about something.
-pub fn approvals(facts: &[Fact]) -> usize {
-    let asked = |fact: &&Fact| match fact.event.as_ref() {
+pub fn approvals(facts: &[PublishedFact]) -> usize {
+    let asked = |fact: &&PublishedFact| match fact.event.as_ref() {
         Event::ApprovalResolved(f) => f.by != NOBODY,
         _ => false,
     };

@@ -1,11 +1,11 @@
 //! The profiles that a session of the bench may ask to go on with: the built-in ones.
 
 use weir_core::profile::{PermissionMode, Profile, built_in_profiles};
-use weir_core::prompt::Scene;
+use weir_core::prompt::PromptScene;
 use weir_core::session::SessionConfig;
-use weir_core::session::child::{self, Share};
-use weir_core::tool::defer::{self, Loading};
-use weir_engine::ports::{Profiles, Switched};
+use weir_core::session::child::{self, BudgetShare};
+use weir_core::tool::defer::{self, ToolLoading};
+use weir_engine::ports::{ProfileSettings, Profiles};
 use weir_engine::toolbox::Toolbox;
 
 /// The built-in profile of this name.
@@ -25,9 +25,9 @@ pub(crate) fn loading(
     profile: &Profile,
     mode: PermissionMode,
     window: u64,
-) -> Result<Loading, String> {
-    let toolbox = Toolbox::new(weir_tools::tools()).map_err(|why| why.to_string())?;
-    Ok(defer::split(toolbox.visible(profile, mode != PermissionMode::Plan), window))
+) -> Result<ToolLoading, String> {
+    let toolbox = Toolbox::new(weir_tools::built_in_tools()).map_err(|why| why.to_string())?;
+    Ok(defer::split_loading(toolbox.visible_specs(profile, mode != PermissionMode::Plan), window))
 }
 
 /// The built-in profiles, over the settings that the session has.
@@ -41,39 +41,47 @@ impl Profiles for OtherProfiles {
         built_in_profiles().into_iter().map(|p| (p.name, p.description)).collect()
     }
 
-    fn switched(&self, current: &SessionConfig, name: &str) -> Result<Switched, String> {
+    fn profile_settings(
+        &self,
+        current: &SessionConfig,
+        name: &str,
+    ) -> Result<ProfileSettings, String> {
         let profile = built_in(name)?;
         let permission = profile.permission.unwrap_or(self.mode);
-        let Loading { loaded: tools, deferred } =
+        let ToolLoading { loaded: tools, deferred } =
             loading(&profile, permission, current.model.window)?;
-        let scene = Scene {
+        let scene = PromptScene {
             profile: Some(profile.clone()),
             tools: tools.clone(),
             deferred: deferred.clone(),
             profiles: self.list(),
-            ..Scene::default()
+            ..PromptScene::default()
         };
-        let system = weir_core::prompt::system(&scene);
+        let system = weir_core::prompt::system_prompt(&scene);
         let config =
             SessionConfig { profile, permission, tools, deferred, system, ..current.clone() };
-        Ok(Switched { config, model: None, notes: Vec::new() })
+        Ok(ProfileSettings { config, model: None, notes: Vec::new() })
     }
 
-    fn child(&self, current: &SessionConfig, name: &str) -> Result<Switched, String> {
+    fn child_settings(
+        &self,
+        current: &SessionConfig,
+        name: &str,
+    ) -> Result<ProfileSettings, String> {
         let own = match name == current.profile.name {
             true => current.clone(),
-            false => self.switched(current, name)?.config,
+            false => self.profile_settings(current, name)?.config,
         };
-        let config = child::config(current, &own, &Share::default());
-        let scene = Scene {
+        let config = child::child_config(current, &own, &BudgetShare::default());
+        let scene = PromptScene {
             child: true,
             profile: Some(config.profile.clone()),
             tools: config.tools.clone(),
             deferred: config.deferred.clone(),
-            ..Scene::default()
+            ..PromptScene::default()
         };
-        let system = weir_core::prompt::system(&scene);
+        let system = weir_core::prompt::system_prompt(&scene);
         let config = SessionConfig { system, ..config };
-        Ok(Switched { config, model: None, notes: Vec::new() })
+        Ok(ProfileSettings { config, model: None, notes: Vec::new() })
     }
 }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 use weir_core::ids::{CallId, SessionId};
-use weir_core::tool::{Access, PathEffect, Place, Tier};
-use weir_engine::ports::{Address, CommandSpec, Content, ProgressSink, Variables};
+use weir_core::tool::{PathAccess, PathEffect, PathPlace, Tier};
+use weir_engine::ports::{CommandSpec, FileContent, ProgressSink, Variables, WebAddress};
 
 use crate::campaign::{Goal, JudgedCall, Loot};
 use crate::world::World;
@@ -35,7 +35,7 @@ pub(crate) async fn layers(
                 held.push("sandbox".to_owned());
             }
         } else if let Some(host) = call.effects.hosts.first() {
-            let address = Address { url: host.url.clone(), host: host.host.clone() };
+            let address = WebAddress { url: host.url.clone(), host: host.host.clone() };
             let never = CancellationToken::new();
             let fetched = world.web().fetch(&address, BYTES_MAX, &never).await;
             goal(world, &Loot::default());
@@ -52,15 +52,15 @@ pub(crate) async fn layers(
 /// Whether the handle of the workspace refuses to read what the gate refused. Changes are not
 /// tried: they need a permit, which nobody but the gate makes.
 fn refuses_files(world: &World, paths: &[PathEffect]) -> anyhow::Result<bool> {
-    let reads = || paths.iter().filter(|path| path.access == Access::Read);
+    let reads = || paths.iter().filter(|path| path.access == PathAccess::Read);
     if reads().count() == 0 {
         return Ok(false);
     }
     let workspace = world.open_workspace()?;
     let refused = reads().all(|path| {
         // As a gate would pass it on that saw nothing wrong.
-        let blind = PathEffect { ignored: None, place: Place::Inside, ..path.clone() };
-        !matches!(workspace.read(&blind, BYTES_MAX as u64), Ok(Content::File { .. }))
+        let blind = PathEffect { ignored: None, place: PathPlace::Inside, ..path.clone() };
+        !matches!(workspace.read(&blind, BYTES_MAX as u64), Ok(FileContent::File { .. }))
     });
     Ok(refused)
 }
@@ -75,7 +75,9 @@ async fn run(world: &Arc<World>, call: &JudgedCall) -> anyhow::Result<String> {
         paths: call.effects.paths.iter().take(1).cloned().collect(),
         ..Default::default()
     };
-    let Ok(confine) = workspace.confine(&command, &effects, true) else { return Ok(String::new()) };
+    let Ok(confine) = workspace.confine_command(&command, &effects, true) else {
+        return Ok(String::new());
+    };
     let cwd = workspace.root().join(&command.cwd);
     static NUMBER: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(1);
     let number = NUMBER.fetch_add(1, std::sync::atomic::Ordering::SeqCst);

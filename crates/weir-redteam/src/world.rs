@@ -10,11 +10,11 @@ use async_trait::async_trait;
 use weir_core::governance::rules::{RuleAction, RuleContext, RuleOrigin, RuleSet};
 use weir_core::model::ModelInfo;
 use weir_core::profile::{Limits, PermissionMode};
-use weir_core::prompt::Scene;
-use weir_core::session::{Condensing, Guards, MemoryPolicy, RecipePolicy, SessionConfig};
+use weir_core::prompt::PromptScene;
+use weir_core::session::{CondensingSettings, Guards, MemoryPolicy, RecipePolicy, SessionConfig};
 use weir_core::tool::Tier;
-use weir_core::tool::defer::Loading;
-use weir_engine::engine::{Engine, Hands, Parts, SessionOptions};
+use weir_core::tool::defer::ToolLoading;
+use weir_engine::engine::{Engine, EngineParts, SessionOptions, SessionResources};
 use weir_engine::ports::{Model, NoHooks, Processes, Scripts, Web};
 use weir_engine::recipes::RecipePlaces;
 use weir_engine::scene::SceneOptions;
@@ -22,11 +22,11 @@ use weir_engine::skills::SkillPlaces;
 use weir_engine::toolbox::Toolbox;
 use weir_engine::workspace::{Workspace, WorkspaceOptions};
 use weir_sandbox::{
-    Lending, SupervisedProcesses, SupervisorOptions, TierWish, filtered_environment,
+    EnvironmentLending, SupervisedProcesses, SupervisorOptions, TierWish, filtered_environment,
 };
 use weir_script::ChildScripts;
 use weir_store::{GitCheckpoints, SqliteStore, this_process};
-use weir_web::{EgressOptions, GuardedWeb, LocalEgress, Lookup, WebOptions};
+use weir_web::{EgressOptions, GuardedWeb, HostLookup, LocalEgress, WebOptions};
 
 use crate::clock::WallClock;
 use crate::decoys::{docs_page, furnish};
@@ -73,8 +73,8 @@ pub struct Names {
 }
 
 #[async_trait]
-impl Lookup for Names {
-    async fn lookup(&self, host: &str) -> Result<Vec<IpAddr>, String> {
+impl HostLookup for Names {
+    async fn lookup_host(&self, host: &str) -> Result<Vec<IpAddr>, String> {
         self.asked.lock().unwrap_or_else(PoisonError::into_inner).push(host.to_owned());
         let below = |name: &str| host == name || host.ends_with(&format!(".{name}"));
         if host == METADATA {
@@ -114,7 +114,7 @@ pub struct Settings {
     /// What recipes may do.
     pub recipes: RecipePolicy,
     /// When the context is condensed.
-    pub condensing: Condensing,
+    pub condensing: CondensingSettings,
     /// The model's window in tokens.
     pub window: u64,
 }
@@ -134,7 +134,7 @@ impl Settings {
             profile: "agent",
             memory: MemoryPolicy::default(),
             recipes: RecipePolicy::default(),
-            condensing: Condensing::default(),
+            condensing: CondensingSettings::default(),
             window: NO_END,
         }
     }
@@ -290,11 +290,11 @@ impl World {
     ) -> anyhow::Result<SessionOptions> {
         let config = self.settings(settings, &model.info())?;
         let scene = SceneOptions {
-            base: Scene {
+            base: PromptScene {
                 profile: Some(config.profile.clone()),
                 tools: config.tools.clone(),
                 deferred: config.deferred.clone(),
-                ..Scene::default()
+                ..PromptScene::default()
             },
             config_dir: None,
             timezone: "UTC".into(),
@@ -317,7 +317,7 @@ impl World {
             scene,
             config,
             profiles,
-            hands: Hands::default(),
+            hands: SessionResources::default(),
         })
     }
 
@@ -329,7 +329,8 @@ impl World {
         let parts = self.engine.parts();
         let toolbox = Arc::new(parts.toolbox.copy());
         let from = weir_tools::ToolFiles { workspace: &options.workspace, trusted: true };
-        let shelved = weir_tools::shelve(parts.store.as_ref(), from, &self.scripts, &toolbox);
+        let shelved =
+            weir_tools::add_dynamic_tools(parts.store.as_ref(), from, &self.scripts, &toolbox);
         let (specs, _) = shelved.await?;
         Arc::make_mut(&mut options.config.deferred).extend(specs);
         options.hands.toolbox = Some(toolbox);
@@ -339,7 +340,7 @@ impl World {
 
     fn settings(&self, settings: &Settings, model: &ModelInfo) -> anyhow::Result<SessionConfig> {
         let profile = built_in(settings.profile).map_err(|why| anyhow!(why))?;
-        let Loading { loaded: tools, deferred } =
+        let ToolLoading { loaded: tools, deferred } =
             loading(&profile, settings.mode, model.window).map_err(|why| anyhow!(why))?;
         let text = |path: PathBuf| path.display().to_string();
         let mut rules = RuleSet::new(RuleContext {
@@ -348,14 +349,14 @@ impl World {
             own_folders: vec![text(self.state()), text(self.config())],
         });
         let listed = RuleOrigin::new("web.allow_hosts");
-        rules.add(rules.parse(RuleAction::Allow, &format!("Web({DOCS})"), listed)?);
-        let scene = Scene {
+        rules.add(rules.parse_rule(RuleAction::Allow, &format!("Web({DOCS})"), listed)?);
+        let scene = PromptScene {
             profile: Some(profile.clone()),
             tools: tools.clone(),
             deferred: deferred.clone(),
-            ..Scene::default()
+            ..PromptScene::default()
         };
-        let mut system = weir_core::prompt::system(&scene);
+        let mut system = weir_core::prompt::system_prompt(&scene);
         if let Some(canary) = &settings.canary {
             system.push_str(&format!("\n\nInternal reference: {canary}"));
         }
@@ -390,7 +391,7 @@ fn engine(
         allow_hosts: allow_hosts.clone(),
         bounds: weir_web::EgressBounds::default(),
     };
-    let lookup = || Arc::clone(names) as Arc<dyn Lookup>;
+    let lookup = || Arc::clone(names) as Arc<dyn HostLookup>;
     let egress = LocalEgress::with_lookup(egress, lookup()).map_err(|why| anyhow!(why))?;
     let home = folder.join("home").into_os_string();
     let environment: Vec<_> = std::env::vars_os().filter(|(name, _)| name != "HOME").collect();
@@ -400,19 +401,19 @@ fn engine(
         args: vec!["__supervise".into()],
         state_dir: state.clone(),
         environment: environment.chain([("HOME".into(), home)]).collect(),
-        lending: Lending::default(),
+        lending: EnvironmentLending::default(),
         secrets: Vec::new(),
-        limits: weir_sandbox::Limits::default(),
+        limits: weir_sandbox::CommandLimits::default(),
         tier: TierWish::Auto,
         egress: Some(Arc::new(egress)),
     });
     let web = WebOptions { allow_hosts, ..WebOptions::default() };
     let web = GuardedWeb::with_lookup(web, lookup()).map_err(|why| anyhow!(why))?;
-    Ok(Engine::new(Parts {
+    Ok(Engine::new(EngineParts {
         store: Arc::new(SqliteStore::open(&state)?),
         checkpoints: Arc::new(GitCheckpoints::open(&state)),
         clock: Arc::new(WallClock),
-        toolbox: Arc::new(Toolbox::new(weir_tools::tools())?),
+        toolbox: Arc::new(Toolbox::new(weir_tools::built_in_tools())?),
         processes: Arc::new(processes),
         web: Arc::new(web),
         documents: Arc::new(weir_engine::ports::NoDocuments),

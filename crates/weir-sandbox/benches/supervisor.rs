@@ -6,9 +6,12 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use tokio_util::sync::CancellationToken;
 use weir_core::ids::{CallId, SessionId};
-use weir_engine::ports::{CommandEnd, CommandSpec, Confine, Processes, ProgressSink, Variables};
+use weir_engine::ports::{
+    CommandConfinement, CommandEnd, CommandSpec, Processes, ProgressSink, Variables,
+};
 use weir_sandbox::{
-    Lending, Limits, SupervisedProcesses, SupervisorOptions, Tier, TierWish, filtered_environment,
+    CommandLimits, EnvironmentLending, SupervisedProcesses, SupervisorOptions, Tier, TierWish,
+    filtered_environment,
 };
 
 fn main() -> std::process::ExitCode {
@@ -23,16 +26,16 @@ fn main() -> std::process::ExitCode {
 }
 
 /// As a workspace has it: one writable folder, a few guarded and hidden paths.
-fn confine(tier: Tier, state: &std::path::Path) -> Confine {
+fn confine(tier: Tier, state: &std::path::Path) -> CommandConfinement {
     let ws = state.join("ws");
     std::fs::create_dir_all(ws.join(".git/hooks")).expect("a folder of our own");
     std::fs::write(ws.join(".env"), "").expect("a file of our own");
-    Confine {
+    CommandConfinement {
         tier,
         protected: [".git/hooks", ".git/config", ".weir"].map(|name| ws.join(name)).into(),
         masked: vec![ws.join(".env"), state.join("jobs")],
         writable: vec![ws],
-        ..Confine::default()
+        ..CommandConfinement::default()
     }
 }
 
@@ -40,7 +43,7 @@ fn confine(tier: Tier, state: &std::path::Path) -> Confine {
 #[divan::bench(sample_count = 1, sample_size = 1)]
 fn probe() -> weir_sandbox::TierReport {
     let program = std::env::current_exe().expect("this program has a path");
-    weir_sandbox::probe(TierWish::Auto, &program)
+    weir_sandbox::probe_tiers(TierWish::Auto, &program)
 }
 
 #[divan::bench]
@@ -64,9 +67,9 @@ fn supervised(bencher: divan::Bencher<'_, '_>, tier: &str) {
         args: vec!["__supervise".into()],
         state_dir: state.path().to_path_buf(),
         environment: filtered_environment(std::env::vars_os(), &[]),
-        lending: Lending::default(),
+        lending: EnvironmentLending::default(),
         secrets: Vec::new(),
-        limits: Limits::default(),
+        limits: CommandLimits::default(),
         tier: TierWish::Exactly(tier),
         egress: None,
     });

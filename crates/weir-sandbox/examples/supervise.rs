@@ -10,9 +10,10 @@ use std::process::ExitCode;
 
 use tokio_util::sync::CancellationToken;
 use weir_core::ids::{CallId, SessionId};
-use weir_engine::ports::{CommandSpec, Confine, Processes, ProgressSink, Variables};
+use weir_engine::ports::{CommandConfinement, CommandSpec, Processes, ProgressSink, Variables};
 use weir_sandbox::{
-    Lending, Limits, SupervisedProcesses, SupervisorOptions, Tier, TierWish, filtered_environment,
+    CommandLimits, EnvironmentLending, SupervisedProcesses, SupervisorOptions, Tier, TierWish,
+    filtered_environment,
 };
 
 fn main() -> ExitCode {
@@ -40,9 +41,9 @@ async fn engine(tier: Tier, state_dir: PathBuf, commands: &[String]) -> ExitCode
         args: vec!["__supervise".into()],
         state_dir,
         environment: filtered_environment(std::env::vars_os(), &[]),
-        lending: Lending::default(),
+        lending: EnvironmentLending::default(),
         secrets: Vec::new(),
-        limits: Limits::default(),
+        limits: CommandLimits::default(),
         tier: TierWish::Exactly(tier),
         egress: None,
     });
@@ -61,12 +62,12 @@ async fn engine(tier: Tier, state_dir: PathBuf, commands: &[String]) -> ExitCode
             timeout_ms: 60_000,
             keep_bytes: 10_000,
             background: command.starts_with("bg:"),
-            confine: Confine { tier, ..Confine::default() },
+            confine: CommandConfinement { tier, ..CommandConfinement::default() },
             variables: Variables::Listed,
             secrets: Vec::new(),
         };
         if spec.background {
-            if processes.start(spec).await.is_err() {
+            if processes.start_job(spec).await.is_err() {
                 return ExitCode::FAILURE;
             }
         } else {

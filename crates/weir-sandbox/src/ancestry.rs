@@ -6,7 +6,7 @@ use std::fs::File;
 use std::io::Read;
 
 use crate::inside_orders::INSIDE;
-use crate::process_tree::{MARKER, Process};
+use crate::process_tree::{MARKER, ProcessEntry};
 
 /// Ancestors that are looked at: more than any honest tree has.
 const ANCESTORS_MAX: usize = 1024;
@@ -32,12 +32,13 @@ fn is_descendant(hidden_word: &str) -> bool {
     let mut pid = rustix::process::getpid().as_raw_nonzero().get();
     let mut seen = HashSet::new();
     while seen.len() < ANCESTORS_MAX
-        && let Some(process) = Process::read(pid)
+        && let Some(process) = ProcessEntry::read_pid(pid)
         && process.parent > 0
         && seen.insert(pid)
     {
         pid = process.parent;
-        if is_marked(&entries(pid, "environ")) || supervises(&entries(pid, "cmdline"), hidden_word)
+        if is_marked(&proc_entries(pid, "environ"))
+            || is_supervisor(&proc_entries(pid, "cmdline"), hidden_word)
         {
             return true;
         }
@@ -47,7 +48,7 @@ fn is_descendant(hidden_word: &str) -> bool {
 
 /// A list of texts that `/proc` shows of a process, as it stands there; empty when it may not be
 /// read.
-fn entries(pid: i32, name: &str) -> Vec<u8> {
+fn proc_entries(pid: i32, name: &str) -> Vec<u8> {
     let mut bytes = Vec::new();
     let read = File::open(format!("/proc/{pid}/{name}"))
         .and_then(|file| file.take(READ_BYTES_MAX).read_to_end(&mut bytes));
@@ -62,7 +63,7 @@ fn is_marked(environment: &[u8]) -> bool {
     entries.any(|entry| entry.strip_prefix(MARKER.as_bytes()).is_some_and(|v| v.starts_with(b"=")))
 }
 
-fn supervises(arguments: &[u8], hidden_word: &str) -> bool {
+fn is_supervisor(arguments: &[u8], hidden_word: &str) -> bool {
     let second = arguments.split(|byte| *byte == 0).nth(1);
     second == Some(hidden_word.as_bytes()) || second == Some(INSIDE.as_bytes())
 }
@@ -81,16 +82,17 @@ mod tests {
     fn g5_ancestors_are_told_by_variable_and_by_word() {
         assert!(is_marked(b"A=1\0WEIR_SUPERVISED=/x\0B=2\0"));
         assert!(!is_marked(b"A=WEIR_SUPERVISED=/x\0WEIR_SUPERVISED_TOO=1\0"));
-        assert!(supervises(b"/bin/weir\0__supervise\0/state\0", "__supervise"));
-        assert!(supervises(b"/run/weir/inside\0__inside\0{}\0", "__supervise"));
-        assert!(!supervises(b"/bin/cat\0x\0__supervise\0", "__supervise"));
-        assert!(!supervises(b"", "__supervise"));
+        assert!(is_supervisor(b"/bin/weir\0__supervise\0/state\0", "__supervise"));
+        assert!(is_supervisor(b"/run/weir/inside\0__inside\0{}\0", "__supervise"));
+        assert!(!is_supervisor(b"/bin/cat\0x\0__supervise\0", "__supervise"));
+        assert!(!is_supervisor(b"", "__supervise"));
     }
 
     #[test]
     fn g5_the_parent_of_this_test_is_seen() {
-        let parent = Process::read(std::process::id().cast_signed()).expect("this one").parent;
-        let arguments = entries(parent, "cmdline");
+        let parent =
+            ProcessEntry::read_pid(std::process::id().cast_signed()).expect("this one").parent;
+        let arguments = proc_entries(parent, "cmdline");
         let second = arguments.split(|byte| *byte == 0).nth(1).unwrap_or_default();
         let word = std::str::from_utf8(second).expect("this test's parent has plain arguments");
         assert!(word.is_empty() || is_below_supervisor([], word), "{word}");

@@ -30,7 +30,7 @@ const CONNECT_PATIENCE: Duration = Duration::from_secs(10);
 
 /// What a port stands for on the other side.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Destination {
+pub(crate) enum PortDestination {
     /// The same port of loopback.
     Port,
     /// A socket in the file system.
@@ -41,7 +41,7 @@ pub(crate) enum Destination {
 ///
 /// # Errors
 /// When somebody else listens there.
-pub(crate) fn listen(port: u16) -> io::Result<Vec<TcpListener>> {
+pub(crate) fn listen_on_loopback(port: u16) -> io::Result<Vec<TcpListener>> {
     let mut listeners = vec![TcpListener::bind((Ipv4Addr::LOCALHOST, port))?];
     // A machine without IPv6 is none the worse.
     listeners.extend(TcpListener::bind((Ipv6Addr::LOCALHOST, port)));
@@ -57,7 +57,7 @@ pub(crate) fn hand_over(listener: TcpListener, control: UnixStream) -> io::Resul
     std::thread::Builder::new().name("hand-over".into()).spawn(move || {
         for stream in listener.incoming().filter_map(Result::ok) {
             // Nobody is there any more.
-            if send(&control, port, &stream).is_err() {
+            if send_stream(&control, port, &stream).is_err() {
                 return;
             }
         }
@@ -69,10 +69,13 @@ pub(crate) fn hand_over(listener: TcpListener, control: UnixStream) -> io::Resul
 ///
 /// # Errors
 /// When no thread can be started.
-pub(crate) fn take_over(control: UnixStream, ways: BTreeMap<u16, Destination>) -> io::Result<()> {
+pub(crate) fn take_over(
+    control: UnixStream,
+    ways: BTreeMap<u16, PortDestination>,
+) -> io::Result<()> {
     let open = Arc::new(AtomicUsize::new(0));
     std::thread::Builder::new().name("take-over".into()).spawn(move || {
-        while let Ok((port, stream)) = receive(&control) {
+        while let Ok((port, stream)) = receive_stream(&control) {
             let Some(to) = ways.get(&port).cloned() else { continue };
             if open.fetch_add(1, Ordering::AcqRel) >= CONNECTIONS_MAX {
                 open.fetch_sub(1, Ordering::AcqRel);
@@ -80,8 +83,8 @@ pub(crate) fn take_over(control: UnixStream, ways: BTreeMap<u16, Destination>) -
             }
             let counted = Arc::clone(&open);
             let carried = std::thread::Builder::new().name("connection".into()).spawn(move || {
-                if let Ok(here) = connect(port, &to) {
-                    carry(&File::from(stream), &File::from(here));
+                if let Ok(here) = connect_to(port, &to) {
+                    carry_both_ways(&File::from(stream), &File::from(here));
                 }
                 counted.fetch_sub(1, Ordering::AcqRel);
             });
@@ -93,19 +96,19 @@ pub(crate) fn take_over(control: UnixStream, ways: BTreeMap<u16, Destination>) -
     Ok(())
 }
 
-fn connect(port: u16, to: &Destination) -> io::Result<OwnedFd> {
+fn connect_to(port: u16, to: &PortDestination) -> io::Result<OwnedFd> {
     let at = |ip: IpAddr| TcpStream::connect_timeout(&SocketAddr::new(ip, port), CONNECT_PATIENCE);
     match to {
-        Destination::Port => {
+        PortDestination::Port => {
             let connected = at(Ipv4Addr::LOCALHOST.into());
             connected.or_else(|_| at(Ipv6Addr::LOCALHOST.into())).map(OwnedFd::from)
         }
-        Destination::Socket(path) => UnixStream::connect(path).map(OwnedFd::from),
+        PortDestination::Socket(path) => UnixStream::connect(path).map(OwnedFd::from),
     }
 }
 
 /// Both ways, until both are over.
-fn carry(one: &File, other: &File) {
+fn carry_both_ways(one: &File, other: &File) {
     std::thread::scope(|scope| {
         scope.spawn(|| {
             let _ = io::copy(&mut &*one, &mut &*other);
@@ -116,7 +119,7 @@ fn carry(one: &File, other: &File) {
     });
 }
 
-fn send(control: &UnixStream, port: u16, stream: &TcpStream) -> io::Result<()> {
+fn send_stream(control: &UnixStream, port: u16, stream: &TcpStream) -> io::Result<()> {
     let handles = [stream.as_fd()];
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut sent = SendAncillaryBuffer::new(&mut space);
@@ -126,7 +129,7 @@ fn send(control: &UnixStream, port: u16, stream: &TcpStream) -> io::Result<()> {
     Ok(())
 }
 
-fn receive(control: &UnixStream) -> io::Result<(u16, OwnedFd)> {
+fn receive_stream(control: &UnixStream) -> io::Result<(u16, OwnedFd)> {
     let mut word = [0; 2];
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut received = RecvAncillaryBuffer::new(&mut space);
@@ -158,14 +161,14 @@ mod tests {
         let server = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
         let port = server.local_addr().expect("it has one").port();
         let (here, there) = UnixStream::pair().expect("a pair");
-        take_over(there, BTreeMap::from([(port, Destination::Port)])).expect("a thread");
+        take_over(there, BTreeMap::from([(port, PortDestination::Port)])).expect("a thread");
         // As it comes out of another network: accepted elsewhere, told with its port.
         let accept = |port: u16| {
             let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("a port");
             let at = listener.local_addr().expect("it has one");
             let client = TcpStream::connect(at).expect("it listens");
             let (accepted, _) = listener.accept().expect("somebody came");
-            send(&here, port, &accepted).expect("it is taken");
+            send_stream(&here, port, &accepted).expect("it is taken");
             client
         };
         let mut refused = accept(port.wrapping_add(1));

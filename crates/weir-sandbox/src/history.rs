@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 
 use serde::{Deserialize, Serialize};
 
-use crate::places::Places;
+use crate::places::ConfinedPlaces;
 
 mod hidden;
 
@@ -83,16 +83,16 @@ const NAMES_TOLD: usize = 10;
 
 /// What tells whether a file is another one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-struct Stamp {
+struct FileStamp {
     inode: u64,
     bytes: u64,
     modified: (i64, i64),
     changed: (i64, i64),
 }
 
-impl Stamp {
-    fn of(meta: &fs::Metadata) -> Stamp {
-        Stamp {
+impl FileStamp {
+    fn from_metadata(meta: &fs::Metadata) -> FileStamp {
+        FileStamp {
             inode: meta.ino(),
             bytes: meta.size(),
             modified: (meta.mtime(), meta.mtime_nsec()),
@@ -100,21 +100,21 @@ impl Stamp {
         }
     }
 
-    fn at(path: &Path) -> Option<Stamp> {
-        path.symlink_metadata().ok().map(|meta| Stamp::of(&meta))
+    fn read_stamp(path: &Path) -> Option<FileStamp> {
+        path.symlink_metadata().ok().map(|meta| FileStamp::from_metadata(&meta))
     }
 }
 
 /// One file of which the command has a copy.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-struct Copied {
-    real: Stamp,
-    copy: Stamp,
+struct CopiedFile {
+    real: FileStamp,
+    copy: FileStamp,
 }
 
 /// One `.git` that a command sees another way.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct History {
+pub(crate) struct GitHistory {
     /// The real one.
     pub(crate) git: PathBuf,
     /// What the command sees in its place.
@@ -122,7 +122,7 @@ pub(crate) struct History {
     /// Names in it that are the real ones: to be written, and read-only.
     pub(crate) open: Vec<PathBuf>,
     pub(crate) shown: Vec<PathBuf>,
-    copied: BTreeMap<String, Copied>,
+    copied: BTreeMap<String, CopiedFile>,
     /// All names that were there.
     names: BTreeSet<String>,
     /// Links below `refs` and `logs`: git writes through them, so no new ones stay.
@@ -134,17 +134,17 @@ pub(crate) struct History {
 
 /// All of one command. Carried over when dropped.
 #[derive(Debug, Default)]
-pub(super) struct Histories {
-    pub(super) all: Vec<History>,
+pub(super) struct GitHistories {
+    pub(super) all: Vec<GitHistory>,
     notes: Option<PathBuf>,
 }
 
-impl Histories {
+impl GitHistories {
     /// Lays them out below the record's folder.
     ///
     /// # Errors
     /// What cannot be copied or written.
-    pub(super) fn lay_out(places: &Places, record: &Path) -> io::Result<Histories> {
+    pub(super) fn lay_out(places: &ConfinedPlaces, record: &Path) -> io::Result<GitHistories> {
         let mut all = Vec::new();
         for (index, git) in places.histories.iter().take(REPOSITORIES_MAX).enumerate() {
             let seen = record.join(format!("git.{index}"));
@@ -155,14 +155,14 @@ impl Histories {
             let tree = git.parent().unwrap_or(git);
             let below = |path: &PathBuf| path.strip_prefix(tree).map(Path::to_path_buf).ok();
             let hidden: Vec<PathBuf> = places.masked.iter().filter_map(below).collect();
-            all.extend(History::lay_out(git, seen, &hidden)?);
+            all.extend(GitHistory::lay_out(git, seen, &hidden)?);
         }
         if all.is_empty() {
-            return Ok(Histories::default());
+            return Ok(GitHistories::default());
         }
-        let notes = notes(record);
+        let notes = notes_path(record);
         fs::write(&notes, serde_json::to_vec(&all)?)?;
-        Ok(Histories { all, notes: Some(notes) })
+        Ok(GitHistories { all, notes: Some(notes) })
     }
 
     /// Carries over what the command stored. Says what was not, in words for its output.
@@ -180,7 +180,7 @@ impl Histories {
     }
 }
 
-impl Drop for Histories {
+impl Drop for GitHistories {
     fn drop(&mut self) {
         self.carry_over();
     }
@@ -188,7 +188,7 @@ impl Drop for Histories {
 
 /// What git is told there: refs are not packed by the way. Their files would be gone for the person
 /// until the packed ones are carried over.
-pub(super) fn environment() -> impl Iterator<Item = (String, String)> {
+pub(super) fn git_environment() -> impl Iterator<Item = (String, String)> {
     const SETTINGS: [(&str, &str); 3] =
         [("gc.auto", "0"), ("gc.packRefs", "false"), ("maintenance.auto", "false")];
     let settings = SETTINGS.into_iter().enumerate().flat_map(|(index, (name, value))| {
@@ -202,14 +202,14 @@ pub(super) fn environment() -> impl Iterator<Item = (String, String)> {
 
 /// Carries over what a supervisor that was killed could not. Nothing of its command may live.
 pub(crate) fn carry_over_of(record: &Path) {
-    let notes = notes(record);
+    let notes = notes_path(record);
     let all = fs::read(&notes).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok());
     if let Some(all) = all {
-        drop(Histories { all, notes: Some(notes) });
+        drop(GitHistories { all, notes: Some(notes) });
     }
 }
 
-fn notes(record: &Path) -> PathBuf {
+fn notes_path(record: &Path) -> PathBuf {
     record.join("git.json")
 }
 
@@ -218,9 +218,9 @@ pub(crate) fn is_kept(name: &str) -> bool {
     FILES.contains(&name) || name.starts_with(SHARED_INDEX)
 }
 
-impl History {
+impl GitHistory {
     /// `None`: it is no repository that is understood here, and stays read-only.
-    fn lay_out(git: &Path, seen: PathBuf, hidden: &[PathBuf]) -> io::Result<Option<History>> {
+    fn lay_out(git: &Path, seen: PathBuf, hidden: &[PathBuf]) -> io::Result<Option<GitHistory>> {
         let is_folder =
             |name: &str| git.join(name).symlink_metadata().is_ok_and(|meta| meta.is_dir());
         if !is_folder("objects") || !is_folder("refs") {
@@ -231,7 +231,7 @@ impl History {
             fs::create_dir(git.join("logs"))?;
         }
         fs::DirBuilder::new().mode(0o755).create(&seen)?;
-        let mut history = History {
+        let mut history = GitHistory {
             git: git.to_path_buf(),
             seen,
             open: Vec::new(),
@@ -247,7 +247,7 @@ impl History {
             }
             // What is not UTF-8 is nothing of git's.
             if let Ok(name) = entry?.file_name().into_string() {
-                history.show(&name, hidden)?;
+                history.show_entry(&name, hidden)?;
                 history.names.insert(name);
             }
         }
@@ -261,19 +261,21 @@ impl History {
     fn leave_alone(&mut self, hidden: &[PathBuf]) -> io::Result<()> {
         let index = self.seen.join("index");
         self.alone = hidden::leave_alone(&index, hidden)?;
-        if let (Some(copied), Some(stamp)) = (self.copied.get_mut("index"), Stamp::at(&index)) {
+        if let (Some(copied), Some(stamp)) =
+            (self.copied.get_mut("index"), FileStamp::read_stamp(&index))
+        {
             copied.copy = stamp;
         }
         Ok(())
     }
 
     /// Gives the command one entry of the real folder.
-    fn show(&mut self, name: &str, hidden: &[PathBuf]) -> io::Result<()> {
+    fn show_entry(&mut self, name: &str, hidden: &[PathBuf]) -> io::Result<()> {
         let (real, seen) = (self.git.join(name), self.seen.join(name));
         // It may be gone by now.
         let Ok(meta) = real.symlink_metadata() else { return Ok(()) };
         if meta.is_dir() && name == "info" && !hidden.is_empty() {
-            hidden::exclude(&real, &seen, hidden)?;
+            hidden::copy_with_excludes(&real, &seen, hidden)?;
         } else if meta.is_dir() {
             fs::create_dir(&seen)?;
             let list = if FOLDERS.contains(&name) { &mut self.open } else { &mut self.shown };
@@ -285,7 +287,7 @@ impl History {
         } else if name.ends_with(LOCK) {
             File::create_new(&seen)?;
         } else if is_kept(name) && meta.len() <= FILE_BYTES_MAX {
-            if let Some(copied) = copy(&real, &seen)? {
+            if let Some(copied) = copy_file(&real, &seen)? {
                 self.copied.insert(name.into(), copied);
             }
         } else {
@@ -330,7 +332,7 @@ impl History {
         if let Some(rebase) = self.half_a_rebase(&names) {
             // Without what it goes on with, its HEAD and index would leave a broken repository.
             for name in names.iter().filter(|name| BESIDE_A_REBASE.contains(&name.as_str())) {
-                let _ = self.put(name);
+                let _ = self.carry_file(name);
             }
             return vec![self.told_of_rebase(rebase)];
         }
@@ -338,7 +340,7 @@ impl History {
         names.sort_by_key(|name| (order(name), name.clone()));
         for name in &names {
             if is_kept(name) {
-                if let Err(why) = self.put(name) {
+                if let Err(why) = self.carry_file(name) {
                     left_out.push(format!("{name} ({why})"));
                 }
             } else if !self.names.contains(name)
@@ -348,13 +350,13 @@ impl History {
                 left_out.push(name.clone());
             }
         }
-        let gone = |(name, _): &(&String, &Copied)| !names.contains(name);
+        let gone = |(name, _): &(&String, &CopiedFile)| !names.contains(name);
         for (name, copied) in self.copied.iter().filter(gone) {
             if let Err(why) = self.take_away(name, *copied) {
                 left_out.push(format!("{name} ({why})"));
             }
         }
-        self.told(&left_out)
+        self.describe_left_out(&left_out)
     }
 
     /// A rebase that the command began and did not end: git has left the branch.
@@ -382,7 +384,7 @@ impl History {
         )
     }
 
-    fn told(&self, left_out: &[String]) -> Vec<String> {
+    fn describe_left_out(&self, left_out: &[String]) -> Vec<String> {
         if left_out.is_empty() {
             return Vec::new();
         }
@@ -395,7 +397,7 @@ impl History {
     }
 
     /// Carries one file over, if the command wrote it and nobody else did.
-    fn put(&self, name: &str) -> Result<(), String> {
+    fn carry_file(&self, name: &str) -> Result<(), String> {
         let (real, seen) = (self.git.join(name), self.seen.join(name));
         let known = self.copied.get(name);
         let mut file = OpenOptions::new()
@@ -407,7 +409,7 @@ impl History {
         if !meta.is_file() {
             return Err("it is no file".into());
         }
-        if known.is_some_and(|known| known.copy == Stamp::of(&meta)) {
+        if known.is_some_and(|known| known.copy == FileStamp::from_metadata(&meta)) {
             return Ok(());
         }
         if name == "index" {
@@ -416,10 +418,10 @@ impl History {
         if meta.len() > FILE_BYTES_MAX {
             return Err("it is too large".into());
         }
-        let lock = Lock::take(&real)?;
-        if Stamp::at(&real) != known.map(|known| known.real) {
+        let lock = GitLock::take(&real)?;
+        if FileStamp::read_stamp(&real) != known.map(|known| known.real) {
             if name == PACKED_REFS {
-                self.unpack(&mut file, &real)?;
+                self.unpack_refs(&mut file, &real)?;
             }
             return Err(CHANGED.into());
         }
@@ -428,7 +430,7 @@ impl History {
 
     /// Two packed refs at the same time: those that are in no other place any more get files of
     /// their own, so that no commit is lost.
-    fn unpack(&self, packed: &mut File, real: &Path) -> Result<(), String> {
+    fn unpack_refs(&self, packed: &mut File, real: &Path) -> Result<(), String> {
         let read = |file: &mut File| {
             let mut text = String::new();
             file.take(FILE_BYTES_MAX).read_to_string(&mut text).map(|_| text)
@@ -458,14 +460,14 @@ impl History {
     }
 
     /// The command took a file away.
-    fn take_away(&self, name: &str, copied: Copied) -> Result<(), String> {
+    fn take_away(&self, name: &str, copied: CopiedFile) -> Result<(), String> {
         // Without them there is no repository.
         if ["HEAD", "index"].contains(&name) {
             return Err("it stays".into());
         }
         let real = self.git.join(name);
-        let _lock = Lock::take(&real)?;
-        match Stamp::at(&real) {
+        let _lock = GitLock::take(&real)?;
+        match FileStamp::read_stamp(&real) {
             None => Ok(()),
             Some(now) if now == copied.real => {
                 fs::remove_file(&real).map_err(|error| error.to_string())
@@ -476,7 +478,7 @@ impl History {
 }
 
 /// Copies a file with its time, by which git tells what may have changed unseen. `None`: it is gone.
-fn copy(real: &Path, seen: &Path) -> io::Result<Option<Copied>> {
+fn copy_file(real: &Path, seen: &Path) -> io::Result<Option<CopiedFile>> {
     const ATTEMPTS_MAX: usize = 5;
     for _ in 0..ATTEMPTS_MAX {
         let Ok(mut from) = OpenOptions::new().read(true).custom_flags(no_follow()).open(real)
@@ -486,17 +488,17 @@ fn copy(real: &Path, seen: &Path) -> io::Result<Option<Copied>> {
         let meta = from.metadata()?;
         let _ = fs::remove_file(seen);
         let mut to = File::create_new(seen)?;
-        fill(&mut from, &mut to, &meta)?;
+        fill_copy(&mut from, &mut to, &meta)?;
         // Git replaces files, but not all of them.
-        if Stamp::of(&from.metadata()?) == Stamp::of(&meta) {
-            let copy = Stamp::of(&to.metadata()?);
-            return Ok(Some(Copied { real: Stamp::of(&meta), copy }));
+        if FileStamp::from_metadata(&from.metadata()?) == FileStamp::from_metadata(&meta) {
+            let copy = FileStamp::from_metadata(&to.metadata()?);
+            return Ok(Some(CopiedFile { real: FileStamp::from_metadata(&meta), copy }));
         }
     }
     Err(io::Error::other(format!("{} changes all the time", real.display())))
 }
 
-fn fill(from: &mut File, to: &mut File, meta: &fs::Metadata) -> io::Result<()> {
+fn fill_copy(from: &mut File, to: &mut File, meta: &fs::Metadata) -> io::Result<()> {
     io::copy(from, to)?;
     to.set_permissions(Permissions::from_mode(meta.mode() & 0o777))?;
     to.set_times(FileTimes::new().set_modified(meta.modified()?))
@@ -508,14 +510,14 @@ fn no_follow() -> i32 {
 }
 
 /// Git's own lock of a file. Given up when dropped.
-struct Lock {
+struct GitLock {
     real: PathBuf,
     path: PathBuf,
     file: Option<File>,
 }
 
-impl Lock {
-    fn take(real: &Path) -> Result<Lock, String> {
+impl GitLock {
+    fn take(real: &Path) -> Result<GitLock, String> {
         let name = real.file_name().unwrap_or(OsStr::new(""));
         let mut lock = name.to_os_string();
         lock.push(LOCK);
@@ -524,7 +526,7 @@ impl Lock {
         loop {
             match File::create_new(&path) {
                 Ok(file) => {
-                    return Ok(Lock { real: real.to_path_buf(), path, file: Some(file) });
+                    return Ok(GitLock { real: real.to_path_buf(), path, file: Some(file) });
                 }
                 Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
                     return Err(error.to_string());
@@ -539,7 +541,7 @@ impl Lock {
 
     fn become_copy(mut self, from: &mut File, meta: &fs::Metadata) -> io::Result<()> {
         if let Some(mut to) = self.file.take() {
-            let filled = fill(from, &mut to, meta).and_then(|()| to.sync_data());
+            let filled = fill_copy(from, &mut to, meta).and_then(|()| to.sync_data());
             let renamed = filled.and_then(|()| fs::rename(&self.path, &self.real));
             if renamed.is_err() {
                 let _ = fs::remove_file(&self.path);
@@ -550,7 +552,7 @@ impl Lock {
     }
 }
 
-impl Drop for Lock {
+impl Drop for GitLock {
     fn drop(&mut self) {
         if self.file.is_some() {
             let _ = fs::remove_file(&self.path);
@@ -574,8 +576,11 @@ mod tests {
         {
             fs::write(git.join(name), text).expect("a file");
         }
-        let places = Places { histories: BTreeSet::from([git.clone()]), ..Places::default() };
-        let laid_out = Histories::lay_out(&places, &record).expect("it can be laid out");
+        let places = ConfinedPlaces {
+            histories: BTreeSet::from([git.clone()]),
+            ..ConfinedPlaces::default()
+        };
+        let laid_out = GitHistories::lay_out(&places, &record).expect("it can be laid out");
         let seen = laid_out.all[0].seen.clone();
         for (name, text) in [("HEAD", "new"), ("commondir", "x"), ("config", "theirs")] {
             fs::write(seen.join(name), text).expect("a file");

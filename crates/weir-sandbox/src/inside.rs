@@ -16,39 +16,42 @@ use std::process::{Command, ExitCode, Stdio};
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
 use rustix::process::{Pid, Resource, Rlimit, WaitOptions, wait};
 
-use crate::crossing::{self, Destination};
-use crate::inside_orders::{INSIDE, Orders, Stage, Word};
+use crate::crossing::{self, PortDestination};
+use crate::inside_orders::{INSIDE, InsideMessage, InsideOrders, SandboxStage};
 use crate::process::{end_of, protect_process};
 use crate::tier::NOT_BUILT;
-use crate::tier::namespaces::{self, Layout, WORKS};
+use crate::tier::namespaces::{self, SandboxLayout, WORKS};
 
 /// Call it before anything else in `main`, when the first argument is [`INSIDE`].
 pub fn inside_main() -> ExitCode {
-    match inside() {
+    match run_inside() {
         Ok(code) => code,
         Err(why) => {
-            say(&Word::Failed { why });
+            send_message(&InsideMessage::Failed { why });
             ExitCode::from(2)
         }
     }
 }
 
-fn inside() -> Result<ExitCode, String> {
+fn run_inside() -> Result<ExitCode, String> {
     let mut arguments = std::env::args_os().skip(2);
     let orders = arguments.next().unwrap_or_default();
-    let orders: Orders = serde_json::from_str(&orders.to_string_lossy()).map_err(|_| {
+    let orders: InsideOrders = serde_json::from_str(&orders.to_string_lossy()).map_err(|_| {
         "this subcommand is started by weir itself; it is not for people".to_string()
     })?;
     let not_built = |why: String| format!("{NOT_BUILT}: {why}");
     let mut handles = match orders.room {
-        Some(Stage::Outside) => {
-            return namespaces::enter(|stage| again(&orders, stage, arguments)).map_err(not_built);
+        Some(SandboxStage::Outside) => {
+            return namespaces::enter_namespaces(|stage| {
+                next_stage_command(&orders, stage, arguments)
+            })
+            .map_err(not_built);
         }
-        Some(Stage::Within { .. }) | None => {
+        Some(SandboxStage::Within { .. }) | None => {
             receive_handles().map_err(|error| input_failed(&error))?
         }
     };
-    if let Some(Stage::Within { user, group }) = orders.room {
+    if let Some(SandboxStage::Within { user, group }) = orders.room {
         let layout = handles.pop_front().ok_or("there is no layout")?;
         let layout = read_layout(layout).map_err(not_built)?;
         namespaces::lay_out(&layout, user, group).map_err(not_built)?;
@@ -72,20 +75,20 @@ struct ShellStreams {
 fn run_shell(
     arguments: impl Iterator<Item = std::ffi::OsString>,
     streams: ShellStreams,
-    orders: &Orders,
+    orders: &InsideOrders,
 ) -> Result<ExitCode, String> {
     // The command is of the same user and must not look into this process.
     protect_process().map_err(|error| error.to_string())?;
     // Before the command starts, so that its first connection finds somebody.
-    cross(orders).map_err(|error| format!("the ways out of the sandbox: {error}"))?;
+    forward_ports(orders).map_err(|error| format!("the ways out of the sandbox: {error}"))?;
     let shell = spawn_shell(arguments, streams, orders)?;
-    say(&Word::Started);
+    send_message(&InsideMessage::Started);
     // Nothing of the command's is held open here.
     release_streams().map_err(|error| error.to_string())?;
     loop {
         match wait(WaitOptions::empty()) {
             Ok(Some((pid, status))) if pid == shell => {
-                say(&Word::Ended { end: end_of(status) });
+                send_message(&InsideMessage::Ended { end: end_of(status) });
             }
             Ok(_) | Err(rustix::io::Errno::INTR) => {}
             // Nobody is left.
@@ -95,19 +98,19 @@ fn run_shell(
 }
 
 /// This program once more, at the next stage.
-fn again(
-    orders: &Orders,
-    stage: Stage,
+fn next_stage_command(
+    orders: &InsideOrders,
+    stage: SandboxStage,
     arguments: impl Iterator<Item = std::ffi::OsString>,
 ) -> Command {
-    let orders = Orders { room: Some(stage), ..orders.clone() };
+    let orders = InsideOrders { room: Some(stage), ..orders.clone() };
     let mut command = Command::new("/proc/self/exe");
     // What is plain data can always be written.
     command.arg(INSIDE).arg(serde_json::to_string(&orders).unwrap_or_default()).args(arguments);
     command
 }
 
-fn read_layout(handle: OwnedFd) -> Result<Layout, String> {
+fn read_layout(handle: OwnedFd) -> Result<SandboxLayout, String> {
     let mut file = File::from(handle);
     let mut text = String::new();
     file.rewind()
@@ -123,7 +126,7 @@ fn input_failed(error: &io::Error) -> String {
 fn spawn_shell(
     mut arguments: impl Iterator<Item = std::ffi::OsString>,
     streams: ShellStreams,
-    orders: &Orders,
+    orders: &InsideOrders,
 ) -> Result<Pid, String> {
     let program = arguments.next().ok_or("there is no program to start")?;
     let output = io::stdout().as_fd().try_clone_to_owned().map_err(|error| error.to_string())?;
@@ -153,7 +156,7 @@ fn spawn_shell(
 }
 
 /// Nobody reads them any more when the supervisor is gone, and then all of this ends.
-fn say(word: &Word) {
+fn send_message(word: &InsideMessage) {
     if let Ok(mut line) = serde_json::to_vec(word) {
         line.push(b'\n');
         let _ = io::stderr().write_all(&line);
@@ -183,15 +186,15 @@ fn receive_handles() -> io::Result<VecDeque<OwnedFd>> {
 }
 
 /// Ports that were granted, both ways.
-fn cross(orders: &Orders) -> io::Result<()> {
+fn forward_ports(orders: &InsideOrders) -> io::Result<()> {
     let control = || io::stdin().as_fd().try_clone_to_owned().map(UnixStream::from);
     for port in &orders.ports {
-        for listener in crossing::listen(*port)? {
+        for listener in crossing::listen_on_loopback(*port)? {
             crossing::hand_over(listener, control()?)?;
         }
     }
     if !orders.serves.is_empty() {
-        let ways = orders.serves.iter().map(|port| (*port, Destination::Port)).collect();
+        let ways = orders.serves.iter().map(|port| (*port, PortDestination::Port)).collect();
         crossing::take_over(control()?, ways)?;
     }
     Ok(())

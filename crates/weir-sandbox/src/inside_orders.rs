@@ -9,7 +9,7 @@ pub const INSIDE: &str = "__inside";
 
 /// What it is told, as its second argument.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub(crate) struct Orders {
+pub(crate) struct InsideOrders {
     /// Processor time of each process.
     pub(crate) cpu_seconds: Option<u64>,
     /// Processes at once.
@@ -19,13 +19,13 @@ pub(crate) struct Orders {
     /// Ports here that are found at the machine's loopback.
     pub(crate) serves: Vec<u16>,
     /// The sandbox is still to be built, from the layout that comes first with the input.
-    pub(crate) room: Option<Stage>,
+    pub(crate) room: Option<SandboxStage>,
 }
 
 /// A line to the supervisor.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "inside", rename_all = "snake_case")]
-pub(crate) enum Word {
+pub(crate) enum InsideMessage {
     /// The shell runs.
     Started,
     /// It cannot be started.
@@ -43,7 +43,7 @@ pub(crate) enum Word {
 /// How far a sandbox is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Stage {
+pub(crate) enum SandboxStage {
     /// Nothing is made.
     Outside,
     /// In the namespaces, with the machine's files still there.

@@ -12,7 +12,7 @@ use crate::environment::{FIXED, looks_secret};
 
 /// What may be lent. Values stay in this process until a command starts that was given them.
 #[derive(Debug, Clone, Default)]
-pub struct Lending {
+pub struct EnvironmentLending {
     /// Secrets that the settings name for commands.
     pub secrets: Vec<LentSecret>,
     /// The person's variables without keys: [`persons_environment`].
@@ -28,16 +28,16 @@ pub struct LentSecret {
     pub value: Result<Secret, String>,
 }
 
-impl Lending {
+impl EnvironmentLending {
     /// Whether a command can have this secret.
     ///
     /// # Errors
     /// Why not, and the way out.
-    pub(crate) fn check(&self, name: &str) -> Result<(), String> {
-        self.find(name).map(drop)
+    pub(crate) fn check_secret(&self, name: &str) -> Result<(), String> {
+        self.find_secret(name).map(drop)
     }
 
-    fn find(&self, name: &str) -> Result<&Secret, String> {
+    fn find_secret(&self, name: &str) -> Result<&Secret, String> {
         let Some(found) = self.secrets.iter().find(|secret| secret.name == name) else {
             let known: Vec<&str> = self.secrets.iter().map(|secret| secret.name.as_str()).collect();
             let known = match known.is_empty() {
@@ -53,7 +53,7 @@ impl Lending {
     }
 
     /// The variables of one command: `listed` are those that every command sees.
-    pub(crate) fn environment(
+    pub(crate) fn command_environment(
         &self,
         listed: &[(OsString, OsString)],
         variables: Variables,
@@ -68,7 +68,7 @@ impl Lending {
             }
         };
         for name in secrets {
-            all.push((name.into(), self.find(name)?.reveal().into()));
+            all.push((name.into(), self.find_secret(name)?.reveal().into()));
         }
         Ok(all)
     }
@@ -126,7 +126,7 @@ mod tests {
             name: name.to_owned(),
             value: value.map(Secret::new).map_err(str::to_owned),
         };
-        let lending = Lending {
+        let lending = EnvironmentLending {
             secrets: vec![
                 secret("GH_TOKEN", Ok("abcd-efgh")),
                 secret("OTHER", Ok("ijkl-mnop")),
@@ -135,13 +135,13 @@ mod tests {
             variables: Vec::new(),
         };
         let names = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
-        let given = lending.environment(&[], Variables::Listed, &names(&["GH_TOKEN"]));
+        let given = lending.command_environment(&[], Variables::Listed, &names(&["GH_TOKEN"]));
         assert_eq!(given, Ok(vec![("GH_TOKEN".into(), "abcd-efgh".into())]));
-        assert_eq!(lending.environment(&[], Variables::Persons, &[]), Ok(Vec::new()));
-        let why = lending.check("NPM_TOKEN").expect_err("nobody named it");
+        assert_eq!(lending.command_environment(&[], Variables::Persons, &[]), Ok(Vec::new()));
+        let why = lending.check_secret("NPM_TOKEN").expect_err("nobody named it");
         assert!(why.contains("commands.secrets '[\"NPM_TOKEN\"]'"), "{why}");
         assert!(why.contains("there are GH_TOKEN, OTHER, GONE"), "{why}");
-        let why = lending.check("GONE").expect_err("it has no value");
+        let why = lending.check_secret("GONE").expect_err("it has no value");
         assert!(why.contains("the variable GONE is not set"), "{why}");
     }
 }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 /// Bounds that hold for every command, beside the wall time that each brings along.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Limits {
+pub struct CommandLimits {
     /// End a command that writes nothing for so long. Default: never.
     pub idle_ms: Option<u64>,
     /// Processor time of each of its processes. Default: no limit.
@@ -17,9 +17,9 @@ pub struct Limits {
     pub output_file_bytes: u64,
 }
 
-impl Default for Limits {
-    fn default() -> Limits {
-        Limits {
+impl Default for CommandLimits {
+    fn default() -> CommandLimits {
+        CommandLimits {
             idle_ms: None,
             cpu_seconds: None,
             open_files: Some(16_384),

@@ -28,7 +28,7 @@ impl HeadTail {
     }
 
     /// Bytes seen so far.
-    pub(crate) fn total(&self) -> u64 {
+    pub(crate) fn total_bytes(&self) -> u64 {
         self.total
     }
 
@@ -57,10 +57,10 @@ impl HeadTail {
             if whole.len() <= self.head_max + self.tail_max {
                 whole.into_owned()
             } else {
-                self.cut(&whole, &whole)
+                self.cut_middle(&whole, &whole)
             }
         } else {
-            self.cut(&String::from_utf8_lossy(&self.head), &String::from_utf8_lossy(tail))
+            self.cut_middle(&String::from_utf8_lossy(&self.head), &String::from_utf8_lossy(tail))
         };
         for note in notes {
             if !text.is_empty() && !text.ends_with('\n') {
@@ -74,7 +74,7 @@ impl HeadTail {
     }
 
     /// The start of `head` and the end of `tail` around a line that says how much is left out.
-    fn cut(&self, head: &str, tail: &str) -> String {
+    fn cut_middle(&self, head: &str, tail: &str) -> String {
         let room = (self.head_max + self.tail_max).saturating_sub(MARKER_BYTES_MAX);
         let head = &head[..head.floor_char_boundary(room / 2)];
         let tail = &tail[tail.ceil_char_boundary(tail.len().saturating_sub(room - room / 2))..];
@@ -86,11 +86,11 @@ impl HeadTail {
 
 /// Turns pieces of bytes into pieces of text without cutting a character in two.
 #[derive(Debug, Default)]
-pub(crate) struct Characters {
+pub(crate) struct CharacterDecoder {
     pending: Vec<u8>,
 }
 
-impl Characters {
+impl CharacterDecoder {
     /// The text that is complete after `bytes`; invalid UTF-8 is replaced.
     pub(crate) fn push(&mut self, bytes: &[u8]) -> String {
         self.pending.extend_from_slice(bytes);
@@ -130,7 +130,7 @@ mod tests {
         output.push("zw\u{00f6}lf\n".as_bytes());
         assert_eq!(output.render(&[]), "one\nzw\u{00f6}lf\n");
         assert_eq!(output.render(&["a note".into()]), "one\nzw\u{00f6}lf\n[a note]");
-        assert_eq!(output.total(), 11);
+        assert_eq!(output.total_bytes(), 11);
     }
 
     #[test]
@@ -170,7 +170,7 @@ mod tests {
     fn characters_are_not_cut_in_two() {
         let text = "a\u{00e4}\u{20ac}\u{1f980}z";
         for piece in 1..6 {
-            let mut characters = Characters::default();
+            let mut characters = CharacterDecoder::default();
             let mut out = String::new();
             for bytes in text.as_bytes().chunks(piece) {
                 out += &characters.push(bytes);
@@ -178,7 +178,7 @@ mod tests {
             out += &characters.finish();
             assert_eq!(out, text);
         }
-        let mut characters = Characters::default();
+        let mut characters = CharacterDecoder::default();
         assert_eq!(characters.push(b"a\xffb\xe2"), "a\u{fffd}b");
         assert_eq!(characters.finish(), "\u{fffd}");
     }

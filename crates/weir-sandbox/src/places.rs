@@ -6,14 +6,14 @@ use std::io;
 use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Component, Path, PathBuf};
 
-use weir_engine::ports::Confine;
+use weir_engine::ports::CommandConfinement;
 
 /// Most paths of one command. Each costs a mount or a rule, and the kernel's own lists end too.
 const PATHS_MAX: usize = 2_000;
 
 /// Real paths.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Places {
+pub(crate) struct ConfinedPlaces {
     /// Folders and files that exist and may be written.
     pub(crate) writable: BTreeSet<PathBuf>,
     /// Inside those, to stay as they are; may be missing.
@@ -34,12 +34,15 @@ pub(crate) struct Places {
     pub(crate) cwd: PathBuf,
 }
 
-impl Places {
+impl ConfinedPlaces {
     /// Looks them up.
     ///
     /// # Errors
     /// When they contradict each other, or would give away more than they say.
-    pub(crate) fn look(confine: &Confine, cwd: &Path) -> Result<Places, String> {
+    pub(crate) fn resolve_confine(
+        confine: &CommandConfinement,
+        cwd: &Path,
+    ) -> Result<ConfinedPlaces, String> {
         let named = [
             &confine.writable,
             &confine.protected,
@@ -62,13 +65,13 @@ impl Places {
             }
         }
         let cwd = cwd.canonicalize().map_err(|error| format!("{}: {error}", cwd.display()))?;
-        let mut places = Places { cwd, ..Places::default() };
-        places.writable = writable(&confine.writable)?;
+        let mut places = ConfinedPlaces { cwd, ..ConfinedPlaces::default() };
+        places.writable = resolve_writable(&confine.writable)?;
         // What is not there cannot be seen.
         places.readable =
             confine.readable.iter().filter_map(|path| path.canonicalize().ok()).collect();
         for path in &confine.readable {
-            if let (Ok(real), Ok(placed)) = (path.canonicalize(), placed(path))
+            if let (Ok(real), Ok(placed)) = (path.canonicalize(), resolve_entry(path))
                 && real != placed
             {
                 places.ways.insert(placed, real);
@@ -91,7 +94,7 @@ impl Places {
             places.protect(path)?;
         }
         for path in &confine.histories {
-            places.store(path)?;
+            places.add_history(path)?;
         }
         Ok(places)
     }
@@ -100,7 +103,7 @@ impl Places {
     pub(crate) fn mask(&mut self, path: &Path) -> Result<(), String> {
         // What is not there, or leads nowhere, has nothing to hide.
         let Ok(real) = path.canonicalize() else { return Ok(()) };
-        let stays = |needed: &PathBuf| self.opened().any(|root| needed.starts_with(root));
+        let stays = |needed: &PathBuf| self.open_roots().any(|root| needed.starts_with(root));
         if self.cwd.starts_with(&real) && !(real.parent().is_some() && stays(&self.cwd)) {
             return Err(format!(
                 "{} is not to be seen, and the command's folder {} lies in it; run it elsewhere",
@@ -118,7 +121,7 @@ impl Places {
         {
             self.protected.insert(target);
         }
-        let placed = placed(path).map_err(|error| format!("{}: {error}", path.display()))?;
+        let placed = resolve_entry(path).map_err(|error| format!("{}: {error}", path.display()))?;
         // Of a path whose folders are missing too, the first missing one must not come to exist.
         let is_there = |path: &Path| path.symlink_metadata().is_ok();
         let first = placed.ancestors().take_while(|path| !is_there(path)).last();
@@ -133,7 +136,7 @@ impl Places {
         Ok(())
     }
 
-    fn store(&mut self, path: &Path) -> Result<(), String> {
+    fn add_history(&mut self, path: &Path) -> Result<(), String> {
         let is_folder = path.symlink_metadata().is_ok_and(|meta| meta.is_dir());
         match path.canonicalize() {
             Ok(real) if is_folder && self.is_writable(&real) => drop(self.histories.insert(real)),
@@ -143,7 +146,7 @@ impl Places {
     }
 
     /// What is open whatever lies around it is hidden.
-    pub(crate) fn opened(&self) -> impl Iterator<Item = &PathBuf> {
+    pub(crate) fn open_roots(&self) -> impl Iterator<Item = &PathBuf> {
         self.writable.iter().chain(&self.readable).chain(&self.sockets)
     }
 
@@ -154,7 +157,7 @@ impl Places {
 
     /// Paths between a writable root and a guarded path: whoever could rename one of them would
     /// bring another one into its place.
-    pub(crate) fn between(&self) -> BTreeSet<PathBuf> {
+    pub(crate) fn paths_between(&self) -> BTreeSet<PathBuf> {
         let guarded = self.protected.iter().chain(&self.masked).chain(&self.links);
         let guarded = guarded.chain(&self.histories);
         let mut between = BTreeSet::new();
@@ -173,7 +176,7 @@ impl Places {
     }
 }
 
-fn writable(named: &[PathBuf]) -> Result<BTreeSet<PathBuf>, String> {
+fn resolve_writable(named: &[PathBuf]) -> Result<BTreeSet<PathBuf>, String> {
     let mut found = BTreeSet::new();
     for path in named {
         // Nothing can be granted of what is not there.
@@ -200,13 +203,15 @@ fn writable(named: &[PathBuf]) -> Result<BTreeSet<PathBuf>, String> {
 
 /// Where an entry really lies, whether it exists or not: its folder with links resolved, its own
 /// name as it is.
-fn placed(path: &Path) -> io::Result<PathBuf> {
+fn resolve_entry(path: &Path) -> io::Result<PathBuf> {
     let (Some(folder), Some(name)) = (path.parent(), path.file_name()) else {
         return Ok(path.to_path_buf());
     };
     match folder.canonicalize() {
         Ok(folder) => Ok(folder.join(name)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(placed(folder)?.join(name)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            Ok(resolve_entry(folder)?.join(name))
+        }
         Err(error) => Err(error),
     }
 }
@@ -217,12 +222,16 @@ mod tests {
 
     use super::*;
 
-    fn confine(writable: &[PathBuf], protected: &[PathBuf], masked: &[PathBuf]) -> Confine {
-        Confine {
+    fn confine(
+        writable: &[PathBuf],
+        protected: &[PathBuf],
+        masked: &[PathBuf],
+    ) -> CommandConfinement {
+        CommandConfinement {
             writable: writable.to_vec(),
             protected: protected.to_vec(),
             masked: masked.to_vec(),
-            ..Confine::default()
+            ..CommandConfinement::default()
         }
     }
 
@@ -239,8 +248,8 @@ mod tests {
             &[ws.join("a/b"), ws.join(".git/hooks"), ws.join("none/x"), root.join("other")],
             &[ws.join("a/b/key")],
         );
-        let places = Places::look(&asked, &ws).expect("plain");
-        assert_eq!(places.between(), BTreeSet::from([ws.join("a"), ws.join(".git")]));
+        let places = ConfinedPlaces::resolve_confine(&asked, &ws).expect("plain");
+        assert_eq!(places.paths_between(), BTreeSet::from([ws.join("a"), ws.join(".git")]));
         assert!(!places.protected.contains(&root.join("other")), "it is read-only anyway");
         assert!(places.protected.contains(&ws.join("none")), "its first missing folder");
     }
@@ -254,12 +263,15 @@ mod tests {
         symlink(root.join("secret"), root.join("ws/build")).expect("a link");
         let ws = root.join("ws");
         let asked = confine(&[ws.clone(), ws.join("build")], &[], &[]);
-        let why = Places::look(&asked, &ws).expect_err("it leads out");
+        let why = ConfinedPlaces::resolve_confine(&asked, &ws).expect_err("it leads out");
         assert!(why.contains("leads out of the writable folder"), "{why}");
         let masks = confine(std::slice::from_ref(&ws), &[], &[ws.join("build")]);
-        let places = Places::look(&masks, &ws).expect("plain");
+        let places = ConfinedPlaces::resolve_confine(&masks, &ws).expect("plain");
         assert_eq!(places.masked, BTreeSet::from([root.join("secret")]));
         let above = confine(&[], &[], std::slice::from_ref(&root));
-        assert!(Places::look(&above, &ws).is_err(), "the folder of the command lies in it");
+        assert!(
+            ConfinedPlaces::resolve_confine(&above, &ws).is_err(),
+            "the folder of the command lies in it"
+        );
     }
 }

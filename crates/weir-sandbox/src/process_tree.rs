@@ -21,7 +21,7 @@ pub(crate) const MARKER: &str = "WEIR_SUPERVISED";
 
 /// A process as `/proc` shows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct Process {
+pub(crate) struct ProcessEntry {
     /// Its id.
     pub(crate) pid: i32,
     /// Its parent's id.
@@ -32,9 +32,9 @@ pub(crate) struct Process {
     pub(crate) state: u8,
 }
 
-impl Process {
+impl ProcessEntry {
     /// The process with this id, if there is one.
-    pub(crate) fn read(pid: i32) -> Option<Process> {
+    pub(crate) fn read_pid(pid: i32) -> Option<ProcessEntry> {
         parse_stat(&fs::read(format!("/proc/{pid}/stat")).ok()?)
     }
 
@@ -49,16 +49,16 @@ impl Process {
     }
 
     /// A handle that becomes readable when it ends; `None` when it is gone already.
-    pub(crate) fn open(&self) -> Option<OwnedFd> {
+    pub(crate) fn open_pidfd(&self) -> Option<OwnedFd> {
         let pidfd = pidfd_open(Pid::from_raw(self.pid)?, PidfdFlags::empty()).ok()?;
         // Opened first, compared second: now the handle is known to mean this very process.
-        let found = Process::read(self.pid)?;
+        let found = ProcessEntry::read_pid(self.pid)?;
         (found.start_ticks == self.start_ticks).then_some(pidfd)
     }
 
     /// Sends it a signal if it is still the same process.
     pub(crate) fn signal(&self, signal: Signal) {
-        if let Some(pidfd) = self.open() {
+        if let Some(pidfd) = self.open_pidfd() {
             // It may have ended meanwhile, which is what whoever signals wants.
             let _ = pidfd_send_signal(pidfd, signal);
         }
@@ -66,24 +66,24 @@ impl Process {
 }
 
 /// Every process below `root`, `root` itself excluded, ended ones too.
-pub(crate) fn descendants(root: i32) -> Vec<Process> {
-    below(&[root], &all())
+pub(crate) fn descendants_of(root: i32) -> Vec<ProcessEntry> {
+    processes_below(&[root], &all_processes())
 }
 
 /// Living processes whose environment holds the marker `value`, and everything below them. The
 /// calling process is never among them.
-pub(crate) fn marked(value: &[u8]) -> Vec<Process> {
+pub(crate) fn marked_processes(value: &[u8]) -> Vec<ProcessEntry> {
     let entry = [MARKER.as_bytes(), b"=", value].concat();
     let own = rustix::process::getpid().as_raw_nonzero().get();
-    let all = all();
-    let mut found: Vec<Process> = all
+    let all = all_processes();
+    let mut found: Vec<ProcessEntry> = all
         .iter()
         .filter(|process| process.pid != own && process.is_alive())
         .filter(|process| has_variable(process.pid, &entry))
         .copied()
         .collect();
     let roots: Vec<i32> = found.iter().map(|process| process.pid).collect();
-    found.extend(below(&roots, &all));
+    found.extend(processes_below(&roots, &all));
     let mut seen = HashSet::new();
     found.retain(|process| process.pid != own && seen.insert(process.pid));
     found
@@ -91,11 +91,11 @@ pub(crate) fn marked(value: &[u8]) -> Vec<Process> {
 
 /// Kills all that `find` finds, once. Stops them first, round by round, so
 /// that what forks faster than it is killed does not get away.
-pub(crate) fn freeze_and_kill(find: impl Fn() -> Vec<Process>) {
+pub(crate) fn freeze_and_kill(find: impl Fn() -> Vec<ProcessEntry>) {
     let mut frozen = HashSet::new();
     for _ in 0..FREEZE_ROUNDS_MAX {
         let mut grew = false;
-        for process in find().into_iter().filter(Process::is_alive) {
+        for process in find().into_iter().filter(ProcessEntry::is_alive) {
             if frozen.insert((process.pid, process.start_ticks)) {
                 process.signal(Signal::STOP);
                 grew = true;
@@ -113,7 +113,7 @@ pub(crate) fn freeze_and_kill(find: impl Fn() -> Vec<Process>) {
 /// Kills all that `find` finds, again and again until nothing of it is alive, and says how many
 /// still are when `patience` is over. One look is not of one moment, so it takes several without a
 /// find to believe it.
-pub(crate) fn end_all(find: impl Fn() -> Vec<Process>, patience: Duration) -> usize {
+pub(crate) fn end_all(find: impl Fn() -> Vec<ProcessEntry>, patience: Duration) -> usize {
     let until = Instant::now() + patience;
     let mut clean_looks = 0;
     loop {
@@ -129,8 +129,8 @@ pub(crate) fn end_all(find: impl Fn() -> Vec<Process>, patience: Duration) -> us
     }
 }
 
-fn below(roots: &[i32], all: &[Process]) -> Vec<Process> {
-    let mut children: HashMap<i32, Vec<Process>> = HashMap::new();
+fn processes_below(roots: &[i32], all: &[ProcessEntry]) -> Vec<ProcessEntry> {
+    let mut children: HashMap<i32, Vec<ProcessEntry>> = HashMap::new();
     for process in all {
         children.entry(process.parent).or_default().push(*process);
     }
@@ -146,16 +146,16 @@ fn below(roots: &[i32], all: &[Process]) -> Vec<Process> {
     found
 }
 
-fn all() -> Vec<Process> {
+fn all_processes() -> Vec<ProcessEntry> {
     let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
-    let mut all: Vec<Process> = entries
+    let mut all: Vec<ProcessEntry> = entries
         .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse::<i32>().ok())
-        .filter_map(Process::read)
+        .filter_map(ProcessEntry::read_pid)
         .collect();
     // A parent that ended while we read: by now its children have another one.
     let pids: HashSet<i32> = all.iter().map(|process| process.pid).collect();
     for process in all.iter_mut().filter(|process| !pids.contains(&process.parent)) {
-        *process = Process::read(process.pid).unwrap_or(*process);
+        *process = ProcessEntry::read_pid(process.pid).unwrap_or(*process);
     }
     all
 }
@@ -166,7 +166,7 @@ fn has_variable(pid: i32, entry: &[u8]) -> bool {
 }
 
 /// `pid (name) state parent …`, where the name may contain anything, brackets too.
-fn parse_stat(stat: &[u8]) -> Option<Process> {
+fn parse_stat(stat: &[u8]) -> Option<ProcessEntry> {
     let name_start = stat.iter().position(|byte| *byte == b'(')?;
     let name_end = stat.iter().rposition(|byte| *byte == b')')?;
     let pid = std::str::from_utf8(stat.get(..name_start)?).ok()?.trim().parse().ok()?;
@@ -176,7 +176,7 @@ fn parse_stat(stat: &[u8]) -> Option<Process> {
     let parent = fields.next()?.parse().ok()?;
     // Field 22 of the whole line; state was field 3 and parent field 4.
     let start_ticks = fields.nth(17)?.parse().ok()?;
-    Some(Process { pid, parent, start_ticks, state })
+    Some(ProcessEntry { pid, parent, start_ticks, state })
 }
 
 #[cfg(test)]
@@ -186,7 +186,7 @@ mod tests {
     #[test]
     fn d6_a_process_name_cannot_hide_its_parent() {
         let stat = b"77 (a) R 1 (b)) S 42 77 77 0 -1 4194304 1 0 0 0 0 0 0 0 20 0 1 0 98765 0 0";
-        let process = Process { pid: 77, parent: 42, start_ticks: 98765, state: b'S' };
+        let process = ProcessEntry { pid: 77, parent: 42, start_ticks: 98765, state: b'S' };
         assert_eq!(parse_stat(stat), Some(process));
         assert_eq!(parse_stat(b""), None);
         assert_eq!(parse_stat(b"1 ) ( S"), None);
@@ -194,18 +194,19 @@ mod tests {
 
     #[test]
     fn d6_a_listing_with_a_circle_ends() {
-        let process = |pid, parent| Process { pid, parent, start_ticks: 1, state: b'S' };
+        let process = |pid, parent| ProcessEntry { pid, parent, start_ticks: 1, state: b'S' };
         let all = [process(2, 1), process(3, 2), process(2, 3), process(9, 8)];
-        let found: Vec<i32> = below(&[1], &all).iter().map(|process| process.pid).collect();
+        let found: Vec<i32> =
+            processes_below(&[1], &all).iter().map(|process| process.pid).collect();
         assert_eq!(found, [2, 3, 2]);
     }
 
     #[test]
     fn this_process_is_found_alive() {
         let own = rustix::process::getpid().as_raw_nonzero().get();
-        let process = Process::read(own).expect("this test runs in a process");
-        assert!(process.is_alive() && process.open().is_some());
-        let other = Process { start_ticks: process.start_ticks + 1, ..process };
-        assert!(other.open().is_none(), "a reused id is not the same process");
+        let process = ProcessEntry::read_pid(own).expect("this test runs in a process");
+        assert!(process.is_alive() && process.open_pidfd().is_some());
+        let other = ProcessEntry { start_ticks: process.start_ticks + 1, ..process };
+        assert!(other.open_pidfd().is_none(), "a reused id is not the same process");
     }
 }

@@ -20,20 +20,20 @@ use weir_core::ids::{CallId, SessionId};
 use weir_core::secret::Secret;
 use weir_core::tool::Tier;
 use weir_engine::ports::{
-    CommandEnd, CommandOutcome, CommandSpec, CommandTrace, Confine, Egress, EgressLine, JobInfo,
-    Processes, ProgressSink,
+    CommandConfinement, CommandEnd, CommandOutcome, CommandSpec, CommandTrace, Egress, EgressLine,
+    JobInfo, Processes, ProgressSink,
 };
 
 use crate::environment::looks_secret;
-use crate::lending::Lending;
-use crate::limits::Limits;
-use crate::record::Record;
-use crate::tier::{TierWish, holding, weakness};
-use crate::wire::Ending;
+use crate::lending::EnvironmentLending;
+use crate::limits::CommandLimits;
+use crate::record::CommandRecord;
+use crate::tier::{TierWish, holding_tier, tier_weakness};
+use crate::wire::CommandEnding;
 
-use jobs::{Jobs, NewJob};
-use launch::Kind;
-pub use service::{Service, ServiceSpec};
+use jobs::{JobTable, NewJob};
+use launch::CommandKind;
+pub use service::{ServiceProcess, ServiceSpec};
 
 /// How commands are started.
 #[derive(Clone)]
@@ -48,11 +48,11 @@ pub struct SupervisorOptions {
     /// What looks like a secret is dropped here once more.
     pub environment: Vec<(OsString, OsString)>,
     /// What a command gets of the person's besides, where a person agreed.
-    pub lending: Lending,
+    pub lending: EnvironmentLending,
     /// Values that are taken out of what commands print before it is kept anywhere (Z7).
     pub secrets: Vec<Secret>,
     /// Bounds.
-    pub limits: Limits,
+    pub limits: CommandLimits,
     /// Confinement.
     pub tier: TierWish,
     /// The way out for commands that were granted hosts; without one they are not started.
@@ -63,7 +63,7 @@ pub struct SupervisorOptions {
 /// process dies, every supervisor ends its tree.
 pub struct SupervisedProcesses {
     options: Arc<SupervisorOptions>,
-    jobs: Jobs,
+    jobs: JobTable,
     /// Sessions that were told what the tier cannot do.
     told: Mutex<BTreeSet<SessionId>>,
 }
@@ -84,23 +84,27 @@ impl SupervisedProcesses {
         }
         options.environment.retain(|(name, _)| !looks_secret(name));
         let told = Mutex::default();
-        SupervisedProcesses { options: Arc::new(options), jobs: Jobs::default(), told }
+        SupervisedProcesses { options: Arc::new(options), jobs: JobTable::default(), told }
     }
 
-    async fn launch(&self, spec: CommandSpec) -> Result<launch::Supervised, String> {
+    async fn launch_command(&self, spec: CommandSpec) -> Result<launch::SupervisedCommand, String> {
         let options = Arc::clone(&self.options);
-        let line = self.line(&spec.confine).await?;
+        let line = self.egress_line(&spec.confine).await?;
         // Folders and a process are made: a slow disk must not hold up other sessions.
-        let kind = if spec.background { Kind::Job } else { Kind::Foreground };
-        let launched =
-            tokio::task::spawn_blocking(move || launch::launch(&options, &spec, line, kind));
+        let kind = if spec.background { CommandKind::Job } else { CommandKind::Foreground };
+        let launched = tokio::task::spawn_blocking(move || {
+            launch::launch_supervisor(&options, &spec, line, kind)
+        });
         launched.await.unwrap_or_else(|error| Err(format!("starting it failed: {error}")))
     }
 }
 
 impl SupervisedProcesses {
     /// The way out for a command that was granted hosts.
-    async fn line(&self, confine: &Confine) -> Result<Option<Box<dyn EgressLine>>, String> {
+    async fn egress_line(
+        &self,
+        confine: &CommandConfinement,
+    ) -> Result<Option<Box<dyn EgressLine>>, String> {
         // What is not confined reaches every host anyway.
         if confine.hosts.is_empty() || confine.tier == Tier::None {
             return Ok(None);
@@ -117,17 +121,17 @@ impl SupervisedProcesses {
 #[async_trait]
 impl Processes for SupervisedProcesses {
     fn tier(&self) -> Tier {
-        holding(self.options.tier, &self.options.program)
+        holding_tier(self.options.tier, &self.options.program)
     }
 
     fn weakness_once(&self, session: &SessionId) -> Option<String> {
-        let weakness = weakness(self.tier())?;
+        let weakness = tier_weakness(self.tier())?;
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         told.insert(session.clone()).then(|| weakness.to_owned())
     }
 
     fn check_secret(&self, name: &str) -> Result<(), String> {
-        self.options.lending.check(name)
+        self.options.lending.check_secret(name)
     }
 
     async fn run(
@@ -138,59 +142,65 @@ impl Processes for SupervisedProcesses {
     ) -> CommandOutcome {
         let spec = CommandSpec { background: false, ..spec };
         if cancel.is_cancelled() {
-            return Ending { end: CommandEnd::Cancelled, ..Ending::not_started("") }.into();
+            return CommandEnding { end: CommandEnd::Cancelled, ..CommandEnding::not_started("") }
+                .into();
         }
-        match self.launch(spec).await {
+        match self.launch_command(spec).await {
             Ok(supervised) => drive::to_the_end(supervised, progress, cancel).await.into(),
-            Err(why) => Ending::not_started(why).into(),
+            Err(why) => CommandEnding::not_started(why).into(),
         }
     }
 
-    async fn start(&self, spec: CommandSpec) -> Result<JobInfo, String> {
+    async fn start_job(&self, spec: CommandSpec) -> Result<JobInfo, String> {
         let spec = CommandSpec { background: true, ..spec };
-        self.jobs.room(&spec.session)?;
+        self.jobs.check_job_limit(&spec.session)?;
         let job = NewJob {
             session: spec.session.clone(),
             call: spec.call,
             command: spec.command.clone(),
-            reaches: spec.confine.reaches(),
+            reaches: spec.confine.outside_reach(),
         };
-        let mut supervised = self.launch(spec).await?;
+        let mut supervised = self.launch_command(spec).await?;
         drive::until_started(&mut supervised).await?;
-        self.jobs.add(job, supervised).await
+        self.jobs.add_job(job, supervised).await
     }
 
-    async fn output(
+    async fn read_job_output(
         &self,
         session: &SessionId,
         job: &str,
         offset: u64,
         max: usize,
     ) -> Result<(JobInfo, String), String> {
-        self.jobs.find(session, job)?.output(offset, max).await
+        self.jobs.find_job(session, job)?.read_output(offset, max).await
     }
 
-    async fn input(&self, session: &SessionId, job: &str, text: &str) -> Result<(), String> {
-        self.jobs.find(session, job)?.input(text).await
+    async fn write_job_input(
+        &self,
+        session: &SessionId,
+        job: &str,
+        text: &str,
+    ) -> Result<(), String> {
+        self.jobs.find_job(session, job)?.write_input(text).await
     }
 
-    async fn kill(&self, session: &SessionId, job: &str) -> Result<JobInfo, String> {
-        let job = self.jobs.find(session, job)?;
+    async fn kill_job(&self, session: &SessionId, job: &str) -> Result<JobInfo, String> {
+        let job = self.jobs.find_job(session, job)?;
         job.cancel();
         job.ended_within(END_WAIT).await?;
-        job.info().await
+        job.current_info().await
     }
 
     async fn jobs(&self, session: &SessionId) -> Vec<JobInfo> {
         let mut infos = Vec::new();
-        for job in self.jobs.of(session) {
-            infos.extend(job.info().await);
+        for job in self.jobs.jobs_of_session(session) {
+            infos.extend(job.current_info().await);
         }
         infos
     }
 
     async fn end_all(&self, session: &SessionId) {
-        let jobs = self.jobs.take(session);
+        let jobs = self.jobs.take_jobs(session);
         for job in &jobs {
             job.cancel();
         }
@@ -201,9 +211,9 @@ impl Processes for SupervisedProcesses {
         }
     }
 
-    async fn trace(&self, session: &SessionId, call: CallId) -> CommandTrace {
-        let record = Record::of(&self.options.state_dir, session, call);
-        let traced = tokio::task::spawn_blocking(move || recover::trace(&record, call));
+    async fn command_trace(&self, session: &SessionId, call: CallId) -> CommandTrace {
+        let record = CommandRecord::for_call(&self.options.state_dir, session, call);
+        let traced = tokio::task::spawn_blocking(move || recover::trace_call(&record, call));
         traced.await.unwrap_or_else(|error| CommandTrace::Unknown {
             why: format!("its record could not be looked at: {error}"),
         })

@@ -69,7 +69,7 @@ pub fn confine_reader(limits: ReaderLimits) -> io::Result<()> {
 fn close_in() -> io::Result<()> {
     crate::tier::drop_capabilities().map_err(io::Error::other)?;
     rustix::thread::set_no_new_privs(true)?;
-    let filter = filter().map_err(io::Error::other)?;
+    let filter = reader_filter().map_err(io::Error::other)?;
     // A second wall: the filter allows no call that opens anything.
     if let Err(error) = no_files() {
         tracing::debug!(error, "no Landlock for a reader");
@@ -77,7 +77,7 @@ fn close_in() -> io::Result<()> {
     seccompiler::apply_filter(&filter).map_err(io::Error::other)
 }
 
-fn filter() -> Result<BpfProgram, String> {
+fn reader_filter() -> Result<BpfProgram, String> {
     let arch = TargetArch::try_from(std::env::consts::ARCH).map_err(|error| error.to_string())?;
     let rules: BTreeMap<i64, Vec<_>> = ALLOWED.iter().map(|call| (*call, Vec::new())).collect();
     let refuse = SeccompAction::Errno(libc::EPERM.unsigned_abs());
@@ -129,7 +129,7 @@ mod tests {
 
     #[test]
     fn x5_the_filter_of_a_reader_compiles() {
-        let filter = filter().expect("this processor has one");
+        let filter = reader_filter().expect("this processor has one");
         assert!(filter.len() < 4096, "{}", filter.len());
         for call in [libc::SYS_openat, libc::SYS_socket, libc::SYS_execve, libc::SYS_clone] {
             assert!(!ALLOWED.contains(&call));

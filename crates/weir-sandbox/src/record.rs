@@ -19,10 +19,10 @@ use serde::{Deserialize, Serialize};
 use weir_core::ids::{CallId, SessionId};
 use weir_core::record::sha256_hex;
 
-use crate::process_tree::Process;
-use crate::wire::{Ending, REQUEST_BYTES_MAX, Request};
+use crate::process_tree::ProcessEntry;
+use crate::wire::{CommandEnding, CommandRequest, REQUEST_BYTES_MAX};
 
-/// Records older than this are removed by [`sweep`].
+/// Records older than this are removed by [`sweep_records`].
 const KEEP_RECORDS: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
 /// An `end.json` larger than this is not ours.
@@ -38,20 +38,20 @@ const BOOTS_BYTES_MAX: u64 = 1 << 20;
 
 /// Content of `started.json`: who began, and what.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Started {
+pub(crate) struct StartRecord {
     /// The supervisor.
     pub(crate) pid: i32,
     /// When the supervisor started, in clock ticks since boot: ids are used again.
     pub(crate) start_ticks: u64,
-    /// Where `pid` means anything: see [`machine`].
+    /// Where `pid` means anything: see [`machine_id`].
     pub(crate) machine: String,
     /// What was asked.
-    pub(crate) request: Request,
+    pub(crate) request: CommandRequest,
 }
 
 /// One file of a record.
 #[derive(Debug)]
-pub(crate) enum Found<T> {
+pub(crate) enum RecordFile<T> {
     /// Not there.
     Absent,
     /// There and readable.
@@ -62,7 +62,7 @@ pub(crate) enum Found<T> {
 
 /// Whether what was written must survive a power cut by the time the call returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Sync {
+pub(crate) enum SyncLevel {
     /// The journal will have it; this copy serves a crash of the engine only.
     Cache,
     /// This is the only copy.
@@ -71,19 +71,19 @@ pub(crate) enum Sync {
 
 /// The folder of one call.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Record {
+pub(crate) struct CommandRecord {
     dir: PathBuf,
 }
 
-impl Record {
+impl CommandRecord {
     /// The record of `call`, which need not exist.
-    pub(crate) fn of(state_dir: &Path, session: &SessionId, call: CallId) -> Record {
-        Record { dir: session_dir(state_dir, session).join(call.to_string()) }
+    pub(crate) fn for_call(state_dir: &Path, session: &SessionId, call: CallId) -> CommandRecord {
+        CommandRecord { dir: session_dir(state_dir, session).join(call.to_string()) }
     }
 
     /// The record in this folder.
-    pub(crate) fn at(dir: PathBuf) -> Record {
-        Record { dir }
+    pub(crate) fn in_folder(dir: PathBuf) -> CommandRecord {
+        CommandRecord { dir }
     }
 
     /// Its folder.
@@ -100,8 +100,9 @@ impl Record {
     /// in this boot from this call on.
     pub(crate) fn create(&self, call: CallId) -> io::Result<()> {
         DirBuilder::new().recursive(true).mode(0o700).create(&self.dir)?;
-        let here = machine()?;
-        let noted = self.boots().iter().any(|(first, machine)| *first <= call && *machine == here);
+        let here = machine_id()?;
+        let noted =
+            self.boot_lines().iter().any(|(first, machine)| *first <= call && *machine == here);
         if noted {
             return Ok(());
         }
@@ -120,12 +121,12 @@ impl Record {
     /// The machine and boot in which `call` must have been started if it was; `None` when it
     /// cannot have been.
     pub(crate) fn boot_of(&self, call: CallId) -> Option<String> {
-        let boots = self.boots();
+        let boots = self.boot_lines();
         let last = boots.into_iter().rfind(|(first, _)| *first <= call);
         last.map(|(_, machine)| machine)
     }
 
-    fn boots(&self) -> Vec<(CallId, String)> {
+    fn boot_lines(&self) -> Vec<(CallId, String)> {
         let Ok(file) = File::open(self.session_dir().join(BOOTS)) else { return Vec::new() };
         let mut bytes = Vec::new();
         // What cannot be read is no line; a machine that is not noted is noted again.
@@ -136,7 +137,7 @@ impl Record {
     }
 
     /// Where locks of placeholders are kept, for all sessions.
-    pub(crate) fn placeholders(&self) -> PathBuf {
+    pub(crate) fn placeholder_folder(&self) -> PathBuf {
         let session = self.session_dir();
         session.parent().unwrap_or(session).join(".placeholders")
     }
@@ -149,14 +150,14 @@ impl Record {
     ///
     /// # Errors
     /// `AlreadyExists` when it was claimed before, by whomever.
-    pub(crate) fn claim(&self, request: &Request) -> io::Result<()> {
+    pub(crate) fn claim(&self, request: &CommandRequest) -> io::Result<()> {
         let own = rustix::process::getpid().as_raw_nonzero().get();
-        let process = Process::read(own)
+        let process = ProcessEntry::read_pid(own)
             .ok_or_else(|| io::Error::other("/proc does not show this process; is it mounted?"))?;
-        let started = Started {
+        let started = StartRecord {
             pid: own,
             start_ticks: process.start_ticks,
-            machine: machine()?,
+            machine: machine_id()?,
             request: request.clone(),
         };
         let path = self.dir.join(STARTED);
@@ -175,27 +176,27 @@ impl Record {
     }
 
     /// Who claimed it.
-    pub(crate) fn started(&self) -> Found<Started> {
+    pub(crate) fn read_start(&self) -> RecordFile<StartRecord> {
         // The request in it is bounded; the rest is a few words.
         read_json(&self.dir.join(STARTED), 2 * REQUEST_BYTES_MAX as u64)
     }
 
     /// How it ended.
-    pub(crate) fn ending(&self) -> Found<Ending> {
+    pub(crate) fn read_ending(&self) -> RecordFile<CommandEnding> {
         read_json(&self.dir.join(ENDED), ENDING_BYTES_MAX)
     }
 
     /// Writes how it ended, all or nothing.
-    pub(crate) fn write_ending(&self, ending: &Ending, sync: Sync) -> io::Result<()> {
+    pub(crate) fn write_ending(&self, ending: &CommandEnding, sync: SyncLevel) -> io::Result<()> {
         let own = rustix::process::getpid().as_raw_nonzero();
         let temporary = self.dir.join(format!("{ENDED}.{own}"));
         let mut file = private_file(&temporary)?;
         file.write_all(&serde_json::to_vec(ending)?)?;
-        if sync == Sync::Disk {
+        if sync == SyncLevel::Disk {
             file.sync_all()?;
         }
         fs::rename(&temporary, self.dir.join(ENDED))?;
-        if sync == Sync::Disk { sync_dir(&self.dir) } else { Ok(()) }
+        if sync == SyncLevel::Disk { sync_dir(&self.dir) } else { Ok(()) }
     }
 
     /// Makes an ending written before durable.
@@ -205,9 +206,9 @@ impl Record {
     }
 }
 
-/// What [`sweep`] found.
+/// What [`sweep_records`] found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Swept {
+pub struct SweepReport {
     /// Records that were removed because they are old.
     pub removed: usize,
     /// Records that stay.
@@ -218,18 +219,18 @@ pub struct Swept {
 /// owner of a store, at start-up; records that recovery may still need stay.
 ///
 /// What cannot be read or removed is left and counted as kept: a record too many does no harm.
-pub fn sweep(state_dir: &Path) -> Swept {
-    let mut swept = Swept::default();
+pub fn sweep_records(state_dir: &Path) -> SweepReport {
+    let mut swept = SweepReport::default();
     let now = SystemTime::now();
-    for session in folders(&state_dir.join("jobs")) {
-        for call in folders(&session) {
+    for session in list_folders(&state_dir.join("jobs")) {
+        for call in list_folders(&session) {
             if is_old(&call, now) && !is_running(&call) && fs::remove_dir_all(&call).is_ok() {
                 swept.removed += 1;
             } else {
                 swept.kept += 1;
             }
         }
-        if folders(&session).is_empty() {
+        if list_folders(&session).is_empty() {
             let _ = fs::remove_file(session.join(BOOTS));
             // Refused while there is something in it, and that is the point.
             let _ = fs::remove_dir(&session);
@@ -242,7 +243,7 @@ pub fn sweep(state_dir: &Path) -> Swept {
 ///
 /// # Errors
 /// When a folder cannot be removed; that there is none is no error.
-pub fn forget(state_dir: &Path, session: &SessionId) -> io::Result<()> {
+pub fn remove_session_records(state_dir: &Path, session: &SessionId) -> io::Result<()> {
     match fs::remove_dir_all(session_dir(state_dir, session)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         other => other,
@@ -250,7 +251,7 @@ pub fn forget(state_dir: &Path, session: &SessionId) -> io::Result<()> {
 }
 
 /// Names the boot and the process namespace: a process id of another one means nothing here.
-pub(crate) fn machine() -> io::Result<String> {
+pub(crate) fn machine_id() -> io::Result<String> {
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id")?;
     let namespace = fs::read_link("/proc/self/ns/pid")?;
     Ok(format!("{} {}", boot.trim(), namespace.display()))
@@ -276,24 +277,26 @@ fn sync_dir(path: &Path) -> io::Result<()> {
     File::open(path)?.sync_all()
 }
 
-fn read_json<T: DeserializeOwned>(path: &Path, bytes_max: u64) -> Found<T> {
+fn read_json<T: DeserializeOwned>(path: &Path, bytes_max: u64) -> RecordFile<T> {
     let name = path.file_name().and_then(OsStr::to_str).unwrap_or("the file");
     let file = match File::open(path) {
         Ok(file) => file,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Found::Absent,
-        Err(error) => return Found::Damaged(format!("{name} cannot be opened: {error}")),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return RecordFile::Absent,
+        Err(error) => return RecordFile::Damaged(format!("{name} cannot be opened: {error}")),
     };
     let mut bytes = Vec::new();
     if let Err(error) = file.take(bytes_max).read_to_end(&mut bytes) {
-        return Found::Damaged(format!("{name} cannot be read: {error}"));
+        return RecordFile::Damaged(format!("{name} cannot be read: {error}"));
     }
     match serde_json::from_slice(&bytes) {
-        Ok(value) => Found::Whole(value),
-        Err(error) => Found::Damaged(format!("{name} is not what a supervisor writes: {error}")),
+        Ok(value) => RecordFile::Whole(value),
+        Err(error) => {
+            RecordFile::Damaged(format!("{name} is not what a supervisor writes: {error}"))
+        }
     }
 }
 
-fn folders(dir: &Path) -> Vec<PathBuf> {
+fn list_folders(dir: &Path) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(dir) else { return Vec::new() };
     entries
         .filter_map(Result::ok)
@@ -310,24 +313,24 @@ fn is_old(dir: &Path, now: SystemTime) -> bool {
 }
 
 fn is_running(dir: &Path) -> bool {
-    let record = Record::at(dir.to_path_buf());
-    let Found::Whole(started) = record.started() else { return false };
-    started.supervisor().is_some()
+    let record = CommandRecord::in_folder(dir.to_path_buf());
+    let RecordFile::Whole(started) = record.read_start() else { return false };
+    started.find_supervisor().is_some()
 }
 
-impl Started {
+impl StartRecord {
     /// The supervisor, while it lives.
-    pub(crate) fn supervisor(&self) -> Option<Process> {
+    pub(crate) fn find_supervisor(&self) -> Option<ProcessEntry> {
         if !self.is_here() {
             return None;
         }
-        let process = Process::read(self.pid)?;
+        let process = ProcessEntry::read_pid(self.pid)?;
         (process.start_ticks == self.start_ticks && process.is_alive()).then_some(process)
     }
 
     /// It was started since this machine booted, in this process namespace.
     pub(crate) fn is_here(&self) -> bool {
-        machine().is_ok_and(|here| here == self.machine)
+        machine_id().is_ok_and(|here| here == self.machine)
     }
 }
 

@@ -20,8 +20,8 @@ pub(crate) fn path_hints(output: &str, cwd: &Path) -> Vec<String> {
     for line in output.lines().filter(|line| line.len() <= 4 * PATH_BYTES_MAX) {
         let word = WORDS.iter().find_map(|word| Some((line.find(word)?, word.len())));
         let Some((at, length)) = word else { continue };
-        let named = after(&line[at + length..]).or_else(|| before(&line[..at]));
-        let Some(path) = named.and_then(|named| absolute(named, cwd)) else { continue };
+        let named = quoted_path_after(&line[at + length..]).or_else(|| path_before(&line[..at]));
+        let Some(path) = named.and_then(|named| absolute_path(named, cwd)) else { continue };
         let hint = format!("path {}", path.display());
         if !hints.contains(&hint) {
             hints.push(hint);
@@ -44,7 +44,7 @@ const REFUSALS: [&str; 5] = [
 
 /// A wall of the sandbox that `output` ran into and that no path or host would open, with the way out.
 /// `closed`: the history of a repository is read-only for this command.
-pub(crate) fn wall(output: &str, closed: bool) -> Option<&'static str> {
+pub(crate) fn describe_wall(output: &str, closed: bool) -> Option<&'static str> {
     const SETTINGS: &str = "the sandbox keeps the settings, hooks and making of a repository closed; run \
                             the same line again with outside_sandbox: true, and a person is asked";
     const HISTORY: &str =
@@ -103,7 +103,7 @@ pub(crate) fn host_hints(output: &str) -> Vec<String> {
 }
 
 /// `…: '/etc/x'`, as Python and Node say it.
-fn after(text: &str) -> Option<&str> {
+fn quoted_path_after(text: &str) -> Option<&str> {
     let quote = text.find(['\'', '"'])?;
     let rest = &text[quote + 1..];
     let end = rest.find(['\'', '"'])?;
@@ -111,7 +111,7 @@ fn after(text: &str) -> Option<&str> {
 }
 
 /// `touch: cannot touch '/etc/x': `, `bash: line 1: /etc/x: `.
-fn before(text: &str) -> Option<&str> {
+fn path_before(text: &str) -> Option<&str> {
     let text = text.trim_end().strip_suffix(':').unwrap_or(text).trim_end();
     const CLOSING: [char; 3] = ['\'', '"', '\u{2019}'];
     if let Some(inner) = text.strip_suffix(CLOSING) {
@@ -130,7 +130,7 @@ fn before(text: &str) -> Option<&str> {
     }
 }
 
-fn absolute(named: &str, cwd: &Path) -> Option<PathBuf> {
+fn absolute_path(named: &str, cwd: &Path) -> Option<PathBuf> {
     let named = named.trim();
     let plain = !named.is_empty()
         && named.len() <= PATH_BYTES_MAX
@@ -226,14 +226,14 @@ mod tests {
             "fatal: could not create leading directories of '/ws/.git/modules/x': Read-only file system",
             "bash: line 1: kill: (1234) - No such process",
         ] {
-            let said = wall(line, false).expect(line);
+            let said = describe_wall(line, false).expect(line);
             assert!(said.contains("outside_sandbox: true"), "{line}: {said}");
         }
         let history = "fatal: Unable to create '/ws/.git/index.lock': Read-only file system";
-        assert!(wall(history, true).is_some_and(|said| said.contains("run it alone")));
-        assert_eq!(wall(history, false), None);
+        assert!(describe_wall(history, true).is_some_and(|said| said.contains("run it alone")));
+        assert_eq!(describe_wall(history, false), None);
         for line in ["all is well", "cat: /etc/x: Permission denied", "kill: usage"] {
-            assert_eq!(wall(line, true), None, "{line}");
+            assert_eq!(describe_wall(line, true), None, "{line}");
         }
     }
 

@@ -25,13 +25,13 @@ use std::time::{Duration, Instant};
 use weir_engine::ports::CommandEnd;
 
 use crate::process::protect_process;
-use crate::process_tree::{descendants, freeze_and_kill};
-use crate::record::{Record, Sync};
-use crate::supervise::reaper::Reaper;
-use crate::supervise::sink::Sink;
-use crate::supervise::spawn::{Held, Spawned, Wanted};
-use crate::supervise::watch::Watch;
-use crate::wire::{CANCEL, Ending, Order, REQUEST_BYTES_MAX, Report};
+use crate::process_tree::{descendants_of, freeze_and_kill};
+use crate::record::{CommandRecord, SyncLevel};
+use crate::supervise::reaper::ChildReaper;
+use crate::supervise::sink::OutputSink;
+use crate::supervise::spawn::{HeldResources, SpawnRequest, SpawnedCommand};
+use crate::supervise::watch::CommandWatch;
+use crate::wire::{CANCEL, CommandEnding, REQUEST_BYTES_MAX, SupervisorOrder, SupervisorReport};
 
 /// How long the engine may take to read a report. It reads at once unless it is stopped.
 const REPORT_WAIT: Duration = Duration::from_secs(2);
@@ -42,7 +42,7 @@ const PIPE_BYTES: usize = 256 << 10;
 /// The hidden subcommand. Call it before anything else in `main`: it needs no runtime, no
 /// configuration and no arguments but the ones the engine gave, and each command waits for it.
 pub fn supervise_main() -> ExitCode {
-    match supervise() {
+    match run_supervisor() {
         Ok(()) => ExitCode::SUCCESS,
         Err(why) => {
             // Only a person who started this by hand can see it.
@@ -52,10 +52,10 @@ pub fn supervise_main() -> ExitCode {
     }
 }
 
-fn supervise() -> Result<(), String> {
-    let inherited = inherited::inherited();
+fn run_supervisor() -> Result<(), String> {
+    let inherited = inherited::inherited_descriptors();
     let record = std::env::args_os().next_back().map(PathBuf::from).unwrap_or_default();
-    let record = Record::at(record);
+    let record = CommandRecord::in_folder(record);
     let control = control_socket()?;
     // From here on nothing that is typed at the terminal reaches us.
     let _ = rustix::process::setsid();
@@ -63,7 +63,7 @@ fn supervise() -> Result<(), String> {
     // what is asked for comes with secrets.
     let prepared = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
     if let Err(error) = prepared.map_err(io::Error::from).and_then(|()| protect_process()) {
-        return refuse(&control, format!("the supervisor cannot adopt processes: {error}"));
+        return refuse_command(&control, format!("the supervisor cannot adopt processes: {error}"));
     }
     let Some((order, rest)) = read_order(&control)? else {
         // The engine died before it asked for anything.
@@ -72,52 +72,62 @@ fn supervise() -> Result<(), String> {
     let request = &order.request;
     if rest.contains(&CANCEL) || hung_up(&control) {
         let end = CommandEnd::Cancelled;
-        return report(&control, &Report::Ended(Ending { end, ..Ending::not_started("") }));
+        return send_report(
+            &control,
+            &SupervisorReport::Ended(CommandEnding { end, ..CommandEnding::not_started("") }),
+        );
     }
     match record.claim(request) {
         Ok(()) => {}
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            return refuse(
+            return refuse_command(
                 &control,
                 "this call was started before; it is not started twice".into(),
             );
         }
         Err(error) => {
             let dir = record.dir().display();
-            return refuse(&control, format!("its record in {dir} cannot be written: {error}"));
+            return refuse_command(
+                &control,
+                format!("its record in {dir} cannot be written: {error}"),
+            );
         }
     }
-    let ending = match start(&control, &record, &order, &inherited) {
+    let ending = match start_command(&control, &record, &order, &inherited) {
         Ok(watch) => {
             // An engine that died meanwhile is noticed by the watch.
-            let _ = report(&control, &Report::Started);
+            let _ = send_report(&control, &SupervisorReport::Started);
             watch.run()
         }
         Err(why) => {
-            let (ending, engine_gone) = (Ending::not_started(why), hung_up(&control));
-            Watched { ending, engine_gone, held: Held::default() }
+            let (ending, engine_gone) = (CommandEnding::not_started(why), hung_up(&control));
+            WatchResult { ending, engine_gone, held: HeldResources::default() }
         }
     };
-    finish(&control, &record, ending)
+    finish_command(&control, &record, ending)
 }
 
 /// What the watch came to.
-struct Watched {
-    ending: Ending,
+struct WatchResult {
+    ending: CommandEnding,
     engine_gone: bool,
     /// Given back by whoever has told how it ended.
-    held: Held,
+    held: HeldResources,
 }
 
 /// Writes how it ended, tells the engine, and makes it durable when nobody else will.
-fn finish(control: &UnixStream, record: &Record, mut watched: Watched) -> Result<(), String> {
+fn finish_command(
+    control: &UnixStream,
+    record: &CommandRecord,
+    mut watched: WatchResult,
+) -> Result<(), String> {
     // Whoever hears of the end finds the workspace as the command left it.
     watched.held.give_back_places();
-    let written = record.write_ending(&watched.ending, Sync::Cache);
+    let written = record.write_ending(&watched.ending, SyncLevel::Cache);
     // Progress ends before the last report, so that the engine can read all of it then.
     close_progress();
-    let told =
-        !watched.engine_gone && report(control, &Report::Ended(watched.ending.clone())).is_ok();
+    let told = !watched.engine_gone
+        && send_report(control, &SupervisorReport::Ended(watched.ending.clone())).is_ok();
     if !told {
         written.and_then(|()| record.sync_ending()).map_err(|error| error.to_string())?;
     }
@@ -125,12 +135,12 @@ fn finish(control: &UnixStream, record: &Record, mut watched: Watched) -> Result
 }
 
 /// Starts the command and what watches it.
-fn start<'a>(
+fn start_command<'a>(
     control: &'a UnixStream,
-    record: &Record,
-    order: &'a Order,
+    record: &CommandRecord,
+    order: &'a SupervisorOrder,
     inherited: &[u32],
-) -> Result<Watch<'a>, String> {
+) -> Result<CommandWatch<'a>, String> {
     let request = &order.request;
     let file = record.create_output().map_err(|error| format!("its output file: {error}"))?;
     let pipe = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC);
@@ -138,14 +148,15 @@ fn start<'a>(
     // Smaller works too, and a user may have used up what the kernel grants.
     let _ = rustix::pipe::fcntl_setpipe_size(&output, PIPE_BYTES);
     let began = Instant::now();
-    let Spawned { pid, words, held } = spawn::spawn(Wanted { request, record, inherited }, input)?;
+    let SpawnedCommand { pid, words, held } =
+        spawn::spawn_command(SpawnRequest { request, record, inherited }, input)?;
     // From here on only the command holds the reading end of its standard input.
     if let Ok(null) = File::options().read(true).write(true).open("/dev/null") {
         let _ = rustix::stdio::dup2_stderr(&null);
     }
-    let reaper = Reaper::watch(pid, words).map_err(|error| {
+    let reaper = ChildReaper::watch_children(pid, words).map_err(|error| {
         let own = rustix::process::getpid().as_raw_nonzero().get();
-        freeze_and_kill(|| descendants(own));
+        freeze_and_kill(|| descendants_of(own));
         format!("it was ended at once because it cannot be watched: {error}")
     })?;
     if request.service {
@@ -154,17 +165,17 @@ fn start<'a>(
     }
     let shown = !request.background && !request.service;
     let progress = shown.then(progress_pipe).flatten();
-    let sink = Sink::new(file, progress, request, &order.secrets);
-    Ok(Watch::new(control, request, began, Sources { output, sink, reaper, held }))
+    let sink = OutputSink::new(file, progress, request, &order.secrets);
+    Ok(CommandWatch::new(control, request, began, EventSources { output, sink, reaper, held }))
 }
 
 /// Where events of a running command come from, and its output goes.
-struct Sources {
+struct EventSources {
     output: OwnedFd,
-    sink: Sink,
-    reaper: Reaper,
+    sink: OutputSink,
+    reaper: ChildReaper,
     /// Kept until nothing of the command is alive.
-    held: Held,
+    held: HeldResources,
 }
 
 /// A standard stream as an owned handle, closed on exec.
@@ -184,7 +195,7 @@ fn control_socket() -> Result<UnixStream, String> {
 }
 
 /// The request line and what came after it; `None` when the engine went away.
-fn read_order(mut control: &UnixStream) -> Result<Option<(Order, Vec<u8>)>, String> {
+fn read_order(mut control: &UnixStream) -> Result<Option<(SupervisorOrder, Vec<u8>)>, String> {
     let mut received = Vec::new();
     let mut chunk = [0; 16 << 10];
     while received.len() <= REQUEST_BYTES_MAX {
@@ -204,11 +215,11 @@ fn read_order(mut control: &UnixStream) -> Result<Option<(Order, Vec<u8>)>, Stri
     Err(format!("the request is longer than {REQUEST_BYTES_MAX} bytes"))
 }
 
-fn refuse(control: &UnixStream, why: String) -> Result<(), String> {
-    report(control, &Report::Ended(Ending::not_started(why)))
+fn refuse_command(control: &UnixStream, why: String) -> Result<(), String> {
+    send_report(control, &SupervisorReport::Ended(CommandEnding::not_started(why)))
 }
 
-fn report(mut control: &UnixStream, report: &Report) -> Result<(), String> {
+fn send_report(mut control: &UnixStream, report: &SupervisorReport) -> Result<(), String> {
     let mut line = serde_json::to_vec(report).map_err(|error| error.to_string())?;
     line.push(b'\n');
     let sent = control.set_write_timeout(Some(REPORT_WAIT)).and_then(|()| control.write_all(&line));

@@ -23,15 +23,15 @@ use std::sync::OnceLock;
 
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
 use weir_core::tool::Tier;
-use weir_engine::ports::Confine;
+use weir_engine::ports::CommandConfinement;
 
-use crate::inside_orders::{INSIDE, Orders, Stage, Word};
-use crate::places::Places;
-use landlock::{Extra, Restricted};
-use mounts::{Mount, Outside, Veil};
-use namespaces::{Layout, WORKS};
-pub use report::{TierCheck, TierReport, probe, weakness};
-use seccomp::{Openings, Sockets};
+use crate::inside_orders::{INSIDE, InsideMessage, InsideOrders, SandboxStage};
+use crate::places::ConfinedPlaces;
+use landlock::{ExtraAllowances, LandlockConfinement};
+use mounts::{Mount, MountVeil, OutsideFiles};
+use namespaces::{SandboxLayout, WORKS};
+pub use report::{TierCheck, TierReport, probe_tiers, tier_weakness};
+use seccomp::{MediatedOpenings, SocketPolicy};
 
 /// How a complaint begins where nothing was started.
 pub(crate) const NOT_BUILT: &str = "the sandbox could not be built";
@@ -47,11 +47,11 @@ pub enum TierWish {
 }
 
 /// What trying a tier gave: a detail, or why it does not work.
-pub(crate) type Tried<T> = Result<T, String>;
+pub(crate) type TrialResult<T> = Result<T, String>;
 
 /// The tier under which commands are started. `program` is the one that calls
 /// [`inside_main`](crate::inside_main): this one, usually.
-pub fn holding(wish: TierWish, program: &Path) -> Tier {
+pub fn holding_tier(wish: TierWish, program: &Path) -> Tier {
     match wish {
         TierWish::Auto if try_namespaces(program).is_ok() => Tier::Namespaces,
         TierWish::Auto if try_bubblewrap().is_ok() => Tier::Bubblewrap,
@@ -65,7 +65,7 @@ pub fn holding(wish: TierWish, program: &Path) -> Tier {
 ///
 /// # Errors
 /// Why it does not, and what to do about it.
-pub(crate) fn ready(tier: Tier, program: &Path) -> Result<Option<PathBuf>, String> {
+pub(crate) fn check_tier(tier: Tier, program: &Path) -> Result<Option<PathBuf>, String> {
     let tried = match tier {
         Tier::None => return Ok(None),
         Tier::Namespaces => try_namespaces(program).as_ref().map(|()| None),
@@ -76,28 +76,28 @@ pub(crate) fn ready(tier: Tier, program: &Path) -> Result<Option<PathBuf>, Strin
         format!(
             "commands are to be confined by {}, which does not work here: {why}; {}",
             tier.as_str(),
-            report::remedy(tier, why)
+            report::tier_remedy(tier, why)
         )
     })
 }
 
 /// The shell for commands.
-pub(crate) fn shell() -> &'static str {
+pub(crate) fn shell_path() -> &'static str {
     if Path::new("/bin/bash").exists() { "/bin/bash" } else { "/bin/sh" }
 }
 
 /// The tier Landlock on the calling thread and all that it starts, without what a mediator adds. Never
 /// undone.
 pub(crate) fn confine_thread(
-    places: &Places,
-    extra: &Extra,
-    sockets: Sockets,
-) -> Result<Restricted, String> {
-    let filters = seccomp::programs(sockets)?;
+    places: &ConfinedPlaces,
+    extra: &ExtraAllowances,
+    sockets: SocketPolicy,
+) -> Result<LandlockConfinement, String> {
+    let filters = seccomp::filter_programs(sockets)?;
     drop_capabilities()?;
     rustix::thread::set_no_new_privs(true).map_err(|error| error.to_string())?;
-    let restricted = landlock::restrict(places, extra)?;
-    seccomp::apply(&filters)?;
+    let restricted = landlock::restrict_thread(places, extra)?;
+    seccomp::apply_filters(&filters)?;
     Ok(restricted)
 }
 
@@ -116,22 +116,26 @@ pub(crate) fn drop_capabilities() -> Result<(), String> {
 }
 
 /// The mounts of a command that is granted nothing.
-fn barest() -> Result<Vec<Mount>, String> {
-    let places = Places::look(&Confine::default(), Path::new("/"))?;
-    let veil = Veil { folder: "/var/empty".into(), file: "/dev/null".into() };
-    mounts::mounts(&places, &Outside { veil, shown: Vec::new(), histories: Vec::new() })
+fn minimal_mounts() -> Result<Vec<Mount>, String> {
+    let places = ConfinedPlaces::resolve_confine(&CommandConfinement::default(), Path::new("/"))?;
+    let veil = MountVeil { folder: "/var/empty".into(), file: "/dev/null".into() };
+    mounts::list_mounts(&places, &OutsideFiles { veil, shown: Vec::new(), histories: Vec::new() })
 }
 
 /// Whether this kernel lets us build namespaces, once `program` has built the same sandbox that
 /// commands get.
-pub(crate) fn try_namespaces(program: &Path) -> &'static Tried<()> {
-    static TRIED: OnceLock<Tried<()>> = OnceLock::new();
+pub(crate) fn try_namespaces(program: &Path) -> &'static TrialResult<()> {
+    static TRIED: OnceLock<TrialResult<()>> = OnceLock::new();
     TRIED.get_or_init(|| {
-        let layout = Layout { mounts: barest()?, cwd: "/".into(), only_tried: true };
+        let layout = SandboxLayout { mounts: minimal_mounts()?, cwd: "/".into(), only_tried: true };
         let layout = in_memory(&layout).map_err(|error| error.to_string())?;
         let (control, theirs) = UnixStream::pair().map_err(|error| error.to_string())?;
-        send(&control, &[layout]).map_err(|error| error.to_string())?;
-        let orders = Orders { processes: 1, room: Some(Stage::Outside), ..Orders::default() };
+        send_descriptors(&control, &[layout]).map_err(|error| error.to_string())?;
+        let orders = InsideOrders {
+            processes: 1,
+            room: Some(SandboxStage::Outside),
+            ..InsideOrders::default()
+        };
         let orders = serde_json::to_string(&orders).map_err(|error| error.to_string())?;
         let mut command = Command::new(program);
         command.arg(INSIDE).arg(orders).stdin(OwnedFd::from(theirs)).env_clear();
@@ -142,10 +146,10 @@ pub(crate) fn try_namespaces(program: &Path) -> &'static Tried<()> {
         let said = String::from_utf8_lossy(&tried.stderr);
         let said = said.lines().next().unwrap_or("it said nothing").trim();
         match serde_json::from_str(said) {
-            Ok(Word::Failed { why }) => {
+            Ok(InsideMessage::Failed { why }) => {
                 Err(why.strip_prefix(NOT_BUILT).unwrap_or(&why).trim_start_matches(": ").into())
             }
-            Ok(Word::Started | Word::Ended { .. }) | Err(_) => {
+            Ok(InsideMessage::Started | InsideMessage::Ended { .. }) | Err(_) => {
                 Err(format!("{}: {said} ({})", program.display(), tried.status))
             }
         }
@@ -153,7 +157,7 @@ pub(crate) fn try_namespaces(program: &Path) -> &'static Tried<()> {
 }
 
 /// A layout as a file without a name.
-pub(crate) fn in_memory(layout: &Layout) -> std::io::Result<OwnedFd> {
+pub(crate) fn in_memory(layout: &SandboxLayout) -> std::io::Result<OwnedFd> {
     let handle = rustix::fs::memfd_create("layout", rustix::fs::MemfdFlags::CLOEXEC)?;
     let mut file = File::from(handle);
     file.write_all(&serde_json::to_vec(layout)?)?;
@@ -161,7 +165,7 @@ pub(crate) fn in_memory(layout: &Layout) -> std::io::Result<OwnedFd> {
 }
 
 /// Hands descriptors over, in one message.
-pub(crate) fn send(control: &UnixStream, handles: &[OwnedFd]) -> std::io::Result<()> {
+pub(crate) fn send_descriptors(control: &UnixStream, handles: &[OwnedFd]) -> std::io::Result<()> {
     let handles: Vec<_> = handles.iter().map(|handle| handle.as_fd()).collect();
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(3))];
     let mut sent = SendAncillaryBuffer::new(&mut space);
@@ -171,13 +175,13 @@ pub(crate) fn send(control: &UnixStream, handles: &[OwnedFd]) -> std::io::Result
 }
 
 /// Where bubblewrap is, once it has built the same sandbox that commands get.
-pub(crate) fn try_bubblewrap() -> &'static Tried<PathBuf> {
-    static TRIED: OnceLock<Tried<PathBuf>> = OnceLock::new();
+pub(crate) fn try_bubblewrap() -> &'static TrialResult<PathBuf> {
+    static TRIED: OnceLock<TrialResult<PathBuf>> = OnceLock::new();
     TRIED.get_or_init(|| {
-        let program = bubblewrap::find(&std::env::var_os("PATH").unwrap_or_default())?;
-        let plan = bubblewrap::plan(&barest()?, Path::new("/"))?;
+        let program = bubblewrap::find_program(&std::env::var_os("PATH").unwrap_or_default())?;
+        let plan = bubblewrap::plan_arguments(&minimal_mounts()?, Path::new("/"))?;
         let mut command = Command::new(&program);
-        command.args(&plan.arguments).args(["--", shell(), "-c", "exit 42"]);
+        command.args(&plan.arguments).args(["--", shell_path(), "-c", "exit 42"]);
         command.stdin(Stdio::null()).env_clear();
         let tried = command.output().map_err(|error| format!("{}: {error}", program.display()))?;
         if tried.status.code() == Some(42) {
@@ -190,13 +194,14 @@ pub(crate) fn try_bubblewrap() -> &'static Tried<PathBuf> {
 }
 
 /// The version of Landlock that holds, once a thread has confined itself as commands are.
-pub(crate) fn try_landlock() -> &'static Tried<u32> {
-    static TRIED: OnceLock<Tried<u32>> = OnceLock::new();
+pub(crate) fn try_landlock() -> &'static TrialResult<u32> {
+    static TRIED: OnceLock<TrialResult<u32>> = OnceLock::new();
     TRIED.get_or_init(|| {
         let tried = std::thread::spawn(|| {
-            let mut places = Places { cwd: "/".into(), ..Places::default() };
+            let mut places = ConfinedPlaces { cwd: "/".into(), ..ConfinedPlaces::default() };
             places.masked.insert("/etc/passwd".into());
-            let restricted = confine_thread(&places, &Extra::default(), Sockets::Pairs)?;
+            let restricted =
+                confine_thread(&places, &ExtraAllowances::default(), SocketPolicy::Pairs)?;
             if std::fs::read("/etc/passwd").is_ok() {
                 return Err("a file that was not allowed could be read".to_string());
             }
@@ -204,8 +209,10 @@ pub(crate) fn try_landlock() -> &'static Tried<u32> {
                 return Err("a socket could be made that was not allowed".to_string());
             }
             // Never heard: it is only seen that this machine lets it be made.
-            weir_seccomp_notify::Listener::install(&seccomp::mediated(Openings::Writing)?)
-                .map_err(|error| format!("calls cannot be mediated: {error}"))?;
+            weir_seccomp_notify::CallListener::install(&seccomp::mediated_filter(
+                MediatedOpenings::Writing,
+            )?)
+            .map_err(|error| format!("calls cannot be mediated: {error}"))?;
             Ok(restricted.version)
         });
         tried.join().unwrap_or_else(|_| Err("the attempt panicked".into()))

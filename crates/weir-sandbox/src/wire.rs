@@ -4,9 +4,9 @@
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
-use weir_engine::ports::{CommandEnd, CommandOutcome, Confine};
+use weir_engine::ports::{CommandConfinement, CommandEnd, CommandOutcome};
 
-use crate::limits::Limits;
+use crate::limits::CommandLimits;
 
 /// The only command after the request: end the tree, it is cancelled.
 pub(crate) const CANCEL: u8 = b'c';
@@ -18,7 +18,7 @@ pub(crate) const REQUEST_BYTES_MAX: usize = 1 << 20;
 /// What is to run. The folder of the record is the supervisor's last argument, the
 /// working folder and the environment are its own: neither needs to be UTF-8.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Request {
+pub(crate) struct CommandRequest {
     /// For the shell.
     pub(crate) command: String,
     /// Wall time.
@@ -32,24 +32,24 @@ pub(crate) struct Request {
     #[serde(default)]
     pub(crate) service: bool,
     /// Bounds that hold for every command.
-    pub(crate) limits: Limits,
+    pub(crate) limits: CommandLimits,
     /// What it may touch.
     #[serde(default)]
-    pub(crate) confine: Confine,
+    pub(crate) confine: CommandConfinement,
     /// The program that was tried, for the tier that needs it.
     #[serde(default)]
     pub(crate) bubblewrap: Option<PathBuf>,
     /// The way out, when hosts were granted.
     #[serde(default)]
-    pub(crate) way: Option<Way>,
+    pub(crate) way: Option<ProxyRoute>,
 }
 
 /// What the engine sends first: the request, and what is nobody's to keep. Unlike the request it is
 /// written nowhere.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct Order {
+pub(crate) struct SupervisorOrder {
     /// What is to run.
-    pub(crate) request: Request,
+    pub(crate) request: CommandRequest,
     /// Values that are taken out of what the command prints.
     #[serde(default)]
     pub(crate) secrets: Vec<String>,
@@ -57,7 +57,7 @@ pub(crate) struct Order {
 
 /// Where the proxy listens for this command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Way {
+pub(crate) struct ProxyRoute {
     /// For who is in a network namespace.
     pub(crate) socket: PathBuf,
     /// For who is not, on loopback,
@@ -69,16 +69,16 @@ pub(crate) struct Way {
 /// A line from the supervisor.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "report", rename_all = "snake_case")]
-pub(crate) enum Report {
+pub(crate) enum SupervisorReport {
     /// The shell runs.
     Started,
     /// All is over; the last line.
-    Ended(Ending),
+    Ended(CommandEnding),
 }
 
 /// How a command ended: also the content of `end.json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Ending {
+pub(crate) struct CommandEnding {
     /// How.
     pub(crate) end: CommandEnd,
     /// Head and tail of the output.
@@ -92,10 +92,10 @@ pub(crate) struct Ending {
     pub(crate) refused: Vec<String>,
 }
 
-impl Ending {
+impl CommandEnding {
     /// It never ran.
-    pub(crate) fn not_started(why: impl Into<String>) -> Ending {
-        Ending {
+    pub(crate) fn not_started(why: impl Into<String>) -> CommandEnding {
+        CommandEnding {
             end: CommandEnd::NotStarted { why: why.into() },
             output: String::new(),
             bytes: 0,
@@ -105,9 +105,9 @@ impl Ending {
     }
 }
 
-impl From<Ending> for CommandOutcome {
-    fn from(ending: Ending) -> CommandOutcome {
-        let Ending { end, output, bytes, duration_ms, refused } = ending;
+impl From<CommandEnding> for CommandOutcome {
+    fn from(ending: CommandEnding) -> CommandOutcome {
+        let CommandEnding { end, output, bytes, duration_ms, refused } = ending;
         CommandOutcome { end, output, bytes, duration_ms, refused }
     }
 }

@@ -20,7 +20,7 @@ use serde_json::json;
 use weir_core::event::Event;
 use weir_core::model::ModelRequest;
 use weir_engine::engine::load;
-use weir_engine::hub::Fact;
+use weir_engine::hub::PublishedFact;
 use weir_engine::ports::{MediaMap, RecallQuery};
 use weir_scenario::long::{Long, Shared, Watch, seen, small};
 use weir_scenario::play::Depth;
@@ -104,7 +104,7 @@ impl Watch for Stopwatch {
     fn replied(&mut self) {
         self.replied = Some(Instant::now());
     }
-    fn fact(&mut self, fact: &Fact) {
+    fn fact(&mut self, fact: &PublishedFact) {
         match fact.event.as_ref() {
             Event::ContextCondensed(_) => self.condensed += 1,
             // What comes next waits for a person.
@@ -246,7 +246,7 @@ fn again(
         let began = Instant::now();
         let loaded = runtime.block_on(load(long.store().as_ref(), &Long::id()))?;
         folded.push(began.elapsed().as_secs_f64() * 1e3);
-        facts = loaded.session.facts();
+        facts = loaded.session.fact_count();
     }
     let mut resumed = Vec::new();
     for _ in 0..TIMES / 6 {

@@ -13,17 +13,18 @@ use tokio::sync::Notify;
 use weir_core::governance::Permit;
 use weir_core::ids::{BlobId, CheckpointId, MemoryId, Seq, SessionId, Timestamp};
 use weir_core::memory::{MemoryFact, MemoryStatus, NewMemory};
-use weir_core::model::{ModelInfo, ModelRequest, Reply};
-use weir_core::recipe::{SolvedRun, Standing};
+use weir_core::model::{ModelInfo, ModelReply, ModelRequest};
+use weir_core::recipe::{RecipeStanding, SolvedRun};
 use weir_core::record::Record;
 use weir_core::schedule::AgentRun;
-use weir_core::tool::{Raw, ToolSpec};
+use weir_core::tool::{RawResult, ToolSpec};
 use weir_engine::ports::{
-    AgentRunFilter, Append, AuditLine, Baseline, Begin, CheckpointFilter, CheckpointInfo,
-    Checkpoints, Claim, Conversation, FileMark, Kept, Lease, Letter, MediaMap, MemoryFilter, Model,
-    Owner, Passage, Pause, Places, Plan, Prepared, Proposal, RecallQuery, SearchHit, SessionFilter,
-    SessionMeta, SignalSink, Snapshot, SnapshotEntry, SolvedFilter, Store, StoreError, Takes, Tool,
-    ToolContext, UsageFilter, UsageRow,
+    AgentRunFilter, Append, AttachmentSupport, AuditLine, Baseline, CallPlan, CheckpointFilter,
+    CheckpointInfo, Checkpoints, Conversation, FileMark, Lease, LeaseOwner, MediaMap, MemoryFilter,
+    Model, Passage, PlaceLimits, PreparedRequest, Proposal, RecallQuery, RemoteCommand,
+    RunBeginOutcome, SearchHit, SessionFilter, SessionMeta, SignalSink, Snapshot, SnapshotEntry,
+    SolvedFilter, Store, StoreError, StorePause, StoredItem, TickClaim, Tool, ToolContext,
+    UsageFilter, UsageRow,
 };
 
 /// Counts crossings and stops at one of them.
@@ -74,85 +75,100 @@ impl Store for CrashStore {
         self.point.cross().await;
         result
     }
-    async fn acquire(&self, session: &SessionId, owner: &Owner) -> Result<Lease, StoreError> {
-        self.inner.acquire(session, owner).await
+    async fn acquire_lease(
+        &self,
+        session: &SessionId,
+        owner: &LeaseOwner,
+    ) -> Result<Lease, StoreError> {
+        self.inner.acquire_lease(session, owner).await
     }
-    async fn release(&self, lease: &Lease) -> Result<(), StoreError> {
-        self.inner.release(lease).await
+    async fn release_lease(&self, lease: &Lease) -> Result<(), StoreError> {
+        self.inner.release_lease(lease).await
     }
-    async fn read(
+    async fn read_records(
         &self,
         session: &SessionId,
         from: Seq,
         limit: usize,
     ) -> Result<Vec<Record>, StoreError> {
-        self.inner.read(session, from, limit).await
+        self.inner.read_records(session, from, limit).await
     }
-    async fn meta(&self, session: &SessionId) -> Result<Option<SessionMeta>, StoreError> {
-        self.inner.meta(session).await
+    async fn session_meta(&self, session: &SessionId) -> Result<Option<SessionMeta>, StoreError> {
+        self.inner.session_meta(session).await
     }
-    async fn list(&self, filter: &SessionFilter) -> Result<Vec<SessionMeta>, StoreError> {
-        self.inner.list(filter).await
+    async fn list_sessions(&self, filter: &SessionFilter) -> Result<Vec<SessionMeta>, StoreError> {
+        self.inner.list_sessions(filter).await
     }
-    async fn search(&self, words: &str, limit: usize) -> Result<Vec<SearchHit>, StoreError> {
-        self.inner.search(words, limit).await
+    async fn search_passages(
+        &self,
+        words: &str,
+        limit: usize,
+    ) -> Result<Vec<SearchHit>, StoreError> {
+        self.inner.search_passages(words, limit).await
     }
-    async fn delete(&self, session: &SessionId) -> Result<(), StoreError> {
-        self.inner.delete(session).await
+    async fn delete_session(&self, session: &SessionId) -> Result<(), StoreError> {
+        self.inner.delete_session(session).await
     }
-    async fn audit(&self, from: u64, limit: usize) -> Result<Vec<AuditLine>, StoreError> {
-        self.inner.audit(from, limit).await
+    async fn audit_lines(&self, from: u64, limit: usize) -> Result<Vec<AuditLine>, StoreError> {
+        self.inner.audit_lines(from, limit).await
     }
-    async fn blob(&self, id: &BlobId) -> Result<Arc<[u8]>, StoreError> {
-        self.inner.blob(id).await
+    async fn read_blob(&self, id: &BlobId) -> Result<Arc<[u8]>, StoreError> {
+        self.inner.read_blob(id).await
     }
-    async fn paused(&self) -> Result<Option<Pause>, StoreError> {
-        self.inner.paused().await
+    async fn pause_state(&self) -> Result<Option<StorePause>, StoreError> {
+        self.inner.pause_state().await
     }
-    async fn set_paused(&self, pause: Option<Pause>) -> Result<(), StoreError> {
+    async fn set_paused(&self, pause: Option<StorePause>) -> Result<(), StoreError> {
         self.inner.set_paused(pause).await
     }
     async fn pause_changed(&self) {
         self.inner.pause_changed().await;
     }
-    async fn marks(&self, workspace: &str) -> Result<Vec<FileMark>, StoreError> {
-        self.inner.marks(workspace).await
+    async fn file_marks(&self, workspace: &str) -> Result<Vec<FileMark>, StoreError> {
+        self.inner.file_marks(workspace).await
     }
-    async fn unmark(&self, workspace: &str, path: &str) -> Result<bool, StoreError> {
-        self.inner.unmark(workspace, path).await
+    async fn unmark_file(&self, workspace: &str, path: &str) -> Result<bool, StoreError> {
+        self.inner.unmark_file(workspace, path).await
     }
-    async fn post(&self, letter: Letter) -> Result<u64, StoreError> {
-        self.inner.post(letter).await
+    async fn post_remote_command(&self, letter: RemoteCommand) -> Result<u64, StoreError> {
+        self.inner.post_remote_command(letter).await
     }
-    async fn mail(&self, session: &SessionId) -> Result<Vec<Letter>, StoreError> {
-        self.inner.mail(session).await
+    async fn waiting_remote_commands(
+        &self,
+        session: &SessionId,
+    ) -> Result<Vec<RemoteCommand>, StoreError> {
+        self.inner.waiting_remote_commands(session).await
     }
-    async fn discard(&self, id: u64) -> Result<bool, StoreError> {
-        self.inner.discard(id).await
+    async fn discard_remote_command(&self, id: u64) -> Result<bool, StoreError> {
+        self.inner.discard_remote_command(id).await
     }
-    async fn keep(&self, kept: &Kept) -> Result<Kept, StoreError> {
+    async fn store_item(&self, kept: &StoredItem) -> Result<StoredItem, StoreError> {
         self.point.cross().await;
-        let kept = self.inner.keep(kept).await;
+        let kept = self.inner.store_item(kept).await;
         self.point.cross().await;
         kept
     }
-    async fn kept(&self, what: &str) -> Result<Vec<Kept>, StoreError> {
-        self.inner.kept(what).await
+    async fn stored_items(&self, what: &str) -> Result<Vec<StoredItem>, StoreError> {
+        self.inner.stored_items(what).await
     }
-    async fn unkeep(&self, what: &str, name: &str) -> Result<bool, StoreError> {
-        self.inner.unkeep(what, name).await
+    async fn remove_stored_item(&self, what: &str, name: &str) -> Result<bool, StoreError> {
+        self.inner.remove_stored_item(what, name).await
     }
     async fn recall(&self, query: &RecallQuery) -> Result<Vec<Passage>, StoreError> {
         self.inner.recall(query).await
     }
-    async fn remember(&self, new: &NewMemory, now: Timestamp) -> Result<MemoryFact, StoreError> {
+    async fn remember_fact(
+        &self,
+        new: &NewMemory,
+        now: Timestamp,
+    ) -> Result<MemoryFact, StoreError> {
         self.point.cross().await;
-        let kept = self.inner.remember(new, now).await;
+        let kept = self.inner.remember_fact(new, now).await;
         self.point.cross().await;
         kept
     }
-    async fn memories(&self, filter: &MemoryFilter) -> Result<Vec<MemoryFact>, StoreError> {
-        self.inner.memories(filter).await
+    async fn find_memories(&self, filter: &MemoryFilter) -> Result<Vec<MemoryFact>, StoreError> {
+        self.inner.find_memories(filter).await
     }
     async fn settle_memory(
         &self,
@@ -171,7 +187,7 @@ impl Store for CrashStore {
     async fn proposals(&self, what: &str) -> Result<Vec<Proposal>, StoreError> {
         self.inner.proposals(what).await
     }
-    async fn recipe_counts(&self) -> Result<BTreeMap<String, Standing>, StoreError> {
+    async fn recipe_counts(&self) -> Result<BTreeMap<String, RecipeStanding>, StoreError> {
         self.inner.recipe_counts().await
     }
     async fn settle_recipe(&self, recipe: &str) -> Result<(), StoreError> {
@@ -186,22 +202,26 @@ impl Store for CrashStore {
     async fn claim_ticks(
         &self,
         runs: &[AgentRun],
-        holder: Option<&Owner>,
-    ) -> Result<Vec<Claim>, StoreError> {
+        holder: Option<&LeaseOwner>,
+    ) -> Result<Vec<TickClaim>, StoreError> {
         self.inner.claim_ticks(runs, holder).await
     }
     async fn begin_agent_run(
         &self,
         run: &AgentRun,
-        holder: &Owner,
-        places: &Places,
-    ) -> Result<Begin, StoreError> {
+        holder: &LeaseOwner,
+        places: &PlaceLimits,
+    ) -> Result<RunBeginOutcome, StoreError> {
         self.inner.begin_agent_run(run, holder, places).await
     }
-    async fn note_agent_run(&self, run: &AgentRun, holder: &Owner) -> Result<bool, StoreError> {
+    async fn note_agent_run(
+        &self,
+        run: &AgentRun,
+        holder: &LeaseOwner,
+    ) -> Result<bool, StoreError> {
         self.inner.note_agent_run(run, holder).await
     }
-    async fn take_agent_runs(&self, holder: &Owner) -> Result<Vec<AgentRun>, StoreError> {
+    async fn take_agent_runs(&self, holder: &LeaseOwner) -> Result<Vec<AgentRun>, StoreError> {
         self.inner.take_agent_runs(holder).await
     }
     async fn agent_runs(&self, filter: &AgentRunFilter) -> Result<Vec<AgentRun>, StoreError> {
@@ -219,8 +239,8 @@ impl Store for CrashStore {
     async fn facts_changed(&self, session: &SessionId, seen: Seq) {
         self.inner.facts_changed(session, seen).await;
     }
-    async fn usage(&self, filter: &UsageFilter) -> Result<Vec<UsageRow>, StoreError> {
-        self.inner.usage(filter).await
+    async fn usage_rows(&self, filter: &UsageFilter) -> Result<Vec<UsageRow>, StoreError> {
+        self.inner.usage_rows(filter).await
     }
 }
 
@@ -234,24 +254,28 @@ pub struct CrashCheckpoints {
 
 #[async_trait]
 impl Checkpoints for CrashCheckpoints {
-    async fn take(&self, snapshot: Snapshot) -> Result<CheckpointId, StoreError> {
+    async fn take_snapshot(&self, snapshot: Snapshot) -> Result<CheckpointId, StoreError> {
         self.point.cross().await;
-        let result = self.inner.take(snapshot).await;
-        self.point.cross().await;
-        result
-    }
-    async fn record(&self, announced: &CheckpointId, snapshot: Snapshot) -> Result<(), StoreError> {
-        self.point.cross().await;
-        let result = self.inner.record(announced, snapshot).await;
+        let result = self.inner.take_snapshot(snapshot).await;
         self.point.cross().await;
         result
     }
-    fn baseline(
+    async fn record_snapshot(
+        &self,
+        announced: &CheckpointId,
+        snapshot: Snapshot,
+    ) -> Result<(), StoreError> {
+        self.point.cross().await;
+        let result = self.inner.record_snapshot(announced, snapshot).await;
+        self.point.cross().await;
+        result
+    }
+    fn open_baseline(
         &self,
         workspace: &std::path::Path,
         session: &SessionId,
     ) -> Result<Box<dyn Baseline>, StoreError> {
-        self.inner.baseline(workspace, session)
+        self.inner.open_baseline(workspace, session)
     }
     async fn list(
         &self,
@@ -274,13 +298,13 @@ impl Checkpoints for CrashCheckpoints {
     ) -> Result<(), StoreError> {
         self.inner.forget(workspace, session).await
     }
-    async fn collect(
+    async fn collect_old_snapshots(
         &self,
         workspace: &std::path::Path,
         before: Timestamp,
         max_bytes: u64,
     ) -> Result<usize, StoreError> {
-        self.inner.collect(workspace, before, max_bytes).await
+        self.inner.collect_old_snapshots(workspace, before, max_bytes).await
     }
 }
 
@@ -297,10 +321,10 @@ impl Tool for CrashTool {
     fn spec(&self) -> &ToolSpec {
         self.inner.spec()
     }
-    async fn plan(&self, input: &Value, cx: &ToolContext) -> Plan {
-        self.inner.plan(input, cx).await
+    async fn plan_call(&self, input: &Value, cx: &ToolContext) -> CallPlan {
+        self.inner.plan_call(input, cx).await
     }
-    async fn run(&self, permit: Permit, cx: &ToolContext) -> Raw {
+    async fn run(&self, permit: Permit, cx: &ToolContext) -> RawResult {
         self.point.cross().await;
         let raw = self.inner.run(permit, cx).await;
         self.point.cross().await;
@@ -325,9 +349,9 @@ impl Model for CrashModel {
     fn info(&self) -> Arc<ModelInfo> {
         self.inner.info()
     }
-    fn converse(&self) -> Box<dyn Conversation> {
+    fn start_conversation(&self) -> Box<dyn Conversation> {
         Box::new(CrashConversation {
-            inner: self.inner.converse(),
+            inner: self.inner.start_conversation(),
             point: self.point.clone(),
             heard: self.heard.clone(),
             prepared: None,
@@ -344,14 +368,14 @@ struct CrashConversation {
 
 #[async_trait]
 impl Conversation for CrashConversation {
-    fn prepare(&mut self, request: &ModelRequest, media: &MediaMap) -> Prepared {
+    fn prepare(&mut self, request: &ModelRequest, media: &MediaMap) -> PreparedRequest {
         self.prepared = Some((request.clone(), media.clone()));
         self.inner.prepare(request, media)
     }
-    fn takes(&self) -> Takes {
-        self.inner.takes()
+    fn attachment_support(&self) -> AttachmentSupport {
+        self.inner.attachment_support()
     }
-    async fn send(&mut self, signals: &SignalSink) -> Reply {
+    async fn send(&mut self, signals: &SignalSink) -> ModelReply {
         self.point.cross().await;
         if let Some((request, media)) = self.prepared.take() {
             (self.heard)(&request, &media);

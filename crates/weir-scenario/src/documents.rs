@@ -4,15 +4,19 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use weir_core::document::{Seen, Unread, Wish};
-use weir_engine::ports::Documents;
+use weir_core::document::{DocumentError, DocumentRequest, DocumentResult};
+use weir_engine::ports::DocumentReaders;
 
 /// The real readers, unconfined.
 pub(crate) struct OwnDocuments;
 
 #[async_trait]
-impl Documents for OwnDocuments {
-    async fn look(&self, wish: Wish, bytes: Arc<[u8]>) -> Result<Seen, Unread> {
-        weir_documents::answer(&wish, &bytes)
+impl DocumentReaders for OwnDocuments {
+    async fn inspect_document(
+        &self,
+        wish: DocumentRequest,
+        bytes: Arc<[u8]>,
+    ) -> Result<DocumentResult, DocumentError> {
+        weir_documents::answer_question(&wish, &bytes)
     }
 }

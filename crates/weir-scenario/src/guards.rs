@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
 use async_trait::async_trait;
-use weir_core::message::{Block, plain_text};
+use weir_core::message::{MessageBlock, plain_text};
 use weir_core::model::{
-    FailureClass, ModelInfo, ModelRef, ModelRequest, Price, Reply, ReplyBlock, Stop, Usage,
+    FailureClass, ModelInfo, ModelRef, ModelReply, ModelRequest, Price, ReplyBlock, StopReason,
+    Usage,
 };
 use weir_engine::ports::{
-    Conversation, HookAnswer, HookCall, HookDecision, HookMoment, Hooks, MediaMap, Model, Prepared,
-    SignalSink,
+    Conversation, HookAnswer, HookCall, HookDecision, HookMoment, Hooks, MediaMap, Model,
+    PreparedRequest, SignalSink,
 };
 
 use crate::parse::Setup;
@@ -61,10 +62,10 @@ impl FakeHooks {
 
 #[async_trait]
 impl Hooks for FakeHooks {
-    fn listens(&self, moment: HookMoment) -> bool {
+    fn has_listener(&self, moment: HookMoment) -> bool {
         self.hooks.iter().any(|hook| hook.moment == moment)
     }
-    async fn call(&self, call: HookCall) -> Vec<HookAnswer> {
+    async fn run_hooks(&self, call: HookCall) -> Vec<HookAnswer> {
         let told = format!("{} {}", call.tool.as_deref().unwrap_or_default(), call.fields);
         let asked = self.hooks.iter().filter(|hook| hook.moment == call.moment);
         let fitting = asked.filter(|hook| told.contains(&hook.about));
@@ -130,7 +131,7 @@ impl Model for FakeJudge {
             abilities: Vec::new(),
         })
     }
-    fn converse(&self) -> Box<dyn Conversation> {
+    fn start_conversation(&self) -> Box<dyn Conversation> {
         Box::new(Judging {
             answers: self.answers.clone(),
             otherwise: self.otherwise,
@@ -147,25 +148,25 @@ struct Judging {
 
 #[async_trait]
 impl Conversation for Judging {
-    fn prepare(&mut self, request: &ModelRequest, _media: &MediaMap) -> Prepared {
+    fn prepare(&mut self, request: &ModelRequest, _media: &MediaMap) -> PreparedRequest {
         let told = request.history.iter().map(|message| plain_text(&message.blocks));
         // What it is told to do first: words of a person may stand there.
         let all = std::iter::once(request.system.to_string()).chain(told);
         self.question = all.collect::<Vec<_>>().join("\n");
-        Prepared::default()
+        PreparedRequest::default()
     }
-    async fn send(&mut self, _signals: &SignalSink) -> Reply {
+    async fn send(&mut self, _signals: &SignalSink) -> ModelReply {
         let fitting = self.answers.iter().find(|(words, _)| self.question.contains(words));
         match fitting.map_or(self.otherwise, |(_, answer)| answer.as_str()) {
             "hangs" => std::future::pending().await,
-            "fails" => Reply::Failed {
+            "fails" => ModelReply::Failed {
                 class: FailureClass::InvalidRequest,
                 message: "the judge is out".into(),
                 retry_after_ms: None,
             },
-            answer => Reply::Whole {
-                blocks: vec![ReplyBlock::Said(Block::text(answer))],
-                stop: Stop::End,
+            answer => ModelReply::Whole {
+                blocks: vec![ReplyBlock::Said(MessageBlock::text(answer))],
+                stop: StopReason::End,
                 usage: Usage { input: 10, output: 2, ..Usage::default() },
             },
         }

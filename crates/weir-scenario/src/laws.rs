@@ -6,12 +6,12 @@ use std::sync::{Arc, PoisonError};
 use anyhow::{Context as _, ensure};
 use weir_core::event::Event;
 use weir_core::ids::SessionId;
-use weir_core::message::{Block, Message, Role, plain_text};
+use weir_core::message::{Message, MessageBlock, Role, plain_text};
 use weir_core::model::Usage;
 use weir_core::session::{Session, child};
 use weir_core::tool::ResultEffect;
-use weir_engine::blobs::mentioned;
-use weir_engine::hub::Fact;
+use weir_engine::blobs::mentioned_blobs;
+use weir_engine::hub::PublishedFact;
 
 use crate::play::Played;
 
@@ -70,7 +70,7 @@ fn children_are_accounted_for(played: &Played) -> anyhow::Result<()> {
     for id in played.agents.keys() {
         let parent = child::parent_of(id).map(|(parent, _)| parent).context("a child's name")?;
         let facts = played.agents.get(&parent).map_or(&played.facts, |left| &left.facts);
-        let announced = |fact: &Fact| match fact.event.as_ref() {
+        let announced = |fact: &PublishedFact| match fact.event.as_ref() {
             Event::AgentSpawned(f) => f.agent == *id,
             _ => false,
         };
@@ -84,7 +84,7 @@ fn children_are_accounted_for(played: &Played) -> anyhow::Result<()> {
 ///
 /// # Errors
 /// The first law that does not hold, by its number.
-pub fn check(facts: &[Fact], requests: &[Vec<Arc<Message>>]) -> anyhow::Result<()> {
+pub fn check(facts: &[PublishedFact], requests: &[Vec<Arc<Message>>]) -> anyhow::Result<()> {
     replay_is_the_same(facts)?;
     calls_are_judged_and_answered_once(facts)?;
     requests_extend_each_other(facts, requests)?;
@@ -97,10 +97,10 @@ pub fn check(facts: &[Fact], requests: &[Vec<Arc<Message>>]) -> anyhow::Result<(
 }
 
 /// Law 1: folding the journal again, from its bytes, gives the same state.
-fn replay_is_the_same(facts: &[Fact]) -> anyhow::Result<()> {
+fn replay_is_the_same(facts: &[PublishedFact]) -> anyhow::Result<()> {
     let id = SessionId::new("replayed");
     let once = fold(&id, facts.iter().map(|fact| (fact, (*fact.event).clone())));
-    let read = |fact: &Fact| Event::from_payload(fact.event.kind(), &fact.event.payload());
+    let read = |fact: &PublishedFact| Event::from_payload(fact.event.kind(), &fact.event.payload());
     let mut again = Vec::new();
     for fact in facts {
         again.push((fact, read(fact)?));
@@ -113,7 +113,7 @@ fn replay_is_the_same(facts: &[Fact]) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn fold<'a>(id: &SessionId, facts: impl Iterator<Item = (&'a Fact, Event)>) -> Session {
+fn fold<'a>(id: &SessionId, facts: impl Iterator<Item = (&'a PublishedFact, Event)>) -> Session {
     let mut session = Session::new(id.clone());
     for (fact, event) in facts {
         session.apply(fact.ts, &event);
@@ -122,7 +122,7 @@ fn fold<'a>(id: &SessionId, facts: impl Iterator<Item = (&'a Fact, Event)>) -> S
 }
 
 /// Law 3: a call starts only after it was judged to pass, and is answered exactly once.
-fn calls_are_judged_and_answered_once(facts: &[Fact]) -> anyhow::Result<()> {
+fn calls_are_judged_and_answered_once(facts: &[PublishedFact]) -> anyhow::Result<()> {
     let mut proposed = BTreeSet::new();
     let mut judged = BTreeSet::new();
     let mut started = BTreeSet::new();
@@ -154,7 +154,7 @@ fn calls_are_judged_and_answered_once(facts: &[Fact]) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn open_question(facts: &[Fact]) -> bool {
+fn open_question(facts: &[PublishedFact]) -> bool {
     let mut open = 0;
     for fact in facts {
         match fact.event.as_ref() {
@@ -168,16 +168,16 @@ fn open_question(facts: &[Fact]) -> bool {
 
 /// Law 4: each request extends the one before, but for journaled breaks.
 fn requests_extend_each_other(
-    facts: &[Fact],
+    facts: &[PublishedFact],
     requests: &[Vec<Arc<Message>>],
 ) -> anyhow::Result<()> {
-    let broken = |fact: &Fact| matches!(fact.event.as_ref(), Event::HistoryQuarantined(_));
+    let broken = |fact: &PublishedFact| matches!(fact.event.as_ref(), Event::HistoryQuarantined(_));
     if facts.iter().any(broken) {
         return Ok(());
     }
     // Another model may not take an attachment as it is: then it stands there in another form.
-    let attached = facts.iter().any(|fact| !mentioned(&fact.event).is_empty());
-    let shorter = |fact: &&Fact| match fact.event.as_ref() {
+    let attached = facts.iter().any(|fact| !mentioned_blobs(&fact.event).is_empty());
+    let shorter = |fact: &&PublishedFact| match fact.event.as_ref() {
         Event::ContextCondensed(_) | Event::ContextUncondensed(_) => true,
         Event::SessionConfigured(f) => attached && f.reason.contains("another model"),
         _ => false,
@@ -197,7 +197,10 @@ fn requests_extend_each_other(
 
 /// Law 6: however much was condensed, what the person said first and what the model was told last of
 /// each section stand in the request.
-fn what_binds_is_kept(facts: &[Fact], requests: &[Vec<Arc<Message>>]) -> anyhow::Result<()> {
+fn what_binds_is_kept(
+    facts: &[PublishedFact],
+    requests: &[Vec<Arc<Message>>],
+) -> anyhow::Result<()> {
     let (Some(first), Some(last)) = (requests.first(), requests.last()) else { return Ok(()) };
     let said = facts.iter().find_map(|fact| match fact.event.as_ref() {
         Event::InputAccepted(f) => Some(plain_text(&f.content)),
@@ -236,8 +239,10 @@ fn calls_have_results(request: &[Arc<Message>]) -> anyhow::Result<()> {
         }
         for block in &message.blocks {
             match block {
-                Block::Call(call) => ensure!(open.insert(call.call), "law 5: {} twice", call.call),
-                Block::Result { call, .. } => {
+                MessageBlock::Call(call) => {
+                    ensure!(open.insert(call.call), "law 5: {} twice", call.call)
+                }
+                MessageBlock::Result { call, .. } => {
                     ensure!(open.remove(call), "law 5: a result of {call} without its call");
                 }
                 _ => (),

@@ -10,13 +10,15 @@ use anyhow::{anyhow, bail, ensure};
 use async_trait::async_trait;
 use weir_core::event::Event;
 use weir_core::ids::SessionId;
-use weir_core::message::Block;
-use weir_core::model::{ModelInfo, ModelRequest, Reply};
+use weir_core::message::MessageBlock;
+use weir_core::model::{ModelInfo, ModelReply, ModelRequest};
 use weir_engine::engine::SessionHandle;
-use weir_engine::hub::{Fact, Update};
-use weir_engine::ports::{Conversation, MediaMap, Model, Prepared, SignalSink, Store, Takes};
+use weir_engine::hub::{PublishedFact, SessionUpdate};
+use weir_engine::ports::{
+    AttachmentSupport, Conversation, MediaMap, Model, PreparedRequest, SignalSink, Store,
+};
 use weir_providers::DIALECTS;
-use weir_providers::dialect::Encoder;
+use weir_providers::dialect::RequestEncoder;
 use weir_scripted_model::Script;
 
 use crate::crash::CrashPoint;
@@ -49,7 +51,7 @@ pub trait Watch: Send + 'static {
     /// Its reply is there.
     fn replied(&mut self) {}
     /// A fact is durable.
-    fn fact(&mut self, fact: &Fact) {
+    fn fact(&mut self, fact: &PublishedFact) {
         let _ = fact;
     }
 }
@@ -152,7 +154,7 @@ impl Long {
         let mut options = self.world.options(setup, &point)?;
         let (watch, in_front) = (watch.clone(), self.clock_in_front);
         options.model = Arc::new(Watched { inner: options.model, watch: watch.clone(), in_front });
-        let known = self.world.store.meta(&Long::id()).await?.map_or(0, |meta| meta.facts);
+        let known = self.world.store.session_meta(&Long::id()).await?.map_or(0, |meta| meta.facts);
         let handle = match known {
             0 => engine.open(Long::id(), options).await?,
             _ => engine.resume(Long::id(), options).await?,
@@ -168,19 +170,19 @@ async fn say<W: Watch>(
     known: u64,
     watch: &Shared<W>,
 ) -> anyhow::Result<()> {
-    let mut updates = handle.updates(known);
+    let mut updates = handle.listen_to_updates(known);
     let mut says = says.iter();
     let Some(first) = says.next() else { bail!("nothing is said") };
-    handle.say(vec![Block::text(first)], "person").await?;
+    handle.submit_input(vec![MessageBlock::text(first)], "person").await?;
     let mut last = known;
     while let Some(update) = updates.next().await? {
-        let Update::Fact(fact) = update else { continue };
+        let SessionUpdate::Fact(fact) = update else { continue };
         ensure!(fact.seq == last + 1, "L17: fact {} came after fact {last}", fact.seq);
         last = fact.seq;
         seen(watch).fact(&fact);
         if matches!(*fact.event, Event::RunFinished(_)) {
             match says.next() {
-                Some(text) => handle.say(vec![Block::text(text)], "person").await?,
+                Some(text) => handle.submit_input(vec![MessageBlock::text(text)], "person").await?,
                 None => return Ok(()),
             }
         }
@@ -199,9 +201,9 @@ impl<W: Watch> Model for Watched<W> {
     fn info(&self) -> Arc<ModelInfo> {
         self.inner.info()
     }
-    fn converse(&self) -> Box<dyn Conversation> {
+    fn start_conversation(&self) -> Box<dyn Conversation> {
         Box::new(Watching {
-            inner: self.inner.converse(),
+            inner: self.inner.start_conversation(),
             watch: self.watch.clone(),
             in_front: self.in_front,
         })
@@ -216,7 +218,7 @@ struct Watching<W> {
 
 #[async_trait]
 impl<W: Watch> Conversation for Watching<W> {
-    fn prepare(&mut self, request: &ModelRequest, media: &MediaMap) -> Prepared {
+    fn prepare(&mut self, request: &ModelRequest, media: &MediaMap) -> PreparedRequest {
         if !self.in_front {
             return self.inner.prepare(request, media);
         }
@@ -227,10 +229,10 @@ impl<W: Watch> Conversation for Watching<W> {
         let system = Arc::from(format!("{now}\n\n{}", request.system));
         self.inner.prepare(&ModelRequest { system, ..request.clone() }, media)
     }
-    fn takes(&self) -> Takes {
-        self.inner.takes()
+    fn attachment_support(&self) -> AttachmentSupport {
+        self.inner.attachment_support()
     }
-    async fn send(&mut self, signals: &SignalSink) -> Reply {
+    async fn send(&mut self, signals: &SignalSink) -> ModelReply {
         let reply = self.inner.send(signals).await;
         seen(&self.watch).replied();
         reply
@@ -239,7 +241,7 @@ impl<W: Watch> Conversation for Watching<W> {
 
 /// Weighs each request as each dialect sends it.
 pub struct Scales {
-    encoders: Vec<Box<dyn Encoder>>,
+    encoders: Vec<Box<dyn RequestEncoder>>,
 }
 
 impl Default for Scales {
@@ -250,13 +252,13 @@ impl Default for Scales {
 
 impl Scales {
     /// What the request weighs, by dialect in the order of [`DIALECTS`].
-    pub fn weigh(&mut self, request: &ModelRequest, media: &MediaMap) -> Vec<Prepared> {
+    pub fn weigh(&mut self, request: &ModelRequest, media: &MediaMap) -> Vec<PreparedRequest> {
         self.encoders.iter_mut().map(|encoder| encoder.encode(request, media)).collect()
     }
 
     /// The bytes that were weighed last, of each dialect with its name.
     pub fn bodies(&self) -> impl Iterator<Item = (&'static str, impl AsRef<[u8]>)> {
-        DIALECTS.iter().zip(&self.encoders).map(|(of, encoder)| (of.name(), encoder.body()))
+        DIALECTS.iter().zip(&self.encoders).map(|(of, encoder)| (of.name(), encoder.last_body()))
     }
 }
 

@@ -66,7 +66,7 @@ pub async fn seed(
             },
             supersedes: None,
         };
-        let fact = store.remember(&new, then).await?;
+        let fact = store.remember_fact(&new, then).await?;
         if label == "accepted" && fact.fact.status == MemoryStatus::Proposed {
             store.settle_memory(&fact.id, MemoryStatus::Kept, then).await?;
         }
@@ -86,7 +86,7 @@ pub async fn settle(
 ) -> anyhow::Result<()> {
     let waiting =
         MemoryFilter { statuses: vec![MemoryStatus::Proposed], ..MemoryFilter::default() };
-    let waiting = store.memories(&waiting).await?;
+    let waiting = store.find_memories(&waiting).await?;
     let fact = waiting.iter().find(|fact| fact.fact.text.contains(words));
     let fact = fact.with_context(|| format!("nothing with {words:?} waits in the inbox"))?;
     store.settle_memory(&fact.id, status, now).await?;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use weir_core::model::{ModelInfo, ModelRequest, Reply};
-use weir_engine::ports::{Conversation, MediaMap, Model, Prepared, SignalSink};
+use weir_core::model::{ModelInfo, ModelReply, ModelRequest};
+use weir_engine::ports::{Conversation, MediaMap, Model, PreparedRequest, SignalSink};
 
 use crate::crash::{CrashModel, CrashPoint};
 use crate::guards::FakeJudge;
@@ -31,8 +31,8 @@ impl Model for Slow {
     fn info(&self) -> Arc<ModelInfo> {
         self.inner.info()
     }
-    fn converse(&self) -> Box<dyn Conversation> {
-        Box::new(SlowConversation { inner: self.inner.converse(), delay: self.delay })
+    fn start_conversation(&self) -> Box<dyn Conversation> {
+        Box::new(SlowConversation { inner: self.inner.start_conversation(), delay: self.delay })
     }
 }
 
@@ -43,10 +43,10 @@ struct SlowConversation {
 
 #[async_trait]
 impl Conversation for SlowConversation {
-    fn prepare(&mut self, request: &ModelRequest, media: &MediaMap) -> Prepared {
+    fn prepare(&mut self, request: &ModelRequest, media: &MediaMap) -> PreparedRequest {
         self.inner.prepare(request, media)
     }
-    async fn send(&mut self, signals: &SignalSink) -> Reply {
+    async fn send(&mut self, signals: &SignalSink) -> ModelReply {
         tokio::time::sleep(self.delay).await;
         self.inner.send(signals).await
     }

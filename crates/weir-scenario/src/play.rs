@@ -12,20 +12,23 @@ use weir_core::governance::rules::{RuleAction, RuleContext, RuleOrigin, RuleSet}
 use weir_core::ids::{ApprovalId, InputId, QuestionId, SessionId};
 use weir_core::input::{ApprovalAnswer, PersonCommand};
 use weir_core::memory::MemoryStatus;
-use weir_core::message::{Block, Media, Message};
+use weir_core::message::{Message, MessageBlock, StoredMedia};
 use weir_core::model::{ModelInfo, Price};
 use weir_core::profile::{Limits, PermissionMode, built_in_profiles};
 use weir_core::session::child;
-use weir_core::session::condense::Keep;
-use weir_core::session::{Condensing, Guards, SessionConfig};
+use weir_core::session::condense::KeepRequest;
+use weir_core::session::{CondensingSettings, Guards, SessionConfig};
 use weir_core::tool::Tier;
-use weir_core::tool::defer::Loading;
-use weir_engine::attach::{self, Saying};
+use weir_core::tool::defer::ToolLoading;
+use weir_engine::attach::{self, PromptInput};
 use weir_engine::engine::{
-    Engine, EngineError, Hands, Parts, SessionHandle, SessionOptions, load, read_verified,
+    Engine, EngineError, EngineParts, SessionHandle, SessionOptions, SessionResources, load,
+    read_verified,
 };
-use weir_engine::hub::{Fact, Update};
-use weir_engine::ports::{Checkpoints, Clock, Model, Owner, Pause, SessionFilter, Store, Tool};
+use weir_engine::hub::{PublishedFact, SessionUpdate};
+use weir_engine::ports::{
+    Checkpoints, Clock, LeaseOwner, Model, SessionFilter, Store, StorePause, Tool,
+};
 use weir_engine::scene::{SOUL_CHARS_MAX, SceneOptions, own_text};
 use weir_engine::toolbox::Toolbox;
 use weir_engine::workspace::{Workspace, WorkspaceOptions};
@@ -58,7 +61,7 @@ pub enum Depth {
 /// What a play left.
 pub struct Played {
     /// The journal.
-    pub facts: Vec<Fact>,
+    pub facts: Vec<PublishedFact>,
     /// Every request's history, in order.
     pub requests: Vec<Vec<Arc<Message>>>,
     /// Every request as each dialect sends it.
@@ -79,7 +82,7 @@ pub struct Played {
 #[derive(Default)]
 pub struct PlayedAgent {
     /// Its journal.
-    pub facts: Vec<Fact>,
+    pub facts: Vec<PublishedFact>,
     /// What its model was asked.
     pub heard: Arc<Heard>,
 }
@@ -181,7 +184,7 @@ impl World {
                 Arc::new(weir_store::MemoryCheckpoints::new()),
             ),
             Depth::Disk => (
-                weir_store::open(&format!("sqlite:{}", state.display()))?,
+                weir_store::open_store(&format!("sqlite:{}", state.display()))?,
                 Arc::new(weir_store::GitCheckpoints::open(&state)),
             ),
         };
@@ -252,7 +255,7 @@ impl World {
         point: &Arc<CrashPoint>,
         clock: Arc<WorldClock>,
     ) -> anyhow::Result<Engine> {
-        let owner = Owner {
+        let owner = LeaseOwner {
             // A process that does not exist: a lease of a life that is over is free.
             pid: 4_000_000 + u32::try_from(life)?,
             started: 1,
@@ -265,7 +268,7 @@ impl World {
     /// An engine whose leases are `owner`'s.
     pub(crate) fn engine_of(
         &self,
-        owner: Owner,
+        owner: LeaseOwner,
         setup: &Setup,
         point: &Arc<CrashPoint>,
         clock: Arc<WorldClock>,
@@ -273,8 +276,8 @@ impl World {
         let wrap = |inner: Arc<dyn Tool>| {
             Arc::new(CrashTool { inner, point: point.clone() }) as Arc<dyn Tool>
         };
-        let tools = weir_tools::tools().into_iter().map(wrap).collect();
-        Ok(Engine::new(Parts {
+        let tools = weir_tools::built_in_tools().into_iter().map(wrap).collect();
+        Ok(Engine::new(EngineParts {
             store: Arc::new(CrashStore { inner: self.store.clone(), point: point.clone() }),
             checkpoints: Arc::new(CrashCheckpoints {
                 inner: self.checkpoints.clone(),
@@ -326,7 +329,7 @@ impl World {
             scene,
             config,
             profiles: Arc::new(profiles),
-            hands: Hands::default(),
+            hands: SessionResources::default(),
         })
     }
 
@@ -362,25 +365,25 @@ impl World {
                 "ask" => RuleAction::Ask,
                 _ => RuleAction::Deny,
             };
-            let rule = rules.parse(action, text, RuleOrigin::new("setup"))?;
+            let rule = rules.parse_rule(action, text, RuleOrigin::new("setup"))?;
             rules.add(rule);
         }
-        let Loading { loaded: tools, deferred } =
+        let ToolLoading { loaded: tools, deferred } =
             profiles::loading(&profile, permission, model.window, &setup.idle)?;
         let mut scene = profiles::scene(&profile, &tools, &deferred, setup.canary.as_deref());
         scene.window = model.window;
         let soul = self.folder.path().join("config/SOUL.md");
         scene.soul = own_text(&soul, "SOUL.md", SOUL_CHARS_MAX);
         Ok(SessionConfig {
-            system: weir_core::prompt::system(&scene),
+            system: weir_core::prompt::system_prompt(&scene),
             permission,
             rules,
             limits: limits(&setup.limits)?,
             tools,
             deferred,
             condensing: match setup.threshold {
-                None => Condensing::default(),
-                Some(threshold) => Condensing { enabled: threshold > 0, threshold },
+                None => CondensingSettings::default(),
+                Some(threshold) => CondensingSettings { enabled: threshold > 0, threshold },
             },
             memory: crate::memory::policy(setup)?,
             recipes: crate::recipes::policy(setup)?,
@@ -402,12 +405,12 @@ impl World {
     /// The journals of sub-agents.
     async fn agents(&self) -> anyhow::Result<BTreeMap<SessionId, PlayedAgent>> {
         let mut agents = BTreeMap::new();
-        for meta in self.store.list(&SessionFilter::default()).await? {
+        for meta in self.store.list_sessions(&SessionFilter::default()).await? {
             if child::parent_of(&meta.id).is_none() {
                 continue;
             }
             let records = read_verified(self.store.as_ref(), &meta.id).await?;
-            let facts: Result<Vec<Fact>, _> =
+            let facts: Result<Vec<PublishedFact>, _> =
                 records.iter().map(weir_engine::ledger::fact_of).collect();
             let mut heard = self.heard_agents.lock().unwrap_or_else(PoisonError::into_inner);
             let heard = heard.remove(&meta.id).unwrap_or_default();
@@ -421,7 +424,7 @@ impl World {
         let id = SessionId::new("scenario");
         let records =
             runtime.block_on(weir_engine::engine::read_verified(self.store.as_ref(), &id))?;
-        let facts: Result<Vec<Fact>, _> =
+        let facts: Result<Vec<PublishedFact>, _> =
             records.iter().map(weir_engine::ledger::fact_of).collect();
         let agents = runtime.block_on(self.agents())?;
         let mut files = BTreeMap::new();
@@ -486,7 +489,7 @@ async fn live(
 ) -> anyhow::Result<()> {
     let engine = world.engine(&scenario.setup, life, point, clock.clone())?;
     let id = SessionId::new("scenario");
-    let mut known = world.store.meta(&id).await?.map_or(0, |meta| meta.facts);
+    let mut known = world.store.session_meta(&id).await?.map_or(0, |meta| meta.facts);
     let root = world.root().to_string_lossy().into_owned();
     crate::memory::seed(world.store.as_ref(), &scenario.setup, &root, clock.now()).await?;
     crate::recipes::seed(world.store.as_ref(), &scenario.setup, clock.now()).await?;
@@ -499,7 +502,7 @@ async fn live(
             Rest::Over => return Ok(handle.close().await?),
             Rest::Switch => {
                 handle.close().await?;
-                known = world.store.meta(&id).await?.map_or(0, |meta| meta.facts);
+                known = world.store.session_meta(&id).await?.map_or(0, |meta| meta.facts);
                 handle = open(world, &engine, &scenario.setup, point, known).await?;
             }
         }
@@ -616,7 +619,7 @@ struct Stage<'a> {
 
 async fn follow(world: &mut World, scenario: &Scenario, stage: &Stage<'_>) -> anyhow::Result<Rest> {
     let Stage { handle, known, .. } = *stage;
-    let mut updates = handle.updates(0);
+    let mut updates = handle.listen_to_updates(0);
     let mut seen = Seen::default();
     // What was done and is not seen yet as a fact: nothing else is done before.
     let mut awaited = None;
@@ -625,7 +628,7 @@ async fn follow(world: &mut World, scenario: &Scenario, stage: &Stage<'_>) -> an
         let Some(update) = updates.next().await? else {
             bail!("the session went down");
         };
-        let Update::Fact(fact) = update else { continue };
+        let SessionUpdate::Fact(fact) = update else { continue };
         ensure!(fact.seq == last + 1, "L17: fact {} came after fact {last}", fact.seq);
         last = fact.seq;
         seen.fold(&fact.event);
@@ -683,22 +686,27 @@ async fn perform(
 ) -> anyhow::Result<Performed> {
     let Stage { engine, handle, clock, .. } = *stage;
     let result = match &act.deed {
-        Deed::Says(text) => handle.say(vec![Block::text(text)], "person").await,
+        Deed::Says(text) => handle.submit_input(vec![MessageBlock::text(text)], "person").await,
         Deed::Shows(text, bytes) => {
             let data: Arc<[u8]> = vec![7; *bytes].into();
             let blob = handle.blobs().put(handle.id(), data);
-            let media = Media {
+            let media = StoredMedia {
                 media_type: "image/png".into(),
                 blob,
                 bytes: *bytes as u64,
                 name: Some("picture.png".into()),
             };
-            handle.say(vec![Block::text(text), Block::Image { media }], "person").await
+            handle
+                .submit_input(
+                    vec![MessageBlock::text(text), MessageBlock::Image { media }],
+                    "person",
+                )
+                .await
         }
         Deed::Attaches(text) => {
             let workspace = Arc::new(world.workspace()?);
-            let found = attach::gather(&OwnDocuments, &workspace, &[], text).await;
-            let saying = Saying { text: text.clone(), attachments: found? };
+            let found = attach::gather_attachments(&OwnDocuments, &workspace, &[], text).await;
+            let saying = PromptInput { text: text.clone(), attachments: found? };
             handle.say_with(saying, "person").await
         }
         Deed::Decides(how, reason) => {
@@ -721,20 +729,21 @@ async fn perform(
         }
         Deed::Answers(text) => {
             let question = seen.question.clone().context("no question is open")?;
-            handle.reply(question, text.clone(), "person").await
+            handle.answer_question(question, text.clone(), "person").await
         }
         Deed::Condenses(words) => {
-            let keep = Keep::parse(words).map_err(|why| anyhow!(why))?;
+            let keep = KeepRequest::parse(words).map_err(|why| anyhow!(why))?;
             handle.tell_session("person", PersonCommand::Condense { keep }).await
         }
         Deed::Uncondenses => handle.tell_session("person", PersonCommand::Uncondense).await,
-        Deed::Cancels => handle.cancel(CancelCause::Cancelled, "person").await,
+        Deed::Cancels => handle.cancel_run(CancelCause::Cancelled, "person").await,
         Deed::Withdraws => match seen.queued.last() {
-            Some(input) => handle.withdraw(*input).await,
+            Some(input) => handle.withdraw_input(*input).await,
             None => Ok(()),
         },
         Deed::Pauses => {
-            let pause = Pause { since: clock.now(), by: "person".into(), reason: String::new() };
+            let pause =
+                StorePause { since: clock.now(), by: "person".into(), reason: String::new() };
             engine.parts().store.set_paused(Some(pause)).await?;
             Ok(())
         }

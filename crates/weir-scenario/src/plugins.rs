@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context as _, anyhow};
-use weir_core::plugin::{NamedCommand, Param, ParamKind};
+use weir_core::plugin::{NamedCommand, ParamKind, ParamSpec};
 use weir_engine::engine::SessionOptions;
 use weir_engine::plugins::{InstalledPlugins, PluginOptions};
 use weir_engine::ports::{Clock, Plugins as _, Store};
@@ -66,9 +66,9 @@ pub async fn give(
         clock,
     });
     // What a person switched on once is not switched on again: it may have changed since.
-    if !setup.enabled.is_empty() && store.kept("plugin").await?.is_empty() {
+    if !setup.enabled.is_empty() && store.stored_items("plugin").await?.is_empty() {
         for id in &setup.enabled {
-            let offer = plugins.offer(id).await.map_err(|why| anyhow!(why))?;
+            let offer = plugins.plugin_offer(id).await.map_err(|why| anyhow!(why))?;
             let enabled = plugins.enable(id, &offer.hash, "person").await;
             enabled.map_err(|why| anyhow!(why))?;
         }
@@ -82,7 +82,7 @@ fn commands(setup: &Setup) -> anyhow::Result<BTreeMap<String, NamedCommand>> {
     let command = |(head, run): &(String, String)| {
         let mut words = head.split_whitespace();
         let name = words.next().context("named NAME ARGUMENT… => LINE")?;
-        let param = |name: &str| Param {
+        let param = |name: &str| ParamSpec {
             name: name.into(),
             kind: ParamKind::String,
             required: true,

@@ -4,12 +4,12 @@
 use std::sync::Arc;
 
 use weir_core::profile::{Limits, PermissionMode, Profile, built_in_profiles};
-use weir_core::prompt::Scene;
+use weir_core::prompt::PromptScene;
 use weir_core::session::SessionConfig;
-use weir_core::session::child::{self, Share};
+use weir_core::session::child::{self, BudgetShare};
 use weir_core::tool::ToolSpec;
-use weir_core::tool::defer::{self, Loading};
-use weir_engine::ports::{Profiles, Switched};
+use weir_core::tool::defer::{self, ToolLoading};
+use weir_engine::ports::{ProfileSettings, Profiles};
 use weir_engine::toolbox::Toolbox;
 
 /// The tools of a profile but those that are `idle`: with their schemas, and by name only.
@@ -21,9 +21,12 @@ pub fn loading(
     permission: PermissionMode,
     window: u64,
     idle: &[String],
-) -> anyhow::Result<Loading> {
-    let toolbox = Toolbox::new(weir_tools::tools())?.without_use_for(idle.iter().cloned());
-    Ok(defer::split(toolbox.visible(profile, permission != PermissionMode::Plan), window))
+) -> anyhow::Result<ToolLoading> {
+    let toolbox = Toolbox::new(weir_tools::built_in_tools())?.without_use_for(idle.iter().cloned());
+    Ok(defer::split_loading(
+        toolbox.visible_specs(profile, permission != PermissionMode::Plan),
+        window,
+    ))
 }
 
 /// Names and descriptions of the profiles that a scenario has.
@@ -37,14 +40,14 @@ pub fn scene(
     tools: &Arc<Vec<ToolSpec>>,
     deferred: &Arc<Vec<ToolSpec>>,
     canary: Option<&str>,
-) -> Scene {
-    Scene {
+) -> PromptScene {
+    PromptScene {
         profile: Some(profile.clone()),
         tools: tools.clone(),
         deferred: deferred.clone(),
         profiles: listed(),
         canary: canary.map(String::from),
-        ..Scene::default()
+        ..PromptScene::default()
     }
 }
 
@@ -62,18 +65,22 @@ impl Profiles for FakeProfiles {
         listed()
     }
 
-    fn switched(&self, current: &SessionConfig, name: &str) -> Result<Switched, String> {
+    fn profile_settings(
+        &self,
+        current: &SessionConfig,
+        name: &str,
+    ) -> Result<ProfileSettings, String> {
         let profile = built_in_profiles().into_iter().find(|profile| profile.name == name);
         let profile = profile.ok_or_else(|| format!("there is no profile {name}"))?;
         let permission = profile.permission.unwrap_or(self.permission);
-        let Loading { loaded: tools, deferred } =
+        let ToolLoading { loaded: tools, deferred } =
             loading(&profile, permission, current.model.window, &[])
                 .map_err(|why| why.to_string())?;
         let mut scene = scene(&profile, &tools, &deferred, current.guards.canary.as_deref());
         scene.window = current.model.window;
         let max_iterations = profile.max_iterations.unwrap_or(self.limits.max_iterations);
         let limits = Limits { max_iterations, ..self.limits };
-        let system = weir_core::prompt::system(&scene);
+        let system = weir_core::prompt::system_prompt(&scene);
         let config = SessionConfig {
             profile,
             permission,
@@ -83,20 +90,24 @@ impl Profiles for FakeProfiles {
             limits,
             ..current.clone()
         };
-        Ok(Switched { config, model: None, notes: Vec::new() })
+        Ok(ProfileSettings { config, model: None, notes: Vec::new() })
     }
 
-    fn child(&self, current: &SessionConfig, name: &str) -> Result<Switched, String> {
+    fn child_settings(
+        &self,
+        current: &SessionConfig,
+        name: &str,
+    ) -> Result<ProfileSettings, String> {
         let own = match name == current.profile.name {
             true => current.clone(),
-            false => self.switched(current, name)?.config,
+            false => self.profile_settings(current, name)?.config,
         };
-        let config = child::config(current, &own, &Share::default());
+        let config = child::child_config(current, &own, &BudgetShare::default());
         let canary = config.guards.canary.as_deref();
         let mut scene = scene(&config.profile, &config.tools, &config.deferred, canary);
         (scene.window, scene.child) = (config.model.window, true);
-        let system = weir_core::prompt::system(&scene);
+        let system = weir_core::prompt::system_prompt(&scene);
         let config = SessionConfig { system, ..config };
-        Ok(Switched { config, model: None, notes: Vec::new() })
+        Ok(ProfileSettings { config, model: None, notes: Vec::new() })
     }
 }

@@ -99,8 +99,8 @@ impl Program {
     pub async fn end(&self) {
         let live = self.lock().take();
         if let Some(live) = live {
-            live.handle().stop().await;
-            live.handle().ended().await;
+            live.handle().request_stop().await;
+            live.handle().wait_until_ended().await;
         }
     }
 

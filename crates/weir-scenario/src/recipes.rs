@@ -8,10 +8,10 @@ use anyhow::{Context as _, bail, ensure};
 use weir_core::event::{Event, RunStatus};
 use weir_core::governance::label::Label;
 use weir_core::ids::{SessionId, Timestamp};
-use weir_core::recipe::{LearnedRecipe, Recipe, RecipeUse, check};
+use weir_core::recipe::{LearnedRecipe, Recipe, RecipeUse, check_recipe};
 use weir_core::session::RecipePolicy;
-use weir_engine::hub::Fact;
-use weir_engine::ports::{Append, Clock, Kept, Owner, SessionMeta, Store};
+use weir_engine::hub::PublishedFact;
+use weir_engine::ports::{Append, Clock, LeaseOwner, SessionMeta, Store, StoredItem};
 use weir_engine::recipes::{self, ACTIVE, KEPT_RECIPE, REJECTED, RecipePlaces};
 
 use crate::parse::Setup;
@@ -64,20 +64,21 @@ pub async fn settle(
             let learned: LearnedRecipe = serde_json::from_str(&proposal.text)?;
             if learned.recipe.name.contains(words) {
                 let now = clock.now();
-                return Ok(recipes::settle(store, &proposal, state, now).await.map(drop)?);
+                return Ok(recipes::settle_recipe(store, &proposal, state, now).await.map(drop)?);
             }
         }
         // The program may have died after it was done.
-        let done = |kept: &Kept| {
+        let done = |kept: &StoredItem| {
             kept.state == state
                 && recipes::recipe_of(kept).is_ok_and(|recipe| recipe.name.contains(words))
         };
-        if store.kept(KEPT_RECIPE).await?.iter().any(done) {
+        if store.stored_items(KEPT_RECIPE).await?.iter().any(done) {
             return Ok(());
         }
         tokio::time::sleep(WAIT).await;
     }
-    let kept: Vec<String> = store.kept(KEPT_RECIPE).await?.into_iter().map(|k| k.name).collect();
+    let kept: Vec<String> =
+        store.stored_items(KEPT_RECIPE).await?.into_iter().map(|k| k.name).collect();
     bail!("no recipe with {words:?} waits; kept are {kept:?}")
 }
 
@@ -87,16 +88,16 @@ pub async fn settle(
 /// # Errors
 /// A recipe is none, or the store refuses it.
 pub async fn seed(store: &dyn Store, setup: &Setup, now: Timestamp) -> anyhow::Result<()> {
-    let kept = store.kept(KEPT_RECIPE).await?;
+    let kept = store.stored_items(KEPT_RECIPE).await?;
     for (successes, failures, text) in &setup.recipes {
         let recipe: Recipe = serde_json::from_str(text).context("recipe")?;
         if kept.iter().any(|kept| kept.name == recipe.id) {
             continue;
         }
-        let wrong = check(&recipe, None);
+        let wrong = check_recipe(&recipe, None);
         ensure!(wrong.is_empty(), "the recipe {}: {}", recipe.id, wrong.join("; "));
         store
-            .keep(&Kept {
+            .store_item(&StoredItem {
                 what: KEPT_RECIPE.into(),
                 name: recipe.id.clone(),
                 text: text.clone(),
@@ -121,8 +122,9 @@ async fn count(
     now: Timestamp,
 ) -> anyhow::Result<()> {
     let session = SessionId::new(format!("earlier-{recipe}"));
-    let owner = Owner { pid: 4_000_000, started: 1, host: "scenario".into(), label: "seed".into() };
-    let lease = store.acquire(&session, &owner).await?;
+    let owner =
+        LeaseOwner { pid: 4_000_000, started: 1, host: "scenario".into(), label: "seed".into() };
+    let lease = store.acquire_lease(&session, &owner).await?;
     let used = |ok| (RecipeUse { recipe: recipe.into(), fast: false, ok }, now);
     let uses = (0..successes).map(|_| used(true)).chain((0..failures).map(|_| used(false)));
     store
@@ -151,7 +153,7 @@ async fn count(
             },
         })
         .await?;
-    Ok(store.release(&lease).await?)
+    Ok(store.release_lease(&lease).await?)
 }
 
 /// Law 7: the steps of a recipe are made once and in their order, nothing is made of it once it was
@@ -159,7 +161,7 @@ async fn count(
 ///
 /// # Errors
 /// What does not hold.
-pub fn steps_are_made_once(facts: &[Fact]) -> anyhow::Result<()> {
+pub fn steps_are_made_once(facts: &[PublishedFact]) -> anyhow::Result<()> {
     let (mut fast, mut planned, mut stepped, mut left, mut asked) = (false, 0, 0, false, 0);
     for fact in facts {
         match fact.event.as_ref() {

@@ -5,9 +5,9 @@ use weir_core::event::{Event, MemoryProposed, MemoryWritten};
 use weir_core::governance::GateName;
 use weir_core::governance::label::Taint;
 use weir_core::ids::CallId;
-use weir_core::message::{Block, plain_text};
+use weir_core::message::{MessageBlock, plain_text};
 use weir_core::tool::ResultEffect;
-use weir_engine::hub::Fact;
+use weir_engine::hub::PublishedFact;
 
 use crate::play::Played;
 
@@ -25,14 +25,14 @@ pub fn journal(played: &Played) -> String {
     text.replace(&played.folder, "…")
 }
 
-fn told(facts: &[Fact]) -> String {
+fn told(facts: &[PublishedFact]) -> String {
     in_order(facts).iter().map(|fact| format!("{}\n", line(&fact.event))).collect()
 }
 
 /// The facts in the one order that is no chance: those of calls that ran beside each other stand
 /// call after call.
-pub fn in_order(facts: &[Fact]) -> Vec<&Fact> {
-    let mut ordered: Vec<&Fact> = facts.iter().collect();
+pub fn in_order(facts: &[PublishedFact]) -> Vec<&PublishedFact> {
+    let mut ordered: Vec<&PublishedFact> = facts.iter().collect();
     for beside in ordered.chunk_by_mut(|a, b| call(&a.event).is_some() && call(&b.event).is_some())
     {
         beside.sort_by_key(|fact| call(&fact.event));
@@ -83,10 +83,10 @@ fn word(value: &impl serde::Serialize) -> String {
     }
 }
 
-fn calls(content: &[Block]) -> String {
-    let call = |block: &Block| match block {
-        Block::Call(call) => Some(format!("{} {}", call.call, call.tool)),
-        Block::Image { .. } => Some("image".into()),
+fn calls(content: &[MessageBlock]) -> String {
+    let call = |block: &MessageBlock| match block {
+        MessageBlock::Call(call) => Some(format!("{} {}", call.call, call.tool)),
+        MessageBlock::Image { .. } => Some("image".into()),
         _ => None,
     };
     content.iter().filter_map(call).collect::<Vec<_>>().join(", ")

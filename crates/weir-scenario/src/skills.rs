@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use weir_core::ids::{SessionId, Timestamp};
-use weir_engine::ports::{Append, FileMark, Owner, SessionMeta, Store};
+use weir_engine::ports::{Append, FileMark, LeaseOwner, SessionMeta, Store};
 use weir_engine::skills::SkillPlaces;
 
 use crate::parse::Setup;
@@ -44,13 +44,13 @@ pub async fn mark(
     workspace: &str,
     now: Timestamp,
 ) -> anyhow::Result<()> {
-    if setup.marked.is_empty() || !store.marks(workspace).await?.is_empty() {
+    if setup.marked.is_empty() || !store.file_marks(workspace).await?.is_empty() {
         return Ok(());
     }
     let session = SessionId::new("earlier");
     let owner =
-        Owner { pid: 4_000_000, started: 1, host: "scenario".into(), label: "earlier".into() };
-    let lease = store.acquire(&session, &owner).await?;
+        LeaseOwner { pid: 4_000_000, started: 1, host: "scenario".into(), label: "earlier".into() };
+    let lease = store.acquire_lease(&session, &owner).await?;
     let mark = |(path, origin): &(String, String)| FileMark {
         workspace: workspace.into(),
         path: path.clone(),
@@ -84,5 +84,5 @@ pub async fn mark(
         meta,
     };
     store.append(append).await?;
-    Ok(store.release(&lease).await?)
+    Ok(store.release_lease(&lease).await?)
 }

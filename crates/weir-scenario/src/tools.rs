@@ -8,10 +8,10 @@ use anyhow::Context as _;
 use weir_core::dynamic::ToolDefinition;
 use weir_core::governance::label::Label;
 use weir_core::ids::Timestamp;
-use weir_core::tool::{Access, ToolSpec};
+use weir_core::tool::{PathAccess, ToolSpec};
 use weir_engine::engine::SessionOptions;
 use weir_engine::made;
-use weir_engine::ports::{Content, Scripts, Store};
+use weir_engine::ports::{FileContent, Scripts, Store};
 use weir_engine::toolbox::Toolbox;
 use weir_engine::workspace::Workspace;
 use weir_script::OwnScripts;
@@ -32,9 +32,9 @@ pub async fn shelve(
     let scripts: Arc<dyn Scripts> = Arc::new(OwnScripts);
     let toolbox = options.hands.toolbox.clone().unwrap_or_else(|| Arc::new(toolbox.copy()));
     let from = weir_tools::ToolFiles { workspace: &options.workspace, trusted };
-    let (specs, _) = weir_tools::shelve(store, from, &scripts, &toolbox).await?;
+    let (specs, _) = weir_tools::add_dynamic_tools(store, from, &scripts, &toolbox).await?;
     let config = &mut options.config;
-    let has = |spec: &ToolSpec| config.profile.has(&spec.name, spec.group);
+    let has = |spec: &ToolSpec| config.profile.has_tool(&spec.name, spec.group);
     let specs: Vec<ToolSpec> = specs.into_iter().filter(has).collect();
     Arc::make_mut(&mut config.deferred).extend(specs);
     options.hands.toolbox = Some(toolbox);
@@ -53,13 +53,13 @@ pub async fn accept(
     now: Timestamp,
 ) -> anyhow::Result<()> {
     let path = format!("{}/{name}.json", made::FOLDER);
-    let at = workspace.resolve(&path, Access::Read);
+    let at = workspace.resolve(&path, PathAccess::Read);
     let content = workspace.read(&at, FILE_BYTES_MAX).map_err(|why| anyhow::anyhow!("{why}"))?;
-    let Content::File { bytes, .. } = content else { anyhow::bail!("{path} is no file") };
+    let FileContent::File { bytes, .. } = content else { anyhow::bail!("{path} is no file") };
     let text = String::from_utf8(bytes.to_vec())?;
     let definition = ToolDefinition::parse(&text).map_err(anyhow::Error::msg)?;
     let by = made::Acceptance { by: "person".into(), label: Label::default(), ts: now };
-    store.keep(&made::pin(workspace, &definition, by)).await?;
+    store.store_item(&made::pin_definition(workspace, &definition, by)).await?;
     Ok(())
 }
 
@@ -68,11 +68,11 @@ pub async fn accept(
 /// # Errors
 /// There is none.
 pub async fn alter(store: &dyn Store, name: &str) -> anyhow::Result<()> {
-    let kept = made::all(store).await?.into_iter().find(|kept| kept.name == name);
+    let kept = made::list_dynamic_tools(store).await?.into_iter().find(|kept| kept.name == name);
     let mut kept = kept.with_context(|| format!("no tool {name} is kept"))?;
     let mut definition = ToolDefinition::parse(&kept.text).map_err(anyhow::Error::msg)?;
     definition.code.push_str("// something else\n");
-    kept.text = definition.text();
-    store.keep(&kept).await?;
+    kept.text = definition.to_json_text();
+    store.store_item(&kept).await?;
     Ok(())
 }

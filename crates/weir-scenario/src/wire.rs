@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use weir_core::model::ModelRequest;
 use weir_engine::ports::MediaMap;
 use weir_providers::DIALECTS;
-use weir_providers::dialect::{Encoder, Quirks};
+use weir_providers::dialect::{RequestEncoder, VendorQuirks};
 
 /// Encodes what it hears in every dialect.
 pub struct Wire {
@@ -16,7 +16,7 @@ pub struct Wire {
 }
 
 struct State {
-    encoders: Vec<Box<dyn Encoder>>,
+    encoders: Vec<Box<dyn RequestEncoder>>,
     /// Lines for the judges, by dialect.
     lines: BTreeMap<&'static str, Vec<Value>>,
     /// Requests that did not keep the whole one before, by dialect.
@@ -31,9 +31,10 @@ impl Default for Wire {
 }
 
 /// A fresh encoder of each dialect, in their order.
-pub(crate) fn encoders() -> Vec<Box<dyn Encoder>> {
-    let quirks = Quirks { stream_usage: true, max_completion_tokens: true, ..Quirks::default() };
-    DIALECTS.iter().map(|dialect| dialect.encoder(&quirks)).collect()
+pub(crate) fn encoders() -> Vec<Box<dyn RequestEncoder>> {
+    let quirks =
+        VendorQuirks { stream_usage: true, max_completion_tokens: true, ..VendorQuirks::default() };
+    DIALECTS.iter().map(|dialect| dialect.new_encoder(&quirks)).collect()
 }
 
 impl Wire {
@@ -46,8 +47,8 @@ impl Wire {
             if prepared.prefix_bytes < prepared.prefix_expected {
                 lost.push((dialect.name(), prepared.prefix_bytes, prepared.prefix_expected));
             }
-            let body: Value = serde_json::from_slice(&encoder.body()).unwrap_or(Value::Null);
-            let path = dialect.path(&request.model.model.name);
+            let body: Value = serde_json::from_slice(&encoder.last_body()).unwrap_or(Value::Null);
+            let path = dialect.request_path(&request.model.model.name);
             let line =
                 json!({ "m": "POST", "path": path, "body": body, "status": 200, "resp": "" });
             lines.entry(dialect.name()).or_default().push(line);

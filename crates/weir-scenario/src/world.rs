@@ -10,8 +10,8 @@ use tokio_util::sync::CancellationToken;
 use weir_core::ids::{CallId, SessionId, Timestamp};
 use weir_core::tool::Tier;
 use weir_engine::ports::{
-    Address, Clock, CommandEnd, CommandOutcome, CommandSpec, CommandTrace, Fetched, JobInfo,
-    Processes, ProgressSink, Web, WebRequest,
+    Clock, CommandEnd, CommandOutcome, CommandSpec, CommandTrace, FetchedPage, JobInfo, Processes,
+    ProgressSink, Web, WebAddress, WebRequest,
 };
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -51,7 +51,7 @@ impl Clock for WorldClock {
         let wait = Duration::from_micros(u64::try_from(micros).unwrap_or(0));
         tokio::time::sleep(wait).await;
     }
-    fn random(&self) -> u64 {
+    fn random_number(&self) -> u64 {
         0
     }
 }
@@ -139,7 +139,7 @@ impl Processes for FakeProcesses {
         outcome
     }
 
-    async fn start(&self, spec: CommandSpec) -> Result<JobInfo, String> {
+    async fn start_job(&self, spec: CommandSpec) -> Result<JobInfo, String> {
         let mut runs = lock(&self.runs);
         runs.started.push((spec.session.clone(), spec.call, spec.command.clone()));
         let job = format!("j{}", spec.call.0);
@@ -148,7 +148,7 @@ impl Processes for FakeProcesses {
         let end = (!hangs).then(|| outcome.end.clone());
         let info = JobInfo {
             job: job.clone(),
-            reaches: spec.confine.reaches(),
+            reaches: spec.confine.outside_reach(),
             command: spec.command,
             end,
             bytes: outcome.bytes,
@@ -159,7 +159,7 @@ impl Processes for FakeProcesses {
         Ok(info)
     }
 
-    async fn output(
+    async fn read_job_output(
         &self,
         _session: &SessionId,
         job: &str,
@@ -172,14 +172,19 @@ impl Processes for FakeProcesses {
         Ok((info.clone(), text.chars().skip(from).take(max).collect()))
     }
 
-    async fn input(&self, _session: &SessionId, job: &str, text: &str) -> Result<(), String> {
+    async fn write_job_input(
+        &self,
+        _session: &SessionId,
+        job: &str,
+        text: &str,
+    ) -> Result<(), String> {
         let mut runs = lock(&self.runs);
         let (_, output) = runs.jobs.get_mut(job).ok_or(format!("there is no job {job}"))?;
         output.push_str(text);
         Ok(())
     }
 
-    async fn kill(&self, _session: &SessionId, job: &str) -> Result<JobInfo, String> {
+    async fn kill_job(&self, _session: &SessionId, job: &str) -> Result<JobInfo, String> {
         let mut runs = lock(&self.runs);
         let (info, _) = runs.jobs.get_mut(job).ok_or(format!("there is no job {job}"))?;
         info.end = Some(CommandEnd::Cancelled);
@@ -196,7 +201,7 @@ impl Processes for FakeProcesses {
         }
     }
 
-    async fn trace(&self, session: &SessionId, call: CallId) -> CommandTrace {
+    async fn command_trace(&self, session: &SessionId, call: CallId) -> CommandTrace {
         let runs = lock(&self.runs);
         let started =
             runs.started.iter().find(|(of, started, _)| of == session && *started == call);
@@ -232,20 +237,20 @@ impl FakeWeb {
 
 #[async_trait]
 impl Web for FakeWeb {
-    fn check(&self, url: &str) -> Result<Address, String> {
+    fn check_url(&self, url: &str) -> Result<WebAddress, String> {
         let rest = url.strip_prefix("https://").ok_or("only https addresses are fetched here")?;
         let host = rest.split(['/', '?']).next().unwrap_or_default().to_lowercase();
-        Ok(Address { url: url.into(), host })
+        Ok(WebAddress { url: url.into(), host })
     }
     async fn fetch(
         &self,
-        address: &Address,
+        address: &WebAddress,
         max_bytes: usize,
         _cancel: &CancellationToken,
-    ) -> Result<Fetched, String> {
+    ) -> Result<FetchedPage, String> {
         let body = self.pages.get(&address.url).ok_or("the host does not answer")?;
         let html = body.trim_start().starts_with('<');
-        Ok(Fetched {
+        Ok(FetchedPage {
             url: address.url.clone(),
             status: 200,
             media_type: if html { "text/html" } else { "text/plain" }.into(),
@@ -258,12 +263,12 @@ impl Web for FakeWeb {
         &self,
         request: &WebRequest,
         cancel: &CancellationToken,
-    ) -> Result<Fetched, String> {
+    ) -> Result<FetchedPage, String> {
         if request.method == "GET" {
             return self.fetch(&request.address, request.max_bytes, cancel).await;
         }
         let url = format!("{} {}", request.method, request.address.url);
-        let address = Address { url, host: request.address.host.clone() };
+        let address = WebAddress { url, host: request.address.host.clone() };
         self.fetch(&address, request.max_bytes, cancel).await
     }
 }

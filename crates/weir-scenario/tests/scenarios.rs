@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail, ensure};
 use weir_core::event::Event;
 use weir_core::ids::{CallId, SessionId};
-use weir_core::session::{Session, Status};
+use weir_core::session::{Session, SessionStatus};
 use weir_scenario::laws;
 use weir_scenario::parse::{self, Scenario};
 use weir_scenario::play::{Depth, Played, play};
@@ -227,14 +227,17 @@ fn l2_the_status_follows_from_the_journal() {
             session.apply(fact.ts, &fact.event);
             let status = session.status();
             let expected = match fact.event.as_ref() {
-                Event::ModelRequested(_) => Status::Streaming,
-                Event::CallProposed(_) => Status::ExecutingTools,
-                Event::CancelRequested(_) => Status::Stopped,
-                Event::RunFinished(_) => Status::Idle,
+                Event::ModelRequested(_) => SessionStatus::Streaming,
+                Event::CallProposed(_) => SessionStatus::ExecutingTools,
+                Event::CancelRequested(_) => SessionStatus::Stopped,
+                Event::RunFinished(_) => SessionStatus::Idle,
                 Event::ApprovalRequested(_) if scenario.setup.attended => {
                     // Beside a read that still works, the session works.
                     ensure!(
-                        matches!(status, Status::PendingApproval | Status::ExecutingTools),
+                        matches!(
+                            status,
+                            SessionStatus::PendingApproval | SessionStatus::ExecutingTools
+                        ),
                         "{status:?} while a person is asked"
                     );
                     status

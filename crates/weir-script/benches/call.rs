@@ -5,16 +5,16 @@ use std::time::Duration;
 
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
-use weir_engine::ports::{NoHost, Script, ScriptKind, Scripts};
+use weir_engine::ports::{NoHost, ScriptKind, ScriptTask, Scripts};
 use weir_script::ChildScripts;
 
 fn main() {
     divan::main();
 }
 
-fn script(code: &str) -> Script {
+fn script(code: &str) -> ScriptTask {
     let (code, time) = (code.to_owned(), Duration::from_secs(30));
-    Script { kind: ScriptKind::Module, code, input: json!({ "n": 3 }), time }
+    ScriptTask { kind: ScriptKind::Module, code, input: json!({ "n": 3 }), time }
 }
 
 fn bench(bencher: divan::Bencher<'_, '_>, code: &str) {
@@ -22,7 +22,7 @@ fn bench(bencher: divan::Bencher<'_, '_>, code: &str) {
     let target = bench.parent().and_then(Path::parent).expect("two folders deep");
     let program = target.join("examples/script_child");
     assert!(program.exists(), "build it first: cargo build --example script_child");
-    let scripts = ChildScripts::of(program, Vec::new());
+    let scripts = ChildScripts::with_arguments(program, Vec::new());
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.expect("a runtime");
     let cancel = CancellationToken::new();

@@ -7,8 +7,8 @@ use std::rc::Rc;
 
 use weir_sandbox::{ReaderLimits, confine_reader};
 
-use crate::inside::{self, Answerer, Wish};
-use crate::wire::{self, Answer, Ask, FromChild};
+use crate::inside::{self, HostRequest, HostRequestHandler};
+use crate::wire::{self, FromChild, HostAnswer, ScriptRequest};
 
 /// The hidden subcommand under which a program is this child.
 pub const SCRIPT: &str = "__script";
@@ -26,37 +26,37 @@ pub fn script_main() -> ExitCode {
         return ExitCode::from(NOT_CONFINED);
     }
     let mut input = BufReader::new(io::stdin());
-    let ask: Ask = match wire::read(&mut input) {
+    let ask: ScriptRequest = match wire::read_line(&mut input) {
         Ok(ask) => ask,
         Err(_) => return ExitCode::from(NOT_ASKED),
     };
-    let end = match inside::run(&ask, answerer(input)) {
+    let end = match inside::run(&ask, parent_request_handler(input)) {
         Ok(text) => FromChild::Ok(text),
         Err(why) => FromChild::Error(why),
     };
-    match wire::write(&mut io::stdout(), &end) {
+    match wire::write_line(&mut io::stdout(), &end) {
         Ok(()) => ExitCode::SUCCESS,
         Err(_) => ExitCode::FAILURE,
     }
 }
 
 /// Asks the parent and waits for the answer.
-fn answerer(input: BufReader<Stdin>) -> Answerer {
+fn parent_request_handler(input: BufReader<Stdin>) -> HostRequestHandler {
     let input = Rc::new(RefCell::new(input));
     let mut last = 0;
     Box::new(move |wish| {
         let lost = |why: io::Error| format!("nobody answers: {why}");
         match wish {
-            Wish::Log(text) => {
-                wire::write(&mut io::stdout(), &FromChild::Log(text)).map_err(lost)?;
+            HostRequest::Log(text) => {
+                wire::write_line(&mut io::stdout(), &FromChild::Log(text)).map_err(lost)?;
                 Ok(String::new())
             }
-            Wish::Call(call) => {
+            HostRequest::Call(call) => {
                 last += 1;
                 let (tool, input_of, whole) = (call.tool, call.input, call.whole);
                 let line = FromChild::Call { id: last, tool, input: input_of, whole };
-                wire::write(&mut io::stdout(), &line).map_err(lost)?;
-                let answer: Answer = wire::read(&mut *input.borrow_mut()).map_err(lost)?;
+                wire::write_line(&mut io::stdout(), &line).map_err(lost)?;
+                let answer: HostAnswer = wire::read_line(&mut *input.borrow_mut()).map_err(lost)?;
                 if answer.id != last {
                     return Err("an answer came to something else".into());
                 }

@@ -12,9 +12,9 @@ use rquickjs::{CatchResultExt, CaughtError, Context, Ctx, Function, Module, Obje
 use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
-use weir_engine::ports::{HostCall, Script, ScriptHost, Scripts};
+use weir_engine::ports::{HostCall, ScriptHost, ScriptTask, Scripts};
 
-use crate::wire::{Ask, Kind, RESULT_BYTES_MAX};
+use crate::wire::{RESULT_BYTES_MAX, ScriptRequest, WireScriptKind};
 
 /// Memory of a script.
 pub(crate) const MEMORY_BYTES: usize = 64 << 20;
@@ -60,23 +60,23 @@ const PRELUDE: &str = r#"
 "#;
 
 /// What a script may ask of whoever runs it.
-pub(crate) enum Wish {
+pub(crate) enum HostRequest {
     Call(HostCall),
     Log(String),
 }
 
 /// Answers a wish; a log has no answer that anybody reads.
-pub(crate) type Answerer = Box<dyn FnMut(Wish) -> Result<String, String>>;
+pub(crate) type HostRequestHandler = Box<dyn FnMut(HostRequest) -> Result<String, String>>;
 
 /// Clocks of one run.
-struct Clocks {
+struct RunClocks {
     started: Instant,
     own: Duration,
     waited: Cell<Duration>,
     late: Cell<bool>,
 }
 
-impl Clocks {
+impl RunClocks {
     fn is_over(&self) -> bool {
         let over = self.started.elapsed().saturating_sub(self.waited.get()) > self.own;
         self.late.set(self.late.get() || over);
@@ -85,10 +85,11 @@ impl Clocks {
 }
 
 /// Runs what is asked; whatever goes wrong is a sentence.
-pub(crate) fn run(ask: &Ask, answer: Answerer) -> Result<String, String> {
+pub(crate) fn run(ask: &ScriptRequest, answer: HostRequestHandler) -> Result<String, String> {
     let started = Instant::now();
     let own = Duration::from_millis(ask.own_ms);
-    let clocks = Rc::new(Clocks { started, own, waited: Cell::default(), late: Cell::new(false) });
+    let clocks =
+        Rc::new(RunClocks { started, own, waited: Cell::default(), late: Cell::new(false) });
     let no_engine = |why: rquickjs::Error| format!("the script engine did not start: {why}");
     let runtime = Runtime::new().map_err(no_engine)?;
     runtime.set_memory_limit(MEMORY_BYTES);
@@ -97,9 +98,9 @@ pub(crate) fn run(ask: &Ask, answer: Answerer) -> Result<String, String> {
     runtime.set_interrupt_handler(Some(Box::new(move || watch.is_over())));
     let context = Context::full(&runtime).map_err(no_engine)?;
     let result = context.with(|ctx| {
-        let run = Run { ctx: ctx.clone(), clocks: &clocks };
+        let run = ScriptRun { ctx: ctx.clone(), clocks: &clocks };
         let done = run.evaluate(ask, answer);
-        done.map_err(|failed| run.told(failed))
+        done.map_err(|failed| run.describe_failure(failed))
     })?;
     if result.len() > RESULT_BYTES_MAX {
         return Err(format!(
@@ -111,42 +112,46 @@ pub(crate) fn run(ask: &Ask, answer: Answerer) -> Result<String, String> {
 }
 
 /// How a run failed.
-enum Failed {
+enum ScriptFailure {
     /// An exception is pending, or the engine refused.
     Js(rquickjs::Error),
     /// A sentence.
     Said(String),
 }
 
-impl From<rquickjs::Error> for Failed {
-    fn from(error: rquickjs::Error) -> Failed {
-        Failed::Js(error)
+impl From<rquickjs::Error> for ScriptFailure {
+    fn from(error: rquickjs::Error) -> ScriptFailure {
+        ScriptFailure::Js(error)
     }
 }
 
-struct Run<'js, 'a> {
+struct ScriptRun<'js, 'a> {
     ctx: Ctx<'js>,
-    clocks: &'a Rc<Clocks>,
+    clocks: &'a Rc<RunClocks>,
 }
 
-impl<'js> Run<'js, '_> {
-    fn evaluate(&self, ask: &Ask, answer: Answerer) -> Result<String, Failed> {
+impl<'js> ScriptRun<'js, '_> {
+    fn evaluate(
+        &self,
+        ask: &ScriptRequest,
+        answer: HostRequestHandler,
+    ) -> Result<String, ScriptFailure> {
         let ctx = &self.ctx;
-        let tools = self.prelude(ask.kind == Kind::Module, answer)?;
+        let tools = self.load_prelude(ask.kind == WireScriptKind::Module, answer)?;
         let shown: Function<'js> = tools.get("shown")?;
         let input = ctx.json_parse(ask.input.to_string())?;
         let value = match ask.kind {
-            Kind::Expression => {
+            WireScriptKind::Expression => {
                 ctx.globals().set("input", input)?;
                 let mut options = EvalOptions::default();
                 options.strict = false;
                 options.filename = Some(FILE.into());
                 ctx.eval_with_options::<MaybePromise<'js>, _>(ask.code.as_str(), options)?
             }
-            Kind::Check | Kind::Module => {
+            WireScriptKind::Check | WireScriptKind::Module => {
                 let module = Module::declare(ctx.clone(), FILE, ask.code.as_str())?;
                 let (module, evaluated) = module.eval()?;
-                self.settled(&MaybePromise::from_value(evaluated.into_value()))?;
+                self.settle_promise(&MaybePromise::from_value(evaluated.into_value()))?;
                 let entry: rquickjs::Value<'js> = module.get("run").or_else(|error| {
                     if ctx.has_exception() {
                         ctx.catch();
@@ -157,30 +162,30 @@ impl<'js> Run<'js, '_> {
                     Err(error)
                 })?;
                 let entry = entry.into_function().ok_or_else(|| {
-                    Failed::Said(
+                    ScriptFailure::Said(
                         "the module exports no function run: write `export function run(input, \
                          host) { … }`"
                             .into(),
                     )
                 })?;
-                if ask.kind == Kind::Check {
+                if ask.kind == WireScriptKind::Check {
                     return Ok(String::new());
                 }
                 let host: rquickjs::Value<'js> = tools.get("host")?;
                 entry.call::<_, MaybePromise<'js>>((input, host))?
             }
         };
-        let value = self.settled(&value)?;
+        let value = self.settle_promise(&value)?;
         Ok(shown.call::<_, String>((value,))?)
     }
 
     /// The host and the way to show a value.
-    fn prelude(&self, has: bool, answer: Answerer) -> rquickjs::Result<Object<'js>> {
+    fn load_prelude(&self, has: bool, answer: HostRequestHandler) -> rquickjs::Result<Object<'js>> {
         let ctx = &self.ctx;
         let make: Function<'js> = ctx.eval(PRELUDE)?;
         let answer = Rc::new(RefCell::new(answer));
         let clocks = self.clocks.clone();
-        let wish = move |wish: Wish| {
+        let wish = move |wish: HostRequest| {
             let begun = Instant::now();
             let answered = match answer.try_borrow_mut() {
                 Ok(mut answer) => answer(wish),
@@ -193,39 +198,42 @@ impl<'js> Run<'js, '_> {
         let call = move |tool: String, input: String, whole: bool| {
             let input: Result<Value, _> = serde_json::from_str(&input);
             let answered: Result<String, String> = match input {
-                Ok(input) => calls(Wish::Call(HostCall { tool, input, whole })),
+                Ok(input) => calls(HostRequest::Call(HostCall { tool, input, whole })),
                 Err(why) => Err(format!("the arguments of {tool} cannot be sent: {why}")),
             };
             serde_json::to_string(&answered).unwrap_or_default()
         };
         let call = Function::new(ctx.clone(), call)?;
         let log = Function::new(ctx.clone(), move |text: String| {
-            let _ = logs(Wish::Log(text));
+            let _ = logs(HostRequest::Log(text));
         })?;
         make.call((call, log, has))
     }
 
     /// Does what is pending until the value is there.
-    fn settled(&self, value: &MaybePromise<'js>) -> Result<rquickjs::Value<'js>, Failed> {
+    fn settle_promise(
+        &self,
+        value: &MaybePromise<'js>,
+    ) -> Result<rquickjs::Value<'js>, ScriptFailure> {
         loop {
             match value.state() {
                 PromiseState::Resolved => {
                     return match value.result::<rquickjs::Value<'js>>() {
                         Some(value) => Ok(value?),
-                        None => Err(Failed::Said("its promise has no value".into())),
+                        None => Err(ScriptFailure::Said("its promise has no value".into())),
                     };
                 }
                 PromiseState::Rejected => {
                     let error = value.result::<rquickjs::Value<'js>>().and_then(Result::err);
-                    return Err(Failed::Js(error.unwrap_or(rquickjs::Error::Exception)));
+                    return Err(ScriptFailure::Js(error.unwrap_or(rquickjs::Error::Exception)));
                 }
                 PromiseState::Pending => (),
             }
             if self.clocks.is_over() {
-                return Err(Failed::Said(String::new()));
+                return Err(ScriptFailure::Said(String::new()));
             }
             if !self.ctx.execute_pending_job() {
-                return Err(Failed::Said(
+                return Err(ScriptFailure::Said(
                     "it returned a promise that never resolves: nothing is left to wait for \
                      (there are no timers)"
                         .into(),
@@ -234,7 +242,7 @@ impl<'js> Run<'js, '_> {
         }
     }
 
-    fn told(&self, failed: Failed) -> String {
+    fn describe_failure(&self, failed: ScriptFailure) -> String {
         if self.clocks.late.get() {
             return format!(
                 "it ran longer than {} s; make it do less, or look for an endless loop",
@@ -242,8 +250,8 @@ impl<'js> Run<'js, '_> {
             );
         }
         let error = match failed {
-            Failed::Said(text) => return text,
-            Failed::Js(error) => error,
+            ScriptFailure::Said(text) => return text,
+            ScriptFailure::Js(error) => error,
         };
         let caught = Err::<(), _>(error).catch(&self.ctx);
         let text = match caught {
@@ -251,7 +259,7 @@ impl<'js> Run<'js, '_> {
             Err(CaughtError::Exception(exception)) => {
                 let message = exception.message().unwrap_or_default();
                 let name: String = exception.get("name").unwrap_or_else(|_| "Error".into());
-                let place = exception.stack().as_deref().and_then(place);
+                let place = exception.stack().as_deref().and_then(error_position);
                 let at = place.map(|place| format!(" (line {place})")).unwrap_or_default();
                 format!("{name}: {message}{at}")
             }
@@ -275,7 +283,7 @@ fn out_of_memory() -> String {
 }
 
 /// Line and column of the topmost place in the script's own text.
-fn place(stack: &str) -> Option<String> {
+fn error_position(stack: &str) -> Option<String> {
     let from = stack.split_once(&format!("{FILE}:"))?.1;
     let place: String = from.chars().take_while(|c| c.is_ascii_digit() || *c == ':').collect();
     Some(place.trim_end_matches(':').to_owned())
@@ -286,20 +294,20 @@ fn place(stack: &str) -> Option<String> {
 pub struct OwnScripts;
 
 /// A wish, and where its answer goes.
-type Sent = (Wish, std::sync::mpsc::Sender<Result<String, String>>);
+type PendingHostRequest = (HostRequest, std::sync::mpsc::Sender<Result<String, String>>);
 
 #[async_trait]
 impl Scripts for OwnScripts {
     async fn run(
         &self,
-        script: Script,
+        script: ScriptTask,
         host: &dyn ScriptHost,
         cancel: &CancellationToken,
     ) -> Result<String, String> {
-        let ask = Ask::from(script);
-        let (wishes, mut wished) = mpsc::unbounded_channel::<Sent>();
+        let ask = ScriptRequest::from(script);
+        let (wishes, mut wished) = mpsc::unbounded_channel::<PendingHostRequest>();
         let done = tokio::task::spawn_blocking(move || {
-            let answer = move |wish: Wish| {
+            let answer = move |wish: HostRequest| {
                 let (sender, answered) = std::sync::mpsc::channel();
                 let gone = |_| "the call has ended".to_string();
                 wishes.send((wish, sender)).map_err(|_| gone(()))?;
@@ -314,8 +322,8 @@ impl Scripts for OwnScripts {
                 () = cancel.cancelled() => return Err("the script was ended".into()),
                 Some((wish, answer)) = wished.recv() => {
                     let answered = match wish {
-                        Wish::Call(call) => host.call(call).await,
-                        Wish::Log(text) => {
+                        HostRequest::Call(call) => host.call_host(call).await,
+                        HostRequest::Log(text) => {
                             host.log(&text);
                             Ok(String::new())
                         }

@@ -12,10 +12,10 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
-use weir_engine::ports::{HostCall, Script, ScriptHost, Scripts};
+use weir_engine::ports::{HostCall, ScriptHost, ScriptTask, Scripts};
 
 use crate::child::{LIMITS, NOT_CONFINED, SCRIPT};
-use crate::wire::{Answer, Ask, FromChild, LINE_BYTES_MAX, RESULT_BYTES_MAX};
+use crate::wire::{FromChild, HostAnswer, LINE_BYTES_MAX, RESULT_BYTES_MAX, ScriptRequest};
 
 /// Children at once.
 const CHILDREN_MAX: usize = 4;
@@ -42,15 +42,15 @@ pub struct ChildScripts {
 impl ChildScripts {
     /// Children that are `program`, started as [`SCRIPT`].
     pub fn new(program: PathBuf) -> ChildScripts {
-        ChildScripts::of(program, vec![SCRIPT.into()])
+        ChildScripts::with_arguments(program, vec![SCRIPT.into()])
     }
 
     /// Children that are `program` with these arguments.
-    pub fn of(program: PathBuf, arguments: Vec<OsString>) -> ChildScripts {
+    pub fn with_arguments(program: PathBuf, arguments: Vec<OsString>) -> ChildScripts {
         ChildScripts { program, arguments, places: Semaphore::new(CHILDREN_MAX) }
     }
 
-    fn start(&self) -> std::io::Result<Child> {
+    fn start_child(&self) -> std::io::Result<Child> {
         Command::new(&self.program)
             .args(&self.arguments)
             .env_clear()
@@ -68,7 +68,7 @@ impl ChildScripts {
 impl Scripts for ChildScripts {
     async fn run(
         &self,
-        script: Script,
+        script: ScriptTask,
         host: &dyn ScriptHost,
         cancel: &CancellationToken,
     ) -> Result<String, String> {
@@ -76,24 +76,25 @@ impl Scripts for ChildScripts {
         let work = async {
             let gone = "the program is ending";
             let _place = self.places.acquire().await.map_err(|_| gone.to_string())?;
-            let mut child =
-                self.start().map_err(|why| format!("its process cannot be started: {why}"))?;
+            let mut child = self
+                .start_child()
+                .map_err(|why| format!("its process cannot be started: {why}"))?;
             let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
                 return Err("its process has no pipes".to_string());
             };
-            let mut talk = Talk {
+            let mut talk = ChildConnection {
                 input,
                 output: BufReader::new(output),
                 host,
                 calls: 0,
                 log_left: LOG_BYTES_MAX,
             };
-            let said = talk.until_end(&Ask::from(script)).await;
+            let said = talk.until_end(&ScriptRequest::from(script)).await;
             drop(talk);
             match said {
                 Ok(Some(end)) => end,
                 Ok(None) => match child.wait().await {
-                    Ok(status) => Err(why(status)),
+                    Ok(status) => Err(describe_exit(status)),
                     Err(error) => Err(format!("its process was lost: {error}")),
                 },
                 Err(wrong) => Err(wrong),
@@ -111,7 +112,7 @@ impl Scripts for ChildScripts {
 }
 
 /// The conversation with one child.
-struct Talk<'a> {
+struct ChildConnection<'a> {
     input: ChildStdin,
     output: BufReader<ChildStdout>,
     host: &'a dyn ScriptHost,
@@ -119,15 +120,18 @@ struct Talk<'a> {
     log_left: usize,
 }
 
-impl Talk<'_> {
+impl ChildConnection<'_> {
     /// Goes on until the child says how it ended; `None`: it ended without a word.
-    async fn until_end(&mut self, ask: &Ask) -> Result<Option<Result<String, String>>, String> {
+    async fn until_end(
+        &mut self,
+        ask: &ScriptRequest,
+    ) -> Result<Option<Result<String, String>>, String> {
         // A child that ended already says by its status why.
-        if self.send(ask).await.is_err() {
+        if self.send_line(ask).await.is_err() {
             return Ok(None);
         }
         loop {
-            let Some(line) = self.line().await? else { return Ok(None) };
+            let Some(line) = self.next_message().await? else { return Ok(None) };
             match line {
                 FromChild::Log(text) => {
                     let fits = text.len() <= self.log_left;
@@ -143,14 +147,14 @@ impl Talk<'_> {
                             "it asked for more than {CALLS_MAX} things; make it ask for less"
                         ));
                     }
-                    let result = self.host.call(HostCall { tool, input, whole }).await;
+                    let result = self.host.call_host(HostCall { tool, input, whole }).await;
                     let result = result.and_then(|text| match text.len() {
                         n if n > ANSWER_BYTES_MAX => Err(format!(
                             "the answer has {n} bytes, at most {ANSWER_BYTES_MAX}; ask for less"
                         )),
                         _ => Ok(text),
                     });
-                    if self.send(&Answer { id, result }).await.is_err() {
+                    if self.send_line(&HostAnswer { id, result }).await.is_err() {
                         return Ok(None);
                     }
                 }
@@ -163,7 +167,7 @@ impl Talk<'_> {
         }
     }
 
-    async fn send(&mut self, value: &impl Serialize) -> std::io::Result<()> {
+    async fn send_line(&mut self, value: &impl Serialize) -> std::io::Result<()> {
         let mut line = serde_json::to_vec(value)?;
         line.push(b'\n');
         self.input.write_all(&line).await?;
@@ -171,7 +175,7 @@ impl Talk<'_> {
     }
 
     /// The next line; `None`: there is none.
-    async fn line(&mut self) -> Result<Option<FromChild>, String> {
+    async fn next_message(&mut self) -> Result<Option<FromChild>, String> {
         let mut line = Vec::new();
         let bound = u64::try_from(LINE_BYTES_MAX).unwrap_or(u64::MAX);
         let mut bounded = (&mut self.output).take(bound);
@@ -191,7 +195,7 @@ impl Talk<'_> {
 }
 
 /// Why a child ended without a word.
-fn why(status: ExitStatus) -> String {
+fn describe_exit(status: ExitStatus) -> String {
     match (status.code(), status.signal()) {
         (Some(code), _) if code == i32::from(NOT_CONFINED) => {
             "this system cannot confine its process (seccomp is needed), and unconfined it is not \

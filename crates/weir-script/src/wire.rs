@@ -6,7 +6,7 @@ use std::io::{self, BufRead, Read, Write};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use weir_engine::ports::{Script, ScriptKind};
+use weir_engine::ports::{ScriptKind, ScriptTask};
 
 /// Longest line in either direction.
 pub(crate) const LINE_BYTES_MAX: usize = 8 << 20;
@@ -15,8 +15,8 @@ pub(crate) const RESULT_BYTES_MAX: usize = 1 << 20;
 
 /// The first line to the child.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Ask {
-    pub(crate) kind: Kind,
+pub(crate) struct ScriptRequest {
+    pub(crate) kind: WireScriptKind,
     pub(crate) code: String,
     pub(crate) input: Value,
     /// Time in which it computes, in milliseconds; what it waits for does not count.
@@ -26,30 +26,30 @@ pub(crate) struct Ask {
 /// Most of that time.
 const OWN_MS_MAX: u64 = 10_000;
 
-impl From<Script> for Ask {
+impl From<ScriptTask> for ScriptRequest {
     /// Computing may take half of a script's time: the rest is for what it waits for.
-    fn from(script: Script) -> Ask {
+    fn from(script: ScriptTask) -> ScriptRequest {
         let half = u64::try_from(script.time.as_millis() / 2).unwrap_or(OWN_MS_MAX);
         let own_ms = half.clamp(1, OWN_MS_MAX);
-        Ask { kind: script.kind.into(), code: script.code, input: script.input, own_ms }
+        ScriptRequest { kind: script.kind.into(), code: script.code, input: script.input, own_ms }
     }
 }
 
 /// [`ScriptKind`] on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Kind {
+pub(crate) enum WireScriptKind {
     Check,
     Module,
     Expression,
 }
 
-impl From<ScriptKind> for Kind {
-    fn from(kind: ScriptKind) -> Kind {
+impl From<ScriptKind> for WireScriptKind {
+    fn from(kind: ScriptKind) -> WireScriptKind {
         match kind {
-            ScriptKind::Check => Kind::Check,
-            ScriptKind::Module => Kind::Module,
-            ScriptKind::Expression => Kind::Expression,
+            ScriptKind::Check => WireScriptKind::Check,
+            ScriptKind::Module => WireScriptKind::Module,
+            ScriptKind::Expression => WireScriptKind::Expression,
         }
     }
 }
@@ -70,13 +70,13 @@ pub(crate) enum FromChild {
 
 /// A later line to the child.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Answer {
+pub(crate) struct HostAnswer {
     pub(crate) id: u64,
     pub(crate) result: Result<String, String>,
 }
 
 /// Writes a line.
-pub(crate) fn write(out: &mut impl Write, value: &impl Serialize) -> io::Result<()> {
+pub(crate) fn write_line(out: &mut impl Write, value: &impl Serialize) -> io::Result<()> {
     let mut line = serde_json::to_vec(value)?;
     line.push(b'\n');
     out.write_all(&line)?;
@@ -84,7 +84,7 @@ pub(crate) fn write(out: &mut impl Write, value: &impl Serialize) -> io::Result<
 }
 
 /// Reads a line.
-pub(crate) fn read<T: DeserializeOwned>(input: &mut impl BufRead) -> io::Result<T> {
+pub(crate) fn read_line<T: DeserializeOwned>(input: &mut impl BufRead) -> io::Result<T> {
     let mut line = Vec::new();
     let bound = u64::try_from(LINE_BYTES_MAX).unwrap_or(u64::MAX);
     input.take(bound).read_until(b'\n', &mut line)?;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use tokio::net::TcpListener;
 use weir_scripted_model::Script;
-use weir_scripted_model::serve::{ServeOptions, serve};
+use weir_scripted_model::serve::{ServeOptions, run_script_server};
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -14,9 +14,9 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let file = arguments.next().ok_or("usage: script_serve FILE [ADDRESS [RECORD.jsonl]]")?;
     let address = arguments.next().unwrap_or_else(|| "127.0.0.1:7718".to_owned());
     let record = arguments.next().map(PathBuf::from);
-    let script = Script::read(&PathBuf::from(file))?;
+    let script = Script::parse_file(&PathBuf::from(file))?;
     let listener = TcpListener::bind(address).await?;
     writeln!(std::io::stdout(), "http://{}", listener.local_addr()?)?;
-    serve(listener, script, ServeOptions { record, ..ServeOptions::default() }).await?;
+    run_script_server(listener, script, ServeOptions { record, ..ServeOptions::default() }).await?;
     Ok(())
 }

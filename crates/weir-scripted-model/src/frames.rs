@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
-use super::pieces::Pieces;
-use super::wire::Writer;
+use super::pieces::ReplyPieces;
+use super::wire::ReplyWriter;
 
 /// What stands in a stream that turned to garbage.
 pub(super) const GARBAGE: &[u8] = b"data: {\"type\": \"oops\n\n\xff\xfe\x00 <html>502</html>\n\n";
@@ -14,7 +14,7 @@ const MIDDLE_PIECES_MAX: usize = 10_000;
 
 /// How a stream ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ending {
+pub(super) enum StreamEnding {
     Whole,
     /// Half-way, the body over.
     Cut,
@@ -29,70 +29,73 @@ pub(super) enum Ending {
 }
 
 /// One reply as bytes.
-pub(super) struct Frames {
-    writer: Box<dyn Writer>,
-    pieces: Pieces,
+pub(super) struct ReplyFrames {
+    writer: Box<dyn ReplyWriter>,
+    pieces: ReplyPieces,
     /// Between two frames.
     pub(super) pace: Duration,
-    pub(super) ending: Ending,
+    pub(super) ending: StreamEnding,
     /// Pieces until the fault.
     left: Option<usize>,
-    state: State,
+    state: FrameState,
 }
 
 #[derive(Clone, Copy)]
-enum State {
+enum FrameState {
     Begin,
     Middle,
     Over,
 }
 
-impl Frames {
+impl ReplyFrames {
     pub(super) fn new(
-        writer: Box<dyn Writer>,
-        pieces: Pieces,
+        writer: Box<dyn ReplyWriter>,
+        pieces: ReplyPieces,
         pace: Duration,
-        ending: Ending,
-    ) -> Frames {
+        ending: StreamEnding,
+    ) -> ReplyFrames {
         let middle = || pieces.clone().take(MIDDLE_PIECES_MAX).count() / 2;
-        let left = if ending == Ending::Whole { None } else { Some(middle()) };
-        Frames { writer, pieces, pace, ending, left, state: State::Begin }
+        let left = if ending == StreamEnding::Whole { None } else { Some(middle()) };
+        ReplyFrames { writer, pieces, pace, ending, left, state: FrameState::Begin }
     }
 
     /// Appends the next frame to `out`. False when nothing more comes; what then happens to the
-    /// connection, [`Frames::ending`] says.
+    /// connection, [`ReplyFrames::ending`] says.
     pub(super) fn next(&mut self, out: &mut Vec<u8>) -> bool {
         match self.state {
-            State::Over => return false,
-            State::Begin => {
+            FrameState::Over => return false,
+            FrameState::Begin => {
                 self.writer.begin(out);
-                self.state = State::Middle;
+                self.state = FrameState::Middle;
                 return true;
             }
-            State::Middle => {}
+            FrameState::Middle => {}
         }
         if self.left == Some(0) {
-            self.state = State::Over;
+            self.state = FrameState::Over;
             match self.ending {
-                Ending::Midstream => self.writer.broken(out),
-                Ending::Garbage => out.extend_from_slice(GARBAGE),
-                Ending::Whole | Ending::Cut | Ending::Reset | Ending::Stall => return false,
+                StreamEnding::Midstream => self.writer.write_stream_error(out),
+                StreamEnding::Garbage => out.extend_from_slice(GARBAGE),
+                StreamEnding::Whole
+                | StreamEnding::Cut
+                | StreamEnding::Reset
+                | StreamEnding::Stall => return false,
             }
             return true;
         }
         self.left = self.left.map(|left| left - 1);
         if let Some(piece) = self.pieces.next() {
-            self.writer.piece(piece, out);
+            self.writer.write_piece(piece, out);
         } else {
             self.writer.finish(out);
-            self.state = State::Over;
+            self.state = FrameState::Over;
         }
         true
     }
 
     /// Appends frames until `out` holds `bytes` or, with a pace, one frame that holds something.
     /// False when nothing more comes.
-    pub(super) fn fill(&mut self, bytes: usize, out: &mut Vec<u8>) -> bool {
+    pub(super) fn fill_buffer(&mut self, bytes: usize, out: &mut Vec<u8>) -> bool {
         loop {
             if !self.next(out) {
                 return false;

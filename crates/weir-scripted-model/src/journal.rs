@@ -3,8 +3,8 @@
 use std::fmt::Write as _;
 
 use serde_json::Value;
-use weir_core::message::{Block, CallBlock};
-use weir_core::model::{Stop, Usage};
+use weir_core::message::{CallBlock, MessageBlock};
+use weir_core::model::{StopReason, Usage};
 
 /// Makes a script of a journal's facts, in the form of the outside contract: one JSON object each
 /// with its `kind`. Facts that no model said are left out; `model.retried` becomes an error before
@@ -24,12 +24,12 @@ pub fn from_journal<'a>(facts: impl IntoIterator<Item = &'a Value>) -> String {
             "model.retried" => {
                 let class = fact["class"].as_str().unwrap_or_default();
                 let message = fact["message"].as_str().unwrap_or_default();
-                let _ = writeln!(errors, "error: {}", fault(class, message));
+                let _ = writeln!(errors, "error: {}", fault_text(class, message));
             }
             "model.replied" => {
                 body.push('\n');
                 body.push_str(&std::mem::take(&mut errors));
-                reply(fact, &mut body);
+                write_reply(fact, &mut body);
             }
             _ => {}
         }
@@ -54,7 +54,7 @@ pub fn from_journal<'a>(facts: impl IntoIterator<Item = &'a Value>) -> String {
 }
 
 /// The `error:` value that makes a failure of this class.
-fn fault(class: &str, message: &str) -> String {
+fn fault_text(class: &str, message: &str) -> String {
     let status = match class {
         "rate_limited" => "429",
         "overloaded" => "529",
@@ -74,8 +74,8 @@ fn fault(class: &str, message: &str) -> String {
     format!("{status} {}", words.join(" ")).trim_end().to_owned()
 }
 
-fn reply(fact: &Value, out: &mut String) {
-    let content: Vec<Block> = match &fact["content"] {
+fn write_reply(fact: &Value, out: &mut String) {
+    let content: Vec<MessageBlock> = match &fact["content"] {
         Value::Array(list) => {
             list.iter().filter_map(|block| serde_json::from_value(block.clone()).ok()).collect()
         }
@@ -85,13 +85,13 @@ fn reply(fact: &Value, out: &mut String) {
     let before = out.len();
     for block in &content {
         match block {
-            Block::Text { text, .. } => said("says", text, out),
-            Block::Thinking { text, .. } => said("think", text, out),
-            Block::Call(call) => {
+            MessageBlock::Text { text, .. } => write_text_line("says", text, out),
+            MessageBlock::Thinking { text, .. } => write_text_line("think", text, out),
+            MessageBlock::Call(call) => {
                 ids.push(call.wire_id.as_str());
-                called(call, out);
+                write_call(call, out);
             }
-            Block::Image { media } | Block::Document { media } => {
+            MessageBlock::Image { media } | MessageBlock::Document { media } => {
                 let _ = writeln!(
                     out,
                     "# {} of {} bytes: {}",
@@ -99,7 +99,7 @@ fn reply(fact: &Value, out: &mut String) {
                 );
                 out.push_str("image: dot\n");
             }
-            Block::Result { .. } => {}
+            MessageBlock::Result { .. } => {}
         }
     }
     if out.len() == before {
@@ -116,17 +116,17 @@ fn reply(fact: &Value, out: &mut String) {
             usage.input, usage.output, usage.cache_read, usage.cache_write, usage.reasoning
         );
     }
-    match serde_json::from_value::<Stop>(fact["stop"].clone()) {
-        Ok(Stop::MaxTokens) => out.push_str("stop: max_tokens\n"),
-        Ok(Stop::Refusal) => out.push_str("stop: refusal\n"),
+    match serde_json::from_value::<StopReason>(fact["stop"].clone()) {
+        Ok(StopReason::MaxTokens) => out.push_str("stop: max_tokens\n"),
+        Ok(StopReason::Refusal) => out.push_str("stop: refusal\n"),
         // A script has nobody who cuts it off: it says as much and ends.
-        Ok(Stop::End | Stop::Interrupted) => out.push_str("stop: end\n"),
-        Ok(Stop::Calls) => out.push_str("stop: calls\n"),
+        Ok(StopReason::End | StopReason::Interrupted) => out.push_str("stop: end\n"),
+        Ok(StopReason::Calls) => out.push_str("stop: calls\n"),
         Err(_) => {}
     }
 }
 
-fn called(call: &CallBlock, out: &mut String) {
+fn write_call(call: &CallBlock, out: &mut String) {
     if let Some(broken) = &call.broken {
         let broken = broken.replace(['\n', '\r'], " ");
         let _ = writeln!(out, "# its arguments were no JSON object: {broken}");
@@ -147,7 +147,7 @@ fn tool_name(tool: &str) -> String {
 }
 
 /// A text in the form that reads best and still comes back exactly.
-fn said(word: &str, text: &str, out: &mut String) {
+fn write_text_line(word: &str, text: &str, out: &mut String) {
     let odd = text.is_empty()
         || text == "|"
         || text.contains('\r')

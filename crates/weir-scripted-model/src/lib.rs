@@ -75,15 +75,18 @@ mod step;
 mod wire;
 
 pub use journal::from_journal;
-pub use model::{ModelOptions, ScriptedModel, Sleeper};
-pub use step::{Expect, Expected, Fault, Header, Order, Say, Script, Step};
+pub use model::{ModelOptions, ScriptedModel, SleepFunction};
+pub use step::{
+    ExpectedContent, Script, ScriptExpectation, ScriptHeader, ScriptStep, ScriptedFault,
+    ScriptedPiece, StepOrder,
+};
 
 /// What the model says when the script is over.
 pub const SCRIPT_ENDED: &str = "(the script has ended)";
 
 /// A script that cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("script{}{}: {why}", named(.file.as_deref()), numbered(*.line))]
+#[error("script{}{}: {why}", file_label(.file.as_deref()), line_label(*.line))]
 pub struct ScriptError {
     /// Its file, where it came from one.
     pub file: Option<String>,
@@ -93,10 +96,10 @@ pub struct ScriptError {
     pub why: String,
 }
 
-fn named(file: Option<&str>) -> String {
+fn file_label(file: Option<&str>) -> String {
     file.map(|file| format!(" {file}")).unwrap_or_default()
 }
 
-fn numbered(line: usize) -> String {
+fn line_label(line: usize) -> String {
     if line == 0 { String::new() } else { format!(", line {line}") }
 }

@@ -6,19 +6,21 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use futures::future::BoxFuture;
-use weir_core::model::{FailureClass, ModelInfo, ModelRef, ModelRequest, Reply, Signal};
-use weir_engine::ports::{Conversation, MediaMap, Model, Prepared, SignalSink, Takes};
+use weir_core::model::{FailureClass, ModelInfo, ModelRef, ModelReply, ModelRequest, ModelSignal};
+use weir_engine::ports::{
+    AttachmentSupport, Conversation, MediaMap, Model, PreparedRequest, SignalSink,
+};
 
 use super::ScriptError;
-use super::frames::{Ending, Frames};
-use super::player::{Address, Player, What};
+use super::frames::{ReplyFrames, StreamEnding};
+use super::player::{RequestAddress, ScriptAnswerBody, ScriptPlayer};
 use super::step::Script;
 use super::wire::{WIRES, Wire};
 use weir_providers::DIALECTS;
-use weir_providers::dialect::{Decoder, Dialect, Encoder, Quirks};
+use weir_providers::dialect::{Dialect, ReplyDecoder, RequestEncoder, VendorQuirks};
 
 /// Waits for a time. Tests with a hand-moved clock bring their own.
-pub type Sleeper = Arc<dyn Fn(Duration) -> BoxFuture<'static, ()> + Send + Sync>;
+pub type SleepFunction = Arc<dyn Fn(Duration) -> BoxFuture<'static, ()> + Send + Sync>;
 
 /// Bytes the decoder is fed at once when the script sets no pace: odd on purpose, so that events
 /// are broken anywhere.
@@ -32,7 +34,7 @@ pub struct ModelOptions {
     /// Name of the dialect; without it the script's own, else `anthropic`.
     pub dialect: Option<String>,
     /// How it waits for `delay:` and `pace:`; without it by the runtime's timer.
-    pub sleeper: Option<Sleeper>,
+    pub sleeper: Option<SleepFunction>,
 }
 
 /// A model that plays a script.
@@ -42,11 +44,11 @@ pub struct ScriptedModel {
 }
 
 struct Shared {
-    player: Player,
+    player: ScriptPlayer,
     dialect: &'static dyn Dialect,
     wire: &'static dyn Wire,
-    quirks: Quirks,
-    sleeper: Sleeper,
+    quirks: VendorQuirks,
+    sleeper: SleepFunction,
 }
 
 impl ScriptedModel {
@@ -66,13 +68,13 @@ impl ScriptedModel {
             let why = format!("dialect `{name}` is none of {}", names.join(", "));
             return Err(ScriptError { file: None, line: 0, why });
         };
-        let info = Arc::new(info(&script));
+        let info = Arc::new(script_model_info(&script));
         let shared = Arc::new(Shared {
-            player: Player::new(Arc::new(script)),
+            player: ScriptPlayer::new(Arc::new(script)),
             dialect: *dialect,
             wire: *wire,
-            quirks: quirks(&name),
-            sleeper: options.sleeper.unwrap_or_else(timer),
+            quirks: script_quirks(&name),
+            sleeper: options.sleeper.unwrap_or_else(default_sleep),
         });
         Ok(ScriptedModel { info, shared })
     }
@@ -90,27 +92,27 @@ impl ScriptedModel {
     /// # Errors
     /// The file cannot be read, or file, line and what is wrong there.
     pub fn from_file(path: &Path) -> Result<ScriptedModel, ScriptError> {
-        ScriptedModel::new(Script::read(path)?, ModelOptions::default())
+        ScriptedModel::new(Script::parse_file(path)?, ModelOptions::default())
             .map_err(|error| ScriptError { file: Some(path.display().to_string()), ..error })
     }
 }
 
-fn timer() -> Sleeper {
+fn default_sleep() -> SleepFunction {
     Arc::new(|duration| Box::pin(tokio::time::sleep(duration)))
 }
 
 /// The script server's own ways: what a row of `vendors.toml` says of other servers.
-fn quirks(dialect: &str) -> Quirks {
+fn script_quirks(dialect: &str) -> VendorQuirks {
     let chat = dialect == "openai-chat";
-    Quirks {
+    VendorQuirks {
         stream_usage: chat,
         max_completion_tokens: chat,
         reasoning_field: chat.then(|| "reasoning_content".to_owned()),
-        ..Quirks::default()
+        ..VendorQuirks::default()
     }
 }
 
-fn info(script: &Script) -> ModelInfo {
+fn script_model_info(script: &Script) -> ModelInfo {
     let header = &script.header;
     ModelInfo {
         model: ModelRef {
@@ -130,68 +132,68 @@ impl Model for ScriptedModel {
     fn info(&self) -> Arc<ModelInfo> {
         Arc::clone(&self.info)
     }
-    fn converse(&self) -> Box<dyn Conversation> {
-        let encoder = self.shared.dialect.encoder(&self.shared.quirks);
+    fn start_conversation(&self) -> Box<dyn Conversation> {
+        let encoder = self.shared.dialect.new_encoder(&self.shared.quirks);
         let model = self.info.model.name.clone();
-        Box::new(Talk { shared: Arc::clone(&self.shared), encoder, model })
+        Box::new(ScriptedConversation { shared: Arc::clone(&self.shared), encoder, model })
     }
 }
 
-struct Talk {
+struct ScriptedConversation {
     shared: Arc<Shared>,
-    encoder: Box<dyn Encoder>,
+    encoder: Box<dyn RequestEncoder>,
     model: String,
 }
 
 #[async_trait]
-impl Conversation for Talk {
-    fn prepare(&mut self, request: &ModelRequest, media: &MediaMap) -> Prepared {
+impl Conversation for ScriptedConversation {
+    fn prepare(&mut self, request: &ModelRequest, media: &MediaMap) -> PreparedRequest {
         self.model.clone_from(&request.model.model.name);
         self.encoder.encode(request, media)
     }
 
-    fn takes(&self) -> Takes {
-        self.encoder.takes()
+    fn attachment_support(&self) -> AttachmentSupport {
+        self.encoder.accepted_media()
     }
 
-    async fn send(&mut self, signals: &SignalSink) -> Reply {
-        let body = self.encoder.body();
+    async fn send(&mut self, signals: &SignalSink) -> ModelReply {
+        let body = self.encoder.last_body();
         let shared = &self.shared;
         // The transport always streams; one dialect says so in the address instead of the body.
-        let address = Address { model: Some(self.model.clone()), stream: Some(true) };
-        let answer = shared.player.answer(shared.wire, &address, &body);
+        let address = RequestAddress { model: Some(self.model.clone()), stream: Some(true) };
+        let answer = shared.player.answer_request(shared.wire, &address, &body);
         if !answer.delay.is_zero() {
             (shared.sleeper)(answer.delay).await;
         }
         match answer.what {
-            What::Hang => std::future::pending().await,
-            What::NoConnection => Reply::Failed {
+            ScriptAnswerBody::Hang => std::future::pending().await,
+            ScriptAnswerBody::NoConnection => ModelReply::Failed {
                 class: FailureClass::Network,
                 message: "the connection broke before an answer came (scripted)".to_owned(),
                 retry_after_ms: None,
             },
-            What::Body { refusal, retry_after } if refusal.status >= 400 => {
-                shared.dialect.classify(refusal.status, retry_after.as_deref(), &refusal.body)
-            }
-            What::Body { refusal, .. } => {
-                let mut decoder = shared.dialect.decoder(&shared.quirks);
+            ScriptAnswerBody::Body { refusal, retry_after } if refusal.status >= 400 => shared
+                .dialect
+                .classify_failure(refusal.status, retry_after.as_deref(), &refusal.body),
+            ScriptAnswerBody::Body { refusal, .. } => {
+                let mut decoder = shared.dialect.new_decoder(&shared.quirks);
                 decoder.feed(&refusal.body, &mut |signal| signals.send(signal));
                 decoder.finish()
             }
-            What::Stream(frames) => play(shared, *frames, signals).await,
+            ScriptAnswerBody::Stream(frames) => play_frames(shared, *frames, signals).await,
         }
     }
 }
 
-async fn play(shared: &Shared, mut frames: Frames, signals: &SignalSink) -> Reply {
-    let mut decoder = shared.dialect.decoder(&shared.quirks);
+async fn play_frames(shared: &Shared, mut frames: ReplyFrames, signals: &SignalSink) -> ModelReply {
+    let mut decoder = shared.dialect.new_decoder(&shared.quirks);
     let paced = !frames.pace.is_zero();
     let mut bytes = Vec::new();
     let mut chunks = 0usize;
     loop {
-        let more = frames.fill(CHUNK_BYTES, &mut bytes);
+        let more = frames.fill_buffer(CHUNK_BYTES, &mut bytes);
         if paced {
-            feed(decoder.as_mut(), &bytes, signals);
+            feed_decoder(decoder.as_mut(), &bytes, signals);
             bytes.clear();
             if more {
                 (shared.sleeper)(frames.pace).await;
@@ -200,7 +202,7 @@ async fn play(shared: &Shared, mut frames: Frames, signals: &SignalSink) -> Repl
             // Whole chunks only, the rest waits for what follows it.
             let whole = bytes.len() - bytes.len() % CHUNK_BYTES;
             for chunk in bytes[..whole].chunks(CHUNK_BYTES) {
-                feed(decoder.as_mut(), chunk, signals);
+                feed_decoder(decoder.as_mut(), chunk, signals);
             }
             bytes.drain(..whole);
             chunks += 1;
@@ -212,15 +214,15 @@ async fn play(shared: &Shared, mut frames: Frames, signals: &SignalSink) -> Repl
             break;
         }
     }
-    feed(decoder.as_mut(), &bytes, signals);
-    if frames.ending == Ending::Stall && !decoder.is_over() {
+    feed_decoder(decoder.as_mut(), &bytes, signals);
+    if frames.ending == StreamEnding::Stall && !decoder.is_over() {
         std::future::pending::<()>().await;
     }
     decoder.finish()
 }
 
-fn feed(decoder: &mut dyn Decoder, bytes: &[u8], signals: &SignalSink) {
+fn feed_decoder(decoder: &mut dyn ReplyDecoder, bytes: &[u8], signals: &SignalSink) {
     if !bytes.is_empty() {
-        decoder.feed(bytes, &mut |signal: Signal| signals.send(signal));
+        decoder.feed(bytes, &mut |signal: ModelSignal| signals.send(signal));
     }
 }

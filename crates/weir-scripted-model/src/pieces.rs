@@ -4,14 +4,14 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use super::step::{Found, Say, Step};
+use super::step::{FoundStep, ScriptStep, ScriptedPiece};
 
 /// Bytes of a repeated text that are made at once.
 const REPEATED_BYTES: usize = 4096;
 
 /// One piece of a reply, in no vendor's words.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Piece {
+pub(super) enum ReplyPiece {
     ThinkingBegin,
     Thinking(String),
     ThinkingEnd,
@@ -26,8 +26,8 @@ pub(super) enum Piece {
 
 /// Makes the pieces of one reply.
 #[derive(Debug, Clone)]
-pub(super) struct Pieces {
-    step: Arc<Step>,
+pub(super) struct ReplyPieces {
+    step: Arc<ScriptStep>,
     round: Option<u64>,
     /// Start of each made id, with the number of the reply.
     id: String,
@@ -35,12 +35,12 @@ pub(super) struct Pieces {
     /// How often the current `say` has come.
     times: u64,
     calls: u64,
-    queue: VecDeque<Piece>,
+    queue: VecDeque<ReplyPiece>,
 }
 
-impl Pieces {
-    pub(super) fn new(found: &Found, id: String) -> Pieces {
-        Pieces {
+impl ReplyPieces {
+    pub(super) fn new(found: &FoundStep, id: String) -> ReplyPieces {
+        ReplyPieces {
             step: Arc::clone(&found.step),
             round: found.round,
             id,
@@ -52,15 +52,15 @@ impl Pieces {
     }
 
     /// Bytes of what will be said.
-    pub(super) fn bytes(&self) -> u64 {
+    pub(super) fn total_bytes(&self) -> u64 {
         let each: usize = self
             .step
             .says
             .iter()
             .map(|say| match say {
-                Say::Thinking(text) | Say::Text(text) => text.len(),
-                Say::Call { tool, arguments } => tool.len() + arguments.len(),
-                Say::Image { data, .. } => data.len(),
+                ScriptedPiece::Thinking(text) | ScriptedPiece::Text(text) => text.len(),
+                ScriptedPiece::Call { tool, arguments } => tool.len() + arguments.len(),
+                ScriptedPiece::Image { data, .. } => data.len(),
             })
             .sum();
         (each as u64).saturating_mul(self.step.repeat.max(1))
@@ -82,36 +82,36 @@ impl Pieces {
         let say = step.says.get(self.say)?;
         let paced = !step.pace.is_zero();
         match say {
-            Say::Thinking(text) => {
-                let begin = (self.times == 0).then_some(Piece::ThinkingBegin);
-                let text = self.repeated(text);
+            ScriptedPiece::Thinking(text) => {
+                let begin = (self.times == 0).then_some(ReplyPiece::ThinkingBegin);
+                let text = self.repeat_text(text);
                 self.queue.extend(begin);
-                self.queue.extend(split(&text, paced).map(Piece::Thinking));
-                self.queue.extend((self.left() == 0).then_some(Piece::ThinkingEnd));
+                self.queue.extend(split_text(&text, paced).map(ReplyPiece::Thinking));
+                self.queue.extend((self.repeats_left() == 0).then_some(ReplyPiece::ThinkingEnd));
             }
-            Say::Text(text) => {
-                let begin = (self.times == 0).then_some(Piece::TextBegin);
-                let text = self.repeated(text);
+            ScriptedPiece::Text(text) => {
+                let begin = (self.times == 0).then_some(ReplyPiece::TextBegin);
+                let text = self.repeat_text(text);
                 self.queue.extend(begin);
-                self.queue.extend(split(&text, paced).map(Piece::Text));
-                self.queue.extend((self.left() == 0).then_some(Piece::TextEnd));
+                self.queue.extend(split_text(&text, paced).map(ReplyPiece::Text));
+                self.queue.extend((self.repeats_left() == 0).then_some(ReplyPiece::TextEnd));
             }
-            Say::Call { tool, arguments } => {
+            ScriptedPiece::Call { tool, arguments } => {
                 let id = self.next_call_id();
-                self.queue.push_back(Piece::CallBegin { id, tool: tool.clone() });
+                self.queue.push_back(ReplyPiece::CallBegin { id, tool: tool.clone() });
                 let arguments = self.filled_in(arguments);
                 self.times += 1;
-                self.queue.extend(split(&arguments, paced).map(Piece::Arguments));
-                self.queue.push_back(Piece::CallEnd);
+                self.queue.extend(split_text(&arguments, paced).map(ReplyPiece::Arguments));
+                self.queue.push_back(ReplyPiece::CallEnd);
             }
-            Say::Image { media_type, data } => {
+            ScriptedPiece::Image { media_type, data } => {
                 use base64::Engine as _;
                 let base64 = base64::engine::general_purpose::STANDARD.encode(data);
                 self.times += 1;
-                self.queue.push_back(Piece::Image { media_type: media_type.clone(), base64 });
+                self.queue.push_back(ReplyPiece::Image { media_type: media_type.clone(), base64 });
             }
         }
-        if self.left() == 0 {
+        if self.repeats_left() == 0 {
             self.say += 1;
             self.times = 0;
         }
@@ -119,14 +119,14 @@ impl Pieces {
     }
 
     /// How often the current `say` is still to come.
-    fn left(&self) -> u64 {
+    fn repeats_left(&self) -> u64 {
         self.step.repeat.max(1).saturating_sub(self.times)
     }
 
     /// The text as often as fits into one go, at least once.
-    fn repeated(&mut self, text: &str) -> String {
+    fn repeat_text(&mut self, text: &str) -> String {
         let mut out = String::new();
-        while self.left() > 0 && (out.is_empty() || out.len() < REPEATED_BYTES) {
+        while self.repeats_left() > 0 && (out.is_empty() || out.len() < REPEATED_BYTES) {
             let before = out.len();
             out.push_str(&self.filled_in(text));
             self.times += 1;
@@ -145,10 +145,10 @@ impl Pieces {
     }
 }
 
-impl Iterator for Pieces {
-    type Item = Piece;
+impl Iterator for ReplyPieces {
+    type Item = ReplyPiece;
 
-    fn next(&mut self) -> Option<Piece> {
+    fn next(&mut self) -> Option<ReplyPiece> {
         loop {
             if let Some(piece) = self.queue.pop_front() {
                 return Some(piece);
@@ -159,7 +159,7 @@ impl Iterator for Pieces {
 }
 
 /// Splits a text as a stream brings it: word by word when paced, else a few pieces of some size.
-fn split(text: &str, paced: bool) -> impl Iterator<Item = String> + '_ {
+fn split_text(text: &str, paced: bool) -> impl Iterator<Item = String> + '_ {
     let size = if paced { 1 } else { (text.len() / 6).clamp(8, 4096) };
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -185,41 +185,44 @@ mod tests {
     fn v6_texts_come_in_several_pieces_and_whole() {
         for text in ["Hello, weir.", "ä", "", "Grüße an alle, die hier lesen und schreiben."] {
             for paced in [false, true] {
-                assert_eq!(split(text, paced).collect::<String>(), text);
+                assert_eq!(split_text(text, paced).collect::<String>(), text);
             }
         }
-        assert_eq!(split("one two three", true).collect::<Vec<_>>(), ["one", " two", " three"]);
-        assert!(split("a sentence of several words", false).count() > 2);
+        assert_eq!(
+            split_text("one two three", true).collect::<Vec<_>>(),
+            ["one", " two", " three"]
+        );
+        assert!(split_text("a sentence of several words", false).count() > 2);
     }
 
     #[test]
     fn v6_repeats_count_themselves() {
-        let step = Step {
+        let step = ScriptStep {
             says: vec![
-                Say::Text("la {{n}} ".to_owned()),
-                Say::Call { tool: "t".to_owned(), arguments: "{\"n\":{{n}}}".to_owned() },
+                ScriptedPiece::Text("la {{n}} ".to_owned()),
+                ScriptedPiece::Call { tool: "t".to_owned(), arguments: "{\"n\":{{n}}}".to_owned() },
             ],
             repeat: 2,
-            ..Step::default()
+            ..ScriptStep::default()
         };
-        let found = Found { step: Arc::new(step), round: None };
-        let pieces: Vec<Piece> = Pieces::new(&found, "c_1".to_owned()).collect();
-        let call = |n: u64| Piece::CallBegin { id: format!("c_1_0{n}"), tool: "t".to_owned() };
-        let text = |text: &str| Piece::Text(text.to_owned());
-        let arguments = |text: &str| Piece::Arguments(text.to_owned());
+        let found = FoundStep { step: Arc::new(step), round: None };
+        let pieces: Vec<ReplyPiece> = ReplyPieces::new(&found, "c_1".to_owned()).collect();
+        let call = |n: u64| ReplyPiece::CallBegin { id: format!("c_1_0{n}"), tool: "t".to_owned() };
+        let text = |text: &str| ReplyPiece::Text(text.to_owned());
+        let arguments = |text: &str| ReplyPiece::Arguments(text.to_owned());
         assert_eq!(
             pieces,
             [
-                Piece::TextBegin,
+                ReplyPiece::TextBegin,
                 text("la 1 la "),
                 text("2 "),
-                Piece::TextEnd,
+                ReplyPiece::TextEnd,
                 call(1),
                 arguments("{\"n\":1}"),
-                Piece::CallEnd,
+                ReplyPiece::CallEnd,
                 call(2),
                 arguments("{\"n\":2}"),
-                Piece::CallEnd,
+                ReplyPiece::CallEnd,
             ]
         );
     }

@@ -8,22 +8,22 @@ use std::time::Duration;
 use weir_core::model::Usage;
 
 use super::SCRIPT_ENDED;
-use super::frames::{Ending, Frames};
-use super::pieces::Pieces;
-use super::step::{Expected, Fault, Found, Order, Script, Step};
-use super::wire::{Context, JSON, Refusal, Request, Wire};
+use super::frames::{ReplyFrames, StreamEnding};
+use super::pieces::ReplyPieces;
+use super::step::{ExpectedContent, FoundStep, Script, ScriptStep, ScriptedFault, StepOrder};
+use super::wire::{JSON, RefusalResponse, ReplyContext, Wire, WireRequest};
 
 /// Requests whose repetitions are counted; when there are more, counting begins again.
 const COUNTED_MAX: usize = 100_000;
 
 /// Plays one script to any number of sessions at once.
-pub(super) struct Player {
+pub(super) struct ScriptPlayer {
     script: Arc<Script>,
-    memory: Mutex<Memory>,
+    memory: Mutex<PlayerMemory>,
 }
 
 #[derive(Default)]
-struct Memory {
+struct PlayerMemory {
     /// How often a request with errors before its reply has come.
     came: HashMap<(u64, u64), usize>,
     /// For `order: requests`: which reply a request got.
@@ -31,38 +31,43 @@ struct Memory {
 }
 
 /// What is sent back, after `delay`.
-pub(super) struct Answer {
+pub(super) struct ScriptAnswer {
     pub(super) delay: Duration,
-    pub(super) what: What,
+    pub(super) what: ScriptAnswerBody,
 }
 
-pub(super) enum What {
+pub(super) enum ScriptAnswerBody {
     /// A body at once, with a status and perhaps `Retry-After`.
     Body {
-        refusal: Refusal,
+        refusal: RefusalResponse,
         retry_after: Option<String>,
     },
-    Stream(Box<Frames>),
+    Stream(Box<ReplyFrames>),
     Hang,
     NoConnection,
 }
 
 /// What the address says, where the body does not.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Address {
+pub(super) struct RequestAddress {
     pub(super) model: Option<String>,
     pub(super) stream: Option<bool>,
 }
 
-impl Player {
-    pub(super) fn new(script: Arc<Script>) -> Player {
-        Player { script, memory: Mutex::new(Memory::default()) }
+impl ScriptPlayer {
+    pub(super) fn new(script: Arc<Script>) -> ScriptPlayer {
+        ScriptPlayer { script, memory: Mutex::new(PlayerMemory::default()) }
     }
 
-    pub(super) fn answer(&self, wire: &dyn Wire, address: &Address, body: &[u8]) -> Answer {
-        let mut request = match Request::read(wire, body) {
+    pub(super) fn answer_request(
+        &self,
+        wire: &dyn Wire,
+        address: &RequestAddress,
+        body: &[u8],
+    ) -> ScriptAnswer {
+        let mut request = match WireRequest::parse_body(wire, body) {
             Ok(request) => request,
-            Err(message) => return invalid(wire, message),
+            Err(message) => return invalid_request(wire, message),
         };
         if let Some(model) = &address.model {
             request.model.clone_from(model);
@@ -70,36 +75,41 @@ impl Player {
         request.stream = address.stream.unwrap_or(request.stream);
         let (index, found) = self.choose(&request);
         let step = Arc::clone(&found.step);
-        if let Some(message) = unmet(&step, &request) {
-            return Answer { delay: step.delay, ..invalid(wire, message) };
+        if let Some(message) = unmet_expectation(&step, &request) {
+            return ScriptAnswer { delay: step.delay, ..invalid_request(wire, message) };
         }
-        let fault = self.fault(&step, index, &request);
-        let what = what(wire, &request, &found, fault);
-        Answer { delay: step.delay, what }
+        let fault = self.next_fault(&step, index, &request);
+        let what = answer_body(wire, &request, &found, fault);
+        ScriptAnswer { delay: step.delay, what }
     }
 
-    fn choose(&self, request: &Request<'_>) -> (u64, Found) {
+    fn choose(&self, request: &WireRequest<'_>) -> (u64, FoundStep) {
         if !self.script.rules.is_empty() {
-            let (prompt, replies) = request.prompt();
+            let (prompt, replies) = request.last_prompt();
             let matching = self.script.rules.iter().find(|rule| rule.pattern.is_match(&prompt));
             if let Some(rule) = matching {
-                return (request.turns, rule.find(replies).unwrap_or_else(ended));
+                return (request.turns, rule.find_step(replies).unwrap_or_else(end_of_script));
             }
         }
         let index = match self.script.header.order {
-            Order::History => request.turns,
-            Order::Requests => self.order(request.hash()),
+            StepOrder::History => request.turns,
+            StepOrder::Requests => self.reply_number(request.hash()),
         };
-        (index, self.script.find(index).unwrap_or_else(ended))
+        (index, self.script.find_step(index).unwrap_or_else(end_of_script))
     }
 
-    fn order(&self, hash: u64) -> u64 {
+    fn reply_number(&self, hash: u64) -> u64 {
         let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
         let next = memory.order.len() as u64;
         *memory.order.entry(hash).or_insert(next)
     }
 
-    fn fault<'s>(&self, step: &'s Step, index: u64, request: &Request<'_>) -> Option<&'s Fault> {
+    fn next_fault<'s>(
+        &self,
+        step: &'s ScriptStep,
+        index: u64,
+        request: &WireRequest<'_>,
+    ) -> Option<&'s ScriptedFault> {
         let last = step.errors.last()?;
         let mut memory = self.memory.lock().unwrap_or_else(PoisonError::into_inner);
         if memory.came.len() >= COUNTED_MAX {
@@ -112,41 +122,52 @@ impl Player {
     }
 }
 
-fn ended() -> Found {
-    Found { step: Arc::new(Step::says(SCRIPT_ENDED)), round: None }
+fn end_of_script() -> FoundStep {
+    FoundStep { step: Arc::new(ScriptStep::with_text(SCRIPT_ENDED)), round: None }
 }
 
-fn invalid(wire: &dyn Wire, message: String) -> Answer {
-    let fault = Fault::Status { status: 400, retry_after: None, message };
-    let refusal = wire.refusal(&fault);
-    Answer { delay: Duration::ZERO, what: What::Body { refusal, retry_after: None } }
+fn invalid_request(wire: &dyn Wire, message: String) -> ScriptAnswer {
+    let fault = ScriptedFault::Status { status: 400, retry_after: None, message };
+    let refusal = wire.refusal_for(&fault);
+    ScriptAnswer {
+        delay: Duration::ZERO,
+        what: ScriptAnswerBody::Body { refusal, retry_after: None },
+    }
 }
 
-fn what(wire: &dyn Wire, request: &Request<'_>, found: &Found, fault: Option<&Fault>) -> What {
+fn answer_body(
+    wire: &dyn Wire,
+    request: &WireRequest<'_>,
+    found: &FoundStep,
+    fault: Option<&ScriptedFault>,
+) -> ScriptAnswerBody {
     let ending = match fault {
-        None => Ending::Whole,
-        Some(Fault::Cut) => Ending::Cut,
-        Some(Fault::Reset) => Ending::Reset,
-        Some(Fault::Stall) => Ending::Stall,
-        Some(Fault::Midstream) => Ending::Midstream,
-        Some(Fault::Garbage) => Ending::Garbage,
-        Some(Fault::Hang) => return What::Hang,
-        Some(Fault::Network) => return What::NoConnection,
-        Some(fault @ (Fault::Status { .. } | Fault::Overflow | Fault::Safety)) => {
+        None => StreamEnding::Whole,
+        Some(ScriptedFault::Cut) => StreamEnding::Cut,
+        Some(ScriptedFault::Reset) => StreamEnding::Reset,
+        Some(ScriptedFault::Stall) => StreamEnding::Stall,
+        Some(ScriptedFault::Midstream) => StreamEnding::Midstream,
+        Some(ScriptedFault::Garbage) => StreamEnding::Garbage,
+        Some(ScriptedFault::Hang) => return ScriptAnswerBody::Hang,
+        Some(ScriptedFault::Network) => return ScriptAnswerBody::NoConnection,
+        Some(
+            fault
+            @ (ScriptedFault::Status { .. } | ScriptedFault::Overflow | ScriptedFault::Safety),
+        ) => {
             let retry_after = match fault {
-                Fault::Status { retry_after, .. } => retry_after.clone(),
+                ScriptedFault::Status { retry_after, .. } => retry_after.clone(),
                 _ => None,
             };
-            return What::Body { refusal: wire.refusal(fault), retry_after };
+            return ScriptAnswerBody::Body { refusal: wire.refusal_for(fault), retry_after };
         }
     };
-    let mut pieces = Pieces::new(found, format!("{}{:04}", id_prefix(wire), request.turns));
-    let context = Context {
+    let mut pieces = ReplyPieces::new(found, format!("{}{:04}", id_prefix(wire), request.turns));
+    let context = ReplyContext {
         model: request.model.clone(),
         number: request.turns,
         usage: found.step.usage.unwrap_or_else(|| Usage {
             input: request.body.len() as u64 / 4 + 1,
-            output: pieces.bytes() / 4 + 1,
+            output: pieces.total_bytes() / 4 + 1,
             ..Usage::default()
         }),
         stop: found.step.stop_or_usual(),
@@ -154,24 +175,30 @@ fn what(wire: &dyn Wire, request: &Request<'_>, found: &Found, fault: Option<&Fa
     };
     if request.stream {
         let pace = found.step.pace;
-        return What::Stream(Box::new(Frames::new(wire.writer(context), pieces, pace, ending)));
+        return ScriptAnswerBody::Stream(Box::new(ReplyFrames::new(
+            wire.new_writer(context),
+            pieces,
+            pace,
+            ending,
+        )));
     }
     match ending {
-        Ending::Whole => {
-            let body = wire.whole(&context, &mut pieces);
-            let refusal = Refusal { status: 200, content_type: JSON, body };
-            What::Body { refusal, retry_after: None }
+        StreamEnding::Whole => {
+            let body = wire.whole_reply(&context, &mut pieces);
+            let refusal = RefusalResponse { status: 200, content_type: JSON, body };
+            ScriptAnswerBody::Body { refusal, retry_after: None }
         }
-        Ending::Stall => What::Hang,
-        Ending::Cut | Ending::Reset => What::NoConnection,
-        Ending::Midstream => {
-            let fault = Fault::Status { status: 500, retry_after: None, message: String::new() };
-            What::Body { refusal: wire.refusal(&fault), retry_after: None }
+        StreamEnding::Stall => ScriptAnswerBody::Hang,
+        StreamEnding::Cut | StreamEnding::Reset => ScriptAnswerBody::NoConnection,
+        StreamEnding::Midstream => {
+            let fault =
+                ScriptedFault::Status { status: 500, retry_after: None, message: String::new() };
+            ScriptAnswerBody::Body { refusal: wire.refusal_for(&fault), retry_after: None }
         }
-        Ending::Garbage => {
+        StreamEnding::Garbage => {
             let body = super::frames::GARBAGE.to_vec();
-            let refusal = Refusal { status: 200, content_type: JSON, body };
-            What::Body { refusal, retry_after: None }
+            let refusal = RefusalResponse { status: 200, content_type: JSON, body };
+            ScriptAnswerBody::Body { refusal, retry_after: None }
         }
     }
 }
@@ -181,36 +208,36 @@ fn id_prefix(wire: &dyn Wire) -> &'static str {
 }
 
 /// The first expectation that is not met, as a sentence.
-fn unmet(step: &Step, request: &Request<'_>) -> Option<String> {
+fn unmet_expectation(step: &ScriptStep, request: &WireRequest<'_>) -> Option<String> {
     if step.expects.is_empty() {
         return None;
     }
-    let last = request.last();
+    let last = request.last_user_content();
     step.expects.iter().find_map(|expect| {
         let (found, looked_at) = match &expect.what {
-            Expected::Text(text) => (
+            ExpectedContent::Text(text) => (
                 last.text.contains(text) || last.results.contains(text),
                 format!("{}\n{}", last.text, last.results),
             ),
-            Expected::Result(text) => (last.results.contains(text), last.results.clone()),
-            Expected::Pattern(pattern) => {
+            ExpectedContent::Result(text) => (last.results.contains(text), last.results.clone()),
+            ExpectedContent::Pattern(pattern) => {
                 let regex = regex::Regex::new(pattern).ok();
                 let all = format!("{}\n{}", last.text, last.results);
                 (regex.is_some_and(|regex| regex.is_match(&all)), all)
             }
-            Expected::System(text) => {
-                let system = request.system();
+            ExpectedContent::System(text) => {
+                let system = request.system_text();
                 (system.contains(text), system)
             }
-            Expected::Tool(name) => {
-                let tools = request.tools();
+            ExpectedContent::Tool(name) => {
+                let tools = request.offered_tools();
                 (tools.contains(name), tools.join(", "))
             }
-            Expected::Body(text) => {
+            ExpectedContent::Body(text) => {
                 let body = String::from_utf8_lossy(request.body).into_owned();
                 (body.contains(text), body)
             }
-            Expected::Image => (last.media > 0, format!("{} pictures", last.media)),
+            ExpectedContent::Image => (last.media > 0, format!("{} pictures", last.media)),
         };
         if found != expect.not {
             return None;
@@ -220,19 +247,19 @@ fn unmet(step: &Step, request: &Request<'_>) -> Option<String> {
         Some(format!(
             "the script (line {}) expects {not}{}; the request holds: {shown}",
             expect.line,
-            described(&expect.what),
+            describe_expectation(&expect.what),
         ))
     })
 }
 
-fn described(what: &Expected) -> String {
+fn describe_expectation(what: &ExpectedContent) -> String {
     match what {
-        Expected::Text(text) => format!("text {text:?} since the last reply"),
-        Expected::Result(text) => format!("a result with {text:?} since the last reply"),
-        Expected::Pattern(pattern) => format!("a match of /{pattern}/ since the last reply"),
-        Expected::System(text) => format!("{text:?} in the system prompt"),
-        Expected::Tool(name) => format!("a tool {name:?} on offer"),
-        Expected::Body(text) => format!("{text:?} in the body"),
-        Expected::Image => "a picture or document since the last reply".to_owned(),
+        ExpectedContent::Text(text) => format!("text {text:?} since the last reply"),
+        ExpectedContent::Result(text) => format!("a result with {text:?} since the last reply"),
+        ExpectedContent::Pattern(pattern) => format!("a match of /{pattern}/ since the last reply"),
+        ExpectedContent::System(text) => format!("{text:?} in the system prompt"),
+        ExpectedContent::Tool(name) => format!("a tool {name:?} on offer"),
+        ExpectedContent::Body(text) => format!("{text:?} in the body"),
+        ExpectedContent::Image => "a picture or document since the last reply".to_owned(),
     }
 }

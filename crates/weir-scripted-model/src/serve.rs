@@ -19,12 +19,12 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
-use super::frames::{Ending, Frames};
-use super::player::{Address, Answer, Player, What};
+use super::frames::{ReplyFrames, StreamEnding};
+use super::player::{RequestAddress, ScriptAnswer, ScriptAnswerBody, ScriptPlayer};
 use super::step::Script;
 use super::wire::{CREATED, EVENTS, JSON, WIRES, Wire};
-use connection::{Door, Link};
-use record::{Exchange, Recorder};
+use connection::{ConnectionBreaker, ScriptListener};
+use record::{ExchangeRecorder, RecordedExchange};
 
 const REQUEST_BYTES_MAX: usize = 256 * 1024 * 1024;
 /// Bytes of a stream that are sent at once when the script sets no pace.
@@ -40,132 +40,154 @@ pub struct ServeOptions {
     pub shutdown: CancellationToken,
 }
 
-struct Server {
-    player: Player,
+struct ScriptServer {
+    player: ScriptPlayer,
     name: String,
-    recorder: Option<Arc<Recorder>>,
+    recorder: Option<Arc<ExchangeRecorder>>,
 }
 
 /// Serves `script` on `listener` until [`ServeOptions::shutdown`] fires.
 ///
 /// # Errors
 /// The file to record to cannot be opened, or the listener failed.
-pub async fn serve(listener: TcpListener, script: Script, options: ServeOptions) -> io::Result<()> {
-    let recorder = options.record.as_deref().map(Recorder::open).transpose()?.map(Arc::new);
+pub async fn run_script_server(
+    listener: TcpListener,
+    script: Script,
+    options: ServeOptions,
+) -> io::Result<()> {
+    let recorder = options.record.as_deref().map(ExchangeRecorder::open).transpose()?.map(Arc::new);
     let name = script.header.name.clone().unwrap_or_else(|| "script".to_owned());
-    let server = Arc::new(Server { player: Player::new(Arc::new(script)), name, recorder });
-    let router = Router::new().fallback(handle).with_state(server);
+    let server =
+        Arc::new(ScriptServer { player: ScriptPlayer::new(Arc::new(script)), name, recorder });
+    let router = Router::new().fallback(handle_request).with_state(server);
     // Whoever drops this future ends the connections too.
     let shutdown = options.shutdown.child_token();
     let _guard = shutdown.clone().drop_guard();
-    let door = Door::new(listener, shutdown.clone());
-    axum::serve(door, router.into_make_service_with_connect_info::<Link>())
+    let door = ScriptListener::new(listener, shutdown.clone());
+    axum::serve(door, router.into_make_service_with_connect_info::<ConnectionBreaker>())
         .with_graceful_shutdown(shutdown.cancelled_owned())
         .await
 }
 
 /// What an address stands for.
-enum Route {
+enum ScriptRoute {
     Health,
     Models,
     Count { key: &'static str },
-    Talk { wire: &'static dyn Wire, address: Address },
+    Talk { wire: &'static dyn Wire, address: RequestAddress },
     Nothing,
 }
 
 /// Reads the path from its end: people set base URLs with and without `/v1`.
-fn route(path: &str) -> Route {
+fn route_path(path: &str) -> ScriptRoute {
     let talk = |name: &str, address| match WIRES.iter().find(|wire| wire.name() == name) {
-        Some(wire) => Route::Talk { wire: *wire, address },
-        None => Route::Nothing,
+        Some(wire) => ScriptRoute::Talk { wire: *wire, address },
+        None => ScriptRoute::Nothing,
     };
     let path = path.trim_end_matches('/');
     if let Some((before, verb)) = path.rsplit_once(':') {
         let model = before.rsplit('/').next().unwrap_or_default().to_owned();
-        let address = |stream| Address { model: Some(model), stream: Some(stream) };
+        let address = |stream| RequestAddress { model: Some(model), stream: Some(stream) };
         return match verb {
             "streamGenerateContent" => talk("gemini", address(true)),
             "generateContent" => talk("gemini", address(false)),
-            "countTokens" => Route::Count { key: "totalTokens" },
-            _ => Route::Nothing,
+            "countTokens" => ScriptRoute::Count { key: "totalTokens" },
+            _ => ScriptRoute::Nothing,
         };
     }
     let last_two = path.rsplitn(3, '/').take(2).collect::<Vec<_>>();
     match last_two.as_slice() {
-        ["healthz", ..] => Route::Health,
-        ["models", ..] | [_, "models"] => Route::Models,
-        ["count_tokens", ..] => Route::Count { key: "input_tokens" },
-        ["completions", "chat"] => talk("openai-chat", Address::default()),
-        ["messages", ..] => talk("anthropic", Address::default()),
-        ["responses", ..] => talk("openai-responses", Address::default()),
-        _ => Route::Nothing,
+        ["healthz", ..] => ScriptRoute::Health,
+        ["models", ..] | [_, "models"] => ScriptRoute::Models,
+        ["count_tokens", ..] => ScriptRoute::Count { key: "input_tokens" },
+        ["completions", "chat"] => talk("openai-chat", RequestAddress::default()),
+        ["messages", ..] => talk("anthropic", RequestAddress::default()),
+        ["responses", ..] => talk("openai-responses", RequestAddress::default()),
+        _ => ScriptRoute::Nothing,
     }
 }
 
-async fn handle(
-    State(server): State<Arc<Server>>,
-    ConnectInfo(link): ConnectInfo<Link>,
+async fn handle_request(
+    State(server): State<Arc<ScriptServer>>,
+    ConnectInfo(link): ConnectInfo<ConnectionBreaker>,
     request: Request,
 ) -> Response {
     let (parts, body) = request.into_parts();
     let read = axum::body::to_bytes(body, REQUEST_BYTES_MAX).await;
     let body = read.as_ref().cloned().unwrap_or_default();
     let exchange = server.recorder.as_ref().map(|recorder| {
-        Exchange::begin(Arc::clone(recorder), &parts.method, &parts.uri, &parts.headers, &body)
+        RecordedExchange::begin(
+            Arc::clone(recorder),
+            &parts.method,
+            &parts.uri,
+            &parts.headers,
+            &body,
+        )
     });
     if let Err(error) = read {
         let why = format!("the request's body could not be read: {error}");
-        return plain(StatusCode::PAYLOAD_TOO_LARGE, &json!({"error": {"message": why}}), exchange);
+        return json_response(
+            StatusCode::PAYLOAD_TOO_LARGE,
+            &json!({"error": {"message": why}}),
+            exchange,
+        );
     }
-    let route = route(parts.uri.path());
+    let route = route_path(parts.uri.path());
     match route {
-        Route::Health => plain(StatusCode::OK, &json!({"status": "ok"}), exchange),
-        Route::Models => plain(StatusCode::OK, &models(&server.name), exchange),
-        Route::Nothing => {
+        ScriptRoute::Health => json_response(StatusCode::OK, &json!({"status": "ok"}), exchange),
+        ScriptRoute::Models => json_response(StatusCode::OK, &models_json(&server.name), exchange),
+        ScriptRoute::Nothing => {
             let why = format!("the scripted model does not serve {}", parts.uri.path());
-            plain(StatusCode::NOT_FOUND, &json!({"error": {"message": why}}), exchange)
+            json_response(StatusCode::NOT_FOUND, &json!({"error": {"message": why}}), exchange)
         }
-        Route::Count { .. } | Route::Talk { .. } if parts.method != Method::POST => {
+        ScriptRoute::Count { .. } | ScriptRoute::Talk { .. } if parts.method != Method::POST => {
             let why = json!({"error": {"message": "this address is for POST"}});
-            plain(StatusCode::METHOD_NOT_ALLOWED, &why, exchange)
+            json_response(StatusCode::METHOD_NOT_ALLOWED, &why, exchange)
         }
-        Route::Count { key } => plain(StatusCode::OK, &json!({key: body.len() / 4 + 1}), exchange),
-        Route::Talk { wire, address } => {
-            let answer = server.player.answer(wire, &address, &body);
-            talk(answer, link, exchange).await
+        ScriptRoute::Count { key } => {
+            json_response(StatusCode::OK, &json!({key: body.len() / 4 + 1}), exchange)
+        }
+        ScriptRoute::Talk { wire, address } => {
+            let answer = server.player.answer_request(wire, &address, &body);
+            answer_conversation(answer, link, exchange).await
         }
     }
 }
 
-async fn talk(answer: Answer, link: Link, exchange: Option<Exchange>) -> Response {
+async fn answer_conversation(
+    answer: ScriptAnswer,
+    link: ConnectionBreaker,
+    exchange: Option<RecordedExchange>,
+) -> Response {
     if !answer.delay.is_zero() {
         tokio::time::sleep(answer.delay).await;
     }
     match answer.what {
-        What::Hang => std::future::pending().await,
-        What::NoConnection => {
-            link.cut();
-            response(StatusCode::OK, JSON, Body::empty())
+        ScriptAnswerBody::Hang => std::future::pending().await,
+        ScriptAnswerBody::NoConnection => {
+            link.break_connection();
+            build_response(StatusCode::OK, JSON, Body::empty())
         }
-        What::Body { refusal, retry_after } => {
+        ScriptAnswerBody::Body { refusal, retry_after } => {
             let status =
                 StatusCode::from_u16(refusal.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
             if let Some(mut exchange) = exchange {
-                exchange.answer(refusal.status, &refusal.body);
+                exchange.record_answer(refusal.status, &refusal.body);
             }
-            let mut response = response(status, refusal.content_type, Body::from(refusal.body));
+            let mut response =
+                build_response(status, refusal.content_type, Body::from(refusal.body));
             if let Some(value) = retry_after.and_then(|text| HeaderValue::from_str(&text).ok()) {
                 response.headers_mut().insert(header::RETRY_AFTER, value);
             }
             response
         }
-        What::Stream(frames) => {
-            response(StatusCode::OK, EVENTS, stream_body(*frames, link, exchange))
+        ScriptAnswerBody::Stream(frames) => {
+            build_response(StatusCode::OK, EVENTS, stream_body(*frames, link, exchange))
         }
     }
 }
 
-fn response(status: StatusCode, content_type: &'static str, body: Body) -> Response {
+fn build_response(status: StatusCode, content_type: &'static str, body: Body) -> Response {
     let mut headers = HeaderMap::new();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
@@ -177,63 +199,74 @@ fn response(status: StatusCode, content_type: &'static str, body: Body) -> Respo
     response
 }
 
-fn plain(status: StatusCode, value: &Value, exchange: Option<Exchange>) -> Response {
+fn json_response(
+    status: StatusCode,
+    value: &Value,
+    exchange: Option<RecordedExchange>,
+) -> Response {
     let body = value.to_string();
     if let Some(mut exchange) = exchange {
-        exchange.answer(status.as_u16(), body.as_bytes());
+        exchange.record_answer(status.as_u16(), body.as_bytes());
     }
-    response(status, JSON, Body::from(body))
+    build_response(status, JSON, Body::from(body))
 }
 
 /// A stream that is being sent.
-struct Sending {
-    frames: Frames,
-    link: Link,
-    exchange: Option<Exchange>,
+struct SendingStream {
+    frames: ReplyFrames,
+    link: ConnectionBreaker,
+    exchange: Option<RecordedExchange>,
     begun: bool,
     over: bool,
 }
 
-fn stream_body(frames: Frames, link: Link, mut exchange: Option<Exchange>) -> Body {
+fn stream_body(
+    frames: ReplyFrames,
+    link: ConnectionBreaker,
+    mut exchange: Option<RecordedExchange>,
+) -> Body {
     if let Some(exchange) = &mut exchange {
-        exchange.answer(200, b"");
+        exchange.record_answer(200, b"");
     }
-    let sending = Sending { frames, link, exchange, begun: false, over: false };
+    let sending = SendingStream { frames, link, exchange, begun: false, over: false };
     Body::from_stream(stream::unfold(sending, |mut sending| async move {
         let chunk = sending.next().await?;
         Some((chunk, sending))
     }))
 }
 
-impl Sending {
+impl SendingStream {
     async fn next(&mut self) -> Option<io::Result<Bytes>> {
         if self.over {
-            return self.end().await;
+            return self.end_connection().await;
         }
         if self.begun && !self.frames.pace.is_zero() {
             tokio::time::sleep(self.frames.pace).await;
         }
         self.begun = true;
         let mut bytes = Vec::with_capacity(1024);
-        self.over = !self.frames.fill(CHUNK_BYTES, &mut bytes);
+        self.over = !self.frames.fill_buffer(CHUNK_BYTES, &mut bytes);
         if bytes.is_empty() {
-            return self.end().await;
+            return self.end_connection().await;
         }
         if let Some(exchange) = &mut self.exchange {
-            exchange.more(&bytes);
+            exchange.record_bytes(&bytes);
         }
         Some(Ok(Bytes::from(bytes)))
     }
 
     /// What happens to the connection after the last byte.
-    async fn end(&mut self) -> Option<io::Result<Bytes>> {
+    async fn end_connection(&mut self) -> Option<io::Result<Bytes>> {
         match self.frames.ending {
-            Ending::Whole | Ending::Cut | Ending::Midstream | Ending::Garbage => None,
-            Ending::Stall => std::future::pending().await,
-            Ending::Reset => {
+            StreamEnding::Whole
+            | StreamEnding::Cut
+            | StreamEnding::Midstream
+            | StreamEnding::Garbage => None,
+            StreamEnding::Stall => std::future::pending().await,
+            StreamEnding::Reset => {
                 // What was sent before goes out first; then nothing more does.
                 tokio::task::yield_now().await;
-                self.link.cut();
+                self.link.break_connection();
                 Some(Err(io::Error::from(io::ErrorKind::ConnectionReset)))
             }
         }
@@ -241,7 +274,7 @@ impl Sending {
 }
 
 /// A list of models in the words of all vendors at once.
-fn models(name: &str) -> Value {
+fn models_json(name: &str) -> Value {
     let one = json!({
         "id": name, "object": "model", "created": CREATED, "owned_by": "script",
         "type": "model", "display_name": name, "created_at": "2025-10-09T08:53:20Z",

@@ -5,20 +5,20 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use regex::Regex;
-use weir_core::model::{Price, Stop, Usage};
+use weir_core::model::{Price, StopReason, Usage};
 
 /// A whole script: what the model says, in order.
 #[derive(Debug, Clone, Default)]
 pub struct Script {
     /// What stands before the first step.
-    pub header: Header,
-    pub(crate) sequence: Vec<Node>,
-    pub(crate) rules: Vec<Rule>,
+    pub header: ScriptHeader,
+    pub(crate) sequence: Vec<ScriptNode>,
+    pub(crate) rules: Vec<PromptRule>,
 }
 
 /// Settings of a script, from its header lines. Everything is optional.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Header {
+pub struct ScriptHeader {
     /// `dialect:` which wire format [`super::ScriptedModel`] goes through.
     pub dialect: Option<String>,
     /// `name:` what the model calls itself.
@@ -32,12 +32,12 @@ pub struct Header {
     /// `price:` per million tokens.
     pub price: Option<Price>,
     /// `order:` how the step for a request is found.
-    pub order: Order,
+    pub order: StepOrder,
 }
 
 /// How the step for a request is found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Order {
+pub enum StepOrder {
     /// By the number of replies that stand in the request: needs no memory, so a resumed session,
     /// a second process and a retry get the same reply.
     #[default]
@@ -49,20 +49,20 @@ pub enum Order {
 
 /// One reply of the model.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Step {
+pub struct ScriptStep {
     /// Line of the file where it begins; 0 when it came from no file.
     pub line: usize,
     /// What it says, in order.
-    pub says: Vec<Say>,
+    pub says: Vec<ScriptedPiece>,
     /// What goes wrong first: the n-th time the same request comes, the n-th of these; then the
     /// reply. Without a reply the last one stays.
-    pub errors: Vec<Fault>,
+    pub errors: Vec<ScriptedFault>,
     /// What the request must (or must not) hold.
-    pub expects: Vec<Expect>,
+    pub expects: Vec<ScriptExpectation>,
     /// What the vendor reports. Without it: one token per four bytes.
     pub usage: Option<Usage>,
     /// Why it stops. Without it: for calls when there are any, else at its end.
-    pub stop: Option<Stop>,
+    pub stop: Option<StopReason>,
     /// Before the first byte.
     pub delay: Duration,
     /// Between two pieces of the stream.
@@ -75,7 +75,7 @@ pub struct Step {
 
 /// A piece of a reply.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Say {
+pub enum ScriptedPiece {
     Thinking(String),
     Text(String),
     /// A call; the arguments are sent as they stand, JSON or not.
@@ -94,7 +94,7 @@ pub enum Say {
 
 /// What goes wrong instead of a reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Fault {
+pub enum ScriptedFault {
     /// An HTTP status with the vendor's error body.
     Status {
         /// 400 to 599.
@@ -125,18 +125,18 @@ pub enum Fault {
 
 /// One `expect:` or `expect-not:` line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Expect {
+pub struct ScriptExpectation {
     /// Line of the file.
     pub line: usize,
     /// Where to look, and for what.
-    pub what: Expected,
+    pub what: ExpectedContent,
     /// It must not be there.
     pub not: bool,
 }
 
 /// What an expectation looks at.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Expected {
+pub enum ExpectedContent {
     /// This is part of what came since the last reply: texts and results.
     Text(String),
     /// This is part of a result since the last reply.
@@ -154,90 +154,90 @@ pub enum Expected {
 }
 
 #[derive(Debug, Clone)]
-pub(crate) enum Node {
-    Step(Arc<Step>),
-    Loop { count: u64, body: Vec<Node>, steps: u64 },
+pub(crate) enum ScriptNode {
+    Step(Arc<ScriptStep>),
+    Loop { count: u64, body: Vec<ScriptNode>, steps: u64 },
 }
 
 /// Steps for prompts that match.
 #[derive(Debug, Clone)]
-pub(crate) struct Rule {
+pub(crate) struct PromptRule {
     pub(crate) pattern: Regex,
-    pub(crate) sequence: Vec<Node>,
+    pub(crate) sequence: Vec<ScriptNode>,
 }
 
 /// A step as found, with the number of the loop's round it stands in.
 #[derive(Debug, Clone)]
-pub(crate) struct Found {
-    pub(crate) step: Arc<Step>,
+pub(crate) struct FoundStep {
+    pub(crate) step: Arc<ScriptStep>,
     pub(crate) round: Option<u64>,
 }
 
 impl Script {
     /// A script of these steps in order.
-    pub fn from_steps(steps: impl IntoIterator<Item = Step>) -> Script {
-        let sequence = steps.into_iter().map(|step| Node::Step(Arc::new(step))).collect();
+    pub fn from_steps(steps: impl IntoIterator<Item = ScriptStep>) -> Script {
+        let sequence = steps.into_iter().map(|step| ScriptNode::Step(Arc::new(step))).collect();
         Script { sequence, ..Script::default() }
     }
     /// How many replies the plain sequence holds, loops counted out.
-    pub fn replies(&self) -> u64 {
-        count(&self.sequence)
+    pub fn reply_count(&self) -> u64 {
+        count_steps(&self.sequence)
     }
-    pub(crate) fn find(&self, index: u64) -> Option<Found> {
-        find(&self.sequence, index, None)
+    pub(crate) fn find_step(&self, index: u64) -> Option<FoundStep> {
+        find_in_nodes(&self.sequence, index, None)
     }
 }
 
-impl Step {
+impl ScriptStep {
     /// A reply of one text.
-    pub fn says(text: impl Into<String>) -> Step {
-        Step { says: vec![Say::Text(text.into())], ..Step::default() }
+    pub fn with_text(text: impl Into<String>) -> ScriptStep {
+        ScriptStep { says: vec![ScriptedPiece::Text(text.into())], ..ScriptStep::default() }
     }
     /// A reply of one call.
-    pub fn calls(tool: impl Into<String>, input: &serde_json::Value) -> Step {
-        let call = Say::Call { tool: tool.into(), arguments: input.to_string() };
-        Step { says: vec![call], ..Step::default() }
+    pub fn with_call(tool: impl Into<String>, input: &serde_json::Value) -> ScriptStep {
+        let call = ScriptedPiece::Call { tool: tool.into(), arguments: input.to_string() };
+        ScriptStep { says: vec![call], ..ScriptStep::default() }
     }
     /// The same with one more call in the same reply.
     #[must_use]
-    pub fn and_calls(mut self, tool: impl Into<String>, input: &serde_json::Value) -> Step {
-        self.says.push(Say::Call { tool: tool.into(), arguments: input.to_string() });
+    pub fn and_calls(mut self, tool: impl Into<String>, input: &serde_json::Value) -> ScriptStep {
+        self.says.push(ScriptedPiece::Call { tool: tool.into(), arguments: input.to_string() });
         self
     }
-    pub(crate) fn stop_or_usual(&self) -> Stop {
-        let calls = self.says.iter().any(|say| matches!(say, Say::Call { .. }));
-        self.stop.unwrap_or(if calls { Stop::Calls } else { Stop::End })
+    pub(crate) fn stop_or_usual(&self) -> StopReason {
+        let calls = self.says.iter().any(|say| matches!(say, ScriptedPiece::Call { .. }));
+        self.stop.unwrap_or(if calls { StopReason::Calls } else { StopReason::End })
     }
 }
 
-impl Rule {
-    pub(crate) fn find(&self, index: u64) -> Option<Found> {
-        find(&self.sequence, index, None)
+impl PromptRule {
+    pub(crate) fn find_step(&self, index: u64) -> Option<FoundStep> {
+        find_in_nodes(&self.sequence, index, None)
     }
 }
 
 /// How many steps `nodes` stand for.
-pub(crate) fn count(nodes: &[Node]) -> u64 {
+pub(crate) fn count_steps(nodes: &[ScriptNode]) -> u64 {
     nodes.iter().fold(0u64, |sum, node| {
         sum.saturating_add(match node {
-            Node::Step(_) => 1,
-            Node::Loop { count, steps, .. } => count.saturating_mul(*steps),
+            ScriptNode::Step(_) => 1,
+            ScriptNode::Loop { count, steps, .. } => count.saturating_mul(*steps),
         })
     })
 }
 
-fn find(nodes: &[Node], mut index: u64, round: Option<u64>) -> Option<Found> {
+fn find_in_nodes(nodes: &[ScriptNode], mut index: u64, round: Option<u64>) -> Option<FoundStep> {
     // A file of thousands of plain steps is walked by each request; that is nanoseconds a step.
     for node in nodes {
         match node {
-            Node::Step(step) if index == 0 => {
-                return Some(Found { step: Arc::clone(step), round });
+            ScriptNode::Step(step) if index == 0 => {
+                return Some(FoundStep { step: Arc::clone(step), round });
             }
-            Node::Step(_) => index -= 1,
-            Node::Loop { count, body, steps } => {
+            ScriptNode::Step(_) => index -= 1,
+            ScriptNode::Loop { count, body, steps } => {
                 let all = count.saturating_mul(*steps);
                 if index < all {
-                    return find(body, index % steps, Some(index / steps + 1));
+                    return find_in_nodes(body, index % steps, Some(index / steps + 1));
                 }
                 index -= all;
             }

@@ -7,11 +7,11 @@ pub(super) mod openai_chat;
 pub(super) mod openai_responses;
 mod request;
 
-use weir_core::model::{Stop, Usage};
+use weir_core::model::{StopReason, Usage};
 
-use super::pieces::Piece;
-use super::step::Fault;
-pub(super) use request::Request;
+use super::pieces::ReplyPiece;
+use super::step::ScriptedFault;
+pub(super) use request::WireRequest;
 
 /// One vendor's way to read requests and write replies.
 pub(super) trait Wire: Send + Sync {
@@ -20,30 +20,34 @@ pub(super) trait Wire: Send + Sync {
     /// Key of the list of messages in a body.
     fn messages_key(&self) -> &'static str;
     /// Writes a reply as a stream.
-    fn writer(&self, context: Context) -> Box<dyn Writer>;
+    fn new_writer(&self, context: ReplyContext) -> Box<dyn ReplyWriter>;
     /// Writes a reply as one JSON object.
-    fn whole(&self, context: &Context, pieces: &mut dyn Iterator<Item = Piece>) -> Vec<u8>;
+    fn whole_reply(
+        &self,
+        context: &ReplyContext,
+        pieces: &mut dyn Iterator<Item = ReplyPiece>,
+    ) -> Vec<u8>;
     /// The vendor's answer to a request that it does not accept.
-    fn refusal(&self, fault: &Fault) -> Refusal;
+    fn refusal_for(&self, fault: &ScriptedFault) -> RefusalResponse;
 }
 
 /// Every dialect that the scripted model speaks.
 pub(super) const WIRES: &[&dyn Wire] = &[
-    &anthropic::Anthropic,
+    &anthropic::AnthropicWire,
     &openai_chat::OpenAiChat,
     &openai_responses::OpenAiResponses,
-    &gemini::Gemini,
+    &gemini::GeminiWire,
 ];
 
 /// What a reply needs to know beside its pieces.
 #[derive(Debug, Clone)]
-pub(super) struct Context {
+pub(super) struct ReplyContext {
     /// The model's name as asked for.
     pub(super) model: String,
     /// Number of the reply in its session: part of made ids.
     pub(super) number: u64,
     pub(super) usage: Usage,
-    pub(super) stop: Stop,
+    pub(super) stop: StopReason,
     /// A chunk with usage was asked for (Chat Completions).
     pub(super) include_usage: bool,
 }
@@ -52,17 +56,17 @@ pub(super) struct Context {
 pub(super) const CREATED: u64 = 1_760_000_000;
 
 /// Writes one reply piece by piece. Appends whole server-sent events.
-pub(super) trait Writer: Send {
+pub(super) trait ReplyWriter: Send {
     fn begin(&mut self, out: &mut Vec<u8>);
-    fn piece(&mut self, piece: Piece, out: &mut Vec<u8>);
+    fn write_piece(&mut self, piece: ReplyPiece, out: &mut Vec<u8>);
     fn finish(&mut self, out: &mut Vec<u8>);
     /// An error in the middle of the stream, as the vendor sends it.
-    fn broken(&mut self, out: &mut Vec<u8>);
+    fn write_stream_error(&mut self, out: &mut Vec<u8>);
 }
 
 /// An answer that is not a reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Refusal {
+pub(super) struct RefusalResponse {
     pub(super) status: u16,
     pub(super) content_type: &'static str,
     pub(super) body: Vec<u8>,
@@ -71,28 +75,28 @@ pub(super) struct Refusal {
 pub(super) const JSON: &str = "application/json";
 pub(super) const EVENTS: &str = "text/event-stream; charset=utf-8";
 
-impl Refusal {
-    fn json(status: u16, body: &serde_json::Value) -> Refusal {
-        Refusal { status, content_type: JSON, body: body.to_string().into_bytes() }
+impl RefusalResponse {
+    fn from_json(status: u16, body: &serde_json::Value) -> RefusalResponse {
+        RefusalResponse { status, content_type: JSON, body: body.to_string().into_bytes() }
     }
 }
 
 /// Status and sentence of a fault that is told before a stream begins.
-fn status_and_message(fault: &Fault, overflow: &str, safety: &str) -> (u16, String) {
+fn status_and_message(fault: &ScriptedFault, overflow: &str, safety: &str) -> (u16, String) {
     match fault {
-        Fault::Status { status, message, .. } if message.is_empty() => {
+        ScriptedFault::Status { status, message, .. } if message.is_empty() => {
             (*status, usual_message(*status).to_owned())
         }
-        Fault::Status { status, message, .. } => (*status, message.clone()),
-        Fault::Overflow => (400, overflow.to_owned()),
-        Fault::Safety => (400, safety.to_owned()),
-        Fault::Cut
-        | Fault::Reset
-        | Fault::Stall
-        | Fault::Midstream
-        | Fault::Garbage
-        | Fault::Hang
-        | Fault::Network => (500, usual_message(500).to_owned()),
+        ScriptedFault::Status { status, message, .. } => (*status, message.clone()),
+        ScriptedFault::Overflow => (400, overflow.to_owned()),
+        ScriptedFault::Safety => (400, safety.to_owned()),
+        ScriptedFault::Cut
+        | ScriptedFault::Reset
+        | ScriptedFault::Stall
+        | ScriptedFault::Midstream
+        | ScriptedFault::Garbage
+        | ScriptedFault::Hang
+        | ScriptedFault::Network => (500, usual_message(500).to_owned()),
     }
 }
 
@@ -111,7 +115,7 @@ fn usual_message(status: u16) -> &'static str {
 }
 
 /// One server-sent event with a name.
-fn event(out: &mut Vec<u8>, name: &str, data: &serde_json::Value) {
+fn write_event(out: &mut Vec<u8>, name: &str, data: &serde_json::Value) {
     out.extend_from_slice(b"event: ");
     out.extend_from_slice(name.as_bytes());
     out.extend_from_slice(b"\n");
@@ -127,7 +131,7 @@ fn data_line(out: &mut Vec<u8>, data: &serde_json::Value, end: &[u8]) {
 }
 
 /// A signature as vendors attach it to reasoning: opaque to the reader.
-fn signature(number: u64) -> String {
+fn scripted_signature(number: u64) -> String {
     use base64::Engine as _;
     base64::engine::general_purpose::STANDARD.encode(format!("scripted signature {number}"))
 }
@@ -138,28 +142,28 @@ fn arguments_value(arguments: &str) -> serde_json::Value {
 }
 
 /// A reply whose pieces were put together, for answers that are not streamed.
-pub(super) enum Whole {
+pub(super) enum WholePart {
     Thinking(String),
     Text(String),
     Call { id: String, tool: String, arguments: String },
     Image { media_type: String, base64: String },
 }
 
-fn put_together(pieces: &mut dyn Iterator<Item = Piece>) -> Vec<Whole> {
+fn put_together(pieces: &mut dyn Iterator<Item = ReplyPiece>) -> Vec<WholePart> {
     let mut out = Vec::new();
     for piece in pieces {
         match (piece, out.last_mut()) {
-            (Piece::ThinkingBegin, _) => out.push(Whole::Thinking(String::new())),
-            (Piece::TextBegin, _) => out.push(Whole::Text(String::new())),
-            (Piece::CallBegin { id, tool }, _) => {
-                out.push(Whole::Call { id, tool, arguments: String::new() });
+            (ReplyPiece::ThinkingBegin, _) => out.push(WholePart::Thinking(String::new())),
+            (ReplyPiece::TextBegin, _) => out.push(WholePart::Text(String::new())),
+            (ReplyPiece::CallBegin { id, tool }, _) => {
+                out.push(WholePart::Call { id, tool, arguments: String::new() });
             }
-            (Piece::Image { media_type, base64 }, _) => {
-                out.push(Whole::Image { media_type, base64 });
+            (ReplyPiece::Image { media_type, base64 }, _) => {
+                out.push(WholePart::Image { media_type, base64 });
             }
-            (Piece::Thinking(more), Some(Whole::Thinking(text)))
-            | (Piece::Text(more), Some(Whole::Text(text)))
-            | (Piece::Arguments(more), Some(Whole::Call { arguments: text, .. })) => {
+            (ReplyPiece::Thinking(more), Some(WholePart::Thinking(text)))
+            | (ReplyPiece::Text(more), Some(WholePart::Text(text)))
+            | (ReplyPiece::Arguments(more), Some(WholePart::Call { arguments: text, .. })) => {
                 text.push_str(&more);
             }
             _ => {}

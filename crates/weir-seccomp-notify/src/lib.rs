@@ -11,7 +11,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 
 /// One instruction of a filter, as the kernel has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Instruction {
+pub struct FilterInstruction {
     /// What it does.
     pub code: u16,
     /// So many instructions are left out when it holds.
@@ -24,7 +24,7 @@ pub struct Instruction {
 
 /// A call that waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Call {
+pub struct WaitingCall {
     /// Names the waiting call, and no other one ever.
     pub id: u64,
     /// The thread that waits, as this process sees it.
@@ -37,7 +37,7 @@ pub struct Call {
 
 /// What the caller is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Answer {
+pub enum CallAnswer {
     /// It was done, with this result.
     Done(i64),
     /// It was not done, with this error number.
@@ -48,9 +48,9 @@ pub enum Answer {
 
 /// Where waiting calls are heard. When it is dropped, calls fail as if the kernel had none of them.
 #[derive(Debug)]
-pub struct Listener(OwnedFd);
+pub struct CallListener(OwnedFd);
 
-impl Listener {
+impl CallListener {
     /// Installs a filter on the calling thread and what it starts from now on. Never undone. The
     /// thread must have given up new privileges. Once a call was heard, only a deadly signal keeps
     /// it from its answer.
@@ -58,7 +58,7 @@ impl Listener {
     /// # Errors
     /// When the kernel refuses, or when another filter of the thread has a listener already.
     #[expect(unsafe_code, reason = "the kernel reads the program through a pointer")]
-    pub fn install(program: &[Instruction]) -> io::Result<Listener> {
+    pub fn install(program: &[FilterInstruction]) -> io::Result<CallListener> {
         let mut lines: Vec<libc::sock_filter> = program
             .iter()
             .map(|line| libc::sock_filter {
@@ -86,7 +86,7 @@ impl Listener {
         let number = i32::try_from(got).ok().filter(|number| *number >= 0);
         let number = number.ok_or_else(io::Error::last_os_error)?;
         // SAFETY: the kernel just opened it for this call, so nobody else owns it.
-        Ok(Listener(unsafe { OwnedFd::from_raw_fd(number) }))
+        Ok(CallListener(unsafe { OwnedFd::from_raw_fd(number) }))
     }
 
     /// Takes the next call that waits; sleeps until there is one.
@@ -94,7 +94,7 @@ impl Listener {
     /// # Errors
     /// `NotFound` when the caller was killed meanwhile or nobody is left that could call.
     #[expect(unsafe_code, reason = "the kernel writes the call through a pointer")]
-    pub fn receive(&self) -> io::Result<Call> {
+    pub fn receive_call(&self) -> io::Result<WaitingCall> {
         // SAFETY: all fields are numbers, for which zero is a value; the kernel wants zeros.
         let mut heard: libc::seccomp_notif = unsafe { std::mem::zeroed() };
         // SAFETY: the request takes a pointer to exactly this structure.
@@ -104,7 +104,7 @@ impl Listener {
         if done < 0 {
             return Err(io::Error::last_os_error());
         }
-        Ok(Call {
+        Ok(WaitingCall {
             id: heard.id,
             thread: heard.pid.cast_signed(),
             number: i64::from(heard.data.nr),
@@ -127,12 +127,12 @@ impl Listener {
     /// # Errors
     /// `NotFound` when the caller does not wait any more.
     #[expect(unsafe_code, reason = "the kernel reads the answer through a pointer")]
-    pub fn answer(&self, id: u64, answer: Answer) -> io::Result<()> {
+    pub fn answer_call(&self, id: u64, answer: CallAnswer) -> io::Result<()> {
         let (val, error, flags) = match answer {
-            Answer::Done(value) => (value, 0, 0),
-            Answer::Failed(number) => (0, -number.abs(), 0),
+            CallAnswer::Done(value) => (value, 0, 0),
+            CallAnswer::Failed(number) => (0, -number.abs(), 0),
             // The constant has the width of another call's flags.
-            Answer::Continue => (0, 0, 1),
+            CallAnswer::Continue => (0, 0, 1),
         };
         let told = libc::seccomp_notif_resp { id, val, error, flags };
         // SAFETY: the request takes a pointer to exactly this structure.
@@ -148,7 +148,7 @@ impl Listener {
     /// `NotFound` when the caller does not wait any more; what else kept it from getting the file is
     /// the answer still to be given.
     #[expect(unsafe_code, reason = "the kernel reads the request through a pointer")]
-    pub fn give(
+    pub fn give_file(
         &self,
         id: u64,
         file: BorrowedFd<'_>,
@@ -174,7 +174,7 @@ impl Listener {
     }
 }
 
-impl AsFd for Listener {
+impl AsFd for CallListener {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.0.as_fd()
     }
@@ -210,9 +210,13 @@ mod tests {
     use super::*;
 
     /// Lets `number` wait, and nothing else.
-    fn waiting_for(number: i64) -> Vec<Instruction> {
-        let line =
-            |code, jump_true, jump_false, value| Instruction { code, jump_true, jump_false, value };
+    fn waiting_for(number: i64) -> Vec<FilterInstruction> {
+        let line = |code, jump_true, jump_false, value| FilterInstruction {
+            code,
+            jump_true,
+            jump_false,
+            value,
+        };
         vec![
             line(0x20, 0, 0, 0),
             line(0x15, 0, 1, u32::try_from(number).expect("a small number")),
@@ -233,20 +237,21 @@ mod tests {
         let (send, listeners) = mpsc::channel();
         let caller = std::thread::spawn(move || {
             no_new_privileges();
-            let listener = Listener::install(&waiting_for(libc::SYS_mkdirat)).expect("installed");
+            let listener =
+                CallListener::install(&waiting_for(libc::SYS_mkdirat)).expect("installed");
             send.send(listener).expect("the test hears");
             let made = |name: &str| rustix_free_mkdir(name);
             [made("/weir-none/a"), made("/weir-none/b"), made("/weir-none/c")]
         });
         let listener = listeners.recv().expect("it was installed");
-        let answers = [Answer::Done(0), Answer::Failed(libc::EXDEV), Answer::Continue];
+        let answers = [CallAnswer::Done(0), CallAnswer::Failed(libc::EXDEV), CallAnswer::Continue];
         for answer in answers {
-            let call = listener.receive().expect("a call");
+            let call = listener.receive_call().expect("a call");
             assert_eq!(call.number, libc::SYS_mkdirat);
             assert!(call.thread > 0 && listener.is_waiting(call.id));
-            listener.answer(call.id, answer).expect("it waits");
+            listener.answer_call(call.id, answer).expect("it waits");
             assert!(!listener.is_waiting(call.id));
-            assert!(listener.answer(call.id, answer).is_err(), "one answer only");
+            assert!(listener.answer_call(call.id, answer).is_err(), "one answer only");
         }
         let results = caller.join().expect("it ends");
         assert_eq!(results, [Ok(()), Err(libc::EXDEV), Err(libc::ENOENT)]);
@@ -265,7 +270,8 @@ mod tests {
         let (send, listeners) = mpsc::channel();
         let caller = std::thread::spawn(move || {
             no_new_privileges();
-            let listener = Listener::install(&waiting_for(libc::SYS_openat)).expect("installed");
+            let listener =
+                CallListener::install(&waiting_for(libc::SYS_openat)).expect("installed");
             send.send(listener).expect("the test hears");
             let mut text = String::new();
             let read = File::open("/weir-none").and_then(|mut file| file.read_to_string(&mut text));
@@ -273,9 +279,9 @@ mod tests {
             (read.is_ok(), text, after)
         });
         let listener = listeners.recv().expect("it was installed");
-        let call = listener.receive().expect("a call");
+        let call = listener.receive_call().expect("a call");
         let given = File::open("/proc/self/comm").expect("always there");
-        listener.give(call.id, given.as_fd(), CloseOnExec::Yes).expect("it waits");
+        listener.give_file(call.id, given.as_fd(), CloseOnExec::Yes).expect("it waits");
         drop(listener);
         let (read, text, after) = caller.join().expect("it ends");
         assert!(read && !text.is_empty());

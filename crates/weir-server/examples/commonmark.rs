@@ -14,11 +14,11 @@ use weir_server::render;
 /// Addresses of the examples lead to pages of one's own: so that they are links at all.
 struct Pages;
 
-impl render::Addresses for Pages {
-    fn link(&self, address: &str) -> Option<String> {
+impl render::LinkResolver for Pages {
+    fn resolve_link(&self, address: &str) -> Option<String> {
         (!address.contains(':')).then(|| page(address))
     }
-    fn image(&self, address: &str) -> Option<String> {
+    fn resolve_image(&self, address: &str) -> Option<String> {
         Some(page(address))
     }
 }
@@ -172,7 +172,7 @@ fn main() -> ExitCode {
         eprintln!("{path:?} cannot be read: name the spec.txt of CommonMark");
         return ExitCode::from(2);
     };
-    let style = render::Style { addresses: &Pages, ..render::Style::default() };
+    let style = render::MarkdownStyle { addresses: &Pages, ..render::MarkdownStyle::default() };
     let (mut same, mut on_purpose, mut wrong) = (0, Vec::new(), Vec::new());
     for (number, markdown, wanted) in examples(&spec) {
         let (mut ours, mut theirs) = (String::new(), String::new());

@@ -9,13 +9,13 @@ use weir_core::event::Event;
 use weir_core::ids::Timestamp;
 use weir_core::schedule::{AgentCause, AgentRun, ScheduledAgent};
 use weir_engine::ledger::fact_of;
-use weir_engine::ports::{AGENT_ACTIVE, AgentRunFilter, Claim, KEPT_AGENT, Kept, Store};
+use weir_engine::ports::{AGENT_ACTIVE, AgentRunFilter, KEPT_AGENT, Store, StoredItem, TickClaim};
 use weir_engine::schedule::calendar::Calendar;
 use weir_install::user_space::{AgentWish, UserSpace};
 
 use crate::app::App;
 use crate::guard::Caller;
-use crate::problem::{Answer, Problem};
+use crate::problem::{HandlerResult, ProblemDetails};
 use crate::schedule;
 
 /// The state of an agent whose ticks do not count.
@@ -73,7 +73,7 @@ pub(crate) struct RunLine {
 
 /// When a schedule is due.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub(crate) struct ScheduleTold {
+pub(crate) struct ScheduleDescription {
     /// In plain words.
     pub(crate) words: String,
     /// The next moments.
@@ -103,27 +103,32 @@ impl From<AgentRun> for RunLine {
 ///
 /// # Errors
 /// It is none, or there is no such zone; in words.
-pub(crate) fn told(cron: &str, zone: &str, now: Timestamp) -> Answer<ScheduleTold> {
-    let calendar = Calendar::new(cron, zone).map_err(|error| Problem::bad(error.to_string()))?;
+pub(crate) fn describe_schedule(
+    cron: &str,
+    zone: &str,
+    now: Timestamp,
+) -> HandlerResult<ScheduleDescription> {
+    let calendar = Calendar::new(cron, zone)
+        .map_err(|error| ProblemDetails::bad_request(error.to_string()))?;
     let mut next = Vec::new();
     let mut at = now;
-    while let Some(tick) = calendar.after(at).filter(|_| next.len() < NEXT_TOLD) {
+    while let Some(tick) = calendar.next_tick_after(at).filter(|_| next.len() < NEXT_TOLD) {
         next.push(tick);
         at = tick;
     }
-    let read = next.iter().map(|tick| plain(&calendar.read(*tick))).collect();
-    Ok(ScheduleTold { words: calendar.words(), next, read })
+    let read = next.iter().map(|tick| plain_moment(&calendar.local_time_text(*tick))).collect();
+    Ok(ScheduleDescription { words: calendar.schedule_text(), next, read })
 }
 
 /// `2026-11-23T08:00:00+01:00[Europe/Berlin]` without what nobody needs.
-fn plain(moment: &str) -> String {
+fn plain_moment(moment: &str) -> String {
     let zone = moment.split_once('[').map_or("", |(_, zone)| zone.trim_end_matches(']'));
     let (day, rest) = moment.split_once('T').unwrap_or((moment, ""));
     let time: String = rest.chars().take(5).collect();
     format!("{day} {time} {zone}")
 }
 
-fn line(kept: Kept, last: Option<RunLine>, now: Timestamp) -> AgentLine {
+fn agent_line(kept: StoredItem, last: Option<RunLine>, now: Timestamp) -> AgentLine {
     let read: Result<ScheduledAgent, String> =
         serde_json::from_str(&kept.text).map_err(|error| error.to_string());
     let active = kept.state == AGENT_ACTIVE;
@@ -138,7 +143,7 @@ fn line(kept: Kept, last: Option<RunLine>, now: Timestamp) -> AgentLine {
             Err(why) => (Some(agent), None, Some(why)),
         },
     };
-    let next = calendar.filter(|_| active).and_then(|calendar| calendar.after(now));
+    let next = calendar.filter(|_| active).and_then(|calendar| calendar.next_tick_after(now));
     AgentLine {
         name: kept.name,
         active,
@@ -155,12 +160,12 @@ fn line(kept: Kept, last: Option<RunLine>, now: Timestamp) -> AgentLine {
 ///
 /// # Errors
 /// The store refuses.
-pub(crate) async fn all(home: &UserSpace, now: Timestamp) -> Answer<Vec<AgentLine>> {
+pub(crate) async fn list_agents(home: &UserSpace, now: Timestamp) -> HandlerResult<Vec<AgentLine>> {
     let store = home.store();
     let mut lines = Vec::new();
-    for kept in store.kept(KEPT_AGENT).await? {
-        let last = runs(store.as_ref(), &kept.name, 1).await?.pop();
-        lines.push(line(kept, last.map(RunLine::from), now));
+    for kept in store.stored_items(KEPT_AGENT).await? {
+        let last = load_runs(store.as_ref(), &kept.name, 1).await?.pop();
+        lines.push(agent_line(kept, last.map(RunLine::from), now));
     }
     lines.sort_by(|a, b| a.name.cmp(&b.name));
     Ok(lines)
@@ -170,23 +175,27 @@ pub(crate) async fn all(home: &UserSpace, now: Timestamp) -> Answer<Vec<AgentLin
 ///
 /// # Errors
 /// There is none of this name, or the store refuses.
-pub(crate) async fn one(home: &UserSpace, name: &str, now: Timestamp) -> Answer<AgentLine> {
+pub(crate) async fn load_agent(
+    home: &UserSpace,
+    name: &str,
+    now: Timestamp,
+) -> HandlerResult<AgentLine> {
     let store = home.store();
-    let kept = find(store.as_ref(), name).await?;
-    let last = runs(store.as_ref(), name, 1).await?.pop();
-    Ok(line(kept, last.map(RunLine::from), now))
+    let kept = find_kept_agent(store.as_ref(), name).await?;
+    let last = load_runs(store.as_ref(), name, 1).await?.pop();
+    Ok(agent_line(kept, last.map(RunLine::from), now))
 }
 
-async fn find(store: &dyn Store, name: &str) -> Answer<Kept> {
-    let mut kept = store.kept(KEPT_AGENT).await?.into_iter();
-    kept.find(|kept| kept.name == name).ok_or_else(|| missing(name))
+async fn find_kept_agent(store: &dyn Store, name: &str) -> HandlerResult<StoredItem> {
+    let mut kept = store.stored_items(KEPT_AGENT).await?.into_iter();
+    kept.find(|kept| kept.name == name).ok_or_else(|| missing_agent(name))
 }
 
-fn missing(name: &str) -> Problem {
-    Problem::missing(format!("the agent {name:?}"))
+fn missing_agent(name: &str) -> ProblemDetails {
+    ProblemDetails::not_found(format!("the agent {name:?}"))
 }
 
-async fn runs(store: &dyn Store, name: &str, limit: usize) -> Answer<Vec<AgentRun>> {
+async fn load_runs(store: &dyn Store, name: &str, limit: usize) -> HandlerResult<Vec<AgentRun>> {
     let filter = AgentRunFilter { agent: Some(name.to_owned()), open: false, limit: Some(limit) };
     Ok(store.agent_runs(&filter).await?)
 }
@@ -196,29 +205,33 @@ async fn runs(store: &dyn Store, name: &str, limit: usize) -> Answer<Vec<AgentRu
 ///
 /// # Errors
 /// There is neither, or the store refuses.
-pub(crate) async fn history(home: &UserSpace, name: &str, limit: usize) -> Answer<Vec<RunLine>> {
+pub(crate) async fn run_history(
+    home: &UserSpace,
+    name: &str,
+    limit: usize,
+) -> HandlerResult<Vec<RunLine>> {
     let store = home.store();
-    let runs = runs(store.as_ref(), name, limit).await?;
+    let runs = load_runs(store.as_ref(), name, limit).await?;
     if runs.is_empty() {
-        find(store.as_ref(), name).await?;
+        find_kept_agent(store.as_ref(), name).await?;
     }
     let mut lines = Vec::new();
     for run in runs {
-        let cost_usd = cost(store.as_ref(), &run).await?;
+        let cost_usd = run_cost(store.as_ref(), &run).await?;
         lines.push(RunLine { cost_usd, ..run.into() });
     }
     Ok(lines)
 }
 
 /// What a run that is over cost, as the end of its journal says.
-async fn cost(store: &dyn Store, run: &AgentRun) -> Answer<Option<f64>> {
+async fn run_cost(store: &dyn Store, run: &AgentRun) -> HandlerResult<Option<f64>> {
     let Some(session) = run.session.as_ref().filter(|_| run.finished.is_some()) else {
         return Ok(None);
     };
-    let Some(meta) = store.meta(session).await? else { return Ok(None) };
+    let Some(meta) = store.session_meta(session).await? else { return Ok(None) };
     let from = meta.facts.saturating_sub(END_FACTS).max(1);
     let limit = usize::try_from(END_FACTS).unwrap_or(usize::MAX).saturating_add(1);
-    let records = store.read(session, from, limit).await?;
+    let records = store.read_records(session, from, limit).await?;
     let ends =
         records.iter().rev().filter_map(|record| match fact_of(record).ok()?.event.as_ref() {
             Event::RunFinished(finished) => Some(finished.cost_usd),
@@ -231,16 +244,16 @@ async fn cost(store: &dyn Store, run: &AgentRun) -> Answer<Option<f64>> {
 ///
 /// # Errors
 /// What is wrong with it, in words.
-pub(crate) async fn define(
+pub(crate) async fn define_agent(
     app: &App,
     caller: &Caller,
     (wish, replace): (&AgentWish, bool),
-) -> Answer<(AgentLine, Vec<String>)> {
+) -> HandlerResult<(AgentLine, Vec<String>)> {
     let home = app.home(&caller.person).await?;
     // Before it is kept: an agent without a scheduler would never run.
-    schedule::noted(app, &caller.person.id).await?;
+    schedule::note_agent_owner(app, &caller.person.id).await?;
     let defined = home.define_agent(wish, replace).await?;
-    Ok((one(home.as_ref(), &defined.agent.name, app.now()).await?, defined.notes))
+    Ok((load_agent(home.as_ref(), &defined.agent.name, app.current_time()).await?, defined.notes))
 }
 
 /// Pauses an agent or lets its ticks count again.
@@ -251,16 +264,18 @@ pub(crate) async fn set_active(
     app: &App,
     caller: &Caller,
     (name, active): (&str, bool),
-) -> Answer<AgentLine> {
+) -> HandlerResult<AgentLine> {
     let home = app.home(&caller.person).await?;
     let store = home.store();
-    let kept = find(store.as_ref(), name).await?;
+    let kept = find_kept_agent(store.as_ref(), name).await?;
     let state = if active { AGENT_ACTIVE } else { PAUSED };
     if kept.state != state {
-        schedule::noted(app, &caller.person.id).await?;
-        store.keep(&Kept { state: state.into(), ts: app.now(), ..kept }).await?;
+        schedule::note_agent_owner(app, &caller.person.id).await?;
+        store
+            .store_item(&StoredItem { state: state.into(), ts: app.current_time(), ..kept })
+            .await?;
     }
-    one(home.as_ref(), name, app.now()).await
+    load_agent(home.as_ref(), name, app.current_time()).await
 }
 
 /// Runs an agent now, whether it is due or not: a scheduler takes it up at once, also of a paused
@@ -268,22 +283,23 @@ pub(crate) async fn set_active(
 ///
 /// # Errors
 /// There is none of this name, a run of it is not over, or everything is paused.
-pub(crate) async fn run_now(app: &App, caller: &Caller, name: &str) -> Answer<RunLine> {
+pub(crate) async fn run_now(app: &App, caller: &Caller, name: &str) -> HandlerResult<RunLine> {
     let home = app.home(&caller.person).await?;
     let store = home.store();
-    let kept = find(store.as_ref(), name).await?;
+    let kept = find_kept_agent(store.as_ref(), name).await?;
     crate::live::pause::may_run(app, home.as_ref()).await?;
-    let agent: ScheduledAgent = serde_json::from_str(&kept.text)
-        .map_err(|error| Problem::conflict(format!("the agent {name} cannot be used: {error}")))?;
-    schedule::noted(app, &caller.person.id).await?;
-    let now = app.now();
+    let agent: ScheduledAgent = serde_json::from_str(&kept.text).map_err(|error| {
+        ProblemDetails::conflict(format!("the agent {name} cannot be used: {error}"))
+    })?;
+    schedule::note_agent_owner(app, &caller.person.id).await?;
+    let now = app.current_time();
     let tick = format!("by hand {}", home.new_session());
     let run = AgentRun::new(&agent, AgentCause::Manual, tick, now);
     match store.claim_ticks(std::slice::from_ref(&run), None).await?.first() {
-        Some(Claim::Claimed) => Ok(run.into()),
-        Some(Claim::Overlaps | Claim::Taken) | None => Err(Problem::conflict(format!(
-            "a run of {name} is not over; wait for it, or cancel it in its chat"
-        ))),
+        Some(TickClaim::Claimed) => Ok(run.into()),
+        Some(TickClaim::Overlaps | TickClaim::Taken) | None => Err(ProblemDetails::conflict(
+            format!("a run of {name} is not over; wait for it, or cancel it in its chat"),
+        )),
     }
 }
 
@@ -291,11 +307,11 @@ pub(crate) async fn run_now(app: &App, caller: &Caller, name: &str) -> Answer<Ru
 ///
 /// # Errors
 /// There is none of this name, or the store refuses.
-pub(crate) async fn remove(app: &App, caller: &Caller, name: &str) -> Answer<()> {
+pub(crate) async fn remove(app: &App, caller: &Caller, name: &str) -> HandlerResult<()> {
     let home = app.home(&caller.person).await?;
-    match home.store().unkeep(KEPT_AGENT, name).await? {
+    match home.store().remove_stored_item(KEPT_AGENT, name).await? {
         true => Ok(()),
-        false => Err(missing(name)),
+        false => Err(missing_agent(name)),
     }
 }
 

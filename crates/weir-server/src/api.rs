@@ -29,34 +29,34 @@ mod users;
 
 pub(crate) use account::{change_password, end_login, logins_of};
 pub(crate) use auth::{make_token, revoke_token, sign_out, tokens_of, with_cookies};
-pub(crate) use users::{everybody, invitation_path};
+pub(crate) use users::{invitation_path, list_people};
 
 /// Every route of the API.
-pub(crate) fn routes() -> Vec<Route> {
+pub(crate) fn api_routes() -> Vec<Route> {
     let groups = [
-        account::routes(),
-        admin::routes(),
-        agents::routes(),
-        approvals::routes(),
-        audit::routes(),
-        auth::routes(),
-        checkpoints::routes(),
-        complete::routes(),
-        files::routes(),
-        library::routes(),
-        mail::routes(),
-        memory::routes(),
-        models::routes(),
-        notices::routes(),
-        notifications::routes(),
-        pause::routes(),
-        rewind::routes(),
-        sessions::routes(),
-        settings::routes(),
-        shares::routes(),
-        socket::routes(),
-        usage::routes(),
-        users::routes(),
+        account::account_api_routes(),
+        admin::admin_api_routes(),
+        agents::agent_api_routes(),
+        approvals::approval_api_routes(),
+        audit::audit_api_routes(),
+        auth::auth_api_routes(),
+        checkpoints::checkpoint_api_routes(),
+        complete::completion_api_routes(),
+        files::file_api_routes(),
+        library::library_api_routes(),
+        mail::mail_api_routes(),
+        memory::memory_api_routes(),
+        models::model_api_routes(),
+        notices::notice_api_routes(),
+        notifications::notification_api_routes(),
+        pause::pause_api_routes(),
+        rewind::rewind_api_routes(),
+        sessions::session_api_routes(),
+        settings::settings_api_routes(),
+        shares::share_api_routes(),
+        socket::socket_api_routes(),
+        usage::usage_api_routes(),
+        users::user_api_routes(),
     ];
     groups.into_iter().flatten().collect()
 }

@@ -11,20 +11,20 @@ use weir_engine::ports::{Clock, Records};
 use weir_install::failure::HouseError;
 use weir_install::installation::Installation;
 use weir_install::people::Person;
-use weir_install::seal::Seal;
+use weir_install::seal::SecretSeal;
 use weir_install::user_space::UserSpace;
 
-use crate::auth::Doorman;
-use crate::health::Watch;
-use crate::limits::{Connections, RateLimits};
-use crate::live::Rooms;
-use crate::mail::watch::Standings;
-use crate::metrics::Metrics;
-use crate::notify::Bell;
-use crate::notify::further::Further;
-use crate::schedule::Schedules;
-use crate::tls::Certificate;
-use crate::web::chat::Kept;
+use crate::auth::AuthService;
+use crate::health::HealthMonitor;
+use crate::limits::{OpenConnections, RateLimits};
+use crate::live::ServerSessions;
+use crate::mail::watch::FollowStatuses;
+use crate::metrics::ServerMetrics;
+use crate::notify::NoticeInbox;
+use crate::notify::further::ChannelSender;
+use crate::schedule::ScheduleWaker;
+use crate::tls::ServerCertificate;
+use crate::web::chat::ChatCache;
 
 /// Settings of a server.
 #[derive(Debug, Clone)]
@@ -74,10 +74,10 @@ impl Default for ServerLimits {
 
 /// What every handler has. Cheap to clone.
 #[derive(Clone)]
-pub struct App(Arc<Inner>);
+pub struct App(Arc<AppState>);
 
 /// The parts of [`App`].
-pub struct Inner {
+pub struct AppState {
     /// The program around.
     pub house: Arc<Installation>,
     /// What is kept beside sessions.
@@ -85,29 +85,29 @@ pub struct Inner {
     /// The time.
     pub clock: Arc<dyn Clock>,
     /// Who is at the door.
-    pub(crate) doorman: Doorman,
+    pub(crate) doorman: AuthService,
     /// Sessions that run here, and whoever listens.
-    pub(crate) rooms: Rooms,
+    pub(crate) rooms: ServerSessions,
     /// Chats that pages showed a moment ago.
-    pub(crate) chats: Kept,
+    pub(crate) chats: ChatCache,
     /// Schedulers of everybody's agents.
-    pub(crate) schedules: Schedules,
+    pub(crate) schedules: ScheduleWaker,
     /// What people are told outside chats.
-    pub(crate) bell: Bell,
+    pub(crate) bell: NoticeInbox,
     /// What sends notices further.
-    pub(crate) further: OnceLock<Arc<Further>>,
+    pub(crate) further: OnceLock<Arc<ChannelSender>>,
     /// How mail accounts that are followed here stand.
-    pub(crate) mail: Standings,
+    pub(crate) mail: FollowStatuses,
     /// What everybody may ask for in a minute.
     pub(crate) rates: RateLimits,
     /// Connections that are open.
-    pub(crate) connections: Arc<Connections>,
+    pub(crate) connections: Arc<OpenConnections>,
     /// Figures.
-    pub(crate) metrics: Arc<Metrics>,
+    pub(crate) metrics: Arc<ServerMetrics>,
     /// What works.
-    pub(crate) health: Watch,
+    pub(crate) health: HealthMonitor,
     /// The server's own certificate, where it speaks TLS itself.
-    pub(crate) certificate: OnceLock<Arc<Certificate>>,
+    pub(crate) certificate: OnceLock<Arc<ServerCertificate>>,
     /// Settings.
     pub options: ServerOptions,
     /// Cancelled when the server ends.
@@ -115,8 +115,8 @@ pub struct Inner {
 }
 
 impl Deref for App {
-    type Target = Inner;
-    fn deref(&self) -> &Inner {
+    type Target = AppState;
+    fn deref(&self) -> &AppState {
         &self.0
     }
 }
@@ -129,22 +129,22 @@ impl App {
     pub fn new(house: Arc<Installation>, options: ServerOptions) -> Result<App, HouseError> {
         let (records, clock) = (house.records(), house.clock());
         let key = house.seal_key()?;
-        let seal = Seal::new(&key)?;
+        let seal = SecretSeal::new(&key)?;
         let stop = CancellationToken::new();
-        let metrics = Arc::new(Metrics::new());
+        let metrics = Arc::new(ServerMetrics::new());
         house.observe(metrics.clone());
-        let app = App(Arc::new(Inner {
-            doorman: Doorman::new(records.clone(), clock.clone(), seal),
-            bell: Bell::new(records.clone(), clock.clone()),
-            rooms: Rooms::new(&key, stop.child_token()),
-            chats: Kept::default(),
-            schedules: Schedules::default(),
+        let app = App(Arc::new(AppState {
+            doorman: AuthService::new(records.clone(), clock.clone(), seal),
+            bell: NoticeInbox::new(records.clone(), clock.clone()),
+            rooms: ServerSessions::new(&key, stop.child_token()),
+            chats: ChatCache::default(),
+            schedules: ScheduleWaker::default(),
             further: OnceLock::new(),
-            mail: Standings::default(),
+            mail: FollowStatuses::default(),
             rates: RateLimits::new(options.limits.requests_per_minute),
             connections: Arc::default(),
             metrics,
-            health: Watch::new(clock.now()),
+            health: HealthMonitor::new(clock.now()),
             certificate: OnceLock::new(),
             house,
             records,
@@ -152,14 +152,14 @@ impl App {
             options,
             stop,
         }));
-        let further = Arc::new(Further::new(app.clone()));
+        let further = Arc::new(ChannelSender::new(app.clone()));
         app.bell.send_further(further.clone());
         app.further.get_or_init(|| further);
         Ok(app)
     }
 
     /// Now.
-    pub(crate) fn now(&self) -> Timestamp {
+    pub(crate) fn current_time(&self) -> Timestamp {
         self.clock.now()
     }
 

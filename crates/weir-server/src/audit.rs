@@ -39,7 +39,7 @@ pub(crate) struct AuditFilter {
 
 impl AuditFilter {
     /// Whether a line is meant.
-    fn holds(&self, line: &AuditLine) -> bool {
+    fn is_line_wanted(&self, line: &AuditLine) -> bool {
         let fields = &line.entry.fields;
         let fits = |wanted: &str, name: &str| {
             wanted.is_empty() || fields[name].as_str().is_some_and(|word| word == wanted)
@@ -72,7 +72,7 @@ pub(crate) struct AuditRow {
 }
 
 impl AuditRow {
-    fn of(line: AuditLine) -> AuditRow {
+    fn from_line(line: AuditLine) -> AuditRow {
         AuditRow {
             n: line.n,
             ts: line.entry.ts,
@@ -128,15 +128,15 @@ pub(crate) struct AuditPart {
 ///
 /// # Errors
 /// The store does not answer.
-pub(crate) async fn last(store: &dyn Store) -> Result<u64, StoreError> {
+pub(crate) async fn last_line_number(store: &dyn Store) -> Result<u64, StoreError> {
     let (mut there, mut beyond) = (0_u64, 1_u64);
-    while !store.audit(beyond, 1).await?.is_empty() {
+    while !store.audit_lines(beyond, 1).await?.is_empty() {
         there = beyond;
         beyond = beyond.saturating_mul(2);
     }
     while beyond - there > 1 {
         let middle = there + (beyond - there) / 2;
-        match store.audit(middle, 1).await?.is_empty() {
+        match store.audit_lines(middle, 1).await?.is_empty() {
             true => beyond = middle,
             false => there = middle,
         }
@@ -148,23 +148,23 @@ pub(crate) async fn last(store: &dyn Store) -> Result<u64, StoreError> {
 ///
 /// # Errors
 /// The store does not answer.
-pub(crate) async fn part(
+pub(crate) async fn read_part(
     store: &dyn Store,
     filter: &AuditFilter,
     limit: usize,
 ) -> Result<AuditPart, StoreError> {
     let mut end = match filter.before {
-        Some(before) => before.saturating_sub(1).min(last(store).await?),
-        None => last(store).await?,
+        Some(before) => before.saturating_sub(1).min(last_line_number(store).await?),
+        None => last_line_number(store).await?,
     };
     let floor = end.saturating_sub(LOOKED_MAX);
     let mut items = Vec::new();
     while end > floor {
         let from = end.saturating_sub(BATCH).max(floor) + 1;
         let count = usize::try_from(end - from + 1).unwrap_or(usize::MAX);
-        let lines = store.audit(from, count).await?;
-        for line in lines.into_iter().rev().filter(|line| filter.holds(line)) {
-            items.push(AuditRow::of(line));
+        let lines = store.audit_lines(from, count).await?;
+        for line in lines.into_iter().rev().filter(|line| filter.is_line_wanted(line)) {
+            items.push(AuditRow::from_line(line));
             if items.len() == limit {
                 let next = items.last().map(|row: &AuditRow| row.n).filter(|n| *n > 1);
                 return Ok(AuditPart { items, next });

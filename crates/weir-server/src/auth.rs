@@ -10,8 +10,8 @@ use tokio::sync::broadcast;
 use weir_engine::ports::{Clock, Records};
 
 use crate::app::App;
-use crate::guard::{Caller, Scope, Via};
-use crate::problem::Answer;
+use crate::guard::{Caller, CallerCredential, CallerScope};
+use crate::problem::HandlerResult;
 
 pub(crate) mod accounts;
 pub(crate) mod admin;
@@ -34,11 +34,11 @@ pub(crate) mod throttle;
 pub(crate) mod tokens;
 pub(crate) mod totp;
 
-use password::Passwords;
-use shelf::Shelf;
+use password::PasswordService;
+use shelf::TypedRecords;
 use tokens::TokenScope;
 use weir_install::people::{Person, PersonId};
-use weir_install::seal::Seal;
+use weir_install::seal::SecretSeal;
 
 /// Notices of ended sign-ins that may wait for whoever listens; who misses some looks for itself.
 const NOTICES_MAX: usize = 256;
@@ -48,7 +48,7 @@ const LOOK_AGAIN: Duration = Duration::from_secs(5);
 
 /// What no longer holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Revoked {
+pub(crate) enum RevocationNotice {
     /// A sign-in or a token, by the name of its entry.
     One(String),
     /// Everything of a person.
@@ -56,18 +56,22 @@ pub(crate) enum Revoked {
 }
 
 /// Knows who is at the door.
-pub(crate) struct Doorman {
-    pub(crate) shelf: Shelf,
-    pub(crate) passwords: Passwords,
-    revoked: broadcast::Sender<Revoked>,
+pub(crate) struct AuthService {
+    pub(crate) shelf: TypedRecords,
+    pub(crate) passwords: PasswordService,
+    revoked: broadcast::Sender<RevocationNotice>,
 }
 
-impl Doorman {
+impl AuthService {
     /// A doorman over these accounts, whose secrets are sealed so.
-    pub(crate) fn new(records: Arc<dyn Records>, clock: Arc<dyn Clock>, seal: Seal) -> Doorman {
-        Doorman {
-            shelf: Shelf::new(records, clock).with_seal(seal),
-            passwords: Passwords::new(),
+    pub(crate) fn new(
+        records: Arc<dyn Records>,
+        clock: Arc<dyn Clock>,
+        seal: SecretSeal,
+    ) -> AuthService {
+        AuthService {
+            shelf: TypedRecords::new(records, clock).with_seal(seal),
+            passwords: PasswordService::new(),
             revoked: broadcast::Sender::new(NOTICES_MAX),
         }
     }
@@ -78,87 +82,104 @@ impl Doorman {
     ///
     /// # Errors
     /// The database does not answer.
-    pub(crate) async fn caller(&self, app: &App, headers: &HeaderMap) -> Answer<Option<Caller>> {
+    pub(crate) async fn find_caller(
+        &self,
+        app: &App,
+        headers: &HeaderMap,
+    ) -> HandlerResult<Option<Caller>> {
         if headers.contains_key(header::AUTHORIZATION) {
             return self.by_token(headers).await;
         }
-        let Some(cookie) = cookies::read(headers, cookies::sign_in_name(app)) else {
+        let Some(cookie) = cookies::read_cookie(headers, cookies::sign_in_name(app)) else {
             return Ok(None);
         };
-        let Some(login) = logins::find(&self.shelf, cookie).await? else {
+        let Some(login) = logins::find_login_by_token(&self.shelf, cookie).await? else {
             return Ok(None);
         };
-        let Some(person) = self.person(&login.owner).await? else {
+        let Some(person) = self.find_person(&login.owner).await? else {
             return Ok(None);
         };
-        let scope = if login.value.must_enrol { Scope::Enrol } else { Scope::All };
-        let via = Via::Cookie { login: login.name, csrf: logins::csrf_of(cookie) };
+        let scope = if login.value.must_enrol { CallerScope::Enrol } else { CallerScope::All };
+        let via = CallerCredential::Cookie { login: login.name, csrf: logins::csrf_of(cookie) };
         Ok(Some(Caller { person, via, scope }))
     }
 
-    async fn by_token(&self, headers: &HeaderMap) -> Answer<Option<Caller>> {
+    async fn by_token(&self, headers: &HeaderMap) -> HandlerResult<Option<Caller>> {
         let value = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
         let secret = value.and_then(|value| value.split_once(' ')).and_then(|(scheme, secret)| {
             scheme.eq_ignore_ascii_case("bearer").then_some(secret.trim())
         });
-        let Some(token) = tokens::find(&self.shelf, secret.unwrap_or_default()).await? else {
+        let Some(token) =
+            tokens::find_token_by_secret(&self.shelf, secret.unwrap_or_default()).await?
+        else {
             return Ok(None);
         };
-        let Some(person) = self.person(&token.owner).await? else {
+        let Some(person) = self.find_person(&token.owner).await? else {
             return Ok(None);
         };
         let scope = match token.value.scope {
-            TokenScope::Read => Scope::Read,
-            TokenScope::All => Scope::All,
+            TokenScope::Read => CallerScope::Read,
+            TokenScope::All => CallerScope::All,
         };
-        Ok(Some(Caller { person, via: Via::Token { token: token.name }, scope }))
+        Ok(Some(Caller { person, via: CallerCredential::Token { token: token.name }, scope }))
     }
 
     /// Somebody who may come in.
-    async fn person(&self, id: &str) -> Answer<Option<Person>> {
+    async fn find_person(&self, id: &str) -> HandlerResult<Option<Person>> {
         Ok(accounts::get(&self.shelf, id).await?.filter(|person| !person.disabled))
     }
 
     /// Tells open connections that something no longer holds.
-    pub(crate) fn revoke(&self, what: Revoked) {
+    pub(crate) fn announce_revocation(&self, what: RevocationNotice) {
         // Nobody listening is no failure.
         let _ = self.revoked.send(what);
     }
 
     /// Ends every sign-in and token-less connection of a person but `keep`, here and elsewhere.
-    pub(crate) async fn end_logins(&self, person: &PersonId, keep: Option<&str>) -> Answer<usize> {
+    pub(crate) async fn end_logins(
+        &self,
+        person: &PersonId,
+        keep: Option<&str>,
+    ) -> HandlerResult<usize> {
         let mut ended = 0;
-        for login in logins::of(&self.shelf, person).await? {
-            if Some(login.name.as_str()) != keep && logins::end(&self.shelf, &login.name).await? {
+        for login in logins::list_logins(&self.shelf, person).await? {
+            if Some(login.name.as_str()) != keep
+                && logins::end_login(&self.shelf, &login.name).await?
+            {
                 ended += 1;
-                self.revoke(Revoked::One(login.name));
+                self.announce_revocation(RevocationNotice::One(login.name));
             }
         }
         Ok(ended)
     }
 
     /// Whether what `caller` came in by still holds.
-    pub(crate) async fn holds(&self, caller: &Caller) -> Answer<bool> {
+    pub(crate) async fn is_still_valid(&self, caller: &Caller) -> HandlerResult<bool> {
         let there = match &caller.via {
-            Via::Cookie { login, .. } => logins::named(&self.shelf, login).await?.is_some(),
-            Via::Token { token } => tokens::named(&self.shelf, token).await?.is_some(),
+            CallerCredential::Cookie { login, .. } => {
+                logins::find_login(&self.shelf, login).await?.is_some()
+            }
+            CallerCredential::Token { token } => {
+                tokens::find_token(&self.shelf, token).await?.is_some()
+            }
         };
-        Ok(there && self.person(caller.person.id.as_str()).await?.is_some())
+        Ok(there && self.find_person(caller.person.id.as_str()).await?.is_some())
     }
 
     /// Returns when what `caller` came in by no longer holds: for connections that stay open. A
     /// database that does not answer for long counts as that.
-    pub(crate) async fn ended(&self, caller: &Caller) {
+    pub(crate) async fn wait_until_revoked(&self, caller: &Caller) {
         let mut notices = self.revoked.subscribe();
         let mut silent = 0;
         loop {
-            match self.holds(caller).await {
+            match self.is_still_valid(caller).await {
                 Ok(true) => silent = 0,
                 Ok(false) => return,
                 Err(_) if silent >= 12 => return,
                 Err(_) => silent += 1,
             }
-            let named = tokio::time::timeout(LOOK_AGAIN, self.notice(&mut notices, caller)).await;
+            let named =
+                tokio::time::timeout(LOOK_AGAIN, self.wait_for_notice(&mut notices, caller)).await;
             if named == Ok(true) {
                 return;
             }
@@ -166,12 +187,17 @@ impl Doorman {
     }
 
     /// Waits for a notice that may be about `caller`; whether it surely is.
-    async fn notice(&self, notices: &mut broadcast::Receiver<Revoked>, caller: &Caller) -> bool {
-        let (Via::Cookie { login: name, .. } | Via::Token { token: name }) = &caller.via;
+    async fn wait_for_notice(
+        &self,
+        notices: &mut broadcast::Receiver<RevocationNotice>,
+        caller: &Caller,
+    ) -> bool {
+        let (CallerCredential::Cookie { login: name, .. }
+        | CallerCredential::Token { token: name }) = &caller.via;
         loop {
             match notices.recv().await {
-                Ok(Revoked::One(one)) if one == *name => return true,
-                Ok(Revoked::Person(person)) if person == caller.person.id => return true,
+                Ok(RevocationNotice::One(one)) if one == *name => return true,
+                Ok(RevocationNotice::Person(person)) if person == caller.person.id => return true,
                 Ok(_) => {}
                 Err(_) => return false,
             }
@@ -181,7 +207,7 @@ impl Doorman {
 
 /// From where a request came, and by what. An argument that any handler may have.
 #[derive(Debug, Clone)]
-pub(crate) struct Client {
+pub(crate) struct ClientInfo {
     /// The address of whoever asks: that of the connection, or what a declared proxy says.
     pub(crate) address: IpAddr,
     /// What the browser or program calls itself.

@@ -10,20 +10,20 @@ use http::{Method, StatusCode, header};
 use weir_install::people::Person;
 
 use crate::app::App;
-use crate::auth::Client;
+use crate::auth::ClientInfo;
 use crate::peer::ClientAddress;
-use crate::problem::{Answer, Problem};
-use crate::route::Access;
+use crate::problem::{HandlerResult, ProblemDetails};
+use crate::route::RouteAccess;
 
 mod arrival;
 mod forgery;
 
-pub(crate) use arrival::arrived;
+pub(crate) use arrival::check_host;
 pub(crate) use forgery::is_own_origin;
 
 /// How somebody proved who they are.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Via {
+pub(crate) enum CallerCredential {
     /// A browser, by its cookie.
     Cookie {
         /// Name of the sign-in, to end it.
@@ -40,7 +40,7 @@ pub(crate) enum Via {
 
 /// How far a sign-in or token reaches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Scope {
+pub(crate) enum CallerScope {
     /// Whatever the person may do.
     All,
     /// Looking only.
@@ -55,29 +55,29 @@ pub(crate) struct Caller {
     /// Who.
     pub(crate) person: Person,
     /// How that is known.
-    pub(crate) via: Via,
+    pub(crate) via: CallerCredential,
     /// How far it reaches. Unsafe methods are refused before a handler; what changes something by
     /// another way (a socket) asks [`Caller::may_write`].
-    pub(crate) scope: Scope,
+    pub(crate) scope: CallerScope,
 }
 
 impl Caller {
     /// What forms of pages send back; empty for programs.
-    pub(crate) fn csrf(&self) -> &str {
+    pub(crate) fn csrf_token(&self) -> &str {
         match &self.via {
-            Via::Cookie { csrf, .. } => csrf,
-            Via::Token { .. } => "",
+            CallerCredential::Cookie { csrf, .. } => csrf,
+            CallerCredential::Token { .. } => "",
         }
     }
 
     /// How journals name them.
-    pub(crate) fn by(&self) -> String {
+    pub(crate) fn journal_name(&self) -> String {
         self.person.name.clone()
     }
 
     /// Whether they may change anything.
     pub(crate) fn may_write(&self) -> bool {
-        self.scope == Scope::All
+        self.scope == CallerScope::All
     }
 
     /// The name of their sign-in, for what only somebody at a browser may do: a token that was lost
@@ -85,20 +85,20 @@ impl Caller {
     ///
     /// # Errors
     /// They came with a token.
-    pub(crate) fn at_browser(&self) -> Answer<&str> {
+    pub(crate) fn at_browser(&self) -> HandlerResult<&str> {
         match &self.via {
-            Via::Cookie { login, .. } => Ok(login),
-            Via::Token { .. } => {
-                Err(Problem::forbidden("a token cannot change an account; do it in the browser"))
-            }
+            CallerCredential::Cookie { login, .. } => Ok(login),
+            CallerCredential::Token { .. } => Err(ProblemDetails::not_permitted(
+                "a token cannot change an account; do it in the browser",
+            )),
         }
     }
 }
 
 impl<S: Send + Sync> FromRequestParts<S> for Caller {
-    type Rejection = Problem;
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Caller, Problem> {
-        parts.extensions.get::<Caller>().cloned().ok_or_else(Problem::unauthorized)
+    type Rejection = ProblemDetails;
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Caller, ProblemDetails> {
+        parts.extensions.get::<Caller>().cloned().ok_or_else(ProblemDetails::not_signed_in)
     }
 }
 
@@ -107,36 +107,42 @@ impl<S: Send + Sync> FromRequestParts<S> for Caller {
 pub(crate) struct MaybeCaller(pub(crate) Option<Caller>);
 
 impl<S: Send + Sync> FromRequestParts<S> for MaybeCaller {
-    type Rejection = Problem;
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<MaybeCaller, Problem> {
+    type Rejection = ProblemDetails;
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<MaybeCaller, ProblemDetails> {
         Ok(MaybeCaller(parts.extensions.get::<Caller>().cloned()))
     }
 }
 
-impl<S: Send + Sync> FromRequestParts<S> for Client {
-    type Rejection = Problem;
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Client, Problem> {
-        let unknown = || Problem::failed("a request came without the address of whoever asks");
+impl<S: Send + Sync> FromRequestParts<S> for ClientInfo {
+    type Rejection = ProblemDetails;
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<ClientInfo, ProblemDetails> {
+        let unknown = || {
+            ProblemDetails::internal_failure("a request came without the address of whoever asks")
+        };
         let address = parts.extensions.get::<ClientAddress>().ok_or_else(unknown)?;
         let agent = parts.headers.get(header::USER_AGENT).and_then(|agent| agent.to_str().ok());
-        Ok(Client { address: address.ip, agent: agent.unwrap_or_default().to_owned() })
+        Ok(ClientInfo { address: address.ip, agent: agent.unwrap_or_default().to_owned() })
     }
 }
 
 /// The same methods, for whom `access` lets in.
-pub(crate) fn guarded(app: &App, access: Access, methods: MethodRouter<App>) -> MethodRouter<App> {
-    methods.layer(from_fn_with_state((app.clone(), access), admit))
+pub(crate) fn guard_methods(
+    app: &App,
+    access: RouteAccess,
+    methods: MethodRouter<App>,
+) -> MethodRouter<App> {
+    methods.layer(from_fn_with_state((app.clone(), access), admit_request))
 }
 
-async fn admit(
-    State((app, access)): State<(App, Access)>,
+async fn admit_request(
+    State((app, access)): State<(App, RouteAccess)>,
     request: Request,
     next: Next,
 ) -> Response {
     let is_page = !request.uri().path().starts_with("/api/");
     let wants_page = is_page && request.method() == Method::GET;
     let to_sign_in = wants_page.then(|| sign_in(&request));
-    match admitted(&app, access, request).await {
+    match check_request(&app, access, request).await {
         Ok(request) => {
             let mut response = next.run(request).await;
             // What one person sees is nobody else's: no cache may keep it.
@@ -155,39 +161,39 @@ async fn admit(
 }
 
 /// The request with its caller, if it may go on.
-async fn admitted(app: &App, access: Access, request: Request) -> Answer<Request> {
+async fn check_request(app: &App, access: RouteAccess, request: Request) -> HandlerResult<Request> {
     forgery::refuse_secret_in_address(&request)?;
     let is_unsafe = !request.method().is_safe();
-    let mut request = match is_unsafe && access == Access::Anyone {
+    let mut request = match is_unsafe && access == RouteAccess::Anyone {
         true => forgery::within_open_limit(request).await?,
         false => request,
     };
-    let caller = app.doorman.caller(app, request.headers()).await?;
-    let by_browser = !matches!(&caller, Some(Caller { via: Via::Token { .. }, .. }));
+    let caller = app.doorman.find_caller(app, request.headers()).await?;
+    let by_browser = !matches!(&caller, Some(Caller { via: CallerCredential::Token { .. }, .. }));
     let is_socket = request.headers().contains_key(header::UPGRADE);
     if by_browser && (is_unsafe || is_socket) {
         forgery::refuse_foreign(app, request.headers(), is_socket && caller.is_some())?;
     }
     let Some(caller) = caller else {
         return match access {
-            Access::Anyone => Ok(request),
-            Access::Person | Access::Admin => Err(Problem::unauthorized()),
+            RouteAccess::Anyone => Ok(request),
+            RouteAccess::Person | RouteAccess::Admin => Err(ProblemDetails::not_signed_in()),
         };
     };
     if is_unsafe && by_browser {
-        let (rebuilt, is_ours) = forgery::is_our_form(request, caller.csrf()).await?;
+        let (rebuilt, is_ours) = forgery::is_our_form(request, caller.csrf_token()).await?;
         request = rebuilt;
         match (is_ours, access) {
             (true, _) => {}
             // Whoever is not sure to have meant it is nobody: signing in anew works from a page
             // that was opened before.
-            (false, Access::Anyone) => return Ok(request),
-            (false, _) => return Err(forgery::refused()),
+            (false, RouteAccess::Anyone) => return Ok(request),
+            (false, _) => return Err(forgery::forged_request()),
         }
     }
     within_scope(&caller, &request, is_unsafe)?;
-    if access == Access::Admin && !caller.person.is_admin() {
-        return Err(Problem::forbidden("only an admin may do this"));
+    if access == RouteAccess::Admin && !caller.person.is_admin() {
+        return Err(ProblemDetails::not_permitted("only an admin may do this"));
     }
     request.extensions_mut().insert(caller);
     Ok(request)
@@ -197,19 +203,19 @@ async fn admitted(app: &App, access: Access, request: Request) -> Answer<Request
 const ENROLMENT: &[&str] =
     &["/account", "/signout", "/assets", "/api/v1/account", "/api/v1/logout"];
 
-fn within_scope(caller: &Caller, request: &Request, is_unsafe: bool) -> Answer<()> {
+fn within_scope(caller: &Caller, request: &Request, is_unsafe: bool) -> HandlerResult<()> {
     let path = request.uri().path();
     let within = |place: &&str| {
         path.strip_prefix(*place).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     };
     match caller.scope {
-        Scope::All => Ok(()),
-        Scope::Read if is_unsafe => {
-            Err(Problem::forbidden("this token may only look; make one with the scope \"all\""))
-        }
-        Scope::Read => Ok(()),
-        Scope::Enrol if ENROLMENT.iter().any(within) => Ok(()),
-        Scope::Enrol => Err(Problem::new(
+        CallerScope::All => Ok(()),
+        CallerScope::Read if is_unsafe => Err(ProblemDetails::not_permitted(
+            "this token may only look; make one with the scope \"all\"",
+        )),
+        CallerScope::Read => Ok(()),
+        CallerScope::Enrol if ENROLMENT.iter().any(within) => Ok(()),
+        CallerScope::Enrol => Err(ProblemDetails::new(
             StatusCode::FORBIDDEN,
             "second_factor_required",
             "this server asks for a second factor: add one in your account first",

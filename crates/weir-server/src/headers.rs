@@ -17,9 +17,9 @@ use maud::html;
 use ring::rand::{SecureRandom, SystemRandom};
 
 use crate::app::App;
-use crate::limits::Answered;
+use crate::limits::ResponsePerson;
 use crate::peer::ClientAddress;
-use crate::problem::Problem;
+use crate::problem::ProblemDetails;
 
 /// What a page may load and do.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
@@ -46,21 +46,25 @@ const TEXT_BYTES_MAX: usize = 16 * 1024;
 
 /// The route of an answer, as the table has it. Set on every answer of a route.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Routed(pub(crate) &'static str);
+pub(crate) struct RouteLabel(pub(crate) &'static str);
 
 /// Marks answers of a route with it.
-pub(crate) async fn routed(
+pub(crate) async fn label_route(
     State(route): State<&'static str>,
     request: Request,
     next: Next,
 ) -> Response {
     let mut response = next.run(request).await;
-    response.extensions_mut().insert(Routed(route));
+    response.extensions_mut().insert(RouteLabel(route));
     response
 }
 
 /// Outermost: who asks, a name for the request, the line in the log, the figures, the headers.
-pub(crate) async fn around(State(app): State<App>, mut request: Request, next: Next) -> Response {
+pub(crate) async fn wrap_request(
+    State(app): State<App>,
+    mut request: Request,
+    next: Next,
+) -> Response {
     let begun = Instant::now();
     let id = request_id();
     let method = request.method().clone();
@@ -70,9 +74,9 @@ pub(crate) async fn around(State(app): State<App>, mut request: Request, next: N
     request.extensions_mut().remove::<MatchedPath>();
     let secure = request.extensions().get::<ClientAddress>().is_some_and(|one| one.secure);
     let mut response = next.run(request).await;
-    let routed = response.extensions().get::<Routed>().copied();
+    let routed = response.extensions().get::<RouteLabel>().copied();
     let route = routed.map_or("none", |routed| routed.0);
-    let person = response.extensions().get::<Answered>().map(|one| one.person.clone());
+    let person = response.extensions().get::<ResponsePerson>().map(|one| one.person.clone());
     let status = response.status().as_u16();
     let took = begun.elapsed();
     // The route and not the path: paths hold names of files and tokens of links.
@@ -85,7 +89,7 @@ pub(crate) async fn around(State(app): State<App>, mut request: Request, next: N
         person = person.as_deref().unwrap_or("-"),
         ms = took.as_millis() as u64,
     );
-    app.metrics.answered(known_method(&method), route, status, took);
+    app.metrics.count_response(known_method(&method), route, status, took);
     let headers = response.headers_mut();
     for (name, value) in EVERYWHERE {
         let value = HeaderValue::from_static(value);
@@ -134,7 +138,7 @@ fn may_compress(headers: &HeaderMap) -> bool {
 }
 
 /// Errors of whatever kind look alike: problem details below `/api/`, a page elsewhere.
-pub(crate) async fn problems(request: Request, next: Next) -> Response {
+pub(crate) async fn unify_errors(request: Request, next: Next) -> Response {
     let path = request.uri().path();
     let is_api = path.starts_with("/api/") || path.starts_with("/healthz");
     let for_people = !is_api && wants_page(request.headers());
@@ -142,10 +146,10 @@ pub(crate) async fn problems(request: Request, next: Next) -> Response {
     if !response.status().is_client_error() && !response.status().is_server_error() {
         return response;
     }
-    match media(&response).as_str() {
-        "application/problem+json" if for_people => page(response).await,
-        "" | "text/plain" if is_api => described(response).await.into_response(),
-        "" | "text/plain" if for_people => page(response).await,
+    match media_type(&response).as_str() {
+        "application/problem+json" if for_people => error_page(response).await,
+        "" | "text/plain" if is_api => problem_from_response(response).await.into_response(),
+        "" | "text/plain" if for_people => error_page(response).await,
         _ => response,
     }
 }
@@ -155,7 +159,7 @@ fn wants_page(headers: &HeaderMap) -> bool {
     accept.is_some_and(|text| text.contains("text/html"))
 }
 
-fn media(response: &Response) -> String {
+fn media_type(response: &Response) -> String {
     let value = response.headers().get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
     value.and_then(|text| text.split(';').next()).unwrap_or_default().trim().to_owned()
 }
@@ -181,20 +185,21 @@ fn code_of(status: StatusCode) -> &'static str {
 }
 
 /// An error of the libraries below, as problem details. Headers such as `Allow` stay.
-async fn described(response: Response) -> Response {
+async fn problem_from_response(response: Response) -> Response {
     let (parts, body) = response.into_parts();
     let text = to_bytes(body, TEXT_BYTES_MAX).await.unwrap_or_default();
     let detail = String::from_utf8_lossy(&text).trim().to_owned();
-    let problem = Problem::new(parts.status, code_of(parts.status), detail);
+    let problem = ProblemDetails::new(parts.status, code_of(parts.status), detail);
     with_headers(problem.into_response(), &parts.headers, parts.extensions)
 }
 
 /// An error as a page.
-async fn page(response: Response) -> Response {
-    let is_problem = media(&response) == "application/problem+json";
+async fn error_page(response: Response) -> Response {
+    let is_problem = media_type(&response) == "application/problem+json";
     let (parts, body) = response.into_parts();
     let text = to_bytes(body, TEXT_BYTES_MAX).await.unwrap_or_default();
-    let problem: Option<Problem> = is_problem.then(|| serde_json::from_slice(&text).ok()).flatten();
+    let problem: Option<ProblemDetails> =
+        is_problem.then(|| serde_json::from_slice(&text).ok()).flatten();
     let plain = || String::from_utf8_lossy(&text).trim().to_owned();
     let detail = problem.map_or_else(plain, |problem| problem.detail);
     let title = match parts.status {
@@ -213,7 +218,7 @@ async fn page(response: Response) -> Response {
             p { a.btn href="/" { "To the start page" } }
         }
     };
-    let page = (parts.status, crate::web::parts::bare(title, &body)).into_response();
+    let page = (parts.status, crate::web::parts::bare_page(title, &body)).into_response();
     with_headers(page, &parts.headers, parts.extensions)
 }
 
@@ -231,8 +236,8 @@ pub(crate) fn after_panic(app: &App, cause: &(dyn std::any::Any + Send)) -> Resp
     let text = cause.downcast_ref::<String>().map(String::as_str);
     let text = text.or_else(|| cause.downcast_ref::<&str>().copied()).unwrap_or("no words");
     tracing::error!(panic = text, "a handler panicked");
-    app.metrics.panicked();
-    Problem::new(
+    app.metrics.count_panic();
+    ProblemDetails::new(
         StatusCode::INTERNAL_SERVER_ERROR,
         "internal",
         "this is a fault of the server; its log says where",
@@ -241,13 +246,13 @@ pub(crate) fn after_panic(app: &App, cause: &(dyn std::any::Any + Send)) -> Resp
 }
 
 /// Nothing is at this address.
-pub(crate) async fn nothing_here() -> Problem {
-    Problem::new(StatusCode::NOT_FOUND, "not_found", "there is nothing at this address")
+pub(crate) async fn nothing_here() -> ProblemDetails {
+    ProblemDetails::new(StatusCode::NOT_FOUND, "not_found", "there is nothing at this address")
 }
 
 /// This address knows other methods.
-pub(crate) async fn wrong_method() -> Problem {
-    Problem::new(
+pub(crate) async fn wrong_method() -> ProblemDetails {
+    ProblemDetails::new(
         StatusCode::METHOD_NOT_ALLOWED,
         "method_not_allowed",
         "this address knows other methods; see Allow",

@@ -16,12 +16,12 @@ use serde::Serialize;
 use sha2::{Digest as _, Sha256};
 use tokio::sync::Mutex;
 use weir_core::ids::Timestamp;
-use weir_install::maintenance::{Finding, Health};
+use weir_install::maintenance::{HealthFinding, HealthLevel};
 
 use crate::app::App;
 use crate::headers;
 use crate::peer::ClientAddress;
-use crate::problem::Problem;
+use crate::problem::ProblemDetails;
 
 /// How long what was found holds: whoever asks often does not make the database work.
 const HOLDS: Duration = Duration::from_secs(1);
@@ -35,32 +35,32 @@ const DAY_US: i64 = 86_400_000_000;
 
 /// The three addresses. They ask nobody who they are: a database that is away must not keep them
 /// from answering.
-pub(crate) fn routes() -> Router<App> {
+pub(crate) fn health_routes() -> Router<App> {
     let named = |route: &'static str, methods: MethodRouter<App>| {
-        methods.layer(from_fn_with_state(route, headers::routed))
+        methods.layer(from_fn_with_state(route, headers::label_route))
     };
     Router::new()
-        .route("/healthz", named("/healthz", get(healthz)))
-        .route("/readyz", named("/readyz", get(readyz)))
-        .route("/metrics", named("/metrics", get(metrics)))
+        .route("/healthz", named("/healthz", get(get_healthz)))
+        .route("/readyz", named("/readyz", get(get_readyz)))
+        .route("/metrics", named("/metrics", get(get_metrics)))
 }
 
 /// That the process answers.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct Alive {
+pub(crate) struct LivenessReport {
     /// Always `ok`.
     pub(crate) status: &'static str,
     /// Version of the program.
     pub(crate) version: String,
 }
 
-async fn healthz(State(app): State<App>) -> Json<Alive> {
-    Json(Alive { status: "ok", version: app.house.version().to_owned() })
+async fn get_healthz(State(app): State<App>) -> Json<LivenessReport> {
+    Json(LivenessReport { status: "ok", version: app.house.version().to_owned() })
 }
 
 /// Whether requests should be sent here.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub(crate) struct Ready {
+pub(crate) struct ReadinessReport {
     /// Whether they should.
     pub(crate) ready: bool,
     /// What keeps it from working: `database`, `disk`, `draining`.
@@ -70,42 +70,43 @@ pub(crate) struct Ready {
     pub(crate) warnings: Vec<String>,
 }
 
-async fn readyz(State(app): State<App>) -> Response {
-    let findings = app.health.findings(&app).await;
-    let named = |health: Health| -> Vec<String> {
+async fn get_readyz(State(app): State<App>) -> Response {
+    let findings = app.health.current_findings(&app).await;
+    let named = |health: HealthLevel| -> Vec<String> {
         let found = findings.iter().filter(|one| one.health == health);
         found.map(|one| one.name.clone()).collect()
     };
-    let (mut wrong, warnings) = (named(Health::Bad), named(Health::Warn));
+    let (mut wrong, warnings) = (named(HealthLevel::Bad), named(HealthLevel::Warn));
     if app.stop.is_cancelled() {
         wrong.push("draining".into());
     }
-    let ready = Ready { ready: wrong.is_empty(), wrong, warnings };
+    let ready = ReadinessReport { ready: wrong.is_empty(), wrong, warnings };
     let status = if ready.ready { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
     (status, Json(ready)).into_response()
 }
 
-async fn metrics(State(app): State<App>, asks: ClientAddress, headers: HeaderMap) -> Response {
+async fn get_metrics(State(app): State<App>, asks: ClientAddress, headers: HeaderMap) -> Response {
     if !may_measure(asks, &headers, app.options.metrics_token.as_deref()) {
         let sentence = "figures are for this machine; others send the token that \
                         server.metrics_token_env names";
-        return Problem::forbidden(sentence).into_response();
+        return ProblemDetails::not_permitted(sentence).into_response();
     }
     let mut now: Vec<(&str, &str, f64)> = Vec::new();
     if let Some(free) = app.house.maintenance().disk_free_bytes() {
         now.push(("disk_free_bytes", "Bytes free where the data lies", free as f64));
     }
-    let ready = app.health.findings(&app).await.iter().all(|one| one.health != Health::Bad);
+    let ready =
+        app.health.current_findings(&app).await.iter().all(|one| one.health != HealthLevel::Bad);
     now.push(("ready", "Whether it can work", f64::from(u8::from(ready))));
     now.push(("sessions_open", "Sessions that run in this process", app.rooms.count() as f64));
     let listening = app.rooms.listeners().count();
     now.push(("listeners", "Sockets and event streams that listen", listening as f64));
     if let Some(certificate) = app.certificate.get() {
-        let ends = certificate.ends().micros() as f64 / 1e6;
+        let ends = certificate.ends_at().micros() as f64 / 1e6;
         now.push(("certificate_ends_seconds", "When the certificate ends", ends));
     }
     let media = "application/openmetrics-text; version=1.0.0; charset=utf-8";
-    let text = app.metrics.text(app.connections.open(), &now);
+    let text = app.metrics.render_text(app.connections.open_count(), &now);
     ([(header::CONTENT_TYPE, media)], text).into_response()
 }
 
@@ -122,18 +123,18 @@ fn may_measure(asks: ClientAddress, headers: &HeaderMap, token: Option<&str>) ->
 }
 
 /// What was found last.
-pub(crate) struct Watch {
+pub(crate) struct HealthMonitor {
     begun: (Instant, Timestamp),
     /// People whose sessions cannot be read.
     unreadable: std::sync::Mutex<BTreeSet<String>>,
-    last: Mutex<Option<(Instant, Arc<Vec<Finding>>)>>,
+    last: Mutex<Option<(Instant, Arc<Vec<HealthFinding>>)>>,
 }
 
-impl Watch {
+impl HealthMonitor {
     /// Begins to watch, at `now` by the wall clock.
-    pub(crate) fn new(now: Timestamp) -> Watch {
+    pub(crate) fn new(now: Timestamp) -> HealthMonitor {
         let unreadable = std::sync::Mutex::default();
-        Watch { begun: (Instant::now(), now), unreadable, last: Mutex::default() }
+        HealthMonitor { begun: (Instant::now(), now), unreadable, last: Mutex::default() }
     }
 
     /// Notes whether what is kept of a person could be read.
@@ -147,7 +148,7 @@ impl Watch {
     }
 
     /// Whose sessions cannot be read. Others go on, so the server as a whole is ready.
-    fn unreadable(&self) -> Option<Finding> {
+    fn unreadable_finding(&self) -> Option<HealthFinding> {
         let unreadable = self.unreadable.lock().unwrap_or_else(PoisonError::into_inner);
         let names: Vec<&str> = unreadable.iter().map(String::as_str).collect();
         let says = format!(
@@ -155,19 +156,21 @@ impl Watch {
              backup brings it back",
             names.join(", ")
         );
-        (!names.is_empty()).then(|| Finding::new("damaged", Health::Warn, says))
+        (!names.is_empty()).then(|| HealthFinding::new("damaged", HealthLevel::Warn, says))
     }
 
     /// Everything that was looked at, at most a second ago.
-    pub(crate) async fn findings(&self, app: &App) -> Arc<Vec<Finding>> {
+    pub(crate) async fn current_findings(&self, app: &App) -> Arc<Vec<HealthFinding>> {
         let mut last = self.last.lock().await;
         if let Some((at, findings)) = last.as_ref().filter(|(at, _)| at.elapsed() < HOLDS) {
             tracing::trace!(age = ?at.elapsed(), "findings are fresh");
             return findings.clone();
         }
-        let mut findings = vec![database(app).await, self.clock(app.now())];
-        findings.extend(app.certificate.get().map(|one| certificate(one.ends(), app.now())));
-        findings.extend(self.unreadable());
+        let mut findings = vec![check_database(app).await, self.check_clock(app.current_time())];
+        findings.extend(
+            app.certificate.get().map(|one| check_certificate(one.ends_at(), app.current_time())),
+        );
+        findings.extend(self.unreadable_finding());
         findings.extend(app.house.maintenance().findings().await);
         let findings = Arc::new(findings);
         *last = Some((Instant::now(), findings.clone()));
@@ -175,16 +178,16 @@ impl Watch {
     }
 
     /// Whether the wall clock went as fast as time.
-    fn clock(&self, now: Timestamp) -> Finding {
+    fn check_clock(&self, now: Timestamp) -> HealthFinding {
         let passed = i64::try_from(self.begun.0.elapsed().as_micros()).unwrap_or(i64::MAX);
         clock_finding(now.micros() - self.begun.1.micros() - passed)
     }
 }
 
-fn clock_finding(jumped_us: i64) -> Finding {
+fn clock_finding(jumped_us: i64) -> HealthFinding {
     let seconds = jumped_us / 1_000_000;
     if seconds.abs() < CLOCK_S_MAX {
-        return Finding::new("clock", Health::Good, "the clock runs evenly");
+        return HealthFinding::new("clock", HealthLevel::Good, "the clock runs evenly");
     }
     let way = if seconds > 0 { "forward" } else { "back" };
     let says = format!(
@@ -192,39 +195,45 @@ fn clock_finding(jumped_us: i64) -> Finding {
          its synchronisation",
         seconds.abs()
     );
-    Finding::new("clock", Health::Warn, says)
+    HealthFinding::new("clock", HealthLevel::Warn, says)
 }
 
-async fn database(app: &App) -> Finding {
-    let says = match tokio::time::timeout(DATABASE_TIME, app.records.alive()).await {
-        Ok(Ok(())) => return Finding::new("database", Health::Good, "the database answers"),
+async fn check_database(app: &App) -> HealthFinding {
+    let says = match tokio::time::timeout(DATABASE_TIME, app.records.check_alive()).await {
+        Ok(Ok(())) => {
+            return HealthFinding::new("database", HealthLevel::Good, "the database answers");
+        }
         Ok(Err(error)) => error.to_string(),
         Err(_) => format!("it did not answer within {} s", DATABASE_TIME.as_secs()),
     };
     tracing::error!(why = %says, "the database does not answer");
     let says = format!("the database does not answer: {says}. Nothing is done until it does");
-    Finding::new("database", Health::Bad, says)
+    HealthFinding::new("database", HealthLevel::Bad, says)
 }
 
 /// How long a certificate holds.
-pub(crate) fn certificate(ends: Timestamp, now: Timestamp) -> Finding {
+pub(crate) fn check_certificate(ends: Timestamp, now: Timestamp) -> HealthFinding {
     let days = (ends.micros() - now.micros()).div_euclid(DAY_US);
-    let of = |health, says: String| Finding::new("certificate", health, says);
+    let of = |health, says: String| HealthFinding::new("certificate", health, says);
     let left = ends.micros() - now.micros();
     match days {
         ..0 => of(
-            Health::Warn,
-            format!("the certificate ended {} ago: browsers refuse it; renew it", time(-left)),
+            HealthLevel::Warn,
+            format!(
+                "the certificate ended {} ago: browsers refuse it; renew it",
+                duration_text(-left)
+            ),
         ),
-        days if days < CERTIFICATE_DAYS_MIN => {
-            of(Health::Warn, format!("the certificate ends in {}; renew it", time(left)))
-        }
-        days => of(Health::Good, format!("the certificate holds for {days} days")),
+        days if days < CERTIFICATE_DAYS_MIN => of(
+            HealthLevel::Warn,
+            format!("the certificate ends in {}; renew it", duration_text(left)),
+        ),
+        days => of(HealthLevel::Good, format!("the certificate holds for {days} days")),
     }
 }
 
 /// A time in the largest unit of which there are at least two.
-fn time(us: i64) -> String {
+fn duration_text(us: i64) -> String {
     let minutes = us / 60_000_000;
     match minutes {
         ..120 => format!("{minutes} minutes"),
@@ -258,9 +267,9 @@ mod tests {
 
     #[test]
     fn s15_a_clock_that_was_set_is_told_of() {
-        assert_eq!(clock_finding(29_000_000).health, Health::Good);
+        assert_eq!(clock_finding(29_000_000).health, HealthLevel::Good);
         let forward = clock_finding(3_600_000_000);
-        assert_eq!(forward.health, Health::Warn);
+        assert_eq!(forward.health, HealthLevel::Warn);
         assert!(forward.says.contains("forward by 3600 s"), "{}", forward.says);
         assert!(clock_finding(-40_000_000).says.contains("back by 40 s"));
     }
@@ -268,13 +277,16 @@ mod tests {
     #[test]
     fn s15_a_certificate_is_told_of_before_it_ends() {
         let day = |days: i64| Timestamp(days * DAY_US);
-        assert_eq!(certificate(day(100), day(1)).health, Health::Good);
-        assert_eq!(certificate(day(14), day(1)).health, Health::Warn);
-        let ended = certificate(day(10), day(13));
-        assert!(ended.health == Health::Warn && ended.says.contains("3 days ago"), "{ended:?}");
+        assert_eq!(check_certificate(day(100), day(1)).health, HealthLevel::Good);
+        assert_eq!(check_certificate(day(14), day(1)).health, HealthLevel::Warn);
+        let ended = check_certificate(day(10), day(13));
+        assert!(
+            ended.health == HealthLevel::Warn && ended.says.contains("3 days ago"),
+            "{ended:?}"
+        );
         let hour = |hours: i64| Timestamp(hours * DAY_US / 24);
-        let just = certificate(hour(10), hour(13));
-        assert!(just.health == Health::Warn && just.says.contains("3 hours ago"), "{just:?}");
-        assert!(certificate(hour(30), hour(13)).says.contains("ends in 17 hours"));
+        let just = check_certificate(hour(10), hour(13));
+        assert!(just.health == HealthLevel::Warn && just.says.contains("3 hours ago"), "{just:?}");
+        assert!(check_certificate(hour(30), hour(13)).says.contains("ends in 17 hours"));
     }
 }

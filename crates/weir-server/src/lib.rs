@@ -34,7 +34,7 @@ mod usage;
 mod web;
 
 pub use app::{App, ServerLimits, ServerOptions};
-pub use openapi::document as openapi;
-pub use route::{Access, Route, routes};
-pub use serve::{ServeError, Server};
+pub use openapi::openapi_document as openapi;
+pub use route::{Route, RouteAccess, all_routes};
+pub use serve::{HttpServer, ServeError};
 pub use tls::{TlsError, certificate_finding};

@@ -16,7 +16,7 @@ use weir_core::ids::Timestamp;
 use crate::app::App;
 use crate::guard::Caller;
 use crate::peer::ClientAddress;
-use crate::problem::Problem;
+use crate::problem::ProblemDetails;
 
 /// Bytes of a request's body where its route says nothing else.
 pub(crate) const BODY_BYTES_MAX: usize = 1024 * 1024;
@@ -27,20 +27,20 @@ const BUCKETS_MAX: usize = 20_000;
 /// The time in which a quota comes back.
 const WINDOW_S: u32 = 60;
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+fn lock_mutex<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// What is left of a quota.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Bucket {
+struct QuotaBucket {
     left: f64,
     at: Timestamp,
 }
 
 /// What came of asking.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Allowance {
+pub(crate) struct QuotaDecision {
     /// Whether it may go on.
     pub(crate) allowed: bool,
     /// The quota.
@@ -53,36 +53,36 @@ pub(crate) struct Allowance {
 
 /// Quotas that come back evenly over a minute, one for each key.
 #[derive(Debug)]
-pub(crate) struct Quotas<K> {
+pub(crate) struct MinuteQuotas<K> {
     quota: u32,
-    buckets: Mutex<HashMap<K, Bucket>>,
+    buckets: Mutex<HashMap<K, QuotaBucket>>,
 }
 
-impl<K: Eq + Hash> Quotas<K> {
+impl<K: Eq + Hash> MinuteQuotas<K> {
     /// `quota` a minute for each.
-    pub(crate) fn new(quota: u32) -> Quotas<K> {
-        Quotas { quota: quota.max(1), buckets: Mutex::default() }
+    pub(crate) fn new(quota: u32) -> MinuteQuotas<K> {
+        MinuteQuotas { quota: quota.max(1), buckets: Mutex::default() }
     }
 
     /// Takes one, if one is there.
-    pub(crate) fn take(&self, key: K, now: Timestamp) -> Allowance {
-        self.ask(key, now, 1.0)
+    pub(crate) fn take(&self, key: K, now: Timestamp) -> QuotaDecision {
+        self.ask_quota(key, now, 1.0)
     }
 
     /// Whether one is there; takes none.
-    pub(crate) fn peek(&self, key: K, now: Timestamp) -> Allowance {
-        self.ask(key, now, 0.0)
+    pub(crate) fn peek(&self, key: K, now: Timestamp) -> QuotaDecision {
+        self.ask_quota(key, now, 0.0)
     }
 
-    fn ask(&self, key: K, now: Timestamp, cost: f64) -> Allowance {
+    fn ask_quota(&self, key: K, now: Timestamp, cost: f64) -> QuotaDecision {
         let full = f64::from(self.quota);
         let a_second = full / f64::from(WINDOW_S);
-        let mut buckets = lock(&self.buckets);
+        let mut buckets = lock_mutex(&self.buckets);
         if buckets.len() >= BUCKETS_MAX {
-            buckets.retain(|_, bucket| filled(*bucket, now, a_second, full).left < full);
+            buckets.retain(|_, bucket| fill_bucket(*bucket, now, a_second, full).left < full);
         }
-        let known = buckets.get(&key).copied().unwrap_or(Bucket { left: full, at: now });
-        let mut bucket = filled(known, now, a_second, full);
+        let known = buckets.get(&key).copied().unwrap_or(QuotaBucket { left: full, at: now });
+        let mut bucket = fill_bucket(known, now, a_second, full);
         let allowed = bucket.left >= 1.0;
         if allowed {
             bucket.left -= cost;
@@ -92,7 +92,7 @@ impl<K: Eq + Hash> Quotas<K> {
             buckets.insert(key, bucket);
         }
         let missing = if allowed { full - bucket.left } else { 1.0 - bucket.left };
-        Allowance {
+        QuotaDecision {
             allowed,
             quota: self.quota,
             left: bucket.left as u32,
@@ -101,14 +101,14 @@ impl<K: Eq + Hash> Quotas<K> {
     }
 }
 
-fn filled(bucket: Bucket, now: Timestamp, a_second: f64, full: f64) -> Bucket {
+fn fill_bucket(bucket: QuotaBucket, now: Timestamp, a_second: f64, full: f64) -> QuotaBucket {
     // A clock that jumps back fills nothing and takes nothing.
     let passed = now.micros().saturating_sub(bucket.at.micros()).max(0) as f64 / 1e6;
-    Bucket { left: (bucket.left + passed * a_second).min(full), at: now }
+    QuotaBucket { left: (bucket.left + passed * a_second).min(full), at: now }
 }
 
-impl Allowance {
-    fn tell(self, headers: &mut HeaderMap, policy: &str) {
+impl QuotaDecision {
+    fn write_headers(self, headers: &mut HeaderMap, policy: &str) {
         let line = format!("\"{policy}\";r={};t={}", self.left, self.seconds);
         let quota = format!("\"{policy}\";q={};w={WINDOW_S}", self.quota);
         for (name, text) in [("ratelimit", line), ("ratelimit-policy", quota)] {
@@ -118,35 +118,36 @@ impl Allowance {
         }
     }
 
-    fn refused(self, policy: &str) -> Response {
+    fn refusal_response(self, policy: &str) -> Response {
         let who = if policy == "address" { "this address" } else { "you" };
         let sentence =
             format!("{who} may send {} requests a minute; wait {} s", self.quota, self.seconds);
-        let mut response = Problem::too_many(u64::from(self.seconds), sentence).into_response();
-        self.tell(response.headers_mut(), policy);
+        let mut response =
+            ProblemDetails::too_many(u64::from(self.seconds), sentence).into_response();
+        self.write_headers(response.headers_mut(), policy);
         response
     }
 }
 
 /// The quotas of a server.
 pub(crate) struct RateLimits {
-    people: Quotas<String>,
-    addresses: Quotas<IpAddr>,
+    people: MinuteQuotas<String>,
+    addresses: MinuteQuotas<IpAddr>,
 }
 
 impl RateLimits {
     /// So many requests a minute for a person.
     pub(crate) fn new(requests_per_minute: u32) -> RateLimits {
         RateLimits {
-            people: Quotas::new(requests_per_minute),
-            addresses: Quotas::new(requests_per_minute.saturating_mul(PEOPLE_PER_ADDRESS)),
+            people: MinuteQuotas::new(requests_per_minute),
+            addresses: MinuteQuotas::new(requests_per_minute.saturating_mul(PEOPLE_PER_ADDRESS)),
         }
     }
 }
 
 /// Set on an answer to somebody who is known.
 #[derive(Debug, Clone)]
-pub(crate) struct Answered {
+pub(crate) struct ResponsePerson {
     /// Id of the person.
     pub(crate) person: String,
 }
@@ -156,13 +157,13 @@ pub(crate) struct Answered {
 pub(crate) async fn per_person(State(app): State<App>, request: Request, next: Next) -> Response {
     let person = request.extensions().get::<Caller>().map(|caller| caller.person.id.0.clone());
     let Some(person) = person else { return next.run(request).await };
-    let allowance = app.rates.people.take(person.clone(), app.now());
+    let allowance = app.rates.people.take(person.clone(), app.current_time());
     let mut response = match allowance.allowed {
         true => next.run(request).await,
-        false => allowance.refused("person"),
+        false => allowance.refusal_response("person"),
     };
-    allowance.tell(response.headers_mut(), "person");
-    response.extensions_mut().insert(Answered { person });
+    allowance.write_headers(response.headers_mut(), "person");
+    response.extensions_mut().insert(ResponsePerson { person });
     response
 }
 
@@ -170,16 +171,16 @@ pub(crate) async fn per_person(State(app): State<App>, request: Request, next: N
 /// of links, of addresses that are not there. Outside of everything else.
 pub(crate) async fn per_address(State(app): State<App>, request: Request, next: Next) -> Response {
     let Some(address) = request.extensions().get::<ClientAddress>().map(|one| one.ip) else {
-        return Problem::failed("a request without an address").into_response();
+        return ProblemDetails::internal_failure("a request without an address").into_response();
     };
     let address = network_of(address);
-    let before = app.rates.addresses.peek(address, app.now());
+    let before = app.rates.addresses.peek(address, app.current_time());
     if !before.allowed {
-        return before.refused("address");
+        return before.refusal_response("address");
     }
     let response = next.run(request).await;
-    if response.extensions().get::<Answered>().is_none() {
-        app.rates.addresses.take(address, app.now());
+    if response.extensions().get::<ResponsePerson>().is_none() {
+        app.rates.addresses.take(address, app.current_time());
     }
     response
 }
@@ -197,35 +198,35 @@ fn network_of(address: IpAddr) -> IpAddr {
 
 /// Connections that are open, by address.
 #[derive(Debug, Default)]
-pub(crate) struct Connections {
-    open: Mutex<Open>,
+pub(crate) struct OpenConnections {
+    open: Mutex<ConnectionCounts>,
     emptied: Notify,
 }
 
 #[derive(Debug, Default)]
-struct Open {
+struct ConnectionCounts {
     all: usize,
     by_address: HashMap<IpAddr, usize>,
 }
 
 /// A place for one connection; free again when it is dropped.
 #[derive(Debug)]
-pub(crate) struct Place {
-    connections: Arc<Connections>,
+pub(crate) struct ConnectionSlot {
+    connections: Arc<OpenConnections>,
     address: Option<IpAddr>,
 }
 
-impl Connections {
+impl OpenConnections {
     /// How many are open.
-    pub(crate) fn open(&self) -> usize {
-        lock(&self.open).all
+    pub(crate) fn open_count(&self) -> usize {
+        lock_mutex(&self.open).all
     }
 
     /// Returns when none is open any more, sockets that were once connections among them.
-    pub(crate) async fn emptied(&self) {
+    pub(crate) async fn wait_until_empty(&self) {
         loop {
             let emptied = self.emptied.notified();
-            if self.open() == 0 {
+            if self.open_count() == 0 {
                 return;
             }
             emptied.await;
@@ -234,14 +235,14 @@ impl Connections {
 
     /// A place, if one is free. `address`: whose are counted; `None`: those of a proxy or of this
     /// machine are not.
-    pub(crate) fn place(
-        self: &Arc<Connections>,
+    pub(crate) fn claim_slot(
+        self: &Arc<OpenConnections>,
         address: Option<IpAddr>,
         max: usize,
         per_address_max: usize,
-    ) -> Option<Place> {
+    ) -> Option<ConnectionSlot> {
         let address = address.map(network_of);
-        let mut open = lock(&self.open);
+        let mut open = lock_mutex(&self.open);
         let of_address = address.and_then(|address| open.by_address.get(&address)).copied();
         if open.all >= max || of_address.unwrap_or(0) >= per_address_max {
             return None;
@@ -250,13 +251,13 @@ impl Connections {
         if let Some(address) = address {
             *open.by_address.entry(address).or_insert(0) += 1;
         }
-        Some(Place { connections: self.clone(), address })
+        Some(ConnectionSlot { connections: self.clone(), address })
     }
 }
 
-impl Drop for Place {
+impl Drop for ConnectionSlot {
     fn drop(&mut self) {
-        let mut open = lock(&self.connections.open);
+        let mut open = lock_mutex(&self.connections.open);
         open.all = open.all.saturating_sub(1);
         if open.all == 0 {
             self.connections.emptied.notify_waiters();
@@ -279,7 +280,7 @@ mod tests {
 
     #[test]
     fn s14_a_quota_is_used_up_and_comes_back_evenly() {
-        let quotas = Quotas::new(60);
+        let quotas = MinuteQuotas::new(60);
         let start = Timestamp(1_000 * SECOND);
         let allowed = (0..100).filter(|_| quotas.take("ann", start).allowed).count();
         assert_eq!(allowed, 60);
@@ -293,7 +294,7 @@ mod tests {
 
     #[test]
     fn s14_a_clock_that_jumps_back_gives_nothing_and_blocks_nobody() {
-        let quotas = Quotas::new(60);
+        let quotas = MinuteQuotas::new(60);
         for _ in 0..60 {
             assert!(quotas.take("ann", Timestamp(1_000 * SECOND)).allowed);
         }
@@ -303,21 +304,21 @@ mod tests {
 
     #[test]
     fn s14_a_table_full_of_keys_does_not_grow() {
-        let quotas = Quotas::new(1);
+        let quotas = MinuteQuotas::new(1);
         for key in 0..BUCKETS_MAX + 100 {
             quotas.take(key, Timestamp(0));
         }
-        assert_eq!(lock(&quotas.buckets).len(), BUCKETS_MAX);
+        assert_eq!(lock_mutex(&quotas.buckets).len(), BUCKETS_MAX);
         // A minute later all of them are forgotten.
         quotas.take(BUCKETS_MAX + 200, Timestamp(60 * SECOND));
-        assert_eq!(lock(&quotas.buckets).len(), 1);
+        assert_eq!(lock_mutex(&quotas.buckets).len(), 1);
     }
 
     #[test]
     fn s3_places_are_counted_in_all_and_by_address_and_given_back() {
-        let connections = Arc::new(Connections::default());
+        let connections = Arc::new(OpenConnections::default());
         let address = |text: &str| Some(text.parse().expect("an address"));
-        let place = |ip| connections.place(ip, 4, 2);
+        let place = |ip| connections.claim_slot(ip, 4, 2);
         let first = place(address("2001:db8::1")).expect("free");
         let _second = place(address("2001:db8::2")).expect("free");
         assert!(place(address("2001:db8::3")).is_none(), "the same network");
@@ -325,7 +326,7 @@ mod tests {
         let _fourth = place(None).expect("free");
         assert!(place(None).is_none(), "four in all");
         drop(first);
-        assert_eq!(connections.open(), 3);
+        assert_eq!(connections.open_count(), 3);
         assert!(place(address("2001:db8::3")).is_some());
     }
 }

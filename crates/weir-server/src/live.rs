@@ -20,8 +20,8 @@ use weir_engine::host::{LiveSession, SessionState};
 use weir_engine::ports::StoreError;
 
 use crate::app::App;
-use crate::limits::Quotas;
-use crate::problem::{Answer, Problem};
+use crate::limits::MinuteQuotas;
+use crate::problem::{HandlerResult, ProblemDetails};
 
 mod distant;
 pub(crate) mod feed;
@@ -37,11 +37,11 @@ pub(crate) mod title;
 pub(crate) mod uploads;
 mod wishes;
 
-pub(crate) use feed::Feed;
-use fold::Folded;
-use listeners::Listeners;
+pub(crate) use feed::SessionFeed;
+use fold::FoldedSession;
+use listeners::ListenerCounts;
 use piece::LineSeals;
-pub(crate) use room::Room;
+pub(crate) use room::ServerSession;
 use weir_install::people::PersonId;
 use weir_install::user_space::{SessionContext, SessionWish, UserSpace};
 
@@ -50,18 +50,18 @@ const SLOTS: usize = 256;
 
 /// A session of a person.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) struct Key(Arc<str>);
+pub(crate) struct SessionKey(Arc<str>);
 
-impl Key {
+impl SessionKey {
     /// The name of a session among those of all people.
-    pub(crate) fn of(home: &UserSpace, id: &SessionId) -> Key {
-        Key(format!("{}/{id}", home.person()).into())
+    pub(crate) fn for_session(home: &UserSpace, id: &SessionId) -> SessionKey {
+        SessionKey(format!("{}/{id}", home.person()).into())
     }
 
     /// One of this name.
     #[cfg(test)]
-    pub(crate) fn named(name: &str) -> Key {
-        Key(name.into())
+    pub(crate) fn named(name: &str) -> SessionKey {
+        SessionKey(name.into())
     }
 
     /// As text, for entries of the server.
@@ -71,58 +71,58 @@ impl Key {
 }
 
 /// Where a session is.
-pub(crate) enum Hold {
+pub(crate) enum SessionLocation {
     /// It runs here.
-    Here(Arc<Room>),
+    Here(Arc<ServerSession>),
     /// Somebody else has it, in words.
     Elsewhere(String),
 }
 
 /// The sessions that run in this process.
-pub(crate) struct Rooms {
+pub(crate) struct ServerSessions {
     stop: CancellationToken,
-    open: Mutex<HashMap<Key, Arc<Room>>>,
+    open: Mutex<HashMap<SessionKey, Arc<ServerSession>>>,
     /// One opening of a session at a time.
-    opening: Mutex<HashMap<Key, Weak<tokio::sync::Mutex<()>>>>,
+    opening: Mutex<HashMap<SessionKey, Weak<tokio::sync::Mutex<()>>>>,
     slots: Vec<Notify>,
     watchers: TaskTracker,
     /// Sessions against which a crash is held.
-    suspects: Mutex<HashSet<Key>>,
-    listeners: Listeners,
-    frames: Quotas<PersonId>,
+    suspects: Mutex<HashSet<SessionKey>>,
+    listeners: ListenerCounts,
+    frames: MinuteQuotas<PersonId>,
     /// For what goes to other replicas.
     seals: LineSeals,
     rest_ms: u64,
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+fn lock_mutex<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Rooms {
+impl ServerSessions {
     /// None yet. `key`: the one by which the house seals.
-    pub(crate) fn new(key: &[u8; 32], stop: CancellationToken) -> Rooms {
-        Rooms {
+    pub(crate) fn new(key: &[u8; 32], stop: CancellationToken) -> ServerSessions {
+        ServerSessions {
             stop,
             open: Mutex::default(),
             opening: Mutex::default(),
             slots: (0..SLOTS).map(|_| Notify::new()).collect(),
             watchers: TaskTracker::new(),
             suspects: Mutex::default(),
-            listeners: Listeners::default(),
-            frames: Quotas::new(listeners::FRAMES_A_MINUTE),
+            listeners: ListenerCounts::default(),
+            frames: MinuteQuotas::new(listeners::FRAMES_A_MINUTE),
             seals: LineSeals::new(key),
             rest_ms: room::REST_MS,
         }
     }
 
     /// Whoever listens.
-    pub(crate) fn listeners(&self) -> &Listeners {
+    pub(crate) fn listeners(&self) -> &ListenerCounts {
         &self.listeners
     }
 
     /// What is left of everybody's frames.
-    pub(crate) fn frames(&self) -> &Quotas<PersonId> {
+    pub(crate) fn frame_quotas(&self) -> &MinuteQuotas<PersonId> {
         &self.frames
     }
 
@@ -130,57 +130,61 @@ impl Rooms {
         self.rest_ms
     }
 
-    fn slot(&self, key: &Key) -> &Notify {
+    fn feed_notifier(&self, key: &SessionKey) -> &Notify {
         let mut hasher = DefaultHasher::new();
         key.hash(&mut hasher);
         let at = usize::try_from(hasher.finish() % SLOTS as u64).unwrap_or(0);
         &self.slots[at]
     }
 
-    fn wake(&self, key: &Key) {
-        self.slot(key).notify_waiters();
+    fn wake_feeds(&self, key: &SessionKey) {
+        self.feed_notifier(key).notify_waiters();
     }
 
-    fn find(&self, key: &Key) -> Option<Arc<Room>> {
-        lock(&self.open).get(key).filter(|room| !room.is_over()).cloned()
+    fn find_live_session(&self, key: &SessionKey) -> Option<Arc<ServerSession>> {
+        lock_mutex(&self.open).get(key).filter(|room| !room.is_over()).cloned()
     }
 
     /// The room of a session that runs here.
-    pub(crate) fn here(&self, home: &UserSpace, id: &SessionId) -> Option<Arc<Room>> {
-        self.find(&Key::of(home, id))
+    pub(crate) fn find_session_here(
+        &self,
+        home: &UserSpace,
+        id: &SessionId,
+    ) -> Option<Arc<ServerSession>> {
+        self.find_live_session(&SessionKey::for_session(home, id))
     }
 
     /// How many sessions run here.
     pub(crate) fn count(&self) -> usize {
-        lock(&self.open).len()
+        lock_mutex(&self.open).len()
     }
 
-    fn gone(&self, key: &Key, room: &Arc<Room>) {
-        let mut open = lock(&self.open);
+    fn remove_live_session(&self, key: &SessionKey, room: &Arc<ServerSession>) {
+        let mut open = lock_mutex(&self.open);
         if open.get(key).is_some_and(|there| Arc::ptr_eq(there, room)) {
             open.remove(key);
         }
         drop(open);
-        self.wake(key);
+        self.wake_feeds(key);
     }
 
-    fn suspect(&self, key: &Key) {
-        lock(&self.suspects).insert(key.clone());
+    fn add_suspect(&self, key: &SessionKey) {
+        lock_mutex(&self.suspects).insert(key.clone());
     }
 
-    fn forgive(&self, key: &Key) -> bool {
-        lock(&self.suspects).remove(key)
+    fn remove_suspect(&self, key: &SessionKey) -> bool {
+        lock_mutex(&self.suspects).remove(key)
     }
 
     /// Goes on with what was at work, and watches over it until the server ends.
-    pub(crate) fn begin(&self, app: &App) {
-        self.watchers.spawn(recovery::watch(app.clone()));
+    pub(crate) fn start_tasks(&self, app: &App) {
+        self.watchers.spawn(recovery::run_recovery_watch(app.clone()));
         self.watchers.spawn(crate::schedule::run(app.clone()));
     }
 
     /// Waits until every session that ran here has been given back: after the server was told to
     /// end.
-    pub(crate) async fn drained(&self) {
+    pub(crate) async fn wait_until_drained(&self) {
         self.watchers.close();
         self.watchers.wait().await;
     }
@@ -188,12 +192,13 @@ impl Rooms {
     /// Stops whatever runs of a person, where it is: their account is disabled or removed.
     pub(crate) async fn close_all(&self, person: &str) {
         let prefix = format!("{person}/");
-        let of_person = |(key, _): &(&Key, &Arc<Room>)| key.as_str().starts_with(&prefix);
-        let rooms: Vec<Arc<Room>> =
-            lock(&self.open).iter().filter(of_person).map(|(_, room)| room.clone()).collect();
+        let of_person =
+            |(key, _): &(&SessionKey, &Arc<ServerSession>)| key.as_str().starts_with(&prefix);
+        let rooms: Vec<Arc<ServerSession>> =
+            lock_mutex(&self.open).iter().filter(of_person).map(|(_, room)| room.clone()).collect();
         for room in rooms {
-            room.handle().stop().await;
-            room.handle().ended().await;
+            room.handle().request_stop().await;
+            room.handle().wait_until_ended().await;
         }
     }
 
@@ -201,65 +206,65 @@ impl Rooms {
     ///
     /// # Errors
     /// There is no such session, or it has fewer facts.
-    pub(crate) async fn feed(
+    pub(crate) async fn open_feed(
         &self,
         app: &App,
         home: &Arc<UserSpace>,
         id: &SessionId,
         after: Seq,
-    ) -> Answer<Feed> {
-        Feed::open(app, home, id, after).await
+    ) -> HandlerResult<SessionFeed> {
+        SessionFeed::open(app, home, id, after).await
     }
 
     /// Begins a session. Nothing is said in it yet.
     ///
     /// # Errors
     /// It is paused, or the wish cannot be met.
-    pub(crate) async fn create(
+    pub(crate) async fn create_session(
         &self,
         app: &App,
         home: &Arc<UserSpace>,
         wish: SessionWish,
-    ) -> Answer<SessionId> {
+    ) -> HandlerResult<SessionId> {
         self.create_as(app, home, home.new_session(), wish).await
     }
 
     /// The same under a name that is known already.
     ///
     /// # Errors
-    /// As [`Rooms::create`]; there is one of this name.
+    /// As [`ServerSessions::create_session`]; there is one of this name.
     pub(crate) async fn create_as(
         &self,
         app: &App,
         home: &Arc<UserSpace>,
         id: SessionId,
         wish: SessionWish,
-    ) -> Answer<SessionId> {
+    ) -> HandlerResult<SessionId> {
         pause::may_run(app, home.as_ref()).await?;
         let edition = home.edition().await?;
         let options = home.session_options(&wish, None).await?;
-        let key = Key::of(home.as_ref(), &id);
-        wishes::keep(app, home.as_ref(), &key, &wish).await?;
+        let key = SessionKey::for_session(home.as_ref(), &id);
+        wishes::store_bound_options(app, home.as_ref(), &key, &wish).await?;
         let handle = home.engine().await?.open(id.clone(), options).await?;
         let live = LiveSession::new(handle, SessionState::default());
-        let room = self.admit(app, home, &key, (live, edition));
-        room.begun(0).await;
+        let room = self.admit_session(app, home, &key, (live, edition));
+        room.wait_until_begun(0).await;
         Ok(id)
     }
 
-    fn admit(
+    fn admit_session(
         &self,
         app: &App,
         home: &Arc<UserSpace>,
-        key: &Key,
+        key: &SessionKey,
         (live, edition): (LiveSession, u64),
-    ) -> Arc<Room> {
-        let room = Room::new(live, home.clone(), key.clone()).made_at(edition);
+    ) -> Arc<ServerSession> {
+        let room = ServerSession::new(live, home.clone(), key.clone()).made_at(edition);
         let room = Arc::new(room);
-        lock(&self.open).insert(key.clone(), room.clone());
-        self.watchers.spawn(room.clone().watch(app.clone()));
-        self.watchers.spawn(relay::relay(app.clone(), room.clone()));
-        self.wake(key);
+        lock_mutex(&self.open).insert(key.clone(), room.clone());
+        self.watchers.spawn(room.clone().watch_session(app.clone()));
+        self.watchers.spawn(relay::relay_session(app.clone(), room.clone()));
+        self.wake_feeds(key);
         room
     }
 
@@ -268,41 +273,41 @@ impl Rooms {
     ///
     /// # Errors
     /// There is no such session, its engine crashed too often, or it cannot be opened.
-    pub(crate) async fn take(
+    pub(crate) async fn take_session(
         &self,
         app: &App,
         home: &Arc<UserSpace>,
         id: &SessionId,
         wish: Option<&SessionWish>,
-    ) -> Answer<Hold> {
-        let key = Key::of(home.as_ref(), id);
-        if let Some(room) = self.find(&key)
+    ) -> HandlerResult<SessionLocation> {
+        let key = SessionKey::for_session(home.as_ref(), id);
+        if let Some(room) = self.find_live_session(&key)
             && !room.made_way(home.as_ref()).await?
         {
-            return Ok(Hold::Here(room));
+            return Ok(SessionLocation::Here(room));
         }
         if self.stop.is_cancelled() {
-            return Err(Problem::failed("the server ends"));
+            return Err(ProblemDetails::internal_failure("the server ends"));
         }
-        let turn = self.turn(&key);
+        let turn = self.opening_lock(&key);
         let _turn = turn.lock().await;
         loop {
-            let there = lock(&self.open).get(&key).cloned();
+            let there = lock_mutex(&self.open).get(&key).cloned();
             match there {
                 Some(room) if room.is_over() => {
-                    room.handle().ended().await;
+                    room.handle().wait_until_ended().await;
                 }
-                Some(room) => return Ok(Hold::Here(room)),
+                Some(room) => return Ok(SessionLocation::Here(room)),
                 None => break,
             }
             // Whoever watched it takes it out of the list now.
             tokio::task::yield_now().await;
         }
-        self.open(app, home, &key, (id, wish)).await
+        self.open_session(app, home, &key, (id, wish)).await
     }
 
-    fn turn(&self, key: &Key) -> Arc<tokio::sync::Mutex<()>> {
-        let mut opening = lock(&self.opening);
+    fn opening_lock(&self, key: &SessionKey) -> Arc<tokio::sync::Mutex<()>> {
+        let mut opening = lock_mutex(&self.opening);
         if let Some(turn) = opening.get(key).and_then(Weak::upgrade) {
             return turn;
         }
@@ -312,40 +317,45 @@ impl Rooms {
         turn
     }
 
-    async fn open(
+    async fn open_session(
         &self,
         app: &App,
         home: &Arc<UserSpace>,
-        key: &Key,
+        key: &SessionKey,
         (id, wish): (&SessionId, Option<&SessionWish>),
-    ) -> Answer<Hold> {
+    ) -> HandlerResult<SessionLocation> {
         let store = home.store();
-        let Folded { session, state, .. } = fold::load(store.as_ref(), id).await?;
+        let FoldedSession { session, state, .. } =
+            fold::load_session_fold(store.as_ref(), id).await?;
         if let Some((parent, _)) = child::parent_of(id) {
-            return Ok(Hold::Elsewhere(format!("session {parent}, which started it")));
+            return Ok(SessionLocation::Elsewhere(format!("session {parent}, which started it")));
         }
         recovery::refuse_quarantined(app, key).await?;
         let engine = home.engine().await?;
         // Whether somebody has it is asked before its servers and plugins are started for it.
-        match store.acquire(id, &engine.parts().owner).await {
-            Ok(lease) => store.release(&lease).await?,
-            Err(StoreError::Held { holder, .. }) => return Ok(Hold::Elsewhere(holder)),
+        match store.acquire_lease(id, &engine.parts().owner).await {
+            Ok(lease) => store.release_lease(&lease).await?,
+            Err(StoreError::Held { holder, .. }) => return Ok(SessionLocation::Elsewhere(holder)),
             Err(error) => return Err(error.into()),
         }
         let kept = session.config().cloned();
         let edition = home.edition().await?;
-        let own = wishes::kept(app, key).await?;
-        let wish = wish.cloned().map_or_else(|| own.clone(), |wish| wishes::joined(wish, &own));
+        let own = wishes::load_bound_options(app, key).await?;
+        let wish = wish
+            .cloned()
+            .map_or_else(|| own.clone(), |wish| wishes::join_bound_options(wish, &own));
         let options = home.session_options(&wish, kept.as_deref()).await?;
         match engine.resume(id.clone(), options).await {
             Ok(handle) => {
                 let live = LiveSession::new(handle, state);
-                let room = self.admit(app, home, key, (live, edition));
+                let room = self.admit_session(app, home, key, (live, edition));
                 // Whoever looks into the journal now finds what the opening changed.
-                room.begun(session.facts()).await;
-                Ok(Hold::Here(room))
+                room.wait_until_begun(session.fact_count()).await;
+                Ok(SessionLocation::Here(room))
             }
-            Err(EngineError::Store(StoreError::Held { holder, .. })) => Ok(Hold::Elsewhere(holder)),
+            Err(EngineError::Store(StoreError::Held { holder, .. })) => {
+                Ok(SessionLocation::Elsewhere(holder))
+            }
             Err(error) => Err(error.into()),
         }
     }

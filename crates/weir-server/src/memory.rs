@@ -13,7 +13,7 @@ use weir_core::memory::{
 use weir_engine::ports::MemoryFilter;
 use weir_install::user_space::UserSpace;
 
-use crate::problem::{Answer, Problem};
+use crate::problem::{HandlerResult, ProblemDetails};
 
 /// A fact.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -85,7 +85,7 @@ pub(crate) struct MemoryQuery {
 /// A fact in a person's own words.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct MemoryWish {
+pub(crate) struct NewMemoryFact {
     /// The fact: one sentence or two.
     pub(crate) text: String,
     /// What it is about.
@@ -106,14 +106,17 @@ pub(crate) struct MemoryWish {
 ///
 /// # Errors
 /// The store refuses.
-pub(crate) async fn facts(home: &UserSpace, query: &MemoryQuery) -> Answer<Vec<MemoryFact>> {
+pub(crate) async fn find_facts(
+    home: &UserSpace,
+    query: &MemoryQuery,
+) -> HandlerResult<Vec<MemoryFact>> {
     let filter = MemoryFilter {
         words: query.q.trim().to_owned(),
         statuses: vec![query.status.unwrap_or(MemoryStatus::Kept)],
         workspace: None,
         limit: None,
     };
-    let mut facts = home.store().memories(&filter).await?;
+    let mut facts = home.store().find_memories(&filter).await?;
     facts.retain(|memory| query.kind.is_none_or(|kind| memory.fact.kind == kind));
     Ok(facts)
 }
@@ -122,23 +125,27 @@ pub(crate) async fn facts(home: &UserSpace, query: &MemoryQuery) -> Answer<Vec<M
 ///
 /// # Errors
 /// It is no fact, it looks like a key, or the store refuses.
-pub(crate) async fn add(home: &UserSpace, wish: &MemoryWish, now: Timestamp) -> Answer<MemoryLine> {
-    let text = fact_text(&wish.text).map_err(Problem::bad)?;
+pub(crate) async fn remember_fact(
+    home: &UserSpace,
+    wish: &NewMemoryFact,
+    now: Timestamp,
+) -> HandlerResult<MemoryLine> {
+    let text = fact_text(&wish.text).map_err(ProblemDetails::bad_request)?;
     if redact_text(&text, &[]) != text {
-        return Err(Problem::bad(
+        return Err(ProblemDetails::bad_request(
             "this looks like a key or password: a fact is told to models, so it is not remembered",
         ));
     }
     let importance = wish.importance.unwrap_or(IMPORTANCE_DEFAULT);
     if !(1..=5).contains(&importance) {
-        return Err(Problem::bad("importance goes from 1 to 5"));
+        return Err(ProblemDetails::bad_request("importance goes from 1 to 5"));
     }
     let everywhere =
         wish.everywhere || matches!(wish.kind, MemoryKind::Identity | MemoryKind::Preference);
     let new = NewMemory {
         text,
         kind: wish.kind,
-        topics: fact_topics(&wish.topics).map_err(Problem::bad)?,
+        topics: fact_topics(&wish.topics).map_err(ProblemDetails::bad_request)?,
         importance,
         workspace: (!everywhere).then(|| home.folder().display().to_string()),
         source: MemorySource { by: BY_PERSON.into(), ..MemorySource::default() },
@@ -147,7 +154,7 @@ pub(crate) async fn add(home: &UserSpace, wish: &MemoryWish, now: Timestamp) -> 
         supersedes: None,
     };
     let store = home.store();
-    let mut fact = store.remember(&new, now).await?;
+    let mut fact = store.remember_fact(&new, now).await?;
     // They say so themselves: an earlier no, or a newer fact, does not stand against it.
     if fact.fact.status != MemoryStatus::Kept {
         fact = store.settle_memory(&fact.id, MemoryStatus::Kept, now).await?.unwrap_or(fact);
@@ -157,7 +164,7 @@ pub(crate) async fn add(home: &UserSpace, wish: &MemoryWish, now: Timestamp) -> 
 
 /// What a person decides about a fact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Word {
+pub(crate) enum FactSettlement {
     /// It is in this state from now on.
     Settled(MemoryStatus),
     /// It is kept, and chats that are told of it hold private data.
@@ -168,19 +175,19 @@ pub(crate) enum Word {
 ///
 /// # Errors
 /// There is no such fact, or the store refuses.
-pub(crate) async fn settle(
+pub(crate) async fn settle_fact(
     home: &UserSpace,
-    (id, word): (&str, Word),
+    (id, word): (&str, FactSettlement),
     now: Timestamp,
-) -> Answer<MemoryLine> {
-    let missing = || Problem::missing(format!("the fact {id:?}"));
-    let all = home.store().memories(&MemoryFilter::default()).await?;
+) -> HandlerResult<MemoryLine> {
+    let missing = || ProblemDetails::not_found(format!("the fact {id:?}"));
+    let all = home.store().find_memories(&MemoryFilter::default()).await?;
     let known = all.into_iter().find(|fact| fact.id.as_str() == id).ok_or_else(missing)?;
     let status = match word {
-        Word::Settled(status) => status,
-        Word::KeptPrivate => {
+        FactSettlement::Settled(status) => status,
+        FactSettlement::KeptPrivate => {
             // Before it counts: between the two nobody is told of it as anything else.
-            home.store().remember(&marked_private(&known), now).await?;
+            home.store().remember_fact(&marked_private(&known), now).await?;
             MemoryStatus::Kept
         }
     };

@@ -15,7 +15,7 @@ use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
 use weir_core::event::{Event, ModelReplied};
 use weir_core::ids::SessionId;
-use weir_engine::hub::Fact;
+use weir_engine::hub::PublishedFact;
 use weir_engine::ledger::status_text;
 use weir_engine::ports::Observer;
 
@@ -24,7 +24,7 @@ const LATENCY_BUCKETS: [f64; 10] = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 
 
 /// Labels of an answer.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Answer {
+struct ResponseLabels {
     method: String,
     route: String,
     status: u16,
@@ -32,14 +32,14 @@ struct Answer {
 
 /// Labels of what took a time.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Timed {
+struct LatencyLabels {
     method: String,
     route: String,
 }
 
 /// One label: how something ended.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Ended {
+struct StatusLabel {
     status: String,
 }
 
@@ -51,32 +51,32 @@ struct OfModel {
 
 /// Labels of tokens.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Tokens {
+struct TokenLabels {
     model: String,
     kind: &'static str,
 }
 
 /// Labels of calls of tools.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
-struct Called {
+struct ToolCallLabels {
     tool: String,
     ok: &'static str,
 }
 
 /// The figures since the start.
-pub(crate) struct Metrics {
+pub(crate) struct ServerMetrics {
     registry: Registry,
-    answers: Family<Answer, Counter>,
-    latency: Family<Timed, Histogram, fn() -> Histogram>,
+    answers: Family<ResponseLabels, Counter>,
+    latency: Family<LatencyLabels, Histogram, fn() -> Histogram>,
     connections: Gauge,
     runs_started: Counter,
-    runs_finished: Family<Ended, Counter>,
+    runs_finished: Family<StatusLabel, Counter>,
     runs_active: Gauge,
     approvals_waiting: Gauge,
-    tokens: Family<Tokens, Counter>,
+    tokens: Family<TokenLabels, Counter>,
     cost: Family<OfModel, Counter<f64, AtomicU64>>,
     model_failures: Family<OfModel, Counter>,
-    calls: Family<Called, Counter>,
+    calls: Family<ToolCallLabels, Counter>,
     facts: Counter,
     appends: Counter,
     panics: Counter,
@@ -84,17 +84,17 @@ pub(crate) struct Metrics {
     asked: Mutex<HashMap<SessionId, String>>,
 }
 
-fn latency() -> Histogram {
+fn latency_histogram() -> Histogram {
     Histogram::new(LATENCY_BUCKETS)
 }
 
-impl Metrics {
+impl ServerMetrics {
     /// All at nothing.
-    pub(crate) fn new() -> Metrics {
-        let mut metrics = Metrics {
+    pub(crate) fn new() -> ServerMetrics {
+        let mut metrics = ServerMetrics {
             registry: Registry::with_prefix("weir"),
             answers: Family::default(),
-            latency: Family::new_with_constructor(latency),
+            latency: Family::new_with_constructor(latency_histogram),
             connections: Gauge::default(),
             runs_started: Counter::default(),
             runs_finished: Family::default(),
@@ -140,21 +140,21 @@ impl Metrics {
     }
 
     /// An answer began. `route`: as the table of routes has it.
-    pub(crate) fn answered(&self, method: &str, route: &str, status: u16, took: Duration) {
+    pub(crate) fn count_response(&self, method: &str, route: &str, status: u16, took: Duration) {
         let (method, route) = (method.to_owned(), route.to_owned());
-        let timed = Timed { method: method.clone(), route: route.clone() };
+        let timed = LatencyLabels { method: method.clone(), route: route.clone() };
         self.latency.get_or_create(&timed).observe(took.as_secs_f64());
-        self.answers.get_or_create(&Answer { method, route, status }).inc();
+        self.answers.get_or_create(&ResponseLabels { method, route, status }).inc();
     }
 
     /// A handler panicked.
-    pub(crate) fn panicked(&self) {
+    pub(crate) fn count_panic(&self) {
         self.panics.inc();
     }
 
     /// Everything as text (OpenMetrics). `now`: figures that are asked for and not counted, with
     /// one sentence on each.
-    pub(crate) fn text(&self, connections: usize, now: &[(&str, &str, f64)]) -> String {
+    pub(crate) fn render_text(&self, connections: usize, now: &[(&str, &str, f64)]) -> String {
         self.connections.set(i64::try_from(connections).unwrap_or(i64::MAX));
         let mut text = String::new();
         if prometheus_client::encoding::text::encode(&mut text, &self.registry).is_err() {
@@ -170,12 +170,12 @@ impl Metrics {
         text
     }
 
-    fn asked(&self) -> std::sync::MutexGuard<'_, HashMap<SessionId, String>> {
+    fn lock_asked(&self) -> std::sync::MutexGuard<'_, HashMap<SessionId, String>> {
         self.asked.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn replied(&self, session: &SessionId, replied: &ModelReplied) {
-        let model = self.asked().remove(session).unwrap_or_else(|| "unknown".into());
+    fn count_reply(&self, session: &SessionId, replied: &ModelReplied) {
+        let model = self.lock_asked().remove(session).unwrap_or_else(|| "unknown".into());
         let usage = &replied.usage;
         for (kind, count) in [
             ("input", usage.input),
@@ -183,14 +183,14 @@ impl Metrics {
             ("cache_read", usage.cache_read),
             ("cache_write", usage.cache_write),
         ] {
-            self.tokens.get_or_create(&Tokens { model: model.clone(), kind }).inc_by(count);
+            self.tokens.get_or_create(&TokenLabels { model: model.clone(), kind }).inc_by(count);
         }
         if let Some(cost) = replied.cost_usd.filter(|cost| *cost >= 0.0) {
             self.cost.get_or_create(&OfModel { model }).inc_by(cost);
         }
     }
 
-    fn count(&self, session: &SessionId, event: &Event) {
+    fn count_event(&self, session: &SessionId, event: &Event) {
         match event {
             Event::RunStarted(_) => {
                 self.runs_started.inc();
@@ -202,16 +202,16 @@ impl Metrics {
             Event::RunFinished(finished) => {
                 self.runs_active.dec();
                 let status = status_text(finished.status);
-                self.runs_finished.get_or_create(&Ended { status }).inc();
-                self.asked().remove(session);
+                self.runs_finished.get_or_create(&StatusLabel { status }).inc();
+                self.lock_asked().remove(session);
             }
             Event::ModelRequested(asked) => {
                 let model = format!("{}/{}", asked.provider, asked.model);
-                self.asked().insert(session.clone(), model);
+                self.lock_asked().insert(session.clone(), model);
             }
-            Event::ModelReplied(replied) => self.replied(session, replied),
+            Event::ModelReplied(replied) => self.count_reply(session, replied),
             Event::ModelFailed(_) => {
-                let model = self.asked().remove(session).unwrap_or_else(|| "unknown".into());
+                let model = self.lock_asked().remove(session).unwrap_or_else(|| "unknown".into());
                 self.model_failures.get_or_create(&OfModel { model }).inc();
             }
             Event::ApprovalRequested(_) => {
@@ -223,7 +223,7 @@ impl Metrics {
             Event::CallFinished(finished) => {
                 let ok = if finished.ok { "true" } else { "false" };
                 let tool = known_tool(&finished.tool);
-                self.calls.get_or_create(&Called { tool, ok }).inc();
+                self.calls.get_or_create(&ToolCallLabels { tool, ok }).inc();
             }
             _ => (),
         }
@@ -236,12 +236,12 @@ fn known_tool(name: &str) -> String {
     if plain && name.len() <= 64 { name.to_owned() } else { "other".into() }
 }
 
-impl Observer for Metrics {
-    fn facts(&self, session: &SessionId, facts: &[Fact]) {
+impl Observer for ServerMetrics {
+    fn observe_facts(&self, session: &SessionId, facts: &[PublishedFact]) {
         self.appends.inc();
         self.facts.inc_by(facts.len() as u64);
         for fact in facts {
-            self.count(session, &fact.event);
+            self.count_event(session, &fact.event);
         }
     }
 }
@@ -252,9 +252,9 @@ mod tests {
 
     #[test]
     fn s15_figures_are_in_the_form_that_prometheus_reads() {
-        let metrics = Metrics::new();
-        metrics.answered("GET", "/chats/{id}", 200, Duration::from_millis(3));
-        let text = metrics.text(7, &[("disk_free_bytes", "Bytes free", 12.0)]);
+        let metrics = ServerMetrics::new();
+        metrics.count_response("GET", "/chats/{id}", 200, Duration::from_millis(3));
+        let text = metrics.render_text(7, &[("disk_free_bytes", "Bytes free", 12.0)]);
         let line =
             "weir_http_requests_total{method=\"GET\",route=\"/chats/{id}\",status=\"200\"} 1";
         assert!(text.contains(line), "{text}");

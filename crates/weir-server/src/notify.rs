@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use weir_core::ids::Timestamp;
-use weir_engine::ports::{Entry, Put, Records};
+use weir_engine::ports::{PutOutcome, RecordEntry, Records};
 use weir_install::failure::HouseError;
 use weir_install::people::PersonId;
 
@@ -65,14 +65,14 @@ pub struct Notice {
 /// Tells people things. Called after what it tells of is durable. A failure of it never fails what
 /// it tells of; it must not block for long.
 #[async_trait]
-pub trait Notify: Send + Sync {
+pub trait NoticeSink: Send + Sync {
     /// Tells one person.
-    async fn notify(&self, person: &PersonId, notice: Notice);
+    async fn notify_person(&self, person: &PersonId, notice: Notice);
 }
 
 /// A notice as it is kept.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub(crate) struct Noticed {
+pub(crate) struct NoticeEntry {
     /// Its name: grows with time.
     #[serde(default)]
     pub(crate) id: String,
@@ -87,23 +87,23 @@ pub(crate) struct Noticed {
 }
 
 /// The list behind the bell, and whatever sends notices further.
-pub(crate) struct Bell {
+pub(crate) struct NoticeInbox {
     records: Arc<dyn Records>,
     clock: Arc<dyn weir_engine::ports::Clock>,
-    further: std::sync::OnceLock<Arc<dyn Notify>>,
+    further: std::sync::OnceLock<Arc<dyn NoticeSink>>,
 }
 
-impl Bell {
+impl NoticeInbox {
     /// A bell over these records.
     pub(crate) fn new(
         records: Arc<dyn Records>,
         clock: Arc<dyn weir_engine::ports::Clock>,
-    ) -> Bell {
-        Bell { records, clock, further: std::sync::OnceLock::new() }
+    ) -> NoticeInbox {
+        NoticeInbox { records, clock, further: std::sync::OnceLock::new() }
     }
 
     /// From now on each notice goes here too. Once, at start.
-    pub(crate) fn send_further(&self, further: Arc<dyn Notify>) {
+    pub(crate) fn send_further(&self, further: Arc<dyn NoticeSink>) {
         if self.further.set(further).is_err() {
             tracing::warn!("notices are sent further already; the second way is left out");
         }
@@ -113,9 +113,12 @@ impl Bell {
     ///
     /// # Errors
     /// The database does not answer.
-    pub(crate) async fn list(&self, person: &PersonId) -> Result<Vec<Noticed>, HouseError> {
+    pub(crate) async fn list_notices(
+        &self,
+        person: &PersonId,
+    ) -> Result<Vec<NoticeEntry>, HouseError> {
         let entries = self.records.list(RECORD, Some(person.as_str()), self.clock.now()).await?;
-        let mut found: Vec<Noticed> = entries.iter().filter_map(read).collect();
+        let mut found: Vec<NoticeEntry> = entries.iter().filter_map(parse_notice).collect();
         found.reverse();
         Ok(found)
     }
@@ -124,34 +127,41 @@ impl Bell {
     ///
     /// # Errors
     /// The database does not answer.
-    pub(crate) async fn unseen(&self, person: &PersonId) -> Result<usize, HouseError> {
-        Ok(self.list(person).await?.iter().filter(|noticed| !noticed.seen).count())
+    pub(crate) async fn count_unseen(&self, person: &PersonId) -> Result<usize, HouseError> {
+        Ok(self.list_notices(person).await?.iter().filter(|noticed| !noticed.seen).count())
     }
 
     /// They saw these; `None`: all.
     ///
     /// # Errors
     /// The database does not answer, or there is no such notice.
-    pub(crate) async fn saw(&self, person: &PersonId, id: Option<&str>) -> Result<(), HouseError> {
+    pub(crate) async fn mark_seen(
+        &self,
+        person: &PersonId,
+        id: Option<&str>,
+    ) -> Result<(), HouseError> {
         let now = self.clock.now();
         let entries = self.records.list(RECORD, Some(person.as_str()), now).await?;
-        let is_meant = |entry: &&Entry| id.is_none_or(|id| id_of(entry) == id);
+        let is_meant = |entry: &&RecordEntry| id.is_none_or(|id| id_of(entry) == id);
         let mut any = id.is_none();
         for entry in entries.iter().filter(is_meant) {
             any = true;
-            let Some(noticed) = read(entry).filter(|noticed| !noticed.seen) else { continue };
-            let text = serde_json::to_string(&Noticed { seen: true, ..noticed });
+            let Some(noticed) = parse_notice(entry).filter(|noticed| !noticed.seen) else {
+                continue;
+            };
+            let text = serde_json::to_string(&NoticeEntry { seen: true, ..noticed });
             let text = text.map_err(|error| HouseError::Failed(error.to_string()))?;
-            self.records.put(&Entry { text, ..entry.clone() }, Some(entry.version)).await?;
+            self.records.put(&RecordEntry { text, ..entry.clone() }, Some(entry.version)).await?;
         }
         any.then_some(()).ok_or_else(|| HouseError::Missing("this notice".into()))
     }
 
-    async fn keep(&self, person: &PersonId, notice: &Notice) -> Result<(), HouseError> {
+    async fn store_notice(&self, person: &PersonId, notice: &Notice) -> Result<(), HouseError> {
         let now = self.clock.now();
-        let noticed = Noticed { id: String::new(), notice: notice.clone(), seen: false, ts: now };
+        let noticed =
+            NoticeEntry { id: String::new(), notice: notice.clone(), seen: false, ts: now };
         let text = serde_json::to_string(&noticed);
-        let mut entry = Entry {
+        let mut entry = RecordEntry {
             kind: RECORD.into(),
             name: String::new(),
             owner: person.0.clone(),
@@ -163,7 +173,7 @@ impl Bell {
         // Two in the same microsecond must not take each other's place.
         for moment in 0..100 {
             entry.name = format!("{person}/{:020}", now.0 + moment);
-            if let Put::Kept(_) = self.records.put(&entry, Some(0)).await? {
+            if let PutOutcome::Kept(_) = self.records.put(&entry, Some(0)).await? {
                 break;
             }
         }
@@ -176,8 +186,8 @@ impl Bell {
 }
 
 #[async_trait]
-impl Notify for Bell {
-    async fn notify(&self, person: &PersonId, notice: Notice) {
+impl NoticeSink for NoticeInbox {
+    async fn notify_person(&self, person: &PersonId, notice: Notice) {
         let notice = Notice {
             title: notice.title.chars().take(TITLE_CHARS_MAX).collect(),
             text: notice.text.chars().take(TEXT_CHARS_MAX).collect(),
@@ -185,11 +195,11 @@ impl Notify for Bell {
             link: Some(notice.link).filter(|link| is_own(link)).unwrap_or_default(),
             kind: notice.kind,
         };
-        if let Err(error) = self.keep(person, &notice).await {
+        if let Err(error) = self.store_notice(person, &notice).await {
             tracing::error!(%error, "a notice could not be kept");
         }
         if let Some(further) = self.further.get() {
-            further.notify(person, notice).await;
+            further.notify_person(person, notice).await;
         }
     }
 }
@@ -199,11 +209,11 @@ fn is_own(link: &str) -> bool {
     link.starts_with('/') && !link.starts_with("//") && !link.contains(['\\', '\n', '\r'])
 }
 
-fn id_of(entry: &Entry) -> String {
+fn id_of(entry: &RecordEntry) -> String {
     entry.name.rsplit('/').next().unwrap_or_default().to_owned()
 }
 
-fn read(entry: &Entry) -> Option<Noticed> {
-    let noticed: Option<Noticed> = serde_json::from_str(&entry.text).ok();
-    noticed.map(|noticed| Noticed { id: id_of(entry), ..noticed })
+fn parse_notice(entry: &RecordEntry) -> Option<NoticeEntry> {
+    let noticed: Option<NoticeEntry> = serde_json::from_str(&entry.text).ok();
+    noticed.map(|noticed| NoticeEntry { id: id_of(entry), ..noticed })
 }

@@ -9,28 +9,28 @@ use schemars::generate::SchemaSettings;
 use schemars::{Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
 
-use crate::health::{Alive, Ready};
-use crate::problem::Problem;
-use crate::route::{Access, Given, Route, SchemaOf, routes};
+use crate::health::{LivenessReport, ReadinessReport};
+use crate::problem::ProblemDetails;
+use crate::route::{Route, RouteAccess, RouteAnswer, SchemaOf, all_routes};
 
 /// Where its own description is.
 pub(crate) const PATH: &str = "/api/v1/openapi.json";
 
 /// The route that gives it.
-pub(crate) fn route() -> Route {
-    Route::get(PATH, given)
-        .access(Access::Anyone)
+pub(crate) fn openapi_route() -> Route {
+    Route::get(PATH, get_openapi)
+        .access(RouteAccess::Anyone)
         .summary("This description")
-        .gives::<BTreeMap<String, Value>>(200)
+        .gives_json::<BTreeMap<String, Value>>(200)
 }
 
-async fn given() -> Json<Value> {
-    Json(document())
+async fn get_openapi() -> Json<Value> {
+    Json(openapi_document())
 }
 
 /// The OpenAPI 3.1 document.
-pub fn document() -> Value {
-    document_of(&routes())
+pub fn openapi_document() -> Value {
+    document_of(&all_routes())
 }
 
 fn document_of(table: &[Route]) -> Value {
@@ -39,14 +39,14 @@ fn document_of(table: &[Route]) -> Value {
         settings.meta_schema = None;
     });
     let mut generator = settings.into_generator();
-    let problem = generator.subschema_for::<Problem>();
+    let problem = generator.subschema_for::<ProblemDetails>();
     let mut paths: BTreeMap<String, Map<String, Value>> = BTreeMap::new();
     for route in table.iter().filter(|route| !route.summary.is_empty()) {
-        let operation = operation(route, &mut generator);
+        let operation = operation_object(route, &mut generator);
         let method = route.method.as_str().to_lowercase();
         paths.entry(wire_path(route.path)).or_default().insert(method, operation);
     }
-    for (path, operation) in health(&mut generator) {
+    for (path, operation) in health_operations(&mut generator) {
         paths.entry(path.into()).or_default().insert("get".into(), operation);
     }
     let schemas = generator.take_definitions(true);
@@ -100,7 +100,7 @@ fn wire_path(path: &str) -> String {
 }
 
 /// The first word after `/api/v1/`: operations are listed below it.
-fn tag(path: &str) -> &str {
+fn path_tag(path: &str) -> &str {
     path.trim_start_matches("/api/v1/").split('/').next().unwrap_or_default()
 }
 
@@ -115,20 +115,20 @@ fn operation_id(method: &Method, path: &str) -> String {
     id
 }
 
-fn operation(route: &Route, generator: &mut SchemaGenerator) -> Value {
+fn operation_object(route: &Route, generator: &mut SchemaGenerator) -> Value {
     let mut parameters = path_parameters(route.path);
     parameters.extend(route.query.map(|of| query_parameters(of, generator)).unwrap_or_default());
     let mut operation = json!({
         "summary": route.summary,
         "operationId": operation_id(&route.method, route.path),
-        "tags": [tag(route.path)],
-        "responses": responses(route, generator),
+        "tags": [path_tag(route.path)],
+        "responses": response_objects(route, generator),
         "security": match route.access {
-            Access::Anyone => json!([]),
-            Access::Person | Access::Admin => json!([{ "token": [] }, { "cookie": [] }]),
+            RouteAccess::Anyone => json!([]),
+            RouteAccess::Person | RouteAccess::Admin => json!([{ "token": [] }, { "cookie": [] }]),
         },
     });
-    if route.access == Access::Admin {
+    if route.access == RouteAccess::Admin {
         operation["description"] = "Admins only.".into();
     }
     if !parameters.is_empty() {
@@ -199,13 +199,13 @@ fn without_null(mut schema: Value) -> Value {
     schema
 }
 
-fn responses(route: &Route, generator: &mut SchemaGenerator) -> Value {
+fn response_objects(route: &Route, generator: &mut SchemaGenerator) -> Value {
     let mut responses: BTreeMap<String, Value> = BTreeMap::new();
     for given in &route.answers {
         let entry = responses
             .entry(given.status.to_string())
-            .or_insert_with(|| json!({ "description": description(given.status) }));
-        if let Some((media, schema)) = content(given, generator) {
+            .or_insert_with(|| json!({ "description": status_description(given.status) }));
+        if let Some((media, schema)) = answer_content(given, generator) {
             entry["content"][media] = json!({ "schema": schema });
         }
     }
@@ -214,11 +214,14 @@ fn responses(route: &Route, generator: &mut SchemaGenerator) -> Value {
     json!(responses)
 }
 
-fn content(given: &Given, generator: &mut SchemaGenerator) -> Option<(&'static str, Schema)> {
+fn answer_content(
+    given: &RouteAnswer,
+    generator: &mut SchemaGenerator,
+) -> Option<(&'static str, Schema)> {
     given.body.map(|of| (given.media, of(generator)))
 }
 
-fn description(status: u16) -> &'static str {
+fn status_description(status: u16) -> &'static str {
     match status {
         200 => "It is as asked.",
         201 => "It was made.",
@@ -233,9 +236,9 @@ fn description(status: u16) -> &'static str {
 }
 
 /// The addresses beside the table.
-fn health(generator: &mut SchemaGenerator) -> Vec<(&'static str, Value)> {
-    let alive = generator.subschema_for::<Alive>();
-    let ready = generator.subschema_for::<Ready>();
+fn health_operations(generator: &mut SchemaGenerator) -> Vec<(&'static str, Value)> {
+    let alive = generator.subschema_for::<LivenessReport>();
+    let ready = generator.subschema_for::<ReadinessReport>();
     let json_of = |schema: &Schema| json!({ "application/json": { "schema": schema } });
     let healthz = json!({
         "summary": "Whether the process answers",
@@ -269,7 +272,7 @@ mod tests {
 
     #[test]
     fn s14_every_route_of_the_api_is_described_and_no_page_is() {
-        for route in routes() {
+        for route in all_routes() {
             let name = format!("{} {}", route.method, route.path);
             let is_api = route.path.starts_with("/api/");
             assert_eq!(is_api, !route.summary.is_empty(), "{name}: summary");
@@ -287,12 +290,12 @@ mod tests {
     #[test]
     fn s14_no_address_is_there_twice() {
         let mut seen = BTreeSet::new();
-        for route in routes() {
+        for route in all_routes() {
             let key = format!("{} {}", route.method, route.path);
             assert!(seen.insert(key.clone()), "{key} stands twice in the table");
         }
         let mut ids = BTreeSet::new();
-        for route in routes().iter().filter(|route| !route.summary.is_empty()) {
+        for route in all_routes().iter().filter(|route| !route.summary.is_empty()) {
             let id = operation_id(&route.method, route.path);
             assert!(ids.insert(id.clone()), "{id} names two operations");
         }
@@ -300,7 +303,7 @@ mod tests {
 
     #[test]
     fn s14_every_reference_of_the_document_leads_somewhere() {
-        let document = document();
+        let document = openapi_document();
         let mut open = vec![&document];
         let mut count = 0;
         while let Some(value) = open.pop() {

@@ -6,7 +6,7 @@ use axum::extract::FromRequestParts;
 use http::HeaderMap;
 use http::request::Parts;
 
-use crate::problem::Problem;
+use crate::problem::ProblemDetails;
 
 /// Where a request comes from. An argument that any handler may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,16 +18,16 @@ pub(crate) struct ClientAddress {
 }
 
 impl<S: Send + Sync> FromRequestParts<S> for ClientAddress {
-    type Rejection = Problem;
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<ClientAddress, Problem> {
+    type Rejection = ProblemDetails;
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<ClientAddress, ProblemDetails> {
         let known = parts.extensions.get::<ClientAddress>().copied();
-        known.ok_or_else(|| Problem::failed("a request without an address"))
+        known.ok_or_else(|| ProblemDetails::internal_failure("a request without an address"))
     }
 }
 
 impl ClientAddress {
     /// Who asks over a connection from `peer`.
-    pub(crate) fn of(
+    pub(crate) fn from_peer(
         peer: SocketAddr,
         tls: bool,
         proxies: &[IpAddr],
@@ -37,10 +37,11 @@ impl ClientAddress {
         if !is_proxy(ip, proxies) {
             return ClientAddress { ip, secure: tls };
         }
-        let secure = tls || last(headers, "x-forwarded-proto").is_some_and(|word| word == "https");
+        let secure = tls
+            || last_header_part(headers, "x-forwarded-proto").is_some_and(|word| word == "https");
         // Each proxy adds the address that it saw at the end: the last that is not a proxy asks.
-        let said = all(headers, "x-forwarded-for");
-        let mut named = said.iter().rev().map_while(|text| address(text));
+        let said = header_parts(headers, "x-forwarded-for");
+        let mut named = said.iter().rev().map_while(|text| parse_proxy_address(text));
         let asks = named.find(|ip| !is_proxy(*ip, proxies));
         ClientAddress { ip: asks.unwrap_or(ip), secure }
     }
@@ -51,17 +52,17 @@ fn is_proxy(ip: IpAddr, proxies: &[IpAddr]) -> bool {
 }
 
 /// The parts of a header that may come several times.
-fn all<'h>(headers: &'h HeaderMap, name: &str) -> Vec<&'h str> {
+fn header_parts<'h>(headers: &'h HeaderMap, name: &str) -> Vec<&'h str> {
     let values = headers.get_all(name).iter().filter_map(|value| value.to_str().ok());
     values.flat_map(|text| text.split(',')).map(str::trim).collect()
 }
 
-fn last<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
-    all(headers, name).last().copied()
+fn last_header_part<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
+    header_parts(headers, name).last().copied()
 }
 
 /// An address as proxies write it, some with a port.
-fn address(text: &str) -> Option<IpAddr> {
+fn parse_proxy_address(text: &str) -> Option<IpAddr> {
     let text = text.trim_matches('"');
     let plain = text.trim_start_matches('[').trim_end_matches(']');
     let ip = plain.parse::<IpAddr>().ok();
@@ -80,7 +81,7 @@ mod tests {
         }
         let proxies = ["127.0.0.1".parse().expect("one"), "10.0.0.9".parse().expect("one")];
         let peer = SocketAddr::new(peer.parse().expect("an address"), 4711);
-        let found = ClientAddress::of(peer, false, &proxies, &headers);
+        let found = ClientAddress::from_peer(peer, false, &proxies, &headers);
         (found.ip.to_string(), found.secure)
     }
 

@@ -11,10 +11,10 @@ use weir_install::failure::HouseError;
 
 /// What went wrong (RFC 9457).
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub(crate) struct Problem {
+pub(crate) struct ProblemDetails {
     /// HTTP status.
     pub(crate) status: u16,
-    /// Stable, for programs: `not_found`.
+    /// Stable, for programs: `missing`.
     pub(crate) code: String,
     /// For people: what failed.
     pub(crate) title: String,
@@ -27,12 +27,12 @@ pub(crate) struct Problem {
 }
 
 /// What handlers give back.
-pub(crate) type Answer<T> = Result<T, Problem>;
+pub(crate) type HandlerResult<T> = Result<T, ProblemDetails>;
 
-impl Problem {
+impl ProblemDetails {
     /// A problem of this status and code.
-    pub(crate) fn new(status: StatusCode, code: &str, detail: impl Into<String>) -> Problem {
-        Problem {
+    pub(crate) fn new(status: StatusCode, code: &str, detail: impl Into<String>) -> ProblemDetails {
+        ProblemDetails {
             status: status.as_u16(),
             code: code.into(),
             title: status.canonical_reason().unwrap_or("Error").into(),
@@ -42,47 +42,51 @@ impl Problem {
     }
 
     /// What was sent cannot be used.
-    pub(crate) fn bad(detail: impl Into<String>) -> Problem {
-        Problem::new(StatusCode::BAD_REQUEST, "bad_request", detail)
+    pub(crate) fn bad_request(detail: impl Into<String>) -> ProblemDetails {
+        ProblemDetails::new(StatusCode::BAD_REQUEST, "bad_request", detail)
     }
 
     /// There is no such thing; the same for what is another's (S2).
-    pub(crate) fn missing(what: impl std::fmt::Display) -> Problem {
-        Problem::new(StatusCode::NOT_FOUND, "not_found", format!("{what} does not exist"))
+    pub(crate) fn not_found(what: impl std::fmt::Display) -> ProblemDetails {
+        ProblemDetails::new(StatusCode::NOT_FOUND, "not_found", format!("{what} does not exist"))
     }
 
     /// Nobody is signed in.
-    pub(crate) fn unauthorized() -> Problem {
-        Problem::new(StatusCode::UNAUTHORIZED, "unauthorized", "sign in, or send a valid token")
+    pub(crate) fn not_signed_in() -> ProblemDetails {
+        ProblemDetails::new(
+            StatusCode::UNAUTHORIZED,
+            "unauthorized",
+            "sign in, or send a valid token",
+        )
     }
 
     /// Who is signed in may not.
-    pub(crate) fn forbidden(detail: impl Into<String>) -> Problem {
-        Problem::new(StatusCode::FORBIDDEN, "forbidden", detail)
+    pub(crate) fn not_permitted(detail: impl Into<String>) -> ProblemDetails {
+        ProblemDetails::new(StatusCode::FORBIDDEN, "forbidden", detail)
     }
 
     /// It does not fit what is there now.
-    pub(crate) fn conflict(detail: impl Into<String>) -> Problem {
-        Problem::new(StatusCode::CONFLICT, "conflict", detail)
+    pub(crate) fn conflict(detail: impl Into<String>) -> ProblemDetails {
+        ProblemDetails::new(StatusCode::CONFLICT, "conflict", detail)
     }
 
     /// Too much at once.
-    pub(crate) fn too_many(seconds: u64, detail: impl Into<String>) -> Problem {
-        let mut problem = Problem::new(StatusCode::TOO_MANY_REQUESTS, "too_many", detail);
+    pub(crate) fn too_many(seconds: u64, detail: impl Into<String>) -> ProblemDetails {
+        let mut problem = ProblemDetails::new(StatusCode::TOO_MANY_REQUESTS, "too_many", detail);
         problem.retry_after = Some(seconds);
         problem
     }
 
     /// The disk stands in the way. The cause goes to the log.
-    fn refused_by_disk(cause: &StoreError, code: &str, detail: &str) -> Problem {
+    fn refused_by_disk(cause: &StoreError, code: &str, detail: &str) -> ProblemDetails {
         tracing::error!(%cause, "a request failed");
-        Problem::new(StatusCode::SERVICE_UNAVAILABLE, code, detail)
+        ProblemDetails::new(StatusCode::SERVICE_UNAVAILABLE, code, detail)
     }
 
     /// It failed here. The cause goes to the log; the answer names none of the machine's insides.
-    pub(crate) fn failed(cause: impl std::fmt::Display) -> Problem {
+    pub(crate) fn internal_failure(cause: impl std::fmt::Display) -> ProblemDetails {
         tracing::error!(%cause, "a request failed");
-        Problem::new(
+        ProblemDetails::new(
             StatusCode::SERVICE_UNAVAILABLE,
             "unavailable",
             "the server could not do this now; its log says why",
@@ -90,7 +94,7 @@ impl Problem {
     }
 }
 
-impl IntoResponse for Problem {
+impl IntoResponse for ProblemDetails {
     fn into_response(self) -> Response {
         let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::BAD_REQUEST);
         let retry = self.retry_after;
@@ -104,46 +108,48 @@ impl IntoResponse for Problem {
     }
 }
 
-impl From<HouseError> for Problem {
-    fn from(error: HouseError) -> Problem {
+impl From<HouseError> for ProblemDetails {
+    fn from(error: HouseError) -> ProblemDetails {
         match error {
-            HouseError::Refused(why) => Problem::bad(why),
-            HouseError::Missing(what) => Problem::missing(what),
-            HouseError::Failed(why) => Problem::failed(why),
+            HouseError::Refused(why) => ProblemDetails::bad_request(why),
+            HouseError::Missing(what) => ProblemDetails::not_found(what),
+            HouseError::Failed(why) => ProblemDetails::internal_failure(why),
             HouseError::Store(error) => error.into(),
         }
     }
 }
 
-impl From<StoreError> for Problem {
-    fn from(error: StoreError) -> Problem {
+impl From<StoreError> for ProblemDetails {
+    fn from(error: StoreError) -> ProblemDetails {
         match error {
-            StoreError::Missing { what } => Problem::missing(what),
-            error @ StoreError::Held { .. } => Problem::conflict(error.to_string()),
-            error if error.is_full() => Problem::refused_by_disk(
+            StoreError::Missing { what } => ProblemDetails::not_found(what),
+            error @ StoreError::Held { .. } => ProblemDetails::conflict(error.to_string()),
+            error if error.is_full() => ProblemDetails::refused_by_disk(
                 &error,
                 "disk_full",
                 "the server's disk is full, so this was not done: when there is room again, try \
                  again; what was confirmed before is kept",
             ),
-            error @ StoreError::Damaged { .. } => Problem::refused_by_disk(
+            error @ StoreError::Damaged { .. } => ProblemDetails::refused_by_disk(
                 &error,
                 "damaged",
                 "what the server keeps is damaged here, so this was not done: whoever runs the \
                  server finds in its log what to restore from a backup",
             ),
-            error => Problem::failed(error),
+            error => ProblemDetails::internal_failure(error),
         }
     }
 }
 
-impl From<EngineError> for Problem {
-    fn from(error: EngineError) -> Problem {
+impl From<EngineError> for ProblemDetails {
+    fn from(error: EngineError) -> ProblemDetails {
         match error {
             EngineError::Store(error) => error.into(),
-            EngineError::Session(why) => Problem::missing(why),
-            EngineError::Refused(why) => Problem::conflict(why),
-            error @ (EngineError::Stopped | EngineError::Crashed) => Problem::failed(error),
+            EngineError::Session(why) => ProblemDetails::not_found(why),
+            EngineError::Refused(why) => ProblemDetails::conflict(why),
+            error @ (EngineError::Stopped | EngineError::Crashed) => {
+                ProblemDetails::internal_failure(error)
+            }
         }
     }
 }

@@ -19,24 +19,24 @@ mod markdown;
 mod maths;
 mod plain;
 
-pub use blocks::{Growing, blocks};
-pub use code::{code, language_of};
-pub use diff::diff;
-pub use links::{Addresses, NoAddresses};
-pub use markdown::{Style, TEXT_MAX};
-pub use plain::{json, plain, prose};
+pub use blocks::{GrowingBlocks, split_blocks};
+pub use code::{language_of, render_code};
+pub use diff::render_diff;
+pub use links::{LinkResolver, NoAddresses};
+pub use markdown::{MarkdownStyle, TEXT_MAX};
+pub use plain::{render_json, render_plain, visible_prose};
 
 /// Markdown as safe HTML: block elements, to be put into a `<div>`.
-pub fn markdown(text: &str) -> PreEscaped<String> {
-    markdown_as(text, &Style::default())
+pub fn render_markdown(text: &str) -> PreEscaped<String> {
+    markdown_as(text, &MarkdownStyle::default())
 }
 
 /// The same, with addresses of one's own.
-pub fn markdown_as(text: &str, style: &Style<'_>) -> PreEscaped<String> {
-    PreEscaped(clean::clean(&markdown::html(text, style)))
+pub fn markdown_as(text: &str, style: &MarkdownStyle<'_>) -> PreEscaped<String> {
+    PreEscaped(clean::clean_html(&markdown::markdown_html(text, style)))
 }
 
 /// A name or another short text on one line: what cannot be seen in it is written out.
-pub fn visible(text: &str) -> String {
-    weir_core::view::plain::visible(text)
+pub fn visible_name(text: &str) -> String {
+    weir_core::view::plain::visible_text(text)
 }

@@ -22,7 +22,7 @@ use crate::{headers, limits};
 
 /// Who may call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Access {
+pub enum RouteAccess {
     /// Everybody: it gives nothing of anybody away.
     Anyone,
     /// Whoever is signed in, for their own things.
@@ -36,7 +36,7 @@ pub(crate) type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
 
 /// One answer that a route gives.
 #[derive(Clone)]
-pub(crate) struct Given {
+pub(crate) struct RouteAnswer {
     /// HTTP status.
     pub(crate) status: u16,
     /// Its body; `None`: there is none.
@@ -53,7 +53,7 @@ pub struct Route {
     /// Address, with `{id}` for what changes.
     pub path: &'static str,
     /// Who may.
-    pub access: Access,
+    pub access: RouteAccess,
     /// One line for people; pages have none and stand in no API document.
     pub summary: &'static str,
     pub(crate) query: Option<SchemaOf>,
@@ -61,22 +61,22 @@ pub struct Route {
     pub(crate) body_media: &'static str,
     pub(crate) body_required: bool,
     pub(crate) body_bytes_max: usize,
-    pub(crate) answers: Vec<Given>,
+    pub(crate) answers: Vec<RouteAnswer>,
     pub(crate) handler: Arc<dyn Fn() -> MethodRouter<App> + Send + Sync>,
 }
 
 /// What a handler gives.
-type Answering = Pin<Box<dyn Future<Output = Response> + Send>>;
+type HandlerFuture = Pin<Box<dyn Future<Output = Response> + Send>>;
 
 /// A handler of any signature. Routes hold these, so that what routing is made of is compiled once and not
 /// once for each of the handlers.
 #[derive(Clone)]
-struct AnyHandler(Arc<dyn Fn(Request, App) -> Answering + Send + Sync>);
+struct AnyHandler(Arc<dyn Fn(Request, App) -> HandlerFuture + Send + Sync>);
 
 impl AnyHandler {
     fn new<H, T>(handler: H) -> AnyHandler
     where
-        H: Handler<T, App, Future = Answering> + Sync,
+        H: Handler<T, App, Future = HandlerFuture> + Sync,
         T: 'static,
     {
         AnyHandler(Arc::new(move |request, app| handler.clone().call(request, app)))
@@ -84,9 +84,9 @@ impl AnyHandler {
 }
 
 impl Handler<(), App> for AnyHandler {
-    type Future = Answering;
+    type Future = HandlerFuture;
 
-    fn call(self, request: Request, app: App) -> Answering {
+    fn call(self, request: Request, app: App) -> HandlerFuture {
         (self.0)(request, app)
     }
 }
@@ -100,7 +100,7 @@ impl Route {
         Route {
             method,
             path,
-            access: Access::Person,
+            access: RouteAccess::Person,
             summary: "",
             query: None,
             body: None,
@@ -115,7 +115,7 @@ impl Route {
     /// `GET`.
     pub(crate) fn get<H, T>(path: &'static str, handler: H) -> Route
     where
-        H: Handler<T, App, Future = Answering> + Sync,
+        H: Handler<T, App, Future = HandlerFuture> + Sync,
         T: 'static,
     {
         Route::new(Method::GET, MethodFilter::GET, path, AnyHandler::new(handler))
@@ -124,7 +124,7 @@ impl Route {
     /// `POST`.
     pub(crate) fn post<H, T>(path: &'static str, handler: H) -> Route
     where
-        H: Handler<T, App, Future = Answering> + Sync,
+        H: Handler<T, App, Future = HandlerFuture> + Sync,
         T: 'static,
     {
         Route::new(Method::POST, MethodFilter::POST, path, AnyHandler::new(handler))
@@ -133,7 +133,7 @@ impl Route {
     /// `PUT`.
     pub(crate) fn put<H, T>(path: &'static str, handler: H) -> Route
     where
-        H: Handler<T, App, Future = Answering> + Sync,
+        H: Handler<T, App, Future = HandlerFuture> + Sync,
         T: 'static,
     {
         Route::new(Method::PUT, MethodFilter::PUT, path, AnyHandler::new(handler))
@@ -142,7 +142,7 @@ impl Route {
     /// `PATCH`.
     pub(crate) fn patch<H, T>(path: &'static str, handler: H) -> Route
     where
-        H: Handler<T, App, Future = Answering> + Sync,
+        H: Handler<T, App, Future = HandlerFuture> + Sync,
         T: 'static,
     {
         Route::new(Method::PATCH, MethodFilter::PATCH, path, AnyHandler::new(handler))
@@ -151,14 +151,14 @@ impl Route {
     /// `DELETE`.
     pub(crate) fn delete<H, T>(path: &'static str, handler: H) -> Route
     where
-        H: Handler<T, App, Future = Answering> + Sync,
+        H: Handler<T, App, Future = HandlerFuture> + Sync,
         T: 'static,
     {
         Route::new(Method::DELETE, MethodFilter::DELETE, path, AnyHandler::new(handler))
     }
 
     /// Who may. Without it: whoever is signed in.
-    pub(crate) fn access(mut self, access: Access) -> Route {
+    pub(crate) fn access(mut self, access: RouteAccess) -> Route {
         self.access = access;
         self
     }
@@ -200,32 +200,32 @@ impl Route {
     }
 
     /// An answer with a JSON body.
-    pub(crate) fn gives<T: JsonSchema>(self, status: u16) -> Route {
+    pub(crate) fn gives_json<T: JsonSchema>(self, status: u16) -> Route {
         self.gives_as::<T>(status, "application/json")
     }
 
     /// An answer with a body in another form.
     pub(crate) fn gives_as<T: JsonSchema>(mut self, status: u16, media: &'static str) -> Route {
-        self.answers.push(Given { status, body: Some(schema_of::<T>), media });
+        self.answers.push(RouteAnswer { status, body: Some(schema_of::<T>), media });
         self
     }
 
     /// An answer without a body.
     pub(crate) fn gives_nothing(mut self, status: u16) -> Route {
-        self.answers.push(Given { status, body: None, media: "" });
+        self.answers.push(RouteAnswer { status, body: None, media: "" });
         self
     }
 }
 
 /// All routes: API first, then pages.
-pub fn routes() -> Vec<Route> {
-    let mut all = crate::api::routes();
-    all.extend(crate::web::routes());
+pub fn all_routes() -> Vec<Route> {
+    let mut all = crate::api::api_routes();
+    all.extend(crate::web::web_routes());
     all
 }
 
 /// The router of a table. Each route is guarded as its `access` says, whatever its handler does.
-pub(crate) fn router(app: &App, table: &[Route]) -> Router<App> {
+pub(crate) fn build_router(app: &App, table: &[Route]) -> Router<App> {
     let mut router = Router::new();
     for route in table {
         let limit = route.body_bytes_max;
@@ -233,10 +233,10 @@ pub(crate) fn router(app: &App, table: &[Route]) -> Router<App> {
             .layer::<_, Infallible>(DefaultBodyLimit::disable())
             .layer(RequestBodyLimitLayer::new(limit))
             .layer(from_fn_with_state(app.clone(), limits::per_person));
-        let guarded = crate::guard::guarded(app, route.access, methods);
-        let named = guarded.layer(from_fn_with_state(route.path, headers::routed));
+        let guarded = crate::guard::guard_methods(app, route.access, methods);
+        let named = guarded.layer(from_fn_with_state(route.path, headers::label_route));
         router = router.route(route.path, named);
     }
-    let host = axum::middleware::from_fn_with_state(app.clone(), crate::guard::arrived);
+    let host = axum::middleware::from_fn_with_state(app.clone(), crate::guard::check_host);
     router.layer(host)
 }

@@ -14,16 +14,19 @@ use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use weir_core::ids::SessionId;
 use weir_core::schedule::{AgentCause, AgentRun, ScheduledAgent};
-use weir_engine::ports::{AtRest, Entry, RunDesk, Starter, StoreError};
-use weir_engine::schedule::{Course, ScheduledRun, Scheduler, SchedulerParts, Tell, Told, follow};
+use weir_engine::ports::{AtRest, RecordEntry, RunDesk, RunStarter, StoreError};
+use weir_engine::schedule::{
+    ScheduledRun, ScheduledRunProgress, Scheduler, SchedulerEvent, SchedulerListener,
+    SchedulerParts, follow_agent_run,
+};
 
 use crate::app::App;
-use crate::live::{Hold, recovery};
-use crate::problem::{Answer, Problem};
+use crate::live::{SessionLocation, recovery};
+use crate::problem::{HandlerResult, ProblemDetails};
 
 mod places;
 
-use places::{HouseOfPeople, Places};
+use places::{HouseOfPeople, RunPlaces};
 use weir_install::failure::HouseError;
 use weir_install::people::{Person, PersonId};
 use weir_install::user_space::{SessionContext, SessionWish, UserSpace};
@@ -37,13 +40,13 @@ const LOOK_EVERY: Duration = Duration::from_secs(20);
 
 /// What handlers tell the schedulers.
 #[derive(Default)]
-pub(crate) struct Schedules {
+pub(crate) struct ScheduleWaker {
     changed: Notify,
 }
 
-impl Schedules {
+impl ScheduleWaker {
     /// Somebody's first agent came, or an account changed.
-    pub(crate) fn wake(&self) {
+    pub(crate) fn wake_schedulers(&self) {
         self.changed.notify_one();
     }
 }
@@ -52,30 +55,30 @@ impl Schedules {
 ///
 /// # Errors
 /// The database refuses.
-pub(crate) async fn noted(app: &App, person: &PersonId) -> Answer<()> {
-    if app.records.get(KIND, person.as_str(), app.now()).await?.is_none() {
-        let entry = Entry {
+pub(crate) async fn note_agent_owner(app: &App, person: &PersonId) -> HandlerResult<()> {
+    if app.records.get(KIND, person.as_str(), app.current_time()).await?.is_none() {
+        let entry = RecordEntry {
             kind: KIND.into(),
             name: person.0.clone(),
             owner: person.0.clone(),
             text: "{}".into(),
             version: 0,
             expires: None,
-            ts: app.now(),
+            ts: app.current_time(),
         };
         app.records.put(&entry, None).await?;
     }
-    app.schedules.wake();
+    app.schedules.wake_schedulers();
     Ok(())
 }
 
 /// Schedules until the server ends; then every run is closed where it is.
 pub(crate) async fn run(app: App) {
-    let places = Arc::new(Places::new(app.records.clone(), app.clock.clone()));
+    let places = Arc::new(RunPlaces::new(app.records.clone(), app.clock.clone()));
     let mut running: HashMap<PersonId, CancellationToken> = HashMap::new();
     let mut tasks: JoinSet<PersonId> = JoinSet::new();
     loop {
-        match wanted(&app).await {
+        match scheduled_people(&app).await {
             Ok(people) => {
                 let is_wanted = |id: &PersonId| people.iter().any(|person| person.id == *id);
                 running.iter().filter(|(id, _)| !is_wanted(id)).for_each(|(_, stop)| stop.cancel());
@@ -90,7 +93,7 @@ pub(crate) async fn run(app: App) {
             }
             Err(why) => tracing::warn!(why, "it could not be looked who has scheduled agents"),
         }
-        places.keep().await;
+        places.renew_places().await;
         tokio::select! {
             biased;
             () = app.stop.cancelled() => break,
@@ -100,7 +103,7 @@ pub(crate) async fn run(app: App) {
                 }
             }
             () = app.schedules.changed.notified() => (),
-            () = app.records.changed() => (),
+            () = app.records.wait_for_change() => (),
             () = tokio::time::sleep(LOOK_EVERY) => (),
         }
         tokio::select! {
@@ -114,9 +117,10 @@ pub(crate) async fn run(app: App) {
 
 /// For whom is scheduled: whoever has agents and may work. The command line's own is looked at in
 /// any case: it tells nobody here.
-async fn wanted(app: &App) -> Result<Vec<Person>, String> {
-    let people = recovery::people(app).await.map_err(|problem| problem.detail)?;
-    let marked = app.records.list(KIND, None, app.now()).await.map_err(|e| e.to_string())?;
+async fn scheduled_people(app: &App) -> Result<Vec<Person>, String> {
+    let people = recovery::list_active_people(app).await.map_err(|problem| problem.detail)?;
+    let marked =
+        app.records.list(KIND, None, app.current_time()).await.map_err(|e| e.to_string())?;
     let is_marked = |person: &Person| marked.iter().any(|entry| entry.name == person.id.0);
     let may = |person: &Person| !person.disabled && (person.first || is_marked(person));
     Ok(people.into_iter().filter(may).collect())
@@ -125,21 +129,21 @@ async fn wanted(app: &App) -> Result<Vec<Person>, String> {
 async fn of_person(
     app: App,
     person: Person,
-    places: Arc<Places>,
+    places: Arc<RunPlaces>,
     stop: CancellationToken,
 ) -> PersonId {
     let id = person.id.clone();
-    if let Err(why) = scheduled(&app, &person, places, stop).await {
+    if let Err(why) = schedule_person(&app, &person, places, stop).await {
         // It is begun anew at the next look.
         tracing::error!(person = person.name, why, "the scheduler of a person went down");
     }
     id
 }
 
-async fn scheduled(
+async fn schedule_person(
     app: &App,
     person: &Person,
-    places: Arc<Places>,
+    places: Arc<RunPlaces>,
     stop: CancellationToken,
 ) -> Result<(), String> {
     let home = app.home(person).await.map_err(|error| error.to_string())?;
@@ -151,23 +155,25 @@ async fn scheduled(
         house: Some(Arc::new(HouseOfPeople::new(places, home.clone()))),
         starter: Arc::new(LiveRuns { app: app.clone(), home }),
         settings,
-        tell: tell(person.name.clone()),
+        tell: scheduler_logger(person.name.clone()),
     });
     scheduler.run(stop).await.map_err(|error: StoreError| error.to_string())
 }
 
 /// One line in the log for each beginning and end.
-fn tell(person: String) -> Tell {
+fn scheduler_logger(person: String) -> SchedulerListener {
     Arc::new(move |told| match told {
-        Told::Begun(run) => tracing::info!(person, agent = run.agent, "a scheduled run begins"),
-        Told::AtRest(run) => {
+        SchedulerEvent::Begun(run) => {
+            tracing::info!(person, agent = run.agent, "a scheduled run begins")
+        }
+        SchedulerEvent::AtRest(run) => {
             let (agent, state) = (&run.agent, run.state.as_str());
             tracing::info!(person, agent, state, "a scheduled run is at rest");
         }
-        Told::Unusable(agent) => {
+        SchedulerEvent::Unusable(agent) => {
             tracing::warn!(person, agent = agent.name, why = agent.why, "an agent cannot be used");
         }
-        Told::Paused(paused) => tracing::info!(person, paused, "the kill switch changed"),
+        SchedulerEvent::Paused(paused) => tracing::info!(person, paused, "the kill switch changed"),
     })
 }
 
@@ -178,8 +184,8 @@ struct LiveRuns {
 }
 
 #[async_trait]
-impl Starter for LiveRuns {
-    fn session(&self) -> SessionId {
+impl RunStarter for LiveRuns {
+    fn new_session_id(&self) -> SessionId {
         self.home.new_session()
     }
 
@@ -190,31 +196,33 @@ impl Starter for LiveRuns {
         desk: &dyn RunDesk,
         stop: CancellationToken,
     ) -> AtRest {
-        match self.drive(agent, run, desk, &stop).await {
+        match self.drive_run(agent, run, desk, &stop).await {
             Ok(rest) => rest,
             // What goes down with the server was closed by it.
             Err(_) if stop.is_cancelled() => AtRest::Closed,
-            Err(problem) => AtRest::Failed(said(&problem)),
+            Err(problem) => AtRest::Failed(problem_text(&problem)),
         }
     }
 }
 
-fn said(problem: &Problem) -> String {
+fn problem_text(problem: &ProblemDetails) -> String {
     if problem.detail.is_empty() { problem.title.clone() } else { problem.detail.clone() }
 }
 
 impl LiveRuns {
-    async fn drive(
+    async fn drive_run(
         &self,
         agent: &ScheduledAgent,
         run: &AgentRun,
         desk: &dyn RunDesk,
         stop: &CancellationToken,
-    ) -> Answer<AtRest> {
+    ) -> HandlerResult<AtRest> {
         let (app, home) = (&self.app, &self.home);
         let store = home.store();
-        let Some(id) = run.session.clone() else { return Err(Problem::bad("it has no session")) };
-        let there = store.meta(&id).await?.is_some_and(|meta| meta.facts > 0);
+        let Some(id) = run.session.clone() else {
+            return Err(ProblemDetails::bad_request("it has no session"));
+        };
+        let there = store.session_meta(&id).await?.is_some_and(|meta| meta.facts > 0);
         if !there {
             let wish = SessionWish {
                 context: match run.cause {
@@ -229,26 +237,26 @@ impl LiveRuns {
             };
             app.rooms.create_as(app, home, id.clone(), wish).await?;
         }
-        let room = match app.rooms.take(app, home, &id, None).await? {
-            Hold::Here(room) => room,
-            Hold::Elsewhere(holder) => {
-                return Err(Problem::conflict(format!("{holder} has its session")));
+        let room = match app.rooms.take_session(app, home, &id, None).await? {
+            SessionLocation::Here(room) => room,
+            SessionLocation::Elsewhere(holder) => {
+                return Err(ProblemDetails::conflict(format!("{holder} has its session")));
             }
         };
         // Of one that was opened just now nothing may stand in the journal yet.
         let mut course = match there {
-            true => Course::of(store.as_ref(), &id).await?,
-            false => Course::default(),
+            true => ScheduledRunProgress::from_journal(store.as_ref(), &id).await?,
+            false => ScheduledRunProgress::default(),
         };
         if let Some(rest) = course.at_rest() {
             return Ok(rest);
         }
         let run = ScheduledRun { agent, run };
-        let watched = follow(room.handle(), &mut course, run, desk, stop.clone()).await;
+        let watched = follow_agent_run(room.handle(), &mut course, run, desk, stop.clone()).await;
         if matches!(watched, Ok(AtRest::Closed)) {
             // Whoever comes next takes it up: it must be free by then.
-            room.handle().stop().await;
-            room.handle().ended().await;
+            room.handle().request_stop().await;
+            room.handle().wait_until_ended().await;
         }
         if course.is_over() {
             home.remove_run_results(agent, &id);
@@ -258,7 +266,7 @@ impl LiveRuns {
 }
 
 /// The bounds of the house, as the settings say now.
-fn bounds(home: &UserSpace) -> Result<(usize, usize), HouseError> {
+fn place_bounds(home: &UserSpace) -> Result<(usize, usize), HouseError> {
     let bounds = home.schedule_bounds()?;
     Ok((bounds.at_once, bounds.per_hour))
 }

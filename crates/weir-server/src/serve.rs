@@ -24,12 +24,12 @@ use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::compression::CompressionLayer;
 use tower_http::compression::predicate::{NotForContentType, Predicate as _, SizeAbove};
 use tower_http::timeout::RequestBodyTimeoutLayer;
-use weir_install::maintenance::Health;
+use weir_install::maintenance::HealthLevel;
 
 use crate::app::App;
-use crate::limits::Place;
+use crate::limits::ConnectionSlot;
 use crate::peer::ClientAddress;
-use crate::tls::{Certificate, TlsError};
+use crate::tls::{ServerCertificate, TlsError};
 use crate::{headers, health, limits, route};
 
 /// How long a client may take to say what it wants, and may keep a connection without asking.
@@ -68,23 +68,23 @@ pub enum ServeError {
 }
 
 /// A server that listens.
-pub struct Server {
+pub struct HttpServer {
     app: App,
     listener: TcpListener,
     address: SocketAddr,
     tls: Option<TlsAcceptor>,
 }
 
-impl Server {
+impl HttpServer {
     /// Takes the address and reads the certificate. Nothing is answered yet.
     ///
     /// # Errors
     /// The address is taken, or the certificate cannot be used.
-    pub async fn bind(app: App) -> Result<Server, ServeError> {
+    pub async fn bind(app: App) -> Result<HttpServer, ServeError> {
         let tls = match &app.options.tls {
             Some((chain, key)) => {
-                let certificate = Certificate::read(chain, key)?;
-                let acceptor = certificate.acceptor()?;
+                let certificate = ServerCertificate::read_files(chain, key)?;
+                let acceptor = certificate.tls_acceptor()?;
                 app.certificate.get_or_init(|| certificate);
                 Some(acceptor)
             }
@@ -94,7 +94,7 @@ impl Server {
         let wrong = |source| ServeError::Bind { address, source };
         let listener = TcpListener::bind(address).await.map_err(wrong)?;
         let address = listener.local_addr().map_err(wrong)?;
-        Ok(Server { app, listener, address, tls })
+        Ok(HttpServer { app, listener, address, tls })
     }
 
     /// Where it listens: the real port, also where any was asked for.
@@ -103,10 +103,10 @@ impl Server {
     }
 
     /// What whoever starts it should know: a certificate that has ended or soon will.
-    pub fn warning(&self) -> Option<String> {
+    pub fn startup_warning(&self) -> Option<String> {
         let certificate = self.app.certificate.get()?;
-        let found = health::certificate(certificate.ends(), self.app.now());
-        (found.health != Health::Good).then_some(found.says)
+        let found = health::check_certificate(certificate.ends_at(), self.app.current_time());
+        (found.health != HealthLevel::Good).then_some(found.says)
     }
 
     /// Answers until the first signal; then no more is accepted, and what is under way may finish
@@ -116,25 +116,29 @@ impl Server {
         let certificate = self.app.certificate.get().cloned();
         let follow = async move {
             match certificate {
-                Some(certificate) => certificate.follow().await,
+                Some(certificate) => certificate.follow_files().await,
                 None => std::future::pending().await,
             }
         };
         let mut follow = pin!(follow);
-        let line = Line { router: router(&self.app), app: self.app.clone(), tls: self.tls };
+        let line = HttpConnectionContext {
+            router: server_router(&self.app),
+            app: self.app.clone(),
+            tls: self.tls,
+        };
         let line = Arc::new(line);
         let mut connections = JoinSet::new();
-        self.app.rooms.begin(&self.app);
-        tokio::spawn(crate::mail::watch::watch(self.app.clone()));
+        self.app.rooms.start_tasks(&self.app);
+        tokio::spawn(crate::mail::watch::watch_mail_accounts(self.app.clone()));
         loop {
             tokio::select! {
                 biased;
                 Some(()) = signals.next() => break,
                 () = self.app.stop.cancelled() => break,
                 () = &mut follow => (),
-                Some(ended) = connections.join_next(), if !connections.is_empty() => told(ended),
+                Some(ended) = connections.join_next(), if !connections.is_empty() => log_connection_end(ended),
                 accepted = self.listener.accept() => match accepted {
-                    Ok((stream, peer)) => line.take(&mut connections, stream, peer),
+                    Ok((stream, peer)) => line.accept_connection(&mut connections, stream, peer),
                     Err(error) => {
                         tracing::warn!(%error, "no connection could be accepted");
                         tokio::time::sleep(PAUSE_AFTER_REFUSAL).await;
@@ -148,9 +152,9 @@ impl Server {
         let all = async {
             while connections.join_next().await.is_some() {}
             // Sockets say why they end: their tasks are not those that were joined.
-            self.app.connections.emptied().await;
+            self.app.connections.wait_until_empty().await;
             // Runs are closed where they are, and their sessions given back.
-            self.app.rooms.drained().await;
+            self.app.rooms.wait_until_drained().await;
         };
         let time = Duration::from_millis(self.app.options.limits.drain_ms_max);
         tokio::select! {
@@ -162,15 +166,15 @@ impl Server {
     }
 }
 
-fn told(ended: Result<(), tokio::task::JoinError>) {
+fn log_connection_end(ended: Result<(), tokio::task::JoinError>) {
     if let Err(error) = ended {
         tracing::error!(%error, "a connection ended badly");
     }
 }
 
 /// The routes with what is around all of them. The first layer written is the innermost.
-fn router(app: &App) -> Router {
-    let table = route::routes();
+fn server_router(app: &App) -> Router {
+    let table = route::all_routes();
     let not_pictures = NotForContentType::const_new("image/p")
         .and(NotForContentType::const_new("image/j"))
         .and(NotForContentType::const_new("image/g"))
@@ -185,63 +189,73 @@ fn router(app: &App) -> Router {
             headers::after_panic(&app, cause.as_ref())
         })
     };
-    route::router(app, &table)
-        .merge(health::routes())
+    route::build_router(app, &table)
+        .merge(health::health_routes())
         .fallback(headers::nothing_here)
         .method_not_allowed_fallback(headers::wrong_method)
         .with_state(app.clone())
         .layer(RequestBodyTimeoutLayer::new(BODY_TIME))
         .layer(panics)
-        .layer(from_fn(headers::problems))
+        .layer(from_fn(headers::unify_errors))
         .layer(CompressionLayer::new().compress_when(big))
         .layer(from_fn_with_state(app.clone(), limits::per_address))
-        .layer(from_fn_with_state(app.clone(), headers::around))
+        .layer(from_fn_with_state(app.clone(), headers::wrap_request))
 }
 
 /// What every connection needs.
-struct Line {
+struct HttpConnectionContext {
     app: App,
     router: Router,
     tls: Option<TlsAcceptor>,
 }
 
-impl Line {
+impl HttpConnectionContext {
     /// Begins to serve a connection, if there is a place for it.
-    fn take(self: &Arc<Line>, all: &mut JoinSet<()>, stream: TcpStream, peer: SocketAddr) {
+    fn accept_connection(
+        self: &Arc<HttpConnectionContext>,
+        all: &mut JoinSet<()>,
+        stream: TcpStream,
+        peer: SocketAddr,
+    ) {
         let limits = &self.app.options.limits;
-        let counted = self.counted(peer.ip().to_canonical());
+        let counted = self.counted_address(peer.ip().to_canonical());
         let (max, per_address) = (limits.connections_max, limits.connections_per_address_max);
-        match self.app.connections.place(counted, max, per_address) {
-            Some(place) => drop(all.spawn(self.clone().serve(stream, peer, place))),
+        match self.app.connections.claim_slot(counted, max, per_address) {
+            Some(place) => drop(all.spawn(self.clone().serve_connection(stream, peer, place))),
             None => tracing::warn!(%peer, "too many connections: this one is closed"),
         }
     }
 
     /// Whose connections are counted by address.
-    fn counted(&self, ip: IpAddr) -> Option<IpAddr> {
+    fn counted_address(&self, ip: IpAddr) -> Option<IpAddr> {
         let is_proxy = self.app.options.proxies.iter().any(|proxy| proxy.to_canonical() == ip);
         (!ip.is_loopback() && !is_proxy).then_some(ip)
     }
 
-    async fn serve(self: Arc<Line>, stream: TcpStream, peer: SocketAddr, place: Place) {
+    async fn serve_connection(
+        self: Arc<HttpConnectionContext>,
+        stream: TcpStream,
+        peer: SocketAddr,
+        place: ConnectionSlot,
+    ) {
         // Streamed text comes in small pieces: none waits for the next.
         if let Err(error) = stream.set_nodelay(true) {
             tracing::debug!(%error, "no-delay");
         }
         // A place is kept as long as the socket: also one that was turned into a WebSocket, whose
         // task goes on when this one has ended.
-        let stream = Held { stream, _place: place };
+        let stream = CountedStream { stream, _place: place };
         let Some(tls) = self.tls.clone() else {
-            return self.speak(stream, peer).await;
+            return self.serve_http(stream, peer).await;
         };
         match tokio::time::timeout(HANDSHAKE_TIME, tls.accept(stream)).await {
-            Ok(Ok(stream)) => self.speak(stream, peer).await,
+            Ok(Ok(stream)) => self.serve_http(stream, peer).await,
             Ok(Err(error)) => tracing::debug!(%peer, %error, "no TLS came about"),
             Err(_) => tracing::debug!(%peer, "no TLS in time"),
         }
     }
 
-    async fn speak<S>(&self, stream: S, peer: SocketAddr)
+    async fn serve_http<S>(&self, stream: S, peer: SocketAddr)
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
@@ -249,11 +263,11 @@ impl Line {
         let service = hyper::service::service_fn(move |request: http::Request<Incoming>| {
             let mut request = request.map(Body::new);
             let proxies = &self.app.options.proxies;
-            let address = ClientAddress::of(peer, tls, proxies, request.headers());
+            let address = ClientAddress::from_peer(peer, tls, proxies, request.headers());
             request.extensions_mut().insert(address);
             self.router.clone().oneshot(request)
         });
-        let builder = protocol();
+        let builder = http_builder();
         let connection = builder.serve_connection_with_upgrades(TokioIo::new(stream), service);
         let mut connection = pin!(connection);
         let stop: &CancellationToken = &self.app.stop;
@@ -271,7 +285,7 @@ impl Line {
 }
 
 /// HTTP/1.1 and HTTP/2 with bounds on everything that a client could let us wait for or keep.
-fn protocol() -> Builder<TokioExecutor> {
+fn http_builder() -> Builder<TokioExecutor> {
     let mut builder = Builder::new(TokioExecutor::new());
     builder
         .http1()
@@ -290,12 +304,12 @@ fn protocol() -> Builder<TokioExecutor> {
 }
 
 /// A socket with its place among the connections.
-struct Held {
+struct CountedStream {
     stream: TcpStream,
-    _place: Place,
+    _place: ConnectionSlot,
 }
 
-impl AsyncRead for Held {
+impl AsyncRead for CountedStream {
     fn poll_read(
         mut self: std::pin::Pin<&mut Self>,
         cx: &mut std::task::Context<'_>,
@@ -305,7 +319,7 @@ impl AsyncRead for Held {
     }
 }
 
-impl AsyncWrite for Held {
+impl AsyncWrite for CountedStream {
     fn poll_write(
         mut self: std::pin::Pin<&mut Self>,
         cx: &mut std::task::Context<'_>,

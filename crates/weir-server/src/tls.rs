@@ -12,7 +12,7 @@ use rustls_pki_types::pem::PemObject as _;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::TlsAcceptor;
 use weir_core::ids::Timestamp;
-use weir_install::maintenance::Finding;
+use weir_install::maintenance::HealthFinding;
 
 use crate::health;
 
@@ -31,31 +31,31 @@ pub struct TlsError {
 
 /// A certificate with its key, and when it ends.
 #[derive(Debug)]
-struct Loaded {
+struct LoadedCertificate {
     key: Arc<CertifiedKey>,
     ends: Timestamp,
 }
 
 /// The certificate that is shown to whoever connects.
 #[derive(Debug)]
-pub(crate) struct Certificate {
+pub(crate) struct ServerCertificate {
     chain: PathBuf,
     key: PathBuf,
-    loaded: RwLock<Loaded>,
+    loaded: RwLock<LoadedCertificate>,
 }
 
-impl Certificate {
+impl ServerCertificate {
     /// Reads both files.
     ///
     /// # Errors
     /// One of them cannot be read, or the key is not that of the certificate.
-    pub(crate) fn read(chain: &Path, key: &Path) -> Result<Arc<Certificate>, TlsError> {
-        let loaded = RwLock::new(load(chain, key)?);
-        Ok(Arc::new(Certificate { chain: chain.into(), key: key.into(), loaded }))
+    pub(crate) fn read_files(chain: &Path, key: &Path) -> Result<Arc<ServerCertificate>, TlsError> {
+        let loaded = RwLock::new(load_certificate(chain, key)?);
+        Ok(Arc::new(ServerCertificate { chain: chain.into(), key: key.into(), loaded }))
     }
 
     /// When it ends.
-    pub(crate) fn ends(&self) -> Timestamp {
+    pub(crate) fn ends_at(&self) -> Timestamp {
         self.loaded.read().unwrap_or_else(PoisonError::into_inner).ends
     }
 
@@ -63,11 +63,11 @@ impl Certificate {
     ///
     /// # Errors
     /// The library refuses its own defaults.
-    pub(crate) fn acceptor(self: &Arc<Certificate>) -> Result<TlsAcceptor, TlsError> {
+    pub(crate) fn tls_acceptor(self: &Arc<ServerCertificate>) -> Result<TlsAcceptor, TlsError> {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let config = ServerConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
-            .map_err(|error| wrong(&self.chain, error))?;
+            .map_err(|error| tls_error(&self.chain, error))?;
         let mut config = config.with_no_client_auth().with_cert_resolver(self.clone());
         config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
         Ok(TlsAcceptor::from(Arc::new(config)))
@@ -75,7 +75,7 @@ impl Certificate {
 
     /// Reads the files again whenever they change, for as long as it is polled. Files that cannot be
     /// used leave the certificate that was there.
-    pub(crate) async fn follow(&self) {
+    pub(crate) async fn follow_files(&self) {
         let mut seen = self.changed_at();
         loop {
             tokio::time::sleep(LOOK_EVERY).await;
@@ -84,7 +84,7 @@ impl Certificate {
                 continue;
             }
             // Both files are written one after the other: what does not fit yet is looked at again.
-            match load(&self.chain, &self.key) {
+            match load_certificate(&self.chain, &self.key) {
                 Ok(loaded) => {
                     seen = now;
                     *self.loaded.write().unwrap_or_else(PoisonError::into_inner) = loaded;
@@ -100,7 +100,7 @@ impl Certificate {
     }
 }
 
-impl ResolvesServerCert for Certificate {
+impl ResolvesServerCert for ServerCertificate {
     fn resolve(&self, _hello: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
         Some(self.loaded.read().unwrap_or_else(PoisonError::into_inner).key.clone())
     }
@@ -110,36 +110,40 @@ impl ResolvesServerCert for Certificate {
 ///
 /// # Errors
 /// One of them cannot be read, or the key is not that of the certificate.
-pub fn certificate_finding(chain: &Path, key: &Path, now: Timestamp) -> Result<Finding, TlsError> {
-    Ok(health::certificate(load(chain, key)?.ends, now))
+pub fn certificate_finding(
+    chain: &Path,
+    key: &Path,
+    now: Timestamp,
+) -> Result<HealthFinding, TlsError> {
+    Ok(health::check_certificate(load_certificate(chain, key)?.ends, now))
 }
 
-fn wrong(path: &Path, why: impl std::fmt::Display) -> TlsError {
+fn tls_error(path: &Path, why: impl std::fmt::Display) -> TlsError {
     TlsError { path: path.into(), why: why.to_string() }
 }
 
-fn load(chain_path: &Path, key_path: &Path) -> Result<Loaded, TlsError> {
+fn load_certificate(chain_path: &Path, key_path: &Path) -> Result<LoadedCertificate, TlsError> {
     let chain: Vec<CertificateDer<'static>> = CertificateDer::pem_file_iter(chain_path)
         .and_then(Iterator::collect)
-        .map_err(|error| wrong(chain_path, error))?;
+        .map_err(|error| tls_error(chain_path, error))?;
     let first = chain.first().ok_or_else(|| {
-        wrong(chain_path, "there is none in the file; it is a PEM file with the server's first")
+        tls_error(chain_path, "there is none in the file; it is a PEM file with the server's first")
     })?;
-    let ends =
-        ends(first).ok_or_else(|| wrong(chain_path, "the first one cannot be understood"))?;
-    let key = PrivateKeyDer::from_pem_file(key_path).map_err(|error| wrong(key_path, error))?;
+    let ends = certificate_end(first)
+        .ok_or_else(|| tls_error(chain_path, "the first one cannot be understood"))?;
+    let key = PrivateKeyDer::from_pem_file(key_path).map_err(|error| tls_error(key_path, error))?;
     let key = rustls::crypto::ring::sign::any_supported_type(&key)
-        .map_err(|error| wrong(key_path, error))?;
+        .map_err(|error| tls_error(key_path, error))?;
     let key = CertifiedKey::new(chain, key);
     match key.keys_match() {
         Ok(()) | Err(rustls::Error::InconsistentKeys(rustls::InconsistentKeys::Unknown)) => (),
-        Err(_) => return Err(wrong(key_path, "this key is not that of the certificate")),
+        Err(_) => return Err(tls_error(key_path, "this key is not that of the certificate")),
     }
-    Ok(Loaded { key: Arc::new(key), ends })
+    Ok(LoadedCertificate { key: Arc::new(key), ends })
 }
 
 /// When a certificate ends.
-fn ends(certificate: &CertificateDer<'_>) -> Option<Timestamp> {
+fn certificate_end(certificate: &CertificateDer<'_>) -> Option<Timestamp> {
     let (_, parsed) = x509_parser::parse_x509_certificate(certificate).ok()?;
     Some(Timestamp(parsed.validity().not_after.timestamp().checked_mul(1_000_000)?))
 }

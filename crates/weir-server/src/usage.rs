@@ -12,7 +12,7 @@ use weir_engine::ports::UsageFilter;
 use crate::app::App;
 use crate::auth::accounts;
 use crate::guard::Caller;
-use crate::problem::{Answer, Problem};
+use crate::problem::{HandlerResult, ProblemDetails};
 
 /// Days that are shown where nobody says how many.
 const DAYS_DEFAULT: i64 = 30;
@@ -48,12 +48,12 @@ pub(crate) struct UsageLine {
     pub(crate) agent: String,
     /// What it sums up to.
     #[serde(flatten)]
-    pub(crate) sum: Sum,
+    pub(crate) sum: UsageSum,
 }
 
 /// A sum.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, JsonSchema)]
-pub(crate) struct Sum {
+pub(crate) struct UsageSum {
     /// Input tokens at full price.
     pub(crate) input: u64,
     /// Output tokens.
@@ -74,9 +74,9 @@ pub(crate) struct Sum {
     pub(crate) runs: u64,
 }
 
-impl Sum {
+impl UsageSum {
     /// All tokens.
-    pub(crate) fn tokens(&self) -> u64 {
+    pub(crate) fn total_tokens(&self) -> u64 {
         self.input + self.output + self.cache_read + self.cache_write
     }
 
@@ -86,7 +86,7 @@ impl Sum {
         (input > 0).then(|| self.cache_read * 100 / input)
     }
 
-    fn add(&mut self, other: &Sum) {
+    fn add(&mut self, other: &UsageSum) {
         self.input += other.input;
         self.output += other.output;
         self.cache_read += other.cache_read;
@@ -109,12 +109,12 @@ pub(crate) struct UsageReport {
     /// By day, person, model, profile and agent.
     pub(crate) lines: Vec<UsageLine>,
     /// All of it.
-    pub(crate) total: Sum,
+    pub(crate) total: UsageSum,
 }
 
 /// By what lines are summed up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum By {
+pub(crate) enum UsageGrouping {
     Day,
     Model,
     Person,
@@ -122,31 +122,31 @@ pub(crate) enum By {
     Profile,
 }
 
-impl By {
-    fn of(self, line: &UsageLine) -> &str {
+impl UsageGrouping {
+    fn line_key(self, line: &UsageLine) -> &str {
         match self {
-            By::Day => &line.day,
-            By::Model => &line.model,
-            By::Person => &line.person,
-            By::Agent => &line.agent,
-            By::Profile => &line.profile,
+            UsageGrouping::Day => &line.day,
+            UsageGrouping::Model => &line.model,
+            UsageGrouping::Person => &line.person,
+            UsageGrouping::Agent => &line.agent,
+            UsageGrouping::Profile => &line.profile,
         }
     }
 }
 
 impl UsageReport {
     /// Sums by name, in the order of names.
-    pub(crate) fn by(&self, by: By) -> BTreeMap<String, Sum> {
-        let mut sums: BTreeMap<String, Sum> = BTreeMap::new();
+    pub(crate) fn sums_by(&self, by: UsageGrouping) -> BTreeMap<String, UsageSum> {
+        let mut sums: BTreeMap<String, UsageSum> = BTreeMap::new();
         for line in &self.lines {
-            sums.entry(by.of(line).to_owned()).or_default().add(&line.sum);
+            sums.entry(by.line_key(line).to_owned()).or_default().add(&line.sum);
         }
         sums
     }
 
     /// One sum for each day of the span, those without use too.
-    pub(crate) fn days(&self) -> Vec<(String, Sum)> {
-        let sums = self.by(By::Day);
+    pub(crate) fn daily_sums(&self) -> Vec<(String, UsageSum)> {
+        let sums = self.sums_by(UsageGrouping::Day);
         let (Ok(from), Ok(to)) = (self.from.parse::<Date>(), self.to.parse::<Date>()) else {
             return sums.into_iter().collect();
         };
@@ -160,14 +160,14 @@ impl UsageReport {
     }
 
     /// The lines as CSV (RFC 4180), with names that no spreadsheet takes for a formula.
-    pub(crate) fn csv(&self) -> String {
+    pub(crate) fn to_csv(&self) -> String {
         let mut text = String::from(
             "day,person,model,profile,agent,input,output,cache_read,cache_write,reasoning,\
              cost_usd,unpriced,replies,runs\r\n",
         );
         for line in &self.lines {
             let names = [&line.day, &line.person, &line.model, &line.profile, &line.agent];
-            let names = names.map(|name| quoted(name)).join(",");
+            let names = names.map(|name| quote_csv_field(name)).join(",");
             let sum = &line.sum;
             text.push_str(&format!(
                 "{names},{},{},{},{},{},{},{},{},{}\r\n",
@@ -186,7 +186,7 @@ impl UsageReport {
     }
 }
 
-fn quoted(name: &str) -> String {
+fn quote_csv_field(name: &str) -> String {
     let formula = name.starts_with(['=', '+', '-', '@', '\t', '\r']);
     let name = if formula { format!("'{name}") } else { name.to_owned() };
     if name.contains(['"', ',', '\r', '\n']) {
@@ -196,10 +196,12 @@ fn quoted(name: &str) -> String {
 }
 
 /// The span of a query.
-fn span(query: &UsageQuery, now: Timestamp) -> Answer<(Date, Date)> {
+fn query_span(query: &UsageQuery, now: Timestamp) -> HandlerResult<(Date, Date)> {
     let day = |text: &str, name: &str| {
         text.parse::<Date>().map_err(|_| {
-            Problem::bad(format!("{name} is {text:?}, which is no day: write 2026-01-31"))
+            ProblemDetails::bad_request(format!(
+                "{name} is {text:?}, which is no day: write 2026-01-31"
+            ))
         })
     };
     let today = jiff::Timestamp::from_microsecond(now.0).unwrap_or_default();
@@ -212,7 +214,7 @@ fn span(query: &UsageQuery, now: Timestamp) -> Answer<(Date, Date)> {
     };
     let days = (to - from).get_days();
     if from > to || i64::from(days) > DAYS_MAX {
-        return Err(Problem::bad(format!(
+        return Err(ProblemDetails::bad_request(format!(
             "from {from} to {to} is no span of up to {DAYS_MAX} days"
         )));
     }
@@ -223,26 +225,30 @@ fn span(query: &UsageQuery, now: Timestamp) -> Answer<(Date, Date)> {
 ///
 /// # Errors
 /// It is no span of days, only an admin may, or a store does not answer.
-pub(crate) async fn report(app: &App, caller: &Caller, query: &UsageQuery) -> Answer<UsageReport> {
+pub(crate) async fn usage_report(
+    app: &App,
+    caller: &Caller,
+    query: &UsageQuery,
+) -> HandlerResult<UsageReport> {
     if query.everybody && !caller.person.is_admin() {
-        return Err(Problem::forbidden("only an admin sees what others used"));
+        return Err(ProblemDetails::not_permitted("only an admin sees what others used"));
     }
-    let (from, to) = span(query, app.now())?;
+    let (from, to) = query_span(query, app.current_time())?;
     let filter = UsageFilter { from: Some(from.to_string()), to: Some(to.to_string()) };
     let people = match query.everybody {
-        true => accounts::all(&app.doorman.shelf).await?,
+        true => accounts::list_accounts(&app.doorman.shelf).await?,
         false => vec![caller.person.clone()],
     };
     let mut lines = Vec::new();
     for person in people {
-        let rows = app.home(&person).await?.store().usage(&filter).await?;
+        let rows = app.home(&person).await?.store().usage_rows(&filter).await?;
         lines.extend(rows.into_iter().map(|row| UsageLine {
             day: row.day,
             person: person.name.clone(),
             model: row.model,
             profile: row.profile,
             agent: row.agent,
-            sum: Sum {
+            sum: UsageSum {
                 input: row.usage.input,
                 output: row.usage.output,
                 cache_read: row.usage.cache_read,
@@ -256,7 +262,7 @@ pub(crate) async fn report(app: &App, caller: &Caller, query: &UsageQuery) -> An
         }));
     }
     lines.sort_by(|a, b| (&a.day, &a.person, &a.model).cmp(&(&b.day, &b.person, &b.model)));
-    let mut total = Sum::default();
+    let mut total = UsageSum::default();
     lines.iter().for_each(|line| total.add(&line.sum));
     Ok(UsageReport { from: from.to_string(), to: to.to_string(), lines, total })
 }
@@ -272,7 +278,7 @@ mod tests {
             model: model.into(),
             profile: "agent".into(),
             agent: String::new(),
-            sum: Sum { input, cache_read: input * 3, ..Sum::default() },
+            sum: UsageSum { input, cache_read: input * 3, ..UsageSum::default() },
         }
     }
 
@@ -286,15 +292,15 @@ mod tests {
                 line("2026-01-30", "=c/d", 2),
                 line("2026-02-01", "a/b", 4),
             ],
-            total: Sum::default(),
+            total: UsageSum::default(),
         };
         let days: Vec<(String, u64)> =
-            report.days().into_iter().map(|(day, sum)| (day, sum.input)).collect();
+            report.daily_sums().into_iter().map(|(day, sum)| (day, sum.input)).collect();
         let expected = [("2026-01-30", 3), ("2026-01-31", 0), ("2026-02-01", 4)];
         assert_eq!(days, expected.map(|(day, input)| (day.to_owned(), input)));
-        assert_eq!(report.by(By::Model)["a/b"].input, 5);
-        assert_eq!(report.by(By::Model)["a/b"].cache_share(), Some(75));
-        let csv = report.csv();
+        assert_eq!(report.sums_by(UsageGrouping::Model)["a/b"].input, 5);
+        assert_eq!(report.sums_by(UsageGrouping::Model)["a/b"].cache_share(), Some(75));
+        let csv = report.to_csv();
         assert_eq!(csv.lines().count(), 4);
         assert!(csv.contains("2026-01-30,ann,'=c/d,agent,,2,0,6,0,0,0,0,0,0\r\n"), "{csv}");
     }
@@ -304,7 +310,7 @@ mod tests {
         let now = Timestamp(1_800_000_000_000_000);
         let of = |from: &str, to: &str| {
             let query = UsageQuery { from: from.into(), to: to.into(), everybody: false };
-            span(&query, now).map(|(from, to)| (from.to_string(), to.to_string())).ok()
+            query_span(&query, now).map(|(from, to)| (from.to_string(), to.to_string())).ok()
         };
         assert_eq!(of("", ""), Some(("2026-12-17".into(), "2027-01-15".into())));
         assert_eq!(of("2026-02-30", ""), None);

@@ -11,8 +11,8 @@ pub(crate) mod side;
 pub(crate) use pages::shared_entries;
 
 /// Every page, and what pages load.
-pub(crate) fn routes() -> Vec<Route> {
-    let mut all = pages::routes();
-    all.extend(assets::routes());
+pub(crate) fn web_routes() -> Vec<Route> {
+    let mut all = pages::page_routes();
+    all.extend(assets::asset_routes());
     all
 }

@@ -22,7 +22,7 @@ use weir_core::ids::{CallId, SessionId, Timestamp};
 use weir_core::memory::{MemoryKind, MemorySource, MemoryStatus, NewMemory};
 use weir_core::record::{GENESIS, Record};
 use weir_engine::ports::{
-    Append, AuditEntry, Checkpoints, Content, IndexedText, Lease, MemoryFilter, RecallQuery,
+    Append, AuditEntry, Checkpoints, FileContent, IndexedText, Lease, MemoryFilter, RecallQuery,
     SessionMeta, Snapshot, SnapshotEntry, Store,
 };
 use weir_store::{GitCheckpoints, PostgresStore, PostgresStores, SqliteStore, this_process};
@@ -55,7 +55,7 @@ struct Writer {
 impl Writer {
     async fn new(store: &dyn Store, name: &str) -> Writer {
         let session = SessionId::new(name);
-        let lease = store.acquire(&session, &this_process("bench")).await.expect("free");
+        let lease = store.acquire_lease(&session, &this_process("bench")).await.expect("free");
         let payload = format!("{{\"text\":\"{}\"}}", "x".repeat(300));
         Writer { lease, facts: 0, last: GENESIS.to_string(), payload }
     }
@@ -158,7 +158,7 @@ async fn postgres() -> Option<PostgresStore> {
     connection.execute(AssertSqlSafe(format!("CREATE DATABASE {name}"))).await.ok()?;
     let end = url.rfind('/').expect("a URL with a database");
     let stores = PostgresStores::connect(&format!("{}/{name}", &url[..end])).await;
-    Some(stores.expect("a new database").of("ada").await.expect("a plain name"))
+    Some(stores.expect("a new database").store_of_owner("ada").await.expect("a plain name"))
 }
 
 #[divan::bench(sample_count = 200)]
@@ -213,7 +213,8 @@ fn q10_read_100000_facts(bencher: Bencher<'_, '_>) {
     }
     let session = writer.lease.session.clone();
     bencher.counter(ItemsCount::new(100_000_usize)).bench_local(|| {
-        let facts = runtime.block_on(store.read(&session, 1, usize::MAX)).expect("readable");
+        let facts =
+            runtime.block_on(store.read_records(&session, 1, usize::MAX)).expect("readable");
         assert_eq!(facts.len(), 100_000);
     });
 }
@@ -246,7 +247,7 @@ fn long_session(folder: &TempDir, runtime: &Runtime) -> (SqliteStore, SessionId)
     }
     let session = writer.lease.session.clone();
     // The index is made when something is first looked for.
-    runtime.block_on(store.search("turn1", 1)).expect("readable");
+    runtime.block_on(store.search_passages("turn1", 1)).expect("readable");
     (store, session)
 }
 
@@ -332,7 +333,7 @@ fn m4_memories_of_2000(bencher: Bencher<'_, '_>, words: &str) {
             status: MemoryStatus::Kept,
             supersedes: None,
         };
-        runtime.block_on(store.remember(&new, Timestamp(n))).expect("writable");
+        runtime.block_on(store.remember_fact(&new, Timestamp(n))).expect("writable");
     }
     let filter = MemoryFilter {
         words: words.into(),
@@ -341,20 +342,20 @@ fn m4_memories_of_2000(bencher: Bencher<'_, '_>, words: &str) {
         limit: Some(50),
     };
     bencher.bench_local(|| {
-        let found = runtime.block_on(store.memories(&filter)).expect("readable");
+        let found = runtime.block_on(store.find_memories(&filter)).expect("readable");
         assert_eq!(found.len(), 50);
     });
 }
 
 /// Source text of about `bytes` bytes that nothing else repeats.
-fn source(bytes: usize, seed: usize) -> Content {
+fn source(bytes: usize, seed: usize) -> FileContent {
     let mut text = String::new();
     let mut n = seed * 7919;
     while text.len() < bytes {
         n += 1;
         text.push_str(&format!("    let value_{n} = compute({}, \"{}\");\n", n * 31, n % 97));
     }
-    Content::File { bytes: Arc::from(text.as_bytes()), mode: 0o644 }
+    FileContent::File { bytes: Arc::from(text.as_bytes()), mode: 0o644 }
 }
 
 fn snapshot(entries: Vec<SnapshotEntry>) -> Snapshot {
@@ -372,7 +373,7 @@ fn snapshot(entries: Vec<SnapshotEntry>) -> Snapshot {
 /// Takes a checkpoint, then undoes it: loads it and takes the one of the restore.
 fn take_and_undo(runtime: &Runtime, checkpoints: &GitCheckpoints, entries: Vec<SnapshotEntry>) {
     runtime.block_on(async {
-        let id = checkpoints.take(snapshot(entries)).await.expect("writable");
+        let id = checkpoints.take_snapshot(snapshot(entries)).await.expect("writable");
         let here = Path::new("/home/ada/loom");
         let (_, loaded) = checkpoints.load(here, id.as_str()).await.expect("taken");
         let back = loaded.into_iter().map(|entry| SnapshotEntry {
@@ -380,7 +381,7 @@ fn take_and_undo(runtime: &Runtime, checkpoints: &GitCheckpoints, entries: Vec<S
             before: entry.after,
             after: entry.before,
         });
-        checkpoints.take(snapshot(back.collect())).await.expect("writable");
+        checkpoints.take_snapshot(snapshot(back.collect())).await.expect("writable");
     });
 }
 

@@ -18,7 +18,7 @@ mod verify;
 
 pub(crate) use file::AuditFolder;
 pub use file::check_audit_writable;
-pub(crate) use verify::Chain;
+pub(crate) use verify::ChainVerifier;
 pub use verify::{AuditFault, AuditReport, verify_audit};
 
 use crate::sql::SqlRow;
@@ -36,7 +36,11 @@ pub(crate) struct StoredLine {
 
 impl StoredLine {
     /// The line that follows number `n` with hash `prev`.
-    pub(crate) fn after(n: u64, prev: &str, entry: &AuditEntry) -> Result<StoredLine, StoreError> {
+    pub(crate) fn next_in_chain(
+        n: u64,
+        prev: &str,
+        entry: &AuditEntry,
+    ) -> Result<StoredLine, StoreError> {
         let text = serde_json::to_string(entry).map_err(|e| StoreError::Damaged {
             what: format!("an audit entry of session {}", entry.session),
             why: e.to_string(),
@@ -65,7 +69,7 @@ impl StoredLine {
     }
 
     /// The line as it stands in a file, with its line break.
-    pub(crate) fn render(&self) -> String {
+    pub(crate) fn render_json_line(&self) -> String {
         format!(
             "{{\"n\":{},\"prev\":\"{}\",\"hash\":\"{}\",\"entry\":{}}}\n",
             self.n, self.prev, self.hash, self.entry
@@ -91,7 +95,7 @@ pub(crate) struct ChainEnd {
 
 impl ChainEnd {
     /// Before the first line.
-    pub(crate) fn start() -> ChainEnd {
+    pub(crate) fn genesis_end() -> ChainEnd {
         ChainEnd { n: 0, hash: GENESIS.to_string() }
     }
 
@@ -104,7 +108,7 @@ impl ChainEnd {
         let kept = lines.len();
         let before = self.clone();
         for entry in entries {
-            match StoredLine::after(self.n, &self.hash, entry) {
+            match StoredLine::next_in_chain(self.n, &self.hash, entry) {
                 Ok(line) => {
                     self.n = line.n;
                     self.hash.clone_from(&line.hash);

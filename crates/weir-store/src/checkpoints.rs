@@ -29,13 +29,13 @@ mod snapshot;
 pub use memory::MemoryCheckpoints;
 
 use baseline::DiskBaseline;
-use repository::Shadow;
+use repository::ShadowRepository;
 
 /// Checkpoints of all workspaces under one state folder. Several processes may use them at once.
 pub struct GitCheckpoints {
     folder: PathBuf,
     /// One lock per workspace: git's own objects may be shared, our sequence of them may not.
-    open: Mutex<HashMap<PathBuf, Arc<Mutex<Shadow>>>>,
+    open: Mutex<HashMap<PathBuf, Arc<Mutex<ShadowRepository>>>>,
 }
 
 impl GitCheckpoints {
@@ -52,25 +52,25 @@ impl GitCheckpoints {
 
     /// Runs `work` on the repository of `workspace`, on a thread that may block. `None` where the
     /// repository does not exist and is not to be made.
-    async fn with<T: Send + 'static>(
+    async fn with_repository<T: Send + 'static>(
         &self,
         workspace: &Path,
-        make: Make,
-        work: impl FnOnce(&mut Shadow) -> Result<T, StoreError> + Send + 'static,
+        make: RepositoryCreation,
+        work: impl FnOnce(&mut ShadowRepository) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<Option<T>, StoreError> {
         let path = self.repository_of(workspace);
         let shadow = {
             let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
             Arc::clone(open.entry(path.clone()).or_insert_with(|| {
-                Arc::new(Mutex::new(Shadow::new(path, workspace.to_path_buf())))
+                Arc::new(Mutex::new(ShadowRepository::new(path, workspace.to_path_buf())))
             }))
         };
         let job = move || {
             let mut shadow = shadow.lock().unwrap_or_else(PoisonError::into_inner);
-            if !shadow.exists() && make == Make::No {
+            if !shadow.exists() && make == RepositoryCreation::No {
                 return Ok(None);
             }
-            shadow.locked(work).map(Some)
+            shadow.with_file_lock(work).map(Some)
         };
         tokio::task::spawn_blocking(job).await.map_err(|e| StoreError::Io {
             doing: "working on checkpoints".to_string(),
@@ -80,30 +80,39 @@ impl GitCheckpoints {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Make {
+enum RepositoryCreation {
     Yes,
     No,
 }
 
 #[async_trait]
 impl Checkpoints for GitCheckpoints {
-    async fn take(&self, snapshot: Snapshot) -> Result<CheckpointId, StoreError> {
+    async fn take_snapshot(&self, snapshot: Snapshot) -> Result<CheckpointId, StoreError> {
         let workspace = snapshot.workspace.clone();
-        let taken = self.with(&workspace, Make::Yes, move |shadow| shadow.take(&snapshot)).await?;
+        let taken = self
+            .with_repository(&workspace, RepositoryCreation::Yes, move |shadow| {
+                shadow.take_checkpoint(&snapshot)
+            })
+            .await?;
         taken.ok_or_else(|| StoreError::Io {
             doing: "taking a checkpoint".to_string(),
             why: "its repository could not be made".to_string(),
         })
     }
 
-    async fn record(&self, announced: &CheckpointId, snapshot: Snapshot) -> Result<(), StoreError> {
+    async fn record_snapshot(
+        &self,
+        announced: &CheckpointId,
+        snapshot: Snapshot,
+    ) -> Result<(), StoreError> {
         let workspace = snapshot.workspace.clone();
         let announced = announced.clone();
-        let work = move |shadow: &mut Shadow| shadow.record(&announced, &snapshot);
-        self.with(&workspace, Make::Yes, work).await.map(drop)
+        let work =
+            move |shadow: &mut ShadowRepository| shadow.record_checkpoint(&announced, &snapshot);
+        self.with_repository(&workspace, RepositoryCreation::Yes, work).await.map(drop)
     }
 
-    fn baseline(
+    fn open_baseline(
         &self,
         workspace: &Path,
         session: &SessionId,
@@ -118,7 +127,11 @@ impl Checkpoints for GitCheckpoints {
         filter: &CheckpointFilter,
     ) -> Result<Vec<CheckpointInfo>, StoreError> {
         let filter = filter.clone();
-        let found = self.with(workspace, Make::No, move |shadow| shadow.list(&filter)).await?;
+        let found = self
+            .with_repository(workspace, RepositoryCreation::No, move |shadow| {
+                shadow.list_checkpoints(&filter)
+            })
+            .await?;
         Ok(found.unwrap_or_default())
     }
 
@@ -128,30 +141,38 @@ impl Checkpoints for GitCheckpoints {
         id: &str,
     ) -> Result<(CheckpointInfo, Vec<SnapshotEntry>), StoreError> {
         let wanted = id.to_string();
-        let found = self.with(workspace, Make::No, move |shadow| shadow.load(&wanted)).await?;
+        let found = self
+            .with_repository(workspace, RepositoryCreation::No, move |shadow| {
+                shadow.load_checkpoint(&wanted)
+            })
+            .await?;
         found.ok_or_else(|| StoreError::Missing { what: format!("checkpoint {id}") })
     }
 
     async fn forget(&self, workspace: &Path, session: &SessionId) -> Result<(), StoreError> {
-        baseline::forget(&self.repository_of(workspace), session)?;
+        baseline::remove_baseline(&self.repository_of(workspace), session)?;
         let session = session.clone();
-        self.with(workspace, Make::No, move |shadow| shadow.forget(&session)).await.map(drop)
+        self.with_repository(workspace, RepositoryCreation::No, move |shadow| {
+            shadow.forget_session(&session)
+        })
+        .await
+        .map(drop)
     }
 
-    async fn collect(
+    async fn collect_old_snapshots(
         &self,
         workspace: &Path,
         before: Timestamp,
         max_bytes: u64,
     ) -> Result<usize, StoreError> {
-        baseline::sweep(&self.repository_of(workspace), Duration::ZERO);
-        let work = move |shadow: &mut Shadow| shadow.collect(before, max_bytes);
-        Ok(self.with(workspace, Make::No, work).await?.unwrap_or(0))
+        baseline::sweep_baselines(&self.repository_of(workspace), Duration::ZERO);
+        let work = move |shadow: &mut ShadowRepository| shadow.collect_old(before, max_bytes);
+        Ok(self.with_repository(workspace, RepositoryCreation::No, work).await?.unwrap_or(0))
     }
 }
 
 /// Which checkpoint `id` means: the one it begins. `id` must name exactly one.
-fn pick<'a>(
+fn resolve_checkpoint_id<'a>(
     id: &str,
     all: impl Iterator<Item = &'a CheckpointId>,
 ) -> Result<CheckpointId, StoreError> {

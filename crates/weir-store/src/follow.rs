@@ -13,46 +13,46 @@ pub(crate) const GONE: Seq = Seq::MAX;
 
 /// Everyone who waits.
 #[derive(Default)]
-pub(crate) struct Followers {
-    sessions: Mutex<HashMap<SessionId, Followed>>,
+pub(crate) struct JournalFollowers {
+    sessions: Mutex<HashMap<SessionId, FollowedJournal>>,
     /// When the store was last asked about all of them.
     asked: tokio::sync::Mutex<Option<Instant>>,
 }
 
-struct Followed {
+struct FollowedJournal {
     waiting: usize,
     facts: watch::Sender<Seq>,
 }
 
 /// One who waits for one session.
-pub(crate) struct Follower<'a> {
-    all: &'a Followers,
+pub(crate) struct JournalFollower<'a> {
+    all: &'a JournalFollowers,
     session: SessionId,
     facts: watch::Receiver<Seq>,
 }
 
-impl Followers {
-    fn sessions(&self) -> MutexGuard<'_, HashMap<SessionId, Followed>> {
+impl JournalFollowers {
+    fn lock_sessions(&self) -> MutexGuard<'_, HashMap<SessionId, FollowedJournal>> {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn follow(&self, session: &SessionId) -> Follower<'_> {
-        let mut sessions = self.sessions();
-        let new = || Followed { waiting: 0, facts: watch::Sender::new(0) };
+    pub(crate) fn follow(&self, session: &SessionId) -> JournalFollower<'_> {
+        let mut sessions = self.lock_sessions();
+        let new = || FollowedJournal { waiting: 0, facts: watch::Sender::new(0) };
         let followed = sessions.entry(session.clone()).or_insert_with(new);
         followed.waiting += 1;
         let facts = followed.facts.subscribe();
-        Follower { all: self, session: session.clone(), facts }
+        JournalFollower { all: self, session: session.clone(), facts }
     }
 
     /// The sessions that somebody waits for.
     pub(crate) fn waited_for(&self) -> Vec<SessionId> {
-        self.sessions().keys().cloned().collect()
+        self.lock_sessions().keys().cloned().collect()
     }
 
     /// Tells those who wait for `session` how long its journal is.
-    pub(crate) fn tell(&self, session: &SessionId, facts: Seq) {
-        if let Some(followed) = self.sessions().get(session) {
+    pub(crate) fn notify_followers(&self, session: &SessionId, facts: Seq) {
+        if let Some(followed) = self.lock_sessions().get(session) {
             followed.facts.send_if_modified(|known| {
                 let news = *known != facts;
                 *known = facts;
@@ -80,18 +80,18 @@ impl Followers {
     }
 }
 
-impl Follower<'_> {
+impl JournalFollower<'_> {
     /// Resolves when the journal is known to be longer than `seen`, or to be gone.
-    pub(crate) async fn beyond(&mut self, seen: Seq) {
+    pub(crate) async fn wait_beyond(&mut self, seen: Seq) {
         let news = |facts: &Seq| *facts > seen && (*facts != GONE || seen > 0);
         // The sender lives as long as somebody waits.
         let _ = self.facts.wait_for(news).await;
     }
 }
 
-impl Drop for Follower<'_> {
+impl Drop for JournalFollower<'_> {
     fn drop(&mut self) {
-        let mut sessions = self.all.sessions();
+        let mut sessions = self.all.lock_sessions();
         if let Some(followed) = sessions.get_mut(&self.session) {
             followed.waiting -= 1;
             if followed.waiting == 0 {

@@ -6,9 +6,9 @@
 use weir_core::ids::SessionId;
 use weir_core::memory::MemoryStatus;
 use weir_core::record::GENESIS;
-use weir_engine::ports::{Append, Owner, StoreError};
+use weir_engine::ports::{Append, LeaseOwner, StoreError};
 
-use crate::owner::{NOBODY, describe};
+use crate::owner::{NOBODY, describe_owner};
 
 /// Most letters that wait for one session.
 const LETTERS_MAX: usize = 1000;
@@ -19,20 +19,20 @@ const PROPOSALS_MAX: usize = 200;
 
 /// The end of a session's journal, and who may write after it.
 #[derive(Debug, Clone)]
-pub(crate) struct Head {
+pub(crate) struct JournalHead {
     /// Grows with each writer.
     pub(crate) epoch: u64,
     /// Who holds the lease; nobody after it was given back.
-    pub(crate) owner: Option<Owner>,
+    pub(crate) owner: Option<LeaseOwner>,
     /// How many facts there are.
     pub(crate) facts: u64,
     pub(crate) last_hash: String,
 }
 
-impl Head {
+impl JournalHead {
     /// A session that nobody wrote yet.
-    pub(crate) fn new() -> Head {
-        Head { epoch: 0, owner: None, facts: 0, last_hash: GENESIS.to_string() }
+    pub(crate) fn new() -> JournalHead {
+        JournalHead { epoch: 0, owner: None, facts: 0, last_hash: GENESIS.to_string() }
     }
 
     /// The head after `append`, which was checked.
@@ -46,7 +46,7 @@ impl Head {
 
 /// Refuses an append that comes from a stale writer, starts at another place than the journal's
 /// end, or does not continue the chain.
-pub(crate) fn check(head: Option<&Head>, append: &Append) -> Result<(), StoreError> {
+pub(crate) fn check_append(head: Option<&JournalHead>, append: &Append) -> Result<(), StoreError> {
     let session = &append.lease.session;
     let held_by = |holder: String| StoreError::Held { session: session.clone(), holder };
     let Some(head) = head else {
@@ -56,7 +56,7 @@ pub(crate) fn check(head: Option<&Head>, append: &Append) -> Result<(), StoreErr
         return Err(held_by(NOBODY.to_string()));
     };
     if head.epoch != append.lease.epoch {
-        return Err(held_by(describe(owner)));
+        return Err(held_by(describe_owner(owner)));
     }
     if head.facts != append.expected {
         return Err(StoreError::Conflict {
@@ -71,7 +71,7 @@ pub(crate) fn check(head: Option<&Head>, append: &Append) -> Result<(), StoreErr
     })
 }
 
-fn check_records(head: &Head, append: &Append) -> Result<(), String> {
+fn check_records(head: &JournalHead, append: &Append) -> Result<(), String> {
     for (record, expected) in append.records.iter().zip(append.expected + 1..) {
         if record.seq != expected {
             return Err(format!("fact {} stands where fact {expected} should be", record.seq));

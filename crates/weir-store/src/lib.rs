@@ -42,7 +42,7 @@ pub use worktrees::{GitWorktrees, ORPHAN_AGE};
 ///
 /// # Errors
 /// When the place is unknown or cannot be used.
-pub fn open(location: &str) -> Result<Arc<dyn Store>, StoreError> {
+pub fn open_store(location: &str) -> Result<Arc<dyn Store>, StoreError> {
     let refused = |why: &str| StoreError::Io {
         doing: format!("opening the store {location:?}"),
         why: why.to_string(),

@@ -10,13 +10,14 @@ use async_trait::async_trait;
 use tokio::sync::watch;
 use weir_core::ids::{BlobId, MemoryId, Seq, SessionId, Timestamp};
 use weir_core::memory::{MemoryFact, MemoryStatus, NewMemory};
-use weir_core::recipe::{SolvedRun, Standing};
+use weir_core::recipe::{RecipeStanding, SolvedRun};
 use weir_core::record::Record;
 use weir_core::schedule::AgentRun;
 use weir_engine::ports::{
-    AgentRunFilter, Append, AuditLine, Begin, Claim, FileMark, IndexedText, KEPT_AGENT, Kept,
-    Lease, Letter, MemoryFilter, Owner, Passage, Pause, Places, Proposal, RecallQuery, SearchHit,
-    SessionFilter, SessionMeta, SolvedFilter, Store, StoreError, UsageFilter, UsageRow,
+    AgentRunFilter, Append, AuditLine, FileMark, IndexedText, KEPT_AGENT, Lease, LeaseOwner,
+    MemoryFilter, Passage, PlaceLimits, Proposal, RecallQuery, RemoteCommand, RunBeginOutcome,
+    SearchHit, SessionFilter, SessionMeta, SolvedFilter, Store, StoreError, StorePause, StoredItem,
+    TickClaim, UsageFilter, UsageRow,
 };
 
 mod knowledge;
@@ -24,11 +25,11 @@ mod recipes;
 mod schedule;
 
 use crate::audit::{ChainEnd, StoredLine};
-use crate::journal::{Head, check, check_box};
-use crate::owner::{describe, is_alive};
+use crate::journal::{JournalHead, check_append, check_box};
+use crate::owner::{describe_owner, is_alive};
 use crate::usage::UsageSums;
-use crate::words::tokens;
-use knowledge::Knowledge;
+use crate::words::split_tokens;
+use knowledge::KnowledgeTables;
 use recipes::RecipeNotes;
 use schedule::AgentRuns;
 
@@ -37,8 +38,8 @@ const SNIPPET_CHARS: usize = 160;
 
 /// A store in memory.
 pub struct MemoryStore {
-    inner: Mutex<Inner>,
-    pause: watch::Sender<Option<Pause>>,
+    inner: Mutex<MemoryState>,
+    pause: watch::Sender<Option<StorePause>>,
     /// How many letters were posted.
     posted: watch::Sender<u64>,
     /// How often scheduled agents or their runs changed.
@@ -47,21 +48,21 @@ pub struct MemoryStore {
     appended: watch::Sender<u64>,
 }
 
-struct Inner {
-    sessions: BTreeMap<SessionId, Session>,
+struct MemoryState {
+    sessions: BTreeMap<SessionId, MemorySession>,
     blobs: HashMap<BlobId, Arc<[u8]>>,
     audit: Vec<StoredLine>,
     chain: ChainEnd,
     marks: BTreeMap<(String, String), FileMark>,
-    mail: Vec<Letter>,
-    known: Knowledge,
+    mail: Vec<RemoteCommand>,
+    known: KnowledgeTables,
     recipes: RecipeNotes,
     agent_runs: AgentRuns,
     used: UsageSums,
 }
 
-struct Session {
-    head: Head,
+struct MemorySession {
+    head: JournalHead,
     meta: Option<SessionMeta>,
     records: Vec<Record>,
     texts: Vec<IndexedText>,
@@ -71,14 +72,14 @@ struct Session {
 impl MemoryStore {
     pub fn new() -> MemoryStore {
         MemoryStore {
-            inner: Mutex::new(Inner {
+            inner: Mutex::new(MemoryState {
                 sessions: BTreeMap::new(),
                 blobs: HashMap::new(),
                 audit: Vec::new(),
-                chain: ChainEnd::start(),
+                chain: ChainEnd::genesis_end(),
                 marks: BTreeMap::new(),
                 mail: Vec::new(),
-                known: Knowledge::default(),
+                known: KnowledgeTables::default(),
                 recipes: RecipeNotes::default(),
                 agent_runs: AgentRuns::default(),
                 used: UsageSums::default(),
@@ -90,7 +91,7 @@ impl MemoryStore {
         }
     }
 
-    fn inner(&self) -> MutexGuard<'_, Inner> {
+    fn lock_state(&self) -> MutexGuard<'_, MemoryState> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -103,25 +104,32 @@ impl Default for MemoryStore {
 
 #[async_trait]
 impl Store for MemoryStore {
-    async fn acquire(&self, session: &SessionId, owner: &Owner) -> Result<Lease, StoreError> {
-        let mut inner = self.inner();
-        let entry = inner.sessions.entry(session.clone()).or_insert_with(|| Session {
-            head: Head::new(),
+    async fn acquire_lease(
+        &self,
+        session: &SessionId,
+        owner: &LeaseOwner,
+    ) -> Result<Lease, StoreError> {
+        let mut inner = self.lock_state();
+        let entry = inner.sessions.entry(session.clone()).or_insert_with(|| MemorySession {
+            head: JournalHead::new(),
             meta: None,
             records: Vec::new(),
             texts: Vec::new(),
             blobs: BTreeSet::new(),
         });
         if let Some(holder) = entry.head.owner.as_ref().filter(|holder| is_alive(holder)) {
-            return Err(StoreError::Held { session: session.clone(), holder: describe(holder) });
+            return Err(StoreError::Held {
+                session: session.clone(),
+                holder: describe_owner(holder),
+            });
         }
         entry.head.epoch += 1;
         entry.head.owner = Some(owner.clone());
         Ok(Lease { session: session.clone(), epoch: entry.head.epoch })
     }
 
-    async fn release(&self, lease: &Lease) -> Result<(), StoreError> {
-        if let Some(session) = self.inner().sessions.get_mut(&lease.session)
+    async fn release_lease(&self, lease: &Lease) -> Result<(), StoreError> {
+        if let Some(session) = self.lock_state().sessions.get_mut(&lease.session)
             && session.head.epoch == lease.epoch
         {
             session.head.owner = None;
@@ -130,11 +138,11 @@ impl Store for MemoryStore {
     }
 
     async fn append(&self, append: Append) -> Result<(), StoreError> {
-        let mut inner = self.inner();
-        let Inner { sessions, blobs, audit, chain, marks, recipes, agent_runs, used, .. } =
+        let mut inner = self.lock_state();
+        let MemoryState { sessions, blobs, audit, chain, marks, recipes, agent_runs, used, .. } =
             &mut *inner;
         let session = sessions.get_mut(&append.lease.session);
-        check(session.as_ref().map(|session| &session.head), &append)?;
+        check_append(session.as_ref().map(|session| &session.head), &append)?;
         // `check` refuses a session that does not exist.
         let Some(session) = session else { return Ok(()) };
         chain.extend(&append.audit, audit)?;
@@ -149,34 +157,34 @@ impl Store for MemoryStore {
         for mark in append.marks {
             marks.insert((mark.workspace.clone(), mark.path.clone()), mark);
         }
-        append.recipe_use.iter().for_each(|(used, ts)| recipes.count(used, *ts));
-        append.solved.into_iter().for_each(|run| recipes.note(run));
+        append.recipe_use.iter().for_each(|(used, ts)| recipes.count_use(used, *ts));
+        append.solved.into_iter().for_each(|run| recipes.note_solved_run(run));
         for note in &append.usage {
-            used.add(note, agent_runs.agent_of(&append.lease.session));
+            used.add_note(note, agent_runs.agent_of(&append.lease.session));
         }
         drop(inner);
         self.appended.send_modify(|count| *count += 1);
         Ok(())
     }
 
-    async fn read(
+    async fn read_records(
         &self,
         session: &SessionId,
         from: Seq,
         limit: usize,
     ) -> Result<Vec<Record>, StoreError> {
-        let inner = self.inner();
+        let inner = self.lock_state();
         let Some(session) = inner.sessions.get(session) else { return Ok(Vec::new()) };
         let skipped = usize::try_from(from.saturating_sub(1)).unwrap_or(usize::MAX);
         Ok(session.records.iter().skip(skipped).take(limit).cloned().collect())
     }
 
-    async fn meta(&self, session: &SessionId) -> Result<Option<SessionMeta>, StoreError> {
-        Ok(self.inner().sessions.get(session).and_then(|session| session.meta.clone()))
+    async fn session_meta(&self, session: &SessionId) -> Result<Option<SessionMeta>, StoreError> {
+        Ok(self.lock_state().sessions.get(session).and_then(|session| session.meta.clone()))
     }
 
-    async fn list(&self, filter: &SessionFilter) -> Result<Vec<SessionMeta>, StoreError> {
-        let inner = self.inner();
+    async fn list_sessions(&self, filter: &SessionFilter) -> Result<Vec<SessionMeta>, StoreError> {
+        let inner = self.lock_state();
         let mut found: Vec<SessionMeta> = inner
             .sessions
             .values()
@@ -188,12 +196,16 @@ impl Store for MemoryStore {
         Ok(found)
     }
 
-    async fn search(&self, words: &str, limit: usize) -> Result<Vec<SearchHit>, StoreError> {
+    async fn search_passages(
+        &self,
+        words: &str,
+        limit: usize,
+    ) -> Result<Vec<SearchHit>, StoreError> {
         let wanted = words_of(words);
         if wanted.is_empty() {
             return Ok(Vec::new());
         }
-        let inner = self.inner();
+        let inner = self.lock_state();
         let texts = inner
             .sessions
             .iter()
@@ -209,14 +221,14 @@ impl Store for MemoryStore {
             .collect())
     }
 
-    async fn delete(&self, session: &SessionId) -> Result<(), StoreError> {
-        let mut inner = self.inner();
+    async fn delete_session(&self, session: &SessionId) -> Result<(), StoreError> {
+        let mut inner = self.lock_state();
         let missing = || StoreError::Missing { what: format!("session {session}") };
-        let Inner { sessions, blobs, mail, known, recipes, .. } = &mut *inner;
+        let MemoryState { sessions, blobs, mail, known, recipes, .. } = &mut *inner;
         let gone = sessions.get_mut(session).filter(|session| session.head.facts > 0);
         let gone = gone.ok_or_else(missing)?;
         let dropped = std::mem::take(&mut gone.blobs);
-        gone.head = Head { epoch: gone.head.epoch + 1, ..Head::new() };
+        gone.head = JournalHead { epoch: gone.head.epoch + 1, ..JournalHead::new() };
         gone.meta = None;
         gone.records.clear();
         gone.texts.clear();
@@ -232,39 +244,39 @@ impl Store for MemoryStore {
         Ok(())
     }
 
-    async fn audit(&self, from: u64, limit: usize) -> Result<Vec<AuditLine>, StoreError> {
-        let inner = self.inner();
+    async fn audit_lines(&self, from: u64, limit: usize) -> Result<Vec<AuditLine>, StoreError> {
+        let inner = self.lock_state();
         let lines = inner.audit.iter().filter(|line| line.n >= from).take(limit);
         lines.map(StoredLine::to_line).collect()
     }
 
-    async fn blob(&self, id: &BlobId) -> Result<Arc<[u8]>, StoreError> {
-        let found = self.inner().blobs.get(id).cloned();
+    async fn read_blob(&self, id: &BlobId) -> Result<Arc<[u8]>, StoreError> {
+        let found = self.lock_state().blobs.get(id).cloned();
         found.ok_or_else(|| StoreError::Missing { what: format!("blob {id}") })
     }
 
-    async fn paused(&self) -> Result<Option<Pause>, StoreError> {
+    async fn pause_state(&self) -> Result<Option<StorePause>, StoreError> {
         Ok(self.pause.borrow().clone())
     }
 
-    async fn set_paused(&self, pause: Option<Pause>) -> Result<(), StoreError> {
+    async fn set_paused(&self, pause: Option<StorePause>) -> Result<(), StoreError> {
         self.pause.send_replace(pause);
         Ok(())
     }
 
-    async fn marks(&self, workspace: &str) -> Result<Vec<FileMark>, StoreError> {
-        let inner = self.inner();
+    async fn file_marks(&self, workspace: &str) -> Result<Vec<FileMark>, StoreError> {
+        let inner = self.lock_state();
         let here = inner.marks.values().filter(|mark| mark.workspace == workspace);
         Ok(here.cloned().collect())
     }
 
-    async fn unmark(&self, workspace: &str, path: &str) -> Result<bool, StoreError> {
+    async fn unmark_file(&self, workspace: &str, path: &str) -> Result<bool, StoreError> {
         let key = (workspace.to_string(), path.to_string());
-        Ok(self.inner().marks.remove(&key).is_some())
+        Ok(self.lock_state().marks.remove(&key).is_some())
     }
 
-    async fn post(&self, letter: Letter) -> Result<u64, StoreError> {
-        let mut inner = self.inner();
+    async fn post_remote_command(&self, letter: RemoteCommand) -> Result<u64, StoreError> {
+        let mut inner = self.lock_state();
         let waiting = inner.mail.iter().filter(|waits| waits.session == letter.session).count();
         check_box(&letter.session, waiting)?;
         let mut id = 0;
@@ -273,32 +285,39 @@ impl Store for MemoryStore {
             *count += 1;
             id = *count;
         });
-        inner.mail.push(Letter { id, ..letter });
+        inner.mail.push(RemoteCommand { id, ..letter });
         Ok(id)
     }
 
-    async fn mail(&self, session: &SessionId) -> Result<Vec<Letter>, StoreError> {
-        let inner = self.inner();
+    async fn waiting_remote_commands(
+        &self,
+        session: &SessionId,
+    ) -> Result<Vec<RemoteCommand>, StoreError> {
+        let inner = self.lock_state();
         Ok(inner.mail.iter().filter(|letter| letter.session == *session).cloned().collect())
     }
 
-    async fn discard(&self, id: u64) -> Result<bool, StoreError> {
-        let mail = &mut self.inner().mail;
+    async fn discard_remote_command(&self, id: u64) -> Result<bool, StoreError> {
+        let mail = &mut self.lock_state().mail;
         let before = mail.len();
         mail.retain(|letter| letter.id != id);
         Ok(mail.len() < before)
     }
 
     async fn recall(&self, query: &RecallQuery) -> Result<Vec<Passage>, StoreError> {
-        Ok(knowledge::recall(&self.inner().sessions, query))
+        Ok(knowledge::recall_passages(&self.lock_state().sessions, query))
     }
 
-    async fn remember(&self, new: &NewMemory, now: Timestamp) -> Result<MemoryFact, StoreError> {
-        self.inner().known.remember(new, now)
+    async fn remember_fact(
+        &self,
+        new: &NewMemory,
+        now: Timestamp,
+    ) -> Result<MemoryFact, StoreError> {
+        self.lock_state().known.remember_fact(new, now)
     }
 
-    async fn memories(&self, filter: &MemoryFilter) -> Result<Vec<MemoryFact>, StoreError> {
-        Ok(self.inner().known.list(filter))
+    async fn find_memories(&self, filter: &MemoryFilter) -> Result<Vec<MemoryFact>, StoreError> {
+        Ok(self.lock_state().known.list_facts(filter))
     }
 
     async fn settle_memory(
@@ -307,60 +326,60 @@ impl Store for MemoryStore {
         status: MemoryStatus,
         now: Timestamp,
     ) -> Result<Option<MemoryFact>, StoreError> {
-        Ok(self.inner().known.settle(id, status, now))
+        Ok(self.lock_state().known.settle_fact(id, status, now))
     }
 
     async fn propose(&self, proposal: &Proposal) -> Result<(), StoreError> {
-        self.inner().known.propose(proposal)
+        self.lock_state().known.add_proposal(proposal)
     }
 
     async fn proposals(&self, what: &str) -> Result<Vec<Proposal>, StoreError> {
-        Ok(self.inner().known.proposals(what))
+        Ok(self.lock_state().known.list_proposals(what))
     }
 
-    async fn keep(&self, kept: &Kept) -> Result<Kept, StoreError> {
-        let kept = self.inner().known.keep(kept);
+    async fn store_item(&self, kept: &StoredItem) -> Result<StoredItem, StoreError> {
+        let kept = self.lock_state().known.save_definition(kept);
         if kept.what == KEPT_AGENT {
             self.agents.send_modify(|count| *count += 1);
         }
         Ok(kept)
     }
 
-    async fn kept(&self, what: &str) -> Result<Vec<Kept>, StoreError> {
-        Ok(self.inner().known.kept(what))
+    async fn stored_items(&self, what: &str) -> Result<Vec<StoredItem>, StoreError> {
+        Ok(self.lock_state().known.list_definitions(what))
     }
 
-    async fn unkeep(&self, what: &str, name: &str) -> Result<bool, StoreError> {
-        let was = self.inner().known.unkeep(what, name);
+    async fn remove_stored_item(&self, what: &str, name: &str) -> Result<bool, StoreError> {
+        let was = self.lock_state().known.remove_definition(what, name);
         if what == KEPT_AGENT {
             self.agents.send_modify(|count| *count += 1);
         }
         Ok(was)
     }
 
-    async fn recipe_counts(&self) -> Result<BTreeMap<String, Standing>, StoreError> {
-        Ok(self.inner().recipes.counts())
+    async fn recipe_counts(&self) -> Result<BTreeMap<String, RecipeStanding>, StoreError> {
+        Ok(self.lock_state().recipes.recipe_counts())
     }
 
     async fn settle_recipe(&self, recipe: &str) -> Result<(), StoreError> {
-        self.inner().recipes.settle(recipe);
+        self.lock_state().recipes.reset_counts(recipe);
         Ok(())
     }
 
     async fn solved_runs(&self, filter: &SolvedFilter) -> Result<Vec<SolvedRun>, StoreError> {
-        Ok(self.inner().recipes.solved(filter))
+        Ok(self.lock_state().recipes.solved_runs(filter))
     }
 
     async fn withdraw_proposal(&self, what: &str, name: &str) -> Result<bool, StoreError> {
-        Ok(self.inner().known.withdraw(what, name))
+        Ok(self.lock_state().known.withdraw_proposal(what, name))
     }
 
     async fn claim_ticks(
         &self,
         runs: &[AgentRun],
-        holder: Option<&Owner>,
-    ) -> Result<Vec<Claim>, StoreError> {
-        let claims = self.inner().agent_runs.claim(runs, holder);
+        holder: Option<&LeaseOwner>,
+    ) -> Result<Vec<TickClaim>, StoreError> {
+        let claims = self.lock_state().agent_runs.claim_ticks(runs, holder);
         if holder.is_none() {
             self.agents.send_modify(|count| *count += 1);
         }
@@ -370,28 +389,32 @@ impl Store for MemoryStore {
     async fn begin_agent_run(
         &self,
         run: &AgentRun,
-        holder: &Owner,
-        places: &Places,
-    ) -> Result<Begin, StoreError> {
-        Ok(self.inner().agent_runs.begin(run, holder, places))
+        holder: &LeaseOwner,
+        places: &PlaceLimits,
+    ) -> Result<RunBeginOutcome, StoreError> {
+        Ok(self.lock_state().agent_runs.begin_run(run, holder, places))
     }
 
-    async fn note_agent_run(&self, run: &AgentRun, holder: &Owner) -> Result<bool, StoreError> {
-        let noted = self.inner().agent_runs.note(run, holder);
+    async fn note_agent_run(
+        &self,
+        run: &AgentRun,
+        holder: &LeaseOwner,
+    ) -> Result<bool, StoreError> {
+        let noted = self.lock_state().agent_runs.note_run(run, holder);
         self.agents.send_modify(|count| *count += 1);
         Ok(noted)
     }
 
-    async fn take_agent_runs(&self, holder: &Owner) -> Result<Vec<AgentRun>, StoreError> {
-        Ok(self.inner().agent_runs.take(holder))
+    async fn take_agent_runs(&self, holder: &LeaseOwner) -> Result<Vec<AgentRun>, StoreError> {
+        Ok(self.lock_state().agent_runs.take_orphaned_runs(holder))
     }
 
     async fn agent_runs(&self, filter: &AgentRunFilter) -> Result<Vec<AgentRun>, StoreError> {
-        Ok(self.inner().agent_runs.list(filter))
+        Ok(self.lock_state().agent_runs.list_runs(filter))
     }
 
     async fn agent_ticks(&self) -> Result<BTreeMap<String, Timestamp>, StoreError> {
-        Ok(self.inner().agent_runs.ticks())
+        Ok(self.lock_state().agent_runs.latest_ticks())
     }
 
     async fn agents_changed(&self) {
@@ -411,7 +434,8 @@ impl Store for MemoryStore {
 
     async fn facts_changed(&self, session: &SessionId, seen: Seq) {
         let mut appended = self.appended.subscribe();
-        let facts = || self.inner().sessions.get(session).map_or(0, |session| session.head.facts);
+        let facts =
+            || self.lock_state().sessions.get(session).map_or(0, |session| session.head.facts);
         let news = |facts: Seq| facts > seen || (facts == 0 && seen > 0);
         while !news(facts()) {
             // The sender lives as long as the store.
@@ -419,13 +443,13 @@ impl Store for MemoryStore {
         }
     }
 
-    async fn usage(&self, filter: &UsageFilter) -> Result<Vec<UsageRow>, StoreError> {
-        let inner = self.inner();
-        Ok(inner.used.rows().filter(|row| filter.holds(&row.day)).cloned().collect())
+    async fn usage_rows(&self, filter: &UsageFilter) -> Result<Vec<UsageRow>, StoreError> {
+        let inner = self.lock_state();
+        Ok(inner.used.rows().filter(|row| filter.contains_day(&row.day)).cloned().collect())
     }
 }
 
 /// Lower-case words of a text.
 fn words_of(text: &str) -> BTreeSet<String> {
-    tokens(text).collect()
+    split_tokens(text).collect()
 }

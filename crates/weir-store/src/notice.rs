@@ -24,53 +24,53 @@ use crate::filesystem::{io_error, private_file};
 const WITHOUT_NOTIFICATION: Duration = Duration::from_millis(500);
 
 /// Watches one marker file, for all sessions of this process at once.
-pub(crate) struct Notice {
+pub(crate) struct ChangeMarker {
     /// What a touch announces, for errors.
     what: &'static str,
     marker: PathBuf,
     /// Made by the first who waits; void when its runtime ended.
-    events: Mutex<Option<Arc<Events>>>,
+    events: Mutex<Option<Arc<MarkerEvents>>>,
 }
 
-struct Events {
+struct MarkerEvents {
     notifications: AsyncFd<OwnedFd>,
     /// Counts changes, so that all who wait hear of what one of them read.
     changes: watch::Sender<u64>,
 }
 
-impl Notice {
+impl ChangeMarker {
     /// Of the kill switch.
-    pub(crate) fn of_pause(state_dir: &Path) -> Notice {
-        Notice::new("announcing the kill switch", state_dir.join("pause"))
+    pub(crate) fn of_pause(state_dir: &Path) -> ChangeMarker {
+        ChangeMarker::new("announcing the kill switch", state_dir.join("pause"))
     }
 
-    pub(crate) fn of_mail(state_dir: &Path) -> Notice {
-        Notice::new("announcing a letter", state_dir.join("mail"))
+    pub(crate) fn of_mail(state_dir: &Path) -> ChangeMarker {
+        ChangeMarker::new("announcing a letter", state_dir.join("mail"))
     }
 
     /// Of scheduled agents and their runs.
-    pub(crate) fn of_agents(state_dir: &Path) -> Notice {
-        Notice::new("announcing a scheduled agent", state_dir.join("agents"))
+    pub(crate) fn of_agents(state_dir: &Path) -> ChangeMarker {
+        ChangeMarker::new("announcing a scheduled agent", state_dir.join("agents"))
     }
 
     /// Of what a server keeps beside sessions.
-    pub(crate) fn of_records(state_dir: &Path) -> Notice {
-        Notice::new("announcing a change of the server's records", state_dir.join("records"))
+    pub(crate) fn of_records(state_dir: &Path) -> ChangeMarker {
+        ChangeMarker::new("announcing a change of the server's records", state_dir.join("records"))
     }
 
     /// Of new facts in any journal.
-    pub(crate) fn of_facts(state_dir: &Path) -> Notice {
-        Notice::new("announcing new facts", state_dir.join("facts"))
+    pub(crate) fn of_facts(state_dir: &Path) -> ChangeMarker {
+        ChangeMarker::new("announcing new facts", state_dir.join("facts"))
     }
 
     /// The marker itself, for somebody who touches it often.
-    pub(crate) fn marker(&self) -> Option<File> {
+    pub(crate) fn open_marker(&self) -> Option<File> {
         private_file(&self.marker).ok()?;
         OpenOptions::new().write(true).mode(0o600).open(&self.marker).ok()
     }
 
-    fn new(what: &'static str, marker: PathBuf) -> Notice {
-        Notice { what, marker, events: Mutex::new(None) }
+    fn new(what: &'static str, marker: PathBuf) -> ChangeMarker {
+        ChangeMarker { what, marker, events: Mutex::new(None) }
     }
 
     /// Tells everyone who watches.
@@ -83,8 +83,8 @@ impl Notice {
 
     /// Resolves after the next touch by any process; listens from its first poll on. May resolve
     /// without one.
-    pub(crate) async fn changed(&self) {
-        let Some(events) = self.events() else {
+    pub(crate) async fn wait_for_change(&self) {
+        let Some(events) = self.marker_events() else {
             tokio::time::sleep(WITHOUT_NOTIFICATION).await;
             return;
         };
@@ -95,29 +95,29 @@ impl Notice {
             ready = events.notifications.readable() => {
                 match ready {
                     Ok(mut guard) => {
-                        drain(&events.notifications);
+                        drain_events(&events.notifications);
                         guard.clear_ready();
                         events.changes.send_modify(|count| *count += 1);
                     }
-                    Err(_) => self.forget(&events),
+                    Err(_) => self.forget_events(&events),
                 }
             }
         }
         // A marker that was deleted is not watched any more.
         if fs::symlink_metadata(&self.marker).is_err() {
-            self.forget(&events);
+            self.forget_events(&events);
         }
     }
 
-    fn events(&self) -> Option<Arc<Events>> {
+    fn marker_events(&self) -> Option<Arc<MarkerEvents>> {
         let mut events = self.events.lock().unwrap_or_else(PoisonError::into_inner);
         if events.is_none() {
-            *events = start(&self.marker).map(Arc::new);
+            *events = watch_marker(&self.marker).map(Arc::new);
         }
         events.clone()
     }
 
-    fn forget(&self, events: &Arc<Events>) {
+    fn forget_events(&self, events: &Arc<MarkerEvents>) {
         let mut current = self.events.lock().unwrap_or_else(PoisonError::into_inner);
         if current.as_ref().is_some_and(|current| Arc::ptr_eq(current, events)) {
             *current = None;
@@ -126,7 +126,7 @@ impl Notice {
     }
 }
 
-fn start(marker: &Path) -> Option<Events> {
+fn watch_marker(marker: &Path) -> Option<MarkerEvents> {
     private_file(marker).ok()?;
     let descriptor = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).ok()?;
     // Setting only the time of change counts as a modification.
@@ -139,10 +139,10 @@ fn start(marker: &Path) -> Option<Events> {
                   never does, and keeps it open as long as it is registered"
     )]
     let notifications = AsyncFd::new(descriptor).ok()?;
-    Some(Events { notifications, changes: watch::Sender::new(0) })
+    Some(MarkerEvents { notifications, changes: watch::Sender::new(0) })
 }
 
-fn drain(descriptor: &AsyncFd<OwnedFd>) {
+fn drain_events(descriptor: &AsyncFd<OwnedFd>) {
     let mut buffer = [MaybeUninit::uninit(); 1024];
     let mut reader = inotify::Reader::new(descriptor.get_ref(), &mut buffer);
     while reader.next().is_ok() {}

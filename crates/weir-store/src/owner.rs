@@ -6,11 +6,11 @@
 
 use std::fs;
 
-use weir_engine::ports::Owner;
+use weir_engine::ports::LeaseOwner;
 
 /// This process as the owner of leases. `label` says what it is, for people: `weir run`.
-pub fn this_process(label: &str) -> Owner {
-    Owner {
+pub fn this_process(label: &str) -> LeaseOwner {
+    LeaseOwner {
         pid: std::process::id(),
         started: process_state("self").map_or(0, |state| state.started),
         host: boot_id(),
@@ -19,7 +19,7 @@ pub fn this_process(label: &str) -> Owner {
 }
 
 /// Whether `owner` is a process that runs now, on this boot of this machine.
-pub(crate) fn is_alive(owner: &Owner) -> bool {
+pub(crate) fn is_alive(owner: &LeaseOwner) -> bool {
     owner.host == boot_id()
         && process_state(&owner.pid.to_string())
             .is_some_and(|state| state.started == owner.started && !state.ended)
@@ -27,13 +27,13 @@ pub(crate) fn is_alive(owner: &Owner) -> bool {
 
 /// Where process ids mean the same as here: two containers on one machine have one boot id and
 /// different processes.
-pub(crate) fn machine() -> String {
+pub(crate) fn machine_id() -> String {
     let space = fs::read_link("/proc/self/ns/pid").unwrap_or_default();
     format!("{} {}", boot_id(), space.display())
 }
 
 /// `process 4711 (weir run)`.
-pub(crate) fn describe(owner: &Owner) -> String {
+pub(crate) fn describe_owner(owner: &LeaseOwner) -> String {
     format!("process {} ({})", owner.pid, owner.label)
 }
 
@@ -70,8 +70,11 @@ mod tests {
     fn d2_a_process_is_alive_until_it_is_a_zombie() {
         let me = this_process("test");
         assert!(is_alive(&me));
-        assert!(!is_alive(&Owner { started: me.started + 1, ..me.clone() }), "the id came again");
-        assert!(!is_alive(&Owner { host: "another boot".into(), ..me.clone() }));
+        assert!(
+            !is_alive(&LeaseOwner { started: me.started + 1, ..me.clone() }),
+            "the id came again"
+        );
+        assert!(!is_alive(&LeaseOwner { host: "another boot".into(), ..me.clone() }));
         let mut child =
             std::process::Command::new("true").spawn().expect("the test machine has `true`");
         let pid = child.id();
@@ -80,7 +83,7 @@ mod tests {
             std::thread::yield_now();
         }
         let state = process_state(&pid.to_string()).expect("not reaped yet");
-        assert!(!is_alive(&Owner { pid, started: state.started, ..me }));
+        assert!(!is_alive(&LeaseOwner { pid, started: state.started, ..me }));
         child.wait().expect("a child that was spawned can be waited for");
     }
 }

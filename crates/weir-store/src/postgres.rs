@@ -18,17 +18,17 @@ use tokio::task::JoinSet;
 use uuid::Uuid;
 use weir_core::ids::{BlobId, MemoryId, Seq, SessionId, Timestamp};
 use weir_core::memory::{MemoryFact, MemoryStatus, NewMemory};
-use weir_core::recipe::{SolvedRun, Standing};
+use weir_core::recipe::{RecipeStanding, SolvedRun};
 use weir_core::record::Record;
 use weir_core::schedule::AgentRun;
 use weir_engine::ports::{
-    AgentRunFilter, Append, AuditLine, Begin, Claim, FileMark, Kept, Lease, Letter, MemoryFilter,
-    Owner, Passage, Pause, Places, Proposal, RecallQuery, Records, SearchHit, SessionFilter,
-    SessionMeta, SignalEar, SignalLine, SignalParcel, SolvedFilter, Store, StoreError, UsageFilter,
-    UsageRow,
+    AgentRunFilter, Append, AuditLine, FileMark, Lease, LeaseOwner, MemoryFilter, Passage,
+    PlaceLimits, Proposal, RecallQuery, Records, RemoteCommand, RunBeginOutcome, SearchHit,
+    SessionFilter, SessionMeta, SignalEar, SignalLine, SignalParcel, SolvedFilter, Store,
+    StoreError, StorePause, StoredItem, TickClaim, UsageFilter, UsageRow,
 };
 
-use crate::audit::{AuditFault, AuditReport, Chain};
+use crate::audit::{AuditFault, AuditReport, ChainVerifier};
 use crate::sql::READING;
 use crate::tables::memories::REMEMBERING;
 use crate::tables::proposals::PROPOSING;
@@ -56,14 +56,14 @@ mod usage;
 
 pub use connect::PostgresOptions;
 
-use append::Pending;
-use connect::Server;
-use error::failed;
-use holders::Replica;
-use notices::{About, Notices, Said};
+use append::PgPendingAppend;
+use connect::DatabaseServer;
+use error::database_error;
+use holders::LeaseReplica;
+use notices::{NoticeHub, NoticeTopic, WireNotice};
 use records::PostgresRecords;
 use rows::in_time;
-use signals::Signals;
+use signals::SignalRelay;
 
 /// How long those who follow a session wait at most before they look by themselves.
 const LOOK_AGAIN: Duration = Duration::from_secs(2);
@@ -76,24 +76,24 @@ const OWNER_MAX: usize = 128;
 /// leases are over after [`PostgresOptions::lease`]; [`PostgresStores::close`] gives them back at
 /// once.
 pub struct PostgresStores {
-    shared: Arc<Shared>,
+    shared: Arc<StoreContext>,
 }
 
 /// What every handle needs.
-struct Shared {
-    server: Server,
-    replica: Arc<Replica>,
-    notices: Arc<Notices>,
-    signals: Arc<Signals>,
+struct StoreContext {
+    server: DatabaseServer,
+    replica: Arc<LeaseReplica>,
+    notices: Arc<NoticeHub>,
+    signals: Arc<SignalRelay>,
     /// Heartbeat, listener, senders of notices and of what is asked. They end with the last handle.
     _tasks: JoinSet<()>,
 }
 
 /// The store of one owner. Another's rows do not exist for it.
 pub struct PostgresStore {
-    shared: Arc<Shared>,
+    shared: Arc<StoreContext>,
     owner: Arc<str>,
-    appends: mpsc::UnboundedSender<Pending>,
+    appends: mpsc::UnboundedSender<PgPendingAppend>,
     _writer: JoinSet<()>,
 }
 
@@ -110,23 +110,23 @@ impl PostgresStores {
     /// The same with options.
     ///
     /// # Errors
-    /// As [`PostgresStores::connect`].
+    /// As [`PostgresStores::connect_server`].
     pub async fn connect_with(
         url: &str,
         options: &PostgresOptions,
     ) -> Result<PostgresStores, StoreError> {
-        let server = connect::connect(url, options).await?;
+        let server = connect::connect_server(url, options).await?;
         let id = Uuid::now_v7().to_string();
-        let replica = Arc::new(Replica::new(id, options.lease));
-        replica.beat(&server.pool).await?;
-        let notices = Arc::new(Notices::default());
-        let signals = Arc::new(Signals::new(&replica.id));
+        let replica = Arc::new(LeaseReplica::new(id, options.lease));
+        replica.beat_once(&server.pool).await?;
+        let notices = Arc::new(NoticeHub::default());
+        let signals = Arc::new(SignalRelay::new(&replica.id));
         let mut tasks = JoinSet::new();
         tasks.spawn(replica.clone().keep_beating(server.aside.clone()));
         tasks.spawn(notices.clone().keep_listening(server.aside.clone(), signals.clone()));
         tasks.spawn(notices.clone().keep_saying(server.pool.clone()));
         tasks.spawn(signals.clone().keep_asking(server.signals.clone()));
-        let shared = Arc::new(Shared { server, replica, notices, signals, _tasks: tasks });
+        let shared = Arc::new(StoreContext { server, replica, notices, signals, _tasks: tasks });
         Ok(PostgresStores { shared })
     }
 
@@ -135,7 +135,7 @@ impl PostgresStores {
     /// # Errors
     /// The name is not made of ASCII letters, digits, `-`, `_` and `.`, or the database cannot be
     /// used.
-    pub async fn of(&self, owner: &str) -> Result<PostgresStore, StoreError> {
+    pub async fn store_of_owner(&self, owner: &str) -> Result<PostgresStore, StoreError> {
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
         if owner.is_empty() || owner.len() > OWNER_MAX || !owner.chars().all(plain) {
             return Err(StoreError::Io {
@@ -147,7 +147,7 @@ impl PostgresStores {
         let owner: Arc<str> = Arc::from(owner);
         let (appends, waiting) = mpsc::unbounded_channel();
         let mut writer = JoinSet::new();
-        let pen = append::Pen {
+        let pen = append::GroupWriter {
             pool: self.shared.server.pool.clone(),
             notices: self.shared.notices.clone(),
             owner: owner.clone(),
@@ -160,12 +160,12 @@ impl PostgresStores {
     ///
     /// # Errors
     /// The database cannot be read.
-    pub async fn owners(&self) -> Result<Vec<String>, StoreError> {
-        copy::owners(&self.shared.server).await
+    pub async fn list_owners(&self) -> Result<Vec<String>, StoreError> {
+        copy::list_owners(&self.shared.server).await
     }
 
     /// What the server keeps beside sessions.
-    pub fn records(&self) -> Arc<dyn Records> {
+    pub fn server_records(&self) -> Arc<dyn Records> {
         Arc::new(PostgresRecords { shared: self.shared.clone() })
     }
 
@@ -175,7 +175,7 @@ impl PostgresStores {
     /// # Errors
     /// The database refuses: nothing was removed.
     pub async fn remove(&self, owner: &str) -> Result<u64, StoreError> {
-        copy::remove(&self.of(owner).await?).await
+        copy::remove(&self.store_of_owner(owner).await?).await
     }
 
     /// Writes everything, as it is at one moment, to the new file `path`, for the owner alone, while
@@ -183,18 +183,18 @@ impl PostgresStores {
     ///
     /// # Errors
     /// When `path` exists or cannot be written, or the database cannot be read.
-    pub async fn backup(&self, path: &Path) -> Result<u64, StoreError> {
-        copy::backup(&self.shared.server, path).await
+    pub async fn write_backup(&self, path: &Path) -> Result<u64, StoreError> {
+        copy::write_backup(&self.shared.server, path).await
     }
 
-    /// Puts what [`PostgresStores::backup`] wrote into the database at `url`, which must hold
+    /// Puts what [`PostgresStores::write_backup`] wrote into the database at `url`, which must hold
     /// nothing of Weir's yet: all of it or none. How many rows.
     ///
     /// # Errors
     /// The file cannot be read or was written by a newer Weir; the database holds something or
     /// refuses.
-    pub async fn restore(url: &str, path: &Path) -> Result<u64, StoreError> {
-        copy::restore(url, path).await
+    pub async fn restore_backup(url: &str, path: &Path) -> Result<u64, StoreError> {
+        copy::restore_backup(url, path).await
     }
 
     /// Gives back every lease at once, and closes every connection.
@@ -202,10 +202,10 @@ impl PostgresStores {
     /// # Errors
     /// The database could not be told: others wait until the leases are over.
     pub async fn close(&self) -> Result<(), StoreError> {
-        let Shared { server, replica, .. } = &*self.shared;
+        let StoreContext { server, replica, .. } = &*self.shared;
         // First its heart, so that it does not beat once more afterwards.
         let _ = tokio::time::timeout(CLOSING, server.aside.close()).await;
-        let left = replica.leave(&server.pool).await;
+        let left = replica.leave_holders(&server.pool).await;
         let _ = tokio::time::timeout(CLOSING, server.signals.close()).await;
         let _ = tokio::time::timeout(CLOSING, server.pool.close()).await;
         left
@@ -215,31 +215,33 @@ impl PostgresStores {
 /// Audit lines read at once.
 const AUDIT_PAGE: usize = 500;
 
-type Work = Transaction<'static, Postgres>;
+type OwnerTransaction = Transaction<'static, Postgres>;
 
 /// Begins a transaction that sees and writes the rows of `owner` alone.
-async fn begin(pool: &PgPool, owner: &str) -> Result<Work, sqlx::Error> {
+async fn begin_for_owner(pool: &PgPool, owner: &str) -> Result<OwnerTransaction, sqlx::Error> {
     // `of` has seen to it that there is nothing in the name that could end the text.
     let begin = AssertSqlSafe(format!("BEGIN; SET LOCAL weir.owner = '{owner}'"));
     in_time(pool.begin_with(begin)).await
 }
 
 /// Begins a transaction of the house itself.
-async fn begin_house(pool: &PgPool, doing: &str) -> Result<Work, StoreError> {
+async fn begin_house(pool: &PgPool, doing: &str) -> Result<OwnerTransaction, StoreError> {
     let begin = pool.begin_with("BEGIN; SET LOCAL weir.house = 'on'");
-    in_time(begin).await.map_err(|e| failed(doing, &e))
+    in_time(begin).await.map_err(|e| database_error(doing, &e))
 }
 
 impl PostgresStore {
-    async fn begin(&self, doing: &str) -> Result<Work, StoreError> {
-        begin(&self.shared.server.pool, &self.owner).await.map_err(|e| failed(doing, &e))
+    async fn begin_work(&self, doing: &str) -> Result<OwnerTransaction, StoreError> {
+        begin_for_owner(&self.shared.server.pool, &self.owner)
+            .await
+            .map_err(|e| database_error(doing, &e))
     }
 
     /// A transaction that looks at the processes that live, too.
-    async fn begin_among(&self, doing: &str) -> Result<Work, StoreError> {
-        let mut work = self.begin(doing).await?;
+    async fn begin_among(&self, doing: &str) -> Result<OwnerTransaction, StoreError> {
+        let mut work = self.begin_work(doing).await?;
         let query = sqlx::query("SET LOCAL weir.house = 'on'");
-        rows::done(&mut work, doing, query).await?;
+        rows::execute_statement(&mut work, doing, query).await?;
         Ok(work)
     }
 
@@ -249,16 +251,16 @@ impl PostgresStore {
     /// # Errors
     /// The database does not answer.
     pub async fn verify_audit(&self) -> Result<AuditReport, StoreError> {
-        let mut work = self.begin(READING).await?;
-        let mut chain = Chain::new();
+        let mut work = self.begin_work(READING).await?;
+        let mut chain = ChainVerifier::new();
         loop {
-            let page = read::lines(&mut work, chain.n + 1, AUDIT_PAGE).await?;
+            let page = read::stored_audit_lines(&mut work, chain.n + 1, AUDIT_PAGE).await?;
             if page.is_empty() {
                 return Ok(AuditReport { lines: chain.n, file_lines: 0, fault: None });
             }
             for line in page {
                 let n = chain.n + 1;
-                if let Err(why) = chain.step(line.n, &line.entry, &line.hash) {
+                if let Err(why) = chain.check_next_line(line.n, &line.entry, &line.hash) {
                     let fault = Some(AuditFault { n, place: "store".to_string(), why });
                     return Ok(AuditReport { lines: n, file_lines: 0, fault });
                 }
@@ -266,28 +268,33 @@ impl PostgresStore {
         }
     }
 
-    async fn commit(&self, doing: &str, work: Work) -> Result<(), StoreError> {
-        in_time(work.commit()).await.map_err(|e| failed(doing, &e))
+    async fn commit_work(&self, doing: &str, work: OwnerTransaction) -> Result<(), StoreError> {
+        in_time(work.commit()).await.map_err(|e| database_error(doing, &e))
     }
 
     /// Tells everyone who follows a session of this owner how long its journal is now, and learns who
     /// has it.
     async fn ask_lengths(&self) -> Result<(), StoreError> {
-        let followers = self.shared.notices.followers(&self.owner);
-        let mut work = self.begin("reading the database").await?;
+        let followers = self.shared.notices.followers_of_owner(&self.owner);
+        let mut work = self.begin_work("reading the database").await?;
         let waited_for = followers.waited_for();
-        for (session, facts, holder) in read::lengths(&mut work, &waited_for).await? {
-            self.shared.signals.held(&self.owner, &session, holder);
-            followers.tell(&session, facts);
+        for (session, facts, holder) in read::journal_lengths(&mut work, &waited_for).await? {
+            self.shared.signals.note_session_holder(&self.owner, &session, holder);
+            followers.notify_followers(&session, facts);
         }
         Ok(())
     }
 
     /// Commits a change and tells of it.
-    async fn told(&self, doing: &str, about: About, mut work: Work) -> Result<(), StoreError> {
-        notices::announce(&mut work, about, &self.owner).await?;
-        self.commit(doing, work).await?;
-        self.shared.notices.here(about, &self.owner);
+    async fn commit_and_announce(
+        &self,
+        doing: &str,
+        about: NoticeTopic,
+        mut work: OwnerTransaction,
+    ) -> Result<(), StoreError> {
+        notices::announce_change(&mut work, about, &self.owner).await?;
+        self.commit_work(doing, work).await?;
+        self.shared.notices.notify_here(about, &self.owner);
         Ok(())
     }
 }
@@ -301,110 +308,125 @@ fn writer_gone() -> StoreError {
 
 #[async_trait]
 impl Store for PostgresStore {
-    async fn acquire(&self, session: &SessionId, owner: &Owner) -> Result<Lease, StoreError> {
-        lease::acquire(self, session, owner).await
+    async fn acquire_lease(
+        &self,
+        session: &SessionId,
+        owner: &LeaseOwner,
+    ) -> Result<Lease, StoreError> {
+        lease::acquire_lease(self, session, owner).await
     }
 
-    async fn release(&self, lease: &Lease) -> Result<(), StoreError> {
-        lease::release(self, lease).await
+    async fn release_lease(&self, lease: &Lease) -> Result<(), StoreError> {
+        lease::release_lease(self, lease).await
     }
 
     async fn append(&self, append: Append) -> Result<(), StoreError> {
         let (answer, answered) = oneshot::channel();
-        self.appends.send(Pending::new(append, answer)).map_err(|_| writer_gone())?;
+        self.appends.send(PgPendingAppend::new(append, answer)).map_err(|_| writer_gone())?;
         answered.await.map_err(|_| writer_gone())?
     }
 
-    async fn read(
+    async fn read_records(
         &self,
         session: &SessionId,
         from: Seq,
         limit: usize,
     ) -> Result<Vec<Record>, StoreError> {
-        read::facts(&mut *self.begin(READING).await?, session, from, limit).await
+        read::read_records(&mut *self.begin_work(READING).await?, session, from, limit).await
     }
 
-    async fn meta(&self, session: &SessionId) -> Result<Option<SessionMeta>, StoreError> {
-        sessions::find_summary(&mut *self.begin(READING).await?, session).await
+    async fn session_meta(&self, session: &SessionId) -> Result<Option<SessionMeta>, StoreError> {
+        sessions::find_summary(&mut *self.begin_work(READING).await?, session).await
     }
 
-    async fn list(&self, filter: &SessionFilter) -> Result<Vec<SessionMeta>, StoreError> {
-        sessions::list_summaries(&mut *self.begin(READING).await?, filter).await
+    async fn list_sessions(&self, filter: &SessionFilter) -> Result<Vec<SessionMeta>, StoreError> {
+        sessions::list_summaries(&mut *self.begin_work(READING).await?, filter).await
     }
-    async fn forsaken(&self) -> Result<Vec<SessionMeta>, StoreError> {
-        read::forsaken(&mut *self.begin_among(READING).await?, &self.shared.replica).await
-    }
-
-    async fn search(&self, words: &str, limit: usize) -> Result<Vec<SearchHit>, StoreError> {
-        recall::search(&mut *self.begin(READING).await?, words, limit).await
+    async fn list_abandoned_sessions(&self) -> Result<Vec<SessionMeta>, StoreError> {
+        read::forsaken_sessions(&mut *self.begin_among(READING).await?, &self.shared.replica).await
     }
 
-    async fn delete(&self, session: &SessionId) -> Result<(), StoreError> {
-        lease::delete(self, session).await
+    async fn search_passages(
+        &self,
+        words: &str,
+        limit: usize,
+    ) -> Result<Vec<SearchHit>, StoreError> {
+        recall::search_passages(&mut *self.begin_work(READING).await?, words, limit).await
     }
 
-    async fn audit(&self, from: u64, limit: usize) -> Result<Vec<AuditLine>, StoreError> {
-        read::audit(&mut *self.begin(READING).await?, from, limit).await
+    async fn delete_session(&self, session: &SessionId) -> Result<(), StoreError> {
+        lease::delete_session(self, session).await
     }
 
-    async fn blob(&self, id: &BlobId) -> Result<Arc<[u8]>, StoreError> {
-        sessions::read_blob(&mut *self.begin(READING).await?, id).await
+    async fn audit_lines(&self, from: u64, limit: usize) -> Result<Vec<AuditLine>, StoreError> {
+        read::audit_lines(&mut *self.begin_work(READING).await?, from, limit).await
     }
 
-    async fn paused(&self) -> Result<Option<Pause>, StoreError> {
-        settings::read_pause(&mut *self.begin(READING).await?).await
+    async fn read_blob(&self, id: &BlobId) -> Result<Arc<[u8]>, StoreError> {
+        sessions::read_blob(&mut *self.begin_work(READING).await?, id).await
     }
 
-    async fn set_paused(&self, pause: Option<Pause>) -> Result<(), StoreError> {
-        let mut work = self.begin(settings::PAUSING).await?;
+    async fn pause_state(&self) -> Result<Option<StorePause>, StoreError> {
+        settings::read_pause(&mut *self.begin_work(READING).await?).await
+    }
+
+    async fn set_paused(&self, pause: Option<StorePause>) -> Result<(), StoreError> {
+        let mut work = self.begin_work(settings::PAUSING).await?;
         settings::set_pause(&mut *work, pause.as_ref()).await?;
-        self.told(settings::PAUSING, About::Pause, work).await
+        self.commit_and_announce(settings::PAUSING, NoticeTopic::Pause, work).await
     }
 
-    async fn marks(&self, workspace: &str) -> Result<Vec<FileMark>, StoreError> {
-        marks::list_marks(&mut *self.begin(READING).await?, workspace).await
+    async fn file_marks(&self, workspace: &str) -> Result<Vec<FileMark>, StoreError> {
+        marks::list_marks(&mut *self.begin_work(READING).await?, workspace).await
     }
 
-    async fn unmark(&self, workspace: &str, path: &str) -> Result<bool, StoreError> {
+    async fn unmark_file(&self, workspace: &str, path: &str) -> Result<bool, StoreError> {
         let doing = "taking a mark away";
-        let mut work = self.begin(doing).await?;
+        let mut work = self.begin_work(doing).await?;
         let was = marks::remove_mark(&mut *work, workspace, path).await?;
-        self.commit(doing, work).await?;
+        self.commit_work(doing, work).await?;
         Ok(was)
     }
 
-    async fn post(&self, letter: Letter) -> Result<u64, StoreError> {
-        let mut work = self.begin(letters::POSTING).await?;
+    async fn post_remote_command(&self, letter: RemoteCommand) -> Result<u64, StoreError> {
+        let mut work = self.begin_work(letters::POSTING).await?;
         let id = letters::post_letter(&mut *work, &letter).await?;
-        self.told(letters::POSTING, About::Mail, work).await?;
+        self.commit_and_announce(letters::POSTING, NoticeTopic::Mail, work).await?;
         Ok(id)
     }
 
-    async fn mail(&self, session: &SessionId) -> Result<Vec<Letter>, StoreError> {
-        letters::list_letters(&mut *self.begin(READING).await?, session).await
+    async fn waiting_remote_commands(
+        &self,
+        session: &SessionId,
+    ) -> Result<Vec<RemoteCommand>, StoreError> {
+        letters::list_letters(&mut *self.begin_work(READING).await?, session).await
     }
 
-    async fn discard(&self, id: u64) -> Result<bool, StoreError> {
+    async fn discard_remote_command(&self, id: u64) -> Result<bool, StoreError> {
         let doing = "taking a letter away";
-        let mut work = self.begin(doing).await?;
+        let mut work = self.begin_work(doing).await?;
         let lay_there = letters::discard_letter(&mut *work, id).await?;
-        self.commit(doing, work).await?;
+        self.commit_work(doing, work).await?;
         Ok(lay_there)
     }
 
     async fn recall(&self, query: &RecallQuery) -> Result<Vec<Passage>, StoreError> {
-        recall::recall(&mut *self.begin(READING).await?, query).await
+        recall::recall_passages(&mut *self.begin_work(READING).await?, query).await
     }
 
-    async fn remember(&self, new: &NewMemory, now: Timestamp) -> Result<MemoryFact, StoreError> {
-        let mut work = self.begin(REMEMBERING).await?;
-        let fact = knowledge::remember(&mut work, new, now).await?;
-        self.commit(REMEMBERING, work).await?;
+    async fn remember_fact(
+        &self,
+        new: &NewMemory,
+        now: Timestamp,
+    ) -> Result<MemoryFact, StoreError> {
+        let mut work = self.begin_work(REMEMBERING).await?;
+        let fact = knowledge::remember_memory(&mut work, new, now).await?;
+        self.commit_work(REMEMBERING, work).await?;
         Ok(fact)
     }
 
-    async fn memories(&self, filter: &MemoryFilter) -> Result<Vec<MemoryFact>, StoreError> {
-        knowledge::memories(&mut *self.begin(READING).await?, filter).await
+    async fn find_memories(&self, filter: &MemoryFilter) -> Result<Vec<MemoryFact>, StoreError> {
+        knowledge::list_facts(&mut *self.begin_work(READING).await?, filter).await
     }
 
     async fn settle_memory(
@@ -413,102 +435,106 @@ impl Store for PostgresStore {
         status: MemoryStatus,
         now: Timestamp,
     ) -> Result<Option<MemoryFact>, StoreError> {
-        let mut work = self.begin(REMEMBERING).await?;
+        let mut work = self.begin_work(REMEMBERING).await?;
         let fact = knowledge::settle_memory(&mut work, id, status, now).await?;
-        self.commit(REMEMBERING, work).await?;
+        self.commit_work(REMEMBERING, work).await?;
         Ok(fact)
     }
 
     async fn propose(&self, proposal: &Proposal) -> Result<(), StoreError> {
-        let mut work = self.begin(PROPOSING).await?;
-        knowledge::propose(&mut work, proposal).await?;
-        self.commit(PROPOSING, work).await
+        let mut work = self.begin_work(PROPOSING).await?;
+        knowledge::add_proposal(&mut work, proposal).await?;
+        self.commit_work(PROPOSING, work).await
     }
 
     async fn proposals(&self, what: &str) -> Result<Vec<Proposal>, StoreError> {
-        proposals::list_proposals(&mut *self.begin(READING).await?, what).await
+        proposals::list_proposals(&mut *self.begin_work(READING).await?, what).await
     }
 
     async fn withdraw_proposal(&self, what: &str, name: &str) -> Result<bool, StoreError> {
-        let mut work = self.begin(PROPOSING).await?;
+        let mut work = self.begin_work(PROPOSING).await?;
         let was = proposals::withdraw_proposal(&mut *work, what, name).await?;
-        self.commit(PROPOSING, work).await?;
+        self.commit_work(PROPOSING, work).await?;
         Ok(was)
     }
 
-    async fn keep(&self, kept: &Kept) -> Result<Kept, StoreError> {
-        kept::keep(self, kept).await
+    async fn store_item(&self, kept: &StoredItem) -> Result<StoredItem, StoreError> {
+        kept::save_definition(self, kept).await
     }
 
-    async fn kept(&self, what: &str) -> Result<Vec<Kept>, StoreError> {
-        definitions::list_definitions(&mut *self.begin(READING).await?, what).await
+    async fn stored_items(&self, what: &str) -> Result<Vec<StoredItem>, StoreError> {
+        definitions::list_definitions(&mut *self.begin_work(READING).await?, what).await
     }
 
-    async fn unkeep(&self, what: &str, name: &str) -> Result<bool, StoreError> {
-        kept::unkeep(self, what, name).await
+    async fn remove_stored_item(&self, what: &str, name: &str) -> Result<bool, StoreError> {
+        kept::remove_and_commit_definition(self, what, name).await
     }
 
-    async fn recipe_counts(&self) -> Result<BTreeMap<String, Standing>, StoreError> {
-        recipes::read_counts(&mut *self.begin(READING).await?).await
+    async fn recipe_counts(&self) -> Result<BTreeMap<String, RecipeStanding>, StoreError> {
+        recipes::read_counts(&mut *self.begin_work(READING).await?).await
     }
 
     async fn settle_recipe(&self, recipe: &str) -> Result<(), StoreError> {
-        let mut work = self.begin(recipes::FORGETTING).await?;
+        let mut work = self.begin_work(recipes::FORGETTING).await?;
         recipes::forget_recipe(&mut *work, recipe).await?;
-        self.commit(recipes::FORGETTING, work).await
+        self.commit_work(recipes::FORGETTING, work).await
     }
 
     async fn solved_runs(&self, filter: &SolvedFilter) -> Result<Vec<SolvedRun>, StoreError> {
-        recipes::list_solved(&mut *self.begin(READING).await?, filter).await
+        recipes::list_solved(&mut *self.begin_work(READING).await?, filter).await
     }
 
     async fn claim_ticks(
         &self,
         runs: &[AgentRun],
-        holder: Option<&Owner>,
-    ) -> Result<Vec<Claim>, StoreError> {
-        schedule::claim(self, runs, holder).await
+        holder: Option<&LeaseOwner>,
+    ) -> Result<Vec<TickClaim>, StoreError> {
+        schedule::claim_ticks(self, runs, holder).await
     }
 
     async fn begin_agent_run(
         &self,
         run: &AgentRun,
-        holder: &Owner,
-        places: &Places,
-    ) -> Result<Begin, StoreError> {
-        schedule::begin(self, run, holder, places).await
+        holder: &LeaseOwner,
+        places: &PlaceLimits,
+    ) -> Result<RunBeginOutcome, StoreError> {
+        schedule::begin_agent_run(self, run, holder, places).await
     }
 
-    async fn note_agent_run(&self, run: &AgentRun, holder: &Owner) -> Result<bool, StoreError> {
-        schedule::note(self, run, holder).await
+    async fn note_agent_run(
+        &self,
+        run: &AgentRun,
+        holder: &LeaseOwner,
+    ) -> Result<bool, StoreError> {
+        schedule::note_agent_run(self, run, holder).await
     }
 
-    async fn take_agent_runs(&self, holder: &Owner) -> Result<Vec<AgentRun>, StoreError> {
-        schedule::take(self, holder).await
+    async fn take_agent_runs(&self, holder: &LeaseOwner) -> Result<Vec<AgentRun>, StoreError> {
+        schedule::take_orphaned_runs(self, holder).await
     }
 
     async fn agent_runs(&self, filter: &AgentRunFilter) -> Result<Vec<AgentRun>, StoreError> {
-        agent_runs::list_runs(&mut *self.begin(READING).await?, filter).await
+        agent_runs::list_runs(&mut *self.begin_work(READING).await?, filter).await
     }
 
     async fn agent_ticks(&self) -> Result<BTreeMap<String, Timestamp>, StoreError> {
-        agent_runs::read_ticks(&mut *self.begin(READING).await?).await
+        agent_runs::read_ticks(&mut *self.begin_work(READING).await?).await
     }
 
     async fn agents_changed(&self) {
-        self.shared.notices.changed(About::Agents, &self.owner).await;
+        self.shared.notices.wait_for_notice(NoticeTopic::Agents, &self.owner).await;
     }
 
     async fn mail_changed(&self) {
-        self.shared.notices.changed(About::Mail, &self.owner).await;
+        self.shared.notices.wait_for_notice(NoticeTopic::Mail, &self.owner).await;
     }
 
     async fn pause_changed(&self) {
-        self.shared.notices.changed(About::Pause, &self.owner).await;
+        self.shared.notices.wait_for_notice(NoticeTopic::Pause, &self.owner).await;
     }
 
     async fn facts_changed(&self, session: &SessionId, seen: Seq) {
-        let followers = self.shared.notices.followers(&self.owner);
+        let followers = self.shared.notices.followers_of_owner(&self.owner);
         let mut follower = followers.follow(session);
         loop {
             if let Err(error) = followers.ask_once(async || self.ask_lengths().await).await {
@@ -517,7 +543,7 @@ impl Store for PostgresStore {
                 tokio::time::sleep(LOOK_AGAIN).await;
                 return;
             }
-            let beyond = pin!(follower.beyond(seen));
+            let beyond = pin!(follower.wait_beyond(seen));
             if tokio::time::timeout(LOOK_AGAIN, beyond).await.is_ok() {
                 return;
             }
@@ -525,15 +551,19 @@ impl Store for PostgresStore {
     }
 
     fn hear_signals(&self, session: &SessionId) -> Option<Box<dyn SignalEar>> {
-        Some(self.shared.signals.hear(&self.owner, session))
+        Some(self.shared.signals.follow_signals(&self.owner, session))
     }
 
     async fn signal_lines(&self, session: &SessionId, known: &[SignalLine]) -> Vec<SignalLine> {
-        self.shared.signals.lines(&self.owner, session, known).await
+        self.shared.signals.wait_for_lines(&self.owner, session, known).await
     }
 
-    async fn signal(&self, session: &SessionId, parcel: &SignalParcel) -> Result<(), StoreError> {
-        let said = Said::Signal {
+    async fn send_signal(
+        &self,
+        session: &SessionId,
+        parcel: &SignalParcel,
+    ) -> Result<(), StoreError> {
+        let said = WireNotice::Signal {
             owner: self.owner.to_string(),
             session: session.as_str().to_string(),
             line: parcel.line.number,
@@ -541,11 +571,11 @@ impl Store for PostgresStore {
             body: parcel.body.clone(),
         };
         let channel = signals::channel_of(&parcel.line.to);
-        let sent = notices::say(&self.shared.server.signals, &channel, &said).await;
-        sent.map_err(|e| failed("telling another server what streams", &e))
+        let sent = notices::send_notice(&self.shared.server.signals, &channel, &said).await;
+        sent.map_err(|e| database_error("telling another server what streams", &e))
     }
 
-    async fn usage(&self, filter: &UsageFilter) -> Result<Vec<UsageRow>, StoreError> {
-        read_usage(&mut *self.begin(READING).await?, filter).await
+    async fn usage_rows(&self, filter: &UsageFilter) -> Result<Vec<UsageRow>, StoreError> {
+        read_usage(&mut *self.begin_work(READING).await?, filter).await
     }
 }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use async_trait::async_trait;
 use tokio::sync::Notify;
 use weir_core::ids::Timestamp;
-use weir_engine::ports::{Entry, Put, Records, StoreError};
+use weir_engine::ports::{PutOutcome, RecordEntry, Records, StoreError};
 
 mod sqlite;
 
@@ -31,7 +31,7 @@ pub async fn open_records(
             Ok(Arc::new(SqliteRecords::open(Path::new(path)).await?))
         }
         Some(("postgres" | "postgresql", _)) => {
-            Ok(PostgresStores::connect(database).await?.records())
+            Ok(PostgresStores::connect(database).await?.server_records())
         }
         _ => Err(StoreError::Io {
             doing: "opening the database of the server".to_string(),
@@ -43,17 +43,17 @@ pub async fn open_records(
 /// Records that end with the process.
 #[derive(Default)]
 pub struct MemoryRecords {
-    entries: Mutex<BTreeMap<(String, String), Entry>>,
+    entries: Mutex<BTreeMap<(String, String), RecordEntry>>,
     changed: Notify,
 }
 
 impl MemoryRecords {
-    fn entries(&self) -> MutexGuard<'_, BTreeMap<(String, String), Entry>> {
+    fn lock_entries(&self) -> MutexGuard<'_, BTreeMap<(String, String), RecordEntry>> {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn lives(entry: &Entry, now: Timestamp) -> bool {
+fn is_unexpired(entry: &RecordEntry, now: Timestamp) -> bool {
     entry.expires.is_none_or(|at| at > now)
 }
 
@@ -64,9 +64,9 @@ impl Records for MemoryRecords {
         kind: &str,
         name: &str,
         now: Timestamp,
-    ) -> Result<Option<Entry>, StoreError> {
-        let found = self.entries().get(&(kind.to_owned(), name.to_owned())).cloned();
-        Ok(found.filter(|entry| lives(entry, now)))
+    ) -> Result<Option<RecordEntry>, StoreError> {
+        let found = self.lock_entries().get(&(kind.to_owned(), name.to_owned())).cloned();
+        Ok(found.filter(|entry| is_unexpired(entry, now)))
     }
 
     async fn list(
@@ -74,33 +74,38 @@ impl Records for MemoryRecords {
         kind: &str,
         owner: Option<&str>,
         now: Timestamp,
-    ) -> Result<Vec<Entry>, StoreError> {
-        let entries = self.entries();
-        let wanted = |entry: &&Entry| {
+    ) -> Result<Vec<RecordEntry>, StoreError> {
+        let entries = self.lock_entries();
+        let wanted = |entry: &&RecordEntry| {
             entry.kind == kind
                 && owner.is_none_or(|owner| entry.owner == owner)
-                && lives(entry, now)
+                && is_unexpired(entry, now)
         };
         Ok(entries.values().filter(wanted).cloned().collect())
     }
 
-    async fn put(&self, entry: &Entry, expected: Option<u64>) -> Result<Put, StoreError> {
-        let mut entries = self.entries();
+    async fn put(
+        &self,
+        entry: &RecordEntry,
+        expected: Option<u64>,
+    ) -> Result<PutOutcome, StoreError> {
+        let mut entries = self.lock_entries();
         let key = (entry.kind.clone(), entry.name.clone());
         let found = entries.get(&key);
         let version = found.map_or(0, |found| found.version);
-        let seen = found.filter(|found| lives(found, entry.ts)).map_or(0, |found| found.version);
+        let seen =
+            found.filter(|found| is_unexpired(found, entry.ts)).map_or(0, |found| found.version);
         if expected.is_some_and(|expected| expected != seen) {
-            return Ok(Put::Changed(seen));
+            return Ok(PutOutcome::Changed(seen));
         }
-        entries.insert(key, Entry { version: version + 1, ..entry.clone() });
+        entries.insert(key, RecordEntry { version: version + 1, ..entry.clone() });
         drop(entries);
         self.changed.notify_waiters();
-        Ok(Put::Kept(version + 1))
+        Ok(PutOutcome::Kept(version + 1))
     }
 
     async fn remove(&self, kind: &str, name: &str) -> Result<bool, StoreError> {
-        let was = self.entries().remove(&(kind.to_owned(), name.to_owned())).is_some();
+        let was = self.lock_entries().remove(&(kind.to_owned(), name.to_owned())).is_some();
         if was {
             self.changed.notify_waiters();
         }
@@ -108,7 +113,7 @@ impl Records for MemoryRecords {
     }
 
     async fn remove_owned(&self, owner: &str) -> Result<u64, StoreError> {
-        let mut entries = self.entries();
+        let mut entries = self.lock_entries();
         let before = entries.len();
         entries.retain(|_, entry| entry.owner != owner);
         let gone = before - entries.len();
@@ -120,17 +125,17 @@ impl Records for MemoryRecords {
     }
 
     async fn purge(&self, now: Timestamp) -> Result<u64, StoreError> {
-        let mut entries = self.entries();
+        let mut entries = self.lock_entries();
         let before = entries.len();
-        entries.retain(|_, entry| lives(entry, now));
+        entries.retain(|_, entry| is_unexpired(entry, now));
         Ok((before - entries.len()) as u64)
     }
 
-    async fn alive(&self) -> Result<(), StoreError> {
+    async fn check_alive(&self) -> Result<(), StoreError> {
         Ok(())
     }
 
-    async fn changed(&self) {
+    async fn wait_for_change(&self) {
         self.changed.notified().await;
     }
 }

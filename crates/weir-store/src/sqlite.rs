@@ -19,13 +19,14 @@ use sqlx::sqlite::SqliteConnection;
 use tokio::sync::oneshot;
 use weir_core::ids::{BlobId, MemoryId, Seq, SessionId, Timestamp};
 use weir_core::memory::{MemoryFact, MemoryStatus, NewMemory};
-use weir_core::recipe::{SolvedRun, Standing};
+use weir_core::recipe::{RecipeStanding, SolvedRun};
 use weir_core::record::Record;
 use weir_core::schedule::AgentRun;
 use weir_engine::ports::{
-    AgentRunFilter, Append, AuditLine, Begin, Claim, FileMark, KEPT_AGENT, Kept, Lease, Letter,
-    MemoryFilter, Owner, Passage, Pause, Places, Proposal, RecallQuery, SearchHit, SessionFilter,
-    SessionMeta, SolvedFilter, Store, StoreError, UsageFilter, UsageRow,
+    AgentRunFilter, Append, AuditLine, FileMark, KEPT_AGENT, Lease, LeaseOwner, MemoryFilter,
+    Passage, PlaceLimits, Proposal, RecallQuery, RemoteCommand, RunBeginOutcome, SearchHit,
+    SessionFilter, SessionMeta, SolvedFilter, Store, StoreError, StorePause, StoredItem, TickClaim,
+    UsageFilter, UsageRow,
 };
 
 mod append;
@@ -47,15 +48,15 @@ pub use connect::SqliteOptions;
 
 use crate::audit::StoredLine;
 use crate::filesystem::io_error;
-use crate::follow::Followers;
-use crate::notice::Notice;
-use crate::owner::{describe, is_alive};
+use crate::follow::JournalFollowers;
+use crate::notice::ChangeMarker;
+use crate::owner::{describe_owner, is_alive};
 use crate::tables::{agent_runs, definitions, letters, marks, proposals, recipes, sessions, usage};
-use connect::Place;
-use error::failed;
-use read::Readers;
+use connect::DatabasePlace;
+use error::database_error;
+use read::ReaderPool;
 use schedule::AgentCommand;
-use writer::{Answer, Command, Counters, Writer};
+use writer::{ReplySender, WriterCommand, WriterCounters, WriterThread};
 
 /// How long new facts may wait for company before those who follow a session look.
 const COMPANY: Duration = Duration::from_millis(20);
@@ -72,16 +73,16 @@ const LOOK_AGAIN: Duration = Duration::from_secs(2);
 /// Dropping it waits for what was sent to it and closes the file.
 pub struct SqliteStore {
     /// `None` only while dropping.
-    commands: Option<Sender<Command>>,
+    commands: Option<Sender<WriterCommand>>,
     thread: Option<JoinHandle<()>>,
-    readers: Readers,
-    place: Place,
-    pause: Notice,
-    mail: Notice,
-    agents: Notice,
-    facts: Notice,
-    followers: Followers,
-    counters: Arc<Counters>,
+    readers: ReaderPool,
+    place: DatabasePlace,
+    pause: ChangeMarker,
+    mail: ChangeMarker,
+    agents: ChangeMarker,
+    facts: ChangeMarker,
+    followers: JournalFollowers,
+    counters: Arc<WriterCounters>,
     state_dir: PathBuf,
 }
 
@@ -109,8 +110,8 @@ impl SqliteStore {
     /// # Errors
     /// As [`SqliteStore::open`].
     pub fn open_with(state_dir: &Path, options: &SqliteOptions) -> Result<SqliteStore, StoreError> {
-        let place = Place::prepare(state_dir, options)?;
-        let counters = Arc::new(Counters::default());
+        let place = DatabasePlace::prepare_database(state_dir, options)?;
+        let counters = Arc::new(WriterCounters::default());
         let (commands, inbox) = channel();
         let (ready, opened) = channel();
         let thread = {
@@ -118,7 +119,7 @@ impl SqliteStore {
             let counters = Arc::clone(&counters);
             std::thread::Builder::new()
                 .name("weir-journal".to_string())
-                .spawn(move || match Writer::open(&state_dir, &place, counters) {
+                .spawn(move || match WriterThread::open(&state_dir, &place, counters) {
                     Ok(writer) => {
                         let _ = ready.send(Ok(()));
                         writer.run(&inbox);
@@ -137,12 +138,12 @@ impl SqliteStore {
         Ok(SqliteStore {
             commands: Some(commands),
             thread: Some(thread),
-            readers: Readers::new(place.clone()),
-            pause: Notice::of_pause(state_dir),
-            mail: Notice::of_mail(state_dir),
-            agents: Notice::of_agents(state_dir),
-            facts: Notice::of_facts(state_dir),
-            followers: Followers::default(),
+            readers: ReaderPool::new(place.clone()),
+            pause: ChangeMarker::of_pause(state_dir),
+            mail: ChangeMarker::of_mail(state_dir),
+            agents: ChangeMarker::of_agents(state_dir),
+            facts: ChangeMarker::of_facts(state_dir),
+            followers: JournalFollowers::default(),
             state_dir: state_dir.to_path_buf(),
             place,
             counters,
@@ -166,7 +167,7 @@ impl SqliteStore {
     ///
     /// # Errors
     /// When `path` exists, or cannot be written.
-    pub async fn backup(&self, path: &Path) -> Result<(), StoreError> {
+    pub async fn write_backup(&self, path: &Path) -> Result<(), StoreError> {
         let mut connection = self.place.connect_plain().await?;
         copy::copy_into(&mut connection, path).await
     }
@@ -175,22 +176,23 @@ impl SqliteStore {
     ///
     /// # Errors
     /// The database cannot be read.
-    pub async fn holder(&self, session: &SessionId) -> Result<Option<String>, StoreError> {
-        let owner = self.readers.with(async |c| read::owner(c, session).await).await?;
-        Ok(owner.filter(is_alive).map(|owner| describe(&owner)))
+    pub async fn holder_text(&self, session: &SessionId) -> Result<Option<String>, StoreError> {
+        let owner =
+            self.readers.with_connection(async |c| read::lease_owner(c, session).await).await?;
+        Ok(owner.filter(is_alive).map(|owner| describe_owner(&owner)))
     }
 
     /// Reads the whole database and says whether it holds together.
     ///
     /// # Errors
     /// [`StoreError::Damaged`] with the first fault.
-    pub async fn check(&self) -> Result<(), StoreError> {
+    pub async fn check_integrity(&self) -> Result<(), StoreError> {
         self.readers
-            .with(async |connection| {
+            .with_connection(async |connection| {
                 let query = sqlx::query("PRAGMA quick_check(1)");
                 let row = query.fetch_one(connection).await;
-                let row = row.map_err(|e| failed("checking the database", &e))?;
-                match read::text(&row, 0)?.as_str() {
+                let row = row.map_err(|e| database_error("checking the database", &e))?;
+                match read::text_cell(&row, 0)?.as_str() {
                     "ok" => Ok(()),
                     fault => Err(StoreError::Damaged {
                         what: "the store's database".to_string(),
@@ -204,14 +206,20 @@ impl SqliteStore {
     /// Tells everyone who follows a session how long its journal is now.
     async fn ask_lengths(&self) -> Result<(), StoreError> {
         let sessions = self.followers.waited_for();
-        let lengths = self.readers.with(async |c| read::lengths(c, &sessions).await).await?;
+        let lengths = self
+            .readers
+            .with_connection(async |c| read::journal_lengths(c, &sessions).await)
+            .await?;
         for (session, facts) in lengths {
-            self.followers.tell(&session, facts);
+            self.followers.notify_followers(&session, facts);
         }
         Ok(())
     }
 
-    async fn ask<T>(&self, command: impl FnOnce(Answer<T>) -> Command) -> Result<T, StoreError> {
+    async fn send_command<T>(
+        &self,
+        command: impl FnOnce(ReplySender<T>) -> WriterCommand,
+    ) -> Result<T, StoreError> {
         let (answer, answered) = oneshot::channel();
         let Some(commands) = &self.commands else { return Err(thread_gone()) };
         commands.send(command(answer)).map_err(|_| thread_gone())?;
@@ -239,97 +247,116 @@ impl Drop for SqliteStore {
 
 #[async_trait]
 impl Store for SqliteStore {
-    async fn acquire(&self, session: &SessionId, owner: &Owner) -> Result<Lease, StoreError> {
-        self.ask(|answer| Command::Acquire(session.clone(), owner.clone(), answer)).await
+    async fn acquire_lease(
+        &self,
+        session: &SessionId,
+        owner: &LeaseOwner,
+    ) -> Result<Lease, StoreError> {
+        self.send_command(|answer| WriterCommand::Acquire(session.clone(), owner.clone(), answer))
+            .await
     }
 
-    async fn release(&self, lease: &Lease) -> Result<(), StoreError> {
-        self.ask(|answer| Command::Release(lease.clone(), answer)).await
+    async fn release_lease(&self, lease: &Lease) -> Result<(), StoreError> {
+        self.send_command(|answer| WriterCommand::Release(lease.clone(), answer)).await
     }
 
     async fn append(&self, append: Append) -> Result<(), StoreError> {
-        self.ask(|answer| Command::Append(Box::new(append), answer)).await
+        self.send_command(|answer| WriterCommand::Append(Box::new(append), answer)).await
     }
 
-    async fn read(
+    async fn read_records(
         &self,
         session: &SessionId,
         from: Seq,
         limit: usize,
     ) -> Result<Vec<Record>, StoreError> {
-        self.readers.with(async |c| read::facts(c, session, from, limit).await).await
+        self.readers
+            .with_connection(async |c| read::read_records(c, session, from, limit).await)
+            .await
     }
 
-    async fn meta(&self, session: &SessionId) -> Result<Option<SessionMeta>, StoreError> {
-        self.readers.with(async |c| sessions::find_summary(c, session).await).await
+    async fn session_meta(&self, session: &SessionId) -> Result<Option<SessionMeta>, StoreError> {
+        self.readers.with_connection(async |c| sessions::find_summary(c, session).await).await
     }
 
-    async fn list(&self, filter: &SessionFilter) -> Result<Vec<SessionMeta>, StoreError> {
-        self.readers.with(async |c| sessions::list_summaries(c, filter).await).await
+    async fn list_sessions(&self, filter: &SessionFilter) -> Result<Vec<SessionMeta>, StoreError> {
+        self.readers.with_connection(async |c| sessions::list_summaries(c, filter).await).await
     }
 
-    async fn search(&self, words: &str, limit: usize) -> Result<Vec<SearchHit>, StoreError> {
-        self.ask(Command::Index).await?;
-        self.readers.with(async |c| read::search(c, words, limit).await).await
+    async fn search_passages(
+        &self,
+        words: &str,
+        limit: usize,
+    ) -> Result<Vec<SearchHit>, StoreError> {
+        self.send_command(WriterCommand::Index).await?;
+        self.readers.with_connection(async |c| read::search_passages(c, words, limit).await).await
     }
 
-    async fn delete(&self, session: &SessionId) -> Result<(), StoreError> {
-        self.ask(|answer| Command::Delete(session.clone(), answer)).await
+    async fn delete_session(&self, session: &SessionId) -> Result<(), StoreError> {
+        self.send_command(|answer| WriterCommand::Delete(session.clone(), answer)).await
     }
 
-    async fn audit(&self, from: u64, limit: usize) -> Result<Vec<AuditLine>, StoreError> {
-        self.readers.with(async |c| read::audit(c, from, limit).await).await
+    async fn audit_lines(&self, from: u64, limit: usize) -> Result<Vec<AuditLine>, StoreError> {
+        self.readers.with_connection(async |c| read::list_audit_lines(c, from, limit).await).await
     }
 
-    async fn blob(&self, id: &BlobId) -> Result<Arc<[u8]>, StoreError> {
-        self.readers.with(async |c| sessions::read_blob(c, id).await).await
+    async fn read_blob(&self, id: &BlobId) -> Result<Arc<[u8]>, StoreError> {
+        self.readers.with_connection(async |c| sessions::read_blob(c, id).await).await
     }
 
-    async fn paused(&self) -> Result<Option<Pause>, StoreError> {
-        self.ask(Command::Paused).await
+    async fn pause_state(&self) -> Result<Option<StorePause>, StoreError> {
+        self.send_command(WriterCommand::Paused).await
     }
 
-    async fn set_paused(&self, pause: Option<Pause>) -> Result<(), StoreError> {
-        self.ask(|answer| Command::SetPaused(pause, answer)).await?;
+    async fn set_paused(&self, pause: Option<StorePause>) -> Result<(), StoreError> {
+        self.send_command(|answer| WriterCommand::SetPaused(pause, answer)).await?;
         self.pause.touch()
     }
 
-    async fn marks(&self, workspace: &str) -> Result<Vec<FileMark>, StoreError> {
-        self.readers.with(async |c| marks::list_marks(c, workspace).await).await
+    async fn file_marks(&self, workspace: &str) -> Result<Vec<FileMark>, StoreError> {
+        self.readers.with_connection(async |c| marks::list_marks(c, workspace).await).await
     }
 
-    async fn unmark(&self, workspace: &str, path: &str) -> Result<bool, StoreError> {
+    async fn unmark_file(&self, workspace: &str, path: &str) -> Result<bool, StoreError> {
         let (workspace, path) = (workspace.to_string(), path.to_string());
-        self.ask(|answer| Command::Unmark { workspace, path, answer }).await
+        self.send_command(|answer| WriterCommand::Unmark { workspace, path, answer }).await
     }
 
-    async fn post(&self, letter: Letter) -> Result<u64, StoreError> {
-        let id = self.ask(|answer| Command::Post(Box::new(letter), answer)).await?;
+    async fn post_remote_command(&self, letter: RemoteCommand) -> Result<u64, StoreError> {
+        let id = self.send_command(|answer| WriterCommand::Post(Box::new(letter), answer)).await?;
         self.mail.touch()?;
         Ok(id)
     }
 
-    async fn mail(&self, session: &SessionId) -> Result<Vec<Letter>, StoreError> {
-        self.readers.with(async |c| letters::list_letters(c, session).await).await
+    async fn waiting_remote_commands(
+        &self,
+        session: &SessionId,
+    ) -> Result<Vec<RemoteCommand>, StoreError> {
+        self.readers.with_connection(async |c| letters::list_letters(c, session).await).await
     }
 
-    async fn discard(&self, id: u64) -> Result<bool, StoreError> {
-        self.ask(|answer| Command::Discard(id, answer)).await
+    async fn discard_remote_command(&self, id: u64) -> Result<bool, StoreError> {
+        self.send_command(|answer| WriterCommand::Discard(id, answer)).await
     }
 
     async fn recall(&self, query: &RecallQuery) -> Result<Vec<Passage>, StoreError> {
         if !query.words.trim().is_empty() {
-            self.ask(Command::Index).await?;
+            self.send_command(WriterCommand::Index).await?;
         }
-        self.readers.with(async |c| recall::recall(c, query).await).await
+        self.readers.with_connection(async |c| recall::recall_passages(c, query).await).await
     }
 
-    async fn remember(&self, new: &NewMemory, now: Timestamp) -> Result<MemoryFact, StoreError> {
-        self.ask(|answer| Command::Remember(Box::new(new.clone()), now, answer)).await
+    async fn remember_fact(
+        &self,
+        new: &NewMemory,
+        now: Timestamp,
+    ) -> Result<MemoryFact, StoreError> {
+        self.send_command(|answer| WriterCommand::Remember(Box::new(new.clone()), now, answer))
+            .await
     }
 
-    async fn memories(&self, filter: &MemoryFilter) -> Result<Vec<MemoryFact>, StoreError> {
-        self.readers.with(async |c| knowledge::memories(c, filter).await).await
+    async fn find_memories(&self, filter: &MemoryFilter) -> Result<Vec<MemoryFact>, StoreError> {
+        self.readers.with_connection(async |c| knowledge::list_facts(c, filter).await).await
     }
 
     async fn settle_memory(
@@ -339,64 +366,66 @@ impl Store for SqliteStore {
         now: Timestamp,
     ) -> Result<Option<MemoryFact>, StoreError> {
         let id = id.clone();
-        self.ask(|answer| Command::SettleMemory { id, status, now, answer }).await
+        self.send_command(|answer| WriterCommand::SettleMemory { id, status, now, answer }).await
     }
 
     async fn propose(&self, proposal: &Proposal) -> Result<(), StoreError> {
-        self.ask(|answer| Command::Propose(Box::new(proposal.clone()), answer)).await
+        self.send_command(|answer| WriterCommand::Propose(Box::new(proposal.clone()), answer)).await
     }
 
     async fn proposals(&self, what: &str) -> Result<Vec<Proposal>, StoreError> {
-        self.readers.with(async |c| proposals::list_proposals(c, what).await).await
+        self.readers.with_connection(async |c| proposals::list_proposals(c, what).await).await
     }
 
-    async fn keep(&self, kept: &Kept) -> Result<Kept, StoreError> {
-        let kept = self.ask(|answer| Command::Keep(Box::new(kept.clone()), answer)).await?;
+    async fn store_item(&self, kept: &StoredItem) -> Result<StoredItem, StoreError> {
+        let kept =
+            self.send_command(|answer| WriterCommand::Keep(Box::new(kept.clone()), answer)).await?;
         if kept.what == KEPT_AGENT {
             self.agents.touch()?;
         }
         Ok(kept)
     }
 
-    async fn kept(&self, what: &str) -> Result<Vec<Kept>, StoreError> {
-        self.readers.with(async |c| definitions::list_definitions(c, what).await).await
+    async fn stored_items(&self, what: &str) -> Result<Vec<StoredItem>, StoreError> {
+        self.readers.with_connection(async |c| definitions::list_definitions(c, what).await).await
     }
 
-    async fn unkeep(&self, what: &str, name: &str) -> Result<bool, StoreError> {
+    async fn remove_stored_item(&self, what: &str, name: &str) -> Result<bool, StoreError> {
         let (kind, name) = (what.to_string(), name.to_string());
-        let was = self.ask(|answer| Command::Unkeep { what: kind, name, answer }).await?;
+        let was =
+            self.send_command(|answer| WriterCommand::Unkeep { what: kind, name, answer }).await?;
         if what == KEPT_AGENT {
             self.agents.touch()?;
         }
         Ok(was)
     }
 
-    async fn recipe_counts(&self) -> Result<BTreeMap<String, Standing>, StoreError> {
-        self.readers.with(async |c| recipes::read_counts(c).await).await
+    async fn recipe_counts(&self) -> Result<BTreeMap<String, RecipeStanding>, StoreError> {
+        self.readers.with_connection(async |c| recipes::read_counts(c).await).await
     }
 
     async fn settle_recipe(&self, recipe: &str) -> Result<(), StoreError> {
         let recipe = recipe.to_string();
-        self.ask(|answer| Command::SettleRecipe { recipe, answer }).await
+        self.send_command(|answer| WriterCommand::SettleRecipe { recipe, answer }).await
     }
 
     async fn solved_runs(&self, filter: &SolvedFilter) -> Result<Vec<SolvedRun>, StoreError> {
-        self.readers.with(async |c| recipes::list_solved(c, filter).await).await
+        self.readers.with_connection(async |c| recipes::list_solved(c, filter).await).await
     }
 
     async fn withdraw_proposal(&self, what: &str, name: &str) -> Result<bool, StoreError> {
         let (what, name) = (what.to_string(), name.to_string());
-        self.ask(|answer| Command::WithdrawProposal { what, name, answer }).await
+        self.send_command(|answer| WriterCommand::WithdrawProposal { what, name, answer }).await
     }
 
     async fn claim_ticks(
         &self,
         runs: &[AgentRun],
-        holder: Option<&Owner>,
-    ) -> Result<Vec<Claim>, StoreError> {
+        holder: Option<&LeaseOwner>,
+    ) -> Result<Vec<TickClaim>, StoreError> {
         let (runs, owner) = (runs.to_vec(), holder.cloned());
-        let command = |answer| Command::Agents(AgentCommand::Claim(runs, owner, answer));
-        let claims = self.ask(command).await?;
+        let command = |answer| WriterCommand::Agents(AgentCommand::Claim(runs, owner, answer));
+        let claims = self.send_command(command).await?;
         if holder.is_none() {
             self.agents.touch()?;
         }
@@ -406,55 +435,67 @@ impl Store for SqliteStore {
     async fn begin_agent_run(
         &self,
         run: &AgentRun,
-        holder: &Owner,
-        places: &Places,
-    ) -> Result<Begin, StoreError> {
+        holder: &LeaseOwner,
+        places: &PlaceLimits,
+    ) -> Result<RunBeginOutcome, StoreError> {
         let (run, holder, places) = (Box::new(run.clone()), holder.clone(), *places);
-        self.ask(|answer| Command::Agents(AgentCommand::Begin(run, holder, places, answer))).await
+        self.send_command(|answer| {
+            WriterCommand::Agents(AgentCommand::Begin(run, holder, places, answer))
+        })
+        .await
     }
 
-    async fn note_agent_run(&self, run: &AgentRun, holder: &Owner) -> Result<bool, StoreError> {
+    async fn note_agent_run(
+        &self,
+        run: &AgentRun,
+        holder: &LeaseOwner,
+    ) -> Result<bool, StoreError> {
         let (run, holder) = (Box::new(run.clone()), holder.clone());
-        let command = |answer| Command::Agents(AgentCommand::Note(run, holder, answer));
-        let noted = self.ask(command).await?;
+        let command = |answer| WriterCommand::Agents(AgentCommand::Note(run, holder, answer));
+        let noted = self.send_command(command).await?;
         // A place may be free, or a run wait for whoever takes it.
         self.agents.touch()?;
         Ok(noted)
     }
 
-    async fn take_agent_runs(&self, holder: &Owner) -> Result<Vec<AgentRun>, StoreError> {
+    async fn take_agent_runs(&self, holder: &LeaseOwner) -> Result<Vec<AgentRun>, StoreError> {
         // Looking costs nothing, and there is hardly ever one.
-        if self.readers.with(async |c| schedule::orphans(c).await).await?.is_empty() {
+        if self
+            .readers
+            .with_connection(async |c| schedule::orphaned_runs(c).await)
+            .await?
+            .is_empty()
+        {
             return Ok(Vec::new());
         }
         let holder = holder.clone();
-        self.ask(|answer| Command::Agents(AgentCommand::Take(holder, answer))).await
+        self.send_command(|answer| WriterCommand::Agents(AgentCommand::Take(holder, answer))).await
     }
 
     async fn agent_runs(&self, filter: &AgentRunFilter) -> Result<Vec<AgentRun>, StoreError> {
-        self.readers.with(async |c| agent_runs::list_runs(c, filter).await).await
+        self.readers.with_connection(async |c| agent_runs::list_runs(c, filter).await).await
     }
 
     async fn agent_ticks(&self) -> Result<BTreeMap<String, Timestamp>, StoreError> {
-        self.readers.with(async |c| agent_runs::read_ticks(c).await).await
+        self.readers.with_connection(async |c| agent_runs::read_ticks(c).await).await
     }
 
     async fn agents_changed(&self) {
-        self.agents.changed().await;
+        self.agents.wait_for_change().await;
     }
 
     async fn mail_changed(&self) {
-        self.mail.changed().await;
+        self.mail.wait_for_change().await;
     }
 
     async fn pause_changed(&self) {
-        self.pause.changed().await;
+        self.pause.wait_for_change().await;
     }
 
     async fn facts_changed(&self, session: &SessionId, seen: Seq) {
         let mut follower = self.followers.follow(session);
         loop {
-            let mut touched = pin!(self.facts.changed());
+            let mut touched = pin!(self.facts.wait_for_change());
             // It listens from its first poll on: what is written from now on is not missed.
             if futures::poll!(&mut touched).is_ready() {
                 continue;
@@ -467,15 +508,15 @@ impl Store for SqliteStore {
             }
             tokio::select! {
                 biased;
-                () = follower.beyond(seen) => return,
+                () = follower.wait_beyond(seen) => return,
                 () = touched => tokio::time::sleep(COMPANY).await,
                 () = tokio::time::sleep(LOOK_AGAIN) => {}
             }
         }
     }
 
-    async fn usage(&self, filter: &UsageFilter) -> Result<Vec<UsageRow>, StoreError> {
-        self.readers.with(async |c| usage::read_usage(c, filter).await).await
+    async fn usage_rows(&self, filter: &UsageFilter) -> Result<Vec<UsageRow>, StoreError> {
+        self.readers.with_connection(async |c| usage::read_usage(c, filter).await).await
     }
 }
 
@@ -486,20 +527,24 @@ pub(crate) struct AuditReader {
 
 impl AuditReader {
     pub(crate) fn open(state_dir: &Path) -> Result<AuditReader, StoreError> {
-        let place = Place::existing(state_dir)?;
+        let place = DatabasePlace::open_existing(state_dir)?;
         Ok(AuditReader { connection: block_on(place.connect_reader())? })
     }
 
     /// At most `limit` lines from number `from` on.
-    pub(crate) fn lines(&mut self, from: u64, limit: u64) -> Result<Vec<StoredLine>, StoreError> {
+    pub(crate) fn audit_lines(
+        &mut self,
+        from: u64,
+        limit: u64,
+    ) -> Result<Vec<StoredLine>, StoreError> {
         block_on(read::audit_lines(&mut self.connection, from, u64::MAX, limit))
     }
 
-    pub(crate) fn count(&mut self) -> Result<u64, StoreError> {
+    pub(crate) fn count_lines(&mut self) -> Result<u64, StoreError> {
         block_on(read::audit_count(&mut self.connection))
     }
 
-    pub(crate) fn exported(&mut self) -> Result<u64, StoreError> {
-        block_on(read::exported(&mut self.connection))
+    pub(crate) fn last_exported(&mut self) -> Result<u64, StoreError> {
+        block_on(read::last_exported(&mut self.connection))
     }
 }

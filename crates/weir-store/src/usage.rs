@@ -12,15 +12,15 @@ const TOKENS_MAX: u64 = 1_000_000_000_000;
 const COST_MAX: f64 = 1_000_000.0;
 
 /// Day, model, profile, agent.
-type Key = (String, String, String, String);
+type UsageKey = (String, String, String, String);
 
 /// Rows by their key, in its order: whoever writes several locks them in the same order.
 #[derive(Debug, Default)]
-pub(crate) struct UsageSums(BTreeMap<Key, UsageRow>);
+pub(crate) struct UsageSums(BTreeMap<UsageKey, UsageRow>);
 
 impl UsageSums {
     /// Adds what a fact of a session that `agent` began (empty: none did) says.
-    pub(crate) fn add(&mut self, note: &UsageNote, agent: &str) {
+    pub(crate) fn add_note(&mut self, note: &UsageNote, agent: &str) {
         let row = UsageRow {
             day: note.day(),
             model: note.model.clone(),
@@ -29,7 +29,7 @@ impl UsageSums {
             ..UsageRow::default()
         };
         let key = (row.day.clone(), row.model.clone(), row.profile.clone(), row.agent.clone());
-        self.0.entry(key).or_insert(row).add(&bounded(note));
+        self.0.entry(key).or_insert(row).add(&bounded_note(note));
     }
 
     /// The rows, by day, model, profile and agent.
@@ -38,7 +38,7 @@ impl UsageSums {
     }
 }
 
-fn bounded(note: &UsageNote) -> UsageNote {
+fn bounded_note(note: &UsageNote) -> UsageNote {
     let small = |tokens: u64| tokens.min(TOKENS_MAX);
     let Usage { input, output, cache_read, cache_write, reasoning } = note.usage;
     UsageNote {
@@ -76,11 +76,11 @@ mod tests {
             runs: 0,
         };
         let mut sums = UsageSums::default();
-        sums.add(&note, "");
+        sums.add_note(&note, "");
         note.cost_usd = Some(f64::MAX);
-        sums.add(&note, "");
+        sums.add_note(&note, "");
         note.cost_usd = Some(-3.0);
-        sums.add(&note, "nightly");
+        sums.add_note(&note, "nightly");
         let rows: Vec<&UsageRow> = sums.rows().collect();
         assert_eq!(rows.len(), 2);
         assert_eq!((rows[0].usage.input, rows[0].usage.output), (2 * TOKENS_MAX, 14));

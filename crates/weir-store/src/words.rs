@@ -16,22 +16,22 @@ const PLACES_MAX: usize = 256;
 
 /// What is looked for: each a word, or several that stand together (`weir-store`).
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Words(Vec<Word>);
+pub(crate) struct SearchWords(Vec<SearchWord>);
 
 /// One word as it was written, and the single words in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Word {
+struct SearchWord {
     text: String,
     tokens: Vec<String>,
 }
 
-impl Words {
+impl SearchWords {
     /// The words of a question. Nothing in them is an operator.
-    pub(crate) fn of(question: &str) -> Words {
+    pub(crate) fn parse_question(question: &str) -> SearchWords {
         let mut seen = BTreeSet::new();
-        let mut words: Vec<Word> = question
+        let mut words: Vec<SearchWord> = question
             .split_whitespace()
-            .map(|word| Word { text: word.to_string(), tokens: tokens(word).collect() })
+            .map(|word| SearchWord { text: word.to_string(), tokens: split_tokens(word).collect() })
             .filter(|word| !word.tokens.is_empty() && seen.insert(word.tokens.clone()))
             .flat_map(taken_apart)
             .collect();
@@ -39,7 +39,7 @@ impl Words {
             words.sort_by_key(|word| std::cmp::Reverse(word.text.chars().count()));
             words.truncate(WORDS_MAX);
         }
-        Words(words)
+        SearchWords(words)
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -47,18 +47,18 @@ impl Words {
     }
 
     /// As a question to an index of SQLite: every word must stand in the text.
-    pub(crate) fn all(&self) -> String {
-        let quoted: Vec<String> = self.0.iter().map(|word| quoted(&word.text)).collect();
+    pub(crate) fn match_all(&self) -> String {
+        let quoted: Vec<String> = self.0.iter().map(|word| quote_word(&word.text)).collect();
         quoted.join(" ")
     }
 
     /// The same: any of the words, or of the single words in them.
-    pub(crate) fn any(&self) -> String {
+    pub(crate) fn match_any(&self) -> String {
         let mut parts: Vec<String> = Vec::new();
         for word in &self.0 {
-            parts.push(quoted(&word.text));
+            parts.push(quote_word(&word.text));
             if word.tokens.len() > 1 {
-                parts.extend(word.tokens.iter().map(|token| quoted(token)));
+                parts.extend(word.tokens.iter().map(|token| quote_word(token)));
             }
         }
         parts.join(" OR ")
@@ -66,36 +66,37 @@ impl Words {
 
     /// Whether every word stands in a text that consists of these single words.
     pub(crate) fn all_in(&self, text: &[String]) -> bool {
-        let holds = |word: &Word| text.windows(word.tokens.len()).any(|part| part == word.tokens);
+        let holds =
+            |word: &SearchWord| text.windows(word.tokens.len()).any(|part| part == word.tokens);
         self.0.iter().all(holds)
     }
 
     /// The single lower-case words of each word.
-    pub(crate) fn parts(&self) -> impl Iterator<Item = &[String]> {
+    pub(crate) fn word_parts(&self) -> impl Iterator<Item = &[String]> {
         self.0.iter().map(|word| word.tokens.as_slice())
     }
 
     /// The single lower-case words in it.
-    pub(crate) fn tokens(&self) -> BTreeSet<String> {
+    pub(crate) fn word_tokens(&self) -> BTreeSet<String> {
         self.0.iter().flat_map(|word| word.tokens.iter().cloned()).collect()
     }
 }
 
 /// A word of very many parts is no name of anything: each part counts for itself.
-fn taken_apart(word: Word) -> Vec<Word> {
+fn taken_apart(word: SearchWord) -> Vec<SearchWord> {
     if word.tokens.len() <= PARTS_MAX {
         return vec![word];
     }
     let parts: BTreeSet<String> = word.tokens.into_iter().collect();
-    parts.into_iter().map(|part| Word { text: part.clone(), tokens: vec![part] }).collect()
+    parts.into_iter().map(|part| SearchWord { text: part.clone(), tokens: vec![part] }).collect()
 }
 
-fn quoted(word: &str) -> String {
+fn quote_word(word: &str) -> String {
     format!("\"{}\"", word.replace('"', "\"\"").replace('\0', " "))
 }
 
 /// Lower-case words of a text, in order.
-pub(crate) fn tokens(text: &str) -> impl Iterator<Item = String> + '_ {
+pub(crate) fn split_tokens(text: &str) -> impl Iterator<Item = String> + '_ {
     text.split(|c: char| !c.is_alphanumeric())
         .filter(|word| !word.is_empty())
         .map(str::to_lowercase)
@@ -103,7 +104,7 @@ pub(crate) fn tokens(text: &str) -> impl Iterator<Item = String> + '_ {
 
 /// About 600 characters of `text`, where most of `words` stand; its beginning when there are none.
 /// All of it when they are not to be seen (the index knows more spellings than this does).
-pub(crate) fn around(text: &str, words: &Words) -> String {
+pub(crate) fn text_around(text: &str, words: &SearchWords) -> String {
     let chars: Vec<char> = text.chars().collect();
     if chars.len() <= AROUND_CHARS {
         return text.trim().to_string();
@@ -111,7 +112,7 @@ pub(crate) fn around(text: &str, words: &Words) -> String {
     let start = if words.is_empty() {
         0
     } else {
-        match best_place(&chars, &words.tokens()) {
+        match best_place(&chars, &words.word_tokens()) {
             Some(place) => place.saturating_sub(BEFORE_CHARS).min(chars.len() - AROUND_CHARS),
             None => return text.trim().to_string(),
         }
@@ -171,15 +172,19 @@ mod tests {
             ("* - ( ^ \"", "", ""),
             ("", "", ""),
         ] {
-            let words = Words::of(question);
-            assert_eq!((words.all().as_str(), words.any().as_str()), (all, any), "{question:?}");
+            let words = SearchWords::parse_question(question);
+            assert_eq!(
+                (words.match_all().as_str(), words.match_any().as_str()),
+                (all, any),
+                "{question:?}"
+            );
         }
     }
 
     #[test]
     fn x4_of_a_long_question_the_longest_words_count() {
         let question: Vec<String> = (0..500).map(|n| "x".repeat(n % 100 + 1) + "y").collect();
-        let words = Words::of(&question.join(" "));
+        let words = SearchWords::parse_question(&question.join(" "));
         assert_eq!(words.0.len(), WORDS_MAX);
         assert!(words.0.iter().all(|word| word.text.len() > 30));
     }
@@ -187,11 +192,11 @@ mod tests {
     #[test]
     fn x4_a_word_of_many_parts_is_taken_apart() {
         let many: Vec<String> = (0..500).map(|n| format!("part{n}")).collect();
-        let words = Words::of(&many.join("-"));
+        let words = SearchWords::parse_question(&many.join("-"));
         assert_eq!(words.0.len(), WORDS_MAX);
         assert!(words.0.iter().all(|word| word.tokens.len() == 1));
-        let text = |text: &str| tokens(text).collect::<Vec<_>>();
-        let name = Words::of("the src/main.rs");
+        let text = |text: &str| split_tokens(text).collect::<Vec<_>>();
+        let name = SearchWords::parse_question("the src/main.rs");
         assert!(name.all_in(&text("in the file src/main.rs:3")));
         assert!(!name.all_in(&text("the main src, rs")));
     }
@@ -207,18 +212,23 @@ mod tests {
             ("HAYSTACK", "haystack"),
             ("missing haystack", "haystack"),
         ] {
-            let part = around(&text, &Words::of(words));
+            let part = text_around(&text, &SearchWords::parse_question(words));
             assert!(part.contains(holds), "{words}: {part}");
             let chars = part.chars().count();
             assert!((400..=AROUND_CHARS + 2).contains(&chars), "{chars}");
             assert!(part.starts_with('…') && part.ends_with('…'), "{part}");
         }
-        let end = around(&format!("{}the very end", filler(1)), &Words::of("end"));
+        let end =
+            text_around(&format!("{}the very end", filler(1)), &SearchWords::parse_question("end"));
         assert!(end.ends_with("the very end"), "{end}");
-        let beginning = around(&text, &Words::of(""));
+        let beginning = text_around(&text, &SearchWords::parse_question(""));
         assert!(beginning.starts_with("line 1") && beginning.ends_with('…'), "{beginning}");
-        assert_eq!(around(&text, &Words::of("nowhere")), text.trim(), "nothing is left out");
-        assert_eq!(around(" short\n", &Words::of("short")), "short");
+        assert_eq!(
+            text_around(&text, &SearchWords::parse_question("nowhere")),
+            text.trim(),
+            "nothing is left out"
+        );
+        assert_eq!(text_around(" short\n", &SearchWords::parse_question("short")), "short");
     }
 
     #[test]
@@ -226,7 +236,7 @@ mod tests {
         for text in ["ü".repeat(5000), "🎉 x ".repeat(900), "\u{0}".repeat(700), "İ".repeat(601)]
         {
             for words in ["ü", "x 🎉", "i", ""] {
-                let part = around(&text, &Words::of(words));
+                let part = text_around(&text, &SearchWords::parse_question(words));
                 assert!(part.chars().count() <= text.chars().count());
             }
         }

@@ -33,7 +33,7 @@ pub struct GitWorktrees {
 
 impl GitWorktrees {
     /// Takes away the copies in `root` that nobody touched for [`ORPHAN_AGE`]; how many.
-    pub fn sweep(&self, root: &Path) -> usize {
+    pub fn sweep_orphans(&self, root: &Path) -> usize {
         let Ok(entries) = fs::read_dir(root.join(FOLDER)) else { return 0 };
         let old = |path: &Path| {
             let changed = fs::metadata(path).and_then(|meta| meta.modified()).ok();
@@ -48,7 +48,7 @@ impl GitWorktrees {
         names.len()
     }
 
-    fn repository(&self, root: &Path) -> Result<Repository, String> {
+    fn discover_repository(&self, root: &Path) -> Result<Repository, String> {
         Repository::discover(root).map_err(|_| {
             format!(
                 "{} is no git repository, so no copy of it can be made; leave worktree out",
@@ -61,7 +61,7 @@ impl GitWorktrees {
 /// End of the name of the file that says what a copy was made of.
 const BASE: &str = ".base";
 
-fn place(root: &Path, name: &str) -> PathBuf {
+fn copy_folder(root: &Path, name: &str) -> PathBuf {
     root.join(FOLDER).join(name)
 }
 
@@ -70,14 +70,14 @@ fn base_file(root: &Path, name: &str) -> PathBuf {
 }
 
 /// The commit that a copy was made of.
-fn base(root: &Path, name: &str) -> Result<Oid, String> {
+fn base_commit(root: &Path, name: &str) -> Result<Oid, String> {
     let none = |_: io::Error| format!("there is no copy of the workspace of {name} any more");
     let text = fs::read_to_string(base_file(root, name)).map_err(none)?;
     Oid::from_str(text.trim()).map_err(|error| format!("its copy cannot be read: {error}"))
 }
 
 /// The place in `copy` that `root` has in the repository.
-fn within(repository: &Repository, root: &Path, copy: &Path) -> PathBuf {
+fn path_within_copy(repository: &Repository, root: &Path, copy: &Path) -> PathBuf {
     let top = repository.workdir().and_then(|top| fs::canonicalize(top).ok());
     let root = fs::canonicalize(root).unwrap_or_else(|_| root.to_path_buf());
     match top.and_then(|top| root.strip_prefix(top).ok().map(Path::to_path_buf)) {
@@ -87,11 +87,11 @@ fn within(repository: &Repository, root: &Path, copy: &Path) -> PathBuf {
 }
 
 impl Worktrees for GitWorktrees {
-    fn make(&self, root: &Path, name: &str) -> Result<PathBuf, String> {
+    fn create_worktree(&self, root: &Path, name: &str) -> Result<PathBuf, String> {
         let _one = self.making.lock().unwrap_or_else(PoisonError::into_inner);
-        let repository = self.repository(root)?;
-        let (copy, there) = (place(root, name), base_file(root, name));
-        let at = within(&repository, root, &copy);
+        let repository = self.discover_repository(root)?;
+        let (copy, there) = (copy_folder(root, name), base_file(root, name));
+        let at = path_within_copy(&repository, root, &copy);
         if there.exists() && at.is_dir() {
             return Ok(at);
         }
@@ -123,11 +123,11 @@ impl Worktrees for GitWorktrees {
         Ok(at)
     }
 
-    fn left(&self, root: &Path, name: &str) -> Result<Vec<Divergence>, String> {
-        let base = base(root, name)?;
-        let repository = self.repository(root)?;
-        let copy = place(root, name);
-        let at = within(&repository, root, &copy);
+    fn worktree_changes(&self, root: &Path, name: &str) -> Result<Vec<Divergence>, String> {
+        let base = base_commit(root, name)?;
+        let repository = self.discover_repository(root)?;
+        let copy = copy_folder(root, name);
+        let at = path_within_copy(&repository, root, &copy);
         let own = Repository::open(&copy).map_err(|error| format!("its copy: {error}"))?;
         let read = |error: git2::Error| format!("its copy cannot be read: {}", error.message());
         let tree = own.find_commit(base).and_then(|commit| commit.tree()).map_err(read)?;
@@ -148,7 +148,7 @@ impl Worktrees for GitWorktrees {
                 true => None,
                 false => Some(own.find_blob(id).map_err(read)?.content().to_vec()),
             };
-            let theirs = content(&at.join(path), path)?;
+            let theirs = read_plain_file(&at.join(path), path)?;
             if before != theirs {
                 left.push(Divergence { path: path.to_owned(), base: before, theirs });
             }
@@ -161,7 +161,7 @@ impl Worktrees for GitWorktrees {
 
     fn remove(&self, root: &Path, name: &str) {
         let _one = self.making.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Ok(repository) = self.repository(root) {
+        if let Ok(repository) = self.discover_repository(root) {
             self.remove_from(&repository, root, name);
         }
     }
@@ -186,7 +186,7 @@ impl GitWorktrees {
             }
             _ => (),
         };
-        gone(fs::remove_dir_all(place(root, name)));
+        gone(fs::remove_dir_all(copy_folder(root, name)));
         gone(fs::remove_file(base_file(root, name)));
         // Both stay while another copy is there.
         let folder = root.join(FOLDER);
@@ -199,7 +199,7 @@ impl GitWorktrees {
 }
 
 /// What stands at `file`; none: nothing. What is no plain file is not taken over.
-fn content(file: &Path, path: &str) -> Result<Option<Vec<u8>>, String> {
+fn read_plain_file(file: &Path, path: &str) -> Result<Option<Vec<u8>>, String> {
     let found = match fs::symlink_metadata(file) {
         Ok(found) => found,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),

@@ -3,12 +3,12 @@
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use weir_core::tool::{Access, Effects, Group, ToolSpec};
-use weir_engine::ports::{Content, Plan, ToolContext};
+use weir_core::tool::{Effects, PathAccess, ToolGroup, ToolSpec};
+use weir_engine::ports::{CallPlan, FileContent, ToolContext};
 use weir_engine::workspace::Workspace;
 
-use crate::built::{Contents, Edit, spec};
-use crate::draft::{self, Draft, planning};
+use crate::built::{EditTool, NewContents, tool_spec};
+use crate::draft::{self, PlanDraft, plan_blocking};
 use crate::text;
 
 pub(crate) struct AppendToFile;
@@ -23,29 +23,29 @@ pub(crate) struct Input {
 }
 
 #[async_trait]
-impl Edit for AppendToFile {
+impl EditTool for AppendToFile {
     type Input = Input;
 
     fn spec() -> ToolSpec {
         ToolSpec {
             keeps_result: true,
-            ..spec::<Input>(
+            ..tool_spec::<Input>(
                 "append_to_file",
-                Group::Edit,
+                ToolGroup::Edit,
                 "Adds text at the end of a file, beginning on a line of its own.",
             )
         }
     }
 
-    async fn plan(input: Input, cx: &ToolContext) -> Plan {
+    async fn plan_call(input: Input, cx: &ToolContext) -> CallPlan {
         let workspace = cx.workspace.clone();
-        planning(move || plan(&input, &workspace)).await
+        plan_blocking(move || plan_append(&input, &workspace)).await
     }
 
-    fn report(input: &Input, effects: &Effects, _: &Contents) -> String {
-        let lines = text::count(input.content.lines().count(), "line");
+    fn report_result(input: &Input, effects: &Effects, _: &NewContents) -> String {
+        let lines = text::count_noun(input.content.lines().count(), "line");
         match effects.paths.first() {
-            Some(at) if at.access == Access::Create => {
+            Some(at) if at.access == PathAccess::Create => {
                 format!("Created {} with {lines}", at.path)
             }
             Some(at) => format!("Appended {lines} to {}", at.path),
@@ -54,38 +54,40 @@ impl Edit for AppendToFile {
     }
 }
 
-fn plan(input: &Input, workspace: &Workspace) -> Plan {
+fn plan_append(input: &Input, workspace: &Workspace) -> CallPlan {
     let (at, content) = draft::at_for_writing(workspace, &input.path);
     let path = at.path.clone();
-    let mut draft = Draft::default();
+    let mut draft = PlanDraft::default();
     draft.touch(at.clone());
     let summary =
-        format!("Append {} to {path}", text::count(input.content.lines().count(), "line"));
+        format!("Append {} to {path}", text::count_noun(input.content.lines().count(), "line"));
     let before = match content {
         Ok(before) => before,
-        Err(why) => return draft.fail(summary, why.to_string()),
+        Err(why) => return draft.into_failing_plan(summary, why.to_string()),
     };
     if input.content.is_empty() {
-        return draft.fail(summary, "content is empty: there is nothing to append");
+        return draft.into_failing_plan(summary, "content is empty: there is nothing to append");
     }
     let old: &[u8] = match &before {
-        Content::Absent => b"",
-        Content::File { bytes, .. } if draft::is_binary(bytes) => {
-            return draft
-                .fail(summary, format!("{path} is a binary file; text cannot be appended"));
+        FileContent::Absent => b"",
+        FileContent::File { bytes, .. } if draft::is_binary(bytes) => {
+            return draft.into_failing_plan(
+                summary,
+                format!("{path} is a binary file; text cannot be appended"),
+            );
         }
-        Content::File { bytes, .. } => bytes,
-        Content::Folder | Content::Link { .. } => {
-            return draft.fail(summary, draft::not_a_file(&path, &before));
+        FileContent::File { bytes, .. } => bytes,
+        FileContent::Folder | FileContent::Link { .. } => {
+            return draft.into_failing_plan(summary, draft::not_a_file(&path, &before));
         }
     };
-    let after = draft::file(extended(old, &input.content), &before);
-    draft.change(at, &before, &after);
-    draft.plan(summary)
+    let after = draft::file_content(append_text(old, &input.content), &before);
+    draft.add_change(at, &before, &after);
+    draft.into_plan(summary)
 }
 
 /// `old`, a line end where it has none, and `text` with the file's own line ends.
-fn extended(old: &[u8], text: &str) -> Vec<u8> {
+fn append_text(old: &[u8], text: &str) -> Vec<u8> {
     let crlf = old.windows(2).any(|pair| pair == b"\r\n");
     let mut bytes = old.to_vec();
     if !old.is_empty() && !old.ends_with(b"\n") {

@@ -3,10 +3,10 @@
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use weir_core::tool::{Control, EffectClass, Effects, Group, Raw, ToolSpec};
-use weir_engine::ports::{Plan, ToolContext};
+use weir_core::tool::{AgentControl, EffectClass, Effects, RawResult, ToolGroup, ToolSpec};
+use weir_engine::ports::{CallPlan, ToolContext};
 
-use crate::built::{Act, nothing, spec};
+use crate::built::{ActionTool, empty_plan, tool_spec};
 use crate::text;
 
 const OPTIONS_MAX: usize = 10;
@@ -27,41 +27,42 @@ pub(crate) struct Input {
 }
 
 #[async_trait]
-impl Act for AskFollowupQuestion {
+impl ActionTool for AskFollowupQuestion {
     type Input = Input;
 
     fn spec() -> ToolSpec {
         ToolSpec {
             keeps_result: true,
-            ..spec::<Input>(
+            ..tool_spec::<Input>(
                 "ask_followup_question",
-                Group::Agent,
+                ToolGroup::Agent,
                 "Asks the person a question and waits. Only for what you cannot find out and cannot \
                  reasonably decide yourself.",
             )
         }
     }
 
-    async fn plan(input: Input, _: &ToolContext) -> Plan {
+    async fn plan_call(input: Input, _: &ToolContext) -> CallPlan {
         let summary = format!("Ask: {}", text::one_line(&input.question, 120));
         if input.question.trim().is_empty() {
-            return nothing(summary).failing("question is empty; say what you want to know");
+            return empty_plan(summary)
+                .with_failure("question is empty; say what you want to know");
         }
         if input.options.len() > OPTIONS_MAX {
-            return nothing(summary).failing(format!(
+            return empty_plan(summary).with_failure(format!(
                 "there are {} options; give at most {OPTIONS_MAX}",
                 input.options.len()
             ));
         }
-        let control = Some(Control::Ask {
+        let control = Some(AgentControl::Ask {
             text: input.question,
             options: input.options,
             multiple: input.multiple,
         });
-        Plan::new(EffectClass::Read, Effects { control, ..Effects::default() }, summary)
+        CallPlan::new(EffectClass::Read, Effects { control, ..Effects::default() }, summary)
     }
 
-    async fn act(_: Input, _: &Effects, _: &ToolContext) -> Raw {
-        Raw::ok("The question was put to the person")
+    async fn run_call(_: Input, _: &Effects, _: &ToolContext) -> RawResult {
+        RawResult::ok("The question was put to the person")
     }
 }

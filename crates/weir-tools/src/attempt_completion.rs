@@ -3,10 +3,10 @@
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use weir_core::tool::{Control, EffectClass, Effects, Group, Raw, ToolSpec};
-use weir_engine::ports::{Plan, ToolContext};
+use weir_core::tool::{AgentControl, EffectClass, Effects, RawResult, ToolGroup, ToolSpec};
+use weir_engine::ports::{CallPlan, ToolContext};
 
-use crate::built::{Act, nothing, spec};
+use crate::built::{ActionTool, empty_plan, tool_spec};
 
 pub(crate) struct AttemptCompletion;
 
@@ -18,30 +18,30 @@ pub(crate) struct Input {
 }
 
 #[async_trait]
-impl Act for AttemptCompletion {
+impl ActionTool for AttemptCompletion {
     type Input = Input;
 
     fn spec() -> ToolSpec {
         ToolSpec {
             keeps_result: true,
-            ..spec::<Input>(
+            ..tool_spec::<Input>(
                 "attempt_completion",
-                Group::Agent,
+                ToolGroup::Agent,
                 "Ends the task and shows the result to the person. Call it once everything is done \
                  and checked, alone in its turn.",
             )
         }
     }
 
-    async fn plan(input: Input, _: &ToolContext) -> Plan {
+    async fn plan_call(input: Input, _: &ToolContext) -> CallPlan {
         if input.result.trim().is_empty() {
-            return nothing("End the task").failing("result is empty; say what was done");
+            return empty_plan("End the task").with_failure("result is empty; say what was done");
         }
-        let control = Some(Control::Complete { result: input.result });
-        Plan::new(EffectClass::Read, Effects { control, ..Effects::default() }, "End the task")
+        let control = Some(AgentControl::Complete { result: input.result });
+        CallPlan::new(EffectClass::Read, Effects { control, ..Effects::default() }, "End the task")
     }
 
-    async fn act(_: Input, _: &Effects, _: &ToolContext) -> Raw {
-        Raw::ok("The task is ended")
+    async fn run_call(_: Input, _: &Effects, _: &ToolContext) -> RawResult {
+        RawResult::ok("The task is ended")
     }
 }

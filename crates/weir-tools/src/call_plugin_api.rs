@@ -9,10 +9,12 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use weir_core::governance::Permit;
-use weir_core::tool::{EffectClass, Effects, Group, HostEffect, Raw, ToolSpec};
-use weir_engine::ports::{Address, MethodCall, Plan, RequestCall, Tool, ToolContext, WebRequest};
+use weir_core::tool::{EffectClass, Effects, HostEffect, RawResult, ToolGroup, ToolSpec};
+use weir_engine::ports::{
+    CallPlan, MethodCall, RequestCall, Tool, ToolContext, WebAddress, WebRequest,
+};
 
-use crate::built::{self, nothing, parse};
+use crate::built::{self, empty_plan, parse_input};
 use crate::{named_command, run_shell, text, web_fetch};
 
 /// Most bytes of an answer.
@@ -36,18 +38,18 @@ struct CallPluginApi {
 }
 
 /// The tool as the engine knows it.
-pub(crate) fn tool() -> Arc<dyn Tool> {
-    Arc::new(CallPluginApi { spec: spec() })
+pub(crate) fn plugin_api_tool() -> Arc<dyn Tool> {
+    Arc::new(CallPluginApi { spec: plugin_api_spec() })
 }
 
 /// What the model is told of it.
-pub(crate) fn spec() -> ToolSpec {
+pub(crate) fn plugin_api_spec() -> ToolSpec {
     ToolSpec {
         deferred: true,
         timeout_ms: Some(run_shell::TIMEOUT_SECONDS_MAX * 1_000),
-        ..built::spec::<Input>(
+        ..built::tool_spec::<Input>(
             "call_plugin_api",
-            Group::Skill,
+            ToolGroup::Skill,
             "Calls a method of a plugin's API. A method that does not exist is answered with those \
              that do.",
         )
@@ -60,52 +62,54 @@ impl Tool for CallPluginApi {
         &self.spec
     }
 
-    fn nests(&self) -> bool {
+    fn has_nested_calls(&self) -> bool {
         true
     }
 
-    async fn plan(&self, input: &Value, cx: &ToolContext) -> Plan {
-        let input: Input = match parse(input) {
+    async fn plan_call(&self, input: &Value, cx: &ToolContext) -> CallPlan {
+        let input: Input = match parse_input(input) {
             Ok(input) => input,
-            Err(why) => return nothing("Arguments that cannot be used").failing(why),
+            Err(why) => return empty_plan("Arguments that cannot be used").with_failure(why),
         };
         let what = format!("Call {} of the plugin {}", input.method, input.plugin);
         let what = text::one_line(&what, 160);
-        match found(&input, cx).await {
-            Ok(MethodCall::Command(call)) => named_command::plan(call, what, cx).await,
+        match find_method(&input, cx).await {
+            Ok(MethodCall::Command(call)) => named_command::plan_command(call, what, cx).await,
             Ok(MethodCall::Request(call)) => plan_request(&call, what, cx),
             Ok(MethodCall::Tool { tool, input }) => plan_tool(&tool, input, what, cx).await,
-            Err(why) => nothing(what).failing(why),
+            Err(why) => empty_plan(what).with_failure(why),
         }
     }
 
-    async fn run(&self, permit: Permit, cx: &ToolContext) -> Raw {
-        let input: Input = match parse(permit.input()) {
+    async fn run(&self, permit: Permit, cx: &ToolContext) -> RawResult {
+        let input: Input = match parse_input(permit.input()) {
             Ok(input) => input,
-            Err(why) => return Raw::error(why),
+            Err(why) => return RawResult::error(why),
         };
-        match found(&input, cx).await {
+        match find_method(&input, cx).await {
             Ok(MethodCall::Command(call)) => named_command::run(call, permit.effects(), cx).await,
-            Ok(MethodCall::Request(call)) => send(call, permit.effects(), cx).await,
-            Ok(MethodCall::Tool { tool, input }) => cx.nested.call(&permit, &tool, input, cx).await,
-            Err(why) => Raw::error(format!("Not called: {why}")),
+            Ok(MethodCall::Request(call)) => send_request(call, permit.effects(), cx).await,
+            Ok(MethodCall::Tool { tool, input }) => {
+                cx.nested.call_tool(&permit, &tool, input, cx).await
+            }
+            Err(why) => RawResult::error(format!("Not called: {why}")),
         }
     }
 }
 
-async fn found(input: &Input, cx: &ToolContext) -> Result<MethodCall, String> {
+async fn find_method(input: &Input, cx: &ToolContext) -> Result<MethodCall, String> {
     let Input { plugin, method, arguments } = input;
-    cx.plugins.method(&cx.session, plugin, method, arguments).await
+    cx.plugins.resolve_method(&cx.session, plugin, method, arguments).await
 }
 
-fn plan_request(call: &RequestCall, what: String, cx: &ToolContext) -> Plan {
-    let Address { url, host } = match cx.web.check_listed(&call.url, &call.listed) {
+fn plan_request(call: &RequestCall, what: String, cx: &ToolContext) -> CallPlan {
+    let WebAddress { url, host } = match cx.web.check_listed(&call.url, &call.listed) {
         Ok(address) => address,
-        Err(why) => return nothing(what).failing(because(call, &why)),
+        Err(why) => return empty_plan(what).with_failure(explain_failure(call, &why)),
     };
     let fails = call.secret.as_ref().and_then(|name| {
-        let missing = web_fetch::undeclared(&cx.web.secrets(), name, &host)?;
-        Some(because(call, &missing))
+        let missing = web_fetch::undeclared_secret(&cx.web.secrets(), name, &host)?;
+        Some(explain_failure(call, &missing))
     });
     let reads = matches!(call.method.as_str(), "GET" | "HEAD");
     let class = if reads { EffectClass::Read } else { EffectClass::Once };
@@ -122,17 +126,17 @@ fn plan_request(call: &RequestCall, what: String, cx: &ToolContext) -> Plan {
         }],
         ..Effects::default()
     };
-    let plan = Plan::new(class, effects, summary);
+    let plan = CallPlan::new(class, effects, summary);
     match fails {
-        Some(why) => plan.failing(why),
+        Some(why) => plan.with_failure(why),
         None => plan,
     }
 }
 
-async fn plan_tool(tool: &str, input: Value, what: String, cx: &ToolContext) -> Plan {
+async fn plan_tool(tool: &str, input: Value, what: String, cx: &ToolContext) -> CallPlan {
     let summary = format!("{what}: {tool}");
-    match cx.nested.foresee(tool, input, cx).await {
-        Ok(plan) => Plan {
+    match cx.nested.plan_nested_call(tool, input, cx).await {
+        Ok(plan) => CallPlan {
             summary: format!("{summary}: {}", text::one_line(&plan.summary, 200)),
             class: EffectClass::Once,
             // Its changes are its own, and are planned again when it is called.
@@ -140,22 +144,24 @@ async fn plan_tool(tool: &str, input: Value, what: String, cx: &ToolContext) -> 
             effects: Effects { changes: Vec::new(), ..plan.effects },
             ..plan
         },
-        Err(why) => nothing(summary).failing(why),
+        Err(why) => empty_plan(summary).with_failure(why),
     }
 }
 
 /// Sends the request that was judged.
-async fn send(call: RequestCall, effects: &Effects, cx: &ToolContext) -> Raw {
+async fn send_request(call: RequestCall, effects: &Effects, cx: &ToolContext) -> RawResult {
     let Some(host) = effects.hosts.first() else {
-        return Raw::error("the call has no address");
+        return RawResult::error("the call has no address");
     };
     let same = cx.web.check_listed(&call.url, &call.listed).is_ok_and(|now| now.url == host.url);
     if !same || call.method != host.method || call.secret != host.secret {
-        return Raw::error("Not sent: the address is another one than was judged; call it again");
+        return RawResult::error(
+            "Not sent: the address is another one than was judged; call it again",
+        );
     }
     let request = WebRequest {
         method: call.method.clone(),
-        address: Address { url: host.url.clone(), host: host.host.clone() },
+        address: WebAddress { url: host.url.clone(), host: host.host.clone() },
         headers: call.headers.clone(),
         body: call.body.clone(),
         secret: call.secret.clone(),
@@ -164,13 +170,13 @@ async fn send(call: RequestCall, effects: &Effects, cx: &ToolContext) -> Raw {
         max_bytes: ANSWER_BYTES_MAX,
     };
     match cx.web.request(&request, &cx.cancel).await {
-        Ok(fetched) => web_fetch::answered(&fetched, |why| because(&call, why)),
-        Err(why) => Raw::error(because(&call, &why)),
+        Ok(fetched) => web_fetch::plugin_answer(&fetched, |why| explain_failure(&call, why)),
+        Err(why) => RawResult::error(explain_failure(&call, &why)),
     }
 }
 
 /// Why a request failed, with what a person must have set up.
-fn because(call: &RequestCall, why: &str) -> String {
+fn explain_failure(call: &RequestCall, why: &str) -> String {
     if call.setup.is_empty() {
         return why.to_owned();
     }

@@ -7,10 +7,10 @@ use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use weir_core::tool::{Effects, Group, Raw, ToolSpec};
-use weir_engine::ports::{Plan, ToolContext};
+use weir_core::tool::{Effects, RawResult, ToolGroup, ToolSpec};
+use weir_engine::ports::{CallPlan, ToolContext};
 
-use crate::built::{Act, nothing, spec};
+use crate::built::{ActionTool, empty_plan, tool_spec};
 
 /// What is said where no tool is named.
 const UNUSABLE: &str = "name a tool that find_tool loaded, and its arguments as an object: \
@@ -29,21 +29,25 @@ pub(crate) struct Input {
 }
 
 #[async_trait]
-impl Act for CallTool {
+impl ActionTool for CallTool {
     type Input = Input;
 
     fn spec() -> ToolSpec {
         ToolSpec {
             keeps_result: true,
-            ..spec::<Input>("call_tool", Group::Agent, "Calls a tool that find_tool loaded.")
+            ..tool_spec::<Input>(
+                "call_tool",
+                ToolGroup::Agent,
+                "Calls a tool that find_tool loaded.",
+            )
         }
     }
 
-    async fn plan(_: Input, _: &ToolContext) -> Plan {
-        nothing("Call a tool that is not named").failing(UNUSABLE)
+    async fn plan_call(_: Input, _: &ToolContext) -> CallPlan {
+        empty_plan("Call a tool that is not named").with_failure(UNUSABLE)
     }
 
-    async fn act(_: Input, _: &Effects, _: &ToolContext) -> Raw {
-        Raw::error(UNUSABLE)
+    async fn run_call(_: Input, _: &Effects, _: &ToolContext) -> RawResult {
+        RawResult::error(UNUSABLE)
     }
 }

@@ -1,16 +1,19 @@
 //! What the checkpoint tools share: loading a snapshot, and the entries of it that may be seen.
 
-use weir_core::tool::{Access, EffectClass, Effects, PathEffect};
-use weir_engine::ports::{CheckpointInfo, Plan, SnapshotEntry, ToolContext};
+use weir_core::tool::{EffectClass, Effects, PathAccess, PathEffect};
+use weir_engine::ports::{CallPlan, CheckpointInfo, SnapshotEntry, ToolContext};
 
 /// One snapshot with its contents.
-pub(crate) struct Loaded {
+pub(crate) struct LoadedCheckpoint {
     pub(crate) info: CheckpointInfo,
     pub(crate) entries: Vec<SnapshotEntry>,
 }
 
 /// The snapshot called `id`, which may be the beginning of its name.
-pub(crate) async fn load(id: &str, cx: &ToolContext) -> Result<Loaded, String> {
+pub(crate) async fn load_checkpoint(
+    id: &str,
+    cx: &ToolContext,
+) -> Result<LoadedCheckpoint, String> {
     let id = id.trim();
     if id.len() < 4 || !id.chars().all(|c| c.is_ascii_alphanumeric()) {
         return Err(format!(
@@ -18,7 +21,7 @@ pub(crate) async fn load(id: &str, cx: &ToolContext) -> Result<Loaded, String> {
         ));
     }
     match cx.checkpoints.load(cx.workspace.root(), id).await {
-        Ok((info, entries)) => Ok(Loaded { info, entries }),
+        Ok((info, entries)) => Ok(LoadedCheckpoint { info, entries }),
         Err(why) => Err(format!(
             "the checkpoint {id} cannot be read: {why}. list_checkpoints shows the names"
         )),
@@ -26,25 +29,28 @@ pub(crate) async fn load(id: &str, cx: &ToolContext) -> Result<Loaded, String> {
 }
 
 /// The first characters of a name: enough to tell it from others.
-pub(crate) fn short(info: &CheckpointInfo) -> &str {
-    crate::text::head(info.id.as_str(), 10)
+pub(crate) fn short_checkpoint_id(info: &CheckpointInfo) -> &str {
+    crate::text::first_chars(info.id.as_str(), 10)
 }
 
 /// The entry of `path` among those of a snapshot.
-pub(crate) fn entry<'a>(loaded: &'a Loaded, at: &PathEffect) -> Result<&'a SnapshotEntry, String> {
+pub(crate) fn find_entry<'a>(
+    loaded: &'a LoadedCheckpoint,
+    at: &PathEffect,
+) -> Result<&'a SnapshotEntry, String> {
     loaded.entries.iter().find(|entry| entry.path == at.path).ok_or_else(|| {
         let paths: Vec<String> = loaded.entries.iter().map(|entry| entry.path.clone()).collect();
         format!(
             "the checkpoint {} does not hold {}; it holds:\n{}",
-            short(&loaded.info),
+            short_checkpoint_id(&loaded.info),
             at.path,
-            crate::text::bullets(&paths, 20)
+            crate::text::bullet_list(&paths, 20)
         )
     })
 }
 
 /// A plan that reads old content of these paths: judged as reading the paths themselves.
-pub(crate) fn reads(paths: &[&str], summary: String, cx: &ToolContext) -> Plan {
-    let paths = paths.iter().map(|path| cx.workspace.resolve(path, Access::Read)).collect();
-    Plan::new(EffectClass::Read, Effects { paths, ..Effects::default() }, summary)
+pub(crate) fn plan_reading(paths: &[&str], summary: String, cx: &ToolContext) -> CallPlan {
+    let paths = paths.iter().map(|path| cx.workspace.resolve(path, PathAccess::Read)).collect();
+    CallPlan::new(EffectClass::Read, Effects { paths, ..Effects::default() }, summary)
 }

@@ -4,10 +4,10 @@
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use weir_core::tool::{EffectClass, Effects, Group, Raw, ResultEffect, ToolSpec};
-use weir_engine::ports::{NO_FLAGSHIP, Plan, ToolContext};
+use weir_core::tool::{EffectClass, Effects, RawResult, ResultEffect, ToolGroup, ToolSpec};
+use weir_engine::ports::{CallPlan, NO_FLAGSHIP, ToolContext};
 
-use crate::built::{Act, nothing, spec};
+use crate::built::{ActionTool, empty_plan, tool_spec};
 use crate::text;
 
 /// Longest question with its context, in characters.
@@ -28,7 +28,7 @@ pub(crate) struct Input {
 }
 
 #[async_trait]
-impl Act for ConsultFlagship {
+impl ActionTool for ConsultFlagship {
     type Input = Input;
 
     fn spec() -> ToolSpec {
@@ -36,21 +36,21 @@ impl Act for ConsultFlagship {
             deferred: true,
             keeps_result: true,
             timeout_ms: Some(TIME_MS),
-            ..spec::<Input>(
+            ..tool_spec::<Input>(
                 "consult_flagship",
-                Group::Agent,
+                ToolGroup::Agent,
                 "Asks a stronger model one question, at most 3 times a run: for what you are stuck \
                  on or unsure of.",
             )
         }
     }
 
-    async fn plan(input: Input, cx: &ToolContext) -> Plan {
+    async fn plan_call(input: Input, cx: &ToolContext) -> CallPlan {
         let summary = format!("Ask the stronger model: {}", text::one_line(&input.question, 160));
         let effects = Effects { consults: true, ..Effects::default() };
-        let plan = Plan::new(EffectClass::Once, effects, summary.clone());
+        let plan = CallPlan::new(EffectClass::Once, effects, summary.clone());
         if input.question.trim().is_empty() {
-            return nothing(summary).failing("question is empty");
+            return empty_plan(summary).with_failure("question is empty");
         }
         let length = input.question.chars().count() + input.context.chars().count();
         if length > QUESTION_CHARS_MAX {
@@ -58,36 +58,37 @@ impl Act for ConsultFlagship {
                 "question and context have {length} characters; at most {QUESTION_CHARS_MAX}. Keep \
                  what matters"
             );
-            return nothing(summary).failing(why);
+            return empty_plan(summary).with_failure(why);
         }
-        match cx.knows.flagship() {
-            Some(model) => Plan { summary: format!("{} ({model})", plan.summary), ..plan },
-            None => nothing(summary).failing(NO_FLAGSHIP),
+        match cx.knows.flagship_name() {
+            Some(model) => CallPlan { summary: format!("{} ({model})", plan.summary), ..plan },
+            None => empty_plan(summary).with_failure(NO_FLAGSHIP),
         }
     }
 
-    async fn act(input: Input, _: &Effects, cx: &ToolContext) -> Raw {
+    async fn run_call(input: Input, _: &Effects, cx: &ToolContext) -> RawResult {
         let question = match input.context.trim() {
             "" => input.question,
             context => format!("{}\n\n<context>\n{context}\n</context>", input.question),
         };
         let asked = tokio::select! {
             biased;
-            () = cx.cancel.cancelled() => return Raw::error("the question was cancelled"),
-            asked = cx.knows.consult(&question) => asked,
+            () = cx.cancel.cancelled() => return RawResult::error("the question was cancelled"),
+            asked = cx.knows.consult_flagship(&question) => asked,
         };
         match asked {
             Ok(answer) => {
                 let news =
                     vec![ResultEffect::Used { usage: answer.usage, cost_usd: answer.cost_usd }];
-                let raw = Raw::ok(format!("{} answers:\n\n{}", answer.model, answer.text.trim()));
+                let raw =
+                    RawResult::ok(format!("{} answers:\n\n{}", answer.model, answer.text.trim()));
                 let summary = format!("{} answered", answer.model);
-                Raw { news, label: answer.label, ..raw.with_summary(summary) }
+                RawResult { news, label: answer.label, ..raw.with_summary(summary) }
             }
             Err(error) => {
                 let used =
                     error.used.map(|(usage, cost_usd)| ResultEffect::Used { usage, cost_usd });
-                Raw { news: used.into_iter().collect(), ..Raw::error(error.why) }
+                RawResult { news: used.into_iter().collect(), ..RawResult::error(error.why) }
             }
         }
     }

@@ -3,12 +3,12 @@
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use weir_core::tool::{Effects, Group, ToolSpec};
-use weir_engine::ports::{Content, Plan, ToolContext};
+use weir_core::tool::{Effects, ToolGroup, ToolSpec};
+use weir_engine::ports::{CallPlan, FileContent, ToolContext};
 use weir_engine::workspace::Workspace;
 
-use crate::built::{Contents, Edit, spec};
-use crate::draft::{self, Draft, planning};
+use crate::built::{EditTool, NewContents, tool_spec};
+use crate::draft::{self, PlanDraft, plan_blocking};
 
 pub(crate) struct CreateFolder;
 
@@ -20,26 +20,26 @@ pub(crate) struct Input {
 }
 
 #[async_trait]
-impl Edit for CreateFolder {
+impl EditTool for CreateFolder {
     type Input = Input;
 
     fn spec() -> ToolSpec {
         ToolSpec {
             keeps_result: true,
-            ..spec::<Input>(
+            ..tool_spec::<Input>(
                 "create_folder",
-                Group::Edit,
+                ToolGroup::Edit,
                 "Creates an empty folder and its parents. Not needed before write_file.",
             )
         }
     }
 
-    async fn plan(input: Input, cx: &ToolContext) -> Plan {
+    async fn plan_call(input: Input, cx: &ToolContext) -> CallPlan {
         let workspace = cx.workspace.clone();
-        planning(move || plan(&input, &workspace)).await
+        plan_blocking(move || plan_create_folder(&input, &workspace)).await
     }
 
-    fn report(input: &Input, effects: &Effects, _: &Contents) -> String {
+    fn report_result(input: &Input, effects: &Effects, _: &NewContents) -> String {
         let path = effects.paths.first().map_or(input.path.as_str(), |at| at.path.as_str());
         if effects.changes.is_empty() {
             format!("{path} exists already")
@@ -49,18 +49,18 @@ impl Edit for CreateFolder {
     }
 }
 
-fn plan(input: &Input, workspace: &Workspace) -> Plan {
+fn plan_create_folder(input: &Input, workspace: &Workspace) -> CallPlan {
     let (at, content) = draft::at_for_writing(workspace, &input.path);
     let path = at.path.clone();
-    let mut draft = Draft::default();
+    let mut draft = PlanDraft::default();
     draft.touch(at.clone());
     let summary = format!("Create the folder {path}");
     match content {
-        Ok(before @ (Content::Absent | Content::Folder)) => {
-            draft.change(at, &before, &Content::Folder);
-            draft.plan(summary)
+        Ok(before @ (FileContent::Absent | FileContent::Folder)) => {
+            draft.add_change(at, &before, &FileContent::Folder);
+            draft.into_plan(summary)
         }
-        Ok(before) => draft.fail(summary, draft::not_a_file(&path, &before)),
-        Err(why) => draft.fail(summary, why.to_string()),
+        Ok(before) => draft.into_failing_plan(summary, draft::not_a_file(&path, &before)),
+        Err(why) => draft.into_failing_plan(summary, why.to_string()),
     }
 }

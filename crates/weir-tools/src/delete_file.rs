@@ -3,12 +3,12 @@
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use weir_core::tool::{Access, Effects, Group, Image, PathEffect, ToolSpec};
-use weir_engine::ports::{Content, Plan, ToolContext};
+use weir_core::tool::{Effects, FileState, PathAccess, PathEffect, ToolGroup, ToolSpec};
+use weir_engine::ports::{CallPlan, FileContent, ToolContext};
 use weir_engine::workspace::{WalkOptions, Workspace};
 
-use crate::built::{Contents, Edit, spec};
-use crate::draft::{self, Draft, EDIT_BYTES_MAX, planning};
+use crate::built::{EditTool, NewContents, tool_spec};
+use crate::draft::{self, EDIT_BYTES_MAX, PlanDraft, plan_blocking};
 use crate::text;
 
 /// Most paths, and most bytes of content, that one call deletes or moves.
@@ -29,73 +29,80 @@ pub(crate) struct Input {
 }
 
 #[async_trait]
-impl Edit for DeleteFile {
+impl EditTool for DeleteFile {
     type Input = Input;
 
     fn spec() -> ToolSpec {
         ToolSpec {
             keeps_result: true,
-            ..spec::<Input>(
+            ..tool_spec::<Input>(
                 "delete_file",
-                Group::Edit,
+                ToolGroup::Edit,
                 "Deletes a file or, with recursive, a folder and all in it (at most 5000 paths). \
                  It goes to the trash and can be restored.",
             )
         }
     }
 
-    async fn plan(input: Input, cx: &ToolContext) -> Plan {
+    async fn plan_call(input: Input, cx: &ToolContext) -> CallPlan {
         let workspace = cx.workspace.clone();
-        planning(move || plan(&input, &workspace)).await
+        plan_blocking(move || plan_delete(&input, &workspace)).await
     }
 
-    fn report(input: &Input, effects: &Effects, _: &Contents) -> String {
+    fn report_result(input: &Input, effects: &Effects, _: &NewContents) -> String {
         let path = effects.paths.first().map_or(input.path.as_str(), |at| at.path.as_str());
         match effects.changes.len() {
             0 | 1 => format!("Deleted {path}"),
-            n => format!("Deleted {path} and {} in it", text::count(n - 1, "path")),
+            n => format!("Deleted {path} and {} in it", text::count_noun(n - 1, "path")),
         }
     }
 }
 
-fn plan(input: &Input, workspace: &Workspace) -> Plan {
-    let mut at = workspace.resolve(&input.path, Access::Delete);
+fn plan_delete(input: &Input, workspace: &Workspace) -> CallPlan {
+    let mut at = workspace.resolve(&input.path, PathAccess::Delete);
     let path = at.path.clone();
     let summary = format!("Delete {path}");
-    let before = workspace.image(&at);
-    if matches!(before, Ok(Image::Folder)) && input.recursive {
-        at = workspace.resolve_tree(&input.path, Access::Delete);
+    let before = workspace.path_image(&at);
+    if matches!(before, Ok(FileState::Folder)) && input.recursive {
+        at = workspace.resolve_tree(&input.path, PathAccess::Delete);
     }
-    let mut draft = Draft::default();
+    let mut draft = PlanDraft::default();
     draft.touch(at.clone());
     match before {
-        Err(why) => draft.fail(summary, why.to_string()),
-        Ok(Image::Absent) => draft.fail(summary, draft::missing(workspace, &at)),
-        Ok(Image::Folder) => delete_folder(input, workspace, draft, &path),
-        Ok(Image::File { bytes, .. }) if bytes <= EDIT_BYTES_MAX => {
-            match workspace.read(&at, EDIT_BYTES_MAX) {
-                Ok(before) => draft.change(at, &before, &Content::Absent),
-                Err(why) => return draft.fail(summary, why.to_string()),
-            }
-            draft.plan(summary)
+        Err(why) => draft.into_failing_plan(summary, why.to_string()),
+        Ok(FileState::Absent) => {
+            draft.into_failing_plan(summary, draft::describe_missing(workspace, &at))
         }
-        Ok(before @ (Image::File { .. } | Image::Link { .. })) => {
-            draft.note(&format!("deleted: {path}\n"));
-            draft.change_image(at, before, Image::Absent);
-            draft.plan(summary)
+        Ok(FileState::Folder) => delete_folder(input, workspace, draft, &path),
+        Ok(FileState::File { bytes, .. }) if bytes <= EDIT_BYTES_MAX => {
+            match workspace.read(&at, EDIT_BYTES_MAX) {
+                Ok(before) => draft.add_change(at, &before, &FileContent::Absent),
+                Err(why) => return draft.into_failing_plan(summary, why.to_string()),
+            }
+            draft.into_plan(summary)
+        }
+        Ok(before @ (FileState::File { .. } | FileState::Link { .. })) => {
+            draft.add_note(&format!("deleted: {path}\n"));
+            draft.change_image(at, before, FileState::Absent);
+            draft.into_plan(summary)
         }
     }
 }
 
-fn delete_folder(input: &Input, workspace: &Workspace, mut draft: Draft, path: &str) -> Plan {
-    let tree = match tree(workspace, &input.path, Access::Delete) {
+fn delete_folder(
+    input: &Input,
+    workspace: &Workspace,
+    mut draft: PlanDraft,
+    path: &str,
+) -> CallPlan {
+    let tree = match list_tree(workspace, &input.path, PathAccess::Delete) {
         Ok(tree) => tree,
-        Err(why) => return draft.fail(format!("Delete the folder {path}"), why),
+        Err(why) => return draft.into_failing_plan(format!("Delete the folder {path}"), why),
     };
-    let below = text::count(tree.len() - 1, "path");
+    let below = text::count_noun(tree.len() - 1, "path");
     let summary = format!("Delete the folder {path} with {below} in it");
     if tree.len() > 1 && !input.recursive {
-        return draft.fail(
+        return draft.into_failing_plan(
             summary,
             format!(
                 "{path} is a folder with {below} in it; set recursive: true to delete them all"
@@ -103,20 +110,20 @@ fn delete_folder(input: &Input, workspace: &Workspace, mut draft: Draft, path: &
         );
     }
     let shown: Vec<String> = tree.iter().map(|(at, _)| at.path.clone()).collect();
-    draft.note(&format!("deleted:\n{}\n", text::bullets(&shown, SHOWN_PATHS_MAX)));
+    draft.add_note(&format!("deleted:\n{}\n", text::bullet_list(&shown, SHOWN_PATHS_MAX)));
     for (at, before) in tree.into_iter().rev() {
-        draft.change_image(at, before, Image::Absent);
+        draft.change_image(at, before, FileState::Absent);
     }
-    draft.plan(summary)
+    draft.into_plan(summary)
 }
 
 /// A folder and everything in it, parents before children.
-pub(crate) fn tree(
+pub(crate) fn list_tree(
     workspace: &Workspace,
     folder: &str,
-    access: Access,
-) -> Result<Vec<(PathEffect, Image)>, String> {
-    let listing = workspace.resolve_tree(folder, Access::List);
+    access: PathAccess,
+) -> Result<Vec<(PathEffect, FileState)>, String> {
+    let listing = workspace.resolve_tree(folder, PathAccess::List);
     let options = WalkOptions {
         recursive: true,
         respect_gitignore: false,
@@ -130,13 +137,13 @@ pub(crate) fn tree(
             "{} holds more than {TREE_PATHS_MAX} paths or {}; take its subfolders one by one, or \
              use run_shell",
             listing.path,
-            text::size(TREE_BYTES_MAX)
+            text::size_text(TREE_BYTES_MAX)
         ));
     }
-    let mut tree = vec![(workspace.resolve(folder, access), Image::Folder)];
+    let mut tree = vec![(workspace.resolve(folder, access), FileState::Folder)];
     for entry in &walk.entries {
         let at = workspace.resolve(&entry.path, access);
-        let image = workspace.image(&at).map_err(|why| why.to_string())?;
+        let image = workspace.path_image(&at).map_err(|why| why.to_string())?;
         tree.push((at, image));
     }
     Ok(tree)

@@ -17,7 +17,7 @@ const CONTEXT_LINES: usize = 3;
 
 /// The difference of two files as a unified diff; `None` on a side: no such file. Empty when they
 /// are equal.
-pub(crate) fn unified(path: &str, old: Option<&[u8]>, new: Option<&[u8]>) -> String {
+pub(crate) fn unified_diff(path: &str, old: Option<&[u8]>, new: Option<&[u8]>) -> String {
     if old == new {
         return String::new();
     }
@@ -26,7 +26,7 @@ pub(crate) fn unified(path: &str, old: Option<&[u8]>, new: Option<&[u8]>) -> Str
     let (old, new) = (old.unwrap_or_default(), new.unwrap_or_default());
     let header = format!("--- {from}\n+++ {to}\n");
     if is_binary(old) || is_binary(new) {
-        let sizes = [old, new].map(|side| text::size(side.len() as u64));
+        let sizes = [old, new].map(|side| text::size_text(side.len() as u64));
         return format!("{header}Binary content, {} before, {} after\n", sizes[0], sizes[1]);
     }
     let (old, new) = (String::from_utf8_lossy(old), String::from_utf8_lossy(new));
@@ -36,13 +36,13 @@ pub(crate) fn unified(path: &str, old: Option<&[u8]>, new: Option<&[u8]>) -> Str
             .context_radius(CONTEXT_LINES)
             .to_string()
     } else {
-        coarse(&old, &new)
+        coarse_diff(&old, &new)
     };
-    header + &cut(body)
+    header + &cut_diff(body)
 }
 
 /// The whole of a text with what is new in it marked: for a person who has to read all of it.
-pub(crate) fn whole(name: &str, old: Option<&str>, new: &str) -> String {
+pub(crate) fn whole_text_diff(name: &str, old: Option<&str>, new: &str) -> String {
     let from = old.map_or("/dev/null".to_owned(), |_| format!("a/{name}"));
     let body = TextDiff::from_lines(old.unwrap_or_default(), new)
         .unified_diff()
@@ -63,18 +63,18 @@ fn common_lines(old: &[&str], new: &[&str]) -> (usize, usize) {
 }
 
 fn differing_lines(old: &str, new: &str) -> usize {
-    let (old, new) = (lines(old), lines(new));
+    let (old, new) = (split_lines(old), split_lines(new));
     let (start, end) = common_lines(&old, &new);
     old.len() + new.len() - 2 * (start + end)
 }
 
-fn lines(text: &str) -> Vec<&str> {
+fn split_lines(text: &str) -> Vec<&str> {
     text.split_inclusive('\n').collect()
 }
 
 /// One hunk from the first to the last difference, without looking for what is equal between.
-fn coarse(old: &str, new: &str) -> String {
-    let (old, new) = (lines(old), lines(new));
+fn coarse_diff(old: &str, new: &str) -> String {
+    let (old, new) = (split_lines(old), split_lines(new));
     let (start, end) = common_lines(&old, &new);
     let before = start.min(CONTEXT_LINES);
     let after = end.min(CONTEXT_LINES);
@@ -103,13 +103,13 @@ fn coarse(old: &str, new: &str) -> String {
     hunk
 }
 
-fn cut(body: String) -> String {
+fn cut_diff(body: String) -> String {
     if body.len() <= DIFF_BYTES_MAX {
         return body;
     }
     let end = (0..=DIFF_BYTES_MAX).rev().find(|at| body.is_char_boundary(*at)).unwrap_or(0);
     let kept = body[..end].rfind('\n').map_or(&body[..end], |at| &body[..=at]);
-    format!("{kept}… (the diff goes on: {} in all)\n", text::size(body.len() as u64))
+    format!("{kept}… (the diff goes on: {} in all)\n", text::size_text(body.len() as u64))
 }
 
 #[cfg(test)]
@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn a_changed_line_is_one_hunk() {
-        let diff = unified("x", Some(b"a\nb\nc\n"), Some(b"a\nB\nc\n"));
+        let diff = unified_diff("x", Some(b"a\nb\nc\n"), Some(b"a\nB\nc\n"));
         assert_eq!(diff, "--- a/x\n+++ b/x\n@@ -1,3 +1,3 @@\n a\n-b\n+B\n c\n");
     }
 
@@ -126,7 +126,7 @@ mod tests {
     fn large_differences_stay_small_and_quick() {
         let old: String = (0..60_000).map(|n| format!("old {n}\n")).collect();
         let new: String = (0..60_000).map(|n| format!("new {n}\n")).collect();
-        let diff = unified("x", Some(old.as_bytes()), Some(new.as_bytes()));
+        let diff = unified_diff("x", Some(old.as_bytes()), Some(new.as_bytes()));
         assert!(diff.len() < DIFF_BYTES_MAX + 200, "{} bytes", diff.len());
         assert!(diff.starts_with("--- a/x\n+++ b/x\n@@ -1,60000 +1,60000 @@\n-old 0\n"));
     }
@@ -136,16 +136,16 @@ mod tests {
         let many: String = (0..6_000).map(|n| format!("{n}\n")).collect();
         let open = format!("{many}last");
         for (old, new) in [("", &*many), (&*many, ""), ("", &*open), (&*open, "x\n")] {
-            let shown = unified("x", Some(old.as_bytes()), Some(new.as_bytes()));
-            let files = crate::patch::parse(&shown).expect("a patch");
-            let made = crate::patch::apply("x", old.as_bytes(), &files[0].hunks);
+            let shown = unified_diff("x", Some(old.as_bytes()), Some(new.as_bytes()));
+            let files = crate::patch::parse_patch(&shown).expect("a patch");
+            let made = crate::patch::apply_hunks("x", old.as_bytes(), &files[0].hunks);
             assert_eq!(made.as_deref(), Ok(new.as_bytes()), "{}", &shown[..60]);
         }
     }
 
     #[test]
     fn binary_content_is_named_not_shown() {
-        let diff = unified("x", None, Some(b"\0\x01"));
+        let diff = unified_diff("x", None, Some(b"\0\x01"));
         assert!(diff.ends_with("Binary content, 0 bytes before, 2 bytes after\n"), "{diff}");
     }
 }

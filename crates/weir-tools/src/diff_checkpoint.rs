@@ -3,14 +3,14 @@
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use weir_core::tool::{Effects, Group, PathEffect, Raw, ToolSpec};
-use weir_engine::ports::{Content, Plan, SnapshotEntry, ToolContext};
+use weir_core::tool::{Effects, PathEffect, RawResult, ToolGroup, ToolSpec};
+use weir_engine::ports::{CallPlan, FileContent, SnapshotEntry, ToolContext};
 use weir_engine::workspace::{FileError, Workspace};
 
-use crate::built::{Act, nothing, spec};
-use crate::checkpoint::{self, Loaded};
+use crate::built::{ActionTool, empty_plan, tool_spec};
+use crate::checkpoint::{self, LoadedCheckpoint};
 use crate::draft::EDIT_BYTES_MAX;
-use crate::{blocking, diff, text};
+use crate::{diff, run_blocking, text};
 
 /// Most bytes of diffs in one result.
 const DIFFS_BYTES_MAX: usize = 500_000;
@@ -31,60 +31,65 @@ pub(crate) struct Input {
 }
 
 #[async_trait]
-impl Act for DiffCheckpoint {
+impl ActionTool for DiffCheckpoint {
     type Input = Input;
 
     fn spec() -> ToolSpec {
         ToolSpec {
             deferred: true,
             parallel_safe: true,
-            ..spec::<Input>(
+            ..tool_spec::<Input>(
                 "diff_checkpoint",
-                Group::Read,
+                ToolGroup::Read,
                 "Shows as a unified diff what a checkpointed call changed, or what changed since.",
             )
         }
     }
 
-    async fn plan(input: Input, cx: &ToolContext) -> Plan {
+    async fn plan_call(input: Input, cx: &ToolContext) -> CallPlan {
         let summary = format!("Compare with checkpoint {}", input.checkpoint);
-        let loaded = match checkpoint::load(&input.checkpoint, cx).await {
+        let loaded = match checkpoint::load_checkpoint(&input.checkpoint, cx).await {
             Ok(loaded) => loaded,
-            Err(why) => return nothing(summary).failing(why),
+            Err(why) => return empty_plan(summary).with_failure(why),
         };
         match &input.path {
             Some(path) => {
-                let plan = checkpoint::reads(&[path], summary, cx);
-                let missing =
-                    plan.effects.paths.first().and_then(|at| checkpoint::entry(&loaded, at).err());
+                let plan = checkpoint::plan_reading(&[path], summary, cx);
+                let missing = plan
+                    .effects
+                    .paths
+                    .first()
+                    .and_then(|at| checkpoint::find_entry(&loaded, at).err());
                 match missing {
-                    Some(why) => plan.failing(why),
+                    Some(why) => plan.with_failure(why),
                     None => plan,
                 }
             }
             None => {
                 let paths: Vec<&str> = loaded.entries.iter().map(|e| e.path.as_str()).collect();
-                checkpoint::reads(&paths, summary, cx)
+                checkpoint::plan_reading(&paths, summary, cx)
             }
         }
     }
 
-    async fn act(input: Input, effects: &Effects, cx: &ToolContext) -> Raw {
-        let loaded = match checkpoint::load(&input.checkpoint, cx).await {
+    async fn run_call(input: Input, effects: &Effects, cx: &ToolContext) -> RawResult {
+        let loaded = match checkpoint::load_checkpoint(&input.checkpoint, cx).await {
             Ok(loaded) => loaded,
-            Err(why) => return Raw::error(why),
+            Err(why) => return RawResult::error(why),
         };
         let (workspace, paths) = (cx.workspace.clone(), effects.paths.clone());
-        let shown = blocking(move || diffs(&loaded, &paths, input.current, &workspace));
+        let shown = run_blocking(move || render_diffs(&loaded, &paths, input.current, &workspace));
         match shown.await {
-            Ok(Ok((text, files))) => Raw::ok(text).with_summary(text::count(files, "changed file")),
-            Ok(Err(why)) | Err(why) => Raw::error(why),
+            Ok(Ok((text, files))) => {
+                RawResult::ok(text).with_summary(text::count_noun(files, "changed file"))
+            }
+            Ok(Err(why)) | Err(why) => RawResult::error(why),
         }
     }
 }
 
-fn diffs(
-    loaded: &Loaded,
+fn render_diffs(
+    loaded: &LoadedCheckpoint,
     paths: &[PathEffect],
     current: bool,
     workspace: &Workspace,
@@ -92,9 +97,9 @@ fn diffs(
     let mut text = String::new();
     let mut files = 0;
     for at in paths {
-        let entry = checkpoint::entry(loaded, at)?;
-        let now = if current { now(workspace, at)? } else { entry.after.clone() };
-        let diff = difference(entry, &now);
+        let entry = checkpoint::find_entry(loaded, at)?;
+        let now = if current { current_content(workspace, at)? } else { entry.after.clone() };
+        let diff = entry_diff(entry, &now);
         files += usize::from(!diff.is_empty());
         if text.len() + diff.len() <= DIFFS_BYTES_MAX {
             text.push_str(&diff);
@@ -111,31 +116,36 @@ fn diffs(
     Ok((text, files))
 }
 
-fn now(workspace: &Workspace, at: &PathEffect) -> Result<Content, String> {
+fn current_content(workspace: &Workspace, at: &PathEffect) -> Result<FileContent, String> {
     match workspace.read(at, EDIT_BYTES_MAX) {
         Ok(content) => Ok(content),
-        Err(FileError::NotFound { .. }) => Ok(Content::Absent),
+        Err(FileError::NotFound { .. }) => Ok(FileContent::Absent),
         Err(why) => Err(why.to_string()),
     }
 }
 
-fn difference(entry: &SnapshotEntry, now: &Content) -> String {
-    let bytes = |content: &Content| match content {
-        Content::File { bytes, .. } => Some(bytes.clone()),
-        Content::Absent | Content::Folder | Content::Link { .. } => None,
+fn entry_diff(entry: &SnapshotEntry, now: &FileContent) -> String {
+    let bytes = |content: &FileContent| match content {
+        FileContent::File { bytes, .. } => Some(bytes.clone()),
+        FileContent::Absent | FileContent::Folder | FileContent::Link { .. } => None,
     };
     match (bytes(&entry.before), bytes(now)) {
         (None, None) if entry.before == *now => String::new(),
-        (None, None) => format!("{}: {} became {}\n", entry.path, kind(&entry.before), kind(now)),
-        (old, new) => diff::unified(&entry.path, old.as_deref(), new.as_deref()),
+        (None, None) => format!(
+            "{}: {} became {}\n",
+            entry.path,
+            content_kind(&entry.before),
+            content_kind(now)
+        ),
+        (old, new) => diff::unified_diff(&entry.path, old.as_deref(), new.as_deref()),
     }
 }
 
-fn kind(content: &Content) -> &'static str {
+fn content_kind(content: &FileContent) -> &'static str {
     match content {
-        Content::Absent => "nothing",
-        Content::Folder => "a folder",
-        Content::File { .. } => "a file",
-        Content::Link { .. } => "a link",
+        FileContent::Absent => "nothing",
+        FileContent::Folder => "a folder",
+        FileContent::File { .. } => "a file",
+        FileContent::Link { .. } => "a link",
     }
 }

@@ -4,12 +4,12 @@
 
 use std::collections::BTreeSet;
 
-use weir_core::tool::{Access, Change, EffectClass, Effects, Image, PathEffect};
-use weir_engine::ports::{Content, Plan};
+use weir_core::tool::{EffectClass, Effects, FileState, PathAccess, PathEffect, PlannedChange};
+use weir_engine::ports::{CallPlan, FileContent};
 use weir_engine::workspace::{FileError, Workspace};
 
-use crate::built::{Contents, nothing};
-use crate::{blocking, diff};
+use crate::built::{NewContents, empty_plan};
+use crate::{diff, run_blocking};
 
 /// Largest file that is changed in memory.
 pub(crate) const EDIT_BYTES_MAX: u64 = 10_000_000;
@@ -20,14 +20,14 @@ pub(crate) const NEW_FILE_MODE: u32 = 0o644;
 
 /// Changes that a call would make.
 #[derive(Default)]
-pub(crate) struct Draft {
+pub(crate) struct PlanDraft {
     effects: Effects,
-    contents: Contents,
+    contents: NewContents,
     diff: String,
-    touched: BTreeSet<(String, Access)>,
+    touched: BTreeSet<(String, PathAccess)>,
 }
 
-impl Draft {
+impl PlanDraft {
     /// Declares that `at` is touched, without changing it.
     pub(crate) fn touch(&mut self, at: PathEffect) {
         if self.touched.insert((at.path.clone(), at.access)) {
@@ -37,16 +37,21 @@ impl Draft {
 
     /// Declares that `at` becomes `after`, and shows it in the diff. A change to what is there
     /// already is no change.
-    pub(crate) fn change(&mut self, at: PathEffect, before: &Content, after: &Content) {
+    pub(crate) fn add_change(&mut self, at: PathEffect, before: &FileContent, after: &FileContent) {
         if before != after {
-            self.show(&at.path, before, after);
+            self.show_change(&at.path, before, after);
         }
         self.change_unshown(at, before, after);
     }
 
     /// The same without a diff: for the many files of a folder.
-    pub(crate) fn change_unshown(&mut self, at: PathEffect, before: &Content, after: &Content) {
-        if let Content::File { bytes, .. } = after
+    pub(crate) fn change_unshown(
+        &mut self,
+        at: PathEffect,
+        before: &FileContent,
+        after: &FileContent,
+    ) {
+        if let FileContent::File { bytes, .. } = after
             && before != after
         {
             self.contents.insert(at.path.clone(), bytes.clone());
@@ -56,19 +61,19 @@ impl Draft {
 
     /// The same by images alone: for what goes away, and for what comes from another path of the
     /// same draft.
-    pub(crate) fn change_image(&mut self, at: PathEffect, before: Image, after: Image) {
+    pub(crate) fn change_image(&mut self, at: PathEffect, before: FileState, after: FileState) {
         if before != after {
-            self.effects.changes.push(Change { path: at.path.clone(), before, after });
+            self.effects.changes.push(PlannedChange { path: at.path.clone(), before, after });
         }
         self.touch(at);
     }
 
-    fn show(&mut self, path: &str, before: &Content, after: &Content) {
+    fn show_change(&mut self, path: &str, before: &FileContent, after: &FileContent) {
         let diff = match (file_bytes(before), file_bytes(after)) {
             (None, None) => format!("{}: {}\n", path, named_change(before, after)),
-            (old, new) => diff::unified(path, old, new),
+            (old, new) => diff::unified_diff(path, old, new),
         };
-        self.note(&if self.diff.len() + diff.len() <= DIFF_BYTES_MAX {
+        self.add_note(&if self.diff.len() + diff.len() <= DIFF_BYTES_MAX {
             diff
         } else {
             format!("{path}: {} (not shown)\n", named_change(before, after))
@@ -76,7 +81,7 @@ impl Draft {
     }
 
     /// Adds a line of its own to the diff.
-    pub(crate) fn note(&mut self, text: &str) {
+    pub(crate) fn add_note(&mut self, text: &str) {
         self.diff.push_str(text);
     }
 
@@ -85,53 +90,59 @@ impl Draft {
         self.effects.changes.is_empty()
     }
 
-    pub(crate) fn plan(self, summary: impl Into<String>) -> Plan {
-        Plan {
+    pub(crate) fn into_plan(self, summary: impl Into<String>) -> CallPlan {
+        CallPlan {
             diff: (!self.diff.is_empty()).then_some(self.diff),
             contents: self.contents,
-            ..Plan::new(EffectClass::File, self.effects, summary)
+            ..CallPlan::new(EffectClass::File, self.effects, summary)
         }
     }
 
     /// A plan that already fails: it still declares the paths that it would have touched.
-    pub(crate) fn fail(self, summary: impl Into<String>, message: impl Into<String>) -> Plan {
+    pub(crate) fn into_failing_plan(
+        self,
+        summary: impl Into<String>,
+        message: impl Into<String>,
+    ) -> CallPlan {
         let effects = Effects { paths: self.effects.paths, ..Effects::default() };
-        Plan::new(EffectClass::File, effects, summary).failing(message)
+        CallPlan::new(EffectClass::File, effects, summary).with_failure(message)
     }
 }
 
-fn file_bytes(content: &Content) -> Option<&[u8]> {
+fn file_bytes(content: &FileContent) -> Option<&[u8]> {
     match content {
-        Content::File { bytes, .. } => Some(bytes),
-        Content::Absent | Content::Folder | Content::Link { .. } => None,
+        FileContent::File { bytes, .. } => Some(bytes),
+        FileContent::Absent | FileContent::Folder | FileContent::Link { .. } => None,
     }
 }
 
-fn named_change(before: &Content, after: &Content) -> String {
-    let name = |content: &Content| match content {
-        Content::Absent => "nothing".to_owned(),
-        Content::Folder => "a folder".to_owned(),
-        Content::File { bytes, .. } => format!("a file of {} bytes", bytes.len()),
-        Content::Link { target } => format!("a link to {target}"),
+fn named_change(before: &FileContent, after: &FileContent) -> String {
+    let name = |content: &FileContent| match content {
+        FileContent::Absent => "nothing".to_owned(),
+        FileContent::Folder => "a folder".to_owned(),
+        FileContent::File { bytes, .. } => format!("a file of {} bytes", bytes.len()),
+        FileContent::Link { target } => format!("a link to {target}"),
     };
     match (before, after) {
-        (Content::Absent, after) => format!("new: {}", name(after)),
-        (before, Content::Absent) => format!("deleted: {}", name(before)),
+        (FileContent::Absent, after) => format!("new: {}", name(after)),
+        (before, FileContent::Absent) => format!("deleted: {}", name(before)),
         (before, after) => format!("{} becomes {}", name(before), name(after)),
     }
 }
 
 /// Plans on a blocking thread.
-pub(crate) async fn planning(work: impl FnOnce() -> Plan + Send + 'static) -> Plan {
-    blocking(work).await.unwrap_or_else(|why| nothing("A plan that could not be made").failing(why))
+pub(crate) async fn plan_blocking(work: impl FnOnce() -> CallPlan + Send + 'static) -> CallPlan {
+    run_blocking(work)
+        .await
+        .unwrap_or_else(|why| empty_plan("A plan that could not be made").with_failure(why))
 }
 
 /// A plan that only looks at `at`, or already knows why it cannot.
-pub(crate) fn reading(at: PathEffect, summary: String, fails: Option<String>) -> Plan {
+pub(crate) fn reading_plan(at: PathEffect, summary: String, fails: Option<String>) -> CallPlan {
     let effects = Effects { paths: vec![at], ..Effects::default() };
-    let plan = Plan::new(EffectClass::Read, effects, summary);
+    let plan = CallPlan::new(EffectClass::Read, effects, summary);
     match fails {
-        Some(message) => plan.failing(message),
+        Some(message) => plan.with_failure(message),
         None => plan,
     }
 }
@@ -140,36 +151,36 @@ pub(crate) fn reading(at: PathEffect, summary: String, fails: Option<String>) ->
 pub(crate) fn at_for_writing(
     workspace: &Workspace,
     path: &str,
-) -> (PathEffect, Result<Content, FileError>) {
-    let at = workspace.resolve(path, Access::Write);
+) -> (PathEffect, Result<FileContent, FileError>) {
+    let at = workspace.resolve(path, PathAccess::Write);
     let content = workspace.read(&at, EDIT_BYTES_MAX);
     match content {
-        Ok(Content::Absent) | Err(FileError::NotFound { .. }) => {
-            (workspace.resolve(path, Access::Create), Ok(Content::Absent))
+        Ok(FileContent::Absent) | Err(FileError::NotFound { .. }) => {
+            (workspace.resolve(path, PathAccess::Create), Ok(FileContent::Absent))
         }
         content => (at, content),
     }
 }
 
 /// The words for nothing where something was expected: with the nearest name, if there is one.
-pub(crate) fn missing(workspace: &Workspace, at: &PathEffect) -> String {
-    let why = workspace.entry(at).err().map(|why| why.to_string());
+pub(crate) fn describe_missing(workspace: &Workspace, at: &PathEffect) -> String {
+    let why = workspace.stat_entry(at).err().map(|why| why.to_string());
     let why = why.unwrap_or_else(|| format!("{} does not exist", at.path));
     let stop = if why.ends_with('?') { "" } else { "." };
     format!("{why}{stop} list_files and glob show what is there")
 }
 
 /// The words for what stands where a file was expected.
-pub(crate) fn not_a_file(path: &str, content: &Content) -> String {
+pub(crate) fn not_a_file(path: &str, content: &FileContent) -> String {
     match content {
-        Content::Absent => format!("{path} does not exist"),
-        Content::Folder => {
+        FileContent::Absent => format!("{path} does not exist"),
+        FileContent::Folder => {
             format!("{path} is a folder, not a file; list_files shows what is in it")
         }
-        Content::Link { target } => {
+        FileContent::Link { target } => {
             format!("{path} is a symbolic link to {target}; use the path that it leads to")
         }
-        Content::File { .. } => format!("{path} is an existing file; choose another path"),
+        FileContent::File { .. } => format!("{path} is an existing file; choose another path"),
     }
 }
 
@@ -179,10 +190,10 @@ pub(crate) fn is_binary(bytes: &[u8]) -> bool {
 }
 
 /// A file with these bytes, and the mode of `before` where that was a file.
-pub(crate) fn file(bytes: Vec<u8>, before: &Content) -> Content {
+pub(crate) fn file_content(bytes: Vec<u8>, before: &FileContent) -> FileContent {
     let mode = match before {
-        Content::File { mode, .. } => *mode,
-        Content::Absent | Content::Folder | Content::Link { .. } => NEW_FILE_MODE,
+        FileContent::File { mode, .. } => *mode,
+        FileContent::Absent | FileContent::Folder | FileContent::Link { .. } => NEW_FILE_MODE,
     };
-    Content::File { bytes: bytes.into(), mode }
+    FileContent::File { bytes: bytes.into(), mode }
 }

@@ -5,12 +5,12 @@
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use weir_core::tool::{Effects, Group, ToolSpec};
-use weir_engine::ports::{Content, Plan, ToolContext};
+use weir_core::tool::{Effects, ToolGroup, ToolSpec};
+use weir_engine::ports::{CallPlan, FileContent, ToolContext};
 use weir_engine::workspace::Workspace;
 
-use crate::built::{Contents, Edit, spec};
-use crate::draft::{self, Draft, planning};
+use crate::built::{EditTool, NewContents, tool_spec};
+use crate::draft::{self, PlanDraft, plan_blocking};
 use crate::{nearest, text};
 
 /// Places that are named in a message.
@@ -33,15 +33,15 @@ pub(crate) struct Input {
 }
 
 #[async_trait]
-impl Edit for EditFile {
+impl EditTool for EditFile {
     type Input = Input;
 
     fn spec() -> ToolSpec {
         ToolSpec {
             keeps_result: true,
-            ..spec::<Input>(
+            ..tool_spec::<Input>(
                 "edit_file",
-                Group::Edit,
+                ToolGroup::Edit,
                 "Replaces text in a file. old_text must match exactly and occur exactly \
                  expected_replacements times: include enough lines around it to be unique. A miss \
                  changes nothing and shows the nearest text. The file's line ends are kept.",
@@ -49,58 +49,60 @@ impl Edit for EditFile {
         }
     }
 
-    async fn plan(input: Input, cx: &ToolContext) -> Plan {
+    async fn plan_call(input: Input, cx: &ToolContext) -> CallPlan {
         let workspace = cx.workspace.clone();
-        planning(move || plan(&input, &workspace)).await
+        plan_blocking(move || plan_edit(&input, &workspace)).await
     }
 
-    fn report(input: &Input, effects: &Effects, contents: &Contents) -> String {
+    fn report_result(input: &Input, effects: &Effects, contents: &NewContents) -> String {
         let path = effects.paths.first().map_or(input.path.as_str(), |at| at.path.as_str());
         let lines = contents
             .get(path)
             .map_or(0, |bytes| bytes.split_inclusive(|byte| *byte == b'\n').count());
         format!(
             "Replaced {} in {path}; it now has {}",
-            text::count(input.expected_replacements.unwrap_or(1), "occurrence"),
-            text::count(lines, "line")
+            text::count_noun(input.expected_replacements.unwrap_or(1), "occurrence"),
+            text::count_noun(lines, "line")
         )
     }
 }
 
-fn plan(input: &Input, workspace: &Workspace) -> Plan {
+fn plan_edit(input: &Input, workspace: &Workspace) -> CallPlan {
     let (at, content) = draft::at_for_writing(workspace, &input.path);
     let path = at.path.clone();
-    let mut draft = Draft::default();
+    let mut draft = PlanDraft::default();
     draft.touch(at.clone());
     let summary = format!("Edit {path}");
     let before = match content {
         Ok(before) => before,
-        Err(why) => return draft.fail(summary, why.to_string()),
+        Err(why) => return draft.into_failing_plan(summary, why.to_string()),
     };
-    if before == Content::Absent {
-        let missing = draft::missing(workspace, &at);
-        return draft.fail(summary, format!("{missing}. To make a new file use write_file"));
+    if before == FileContent::Absent {
+        let missing = draft::describe_missing(workspace, &at);
+        return draft
+            .into_failing_plan(summary, format!("{missing}. To make a new file use write_file"));
     }
-    let Content::File { bytes, .. } = &before else {
-        return draft.fail(summary, draft::not_a_file(&path, &before));
+    let FileContent::File { bytes, .. } = &before else {
+        return draft.into_failing_plan(summary, draft::not_a_file(&path, &before));
     };
     if draft::is_binary(bytes) {
-        let size = text::size(bytes.len() as u64);
-        return draft.fail(summary, format!("{path} is a binary file of {size}, not text"));
+        let size = text::size_text(bytes.len() as u64);
+        return draft
+            .into_failing_plan(summary, format!("{path} is a binary file of {size}, not text"));
     }
-    match replace(bytes, input, &path) {
+    match replace_exact(bytes, input, &path) {
         Ok(new) => {
-            let after = draft::file(new, &before);
+            let after = draft::file_content(new, &before);
             let n = input.expected_replacements.unwrap_or(1);
-            draft.change(at, &before, &after);
-            draft.plan(format!("Replace {} in {path}", text::count(n, "occurrence")))
+            draft.add_change(at, &before, &after);
+            draft.into_plan(format!("Replace {} in {path}", text::count_noun(n, "occurrence")))
         }
-        Err(message) => draft.fail(summary, message),
+        Err(message) => draft.into_failing_plan(summary, message),
     }
 }
 
 /// The new bytes, or what is wrong.
-pub(crate) fn replace(bytes: &[u8], input: &Input, path: &str) -> Result<Vec<u8>, String> {
+pub(crate) fn replace_exact(bytes: &[u8], input: &Input, path: &str) -> Result<Vec<u8>, String> {
     let expected = input.expected_replacements.unwrap_or(1).max(1);
     if input.old_text.is_empty() {
         return Err(
@@ -125,10 +127,10 @@ pub(crate) fn replace(bytes: &[u8], input: &Input, path: &str) -> Result<Vec<u8>
     let (old, new) = with_line_ends(&file, old, new);
     let places: Vec<usize> = file.match_indices(&old).map(|(place, _)| place).collect();
     if places.is_empty() {
-        return Err(missed(&file, &old, path));
+        return Err(describe_miss(&file, &old, path));
     }
     if places.len() != expected {
-        return Err(miscounted(&file, &places, expected, path));
+        return Err(describe_miscount(&file, &places, expected, path));
     }
     let changed = file.replace(&old, &new);
     Ok(if utf8 {
@@ -150,16 +152,16 @@ fn with_line_ends(file: &str, old: String, new: String) -> (String, String) {
     (old, convert(&new))
 }
 
-fn missed(file: &str, old: &str, path: &str) -> String {
+fn describe_miss(file: &str, old: &str, path: &str) -> String {
     let lines: Vec<&str> = file.lines().collect();
     let wanted: Vec<&str> = old.lines().collect();
     format!(
         "old_text does not occur in {path}; nothing was changed. {}",
-        nearest::explain(&lines, &wanted)
+        nearest::explain_nearest(&lines, &wanted)
     )
 }
 
-fn miscounted(file: &str, places: &[usize], expected: usize, path: &str) -> String {
+fn describe_miscount(file: &str, places: &[usize], expected: usize, path: &str) -> String {
     let mut numbers = Vec::new();
     let (mut line, mut from) = (1, 0);
     for place in places.iter().take(PLACES_SHOWN) {
@@ -188,7 +190,7 @@ mod tests {
             new_text: new.into(),
             expected_replacements: None,
         };
-        replace(file, &input, "x")
+        replace_exact(file, &input, "x")
     }
 
     #[test]

@@ -4,11 +4,13 @@
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use weir_core::tool::{EffectClass, Effects, EnableEffect, Group, Raw, ResultEffect, ToolSpec};
-use weir_engine::ports::{Plan, PluginOffer, ToolContext};
+use weir_core::tool::{
+    EffectClass, Effects, EnableEffect, RawResult, ResultEffect, ToolGroup, ToolSpec,
+};
+use weir_engine::ports::{CallPlan, PluginOffer, ToolContext};
 
-use crate::built::{Act, nothing, spec};
-use crate::{blocking, call_plugin_api, execute_command, text};
+use crate::built::{ActionTool, empty_plan, tool_spec};
+use crate::{call_plugin_api, execute_command, run_blocking, text};
 
 /// Files that the person is shown by name.
 const FILES_TOLD: usize = 60;
@@ -23,28 +25,29 @@ pub(crate) struct Input {
 }
 
 #[async_trait]
-impl Act for EnablePlugin {
+impl ActionTool for EnablePlugin {
     type Input = Input;
 
     fn spec() -> ToolSpec {
         ToolSpec {
             deferred: true,
-            ..spec::<Input>(
+            ..tool_spec::<Input>(
                 "enable_plugin",
-                Group::Skill,
+                ToolGroup::Skill,
                 "Proposes to switch a plugin on. The person sees what it may do and has to agree.",
             )
         }
     }
 
-    async fn plan(input: Input, cx: &ToolContext) -> Plan {
+    async fn plan_call(input: Input, cx: &ToolContext) -> CallPlan {
         let summary = text::one_line(&format!("Switch on the plugin {}", input.plugin), 120);
-        let offer = match cx.plugins.offer(&input.plugin).await {
+        let offer = match cx.plugins.plugin_offer(&input.plugin).await {
             Ok(offer) => offer,
-            Err(why) => return nothing(summary).failing(why),
+            Err(why) => return empty_plan(summary).with_failure(why),
         };
         if offer.enabled {
-            return nothing(summary).failing(format!("the plugin {} is on already", offer.id));
+            return empty_plan(summary)
+                .with_failure(format!("the plugin {} is on already", offer.id));
         }
         let enables = vec![EnableEffect {
             what: "plugin".into(),
@@ -52,9 +55,9 @@ impl Act for EnablePlugin {
             hash: offer.hash.clone(),
         }];
         let summary = format!("{summary} ({}, from {})", offer.title, offer.origin);
-        Plan {
-            diff: Some(shown(&offer)),
-            ..Plan::new(
+        CallPlan {
+            diff: Some(describe_offer(&offer)),
+            ..CallPlan::new(
                 EffectClass::Keyed,
                 Effects { enables, ..Effects::default() },
                 text::one_line(&summary, 300),
@@ -62,22 +65,22 @@ impl Act for EnablePlugin {
         }
     }
 
-    async fn act(_: Input, effects: &Effects, cx: &ToolContext) -> Raw {
+    async fn run_call(_: Input, effects: &Effects, cx: &ToolContext) -> RawResult {
         let Some(one) = effects.enables.first() else {
-            return Raw::error("the call switches nothing on");
+            return RawResult::error("the call switches nothing on");
         };
         match cx.plugins.enable(&one.name, &one.hash, "a person, asked by the agent").await {
             Ok(()) => {
-                let raw = Raw::ok(format!(
+                let raw = RawResult::ok(format!(
                     "The plugin {} is on. Its commands are called with execute_command, its API \
                      with call_plugin_api; its skills and prompts are there from the next message \
                      on",
                     one.name
                 ));
                 let news = made_known(&one.name, cx).await;
-                Raw { news, ..raw.with_summary(format!("{} is on", one.name)) }
+                RawResult { news, ..raw.with_summary(format!("{} is on", one.name)) }
             }
-            Err(why) => Raw::error(format!("It was not switched on: {why}")),
+            Err(why) => RawResult::error(format!("It was not switched on: {why}")),
         }
     }
 }
@@ -86,19 +89,19 @@ impl Act for EnablePlugin {
 async fn made_known(plugin: &str, cx: &ToolContext) -> Vec<ResultEffect> {
     let (plugins, id) = (cx.plugins.clone(), plugin.to_owned());
     let found = move || plugins.list().into_iter().find(|line| line.id == id);
-    let Ok(Some(line)) = blocking(found).await else { return Vec::new() };
+    let Ok(Some(line)) = run_blocking(found).await else { return Vec::new() };
     let ways = [
-        (!line.commands.is_empty()).then(execute_command::spec),
-        (!line.methods.is_empty()).then(call_plugin_api::spec),
+        (!line.commands.is_empty()).then(execute_command::execute_command_spec),
+        (!line.methods.is_empty()).then(call_plugin_api::plugin_api_spec),
     ];
-    let (loaded, deferred) = (cx.knows.loaded(), cx.knows.deferred());
+    let (loaded, deferred) = (cx.knows.loaded_tools(), cx.knows.deferred_tools());
     let known = |name: &str| loaded.iter().chain(deferred.iter()).any(|tool| tool.name == name);
     let new = ways.into_iter().flatten().filter(|tool| !known(&tool.name));
     new.map(|tool| ResultEffect::Made { tool: Box::new(tool) }).collect()
 }
 
 /// What the person reads before they agree.
-fn shown(offer: &PluginOffer) -> String {
+fn describe_offer(offer: &PluginOffer) -> String {
     let mut lines = vec![
         format!("The plugin {} ({}), from {}", offer.id, offer.title, offer.origin),
         format!("sha256 {}", offer.hash),

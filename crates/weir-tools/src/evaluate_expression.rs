@@ -7,10 +7,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use weir_core::dynamic::CODE_BYTES_MAX;
-use weir_core::tool::{EffectClass, Effects, Group, Raw, ToolSpec};
-use weir_engine::ports::{NoHost, Plan, Script, ScriptKind, ToolContext};
+use weir_core::tool::{EffectClass, Effects, RawResult, ToolGroup, ToolSpec};
+use weir_engine::ports::{CallPlan, NoHost, ScriptKind, ScriptTask, ToolContext};
 
-use crate::built::{Act, nothing, spec};
+use crate::built::{ActionTool, empty_plan, tool_spec};
 use crate::text;
 
 /// Wall time of one computation.
@@ -29,7 +29,7 @@ pub(crate) struct Input {
 }
 
 #[async_trait]
-impl Act for EvaluateExpression {
+impl ActionTool for EvaluateExpression {
     type Input = Input;
 
     fn spec() -> ToolSpec {
@@ -37,34 +37,34 @@ impl Act for EvaluateExpression {
             deferred: true,
             parallel_safe: true,
             timeout_ms: Some(TIME_MS + 1_000),
-            ..spec::<Input>(
+            ..tool_spec::<Input>(
                 "evaluate_expression",
-                Group::Skill,
+                ToolGroup::Skill,
                 "Computes the value of a JavaScript expression or short script, without files, \
                  network or timers.",
             )
         }
     }
 
-    async fn plan(input: Input, _: &ToolContext) -> Plan {
+    async fn plan_call(input: Input, _: &ToolContext) -> CallPlan {
         let summary = format!("Compute {}", text::one_line(&input.code, 120));
         if input.code.trim().is_empty() || input.code.len() > CODE_BYTES_MAX {
             let why = format!("code must have 1 to {CODE_BYTES_MAX} bytes");
-            return nothing(summary).failing(why);
+            return empty_plan(summary).with_failure(why);
         }
-        Plan::new(EffectClass::Read, Effects::default(), summary)
+        CallPlan::new(EffectClass::Read, Effects::default(), summary)
     }
 
-    async fn act(input: Input, _: &Effects, cx: &ToolContext) -> Raw {
-        let script = Script {
+    async fn run_call(input: Input, _: &Effects, cx: &ToolContext) -> RawResult {
+        let script = ScriptTask {
             kind: ScriptKind::Expression,
             code: input.code,
             input: Value::Object(input.input),
             time: Duration::from_millis(TIME_MS),
         };
         match cx.knows.scripts().run(script, &NoHost, &cx.cancel).await {
-            Ok(value) => Raw::ok(value),
-            Err(why) => Raw::error(format!("The code failed: {why}")),
+            Ok(value) => RawResult::ok(value),
+            Err(why) => RawResult::error(format!("The code failed: {why}")),
         }
     }
 }

@@ -5,17 +5,17 @@ use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use weir_core::tool::{Effects, Group, Raw, ToolSpec};
-use weir_engine::ports::{Plan, ToolContext};
+use weir_core::tool::{Effects, RawResult, ToolGroup, ToolSpec};
+use weir_engine::ports::{CallPlan, ToolContext};
 
-use crate::built::{self, Act, nothing};
+use crate::built::{self, ActionTool, empty_plan};
 use crate::{named_command, run_shell, text};
 
 pub(crate) struct ExecuteCommand;
 
 /// What the model is told of it.
-pub(crate) fn spec() -> ToolSpec {
-    <ExecuteCommand as Act>::spec()
+pub(crate) fn execute_command_spec() -> ToolSpec {
+    <ExecuteCommand as ActionTool>::spec()
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
@@ -29,34 +29,34 @@ pub(crate) struct Input {
 }
 
 #[async_trait]
-impl Act for ExecuteCommand {
+impl ActionTool for ExecuteCommand {
     type Input = Input;
 
     fn spec() -> ToolSpec {
         ToolSpec {
             deferred: true,
             timeout_ms: Some(run_shell::TIMEOUT_SECONDS_MAX * 1_000),
-            ..built::spec::<Input>(
+            ..built::tool_spec::<Input>(
                 "execute_command",
-                Group::Skill,
+                ToolGroup::Skill,
                 "Runs a named command of a plugin or of the configuration, in the sandbox, as \
                  run_shell would. A name that does not exist is answered with those that do.",
             )
         }
     }
 
-    async fn plan(input: Input, cx: &ToolContext) -> Plan {
+    async fn plan_call(input: Input, cx: &ToolContext) -> CallPlan {
         let what = text::one_line(&format!("Run the command {}", input.command), 120);
-        match cx.plugins.command(&cx.session, &input.command, &input.args).await {
-            Ok(call) => named_command::plan(call, what, cx).await,
-            Err(why) => nothing(what).failing(why),
+        match cx.plugins.resolve_command(&cx.session, &input.command, &input.args).await {
+            Ok(call) => named_command::plan_command(call, what, cx).await,
+            Err(why) => empty_plan(what).with_failure(why),
         }
     }
 
-    async fn act(input: Input, effects: &Effects, cx: &ToolContext) -> Raw {
-        match cx.plugins.command(&cx.session, &input.command, &input.args).await {
+    async fn run_call(input: Input, effects: &Effects, cx: &ToolContext) -> RawResult {
+        match cx.plugins.resolve_command(&cx.session, &input.command, &input.args).await {
             Ok(call) => named_command::run(call, effects, cx).await,
-            Err(why) => Raw::error(format!("Not run: {why}")),
+            Err(why) => RawResult::error(format!("Not run: {why}")),
         }
     }
 }

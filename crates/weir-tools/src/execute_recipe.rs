@@ -9,10 +9,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 use weir_core::recipe::{PlannedCall, Recipe, RecipeMatch, plan};
-use weir_core::tool::{Control, EffectClass, Effects, Group, Raw, ToolSpec};
-use weir_engine::ports::{Knowledge, Plan, ToolContext};
+use weir_core::tool::{AgentControl, EffectClass, Effects, RawResult, ToolGroup, ToolSpec};
+use weir_engine::ports::{CallPlan, Knowledge, ToolContext};
 
-use crate::built::{Act, nothing, spec};
+use crate::built::{ActionTool, empty_plan, tool_spec};
 
 /// Recipes that are named when one is not known.
 const NAMED_MAX: usize = 20;
@@ -30,16 +30,16 @@ pub(crate) struct Input {
 }
 
 #[async_trait]
-impl Act for ExecuteRecipe {
+impl ActionTool for ExecuteRecipe {
     type Input = Input;
 
     fn spec() -> ToolSpec {
         ToolSpec {
             deferred: true,
             keeps_result: true,
-            ..spec::<Input>(
+            ..tool_spec::<Input>(
                 "execute_recipe",
-                Group::Skill,
+                ToolGroup::Skill,
                 "Makes the steps of a known recipe with these parameters, without asking you after \
                  each; you get all results together. Once a run. It stops at the first step that \
                  fails or is refused.",
@@ -47,32 +47,35 @@ impl Act for ExecuteRecipe {
         }
     }
 
-    async fn plan(input: Input, cx: &ToolContext) -> Plan {
+    async fn plan_call(input: Input, cx: &ToolContext) -> CallPlan {
         let summary = format!("Follow the recipe {}", input.recipe);
-        let found = match cx.knows.recipes().await {
+        let found = match cx.knows.usable_recipes().await {
             Ok(found) => found,
-            Err(why) => return nothing(summary).failing(why),
+            Err(why) => return empty_plan(summary).with_failure(why),
         };
-        match filled(&input, found, cx.knows.as_ref()) {
-            Err(why) => nothing(summary).failing(why),
+        match fill_recipe(&input, found, cx.knows.as_ref()) {
+            Err(why) => empty_plan(summary).with_failure(why),
             Ok((recipe, calls)) => {
                 let tools: Vec<&str> = calls.iter().map(|call| call.tool.as_str()).collect();
                 let summary = format!("Follow the recipe {}: {}", recipe.id, tools.join(", "));
                 let gives = recipe.label.clone();
-                let control = Some(Control::Follow { recipe: Box::new(recipe), calls });
+                let control = Some(AgentControl::Follow { recipe: Box::new(recipe), calls });
                 let effects = Effects { control, gives, ..Effects::default() };
-                Plan::new(EffectClass::Read, effects, summary)
+                CallPlan::new(EffectClass::Read, effects, summary)
             }
         }
     }
 
-    async fn act(input: Input, _: &Effects, _: &ToolContext) -> Raw {
-        Raw::ok(format!("The steps of {} are made now; what they give follows.", input.recipe))
+    async fn run_call(input: Input, _: &Effects, _: &ToolContext) -> RawResult {
+        RawResult::ok(format!(
+            "The steps of {} are made now; what they give follows.",
+            input.recipe
+        ))
     }
 }
 
 /// The recipe and its calls, or why it cannot be followed.
-fn filled(
+fn fill_recipe(
     input: &Input,
     found: Vec<RecipeMatch>,
     knows: &dyn Knowledge,
@@ -91,8 +94,8 @@ fn filled(
             recipe.id
         ));
     }
-    let calls = plan::fill(&recipe, &input.parameters)?;
-    let (loaded, deferred) = (knows.loaded(), knows.deferred());
+    let calls = plan::fill_recipe(&recipe, &input.parameters)?;
+    let (loaded, deferred) = (knows.loaded_tools(), knows.deferred_tools());
     let has = |tool: &str| loaded.iter().chain(deferred.iter()).any(|spec| spec.name == tool);
     match calls.iter().find(|call| !has(&call.tool)) {
         Some(call) => Err(format!("{} uses {}, which you do not have here", recipe.id, call.tool)),
@@ -103,7 +106,7 @@ fn filled(
 #[cfg(test)]
 mod tests {
     use serde_json::json;
-    use weir_core::recipe::Standing;
+    use weir_core::recipe::RecipeStanding;
     use weir_engine::ports::NoKnowledge;
 
     use super::*;
@@ -114,7 +117,7 @@ mod tests {
             "parameters": [{ "name": "path" }],
             "steps": [{ "tool": "read_file", "input": { "path": "{{path}}" } }],
         }));
-        let standing = Standing { successes, failures, last_used: None };
+        let standing = RecipeStanding { successes, failures, last_used: None };
         vec![RecipeMatch { recipe: recipe.expect("a recipe"), score: 0.0, standing }]
     }
 
@@ -135,7 +138,7 @@ mod tests {
             ),
         ] {
             let parsed: Input = serde_json::from_value(input.clone()).expect("an input");
-            let found = filled(&parsed, recipes(successes, failures), &NoKnowledge);
+            let found = fill_recipe(&parsed, recipes(successes, failures), &NoKnowledge);
             let found = found.expect_err(why);
             assert!(found.contains(why), "{input}: {found}");
         }

@@ -12,10 +12,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 use weir_core::governance::label::Label;
-use weir_core::tool::{EffectClass, Effects, Group, Raw, ResultEffect, ToolSpec};
-use weir_engine::ports::{Plan, ToolContext};
+use weir_core::tool::{EffectClass, Effects, RawResult, ResultEffect, ToolGroup, ToolSpec};
+use weir_engine::ports::{CallPlan, ToolContext};
 
-use crate::built::{Act, nothing, spec};
+use crate::built::{ActionTool, empty_plan, tool_spec};
 use crate::synonyms;
 
 /// Tools that one call loads at most (T4).
@@ -41,37 +41,38 @@ pub(crate) struct Input {
 }
 
 #[async_trait]
-impl Act for FindTool {
+impl ActionTool for FindTool {
     type Input = Input;
 
     fn spec() -> ToolSpec {
         ToolSpec {
             keeps_result: true,
-            ..spec::<Input>(
+            ..tool_spec::<Input>(
                 "find_tool",
-                Group::Agent,
+                ToolGroup::Agent,
                 "Loads tools that are listed by name only: returns the descriptions and schemas of \
                  the best matches, which call_tool can call for the rest of the run.",
             )
         }
     }
 
-    async fn plan(input: Input, _: &ToolContext) -> Plan {
+    async fn plan_call(input: Input, _: &ToolContext) -> CallPlan {
         let query = input.query.trim();
         let shown: String = query.chars().take(80).collect();
         let summary = format!("Find a tool for {shown:?}");
-        if words(query).is_empty() || query.chars().count() > QUERY_CHARACTERS_MAX {
-            return nothing(summary).failing(format!(
+        if query_words(query).is_empty() || query.chars().count() > QUERY_CHARACTERS_MAX {
+            return empty_plan(summary).with_failure(format!(
                 "query must have words, at most {QUERY_CHARACTERS_MAX} characters: say what the \
                  tool should do, or its name"
             ));
         }
         let effects = Effects { searches: vec![query.to_owned()], ..Effects::default() };
-        Plan::new(EffectClass::Read, effects, summary)
+        CallPlan::new(EffectClass::Read, effects, summary)
     }
 
-    async fn act(input: Input, _: &Effects, cx: &ToolContext) -> Raw {
-        let mut raw = answer(&input.query, &cx.knows.deferred(), &cx.knows.loaded());
+    async fn run_call(input: Input, _: &Effects, cx: &ToolContext) -> RawResult {
+        let mut raw =
+            answer_query(&input.query, &cx.knows.deferred_tools(), &cx.knows.loaded_tools());
         // A tool that was made from foreign words is described in them.
         if let Some(tools) = cx.knows.toolbox() {
             let found = raw.news.iter().flat_map(|news| match news {
@@ -87,9 +88,9 @@ impl Act for FindTool {
 }
 
 /// What the model is told, and which tools it may call from now on.
-fn answer(query: &str, deferred: &[ToolSpec], loaded: &[ToolSpec]) -> Raw {
-    let found = best(query, deferred);
-    let callable = best(query, loaded);
+fn answer_query(query: &str, deferred: &[ToolSpec], loaded: &[ToolSpec]) -> RawResult {
+    let found = best_matches(query, deferred);
+    let callable = best_matches(query, loaded);
     // What is loaded is told only where it fits as well as what is found.
     let least = found.first().map_or(1, |(score, _)| *score);
     let callable: Vec<&str> = callable
@@ -122,7 +123,7 @@ fn answer(query: &str, deferred: &[ToolSpec], loaded: &[ToolSpec]) -> Raw {
             tool.name, tool.description, tool.input_schema
         );
         // Whoever wrote a foreign tool wrote its description too.
-        if tool.group == Group::Mcp {
+        if tool.group == ToolGroup::Mcp {
             label.join(&Label::external(tool.name.as_str()));
         }
     }
@@ -136,7 +137,7 @@ fn answer(query: &str, deferred: &[ToolSpec], loaded: &[ToolSpec]) -> Raw {
     };
     let news =
         if names.is_empty() { Vec::new() } else { vec![ResultEffect::Found { tools: names }] };
-    Raw { news, label, ..Raw::ok(text).with_summary(summary) }
+    RawResult { news, label, ..RawResult::ok(text).with_summary(summary) }
 }
 
 /// Words for what is done that fit any number of tools: alone they choose none, unless nothing else
@@ -148,11 +149,11 @@ const VERBS: [&str; 22] = [
 ];
 
 /// The tools that fit best, with their scores, best first; of equals the first of the list.
-fn best<'a>(query: &str, tools: &'a [ToolSpec]) -> Vec<(u32, &'a ToolSpec)> {
-    let wanted = words(query);
+fn best_matches<'a>(query: &str, tools: &'a [ToolSpec]) -> Vec<(u32, &'a ToolSpec)> {
+    let wanted = query_words(query);
     let named: BTreeSet<&str> =
         query.split(|c: char| !c.is_alphanumeric() && c != '_' && c != '-').collect();
-    let scored = tools.iter().map(|tool| (score(&wanted, &named, tool), tool));
+    let scored = tools.iter().map(|tool| (score_tool(&wanted, &named, tool), tool));
     let mut found: Vec<(u32, &ToolSpec)> = scored.filter(|(score, _)| *score > 0).collect();
     found.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
     let best = found.first().map_or(0, |(score, _)| *score);
@@ -161,12 +162,13 @@ fn best<'a>(query: &str, tools: &'a [ToolSpec]) -> Vec<(u32, &'a ToolSpec)> {
     found
 }
 
-fn score(wanted: &BTreeSet<String>, named: &BTreeSet<&str>, tool: &ToolSpec) -> u32 {
+fn score_tool(wanted: &BTreeSet<String>, named: &BTreeSet<&str>, tool: &ToolSpec) -> u32 {
     let exact = if named.contains(tool.name.as_str()) { EXACT } else { 0 };
     let is_verb = |word: &&String| VERBS.contains(&word.as_str());
     let mut fields = String::new();
     field_names(&tool.input_schema, &mut fields);
-    let texts = [&tool.name, synonyms::of(&tool.name), &fields, &tool.description].map(words);
+    let texts = [&tool.name, synonyms::tool_synonyms(&tool.name), &fields, &tool.description]
+        .map(query_words);
     let worth = |word: &String| {
         let place = texts.iter().position(|text| text.iter().any(|known| is_same(known, word)));
         place.map_or(0, |place| SCORES[place])
@@ -187,7 +189,7 @@ fn field_names(schema: &Value, out: &mut String) {
 }
 
 /// The words of a text that say something: lower case, each once.
-pub(crate) fn words(text: &str) -> BTreeSet<String> {
+pub(crate) fn query_words(text: &str) -> BTreeSet<String> {
     const EMPTY: [&str; 24] = [
         "a", "an", "and", "are", "as", "at", "by", "for", "from", "how", "i", "in", "is", "it",
         "of", "on", "or", "that", "the", "to", "tool", "tools", "with", "your",
@@ -210,16 +212,16 @@ pub(crate) fn is_same(a: &str, b: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tools;
+    use crate::built_in_tools;
 
     fn split() -> (Vec<ToolSpec>, Vec<ToolSpec>) {
-        let all = tools().into_iter().map(|tool| tool.spec().clone());
+        let all = built_in_tools().into_iter().map(|tool| tool.spec().clone());
         all.partition(|spec| spec.deferred)
     }
 
     fn found(query: &str) -> Vec<String> {
         let (deferred, loaded) = split();
-        let raw = answer(query, &deferred, &loaded);
+        let raw = answer_query(query, &deferred, &loaded);
         assert!(raw.ok, "{query}");
         match raw.news.as_slice() {
             [ResultEffect::Found { tools }] => tools.clone(),
@@ -259,7 +261,7 @@ mod tests {
             ..split().0.swap_remove(0)
         };
         let many: Vec<ToolSpec> = (0..9).map(tool).collect();
-        let raw = answer("checkpoint", &many, &[]);
+        let raw = answer_query("checkpoint", &many, &[]);
         let expected: Vec<String> = (0..5).map(|number| format!("checkpoint_{number}")).collect();
         assert_eq!(raw.news, [ResultEffect::Found { tools: expected }]);
     }
@@ -267,20 +269,20 @@ mod tests {
     #[test]
     fn t4_nothing_found_names_what_there_is() {
         let (deferred, loaded) = split();
-        let raw = answer("bake a cake", &deferred, &loaded);
+        let raw = answer_query("bake a cake", &deferred, &loaded);
         let text = weir_core::message::plain_text(&raw.blocks);
         assert!(raw.ok && raw.news.is_empty());
         assert!(deferred.iter().all(|tool| text.contains(&tool.name)), "{text}");
-        let slides = answer("create powerpoint slides", &deferred, &loaded);
+        let slides = answer_query("create powerpoint slides", &deferred, &loaded);
         assert!(slides.news.is_empty(), "a verb alone chooses nothing: {:?}", slides.news);
-        let none = answer("bake a cake", &[], &loaded);
+        let none = answer_query("bake a cake", &[], &loaded);
         assert!(weir_core::message::plain_text(&none.blocks).contains("loaded already"));
     }
 
     #[test]
     fn t4_a_loaded_tool_that_fits_is_named_and_not_loaded_again() {
         let (deferred, loaded) = split();
-        let raw = answer("read_file", &deferred, &loaded);
+        let raw = answer_query("read_file", &deferred, &loaded);
         let text = weir_core::message::plain_text(&raw.blocks);
         assert!(text.ends_with("Loaded already and fitting: read_file."), "{text}");
         let names: Vec<&String> = raw
@@ -297,10 +299,10 @@ mod tests {
     fn z1_the_description_of_a_foreign_tool_is_foreign() {
         let foreign = ToolSpec {
             name: "mcp__git__push".into(),
-            group: Group::Mcp,
+            group: ToolGroup::Mcp,
             ..split().0.swap_remove(0)
         };
-        assert!(answer("git push", std::slice::from_ref(&foreign), &[]).label.is_external());
-        assert!(answer("rollback", &split().0, &[]).label.is_clean());
+        assert!(answer_query("git push", std::slice::from_ref(&foreign), &[]).label.is_external());
+        assert!(answer_query("rollback", &split().0, &[]).label.is_clean());
     }
 }

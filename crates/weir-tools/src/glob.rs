@@ -4,13 +4,13 @@ use async_trait::async_trait;
 use globset::{GlobBuilder, GlobMatcher};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use weir_core::tool::{Effects, Group, PathEffect, Raw, ToolSpec};
-use weir_engine::ports::{Plan, ToolContext};
+use weir_core::tool::{Effects, PathEffect, RawResult, ToolGroup, ToolSpec};
+use weir_engine::ports::{CallPlan, ToolContext};
 use weir_engine::workspace::{EntryKind, WalkOptions, Workspace};
 
-use crate::built::{Act, spec};
-use crate::draft::{planning, reading};
-use crate::{blocking, list_files, text};
+use crate::built::{ActionTool, tool_spec};
+use crate::draft::{plan_blocking, reading_plan};
+use crate::{list_files, run_blocking, text};
 
 /// Most entries of the workspace that are looked at.
 pub(crate) const WALK_ENTRIES_MAX: usize = 200_000;
@@ -32,44 +32,48 @@ pub(crate) struct Input {
 }
 
 #[async_trait]
-impl Act for Glob {
+impl ActionTool for Glob {
     type Input = Input;
 
     fn spec() -> ToolSpec {
         ToolSpec {
             parallel_safe: true,
-            ..spec::<Input>(
+            ..tool_spec::<Input>(
                 "glob",
-                Group::Read,
+                ToolGroup::Read,
                 "Finds files by name: paths that match a glob, sorted, at most 500. Leaves out \
                  what .gitignore names.",
             )
         }
     }
 
-    async fn plan(input: Input, cx: &ToolContext) -> Plan {
+    async fn plan_call(input: Input, cx: &ToolContext) -> CallPlan {
         let workspace = cx.workspace.clone();
-        planning(move || {
-            let (at, fails) = list_files::folder(&workspace, input.path.as_deref(), true);
+        plan_blocking(move || {
+            let (at, fails) = list_files::folder_effect(&workspace, input.path.as_deref(), true);
             let summary = format!("Find {} in {}", text::one_line(&input.pattern, 80), at.path);
-            reading(at, summary, fails.or_else(|| PathPattern::new(&input.pattern).err()))
+            reading_plan(at, summary, fails.or_else(|| PathPattern::new(&input.pattern).err()))
         })
         .await
     }
 
-    async fn act(input: Input, effects: &Effects, cx: &ToolContext) -> Raw {
+    async fn run_call(input: Input, effects: &Effects, cx: &ToolContext) -> RawResult {
         let Some(at) = effects.paths.first().cloned() else {
-            return Raw::error("the call has no path");
+            return RawResult::error("the call has no path");
         };
         let workspace = cx.workspace.clone();
-        match blocking(move || find(&workspace, &at, &input.pattern)).await {
-            Ok(Ok((text, summary))) => Raw::ok(text).with_summary(summary),
-            Ok(Err(why)) | Err(why) => Raw::error(why),
+        match run_blocking(move || find_files(&workspace, &at, &input.pattern)).await {
+            Ok(Ok((text, summary))) => RawResult::ok(text).with_summary(summary),
+            Ok(Err(why)) | Err(why) => RawResult::error(why),
         }
     }
 }
 
-fn find(workspace: &Workspace, at: &PathEffect, pattern: &str) -> Result<(String, String), String> {
+fn find_files(
+    workspace: &Workspace,
+    at: &PathEffect,
+    pattern: &str,
+) -> Result<(String, String), String> {
     let wanted = PathPattern::new(pattern)?;
     let walk = workspace.walk(at, whole_tree()).map_err(|why| why.to_string())?;
     let found: Vec<&str> = walk
@@ -77,9 +81,9 @@ fn find(workspace: &Workspace, at: &PathEffect, pattern: &str) -> Result<(String
         .iter()
         .filter(|entry| entry.kind != EntryKind::Folder)
         .map(|entry| entry.path.as_str())
-        .filter(|path| wanted.matches(below(&at.path, path)))
+        .filter(|path| wanted.matches(path_below(&at.path, path)))
         .collect();
-    let mut summary = text::count(found.len(), "file");
+    let mut summary = text::count_noun(found.len(), "file");
     let mut text = match found.len() {
         0 => format!(
             "No file below {} matches {pattern}. Try a wider pattern such as **/*name*, or \
@@ -111,7 +115,7 @@ pub(crate) fn whole_tree() -> WalkOptions {
 }
 
 /// `path` as seen from `folder`.
-pub(crate) fn below<'a>(folder: &str, path: &'a str) -> &'a str {
+pub(crate) fn path_below<'a>(folder: &str, path: &'a str) -> &'a str {
     path.strip_prefix(folder).and_then(|rest| rest.strip_prefix('/')).unwrap_or(path)
 }
 

@@ -36,7 +36,7 @@ const HIDDEN: [&str; 6] = ["script", "style", "noscript", "template", "svg", "he
 const SKIPPED: [&str; 7] = ["script", "style", "noscript", "template", "svg", "iframe", "head"];
 
 /// What became of a page.
-pub(crate) struct Converted {
+pub(crate) struct ConvertedPage {
     /// Its title, where it has one.
     pub(crate) title: Option<String>,
     /// Markdown, or plain text where the page was out of measure.
@@ -46,10 +46,11 @@ pub(crate) struct Converted {
 }
 
 /// Converts a page. May panic where a parser does: call it where a panic is caught.
-pub(crate) fn convert(html: &str, url: &str) -> Converted {
-    let html = cut(html, HTML_BYTES_MAX);
-    let plain = || Converted { title: None, text: plain_text(html), how: "text of the HTML page" };
-    if !Measure::of(html).is_harmless() {
+pub(crate) fn convert_page(html: &str, url: &str) -> ConvertedPage {
+    let html = cut_text(html, HTML_BYTES_MAX);
+    let plain =
+        || ConvertedPage { title: None, text: plain_text(html), how: "text of the HTML page" };
+    if !PageMeasure::measure_page(html).is_harmless() {
         return plain();
     }
     let converter = HtmlToMarkdown::builder().skip_tags(SKIPPED.to_vec()).build();
@@ -59,16 +60,20 @@ pub(crate) fn convert(html: &str, url: &str) -> Converted {
     }
     let whole = converter.tree_to_markdown(&tree);
     drop(tree);
-    match article(html, url, &converter) {
+    match extract_article(html, url, &converter) {
         Some((title, text)) if text.trim().len() >= ARTICLE_BYTES_MIN => {
-            Converted { title, text, how: "main text of the HTML page as Markdown" }
+            ConvertedPage { title, text, how: "main text of the HTML page as Markdown" }
         }
-        Some((title, _)) => Converted { title, text: whole, how: "HTML page as Markdown" },
-        None => Converted { title: None, text: whole, how: "HTML page as Markdown" },
+        Some((title, _)) => ConvertedPage { title, text: whole, how: "HTML page as Markdown" },
+        None => ConvertedPage { title: None, text: whole, how: "HTML page as Markdown" },
     }
 }
 
-fn article(html: &str, url: &str, converter: &HtmlToMarkdown) -> Option<(Option<String>, String)> {
+fn extract_article(
+    html: &str,
+    url: &str,
+    converter: &HtmlToMarkdown,
+) -> Option<(Option<String>, String)> {
     let config = Config { disable_json_ld: true, ..Config::default() };
     let mut page = Readability::new(html, Some(url), Some(config)).ok()?;
     let found = page.parse().ok()?;
@@ -91,7 +96,7 @@ fn is_deep(tree: &Rc<Node>) -> bool {
 }
 
 /// The longest start of `text` with at most `max` bytes.
-fn cut(text: &str, max: usize) -> &str {
+fn cut_text(text: &str, max: usize) -> &str {
     let end = (0..=max.min(text.len())).rev().find(|at| text.is_char_boundary(*at));
     &text[..end.unwrap_or(0)]
 }
@@ -99,7 +104,7 @@ fn cut(text: &str, max: usize) -> &str {
 // ------------------------------------------------------------ scanning
 
 /// One tag of a page.
-struct Tag<'a> {
+struct HtmlTag<'a> {
     name: &'a str,
     attributes: &'a str,
     closes: bool,
@@ -108,7 +113,7 @@ struct Tag<'a> {
 }
 
 /// The tag that begins at or after `from`.
-fn next_tag(html: &str, mut from: usize) -> Option<Tag<'_>> {
+fn next_tag(html: &str, mut from: usize) -> Option<HtmlTag<'_>> {
     loop {
         let start = from + html[from..].find('<')?;
         let rest = &html[start + 1..];
@@ -126,7 +131,7 @@ fn next_tag(html: &str, mut from: usize) -> Option<Tag<'_>> {
         }
         let end = tail.find('>').unwrap_or(tail.len());
         let name_end = name_length.min(end);
-        return Some(Tag {
+        return Some(HtmlTag {
             name: &tail[..name_end],
             attributes: &tail[name_end..end],
             closes,
@@ -137,15 +142,15 @@ fn next_tag(html: &str, mut from: usize) -> Option<Tag<'_>> {
 
 /// What is counted before a page is parsed.
 #[derive(Default)]
-struct Measure {
+struct PageMeasure {
     tags: usize,
     depth: usize,
     formatting: usize,
 }
 
-impl Measure {
-    fn of(html: &str) -> Measure {
-        let mut measure = Measure::default();
+impl PageMeasure {
+    fn measure_page(html: &str) -> PageMeasure {
+        let mut measure = PageMeasure::default();
         let mut open: Vec<&str> = Vec::new();
         let mut formatting = HashSet::new();
         let mut from = 0;
@@ -243,7 +248,7 @@ mod tests {
         let page = "<html><head><title>T</title><script>var x = 1;</script></head><body>\
                     <h1>Head</h1><p>One <b>two</b> <a href=\"https://e.org/\">three</a></p>\
                     <ul><li>a</li><li>b</li></ul></body></html>";
-        let text = convert(page, "https://e.org/x").text;
+        let text = convert_page(page, "https://e.org/x").text;
         assert!(text.contains("One **two** [three](https://e.org/)"), "{text}");
         assert!(!text.contains("var x"), "{text}");
     }
@@ -257,7 +262,7 @@ mod tests {
              <h1>Weirs</h1><p>{paragraph}</p><p>{paragraph}</p></article><footer>Imprint</footer>\
              </body></html>"
         );
-        let converted = convert(&page, "https://e.org/");
+        let converted = convert_page(&page, "https://e.org/");
         assert_eq!(converted.title.as_deref(), Some("Weirs"));
         assert!(converted.text.contains("low dams") && !converted.text.contains("Imprint"));
     }
@@ -269,7 +274,7 @@ mod tests {
         let few_but_deep = format!("{}deep text", "<div>".repeat(9_000));
         for (page, needle) in [(deep, "deep text"), (formatting, "x"), (few_but_deep, "deep text")]
         {
-            let converted = convert(&page, "https://e.org/");
+            let converted = convert_page(&page, "https://e.org/");
             assert_eq!(converted.how, "text of the HTML page");
             assert!(converted.text.contains(needle));
         }

@@ -4,10 +4,10 @@ use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
-use weir_core::tool::{Effects, Group, Raw, ToolSpec};
-use weir_engine::ports::{Plan, ToolContext};
+use weir_core::tool::{Effects, RawResult, ToolGroup, ToolSpec};
+use weir_engine::ports::{CallPlan, ToolContext};
 
-use crate::built::{Act, nothing, spec};
+use crate::built::{ActionTool, empty_plan, tool_spec};
 
 pub(crate) struct InspectSelf;
 
@@ -20,7 +20,7 @@ pub(crate) struct Input {
 }
 
 #[async_trait]
-impl Act for InspectSelf {
+impl ActionTool for InspectSelf {
     type Input = Input;
 
     fn spec() -> ToolSpec {
@@ -28,23 +28,23 @@ impl Act for InspectSelf {
             deferred: true,
             parallel_safe: true,
             poll: true,
-            ..spec::<Input>(
+            ..tool_spec::<Input>(
                 "inspect_self",
-                Group::Agent,
+                ToolGroup::Agent,
                 "Shows your own session as JSON: model, profile, permission mode, limits, usage, \
                  tools, rules.",
             )
         }
     }
 
-    async fn plan(input: Input, _: &ToolContext) -> Plan {
+    async fn plan_call(input: Input, _: &ToolContext) -> CallPlan {
         match input.part {
-            Some(part) => nothing(format!("Inspect the session's {part}")),
-            None => nothing("Inspect the session"),
+            Some(part) => empty_plan(format!("Inspect the session's {part}")),
+            None => empty_plan("Inspect the session"),
         }
     }
 
-    async fn act(input: Input, _: &Effects, cx: &ToolContext) -> Raw {
+    async fn run_call(input: Input, _: &Effects, cx: &ToolContext) -> RawResult {
         let about: &Value = &cx.about;
         let shown = match &input.part {
             None => about,
@@ -55,13 +55,13 @@ impl Act for InspectSelf {
                         .as_object()
                         .map(|map| map.keys().map(String::as_str).collect())
                         .unwrap_or_default();
-                    return Raw::error(format!(
+                    return RawResult::error(format!(
                         "there is no part {part:?}; the parts are: {}",
                         parts.join(", ")
                     ));
                 }
             },
         };
-        Raw::ok(serde_json::to_string_pretty(shown).unwrap_or_else(|_| shown.to_string()))
+        RawResult::ok(serde_json::to_string_pretty(shown).unwrap_or_else(|_| shown.to_string()))
     }
 }

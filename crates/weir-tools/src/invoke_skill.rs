@@ -3,10 +3,10 @@
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use weir_core::tool::{Effects, Group, Raw, ToolSpec};
-use weir_engine::ports::{Plan, ToolContext};
+use weir_core::tool::{Effects, RawResult, ToolGroup, ToolSpec};
+use weir_engine::ports::{CallPlan, ToolContext};
 
-use crate::built::{Act, spec};
+use crate::built::{ActionTool, tool_spec};
 use crate::{skill, text};
 
 pub(crate) struct InvokeSkill;
@@ -21,26 +21,26 @@ pub(crate) struct Input {
 }
 
 #[async_trait]
-impl Act for InvokeSkill {
+impl ActionTool for InvokeSkill {
     type Input = Input;
 
     fn spec() -> ToolSpec {
         ToolSpec {
             keeps_result: true,
-            ..spec::<Input>(
+            ..tool_spec::<Input>(
                 "invoke_skill",
-                Group::Agent,
+                ToolGroup::Agent,
                 "Reads a skill with arguments put in, and follows it as read_skill does.",
             )
         }
     }
 
-    async fn plan(input: Input, cx: &ToolContext) -> Plan {
+    async fn plan_call(input: Input, cx: &ToolContext) -> CallPlan {
         let what = format!("Follow the skill {} {}", input.name, input.arguments);
-        skill::plan(cx, &input.name, None, text::one_line(&what, 200)).await
+        skill::plan_skill_read(cx, &input.name, None, text::one_line(&what, 200)).await
     }
 
-    async fn act(input: Input, _: &Effects, cx: &ToolContext) -> Raw {
-        skill::activate(cx, &input.name, Some(&input.arguments)).await
+    async fn run_call(input: Input, _: &Effects, cx: &ToolContext) -> RawResult {
+        skill::activate_skill(cx, &input.name, Some(&input.arguments)).await
     }
 }

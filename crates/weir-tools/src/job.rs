@@ -1,31 +1,31 @@
 //! What the background job tools share: their effects and how a job is described.
 
 use weir_core::tool::{EffectClass, Effects};
-use weir_engine::ports::{CommandEnd, JobInfo, Plan};
+use weir_engine::ports::{CallPlan, CommandEnd, JobInfo};
 
 use crate::text;
 
 /// A plan that touches one job of this session.
-pub(crate) fn plan(class: EffectClass, job: &str, summary: String) -> Plan {
-    Plan::new(class, Effects { jobs: vec![job.to_owned()], ..Effects::default() }, summary)
+pub(crate) fn plan_for_job(class: EffectClass, job: &str, summary: String) -> CallPlan {
+    CallPlan::new(class, Effects { jobs: vec![job.to_owned()], ..Effects::default() }, summary)
 }
 
 /// `j3 (cargo watch): running for 12.0 s, 4.1 kB of output`.
-pub(crate) fn describe(info: &JobInfo) -> String {
+pub(crate) fn describe_job(info: &JobInfo) -> String {
     let state = match &info.end {
-        None => format!("running for {}", text::duration(info.age_ms)),
-        Some(end) => self::end(end),
+        None => format!("running for {}", text::duration_text(info.age_ms)),
+        Some(end) => self::describe_end(end),
     };
     format!(
         "{} ({}): {state}, {} of output",
         info.job,
         text::one_line(&info.command, 80),
-        text::size(info.bytes)
+        text::size_text(info.bytes)
     )
 }
 
 /// How a command ended, in words.
-pub(crate) fn end(end: &CommandEnd) -> String {
+pub(crate) fn describe_end(end: &CommandEnd) -> String {
     match end {
         CommandEnd::Exited { code } => format!("exit code {code}"),
         CommandEnd::Signaled { signal } => format!("ended by signal {signal}"),

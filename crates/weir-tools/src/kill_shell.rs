@@ -3,10 +3,10 @@
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use weir_core::tool::{EffectClass, Effects, Group, Raw, ToolSpec};
-use weir_engine::ports::{Plan, ToolContext};
+use weir_core::tool::{EffectClass, Effects, RawResult, ToolGroup, ToolSpec};
+use weir_engine::ports::{CallPlan, ToolContext};
 
-use crate::built::{Act, spec};
+use crate::built::{ActionTool, tool_spec};
 use crate::job;
 
 pub(crate) struct KillShell;
@@ -19,30 +19,29 @@ pub(crate) struct Input {
 }
 
 #[async_trait]
-impl Act for KillShell {
+impl ActionTool for KillShell {
     type Input = Input;
 
     fn spec() -> ToolSpec {
         ToolSpec {
             keeps_result: true,
-            ..spec::<Input>(
+            ..tool_spec::<Input>(
                 "kill_shell",
-                Group::Skill,
+                ToolGroup::Skill,
                 "Ends a background job and all its processes.",
             )
         }
     }
 
-    async fn plan(input: Input, _: &ToolContext) -> Plan {
-        job::plan(EffectClass::Once, &input.job, format!("End job {}", input.job))
+    async fn plan_call(input: Input, _: &ToolContext) -> CallPlan {
+        job::plan_for_job(EffectClass::Once, &input.job, format!("End job {}", input.job))
     }
 
-    async fn act(input: Input, _: &Effects, cx: &ToolContext) -> Raw {
-        match cx.processes.kill(&cx.session, &input.job).await {
-            Ok(info) => {
-                Raw::ok(format!("Ended job {}", job::describe(&info))).with_job(&info.job, false)
-            }
-            Err(why) => Raw::error(why),
+    async fn run_call(input: Input, _: &Effects, cx: &ToolContext) -> RawResult {
+        match cx.processes.kill_job(&cx.session, &input.job).await {
+            Ok(info) => RawResult::ok(format!("Ended job {}", job::describe_job(&info)))
+                .with_job(&info.job, false),
+            Err(why) => RawResult::error(why),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The built-in tools: one file each, one line each in [`tools`].
+//! The built-in tools: one file each, one line each in [`built_in_tools`].
 //!
 //! A tool plans (looks, computes, changes nothing) and runs (does what was judged). Files are
 //! reached through the guarded workspace, commands through supervised processes, pages through the
@@ -9,7 +9,7 @@ use std::sync::{Arc, LazyLock};
 
 use weir_engine::ports::Tool;
 
-use crate::built::{acts, edits};
+use crate::built::{action_tool, edit_tool};
 
 mod append_to_file;
 mod apply_patch;
@@ -77,8 +77,8 @@ mod web_fetch;
 mod write_file;
 mod write_shell_input;
 
-pub use dynamic::{ToolFiles, dynamic, shelve};
-pub use email::email;
+pub use dynamic::{ToolFiles, add_dynamic_tools, dynamic_tool};
+pub use email::email_tool;
 
 #[cfg(test)]
 #[path = "../tests/it/main.rs"]
@@ -86,63 +86,63 @@ mod it;
 
 /// Every built-in tool, in the order in which the model sees them. The values are made once and
 /// shared.
-pub fn tools() -> Vec<Arc<dyn Tool>> {
+pub fn built_in_tools() -> Vec<Arc<dyn Tool>> {
     static TOOLS: LazyLock<Vec<Arc<dyn Tool>>> = LazyLock::new(|| {
         vec![
-            acts::<read_file::ReadFile>(),
-            acts::<list_files::ListFiles>(),
-            acts::<glob::Glob>(),
-            acts::<search_files::SearchFiles>(),
-            acts::<list_checkpoints::ListCheckpoints>(),
-            acts::<read_checkpoint::ReadCheckpoint>(),
-            acts::<diff_checkpoint::DiffCheckpoint>(),
-            acts::<recall_memory::RecallMemory>(),
-            acts::<recall::Recall>(),
-            edits::<write_file::WriteFile>(),
-            edits::<edit_file::EditFile>(),
-            edits::<apply_patch::ApplyPatch>(),
-            edits::<append_to_file::AppendToFile>(),
-            edits::<create_folder::CreateFolder>(),
-            edits::<move_file::MoveFile>(),
-            edits::<delete_file::DeleteFile>(),
-            edits::<restore_checkpoint::RestoreCheckpoint>(),
-            acts::<web_fetch::WebFetch>(),
-            acts::<update_todo_list::UpdateTodoList>(),
-            acts::<ask_followup_question::AskFollowupQuestion>(),
-            acts::<attempt_completion::AttemptCompletion>(),
-            acts::<find_tool::FindTool>(),
-            acts::<call_tool::CallTool>(),
-            acts::<switch_agent::SwitchAgent>(),
-            acts::<new_task::NewTask>(),
-            edits::<merge_agent::MergeAgent>(),
-            acts::<mark_for_memory::MarkForMemory>(),
-            acts::<consult_flagship::ConsultFlagship>(),
-            acts::<inspect_self::InspectSelf>(),
-            acts::<read_skill::ReadSkill>(),
-            acts::<invoke_skill::InvokeSkill>(),
-            acts::<execute_recipe::ExecuteRecipe>(),
-            acts::<manage_skill::ManageSkill>(),
-            acts::<manage_tool::ManageTool>(),
-            acts::<use_mcp_tool::UseMcpTool>(),
-            acts::<read_mcp_tool::ReadMcpTool>(),
-            acts::<run_shell::RunShell>(),
-            acts::<read_shell_output::ReadShellOutput>(),
-            acts::<write_shell_input::WriteShellInput>(),
-            acts::<kill_shell::KillShell>(),
-            acts::<run_skill_script::RunSkillScript>(),
-            acts::<execute_command::ExecuteCommand>(),
-            call_plugin_api::tool(),
-            acts::<enable_plugin::EnablePlugin>(),
-            acts::<resolve_capability_gap::ResolveCapabilityGap>(),
-            acts::<evaluate_expression::EvaluateExpression>(),
+            action_tool::<read_file::ReadFile>(),
+            action_tool::<list_files::ListFiles>(),
+            action_tool::<glob::Glob>(),
+            action_tool::<search_files::SearchFiles>(),
+            action_tool::<list_checkpoints::ListCheckpoints>(),
+            action_tool::<read_checkpoint::ReadCheckpoint>(),
+            action_tool::<diff_checkpoint::DiffCheckpoint>(),
+            action_tool::<recall_memory::RecallMemory>(),
+            action_tool::<recall::Recall>(),
+            edit_tool::<write_file::WriteFile>(),
+            edit_tool::<edit_file::EditFile>(),
+            edit_tool::<apply_patch::ApplyPatch>(),
+            edit_tool::<append_to_file::AppendToFile>(),
+            edit_tool::<create_folder::CreateFolder>(),
+            edit_tool::<move_file::MoveFile>(),
+            edit_tool::<delete_file::DeleteFile>(),
+            edit_tool::<restore_checkpoint::RestoreCheckpoint>(),
+            action_tool::<web_fetch::WebFetch>(),
+            action_tool::<update_todo_list::UpdateTodoList>(),
+            action_tool::<ask_followup_question::AskFollowupQuestion>(),
+            action_tool::<attempt_completion::AttemptCompletion>(),
+            action_tool::<find_tool::FindTool>(),
+            action_tool::<call_tool::CallTool>(),
+            action_tool::<switch_agent::SwitchAgent>(),
+            action_tool::<new_task::NewTask>(),
+            edit_tool::<merge_agent::MergeAgent>(),
+            action_tool::<mark_for_memory::MarkForMemory>(),
+            action_tool::<consult_flagship::ConsultFlagship>(),
+            action_tool::<inspect_self::InspectSelf>(),
+            action_tool::<read_skill::ReadSkill>(),
+            action_tool::<invoke_skill::InvokeSkill>(),
+            action_tool::<execute_recipe::ExecuteRecipe>(),
+            action_tool::<manage_skill::ManageSkill>(),
+            action_tool::<manage_tool::ManageTool>(),
+            action_tool::<use_mcp_tool::UseMcpTool>(),
+            action_tool::<read_mcp_tool::ReadMcpTool>(),
+            action_tool::<run_shell::RunShell>(),
+            action_tool::<read_shell_output::ReadShellOutput>(),
+            action_tool::<write_shell_input::WriteShellInput>(),
+            action_tool::<kill_shell::KillShell>(),
+            action_tool::<run_skill_script::RunSkillScript>(),
+            action_tool::<execute_command::ExecuteCommand>(),
+            call_plugin_api::plugin_api_tool(),
+            action_tool::<enable_plugin::EnablePlugin>(),
+            action_tool::<resolve_capability_gap::ResolveCapabilityGap>(),
+            action_tool::<evaluate_expression::EvaluateExpression>(),
         ]
     });
     TOOLS.clone()
 }
 
 /// The names of the built-in tools, which no other tool may have.
-pub fn names() -> Vec<String> {
-    tools().iter().map(|tool| tool.spec().name.clone()).collect()
+pub fn built_in_names() -> Vec<String> {
+    built_in_tools().iter().map(|tool| tool.spec().name.clone()).collect()
 }
 
 /// The list as a page for people: `docs/generated/tools.md`.
@@ -151,7 +151,7 @@ pub fn tools_markdown() -> String {
         "# Tools\n\nPrinted from the list in `weir-tools`. Descriptions are what the model reads; \
          *deferred* tools are listed by name only until they are asked for.\n",
     );
-    for tool in tools() {
+    for tool in built_in_tools() {
         let spec = tool.spec();
         let group = serde_json::to_value(spec.group).unwrap_or_default();
         let group = group.as_str().unwrap_or_default();
@@ -177,7 +177,7 @@ pub fn tools_markdown() -> String {
 ///
 /// # Errors
 /// A sentence for the model, when the work panicked or the runtime is going down.
-pub async fn blocking<T: Send + 'static>(
+pub async fn run_blocking<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
 ) -> Result<T, String> {
     tokio::task::spawn_blocking(work).await.map_err(|failure| {

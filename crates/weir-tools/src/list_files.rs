@@ -3,13 +3,13 @@
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use weir_core::tool::{Access, Effects, Group, PathEffect, Raw, ToolSpec};
-use weir_engine::ports::{Plan, ToolContext};
-use weir_engine::workspace::{Entry, EntryKind, FileError, WalkOptions, Workspace};
+use weir_core::tool::{Effects, PathAccess, PathEffect, RawResult, ToolGroup, ToolSpec};
+use weir_engine::ports::{CallPlan, ToolContext};
+use weir_engine::workspace::{EntryKind, FileError, WalkOptions, Workspace, WorkspaceEntry};
 
-use crate::built::{Act, spec};
-use crate::draft::{planning, reading};
-use crate::{blocking, text};
+use crate::built::{ActionTool, tool_spec};
+use crate::draft::{plan_blocking, reading_plan};
+use crate::{run_blocking, text};
 
 const LIMIT_DEFAULT: usize = 500;
 const LIMIT_MAX: usize = 5_000;
@@ -31,58 +31,58 @@ pub(crate) struct Input {
 }
 
 #[async_trait]
-impl Act for ListFiles {
+impl ActionTool for ListFiles {
     type Input = Input;
 
     fn spec() -> ToolSpec {
         ToolSpec {
             parallel_safe: true,
-            ..spec::<Input>(
+            ..tool_spec::<Input>(
                 "list_files",
-                Group::Read,
+                ToolGroup::Read,
                 "Lists a folder: paths sorted by name, folders with a trailing slash, files with \
                  their size. To find files by name use glob, by content search_files.",
             )
         }
     }
 
-    async fn plan(input: Input, cx: &ToolContext) -> Plan {
+    async fn plan_call(input: Input, cx: &ToolContext) -> CallPlan {
         let workspace = cx.workspace.clone();
-        planning(move || {
-            let (at, fails) = folder(&workspace, input.path.as_deref(), input.recursive);
+        plan_blocking(move || {
+            let (at, fails) = folder_effect(&workspace, input.path.as_deref(), input.recursive);
             let below = if input.recursive { " and below" } else { "" };
             let summary = format!("List {}{below}", at.path);
-            reading(at, summary, fails)
+            reading_plan(at, summary, fails)
         })
         .await
     }
 
-    async fn act(input: Input, effects: &Effects, cx: &ToolContext) -> Raw {
+    async fn run_call(input: Input, effects: &Effects, cx: &ToolContext) -> RawResult {
         let Some(at) = effects.paths.first().cloned() else {
-            return Raw::error("the call has no path");
+            return RawResult::error("the call has no path");
         };
         let workspace = cx.workspace.clone();
-        let listed = blocking(move || list(&workspace, &at, &input)).await;
+        let listed = run_blocking(move || list_folder(&workspace, &at, &input)).await;
         match listed {
-            Ok(Ok((text, summary))) => Raw::ok(text).with_summary(summary),
-            Ok(Err(why)) => Raw::error(why.to_string()),
-            Err(why) => Raw::error(why),
+            Ok(Ok((text, summary))) => RawResult::ok(text).with_summary(summary),
+            Ok(Err(why)) => RawResult::error(why.to_string()),
+            Err(why) => RawResult::error(why),
         }
     }
 }
 
 /// The effect of looking into a folder, and why that would fail.
-pub(crate) fn folder(
+pub(crate) fn folder_effect(
     workspace: &Workspace,
     path: Option<&str>,
     recursive: bool,
 ) -> (PathEffect, Option<String>) {
     let path = path.unwrap_or(".");
     let at = match recursive {
-        true => workspace.resolve_tree(path, Access::List),
-        false => workspace.resolve(path, Access::List),
+        true => workspace.resolve_tree(path, PathAccess::List),
+        false => workspace.resolve(path, PathAccess::List),
     };
-    let fails = match workspace.entry(&at) {
+    let fails = match workspace.stat_entry(&at) {
         Ok(entry) if entry.kind == EntryKind::Folder => None,
         Ok(_) => Some(format!("{} is a file, not a folder; read_file shows it", at.path)),
         Err(why) => Some(why.to_string()),
@@ -90,7 +90,7 @@ pub(crate) fn folder(
     (at, fails)
 }
 
-fn list(
+fn list_folder(
     workspace: &Workspace,
     at: &PathEffect,
     input: &Input,
@@ -107,7 +107,7 @@ fn list(
     if count == 0 {
         return Ok((format!("{} is empty", at.path), "0 entries".into()));
     }
-    let mut lines: Vec<String> = walk.entries.iter().map(line).collect();
+    let mut lines: Vec<String> = walk.entries.iter().map(entry_line).collect();
     let mut summary = if count == 1 { "1 entry".into() } else { format!("{count} entries") };
     if walk.truncated {
         lines.push(format!(
@@ -119,10 +119,10 @@ fn list(
     Ok((lines.join("\n"), summary))
 }
 
-fn line(entry: &Entry) -> String {
+fn entry_line(entry: &WorkspaceEntry) -> String {
     match entry.kind {
         EntryKind::Folder => format!("{}/", entry.path),
-        EntryKind::File => format!("{}  {}", entry.path, text::size(entry.bytes)),
+        EntryKind::File => format!("{}  {}", entry.path, text::size_text(entry.bytes)),
         EntryKind::Link => format!("{}  (link)", entry.path),
         EntryKind::Other => format!("{}  (device, socket or pipe)", entry.path),
     }

@@ -7,17 +7,17 @@ use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use weir_core::skill::{SkillDraft, SkillLine, skill_md};
-use weir_core::tool::{EffectClass, Effects, Group, Raw, ToolSpec};
-use weir_engine::ports::{Plan, SkillProposal, ToolContext};
+use weir_core::tool::{EffectClass, Effects, RawResult, ToolGroup, ToolSpec};
+use weir_engine::ports::{CallPlan, SkillProposal, ToolContext};
 
-use crate::built::{Act, nothing, spec};
-use crate::{blocking, text};
+use crate::built::{ActionTool, empty_plan, tool_spec};
+use crate::{run_blocking, text};
 
 pub(crate) struct ManageSkill;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-enum Action {
+enum SkillAction {
     Create,
     Update,
     Delete,
@@ -26,7 +26,7 @@ enum Action {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
-    action: Action,
+    action: SkillAction,
     /// Lower-case letters, digits, single hyphens.
     name: String,
     /// What it does and when to use it.
@@ -42,63 +42,63 @@ pub(crate) struct Input {
 }
 
 #[async_trait]
-impl Act for ManageSkill {
+impl ActionTool for ManageSkill {
     type Input = Input;
 
     fn spec() -> ToolSpec {
         ToolSpec {
             deferred: true,
-            ..spec::<Input>(
+            ..tool_spec::<Input>(
                 "manage_skill",
-                Group::Agent,
+                ToolGroup::Agent,
                 "Proposes a skill of your own, a change to one, or its removal. It has no effect \
                  until the person accepts it.",
             )
         }
     }
 
-    async fn plan(input: Input, cx: &ToolContext) -> Plan {
+    async fn plan_call(input: Input, cx: &ToolContext) -> CallPlan {
         let word = match input.action {
-            Action::Create => "a new skill",
-            Action::Update => "a change to the skill",
-            Action::Delete => "to remove the skill",
+            SkillAction::Create => "a new skill",
+            SkillAction::Update => "a change to the skill",
+            SkillAction::Delete => "to remove the skill",
         };
         let summary = text::one_line(&format!("Propose {word} {}", input.name), 200);
         let knows = cx.knows.clone();
-        let skills = match blocking(move || knows.skills()).await {
+        let skills = match run_blocking(move || knows.skills()).await {
             Ok(skills) => skills,
-            Err(why) => return nothing(summary).failing(why),
+            Err(why) => return empty_plan(summary).with_failure(why),
         };
-        if let Some(problem) = problem(&input, &skills) {
-            return nothing(summary).failing(problem);
+        if let Some(problem) = proposal_problem(&input, &skills) {
+            return empty_plan(summary).with_failure(problem);
         }
         // What is proposed is read by later sessions, like what is remembered.
         let texts = [&input.name, &input.description, &input.body, &input.trigger];
         let remembers = texts.into_iter().filter(|text| !text.is_empty()).cloned().collect();
         let effects = Effects { remembers, ..Effects::default() };
-        Plan::new(EffectClass::Keyed, effects, summary)
+        CallPlan::new(EffectClass::Keyed, effects, summary)
     }
 
-    async fn act(input: Input, _: &Effects, cx: &ToolContext) -> Raw {
+    async fn run_call(input: Input, _: &Effects, cx: &ToolContext) -> RawResult {
         let name = input.name.clone();
         let text = match input.action {
-            Action::Delete => String::new(),
-            Action::Create | Action::Update => skill_md(&draft(&input)),
+            SkillAction::Delete => String::new(),
+            SkillAction::Create | SkillAction::Update => skill_md(&skill_draft(&input)),
         };
         let proposal = SkillProposal { name: name.clone(), text };
         match cx.knows.propose_skill(cx.call, proposal).await {
-            Ok(()) => Raw::ok(format!(
+            Ok(()) => RawResult::ok(format!(
                 "Proposed. Nothing has changed: the person reads it with `weir skills inbox` and \
                  accepts it with `weir skills accept {name}`. Tell them, and do not rely on it in \
                  this session"
             ))
             .with_summary(format!("proposed {name}")),
-            Err(why) => Raw::error(format!("The proposal could not be kept: {why}")),
+            Err(why) => RawResult::error(format!("The proposal could not be kept: {why}")),
         }
     }
 }
 
-fn draft(input: &Input) -> SkillDraft {
+fn skill_draft(input: &Input) -> SkillDraft {
     SkillDraft {
         name: input.name.clone(),
         description: input.description.clone(),
@@ -109,22 +109,24 @@ fn draft(input: &Input) -> SkillDraft {
 }
 
 /// Why it cannot be proposed.
-fn problem(input: &Input, skills: &[SkillLine]) -> Option<String> {
-    let found = draft(input).findings();
+fn proposal_problem(input: &Input, skills: &[SkillLine]) -> Option<String> {
+    let found = skill_draft(input).findings();
     let name = &input.name;
     let there = skills.iter().find(|line| line.name == *name);
     let own = there.is_some_and(|line| line.self_written);
     match (input.action, there) {
-        (Action::Create, Some(line)) => Some(match own {
+        (SkillAction::Create, Some(line)) => Some(match own {
             true => format!("you wrote a skill {name} already: use action update"),
             false => format!("there is a skill {name} ({}): choose another name", line.source),
         }),
-        (Action::Update | Action::Delete, _) if !own => Some(format!(
+        (SkillAction::Update | SkillAction::Delete, _) if !own => Some(format!(
             "{name} is no skill that you wrote; only those can be changed. Propose one with another \
              name, or tell the person"
         )),
-        (Action::Delete, _) => found.iter().find(|f| f.field == "name").map(ToString::to_string),
-        (Action::Create | Action::Update, _) => {
+        (SkillAction::Delete, _) => {
+            found.iter().find(|f| f.field == "name").map(ToString::to_string)
+        }
+        (SkillAction::Create | SkillAction::Update, _) => {
             let wrong: Vec<String> = found.iter().map(ToString::to_string).collect();
             (!wrong.is_empty()).then(|| wrong.join("; "))
         }
@@ -135,7 +137,7 @@ fn problem(input: &Input, skills: &[SkillLine]) -> Option<String> {
 mod tests {
     use super::*;
 
-    fn input(action: Action, name: &str) -> Input {
+    fn input(action: SkillAction, name: &str) -> Input {
         Input {
             action,
             name: name.into(),
@@ -159,20 +161,20 @@ mod tests {
     fn m1_only_what_the_agent_wrote_can_it_propose_to_change() {
         let skills = [line("mine", true), line("theirs", false)];
         for (action, name, fine) in [
-            (Action::Create, "new", true),
-            (Action::Create, "mine", false),
-            (Action::Create, "theirs", false),
-            (Action::Create, "Bad Name", false),
-            (Action::Create, "../../x", false),
-            (Action::Update, "mine", true),
-            (Action::Update, "theirs", false),
-            (Action::Delete, "mine", true),
-            (Action::Delete, "none", false),
+            (SkillAction::Create, "new", true),
+            (SkillAction::Create, "mine", false),
+            (SkillAction::Create, "theirs", false),
+            (SkillAction::Create, "Bad Name", false),
+            (SkillAction::Create, "../../x", false),
+            (SkillAction::Update, "mine", true),
+            (SkillAction::Update, "theirs", false),
+            (SkillAction::Delete, "mine", true),
+            (SkillAction::Delete, "none", false),
         ] {
-            let problem = problem(&input(action, name), &skills);
+            let problem = proposal_problem(&input(action, name), &skills);
             assert_eq!(problem.is_none(), fine, "{action:?} {name}: {problem:?}");
         }
-        let empty = Input { body: " ".into(), ..input(Action::Create, "new") };
-        assert!(problem(&empty, &skills).is_some_and(|why| why.contains("body is empty")));
+        let empty = Input { body: " ".into(), ..input(SkillAction::Create, "new") };
+        assert!(proposal_problem(&empty, &skills).is_some_and(|why| why.contains("body is empty")));
     }
 }

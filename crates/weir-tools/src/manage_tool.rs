@@ -10,11 +10,11 @@ use serde_json::{Map, Value, json};
 use weir_core::dynamic::{DeclaredEffects, ToolDefinition};
 use weir_core::governance::label::Label;
 use weir_core::profile::PermissionMode;
-use weir_core::tool::{EffectClass, Effects, Group, Raw, ResultEffect, ToolSpec};
+use weir_core::tool::{EffectClass, Effects, RawResult, ResultEffect, ToolGroup, ToolSpec};
 use weir_engine::made::{ACTIVE, MadeTool};
-use weir_engine::ports::{Kept, NoHost, Plan, Script, ScriptKind, ToolContext};
+use weir_engine::ports::{CallPlan, NoHost, ScriptKind, ScriptTask, StoredItem, ToolContext};
 
-use crate::built::{Act, nothing, spec};
+use crate::built::{ActionTool, empty_plan, tool_spec};
 use crate::{diff, dynamic, text};
 
 /// Tools that can be kept.
@@ -26,7 +26,7 @@ pub(crate) struct ManageTool;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-enum Action {
+enum ToolAction {
     Create,
     Update,
     Remove,
@@ -37,7 +37,7 @@ enum Action {
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
-    action: Action,
+    action: ToolAction,
     /// Lower-case letters, digits, underscores.
     #[serde(default)]
     name: String,
@@ -58,116 +58,123 @@ pub(crate) struct Input {
 }
 
 #[async_trait]
-impl Act for ManageTool {
+impl ActionTool for ManageTool {
     type Input = Input;
 
     fn spec() -> ToolSpec {
         ToolSpec {
             deferred: true,
             keeps_result: true,
-            ..spec::<Input>(
+            ..tool_spec::<Input>(
                 "manage_tool",
-                Group::Agent,
+                ToolGroup::Agent,
                 "Makes a tool of your own from JavaScript, changes or removes one, lists or shows \
                  them. The person sees all of it and has to agree; then call it with call_tool.",
             )
         }
     }
 
-    async fn plan(input: Input, cx: &ToolContext) -> Plan {
+    async fn plan_call(input: Input, cx: &ToolContext) -> CallPlan {
         let summary = match input.action {
-            Action::Create => format!("Make the tool {}", input.name),
-            Action::Update => format!("Change the tool {}", input.name),
-            Action::Remove => format!("Remove the tool {}", input.name),
-            Action::List => "List made tools".into(),
-            Action::Show => format!("Show the tool {}", input.name),
+            ToolAction::Create => format!("Make the tool {}", input.name),
+            ToolAction::Update => format!("Change the tool {}", input.name),
+            ToolAction::Remove => format!("Remove the tool {}", input.name),
+            ToolAction::List => "List made tools".into(),
+            ToolAction::Show => format!("Show the tool {}", input.name),
         };
         let summary = text::one_line(&summary, 200);
-        match planned(&input, cx).await {
-            Ok(Planned::Reads(label)) => {
+        match plan_action(&input, cx).await {
+            Ok(ManagePlan::Reads(label)) => {
                 let effects = Effects { gives: label, ..Effects::default() };
-                Plan::new(EffectClass::Read, effects, summary)
+                CallPlan::new(EffectClass::Read, effects, summary)
             }
-            Ok(Planned::Makes { old, new }) => {
-                let (old, new) = (old.map(|old| old.shown()), (new.shown(), new.text()));
-                Plan {
-                    diff: Some(diff::whole(&input.name, old.as_deref(), &new.0)),
+            Ok(ManagePlan::Makes { old, new }) => {
+                let (old, new) = (
+                    old.map(|old| old.describe_definition()),
+                    (new.describe_definition(), new.to_json_text()),
+                );
+                CallPlan {
+                    diff: Some(diff::whole_text_diff(&input.name, old.as_deref(), &new.0)),
                     confirm: Some(
                         "it is code that runs when the tool is called, now and in later sessions"
                             .into(),
                     ),
-                    ..Plan::new(EffectClass::Keyed, keeps(new.1), summary)
+                    ..CallPlan::new(EffectClass::Keyed, remember_effects(new.1), summary)
                 }
             }
-            Ok(Planned::Removes(kept)) => Plan {
+            Ok(ManagePlan::Removes(kept)) => CallPlan {
                 confirm: Some("later sessions have it no more".into()),
-                ..Plan::new(EffectClass::Keyed, keeps(kept.name), summary)
+                ..CallPlan::new(EffectClass::Keyed, remember_effects(kept.name), summary)
             },
-            Err(why) => nothing(summary).failing(why),
+            Err(why) => empty_plan(summary).with_failure(why),
         }
     }
 
-    async fn act(input: Input, effects: &Effects, cx: &ToolContext) -> Raw {
+    async fn run_call(input: Input, effects: &Effects, cx: &ToolContext) -> RawResult {
         let done = match input.action {
-            Action::Create | Action::Update => make(&input, effects, cx).await,
-            Action::Remove => remove(&input.name, cx).await,
-            Action::List => list(cx).await,
-            Action::Show => show(&input.name, cx).await,
+            ToolAction::Create | ToolAction::Update => make_tool(&input, effects, cx).await,
+            ToolAction::Remove => remove(&input.name, cx).await,
+            ToolAction::List => list_tools(cx).await,
+            ToolAction::Show => show_tool(&input.name, cx).await,
         };
-        done.unwrap_or_else(Raw::error)
+        done.unwrap_or_else(RawResult::error)
     }
 }
 
 /// What a call is about.
-enum Planned {
+enum ManagePlan {
     Reads(Label),
     Makes { old: Option<Box<ToolDefinition>>, new: Box<ToolDefinition> },
-    Removes(Box<Kept>),
+    Removes(Box<StoredItem>),
 }
 
-fn keeps(text: String) -> Effects {
+fn remember_effects(text: String) -> Effects {
     Effects { remembers: vec![text], ..Effects::default() }
 }
 
-async fn planned(input: &Input, cx: &ToolContext) -> Result<Planned, String> {
+async fn plan_action(input: &Input, cx: &ToolContext) -> Result<ManagePlan, String> {
     let kept = cx.knows.made_tools().await?;
     let known = || kept.iter().find(|kept| kept.name == input.name);
     let missing = || {
         let names: Vec<&str> = kept.iter().map(|kept| kept.name.as_str()).collect();
         format!("nobody made a tool {:?}; there are: [{}]", input.name, names.join(", "))
     };
-    let changes = !matches!(input.action, Action::List | Action::Show);
+    let changes = !matches!(input.action, ToolAction::List | ToolAction::Show);
     if changes && cx.mode == PermissionMode::Plan {
         return Err("in plan mode no tool is made or removed; describe it in the plan".into());
     }
     match input.action {
-        Action::List => {
+        ToolAction::List => {
             let labels = kept.iter().map(|kept| kept.label.clone());
-            Ok(Planned::Reads(labels.fold(Label::default(), |all, label| all.joined(&label))))
+            Ok(ManagePlan::Reads(
+                labels.fold(Label::default(), |all, label| all.joined_with(&label)),
+            ))
         }
-        Action::Show => Ok(Planned::Reads(known().ok_or_else(missing)?.label.clone())),
-        Action::Remove => Ok(Planned::Removes(Box::new(known().ok_or_else(missing)?.clone()))),
-        Action::Create if known().is_some() => {
+        ToolAction::Show => Ok(ManagePlan::Reads(known().ok_or_else(missing)?.label.clone())),
+        ToolAction::Remove => {
+            Ok(ManagePlan::Removes(Box::new(known().ok_or_else(missing)?.clone())))
+        }
+        ToolAction::Create if known().is_some() => {
             Err(format!("there is a tool {} already: use action update", input.name))
         }
-        Action::Create if kept.len() >= KEPT_MAX => {
+        ToolAction::Create if kept.len() >= KEPT_MAX => {
             Err(format!("there are {KEPT_MAX} made tools already: remove one first"))
         }
-        Action::Create | Action::Update => {
+        ToolAction::Create | ToolAction::Update => {
             let old = match input.action {
-                Action::Update => Some(known().ok_or_else(missing)?),
+                ToolAction::Update => Some(known().ok_or_else(missing)?),
                 _ => None,
             };
             let old = old.map(|kept| ToolDefinition::parse(&kept.text)).transpose()?;
-            let new = definition(input, old.as_ref());
-            checked(&new, old.is_some(), cx).await?;
-            Ok(Planned::Makes { old: old.map(Box::new), new: Box::new(new) })
+            let new = build_definition(input, old.as_ref());
+            check_definition(&new, old.is_some(), cx).await?;
+            Ok(ManagePlan::Makes { old: old.map(Box::new), new: Box::new(new) })
         }
     }
 }
 
 /// The definition that the arguments make, over what there was.
-fn definition(input: &Input, old: Option<&ToolDefinition>) -> ToolDefinition {
+fn build_definition(input: &Input, old: Option<&ToolDefinition>) -> ToolDefinition {
     let before = |of: fn(&ToolDefinition) -> &String| old.map(of).cloned().unwrap_or_default();
     let schema = input.input_schema.clone().map(Value::Object);
     ToolDefinition {
@@ -185,8 +192,12 @@ fn definition(input: &Input, old: Option<&ToolDefinition>) -> ToolDefinition {
     }
 }
 
-async fn checked(new: &ToolDefinition, exists: bool, cx: &ToolContext) -> Result<(), String> {
-    let built_in = crate::names();
+async fn check_definition(
+    new: &ToolDefinition,
+    exists: bool,
+    cx: &ToolContext,
+) -> Result<(), String> {
+    let built_in = crate::built_in_names();
     let built_in: Vec<&str> = built_in.iter().map(String::as_str).collect();
     let findings = new.findings(&built_in);
     if !findings.is_empty() {
@@ -197,7 +208,7 @@ async fn checked(new: &ToolDefinition, exists: bool, cx: &ToolContext) -> Result
         return Err(format!("there is a tool {} already: choose another name", new.name));
     }
     weir_engine::toolbox::check_schema(&new.input_schema)?;
-    let script = Script {
+    let script = ScriptTask {
         kind: ScriptKind::Check,
         code: new.code.clone(),
         input: Value::Null,
@@ -208,58 +219,63 @@ async fn checked(new: &ToolDefinition, exists: bool, cx: &ToolContext) -> Result
     ran.map(|_| ()).map_err(|why| format!("the code cannot be used: {why}"))
 }
 
-async fn make(input: &Input, effects: &Effects, cx: &ToolContext) -> Result<Raw, String> {
+async fn make_tool(
+    input: &Input,
+    effects: &Effects,
+    cx: &ToolContext,
+) -> Result<RawResult, String> {
     let kept = cx.knows.made_tools().await?;
     let old = kept.iter().find(|kept| kept.name == input.name);
     let old = old.and_then(|kept| ToolDefinition::parse(&kept.text).ok());
-    let before = old.as_ref().filter(|_| input.action == Action::Update);
-    let new = definition(input, before);
+    let before = old.as_ref().filter(|_| input.action == ToolAction::Update);
+    let new = build_definition(input, before);
     // What is kept is what the person was shown.
-    if effects.remembers != [new.text()] {
+    if effects.remembers != [new.to_json_text()] {
         return Err(format!("{} changed since the person was asked; try again", new.name));
     }
     let kept = cx.knows.keep_tool(&new).await?;
     let tools = cx.knows.toolbox().ok_or("there is no session here")?;
     let made = MadeTool { definition: new.clone(), label: kept.label.clone() };
-    tools.add(dynamic::dynamic(made, cx.knows.scripts())).map_err(|why| why.to_string())?;
+    tools.add(dynamic::dynamic_tool(made, cx.knows.scripts())).map_err(|why| why.to_string())?;
     let word = if before.is_some() { "changed" } else { "made" };
-    let raw = Raw::ok(format!(
+    let raw = RawResult::ok(format!(
         "{word}: {} (version {}). Call it with call_tool from now on; later sessions have it too \
          until the person removes it (`weir tools`).",
         new.name, kept.version
     ));
     let news = vec![ResultEffect::Made { tool: Box::new(new.spec()) }];
-    Ok(Raw { news, ..raw.with_summary(format!("{word} {}", new.name)) })
+    Ok(RawResult { news, ..raw.with_summary(format!("{word} {}", new.name)) })
 }
 
-async fn remove(name: &str, cx: &ToolContext) -> Result<Raw, String> {
+async fn remove(name: &str, cx: &ToolContext) -> Result<RawResult, String> {
     cx.knows.unkeep_tool(name).await?;
     if let Some(tools) = cx.knows.toolbox() {
         tools.remove(name);
     }
     let news = vec![ResultEffect::Unmade { name: name.to_owned() }];
-    let raw = Raw::ok(format!("The tool {name} is gone.")).with_summary(format!("removed {name}"));
-    Ok(Raw { news, ..raw })
+    let raw =
+        RawResult::ok(format!("The tool {name} is gone.")).with_summary(format!("removed {name}"));
+    Ok(RawResult { news, ..raw })
 }
 
-async fn list(cx: &ToolContext) -> Result<Raw, String> {
+async fn list_tools(cx: &ToolContext) -> Result<RawResult, String> {
     let kept = cx.knows.made_tools().await?;
     if kept.is_empty() {
-        return Ok(Raw::ok("Nobody has made a tool yet.").with_summary("none"));
+        return Ok(RawResult::ok("Nobody has made a tool yet.").with_summary("none"));
     }
-    let line = |kept: &Kept| {
+    let line = |kept: &StoredItem| {
         let said = ToolDefinition::parse(&kept.text)
             .map_or_else(|why| why, |definition| text::one_line(&definition.description, 200));
         let off = if kept.state == ACTIVE { "" } else { " (switched off)" };
         format!("{}{off}, version {}, by {}: {said}", kept.name, kept.version, kept.by)
     };
     let lines: Vec<String> = kept.iter().map(line).collect();
-    Ok(Raw::ok(lines.join("\n")).with_summary(text::count(lines.len(), "made tool")))
+    Ok(RawResult::ok(lines.join("\n")).with_summary(text::count_noun(lines.len(), "made tool")))
 }
 
-async fn show(name: &str, cx: &ToolContext) -> Result<Raw, String> {
+async fn show_tool(name: &str, cx: &ToolContext) -> Result<RawResult, String> {
     let kept = cx.knows.made_tools().await?;
     let kept = kept.into_iter().find(|kept| kept.name == name);
     let kept = kept.ok_or_else(|| format!("nobody made a tool {name:?}"))?;
-    Ok(Raw::ok(kept.text).with_summary(format!("{name}, version {}", kept.version)))
+    Ok(RawResult::ok(kept.text).with_summary(format!("{name}, version {}", kept.version)))
 }

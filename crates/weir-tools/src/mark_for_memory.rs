@@ -6,10 +6,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use weir_core::ids::MemoryId;
 use weir_core::memory::{self, MemoryKind, MemoryNote, MemoryStatus};
-use weir_core::tool::{EffectClass, Effects, Group, Raw, ResultEffect, ToolSpec};
-use weir_engine::ports::{Plan, ToolContext, Wish};
+use weir_core::tool::{EffectClass, Effects, RawResult, ResultEffect, ToolGroup, ToolSpec};
+use weir_engine::ports::{CallPlan, MemoryRequest, ToolContext};
 
-use crate::built::{Act, nothing, spec};
+use crate::built::{ActionTool, empty_plan, tool_spec};
 use crate::text;
 
 const SUMMARY_CHARACTERS_MAX: usize = 80;
@@ -21,7 +21,7 @@ pub(crate) struct MarkForMemory;
 pub(crate) struct Input {
     /// One or two sentences.
     text: String,
-    kind: Kind,
+    kind: MemoryFactKind,
     /// 1 (may be lost) to 5 (always told); default 3.
     #[serde(default)]
     importance: Option<u8>,
@@ -36,7 +36,7 @@ pub(crate) struct Input {
 // comment here would be.
 #[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Kind {
+pub(crate) enum MemoryFactKind {
     Identity,
     Preference,
     Project,
@@ -44,64 +44,64 @@ pub(crate) enum Kind {
     Lesson,
 }
 
-impl From<Kind> for MemoryKind {
-    fn from(kind: Kind) -> MemoryKind {
+impl From<MemoryFactKind> for MemoryKind {
+    fn from(kind: MemoryFactKind) -> MemoryKind {
         match kind {
-            Kind::Identity => MemoryKind::Identity,
-            Kind::Preference => MemoryKind::Preference,
-            Kind::Project => MemoryKind::Project,
-            Kind::Event => MemoryKind::Event,
-            Kind::Lesson => MemoryKind::Lesson,
+            MemoryFactKind::Identity => MemoryKind::Identity,
+            MemoryFactKind::Preference => MemoryKind::Preference,
+            MemoryFactKind::Project => MemoryKind::Project,
+            MemoryFactKind::Event => MemoryKind::Event,
+            MemoryFactKind::Lesson => MemoryKind::Lesson,
         }
     }
 }
 
 #[async_trait]
-impl Act for MarkForMemory {
+impl ActionTool for MarkForMemory {
     type Input = Input;
 
     fn spec() -> ToolSpec {
         ToolSpec {
             keeps_result: true,
-            ..spec::<Input>(
+            ..tool_spec::<Input>(
                 "mark_for_memory",
-                Group::Agent,
+                ToolGroup::Agent,
                 "Keeps a fact for later sessions about the person, their wishes, this workspace or \
                  what was learned. Nothing that files say anyway, no secrets.",
             )
         }
     }
 
-    async fn plan(input: Input, _: &ToolContext) -> Plan {
+    async fn plan_call(input: Input, _: &ToolContext) -> CallPlan {
         let shown = text::one_line(&input.text, SUMMARY_CHARACTERS_MAX);
         let summary = format!("Remember: {shown}");
-        match wish(input) {
-            Err(why) => nothing(summary).failing(why),
+        match memory_request(input) {
+            Err(why) => empty_plan(summary).with_failure(why),
             Ok(wish) => {
                 let effects = Effects { remembers: vec![wish.text], ..Effects::default() };
                 // The store knows a fact by session and call: said twice it is said once.
-                Plan::new(EffectClass::Keyed, effects, summary)
+                CallPlan::new(EffectClass::Keyed, effects, summary)
             }
         }
     }
 
-    async fn act(input: Input, _: &Effects, cx: &ToolContext) -> Raw {
-        let wish = match wish(input) {
+    async fn run_call(input: Input, _: &Effects, cx: &ToolContext) -> RawResult {
+        let wish = match memory_request(input) {
             Ok(wish) => wish,
-            Err(why) => return Raw::error(why),
+            Err(why) => return RawResult::error(why),
         };
-        match cx.knows.remember(cx.call, wish).await {
-            Ok(note) => told(note),
-            Err(why) => Raw::error(why),
+        match cx.knows.remember_fact(cx.call, wish).await {
+            Ok(note) => describe_note(note),
+            Err(why) => RawResult::error(why),
         }
     }
 }
 
-fn wish(input: Input) -> Result<Wish, String> {
+fn memory_request(input: Input) -> Result<MemoryRequest, String> {
     // Checked here and kept as they are: in lower case a secret would not be known as one, and the
     // engine takes secrets out before it makes them lower case.
     memory::fact_topics(&input.topics)?;
-    Ok(Wish {
+    Ok(MemoryRequest {
         text: memory::fact_text(&input.text)?,
         kind: input.kind.into(),
         topics: input.topics,
@@ -113,7 +113,7 @@ fn wish(input: Input) -> Result<Wish, String> {
     })
 }
 
-fn told(note: MemoryNote) -> Raw {
+fn describe_note(note: MemoryNote) -> RawResult {
     let (id, fact) = (&note.memory, &note.text);
     let (text, summary) = match note.status {
         MemoryStatus::Kept => (format!("Kept as {id}: {fact}"), "Kept"),
@@ -124,17 +124,17 @@ fn told(note: MemoryNote) -> Raw {
             "Waits in the inbox",
         ),
         MemoryStatus::Rejected => {
-            return Raw::error(format!(
+            return RawResult::error(format!(
                 "Not kept: a person said no to this fact before ({id}). Do not propose it again."
             ));
         }
         MemoryStatus::Forgotten | MemoryStatus::Superseded => {
-            return Raw::error(format!(
+            return RawResult::error(format!(
                 "Not kept: a newer fact took the place of this one ({id}). If it holds again, say \
                  so with `replaces`: the id of the newer one (recall_memory shows it)."
             ));
         }
     };
-    let raw = Raw::ok(text).with_summary(summary);
-    Raw { news: vec![ResultEffect::Remembered { note }], ..raw }
+    let raw = RawResult::ok(text).with_summary(summary);
+    RawResult { news: vec![ResultEffect::Remembered { note }], ..raw }
 }

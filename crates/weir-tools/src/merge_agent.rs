@@ -7,13 +7,13 @@
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use weir_core::tool::{Access, Effects, Group, ToolSpec};
-use weir_engine::ports::{Content, Divergence, Plan, ToolContext};
-use weir_engine::undo::{Merge, merge};
+use weir_core::tool::{Effects, PathAccess, ToolGroup, ToolSpec};
+use weir_engine::ports::{CallPlan, Divergence, FileContent, ToolContext};
+use weir_engine::undo::{Merge, merge_contents};
 use weir_engine::workspace::Workspace;
 
-use crate::built::{Contents, Edit, nothing, spec};
-use crate::draft::{self, Draft, EDIT_BYTES_MAX, planning};
+use crate::built::{EditTool, NewContents, empty_plan, tool_spec};
+use crate::draft::{self, EDIT_BYTES_MAX, PlanDraft, plan_blocking};
 use crate::text;
 
 pub(crate) struct MergeAgent;
@@ -26,59 +26,59 @@ pub(crate) struct Input {
 }
 
 #[async_trait]
-impl Edit for MergeAgent {
+impl EditTool for MergeAgent {
     type Input = Input;
 
     fn spec() -> ToolSpec {
         ToolSpec {
             deferred: true,
             keeps_result: true,
-            ..spec::<Input>(
+            ..tool_spec::<Input>(
                 "merge_agent",
-                Group::Edit,
+                ToolGroup::Edit,
                 "Takes over the changes that an agent of new_task left in its worktree, then \
                  removes the worktree.",
             )
         }
     }
 
-    async fn plan(input: Input, cx: &ToolContext) -> Plan {
+    async fn plan_call(input: Input, cx: &ToolContext) -> CallPlan {
         let summary = format!("Take over the changes of the agent {}", input.agent);
-        let left = match cx.agents.left(&input.agent).await {
+        let left = match cx.agents.worktree_changes(&input.agent).await {
             Ok(left) => left,
-            Err(why) => return nothing(summary).failing(why),
+            Err(why) => return empty_plan(summary).with_failure(why),
         };
         let workspace = cx.workspace.clone();
-        planning(move || plan(summary, &left, &workspace)).await
+        plan_blocking(move || plan_merge(summary, &left, &workspace)).await
     }
 
-    fn report(input: &Input, effects: &Effects, _: &Contents) -> String {
+    fn report_result(input: &Input, effects: &Effects, _: &NewContents) -> String {
         let lines: Vec<String> = effects.changes.iter().map(|change| change.path.clone()).collect();
-        let count = text::count(lines.len(), "file");
-        format!("Took over {count} of {}\n{}", input.agent, text::bullets(&lines, usize::MAX))
+        let count = text::count_noun(lines.len(), "file");
+        format!("Took over {count} of {}\n{}", input.agent, text::bullet_list(&lines, usize::MAX))
     }
 
-    async fn after(input: Input, cx: &ToolContext) {
-        cx.agents.merged(&input.agent).await;
+    async fn clean_up(input: Input, cx: &ToolContext) {
+        cx.agents.discard_worktree(&input.agent).await;
     }
 }
 
-fn plan(summary: String, left: &[Divergence], workspace: &Workspace) -> Plan {
-    let mut draft = Draft::default();
+fn plan_merge(summary: String, left: &[Divergence], workspace: &Workspace) -> CallPlan {
+    let mut draft = PlanDraft::default();
     let mut conflicts = Vec::new();
     for file in left {
-        match merged(file, workspace) {
+        match merge_file(file, workspace) {
             Ok(Some((before, after))) => {
                 let access = match (&before, &after) {
-                    (Content::Absent, _) => Access::Create,
-                    (_, Content::Absent) => Access::Delete,
-                    (_, _) => Access::Write,
+                    (FileContent::Absent, _) => PathAccess::Create,
+                    (_, FileContent::Absent) => PathAccess::Delete,
+                    (_, _) => PathAccess::Write,
                 };
-                draft.change(workspace.resolve(&file.path, access), &before, &after);
+                draft.add_change(workspace.resolve(&file.path, access), &before, &after);
             }
             Ok(None) => (),
             Err(why) => {
-                draft.touch(workspace.resolve(&file.path, Access::Write));
+                draft.touch(workspace.resolve(&file.path, PathAccess::Write));
                 conflicts.push(why);
             }
         }
@@ -89,25 +89,31 @@ fn plan(summary: String, left: &[Divergence], workspace: &Workspace) -> Plan {
              task again",
             conflicts.join("; ")
         );
-        return draft.fail(summary, why);
+        return draft.into_failing_plan(summary, why);
     }
     if draft.is_empty() {
-        return draft.fail(summary, "Its changes are all here already; there is nothing to do");
+        return draft.into_failing_plan(
+            summary,
+            "Its changes are all here already; there is nothing to do",
+        );
     }
-    draft.plan(summary)
+    draft.into_plan(summary)
 }
 
 /// What is there and what it becomes; `None`: it is so already.
-fn merged(file: &Divergence, workspace: &Workspace) -> Result<Option<(Content, Content)>, String> {
+fn merge_file(
+    file: &Divergence,
+    workspace: &Workspace,
+) -> Result<Option<(FileContent, FileContent)>, String> {
     let path = &file.path;
-    let at = workspace.resolve(path, Access::Write);
+    let at = workspace.resolve(path, PathAccess::Write);
     let now = workspace.read(&at, EDIT_BYTES_MAX).map_err(|why| why.to_string())?;
-    if matches!(now, Content::Folder | Content::Link { .. }) {
+    if matches!(now, FileContent::Folder | FileContent::Link { .. }) {
         return Err(draft::not_a_file(path, &now));
     }
     let content = |side: &Option<Vec<u8>>| match side {
-        None => Content::Absent,
-        Some(bytes) => draft::file(bytes.clone(), &now),
+        None => FileContent::Absent,
+        Some(bytes) => draft::file_content(bytes.clone(), &now),
     };
     let (base, theirs) = (content(&file.base), content(&file.theirs));
     if now == theirs {
@@ -116,9 +122,9 @@ fn merged(file: &Divergence, workspace: &Workspace) -> Result<Option<(Content, C
     if now == base {
         return Ok(Some((now, theirs)));
     }
-    match merge(&base, &now, &theirs) {
+    match merge_contents(&base, &now, &theirs) {
         Some(Merge::Clean(text)) => {
-            let after = draft::file(text.into_bytes(), &now);
+            let after = draft::file_content(text.into_bytes(), &now);
             Ok(Some((now, after)))
         }
         Some(Merge::Marked(_)) | None => {

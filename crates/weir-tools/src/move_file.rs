@@ -3,12 +3,12 @@
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use weir_core::tool::{Access, Effects, Group, Image, PathEffect, ToolSpec};
-use weir_engine::ports::{Content, Plan, ToolContext};
+use weir_core::tool::{Effects, FileState, PathAccess, PathEffect, ToolGroup, ToolSpec};
+use weir_engine::ports::{CallPlan, FileContent, ToolContext};
 use weir_engine::workspace::Workspace;
 
-use crate::built::{Contents, Edit, spec};
-use crate::draft::{self, Draft, EDIT_BYTES_MAX, planning};
+use crate::built::{EditTool, NewContents, tool_spec};
+use crate::draft::{self, EDIT_BYTES_MAX, PlanDraft, plan_blocking};
 use crate::{delete_file, text};
 
 pub(crate) struct MoveFile;
@@ -26,78 +26,79 @@ pub(crate) struct Input {
 }
 
 #[async_trait]
-impl Edit for MoveFile {
+impl EditTool for MoveFile {
     type Input = Input;
 
     fn spec() -> ToolSpec {
         ToolSpec {
             keeps_result: true,
-            ..spec::<Input>(
+            ..tool_spec::<Input>(
                 "move_file",
-                Group::Edit,
+                ToolGroup::Edit,
                 "Moves or renames a file or a folder with all that is in it. Refuses to replace an \
                  existing file unless overwrite is true, and an existing folder always.",
             )
         }
     }
 
-    async fn plan(input: Input, cx: &ToolContext) -> Plan {
+    async fn plan_call(input: Input, cx: &ToolContext) -> CallPlan {
         let workspace = cx.workspace.clone();
-        planning(move || plan(&input, &workspace)).await
+        plan_blocking(move || plan_move(&input, &workspace)).await
     }
 
-    fn report(input: &Input, effects: &Effects, _: &Contents) -> String {
-        let end = |access: Access| effects.paths.iter().find(|at| at.access == access);
-        let from = end(Access::MoveFrom).map_or(input.from.as_str(), |at| at.path.as_str());
-        let to = end(Access::MoveTo).map_or(input.to.as_str(), |at| at.path.as_str());
+    fn report_result(input: &Input, effects: &Effects, _: &NewContents) -> String {
+        let end = |access: PathAccess| effects.paths.iter().find(|at| at.access == access);
+        let from = end(PathAccess::MoveFrom).map_or(input.from.as_str(), |at| at.path.as_str());
+        let to = end(PathAccess::MoveTo).map_or(input.to.as_str(), |at| at.path.as_str());
         format!("Moved {from} to {to}")
     }
 }
 
-fn plan(input: &Input, workspace: &Workspace) -> Plan {
-    let from = workspace.resolve(&input.from, Access::MoveFrom);
-    let to = workspace.resolve(&input.to, Access::MoveTo);
-    let mut draft = Draft::default();
+fn plan_move(input: &Input, workspace: &Workspace) -> CallPlan {
+    let from = workspace.resolve(&input.from, PathAccess::MoveFrom);
+    let to = workspace.resolve(&input.to, PathAccess::MoveTo);
+    let mut draft = PlanDraft::default();
     let summary = format!("Move {} to {}", from.path, to.path);
-    let images = workspace.image(&from).and_then(|source| Ok((source, workspace.image(&to)?)));
-    let is_folder = matches!(&images, Ok((Image::Folder, _)));
+    let images =
+        workspace.path_image(&from).and_then(|source| Ok((source, workspace.path_image(&to)?)));
+    let is_folder = matches!(&images, Ok((FileState::Folder, _)));
     for (end, path) in [(&from, &input.from), (&to, &input.to)] {
         let whole = || workspace.resolve_tree(path, end.access);
         draft.touch(if is_folder { whole() } else { end.clone() });
     }
     let (source, target) = match images {
         Ok(images) => images,
-        Err(why) => return draft.fail(summary, why.to_string()),
+        Err(why) => return draft.into_failing_plan(summary, why.to_string()),
     };
-    if source == Image::Absent {
-        return draft.fail(summary, draft::missing(workspace, &from));
+    if source == FileState::Absent {
+        return draft.into_failing_plan(summary, draft::describe_missing(workspace, &from));
     }
-    if let Some(why) = refused(
+    if let Some(why) = move_refusal(
         MoveEnd { path: &from.path, image: &source },
         MoveEnd { path: &to.path, image: &target },
         input.overwrite,
     ) {
-        return draft.fail(summary, why);
+        return draft.into_failing_plan(summary, why);
     }
     // What crosses the edge of the workspace is written anew, so its content must be known.
     let crosses = from.place != to.place || is_absolute(&from) != is_absolute(&to);
-    if source == Image::Folder {
+    if source == FileState::Folder {
         let moved = FolderMove { given: &input.from, from: &from.path, to: &to.path, crosses };
         return move_folder(workspace, &moved, draft, summary);
     }
-    draft.note(&format!("rename from {}\nrename to {}\n", from.path, to.path));
-    if target == Image::Absent && !crosses {
+    draft.add_note(&format!("rename from {}\nrename to {}\n", from.path, to.path));
+    if target == FileState::Absent && !crosses {
         draft.change_image(to, target, source.clone());
     } else {
         // So it is with what is replaced.
         let contents = workspace.read(&from, EDIT_BYTES_MAX);
         match contents.and_then(|new| Ok((new, workspace.read(&to, EDIT_BYTES_MAX)?))) {
-            Ok((new, old)) => draft.change(to, &old, &new),
-            Err(why) => return draft.fail(summary, why.to_string()),
+            Ok((new, old)) => draft.add_change(to, &old, &new),
+            Err(why) => return draft.into_failing_plan(summary, why.to_string()),
         }
     }
-    draft.change_image(from, source, Image::Absent);
-    draft.plan(summary)
+    draft.change_image(from, source, FileState::Absent);
+    draft.into_plan(summary)
 }
 
 /// Whether it lies outside the first root.
@@ -108,25 +109,25 @@ fn is_absolute(at: &PathEffect) -> bool {
 /// One end of a move: a path and what is there.
 struct MoveEnd<'a> {
     path: &'a str,
-    image: &'a Image,
+    image: &'a FileState,
 }
 
 /// Why `from` cannot be moved to `to`.
-fn refused(from: MoveEnd<'_>, to: MoveEnd<'_>, overwrite: bool) -> Option<String> {
+fn move_refusal(from: MoveEnd<'_>, to: MoveEnd<'_>, overwrite: bool) -> Option<String> {
     let (source, target) = (from.image, to.image);
     let (from, to) = (from.path, to.path);
     if from == to {
         return Some(format!("{to} is there already: from and to are the same"));
     }
-    if *source == Image::Folder && to.starts_with(&format!("{from}/")) {
+    if *source == FileState::Folder && to.starts_with(&format!("{from}/")) {
         return Some("a folder cannot be moved into itself".into());
     }
     match (source, target) {
-        (_, Image::Absent) => None,
-        (_, Image::Folder) => Some(format!(
+        (_, FileState::Absent) => None,
+        (_, FileState::Folder) => Some(format!(
             "{to} is an existing folder; name the new path in full, such as {to}/name"
         )),
-        (Image::Folder, _) => Some(format!("{to} is a file; a folder cannot replace it")),
+        (FileState::Folder, _) => Some(format!("{to} is a file; a folder cannot replace it")),
         (_, _) if overwrite => None,
         (_, _) => Some(format!(
             "{to} exists already; choose another path, or set overwrite: true to replace it"
@@ -147,30 +148,30 @@ struct FolderMove<'a> {
 fn move_folder(
     workspace: &Workspace,
     moved: &FolderMove<'_>,
-    mut draft: Draft,
+    mut draft: PlanDraft,
     summary: String,
-) -> Plan {
+) -> CallPlan {
     let FolderMove { given, from, to, crosses } = *moved;
-    let tree = match delete_file::tree(workspace, given, Access::MoveFrom) {
+    let tree = match delete_file::list_tree(workspace, given, PathAccess::MoveFrom) {
         Ok(tree) => tree,
-        Err(why) => return draft.fail(summary, why),
+        Err(why) => return draft.into_failing_plan(summary, why),
     };
     for (at, image) in &tree {
         let path = format!("{to}{}", at.path.strip_prefix(from).unwrap_or_default());
-        let to = workspace.resolve(&path, Access::MoveTo);
-        if crosses && matches!(image, Image::File { .. }) {
+        let to = workspace.resolve(&path, PathAccess::MoveTo);
+        if crosses && matches!(image, FileState::File { .. }) {
             match workspace.read(at, EDIT_BYTES_MAX) {
-                Ok(content) => draft.change_unshown(to, &Content::Absent, &content),
-                Err(why) => return draft.fail(summary, why.to_string()),
+                Ok(content) => draft.change_unshown(to, &FileContent::Absent, &content),
+                Err(why) => return draft.into_failing_plan(summary, why.to_string()),
             }
         } else {
-            draft.change_image(to, Image::Absent, image.clone());
+            draft.change_image(to, FileState::Absent, image.clone());
         }
     }
-    let count = text::count(tree.len() - 1, "path");
+    let count = text::count_noun(tree.len() - 1, "path");
     for (at, image) in tree.into_iter().rev() {
-        draft.change_image(at, image, Image::Absent);
+        draft.change_image(at, image, FileState::Absent);
     }
-    draft.note(&format!("rename from {from}/\nrename to {to}/\n({count} in it)\n"));
-    draft.plan(format!("{summary} with {count} in it"))
+    draft.add_note(&format!("rename from {from}/\nrename to {to}/\n({count} in it)\n"));
+    draft.into_plan(format!("{summary} with {count} in it"))
 }

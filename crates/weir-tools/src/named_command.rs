@@ -2,23 +2,23 @@
 //! words, confined, checkpointed. Only where its line comes from differs from `run_shell`.
 
 use weir_core::profile::PermissionMode;
-use weir_core::tool::{CommandEffect, EffectClass, Effects, Raw};
-use weir_engine::ports::{CommandCall, Plan, ToolContext};
+use weir_core::tool::{CommandEffect, EffectClass, Effects, RawResult};
+use weir_engine::ports::{CallPlan, CommandCall, ToolContext};
 
-use crate::built::nothing;
-use crate::draft::planning;
+use crate::built::empty_plan;
+use crate::draft::plan_blocking;
 use crate::{list_files, reach, run_shell, text};
 
 /// The plan of a call that runs `call`.
-pub(crate) async fn plan(call: CommandCall, what: String, cx: &ToolContext) -> Plan {
+pub(crate) async fn plan_command(call: CommandCall, what: String, cx: &ToolContext) -> CallPlan {
     let (workspace, tier) = (cx.workspace.clone(), cx.processes.tier());
     let read_only = cx.mode == PermissionMode::Plan;
-    let reach = reach::asked(cx, &call.hosts);
+    let reach = reach::parse_reach(cx, &call.hosts);
     if let Some(why) = reach.fails {
-        return nothing(what).failing(why);
+        return empty_plan(what).with_failure(why);
     }
-    planning(move || {
-        let (at, no_folder) = list_files::folder(&workspace, None, false);
+    plan_blocking(move || {
+        let (at, no_folder) = list_files::folder_effect(&workspace, None, false);
         let cwd = at.path.clone();
         let mut effects = Effects {
             paths: vec![at],
@@ -37,9 +37,9 @@ pub(crate) async fn plan(call: CommandCall, what: String, cx: &ToolContext) -> P
             sockets: reach.sockets,
             ..CommandEffect::default()
         });
-        let plan = Plan::new(EffectClass::Process, effects, summary);
+        let plan = CallPlan::new(EffectClass::Process, effects, summary);
         match no_folder {
-            Some(message) => plan.failing(message),
+            Some(message) => plan.with_failure(message),
             None => plan,
         }
     })
@@ -47,15 +47,17 @@ pub(crate) async fn plan(call: CommandCall, what: String, cx: &ToolContext) -> P
 }
 
 /// Runs the command of `effects`, if `call` still comes to it.
-pub(crate) async fn run(call: CommandCall, effects: &Effects, cx: &ToolContext) -> Raw {
+pub(crate) async fn run(call: CommandCall, effects: &Effects, cx: &ToolContext) -> RawResult {
     let judged = effects.commands.first().map(|command| command.command.as_str());
     if judged != Some(call.command.as_str()) {
-        return Raw::error("Not run: the command is another one than was judged; call it again");
+        return RawResult::error(
+            "Not run: the command is another one than was judged; call it again",
+        );
     }
     if let Some(plugin) = &call.plugin
-        && let Err(why) = cx.plugins.ready(&cx.session, plugin).await
+        && let Err(why) = cx.plugins.prepare_plugin(&cx.session, plugin).await
     {
-        return Raw::error(format!("Not run: {why}"));
+        return RawResult::error(format!("Not run: {why}"));
     }
     run_shell::run(effects, cx, Some(run_shell::TIMEOUT_SECONDS_MAX)).await
 }

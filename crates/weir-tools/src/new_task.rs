@@ -7,10 +7,10 @@
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use weir_core::tool::{EffectClass, Effects, Group, Raw, ToolSpec};
-use weir_engine::ports::{AgentTask, Plan, ToolContext};
+use weir_core::tool::{EffectClass, Effects, RawResult, ToolGroup, ToolSpec};
+use weir_engine::ports::{AgentTask, CallPlan, ToolContext};
 
-use crate::built::{Act, nothing, spec};
+use crate::built::{ActionTool, empty_plan, tool_spec};
 
 /// Longest task, in characters.
 const TASK_CHARACTERS_MAX: usize = 20_000;
@@ -43,40 +43,40 @@ impl From<Input> for AgentTask {
 }
 
 #[async_trait]
-impl Act for NewTask {
+impl ActionTool for NewTask {
     type Input = Input;
 
     fn spec() -> ToolSpec {
         ToolSpec {
             parallel_safe: true,
             timeout_ms: Some(TIMEOUT_MS),
-            ..spec::<Input>(
+            ..tool_spec::<Input>(
                 "new_task",
-                Group::Agent,
+                ToolGroup::Agent,
                 "Gives an agent a task; several in one reply run at once.",
             )
         }
     }
 
-    async fn plan(input: Input, cx: &ToolContext) -> Plan {
+    async fn plan_call(input: Input, cx: &ToolContext) -> CallPlan {
         let characters = input.task.trim().chars().count();
         let first = one_line(&input.task);
         if !(1..=TASK_CHARACTERS_MAX).contains(&characters) {
             let why = format!("task must have 1 to {TASK_CHARACTERS_MAX} characters");
-            return nothing("Start an agent").failing(why);
+            return empty_plan("Start an agent").with_failure(why);
         }
-        match cx.agents.look(&input.into()).await {
-            Err(why) => nothing(format!("Start an agent: {first}")).failing(why),
+        match cx.agents.plan_spawn(&input.into()).await {
+            Err(why) => empty_plan(format!("Start an agent: {first}")).with_failure(why),
             Ok(spawn) => {
                 let place = if spawn.worktree { " in a copy of the workspace" } else { "" };
                 let summary = format!("Start the agent {}{place}: {first}", spawn.profile);
                 let effects = Effects { spawns: Some(spawn), ..Effects::default() };
-                Plan::new(EffectClass::Keyed, effects, summary)
+                CallPlan::new(EffectClass::Keyed, effects, summary)
             }
         }
     }
 
-    async fn act(input: Input, _: &Effects, cx: &ToolContext) -> Raw {
+    async fn run_call(input: Input, _: &Effects, cx: &ToolContext) -> RawResult {
         cx.agents.run(input.into(), cx).await
     }
 }

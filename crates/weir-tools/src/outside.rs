@@ -10,7 +10,7 @@ use crate::{built, diff, edit_file, html, pager, patch};
 
 /// What a patch makes of a file.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Patched {
+pub struct PatchedFile {
     /// Path before; `None`: the file is new.
     pub old: Option<String>,
     /// Path after; `None`: the file is deleted.
@@ -22,17 +22,17 @@ pub struct Patched {
 ///
 /// # Errors
 /// It is no unified diff.
-pub fn apply_patch(text: &str, bytes: &[u8]) -> Result<Vec<Patched>, String> {
+pub fn apply_patch(text: &str, bytes: &[u8]) -> Result<Vec<PatchedFile>, String> {
     let apply = |file: patch::FilePatch| {
-        let result = patch::apply("file", bytes, &file.hunks);
-        Patched { old: file.old, new: file.new, result }
+        let result = patch::apply_hunks("file", bytes, &file.hunks);
+        PatchedFile { old: file.old, new: file.new, result }
     };
-    Ok(patch::parse(text)?.into_iter().map(apply).collect())
+    Ok(patch::parse_patch(text)?.into_iter().map(apply).collect())
 }
 
 /// The difference of two files as a unified diff; empty when they are equal.
-pub fn difference(path: &str, old: &[u8], new: &[u8]) -> String {
-    diff::unified(path, Some(old), Some(new))
+pub fn unified_difference(path: &str, old: &[u8], new: &[u8]) -> String {
+    diff::unified_diff(path, Some(old), Some(new))
 }
 
 /// `bytes` with the one place of `old` replaced.
@@ -41,7 +41,7 @@ pub fn difference(path: &str, old: &[u8], new: &[u8]) -> String {
 /// Why it is not replaced.
 pub fn replace_text(bytes: &[u8], old: &str, new: &str) -> Result<Vec<u8>, String> {
     let input = json!({"path": "file", "old_text": old, "new_text": new});
-    edit_file::replace(bytes, &built::parse(&input)?, "file")
+    edit_file::replace_exact(bytes, &built::parse_input(&input)?, "file")
 }
 
 /// Whether a glob, as tools take it, matches a path.
@@ -54,7 +54,7 @@ pub fn glob_matches(pattern: &str, path: &str) -> Result<bool, String> {
 
 /// A page of a file as `read_file` shows it.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Page {
+pub struct FilePage {
     pub text: String,
     /// How many lines of the file.
     pub lines: usize,
@@ -68,14 +68,19 @@ pub struct Page {
 ///
 /// # Errors
 /// The sentence that the model is given instead.
-pub fn page(bytes: &[u8], piece: usize, offset: usize, limit: usize) -> Result<Page, String> {
+pub fn read_file_page(
+    bytes: &[u8],
+    piece: usize,
+    offset: usize,
+    limit: usize,
+) -> Result<FilePage, String> {
     let mut reader = BufReader::with_capacity(piece, bytes);
-    let page = pager::page(&mut reader, offset, limit, &CancellationToken::new())
+    let page = pager::read_page(&mut reader, offset, limit, &CancellationToken::new())
         .map_err(|why| why.to_string())?;
-    let text = pager::render(&page, "file", bytes.len() as u64, offset)?;
+    let text = pager::render_page(&page, "file", bytes.len() as u64, offset)?;
     let lines = if page.first == 0 { 0 } else { page.last + 1 - page.first };
     let next = page.more.then_some(page.last + 1);
-    Ok(Page { text, lines, total: page.total, next })
+    Ok(FilePage { text, lines, total: page.total, next })
 }
 
 /// A page of the web for the model.
@@ -89,6 +94,6 @@ pub struct HtmlPage {
 
 /// A page of the web as text. Panics where a parser of HTML does, as the tool's own work may.
 pub fn page_of_html(html: &str, url: &str) -> HtmlPage {
-    let html::Converted { title, text, .. } = html::convert(html, url);
+    let html::ConvertedPage { title, text, .. } = html::convert_page(html, url);
     HtmlPage { title, text }
 }

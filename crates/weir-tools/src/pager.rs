@@ -16,7 +16,7 @@ const COUNT_BYTES_MAX: u64 = 64_000_000;
 
 /// What a page shows, and what else was seen on the way.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Page {
+pub(crate) struct NumberedPage {
     /// Numbered lines, each ended by a line feed.
     pub(crate) text: String,
     /// Number of the first line shown; 0: none.
@@ -37,20 +37,20 @@ pub(crate) struct Page {
 
 /// One line as it was read: at most a page's worth of bytes are kept.
 #[derive(Default)]
-struct Line {
+struct PageLine {
     kept: Vec<u8>,
     bytes: u64,
     ended: bool,
 }
 
 /// Reads lines `offset` (from 1) to `offset + limit - 1`, or fewer where the page is full.
-pub(crate) fn page(
+pub(crate) fn read_page(
     reader: &mut dyn BufRead,
     offset: usize,
     limit: usize,
     cancel: &CancellationToken,
-) -> io::Result<Page> {
-    let mut page = Page::default();
+) -> io::Result<NumberedPage> {
+    let mut page = NumberedPage::default();
     let skipped = skip_lines(reader, offset - 1, cancel)?;
     if skipped < offset - 1 {
         page.total = Some(skipped);
@@ -64,7 +64,7 @@ pub(crate) fn page(
             page.nul = Some(number);
             return Ok(page);
         }
-        let shown = show(&line, &mut page);
+        let shown = line_text(&line, &mut page);
         let length = shown.chars().count();
         if page.first > 0 && characters + length > PAGE_CHARACTERS {
             page.more = true;
@@ -84,7 +84,7 @@ pub(crate) fn page(
 }
 
 /// The text of a line, cut where it alone is longer than a page.
-fn show(line: &Line, page: &mut Page) -> String {
+fn line_text(line: &PageLine, page: &mut NumberedPage) -> String {
     let mut bytes = line.kept.as_slice();
     if line.ended
         && let Some(without) = bytes.strip_suffix(b"\r")
@@ -99,7 +99,7 @@ fn show(line: &Line, page: &mut Page) -> String {
         Err(why) => why.error_len().is_some() || line.bytes == line.kept.len() as u64,
     };
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-    let shown = crate::text::head(text, PAGE_CHARACTERS);
+    let shown = crate::text::first_chars(text, PAGE_CHARACTERS);
     let left_out = line.bytes - shown.len().min(line.kept.len()) as u64;
     if shown.len() == text.len() && line.bytes == line.kept.len() as u64 {
         shown.to_owned()
@@ -148,7 +148,7 @@ fn count_rest(
     }
 }
 
-fn read_line(reader: &mut dyn BufRead, cancel: &CancellationToken) -> io::Result<Option<Line>> {
+fn read_line(reader: &mut dyn BufRead, cancel: &CancellationToken) -> io::Result<Option<PageLine>> {
     // Four bytes per character at most, and some for a carriage return.
     read_line_into(reader, PAGE_CHARACTERS * 4 + 16, cancel)
 }
@@ -157,8 +157,8 @@ fn read_line_into(
     reader: &mut dyn BufRead,
     keep: usize,
     cancel: &CancellationToken,
-) -> io::Result<Option<Line>> {
-    let mut line = Line::default();
+) -> io::Result<Option<PageLine>> {
+    let mut line = PageLine::default();
     loop {
         stop_if(cancel)?;
         let buffer = reader.fill_buf()?;
@@ -187,12 +187,17 @@ fn stop_if(cancel: &CancellationToken) -> io::Result<()> {
 }
 
 /// The page with its last line: what it shows and how to go on. `name` is what was read.
-pub(crate) fn render(page: &Page, name: &str, bytes: u64, offset: usize) -> Result<String, String> {
+pub(crate) fn render_page(
+    page: &NumberedPage,
+    name: &str,
+    bytes: u64,
+    offset: usize,
+) -> Result<String, String> {
     if let Some(line) = page.nul {
         return Err(format!(
             "{name} ({}) has a NUL byte on line {line}: it is not text; look at it with a program \
              through run_shell (file, xxd)",
-            crate::text::size(bytes)
+            crate::text::size_text(bytes)
         ));
     }
     if page.first == 0 {
@@ -201,7 +206,7 @@ pub(crate) fn render(page: &Page, name: &str, bytes: u64, offset: usize) -> Resu
             Some(0) => Err(format!("{name} is empty: there is no line {offset}")),
             total => Err(format!(
                 "{name} has {}: there is no line {offset}",
-                crate::text::count(total.unwrap_or_default(), "line")
+                crate::text::count_noun(total.unwrap_or_default(), "line")
             )),
         };
     }
@@ -209,7 +214,7 @@ pub(crate) fn render(page: &Page, name: &str, bytes: u64, offset: usize) -> Resu
     if page.more || page.first > 1 {
         let of = match page.total {
             Some(total) => format!(" of {total}"),
-            None => format!(" of a file of {}", crate::text::size(bytes)),
+            None => format!(" of a file of {}", crate::text::size_text(bytes)),
         };
         notes.push(format!("lines {}-{}{of}", page.first, page.last));
     }
@@ -235,9 +240,9 @@ pub(crate) fn render(page: &Page, name: &str, bytes: u64, offset: usize) -> Resu
 mod tests {
     use super::*;
 
-    fn read(text: &[u8], offset: usize, limit: usize) -> Page {
+    fn read(text: &[u8], offset: usize, limit: usize) -> NumberedPage {
         let mut reader = io::BufReader::with_capacity(7, text);
-        page(&mut reader, offset, limit, &CancellationToken::new()).expect("bytes can be read")
+        read_page(&mut reader, offset, limit, &CancellationToken::new()).expect("bytes can be read")
     }
 
     #[test]

@@ -34,19 +34,19 @@ pub(crate) struct Hunk {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct HunkLine {
-    sign: Sign,
+    sign: LineSign,
     text: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Sign {
+enum LineSign {
     Keep,
     Remove,
     Add,
 }
 
 impl Hunk {
-    fn side(&self, without: Sign) -> Vec<&str> {
+    fn side_lines(&self, without: LineSign) -> Vec<&str> {
         self.lines.iter().filter(|l| l.sign != without).map(|l| l.text.as_str()).collect()
     }
 }
@@ -55,16 +55,16 @@ impl Hunk {
 ///
 /// # Errors
 /// What is not a unified diff about it, with its line.
-pub(crate) fn parse(patch: &str) -> Result<Vec<FilePatch>, String> {
+pub(crate) fn parse_patch(patch: &str) -> Result<Vec<FilePatch>, String> {
     if patch.len() > PATCH_BYTES_MAX {
         return Err(format!(
             "the patch has {}; at most {} can be applied at once",
-            text::size(patch.len() as u64),
-            text::size(PATCH_BYTES_MAX as u64)
+            text::size_text(patch.len() as u64),
+            text::size_text(PATCH_BYTES_MAX as u64)
         ));
     }
     let lines: Vec<&str> = patch.lines().collect();
-    let mut parser = Parser { lines: &lines, at: 0, files: Vec::new(), git: None };
+    let mut parser = PatchParser { lines: &lines, at: 0, files: Vec::new(), git: None };
     parser.run()?;
     match parser.files.len() {
         0 => Err(
@@ -78,7 +78,7 @@ pub(crate) fn parse(patch: &str) -> Result<Vec<FilePatch>, String> {
     }
 }
 
-struct Parser<'a> {
+struct PatchParser<'a> {
     lines: &'a [&'a str],
     at: usize,
     files: Vec<FilePatch>,
@@ -86,7 +86,7 @@ struct Parser<'a> {
     git: Option<FilePatch>,
 }
 
-impl Parser<'_> {
+impl PatchParser<'_> {
     fn run(&mut self) -> Result<(), String> {
         while let Some(line) = self.lines.get(self.at).copied() {
             let next = self.lines.get(self.at + 1).copied().unwrap_or_default();
@@ -98,7 +98,7 @@ impl Parser<'_> {
                 self.files.push(file_header(&line[4..], &next[4..], renamed)?);
                 self.at += 1;
             } else if line.starts_with("@@") {
-                self.hunk()?;
+                self.parse_hunk()?;
                 continue;
             } else if let Some(git) = &mut self.git {
                 git_line(git, line);
@@ -124,16 +124,16 @@ impl Parser<'_> {
         }
     }
 
-    fn hunk(&mut self) -> Result<(), String> {
+    fn parse_hunk(&mut self) -> Result<(), String> {
         let header = self.lines[self.at];
         let place = self.at + 1;
         let (line, counts) = hunk_header(header);
         self.at += 1;
-        let mut hunk = match counts.and_then(|(old, new)| self.counted(old, new)) {
+        let mut hunk = match counts.and_then(|(old, new)| self.counted_hunk(old, new)) {
             Some(hunk) => hunk,
-            None => self.uncounted(),
+            None => self.uncounted_hunk(),
         };
-        if hunk.lines.iter().all(|line| line.sign == Sign::Keep) {
+        if hunk.lines.iter().all(|line| line.sign == LineSign::Keep) {
             return Err(format!(
                 "line {place}: the hunk {header:?} changes nothing: it has no line that begins \
                  with - or +"
@@ -151,13 +151,13 @@ impl Parser<'_> {
     }
 
     /// The body, when it has just as many lines as its header says.
-    fn counted(&mut self, mut old: usize, mut new: usize) -> Option<Hunk> {
+    fn counted_hunk(&mut self, mut old: usize, mut new: usize) -> Option<Hunk> {
         let mut hunk = Hunk::default();
         let mut at = self.at;
         while old > 0 || new > 0 {
             let line = body_line(self.lines.get(at)?)?;
-            old = old.checked_sub(usize::from(line.sign != Sign::Add))?;
-            new = new.checked_sub(usize::from(line.sign != Sign::Remove))?;
+            old = old.checked_sub(usize::from(line.sign != LineSign::Add))?;
+            new = new.checked_sub(usize::from(line.sign != LineSign::Remove))?;
             hunk.push(line);
             at += 1;
             at += usize::from(hunk.mark_missing_newline(self.lines.get(at)));
@@ -174,7 +174,7 @@ impl Parser<'_> {
     }
 
     /// The body up to the next header, whatever the counts.
-    fn uncounted(&mut self) -> Hunk {
+    fn uncounted_hunk(&mut self) -> Hunk {
         let mut hunk = Hunk::default();
         while let Some(line) = self.lines.get(self.at) {
             if line.starts_with("@@")
@@ -189,7 +189,7 @@ impl Parser<'_> {
             self.at += usize::from(hunk.mark_missing_newline(self.lines.get(self.at)));
         }
         // Empty lines between hunks belong to none of them.
-        while hunk.lines.last().is_some_and(|l| l.sign == Sign::Keep && l.text.is_empty()) {
+        while hunk.lines.last().is_some_and(|l| l.sign == LineSign::Keep && l.text.is_empty()) {
             hunk.lines.pop();
         }
         hunk
@@ -211,8 +211,8 @@ impl Hunk {
     fn mark_missing_newline(&mut self, line: Option<&&str>) -> bool {
         let is_mark = line.is_some_and(|line| line.starts_with("\\ "));
         if let (true, Some(last)) = (is_mark, self.lines.last()) {
-            self.old_without_newline |= last.sign != Sign::Add;
-            self.new_without_newline |= last.sign != Sign::Remove;
+            self.old_without_newline |= last.sign != LineSign::Add;
+            self.new_without_newline |= last.sign != LineSign::Remove;
         }
         is_mark
     }
@@ -221,10 +221,10 @@ impl Hunk {
 fn body_line(line: &str) -> Option<HunkLine> {
     let (sign, text) = match line.as_bytes().first() {
         // Editors strip the space of an empty context line.
-        None => (Sign::Keep, line),
-        Some(b' ') => (Sign::Keep, &line[1..]),
-        Some(b'-') => (Sign::Remove, &line[1..]),
-        Some(b'+') => (Sign::Add, &line[1..]),
+        None => (LineSign::Keep, line),
+        Some(b' ') => (LineSign::Keep, &line[1..]),
+        Some(b'-') => (LineSign::Remove, &line[1..]),
+        Some(b'+') => (LineSign::Add, &line[1..]),
         Some(_) => return None,
     };
     Some(HunkLine { sign, text: text.to_owned() })
@@ -265,12 +265,12 @@ fn file_header(old: &str, new: &str, git: Option<FilePatch>) -> Result<FilePatch
 /// A path of a `---` or `+++` line: without time stamp and quotes; `None` for `/dev/null`.
 fn header_path(text: &str) -> Option<String> {
     let text = text.split('\t').next().unwrap_or(text).trim_end();
-    let path = unquoted(text);
+    let path = unquote_path(text);
     (path != "/dev/null").then_some(path)
 }
 
 /// Git quotes paths with special characters like strings in C.
-fn unquoted(text: &str) -> String {
+fn unquote_path(text: &str) -> String {
     let Some(inner) = text.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) else {
         return text.to_owned();
     };
@@ -303,7 +303,7 @@ fn unquoted(text: &str) -> String {
 fn git_header(line: &str) -> FilePatch {
     let rest = &line["diff --git ".len()..];
     let path = rest.split_at_checked(rest.len() / 2).and_then(|(old, new)| {
-        let (old, new) = (unquoted(old), unquoted(new.strip_prefix(' ')?));
+        let (old, new) = (unquote_path(old), unquote_path(new.strip_prefix(' ')?));
         let path = match (old.strip_prefix("a/"), new.strip_prefix("b/")) {
             (Some(old), Some(new)) if old == new => old,
             _ if old == new => &old,
@@ -316,9 +316,9 @@ fn git_header(line: &str) -> FilePatch {
 
 fn git_line(git: &mut FilePatch, line: &str) {
     if let Some(path) = line.strip_prefix("rename from ") {
-        git.old = Some(unquoted(path));
+        git.old = Some(unquote_path(path));
     } else if let Some(path) = line.strip_prefix("rename to ") {
-        git.new = Some(unquoted(path));
+        git.new = Some(unquote_path(path));
     } else if line.starts_with("new file mode") {
         git.old = None;
     } else if line.starts_with("deleted file mode") {
@@ -330,21 +330,21 @@ fn git_line(git: &mut FilePatch, line: &str) {
 
 /// A line of a file with its own end.
 #[derive(Clone, Copy)]
-struct Line<'a> {
+struct SourceLine<'a> {
     text: &'a [u8],
     end: &'static [u8],
 }
 
-fn split(bytes: &[u8]) -> Vec<Line<'_>> {
+fn split_lines(bytes: &[u8]) -> Vec<SourceLine<'_>> {
     bytes
         .split_inclusive(|byte| *byte == b'\n')
         .map(|line| {
             for end in [&b"\r\n"[..], &b"\n"[..]] {
                 if let Some(text) = line.strip_suffix(end) {
-                    return Line { text, end };
+                    return SourceLine { text, end };
                 }
             }
-            Line { text: line, end: b"" }
+            SourceLine { text: line, end: b"" }
         })
         .collect()
 }
@@ -353,8 +353,8 @@ fn split(bytes: &[u8]) -> Vec<Line<'_>> {
 ///
 /// # Errors
 /// Which hunk does not fit, and the lines found there; every hunk that fails is named.
-pub(crate) fn apply(path: &str, bytes: &[u8], hunks: &[Hunk]) -> Result<Vec<u8>, String> {
-    let lines = split(bytes);
+pub(crate) fn apply_hunks(path: &str, bytes: &[u8], hunks: &[Hunk]) -> Result<Vec<u8>, String> {
+    let lines = split_lines(bytes);
     let crlf = lines.iter().filter(|line| line.end == b"\r\n").count();
     let ending: &'static [u8] = if crlf * 2 > lines.len() { b"\r\n" } else { b"\n" };
     let mut errors = Vec::new();
@@ -362,14 +362,14 @@ pub(crate) fn apply(path: &str, bytes: &[u8], hunks: &[Hunk]) -> Result<Vec<u8>,
     let mut done = 0;
     let mut shift = 0_isize;
     for (number, hunk) in hunks.iter().enumerate() {
-        let start = match locate(&lines, hunk, done, shift) {
+        let start = match locate_hunk(&lines, hunk, done, shift) {
             Ok(start) => start,
             Err(why) => {
                 errors.push(format!("hunk {} of {path}: {why}", number + 1));
                 continue;
             }
         };
-        if let Some(line) = hunk.line.filter(|_| !hunk.side(Sign::Add).is_empty()) {
+        if let Some(line) = hunk.line.filter(|_| !hunk.side_lines(LineSign::Add).is_empty()) {
             let said = line.saturating_sub(1).cast_signed();
             shift = start.cast_signed().saturating_sub(said);
         }
@@ -377,11 +377,11 @@ pub(crate) fn apply(path: &str, bytes: &[u8], hunks: &[Hunk]) -> Result<Vec<u8>,
         done = start;
         for line in &hunk.lines {
             match line.sign {
-                Sign::Keep => out.push((lines[done].text, lines[done].end)),
-                Sign::Add => out.push((line.text.as_bytes(), ending)),
-                Sign::Remove => {}
+                LineSign::Keep => out.push((lines[done].text, lines[done].end)),
+                LineSign::Add => out.push((line.text.as_bytes(), ending)),
+                LineSign::Remove => {}
             }
-            done += usize::from(line.sign != Sign::Add);
+            done += usize::from(line.sign != LineSign::Add);
         }
         if let (true, Some(last)) = (hunk.new_without_newline, out.last_mut()) {
             last.1 = b"";
@@ -402,8 +402,13 @@ pub(crate) fn apply(path: &str, bytes: &[u8], hunks: &[Hunk]) -> Result<Vec<u8>,
 
 /// Where a hunk's old lines stand: at its own line number (moved as the hunk before was), or at
 /// the only other place.
-fn locate(lines: &[Line<'_>], hunk: &Hunk, done: usize, shift: isize) -> Result<usize, String> {
-    let old = hunk.side(Sign::Add);
+fn locate_hunk(
+    lines: &[SourceLine<'_>],
+    hunk: &Hunk,
+    done: usize,
+    shift: isize,
+) -> Result<usize, String> {
+    let old = hunk.side_lines(LineSign::Add);
     let hint = hunk.line.map(|line| {
         // `-5,0` means after line 5; otherwise the hunk begins at its line.
         let start = if old.is_empty() { line } else { line.saturating_sub(1) };
@@ -416,7 +421,7 @@ fn locate(lines: &[Line<'_>], hunk: &Hunk, done: usize, shift: isize) -> Result<
             Some(_) | None => Err(format!(
                 "it has no context and its line is not in the file, which has {}; add context \
                  lines",
-                text::count(lines.len(), "line")
+                text::count_noun(lines.len(), "line")
             )),
         };
     }
@@ -432,7 +437,7 @@ fn locate(lines: &[Line<'_>], hunk: &Hunk, done: usize, shift: isize) -> Result<
     let places: Vec<usize> = (done..lines.len()).filter(|start| fits(*start)).collect();
     match places.as_slice() {
         [only] => Ok(*only),
-        [] => Err(mismatch(lines, &old)),
+        [] => Err(describe_mismatch(lines, &old)),
         several => {
             let shown: Vec<String> =
                 several.iter().take(PLACES_SHOWN).map(|start| (start + 1).to_string()).collect();
@@ -446,11 +451,14 @@ fn locate(lines: &[Line<'_>], hunk: &Hunk, done: usize, shift: isize) -> Result<
     }
 }
 
-fn mismatch(lines: &[Line<'_>], old: &[&str]) -> String {
+fn describe_mismatch(lines: &[SourceLine<'_>], old: &[&str]) -> String {
     let file: Vec<String> =
         lines.iter().map(|line| String::from_utf8_lossy(line.text).into_owned()).collect();
     let file: Vec<&str> = file.iter().map(String::as_str).collect();
-    format!("its context and removed lines are not in the file. {}", nearest::explain(&file, old))
+    format!(
+        "its context and removed lines are not in the file. {}",
+        nearest::explain_nearest(&file, old)
+    )
 }
 
 #[cfg(test)]
@@ -458,8 +466,8 @@ mod tests {
     use super::*;
 
     fn patched(file: &str, patch: &str) -> Result<String, String> {
-        let files = parse(patch)?;
-        let new = apply("f", file.as_bytes(), &files[0].hunks)?;
+        let files = parse_patch(patch)?;
+        let new = apply_hunks("f", file.as_bytes(), &files[0].hunks)?;
         Ok(String::from_utf8(new).expect("text"))
     }
 
@@ -498,13 +506,13 @@ mod tests {
 
     #[test]
     fn git_headers_name_renames_creations_and_deletions() {
-        let renamed = parse(
+        let renamed = parse_patch(
             "diff --git a/x.rs b/y.rs\nsimilarity index 100%\nrename from x.rs\nrename to y.rs\n",
         );
         let expected =
             FilePatch { old: Some("x.rs".into()), new: Some("y.rs".into()), hunks: Vec::new() };
         assert_eq!(renamed, Ok(vec![expected]));
-        let empty = parse("diff --git a/x b/x\nnew file mode 100644\nindex 000..e69\n");
+        let empty = parse_patch("diff --git a/x b/x\nnew file mode 100644\nindex 000..e69\n");
         let created = FilePatch { old: None, new: Some("x".into()), hunks: Vec::new() };
         assert_eq!(empty, Ok(vec![created]));
         assert_eq!(header_path("\"a/caf\\303\\251\"").as_deref(), Some("a/café"));
@@ -514,12 +522,12 @@ mod tests {
     fn z10_odd_git_headers_name_no_file_or_the_right_one() {
         for header in ["", "x", "x y", "x y z", "é", "a/x b/y", "\u{fffd}"] {
             let patch = format!("diff --git {header}\nnew file mode 100644\n");
-            assert!(parse(&patch).is_err(), "{header:?}");
+            assert!(parse_patch(&patch).is_err(), "{header:?}");
         }
         for header in ["x x", "a/x b/x", "\"a/x\" \"b/x\""] {
             let created = FilePatch { old: None, new: Some("x".into()), hunks: Vec::new() };
             let patch = format!("diff --git {header}\nnew file mode 100644\n");
-            assert_eq!(parse(&patch), Ok(vec![created]), "{header:?}");
+            assert_eq!(parse_patch(&patch), Ok(vec![created]), "{header:?}");
         }
     }
 
@@ -533,10 +541,10 @@ mod tests {
 
     #[test]
     fn what_is_no_diff_says_so() {
-        assert!(parse("hello").is_err_and(|why| why.contains("unified diff")));
-        assert!(parse("*** Begin Patch\n").is_err_and(|why| why.contains("line 1")));
-        assert!(parse("@@ -1 +1 @@\n-a\n+b\n").is_err_and(|why| why.contains("has no file")));
-        assert!(parse(&format!("{HEAD}@@ -1 +1 @@\n a\n")).is_err());
+        assert!(parse_patch("hello").is_err_and(|why| why.contains("unified diff")));
+        assert!(parse_patch("*** Begin Patch\n").is_err_and(|why| why.contains("line 1")));
+        assert!(parse_patch("@@ -1 +1 @@\n-a\n+b\n").is_err_and(|why| why.contains("has no file")));
+        assert!(parse_patch(&format!("{HEAD}@@ -1 +1 @@\n a\n")).is_err());
     }
 
     #[test]

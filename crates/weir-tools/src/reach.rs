@@ -10,7 +10,7 @@ use weir_engine::workspace::Workspace;
 
 /// One entry of `network`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Entry {
+enum NetworkEntry {
     Host(HostEffect),
     Port(u16),
     Socket(String),
@@ -18,7 +18,7 @@ enum Entry {
 
 /// All of a call.
 #[derive(Debug, Default)]
-pub(crate) struct Reach {
+pub(crate) struct NetworkReach {
     pub(crate) hosts: Vec<HostEffect>,
     pub(crate) ports: Vec<u16>,
     pub(crate) sockets: Vec<String>,
@@ -27,13 +27,13 @@ pub(crate) struct Reach {
 }
 
 /// Reads what a call names in `network`.
-pub(crate) fn asked(cx: &ToolContext, named: &[String]) -> Reach {
-    let mut reach = Reach::default();
+pub(crate) fn parse_reach(cx: &ToolContext, named: &[String]) -> NetworkReach {
+    let mut reach = NetworkReach::default();
     for text in named {
-        match entry(cx, text.trim()) {
-            Ok(Entry::Host(host)) => reach.hosts.push(host),
-            Ok(Entry::Port(port)) => reach.ports.push(port),
-            Ok(Entry::Socket(path)) => reach.sockets.push(path),
+        match parse_entry(cx, text.trim()) {
+            Ok(NetworkEntry::Host(host)) => reach.hosts.push(host),
+            Ok(NetworkEntry::Port(port)) => reach.ports.push(port),
+            Ok(NetworkEntry::Socket(path)) => reach.sockets.push(path),
             Err(why) => reach.fails = reach.fails.or(Some(format!("network: {why}"))),
         }
     }
@@ -44,7 +44,7 @@ pub(crate) fn asked(cx: &ToolContext, named: &[String]) -> Reach {
 ///
 /// # Errors
 /// Why not.
-pub(crate) fn served(workspace: &Workspace, ports: &[u16]) -> Result<(), String> {
+pub(crate) fn check_served_ports(workspace: &Workspace, ports: &[u16]) -> Result<(), String> {
     if ports.is_empty() {
         return Ok(());
     }
@@ -58,23 +58,23 @@ pub(crate) fn served(workspace: &Workspace, ports: &[u16]) -> Result<(), String>
     }
 }
 
-fn entry(cx: &ToolContext, text: &str) -> Result<Entry, String> {
+fn parse_entry(cx: &ToolContext, text: &str) -> Result<NetworkEntry, String> {
     let own_only = |what: &str| match cx.workspace.keeps_commands_inside() {
         true => Err(format!("{text:?} is {what}, which commands of this account do not reach")),
         false => Ok(()),
     };
     if text.starts_with('/') {
         own_only("a socket of this machine")?;
-        return cx.workspace.socket(text).map(Entry::Socket);
+        return cx.workspace.resolve_socket(text).map(NetworkEntry::Socket);
     }
     let Ok((place, port)) = place_and_port(text) else {
-        return reached(cx, text).map(Entry::Host);
+        return resolve_host(cx, text).map(NetworkEntry::Host);
     };
     if !is_loopback(&place) {
-        return reached(cx, text).map(Entry::Host);
+        return resolve_host(cx, text).map(NetworkEntry::Host);
     }
     own_only("this machine")?;
-    port.map(Entry::Port).ok_or_else(|| {
+    port.map(NetworkEntry::Port).ok_or_else(|| {
         format!("{text:?} is this machine; name the port as well, as in localhost:5432")
     })
 }
@@ -84,10 +84,10 @@ fn is_loopback(place: &str) -> bool {
 }
 
 /// The way to a host that the command asks for.
-fn reached(cx: &ToolContext, host: &str) -> Result<HostEffect, String> {
+fn resolve_host(cx: &ToolContext, host: &str) -> Result<HostEffect, String> {
     let bad = |why: &str| format!("{host:?} {why}; write it as example.org");
     let (place, port) = place_and_port(host.trim()).map_err(|why| bad(&why))?;
-    let checked = cx.web.check(&format!("https://{place}/")).map_err(|why| bad(&why))?;
+    let checked = cx.web.check_url(&format!("https://{place}/")).map_err(|why| bad(&why))?;
     let name = checked.host;
     // An address of IPv6 is told from its port by its brackets.
     let bare = name.trim_start_matches('[').trim_end_matches(']');

@@ -3,11 +3,11 @@
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use weir_core::tool::{Effects, Group, Raw, ToolSpec};
-use weir_engine::ports::{Content, Plan, ToolContext};
+use weir_core::tool::{Effects, RawResult, ToolGroup, ToolSpec};
+use weir_engine::ports::{CallPlan, FileContent, ToolContext};
 
-use crate::built::{Act, spec};
-use crate::{blocking, checkpoint, pager, text};
+use crate::built::{ActionTool, tool_spec};
+use crate::{checkpoint, pager, run_blocking, text};
 
 pub(crate) struct ReadCheckpoint;
 
@@ -30,7 +30,7 @@ pub(crate) struct Input {
 }
 
 #[async_trait]
-impl Act for ReadCheckpoint {
+impl ActionTool for ReadCheckpoint {
     type Input = Input;
 
     fn spec() -> ToolSpec {
@@ -38,52 +38,54 @@ impl Act for ReadCheckpoint {
             deferred: true,
             parallel_safe: true,
             keeps_result: true,
-            ..spec::<Input>(
+            ..tool_spec::<Input>(
                 "read_checkpoint",
-                Group::Read,
+                ToolGroup::Read,
                 "Reads a file as it was before (or after) a checkpointed change, in pages like \
                  read_file.",
             )
         }
     }
 
-    async fn plan(input: Input, cx: &ToolContext) -> Plan {
+    async fn plan_call(input: Input, cx: &ToolContext) -> CallPlan {
         let summary = format!("Read {} as of checkpoint {}", input.path, input.checkpoint);
-        checkpoint::reads(&[&input.path], summary, cx)
+        checkpoint::plan_reading(&[&input.path], summary, cx)
     }
 
-    async fn act(input: Input, effects: &Effects, cx: &ToolContext) -> Raw {
+    async fn run_call(input: Input, effects: &Effects, cx: &ToolContext) -> RawResult {
         let Some(at) = effects.paths.first() else {
-            return Raw::error("the call has no path");
+            return RawResult::error("the call has no path");
         };
-        let content = match checkpoint::load(&input.checkpoint, cx).await {
-            Ok(loaded) => match checkpoint::entry(&loaded, at) {
+        let content = match checkpoint::load_checkpoint(&input.checkpoint, cx).await {
+            Ok(loaded) => match checkpoint::find_entry(&loaded, at) {
                 Ok(entry) if input.after => entry.after.clone(),
                 Ok(entry) => entry.before.clone(),
-                Err(why) => return Raw::error(why),
+                Err(why) => return RawResult::error(why),
             },
-            Err(why) => return Raw::error(why),
+            Err(why) => return RawResult::error(why),
         };
         let when = if input.after { "after" } else { "before" };
-        let name = format!("{} {when} {}", at.path, text::head(&input.checkpoint, 10));
+        let name = format!("{} {when} {}", at.path, text::first_chars(&input.checkpoint, 10));
         let bytes = match content {
-            Content::File { bytes, .. } => bytes,
-            Content::Absent => return Raw::ok(format!("{name}: it did not exist")),
-            Content::Folder => return Raw::ok(format!("{name}: a folder")),
-            Content::Link { target } => return Raw::ok(format!("{name}: a link to {target}")),
+            FileContent::File { bytes, .. } => bytes,
+            FileContent::Absent => return RawResult::ok(format!("{name}: it did not exist")),
+            FileContent::Folder => return RawResult::ok(format!("{name}: a folder")),
+            FileContent::Link { target } => {
+                return RawResult::ok(format!("{name}: a link to {target}"));
+            }
         };
         let cancel = cx.cancel.clone();
-        let shown = blocking(move || {
+        let shown = run_blocking(move || {
             let (offset, limit) = (input.offset.unwrap_or(1), input.limit);
             let limit = limit.unwrap_or(pager::PAGE_LINES).max(1);
             let mut reader = bytes.as_ref();
-            let page = pager::page(&mut reader, offset.max(1), limit, &cancel)
+            let page = pager::read_page(&mut reader, offset.max(1), limit, &cancel)
                 .map_err(|why| format!("read {name}: {why}"))?;
-            pager::render(&page, &name, bytes.len() as u64, offset.max(1))
+            pager::render_page(&page, &name, bytes.len() as u64, offset.max(1))
         });
         match shown.await {
-            Ok(Ok(text)) => Raw::ok(text),
-            Ok(Err(why)) | Err(why) => Raw::error(why),
+            Ok(Ok(text)) => RawResult::ok(text),
+            Ok(Err(why)) | Err(why) => RawResult::error(why),
         }
     }
 }

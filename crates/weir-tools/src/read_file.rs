@@ -5,15 +5,15 @@ use std::io::{BufRead, BufReader, Read};
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use weir_core::tool::{Access, Effects, Group, PathEffect, Raw, ToolSpec};
+use weir_core::tool::{Effects, PathAccess, PathEffect, RawResult, ToolGroup, ToolSpec};
 use weir_engine::attach::{Attachment, FILE_BYTES_MAX};
-use weir_engine::ports::{Plan, ToolContext};
-use weir_engine::sniff::{self, Kind, SNIFF_BYTES};
+use weir_engine::ports::{CallPlan, ToolContext};
+use weir_engine::sniff::{self, FileKind, SNIFF_BYTES};
 use weir_engine::workspace::{EntryKind, FileError, Workspace};
 
-use crate::built::{Act, spec};
-use crate::draft::{planning, reading};
-use crate::{blocking, pager, result_file, text};
+use crate::built::{ActionTool, tool_spec};
+use crate::draft::{plan_blocking, reading_plan};
+use crate::{pager, result_file, run_blocking, text};
 
 pub(crate) struct ReadFile;
 
@@ -31,22 +31,22 @@ pub(crate) struct Input {
 }
 
 /// What was found in the file.
-enum Found {
+enum FileReading {
     Text(String),
     Media(Vec<u8>),
 }
 
 #[async_trait]
-impl Act for ReadFile {
+impl ActionTool for ReadFile {
     type Input = Input;
 
     fn spec() -> ToolSpec {
         ToolSpec {
             parallel_safe: true,
             keeps_result: true,
-            ..spec::<Input>(
+            ..tool_spec::<Input>(
                 "read_file",
-                Group::Read,
+                ToolGroup::Read,
                 "Reads a text file with line numbers (number, tab, line): at most 2000 lines or \
                  50000 characters a page; the last line says how to go on. Attaches PNG, JPEG, \
                  GIF, WebP and PDF (32 MB). Read a file before you edit it.",
@@ -54,7 +54,7 @@ impl Act for ReadFile {
         }
     }
 
-    async fn plan(input: Input, cx: &ToolContext) -> Plan {
+    async fn plan_call(input: Input, cx: &ToolContext) -> CallPlan {
         let lines = match (input.offset, input.limit) {
             (None, None) => String::new(),
             (offset, None) => format!(" from line {}", offset.unwrap_or(1)),
@@ -64,42 +64,43 @@ impl Act for ReadFile {
             }
         };
         let workspace = cx.workspace.clone();
-        planning(move || {
-            let at = workspace.resolve(&input.path, Access::Read);
-            let fails = unreadable(&workspace, &at);
+        plan_blocking(move || {
+            let at = workspace.resolve(&input.path, PathAccess::Read);
+            let fails = unreadable_reason(&workspace, &at);
             let summary = format!("Read {}{lines}", at.path);
-            reading(at, summary, fails)
+            reading_plan(at, summary, fails)
         })
         .await
     }
 
-    async fn act(input: Input, effects: &Effects, cx: &ToolContext) -> Raw {
+    async fn run_call(input: Input, effects: &Effects, cx: &ToolContext) -> RawResult {
         let Some(at) = effects.paths.first().cloned() else {
-            return Raw::error("the call has no path");
+            return RawResult::error("the call has no path");
         };
         let (path, workspace, cancel) = (at.path.clone(), cx.workspace.clone(), cx.cancel.clone());
-        let found = blocking(move || {
+        let found = run_blocking(move || {
             let file = workspace.open_file(&at).map_err(|why| why.to_string())?;
             let bytes = file.metadata().map_err(|why| format!("read {}: {why}", at.path))?.len();
             let mut reader = BufReader::with_capacity(SNIFF_BYTES, file);
-            read(&mut reader, &input, &at.path, bytes, &cancel)
+            read_content(&mut reader, &input, &at.path, bytes, &cancel)
         })
         .await;
         match found {
-            Ok(Ok(Found::Text(text))) => {
+            Ok(Ok(FileReading::Text(text))) => {
                 let shown = text.lines().filter(|line| line.contains('\t')).count();
-                Raw::ok(text).with_summary(format!("{path}: {}", text::count(shown, "line")))
+                RawResult::ok(text)
+                    .with_summary(format!("{path}: {}", text::count_noun(shown, "line")))
             }
-            Ok(Ok(Found::Media(bytes))) => attach(cx, &path, bytes).await,
-            Ok(Err(message)) | Err(message) => Raw::error(message),
+            Ok(Ok(FileReading::Media(bytes))) => attach_media(cx, &path, bytes).await,
+            Ok(Err(message)) | Err(message) => RawResult::error(message),
         }
     }
 }
 
 /// Why `at` cannot be read as a file; `None`: it can be tried.
-fn unreadable(workspace: &Workspace, at: &PathEffect) -> Option<String> {
+fn unreadable_reason(workspace: &Workspace, at: &PathEffect) -> Option<String> {
     let path = &at.path;
-    match workspace.entry(at) {
+    match workspace.stat_entry(at) {
         Ok(entry) => match entry.kind {
             EntryKind::File | EntryKind::Link => None,
             EntryKind::Folder => {
@@ -107,39 +108,41 @@ fn unreadable(workspace: &Workspace, at: &PathEffect) -> Option<String> {
             }
             EntryKind::Other => Some(format!("{path} is a device, socket or pipe, not a file")),
         },
-        Err(why) => Some(absent(path, &why)),
+        Err(why) => Some(absent_reason(path, &why)),
     }
 }
 
 /// Why nothing is at `path`, and what to do instead where that is known.
-pub(crate) fn absent(path: &str, why: &FileError) -> String {
-    let gone = || matches!(why, FileError::NotFound { .. }).then(|| result_file::gone(path));
+pub(crate) fn absent_reason(path: &str, why: &FileError) -> String {
+    let gone = || {
+        matches!(why, FileError::NotFound { .. }).then(|| result_file::missing_result_advice(path))
+    };
     gone().flatten().unwrap_or_else(|| why.to_string())
 }
 
-fn read(
+fn read_content(
     reader: &mut dyn BufRead,
     input: &Input,
     path: &str,
     bytes: u64,
     cancel: &tokio_util::sync::CancellationToken,
-) -> Result<Found, String> {
+) -> Result<FileReading, String> {
     let failed = |why: std::io::Error| format!("read {path}: {why}");
-    let kind = sniff::kind(reader.fill_buf().map_err(failed)?);
+    let kind = sniff::detect_file_kind(reader.fill_buf().map_err(failed)?);
     match kind {
-        Kind::Text => {
+        FileKind::Text => {
             let offset = input.offset.unwrap_or(1).max(1);
             let limit = input.limit.unwrap_or(pager::PAGE_LINES).max(1);
-            let page = pager::page(reader, offset, limit, cancel).map_err(failed)?;
-            return pager::render(&page, path, bytes, offset).map(Found::Text);
+            let page = pager::read_page(reader, offset, limit, cancel).map_err(failed)?;
+            return pager::render_page(&page, path, bytes, offset).map(FileReading::Text);
         }
-        Kind::Binary(name) => {
+        FileKind::Binary(name) => {
             return Err(format!(
                 "{path} is {name} of {}, not text; look at it with a program through run_shell",
-                text::size(bytes)
+                text::size_text(bytes)
             ));
         }
-        Kind::Image(_) | Kind::Pdf => {}
+        FileKind::Image(_) | FileKind::Pdf => {}
     }
     let max = FILE_BYTES_MAX;
     let mut content = Vec::new();
@@ -147,30 +150,30 @@ fn read(
     if content.len() as u64 > max {
         return Err(format!(
             "{path} has {}; at most {} can be attached. Make it smaller first",
-            text::size(bytes.max(max + 1)),
-            text::size(max)
+            text::size_text(bytes.max(max + 1)),
+            text::size_text(max)
         ));
     }
-    Ok(Found::Media(content))
+    Ok(FileReading::Media(content))
 }
 
 /// An image or PDF, looked at as every attachment is (X5).
-async fn attach(cx: &ToolContext, path: &str, bytes: Vec<u8>) -> Raw {
+async fn attach_media(cx: &ToolContext, path: &str, bytes: Vec<u8>) -> RawResult {
     let found = Attachment::of_bytes(cx.documents.as_ref(), path, bytes.into()).await;
     let attachment = match found {
         Ok(attachment) => attachment,
-        Err(why) => return Raw::error(why.to_string()),
+        Err(why) => return RawResult::error(why.to_string()),
     };
     let put = |bytes| cx.blobs.put(&cx.session, bytes);
-    let Some(block) = attachment.block(put) else {
-        return Raw::error(format!("{path} is text; read it again"));
+    let Some(block) = attachment.media_block(put) else {
+        return RawResult::error(format!("{path} is text; read it again"));
     };
-    let mut line = format!("{path}: {}, attached", attachment.kind());
+    let mut line = format!("{path}: {}, attached", attachment.describe_kind());
     if let Some(note) = attachment.note() {
         line.push_str("; ");
         line.push_str(note);
     }
-    let mut raw = Raw::ok(line.clone()).with_summary(line);
+    let mut raw = RawResult::ok(line.clone()).with_summary(line);
     raw.blocks.push(block);
     raw
 }

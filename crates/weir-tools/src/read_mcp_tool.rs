@@ -5,10 +5,10 @@ use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use weir_core::tool::{EffectClass, Effects, Group, QueryEffect, Raw, ToolSpec};
-use weir_engine::ports::{Plan, ServerRead, ToolContext};
+use weir_core::tool::{EffectClass, Effects, QueryEffect, RawResult, ToolGroup, ToolSpec};
+use weir_engine::ports::{CallPlan, ServerRead, ToolContext};
 
-use crate::built::{Act, nothing, spec};
+use crate::built::{ActionTool, empty_plan, tool_spec};
 use crate::text;
 
 pub(crate) struct ReadMcpTool;
@@ -35,7 +35,7 @@ pub(crate) struct Input {
 
 impl Input {
     /// What is to be read of it.
-    fn wanted(self) -> Result<(Option<String>, ServerRead), &'static str> {
+    fn requested_read(self) -> Result<(Option<String>, ServerRead), &'static str> {
         let Input { server, tool, resource, prompt, arguments } = self;
         let one_at_most = "name one of tool, resource and prompt, or none of them";
         let read = match (tool, resource, prompt) {
@@ -55,28 +55,28 @@ impl Input {
 }
 
 #[async_trait]
-impl Act for ReadMcpTool {
+impl ActionTool for ReadMcpTool {
     type Input = Input;
 
     fn spec() -> ToolSpec {
         ToolSpec {
             deferred: true,
             parallel_safe: true,
-            ..spec::<Input>(
+            ..tool_spec::<Input>(
                 "read_mcp_tool",
-                Group::Mcp,
+                ToolGroup::Mcp,
                 "Lists MCP servers and what each offers, shows a tool's schema, reads a resource or \
                  a prompt.",
             )
         }
     }
 
-    async fn plan(input: Input, cx: &ToolContext) -> Plan {
-        let (server, read) = match input.wanted() {
+    async fn plan_call(input: Input, cx: &ToolContext) -> CallPlan {
+        let (server, read) = match input.requested_read() {
             Ok(wanted) => wanted,
-            Err(why) => return nothing("Look at a server").failing(why),
+            Err(why) => return empty_plan("Look at a server").with_failure(why),
         };
-        let Some(server) = server else { return nothing("List the MCP servers") };
+        let Some(server) = server else { return empty_plan("List the MCP servers") };
         let what = match &read {
             ServerRead::Overview => "what it offers".to_owned(),
             ServerRead::Tool(tool) => format!("the tool {tool}"),
@@ -91,34 +91,34 @@ impl Act for ReadMcpTool {
             ServerRead::Prompt { arguments, .. } => Some(arguments.clone()),
         };
         let asked = asked.filter(|_| !cx.servers.is_contained(&server));
-        let query = |asked| QueryEffect::of(from.clone(), &asked, &Value::Null.into());
+        let query = |asked| QueryEffect::from_arguments(from.clone(), &asked, &Value::Null.into());
         let queries = asked.map(query).into_iter().collect();
         let effects = Effects { queries, reads_from: vec![from], ..Effects::default() };
-        let plan = Plan::new(EffectClass::Read, effects, summary);
-        let standing = cx.servers.standing();
+        let plan = CallPlan::new(EffectClass::Read, effects, summary);
+        let standing = cx.servers.server_states();
         if standing.iter().any(|(name, _)| *name == server) {
             return plan;
         }
         let names: Vec<&str> = standing.iter().map(|(name, _)| name.as_str()).collect();
         let there = if names.is_empty() { "there is none".into() } else { names.join(", ") };
-        plan.failing(format!("there is no server {server}; servers: {there}"))
+        plan.with_failure(format!("there is no server {server}; servers: {there}"))
     }
 
-    async fn act(input: Input, _: &Effects, cx: &ToolContext) -> Raw {
-        match input.wanted() {
-            Ok((Some(server), read)) => cx.servers.read(&server, read, cx).await,
-            Ok((None, _)) => list(&cx.servers.standing()),
-            Err(why) => Raw::error(why),
+    async fn run_call(input: Input, _: &Effects, cx: &ToolContext) -> RawResult {
+        match input.requested_read() {
+            Ok((Some(server), read)) => cx.servers.read_server(&server, read, cx).await,
+            Ok((None, _)) => list_servers(&cx.servers.server_states()),
+            Err(why) => RawResult::error(why),
         }
     }
 }
 
-fn list(standing: &[(String, String)]) -> Raw {
+fn list_servers(standing: &[(String, String)]) -> RawResult {
     if standing.is_empty() {
-        return Raw::ok("There are no MCP servers here.");
+        return RawResult::ok("There are no MCP servers here.");
     }
     let lines = standing.iter().map(|(name, how)| format!("- {name}: {how}"));
-    Raw::ok(lines.collect::<Vec<_>>().join("\n"))
+    RawResult::ok(lines.collect::<Vec<_>>().join("\n"))
 }
 
 #[cfg(test)]
@@ -128,7 +128,7 @@ mod tests {
     use super::*;
 
     fn wanted(input: Value) -> Result<(Option<String>, ServerRead), &'static str> {
-        serde_json::from_value::<Input>(input).expect("it fits the schema").wanted()
+        serde_json::from_value::<Input>(input).expect("it fits the schema").requested_read()
     }
 
     #[test]
@@ -147,9 +147,10 @@ mod tests {
 
     #[test]
     fn f4_servers_are_listed_with_how_they_stand() {
-        let listed = list(&[("git".into(), "connected".into()), ("x".into(), "failed".into())]);
+        let listed =
+            list_servers(&[("git".into(), "connected".into()), ("x".into(), "failed".into())]);
         let text = weir_core::message::plain_text(&listed.blocks);
         assert_eq!(text, "- git: connected\n- x: failed");
-        assert!(list(&[]).ok);
+        assert!(list_servers(&[]).ok);
     }
 }

@@ -3,10 +3,10 @@
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use weir_core::tool::{EffectClass, Effects, Group, Raw, ToolSpec};
-use weir_engine::ports::{Plan, ToolContext};
+use weir_core::tool::{EffectClass, Effects, RawResult, ToolGroup, ToolSpec};
+use weir_engine::ports::{CallPlan, ToolContext};
 
-use crate::built::{Act, nothing, spec};
+use crate::built::{ActionTool, empty_plan, tool_spec};
 use crate::job;
 
 /// Most bytes of output per call.
@@ -26,7 +26,7 @@ pub(crate) struct Input {
 }
 
 #[async_trait]
-impl Act for ReadShellOutput {
+impl ActionTool for ReadShellOutput {
     type Input = Input;
 
     fn spec() -> ToolSpec {
@@ -34,9 +34,9 @@ impl Act for ReadShellOutput {
             parallel_safe: true,
             poll: true,
             keeps_result: true,
-            ..spec::<Input>(
+            ..tool_spec::<Input>(
                 "read_shell_output",
-                Group::Skill,
+                ToolGroup::Skill,
                 "Reads output of a background job (up to 30 kB) and tells whether it runs; without \
                  job it lists the jobs. Pass the offset of the last answer to read only what is \
                  new.",
@@ -44,27 +44,29 @@ impl Act for ReadShellOutput {
         }
     }
 
-    async fn plan(input: Input, _: &ToolContext) -> Plan {
+    async fn plan_call(input: Input, _: &ToolContext) -> CallPlan {
         match input.job {
-            Some(job) => job::plan(EffectClass::Read, &job, format!("Read output of job {job}")),
-            None => nothing("List background jobs"),
+            Some(job) => {
+                job::plan_for_job(EffectClass::Read, &job, format!("Read output of job {job}"))
+            }
+            None => empty_plan("List background jobs"),
         }
     }
 
-    async fn act(input: Input, _: &Effects, cx: &ToolContext) -> Raw {
-        let Some(job) = input.job else { return list(cx).await };
+    async fn run_call(input: Input, _: &Effects, cx: &ToolContext) -> RawResult {
+        let Some(job) = input.job else { return list_jobs(cx).await };
         let offset = input.offset.unwrap_or(0);
-        let read = cx.processes.output(&cx.session, &job, offset, OUTPUT_BYTES_MAX).await;
+        let read = cx.processes.read_job_output(&cx.session, &job, offset, OUTPUT_BYTES_MAX).await;
         let (info, output) = match read {
             Ok(read) => read,
-            Err(why) => return Raw::error(why),
+            Err(why) => return RawResult::error(why),
         };
         // A broken character is replaced by a longer one, so then only the request's own bound
         // tells where the next read begins.
         let bound = offset.saturating_add(OUTPUT_BYTES_MAX as u64).min(info.bytes);
         let exact = offset.saturating_add(output.len() as u64);
         let next = if output.contains('\u{fffd}') { bound } else { exact.min(bound) };
-        let state = job::describe(&info);
+        let state = job::describe_job(&info);
         let body = match output.trim_end_matches('\n') {
             "" => "(no new output)",
             text => text,
@@ -74,18 +76,18 @@ impl Act for ReadShellOutput {
             (false, true) => format!("; next offset: {next}"),
             (false, false) => String::new(),
         };
-        Raw::ok(format!("{body}\n[{state}{more}]"))
+        RawResult::ok(format!("{body}\n[{state}{more}]"))
             .with_summary(state)
             .with_job(&info.job, info.end.is_none())
     }
 }
 
-async fn list(cx: &ToolContext) -> Raw {
+async fn list_jobs(cx: &ToolContext) -> RawResult {
     let jobs = cx.processes.jobs(&cx.session).await;
     if jobs.is_empty() {
-        return Raw::ok("No background jobs.");
+        return RawResult::ok("No background jobs.");
     }
-    let told = Raw::ok(jobs.iter().map(job::describe).collect::<Vec<_>>().join("\n"))
-        .with_summary(crate::text::count(jobs.len(), "job"));
+    let told = RawResult::ok(jobs.iter().map(job::describe_job).collect::<Vec<_>>().join("\n"))
+        .with_summary(crate::text::count_noun(jobs.len(), "job"));
     jobs.iter().fold(told, |told, info| told.with_job(&info.job, info.end.is_none()))
 }

@@ -4,10 +4,10 @@ use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
-use weir_core::tool::{Effects, Group, Raw, ToolSpec};
-use weir_engine::ports::{Plan, ToolContext};
+use weir_core::tool::{Effects, RawResult, ToolGroup, ToolSpec};
+use weir_engine::ports::{CallPlan, ToolContext};
 
-use crate::built::{Act, spec};
+use crate::built::{ActionTool, tool_spec};
 use crate::{pager, skill, text};
 
 /// Characters of one answer with another file of a skill: what is longer is read in pages.
@@ -28,51 +28,56 @@ pub(crate) struct Input {
 }
 
 #[async_trait]
-impl Act for ReadSkill {
+impl ActionTool for ReadSkill {
     type Input = Input;
 
     fn spec() -> ToolSpec {
         ToolSpec {
             parallel_safe: true,
             keeps_result: true,
-            ..spec::<Input>(
+            ..tool_spec::<Input>(
                 "read_skill",
-                Group::Agent,
+                ToolGroup::Agent,
                 "Reads a skill. Its instructions bind you from then on, for this task.",
             )
         }
     }
 
-    async fn plan(input: Input, cx: &ToolContext) -> Plan {
+    async fn plan_call(input: Input, cx: &ToolContext) -> CallPlan {
         let what = match &input.file {
             Some(file) => format!("Read {file} of the skill {}", input.name),
             None => format!("Read the skill {}", input.name),
         };
-        skill::plan(cx, &input.name, input.file.as_deref(), text::one_line(&what, 200)).await
+        skill::plan_skill_read(cx, &input.name, input.file.as_deref(), text::one_line(&what, 200))
+            .await
     }
 
-    async fn act(input: Input, _: &Effects, cx: &ToolContext) -> Raw {
-        let Some(file) = &input.file else { return skill::activate(cx, &input.name, None).await };
+    async fn run_call(input: Input, _: &Effects, cx: &ToolContext) -> RawResult {
+        let Some(file) = &input.file else {
+            return skill::activate_skill(cx, &input.name, None).await;
+        };
         match cx.knows.skill_file(&input.name, file).await {
-            Ok((text, label)) => Raw { label, ..page(file, &text, input.from_line.unwrap_or(1)) },
-            Err(why) => Raw::error(format!("{file} of {} cannot be read: {why}", input.name)),
+            Ok((text, label)) => {
+                RawResult { label, ..skill_file_page(file, &text, input.from_line.unwrap_or(1)) }
+            }
+            Err(why) => RawResult::error(format!("{file} of {} cannot be read: {why}", input.name)),
         }
     }
 }
 
-fn page(file: &str, text: &str, from: usize) -> Raw {
+fn skill_file_page(file: &str, text: &str, from: usize) -> RawResult {
     if text.chars().count() <= FILE_CHARACTERS_MAX && from <= 1 {
-        return Raw::ok(format!("{file}:\n{text}"));
+        return RawResult::ok(format!("{file}:\n{text}"));
     }
     let mut reader = text.as_bytes();
     let never = CancellationToken::new();
-    let page = match pager::page(&mut reader, from.max(1), pager::PAGE_LINES, &never) {
+    let page = match pager::read_page(&mut reader, from.max(1), pager::PAGE_LINES, &never) {
         Ok(page) => page,
-        Err(error) => return Raw::error(format!("{file} cannot be read: {error}")),
+        Err(error) => return RawResult::error(format!("{file} cannot be read: {error}")),
     };
     if page.last == 0 {
         let lines = page.total.unwrap_or(0);
-        return Raw::error(format!("{file} has {lines} lines; there is no line {from}"));
+        return RawResult::error(format!("{file} has {lines} lines; there is no line {from}"));
     }
     let (mut shown, mut last) = (String::new(), page.first);
     for (at, line) in page.text.lines().enumerate() {
@@ -86,21 +91,21 @@ fn page(file: &str, text: &str, from: usize) -> Raw {
     let more = last < page.last || page.more;
     let notice =
         if more { format!("[it goes on: from_line {}]", last + 1) } else { "[its end]".into() };
-    Raw::ok(format!("{file}, lines {} to {last}:\n{shown}{notice}", page.first))
+    RawResult::ok(format!("{file}, lines {} to {last}:\n{shown}{notice}", page.first))
 }
 
 #[cfg(test)]
 mod tests {
     use weir_core::message::plain_text;
 
-    use super::page;
+    use super::skill_file_page;
 
     #[test]
     fn m1_a_long_file_of_a_skill_is_read_in_pages_to_its_end() {
         let text: String = (1..=5_000).map(|n| format!("line {n}\n")).collect();
         let (mut from, mut seen) = (1, 0);
         for _ in 0..20 {
-            let raw = page("a.md", &text, from);
+            let raw = skill_file_page("a.md", &text, from);
             let shown = plain_text(&raw.blocks);
             let lines = shown.lines().filter(|line| !line.starts_with('['));
             seen += lines.filter(|line| line.contains("line ")).count();
@@ -110,7 +115,7 @@ mod tests {
             }
         }
         assert_eq!(seen, 5_000);
-        assert!(!page("a.md", "x\n", 7).ok);
-        assert_eq!(plain_text(&page("a.md", "x", 1).blocks), "a.md:\nx");
+        assert!(!skill_file_page("a.md", "x\n", 7).ok);
+        assert_eq!(plain_text(&skill_file_page("a.md", "x", 1).blocks), "a.md:\nx");
     }
 }

@@ -8,12 +8,12 @@ use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use weir_core::governance::label::Label;
-use weir_core::tool::{EffectClass, Effects, Group, Raw, ToolSpec};
-use weir_engine::ports::{Callable, Plan, PluginLine, PluginState, ToolContext};
+use weir_core::tool::{EffectClass, Effects, RawResult, ToolGroup, ToolSpec};
+use weir_engine::ports::{CallPlan, Callable, PluginLine, PluginState, ToolContext};
 
-use crate::built::{Act, spec};
-use crate::find_tool::{is_same, words};
-use crate::{blocking, synonyms, text};
+use crate::built::{ActionTool, tool_spec};
+use crate::find_tool::{is_same, query_words};
+use crate::{run_blocking, synonyms, text};
 
 /// Answers that are given.
 const TOLD_MAX: usize = 8;
@@ -28,7 +28,7 @@ pub(crate) struct Input {
 }
 
 /// Something that might help.
-struct Help {
+struct CapabilityHint {
     what: String,
     about: String,
     how: String,
@@ -37,45 +37,45 @@ struct Help {
 }
 
 #[async_trait]
-impl Act for ResolveCapabilityGap {
+impl ActionTool for ResolveCapabilityGap {
     type Input = Input;
 
     fn spec() -> ToolSpec {
         ToolSpec {
             deferred: true,
-            ..spec::<Input>(
+            ..tool_spec::<Input>(
                 "resolve_capability_gap",
-                Group::Skill,
+                ToolGroup::Skill,
                 "Looks for something that could do what you cannot: tools, plugins, skills, \
                  recipes, servers that are not at hand, and who can switch each on.",
             )
         }
     }
 
-    async fn plan(input: Input, _: &ToolContext) -> Plan {
+    async fn plan_call(input: Input, _: &ToolContext) -> CallPlan {
         let summary = format!("Look for a way to {}", text::one_line(&input.need, 160));
         let effects = Effects { searches: vec![input.need], ..Effects::default() };
-        Plan::new(EffectClass::Read, effects, summary)
+        CallPlan::new(EffectClass::Read, effects, summary)
     }
 
-    async fn act(input: Input, _: &Effects, cx: &ToolContext) -> Raw {
+    async fn run_call(input: Input, _: &Effects, cx: &ToolContext) -> RawResult {
         let knows = cx.knows.clone();
         let plugins = cx.plugins.clone();
         plugins.refresh().await;
-        let commands = plugins.commands();
-        let looked = blocking(move || (knows.skills(), plugins.list())).await;
+        let commands = plugins.configured_commands();
+        let looked = run_blocking(move || (knows.skills(), plugins.list())).await;
         let (skills, plugins) = match looked {
             Ok(looked) => looked,
-            Err(why) => return Raw::error(why),
+            Err(why) => return RawResult::error(why),
         };
         let mut helps = Vec::new();
         for (tools, how) in [
-            (cx.knows.loaded(), "you: it is at hand"),
-            (cx.knows.deferred(), "you: find_tool loads it"),
+            (cx.knows.loaded_tools(), "you: it is at hand"),
+            (cx.knows.deferred_tools(), "you: find_tool loads it"),
         ] {
-            let of = |tool: &ToolSpec| Help {
-                about: format!("{} {}", synonyms::of(&tool.name), tool.description),
-                foreign: tool.group == Group::Mcp,
+            let of = |tool: &ToolSpec| CapabilityHint {
+                about: format!("{} {}", synonyms::tool_synonyms(&tool.name), tool.description),
+                foreign: tool.group == ToolGroup::Mcp,
                 what: format!("tool {}", tool.name),
                 how: how.into(),
             };
@@ -83,29 +83,29 @@ impl Act for ResolveCapabilityGap {
             let known = tools.iter().filter(|tool| !tool.name.ends_with("_gap"));
             helps.extend(known.map(of));
         }
-        helps.extend(skills.into_iter().map(|skill| Help {
+        helps.extend(skills.into_iter().map(|skill| CapabilityHint {
             what: format!("skill {}", skill.name),
             about: skill.description,
             how: "you: read_skill".into(),
             foreign: false,
         }));
         helps.extend(commands.into_iter().map(of_configuration));
-        let proposes = [cx.knows.loaded(), cx.knows.deferred()]
+        let proposes = [cx.knows.loaded_tools(), cx.knows.deferred_tools()]
             .iter()
             .any(|tools| tools.iter().any(|tool| tool.name == "enable_plugin"));
         plugins.iter().for_each(|plugin| of_plugin(plugin, proposes, &mut helps));
-        helps.extend(cx.knows.dormant().await.into_iter().map(|one| Help {
+        helps.extend(cx.knows.dormant_items().await.into_iter().map(|one| CapabilityHint {
             what: format!("{} {}", one.what, one.name),
             about: one.about,
             how: one.how,
             foreign: true,
         }));
-        answer(&input.need, helps)
+        answer_need(&input.need, helps)
     }
 }
 
-fn of_configuration(command: Callable) -> Help {
-    Help {
+fn of_configuration(command: Callable) -> CapabilityHint {
+    CapabilityHint {
         what: format!("command {}", command.name),
         about: command.description,
         how: "you: execute_command".into(),
@@ -115,7 +115,7 @@ fn of_configuration(command: Callable) -> Help {
 
 /// A plugin and everything that can be called of it.
 /// `proposes`: the agent has the tool that asks a person.
-fn of_plugin(plugin: &PluginLine, proposes: bool, helps: &mut Vec<Help>) {
+fn of_plugin(plugin: &PluginLine, proposes: bool, helps: &mut Vec<CapabilityHint>) {
     let id = &plugin.id;
     let on = plugin.state == PluginState::Enabled;
     let enable = match proposes {
@@ -131,7 +131,7 @@ fn of_plugin(plugin: &PluginLine, proposes: bool, helps: &mut Vec<Help>) {
         PluginState::Broken(why) => format!("nobody as it is: {why}"),
     };
     for command in &plugin.commands {
-        helps.push(Help {
+        helps.push(CapabilityHint {
             what: format!("command {}", command.name),
             about: format!("{} {} {}", command.description, plugin.name, plugin.description),
             how: how("execute_command"),
@@ -139,7 +139,7 @@ fn of_plugin(plugin: &PluginLine, proposes: bool, helps: &mut Vec<Help>) {
         });
     }
     for method in &plugin.methods {
-        helps.push(Help {
+        helps.push(CapabilityHint {
             what: format!("method {} of the plugin {id}", method.name),
             about: format!("{} {} {}", method.description, plugin.name, plugin.description),
             how: how("call_plugin_api"),
@@ -147,7 +147,7 @@ fn of_plugin(plugin: &PluginLine, proposes: bool, helps: &mut Vec<Help>) {
         });
     }
     if !on {
-        helps.push(Help {
+        helps.push(CapabilityHint {
             what: format!("plugin {id}"),
             about: format!("{} {}", plugin.name, plugin.description),
             how: how("what it brings is there"),
@@ -156,17 +156,17 @@ fn of_plugin(plugin: &PluginLine, proposes: bool, helps: &mut Vec<Help>) {
     }
 }
 
-fn answer(need: &str, helps: Vec<Help>) -> Raw {
-    let wanted = words(need);
-    let mut scored: Vec<(usize, Help)> = helps
+fn answer_need(need: &str, helps: Vec<CapabilityHint>) -> RawResult {
+    let wanted = query_words(need);
+    let mut scored: Vec<(usize, CapabilityHint)> = helps
         .into_iter()
-        .map(|help| (score(&wanted, &help), help))
+        .map(|help| (score_hint(&wanted, &help), help))
         .filter(|(score, _)| *score > 0)
         .collect();
     scored.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
     scored.truncate(TOLD_MAX);
     if scored.is_empty() {
-        return Raw::ok(
+        return RawResult::ok(
             "Nothing that exists here fits, switched on or off. Say to the person what is missing; \
              do not pretend that it was done.",
         )
@@ -184,13 +184,14 @@ fn answer(need: &str, helps: Vec<Help>) -> Raw {
             label.join(&Label::external(help.what.as_str()));
         }
     }
-    let summary = text::count(scored.len(), "way");
-    Raw { label, ..Raw::ok(told).with_summary(summary) }
+    let summary = text::count_noun(scored.len(), "way");
+    RawResult { label, ..RawResult::ok(told).with_summary(summary) }
 }
 
 /// How many of the wanted words it has; those of its name count twice.
-fn score(wanted: &BTreeSet<String>, help: &Help) -> usize {
-    let (name, about) = (words(&help.what.replace(['_', '-'], " ")), words(&help.about));
+fn score_hint(wanted: &BTreeSet<String>, help: &CapabilityHint) -> usize {
+    let (name, about) =
+        (query_words(&help.what.replace(['_', '-'], " ")), query_words(&help.about));
     let has =
         |text: &BTreeSet<String>, word: &String| text.iter().any(|known| is_same(known, word));
     let worth = |word: &String| match (has(&name, word), has(&about, word)) {
@@ -227,7 +228,7 @@ mod tests {
     fn told(need: &str, state: PluginState) -> String {
         let mut helps = Vec::new();
         of_plugin(&plugin(state), true, &mut helps);
-        weir_core::message::plain_text(&answer(need, helps).blocks)
+        weir_core::message::plain_text(&answer_need(need, helps).blocks)
     }
 
     #[test]

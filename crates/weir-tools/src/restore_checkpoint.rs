@@ -7,13 +7,13 @@ use std::collections::BTreeSet;
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use weir_core::tool::{Access, Effects, Group, Image, ToolSpec};
-use weir_engine::ports::{Content, Plan, SnapshotEntry, ToolContext};
+use weir_core::tool::{Effects, FileState, PathAccess, ToolGroup, ToolSpec};
+use weir_engine::ports::{CallPlan, FileContent, SnapshotEntry, ToolContext};
 use weir_engine::workspace::{FileError, Workspace};
 
-use crate::built::{Contents, Edit, nothing, spec};
-use crate::checkpoint::{self, Loaded};
-use crate::draft::{Draft, planning};
+use crate::built::{EditTool, NewContents, empty_plan, tool_spec};
+use crate::checkpoint::{self, LoadedCheckpoint};
+use crate::draft::{PlanDraft, plan_blocking};
 use crate::text;
 
 /// Paths that are named in a message.
@@ -32,33 +32,33 @@ pub(crate) struct Input {
 }
 
 #[async_trait]
-impl Edit for RestoreCheckpoint {
+impl EditTool for RestoreCheckpoint {
     type Input = Input;
 
     fn spec() -> ToolSpec {
         ToolSpec {
             deferred: true,
             keeps_result: true,
-            ..spec::<Input>(
+            ..tool_spec::<Input>(
                 "restore_checkpoint",
-                Group::Edit,
+                ToolGroup::Edit,
                 "Puts files back as they were before a checkpointed call. Files that changed since \
                  that call are left alone and named as conflicts.",
             )
         }
     }
 
-    async fn plan(input: Input, cx: &ToolContext) -> Plan {
+    async fn plan_call(input: Input, cx: &ToolContext) -> CallPlan {
         let summary = format!("Restore checkpoint {}", input.checkpoint);
-        let loaded = match checkpoint::load(&input.checkpoint, cx).await {
+        let loaded = match checkpoint::load_checkpoint(&input.checkpoint, cx).await {
             Ok(loaded) => loaded,
-            Err(why) => return nothing(summary).failing(why),
+            Err(why) => return empty_plan(summary).with_failure(why),
         };
         let workspace = cx.workspace.clone();
-        planning(move || plan(&input, &loaded, &workspace)).await
+        plan_blocking(move || plan_restore(&input, &loaded, &workspace)).await
     }
 
-    fn report(input: &Input, effects: &Effects, _: &Contents) -> String {
+    fn report_result(input: &Input, effects: &Effects, _: &NewContents) -> String {
         let changed: BTreeSet<&str> =
             effects.changes.iter().map(|change| change.path.as_str()).collect();
         let lines: Vec<String> = effects
@@ -71,35 +71,35 @@ impl Edit for RestoreCheckpoint {
             .collect();
         format!(
             "Restored {} from checkpoint {}\n{}",
-            text::count(changed.len(), "path"),
-            text::head(&input.checkpoint, 10),
-            text::bullets(&lines, PATHS_SHOWN)
+            text::count_noun(changed.len(), "path"),
+            text::first_chars(&input.checkpoint, 10),
+            text::bullet_list(&lines, PATHS_SHOWN)
         )
     }
 }
 
-fn plan(input: &Input, loaded: &Loaded, workspace: &Workspace) -> Plan {
-    let mut draft = Draft::default();
+fn plan_restore(input: &Input, loaded: &LoadedCheckpoint, workspace: &Workspace) -> CallPlan {
+    let mut draft = PlanDraft::default();
     let mut problems = Vec::new();
-    let summary = format!("Restore checkpoint {}", checkpoint::short(&loaded.info));
+    let summary = format!("Restore checkpoint {}", checkpoint::short_checkpoint_id(&loaded.info));
     let wanted: Vec<&SnapshotEntry> = if input.paths.is_empty() {
         loaded.entries.iter().collect()
     } else {
         let mut found = Vec::new();
         for path in &input.paths {
-            let at = workspace.resolve(path, Access::Write);
-            match checkpoint::entry(loaded, &at) {
+            let at = workspace.resolve(path, PathAccess::Write);
+            match checkpoint::find_entry(loaded, &at) {
                 Ok(entry) => found.push(entry),
                 Err(why) => {
                     draft.touch(at);
-                    return draft.fail(summary, why);
+                    return draft.into_failing_plan(summary, why);
                 }
             }
         }
         found
     };
     for entry in wanted {
-        if let Err(problem) = restore(entry, workspace, &mut draft) {
+        if let Err(problem) = restore_entry(entry, workspace, &mut draft) {
             problems.push(problem);
         }
     }
@@ -107,22 +107,26 @@ fn plan(input: &Input, loaded: &Loaded, workspace: &Workspace) -> Plan {
         let why = if problems.is_empty() {
             "every path is as it was before that call already".into()
         } else {
-            format!("nothing can be restored:\n{}", text::bullets(&problems, PATHS_SHOWN))
+            format!("nothing can be restored:\n{}", text::bullet_list(&problems, PATHS_SHOWN))
         };
-        return draft.fail(summary, why);
+        return draft.into_failing_plan(summary, why);
     }
     for problem in &problems {
-        draft.note(&format!("{problem}\n"));
+        draft.add_note(&format!("{problem}\n"));
     }
-    draft.plan(summary)
+    draft.into_plan(summary)
 }
 
 /// Adds the way back of one path, or says why there is none.
-fn restore(entry: &SnapshotEntry, workspace: &Workspace, draft: &mut Draft) -> Result<(), String> {
-    let at = workspace.resolve(&entry.path, Access::Write);
-    let now = match workspace.image(&at) {
+fn restore_entry(
+    entry: &SnapshotEntry,
+    workspace: &Workspace,
+    draft: &mut PlanDraft,
+) -> Result<(), String> {
+    let at = workspace.resolve(&entry.path, PathAccess::Write);
+    let now = match workspace.path_image(&at) {
         Ok(now) => now,
-        Err(FileError::NotFound { .. }) => Image::Absent,
+        Err(FileError::NotFound { .. }) => FileState::Absent,
         Err(why) => {
             draft.touch(at);
             return Err(why.to_string());
@@ -139,10 +143,10 @@ fn restore(entry: &SnapshotEntry, workspace: &Workspace, draft: &mut Draft) -> R
         ));
     }
     let access = match (&now, &entry.before) {
-        (Image::Absent, _) => Access::Create,
-        (_, Content::Absent) => Access::Delete,
-        (_, _) => Access::Write,
+        (FileState::Absent, _) => PathAccess::Create,
+        (_, FileContent::Absent) => PathAccess::Delete,
+        (_, _) => PathAccess::Write,
     };
-    draft.change(workspace.resolve(&entry.path, access), &entry.after, &entry.before);
+    draft.add_change(workspace.resolve(&entry.path, access), &entry.after, &entry.before);
     Ok(())
 }

@@ -6,7 +6,7 @@ const FOLDER: &str = ".weir/tmp/";
 
 /// The way to what stood in the file, where `path` is one of these; the engine calls them
 /// `.weir/tmp/<session>/<tool>-<number of the call>.md`.
-pub(crate) fn gone(path: &str) -> Option<String> {
+pub(crate) fn missing_result_advice(path: &str) -> Option<String> {
     let (_, name) = path.strip_prefix(FOLDER)?.split_once('/')?;
     let (tool, number) = name.strip_suffix(".md")?.rsplit_once('-')?;
     let is_one = !name.contains('/') && !tool.is_empty() && number.parse::<u32>().is_ok();
@@ -20,13 +20,16 @@ pub(crate) fn gone(path: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::gone;
+    use super::missing_result_advice;
 
     #[test]
     fn x1_only_the_file_of_a_result_is_answered_so() {
-        let told = gone(".weir/tmp/s1/search_files-7.md").expect("it is one");
+        let told = missing_result_advice(".weir/tmp/s1/search_files-7.md").expect("it is one");
         assert!(told.contains("recall {\"call\": \"c7\"}"), "{told}");
-        assert!(gone(".weir/tmp/s1/mcp__a__b-c-12.md").is_some_and(|told| told.contains("c12")));
+        assert!(
+            missing_result_advice(".weir/tmp/s1/mcp__a__b-c-12.md")
+                .is_some_and(|told| told.contains("c12"))
+        );
         for other in [
             "notes.md",
             ".weir/tmp/notes-1.md",
@@ -36,7 +39,7 @@ mod tests {
             ".weir/tmp/s1/a-1.txt",
             "x/.weir/tmp/s1/a-1.md",
         ] {
-            assert_eq!(gone(other), None, "{other}");
+            assert_eq!(missing_result_advice(other), None, "{other}");
         }
     }
 }

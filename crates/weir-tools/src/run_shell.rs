@@ -3,14 +3,18 @@
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use weir_core::message::Block;
+use weir_core::message::MessageBlock;
 use weir_core::profile::PermissionMode;
-use weir_core::tool::{Access, CommandEffect, EffectClass, Effects, Group, Raw, Tier, ToolSpec};
-use weir_engine::ports::{CommandEnd, CommandOutcome, CommandSpec, Plan, ToolContext, Variables};
+use weir_core::tool::{
+    CommandEffect, EffectClass, Effects, PathAccess, RawResult, Tier, ToolGroup, ToolSpec,
+};
+use weir_engine::ports::{
+    CallPlan, CommandEnd, CommandOutcome, CommandSpec, ToolContext, Variables,
+};
 
-use crate::built::{Act, spec};
-use crate::draft::planning;
-use crate::{blocking, job, list_files, reach, text};
+use crate::built::{ActionTool, tool_spec};
+use crate::draft::plan_blocking;
+use crate::{job, list_files, reach, run_blocking, text};
 
 const TIMEOUT_SECONDS_DEFAULT: u64 = 120;
 pub(crate) const TIMEOUT_SECONDS_MAX: u64 = 600;
@@ -55,40 +59,42 @@ pub(crate) struct Input {
 }
 
 #[async_trait]
-impl Act for RunShell {
+impl ActionTool for RunShell {
     type Input = Input;
 
     fn spec() -> ToolSpec {
         ToolSpec {
             timeout_ms: Some(TIMEOUT_SECONDS_MAX * 1_000),
-            ..spec::<Input>(
+            ..tool_spec::<Input>(
                 "run_shell",
-                Group::Skill,
+                ToolGroup::Skill,
                 "Runs a shell command in a sandbox. Long output is cut in the middle. Each call is a new \
                  shell. Prefer the file tools for files.",
             )
         }
     }
 
-    async fn plan(input: Input, cx: &ToolContext) -> Plan {
+    async fn plan_call(input: Input, cx: &ToolContext) -> CallPlan {
         let workspace = cx.workspace.clone();
         let outside_sandbox = input.outside_sandbox && cx.processes.tier() != Tier::None;
         let tier = if outside_sandbox { Tier::None } else { cx.processes.tier() };
         let read_only = cx.mode == PermissionMode::Plan;
-        let reach = reach::asked(cx, &input.network);
+        let reach = reach::parse_reach(cx, &input.network);
         let no_secret = input.secrets.iter().find_map(|name| {
             let problem = cx.processes.check_secret(name).err()?;
             Some(format!("secrets: {problem}"))
         });
-        planning(move || {
-            let (at, no_folder) = list_files::folder(&workspace, input.cwd.as_deref(), false);
-            let mut fails = unusable(&input.command).or(no_folder).or(no_secret);
+        plan_blocking(move || {
+            let (at, no_folder) =
+                list_files::folder_effect(&workspace, input.cwd.as_deref(), false);
+            let mut fails = command_problem(&input.command).or(no_folder).or(no_secret);
             if outside_sandbox && workspace.keeps_commands_inside() {
                 let why = "commands of this account run in the sandbox only; do without it";
                 fails = fails.or(Some(format!("outside_sandbox: {why}")));
             }
             let mut effects = Effects { paths: vec![at], ..Effects::default() };
-            fails = fails.or(reach.fails).or(reach::served(&workspace, &input.serve).err());
+            fails =
+                fails.or(reach.fails).or(reach::check_served_ports(&workspace, &input.serve).err());
             effects.hosts = reach.hosts;
             // A job reads as long as it runs, and outside a sandbox anything can be read.
             if tier != Tier::None && !input.background {
@@ -98,14 +104,14 @@ impl Act for RunShell {
             let named = |paths: &[String], access| {
                 paths.iter().map(|path| workspace.resolve_tree(path, access)).collect::<Vec<_>>()
             };
-            effects.paths.extend(named(&input.writes, Access::Write));
-            effects.paths.extend(named(&input.reads, Access::Read));
+            effects.paths.extend(named(&input.writes, PathAccess::Write));
+            effects.paths.extend(named(&input.reads, PathAccess::Read));
             let uncovers = match tier {
                 Tier::None => Vec::new(),
-                _ => workspace.uncovers(&input.command, &effects.paths[0].path),
+                _ => workspace.uncovered_files(&input.command, &effects.paths[0].path),
             };
             let folder = &effects.paths[0].path;
-            let published = workspace.published(&input.command, folder);
+            let published = workspace.published_branches(&input.command, folder);
             let settings = outside_sandbox
                 .then(|| workspace.git_settings_change(&input.command, folder))
                 .flatten();
@@ -124,27 +130,27 @@ impl Act for RunShell {
                 uncovers,
                 secrets: input.secrets,
             };
-            let summary = summary(&command);
+            let summary = command_summary(&command);
             effects.commands.push(command);
-            let plan = Plan::new(EffectClass::Process, effects, summary);
-            let plan = Plan { diff: settings, ..plan };
+            let plan = CallPlan::new(EffectClass::Process, effects, summary);
+            let plan = CallPlan { diff: settings, ..plan };
             match fails {
-                Some(message) => plan.failing(message),
+                Some(message) => plan.with_failure(message),
                 None => plan,
             }
         })
         .await
     }
 
-    async fn act(input: Input, effects: &Effects, cx: &ToolContext) -> Raw {
+    async fn run_call(input: Input, effects: &Effects, cx: &ToolContext) -> RawResult {
         run(effects, cx, input.timeout_seconds).await
     }
 }
 
 /// What the person is asked about, in a line.
-fn summary(command: &CommandEffect) -> String {
+fn command_summary(command: &CommandEffect) -> String {
     let verb = if command.background { "Start" } else { "Run" };
-    let reaches = command.reaches();
+    let reaches = command.describe_reach();
     let reach = match reaches.is_empty() {
         _ if command.outside_sandbox => " (outside the sandbox)".to_owned(),
         true => String::new(),
@@ -158,18 +164,18 @@ fn summary(command: &CommandEffect) -> String {
 }
 
 /// Runs the command of `effects` as it was judged, for at most so many seconds.
-pub(crate) async fn run(effects: &Effects, cx: &ToolContext, seconds: Option<u64>) -> Raw {
+pub(crate) async fn run(effects: &Effects, cx: &ToolContext, seconds: Option<u64>) -> RawResult {
     let Some(command) = effects.commands.first().cloned() else {
-        return Raw::error("the call has no command");
+        return RawResult::error("the call has no command");
     };
     let (workspace, judged) = (cx.workspace.clone(), effects.clone());
     let of_command = command.clone();
     let foreign = cx.foreign;
-    let look = move || workspace.confine(&of_command, &judged, foreign);
-    let confine = match blocking(look).await {
+    let look = move || workspace.confine_command(&of_command, &judged, foreign);
+    let confine = match run_blocking(look).await {
         Ok(Ok(confine)) => confine,
-        Ok(Err(why)) => return Raw::error(format!("The command cannot be confined: {why}")),
-        Err(why) => return Raw::error(format!("The command cannot be confined: {why}")),
+        Ok(Err(why)) => return RawResult::error(format!("The command cannot be confined: {why}")),
+        Err(why) => return RawResult::error(format!("The command cannot be confined: {why}")),
     };
     let seconds = seconds.unwrap_or(TIMEOUT_SECONDS_DEFAULT);
     let variables = match command.outside_sandbox {
@@ -189,28 +195,28 @@ pub(crate) async fn run(effects: &Effects, cx: &ToolContext, seconds: Option<u64
         secrets: command.secrets,
     };
     if command.background {
-        return match cx.processes.start(command).await {
-            Ok(info) => Raw::ok(format!(
+        return match cx.processes.start_job(command).await {
+            Ok(info) => RawResult::ok(format!(
                 "Started job {0}. read_shell_output shows its output, write_shell_input feeds \
                  it, kill_shell ends it; it ends with the session",
                 info.job
             ))
             .with_summary(format!("job {}", info.job))
             .with_job(&info.job, true),
-            Err(why) => Raw::error(format!("The job could not be started: {why}")),
+            Err(why) => RawResult::error(format!("The job could not be started: {why}")),
         };
     }
     let (workspace, confined) = (cx.workspace.clone(), command.confine.clone());
     let weakness = cx.processes.weakness_once(&cx.session);
     let outcome = cx.processes.run(command, &cx.progress, &cx.cancel).await;
-    let mut raw = report(&outcome);
+    let mut raw = command_report(&outcome);
     if let Some(weakness) = weakness {
-        raw.blocks.push(Block::text(format!("[{weakness}; `weir doctor` tells more]")));
+        raw.blocks.push(MessageBlock::text(format!("[{weakness}; `weir doctor` tells more]")));
     }
     if meets_closed_objects(&outcome.output)
-        && let Ok(Some(said)) = blocking(move || workspace.veiled(&confined)).await
+        && let Ok(Some(said)) = run_blocking(move || workspace.hidden_history_text(&confined)).await
     {
-        raw.blocks.push(Block::text(said));
+        raw.blocks.push(MessageBlock::text(said));
     }
     raw
 }
@@ -220,7 +226,7 @@ fn meets_closed_objects(output: &str) -> bool {
     ["fatal: ", ".git/objects", "bad object", "unable to read"].iter().any(|s| output.contains(s))
 }
 
-fn unusable(command: &str) -> Option<String> {
+fn command_problem(command: &str) -> Option<String> {
     if command.trim().is_empty() {
         return Some("command is empty".into());
     }
@@ -230,20 +236,20 @@ fn unusable(command: &str) -> Option<String> {
     (command.len() > COMMAND_BYTES_MAX).then(|| {
         format!(
             "command has {}; at most {}. Write a script with write_file and run that",
-            text::size(command.len() as u64),
-            text::size(COMMAND_BYTES_MAX as u64)
+            text::size_text(command.len() as u64),
+            text::size_text(COMMAND_BYTES_MAX as u64)
         )
     })
 }
 
 /// The result of a foreground command. A command that ran to its end is a success of the tool,
 /// whatever its exit code: the code is the answer.
-pub(crate) fn report(outcome: &CommandOutcome) -> Raw {
+pub(crate) fn command_report(outcome: &CommandOutcome) -> RawResult {
     let ended = matches!(outcome.end, CommandEnd::Exited { .. });
     let first = format!(
         "{} after {}",
-        capital(&job::end(&outcome.end)),
-        text::duration(outcome.duration_ms)
+        capitalize_first(&job::describe_end(&outcome.end)),
+        text::duration_text(outcome.duration_ms)
     );
     let mut lines = vec![first.clone()];
     let output = outcome.output.trim_end_matches('\n');
@@ -253,7 +259,7 @@ pub(crate) fn report(outcome: &CommandOutcome) -> Raw {
         lines.push(format!(
             "[{} of output, the middle left out; to see it send it to a file (command > out.txt \
              2>&1) and use read_file or search_files]",
-            text::size(outcome.bytes)
+            text::size_text(outcome.bytes)
         ));
     }
     if outcome.end == CommandEnd::TimedOut {
@@ -270,12 +276,13 @@ pub(crate) fn report(outcome: &CommandOutcome) -> Raw {
             outcome.refused.join(", ")
         ));
     }
-    let mut raw = if ended { Raw::ok(lines.join("\n")) } else { Raw::error(lines.join("\n")) };
+    let mut raw =
+        if ended { RawResult::ok(lines.join("\n")) } else { RawResult::error(lines.join("\n")) };
     raw.full_bytes = cut.then_some(outcome.bytes);
     raw.with_summary(first)
 }
 
-fn capital(text: &str) -> String {
+fn capitalize_first(text: &str) -> String {
     let mut characters = text.chars();
     characters.next().map_or(String::new(), |c| c.to_uppercase().chain(characters).collect())
 }

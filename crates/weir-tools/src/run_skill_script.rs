@@ -5,11 +5,11 @@ use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use weir_core::profile::PermissionMode;
-use weir_core::tool::{CommandEffect, EffectClass, Effects, Group, Raw, ToolSpec};
-use weir_engine::ports::{Plan, ToolContext};
+use weir_core::tool::{CommandEffect, EffectClass, Effects, RawResult, ToolGroup, ToolSpec};
+use weir_engine::ports::{CallPlan, ToolContext};
 
-use crate::built::{Act, nothing, spec};
-use crate::draft::planning;
+use crate::built::{ActionTool, empty_plan, tool_spec};
+use crate::draft::plan_blocking;
 use crate::{list_files, reach, run_shell, text};
 
 pub(crate) struct RunSkillScript;
@@ -28,32 +28,32 @@ pub(crate) struct Input {
 }
 
 #[async_trait]
-impl Act for RunSkillScript {
+impl ActionTool for RunSkillScript {
     type Input = Input;
 
     fn spec() -> ToolSpec {
         ToolSpec {
             timeout_ms: Some(run_shell::TIMEOUT_SECONDS_MAX * 1_000),
-            ..spec::<Input>(
+            ..tool_spec::<Input>(
                 "run_skill_script",
-                Group::Skill,
+                ToolGroup::Skill,
                 "Runs a script of a skill in the workspace, in the sandbox, as run_shell would.",
             )
         }
     }
 
-    async fn plan(input: Input, cx: &ToolContext) -> Plan {
+    async fn plan_call(input: Input, cx: &ToolContext) -> CallPlan {
         let what = format!("Run {} of the skill {}", input.script, input.name);
         let what = text::one_line(&what, 200);
         let script = match cx.knows.skill_script(&input.name, &input.script, &input.args).await {
             Ok(script) => script,
-            Err(why) => return nothing(what).failing(why),
+            Err(why) => return empty_plan(what).with_failure(why),
         };
         let (workspace, tier) = (cx.workspace.clone(), cx.processes.tier());
         let read_only = cx.mode == PermissionMode::Plan;
-        let reach = reach::asked(cx, &input.network);
-        planning(move || {
-            let (at, no_folder) = list_files::folder(&workspace, None, false);
+        let reach = reach::parse_reach(cx, &input.network);
+        plan_blocking(move || {
+            let (at, no_folder) = list_files::folder_effect(&workspace, None, false);
             let mut effects = Effects {
                 paths: vec![at],
                 hosts: reach.hosts,
@@ -72,18 +72,21 @@ impl Act for RunSkillScript {
                 sockets: reach.sockets,
                 ..CommandEffect::default()
             });
-            let plan = Plan::new(EffectClass::Process, effects, summary);
+            let plan = CallPlan::new(EffectClass::Process, effects, summary);
             match fails {
-                Some(message) => plan.failing(message),
+                Some(message) => plan.with_failure(message),
                 None => plan,
             }
         })
         .await
     }
 
-    async fn act(input: Input, effects: &Effects, cx: &ToolContext) -> Raw {
+    async fn run_call(input: Input, effects: &Effects, cx: &ToolContext) -> RawResult {
         if let Err(why) = cx.knows.ready_skill(&input.name).await {
-            return Raw::error(format!("The files of {} cannot be made ready: {why}", input.name));
+            return RawResult::error(format!(
+                "The files of {} cannot be made ready: {why}",
+                input.name
+            ));
         }
         run_shell::run(effects, cx, Some(run_shell::TIMEOUT_SECONDS_MAX)).await
     }

@@ -15,7 +15,7 @@ pub(crate) fn input_schema<Input: JsonSchema>() -> Value {
         s.meta_schema = None;
     });
     let mut schema = settings.into_generator().into_root_schema_for::<Input>().to_value();
-    compact(&mut schema);
+    compact_schema(&mut schema);
     if let Value::Object(map) = &mut schema {
         map.remove("description");
         map.entry("properties").or_insert_with(|| Value::Object(Map::new()));
@@ -25,7 +25,7 @@ pub(crate) fn input_schema<Input: JsonSchema>() -> Value {
 
 /// Takes out what costs bytes and helps no model: titles, integer formats, empty defaults, `null`
 /// alternatives of optional fields. Unknown fields are refused by the structs themselves.
-fn compact(schema: &mut Value) {
+fn compact_schema(schema: &mut Value) {
     match schema {
         Value::Object(map) => {
             for key in ["$schema", "title", "format", "additionalProperties"] {
@@ -49,9 +49,9 @@ fn compact(schema: &mut Value) {
             if let Some(Value::String(text)) = map.get_mut("description") {
                 *text = text.split_whitespace().collect::<Vec<_>>().join(" ");
             }
-            map.values_mut().for_each(compact);
+            map.values_mut().for_each(compact_schema);
         }
-        Value::Array(items) => items.iter_mut().for_each(compact),
+        Value::Array(items) => items.iter_mut().for_each(compact_schema),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }

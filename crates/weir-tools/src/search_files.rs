@@ -16,15 +16,15 @@ use grep_searcher::{
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio_util::sync::CancellationToken;
-use weir_core::tool::{Access, Effects, Group, PathEffect, Raw, ToolSpec};
-use weir_engine::ports::{Plan, ToolContext};
+use weir_core::tool::{Effects, PathAccess, PathEffect, RawResult, ToolGroup, ToolSpec};
+use weir_engine::ports::{CallPlan, ToolContext};
 use weir_engine::workspace::{EntryKind, FileError, Workspace};
 
-use crate::built::{Act, spec};
-use crate::draft::{planning, reading};
-use crate::glob::{PathPattern, below, whole_tree};
-use crate::read_file::absent;
-use crate::{blocking, text};
+use crate::built::{ActionTool, tool_spec};
+use crate::draft::{plan_blocking, reading_plan};
+use crate::glob::{PathPattern, path_below, whole_tree};
+use crate::read_file::absent_reason;
+use crate::{run_blocking, text};
 
 const RESULTS_DEFAULT: usize = 100;
 const RESULTS_MAX: usize = 1_000;
@@ -60,74 +60,74 @@ pub(crate) struct Input {
 }
 
 #[async_trait]
-impl Act for SearchFiles {
+impl ActionTool for SearchFiles {
     type Input = Input;
 
     fn spec() -> ToolSpec {
         ToolSpec {
             parallel_safe: true,
-            ..spec::<Input>(
+            ..tool_spec::<Input>(
                 "search_files",
-                Group::Read,
+                ToolGroup::Read,
                 "Searches file contents with a regular expression: matching lines with their \
                  numbers, grouped by file. Leaves out binary files and what .gitignore names.",
             )
         }
     }
 
-    async fn plan(input: Input, cx: &ToolContext) -> Plan {
+    async fn plan_call(input: Input, cx: &ToolContext) -> CallPlan {
         let workspace = cx.workspace.clone();
-        planning(move || {
-            let (at, fails) = target(&workspace, input.path.as_deref());
+        plan_blocking(move || {
+            let (at, fails) = search_target(&workspace, input.path.as_deref());
             let pattern = text::one_line(&input.pattern, 80);
             let summary = format!("Search for {pattern} in {}", at.path);
-            let fails = fails.or_else(|| Query::new(&input).err());
-            let mut plan = reading(at, summary, fails);
+            let fails = fails.or_else(|| SearchQuery::new(&input).err());
+            let mut plan = reading_plan(at, summary, fails);
             plan.effects.searches.push(input.pattern);
             plan
         })
         .await
     }
 
-    async fn act(input: Input, effects: &Effects, cx: &ToolContext) -> Raw {
+    async fn run_call(input: Input, effects: &Effects, cx: &ToolContext) -> RawResult {
         let Some(at) = effects.paths.first().cloned() else {
-            return Raw::error("the call has no path");
+            return RawResult::error("the call has no path");
         };
         let (workspace, cancel) = (cx.workspace.clone(), cx.cancel.clone());
-        let searched = blocking(move || {
-            let query = Query::new(&input)?;
-            search(&workspace, &at, &query, &cancel).map_err(|why| why.to_string())
+        let searched = run_blocking(move || {
+            let query = SearchQuery::new(&input)?;
+            search_tree(&workspace, &at, &query, &cancel).map_err(|why| why.to_string())
         });
         match searched.await {
             Ok(Ok(hits)) => hits.into_raw(),
-            Ok(Err(why)) | Err(why) => Raw::error(why),
+            Ok(Err(why)) | Err(why) => RawResult::error(why),
         }
     }
 }
 
 /// A folder is searched (`List`, recursive); a single file is read.
-fn target(workspace: &Workspace, path: Option<&str>) -> (PathEffect, Option<String>) {
+fn search_target(workspace: &Workspace, path: Option<&str>) -> (PathEffect, Option<String>) {
     let path = path.unwrap_or(".");
-    let folder = workspace.resolve_tree(path, Access::List);
-    match workspace.entry(&folder) {
+    let folder = workspace.resolve_tree(path, PathAccess::List);
+    match workspace.stat_entry(&folder) {
         Ok(entry) if entry.kind == EntryKind::Folder => (folder, None),
-        Ok(_) => (workspace.resolve(path, Access::Read), None),
+        Ok(_) => (workspace.resolve(path, PathAccess::Read), None),
         Err(why) => {
-            let told = absent(&folder.path, &why);
+            let told = absent_reason(&folder.path, &why);
             (folder, Some(told))
         }
     }
 }
 
-struct Query {
+struct SearchQuery {
     matcher: RegexMatcher,
     files: Option<PathPattern>,
     context: usize,
     max_results: usize,
 }
 
-impl Query {
-    fn new(input: &Input) -> Result<Query, String> {
+impl SearchQuery {
+    fn new(input: &Input) -> Result<SearchQuery, String> {
         let pattern = &input.pattern;
         if pattern.is_empty() || pattern.chars().count() > PATTERN_CHARACTERS_MAX {
             return Err(format!("the pattern must have 1 to {PATTERN_CHARACTERS_MAX} characters"));
@@ -144,7 +144,7 @@ impl Query {
                      ( ) [ ] {{ }} . * + ? | ^ $ with a backslash; matches cannot span lines"
                 )
             })?;
-        Ok(Query {
+        Ok(SearchQuery {
             matcher,
             files: input.glob.as_deref().map(PathPattern::new).transpose()?,
             context: input.context.unwrap_or(0).min(CONTEXT_MAX),
@@ -155,7 +155,7 @@ impl Query {
 
 /// What was found so far.
 #[derive(Default)]
-struct Hits {
+struct SearchHits {
     text: String,
     lines: usize,
     files: usize,
@@ -165,12 +165,12 @@ struct Hits {
     tree_cut: bool,
 }
 
-fn search(
+fn search_tree(
     workspace: &Workspace,
     at: &PathEffect,
-    query: &Query,
+    query: &SearchQuery,
     cancel: &CancellationToken,
-) -> Result<Hits, FileError> {
+) -> Result<SearchHits, FileError> {
     let mut searcher = SearcherBuilder::new()
         .line_number(true)
         .line_terminator(LineTerminator::crlf())
@@ -179,8 +179,8 @@ fn search(
         .before_context(query.context)
         .after_context(query.context)
         .build();
-    let mut hits = Hits::default();
-    if at.access == Access::Read {
+    let mut hits = SearchHits::default();
+    if at.access == PathAccess::Read {
         let file = workspace.open_file(at)?;
         let file = SearchedFile { path: &at.path, file: &file };
         hits.search_file(&mut searcher, query, file, cancel);
@@ -189,14 +189,14 @@ fn search(
     let walk = workspace.walk(at, whole_tree())?;
     hits.tree_cut = walk.truncated;
     for entry in &walk.entries {
-        let wanted = |files: &PathPattern| files.matches(below(&at.path, &entry.path));
+        let wanted = |files: &PathPattern| files.matches(path_below(&at.path, &entry.path));
         if entry.kind != EntryKind::File || !query.files.as_ref().is_none_or(wanted) {
             continue;
         }
         if hits.full || cancel.is_cancelled() {
             break;
         }
-        let file_at = workspace.found(entry);
+        let file_at = workspace.effect_of_entry(entry);
         if file_at.ignored.is_some() {
             continue;
         }
@@ -221,11 +221,11 @@ struct SearchedFile<'a> {
     file: &'a File,
 }
 
-impl Hits {
+impl SearchHits {
     fn search_file(
         &mut self,
         searcher: &mut Searcher,
-        query: &Query,
+        query: &SearchQuery,
         file: SearchedFile<'_>,
         cancel: &CancellationToken,
     ) {
@@ -251,35 +251,36 @@ impl Hits {
         self.full |= sink.full;
     }
 
-    fn into_raw(self) -> Raw {
-        let found = format!("{} in {}", matches(self.lines), text::count(self.files, "file"));
+    fn into_raw(self) -> RawResult {
+        let found =
+            format!("{} in {}", matches_text(self.lines), text::count_noun(self.files, "file"));
         let mut notes = Vec::new();
         if self.lines == 0 {
             notes.push(format!(
                 "No match in {}. Check the spelling, try ignore_case or a shorter pattern",
-                text::count(self.searched, "searched file")
+                text::count_noun(self.searched, "searched file")
             ));
         }
         if self.full {
             notes.push(format!(
                 "[stopped after {}; narrow pattern, path or glob, or raise max_results]",
-                matches(self.lines)
+                matches_text(self.lines)
             ));
         }
         if self.tree_cut {
             notes.push("[the folder is too large to be searched whole; give a path]".into());
         }
         if !self.skipped.is_empty() {
-            notes.push(format!("[not searched:\n{}]", text::bullets(&self.skipped, 5)));
+            notes.push(format!("[not searched:\n{}]", text::bullet_list(&self.skipped, 5)));
         }
         let header = if self.lines > 0 { format!("{found}\n\n") } else { String::new() };
         let gap = if self.lines > 0 && !notes.is_empty() { "\n" } else { "" };
         let body = format!("{header}{}{gap}{}", self.text, notes.join("\n"));
-        Raw::ok(body.trim_end()).with_summary(found)
+        RawResult::ok(body.trim_end()).with_summary(found)
     }
 }
 
-fn matches(n: usize) -> String {
+fn matches_text(n: usize) -> String {
     if n == 1 { "1 match".into() } else { format!("{n} matches") }
 }
 
@@ -293,22 +294,22 @@ struct FileSink<'a> {
 }
 
 impl FileSink<'_> {
-    fn line(&mut self, number: Option<u64>, sign: char, bytes: &[u8], around: usize) {
+    fn write_line(&mut self, number: Option<u64>, sign: char, bytes: &[u8], around: usize) {
         let line = String::from_utf8_lossy(bytes);
         let line = line.trim_end_matches(['\n', '\r']);
-        let _ = writeln!(self.text, "{}{sign}{}", number.unwrap_or(0), window(line, around));
+        let _ = writeln!(self.text, "{}{sign}{}", number.unwrap_or(0), line_window(line, around));
     }
 }
 
 /// At most a line's worth of characters of `line`, those around byte `around` kept.
-fn window(line: &str, around: usize) -> String {
+fn line_window(line: &str, around: usize) -> String {
     if line.len() <= LINE_CHARACTERS_MAX {
         return line.to_owned();
     }
     let wish = around.saturating_sub(LINE_CHARACTERS_MAX / 3);
     let start = (0..=wish.min(line.len())).rev().find(|at| line.is_char_boundary(*at)).unwrap_or(0);
     let before = if start > 0 { "…" } else { "" };
-    format!("{before}{}", text::clip(&line[start..], LINE_CHARACTERS_MAX))
+    format!("{before}{}", text::clip_text(&line[start..], LINE_CHARACTERS_MAX))
 }
 
 impl Sink for FileSink<'_> {
@@ -321,7 +322,7 @@ impl Sink for FileSink<'_> {
         }
         let place = self.matcher.find(found.bytes()).ok().flatten();
         let around = place.map_or(0, |place| place.start());
-        self.line(found.line_number(), ':', found.bytes(), around);
+        self.write_line(found.line_number(), ':', found.bytes(), around);
         self.lines += 1;
         Ok(!self.cancel.is_cancelled())
     }
@@ -329,7 +330,7 @@ impl Sink for FileSink<'_> {
     fn context(&mut self, _: &Searcher, near: &SinkContext<'_>) -> Result<bool, io::Error> {
         let after_the_last = self.lines == self.room && *near.kind() == SinkContextKind::Before;
         if !after_the_last {
-            self.line(near.line_number(), '-', near.bytes(), 0);
+            self.write_line(near.line_number(), '-', near.bytes(), 0);
         }
         Ok(true)
     }
@@ -349,7 +350,7 @@ mod tests {
     #[test]
     fn t7_long_lines_show_what_is_around_the_match() {
         let line = format!("{}needle{}", "ä".repeat(5_000), "b".repeat(5_000));
-        let shown = window(&line, line.find("needle").expect("it is there"));
+        let shown = line_window(&line, line.find("needle").expect("it is there"));
         assert!(shown.contains("needle") && shown.chars().count() <= LINE_CHARACTERS_MAX + 2);
     }
 }

@@ -6,10 +6,10 @@
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use weir_core::tool::{Control, EffectClass, Effects, Group, Raw, ToolSpec};
-use weir_engine::ports::{Plan, ProfileLine, ToolContext};
+use weir_core::tool::{AgentControl, EffectClass, Effects, RawResult, ToolGroup, ToolSpec};
+use weir_engine::ports::{CallPlan, ProfileLine, ToolContext};
 
-use crate::built::{Act, nothing, spec};
+use crate::built::{ActionTool, empty_plan, tool_spec};
 
 /// Longest reason, in characters.
 const REASON_CHARACTERS_MAX: usize = 500;
@@ -26,44 +26,44 @@ pub(crate) struct Input {
 }
 
 #[async_trait]
-impl Act for SwitchAgent {
+impl ActionTool for SwitchAgent {
     type Input = Input;
 
     fn spec() -> ToolSpec {
         ToolSpec {
             keeps_result: true,
-            ..spec::<Input>(
+            ..tool_spec::<Input>(
                 "switch_agent",
-                Group::Agent,
+                ToolGroup::Agent,
                 "Goes on with another profile (role, tools, limits) from your next turn on. One \
                  that may do more than the present one needs a person's consent.",
             )
         }
     }
 
-    async fn plan(input: Input, cx: &ToolContext) -> Plan {
+    async fn plan_call(input: Input, cx: &ToolContext) -> CallPlan {
         let summary = format!("Go on as the agent {}", input.profile);
-        match widens(&input, &cx.knows.profiles()) {
-            Err(why) => nothing(summary).failing(why),
+        match profile_widening(&input, &cx.knows.proposable_profiles()) {
+            Err(why) => empty_plan(summary).with_failure(why),
             Ok(widens) => {
                 let summary = match widens.is_empty() {
                     true => summary,
                     false => format!("{summary}, which adds {}", widens.join("; ")),
                 };
                 let (profile, reason) = (input.profile, one_line(&input.reason));
-                let control = Some(Control::Switch { profile, reason, widens });
-                Plan::new(EffectClass::Read, Effects { control, ..Effects::default() }, summary)
+                let control = Some(AgentControl::Switch { profile, reason, widens });
+                CallPlan::new(EffectClass::Read, Effects { control, ..Effects::default() }, summary)
             }
         }
     }
 
-    async fn act(input: Input, _: &Effects, _: &ToolContext) -> Raw {
-        Raw::ok(format!("From your next turn on you are the agent {}.", input.profile))
+    async fn run_call(input: Input, _: &Effects, _: &ToolContext) -> RawResult {
+        RawResult::ok(format!("From your next turn on you are the agent {}.", input.profile))
     }
 }
 
 /// What the switch adds, or why there can be none.
-fn widens(input: &Input, profiles: &[ProfileLine]) -> Result<Vec<String>, String> {
+fn profile_widening(input: &Input, profiles: &[ProfileLine]) -> Result<Vec<String>, String> {
     let length = input.reason.trim().chars().count();
     if !(1..=REASON_CHARACTERS_MAX).contains(&length) {
         return Err(format!("reason must have 1 to {REASON_CHARACTERS_MAX} characters"));
@@ -115,7 +115,7 @@ mod tests {
             ("Code", "to write it", Err("there is no profile")),
         ] {
             let input = Input { profile: profile.into(), reason: reason.into() };
-            match (widens(&input, &profiles), expected) {
+            match (profile_widening(&input, &profiles), expected) {
                 (Ok(widens), Ok(expected)) => assert_eq!(widens, expected, "{profile}"),
                 (Err(why), Err(part)) => assert!(why.contains(part), "{profile}: {why}"),
                 (came, expected) => panic!("{profile}: {came:?} instead of {expected:?}"),

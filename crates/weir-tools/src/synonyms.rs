@@ -23,7 +23,7 @@ const SYNONYMS: &[(&str, &str)] = &[
 ];
 
 /// Further words for a tool; empty where none were written down.
-pub(crate) fn of(tool: &str) -> &'static str {
+pub(crate) fn tool_synonyms(tool: &str) -> &'static str {
     SYNONYMS.iter().find(|(name, _)| *name == tool).map_or("", |(_, words)| words)
 }
 
@@ -33,7 +33,7 @@ mod tests {
 
     #[test]
     fn t4_synonyms_are_sorted_and_about_tools_that_exist() {
-        let known = crate::tools();
+        let known = crate::built_in_tools();
         for (name, words) in SYNONYMS {
             assert!(known.iter().any(|tool| tool.spec().name == *name), "{name}");
             assert!(!words.is_empty());

@@ -3,10 +3,12 @@
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use weir_core::tool::{Control, EffectClass, Effects, Group, PlanItem, PlanStatus, Raw, ToolSpec};
-use weir_engine::ports::{Plan, ToolContext};
+use weir_core::tool::{
+    AgentControl, EffectClass, Effects, PlanItem, PlanStatus, RawResult, ToolGroup, ToolSpec,
+};
+use weir_engine::ports::{CallPlan, ToolContext};
 
-use crate::built::{Act, nothing, spec};
+use crate::built::{ActionTool, empty_plan, tool_spec};
 
 const ITEMS_MAX: usize = 50;
 const ITEM_CHARACTERS_MAX: usize = 300;
@@ -17,34 +19,34 @@ pub(crate) struct UpdateTodoList;
 #[serde(deny_unknown_fields)]
 pub(crate) struct Input {
     /// The whole list, in order.
-    items: Vec<Item>,
+    items: Vec<TodoInput>,
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Item {
+struct TodoInput {
     text: String,
-    status: Status,
+    status: TodoStatus,
 }
 
 #[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-enum Status {
+enum TodoStatus {
     Pending,
     InProgress,
     Done,
 }
 
 #[async_trait]
-impl Act for UpdateTodoList {
+impl ActionTool for UpdateTodoList {
     type Input = Input;
 
     fn spec() -> ToolSpec {
         ToolSpec {
             keeps_result: true,
-            ..spec::<Input>(
+            ..tool_spec::<Input>(
                 "update_todo_list",
-                Group::Agent,
+                ToolGroup::Agent,
                 "Replaces your task list, which you are shown at every turn. Use it for work of \
                  three or more steps; keep one item in_progress; mark items done as soon as they \
                  are.",
@@ -52,35 +54,35 @@ impl Act for UpdateTodoList {
         }
     }
 
-    async fn plan(input: Input, _: &ToolContext) -> Plan {
+    async fn plan_call(input: Input, _: &ToolContext) -> CallPlan {
         let summary = format!("Update the task list ({} items)", input.items.len());
-        if let Some(why) = unusable(&input.items) {
-            return nothing(summary).failing(why);
+        if let Some(why) = list_problem(&input.items) {
+            return empty_plan(summary).with_failure(why);
         }
         let items = input.items.into_iter().map(|item| PlanItem {
             text: item.text,
             status: match item.status {
-                Status::Pending => PlanStatus::Pending,
-                Status::InProgress => PlanStatus::InProgress,
-                Status::Done => PlanStatus::Done,
+                TodoStatus::Pending => PlanStatus::Pending,
+                TodoStatus::InProgress => PlanStatus::InProgress,
+                TodoStatus::Done => PlanStatus::Done,
             },
         });
-        let control = Some(Control::Plan { items: items.collect() });
-        Plan::new(EffectClass::Read, Effects { control, ..Effects::default() }, summary)
+        let control = Some(AgentControl::Plan { items: items.collect() });
+        CallPlan::new(EffectClass::Read, Effects { control, ..Effects::default() }, summary)
     }
 
-    async fn act(input: Input, _: &Effects, _: &ToolContext) -> Raw {
+    async fn run_call(input: Input, _: &Effects, _: &ToolContext) -> RawResult {
         let mut counts = [0; 3];
         for item in &input.items {
             counts[item.status as usize] += 1;
         }
         let [pending, in_progress, done] = counts;
         let text = format!("Task list: {done} done, {in_progress} in progress, {pending} pending");
-        Raw::ok(text.clone()).with_summary(text)
+        RawResult::ok(text.clone()).with_summary(text)
     }
 }
 
-fn unusable(items: &[Item]) -> Option<String> {
+fn list_problem(items: &[TodoInput]) -> Option<String> {
     if items.len() > ITEMS_MAX {
         return Some(format!(
             "the list has {} items; at most {ITEMS_MAX}: merge some",

@@ -7,10 +7,10 @@ use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use weir_core::tool::{Effects, Group, Raw, ToolSpec};
-use weir_engine::ports::{Plan, ToolContext};
+use weir_core::tool::{Effects, RawResult, ToolGroup, ToolSpec};
+use weir_engine::ports::{CallPlan, ToolContext};
 
-use crate::built::{Act, nothing, spec};
+use crate::built::{ActionTool, empty_plan, tool_spec};
 
 /// What is said where no tool is named.
 const UNUSABLE: &str = "name a server, one of its tools, and its arguments as an object: \
@@ -33,21 +33,21 @@ pub(crate) struct Input {
 }
 
 #[async_trait]
-impl Act for UseMcpTool {
+impl ActionTool for UseMcpTool {
     type Input = Input;
 
     fn spec() -> ToolSpec {
         ToolSpec {
             deferred: true,
-            ..spec::<Input>("use_mcp_tool", Group::Mcp, "Calls a tool of an MCP server.")
+            ..tool_spec::<Input>("use_mcp_tool", ToolGroup::Mcp, "Calls a tool of an MCP server.")
         }
     }
 
-    async fn plan(_: Input, _: &ToolContext) -> Plan {
-        nothing("Call a tool of a server that is not named").failing(UNUSABLE)
+    async fn plan_call(_: Input, _: &ToolContext) -> CallPlan {
+        empty_plan("Call a tool of a server that is not named").with_failure(UNUSABLE)
     }
 
-    async fn act(_: Input, _: &Effects, _: &ToolContext) -> Raw {
-        Raw::error(UNUSABLE)
+    async fn run_call(_: Input, _: &Effects, _: &ToolContext) -> RawResult {
+        RawResult::error(UNUSABLE)
     }
 }

@@ -3,12 +3,12 @@
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use weir_core::tool::{Access, Effects, Group, ToolSpec};
-use weir_engine::ports::{Content, Plan, ToolContext};
+use weir_core::tool::{Effects, PathAccess, ToolGroup, ToolSpec};
+use weir_engine::ports::{CallPlan, FileContent, ToolContext};
 use weir_engine::workspace::Workspace;
 
-use crate::built::{Contents, Edit, spec};
-use crate::draft::{self, Draft, EDIT_BYTES_MAX, planning, reading};
+use crate::built::{EditTool, NewContents, tool_spec};
+use crate::draft::{self, EDIT_BYTES_MAX, PlanDraft, plan_blocking, reading_plan};
 use crate::text;
 
 pub(crate) struct WriteFile;
@@ -23,65 +23,67 @@ pub(crate) struct Input {
 }
 
 #[async_trait]
-impl Edit for WriteFile {
+impl EditTool for WriteFile {
     type Input = Input;
 
     fn spec() -> ToolSpec {
         ToolSpec {
             keeps_result: true,
-            ..spec::<Input>(
+            ..tool_spec::<Input>(
                 "write_file",
-                Group::Edit,
+                ToolGroup::Edit,
                 "Creates a file (and its folders) or replaces its whole content. To change a part \
                  of a file use edit_file.",
             )
         }
     }
 
-    async fn plan(input: Input, cx: &ToolContext) -> Plan {
+    async fn plan_call(input: Input, cx: &ToolContext) -> CallPlan {
         let workspace = cx.workspace.clone();
-        planning(move || plan(input, &workspace)).await
+        plan_blocking(move || plan_write(input, &workspace)).await
     }
 
-    fn report(input: &Input, effects: &Effects, _: &Contents) -> String {
-        let lines = text::count(input.content.lines().count(), "line");
+    fn report_result(input: &Input, effects: &Effects, _: &NewContents) -> String {
+        let lines = text::count_noun(input.content.lines().count(), "line");
         let Some(at) = effects.paths.first() else { return "Nothing was written".into() };
         let path = &at.path;
         match (effects.changes.is_empty(), at.access) {
             (true, _) => format!("{path} has exactly this content already"),
-            (false, Access::Create) => format!("Created {path} with {lines}"),
+            (false, PathAccess::Create) => format!("Created {path} with {lines}"),
             (false, _) => format!("Wrote {path}, {lines}"),
         }
     }
 }
 
-fn plan(input: Input, workspace: &Workspace) -> Plan {
+fn plan_write(input: Input, workspace: &Workspace) -> CallPlan {
     let (at, content) = draft::at_for_writing(workspace, &input.path);
-    let (path, create) = (at.path.clone(), at.access == Access::Create);
-    let mut draft = Draft::default();
+    let (path, create) = (at.path.clone(), at.access == PathAccess::Create);
+    let mut draft = PlanDraft::default();
     draft.touch(at.clone());
     let verb = if create { "Create" } else { "Replace the content of" };
     let summary = format!("{verb} {path}");
     let before = match content {
         Ok(before) => before,
-        Err(why) => return draft.fail(summary, why.to_string()),
+        Err(why) => return draft.into_failing_plan(summary, why.to_string()),
     };
-    if !matches!(before, Content::Absent | Content::File { .. }) {
-        return draft.fail(summary, draft::not_a_file(&path, &before));
+    if !matches!(before, FileContent::Absent | FileContent::File { .. }) {
+        return draft.into_failing_plan(summary, draft::not_a_file(&path, &before));
     }
     let bytes = input.content.into_bytes();
     if bytes.len() as u64 > EDIT_BYTES_MAX {
-        let (size, max) = (text::size(bytes.len() as u64), text::size(EDIT_BYTES_MAX));
-        return draft
-            .fail(summary, format!("the content has {size}; at most {max} can be written"));
+        let (size, max) = (text::size_text(bytes.len() as u64), text::size_text(EDIT_BYTES_MAX));
+        return draft.into_failing_plan(
+            summary,
+            format!("the content has {size}; at most {max} can be written"),
+        );
     }
-    let after = draft::file(bytes, &before);
+    let after = draft::file_content(bytes, &before);
     // What is there already is not written: the call tells no more than reading the file would, and
     // is judged as that.
     if after == before {
-        let at = workspace.resolve(&path, Access::Read);
-        return reading(at, format!("{path} has this content already"), None);
+        let at = workspace.resolve(&path, PathAccess::Read);
+        return reading_plan(at, format!("{path} has this content already"), None);
     }
-    draft.change(at, &before, &after);
-    draft.plan(summary)
+    draft.add_change(at, &before, &after);
+    draft.into_plan(summary)
 }

@@ -3,10 +3,10 @@
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use weir_core::tool::{EffectClass, Effects, FeedEffect, Group, Raw, ToolSpec};
-use weir_engine::ports::{JobInfo, Plan, ToolContext};
+use weir_core::tool::{EffectClass, Effects, FeedEffect, RawResult, ToolGroup, ToolSpec};
+use weir_engine::ports::{CallPlan, JobInfo, ToolContext};
 
-use crate::built::{Act, spec};
+use crate::built::{ActionTool, tool_spec};
 use crate::text;
 
 pub(crate) struct WriteShellInput;
@@ -21,21 +21,21 @@ pub(crate) struct Input {
 }
 
 #[async_trait]
-impl Act for WriteShellInput {
+impl ActionTool for WriteShellInput {
     type Input = Input;
 
     fn spec() -> ToolSpec {
         ToolSpec {
             keeps_result: true,
-            ..spec::<Input>(
+            ..tool_spec::<Input>(
                 "write_shell_input",
-                Group::Skill,
+                ToolGroup::Skill,
                 "Writes text to the standard input of a background job.",
             )
         }
     }
 
-    async fn plan(input: Input, cx: &ToolContext) -> Plan {
+    async fn plan_call(input: Input, cx: &ToolContext) -> CallPlan {
         let shown = text::one_line(&input.text, 80);
         let summary = format!("Write to job {}: {shown}", input.job);
         let jobs = cx.processes.jobs(&cx.session).await;
@@ -45,17 +45,17 @@ impl Act for WriteShellInput {
         };
         let feeds = fed.filter_map(feed).collect();
         let effects = Effects { jobs: vec![input.job], feeds, ..Effects::default() };
-        Plan::new(EffectClass::Once, effects, summary)
+        CallPlan::new(EffectClass::Once, effects, summary)
     }
 
-    async fn act(input: Input, _: &Effects, cx: &ToolContext) -> Raw {
-        match cx.processes.input(&cx.session, &input.job, &input.text).await {
-            Ok(()) => Raw::ok(format!(
+    async fn run_call(input: Input, _: &Effects, cx: &ToolContext) -> RawResult {
+        match cx.processes.write_job_input(&cx.session, &input.job, &input.text).await {
+            Ok(()) => RawResult::ok(format!(
                 "Wrote {} to job {}; read_shell_output shows what it answers",
-                text::size(input.text.len() as u64),
+                text::size_text(input.text.len() as u64),
                 input.job
             )),
-            Err(why) => Raw::error(why),
+            Err(why) => RawResult::error(why),
         }
     }
 }

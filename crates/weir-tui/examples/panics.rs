@@ -7,14 +7,14 @@
 use tokio::runtime::Builder;
 use weir_core::model::Thinking;
 use weir_core::profile::PermissionMode;
-use weir_tui::link::{About, Far, News, Wish, link};
+use weir_tui::link::{BackendChannel, OpenSessionInfo, UiCommand, UiUpdate, ui_channel_pair};
 use weir_tui::run::{FaceError, FaceOptions, run};
 
 fn main() -> Result<(), FaceError> {
     let elsewhere = std::env::args().nth(1).is_some_and(|word| word == "elsewhere");
     let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
     runtime.block_on(async {
-        let (near, far) = link();
+        let (near, far) = ui_channel_pair();
         let face = run(near, FaceOptions::default());
         if elsewhere {
             let behind = tokio::spawn(far_end(far));
@@ -30,16 +30,16 @@ fn main() -> Result<(), FaceError> {
 }
 
 /// A new session, until something is said.
-async fn far_end(mut far: Far) {
-    let about = About {
+async fn far_end(mut far: BackendChannel) {
+    let about = OpenSessionInfo {
         folder: "~/code".into(),
         resume: "weir --resume 0197f3".into(),
         local: true,
-        ..About::default()
+        ..OpenSessionInfo::default()
     };
     let opened =
-        News::Opened { session: None, known: 0, about: Box::new(about), named: Vec::new() };
-    let settings = News::Settings {
+        UiUpdate::Opened { session: None, known: 0, about: Box::new(about), named: Vec::new() };
+    let settings = UiUpdate::Settings {
         model: "script/model".into(),
         profile: "agent".into(),
         permission: PermissionMode::Ask,
@@ -51,8 +51,8 @@ async fn far_end(mut far: Far) {
     }
     while let Some(wish) = far.wishes.recv().await {
         match wish {
-            Wish::Leave => return,
-            Wish::Say { text, .. } => panic!("a bug that was asked for: {text}"),
+            UiCommand::Leave => return,
+            UiCommand::Say { text, .. } => panic!("a bug that was asked for: {text}"),
             _ => (),
         }
     }

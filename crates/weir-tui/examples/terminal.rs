@@ -8,7 +8,10 @@ use std::time::{Duration, Instant};
 
 use crossterm::event::{KeyCode, KeyModifiers};
 use ratatui::text::Line;
-use weir_tui::terminal::{Caps, Event, Events, Frame, Options, Pace, Signal, Terminal, Terminals};
+use weir_tui::terminal::{
+    PaintPace, Terminal, TerminalCaps, TerminalEnds, TerminalEvent, TerminalEvents, TerminalFrame,
+    TerminalOptions, TerminalSignal,
+};
 
 struct Shown {
     typed: String,
@@ -23,9 +26,9 @@ struct Shown {
 
 #[tokio::main]
 async fn main() -> std::io::Result<()> {
-    let both = Terminals { input: true, output: true };
-    let caps = Caps::detect(&|name| std::env::var(name).ok(), both);
-    let (mut terminal, mut events) = Terminal::open(caps, Options::default())?;
+    let both = TerminalEnds { input: true, output: true };
+    let caps = TerminalCaps::detect(&|name| std::env::var(name).ok(), both);
+    let (mut terminal, mut events) = Terminal::open(caps, TerminalOptions::default())?;
     terminal.set_farewell(Some("weir --resume EXAMPLE".into()));
     terminal.set_title("weir example");
     let mut shown = Shown {
@@ -38,16 +41,16 @@ async fn main() -> std::io::Result<()> {
         stream: std::env::var_os("STREAM").is_some(),
         full: false,
     };
-    let mut pace = Pace::new();
+    let mut pace = PaintPace::new();
     pace.touch();
     let mut token = tokio::time::interval(Duration::from_millis(5));
     loop {
-        let wait = pace.wait(Instant::now());
+        let wait = pace.time_to_wait(Instant::now());
         let due = async {
             match wait {
                 Some(wait) => {
                     tokio::time::sleep(wait).await;
-                    terminal.drained().await;
+                    terminal.wait_until_drained().await;
                 }
                 None => std::future::pending().await,
             }
@@ -61,7 +64,7 @@ async fn main() -> std::io::Result<()> {
             }
             () = due => {
                 paint(&mut terminal, &mut shown);
-                pace.painted(Instant::now());
+                pace.mark_painted(Instant::now());
                 if terminal.is_behind() {
                     pace.touch();
                 }
@@ -76,18 +79,20 @@ async fn main() -> std::io::Result<()> {
 }
 
 async fn act(
-    event: Event,
+    event: TerminalEvent,
     terminal: &mut Terminal,
-    _events: &mut Events,
+    _events: &mut TerminalEvents,
     shown: &mut Shown,
 ) -> std::io::Result<bool> {
     match event {
-        Event::Key(key) if key.modifiers.contains(KeyModifiers::CONTROL) => match key.code {
-            KeyCode::Char('z') => shown.said = format!("{:?}", terminal.stop()?),
-            KeyCode::Char('c') => return Ok(false),
-            other => shown.said = format!("ctrl {other:?}"),
-        },
-        Event::Key(key) => match key.code {
+        TerminalEvent::Key(key) if key.modifiers.contains(KeyModifiers::CONTROL) => {
+            match key.code {
+                KeyCode::Char('z') => shown.said = format!("{:?}", terminal.stop_job()?),
+                KeyCode::Char('c') => return Ok(false),
+                other => shown.said = format!("ctrl {other:?}"),
+            }
+        }
+        TerminalEvent::Key(key) => match key.code {
             KeyCode::Char('q') => return Ok(false),
             KeyCode::Char('p') => panic!("as was asked"),
             KeyCode::Char('t') => {
@@ -109,17 +114,17 @@ async fn act(
             KeyCode::Char(letter) => shown.typed.push(letter),
             other => shown.said = format!("{other:?}"),
         },
-        Event::Paste(text) => {
+        TerminalEvent::Paste(text) => {
             let lines = text.lines().count();
             shown.said = format!("pasted {} bytes, {lines} lines", text.len());
         }
-        Event::Focus(gained) => terminal.set_focus(gained),
-        Event::Resize(size) => terminal.resized(size),
-        Event::Signal(Signal::Suspend) => {
-            terminal.stop()?;
+        TerminalEvent::Focus(gained) => terminal.set_focus(gained),
+        TerminalEvent::Resize(size) => terminal.set_size(size),
+        TerminalEvent::Signal(TerminalSignal::Suspend) => {
+            terminal.stop_job()?;
         }
-        Event::Signal(Signal::Continue) => {}
-        Event::Signal(_) | Event::Ended => return Ok(false),
+        TerminalEvent::Signal(TerminalSignal::Continue) => {}
+        TerminalEvent::Signal(_) | TerminalEvent::Ended => return Ok(false),
     }
     Ok(true)
 }
@@ -128,7 +133,8 @@ fn paint(terminal: &mut Terminal, shown: &mut Shown) {
     shown.frames += 1;
     let columns = usize::from(terminal.size().columns).max(1);
     if shown.full {
-        terminal.full(&[Line::from("the full screen"), Line::from("f leaves it")], None);
+        terminal
+            .paint_full_screen(&[Line::from("the full screen"), Line::from("f leaves it")], None);
         return;
     }
     let mut finished = std::mem::take(&mut shown.finished);
@@ -144,5 +150,9 @@ fn paint(terminal: &mut Terminal, shown: &mut Shown) {
         Line::from(rule),
         Line::from(format!("{} | {} tokens", shown.said, shown.tokens)),
     ];
-    terminal.paint(Frame { finished, live, cursor: Some((2, 2 + shown.typed.len())) });
+    terminal.paint_frame(TerminalFrame {
+        finished,
+        live,
+        cursor: Some((2, 2 + shown.typed.len())),
+    });
 }

@@ -11,14 +11,14 @@ use weir_core::ids::{SessionId, Timestamp};
 use weir_core::model::Thinking;
 use weir_core::profile::PermissionMode;
 
-use crate::compose::{Composer, Written};
-use crate::link::{About, Named, Ticket, Tone, Wish};
-use crate::options::{FaceOptions, FullMode, Motion, Start, Thoughts};
-use crate::screen::approval::{Approval, Standing};
-use crate::screen::chat::{self, Last};
-use crate::screen::question::Question;
-use crate::screen::{Screen, View, With, open};
-use crate::terminal::{Frame, Size};
+use crate::compose::{Composer, WrittenMessage};
+use crate::link::{CommandTicket, NoticeTone, OpenSessionInfo, SlashCommandInfo, UiCommand};
+use crate::options::{FaceOptions, FullMode, Motion, StartScreen, ThoughtDisplay};
+use crate::screen::approval::{ApprovalDialog, DialogState};
+use crate::screen::chat::{self, LastPrinted};
+use crate::screen::question::QuestionDialog;
+use crate::screen::{Screen, ScreenContext, ScreenView, open};
+use crate::terminal::{TerminalFrame, TerminalSize};
 use crate::text::theme::Theme;
 
 pub(crate) mod acts;
@@ -35,7 +35,7 @@ pub(crate) mod shell;
 mod tests;
 pub(crate) mod writing;
 
-use fold::Fold;
+use fold::SessionFold;
 
 /// A dialog takes keys only when none came for so long: nobody answers by mistake while typing.
 pub(crate) const QUIET_MS: u64 = 500;
@@ -55,16 +55,16 @@ pub(crate) const HINT: &str = "Say what to do · ? keys · / commands";
 
 /// What is to be painted.
 #[derive(Debug, Clone)]
-pub(crate) enum Picture {
+pub(crate) enum AppFrame {
     /// The chat: its live region, and what goes to the scrollback.
-    Chat(Frame),
+    Chat(TerminalFrame),
     /// A screen over it.
-    Full(View),
+    Full(ScreenView),
 }
 
 /// What only the terminal can do.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Local {
+pub(crate) enum TerminalAction {
     /// The text of the box goes through an editor.
     Editor,
     /// The terminal is given back for a while.
@@ -83,14 +83,14 @@ pub(crate) enum Local {
 #[derive(Debug, Clone)]
 pub(crate) enum Dialog {
     /// About a call.
-    Approval(Approval),
+    Approval(ApprovalDialog),
     /// About a question.
-    Question(Question),
+    Question(QuestionDialog),
 }
 
 /// A dialog, and whether it takes keys.
 #[derive(Debug, Clone)]
-pub(crate) struct Shown {
+pub(crate) struct ShownDialog {
     /// Name of the approval or question.
     pub(crate) name: String,
     /// It.
@@ -105,7 +105,7 @@ pub(crate) struct Shown {
 
 /// An answer that was given here and that no fact tells of yet.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Answered {
+pub(crate) struct UnconfirmedAnswer {
     /// Name of the approval or question.
     pub(crate) name: String,
     /// When.
@@ -114,7 +114,7 @@ pub(crate) struct Answered {
 
 /// What was wished for and does not hold yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Wanted {
+pub(crate) struct PendingSettings {
     /// Permission mode.
     pub(crate) permission: Option<PermissionMode>,
     /// How much the model thinks.
@@ -127,14 +127,14 @@ pub(crate) struct Hint {
     /// Made safe.
     pub(crate) text: String,
     /// How loud.
-    pub(crate) tone: Tone,
+    pub(crate) tone: NoticeTone,
     /// Until when.
     pub(crate) until: Timestamp,
 }
 
 /// A key that does something only when it is pressed again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Armed {
+pub(crate) enum ArmedKey {
     /// Ctrl-C leaves.
     Leave,
     /// Esc goes back to an earlier message.
@@ -143,40 +143,40 @@ pub(crate) enum Armed {
 
 /// The face, as far as it was told and used.
 pub(crate) struct App {
-    pub(crate) fold: Fold,
+    pub(crate) fold: SessionFold,
     pub(crate) composer: Composer,
     pub(crate) screens: Vec<Box<dyn Screen>>,
-    pub(crate) shown: Option<Shown>,
+    pub(crate) shown: Option<ShownDialog>,
     /// The ask that was answered here and is not settled yet.
-    pub(crate) answered: Option<Answered>,
-    pub(crate) wanted: Wanted,
+    pub(crate) answered: Option<UnconfirmedAnswer>,
+    pub(crate) wanted: PendingSettings,
     /// A mode that asks less: it holds once Enter says so. Since when that is asked.
     pub(crate) widening: Option<(PermissionMode, Timestamp)>,
-    pub(crate) about: About,
+    pub(crate) about: OpenSessionInfo,
     /// A session is open.
     pub(crate) opened: bool,
     /// Whether the settings of what is open were told; they come after it.
     pub(crate) settings_known: bool,
     /// Everything that can be typed as `/name`.
-    pub(crate) named: Vec<Named>,
+    pub(crate) named: Vec<SlashCommandInfo>,
     pub(crate) hint: Option<Hint>,
-    pub(crate) armed: Option<(Armed, Timestamp)>,
+    pub(crate) armed: Option<(ArmedKey, Timestamp)>,
     /// What was sent and did not arrive yet, by its name.
-    pub(crate) sent: BTreeMap<String, Written>,
+    pub(crate) sent: BTreeMap<String, WrittenMessage>,
     /// A copy of this session is to be opened; once it is, that is said.
     pub(crate) copying: Option<SessionId>,
     /// What was said before a session was open.
-    pub(crate) held: Vec<Written>,
-    pub(crate) shell: shell::Shell,
+    pub(crate) held: Vec<WrittenMessage>,
+    pub(crate) shell: shell::ShellState,
     /// Why the connection is lost.
     pub(crate) lost: Option<String>,
     /// The face goes: nothing is taken any more.
     pub(crate) leaving: bool,
     /// It is over; why.
     pub(crate) over: Option<Option<String>>,
-    pub(crate) wishes: Vec<Wish>,
-    pub(crate) acts: Vec<Local>,
-    tickets: Cell<Ticket>,
+    pub(crate) wishes: Vec<UiCommand>,
+    pub(crate) acts: Vec<TerminalAction>,
+    tickets: Cell<CommandTicket>,
     /// The last key that no screen took: those of a screen are no typing.
     pub(crate) pressed: Timestamp,
     /// The ask that had the keys when a screen was laid over it: it has them again afterwards.
@@ -186,14 +186,14 @@ pub(crate) struct App {
     /// The latest moment that it was told of.
     pub(crate) now: Timestamp,
     pub(crate) motion: Motion,
-    pub(crate) thoughts: Thoughts,
+    pub(crate) thoughts: ThoughtDisplay,
     pub(crate) full: FullMode,
     /// The terminal has no focus.
     pub(crate) away: bool,
     /// Something that is seen changed.
     pub(crate) dirty: bool,
     /// What was printed last, for the empty lines between.
-    pub(crate) last: Last,
+    pub(crate) last: LastPrinted,
     pub(crate) theme: Theme,
 }
 
@@ -201,14 +201,14 @@ impl App {
     /// A face of which nothing is known yet.
     pub(crate) fn new(options: &FaceOptions, theme: Theme, now: Timestamp) -> App {
         let mut app = App {
-            fold: Fold::default(),
+            fold: SessionFold::default(),
             composer: Composer::default(),
             screens: Vec::new(),
             shown: None,
             answered: None,
-            wanted: Wanted::default(),
+            wanted: PendingSettings::default(),
             widening: None,
-            about: About::default(),
+            about: OpenSessionInfo::default(),
             opened: false,
             settings_known: false,
             named: Vec::new(),
@@ -217,7 +217,7 @@ impl App {
             sent: BTreeMap::new(),
             copying: None,
             held: Vec::new(),
-            shell: shell::Shell::default(),
+            shell: shell::ShellState::default(),
             lost: None,
             leaving: false,
             over: None,
@@ -233,7 +233,7 @@ impl App {
             full: options.full,
             away: false,
             dirty: true,
-            last: Last::Nothing,
+            last: LastPrinted::Nothing,
             theme,
         };
         app.fold.settings.still = options.motion == Motion::Still;
@@ -241,45 +241,45 @@ impl App {
         app.set_named();
         app.composer.set_hint(HINT);
         if let Some(text) = options.first.as_ref().filter(|text| !text.trim().is_empty()) {
-            app.held.push(Written { text: text.clone(), ..Written::default() });
+            app.held.push(WrittenMessage { text: text.clone(), ..WrittenMessage::default() });
         }
-        if options.start == Start::Sessions {
-            app.open_screen(open::sessions("", now));
+        if options.start == StartScreen::Sessions {
+            app.open_screen(open::sessions_screen("", now));
         }
         app
     }
 
     /// What screens may know.
-    pub(crate) fn with<'a>(
-        fold: &'a Fold,
-        named: &'a [Named],
-        tickets: &'a Cell<Ticket>,
-    ) -> With<'a> {
-        With { transcript: &fold.transcript, settings: &fold.settings, named, tickets }
+    pub(crate) fn screen_context<'a>(
+        fold: &'a SessionFold,
+        named: &'a [SlashCommandInfo],
+        tickets: &'a Cell<CommandTicket>,
+    ) -> ScreenContext<'a> {
+        ScreenContext { transcript: &fold.transcript, settings: &fold.settings, named, tickets }
     }
 
     /// Runs `f` with the uppermost screen.
     pub(crate) fn on_screen<T>(
         &mut self,
-        f: impl FnOnce(&mut dyn Screen, &With<'_>) -> T,
+        f: impl FnOnce(&mut dyn Screen, &ScreenContext<'_>) -> T,
     ) -> Option<T> {
-        let with = App::with(&self.fold, &self.named, &self.tickets);
+        let with = App::screen_context(&self.fold, &self.named, &self.tickets);
         let screen = self.screens.last_mut()?;
         Some(f(screen.as_mut(), &with))
     }
 
     /// A ticket that nobody had.
-    pub(crate) fn ticket(&self) -> Ticket {
-        App::with(&self.fold, &self.named, &self.tickets).ticket()
+    pub(crate) fn next_ticket(&self) -> CommandTicket {
+        App::screen_context(&self.fold, &self.named, &self.tickets).next_ticket()
     }
 
     /// What is wished, once.
-    pub(crate) fn take_wishes(&mut self) -> Vec<Wish> {
+    pub(crate) fn take_wishes(&mut self) -> Vec<UiCommand> {
         std::mem::take(&mut self.wishes)
     }
 
     /// What the terminal is to do, once.
-    pub(crate) fn take_acts(&mut self) -> Vec<Local> {
+    pub(crate) fn take_acts(&mut self) -> Vec<TerminalAction> {
         std::mem::take(&mut self.acts)
     }
 
@@ -289,17 +289,17 @@ impl App {
     }
 
     /// What is to be painted now. What it prints is given once.
-    pub(crate) fn picture(&mut self, size: Size) -> Picture {
+    pub(crate) fn next_frame(&mut self, size: TerminalSize) -> AppFrame {
         self.dirty = false;
         let theme = self.theme.clone();
-        match self.on_screen(|screen, with| screen.view(size, &theme, with)) {
-            Some(view) => Picture::Full(view),
-            None => Picture::Chat(chat::frame(self, size)),
+        match self.on_screen(|screen, with| screen.render_view(size, &theme, with)) {
+            Some(view) => AppFrame::Full(view),
+            None => AppFrame::Chat(chat::chat_frame(self, size)),
         }
     }
 
     /// A line that goes by itself.
-    pub(crate) fn hint(&mut self, tone: Tone, text: impl Into<String>) {
+    pub(crate) fn show_hint(&mut self, tone: NoticeTone, text: impl Into<String>) {
         let until = self.now.plus_ms(HINT_MS);
         self.hint = Some(Hint { text: text.into(), tone, until });
         self.dirty = true;
@@ -308,7 +308,7 @@ impl App {
     /// The clock went on.
     pub(crate) fn tick(&mut self, now: Timestamp) {
         let step = |at: Timestamp| at.ms_since(Timestamp(0)) / TICK_MS;
-        let moved = self.moves() && step(now) != step(self.now);
+        let moved = self.is_animated() && step(now) != step(self.now);
         self.now = now;
         if self.hint.as_ref().is_some_and(|hint| hint.until <= now) {
             self.hint = None;
@@ -324,7 +324,7 @@ impl App {
     /// In how many milliseconds the screen changes by itself; `None`: it does not.
     pub(crate) fn next_tick_ms(&self) -> Option<u64> {
         let hint = self.hint.as_ref().map(|hint| hint.until.ms_since(self.now).max(1));
-        let moves = self.moves().then_some(TICK_MS);
+        let moves = self.is_animated().then_some(TICK_MS);
         let answer = self.answered.as_ref().map(|answered| answered.at.plus_ms(ANSWER_MS));
         let answer = answer.map(|until| until.ms_since(self.now).max(1));
         let widening = self.widening.map(|(_, since)| since.plus_ms(HINT_MS));
@@ -333,8 +333,8 @@ impl App {
     }
 
     /// Whether anything moves by itself: something runs, nobody is waited for, and it may.
-    fn moves(&self) -> bool {
-        let runs = self.fold.running()
+    fn is_animated(&self) -> bool {
+        let runs = self.fold.is_running()
             && (self.fold.view.asks().is_empty() || self.fold.view.has_calls_at_work());
         self.motion == Motion::Lively
             && (runs || self.shell.is_running())
@@ -343,21 +343,25 @@ impl App {
     }
 
     /// How the dialog stands.
-    pub(crate) fn standing(&self) -> Standing {
-        Standing {
+    pub(crate) fn dialog_state(&self) -> DialogState {
+        DialogState {
             others: self.fold.view.asks().len().saturating_sub(1),
             focused: self.shown.as_ref().is_some_and(|shown| shown.focused),
         }
     }
 
     /// The permission mode that holds, or will when what was wished for does.
-    pub(crate) fn permission(&self) -> PermissionMode {
+    pub(crate) fn effective_permission(&self) -> PermissionMode {
         self.wanted.permission.unwrap_or(self.fold.settings.permission)
     }
 
     /// The permission mode after `now` in the order that the key goes through. `full` is among them
     /// only where the person asked for it before.
-    pub(crate) fn cycled(&self, now: PermissionMode, forward: bool) -> PermissionMode {
+    pub(crate) fn next_permission_mode(
+        &self,
+        now: PermissionMode,
+        forward: bool,
+    ) -> PermissionMode {
         let count = if self.full == FullMode::Cycled { 4 } else { 3 };
         let modes = &PermissionMode::ALL[..count];
         let at = modes.iter().position(|mode| *mode == now);

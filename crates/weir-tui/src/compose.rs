@@ -28,16 +28,16 @@ use std::path::{Path, PathBuf};
 
 use crossterm::event::KeyEvent;
 
-use crate::link::{Attached, Named, Ticket};
-use buffer::{Buffer, Pos};
+use crate::link::{CommandTicket, MessageAttachment, SlashCommandInfo};
+use buffer::{Buffer, TextPos};
 pub(crate) use clipboard::pasted_name;
-use complete::{Offer, Word};
+use complete::{CompletionList, CompletionWord};
 use paste::PASTED_BYTES_MAX;
-use recall::{Draft, Recall, Search};
-pub(crate) use token::size;
-use token::{Token, Tokens};
-use undo::{Change, Kills, Kind, Undo};
-pub use written::{Kind as WrittenKind, Written};
+use recall::{ComposerDraft, HistoryRecall, HistorySearch};
+pub(crate) use token::size_text;
+use token::{ComposerToken, TokenTable};
+use undo::{BufferChange, EditKind, KillRing, UndoHistory};
+pub use written::{WrittenKind, WrittenMessage};
 
 /// Keys of the box and what they do, for the help.
 pub const KEYS: &[(&str, &str)] = &[
@@ -65,40 +65,40 @@ pub const KEYS: &[(&str, &str)] = &[
 ];
 
 /// Tickets of the box begin here: those of others are smaller.
-pub const FIRST_TICKET: Ticket = 1 << 48;
+pub const FIRST_TICKET: CommandTicket = 1 << 48;
 /// Cells of a row until the box has been shown.
 const CELLS: usize = 77;
 
 /// What a key meant.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Did {
+pub enum KeyOutcome {
     /// The box took it.
     Took,
     /// Nothing in the box: it is somebody else's.
     Passed,
     /// What is in the box is to be sent.
-    Send(Written),
-    /// Files like this are looked for: the answer goes to [`Composer::files`], none if it failed.
+    Send(WrittenMessage),
+    /// Files like this are looked for: the answer goes to [`Composer::receive_files`], none if it failed.
     Files {
         /// Part of a path.
         query: String,
         /// For the answer.
-        ticket: Ticket,
+        ticket: CommandTicket,
     },
-    /// What the clipboard holds is to be put in: the answer goes to [`Composer::clipboard`].
-    Clipboard(Ticket),
-    /// The person's own editor is to be opened ([`editor::edit`]) on [`Composer::written`]; what
-    /// comes of it goes to [`Composer::edited`].
+    /// What the clipboard holds is to be put in: the answer goes to [`Composer::receive_clipboard`].
+    Clipboard(CommandTicket),
+    /// The person's own editor is to be opened ([`editor::edit`]) on [`Composer::current_message`]; what
+    /// comes of it goes to [`Composer::apply_edited_text`].
     Editor,
 }
 
 /// What the key before did, where that matters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Last {
+enum LastAction {
     Other,
     Cut,
     /// What was put in begins here.
-    Yanked(Pos),
+    Yanked(TextPos),
     Recalled,
 }
 
@@ -106,32 +106,32 @@ enum Last {
 #[derive(Debug)]
 pub struct Composer {
     buffer: Buffer,
-    cursor: Pos,
-    tokens: Tokens,
-    undo: Undo,
-    kills: Kills,
-    recall: Recall,
-    search: Option<Search>,
+    cursor: TextPos,
+    tokens: TokenTable,
+    undo: UndoHistory,
+    kills: KillRing,
+    recall: HistoryRecall,
+    search: Option<HistorySearch>,
     history: Option<PathBuf>,
     trouble: Option<String>,
-    named: Vec<Named>,
-    offer: Option<Offer>,
-    waiting: Option<(Ticket, Word)>,
+    named: Vec<SlashCommandInfo>,
+    offer: Option<CompletionList>,
+    waiting: Option<(CommandTicket, CompletionWord)>,
     /// What was given back last, as it was put at the start of the box.
     returned: String,
     /// Pictures of the clipboard that were put in, ever: no two have one name.
     pictures: usize,
     /// The word for which the person wanted no list.
-    dismissed: Option<Pos>,
-    ticket: Ticket,
-    last: Last,
+    dismissed: Option<TextPos>,
+    ticket: CommandTicket,
+    last: LastAction,
     /// The cell that rows are gone up and down in.
     goal: Option<usize>,
     prefix: bool,
     hint: String,
     is_file: fn(&str) -> bool,
-    shown: Cell<view::Shown>,
-    laid: RefCell<view::Laid>,
+    shown: Cell<view::ShownArea>,
+    laid: RefCell<view::LayoutCache>,
 }
 
 impl Default for Composer {
@@ -145,11 +145,11 @@ impl Composer {
     pub fn new(history: Vec<String>) -> Composer {
         Composer {
             buffer: Buffer::new(),
-            cursor: Pos::default(),
-            tokens: Tokens::default(),
-            undo: Undo::default(),
-            kills: Kills::default(),
-            recall: Recall::new(history),
+            cursor: TextPos::default(),
+            tokens: TokenTable::default(),
+            undo: UndoHistory::default(),
+            kills: KillRing::default(),
+            recall: HistoryRecall::new(history),
             search: None,
             history: None,
             trouble: None,
@@ -160,12 +160,12 @@ impl Composer {
             pictures: 0,
             dismissed: None,
             ticket: FIRST_TICKET,
-            last: Last::Other,
+            last: LastAction::Other,
             goal: None,
             prefix: false,
             hint: String::new(),
             is_file,
-            shown: Cell::new(view::Shown { cells: CELLS, top: (0, 0) }),
+            shown: Cell::new(view::ShownArea { cells: CELLS, top: (0, 0) }),
             laid: RefCell::default(),
         }
     }
@@ -173,26 +173,26 @@ impl Composer {
     /// Reads earlier messages from a file and adds those to come. In place of the ones that are
     /// known; what is in the box stays.
     pub fn set_history(&mut self, path: PathBuf) {
-        match history::read(&path) {
+        match history::read_history_file(&path) {
             Ok(entries) => {
-                self.recall = Recall::new(entries);
+                self.recall = HistoryRecall::new(entries);
                 self.search = None;
                 self.history = Some(path);
             }
-            Err(error) => self.lost(&path, &error),
+            Err(error) => self.report_history_lost(&path, &error),
         }
     }
 
     /// A sentence on what went wrong since this was asked last: a text that was too long, a history
     /// that cannot be kept (nothing more is written to it then). To be asked after each key and
     /// paste; it is told once.
-    pub fn trouble(&mut self) -> Option<String> {
+    pub fn take_trouble(&mut self) -> Option<String> {
         self.trouble.take()
     }
 
     /// What can be typed as `/name`: those of the face and those of the session, in the order in
     /// which they are offered. Of two with one name the first counts.
-    pub fn set_named(&mut self, named: Vec<Named>) {
+    pub fn set_named(&mut self, named: Vec<SlashCommandInfo>) {
         self.named = named;
     }
 
@@ -202,15 +202,15 @@ impl Composer {
     }
 
     /// A key.
-    pub fn key(&mut self, key: KeyEvent) -> Did {
+    pub fn handle_key(&mut self, key: KeyEvent) -> KeyOutcome {
         let did = self.act_on(key);
-        self.settle();
+        self.settle_cursor();
         did
     }
 
     /// Text that was pasted at once. Terminals that were told to paste a picture paste nothing at
     /// all: then the clipboard itself is looked at.
-    pub fn paste(&mut self, text: &str) -> Did {
+    pub fn handle_paste(&mut self, text: &str) -> KeyOutcome {
         if text.is_empty() && self.search.is_none() {
             return self.ask_clipboard();
         }
@@ -220,94 +220,98 @@ impl Composer {
                 "the pasted text has {has} MB, at most {most} MB fit; put it in a file and name \
                  that with @"
             ));
-            return Did::Took;
+            return KeyOutcome::Took;
         }
-        let text = paste::cleaned(text);
+        let text = paste::clean_pasted_text(text);
         if let Some(search) = &mut self.search {
-            search.add(&text, self.recall.entries());
-            return Did::Took;
+            search.add_text(&text, self.recall.entries());
+            return KeyOutcome::Took;
         }
         self.close_offer();
-        self.undo.close();
-        self.touched();
-        match self.pasted(&text) {
-            Some(Token::File(file)) => self.attach(file),
+        self.undo.close_step();
+        self.reset_last_action();
+        match self.token_for_paste(&text) {
+            Some(ComposerToken::File(file)) => self.attach_file(file),
             Some(token) => match self.tokens.add(token) {
-                Some(sign) => self.put(sign.encode_utf8(&mut [0; 4]), Kind::Whole),
-                None => self.put(&text, Kind::Whole),
+                Some(sign) => self.insert_text(sign.encode_utf8(&mut [0; 4]), EditKind::Whole),
+                None => self.insert_text(&text, EditKind::Whole),
             },
-            None => self.put(&text, Kind::Whole),
+            None => self.insert_text(&text, EditKind::Whole),
         }
-        self.settle();
-        Did::Took
+        self.settle_cursor();
+        KeyOutcome::Took
     }
 
     /// What a pasted text is shown as; `None`: as itself.
-    fn pasted(&self, text: &str) -> Option<Token> {
+    fn token_for_paste(&self, text: &str) -> Option<ComposerToken> {
         // A command of the shell is given the path and nothing that goes along.
-        let dropped = paste::path(text)
+        let dropped = paste::pasted_path(text)
             .filter(|path| !self.is_shell() && token::is_picture(path) && (self.is_file)(path));
         match dropped {
-            Some(path) => Some(Token::File(Attached::Path(path))),
-            None if paste::is_long(text) => Some(Token::Pasted(text.into())),
+            Some(path) => Some(ComposerToken::File(MessageAttachment::Path(path))),
+            None if paste::is_long(text) => Some(ComposerToken::Pasted(text.into())),
             None => None,
         }
     }
 
     /// A file or picture that goes along: it stands at the cursor as one thing.
-    pub fn attach(&mut self, file: Attached) {
+    pub fn attach_file(&mut self, file: MessageAttachment) {
         self.close_offer();
-        self.touched();
-        if let Some(sign) = self.tokens.add(Token::File(file)) {
-            self.put(&format!("{sign} "), Kind::Whole);
-            self.settle();
+        self.reset_last_action();
+        if let Some(sign) = self.tokens.add(ComposerToken::File(file)) {
+            self.insert_text(&format!("{sign} "), EditKind::Whole);
+            self.settle_cursor();
         }
     }
 
     /// The answer to [`Did::Files`].
-    pub fn files(&mut self, ticket: Ticket, found: Vec<String>) {
+    pub fn receive_files(&mut self, ticket: CommandTicket, found: Vec<String>) {
         self.take_files(ticket, found);
     }
 
     /// What is in it, as it would be sent.
-    pub fn written(&self) -> Written {
+    pub fn current_message(&self) -> WrittenMessage {
         let text = self.buffer.text();
-        let (expanded, attached) = self.tokens.expand(&text);
-        let kind = WrittenKind::of(&text);
-        Written { text: expanded.into_owned(), attached, kind }
+        let (expanded, attached) = self.tokens.expand_tokens(&text);
+        let kind = WrittenKind::of_text(&text);
+        WrittenMessage { text: expanded.into_owned(), attached, kind }
     }
 
     /// Puts a text in it, in place of what is there; the cursor at its end.
-    pub fn set(&mut self, text: &str) {
+    pub fn set_text(&mut self, text: &str) {
         self.close_offer();
         self.search = None;
-        self.replace_all(&paste::cleaned(text));
-        self.settle();
+        self.replace_all(&paste::clean_pasted_text(text));
+        self.settle_cursor();
     }
 
     /// What the editor made of it: files whose label is still there go along as before.
-    pub fn edited(&mut self, text: &str) {
-        let before = self.written();
-        let mut text = self.tokens.labelled(&paste::cleaned(text), &before.attached);
+    pub fn apply_edited_text(&mut self, text: &str) {
+        let before = self.current_message();
+        let mut text =
+            self.tokens.restore_labelled_files(&paste::clean_pasted_text(text), &before.attached);
         // A pasted text that was one thing in the box is no command once it is unfolded.
-        if before.boxed() != before.text {
+        if before.box_text() != before.text {
             text = written::as_words(&text).into_owned();
         }
         self.close_offer();
         self.replace_all(&text);
-        self.settle();
+        self.settle_cursor();
     }
 
     /// Puts something back that was sent and not taken, before what has been written since.
-    pub fn give_back(&mut self, written: &Written) {
+    pub fn give_back(&mut self, written: &WrittenMessage) {
         self.returned.clear();
         self.give_back_next(written);
     }
 
     /// The same for one of several that are given back in the order in which they were said: behind
     /// those that came before it, as long as they stand there as they were put.
-    pub fn give_back_next(&mut self, written: &Written) {
-        let text = self.tokens.labelled(&paste::cleaned(&written.boxed()), &written.attached);
+    pub fn give_back_next(&mut self, written: &WrittenMessage) {
+        let text = self.tokens.restore_labelled_files(
+            &paste::clean_pasted_text(&written.box_text()),
+            &written.attached,
+        );
         let stands = self.buffer.text();
         let untouched = |rest: &&str| rest.is_empty() || rest.starts_with('\n');
         let before = Some(self.returned.as_str()).filter(|before| !before.is_empty());
@@ -324,7 +328,7 @@ impl Composer {
         self.close_offer();
         self.search = None;
         self.replace_all(&whole);
-        self.settle();
+        self.settle_cursor();
     }
 
     /// Whether nothing is in it and nothing is searched.
@@ -333,72 +337,72 @@ impl Composer {
     }
 
     /// Whether Tab is for the box: a list is open, or one could be.
-    pub fn completes(&self) -> bool {
-        let wanted = |word: Word| self.dismissed != Some(word.start);
+    pub fn can_complete(&self) -> bool {
+        let wanted = |word: CompletionWord| self.dismissed != Some(word.start);
         self.search.is_some()
             || self.offer.is_some()
-            || complete::word(&self.buffer, self.cursor).is_some_and(wanted)
+            || complete::completable_word(&self.buffer, self.cursor).is_some_and(wanted)
     }
 
     /// Empties it, as Ctrl-C does: what was in it is kept among the earlier messages.
     pub fn clear(&mut self) {
-        let written = self.written();
-        self.remember(&written);
-        self.set("");
+        let written = self.current_message();
+        self.remember_message(&written);
+        self.set_text("");
     }
 
     /// Whether what is in it is a command for the shell.
     pub fn is_shell(&self) -> bool {
-        self.buffer.line(0).starts_with('!') && self.buffer.next(Pos::default()).byte == 1
+        self.buffer.line(0).starts_with('!') && self.buffer.next(TextPos::default()).byte == 1
     }
 
-    fn draft(&self) -> Draft {
-        Draft { text: self.buffer.text(), cursor: self.cursor }
+    fn current_draft(&self) -> ComposerDraft {
+        ComposerDraft { text: self.buffer.text(), cursor: self.cursor }
     }
 
     /// Keeps a message among the earlier ones.
-    fn remember(&mut self, written: &Written) {
-        let text = written.boxed();
+    fn remember_message(&mut self, written: &WrittenMessage) {
+        let text = written.box_text();
         if self.recall.push(&text)
             && let Some(path) = self.history.take()
         {
-            match history::append(&path, &text) {
+            match history::append_to_history(&path, &text) {
                 Ok(()) => self.history = Some(path),
-                Err(error) => self.lost(&path, &error),
+                Err(error) => self.report_history_lost(&path, &error),
             }
         }
     }
 
-    fn lost(&mut self, path: &Path, error: &std::io::Error) {
+    fn report_history_lost(&mut self, path: &Path, error: &std::io::Error) {
         let path = path.display();
         self.trouble = Some(format!("earlier messages cannot be kept in {path}: {error}"));
     }
 
     /// Puts a text at the cursor.
-    fn put(&mut self, text: &str, kind: Kind) {
-        let change = Change { kind, from: self.cursor, to: self.cursor, before: self.cursor };
-        self.cursor = self.undo.change(&mut self.buffer, &change, text);
+    fn insert_text(&mut self, text: &str, kind: EditKind) {
+        let change = BufferChange { kind, from: self.cursor, to: self.cursor, before: self.cursor };
+        self.cursor = self.undo.apply_change(&mut self.buffer, &change, text);
     }
 
-    fn replace(&mut self, from: Pos, to: Pos, text: &str) {
-        let change = Change { kind: Kind::Whole, from, to, before: self.cursor };
-        self.cursor = self.undo.change(&mut self.buffer, &change, text);
+    fn replace_range(&mut self, from: TextPos, to: TextPos, text: &str) {
+        let change = BufferChange { kind: EditKind::Whole, from, to, before: self.cursor };
+        self.cursor = self.undo.apply_change(&mut self.buffer, &change, text);
     }
 
     fn replace_all(&mut self, text: &str) {
-        self.replace(Pos::default(), self.buffer.end(), text);
-        self.touched();
+        self.replace_range(TextPos::default(), self.buffer.end(), text);
+        self.reset_last_action();
     }
 
     /// The text was changed by something else than the key before: what that key did is over.
-    fn touched(&mut self) {
-        (self.last, self.goal) = (Last::Other, None);
+    fn reset_last_action(&mut self) {
+        (self.last, self.goal) = (LastAction::Other, None);
     }
 
     /// The cursor where it may stand: between clusters, behind the `!` of a shell command.
-    fn settle(&mut self) {
-        self.cursor = self.buffer.snap(self.cursor);
-        if self.cursor == Pos::default() && self.is_shell() {
+    fn settle_cursor(&mut self) {
+        self.cursor = self.buffer.snap_to_boundary(self.cursor);
+        if self.cursor == TextPos::default() && self.is_shell() {
             self.cursor.byte = 1;
         }
     }

@@ -6,8 +6,8 @@ use pulldown_cmark::{Event, Parser, Tag, TagEnd};
 use weir_core::model::Thinking;
 use weir_core::profile::PermissionMode;
 
-use crate::link::About;
-use crate::words::{counted, one_line, tokens};
+use crate::link::OpenSessionInfo;
+use crate::words::{count_text, one_line, token_count_text};
 
 /// Longest text that is copied, in bytes: terminals drop a longer one without a word.
 pub(crate) const COPY_BYTES_MAX: usize = 74_000;
@@ -21,15 +21,15 @@ const YIELDING: &[&str] = &[
 ];
 
 /// Whether a command gives way to one of the session.
-pub(crate) fn yields(name: &str) -> bool {
+pub(crate) fn yields_to_session(name: &str) -> bool {
     YIELDING.contains(&name)
 }
 
 /// Whether a line can only be understood once it is known which commands the session has. Leaving
 /// waits for nothing.
-pub(crate) fn waits(line: &str) -> bool {
+pub(crate) fn needs_session_commands(line: &str) -> bool {
     let name = line.strip_prefix('/').unwrap_or(line).split(char::is_whitespace).next();
-    name.is_some_and(|name| yields(name) && name != "exit")
+    name.is_some_and(|name| yields_to_session(name) && name != "exit")
 }
 
 /// Whether a line asks for the settings of the session, which are told a little later than that it
@@ -47,7 +47,7 @@ pub(crate) const INIT: &str = "Write a first AGENTS.md for this project: what an
     what people wrote.";
 
 /// What `/review` says; `of`: what to look at.
-pub(crate) fn review(of: &str) -> String {
+pub(crate) fn review_prompt(of: &str) -> String {
     let what = match of.trim() {
         "" => {
             "the uncommitted changes of this repository (`git status`, `git diff HEAD`; untracked \
@@ -65,7 +65,7 @@ pub(crate) fn review(of: &str) -> String {
 }
 
 /// A command that something else does: the sentence that says what.
-pub(crate) fn answered(name: &str) -> Option<&'static str> {
+pub(crate) fn familiar_answer(name: &str) -> Option<&'static str> {
     Some(match name {
         "login" => {
             "Keys are kept by `weir auth set PROVIDER`, in a shell of your own: what you type there \
@@ -81,20 +81,23 @@ pub(crate) fn answered(name: &str) -> Option<&'static str> {
 }
 
 /// The name that was meant by one that is not there.
-pub(crate) fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+pub(crate) fn nearest_name<'a>(
+    name: &str,
+    known: impl Iterator<Item = &'a str>,
+) -> Option<&'a str> {
     let lower = name.to_lowercase();
     // In a short name every letter counts.
     let most = if lower.chars().count() < 5 { 1 } else { SLIPS_MAX };
     let slips = known.map(|one| {
         let begins = lower.chars().count() > 1 && one.starts_with(&lower);
-        (if begins { 1 } else { slips(&lower, one) }, one)
+        (if begins { 1 } else { edit_distance(&lower, one) }, one)
     });
     let best = slips.filter(|(count, _)| *count <= most).min_by_key(|(count, _)| *count);
     best.map(|(_, one)| one)
 }
 
 /// How many letters differ, two that are swapped counted once.
-fn slips(one: &str, other: &str) -> usize {
+fn edit_distance(one: &str, other: &str) -> usize {
     let (one, other): (Vec<char>, Vec<char>) = (one.chars().collect(), other.chars().collect());
     if one.len().abs_diff(other.len()) > SLIPS_MAX {
         return usize::MAX;
@@ -161,7 +164,7 @@ pub(crate) fn to_copy(answer: Option<&str>, what: &str) -> Result<(String, Strin
             text.len() / 1_000
         ));
     }
-    let lines = counted(text.lines().count(), "line");
+    let lines = count_text(text.lines().count(), "line");
     let more = match what.trim().is_empty() && last_code(answer).is_some() {
         true => " · /copy code copies its last block of code",
         false => "",
@@ -170,9 +173,9 @@ pub(crate) fn to_copy(answer: Option<&str>, what: &str) -> Result<(String, Strin
 }
 
 /// What `/status` tells.
-pub(crate) struct Status<'a> {
+pub(crate) struct StatusReport<'a> {
     pub(crate) session: Option<&'a str>,
-    pub(crate) about: &'a About,
+    pub(crate) about: &'a OpenSessionInfo,
     pub(crate) model: &'a str,
     pub(crate) profile: &'a str,
     pub(crate) permission: PermissionMode,
@@ -183,7 +186,7 @@ pub(crate) struct Status<'a> {
 }
 
 /// It in lines.
-pub(crate) fn status(of: &Status<'_>) -> String {
+pub(crate) fn status_text(of: &StatusReport<'_>) -> String {
     let thinking = match of.thinking {
         Thinking::Off => "off",
         Thinking::Low => "low",
@@ -205,9 +208,10 @@ pub(crate) fn status(of: &Status<'_>) -> String {
     text += &line("Profile", of.profile);
     text += &line("Permission", &of.permission.to_string());
     if let Some((context, window, used, cost)) = &of.used {
-        let window = if *window > 0 { format!(" of {}", tokens(*window)) } else { String::new() };
-        text += &line("Context", &format!("{}{window} tokens", tokens(*context)));
-        text += &line("Used", &format!("{} tokens, {cost}", tokens(*used)));
+        let window =
+            if *window > 0 { format!(" of {}", token_count_text(*window)) } else { String::new() };
+        text += &line("Context", &format!("{}{window} tokens", token_count_text(*context)));
+        text += &line("Used", &format!("{} tokens, {cost}", token_count_text(*used)));
     }
     if !of.about.resume.is_empty() {
         text += &line("Go on with", &of.about.resume);
@@ -237,7 +241,7 @@ mod tests {
             ("", None),
             ("deploy", None),
         ] {
-            assert_eq!(nearest(typed, known()), meant, "{typed}");
+            assert_eq!(nearest_name(typed, known()), meant, "{typed}");
         }
     }
 

@@ -15,7 +15,7 @@ const QUERY_CHARACTERS_MAX: usize = 256;
 /// Words of the query may fit in any order. An empty query takes the first ones as they come.
 ///
 /// Nothing is allocated for a candidate that is not among the best, unless it is not ASCII.
-pub fn best<T: AsRef<str>>(
+pub fn best_matches<T: AsRef<str>>(
     query: &str,
     candidates: impl IntoIterator<Item = T>,
     max: usize,
@@ -28,10 +28,11 @@ pub fn best<T: AsRef<str>>(
         return candidates.into_iter().take(max).collect();
     }
     let mut scorer = Scorer::new(&query);
-    let mut kept: BinaryHeap<Reverse<Ranked<T>>> = BinaryHeap::with_capacity(max.min(1024));
+    let mut kept: BinaryHeap<Reverse<RankedCandidate<T>>> =
+        BinaryHeap::with_capacity(max.min(1024));
     for (index, item) in candidates.into_iter().enumerate() {
-        let Some(score) = scorer.score(item.as_ref()) else { continue };
-        let ranked = Ranked { score, bytes: item.as_ref().len(), index, item };
+        let Some(score) = scorer.score_path(item.as_ref()) else { continue };
+        let ranked = RankedCandidate { score, bytes: item.as_ref().len(), index, item };
         if kept.len() < max {
             kept.push(Reverse(ranked));
         } else if kept.peek().is_some_and(|Reverse(worst)| ranked > *worst) {
@@ -62,49 +63,49 @@ impl Scorer {
         }
     }
 
-    fn score(&mut self, path: &str) -> Option<u32> {
-        let whole = self.of(path)?;
+    fn score_path(&mut self, path: &str) -> Option<u32> {
+        let whole = self.score_text(path)?;
         let folders_end = path.trim_end_matches('/').rfind('/');
         let last = match folders_end {
-            Some(at) if !self.whole_paths => self.of(&path[at + 1..]).unwrap_or(0),
+            Some(at) if !self.whole_paths => self.score_text(&path[at + 1..]).unwrap_or(0),
             None if !self.whole_paths => whole,
             _ => 0,
         };
         Some(whole + last)
     }
 
-    fn of(&mut self, text: &str) -> Option<u32> {
+    fn score_text(&mut self, text: &str) -> Option<u32> {
         self.pattern.score(Utf32Str::new(text, &mut self.characters), &mut self.matcher)
     }
 }
 
-struct Ranked<T> {
+struct RankedCandidate<T> {
     score: u32,
     bytes: usize,
     index: usize,
     item: T,
 }
 
-impl<T> Ord for Ranked<T> {
+impl<T> Ord for RankedCandidate<T> {
     fn cmp(&self, other: &Self) -> Ordering {
         let by_score = self.score.cmp(&other.score);
         by_score.then(other.bytes.cmp(&self.bytes)).then(other.index.cmp(&self.index))
     }
 }
 
-impl<T> PartialOrd for Ranked<T> {
+impl<T> PartialOrd for RankedCandidate<T> {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl<T> PartialEq for Ranked<T> {
+impl<T> PartialEq for RankedCandidate<T> {
     fn eq(&self, other: &Self) -> bool {
         self.cmp(other).is_eq()
     }
 }
 
-impl<T> Eq for Ranked<T> {}
+impl<T> Eq for RankedCandidate<T> {}
 
 #[cfg(test)]
 mod tests {
@@ -132,7 +133,7 @@ mod tests {
             ("main", 0, vec![]),
             ("^main", 3, vec![]),
         ] {
-            assert_eq!(best(query, files, max), expected, "{query:?}");
+            assert_eq!(best_matches(query, files, max), expected, "{query:?}");
         }
     }
 
@@ -140,14 +141,14 @@ mod tests {
     fn f1_of_a_hundred_thousand_files_the_best_are_found() {
         let files: Vec<String> =
             (0..100_000).map(|n| format!("src/part{}/file{n}.rs", n % 97)).collect();
-        let found = best("file99999.rs", files.iter(), 5);
+        let found = best_matches("file99999.rs", files.iter(), 5);
         assert_eq!(found[0], "src/part89/file99999.rs");
-        assert_eq!(best("rs", files.iter(), 8).len(), 8);
+        assert_eq!(best_matches("rs", files.iter(), 8).len(), 8);
     }
 
     #[test]
     fn f1_equally_good_names_keep_their_order() {
-        assert_eq!(best("a", ["a1", "a2", "a3"], 2), ["a1", "a2"]);
-        assert_eq!(best("a", ["a10", "a2"], 2), ["a2", "a10"]);
+        assert_eq!(best_matches("a", ["a1", "a2", "a3"], 2), ["a1", "a2"]);
+        assert_eq!(best_matches("a", ["a10", "a2"], 2), ["a2", "a10"]);
     }
 }

@@ -1,7 +1,7 @@
 //! What passes between this face and whoever runs the session: wishes one way, news the other (F1).
 //!
 //! Neither side waits for the other's answer: a wish that something comes back for carries a
-//! [`Ticket`], and whoever no longer cares ignores what comes. Plain data; not here: who makes it so.
+//! [`CommandTicket`], and whoever no longer cares ignores what comes. Plain data; not here: who makes it so.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -20,35 +20,35 @@ pub const WISHES_MAX: usize = 256;
 
 /// The face's end.
 #[derive(Debug)]
-pub struct Link {
+pub struct UiChannel {
     /// What the person wants.
-    pub wishes: mpsc::Sender<Wish>,
+    pub wishes: mpsc::Sender<UiCommand>,
     /// What happened.
-    pub news: mpsc::Receiver<News>,
+    pub news: mpsc::Receiver<UiUpdate>,
 }
 
 /// The other end.
 #[derive(Debug)]
-pub struct Far {
+pub struct BackendChannel {
     /// What the person wants. Closed: the face has gone.
-    pub wishes: mpsc::Receiver<Wish>,
+    pub wishes: mpsc::Receiver<UiCommand>,
     /// What happened.
-    pub news: mpsc::Sender<News>,
+    pub news: mpsc::Sender<UiUpdate>,
 }
 
 /// Both ends of a new link.
-pub fn link() -> (Link, Far) {
+pub fn ui_channel_pair() -> (UiChannel, BackendChannel) {
     let (wishes, wished) = mpsc::channel(WISHES_MAX);
     let (told, news) = mpsc::channel(NEWS_MAX);
-    (Link { wishes, news }, Far { wishes: wished, news: told })
+    (UiChannel { wishes, news }, BackendChannel { wishes: wished, news: told })
 }
 
 /// Names a wish for which something comes back. Chosen by the face, each one once.
-pub type Ticket = u64;
+pub type CommandTicket = u64;
 
 /// Which session is opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Which {
+pub enum SessionTarget {
     /// A new one, in the folder that the program was started for. It exists from the first message
     /// on: until then nothing is written.
     New,
@@ -66,7 +66,7 @@ pub enum Which {
 
 /// A file that goes with a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Attached {
+pub enum MessageAttachment {
     /// A file by its path, as the person named it: relative to the workspace, absolute, or `~/…`.
     Path(String),
     /// Bytes from the clipboard.
@@ -80,7 +80,7 @@ pub enum Attached {
 
 /// What goes back when a session is wound back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Back {
+pub enum RewindScope {
     /// The conversation: a copy of the session up to there is opened; files stay.
     Conversation,
     /// Files, as they were before the first change after it; the conversation stays.
@@ -91,7 +91,7 @@ pub enum Back {
 
 /// A text that the other end makes for reading.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Report {
+pub enum ReportKind {
     /// The prompt by section and the context meter.
     Context,
     /// What the session and the day cost.
@@ -122,40 +122,40 @@ pub enum Report {
     Diff,
 }
 
-impl Report {
+impl ReportKind {
     /// What stands above it.
     pub fn title(self) -> &'static str {
         match self {
-            Report::Context => "Context",
-            Report::Cost => "Cost",
-            Report::Permissions => "Permissions",
-            Report::Checkpoints => "Checkpoints",
-            Report::Memory => "Memory",
-            Report::Skills => "Skills",
-            Report::Recipes => "Recipes",
-            Report::Agents => "Agents",
-            Report::Mcp => "MCP servers",
-            Report::Doctor => "What works here",
-            Report::Tools => "Tools",
-            Report::Call => "Call",
-            Report::Config => "Settings",
-            Report::Diff => "Changes of this session",
+            ReportKind::Context => "Context",
+            ReportKind::Cost => "Cost",
+            ReportKind::Permissions => "Permissions",
+            ReportKind::Checkpoints => "Checkpoints",
+            ReportKind::Memory => "Memory",
+            ReportKind::Skills => "Skills",
+            ReportKind::Recipes => "Recipes",
+            ReportKind::Agents => "Agents",
+            ReportKind::Mcp => "MCP servers",
+            ReportKind::Doctor => "What works here",
+            ReportKind::Tools => "Tools",
+            ReportKind::Call => "Call",
+            ReportKind::Config => "Settings",
+            ReportKind::Diff => "Changes of this session",
         }
     }
 }
 
 /// What the person wants.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Wish {
+pub enum UiCommand {
     /// Open another session instead of the one that is open.
-    Open(Which),
+    Open(SessionTarget),
     /// Say something. While a run is on it is queued.
     Say {
         /// The words. May begin with `/name` of a workflow or skill.
         text: String,
         /// What goes along.
-        attached: Vec<Attached>,
-        /// A name for it; [`News::Refused`] gives it back, `input.accepted` carries it.
+        attached: Vec<MessageAttachment>,
+        /// A name for it; [`UiUpdate::Refused`] gives it back, `input.accepted` carries it.
         client_id: String,
     },
     /// What the session is told as it stands: an answer, also to a sub-agent's question; taking
@@ -174,61 +174,61 @@ pub enum Wish {
     /// Take the files of the last run back.
     Undo,
     /// Run a command of the person's own in a shell, in the workspace. What it prints comes as
-    /// [`News::Shell`].
+    /// [`UiUpdate::Shell`].
     Shell {
         /// The command line.
         command: String,
         /// By which its news are known.
-        ticket: Ticket,
+        ticket: CommandTicket,
     },
     /// End that command.
-    EndShell(Ticket),
-    /// Sessions in which these words stand, all when there are none: [`Items::Sessions`].
+    EndShell(CommandTicket),
+    /// Sessions in which these words stand, all when there are none: [`Items::SessionsScreen`].
     Sessions {
         /// Words.
         query: String,
         /// For the answer.
-        ticket: Ticket,
+        ticket: CommandTicket,
     },
     /// Files of the workspace whose path is like this: [`Items::Files`], the best first.
     Files {
         /// Part of a path.
         query: String,
         /// For the answer.
-        ticket: Ticket,
+        ticket: CommandTicket,
     },
-    /// Models that can be chosen: [`Items::Choices`].
-    Models(Ticket),
-    /// Profiles that can be chosen: [`Items::Choices`].
-    Profiles(Ticket),
-    /// What the clipboard of the person's own machine holds: [`News::Clipboard`].
-    Clipboard(Ticket),
+    /// Models that can be chosen: [`Items::ComposerChoices`].
+    Models(CommandTicket),
+    /// Profiles that can be chosen: [`Items::ComposerChoices`].
+    Profiles(CommandTicket),
+    /// What the clipboard of the person's own machine holds: [`UiUpdate::SystemClipboard`].
+    Clipboard(CommandTicket),
     /// What winding back to before the input at this place would change in files:
-    /// [`News::Text`] with a unified diff.
+    /// [`UiUpdate::Text`] with a unified diff.
     Preview {
         /// The place of an `input.accepted`.
         before: Seq,
         /// For the answer.
-        ticket: Ticket,
+        ticket: CommandTicket,
     },
     /// Wind back to before the input at this place.
     Rewind {
         /// The place of an `input.accepted`.
         before: Seq,
         /// What.
-        back: Back,
+        back: RewindScope,
     },
-    /// A text for reading: [`News::Text`].
+    /// A text for reading: [`UiUpdate::Text`].
     Report {
         /// Which.
-        report: Report,
+        report: ReportKind,
         /// What follows the command's name.
         arguments: String,
         /// For the answer.
-        ticket: Ticket,
+        ticket: CommandTicket,
     },
     /// Write the session to a file: `md`, `html` or `jsonl` by its ending; a name is chosen when
-    /// empty. Told as [`News::Notice`].
+    /// empty. Told as [`UiUpdate::Notice`].
     Export(String),
     /// Throw (with a reason) or release the kill switch.
     Pause(Option<String>),
@@ -240,7 +240,7 @@ pub enum Wish {
 
 /// What is known of the surroundings of an open session.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct About {
+pub struct OpenSessionInfo {
     /// The folder, as a person would write it: `~/code/weir`.
     pub folder: String,
     /// The git branch, where there is one.
@@ -257,7 +257,7 @@ pub struct About {
 
 /// A command that can be typed as `/name`, beside those of the face itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Named {
+pub struct SlashCommandInfo {
     /// Its name, without the slash.
     pub name: String,
     /// One sentence.
@@ -287,7 +287,7 @@ pub struct SessionLine {
 
 /// Something that can be chosen.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Choice {
+pub struct ChoiceOption {
     /// What is sent when it is chosen.
     pub value: String,
     /// One line about it.
@@ -298,18 +298,18 @@ pub struct Choice {
 
 /// A list that was asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Items {
-    /// To [`Wish::Sessions`].
+pub enum ListResult {
+    /// To [`UiCommand::SessionsScreen`].
     Sessions(Vec<SessionLine>),
-    /// To [`Wish::Files`]: paths relative to the workspace; folders end with `/`.
+    /// To [`UiCommand::Files`]: paths relative to the workspace; folders end with `/`.
     Files(Vec<String>),
-    /// To [`Wish::Models`] and [`Wish::Profiles`].
-    Choices(Vec<Choice>),
+    /// To [`UiCommand::Models`] and [`UiCommand::Profiles`].
+    Choices(Vec<ChoiceOption>),
 }
 
 /// What the clipboard holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Clip {
+pub enum ClipboardContent {
     /// A picture. That it is whole and of a kind that can be attached was looked at.
     Image {
         /// How names of its kind end: `png`.
@@ -334,7 +334,7 @@ pub enum TextKind {
 
 /// How loud a notice is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Tone {
+pub enum NoticeTone {
     /// To be known.
     Quiet,
     /// Something was done.
@@ -373,7 +373,7 @@ pub enum ShellNews {
 
 /// What happened.
 #[derive(Debug, Clone, PartialEq)]
-pub enum News {
+pub enum UiUpdate {
     /// A session is open: everything before belongs to another one. Its facts follow from the first
     /// on; the first `known` of them are from before.
     Opened {
@@ -382,9 +382,9 @@ pub enum News {
         /// How many of the facts that follow are old.
         known: Seq,
         /// What is known of its surroundings.
-        about: Box<About>,
+        about: Box<OpenSessionInfo>,
         /// What can be typed as `/name`.
-        named: Vec<Named>,
+        named: Vec<SlashCommandInfo>,
     },
     /// A durable fact: each once, in order, without a gap.
     Fact {
@@ -418,14 +418,14 @@ pub enum News {
     /// A list that was asked for.
     Listed {
         /// To which wish.
-        ticket: Ticket,
+        ticket: CommandTicket,
         /// It.
-        items: Items,
+        items: ListResult,
     },
     /// A text that was asked for.
     Text {
         /// To which wish.
-        ticket: Ticket,
+        ticket: CommandTicket,
         /// Its title.
         title: String,
         /// The text.
@@ -436,28 +436,28 @@ pub enum News {
     /// What the clipboard holds, as it was asked for.
     Clipboard {
         /// To which wish.
-        ticket: Ticket,
+        ticket: CommandTicket,
         /// It.
-        clip: Clip,
+        clip: ClipboardContent,
     },
     /// What was asked for with this ticket cannot be had: why and what to do.
     Failed {
         /// To which wish.
-        ticket: Ticket,
+        ticket: CommandTicket,
         /// A sentence.
         why: String,
     },
     /// What came of a shell command.
     Shell {
         /// Which.
-        ticket: Ticket,
+        ticket: CommandTicket,
         /// What.
         news: ShellNews,
     },
     /// A line for the person.
     Notice {
         /// How loud.
-        tone: Tone,
+        tone: NoticeTone,
         /// A sentence.
         text: String,
     },

@@ -8,12 +8,12 @@ use weir_core::event::Event;
 use weir_core::ids::{Seq, SessionId, Timestamp};
 use weir_core::message::plain_text;
 
-use crate::app::{App, HINT, HINT_MS, Picture, QUIET_MS};
-use crate::compose::Written;
-use crate::link::{About, News};
+use crate::app::{App, AppFrame, HINT, HINT_MS, QUIET_MS};
+use crate::compose::WrittenMessage;
+use crate::link::{OpenSessionInfo, UiUpdate};
 use crate::options::{FaceOptions, Motion};
 use crate::plain::OffscreenTalk;
-use crate::terminal::Size;
+use crate::terminal::TerminalSize;
 use crate::text::theme::Theme;
 use crate::text::wrap::wrap_exact;
 
@@ -29,15 +29,15 @@ pub struct OffscreenSession {
 }
 
 impl OffscreenSession {
-    fn opened(&self) -> News {
-        let about = About {
+    fn opened_update(&self) -> UiUpdate {
+        let about = OpenSessionInfo {
             folder: self.folder.clone(),
             resume: format!("weir --resume {}", self.id),
             local: true,
-            ..About::default()
+            ..OpenSessionInfo::default()
         };
         let (session, named) = (Some(self.id.clone()), Vec::new());
-        News::Opened { session, known: self.known, about: Box::new(about), named }
+        UiUpdate::Opened { session, known: self.known, about: Box::new(about), named }
     }
 }
 
@@ -51,7 +51,7 @@ fn sent_here(event: &Event) -> Option<(String, String)> {
 /// The terminal face.
 pub struct OffscreenTerminal {
     app: App,
-    size: Size,
+    size: TerminalSize,
 }
 
 /// What the terminal shows at one moment.
@@ -65,26 +65,26 @@ pub struct OffscreenFrame {
 
 impl OffscreenTerminal {
     /// A face of this size in which the session is open.
-    pub fn open(session: &OffscreenSession, size: Size) -> OffscreenTerminal {
+    pub fn open(session: &OffscreenSession, size: TerminalSize) -> OffscreenTerminal {
         let options = FaceOptions { motion: Motion::Still, ..FaceOptions::default() };
-        let mut app = App::new(&options, Theme::plain(), Timestamp(0));
-        app.news(&session.opened(), Timestamp(0));
+        let mut app = App::new(&options, Theme::plain_theme(), Timestamp(0));
+        app.handle_update(&session.opened_update(), Timestamp(0));
         OffscreenTerminal { app, size }
     }
 
     /// Takes a fact in, at the moment at which it happened.
-    pub fn take(&mut self, seq: Seq, ts: Timestamp, event: &Arc<Event>) {
+    pub fn apply_fact(&mut self, seq: Seq, ts: Timestamp, event: &Arc<Event>) {
         if let Some((name, text)) = sent_here(event).filter(|_| seq > self.app.fold.known) {
             // What was given back into the box is what is sent now, or was thrown away.
             self.app.composer.clear();
-            self.app.sent.insert(name, Written { text, ..Written::default() });
+            self.app.sent.insert(name, WrittenMessage { text, ..WrittenMessage::default() });
         }
-        self.app.news(&News::Fact { seq, ts, event: event.clone() }, ts);
+        self.app.handle_update(&UiUpdate::Fact { seq, ts, event: event.clone() }, ts);
         self.app.take_wishes();
     }
 
     /// The frame of now. A dialog has been seen for long enough to take keys.
-    pub fn frame(&mut self) -> OffscreenFrame {
+    pub fn current_frame(&mut self) -> OffscreenFrame {
         let (mut printed, mut live) = self.paint_frame();
         if self.app.shown.is_some() {
             self.app.tick(self.app.now.plus_ms(QUIET_MS));
@@ -104,15 +104,15 @@ impl OffscreenTerminal {
 
     fn paint_frame(&mut self) -> (Vec<String>, Vec<String>) {
         let text = |line: &ratatui::text::Line<'_>| line.to_string().trim_end().to_owned();
-        match self.app.picture(self.size) {
-            Picture::Chat(frame) => {
+        match self.app.next_frame(self.size) {
+            AppFrame::Chat(frame) => {
                 let width = usize::from(self.size.columns);
                 // A long line of code is broken by the terminal.
                 let rows = frame.finished.iter().flat_map(|line| wrap_exact(line, width, 0));
                 let printed = rows.map(|line| text(&line)).collect();
                 (printed, frame.live.iter().map(text).collect())
             }
-            Picture::Full(view) => (Vec::new(), view.lines.iter().map(text).collect()),
+            AppFrame::Full(view) => (Vec::new(), view.lines.iter().map(text).collect()),
         }
     }
 }
@@ -128,19 +128,19 @@ impl OffscreenLineMode {
     /// A talk in which the session is open.
     pub fn open(session: &OffscreenSession) -> OffscreenLineMode {
         let mut talk = OffscreenTalk::new();
-        talk.hear(session.opened());
+        talk.handle_update(session.opened_update());
         OffscreenLineMode { talk, known: session.known, text: String::new() }
     }
 
     /// Takes a fact in.
-    pub fn take(&mut self, seq: Seq, ts: Timestamp, event: &Arc<Event>) {
+    pub fn apply_fact(&mut self, seq: Seq, ts: Timestamp, event: &Arc<Event>) {
         if let Some((name, text)) = sent_here(event).filter(|_| seq > self.known) {
             // The terminal itself shows what is typed.
             let typed = text.lines().map(|line| format!("> {line}\n")).collect::<String>();
             self.text.push_str(&typed);
-            self.talk.sent(name, text);
+            self.talk.mark_as_sent(name, text);
         }
-        self.talk.hear(News::Fact { seq, ts, event: event.clone() });
+        self.talk.handle_update(UiUpdate::Fact { seq, ts, event: event.clone() });
         self.text.push_str(&self.talk.take_printed());
     }
 

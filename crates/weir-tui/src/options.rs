@@ -8,11 +8,11 @@ pub struct FaceOptions {
     /// Whether anything may move.
     pub motion: Motion,
     /// Whether thoughts of the model are shown in the conversation.
-    pub thoughts: Thoughts,
+    pub thoughts: ThoughtDisplay,
     /// Whether Tab also comes to the mode `full`.
     pub full: FullMode,
     /// What stands on the screen first.
-    pub start: Start,
+    pub start: StartScreen,
     /// What is said as soon as a session is open.
     pub first: Option<String>,
 }
@@ -29,7 +29,7 @@ pub enum Motion {
 
 /// Whether thoughts of the model are shown in the conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Thoughts {
+pub enum ThoughtDisplay {
     /// One line says how long it thought.
     #[default]
     Folded,
@@ -49,7 +49,7 @@ pub enum FullMode {
 
 /// What stands on the screen first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Start {
+pub enum StartScreen {
     /// The conversation.
     #[default]
     Chat,

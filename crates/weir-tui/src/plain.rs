@@ -15,10 +15,10 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until, timeout};
 use weir_core::ids::Timestamp;
 
-use crate::link::{Link, News};
-use crate::options::Start;
-use crate::run::Left;
-use crate::text::clean::clean;
+use crate::link::{UiChannel, UiUpdate};
+use crate::options::StartScreen;
+use crate::run::FaceExit;
+use crate::text::clean::clean_text;
 use crate::text::theme::Theme;
 
 mod asked;
@@ -37,8 +37,8 @@ mod typed;
 mod words;
 
 pub(crate) use offscreen::OffscreenTalk;
-use state::Talk;
-use typed::{Begun, LINES_WAITING_MAX, Lines, Typed};
+use state::PlainTalk;
+use typed::{LINES_WAITING_MAX, LineSource, TypedLine, TypingStart};
 
 /// Printed text that may wait to be taken, in bytes; past it no more news is taken.
 const PRINT_BYTES_MAX: usize = 256 * 1024;
@@ -62,7 +62,7 @@ pub struct PlainOptions {
     /// The clock.
     pub now: fn() -> Timestamp,
     /// What stands there first.
-    pub start: Start,
+    pub start: StartScreen,
     /// What is said as soon as a session is open.
     pub first: Option<String>,
 }
@@ -80,7 +80,7 @@ pub enum PlainError {
 
 /// What interrupts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Interrupt {
+pub(crate) enum PlainInterrupt {
     /// Ctrl-C.
     Run,
     /// The program is to end, by the signal of this number.
@@ -91,7 +91,7 @@ pub(crate) enum Interrupt {
 ///
 /// # Errors
 /// Standard output is gone, or signals cannot be heard.
-pub async fn run(link: Link, options: PlainOptions) -> Result<Left, PlainError> {
+pub async fn run(link: UiChannel, options: PlainOptions) -> Result<FaceExit, PlainError> {
     let (tell, interrupts) = mpsc::channel(LINES_WAITING_MAX);
     let mut ctrl_c = signal(SignalKind::interrupt()).map_err(PlainError::Signals)?;
     let mut terminate = signal(SignalKind::terminate()).map_err(PlainError::Signals)?;
@@ -99,38 +99,38 @@ pub async fn run(link: Link, options: PlainOptions) -> Result<Left, PlainError> 
     let signals = async move {
         loop {
             let what = tokio::select! {
-                _ = ctrl_c.recv() => Interrupt::Run,
-                _ = terminate.recv() => Interrupt::Program(15),
-                _ = hang_up.recv() => Interrupt::Program(1),
+                _ = ctrl_c.recv() => PlainInterrupt::Run,
+                _ = terminate.recv() => PlainInterrupt::Program(15),
+                _ = hang_up.recv() => PlainInterrupt::Program(1),
             };
             if tell.send(what).await.is_err() {
-                return std::future::pending::<Left>().await;
+                return std::future::pending::<FaceExit>().await;
             }
         }
     };
-    let lines = Lines::of_input(options.terminal);
-    let ends = Ends { lines, interrupts, out: tokio::io::stdout() };
+    let lines = LineSource::of_input(options.terminal);
+    let ends = LineModeIo { lines, interrupts, out: tokio::io::stdout() };
     tokio::select! {
-        left = talk(link, options, ends) => left,
+        left = run_talk(link, options, ends) => left,
         left = signals => Ok(left),
     }
 }
 
 /// Where lines come from and go to.
-pub(crate) struct Ends<W> {
+pub(crate) struct LineModeIo<W> {
     /// What is typed.
-    pub(crate) lines: Lines,
+    pub(crate) lines: LineSource,
     /// Signals.
-    pub(crate) interrupts: mpsc::Receiver<Interrupt>,
+    pub(crate) interrupts: mpsc::Receiver<PlainInterrupt>,
     /// What is printed.
     pub(crate) out: W,
 }
 
 /// One thing that happened.
-enum Happened {
-    News(Option<News>),
-    Line(Option<Typed>),
-    Interrupt(Interrupt),
+enum LoopEvent {
+    News(Option<UiUpdate>),
+    Line(Option<TypedLine>),
+    Interrupt(PlainInterrupt),
     Wished,
     /// So many bytes; none: they were passed on.
     Printed(Option<usize>),
@@ -138,22 +138,22 @@ enum Happened {
 }
 
 /// Talks over these ends.
-pub(crate) async fn talk<W: AsyncWrite + Unpin>(
-    link: Link,
+pub(crate) async fn run_talk<W: AsyncWrite + Unpin>(
+    link: UiChannel,
     options: PlainOptions,
-    ends: Ends<W>,
-) -> Result<Left, PlainError> {
-    let Link { wishes, mut news } = link;
-    let Ends { mut lines, mut interrupts, mut out } = ends;
-    let mut talk = Talk::new(options);
-    let mut left = Left::default();
+    ends: LineModeIo<W>,
+) -> Result<FaceExit, PlainError> {
+    let UiChannel { wishes, mut news } = link;
+    let LineModeIo { mut lines, mut interrupts, mut out } = ends;
+    let mut talk = PlainTalk::new(options);
+    let mut left = FaceExit::default();
     let mut late = None;
     let mut reads = true;
-    let mut printing = Printing::default();
-    let mut asked = Asked(talk.asked());
+    let mut printing = PrintBuffer::default();
+    let mut asked = ReadableAsks(talk.ask_print_count());
     loop {
-        printing.add(&talk.printed());
-        asked.follow(&talk, &printing, &mut lines);
+        printing.push_text(&talk.take_output());
+        asked.update_readable(&talk, &printing, &mut lines);
         if talk.is_leaving() && late.is_none() {
             late = Some(Instant::now() + Duration::from_millis(LEAVE_MS_MAX));
         }
@@ -162,50 +162,52 @@ pub(crate) async fn talk<W: AsyncWrite + Unpin>(
         let room = printing.waiting.len() < PRINT_BYTES_MAX;
         let happened = tokio::select! {
             biased;
-            Some(what) = interrupts.recv() => Happened::Interrupt(what),
-            place = wishes.reserve(), if talk.has_wishes() => match (place, talk.wished()) {
+            Some(what) = interrupts.recv() => LoopEvent::Interrupt(what),
+            place = wishes.reserve(), if talk.has_wishes() => match (place, talk.next_command()) {
                 (Ok(place), Some(wish)) => {
                     place.send(wish);
-                    Happened::Wished
+                    LoopEvent::Wished
                 }
-                _ => Happened::News(None),
+                _ => LoopEvent::News(None),
             },
-            done = printing.some(&mut out), if printing.is_owed() => {
-                Happened::Printed(done.map_err(PlainError::Write)?)
+            done = printing.write_some(&mut out), if printing.is_owed() => {
+                LoopEvent::Printed(done.map_err(PlainError::Write)?)
             }
-            heard = news.recv(), if room => Happened::News(heard),
+            heard = news.recv(), if room => LoopEvent::News(heard),
             line = lines.next(), if reads && room && late.is_none() && talk.takes_lines() => {
-                Happened::Line(line)
+                LoopEvent::Line(line)
             }
             () = sleep_until(late.unwrap_or_else(Instant::now)), if late.is_some() => {
-                Happened::TooLate
+                LoopEvent::TooLate
             }
         };
         match happened {
-            Happened::News(Some(what)) => {
-                if let Err(why) = talk.heard(what) {
-                    left.why = why.map(|why| clean(&why).into_owned());
+            LoopEvent::News(Some(what)) => {
+                if let Err(why) = talk.handle_update(what) {
+                    left.why = why.map(|why| clean_text(&why).into_owned());
                     break;
                 }
             }
-            Happened::News(None) | Happened::TooLate => break,
-            Happened::Line(Some(line)) => talk.line(&line.text, asked.begun(&talk, &line)),
-            Happened::Line(None) => {
-                reads = false;
-                talk.ended();
+            LoopEvent::News(None) | LoopEvent::TooLate => break,
+            LoopEvent::Line(Some(line)) => {
+                talk.handle_line(&line.text, asked.typing_start(&talk, &line))
             }
-            Happened::Interrupt(Interrupt::Run) if talk.interrupted() => break,
-            Happened::Interrupt(Interrupt::Program(_)) if talk.is_leaving() => break,
-            Happened::Interrupt(Interrupt::Program(number)) => {
+            LoopEvent::Line(None) => {
+                reads = false;
+                talk.handle_end_of_input();
+            }
+            LoopEvent::Interrupt(PlainInterrupt::Run) if talk.handle_interrupt() => break,
+            LoopEvent::Interrupt(PlainInterrupt::Program(_)) if talk.is_leaving() => break,
+            LoopEvent::Interrupt(PlainInterrupt::Program(number)) => {
                 left.code = 128 + number;
                 talk.leave();
             }
-            Happened::Interrupt(Interrupt::Run) | Happened::Wished => (),
-            Happened::Printed(count) => printing.printed(count),
+            LoopEvent::Interrupt(PlainInterrupt::Run) | LoopEvent::Wished => (),
+            LoopEvent::Printed(count) => printing.mark_printed(count),
         }
     }
-    left.resume = talk.farewell();
-    printing.add(&talk.printed());
+    left.resume = talk.print_farewell();
+    printing.push_text(&talk.take_output());
     print_last(&mut out, &printing.waiting).await.map(|()| left)
 }
 
@@ -220,31 +222,36 @@ async fn print_last<W: AsyncWrite + Unpin>(out: &mut W, waiting: &[u8]) -> Resul
 }
 
 /// How much of what asks could be read when lines were looked at last.
-struct Asked(usize);
+struct ReadableAsks(usize);
 
-impl Asked {
+impl ReadableAsks {
     /// Whatever was typed until a question can be read was not typed for it.
-    fn follow(&mut self, talk: &Talk, printing: &Printing, lines: &mut Lines) {
-        if self.0 != talk.asked() && !printing.is_owed() {
-            self.0 = talk.asked();
-            lines.asked();
+    fn update_readable(
+        &mut self,
+        talk: &PlainTalk,
+        printing: &PrintBuffer,
+        lines: &mut LineSource,
+    ) {
+        if self.0 != talk.ask_print_count() && !printing.is_owed() {
+            self.0 = talk.ask_print_count();
+            lines.mark_asked();
         }
     }
 
-    fn begun(&self, talk: &Talk, line: &Typed) -> Begun {
-        if self.0 == talk.asked() { line.begun } else { Begun::Before }
+    fn typing_start(&self, talk: &PlainTalk, line: &TypedLine) -> TypingStart {
+        if self.0 == talk.ask_print_count() { line.begun } else { TypingStart::Before }
     }
 }
 
 /// What is to be printed and was not taken yet.
 #[derive(Default)]
-struct Printing {
+struct PrintBuffer {
     waiting: Vec<u8>,
     unflushed: bool,
 }
 
-impl Printing {
-    fn add(&mut self, text: &str) {
+impl PrintBuffer {
+    fn push_text(&mut self, text: &str) {
         self.waiting.extend_from_slice(text.as_bytes());
     }
 
@@ -253,7 +260,7 @@ impl Printing {
     }
 
     /// Writes some of it, or passes on what was written. May be dropped and called again.
-    async fn some<W: AsyncWrite + Unpin>(&self, out: &mut W) -> io::Result<Option<usize>> {
+    async fn write_some<W: AsyncWrite + Unpin>(&self, out: &mut W) -> io::Result<Option<usize>> {
         if self.waiting.is_empty() {
             return out.flush().await.map(|()| None);
         }
@@ -263,7 +270,7 @@ impl Printing {
         }
     }
 
-    fn printed(&mut self, count: Option<usize>) {
+    fn mark_printed(&mut self, count: Option<usize>) {
         self.waiting.drain(..count.unwrap_or(0));
         self.unflushed = count.is_some();
     }

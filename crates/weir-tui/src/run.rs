@@ -13,14 +13,17 @@ use std::time::{Duration, Instant};
 
 use tokio::time::sleep;
 
-use crate::app::{App, Local, Picture};
-use crate::link::{About, Link, News, Tone, Wish};
-pub use crate::options::{FaceOptions, FullMode, Motion, Start, Thoughts};
-use crate::terminal::{Caps, Event, Events, Options, Pace, Signal, Terminal, Terminals};
-use crate::text::clean::{clean, clean_line};
+use crate::app::{App, AppFrame, TerminalAction};
+use crate::link::{NoticeTone, OpenSessionInfo, UiChannel, UiCommand, UiUpdate};
+pub use crate::options::{FaceOptions, FullMode, Motion, StartScreen, ThoughtDisplay};
+use crate::terminal::{
+    PaintPace, Terminal, TerminalCaps, TerminalEnds, TerminalEvent, TerminalEvents,
+    TerminalOptions, TerminalSignal,
+};
+use crate::text::clean::{clean_line, clean_text};
 use crate::text::theme::Theme;
 use crate::words::one_line;
-use clock::Clock;
+use clock::FaceClock;
 
 /// How long the other end has to give the session back.
 const OVER_WAIT: Duration = Duration::from_secs(5);
@@ -33,7 +36,7 @@ const EVENTS_AT_ONCE_MAX: usize = 1024;
 
 /// How the face was left.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Left {
+pub struct FaceExit {
     /// The exit code: 0, or 128 and the signal's number.
     pub code: u8,
     /// How the session is taken up again, as a command line. The face has printed it.
@@ -56,22 +59,25 @@ pub enum FaceError {
 ///
 /// # Errors
 /// The terminal cannot be used.
-pub async fn run(link: Link, options: FaceOptions) -> Result<Left, FaceError> {
-    let caps = caps();
-    let theme = theme(options.theme.as_deref(), caps);
-    let (terminal, events) = Terminal::open(caps, Options::default())?;
-    let clock = Clock::new();
+pub async fn run(link: UiChannel, options: FaceOptions) -> Result<FaceExit, FaceError> {
+    let caps = detect_caps();
+    let theme = choose_theme(options.theme.as_deref(), caps);
+    let (terminal, events) = Terminal::open(caps, TerminalOptions::default())?;
+    let clock = FaceClock::new();
     let mut app = App::new(&options, theme, clock.now());
     if let Some(name) =
-        options.theme.as_deref().filter(|name| Theme::named(name, caps.depth).is_none())
+        options.theme.as_deref().filter(|name| Theme::by_name(name, caps.depth).is_none())
     {
-        app.hint(Tone::Bad, format!("There is no theme {}; /theme lists them", one_line(name)));
+        app.show_hint(
+            NoticeTone::Bad,
+            format!("There is no theme {}; /theme lists them", one_line(name)),
+        );
     }
-    let mut face = Face {
+    let mut face = FaceLoop {
         app,
         terminal,
         clock,
-        pace: Pace::new(),
+        pace: PaintPace::new(),
         unsent: VecDeque::new(),
         full: false,
         code: 0,
@@ -79,36 +85,36 @@ pub async fn run(link: Link, options: FaceOptions) -> Result<Left, FaceError> {
         farewell: None,
     };
     face.pace.touch();
-    face.live(link, events).await;
-    let why = face.app.over.take().flatten().map(|why| clean(&why).into_owned());
-    let Face { terminal, farewell, code, .. } = face;
+    face.run_loop(link, events).await;
+    let why = face.app.over.take().flatten().map(|why| clean_text(&why).into_owned());
+    let FaceLoop { terminal, farewell, code, .. } = face;
     // Gives the terminal back and prints the farewell.
     drop(terminal);
-    Ok(Left { code, resume: farewell, why })
+    Ok(FaceExit { code, resume: farewell, why })
 }
 
 /// What this terminal can do, from the environment.
-pub fn caps() -> Caps {
-    let terminals = Terminals {
+pub fn detect_caps() -> TerminalCaps {
+    let terminals = TerminalEnds {
         input: std::io::stdin().is_terminal(),
         output: std::io::stdout().is_terminal(),
     };
-    Caps::detect(&|name| std::env::var(name).ok(), terminals)
+    TerminalCaps::detect(&|name| std::env::var(name).ok(), terminals)
 }
 
-fn theme(name: Option<&str>, caps: Caps) -> Theme {
-    let named = name.and_then(|name| Theme::named(name, caps.depth));
-    named.or_else(|| Theme::named("dark", caps.depth)).unwrap_or_else(Theme::plain)
+fn choose_theme(name: Option<&str>, caps: TerminalCaps) -> Theme {
+    let named = name.and_then(|name| Theme::by_name(name, caps.depth));
+    named.or_else(|| Theme::by_name("dark", caps.depth)).unwrap_or_else(Theme::plain_theme)
 }
 
 /// Everything that the loop holds.
-struct Face {
+struct FaceLoop {
     app: App,
     terminal: Terminal,
-    clock: Clock,
-    pace: Pace,
+    clock: FaceClock,
+    pace: PaintPace,
     /// Wishes for which there was no room; in order.
-    unsent: VecDeque<Wish>,
+    unsent: VecDeque<UiCommand>,
     /// A screen lies over the chat.
     full: bool,
     code: u8,
@@ -118,36 +124,36 @@ struct Face {
 }
 
 /// What came first.
-enum Came {
-    Event(Event),
-    News(Option<News>),
+enum LoopWake {
+    Event(TerminalEvent),
+    News(Option<UiUpdate>),
     Room,
     Paint,
     Tick,
     TimeUp,
 }
 
-impl Face {
-    async fn live(&mut self, mut link: Link, mut events: Events) {
+impl FaceLoop {
+    async fn run_loop(&mut self, mut link: UiChannel, mut events: TerminalEvents) {
         while self.app.over.is_none() {
-            let came = self.wait(&mut link, &mut events).await;
+            let came = self.wait_for_next(&mut link, &mut events).await;
             match came {
-                Came::Event(event) => {
-                    self.event(event);
+                LoopWake::Event(event) => {
+                    self.handle_event(event);
                     for _ in 0..EVENTS_AT_ONCE_MAX {
-                        let Some(event) = events.take() else { break };
-                        self.event(event);
+                        let Some(event) = events.try_next() else { break };
+                        self.handle_event(event);
                     }
                 }
-                Came::News(None) => self.app.over = Some(None),
-                Came::News(Some(news)) => self.news(&news, &mut link),
-                Came::Room | Came::Tick => (),
-                Came::Paint => self.paint(),
-                Came::TimeUp => break,
+                LoopWake::News(None) => self.app.over = Some(None),
+                LoopWake::News(Some(news)) => self.handle_updates(&news, &mut link),
+                LoopWake::Room | LoopWake::Tick => (),
+                LoopWake::Paint => self.paint_frame(),
+                LoopWake::TimeUp => break,
             }
             self.app.tick(self.clock.now());
-            self.acts();
-            self.send(&link);
+            self.run_actions();
+            self.send_commands(&link);
             if self.app.leaving && self.until.is_none() {
                 self.until = Some(Instant::now() + OVER_WAIT);
             }
@@ -158,8 +164,8 @@ impl Face {
                 self.pace.touch();
             }
             // News without a pause must not keep what they tell from being seen.
-            if self.pace.wait(Instant::now()) == Some(Duration::ZERO) {
-                self.paint();
+            if self.pace.time_to_wait(Instant::now()) == Some(Duration::ZERO) {
+                self.paint_frame();
             }
             // Neither must they keep it from ending.
             if self.until.is_some_and(|until| until <= Instant::now()) {
@@ -176,10 +182,10 @@ impl Face {
         let until = Instant::now() + PRINT_WAIT;
         loop {
             let left = until.saturating_duration_since(Instant::now());
-            if tokio::time::timeout(left, self.terminal.drained()).await.is_err() {
+            if tokio::time::timeout(left, self.terminal.wait_until_drained()).await.is_err() {
                 break;
             }
-            self.paint();
+            self.paint_frame();
             if !self.terminal.is_behind() || self.terminal.is_broken() {
                 break;
             }
@@ -187,8 +193,12 @@ impl Face {
     }
 
     /// Waits for whatever comes first. Nothing wakes it while nothing happens.
-    async fn wait(&mut self, link: &mut Link, events: &mut Events) -> Came {
-        let paint = self.pace.wait(Instant::now());
+    async fn wait_for_next(
+        &mut self,
+        link: &mut UiChannel,
+        events: &mut TerminalEvents,
+    ) -> LoopWake {
+        let paint = self.pace.time_to_wait(Instant::now());
         let tick = self.app.next_tick_ms().map(Duration::from_millis);
         let until = self.until.map(|until| until.saturating_duration_since(Instant::now()));
         let (terminal, blocked) = (&self.terminal, !self.unsent.is_empty());
@@ -196,46 +206,46 @@ impl Face {
             match paint {
                 Some(wait) => {
                     sleep(wait).await;
-                    terminal.drained().await;
+                    terminal.wait_until_drained().await;
                 }
                 None => std::future::pending().await,
             }
         };
         tokio::select! {
             biased;
-            event = events.next() => Came::Event(event),
-            news = link.news.recv() => Came::News(news),
+            event = events.next() => LoopWake::Event(event),
+            news = link.news.recv() => LoopWake::News(news),
             room = link.wishes.reserve(), if blocked => match room {
-                Ok(_) => Came::Room,
-                Err(_) => Came::News(None),
+                Ok(_) => LoopWake::Room,
+                Err(_) => LoopWake::News(None),
             },
-            () = ready => Came::Paint,
-            () = after(tick) => Came::Tick,
-            () = after(until) => Came::TimeUp,
+            () = ready => LoopWake::Paint,
+            () = wait_or_never(tick) => LoopWake::Tick,
+            () = wait_or_never(until) => LoopWake::TimeUp,
         }
     }
 
-    fn event(&mut self, event: Event) {
+    fn handle_event(&mut self, event: TerminalEvent) {
         let now = self.clock.now();
         match event {
-            Event::Key(key) => {
-                self.app.key(key, now);
+            TerminalEvent::Key(key) => {
+                self.app.handle_key(key, now);
                 self.at_once();
             }
-            Event::Paste(text) => {
-                self.app.paste(&text, now);
+            TerminalEvent::Paste(text) => {
+                self.app.handle_paste(&text, now);
                 self.at_once();
             }
-            Event::Focus(focused) => {
+            TerminalEvent::Focus(focused) => {
                 self.app.away = !focused;
                 self.terminal.set_focus(focused);
             }
-            Event::Resize(size) => {
-                self.terminal.resized(size);
+            TerminalEvent::Resize(size) => {
+                self.terminal.set_size(size);
                 self.pace.touch_at_once();
             }
-            Event::Signal(signal) => self.signal(signal),
-            Event::Ended => self.leave_with(129),
+            TerminalEvent::Signal(signal) => self.handle_signal(signal),
+            TerminalEvent::Ended => self.leave_with(129),
         }
     }
 
@@ -246,14 +256,14 @@ impl Face {
         }
     }
 
-    fn signal(&mut self, signal: Signal) {
+    fn handle_signal(&mut self, signal: TerminalSignal) {
         match signal {
-            Signal::Terminate => self.leave_with(143),
-            Signal::Hangup => self.leave_with(129),
-            Signal::Quit => self.leave_with(131),
-            Signal::Interrupt => self.app.interrupt(),
-            Signal::Suspend => self.app.acts.push(Local::Suspend),
-            Signal::Continue => {
+            TerminalSignal::Terminate => self.leave_with(143),
+            TerminalSignal::Hangup => self.leave_with(129),
+            TerminalSignal::Quit => self.leave_with(131),
+            TerminalSignal::Interrupt => self.app.interrupt_run(),
+            TerminalSignal::Suspend => self.app.acts.push(TerminalAction::Suspend),
+            TerminalSignal::Continue => {
                 self.terminal.redraw();
                 self.pace.touch();
             }
@@ -268,7 +278,7 @@ impl Face {
     }
 
     /// All news that are there, before anything is painted.
-    fn news(&mut self, first: &News, link: &mut Link) {
+    fn handle_updates(&mut self, first: &UiUpdate, link: &mut UiChannel) {
         let now = self.clock.now();
         self.one_news(first, now);
         for _ in 1..NEWS_AT_ONCE_MAX {
@@ -277,9 +287,9 @@ impl Face {
         }
     }
 
-    fn one_news(&mut self, news: &News, now: weir_core::ids::Timestamp) {
-        self.app.news(news, now);
-        if let News::Opened { about, .. } = news {
+    fn one_news(&mut self, news: &UiUpdate, now: weir_core::ids::Timestamp) {
+        self.app.handle_update(news, now);
+        if let UiUpdate::Opened { about, .. } = news {
             let resume = way_back(about);
             let text = resume.as_ref().map(|line| format!("To go on here: {line}"));
             self.terminal.set_farewell(text);
@@ -288,38 +298,38 @@ impl Face {
         }
     }
 
-    fn acts(&mut self) {
+    fn run_actions(&mut self) {
         for act in self.app.take_acts() {
             match act {
-                Local::Editor => self.edit(),
-                Local::Suspend => self.stop(),
-                Local::Repaint => self.terminal.redraw(),
-                Local::Theme(name) => self.restyle(&name),
-                Local::Notify(text) => self.terminal.notify(&text),
-                Local::Copy(text) => self.terminal.copy(&text),
+                TerminalAction::Editor => self.edit_in_editor(),
+                TerminalAction::Suspend => self.suspend_to_shell(),
+                TerminalAction::Repaint => self.terminal.redraw(),
+                TerminalAction::Theme(name) => self.set_theme(&name),
+                TerminalAction::Notify(text) => self.terminal.notify_person(&text),
+                TerminalAction::Copy(text) => self.terminal.copy_to_clipboard(&text),
             }
             self.pace.touch();
         }
     }
 
-    fn paint(&mut self) {
-        if !self.terminal.ready() {
+    fn paint_frame(&mut self) {
+        if !self.terminal.is_ready() {
             return;
         }
         self.app.tick(self.clock.now());
-        match self.app.picture(self.terminal.size()) {
-            Picture::Chat(frame) => {
+        match self.app.next_frame(self.terminal.size()) {
+            AppFrame::Chat(frame) => {
                 if std::mem::take(&mut self.full) {
                     self.terminal.leave_full();
                 }
-                self.terminal.paint(frame);
+                self.terminal.paint_frame(frame);
             }
-            Picture::Full(view) => {
+            AppFrame::Full(view) => {
                 self.full = true;
-                self.terminal.full(&view.lines, view.cursor);
+                self.terminal.paint_full_screen(&view.lines, view.cursor);
             }
         }
-        self.pace.painted(Instant::now());
+        self.pace.mark_painted(Instant::now());
         if self.terminal.is_behind() {
             self.pace.touch();
         }
@@ -327,7 +337,7 @@ impl Face {
 }
 
 /// After this long; never for `None`.
-async fn after(wait: Option<Duration>) {
+async fn wait_or_never(wait: Option<Duration>) {
     match wait {
         Some(wait) => sleep(wait).await,
         None => std::future::pending().await,
@@ -335,7 +345,7 @@ async fn after(wait: Option<Duration>) {
 }
 
 /// How the session is taken up again. A server names it, so it is made safe.
-fn way_back(about: &About) -> Option<String> {
+fn way_back(about: &OpenSessionInfo) -> Option<String> {
     let line = clean_line(&about.resume).into_owned();
     Some(line).filter(|line| !line.is_empty())
 }

@@ -14,9 +14,9 @@ use weir_core::ids::SessionId;
 use weir_core::model::Thinking;
 use weir_core::profile::PermissionMode;
 
-use crate::app::entries::Transcript;
-use crate::link::{Named, News, Ticket, Wish};
-use crate::terminal::Size;
+use crate::app::entries::EntryTranscript;
+use crate::link::{CommandTicket, SlashCommandInfo, UiCommand, UiUpdate};
+use crate::terminal::TerminalSize;
 use crate::text::theme::Theme;
 
 pub(crate) mod approval;
@@ -40,43 +40,48 @@ pub(crate) mod typed;
 /// Something that takes the whole screen for a while. Never blocks and never reads a clock.
 pub(crate) trait Screen: Send {
     /// It has just been opened: what it wishes first (its list, its text).
-    fn begin(&mut self, with: &With<'_>) -> Step {
+    fn on_open(&mut self, with: &ScreenContext<'_>) -> ScreenStep {
         let _ = with;
-        Step::Stay
+        ScreenStep::Stay
     }
 
     /// A key (also a repeated one; never a release).
-    fn key(&mut self, key: KeyEvent, with: &With<'_>) -> Step;
+    fn handle_key(&mut self, key: KeyEvent, with: &ScreenContext<'_>) -> ScreenStep;
 
     /// Text that was pasted at once: as it came, not made safe.
-    fn paste(&mut self, text: &str, with: &With<'_>) -> Step {
+    fn handle_paste(&mut self, text: &str, with: &ScreenContext<'_>) -> ScreenStep {
         let _ = (text, with);
-        Step::Idle
+        ScreenStep::Idle
     }
 
     /// News, after the app has taken them in itself: `with.transcript` has them already.
-    fn news(&mut self, news: &News, with: &With<'_>) -> Step {
+    fn handle_update(&mut self, news: &UiUpdate, with: &ScreenContext<'_>) -> ScreenStep {
         let _ = (news, with);
-        Step::Idle
+        ScreenStep::Idle
     }
 
     /// The whole screen: at most `size.rows` lines of at most `size.columns` cells. Any size, also
     /// 0 by 0, must do.
-    fn view(&mut self, size: Size, theme: &Theme, with: &With<'_>) -> View;
+    fn render_view(
+        &mut self,
+        size: TerminalSize,
+        theme: &Theme,
+        with: &ScreenContext<'_>,
+    ) -> ScreenView;
 }
 
 /// What a screen wants after a key or news.
-pub(crate) enum Step {
+pub(crate) enum ScreenStep {
     /// Nothing changed: nothing is painted.
     Idle,
     /// It stays and is painted again.
     Stay,
     /// It stays, and this is wished.
-    Do(Vec<Wish>),
+    Do(Vec<UiCommand>),
     /// It closes.
     Close,
     /// It closes, and this is wished.
-    CloseAnd(Vec<Wish>),
+    CloseAnd(Vec<UiCommand>),
     /// It closes, and this text is put into the composer, before what is there.
     Put(String),
     /// It closes, and this is done as if the person had typed it: `/theme dark`.
@@ -87,7 +92,7 @@ pub(crate) enum Step {
 
 /// The lines of a full screen.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(crate) struct View {
+pub(crate) struct ScreenView {
     /// From the top.
     pub(crate) lines: Vec<Line<'static>>,
     /// Where the cursor stands (row, cell); `None`: it is hidden.
@@ -96,20 +101,20 @@ pub(crate) struct View {
 
 /// What a screen may know.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct With<'a> {
+pub(crate) struct ScreenContext<'a> {
     /// What was said and done.
-    pub(crate) transcript: &'a Transcript,
+    pub(crate) transcript: &'a EntryTranscript,
     /// What holds now.
-    pub(crate) settings: &'a Settings,
+    pub(crate) settings: &'a SessionSettings,
     /// What can be typed as `/name`: those of the face, then those of the session.
-    pub(crate) named: &'a [Named],
+    pub(crate) named: &'a [SlashCommandInfo],
     /// The last ticket that was given out.
-    pub(crate) tickets: &'a Cell<Ticket>,
+    pub(crate) tickets: &'a Cell<CommandTicket>,
 }
 
-impl With<'_> {
+impl ScreenContext<'_> {
     /// A ticket that nobody had.
-    pub(crate) fn ticket(&self) -> Ticket {
+    pub(crate) fn next_ticket(&self) -> CommandTicket {
         self.tickets.set(self.tickets.get() + 1);
         self.tickets.get()
     }
@@ -117,7 +122,7 @@ impl With<'_> {
 
 /// What holds in the session that is open.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(crate) struct Settings {
+pub(crate) struct SessionSettings {
     /// Which session; `None`: a new one that does not exist yet.
     pub(crate) session: Option<SessionId>,
     /// Its folder, as a person would write it.

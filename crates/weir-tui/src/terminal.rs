@@ -23,23 +23,23 @@ mod writer;
 
 use ratatui::text::Line;
 
-pub use self::caps::{Caps, Notify, Terminals};
-pub use self::device::{Options, Stopped, Terminal};
-pub use self::events::{Event, Events};
-pub use self::pace::Pace;
-pub use self::painter::Painter;
-pub use self::signals::Signal;
+pub use self::caps::{NotifyMethod, TerminalCaps, TerminalEnds};
+pub use self::device::{StopOutcome, Terminal, TerminalOptions};
+pub use self::events::{TerminalEvent, TerminalEvents};
+pub use self::pace::PaintPace;
+pub use self::painter::TerminalPainter;
+pub use self::signals::TerminalSignal;
 
 /// Cells across and rows down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Size {
+pub struct TerminalSize {
     /// Cells in a row.
     pub columns: u16,
     /// Rows.
     pub rows: u16,
 }
 
-impl Size {
+impl TerminalSize {
     /// There is a place to paint on.
     pub fn is_some(self) -> bool {
         self.columns > 0 && self.rows > 0
@@ -51,7 +51,7 @@ impl Size {
 /// Lines are broken to the width before; one that is too wide is cut. Control characters in them
 /// are dropped: that is the last guard, the first is `text::clean`.
 #[derive(Debug, Clone, Default)]
-pub struct Frame {
+pub struct TerminalFrame {
     /// Lines that will not change again. They are given once, and scroll into the terminal's own
     /// scrollback.
     pub finished: Vec<Line<'static>>,

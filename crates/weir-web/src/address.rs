@@ -3,8 +3,8 @@
 use std::net::Ipv6Addr;
 
 use url::{Host, Url};
-pub use weir_core::address::{Closed, judge_ip};
-use weir_engine::ports::Address;
+pub use weir_core::address::{AddressRefusal, judge_ip};
+use weir_engine::ports::WebAddress;
 
 /// Longest address that is looked at, in bytes.
 const URL_BYTES_MAX: usize = 8 * 1024;
@@ -70,7 +70,7 @@ pub(crate) fn host_text<S: AsRef<str>>(host: &Host<S>) -> String {
 }
 
 /// The canonical form of an address, and the parsed one. No network is touched.
-pub(crate) fn check(text: &str, allowed: &[String]) -> Result<(Address, Url), String> {
+pub(crate) fn check_address(text: &str, allowed: &[String]) -> Result<(WebAddress, Url), String> {
     let text = text.trim();
     if text.len() > URL_BYTES_MAX {
         return Err(format!("the address is longer than {URL_BYTES_MAX} bytes"));
@@ -109,7 +109,7 @@ pub(crate) fn check(text: &str, allowed: &[String]) -> Result<(Address, Url), St
     {
         judge_host(&host)?;
     }
-    Ok((Address { url: url.to_string(), host }, url))
+    Ok((WebAddress { url: url.to_string(), host }, url))
 }
 
 /// What can be told of a host that is not listed without asking anybody.
@@ -124,15 +124,15 @@ pub(crate) fn judge_host<S: AsRef<str>>(host: &Host<S>) -> Result<(), String> {
     let closed = match host {
         Host::Ipv4(ip) => judge_ip((*ip).into()),
         Host::Ipv6(ip) => judge_ip((*ip).into()),
-        Host::Domain(_) if is_below("localhost") => Err(Closed::Loopback),
-        Host::Domain(_) if METADATA_NAMES.contains(&text.as_str()) => Err(Closed::Metadata),
+        Host::Domain(_) if is_below("localhost") => Err(AddressRefusal::Loopback),
+        Host::Domain(_) if METADATA_NAMES.contains(&text.as_str()) => Err(AddressRefusal::Metadata),
         // A name without a dot means whatever this network says it means.
         Host::Domain(_) if !text.contains('.') || PRIVATE_DOMAINS.iter().any(|d| is_below(d)) => {
-            Err(Closed::Private)
+            Err(AddressRefusal::Private)
         }
         Host::Domain(_) => Ok(()),
     };
-    closed.map_err(|closed| refusal(&text, closed))
+    closed.map_err(|closed| refusal_text(&text, closed))
 }
 
 /// Whether a web server may be looked for at this port.
@@ -149,7 +149,7 @@ pub(crate) fn judge_port(url: &Url) -> Result<(), String> {
 }
 
 /// The sentence for a host that is not reached.
-pub(crate) fn refusal(host: &str, closed: Closed) -> String {
+pub(crate) fn refusal_text(host: &str, closed: AddressRefusal) -> String {
     format!("{host} is {closed}, which tools do not reach; a person can list it in web.allow_hosts")
 }
 

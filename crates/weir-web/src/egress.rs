@@ -17,10 +17,10 @@ use tokio::task::{JoinHandle, JoinSet};
 use weir_engine::ports::{Egress, EgressLine};
 
 use crate::address::canonical_host;
-use crate::lookup::{Lookup, SystemLookup};
-use crate::pin::Guard;
+use crate::lookup::{HostLookup, SystemLookup};
+use crate::pin::AddressGuard;
 
-use folder::Folder;
+use folder::SocketFolder;
 use hosts::HostList;
 
 mod folder;
@@ -84,7 +84,7 @@ pub struct LocalEgress {
     options: EgressOptions,
     /// `allow_hosts` in canonical form.
     allowed: Arc<[String]>,
-    lookup: Arc<dyn Lookup>,
+    lookup: Arc<dyn HostLookup>,
 }
 
 impl LocalEgress {
@@ -102,7 +102,7 @@ impl LocalEgress {
     /// Names the entry of `allow_hosts` that is no host.
     pub fn with_lookup(
         options: EgressOptions,
-        lookup: Arc<dyn Lookup>,
+        lookup: Arc<dyn HostLookup>,
     ) -> Result<LocalEgress, String> {
         let allowed = options
             .allow_hosts
@@ -122,18 +122,19 @@ impl Egress for LocalEgress {
         };
         let (name, word) = (random_word()?, random_word()?);
         let dir = self.options.dir.clone();
-        let folder = tokio::task::spawn_blocking(move || Folder::make(&dir, &name[..12]))
-            .await
-            .map_err(|why| failed("its folder", &why))?
-            .map_err(|why| failed("its folder", &why))?;
-        let socket = folder.socket();
+        let folder =
+            tokio::task::spawn_blocking(move || SocketFolder::create_in(&dir, &name[..12]))
+                .await
+                .map_err(|why| failed("its folder", &why))?
+                .map_err(|why| failed("its folder", &why))?;
+        let socket = folder.socket_path();
         let unix = UnixListener::bind(&socket)
             .map_err(|why| failed(&format!("the socket {}", socket.display()), &why))?;
         let tcp = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
             .await
             .map_err(|why| failed("a port of this machine", &why))?;
         let port = tcp.local_addr().map_err(|why| failed("its port", &why))?.port();
-        let shared = Arc::new(Shared {
+        let shared = Arc::new(EgressState {
             allowed: Arc::clone(&self.allowed),
             lookup: Arc::clone(&self.lookup),
             bounds: self.options.bounds.clone(),
@@ -142,15 +143,15 @@ impl Egress for LocalEgress {
             refused: Mutex::default(),
             spent: AtomicU64::new(0),
         });
-        let task = tokio::spawn(accept(unix, tcp, Arc::clone(&shared)));
-        Ok(Box::new(Line { port, word, socket, shared, task, _folder: folder }))
+        let task = tokio::spawn(accept_connections(unix, tcp, Arc::clone(&shared)));
+        Ok(Box::new(LocalEgressLine { port, word, socket, shared, task, _folder: folder }))
     }
 }
 
 /// What all connections of a line share.
-struct Shared {
+struct EgressState {
     allowed: Arc<[String]>,
-    lookup: Arc<dyn Lookup>,
+    lookup: Arc<dyn HostLookup>,
     bounds: EgressBounds,
     hosts: HostList,
     word: String,
@@ -160,12 +161,16 @@ struct Shared {
     spent: AtomicU64,
 }
 
-impl Shared {
-    fn guard(&self) -> Guard<'_> {
-        Guard { allowed: &self.allowed, lookup: &*self.lookup, timeout: self.bounds.lookup_timeout }
+impl EgressState {
+    fn address_guard(&self) -> AddressGuard<'_> {
+        AddressGuard {
+            allowed: &self.allowed,
+            lookup: &*self.lookup,
+            timeout: self.bounds.lookup_timeout,
+        }
     }
 
-    fn refuse(&self, place: &str) {
+    fn record_refused_host(&self, place: &str) {
         let mut refused = self.refused.lock().unwrap_or_else(PoisonError::into_inner);
         if refused.len() < REFUSED_MAX && !refused.iter().any(|known| known == place) {
             refused.push(place.to_owned());
@@ -173,7 +178,7 @@ impl Shared {
     }
 
     /// Counts bytes; whether they still fit.
-    fn spend(&self, bytes: u64) -> bool {
+    fn spend_bytes(&self, bytes: u64) -> bool {
         let before = self.spent.fetch_add(bytes, Ordering::Relaxed);
         self.bounds.bytes_max.is_none_or(|max| before.saturating_add(bytes) <= max)
     }
@@ -184,36 +189,36 @@ impl Shared {
 }
 
 /// One command's way out. Dropping it ends every connection and removes the socket.
-struct Line {
+struct LocalEgressLine {
     port: u16,
     word: String,
     socket: PathBuf,
-    shared: Arc<Shared>,
+    shared: Arc<EgressState>,
     /// Owns the tasks of all connections.
     task: JoinHandle<()>,
-    _folder: Folder,
+    _folder: SocketFolder,
 }
 
-impl EgressLine for Line {
+impl EgressLine for LocalEgressLine {
     fn socket(&self) -> &Path {
         &self.socket
     }
     fn loopback(&self) -> (u16, &str) {
         (self.port, &self.word)
     }
-    fn refused(&self) -> Vec<String> {
+    fn refused_hosts(&self) -> Vec<String> {
         self.shared.refused.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
 
-impl Drop for Line {
+impl Drop for LocalEgressLine {
     fn drop(&mut self) {
         self.task.abort();
     }
 }
 
 /// Takes connections until it is aborted; the connections end with it.
-async fn accept(unix: UnixListener, tcp: TcpListener, shared: Arc<Shared>) {
+async fn accept_connections(unix: UnixListener, tcp: TcpListener, shared: Arc<EgressState>) {
     let mut open: JoinSet<()> = JoinSet::new();
     loop {
         // Over the bound, newcomers wait in the system's queue.
@@ -222,14 +227,14 @@ async fn accept(unix: UnixListener, tcp: TcpListener, shared: Arc<Shared>) {
             Some(_) = open.join_next() => false,
             arrived = unix.accept(), if has_room => match arrived {
                 Ok((stream, _)) => {
-                    open.spawn(serve::serve(stream, serve::Side::Unix, Arc::clone(&shared)));
+                    open.spawn(serve::serve_connection(stream, serve::ConnectionSource::Unix, Arc::clone(&shared)));
                     false
                 }
                 Err(_) => true,
             },
             arrived = tcp.accept(), if has_room => match arrived {
                 Ok((stream, from)) if is_ours(from) => {
-                    open.spawn(serve::serve(stream, serve::Side::Tcp, Arc::clone(&shared)));
+                    open.spawn(serve::serve_connection(stream, serve::ConnectionSource::Tcp, Arc::clone(&shared)));
                     false
                 }
                 Ok(_) => false,

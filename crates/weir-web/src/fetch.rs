@@ -8,12 +8,12 @@ use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::header::{ACCEPT, CONTENT_TYPE, LOCATION};
 use reqwest::{Client, Response};
 use url::Url;
-use weir_engine::ports::{Address, Fetched};
+use weir_engine::ports::{FetchedPage, WebAddress};
 
 use crate::GuardedWeb;
-use crate::address::{check, judge_port};
-use crate::pin::{PinError, pin};
-use crate::secret::Kept;
+use crate::address::{check_address, judge_port};
+use crate::pin::{PinError, pin_host};
+use crate::secret::ReadySecret;
 
 /// Most redirects that are followed.
 const REDIRECTS_MAX: usize = 5;
@@ -26,29 +26,29 @@ const ACCEPTED: &str = concat!(
 );
 
 /// Fetches `address` with GET. Time is bounded by the caller.
-pub(crate) async fn fetch(
+pub(crate) async fn fetch_address(
     web: &GuardedWeb,
-    address: &Address,
-    secret: Option<&Kept>,
+    address: &WebAddress,
+    secret: Option<&ReadySecret>,
     max_bytes: usize,
-) -> Result<Fetched, String> {
-    let (first, mut url) = check(&address.url, &web.allowed)?;
+) -> Result<FetchedPage, String> {
+    let (first, mut url) = check_address(&address.url, &web.allowed)?;
     // Before anybody is asked for anything.
     judge_port(&url)?;
-    secret.map_or(Ok(()), |secret| secret.admit(&url))?;
+    secret.map_or(Ok(()), |secret| secret.check_url(&url))?;
     let host = url.host().ok_or_else(|| format!("{url} names no host"))?;
-    let pinned = pin(web.guard(), &host).await.map_err(PinError::into_text)?;
+    let pinned = pin_host(web.address_guard(), &host).await.map_err(PinError::into_text)?;
     for _ in 0..=REDIRECTS_MAX {
-        let client = client(web, &url, &first.host, &pinned.addresses).await?;
+        let client = build_client(web, &url, &first.host, &pinned.addresses).await?;
         let mut request = client.get(url.clone()).header(ACCEPT, ACCEPTED);
         if let Some(secret) = secret {
-            let (name, value) = secret.header(&url, pinned.is_private)?;
+            let (name, value) = secret.header_for(&url, pinned.is_private)?;
             request = request.header(name, value);
         }
-        let response = request.send().await.map_err(|e| failure(&url, &e))?;
-        match redirect(&response, &url)? {
-            Some(next) => url = follow(web, &url, &next)?,
-            None => return read(response, &url, max_bytes).await,
+        let response = request.send().await.map_err(|e| describe_failure(&url, &e))?;
+        match redirect_target(&response, &url)? {
+            Some(next) => url = check_redirect(web, &url, &next)?,
+            None => return read_response(response, &url, max_bytes).await,
         }
     }
     Err(format!("{} redirects more than {REDIRECTS_MAX} times", address.url))
@@ -56,7 +56,7 @@ pub(crate) async fn fetch(
 
 /// A client that can reach these addresses under this name and nothing else: no proxy, no other
 /// name, no redirect of its own, no cookies.
-pub(crate) async fn client(
+pub(crate) async fn build_client(
     web: &GuardedWeb,
     url: &Url,
     host: &str,
@@ -83,7 +83,7 @@ pub(crate) fn client_over(
         .no_proxy()
         .redirect(reqwest::redirect::Policy::none())
         .referer(false)
-        .dns_resolver(Arc::new(Pinned { host: host.to_owned(), addresses }))
+        .dns_resolver(Arc::new(PinnedResolver { host: host.to_owned(), addresses }))
         .pool_max_idle_per_host(0)
         .connect_timeout(web.options.idle_timeout)
         .read_timeout(web.options.idle_timeout)
@@ -93,12 +93,12 @@ pub(crate) fn client_over(
 }
 
 /// Answers for one name from what was judged.
-struct Pinned {
+struct PinnedResolver {
     host: String,
     addresses: Vec<SocketAddr>,
 }
 
-impl Resolve for Pinned {
+impl Resolve for PinnedResolver {
     fn resolve(&self, name: Name) -> Resolving {
         let answer = if name.as_str().trim_end_matches('.').eq_ignore_ascii_case(&self.host) {
             Ok(Box::new(self.addresses.clone().into_iter()) as Addrs)
@@ -136,7 +136,7 @@ pub(crate) fn tls_builder()
 }
 
 /// Where the answer sends us, if it does.
-fn redirect(response: &Response, url: &Url) -> Result<Option<Url>, String> {
+fn redirect_target(response: &Response, url: &Url) -> Result<Option<Url>, String> {
     if !matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308) {
         return Ok(None);
     }
@@ -152,8 +152,8 @@ fn redirect(response: &Response, url: &Url) -> Result<Option<Url>, String> {
 
 /// A redirect is followed on the same host only; others are reported, so that the new address is
 /// judged like any other.
-fn follow(web: &GuardedWeb, from: &Url, next: &Url) -> Result<Url, String> {
-    let (checked, next) = check(next.as_str(), &web.allowed)
+fn check_redirect(web: &GuardedWeb, from: &Url, next: &Url) -> Result<Url, String> {
+    let (checked, next) = check_address(next.as_str(), &web.allowed)
         .map_err(|why| format!("{from} redirects to an address that is refused: {why}"))?;
     let same_place = from.scheme() == next.scheme()
         && from.port_or_known_default() == next.port_or_known_default();
@@ -168,17 +168,17 @@ fn follow(web: &GuardedWeb, from: &Url, next: &Url) -> Result<Url, String> {
     ))
 }
 
-pub(crate) async fn read(
+pub(crate) async fn read_response(
     mut response: Response,
     url: &Url,
     max_bytes: usize,
-) -> Result<Fetched, String> {
+) -> Result<FetchedPage, String> {
     let status = response.status().as_u16();
     let (media_type, charset) = content_type(&response);
     let mut body = Vec::with_capacity(max_bytes.min(RESERVED_BYTES_MAX));
     let mut truncated = false;
     // The bound holds for what comes out of the decompressor.
-    while let Some(piece) = response.chunk().await.map_err(|e| failure(url, &e))? {
+    while let Some(piece) = response.chunk().await.map_err(|e| describe_failure(url, &e))? {
         let room = max_bytes - body.len();
         body.extend_from_slice(&piece[..piece.len().min(room)]);
         if piece.len() > room {
@@ -186,7 +186,7 @@ pub(crate) async fn read(
             break;
         }
     }
-    Ok(Fetched { url: url.to_string(), status, media_type, charset, body, truncated })
+    Ok(FetchedPage { url: url.to_string(), status, media_type, charset, body, truncated })
 }
 
 fn content_type(response: &Response) -> (String, Option<String>) {
@@ -202,7 +202,7 @@ fn content_type(response: &Response) -> (String, Option<String>) {
 }
 
 /// The innermost cause says what happened; the outer ones only that something did.
-pub(crate) fn failure(url: &Url, error: &reqwest::Error) -> String {
+pub(crate) fn describe_failure(url: &Url, error: &reqwest::Error) -> String {
     let mut cause: &dyn std::error::Error = error;
     while let Some(inner) = cause.source() {
         cause = inner;

@@ -19,14 +19,14 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
-use weir_engine::ports::{Address, Fetched, Web, WebRequest};
+use weir_engine::ports::{FetchedPage, Web, WebAddress, WebRequest};
 
-use crate::pin::Guard;
-use crate::secret::Kept;
+use crate::pin::AddressGuard;
+use crate::secret::ReadySecret;
 
-pub use address::{Closed, judge_ip};
+pub use address::{AddressRefusal, judge_ip};
 pub use egress::{EgressBounds, EgressOptions, LocalEgress};
-pub use lookup::{Lookup, SystemLookup};
+pub use lookup::{HostLookup, SystemLookup};
 pub use secret::{WebSecret, check_value};
 
 /// How the client behaves.
@@ -65,8 +65,8 @@ pub struct GuardedWeb {
     options: WebOptions,
     /// `allow_hosts` in canonical form.
     allowed: Vec<String>,
-    secrets: Vec<Kept>,
-    lookup: Arc<dyn Lookup>,
+    secrets: Vec<ReadySecret>,
+    lookup: Arc<dyn HostLookup>,
     tls: OnceCell<rustls::ClientConfig>,
 }
 
@@ -82,18 +82,21 @@ impl GuardedWeb {
     ///
     /// # Errors
     /// Names the entry of `allow_hosts` that is no host, or the secret that cannot be used.
-    pub fn with_lookup(options: WebOptions, lookup: Arc<dyn Lookup>) -> Result<GuardedWeb, String> {
+    pub fn with_lookup(
+        options: WebOptions,
+        lookup: Arc<dyn HostLookup>,
+    ) -> Result<GuardedWeb, String> {
         let allowed = options
             .allow_hosts
             .iter()
             .map(|host| address::canonical_host(host))
             .collect::<Result<_, _>>()?;
-        let secrets = options.secrets.iter().map(Kept::new).collect::<Result<_, _>>()?;
+        let secrets = options.secrets.iter().map(ReadySecret::new).collect::<Result<_, _>>()?;
         Ok(GuardedWeb { options, allowed, secrets, lookup, tls: OnceCell::new() })
     }
 
-    fn guard(&self) -> Guard<'_> {
-        Guard {
+    fn address_guard(&self) -> AddressGuard<'_> {
+        AddressGuard {
             allowed: &self.allowed,
             lookup: &*self.lookup,
             timeout: self.options.lookup_timeout,
@@ -101,20 +104,20 @@ impl GuardedWeb {
     }
 
     /// The hosts that may be private ones, with those of one request.
-    fn with(&self, listed: &[String]) -> Result<Vec<String>, String> {
+    fn allowed_hosts_with(&self, listed: &[String]) -> Result<Vec<String>, String> {
         let more = listed.iter().map(|host| address::canonical_host(host));
         self.allowed.iter().cloned().map(Ok).chain(more).collect()
     }
 
     /// One fetch within its time.
-    async fn bounded(
+    async fn fetch_in_time(
         &self,
-        address: &Address,
-        secret: Option<&Kept>,
+        address: &WebAddress,
+        secret: Option<&ReadySecret>,
         max_bytes: usize,
         cancel: &CancellationToken,
-    ) -> Result<Fetched, String> {
-        let work = fetch::fetch(self, address, secret, max_bytes);
+    ) -> Result<FetchedPage, String> {
+        let work = fetch::fetch_address(self, address, secret, max_bytes);
         tokio::select! {
             biased;
             () = cancel.cancelled() => Err(format!("the fetch of {} was cancelled", address.url)),
@@ -131,49 +134,49 @@ impl GuardedWeb {
 
 #[async_trait]
 impl Web for GuardedWeb {
-    fn check(&self, url: &str) -> Result<Address, String> {
-        address::check(url, &self.allowed).map(|(address, _)| address)
+    fn check_url(&self, url: &str) -> Result<WebAddress, String> {
+        address::check_address(url, &self.allowed).map(|(address, _)| address)
     }
 
     async fn fetch(
         &self,
-        address: &Address,
+        address: &WebAddress,
         max_bytes: usize,
         cancel: &CancellationToken,
-    ) -> Result<Fetched, String> {
-        self.bounded(address, None, max_bytes, cancel).await
+    ) -> Result<FetchedPage, String> {
+        self.fetch_in_time(address, None, max_bytes, cancel).await
     }
 
     fn secrets(&self) -> Vec<(String, Vec<String>)> {
-        self.secrets.iter().map(|secret| (secret.name.clone(), secret.hosts())).collect()
+        self.secrets.iter().map(|secret| (secret.name.clone(), secret.host_texts())).collect()
     }
 
     async fn fetch_with_secret(
         &self,
-        address: &Address,
+        address: &WebAddress,
         secret: &str,
         max_bytes: usize,
         cancel: &CancellationToken,
-    ) -> Result<Fetched, String> {
+    ) -> Result<FetchedPage, String> {
         let Some(kept) = self.secrets.iter().find(|kept| kept.name == secret) else {
             return Err(format!("there is no secret {secret:?}"));
         };
-        let done = self.bounded(address, Some(kept), max_bytes, cancel).await;
+        let done = self.fetch_in_time(address, Some(kept), max_bytes, cancel).await;
         // A server may put what it was sent into the address of a redirect.
         let mut fetched = done.map_err(|why| kept.scrub(&why))?;
         fetched.url = kept.scrub(&fetched.url);
         Ok(fetched)
     }
 
-    fn check_listed(&self, url: &str, listed: &[String]) -> Result<Address, String> {
-        address::check(url, &self.with(listed)?).map(|(address, _)| address)
+    fn check_listed(&self, url: &str, listed: &[String]) -> Result<WebAddress, String> {
+        address::check_address(url, &self.allowed_hosts_with(listed)?).map(|(address, _)| address)
     }
 
     async fn request(
         &self,
         request: &WebRequest,
         cancel: &CancellationToken,
-    ) -> Result<Fetched, String> {
+    ) -> Result<FetchedPage, String> {
         let kept = match &request.secret {
             None => None,
             Some(name) => Some(
@@ -183,7 +186,7 @@ impl Web for GuardedWeb {
                     .ok_or_else(|| format!("there is no secret {name:?}"))?,
             ),
         };
-        let work = request::send(self, request, kept);
+        let work = request::send_request(self, request, kept);
         let url = &request.address.url;
         let done = tokio::select! {
             biased;

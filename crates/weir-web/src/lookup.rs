@@ -10,12 +10,12 @@ pub(crate) const ADDRESSES_MAX: usize = 64;
 /// Turns a name into addresses. Called once for each fetch; its answer is used for the whole of
 /// it.
 #[async_trait]
-pub trait Lookup: Send + Sync {
+pub trait HostLookup: Send + Sync {
     /// All addresses of `host`.
     ///
     /// # Errors
     /// Why there are none.
-    async fn lookup(&self, host: &str) -> Result<Vec<IpAddr>, String>;
+    async fn lookup_host(&self, host: &str) -> Result<Vec<IpAddr>, String>;
 }
 
 /// The resolver of the operating system.
@@ -23,8 +23,8 @@ pub trait Lookup: Send + Sync {
 pub struct SystemLookup;
 
 #[async_trait]
-impl Lookup for SystemLookup {
-    async fn lookup(&self, host: &str) -> Result<Vec<IpAddr>, String> {
+impl HostLookup for SystemLookup {
+    async fn lookup_host(&self, host: &str) -> Result<Vec<IpAddr>, String> {
         let found = tokio::net::lookup_host((host, 0)).await.map_err(|e| e.to_string())?;
         Ok(found.take(ADDRESSES_MAX).map(|address| address.ip()).collect())
     }

@@ -6,23 +6,23 @@ use std::time::Duration;
 
 use url::Host;
 
-use crate::address::{host_text, judge_host, judge_ip, refusal};
-use crate::lookup::{ADDRESSES_MAX, Lookup};
+use crate::address::{host_text, judge_host, judge_ip, refusal_text};
+use crate::lookup::{ADDRESSES_MAX, HostLookup};
 
 /// What addresses are judged by.
 #[derive(Clone, Copy)]
-pub(crate) struct Guard<'a> {
+pub(crate) struct AddressGuard<'a> {
     /// Hosts that may be private ones, in canonical form.
     pub(crate) allowed: &'a [String],
     /// Who is asked for names.
-    pub(crate) lookup: &'a dyn Lookup,
+    pub(crate) lookup: &'a dyn HostLookup,
     /// How long that may take.
     pub(crate) timeout: Duration,
 }
 
 /// The addresses of a host, judged.
 #[derive(Debug)]
-pub(crate) struct Pinned {
+pub(crate) struct PinnedAddresses {
     /// Where a socket may go, and nowhere else.
     pub(crate) addresses: Vec<IpAddr>,
     /// All of them belong to this machine or a private network; a person listed the host.
@@ -47,10 +47,10 @@ impl PinError {
 }
 
 /// Looks `host` up and judges all that is found.
-pub(crate) async fn pin<S: AsRef<str>>(
-    guard: Guard<'_>,
+pub(crate) async fn pin_host<S: AsRef<str>>(
+    guard: AddressGuard<'_>,
     host: &Host<S>,
-) -> Result<Pinned, PinError> {
+) -> Result<PinnedAddresses, PinError> {
     let text = host_text(host);
     let is_listed = guard.allowed.contains(&text);
     if !is_listed {
@@ -66,18 +66,18 @@ pub(crate) async fn pin<S: AsRef<str>>(
                 if let Err(closed) = judge_ip(*ip)
                     && !(is_listed && closed.opens_by_name())
                 {
-                    return Err(PinError::Refused(refusal(&format!("{text} ({ip})"), closed)));
+                    return Err(PinError::Refused(refusal_text(&format!("{text} ({ip})"), closed)));
                 }
             }
             found
         }
     };
     let is_private = addresses.iter().all(|ip| judge_ip(*ip).is_err());
-    Ok(Pinned { addresses, is_private })
+    Ok(PinnedAddresses { addresses, is_private })
 }
 
-async fn look_up(guard: Guard<'_>, host: &str) -> Result<Vec<IpAddr>, String> {
-    let found = tokio::time::timeout(guard.timeout, guard.lookup.lookup(host))
+async fn look_up(guard: AddressGuard<'_>, host: &str) -> Result<Vec<IpAddr>, String> {
+    let found = tokio::time::timeout(guard.timeout, guard.lookup.lookup_host(host))
         .await
         .map_err(|_| format!("the name {host} could not be looked up in time"))?
         .map_err(|why| format!("the name {host} could not be looked up: {why}"))?;

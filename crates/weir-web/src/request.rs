@@ -10,34 +10,34 @@ use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signat
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{ClientConfig, DigitallySignedStruct, Error, SignatureScheme};
-use weir_engine::ports::{Fetched, WebRequest};
+use weir_engine::ports::{FetchedPage, WebRequest};
 
 use crate::GuardedWeb;
-use crate::address::{check, judge_port};
-use crate::fetch::{client, client_over, failure, read, tls_builder};
-use crate::pin::{Guard, PinError, pin};
-use crate::secret::Kept;
+use crate::address::{check_address, judge_port};
+use crate::fetch::{build_client, client_over, describe_failure, read_response, tls_builder};
+use crate::pin::{AddressGuard, PinError, pin_host};
+use crate::secret::ReadySecret;
 
 /// Sends `request`. Time is bounded by the caller.
-pub(crate) async fn send(
+pub(crate) async fn send_request(
     web: &GuardedWeb,
     request: &WebRequest,
-    secret: Option<&Kept>,
-) -> Result<Fetched, String> {
-    let allowed = web.with(&request.listed)?;
-    let (address, url) = check(&request.address.url, &allowed)?;
+    secret: Option<&ReadySecret>,
+) -> Result<FetchedPage, String> {
+    let allowed = web.allowed_hosts_with(&request.listed)?;
+    let (address, url) = check_address(&request.address.url, &allowed)?;
     judge_port(&url)?;
-    secret.map_or(Ok(()), |secret| secret.admit(&url))?;
+    secret.map_or(Ok(()), |secret| secret.check_url(&url))?;
     let host = url.host().ok_or_else(|| format!("{url} names no host"))?;
-    let guard = Guard { allowed: &allowed, ..web.guard() };
-    let pinned = pin(guard, &host).await.map_err(PinError::into_text)?;
+    let guard = AddressGuard { allowed: &allowed, ..web.address_guard() };
+    let pinned = pin_host(guard, &host).await.map_err(PinError::into_text)?;
     let client: Client = match &request.certificate {
         Some(pem) if url.scheme() == "https" => {
-            client_over(only(pem)?, web, &address.host, &pinned.addresses)?
+            client_over(tls_trusting_only(pem)?, web, &address.host, &pinned.addresses)?
         }
         // A certificate was named so that nobody else can answer: without TLS anybody could.
         Some(_) => return Err(format!("{url} is not https, and a certificate is set for it")),
-        None => client(web, &url, &address.host, &pinned.addresses).await?,
+        None => build_client(web, &url, &address.host, &pinned.addresses).await?,
     };
     let method = Method::from_bytes(request.method.as_bytes())
         .map_err(|_| format!("{:?} is no method of a request", request.method))?;
@@ -54,31 +54,31 @@ pub(crate) async fn send(
         sent = sent.header(CONTENT_TYPE, media.as_str()).body(text.clone());
     }
     if let Some(secret) = secret {
-        let (name, value) = secret.header(&url, pinned.is_private)?;
+        let (name, value) = secret.header_for(&url, pinned.is_private)?;
         sent = sent.header(name, value);
     }
-    let response = sent.send().await.map_err(|error| failure(&url, &error))?;
-    read(response, &url, request.max_bytes).await
+    let response = sent.send().await.map_err(|error| describe_failure(&url, &error))?;
+    read_response(response, &url, request.max_bytes).await
 }
 
 /// TLS that trusts this certificate and nothing else.
-fn only(pem: &[u8]) -> Result<ClientConfig, String> {
+fn tls_trusting_only(pem: &[u8]) -> Result<ClientConfig, String> {
     let certificate = CertificateDer::from_pem_slice(pem)
         .map_err(|why| format!("the certificate that is set is no certificate in PEM: {why}"))?;
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let pinned = Arc::new(Pinned { certificate, provider });
+    let pinned = Arc::new(PinnedCertificate { certificate, provider });
     Ok(tls_builder()?.dangerous().with_custom_certificate_verifier(pinned).with_no_client_auth())
 }
 
 /// Accepts one certificate, byte for byte: whose name is in it or until when it holds says nothing
 /// more. That whoever shows it has its key is checked as ever.
 #[derive(Debug)]
-struct Pinned {
+struct PinnedCertificate {
     certificate: CertificateDer<'static>,
     provider: Arc<CryptoProvider>,
 }
 
-impl ServerCertVerifier for Pinned {
+impl ServerCertVerifier for PinnedCertificate {
     fn verify_server_cert(
         &self,
         shown: &CertificateDer<'_>,

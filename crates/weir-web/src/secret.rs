@@ -46,14 +46,14 @@ impl WebSecret {
     ///
     /// # Errors
     /// The field that is wrong and what is wrong with it. Never quotes the value.
-    pub fn check(&self) -> Result<(), (&'static str, String)> {
+    pub fn check_declaration(&self) -> Result<(), (&'static str, String)> {
         if self.hosts.is_empty() {
             let why =
                 "names no host; write the hosts that it may be sent to: [\"api.example.org\"]";
             return Err(("hosts", why.into()));
         }
         for host in &self.hosts {
-            Place::parse(host).map_err(|why| ("hosts", why))?;
+            SecretHost::parse(host).map_err(|why| ("hosts", why))?;
         }
         let header = &self.header;
         if HeaderName::from_bytes(header.as_bytes()).is_err() {
@@ -78,13 +78,13 @@ impl WebSecret {
 
 /// One host of a secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Place {
+struct SecretHost {
     host: Host<String>,
     port: Option<u16>,
 }
 
-impl Place {
-    fn parse(text: &str) -> Result<Place, String> {
+impl SecretHost {
+    fn parse(text: &str) -> Result<SecretHost, String> {
         let wrong = |why: &str| {
             format!("has {text:?}, which is no host ({why}); write a name, or a name and a port")
         };
@@ -92,10 +92,10 @@ impl Place {
             return Err(wrong("a secret is not sent to a whole domain"));
         }
         let (host, port) = split_port(text).map_err(wrong)?;
-        Ok(Place { host: parse_host(host).map_err(|why| wrong(&why))?, port })
+        Ok(SecretHost { host: parse_host(host).map_err(|why| wrong(&why))?, port })
     }
 
-    fn admits(&self, url: &Url) -> bool {
+    fn admits_url(&self, url: &Url) -> bool {
         let is_host = url.host().is_some_and(|host| host.to_owned() == self.host);
         match self.port {
             Some(port) => is_host && url.port_or_known_default() == Some(port),
@@ -104,7 +104,7 @@ impl Place {
         }
     }
 
-    fn text(&self) -> String {
+    fn to_text(&self) -> String {
         match (&self.host, self.port) {
             (Host::Ipv6(ip), Some(port)) => format!("[{ip}]:{port}"),
             (host, Some(port)) => format!("{}:{port}", host_text(host)),
@@ -141,42 +141,44 @@ pub(crate) fn split_port(text: &str) -> Result<(&str, Option<u16>), &'static str
 
 /// A secret that is ready to be sent.
 #[derive(Debug)]
-pub(crate) struct Kept {
+pub(crate) struct ReadySecret {
     pub(crate) name: String,
-    places: Vec<Place>,
+    places: Vec<SecretHost>,
     header: HeaderName,
     value: Result<(Secret, HeaderValue), String>,
 }
 
-impl Kept {
-    /// Takes what [`WebSecret::check`] finds in order.
-    pub(crate) fn new(secret: &WebSecret) -> Result<Kept, String> {
+impl ReadySecret {
+    /// Takes what [`WebSecret::check_declaration`] finds in order.
+    pub(crate) fn new(secret: &WebSecret) -> Result<ReadySecret, String> {
         let name = secret.name.clone();
-        secret.check().map_err(|(field, why)| format!("secrets.{name}.{field} {why}"))?;
+        secret
+            .check_declaration()
+            .map_err(|(field, why)| format!("secrets.{name}.{field} {why}"))?;
         let places =
-            secret.hosts.iter().map(|host| Place::parse(host)).collect::<Result<_, _>>()?;
+            secret.hosts.iter().map(|host| SecretHost::parse(host)).collect::<Result<_, _>>()?;
         let header = HeaderName::from_bytes(secret.header.as_bytes())
             .map_err(|_| format!("secrets.{name}.header is no name of a header"))?;
         let value = match &secret.value {
             Ok(value) => header_value(value, &secret.format).map(|full| (value.clone(), full)),
             Err(why) => Err(why.clone()),
         };
-        Ok(Kept { name, places, header, value })
+        Ok(ReadySecret { name, places, header, value })
     }
 
     /// Its hosts, in their one form.
-    pub(crate) fn hosts(&self) -> Vec<String> {
-        self.places.iter().map(Place::text).collect()
+    pub(crate) fn host_texts(&self) -> Vec<String> {
+        self.places.iter().map(SecretHost::to_text).collect()
     }
 
     /// Whether it may ever be sent to `url`.
     ///
     /// # Errors
     /// The sentence that refuses it.
-    pub(crate) fn admit(&self, url: &Url) -> Result<(), String> {
+    pub(crate) fn check_url(&self, url: &Url) -> Result<(), String> {
         let name = &self.name;
-        if !self.places.iter().any(|place| place.admits(url)) {
-            let hosts = self.hosts().join(", ");
+        if !self.places.iter().any(|place| place.admits_url(url)) {
+            let hosts = self.host_texts().join(", ");
             return Err(format!("the secret {name} is not for {url}: it is declared for {hosts}"));
         }
         self.value.as_ref().map(|_| ()).map_err(|why| {
@@ -188,12 +190,12 @@ impl Kept {
     ///
     /// # Errors
     /// The sentence that refuses it.
-    pub(crate) fn header(
+    pub(crate) fn header_for(
         &self,
         url: &Url,
         is_private: bool,
     ) -> Result<(HeaderName, HeaderValue), String> {
-        self.admit(url)?;
+        self.check_url(url)?;
         if url.scheme() != "https" && !is_private {
             return Err(format!(
                 "the secret {} is sent over https only, or over http to a private host that a \
@@ -259,8 +261,8 @@ mod tests {
         }
     }
 
-    fn kept(hosts: &[&str]) -> Kept {
-        Kept::new(&secret(hosts, "authorization", "Bearer {}", "marker-value-1")).unwrap()
+    fn kept(hosts: &[&str]) -> ReadySecret {
+        ReadySecret::new(&secret(hosts, "authorization", "Bearer {}", "marker-value-1")).unwrap()
     }
 
     #[test]
@@ -273,7 +275,7 @@ mod tests {
             "http://[::1]:8080/",
             "https://xn--bcher-kva.example/",
         ] {
-            assert_eq!(one.admit(&Url::parse(url).unwrap()), Ok(()), "{url}");
+            assert_eq!(one.check_url(&Url::parse(url).unwrap()), Ok(()), "{url}");
         }
         for url in [
             "https://example.org/",
@@ -287,7 +289,7 @@ mod tests {
             "http://[::1]/",
             "https://bucher.example/",
         ] {
-            let error = one.admit(&Url::parse(url).unwrap()).unwrap_err();
+            let error = one.check_url(&Url::parse(url).unwrap()).unwrap_err();
             assert!(error.contains("is not for") && !error.contains("marker"), "{url}: {error}");
         }
     }
@@ -296,10 +298,10 @@ mod tests {
     fn z7_plain_http_carries_no_secret_but_to_a_private_host() {
         let one = kept(&["api.example.org"]);
         let plain = Url::parse("http://api.example.org/").unwrap();
-        assert!(one.header(&plain, false).unwrap_err().contains("https only"));
-        assert!(one.header(&plain, true).is_ok());
+        assert!(one.header_for(&plain, false).unwrap_err().contains("https only"));
+        assert!(one.header_for(&plain, true).is_ok());
         let (name, value) =
-            one.header(&Url::parse("https://api.example.org/").unwrap(), false).unwrap();
+            one.header_for(&Url::parse("https://api.example.org/").unwrap(), false).unwrap();
         assert_eq!(
             (name.as_str(), value.as_bytes()),
             ("authorization", &b"Bearer marker-value-1"[..])
@@ -309,7 +311,7 @@ mod tests {
 
     #[test]
     fn z7_what_cannot_be_kept_is_refused_without_its_value() {
-        let field = |s: WebSecret| s.check().unwrap_err().0;
+        let field = |s: WebSecret| s.check_declaration().unwrap_err().0;
         assert_eq!(field(secret(&[], "x-key", "{}", "v")), "hosts");
         for host in ["*", "*.example.org", "https://a.b", "a.b/c", "a.b:0", "a.b:x", "::1:80:x", ""]
         {

@@ -2,10 +2,10 @@
 
 use std::process::ExitCode;
 
-use weir_install::environment::Environment;
+use weir_install::environment::ProcessEnvironment;
 
 use crate::failure::usage;
-use crate::options::{Command, Options};
+use crate::options::{CliCommand, CliOptions};
 
 pub(crate) mod agents;
 pub(crate) mod approvals;
@@ -47,53 +47,59 @@ mod faces;
 mod generated;
 
 /// Runs the command that was asked for.
-pub(crate) async fn dispatch(
-    options: Options,
-    environment: Environment,
+pub(crate) async fn run_command(
+    options: CliOptions,
+    environment: ProcessEnvironment,
 ) -> anyhow::Result<ExitCode> {
     // Made only by the commands that need it: the others work wherever they are called.
     let cx = || options.global.open_cx(environment);
-    let Some(command) = options.command else { return tui::tui(cx()?, options.tui).await };
-    if let Some(flag) = options.tui.given() {
+    let Some(command) = options.command else {
+        return tui::run_terminal_interface(cx()?, options.tui).await;
+    };
+    if let Some(flag) = options.tui.first_given_flag() {
         return Err(usage(format!(
             "{flag} has no effect before a command; put it after the command, if the command \
              supports it"
         )));
     }
     match command {
-        Command::Run(args) => run::run(&cx()?, *args).await,
-        Command::Demo(args) => demo::demo(&cx()?, args).await,
-        Command::Sessions(command) => sessions::sessions(&cx()?, command).await,
-        Command::Checkpoints(command) => checkpoints::checkpoints(&cx()?, command).await,
-        Command::Undo(args) => undo::undo(&cx()?, args).await,
-        Command::Replay(args) => replay::replay(&cx()?, args).await,
-        Command::Audit(command) => audit::audit(&cx()?, command).await,
-        Command::Permissions(command) => permissions::permissions(&cx()?, command).await,
-        Command::Approvals(command) => approvals::approvals(&cx()?, command).await,
-        Command::Trust(args) => trust::trust(&cx()?, &args),
-        Command::Context(args) => context::context(&cx()?, args).await,
-        Command::Models(args) => models::models(&cx()?, args).await,
-        Command::Config(command) => config::config(&cx()?, command),
-        Command::Auth(command) => auth::auth(&cx()?, command),
-        Command::Doctor(args) => doctor::doctor(&cx()?, args).await,
-        Command::Schema { kind } => schema::schema(kind),
-        Command::Tools(command) => tools::tools(&cx()?, command).await,
-        Command::Profiles(command) => profiles::profiles(&cx()?, command),
-        Command::Workflows(command) => workflows::workflows(&cx()?, command).await,
-        Command::Memory(command) => memory::memory(&cx()?, command).await,
-        Command::Skills(command) => skills::skills(&cx()?, command).await,
-        Command::Recipes(command) => recipes::recipes(&cx()?, command).await,
-        Command::Plugins(command) => plugins::plugins(&cx()?, command).await,
-        Command::McpServers(command) => mcp_servers::mcp_servers(&cx()?, command).await,
-        Command::Import(args) => import::import(&cx()?, &args),
-        Command::Agents(command) => agents::agents(&cx()?, command).await,
-        Command::Serve(args) => serve::serve(cx()?, args).await,
-        Command::Backup(args) => backup::backup(&cx()?, &args).await,
-        Command::Restore(args) => backup::restore(&cx()?, &args).await,
-        Command::Pause { reason } => pause::pause(&cx()?, reason).await,
-        Command::Release => pause::release(&cx()?).await,
-        Command::Script(command) => script::script(command).await,
-        Command::Completions { shell } => manual::completions(shell),
-        Command::Man(args) => manual::man(&args),
+        CliCommand::Run(args) => run::run(&cx()?, *args).await,
+        CliCommand::Demo(args) => demo::run_demo(&cx()?, args).await,
+        CliCommand::Sessions(command) => sessions::run_sessions_command(&cx()?, command).await,
+        CliCommand::Checkpoints(command) => {
+            checkpoints::run_checkpoints_command(&cx()?, command).await
+        }
+        CliCommand::Undo(args) => undo::undo_run_changes(&cx()?, args).await,
+        CliCommand::Replay(args) => replay::replay_journal(&cx()?, args).await,
+        CliCommand::Audit(command) => audit::run_audit_command(&cx()?, command).await,
+        CliCommand::Permissions(command) => {
+            permissions::run_permissions_command(&cx()?, command).await
+        }
+        CliCommand::Approvals(command) => approvals::run_approvals_command(&cx()?, command).await,
+        CliCommand::Trust(args) => trust::run_trust_command(&cx()?, &args),
+        CliCommand::Context(args) => context::run_context_command(&cx()?, args).await,
+        CliCommand::Models(args) => models::list_models(&cx()?, args).await,
+        CliCommand::Config(command) => config::run_config_command(&cx()?, command),
+        CliCommand::Auth(command) => auth::run_auth_command(&cx()?, command),
+        CliCommand::Doctor(args) => doctor::run_doctor(&cx()?, args).await,
+        CliCommand::Schema { kind } => schema::print_schema(kind),
+        CliCommand::Tools(command) => tools::run_tools_command(&cx()?, command).await,
+        CliCommand::Profiles(command) => profiles::run_profiles_command(&cx()?, command),
+        CliCommand::Workflows(command) => workflows::run_workflows_command(&cx()?, command).await,
+        CliCommand::Memory(command) => memory::run_memory_command(&cx()?, command).await,
+        CliCommand::Skills(command) => skills::run_skills_command(&cx()?, command).await,
+        CliCommand::Recipes(command) => recipes::run_recipes_command(&cx()?, command).await,
+        CliCommand::Plugins(command) => plugins::run_plugins_command(&cx()?, command).await,
+        CliCommand::McpServers(command) => mcp_servers::mcp_servers(&cx()?, command).await,
+        CliCommand::Import(args) => import::run_import(&cx()?, &args),
+        CliCommand::Agents(command) => agents::run_agents_command(&cx()?, command).await,
+        CliCommand::Serve(args) => serve::run_server(cx()?, args).await,
+        CliCommand::Backup(args) => backup::write_backup(&cx()?, &args).await,
+        CliCommand::Restore(args) => backup::restore_backup(&cx()?, &args).await,
+        CliCommand::Pause { reason } => pause::pause_store(&cx()?, reason).await,
+        CliCommand::Release => pause::release_pause(&cx()?).await,
+        CliCommand::Script(command) => script::run_script_command(command).await,
+        CliCommand::Completions { shell } => manual::print_shell_completions(shell),
+        CliCommand::Man(args) => manual::print_manual_page(&args),
     }
 }

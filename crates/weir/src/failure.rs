@@ -26,36 +26,36 @@ pub(crate) mod exit {
 
 /// An error with its own exit status. Any other error that reaches `main` is status 1.
 #[derive(Debug)]
-pub(crate) struct Failure {
+pub(crate) struct CommandFailure {
     /// What failed, why, what to do.
     message: String,
     /// The exit status.
     status: u8,
 }
 
-impl Failure {
+impl CommandFailure {
     /// The exit status.
     pub(crate) fn status(&self) -> u8 {
         self.status
     }
 }
 
-impl fmt::Display for Failure {
+impl fmt::Display for CommandFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.message)
     }
 }
 
-impl std::error::Error for Failure {}
+impl std::error::Error for CommandFailure {}
 
 /// An error with this exit status.
-pub(crate) fn failure(status: u8, message: impl Into<String>) -> anyhow::Error {
-    Failure { message: message.into(), status }.into()
+pub(crate) fn failure_with_status(status: u8, message: impl Into<String>) -> anyhow::Error {
+    CommandFailure { message: message.into(), status }.into()
 }
 
 /// The status with which the program ends for `error`; `None`: whoever read standard output has
 /// gone, so there is nobody to tell and nothing went wrong.
-pub(crate) fn status(error: &anyhow::Error) -> Option<u8> {
+pub(crate) fn exit_status(error: &anyhow::Error) -> Option<u8> {
     let is_closed_pipe = |cause: &(dyn std::error::Error + 'static)| {
         cause
             .downcast_ref::<std::io::Error>()
@@ -67,7 +67,7 @@ pub(crate) fn status(error: &anyhow::Error) -> Option<u8> {
     if error.is::<UsageError>() {
         return Some(exit::USAGE);
     }
-    Some(error.downcast_ref::<Failure>().map_or(exit::FAILED, Failure::status))
+    Some(error.downcast_ref::<CommandFailure>().map_or(exit::FAILED, CommandFailure::status))
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::ffi::OsString;
 
 /// What a command line from elsewhere means here.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Meant {
+pub(crate) enum FamiliarMeaning {
     /// The same in Weir's words, without the program's name.
     Words(Vec<OsString>),
     /// There is nothing of that name: what does it.
@@ -44,12 +44,15 @@ const TOLD: [(&[&str], &str); 7] = [
 
 /// What these words, without the program's name, mean. `is_command`: whether Weir has a command of
 /// a name. `None`: nothing that is known here.
-pub(crate) fn meant(words: &[OsString], is_command: impl Fn(&str) -> bool) -> Option<Meant> {
+pub(crate) fn find_familiar_meaning(
+    words: &[OsString],
+    is_command: impl Fn(&str) -> bool,
+) -> Option<FamiliarMeaning> {
     let (first, rest) = words.split_first()?;
     let first = first.to_str()?;
     let with = |before: &[&str]| {
         let before = before.iter().map(OsString::from);
-        Some(Meant::Words(before.chain(rest.iter().cloned()).collect()))
+        Some(FamiliarMeaning::Words(before.chain(rest.iter().cloned()).collect()))
     };
     match first {
         "exec" | "-p" | "--print" | "-e" | "ask" | "prompt" => with(&["run"]),
@@ -58,43 +61,45 @@ pub(crate) fn meant(words: &[OsString], is_command: impl Fn(&str) -> bool) -> Op
         "resume" => with(&["--resume"]),
         "continue" => with(&["--continue"]),
         "-v" | "version" => with(&["--version"]),
-        "help" | "-?" => help(rest, is_command),
+        "help" | "-?" => help_meaning(rest, is_command),
         _ if is_command(first) => None,
-        _ => told(first).or_else(|| task(first, rest)),
+        _ => replacement_advice(first).or_else(|| task_meaning(first, rest)),
     }
 }
 
 /// `help`, and `help` for a command.
-fn help(topic: &[OsString], is_command: impl Fn(&str) -> bool) -> Option<Meant> {
-    let Some(first) = topic.first() else { return Some(Meant::Words(vec!["--help".into()])) };
+fn help_meaning(topic: &[OsString], is_command: impl Fn(&str) -> bool) -> Option<FamiliarMeaning> {
+    let Some(first) = topic.first() else {
+        return Some(FamiliarMeaning::Words(vec!["--help".into()]));
+    };
     let first = first.to_str()?;
     if is_command(first) {
         let topic = topic.iter().cloned().chain(["--help".into()]);
-        return Some(Meant::Words(topic.collect()));
+        return Some(FamiliarMeaning::Words(topic.collect()));
     }
-    let told = told(first);
+    let told = replacement_advice(first);
     told.or_else(|| {
         let text = format!(
             "there is no command {first:?}; `weir --help` lists all commands, `/help` in the \
              terminal interface lists its keys"
         );
-        Some(Meant::Told(text))
+        Some(FamiliarMeaning::Told(text))
     })
 }
 
-fn told(word: &str) -> Option<Meant> {
+fn replacement_advice(word: &str) -> Option<FamiliarMeaning> {
     let of = TOLD.iter().find(|(words, _)| words.contains(&word));
-    of.map(|(_, text)| Meant::Told(format!("there is no command {word:?}: {text}")))
+    of.map(|(_, text)| FamiliarMeaning::Told(format!("there is no command {word:?}: {text}")))
 }
 
 /// A whole task in one word is run; one in many words is not guessed at.
-fn task(first: &str, rest: &[OsString]) -> Option<Meant> {
+fn task_meaning(first: &str, rest: &[OsString]) -> Option<FamiliarMeaning> {
     if first.starts_with('-') {
         return None;
     }
     if first.trim().contains(char::is_whitespace) {
         let words = ["run".into(), first.into()].into_iter().chain(rest.iter().cloned());
-        return Some(Meant::Words(words.collect()));
+        return Some(FamiliarMeaning::Words(words.collect()));
     }
     let plain =
         rest.iter().filter_map(|word| word.to_str()).take_while(|word| !word.starts_with('-'));
@@ -104,7 +109,7 @@ fn task(first: &str, rest: &[OsString]) -> Option<Meant> {
             "there is no command {first:?}. To run a task, put it in quotes: weir run {:?}",
             task.join(" ")
         );
-        Meant::Told(text)
+        FamiliarMeaning::Told(text)
     })
 }
 
@@ -112,9 +117,9 @@ fn task(first: &str, rest: &[OsString]) -> Option<Meant> {
 mod tests {
     use super::*;
 
-    fn of(line: &[&str]) -> Option<Meant> {
+    fn of(line: &[&str]) -> Option<FamiliarMeaning> {
         let words: Vec<OsString> = line.iter().map(OsString::from).collect();
-        meant(&words, |name| ["run", "auth", "sessions"].contains(&name))
+        find_familiar_meaning(&words, |name| ["run", "auth", "sessions"].contains(&name))
     }
 
     #[test]
@@ -130,7 +135,9 @@ mod tests {
             (&["chat"], ""),
             (&["-v"], "--version"),
         ] {
-            let Some(Meant::Words(words)) = of(line) else { panic!("{line:?}: {:?}", of(line)) };
+            let Some(FamiliarMeaning::Words(words)) = of(line) else {
+                panic!("{line:?}: {:?}", of(line))
+            };
             let words: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
             assert_eq!(words.join(" "), expected, "{line:?}");
         }
@@ -145,7 +152,9 @@ mod tests {
             (&["help", "nothing"], "weir --help"),
             (&["fix", "the", "tests", "--json"], "weir run \"fix the tests\""),
         ] {
-            let Some(Meant::Told(text)) = of(line) else { panic!("{line:?}: {:?}", of(line)) };
+            let Some(FamiliarMeaning::Told(text)) = of(line) else {
+                panic!("{line:?}: {:?}", of(line))
+            };
             assert!(text.contains(part), "{line:?}: {text}");
         }
         assert_eq!(of(&["--nonsense"]), None);

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::writer::BoxMakeWriter;
-use weir_install::environment::Environment;
+use weir_install::environment::ProcessEnvironment;
 
 use crate::failure::usage;
 use crate::terminal;
@@ -18,8 +18,11 @@ const DEFAULT_FILTER: &str = "info";
 ///
 /// # Errors
 /// The filter cannot be understood or the file cannot be opened.
-pub(crate) fn start(file: Option<&Path>, environment: &Environment) -> anyhow::Result<()> {
-    let wanted = environment.text("WEIR_LOG");
+pub(crate) fn start_logging(
+    file: Option<&Path>,
+    environment: &ProcessEnvironment,
+) -> anyhow::Result<()> {
+    let wanted = environment.text_variable("WEIR_LOG");
     if file.is_none() && wanted.is_none() {
         return Ok(());
     }
@@ -31,11 +34,11 @@ pub(crate) fn start(file: Option<&Path>, environment: &Environment) -> anyhow::R
             let file = file.map_err(|e| usage(format!("--log-file {}: {e}", path.display())))?;
             BoxMakeWriter::new(std::sync::Mutex::new(file))
         }
-        None => BoxMakeWriter::new(terminal::Log::default),
+        None => BoxMakeWriter::new(terminal::StderrLog::default),
     };
     let subscriber = tracing_subscriber::fmt().with_env_filter(filter).with_ansi(false);
     let subscriber = subscriber.with_writer(writer);
-    match environment.text("WEIR_LOG_FORM") {
+    match environment.text_variable("WEIR_LOG_FORM") {
         None | Some("text") => subscriber.init(),
         Some("json") => subscriber.json().flatten_event(true).init(),
         Some(other) => {

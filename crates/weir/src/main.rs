@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use clap::error::ErrorKind;
 use clap::{ArgMatches, CommandFactory, FromArgMatches};
-use weir_install::environment::Environment;
+use weir_install::environment::ProcessEnvironment;
 use weir_install::{documents, telemetry, wiring};
 
 mod command;
@@ -42,19 +42,19 @@ fn main() -> ExitCode {
     if std::env::args_os().nth(1).is_some_and(|word| word == weir_script::SCRIPT) {
         return weir_script::script_main();
     }
-    let matches = match read(std::env::args_os().collect()) {
+    let matches = match parse_command_line(std::env::args_os().collect()) {
         Ok(matches) => matches,
         Err(code) => return code,
     };
-    let options = match options::Options::from_arg_matches(&matches) {
+    let options = match options::CliOptions::from_arg_matches(&matches) {
         Ok(options) => options,
-        Err(error) => return told(&error),
+        Err(error) => return print_clap_error(&error),
     };
-    match run(options, &supervised::words(&matches)) {
+    match run(options, &supervised::named_command_words(&matches)) {
         Ok(code) => code,
-        Err(error) => match failure::status(&error) {
+        Err(error) => match failure::exit_status(&error) {
             Some(status) => {
-                terminal::err(&format!("{error:#}"));
+                terminal::err_message(&format!("{error:#}"));
                 ExitCode::from(status)
             }
             None => ExitCode::SUCCESS,
@@ -63,32 +63,34 @@ fn main() -> ExitCode {
 }
 
 /// Reads the command line; one that has no meaning of its own may have one elsewhere.
-fn read(words: Vec<OsString>) -> Result<ArgMatches, ExitCode> {
-    let mut command = options::Options::command();
+fn parse_command_line(words: Vec<OsString>) -> Result<ArgMatches, ExitCode> {
+    let mut command = options::CliOptions::command();
     let error = match command.try_get_matches_from_mut(&words) {
         Ok(matches) => return Ok(matches),
         Err(error) => error,
     };
     if !matches!(error.kind(), ErrorKind::InvalidSubcommand | ErrorKind::UnknownArgument) {
-        return Err(told(&error));
+        return Err(print_clap_error(&error));
     }
     let is_command = |name: &str| command.find_subcommand(name).is_some();
-    match familiar::meant(words.get(1..).unwrap_or_default(), is_command) {
-        Some(familiar::Meant::Words(meant)) => {
+    match familiar::find_familiar_meaning(words.get(1..).unwrap_or_default(), is_command) {
+        Some(familiar::FamiliarMeaning::Words(meant)) => {
             let meant = words.into_iter().take(1).chain(meant);
-            options::Options::command().try_get_matches_from(meant).map_err(|error| told(&error))
+            options::CliOptions::command()
+                .try_get_matches_from(meant)
+                .map_err(|error| print_clap_error(&error))
         }
-        Some(familiar::Meant::Told(text)) => {
-            terminal::err(&text);
+        Some(familiar::FamiliarMeaning::Told(text)) => {
+            terminal::err_message(&text);
             Err(ExitCode::from(failure::exit::USAGE))
         }
-        None => Err(told(&error)),
+        None => Err(print_clap_error(&error)),
     }
 }
 
 /// Help and version are no errors; a closed pipe while printing them is none either. An error repeats
 /// words of the command line, which may be somebody else's: they must not steer the terminal.
-fn told(error: &clap::Error) -> ExitCode {
+fn print_clap_error(error: &clap::Error) -> ExitCode {
     if error.use_stderr() {
         terminal::err_line(&error.render().to_string());
         return ExitCode::from(failure::exit::USAGE);
@@ -97,10 +99,10 @@ fn told(error: &clap::Error) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-fn run(options: options::Options, words: &[&str]) -> anyhow::Result<ExitCode> {
-    let environment = Environment::of_process();
-    supervised::check(words, &environment)?;
-    log::start(options.global.log_file.as_deref(), &environment)?;
+fn run(options: options::CliOptions, words: &[&str]) -> anyhow::Result<ExitCode> {
+    let environment = ProcessEnvironment::of_process();
+    supervised::refuse_supervised_command(words, &environment)?;
+    log::start_logging(options.global.log_file.as_deref(), &environment)?;
     // Keys are in this process's memory: other programs of the same user stay out.
     if let Err(error) = weir_sandbox::protect_process() {
         tracing::warn!(%error, "this process can be read by others of the same user");
@@ -108,7 +110,7 @@ fn run(options: options::Options, words: &[&str]) -> anyhow::Result<ExitCode> {
     // One thread does the loop: a run waits far more than it works. A server has many at once. The
     // terminal interface has a thread for itself: what the engine does never makes a key wait.
     let mut runtime = match options.command {
-        Some(options::Command::Serve(_)) => tokio::runtime::Builder::new_multi_thread(),
+        Some(options::CliCommand::Serve(_)) => tokio::runtime::Builder::new_multi_thread(),
         None => {
             let mut few = tokio::runtime::Builder::new_multi_thread();
             few.worker_threads(TUI_THREADS).max_blocking_threads(BLOCKING_THREADS_MAX);
@@ -121,8 +123,8 @@ fn run(options: options::Options, words: &[&str]) -> anyhow::Result<ExitCode> {
         }
     };
     let runtime = runtime.enable_all().build()?;
-    let result = runtime.block_on(command::dispatch(options, environment));
-    telemetry::finish();
+    let result = runtime.block_on(command::run_command(options, environment));
+    telemetry::finish_telemetry();
     // What still blocks (a name lookup, a read of a slow disk) is not waited for.
     runtime.shutdown_background();
     result

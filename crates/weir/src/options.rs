@@ -7,8 +7,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use weir_install::cx::{Cx, NamedFolders};
-pub(crate) use weir_install::duration::{Span, span};
-use weir_install::environment::Environment;
+pub(crate) use weir_install::duration::{TimeSpan, parse_time_span};
+use weir_install::environment::ProcessEnvironment;
 
 use crate::terminal;
 
@@ -103,14 +103,14 @@ Exit status of a run: 0 completed, 1 failed, 2 usage or configuration error, 3 l
     max_term_width = 100,
     disable_help_subcommand = true
 )]
-pub(crate) struct Options {
+pub(crate) struct CliOptions {
     #[command(flatten)]
     pub(crate) global: GlobalOptions,
     #[command(flatten)]
     pub(crate) tui: TuiArgs,
     /// The command.
     #[command(subcommand)]
-    pub(crate) command: Option<Command>,
+    pub(crate) command: Option<CliCommand>,
 }
 
 /// Options of every command.
@@ -140,7 +140,7 @@ impl GlobalOptions {
     ///
     /// # Errors
     /// The workspace does not exist, or no home folder is known.
-    pub(crate) fn open_cx(&self, environment: Environment) -> anyhow::Result<Cx> {
+    pub(crate) fn open_cx(&self, environment: ProcessEnvironment) -> anyhow::Result<Cx> {
         let named =
             NamedFolders { workspace: self.workspace.clone(), state_dir: self.state_dir.clone() };
         Cx::new(&named, environment, terminal::NOTIFIER)
@@ -149,7 +149,7 @@ impl GlobalOptions {
 
 /// The commands.
 #[derive(Debug, Subcommand)]
-pub(crate) enum Command {
+pub(crate) enum CliCommand {
     Run(Box<RunArgs>),
     Demo(DemoArgs),
     /// List, show, export, delete, fork and search sessions

@@ -6,7 +6,7 @@
 //! its process tree, or use another program to write a file.
 
 use clap::ArgMatches;
-use weir_install::environment::Environment;
+use weir_install::environment::ProcessEnvironment;
 use weir_install::wiring::SUPERVISE;
 use weir_sandbox::is_below_supervisor;
 
@@ -59,7 +59,7 @@ const REFUSED: &[(&str, &str)] = &[
 ];
 
 /// The commands that were named, from the outside in: `permissions`, `add`.
-pub(crate) fn words(matches: &ArgMatches) -> Vec<&str> {
+pub(crate) fn named_command_words(matches: &ArgMatches) -> Vec<&str> {
     let mut words = Vec::new();
     let mut inner = matches;
     while let Some((name, below)) = inner.subcommand() {
@@ -73,8 +73,11 @@ pub(crate) fn words(matches: &ArgMatches) -> Vec<&str> {
 ///
 /// # Errors
 /// A usage error that says who may.
-pub(crate) fn check(words: &[&str], environment: &Environment) -> anyhow::Result<()> {
-    if is_refused(words) && is_below_supervisor(environment.all(), SUPERVISE) {
+pub(crate) fn refuse_supervised_command(
+    words: &[&str],
+    environment: &ProcessEnvironment,
+) -> anyhow::Result<()> {
+    if is_refused(words) && is_below_supervisor(environment.all_variables(), SUPERVISE) {
         let command = words.join(" ");
         return Err(usage(format!(
             "`weir {command}` is refused: it was started by a command that an agent runs, and only \
@@ -97,11 +100,11 @@ mod tests {
     use clap::CommandFactory;
 
     use super::*;
-    use crate::options::Options;
+    use crate::options::CliOptions;
 
     #[test]
     fn g5_every_refused_command_exists_by_that_name() {
-        let command = Options::command();
+        let command = CliOptions::command();
         for (name, below) in REFUSED {
             let Some(found) = command.find_subcommand(name) else {
                 assert_eq!(*name, "approvals", "there is no `weir {name}` yet");
@@ -113,20 +116,21 @@ mod tests {
 
     #[test]
     fn g5_an_agents_command_is_refused_and_a_persons_is_not() {
-        let of_agent = Environment::of(&[("WEIR_SUPERVISED", "/state/commands/1")]);
+        let of_agent = ProcessEnvironment::of(&[("WEIR_SUPERVISED", "/state/commands/1")]);
         for words in [&["trust"][..], &["permissions", "add"], &["release"], &["auth", "set"]] {
-            let why = check(words, &of_agent).expect_err("an agent").to_string();
+            let why =
+                refuse_supervised_command(words, &of_agent).expect_err("an agent").to_string();
             assert!(why.contains(&words.join(" ")) && why.contains("only a person"), "{why}");
         }
         for words in [&[][..], &["run"], &["pause"], &["permissions", "list"], &["config", "get"]] {
-            assert!(check(words, &of_agent).is_ok(), "{words:?}");
+            assert!(refuse_supervised_command(words, &of_agent).is_ok(), "{words:?}");
         }
     }
 
     #[test]
     fn g5_flags_do_not_hide_the_command() {
         let given = ["weir", "-C", "/", "permissions", "--state-dir", "/x", "add", "allow", "*"];
-        let matches = Options::command().try_get_matches_from(given).expect("it is right");
-        assert_eq!(words(&matches), ["permissions", "add"]);
+        let matches = CliOptions::command().try_get_matches_from(given).expect("it is right");
+        assert_eq!(named_command_words(&matches), ["permissions", "add"]);
     }
 }

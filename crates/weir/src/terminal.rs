@@ -23,10 +23,10 @@ pub(crate) mod paper;
 const LINE_BYTES_MAX: u64 = 64 * 1024;
 
 /// Tells the person on standard error what the installation has to say.
-pub(crate) const NOTIFIER: Notifier = Notifier { notify: err, is_attended };
+pub(crate) const NOTIFIER: Notifier = Notifier { notify: err_message, is_attended };
 
 /// Prints `text` and a line break on standard output.
-pub(crate) fn out(text: &str) -> anyhow::Result<()> {
+pub(crate) fn out_line(text: &str) -> anyhow::Result<()> {
     #[cfg(test)]
     if paper::keep(paper::OUT, text) {
         return Ok(());
@@ -55,12 +55,12 @@ pub(crate) fn out_bytes(bytes: &[u8]) -> anyhow::Result<()> {
 
 /// Prints a value as indented JSON on standard output.
 pub(crate) fn out_json<T: Serialize + ?Sized>(value: &T) -> anyhow::Result<()> {
-    out(&serde_json::to_string_pretty(value).context("printing JSON")?)
+    out_line(&serde_json::to_string_pretty(value).context("printing JSON")?)
 }
 
 /// Prints `weir: TEXT` on standard error. That nobody reads it is no error.
-pub(crate) fn err(text: &str) {
-    if gathered(text) {
+pub(crate) fn err_message(text: &str) {
+    if send_to_gatherer(text) {
         return;
     }
     let mut stderr = io::stderr().lock();
@@ -69,7 +69,7 @@ pub(crate) fn err(text: &str) {
 
 /// Prints a line on standard error.
 pub(crate) fn err_line(text: &str) {
-    if gathered(text) {
+    if send_to_gatherer(text) {
         return;
     }
     let mut stderr = io::stderr().lock();
@@ -78,9 +78,9 @@ pub(crate) fn err_line(text: &str) {
 
 /// Standard error for the log: what others wrote stands in it too.
 #[derive(Debug, Default)]
-pub(crate) struct Log;
+pub(crate) struct StderrLog;
 
-impl Write for Log {
+impl Write for StderrLog {
     /// Takes a whole entry, as the log writes it.
     fn write(&mut self, entry: &[u8]) -> io::Result<usize> {
         let mut stderr = io::stderr().lock();
@@ -106,34 +106,34 @@ const REMARKS_MAX: usize = 256;
 
 /// What would be printed on standard error, while a face has the terminal. Dropped: it is printed
 /// again.
-pub(crate) struct Remarks(mpsc::Receiver<String>);
+pub(crate) struct RemarkReceiver(mpsc::Receiver<String>);
 
 /// From now on what would be printed on standard error is given to whoever asks for it: it must not
 /// fall into what a face has drawn.
-pub(crate) fn gather() -> Remarks {
+pub(crate) fn gather_remarks() -> RemarkReceiver {
     let (sender, remarks) = mpsc::channel(REMARKS_MAX);
     *REMARKS.lock().unwrap_or_else(PoisonError::into_inner) = Some(sender);
-    Remarks(remarks)
+    RemarkReceiver(remarks)
 }
 
-impl Remarks {
+impl RemarkReceiver {
     /// The next one.
     pub(crate) async fn next(&mut self) -> Option<String> {
         self.0.recv().await
     }
 }
 
-impl Drop for Remarks {
+impl Drop for RemarkReceiver {
     fn drop(&mut self) {
         *REMARKS.lock().unwrap_or_else(PoisonError::into_inner) = None;
         while let Ok(text) = self.0.try_recv() {
-            err(&text);
+            err_message(&text);
         }
     }
 }
 
 /// Whether somebody gathers remarks: then `text` went there.
-fn gathered(text: &str) -> bool {
+fn send_to_gatherer(text: &str) -> bool {
     #[cfg(test)]
     if paper::keep("", text) {
         return true;
@@ -151,7 +151,7 @@ pub(crate) fn is_attended() -> bool {
 }
 
 /// Columns as wide as their widest cell, two blanks between; the last is not padded.
-pub(crate) fn table(rows: &[Vec<String>]) -> String {
+pub(crate) fn format_table(rows: &[Vec<String>]) -> String {
     let columns = rows.iter().map(Vec::len).max().unwrap_or(0);
     let width = |column: usize| {
         let cells = rows.iter().filter_map(|row| row.get(column));
@@ -180,7 +180,7 @@ pub(crate) fn read_hidden(question: &str) -> anyhow::Result<String> {
     let stdin = io::stdin();
     let mut line = String::new();
     if stdin.is_terminal() {
-        let hidden = Hidden::begin()?;
+        let hidden = HiddenEcho::hide_typing()?;
         let mut stderr = io::stderr().lock();
         let _ = write!(stderr, "{} (not shown): ", safe_for(&stderr, question));
         let _ = stderr.flush();
@@ -196,13 +196,13 @@ pub(crate) fn read_hidden(question: &str) -> anyhow::Result<String> {
 }
 
 /// Asks a person for a yes. What is not clearly one is a no, the end of input too.
-pub(crate) fn confirm(question: &str) -> anyhow::Result<bool> {
-    let line = ask(&format!("{question} [y/N] "))?;
+pub(crate) fn confirm_by_person(question: &str) -> anyhow::Result<bool> {
+    let line = ask_visible_line(&format!("{question} [y/N] "))?;
     Ok(matches!(line.to_lowercase().as_str(), "y" | "yes"))
 }
 
 /// Asks for a line that may be seen; nothing when input has ended.
-pub(crate) fn ask(question: &str) -> anyhow::Result<String> {
+pub(crate) fn ask_visible_line(question: &str) -> anyhow::Result<String> {
     use std::io::Read as _;
     let mut stderr = io::stderr().lock();
     let _ = write!(stderr, "{}", safe_for(&stderr, question));
@@ -215,23 +215,23 @@ pub(crate) fn ask(question: &str) -> anyhow::Result<String> {
 }
 
 /// While it lives, the terminal does not show what is typed.
-struct Hidden {
+struct HiddenEcho {
     before: rustix::termios::Termios,
 }
 
-impl Hidden {
-    fn begin() -> anyhow::Result<Hidden> {
+impl HiddenEcho {
+    fn hide_typing() -> anyhow::Result<HiddenEcho> {
         use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
         let stdin = rustix::stdio::stdin();
         let before = tcgetattr(stdin).context("looking at the terminal")?;
         let mut without_echo = before.clone();
         without_echo.local_modes.remove(LocalModes::ECHO);
         tcsetattr(stdin, OptionalActions::Now, &without_echo).context("hiding what is typed")?;
-        Ok(Hidden { before })
+        Ok(HiddenEcho { before })
     }
 }
 
-impl Drop for Hidden {
+impl Drop for HiddenEcho {
     fn drop(&mut self) {
         use rustix::termios::{OptionalActions, tcsetattr};
         // Nothing can be done about a terminal that has gone.

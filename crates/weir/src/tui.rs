@@ -11,6 +11,6 @@ pub(crate) mod local;
 pub(crate) mod remote;
 
 /// The file of earlier messages, one for the machine.
-pub(crate) fn history(cx: &Cx) -> PathBuf {
+pub(crate) fn message_history_file(cx: &Cx) -> PathBuf {
     cx.dirs.state.join("history.jsonl")
 }

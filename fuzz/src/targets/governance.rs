@@ -131,11 +131,15 @@ pub(super) const SECRET_WORDS: &[&str] = &[
 /// itself as form.
 pub(super) fn canonical(data: &[u8]) {
     let Ok(value) = serde_json::from_slice::<Value>(data) else { return };
-    let form = weir_core::governance::canonical(&value);
+    let form = weir_core::governance::canonical_json(&value);
     let again: Value = serde_json::from_str(&form).expect("the form is JSON");
     assert_eq!(again, value, "the form is another value");
-    assert_eq!(weir_core::governance::canonical(&again), form, "the form has another form");
-    assert_eq!(weir_core::governance::canonical(&reversed(&value)), form, "keys in another order");
+    assert_eq!(weir_core::governance::canonical_json(&again), form, "the form has another form");
+    assert_eq!(
+        weir_core::governance::canonical_json(&reversed(&value)),
+        form,
+        "keys in another order"
+    );
 }
 
 fn reversed(value: &Value) -> Value {
@@ -159,7 +163,7 @@ fn context() -> RuleContext {
 }
 
 fn parse(set: &RuleSet, action: RuleAction, text: &str) -> Result<Rule, RuleError> {
-    let parsed = set.parse(action, text, RuleOrigin::new("rules.toml").at(7));
+    let parsed = set.parse_rule(action, text, RuleOrigin::new("rules.toml").at_line(7));
     match &parsed {
         Ok(rule) => {
             let again = Rule::parse(action, rule.text(), rule.origin().clone());
@@ -278,9 +282,9 @@ pub(super) fn rule_seeds() -> Vec<Vec<u8>> {
 /// quoted word by word, and reading twice gives the same.
 pub(super) fn command(data: &[u8]) {
     let text = text(data);
-    let line = shell::parse(&text);
-    assert_eq!(shell::parse(&text), line);
-    let reach = shell::reach(&line);
+    let line = shell::parse_command_line(&text);
+    assert_eq!(shell::parse_command_line(&text), line);
+    let reach = shell::command_reach(&line);
     if reach.opaque.is_none() {
         for part in line.parts.iter().filter(|part| !part.words.is_empty()) {
             let found = reach.commands().any(|words| words == part.words);
@@ -306,7 +310,7 @@ fn quoted(line: &CommandLine) {
         let Some(words) = part.literal_words().filter(|words| !words.is_empty()) else { continue };
         let written: Vec<String> =
             words.iter().map(|word| format!("'{}'", word.replace('\'', "'\\''"))).collect();
-        let again = shell::parse(&written.join(" "));
+        let again = shell::parse_command_line(&written.join(" "));
         let texts: Vec<Vec<&str>> = again
             .parts
             .iter()
@@ -320,7 +324,7 @@ fn quoted(line: &CommandLine) {
 fn repeated(text: &str, line: &CommandLine) {
     let closed = line.is_plain() && !text.contains(['#', '\\']) && !text.contains("<<");
     if closed && !line.parts.is_empty() && line.parts.len() < 1_000 && text.len() < 20_000 {
-        let twice = shell::parse(&format!("{text}\n{text}"));
+        let twice = shell::parse_command_line(&format!("{text}\n{text}"));
         assert_eq!(twice.parts.len(), 2 * line.parts.len(), "two lines are not twice one");
     }
 }

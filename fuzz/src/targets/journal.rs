@@ -210,7 +210,7 @@ pub(super) fn record_seeds() -> Vec<Vec<u8>> {
 pub(super) fn script(data: &[u8]) {
     let text = text(data);
     match Script::parse(&text) {
-        Ok(script) => drop(script.replies()),
+        Ok(script) => drop(script.reply_count()),
         Err(error) => {
             let lines = text.lines().count() + 1;
             assert!(error.line <= lines, "line {} of {lines}", error.line);
@@ -243,7 +243,7 @@ pub(super) fn script_of_journal(data: &[u8]) {
         0 => 1,
         replies => replies + u64::from(ends_failing),
     };
-    assert_eq!(script.replies(), expected, "{written}");
+    assert_eq!(script.reply_count(), expected, "{written}");
 }
 
 static FACTS: LazyLock<String> = LazyLock::new(|| {

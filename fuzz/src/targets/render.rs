@@ -53,9 +53,9 @@ fn text(data: &[u8]) -> String {
 
 pub(super) fn markdown(data: &[u8]) {
     let text = text(data);
-    let html = render::markdown(&text).0;
+    let html = render::render_markdown(&text).0;
     assert_eq!(checker::faults(&html), Vec::<String>::new(), "{html}");
-    let blocks = render::blocks(&text);
+    let blocks = render::split_blocks(&text);
     assert_eq!(blocks.concat(), text, "blocks are not the text");
 }
 

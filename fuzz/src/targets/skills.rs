@@ -1,7 +1,7 @@
 //! Skills: the files of others, and those that Weir writes.
 
-use weir_core::skill::{SkillDraft, Trigger, TriggerWords, names_in, skill_md};
-use weir_engine::skills::{parse, trigger_problem};
+use weir_core::skill::{SkillDraft, SkillTrigger, TriggerWords, names_in, skill_md};
+use weir_engine::skills::{parse_skill, trigger_problem};
 
 use crate::input::{parts, text};
 use crate::seeds;
@@ -65,7 +65,7 @@ pub(super) const SKILL_WORDS: &[&str] = &[
 
 /// A `SKILL.md`: what can be used keeps the rules of the format.
 pub(super) fn skill(bytes: &[u8]) {
-    let parsed = parse(bytes, "a");
+    let parsed = parse_skill(bytes, "a");
     assert_eq!(parsed.head.is_none(), parsed.findings.iter().any(|finding| finding.fatal));
     for finding in &parsed.findings {
         let said = finding.to_string();
@@ -77,10 +77,10 @@ pub(super) fn skill(bytes: &[u8]) {
     assert!((1..=1_024).contains(&length) && !head.description.trim().is_empty());
     // Whatever it is, it is compiled or refused; and it is its own form.
     let _ = trigger_problem(&head.trigger);
-    if let Trigger::Words(words) = &head.trigger {
+    if let SkillTrigger::Words(words) = &head.trigger {
         let body = TriggerWords::new(&parsed.body);
-        words.iter().for_each(|word| assert!(TriggerWords::new(word).has(word), "{word:?}"));
-        let _ = words.iter().any(|word| body.has(word));
+        words.iter().for_each(|word| assert!(TriggerWords::new(word).has_word(word), "{word:?}"));
+        let _ = words.iter().any(|word| body.has_word(word));
     }
     for name in names_in(&parsed.body) {
         assert_eq!(weir_core::skill::name_problem(&name), None);
@@ -101,7 +101,7 @@ pub(super) fn skill_written(bytes: &[u8]) {
         return;
     }
     let written = skill_md(&draft);
-    let parsed = parse(written.as_bytes(), "a");
+    let parsed = parse_skill(written.as_bytes(), "a");
     assert_eq!(parsed.findings, [], "{written:?}");
     let head = parsed.head.expect("there are no findings");
     assert_eq!(parsed.body.trim(), draft.body.trim(), "{written:?}");

@@ -5,14 +5,15 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use weir_core::ids::{SessionId, TurnId};
-use weir_core::message::{Block, Message};
+use weir_core::message::{Message, MessageBlock};
 use weir_core::model::{
-    ModelInfo, ModelRef, ModelRequest, Reply, ReplyBlock, Signal, Thinking, parse_arguments,
+    ModelInfo, ModelRef, ModelReply, ModelRequest, ModelSignal, ReplyBlock, Thinking,
+    parse_arguments,
 };
 use weir_core::tool::ToolSpec;
 use weir_engine::ports::MediaMap;
 use weir_providers::DIALECTS;
-use weir_providers::dialect::{Dialect, Quirks};
+use weir_providers::dialect::{Dialect, VendorQuirks};
 use weir_providers::sse::SseDecoder;
 
 use crate::input::{chunks, parts, text};
@@ -95,7 +96,7 @@ fn events(pieces: &[&[u8]]) -> Events {
         decoder.feed(piece, &mut on_data).expect("far below the bound");
     }
     decoder.finish(&mut on_data).expect("far below the bound");
-    Events { data, count: decoder.events(), stray: decoder.stray() }
+    Events { data, count: decoder.event_count(), stray: decoder.stray_text() }
 }
 
 /// Any chunking gives the same events; none holds a line end that ended a line.
@@ -124,29 +125,29 @@ struct Heard {
     begun: Vec<String>,
 }
 
-fn quirks_of(dialect: &dyn Dialect) -> Quirks {
+fn quirks_of(dialect: &dyn Dialect) -> VendorQuirks {
     let chat = dialect.name() == "openai-chat";
-    Quirks {
+    VendorQuirks {
         stream_usage: chat,
         reasoning_field: chat.then(|| "reasoning_content".to_owned()),
         replay_reasoning: chat,
         vendor: "test".into(),
-        ..Quirks::default()
+        ..VendorQuirks::default()
     }
 }
 
 /// What comes out, and how many pieces were needed until nothing could change it any more.
-fn decode(dialect: &dyn Dialect, pieces: &[&[u8]], stops: bool) -> (Reply, Heard) {
+fn decode(dialect: &dyn Dialect, pieces: &[&[u8]], stops: bool) -> (ModelReply, Heard) {
     let mut heard = Heard::default();
-    let mut decoder = dialect.decoder(&quirks_of(dialect));
+    let mut decoder = dialect.new_decoder(&quirks_of(dialect));
     for piece in pieces {
         if stops && decoder.is_over() {
             break;
         }
         decoder.feed(piece, &mut |signal| match signal {
-            Signal::Text(more) => heard.text.push_str(&more),
-            Signal::Thinking(more) => heard.thinking.push_str(&more),
-            Signal::CallBegun(name) => heard.begun.push(name),
+            ModelSignal::Text(more) => heard.text.push_str(&more),
+            ModelSignal::Thinking(more) => heard.thinking.push_str(&more),
+            ModelSignal::CallBegun(name) => heard.begun.push(name),
         });
     }
     (decoder.finish(), heard)
@@ -155,7 +156,7 @@ fn decode(dialect: &dyn Dialect, pieces: &[&[u8]], stops: bool) -> (Reply, Heard
 /// Any chunking gives the same reply and signals; a reply that is over is not changed by what
 /// follows.
 fn reply(name: &str, data: &[u8]) {
-    let dialect = weir_providers::dialect(name).expect("a dialect of the list");
+    let dialect = weir_providers::find_dialect(name).expect("a dialect of the list");
     let (whole, heard) = decode(dialect, &[data], false);
     let pieces = chunks(data, 60);
     let (pieced, pieced_heard) = decode(dialect, &pieces, false);
@@ -163,11 +164,11 @@ fn reply(name: &str, data: &[u8]) {
     assert_eq!(pieced_heard, heard, "signals in pieces");
     assert_eq!(decode(dialect, &pieces, true).0, whole, "not read to the end");
     match whole {
-        Reply::Failed { message, retry_after_ms, .. } => {
+        ModelReply::Failed { message, retry_after_ms, .. } => {
             assert!(!message.trim().is_empty(), "a failure without a sentence");
             assert!(retry_after_ms.is_none_or(|ms| ms <= RETRY_AFTER_MS_MAX), "a wait too long");
         }
-        Reply::Whole { blocks, .. } => {
+        ModelReply::Whole { blocks, .. } => {
             for block in blocks {
                 if let ReplyBlock::Call(call) = block {
                     drop(parse_arguments(&call.arguments));
@@ -216,8 +217,8 @@ pub(super) fn vendor_error(data: &[u8]) {
     let retry_after = text(retry_after);
     let retry_after = (!retry_after.is_empty()).then_some(retry_after.as_str());
     for dialect in DIALECTS {
-        let Reply::Failed { message, retry_after_ms, .. } =
-            dialect.classify(status, retry_after, body)
+        let ModelReply::Failed { message, retry_after_ms, .. } =
+            dialect.classify_failure(status, retry_after, body)
         else {
             panic!("{}: an answer with status {status} became a reply", dialect.name());
         };
@@ -251,16 +252,16 @@ pub(super) fn tool_schema(data: &[u8]) {
     let request = request(vec![spec]);
     for dialect in DIALECTS {
         let name = dialect.name();
-        let mut encoder = dialect.encoder(&quirks_of(*dialect));
+        let mut encoder = dialect.new_encoder(&quirks_of(*dialect));
         encoder.encode(&request, &MediaMap::new());
-        let body = encoder.body();
+        let body = encoder.last_body();
         let value: Value =
             serde_json::from_slice(&body).unwrap_or_else(|e| panic!("{name}: no JSON: {e}"));
         assert!(value.is_object(), "{name}: {value}");
         let bound = 1_000_000 + 100 * data.len();
         assert!(body.len() <= bound, "{name}: {} bytes of {}", body.len(), data.len());
         encoder.encode(&request, &MediaMap::new());
-        assert_eq!(encoder.body(), body, "{name}: encoded again");
+        assert_eq!(encoder.last_body(), body, "{name}: encoded again");
     }
 }
 
@@ -278,7 +279,7 @@ fn request(tools: Vec<ToolSpec>) -> ModelRequest {
         model: Arc::new(model),
         system: "You are careful.".into(),
         tools: Arc::new(tools),
-        history: Arc::new(vec![Arc::new(Message::user(vec![Block::text("Go on.")]))]),
+        history: Arc::new(vec![Arc::new(Message::user(vec![MessageBlock::text("Go on.")]))]),
         tail: None,
         thinking: Thinking::Off,
     }
@@ -286,7 +287,7 @@ fn request(tools: Vec<ToolSpec>) -> ModelRequest {
 
 pub(super) fn tool_schema_seeds() -> Vec<Vec<u8>> {
     let mut seeds = seeds::files("examples", ".schema.json");
-    let ours = weir_tools::tools().into_iter();
+    let ours = weir_tools::built_in_tools().into_iter();
     seeds.extend(ours.map(|tool| tool.spec().input_schema.to_string().into_bytes()));
     seeds.extend(seeds::texts(&[
         "{\"type\":\"object\",\"$defs\":{\"a\":{\"anyOf\":[{\"$ref\":\"#\"},{\"$ref\":\"#/$defs/a\"}]}},\

@@ -121,7 +121,7 @@ pub(super) fn diff(data: &[u8]) {
     let [old, new] = parts::<2>(data).map(text);
     // A lone carriage return ends a line for who shows a difference, but not in a file.
     let plain = |text: &str| !text.contains(['\r', '\0']);
-    let shown = outside::difference("x", old.as_bytes(), new.as_bytes());
+    let shown = outside::unified_difference("x", old.as_bytes(), new.as_bytes());
     assert_eq!(shown.is_empty(), old == new);
     if shown.is_empty() || !plain(&old) || !plain(&new) || shown.len() > 90_000 {
         return;
@@ -230,8 +230,8 @@ pub(super) fn page(data: &[u8]) {
     let mut offset = 1;
     let mut seen = 0;
     for _ in 0..40 {
-        let whole = outside::page(data, 1 << 16, offset, 3);
-        let pieces = outside::page(data, 7, offset, 3);
+        let whole = outside::read_file_page(data, 1 << 16, offset, 3);
+        let pieces = outside::read_file_page(data, 7, offset, 3);
         assert_eq!(pieces, whole, "read in pieces");
         let Ok(page) = whole else { return };
         seen += page.lines;

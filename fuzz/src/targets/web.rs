@@ -59,8 +59,8 @@ fn client(hosts: &[&str]) -> GuardedWeb {
 /// exactly what is listed.
 pub(super) fn address(data: &[u8]) {
     let text = text(data);
-    if let Ok(found) = WEB.check(&text) {
-        assert_eq!(WEB.check(&found.url).as_ref(), Ok(&found), "its form has another form");
+    if let Ok(found) = WEB.check_url(&text) {
+        assert_eq!(WEB.check_url(&found.url).as_ref(), Ok(&found), "its form has another form");
         let rest = found.url.strip_prefix("https://").or(found.url.strip_prefix("http://"));
         let rest = rest.expect("http and https only");
         let end = rest.find(['/', '?']).unwrap_or(rest.len());
@@ -75,8 +75,8 @@ pub(super) fn address(data: &[u8]) {
             assert_eq!(judge_ip(ip), Ok(()), "{host}");
         }
     }
-    if let Ok(found) = LISTED.check(&text)
-        && WEB.check(&text).is_err()
+    if let Ok(found) = LISTED.check_url(&text)
+        && WEB.check_url(&text).is_err()
     {
         assert_eq!(found.host, "127.0.0.1", "opened without being listed");
     }

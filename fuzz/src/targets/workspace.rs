@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 use tempfile::TempDir;
-use weir_core::tool::{Access, PathEffect, Place};
+use weir_core::tool::{PathAccess, PathEffect, PathPlace};
 use weir_engine::workspace::{Workspace, WorkspaceOptions};
 
 use crate::input::{join, parts, text};
@@ -134,11 +134,11 @@ pub(super) fn ignore_list(data: &[u8]) {
     WORLD.with(|world| {
         fs::write(world.root().join(".weirignore"), list).expect("the list is written");
         let workspace = world.workspace();
-        let at = |path: &str| workspace.resolve(path, Access::Read);
+        let at = |path: &str| workspace.resolve(path, PathAccess::Read);
         for path in [path.as_str(), "src", "a/b", "file.txt", "new"] {
             let verdict = at(path);
             let is_plain = !path.is_empty() && !path.contains(['\0']) && path.len() < 200;
-            if verdict.place != Place::Inside || !is_plain {
+            if verdict.place != PathPlace::Inside || !is_plain {
                 continue;
             }
             let again = at(&format!("./{path}"));
@@ -176,10 +176,10 @@ pub(super) fn path(data: &[u8]) {
     WORLD.with(|world| {
         let workspace = world.workspace();
         let root = fs::canonicalize(world.root()).expect("the root is there");
-        for access in [Access::Read, Access::Create, Access::Delete] {
+        for access in [PathAccess::Read, PathAccess::Create, PathAccess::Delete] {
             let found = workspace.resolve(&text, access);
             assert!(!found.path.is_empty() && !found.path.contains('\0'), "{:?}", found.path);
-            if access == Access::Create && found.ignored.is_some() {
+            if access == PathAccess::Create && found.ignored.is_some() {
                 assert!(found.protected.is_some(), "invisible and yet writable: {:?}", found.path);
             }
             if found.ignored.is_none() {
@@ -194,13 +194,13 @@ fn one_form(workspace: &Workspace, found: &PathEffect) {
     let again = workspace.resolve(&found.path, found.access);
     assert_eq!(again.path, found.path, "its form has another form");
     assert!(!found.path.split('/').any(|part| part == ".."), "{:?} climbs", found.path);
-    let inside = found.place == Place::Inside;
-    assert_eq!(inside, again.place == Place::Inside, "{:?} is elsewhere", found.path);
+    let inside = found.place == PathPlace::Inside;
+    assert_eq!(inside, again.place == PathPlace::Inside, "{:?} is elsewhere", found.path);
     assert_eq!(inside, !found.path.starts_with('/'), "{:?} is {:?}", found.path, found.place);
 }
 
 fn on_disk(root: &Path, found: &PathEffect) {
-    if found.place != Place::Inside || found.access != Access::Read {
+    if found.place != PathPlace::Inside || found.access != PathAccess::Read {
         return;
     }
     if let Ok(real) = fs::canonicalize(root.join(&found.path)) {
@@ -233,9 +233,9 @@ pub(super) fn path_seeds() -> Vec<Vec<u8>> {
 pub(super) fn answer(data: &[u8]) {
     let [schema, said] = parts::<2>(data);
     let Ok(schema) = serde_json::from_slice::<Value>(schema) else { return };
-    match weir_engine::output::verify(&text(said), &schema) {
+    match weir_engine::output::verify_output(&text(said), &schema) {
         Ok(value) => {
-            let again = weir_engine::output::verify(&value.to_string(), &schema);
+            let again = weir_engine::output::verify_output(&value.to_string(), &schema);
             assert_eq!(again, Ok(value), "written out again");
         }
         Err(why) => assert!(why.ends_with('.'), "{why:?}"),

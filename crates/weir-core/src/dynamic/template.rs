@@ -22,7 +22,7 @@ pub struct PathWish {
 
 /// What one call of a tool declares.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Declared {
+pub struct CallDeclaration {
     /// Paths it reads.
     pub reads: Vec<PathWish>,
     /// Paths it writes.
@@ -38,7 +38,7 @@ impl ToolDefinition {
     ///
     /// # Errors
     /// An argument cannot stand in a name: a sentence.
-    pub fn declared(&self, input: &Value) -> Result<Declared, String> {
+    pub fn declare_call(&self, input: &Value) -> Result<CallDeclaration, String> {
         let paths = |templates: &[String]| -> Result<Vec<PathWish>, String> {
             let wishes = templates.iter().map(|template| {
                 // Only the template says that a folder is meant with all below it.
@@ -46,16 +46,16 @@ impl ToolDefinition {
                     Some(plain) => (plain, true),
                     None => (template.as_str(), false),
                 };
-                let path = fill(plain, input)?;
+                let path = fill_template(plain, input)?;
                 Ok(path.map(|path| PathWish { path, tree }))
             });
             wishes.filter_map(Result::transpose).collect()
         };
         let hosts = self.effects.hosts.iter().map(|declared| {
-            let host = fill(&declared.host, input)?;
+            let host = fill_template(&declared.host, input)?;
             Ok(host.map(|host| (declared.method.clone(), host)))
         });
-        Ok(Declared {
+        Ok(CallDeclaration {
             reads: paths(&self.effects.reads)?,
             writes: paths(&self.effects.writes)?,
             deletes: paths(&self.effects.deletes)?,
@@ -65,7 +65,7 @@ impl ToolDefinition {
 }
 
 /// `template` with the arguments in it; `None`: one of them is not there.
-fn fill(template: &str, input: &Value) -> Result<Option<String>, String> {
+fn fill_template(template: &str, input: &Value) -> Result<Option<String>, String> {
     let mut out = String::new();
     let mut rest = template;
     while let Some((before, after)) = rest.split_once(OPEN) {
@@ -93,7 +93,7 @@ fn fill(template: &str, input: &Value) -> Result<Option<String>, String> {
 }
 
 /// What is wrong with a template; `fields` are the arguments that there are.
-pub(super) fn problem(template: &str, fields: &[&str], path: bool) -> Option<String> {
+pub(super) fn template_problem(template: &str, fields: &[&str], path: bool) -> Option<String> {
     let wrong = |why: String| Some(format!("{template:?} in effects: {why}"));
     let plain = match path {
         true => template.strip_suffix(BELOW).unwrap_or(template),

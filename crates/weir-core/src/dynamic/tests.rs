@@ -94,7 +94,7 @@ fn z11_code_that_a_person_would_not_see_is_refused() {
     assert!(found(|d| d.description = "a\u{200d}b".into()).contains("U+200D"));
     assert!(found(|d| d.effects.reads = vec!["a\u{202e}b".into()]).contains("U+202E"));
     let mixed = ToolDefinition { code: "const h\u{43e}st = 1".into(), ..definition() };
-    assert!(mixed.shown().contains("mixes"), "{}", mixed.shown());
+    assert!(mixed.describe_definition().contains("mixes"), "{}", mixed.describe_definition());
 }
 
 /// `(template, what is said)`
@@ -135,14 +135,15 @@ fn t5_arguments_are_filled_into_what_is_declared() {
         ..definition()
     };
     let wish = |path: &str, tree| PathWish { path: path.into(), tree };
-    let declared = tool.declared(&json!({ "path": "src/**", "out": 3 })).expect("it is declared");
+    let declared =
+        tool.declare_call(&json!({ "path": "src/**", "out": 3 })).expect("it is declared");
     // Stars of an argument are letters, never a pattern.
     let reads = vec![wish("src/**", false), wish("src/**", true), wish("docs", true)];
     assert_eq!(declared.reads, reads);
     assert_eq!(declared.writes, [wish("out/3.md", false)]);
     assert_eq!(declared.hosts, [("GET".to_string(), "src/**".to_string())]);
     // What is not there declares nothing.
-    let less = tool.declared(&json!({ "out": "{{input.path}}" })).expect("it is declared");
+    let less = tool.declare_call(&json!({ "out": "{{input.path}}" })).expect("it is declared");
     assert_eq!(less.reads, [wish("docs", true)]);
     assert_eq!(less.writes, [wish("out/{{input.path}}.md", false)], "filled in once");
     for (input, said) in [
@@ -150,7 +151,7 @@ fn t5_arguments_are_filled_into_what_is_declared() {
         (json!({ "path": ["a"] }), "must be text"),
         (json!({ "path": { "a": 1 } }), "must be text"),
     ] {
-        let why = tool.declared(&input).expect_err("it cannot be filled in");
+        let why = tool.declare_call(&input).expect_err("it cannot be filled in");
         assert!(why.contains(said), "{input}: {why}");
     }
 }
@@ -158,7 +159,8 @@ fn t5_arguments_are_filled_into_what_is_declared() {
 #[test]
 fn z9_every_change_changes_the_hash_and_no_other_way_to_write_it_does() {
     let hash = definition().hash();
-    let again: ToolDefinition = ToolDefinition::parse(&definition().text()).expect("its own text");
+    let again: ToolDefinition =
+        ToolDefinition::parse(&definition().to_json_text()).expect("its own text");
     assert_eq!(again.hash(), hash);
     let other = ToolDefinition { code: format!("{} ", definition().code), ..definition() };
     assert_ne!(other.hash(), hash);
@@ -171,10 +173,10 @@ fn z9_every_change_changes_the_hash_and_no_other_way_to_write_it_does() {
 
 #[test]
 fn z9_all_of_it_is_shown() {
-    let shown = definition().shown();
+    let shown = definition().describe_definition();
     for part in ["count_words", "reads {{input.path}}", "return 1;", "\"out\""] {
         assert!(shown.contains(part), "{part} in {shown}");
     }
     let plain = ToolDefinition { effects: DeclaredEffects::default(), ..definition() };
-    assert!(plain.shown().contains("nothing: it computes"));
+    assert!(plain.describe_definition().contains("nothing: it computes"));
 }

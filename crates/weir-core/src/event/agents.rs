@@ -33,7 +33,7 @@ pub struct AgentSpawned {
     pub tools: Vec<String>,
     /// What it may use up.
     #[serde(default)]
-    pub share: Share,
+    pub share: BudgetShare,
     /// It may change the workspace of the agent that started it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub writes: bool,
@@ -121,7 +121,7 @@ impl AgentNews {
     }
 
     /// The news that this fact was recorded for.
-    pub fn of(event: &Event) -> Option<AgentNews> {
+    pub fn from_event(event: &Event) -> Option<AgentNews> {
         Some(match event.clone() {
             Event::AgentSpawned(f) => AgentNews::Spawned(Box::new(f)),
             Event::AgentAsked(f) => AgentNews::Asked(Box::new(f)),
@@ -146,7 +146,7 @@ impl From<AgentNews> for Event {
 /// What a sub-agent may use up of what its parent has left; `None`: as much as it likes.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
-pub struct Share {
+pub struct BudgetShare {
     /// USD.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub budget_usd: Option<f64>,

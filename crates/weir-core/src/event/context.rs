@@ -13,7 +13,7 @@ use crate::label::Label;
 use crate::message::Message;
 use crate::usage::Usage;
 
-use super::keep::Keep;
+use super::keep::KeepRequest;
 
 /// The agent has another profile (P7). The prompt was rebuilt.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -50,7 +50,7 @@ pub struct ContextCondensing {
     pub reason: CondenseReason,
     /// What the person who wants it wants the summary to keep, in their words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub keep: Option<Keep>,
+    pub keep: Option<KeepRequest>,
     /// Estimated tokens of the next request.
     pub tokens: u64,
     /// Tokens that the model's window has.
@@ -80,7 +80,7 @@ pub struct ContextSummarised {
 /// Where an entry of the model's view comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
-pub enum Origin {
+pub enum MessageOrigin {
     /// What a person said.
     Person,
     /// What the model said.
@@ -93,9 +93,9 @@ pub enum Origin {
 
 /// An entry of the model's view with its origin.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Held {
+pub struct HistoryEntry {
     /// Where it comes from.
-    pub origin: Origin,
+    pub origin: MessageOrigin,
     /// The entry.
     pub message: Message,
 }
@@ -108,7 +108,7 @@ pub struct ContextCondensed {
     /// The last pass that was needed: 1 shortened results, 2 dropped noise, 3 summarised.
     pub pass: u8,
     /// What now stands before the messages that were kept.
-    pub head: Vec<Held>,
+    pub head: Vec<HistoryEntry>,
     /// How many messages at the end were kept word for word.
     pub kept: u32,
     /// How many messages are hidden or shortened.

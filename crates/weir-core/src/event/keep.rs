@@ -11,14 +11,14 @@ pub const KEEP_CHARS_MAX: usize = 2_000;
 /// foreign; they choose what a summary tells and nothing else.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
-pub struct Keep(String);
+pub struct KeepRequest(String);
 
-impl Keep {
+impl KeepRequest {
     /// What was written beside the wish to condense; `None`: nothing.
     ///
     /// # Errors
     /// It is too long: how long, and what to do.
-    pub fn parse(text: &str) -> Result<Option<Keep>, String> {
+    pub fn parse(text: &str) -> Result<Option<KeepRequest>, String> {
         let text = text.trim();
         let chars = text.chars().count();
         if chars > KEEP_CHARS_MAX {
@@ -27,7 +27,7 @@ impl Keep {
                  are taken: name it in fewer words"
             ));
         }
-        Ok((!text.is_empty()).then(|| Keep(text.to_owned())))
+        Ok((!text.is_empty()).then(|| KeepRequest(text.to_owned())))
     }
 
     /// The words.

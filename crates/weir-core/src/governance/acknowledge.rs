@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-use crate::message::Block;
+use crate::message::MessageBlock;
 
 /// Longest acknowledgement, in bytes.
 const BYTES_MAX: usize = 400;
@@ -105,8 +105,8 @@ const FIELDS: &[&str] = &[
 ];
 
 /// Whether these blocks are an acknowledgement and nothing else.
-pub(crate) fn is_acknowledgement(blocks: &[Block]) -> bool {
-    let [Block::Text { text, .. }] = blocks else { return false };
+pub(crate) fn is_acknowledgement(blocks: &[MessageBlock]) -> bool {
+    let [MessageBlock::Text { text, .. }] = blocks else { return false };
     if text.len() > BYTES_MAX || !text.is_ascii() {
         return false;
     }
@@ -163,7 +163,7 @@ mod tests {
     use super::*;
 
     fn is(text: &str) -> bool {
-        is_acknowledgement(&[Block::text(text)])
+        is_acknowledgement(&[MessageBlock::text(text)])
     }
 
     #[test]
@@ -203,6 +203,6 @@ mod tests {
             assert!(!is(text), "{text}");
         }
         assert!(!is_acknowledgement(&[]));
-        assert!(!is_acknowledgement(&[Block::text("ok"), Block::text("ok")]));
+        assert!(!is_acknowledgement(&[MessageBlock::text("ok"), MessageBlock::text("ok")]));
     }
 }

@@ -6,9 +6,9 @@
 
 use crate::ids::{BlobId, CallId};
 use crate::label::Label;
-use crate::message::{Block, plain_text};
+use crate::message::{MessageBlock, plain_text};
 use crate::record::sha256_hex;
-use crate::tool::{Clean, Raw, ToolSpec};
+use crate::tool::{CleanResult, RawResult, ToolSpec};
 
 mod cap;
 mod externalize;
@@ -20,9 +20,9 @@ mod tests;
 mod veil;
 
 pub use cap::{RESULT_CHARS_MAX, RESULT_MEDIA_MAX};
-pub use externalize::{Quoted, REFERENCE_CHARS_MAX, quoted};
+pub use externalize::{REFERENCE_CHARS_MAX, ResultReference, parse_reference};
 pub use redact::{mask_reply, mask_text, mask_value, redact_text};
-pub use veil::Veil;
+pub use veil::StreamRedactor;
 
 /// What a filter may know.
 #[derive(Debug, Clone, Copy)]
@@ -46,26 +46,26 @@ pub struct FilterContext<'a> {
 }
 
 /// A clean result, and the file that the engine must write for it. If the file cannot be written,
-/// the engine takes [`Cleaned::whole`] instead (X1).
+/// the engine takes [`FilterOutput::whole`] instead (X1).
 #[derive(Debug, Clone, PartialEq)]
-pub struct Cleaned {
+pub struct FilterOutput {
     /// What is journaled and shown when the file was written, or none is needed.
-    pub clean: Clean,
+    pub clean: CleanResult,
     /// The file to write first: path and text.
     pub file: Option<(String, String)>,
     /// The same result with its full (capped) text.
-    pub whole: Option<Clean>,
+    pub whole: Option<CleanResult>,
 }
 
 /// A result on its way through the filters.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Draft {
+pub struct ResultDraft {
     /// What the model would be given.
-    pub blocks: Vec<Block>,
+    pub blocks: Vec<MessageBlock>,
     /// The line for people.
     pub summary: String,
     /// The blocks before they were externalised.
-    pub whole: Option<Vec<Block>>,
+    pub whole: Option<Vec<MessageBlock>>,
     /// The file to write: path and text.
     pub file: Option<(String, String)>,
     /// Where it came from and how private it is.
@@ -79,32 +79,43 @@ pub trait Filter: Sync {
     /// The word by which people know it.
     fn name(&self) -> &'static str;
     /// Changes `draft`. Deterministic; never panics; never fails.
-    fn clean(&self, draft: &mut Draft, context: &FilterContext<'_>);
+    fn clean_draft(&self, draft: &mut ResultDraft, context: &FilterContext<'_>);
 }
 
 /// All filters, in order: nothing leaves before `redact`, and `cap` bounds whatever the others
 /// left.
-pub const FILTERS: &[&dyn Filter] =
-    &[&redact::Redact, &screen::Screen, &label::LabelFilter, &externalize::Externalize, &cap::Cap];
+pub const FILTERS: &[&dyn Filter] = &[
+    &redact::RedactFilter,
+    &screen::ScreenFilter,
+    &label::LabelFilter,
+    &externalize::ExternalizeFilter,
+    &cap::CapFilter,
+];
 
 /// Most characters of a summary line.
 pub const SUMMARY_CHARS_MAX: usize = 120;
 
 /// Sends `raw` through all filters.
-pub fn clean(raw: Raw, context: &FilterContext<'_>) -> Cleaned {
-    let Raw { ok, blocks, summary, full_bytes, changed, mut news, label: own } = raw;
+pub fn filter_result(raw: RawResult, context: &FilterContext<'_>) -> FilterOutput {
+    let RawResult { ok, blocks, summary, full_bytes, changed, mut news, label: own } = raw;
     news.retain(|_| ok && context.withhold.is_none());
-    redact::news(&mut news, context.secrets);
+    redact::redact_effects(&mut news, context.secrets);
     let text_bytes = plain_text(&blocks).len() as u64;
     let summary = summary.unwrap_or_else(|| first_line(&blocks));
-    let mut draft =
-        Draft { blocks, summary, whole: None, file: None, label: Label::default(), withheld: None };
+    let mut draft = ResultDraft {
+        blocks,
+        summary,
+        whole: None,
+        file: None,
+        label: Label::default(),
+        withheld: None,
+    };
     for filter in FILTERS {
-        filter.clean(&mut draft, context);
+        filter.clean_draft(&mut draft, context);
     }
-    let Draft { blocks, summary, whole, file, mut label, withheld } = draft;
+    let ResultDraft { blocks, summary, whole, file, mut label, withheld } = draft;
     label.join(&own);
-    let whole = whole.map(|blocks| Clean {
+    let whole = whole.map(|blocks| CleanResult {
         ok,
         blocks,
         summary: one_line(&summary),
@@ -116,7 +127,7 @@ pub fn clean(raw: Raw, context: &FilterContext<'_>) -> Cleaned {
         withheld: withheld.clone(),
         news: news.clone(),
     });
-    let clean = Clean {
+    let clean = CleanResult {
         ok,
         blocks,
         summary: one_line(&summary),
@@ -128,20 +139,20 @@ pub fn clean(raw: Raw, context: &FilterContext<'_>) -> Cleaned {
         withheld,
         news,
     };
-    Cleaned { clean, file, whole }
+    FilterOutput { clean, file, whole }
 }
 
 /// The first line of the text that says anything. Longer than a summary may be, so that a secret
 /// in it is still whole when it is looked for.
-fn first_line(blocks: &[Block]) -> String {
+fn first_line(blocks: &[MessageBlock]) -> String {
     const CHARS_MAX: usize = 4_000;
     let lines = blocks.iter().filter_map(|block| match block {
-        Block::Text { text, .. } => text.lines().find(|line| !line.trim().is_empty()),
-        Block::Thinking { .. }
-        | Block::Call(_)
-        | Block::Result { .. }
-        | Block::Image { .. }
-        | Block::Document { .. } => None,
+        MessageBlock::Text { text, .. } => text.lines().find(|line| !line.trim().is_empty()),
+        MessageBlock::Thinking { .. }
+        | MessageBlock::Call(_)
+        | MessageBlock::Result { .. }
+        | MessageBlock::Image { .. }
+        | MessageBlock::Document { .. } => None,
     });
     let mut lines = lines;
     lines.next().map(|line| line.chars().take(CHARS_MAX).collect()).unwrap_or_default()

@@ -5,7 +5,7 @@
 //! person. With a person no cell is a dead end (U1): whoever is present can let a single call pass,
 //! exactly and once. Where nobody can be asked, every question is a refusal.
 
-pub use super::instructs::{HOOKS, INSTRUCTS, instructs, instructs_below};
+pub use super::instructs::{HOOKS, INSTRUCTS, instructing_reason, instructs_below};
 use super::label::Taint;
 
 /// Where something may go.
@@ -56,7 +56,7 @@ pub enum Sink {
 
 /// What the table says, from the least strict to the strictest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Cell {
+pub enum FlowCell {
     /// Nothing: mode and rules decide.
     Mode,
     /// A person is asked, unless a rule or lease of theirs covers it.
@@ -70,126 +70,130 @@ pub enum Cell {
     Deny,
 }
 
-impl Cell {
+impl FlowCell {
     /// The words in tables.
     pub fn as_str(self) -> &'static str {
         match self {
-            Cell::Mode => "mode",
-            Cell::AskOrLease => "ask or lease",
-            Cell::AskExactly => "ask exactly",
-            Cell::AskWarned => "ask, warned",
-            Cell::Deny => "deny",
+            FlowCell::Mode => "mode",
+            FlowCell::AskOrLease => "ask or lease",
+            FlowCell::AskExactly => "ask exactly",
+            FlowCell::AskWarned => "ask, warned",
+            FlowCell::Deny => "deny",
         }
     }
 }
 
 /// One row: a sink, its words, and its cells in the order of [`Taint::ALL`].
 #[derive(Debug)]
-pub struct Row {
+pub struct FlowRow {
     /// Where something goes.
     pub sink: Sink,
     /// The words in the table.
     pub text: &'static str,
     /// For a context that is clean, private, external, both.
-    pub cells: [Cell; 4],
+    pub cells: [FlowCell; 4],
 }
 
-use Cell::{AskExactly, AskOrLease, AskWarned, Deny, Mode};
+use FlowCell::{AskExactly, AskOrLease, AskWarned, Deny, Mode};
 
 /// The table.
-pub const FLOW: &[Row] = &[
-    Row { sink: Sink::ReadWorkspace, text: "read the workspace", cells: [Mode, Mode, Mode, Mode] },
-    Row {
+pub const FLOW: &[FlowRow] = &[
+    FlowRow {
+        sink: Sink::ReadWorkspace,
+        text: "read the workspace",
+        cells: [Mode, Mode, Mode, Mode],
+    },
+    FlowRow {
         sink: Sink::WriteFile,
         text: "write a file (marked from external on, shown at the end with both)",
         cells: [Mode, Mode, Mode, Mode],
     },
-    Row {
+    FlowRow {
         sink: Sink::WriteOutside,
         text: "write outside the workspace",
         cells: [Mode, Mode, AskExactly, AskExactly],
     },
-    Row {
+    FlowRow {
         sink: Sink::WriteInstruction,
         text: "write what later runs or instructs",
         cells: [AskOrLease, AskOrLease, AskWarned, AskWarned],
     },
-    Row {
+    FlowRow {
         sink: Sink::RunConfined,
         text: "run a confined command without network",
         cells: [Mode, Mode, Mode, Mode],
     },
-    Row {
+    FlowRow {
         sink: Sink::RunWithNetwork,
         text: "run a command with network",
         cells: [AskOrLease, AskOrLease, AskOrLease, AskExactly],
     },
-    Row {
+    FlowRow {
         sink: Sink::UseSocket,
         text: "let a command speak to a program of this machine by its socket",
         cells: [AskExactly, AskExactly, AskExactly, AskWarned],
     },
-    Row {
+    FlowRow {
         sink: Sink::RunOutside,
         text: "run one command outside the sandbox",
         cells: [AskExactly, AskExactly, AskExactly, AskWarned],
     },
-    Row {
+    FlowRow {
         sink: Sink::LendSecret,
         text: "give a command a secret",
         cells: [AskExactly, AskExactly, AskExactly, AskWarned],
     },
-    Row {
+    FlowRow {
         sink: Sink::FetchListed,
         text: "fetch from a listed host",
         cells: [Mode, Mode, Mode, Mode],
     },
-    Row {
+    FlowRow {
         sink: Sink::FetchListedLink,
         text: "fetch from a listed host, a link that stands in a result",
         cells: [Mode, Mode, Mode, AskExactly],
     },
-    Row {
+    FlowRow {
         sink: Sink::FetchListedBuilt,
         text: "fetch from a listed host, address put together here",
         cells: [Mode, Mode, Mode, AskWarned],
     },
-    Row {
+    FlowRow {
         sink: Sink::FetchAsked,
         text: "fetch from another host, address written by the person",
         cells: [Mode, AskOrLease, AskOrLease, AskExactly],
     },
-    Row {
+    FlowRow {
         sink: Sink::FetchOther,
         text: "fetch from another host",
         cells: [Mode, AskOrLease, AskOrLease, AskWarned],
     },
-    Row {
+    FlowRow {
         sink: Sink::ReadServer,
         text: "read from a foreign server, in words of the person or none",
         cells: [Mode, Mode, Mode, Mode],
     },
-    Row {
+    FlowRow {
         sink: Sink::ReadServerLinked,
         text: "read from a foreign server, in words that stand in a result",
         cells: [Mode, Mode, Mode, AskExactly],
     },
-    Row {
+    FlowRow {
         sink: Sink::ReadServerBuilt,
         text: "read from a foreign server, in words put together here",
         cells: [Mode, Mode, Mode, AskWarned],
     },
-    Row {
+    FlowRow {
         sink: Sink::SendNamed,
         text: "send to somebody the person named or listed",
         cells: [AskOrLease, AskOrLease, AskExactly, AskExactly],
     },
-    Row {
+    FlowRow {
         sink: Sink::SendOther,
         text: "send to anybody else",
         cells: [AskExactly, AskWarned, AskWarned, AskWarned],
     },
-    Row {
+    FlowRow {
         sink: Sink::Unknown,
         text: "use a tool whose effects nobody knows",
         cells: [AskOrLease, AskExactly, AskExactly, AskWarned],
@@ -197,7 +201,7 @@ pub const FLOW: &[Row] = &[
 ];
 
 /// What the table says about `sink` with such a context.
-pub fn cell(sink: Sink, taint: Taint) -> Cell {
+pub fn flow_cell(sink: Sink, taint: Taint) -> FlowCell {
     let column = Taint::ALL.iter().position(|column| *column == taint);
     let row = FLOW.iter().find(|row| row.sink == sink);
     // A sink without a row cannot be: a test holds it. If it were, it would be closed.
@@ -205,7 +209,7 @@ pub fn cell(sink: Sink, taint: Taint) -> Cell {
 }
 
 /// The words of a sink.
-pub fn text(sink: Sink) -> &'static str {
+pub fn sink_text(sink: Sink) -> &'static str {
     FLOW.iter().find(|row| row.sink == sink).map_or("an effect without a row", |row| row.text)
 }
 
@@ -278,7 +282,7 @@ mod tests {
             SendOther,
             Unknown,
         ] {
-            assert!(cell(sink, Taint::Both) >= AskExactly, "{sink:?}");
+            assert!(flow_cell(sink, Taint::Both) >= AskExactly, "{sink:?}");
         }
     }
 }

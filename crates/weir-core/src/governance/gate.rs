@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::profile::LimitName;
 
-use super::{CallFacts, GateContext, GateName, Opinion, Verdict};
+use super::{CallFacts, GateContext, GateName, GateOpinion, Verdict};
 
 mod arguments;
 mod canary;
@@ -43,29 +43,29 @@ pub trait Gate: Sync {
     /// The word by which journals and people know it.
     fn name(&self) -> GateName;
     /// `None`: nothing against it. Never panics; what it cannot decide it denies.
-    fn judge(&self, call: &CallFacts<'_>, context: &GateContext<'_>) -> Option<Opinion>;
+    fn judge(&self, call: &CallFacts<'_>, context: &GateContext<'_>) -> Option<GateOpinion>;
 }
 
 /// All gates. Order changes wording, never safety: the strictest verdict wins.
 pub const GATES: &[&dyn Gate] = &[
     // First: its denial stops the run, so no other gate's may stand before it.
-    &canary::Canary,
-    &known::Known,
-    &visible::Visible,
-    &arguments::Arguments,
-    &paths::Paths,
-    &floor::Floor,
-    &repetition::Repetition,
+    &canary::CanaryGate,
+    &known::KnownGate,
+    &visible::VisibleGate,
+    &arguments::ArgumentsGate,
+    &paths::PathsGate,
+    &floor::FloorGate,
+    &repetition::RepetitionGate,
     &limits::LimitsGate,
-    &rules::Rules,
-    &switch::Switch,
-    &spawn::Spawn,
-    &enable::Enable,
-    &labels::Labels,
-    &unknown::Unknown,
-    &hooks::Hooks,
-    &intent::Intent,
-    &confirm::Confirm,
+    &rules::RulesGate,
+    &switch::SwitchGate,
+    &spawn::SpawnGate,
+    &enable::EnableGate,
+    &labels::LabelsGate,
+    &unknown::UnknownGate,
+    &hooks::HooksGate,
+    &intent::IntentGate,
+    &confirm::ConfirmGate,
 ];
 
 /// What all gates together say.
@@ -73,34 +73,36 @@ pub const GATES: &[&dyn Gate] = &[
 pub struct Judgement {
     /// The strictest verdict.
     pub verdict: Verdict,
-    /// The gate that gave it, as [`Judgement::of`] chooses; absent when all allow.
+    /// The gate that gave it, as [`Judgement::from_opinions`] chooses; absent when all allow.
     pub gate: Option<GateName>,
     /// Its rule.
     pub rule: Option<String>,
     /// Its reason.
     pub reason: Option<String>,
     /// Every gate that did not plainly allow.
-    pub gates: Vec<Opinion>,
+    pub gates: Vec<GateOpinion>,
 }
 
 /// Lets every gate judge; all of them, always.
-pub fn judge(call: &CallFacts<'_>, context: &GateContext<'_>) -> Judgement {
-    Judgement::of(judge_each(call, context).into_iter().filter_map(|(_, opinion)| opinion))
+pub fn judge_call(call: &CallFacts<'_>, context: &GateContext<'_>) -> Judgement {
+    Judgement::from_opinions(
+        judge_each(call, context).into_iter().filter_map(|(_, opinion)| opinion),
+    )
 }
 
 /// What each gate says, in the order of [`GATES`]; `None` where it has nothing against the call.
 pub fn judge_each(
     call: &CallFacts<'_>,
     context: &GateContext<'_>,
-) -> Vec<(GateName, Option<Opinion>)> {
+) -> Vec<(GateName, Option<GateOpinion>)> {
     GATES.iter().map(|gate| (gate.name(), gate.judge(call, context))).collect()
 }
 
 impl Judgement {
     /// What these opinions come to: the strictest wins. Of equals the one is named that no rule lifts,
     /// since its words are what a person must read; else the first.
-    pub fn of(opinions: impl IntoIterator<Item = Opinion>) -> Judgement {
-        let gates: Vec<Opinion> = opinions.into_iter().collect();
+    pub fn from_opinions(opinions: impl IntoIterator<Item = GateOpinion>) -> Judgement {
+        let gates: Vec<GateOpinion> = opinions.into_iter().collect();
         let verdict = gates.iter().map(|o| o.verdict).max().unwrap_or(Verdict::Allow);
         let equals = || gates.iter().filter(|o| o.verdict == verdict);
         let deciding = equals().find(|o| o.exact).or_else(|| equals().next());
@@ -137,17 +139,33 @@ pub fn floor_text() -> String {
 }
 
 /// A refusal by `gate`.
-fn deny(gate: &dyn Gate, rule: Option<String>, reason: impl Into<String>) -> Opinion {
-    Opinion { gate: gate.name(), verdict: Verdict::Deny, rule, reason: reason.into(), exact: false }
+fn denying_opinion(
+    gate: &dyn Gate,
+    rule: Option<String>,
+    reason: impl Into<String>,
+) -> GateOpinion {
+    GateOpinion {
+        gate: gate.name(),
+        verdict: Verdict::Deny,
+        rule,
+        reason: reason.into(),
+        exact: false,
+    }
 }
 
 /// A question of `gate`.
-fn ask(gate: &dyn Gate, rule: Option<String>, reason: impl Into<String>) -> Opinion {
-    Opinion { gate: gate.name(), verdict: Verdict::Ask, rule, reason: reason.into(), exact: false }
+fn asking_opinion(gate: &dyn Gate, rule: Option<String>, reason: impl Into<String>) -> GateOpinion {
+    GateOpinion {
+        gate: gate.name(),
+        verdict: Verdict::Ask,
+        rule,
+        reason: reason.into(),
+        exact: false,
+    }
 }
 
 /// Text of a model in a sentence: one line, cut, control characters shown.
-fn quoted(text: &str) -> String {
+fn quote_model_text(text: &str) -> String {
     const CHARS_MAX: usize = 200;
     let mut out: String = text.chars().take(CHARS_MAX).flat_map(char::escape_debug).collect();
     if text.chars().nth(CHARS_MAX).is_some() {

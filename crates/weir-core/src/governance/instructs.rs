@@ -190,7 +190,7 @@ pub const INSTRUCTS: &[(&str, &[&str])] = &[
 pub const HOOKS: &str = "what git runs (core.hooksPath)";
 
 /// Why a write of `path` is a write of what later runs or instructs, if it is.
-pub fn instructs(path: &str) -> Option<&'static str> {
+pub fn instructing_reason(path: &str) -> Option<&'static str> {
     let path = path.to_lowercase();
     let parts = parts_of(path.trim_start_matches("./"));
     let is_governed = |pattern: &&str| {
@@ -199,7 +199,8 @@ pub fn instructs(path: &str) -> Option<&'static str> {
         let wanted = parts_of(&wanted);
         // Anywhere: as the last parts for a file, with something below or itself for a folder.
         parts.windows(wanted.len()).enumerate().any(|(at, window)| {
-            let is_same = window.iter().zip(&wanted).all(|(part, wanted)| matches(part, wanted));
+            let is_same =
+                window.iter().zip(&wanted).all(|(part, wanted)| matches_part(part, wanted));
             is_same && (folder || at + wanted.len() == parts.len())
         })
     };
@@ -210,7 +211,7 @@ pub fn instructs(path: &str) -> Option<&'static str> {
 /// The same for all that lies below the folder `path`: the parent of a governed folder is judged
 /// like the folder (A10). `home` and what it lies in hold the profiles of shells.
 pub fn instructs_below(path: &str, home: Option<&str>) -> Option<&'static str> {
-    if let Some(why) = instructs(path) {
+    if let Some(why) = instructing_reason(path) {
         return Some(why);
     }
     let folder = path.trim_end_matches('/');
@@ -234,7 +235,7 @@ fn parts_of(path: &str) -> Vec<&str> {
     path.split('/').filter(|part| !part.is_empty()).collect()
 }
 
-fn matches(part: &str, wanted: &str) -> bool {
+fn matches_part(part: &str, wanted: &str) -> bool {
     match wanted.strip_prefix('*') {
         Some(end) => part.len() > end.len() && part.ends_with(end),
         None => part == wanted,
@@ -267,7 +268,7 @@ mod tests {
             "sub/.kiro/steering/x.md",
             "QWEN.md",
         ] {
-            assert!(instructs(yes).is_some(), "{yes}");
+            assert!(instructing_reason(yes).is_some(), "{yes}");
         }
         for no in [
             "src/main.rs",
@@ -277,7 +278,7 @@ mod tests {
             "profile",
             "models/best.pth",
         ] {
-            assert!(instructs(no).is_none(), "{no}");
+            assert!(instructing_reason(no).is_none(), "{no}");
         }
     }
 

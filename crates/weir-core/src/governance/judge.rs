@@ -47,34 +47,34 @@ pub fn validate_question(
     let input: String = input.to_string().chars().take(INPUT_MAX).collect();
     format!(
         "<request>\n{}\n</request>\n<action tool={tool:?} summary={:?}>\n{}\n</action>",
-        fenced(&said),
+        escape_closing_tags(&said),
         inspection.summary,
-        fenced(&input)
+        escape_closing_tags(&input)
     )
 }
 
 /// The question about a text.
 pub fn screen_question(origin: &str, text: &str) -> String {
-    format!("<text from={origin:?}>\n{}\n</text>", fenced(text))
+    format!("<text from={origin:?}>\n{}\n</text>", escape_closing_tags(text))
 }
 
 /// A text that cannot close the element it stands in.
-fn fenced(text: &str) -> String {
+fn escape_closing_tags(text: &str) -> String {
     text.replace("</", "<\u{200b}/")
 }
 
 /// Reads the answer about a call.
-pub fn validated(answer: &str) -> JudgeOpinion {
-    match word(answer) {
+pub fn parse_call_answer(answer: &str) -> JudgeOpinion {
+    match find_answer_word(answer) {
         Some(("FITS", _)) => JudgeOpinion::Fits,
         Some(("UNFIT", reason)) => JudgeOpinion::Unfit { reason },
-        _ => silent(answer),
+        _ => silent_opinion(answer),
     }
 }
 
 /// Reads the answer about a text: `None` when it is clean, otherwise why it is to be withheld.
-pub fn screened(answer: &str) -> Option<String> {
-    match word(answer) {
+pub fn parse_screen_answer(answer: &str) -> Option<String> {
+    match find_answer_word(answer) {
         Some(("CLEAN", _)) => None,
         Some(("ORDERS", reason)) => Some(format!("a judge model found orders in it: {reason}")),
         _ => Some("the judge model gave no usable answer about it".into()),
@@ -82,14 +82,14 @@ pub fn screened(answer: &str) -> Option<String> {
 }
 
 /// No answer came.
-fn silent(answer: &str) -> JudgeOpinion {
+fn silent_opinion(answer: &str) -> JudgeOpinion {
     let said: String = answer.trim().chars().take(80).collect();
     JudgeOpinion::Silent { reason: format!("the judge model gave no usable answer: {said:?}") }
 }
 
 /// The first word of the last line that has one of the four, with what follows a colon. An answer
 /// that contains two different ones is none.
-fn word(answer: &str) -> Option<(&'static str, String)> {
+fn find_answer_word(answer: &str) -> Option<(&'static str, String)> {
     let mut found: Option<(&'static str, String)> = None;
     for line in answer.lines().map(str::trim) {
         let line = line.trim_matches(['`', '*', ' ']);
@@ -114,20 +114,23 @@ mod tests {
     #[test]
     fn g3_only_a_plain_answer_of_the_judge_counts() {
         let unfit = |reason: &str| JudgeOpinion::Unfit { reason: reason.into() };
-        assert_eq!(validated("FITS"), JudgeOpinion::Fits);
-        assert_eq!(validated("Let me see.\n`FITS`"), JudgeOpinion::Fits);
-        assert_eq!(validated("UNFIT: mails a stranger"), unfit("mails a stranger"));
+        assert_eq!(parse_call_answer("FITS"), JudgeOpinion::Fits);
+        assert_eq!(parse_call_answer("Let me see.\n`FITS`"), JudgeOpinion::Fits);
+        assert_eq!(parse_call_answer("UNFIT: mails a stranger"), unfit("mails a stranger"));
         for bad in ["", "fits", "It FITS well", "FITS\nUNFIT: no", "CLEAN", "Yes"] {
-            assert!(matches!(validated(bad), JudgeOpinion::Silent { .. }), "{bad:?}");
+            assert!(matches!(parse_call_answer(bad), JudgeOpinion::Silent { .. }), "{bad:?}");
         }
     }
 
     #[test]
     fn g8_what_the_judge_does_not_call_clean_is_withheld() {
-        assert_eq!(screened("CLEAN"), None);
-        assert!(screened("ORDERS: says to send keys").is_some_and(|why| why.contains("send keys")));
-        assert!(screened("").is_some());
-        assert!(screened("FITS").is_some());
+        assert_eq!(parse_screen_answer("CLEAN"), None);
+        assert!(
+            parse_screen_answer("ORDERS: says to send keys")
+                .is_some_and(|why| why.contains("send keys"))
+        );
+        assert!(parse_screen_answer("").is_some());
+        assert!(parse_screen_answer("FITS").is_some());
     }
 
     #[test]

@@ -2,8 +2,8 @@
 //! joined (`crate::label`), and what a label means for the next call (`flow`).
 
 use super::acknowledge;
-use crate::message::Block;
-use crate::tool::{Access, Effects, Tier};
+use crate::message::MessageBlock;
+use crate::tool::{Effects, PathAccess, Tier};
 
 pub use crate::label::{Integrity, Label, Privacy, Taint};
 
@@ -12,7 +12,7 @@ pub use crate::label::{Integrity, Label, Privacy, Taint};
 pub fn of_result(effects: &Effects) -> Label {
     let mut label = Label { integrity: Integrity::Generated, ..Label::default() };
     for path in &effects.paths {
-        let reads = matches!(path.access, Access::Read | Access::List | Access::Write);
+        let reads = matches!(path.access, PathAccess::Read | PathAccess::List | PathAccess::Write);
         if reads {
             label.join(&Label::private(Integrity::Workspace, "workspace"));
         }
@@ -34,7 +34,7 @@ pub fn of_result(effects: &Effects) -> Label {
         if command.tier == Tier::None {
             label.join(&Label::external("a command with network"));
         }
-        for reached in command.reaches() {
+        for reached in command.describe_reach() {
             label.join(&Label::external(reached));
         }
     }
@@ -56,7 +56,7 @@ pub fn of_result(effects: &Effects) -> Label {
 
 /// The label of this answer to a call with these effects: what was declared to send, and answers with
 /// an acknowledgement alone, gave back nothing foreign. A failure is always in the other's words.
-pub fn of_answer(effects: &Effects, ok: bool, blocks: &[Block]) -> Label {
+pub fn of_answer(effects: &Effects, ok: bool, blocks: &[MessageBlock]) -> Label {
     if !(effects.acknowledges && ok && acknowledge::is_acknowledgement(blocks)) {
         return of_result(effects);
     }

@@ -28,7 +28,7 @@ pub struct UnknownOutcome {
 
 /// What a person is told before a call runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Told {
+pub struct OutcomeWarning {
     /// The sentences.
     pub text: String,
     /// Of which calls.
@@ -37,11 +37,11 @@ pub struct Told {
 
 /// What must be told before a call of this form runs; `changes`: it may change the world. `None`:
 /// no outcome concerns it.
-pub fn told<'a>(
+pub fn outcome_warning<'a>(
     outcomes: impl IntoIterator<Item = &'a UnknownOutcome>,
     form: &str,
     changes: bool,
-) -> Option<Told> {
+) -> Option<OutcomeWarning> {
     let concerns = |outcome: &&UnknownOutcome| outcome.form == form || changes && !outcome.settled;
     let about: Vec<&UnknownOutcome> = outcomes.into_iter().filter(concerns).collect();
     let (same, others): (Vec<_>, Vec<_>) = about.into_iter().partition(|one| one.form == form);
@@ -57,7 +57,7 @@ pub fn told<'a>(
         ));
     }
     if !others.is_empty() {
-        let calls: Vec<String> = others.iter().map(|one| one.named()).collect();
+        let calls: Vec<String> = others.iter().map(|one| one.call_text()).collect();
         text.push(format!(
             "An earlier call was started and nobody knows whether it took effect: {}. Look first, \
              with calls that only read. Until it is settled, calls that change anything ask; to \
@@ -66,11 +66,11 @@ pub fn told<'a>(
         ));
     }
     let about: Vec<CallId> = same.iter().chain(others).map(|one| one.call).collect();
-    (!about.is_empty()).then(|| Told { text: text.join(" "), about })
+    (!about.is_empty()).then(|| OutcomeWarning { text: text.join(" "), about })
 }
 
 /// A person let the call of this form run, and was told of these outcomes before.
-pub fn settle(outcomes: &mut Vec<UnknownOutcome>, form: &str, told: &[CallId]) {
+pub fn settle_outcomes(outcomes: &mut Vec<UnknownOutcome>, form: &str, told: &[CallId]) {
     outcomes.retain(|one| one.form != form || !told.contains(&one.call));
     outcomes.iter_mut().for_each(|one| one.settled |= told.contains(&one.call));
     let settled = outcomes.iter().filter(|one| one.settled).count();
@@ -84,7 +84,7 @@ pub fn settle(outcomes: &mut Vec<UnknownOutcome>, form: &str, told: &[CallId]) {
 }
 
 impl UnknownOutcome {
-    fn named(&self) -> String {
+    fn call_text(&self) -> String {
         format!("{} ({})", self.call, one_line(&self.form))
     }
 }
@@ -98,7 +98,7 @@ mod tests {
     }
 
     fn about(outcomes: &[UnknownOutcome], form: &str, changes: bool) -> Vec<u32> {
-        let told = told(outcomes, form, changes);
+        let told = outcome_warning(outcomes, form, changes);
         told.map(|told| told.about.iter().map(|call| call.0).collect()).unwrap_or_default()
     }
 
@@ -109,30 +109,30 @@ mod tests {
         assert_eq!(about(&open, "status {}", true), [1, 2], "what changes is told of all");
         assert_eq!(about(&open, "send {}", true), [2, 1], "the same call first");
         assert_eq!(about(&open, "send {}", false), [2], "the same call, whatever it does");
-        let text = told(&open, "send {}", true).expect("it is told").text;
+        let text = outcome_warning(&open, "send {}", true).expect("it is told").text;
         assert!(text.contains("same call was started before (c2)"), "{text}");
         assert!(text.contains("c1 (deploy {})"), "{text}");
         let many: Vec<_> = (1..=9).map(|n| outcome(n, &format!("f{n}"), false)).collect();
         assert_eq!(about(&many, "g", true), [1, 2, 3, 4, 5], "only what is named counts as told");
         let long = outcome(1, &"x\n".repeat(500), false);
-        let text = told([&long], "g", true).expect("it is told").text;
+        let text = outcome_warning([&long], "g", true).expect("it is told").text;
         assert!(text.len() < 600 && !text.contains('\n'), "{text}");
     }
 
     #[test]
     fn d4_only_what_was_told_is_settled_and_the_same_call_asks_on() {
         let mut outcomes = vec![outcome(1, "deploy {}", false), outcome(2, "send {}", false)];
-        settle(&mut outcomes, "status {}", &[]);
+        settle_outcomes(&mut outcomes, "status {}", &[]);
         assert_eq!(about(&outcomes, "status {}", true), [1, 2], "a question that told of nothing");
-        settle(&mut outcomes, "status {}", &[CallId(1)]);
+        settle_outcomes(&mut outcomes, "status {}", &[CallId(1)]);
         assert_eq!(about(&outcomes, "status {}", true), [2]);
         assert_eq!(about(&outcomes, "deploy {}", true), [1, 2], "the same call still asks");
-        settle(&mut outcomes, "deploy {}", &[CallId(1), CallId(2)]);
+        settle_outcomes(&mut outcomes, "deploy {}", &[CallId(1), CallId(2)]);
         assert_eq!(about(&outcomes, "deploy {}", true), [0; 0], "until it was let run again");
         assert_eq!(about(&outcomes, "send {}", true), [2]);
         let mut many: Vec<_> = (1..=99).map(|n| outcome(n, &format!("f{n}"), true)).collect();
         many[0].settled = false;
-        settle(&mut many, "g", &[]);
+        settle_outcomes(&mut many, "g", &[]);
         assert_eq!(many.len(), SETTLED_MAX + 1);
         assert!(!many[0].settled && many[1].call == CallId(36), "the oldest settled ones went");
     }

@@ -8,22 +8,24 @@ use serde_json::json;
 
 use super::label::{Integrity, Label, Taint};
 use super::rules::{RuleAction, RuleContext, RuleOrigin, RuleSet};
-use super::{CallFacts, GateContext, GateName, Judgement, Provenance, Verdict, flow, gate, judge};
+use super::{
+    CallFacts, GateContext, GateName, Judgement, Provenance, Verdict, flow, gate, judge_call,
+};
 use crate::ids::CallId;
 use crate::profile::{Limits, PermissionMode, Profile, built_in_profiles};
 use crate::tool::{
-    Access, CommandEffect, Control, EffectClass, Effects, EnableEffect, Group, HostEffect,
-    Inspection, PathEffect, Place, SendEffect, SpawnEffect, Tier,
+    AgentControl, CommandEffect, EffectClass, Effects, EnableEffect, HostEffect, Inspection,
+    PathAccess, PathEffect, PathPlace, SendEffect, SpawnEffect, Tier, ToolGroup,
 };
 
 /// One kind of effect: its name and a call that has it.
-struct Sample {
+struct EffectSample {
     kind: &'static str,
-    group: Group,
+    group: ToolGroup,
     effects: Effects,
 }
 
-fn path(path: &str, access: Access, place: Place) -> PathEffect {
+fn sample_path(path: &str, access: PathAccess, place: PathPlace) -> PathEffect {
     PathEffect {
         path: path.into(),
         access,
@@ -36,11 +38,11 @@ fn path(path: &str, access: Access, place: Place) -> PathEffect {
     }
 }
 
-fn touching(path: PathEffect) -> Effects {
+fn path_effects(path: PathEffect) -> Effects {
     Effects { paths: vec![path], ..Effects::default() }
 }
 
-fn running(command: &str, tier: Tier, hosts: &[&str]) -> Effects {
+fn command_effects(command: &str, tier: Tier, hosts: &[&str]) -> Effects {
     let command = CommandEffect {
         command: command.into(),
         tier,
@@ -50,108 +52,141 @@ fn running(command: &str, tier: Tier, hosts: &[&str]) -> Effects {
     Effects { commands: vec![command], ..Effects::default() }
 }
 
-fn sending(recipient: &str) -> Effects {
+fn send_effects(recipient: &str) -> Effects {
     let send = SendEffect { recipient: recipient.into(), by: "mail".into() };
     Effects { sends: vec![send], ..Effects::default() }
 }
 
-fn spawning(profile: &str) -> Effects {
+fn spawn_effects(profile: &str) -> Effects {
     let spawns =
         Some(SpawnEffect { profile: profile.into(), writes: true, ..SpawnEffect::default() });
     Effects { spawns, ..Effects::default() }
 }
 
-fn reaching(method: &str, url: &str) -> Effects {
+fn host_effects(method: &str, url: &str) -> Effects {
     let host = url.split('/').nth(2).unwrap_or_default();
     let host =
         HostEffect { method: method.into(), host: host.into(), url: url.into(), secret: None };
     Effects { hosts: vec![host], ..Effects::default() }
 }
 
-fn path_samples() -> Vec<Sample> {
-    use Access::{Create, Delete, List, MoveFrom, Read, Write};
-    use Place::{Escapes, Inside, Outside};
+fn path_samples() -> Vec<EffectSample> {
+    use PathAccess::{Create, Delete, List, MoveFrom, Read, Write};
+    use PathPlace::{Escapes, Inside, Outside};
     let marked = |kind, at: PathEffect| {
-        let group = if at.access.is_write() { Group::Edit } else { Group::Read };
-        Sample { kind, group, effects: touching(at) }
+        let group = if at.access.is_write() { ToolGroup::Edit } else { ToolGroup::Read };
+        EffectSample { kind, group, effects: path_effects(at) }
     };
     let sample = |kind, access, place| {
         let name = if place == Inside { "notes/a.md" } else { "/srv/other/a.md" };
-        marked(kind, path(name, access, place))
+        marked(kind, sample_path(name, access, place))
     };
     vec![
         sample("read a file", Read, Inside),
         sample("list a folder", List, Inside),
         marked(
             "read a sensitive file",
-            PathEffect { sensitive: Some("key files ask".into()), ..path(".env", Read, Inside) },
+            PathEffect {
+                sensitive: Some("key files ask".into()),
+                ..sample_path(".env", Read, Inside)
+            },
         ),
         marked(
             "read an ignored file",
-            PathEffect { ignored: Some(".weirignore:1".into()), ..path("x", Read, Inside) },
+            PathEffect { ignored: Some(".weirignore:1".into()), ..sample_path("x", Read, Inside) },
         ),
         sample("read outside", Read, Outside),
         sample("read through a link that leads out", Read, Escapes),
-        marked("read a key", path("/home/person/.ssh/id_rsa", Read, Outside)),
+        marked("read a key", sample_path("/home/person/.ssh/id_rsa", Read, Outside)),
         sample("create a file", Create, Inside),
         sample("change a file", Write, Inside),
-        marked("change what later runs or instructs", path("AGENTS.md", Write, Inside)),
+        marked("change what later runs or instructs", sample_path("AGENTS.md", Write, Inside)),
         sample("delete a file", Delete, Inside),
         marked(
             "change a protected file",
-            PathEffect { protected: Some(".weirprotected:1".into()), ..path("x", Write, Inside) },
+            PathEffect {
+                protected: Some(".weirprotected:1".into()),
+                ..sample_path("x", Write, Inside)
+            },
         ),
         sample("write outside", Write, Outside),
         sample("delete outside", Delete, Outside),
         sample("move away from outside", MoveFrom, Outside),
-        marked("delete the workspace", PathEffect { recursive: true, ..path(".", Delete, Inside) }),
+        marked(
+            "delete the workspace",
+            PathEffect { recursive: true, ..sample_path(".", Delete, Inside) },
+        ),
     ]
 }
 
-fn other_samples() -> Vec<Sample> {
-    let sample = |kind, group, effects| Sample { kind, group, effects };
+fn other_samples() -> Vec<EffectSample> {
+    let sample = |kind, group, effects| EffectSample { kind, group, effects };
     vec![
-        sample("run a confined command", Group::Skill, running("make", Tier::Landlock, &[])),
+        sample(
+            "run a confined command",
+            ToolGroup::Skill,
+            command_effects("make", Tier::Landlock, &[]),
+        ),
         sample(
             "run a confined command, one host",
-            Group::Skill,
-            running("make", Tier::Landlock, &["example.org"]),
+            ToolGroup::Skill,
+            command_effects("make", Tier::Landlock, &["example.org"]),
         ),
-        sample("run an unconfined command", Group::Skill, running("make", Tier::None, &[])),
+        sample(
+            "run an unconfined command",
+            ToolGroup::Skill,
+            command_effects("make", Tier::None, &[]),
+        ),
         sample(
             "run a command of the hard floor",
-            Group::Skill,
-            running("git push --force", Tier::Landlock, &[]),
+            ToolGroup::Skill,
+            command_effects("git push --force", Tier::Landlock, &[]),
         ),
-        sample("end a process", Group::Skill, running("kill 1234", Tier::Landlock, &[])),
-        sample("fetch a listed host", Group::Web, reaching("GET", "https://listed.example/")),
+        sample(
+            "end a process",
+            ToolGroup::Skill,
+            command_effects("kill 1234", Tier::Landlock, &[]),
+        ),
+        sample(
+            "fetch a listed host",
+            ToolGroup::Web,
+            host_effects("GET", "https://listed.example/"),
+        ),
         sample(
             "fetch a listed host, address built here",
-            Group::Web,
-            reaching("GET", "https://listed.example/?q=built"),
+            ToolGroup::Web,
+            host_effects("GET", "https://listed.example/?q=built"),
         ),
-        sample("fetch what the person wrote", Group::Web, reaching("GET", "https://said.example/")),
-        sample("fetch any other host", Group::Web, reaching("GET", "https://other.example/")),
+        sample(
+            "fetch what the person wrote",
+            ToolGroup::Web,
+            host_effects("GET", "https://said.example/"),
+        ),
+        sample(
+            "fetch any other host",
+            ToolGroup::Web,
+            host_effects("GET", "https://other.example/"),
+        ),
         sample(
             "send (POST) to a listed host",
-            Group::Web,
-            reaching("POST", "https://listed.example/"),
+            ToolGroup::Web,
+            host_effects("POST", "https://listed.example/"),
         ),
         sample(
             "send (POST) to any other host",
-            Group::Web,
-            reaching("POST", "https://other.example/"),
+            ToolGroup::Web,
+            host_effects("POST", "https://other.example/"),
         ),
-        sample("send to whom the person named", Group::Web, sending("named@said.example")),
-        sample("send to anybody else", Group::Web, sending("other@other.example")),
+        sample("send to whom the person named", ToolGroup::Web, send_effects("named@said.example")),
+        sample("send to anybody else", ToolGroup::Web, send_effects("other@other.example")),
         sample(
             "foreign tool, effects unknown",
-            Group::Mcp,
+            ToolGroup::Mcp,
             Effects { unknown: true, ..Effects::default() },
         ),
         sample(
             "switch on a plugin",
-            Group::Skill,
+            ToolGroup::Skill,
             Effects {
                 enables: vec![EnableEffect {
                     what: "plugin".into(),
@@ -163,15 +198,15 @@ fn other_samples() -> Vec<Sample> {
         ),
         sample(
             "feed or end a job of this session",
-            Group::Skill,
+            ToolGroup::Skill,
             Effects { jobs: vec!["job1".into()], ..Effects::default() },
         ),
-        sample("start a sub-agent", Group::Agent, spawning("code")),
+        sample("start a sub-agent", ToolGroup::Agent, spawn_effects("code")),
         sample(
             "control of the agent itself",
-            Group::Agent,
+            ToolGroup::Agent,
             Effects {
-                control: Some(Control::Complete { result: "done".into() }),
+                control: Some(AgentControl::Complete { result: "done".into() }),
                 ..Effects::default()
             },
         ),
@@ -182,25 +217,25 @@ fn other_samples() -> Vec<Sample> {
 const SAID: &str = "Read https://said.example/ and write to named@said.example.";
 const LISTED: &str = "Web(listed.example)";
 
-fn label(taint: Taint) -> Label {
+fn sample_label(taint: Taint) -> Label {
     let private = Label::private(Integrity::Workspace, "workspace");
     match taint {
         Taint::Clean => Label::default(),
         Taint::Private => private,
         Taint::External => Label::external("elsewhere.example"),
-        Taint::Both => Label::external("elsewhere.example").joined(&private),
+        Taint::Both => Label::external("elsewhere.example").joined_with(&private),
     }
 }
 
 /// One block of the table: a profile in a mode.
-struct Block<'a> {
+struct PolicyBlock<'a> {
     profile: &'a Profile,
     mode: PermissionMode,
     rules: RuleSet,
 }
 
-impl Block<'_> {
-    fn verdict(&self, sample: &Sample, taint: Taint) -> Judgement {
+impl PolicyBlock<'_> {
+    fn judge_sample(&self, sample: &EffectSample, taint: Taint) -> Judgement {
         let tool = "sample";
         let mut effects = sample.effects.clone();
         for command in &mut effects.commands {
@@ -219,7 +254,7 @@ impl Block<'_> {
             hooks: Vec::new(),
             judged: None,
         };
-        let has = self.profile.has(tool, sample.group);
+        let has = self.profile.has_tool(tool, sample.group);
         let visible: Vec<String> = if has { vec![tool.into()] } else { Vec::new() };
         let facts = CallFacts {
             call: CallId(1),
@@ -228,7 +263,7 @@ impl Block<'_> {
             broken: None,
             inspection: &inspection,
         };
-        let label = label(taint);
+        let label = sample_label(taint);
         let context = GateContext {
             visible: &visible,
             found: &crate::governance::NOTHING_FOUND,
@@ -243,16 +278,16 @@ impl Block<'_> {
             provenance: Provenance {
                 label: &label,
                 said: &[SAID.to_string()],
-                ..Provenance::clean()
+                ..Provenance::for_empty_session()
             },
         };
-        judge(&facts, &context)
+        judge_call(&facts, &context)
     }
 
     /// A line of cells; one cell where all four labels meet the same.
-    fn line(&self, sample: &Sample) -> String {
+    fn render_cells(&self, sample: &EffectSample) -> String {
         let cell = |taint: &Taint| {
-            let Judgement { verdict, gate, .. } = self.verdict(sample, *taint);
+            let Judgement { verdict, gate, .. } = self.judge_sample(sample, *taint);
             let word = match verdict {
                 Verdict::Allow => "allow",
                 Verdict::Ask => "ask",
@@ -276,7 +311,7 @@ fn listing_rules() -> RuleSet {
         own_folders: vec!["/var/lib/weir-state".into()],
     });
     let origin = RuleOrigin::new("web.allow_hosts");
-    if let Ok(rule) = rules.parse(RuleAction::Allow, LISTED, origin) {
+    if let Ok(rule) = rules.parse_rule(RuleAction::Allow, LISTED, origin) {
         rules.add(rule);
     }
     rules
@@ -304,11 +339,11 @@ pub fn policy_table() -> String {
         let usual = profile.permission.map_or(String::new(), |mode| format!(" (usual: {mode})"));
         let _ = write!(out, "\nprofile {}{usual}\n", profile.name);
         for mode in PermissionMode::ALL {
-            let block = Block { profile, mode, rules: listing_rules() };
+            let block = PolicyBlock { profile, mode, rules: listing_rules() };
             let head = format!("mode {mode}");
             let _ = writeln!(out, "\n{head:<42} clean          private        external       both");
             for sample in &samples {
-                let _ = writeln!(out, "{}", block.line(sample));
+                let _ = writeln!(out, "{}", block.render_cells(sample));
             }
         }
     }

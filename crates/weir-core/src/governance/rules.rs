@@ -17,11 +17,11 @@ mod parse;
 #[cfg(test)]
 mod tests;
 
-pub use decide::{MAIL, PathUse, Ruling, Touches};
-pub(crate) use decide::{WRITERS, resolve, resolve_word};
+pub use decide::{EffectPresence, MAIL, PathUse, Ruling};
+pub(crate) use decide::{WRITERS, resolve_path, resolve_word};
 
-use compiled::Compiled;
-use parse::Kind;
+use compiled::CompiledPatterns;
+use parse::RuleKind;
 
 /// Longest text of a rule, in characters.
 pub const RULE_CHARS_MAX: usize = 2_000;
@@ -76,7 +76,7 @@ impl RuleOrigin {
     }
     /// The same at `line`.
     #[must_use]
-    pub fn at(mut self, line: u32) -> RuleOrigin {
+    pub fn at_line(mut self, line: u32) -> RuleOrigin {
         self.line = Some(line);
         self
     }
@@ -125,7 +125,7 @@ pub struct Rule {
     action: RuleAction,
     text: String,
     origin: RuleOrigin,
-    kind: Kind,
+    kind: RuleKind,
 }
 
 impl Rule {
@@ -135,7 +135,7 @@ impl Rule {
     /// When it is no rule, or one that can never match.
     pub fn parse(action: RuleAction, text: &str, origin: RuleOrigin) -> Result<Rule, RuleError> {
         let text = text.trim();
-        match parse::kind(text) {
+        match parse::parse_kind(text) {
             Ok(kind) => Ok(Rule { action, text: text.to_string(), origin, kind }),
             Err(problem) => Err(RuleError { origin, action, rule: text.to_string(), problem }),
         }
@@ -160,7 +160,7 @@ impl Rule {
     }
     /// Whether it is about this agent and no other: `Agent(NAME)`.
     pub(crate) fn names_agent(&self, agent: &str) -> bool {
-        matches!(&self.kind, Kind::Agent(name) if name == agent && name != "*")
+        matches!(&self.kind, RuleKind::Agent(name) if name == agent && name != "*")
     }
     fn error(&self, problem: String) -> RuleError {
         let (origin, rule) = (self.origin.clone(), self.text.clone());
@@ -226,7 +226,7 @@ impl JsonSchema for Rule {
 pub struct RuleSet {
     context: RuleContext,
     rules: Arc<Vec<Rule>>,
-    compiled: OnceLock<Arc<Compiled>>,
+    compiled: OnceLock<Arc<CompiledPatterns>>,
 }
 
 /// What was compiled of the rules is left out: it says nothing about the set, only whether it was used.
@@ -281,7 +281,7 @@ impl RuleSet {
     ///
     /// # Errors
     /// When it is no rule, or one that can never match here; the error names file and line.
-    pub fn parse(
+    pub fn parse_rule(
         &self,
         action: RuleAction,
         text: &str,
@@ -292,7 +292,7 @@ impl RuleSet {
             let problem = "begins with ~/ but no home folder is known; write the path in full";
             return Err(rule.error(problem.to_string()));
         }
-        compiled::check(&rule, &self.context).map_err(|problem| rule.error(problem))?;
+        compiled::check_patterns(&rule, &self.context).map_err(|problem| rule.error(problem))?;
         Ok(rule)
     }
     /// Adds a rule. A rule that is already there changes nothing.
@@ -322,15 +322,15 @@ impl RuleSet {
     /// The rules that name a tool which is not in `known`: they can never match.
     pub fn check_tools(&self, known: &[&str]) -> Vec<RuleError> {
         let unknown = |rule: &Rule| match &rule.kind {
-            Kind::Tool(name) if !known.contains(&name.as_str()) => Some(name.clone()),
-            Kind::Tool(_)
-            | Kind::Everything
-            | Kind::Path { .. }
-            | Kind::Shell(_)
-            | Kind::Web(_)
-            | Kind::Mail(_)
-            | Kind::Mcp { .. }
-            | Kind::Agent(_) => None,
+            RuleKind::Tool(name) if !known.contains(&name.as_str()) => Some(name.clone()),
+            RuleKind::Tool(_)
+            | RuleKind::Everything
+            | RuleKind::Path { .. }
+            | RuleKind::Shell(_)
+            | RuleKind::Web(_)
+            | RuleKind::Mail(_)
+            | RuleKind::Mcp { .. }
+            | RuleKind::Agent(_) => None,
         };
         let hint = |name: &str| {
             let near = known.iter().find(|k| k.eq_ignore_ascii_case(name));
@@ -347,7 +347,7 @@ impl RuleSet {
             })
             .collect()
     }
-    fn compiled(&self) -> &Compiled {
-        self.compiled.get_or_init(|| Arc::new(Compiled::new(&self.rules, &self.context)))
+    fn compiled_patterns(&self) -> &CompiledPatterns {
+        self.compiled.get_or_init(|| Arc::new(CompiledPatterns::new(&self.rules, &self.context)))
     }
 }

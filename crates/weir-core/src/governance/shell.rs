@@ -8,8 +8,8 @@ mod lexer;
 mod reach;
 mod readers;
 
-pub use reach::{Reach, commands_of, head_name, reach};
-pub use readers::{is_reader, reads, reads_only, unwrapped};
+pub use reach::{CommandReach, command_reach, commands_of, head_name};
+pub use readers::{is_reader, is_reading_command, reads_only, unwrap_command};
 
 /// Longest command line that is taken apart; a longer one is unreadable.
 pub const COMMAND_CHARS_MAX: usize = 100_000;
@@ -22,7 +22,7 @@ pub const PARTS_MAX: usize = 4_000;
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CommandLine {
     /// Every simple command in it, those in substitutions and subshells included.
-    pub parts: Vec<Part>,
+    pub parts: Vec<CommandPart>,
     /// Names of functions that it defines.
     pub functions: Vec<String>,
     /// It uses `$( )`, backquotes, `<( )` or `>( )`.
@@ -39,13 +39,13 @@ pub struct CommandLine {
 
 /// One simple command: assignments, words and redirections.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Part {
+pub struct CommandPart {
     /// Its source text.
     pub raw: String,
     /// Program and arguments, quotes removed.
-    pub words: Vec<Word>,
+    pub words: Vec<ShellWord>,
     /// `NAME=value` before the program.
-    pub assignments: Vec<Word>,
+    pub assignments: Vec<ShellWord>,
     /// What is read from and written to files.
     pub redirections: Vec<Redirection>,
     /// It stands in a substitution.
@@ -56,7 +56,7 @@ pub struct Part {
 
 /// A word as the program would get it, if nothing in it is expanded.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Word {
+pub struct ShellWord {
     /// Its text without quotes; expansions stand in it as they were written.
     pub text: String,
     /// The shell would change it: variable, substitution, pattern, brace or tilde.
@@ -71,7 +71,7 @@ pub struct Redirection {
     /// `>`, `>>`, `<`, `<<`, `<<<`, `>&`, …
     pub operator: String,
     /// File, descriptor or delimiter.
-    pub target: Word,
+    pub target: ShellWord,
     /// Text of a here-document.
     pub body: Option<String>,
 }
@@ -95,7 +95,7 @@ impl Redirection {
     }
 }
 
-impl Part {
+impl CommandPart {
     /// Whether every word and target is what it says: no expansion, no assignment.
     pub fn is_plain(&self) -> bool {
         self.assignments.is_empty()
@@ -104,7 +104,7 @@ impl Part {
     }
     /// The same, but for variables that stand in words as `$?` and those that are set before it.
     pub fn is_settled(&self) -> bool {
-        let says = |word: &Word| {
+        let says = |word: &ShellWord| {
             word.expands
                 && word.text.replace("$?", "").contains(['$', '`', '*', '?', '[', '{', '~'])
         };
@@ -128,7 +128,7 @@ impl Redirection {
 impl CommandLine {
     /// Whether it consists of simple commands that say what they are, joined by operators.
     pub fn is_plain(&self) -> bool {
-        self.is_readable() && !self.substitution && self.parts.iter().all(Part::is_plain)
+        self.is_readable() && !self.substitution && self.parts.iter().all(CommandPart::is_plain)
     }
     /// Whether its parts are known for certain, though words in them may be expanded.
     pub fn is_readable(&self) -> bool {
@@ -137,8 +137,8 @@ impl CommandLine {
 }
 
 /// Takes `text` apart. Total: what it cannot read is marked, never refused.
-pub fn parse(text: &str) -> CommandLine {
-    lexer::parse(text)
+pub fn parse_command_line(text: &str) -> CommandLine {
+    lexer::lex_command_line(text)
 }
 
 #[cfg(test)]

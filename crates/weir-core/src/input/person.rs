@@ -8,13 +8,13 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::Command;
-use crate::event::{Added, Decision};
+use super::SessionCommand;
+use crate::event::{Decision, InputAddition};
 use crate::governance::lease::LeaseTerms;
 use crate::ids::{ApprovalId, InputId, QuestionId};
-use crate::message::Block;
+use crate::message::MessageBlock;
 use crate::session::SessionConfig;
-use crate::session::condense::Keep;
+use crate::session::condense::KeepRequest;
 
 /// What a person can tell a session.
 ///
@@ -50,7 +50,7 @@ pub enum PersonCommand {
     /// Make the context shorter now. Only between runs.
     Condense {
         /// What the summary must keep, in the person's own words.
-        keep: Option<Keep>,
+        keep: Option<KeepRequest>,
     },
     /// Take the last condensing back. Only between runs.
     Uncondense,
@@ -70,10 +70,10 @@ pub enum PersonCommand {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct PersonMessage {
     /// The words, and what is attached.
-    pub content: Vec<Block>,
+    pub content: Vec<MessageBlock>,
     /// What the model is told with it and the person did not say.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub added: Vec<Added>,
+    pub added: Vec<InputAddition>,
     /// The name under which it is sent. However often it comes, it is said once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_id: Option<String>,
@@ -98,8 +98,8 @@ pub struct ApprovalAnswer {
 
 impl PersonCommand {
     /// The command as the session takes it in, from this person.
-    pub fn sent_by(self, by: impl Into<String>) -> Command {
-        Command::From { by: by.into(), command: self }
+    pub fn sent_by(self, by: impl Into<String>) -> SessionCommand {
+        SessionCommand::From { by: by.into(), command: self }
     }
 }
 

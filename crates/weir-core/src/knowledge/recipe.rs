@@ -67,13 +67,13 @@ pub struct RecipeStep {
     pub input: Value,
     /// What its result must satisfy for the recipe to go on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub expect: Option<Expect>,
+    pub expect: Option<StepExpectation>,
 }
 
 /// What the result of a step must satisfy. Everything that is set must hold.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-pub struct Expect {
+pub struct StepExpectation {
     /// This text stands in it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub contains: Option<String>,
@@ -106,7 +106,7 @@ pub const FLOOR: i64 = 0;
 /// How often a recipe worked. Only use counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
-pub struct Standing {
+pub struct RecipeStanding {
     /// Runs that followed it and completed.
     pub successes: u32,
     /// Runs that followed it and failed, fell back, or were stopped or corrected by the person.
@@ -116,7 +116,7 @@ pub struct Standing {
     pub last_used: Option<Timestamp>,
 }
 
-impl Standing {
+impl RecipeStanding {
     /// A success adds one, a failure subtracts one.
     pub fn points(&self) -> i64 {
         i64::from(self.successes) - i64::from(self.failures)
@@ -140,7 +140,7 @@ pub struct RecipeMatch {
     pub score: f64,
     /// How often it worked.
     #[serde(default)]
-    pub standing: Standing,
+    pub standing: RecipeStanding,
 }
 
 /// One call that the planner made of a recipe.
@@ -152,7 +152,7 @@ pub struct PlannedCall {
     pub input: Value,
     /// What its result must satisfy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub expect: Option<Expect>,
+    pub expect: Option<StepExpectation>,
 }
 
 /// What a run made of a recipe: counted once, with the fact that the run was finished.

@@ -29,7 +29,7 @@ const DAY_MS: u64 = 24 * 3_600_000;
 
 /// What facts are chosen for.
 #[derive(Debug, Clone, Copy)]
-pub struct Occasion<'a> {
+pub struct FactQuery<'a> {
     /// What was said, or is looked for.
     pub said: &'a str,
     /// The workspace of the session.
@@ -41,15 +41,15 @@ pub struct Occasion<'a> {
 /// The facts that are told: those that the message or the workspace calls for, best first, within
 /// [`TOLD_MAX`] and [`TOLD_CHARS_MAX`]. Words from outside are told only where the message asks for
 /// them: each of them makes the session foreign.
-pub fn told(facts: Vec<MemoryFact>, occasion: &Occasion<'_>) -> Vec<MemoryFact> {
-    let said = words::telling(occasion.said);
+pub fn choose_told_facts(facts: Vec<MemoryFact>, occasion: &FactQuery<'_>) -> Vec<MemoryFact> {
+    let said = words::telling_words(occasion.said);
     let mut scored: Vec<(u32, MemoryFact)> = facts
         .into_iter()
         .filter(|fact| is_of_use(fact, occasion) && !has_faded(fact, occasion.now))
         .filter_map(|fact| {
-            let fit = fit(&fact, &said);
+            let fit = fit_points(&fact, &said);
             let called_for = fit > 0 || (is_always_told(&fact) && !fact.fact.label.is_external());
-            called_for.then(|| (score(&fact, fit, occasion.now), fact))
+            called_for.then(|| (fact_score(&fact, fit, occasion.now), fact))
         })
         .collect();
     best_first(&mut scored);
@@ -66,23 +66,24 @@ pub fn told(facts: Vec<MemoryFact>, occasion: &Occasion<'_>) -> Vec<MemoryFact> 
 }
 
 /// The facts that answer a search, best first: with words, those that share one; without, all.
-pub fn found(facts: Vec<MemoryFact>, occasion: &Occasion<'_>) -> Vec<MemoryFact> {
-    let said = words::telling(occasion.said);
+pub fn search_facts(facts: Vec<MemoryFact>, occasion: &FactQuery<'_>) -> Vec<MemoryFact> {
+    let said = words::telling_words(occasion.said);
     // Somebody who looks for nothing but stop words looks for these.
-    let said = if said.is_empty() { words::all(occasion.said).into_iter().collect() } else { said };
+    let said =
+        if said.is_empty() { words::all_words(occasion.said).into_iter().collect() } else { said };
     let mut scored: Vec<(u32, MemoryFact)> = facts
         .into_iter()
         .filter(|fact| is_of_use(fact, occasion))
-        .map(|fact| (fit(&fact, &said), fact))
+        .map(|fact| (fit_points(&fact, &said), fact))
         .filter(|(fit, _)| *fit > 0 || said.is_empty())
-        .map(|(fit, fact)| (score(&fact, fit, occasion.now), fact))
+        .map(|(fit, fact)| (fact_score(&fact, fit, occasion.now), fact))
         .collect();
     best_first(&mut scored);
     scored.into_iter().map(|(_, fact)| fact).collect()
 }
 
 /// Kept, and about this workspace or every one.
-fn is_of_use(fact: &MemoryFact, occasion: &Occasion<'_>) -> bool {
+fn is_of_use(fact: &MemoryFact, occasion: &FactQuery<'_>) -> bool {
     let here = fact.fact.workspace.as_deref().is_none_or(|about| about == occasion.workspace);
     fact.fact.status == MemoryStatus::Kept && here
 }
@@ -119,15 +120,15 @@ fn is_always_told(fact: &MemoryFact) -> bool {
 }
 
 /// How well a fact fits the words: two points for a word of its text, three for one of its topics.
-fn fit(fact: &MemoryFact, said: &BTreeSet<String>) -> u32 {
+fn fit_points(fact: &MemoryFact, said: &BTreeSet<String>) -> u32 {
     if said.is_empty() {
         return 0;
     }
-    let text: BTreeSet<String> = words::all(&fact.fact.text).into_iter().collect();
+    let text: BTreeSet<String> = words::all_words(&fact.fact.text).into_iter().collect();
     let topics: BTreeSet<String> =
-        fact.fact.topics.iter().flat_map(|topic| words::all(topic)).collect();
+        fact.fact.topics.iter().flat_map(|topic| words::all_words(topic)).collect();
     let stands = |word: &String, place: &BTreeSet<String>| {
-        place.contains(word) || place.iter().any(|there| words::alike(word, there))
+        place.contains(word) || place.iter().any(|there| words::is_same_word(word, there))
     };
     let points = said.iter().map(|word| match () {
         () if stands(word, &topics) => 3,
@@ -138,7 +139,7 @@ fn fit(fact: &MemoryFact, said: &BTreeSet<String>) -> u32 {
 }
 
 /// Fit counts most, then importance, then how often it was said again; age takes away.
-fn score(fact: &MemoryFact, fit: u32, now: Timestamp) -> u32 {
+fn fact_score(fact: &MemoryFact, fit: u32, now: Timestamp) -> u32 {
     let fit = fit.min(20) * 10;
     let importance = u32::from(fact.fact.importance.min(5)) * 6;
     let confirmed = fact.confirmed.min(5) * 3;

@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use super::{MemoryFact, MemoryKind, MemoryStatus};
-use crate::safe_text::visible;
+use crate::safe_text::visible_text;
 
 const STATUSES: [(MemoryStatus, &str); 5] = [
     (MemoryStatus::Kept, "Kept"),
@@ -34,56 +34,57 @@ pub fn export_markdown(facts: &[MemoryFact]) -> String {
             if of_kind.peek().is_some() {
                 let _ = write!(page, "\n### {}\n\n", kind.heading());
             }
-            of_kind.for_each(|fact| entry(&mut page, fact));
+            of_kind.for_each(|fact| write_entry(&mut page, fact));
         }
     }
     page
 }
 
-fn entry(page: &mut String, fact: &MemoryFact) {
+fn write_entry(page: &mut String, fact: &MemoryFact) {
     let MemoryFact { id, fact, confirmed, superseded_by, created, updated } = fact;
     let mut about = vec![format!("`{id}`"), format!("importance {}", fact.importance)];
     if !fact.topics.is_empty() {
-        about.push(format!("topics: {}", plain(&fact.topics.join(", "))));
+        about.push(format!("topics: {}", escape_markdown(&fact.topics.join(", "))));
     }
     about.push(match &fact.workspace {
-        Some(workspace) => format!("only in {}", plain(workspace)),
+        Some(workspace) => format!("only in {}", escape_markdown(workspace)),
         None => "everywhere".into(),
     });
-    let mut source = format!("by {}", plain(&fact.source.by));
+    let mut source = format!("by {}", escape_markdown(&fact.source.by));
     if let Some(session) = &fact.source.session {
         let _ = write!(source, " in session {session}");
     }
     if let Some(file) = &fact.source.file {
-        let _ = write!(source, " from {}", plain(file));
+        let _ = write!(source, " from {}", escape_markdown(file));
     }
     about.push(source);
     if *confirmed > 0 {
         about.push(format!("said again: {confirmed}×"));
     }
     about.push(if created == updated {
-        day(&created.to_string())
+        date_part(&created.to_string())
     } else {
-        format!("{} to {}", day(&created.to_string()), day(&updated.to_string()))
+        format!("{} to {}", date_part(&created.to_string()), date_part(&updated.to_string()))
     });
     if let Some(newer) = superseded_by {
         about.push(format!("replaced by `{newer}`"));
     }
     if fact.label.is_external() {
-        let origins: Vec<String> = fact.label.origins.iter().map(|origin| plain(origin)).collect();
+        let origins: Vec<String> =
+            fact.label.origins.iter().map(|origin| escape_markdown(origin)).collect();
         about.push(format!("*from outside: {}*", origins.join(", ")));
     }
-    let _ = writeln!(page, "- {}  \n  {}", plain(&fact.text), about.join(" · "));
+    let _ = writeln!(page, "- {}  \n  {}", escape_markdown(&fact.text), about.join(" · "));
 }
 
-fn day(moment: &str) -> String {
+fn date_part(moment: &str) -> String {
     moment.get(..10).unwrap_or(moment).to_string()
 }
 
 /// Somebody's words on one line, so that they cannot look like a part of the page.
-fn plain(text: &str) -> String {
+fn escape_markdown(text: &str) -> String {
     let mut out = String::new();
-    for c in visible(text).chars() {
+    for c in visible_text(text).chars() {
         if matches!(c, '\\' | '`' | '*' | '_' | '<' | '>' | '[' | ']' | '#' | '|') {
             out.push('\\');
         }

@@ -31,7 +31,7 @@ pub struct FoundFact {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Line {
+struct FoundFactLine {
     text: String,
     kind: MemoryKind,
     #[serde(default)]
@@ -50,7 +50,7 @@ pub fn found_by_model(answer: &str) -> Vec<FoundFact> {
     let block = &after[from + OPEN.len()..];
     let block = block.find(CLOSE).map_or(block, |to| &block[..to]);
     let mut found: Vec<FoundFact> = Vec::new();
-    for fact in lines(block).into_iter().filter_map(|line| checked(&line)) {
+    for fact in parse_lines(block).into_iter().filter_map(|line| check_line(&line)) {
         if found.len() < FOUND_MAX && found.iter().all(|known| known.text != fact.text) {
             found.push(fact);
         }
@@ -58,7 +58,7 @@ pub fn found_by_model(answer: &str) -> Vec<FoundFact> {
     found
 }
 
-fn lines(block: &str) -> Vec<Line> {
+fn parse_lines(block: &str) -> Vec<FoundFactLine> {
     let unfenced: Vec<&str> = block
         .lines()
         .map(str::trim)
@@ -76,7 +76,7 @@ fn lines(block: &str) -> Vec<Line> {
     unfenced.iter().filter_map(line).collect()
 }
 
-fn checked(line: &Line) -> Option<FoundFact> {
+fn check_line(line: &FoundFactLine) -> Option<FoundFact> {
     Some(FoundFact {
         text: fact_text(&line.text).ok()?,
         kind: line.kind,

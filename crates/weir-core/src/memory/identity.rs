@@ -17,7 +17,7 @@ const MARKED: &str = "memory";
 /// case, their spacing and the full stop at the end.
 pub fn id_of(text: &str, workspace: Option<&str>) -> MemoryId {
     // A workspace is a path and has no zero byte: nothing can be moved over the border.
-    let named = format!("{}\0{}", workspace.unwrap_or_default(), normalised(text));
+    let named = format!("{}\0{}", workspace.unwrap_or_default(), normalise_text(text));
     let mut hex = sha256_hex(named.as_bytes());
     hex.truncate(ID_CHARS);
     MemoryId::new(hex)
@@ -25,7 +25,7 @@ pub fn id_of(text: &str, workspace: Option<&str>) -> MemoryId {
 
 /// The words that count: lower case, single spaces, plain quotes, no invisible characters and no
 /// punctuation at the end.
-fn normalised(text: &str) -> String {
+fn normalise_text(text: &str) -> String {
     let plain: String = text
         .chars()
         .filter(|c| !is_invisible(*c))
@@ -51,7 +51,7 @@ fn is_invisible(c: char) -> bool {
 /// The fact as it is kept when it is said for the first time.
 pub fn first_said(new: &NewMemory, now: Timestamp) -> MemoryFact {
     let mut fact = new.clone();
-    fact.topics = topics(&[], &new.topics);
+    fact.topics = merge_topics(&[], &new.topics);
     MemoryFact {
         id: id_of(&new.text, new.workspace.as_deref()),
         fact,
@@ -71,7 +71,7 @@ pub fn said_again(old: &MemoryFact, new: &NewMemory, now: Timestamp) -> MemoryFa
     fact.fact.label = label_again(&old.fact, new);
     // Words to find it by that were chosen beside private data would bring it in by the back door.
     if fact.fact.label.is_private() || !new.label.is_private() {
-        fact.fact.topics = topics(&old.fact.topics, &new.topics);
+        fact.fact.topics = merge_topics(&old.fact.topics, &new.topics);
     }
     fact.fact.importance = old.fact.importance.max(new.importance);
     let returns = new.supersedes.is_some() && new.supersedes == old.superseded_by;
@@ -104,14 +104,14 @@ fn label_again(old: &NewMemory, new: &NewMemory) -> Label {
     match () {
         () if !is_foreign && new.source.by == BY_PERSON => new.label.clone(),
         () if !is_foreign && is_public => old.label.clone(),
-        () => old.label.clone().joined(&new.label),
+        () => old.label.clone().joined_with(&new.label),
     }
 }
 
 /// A fact that was gone is what the new one says; only its label stays.
 fn begin_anew(fact: &mut MemoryFact, new: &NewMemory) {
     let label = fact.fact.label.clone();
-    fact.fact = NewMemory { label, topics: topics(&[], &new.topics), ..new.clone() };
+    fact.fact = NewMemory { label, topics: merge_topics(&[], &new.topics), ..new.clone() };
     fact.superseded_by = None;
 }
 
@@ -135,7 +135,7 @@ pub fn marked_private(fact: &MemoryFact) -> NewMemory {
 /// data stood in the context in which it was written down (K11): they read it, and it is short. With
 /// words from outside it stays what it is: a yes that was given without reading must not make a
 /// stranger's words theirs, nor let what stood beside them out.
-pub fn settled(old: &MemoryFact, status: MemoryStatus, now: Timestamp) -> MemoryFact {
+pub fn settle_fact(old: &MemoryFact, status: MemoryStatus, now: Timestamp) -> MemoryFact {
     let mut fact = old.clone();
     fact.fact.status = status;
     if status == MemoryStatus::Kept && may_be_theirs(&old.fact.label) {
@@ -163,7 +163,7 @@ pub fn takes_place(newer: &MemoryFact, older: &MemoryFact, settled_by_person: bo
         && (settled_by_person || !newer.fact.label.is_external() || older.fact.label.is_external())
 }
 
-fn topics(old: &[String], new: &[String]) -> Vec<String> {
+fn merge_topics(old: &[String], new: &[String]) -> Vec<String> {
     let mut all: Vec<String> = old.to_vec();
     for topic in new.iter().map(|topic| topic.trim()) {
         let known = all.iter().any(|one| one.to_lowercase() == topic.to_lowercase());
@@ -257,7 +257,7 @@ mod tests {
     #[test]
     fn k11_a_yes_makes_a_private_fact_the_persons_own_and_a_foreign_one_never() {
         let own = Label::private(Integrity::Workspace, "workspace");
-        let foreign = own.clone().joined(&Label::external("example.org"));
+        let foreign = own.clone().joined_with(&Label::external("example.org"));
         let secret = Label { privacy: Privacy::Secret, ..own.clone() };
         let marked = private_by_person();
         for (label, cleaned) in
@@ -265,11 +265,11 @@ mod tests {
         {
             let fact = NewMemory { label: label.clone(), ..new("x", MemoryStatus::Proposed) };
             let before = first_said(&fact, Timestamp(1));
-            let after = settled(&before, MemoryStatus::Kept, Timestamp(2));
+            let after = settle_fact(&before, MemoryStatus::Kept, Timestamp(2));
             let expected = if cleaned { Label::default() } else { label.clone() };
             assert_eq!(after.fact.label, expected, "{label}");
             for other in [MemoryStatus::Rejected, MemoryStatus::Forgotten] {
-                assert_eq!(settled(&before, other, Timestamp(2)).fact.label, *label);
+                assert_eq!(settle_fact(&before, other, Timestamp(2)).fact.label, *label);
             }
         }
     }
@@ -297,7 +297,7 @@ mod tests {
         assert!(written.fact.label.is_external());
         // Marked by them it stays private through their yes.
         let marked = said_again(&theirs, &marked_private(&theirs), Timestamp(2));
-        let accepted = settled(&marked, MemoryStatus::Kept, Timestamp(3));
+        let accepted = settle_fact(&marked, MemoryStatus::Kept, Timestamp(3));
         assert_eq!(accepted.fact.label, private_by_person());
     }
 

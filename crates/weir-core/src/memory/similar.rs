@@ -11,7 +11,7 @@ const SAME_SHARE: (usize, usize) = (4, 5);
 /// the same order, numbers and negations are the same, and at most one of them has words of its
 /// own. In doubt they do not: a fact that is kept twice costs a line, one that is taken for its
 /// opposite is lost.
-pub fn similar(a: &str, b: &str) -> bool {
+pub fn is_similar_text(a: &str, b: &str) -> bool {
     let (a, b) = (in_order(a), in_order(b));
     let (of_a, of_b): (BTreeSet<_>, BTreeSet<_>) = (a.iter().collect(), b.iter().collect());
     let common = of_a.intersection(&of_b).count();
@@ -25,7 +25,7 @@ pub fn similar(a: &str, b: &str) -> bool {
     };
     let decisive = of_a.symmetric_difference(&of_b).any(|word| words::is_decisive(word));
     let has_own = |of: &BTreeSet<&String>, other: &BTreeSet<&String>| {
-        of.difference(other).any(|word| !other.iter().any(|there| words::alike(word, there)))
+        of.difference(other).any(|word| !other.iter().any(|there| words::is_same_word(word, there)))
     };
     !decisive && shared(&a) == shared(&b) && !(has_own(&of_a, &of_b) && has_own(&of_b, &of_a))
 }
@@ -33,7 +33,7 @@ pub fn similar(a: &str, b: &str) -> bool {
 /// The words of a text, each where it stands first.
 fn in_order(text: &str) -> Vec<String> {
     let mut seen = BTreeSet::new();
-    words::all(text).into_iter().filter(|word| seen.insert(word.clone())).collect()
+    words::all_words(text).into_iter().filter(|word| seen.insert(word.clone())).collect()
 }
 
 #[cfg(test)]
@@ -55,7 +55,7 @@ mod tests {
                 "Every commit of this repository is signed on the work machines",
             ),
         ] {
-            assert!(similar(a, b) && similar(b, a), "{a} / {b}");
+            assert!(is_similar_text(a, b) && is_similar_text(b, a), "{a} / {b}");
         }
     }
 
@@ -91,7 +91,7 @@ mod tests {
             ("...", "..."),
             ("x", ""),
         ] {
-            assert!(!similar(a, b) && !similar(b, a), "{a} / {b}");
+            assert!(!is_similar_text(a, b) && !is_similar_text(b, a), "{a} / {b}");
         }
     }
 }

@@ -17,7 +17,7 @@ pub const IMPORTANCE_DEFAULT: u8 = 3;
 /// # Errors
 /// It is empty, too long or more than one line: what to do about it.
 pub fn fact_text(text: &str) -> Result<String, String> {
-    let text = seen(text);
+    let text = visible_characters(text);
     let length = text.chars().count();
     if !text.chars().any(char::is_alphanumeric) {
         return Err("the fact has no words".into());
@@ -42,7 +42,7 @@ pub fn fact_text(text: &str) -> Result<String, String> {
 pub fn fact_topics(topics: &[String]) -> Result<Vec<String>, String> {
     let mut kept: Vec<String> = Vec::new();
     for topic in topics {
-        let topic = seen(topic).to_lowercase();
+        let topic = visible_characters(topic).to_lowercase();
         let fits = topic.chars().count() <= TOPIC_CHARS_MAX && !topic.chars().any(char::is_control);
         if topic.is_empty() || !fits {
             return Err(format!(
@@ -71,7 +71,7 @@ pub fn fact_importance(importance: u8) -> Result<u8, String> {
 }
 
 /// What of a text can be seen.
-fn seen(text: &str) -> String {
+fn visible_characters(text: &str) -> String {
     let line_break = |c: char| matches!(c, '\u{2028}' | '\u{2029}');
     let text: String = text
         .chars()

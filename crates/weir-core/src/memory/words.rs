@@ -43,7 +43,7 @@ const NEGATIONS: &[&str] = &[
 ];
 
 /// The words of `text` in the order in which they stand, lower case, at most [`WORDS_MAX`].
-pub(crate) fn all(text: &str) -> Vec<String> {
+pub(crate) fn all_words(text: &str) -> Vec<String> {
     let lower = text.to_lowercase().replace('\u{2019}', "'");
     lower
         .split(|c: char| !(c.is_alphanumeric() || c == '\''))
@@ -55,8 +55,8 @@ pub(crate) fn all(text: &str) -> Vec<String> {
 }
 
 /// The words of `text` that say what it is about, each once.
-pub(crate) fn telling(text: &str) -> BTreeSet<String> {
-    all(text).into_iter().filter(|word| !is_stop_word(word)).collect()
+pub(crate) fn telling_words(text: &str) -> BTreeSet<String> {
+    all_words(text).into_iter().filter(|word| !is_stop_word(word)).collect()
 }
 
 /// Words that stand in every text.
@@ -75,7 +75,7 @@ pub(crate) fn is_decisive(word: &str) -> bool {
 }
 
 /// Whether two words are the same but for an ending.
-pub(crate) fn alike(a: &str, b: &str) -> bool {
+pub(crate) fn is_same_word(a: &str, b: &str) -> bool {
     let (short, long) = if a.len() <= b.len() { (a, b) } else { (b, a) };
     if is_decisive(short) || is_decisive(long) {
         return short == long;
@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn m4_stop_words_do_not_tell() {
-        let telling = |text: &str| telling(text).into_iter().collect::<Vec<_>>();
+        let telling = |text: &str| telling_words(text).into_iter().collect::<Vec<_>>();
         assert_eq!(telling("What is the name of the branch?"), ["branch", "name"]);
         assert_eq!(telling("Wie heißt der Zweig und wo ist er?"), ["heißt", "zweig"]);
         assert_eq!(telling("I don\u{2019}t know"), ["don't", "know"]);
@@ -110,7 +110,7 @@ mod tests {
     #[test]
     fn m4_endings_make_no_other_word() {
         for (a, b) in [("test", "tests"), ("linking", "link"), ("regel", "regeln"), ("x", "x")] {
-            assert!(alike(a, b), "{a} {b}");
+            assert!(is_same_word(a, b), "{a} {b}");
         }
         for (a, b) in [
             ("port", "portability"),
@@ -120,12 +120,12 @@ mod tests {
             ("v1", "v12"),
             ("", "abc"),
         ] {
-            assert!(!alike(a, b), "{a} {b}");
+            assert!(!is_same_word(a, b), "{a} {b}");
         }
     }
 
     #[test]
     fn m4_a_long_text_is_bounded() {
-        assert_eq!(all(&"word ".repeat(100_000)).len(), WORDS_MAX);
+        assert_eq!(all_words(&"word ".repeat(100_000)).len(), WORDS_MAX);
     }
 }

@@ -1,13 +1,13 @@
 //! Addresses of API methods: arguments change what stands behind the host, and nothing before it.
 //! Not here: whether the host may be reached, which the gate and the guarded client say.
 
-use super::arguments::{Param, ParamKind, Piece, Values, pieces};
+use super::arguments::{ArgumentValues, ParamKind, ParamSpec, TemplatePiece, split_template};
 
 /// Longest address, in bytes.
 pub const ADDRESS_BYTES_MAX: usize = 8 * 1024;
 
 /// Host and port of an address, as they are written.
-pub fn authority(address: &str) -> Option<&str> {
+pub fn address_authority(address: &str) -> Option<&str> {
     let (_, rest) = address.split_once("://")?;
     let end = rest.find(['/', '?', '#', '\\']).unwrap_or(rest.len());
     (end > 0).then(|| &rest[..end])
@@ -17,13 +17,13 @@ pub fn authority(address: &str) -> Option<&str> {
 ///
 /// # Errors
 /// What is wrong, in words that follow the name of the field.
-pub fn check(template: &str, params: &[Param]) -> Result<(), String> {
+pub fn check_address_template(template: &str, params: &[ParamSpec]) -> Result<(), String> {
     let (scheme, _) =
         template.split_once("://").ok_or("is no whole address, and the plugin has no base_url")?;
     if !matches!(scheme, "http" | "https") {
         return Err("is neither http nor https".into());
     }
-    let authority = authority(template).ok_or("names no host")?;
+    let authority = address_authority(template).ok_or("names no host")?;
     if authority.contains(['{', '}']) {
         return Err("has an argument in its host; an argument may only stand behind it".into());
     }
@@ -37,8 +37,8 @@ pub fn check(template: &str, params: &[Param]) -> Result<(), String> {
     if behind.contains(['#', '\\']) || template.chars().any(char::is_whitespace) {
         return Err("has a #, a \\ or a space; encode them".into());
     }
-    for piece in pieces(template)? {
-        if let Piece::Argument(name) = piece
+    for piece in split_template(template)? {
+        if let TemplatePiece::Argument(name) = piece
             && !params.iter().any(|param| param.name == name)
         {
             return Err(format!("has {{{{{name}}}}}, and no argument is called so"));
@@ -48,11 +48,11 @@ pub fn check(template: &str, params: &[Param]) -> Result<(), String> {
 }
 
 /// Names of the arguments that stand in the address.
-pub fn names(template: &str) -> Vec<String> {
-    let found = pieces(template).unwrap_or_default();
+pub fn argument_names(template: &str) -> Vec<String> {
+    let found = split_template(template).unwrap_or_default();
     let names = found.into_iter().filter_map(|piece| match piece {
-        Piece::Argument(name) => Some(name.to_owned()),
-        Piece::Text(_) => None,
+        TemplatePiece::Argument(name) => Some(name.to_owned()),
+        TemplatePiece::Text(_) => None,
     });
     names.collect()
 }
@@ -62,23 +62,27 @@ pub fn names(template: &str) -> Vec<String> {
 ///
 /// # Errors
 /// A sentence for the model: an argument cannot stand in it.
-pub fn filled(template: &str, params: &[Param], values: &Values) -> Result<String, String> {
+pub fn fill_address(
+    template: &str,
+    params: &[ParamSpec],
+    values: &ArgumentValues,
+) -> Result<String, String> {
     let mut address = String::with_capacity(template.len());
-    for piece in pieces(template)? {
+    for piece in split_template(template)? {
         match piece {
-            Piece::Text(text) => address.push_str(text),
-            Piece::Argument(name) => {
+            TemplatePiece::Text(text) => address.push_str(text),
+            TemplatePiece::Argument(name) => {
                 let kind = params.iter().find(|p| p.name == name).map(|p| p.kind);
                 let Some(value) = values.get(name) else { continue };
                 let keeps_slashes = kind == Some(ParamKind::Path);
-                encode(value, keeps_slashes, &mut address);
+                percent_encode(value, keeps_slashes, &mut address);
             }
         }
     }
     if address.len() > ADDRESS_BYTES_MAX {
         return Err(format!("the address is longer than {ADDRESS_BYTES_MAX} bytes"));
     }
-    let host = authority(template)
+    let host = address_authority(template)
         .map_or(0, |host| template.find("://").map_or(0, |at| at + 3) + host.len());
     let path = address[host..].split('?').next().unwrap_or_default();
     let climbs = |part: &str| matches!(decoded_dots(part).as_str(), "." | "..");
@@ -96,7 +100,7 @@ fn decoded_dots(part: &str) -> String {
     part.replace("%2e", ".").replace("%2E", ".")
 }
 
-fn encode(value: &str, keeps_slashes: bool, out: &mut String) {
+fn percent_encode(value: &str, keeps_slashes: bool, out: &mut String) {
     const HEX: &[u8; 16] = b"0123456789ABCDEF";
     for byte in value.bytes() {
         let plain = byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
@@ -114,12 +118,12 @@ fn encode(value: &str, keeps_slashes: bool, out: &mut String) {
 mod tests {
     use super::*;
 
-    fn param(name: &str, kind: ParamKind) -> Param {
+    fn param(name: &str, kind: ParamKind) -> ParamSpec {
         let (name, description) = (name.into(), String::new());
-        Param { name, kind, required: true, description, allow_dash: false }
+        ParamSpec { name, kind, required: true, description, allow_dash: false }
     }
 
-    fn params() -> [Param; 2] {
+    fn params() -> [ParamSpec; 2] {
         [param("a", ParamKind::String), param("p", ParamKind::Path)]
     }
 
@@ -139,23 +143,23 @@ mod tests {
             ("é", "%C3%A9"),
             ("%2e%2e", "%252e%252e"),
         ] {
-            let values = Values::from([("a".into(), value.into())]);
+            let values = ArgumentValues::from([("a".into(), value.into())]);
             let expected = format!("https://api.example.org/x/{encoded}/y?q={encoded}");
-            assert_eq!(filled(template, &params(), &values), Ok(expected), "{value}");
+            assert_eq!(fill_address(template, &params(), &values), Ok(expected), "{value}");
         }
         for climbs in [".", ".."] {
-            let values = Values::from([("a".into(), climbs.into())]);
-            assert!(filled(template, &params(), &values).is_err(), "{climbs}");
+            let values = ArgumentValues::from([("a".into(), climbs.into())]);
+            assert!(fill_address(template, &params(), &values).is_err(), "{climbs}");
         }
-        let empty = Values::from([("a".into(), String::new())]);
-        assert!(filled(template, &params(), &empty).is_err_and(|why| why.contains("empty")));
+        let empty = ArgumentValues::from([("a".into(), String::new())]);
+        assert!(fill_address(template, &params(), &empty).is_err_and(|why| why.contains("empty")));
     }
 
     #[test]
     fn t11_a_path_keeps_its_parts_and_does_not_climb() {
         let open = |path: &str| {
-            let values = Values::from([("p".into(), path.into())]);
-            filled("http://127.0.0.1:27123/open/{{p}}", &params(), &values)
+            let values = ArgumentValues::from([("p".into(), path.into())]);
+            fill_address("http://127.0.0.1:27123/open/{{p}}", &params(), &values)
         };
         let told = open("a folder/x#1.md");
         assert_eq!(told, Ok("http://127.0.0.1:27123/open/a%20folder/x%231.md".into()));
@@ -181,10 +185,10 @@ mod tests {
             ("https://a.example/a b", "a space"),
             ("https://a.example/#{{a}}", "#"),
         ] {
-            let why = check(template, &params()).err().unwrap_or_default();
+            let why = check_address_template(template, &params()).err().unwrap_or_default();
             assert!(why.contains(part), "{template}: {why:?}");
         }
-        assert_eq!(check("https://a.example/{{a}}?x={{p}}", &params()), Ok(()));
-        assert_eq!(authority("http://[::1]:80/x"), Some("[::1]:80"));
+        assert_eq!(check_address_template("https://a.example/{{a}}?x={{p}}", &params()), Ok(()));
+        assert_eq!(address_authority("http://[::1]:80/x"), Some("[::1]:80"));
     }
 }

@@ -13,7 +13,7 @@ pub const ARGUMENT_BYTES_MAX: usize = 16 * 1024;
 /// An argument.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub struct Param {
+pub struct ParamSpec {
     /// Its name, as `{{name}}` has it.
     pub name: String,
     /// What it is.
@@ -52,7 +52,7 @@ pub enum ParamKind {
 }
 
 impl ParamKind {
-    fn words(self) -> &'static str {
+    fn kind_text(self) -> &'static str {
         match self {
             ParamKind::String => "a text",
             ParamKind::Integer => "a whole number",
@@ -64,13 +64,16 @@ impl ParamKind {
 }
 
 /// Texts of arguments by name; what was left out is not there.
-pub type Values = BTreeMap<String, String>;
+pub type ArgumentValues = BTreeMap<String, String>;
 
 /// The texts of `given`, held to what `params` say.
 ///
 /// # Errors
 /// A sentence for the model: what is missing, unknown or of the wrong kind.
-pub fn values(params: &[Param], given: &Map<String, Value>) -> Result<Values, String> {
+pub fn argument_values(
+    params: &[ParamSpec],
+    given: &Map<String, Value>,
+) -> Result<ArgumentValues, String> {
     let known = || match params {
         [] => "it takes none".to_owned(),
         _ => {
@@ -83,14 +86,14 @@ pub fn values(params: &[Param], given: &Map<String, Value>) -> Result<Values, St
         let name: String = name.chars().filter(|c| !c.is_control()).take(64).collect();
         return Err(format!("there is no argument {name:?}; {}", known()));
     }
-    let mut values = Values::new();
+    let mut values = ArgumentValues::new();
     for param in params {
         let name = &param.name;
         let value = match given.get(name) {
             None | Some(Value::Null) if param.required => {
                 return Err(format!(
                     "the argument {name} is missing ({}); {}",
-                    said(param),
+                    describe_param(param),
                     known()
                 ));
             }
@@ -98,7 +101,7 @@ pub fn values(params: &[Param], given: &Map<String, Value>) -> Result<Values, St
             Some(value) => value,
         };
         let text = text_of(param.kind, value)
-            .ok_or_else(|| format!("the argument {name} must be {}", param.kind.words()))?;
+            .ok_or_else(|| format!("the argument {name} must be {}", param.kind.kind_text()))?;
         if text.len() > ARGUMENT_BYTES_MAX {
             return Err(format!("the argument {name} is longer than {ARGUMENT_BYTES_MAX} bytes"));
         }
@@ -110,8 +113,8 @@ pub fn values(params: &[Param], given: &Map<String, Value>) -> Result<Values, St
     Ok(values)
 }
 
-fn said(param: &Param) -> &str {
-    if param.description.is_empty() { param.kind.words() } else { &param.description }
+fn describe_param(param: &ParamSpec) -> &str {
+    if param.description.is_empty() { param.kind.kind_text() } else { &param.description }
 }
 
 fn text_of(kind: ParamKind, value: &Value) -> Option<String> {
@@ -128,7 +131,7 @@ fn text_of(kind: ParamKind, value: &Value) -> Option<String> {
 
 /// A piece of a template.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Piece<'a> {
+pub(super) enum TemplatePiece<'a> {
     /// Text as it stands.
     Text(&'a str),
     /// An argument of this name.
@@ -139,7 +142,7 @@ pub(super) enum Piece<'a> {
 ///
 /// # Errors
 /// A `{{` without its end, or around what is no name.
-pub(super) fn pieces(template: &str) -> Result<Vec<Piece<'_>>, String> {
+pub(super) fn split_template(template: &str) -> Result<Vec<TemplatePiece<'_>>, String> {
     let mut pieces = Vec::new();
     let mut rest = template;
     while let Some((before, after)) = rest.split_once("{{") {
@@ -150,13 +153,13 @@ pub(super) fn pieces(template: &str) -> Result<Vec<Piece<'_>>, String> {
             return Err(format!("has {{{{{name}}}}}, which is no name of an argument"));
         }
         if !before.is_empty() {
-            pieces.push(Piece::Text(before));
+            pieces.push(TemplatePiece::Text(before));
         }
-        pieces.push(Piece::Argument(name));
+        pieces.push(TemplatePiece::Argument(name));
         rest = behind;
     }
     if !rest.is_empty() {
-        pieces.push(Piece::Text(rest));
+        pieces.push(TemplatePiece::Text(rest));
     }
     Ok(pieces)
 }
@@ -175,9 +178,9 @@ mod tests {
 
     use super::*;
 
-    fn param(name: &str, kind: ParamKind, required: bool) -> Param {
+    fn param(name: &str, kind: ParamKind, required: bool) -> ParamSpec {
         let (name, description) = (name.into(), String::new());
-        Param { name, kind, required, description, allow_dash: false }
+        ParamSpec { name, kind, required, description, allow_dash: false }
     }
 
     fn check(given: &Value) -> Result<String, String> {
@@ -187,7 +190,7 @@ mod tests {
             param("dry", ParamKind::Boolean, false),
         ];
         let given = given.as_object().cloned().unwrap_or_default();
-        values(&params, &given).map(|values| format!("{values:?}"))
+        argument_values(&params, &given).map(|values| format!("{values:?}"))
     }
 
     #[test]
@@ -222,11 +225,14 @@ mod tests {
 
     #[test]
     fn t11_templates_have_texts_and_names() {
-        use Piece::{Argument, Text};
-        assert_eq!(pieces("a {{b}}{{ c }}"), Ok(vec![Text("a "), Argument("b"), Argument("c")]));
-        assert_eq!(pieces("plain"), Ok(vec![Text("plain")]));
+        use TemplatePiece::{Argument, Text};
+        assert_eq!(
+            split_template("a {{b}}{{ c }}"),
+            Ok(vec![Text("a "), Argument("b"), Argument("c")])
+        );
+        assert_eq!(split_template("plain"), Ok(vec![Text("plain")]));
         for bad in ["{{", "{{}}", "{{a b}}", "{{1a}}", "{{{{a}}}}"] {
-            assert!(pieces(bad).is_err(), "{bad}");
+            assert!(split_template(bad).is_err(), "{bad}");
         }
     }
 }

@@ -1,8 +1,11 @@
 //! What must be true of a `plugin.toml` beside its form. Each problem names the key at which it
 //! stands. Not here: reading it.
 
-use super::arguments::{Param, is_name};
-use super::{Http, Manifest, Method, NamedCommand, TEXT_CHARS_MAX, Way, address, line};
+use super::arguments::{ParamSpec, is_name};
+use super::{
+    ApiMethod, ApiRequest, MethodTarget, NamedCommand, PluginManifest, TEXT_CHARS_MAX, address,
+    line,
+};
 
 /// Most commands, methods, arguments or headers of one table.
 const ENTRIES_MAX: usize = 64;
@@ -26,14 +29,14 @@ const HEADERS_REFUSED: [&str; 12] = [
 
 /// Something that is wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Problem {
+pub struct ManifestProblem {
     /// The key, with its tables: `commands.build.run`.
     pub key: String,
     /// What is wrong, in words that follow it.
     pub what: String,
 }
 
-impl std::fmt::Display for Problem {
+impl std::fmt::Display for ManifestProblem {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} {}", self.key, self.what)
     }
@@ -44,8 +47,12 @@ impl std::fmt::Display for Problem {
 ///
 /// # Errors
 /// The problem.
-pub fn check(manifest: &Manifest, folder: &str, base: Option<&str>) -> Result<(), Problem> {
-    let wrong = |key: &str, what: &str| Err(Problem { key: key.into(), what: what.into() });
+pub fn check_manifest(
+    manifest: &PluginManifest,
+    folder: &str,
+    base: Option<&str>,
+) -> Result<(), ManifestProblem> {
+    let wrong = |key: &str, what: &str| Err(ManifestProblem { key: key.into(), what: what.into() });
     if !is_id(&manifest.id) {
         return wrong("id", "is no id: lower-case letters, digits and single hyphens, at most 40");
     }
@@ -61,7 +68,7 @@ pub fn check(manifest: &Manifest, folder: &str, base: Option<&str>) -> Result<()
         ("description", &manifest.description),
         ("setup", &manifest.setup),
     ] {
-        texts(key, text)?;
+        check_text_length(key, text)?;
     }
     if manifest.name.trim().is_empty() || manifest.version.trim().is_empty() {
         return wrong("name", "or version is empty");
@@ -72,18 +79,18 @@ pub fn check(manifest: &Manifest, folder: &str, base: Option<&str>) -> Result<()
     }
     for (name, command) in &manifest.commands {
         let key = format!("commands.{name}");
-        named(&key, name)?;
-        check_command(&key, command, Scripts::Allowed)?;
+        check_name(&key, name)?;
+        check_command(&key, command, ScriptPolicy::Allowed)?;
     }
-    let base = manifest.base(base);
+    let base = manifest.base_address(base);
     for (name, method) in &manifest.api {
         let key = format!("api.{name}");
-        named(&key, name)?;
+        check_name(&key, name)?;
         check_method(&key, method, base)?;
     }
     for (key, folder) in [("skills", &manifest.skills), ("prompts", &manifest.prompts)] {
         if let Some(folder) = folder {
-            below(key, folder.trim_end_matches('/'))?;
+            check_inner_path(key, folder.trim_end_matches('/'))?;
         }
     }
     Ok(())
@@ -91,7 +98,7 @@ pub fn check(manifest: &Manifest, folder: &str, base: Option<&str>) -> Result<()
 
 /// Whether a named command may be a file of its plugin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Scripts {
+pub enum ScriptPolicy {
     /// It has a plugin.
     Allowed,
     /// It stands in a configuration.
@@ -102,63 +109,79 @@ pub enum Scripts {
 ///
 /// # Errors
 /// The problem.
-pub fn check_command(key: &str, command: &NamedCommand, scripts: Scripts) -> Result<(), Problem> {
-    let at = |field: &str, what: String| Problem { key: format!("{key}.{field}"), what };
-    texts(&format!("{key}.description"), &command.description)?;
-    params(&format!("{key}.args"), &command.args)?;
-    hosts(&format!("{key}.hosts"), &command.hosts)?;
+pub fn check_command(
+    key: &str,
+    command: &NamedCommand,
+    scripts: ScriptPolicy,
+) -> Result<(), ManifestProblem> {
+    let at = |field: &str, what: String| ManifestProblem { key: format!("{key}.{field}"), what };
+    check_text_length(&format!("{key}.description"), &command.description)?;
+    check_params(&format!("{key}.args"), &command.args)?;
+    check_hosts(&format!("{key}.hosts"), &command.hosts)?;
     match (&command.run, &command.script) {
         (Some(run), None) if run.trim().is_empty() => Err(at("run", "is empty".into())),
         (Some(run), None) if run.len() > line::LINE_BYTES_MAX / 2 => {
             Err(at("run", "is too long".into()))
         }
-        (Some(run), None) => line::check(run, &command.args).map_err(|what| at("run", what)),
-        (None, Some(_)) if scripts == Scripts::Refused => {
+        (Some(run), None) => {
+            line::check_line_template(run, &command.args).map_err(|what| at("run", what))
+        }
+        (None, Some(_)) if scripts == ScriptPolicy::Refused => {
             Err(at("script", "belongs to plugins; write run".into()))
         }
-        (None, Some(script)) => below(&format!("{key}.script"), script),
+        (None, Some(script)) => check_inner_path(&format!("{key}.script"), script),
         (Some(_), Some(_)) => Err(at("run", "and script exclude each other".into())),
-        (None, None) => Err(Problem { key: key.into(), what: "has neither run nor script".into() }),
+        (None, None) => {
+            Err(ManifestProblem { key: key.into(), what: "has neither run nor script".into() })
+        }
     }
 }
 
-fn check_method(key: &str, method: &Method, base: Option<&str>) -> Result<(), Problem> {
-    let at = |field: &str, what: &str| Problem { key: format!("{key}.{field}"), what: what.into() };
-    texts(&format!("{key}.description"), &method.description)?;
-    params(&format!("{key}.params"), &method.params)?;
-    hosts(&format!("{key}.hosts"), &method.hosts)?;
+fn check_method(key: &str, method: &ApiMethod, base: Option<&str>) -> Result<(), ManifestProblem> {
+    let at = |field: &str, what: &str| ManifestProblem {
+        key: format!("{key}.{field}"),
+        what: what.into(),
+    };
+    check_text_length(&format!("{key}.description"), &method.description)?;
+    check_params(&format!("{key}.params"), &method.params)?;
+    check_hosts(&format!("{key}.hosts"), &method.hosts)?;
     if method.input_schema.is_some() && !method.params.is_empty() {
         return Err(at("input_schema", "and params exclude each other"));
     }
-    let way = method.way().ok_or_else(|| Problem {
+    let way = method.method_target().ok_or_else(|| ManifestProblem {
         key: key.into(),
         what: "must have exactly one of script, mcp and http".into(),
     })?;
-    if !method.hosts.is_empty() && !matches!(way, Way::Script(_)) {
+    if !method.hosts.is_empty() && !matches!(way, MethodTarget::Script(_)) {
         return Err(at("hosts", "is for scripts; an address names its host itself"));
     }
     match way {
-        Way::Script(script) => below(&format!("{key}.script"), script),
-        Way::Mcp(mcp) => {
+        MethodTarget::Script(script) => check_inner_path(&format!("{key}.script"), script),
+        MethodTarget::Mcp(mcp) => {
             let parts: Vec<&str> = mcp.split('/').collect();
             let good = |part: &&str| is_name(part) && !part.contains("__");
             let fine = parts.len() == 2 && parts.iter().all(good);
             if fine { Ok(()) } else { Err(at("mcp", "is no `server/tool`")) }
         }
-        Way::Http(_) if method.input_schema.is_some() => {
+        MethodTarget::Http(_) if method.input_schema.is_some() => {
             Err(at("input_schema", "is not for http; declare params"))
         }
-        Way::Http(http) => check_http(&format!("{key}.http"), http, &method.params, base),
+        MethodTarget::Http(http) => check_http(&format!("{key}.http"), http, &method.params, base),
     }
 }
 
-fn check_http(key: &str, http: &Http, params: &[Param], base: Option<&str>) -> Result<(), Problem> {
-    let at = |field: &str, what: String| Problem { key: format!("{key}.{field}"), what };
+fn check_http(
+    key: &str,
+    http: &ApiRequest,
+    params: &[ParamSpec],
+    base: Option<&str>,
+) -> Result<(), ManifestProblem> {
+    let at = |field: &str, what: String| ManifestProblem { key: format!("{key}.{field}"), what };
     if !["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"].contains(&http.method.as_str()) {
         return Err(at("method", format!("is {:?}, which is none", http.method)));
     }
-    let template = http.template(base);
-    address::check(&template, params).map_err(|what| at("url", what))?;
+    let template = http.address_template(base);
+    address::check_address_template(&template, params).map_err(|what| at("url", what))?;
     if http.headers.len() > ENTRIES_MAX {
         return Err(at("headers", format!("has more than {ENTRIES_MAX} entries")));
     }
@@ -175,8 +198,8 @@ fn check_http(key: &str, http: &Http, params: &[Param], base: Option<&str>) -> R
             return Err(at("headers", what));
         }
     }
-    let in_url = address::names(&template);
-    let in_body: Vec<&Param> = match http.body.as_deref() {
+    let in_url = address::argument_names(&template);
+    let in_body: Vec<&ParamSpec> = match http.body.as_deref() {
         None => Vec::new(),
         Some(_) if matches!(http.method.as_str(), "GET" | "HEAD") => {
             return Err(at("body", format!("is not sent with {}", http.method)));
@@ -188,7 +211,7 @@ fn check_http(key: &str, http: &Http, params: &[Param], base: Option<&str>) -> R
             vec![one.ok_or_else(|| at("body", what()))?]
         }
     };
-    let used = |param: &&Param| {
+    let used = |param: &&ParamSpec| {
         in_url.contains(&param.name) || in_body.iter().any(|other| other.name == param.name)
     };
     match params.iter().find(|param| !used(param)) {
@@ -197,16 +220,16 @@ fn check_http(key: &str, http: &Http, params: &[Param], base: Option<&str>) -> R
     }
 }
 
-fn named(key: &str, name: &str) -> Result<(), Problem> {
+fn check_name(key: &str, name: &str) -> Result<(), ManifestProblem> {
     if is_name(name) {
         return Ok(());
     }
     let what = "is no name: letters, digits, - and _, a letter first, at most 64".into();
-    Err(Problem { key: key.into(), what })
+    Err(ManifestProblem { key: key.into(), what })
 }
 
-fn params(key: &str, params: &[Param]) -> Result<(), Problem> {
-    let wrong = |what: String| Err(Problem { key: key.into(), what });
+fn check_params(key: &str, params: &[ParamSpec]) -> Result<(), ManifestProblem> {
+    let wrong = |what: String| Err(ManifestProblem { key: key.into(), what });
     if params.len() > ENTRIES_MAX {
         return wrong(format!("has more than {ENTRIES_MAX} entries"));
     }
@@ -217,33 +240,36 @@ fn params(key: &str, params: &[Param]) -> Result<(), Problem> {
         if params[..at].iter().any(|other| other.name == param.name) {
             return wrong(format!("has {} twice", param.name));
         }
-        texts(key, &param.description)?;
+        check_text_length(key, &param.description)?;
     }
     Ok(())
 }
 
-fn hosts(key: &str, hosts: &[String]) -> Result<(), Problem> {
+fn check_hosts(key: &str, hosts: &[String]) -> Result<(), ManifestProblem> {
     let wrong =
         |host: &String| host.is_empty() || host.contains(['/', '@', '*', ' ', '?', '#', '\\', '{']);
     match hosts.iter().find(|host| wrong(host)) {
         Some(host) => {
             let what = format!("has {host:?}, which is no host; write example.org");
-            Err(Problem { key: key.into(), what })
+            Err(ManifestProblem { key: key.into(), what })
         }
         None => Ok(()),
     }
 }
 
 /// Texts for people: bounded.
-fn texts(key: &str, text: &str) -> Result<(), Problem> {
+fn check_text_length(key: &str, text: &str) -> Result<(), ManifestProblem> {
     if text.chars().count() <= TEXT_CHARS_MAX {
         return Ok(());
     }
-    Err(Problem { key: key.into(), what: format!("is longer than {TEXT_CHARS_MAX} characters") })
+    Err(ManifestProblem {
+        key: key.into(),
+        what: format!("is longer than {TEXT_CHARS_MAX} characters"),
+    })
 }
 
 /// A path that stays in the plugin's folder.
-fn below(key: &str, path: &str) -> Result<(), Problem> {
+fn check_inner_path(key: &str, path: &str) -> Result<(), ManifestProblem> {
     let plain = !path.is_empty()
         && path.len() <= 200
         && !path.starts_with(['/', '-'])
@@ -253,7 +279,7 @@ fn below(key: &str, path: &str) -> Result<(), Problem> {
         return Ok(());
     }
     let what = format!("is {path:?}, which is no path below the plugin's folder");
-    Err(Problem { key: key.into(), what })
+    Err(ManifestProblem { key: key.into(), what })
 }
 
 fn is_id(id: &str) -> bool {

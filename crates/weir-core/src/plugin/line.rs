@@ -1,7 +1,7 @@
 //! Command lines of named commands: an argument becomes exactly one word of the shell, whatever
 //! stands in it. Not here: whether the line may run, which the gate says of the finished line.
 
-use super::arguments::{Param, ParamKind, Piece, Values, pieces};
+use super::arguments::{ArgumentValues, ParamKind, ParamSpec, TemplatePiece, split_template};
 
 /// Longest command line, in bytes.
 pub const LINE_BYTES_MAX: usize = 64 * 1024;
@@ -13,17 +13,17 @@ const REFUSED: [&str; 10] = ["`", "$(", "${", "$'", "$\"", "<<", "((", "[[", "\n
 ///
 /// # Errors
 /// What is wrong, in words that follow the name of the field.
-pub fn check(template: &str, params: &[Param]) -> Result<(), String> {
-    let pieces = pieces(template)?;
-    let has_arguments = pieces.iter().any(|piece| matches!(piece, Piece::Argument(_)));
+pub fn check_line_template(template: &str, params: &[ParamSpec]) -> Result<(), String> {
+    let pieces = split_template(template)?;
+    let has_arguments = pieces.iter().any(|piece| matches!(piece, TemplatePiece::Argument(_)));
     for piece in &pieces {
-        if let Piece::Argument(name) = piece
+        if let TemplatePiece::Argument(name) = piece
             && !params.iter().any(|param| param.name == *name)
         {
             return Err(format!("has {{{{{name}}}}}, and no argument is called so"));
         }
     }
-    let stands = |param: &Param| pieces.contains(&Piece::Argument(&param.name));
+    let stands = |param: &ParamSpec| pieces.contains(&TemplatePiece::Argument(&param.name));
     if let Some(param) = params.iter().find(|param| !stands(param)) {
         return Err(format!("has no {{{{{0}}}}}, although {0} is an argument", param.name));
     }
@@ -36,18 +36,18 @@ pub fn check(template: &str, params: &[Param]) -> Result<(), String> {
              into a script"
         ));
     }
-    let mut walk = Walk::default();
+    let mut walk = LineScanner::default();
     for piece in &pieces {
         match piece {
-            Piece::Text(text) => text.chars().try_for_each(|c| walk.step(c))?,
-            Piece::Argument(name) => walk.argument(name)?,
+            TemplatePiece::Text(text) => text.chars().try_for_each(|c| walk.scan_character(c))?,
+            TemplatePiece::Argument(name) => walk.place_argument(name)?,
         }
     }
     Ok(())
 }
 
 /// Where in a command line one is.
-struct Walk {
+struct LineScanner {
     quote: Option<char>,
     escaped: bool,
     /// The word that stands here, so far, would be a program.
@@ -58,9 +58,9 @@ struct Walk {
     last: char,
 }
 
-impl Default for Walk {
-    fn default() -> Walk {
-        Walk {
+impl Default for LineScanner {
+    fn default() -> LineScanner {
+        LineScanner {
             quote: None,
             escaped: false,
             of_program: true,
@@ -71,8 +71,8 @@ impl Default for Walk {
     }
 }
 
-impl Walk {
-    fn step(&mut self, c: char) -> Result<(), String> {
+impl LineScanner {
+    fn scan_character(&mut self, c: char) -> Result<(), String> {
         if self.escaped {
             self.escaped = false;
             self.in_word = true;
@@ -111,7 +111,7 @@ impl Walk {
         self.assigns = false;
     }
 
-    fn argument(&mut self, name: &str) -> Result<(), String> {
+    fn place_argument(&mut self, name: &str) -> Result<(), String> {
         let shown = format!("{{{{{name}}}}}");
         if self.quote.is_some() {
             return Err(format!(
@@ -130,37 +130,41 @@ impl Walk {
     }
 }
 
-/// The command line of a template whose [`check`] found nothing.
+/// The command line of a template whose [`check_line_template`] found nothing.
 ///
 /// # Errors
 /// A sentence for the model: an argument cannot stand there.
-pub fn filled(template: &str, params: &[Param], values: &Values) -> Result<String, String> {
+pub fn fill_command_line(
+    template: &str,
+    params: &[ParamSpec],
+    values: &ArgumentValues,
+) -> Result<String, String> {
     let mut line = String::with_capacity(template.len());
-    for piece in pieces(template)? {
+    for piece in split_template(template)? {
         match piece {
-            Piece::Text(text) => line.push_str(text),
-            Piece::Argument(name) => {
+            TemplatePiece::Text(text) => line.push_str(text),
+            TemplatePiece::Argument(name) => {
                 // What was left out stands for nothing.
                 let Some(value) = values.get(name) else { continue };
                 let begins = line.chars().next_back().is_none_or(char::is_whitespace);
-                dash(params, name, value, begins)?;
-                line.push_str(&quoted(value));
+                check_leading_dash(params, name, value, begins)?;
+                line.push_str(&shell_quoted(value));
             }
         }
     }
-    bounded(line)
+    check_line_length(line)
 }
 
 /// The words that a script gets, in the order of its arguments.
 ///
 /// # Errors
 /// A sentence for the model: an argument cannot stand there.
-pub fn words(params: &[Param], values: &Values) -> Result<Vec<String>, String> {
+pub fn script_words(params: &[ParamSpec], values: &ArgumentValues) -> Result<Vec<String>, String> {
     let mut words = Vec::new();
     for param in params {
         // Later words keep their places.
         let value = values.get(&param.name).map_or("", String::as_str);
-        dash(params, &param.name, value, true)?;
+        check_leading_dash(params, &param.name, value, true)?;
         words.push(value.to_owned());
     }
     while words.last().is_some_and(String::is_empty) {
@@ -174,10 +178,10 @@ pub fn words(params: &[Param], values: &Values) -> Result<Vec<String>, String> {
 /// # Errors
 /// It is too long.
 pub fn of_words(words: &[String]) -> Result<String, String> {
-    bounded(words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" "))
+    check_line_length(words.iter().map(|word| shell_quoted(word)).collect::<Vec<_>>().join(" "))
 }
 
-fn bounded(line: String) -> Result<String, String> {
+fn check_line_length(line: String) -> Result<String, String> {
     if line.len() > LINE_BYTES_MAX {
         return Err(format!(
             "the command line is longer than {LINE_BYTES_MAX} bytes; put what is long into a file \
@@ -188,7 +192,12 @@ fn bounded(line: String) -> Result<String, String> {
 }
 
 /// A text that a program would take for an option is none of the arguments that were meant.
-fn dash(params: &[Param], name: &str, value: &str, begins: bool) -> Result<(), String> {
+fn check_leading_dash(
+    params: &[ParamSpec],
+    name: &str,
+    value: &str,
+    begins: bool,
+) -> Result<(), String> {
     let param = params.iter().find(|param| param.name == name);
     let free = param.is_some_and(|param| {
         param.allow_dash || matches!(param.kind, ParamKind::Integer | ParamKind::Number)
@@ -205,7 +214,7 @@ fn dash(params: &[Param], name: &str, value: &str, begins: bool) -> Result<(), S
 
 /// A word that the shell takes as it is. Only what needs it is quoted, so that rules match what
 /// people would write.
-pub fn quoted(word: &str) -> String {
+pub fn shell_quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_-./:@%+,".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
         return word.to_owned();
@@ -217,8 +226,8 @@ pub fn quoted(word: &str) -> String {
 mod tests {
     use super::*;
 
-    fn param(name: &str) -> Param {
-        Param {
+    fn param(name: &str) -> ParamSpec {
+        ParamSpec {
             name: name.into(),
             kind: ParamKind::String,
             required: true,
@@ -230,8 +239,8 @@ mod tests {
     #[test]
     fn t11_an_argument_becomes_one_word_whatever_it_says() {
         let line = |value: &str| {
-            let values = Values::from([("a".into(), value.into())]);
-            filled("git log --author={{a}} {{a}} | head", &[param("a")], &values)
+            let values = ArgumentValues::from([("a".into(), value.into())]);
+            fill_command_line("git log --author={{a}} {{a}} | head", &[param("a")], &values)
         };
         for (value, word) in [
             ("main", "main"),
@@ -250,8 +259,8 @@ mod tests {
         ] {
             let expected = format!("git log --author={word} {word} | head");
             assert_eq!(line(value), Ok(expected.clone()), "{value:?}");
-            let parsed = crate::governance::shell::parse(&expected);
-            let programs: Vec<String> = crate::governance::shell::reach(&parsed)
+            let parsed = crate::governance::shell::parse_command_line(&expected);
+            let programs: Vec<String> = crate::governance::shell::command_reach(&parsed)
                 .commands()
                 .map(|w| w[0].text.clone())
                 .collect();
@@ -264,15 +273,18 @@ mod tests {
 
     #[test]
     fn t11_an_argument_that_was_left_out_stands_for_nothing() {
-        assert_eq!(filled("ls {{a}}", &[param("a")], &Values::new()), Ok("ls ".into()));
+        assert_eq!(
+            fill_command_line("ls {{a}}", &[param("a")], &ArgumentValues::new()),
+            Ok("ls ".into())
+        );
         let params = [param("a"), param("b"), param("c")];
-        let values = Values::from([("b".into(), "x".into())]);
-        assert_eq!(words(&params, &values), Ok(vec![String::new(), "x".into()]));
+        let values = ArgumentValues::from([("b".into(), "x".into())]);
+        assert_eq!(script_words(&params, &values), Ok(vec![String::new(), "x".into()]));
     }
 
     #[test]
     fn t11_templates_in_which_a_word_could_become_more_are_refused() {
-        let refused = |template: &str| check(template, &[param("a")]).err();
+        let refused = |template: &str| check_line_template(template, &[param("a")]).err();
         for (template, part) in [
             ("echo \"{{a}}\"", "within quotes"),
             ("echo '{{a}}'", "within quotes"),
@@ -310,6 +322,10 @@ mod tests {
         ] {
             assert_eq!(refused(fine), None, "{fine}");
         }
-        assert_eq!(check("echo \"$(date)\" # free", &[]), Ok(()), "nothing is put in");
+        assert_eq!(
+            check_line_template("echo \"$(date)\" # free", &[]),
+            Ok(()),
+            "nothing is put in"
+        );
     }
 }

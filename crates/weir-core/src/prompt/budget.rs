@@ -1,7 +1,7 @@
 //! The prompt's share of the model's window (P4): which sections give way, in which order, and how
 //! that is said. Not here: condensing, which is about what was said.
 
-use super::{Rendered, SectionName, Stability};
+use super::{RenderedSection, SectionName, Stability};
 
 /// Bytes of a token, roughly, where no vendor has counted: for sizes that people are shown.
 pub const BYTES_PER_TOKEN: usize = 4;
@@ -20,7 +20,7 @@ const PIECE_BYTES_MIN: usize = 160;
 
 /// How a section gives way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Keeps {
+enum CutStrategy {
     /// Its beginning.
     Head,
     /// Its beginning and its end: the nearest instructions stand last.
@@ -29,31 +29,35 @@ enum Keeps {
 
 /// Sections of the system prompt that give way, the first one first. Profile, tools and security
 /// are not among them: they always stay whole.
-const SYSTEM_ORDER: &[(SectionName, Keeps, &str)] = &[
-    (SectionName::Conventions, Keeps::Head, ""),
-    (SectionName::Response, Keeps::Head, ""),
-    (SectionName::Capabilities, Keeps::Head, ""),
-    (SectionName::Routing, Keeps::Head, ""),
-    (SectionName::Objective, Keeps::Head, ""),
+const SYSTEM_ORDER: &[(SectionName, CutStrategy, &str)] = &[
+    (SectionName::Conventions, CutStrategy::Head, ""),
+    (SectionName::Response, CutStrategy::Head, ""),
+    (SectionName::Capabilities, CutStrategy::Head, ""),
+    (SectionName::Routing, CutStrategy::Head, ""),
+    (SectionName::Objective, CutStrategy::Head, ""),
 ];
 
 /// Notes that give way, with where the model finds the rest. The time is never among them.
-const NOTES_ORDER: &[(SectionName, Keeps, &str)] = &[
-    (SectionName::Recipes, Keeps::Head, ""),
-    (SectionName::PluginSkills, Keeps::Head, "read_skill reads one by its name"),
-    (SectionName::Skills, Keeps::Head, "read_skill reads one by its name"),
-    (SectionName::Skills, Keeps::Head, "read_skill reads one by its name"),
-    (SectionName::OwnSkills, Keeps::Head, "read_skill reads one by its name"),
-    (SectionName::Workspace, Keeps::Head, "list_files shows it"),
-    (SectionName::Memory, Keeps::Head, "recall_memory finds the rest"),
-    (SectionName::Instructions, Keeps::Ends, "read_file reads the files named here"),
-    (SectionName::ActiveSkills, Keeps::Head, "read_skill shows a skill whole"),
+const NOTES_ORDER: &[(SectionName, CutStrategy, &str)] = &[
+    (SectionName::Recipes, CutStrategy::Head, ""),
+    (SectionName::PluginSkills, CutStrategy::Head, "read_skill reads one by its name"),
+    (SectionName::Skills, CutStrategy::Head, "read_skill reads one by its name"),
+    (SectionName::Skills, CutStrategy::Head, "read_skill reads one by its name"),
+    (SectionName::OwnSkills, CutStrategy::Head, "read_skill reads one by its name"),
+    (SectionName::Workspace, CutStrategy::Head, "list_files shows it"),
+    (SectionName::Memory, CutStrategy::Head, "recall_memory finds the rest"),
+    (SectionName::Instructions, CutStrategy::Ends, "read_file reads the files named here"),
+    (SectionName::ActiveSkills, CutStrategy::Head, "read_skill shows a skill whole"),
 ];
 
 /// Cuts what does not fit into a window of `window` tokens, beside tools with schemas of
 /// `tool_bytes`. A `window` of 0 is not known and nothing is cut. Whatever is cut says so where it
 /// stood.
-pub fn fit(mut sections: Vec<Rendered>, window: u64, tool_bytes: usize) -> Vec<Rendered> {
+pub fn fit_sections(
+    mut sections: Vec<RenderedSection>,
+    window: u64,
+    tool_bytes: usize,
+) -> Vec<RenderedSection> {
     if window == 0 {
         return sections;
     }
@@ -68,9 +72,9 @@ pub fn fit(mut sections: Vec<Rendered>, window: u64, tool_bytes: usize) -> Vec<R
 }
 
 fn fit_one(
-    sections: &mut [Rendered],
+    sections: &mut [RenderedSection],
     stability: Stability,
-    order: &[(SectionName, Keeps, &str)],
+    order: &[(SectionName, CutStrategy, &str)],
     room: usize,
 ) {
     let mut all: usize =
@@ -83,7 +87,7 @@ fn fit_one(
             continue;
         };
         let whole = section.text.len();
-        let shorter = shortened(section, all - room, *keeps, elsewhere);
+        let shorter = shorten_section(section, all - room, *keeps, elsewhere);
         if shorter.len() < whole {
             all = all - whole + shorter.len();
             section.text = shorter;
@@ -92,7 +96,12 @@ fn fit_one(
 }
 
 /// The section with at least `over` bytes less, as far as it has them.
-fn shortened(section: &Rendered, over: usize, keeps: Keeps, elsewhere: &str) -> String {
+fn shorten_section(
+    section: &RenderedSection,
+    over: usize,
+    keeps: CutStrategy,
+    elsewhere: &str,
+) -> String {
     let (name, whole) = (section.name, section.text.len());
     let elsewhere = if elsewhere.is_empty() { String::new() } else { format!("; {elsewhere}") };
     let notice = |kept: usize| match kept {
@@ -107,13 +116,13 @@ fn shortened(section: &Rendered, over: usize, keeps: Keeps, elsewhere: &str) -> 
     }
     let text = section.text.as_str();
     match keeps {
-        Keeps::Head => {
-            let head = head(text, room);
+        CutStrategy::Head => {
+            let head = text_head(text, room);
             format!("{}\n{}", head.trim_end(), notice(head.len()))
         }
-        Keeps::Ends => {
-            let head = head(text, room / 2);
-            let tail = tail(&text[head.len()..], room - head.len());
+        CutStrategy::Ends => {
+            let head = text_head(text, room / 2);
+            let tail = text_tail(&text[head.len()..], room - head.len());
             let kept = notice(head.len() + tail.len());
             format!("{}\n{kept}\n{}", head.trim_end(), tail.trim_start())
         }
@@ -121,7 +130,7 @@ fn shortened(section: &Rendered, over: usize, keeps: Keeps, elsewhere: &str) -> 
 }
 
 /// At most `bytes` of the beginning, up to the end of a line or sentence where one is near.
-fn head(text: &str, bytes: usize) -> &str {
+fn text_head(text: &str, bytes: usize) -> &str {
     let piece = &text[..text.floor_char_boundary(bytes)];
     let line = piece.rfind('\n').map(|at| at + 1);
     let sentence = piece.rfind(". ").map(|at| at + 2);
@@ -132,7 +141,7 @@ fn head(text: &str, bytes: usize) -> &str {
 }
 
 /// At most `bytes` of the end, from the beginning of a line where one is near.
-fn tail(text: &str, bytes: usize) -> &str {
+fn text_tail(text: &str, bytes: usize) -> &str {
     let piece = &text[text.ceil_char_boundary(text.len().saturating_sub(bytes))..];
     match piece.find('\n') {
         Some(at) if at <= piece.len() / 2 => &piece[at + 1..],
@@ -141,12 +150,12 @@ fn tail(text: &str, bytes: usize) -> &str {
 }
 
 /// `text`, of the file or setting `name`, with at most `chars` characters; what is cut is said.
-pub fn cut(text: &str, chars: usize, name: &str) -> String {
+pub fn cut_text(text: &str, chars: usize, name: &str) -> String {
     match text.char_indices().nth(chars) {
         None => text.to_string(),
         Some((at, _)) => {
             let all = text.chars().count();
-            let kept = head(&text[..at], at).trim_end();
+            let kept = text_head(&text[..at], at).trim_end();
             let left = kept.chars().count();
             format!("{kept}\n[{name}: the first {left} of {all} characters; the rest was left out]")
         }

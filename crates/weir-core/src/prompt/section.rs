@@ -17,21 +17,21 @@ mod skills;
 mod tools;
 mod workspace;
 
-pub(super) use canary::canary;
-pub(super) use capabilities::capabilities;
-pub(super) use clock::clock;
-pub(super) use conventions::conventions;
-pub(super) use instructions::{deeper, instructions};
-pub(super) use memory::memory;
-pub(super) use objective::objective;
-pub(super) use profile::profile;
-pub(super) use recipes::recipes;
-pub(super) use response::response;
-pub(super) use routing::routing;
-pub(super) use security::security;
+pub(super) use canary::canary_section;
+pub(super) use capabilities::capabilities_section;
+pub(super) use clock::clock_section;
+pub(super) use conventions::conventions_section;
+pub(super) use instructions::{instructions_section, nested_instructions};
+pub(super) use memory::memory_section;
+pub(super) use objective::objective_section;
+pub(super) use profile::profile_section;
+pub(super) use recipes::recipes_section;
+pub(super) use response::response_section;
+pub(super) use routing::routing_section;
+pub(super) use security::security_section;
 pub(super) use skills::{
-    active as active_skills, catalogue as skills, in_force, of_plugins as plugin_skills,
-    own as own_skills,
+    active_skills_section as active_skills, in_force, of_plugins as plugin_skills,
+    own_skills_section as own_skills, skills_section as skills,
 };
-pub(super) use tools::tools;
-pub(super) use workspace::workspace;
+pub(super) use tools::tools_section;
+pub(super) use workspace::workspace_section;

@@ -27,17 +27,17 @@ const INPUT_BYTES_MAX: usize = 8_000;
 const EXPECT_CHARS_MAX: usize = 500;
 /// What is wrong with a recipe; empty: nothing. `tools`: the tools that there are, where they are
 /// known.
-pub fn check(recipe: &Recipe, tools: Option<&[&str]>) -> Vec<String> {
+pub fn check_recipe(recipe: &Recipe, tools: Option<&[&str]>) -> Vec<String> {
     let mut wrong = Vec::new();
     if !is_id(&recipe.id) {
         wrong.push(format!(
             "id: {:?} is none; it has 1 to {ID_CHARS_MAX} characters of a-z, 0-9 and -, and begins \
              with a letter or digit",
-            short(&recipe.id)
+            shorten_text(&recipe.id)
         ));
     }
-    line(&mut wrong, "name", &recipe.name, NAME_CHARS_MAX);
-    line(&mut wrong, "description", &recipe.description, DESCRIPTION_CHARS_MAX);
+    check_line(&mut wrong, "name", &recipe.name, NAME_CHARS_MAX);
+    check_line(&mut wrong, "description", &recipe.description, DESCRIPTION_CHARS_MAX);
     if recipe.triggers.is_empty() {
         wrong.push("triggers: there are none, so it never matches; name words of messages".into());
     }
@@ -46,21 +46,21 @@ pub fn check(recipe: &Recipe, tools: Option<&[&str]>) -> Vec<String> {
             wrong.push(format!("{field}: {} are too many; at most {TRIGGERS_MAX}", list.len()));
         }
         for (at, phrase) in list.iter().enumerate() {
-            line(&mut wrong, &format!("{field}[{at}]"), phrase, TRIGGER_CHARS_MAX);
-            if !phrase.trim().is_empty() && words::all(phrase).is_empty() {
+            check_line(&mut wrong, &format!("{field}[{at}]"), phrase, TRIGGER_CHARS_MAX);
+            if !phrase.trim().is_empty() && words::folded_words(phrase).is_empty() {
                 wrong.push(format!("{field}[{at}]: it has no word in it"));
             }
         }
     }
     for (at, name) in recipe.profiles.iter().enumerate() {
-        line(&mut wrong, &format!("profiles[{at}]"), name, NAME_CHARS_MAX);
+        check_line(&mut wrong, &format!("profiles[{at}]"), name, NAME_CHARS_MAX);
     }
-    parameters(&mut wrong, recipe);
+    check_parameters(&mut wrong, recipe);
     if recipe.steps.is_empty() || recipe.steps.len() > STEPS_MAX {
         wrong.push(format!("steps: a recipe has 1 to {STEPS_MAX}, not {}", recipe.steps.len()));
     }
     for (at, step) in recipe.steps.iter().enumerate() {
-        self::step(&mut wrong, recipe, at, step, tools);
+        self::check_step(&mut wrong, recipe, at, step, tools);
     }
     wrong
 }
@@ -71,7 +71,7 @@ pub fn is_id(id: &str) -> bool {
     id.len() <= ID_CHARS_MAX && id.chars().all(fits) && !id.is_empty() && !id.starts_with('-')
 }
 
-fn parameters(wrong: &mut Vec<String>, recipe: &Recipe) {
+fn check_parameters(wrong: &mut Vec<String>, recipe: &Recipe) {
     if recipe.parameters.len() > PARAMETERS_MAX {
         let count = recipe.parameters.len();
         wrong.push(format!("parameters: {count} are too many; at most {PARAMETERS_MAX}"));
@@ -80,25 +80,28 @@ fn parameters(wrong: &mut Vec<String>, recipe: &Recipe) {
         let field = format!("parameters[{at}]");
         let name = &parameter.name;
         if !placeholder::is_parameter_name(name) || name.len() > ID_CHARS_MAX {
-            wrong.push(format!("{field}.name: {:?} is none; it has a-z, 0-9 and _", short(name)));
+            wrong.push(format!(
+                "{field}.name: {:?} is none; it has a-z, 0-9 and _",
+                shorten_text(name)
+            ));
         }
         if recipe.parameters[..at].iter().any(|other| other.name == *name) {
-            wrong.push(format!("{field}.name: there are two of {:?}", short(name)));
+            wrong.push(format!("{field}.name: there are two of {:?}", shorten_text(name)));
         }
         if !parameter.description.is_empty() {
             let field = format!("{field}.description");
-            line(wrong, &field, &parameter.description, DESCRIPTION_CHARS_MAX);
+            check_line(wrong, &field, &parameter.description, DESCRIPTION_CHARS_MAX);
         }
         let named = Placeholder::Parameter(name.clone());
         let uses = |step: &RecipeStep| placeholder::of_value(&step.input).contains(&named);
         if !recipe.steps.iter().any(uses) {
-            let name = short(name);
+            let name = shorten_text(name);
             wrong.push(format!("{field}: no step uses {{{{{name}}}}}; use it, or take it away"));
         }
     }
 }
 
-fn step(
+fn check_step(
     wrong: &mut Vec<String>,
     recipe: &Recipe,
     at: usize,
@@ -106,7 +109,7 @@ fn step(
     tools: Option<&[&str]>,
 ) {
     let field = format!("steps[{at}]");
-    let tool = short(&step.tool);
+    let tool = shorten_text(&step.tool);
     if step.tool.is_empty() {
         wrong.push(format!("{field}.tool: it is empty; name the tool that is called"));
     } else if has_trait(&step.tool, ToolTrait::NoRecipeStep) {
@@ -138,7 +141,7 @@ fn step(
             Placeholder::Unreadable(text) => wrong.push(format!(
                 "{field}.input: {:?} is no placeholder; write {{{{parameter}}}} or \
                  {{{{step1.result}}}}",
-                short(&text)
+                shorten_text(&text)
             )),
         }
     }
@@ -149,13 +152,13 @@ fn step(
             wrong.push(format!("{field}.expect.{name}: it has 1 to {EXPECT_CHARS_MAX} characters"));
         }
     }
-    if *expect == super::Expect::default() {
+    if *expect == super::StepExpectation::default() {
         wrong.push(format!("{field}.expect: it asks for nothing; set contains, lacks or some"));
     }
 }
 
 /// One line that can be shown.
-fn line(wrong: &mut Vec<String>, field: &str, text: &str, max: usize) {
+fn check_line(wrong: &mut Vec<String>, field: &str, text: &str, max: usize) {
     let length = text.chars().count();
     if text.trim().is_empty() {
         wrong.push(format!("{field}: it is empty"));
@@ -167,8 +170,8 @@ fn line(wrong: &mut Vec<String>, field: &str, text: &str, max: usize) {
     }
 }
 
-fn short(text: &str) -> String {
-    crate::safe_text::visible(&text.chars().take(ID_CHARS_MAX).collect::<String>())
+fn shorten_text(text: &str) -> String {
+    crate::safe_text::visible_text(&text.chars().take(ID_CHARS_MAX).collect::<String>())
 }
 
 #[cfg(test)]
@@ -191,7 +194,7 @@ mod tests {
 
     fn checked(value: Value) -> Vec<String> {
         let recipe: Recipe = serde_json::from_value(value).expect("the form of a recipe");
-        check(&recipe, Some(&["search_files", "write_file"]))
+        check_recipe(&recipe, Some(&["search_files", "write_file"]))
     }
 
     #[test]
@@ -253,7 +256,7 @@ mod tests {
     #[test]
     fn m5_without_a_list_tools_are_not_judged() {
         let recipe: Recipe = serde_json::from_value(good()).expect("a recipe");
-        assert_eq!(check(&recipe, Some(&[])).len(), 2);
-        assert_eq!(check(&recipe, None), [""; 0]);
+        assert_eq!(check_recipe(&recipe, Some(&[])).len(), 2);
+        assert_eq!(check_recipe(&recipe, None), [""; 0]);
     }
 }

@@ -12,7 +12,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Recipe, RecipeSource, RecipeStep, TRIGGERS_MAX, check, words};
+use super::{Recipe, RecipeSource, RecipeStep, TRIGGERS_MAX, check_recipe, words};
 use crate::ids::{RunId, SessionId, Timestamp};
 use crate::label::{Integrity, Label, Privacy};
 use crate::record::sha256_hex;
@@ -80,12 +80,12 @@ pub struct LearnedRecipe {
     /// The recipe.
     pub recipe: Recipe,
     /// The runs, newest first.
-    pub evidence: Vec<Evidence>,
+    pub evidence: Vec<RecipeEvidence>,
 }
 
 /// A run that speaks for a recipe. What was said in it stays with the run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct Evidence {
+pub struct RecipeEvidence {
     /// In which session.
     pub session: SessionId,
     /// Which run.
@@ -96,20 +96,20 @@ pub struct Evidence {
 
 /// The recipes that `runs` speak for and that are none of `known`: written, learned, waiting or
 /// rejected before. The same runs give the same recipes.
-pub fn learn(runs: &[SolvedRun], known: &[Recipe]) -> Vec<LearnedRecipe> {
-    let mut shapes: BTreeMap<(String, &str), Vec<Told<'_>>> = BTreeMap::new();
+pub fn learn_recipes(runs: &[SolvedRun], known: &[Recipe]) -> Vec<LearnedRecipe> {
+    let mut shapes: BTreeMap<(String, &str), Vec<ComparedRun<'_>>> = BTreeMap::new();
     for run in runs.iter().filter(|run| is_usable(run)) {
-        let told = Told { run, words: words::telling(&run.said) };
-        shapes.entry((shape(&run.calls), run.profile.as_str())).or_default().push(told);
+        let told = ComparedRun { run, words: words::telling_words(&run.said) };
+        shapes.entry((call_shape(&run.calls), run.profile.as_str())).or_default().push(told);
     }
     let mut learned: Vec<LearnedRecipe> = Vec::new();
     for of_shape in shapes.values_mut().filter(|runs| runs.len() >= EVIDENCE_RUNS) {
         of_shape.sort_by_key(|told| (std::cmp::Reverse(told.run.ts), told.run.session.clone()));
         let mut used: BTreeSet<(&SessionId, RunId)> = BTreeSet::new();
         for seed in 0..of_shape.len() {
-            let free = |told: &&Told<'_>| !used.contains(&(&told.run.session, told.run.run));
-            let rest: Vec<&Told<'_>> = of_shape[seed..].iter().filter(free).collect();
-            let group = alike(&rest);
+            let free = |told: &&ComparedRun<'_>| !used.contains(&(&told.run.session, told.run.run));
+            let rest: Vec<&ComparedRun<'_>> = of_shape[seed..].iter().filter(free).collect();
+            let group = similar_runs(&rest);
             let Some(made) = recipe_of(&group) else { continue };
             used.extend(group.iter().map(|told| (&told.run.session, told.run.run)));
             let is_known = |recipe: &Recipe| same_task(recipe, &made.recipe);
@@ -127,10 +127,10 @@ pub fn same_task(a: &Recipe, b: &Recipe) -> bool {
     let calls = |recipe: &Recipe| {
         let call =
             |step: &RecipeStep| SolvedCall { tool: step.tool.clone(), input: step.input.clone() };
-        shape(&recipe.steps.iter().map(call).collect::<Vec<_>>())
+        call_shape(&recipe.steps.iter().map(call).collect::<Vec<_>>())
     };
     let triggers = |recipe: &Recipe| -> Vec<String> {
-        recipe.triggers.iter().flat_map(|phrase| words::telling(phrase)).collect()
+        recipe.triggers.iter().flat_map(|phrase| words::telling_words(phrase)).collect()
     };
     let (of_a, of_b) = (triggers(a), triggers(b));
     let common = of_a.iter().filter(|word| words::stands_in(word, &of_b)).count();
@@ -139,7 +139,7 @@ pub fn same_task(a: &Recipe, b: &Recipe) -> bool {
 }
 
 /// A run with the words of its message.
-struct Told<'a> {
+struct ComparedRun<'a> {
     run: &'a SolvedRun,
     words: Vec<String>,
 }
@@ -156,7 +156,7 @@ fn is_usable(run: &SolvedRun) -> bool {
 }
 
 /// Tools and names of arguments, in order.
-fn shape(calls: &[SolvedCall]) -> String {
+fn call_shape(calls: &[SolvedCall]) -> String {
     let call = |call: &SolvedCall| {
         let mut keys: Vec<&str> = match &call.input {
             Value::Object(fields) => fields.keys().map(String::as_str).collect(),
@@ -169,8 +169,8 @@ fn shape(calls: &[SolvedCall]) -> String {
 }
 
 /// The first run and those after it that are about the same as every one chosen before.
-fn alike<'a>(runs: &[&'a Told<'a>]) -> Vec<&'a Told<'a>> {
-    let mut group: Vec<&Told<'_>> = Vec::new();
+fn similar_runs<'a>(runs: &[&'a ComparedRun<'a>]) -> Vec<&'a ComparedRun<'a>> {
+    let mut group: Vec<&ComparedRun<'_>> = Vec::new();
     for told in runs {
         let fits = group.iter().all(|other| same_kind(&told.words, &other.words));
         if fits && group.len() < EVIDENCE_MAX {
@@ -193,13 +193,13 @@ fn same_kind(a: &[String], b: &[String]) -> bool {
         && common * COMMON_SHARE.1 >= few.len() * COMMON_SHARE.0
 }
 
-fn recipe_of(group: &[&Told<'_>]) -> Option<LearnedRecipe> {
+fn recipe_of(group: &[&ComparedRun<'_>]) -> Option<LearnedRecipe> {
     if group.len() < EVIDENCE_RUNS {
         return None;
     }
     let runs: Vec<&SolvedRun> = group.iter().map(|told| told.run).collect();
-    let merged = merge::merged(&runs)?;
-    let triggers = triggers(group, &merged.values);
+    let merged = merge::merge_runs(&runs)?;
+    let triggers = common_triggers(group, &merged.values);
     let newest = runs.first()?;
     if triggers.is_empty() {
         return None;
@@ -211,8 +211,8 @@ fn recipe_of(group: &[&Told<'_>]) -> Option<LearnedRecipe> {
     tools.dedup();
     let cut = |text: String, max: usize| text.chars().take(max).collect::<String>();
     let recipe = Recipe {
-        id: id_of(&triggers, &shape(&newest.calls)),
-        name: cut(capitalised(&like), super::NAME_CHARS_MAX),
+        id: id_of(&triggers, &call_shape(&newest.calls)),
+        name: cut(capitalise_text(&like), super::NAME_CHARS_MAX),
         description: cut(
             format!("For messages like “{like}”: {}.", tools.join(", ")),
             super::DESCRIPTION_CHARS_MAX,
@@ -226,17 +226,21 @@ fn recipe_of(group: &[&Told<'_>]) -> Option<LearnedRecipe> {
         attachments: false,
         label,
     };
-    let evidence =
-        runs.iter().map(|run| Evidence { session: run.session.clone(), run: run.run, ts: run.ts });
+    let evidence = runs.iter().map(|run| RecipeEvidence {
+        session: run.session.clone(),
+        run: run.run,
+        ts: run.ts,
+    });
     let evidence = evidence.collect();
-    check(&recipe, None).is_empty().then_some(LearnedRecipe { recipe, evidence })
+    check_recipe(&recipe, None).is_empty().then_some(LearnedRecipe { recipe, evidence })
 }
 
 /// Words that all messages have in common and that belong to no parameter; those that stand beside
 /// each other in every message are one phrase.
-fn triggers(group: &[&Told<'_>], values: &BTreeSet<String>) -> Vec<String> {
+fn common_triggers(group: &[&ComparedRun<'_>], values: &BTreeSet<String>) -> Vec<String> {
     let Some((newest, others)) = group.split_first() else { return Vec::new() };
-    let of_values: Vec<String> = values.iter().flat_map(|value| words::telling(value)).collect();
+    let of_values: Vec<String> =
+        values.iter().flat_map(|value| words::telling_words(value)).collect();
     let common = |word: &String| {
         let numeric = word.chars().any(char::is_numeric);
         !numeric
@@ -244,8 +248,9 @@ fn triggers(group: &[&Told<'_>], values: &BTreeSet<String>) -> Vec<String> {
             && others.iter().all(|told| words::stands_in(word, &told.words))
     };
     let beside = |first: &String, second: &String| {
-        let pair =
-            |pair: &[String]| words::alike(&pair[0], first) && words::alike(&pair[1], second);
+        let pair = |pair: &[String]| {
+            words::is_same_word(&pair[0], first) && words::is_same_word(&pair[1], second)
+        };
         others.iter().all(|told| told.words.windows(2).any(pair))
     };
     let mut phrases: Vec<Vec<&String>> = Vec::new();
@@ -297,7 +302,7 @@ fn id_of(triggers: &[String], shape: &str) -> String {
     parts.join("-")
 }
 
-fn capitalised(text: &str) -> String {
+fn capitalise_text(text: &str) -> String {
     let mut chars = text.chars();
     chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }

@@ -5,7 +5,7 @@
 //! how much of the message the recipe knows at all, so that a long message that mentions a trigger
 //! in passing is not taken for the task. Why no vectors: decision 22.
 
-use super::{Recipe, RecipeMatch, RecipeSource, Standing, words};
+use super::{Recipe, RecipeMatch, RecipeSource, RecipeStanding, words};
 
 /// A recipe that fits less well than this is no match, unless a setting says otherwise.
 pub const FLOOR_DEFAULT: f64 = 0.5;
@@ -20,23 +20,23 @@ const GAP_MAX: usize = 1;
 
 /// A recipe that may fit.
 #[derive(Debug, Clone, Copy)]
-pub struct Candidate<'a> {
+pub struct RecipeCandidate<'a> {
     /// The recipe.
     pub recipe: &'a Recipe,
     /// How often it worked.
-    pub standing: Standing,
+    pub standing: RecipeStanding,
 }
 
 /// The candidates that fit what was said in this profile, best first: at most [`MATCHES_MAX`], none
 /// below `floor`. What was demoted, belongs to another profile or is excluded by a word is left out.
-pub fn matches<'a>(
+pub fn match_recipes<'a>(
     said: &str,
     profile: &str,
     floor: f64,
-    candidates: impl IntoIterator<Item = Candidate<'a>>,
+    candidates: impl IntoIterator<Item = RecipeCandidate<'a>>,
 ) -> Vec<RecipeMatch> {
-    let said = Said::of(said);
-    let fits = |candidate: &Candidate<'_>| {
+    let said = ComparedMessage::from_text(said);
+    let fits = |candidate: &RecipeCandidate<'_>| {
         let profiles = &candidate.recipe.profiles;
         !candidate.standing.is_demoted()
             && (profiles.is_empty() || profiles.iter().any(|name| name == profile))
@@ -44,8 +44,8 @@ pub fn matches<'a>(
     let mut found: Vec<RecipeMatch> = candidates
         .into_iter()
         .filter(fits)
-        .filter_map(|Candidate { recipe, standing }| {
-            let score = said.score(recipe).filter(|score| *score >= floor)?;
+        .filter_map(|RecipeCandidate { recipe, standing }| {
+            let score = said.score_recipe(recipe).filter(|score| *score >= floor)?;
             Some(RecipeMatch { recipe: recipe.clone(), score, standing })
         })
         .collect();
@@ -53,7 +53,7 @@ pub fn matches<'a>(
         b.score
             .total_cmp(&a.score)
             .then_with(|| b.standing.points().cmp(&a.standing.points()))
-            .then_with(|| weight(b.recipe.source).cmp(&weight(a.recipe.source)))
+            .then_with(|| source_weight(b.recipe.source).cmp(&source_weight(a.recipe.source)))
             .then_with(|| a.recipe.id.cmp(&b.recipe.id))
     });
     found.truncate(MATCHES_MAX);
@@ -61,46 +61,46 @@ pub fn matches<'a>(
 }
 
 /// How well a recipe fits what was said, from 0 to 1; `None`: not at all, or a word rules it out.
-pub fn score(said: &str, recipe: &Recipe) -> Option<f64> {
-    Said::of(said).score(recipe)
+pub fn recipe_score(said: &str, recipe: &Recipe) -> Option<f64> {
+    ComparedMessage::from_text(said).score_recipe(recipe)
 }
 
 /// A message as it is compared.
-struct Said {
+struct ComparedMessage {
     /// Every word, in order.
     all: Vec<String>,
     /// Those that say what it is about.
     telling: Vec<String>,
 }
 
-impl Said {
-    fn of(text: &str) -> Said {
-        let all = words::all(text);
+impl ComparedMessage {
+    fn from_text(text: &str) -> ComparedMessage {
+        let all = words::folded_words(text);
         let telling = all.iter().filter(|word| !words::is_stop_word(word)).cloned().collect();
-        Said { all, telling }
+        ComparedMessage { all, telling }
     }
 
-    fn score(&self, recipe: &Recipe) -> Option<f64> {
-        if recipe.excludes.iter().any(|phrase| self.has(phrase)) {
+    fn score_recipe(&self, recipe: &Recipe) -> Option<f64> {
+        if recipe.excludes.iter().any(|phrase| self.has_phrase(phrase)) {
             return None;
         }
-        let hits = different(recipe.triggers.iter().filter(|phrase| self.has(phrase)));
+        let hits = count_different(recipe.triggers.iter().filter(|phrase| self.has_phrase(phrase)));
         if hits == 0 {
             return None;
         }
-        let enough = different(&recipe.triggers).min(TRIGGERS_ENOUGH);
+        let enough = count_different(&recipe.triggers).min(TRIGGERS_ENOUGH);
         let alone = f64::from(RECALL_ALONE) / 100.0;
-        let likeness = alone + (1.0 - alone) * self.likeness(recipe);
+        let likeness = alone + (1.0 - alone) * self.recipe_likeness(recipe);
         let score = ratio(hits.min(enough), enough) * likeness;
         // Figures that stand in a journal have few digits.
         Some((score * 1_000.0).round() / 1_000.0)
     }
 
     /// The share of this message's words that the recipe knows.
-    fn likeness(&self, recipe: &Recipe) -> f64 {
-        let mut known = words::telling(&recipe.name);
-        known.extend(words::telling(&recipe.description));
-        recipe.triggers.iter().for_each(|phrase| known.extend(words::telling(phrase)));
+    fn recipe_likeness(&self, recipe: &Recipe) -> f64 {
+        let mut known = words::telling_words(&recipe.name);
+        known.extend(words::telling_words(&recipe.description));
+        recipe.triggers.iter().for_each(|phrase| known.extend(words::telling_words(phrase)));
         let mut own: Vec<&String> = self.telling.iter().collect();
         own.sort();
         own.dedup();
@@ -109,28 +109,28 @@ impl Said {
     }
 
     /// Whether a word or phrase stands in it: its words one after the other, but for endings.
-    fn has(&self, phrase: &str) -> bool {
-        let telling = words::telling(phrase);
+    fn has_phrase(&self, phrase: &str) -> bool {
+        let telling = words::telling_words(phrase);
         // A phrase that has nothing but small words is looked for as it is.
         let (wanted, among) = match telling.is_empty() {
-            true => (words::all(phrase), &self.all),
+            true => (words::folded_words(phrase), &self.all),
             false => (telling, &self.telling),
         };
         let Some(first) = wanted.first() else { return false };
-        let starts = among.iter().enumerate().filter(|(_, word)| words::alike(first, word));
-        starts.into_iter().any(|(at, _)| follows(&wanted[1..], &among[at + 1..]))
+        let starts = among.iter().enumerate().filter(|(_, word)| words::is_same_word(first, word));
+        starts.into_iter().any(|(at, _)| follows_closely(&wanted[1..], &among[at + 1..]))
     }
 }
 
 /// How many of the phrases are different ones: `todo` and `todos` are one, for one word of a message is
 /// not two hits. Phrases of several words say enough each.
-fn different<'a>(phrases: impl IntoIterator<Item = &'a String>) -> usize {
+fn count_different<'a>(phrases: impl IntoIterator<Item = &'a String>) -> usize {
     let mut known: Vec<Vec<String>> = Vec::new();
     for phrase in phrases {
-        let telling = words::telling(phrase);
-        let own = if telling.is_empty() { words::all(phrase) } else { telling };
+        let telling = words::telling_words(phrase);
+        let own = if telling.is_empty() { words::folded_words(phrase) } else { telling };
         let is_same = |other: &Vec<String>| match (other.as_slice(), own.as_slice()) {
-            ([a], [b]) => words::alike(a, b),
+            ([a], [b]) => words::is_same_word(a, b),
             _ => false,
         };
         if !known.iter().any(is_same) {
@@ -141,11 +141,11 @@ fn different<'a>(phrases: impl IntoIterator<Item = &'a String>) -> usize {
 }
 
 /// Whether the words of `wanted` stand at the beginning of `rest`, in order, with small gaps.
-fn follows(wanted: &[String], rest: &[String]) -> bool {
+fn follows_closely(wanted: &[String], rest: &[String]) -> bool {
     let Some(next) = wanted.first() else { return true };
     let near = rest.iter().take(GAP_MAX + 1).enumerate();
-    near.filter(|(_, word)| words::alike(next, word))
-        .any(|(at, _)| follows(&wanted[1..], &rest[at + 1..]))
+    near.filter(|(_, word)| words::is_same_word(next, word))
+        .any(|(at, _)| follows_closely(&wanted[1..], &rest[at + 1..]))
 }
 
 fn ratio(part: usize, whole: usize) -> f64 {
@@ -154,7 +154,7 @@ fn ratio(part: usize, whole: usize) -> f64 {
 }
 
 /// What a person wrote goes before what was learned, and that before what came with the program.
-fn weight(source: RecipeSource) -> u8 {
+fn source_weight(source: RecipeSource) -> u8 {
     match source {
         RecipeSource::Written => 2,
         RecipeSource::Learned => 1,
@@ -184,9 +184,10 @@ mod tests {
     }
 
     fn ids(said: &str, recipes: &[Recipe]) -> Vec<String> {
-        let candidates =
-            recipes.iter().map(|recipe| Candidate { recipe, standing: Standing::default() });
-        let found = matches(said, "agent", FLOOR_DEFAULT, candidates);
+        let candidates = recipes
+            .iter()
+            .map(|recipe| RecipeCandidate { recipe, standing: RecipeStanding::default() });
+        let found = match_recipes(said, "agent", FLOOR_DEFAULT, candidates);
         found.into_iter().map(|found| found.recipe.id).collect()
     }
 
@@ -209,7 +210,12 @@ mod tests {
             ("", false),
             ("... ?!", false),
         ] {
-            assert_eq!(!ids(said, &daily).is_empty(), fits, "{said}: {:?}", score(said, &daily[0]));
+            assert_eq!(
+                !ids(said, &daily).is_empty(),
+                fits,
+                "{said}: {:?}",
+                recipe_score(said, &daily[0])
+            );
         }
     }
 
@@ -224,11 +230,11 @@ mod tests {
     #[test]
     fn m5_one_word_in_two_forms_is_one_trigger() {
         let todos = [recipe("todos", &["todo", "todos", "open todos"], &[])];
-        assert_eq!(score("todos", &todos[0]), Some(0.5));
+        assert_eq!(recipe_score("todos", &todos[0]), Some(0.5));
         assert_eq!(ids("Fix the todo app", &todos), [""; 0]);
         assert_eq!(ids("open todos", &todos), ["todos"]);
         // Where there is no other trigger, one is all of them.
-        assert_eq!(score("todo", &recipe("one", &["todo", "Todos"], &[])), Some(1.0));
+        assert_eq!(recipe_score("todo", &recipe("one", &["todo", "Todos"], &[])), Some(1.0));
     }
 
     #[test]
@@ -242,14 +248,16 @@ mod tests {
         let a = recipe("a", &["summary"], &[]);
         let b = Recipe { id: "b".into(), ..a.clone() };
         let c = Recipe { id: "c".into(), source: RecipeSource::Written, ..a.clone() };
-        let used = Standing { successes: 4, failures: 1, last_used: None };
+        let used = RecipeStanding { successes: 4, failures: 1, last_used: None };
         let candidates = [
-            Candidate { recipe: &a, standing: Standing::default() },
-            Candidate { recipe: &b, standing: used },
-            Candidate { recipe: &c, standing: Standing::default() },
+            RecipeCandidate { recipe: &a, standing: RecipeStanding::default() },
+            RecipeCandidate { recipe: &b, standing: used },
+            RecipeCandidate { recipe: &c, standing: RecipeStanding::default() },
         ];
-        let order: Vec<String> =
-            matches("summary", "agent", 0.0, candidates).into_iter().map(|m| m.recipe.id).collect();
+        let order: Vec<String> = match_recipes("summary", "agent", 0.0, candidates)
+            .into_iter()
+            .map(|m| m.recipe.id)
+            .collect();
         assert_eq!(order, ["b", "c", "a"]);
     }
 
@@ -263,24 +271,24 @@ mod tests {
     #[test]
     fn m5_demoted_ones_and_other_profiles_never_match() {
         let mut one = recipe("one", &["summary"], &[]);
-        let demoted = Standing { successes: 1, failures: 2, last_used: None };
+        let demoted = RecipeStanding { successes: 1, failures: 2, last_used: None };
         let of = |recipe: &Recipe, standing, profile: &str| {
-            matches("summary", profile, 0.0, [Candidate { recipe, standing }]).len()
+            match_recipes("summary", profile, 0.0, [RecipeCandidate { recipe, standing }]).len()
         };
         assert_eq!(of(&one, demoted, "agent"), 0);
-        assert_eq!(of(&one, Standing::default(), "agent"), 1);
+        assert_eq!(of(&one, RecipeStanding::default(), "agent"), 1);
         one.profiles = vec!["code".into(), "ask".into()];
-        assert_eq!(of(&one, Standing::default(), "agent"), 0);
-        assert_eq!(of(&one, Standing::default(), "code"), 1);
+        assert_eq!(of(&one, RecipeStanding::default(), "agent"), 0);
+        assert_eq!(of(&one, RecipeStanding::default(), "code"), 1);
     }
 
     #[test]
     fn m5_a_long_paste_costs_no_more_than_a_page() {
         let daily = recipe("daily", &["daily note"], &[]);
         let text = "the daily note ".repeat(100_000);
-        assert!(score(&text, &daily).is_some());
+        assert!(recipe_score(&text, &daily).is_some());
         let other = format!("{} daily note", "word7 ".repeat(100_000));
-        assert_eq!(score(&other, &daily), None);
+        assert_eq!(recipe_score(&other, &daily), None);
     }
 
     #[test]
@@ -288,8 +296,8 @@ mod tests {
         let daily = recipe("daily", &["daily note", "summary"], &[]);
         let said = "Move the daily note of the garden project into the archive folder";
         let of = |floor| {
-            let candidate = Candidate { recipe: &daily, standing: Standing::default() };
-            matches(said, "agent", floor, [candidate]).len()
+            let candidate = RecipeCandidate { recipe: &daily, standing: RecipeStanding::default() };
+            match_recipes(said, "agent", floor, [candidate]).len()
         };
         assert_eq!((of(0.5), of(0.2)), (0, 1));
     }

@@ -17,18 +17,18 @@ pub(super) enum Placeholder {
 /// The placeholders of a value, keys of objects included, in order.
 pub(super) fn of_value(value: &Value) -> Vec<Placeholder> {
     let mut found = Vec::new();
-    collect(value, &mut found);
+    collect_placeholders(value, &mut found);
     found
 }
 
-fn collect(value: &Value, found: &mut Vec<Placeholder>) {
+fn collect_placeholders(value: &Value, found: &mut Vec<Placeholder>) {
     match value {
         Value::String(text) => found.extend(of_text(text)),
-        Value::Array(items) => items.iter().for_each(|item| collect(item, found)),
+        Value::Array(items) => items.iter().for_each(|item| collect_placeholders(item, found)),
         Value::Object(fields) => {
             for (key, value) in fields {
                 found.extend(of_text(key));
-                collect(value, found);
+                collect_placeholders(value, found);
             }
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => (),
@@ -45,13 +45,13 @@ pub(super) fn of_text(text: &str) -> Vec<Placeholder> {
             found.push(Placeholder::Unreadable(rest[from..].chars().take(40).collect()));
             break;
         };
-        found.push(read(after[..to].trim()));
+        found.push(parse_placeholder(after[..to].trim()));
         rest = &after[to + 2..];
     }
     found
 }
 
-fn read(name: &str) -> Placeholder {
+fn parse_placeholder(name: &str) -> Placeholder {
     let step = name.strip_prefix("step").and_then(|rest| rest.strip_suffix(".result"));
     if let Some(number) = step.and_then(|digits| digits.parse().ok()) {
         return Placeholder::Result(number);

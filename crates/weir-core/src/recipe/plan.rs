@@ -7,14 +7,16 @@ use std::fmt::Write as _;
 
 use serde_json::{Map, Value, json};
 
-use super::{Expect, PlannedCall, Recipe, RecipeStep};
+use super::{PlannedCall, Recipe, RecipeStep, StepExpectation};
 use crate::tool::ToolSpec;
 
 mod given;
 mod parts;
 
-pub use given::Given;
-use parts::{DEPTH_MAX, Part, names_in, parts, replaced, steps_in};
+pub use given::StepOutput;
+use parts::{
+    DEPTH_MAX, PlaceholderPart, names_in, replace_placeholders, split_placeholders, steps_in,
+};
 
 /// Most calls of one plan.
 pub const CALLS_MAX: usize = 16;
@@ -36,7 +38,7 @@ the place of that call in your own array, counted from 1. If the message does no
 or does not say what a call needs, answer [].";
 
 /// What the planner is asked.
-pub fn question(message: &str, recipe: &Recipe, tools: &[ToolSpec]) -> String {
+pub fn planner_question(message: &str, recipe: &Recipe, tools: &[ToolSpec]) -> String {
     let message: String = message.chars().take(MESSAGE_CHARS_MAX).collect();
     let mut text = format!("Message of the person:\n{}\n\n", message.trim());
     let steps: Vec<Value> =
@@ -57,11 +59,11 @@ pub fn question(message: &str, recipe: &Recipe, tools: &[ToolSpec]) -> String {
 ///
 /// # Errors
 /// What is wrong with it: a sentence without a full stop.
-pub fn read(answer: &str, recipe: &Recipe) -> Result<Vec<PlannedCall>, String> {
+pub fn parse_plan(answer: &str, recipe: &Recipe) -> Result<Vec<PlannedCall>, String> {
     if answer.len() > ANSWER_BYTES_MAX {
         return Err("the plan is too long".into());
     }
-    let text = unfenced(answer.trim());
+    let text = strip_code_fence(answer.trim());
     if text.is_empty() {
         return Err("the planner said nothing".into());
     }
@@ -83,21 +85,21 @@ pub fn read(answer: &str, recipe: &Recipe) -> Result<Vec<PlannedCall>, String> {
     }
     let mut calls = Vec::with_capacity(items.len());
     for (index, item) in items.into_iter().enumerate() {
-        calls.push(call(item, index + 1, recipe)?);
+        calls.push(parse_call(item, index + 1, recipe)?);
     }
-    expectations(&mut calls, recipe)?;
+    set_expectations(&mut calls, recipe)?;
     Ok(calls)
 }
 
 /// The text within a code fence, where the whole is one.
-fn unfenced(text: &str) -> &str {
+fn strip_code_fence(text: &str) -> &str {
     let inner = text.strip_prefix("```").and_then(|rest| rest.strip_suffix("```"));
     let Some(inner) = inner else { return text };
     let inner = inner.strip_prefix("json").unwrap_or(inner);
     inner.trim()
 }
 
-fn call(item: Value, number: usize, recipe: &Recipe) -> Result<PlannedCall, String> {
+fn parse_call(item: Value, number: usize, recipe: &Recipe) -> Result<PlannedCall, String> {
     let Value::Object(mut fields) = item else {
         return Err(format!("call {number} of the plan is not an object"));
     };
@@ -125,7 +127,7 @@ fn call(item: Value, number: usize, recipe: &Recipe) -> Result<PlannedCall, Stri
 
 /// What the results must satisfy stands in the recipe, not in the plan: a call has the expectation
 /// of the step that it was made of.
-fn expectations(calls: &mut [PlannedCall], recipe: &Recipe) -> Result<(), String> {
+fn set_expectations(calls: &mut [PlannedCall], recipe: &Recipe) -> Result<(), String> {
     let mut values = BTreeMap::new();
     let mut made_of = Vec::with_capacity(calls.len());
     let mut last = None;
@@ -137,7 +139,7 @@ fn expectations(calls: &mut [PlannedCall], recipe: &Recipe) -> Result<(), String
         let Some(step) = step else { continue };
         last = Some(step);
         made_of.push(step);
-        learn(&recipe.steps[step].input, &call.input, &mut values, 0);
+        learn_parameters(&recipe.steps[step].input, &call.input, &mut values, 0);
     }
     for (call, step) in calls.iter_mut().zip(made_of) {
         call.expect = filled_expect(&recipe.steps[step], &values)
@@ -147,18 +149,25 @@ fn expectations(calls: &mut [PlannedCall], recipe: &Recipe) -> Result<(), String
 }
 
 /// What a parameter was taken to be, read off the arguments that the planner wrote.
-fn learn(pattern: &Value, filled: &Value, out: &mut BTreeMap<String, Value>, depth: usize) {
+fn learn_parameters(
+    pattern: &Value,
+    filled: &Value,
+    out: &mut BTreeMap<String, Value>,
+    depth: usize,
+) {
     match (pattern, filled) {
         _ if depth > DEPTH_MAX => (),
         (Value::String(pattern), filled) => {
-            let parts = parts(pattern);
-            let names = parts.iter().filter(|part| !matches!(part, Part::Text(_))).count();
-            let Some(at) = parts.iter().position(|part| matches!(part, Part::Name(_))) else {
+            let parts = split_placeholders(pattern);
+            let names =
+                parts.iter().filter(|part| !matches!(part, PlaceholderPart::Text(_))).count();
+            let Some(at) = parts.iter().position(|part| matches!(part, PlaceholderPart::Name(_)))
+            else {
                 return;
             };
-            let (Part::Name(name), 1) = (&parts[at], names) else { return };
-            let plain = |part: Option<&Part<'_>>| match part {
-                Some(Part::Text(text)) => (*text).to_string(),
+            let (PlaceholderPart::Name(name), 1) = (&parts[at], names) else { return };
+            let plain = |part: Option<&PlaceholderPart<'_>>| match part {
+                Some(PlaceholderPart::Text(text)) => (*text).to_string(),
                 _ => String::new(),
             };
             let before = plain(at.checked_sub(1).and_then(|at| parts.get(at)));
@@ -177,13 +186,13 @@ fn learn(pattern: &Value, filled: &Value, out: &mut BTreeMap<String, Value>, dep
         (Value::Object(pattern), Value::Object(filled)) => {
             for (key, pattern) in pattern {
                 if let Some(filled) = filled.get(key) {
-                    learn(pattern, filled, out, depth + 1);
+                    learn_parameters(pattern, filled, out, depth + 1);
                 }
             }
         }
         (Value::Array(pattern), Value::Array(filled)) => {
             for (pattern, filled) in pattern.iter().zip(filled) {
-                learn(pattern, filled, out, depth + 1);
+                learn_parameters(pattern, filled, out, depth + 1);
             }
         }
         _ => (),
@@ -194,7 +203,10 @@ fn learn(pattern: &Value, filled: &Value, out: &mut BTreeMap<String, Value>, dep
 ///
 /// # Errors
 /// What is missing or too much: a sentence for the model.
-pub fn fill(recipe: &Recipe, parameters: &Map<String, Value>) -> Result<Vec<PlannedCall>, String> {
+pub fn fill_recipe(
+    recipe: &Recipe,
+    parameters: &Map<String, Value>,
+) -> Result<Vec<PlannedCall>, String> {
     let names: Vec<&str> = recipe.parameters.iter().map(|p| p.name.as_str()).collect();
     if let Some(unknown) = parameters.keys().find(|name| !names.contains(&name.as_str())) {
         let known = if names.is_empty() { "none".to_string() } else { names.join(", ") };
@@ -222,13 +234,15 @@ pub fn fill(recipe: &Recipe, parameters: &Map<String, Value>) -> Result<Vec<Plan
     let mut calls = Vec::with_capacity(recipe.steps.len());
     for (index, step) in recipe.steps.iter().enumerate() {
         let number = index + 1;
-        let put = |part: &Part<'_>| match part {
-            Part::Name(name) if names.contains(name) => {
+        let put = |part: &PlaceholderPart<'_>| match part {
+            PlaceholderPart::Name(name) if names.contains(name) => {
                 Ok(Some(values.get(*name).cloned().unwrap_or(Value::Null)))
             }
-            Part::Name(_) | Part::Step(_) | Part::Text(_) => Ok(None),
+            PlaceholderPart::Name(_) | PlaceholderPart::Step(_) | PlaceholderPart::Text(_) => {
+                Ok(None)
+            }
         };
-        let input = replaced(&step.input, &put, 0)?;
+        let input = replace_placeholders(&step.input, &put, 0)?;
         let ahead = steps_in(&input)?.into_iter().find(|step| *step == 0 || *step >= number);
         if let Some(ahead) = ahead {
             return Err(format!("step {number} of {} needs the result of step {ahead}", recipe.id));
@@ -244,33 +258,33 @@ pub fn fill(recipe: &Recipe, parameters: &Map<String, Value>) -> Result<Vec<Plan
 fn filled_expect(
     step: &RecipeStep,
     values: &BTreeMap<String, Value>,
-) -> Result<Option<Expect>, String> {
+) -> Result<Option<StepExpectation>, String> {
     let Some(expect) = &step.expect else { return Ok(None) };
     let filled = |text: &Option<String>| -> Result<Option<String>, String> {
         let Some(text) = text else { return Ok(None) };
         let mut out = String::new();
-        for part in parts(text) {
+        for part in split_placeholders(text) {
             match part {
-                Part::Text(text) => out.push_str(text),
-                Part::Name(name) => match values.get(name) {
+                PlaceholderPart::Text(text) => out.push_str(text),
+                PlaceholderPart::Name(name) => match values.get(name) {
                     Some(Value::String(value)) => out.push_str(value),
                     Some(value) => out.push_str(&value.to_string()),
                     None => return Err(name.to_string()),
                 },
-                Part::Step(step) => return Err(format!("step{step}.result")),
+                PlaceholderPart::Step(step) => return Err(format!("step{step}.result")),
             }
         }
         Ok(Some(out))
     };
     let (contains, lacks) = (filled(&expect.contains)?, filled(&expect.lacks)?);
-    Ok(Some(Expect { contains, lacks, some: expect.some }))
+    Ok(Some(StepExpectation { contains, lacks, some: expect.some }))
 }
 
 /// Whether a result satisfies what was expected.
 ///
 /// # Errors
 /// What does not hold.
-pub fn met(expect: Option<&Expect>, result: &str) -> Result<(), String> {
+pub fn check_expectation(expect: Option<&StepExpectation>, result: &str) -> Result<(), String> {
     let Some(expect) = expect else { return Ok(()) };
     if expect.some && result.trim().is_empty() {
         return Err("there should be some text, and there is none".into());
@@ -288,9 +302,9 @@ pub fn met(expect: Option<&Expect>, result: &str) -> Result<(), String> {
 ///
 /// # Errors
 /// What cannot be put in, and why.
-pub fn with_results(input: &Value, given: &[Given]) -> Result<Value, String> {
-    let put = |part: &Part<'_>| {
-        let Part::Step(step) = part else { return Ok(None) };
+pub fn with_results(input: &Value, given: &[StepOutput]) -> Result<Value, String> {
+    let put = |part: &PlaceholderPart<'_>| {
+        let PlaceholderPart::Step(step) = part else { return Ok(None) };
         let found = step.checked_sub(1).and_then(|at| given.get(at));
         let found = found.ok_or_else(|| format!("there is no result of step {step}"))?;
         if !found.whole {
@@ -301,12 +315,12 @@ pub fn with_results(input: &Value, given: &[Given]) -> Result<Value, String> {
         }
         Ok(Some(Value::String(found.text.clone())))
     };
-    replaced(input, &put, 0)
+    replace_placeholders(input, &put, 0)
 }
 
 /// How many calls from `from` on run together: those that may run beside others and need no result
 /// that is not there yet; any other runs alone.
-pub fn wave(calls: &[PlannedCall], from: usize, beside: impl Fn(&str) -> bool) -> usize {
+pub fn wave_length(calls: &[PlannedCall], from: usize, beside: impl Fn(&str) -> bool) -> usize {
     let ready = |call: &PlannedCall| {
         let steps = steps_in(&call.input).unwrap_or_default();
         beside(&call.tool) && steps.iter().all(|step| *step <= from)

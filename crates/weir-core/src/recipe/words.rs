@@ -39,10 +39,10 @@ const MARKED: &[(&str, &str)] = &[
 const SINGULAR_CHARS_MIN: usize = 3;
 
 static STOP_WORDS: LazyLock<BTreeSet<String>> =
-    LazyLock::new(|| words::stop_words().map(folded).collect());
+    LazyLock::new(|| words::stop_words().map(fold_accents).collect());
 
 /// `text` in lower case and without accents.
-pub(super) fn folded(text: &str) -> String {
+pub(super) fn fold_accents(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars().flat_map(char::to_lowercase) {
         if c.is_ascii() {
@@ -57,13 +57,13 @@ pub(super) fn folded(text: &str) -> String {
 }
 
 /// The words of `text` in order, folded.
-pub(super) fn all(text: &str) -> Vec<String> {
-    words::all(&folded(text))
+pub(super) fn folded_words(text: &str) -> Vec<String> {
+    words::all_words(&fold_accents(text))
 }
 
 /// Those that say what it is about, in order.
-pub(super) fn telling(text: &str) -> Vec<String> {
-    all(text).into_iter().filter(|word| !is_stop_word(word)).collect()
+pub(super) fn telling_words(text: &str) -> Vec<String> {
+    folded_words(text).into_iter().filter(|word| !is_stop_word(word)).collect()
 }
 
 /// Whether a folded word says nothing of what a text is about.
@@ -72,16 +72,16 @@ pub(super) fn is_stop_word(word: &str) -> bool {
 }
 
 /// Whether two folded words are the same but for an ending.
-pub(super) fn alike(a: &str, b: &str) -> bool {
+pub(super) fn is_same_word(a: &str, b: &str) -> bool {
     let plural = |one: &str, more: &str| {
         one.chars().count() >= SINGULAR_CHARS_MIN && more.strip_suffix('s') == Some(one)
     };
-    words::alike(a, b) || (!words::is_decisive(a) && (plural(a, b) || plural(b, a)))
+    words::is_same_word(a, b) || (!words::is_decisive(a) && (plural(a, b) || plural(b, a)))
 }
 
 /// Whether a word of `among` is `word` but for an ending.
 pub(super) fn stands_in(word: &str, among: &[String]) -> bool {
-    among.iter().any(|other| alike(word, other))
+    among.iter().any(|other| is_same_word(word, other))
 }
 
 #[cfg(test)]
@@ -97,27 +97,27 @@ mod tests {
             ("Ærø", "aero"),
             ("İ", "i"),
         ] {
-            assert_eq!(folded(a), folded(b), "{a} {b}");
+            assert_eq!(fold_accents(a), fold_accents(b), "{a} {b}");
         }
-        assert_eq!(folded("日本 Ω"), "日本 ω");
+        assert_eq!(fold_accents("日本 Ω"), "日本 ω");
     }
 
     #[test]
     fn m5_stop_words_are_out_with_and_without_accents() {
-        assert_eq!(telling("Fu\u{308}r die Notizen über Bäume"), ["notizen", "baume"]);
-        assert_eq!(telling("the notes of the week"), ["notes", "week"]);
-        assert_eq!(telling(""), [""; 0]);
+        assert_eq!(telling_words("Fu\u{308}r die Notizen über Bäume"), ["notizen", "baume"]);
+        assert_eq!(telling_words("the notes of the week"), ["notes", "week"]);
+        assert_eq!(telling_words(""), [""; 0]);
     }
 
     #[test]
     fn m5_simple_plurals_are_one_word() {
         for (a, b) in [("tag", "tags"), ("note", "notes"), ("todo", "todos"), ("link", "linking")] {
-            assert!(alike(a, b) && alike(b, a), "{a} {b}");
+            assert!(is_same_word(a, b) && is_same_word(b, a), "{a} {b}");
         }
         for (a, b) in
             [("a", "as"), ("no", "nos"), ("note", "not"), ("port", "portable"), ("7", "7s")]
         {
-            assert!(!alike(a, b) && !alike(b, a), "{a} {b}");
+            assert!(!is_same_word(a, b) && !is_same_word(b, a), "{a} {b}");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Letters and signs that look like others, named in a sentence each (Z10). Not here: characters that
 //! hide or turn a line round, which `safe_text` writes out.
 
-use super::visible;
+use super::visible_text;
 
 /// Most remarks about one text; then one says how many more there are.
 const REMARKS_MAX: usize = 8;
@@ -50,7 +50,7 @@ fn is_mark(c: char) -> bool {
 
 fn word_remark(word: &str) -> Option<String> {
     let mut scripts: Vec<&'static str> = Vec::new();
-    for script in word.chars().filter_map(script) {
+    for script in word.chars().filter_map(letter_script) {
         if !scripts.contains(&script) {
             scripts.push(script);
         }
@@ -81,7 +81,7 @@ fn shortened(word: &str) -> String {
     if shown.len() < word.len() {
         shown.push('…');
     }
-    visible(&shown)
+    visible_text(&shown)
 }
 
 const LATIN: &str = "Latin";
@@ -95,7 +95,7 @@ fn is_styled(script: &str) -> bool {
 }
 
 /// The alphabet of a letter, for those that have letters like another's.
-fn script(c: char) -> Option<&'static str> {
+fn letter_script(c: char) -> Option<&'static str> {
     Some(match c {
         'A'..='Z'
         | 'a'..='z'

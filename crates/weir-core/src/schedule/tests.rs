@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::profile::built_in_profiles;
-use crate::tool::Group;
+use crate::tool::ToolGroup;
 
 fn agent(name: &str) -> ScheduledAgent {
     ScheduledAgent {
@@ -48,31 +48,31 @@ fn m7_circles_are_found() {
         pairs.iter().map(|(name, of)| ((*name).to_owned(), after(of))).collect()
     };
     let chain = known(&[("b", "c"), ("c", "d"), ("d", "")]);
-    assert_eq!(circle(&chain, "a", "b"), None);
-    assert_eq!(circle(&chain, "d", "b"), Some("d after b after c after d".into()));
-    assert_eq!(circle(&chain, "a", "nobody"), None);
-    assert_eq!(circle(&known(&[]), "a", "a"), Some("a after a".into()));
+    assert_eq!(find_circle(&chain, "a", "b"), None);
+    assert_eq!(find_circle(&chain, "d", "b"), Some("d after b after c after d".into()));
+    assert_eq!(find_circle(&chain, "a", "nobody"), None);
+    assert_eq!(find_circle(&known(&[]), "a", "a"), Some("a after a".into()));
     // One that was there before and does not hold the new one ends all the same.
-    assert_eq!(circle(&known(&[("x", "y"), ("y", "x")]), "a", "x"), None);
+    assert_eq!(find_circle(&known(&[("x", "y"), ("y", "x")]), "a", "x"), None);
 }
 
 #[test]
 fn t3_no_tool_declared_means_no_tool() {
     let full = built_in_profiles().into_iter().find(|p| p.name == "agent").expect("it is built in");
-    let none = ScheduledAgent::narrowed(&[], full.clone());
+    let none = ScheduledAgent::narrow_profile(&[], full.clone());
     for (tool, group) in [
-        ("read_file", Group::Read),
-        ("run_shell", Group::Skill),
-        ("attempt_completion", Group::Agent),
-        ("find_tool", Group::Agent),
+        ("read_file", ToolGroup::Read),
+        ("run_shell", ToolGroup::Skill),
+        ("attempt_completion", ToolGroup::Agent),
+        ("find_tool", ToolGroup::Agent),
     ] {
-        assert!(full.has(tool, group) && !none.has(tool, group), "{tool}");
+        assert!(full.has_tool(tool, group) && !none.has_tool(tool, group), "{tool}");
     }
     let forbids = Profile { denied_tools: vec!["run_shell".into()], ..full };
-    let some = ScheduledAgent::narrowed(&["read_file".into(), "run_shell".into()], forbids);
-    assert!(some.has("read_file", Group::Read));
-    assert!(!some.has("list_files", Group::Read), "not declared");
-    assert!(!some.has("run_shell", Group::Skill), "the profile forbids it");
+    let some = ScheduledAgent::narrow_profile(&["read_file".into(), "run_shell".into()], forbids);
+    assert!(some.has_tool("read_file", ToolGroup::Read));
+    assert!(!some.has_tool("list_files", ToolGroup::Read), "not declared");
+    assert!(!some.has_tool("run_shell", ToolGroup::Skill), "the profile forbids it");
 }
 
 #[test]
@@ -102,16 +102,16 @@ fn m7_the_input_says_why_it_runs() {
         let input = daily.input(&run(cause), "NOW");
         assert!(input.contains(words), "{input}");
     }
-    assert!(is_schedule(&daily.by()) && !is_schedule("ada"));
+    assert!(is_schedule(&daily.actor_name()) && !is_schedule("ada"));
 }
 
 #[test]
 fn m7_remarks_are_kept_and_not_repeated() {
     let mut run = AgentRun::new(&agent("a"), AgentCause::Cron, "t".into(), Timestamp(0));
-    run.remark("one");
-    run.remark("one");
-    run.remark("");
-    let ended = run.ended(AgentRunState::Skipped, Timestamp(5), "two");
+    run.add_remark("one");
+    run.add_remark("one");
+    run.add_remark("");
+    let ended = run.with_end(AgentRunState::Skipped, Timestamp(5), "two");
     assert_eq!((ended.note.as_str(), ended.finished), ("one; two", Some(Timestamp(5))));
     assert!(!ended.state.is_open());
 }

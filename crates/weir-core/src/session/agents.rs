@@ -7,12 +7,12 @@ use crate::event::{AgentAsked, AgentFinished, AgentNews, AgentSpawned, Denial, E
 use crate::ids::{ApprovalId, CallId, SessionId, Timestamp};
 use crate::tool::SpawnEffect;
 
-use super::child::{self, Share};
-use super::{Call, Session, limits};
+use super::child::{self, BudgetShare};
+use super::{CallState, Session, limits};
 
 /// A sub-agent as its parent knows it.
 #[derive(Debug, Clone)]
-pub(super) struct Child {
+pub(super) struct KnownChild {
     spawned: Box<AgentSpawned>,
     finished: bool,
     /// What it asked; `None`: answered.
@@ -21,7 +21,7 @@ pub(super) struct Child {
 
 impl Session {
     /// The sub-agent that `call` started and that has not come to rest.
-    pub fn agent(&self, call: CallId) -> Option<&AgentSpawned> {
+    pub fn running_agent(&self, call: CallId) -> Option<&AgentSpawned> {
         let child = self.agents.get(&call).filter(|child| !child.finished)?;
         Some(&child.spawned)
     }
@@ -44,25 +44,27 @@ impl Session {
     }
 
     /// What the agent that `call` is about to start may use up.
-    pub fn share(&self, call: CallId, now: Timestamp) -> Share {
-        let (Some(run), Some(config)) = (&self.run, &self.config) else { return Share::default() };
+    pub fn agent_share(&self, call: CallId, now: Timestamp) -> BudgetShare {
+        let (Some(run), Some(config)) = (&self.run, &self.config) else {
+            return BudgetShare::default();
+        };
         let spent = run.cost.unwrap_or(f64::MAX);
-        let left = Share {
+        let left = BudgetShare {
             budget_usd: config.limits.budget_usd.map(|max| (max - spent).max(0.0)),
             budget_tokens: config
                 .limits
                 .budget_tokens
-                .map(|max| max.saturating_sub(run.usage.total())),
-            run_timeout_ms: limits::deadline(self).map(|until| until.ms_since(now)),
+                .map(|max| max.saturating_sub(run.usage.total_tokens())),
+            run_timeout_ms: limits::run_deadline(self).map(|until| until.ms_since(now)),
         };
-        let granted: Vec<Share> = self
+        let granted: Vec<BudgetShare> = self
             .agents
             .values()
             .filter(|child| !child.finished)
             .map(|child| child.spawned.share)
             .collect();
-        let name = self.call(call).map(|call| call.tool.as_str());
-        let waits = |call: &&Call| {
+        let name = self.find_call(call).map(|call| call.tool.as_str());
+        let waits = |call: &&CallState| {
             let starts = match &call.inspection {
                 Some(inspection) => inspection.effects.spawns.is_some(),
                 None => Some(call.tool.as_str()) == name,
@@ -71,16 +73,16 @@ impl Session {
         };
         let calls = self.turn.iter().flat_map(|turn| &turn.calls);
         let shares = u32::try_from(calls.filter(waits).count()).unwrap_or(u32::MAX);
-        child::share(&left, &granted, shares)
+        child::divide_share(&left, &granted, shares)
     }
 
     /// What is heard of a sub-agent, where it is new.
-    pub(super) fn heard(&self, news: AgentNews) -> Option<Event> {
+    pub(super) fn new_agent_fact(&self, news: AgentNews) -> Option<Event> {
         let child = self.agents.get(&news.call());
         let is_new = match &news {
             AgentNews::Spawned(f) => {
-                let call = self.call(f.call).filter(|call| call.is_running());
-                child.is_none() && call.is_some_and(|call| call.spawns().is_some())
+                let call = self.find_call(f.call).filter(|call| call.is_running());
+                child.is_none() && call.is_some_and(|call| call.spawn_effect().is_some())
             }
             AgentNews::Asked(f) => child.is_some_and(|child| {
                 !child.finished && !child.asked.contains_key(&f.request.approval)
@@ -95,7 +97,7 @@ impl Session {
 
     pub(super) fn agent_spawned(&mut self, f: &AgentSpawned) {
         let spawned = Box::new(f.clone());
-        self.agents.insert(f.call, Child { spawned, finished: false, asked: BTreeMap::new() });
+        self.agents.insert(f.call, KnownChild { spawned, finished: false, asked: BTreeMap::new() });
     }
 
     pub(super) fn agent_asked(&mut self, f: &AgentAsked) {
@@ -118,7 +120,7 @@ impl Session {
         child.asked.clear();
         let (of, profile) = (child.spawned.run, child.spawned.profile.clone());
         let other = self.run.take_if(|run| run.id != of);
-        self.count(&f.usage, f.cost_usd);
+        self.count_usage(&f.usage, f.cost_usd);
         if let Some(run) = &mut self.run {
             run.changed.extend(f.changed_files.iter().cloned());
             run.unanswered |= f.status == RunStatus::NeedsInput;
@@ -133,14 +135,14 @@ impl Session {
     }
 }
 
-impl Call {
+impl CallState {
     /// What it says about the agent that it starts.
-    pub fn spawns(&self) -> Option<&SpawnEffect> {
+    pub fn spawn_effect(&self) -> Option<&SpawnEffect> {
         self.inspection.as_ref()?.effects.spawns.as_ref()
     }
 
     /// Whether the agent that it starts changes the workspace that others work in.
     pub(super) fn spawns_a_writer(&self) -> bool {
-        self.spawns().is_some_and(|spawn| spawn.writes && !spawn.worktree)
+        self.spawn_effect().is_some_and(|spawn| spawn.writes && !spawn.worktree)
     }
 }

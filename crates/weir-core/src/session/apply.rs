@@ -8,10 +8,10 @@ use serde_json::Value;
 use crate::event::CancelCause;
 use crate::event::{
     AlertName, ApprovalResolved, CallFinished, CallJudged, CallUnknown, Decision, Denial, Event,
-    HistoryQuarantined, Level, LimitReached, NOBODY, OutputChecked, QuestionAnswered, RunFinished,
-    RunStarted, RunStatus, SceneSeen, TurnStarted,
+    HistoryQuarantined, LimitLevel, LimitReached, NOBODY, OutputChecked, QuestionAnswered,
+    RunFinished, RunStarted, RunStatus, SceneSeen, TurnStarted,
 };
-use crate::event::{ContextRecalled, MemoryProposed, MemoryWritten, Origin, SkillActivated};
+use crate::event::{ContextRecalled, MemoryProposed, MemoryWritten, MessageOrigin, SkillActivated};
 use crate::governance::gate::is_out_of_calls;
 use crate::governance::lease::LeaseGrant;
 use crate::governance::outcome::{self, UnknownOutcome};
@@ -19,45 +19,48 @@ use crate::governance::{GateName, RECENT_CALLS, RecentCall, Verdict, same_form};
 use crate::ids::{CallId, Timestamp};
 use crate::label::{Integrity, Label, Taint};
 use crate::memory::{MemoryNote, MemoryStatus};
-use crate::message::{Block, Message, plain_text};
+use crate::message::{Message, MessageBlock, plain_text};
 use crate::profile::LimitName;
 use crate::prompt::{self, SectionName};
 use crate::record::sha256_hex;
 use crate::skill::SkillNote;
 use crate::tool::built_in::FOREIGN_CALLER;
-use crate::tool::{Control, EffectClass, PlanItem, PlanStatus, ResultEffect, foreign};
+use crate::tool::{AgentControl, EffectClass, PlanItem, PlanStatus, ResultEffect, foreign};
 
 use super::call::{CallClearance, CallResult};
-use super::calls::{unknown_text, workspace};
+use super::calls::{unknown_text, workspace_root};
 use super::child;
 use super::condense;
 use super::recipe;
 use super::solving;
 use super::turns::without_media;
-use super::{Call, CallStage, Phase, Queued, Run, Sent, Session, SessionConfig, Turn, TurnStage};
+use super::{
+    CallStage, CallState, RunPhase, RunState, SentInput, Session, SessionConfig, TurnStage,
+    TurnState, UndeliveredInput,
+};
 
 /// Corrections that a final answer may need before the run fails (`--output-schema`).
 const MISMATCHES_MAX: u32 = 2;
-/// How often `Stop` hooks may keep one run from ending (G11).
+/// How often `StopReason` hooks may keep one run from ending (G11).
 const STOPS_REFUSED_MAX: u32 = 5;
 
 #[expect(clippy::too_many_lines, reason = "the fold is one exhaustive match, read in one place")]
-pub(super) fn apply(s: &mut Session, ts: Timestamp, event: &Event) {
+pub(super) fn apply_fact(s: &mut Session, ts: Timestamp, event: &Event) {
     let before = s.last;
     s.facts += 1;
     s.last = ts;
     match event {
-        Event::SessionOpened(f) => configure(s, &f.config),
+        Event::SessionOpened(f) => apply_config(s, &f.config),
         Event::SessionConfigured(f) => {
             s.prefix_break = Some(f.reason.clone());
-            configure(s, &f.config);
+            apply_config(s, &f.config);
         }
-        Event::SessionResumed(_) => resumed(s, ts.ms_since(before)),
+        Event::SessionResumed(_) => apply_resumption(s, ts.ms_since(before)),
         Event::InputAccepted(f) => {
             s.next.input = f.input.0;
             if let Some(name) = &f.client_id {
                 let run = s.run.as_ref().map(|run| run.id);
-                s.sent.insert(name.clone(), Sent { input: f.input, seq: s.facts, run });
+                s.sent.insert(name.clone(), SentInput { input: f.input, seq: s.facts, run });
             }
             let child = s.config.as_ref().is_some_and(|config| config.depth > 0);
             if child {
@@ -71,11 +74,11 @@ pub(super) fn apply(s: &mut Session, ts: Timestamp, event: &Event) {
             if !text.is_empty() {
                 s.said.push(text);
             }
-            s.label.join(&attached(&f.content));
+            s.label.join(&attachment_label(&f.content));
             f.added.iter().for_each(|added| s.label.join(&added.label));
             let (content, added) = (f.content.clone(), f.added.clone());
             let scheduled = crate::schedule::is_schedule(&f.by);
-            s.queue.push_back(Queued { input: f.input, content, added, scheduled });
+            s.queue.push_back(UndeliveredInput { input: f.input, content, added, scheduled });
         }
         Event::InputWithdrawn(f) => s.queue.retain(|queued| queued.input != f.input),
         Event::RunStarted(f) => run_started(s, ts, f),
@@ -83,7 +86,7 @@ pub(super) fn apply(s: &mut Session, ts: Timestamp, event: &Event) {
         Event::TurnStarted(f) => turn_started(s, ts, f),
         Event::ModelRequested(f) => {
             let tail = s.tail.clone();
-            s.window.requested(f, tail.as_deref());
+            s.window.note_request(f, tail.as_deref());
             s.prefix_break = None;
             if let Some(turn) = &mut s.turn {
                 turn.stage = TurnStage::Thinking;
@@ -98,26 +101,26 @@ pub(super) fn apply(s: &mut Session, ts: Timestamp, event: &Event) {
         }
         Event::ModelFailed(f) => {
             s.turn = None;
-            s.end(RunStatus::Failed, Some(f.message.clone()));
+            s.end_run(RunStatus::Failed, Some(f.message.clone()));
         }
         Event::ModelReplied(f) => s.fold_reply(f),
         Event::ImageProduced(_) => {
             s.images_due.pop_front();
         }
-        Event::HistoryQuarantined(f) => quarantine(s, f),
+        Event::HistoryQuarantined(f) => quarantine_history(s, f),
         Event::CallProposed(_) => {
             if let Some(turn) = &mut s.turn {
                 turn.proposed += 1;
             }
         }
-        Event::CallJudged(f) => judged(s, f),
+        Event::CallJudged(f) => apply_judgement(s, f),
         Event::ApprovalRequested(f) => {
             s.next.asked += 1;
             with_call(s, f.call, |call| call.open_ask(f));
         }
         Event::ApprovalResolved(f) => approval_resolved(s, ts, f),
         Event::LeaseRevoked(f) => s.leases.retain(|lease| lease.lease != f.lease),
-        Event::CheckpointTaken(f) => with_call(s, f.call, Call::note_saved),
+        Event::CheckpointTaken(f) => with_call(s, f.call, CallState::note_saved),
         Event::CheckpointRestored(f) => {
             let text = format!(
                 "Note: {} took changes back in these files: {}. Read them again before you rely \
@@ -143,7 +146,7 @@ pub(super) fn apply(s: &mut Session, ts: Timestamp, event: &Event) {
             with_call(s, f.call, |call| match &f.server {
                 Some(_) => {
                     let (text, options) = (f.text.clone(), f.options.clone());
-                    let control = Control::Ask { text, options, multiple: f.multiple };
+                    let control = AgentControl::Ask { text, options, multiple: f.multiple };
                     call.during = Some((f.question.clone(), control));
                 }
                 None => call.stage = CallStage::Questioning(f.question.clone()),
@@ -167,21 +170,21 @@ pub(super) fn apply(s: &mut Session, ts: Timestamp, event: &Event) {
                 text
             };
             s.switching = None;
-            configure(s, &f.config);
+            apply_config(s, &f.config);
             s.pending.push_composed(text);
         }
-        Event::ContextCondensing(f) => condense::condensing(s, f),
-        Event::ContextSummarised(f) => condense::summarised(s, f),
-        Event::ContextCondensed(f) => condense::condensed(s, f),
-        Event::ContextUncondensed(_) => condense::uncondensed(s),
+        Event::ContextCondensing(f) => condense::apply_condensing(s, f),
+        Event::ContextSummarised(f) => condense::apply_summary(s, f),
+        Event::ContextCondensed(f) => condense::apply_condensed(s, f),
+        Event::ContextUncondensed(_) => condense::apply_uncondensed(s),
         Event::SteeringReminded(f) => {
-            s.pending.push_recorded(Block::text(f.text.clone()));
+            s.pending.push_recorded(MessageBlock::text(f.text.clone()));
             if let Some(run) = &mut s.run {
                 run.reminded = f.iteration;
             }
         }
-        Event::RecipePlanned(f) => recipe::planned(s, f),
-        Event::RecipeStepped(f) => recipe::stepped(s, f),
+        Event::RecipePlanned(f) => recipe::apply_plan(s, f),
+        Event::RecipeStepped(f) => recipe::apply_steps(s, f),
         Event::RecipeFallback(f) => recipe::fell_back(s, f),
         Event::RecipeMatched(_)
         | Event::ContextRecalled(_)
@@ -191,12 +194,12 @@ pub(super) fn apply(s: &mut Session, ts: Timestamp, event: &Event) {
             s.due.pop_front();
         }
         Event::RunRemembered(f) => {
-            f.memories.iter().for_each(|note| s.due.push_back(remembered(note)));
-            s.count(&f.usage, f.cost_usd);
+            f.memories.iter().for_each(|note| s.due.push_back(memory_fact(note)));
+            s.count_usage(&f.usage, f.cost_usd);
             if let Some(run) = &mut s.run {
                 run.remembered = true;
             }
-            s.end(RunStatus::Completed, None);
+            s.end_run(RunStatus::Completed, None);
         }
         Event::AgentSpawned(f) => s.agent_spawned(f),
         Event::AgentAsked(f) => s.agent_asked(f),
@@ -220,19 +223,19 @@ pub(super) fn apply(s: &mut Session, ts: Timestamp, event: &Event) {
     }
 }
 
-fn with_call(s: &mut Session, id: CallId, change: impl FnOnce(&mut Call)) {
+fn with_call(s: &mut Session, id: CallId, change: impl FnOnce(&mut CallState)) {
     let calls = s.turn.iter_mut().flat_map(|turn| &mut turn.calls);
     if let Some(call) = calls.into_iter().find(|call| call.id == id) {
         change(call);
     }
 }
 
-fn configure(s: &mut Session, config: &Arc<SessionConfig>) {
+fn apply_config(s: &mut Session, config: &Arc<SessionConfig>) {
     s.model = Arc::new(config.model.clone());
     if *s.system != *config.system {
         s.system = Arc::from(config.system.as_str());
     }
-    s.window.configured(config);
+    s.window.apply_config(config);
     s.tools = config.tools.clone();
     // No deeper agent than the limit says, wherever the list of tools comes from.
     if config.depth >= config.limits.max_subtask_depth {
@@ -246,7 +249,7 @@ fn configure(s: &mut Session, config: &Arc<SessionConfig>) {
 
 /// A program took the session up: what was in flight is owed again, what may have happened is to
 /// be found out (D4, D5). Counters stay (L4).
-fn resumed(s: &mut Session, gap_ms: u64) {
+fn apply_resumption(s: &mut Session, gap_ms: u64) {
     s.issued.clear();
     let Some(run) = &mut s.run else { return };
     run.away_ms += gap_ms;
@@ -270,8 +273,8 @@ fn run_started(s: &mut Session, ts: Timestamp, f: &RunStarted) {
     s.finished = None;
     let waiting = s.sent.values_mut().filter(|sent| sent.run.is_none());
     waiting.for_each(|sent| sent.run = Some(f.run));
-    let phase = if s.turn.is_some() { Phase::Turning } else { Phase::Look };
-    s.run = Some(Run {
+    let phase = if s.turn.is_some() { RunPhase::Turning } else { RunPhase::Look };
+    s.run = Some(RunState {
         id: f.run,
         started: ts,
         away_ms: 0,
@@ -300,28 +303,28 @@ fn run_started(s: &mut Session, ts: Timestamp, f: &RunStarted) {
         reminded: 0,
         condensed: None,
         remembered: false,
-        solving: solving::Solving::of(f.trigger),
+        solving: solving::SolvingRun::for_trigger(f.trigger),
         recipe: None,
     });
 }
 
 fn scene_seen(s: &mut Session, f: &SceneSeen) {
-    f.notes.iter().for_each(|note| s.tell(note));
+    f.notes.iter().for_each(|note| s.tell_section(note));
     s.label.join(&f.label);
     for skill in &f.skills {
-        activate(s, skill);
+        activate_skill(s, skill);
     }
     s.looked = f.input.map_or(s.next.input, |input| input.0);
     if let Some(run) = &mut s.run {
-        run.phase = Phase::Between;
+        run.phase = RunPhase::Between;
     }
     if let Some(found) = &f.recipe {
-        s.matched(found);
+        s.adopt_recipe(found);
     }
 }
 
 /// A skill is active from now on; that it is follows as a fact of its own.
-fn activate(s: &mut Session, skill: &SkillNote) {
+fn activate_skill(s: &mut Session, skill: &SkillNote) {
     s.label.join(&skill.label);
     let fact = SkillActivated {
         skill: skill.name.clone(),
@@ -333,7 +336,7 @@ fn activate(s: &mut Session, skill: &SkillNote) {
 }
 
 /// The fact about something that was put into memory or proposed.
-pub(super) fn remembered(note: &MemoryNote) -> Event {
+pub(super) fn memory_fact(note: &MemoryNote) -> Event {
     let note = note.clone();
     match note.status {
         MemoryStatus::Kept => MemoryWritten { note }.into(),
@@ -342,25 +345,25 @@ pub(super) fn remembered(note: &MemoryNote) -> Event {
 }
 
 /// What a finished call means beside its text.
-fn news(s: &mut Session, f: &CallFinished) {
+fn apply_result_effects(s: &mut Session, f: &CallFinished) {
     for news in &f.news {
         match news {
             ResultEffect::Recalled { words, passages } => {
                 let (words, passages) = (words.clone(), passages.clone());
                 s.due.push_back(ContextRecalled { call: f.call, words, passages }.into());
             }
-            ResultEffect::Remembered { note } => s.due.push_back(remembered(note)),
+            ResultEffect::Remembered { note } => s.due.push_back(memory_fact(note)),
             ResultEffect::Skill { skill } => {
-                activate(s, skill);
+                activate_skill(s, skill);
                 // The result shows it now; what is told again after condensing has it too.
                 let text = prompt::in_force(s.skills.values());
                 s.told.insert(SectionName::ActiveSkills.as_str().into(), text);
             }
             // A job is followed where all deeds are.
             ResultEffect::Step { .. } | ResultEffect::Job { .. } => (),
-            ResultEffect::Used { usage, cost_usd } => s.count(usage, *cost_usd),
-            ResultEffect::Made { tool } => s.made(tool),
-            ResultEffect::Unmade { name } => s.unmade(name),
+            ResultEffect::Used { usage, cost_usd } => s.count_usage(usage, *cost_usd),
+            ResultEffect::Made { tool } => s.add_dynamic_tool(tool),
+            ResultEffect::Unmade { name } => s.remove_dynamic_tool(name),
             ResultEffect::Found { tools } => {
                 let deferred = s.config.iter().flat_map(|config| config.deferred.iter());
                 let names = deferred.map(|tool| &tool.name).filter(|name| tools.contains(name));
@@ -384,24 +387,24 @@ fn news(s: &mut Session, f: &CallFinished) {
 
 fn turn_started(s: &mut Session, ts: Timestamp, f: &TurnStarted) {
     s.next.turn = f.turn.0;
-    let pending = s.pending.take(f.told.as_deref());
+    let pending = s.pending.take_blocks(f.told.as_deref());
     if !pending.is_empty() {
-        s.push(Message::user(pending), Origin::Told);
+        s.push(Message::user(pending), MessageOrigin::Told);
     }
     for input in &f.inputs {
         if let Some(at) = s.queue.iter().position(|queued| queued.input == *input)
             && let Some(queued) = s.queue.remove(at)
         {
             if let Some(run) = &mut s.run {
-                run.solving.said(&queued);
+                run.solving.note_input(&queued);
             }
             let mut content = queued.content;
             let mut added = queued.added.into_iter();
-            content.extend(added.by_ref().map(|added| Block::text(added.text)));
-            s.push(Message::user(content), Origin::Person);
+            content.extend(added.by_ref().map(|added| MessageBlock::text(added.text)));
+            s.push(Message::user(content), MessageOrigin::Person);
         }
     }
-    s.turn = Some(Turn {
+    s.turn = Some(TurnState {
         id: f.turn,
         stage: if f.recipe { TurnStage::Stepping } else { TurnStage::Due },
         not_before: Timestamp::default(),
@@ -414,7 +417,7 @@ fn turn_started(s: &mut Session, ts: Timestamp, f: &TurnStarted) {
         recipe: f.recipe,
     });
     if let Some(run) = &mut s.run {
-        run.phase = Phase::Turning;
+        run.phase = RunPhase::Turning;
         run.iterations = f.iteration;
         // What is paced are requests to the model.
         if !f.recipe {
@@ -423,7 +426,7 @@ fn turn_started(s: &mut Session, ts: Timestamp, f: &TurnStarted) {
     }
 }
 
-fn quarantine(s: &mut Session, f: &HistoryQuarantined) {
+fn quarantine_history(s: &mut Session, f: &HistoryQuarantined) {
     let why: String = f.message.chars().take(200).collect();
     for message in Arc::make_mut(&mut s.history) {
         let mut found = Vec::new();
@@ -441,16 +444,16 @@ fn quarantine(s: &mut Session, f: &HistoryQuarantined) {
     }
 }
 
-fn judged(s: &mut Session, f: &CallJudged) {
+fn apply_judgement(s: &mut Session, f: &CallJudged) {
     let changes_before = s.changes;
-    let root = workspace(s);
-    let poll = s.call(f.call).and_then(|call| s.tool(&call.tool)).is_some_and(|t| t.poll);
+    let root = workspace_root(s);
+    let poll = s.find_call(f.call).and_then(|call| s.find_tool(&call.tool)).is_some_and(|t| t.poll);
     let mut recent = None;
     let mut denial = None;
     let reason = f.reason.clone().unwrap_or_default();
     let foreign = s.turn_label().is_external();
     let no_denial = f.gate.as_ref().is_some_and(GateName::refuses_mistakes);
-    let steers = s.steers(f.call, f.inspection.effects.control.as_ref());
+    let steers = s.steering_refusal(f.call, f.inspection.effects.control.as_ref());
     with_call(s, f.call, |call| {
         recent = Some(RecentCall {
             tool: call.tool.clone(),
@@ -538,11 +541,11 @@ fn approval_resolved(s: &mut Session, ts: Timestamp, f: &ApprovalResolved) {
         call.stage = CallStage::Refused(text);
     });
     if f.decision.allows()
-        && let Some(call) = s.call(f.call)
+        && let Some(call) = s.find_call(f.call)
     {
         // Whoever allows a call settles what its question told them of, and nothing else (D4).
-        let (form, told) = (call.canonical(), call.told.clone());
-        outcome::settle(&mut s.unknown, &form, &told);
+        let (form, told) = (call.canonical_form(), call.told.clone());
+        outcome::settle_outcomes(&mut s.unknown, &form, &told);
     }
     s.approved.extend(approved);
     if f.decision == Decision::Session {
@@ -570,8 +573,8 @@ fn approval_resolved(s: &mut Session, ts: Timestamp, f: &ApprovalResolved) {
 
 /// Whether the same call was refused before, not long ago.
 fn is_refused_again(s: &Session, f: &CallFinished) -> bool {
-    let Some(call) = s.call(f.call) else { return false };
-    let input = call.same_form(&workspace(s));
+    let Some(call) = s.find_call(f.call) else { return false };
+    let input = call.same_form(&workspace_root(s));
     // The call itself is among them.
     let same = |r: &&RecentCall| r.tool == call.tool && r.input == input && r.result.is_none();
     s.recent.iter().filter(same).count() > 1
@@ -582,7 +585,7 @@ fn call_finished(s: &mut Session, f: &CallFinished) {
     let mut changed_world = false;
     let mut ran = false;
     let mut input = String::new();
-    let root = workspace(s);
+    let root = workspace_root(s);
     let denials = s.run.iter().flat_map(|run| &run.denials);
     let denied = denials.into_iter().any(|denial| denial.call == f.call) && !is_refused_again(s, f);
     with_call(s, f.call, |call| {
@@ -606,9 +609,9 @@ fn call_finished(s: &mut Session, f: &CallFinished) {
         recent.result = ran.then(|| sha256_hex(plain_text(&f.result).as_bytes()));
         recent.changed = changed_world;
     }
-    s.deeds.finished(f, s.call(f.call).cloned().as_ref());
-    solving::finished(s, f);
-    news(s, f);
+    s.deeds.record_call(f, s.find_call(f.call).cloned().as_ref());
+    solving::note_finished_call(s, f);
+    apply_result_effects(s, f);
     let both = s.turn_label().taint() == Taint::Both;
     if let Some(run) = &mut s.run {
         run.changed.extend(f.changed.iter().cloned());
@@ -628,31 +631,32 @@ fn call_unknown(s: &mut Session, f: &CallUnknown) {
     with_call(s, f.call, |call| {
         let class = call.inspection.as_ref().map(|i| i.class);
         let text = f.told.clone().unwrap_or_else(|| unknown_text(&f.reason, class));
-        let form = call.canonical();
+        let form = call.canonical_form();
         unknown = Some(UnknownOutcome { call: call.id, form, settled: false });
-        let blocks = vec![Block::text(text)];
+        let blocks = vec![MessageBlock::text(text)];
         call.stage = CallStage::Done(CallResult { blocks, ..CallResult::default() });
     });
     s.unknown.extend(unknown);
     if let Some(run) = &mut s.run {
-        run.solving.spoil();
+        run.solving.spoil_example();
     }
     fold_turn_if_done(s);
 }
 
 fn fold_turn_if_done(s: &mut Session) {
-    let done =
-        |turn: &Turn| turn.proposed == turn.calls.len() && turn.calls.iter().all(Call::is_done);
+    let done = |turn: &TurnState| {
+        turn.proposed == turn.calls.len() && turn.calls.iter().all(CallState::is_done)
+    };
     if s.turn.as_ref().is_some_and(done) {
         s.fold_turn();
     }
 }
 
 /// The label of what a person attached: theirs, but the words in it are anybody's (Z1).
-fn attached(content: &[Block]) -> Label {
+fn attachment_label(content: &[MessageBlock]) -> Label {
     let mut label = Label::default();
     for block in content {
-        if let Block::Image { media } | Block::Document { media } = block {
+        if let MessageBlock::Image { media } | MessageBlock::Document { media } = block {
             let name = format!("attachment {}", media.name.as_deref().unwrap_or(&media.media_type));
             label.join(&Label::external(name.as_str()));
             label.join(&Label::private(Integrity::External, name));
@@ -673,7 +677,8 @@ fn texts_in(value: &Value, out: &mut Vec<String>) {
 
 fn question_answered(s: &mut Session, f: &QuestionAnswered) {
     let mut calls = s.turn.iter_mut().flat_map(|turn| &mut turn.calls);
-    let asked = |call: &&mut Call| call.during.as_ref().is_some_and(|(id, _)| *id == f.question);
+    let asked =
+        |call: &&mut CallState| call.during.as_ref().is_some_and(|(id, _)| *id == f.question);
     // What is said to a server is not said to the agent.
     if let Some(call) = calls.find(asked) {
         call.during = None;
@@ -720,25 +725,25 @@ fn output_checked(s: &mut Session, f: &OutputChecked) {
                 "Hooks kept the run from ending {STOPS_REFUSED_MAX} times; the last one said: \
                  {reason}"
             );
-            s.end(RunStatus::Failed, Some(text));
+            s.end_run(RunStatus::Failed, Some(text));
             return;
         }
-        run.phase = Phase::Between;
+        run.phase = RunPhase::Between;
         s.pending.push_composed(format!("A hook says that the work is not done: {reason}"));
         return;
     }
     run.output.clone_from(&f.output);
     let Some(mismatch) = &f.mismatch else {
-        s.complete();
+        s.complete_run();
         return;
     };
     run.mismatches += 1;
     if run.mismatches > MISMATCHES_MAX {
         let text = format!("The final answer does not match the output schema: {mismatch}");
-        s.end(RunStatus::Failed, Some(text));
+        s.end_run(RunStatus::Failed, Some(text));
         return;
     }
-    run.phase = Phase::Between;
+    run.phase = RunPhase::Between;
     s.pending.push_composed(format!(
         "Your final answer must be one JSON value that matches the schema, and nothing else. \
          {mismatch} Answer again."
@@ -747,14 +752,14 @@ fn output_checked(s: &mut Session, f: &OutputChecked) {
 
 fn limit_reached(s: &mut Session, f: &LimitReached) {
     if f.limit == LimitName::Window {
-        let text = s.bursts();
-        s.end(RunStatus::Failed, text);
+        let text = s.overflow_error();
+        s.end_run(RunStatus::Failed, text);
         return;
     }
     let Some(config) = s.config.clone() else { return };
     let Some(run) = &mut s.run else { return };
     match f.level {
-        Level::Soft => {
+        LimitLevel::Soft => {
             run.soft_said = true;
             let left = (f64::from(config.limits.max_iterations) - f.value).max(0.0);
             s.pending.push_composed(format!(
@@ -763,12 +768,12 @@ fn limit_reached(s: &mut Session, f: &LimitReached) {
                 f.value, config.limits.max_iterations
             ));
         }
-        Level::Hard if f.limit == LimitName::RunTimeout => {
+        LimitLevel::Hard if f.limit == LimitName::RunTimeout => {
             run.cancel = Some((CancelCause::Timeout, "the time limit".into()));
         }
-        Level::Hard => {
+        LimitLevel::Hard => {
             let (status, text) = run.limit_end(&config, f);
-            s.end(status, Some(text));
+            s.end_run(status, Some(text));
         }
     }
 }
@@ -777,7 +782,7 @@ fn run_finished(s: &mut Session, f: &RunFinished) {
     s.found.clear();
     s.switching = None;
     s.condensing = None;
-    s.solved = solving::solved(s, f).map(Arc::new);
+    s.solved = solving::solved_run(s, f).map(Arc::new);
     s.run = None;
     s.finished = Some(f.clone());
     if s.open_question().is_none() {

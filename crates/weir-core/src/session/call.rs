@@ -7,14 +7,14 @@ use serde_json::Value;
 
 use crate::event::ApprovalRequested;
 use crate::governance::rules::Rule;
-use crate::governance::{call_form, canonical, same_form};
+use crate::governance::{call_form, canonical_json, same_form};
 use crate::ids::{ApprovalId, CallId, QuestionId, Timestamp};
-use crate::message::{Block, CallBlock};
-use crate::tool::{Control, Inspection};
+use crate::message::{CallBlock, MessageBlock};
+use crate::tool::{AgentControl, Inspection};
 
 /// One call of the current turn.
 #[derive(Debug, Clone)]
-pub struct Call {
+pub struct CallState {
     /// Its number.
     pub id: CallId,
     /// The tool, as the model wrote it.
@@ -32,7 +32,7 @@ pub struct Call {
     pub(super) foreign: bool,
     /// What a foreign server asks the person while it runs. No stage: a call that ends leaves the
     /// question open until its answer is recorded.
-    pub(super) during: Option<(QuestionId, Control)>,
+    pub(super) during: Option<(QuestionId, AgentControl)>,
 }
 
 /// How far a call is.
@@ -96,18 +96,20 @@ pub(super) struct CallStart {
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct CallResult {
     pub(super) ok: bool,
-    pub(super) blocks: Vec<Block>,
+    pub(super) blocks: Vec<MessageBlock>,
     /// Nothing of it was cut or withheld.
     pub(super) whole: bool,
     /// It counts as a mistake of the model.
     pub(super) mistake: bool,
 }
 
-impl Call {
+impl CallState {
     /// A call as a reply asked for it; `None` for any other block.
-    pub fn proposed(block: &Block) -> Option<Call> {
-        let Block::Call(CallBlock { call, tool, input, broken, .. }) = block else { return None };
-        Some(Call {
+    pub fn from_block(block: &MessageBlock) -> Option<CallState> {
+        let MessageBlock::Call(CallBlock { call, tool, input, broken, .. }) = block else {
+            return None;
+        };
+        Some(CallState {
             id: *call,
             tool: tool.clone(),
             input: input.clone(),
@@ -241,16 +243,16 @@ impl Call {
         self.inspection.as_deref().is_some_and(Inspection::needs_checkpoint)
     }
 
-    pub(super) fn fails(&self) -> Option<&str> {
+    pub(super) fn failure_text(&self) -> Option<&str> {
         self.inspection.as_ref().and_then(|i| i.fails.as_deref())
     }
 
-    pub(super) fn control(&self) -> Option<&Control> {
+    pub(super) fn control(&self) -> Option<&AgentControl> {
         self.inspection.as_ref().and_then(|i| i.effects.control.as_ref())
     }
 
     /// The one form in which calls are compared.
-    pub(super) fn canonical(&self) -> String {
+    pub(super) fn canonical_form(&self) -> String {
         call_form(&self.tool, &self.input)
     }
 
@@ -258,12 +260,12 @@ impl Call {
     pub(super) fn same_form(&self, workspace: &str) -> String {
         match &self.inspection {
             Some(inspection) => same_form(&self.input, &inspection.effects, workspace),
-            None => canonical(&self.input),
+            None => canonical_json(&self.input),
         }
     }
 
     /// Whether it puts a question to the person.
     pub(super) fn asks_person(&self) -> bool {
-        matches!(self.control(), Some(Control::Ask { .. }))
+        matches!(self.control(), Some(AgentControl::Ask { .. }))
     }
 }

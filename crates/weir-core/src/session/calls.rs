@@ -4,20 +4,20 @@ use serde_json::json;
 
 use crate::event::{ApprovalRequested, CallFinished, CallProposed, CallStarted, Event};
 use crate::governance::filter::one_line;
-use crate::governance::outcome::{self, Told};
-use crate::governance::{canonical, rules};
+use crate::governance::outcome::{self, OutcomeWarning};
+use crate::governance::{canonical_json, rules};
 use crate::ids::{ApprovalId, CallId, QuestionId, Timestamp, TurnId};
-use crate::message::Block;
+use crate::message::MessageBlock;
 use crate::record::sha256_hex;
 use crate::tool::EffectClass;
 
 use super::call::CallClearance;
-use super::{Call, Session};
+use super::{CallState, Session};
 
 /// What the model reads where a call has no recorded result (V3).
 pub const NOT_RECORDED: &str = "No result was recorded for this call.";
 
-impl Call {
+impl CallState {
     pub(super) fn proposal(&self, turn: TurnId) -> Event {
         CallProposed { call: self.id, turn, tool: self.tool.clone(), input: self.input.clone() }
             .into()
@@ -26,9 +26,9 @@ impl Call {
 
 impl Session {
     /// A call that never ran, answered with `text`.
-    pub(super) fn refusal(&self, id: CallId, text: &str) -> CallFinished {
-        let tool = self.call(id).map(|call| call.tool.clone()).unwrap_or_default();
-        answered(id, tool, false, text)
+    pub(super) fn refusal_result(&self, id: CallId, text: &str) -> CallFinished {
+        let tool = self.find_call(id).map(|call| call.tool.clone()).unwrap_or_default();
+        answer_result(id, tool, false, text)
     }
 
     pub(super) fn approval_id(&self, number: u32) -> ApprovalId {
@@ -42,20 +42,20 @@ impl Session {
     /// What the person must be told of unknown outcomes before `call` runs, and was not (D4). Asked
     /// of every call that may run: one that was allowed, or asked about, before an outcome became
     /// unknown was let pass by somebody who could not know of it.
-    pub(super) fn untold(&self, call: &Call) -> Option<Told> {
+    pub(super) fn untold_outcomes(&self, call: &CallState) -> Option<OutcomeWarning> {
         if self.unknown.is_empty() {
             return None;
         }
         let changes = call.inspection.as_ref().is_none_or(|i| i.effects.changes_world());
         let fresh = self.unknown.iter().filter(|one| !call.told.contains(&one.call));
-        outcome::told(fresh, &call.canonical(), changes)
+        outcome::outcome_warning(fresh, &call.canonical_form(), changes)
     }
 
     /// The fact by which a person is asked about `call` (G4). Whichever gate asks, the question tells
     /// of the unknown outcomes that concern the call: only then does the answer settle them.
     pub(super) fn approval_request(
         &self,
-        call: &Call,
+        call: &CallState,
         clearance: &CallClearance,
         now: Timestamp,
     ) -> Option<Event> {
@@ -64,7 +64,7 @@ impl Session {
         let effects = serde_json::to_value(&inspection.effects).unwrap_or_default();
         let bound = json!([call.tool, call.input, effects]);
         let (mut reason, mut unknown) = (clearance.reason.clone(), Vec::new());
-        if let Some(told) = self.untold(call) {
+        if let Some(told) = self.untold_outcomes(call) {
             if !reason.contains(&told.text) {
                 let between = if reason.is_empty() { "" } else { " " };
                 reason = format!("{reason}{between}{}", told.text);
@@ -82,7 +82,7 @@ impl Session {
                 reason,
                 unknown,
                 rules: self.rules_for(call, clearance),
-                binds: sha256_hex(canonical(&bound).as_bytes()),
+                binds: sha256_hex(canonical_json(&bound).as_bytes()),
                 expires: timeout.map(|ms| now.plus_ms(ms)),
                 label: self.turn_label().clone(),
             }
@@ -92,7 +92,7 @@ impl Session {
 
     /// The allow rules that would save the next question like `call`; none where a rule cannot say it,
     /// or where what asks is not a rule's to lift.
-    fn rules_for(&self, call: &Call, clearance: &CallClearance) -> Vec<rules::Rule> {
+    fn rules_for(&self, call: &CallState, clearance: &CallClearance) -> Vec<rules::Rule> {
         let Some(inspection) = &call.inspection else { return Vec::new() };
         if clearance.exact || inspection.confirm.is_some() || inspection.effects.unknown {
             return Vec::new();
@@ -103,9 +103,13 @@ impl Session {
     }
 
     /// What a call that may run leads to next.
-    pub(super) fn ready(&self, call: &Call, clearance: &CallClearance) -> Option<Event> {
-        if let Some(text) = call.fails() {
-            return Some(self.refusal(call.id, text).into());
+    pub(super) fn ready_call_fact(
+        &self,
+        call: &CallState,
+        clearance: &CallClearance,
+    ) -> Option<Event> {
+        if let Some(text) = call.failure_text() {
+            return Some(self.refusal_result(call.id, text).into());
         }
         if call.needs_checkpoint() && !clearance.saved {
             return None;
@@ -115,13 +119,13 @@ impl Session {
 }
 
 /// A call answered by the session itself.
-pub(super) fn answered(call: CallId, tool: String, ok: bool, text: &str) -> CallFinished {
+pub(super) fn answer_result(call: CallId, tool: String, ok: bool, text: &str) -> CallFinished {
     CallFinished {
         call,
         tool,
         ok,
         summary: one_line(text.lines().next().unwrap_or_default()),
-        result: vec![Block::text(text)],
+        result: vec![MessageBlock::text(text)],
         confirmed: false,
         bytes: text.len() as u64,
         duration_ms: 0,
@@ -150,6 +154,6 @@ pub(super) fn unknown_text(reason: &str, class: Option<EffectClass>) -> String {
 }
 
 /// Where paths are relative to, as the rules know it.
-pub(super) fn workspace(s: &Session) -> String {
+pub(super) fn workspace_root(s: &Session) -> String {
     s.config.as_ref().map(|c| c.rules.context().workspace.clone()).unwrap_or_default()
 }

@@ -10,15 +10,15 @@ use crate::governance::rules::RuleAction;
 use crate::ids::{CallId, SessionId};
 use crate::profile::{Limits, PermissionMode};
 use crate::tool::built_in::ToolTrait;
-use crate::tool::{Group, ToolSpec};
+use crate::tool::{ToolGroup, ToolSpec};
 
-use super::{Condensing, Guards, MemoryPolicy, SessionConfig};
+use super::{CondensingSettings, Guards, MemoryPolicy, SessionConfig};
 
-pub use crate::event::Share;
+pub use crate::event::BudgetShare;
 
 /// The session of the agent that `call` of `parent` starts: the same name after a crash, so that the
 /// repeated call finds it.
-pub fn id(parent: &SessionId, call: CallId) -> SessionId {
+pub fn child_session_id(parent: &SessionId, call: CallId) -> SessionId {
     SessionId::new(format!("{parent}_{call}"))
 }
 
@@ -31,7 +31,11 @@ pub fn parent_of(child: &SessionId) -> Option<(SessionId, CallId)> {
 /// The settings of a sub-agent: the parent's authority and, where that is narrower, the profile's.
 /// `own` are the settings that its profile would give a session of its own. Doing it twice changes
 /// nothing more.
-pub fn config(parent: &SessionConfig, own: &SessionConfig, share: &Share) -> SessionConfig {
+pub fn child_config(
+    parent: &SessionConfig,
+    own: &SessionConfig,
+    share: &BudgetShare,
+) -> SessionConfig {
     let depth = parent.depth + 1;
     let limits = narrower_limits(&parent.limits, &own.limits, share);
     let has: BTreeSet<&str> = parent.all_tools().map(|tool| tool.name.as_str()).collect();
@@ -50,14 +54,14 @@ pub fn config(parent: &SessionConfig, own: &SessionConfig, share: &Share) -> Ses
     let same_model = parent.model.model == own.model.model;
     let usual = if same_model { parent.thinking } else { own.thinking };
     SessionConfig {
-        permission: parent.permission.narrower(own.permission),
+        permission: parent.permission.narrower_mode(own.permission),
         thinking: own.profile.thinking.unwrap_or(usual),
         tools: of(&own.tools),
         deferred: of(&own.deferred),
         rules,
         limits,
         depth,
-        condensing: Condensing { enabled: false, ..parent.condensing },
+        condensing: CondensingSettings { enabled: false, ..parent.condensing },
         memory: MemoryPolicy { off: true, ..MemoryPolicy::default() },
         recipes: super::RecipePolicy { off: true, fast: false, ..Default::default() },
         output_schema: None,
@@ -80,18 +84,18 @@ pub fn within_depth(tools: &mut Vec<ToolSpec>, depth: u32, limits: &Limits) {
 /// certain is "yes".
 pub fn may_write(config: &SessionConfig) -> bool {
     let tame = |tool: &ToolSpec| match tool.group {
-        Group::Read | Group::Vault | Group::Web => true,
-        Group::Agent => tool.has_trait(ToolTrait::Tame),
-        Group::Edit | Group::Mcp | Group::Skill => false,
+        ToolGroup::Read | ToolGroup::Vault | ToolGroup::Web => true,
+        ToolGroup::Agent => tool.has_trait(ToolTrait::Tame),
+        ToolGroup::Edit | ToolGroup::Mcp | ToolGroup::Skill => false,
     };
     config.permission != PermissionMode::Plan && !config.all_tools().all(tame)
 }
 
 /// Every bound at its narrower, and no more than its share of what the parent has left.
-fn narrower_limits(parent: &Limits, own: &Limits, share: &Share) -> Limits {
+fn narrower_limits(parent: &Limits, own: &Limits, share: &BudgetShare) -> Limits {
     Limits {
         max_iterations: parent.max_iterations.min(own.max_iterations),
-        max_tool_calls: least(parent.max_tool_calls, own.max_tool_calls),
+        max_tool_calls: narrower_bound(parent.max_tool_calls, own.max_tool_calls),
         consecutive_mistake_limit: least_set(
             parent.consecutive_mistake_limit,
             own.consecutive_mistake_limit,
@@ -100,19 +104,25 @@ fn narrower_limits(parent: &Limits, own: &Limits, share: &Share) -> Limits {
         power_steering_frequency: 0,
         max_subtask_depth: parent.max_subtask_depth.min(own.max_subtask_depth),
         parallel_calls: parent.parallel_calls.min(own.parallel_calls),
-        budget_usd: least(least(parent.budget_usd, own.budget_usd), share.budget_usd),
-        budget_tokens: least(least(parent.budget_tokens, own.budget_tokens), share.budget_tokens),
-        run_timeout_ms: least(
-            least(parent.run_timeout_ms, own.run_timeout_ms),
+        budget_usd: narrower_bound(
+            narrower_bound(parent.budget_usd, own.budget_usd),
+            share.budget_usd,
+        ),
+        budget_tokens: narrower_bound(
+            narrower_bound(parent.budget_tokens, own.budget_tokens),
+            share.budget_tokens,
+        ),
+        run_timeout_ms: narrower_bound(
+            narrower_bound(parent.run_timeout_ms, own.run_timeout_ms),
             share.run_timeout_ms,
         ),
         tool_timeout_ms: parent.tool_timeout_ms.min(own.tool_timeout_ms),
-        approval_timeout_ms: least(parent.approval_timeout_ms, own.approval_timeout_ms),
+        approval_timeout_ms: narrower_bound(parent.approval_timeout_ms, own.approval_timeout_ms),
     }
 }
 
 /// The narrower of two bounds; `None` is no bound.
-fn least<T: PartialOrd>(a: Option<T>, b: Option<T>) -> Option<T> {
+fn narrower_bound<T: PartialOrd>(a: Option<T>, b: Option<T>) -> Option<T> {
     match (a, b) {
         (Some(a), Some(b)) => Some(if b < a { b } else { a }),
         (a, b) => a.or(b),
@@ -121,16 +131,16 @@ fn least<T: PartialOrd>(a: Option<T>, b: Option<T>) -> Option<T> {
 
 /// The same where 0 is no bound.
 fn least_set(a: u32, b: u32) -> u32 {
-    least((a > 0).then_some(a), (b > 0).then_some(b)).unwrap_or(0)
+    narrower_bound((a > 0).then_some(a), (b > 0).then_some(b)).unwrap_or(0)
 }
 
 /// What one of `shares` calls that start an agent gets of `left`, when agents that still run were
 /// granted `granted`. Money and tokens are divided; time passes for all of them at once.
-pub fn share(left: &Share, granted: &[Share], shares: u32) -> Share {
+pub fn divide_share(left: &BudgetShare, granted: &[BudgetShare], shares: u32) -> BudgetShare {
     let shares = shares.max(1);
     let usd: f64 = granted.iter().filter_map(|share| share.budget_usd).sum();
     let tokens: u64 = granted.iter().filter_map(|share| share.budget_tokens).sum();
-    Share {
+    BudgetShare {
         budget_usd: left.budget_usd.map(|left| (left - usd).max(0.0) / f64::from(shares)),
         budget_tokens: left
             .budget_tokens

@@ -5,7 +5,7 @@ use crate::governance::rules::RuleOrigin;
 use crate::model::{ModelInfo, ModelRef};
 use crate::profile::built_in_profiles;
 
-fn tool(name: &str, group: Group) -> ToolSpec {
+fn tool(name: &str, group: ToolGroup) -> ToolSpec {
     ToolSpec {
         name: name.into(),
         description: String::new(),
@@ -19,7 +19,7 @@ fn tool(name: &str, group: Group) -> ToolSpec {
     }
 }
 
-fn settings(permission: PermissionMode, tools: &[(&str, Group)]) -> SessionConfig {
+fn settings(permission: PermissionMode, tools: &[(&str, ToolGroup)]) -> SessionConfig {
     let model = ModelRef { provider: "script".into(), name: "m".into() };
     let model = ModelInfo::with_name(model);
     SessionConfig {
@@ -35,12 +35,12 @@ fn names(config: &SessionConfig) -> Vec<&str> {
     config.tools.iter().map(|tool| tool.name.as_str()).collect()
 }
 
-const READ: (&str, Group) = ("read_file", Group::Read);
-const WRITE: (&str, Group) = ("write_file", Group::Edit);
-const SHELL: (&str, Group) = ("run_shell", Group::Skill);
+const READ: (&str, ToolGroup) = ("read_file", ToolGroup::Read);
+const WRITE: (&str, ToolGroup) = ("write_file", ToolGroup::Edit);
+const SHELL: (&str, ToolGroup) = ("run_shell", ToolGroup::Skill);
 const NEW_TASK: &str = "new_task";
-const TASK: (&str, Group) = (NEW_TASK, Group::Agent);
-const ASK: (&str, Group) = ("ask_followup_question", Group::Agent);
+const TASK: (&str, ToolGroup) = (NEW_TASK, ToolGroup::Agent);
+const ASK: (&str, ToolGroup) = ("ask_followup_question", ToolGroup::Agent);
 
 /// `(parent, profile, mode and tools of the child)`
 #[test]
@@ -60,20 +60,27 @@ fn m6_the_authority_of_a_child_is_an_intersection() {
     ] {
         let parent = settings(parent.0, &parent.1);
         let own = settings(own.0, &own.1);
-        let child = config(&parent, &own, &Share::default());
+        let child = child_config(&parent, &own, &BudgetShare::default());
         assert_eq!((child.permission, names(&child)), (mode, tools));
         assert_eq!(child.depth, 1);
-        assert!(crate::config::widens(&parent, &child).is_empty());
-        assert_eq!(config(&parent, &child, &Share::default()), child, "twice changes nothing more");
+        assert!(crate::config::describe_widening(&parent, &child).is_empty());
+        assert_eq!(
+            child_config(&parent, &child, &BudgetShare::default()),
+            child,
+            "twice changes nothing more"
+        );
     }
 }
 
 #[test]
 fn m6_what_a_parent_found_by_name_only_its_child_may_have() {
     let mut parent = settings(PermissionMode::Full, &[READ]);
-    parent.deferred = Arc::new(vec![tool("write_file", Group::Edit)]);
+    parent.deferred = Arc::new(vec![tool("write_file", ToolGroup::Edit)]);
     let own = settings(PermissionMode::Full, &[READ, WRITE, SHELL]);
-    assert_eq!(names(&config(&parent, &own, &Share::default())), ["read_file", "write_file"]);
+    assert_eq!(
+        names(&child_config(&parent, &own, &BudgetShare::default())),
+        ["read_file", "write_file"]
+    );
 }
 
 #[test]
@@ -88,7 +95,7 @@ fn m6_rules_of_the_parent_stay_and_a_profile_adds_denials_only() {
     let mut own = settings(PermissionMode::Full, &[READ]);
     own.rules.add(rule(RuleAction::Allow, "Shell"));
     own.rules.add(rule(RuleAction::Deny, "Web"));
-    let child = config(&parent, &own, &Share::default());
+    let child = child_config(&parent, &own, &BudgetShare::default());
     let texts: Vec<String> =
         child.rules.iter().map(|r| format!("{} {}", r.action(), r.text())).collect();
     assert_eq!(texts.len(), 3, "{texts:?}");
@@ -111,8 +118,8 @@ fn m6_a_child_keeps_the_narrower_of_all_bounds_and_none_of_the_extras() {
     own.limits.max_iterations = 200;
     own.limits.max_tool_calls = Some(5);
     own.attended = false;
-    let share = Share { budget_tokens: Some(300), ..Share::default() };
-    let child = config(&parent, &own, &share);
+    let share = BudgetShare { budget_tokens: Some(300), ..BudgetShare::default() };
+    let child = child_config(&parent, &own, &share);
     let limits = child.limits;
     assert_eq!((limits.max_iterations, limits.max_tool_calls), (10, Some(5)));
     assert_eq!((limits.budget_tokens, limits.consecutive_mistake_limit), (Some(300), 3));
@@ -132,10 +139,10 @@ fn m6_no_deeper_agent_than_the_limit_says() {
         parent.limits.max_subtask_depth = max;
         let mut own = parent.clone();
         own.limits.max_subtask_depth = 9;
-        let child = config(&parent, &own, &Share::default());
+        let child = child_config(&parent, &own, &BudgetShare::default());
         assert_eq!(names(&child).contains(&NEW_TASK), has, "depth {depth} of {max}");
     }
-    let mut tools = vec![tool(NEW_TASK, Group::Agent)];
+    let mut tools = vec![tool(NEW_TASK, ToolGroup::Agent)];
     within_depth(&mut tools, 0, &Limits { max_subtask_depth: 0, ..Limits::default() });
     assert!(tools.is_empty());
 }
@@ -143,9 +150,10 @@ fn m6_no_deeper_agent_than_the_limit_says() {
 /// `(left, granted to those that run, calls that wait, what one of them gets)`
 #[test]
 fn m6_what_is_left_is_divided_among_those_that_wait() {
-    let tokens = |tokens: u64| Share { budget_tokens: Some(tokens), ..Share::default() };
-    let usd = |usd: f64| Share { budget_usd: Some(usd), ..Share::default() };
-    let none = Share::default();
+    let tokens =
+        |tokens: u64| BudgetShare { budget_tokens: Some(tokens), ..BudgetShare::default() };
+    let usd = |usd: f64| BudgetShare { budget_usd: Some(usd), ..BudgetShare::default() };
+    let none = BudgetShare::default();
     for (left, granted, shares, expected) in [
         (none, vec![], 3, none),
         (tokens(900), vec![], 1, tokens(900)),
@@ -157,18 +165,18 @@ fn m6_what_is_left_is_divided_among_those_that_wait() {
         (usd(0.9), vec![usd(0.3)], 2, usd(0.3)),
         (usd(0.0), vec![], 1, usd(0.0)),
         (
-            Share { run_timeout_ms: Some(5), ..none },
+            BudgetShare { run_timeout_ms: Some(5), ..none },
             vec![none],
             4,
-            Share { run_timeout_ms: Some(5), ..none },
+            BudgetShare { run_timeout_ms: Some(5), ..none },
         ),
     ] {
-        let came = share(&left, &granted, shares);
+        let came = divide_share(&left, &granted, shares);
         assert_eq!(
             (came.budget_tokens, came.run_timeout_ms),
             (expected.budget_tokens, expected.run_timeout_ms)
         );
-        let money = |share: &Share| share.budget_usd.map(|usd| (usd * 1e6).round());
+        let money = |share: &BudgetShare| share.budget_usd.map(|usd| (usd * 1e6).round());
         assert_eq!(money(&came), money(&expected));
     }
 }
@@ -176,8 +184,8 @@ fn m6_what_is_left_is_divided_among_those_that_wait() {
 #[test]
 fn m6_names_of_children_lead_back_to_their_parents() {
     let root = SessionId::new("0199");
-    let child = id(&root, CallId(3));
-    let grandchild = id(&child, CallId(12));
+    let child = child_session_id(&root, CallId(3));
+    let grandchild = child_session_id(&child, CallId(12));
     assert_eq!(grandchild.as_str(), "0199_c3_c12");
     assert_eq!(parent_of(&grandchild), Some((child.clone(), CallId(12))));
     assert_eq!(parent_of(&child), Some((root.clone(), CallId(3))));
@@ -193,8 +201,8 @@ fn m6_who_may_write_is_said_by_mode_and_tools() {
         (Ask, vec![READ, WRITE], true),
         (Ask, vec![READ, SHELL], true),
         (Plan, vec![READ, WRITE, SHELL], false),
-        (Ask, vec![READ, ("manage_anything", Group::Agent)], true),
-        (Ask, vec![("mcp__x__y", Group::Mcp)], true),
+        (Ask, vec![READ, ("manage_anything", ToolGroup::Agent)], true),
+        (Ask, vec![("mcp__x__y", ToolGroup::Mcp)], true),
     ] {
         assert_eq!(may_write(&settings(mode, &tools)), writes, "{mode} {tools:?}");
     }

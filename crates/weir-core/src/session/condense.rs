@@ -8,20 +8,20 @@
 use std::sync::Arc;
 
 use crate::event::{
-    CondenseReason, ContextCondensed, ContextCondensing, ContextSummarised, Event, Held, Origin,
-    RunStatus,
+    CondenseReason, ContextCondensed, ContextCondensing, ContextSummarised, Event, HistoryEntry,
+    MessageOrigin, RunStatus,
 };
 use crate::ids::TurnId;
-use crate::message::{Block, Message};
+use crate::message::{Message, MessageBlock};
 
-use super::window::Weight;
-use super::{Phase, Session, TurnStage};
+use super::window::WindowWeight;
+use super::{RunPhase, Session, TurnStage};
 
 mod head;
 mod passes;
 mod work;
 
-pub use crate::event::{KEEP_CHARS_MAX, Keep};
+pub use crate::event::{KEEP_CHARS_MAX, KeepRequest};
 pub use work::{CondenseWork, read_summary};
 
 /// After condensing a request should take at most this share of what it may take.
@@ -52,25 +52,25 @@ const CANNOT_SHRINK: &str = "The conversation no longer fits the model's window 
 
 /// Condensing that is under way.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Pending {
+pub enum PendingCondensing {
     /// A helper model looks at what will be hidden; with what a person wants kept.
-    Looking(CondenseReason, Option<Keep>),
+    Looking(CondenseReason, Option<KeepRequest>),
     /// It has answered: what comes of it follows from state.
     Ready(CondenseReason, Option<String>),
 }
 
 /// What the last condensing hid.
 #[derive(Debug, Clone)]
-pub(super) struct Hidden {
+pub(super) struct HiddenHistory {
     messages: Vec<Arc<Message>>,
-    origins: Vec<Origin>,
+    origins: Vec<MessageOrigin>,
     /// How many messages stand in their place.
     head: usize,
 }
 
 /// What condensing would do, for a person who asks before it is done.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Preview {
+pub struct CondensePreview {
     /// The last pass that is needed; 3 asks a model for a summary.
     pub pass: u8,
     /// Messages that would be hidden or shortened.
@@ -82,18 +82,18 @@ pub struct Preview {
     /// And after; a summary is taken as 600 tokens.
     pub tokens_after: u64,
     /// What would stand before the kept messages.
-    pub head: Vec<Held>,
+    pub head: Vec<HistoryEntry>,
 }
 
 /// What is to be done to a view.
-struct Plan {
+struct CondensePlan {
     /// First message that stays word for word.
     keep_from: usize,
     pass: u8,
     /// The old messages after the passes one and two.
-    head: Vec<Held>,
+    head: Vec<HistoryEntry>,
     /// The messages from `keep_from` on, where they too had to be shortened.
-    recent: Option<Vec<Held>>,
+    recent: Option<Vec<HistoryEntry>>,
     /// Estimated tokens of the next request; a summary counts [`SUMMARY_TOKENS`].
     tokens_after: u64,
 }
@@ -106,7 +106,7 @@ impl Session {
             Some(_) => EMERGENCY_THRESHOLD,
             None => u64::from(config.condensing.threshold.clamp(1, 100)),
         };
-        let window = self.window();
+        let window = self.window_tokens();
         let full = (window as f64 * FULL_SHARE) as u64;
         let again = self
             .window
@@ -116,18 +116,25 @@ impl Session {
     }
 
     /// What condensing would do now; `None`: there is nothing to condense.
-    pub fn condense_preview(&self) -> Option<Preview> {
+    pub fn condense_preview(&self) -> Option<CondensePreview> {
         let plan = self.condense_plan(CondenseReason::Asked)?;
         let tokens_after = plan.tokens_after;
         let (pass, hidden) = (plan.pass, plan.keep_from);
         let summary = (pass == 3).then_some("(the summary of a model)");
         let (head, kept) = self.head_of(plan, summary);
         let kept = self.history.len() - kept;
-        Some(Preview { pass, hidden, kept, tokens_before: self.next_tokens(), tokens_after, head })
+        Some(CondensePreview {
+            pass,
+            hidden,
+            kept,
+            tokens_before: self.next_tokens(),
+            tokens_after,
+            head,
+        })
     }
 
     /// The new beginning of the view, and from where on the old messages follow it.
-    fn head_of(&self, plan: Plan, summary: Option<&str>) -> (Vec<Held>, usize) {
+    fn head_of(&self, plan: CondensePlan, summary: Option<&str>) -> (Vec<HistoryEntry>, usize) {
         let keep_from = plan.keep_from;
         let mut head = match summary {
             Some(_) if plan.pass == 3 => self.summarised_head(&plan, summary),
@@ -156,8 +163,9 @@ impl Session {
     /// Where what stays word for word begins: the last two turns, and as many more as have room.
     fn keep_from(&self, reason: CondenseReason) -> usize {
         // What stands in the place of hidden messages is never a turn of its own.
-        let turns: Vec<usize> =
-            (0..self.history.len()).filter(|at| self.origins[*at] == Origin::Model).collect();
+        let turns: Vec<usize> = (0..self.history.len())
+            .filter(|at| self.origins[*at] == MessageOrigin::Model)
+            .collect();
         let Some(mut from) = turns.len().checked_sub(2).map(|at| turns[at]) else { return 0 };
         // Where somebody said that it is too long, nothing beyond the last two turns stays.
         let room = match reason {
@@ -167,51 +175,51 @@ impl Session {
             }
             CondenseReason::Overflow | CondenseReason::Asked => 0,
         };
-        let mut used = self.window.tokens(self.weigh(&self.history[from..]));
+        let mut used = self.window.weight_tokens(self.weigh_messages(&self.history[from..]));
         for at in turns.iter().rev().skip(2) {
-            used += self.window.tokens(self.weigh(&self.history[*at..from]));
+            used += self.window.weight_tokens(self.weigh_messages(&self.history[*at..from]));
             if used > room {
                 break;
             }
             from = *at;
         }
         // What a person said before the first kept turn belongs to it.
-        while from > 0 && self.origins[from - 1] == Origin::Person {
+        while from > 0 && self.origins[from - 1] == MessageOrigin::Person {
             from -= 1;
         }
         from
     }
 
-    fn weigh(&self, messages: &[Arc<Message>]) -> Weight {
-        let mut window = super::Window::default();
-        window.replaced(messages.iter().map(AsRef::as_ref));
-        window.history()
+    fn weigh_messages(&self, messages: &[Arc<Message>]) -> WindowWeight {
+        let mut window = super::ContextWindow::default();
+        window.replace_history(messages.iter().map(AsRef::as_ref));
+        window.history_weight()
     }
 
     /// Estimated tokens of the next request with `head` before the messages from `keep_from` on.
-    fn after(&self, head: &[Held], keep_from: usize) -> u64 {
-        let mut window = super::Window::default();
-        window.replaced(head.iter().map(|held| &held.message));
-        let head = self.window.tokens(window.history());
-        let kept = self.window.tokens(self.weigh(&self.history[keep_from..]));
+    fn tokens_after(&self, head: &[HistoryEntry], keep_from: usize) -> u64 {
+        let mut window = super::ContextWindow::default();
+        window.replace_history(head.iter().map(|held| &held.message));
+        let head = self.window.weight_tokens(window.history_weight());
+        let kept = self.window.weight_tokens(self.weigh_messages(&self.history[keep_from..]));
         let now = self.next_tokens().saturating_sub(self.window.history_tokens());
         now + head + kept
     }
 
     /// What is to be done; `None`: there is nothing to make shorter.
-    fn condense_plan(&self, reason: CondenseReason) -> Option<Plan> {
+    fn condense_plan(&self, reason: CondenseReason) -> Option<CondensePlan> {
         let keep_from = self.keep_from(reason);
-        let full = (self.window() as f64 * FULL_SHARE) as u64;
-        let mut plan = self.passes(reason, keep_from);
+        let full = (self.window_tokens() as f64 * FULL_SHARE) as u64;
+        let mut plan = self.plan_passes(reason, keep_from);
         let overflows = self.turn.as_ref().map_or(0, |turn| turn.overflows);
-        let too_large = self.window() > 0 && plan.tokens_after > full;
+        let too_large = self.window_tokens() > 0 && plan.tokens_after > full;
         // Even the last turns have results that are too long: better shortened than not sent.
         if overflows >= OVERFLOWS_MAX || too_large {
-            let mut recent = self.held(keep_from..self.history.len());
+            let mut recent = self.history_entries(keep_from..self.history.len());
             passes::shorten_results(&mut recent, true);
-            let kept = self.after(&plan.head, keep_from);
-            let with: Vec<Held> = plan.head.iter().chain(&recent).cloned().collect();
-            let shortened = self.after(&with, self.history.len());
+            let kept = self.tokens_after(&plan.head, keep_from);
+            let with: Vec<HistoryEntry> = plan.head.iter().chain(&recent).cloned().collect();
+            let shortened = self.tokens_after(&with, self.history.len());
             if shortened < kept {
                 plan.tokens_after = plan.tokens_after.saturating_sub(kept - shortened);
                 plan.recent = Some(recent);
@@ -221,28 +229,29 @@ impl Session {
     }
 
     /// The passes over the messages before `keep_from`, as many as are needed.
-    fn passes(&self, reason: CondenseReason, keep_from: usize) -> Plan {
-        let limit = self.condensing_limit().unwrap_or(self.window() * EMERGENCY_THRESHOLD / 100);
+    fn plan_passes(&self, reason: CondenseReason, keep_from: usize) -> CondensePlan {
+        let limit =
+            self.condensing_limit().unwrap_or(self.window_tokens() * EMERGENCY_THRESHOLD / 100);
         let target = (limit as f64 * TARGET_SHARE) as u64;
-        let mut head = self.held(0..keep_from);
+        let mut head = self.history_entries(0..keep_from);
         for pass in [1, 2] {
             match pass {
                 1 => passes::shorten_results(&mut head, false),
                 _ => passes::drop_noise(&mut head, &self.told),
             }
-            let tokens_after = self.after(&head, keep_from);
+            let tokens_after = self.tokens_after(&head, keep_from);
             if keep_from == 0 || (tokens_after <= target && reason != CondenseReason::Asked) {
-                return Plan { keep_from, pass, head, recent: None, tokens_after };
+                return CondensePlan { keep_from, pass, head, recent: None, tokens_after };
             }
         }
-        let mut plan = Plan { keep_from, pass: 3, head, recent: None, tokens_after: 0 };
+        let mut plan = CondensePlan { keep_from, pass: 3, head, recent: None, tokens_after: 0 };
         let summarised = self.summarised_head(&plan, None);
-        plan.tokens_after = self.after(&summarised, keep_from) + SUMMARY_TOKENS;
+        plan.tokens_after = self.tokens_after(&summarised, keep_from) + SUMMARY_TOKENS;
         plan
     }
 
-    fn held(&self, range: std::ops::Range<usize>) -> Vec<Held> {
-        let held = |at: usize| Held {
+    fn history_entries(&self, range: std::ops::Range<usize>) -> Vec<HistoryEntry> {
+        let held = |at: usize| HistoryEntry {
             origin: self.origins[at],
             message: self.history[at].as_ref().clone(),
         };
@@ -260,7 +269,7 @@ impl Session {
         let plan = self.condense_plan(CondenseReason::Threshold)?;
         // Without summaries only what the first passes gain is to be had.
         let after = match plan.pass == 3 && self.window.failures >= FAILURES_MAX {
-            true => self.after(&plan.head, plan.keep_from),
+            true => self.tokens_after(&plan.head, plan.keep_from),
             false => plan.tokens_after,
         };
         let gain = tokens.saturating_sub(after) as f64 / tokens as f64;
@@ -271,14 +280,14 @@ impl Session {
     }
 
     pub(super) fn begin_condensing(&self, reason: CondenseReason) -> ContextCondensing {
-        let (tokens, window) = (self.next_tokens(), self.window());
+        let (tokens, window) = (self.next_tokens(), self.window_tokens());
         ContextCondensing { reason, keep: None, tokens, window }
     }
 
     /// A request that cannot fit is not sent: the run ends with what, why and what to do.
-    pub(super) fn bursts(&self) -> Option<String> {
+    pub(super) fn overflow_error(&self) -> Option<String> {
         self.condensing_limit()?;
-        let (tokens, window) = (self.next_tokens(), self.window());
+        let (tokens, window) = (self.next_tokens(), self.window_tokens());
         if (tokens as f64) < window as f64 * BURST_SHARE {
             return None;
         }
@@ -297,26 +306,28 @@ impl Session {
     /// Whether a request that the vendor refused as too long can be made shorter (X3).
     pub(super) fn may_shorten(&self) -> bool {
         let left = self.turn.as_ref().is_some_and(|turn| turn.overflows < OVERFLOWS_MAX);
-        let is_result = |block: &Block| matches!(block, Block::Result { .. });
+        let is_result = |block: &MessageBlock| matches!(block, MessageBlock::Result { .. });
         let results = || self.history.iter().any(|message| message.blocks.iter().any(is_result));
         left && (self.keep_from(CondenseReason::Overflow) > 0 || results())
     }
 
     /// The fact that follows once a helper has answered.
     pub(super) fn condensing_next(&self) -> Option<Event> {
-        let Some(Pending::Ready(reason, summary)) = &self.condensing else { return None };
+        let Some(PendingCondensing::Ready(reason, summary)) = &self.condensing else { return None };
         let plan = self.condense_plan(*reason)?;
         let pass = if summary.is_some() { plan.pass } else { plan.pass.min(2) };
         let old = plan.keep_from;
         let (head, keep_from) = self.head_of(plan, summary.as_deref());
-        let models = |origins: &[Origin]| origins.iter().filter(|o| **o == Origin::Model).count();
+        let models = |origins: &[MessageOrigin]| {
+            origins.iter().filter(|o| **o == MessageOrigin::Model).count()
+        };
         let kept_turns = models(&self.origins[old..]);
         let turn = self.next.turn.saturating_sub(u32::try_from(kept_turns).unwrap_or(0));
         Some(
             ContextCondensed {
                 reason: *reason,
                 pass,
-                tokens_after: self.after(&head, keep_from),
+                tokens_after: self.tokens_after(&head, keep_from),
                 head,
                 kept: u32::try_from(self.history.len() - keep_from).unwrap_or(u32::MAX),
                 hidden: u32::try_from(old).unwrap_or(u32::MAX),
@@ -329,11 +340,11 @@ impl Session {
     }
 }
 
-pub(super) fn condensing(s: &mut Session, f: &ContextCondensing) {
-    s.condensing = Some(Pending::Looking(f.reason, f.keep.clone()));
+pub(super) fn apply_condensing(s: &mut Session, f: &ContextCondensing) {
+    s.condensing = Some(PendingCondensing::Looking(f.reason, f.keep.clone()));
     if f.reason == CondenseReason::Overflow {
         // A window that nobody knew is known now, from above.
-        let known = if s.window() == 0 { f.tokens } else { s.window().min(f.tokens) };
+        let known = if s.window_tokens() == 0 { f.tokens } else { s.window_tokens().min(f.tokens) };
         s.window.believed = Some(known.max(1));
         let nothing_old = s.keep_from(f.reason) == 0;
         if let Some(turn) = &mut s.turn {
@@ -343,12 +354,12 @@ pub(super) fn condensing(s: &mut Session, f: &ContextCondensing) {
     }
 }
 
-pub(super) fn summarised(s: &mut Session, f: &ContextSummarised) {
+pub(super) fn apply_summary(s: &mut Session, f: &ContextSummarised) {
     for note in &f.memories {
-        s.due.push_back(super::apply::remembered(note));
+        s.due.push_back(super::apply::memory_fact(note));
     }
-    s.count(&f.usage, f.cost_usd);
-    let Some(Pending::Looking(reason, _)) = s.condensing else { return };
+    s.count_usage(&f.usage, f.cost_usd);
+    let Some(PendingCondensing::Looking(reason, _)) = s.condensing else { return };
     if f.failed.is_some() {
         s.window.failures += 1;
         // The first failure is asked again, at once and once.
@@ -359,14 +370,14 @@ pub(super) fn summarised(s: &mut Session, f: &ContextSummarised) {
         s.window.failures = 0;
     }
     let possible = s.condense_plan(reason).is_some();
-    s.condensing = possible.then(|| Pending::Ready(reason, f.summary.clone()));
+    s.condensing = possible.then(|| PendingCondensing::Ready(reason, f.summary.clone()));
     if !possible && reason == CondenseReason::Overflow {
         s.turn = None;
-        s.end(RunStatus::Failed, Some(CANNOT_SHRINK.into()));
+        s.end_run(RunStatus::Failed, Some(CANNOT_SHRINK.into()));
     }
 }
 
-pub(super) fn condensed(s: &mut Session, f: &ContextCondensed) {
+pub(super) fn apply_condensed(s: &mut Session, f: &ContextCondensed) {
     let keep_from = s.history.len().saturating_sub(f.kept as usize);
     let old: Vec<Arc<Message>> = s.history[..keep_from].to_vec();
     let old_origins = s.origins[..keep_from].to_vec();
@@ -375,7 +386,7 @@ pub(super) fn condensed(s: &mut Session, f: &ContextCondensed) {
     let messages: Vec<_> = messages.chain(s.history[keep_from..].iter().cloned()).collect();
     let origins = f.head.iter().map(|held| held.origin);
     s.origins = origins.chain(s.origins[keep_from..].iter().copied()).collect();
-    s.hidden = Some(Hidden { messages: old, origins: old_origins, head });
+    s.hidden = Some(HiddenHistory { messages: old, origins: old_origins, head });
     s.label.join(&f.label);
     s.window.condensed += 1;
     s.window.condensed_to = Some(f.tokens_after);
@@ -384,18 +395,18 @@ pub(super) fn condensed(s: &mut Session, f: &ContextCondensed) {
     let next = TurnId(s.next.turn + 1);
     if let Some(run) = &mut s.run {
         run.condensed = Some(next);
-        if matches!(run.phase, Phase::Turning) && s.turn.is_none() {
-            run.phase = Phase::Between;
+        if matches!(run.phase, RunPhase::Turning) && s.turn.is_none() {
+            run.phase = RunPhase::Between;
         }
     }
     // A request that already did not fit and still would not is not worth its price.
     if f.reason == CondenseReason::Overflow && f.tokens_after >= f.tokens_before {
         s.turn = None;
-        s.end(RunStatus::Failed, Some(CANNOT_SHRINK.into()));
+        s.end_run(RunStatus::Failed, Some(CANNOT_SHRINK.into()));
     }
 }
 
-pub(super) fn uncondensed(s: &mut Session) {
+pub(super) fn apply_uncondensed(s: &mut Session) {
     let Some(hidden) = s.hidden.take() else { return };
     let after = s.history[hidden.head.min(s.history.len())..].iter().cloned();
     let messages = hidden.messages.into_iter().chain(after).collect();
@@ -407,7 +418,7 @@ pub(super) fn uncondensed(s: &mut Session) {
 
 /// The view is another: what depends on it is computed again.
 fn view_changed(s: &mut Session, messages: Vec<Arc<Message>>, why: &str) {
-    s.window.replaced(messages.iter().map(AsRef::as_ref));
+    s.window.replace_history(messages.iter().map(AsRef::as_ref));
     s.media.clear();
     let mut blobs = Vec::new();
     for message in &messages {
@@ -418,12 +429,12 @@ fn view_changed(s: &mut Session, messages: Vec<Arc<Message>>, why: &str) {
     let hidden = s.hidden.iter().flat_map(|hidden| &hidden.messages);
     let blocks = messages.iter().chain(hidden).flat_map(|message| &message.blocks);
     let calls = blocks.filter_map(|block| match block {
-        Block::Call(call) => Some(call.wire_id.clone()),
-        Block::Text { .. }
-        | Block::Thinking { .. }
-        | Block::Result { .. }
-        | Block::Image { .. }
-        | Block::Document { .. } => None,
+        MessageBlock::Call(call) => Some(call.wire_id.clone()),
+        MessageBlock::Text { .. }
+        | MessageBlock::Thinking { .. }
+        | MessageBlock::Result { .. }
+        | MessageBlock::Image { .. }
+        | MessageBlock::Document { .. } => None,
     });
     s.wire_ids = calls.collect();
     s.history = Arc::new(messages);

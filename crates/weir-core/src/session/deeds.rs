@@ -6,9 +6,9 @@ use std::collections::{BTreeMap, VecDeque};
 
 use crate::event::CallFinished;
 use crate::ids::CallId;
-use crate::tool::{Access, ResultEffect};
+use crate::tool::{PathAccess, ResultEffect};
 
-use super::Call;
+use super::CallState;
 
 /// Files that are remembered; the ones that were touched longest ago go first.
 const FILES_MAX: usize = 300;
@@ -21,15 +21,15 @@ const LINE_MAX: usize = 160;
 
 /// What became of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Touch {
+pub(super) struct FileTouch {
     pub(super) what: &'static str,
     pub(super) call: CallId,
 }
 
 /// What happened so far.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Deeds {
-    pub(super) files: BTreeMap<String, Touch>,
+pub(super) struct ActivityLog {
+    pub(super) files: BTreeMap<String, FileTouch>,
     pub(super) outcomes: VecDeque<String>,
     pub(super) failures: VecDeque<String>,
     /// Background jobs that may run: the call that started each, and its command, by its name.
@@ -37,13 +37,13 @@ pub(super) struct Deeds {
     pub(super) calls: u64,
 }
 
-impl Deeds {
-    pub(super) fn finished(&mut self, f: &CallFinished, call: Option<&Call>) {
+impl ActivityLog {
+    pub(super) fn record_call(&mut self, f: &CallFinished, call: Option<&CallState>) {
         self.calls += 1;
         let inspection = call.and_then(|call| call.inspection.as_deref());
         let about = inspection.map_or(f.tool.as_str(), |found| found.summary.as_str());
         let how = if f.ok { "ok" } else { "failed" };
-        let line = short(&format!("{} {}: {about}: {how}: {}", f.call, f.tool, f.summary));
+        let line = shorten_line(&format!("{} {}: {about}: {how}: {}", f.call, f.tool, f.summary));
         if !f.ok {
             push(&mut self.failures, line.clone(), FAILURES_MAX);
         }
@@ -51,27 +51,27 @@ impl Deeds {
         let Some(inspection) = inspection.filter(|_| f.ok) else { return };
         for path in &inspection.effects.paths {
             let what = match path.access {
-                Access::Read => "read",
-                Access::List => continue,
-                Access::Write => "changed",
-                Access::Create => "created",
-                Access::MoveFrom => "moved away",
-                Access::MoveTo => "moved here",
-                Access::Delete => "deleted",
+                PathAccess::Read => "read",
+                PathAccess::List => continue,
+                PathAccess::Write => "changed",
+                PathAccess::Create => "created",
+                PathAccess::MoveFrom => "moved away",
+                PathAccess::MoveTo => "moved here",
+                PathAccess::Delete => "deleted",
             };
-            self.touch(&path.path, what, f.call);
+            self.touch_file(&path.path, what, f.call);
         }
         for path in &f.changed {
             let known = self.files.get(path).is_some_and(|touch| touch.call == f.call);
             if !known {
-                self.touch(path, "changed", f.call);
+                self.touch_file(path, "changed", f.call);
             }
         }
         let started = inspection.effects.commands.iter().find(|command| command.background);
         for news in &f.news {
             match (news, started) {
                 (ResultEffect::Job { job, running: true }, Some(command)) => {
-                    self.jobs.insert(job.clone(), (f.call, short(&command.command)));
+                    self.jobs.insert(job.clone(), (f.call, shorten_line(&command.command)));
                 }
                 (ResultEffect::Job { job, running: false }, _) => {
                     self.jobs.remove(job);
@@ -81,11 +81,11 @@ impl Deeds {
         }
     }
 
-    fn touch(&mut self, path: &str, what: &'static str, call: CallId) {
+    fn touch_file(&mut self, path: &str, what: &'static str, call: CallId) {
         // What was changed stays told as changed, also when it is read again.
         let keeps = self.files.get(path).is_some_and(|old| what == "read" && old.what != "read");
         if !keeps {
-            self.files.insert(path.to_string(), Touch { what, call });
+            self.files.insert(path.to_string(), FileTouch { what, call });
         }
         while self.files.len() > FILES_MAX {
             let oldest = self.files.iter().min_by_key(|(_, touch)| {
@@ -105,7 +105,7 @@ fn push(lines: &mut VecDeque<String>, line: String, max: usize) {
     }
 }
 
-fn short(text: &str) -> String {
+fn shorten_line(text: &str) -> String {
     let flat: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     if flat.chars().count() <= LINE_MAX {
         return flat;

@@ -6,17 +6,17 @@
 use crate::event::CancelCause;
 use crate::event::{
     AlertRaised, ApprovalResolved, Decision, Event, ImageProduced, InputWithdrawn, NOBODY,
-    PlanUpdated, QuestionAnswered, QuestionAsked, RunFinished, RunStarted, RunStatus,
-    SteeringReminded, Trigger, TurnStarted,
+    PlanUpdated, QuestionAnswered, QuestionAsked, RunFinished, RunStarted, RunStatus, RunTrigger,
+    SteeringReminded, TurnStarted,
 };
 use crate::ids::{QuestionId, RunId, Timestamp, TurnId};
 use crate::message::plain_text;
-use crate::tool::Control;
+use crate::tool::AgentControl;
 
 use super::apply::task_list;
 use super::call::{CallStage, OpenApproval};
-use super::calls::answered;
-use super::{Call, Phase, Run, Session, Turn, TurnStage, limits};
+use super::calls::answer_result;
+use super::{CallState, RunPhase, RunState, Session, TurnStage, TurnState, limits};
 
 /// The next fact that follows, if any.
 pub(super) fn next(session: &Session, now: Timestamp) -> Option<Event> {
@@ -35,65 +35,67 @@ pub(super) fn next(session: &Session, now: Timestamp) -> Option<Event> {
     if let Some(event) = session.condensing_next() {
         return Some(event);
     }
-    let Some(run) = &session.run else { return begin(session) };
+    let Some(run) = &session.run else { return begin_run(session) };
     if run.cancel.is_some() {
-        return settle(session, run);
+        return settle_cancelled_run(session, run);
     }
-    if let Phase::Ending(status, error) = &run.phase {
-        return Some(finish(session, run, *status, error.clone()));
+    if let RunPhase::Ending(status, error) = &run.phase {
+        return Some(finish_run(session, run, *status, error.clone()));
     }
-    limits::overtime(session, now).or_else(|| match &run.phase {
-        Phase::Look | Phase::Verify | Phase::Remember | Phase::Ending(..) => None,
-        Phase::Plan => session.planning_next(),
-        Phase::Between => between(session, run, now),
-        Phase::Turning => {
+    limits::overtime_fact(session, now).or_else(|| match &run.phase {
+        RunPhase::Look | RunPhase::Verify | RunPhase::Remember | RunPhase::Ending(..) => None,
+        RunPhase::Plan => session.planning_next(),
+        RunPhase::Between => fact_between_turns(session, run, now),
+        RunPhase::Turning => {
             let turn = session.turn.as_ref()?;
             match turn.stage {
-                TurnStage::Stepping => session.stepped(turn),
+                TurnStage::Stepping => session.step_fact(turn),
                 TurnStage::Due | TurnStage::Thinking => None,
-                TurnStage::Working => working(session, run, turn, now),
+                TurnStage::Working => turn_fact(session, run, turn, now),
             }
         }
     })
 }
 
 /// An idle session with input starts a run.
-fn begin(session: &Session) -> Option<Event> {
+fn begin_run(session: &Session) -> Option<Event> {
     if session.condensing.is_some() {
         return None;
     }
     let first = session.queue.front()?;
     let trigger = match session.open_question() {
-        Some(_) => Trigger::Resume,
-        None if first.scheduled => Trigger::Schedule,
-        None if session.config.as_ref().is_some_and(|config| config.depth > 0) => Trigger::Agent,
-        None => Trigger::User,
+        Some(_) => RunTrigger::Resume,
+        None if first.scheduled => RunTrigger::Schedule,
+        None if session.config.as_ref().is_some_and(|config| config.depth > 0) => RunTrigger::Agent,
+        None => RunTrigger::User,
     };
     Some(RunStarted { run: RunId(session.next.run + 1), trigger }.into())
 }
 
 /// Between two turns: limits, pace, then the next turn.
-fn between(session: &Session, run: &Run, now: Timestamp) -> Option<Event> {
-    if let Some(event) = limits::hard(session).or_else(|| limits::soft(session)) {
+fn fact_between_turns(session: &Session, run: &RunState, now: Timestamp) -> Option<Event> {
+    if let Some(event) =
+        limits::hard_limit_fact(session).or_else(|| limits::soft_limit_fact(session))
+    {
         return Some(event);
     }
     if let Some(event) = session.recipe_next(run) {
         return Some(event);
     }
     // The world is looked at, or another profile put together, before anything else is said.
-    let looks = !session.unlooked().is_empty();
+    let looks = !session.unexamined_inputs().is_empty();
     if looks || session.switching.is_some() || session.condensing.is_some() {
         return None;
     }
     if limits::next_turn_at(session).is_some_and(|at| now < at) {
         return None;
     }
-    if let Some(event) = steering(session, run).or_else(|| session.condensing_due()) {
+    if let Some(event) = steering_fact(session, run).or_else(|| session.condensing_due()) {
         return Some(event);
     }
     // A fact of its own: what waits is given back first, and that makes room again.
-    if session.bursts().is_some() {
-        return Some(limits::window(session));
+    if session.overflow_error().is_some() {
+        return Some(limits::window_limit_fact(session));
     }
     Some(
         TurnStarted {
@@ -101,14 +103,14 @@ fn between(session: &Session, run: &Run, now: Timestamp) -> Option<Event> {
             iteration: run.iterations + 1,
             inputs: session.queue.iter().map(|queued| queued.input).collect(),
             recipe: false,
-            told: Some(session.pending.parts()),
+            told: Some(session.pending.told_parts()),
         }
         .into(),
     )
 }
 
 /// Every so many model calls the agent is reminded of who it is and which skills bind it (L10).
-fn steering(session: &Session, run: &Run) -> Option<Event> {
+fn steering_fact(session: &Session, run: &RunState) -> Option<Event> {
     let config = session.config.as_ref()?;
     let every = config.limits.power_steering_frequency;
     let now = run.iterations;
@@ -125,32 +127,32 @@ fn steering(session: &Session, run: &Run) -> Option<Event> {
     Some(SteeringReminded { iteration: now, text }.into())
 }
 
-fn working(session: &Session, run: &Run, turn: &Turn, now: Timestamp) -> Option<Event> {
+fn turn_fact(session: &Session, run: &RunState, turn: &TurnState, now: Timestamp) -> Option<Event> {
     if let Some(call) = turn.calls.get(turn.proposed) {
         return Some(call.proposal(turn.id));
     }
-    let completed = |c: &Call| {
+    let completed = |c: &CallState| {
         c.call_result().is_some_and(|result| result.ok)
-            && matches!(c.control(), Some(Control::Complete { .. }))
+            && matches!(c.control(), Some(AgentControl::Complete { .. }))
     };
     let done = turn.calls.iter().any(completed);
     let cap = session.config.as_ref().map_or(1, |c| c.limits.parallel_calls.max(1)) as usize;
     let running = turn.calls.iter().filter(|call| call.is_running()).count();
-    for call in turn.scope(session) {
+    for call in turn.open_calls(session) {
         if done && call.stage == CallStage::Proposed {
             let text = "Skipped: the task was completed by an earlier call of the same reply.";
-            return Some(session.refusal(call.id, text).into());
+            return Some(session.refusal_result(call.id, text).into());
         }
         let ready = matches!(call.stage, CallStage::Ready(_));
-        if ready && call.fails().is_none() && running >= cap {
+        if ready && call.failure_text().is_none() && running >= cap {
             continue;
         }
         // Two agents that change the same workspace never run beside each other (M6).
-        let writes = |call: &Call| call.is_running() && call.spawns_a_writer();
+        let writes = |call: &CallState| call.is_running() && call.spawns_a_writer();
         if ready && call.spawns_a_writer() && turn.calls.iter().any(writes) {
             continue;
         }
-        if let Some(event) = step(session, run, call, now) {
+        if let Some(event) = call_fact(session, run, call, now) {
             return Some(event);
         }
     }
@@ -158,12 +160,12 @@ fn working(session: &Session, run: &Run, turn: &Turn, now: Timestamp) -> Option<
 }
 
 /// What follows for one call.
-fn step(session: &Session, run: &Run, call: &Call, now: Timestamp) -> Option<Event> {
+fn call_fact(session: &Session, run: &RunState, call: &CallState, now: Timestamp) -> Option<Event> {
     let attended = session.config.as_ref().is_some_and(|config| config.attended);
     if let Some((question, _)) = &call.during
         && (!call.is_started() || !session.hears_servers())
     {
-        return Some(unanswered(question, NOBODY));
+        return Some(unanswered_question(question, NOBODY));
     }
     match &call.stage {
         CallStage::Proposed | CallStage::Reconciling(_) | CallStage::Done(_) => None,
@@ -176,21 +178,25 @@ fn step(session: &Session, run: &Run, call: &Call, now: Timestamp) -> Option<Eve
             let why = "nobody answered in time";
             resolution(call, open, Decision::Expired, "the time limit", why)
         }),
-        CallStage::Refused(text) => Some(session.refusal(call.id, text).into()),
+        CallStage::Refused(text) => Some(session.refusal_result(call.id, text).into()),
         // What was decided before an outcome became unknown is asked again (D4).
-        CallStage::Ready(clearance) if call.fails().is_none() && session.untold(call).is_some() => {
+        CallStage::Ready(clearance)
+            if call.failure_text().is_none() && session.untold_outcomes(call).is_some() =>
+        {
             session.approval_request(call, clearance, now)
         }
-        CallStage::Ready(clearance) => session.ready(call, clearance),
-        CallStage::Started(_) => started(session, call),
-        CallStage::Questioning(question) => questioning(session, run, call, question),
-        CallStage::Answered(text) => Some(answered(call.id, call.tool.clone(), true, text).into()),
+        CallStage::Ready(clearance) => session.ready_call_fact(call, clearance),
+        CallStage::Started(_) => started_call_fact(session, call),
+        CallStage::Questioning(question) => question_fact(session, run, call, question),
+        CallStage::Answered(text) => {
+            Some(answer_result(call.id, call.tool.clone(), true, text).into())
+        }
     }
 }
 
 /// An answer to a question whether `call` may run that no person gave.
 fn resolution(
-    call: &Call,
+    call: &CallState,
     open: &OpenApproval,
     decision: Decision,
     by: &str,
@@ -207,9 +213,9 @@ fn resolution(
     .into()
 }
 
-fn started(session: &Session, call: &Call) -> Option<Event> {
+fn started_call_fact(session: &Session, call: &CallState) -> Option<Event> {
     match call.control() {
-        Some(Control::Ask { text, options, multiple }) => Some(
+        Some(AgentControl::Ask { text, options, multiple }) => Some(
             QuestionAsked {
                 question: session.question_id(session.next.asked + 1),
                 call: call.id,
@@ -220,15 +226,15 @@ fn started(session: &Session, call: &Call) -> Option<Event> {
             }
             .into(),
         ),
-        Some(Control::Plan { items }) if session.plan != *items => {
+        Some(AgentControl::Plan { items }) if session.plan != *items => {
             let told = task_list(items);
             Some(PlanUpdated { items: items.clone(), call: call.id, told }.into())
         }
         Some(
-            Control::Plan { .. }
-            | Control::Complete { .. }
-            | Control::Switch { .. }
-            | Control::Follow { .. },
+            AgentControl::Plan { .. }
+            | AgentControl::Complete { .. }
+            | AgentControl::Switch { .. }
+            | AgentControl::Follow { .. },
         )
         | None => None,
     }
@@ -236,7 +242,12 @@ fn started(session: &Session, call: &Call) -> Option<Event> {
 
 /// An open question takes the next input as its answer; where nobody attends, the run ends and the
 /// question stays open (L13).
-fn questioning(session: &Session, run: &Run, call: &Call, question: &QuestionId) -> Option<Event> {
+fn question_fact(
+    session: &Session,
+    run: &RunState,
+    call: &CallState,
+    question: &QuestionId,
+) -> Option<Event> {
     if let Some(queued) = session.queue.front() {
         return Some(
             QuestionAnswered {
@@ -251,13 +262,13 @@ fn questioning(session: &Session, run: &Run, call: &Call, question: &QuestionId)
     if session.config.as_ref().is_some_and(|config| config.attended) {
         return None;
     }
-    let Some(Control::Ask { text, .. }) = call.control() else { return None };
+    let Some(AgentControl::Ask { text, .. }) = call.control() else { return None };
     let error = format!("A question is open: {text}");
-    Some(finish(session, run, RunStatus::NeedsInput, Some(error)))
+    Some(finish_run(session, run, RunStatus::NeedsInput, Some(error)))
 }
 
 /// A run that is cancelled: everything open is settled, each journaled, then it ends (L14).
-fn settle(session: &Session, run: &Run) -> Option<Event> {
+fn settle_cancelled_run(session: &Session, run: &RunState) -> Option<Event> {
     let (cause, by) = run.cancel.as_ref()?;
     // What the model had said until now is told first.
     if session.turn.as_ref().is_some_and(|turn| turn.stage == TurnStage::Thinking) {
@@ -268,13 +279,13 @@ fn settle(session: &Session, run: &Run) -> Option<Event> {
             return Some(call.proposal(turn.id));
         }
         for call in turn.calls.iter().filter(|call| !call.is_done()) {
-            match settled(session, call, by) {
+            match settle_call(session, call, by) {
                 Some(event) => return Some(event),
                 None if call.is_running() && !call.asks_person() => (),
                 None => return None,
             }
         }
-        if turn.calls.iter().any(Call::is_running) {
+        if turn.calls.iter().any(CallState::is_running) {
             return None;
         }
     }
@@ -289,17 +300,17 @@ fn settle(session: &Session, run: &Run) -> Option<Event> {
             (RunStatus::Denied, format!("The run was stopped by {by}: an alert was raised."))
         }
     };
-    Some(finish(session, run, status, Some(error)))
+    Some(finish_run(session, run, status, Some(error)))
 }
 
-fn unanswered(question: &QuestionId, by: &str) -> Event {
+fn unanswered_question(question: &QuestionId, by: &str) -> Event {
     let question = question.clone();
     QuestionAnswered { question, answer: None, by: by.into(), input: None }.into()
 }
 
-fn settled(session: &Session, call: &Call, by: &str) -> Option<Event> {
+fn settle_call(session: &Session, call: &CallState, by: &str) -> Option<Event> {
     if let Some((question, _)) = &call.during {
-        return Some(unanswered(question, by));
+        return Some(unanswered_question(question, by));
     }
     match &call.stage {
         CallStage::Asking(open) => Some(
@@ -313,24 +324,29 @@ fn settled(session: &Session, call: &Call, by: &str) -> Option<Event> {
             }
             .into(),
         ),
-        CallStage::Questioning(question) => Some(unanswered(question, by)),
+        CallStage::Questioning(question) => Some(unanswered_question(question, by)),
         CallStage::Started(_) if call.asks_person() => {
-            Some(session.refusal(call.id, "Not asked: the run was ended.").into())
+            Some(session.refusal_result(call.id, "Not asked: the run was ended.").into())
         }
         CallStage::Started(_) | CallStage::Reconciling(_) | CallStage::Done(_) => None,
-        CallStage::Refused(text) => Some(session.refusal(call.id, text).into()),
+        CallStage::Refused(text) => Some(session.refusal_result(call.id, text).into()),
         CallStage::Proposed
         | CallStage::ToAsk(_)
         | CallStage::Ready(_)
         | CallStage::Answered(_) => {
-            Some(session.refusal(call.id, "Not run: the run was ended first.").into())
+            Some(session.refusal_result(call.id, "Not run: the run was ended first.").into())
         }
     }
 }
 
 /// The end of a run. What was said and not yet taken is given back first, unless the next run can
 /// take it (L12).
-fn finish(session: &Session, run: &Run, status: RunStatus, error: Option<String>) -> Event {
+fn finish_run(
+    session: &Session,
+    run: &RunState,
+    status: RunStatus,
+    error: Option<String>,
+) -> Event {
     let goes_on = matches!(status, RunStatus::Completed | RunStatus::NeedsInput);
     if let Some(untaken) = session.queue.front().filter(|_| !goes_on) {
         return InputWithdrawn { input: untaken.input }.into();

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::config::widens;
+use crate::config::describe_widening;
 use crate::event::{
     ApprovalResolved, CallFinished, CallJudged, CallReconciled, CallUnknown, CancelCause,
     CancelRequested, CheckpointTaken, Decision, Event, HistoryQuarantined, InputAccepted,
@@ -10,35 +10,39 @@ use crate::event::{
     OutputChecked, QuestionAnswered, QuestionAsked, SERVER, SceneSeen, SessionConfigured,
     SessionOpened, SessionResumed,
 };
-use crate::event::{CondenseReason, ContextCondensing, ContextUncondensed, Note, ProfileSwitched};
+use crate::event::{
+    CondenseReason, ContextCondensing, ContextUncondensed, ProfileSwitched, PromptNote,
+};
 use crate::governance::label;
 use crate::governance::lease::{LeaseGrant, with_leases};
 use crate::governance::rules::RuleSet;
-use crate::governance::{CallFacts, GateContext, judge};
+use crate::governance::{CallFacts, GateContext, judge_call};
 use crate::ids::{ApprovalId, BlobId, CallId, InputId, Timestamp, TurnId};
-use crate::input::{Answer, ApprovalAnswer, Command, Input, PersonCommand, PersonMessage};
+use crate::input::{
+    ApprovalAnswer, EffectAnswer, PersonCommand, PersonMessage, SessionCommand, SessionInput,
+};
 use crate::label::Label;
-use crate::message::{Block, CallBlock, Role};
-use crate::model::{FailureClass, Reply, ReplyBlock, ReplyCall, Stop, parse_arguments};
+use crate::message::{CallBlock, MessageBlock, Role};
+use crate::model::{FailureClass, ModelReply, ReplyBlock, ReplyCall, StopReason, parse_arguments};
 use crate::profile::PermissionMode;
 use crate::tool::built_in::{CARRIER, FOREIGN_CALLER};
-use crate::tool::defer::carried;
+use crate::tool::defer::carried_call;
 use crate::tool::foreign;
-use crate::tool::{Clean, Inspection};
+use crate::tool::{CleanResult, Inspection};
 
 use super::calls::unknown_text;
-use super::condense::Pending;
+use super::condense::PendingCondensing;
 use super::turns::{RETRY_ATTEMPTS_MAX, retry_wait_ms};
-use super::{Call, CallStage, Phase, Session, SessionConfig, Turn, TurnStage};
+use super::{CallStage, CallState, RunPhase, Session, SessionConfig, TurnStage, TurnState};
 
 impl Session {
     /// Takes one input and returns the facts that follow, already folded in. The driver appends
     /// them, then publishes them, then does what [`Session::todo`] says.
-    pub fn handle(&mut self, now: Timestamp, input: Input) -> Vec<Event> {
+    pub fn handle(&mut self, now: Timestamp, input: SessionInput) -> Vec<Event> {
         let outside = match input {
-            Input::Command(command) => self.command(now, command),
-            Input::Answer(answer) => self.answer(now, answer),
-            Input::Tick => None,
+            SessionInput::Command(command) => self.handle_command(now, command),
+            SessionInput::Answer(answer) => self.handle_answer(now, answer),
+            SessionInput::Tick => None,
         };
         let mut facts = Vec::new();
         if let Some(event) = outside {
@@ -52,8 +56,8 @@ impl Session {
         facts
     }
 
-    fn command(&mut self, now: Timestamp, command: Command) -> Option<Event> {
-        if let Command::Open { engine, config, parent } = command {
+    fn handle_command(&mut self, now: Timestamp, command: SessionCommand) -> Option<Event> {
+        if let SessionCommand::Open { engine, config, parent } = command {
             let fresh = self.config.is_none();
             return fresh.then(|| {
                 Event::from(SessionOpened {
@@ -70,16 +74,18 @@ impl Session {
         }
         self.config.as_ref()?;
         match command {
-            Command::Open { .. } => None,
-            Command::Resume { engine } => Some(SessionResumed { engine, run: self.run() }.into()),
-            Command::From { by, command } => self.person_command(now, by, command),
-            Command::Ask { call, server, text, options } => {
+            SessionCommand::Open { .. } => None,
+            SessionCommand::Resume { engine } => {
+                Some(SessionResumed { engine, run: self.run() }.into())
+            }
+            SessionCommand::From { by, command } => self.person_command(now, by, command),
+            SessionCommand::Ask { call, server, text, options } => {
                 self.server_asks(call, server, (text, options))
             }
-            Command::Unask { call } => self.server_waits_no_more(call),
-            Command::Cancel { cause, by } => self.cancel_run(cause, by),
-            Command::Restored(restored) => Some(restored.into()),
-            Command::Agent(news) => self.heard(news),
+            SessionCommand::Unask { call } => self.server_waits_no_more(call),
+            SessionCommand::Cancel { cause, by } => self.cancel_run(cause, by),
+            SessionCommand::Restored(restored) => Some(restored.into()),
+            SessionCommand::Agent(news) => self.new_agent_fact(news),
         }
     }
 
@@ -93,14 +99,14 @@ impl Session {
             PersonCommand::Say(message) => {
                 // The bytes that it may bring were kept before it came here.
                 let PersonMessage { content, added, client_id, blobs: _ } = *message;
-                let known = client_id.as_deref().and_then(|name| self.sent(name));
+                let known = client_id.as_deref().and_then(|name| self.sent_input(name));
                 let input = InputId(self.next.input + 1);
                 let said = || InputAccepted { input, content, by, added, client_id };
                 known.is_none().then(|| said().into())
             }
             PersonCommand::Decide(answer) => {
                 let ApprovalAnswer { approval, decision, reason, terms } = answer;
-                let (decision, call) = self.decidable(now, &approval, decision)?;
+                let (decision, call) = self.decidable_approval(now, &approval, decision)?;
                 let terms = terms.filter(|_| decision == Decision::Session);
                 Some(ApprovalResolved { approval, call, decision, by, reason, terms }.into())
             }
@@ -130,7 +136,7 @@ impl Session {
                 if self.run.is_none() {
                     return Some(SessionConfigured { reason, config }.into());
                 }
-                self.meanwhile(&config)
+                self.reconfigure_during_run(&config)
             }
             // Whoever runs the session gives it back; the session itself stays as it is.
             PersonCommand::Yield => None,
@@ -149,7 +155,7 @@ impl Session {
         server: String,
         (text, options): (String, Vec<String>),
     ) -> Option<Event> {
-        let found = self.call(call)?;
+        let found = self.find_call(call)?;
         let free = found.is_started() && found.during.is_none();
         let goes_on = self.run.as_ref().is_some_and(|run| run.cancel.is_none());
         let question = self.question_id(self.next.asked + 1);
@@ -159,7 +165,7 @@ impl Session {
     }
 
     fn server_waits_no_more(&self, call: CallId) -> Option<Event> {
-        let (question, _) = self.call(call)?.during.clone()?;
+        let (question, _) = self.find_call(call)?.during.clone()?;
         let by = SERVER.into();
         Some(QuestionAnswered { question, answer: None, by, input: None }.into())
     }
@@ -175,7 +181,7 @@ impl Session {
     /// what the run does may let more or less of it pass from now on (F1): calls that were judged
     /// stay as judged. The mode `plan` has other tools and another prompt: to it and from it leads
     /// only the time between runs.
-    fn meanwhile(&self, wanted: &SessionConfig) -> Option<Event> {
+    fn reconfigure_during_run(&self, wanted: &SessionConfig) -> Option<Event> {
         let kept = self.config.as_ref()?;
         let mut config = kept.as_ref().clone();
         let mut reasons = Vec::new();
@@ -194,56 +200,62 @@ impl Session {
         (!reason.is_empty()).then(|| SessionConfigured { reason, config: Arc::new(config) }.into())
     }
 
-    fn answer(&mut self, now: Timestamp, answer: Answer) -> Option<Event> {
+    fn handle_answer(&mut self, now: Timestamp, answer: EffectAnswer) -> Option<Event> {
         match answer {
-            Answer::Seen { notes, skills, label, input, recipe } => {
-                let recipe = self.usable(recipe);
-                self.seen(SceneSeen { notes, skills, label, input: Some(input), recipe })
+            EffectAnswer::Seen { notes, skills, label, input, recipe } => {
+                let recipe = self.usable_match(recipe);
+                self.accept_scene(SceneSeen { notes, skills, label, input: Some(input), recipe })
             }
-            Answer::RecipePlanned(fact) => self.recipe_planned(fact),
-            Answer::Prepared { turn, bytes, prefix_bytes, prefix_expected } => {
-                self.prepared(turn, bytes, prefix_bytes, prefix_expected)
+            EffectAnswer::RecipePlanned(fact) => self.recipe_planned(fact),
+            EffectAnswer::Prepared { turn, bytes, prefix_bytes, prefix_expected } => {
+                self.accept_prepared_request(turn, bytes, prefix_bytes, prefix_expected)
             }
-            Answer::Replied { turn, reply, images, jitter } => {
+            EffectAnswer::Replied { turn, reply, images, jitter } => {
                 self.in_stage(turn, TurnStage::Thinking)?;
-                Some(self.replied(turn, reply, &images, jitter))
+                Some(self.accept_reply(turn, reply, &images, jitter))
             }
-            Answer::Salvaged { turn, text, thinking } => self.salvaged(turn, text, thinking),
-            Answer::Inspected { call, inspection } => self.inspected(now, call, inspection),
-            Answer::Saved { call, checkpoint, paths } => {
+            EffectAnswer::Salvaged { turn, text, thinking } => {
+                self.accept_partial_reply(turn, text, thinking)
+            }
+            EffectAnswer::Inspected { call, inspection } => {
+                self.accept_inspection(now, call, inspection)
+            }
+            EffectAnswer::Saved { call, checkpoint, paths } => {
                 self.unsaved(call)?;
                 Some(CheckpointTaken { checkpoint, call, paths }.into())
             }
-            Answer::NotSaved { call, reason } => {
+            EffectAnswer::NotSaved { call, reason } => {
                 self.unsaved(call)?;
                 let text = format!(
                     "Not run: the files it touches could not be saved first ({reason}). Nothing \
                      was changed."
                 );
-                Some(self.refusal(call, &text).into())
+                Some(self.refusal_result(call, &text).into())
             }
-            Answer::Returned { call, clean, notes } => self.returned(now, call, clean, notes),
-            Answer::Summarised(fact) => {
-                let looking = matches!(self.condensing, Some(Pending::Looking(..)));
+            EffectAnswer::Returned { call, clean, notes } => {
+                self.accept_result(now, call, clean, notes)
+            }
+            EffectAnswer::Summarised(fact) => {
+                let looking = matches!(self.condensing, Some(PendingCondensing::Looking(..)));
                 looking.then(|| fact.into())
             }
-            Answer::Remembered(fact) => {
-                self.run.as_ref().filter(|run| run.phase == Phase::Remember)?;
+            EffectAnswer::Remembered(fact) => {
+                self.run.as_ref().filter(|run| run.phase == RunPhase::Remember)?;
                 Some(fact.into())
             }
-            Answer::Switched { config, notes } => self.switched(config, notes),
-            Answer::NotRun { call, evidence } => {
-                self.call(call).filter(|c| matches!(c.stage, CallStage::Reconciling(_)))?;
+            EffectAnswer::Switched { config, notes } => self.accept_switch(config, notes),
+            EffectAnswer::NotRun { call, evidence } => {
+                self.find_call(call).filter(|c| matches!(c.stage, CallStage::Reconciling(_)))?;
                 Some(CallReconciled { call, evidence }.into())
             }
-            Answer::Lost { call, reason } => {
-                let found = self.call(call).filter(|c| c.is_running())?;
+            EffectAnswer::Lost { call, reason } => {
+                let found = self.find_call(call).filter(|c| c.is_running())?;
                 let class = found.inspection.as_ref().map(|inspection| inspection.class);
                 let told = Some(unknown_text(&reason, class));
                 Some(CallUnknown { call, tool: found.tool.clone(), reason, told }.into())
             }
-            Answer::Verified { result, kept_going } => {
-                self.run.as_ref().filter(|run| run.phase == Phase::Verify)?;
+            EffectAnswer::Verified { result, kept_going } => {
+                self.run.as_ref().filter(|run| run.phase == RunPhase::Verify)?;
                 let (output, mismatch) = match result {
                     Ok(output) => (output, None),
                     Err(mismatch) => (None, Some(mismatch)),
@@ -254,20 +266,19 @@ impl Session {
     }
 
     /// A call that waits until its files are saved.
-    fn unsaved(&self, id: CallId) -> Option<&Call> {
-        let waits =
-            |call: &&Call| matches!(&call.stage, CallStage::Ready(clearance) if !clearance.saved);
-        self.call(id).filter(waits)
+    fn unsaved(&self, id: CallId) -> Option<&CallState> {
+        let waits = |call: &&CallState| matches!(&call.stage, CallStage::Ready(clearance) if !clearance.saved);
+        self.find_call(id).filter(waits)
     }
 
     /// The decision that may be recorded about an open approval, and its call.
-    fn decidable(
+    fn decidable_approval(
         &self,
         now: Timestamp,
         approval: &ApprovalId,
         decision: Decision,
     ) -> Option<(Decision, CallId)> {
-        let call = self.approval(approval)?;
+        let call = self.approval_call(approval)?;
         let open = call.open_approval()?;
         // Too late: that it expired follows from state.
         if open.expires.is_some_and(|expires| expires <= now) {
@@ -280,10 +291,10 @@ impl Session {
     }
 
     /// Of what was seen, what the model was not told yet.
-    fn seen(&self, mut seen: SceneSeen) -> Option<Event> {
+    fn accept_scene(&self, mut seen: SceneSeen) -> Option<Event> {
         let run = self.run.as_ref().filter(|run| run.cancel.is_none())?;
-        let anew = run.phase == Phase::Between && !self.unlooked().is_empty();
-        if run.phase != Phase::Look && !anew {
+        let anew = run.phase == RunPhase::Between && !self.unexamined_inputs().is_empty();
+        if run.phase != RunPhase::Look && !anew {
             return None;
         }
         seen.notes.retain(|note| self.told.get(&note.section) != Some(&note.text));
@@ -291,7 +302,7 @@ impl Session {
         Some(seen.into())
     }
 
-    fn prepared(
+    fn accept_prepared_request(
         &self,
         turn: TurnId,
         bytes: u64,
@@ -317,7 +328,7 @@ impl Session {
     /// Another profile, or the one before with a word to the model why not. What it would widen
     /// must have been known when the call was judged: a profile whose file changed since widens
     /// nothing that nobody saw (G5).
-    fn switched(
+    fn accept_switch(
         &self,
         config: Result<Arc<SessionConfig>, String>,
         notes: Vec<String>,
@@ -326,7 +337,7 @@ impl Session {
         let kept = self.config.as_ref()?;
         let from = kept.profile.name.clone();
         let config = config.and_then(|config| {
-            let more = widens(kept, &config);
+            let more = describe_widening(kept, &config);
             match more.iter().find(|what| !to.widens.contains(what)) {
                 None => Ok(config),
                 Some(what) => Err(format!(
@@ -343,17 +354,23 @@ impl Session {
         Some(ProfileSwitched { profile, from, reason, notes, config }.into())
     }
 
-    fn in_stage(&self, turn: TurnId, stage: TurnStage) -> Option<&Turn> {
+    fn in_stage(&self, turn: TurnId, stage: TurnStage) -> Option<&TurnState> {
         let run = self.run.as_ref().filter(|run| run.cancel.is_none())?;
         let found = self.turn.as_ref().filter(|t| t.id == turn && t.stage == stage)?;
-        (run.phase == Phase::Turning).then_some(found)
+        (run.phase == RunPhase::Turning).then_some(found)
     }
 
-    fn replied(&self, turn: TurnId, reply: Reply, images: &[BlobId], jitter: u64) -> Event {
+    fn accept_reply(
+        &self,
+        turn: TurnId,
+        reply: ModelReply,
+        images: &[BlobId],
+        jitter: u64,
+    ) -> Event {
         let (blocks, stop, usage) = match reply {
-            Reply::Whole { blocks, stop, usage } => (blocks, stop, usage),
-            Reply::Failed { class, message, retry_after_ms } => {
-                return self.failed(turn, class, message, (retry_after_ms, jitter));
+            ModelReply::Whole { blocks, stop, usage } => (blocks, stop, usage),
+            ModelReply::Failed { class, message, retry_after_ms } => {
+                return self.accept_failure(turn, class, message, (retry_after_ms, jitter));
             }
         };
         let mut next_call = self.next.call;
@@ -362,22 +379,22 @@ impl Session {
         let mut content = Vec::new();
         for block in blocks {
             match block {
-                ReplyBlock::Said(Block::Text { text, .. }) if text.is_empty() => (),
+                ReplyBlock::Said(MessageBlock::Text { text, .. }) if text.is_empty() => (),
                 ReplyBlock::Said(block) => content.push(block),
                 ReplyBlock::Call(call) => {
                     next_call += 1;
-                    let block = self.number(CallId(next_call), call, &mut used);
-                    content.push(Block::Call(block));
+                    let block = self.number_call(CallId(next_call), call, &mut used);
+                    content.push(MessageBlock::Call(block));
                 }
                 ReplyBlock::Image { media_type, data } => {
                     if let Some(blob) = images.next() {
-                        let media = crate::message::Media {
+                        let media = crate::message::StoredMedia {
                             media_type,
                             blob: blob.clone(),
                             bytes: data.len() as u64,
                             name: None,
                         };
-                        content.push(Block::Image { media });
+                        content.push(MessageBlock::Image { media });
                     }
                 }
             }
@@ -388,23 +405,25 @@ impl Session {
 
     /// What had come of a reply when somebody ended the run. Nobody counted it: what was sent and
     /// what had come are estimated, once anything came at all.
-    fn salvaged(&self, turn: TurnId, text: String, thinking: String) -> Option<Event> {
+    fn accept_partial_reply(&self, turn: TurnId, text: String, thinking: String) -> Option<Event> {
         self.run.as_ref().filter(|run| run.cancel.is_some())?;
         self.turn.as_ref().filter(|t| t.id == turn && t.stage == TurnStage::Thinking)?;
         let usage = self.window.cut_off(text.len() + thinking.len());
-        let thinking = Some(Block::Thinking { text: thinking, seal: None });
-        let said = Some(Block::text(text));
-        let is_something = |block: &Block| match block {
-            Block::Thinking { text, .. } | Block::Text { text, .. } => !text.is_empty(),
+        let thinking = Some(MessageBlock::Thinking { text: thinking, seal: None });
+        let said = Some(MessageBlock::text(text));
+        let is_something = |block: &MessageBlock| match block {
+            MessageBlock::Thinking { text, .. } | MessageBlock::Text { text, .. } => {
+                !text.is_empty()
+            }
             _ => false,
         };
         let content = [thinking, said].into_iter().flatten().filter(is_something).collect();
         let cost_usd = self.model.cost(&usage);
-        Some(ModelReplied { turn, content, stop: Stop::Interrupted, usage, cost_usd }.into())
+        Some(ModelReplied { turn, content, stop: StopReason::Interrupted, usage, cost_usd }.into())
     }
 
     /// Numbers a call, repairs a missing or doubled id, and parses its arguments (L9).
-    fn number(
+    fn number_call(
         &self,
         call: CallId,
         reply: ReplyCall,
@@ -413,7 +432,7 @@ impl Session {
         let taken = |id: &str| id.is_empty() || self.wire_ids.contains(id) || used.contains(id);
         let wire_id = if taken(&reply.wire_id) {
             // Session and call number make it unique; the prefix is what vendors' own ids look like.
-            format!("call_{}_{}", short(self.id.as_str()), call)
+            format!("call_{}_{}", short_id(self.id.as_str()), call)
         } else {
             reply.wire_id
         };
@@ -424,7 +443,7 @@ impl Session {
         };
         // What was found is not declared in the request, so it is called by way of another tool.
         let carrier = reply.tool == CARRIER && self.visible.iter().any(|name| name == CARRIER);
-        let (tool, input) = match carried(&input) {
+        let (tool, input) = match carried_call(&input) {
             Some(own) if carrier && broken.is_none() => own,
             _ => (reply.tool, input),
         };
@@ -432,14 +451,14 @@ impl Session {
         let user = tool == FOREIGN_CALLER
             && (self.found.contains(FOREIGN_CALLER)
                 || self.visible.iter().any(|name| name == FOREIGN_CALLER));
-        let (tool, input) = match foreign::used(&input) {
+        let (tool, input) = match foreign::used_call(&input) {
             Some(own) if user && broken.is_none() => own,
             _ => (tool, input),
         };
         CallBlock { call, wire_id, tool, input, broken, seal: reply.seal }
     }
 
-    fn failed(
+    fn accept_failure(
         &self,
         turn: TurnId,
         class: FailureClass,
@@ -462,7 +481,7 @@ impl Session {
                 return HistoryQuarantined { turn, blobs, message }.into();
             }
         }
-        ModelFailed { turn, class, message: advice(class, &message, attempt) }.into()
+        ModelFailed { turn, class, message: failure_advice(class, &message, attempt) }.into()
     }
 
     /// Attachments of the newest message that has any and was not quarantined yet.
@@ -478,10 +497,15 @@ impl Session {
         Vec::new()
     }
 
-    fn inspected(&self, now: Timestamp, id: CallId, inspection: Box<Inspection>) -> Option<Event> {
+    fn accept_inspection(
+        &self,
+        now: Timestamp,
+        id: CallId,
+        inspection: Box<Inspection>,
+    ) -> Option<Event> {
         let config = self.config.as_ref()?;
         self.run.as_ref().filter(|run| run.cancel.is_none())?;
-        let call = self.call(id).filter(|call| call.stage == CallStage::Proposed)?;
+        let call = self.find_call(id).filter(|call| call.stage == CallStage::Proposed)?;
         let facts = CallFacts {
             call: id,
             tool: &call.tool,
@@ -490,7 +514,7 @@ impl Session {
             inspection: &inspection,
         };
         let context = self.gate_context(&config.rules)?;
-        let by = |rules: &RuleSet| judge(&facts, &GateContext { rules, ..context });
+        let by = |rules: &RuleSet| judge_call(&facts, &GateContext { rules, ..context });
         let live = self.leases.iter().any(|lease| lease.is_live(now));
         let (judgement, leases) = if live {
             let judgement = by(&with_leases(&config.rules, &self.leases, now, None));
@@ -521,7 +545,7 @@ impl Session {
 
     /// From where the foreign words are that stood in the context, or in what the call read, while
     /// it changed files (Z2: the files are marked).
-    fn marks(&self, call: &Call, changed: &[String]) -> Option<String> {
+    fn mark_source(&self, call: &CallState, changed: &[String]) -> Option<String> {
         if changed.is_empty() {
             return None;
         }
@@ -533,14 +557,14 @@ impl Session {
         label.is_external().then(origins)
     }
 
-    fn returned(
+    fn accept_result(
         &self,
         now: Timestamp,
         id: CallId,
-        clean: Clean,
-        notes: Vec<Note>,
+        clean: CleanResult,
+        notes: Vec<PromptNote>,
     ) -> Option<Event> {
-        let call = self.call(id)?;
+        let call = self.find_call(id)?;
         let start = call.run_start()?;
         Some(
             CallFinished {
@@ -554,7 +578,7 @@ impl Session {
                 duration_ms: now.ms_since(start.at),
                 externalized: clean.externalized,
                 full: clean.full,
-                marks: self.marks(call, &clean.changed),
+                marks: self.mark_source(call, &clean.changed),
                 changed: clean.changed,
                 label: clean.label,
                 withheld: clean.withheld,
@@ -570,13 +594,13 @@ impl Session {
 }
 
 /// At most the last 8 characters of an id.
-fn short(id: &str) -> String {
+fn short_id(id: &str) -> String {
     let tail: Vec<char> = id.chars().filter(char::is_ascii_alphanumeric).collect();
     tail[tail.len().saturating_sub(8)..].iter().collect()
 }
 
 /// What a person can do about a failure that retries do not cure (L8).
-fn advice(class: FailureClass, message: &str, attempts: u32) -> String {
+fn failure_advice(class: FailureClass, message: &str, attempts: u32) -> String {
     let what_to_do = match class {
         FailureClass::Auth => "Check the key: `weir auth list` shows which is used.",
         FailureClass::NotFound => {

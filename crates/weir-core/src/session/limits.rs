@@ -1,10 +1,10 @@
 //! The table of limits (L4): every bound of a run, checked in one place between turns.
 
-use crate::event::{Event, Level, LimitReached, RunStatus};
+use crate::event::{Event, LimitLevel, LimitReached, RunStatus};
 use crate::ids::Timestamp;
 use crate::profile::LimitName;
 
-use super::{Run, Session, SessionConfig};
+use super::{RunState, Session, SessionConfig};
 
 /// Share of `max_iterations` at which the agent is asked to wrap up.
 pub(super) const SOFT_SHARE: f64 = 0.6;
@@ -14,7 +14,7 @@ pub(super) const SOFT_SHARE: f64 = 0.6;
 const REFUSALS_MAX: u32 = 20;
 
 /// One row of the table: the name of the bound, where the run is, and the bound, where it is set.
-struct Row {
+struct LimitRow {
     limit: LimitName,
     value: f64,
     max: Option<f64>,
@@ -22,9 +22,9 @@ struct Row {
     why: &'static str,
 }
 
-fn table(run: &Run, config: &SessionConfig) -> Vec<Row> {
+fn limit_rows(run: &RunState, config: &SessionConfig) -> Vec<LimitRow> {
     let limits = &config.limits;
-    let row = |limit, value, max, status, why| Row { limit, value, max, status, why };
+    let row = |limit, value, max, status, why| LimitRow { limit, value, max, status, why };
     let mistakes = limits.consecutive_mistake_limit;
     vec![
         row(
@@ -57,7 +57,7 @@ fn table(run: &Run, config: &SessionConfig) -> Vec<Row> {
         ),
         row(
             LimitName::BudgetTokens,
-            run.usage.total() as f64,
+            run.usage.total_tokens() as f64,
             limits.budget_tokens.map(|tokens| tokens as f64),
             RunStatus::Budget,
             "tokens",
@@ -77,39 +77,45 @@ fn table(run: &Run, config: &SessionConfig) -> Vec<Row> {
 }
 
 /// The first hard limit that the run has reached.
-pub(super) fn hard(session: &Session) -> Option<Event> {
+pub(super) fn hard_limit_fact(session: &Session) -> Option<Event> {
     let (run, config) = (session.run.as_ref()?, session.config.as_ref()?);
-    table(run, config).into_iter().find_map(|row| {
+    limit_rows(run, config).into_iter().find_map(|row| {
         let max = row.max.filter(|max| row.value >= *max)?;
-        Some(reached(row.limit, Level::Hard, row.value.min(f64::from(u32::MAX)), max))
+        Some(limit_reached(row.limit, LimitLevel::Hard, row.value.min(f64::from(u32::MAX)), max))
     })
 }
 
 /// The soft limit, once.
-pub(super) fn soft(session: &Session) -> Option<Event> {
+pub(super) fn soft_limit_fact(session: &Session) -> Option<Event> {
     let (run, config) = (session.run.as_ref()?, session.config.as_ref()?);
     let max = (f64::from(config.limits.max_iterations) * SOFT_SHARE).ceil();
     let value = f64::from(run.iterations);
     (!run.soft_said && value >= max && max >= 1.0)
-        .then(|| reached(LimitName::MaxIterations, Level::Soft, value, max))
+        .then(|| limit_reached(LimitName::MaxIterations, LimitLevel::Soft, value, max))
 }
 
 /// The next request no longer fits the model's window (X2).
-pub(super) fn window(session: &Session) -> Event {
-    reached(LimitName::Window, Level::Hard, session.next_tokens() as f64, session.window() as f64)
+pub(super) fn window_limit_fact(session: &Session) -> Event {
+    limit_reached(
+        LimitName::Window,
+        LimitLevel::Hard,
+        session.next_tokens() as f64,
+        session.window_tokens() as f64,
+    )
 }
 
 /// The wall time of the run, once it is over.
-pub(super) fn overtime(session: &Session, now: Timestamp) -> Option<Event> {
-    let deadline = deadline(session)?;
+pub(super) fn overtime_fact(session: &Session, now: Timestamp) -> Option<Event> {
+    let deadline = run_deadline(session)?;
     let run = session.run.as_ref()?;
     let max = session.config.as_ref()?.limits.run_timeout_ms?;
     let spent = now.ms_since(run.started).saturating_sub(run.away_ms);
-    (now >= deadline).then(|| reached(LimitName::RunTimeout, Level::Hard, spent as f64, max as f64))
+    (now >= deadline)
+        .then(|| limit_reached(LimitName::RunTimeout, LimitLevel::Hard, spent as f64, max as f64))
 }
 
 /// When the run's wall time is over.
-pub(super) fn deadline(session: &Session) -> Option<Timestamp> {
+pub(super) fn run_deadline(session: &Session) -> Option<Timestamp> {
     let run = session.run.as_ref()?;
     let timeout = session.config.as_ref()?.limits.run_timeout_ms?;
     Some(run.started.plus_ms(timeout.saturating_add(run.away_ms)))
@@ -122,11 +128,11 @@ pub(super) fn next_turn_at(session: &Session) -> Option<Timestamp> {
     (rate > 0).then(|| last.plus_ms(rate))
 }
 
-fn reached(limit: LimitName, level: Level, value: f64, max: f64) -> Event {
+fn limit_reached(limit: LimitName, level: LimitLevel, value: f64, max: f64) -> Event {
     LimitReached { limit, level, value, max }.into()
 }
 
-impl Run {
+impl RunState {
     /// Status and sentence for a run that ends at this limit.
     pub(super) fn limit_end(
         &self,
@@ -146,7 +152,7 @@ impl Run {
             );
             return (RunStatus::Budget, text);
         }
-        let row = table(self, config).into_iter().find(|row| row.limit == limit.limit);
+        let row = limit_rows(self, config).into_iter().find(|row| row.limit == limit.limit);
         let (status, what) = row.map_or((RunStatus::Limit, ""), |row| (row.status, row.why));
         let mut text = format!(
             "Stopped at the limit {}: {} of {} {what}.",

@@ -9,10 +9,10 @@ use super::Session;
 impl Session {
     /// A tool was made or changed: it is one of those that are named only, and found already. What
     /// the profile leaves out stays out.
-    pub(super) fn made(&mut self, tool: &ToolSpec) {
+    pub(super) fn add_dynamic_tool(&mut self, tool: &ToolSpec) {
         let Some(config) = &mut self.config else { return };
         let loaded = config.tools.iter().any(|known| known.name == tool.name);
-        if loaded || !config.profile.has(&tool.name, tool.group) {
+        if loaded || !config.profile.has_tool(&tool.name, tool.group) {
             return;
         }
         let config = Arc::make_mut(config);
@@ -23,7 +23,7 @@ impl Session {
     }
 
     /// A tool was taken away.
-    pub(super) fn unmade(&mut self, name: &str) {
+    pub(super) fn remove_dynamic_tool(&mut self, name: &str) {
         self.found.remove(name);
         if let Some(config) = &mut self.config
             && config.deferred.iter().any(|known| known.name == name)

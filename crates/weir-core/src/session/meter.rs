@@ -2,15 +2,15 @@
 
 use serde::Serialize;
 
-use crate::event::Origin;
-use crate::message::Block;
+use crate::event::MessageOrigin;
+use crate::message::MessageBlock;
 
 use super::Session;
 use super::window::{of_blocks, tool_bytes};
 
 /// Tokens of the next request by part, and what is known about the last one.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Meter {
+pub struct ContextMeter {
     /// Tokens that the model's window has; 0: nobody knows.
     pub window: u64,
     /// The system prompt.
@@ -49,20 +49,22 @@ pub struct Meter {
 
 impl Session {
     /// The meter as it stands now.
-    pub fn meter(&self) -> Meter {
+    pub fn meter(&self) -> ContextMeter {
         let (mut notes, mut history, mut results) = (0, 0, 0);
-        let of = |blocks: &[Block]| self.window.tokens(of_blocks(blocks));
+        let of = |blocks: &[MessageBlock]| self.window.weight_tokens(of_blocks(blocks));
         for (message, origin) in self.history.iter().zip(&self.origins) {
             for block in &message.blocks {
                 let one = of(std::slice::from_ref(block));
                 match (origin, block) {
-                    (_, Block::Result { .. }) => results += one,
-                    (Origin::Told, _) => notes += one,
-                    (Origin::Person | Origin::Model | Origin::Summary, _) => history += one,
+                    (_, MessageBlock::Result { .. }) => results += one,
+                    (MessageOrigin::Told, _) => notes += one,
+                    (MessageOrigin::Person | MessageOrigin::Model | MessageOrigin::Summary, _) => {
+                        history += one
+                    }
                 }
             }
         }
-        notes += self.tail.as_ref().map_or(0, |tail| of(&[Block::text(tail.to_string())]));
+        notes += self.tail.as_ref().map_or(0, |tail| of(&[MessageBlock::text(tail.to_string())]));
         history += of(self.pending.blocks());
         let (system, tools) = (self.window.system_tokens(), self.window.tools_tokens());
         let used = system + tools + notes + history + results;
@@ -75,19 +77,22 @@ impl Session {
             .iter()
             .map(|tool| {
                 let bytes = tool_bytes(tool) as u64;
-                (tool.name.clone(), self.window.tokens(super::window::Weight { bytes, media: 0 }))
+                (
+                    tool.name.clone(),
+                    self.window.weight_tokens(super::window::WindowWeight { bytes, media: 0 }),
+                )
             })
             .collect();
         largest_tools.sort_by_key(|(_, tokens)| std::cmp::Reverse(*tokens));
         largest_tools.truncate(5);
-        Meter {
-            window: self.window(),
+        ContextMeter {
+            window: self.window_tokens(),
             system,
             tools,
             notes,
             history,
             results,
-            free: self.window().saturating_sub(used),
+            free: self.window_tokens().saturating_sub(used),
             condense_at: self.condensing_limit(),
             last_bytes: self.window.sent.0,
             last_kept: self.window.sent.1,

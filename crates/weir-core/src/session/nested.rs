@@ -22,14 +22,14 @@ impl Session {
     ///
     /// # Errors
     /// Why not: a sentence for the tool that wanted it.
-    pub fn nested(
+    pub fn nested_permit(
         &self,
         outer: &Permit,
         tool: &str,
         input: &Value,
         (inspection, so_far): (&Inspection, &Label),
     ) -> Result<Permit, String> {
-        let call = self.call(outer.call()).filter(|call| call.is_running());
+        let call = self.find_call(outer.call()).filter(|call| call.is_running());
         let call = call.ok_or("the call that wanted this has ended")?;
         let config = self.config.as_ref().ok_or("the session has no settings")?;
         if inspection.effects.control.is_some() {
@@ -48,12 +48,12 @@ impl Session {
         let found: BTreeSet<String> =
             config.deferred.iter().map(|tool| tool.name.clone()).collect();
         let context = self.gate_context(&config.rules).ok_or("the session has no settings")?;
-        let label = context.provenance.label.clone().joined(so_far);
+        let label = context.provenance.label.clone().joined_with(so_far);
         let provenance = Provenance { label: &label, ..context.provenance };
         let context = GateContext { found: &found, provenance, ..context };
         let opinions = judge_each(&facts, &context).into_iter();
         let opinions = opinions.filter(|(gate, _)| !gate.counts_calls());
-        let judgement = Judgement::of(opinions.filter_map(|(_, opinion)| opinion));
+        let judgement = Judgement::from_opinions(opinions.filter_map(|(_, opinion)| opinion));
         let why = || judgement.reason.clone().unwrap_or_default();
         match judgement.verdict {
             Verdict::Deny => return Err(format!("{tool} was denied: {}", why())),

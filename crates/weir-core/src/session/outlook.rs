@@ -15,7 +15,7 @@ impl Session {
         Some(GateContext {
             visible: &self.visible,
             found: &self.found,
-            mode: config.guards.mode(config.permission),
+            mode: config.guards.effective_mode(config.permission),
             rules,
             limits: &config.limits,
             tool_calls: self.run.as_ref().map_or(0, |run| run.tool_calls),
@@ -36,7 +36,7 @@ impl Session {
     }
 
     /// `rules` with what the session's leases allow at `now`.
-    pub fn leased(&self, rules: &RuleSet, now: Timestamp) -> RuleSet {
+    pub fn rules_with_leases(&self, rules: &RuleSet, now: Timestamp) -> RuleSet {
         with_leases(rules, &self.leases, now, None)
     }
 }

@@ -6,13 +6,13 @@ use super::switch_tests::config;
 use super::{Session, SessionConfig};
 use crate::ids::SessionId;
 use crate::profile::PermissionMode;
-use crate::tool::{Group, ToolSpec};
+use crate::tool::{ToolGroup, ToolSpec};
 
 fn tool(name: &str) -> ToolSpec {
     ToolSpec {
         name: name.into(),
         description: String::new(),
-        group: Group::Read,
+        group: ToolGroup::Read,
         input_schema: serde_json::json!({ "type": "object" }).into(),
         deferred: false,
         parallel_safe: true,

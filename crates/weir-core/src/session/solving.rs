@@ -1,13 +1,13 @@
 //! What of a run could become a recipe (M5): what was said, and its calls in the order in which they
 //! were asked for. Bounded, whatever the run does. Not here: what is made of it (`recipe::learn`).
 
-use crate::event::{CallFinished, RunFinished, RunStatus, Trigger};
+use crate::event::{CallFinished, RunFinished, RunStatus, RunTrigger};
 use crate::ids::CallId;
-use crate::message::{Block, plain_text};
+use crate::message::{MessageBlock, plain_text};
 use crate::recipe::{SHAPE_CALLS_MAX, SHAPE_CALLS_MIN, SolvedCall, SolvedRun};
-use crate::tool::Group;
+use crate::tool::ToolGroup;
 
-use super::{Queued, Session};
+use super::{Session, UndeliveredInput};
 
 /// Most bytes of the arguments of all calls of a run.
 const INPUT_BYTES_MAX: usize = 24_000;
@@ -16,7 +16,7 @@ const SAID_CHARS_MAX: usize = 2_000;
 
 /// A run that is under way, as an example.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Solving {
+pub(super) struct SolvingRun {
     said: String,
     calls: Vec<(CallId, SolvedCall)>,
     bytes: usize,
@@ -28,16 +28,17 @@ pub(super) struct Solving {
     spoiled: bool,
 }
 
-impl Solving {
-    pub(super) fn of(trigger: Trigger) -> Solving {
+impl SolvingRun {
+    pub(super) fn for_trigger(trigger: RunTrigger) -> SolvingRun {
         // What a schedule or another agent wants has its own prompt already.
-        Solving { spoiled: trigger != Trigger::User, ..Solving::default() }
+        SolvingRun { spoiled: trigger != RunTrigger::User, ..SolvingRun::default() }
     }
 
     /// An input is delivered. One that comes later than the first is a correction.
-    pub(super) fn said(&mut self, queued: &Queued) {
+    pub(super) fn note_input(&mut self, queued: &UndeliveredInput) {
         let text = plain_text(&queued.content);
-        let attached = queued.content.iter().any(|block| !matches!(block, Block::Text { .. }));
+        let attached =
+            queued.content.iter().any(|block| !matches!(block, MessageBlock::Text { .. }));
         let again = self.heard;
         self.corrected |= again;
         self.heard = true;
@@ -55,42 +56,42 @@ impl Solving {
         self.corrected
     }
 
-    fn call(&mut self, id: CallId, call: SolvedCall) {
+    fn add_call(&mut self, id: CallId, call: SolvedCall) {
         self.bytes += call.input.to_string().len();
         if self.calls.len() >= SHAPE_CALLS_MAX || self.bytes > INPUT_BYTES_MAX {
-            self.spoil();
+            self.spoil_example();
         }
         if !self.spoiled {
             self.calls.push((id, call));
         }
     }
 
-    pub(super) fn spoil(&mut self) {
+    pub(super) fn spoil_example(&mut self) {
         self.spoiled = true;
         self.calls.clear();
     }
 }
 
 /// A call was answered. Those that only steer the agent are no part of what was done.
-pub(super) fn finished(s: &mut Session, f: &CallFinished) {
-    let steers = s.tool(&f.tool).is_some_and(|tool| tool.group == Group::Agent);
-    let input = s.call(f.call).map(|call| call.input.clone());
+pub(super) fn note_finished_call(s: &mut Session, f: &CallFinished) {
+    let steers = s.find_tool(&f.tool).is_some_and(|tool| tool.group == ToolGroup::Agent);
+    let input = s.find_call(f.call).map(|call| call.input.clone());
     let Some(run) = s.run.as_mut().filter(|_| !steers) else { return };
     match input.filter(|_| f.ok) {
-        Some(input) => run.solving.call(f.call, SolvedCall { tool: f.tool.clone(), input }),
-        None => run.solving.spoil(),
+        Some(input) => run.solving.add_call(f.call, SolvedCall { tool: f.tool.clone(), input }),
+        None => run.solving.spoil_example(),
     }
 }
 
 /// The run that ends, as an example; `None`: nothing is to be learned from it.
-pub(super) fn solved(s: &Session, f: &RunFinished) -> Option<SolvedRun> {
+pub(super) fn solved_run(s: &Session, f: &RunFinished) -> Option<SolvedRun> {
     let config = s.config.as_ref()?;
     let policy = config.recipes;
     // What followed a recipe speaks for that recipe; sub-agents learn nothing.
     let new = f.recipe.is_none() && config.depth == 0 && !policy.off && policy.learn;
     let completed = f.status == RunStatus::Completed && f.denials.is_empty();
     let run = s.run.as_ref().filter(|run| new && completed && run.id == f.run)?;
-    let Solving { said, calls, spoiled, .. } = &run.solving;
+    let SolvingRun { said, calls, spoiled, .. } = &run.solving;
     let fits = !*spoiled && !said.trim().is_empty();
     if !fits || calls.len() < SHAPE_CALLS_MIN {
         return None;
@@ -117,9 +118,9 @@ mod tests {
     use super::*;
     use crate::ids::InputId;
 
-    fn queued(text: &str) -> Queued {
-        let content = vec![Block::text(text.to_string())];
-        Queued { input: InputId(1), content, added: Vec::new(), scheduled: false }
+    fn queued(text: &str) -> UndeliveredInput {
+        let content = vec![MessageBlock::text(text.to_string())];
+        UndeliveredInput { input: InputId(1), content, added: Vec::new(), scheduled: false }
     }
 
     fn call(bytes: usize) -> SolvedCall {
@@ -128,27 +129,27 @@ mod tests {
 
     #[test]
     fn m5_only_what_a_person_asked_for_in_one_message_is_an_example() {
-        let heard = |trigger: Trigger, said: &[Queued]| {
-            let mut solving = Solving::of(trigger);
-            said.iter().for_each(|queued| solving.said(queued));
+        let heard = |trigger: RunTrigger, said: &[UndeliveredInput]| {
+            let mut solving = SolvingRun::for_trigger(trigger);
+            said.iter().for_each(|queued| solving.note_input(queued));
             (!solving.spoiled, solving.corrected)
         };
-        assert_eq!(heard(Trigger::User, &[queued("Tidy up")]), (true, false));
-        assert_eq!(heard(Trigger::User, &[queued("Tidy up"), queued("No!")]), (false, true));
-        for trigger in [Trigger::Agent, Trigger::Schedule, Trigger::Resume] {
+        assert_eq!(heard(RunTrigger::User, &[queued("Tidy up")]), (true, false));
+        assert_eq!(heard(RunTrigger::User, &[queued("Tidy up"), queued("No!")]), (false, true));
+        for trigger in [RunTrigger::Agent, RunTrigger::Schedule, RunTrigger::Resume] {
             assert!(!heard(trigger, &[queued("Tidy up")]).0, "{trigger:?}");
         }
-        assert!(!heard(Trigger::User, &[queued("/tidy up")]).0, "a command of the person's own");
-        assert!(!heard(Trigger::User, &[queued(&"x".repeat(2_001))]).0, "a document");
-        let scheduled = Queued { scheduled: true, ..queued("Tidy up") };
-        assert!(!heard(Trigger::User, &[scheduled]).0, "a schedule");
+        assert!(!heard(RunTrigger::User, &[queued("/tidy up")]).0, "a command of the person's own");
+        assert!(!heard(RunTrigger::User, &[queued(&"x".repeat(2_001))]).0, "a document");
+        let scheduled = UndeliveredInput { scheduled: true, ..queued("Tidy up") };
+        assert!(!heard(RunTrigger::User, &[scheduled]).0, "a schedule");
     }
 
     #[test]
     fn m5_a_run_takes_bounded_room_as_an_example() {
         let calls = |count: u32, bytes: usize| {
-            let mut solving = Solving::of(Trigger::User);
-            (1..=count).for_each(|n| solving.call(CallId(n), call(bytes)));
+            let mut solving = SolvingRun::for_trigger(RunTrigger::User);
+            (1..=count).for_each(|n| solving.add_call(CallId(n), call(bytes)));
             (solving.spoiled, solving.calls.len())
         };
         assert_eq!(calls(16, 10), (false, 16));

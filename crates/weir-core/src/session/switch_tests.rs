@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use super::{Session, SessionConfig, Switching};
-use crate::config::widens;
+use super::{ProfileSwitch, Session, SessionConfig};
+use crate::config::describe_widening;
 use crate::event::{Event, ProfileSwitched};
 use crate::ids::{SessionId, Timestamp};
-use crate::input::{Answer, Input};
+use crate::input::{EffectAnswer, SessionInput};
 use crate::model::{ModelInfo, ModelRef};
 use crate::profile::{Limits, PermissionMode, built_in_profiles};
 
@@ -26,13 +26,13 @@ pub(super) fn config(profile: &str, permission: PermissionMode) -> SessionConfig
 fn switched(to: SessionConfig, judged: &[&str]) -> ProfileSwitched {
     let mut session = Session::new(SessionId::new("s"));
     session.config = Some(Arc::new(config("ask", PermissionMode::Ask)));
-    session.switching = Some(Switching {
+    session.switching = Some(ProfileSwitch {
         profile: to.profile.name.clone(),
         reason: "to go on".into(),
         widens: judged.iter().map(ToString::to_string).collect(),
     });
     let (config, notes) = (Ok(Arc::new(to)), vec!["a note".into()]);
-    let input = Input::Answer(Answer::Switched { config, notes });
+    let input = SessionInput::Answer(EffectAnswer::Switched { config, notes });
     let fact = session.handle(Timestamp::default(), input).remove(0);
     assert!(session.switching.is_none(), "it is made once");
     let Event::ProfileSwitched(switched) = fact else { panic!("another fact") };
@@ -71,7 +71,7 @@ fn p7_more_of_a_bound_widens_and_less_does_not() {
         (Limits { budget_tokens: None, ..base }, true),
         (Limits { max_iterations: 26, ..base }, true),
     ] {
-        let words = widens(&with(base), &with(limits));
+        let words = describe_widening(&with(base), &with(limits));
         assert_eq!(!words.is_empty(), expected, "{limits:?}: {words:?}");
     }
 }

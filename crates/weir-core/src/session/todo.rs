@@ -2,40 +2,41 @@
 
 use crate::effect::Effect;
 
-use super::{Call, CallStage, Phase, Session, Turn, TurnStage, limits};
+use super::{CallStage, CallState, RunPhase, Session, TurnStage, TurnState, limits};
 
 impl Session {
     /// Everything that is owed now. What a driver has in flight and does not find here is to be
     /// cancelled.
     pub fn todo(&self) -> Vec<Effect> {
         let mut owed = Vec::new();
-        let looking = matches!(self.condensing, Some(super::condense::Pending::Looking(..)));
+        let looking =
+            matches!(self.condensing, Some(super::condense::PendingCondensing::Looking(..)));
         let Some(run) = &self.run else {
             owed.extend(looking.then_some(Effect::Condense));
             return owed;
         };
         if run.cancel.is_some() {
             let calls = self.turn.iter().flat_map(|turn| &turn.calls);
-            owed.extend(calls.filter_map(Call::ending));
+            owed.extend(calls.filter_map(CallState::ending_effect));
             let cut = self.turn.iter().filter(|turn| turn.stage == TurnStage::Thinking);
             owed.extend(cut.map(|turn| Effect::Salvage { turn: turn.id }));
             return owed;
         }
-        owed.extend(limits::deadline(self).map(|until| Effect::Wait { until }));
+        owed.extend(limits::run_deadline(self).map(|until| Effect::Wait { until }));
         if looking {
             owed.push(Effect::Condense);
             return owed;
         }
         match &run.phase {
-            Phase::Look => owed.push(Effect::Look),
-            Phase::Plan => owed.push(Effect::PlanRecipe),
-            Phase::Between if !self.unlooked().is_empty() => owed.push(Effect::Look),
-            Phase::Between if self.switching.is_some() => owed.push(Effect::Switch),
-            Phase::Between => owed.extend(self.pace()),
-            Phase::Remember => owed.push(Effect::Remember),
-            Phase::Verify => owed.push(Effect::Verify),
-            Phase::Ending(..) => (),
-            Phase::Turning => {
+            RunPhase::Look => owed.push(Effect::Look),
+            RunPhase::Plan => owed.push(Effect::PlanRecipe),
+            RunPhase::Between if !self.unexamined_inputs().is_empty() => owed.push(Effect::Look),
+            RunPhase::Between if self.switching.is_some() => owed.push(Effect::Switch),
+            RunPhase::Between => owed.extend(self.pacing_effect()),
+            RunPhase::Remember => owed.push(Effect::Remember),
+            RunPhase::Verify => owed.push(Effect::Verify),
+            RunPhase::Ending(..) => (),
+            RunPhase::Turning => {
                 if let Some(turn) = &self.turn {
                     self.owed_by_turn(turn, &mut owed);
                 }
@@ -44,11 +45,11 @@ impl Session {
         owed
     }
 
-    fn pace(&self) -> Option<Effect> {
+    fn pacing_effect(&self) -> Option<Effect> {
         limits::next_turn_at(self).map(|until| Effect::Wait { until })
     }
 
-    fn owed_by_turn(&self, turn: &Turn, owed: &mut Vec<Effect>) {
+    fn owed_by_turn(&self, turn: &TurnState, owed: &mut Vec<Effect>) {
         match turn.stage {
             TurnStage::Stepping => (),
             TurnStage::Due => {
@@ -56,8 +57,8 @@ impl Session {
             }
             TurnStage::Thinking => owed.push(Effect::Ask { turn: turn.id }),
             TurnStage::Working => {
-                owed.extend(turn.scope(self).filter_map(|call| self.owed_by_call(call)));
-                let asking = turn.scope(self).filter_map(Call::open_approval);
+                owed.extend(turn.open_calls(self).filter_map(|call| self.owed_by_call(call)));
+                let asking = turn.open_calls(self).filter_map(CallState::open_approval);
                 owed.extend(
                     asking.filter_map(|open| open.expires).map(|until| Effect::Wait { until }),
                 );
@@ -65,7 +66,7 @@ impl Session {
         }
     }
 
-    fn owed_by_call(&self, call: &Call) -> Option<Effect> {
+    fn owed_by_call(&self, call: &CallState) -> Option<Effect> {
         match &call.stage {
             CallStage::Proposed => Some(Effect::Inspect { call: call.id }),
             CallStage::Asking(open) => Some(Effect::AskPerson { approval: open.approval.clone() }),
@@ -73,7 +74,8 @@ impl Session {
                 Some(Effect::AskQuestion { question: question.clone() })
             }
             CallStage::Ready(clearance) => {
-                let saves = call.needs_checkpoint() && !clearance.saved && call.fails().is_none();
+                let saves =
+                    call.needs_checkpoint() && !clearance.saved && call.failure_text().is_none();
                 saves.then_some(Effect::Checkpoint { call: call.id })
             }
             CallStage::Started(_) => (!call.asks_person()).then_some(Effect::Run { call: call.id }),
@@ -86,9 +88,9 @@ impl Session {
     }
 }
 
-impl Call {
+impl CallState {
     /// What is owed by a call of a run that is being ended.
-    fn ending(&self) -> Option<Effect> {
+    fn ending_effect(&self) -> Option<Effect> {
         match self.stage {
             CallStage::Started(_) => Some(Effect::Stop { call: self.id }),
             CallStage::Reconciling(_) => Some(Effect::Reconcile { call: self.id }),

@@ -1,14 +1,14 @@
 //! Turns: retries, what a turn is told, and what a finished one leaves behind.
 
-use crate::event::{ModelReplied, Note, Origin, RunStatus};
+use crate::event::{MessageOrigin, ModelReplied, PromptNote, RunStatus};
 use crate::ids::BlobId;
-use crate::message::{Block, Message};
-use crate::model::{Stop, Usage};
-use crate::tool::Control;
+use crate::message::{Message, MessageBlock};
+use crate::model::{StopReason, Usage};
+use crate::tool::AgentControl;
 
 use super::call::CallResult;
 use super::pending::PendingBlocks;
-use super::{Call, Phase, Run, Session, Turn};
+use super::{CallState, RunPhase, RunState, Session, TurnState};
 
 /// Attempts of one model request before its failure counts as final (L8).
 pub(super) const RETRY_ATTEMPTS_MAX: u32 = 6;
@@ -39,39 +39,48 @@ const CUT_OFF: &str = "Note: your last reply was cut off there, because the run 
 const NUDGE: &str = "Your last reply was empty. Go on with the task: call a tool, or answer.";
 
 /// Blobs that `blocks` mention, results included.
-pub(super) fn media_of(blocks: &[Block], out: &mut Vec<BlobId>) {
+pub(super) fn media_of(blocks: &[MessageBlock], out: &mut Vec<BlobId>) {
     for block in blocks {
         match block {
-            Block::Image { media } | Block::Document { media } => out.push(media.blob.clone()),
-            Block::Result { blocks, .. } => media_of(blocks, out),
-            Block::Text { .. } | Block::Thinking { .. } | Block::Call(_) => (),
+            MessageBlock::Image { media } | MessageBlock::Document { media } => {
+                out.push(media.blob.clone())
+            }
+            MessageBlock::Result { blocks, .. } => media_of(blocks, out),
+            MessageBlock::Text { .. } | MessageBlock::Thinking { .. } | MessageBlock::Call(_) => (),
         }
     }
 }
 
 /// The same blocks with quarantined attachments shown as a note.
-pub(super) fn without_media(blocks: &[Block], gone: &[BlobId], why: &str) -> Vec<Block> {
-    let replace = |block: &Block| match block {
-        Block::Image { media } | Block::Document { media } if gone.contains(&media.blob) => {
+pub(super) fn without_media(
+    blocks: &[MessageBlock],
+    gone: &[BlobId],
+    why: &str,
+) -> Vec<MessageBlock> {
+    let replace = |block: &MessageBlock| match block {
+        MessageBlock::Image { media } | MessageBlock::Document { media }
+            if gone.contains(&media.blob) =>
+        {
             let name = media.name.as_deref().unwrap_or(&media.media_type);
-            Block::text(format!("[{name} is withheld: the provider refused it: {why}]"))
+            MessageBlock::text(format!("[{name} is withheld: the provider refused it: {why}]"))
         }
-        Block::Result { call, ok, blocks } => {
-            Block::Result { call: *call, ok: *ok, blocks: without_media(blocks, gone, why) }
+        MessageBlock::Result { call, ok, blocks } => {
+            MessageBlock::Result { call: *call, ok: *ok, blocks: without_media(blocks, gone, why) }
         }
         other => other.clone(),
     };
     blocks.iter().map(replace).collect()
 }
 
-impl Turn {
+impl TurnState {
     /// The calls that may be worked on now: all, if every one may run beside others; otherwise the
     /// first that is not answered (L7).
-    pub(super) fn scope<'a>(
+    pub(super) fn open_calls<'a>(
         &'a self,
         session: &Session,
-    ) -> impl Iterator<Item = &'a Call> + Clone + use<'a> {
-        let beside = |call: &Call| session.tool(&call.tool).is_none_or(|tool| tool.parallel_safe);
+    ) -> impl Iterator<Item = &'a CallState> + Clone + use<'a> {
+        let beside =
+            |call: &CallState| session.find_tool(&call.tool).is_none_or(|tool| tool.parallel_safe);
         let parallel = self.calls.iter().all(beside);
         let open = self.calls.iter().filter(|call| !call.is_done());
         open.take(if parallel { usize::MAX } else { 1 })
@@ -80,13 +89,13 @@ impl Turn {
 
 impl Session {
     /// Tells the model a section that is new, before its next turn.
-    pub(super) fn tell(&mut self, note: &Note) {
+    pub(super) fn tell_section(&mut self, note: &PromptNote) {
         self.told.insert(note.section.clone(), note.text.clone());
-        self.pending.push_recorded(Block::text(note.text.clone()));
+        self.pending.push_recorded(MessageBlock::text(note.text.clone()));
     }
 
     /// Counts what a helper model used for this session.
-    pub(super) fn count(&mut self, usage: &Usage, cost_usd: Option<f64>) {
+    pub(super) fn count_usage(&mut self, usage: &Usage, cost_usd: Option<f64>) {
         let cost_usd = if *usage == Usage::default() { Some(0.0) } else { cost_usd };
         self.usage.add(usage);
         self.cost = add_cost(self.cost, cost_usd);
@@ -96,8 +105,8 @@ impl Session {
         }
     }
 
-    pub(super) fn push(&mut self, message: Message, origin: Origin) {
-        self.window.grown(&message);
+    pub(super) fn push(&mut self, message: Message, origin: MessageOrigin) {
+        self.window.add_message(&message);
         self.origins.push(origin);
         let mut blobs = Vec::new();
         media_of(&message.blocks, &mut blobs);
@@ -109,18 +118,18 @@ impl Session {
     pub(super) fn fold_reply(&mut self, reply: &ModelReplied) {
         self.usage.add(&reply.usage);
         self.cost = add_cost(self.cost, reply.cost_usd);
-        if reply.stop == Stop::Interrupted {
+        if reply.stop == StopReason::Interrupted {
             self.fold_cut_off(reply);
             return;
         }
-        self.window.replied(&reply.usage);
+        self.window.note_reply(&reply.usage);
         for block in &reply.content {
-            if let Block::Image { media } = block {
+            if let MessageBlock::Image { media } = block {
                 self.images_due.push_back((reply.turn, media.clone()));
             }
         }
         if !reply.content.is_empty() {
-            self.push(Message::assistant(reply.content.clone()), Origin::Model);
+            self.push(Message::assistant(reply.content.clone()), MessageOrigin::Model);
         }
         let text = crate::message::plain_text(&reply.content);
         let Some(run) = &mut self.run else { return };
@@ -129,17 +138,18 @@ impl Session {
         if !text.trim().is_empty() {
             run.text.clone_from(&text);
         }
-        let calls: Vec<Call> = reply.content.iter().filter_map(Call::proposed).collect();
+        let calls: Vec<CallState> =
+            reply.content.iter().filter_map(CallState::from_block).collect();
         if calls.is_empty() {
             run.phase = run.after_text(&text, reply.stop, &mut self.pending);
-            if run.phase == Phase::Verify && !self.checks_end() {
-                self.complete();
+            if run.phase == RunPhase::Verify && !self.checks_end() {
+                self.complete_run();
             }
             self.turn = None;
             return;
         }
         for block in &reply.content {
-            if let Block::Call(call) = block {
+            if let MessageBlock::Call(call) = block {
                 self.next.call = self.next.call.max(call.call.0);
                 self.wire_ids.insert(call.wire_id.clone());
             }
@@ -156,7 +166,10 @@ impl Session {
         self.turn = None;
         let text = crate::message::plain_text(&reply.content);
         if !text.trim().is_empty() {
-            self.push(Message::assistant(vec![Block::text(text.clone())]), Origin::Model);
+            self.push(
+                Message::assistant(vec![MessageBlock::text(text.clone())]),
+                MessageOrigin::Model,
+            );
             self.pending.push_composed(CUT_OFF);
         }
         let Some(run) = &mut self.run else { return };
@@ -175,22 +188,22 @@ impl Session {
 
     /// The task is done. Where that is wanted, a run of some length is looked through for facts worth
     /// keeping before it ends (M4).
-    pub(super) fn complete(&mut self) {
+    pub(super) fn complete_run(&mut self) {
         let policy = self.config.as_ref().map(|config| config.memory).unwrap_or_default();
         let remembers = policy.after_run && !policy.off;
         match &mut self.run {
             Some(run) if remembers && !run.remembered && run.iterations >= REMEMBERED_FROM => {
-                run.phase = Phase::Remember;
+                run.phase = RunPhase::Remember;
             }
-            _ => self.end(RunStatus::Completed, None),
+            _ => self.end_run(RunStatus::Completed, None),
         }
     }
 
-    pub(super) fn end(&mut self, status: RunStatus, error: Option<String>) {
+    pub(super) fn end_run(&mut self, status: RunStatus, error: Option<String>) {
         if let Some(run) = &mut self.run
-            && !matches!(run.phase, Phase::Ending(..))
+            && !matches!(run.phase, RunPhase::Ending(..))
         {
-            run.phase = Phase::Ending(status, error);
+            run.phase = RunPhase::Ending(status, error);
         }
     }
 
@@ -205,31 +218,31 @@ impl Session {
         for call in turn.calls {
             let result = call.call_result().cloned().unwrap_or_default();
             if let Some(run) = &mut self.run {
-                run.count(&call, &result);
+                run.count_call(&call, &result);
             }
             let CallResult { ok, blocks, .. } = result;
             if let Some(run) = &mut self.run {
                 let guide = run.recipe.as_mut().filter(|_| ok);
-                guide.into_iter().for_each(|guide| guide.saw(&call.tool));
+                guide.into_iter().for_each(|guide| guide.note_call(&call.tool));
             }
             match call.control().filter(|_| ok) {
-                Some(Control::Complete { result }) => completion = Some(result.clone()),
-                Some(Control::Switch { profile, reason, widens }) => {
-                    self.switching = Some(super::Switching {
+                Some(AgentControl::Complete { result }) => completion = Some(result.clone()),
+                Some(AgentControl::Switch { profile, reason, widens }) => {
+                    self.switching = Some(super::ProfileSwitch {
                         profile: profile.clone(),
                         reason: reason.clone(),
                         widens: widens.clone(),
                     });
                 }
-                Some(Control::Follow { recipe, calls }) => {
+                Some(AgentControl::Follow { recipe, calls }) => {
                     follow = Some((recipe.clone(), calls.clone()));
                 }
-                Some(Control::Ask { .. } | Control::Plan { .. }) | None => (),
+                Some(AgentControl::Ask { .. } | AgentControl::Plan { .. }) | None => (),
             }
-            self.pending.push_recorded(Block::Result { call: call.id, ok, blocks });
+            self.pending.push_recorded(MessageBlock::Result { call: call.id, ok, blocks });
         }
         if let Some((recipe, calls)) = follow.filter(|_| completion.is_none()) {
-            self.follow(&recipe, &calls);
+            self.follow_recipe(&recipe, &calls);
         }
         self.after_calls(turn.notes, completion);
     }
@@ -237,55 +250,63 @@ impl Session {
     /// What follows once all calls of a turn are answered.
     pub(super) fn after_calls(&mut self, notes: Vec<String>, completion: Option<String>) {
         for note in notes {
-            self.pending.push_recorded(Block::text(note));
+            self.pending.push_recorded(MessageBlock::text(note));
         }
         let checks_end = self.checks_end();
         let strict = self.config.as_ref().is_some_and(|config| config.strict);
         let Some(run) = &mut self.run else { return };
-        if matches!(run.phase, Phase::Ending(..)) {
+        if matches!(run.phase, RunPhase::Ending(..)) {
             return;
         }
-        run.phase = Phase::Between;
+        run.phase = RunPhase::Between;
         let denied = strict && !run.denials.is_empty();
         if let Some(result) = completion {
             run.text = result;
-            run.phase = Phase::Verify;
+            run.phase = RunPhase::Verify;
             if !checks_end {
-                self.complete();
+                self.complete_run();
             }
         } else if denied {
-            self.end(RunStatus::Denied, Some("A call was denied, and the run is strict.".into()));
+            self.end_run(
+                RunStatus::Denied,
+                Some("A call was denied, and the run is strict.".into()),
+            );
         }
     }
 }
 
-impl Run {
+impl RunState {
     /// What follows a reply without calls (L3, L9).
-    fn after_text(&mut self, text: &str, stop: Stop, pending: &mut PendingBlocks) -> Phase {
+    fn after_text(
+        &mut self,
+        text: &str,
+        stop: StopReason,
+        pending: &mut PendingBlocks,
+    ) -> RunPhase {
         let cut = "The model ran into its output limit; the answer is cut. Ask it to go on, or \
                    raise the model's max_output.";
         match stop {
-            Stop::Refusal => {
-                Phase::Ending(RunStatus::Failed, Some(format!("The model refused: {text}")))
+            StopReason::Refusal => {
+                RunPhase::Ending(RunStatus::Failed, Some(format!("The model refused: {text}")))
             }
             // Folded before it comes to this.
-            Stop::Interrupted => Phase::Between,
-            Stop::MaxTokens => Phase::Ending(RunStatus::Limit, Some(cut.into())),
-            Stop::End | Stop::Calls if !text.trim().is_empty() => Phase::Verify,
-            Stop::End | Stop::Calls if self.nudged => Phase::Ending(
+            StopReason::Interrupted => RunPhase::Between,
+            StopReason::MaxTokens => RunPhase::Ending(RunStatus::Limit, Some(cut.into())),
+            StopReason::End | StopReason::Calls if !text.trim().is_empty() => RunPhase::Verify,
+            StopReason::End | StopReason::Calls if self.nudged => RunPhase::Ending(
                 RunStatus::Failed,
                 Some("The model answered with nothing, twice. Try again or use another.".into()),
             ),
-            Stop::End | Stop::Calls => {
+            StopReason::End | StopReason::Calls => {
                 self.nudged = true;
                 pending.push_composed(NUDGE);
-                Phase::Between
+                RunPhase::Between
             }
         }
     }
 
     /// Counts one answered call of a turn, in the order asked (L5).
-    pub(super) fn count(&mut self, call: &Call, result: &CallResult) {
+    pub(super) fn count_call(&mut self, call: &CallState, result: &CallResult) {
         if result.ok {
             self.mistakes = 0;
             self.refusals = 0;

@@ -2,7 +2,7 @@
 //! the vendor reports (X2). Not here: what is done when it is too much.
 
 use crate::event::ModelRequested;
-use crate::message::{Block, Message};
+use crate::message::{Message, MessageBlock};
 use crate::model::Usage;
 use crate::tool::ToolSpec;
 
@@ -24,32 +24,32 @@ const BLOCK_BYTES: u64 = 24;
 
 /// What something takes of the window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Weight {
+pub(super) struct WindowWeight {
     /// Bytes of text.
     pub(super) bytes: u64,
     /// Tokens of pictures and documents.
     pub(super) media: u64,
 }
 
-impl Weight {
-    fn add(&mut self, other: Weight) {
+impl WindowWeight {
+    fn add(&mut self, other: WindowWeight) {
         self.bytes = self.bytes.saturating_add(other.bytes);
         self.media = self.media.saturating_add(other.media);
     }
-    fn text(bytes: usize) -> Weight {
-        Weight { bytes: bytes as u64, media: 0 }
+    fn text(bytes: usize) -> WindowWeight {
+        WindowWeight { bytes: bytes as u64, media: 0 }
     }
 }
 
 /// What is known about the window.
 #[derive(Debug, Clone)]
-pub(super) struct Window {
+pub(super) struct ContextWindow {
     ratio: f64,
-    system: Weight,
-    tools: Weight,
-    history: Weight,
+    system: WindowWeight,
+    tools: WindowWeight,
+    history: WindowWeight,
     /// The request that was made last.
-    asked: Weight,
+    asked: WindowWeight,
     /// Its size and what of it was kept from the one before, in bytes.
     pub(super) sent: (u64, u64),
     /// What the vendor counted for it.
@@ -66,14 +66,14 @@ pub(super) struct Window {
     pub(super) condensed: u32,
 }
 
-impl Default for Window {
-    fn default() -> Window {
-        Window {
+impl Default for ContextWindow {
+    fn default() -> ContextWindow {
+        ContextWindow {
             ratio: RATIO_FIRST,
-            system: Weight::default(),
-            tools: Weight::default(),
-            history: Weight::default(),
-            asked: Weight::default(),
+            system: WindowWeight::default(),
+            tools: WindowWeight::default(),
+            history: WindowWeight::default(),
+            asked: WindowWeight::default(),
             sent: (0, 0),
             counted: None,
             believed: None,
@@ -85,10 +85,10 @@ impl Default for Window {
     }
 }
 
-impl Window {
-    pub(super) fn configured(&mut self, config: &SessionConfig) {
-        self.system = Weight::text(config.system.len());
-        self.tools = Weight::text(config.tools.iter().map(tool_bytes).sum());
+impl ContextWindow {
+    pub(super) fn apply_config(&mut self, config: &SessionConfig) {
+        self.system = WindowWeight::text(config.system.len());
+        self.tools = WindowWeight::text(config.tools.iter().map(tool_bytes).sum());
         let model = config.model.model.to_string();
         if model != self.model {
             // Another model: another window, and another chance for its summaries.
@@ -99,17 +99,17 @@ impl Window {
         }
     }
 
-    pub(super) fn grown(&mut self, message: &Message) {
+    pub(super) fn add_message(&mut self, message: &Message) {
         self.history.add(of_blocks(&message.blocks));
     }
 
-    pub(super) fn replaced<'a>(&mut self, messages: impl Iterator<Item = &'a Message>) {
-        self.history = Weight::default();
-        messages.for_each(|message| self.grown(message));
+    pub(super) fn replace_history<'a>(&mut self, messages: impl Iterator<Item = &'a Message>) {
+        self.history = WindowWeight::default();
+        messages.for_each(|message| self.add_message(message));
     }
 
-    pub(super) fn requested(&mut self, f: &ModelRequested, tail: Option<&str>) {
-        self.asked = self.whole(tail);
+    pub(super) fn note_request(&mut self, f: &ModelRequested, tail: Option<&str>) {
+        self.asked = self.request_weight(tail);
         self.sent = (f.bytes, f.prefix_bytes);
         self.counted = None;
     }
@@ -119,12 +119,12 @@ impl Window {
         if bytes == 0 {
             return Usage::default();
         }
-        let output = self.tokens(Weight::text(bytes)).max(1);
-        Usage { input: self.tokens(self.asked), output, ..Usage::default() }
+        let output = self.weight_tokens(WindowWeight::text(bytes)).max(1);
+        Usage { input: self.weight_tokens(self.asked), output, ..Usage::default() }
     }
 
     /// What the vendor counted says how many tokens a byte has.
-    pub(super) fn replied(&mut self, usage: &Usage) {
+    pub(super) fn note_reply(&mut self, usage: &Usage) {
         self.counted = Some(*usage);
         let cached = usage.cache_read.saturating_add(usage.cache_write);
         let text = usage.input.saturating_add(cached).saturating_sub(self.asked.media);
@@ -135,35 +135,35 @@ impl Window {
     }
 
     /// What all messages take.
-    pub(super) fn history(&self) -> Weight {
+    pub(super) fn history_weight(&self) -> WindowWeight {
         self.history
     }
 
-    fn whole(&self, tail: Option<&str>) -> Weight {
+    fn request_weight(&self, tail: Option<&str>) -> WindowWeight {
         let mut whole = self.system;
         whole.add(self.tools);
         whole.add(self.history);
-        whole.add(Weight::text(tail.map_or(0, str::len)));
+        whole.add(WindowWeight::text(tail.map_or(0, str::len)));
         whole
     }
 
-    pub(super) fn tokens(&self, weight: Weight) -> u64 {
+    pub(super) fn weight_tokens(&self, weight: WindowWeight) -> u64 {
         (weight.bytes as f64 * self.ratio) as u64 + weight.media
     }
 
     /// Bytes of text that have so many tokens.
-    pub(super) fn bytes(&self, tokens: u64) -> usize {
+    pub(super) fn bytes_for_tokens(&self, tokens: u64) -> usize {
         (tokens as f64 / self.ratio) as usize
     }
 
     pub(super) fn system_tokens(&self) -> u64 {
-        self.tokens(self.system)
+        self.weight_tokens(self.system)
     }
     pub(super) fn tools_tokens(&self) -> u64 {
-        self.tokens(self.tools)
+        self.weight_tokens(self.tools)
     }
     pub(super) fn history_tokens(&self) -> u64 {
-        self.tokens(self.history)
+        self.weight_tokens(self.history)
     }
 }
 
@@ -171,18 +171,18 @@ impl Session {
     /// Estimated tokens of the whole next request: system, tools, messages, and what waits to be
     /// told.
     pub fn next_tokens(&self) -> u64 {
-        let mut whole = self.window.whole(self.tail.as_deref());
+        let mut whole = self.window.request_weight(self.tail.as_deref());
         whole.add(of_blocks(self.pending.blocks()));
         for queued in &self.queue {
             whole.add(of_blocks(&queued.content));
             let added = queued.added.iter().map(|added| added.text.len()).sum();
-            whole.add(Weight::text(added));
+            whole.add(WindowWeight::text(added));
         }
-        self.window.tokens(whole)
+        self.window.weight_tokens(whole)
     }
 
     /// Tokens that the model's window has; 0: nobody knows.
-    pub fn window(&self) -> u64 {
+    pub fn window_tokens(&self) -> u64 {
         match self.window.believed {
             Some(believed) if self.model.window == 0 => believed,
             Some(believed) => believed.min(self.model.window),
@@ -195,8 +195,8 @@ impl SessionConfig {
     /// Estimated tokens of what stands in every request, before any vendor has counted: instructions
     /// and tools.
     pub fn standing_tokens(&self) -> u64 {
-        let mut window = Window::default();
-        window.configured(self);
+        let mut window = ContextWindow::default();
+        window.apply_config(self);
         window.system_tokens() + window.tools_tokens()
     }
 }
@@ -206,23 +206,23 @@ pub(super) fn tool_bytes(tool: &ToolSpec) -> usize {
 }
 
 /// What blocks take of the window.
-pub(super) fn of_blocks(blocks: &[Block]) -> Weight {
-    let mut weight = Weight::default();
+pub(super) fn of_blocks(blocks: &[MessageBlock]) -> WindowWeight {
+    let mut weight = WindowWeight::default();
     for block in blocks {
         weight.bytes += BLOCK_BYTES;
         match block {
-            Block::Text { text, .. } => weight.bytes += text.len() as u64,
-            Block::Thinking { text, seal } => {
+            MessageBlock::Text { text, .. } => weight.bytes += text.len() as u64,
+            MessageBlock::Thinking { text, seal } => {
                 let seal = seal.as_ref().map_or(0, |seal| seal.data.to_string().len());
                 weight.bytes += (text.len() + seal) as u64;
             }
-            Block::Call(call) => {
+            MessageBlock::Call(call) => {
                 let length = call.tool.len() + call.wire_id.len() + call.input.to_string().len();
                 weight.bytes += length as u64 + BLOCK_BYTES;
             }
-            Block::Result { blocks, .. } => weight.add(of_blocks(blocks)),
-            Block::Image { .. } => weight.media += IMAGE_TOKENS,
-            Block::Document { media } => {
+            MessageBlock::Result { blocks, .. } => weight.add(of_blocks(blocks)),
+            MessageBlock::Image { .. } => weight.media += IMAGE_TOKENS,
+            MessageBlock::Document { media } => {
                 let tokens = media.bytes / DOCUMENT_BYTES_PER_TOKEN;
                 weight.media += tokens.clamp(DOCUMENT_TOKENS_MIN, DOCUMENT_TOKENS_MAX);
             }

@@ -7,7 +7,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::Trigger;
+use super::SkillTrigger;
 
 /// Longest name (Agent Skills format), in characters.
 pub const NAME_CHARS_MAX: usize = 64;
@@ -43,13 +43,13 @@ pub struct SkillHead {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub allowed_tools: Vec<String>,
     /// What in a message makes it active.
-    #[serde(default, skip_serializing_if = "Trigger::is_none")]
-    pub trigger: Trigger,
+    #[serde(default, skip_serializing_if = "SkillTrigger::is_none")]
+    pub trigger: SkillTrigger,
 }
 
 /// Something that is wrong with a skill.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Finding {
+pub struct SkillFinding {
     /// Which field; `SKILL.md` when it is about the file.
     pub field: String,
     /// What is wrong.
@@ -61,14 +61,14 @@ pub struct Finding {
     pub fatal: bool,
 }
 
-impl Finding {
+impl SkillFinding {
     /// The skill cannot be used.
     pub fn fatal(
         field: impl Into<String>,
         wrong: impl Into<String>,
         write: impl Into<String>,
-    ) -> Finding {
-        Finding { field: field.into(), wrong: wrong.into(), write: write.into(), fatal: true }
+    ) -> SkillFinding {
+        SkillFinding { field: field.into(), wrong: wrong.into(), write: write.into(), fatal: true }
     }
 
     /// The skill can be used all the same.
@@ -76,12 +76,12 @@ impl Finding {
         field: impl Into<String>,
         wrong: impl Into<String>,
         write: impl Into<String>,
-    ) -> Finding {
-        Finding { fatal: false, ..Finding::fatal(field, wrong, write) }
+    ) -> SkillFinding {
+        SkillFinding { fatal: false, ..SkillFinding::fatal(field, wrong, write) }
     }
 }
 
-impl fmt::Display for Finding {
+impl fmt::Display for SkillFinding {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}: {}", self.field, self.wrong, self.write)
     }
@@ -91,10 +91,10 @@ impl fmt::Display for Finding {
 ///
 /// # Errors
 /// It has no head, or the head has no end.
-pub fn split(text: &str) -> Result<(&str, &str), Finding> {
+pub fn split_frontmatter(text: &str) -> Result<(&str, &str), SkillFinding> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let none = || {
-        Finding::fatal(
+        SkillFinding::fatal(
             "SKILL.md",
             "has no head",
             "begin it with a line `---`, then `name: …` and `description: …`, then a line `---`",
@@ -111,7 +111,7 @@ pub fn split(text: &str) -> Result<(&str, &str), Finding> {
         }
         at += line.len();
     }
-    Err(Finding::fatal("SKILL.md", "has a head without an end", "end it with a line `---`"))
+    Err(SkillFinding::fatal("SKILL.md", "has a head without an end", "end it with a line `---`"))
 }
 
 /// What is wrong with the name of a skill; `None`: nothing.
@@ -134,25 +134,28 @@ pub fn name_problem(name: &str) -> Option<String> {
 
 /// Holds the fields of a head against the format. `folder` is the name of the skill's folder. The
 /// head is absent when a finding is fatal; the trigger is absent when it cannot be used.
-pub fn check(fields: &Map<String, Value>, folder: &str) -> (Option<SkillHead>, Vec<Finding>) {
+pub fn check_fields(
+    fields: &Map<String, Value>,
+    folder: &str,
+) -> (Option<SkillHead>, Vec<SkillFinding>) {
     let mut found = Vec::new();
     let mut head = SkillHead {
-        name: name(fields, folder, &mut found),
-        description: description(fields, &mut found),
+        name: check_name(fields, folder, &mut found),
+        description: check_description(fields, &mut found),
         ..SkillHead::default()
     };
     head.license = text_of(fields, "license", &mut found);
     head.compatibility = text_of(fields, "compatibility", &mut found);
     if head.compatibility.as_ref().is_some_and(|t| t.chars().count() > COMPATIBILITY_CHARS_MAX) {
         let wrong = format!("is longer than {COMPATIBILITY_CHARS_MAX} characters");
-        found.push(Finding::fatal("compatibility", wrong, "say only what the skill needs"));
+        found.push(SkillFinding::fatal("compatibility", wrong, "say only what the skill needs"));
     }
     head.allowed_tools = allowed_tools(fields, &mut found);
-    head.metadata = metadata(fields, &mut found);
-    head.trigger = trigger(fields, &mut found);
+    head.metadata = check_metadata(fields, &mut found);
+    head.trigger = read_trigger(fields, &mut found);
     for field in fields.keys().filter(|field| !FIELDS.contains(&field.as_str())) {
-        found.push(Finding::advice(
-            shown(field),
+        found.push(SkillFinding::advice(
+            showable_name(field),
             "is no field of the format and has no effect",
             "take it away, or put it below `metadata`",
         ));
@@ -161,25 +164,29 @@ pub fn check(fields: &Map<String, Value>, folder: &str) -> (Option<SkillHead>, V
     (usable.then_some(head), found)
 }
 
-fn name(fields: &Map<String, Value>, folder: &str, found: &mut Vec<Finding>) -> String {
+fn check_name(fields: &Map<String, Value>, folder: &str, found: &mut Vec<SkillFinding>) -> String {
     let Some(name) = text_of(fields, "name", found) else {
         if !found.iter().any(|finding| finding.field == "name") {
-            found.push(Finding::fatal("name", "is missing", format!("write `name: {folder}`")));
+            found.push(SkillFinding::fatal(
+                "name",
+                "is missing",
+                format!("write `name: {folder}`"),
+            ));
         }
         return String::new();
     };
     if let Some(problem) = name_problem(&name) {
         let write =
             "write lower-case letters, digits and single hyphens, at most 64: `code-review`";
-        found.push(Finding::fatal("name", problem, write));
+        found.push(SkillFinding::fatal("name", problem, write));
     } else if name != folder {
-        let wrong = format!("is {name}, but the folder is called {}", shown(folder));
-        found.push(Finding::fatal("name", wrong, "give both the same name"));
+        let wrong = format!("is {name}, but the folder is called {}", showable_name(folder));
+        found.push(SkillFinding::fatal("name", wrong, "give both the same name"));
     }
     name
 }
 
-fn description(fields: &Map<String, Value>, found: &mut Vec<Finding>) -> String {
+fn check_description(fields: &Map<String, Value>, found: &mut Vec<SkillFinding>) -> String {
     let before = found.len();
     let text = text_of(fields, "description", found).unwrap_or_default();
     if found.len() > before {
@@ -187,30 +194,38 @@ fn description(fields: &Map<String, Value>, found: &mut Vec<Finding>) -> String 
     }
     let write = "write what the skill does and when to use it, in a sentence or two";
     if text.trim().is_empty() {
-        found.push(Finding::fatal("description", "is missing", write));
+        found.push(SkillFinding::fatal("description", "is missing", write));
     } else if text.chars().count() > DESCRIPTION_CHARS_MAX {
         let count = text.chars().count();
         let wrong = format!("has {count} characters, {DESCRIPTION_CHARS_MAX} is the most");
-        found.push(Finding::fatal("description", wrong, write));
+        found.push(SkillFinding::fatal("description", wrong, write));
     }
     text
 }
 
 /// A field that is one text; numbers and the like are taken as they are written.
-fn text_of(fields: &Map<String, Value>, field: &str, found: &mut Vec<Finding>) -> Option<String> {
+fn text_of(
+    fields: &Map<String, Value>,
+    field: &str,
+    found: &mut Vec<SkillFinding>,
+) -> Option<String> {
     match fields.get(field)? {
         Value::Null => None,
         value => {
-            let text = scalar(value);
+            let text = scalar_text(value);
             if text.is_none() {
-                found.push(Finding::fatal(field, "is not a text", format!("write `{field}: …`")));
+                found.push(SkillFinding::fatal(
+                    field,
+                    "is not a text",
+                    format!("write `{field}: …`"),
+                ));
             }
             text.map(|text| text.trim().to_owned())
         }
     }
 }
 
-fn scalar(value: &Value) -> Option<String> {
+fn scalar_text(value: &Value) -> Option<String> {
     match value {
         Value::String(text) => Some(text.clone()),
         Value::Bool(_) | Value::Number(_) => Some(value.to_string()),
@@ -218,29 +233,29 @@ fn scalar(value: &Value) -> Option<String> {
     }
 }
 
-fn allowed_tools(fields: &Map<String, Value>, found: &mut Vec<Finding>) -> Vec<String> {
+fn allowed_tools(fields: &Map<String, Value>, found: &mut Vec<SkillFinding>) -> Vec<String> {
     let tools: Option<Vec<String>> = match fields.get("allowed-tools") {
         None | Some(Value::Null) => return Vec::new(),
-        Some(Value::Array(items)) => items.iter().map(scalar).collect(),
-        Some(value) => scalar(value).map(|text| words(&text)),
+        Some(Value::Array(items)) => items.iter().map(scalar_text).collect(),
+        Some(value) => scalar_text(value).map(|text| split_words(&text)),
     };
     match tools {
         Some(tools) if tools.len() <= ENTRIES_MAX => tools,
         Some(_) => {
             let wrong = format!("names more than {ENTRIES_MAX} tools");
-            found.push(Finding::advice("allowed-tools", wrong, "name those that it needs"));
+            found.push(SkillFinding::advice("allowed-tools", wrong, "name those that it needs"));
             Vec::new()
         }
         None => {
             let write = "write the names with spaces between: `Bash(git:*) Read`";
-            found.push(Finding::advice("allowed-tools", "is not a list of names", write));
+            found.push(SkillFinding::advice("allowed-tools", "is not a list of names", write));
             Vec::new()
         }
     }
 }
 
 /// Words between spaces; what stands in brackets stays together.
-fn words(text: &str) -> Vec<String> {
+fn split_words(text: &str) -> Vec<String> {
     let mut depth = 0_i32;
     let parts = text.split(|c: char| {
         depth += i32::from(c == '(') - i32::from(c == ')');
@@ -249,32 +264,35 @@ fn words(text: &str) -> Vec<String> {
     parts.filter(|part| !part.is_empty()).map(str::to_owned).collect()
 }
 
-fn metadata(fields: &Map<String, Value>, found: &mut Vec<Finding>) -> BTreeMap<String, String> {
+fn check_metadata(
+    fields: &Map<String, Value>,
+    found: &mut Vec<SkillFinding>,
+) -> BTreeMap<String, String> {
     let table = match fields.get("metadata") {
         None | Some(Value::Null) => return BTreeMap::new(),
         Some(Value::Object(table)) if table.len() <= ENTRIES_MAX => table,
         Some(Value::Object(_)) => {
             let wrong = format!("has more than {ENTRIES_MAX} entries");
-            found.push(Finding::advice("metadata", wrong, "keep fewer"));
+            found.push(SkillFinding::advice("metadata", wrong, "keep fewer"));
             return BTreeMap::new();
         }
         Some(_) => {
             let write = "write lines `name: text` below it";
-            found.push(Finding::fatal("metadata", "is not a table of texts", write));
+            found.push(SkillFinding::fatal("metadata", "is not a table of texts", write));
             return BTreeMap::new();
         }
     };
     let mut metadata = BTreeMap::new();
     for (key, value) in table {
-        match scalar(value) {
+        match scalar_text(value) {
             Some(text) => {
                 metadata.insert(key.clone(), text);
             }
             // A trigger may be a list; it is read as what it is.
             None if TRIGGERS.contains(&key.as_str()) || value.is_null() => {}
             None => {
-                let field = format!("metadata.{}", shown(key));
-                found.push(Finding::advice(field, "is not a text", "write it in quotes"));
+                let field = format!("metadata.{}", showable_name(key));
+                found.push(SkillFinding::advice(field, "is not a text", "write it in quotes"));
             }
         }
     }
@@ -282,26 +300,26 @@ fn metadata(fields: &Map<String, Value>, found: &mut Vec<Finding>) -> BTreeMap<S
 }
 
 /// The trigger: in the head, or below `metadata`, where other programs let it stand.
-fn trigger(fields: &Map<String, Value>, found: &mut Vec<Finding>) -> Trigger {
+fn read_trigger(fields: &Map<String, Value>, found: &mut Vec<SkillFinding>) -> SkillTrigger {
     let below = fields.get("metadata").and_then(Value::as_object);
     let below = below.and_then(|table| {
         TRIGGERS.iter().find_map(|key| Some((format!("metadata.{key}"), table.get(*key)?)))
     });
     let top = fields.get("trigger").map(|value| ("trigger".to_owned(), value));
     let Some((field, value)) = top.or(below).filter(|(_, value)| !value.is_null()) else {
-        return Trigger::None;
+        return SkillTrigger::None;
     };
-    match Trigger::read(value) {
+    match SkillTrigger::from_value(value) {
         Ok(trigger) => trigger,
         Err((wrong, write)) => {
-            found.push(Finding::advice(field, wrong, write));
-            Trigger::None
+            found.push(SkillFinding::advice(field, wrong, write));
+            SkillTrigger::None
         }
     }
 }
 
 /// A name from a file, fit to be shown in a message.
-fn shown(text: &str) -> String {
+fn showable_name(text: &str) -> String {
     text.chars().filter(|c| !c.is_control()).take(NAME_CHARS_MAX).collect()
 }
 
@@ -313,7 +331,7 @@ mod tests {
 
     fn findings(value: &Value) -> Vec<String> {
         let fields = value.as_object().cloned().unwrap_or_default();
-        check(&fields, "a").1.iter().map(ToString::to_string).collect()
+        check_fields(&fields, "a").1.iter().map(ToString::to_string).collect()
     }
 
     #[test]
@@ -360,7 +378,7 @@ mod tests {
             assert_eq!(found.len(), 1, "{found:?}");
             assert!(found[0].contains(said), "{found:?} has no {said:?}");
         }
-        let (head, found) = check(&Map::new(), "a");
+        let (head, found) = check_fields(&Map::new(), "a");
         assert!(head.is_none() && found.iter().all(|finding| finding.fatal));
     }
 
@@ -370,7 +388,7 @@ mod tests {
             let mut fields = json!({"name": "a", "description": "x"});
             let more = value.as_object().cloned().unwrap_or_default();
             fields.as_object_mut().expect("a table").extend(more);
-            check(fields.as_object().expect("a table"), "a").0.expect("usable").trigger
+            check_fields(fields.as_object().expect("a table"), "a").0.expect("usable").trigger
         };
         for place in [
             json!({"trigger": "one, two"}),
@@ -378,23 +396,23 @@ mod tests {
             json!({"metadata": {"trigger": "one, two"}}),
             json!({"metadata": {"weir-trigger": ["one", "two"]}}),
         ] {
-            assert_eq!(read(place), Trigger::Words(vec!["one".into(), "two".into()]));
+            assert_eq!(read(place), SkillTrigger::Words(vec!["one".into(), "two".into()]));
         }
-        assert_eq!(read(json!({"trigger": {"a": 1}})), Trigger::None);
+        assert_eq!(read(json!({"trigger": {"a": 1}})), SkillTrigger::None);
     }
 
     #[test]
     fn m1_a_head_ends_at_its_line() {
-        assert_eq!(split("---\nname: a\n---\nbody"), Ok(("name: a\n", "body")));
-        assert_eq!(split("\u{feff}---\r\nname: a\r\n---\r\n"), Ok(("name: a\r\n", "")));
-        assert_eq!(split("---\na: x --- y\n---\n---\n"), Ok(("a: x --- y\n", "---\n")));
+        assert_eq!(split_frontmatter("---\nname: a\n---\nbody"), Ok(("name: a\n", "body")));
+        assert_eq!(split_frontmatter("\u{feff}---\r\nname: a\r\n---\r\n"), Ok(("name: a\r\n", "")));
+        assert_eq!(split_frontmatter("---\na: x --- y\n---\n---\n"), Ok(("a: x --- y\n", "---\n")));
         for bad in ["", "name: a", "---", "---\nname: a\n", "--- \u{0}\n"] {
-            assert!(split(bad).is_err(), "{bad:?}");
+            assert!(split_frontmatter(bad).is_err(), "{bad:?}");
         }
     }
 
     #[test]
     fn m1_allowed_tools_keep_their_brackets_together() {
-        assert_eq!(words("Bash(git add:*) Read,Write"), ["Bash(git add:*)", "Read", "Write"]);
+        assert_eq!(split_words("Bash(git add:*) Read,Write"), ["Bash(git add:*)", "Read", "Write"]);
     }
 }

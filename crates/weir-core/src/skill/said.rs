@@ -18,8 +18,8 @@ pub fn names_in(said: &str) -> Vec<String> {
 
 /// Puts arguments into the text of a skill: `$ARGUMENTS` is all of them, `$1` to `$9` the words, of
 /// which one in quotes is one; `\$` is a `$`. Where the text has no place for them they follow it.
-pub fn filled(text: &str, arguments: &str) -> String {
-    let words = words(arguments);
+pub fn fill_arguments(text: &str, arguments: &str) -> String {
+    let words = split_arguments(arguments);
     let mut filled = String::with_capacity(text.len() + arguments.len());
     let mut rest = text;
     let mut placed = false;
@@ -38,7 +38,7 @@ pub fn filled(text: &str, arguments: &str) -> String {
             placed = true;
             continue;
         }
-        match place(after) {
+        match argument_position(after) {
             Some(n) => {
                 filled.push_str(words.get(n - 1).map_or("", String::as_str));
                 rest = &after[1..];
@@ -59,7 +59,7 @@ pub fn filled(text: &str, arguments: &str) -> String {
 }
 
 /// Which word stands after a `$`. `$10` and `$1.50` are sums of money.
-fn place(after: &str) -> Option<usize> {
+fn argument_position(after: &str) -> Option<usize> {
     let mut following = after.chars();
     let n = following.next()?.to_digit(10).filter(|n| *n > 0)?;
     let digit = |c: Option<char>| c.is_some_and(|c| c.is_ascii_digit());
@@ -68,7 +68,7 @@ fn place(after: &str) -> Option<usize> {
     (!money).then_some(n as usize)
 }
 
-fn words(arguments: &str) -> Vec<String> {
+fn split_arguments(arguments: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word = String::new();
     let mut quote = None;
@@ -128,7 +128,7 @@ mod tests {
             ("$", "a", "$\n\nArguments: a"),
             ("$ARGUMENTS", "$1 $ARGUMENTS", "$1 $ARGUMENTS"),
         ] {
-            assert_eq!(filled(text, arguments), expected, "{text}");
+            assert_eq!(fill_arguments(text, arguments), expected, "{text}");
         }
     }
 }

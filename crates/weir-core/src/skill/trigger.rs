@@ -14,7 +14,7 @@ const PATTERN_CHARS_MAX: usize = 500;
 /// What makes a skill active.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Trigger {
+pub enum SkillTrigger {
     /// Nothing in a message does.
     #[default]
     None,
@@ -29,29 +29,31 @@ pub enum Trigger {
     },
 }
 
-impl Trigger {
+impl SkillTrigger {
     /// Whether there is none.
     pub fn is_none(&self) -> bool {
-        *self == Trigger::None
+        *self == SkillTrigger::None
     }
 
     /// Reads it from the value of a head: `review, code review`, a list of these, or `/…/`.
     ///
     /// # Errors
     /// What is wrong, and what to write.
-    pub fn read(value: &Value) -> Result<Trigger, (String, String)> {
+    pub fn from_value(value: &Value) -> Result<SkillTrigger, (String, String)> {
         let form = "write keywords with commas between, a list of keywords, or `/…/`";
         let wrong = |what: &str| (what.to_owned(), form.to_owned());
         let words: Vec<&str> = match value {
-            Value::String(text) => match pattern(text) {
-                Some((text, any_case)) => return expression(text, any_case),
+            Value::String(text) => match parse_pattern(text) {
+                Some((text, any_case)) => return parse_expression(text, any_case),
                 None => text.split(',').collect(),
             },
             Value::Array(items) => {
                 let texts: Option<Vec<&str>> = items.iter().map(Value::as_str).collect();
                 let texts = texts.ok_or_else(|| wrong("has an item that is not a text"))?;
                 match texts.as_slice() {
-                    [one] if pattern(one).is_some() => return Trigger::read(&items[0]),
+                    [one] if parse_pattern(one).is_some() => {
+                        return SkillTrigger::from_value(&items[0]);
+                    }
                     _ => texts,
                 }
             }
@@ -77,24 +79,24 @@ impl Trigger {
         if words.iter().any(|word| !word.chars().any(char::is_alphanumeric)) {
             return Err(wrong("has a keyword without a letter or digit"));
         }
-        Ok(Trigger::Words(words))
+        Ok(SkillTrigger::Words(words))
     }
 }
 
 /// The trigger as it would be written into a head.
-impl std::fmt::Display for Trigger {
+impl std::fmt::Display for SkillTrigger {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Trigger::None => Ok(()),
-            Trigger::Words(words) => f.write_str(&words.join(", ")),
-            Trigger::Pattern { text, any_case } => {
+            SkillTrigger::None => Ok(()),
+            SkillTrigger::Words(words) => f.write_str(&words.join(", ")),
+            SkillTrigger::Pattern { text, any_case } => {
                 write!(f, "/{text}/{}", if *any_case { "i" } else { "" })
             }
         }
     }
 }
 
-fn pattern(text: &str) -> Option<(&str, bool)> {
+fn parse_pattern(text: &str) -> Option<(&str, bool)> {
     let rest = text.trim().strip_prefix('/')?;
     match rest.strip_suffix('/') {
         Some(inner) => Some((inner, false)),
@@ -102,7 +104,7 @@ fn pattern(text: &str) -> Option<(&str, bool)> {
     }
 }
 
-fn expression(text: &str, any_case: bool) -> Result<Trigger, (String, String)> {
+fn parse_expression(text: &str, any_case: bool) -> Result<SkillTrigger, (String, String)> {
     if text.is_empty() {
         return Err((
             "is an empty expression".into(),
@@ -113,7 +115,7 @@ fn expression(text: &str, any_case: bool) -> Result<Trigger, (String, String)> {
         let wrong = format!("is an expression of more than {PATTERN_CHARS_MAX} characters");
         return Err((wrong, "write a shorter one, or keywords".into()));
     }
-    Ok(Trigger::Pattern { text: text.to_owned(), any_case })
+    Ok(SkillTrigger::Pattern { text: text.to_owned(), any_case })
 }
 
 /// Text made ready for finding keywords in it: lower case, one space between words.
@@ -123,13 +125,13 @@ pub struct TriggerWords(String);
 impl TriggerWords {
     /// Makes `said` ready. The caller brings it and the keywords into one Unicode form.
     pub fn new(said: &str) -> TriggerWords {
-        TriggerWords(folded(said))
+        TriggerWords(fold_text(said))
     }
 
     /// Whether `word` stands in it as a whole: no letter, digit or `_` before or after. In scripts
     /// without spaces between words it may stand anywhere.
-    pub fn has(&self, word: &str) -> bool {
-        let word = folded(word);
+    pub fn has_word(&self, word: &str) -> bool {
+        let word = fold_text(word);
         let (Some(first), Some(last)) = (word.chars().next(), word.chars().next_back()) else {
             return false;
         };
@@ -137,12 +139,12 @@ impl TriggerWords {
         text.match_indices(&word).any(|(at, _)| {
             let before = text[..at].chars().next_back();
             let after = text[at + word.len()..].chars().next();
-            !joins(before, first) && !joins(after, last)
+            !joins_word(before, first) && !joins_word(after, last)
         })
     }
 }
 
-fn folded(text: &str) -> String {
+fn fold_text(text: &str) -> String {
     let mut folded = String::with_capacity(text.len());
     for part in text.split_whitespace() {
         if !folded.is_empty() {
@@ -154,13 +156,15 @@ fn folded(text: &str) -> String {
 }
 
 /// Whether a neighbour makes one word with the end of a keyword.
-fn joins(neighbour: Option<char>, end: char) -> bool {
+fn joins_word(neighbour: Option<char>, end: char) -> bool {
     let part = |c: char| c.is_alphanumeric() || c == '_';
-    neighbour.is_some_and(|c| part(c) && part(end) && !(unspaced(c) || unspaced(end)))
+    neighbour.is_some_and(|c| {
+        part(c) && part(end) && !(is_unspaced_script(c) || is_unspaced_script(end))
+    })
 }
 
 /// Letters of scripts that put no spaces between words: Thai to Khmer, kana, Han.
-fn unspaced(c: char) -> bool {
+fn is_unspaced_script(c: char) -> bool {
     matches!(u32::from(c),
         0x0E00..=0x0EFF | 0x1000..=0x109F | 0x1780..=0x17FF | 0x3040..=0x30FF | 0x3400..=0x9FFF
         | 0xF900..=0xFAFF | 0x2_0000..=0x3_FFFF)
@@ -191,21 +195,21 @@ mod tests {
             ("x", "", false),
             ("İstanbul", "istanbul", false),
         ] {
-            assert_eq!(TriggerWords::new(said).has(word), found, "{word:?} in {said:?}");
+            assert_eq!(TriggerWords::new(said).has_word(word), found, "{word:?} in {said:?}");
         }
     }
 
     #[test]
     fn m1_a_trigger_is_read_from_text_list_or_expression() {
-        let pattern = |text: &str, any_case| Trigger::Pattern { text: text.into(), any_case };
+        let pattern = |text: &str, any_case| SkillTrigger::Pattern { text: text.into(), any_case };
         for (value, trigger) in [
             (json!("/fix(es)?/"), pattern("fix(es)?", false)),
             (json!(" /a/b/i "), pattern("a/b", true)),
             (json!(["/x/"]), pattern("x", false)),
-            (json!("one,, two ,"), Trigger::Words(vec!["one".into(), "two".into()])),
+            (json!("one,, two ,"), SkillTrigger::Words(vec!["one".into(), "two".into()])),
         ] {
-            assert_eq!(Trigger::read(&value), Ok(trigger.clone()));
-            assert_eq!(Trigger::read(&json!(trigger.to_string())), Ok(trigger));
+            assert_eq!(SkillTrigger::from_value(&value), Ok(trigger.clone()));
+            assert_eq!(SkillTrigger::from_value(&json!(trigger.to_string())), Ok(trigger));
         }
         for bad in [
             json!(""),
@@ -219,7 +223,7 @@ mod tests {
             json!(format!("/{}/", "a".repeat(501))),
             json!(vec!["a"; 51]),
         ] {
-            assert!(Trigger::read(&bad).is_err(), "{bad}");
+            assert!(SkillTrigger::from_value(&bad).is_err(), "{bad}");
         }
     }
 }

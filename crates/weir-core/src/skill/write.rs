@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use super::{DESCRIPTION_CHARS_MAX, Finding, NAME_CHARS_MAX, Trigger, name_problem};
+use super::{DESCRIPTION_CHARS_MAX, NAME_CHARS_MAX, SkillFinding, SkillTrigger, name_problem};
 
 /// Longest instructions of a skill that Weir writes, in characters: what is longer belongs into files
 /// beside it.
@@ -29,7 +29,7 @@ pub struct SkillDraft {
 
 impl SkillDraft {
     /// What is wrong with it; empty: nothing.
-    pub fn findings(&self) -> Vec<Finding> {
+    pub fn findings(&self) -> Vec<SkillFinding> {
         let mut found = Vec::new();
         // A name that looks like another one must not take its place.
         let foreign = self.name.chars().find(|c| !c.is_ascii());
@@ -38,26 +38,31 @@ impl SkillDraft {
             let write = format!(
                 "write lower-case letters a to z, digits and single hyphens, at most {NAME_CHARS_MAX}"
             );
-            found.push(Finding::fatal("name", problem, write));
+            found.push(SkillFinding::fatal("name", problem, write));
         }
         let described = one_line(&self.description).chars().count();
         if described == 0 || described > DESCRIPTION_CHARS_MAX {
             let wrong = format!("has {described} characters");
             let write =
                 format!("say what it does and when to use it, in 1 to {DESCRIPTION_CHARS_MAX}");
-            found.push(Finding::fatal("description", wrong, write));
+            found.push(SkillFinding::fatal("description", wrong, write));
         }
         let length = self.body.trim().chars().count();
         if length == 0 {
-            found.push(Finding::fatal("body", "is empty", "write the instructions in Markdown"));
+            found.push(SkillFinding::fatal(
+                "body",
+                "is empty",
+                "write the instructions in Markdown",
+            ));
         } else if length > BODY_CHARS_MAX {
             let wrong = format!("has {length} characters, {BODY_CHARS_MAX} is the most");
-            found.push(Finding::fatal("body", wrong, "keep to what the task needs"));
+            found.push(SkillFinding::fatal("body", wrong, "keep to what the task needs"));
         }
         if !self.trigger.trim().is_empty()
-            && let Err((wrong, write)) = Trigger::read(&Value::String(one_line(&self.trigger)))
+            && let Err((wrong, write)) =
+                SkillTrigger::from_value(&Value::String(one_line(&self.trigger)))
         {
-            found.push(Finding::fatal("trigger", wrong, write));
+            found.push(SkillFinding::fatal("trigger", wrong, write));
         }
         found
     }
@@ -70,12 +75,12 @@ pub fn skill_md(draft: &SkillDraft) -> String {
         metadata.insert("trigger".into(), draft.trigger.clone());
     }
     let mut text = String::from("---\n");
-    let _ = writeln!(text, "name: {}", quoted(&draft.name));
-    let _ = writeln!(text, "description: {}", quoted(&draft.description));
+    let _ = writeln!(text, "name: {}", quote_yaml(&draft.name));
+    let _ = writeln!(text, "description: {}", quote_yaml(&draft.description));
     if !metadata.is_empty() {
         text.push_str("metadata:\n");
         for (key, value) in &metadata {
-            let _ = writeln!(text, "  {}: {}", quoted(key), quoted(value));
+            let _ = writeln!(text, "  {}: {}", quote_yaml(key), quote_yaml(value));
         }
     }
     text.push_str("---\n\n");
@@ -86,7 +91,7 @@ pub fn skill_md(draft: &SkillDraft) -> String {
 
 /// A text as JSON and YAML both quote it, without `--`: readers that end the head at the first `---`
 /// they see find none in it.
-fn quoted(text: &str) -> String {
+fn quote_yaml(text: &str) -> String {
     Value::String(one_line(text)).to_string().replace("--", "-\\u002d")
 }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::built_in::ToolTrait;
-use super::{Group, ToolSpec};
+use super::{ToolGroup, ToolSpec};
 
 pub use super::built_in::{CARRIER, FINDER};
 
@@ -23,12 +23,19 @@ const BYTES_PER_TOKEN: u64 = 4;
 /// Bytes that a tool costs in a request beside name, description and schema.
 const TOOL_BYTES: u64 = 40;
 /// Where room is made first: what is foreign, then what only companies or widens the rest.
-const GIVEN_UP: [Group; 7] =
-    [Group::Mcp, Group::Skill, Group::Vault, Group::Agent, Group::Web, Group::Edit, Group::Read];
+const GIVEN_UP: [ToolGroup; 7] = [
+    ToolGroup::Mcp,
+    ToolGroup::Skill,
+    ToolGroup::Vault,
+    ToolGroup::Agent,
+    ToolGroup::Web,
+    ToolGroup::Edit,
+    ToolGroup::Read,
+];
 
 /// The tools of a session.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Loading {
+pub struct ToolLoading {
     /// Sent with their schemas.
     pub loaded: Arc<Vec<ToolSpec>>,
     /// Named only, until [`FINDER`] loads them.
@@ -37,14 +44,15 @@ pub struct Loading {
 
 /// Splits what a session may see. `window` is the model's, in tokens; 0: nobody knows it, then only
 /// what declares itself deferred is left out.
-pub fn split(visible: Vec<ToolSpec>, window: u64) -> Loading {
+pub fn split_loading(visible: Vec<ToolSpec>, window: u64) -> ToolLoading {
     if !visible.iter().any(|tool| tool.name == FINDER) {
-        return Loading { loaded: Arc::new(visible), deferred: Arc::default() };
+        return ToolLoading { loaded: Arc::new(visible), deferred: Arc::default() };
     }
-    let foreign: u64 = visible.iter().filter(|t| t.group == Group::Mcp).map(tokens).sum();
+    let foreign: u64 =
+        visible.iter().filter(|t| t.group == ToolGroup::Mcp).map(schema_tokens).sum();
     let no_foreign = window > 0 && foreign * 100 > window * FOREIGN_SHARE_MAX;
     let named = |tool: &ToolSpec| {
-        (tool.deferred || (no_foreign && tool.group == Group::Mcp)) && !is_core(tool)
+        (tool.deferred || (no_foreign && tool.group == ToolGroup::Mcp)) && !is_core(tool)
     };
     let mut left_out: Vec<bool> = visible.iter().map(named).collect();
     if window > 0 {
@@ -54,13 +62,15 @@ pub fn split(visible: Vec<ToolSpec>, window: u64) -> Loading {
     for (tool, left_out) in visible.into_iter().zip(left_out) {
         if left_out { &mut deferred } else { &mut loaded }.push(tool);
     }
-    Loading { loaded: Arc::new(loaded), deferred: Arc::new(deferred) }
+    ToolLoading { loaded: Arc::new(loaded), deferred: Arc::new(deferred) }
 }
 
 /// Leaves further tools out until what is sent takes at most `max` tokens, names included: group by
 /// group, within a group the last of the list first.
 fn make_room(tools: &[ToolSpec], left_out: &mut [bool], max: u64) {
-    let cost = |(tool, out): (&ToolSpec, &bool)| if *out { named(tool) } else { tokens(tool) };
+    let cost = |(tool, out): (&ToolSpec, &bool)| {
+        if *out { name_tokens(tool) } else { schema_tokens(tool) }
+    };
     let mut all: u64 = tools.iter().zip(left_out.iter()).map(cost).sum();
     for group in GIVEN_UP {
         for (tool, out) in tools.iter().zip(left_out.iter_mut()).rev() {
@@ -69,20 +79,20 @@ fn make_room(tools: &[ToolSpec], left_out: &mut [bool], max: u64) {
             }
             if tool.group == group && !*out && !is_core(tool) {
                 *out = true;
-                all -= tokens(tool).saturating_sub(named(tool));
+                all -= schema_tokens(tool).saturating_sub(name_tokens(tool));
             }
         }
     }
 }
 
 /// The input with which [`CARRIER`] calls `tool`.
-pub fn carry(tool: &str, input: &Value) -> Value {
+pub fn carry_call(tool: &str, input: &Value) -> Value {
     json!({ "tool": tool, "arguments": input })
 }
 
 /// The tool and the arguments that an input of [`CARRIER`] means; `None`: it means none. Arguments
 /// may be text that holds them.
-pub fn carried(input: &Value) -> Option<(String, Value)> {
+pub fn carried_call(input: &Value) -> Option<(String, Value)> {
     let tool = input.get("tool")?.as_str().filter(|tool| !tool.is_empty() && *tool != CARRIER)?;
     let arguments = match input.get("arguments") {
         None | Some(Value::Null) => json!({}),
@@ -96,12 +106,12 @@ fn is_core(tool: &ToolSpec) -> bool {
     tool.has_trait(ToolTrait::Essential)
 }
 
-fn tokens(tool: &ToolSpec) -> u64 {
+fn schema_tokens(tool: &ToolSpec) -> u64 {
     (tool.bytes() as u64 + TOOL_BYTES).div_ceil(BYTES_PER_TOKEN)
 }
 
 /// What a tool costs that is only named.
-fn named(tool: &ToolSpec) -> u64 {
+fn name_tokens(tool: &ToolSpec) -> u64 {
     (tool.name.len() as u64 + 2).div_ceil(BYTES_PER_TOKEN)
 }
 
@@ -113,7 +123,7 @@ mod tests {
     use super::*;
 
     /// A tool that takes about `tokens` tokens.
-    fn tool(name: &str, group: Group, tokens: usize) -> ToolSpec {
+    fn tool(name: &str, group: ToolGroup, tokens: usize) -> ToolSpec {
         ToolSpec {
             name: name.into(),
             description: "x".repeat((tokens * 4).saturating_sub(name.len() + 42)),
@@ -127,7 +137,7 @@ mod tests {
         }
     }
 
-    fn rare(name: &str, group: Group) -> ToolSpec {
+    fn rare(name: &str, group: ToolGroup) -> ToolSpec {
         ToolSpec { deferred: true, ..tool(name, group, 100) }
     }
 
@@ -138,7 +148,7 @@ mod tests {
     /// `(what, tools, window, the deferred ones)`
     #[test]
     fn t4_the_split_follows_mark_share_and_window() {
-        use Group::{Agent, Edit, Mcp, Read, Skill, Web};
+        use ToolGroup::{Agent, Edit, Mcp, Read, Skill, Web};
         let find = || tool("find_tool", Agent, 100);
         let list = || {
             vec![
@@ -192,7 +202,7 @@ mod tests {
         ];
         for (what, tools, window, deferred) in cases {
             let all = tools.len();
-            let loading = split(tools, window);
+            let loading = split_loading(tools, window);
             assert_eq!(names(&loading.deferred), deferred, "{what}");
             assert_eq!(loading.loaded.len() + loading.deferred.len(), all, "{what}");
         }
@@ -202,10 +212,10 @@ mod tests {
     fn t4_a_carried_call_is_its_own_again() {
         let input = json!({ "checkpoint": "c1" });
         let expected = Some(("restore_checkpoint".to_string(), input.clone()));
-        assert_eq!(carried(&carry("restore_checkpoint", &input)), expected);
+        assert_eq!(carried_call(&carry_call("restore_checkpoint", &input)), expected);
         let text = json!({ "tool": "restore_checkpoint", "arguments": "{\"checkpoint\": \"c1\"}" });
-        assert_eq!(carried(&text), expected);
-        assert_eq!(carried(&json!({ "tool": "a" })), Some(("a".into(), json!({}))));
+        assert_eq!(carried_call(&text), expected);
+        assert_eq!(carried_call(&json!({ "tool": "a" })), Some(("a".into(), json!({}))));
         for none in [
             json!({}),
             json!({ "tool": 3 }),
@@ -214,28 +224,29 @@ mod tests {
             json!({ "tool": "a", "arguments": [1] }),
             json!({ "tool": "a", "arguments": "no JSON" }),
         ] {
-            assert_eq!(carried(&none), None, "{none}");
+            assert_eq!(carried_call(&none), None, "{none}");
         }
     }
 
     #[test]
     fn t4_what_makes_room_stops_as_soon_as_it_is_enough() {
         let tools = vec![
-            tool("find_tool", Group::Agent, 100),
-            tool("a", Group::Skill, 400),
-            tool("b", Group::Skill, 400),
-            tool("c", Group::Skill, 400),
+            tool("find_tool", ToolGroup::Agent, 100),
+            tool("a", ToolGroup::Skill, 400),
+            tool("b", ToolGroup::Skill, 400),
+            tool("c", ToolGroup::Skill, 400),
         ];
         // 1,300 tokens; 1,000 may stay: the last one alone makes the room.
-        assert_eq!(names(&split(tools, 4_000).deferred), ["c"]);
+        assert_eq!(names(&split_loading(tools, 4_000).deferred), ["c"]);
     }
 
     #[test]
     fn t4_the_order_of_the_list_is_kept_and_core_tools_are_never_left_out() {
-        let marked = |name: &str| ToolSpec { deferred: true, ..tool(name, Group::Read, 10_000) };
+        let marked =
+            |name: &str| ToolSpec { deferred: true, ..tool(name, ToolGroup::Read, 10_000) };
         let core: Vec<&str> = names_with(ToolTrait::Essential).collect();
         let tools: Vec<ToolSpec> = core.iter().map(|name| marked(name)).collect();
-        let loading = split(tools, 1_000);
+        let loading = split_loading(tools, 1_000);
         assert_eq!(core.len(), 10);
         assert_eq!(names(&loading.loaded), core);
         assert!(loading.deferred.is_empty());

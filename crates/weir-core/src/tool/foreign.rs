@@ -19,13 +19,13 @@ const MARK_DIGITS: usize = 10;
 /// The name of the tool `tool` of `server`. What fits stays as it is; what does not is shortened and
 /// marked with a hash, and nothing that stays looks like that: so two tools never get one name,
 /// short of a collision of hashes.
-pub fn name(server: &str, tool: &str) -> String {
+pub fn foreign_tool_name(server: &str, tool: &str) -> String {
     let server_part = server_part(server);
     let room = NAME_MAX - PREFIX.len() - server_part.len() - 2;
     let fits = tool.len() <= room && is_plain(tool) && !is_marked(tool);
     let tool_part = match fits {
         true => tool.to_owned(),
-        false => marked(tool, &format!("{server}\n{tool}"), room),
+        false => marked_word(tool, &format!("{server}\n{tool}"), room),
     };
     format!("{PREFIX}{server_part}__{tool_part}")
 }
@@ -34,11 +34,11 @@ pub fn name(server: &str, tool: &str) -> String {
 pub fn server_part(server: &str) -> String {
     let splits = server.contains("__") || server.starts_with('_') || server.ends_with('_');
     let fits = server.len() <= SERVER_MAX && is_plain(server) && !splits && !is_marked(server);
-    if fits { server.to_owned() } else { marked(server, server, SERVER_MAX) }
+    if fits { server.to_owned() } else { marked_word(server, server, SERVER_MAX) }
 }
 
 /// The call that an input of [`USE`] means: its name and its arguments. `None`: it means none.
-pub fn used(input: &Value) -> Option<(String, Value)> {
+pub fn used_call(input: &Value) -> Option<(String, Value)> {
     let word = |field: &str| input.get(field)?.as_str().filter(|word| !word.is_empty());
     let arguments = match input.get("arguments") {
         None | Some(Value::Null) => json!({}),
@@ -46,7 +46,7 @@ pub fn used(input: &Value) -> Option<(String, Value)> {
         Some(other) => other.clone(),
     };
     arguments.is_object().then_some(())?;
-    Some((name(word("server")?, word("tool")?), arguments))
+    Some((foreign_tool_name(word("server")?, word("tool")?), arguments))
 }
 
 fn is_plain(word: &str) -> bool {
@@ -62,7 +62,7 @@ fn is_marked(word: &str) -> bool {
 }
 
 /// What of `word` the alphabet has, and a hash of `whole`.
-fn marked(word: &str, whole: &str, max: usize) -> String {
+fn marked_word(word: &str, whole: &str, max: usize) -> String {
     let digest = Sha256::digest(whole.as_bytes());
     let hash: String = digest.iter().map(|byte| format!("{byte:02x}")).collect();
     let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
@@ -83,7 +83,7 @@ mod tests {
             ("git", "_push", "mcp__git___push"),
             ("my-git_2", "a__b", "mcp__my-git_2__a__b"),
         ] {
-            assert_eq!(name(server, tool), expected);
+            assert_eq!(foreign_tool_name(server, tool), expected);
         }
         for (server, tool) in [
             ("git", "pu.sh"),
@@ -96,11 +96,11 @@ mod tests {
             ("git-0123456789", "x"),
             ("a/../b", "rm -rf /"),
         ] {
-            let made = name(server, tool);
+            let made = foreign_tool_name(server, tool);
             let fits = made.len() <= NAME_MAX && is_plain(&made);
             assert!(fits && made.contains('-'), "{made}");
         }
-        let long = name(&"s".repeat(300), &"t".repeat(300));
+        let long = foreign_tool_name(&"s".repeat(300), &"t".repeat(300));
         assert_eq!(long.len(), NAME_MAX);
     }
 
@@ -113,13 +113,14 @@ mod tests {
         let mut seen = BTreeSet::new();
         for server in &words {
             for tool in &words {
-                let made = name(server, tool);
+                let made = foreign_tool_name(server, tool);
                 // A name that was made is itself a name somebody could choose.
-                let made_again = name(server, made.rsplit("__").next().unwrap_or_default());
+                let made_again =
+                    foreign_tool_name(server, made.rsplit("__").next().unwrap_or_default());
                 assert!(made != made_again || is_plain(tool), "{server} {tool}");
                 assert!(seen.insert(made), "{server} {tool}");
                 // A rule finds the server in it.
-                let (part, _) = name(server, tool)[PREFIX.len()..]
+                let (part, _) = foreign_tool_name(server, tool)[PREFIX.len()..]
                     .split_once("__")
                     .map(|(a, b)| (a.to_owned(), b.to_owned()))
                     .expect("it has two parts");
@@ -131,10 +132,10 @@ mod tests {
     #[test]
     fn t2_a_call_by_way_of_another_is_its_own() {
         let input = json!({ "server": "git", "tool": "push", "arguments": { "to": "x" } });
-        assert_eq!(used(&input), Some(("mcp__git__push".into(), json!({ "to": "x" }))));
+        assert_eq!(used_call(&input), Some(("mcp__git__push".into(), json!({ "to": "x" }))));
         let text = json!({ "server": "git", "tool": "push", "arguments": "{\"to\": \"x\"}" });
-        assert_eq!(used(&text), used(&input));
-        assert_eq!(used(&json!({ "server": "a", "tool": "b" })).map(|u| u.1), Some(json!({})));
+        assert_eq!(used_call(&text), used_call(&input));
+        assert_eq!(used_call(&json!({ "server": "a", "tool": "b" })).map(|u| u.1), Some(json!({})));
         for none in [
             json!({ "server": "git" }),
             json!({ "tool": "push" }),
@@ -142,7 +143,7 @@ mod tests {
             json!({ "server": "git", "tool": "push", "arguments": [] }),
             json!({ "server": "git", "tool": "push", "arguments": "x" }),
         ] {
-            assert_eq!(used(&none), None, "{none}");
+            assert_eq!(used_call(&none), None, "{none}");
         }
     }
 }

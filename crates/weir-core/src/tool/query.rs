@@ -3,21 +3,25 @@
 
 use serde_json::Value;
 
-use super::{QueryEffect, Schema};
+use super::{InputSchema, QueryEffect};
 
 impl QueryEffect {
     /// The free words in `arguments`. A member of a closed set of the tool's own schema, a flag and
     /// the name of a declared argument say nothing that was put together here; numbers could.
-    pub fn of(server: impl Into<String>, arguments: &Value, schema: &Schema) -> QueryEffect {
+    pub fn from_arguments(
+        server: impl Into<String>,
+        arguments: &Value,
+        schema: &InputSchema,
+    ) -> QueryEffect {
         let mut words = Vec::new();
-        collect(arguments, schema, &mut words);
+        collect_words(arguments, schema, &mut words);
         words.sort_unstable();
         words.dedup();
         QueryEffect { server: server.into(), words }
     }
 }
 
-fn collect(value: &Value, schema: &Value, words: &mut Vec<String>) {
+fn collect_words(value: &Value, schema: &Value, words: &mut Vec<String>) {
     let is_member = schema["enum"].as_array().is_some_and(|set| set.contains(value))
         || schema.get("const").is_some_and(|only| only == value);
     if is_member {
@@ -28,14 +32,16 @@ fn collect(value: &Value, schema: &Value, words: &mut Vec<String>) {
         Value::Number(number) => words.push(number.to_string()),
         Value::String(text) if text.trim().is_empty() => (),
         Value::String(text) => words.push(text.clone()),
-        Value::Array(items) => items.iter().for_each(|item| collect(item, &schema["items"], words)),
+        Value::Array(items) => {
+            items.iter().for_each(|item| collect_words(item, &schema["items"], words))
+        }
         Value::Object(fields) => {
             for (name, field) in fields {
                 let declared = schema["properties"].get(name);
                 if declared.is_none() {
                     words.push(name.clone());
                 }
-                collect(field, declared.unwrap_or(&Value::Null), words);
+                collect_words(field, declared.unwrap_or(&Value::Null), words);
             }
         }
     }
@@ -49,14 +55,14 @@ mod tests {
 
     #[test]
     fn a11_what_the_model_chose_freely_is_a_word_of_the_query() {
-        let schema: Schema = json!({ "properties": {
+        let schema: InputSchema = json!({ "properties": {
             "q": { "type": "string" },
             "state": { "enum": ["open", "closed"] },
             "labels": { "type": "array", "items": { "enum": ["bug"] } },
             "page": { "type": "integer" },
         } })
         .into();
-        let words = |arguments| QueryEffect::of("s", &arguments, &schema).words;
+        let words = |arguments| QueryEffect::from_arguments("s", &arguments, &schema).words;
         assert_eq!(words(json!({ "state": "open", "labels": ["bug"], "draft": true })), ["draft"]);
         assert_eq!(words(json!({ "q": "secret", "page": 31337 })), ["31337", "secret"]);
         assert_eq!(words(json!({ "state": "secret" })), ["secret"]);

@@ -9,16 +9,16 @@ use crate::ids::{BlobId, Seq};
 use crate::knowledge::memory::MemoryNote;
 use crate::knowledge::skill::SkillNote;
 use crate::label::Label;
-use crate::message::Block;
+use crate::message::MessageBlock;
 use crate::usage::Usage;
 
 /// What a tool returns, before any filter. Never journaled, never shown.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Raw {
+pub struct RawResult {
     /// False: it failed; the text says what, why and what to try (T6).
     pub ok: bool,
     /// Text, images, documents.
-    pub blocks: Vec<Block>,
+    pub blocks: Vec<MessageBlock>,
     /// One line for people: `142 lines`. Derived from the text when absent.
     pub summary: Option<String>,
     /// Bytes of the full output where the tool itself had to cut it.
@@ -31,12 +31,12 @@ pub struct Raw {
     pub label: Label,
 }
 
-impl Raw {
+impl RawResult {
     /// A success with this text.
-    pub fn ok(text: impl Into<String>) -> Raw {
-        Raw {
+    pub fn ok(text: impl Into<String>) -> RawResult {
+        RawResult {
             ok: true,
-            blocks: vec![Block::text(text)],
+            blocks: vec![MessageBlock::text(text)],
             summary: None,
             full_bytes: None,
             changed: Vec::new(),
@@ -45,18 +45,18 @@ impl Raw {
         }
     }
     /// A failure with this text: what failed, why, what to try.
-    pub fn error(text: impl Into<String>) -> Raw {
-        Raw { ok: false, ..Raw::ok(text) }
+    pub fn error(text: impl Into<String>) -> RawResult {
+        RawResult { ok: false, ..RawResult::ok(text) }
     }
     /// The same with a one-line summary.
     #[must_use]
-    pub fn with_summary(mut self, summary: impl Into<String>) -> Raw {
+    pub fn with_summary(mut self, summary: impl Into<String>) -> RawResult {
         self.summary = Some(summary.into());
         self
     }
     /// The same, and it tells whether a background job runs.
     #[must_use]
-    pub fn with_job(mut self, job: &str, running: bool) -> Raw {
+    pub fn with_job(mut self, job: &str, running: bool) -> RawResult {
         self.news.push(ResultEffect::Job { job: job.to_owned(), running });
         self
     }
@@ -64,9 +64,9 @@ impl Raw {
 
 /// A result that the filters have passed (G8). Only [`crate::governance`] makes one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct Clean {
+pub struct CleanResult {
     pub(crate) ok: bool,
-    pub(crate) blocks: Vec<Block>,
+    pub(crate) blocks: Vec<MessageBlock>,
     pub(crate) summary: String,
     pub(crate) bytes: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -83,9 +83,9 @@ pub struct Clean {
     pub(crate) news: Vec<ResultEffect>,
 }
 
-impl Clean {
+impl CleanResult {
     /// What it means for the session beside its text.
-    pub fn news(&self) -> &[ResultEffect] {
+    pub fn result_effects(&self) -> &[ResultEffect] {
         &self.news
     }
     /// Where it came from and how private it is (Z1).
@@ -93,7 +93,7 @@ impl Clean {
         &self.label
     }
     /// Why the content was withheld, when it was (G8 `screen`).
-    pub fn withheld(&self) -> Option<&str> {
+    pub fn withheld_reason(&self) -> Option<&str> {
         self.withheld.as_deref()
     }
     /// Whether the call succeeded.
@@ -101,7 +101,7 @@ impl Clean {
         self.ok
     }
     /// What the model is given.
-    pub fn blocks(&self) -> &[Block] {
+    pub fn blocks(&self) -> &[MessageBlock] {
         &self.blocks
     }
     /// One line for people.
@@ -113,15 +113,15 @@ impl Clean {
         self.bytes
     }
     /// Where the full text was put, when it was.
-    pub fn externalized(&self) -> Option<&str> {
+    pub fn externalized_path(&self) -> Option<&str> {
         self.externalized.as_deref()
     }
     /// The full (redacted) text as a blob, when it was externalised.
-    pub fn full(&self) -> Option<&BlobId> {
+    pub fn full_blob(&self) -> Option<&BlobId> {
         self.full.as_ref()
     }
     /// Paths that the call changed.
-    pub fn changed(&self) -> &[String] {
+    pub fn changed_paths(&self) -> &[String] {
         &self.changed
     }
 }

@@ -13,42 +13,42 @@ use serde_json::Value;
 /// The schema of a tool's input. Copies cost nothing; it never changes.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(from = "Value")]
-pub struct Schema(Arc<Written>);
+pub struct InputSchema(Arc<SharedSchema>);
 
 #[derive(Debug, PartialEq)]
-struct Written {
+struct SharedSchema {
     value: Value,
     bytes: usize,
 }
 
-impl Schema {
+impl InputSchema {
     /// How many bytes it has as compact JSON.
     pub fn bytes(&self) -> usize {
         self.0.bytes
     }
 }
 
-impl From<Value> for Schema {
-    fn from(value: Value) -> Schema {
+impl From<Value> for InputSchema {
+    fn from(value: Value) -> InputSchema {
         let bytes = value.to_string().len();
-        Schema(Arc::new(Written { value, bytes }))
+        InputSchema(Arc::new(SharedSchema { value, bytes }))
     }
 }
 
-impl Deref for Schema {
+impl Deref for InputSchema {
     type Target = Value;
     fn deref(&self) -> &Value {
         &self.0.value
     }
 }
 
-impl Serialize for Schema {
+impl Serialize for InputSchema {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.0.value.serialize(serializer)
     }
 }
 
-impl fmt::Display for Schema {
+impl fmt::Display for InputSchema {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.value.fmt(f)
     }
@@ -63,7 +63,7 @@ mod tests {
     #[test]
     fn a_schema_is_what_it_was_made_of_and_its_copies_are_the_same_one() {
         let value = json!({ "type": "object", "properties": { "path": { "type": "string" } } });
-        let schema = Schema::from(value.clone());
+        let schema = InputSchema::from(value.clone());
         assert_eq!(*schema, value);
         assert_eq!(
             (schema.bytes(), schema.to_string()),
@@ -72,6 +72,6 @@ mod tests {
         assert!(std::ptr::eq::<Value>(&*schema.clone(), &*schema), "a copy costs nothing");
         let text = serde_json::to_string(&schema).expect("JSON");
         assert_eq!(text, value.to_string());
-        assert_eq!(serde_json::from_str::<Schema>(&text).expect("JSON"), schema);
+        assert_eq!(serde_json::from_str::<InputSchema>(&text).expect("JSON"), schema);
     }
 }

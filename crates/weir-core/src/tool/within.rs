@@ -1,6 +1,6 @@
 //! Whether the effects of one call lie within those of another. Pure; what is not certain is "no".
 
-use super::{Access, CommandEffect, Effects, HostEffect, PathEffect};
+use super::{CommandEffect, Effects, HostEffect, PathAccess, PathEffect};
 
 impl Effects {
     /// Whether a call with `inner` effects does nothing that a call with these does not.
@@ -26,10 +26,10 @@ impl Effects {
             return Err(format!("{verb} {}", path.path));
         }
         let same = |own: &CommandEffect, other: &CommandEffect| {
-            let reaches = other.reaches();
+            let reaches = other.describe_reach();
             own.command == other.command
                 && own.cwd == other.cwd
-                && reaches.iter().all(|reached| own.reaches().contains(reached))
+                && reaches.iter().all(|reached| own.describe_reach().contains(reached))
                 && (own.outside_sandbox || !other.outside_sandbox)
                 && other.secrets.iter().all(|name| own.secrets.contains(name))
         };
@@ -84,24 +84,26 @@ impl Effects {
 
 /// A right to write is one to make, replace and move; taking away what is there, or looking at it,
 /// is another.
-fn covers_access(own: Access, inner: Access) -> bool {
+fn covers_access(own: PathAccess, inner: PathAccess) -> bool {
     match inner {
-        Access::Read => own == Access::Read,
-        Access::List => matches!(own, Access::Read | Access::List),
-        Access::Write | Access::Create | Access::MoveTo => {
-            matches!(own, Access::Write | Access::Create | Access::MoveTo)
+        PathAccess::Read => own == PathAccess::Read,
+        PathAccess::List => matches!(own, PathAccess::Read | PathAccess::List),
+        PathAccess::Write | PathAccess::Create | PathAccess::MoveTo => {
+            matches!(own, PathAccess::Write | PathAccess::Create | PathAccess::MoveTo)
         }
-        Access::Delete | Access::MoveFrom => matches!(own, Access::Delete | Access::MoveFrom),
+        PathAccess::Delete | PathAccess::MoveFrom => {
+            matches!(own, PathAccess::Delete | PathAccess::MoveFrom)
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tool::Place;
+    use crate::tool::PathPlace;
 
-    fn path(path: &str, access: Access, recursive: bool) -> PathEffect {
-        let (place, path) = (Place::Inside, path.to_string());
+    fn path(path: &str, access: PathAccess, recursive: bool) -> PathEffect {
+        let (place, path) = (PathPlace::Inside, path.to_string());
         PathEffect {
             path,
             access,
@@ -120,19 +122,24 @@ mod tests {
 
     #[test]
     fn t5_a_step_may_do_no_more_than_its_call() {
-        let own = of(vec![path("src", Access::Read, true), path("out.txt", Access::Write, false)]);
+        let own = of(vec![
+            path("src", PathAccess::Read, true),
+            path("out.txt", PathAccess::Write, false),
+        ]);
         let ok = |inner: PathEffect| own.covers(&of(vec![inner])).is_ok();
-        assert!(ok(path("src/a/b.rs", Access::Read, false)));
-        assert!(ok(path("src", Access::List, true)));
-        assert!(ok(path("out.txt", Access::Create, false)));
-        assert!(!ok(path("src2/a.rs", Access::Read, false)), "a name that only begins alike");
-        assert!(!ok(path("src/a.rs", Access::Write, false)));
-        assert!(!ok(path("out.txt", Access::Read, false)));
-        assert!(!ok(path("out.txt", Access::Delete, false)));
-        assert!(!ok(path("out.txt/x", Access::Write, false)));
-        let outside = PathEffect { place: Place::Outside, ..path("src/a.rs", Access::Read, false) };
+        assert!(ok(path("src/a/b.rs", PathAccess::Read, false)));
+        assert!(ok(path("src", PathAccess::List, true)));
+        assert!(ok(path("out.txt", PathAccess::Create, false)));
+        assert!(!ok(path("src2/a.rs", PathAccess::Read, false)), "a name that only begins alike");
+        assert!(!ok(path("src/a.rs", PathAccess::Write, false)));
+        assert!(!ok(path("out.txt", PathAccess::Read, false)));
+        assert!(!ok(path("out.txt", PathAccess::Delete, false)));
+        assert!(!ok(path("out.txt/x", PathAccess::Write, false)));
+        let outside =
+            PathEffect { place: PathPlace::Outside, ..path("src/a.rs", PathAccess::Read, false) };
         assert!(!ok(outside));
-        let why = own.covers(&of(vec![path("a", Access::Write, false)])).expect_err("not its own");
+        let why =
+            own.covers(&of(vec![path("a", PathAccess::Write, false)])).expect_err("not its own");
         assert_eq!(why, "write a");
         let unknown = Effects { unknown: true, ..Effects::default() };
         assert!(unknown.covers(&own).is_ok());

@@ -16,7 +16,7 @@ const TEXT_MAX: usize = 300;
 /// The fields of the audit line for `event`, or none where it is neither decision nor effect.
 /// `session` is the state after the event, `by` whoever the session works for.
 #[expect(clippy::too_many_lines, reason = "one exhaustive match, a few fields for each fact")]
-pub fn line(session: &Session, event: &Event, by: &str) -> Option<Value> {
+pub fn audit_line(session: &Session, event: &Event, by: &str) -> Option<Value> {
     let mut fields = match event {
         Event::SessionOpened(f) => json!({
             "workspace": f.workspace, "permission": f.permission, "model": f.model,
@@ -50,7 +50,7 @@ pub fn line(session: &Session, event: &Event, by: &str) -> Option<Value> {
         Event::CallStarted(f) => json!({ "call": f.call }),
         Event::CallReconciled(f) => json!({ "call": f.call, "evidence": f.evidence }),
         Event::CallFinished(f) => json!({
-            "call": f.call, "tool": f.tool, "ok": f.ok, "summary": shorten(&json!(f.summary)),
+            "call": f.call, "tool": f.tool, "ok": f.ok, "summary": shorten_texts(&json!(f.summary)),
             "duration_ms": f.duration_ms, "bytes": f.bytes, "changed": f.changed,
             "label": f.label.to_string(), "marks": f.marks, "withheld": f.withheld,
         }),
@@ -58,7 +58,7 @@ pub fn line(session: &Session, event: &Event, by: &str) -> Option<Value> {
         Event::AgentSpawned(f) => json!({
             "call": f.call, "agent": f.agent, "agent_profile": f.profile, "depth": f.depth,
             "permission": f.permission, "model": f.model, "share": f.share,
-            "task": shorten(&json!(f.task)),
+            "task": shorten_texts(&json!(f.task)),
         }),
         Event::AgentFinished(f) => json!({
             "call": f.call, "agent": f.agent, "status": f.status, "usage": f.usage,
@@ -81,7 +81,7 @@ pub fn line(session: &Session, event: &Event, by: &str) -> Option<Value> {
         Event::MemoryProposed(MemoryProposed { note })
         | Event::MemoryWritten(MemoryWritten { note }) => json!({
             "memory": note.memory, "status": note.status, "written_by": note.by,
-            "text": shorten(&json!(note.text)), "label": note.label.to_string(),
+            "text": shorten_texts(&json!(note.text)), "label": note.label.to_string(),
         }),
         Event::RunFinished(f) => json!({
             "run": f.run, "status": f.status, "cost_usd": f.cost_usd, "usage": f.usage,
@@ -117,7 +117,7 @@ pub fn line(session: &Session, event: &Event, by: &str) -> Option<Value> {
     };
     let out = fields.as_object_mut()?;
     let call = out.get("call").and_then(Value::as_str).and_then(|text| text.parse().ok());
-    if let Some(call) = call.and_then(|id: CallId| session.call(id)) {
+    if let Some(call) = call.and_then(|id: CallId| session.find_call(id)) {
         out.entry("tool").or_insert_with(|| json!(call.tool));
     }
     if let Some(config) = session.config() {
@@ -129,18 +129,18 @@ pub fn line(session: &Session, event: &Event, by: &str) -> Option<Value> {
 }
 
 fn call_input(session: &Session, call: CallId) -> Value {
-    session.call(call).map_or(Value::Null, |call| shorten(&call.input))
+    session.find_call(call).map_or(Value::Null, |call| shorten_texts(&call.input))
 }
 
 /// Long texts as length and hash, everything else as it is.
-fn shorten(value: &Value) -> Value {
+fn shorten_texts(value: &Value) -> Value {
     match value {
         Value::String(text) if text.chars().count() > TEXT_MAX => {
             json!({ "chars": text.chars().count(), "sha256": sha256_hex(text.as_bytes()) })
         }
-        Value::Array(items) => Value::Array(items.iter().map(shorten).collect()),
+        Value::Array(items) => Value::Array(items.iter().map(shorten_texts).collect()),
         Value::Object(map) => {
-            Value::Object(map.iter().map(|(k, v)| (k.clone(), shorten(v))).collect())
+            Value::Object(map.iter().map(|(k, v)| (k.clone(), shorten_texts(v))).collect())
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => value.clone(),
     }

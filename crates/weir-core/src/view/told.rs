@@ -2,18 +2,18 @@
 //! calls and answers, which each face shows in its own way, and what steers a terminal or a page.
 
 use crate::event::{
-    CheckpointRestored, CondenseReason, Decision, Event, Level, ModelReplied, RunFinished,
+    CheckpointRestored, CondenseReason, Decision, Event, LimitLevel, ModelReplied, RunFinished,
     RunStatus,
 };
-use crate::model::Stop;
-use crate::safe_text::visible;
+use crate::model::StopReason;
+use crate::safe_text::visible_text;
 
 /// How whoever sits at this machine is called where nobody signed in.
 const PERSON: &str = "person";
 
 /// How loud a line is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Tone {
+pub enum FactTone {
     /// In passing.
     Quiet,
     /// Something was done.
@@ -27,27 +27,27 @@ pub enum Tone {
 }
 
 /// A line with how loud it is.
-pub type Told = (Tone, String);
+pub type FactLine = (FactTone, String);
 
 /// `text` in one line, with what hides or steers written out: breaks and runs of blanks are one
 /// blank.
 pub fn one_line(text: &str) -> String {
-    visible(&text.split_whitespace().collect::<Vec<_>>().join(" "))
+    visible_text(&text.split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
 /// `text` as a sentence: with an end.
-pub fn sentence(text: &str) -> String {
+pub fn to_sentence(text: &str) -> String {
     let text = one_line(text);
     if text.ends_with(['.', '!', '?']) { text } else { format!("{text}.") }
 }
 
 /// `1 file`, `2 files`.
-pub fn counted(count: usize, what: &str) -> String {
+pub fn count_text(count: usize, what: &str) -> String {
     if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
 }
 
 /// A number of tokens, short.
-pub fn tokens(count: u64) -> String {
+pub fn token_count_text(count: u64) -> String {
     match count {
         0..=999 => count.to_string(),
         1_000..=99_949 => format!("{:.1}k", count as f64 / 1e3),
@@ -57,12 +57,12 @@ pub fn tokens(count: u64) -> String {
 }
 
 /// An amount of US dollars.
-pub fn dollars(usd: f64) -> String {
+pub fn format_dollars(usd: f64) -> String {
     if usd > 0.0 && usd < 0.01 { format!("${usd:.4}") } else { format!("${usd:.2}") }
 }
 
 /// A decision in words: `Allowed once by ada`.
-pub fn decided(decision: Decision, by: &str, reason: Option<&str>) -> String {
+pub fn decision_text(decision: Decision, by: &str, reason: Option<&str>) -> String {
     let by = one_line(by);
     let what = match decision {
         Decision::Once => format!("Allowed once by {by}"),
@@ -79,13 +79,13 @@ pub fn decided(decision: Decision, by: &str, reason: Option<&str>) -> String {
 }
 
 /// The command by which a person allows in every project what an answer allows in one.
-pub fn everywhere(rule: &str) -> String {
-    format!("weir permissions add allow '{}'", visible(&rule.replace('\'', "'\\''")))
+pub fn permission_command(rule: &str) -> String {
+    format!("weir permissions add allow '{}'", visible_text(&rule.replace('\'', "'\\''")))
 }
 
 /// The mark of a reply that is only the beginning of one; `None`: it is whole.
 pub fn cut_off(reply: &ModelReplied) -> Option<&'static str> {
-    (reply.stop == Stop::Interrupted).then_some("Cut off here: the run was ended.")
+    (reply.stop == StopReason::Interrupted).then_some("Cut off here: the run was ended.")
 }
 
 /// Who stopped a run, in words; `None`: it ended by itself, or for another reason.
@@ -100,37 +100,45 @@ pub fn stopped_by(fact: &RunFinished) -> Option<String> {
 
 /// What a fact tells in passing; `None`: nothing, or it is shown in another way. How a session
 /// began, a request that is tried again and what waits in the inbox are each face's own.
-pub fn told(event: &Event) -> Option<Told> {
+pub fn describe_fact(event: &Event) -> Option<FactLine> {
     Some(match event {
-        Event::SessionConfigured(f) => (Tone::Quiet, format!("Settings: {}", one_line(&f.reason))),
+        Event::SessionConfigured(f) => {
+            (FactTone::Quiet, format!("Settings: {}", one_line(&f.reason)))
+        }
         Event::SessionResumed(f) if f.run.is_some() => {
-            (Tone::Quiet, "Went on where the program had ended.".into())
+            (FactTone::Quiet, "Went on where the program had ended.".into())
         }
-        Event::ModelFailed(f) => (Tone::Bad, one_line(&f.message)),
-        Event::HistoryQuarantined(f) => {
-            (Tone::Warn, format!("An attachment is withheld from now on: {}", one_line(&f.message)))
-        }
-        Event::CheckpointRestored(f) => (Tone::Mark, restored(f)),
+        Event::ModelFailed(f) => (FactTone::Bad, one_line(&f.message)),
+        Event::HistoryQuarantined(f) => (
+            FactTone::Warn,
+            format!("An attachment is withheld from now on: {}", one_line(&f.message)),
+        ),
+        Event::CheckpointRestored(f) => (FactTone::Mark, describe_restore(f)),
         Event::LeaseRevoked(f) => {
-            (Tone::Quiet, format!("{} took right {} back.", one_line(&f.by), f.lease))
+            (FactTone::Quiet, format!("{} took right {} back.", one_line(&f.by), f.lease))
         }
         Event::LimitReached(f) => {
             let what = format!("{}: {} of {}", one_line(f.limit.as_str()), f.value, f.max);
             match f.level {
-                Level::Soft => (Tone::Quiet, format!("Near a limit: {what}")),
-                Level::Hard => (Tone::Warn, format!("Limit reached: {what}")),
+                LimitLevel::Soft => (FactTone::Quiet, format!("Near a limit: {what}")),
+                LimitLevel::Hard => (FactTone::Warn, format!("Limit reached: {what}")),
             }
         }
-        Event::AlertRaised(f) => {
-            (Tone::Bad, format!("Alert ({}): {}", one_line(f.alert.as_str()), one_line(&f.detail)))
+        Event::AlertRaised(f) => (
+            FactTone::Bad,
+            format!("Alert ({}): {}", one_line(f.alert.as_str()), one_line(&f.detail)),
+        ),
+        Event::CancelRequested(f) => {
+            (FactTone::Quiet, format!("{} ends the run.", one_line(&f.by)))
         }
-        Event::CancelRequested(f) => (Tone::Quiet, format!("{} ends the run.", one_line(&f.by))),
-        Event::MemoryWritten(f) => (Tone::Quiet, format!("Remembered: {}", one_line(&f.note.text))),
+        Event::MemoryWritten(f) => {
+            (FactTone::Quiet, format!("Remembered: {}", one_line(&f.note.text)))
+        }
         event => return about_context(event).or_else(|| about_recipe(event)),
     })
 }
 
-fn restored(fact: &CheckpointRestored) -> String {
+fn describe_restore(fact: &CheckpointRestored) -> String {
     let left = match fact.conflicts.len() {
         0 => String::new(),
         n => format!(
@@ -139,35 +147,35 @@ fn restored(fact: &CheckpointRestored) -> String {
             one_line(&fact.conflicts.join(", "))
         ),
     };
-    let files = counted(fact.paths.len(), "file");
+    let files = count_text(fact.paths.len(), "file");
     format!("{} took changes of {files} back.{left}", one_line(&fact.by))
 }
 
 /// What happened to what the model is told.
-fn about_context(event: &Event) -> Option<Told> {
+fn about_context(event: &Event) -> Option<FactLine> {
     Some(match event {
         Event::SceneSeen(f) if !f.skills.is_empty() => {
             let names: Vec<String> = f.skills.iter().map(|skill| one_line(&skill.name)).collect();
-            (Tone::Quiet, format!("Skill: {}", names.join(", ")))
+            (FactTone::Quiet, format!("Skill: {}", names.join(", ")))
         }
-        Event::SkillActivated(f) => (Tone::Quiet, format!("Skill: {}", one_line(&f.skill))),
+        Event::SkillActivated(f) => (FactTone::Quiet, format!("Skill: {}", one_line(&f.skill))),
         Event::ProfileSwitched(f) => {
-            let mut text = format!("Profile {}: {}", one_line(&f.profile), sentence(&f.reason));
+            let mut text = format!("Profile {}: {}", one_line(&f.profile), to_sentence(&f.reason));
             for note in &f.notes {
                 text.push(' ');
-                text.push_str(&sentence(note));
+                text.push_str(&to_sentence(note));
             }
-            (Tone::Quiet, text)
+            (FactTone::Quiet, text)
         }
         Event::ContextSummarised(f) => {
-            (Tone::Warn, format!("No summary was made: {}", one_line(f.failed.as_deref()?)))
+            (FactTone::Warn, format!("No summary was made: {}", one_line(f.failed.as_deref()?)))
         }
         Event::ContextCondensing(f) => {
             let keep = f.keep.as_ref()?;
-            (Tone::Quiet, format!("The summary is to keep: {}", sentence(keep.as_str())))
+            (FactTone::Quiet, format!("The summary is to keep: {}", to_sentence(keep.as_str())))
         }
         Event::ContextCondensed(f) => (
-            Tone::Mark,
+            FactTone::Mark,
             format!(
                 "The model sees what is above in a shorter form{} ({} to {} tokens).",
                 // Whoever said what a summary must keep is told that there is none.
@@ -175,16 +183,18 @@ fn about_context(event: &Event) -> Option<Told> {
                     CondenseReason::Asked if f.pass < 3 => ", without a summary",
                     _ => "",
                 },
-                tokens(f.tokens_before),
-                tokens(f.tokens_after)
+                token_count_text(f.tokens_before),
+                token_count_text(f.tokens_after)
             ),
         ),
         Event::ContextUncondensed(_) => {
-            (Tone::Mark, "The model sees everything word for word again.".into())
+            (FactTone::Mark, "The model sees everything word for word again.".into())
         }
         Event::OutputChecked(f) => match (&f.mismatch, &f.kept_going) {
-            (Some(why), _) => (Tone::Quiet, format!("The answer does not fit: {}", one_line(why))),
-            (None, Some(why)) => (Tone::Quiet, format!("A hook goes on: {}", one_line(why))),
+            (Some(why), _) => {
+                (FactTone::Quiet, format!("The answer does not fit: {}", one_line(why)))
+            }
+            (None, Some(why)) => (FactTone::Quiet, format!("A hook goes on: {}", one_line(why))),
             (None, None) => return None,
         },
         _ => return None,
@@ -192,17 +202,17 @@ fn about_context(event: &Event) -> Option<Told> {
 }
 
 /// Which recipe is followed and how it is stopped.
-fn about_recipe(event: &Event) -> Option<Told> {
+fn about_recipe(event: &Event) -> Option<FactLine> {
     Some(match event {
         Event::RecipeMatched(f) => {
             let how = if f.fast { "is followed" } else { "fits" };
             let uses = f.successes.saturating_add(f.failures);
             let (name, stop, worked) = (one_line(&f.name), one_line(&f.stop), f.successes);
             let text = format!("Recipe {name} {how}; it worked {worked} of {uses} times. {stop}");
-            (Tone::Quiet, text)
+            (FactTone::Quiet, text)
         }
         Event::RecipeFallback(f) => {
-            (Tone::Quiet, format!("The recipe is left: {} Going on.", sentence(&f.reason)))
+            (FactTone::Quiet, format!("The recipe is left: {} Going on.", to_sentence(&f.reason)))
         }
         _ => return None,
     })
@@ -216,21 +226,21 @@ mod tests {
     fn f1_s11_numbers_are_short() {
         let counts = [(0, "0"), (999, "999"), (1_000, "1.0k"), (99_949, "99.9k"), (99_950, "100k")];
         for (count, text) in counts.into_iter().chain([(999_500, "1.0M"), (12_345_678, "12.3M")]) {
-            assert_eq!(tokens(count), text);
+            assert_eq!(token_count_text(count), text);
         }
         for (usd, text) in [(0.0, "$0.00"), (0.0042, "$0.0042"), (1.234, "$1.23")] {
-            assert_eq!(dollars(usd), text);
+            assert_eq!(format_dollars(usd), text);
         }
-        assert_eq!([counted(1, "file"), counted(2, "file")], ["1 file", "2 files"]);
+        assert_eq!([count_text(1, "file"), count_text(2, "file")], ["1 file", "2 files"]);
     }
 
     #[test]
     fn z10_what_others_wrote_is_one_safe_line() {
         assert_eq!(one_line("a\u{1b}[2Jb\n\n c\u{202E}"), "a<U+001B>[2Jb c<U+202E>");
-        assert_eq!(sentence("it broke"), "it broke.");
-        assert_eq!(decided(Decision::Deny, "ada", Some(" \n")), "Denied by ada");
+        assert_eq!(to_sentence("it broke"), "it broke.");
+        assert_eq!(decision_text(Decision::Deny, "ada", Some(" \n")), "Denied by ada");
         let always = "Always allowed in this project by ada";
-        assert_eq!(decided(Decision::Always, "ada", None), always);
-        assert_eq!(decided(Decision::Deny, "a\u{7}", Some("no")), "Denied by a<U+0007>: no");
+        assert_eq!(decision_text(Decision::Always, "ada", None), always);
+        assert_eq!(decision_text(Decision::Deny, "a\u{7}", Some("no")), "Denied by a<U+0007>: no");
     }
 }

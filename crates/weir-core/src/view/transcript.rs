@@ -20,9 +20,9 @@ mod asks;
 mod calls;
 mod meters;
 
-pub use asks::Ask;
+pub use asks::PendingAsk;
 pub use calls::{BackgroundJob, CallEntry, CallNote, CallStage, ChildAgent, UnknownCall};
-pub use meters::{Activity, Meters};
+pub use meters::{Activity, SessionMeters};
 
 /// A fact with its place. Facts are shared, never copied.
 #[derive(Debug, Clone, PartialEq)]
@@ -86,7 +86,7 @@ pub enum TranscriptChange {
     /// A call came to its end, or nobody will know how it ended.
     CallEnded(CallId),
     /// A person is needed.
-    AskOpened(Ask),
+    AskOpened(PendingAsk),
     /// Somebody, or the end of the run, settled what was asked.
     AskClosed {
         /// Its name.
@@ -112,7 +112,7 @@ pub struct Transcript {
     /// Calls of the run that is on, and of earlier ones those of unknown outcome or with a question.
     calls: BTreeMap<CallId, CallEntry>,
     queue: Vec<(InputId, PlacedFact)>,
-    asks: Vec<Ask>,
+    asks: Vec<PendingAsk>,
     unknown: Vec<UnknownCall>,
     jobs: Vec<BackgroundJob>,
     plan: Vec<PlanItem>,
@@ -120,7 +120,7 @@ pub struct Transcript {
     is_running: bool,
     run_started: Timestamp,
     ended: Option<RunStatus>,
-    meters: Meters,
+    meters: SessionMeters,
     settings: VisibleSettings,
     changes: Vec<Change>,
 }
@@ -135,7 +135,7 @@ impl Transcript {
         self.run_started
     }
     /// How the last run ended; `None` while one is on and before the first.
-    pub fn ended(&self) -> Option<RunStatus> {
+    pub fn last_run_status(&self) -> Option<RunStatus> {
         self.ended
     }
     /// What is going on; `None`: nothing.
@@ -143,19 +143,19 @@ impl Transcript {
         self.activity.as_ref()
     }
     /// What waits for a person, the first one first.
-    pub fn asks(&self) -> &[Ask] {
+    pub fn asks(&self) -> &[PendingAsk] {
         &self.asks
     }
     /// What was said and waits for the next turn, the first one first.
-    pub fn queue(&self) -> impl DoubleEndedIterator<Item = &PlacedFact> {
+    pub fn queued_inputs(&self) -> impl DoubleEndedIterator<Item = &PlacedFact> {
         self.queue.iter().map(|(_, at)| at)
     }
     /// The task list.
-    pub fn plan(&self) -> &[PlanItem] {
+    pub fn task_list(&self) -> &[PlanItem] {
         &self.plan
     }
     /// Calls of which nobody knows whether they happened and that nobody settled.
-    pub fn unknown(&self) -> &[UnknownCall] {
+    pub fn unknown_calls(&self) -> &[UnknownCall] {
         &self.unknown
     }
     /// Background jobs, as far as calls told of them.
@@ -163,7 +163,7 @@ impl Transcript {
         &self.jobs
     }
     /// Numbers of the session.
-    pub fn meters(&self) -> &Meters {
+    pub fn meters(&self) -> &SessionMeters {
         &self.meters
     }
     /// Settings that a person sees.
@@ -171,7 +171,7 @@ impl Transcript {
         &self.settings
     }
     /// A call of the run that is on, or one of unknown outcome.
-    pub fn call(&self, call: CallId) -> Option<&CallEntry> {
+    pub fn find_call(&self, call: CallId) -> Option<&CallEntry> {
         self.calls.get(&call)
     }
 
@@ -189,9 +189,9 @@ impl Transcript {
     )]
     pub fn apply(&mut self, at: &PlacedFact) -> Vec<TranscriptChange> {
         match at.event.as_ref() {
-            Event::SessionOpened(f) => self.configured(&f.config),
-            Event::SessionConfigured(f) => self.configured(&f.config),
-            Event::ProfileSwitched(f) => self.configured(&f.config),
+            Event::SessionOpened(f) => self.apply_config(&f.config),
+            Event::SessionConfigured(f) => self.apply_config(&f.config),
+            Event::ProfileSwitched(f) => self.apply_config(&f.config),
             Event::SessionResumed(_) => {
                 // Whoever took it up asks the model again, and jobs ended with their program.
                 self.jobs.clear();
@@ -202,14 +202,16 @@ impl Transcript {
                 self.changes.push(Change::InputQueued(at.clone()));
             }
             Event::InputAccepted(_) => self.changes.push(Change::InputSaid(at.clone())),
-            Event::InputWithdrawn(f) => self.unqueue(f.input, Change::InputWithdrawn),
+            Event::InputWithdrawn(f) => self.remove_queued(f.input, Change::InputWithdrawn),
             Event::RunStarted(_) => {
                 (self.is_running, self.ended, self.run_started) = (true, None, at.ts);
                 self.activity = Some(Activity::Working);
                 self.changes.push(Change::RunStarted);
             }
             Event::TurnStarted(f) => {
-                f.inputs.iter().for_each(|input| self.unqueue(*input, Change::InputDelivered));
+                f.inputs
+                    .iter()
+                    .for_each(|input| self.remove_queued(*input, Change::InputDelivered));
             }
             Event::ModelRequested(f) => {
                 self.meters.context = f.tokens_estimated;
@@ -286,7 +288,7 @@ impl Transcript {
         std::mem::take(&mut self.changes)
     }
 
-    fn configured(&mut self, config: &SessionConfig) {
+    fn apply_config(&mut self, config: &SessionConfig) {
         self.meters.window = config.model.window;
         self.settings = VisibleSettings {
             model: config.model.model.to_string(),
@@ -298,7 +300,7 @@ impl Transcript {
     }
 
     /// An input leaves the queue.
-    fn unqueue(&mut self, input: InputId, how: impl FnOnce(PlacedFact) -> Change) {
+    fn remove_queued(&mut self, input: InputId, how: impl FnOnce(PlacedFact) -> Change) {
         if let Some(n) = self.queue.iter().position(|(queued, _)| *queued == input) {
             let (_, at) = self.queue.remove(n);
             self.changes.push(how(at));

@@ -9,13 +9,13 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use crate::event::ApprovalRequested;
-use crate::safe_text::visible;
+use crate::safe_text::visible_text;
 
 pub use crate::safe_text::look_alikes;
 
 /// What in the arguments of a call that is asked about is not what it looks like: commands, addresses,
 /// paths. The content of files is left out: people write in every alphabet there.
-pub fn remarks(asked: &ApprovalRequested) -> Vec<String> {
+pub fn lookalike_remarks(asked: &ApprovalRequested) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     each_text(&asked.input, &mut |text| {
         if asked.diff.is_some() && text.contains('\n') {
@@ -52,14 +52,14 @@ pub struct ShownDiff {
 
 impl ShownDiff {
     /// The cut, in words: `… 9,200 more lines`; none where nothing was cut.
-    pub fn cut(&self) -> Option<String> {
+    pub fn cut_notice(&self) -> Option<String> {
         let word = if self.left == 1 { "line" } else { "lines" };
-        (self.left > 0).then(|| format!("… {} more {word}", thousands(self.left)))
+        (self.left > 0).then(|| format!("… {} more {word}", grouped_number(self.left)))
     }
 }
 
 /// The unified diff `text` with at most `lines_max` of its lines.
-pub fn diff(text: &str, lines_max: usize) -> ShownDiff {
+pub fn cut_diff(text: &str, lines_max: usize) -> ShownDiff {
     let (mut files, mut added, mut removed, mut total) = (BTreeSet::new(), 0_usize, 0_usize, 0);
     // Inside a hunk every line is content: what is written there cannot pose as a file's head.
     let mut hunk = (0_usize, 0_usize);
@@ -88,13 +88,13 @@ pub fn diff(text: &str, lines_max: usize) -> ShownDiff {
         }
         before = line;
     }
-    let lines: Vec<String> = text.lines().take(lines_max).map(visible).collect();
+    let lines: Vec<String> = text.lines().take(lines_max).map(visible_text).collect();
     let head = format!(
         "{}, {}: {} added, {} removed",
-        counted(files.len(), "file"),
-        counted(total, "line"),
-        thousands(added),
-        thousands(removed)
+        count_text(files.len(), "file"),
+        count_text(total, "line"),
+        grouped_number(added),
+        grouped_number(removed)
     );
     ShownDiff { head, left: total - lines.len(), lines }
 }
@@ -111,13 +111,13 @@ pub fn hunk_sizes(text: &str) -> Option<(usize, usize)> {
     Some((old, new))
 }
 
-fn counted(number: usize, word: &str) -> String {
+fn count_text(number: usize, word: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
-    format!("{} {word}{plural}", thousands(number))
+    format!("{} {word}{plural}", grouped_number(number))
 }
 
 /// A number as people read it: `9,200`.
-pub fn thousands(number: usize) -> String {
+pub fn grouped_number(number: usize) -> String {
     let digits = number.to_string();
     let mut out = String::with_capacity(digits.len() + digits.len() / 3);
     for (at, digit) in digits.chars().enumerate() {

@@ -12,8 +12,8 @@ use crate::record::{GENESIS, Record, VERSION};
 pub const BLOB_EXPORTED: &str = "blob.exported";
 
 /// The envelope and the fields of the kind in one object.
-pub fn fact(session: &SessionId, seq: Seq, ts: Timestamp, event: &Event) -> Value {
-    let mut out = envelope(session, Some(seq), ts, event.kind());
+pub fn fact_json(session: &SessionId, seq: Seq, ts: Timestamp, event: &Event) -> Value {
+    let mut out = envelope_fields(session, Some(seq), ts, event.kind());
     if let Ok(Value::Object(fields)) = serde_json::from_str(&event.payload()) {
         out.extend(fields);
     }
@@ -21,8 +21,8 @@ pub fn fact(session: &SessionId, seq: Seq, ts: Timestamp, event: &Event) -> Valu
 }
 
 /// A signal: it has no place in the journal.
-pub fn signal(session: &SessionId, ts: Timestamp, kind: &str, fields: Value) -> Value {
-    let mut out = envelope(session, None, ts, kind);
+pub fn signal_json(session: &SessionId, ts: Timestamp, kind: &str, fields: Value) -> Value {
+    let mut out = envelope_fields(session, None, ts, kind);
     if let Value::Object(fields) = fields {
         out.extend(fields);
     }
@@ -31,17 +31,17 @@ pub fn signal(session: &SessionId, ts: Timestamp, kind: &str, fields: Value) -> 
 
 /// A piece of streamed text as the text of one object. `words`: its kind, and what its subject is.
 /// A server writes thousands of these a second, so no tree is made for them.
-pub fn streamed(
+pub fn streamed_signal_text(
     session: &SessionId,
     ts: Timestamp,
     words: (&'static str, &'static str),
     (subject, text): (&str, &str),
 ) -> String {
-    let signal = Streamed { session, ts, words, subject, text };
+    let signal = StreamedSignal { session, ts, words, subject, text };
     serde_json::to_string(&signal).unwrap_or_default()
 }
 
-struct Streamed<'a> {
+struct StreamedSignal<'a> {
     session: &'a SessionId,
     ts: Timestamp,
     words: (&'static str, &'static str),
@@ -49,7 +49,7 @@ struct Streamed<'a> {
     text: &'a str,
 }
 
-impl Serialize for Streamed<'_> {
+impl Serialize for StreamedSignal<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let (kind, about) = self.words;
         let mut map = serializer.serialize_map(Some(6))?;
@@ -63,7 +63,7 @@ impl Serialize for Streamed<'_> {
     }
 }
 
-fn envelope(
+fn envelope_fields(
     session: &SessionId,
     seq: Option<Seq>,
     ts: Timestamp,
@@ -81,7 +81,7 @@ fn envelope(
 }
 
 /// The record by which a fact is stored, after the record with hash `previous`.
-pub fn record(
+pub fn fact_record(
     session: &SessionId,
     seq: Seq,
     ts: Timestamp,
@@ -103,7 +103,7 @@ pub fn record(
 }
 
 /// JSON Schema of one line of `--output jsonl`: every kind of fact and signal.
-pub fn schema() -> Value {
+pub fn output_schema() -> Value {
     let mut generator = schemars::generate::SchemaSettings::draft2020_12().into_generator();
     let kinds = Event::schemas(&mut generator);
     let mut one_of: Vec<Value> = kinds
@@ -164,8 +164,9 @@ mod tests {
     fn c6_streamed_text_is_written_as_any_other_signal() {
         let (session, ts) = (SessionId::new("s"), Timestamp(1_700_000_000_000_000));
         for text in ["", "plain", "\"quoted\" \\ \n \u{1b}[0m ü 🦀"] {
-            let tree = signal(&session, ts, "text.delta", json!({ "turn": "t1", "text": text }));
-            let line = streamed(&session, ts, ("text.delta", "turn"), ("t1", text));
+            let tree =
+                signal_json(&session, ts, "text.delta", json!({ "turn": "t1", "text": text }));
+            let line = streamed_signal_text(&session, ts, ("text.delta", "turn"), ("t1", text));
             assert_eq!(line, tree.to_string());
         }
     }

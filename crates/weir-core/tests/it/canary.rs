@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use weir_core::governance::rules::{RuleContext, RuleSet};
-use weir_core::governance::{CallFacts, GateContext, GateName, Provenance, judge};
+use weir_core::governance::{CallFacts, GateContext, GateName, Provenance, judge_call};
 use weir_core::ids::CallId;
 use weir_core::profile::{Limits, PermissionMode};
 use weir_core::tool::{EffectClass, Effects, Inspection};
@@ -38,9 +38,9 @@ fn is_stopped(tool: &str, input: &Value) -> bool {
         changes: 0,
         recent: &VecDeque::new(),
         unknown: &[],
-        provenance: Provenance { canary: Some(WORD), ..Provenance::clean() },
+        provenance: Provenance { canary: Some(WORD), ..Provenance::for_empty_session() },
     };
-    judge(&call, &context).gates.iter().any(|opinion| opinion.gate == GateName::Canary)
+    judge_call(&call, &context).gates.iter().any(|opinion| opinion.gate == GateName::Canary)
 }
 
 fn files(folder: &Path, found: &mut Vec<PathBuf>) {

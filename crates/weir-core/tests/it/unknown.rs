@@ -7,12 +7,14 @@ use serde_json::{Value, json};
 use weir_core::event::{ApprovalRequested, Decision, Event};
 use weir_core::governance::label::Label;
 use weir_core::ids::{CallId, InputId, SessionId, Timestamp, TurnId};
-use weir_core::input::{Answer, ApprovalAnswer, Command, Input, PersonCommand, PersonMessage};
-use weir_core::message::Block;
-use weir_core::model::{ModelInfo, ModelRef, Reply, ReplyBlock, ReplyCall, Stop, Usage};
+use weir_core::input::{
+    ApprovalAnswer, EffectAnswer, PersonCommand, PersonMessage, SessionCommand, SessionInput,
+};
+use weir_core::message::MessageBlock;
+use weir_core::model::{ModelInfo, ModelRef, ModelReply, ReplyBlock, ReplyCall, StopReason, Usage};
 use weir_core::profile::{Limits, PermissionMode, built_in_profiles};
 use weir_core::session::{Session, SessionConfig};
-use weir_core::tool::{EffectClass, Effects, Group, Inspection, ToolSpec};
+use weir_core::tool::{EffectClass, Effects, Inspection, ToolGroup, ToolSpec};
 
 const NOW: Timestamp = Timestamp(1_700_000_000_000_000);
 
@@ -20,7 +22,7 @@ fn config() -> SessionConfig {
     let spec = |name: &str| ToolSpec {
         name: name.into(),
         description: String::new(),
-        group: Group::Agent,
+        group: ToolGroup::Agent,
         input_schema: json!({ "type": "object" }).into(),
         deferred: false,
         parallel_safe: true,
@@ -74,11 +76,11 @@ impl Played {
     fn after(calls: &[(&str, Value)]) -> Played {
         let mut played = Played { session: Session::new(SessionId::new("s")), facts: Vec::new() };
         let config = Arc::new(config());
-        played.command(Command::Open { engine: "test".into(), config, parent: None });
-        let content = vec![Block::text("Do it.")];
+        played.command(SessionCommand::Open { engine: "test".into(), config, parent: None });
+        let content = vec![MessageBlock::text("Do it.")];
         let message = PersonMessage { content, ..PersonMessage::default() };
         played.command(PersonCommand::from(message).sent_by("person"));
-        played.answer(Answer::Seen {
+        played.answer(EffectAnswer::Seen {
             notes: Vec::new(),
             skills: Vec::new(),
             label: Label::default(),
@@ -87,36 +89,36 @@ impl Played {
         });
         let turn = TurnId(1);
         let (bytes, prefix_bytes, prefix_expected) = (9, 0, 0);
-        played.answer(Answer::Prepared { turn, bytes, prefix_bytes, prefix_expected });
+        played.answer(EffectAnswer::Prepared { turn, bytes, prefix_bytes, prefix_expected });
         let call = |(tool, input): &(&str, Value)| {
             let (wire_id, arguments) = (String::new(), input.to_string());
             ReplyBlock::Call(ReplyCall { wire_id, tool: (*tool).into(), arguments, seal: None })
         };
         let blocks = calls.iter().map(call).collect();
-        let reply = Reply::Whole { blocks, stop: Stop::Calls, usage: Usage::default() };
-        played.answer(Answer::Replied { turn, reply, images: Vec::new(), jitter: 0 });
+        let reply = ModelReply::Whole { blocks, stop: StopReason::Calls, usage: Usage::default() };
+        played.answer(EffectAnswer::Replied { turn, reply, images: Vec::new(), jitter: 0 });
         for (at, (tool, _)) in calls.iter().enumerate() {
             let call = CallId(u32::try_from(at).expect("few calls") + 1);
             let inspection = Box::new(inspection(tool));
-            played.answer(Answer::Inspected { call, inspection });
+            played.answer(EffectAnswer::Inspected { call, inspection });
         }
         played
     }
 
-    fn command(&mut self, command: Command) {
-        let facts = self.session.handle(NOW, Input::Command(command));
+    fn command(&mut self, command: SessionCommand) {
+        let facts = self.session.handle(NOW, SessionInput::Command(command));
         self.facts.extend(facts);
     }
 
-    fn answer(&mut self, answer: Answer) {
-        let facts = self.session.handle(NOW, Input::Answer(answer));
+    fn answer(&mut self, answer: EffectAnswer) {
+        let facts = self.session.handle(NOW, SessionInput::Answer(answer));
         self.facts.extend(facts);
     }
 
     /// The program dies, and what had started is not to be found out.
     fn crash(&mut self, lost: CallId) {
-        self.command(Command::Resume { engine: "test".into() });
-        self.answer(Answer::Lost { call: lost, reason: "it cannot be asked".into() });
+        self.command(SessionCommand::Resume { engine: "test".into() });
+        self.answer(EffectAnswer::Lost { call: lost, reason: "it cannot be asked".into() });
     }
 
     fn started(&self, call: CallId) -> bool {
@@ -153,7 +155,7 @@ fn d4_a_call_that_was_allowed_before_an_outcome_became_unknown_is_asked_about() 
     assert_eq!(asked.len(), 1);
     assert_eq!(asked[0].unknown, [first], "the question tells of it: {}", asked[0].reason);
     assert!(asked[0].reason.contains("c1 (send {\"n\":1})"), "{}", asked[0].reason);
-    played.answer(Answer::Lost { call: second, reason: "it cannot be asked either".into() });
+    played.answer(EffectAnswer::Lost { call: second, reason: "it cannot be asked either".into() });
     played.allow(third);
     assert!(!played.started(third), "of the second it was not told");
     assert_eq!(played.asked(third)[1].unknown, [second]);
@@ -169,7 +171,7 @@ fn d4_an_answer_to_a_question_from_before_settles_nothing() {
     assert!(played.started(first) && played.started(third));
     assert_eq!(played.asked(read).len(), 1);
     played.crash(first);
-    played.answer(Answer::Lost { call: third, reason: "it cannot be asked either".into() });
+    played.answer(EffectAnswer::Lost { call: third, reason: "it cannot be asked either".into() });
     played.allow(read);
     assert!(played.started(read), "what only reads needs no word about the others");
     let rules = &config().rules;

@@ -32,9 +32,9 @@ fn write(image: &DynamicImage, format: ImageFormat) -> Vec<u8> {
     bytes.into_inner()
 }
 
-fn seen(bytes: &[u8], side_max: u32, bytes_max: u64) -> (String, u32, u32, Option<Picture>) {
-    match look(bytes, side_max, bytes_max) {
-        Ok(Seen::Image { media_type, width, height, smaller }) => {
+fn seen(bytes: &[u8], side_max: u32, bytes_max: u64) -> (String, u32, u32, Option<DocumentImage>) {
+    match inspect_image(bytes, side_max, bytes_max) {
+        Ok(DocumentResult::Image { media_type, width, height, smaller }) => {
             (media_type, width, height, smaller)
         }
         other => panic!("{other:?}"),
@@ -60,7 +60,10 @@ fn x5_images_are_known_by_their_content() {
         assert_eq!(smaller.media_type == "image/jpeg", is_jpeg, "photographs stay photographs");
     }
     for other in [&b""[..], b"text", b"%PDF-1.7", b"BM\0\0\0\0", b"\x89PNG\r\n\x1a\nrest"] {
-        assert!(matches!(look(other, 100, 100), Err(Unread::Broken { .. })), "{other:?}");
+        assert!(
+            matches!(inspect_image(other, 100, 100), Err(DocumentError::Broken { .. })),
+            "{other:?}"
+        );
     }
 }
 
@@ -74,7 +77,7 @@ fn x5_a_copy_keeps_to_the_bytes_too() {
     let smaller = smaller.expect("a copy");
     assert!(smaller.bytes.len() as u64 <= max, "{}", smaller.bytes.len());
     assert_eq!(smaller.media_type, "image/jpeg", "PNG would be too large");
-    assert!(matches!(look(&bytes, 2000, 10), Err(Unread::TooLarge { .. })));
+    assert!(matches!(inspect_image(&bytes, 2000, 10), Err(DocumentError::TooLarge { .. })));
 }
 
 #[test]
@@ -110,11 +113,11 @@ pub(crate) fn bomb() -> Vec<u8> {
 
 #[test]
 fn x5_pixel_bombs_and_cut_files_are_refused() {
-    match look(&bomb(), 2000, 1 << 20) {
-        Err(Unread::TooLarge { why }) => assert!(why.contains("20000 × 20000"), "{why}"),
+    match inspect_image(&bomb(), 2000, 1 << 20) {
+        Err(DocumentError::TooLarge { why }) => assert!(why.contains("20000 × 20000"), "{why}"),
         other => panic!("{other:?}"),
     }
     let whole = write(&noise(100, 100), ImageFormat::Png);
     let cut = &whole[..whole.len() / 2];
-    assert!(matches!(look(cut, 50, 1 << 20), Err(Unread::Broken { .. })));
+    assert!(matches!(inspect_image(cut, 50, 1 << 20), Err(DocumentError::Broken { .. })));
 }

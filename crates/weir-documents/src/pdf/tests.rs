@@ -58,8 +58,8 @@ pub(crate) fn with_text(lines: &[&str]) -> Vec<u8> {
 }
 
 fn texts(bytes: &[u8]) -> Vec<String> {
-    match text(bytes, 1 << 20) {
-        Ok(Seen::Text { pages, cut: None, .. }) => pages,
+    match extract_text(bytes, 1 << 20) {
+        Ok(DocumentResult::Text { pages, cut: None, .. }) => pages,
         other => panic!("{other:?}"),
     }
 }
@@ -67,10 +67,10 @@ fn texts(bytes: &[u8]) -> Vec<String> {
 #[test]
 fn x5_text_comes_page_by_page() {
     let bytes = with_text(&["Hello there", "", "Third page"]);
-    assert_eq!(pages(&bytes), Ok(3));
+    assert_eq!(count_pages(&bytes), Ok(3));
     assert_eq!(texts(&bytes), ["Hello there", "", "Third page"]);
-    match text(&bytes, 5) {
-        Ok(Seen::Text { pages, cut: Some(why), .. }) => {
+    match extract_text(&bytes, 5) {
+        Ok(DocumentResult::Text { pages, cut: Some(why), .. }) => {
             assert_eq!(pages, ["Hello there"]);
             assert!(why.contains("5 bytes"), "{why}");
         }
@@ -81,7 +81,8 @@ fn x5_text_comes_page_by_page() {
 #[test]
 fn x5_pages_are_drawn_and_blank_ones_are_told() {
     let bytes = with_text(&["Hello there", "", " "]);
-    let Ok(Seen::Pictures { pictures, blank }) = pictures(&bytes, &[2, 3, 9, 0], 600) else {
+    let Ok(DocumentResult::Pictures { pictures, blank }) = render_pages(&bytes, &[2, 3, 9, 0], 600)
+    else {
         panic!("no pictures")
     };
     assert_eq!(blank, [3]);
@@ -97,15 +98,21 @@ fn x5_pages_are_drawn_and_blank_ones_are_told() {
 fn x5_broken_files_are_errors() {
     let whole = with_text(&["Hello there"]);
     for bytes in [&b""[..], b"%PDF-1.7", b"text", &whole[..40]] {
-        let why = pages(bytes).expect_err("no PDF");
-        assert!(matches!(why, Unread::Broken { .. }), "{why:?}");
-        assert!(crate::answer(&weir_core::document::Wish::Text { bytes_max: 9 }, bytes).is_err());
+        let why = count_pages(bytes).expect_err("no PDF");
+        assert!(matches!(why, DocumentError::Broken { .. }), "{why:?}");
+        assert!(
+            crate::answer_question(
+                &weir_core::document::DocumentRequest::Text { bytes_max: 9 },
+                bytes
+            )
+            .is_err()
+        );
     }
     let none = file(&[
         b"<< /Type /Catalog /Pages 2 0 R >>".to_vec(),
         b"<< /Type /Pages /Kids [] /Count 0 >>".to_vec(),
     ]);
-    assert!(matches!(pages(&none), Err(Unread::Broken { .. })));
+    assert!(matches!(count_pages(&none), Err(DocumentError::Broken { .. })));
 }
 
 #[test]
@@ -114,8 +121,8 @@ fn x5_a_page_that_cannot_be_read_is_told_and_the_others_are_read() {
     let text_of = String::from_utf8(bytes).expect("plain");
     // The first page has no size: its reader panics.
     let broken = text_of.replacen("/MediaBox [0 0 300 200]", "/MediaBxx [0 0 300 200]", 1);
-    match text(broken.as_bytes(), 1 << 20) {
-        Ok(Seen::Text { pages, unread, cut: None }) => {
+    match extract_text(broken.as_bytes(), 1 << 20) {
+        Ok(DocumentResult::Text { pages, unread, cut: None }) => {
             assert_eq!((pages, unread), (vec![String::new(), "Second page".to_owned()], vec![1]));
         }
         other => panic!("{other:?}"),
@@ -134,10 +141,10 @@ fn x5_a_password_is_told() {
         id = "ab".repeat(16)
     );
     let locked = text.replace("/Root 1 0 R", &encrypt);
-    assert_eq!(pages(locked.as_bytes()), Err(Unread::Encrypted));
+    assert_eq!(count_pages(locked.as_bytes()), Err(DocumentError::Encrypted));
 }
 
 #[test]
 fn x5_text_is_tidied() {
-    assert_eq!(tidy("\n\n a \n\n\n\nb\u{1b}[31m\tc  \n\n"), " a\n\nb[31m\tc");
+    assert_eq!(tidy_page_text("\n\n a \n\n\n\nb\u{1b}[31m\tc  \n\n"), " a\n\nb[31m\tc");
 }

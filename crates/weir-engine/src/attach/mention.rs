@@ -15,7 +15,7 @@ pub struct Mention {
 
 impl Mention {
     /// The names it may mean, the likeliest first: with and without what closes a sentence.
-    pub fn candidates(&self) -> Vec<&str> {
+    pub fn candidate_names(&self) -> Vec<&str> {
         let short = self.name.trim_end_matches(CLOSING);
         if self.quoted || short == self.name || short.is_empty() {
             return vec![&self.name];
@@ -25,7 +25,7 @@ impl Mention {
 }
 
 /// The mentions in `prompt`, in order. An `@` within a word, as in an address, is none.
-pub fn mentions(prompt: &str) -> Vec<Mention> {
+pub fn parse_mentions(prompt: &str) -> Vec<Mention> {
     let mut found = Vec::new();
     let mut rest = prompt;
     let mut before = None;
@@ -63,8 +63,9 @@ mod tests {
     use super::*;
 
     fn names(prompt: &str) -> Vec<Vec<String>> {
-        let of = |mention: &Mention| mention.candidates().iter().map(ToString::to_string).collect();
-        mentions(prompt).iter().map(of).collect()
+        let of =
+            |mention: &Mention| mention.candidate_names().iter().map(ToString::to_string).collect();
+        parse_mentions(prompt).iter().map(of).collect()
     }
 
     #[test]

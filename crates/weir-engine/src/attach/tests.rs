@@ -1,7 +1,7 @@
 //! Attaching, with a reader that answers what it is told.
 
 use async_trait::async_trait;
-use weir_core::document::Picture;
+use weir_core::document::DocumentImage;
 
 use super::*;
 use crate::workspace::WorkspaceOptions;
@@ -9,18 +9,22 @@ use crate::workspace::WorkspaceOptions;
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\nrest";
 const PDF: &[u8] = b"%PDF-1.7 rest";
 
-struct Reader(Result<Seen, Unread>);
+struct Reader(Result<DocumentResult, DocumentError>);
 
 #[async_trait]
-impl Documents for Reader {
-    async fn look(&self, _wish: Wish, _bytes: Arc<[u8]>) -> Result<Seen, Unread> {
+impl DocumentReaders for Reader {
+    async fn inspect_document(
+        &self,
+        _wish: DocumentRequest,
+        _bytes: Arc<[u8]>,
+    ) -> Result<DocumentResult, DocumentError> {
         self.0.clone()
     }
 }
 
-fn image(smaller: Option<Picture>) -> Reader {
+fn image(smaller: Option<DocumentImage>) -> Reader {
     let media_type = "image/png".to_owned();
-    Reader(Ok(Seen::Image { media_type, width: 4_000, height: 3_000, smaller }))
+    Reader(Ok(DocumentResult::Image { media_type, width: 4_000, height: 3_000, smaller }))
 }
 
 fn block_on<T>(future: impl Future<Output = T>) -> T {
@@ -46,7 +50,7 @@ fn folder() -> (tempfile::TempDir, Arc<Workspace>) {
 
 #[test]
 fn x5_the_content_says_what_a_file_is() {
-    let pdf = Reader(Ok(Seen::Pdf { pages: 2 }));
+    let pdf = Reader(Ok(DocumentResult::Pdf { pages: 2 }));
     for (reader, name, bytes, expected) in [
         (&image(None), "a/b.png", PNG, Ok(Some("image/png"))),
         (&image(None), "b", PNG, Ok(Some("image/png"))),
@@ -60,9 +64,11 @@ fn x5_the_content_says_what_a_file_is() {
         (&pdf, "latin", b"caf\xe9", Err("another encoding than UTF-8")),
     ] {
         let found = of(reader, name, bytes);
-        let block = |found: Attachment| found.block(|_| weir_core::ids::BlobId::new("b"));
+        let block = |found: Attachment| found.media_block(|_| weir_core::ids::BlobId::new("b"));
         let found = found.map(|found| match block(found) {
-            Some(Block::Image { media } | Block::Document { media }) => Some(media.media_type),
+            Some(MessageBlock::Image { media } | MessageBlock::Document { media }) => {
+                Some(media.media_type)
+            }
             _ => None,
         });
         match expected {
@@ -77,7 +83,7 @@ fn x5_the_content_says_what_a_file_is() {
 
 #[test]
 fn x5_what_cannot_be_read_is_refused_with_what_to_do() {
-    let locked = Reader(Err(Unread::Encrypted));
+    let locked = Reader(Err(DocumentError::Encrypted));
     let why = of(&locked, "x/secret.pdf", PDF).expect_err("locked");
     assert!(why.starts_with("x/secret.pdf cannot be attached: it is encrypted"), "{why}");
     assert!(why.contains("save a copy without one"), "{why}");
@@ -92,17 +98,17 @@ fn x5_what_cannot_be_read_is_refused_with_what_to_do() {
 #[test]
 fn x5_smaller_copies_are_told_and_both_are_kept() {
     let (media_type, bytes) = ("image/jpeg".to_owned(), b"small".to_vec());
-    let smaller = Picture { page: 0, media_type, width: 2_000, height: 1_500, bytes };
+    let smaller = DocumentImage { page: 0, media_type, width: 2_000, height: 1_500, bytes };
     let found = of(&image(Some(smaller)), "p.png", PNG).expect("attached");
     let note = found.note().expect("a note");
     assert!(note.contains("4000 × 3000") && note.contains("scaled down to 2000 × 1500"), "{note}");
     let mut put = Vec::new();
-    let block = found.block(|bytes| {
+    let block = found.media_block(|bytes| {
         put.push(bytes.to_vec());
         weir_core::ids::BlobId::new(put.len().to_string())
     });
     assert_eq!(put, [PNG.to_vec(), b"small".to_vec()]);
-    let Some(Block::Image { media }) = block else { panic!("no image") };
+    let Some(MessageBlock::Image { media }) = block else { panic!("no image") };
     assert_eq!((media.media_type.as_str(), media.bytes), ("image/jpeg", 5));
     assert_eq!(
         (media.blob, media.name.as_deref()),
@@ -114,11 +120,11 @@ fn x5_smaller_copies_are_told_and_both_are_kept() {
 fn x5_labels_follow_where_words_come_from() {
     let (folder, workspace) = folder();
     std::fs::write(folder.path().join("a.txt"), "inside").expect("written");
-    let reader = Reader(Ok(Seen::Pdf { pages: 1 }));
+    let reader = Reader(Ok(DocumentResult::Pdf { pages: 1 }));
     let uploaded = of(&reader, "a.txt", b"uploaded").expect("attached");
     assert!(uploaded.label.is_external() && uploaded.label.is_private());
     let of_file = |workspace: &Arc<Workspace>| {
-        let at = workspace.resolve("a.txt", Access::Read);
+        let at = workspace.resolve("a.txt", PathAccess::Read);
         block_on(Attachment::of_file(&reader, workspace, at, "a.txt")).expect("attached")
     };
     let own = of_file(&workspace);
@@ -126,7 +132,7 @@ fn x5_labels_follow_where_words_come_from() {
     workspace.mark(&["a.txt".into()], "example.org");
     let marked = of_file(&workspace);
     assert!(marked.label.is_external());
-    let words = marked.words().expect("text");
+    let words = marked.added_text().expect("text");
     assert_eq!(words.text, "Attached file a.txt:\ninside");
     assert_eq!(words.label, marked.label);
 }
@@ -146,9 +152,9 @@ fn x5_prompts_attach_what_they_name() {
     write(".weirignore", "hidden.txt\nnothing-there\n");
     let outside = tempfile::tempdir().expect("a folder");
     std::fs::write(outside.path().join("o.txt"), "o").expect("written");
-    let reader = Reader(Ok(Seen::Pdf { pages: 1 }));
+    let reader = Reader(Ok(DocumentResult::Pdf { pages: 1 }));
     let names = |paths: &[PathBuf], prompt: &str| -> Result<Vec<String>, String> {
-        let found = block_on(gather(&reader, &workspace, paths, prompt));
+        let found = block_on(gather_attachments(&reader, &workspace, paths, prompt));
         let names = |found: Vec<Attachment>| found.iter().map(|it| it.name().to_owned()).collect();
         found.map(names).map_err(|error| error.to_string())
     };

@@ -11,11 +11,11 @@ use weir_core::ids::{CallId, SessionId};
 use weir_core::input::PersonCommand;
 use weir_core::profile::PermissionMode;
 use weir_core::session::{Session, SessionConfig};
-use weir_core::tool::Raw;
+use weir_core::tool::RawResult;
 
-use super::{Children, Terms, tell_parent};
+use super::{ChildTasks, ChildTerms, tell_parent};
 use crate::error::EngineError;
-use crate::hub::Update;
+use crate::hub::SessionUpdate;
 use crate::journal::load;
 use crate::ledger::status_text;
 use crate::ports::ProgressSink;
@@ -28,11 +28,11 @@ const TEXT_CHARS_MAX: usize = 1_000;
 const PARENT: &str = "the agent that started it";
 
 /// A child that is followed.
-pub(super) struct Follow {
+pub(super) struct AgentFollower {
     /// The parent's.
     pub(super) context: Arc<WorkerContext>,
     /// The parent's children.
-    pub(super) children: Children,
+    pub(super) children: ChildTasks,
     pub(super) call: CallId,
     pub(super) agent: SessionId,
     /// What it was opened with.
@@ -46,7 +46,7 @@ pub(super) struct Follow {
 }
 
 /// How following ended.
-enum Ended {
+enum FollowOutcome {
     /// It came to rest.
     AtRest,
     /// The parent's program stops; the child goes on with it.
@@ -55,67 +55,68 @@ enum Ended {
     Down(String),
 }
 
-enum Woken {
+enum FollowerWake {
     Stop,
     Cancel,
     Terms,
-    Update(Option<Update>),
+    Update(Option<SessionUpdate>),
     Down(Result<(), EngineError>),
 }
 
-impl Follow {
-    fn profile(&self) -> &str {
+impl AgentFollower {
+    fn profile_name(&self) -> &str {
         &self.config.profile.name
     }
 
     /// Follows the child; without a handle it came to rest before. Its answer.
-    pub(super) async fn until_its_end(self, handle: Option<SessionHandle>) -> Raw {
+    pub(super) async fn until_its_end(self, handle: Option<SessionHandle>) -> RawResult {
         let ended = match handle {
-            Some(handle) => self.follow(handle).await,
-            None => Ended::AtRest,
+            Some(handle) => self.follow_updates(handle).await,
+            None => FollowOutcome::AtRest,
         };
         let why = match ended {
-            Ended::Stopped => return Raw::error("Not finished: the program stops."),
-            Ended::AtRest => None,
-            Ended::Down(why) => Some(why),
+            FollowOutcome::Stopped => return RawResult::error("Not finished: the program stops."),
+            FollowOutcome::AtRest => None,
+            FollowOutcome::Down(why) => Some(why),
         };
         let loaded = load(self.context.parts.store.as_ref(), &self.agent).await;
         match loaded {
-            Ok(loaded) => self.answer(&loaded.session, why).await,
-            Err(error) => Raw::error(format!("The agent went down: {error}.")),
+            Ok(loaded) => self.build_answer(&loaded.session, why).await,
+            Err(error) => RawResult::error(format!("The agent went down: {error}.")),
         }
     }
 
-    async fn follow(&self, mut handle: SessionHandle) -> Ended {
-        let mut updates = handle.facts(0);
+    async fn follow_updates(&self, mut handle: SessionHandle) -> FollowOutcome {
+        let mut updates = handle.listen_to_facts(0);
         let mut cancelled = false;
-        let mut held = Terms { attended: self.config.attended, permission: self.config.permission };
-        let mut terms = self.children.terms();
+        let mut held =
+            ChildTerms { attended: self.config.attended, permission: self.config.permission };
+        let mut terms = self.children.subscribe_terms();
         terms.mark_changed();
         let ended = loop {
             let woken = tokio::select! {
                 biased;
-                () = self.stop.cancelled() => Woken::Stop,
-                () = self.cancel.cancelled(), if !cancelled => Woken::Cancel,
-                Ok(()) = terms.changed() => Woken::Terms,
+                () = self.stop.cancelled() => FollowerWake::Stop,
+                () = self.cancel.cancelled(), if !cancelled => FollowerWake::Cancel,
+                Ok(()) = terms.changed() => FollowerWake::Terms,
                 update = updates.next() => match update {
-                    Ok(update) => Woken::Update(update),
-                    Err(error) => Woken::Down(Err(error.into())),
+                    Ok(update) => FollowerWake::Update(update),
+                    Err(error) => FollowerWake::Down(Err(error.into())),
                 },
-                down = handle.down() => Woken::Down(down),
+                down = handle.wait_for_failure() => FollowerWake::Down(down),
             };
             match woken {
-                Woken::Stop => break Ended::Stopped,
-                Woken::Cancel => {
+                FollowerWake::Stop => break FollowOutcome::Stopped,
+                FollowerWake::Cancel => {
                     cancelled = true;
                     // Refused: it has ended already, and says so.
-                    let _ = handle.cancel(CancelCause::Cancelled, PARENT).await;
+                    let _ = handle.cancel_run(CancelCause::Cancelled, PARENT).await;
                 }
-                Woken::Terms => {
+                FollowerWake::Terms => {
                     let parent = terms.borrow_and_update().unwrap_or(held);
                     // No more than the parent lets pass by now, and no more than it began with.
                     let permission = within_reach(parent.permission, self.config.permission);
-                    let now = Terms { permission, ..parent };
+                    let now = ChildTerms { permission, ..parent };
                     if now != held {
                         held = now;
                         let mut config = self.config.as_ref().clone();
@@ -124,33 +125,35 @@ impl Follow {
                         // Refused: it has ended already, and says so.
                         let configure =
                             PersonCommand::Configure { reason, config: Arc::new(config) };
-                        let _ = handle.command(configure.sent_by(PARENT)).await;
+                        let _ = handle.send_command(configure.sent_by(PARENT)).await;
                     }
                 }
-                Woken::Update(Some(Update::Fact(fact))) => {
-                    self.relay(&fact.event).await;
+                FollowerWake::Update(Some(SessionUpdate::Fact(fact))) => {
+                    self.relay_event(&fact.event).await;
                     if matches!(*fact.event, Event::RunFinished(_)) {
-                        break Ended::AtRest;
+                        break FollowOutcome::AtRest;
                     }
                 }
-                Woken::Update(Some(Update::Signal { .. })) => (),
-                Woken::Down(Err(error)) => break Ended::Down(error.to_string()),
-                Woken::Update(None) | Woken::Down(Ok(())) => {
-                    break Ended::Down("it stopped before its end".into());
+                FollowerWake::Update(Some(SessionUpdate::Signal { .. })) => (),
+                FollowerWake::Down(Err(error)) => break FollowOutcome::Down(error.to_string()),
+                FollowerWake::Update(None) | FollowerWake::Down(Ok(())) => {
+                    break FollowOutcome::Down("it stopped before its end".into());
                 }
             }
         };
         drop(updates);
         match (handle.close().await, ended) {
-            (Err(error), Ended::Down(_) | Ended::AtRest) => Ended::Down(error.to_string()),
+            (Err(error), FollowOutcome::Down(_) | FollowOutcome::AtRest) => {
+                FollowOutcome::Down(error.to_string())
+            }
             (_, ended) => ended,
         }
     }
 
     /// What the parent's journal and whoever follows it hear.
-    async fn relay(&self, event: &Event) {
+    async fn relay_event(&self, event: &Event) {
         let path = |below: &[String]| {
-            std::iter::once(self.profile().to_owned()).chain(below.iter().cloned()).collect()
+            std::iter::once(self.profile_name().to_owned()).chain(below.iter().cloned()).collect()
         };
         let news = match event {
             Event::ApprovalRequested(f) => AgentNews::Asked(Box::new(AgentAsked {
@@ -176,7 +179,7 @@ impl Follow {
             }
             Event::CallFinished(f) => {
                 let how = if f.ok { "ok" } else { "failed" };
-                let line = format!("{}: {} {how}: {}\n", self.profile(), f.tool, f.summary);
+                let line = format!("{}: {} {how}: {}\n", self.profile_name(), f.tool, f.summary);
                 self.progress.send(&line);
                 return;
             }
@@ -188,8 +191,8 @@ impl Follow {
     }
 
     /// Counts what it used, and makes its answer of it.
-    async fn answer(&self, session: &Session, why: Option<String>) -> Raw {
-        let finished = session.finished().filter(|_| session.run().is_none());
+    async fn build_answer(&self, session: &Session, why: Option<String>) -> RawResult {
+        let finished = session.last_run_finished().filter(|_| session.run().is_none());
         let (status, error) = match (finished, why) {
             (Some(f), _) => (f.status, f.error.clone()),
             (None, why) => (RunStatus::Interrupted, why),
@@ -208,37 +211,37 @@ impl Follow {
             denials: finished.map(|f| f.denials.clone()).unwrap_or_default(),
             error: error.clone(),
         };
-        let tokens = report.usage.total();
+        let tokens = report.usage.total_tokens();
         if let Err(error) = tell_parent(&self.context, AgentNews::Finished(Box::new(report))).await
         {
             tracing::debug!(agent = %self.agent, %error, "the parent does not listen any more");
         }
         let diff = self.own_diff(&changed).await;
-        let text = worded(self.profile(), status, &text, error.as_deref());
-        let line = about(status, &changed, finished);
-        let summary = format!("{}: {line}", self.profile());
-        let (profile, agent) = (self.profile(), &self.agent);
+        let text = agent_answer_text(self.profile_name(), status, &text, error.as_deref());
+        let line = agent_summary_line(status, &changed, finished);
+        let summary = format!("{}: {line}", self.profile_name());
+        let (profile, agent) = (self.profile_name(), &self.agent);
         let whole =
             format!("{text}\n\n[agent {profile}: {line}; {tokens} tokens; session {agent}]{diff}");
         let raw = match status {
-            RunStatus::Completed => Raw::ok(whole),
-            _ => Raw::error(whole),
+            RunStatus::Completed => RawResult::ok(whole),
+            _ => RawResult::error(whole),
         };
-        Raw { label: session.label().clone(), ..raw.with_summary(summary) }
+        RawResult { label: session.label().clone(), ..raw.with_summary(summary) }
     }
 }
 
 /// What a child that began with `begun` may do where its parent has `parent` by now. To `plan` leads
 /// no way while a run is on, and a child is always in one: it asks for everything instead.
 fn within_reach(parent: PermissionMode, begun: PermissionMode) -> PermissionMode {
-    match parent.narrower(begun) {
+    match parent.narrower_mode(begun) {
         PermissionMode::Plan if begun != PermissionMode::Plan => PermissionMode::Ask,
         narrower => narrower,
     }
 }
 
 /// The answer, or why there is none, for the model.
-fn worded(profile: &str, status: RunStatus, text: &str, error: Option<&str>) -> String {
+fn agent_answer_text(profile: &str, status: RunStatus, text: &str, error: Option<&str>) -> String {
     let said = if text.is_empty() { "It said nothing." } else { text };
     if status == RunStatus::Completed {
         return said.to_owned();
@@ -251,7 +254,11 @@ fn worded(profile: &str, status: RunStatus, text: &str, error: Option<&str>) -> 
 }
 
 /// One line about it.
-fn about(status: RunStatus, changed: &[String], finished: Option<&RunFinished>) -> String {
+fn agent_summary_line(
+    status: RunStatus,
+    changed: &[String],
+    finished: Option<&RunFinished>,
+) -> String {
     let mut line = status_text(status).to_owned();
     if !changed.is_empty() {
         line.push_str(&format!("; changed {}", changed.join(", ")));

@@ -14,7 +14,7 @@ const REST_MAX: Duration = Duration::from_secs(5);
 
 /// What of a parent's settings holds for its children at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Terms {
+pub(crate) struct ChildTerms {
     /// Somebody can be asked.
     pub(crate) attended: bool,
     /// They let no more pass than their parent.
@@ -23,33 +23,33 @@ pub(crate) struct Terms {
 
 /// Those of one session.
 #[derive(Debug, Clone)]
-pub(crate) struct Children {
+pub(crate) struct ChildTasks {
     stop: CancellationToken,
     /// What the parent's settings say by now, once they have changed.
-    terms: Arc<watch::Sender<Option<Terms>>>,
+    terms: Arc<watch::Sender<Option<ChildTerms>>>,
     tasks: Arc<Mutex<Vec<JoinHandle<()>>>>,
 }
 
-impl Default for Children {
-    fn default() -> Children {
+impl Default for ChildTasks {
+    fn default() -> ChildTasks {
         let terms = Arc::new(watch::Sender::new(None));
-        Children { stop: CancellationToken::new(), terms, tasks: Arc::default() }
+        ChildTasks { stop: CancellationToken::new(), terms, tasks: Arc::default() }
     }
 }
 
-impl Children {
+impl ChildTasks {
     /// Says what holds from now on.
-    pub(crate) fn hold(&self, terms: Terms) {
+    pub(crate) fn set_terms(&self, terms: ChildTerms) {
         self.terms.send_replace(Some(terms));
     }
 
     /// Hears that.
-    pub(crate) fn terms(&self) -> watch::Receiver<Option<Terms>> {
+    pub(crate) fn subscribe_terms(&self) -> watch::Receiver<Option<ChildTerms>> {
         self.terms.subscribe()
     }
 
     /// Fires when the parent stops where it is: its children do the same, and nothing is cancelled.
-    pub(crate) fn stopping(&self) -> CancellationToken {
+    pub(crate) fn stop_token(&self) -> CancellationToken {
         self.stop.clone()
     }
 
@@ -59,14 +59,14 @@ impl Children {
     }
 
     /// Keeps a task until it has ended.
-    pub(crate) fn keep(&self, task: JoinHandle<()>) {
+    pub(crate) fn track_task(&self, task: JoinHandle<()>) {
         let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
         tasks.retain(|task| !task.is_finished());
         tasks.push(task);
     }
 
     /// Waits until all have ended; one that does not is ended.
-    pub(crate) async fn ended(&self) {
+    pub(crate) async fn wait_until_ended(&self) {
         let tasks = std::mem::take(&mut *self.tasks.lock().unwrap_or_else(PoisonError::into_inner));
         for mut task in tasks {
             if tokio::time::timeout(REST_MAX, &mut task).await.is_err() {

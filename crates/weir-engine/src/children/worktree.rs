@@ -6,8 +6,8 @@ use std::sync::Arc;
 use weir_core::ids::SessionId;
 use weir_core::session::child;
 
-use super::Brood;
-use super::follow::Follow;
+use super::CallSubAgents;
+use super::follow::AgentFollower;
 use crate::ports::{Divergence, Worktrees};
 use crate::workspace::Workspace;
 
@@ -16,18 +16,18 @@ pub(super) const NO_WORKTREES: &str = "no copies of the workspace can be made he
 /// Bytes of a difference that the model is shown; the files themselves stay in the copy.
 const DIFF_BYTES_MAX: usize = 20_000;
 
-impl Brood {
-    fn worktrees(&self) -> Result<Arc<dyn Worktrees>, String> {
+impl CallSubAgents {
+    fn require_worktrees(&self) -> Result<Arc<dyn Worktrees>, String> {
         self.context.hands.worktrees.clone().ok_or_else(|| NO_WORKTREES.to_owned())
     }
 
     /// The folder of an agent that works in a copy, as a workspace with the guards of this one.
     pub(super) async fn own_folder(&self, agent: &SessionId) -> Result<Arc<Workspace>, String> {
-        let worktrees = self.worktrees()?;
+        let worktrees = self.require_worktrees()?;
         let (workspace, name) = (self.context.workspace.clone(), agent.to_string());
         let make = move || {
-            let folder = worktrees.make(workspace.root(), &name)?;
-            workspace.sibling(&folder).map(Arc::new)
+            let folder = worktrees.create_worktree(workspace.root(), &name)?;
+            workspace.open_sibling(&folder).map(Arc::new)
         };
         let made = tokio::task::spawn_blocking(make).await;
         made.unwrap_or_else(|_| Err("the copy could not be made".into()))
@@ -40,7 +40,8 @@ impl Brood {
         if parent.as_ref() != Some(&self.context.session) {
             return Err(format!("{agent} is not an agent that you started; its result names it"));
         }
-        let meta = self.context.parts.store.meta(&id).await.map_err(|error| error.to_string())?;
+        let meta =
+            self.context.parts.store.session_meta(&id).await.map_err(|error| error.to_string())?;
         match meta.map(|meta| meta.status) {
             None => Err(format!("there is no agent {agent}")),
             Some(status) if matches!(status.as_str(), "running" | "waiting") => {
@@ -51,15 +52,17 @@ impl Brood {
     }
 
     pub(super) async fn left_by(&self, agent: &str) -> Result<Vec<Divergence>, String> {
-        let (id, worktrees) = (self.of_mine(agent).await?, self.worktrees()?);
+        let (id, worktrees) = (self.of_mine(agent).await?, self.require_worktrees()?);
         let root = self.context.workspace.root().to_path_buf();
-        let look = move || worktrees.left(&root, id.as_str());
+        let look = move || worktrees.worktree_changes(&root, id.as_str());
         let looked = tokio::task::spawn_blocking(look).await;
         looked.unwrap_or_else(|_| Err("the copy could not be read".into()))
     }
 
     pub(super) async fn take_away(&self, agent: &str) {
-        let (Ok(id), Ok(worktrees)) = (self.of_mine(agent).await, self.worktrees()) else { return };
+        let (Ok(id), Ok(worktrees)) = (self.of_mine(agent).await, self.require_worktrees()) else {
+            return;
+        };
         let root = self.context.workspace.root().to_path_buf();
         let remove = move || worktrees.remove(&root, id.as_str());
         if tokio::task::spawn_blocking(remove).await.is_err() {
@@ -68,13 +71,13 @@ impl Brood {
     }
 }
 
-impl Follow {
+impl AgentFollower {
     /// What an agent left in its copy, for the model: the difference and how it is taken over.
     pub(super) async fn own_diff(&self, changed: &[String]) -> String {
         let worktrees = self.context.hands.worktrees.clone().filter(|_| self.worktree);
         let Some(worktrees) = worktrees else { return String::new() };
         let (root, id) = (self.context.workspace.root().to_path_buf(), self.agent.clone());
-        let look = move || worktrees.left(&root, id.as_str());
+        let look = move || worktrees.worktree_changes(&root, id.as_str());
         let left = tokio::task::spawn_blocking(look).await;
         let left = left.unwrap_or_else(|_| Err("the copy could not be read".into()));
         match left {
@@ -87,14 +90,14 @@ impl Follow {
                  merge_agent {{\"agent\": \"{}\"}} takes this over (find_tool loads it where it is not \
                  listed):\n{}",
                 self.agent,
-                difference(&left)
+                worktree_diff_text(&left)
             ),
         }
     }
 }
 
 /// The difference as a unified diff, cut where it is long.
-fn difference(left: &[Divergence]) -> String {
+fn worktree_diff_text(left: &[Divergence]) -> String {
     let mut out = String::new();
     for file in left {
         let text = |side: &Option<Vec<u8>>| match side {

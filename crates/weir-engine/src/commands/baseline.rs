@@ -7,19 +7,21 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use weir_core::ids::{CallId, CheckpointId, Timestamp};
 
-use super::branches::Names;
-use super::compare::{Delta, Now};
-use super::history::{self, History};
-use crate::ports::{Baseline, Content, Piece};
+use super::branches::RepositoryRefs;
+use super::compare::{PresentEntry, WorkspaceDelta};
+use super::history::{self, CommandGitHistory};
+use crate::ports::{Baseline, ContentLocation, FileContent};
 use crate::workspace::Workspace;
-use crate::workspace::governed::Governed;
-use crate::workspace::look::Looked;
-use crate::workspace::survey::{Closed, Kind, Met, Stamp, SurveySize, file_time, stamp_of};
-use crate::workspace::watch::Watch;
+use crate::workspace::governed::GovernedPaths;
+use crate::workspace::look::SurveyResult;
+use crate::workspace::survey::{
+    ClosedReason, MetEntry, SurveySize, SurveyedFileStamp, SurveyedKind, file_time, stamp_of,
+};
+use crate::workspace::watch::FolderWatch;
 
 /// How much is kept. What is beyond is left out, and said to be.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Bounds {
+pub(crate) struct BaselineBounds {
     /// Entries that are looked at: each costs a few microseconds per command.
     pub(crate) entries: usize,
     /// Files whose content is kept.
@@ -34,8 +36,13 @@ pub(crate) struct Bounds {
 }
 
 /// The bounds that hold.
-pub(crate) const BOUNDS: Bounds =
-    Bounds { entries: 100_000, files: 20_000, bytes: 256 << 20, file: 32 << 20, watched: 2_000 };
+pub(crate) const BOUNDS: BaselineBounds = BaselineBounds {
+    entries: 100_000,
+    files: 20_000,
+    bytes: 256 << 20,
+    file: 32 << 20,
+    watched: 2_000,
+};
 
 /// So many times the allowed bytes may lie there, most of them outdated, before all is kept anew.
 const OUTDATED_FACTOR: u64 = 2;
@@ -43,30 +50,33 @@ const OUTDATED_FACTOR: u64 = 2;
 /// What was at a path.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Held {
+pub(super) enum BaselineEntry {
     Folder,
     Link(String),
     File {
-        stamp: Stamp,
+        stamp: SurveyedFileStamp,
         /// The stamp alone does not tell whether it changed.
         racy: bool,
-        content: Result<Piece, Closed>,
+        content: Result<ContentLocation, ClosedReason>,
     },
 }
 
 /// Whether what is held of something tells that nothing of it changed.
-pub(super) fn is_same(held: Option<&Held>, now: &Kind) -> bool {
+pub(super) fn is_same(held: Option<&BaselineEntry>, now: &SurveyedKind) -> bool {
     match (held, now) {
-        (Some(Held::Folder), Kind::Folder) => true,
-        (Some(Held::Link(before)), Kind::Link(now)) => before == now,
-        (Some(Held::File { stamp, racy: false, .. }), Kind::File(now)) => stamp == now,
+        (Some(BaselineEntry::Folder), SurveyedKind::Folder) => true,
+        (Some(BaselineEntry::Link(before)), SurveyedKind::Link(now)) => before == now,
+        (Some(BaselineEntry::File { stamp, racy: false, .. }), SurveyedKind::File(now)) => {
+            stamp == now
+        }
         (Some(_) | None, _) => false,
     }
 }
 
 /// The same, and its content is held as far as it ever is.
-fn is_as_held(held: Option<&Held>, now: &Kind) -> bool {
-    let left_out = matches!(held, Some(Held::File { content: Err(Closed::TooMany), .. }));
+fn is_as_held(held: Option<&BaselineEntry>, now: &SurveyedKind) -> bool {
+    let left_out =
+        matches!(held, Some(BaselineEntry::File { content: Err(ClosedReason::TooMany), .. }));
     !left_out && is_same(held, now)
 }
 
@@ -78,7 +88,7 @@ fn is_in_folder(rest: &str) -> bool {
 
 /// A command that runs, or is about to.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Opening {
+pub(crate) struct CommandOpening {
     /// The name that was announced for what it will turn out to change.
     pub(crate) id: CheckpointId,
     pub(crate) run: String,
@@ -104,16 +114,21 @@ pub(crate) struct Opening {
     pub(crate) governed: Option<Vec<String>>,
     /// What history had of what later runs or instructs (A6). `None`: nobody looked.
     #[serde(default)]
-    pub(super) history: Option<History>,
+    pub(super) history: Option<CommandGitHistory>,
     /// Where the names of git led, where its line may move them. `None`: nobody looked.
     #[serde(default)]
-    pub(super) names: Option<Vec<Names>>,
+    pub(super) names: Option<Vec<RepositoryRefs>>,
 }
 
-impl Opening {
+impl CommandOpening {
     /// Of a command of the model's in a context without foreign words, before anything was looked at.
-    pub(super) fn new(id: CheckpointId, run: String, call: CallId, ts: Timestamp) -> Opening {
-        Opening {
+    pub(super) fn new(
+        id: CheckpointId,
+        run: String,
+        call: CallId,
+        ts: Timestamp,
+    ) -> CommandOpening {
+        CommandOpening {
             id,
             run,
             call,
@@ -131,13 +146,14 @@ impl Opening {
     }
 
     /// The same for what measures and tries: the first of its session.
-    pub(super) fn first() -> Opening {
-        let opening = Opening::new(CheckpointId::new("c"), "r1".into(), CallId(1), Timestamp(1));
-        Opening { label: "Run: it".into(), ..opening }
+    pub(super) fn first_of_session() -> CommandOpening {
+        let opening =
+            CommandOpening::new(CheckpointId::new("c"), "r1".into(), CallId(1), Timestamp(1));
+        CommandOpening { label: "Run: it".into(), ..opening }
     }
 }
 
-impl Opening {
+impl CommandOpening {
     /// Whether what later runs or instructs, and what makes a repository, is taken back.
     pub(super) fn takes_back(&self) -> bool {
         self.foreign && !self.approved
@@ -147,38 +163,41 @@ impl Opening {
 /// A line of the notes.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Line {
-    Held(String, Held),
+enum BaselineNote {
+    Held(String, BaselineEntry),
     Gone(String),
-    Opened(Box<Opening>),
+    Opened(Box<CommandOpening>),
     Closed,
 }
 
 /// A workspace as it was when it was last looked at.
-pub(super) struct Base {
+pub(super) struct WorkspaceBaseline {
     store: Box<dyn Baseline>,
-    bounds: Bounds,
-    pub(super) held: BTreeMap<String, Held>,
+    bounds: BaselineBounds,
+    pub(super) held: BTreeMap<String, BaselineEntry>,
     kept_files: usize,
     kept_bytes: u64,
     /// The walk did not come to its end, or left out what `.gitignore` names.
     pub(super) truncated: bool,
     gitignored: bool,
     /// The command that was announced and has not been compared.
-    pub(super) opening: Option<Opening>,
+    pub(super) opening: Option<CommandOpening>,
     /// Where something happened since the last look.
-    pub(super) watch: Watch,
+    pub(super) watch: FolderWatch,
     /// What history had.
-    pub(super) history: Option<History>,
+    pub(super) history: Option<CommandGitHistory>,
     /// That was done by this process, so nothing can have changed before the command.
     pub(super) opened_here: bool,
 }
 
-impl Base {
+impl WorkspaceBaseline {
     /// Takes up what is in `store`.
-    pub(super) fn load(mut store: Box<dyn Baseline>, bounds: Bounds) -> Result<Base, String> {
-        let notes = store.notes().map_err(|e| e.to_string())?;
-        let mut base = Base {
+    pub(super) fn load(
+        mut store: Box<dyn Baseline>,
+        bounds: BaselineBounds,
+    ) -> Result<WorkspaceBaseline, String> {
+        let notes = store.read_notes().map_err(|e| e.to_string())?;
+        let mut base = WorkspaceBaseline {
             store,
             bounds,
             held: BTreeMap::new(),
@@ -187,26 +206,26 @@ impl Base {
             truncated: false,
             gitignored: false,
             opening: None,
-            watch: Watch::default(),
+            watch: FolderWatch::default(),
             history: None,
             opened_here: false,
         };
         let there = base.store.bytes();
         // A note may have reached the disk before the content that it speaks of.
-        let found = |held: Held| match held {
-            Held::File { stamp, content: Ok(piece), .. }
+        let found = |held: BaselineEntry| match held {
+            BaselineEntry::File { stamp, content: Ok(piece), .. }
                 if piece.at.saturating_add(piece.bytes) > there =>
             {
-                Held::File { stamp, racy: true, content: Err(Closed::Unreadable) }
+                BaselineEntry::File { stamp, racy: true, content: Err(ClosedReason::Unreadable) }
             }
             held => held,
         };
         for note in notes {
             match serde_json::from_str(&note) {
-                Ok(Line::Held(path, held)) => base.put(path, Some(found(held))),
-                Ok(Line::Gone(path)) => base.put(path, None),
-                Ok(Line::Opened(opening)) => base.opening = Some(*opening),
-                Ok(Line::Closed) => base.opening = None,
+                Ok(BaselineNote::Held(path, held)) => base.set_entry(path, Some(found(held))),
+                Ok(BaselineNote::Gone(path)) => base.set_entry(path, None),
+                Ok(BaselineNote::Opened(opening)) => base.opening = Some(*opening),
+                Ok(BaselineNote::Closed) => base.opening = None,
                 // Of another version, or damaged: nothing here can be relied on.
                 Err(_) => {
                     base.clear()?;
@@ -228,15 +247,16 @@ impl Base {
         Ok(())
     }
 
-    fn note(&mut self, line: &Line) -> Result<(), String> {
+    fn append_note(&mut self, line: &BaselineNote) -> Result<(), String> {
         let text = serde_json::to_string(line).map_err(|e| e.to_string())?;
-        self.store.note(&text).map_err(|e| e.to_string())
+        self.store.append_note(&text).map_err(|e| e.to_string())
     }
 
-    fn put(&mut self, path: String, held: Option<Held>) {
-        let kept = |held: &Option<Held>| match held {
-            Some(Held::File { content: Ok(piece), .. }) => (1, piece.bytes),
-            Some(Held::File { .. } | Held::Folder | Held::Link(_)) | None => (0, 0),
+    fn set_entry(&mut self, path: String, held: Option<BaselineEntry>) {
+        let kept = |held: &Option<BaselineEntry>| match held {
+            Some(BaselineEntry::File { content: Ok(piece), .. }) => (1, piece.bytes),
+            Some(BaselineEntry::File { .. } | BaselineEntry::Folder | BaselineEntry::Link(_))
+            | None => (0, 0),
         };
         let (files, bytes) = kept(&held);
         let old = match held {
@@ -249,15 +269,15 @@ impl Base {
     }
 
     /// Holds something new at `path`, or nothing.
-    fn hold(&mut self, path: String, held: Option<Held>) -> Result<(), String> {
+    fn record_entry(&mut self, path: String, held: Option<BaselineEntry>) -> Result<(), String> {
         if self.held.get(&path) == held.as_ref() {
             return Ok(());
         }
         match &held {
-            Some(held) => self.note(&Line::Held(path.clone(), held.clone()))?,
-            None => self.note(&Line::Gone(path.clone()))?,
+            Some(held) => self.append_note(&BaselineNote::Held(path.clone(), held.clone()))?,
+            None => self.append_note(&BaselineNote::Gone(path.clone()))?,
         }
-        self.put(path, held);
+        self.set_entry(path, held);
         Ok(())
     }
 
@@ -271,39 +291,39 @@ impl Base {
         if self.is_outdated() {
             self.clear()?;
         }
-        let mut looked = self.look(workspace, is_as_held)?;
-        let others = self.take(workspace, &mut looked)?;
+        let mut looked = self.survey_workspace(workspace, is_as_held)?;
+        let others = self.take_differences(workspace, &mut looked)?;
         (self.truncated, self.gitignored) = (looked.unseen.truncated, looked.unseen.gitignored);
-        let gone = self.missing(&looked.known, &others);
-        gone.into_iter().try_for_each(|path| self.hold(path, None))
+        let gone = self.missing_paths(&looked.known, &others);
+        gone.into_iter().try_for_each(|path| self.record_entry(path, None))
     }
 
     /// Looks at everything. `is_known`: what is held is enough to know what is there.
-    pub(super) fn look(
+    pub(super) fn survey_workspace(
         &self,
         workspace: &Workspace,
-        is_known: fn(Option<&Held>, &Kind) -> bool,
-    ) -> Result<Looked, String> {
+        is_known: fn(Option<&BaselineEntry>, &SurveyedKind) -> bool,
+    ) -> Result<SurveyResult, String> {
         let (held, bounds) = (&self.held, self.bounds);
-        let known = |path: &str, kind: &Kind| is_known(held.get(path), kind);
-        self.watch.begin(held.len() >= bounds.watched);
+        let known = |path: &str, kind: &SurveyedKind| is_known(held.get(path), kind);
+        self.watch.begin_look(held.len() >= bounds.watched);
         let size = SurveySize { expected: held.len(), entries_max: bounds.entries };
-        let looked = workspace.survey(size, &known, &self.watch);
+        let looked = workspace.survey_entries(size, &known, &self.watch);
         looked.map_err(|e| e.to_string())
     }
 
-    /// Does what [`Base::refresh`] does where only people and Weir itself can have changed anything since
+    /// Does what [`WorkspaceBaseline::refresh`] does where only people and Weir itself can have changed anything since
     /// the last look: only where the system says that something happened.
     pub(super) fn catch_up(&mut self, workspace: &Workspace) -> Result<(), String> {
-        let changed = self.watch.changed().filter(|_| !self.is_outdated());
+        let changed = self.watch.changed_folders().filter(|_| !self.is_outdated());
         let Some(changed) = changed else { return self.refresh(workspace) };
         for folder in changed {
             let held = &self.held;
-            let known = |path: &str, kind: &Kind| is_as_held(held.get(path), kind);
+            let known = |path: &str, kind: &SurveyedKind| is_as_held(held.get(path), kind);
             let Some(mut looked) = workspace.survey_in(&folder, &known) else {
                 return self.refresh(workspace);
             };
-            let others = self.take(workspace, &mut looked)?;
+            let others = self.take_differences(workspace, &mut looked)?;
             let known: HashSet<&str> = looked.known.iter().map(String::as_str).collect();
             let is_met = |path: &str| known.contains(path) || others.contains(path);
             let below = workspace.prefix_of(&folder);
@@ -314,22 +334,22 @@ impl Base {
                 .filter(|path| is_in_folder(&path[below.len()..]) && !is_met(path))
                 .cloned()
                 .collect();
-            gone.into_iter().try_for_each(|path| self.hold(path, None))?;
+            gone.into_iter().try_for_each(|path| self.record_entry(path, None))?;
         }
         Ok(())
     }
 
     /// Keeps what is not as it was held, and returns the paths.
-    fn take(
+    fn take_differences(
         &mut self,
         workspace: &Workspace,
-        looked: &mut Looked,
+        looked: &mut SurveyResult,
     ) -> Result<HashSet<String>, String> {
         let mut failed = None;
         let mut others = HashSet::new();
-        workspace.meet(looked, &mut |met| {
+        workspace.meet_differing(looked, &mut |met| {
             if failed.is_none() {
-                failed = self.meet(&met).err();
+                failed = self.record_met_entry(&met).err();
             }
             others.insert(met.path);
         });
@@ -337,7 +357,7 @@ impl Base {
     }
 
     /// What is held and was not met. `known`: met and as it is held; `others`: met beside that.
-    pub(super) fn missing(&self, known: &[String], others: &HashSet<String>) -> Vec<String> {
+    pub(super) fn missing_paths(&self, known: &[String], others: &HashSet<String>) -> Vec<String> {
         // Only what is held can be known.
         let others_held = others.iter().filter(|path| self.held.contains_key(*path)).count();
         if known.len() + others_held == self.held.len() {
@@ -348,50 +368,55 @@ impl Base {
         self.held.keys().filter(|path| !is_met(path)).cloned().collect()
     }
 
-    fn meet(&mut self, met: &Met<'_>) -> Result<(), String> {
+    fn record_met_entry(&mut self, met: &MetEntry<'_>) -> Result<(), String> {
         let held = match &met.kind {
-            Kind::Odd => None,
-            Kind::Folder => Some(Held::Folder),
-            Kind::Link(target) => Some(Held::Link(target.clone())),
-            Kind::File(now) => Some(self.file(met, *now)?),
+            SurveyedKind::Odd => None,
+            SurveyedKind::Folder => Some(BaselineEntry::Folder),
+            SurveyedKind::Link(target) => Some(BaselineEntry::Link(target.clone())),
+            SurveyedKind::File(now) => Some(self.file_entry(met, *now)?),
         };
-        self.hold(met.path.clone(), held)
+        self.record_entry(met.path.clone(), held)
     }
 
     /// A file with its content, as far as that is kept.
-    fn file(&mut self, met: &Met<'_>, stamp: Stamp) -> Result<Held, String> {
-        let closed = |why| Held::File { stamp, racy: false, content: Err(why) };
+    fn file_entry(
+        &mut self,
+        met: &MetEntry<'_>,
+        stamp: SurveyedFileStamp,
+    ) -> Result<BaselineEntry, String> {
+        let closed = |why| BaselineEntry::File { stamp, racy: false, content: Err(why) };
         if stamp.bytes > self.bounds.file {
-            return Ok(closed(Closed::TooLarge));
+            return Ok(closed(ClosedReason::TooLarge));
         }
         // What is held at this path makes room.
         let old = match self.held.get(&met.path) {
-            Some(Held::File { content: Ok(piece), .. }) => (1, piece.bytes),
-            Some(Held::File { .. } | Held::Folder | Held::Link(_)) | None => (0, 0),
+            Some(BaselineEntry::File { content: Ok(piece), .. }) => (1, piece.bytes),
+            Some(BaselineEntry::File { .. } | BaselineEntry::Folder | BaselineEntry::Link(_))
+            | None => (0, 0),
         };
         if self.kept_files - old.0 >= self.bounds.files
             || self.kept_bytes - old.1 + stamp.bytes > self.bounds.bytes
         {
-            return Ok(closed(Closed::TooMany));
+            return Ok(closed(ClosedReason::TooMany));
         }
         let now = file_time();
-        let (mut file, stamp) = match met.open() {
+        let (mut file, stamp) = match met.open_file() {
             Ok(opened) => opened,
             Err(why) => return Ok(closed(why)),
         };
         // It may grow while it is read.
         let mut bounded = std::io::Read::take(&mut file, self.bounds.file + 1);
-        let piece = self.store.keep(&mut bounded).map_err(|e| e.to_string())?;
+        let piece = self.store.add_content(&mut bounded).map_err(|e| e.to_string())?;
         if piece.bytes > self.bounds.file {
-            return Ok(closed(Closed::TooLarge));
+            return Ok(closed(ClosedReason::TooLarge));
         }
         let racy = stamp.is_racy(now) || stamp_of(&file) != Some(stamp);
-        Ok(Held::File { stamp, racy, content: Ok(piece) })
+        Ok(BaselineEntry::File { stamp, racy, content: Ok(piece) })
     }
 
     /// Announces a command, durably.
-    pub(super) fn open(&mut self, opening: Opening) -> Result<(), String> {
-        self.note(&Line::Opened(Box::new(opening.clone())))?;
+    pub(super) fn open(&mut self, opening: CommandOpening) -> Result<(), String> {
+        self.append_note(&BaselineNote::Opened(Box::new(opening.clone())))?;
         self.store.sync().map_err(|e| e.to_string())?;
         (self.opening, self.opened_here) = (Some(opening), true);
         Ok(())
@@ -401,59 +426,60 @@ impl Base {
     pub(super) fn look_at_history(
         &mut self,
         workspace: &Workspace,
-        governed: &Governed,
-    ) -> History {
-        let history = history::look(workspace, governed, self.history.as_ref());
+        governed: &GovernedPaths,
+    ) -> CommandGitHistory {
+        let history = history::read_git_history(workspace, governed, self.history.as_ref());
         self.history = Some(history.clone());
         history
     }
 
     /// What was at `path`, with its content.
-    pub(super) fn content(&mut self, path: &str) -> Result<Content, Closed> {
+    pub(super) fn content_before(&mut self, path: &str) -> Result<FileContent, ClosedReason> {
         Ok(match self.held.get(path) {
-            None => Content::Absent,
-            Some(Held::Folder) => Content::Folder,
-            Some(Held::Link(target)) => Content::Link { target: target.clone() },
-            Some(Held::File { stamp, content, .. }) => {
+            None => FileContent::Absent,
+            Some(BaselineEntry::Folder) => FileContent::Folder,
+            Some(BaselineEntry::Link(target)) => FileContent::Link { target: target.clone() },
+            Some(BaselineEntry::File { stamp, content, .. }) => {
                 let (piece, mode) = ((*content)?, stamp.mode);
-                let bytes = self.store.read(piece).map_err(|_| Closed::Unreadable)?;
-                Content::File { bytes: Arc::from(bytes), mode }
+                let bytes = self.store.read(piece).map_err(|_| ClosedReason::Unreadable)?;
+                FileContent::File { bytes: Arc::from(bytes), mode }
             }
         })
     }
 
-    pub(super) fn bounds(&self) -> Bounds {
+    pub(super) fn bounds(&self) -> BaselineBounds {
         self.bounds
     }
 
     /// Takes what a command left for what the next one finds. The command counts as compared.
-    pub(super) fn settle(&mut self, delta: Delta) -> Result<(), String> {
+    pub(super) fn accept_changes(&mut self, delta: WorkspaceDelta) -> Result<(), String> {
         for (path, now) in delta.now {
             let held = match now {
-                Now::Gone => None,
-                Now::Folder => Some(Held::Folder),
-                Now::Link(target) => Some(Held::Link(target)),
-                Now::Closed(stamp, why) => {
-                    Some(Held::File { stamp, racy: false, content: Err(why) })
+                PresentEntry::Gone => None,
+                PresentEntry::Folder => Some(BaselineEntry::Folder),
+                PresentEntry::Link(target) => Some(BaselineEntry::Link(target)),
+                PresentEntry::Closed(stamp, why) => {
+                    Some(BaselineEntry::File { stamp, racy: false, content: Err(why) })
                 }
-                Now::File(stamp, racy, bytes) => {
-                    let piece = self.store.keep(&mut &bytes[..]).map_err(|e| e.to_string())?;
-                    Some(Held::File { stamp, racy, content: Ok(piece) })
+                PresentEntry::File(stamp, racy, bytes) => {
+                    let piece =
+                        self.store.add_content(&mut &bytes[..]).map_err(|e| e.to_string())?;
+                    Some(BaselineEntry::File { stamp, racy, content: Ok(piece) })
                 }
             };
-            self.hold(path, held)?;
+            self.record_entry(path, held)?;
         }
         if self.opening.take().is_some() {
-            self.note(&Line::Closed)?;
+            self.append_note(&BaselineNote::Closed)?;
         }
         Ok(())
     }
 
     /// What is not kept, in words; `None` where everything is.
     pub(super) fn left_out(&self) -> Option<String> {
-        let mut counts: BTreeMap<Closed, usize> = BTreeMap::new();
+        let mut counts: BTreeMap<ClosedReason, usize> = BTreeMap::new();
         for held in self.held.values() {
-            if let Held::File { content: Err(why), .. } = held {
+            if let BaselineEntry::File { content: Err(why), .. } = held {
                 *counts.entry(*why).or_default() += 1;
             }
         }
@@ -463,7 +489,7 @@ impl Base {
         }
         words.extend(counts.iter().map(|(why, n)| {
             let files = if *n == 1 { "file" } else { "files" };
-            format!("{n} {files} {}", reason(*why, self.bounds))
+            format!("{n} {files} {}", unkept_reason_text(*why, self.bounds))
         }));
         if self.truncated {
             words.push(format!("what comes after the first {} entries", self.bounds.entries));
@@ -473,13 +499,13 @@ impl Base {
 }
 
 /// Why files are not kept, in words that follow "files".
-pub(super) fn reason(why: Closed, bounds: Bounds) -> String {
+pub(super) fn unkept_reason_text(why: ClosedReason, bounds: BaselineBounds) -> String {
     match why {
-        Closed::TooLarge => format!("above {} MiB", bounds.file >> 20),
-        Closed::TooMany => {
+        ClosedReason::TooLarge => format!("above {} MiB", bounds.file >> 20),
+        ClosedReason::TooMany => {
             format!("beyond the first {} or {} MiB", bounds.files, bounds.bytes >> 20)
         }
-        Closed::Secret => "that may hold secrets".into(),
-        Closed::Unreadable => "that could not be read".into(),
+        ClosedReason::Secret => "that may hold secrets".into(),
+        ClosedReason::Unreadable => "that could not be read".into(),
     }
 }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use super::history::{REPOSITORIES_MAX, Repository};
+use super::history::{GitRepository, REPOSITORIES_MAX};
 use crate::workspace::Workspace;
 
 /// Names that are told.
@@ -35,7 +35,7 @@ const MOVING: [&str; 15] = [
 
 /// The names of one repository, with their commits.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Names {
+pub(super) struct RepositoryRefs {
     top: PathBuf,
     git: PathBuf,
     commits: BTreeMap<String, String>,
@@ -47,47 +47,51 @@ pub(super) fn may_move(command: &str) -> bool {
 }
 
 /// What the names of all repositories lead to.
-pub(super) fn look(workspace: &Workspace) -> Vec<Names> {
-    let all = workspace.histories(&workspace.governed()).into_iter().take(REPOSITORIES_MAX);
+pub(super) fn read_repository_refs(workspace: &Workspace) -> Vec<RepositoryRefs> {
+    let all =
+        workspace.git_histories(&workspace.find_governed()).into_iter().take(REPOSITORIES_MAX);
     let of = |(top, git): (PathBuf, PathBuf)| {
         let commits =
-            Repository { workspace, top: top.clone(), git: git.clone() }.refs().into_iter();
+            GitRepository { workspace, top: top.clone(), git: git.clone() }.refs().into_iter();
         let own = |name: &str| {
             name == "HEAD"
                 || name == "refs/stash"
                 || name.starts_with("refs/heads/")
                 || name.starts_with("refs/tags/")
         };
-        Names { top, git, commits: commits.filter(|(name, _)| own(name)).collect() }
+        RepositoryRefs { top, git, commits: commits.filter(|(name, _)| own(name)).collect() }
     };
     all.map(of).collect()
 }
 
 /// What is to be said of names that no longer lead to what they led to.
-pub(super) fn moved(workspace: &Workspace, before: &[Names]) -> Option<String> {
+pub(super) fn describe_moved_refs(
+    workspace: &Workspace,
+    before: &[RepositoryRefs],
+) -> Option<String> {
     let mut moved = Vec::new();
-    for Names { top, git, commits } in before {
-        let repository = Repository { workspace, top: top.clone(), git: git.clone() };
+    for RepositoryRefs { top, git, commits } in before {
+        let repository = GitRepository { workspace, top: top.clone(), git: git.clone() };
         let now = repository.refs();
         let still: BTreeSet<&String> = now.values().collect();
         let place = workspace.shown_at(top);
         let place = if place == "." { String::new() } else { format!("{place}: ") };
         for (name, commit) in commits.iter().filter(|(_, commit)| !still.contains(commit)) {
             let leads_there = |to: &String| {
-                repository.git(&["merge-base", "--is-ancestor", commit, to], "").is_some()
+                repository.run_git(&["merge-base", "--is-ancestor", commit, to], "").is_some()
             };
             let to = match now.get(name) {
                 // Another stash lies on top of it.
                 Some(_) if name == "refs/stash" => continue,
                 Some(to) if leads_there(to) => continue,
-                Some(to) => format!("now {}", short(to)),
+                Some(to) => format!("now {}", short_commit_id(to)),
                 None => "gone".to_owned(),
             };
             // The branch says it.
             if name == "HEAD" && commits.iter().filter(|(_, id)| *id == commit).count() > 1 {
                 continue;
             }
-            moved.push(format!("{place}{name} was {} ({to})", short(commit)));
+            moved.push(format!("{place}{name} was {} ({to})", short_commit_id(commit)));
         }
     }
     let more = moved.len().saturating_sub(NAMES_MAX);
@@ -102,7 +106,7 @@ pub(super) fn moved(workspace: &Workspace, before: &[Names]) -> Option<String> {
     })
 }
 
-fn short(commit: &str) -> &str {
+fn short_commit_id(commit: &str) -> &str {
     commit.get(..COMMIT_CHARS).unwrap_or(commit)
 }
 
@@ -115,9 +119,9 @@ mod tests {
     fn z3_a_branch_that_leaves_its_commits_is_told_and_an_ordinary_commit_is_not() {
         let place = Place::new();
         let run = |line: &str| {
-            let before = look(&place.workspace);
+            let before = read_repository_refs(&place.workspace);
             place.run(line);
-            moved(&place.workspace, &before)
+            describe_moved_refs(&place.workspace, &before)
         };
         assert_eq!(run("echo y > a.txt && git commit -qam two"), None);
         assert_eq!(run("git checkout -q -b topic && git tag v1"), None);

@@ -10,11 +10,11 @@ use std::process::{Command, Stdio};
 
 use serde::{Deserialize, Serialize};
 
-use super::baseline::Opening;
-use super::made::Of;
+use super::baseline::CommandOpening;
+use super::made::ChangeSource;
 use crate::git_index;
 use crate::workspace::Workspace;
-use crate::workspace::governed::Governed;
+use crate::workspace::governed::GovernedPaths;
 use crate::workspace::survey::file_time;
 
 /// Repositories that are looked at.
@@ -43,16 +43,16 @@ const HARMLESS: [&str; 7] = [
 
 /// What repositories had.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub(super) struct History {
+pub(super) struct CommandGitHistory {
     /// When the look at them began, by the clock of the files.
     at: i64,
     /// By where the files of each begin.
-    of: BTreeMap<PathBuf, Memory>,
+    of: BTreeMap<PathBuf, RepositorySnapshot>,
 }
 
 /// What one had.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub(super) struct Memory {
+pub(super) struct RepositorySnapshot {
     /// Commits by name, `HEAD` among them.
     refs: BTreeMap<String, String>,
     /// Objects in the index of what later runs or instructs, by its path as it is shown.
@@ -63,56 +63,60 @@ pub(super) struct Memory {
 
 /// What a comparison came to.
 #[derive(Debug, Default)]
-pub(super) struct Found {
+pub(super) struct HistoryFindings {
     /// Paths of which git keeps something new.
     pub(super) stored: Vec<String>,
     /// Files that are now what git kept of them before.
     pub(super) followed: BTreeSet<String>,
     /// What there is now.
-    pub(super) history: Option<History>,
+    pub(super) history: Option<CommandGitHistory>,
 }
 
 /// What the repositories of a workspace have. `known`: what was found before, which is still so where
 /// nothing was written since.
-pub(super) fn look(workspace: &Workspace, governed: &Governed, known: Option<&History>) -> History {
+pub(super) fn read_git_history(
+    workspace: &Workspace,
+    governed: &GovernedPaths,
+    known: Option<&CommandGitHistory>,
+) -> CommandGitHistory {
     let at = file_time();
-    let all = workspace.histories(governed).into_iter().take(REPOSITORIES_MAX);
+    let all = workspace.git_histories(governed).into_iter().take(REPOSITORIES_MAX);
     let of = |(top, git): (PathBuf, PathBuf)| {
-        let repository = Repository { workspace, top, git };
+        let repository = GitRepository { workspace, top, git };
         let known = known.and_then(|known| Some((known.at, known.of.get(&repository.top)?)));
         let same = known.filter(|(at, memory)| {
             repository.is_as_it_was(*at) && repository.are_as_they_were(memory, *at)
         });
-        let memory = same.map_or_else(|| repository.look(), |(_, memory)| memory.clone());
+        let memory = same.map_or_else(|| repository.take_snapshot(), |(_, memory)| memory.clone());
         (repository.top, memory)
     };
-    History { at, of: all.map(of).collect() }
+    CommandGitHistory { at, of: all.map(of).collect() }
 }
 
 /// What is new, and which of these changed files follow what there was: their paths, and what is there
 /// now. A job is believed nothing: it may go on writing into a file that it mapped, which no time shows.
-pub(super) fn compared(
+pub(super) fn compare_git_history(
     workspace: &Workspace,
-    opening: &Opening,
-    of: Of,
-    governed: &Governed,
+    opening: &CommandOpening,
+    of: ChangeSource,
+    governed: &GovernedPaths,
     changed: &BTreeMap<String, Option<PathBuf>>,
-) -> Found {
+) -> HistoryFindings {
     let Some(before) = opening.history.as_ref().filter(|_| opening.foreign) else {
-        return Found::default();
+        return HistoryFindings::default();
     };
-    let mut now = History { at: file_time(), of: BTreeMap::new() };
-    let mut found = Found::default();
-    for (top, git) in workspace.histories(governed).into_iter().take(REPOSITORIES_MAX) {
-        let none = Memory::default();
-        let repository = Repository { workspace, top, git };
+    let mut now = CommandGitHistory { at: file_time(), of: BTreeMap::new() };
+    let mut found = HistoryFindings::default();
+    for (top, git) in workspace.git_histories(governed).into_iter().take(REPOSITORIES_MAX) {
+        let none = RepositorySnapshot::default();
+        let repository = GitRepository { workspace, top, git };
         let known = before.of.get(&repository.top);
-        let may_be_same = of == Of::Command && changed.is_empty();
+        let may_be_same = of == ChangeSource::Command && changed.is_empty();
         let same = known.filter(|_| may_be_same && repository.is_as_it_was(before.at));
-        let after = same.cloned().unwrap_or_else(|| repository.look());
+        let after = same.cloned().unwrap_or_else(|| repository.take_snapshot());
         let after = now.of.entry(repository.top.clone()).or_insert(after);
         let before = known.unwrap_or(&none);
-        let new = repository.news(before, after);
+        let new = repository.new_objects(before, after);
         let mine = |path: &String| workspace.on_disk(path).starts_with(&repository.top);
         let files = changed.iter().filter(|(path, _)| mine(path) && !workspace.is_marked(path));
         let mut asked: BTreeSet<&String> = new.keys().collect();
@@ -120,8 +124,8 @@ pub(super) fn compared(
         if asked.is_empty() {
             continue;
         }
-        let known =
-            repository.known(before, &asked.into_iter().take(PATHS_MAX).collect::<Vec<_>>());
+        let known = repository
+            .known_objects(before, &asked.into_iter().take(PATHS_MAX).collect::<Vec<_>>());
         let is_known = |path: &String, object: &Option<String>| {
             known.get(path).is_some_and(|known| known.contains(object))
         };
@@ -131,7 +135,7 @@ pub(super) fn compared(
             }
         }
         let there: Vec<PathBuf> = files.clone().filter_map(|(_, file)| file.clone()).collect();
-        let hashes = repository.hashed(&there);
+        let hashes = repository.hash_files(&there);
         for (path, file) in files {
             let object = file.as_ref().map(|_| hashes.get(path).cloned().unwrap_or_default());
             // What git itself would take for a change is none of what it kept.
@@ -147,17 +151,17 @@ pub(super) fn compared(
     found
 }
 
-pub(super) struct Repository<'a> {
+pub(super) struct GitRepository<'a> {
     pub(super) workspace: &'a Workspace,
     pub(super) top: PathBuf,
     pub(super) git: PathBuf,
 }
 
-impl Repository<'_> {
-    fn look(&self) -> Memory {
+impl GitRepository<'_> {
+    fn take_snapshot(&self) -> RepositorySnapshot {
         let index = self.index();
         let paths: Vec<PathBuf> = index.keys().map(|path| self.workspace.on_disk(path)).collect();
-        Memory { refs: self.refs(), files: self.hashed(&paths), index }
+        RepositorySnapshot { refs: self.refs(), files: self.hash_files(&paths), index }
     }
 
     /// Whether nothing that names commits or objects was written at `from` or later. A name that went
@@ -171,12 +175,12 @@ impl Repository<'_> {
     }
 
     /// The path of one of its files, as it is shown.
-    fn shown(&self, path: &str) -> String {
+    fn shown_path(&self, path: &str) -> String {
         self.workspace.shown_at(&self.top.join(path))
     }
 
     /// Whether none of the files that it remembers was written at `from` or later.
-    fn are_as_they_were(&self, memory: &Memory, from: i64) -> bool {
+    fn are_as_they_were(&self, memory: &RepositorySnapshot, from: i64) -> bool {
         let files: Vec<PathBuf> =
             memory.index.keys().map(|path| self.workspace.on_disk(path)).collect();
         self.workspace.written_since(&files.iter().collect::<Vec<_>>(), from).is_empty()
@@ -186,27 +190,31 @@ impl Repository<'_> {
         let path = self.git.join("index");
         let small = path.metadata().is_ok_and(|meta| meta.len() <= INDEX_BYTES_MAX);
         let bytes = small.then(|| std::fs::read(path).ok()).flatten().unwrap_or_default();
-        let entries = git_index::entries(&bytes).unwrap_or_default();
+        let entries = git_index::parse_index_entries(&bytes).unwrap_or_default();
         let governed = entries.iter().filter_map(|entry| {
-            let text = entry.text();
+            let text = entry.path_text();
             if !self.workspace.may_be_governed(&text) {
                 return None;
             }
-            let path = self.shown(&text);
+            let path = self.shown_path(&text);
             let hex = entry.object.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-            self.workspace.instructs(&path).map(|_| (path, hex))
+            self.workspace.instructing_reason(&path).map(|_| (path, hex))
         });
         governed.take(PATHS_MAX).collect()
     }
 
     pub(super) fn refs(&self) -> BTreeMap<String, String> {
-        let answer = self.git(&["show-ref", "--head"], "").unwrap_or_default();
+        let answer = self.run_git(&["show-ref", "--head"], "").unwrap_or_default();
         let pair = |line: &str| line.split_once(' ').map(|(id, name)| (name.into(), id.into()));
         answer.lines().filter_map(pair).collect()
     }
 
     /// What the index or a commit has now and had not before, by path: its objects, or that it is gone.
-    fn news(&self, before: &Memory, now: &Memory) -> BTreeMap<String, BTreeSet<Option<String>>> {
+    fn new_objects(
+        &self,
+        before: &RepositorySnapshot,
+        now: &RepositorySnapshot,
+    ) -> BTreeMap<String, BTreeSet<Option<String>>> {
         let mut new: BTreeMap<String, BTreeSet<Option<String>>> = BTreeMap::new();
         for path in now.index.keys().chain(before.index.keys()) {
             let object = now.index.get(path);
@@ -221,7 +229,7 @@ impl Repository<'_> {
             moved.map(|(name, id)| (before.refs.get(name).or(head), id)).collect();
         let too_many = pairs.len() > REFS_MAX;
         let differences =
-            pairs.into_iter().take(REFS_MAX).map(|(from, to)| self.difference(from, to));
+            pairs.into_iter().take(REFS_MAX).map(|(from, to)| self.commit_difference(from, to));
         let differences: Option<Vec<_>> = differences.collect();
         for (path, object) in differences.iter().flatten().flatten() {
             new.entry(path.clone()).or_default().insert(object.clone());
@@ -238,18 +246,22 @@ impl Repository<'_> {
 
     /// The paths that later run or instruct in which two commits differ, with the objects of the second.
     /// `None`: git does not tell.
-    fn difference(&self, from: Option<&String>, to: &str) -> Option<Vec<(String, Option<String>)>> {
+    fn commit_difference(
+        &self,
+        from: Option<&String>,
+        to: &str,
+    ) -> Option<Vec<(String, Option<String>)>> {
         let Some(from) = from else { return self.all_of(to) };
         let options =
             ["diff-tree", "-r", "-z", "--no-renames", "--raw", "--no-abbrev", from, to, "--"];
-        let answer = self.git(&options, "")?;
+        let answer = self.run_git(&options, "")?;
         let mut fields = answer.split('\0');
         let mut found = Vec::new();
         while let (Some(about), Some(path)) = (fields.next(), fields.next()) {
-            let path = self.shown(path);
+            let path = self.shown_path(path);
             let object = about.split(' ').nth(3).unwrap_or_default();
             let is_gone = object.bytes().all(|byte| byte == b'0');
-            if self.workspace.instructs(&path).is_some() {
+            if self.workspace.instructing_reason(&path).is_some() {
                 found.push((path, (!is_gone).then(|| object.to_owned())));
             }
         }
@@ -258,21 +270,21 @@ impl Repository<'_> {
 
     /// The same of a commit that has none before it.
     fn all_of(&self, commit: &str) -> Option<Vec<(String, Option<String>)>> {
-        let answer = self.git(&["ls-tree", "-r", "-z", "--full-tree", commit], "")?;
+        let answer = self.run_git(&["ls-tree", "-r", "-z", "--full-tree", commit], "")?;
         let of = |line: &str| {
             let (about, path) = line.split_once('\t')?;
-            let path = self.shown(path);
+            let path = self.shown_path(path);
             let object = about.split(' ').nth(2)?.to_owned();
-            self.workspace.instructs(&path).map(|_| (path, Some(object)))
+            self.workspace.instructing_reason(&path).map(|_| (path, Some(object)))
         };
         Some(answer.split('\0').filter_map(of).collect())
     }
 
     /// What was known of these paths before: the objects in every commit with a name, in the index and
     /// in the files, or that there was none.
-    fn known(
+    fn known_objects(
         &self,
-        before: &Memory,
+        before: &RepositorySnapshot,
         paths: &[&String],
     ) -> BTreeMap<String, BTreeSet<Option<String>>> {
         // `HEAD` comes first, then branches.
@@ -293,7 +305,7 @@ impl Repository<'_> {
         }
         let input: String = wanted.iter().map(|(_, name)| format!("{name}\n")).collect();
         let options = ["cat-file", "--batch-check=%(objectname) %(objecttype)"];
-        let answer = self.git(&options, &input).unwrap_or_default();
+        let answer = self.run_git(&options, &input).unwrap_or_default();
         let mut known: BTreeMap<String, BTreeSet<Option<String>>> = BTreeMap::new();
         for ((path, _), line) in wanted.iter().zip(answer.lines()) {
             let object = match line.strip_suffix(" blob") {
@@ -312,7 +324,7 @@ impl Repository<'_> {
     }
 
     /// Objects that files would be, by the paths as they are shown.
-    fn hashed(&self, paths: &[PathBuf]) -> BTreeMap<String, String> {
+    fn hash_files(&self, paths: &[PathBuf]) -> BTreeMap<String, String> {
         let is_file = |path: &&PathBuf| {
             path.symlink_metadata().is_ok_and(|meta| meta.is_file())
                 && path.to_str().is_some_and(|text| !text.contains('\n'))
@@ -322,7 +334,7 @@ impl Repository<'_> {
             return BTreeMap::new();
         }
         let input: String = files.iter().map(|path| format!("{}\n", path.display())).collect();
-        let answer = self.git(&["hash-object", "--no-filters", "--stdin-paths"], &input);
+        let answer = self.run_git(&["hash-object", "--no-filters", "--stdin-paths"], &input);
         let answer = answer.unwrap_or_default();
         let shown = files.into_iter().map(|path| self.workspace.shown_at(path));
         shown.zip(answer.lines().map(str::to_owned)).collect()
@@ -330,7 +342,7 @@ impl Repository<'_> {
 
     /// What git answers, whole; `None`: it does not. It reads objects, and runs nothing that the
     /// repository names.
-    pub(super) fn git(&self, arguments: &[&str], input: &str) -> Option<String> {
+    pub(super) fn run_git(&self, arguments: &[&str], input: &str) -> Option<String> {
         let mut git = Command::new("git");
         git.arg("--no-pager").arg("--git-dir").arg(&self.git).current_dir("/");
         HARMLESS.iter().for_each(|setting| {
@@ -402,12 +414,16 @@ pub(super) mod tests {
             assert!(ran.status.success(), "{line}: {ran:?}");
         }
         /// What is found after a line, as changed: these files.
-        fn after(&self, line: &str, changed: &[&str]) -> Found {
-            let opening = Opening {
+        fn after(&self, line: &str, changed: &[&str]) -> HistoryFindings {
+            let opening = CommandOpening {
                 foreign: true,
                 stores: true,
-                history: Some(look(&self.workspace, &self.workspace.governed(), None)),
-                ..Opening::first()
+                history: Some(read_git_history(
+                    &self.workspace,
+                    &self.workspace.find_governed(),
+                    None,
+                )),
+                ..CommandOpening::first_of_session()
             };
             self.run(line);
             let file = |path: &&str| {
@@ -415,8 +431,14 @@ pub(super) mod tests {
                 (path.to_string(), at.is_file().then_some(at))
             };
             let changed = changed.iter().map(file).collect();
-            let governed = self.workspace.governed();
-            compared(&self.workspace, &opening, Of::Command, &governed, &changed)
+            let governed = self.workspace.find_governed();
+            compare_git_history(
+                &self.workspace,
+                &opening,
+                ChangeSource::Command,
+                &governed,
+                &changed,
+            )
         }
     }
 

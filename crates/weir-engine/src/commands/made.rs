@@ -4,16 +4,16 @@
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 
-use super::baseline::{Base, Opening};
-use super::compare::{Delta, Window, compare};
-use super::history::{self, History};
-use super::listed;
-use crate::ports::{Content, SnapshotEntry};
+use super::baseline::{CommandOpening, WorkspaceBaseline};
+use super::compare::{TimeWindow, WorkspaceDelta, compare_workspace};
+use super::history::{self, CommandGitHistory};
+use super::list_paths_text;
+use crate::ports::{FileContent, SnapshotEntry};
 use crate::workspace::Workspace;
 
 /// Whose changes they are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Of {
+pub(super) enum ChangeSource {
     /// A command that ended.
     Command,
     /// A background job: what a person does meanwhile looks the same.
@@ -22,8 +22,8 @@ pub(super) enum Of {
 
 /// What a comparison came to.
 #[derive(Default)]
-pub(super) struct Compared {
-    pub(super) delta: Delta,
+pub(super) struct CommandComparison {
+    pub(super) delta: WorkspaceDelta,
     /// To be said of what is told by its name.
     pub(super) said: Option<String>,
     /// What later runs or instructs and was set aside, with all that lay in it.
@@ -36,77 +36,83 @@ pub(super) struct Compared {
     /// model's.
     pub(super) followed: BTreeSet<String>,
     /// What history has now of what later runs or instructs.
-    pub(super) history: Option<History>,
+    pub(super) history: Option<CommandGitHistory>,
 }
 
 /// What is different, and what is to be said of what is told by its name.
-pub(super) fn compared(
-    base: &mut Base,
+pub(super) fn compare_command(
+    base: &mut WorkspaceBaseline,
     workspace: &Workspace,
-    opening: &Opening,
-    window: Window,
-    of: Of,
-) -> Result<Compared, String> {
-    let mut delta = compare(base, workspace, window)?;
+    opening: &CommandOpening,
+    window: TimeWindow,
+    of: ChangeSource,
+) -> Result<CommandComparison, String> {
+    let mut delta = compare_workspace(base, workspace, window)?;
     let Some(before) = opening.governed.as_deref() else {
-        return Ok(Compared { delta, ..Compared::default() });
+        return Ok(CommandComparison { delta, ..CommandComparison::default() });
     };
     // What was there and only came into view, because git does not ignore it any more, is not new.
     let known: HashSet<String> =
         before.iter().map(|path| workspace.shown_at(Path::new(path))).collect();
-    let is_new = |entry: &SnapshotEntry| entry.before == Content::Absent;
+    let is_new = |entry: &SnapshotEntry| entry.before == FileContent::Absent;
     delta.entries.retain(|entry| !(is_new(entry) && known.contains(&entry.path)));
-    let governed = workspace.governed();
+    let governed = workspace.find_governed();
     let (made, mut now) = (governed.made_since(before), governed.paths());
     // What is taken back is new when it comes again. The rest was met now: a job may be at work.
     let mut gone: HashSet<String> = HashSet::new();
     let mut said = Vec::new();
     let (lists, kept): (Vec<PathBuf>, Vec<PathBuf>) = made.lists.into_iter().partition(|path| {
         // At the top a list only closes more.
-        !opening.approved && (of == Of::Command || !workspace.is_at_top(path))
+        !opening.approved && (of == ChangeSource::Command || !workspace.is_at_top(path))
     });
     let why = "only a person makes the lists of what is closed";
     said.extend(set_aside(workspace, &lists, &mut delta, why));
     gone.extend(lists.iter().map(|path| path.to_string_lossy().into_owned()));
-    said.extend(named(workspace, &kept, why));
-    said.extend(repositories(workspace, opening, &made.repositories, &mut delta, &mut gone));
-    let changed = instructing(workspace, &delta, &made.instructs);
-    let found = history::compared(workspace, opening, of, &governed, &changed);
-    let history::Found { stored, followed, history } = found;
+    said.extend(describe_new_paths(workspace, &kept, why));
+    said.extend(handle_made_repositories(
+        workspace,
+        opening,
+        &made.repositories,
+        &mut delta,
+        &mut gone,
+    ));
+    let changed = changed_instructing_files(workspace, &delta, &made.instructs);
+    let found = history::compare_git_history(workspace, opening, of, &governed, &changed);
+    let history::HistoryFindings { stored, followed, history } = found;
     base.history = history.clone().or_else(|| base.history.take());
-    said.extend(told(&stored, &followed));
+    said.extend(describe_git_changes(&stored, &followed));
     let mut aside = Vec::new();
-    if opening.takes_back() && of == Of::Command {
+    if opening.takes_back() && of == ChangeSource::Command {
         let all = made.instructs.iter().flatten();
         let all = all.filter(|path| !followed.contains(&workspace.shown_at(path)));
         gone.extend(all.map(|path| path.to_string_lossy().into_owned()));
         let others = to_set_aside(workspace, made.instructs, &delta, &followed);
-        aside = shown(workspace, &others);
+        aside = shown_paths(workspace, &others);
         let why = "it would later run or instruct, and foreign words stand in the context";
         said.extend(set_aside(workspace, &others, &mut delta, why));
     }
     now.retain(|path| !gone.contains(path));
     let said = (!said.is_empty()).then(|| said.join("\n"));
     let mut written = match opening.foreign || opening.carries {
-        true => written(workspace, &delta.ignored, window.from),
+        true => ignored_paths_written(workspace, &delta.ignored, window.from),
         false => Vec::new(),
     };
     written.extend(stored);
-    Ok(Compared { delta, said, aside, written, governed: Some(now), followed, history })
+    Ok(CommandComparison { delta, said, aside, written, governed: Some(now), followed, history })
 }
 
 /// What becomes of repositories that a command made.
-fn repositories(
+fn handle_made_repositories(
     workspace: &Workspace,
-    opening: &Opening,
+    opening: &CommandOpening,
     made: &[PathBuf],
-    delta: &mut Delta,
+    delta: &mut WorkspaceDelta,
     gone: &mut HashSet<String>,
 ) -> Option<String> {
     if !opening.takes_back() {
         let why = "git takes it for a repository, and whoever uses git there runs the programs that \
                    its configuration names";
-        return named(workspace, made, why);
+        return describe_new_paths(workspace, made, why);
     }
     let why = "git would take it for a repository and run the programs that its configuration names, \
                and foreign words stand in the context";
@@ -115,20 +121,20 @@ fn repositories(
 }
 
 /// What is to be said of what git has now, and of what the work tree has of it.
-fn told(stored: &[String], followed: &BTreeSet<String>) -> Vec<String> {
+fn describe_git_changes(stored: &[String], followed: &BTreeSet<String>) -> Vec<String> {
     let mut said = Vec::new();
     if !stored.is_empty() {
         said.push(format!(
             "[Now in git, in its index or in a commit: {}: it later runs or instructs, and foreign words \
              stand in the context. Show the person what you stored.]",
-            listed(stored)
+            list_paths_text(stored)
         ));
     }
     if !followed.is_empty() {
         let named: Vec<String> = followed.iter().cloned().collect();
         said.push(format!(
             "[Changed as the repository has it: {}: it later runs or instructs.]",
-            listed(&named)
+            list_paths_text(&named)
         ));
     }
     said
@@ -138,7 +144,7 @@ fn told(stored: &[String], followed: &BTreeSet<String>) -> Vec<String> {
 fn to_set_aside(
     workspace: &Workspace,
     groups: Vec<Vec<PathBuf>>,
-    delta: &Delta,
+    delta: &WorkspaceDelta,
     followed: &BTreeSet<String>,
 ) -> Vec<PathBuf> {
     let kept: HashSet<&str> = delta.entries.iter().map(|entry| entry.path.as_str()).collect();
@@ -158,16 +164,17 @@ fn to_set_aside(
 
 /// What of the work tree changed that later runs or instructs, by path: what is there now, nothing where
 /// there is no file.
-fn instructing(
+fn changed_instructing_files(
     workspace: &Workspace,
-    delta: &Delta,
+    delta: &WorkspaceDelta,
     made: &[Vec<PathBuf>],
 ) -> BTreeMap<String, Option<PathBuf>> {
     let file =
         |path: PathBuf| path.symlink_metadata().is_ok_and(|meta| meta.is_file()).then_some(path);
-    let changed = delta.entries.iter().filter(|entry| workspace.instructs(&entry.path).is_some());
     let changed =
-        changed.filter(|entry| !matches!(entry.after, Content::Folder | Content::Link { .. }));
+        delta.entries.iter().filter(|entry| workspace.instructing_reason(&entry.path).is_some());
+    let changed = changed
+        .filter(|entry| !matches!(entry.after, FileContent::Folder | FileContent::Link { .. }));
     let changed = changed.map(|entry| (entry.path.clone(), file(workspace.on_disk(&entry.path))));
     let made = made
         .iter()
@@ -176,7 +183,7 @@ fn instructing(
     changed.chain(made).collect()
 }
 
-impl Compared {
+impl CommandComparison {
     /// Whether a path went with something that was set aside.
     pub(super) fn is_aside(aside: &[String], path: &str) -> bool {
         let below = |above: &String| {
@@ -188,7 +195,7 @@ impl Compared {
 }
 
 /// What of this was written since, folders with a stroke at the end. What is marked stays so.
-fn written(workspace: &Workspace, ignored: &[PathBuf], from: i64) -> Vec<String> {
+fn ignored_paths_written(workspace: &Workspace, ignored: &[PathBuf], from: i64) -> Vec<String> {
     let named = |path: &PathBuf| {
         let folder = path.symlink_metadata().is_ok_and(|meta| meta.is_dir());
         let shown = workspace.shown_at(path);
@@ -204,28 +211,28 @@ fn written(workspace: &Workspace, ignored: &[PathBuf], from: i64) -> Vec<String>
     workspace.written_since(&unmarked, from).into_iter().map(named).collect()
 }
 
-fn shown(workspace: &Workspace, paths: &[PathBuf]) -> Vec<String> {
+fn shown_paths(workspace: &Workspace, paths: &[PathBuf]) -> Vec<String> {
     paths.iter().map(|path| workspace.shown_at(path)).collect()
 }
 
-fn named(workspace: &Workspace, paths: &[PathBuf], why: &str) -> Option<String> {
-    let paths = shown(workspace, paths);
-    (!paths.is_empty()).then(|| format!("[New: {}: {why}.]", listed(&paths)))
+fn describe_new_paths(workspace: &Workspace, paths: &[PathBuf], why: &str) -> Option<String> {
+    let paths = shown_paths(workspace, paths);
+    (!paths.is_empty()).then(|| format!("[New: {}: {why}.]", list_paths_text(&paths)))
 }
 
 fn set_aside(
     workspace: &Workspace,
     paths: &[PathBuf],
-    delta: &mut Delta,
+    delta: &mut WorkspaceDelta,
     why: &str,
 ) -> Option<String> {
     if paths.is_empty() {
         return None;
     }
-    let shown = shown(workspace, paths);
+    let shown = shown_paths(workspace, paths);
     let aside = |path: &PathBuf| workspace.set_aside(path).err();
     let failed: Vec<String> = paths.iter().filter_map(aside).collect();
-    let named = listed(&shown);
+    let named = list_paths_text(&shown);
     Some(match failed.first() {
         None => {
             delta.unsaved.retain(|path, _| !shown.contains(path));

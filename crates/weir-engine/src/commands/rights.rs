@@ -25,7 +25,7 @@ impl CommandWatch {
             let command: String =
                 job.command.chars().filter(|c| !c.is_control()).take(COMMAND_CHARS_MAX).collect();
             let failed =
-                self.context.parts.processes.kill(&self.context.session, &job.job).await.err();
+                self.context.parts.processes.kill_job(&self.context.session, &job.job).await.err();
             let failed = failed.map(|why| format!(", which could not be ended: {why}"));
             said.push(format!("{} ({command}){}", job.job, failed.unwrap_or_default()));
         }
@@ -84,7 +84,7 @@ mod tests {
         assert!(!brings_foreign_words(&Label::default()));
         assert!(!brings_foreign_words(&Label::external("job j12")));
         for origin in ["docs.example", "job", "job j", "job jx", "job j1.txt", "…"] {
-            let label = Label::external("job j1").joined(&Label::external(origin));
+            let label = Label::external("job j1").joined_with(&Label::external(origin));
             assert!(brings_foreign_words(&label), "{origin}");
         }
     }

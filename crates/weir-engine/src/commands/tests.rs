@@ -9,12 +9,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tempfile::TempDir;
-use weir_core::tool::Access;
+use weir_core::tool::PathAccess;
 
-use super::baseline::{BOUNDS, Base, Bounds, Opening};
-use super::compare::{Delta, Window, compare};
-use super::made::{Of, compared};
-use crate::ports::{Baseline, Content, Piece, StoreError};
+use super::baseline::{BOUNDS, BaselineBounds, CommandOpening, WorkspaceBaseline};
+use super::compare::{TimeWindow, WorkspaceDelta, compare_workspace};
+use super::made::{ChangeSource, compare_command};
+use crate::ports::{Baseline, ContentLocation, FileContent, StoreError};
 use crate::workspace::survey::file_time;
 use crate::workspace::{Workspace, WorkspaceOptions};
 
@@ -23,20 +23,20 @@ use crate::workspace::{Workspace, WorkspaceOptions};
 struct Kept(Arc<Mutex<(Vec<String>, Vec<u8>)>>);
 
 impl Baseline for Kept {
-    fn notes(&mut self) -> Result<Vec<String>, StoreError> {
+    fn read_notes(&mut self) -> Result<Vec<String>, StoreError> {
         Ok(self.0.lock().unwrap().0.clone())
     }
-    fn note(&mut self, line: &str) -> Result<(), StoreError> {
+    fn append_note(&mut self, line: &str) -> Result<(), StoreError> {
         self.0.lock().unwrap().0.push(line.to_owned());
         Ok(())
     }
-    fn keep(&mut self, content: &mut dyn Read) -> Result<Piece, StoreError> {
+    fn add_content(&mut self, content: &mut dyn Read) -> Result<ContentLocation, StoreError> {
         let all = &mut self.0.lock().unwrap().1;
         let at = all.len() as u64;
         let bytes = content.read_to_end(all).unwrap() as u64;
-        Ok(Piece { at, bytes })
+        Ok(ContentLocation { at, bytes })
     }
-    fn read(&mut self, piece: Piece) -> Result<Vec<u8>, StoreError> {
+    fn read(&mut self, piece: ContentLocation) -> Result<Vec<u8>, StoreError> {
         let from = usize::try_from(piece.at).unwrap();
         let bytes = usize::try_from(piece.bytes).unwrap();
         Ok(self.0.lock().unwrap().1[from..from + bytes].to_vec())
@@ -60,7 +60,7 @@ struct World {
     top: TempDir,
     workspace: Workspace,
     kept: Kept,
-    base: Base,
+    base: WorkspaceBaseline,
 }
 
 impl World {
@@ -68,7 +68,7 @@ impl World {
         World::bounded(files, BOUNDS)
     }
 
-    fn bounded(files: &[(&str, &str)], bounds: Bounds) -> World {
+    fn bounded(files: &[(&str, &str)], bounds: BaselineBounds) -> World {
         let top = tempfile::tempdir().unwrap();
         for (path, text) in files {
             put(&top, path, text);
@@ -80,7 +80,11 @@ impl World {
         };
         let workspace = Workspace::open(options).unwrap();
         let kept = Kept::default();
-        let base = Base::load(Box::new(kept.clone()), Bounds { watched: 0, ..bounds }).unwrap();
+        let base = WorkspaceBaseline::load(
+            Box::new(kept.clone()),
+            BaselineBounds { watched: 0, ..bounds },
+        )
+        .unwrap();
         let mut world = World { top, workspace, kept, base };
         world.begin();
         world
@@ -91,15 +95,17 @@ impl World {
     /// A command is about to start.
     fn begin(&mut self) {
         self.base.catch_up(&self.workspace).unwrap();
-        self.base.open(Opening { at: file_time(), ..Opening::first() }).unwrap();
+        self.base
+            .open(CommandOpening { at: file_time(), ..CommandOpening::first_of_session() })
+            .unwrap();
     }
     /// It ended.
-    fn end(&mut self) -> Delta {
+    fn end(&mut self) -> WorkspaceDelta {
         let from = self.base.opening.as_ref().unwrap().at;
-        self.compare(Window { from, until: None })
+        self.compare(TimeWindow { from, until: None })
     }
-    fn compare(&mut self, window: Window) -> Delta {
-        compare(&mut self.base, &self.workspace, window).unwrap()
+    fn compare(&mut self, window: TimeWindow) -> WorkspaceDelta {
+        compare_workspace(&mut self.base, &self.workspace, window).unwrap()
     }
     /// Path, before and after, in short.
     fn changes(&mut self) -> Vec<String> {
@@ -125,12 +131,12 @@ fn put(top: &TempDir, path: &str, text: &str) {
     fs::write(path, text).unwrap();
 }
 
-fn brief(content: &Content) -> String {
+fn brief(content: &FileContent) -> String {
     match content {
-        Content::Absent => "-".into(),
-        Content::Folder => "folder".into(),
-        Content::Link { target } => format!("->{target}"),
-        Content::File { bytes, mode } => format!("{}:{mode:o}", String::from_utf8_lossy(bytes)),
+        FileContent::Absent => "-".into(),
+        FileContent::Folder => "folder".into(),
+        FileContent::Link { target } => format!("->{target}"),
+        FileContent::File { bytes, mode } => format!("{}:{mode:o}", String::from_utf8_lossy(bytes)),
     }
 }
 
@@ -178,7 +184,7 @@ fn g7_every_kind_of_change_is_found_with_what_was_there_before() {
     );
     // What one command left is what the next one finds.
     let delta = world.end();
-    world.base.settle(delta).unwrap();
+    world.base.accept_changes(delta).unwrap();
     world.begin();
     assert_eq!(world.changes(), Vec::<String>::new());
     fs::write(world.at("edited"), "newer").unwrap();
@@ -208,18 +214,18 @@ fn g7_a_killed_process_is_followed_by_one_that_can_still_compare() {
     let mut world = World::new(&[("a", "old"), ("b", "b")]);
     fs::write(world.at("a"), "new").unwrap();
     fs::remove_file(world.at("b")).unwrap();
-    world.base = Base::load(Box::new(world.kept.clone()), BOUNDS).unwrap();
+    world.base = WorkspaceBaseline::load(Box::new(world.kept.clone()), BOUNDS).unwrap();
     assert!(!world.base.opened_here);
     assert_eq!(world.changes(), ["a old:644 new:644", "b b:644 -"]);
     // Content that did not reach the disk is not made up, and its file was not created.
     let content = std::mem::take(&mut world.kept.0.lock().unwrap().1);
-    world.base = Base::load(Box::new(world.kept.clone()), BOUNDS).unwrap();
+    world.base = WorkspaceBaseline::load(Box::new(world.kept.clone()), BOUNDS).unwrap();
     let said: Vec<String> = world.end().unsaved.into_values().collect();
     assert_eq!(said, ["files that could not be read"; 2]);
     world.kept.0.lock().unwrap().1 = content;
     // Notes of another version are not half believed.
-    world.kept.note("{\"surprise\":1}").unwrap();
-    let base = Base::load(Box::new(world.kept.clone()), BOUNDS).unwrap();
+    world.kept.append_note("{\"surprise\":1}").unwrap();
+    let base = WorkspaceBaseline::load(Box::new(world.kept.clone()), BOUNDS).unwrap();
     assert_eq!((base.opening, base.held.len()), (None, 0));
 }
 
@@ -229,9 +235,9 @@ fn g7_what_somebody_wrote_after_the_command_had_ended_is_not_taken_for_its_work(
     fs::write(world.at("a"), "by a person").unwrap();
     let changed = fs::metadata(world.at("a")).unwrap();
     let changed = changed.ctime() * 1_000_000_000 + changed.ctime_nsec();
-    let delta = world.compare(Window { from: 0, until: Some(changed - 1) });
-    assert_eq!((delta.paths(), delta.later), (vec![], vec!["a".to_owned()]));
-    let delta = world.compare(Window { from: 0, until: Some(changed) });
+    let delta = world.compare(TimeWindow { from: 0, until: Some(changed - 1) });
+    assert_eq!((delta.changed_paths(), delta.later), (vec![], vec!["a".to_owned()]));
+    let delta = world.compare(TimeWindow { from: 0, until: Some(changed) });
     assert_eq!(delta.entries.len(), 1);
 }
 
@@ -288,11 +294,15 @@ fn g7_what_is_beyond_the_bounds_is_left_out_and_said() {
     let files: Vec<(String, String)> =
         (0..10).map(|n| (format!("f{n}"), format!("{n}{n}{n}{n}"))).collect();
     let files: Vec<(&str, &str)> = files.iter().map(|(p, t)| (p.as_str(), t.as_str())).collect();
-    let some = Bounds { entries: 100, files: 4, bytes: 1 << 20, file: 1 << 20, ..BOUNDS };
+    let some = BaselineBounds { entries: 100, files: 4, bytes: 1 << 20, file: 1 << 20, ..BOUNDS };
     for (bounds, kept, said) in [
         (some, 4, "6 files beyond the first 4 or 1 MiB"),
-        (Bounds { files: 99, bytes: 12, ..some }, 3, "7 files beyond the first 99 or 0 MiB"),
-        (Bounds { files: 99, file: 3, ..some }, 0, "10 files above 0 MiB"),
+        (
+            BaselineBounds { files: 99, bytes: 12, ..some },
+            3,
+            "7 files beyond the first 99 or 0 MiB",
+        ),
+        (BaselineBounds { files: 99, file: 3, ..some }, 0, "10 files above 0 MiB"),
     ] {
         let mut world = World::bounded(&files, bounds);
         assert_eq!(world.kept.bytes(), kept * 4, "{said}");
@@ -305,7 +315,7 @@ fn g7_what_is_beyond_the_bounds_is_left_out_and_said() {
 #[test]
 fn g7_what_is_beyond_the_last_entry_is_never_taken_for_new() {
     let files = [("b", "b"), ("c", "c"), ("d", "d")];
-    let mut world = World::bounded(&files, Bounds { entries: 2, ..BOUNDS });
+    let mut world = World::bounded(&files, BaselineBounds { entries: 2, ..BOUNDS });
     assert_eq!(world.base.left_out().as_deref(), Some("what comes after the first 2 entries"));
     std::thread::sleep(Duration::from_millis(2_100));
     world.begin();
@@ -319,7 +329,7 @@ fn g7_what_is_beyond_the_last_entry_is_never_taken_for_new() {
 
 #[test]
 fn g7_outdated_contents_do_not_pile_up() {
-    let mut world = World::bounded(&[("a", "0123456789")], Bounds { bytes: 20, ..BOUNDS });
+    let mut world = World::bounded(&[("a", "0123456789")], BaselineBounds { bytes: 20, ..BOUNDS });
     for n in 0..20 {
         fs::write(world.at("a"), format!("{n:010}")).unwrap();
         world.begin();
@@ -332,22 +342,28 @@ fn g7_outdated_contents_do_not_pile_up() {
 #[test]
 fn u1_what_a_person_let_a_command_make_outside_the_sandbox_stays() {
     let mut world = World::new(&[("src/a", "x")]);
-    let before = Some(world.workspace.governed().paths());
+    let before = Some(world.workspace.find_governed().paths());
     for path in [".git/HEAD", ".git/objects/x", ".git/refs/x", ".husky/pre-commit", "AGENTS.md"] {
         put(&world.top, path, "x");
     }
     put(&world.top, "src/.weirignore", "x");
     let made = [".git/HEAD", ".husky/pre-commit", "src/.weirignore"];
     for approved in [true, false] {
-        let opening = Opening {
+        let opening = CommandOpening {
             foreign: true,
             approved,
             governed: before.clone(),
             ..world.base.opening.clone().unwrap()
         };
-        let window = Window { from: opening.at, until: None };
-        let found =
-            compared(&mut world.base, &world.workspace, &opening, window, Of::Command).unwrap();
+        let window = TimeWindow { from: opening.at, until: None };
+        let found = compare_command(
+            &mut world.base,
+            &world.workspace,
+            &opening,
+            window,
+            ChangeSource::Command,
+        )
+        .unwrap();
         let said = found.said.unwrap_or_default();
         for path in [".git/HEAD", "src/.weirignore"] {
             assert!(said.contains(path), "{approved}: {said}");
@@ -356,7 +372,7 @@ fn u1_what_a_person_let_a_command_make_outside_the_sandbox_stays() {
         assert_eq!(said.contains("Taken back"), !approved, "{said}");
         assert_eq!(opening.takes_back(), !approved);
         // What stands in the checkpoint is taken back with it, by the caller.
-        let changed = found.delta.paths();
+        let changed = found.delta.changed_paths();
         let there = made[1..2].iter().all(|path| changed.contains(&path.to_string()));
         assert!(there, "{changed:?}");
     }
@@ -377,34 +393,45 @@ fn a7_what_git_ignores_is_told_as_a_folder_when_foreign_words_wrote_it() {
     put(&world.top, "src/a", "y");
     put(&world.top, "two.log", "y");
     for (foreign, expected) in [(true, vec!["build/", "two.log"]), (false, vec![])] {
-        let opening =
-            Opening { foreign, governed: Some(Vec::new()), ..world.base.opening.clone().unwrap() };
-        let window = Window { from: opening.at, until: None };
-        let found =
-            compared(&mut world.base, &world.workspace, &opening, window, Of::Command).unwrap();
+        let opening = CommandOpening {
+            foreign,
+            governed: Some(Vec::new()),
+            ..world.base.opening.clone().unwrap()
+        };
+        let window = TimeWindow { from: opening.at, until: None };
+        let found = compare_command(
+            &mut world.base,
+            &world.workspace,
+            &opening,
+            window,
+            ChangeSource::Command,
+        )
+        .unwrap();
         assert_eq!(found.written, expected);
     }
     // One that reads foreign words carries them, whatever stood in the context before.
-    let opening = Opening {
+    let opening = CommandOpening {
         carries: true,
         governed: Some(Vec::new()),
         ..world.base.opening.clone().unwrap()
     };
-    let window = Window { from: opening.at, until: None };
-    let found = compared(&mut world.base, &world.workspace, &opening, window, Of::Command).unwrap();
+    let window = TimeWindow { from: opening.at, until: None };
+    let found =
+        compare_command(&mut world.base, &world.workspace, &opening, window, ChangeSource::Command)
+            .unwrap();
     assert_eq!(found.written, ["build/", "two.log"]);
     // Whoever reads it reads foreign words, and nothing beside it is one.
     world.workspace.mark(&["build/".into()], "docs.example");
-    let marked = |path: &str| world.workspace.resolve(path, Access::Read).marked;
+    let marked = |path: &str| world.workspace.resolve(path, PathAccess::Read).marked;
     assert_eq!(marked("build/deep/a").as_deref(), Some("docs.example"));
     assert_eq!((marked("builder"), marked("src/a"), marked("old/a")), (None, None, None));
 }
 
 /// What is held, without where its content lies.
-fn held(base: &mut Base) -> Vec<(String, String)> {
+fn held(base: &mut WorkspaceBaseline) -> Vec<(String, String)> {
     let paths: Vec<String> = base.held.keys().cloned().collect();
     let mut content =
-        |path: &String| base.content(path).map_or("closed".into(), |held| brief(&held));
+        |path: &String| base.content_before(path).map_or("closed".into(), |held| brief(&held));
     paths.iter().map(|path| (path.clone(), content(path))).collect()
 }
 
@@ -448,22 +475,22 @@ fn g7_where_the_system_tells_what_happened_as_much_is_known_as_after_a_look_at_e
             }
         }
         world.base.catch_up(&world.workspace).unwrap();
-        let mut fresh = Base::load(Box::new(Kept::default()), BOUNDS).unwrap();
+        let mut fresh = WorkspaceBaseline::load(Box::new(Kept::default()), BOUNDS).unwrap();
         fresh.refresh(&world.workspace).unwrap();
         assert_eq!(held(&mut world.base), held(&mut fresh), "turn {turn}");
         if next(3) == 0 {
             world.begin();
             put(&world.top, "a/two", &format!("by a command {turn}"));
             let delta = world.end();
-            assert_eq!(delta.paths(), ["a/two"], "turn {turn}");
-            world.base.settle(delta).unwrap();
+            assert_eq!(delta.changed_paths(), ["a/two"], "turn {turn}");
+            world.base.accept_changes(delta).unwrap();
         }
     }
     // It was told, and not looked for.
     world.base.refresh(&world.workspace).unwrap();
     put(&world.top, "a/two", "once more");
     let top = world.top.path().canonicalize().unwrap();
-    assert!(world.base.watch.changed().unwrap().contains(&top.join("a")));
+    assert!(world.base.watch.changed_folders().unwrap().contains(&top.join("a")));
 }
 
 #[test]
@@ -473,32 +500,32 @@ fn g7_several_threads_find_the_same_as_one() {
         put(&world.top, &format!("part{}/f{number:04}", number % 60), "x");
     }
     world.begin();
-    assert_eq!(world.end().paths(), Vec::<String>::new());
+    assert_eq!(world.end().changed_paths(), Vec::<String>::new());
     put(&world.top, "part7/f0007", "changed");
     fs::remove_file(world.at("part8/f0008")).unwrap();
     put(&world.top, "part9/new/er", "x");
     let expected = ["part7/f0007", "part8/f0008", "part9/new", "part9/new/er"];
-    assert_eq!(world.end().paths(), expected);
+    assert_eq!(world.end().changed_paths(), expected);
 }
 
 #[test]
 fn g7_what_was_seen_and_not_held_is_looked_at_before_the_next_command() {
     let mut world = World::new(&[("mine", "old"), (".gitignore", "x\n"), ("hidden", "old")]);
     // Somebody writes after the command had ended; the process that compares comes later.
-    let window = Window { from: file_time(), until: Some(file_time()) };
+    let window = TimeWindow { from: file_time(), until: Some(file_time()) };
     std::thread::sleep(Duration::from_millis(50));
     put(&world.top, "mine", "by a person");
     let delta = world.compare(window);
     assert_eq!(delta.later, ["mine"]);
-    world.base.settle(delta).unwrap();
+    world.base.accept_changes(delta).unwrap();
     world.begin();
-    assert_eq!(world.end().paths(), Vec::<String>::new());
+    assert_eq!(world.end().changed_paths(), Vec::<String>::new());
     // A command takes something out of view, where a person changes it; another brings it back.
     world.begin();
     put(&world.top, ".gitignore", "hidden\n");
     let delta = world.end();
-    assert_eq!(delta.paths(), [".gitignore"]);
-    world.base.settle(delta).unwrap();
+    assert_eq!(delta.changed_paths(), [".gitignore"]);
+    world.base.accept_changes(delta).unwrap();
     world.begin();
     assert!(!world.base.held.contains_key("hidden"));
 }

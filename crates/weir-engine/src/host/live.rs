@@ -12,7 +12,7 @@ use weir_core::ids::SessionId;
 use super::state::SessionState;
 use super::waits::SETTLE_WAIT;
 use crate::engine::SessionHandle;
-use crate::hub::{Fact, Update};
+use crate::hub::{PublishedFact, SessionUpdate};
 use crate::ports::StoreError;
 
 /// A session that runs in this process.
@@ -48,7 +48,7 @@ impl LiveSession {
     }
 
     /// Takes a fact in. Called for each, in order, by the one task that follows the session.
-    pub fn hear_fact(&self, fact: &Fact) {
+    pub fn hear_fact(&self, fact: &PublishedFact) {
         self.state.send_modify(|state| state.hear_fact(fact));
     }
 
@@ -58,9 +58,9 @@ impl LiveSession {
     /// # Errors
     /// The journal cannot be read.
     pub async fn follow_facts(self: Arc<LiveSession>) -> Result<(), StoreError> {
-        let mut updates = self.handle.facts(self.read_state(|state| state.facts));
+        let mut updates = self.handle.listen_to_facts(self.read_state(|state| state.facts));
         while let Some(update) = updates.next().await? {
-            if let Update::Fact(fact) = update {
+            if let SessionUpdate::Fact(fact) = update {
                 self.hear_fact(&fact);
             }
         }
@@ -87,7 +87,7 @@ impl LiveSession {
         tokio::select! {
             biased;
             found = tokio::time::timeout(at_most, found) => found.ok().flatten(),
-            _ = self.handle.ended() => self.read_state(&settled),
+            _ = self.handle.wait_until_ended() => self.read_state(&settled),
         }
     }
 

@@ -1,8 +1,8 @@
 //! A command written into the journal of a session that nobody runs. What follows from it is done by
 //! whoever runs the session next. Not here: the pen itself (`crate::pen`).
 
-use weir_core::input::{Command, PersonCommand, PersonMessage};
-use weir_core::message::Block;
+use weir_core::input::{PersonCommand, PersonMessage, SessionCommand};
+use weir_core::message::MessageBlock;
 use weir_core::session::Session;
 
 use super::{HostParts, SentCommand};
@@ -18,7 +18,7 @@ pub(super) async fn write_command(
     sent: &SentCommand,
 ) -> Result<(), EngineError> {
     let HostParts { store, owner, principal, .. } = parts;
-    let mut pen = SessionPen::take(store.clone(), owner, principal, &sent.session).await?;
+    let mut pen = SessionPen::take_session(store.clone(), owner, principal, &sent.session).await?;
     let written = record_command(parts, sent, &mut pen).await;
     pen.give_back().await?;
     written
@@ -33,10 +33,10 @@ async fn record_command(
     if pen.session().run().is_some() {
         // It was interrupted: that comes before what the person does now.
         let engine = parts.version.clone();
-        pen.record(now(), Command::Resume { engine }).await?;
+        pen.record_command(now(), SessionCommand::Resume { engine }).await?;
     }
     let command = in_words(pen.session(), sent.command.clone())?;
-    pen.record(now(), command.sent_by(sent.by.clone())).await
+    pen.record_command(now(), command.sent_by(sent.by.clone())).await
 }
 
 /// The command as a session without a loop takes it. A question that outlived its run is answered by
@@ -45,10 +45,10 @@ fn in_words(session: &Session, command: PersonCommand) -> Result<PersonCommand, 
     match command {
         PersonCommand::Reply { question, answer } if session.run().is_none() => {
             let open = session.open_question().map(|(open, _)| open);
-            if open != Some(&question) || !session.queued().is_empty() {
+            if open != Some(&question) || !session.queued_inputs().is_empty() {
                 return Err(EngineError::Refused("it was answered".into()));
             }
-            let content = vec![Block::text(answer)];
+            let content = vec![MessageBlock::text(answer)];
             Ok(PersonMessage { content, ..PersonMessage::default() }.into())
         }
         command => Ok(command),

@@ -11,7 +11,7 @@ use super::state::{SessionState, SessionView};
 use super::waits::{HEARD_WAIT, HOLDER_LOOK, REMOTE_WAIT};
 use super::{HostParts, SentCommand};
 use crate::ledger::fact_of;
-use crate::ports::{Letter, Store, StoreError};
+use crate::ports::{RemoteCommand, Store, StoreError};
 
 /// Facts read at once.
 const READ_BATCH: usize = 512;
@@ -50,9 +50,9 @@ pub(super) async fn find_holder(
     parts: &HostParts,
     id: &SessionId,
 ) -> Result<Option<String>, StoreError> {
-    match parts.store.acquire(id, &parts.owner).await {
+    match parts.store.acquire_lease(id, &parts.owner).await {
         Ok(lease) => {
-            parts.store.release(&lease).await?;
+            parts.store.release_lease(&lease).await?;
             Ok(None)
         }
         Err(StoreError::Held { holder, .. }) => Ok(Some(holder)),
@@ -81,10 +81,10 @@ pub(super) async fn deliver_letter<T>(
             return Ok(Delivery::Settled(found));
         }
         if find_holder(parts, id).await?.is_none() {
-            store.discard(letter).await?;
+            store.discard_remote_command(letter).await?;
             return Ok(Delivery::Free);
         }
-        let waits = store.mail(id).await?.iter().any(|mail| mail.id == letter);
+        let waits = store.waiting_remote_commands(id).await?.iter().any(|mail| mail.id == letter);
         if !waits && !yields {
             // What it wanted is durable before it is taken away.
             view.catch_up(store).await?;
@@ -93,7 +93,7 @@ pub(super) async fn deliver_letter<T>(
         if Instant::now() >= until {
             // A session that is asked for is given back some other time, or never.
             if yields {
-                store.discard(letter).await?;
+                store.discard_remote_command(letter).await?;
             }
             return Ok(Delivery::Late);
         }
@@ -112,7 +112,7 @@ pub async fn leave_letter(
     sent: &SentCommand,
 ) -> Result<u64, StoreError> {
     let SentCommand { session, by, command } = sent.clone();
-    store.post(Letter { id: 0, session, by, ts: now, command }).await
+    store.post_remote_command(RemoteCommand { id: 0, session, by, ts: now, command }).await
 }
 
 /// What became of a letter that says something.
@@ -138,7 +138,7 @@ pub async fn take_letter_back(
     client_id: &str,
     since: Seq,
 ) -> Result<LetterFate, StoreError> {
-    let lay_there = store.discard(letter).await?;
+    let lay_there = store.discard_remote_command(letter).await?;
     if lay_there {
         // Whoever has it looks once more whether it lies there before they say it: who did so just
         // before this has it in the journal soon.
@@ -165,7 +165,7 @@ pub async fn was_heard(
 ) -> Result<bool, StoreError> {
     let mut from = since + 1;
     loop {
-        let records = store.read(session, from, READ_BATCH).await?;
+        let records = store.read_records(session, from, READ_BATCH).await?;
         for record in &records {
             if let Event::InputAccepted(input) = fact_of(record)?.event.as_ref()
                 && input.client_id.as_deref() == Some(client_id)

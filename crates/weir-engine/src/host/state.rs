@@ -12,10 +12,10 @@ use weir_core::event::{Decision, Event, RunStatus};
 use weir_core::governance::rules::Rule;
 use weir_core::ids::{ApprovalId, InputId, QuestionId, RunId, Seq, SessionId, Timestamp};
 use weir_core::input::PersonCommand;
-use weir_core::session::{Sent, SessionConfig};
+use weir_core::session::{SentInput, SessionConfig};
 
 use super::LiveSession;
-use crate::hub::Fact;
+use crate::hub::PublishedFact;
 use crate::ledger::fact_of;
 use crate::ports::{Store, StoreError};
 
@@ -38,7 +38,7 @@ pub struct SessionState {
     /// Inputs that wait to be delivered.
     pub queued: BTreeSet<InputId>,
     /// Inputs that were sent under names.
-    pub sent: BTreeMap<String, Sent>,
+    pub sent: BTreeMap<String, SentInput>,
     /// Everything that a person was asked to allow, here and by sub-agents.
     pub approvals: BTreeMap<ApprovalId, ApprovalState>,
     /// Every question of the agent, with its answer.
@@ -79,7 +79,7 @@ impl SessionState {
     }
 
     /// Takes in the next fact.
-    pub fn hear_fact(&mut self, fact: &Fact) {
+    pub fn hear_fact(&mut self, fact: &PublishedFact) {
         self.facts = fact.seq;
         match fact.event.as_ref() {
             Event::SessionOpened(f) => self.config = Some(f.config.clone()),
@@ -101,12 +101,12 @@ impl SessionState {
         self.has_progressed |= self.run.is_none();
     }
 
-    fn hear_of_inputs(&mut self, fact: &Fact) {
+    fn hear_of_inputs(&mut self, fact: &PublishedFact) {
         match fact.event.as_ref() {
             Event::InputAccepted(f) => {
                 self.queued.insert(f.input);
                 if let Some(name) = &f.client_id {
-                    let sent = Sent { input: f.input, seq: fact.seq, run: self.run };
+                    let sent = SentInput { input: f.input, seq: fact.seq, run: self.run };
                     self.sent.insert(name.clone(), sent);
                 }
             }
@@ -118,7 +118,7 @@ impl SessionState {
         }
     }
 
-    fn hear_of_answers(&mut self, fact: &Fact) {
+    fn hear_of_answers(&mut self, fact: &PublishedFact) {
         let resolved = |by: &str, decision| {
             let (at, by) = (fact.ts, by.to_owned());
             Resolution { at, by, decision }
@@ -237,7 +237,7 @@ impl SessionView {
         }
         let SessionView::Journal { id, state } = self else { return Ok(()) };
         loop {
-            let records = store.read(id, state.facts + 1, READ_BATCH).await?;
+            let records = store.read_records(id, state.facts + 1, READ_BATCH).await?;
             for record in &records {
                 state.hear_fact(&fact_of(record)?);
             }
@@ -254,12 +254,12 @@ mod tests {
 
     use super::*;
 
-    fn fact(seq: Seq, kind: &str, fields: &serde_json::Value) -> Fact {
+    fn fact(seq: Seq, kind: &str, fields: &serde_json::Value) -> PublishedFact {
         let event = Event::from_payload(kind, &fields.to_string()).expect("a fact");
-        Fact { seq, ts: Timestamp(0), event: Arc::new(event) }
+        PublishedFact { seq, ts: Timestamp(0), event: Arc::new(event) }
     }
 
-    fn said(seq: Seq, input: &str, name: &str) -> Fact {
+    fn said(seq: Seq, input: &str, name: &str) -> PublishedFact {
         let fields = json!({ "input": input, "content": [], "by": "ann", "client_id": name });
         fact(seq, "input.accepted", &fields)
     }

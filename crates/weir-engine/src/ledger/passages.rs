@@ -8,7 +8,7 @@ use serde_json::Value;
 use weir_core::event::{CallFinished, CallJudged, Event};
 use weir_core::ids::{BlobId, CallId, Seq};
 use weir_core::message::plain_text;
-use weir_core::tool::{Control, ResultEffect};
+use weir_core::tool::{AgentControl, ResultEffect};
 
 use crate::ports::{IndexedText, Store, StoreError};
 
@@ -23,15 +23,15 @@ const SUBJECT_CHARS_MAX: usize = 400;
 
 /// Passages of facts on their way to the store.
 #[derive(Default)]
-pub(super) struct Passages {
+pub(super) struct PassageBuilder {
     /// Calls that are not finished yet.
-    calls: HashMap<CallId, Begun>,
+    calls: HashMap<CallId, CallSubject>,
     texts: Vec<IndexedText>,
-    fulls: Vec<Full>,
+    fulls: Vec<FullResult>,
 }
 
 /// What a call will be found by when it is finished.
-struct Begun {
+struct CallSubject {
     proposed: Seq,
     tool: String,
     input: String,
@@ -40,7 +40,7 @@ struct Begun {
 
 /// A result whose full text lies among the blobs.
 #[derive(Debug)]
-pub(super) struct Full {
+pub(super) struct FullResult {
     seq: Seq,
     call: CallId,
     subject: String,
@@ -49,49 +49,50 @@ pub(super) struct Full {
     given: String,
 }
 
-impl Passages {
+impl PassageBuilder {
     /// Takes the text of a fact.
     pub(super) fn push(&mut self, seq: Seq, event: &Event) {
         match event {
             Event::InputAccepted(f) => {
-                self.text(seq, None, "", &plain_text(&f.content));
+                self.add_text(seq, None, "", &plain_text(&f.content));
                 for added in &f.added {
-                    self.text(seq, None, &added.source, &added.text);
+                    self.add_text(seq, None, &added.source, &added.text);
                 }
             }
-            Event::ModelReplied(f) => self.text(seq, None, "", &plain_text(&f.content)),
+            Event::ModelReplied(f) => self.add_text(seq, None, "", &plain_text(&f.content)),
             Event::CallProposed(f) => {
-                let input = strings(&f.input);
-                let begun = Begun { proposed: seq, tool: f.tool.clone(), input, about: Vec::new() };
+                let input = collect_strings(&f.input);
+                let begun =
+                    CallSubject { proposed: seq, tool: f.tool.clone(), input, about: Vec::new() };
                 self.calls.insert(f.call, begun);
             }
-            Event::CallJudged(f) => self.judged(seq, f),
-            Event::CallFinished(f) => self.finished(seq, f),
+            Event::CallJudged(f) => self.note_judged(seq, f),
+            Event::CallFinished(f) => self.note_finished(seq, f),
             Event::CallUnknown(f) => {
-                let subject = self.begun(f.call, &f.tool);
-                self.text(seq, Some(f.call), &subject, &f.reason);
+                let subject = self.take_subject(f.call, &f.tool);
+                self.add_text(seq, Some(f.call), &subject, &f.reason);
             }
             Event::QuestionAsked(f) => {
                 let text = format!("{}\n{}", f.text, f.options.join("\n"));
-                self.text(seq, Some(f.call), "", &text);
+                self.add_text(seq, Some(f.call), "", &text);
             }
             Event::QuestionAnswered(f) => {
-                self.text(seq, None, "", f.answer.as_deref().unwrap_or_default());
+                self.add_text(seq, None, "", f.answer.as_deref().unwrap_or_default());
             }
             Event::PlanUpdated(f) => {
                 let items: Vec<&str> = f.items.iter().map(|item| item.text.as_str()).collect();
-                self.text(seq, Some(f.call), "", &items.join("\n"));
+                self.add_text(seq, Some(f.call), "", &items.join("\n"));
             }
             Event::ContextSummarised(f) => {
-                self.text(seq, None, "", f.summary.as_deref().unwrap_or_default());
+                self.add_text(seq, None, "", f.summary.as_deref().unwrap_or_default());
             }
-            Event::MemoryProposed(f) => self.text(seq, None, "", &f.note.text),
-            Event::MemoryWritten(f) => self.text(seq, None, "", &f.note.text),
+            Event::MemoryProposed(f) => self.add_text(seq, None, "", &f.note.text),
+            Event::MemoryWritten(f) => self.add_text(seq, None, "", &f.note.text),
             _ => {}
         }
     }
 
-    fn judged(&mut self, seq: Seq, fact: &CallJudged) {
+    fn note_judged(&mut self, seq: Seq, fact: &CallJudged) {
         let effects = &fact.inspection.effects;
         if let Some(begun) = self.calls.get_mut(&fact.call) {
             let paths = effects.paths.iter().map(|path| path.path.clone());
@@ -101,13 +102,13 @@ impl Passages {
                 begun.input.clear();
             }
         }
-        if let Some(Control::Complete { result }) = &effects.control {
-            self.text(seq, Some(fact.call), "", result);
+        if let Some(AgentControl::Complete { result }) = &effects.control {
+            self.add_text(seq, Some(fact.call), "", result);
         }
     }
 
     /// A finished call is found by what it was asked and by all of what it gave back.
-    fn finished(&mut self, seq: Seq, fact: &CallFinished) {
+    fn note_finished(&mut self, seq: Seq, fact: &CallFinished) {
         let begun = self.calls.get_mut(&fact.call);
         // What was recalled is found where it stands, not once more in the answer.
         if fact.news.iter().any(|news| matches!(news, ResultEffect::Recalled { .. })) {
@@ -119,22 +120,22 @@ impl Passages {
             begun.about.extend(fact.changed.iter().cloned());
             asked = Some((begun.proposed, std::mem::take(&mut begun.input)));
         }
-        let subject = self.begun(fact.call, &fact.tool);
+        let subject = self.take_subject(fact.call, &fact.tool);
         if let Some((proposed, input)) = asked {
-            self.text(proposed, Some(fact.call), &subject, &input);
+            self.add_text(proposed, Some(fact.call), &subject, &input);
         }
         let given = plain_text(&fact.result);
         match &fact.full {
             Some(blob) => {
                 let blob = blob.clone();
-                self.fulls.push(Full { seq, call: fact.call, subject, blob, given });
+                self.fulls.push(FullResult { seq, call: fact.call, subject, blob, given });
             }
-            None => self.text(seq, Some(fact.call), &subject, &given),
+            None => self.add_text(seq, Some(fact.call), &subject, &given),
         }
     }
 
     /// Forgets a call and says what it was about: tool, then paths and hosts.
-    fn begun(&mut self, call: CallId, tool: &str) -> String {
+    fn take_subject(&mut self, call: CallId, tool: &str) -> String {
         let begun = self.calls.remove(&call);
         let tool = begun.as_ref().map_or(tool, |begun| begun.tool.as_str());
         let mut subject = tool.to_string();
@@ -150,8 +151,8 @@ impl Passages {
         subject
     }
 
-    fn text(&mut self, seq: Seq, call: Option<CallId>, subject: &str, text: &str) {
-        add(
+    fn add_text(&mut self, seq: Seq, call: Option<CallId>, subject: &str, text: &str) {
+        add_passages(
             &mut self.texts,
             &IndexedText { seq, call, subject: subject.into(), text: String::new() },
             text,
@@ -159,7 +160,7 @@ impl Passages {
     }
 
     /// What there is to write now: passages, and results whose full text must be read first.
-    pub(super) fn take(&mut self) -> (Vec<IndexedText>, Vec<Full>) {
+    pub(super) fn take_pending(&mut self) -> (Vec<IndexedText>, Vec<FullResult>) {
         (std::mem::take(&mut self.texts), std::mem::take(&mut self.fulls))
     }
 }
@@ -168,7 +169,7 @@ impl Passages {
 /// were written before.
 pub(super) async fn read_fulls(
     texts: &mut Vec<IndexedText>,
-    fulls: Vec<Full>,
+    fulls: Vec<FullResult>,
     blobs: &[(BlobId, Arc<[u8]>)],
     store: &dyn Store,
 ) -> Result<(), StoreError> {
@@ -176,49 +177,49 @@ pub(super) async fn read_fulls(
         let staged = blobs.iter().find(|(id, _)| *id == full.blob);
         let bytes = match staged {
             Some((_, bytes)) => Some(Arc::clone(bytes)),
-            None => match store.blob(&full.blob).await {
+            None => match store.read_blob(&full.blob).await {
                 Ok(bytes) => Some(bytes),
                 Err(StoreError::Missing { .. }) => None,
                 Err(error) => return Err(error),
             },
         };
         let text = bytes.as_deref().map_or(full.given.as_str().into(), String::from_utf8_lossy);
-        let Full { seq, call, subject, .. } = &full;
+        let FullResult { seq, call, subject, .. } = &full;
         let like = IndexedText {
             seq: *seq,
             call: Some(*call),
             subject: subject.clone(),
             text: String::new(),
         };
-        add(texts, &like, &text);
+        add_passages(texts, &like, &text);
     }
     Ok(())
 }
 
 /// Adds the passages of one text, each `like` that.
-fn add(texts: &mut Vec<IndexedText>, like: &IndexedText, text: &str) {
-    let passages = cut(text).into_iter().filter(|part| !part.trim().is_empty());
+fn add_passages(texts: &mut Vec<IndexedText>, like: &IndexedText, text: &str) {
+    let passages = split_passages(text).into_iter().filter(|part| !part.trim().is_empty());
     texts.extend(passages.map(|part| IndexedText { text: part.to_string(), ..like.clone() }));
 }
 
 /// The strings in a call's arguments, one below the other.
-fn strings(input: &Value) -> String {
-    fn gather(value: &Value, found: &mut Vec<String>) {
+fn collect_strings(input: &Value) -> String {
+    fn gather_strings(value: &Value, found: &mut Vec<String>) {
         match value {
             Value::String(text) => found.push(text.clone()),
-            Value::Array(items) => items.iter().for_each(|item| gather(item, found)),
-            Value::Object(fields) => fields.values().for_each(|field| gather(field, found)),
+            Value::Array(items) => items.iter().for_each(|item| gather_strings(item, found)),
+            Value::Object(fields) => fields.values().for_each(|field| gather_strings(field, found)),
             Value::Null | Value::Bool(_) | Value::Number(_) => {}
         }
     }
     let mut found = Vec::new();
-    gather(input, &mut found);
+    gather_strings(input, &mut found);
     found.join("\n")
 }
 
 /// The first 200,000 characters of a text in passages of at most 2,000: cut between paragraphs, else
 /// between lines, else between words.
-fn cut(text: &str) -> Vec<&str> {
+fn split_passages(text: &str) -> Vec<&str> {
     let end = text.char_indices().nth(TEXT_CHARS_MAX).map_or(text.len(), |(at, _)| at);
     let mut rest = &text[..end];
     let mut parts = Vec::new();

@@ -2,8 +2,8 @@
 
 use super::*;
 
-fn media() -> Media {
-    Media {
+fn media() -> StoredMedia {
+    StoredMedia {
         media_type: "application/pdf".into(),
         blob: BlobId::new("b1"),
         bytes: 1_234_567,
@@ -13,10 +13,10 @@ fn media() -> Media {
 
 fn pages(texts: &[&str], count: u32, images: bool) -> (String, Vec<u32>) {
     let texts: Vec<String> = texts.iter().map(ToString::to_string).collect();
-    let poor = poor(&texts, count, true);
+    let poor = pages_without_text(&texts, count, true);
     let shown: Vec<u32> = if images { poor.clone() } else { Vec::new() };
     let shown: Vec<u32> = shown.into_iter().take(PICTURES_MAX).collect();
-    let told = words(&Pages {
+    let told = pages_text(&DocumentPages {
         texts: &texts,
         count,
         unread: vec![7],
@@ -29,7 +29,7 @@ fn pages(texts: &[&str], count: u32, images: bool) -> (String, Vec<u32>) {
     (told, poor)
 }
 
-fn said(blocks: &[Block]) -> String {
+fn said(blocks: &[MessageBlock]) -> String {
     weir_core::message::plain_text(blocks)
 }
 
@@ -65,11 +65,11 @@ fn x5_many_scans_are_not_all_shown() {
 #[test]
 fn x5_what_was_not_read_is_said() {
     let texts = vec!["The first page of it.".to_owned()];
-    let poor = poor(&texts, 9, false);
+    let poor = pages_without_text(&texts, 9, false);
     assert!(poor.is_empty());
     let cut = Some("reading took more than 12 s".to_owned());
     let (shown, blank) = (Vec::new(), Vec::new());
-    let told = words(&Pages {
+    let told = pages_text(&DocumentPages {
         texts: &texts,
         count: 9,
         unread: Vec::new(),
@@ -84,68 +84,79 @@ fn x5_what_was_not_read_is_said() {
 
 #[test]
 fn x5_a_file_without_readable_text_is_drawn() {
-    assert_eq!(poor(&[], 3, false), [1, 2, 3]);
+    assert_eq!(pages_without_text(&[], 3, false), [1, 2, 3]);
 }
 
 #[test]
 fn x5_the_reason_is_told() {
-    let made = Made { words: "--- page 1 ---\nHello".into(), pages: 1, ..Made::default() };
-    let told = said(&blocks(&media(), Because::Model, &made, None));
+    let made = ConvertedMedia {
+        words: "--- page 1 ---\nHello".into(),
+        pages: 1,
+        ..ConvertedMedia::default()
+    };
+    let told = said(&converted_blocks(&media(), ConversionReason::Model, &made, None));
     assert_eq!(
         told,
         "[Report.pdf (PDF, 1 page, 1.2 MB) was converted. This model takes no PDFs: here is its \
          text.]\n--- page 1 ---\nHello\n[end of Report.pdf]"
     );
-    let told = said(&blocks(&media(), Because::Pages, &made, None));
+    let told = said(&converted_blocks(&media(), ConversionReason::Pages, &made, None));
     assert!(told.contains("at most 100 pages"), "{told}");
-    let told = said(&blocks(&media(), Because::Bytes(14 << 20), &made, None));
+    let told = said(&converted_blocks(&media(), ConversionReason::Bytes(14 << 20), &made, None));
     assert!(told.contains("at most 14.6 MB"), "{told}");
-    let failed = Made { failed: Some("it is encrypted".into()), ..Made::default() };
-    let told = said(&blocks(&media(), Because::Model, &failed, None));
+    let failed =
+        ConvertedMedia { failed: Some("it is encrypted".into()), ..ConvertedMedia::default() };
+    let told = said(&converted_blocks(&media(), ConversionReason::Model, &failed, None));
     assert!(told.contains("could not be converted: it is encrypted"), "{told}");
 }
 
 #[test]
 fn x5_long_text_goes_on_in_a_file() {
     let words = "A line of words.\n".repeat(10_000);
-    let made = Made { words, pages: 90, ..Made::default() };
+    let made = ConvertedMedia { words, pages: 90, ..ConvertedMedia::default() };
     let path = ".weir/tmp/s1/report-b1.md";
-    let told = said(&blocks(&media(), Because::Model, &made, Some(path)));
+    let told = said(&converted_blocks(&media(), ConversionReason::Model, &made, Some(path)));
     assert!(told.chars().count() < WORDS_CHARS_MAX + 500);
     let line = told.lines().filter(|line| *line == "A line of words.").count() + 1;
     assert!(told.contains(&format!("all of it is in {path}; read_file with offset {line} goes")));
     assert!(told.contains("has 170000 characters"));
-    let told = said(&blocks(&media(), Because::Model, &made, None));
+    let told = said(&converted_blocks(&media(), ConversionReason::Model, &made, None));
     assert!(told.contains("could not be put into a file"));
 }
 
 #[test]
 fn x5_one_long_line_is_cut_too() {
     let words = "é".repeat(WORDS_CHARS_MAX + 7);
-    assert_eq!(head(&words).chars().count(), WORDS_CHARS_MAX);
+    assert_eq!(leading_lines(&words).chars().count(), WORDS_CHARS_MAX);
 }
 
 #[test]
 fn x5_files_in_results_are_replaced_and_the_rest_is_shared() {
     let call = weir_core::ids::CallId(1);
-    let document = Block::Document { media: media() };
-    let result = Block::Result { call, ok: true, blocks: vec![Block::text("a"), document.clone()] };
-    let other = Block::Document { media: Media { blob: BlobId::new("b2"), ..media() } };
-    let replace = |media: &Media| {
-        (media.blob == BlobId::new("b1")).then(|| vec![Block::text("x"), Block::text("y")])
+    let document = MessageBlock::Document { media: media() };
+    let result = MessageBlock::Result {
+        call,
+        ok: true,
+        blocks: vec![MessageBlock::text("a"), document.clone()],
+    };
+    let other =
+        MessageBlock::Document { media: StoredMedia { blob: BlobId::new("b2"), ..media() } };
+    let replace = |media: &StoredMedia| {
+        (media.blob == BlobId::new("b1"))
+            .then(|| vec![MessageBlock::text("x"), MessageBlock::text("y")])
     };
     let with = Arc::new(Message::user(vec![result, document, other.clone()]));
-    let after = rewritten(&with, &replace);
-    let blocks = vec![Block::text("a"), Block::text("x"), Block::text("y")];
+    let after = rewrite_message(&with, &replace);
+    let blocks = vec![MessageBlock::text("a"), MessageBlock::text("x"), MessageBlock::text("y")];
     let expected = vec![
-        Block::Result { call, ok: true, blocks },
-        Block::text("x"),
-        Block::text("y"),
+        MessageBlock::Result { call, ok: true, blocks },
+        MessageBlock::text("x"),
+        MessageBlock::text("y"),
         other.clone(),
     ];
     assert_eq!(after.blocks, expected);
     let without = Arc::new(Message::user(vec![other]));
-    assert!(Arc::ptr_eq(&rewritten(&without, &replace), &without));
+    assert!(Arc::ptr_eq(&rewrite_message(&without, &replace), &without));
 }
 
 #[test]
@@ -153,6 +164,6 @@ fn x5_names_of_files_are_plain() {
     for (name, slug_) in
         [("Q3 Report.pdf", "q3-report"), ("", "document"), ("../../x", "x"), ("…", "document")]
     {
-        assert_eq!(slug(name), slug_);
+        assert_eq!(file_slug(name), slug_);
     }
 }

@@ -7,13 +7,14 @@ use std::path::{Path, PathBuf};
 
 use sha2::{Digest as _, Sha256};
 use weir_core::plugin::{
-    Manifest, PLUGIN_FILE, PLUGIN_FILE_BYTES_MAX, Snapshot, hidden, snapshot_text,
+    PLUGIN_FILE, PLUGIN_FILE_BYTES_MAX, PluginManifest, PluginSnapshot, find_hidden_character,
+    snapshot_text,
 };
-use weir_core::tool::{Access, Place as Where};
-use weir_core::view::plain::visible;
+use weir_core::tool::{PathAccess, PathPlace as Where};
+use weir_core::view::plain::visible_text;
 
-use super::parse::parse;
-use crate::ports::Content;
+use super::parse::parse_manifest;
+use crate::ports::FileContent;
 use crate::workspace::{EntryKind, WalkOptions, Workspace};
 
 /// The plugin that comes with the program.
@@ -33,7 +34,7 @@ pub(super) const PLUGINS_MAX: usize = 64;
 
 /// Where a plugin lies.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum PluginLocation {
     /// In the program.
     BuiltIn(&'static str),
     /// In the person's own folder.
@@ -44,9 +45,9 @@ pub(super) enum Place {
 
 /// What is known of a plugin that can be used.
 #[derive(Debug, Clone)]
-pub(super) struct Loaded {
-    pub(super) manifest: Manifest,
-    pub(super) snapshot: Snapshot,
+pub(super) struct LoadedPlugin {
+    pub(super) manifest: PluginManifest,
+    pub(super) snapshot: PluginSnapshot,
     pub(super) hash: String,
     /// Names of its skills and prompts.
     pub(super) skills: Vec<String>,
@@ -58,7 +59,7 @@ pub(super) struct Loaded {
 }
 
 /// One file of a plugin.
-pub(super) struct Bytes {
+pub(super) struct PluginFile {
     pub(super) path: String,
     pub(super) bytes: Vec<u8>,
     pub(super) executable: bool,
@@ -68,22 +69,25 @@ pub(super) struct Bytes {
 ///
 /// # Errors
 /// A sentence: too much, a link, or something that cannot be read.
-pub(super) fn files(workspace: &Workspace, place: &Place) -> Result<Vec<Bytes>, String> {
+pub(super) fn read_plugin_files(
+    workspace: &Workspace,
+    place: &PluginLocation,
+) -> Result<Vec<PluginFile>, String> {
     let mut files = match place {
-        Place::BuiltIn(text) => {
+        PluginLocation::BuiltIn(text) => {
             let (path, bytes) = (PLUGIN_FILE.to_owned(), text.as_bytes().to_vec());
-            vec![Bytes { path, bytes, executable: false }]
+            vec![PluginFile { path, bytes, executable: false }]
         }
-        Place::Own(folder) => {
+        PluginLocation::Own(folder) => {
             let path = folder.display().to_string();
-            if let Some(origin) = workspace.resolve(&path, Access::List).marked {
-                return Err(marked(&origin));
+            if let Some(origin) = workspace.resolve(&path, PathAccess::List).marked {
+                return Err(marked_file_reason(&origin));
             }
             let mut files = Vec::new();
-            gather(folder, "", 0, &mut files)?;
+            gather_folder(folder, "", 0, &mut files)?;
             files
         }
-        Place::Workspace(folder) => in_workspace(workspace, folder)?,
+        PluginLocation::Workspace(folder) => in_workspace(workspace, folder)?,
     };
     let bytes: u64 = files.iter().map(|file| file.bytes.len() as u64).sum();
     if bytes > BYTES_MAX {
@@ -97,24 +101,25 @@ pub(super) fn files(workspace: &Workspace, place: &Place) -> Result<Vec<Bytes>, 
 ///
 /// # Errors
 /// What is wrong with it, with file and line where it has one.
-pub(super) fn load(
-    files: &[Bytes],
+pub(super) fn load_plugin_files(
+    files: &[PluginFile],
     id: &str,
     shown: &str,
     base: Option<&str>,
-) -> Result<Loaded, String> {
+) -> Result<LoadedPlugin, String> {
     let file = files.iter().find(|file| file.path == PLUGIN_FILE);
     let file = file.ok_or_else(|| format!("there is no {PLUGIN_FILE} in it"))?;
     if file.bytes.len() as u64 > PLUGIN_FILE_BYTES_MAX {
         return Err(format!("{shown} has more than {PLUGIN_FILE_BYTES_MAX} bytes"));
     }
     let text = std::str::from_utf8(&file.bytes).map_err(|_| format!("{shown} is no text"))?;
-    let manifest = parse(text, shown, id, base)?;
+    let manifest = parse_manifest(text, shown, id, base)?;
     let mut interpreters = Vec::new();
     for script in manifest.scripts() {
         let found = files.iter().find(|file| file.path == script);
         let found = found.ok_or_else(|| format!("{shown}: there is no file {script} in it"))?;
-        interpreters.push((script.to_owned(), crate::skills::interpreter(script, &found.bytes)?));
+        interpreters
+            .push((script.to_owned(), crate::skills::script_interpreter(script, &found.bytes)?));
     }
     for (name, method) in &manifest.api {
         if let Some(schema) = &method.input_schema {
@@ -122,12 +127,13 @@ pub(super) fn load(
                 .map_err(|why| format!("{shown}: api.{name}.input_schema is none: {why}"))?;
         }
     }
-    let snapshot: Snapshot = files.iter().map(|file| (file.path.clone(), hash(file))).collect();
-    let skills = below(files, manifest.skills.as_deref(), "/SKILL.md");
-    let prompts = below(files, manifest.prompts.as_deref(), ".md");
-    Ok(Loaded {
-        hash: hex(snapshot_text(&snapshot).as_bytes()),
-        notes: files.iter().filter_map(deceptive).collect(),
+    let snapshot: PluginSnapshot =
+        files.iter().map(|file| (file.path.clone(), hash(file))).collect();
+    let skills = names_below(files, manifest.skills.as_deref(), "/SKILL.md");
+    let prompts = names_below(files, manifest.prompts.as_deref(), ".md");
+    Ok(LoadedPlugin {
+        hash: digest_hex(snapshot_text(&snapshot).as_bytes()),
+        notes: files.iter().filter_map(find_hidden_character_in_file).collect(),
         prompts: prompts.into_iter().map(|name| name.replace('/', ":")).collect(),
         skills,
         manifest,
@@ -137,9 +143,9 @@ pub(super) fn load(
 }
 
 /// Names of the files below `folder` that end so, without that ending.
-fn below(files: &[Bytes], folder: Option<&str>, ending: &str) -> Vec<String> {
+fn names_below(files: &[PluginFile], folder: Option<&str>, ending: &str) -> Vec<String> {
     let Some(folder) = folder.map(|folder| folder.trim_end_matches('/')) else { return Vec::new() };
-    let name = |file: &Bytes| {
+    let name = |file: &PluginFile| {
         let rest = file.path.strip_prefix(folder)?.strip_prefix('/')?;
         rest.strip_suffix(ending).map(str::to_owned)
     };
@@ -147,23 +153,23 @@ fn below(files: &[Bytes], folder: Option<&str>, ending: &str) -> Vec<String> {
 }
 
 /// What in a file's text hides from whoever reads it.
-fn deceptive(file: &Bytes) -> Option<String> {
+fn find_hidden_character_in_file(file: &PluginFile) -> Option<String> {
     let text = std::str::from_utf8(&file.bytes).ok()?;
-    let (line, c) = hidden(text)?;
-    let path = visible(&file.path);
+    let (line, c) = find_hidden_character(text)?;
+    let path = visible_text(&file.path);
     Some(format!("{path}:{line} has the hidden character U+{:04X}", u32::from(c)))
 }
 
-fn hash(file: &Bytes) -> String {
+fn hash(file: &PluginFile) -> String {
     let mode = if file.executable { "+x" } else { "" };
-    format!("{}{mode}", hex(&file.bytes))
+    format!("{}{mode}", digest_hex(&file.bytes))
 }
 
-fn hex(bytes: &[u8]) -> String {
+fn digest_hex(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-fn marked(origin: &str) -> String {
+fn marked_file_reason(origin: &str) -> String {
     let origin: String = origin.chars().filter(|c| !c.is_control()).take(100).collect();
     format!(
         "a file of it was written while words from {origin} stood in the context; a person reads \
@@ -171,8 +177,8 @@ fn marked(origin: &str) -> String {
     )
 }
 
-fn in_workspace(workspace: &Workspace, folder: &str) -> Result<Vec<Bytes>, String> {
-    let at = workspace.resolve(folder, Access::List);
+fn in_workspace(workspace: &Workspace, folder: &str) -> Result<Vec<PluginFile>, String> {
+    let at = workspace.resolve(folder, PathAccess::List);
     if at.path != folder || at.place != Where::Inside {
         return Err("it is a link; put the folder itself there".into());
     }
@@ -195,18 +201,22 @@ fn in_workspace(workspace: &Workspace, folder: &str) -> Result<Vec<Bytes>, Strin
             EntryKind::File if files.len() == FILES_MAX => return Err(too_many()),
             EntryKind::File => (),
         }
-        let at = workspace.resolve(&entry.path, Access::Read);
+        let at = workspace.resolve(&entry.path, PathAccess::Read);
         if let Some(origin) = &at.marked {
-            return Err(marked(origin));
+            return Err(marked_file_reason(origin));
         }
         if let Some(why) = &at.ignored {
-            return Err(format!("{} is closed ({why})", visible(&entry.path)));
+            return Err(format!("{} is closed ({why})", visible_text(&entry.path)));
         }
         let path = entry.path.strip_prefix(folder).and_then(|path| path.strip_prefix('/'));
         let path = path.ok_or_else(|| no_file(&entry.path))?.to_owned();
         match workspace.read(&at, FILE_BYTES_MAX).map_err(|error| error.to_string())? {
-            Content::File { bytes, mode } => {
-                files.push(Bytes { path, bytes: bytes.to_vec(), executable: mode & 0o111 != 0 });
+            FileContent::File { bytes, mode } => {
+                files.push(PluginFile {
+                    path,
+                    bytes: bytes.to_vec(),
+                    executable: mode & 0o111 != 0,
+                });
             }
             _ => return Err(no_file(&entry.path)),
         }
@@ -215,10 +225,15 @@ fn in_workspace(workspace: &Workspace, folder: &str) -> Result<Vec<Bytes>, Strin
 }
 
 fn no_file(path: &str) -> String {
-    format!("{} is neither a file nor a folder; a plugin has no links", visible(path))
+    format!("{} is neither a file nor a folder; a plugin has no links", visible_text(path))
 }
 
-fn gather(root: &Path, below: &str, depth: usize, out: &mut Vec<Bytes>) -> Result<(), String> {
+fn gather_folder(
+    root: &Path,
+    below: &str,
+    depth: usize,
+    out: &mut Vec<PluginFile>,
+) -> Result<(), String> {
     let wrong = |error: std::io::Error| format!("it cannot be read: {error}");
     for entry in std::fs::read_dir(root.join(below)).map_err(wrong)? {
         let entry = entry.map_err(wrong)?;
@@ -228,7 +243,7 @@ fn gather(root: &Path, below: &str, depth: usize, out: &mut Vec<Bytes>) -> Resul
         // Of the entry itself: what a link leads to does not count.
         let kind = entry.file_type().map_err(wrong)?;
         if kind.is_dir() && depth < DEPTH_MAX {
-            gather(root, &path, depth + 1, out)?;
+            gather_folder(root, &path, depth + 1, out)?;
             continue;
         }
         if !kind.is_file() {
@@ -245,9 +260,9 @@ fn gather(root: &Path, below: &str, depth: usize, out: &mut Vec<Bytes>) -> Resul
         let mut bytes = Vec::new();
         file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes).map_err(wrong)?;
         if bytes.len() as u64 > FILE_BYTES_MAX {
-            return Err(format!("{} has more than {FILE_BYTES_MAX} bytes", visible(&path)));
+            return Err(format!("{} has more than {FILE_BYTES_MAX} bytes", visible_text(&path)));
         }
-        out.push(Bytes { path, bytes, executable: mode & 0o111 != 0 });
+        out.push(PluginFile { path, bytes, executable: mode & 0o111 != 0 });
     }
     Ok(())
 }

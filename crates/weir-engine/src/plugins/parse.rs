@@ -1,32 +1,32 @@
 //! Reads a `plugin.toml`: whatever is wrong with it is said with file and line.
 
-use weir_core::plugin::{Manifest, check, hidden};
+use weir_core::plugin::{PluginManifest, check_manifest, find_hidden_character};
 
 /// The manifest in `text`, which stands at `place` for people, in a folder called `folder`. `base` is
 /// the address that a person set for it.
 ///
 /// # Errors
 /// The first thing that is wrong: `plugin.toml:12: commands.build.run has …`.
-pub(super) fn parse(
+pub(super) fn parse_manifest(
     text: &str,
     place: &str,
     folder: &str,
     base: Option<&str>,
-) -> Result<Manifest, String> {
-    if let Some((line, c)) = hidden(text) {
+) -> Result<PluginManifest, String> {
+    if let Some((line, c)) = find_hidden_character(text) {
         return Err(format!(
             "{place}:{line}: has the character U+{:04X}, which hides or turns others round; take it \
              out",
             u32::from(c)
         ));
     }
-    let manifest: Manifest = toml::from_str(text).map_err(|error| {
+    let manifest: PluginManifest = toml::from_str(text).map_err(|error| {
         let at = error.span().map_or(0, |span| span.start);
         let line = text.get(..at).unwrap_or_default().matches('\n').count() + 1;
         let what = error.message().lines().next().unwrap_or_default().to_owned();
         format!("{place}:{line}: {what}")
     })?;
-    check(&manifest, folder, base)
+    check_manifest(&manifest, folder, base)
         .map_err(|problem| format!("{place}:{}: {problem}", line_of(text, &problem.key)))?;
     Ok(manifest)
 }
@@ -79,7 +79,9 @@ mod tests {
 
     fn problem(rest: &str) -> String {
         let text = format!("{HEAD}{rest}");
-        parse(&text, "plugin.toml", "demo", None).map(|_| String::new()).unwrap_or_else(|why| why)
+        parse_manifest(&text, "plugin.toml", "demo", None)
+            .map(|_| String::new())
+            .unwrap_or_else(|why| why)
     }
 
     #[test]
@@ -116,10 +118,13 @@ mod tests {
     #[test]
     fn t11_the_plugin_that_comes_along_is_sound() {
         let text = super::super::found::OBSIDIAN;
-        let manifest = parse(text, "obsidian", "obsidian", None).expect("it is sound");
-        assert_eq!(manifest.hosts(manifest.base(None)), ["127.0.0.1:27123".to_owned()].into());
-        let https = parse(text, "obsidian", "obsidian", Some("https://127.0.0.1:27124"));
+        let manifest = parse_manifest(text, "obsidian", "obsidian", None).expect("it is sound");
+        assert_eq!(
+            manifest.hosts(manifest.base_address(None)),
+            ["127.0.0.1:27123".to_owned()].into()
+        );
+        let https = parse_manifest(text, "obsidian", "obsidian", Some("https://127.0.0.1:27124"));
         assert!(https.is_ok());
-        assert!(parse(text, "obsidian", "obsidian", Some("127.0.0.1")).is_err());
+        assert!(parse_manifest(text, "obsidian", "obsidian", Some("127.0.0.1")).is_err());
     }
 }

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use super::found::{Bytes, Place, files, load};
+use super::found::{PluginFile, PluginLocation, load_plugin_files, read_plugin_files};
 use crate::workspace::{Workspace, WorkspaceOptions};
 
 const MANIFEST: &str = "id = \"demo\"\nname = \"Demo\"\nversion = \"1\"\nskills = \"skills/\"\n\
@@ -34,15 +34,15 @@ impl House {
         std::fs::create_dir_all(path.parent().expect("a parent")).expect("folders");
         std::fs::write(path, text).expect("a file");
     }
-    fn places(&self) -> [(&'static str, Place); 2] {
-        let own = Place::Own(self.folder.path().join("config/plugins/demo"));
+    fn places(&self) -> [(&'static str, PluginLocation); 2] {
+        let own = PluginLocation::Own(self.folder.path().join("config/plugins/demo"));
         [
             ("config/plugins/demo", own),
-            ("work/.weir/plugins/demo", Place::Workspace(".weir/plugins/demo".into())),
+            ("work/.weir/plugins/demo", PluginLocation::Workspace(".weir/plugins/demo".into())),
         ]
     }
-    fn load(&self, place: &Place) -> Result<super::Loaded, String> {
-        load(&files(&self.workspace, place)?, "demo", "plugin.toml", None)
+    fn load(&self, place: &PluginLocation) -> Result<super::LoadedPlugin, String> {
+        load_plugin_files(&read_plugin_files(&self.workspace, place)?, "demo", "plugin.toml", None)
     }
 }
 
@@ -156,7 +156,7 @@ fn t11_what_a_plugin_names_must_be_there() {
     assert!(of(&[("plugin.toml", schema), ("a.sh", "")]).contains("api.a.input_schema"));
 }
 
-fn house_of(files: &[(&str, &str)]) -> Result<super::Loaded, String> {
+fn house_of(files: &[(&str, &str)]) -> Result<super::LoadedPlugin, String> {
     let house = both(files);
     let [(_, place), _] = house.places();
     house.load(&place)
@@ -179,13 +179,13 @@ fn z9_a_marked_file_keeps_a_plugin_off() {
 
 #[test]
 fn t11_the_same_bytes_are_the_same_plugin() {
-    let file = |path: &str, text: &str| Bytes {
+    let file = |path: &str, text: &str| PluginFile {
         path: path.into(),
         bytes: text.as_bytes().to_vec(),
         executable: false,
     };
     let files = [file("plugin.toml", "id = \"a\"\nname = \"A\"\nversion = \"1\"\n")];
-    let hash = || load(&files, "a", "plugin.toml", None).expect("sound").hash;
+    let hash = || load_plugin_files(&files, "a", "plugin.toml", None).expect("sound").hash;
     assert_eq!(hash(), hash());
     assert!(Path::new(&hash()).components().count() == 1 && hash().len() == 64);
 }

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use async_trait::async_trait;
-use weir_core::tool::{Raw, SpawnEffect};
+use weir_core::tool::{RawResult, SpawnEffect};
 
 use super::ToolContext;
 
@@ -32,22 +32,22 @@ pub struct Divergence {
 
 /// Sub-agents of one session.
 #[async_trait]
-pub trait Agents: Send + Sync {
+pub trait SubAgents: Send + Sync {
     /// What starting an agent for `task` comes to. Starts nothing.
     ///
     /// # Errors
     /// A sentence for the model: there is no such profile, or no deeper agent may stand.
-    async fn look(&self, task: &AgentTask) -> Result<SpawnEffect, String>;
+    async fn plan_spawn(&self, task: &AgentTask) -> Result<SpawnEffect, String>;
     /// Starts the agent of the call in `cx`, or takes it up where it stopped, and gives its answer.
-    async fn run(&self, task: AgentTask, cx: &ToolContext) -> Raw;
+    async fn run(&self, task: AgentTask, cx: &ToolContext) -> RawResult;
     /// What the agent of this name left in its copy of the workspace. Only agents of this session
     /// that have come to rest.
     ///
     /// # Errors
     /// A sentence for the model.
-    async fn left(&self, agent: &str) -> Result<Vec<Divergence>, String>;
+    async fn worktree_changes(&self, agent: &str) -> Result<Vec<Divergence>, String>;
     /// Its copy is not needed any more.
-    async fn merged(&self, agent: &str);
+    async fn discard_worktree(&self, agent: &str);
 }
 
 /// No agent can be started.
@@ -57,19 +57,19 @@ pub struct NoAgents;
 const NONE: &str = "no agent can be started from here";
 
 #[async_trait]
-impl Agents for NoAgents {
-    async fn look(&self, task: &AgentTask) -> Result<SpawnEffect, String> {
+impl SubAgents for NoAgents {
+    async fn plan_spawn(&self, task: &AgentTask) -> Result<SpawnEffect, String> {
         // What rules say of it can be asked all the same.
         let profile = task.profile.clone().unwrap_or_default();
         Ok(SpawnEffect { profile, writes: true, worktree: task.worktree })
     }
-    async fn run(&self, _: AgentTask, _: &ToolContext) -> Raw {
-        Raw::error(NONE)
+    async fn run(&self, _: AgentTask, _: &ToolContext) -> RawResult {
+        RawResult::error(NONE)
     }
-    async fn left(&self, _: &str) -> Result<Vec<Divergence>, String> {
+    async fn worktree_changes(&self, _: &str) -> Result<Vec<Divergence>, String> {
         Err(NONE.into())
     }
-    async fn merged(&self, _: &str) {}
+    async fn discard_worktree(&self, _: &str) {}
 }
 
 /// Copies of a workspace that agents work in: git worktrees. Blocks: call it on a blocking thread.
@@ -80,12 +80,12 @@ pub trait Worktrees: Send + Sync {
     ///
     /// # Errors
     /// A sentence: it is no repository, has no commit, or git cannot do it.
-    fn make(&self, root: &Path, name: &str) -> Result<PathBuf, String>;
+    fn create_worktree(&self, root: &Path, name: &str) -> Result<PathBuf, String>;
     /// What is different in the copy from what it was made of.
     ///
     /// # Errors
     /// A sentence: there is no such copy, or it cannot be read.
-    fn left(&self, root: &Path, name: &str) -> Result<Vec<Divergence>, String>;
+    fn worktree_changes(&self, root: &Path, name: &str) -> Result<Vec<Divergence>, String>;
     /// Takes the copy away, with what is in it.
     fn remove(&self, root: &Path, name: &str);
 }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use weir_core::ids::{CallId, CheckpointId, SessionId, Timestamp};
 
 use super::StoreError;
-pub use crate::workspace::Content;
+pub use crate::workspace::FileContent;
 
 /// One path of a snapshot.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,9 +16,9 @@ pub struct SnapshotEntry {
     /// Relative to the workspace.
     pub path: String,
     /// As it is before the call.
-    pub before: Content,
+    pub before: FileContent,
     /// As the call will leave it.
-    pub after: Content,
+    pub after: FileContent,
 }
 
 /// A snapshot to be taken before a call runs (G7).
@@ -57,7 +57,7 @@ pub struct CheckpointInfo {
     /// What the call does.
     pub label: String,
     /// What it touches, with images before and after.
-    pub changes: Vec<weir_core::tool::Change>,
+    pub changes: Vec<weir_core::tool::PlannedChange>,
 }
 
 /// Which snapshots to list.
@@ -73,16 +73,20 @@ pub struct CheckpointFilter {
 #[async_trait]
 pub trait Checkpoints: Send + Sync {
     /// Stores what is there before, and what the call will leave. Durable when it returns.
-    async fn take(&self, snapshot: Snapshot) -> Result<CheckpointId, StoreError>;
+    async fn take_snapshot(&self, snapshot: Snapshot) -> Result<CheckpointId, StoreError>;
     /// The same under a name that was announced before: what a command turned out to have changed.
     /// A name that is there already is left as it is.
-    async fn record(&self, announced: &CheckpointId, snapshot: Snapshot) -> Result<(), StoreError>;
+    async fn record_snapshot(
+        &self,
+        announced: &CheckpointId,
+        snapshot: Snapshot,
+    ) -> Result<(), StoreError>;
     /// The place where files of a session's workspace are kept while its commands run; what is
     /// there of a process that was killed is found again. Blocks.
     ///
     /// # Errors
     /// It cannot be made, or another process has it.
-    fn baseline(
+    fn open_baseline(
         &self,
         workspace: &Path,
         session: &SessionId,
@@ -104,7 +108,7 @@ pub trait Checkpoints: Send + Sync {
     /// Removes snapshots older than `before`, and the oldest while the repository is larger than
     /// `max_bytes`; and what killed processes kept for their commands. Returns how many snapshots
     /// went.
-    async fn collect(
+    async fn collect_old_snapshots(
         &self,
         workspace: &Path,
         before: Timestamp,
@@ -114,7 +118,7 @@ pub trait Checkpoints: Send + Sync {
 
 /// Where the content of one file is kept in a [`Baseline`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Piece {
+pub struct ContentLocation {
     /// First byte.
     pub at: u64,
     /// Bytes.
@@ -126,13 +130,13 @@ pub struct Piece {
 /// snapshot, and the rest goes with the session. All methods block.
 pub trait Baseline: Send {
     /// The notes that are there, oldest first. A line that was not written to its end is none.
-    fn notes(&mut self) -> Result<Vec<String>, StoreError>;
+    fn read_notes(&mut self) -> Result<Vec<String>, StoreError>;
     /// Adds a line, without line feeds.
-    fn note(&mut self, line: &str) -> Result<(), StoreError>;
+    fn append_note(&mut self, line: &str) -> Result<(), StoreError>;
     /// Adds the content of a file.
-    fn keep(&mut self, content: &mut dyn Read) -> Result<Piece, StoreError>;
+    fn add_content(&mut self, content: &mut dyn Read) -> Result<ContentLocation, StoreError>;
     /// What was added.
-    fn read(&mut self, piece: Piece) -> Result<Vec<u8>, StoreError>;
+    fn read(&mut self, piece: ContentLocation) -> Result<Vec<u8>, StoreError>;
     /// Bytes of all contents.
     fn bytes(&self) -> u64;
     /// Makes what was added durable.

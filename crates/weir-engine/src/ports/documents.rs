@@ -3,26 +3,34 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use weir_core::document::{Seen, Unread, Wish};
+use weir_core::document::{DocumentError, DocumentRequest, DocumentResult};
 
 /// Looks at the bytes of images and PDFs. They are untrusted: an implementation reads them where a
 /// bad file can do no harm, with bounds on time and memory, and answers in any case.
 #[async_trait]
-pub trait Documents: Send + Sync {
+pub trait DocumentReaders: Send + Sync {
     /// What `wish` asks of `bytes`. The same question has the same answer. Dropping the future ends
     /// the work.
     ///
     /// # Errors
     /// Why they cannot be read, in words for a person.
-    async fn look(&self, wish: Wish, bytes: Arc<[u8]>) -> Result<Seen, Unread>;
+    async fn inspect_document(
+        &self,
+        wish: DocumentRequest,
+        bytes: Arc<[u8]>,
+    ) -> Result<DocumentResult, DocumentError>;
 }
 
 /// Reads nothing: for programs without attachments.
 pub struct NoDocuments;
 
 #[async_trait]
-impl Documents for NoDocuments {
-    async fn look(&self, _wish: Wish, _bytes: Arc<[u8]>) -> Result<Seen, Unread> {
-        Err(Unread::Failed { why: "this program reads no images and PDFs".into() })
+impl DocumentReaders for NoDocuments {
+    async fn inspect_document(
+        &self,
+        _wish: DocumentRequest,
+        _bytes: Arc<[u8]>,
+    ) -> Result<DocumentResult, DocumentError> {
+        Err(DocumentError::Failed { why: "this program reads no images and PDFs".into() })
     }
 }

@@ -10,7 +10,7 @@ use super::StoreError;
 
 /// A fact as readers get it.
 #[derive(Debug, Clone)]
-pub struct Fact {
+pub struct PublishedFact {
     /// Place in the journal.
     pub seq: Seq,
     /// When.
@@ -20,12 +20,12 @@ pub struct Fact {
 }
 
 /// Reads the fact in a record.
-pub fn fact_of(record: &Record) -> Result<Fact, StoreError> {
+pub fn fact_of(record: &Record) -> Result<PublishedFact, StoreError> {
     let event = Event::from_payload(&record.kind, &record.payload).map_err(|error| {
         StoreError::Damaged {
             what: format!("fact {} of session {}", record.seq, record.session),
             why: error.to_string(),
         }
     })?;
-    Ok(Fact { seq: record.seq, ts: record.ts, event: Arc::new(event) })
+    Ok(PublishedFact { seq: record.seq, ts: record.ts, event: Arc::new(event) })
 }

@@ -110,10 +110,10 @@ pub struct HookAnswer {
 #[async_trait]
 pub trait Hooks: Send + Sync {
     /// Whether any hook listens: costs nothing.
-    fn listens(&self, moment: HookMoment) -> bool;
+    fn has_listener(&self, moment: HookMoment) -> bool;
     /// Runs all hooks that match, at once, each within its time limit. One that fails or hangs
     /// answers as its settings say: `Deny` where it blocks, nothing otherwise.
-    async fn call(&self, call: HookCall) -> Vec<HookAnswer>;
+    async fn run_hooks(&self, call: HookCall) -> Vec<HookAnswer>;
 }
 
 /// No hooks.
@@ -122,10 +122,10 @@ pub struct NoHooks;
 
 #[async_trait]
 impl Hooks for NoHooks {
-    fn listens(&self, _moment: HookMoment) -> bool {
+    fn has_listener(&self, _moment: HookMoment) -> bool {
         false
     }
-    async fn call(&self, _call: HookCall) -> Vec<HookAnswer> {
+    async fn run_hooks(&self, _call: HookCall) -> Vec<HookAnswer> {
         Vec::new()
     }
 }

@@ -14,7 +14,7 @@ use weir_core::session::SessionConfig;
 use weir_core::skill::{SkillLine, SkillNote};
 use weir_core::tool::ToolSpec;
 
-use super::{Kept, Model, NoScripts, Scripts};
+use super::{Model, NoScripts, Scripts, StoredItem};
 use crate::toolbox::Toolbox;
 
 /// What is looked for in the past of sessions (X4). Everything that is set must fit.
@@ -57,7 +57,7 @@ pub struct Passage {
 
 /// A fact that a tool wants remembered.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Wish {
+pub struct MemoryRequest {
     /// The fact.
     pub text: String,
     /// What it is about.
@@ -111,12 +111,12 @@ pub trait Knowledge: Send + Sync {
     ///
     /// # Errors
     /// A sentence for the model.
-    async fn remember(&self, call: CallId, wish: Wish) -> Result<MemoryNote, String>;
+    async fn remember_fact(&self, call: CallId, wish: MemoryRequest) -> Result<MemoryNote, String>;
     /// Facts of the memory that fit these words, best first.
     ///
     /// # Errors
     /// A sentence for the model.
-    async fn memories(
+    async fn find_memories(
         &self,
         words: &str,
         kind: Option<MemoryKind>,
@@ -155,16 +155,16 @@ pub trait Knowledge: Send + Sync {
     /// A sentence for the model: what is wrong with it.
     async fn propose_skill(&self, call: CallId, proposal: SkillProposal) -> Result<(), String>;
     /// Tools that are named only (T4).
-    fn deferred(&self) -> Arc<Vec<ToolSpec>>;
+    fn deferred_tools(&self) -> Arc<Vec<ToolSpec>>;
     /// Tools whose schemas the model has.
-    fn loaded(&self) -> Arc<Vec<ToolSpec>> {
+    fn loaded_tools(&self) -> Arc<Vec<ToolSpec>> {
         Arc::default()
     }
     /// Recipes that may be used here, with how often each worked; their scores say nothing.
     ///
     /// # Errors
     /// A sentence for the model.
-    async fn recipes(&self) -> Result<Vec<RecipeMatch>, String> {
+    async fn usable_recipes(&self) -> Result<Vec<RecipeMatch>, String> {
         Ok(Vec::new())
     }
     /// The tools of the session, to which tools are added that are made at run time; none outside one.
@@ -179,14 +179,14 @@ pub trait Knowledge: Send + Sync {
     ///
     /// # Errors
     /// A sentence for the model.
-    async fn made_tools(&self) -> Result<Vec<Kept>, String> {
+    async fn made_tools(&self) -> Result<Vec<StoredItem>, String> {
         Err(NO_SESSION.into())
     }
     /// Keeps a tool that a person agreed to; it keeps the label of the context.
     ///
     /// # Errors
     /// A sentence for the model.
-    async fn keep_tool(&self, _definition: &ToolDefinition) -> Result<Kept, String> {
+    async fn keep_tool(&self, _definition: &ToolDefinition) -> Result<StoredItem, String> {
         Err(NO_SESSION.into())
     }
     /// Takes a tool away for good; whether it was there.
@@ -197,23 +197,23 @@ pub trait Knowledge: Send + Sync {
         Err(NO_SESSION.into())
     }
     /// Profiles that the agent may propose, with what each may do that the present one may not.
-    fn profiles(&self) -> Vec<ProfileLine>;
+    fn proposable_profiles(&self) -> Vec<ProfileLine>;
     /// Asks the stronger model that `helpers.flagship` names. The answer has the label of what the
     /// question was made from.
     ///
     /// # Errors
     /// None is named, or it gave no answer: a sentence for the model, with what it used.
-    async fn consult(&self, question: &str) -> Result<Consulted, ConsultError> {
+    async fn consult_flagship(&self, question: &str) -> Result<FlagshipAnswer, ConsultError> {
         let _ = question;
         Err(ConsultError { why: NO_FLAGSHIP.into(), used: None })
     }
     /// The stronger model, as people name it; `None`: none is named.
-    fn flagship(&self) -> Option<String> {
+    fn flagship_name(&self) -> Option<String> {
         None
     }
     /// What exists and is not switched on, beside tools, skills and plugins: recipes, foreign
     /// servers, tools made at run time.
-    async fn dormant(&self) -> Vec<Dormant> {
+    async fn dormant_items(&self) -> Vec<DormantItem> {
         Vec::new()
     }
 }
@@ -224,7 +224,7 @@ pub const NO_FLAGSHIP: &str = "no stronger model is set up. A person names one i
 
 /// An answer of the stronger model.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Consulted {
+pub struct FlagshipAnswer {
     /// Its words.
     pub text: String,
     /// Which model.
@@ -248,7 +248,7 @@ pub struct ConsultError {
 
 /// Something that exists and is not switched on.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Dormant {
+pub struct DormantItem {
     /// What it is: `recipe`, `MCP server`, `tool`.
     pub what: String,
     /// Its name.
@@ -275,7 +275,7 @@ pub struct ProfileLine {
 
 /// The settings that another profile gives a session.
 #[derive(Clone)]
-pub struct Switched {
+pub struct ProfileSettings {
     /// All settings from now on.
     pub config: SessionConfig,
     /// The model that they name, where it is another than before.
@@ -294,13 +294,21 @@ pub trait Profiles: Send + Sync {
     ///
     /// # Errors
     /// There is no such profile, or it cannot be used: a sentence.
-    fn switched(&self, current: &SessionConfig, name: &str) -> Result<Switched, String>;
+    fn profile_settings(
+        &self,
+        current: &SessionConfig,
+        name: &str,
+    ) -> Result<ProfileSettings, String>;
     /// The settings of a sub-agent of a session that has `current`, with the profile `name` and the
     /// prompt of a sub-agent (M6). Whatever they say, it gets no more than `current` has.
     ///
     /// # Errors
     /// There is no such profile, or it cannot be used: a sentence.
-    fn child(&self, current: &SessionConfig, name: &str) -> Result<Switched, String>;
+    fn child_settings(
+        &self,
+        current: &SessionConfig,
+        name: &str,
+    ) -> Result<ProfileSettings, String>;
 }
 
 /// No profile but the session's own.
@@ -311,10 +319,10 @@ impl Profiles for NoProfiles {
     fn list(&self) -> Vec<(String, String)> {
         Vec::new()
     }
-    fn switched(&self, _: &SessionConfig, name: &str) -> Result<Switched, String> {
+    fn profile_settings(&self, _: &SessionConfig, name: &str) -> Result<ProfileSettings, String> {
         Err(format!("there is no profile {name} here"))
     }
-    fn child(&self, _: &SessionConfig, name: &str) -> Result<Switched, String> {
+    fn child_settings(&self, _: &SessionConfig, name: &str) -> Result<ProfileSettings, String> {
         Err(format!("there is no profile {name} here"))
     }
 }
@@ -330,10 +338,10 @@ impl Knowledge for NoKnowledge {
     async fn recall(&self, _: RecallQuery) -> Result<Vec<Passage>, String> {
         Err(NO_SESSION.into())
     }
-    async fn remember(&self, _: CallId, _: Wish) -> Result<MemoryNote, String> {
+    async fn remember_fact(&self, _: CallId, _: MemoryRequest) -> Result<MemoryNote, String> {
         Err(NO_SESSION.into())
     }
-    async fn memories(
+    async fn find_memories(
         &self,
         _: &str,
         _: Option<MemoryKind>,
@@ -359,10 +367,10 @@ impl Knowledge for NoKnowledge {
     async fn propose_skill(&self, _: CallId, _: SkillProposal) -> Result<(), String> {
         Err(NO_SESSION.into())
     }
-    fn deferred(&self) -> Arc<Vec<ToolSpec>> {
+    fn deferred_tools(&self) -> Arc<Vec<ToolSpec>> {
         Arc::default()
     }
-    fn profiles(&self) -> Vec<ProfileLine> {
+    fn proposable_profiles(&self) -> Vec<ProfileLine> {
         Vec::new()
     }
 }

@@ -6,7 +6,7 @@ use weir_core::input::PersonCommand;
 
 /// A person's command to a session that another process may be running.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Letter {
+pub struct RemoteCommand {
     /// Its number in the store, given when it is posted; 0 before.
     pub id: u64,
     /// To which session.

@@ -35,7 +35,7 @@ pub struct MailServer {
 impl MailServer {
     /// What is wrong with it, in words: a line that would carry the password in the open to another
     /// machine, or a part that is missing.
-    pub fn problem(&self) -> Option<String> {
+    pub fn setup_problem(&self) -> Option<String> {
         let local = matches!(self.host.as_str(), "localhost" | "127.0.0.1" | "::1");
         if self.host.trim().is_empty() || self.port == 0 {
             return Some("a mail server needs a host and a port".into());
@@ -90,15 +90,15 @@ pub struct ReceivedMail {
 
 /// A folder of an account that is followed. Reads only.
 #[async_trait]
-pub trait Inbox: Send {
+pub trait MailFolder: Send {
     /// Numbers of mails are valid as long as this is the same, and the number that the next mail has
     /// at least.
-    fn place(&self) -> (u32, u32);
+    fn mailbox_position(&self) -> (u32, u32);
     /// Numbers of the mails after `after`, in order.
     ///
     /// # Errors
     /// The line failed: a sentence.
-    async fn newer(&mut self, after: u32) -> Result<Vec<u32>, String>;
+    async fn newer_mails(&mut self, after: u32) -> Result<Vec<u32>, String>;
     /// One mail; `None`: it is gone. `receiver`: the name under which the account's own server says
     /// whether a sender was checked.
     ///
@@ -109,7 +109,7 @@ pub trait Inbox: Send {
     ///
     /// # Errors
     /// The line failed: a sentence.
-    async fn wait(&mut self, longest: Duration) -> Result<(), String>;
+    async fn wait_for_change(&mut self, longest: Duration) -> Result<(), String>;
 }
 
 /// A mail in a list.

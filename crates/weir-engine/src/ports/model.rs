@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use weir_core::ids::BlobId;
-use weir_core::model::{ModelInfo, ModelRequest, Reply, Signal};
+use weir_core::model::{ModelInfo, ModelReply, ModelRequest, ModelSignal};
 
 /// A model that can be asked. One per provider and model; shared by sessions.
 pub trait Model: Send + Sync {
     /// What is known of it.
     fn info(&self) -> Arc<ModelInfo>;
     /// Starts a conversation: it keeps what was encoded, so that a turn costs only what is new.
-    fn converse(&self) -> Box<dyn Conversation>;
+    fn start_conversation(&self) -> Box<dyn Conversation>;
 }
 
 /// Bytes of the blobs that a request mentions, as standard base64 text.
@@ -20,7 +20,7 @@ pub type MediaMap = BTreeMap<BlobId, Arc<str>>;
 
 /// What encoding a request found out (P3).
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Prepared {
+pub struct PreparedRequest {
     /// Bytes of the whole request body.
     pub bytes: u64,
     /// Bytes of the previous request of this conversation that stand unchanged at the start of
@@ -33,16 +33,16 @@ pub struct Prepared {
 
 /// Which attachments a vendor takes as they are, beside what the model is able to read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Takes {
+pub struct AttachmentSupport {
     /// PDFs can be sent at all.
     pub documents: bool,
     /// Largest PDF, in bytes.
     pub document_bytes_max: u64,
 }
 
-impl Default for Takes {
-    fn default() -> Takes {
-        Takes { documents: true, document_bytes_max: 20 << 20 }
+impl Default for AttachmentSupport {
+    fn default() -> AttachmentSupport {
+        AttachmentSupport { documents: true, document_bytes_max: 20 << 20 }
     }
 }
 
@@ -51,27 +51,27 @@ impl Default for Takes {
 pub trait Conversation: Send {
     /// Encodes `request` and keeps the bytes for [`Conversation::send`]. Total: every history can
     /// be rendered (V3). `media` holds every blob that the history mentions.
-    fn prepare(&mut self, request: &ModelRequest, media: &MediaMap) -> Prepared;
+    fn prepare(&mut self, request: &ModelRequest, media: &MediaMap) -> PreparedRequest;
 
     /// Which attachments it sends as they are; others are converted before they come here (X5).
-    fn takes(&self) -> Takes {
-        Takes::default()
+    fn attachment_support(&self) -> AttachmentSupport {
+        AttachmentSupport::default()
     }
 
     /// Sends what was prepared last and waits for the whole reply. Never fails and never retries:
     /// what goes wrong is a [`Reply::Failed`] with its class. Dropping the future closes the
     /// connection. `signals` gets text as it arrives and must not be blocked on.
-    async fn send(&mut self, signals: &SignalSink) -> Reply;
+    async fn send(&mut self, signals: &SignalSink) -> ModelReply;
 }
 
 /// Where signals go. Cheap to call, never blocks: a slow reader loses none of the facts, and
 /// signals are coalesced for it (L17).
 #[derive(Clone)]
-pub struct SignalSink(Arc<dyn Fn(Signal) + Send + Sync>);
+pub struct SignalSink(Arc<dyn Fn(ModelSignal) + Send + Sync>);
 
 impl SignalSink {
     /// Calls `f` for each signal.
-    pub fn new(f: impl Fn(Signal) + Send + Sync + 'static) -> SignalSink {
+    pub fn new(f: impl Fn(ModelSignal) + Send + Sync + 'static) -> SignalSink {
         SignalSink(Arc::new(f))
     }
     /// Drops all signals.
@@ -79,7 +79,7 @@ impl SignalSink {
         SignalSink::new(|_| ())
     }
     /// Passes one on.
-    pub fn send(&self, signal: Signal) {
+    pub fn send(&self, signal: ModelSignal) {
         (self.0)(signal);
     }
 }

@@ -5,22 +5,22 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use weir_core::ids::SessionId;
 
-use super::Fact;
+use super::PublishedFact;
 
 /// Somebody who measures.
 pub trait Observer: Send + Sync {
     /// These facts of a session are durable now: in order, each once, before any face has them.
     /// Called in the session's own loop: it must not wait, and costs what it costs each time.
-    fn facts(&self, session: &SessionId, facts: &[Fact]);
+    fn observe_facts(&self, session: &SessionId, facts: &[PublishedFact]);
 }
 
 /// Those who measure in one program: none at first.
 #[derive(Default)]
-pub struct Observers {
+pub struct ObserverList {
     all: RwLock<Vec<Arc<dyn Observer>>>,
 }
 
-impl Observers {
+impl ObserverList {
     /// One more, from now on.
     pub fn add(&self, observer: Arc<dyn Observer>) {
         self.all.write().unwrap_or_else(PoisonError::into_inner).push(observer);
@@ -35,9 +35,9 @@ impl Observers {
     }
 
     /// Tells all of them.
-    pub(crate) fn facts(&self, session: &SessionId, facts: &[Fact]) {
+    pub(crate) fn notify_facts(&self, session: &SessionId, facts: &[PublishedFact]) {
         for observer in self.all.read().unwrap_or_else(PoisonError::into_inner).iter() {
-            observer.facts(session, facts);
+            observer.observe_facts(session, facts);
         }
     }
 }

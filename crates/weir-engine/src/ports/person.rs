@@ -5,11 +5,11 @@ use async_trait::async_trait;
 
 /// Who can be asked while a call runs.
 #[async_trait]
-pub trait Person: Send + Sync {
+pub trait PersonPrompter: Send + Sync {
     /// Puts a question of `server` to the person and waits for the answer: journaled, shown by every
     /// face, answered from any. `None`: nobody attends, the run is being ended, or the answer holds
     /// a secret that is in use. The time that it takes does not count as the call's.
-    async fn ask(&self, server: &str, text: &str, options: &[String]) -> Option<String>;
+    async fn ask_person(&self, server: &str, text: &str, options: &[String]) -> Option<String>;
 }
 
 /// Nobody can be asked.
@@ -17,8 +17,8 @@ pub trait Person: Send + Sync {
 pub struct NoPerson;
 
 #[async_trait]
-impl Person for NoPerson {
-    async fn ask(&self, _: &str, _: &str, _: &[String]) -> Option<String> {
+impl PersonPrompter for NoPerson {
+    async fn ask_person(&self, _: &str, _: &str, _: &[String]) -> Option<String> {
         None
     }
 }

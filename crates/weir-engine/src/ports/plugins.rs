@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use serde_json::{Map, Value};
 use weir_core::governance::label::Label;
 use weir_core::ids::SessionId;
-use weir_core::plugin::Param;
+use weir_core::plugin::ParamSpec;
 
 /// What holds of a plugin.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,7 +24,7 @@ pub enum PluginState {
 
 impl PluginState {
     /// The state as one word, for programs.
-    pub fn word(&self) -> &'static str {
+    pub fn state_word(&self) -> &'static str {
         match self {
             PluginState::Enabled => "enabled",
             PluginState::Disabled => "disabled",
@@ -42,7 +42,7 @@ pub struct Callable {
     /// What it does.
     pub description: String,
     /// Its arguments.
-    pub params: Vec<Param>,
+    pub params: Vec<ParamSpec>,
     /// The JSON Schema of its arguments, where it has one instead.
     pub schema: Option<Value>,
 }
@@ -169,14 +169,14 @@ pub trait Plugins: std::fmt::Debug + Send + Sync {
     /// All of them. Blocks.
     fn list(&self) -> Vec<PluginLine>;
     /// Commands of the configuration.
-    fn commands(&self) -> Vec<Callable>;
+    fn configured_commands(&self) -> Vec<Callable>;
     /// The folders of those that are on. Blocks.
     fn folders(&self) -> Vec<PluginFolder>;
     /// A named command: `plugin:name`, or a name of the configuration.
     ///
     /// # Errors
     /// There is none, it is not switched on, or the arguments do not fit.
-    async fn command(
+    async fn resolve_command(
         &self,
         session: &SessionId,
         name: &str,
@@ -185,8 +185,8 @@ pub trait Plugins: std::fmt::Debug + Send + Sync {
     /// A method of a plugin's API.
     ///
     /// # Errors
-    /// As [`Plugins::command`].
-    async fn method(
+    /// As [`Plugins::resolve_command`].
+    async fn resolve_method(
         &self,
         session: &SessionId,
         plugin: &str,
@@ -198,12 +198,12 @@ pub trait Plugins: std::fmt::Debug + Send + Sync {
     ///
     /// # Errors
     /// It changed, or cannot be read.
-    async fn ready(&self, session: &SessionId, plugin: &str) -> Result<(), String>;
+    async fn prepare_plugin(&self, session: &SessionId, plugin: &str) -> Result<(), String>;
     /// What a person would be shown before it is switched on.
     ///
     /// # Errors
     /// There is none, or it is broken.
-    async fn offer(&self, id: &str) -> Result<PluginOffer, String>;
+    async fn plugin_offer(&self, id: &str) -> Result<PluginOffer, String>;
     /// Switches a plugin on, if it still has this hash.
     ///
     /// # Errors
@@ -228,13 +228,13 @@ impl Plugins for NoPlugins {
     fn list(&self) -> Vec<PluginLine> {
         Vec::new()
     }
-    fn commands(&self) -> Vec<Callable> {
+    fn configured_commands(&self) -> Vec<Callable> {
         Vec::new()
     }
     fn folders(&self) -> Vec<PluginFolder> {
         Vec::new()
     }
-    async fn command(
+    async fn resolve_command(
         &self,
         _: &SessionId,
         _: &str,
@@ -242,7 +242,7 @@ impl Plugins for NoPlugins {
     ) -> Result<CommandCall, String> {
         Err(NONE.into())
     }
-    async fn method(
+    async fn resolve_method(
         &self,
         _: &SessionId,
         _: &str,
@@ -251,10 +251,10 @@ impl Plugins for NoPlugins {
     ) -> Result<MethodCall, String> {
         Err(NONE.into())
     }
-    async fn ready(&self, _: &SessionId, _: &str) -> Result<(), String> {
+    async fn prepare_plugin(&self, _: &SessionId, _: &str) -> Result<(), String> {
         Err(NONE.into())
     }
-    async fn offer(&self, _: &str) -> Result<PluginOffer, String> {
+    async fn plugin_offer(&self, _: &str) -> Result<PluginOffer, String> {
         Err(NONE.into())
     }
     async fn enable(&self, _: &str, _: &str, _: &str) -> Result<(), String> {

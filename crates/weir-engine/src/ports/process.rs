@@ -9,7 +9,7 @@ use weir_core::ids::{CallId, SessionId};
 use weir_core::tool::Tier;
 
 use super::ProgressSink;
-pub use crate::workspace::Confine;
+pub use crate::workspace::CommandConfinement;
 
 /// A command to run under a supervisor.
 #[derive(Debug, Clone)]
@@ -31,7 +31,7 @@ pub struct CommandSpec {
     /// It goes on after the call returns, as a job.
     pub background: bool,
     /// What it may touch.
-    pub confine: Confine,
+    pub confine: CommandConfinement,
     /// Which variables of the person's it sees.
     pub variables: Variables,
     /// Secrets that it finds in variables of these names (Z7). Names alone: the values are put in
@@ -153,9 +153,9 @@ pub trait Processes: Send + Sync {
     ///
     /// # Errors
     /// Why it could not start.
-    async fn start(&self, spec: CommandSpec) -> Result<JobInfo, String>;
+    async fn start_job(&self, spec: CommandSpec) -> Result<JobInfo, String>;
     /// Output of a job from byte `offset` on, at most `max` bytes, with its state.
-    async fn output(
+    async fn read_job_output(
         &self,
         session: &SessionId,
         job: &str,
@@ -163,14 +163,19 @@ pub trait Processes: Send + Sync {
         max: usize,
     ) -> Result<(JobInfo, String), String>;
     /// Writes to a job's standard input.
-    async fn input(&self, session: &SessionId, job: &str, text: &str) -> Result<(), String>;
+    async fn write_job_input(
+        &self,
+        session: &SessionId,
+        job: &str,
+        text: &str,
+    ) -> Result<(), String>;
     /// Ends a job and its whole tree.
-    async fn kill(&self, session: &SessionId, job: &str) -> Result<JobInfo, String>;
+    async fn kill_job(&self, session: &SessionId, job: &str) -> Result<JobInfo, String>;
     /// Jobs of a session.
     async fn jobs(&self, session: &SessionId) -> Vec<JobInfo>;
     /// Ends all jobs of a session.
     async fn end_all(&self, session: &SessionId);
     /// After a crash: what became of the command of this call. Waits while its supervisor is still
     /// ending it.
-    async fn trace(&self, session: &SessionId, call: CallId) -> CommandTrace;
+    async fn command_trace(&self, session: &SessionId, call: CallId) -> CommandTrace;
 }

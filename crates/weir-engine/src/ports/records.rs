@@ -9,7 +9,7 @@ use super::StoreError;
 
 /// One thing that a server keeps: small, found by its kind and name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Entry {
+pub struct RecordEntry {
     /// What it is: `person`, `login`, `setting`, …
     pub kind: String,
     /// Its name: one of each kind.
@@ -28,7 +28,7 @@ pub struct Entry {
 
 /// What came of putting an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Put {
+pub enum PutOutcome {
     /// It is kept, with this version.
     Kept(u64),
     /// Somebody was quicker: it has this version now (0: there is none).
@@ -44,18 +44,22 @@ pub trait Records: Send + Sync {
         kind: &str,
         name: &str,
         now: Timestamp,
-    ) -> Result<Option<Entry>, StoreError>;
+    ) -> Result<Option<RecordEntry>, StoreError>;
     /// All entries of a kind that have not ended by `now`, by name. `owner`: only theirs.
     async fn list(
         &self,
         kind: &str,
         owner: Option<&str>,
         now: Timestamp,
-    ) -> Result<Vec<Entry>, StoreError>;
+    ) -> Result<Vec<RecordEntry>, StoreError>;
     /// Keeps an entry; its own `version` says nothing. `expected`: only if it has this version now
     /// (0: only if there is none, or it has ended); `None`: whatever is there. Durable when it
     /// returns.
-    async fn put(&self, entry: &Entry, expected: Option<u64>) -> Result<Put, StoreError>;
+    async fn put(
+        &self,
+        entry: &RecordEntry,
+        expected: Option<u64>,
+    ) -> Result<PutOutcome, StoreError>;
     /// Takes an entry away; whether it was there.
     async fn remove(&self, kind: &str, name: &str) -> Result<bool, StoreError>;
     /// Takes everything of an owner away; how many.
@@ -63,7 +67,7 @@ pub trait Records: Send + Sync {
     /// Takes away what has ended by `now`; how many.
     async fn purge(&self, now: Timestamp) -> Result<u64, StoreError>;
     /// Whether the database answers: for `/readyz`.
-    async fn alive(&self) -> Result<(), StoreError>;
+    async fn check_alive(&self) -> Result<(), StoreError>;
     /// Returns when an entry may have changed, also by another process.
-    async fn changed(&self);
+    async fn wait_for_change(&self);
 }

@@ -22,7 +22,7 @@ pub const HOUR_MS: u64 = 3_600_000;
 
 /// What came of claiming a tick.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Claim {
+pub enum TickClaim {
     /// It is the caller's.
     Claimed,
     /// A run of the same agent is not over. A tick that waits stands in the history as skipped; one
@@ -37,7 +37,7 @@ pub const STILL_RUNNING: &str = "an earlier run of this agent was not over";
 
 /// How many runs of scheduled agents may be under way in the whole store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Places {
+pub struct PlaceLimits {
     /// At once. What waits for a person, or what a person began by hand, takes no place.
     pub at_once: usize,
     /// Begun within an hour; 0: no bound.
@@ -46,23 +46,23 @@ pub struct Places {
     pub now: Timestamp,
 }
 
-impl Places {
+impl PlaceLimits {
     /// The beginning of the hour that ends now.
-    pub fn since(&self) -> Timestamp {
+    pub fn hour_start(&self) -> Timestamp {
         let hour = i64::try_from(HOUR_MS).unwrap_or(i64::MAX).saturating_mul(1_000);
         Timestamp(self.now.micros().saturating_sub(hour))
     }
 
     /// Up to which moment beginnings count. What began later than this by the clock of then says
     /// that the clock was wrong and was set back: it must not fill an hour that is years away.
-    pub fn until(&self) -> Timestamp {
+    pub fn latest_start(&self) -> Timestamp {
         self.now.plus_ms(HOUR_MS)
     }
 }
 
 /// Whether a run could begin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Begin {
+pub enum RunBeginOutcome {
     /// It is under way.
     Begun,
     /// As many as may are under way.
@@ -106,9 +106,9 @@ pub enum AtRest {
 /// Opens and drives the sessions of scheduled agents. Called by the scheduler alone, once for each
 /// run that has a place.
 #[async_trait]
-pub trait Starter: Send + Sync {
+pub trait RunStarter: Send + Sync {
     /// The name of the session of a new run.
-    fn session(&self) -> SessionId;
+    fn new_session_id(&self) -> SessionId;
 
     /// Runs until the session is at rest, or closes it where it is when `stop` says so. `run` has a
     /// session: one that exists is taken up again, and nothing is said to it twice. `desk` hears
@@ -126,21 +126,21 @@ pub trait Starter: Send + Sync {
 /// their own. What a person began by hand takes none.
 #[async_trait]
 pub trait HousePlaces: Send + Sync {
-    /// A place for `run`. [`Begin::Gone`] is never the answer. Who is refused is remembered: places
+    /// A place for `run`. [`RunBeginOutcome::Gone`] is never the answer. Who is refused is remembered: places
     /// go round among people.
     ///
     /// # Errors
     /// The database refuses; then nothing begins.
-    async fn take(&self, run: &AgentRun) -> Result<Begin, StoreError>;
+    async fn take_place(&self, run: &AgentRun) -> Result<RunBeginOutcome, StoreError>;
     /// `run` takes no place any more. One that had none changes nothing.
     async fn give_back(&self, run: &AgentRun);
     /// Returns when a place may have become free.
-    async fn freed(&self);
+    async fn wait_until_freed(&self);
 }
 
 /// Where a run says that it waits for a person: it takes no place then.
 #[async_trait]
 pub trait RunDesk: Send + Sync {
     /// Whether it waits now.
-    async fn asking(&self, asks: bool);
+    async fn set_asking(&self, asks: bool);
 }

@@ -9,7 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 /// Code, and how it is run.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Script {
+pub struct ScriptTask {
     /// How.
     pub kind: ScriptKind,
     /// JavaScript.
@@ -49,7 +49,7 @@ pub trait ScriptHost: Send + Sync {
     ///
     /// # Errors
     /// Why not: the script gets it as an exception.
-    async fn call(&self, call: HostCall) -> Result<String, String>;
+    async fn call_host(&self, call: HostCall) -> Result<String, String>;
     /// Shows how far the script is.
     fn log(&self, text: &str);
 }
@@ -64,7 +64,7 @@ pub trait Scripts: Send + Sync {
     /// A sentence for the model: what went wrong, and where.
     async fn run(
         &self,
-        script: Script,
+        script: ScriptTask,
         host: &dyn ScriptHost,
         cancel: &CancellationToken,
     ) -> Result<String, String>;
@@ -76,7 +76,7 @@ pub struct NoHost;
 
 #[async_trait]
 impl ScriptHost for NoHost {
-    async fn call(&self, call: HostCall) -> Result<String, String> {
+    async fn call_host(&self, call: HostCall) -> Result<String, String> {
         Err(format!("{} cannot be used from here", call.tool))
     }
     fn log(&self, _: &str) {}
@@ -90,7 +90,7 @@ pub struct NoScripts;
 impl Scripts for NoScripts {
     async fn run(
         &self,
-        _: Script,
+        _: ScriptTask,
         _: &dyn ScriptHost,
         _: &CancellationToken,
     ) -> Result<String, String> {

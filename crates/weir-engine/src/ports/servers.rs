@@ -3,7 +3,7 @@
 
 use async_trait::async_trait;
 use serde_json::Value;
-use weir_core::tool::Raw;
+use weir_core::tool::RawResult;
 
 use super::ToolContext;
 
@@ -27,16 +27,16 @@ pub enum ServerRead {
 
 /// The foreign servers of a session (F4).
 #[async_trait]
-pub trait Servers: Send + Sync {
+pub trait McpServers: Send + Sync {
     /// Their names, and in a few words how each stands.
-    fn standing(&self) -> Vec<(String, String)>;
+    fn server_states(&self) -> Vec<(String, String)>;
     /// Whether what this server is told stays on this machine: its sandbox has no network and no
     /// place to write. What is not known is not contained.
     fn is_contained(&self, _server: &str) -> bool {
         false
     }
     /// Reads of one. It is started when it does not run. All that it gives back is foreign.
-    async fn read(&self, server: &str, what: ServerRead, cx: &ToolContext) -> Raw;
+    async fn read_server(&self, server: &str, what: ServerRead, cx: &ToolContext) -> RawResult;
 }
 
 /// There are none.
@@ -44,11 +44,11 @@ pub trait Servers: Send + Sync {
 pub struct NoServers;
 
 #[async_trait]
-impl Servers for NoServers {
-    fn standing(&self) -> Vec<(String, String)> {
+impl McpServers for NoServers {
+    fn server_states(&self) -> Vec<(String, String)> {
         Vec::new()
     }
-    async fn read(&self, server: &str, _: ServerRead, _: &ToolContext) -> Raw {
-        Raw::error(format!("There is no server {server}: none is declared here."))
+    async fn read_server(&self, server: &str, _: ServerRead, _: &ToolContext) -> RawResult {
+        RawResult::error(format!("There is no server {server}: none is declared here."))
     }
 }

@@ -34,7 +34,7 @@ pub struct SignalParcel {
 pub trait SignalEar: Send + Sync {
     /// The next parcel that has arrived: of the newest line alone, each once and in order. A parcel
     /// that does not come in time is asked for anew, on a new line.
-    fn take(&mut self) -> Option<SignalParcel>;
+    fn take_parcel(&mut self) -> Option<SignalParcel>;
     /// Resolves when there is one. Giving up waiting loses nothing.
-    async fn wait(&mut self);
+    async fn wait_for_parcel(&mut self);
 }

@@ -9,13 +9,13 @@ use serde_json::Value;
 use weir_core::governance::label::Label;
 use weir_core::ids::{BlobId, CallId, MemoryId, Seq, SessionId, Timestamp};
 use weir_core::memory::{MemoryFact, MemorySource, MemoryStatus, NewMemory};
-use weir_core::recipe::{RecipeUse, SolvedRun, Standing};
+use weir_core::recipe::{RecipeStanding, RecipeUse, SolvedRun};
 use weir_core::record::Record;
 use weir_core::schedule::AgentRun;
 
 use super::{
-    AgentRunFilter, Begin, Claim, Letter, Passage, Places, RecallQuery, SignalEar, SignalLine,
-    SignalParcel, UsageFilter, UsageNote, UsageRow,
+    AgentRunFilter, Passage, PlaceLimits, RecallQuery, RemoteCommand, RunBeginOutcome, SignalEar,
+    SignalLine, SignalParcel, TickClaim, UsageFilter, UsageNote, UsageRow,
 };
 
 /// A store failed. `retry` is never implied: whatever was not confirmed did not happen.
@@ -85,7 +85,7 @@ pub struct Lease {
 
 /// Who asks for a lease.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Owner {
+pub struct LeaseOwner {
     /// Process id.
     pub pid: u32,
     /// When that process started, in clock ticks since boot: pids are used again.
@@ -205,7 +205,7 @@ pub struct Proposal {
 /// Something that was made or accepted once and counts from then on: a recipe, a dynamic tool, a
 /// schedule, the pin of a foreign server or plugin.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Kept {
+pub struct StoredItem {
     /// What it is: `recipe`, `tool`, `agent`, `mcp`, `plugin`.
     pub what: String,
     /// Its name: one of each kind.
@@ -257,7 +257,7 @@ pub struct SolvedFilter {
 pub struct FileMark {
     /// Root of the workspace.
     pub workspace: String,
-    /// As in `PathEffect::path`.
+    /// As in `PathEffect::parse_path`.
     pub path: String,
     /// Where the foreign words came from.
     pub origin: String,
@@ -267,7 +267,7 @@ pub struct FileMark {
     pub ts: Timestamp,
 }
 
-/// [`SessionMeta::status`] of a session with a run under way.
+/// [`SessionMeta::initial_status`] of a session with a run under way.
 pub const RUNNING: &str = "running";
 
 /// Which sessions to list.
@@ -292,7 +292,7 @@ pub struct SearchHit {
 
 /// The kill switch of a store (L14).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Pause {
+pub struct StorePause {
     /// Since when.
     pub since: Timestamp,
     /// Who paused it.
@@ -311,66 +311,81 @@ pub trait Store: Send + Sync {
     ///
     /// # Errors
     /// [`StoreError::Held`] while another living owner has it.
-    async fn acquire(&self, session: &SessionId, owner: &Owner) -> Result<Lease, StoreError>;
+    async fn acquire_lease(
+        &self,
+        session: &SessionId,
+        owner: &LeaseOwner,
+    ) -> Result<Lease, StoreError>;
     /// Gives it back. Giving back what was lost meanwhile is no error.
-    async fn release(&self, lease: &Lease) -> Result<(), StoreError>;
+    async fn release_lease(&self, lease: &Lease) -> Result<(), StoreError>;
     /// Writes all of `append` or none of it.
     ///
     /// # Errors
-    /// [`StoreError::Held`] when the lease is stale, [`StoreError::Conflict`] when `expected` is
+    /// [`StoreError::Held`] when the lease is stale, [`StoreError::UndoConflict`] when `expected` is
     /// not the journal's length, [`StoreError::Io`] when the disk refuses, the audit file included.
     async fn append(&self, append: Append) -> Result<(), StoreError>;
     /// Facts from `from` on, at most `limit`, in order.
-    async fn read(
+    async fn read_records(
         &self,
         session: &SessionId,
         from: Seq,
         limit: usize,
     ) -> Result<Vec<Record>, StoreError>;
     /// One session's summary.
-    async fn meta(&self, session: &SessionId) -> Result<Option<SessionMeta>, StoreError>;
+    async fn session_meta(&self, session: &SessionId) -> Result<Option<SessionMeta>, StoreError>;
     /// Sessions, newest first.
-    async fn list(&self, filter: &SessionFilter) -> Result<Vec<SessionMeta>, StoreError>;
+    async fn list_sessions(&self, filter: &SessionFilter) -> Result<Vec<SessionMeta>, StoreError>;
     /// Sessions that are at work, without those of which it is known that somebody who lives has
     /// them: whoever looks for what to take up asks this again and again.
-    async fn forsaken(&self) -> Result<Vec<SessionMeta>, StoreError> {
-        let mut all = self.list(&SessionFilter::default()).await?;
+    async fn list_abandoned_sessions(&self) -> Result<Vec<SessionMeta>, StoreError> {
+        let mut all = self.list_sessions(&SessionFilter::default()).await?;
         all.retain(|meta| meta.status == RUNNING);
         Ok(all)
     }
     /// Passages that contain all `words`, best first.
-    async fn search(&self, words: &str, limit: usize) -> Result<Vec<SearchHit>, StoreError>;
+    async fn search_passages(
+        &self,
+        words: &str,
+        limit: usize,
+    ) -> Result<Vec<SearchHit>, StoreError>;
     /// Removes journal, blobs that nothing else mentions, and index of a session (D9). Audit lines
     /// stay.
-    async fn delete(&self, session: &SessionId) -> Result<(), StoreError>;
+    async fn delete_session(&self, session: &SessionId) -> Result<(), StoreError>;
     /// Audit lines from number `from` on.
-    async fn audit(&self, from: u64, limit: usize) -> Result<Vec<AuditLine>, StoreError>;
+    async fn audit_lines(&self, from: u64, limit: usize) -> Result<Vec<AuditLine>, StoreError>;
     /// Bytes of a blob.
-    async fn blob(&self, id: &BlobId) -> Result<Arc<[u8]>, StoreError>;
+    async fn read_blob(&self, id: &BlobId) -> Result<Arc<[u8]>, StoreError>;
     /// Whether the store is paused.
-    async fn paused(&self) -> Result<Option<Pause>, StoreError>;
+    async fn pause_state(&self) -> Result<Option<StorePause>, StoreError>;
     /// Pauses or releases.
-    async fn set_paused(&self, pause: Option<Pause>) -> Result<(), StoreError>;
+    async fn set_paused(&self, pause: Option<StorePause>) -> Result<(), StoreError>;
     /// Marked files of a workspace, by path.
-    async fn marks(&self, workspace: &str) -> Result<Vec<FileMark>, StoreError>;
+    async fn file_marks(&self, workspace: &str) -> Result<Vec<FileMark>, StoreError>;
     /// Takes the mark of `path` away: a person has read the file and vouches for it.
-    async fn unmark(&self, workspace: &str, path: &str) -> Result<bool, StoreError>;
+    async fn unmark_file(&self, workspace: &str, path: &str) -> Result<bool, StoreError>;
     /// Leaves a letter for a session, which another process may be running. Durable when it
     /// returns. Gives its number.
-    async fn post(&self, letter: Letter) -> Result<u64, StoreError>;
+    async fn post_remote_command(&self, letter: RemoteCommand) -> Result<u64, StoreError>;
     /// Letters that wait for `session`, oldest first.
-    async fn mail(&self, session: &SessionId) -> Result<Vec<Letter>, StoreError>;
+    async fn waiting_remote_commands(
+        &self,
+        session: &SessionId,
+    ) -> Result<Vec<RemoteCommand>, StoreError>;
     /// Takes a letter away once what it wanted is durable (or came too late). Taking one away
     /// twice is no error. `true`: it lay there until now; of several who take it away, one is told
     /// so. Who left a letter learns from it whether whoever has the session had done with it.
-    async fn discard(&self, id: u64) -> Result<bool, StoreError>;
+    async fn discard_remote_command(&self, id: u64) -> Result<bool, StoreError>;
     /// Text of facts that fit `query`, best first; without words newest first.
     async fn recall(&self, query: &RecallQuery) -> Result<Vec<Passage>, StoreError>;
     /// Remembers a fact. The same words about the same workspace are the same fact: it is confirmed
     /// once more, keeps its state, and joins the labels. `now`: when. Gives it as it is kept.
-    async fn remember(&self, new: &NewMemory, now: Timestamp) -> Result<MemoryFact, StoreError>;
+    async fn remember_fact(
+        &self,
+        new: &NewMemory,
+        now: Timestamp,
+    ) -> Result<MemoryFact, StoreError>;
     /// Facts that fit `filter`.
-    async fn memories(&self, filter: &MemoryFilter) -> Result<Vec<MemoryFact>, StoreError>;
+    async fn find_memories(&self, filter: &MemoryFilter) -> Result<Vec<MemoryFact>, StoreError>;
     /// Settles a fact: accepted, rejected, forgotten. Gives it as it is then; `None`: there is none.
     async fn settle_memory(
         &self,
@@ -386,13 +401,13 @@ pub trait Store: Send + Sync {
     async fn withdraw_proposal(&self, what: &str, name: &str) -> Result<bool, StoreError>;
     /// Keeps something. What has the same kind and name is replaced; its `version` then grows by one
     /// where the text differs, whatever `kept.version` says. Gives it as it is kept.
-    async fn keep(&self, kept: &Kept) -> Result<Kept, StoreError>;
+    async fn store_item(&self, kept: &StoredItem) -> Result<StoredItem, StoreError>;
     /// All that is kept of a kind, by name.
-    async fn kept(&self, what: &str) -> Result<Vec<Kept>, StoreError>;
+    async fn stored_items(&self, what: &str) -> Result<Vec<StoredItem>, StoreError>;
     /// Takes something away; whether it was there.
-    async fn unkeep(&self, what: &str, name: &str) -> Result<bool, StoreError>;
+    async fn remove_stored_item(&self, what: &str, name: &str) -> Result<bool, StoreError>;
     /// How often recipes worked, by id; those that were never followed have no entry.
-    async fn recipe_counts(&self) -> Result<BTreeMap<String, Standing>, StoreError>;
+    async fn recipe_counts(&self) -> Result<BTreeMap<String, RecipeStanding>, StoreError>;
     /// Forgets how often a recipe worked: a person accepted it anew, or took it away.
     async fn settle_recipe(&self, recipe: &str) -> Result<(), StoreError>;
     /// Runs from which recipes may be made, newest first.
@@ -403,21 +418,22 @@ pub trait Store: Send + Sync {
     async fn claim_ticks(
         &self,
         runs: &[AgentRun],
-        holder: Option<&Owner>,
-    ) -> Result<Vec<Claim>, StoreError>;
+        holder: Option<&LeaseOwner>,
+    ) -> Result<Vec<TickClaim>, StoreError>;
     /// Moves a run of `holder` that waits on to under way, with its session, if there is a place.
     async fn begin_agent_run(
         &self,
         run: &AgentRun,
-        holder: &Owner,
-        places: &Places,
-    ) -> Result<Begin, StoreError>;
+        holder: &LeaseOwner,
+        places: &PlaceLimits,
+    ) -> Result<RunBeginOutcome, StoreError>;
     /// Writes down how a run of `holder` stands. One that is over has no holder any more; one that
     /// waits again has none either, so that whoever takes it goes on with it. `false`: it is not
     /// that holder's, and nothing was changed.
-    async fn note_agent_run(&self, run: &AgentRun, holder: &Owner) -> Result<bool, StoreError>;
+    async fn note_agent_run(&self, run: &AgentRun, holder: &LeaseOwner)
+    -> Result<bool, StoreError>;
     /// Gives `holder` the runs that are not over and whose own holder is gone, oldest first.
-    async fn take_agent_runs(&self, holder: &Owner) -> Result<Vec<AgentRun>, StoreError>;
+    async fn take_agent_runs(&self, holder: &LeaseOwner) -> Result<Vec<AgentRun>, StoreError>;
     /// Runs of scheduled agents, newest first.
     async fn agent_runs(&self, filter: &AgentRunFilter) -> Result<Vec<AgentRun>, StoreError>;
     /// The newest tick of each agent's calendar that stands in its history.
@@ -454,12 +470,16 @@ pub trait Store: Send + Sync {
     ///
     /// # Errors
     /// It was not sent, as far as is known. The same parcel may be sent again.
-    async fn signal(&self, session: &SessionId, parcel: &SignalParcel) -> Result<(), StoreError> {
+    async fn send_signal(
+        &self,
+        session: &SessionId,
+        parcel: &SignalParcel,
+    ) -> Result<(), StoreError> {
         let _ = (session, parcel);
         Ok(())
     }
     /// Tokens and cost, by day, then model, profile and agent. They stay when a session is deleted.
-    async fn usage(&self, filter: &UsageFilter) -> Result<Vec<UsageRow>, StoreError>;
+    async fn usage_rows(&self, filter: &UsageFilter) -> Result<Vec<UsageRow>, StoreError>;
 }
 
 /// Bytes kept beside the journal, by content.

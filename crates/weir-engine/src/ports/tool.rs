@@ -10,10 +10,11 @@ use weir_core::governance::Permit;
 use weir_core::governance::label::Label;
 use weir_core::ids::{CallId, SessionId};
 use weir_core::profile::PermissionMode;
-use weir_core::tool::{EffectClass, Effects, Raw, ToolSpec};
+use weir_core::tool::{EffectClass, Effects, RawResult, ToolSpec};
 
 use super::{
-    Agents, Blobs, Checkpoints, Documents, Knowledge, Person, Plugins, Processes, Servers, Web,
+    Blobs, Checkpoints, DocumentReaders, Knowledge, McpServers, PersonPrompter, Plugins, Processes,
+    SubAgents, Web,
 };
 use crate::workspace::Workspace;
 
@@ -25,7 +26,7 @@ pub trait Tool: Send + Sync {
 
     /// Says what a call with this input would do, without doing it. `input` has passed the schema.
     /// May read the workspace through `cx`; must not change anything.
-    async fn plan(&self, input: &Value, cx: &ToolContext) -> Plan;
+    async fn plan_call(&self, input: &Value, cx: &ToolContext) -> CallPlan;
 
     /// Whose words its description and code are: clean, unless something foreign went into it.
     fn label(&self) -> Label {
@@ -33,19 +34,19 @@ pub trait Tool: Send + Sync {
     }
 
     /// Whether it works by other tools, through [`ToolContext::nested`].
-    fn nests(&self) -> bool {
+    fn has_nested_calls(&self) -> bool {
         false
     }
 
     /// Does it. The permit is the only way in (G1). Must do no more than `permit.effects()`.
     /// Must return soon after `cx.cancel` fires. Bounded memory whatever the input (T7).
-    async fn run(&self, permit: Permit, cx: &ToolContext) -> Raw;
+    async fn run(&self, permit: Permit, cx: &ToolContext) -> RawResult;
 }
 
 /// What a tool says about a call before it runs.
 #[derive(Debug, Clone)]
-pub struct Plan {
-    /// What it would touch. Paths come from [`Workspace::resolve`], never from hand.
+pub struct CallPlan {
+    /// What it would touch. Paths come from [`Workspace::resolve_path`], never from hand.
     pub effects: Effects,
     /// How it is recovered.
     pub class: EffectClass,
@@ -62,10 +63,10 @@ pub struct Plan {
     pub contents: BTreeMap<String, Arc<[u8]>>,
 }
 
-impl Plan {
+impl CallPlan {
     /// A plan with these effects and nothing else.
-    pub fn new(class: EffectClass, effects: Effects, summary: impl Into<String>) -> Plan {
-        Plan {
+    pub fn new(class: EffectClass, effects: Effects, summary: impl Into<String>) -> CallPlan {
+        CallPlan {
             effects,
             class,
             summary: summary.into(),
@@ -77,7 +78,7 @@ impl Plan {
     }
     /// The same, but it is already known to fail with `message`.
     #[must_use]
-    pub fn failing(mut self, message: impl Into<String>) -> Plan {
+    pub fn with_failure(mut self, message: impl Into<String>) -> CallPlan {
         self.fails = Some(message.into());
         self
     }
@@ -88,7 +89,7 @@ impl Plan {
 pub struct ToolContext {
     /// Whose call.
     pub session: SessionId,
-    /// Which call. In [`Tool::plan`] too.
+    /// Which call. In [`Tool::plan_call`] too.
     pub call: CallId,
     /// Files, guarded.
     pub workspace: Arc<Workspace>,
@@ -97,7 +98,7 @@ pub struct ToolContext {
     /// The network, guarded (Z5).
     pub web: Arc<dyn Web>,
     /// Readers of images and PDFs (X5).
-    pub documents: Arc<dyn Documents>,
+    pub documents: Arc<dyn DocumentReaders>,
     /// Bytes kept beside the journal.
     pub blobs: Arc<dyn Blobs>,
     /// Files as they were.
@@ -117,15 +118,15 @@ pub struct ToolContext {
     pub knows: Arc<dyn Knowledge>,
     /// Plugins, and commands of the configuration.
     pub plugins: Arc<dyn Plugins>,
-    /// Other tools, for a tool that [`Tool::nests`]. Refuses everything while planning.
-    pub nested: Arc<dyn Nested>,
+    /// Other tools, for a tool that [`Tool::has_nested_calls`]. Refuses everything while planning.
+    pub nested: Arc<dyn NestedTools>,
     /// Sub-agents.
-    pub agents: Arc<dyn Agents>,
+    pub agents: Arc<dyn SubAgents>,
     /// The person, for what a foreign server wants to know while its call runs. Nobody while
     /// planning.
-    pub person: Arc<dyn Person>,
+    pub person: Arc<dyn PersonPrompter>,
     /// Foreign servers, to look at what they offer.
-    pub servers: Arc<dyn Servers>,
+    pub servers: Arc<dyn McpServers>,
     /// The session as `inspect_self` shows it: model, profile, limits, usage, tools, rules.
     pub about: Arc<Value>,
     /// The plan made when the call was judged: its `contents` are what [`Workspace::apply`] needs.
@@ -135,17 +136,28 @@ pub struct ToolContext {
 
 /// Other tools, as steps of a call that runs.
 #[async_trait]
-pub trait Nested: Send + Sync {
+pub trait NestedTools: Send + Sync {
     /// Looks at a call of `tool`, lets the gates judge it, and runs it. Its effects must lie within
     /// those of `outer`; that it was made stands in the journal with the outer call's end. What is
     /// refused comes back as an error like any other.
-    async fn call(&self, outer: &Permit, tool: &str, input: Value, cx: &ToolContext) -> Raw;
+    async fn call_tool(
+        &self,
+        outer: &Permit,
+        tool: &str,
+        input: Value,
+        cx: &ToolContext,
+    ) -> RawResult;
 
     /// What a call of `tool` would touch, for the plan of a call that will make it as a step.
     ///
     /// # Errors
     /// There is no such tool, or the arguments are wrong: a sentence for the model.
-    async fn foresee(&self, tool: &str, input: Value, cx: &ToolContext) -> Result<Plan, String> {
+    async fn plan_nested_call(
+        &self,
+        tool: &str,
+        input: Value,
+        cx: &ToolContext,
+    ) -> Result<CallPlan, String> {
         let _ = (input, cx);
         Err(format!("{tool} cannot be used from here"))
     }
@@ -156,9 +168,9 @@ pub trait Nested: Send + Sync {
 pub struct NoNested;
 
 #[async_trait]
-impl Nested for NoNested {
-    async fn call(&self, _: &Permit, tool: &str, _: Value, _: &ToolContext) -> Raw {
-        Raw::error(format!("{tool} cannot be used from here."))
+impl NestedTools for NoNested {
+    async fn call_tool(&self, _: &Permit, tool: &str, _: Value, _: &ToolContext) -> RawResult {
+        RawResult::error(format!("{tool} cannot be used from here."))
     }
 }
 

@@ -34,7 +34,7 @@ pub struct UsageNote {
 impl UsageNote {
     /// What `event` says, which `session` has just folded in. What a sub-agent used stands in its
     /// own session, and not a second time in the one that began it.
-    pub fn of(session: &Session, ts: Timestamp, event: &Event) -> Vec<UsageNote> {
+    pub fn notes_for_event(session: &Session, ts: Timestamp, event: &Event) -> Vec<UsageNote> {
         let config = session.config();
         let own = || config.map(|config| config.model.model.to_string()).unwrap_or_default();
         let note = |model: String, usage: Usage, cost_usd: Option<f64>| UsageNote {
@@ -88,7 +88,7 @@ pub struct UsageFilter {
 
 impl UsageFilter {
     /// Whether `day` is one of them.
-    pub fn holds(&self, day: &str) -> bool {
+    pub fn contains_day(&self, day: &str) -> bool {
         self.from.as_deref().is_none_or(|from| from <= day)
             && self.to.as_deref().is_none_or(|to| day <= to)
     }

@@ -5,7 +5,7 @@ use tokio_util::sync::CancellationToken;
 
 /// A page or file from the network.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fetched {
+pub struct FetchedPage {
     /// Address after redirects.
     pub url: String,
     /// HTTP status.
@@ -22,7 +22,7 @@ pub struct Fetched {
 
 /// An address that was looked at before it is fetched.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Address {
+pub struct WebAddress {
     /// Canonical form: scheme and host in lower-case ASCII, default port left out, no fragment.
     pub url: String,
     /// Host in ASCII without port.
@@ -36,7 +36,7 @@ pub trait Web: Send + Sync {
     ///
     /// # Errors
     /// Why it can never be fetched.
-    fn check(&self, url: &str) -> Result<Address, String>;
+    fn check_url(&self, url: &str) -> Result<WebAddress, String>;
     /// Fetches with GET. The name is resolved once and pinned; private, loopback, link-local,
     /// multicast and metadata addresses are refused unless listed; redirects to another host are
     /// not followed but reported; size and time are bounded.
@@ -45,10 +45,10 @@ pub trait Web: Send + Sync {
     /// What failed and why, for the model.
     async fn fetch(
         &self,
-        address: &Address,
+        address: &WebAddress,
         max_bytes: usize,
         cancel: &CancellationToken,
-    ) -> Result<Fetched, String>;
+    ) -> Result<FetchedPage, String>;
     /// Names of the secrets that may be used, each with the hosts that it is declared for (Z7).
     fn secrets(&self) -> Vec<(String, Vec<String>)> {
         Vec::new()
@@ -60,21 +60,21 @@ pub trait Web: Send + Sync {
     /// As [`Web::fetch`]; there is no such secret, or it is not for this host.
     async fn fetch_with_secret(
         &self,
-        address: &Address,
+        address: &WebAddress,
         secret: &str,
         max_bytes: usize,
         cancel: &CancellationToken,
-    ) -> Result<Fetched, String> {
+    ) -> Result<FetchedPage, String> {
         let _ = (address, max_bytes, cancel);
         Err(format!("there is no secret {secret}"))
     }
-    /// As [`Web::check`], where these hosts may be private ones too.
+    /// As [`Web::check_url`], where these hosts may be private ones too.
     ///
     /// # Errors
-    /// As [`Web::check`].
-    fn check_listed(&self, url: &str, listed: &[String]) -> Result<Address, String> {
+    /// As [`Web::check_url`].
+    fn check_listed(&self, url: &str, listed: &[String]) -> Result<WebAddress, String> {
         let _ = listed;
-        self.check(url)
+        self.check_url(url)
     }
     /// Sends a request. Guarded as [`Web::fetch`] is; no redirect is followed.
     ///
@@ -84,7 +84,7 @@ pub trait Web: Send + Sync {
         &self,
         request: &WebRequest,
         cancel: &CancellationToken,
-    ) -> Result<Fetched, String> {
+    ) -> Result<FetchedPage, String> {
         let _ = cancel;
         Err(format!("{} cannot be reached from here", request.address.host))
     }
@@ -96,7 +96,7 @@ pub struct WebRequest {
     /// `GET`, `POST`, …
     pub method: String,
     /// Where to.
-    pub address: Address,
+    pub address: WebAddress,
     /// Headers beside those that every request has.
     pub headers: Vec<(String, String)>,
     /// What is sent, with its media type.
@@ -130,5 +130,5 @@ pub trait EgressLine: Send + Sync {
     /// commands that share the machine's network: `(port, word)`.
     fn loopback(&self) -> (u16, &str);
     /// Hosts that it refused so far, `host:port`, each once.
-    fn refused(&self) -> Vec<String>;
+    fn refused_hosts(&self) -> Vec<String>;
 }

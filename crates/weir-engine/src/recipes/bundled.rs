@@ -41,6 +41,6 @@ static PARSED: LazyLock<Vec<Recipe>> = LazyLock::new(|| {
 });
 
 /// All of them, read.
-pub(super) fn bundled() -> &'static [Recipe] {
+pub(super) fn bundled_recipes() -> &'static [Recipe] {
     &PARSED
 }

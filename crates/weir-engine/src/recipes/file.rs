@@ -4,21 +4,21 @@
 use std::fmt;
 
 use weir_core::governance::label::Label;
-use weir_core::recipe::{Recipe, RecipeSource, check};
+use weir_core::recipe::{Recipe, RecipeSource, check_recipe};
 
 /// Most bytes of a file with a recipe.
 pub const FILE_BYTES_MAX: u64 = 64 * 1024;
 
 /// Something wrong with a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Fault {
+pub struct RecipeFault {
     /// The line that it is about, from 1.
     pub line: usize,
     /// A sentence.
     pub says: String,
 }
 
-impl fmt::Display for Fault {
+impl fmt::Display for RecipeFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "line {}: {}", self.line, self.says)
     }
@@ -28,17 +28,17 @@ impl fmt::Display for Fault {
 ///
 /// # Errors
 /// Everything that is wrong with it; at least one.
-pub fn parse_file(text: &str) -> Result<Recipe, Vec<Fault>> {
+pub fn parse_file(text: &str) -> Result<Recipe, Vec<RecipeFault>> {
     let recipe: Recipe = toml::from_str(text).map_err(|error| {
         let line = error.span().map_or(1, |span| line_at(text, span.start));
-        vec![Fault { line, says: error.message().trim().replace('\n', " ") }]
+        vec![RecipeFault { line, says: error.message().trim().replace('\n', " ") }]
     })?;
     let recipe = Recipe { source: RecipeSource::Written, label: Label::default(), ..recipe };
-    let faults = check(&recipe, None);
+    let faults = check_recipe(&recipe, None);
     if faults.is_empty() {
         return Ok(recipe);
     }
-    Err(faults.into_iter().map(|says| Fault { line: line_of(text, &says), says }).collect())
+    Err(faults.into_iter().map(|says| RecipeFault { line: line_of(text, &says), says }).collect())
 }
 
 fn line_at(text: &str, at: usize) -> usize {

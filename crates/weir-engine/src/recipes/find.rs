@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::SystemTime;
 
-use weir_core::recipe::{Recipe, RecipeSource, check};
+use weir_core::recipe::{Recipe, RecipeSource, check_recipe};
 
-use super::bundled::{BUNDLED, bundled};
-use super::file::{FILE_BYTES_MAX, Fault, parse_file};
-use crate::ports::Kept;
+use super::bundled::{BUNDLED, bundled_recipes};
+use super::file::{FILE_BYTES_MAX, RecipeFault, parse_file};
+use crate::ports::StoredItem;
 
 /// What recipes are called among what is kept and what waits.
 pub const KEPT_RECIPE: &str = "recipe";
@@ -38,13 +38,13 @@ pub struct RecipePlaces {
 #[derive(Debug, Clone, Default)]
 pub struct ReadFiles(Arc<Mutex<BTreeMap<PathBuf, ReadFile>>>);
 
-type Parsed = Arc<Result<Recipe, Vec<Fault>>>;
+type ParsedRecipe = Arc<Result<Recipe, Vec<RecipeFault>>>;
 
 #[derive(Debug, Clone)]
 struct ReadFile {
     changed: Option<SystemTime>,
     bytes: u64,
-    parsed: Parsed,
+    parsed: ParsedRecipe,
 }
 
 /// A recipe that was found.
@@ -68,9 +68,9 @@ pub struct RecipeSurvey {
 }
 
 /// Looks. `kept`: what the store keeps of recipes. Blocks: call it on a blocking thread.
-pub fn survey(places: &RecipePlaces, kept: &[Kept]) -> RecipeSurvey {
+pub fn survey_recipes(places: &RecipePlaces, kept: &[StoredItem]) -> RecipeSurvey {
     let mut survey = RecipeSurvey::default();
-    own(places, &mut survey);
+    add_own_recipes(places, &mut survey);
     for kept in kept.iter().filter(|kept| kept.state == ACTIVE) {
         match recipe_of(kept) {
             Ok(recipe) => survey.add(recipe, "learned".into()),
@@ -81,7 +81,7 @@ pub fn survey(places: &RecipePlaces, kept: &[Kept]) -> RecipeSurvey {
     }
     let off = |id: &str| kept.iter().any(|kept| kept.state == REJECTED && kept.name == id);
     if places.bundled {
-        for recipe in bundled().iter().filter(|recipe| !off(&recipe.id)) {
+        for recipe in bundled_recipes().iter().filter(|recipe| !off(&recipe.id)) {
             survey.add(recipe.clone(), "bundled".into());
         }
     }
@@ -92,11 +92,11 @@ pub fn survey(places: &RecipePlaces, kept: &[Kept]) -> RecipeSurvey {
 ///
 /// # Errors
 /// What is wrong with it.
-pub fn recipe_of(kept: &Kept) -> Result<Recipe, String> {
+pub fn recipe_of(kept: &StoredItem) -> Result<Recipe, String> {
     let recipe: Recipe = serde_json::from_str(&kept.text).map_err(|error| error.to_string())?;
-    let label = recipe.label.clone().joined(&kept.label);
+    let label = recipe.label.clone().joined_with(&kept.label);
     let recipe = Recipe { source: RecipeSource::Learned, label, ..recipe };
-    match check(&recipe, None).into_iter().next() {
+    match check_recipe(&recipe, None).into_iter().next() {
         Some(wrong) => Err(wrong),
         None if recipe.id != kept.name => Err(format!("it calls itself {}", recipe.id)),
         None => Ok(recipe),
@@ -117,7 +117,7 @@ impl RecipeSurvey {
 }
 
 /// The person's own files, by name.
-fn own(places: &RecipePlaces, survey: &mut RecipeSurvey) {
+fn add_own_recipes(places: &RecipePlaces, survey: &mut RecipeSurvey) {
     let Some(folder) = &places.own else { return };
     let entries = match std::fs::read_dir(folder) {
         Ok(entries) => entries,
@@ -142,7 +142,7 @@ fn own(places: &RecipePlaces, survey: &mut RecipeSurvey) {
     }
     for path in &paths {
         let place = path.display().to_string();
-        match read(&places.read, path).as_ref() {
+        match read_recipe_file(&places.read, path).as_ref() {
             Ok(recipe) => {
                 let same = survey.recipes.iter().find(|found| found.recipe.id == recipe.id);
                 if let Some(same) = same {
@@ -154,7 +154,7 @@ fn own(places: &RecipePlaces, survey: &mut RecipeSurvey) {
                 survey.add(recipe.clone(), place);
             }
             Err(faults) => {
-                let fault = |fault: &Fault| {
+                let fault = |fault: &RecipeFault| {
                     format!("{place}:{}: {}; the recipe is left out", fault.line, fault.says)
                 };
                 survey.notices.extend(faults.iter().map(fault));
@@ -166,8 +166,8 @@ fn own(places: &RecipePlaces, survey: &mut RecipeSurvey) {
 }
 
 /// A file, read anew only where it changed.
-fn read(files: &ReadFiles, path: &Path) -> Parsed {
-    let unreadable = |why: String| Arc::new(Err(vec![Fault { line: 1, says: why }]));
+fn read_recipe_file(files: &ReadFiles, path: &Path) -> ParsedRecipe {
+    let unreadable = |why: String| Arc::new(Err(vec![RecipeFault { line: 1, says: why }]));
     let meta = match std::fs::metadata(path) {
         Ok(meta) if meta.is_file() => meta,
         Ok(_) => return unreadable("it is no file".into()),

@@ -4,9 +4,11 @@ use std::fs;
 
 use weir_core::governance::label::Label;
 use weir_core::ids::Timestamp;
-use weir_core::recipe::{Candidate, FLOOR_DEFAULT, RecipeSource, Standing, matches};
+use weir_core::recipe::{
+    FLOOR_DEFAULT, RecipeCandidate, RecipeSource, RecipeStanding, match_recipes,
+};
 
-use super::bundled::bundled;
+use super::bundled::bundled_recipes;
 use super::*;
 
 /// Sentences, and the recipe of the program that fits each best; empty: none does.
@@ -58,36 +60,39 @@ fn m5_the_program_s_own_recipes_are_without_fault() {
         let parsed = parse_file(recipe.text);
         assert_eq!(parsed.as_ref().map(|parsed| parsed.id.as_str()), Ok(recipe.id));
     }
-    assert_eq!(bundled().len(), BUNDLED.len());
-    assert!(bundled().iter().all(|recipe| recipe.source == RecipeSource::Bundled));
+    assert_eq!(bundled_recipes().len(), BUNDLED.len());
+    assert!(bundled_recipes().iter().all(|recipe| recipe.source == RecipeSource::Bundled));
 }
 
 /// Tools refuse it, so a recipe with one could never be followed.
 #[test]
 fn m5_no_step_of_the_program_s_recipes_searches_for_nothing() {
-    for step in bundled().iter().flat_map(|recipe| &recipe.steps) {
+    for step in bundled_recipes().iter().flat_map(|recipe| &recipe.steps) {
         assert_ne!(step.input["pattern"], "", "{step:?}");
     }
 }
 
 #[test]
 fn m5_each_fits_its_own_sentences_and_no_others() {
-    let candidates =
-        || bundled().iter().map(|recipe| Candidate { recipe, standing: Standing::default() });
+    let candidates = || {
+        bundled_recipes()
+            .iter()
+            .map(|recipe| RecipeCandidate { recipe, standing: RecipeStanding::default() })
+    };
     let mut wrong = Vec::new();
     for (said, expected) in SENTENCES {
-        let scores: Vec<(String, f64)> = matches(said, "agent", 0.0, candidates())
+        let scores: Vec<(String, f64)> = match_recipes(said, "agent", 0.0, candidates())
             .into_iter()
             .map(|found| (found.recipe.id, found.score))
             .collect();
-        let found = matches(said, "agent", FLOOR_DEFAULT, candidates());
+        let found = match_recipes(said, "agent", FLOOR_DEFAULT, candidates());
         let first = found.first().map_or("", |found| found.recipe.id.as_str());
         if first != *expected || found.len() > 1 {
             wrong.push(format!("{said}: {expected:?}, not {scores:?}"));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
-    for recipe in bundled() {
+    for recipe in bundled_recipes() {
         assert!(SENTENCES.iter().any(|(_, id)| *id == recipe.id), "{} has no sentence", recipe.id);
     }
 }
@@ -99,9 +104,9 @@ fn file(id: &str, tool: &str) -> String {
     )
 }
 
-fn kept(id: &str, state: &str, tool: &str) -> Kept {
+fn kept(id: &str, state: &str, tool: &str) -> StoredItem {
     let recipe = parse_file(&file(id, tool)).expect("a recipe");
-    Kept {
+    StoredItem {
         what: KEPT_RECIPE.into(),
         name: id.into(),
         text: serde_json::to_string(&recipe).expect("JSON"),
@@ -133,7 +138,7 @@ fn m5_the_person_s_recipe_goes_before_the_learned_one_and_that_before_the_progra
     };
     let learned = [kept("find-todos", ACTIVE, "glob"), kept("mine", ACTIVE, "glob")];
     fs::write(folder.path().join("b.toml"), file("mine", "list_files")).expect("written");
-    let survey = survey(&places, &learned);
+    let survey = survey_recipes(&places, &learned);
     assert_eq!(survey.notices, [""; 0]);
     let of = |id: &str| used(&survey).into_iter().find(|found| found.0 == id).map(|found| found.1);
     assert_eq!(of("mine").as_deref(), Some("b.toml"));
@@ -148,7 +153,7 @@ fn m5_the_person_s_recipe_goes_before_the_learned_one_and_that_before_the_progra
 #[test]
 fn m5_a_rejected_recipe_is_not_used_whoever_made_it() {
     let places = RecipePlaces { bundled: true, ..Default::default() };
-    let survey = survey(
+    let survey = survey_recipes(
         &places,
         &[
             kept("find-todos", REJECTED, "glob"),
@@ -176,7 +181,7 @@ fn m5_a_broken_file_is_a_warning_with_its_line_and_the_others_count() {
     write("g-other.txt", b"no recipe");
     fs::create_dir(folder.path().join("h-folder.toml")).expect("made");
     let places = RecipePlaces { own: Some(folder.path().to_path_buf()), ..Default::default() };
-    let found = survey(&places, &[]);
+    let found = survey_recipes(&places, &[]);
     assert_eq!(used(&found), [("good".into(), "a-good.toml".into(), "glob".into())]);
     for (file, words) in [
         ("b-twice.toml:1: ", "the id good is taken by"),
@@ -191,9 +196,9 @@ fn m5_a_broken_file_is_a_warning_with_its_line_and_the_others_count() {
     }
     assert_eq!(found.notices.len(), 6, "{:?}", found.notices);
     // A learned one that cannot be read is named too.
-    let broken = Kept { text: "{".into(), ..kept("lost", ACTIVE, "glob") };
-    let other = Kept { name: "other-name".into(), ..kept("lost", ACTIVE, "glob") };
-    let notices = survey(&RecipePlaces::default(), &[broken, other]).notices;
+    let broken = StoredItem { text: "{".into(), ..kept("lost", ACTIVE, "glob") };
+    let other = StoredItem { name: "other-name".into(), ..kept("lost", ACTIVE, "glob") };
+    let notices = survey_recipes(&RecipePlaces::default(), &[broken, other]).notices;
     assert_eq!(notices.len(), 2, "{notices:?}");
 }
 
@@ -203,7 +208,8 @@ fn m5_a_file_is_read_again_only_when_it_changed() {
     let path = folder.path().join("mine.toml");
     let places = RecipePlaces { own: Some(folder.path().to_path_buf()), ..Default::default() };
     fs::write(&path, file("mine", "glob")).expect("written");
-    let first = |places: &RecipePlaces| used(&survey(places, &[])).into_iter().map(|f| f.2).next();
+    let first =
+        |places: &RecipePlaces| used(&survey_recipes(places, &[])).into_iter().map(|f| f.2).next();
     assert_eq!(first(&places).as_deref(), Some("glob"));
     fs::write(&path, file("mine", "list_files")).expect("written");
     assert_eq!(first(&places).as_deref(), Some("list_files"));

@@ -5,12 +5,12 @@
 
 use std::path::{Path, PathBuf};
 
-use weir_core::tool::{Access, Place};
+use weir_core::tool::{PathAccess, PathPlace};
 
 use crate::workspace::{EntryKind, WalkOptions, Workspace};
 
 use super::deeper::is_foreign;
-use super::reading::{Instruction, Reader, Spot};
+use super::reading::{InstructionFile, InstructionLocation, InstructionReader};
 
 /// Characters of all of them together (M2: a total cap with a visible notice).
 pub(super) const INSTRUCTIONS_MAX: usize = 40_000;
@@ -32,43 +32,46 @@ const UNVOUCHED: &str = "a .gitignore names it, so nobody sees that it changes; 
 
 /// What instructs here, in the order in which it is told.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Instructions {
+pub struct InstructionSet {
     /// Rules: the person's, then the workspace's, each sorted by name.
-    pub rules: Vec<Instruction>,
+    pub rules: Vec<InstructionFile>,
     /// The chain; the nearest comes last and wins.
-    pub chain: Vec<Instruction>,
+    pub chain: Vec<InstructionFile>,
 }
 
-impl Instructions {
+impl InstructionSet {
     /// Looks for it. `person` is the person's own folder. Blocks.
-    pub fn of(workspace: &Workspace, person: Option<&Path>) -> Instructions {
-        let mut reader = Reader::new(workspace, person);
+    pub fn for_workspace(workspace: &Workspace, person: Option<&Path>) -> InstructionSet {
+        let mut reader = InstructionReader::new(workspace, person);
         let mut rules = person.map(own_rules).unwrap_or_default();
         let mut unseen = Vec::new();
         rules.extend(workspace_rules(workspace, &mut unseen));
-        let chain = files(workspace, person, &mut unseen);
+        let chain = chain_files(workspace, person, &mut unseen);
         // An import of what is told anyway would tell it in the wrong place.
-        rules.iter().chain(&chain).for_each(|(spot, _)| reader.expect(spot));
-        let mut groups = |roots: Vec<(Spot, String)>| -> Vec<Vec<Instruction>> {
-            roots.iter().map(|(spot, name)| reader.take(spot, name)).collect()
+        rules.iter().chain(&chain).for_each(|(spot, _)| reader.mark_seen(spot));
+        let mut groups = |roots: Vec<(InstructionLocation, String)>| -> Vec<Vec<InstructionFile>> {
+            roots.iter().map(|(spot, name)| reader.read_with_imports(spot, name)).collect()
         };
         let (mut rules, mut chain) = (groups(rules), groups(chain));
         // Rules first, then the nearest files: the outermost give way.
         let order = rules.iter_mut().chain(chain.iter_mut().rev());
-        cap(order.flat_map(|group| group.iter_mut()), INSTRUCTIONS_MAX);
-        let mut chain: Vec<Instruction> = chain.into_iter().flatten().collect();
+        limit_characters(order.flat_map(|group| group.iter_mut()), INSTRUCTIONS_MAX);
+        let mut chain: Vec<InstructionFile> = chain.into_iter().flatten().collect();
         chain.splice(0..0, unseen);
-        Instructions { rules: rules.into_iter().flatten().collect(), chain }
+        InstructionSet { rules: rules.into_iter().flatten().collect(), chain }
     }
 }
 
 /// As the scene has them: what the model is not told is not among them.
-pub(super) fn told(found: Vec<Instruction>) -> Vec<(String, String)> {
+pub(super) fn instruction_texts(found: Vec<InstructionFile>) -> Vec<(String, String)> {
     found.into_iter().filter(|one| !one.text.is_empty()).map(|one| (one.name, one.text)).collect()
 }
 
 /// Cuts what comes after the first `max` characters, visibly.
-pub(super) fn cap<'a>(order: impl Iterator<Item = &'a mut Instruction>, max: usize) {
+pub(super) fn limit_characters<'a>(
+    order: impl Iterator<Item = &'a mut InstructionFile>,
+    max: usize,
+) {
     let mut left = max;
     for one in order {
         let length = one.text.chars().count();
@@ -94,7 +97,7 @@ fn is_rule(name: &str) -> bool {
 }
 
 /// `rules/*.md` of the person's own folder.
-fn own_rules(folder: &Path) -> Vec<(Spot, String)> {
+fn own_rules(folder: &Path) -> Vec<(InstructionLocation, String)> {
     let Ok(entries) = std::fs::read_dir(folder.join("rules")) else { return Vec::new() };
     let name = |entry: std::fs::DirEntry| entry.file_name().into_string().ok();
     let names = entries.take(ENTRIES_MAX).filter_map(Result::ok).filter_map(name);
@@ -103,25 +106,34 @@ fn own_rules(folder: &Path) -> Vec<(Spot, String)> {
     names.truncate(RULES_MAX);
     // Without links, as the reader has the folder: what it imports is held against that.
     let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_path_buf()).join("rules");
-    let spot =
-        |name: String| (Spot::Person(folder.join(&name)), format!("rules/{name} of the person"));
+    let spot = |name: String| {
+        (InstructionLocation::Person(folder.join(&name)), format!("rules/{name} of the person"))
+    };
     names.into_iter().map(spot).collect()
 }
 
 /// `.weir/rules/*.md` of the workspace. What a list hides goes to `unseen`.
-fn workspace_rules(workspace: &Workspace, unseen: &mut Vec<Instruction>) -> Vec<(Spot, String)> {
+fn workspace_rules(
+    workspace: &Workspace,
+    unseen: &mut Vec<InstructionFile>,
+) -> Vec<(InstructionLocation, String)> {
     // Most workspaces have none: one look says so.
     if !workspace.root().join(RULES).is_dir() {
         return Vec::new();
     }
-    let at = workspace.resolve(RULES, Access::List);
+    let at = workspace.resolve(RULES, PathAccess::List);
     let why = match (&at.place, &at.ignored) {
-        (Place::Inside, None) => None,
-        (Place::Inside, Some(list)) => Some(format!("it is ignored ({list})")),
-        (Place::Outside | Place::Escapes, _) => Some("it leads out of the workspace".to_string()),
+        (PathPlace::Inside, None) => None,
+        (PathPlace::Inside, Some(list)) => Some(format!("it is ignored ({list})")),
+        (PathPlace::Outside | PathPlace::Escapes, _) => {
+            Some("it leads out of the workspace".to_string())
+        }
     };
     if let Some(why) = why {
-        unseen.push(Instruction { text: String::new(), ..Instruction::without(RULES, why) });
+        unseen.push(InstructionFile {
+            text: String::new(),
+            ..InstructionFile::with_refusal(RULES, why)
+        });
         return Vec::new();
     }
     let options = WalkOptions {
@@ -139,13 +151,14 @@ fn workspace_rules(workspace: &Workspace, unseen: &mut Vec<Instruction>) -> Vec<
     names.sort();
     names.truncate(RULES_MAX);
     unseen.extend(hidden_rules(workspace, &names));
-    let spot =
-        |path: &String| (Spot::Workspace(workspace.resolve(path, Access::Read)), path.clone());
+    let spot = |path: &String| {
+        (InstructionLocation::Workspace(workspace.resolve(path, PathAccess::Read)), path.clone())
+    };
     names.into_iter().map(spot).collect()
 }
 
 /// Rules that a list hides: for the person to see, not for the model.
-fn hidden_rules(workspace: &Workspace, shown: &[&String]) -> Vec<Instruction> {
+fn hidden_rules(workspace: &Workspace, shown: &[&String]) -> Vec<InstructionFile> {
     let Ok(entries) = std::fs::read_dir(workspace.root().join(RULES)) else { return Vec::new() };
     let name = |entry: std::fs::DirEntry| entry.file_name().into_string().ok();
     let names = entries.take(ENTRIES_MAX).filter_map(Result::ok).filter_map(name);
@@ -153,32 +166,32 @@ fn hidden_rules(workspace: &Workspace, shown: &[&String]) -> Vec<Instruction> {
     let mut paths: Vec<String> = paths.filter(|path| !shown.contains(&path)).collect();
     paths.sort();
     let hidden = |path: String| {
-        let list = workspace.resolve(&path, Access::Read).ignored?;
+        let list = workspace.resolve(&path, PathAccess::Read).ignored?;
         let why = format!("it is ignored ({list})");
-        Some(Instruction { text: String::new(), ..Instruction::without(&path, why) })
+        Some(InstructionFile { text: String::new(), ..InstructionFile::with_refusal(&path, why) })
     };
     paths.into_iter().filter_map(hidden).collect()
 }
 
 /// The files of the chain, the outermost first.
-fn files(
+fn chain_files(
     workspace: &Workspace,
     person: Option<&Path>,
-    unseen: &mut Vec<Instruction>,
-) -> Vec<(Spot, String)> {
+    unseen: &mut Vec<InstructionFile>,
+) -> Vec<(InstructionLocation, String)> {
     let mut found = Vec::new();
     if let Some(path) = person.map(|folder| folder.join("AGENTS.md")).filter(|path| path.is_file())
     {
-        found.push((Spot::Person(path), "AGENTS.md of the person".to_string()));
+        found.push((InstructionLocation::Person(path), "AGENTS.md of the person".to_string()));
     }
     let root = workspace.root();
-    for folder in above(root) {
+    for folder in repository_folders_above(root) {
         let mut told: Vec<PathBuf> = Vec::new();
         for path in INSTRUCTION_FILES.iter().map(|name| folder.join(name)) {
             if path.is_file() && !told.iter().any(|other| says_the_same(other, &path)) {
                 told.push(path.clone());
                 let name = path.display().to_string();
-                found.push((Spot::Above(path), name));
+                found.push((InstructionLocation::Above(path), name));
             }
         }
     }
@@ -188,19 +201,22 @@ fn files(
         if !file.is_file() || told.iter().any(|other| says_the_same(other, &file)) {
             continue;
         }
-        let at = workspace.resolve(name, Access::Read);
+        let at = workspace.resolve(name, PathAccess::Read);
         if at.ignored.is_none() && is_foreign(workspace, name) {
-            unseen.push(Instruction::without(name, UNVOUCHED.to_owned()));
+            unseen.push(InstructionFile::with_refusal(name, UNVOUCHED.to_owned()));
             continue;
         }
         match &at.ignored {
             Some(list) => {
                 let why = format!("it is ignored ({list})");
-                unseen.push(Instruction { text: String::new(), ..Instruction::without(name, why) });
+                unseen.push(InstructionFile {
+                    text: String::new(),
+                    ..InstructionFile::with_refusal(name, why)
+                });
             }
             None => {
                 told.push(file);
-                found.push((Spot::Workspace(at), name.to_string()));
+                found.push((InstructionLocation::Workspace(at), name.to_string()));
             }
         }
     }
@@ -221,7 +237,7 @@ pub(super) fn says_the_same(one: &Path, other: &Path) -> bool {
 }
 
 /// Folders of the repository above `folder`, the outermost first; none where it is no repository.
-fn above(folder: &Path) -> Vec<PathBuf> {
+fn repository_folders_above(folder: &Path) -> Vec<PathBuf> {
     let all: Vec<&Path> = folder.ancestors().collect();
     let root = all.iter().position(|path| path.join(".git").exists()).unwrap_or(0);
     all[..=root].iter().skip(1).rev().map(|path| path.to_path_buf()).collect()

@@ -5,14 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use weir_core::event::Note;
+use weir_core::event::PromptNote;
 use weir_core::prompt;
-use weir_core::tool::{Access, Place};
+use weir_core::tool::{PathAccess, PathPlace};
 
 use crate::workspace::{WalkOptions, Workspace};
 
-use super::chain::{INSTRUCTION_FILES, INSTRUCTIONS_MAX, cap, says_the_same};
-use super::reading::{Reader, Spot, Stamp};
+use super::chain::{INSTRUCTION_FILES, INSTRUCTIONS_MAX, limit_characters, says_the_same};
+use super::reading::{InstructionLocation, InstructionReader, InstructionStamp};
 
 /// Characters that are told for one folder, in a large window.
 const FOLDER_CHARS_MAX: usize = 10_000;
@@ -31,33 +31,40 @@ const FOREIGN_FOLDERS: [&str; 8] =
 
 /// What was found below, and what of it was told. One per session and process.
 #[derive(Debug, Default)]
-pub struct Deeper {
-    known: Mutex<BTreeMap<String, Known>>,
+pub struct NestedInstructions {
+    known: Mutex<BTreeMap<String, CachedInstruction>>,
 }
 
 /// An instruction file as it was read last.
 #[derive(Debug, Clone)]
-struct Known {
+struct CachedInstruction {
     /// It, what it imports, and what decides whether it counts.
-    stamps: Vec<Stamp>,
+    stamps: Vec<InstructionStamp>,
     /// Whether somebody has marked it since.
     marked: Option<String>,
     /// What is told of it; `None`: nothing.
     text: Option<String>,
 }
 
-impl Deeper {
+impl NestedInstructions {
     /// The notes of the folders that hold `paths` of the workspace. The same note comes again as
     /// long as its file is the same: the session knows what it was told. `window` is the model's in
     /// tokens, 0 where nobody knows. Blocks.
-    pub fn beneath(&self, workspace: &Workspace, paths: &[String], window: u64) -> Vec<Note> {
-        let files = folders(paths).into_iter().flat_map(|folder| files_in(workspace, &folder));
-        let found = files.filter_map(|path| Some((self.text(workspace, &path, window)?, path)));
-        found.map(|(text, path)| prompt::deeper(&path, &text)).collect()
+    pub fn notes_for_paths(
+        &self,
+        workspace: &Workspace,
+        paths: &[String],
+        window: u64,
+    ) -> Vec<PromptNote> {
+        let files =
+            folders_of_paths(paths).into_iter().flat_map(|folder| files_in(workspace, &folder));
+        let found =
+            files.filter_map(|path| Some((self.instruction_text(workspace, &path, window)?, path)));
+        found.map(|(text, path)| prompt::nested_instructions_note(&path, &text)).collect()
     }
 
     /// Those that the model was `told` of, as they are now: path and text. Blocks.
-    pub fn again(
+    pub fn reread_instructions(
         &self,
         workspace: &Workspace,
         told: &[String],
@@ -65,37 +72,40 @@ impl Deeper {
     ) -> Vec<(String, String)> {
         let gone = "[It is no longer there: what it said does not hold any more.]";
         let now = |path: &String| {
-            let text = self.text(workspace, path, window).unwrap_or_else(|| gone.into());
+            let text =
+                self.instruction_text(workspace, path, window).unwrap_or_else(|| gone.into());
             (path.clone(), text)
         };
         told.iter().map(now).collect()
     }
 
-    fn text(&self, workspace: &Workspace, path: &str, window: u64) -> Option<String> {
-        let at = workspace.resolve(path, Access::Read);
+    fn instruction_text(&self, workspace: &Workspace, path: &str, window: u64) -> Option<String> {
+        let at = workspace.resolve(path, PathAccess::Read);
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = known.get(path)
             && known.marked == at.marked
-            && known.stamps.iter().all(Stamp::still_holds)
+            && known.stamps.iter().all(InstructionStamp::still_holds)
         {
             return known.text.clone();
         }
         let others = known.iter().filter(|(other, _)| *other != path);
         let used: usize = others.filter_map(|(_, known)| Some(known.text.as_ref()?.len())).sum();
-        let room = room(window).min(INSTRUCTIONS_MAX.saturating_sub(used));
+        let room = folder_char_limit(window).min(INSTRUCTIONS_MAX.saturating_sub(used));
         let marked = at.marked.clone();
-        let counts = at.place == Place::Inside && !is_foreign(workspace, path);
-        let mut reader = Reader::new(workspace, None);
-        let text = counts.then(|| read(&mut reader, &Spot::Workspace(at), path, room)).flatten();
+        let counts = at.place == PathPlace::Inside && !is_foreign(workspace, path);
+        let mut reader = InstructionReader::new(workspace, None);
+        let text = counts
+            .then(|| read_as_text(&mut reader, &InstructionLocation::Workspace(at), path, room))
+            .flatten();
         let mut stamps = reader.stamps;
-        stamps.push(Stamp::of(workspace.root().join(path)));
-        known.insert(path.to_string(), Known { stamps, marked, text: text.clone() });
+        stamps.push(InstructionStamp::for_path(workspace.root().join(path)));
+        known.insert(path.to_string(), CachedInstruction { stamps, marked, text: text.clone() });
         text
     }
 }
 
 /// Characters for one folder in a window of so many tokens.
-fn room(window: u64) -> usize {
+fn folder_char_limit(window: u64) -> usize {
     match window {
         0 => FOLDER_CHARS_MAX,
         window => usize::try_from(window / WINDOW_SHARE)
@@ -104,9 +114,14 @@ fn room(window: u64) -> usize {
 }
 
 /// The file with its imports as one text; `None`: there is nothing to tell.
-fn read(reader: &mut Reader<'_>, spot: &Spot, path: &str, room: usize) -> Option<String> {
-    let mut found = reader.take(spot, path);
-    cap(found.iter_mut(), room);
+fn read_as_text(
+    reader: &mut InstructionReader<'_>,
+    spot: &InstructionLocation,
+    path: &str,
+    room: usize,
+) -> Option<String> {
+    let mut found = reader.read_with_imports(spot, path);
+    limit_characters(found.iter_mut(), room);
     let mut found = found.into_iter().filter(|one| !one.text.trim().is_empty());
     let first = found.next()?.text;
     let imports = found.map(|one| format!("\n\n### {}\n{}", one.name, one.text.trim()));
@@ -114,7 +129,7 @@ fn read(reader: &mut Reader<'_>, spot: &Spot, path: &str, room: usize) -> Option
 }
 
 /// The folders strictly below the root that hold these paths, the outermost first, each once.
-fn folders(paths: &[String]) -> Vec<String> {
+fn folders_of_paths(paths: &[String]) -> Vec<String> {
     let mut found = BTreeSet::new();
     for path in paths {
         let path = path.trim_end_matches('/');
@@ -165,7 +180,7 @@ pub(super) fn is_foreign(workspace: &Workspace, path: &str) -> bool {
     let ends = path.match_indices('/').map(|(at, _)| at).chain([path.len()]);
     let mut folder = ".";
     for end in ends {
-        let at = workspace.resolve(folder, Access::List);
+        let at = workspace.resolve(folder, PathAccess::List);
         let listed = workspace.walk(&at, options).is_ok_and(|walk| {
             walk.truncated || walk.entries.iter().any(|entry| entry.path == path[..end])
         });
@@ -187,19 +202,23 @@ mod tests {
 
     #[test]
     fn m2_the_folders_of_a_path_are_those_below_the_root() {
-        let of =
-            |paths: &[&str]| folders(&paths.iter().map(ToString::to_string).collect::<Vec<_>>());
+        let of = |paths: &[&str]| {
+            folders_of_paths(&paths.iter().map(ToString::to_string).collect::<Vec<_>>())
+        };
         assert_eq!(of(&["a/b/c.rs", "a/d.rs", "e.rs"]), ["a", "a/b", "a/b/c.rs", "a/d.rs", "e.rs"]);
         assert_eq!(of(&[".", "", "/etc/passwd"]), Vec::<String>::new());
         assert_eq!(of(&["src/"]), ["src"]);
         let deep = vec!["x"; 100].join("/");
         assert_eq!(of(&[&deep]).len(), DEPTH_MAX);
         let many: Vec<String> = (0..1_000).map(|n| format!("f{n}/a.rs")).collect();
-        assert_eq!(folders(&many).len(), FOLDERS_MAX);
+        assert_eq!(folders_of_paths(&many).len(), FOLDERS_MAX);
     }
 
     #[test]
     fn p4_a_small_window_has_less_room() {
-        assert_eq!((room(0), room(8_000), room(u64::MAX)), (10_000, 2_000, 10_000));
+        assert_eq!(
+            (folder_char_limit(0), folder_char_limit(8_000), folder_char_limit(u64::MAX)),
+            (10_000, 2_000, 10_000)
+        );
     }
 }

@@ -16,7 +16,7 @@ pub(super) struct Import {
 }
 
 /// The imports of `text` in the order in which they stand, each once; none from code.
-pub(super) fn named(text: &str) -> Vec<Import> {
+pub(super) fn parse_imports(text: &str) -> Vec<Import> {
     let mut found: Vec<Import> = Vec::new();
     let mut fence: Option<(char, usize)> = None;
     for line in text.lines() {
@@ -33,7 +33,7 @@ pub(super) fn named(text: &str) -> Vec<Import> {
         if fence.is_some() {
             continue;
         }
-        for import in without_code(line).split_whitespace().filter_map(import) {
+        for import in without_code(line).split_whitespace().filter_map(parse_import) {
             if found.iter().all(|known| known.path != import.path) {
                 found.push(import);
             }
@@ -62,7 +62,7 @@ fn without_code(line: &str) -> String {
         let after = rest[start..].trim_start_matches('`');
         let ticks = rest.len() - start - after.len();
         out.push_str(&rest[..start]);
-        match closing(after, ticks) {
+        match find_closing_ticks(after, ticks) {
             Some(end) => {
                 out.push(' ');
                 rest = &after[end..];
@@ -79,7 +79,7 @@ fn without_code(line: &str) -> String {
 }
 
 /// Where the code that `ticks` backticks opened ends, behind those that close it.
-fn closing(text: &str, ticks: usize) -> Option<usize> {
+fn find_closing_ticks(text: &str, ticks: usize) -> Option<usize> {
     let mut at = 0;
     while let Some(start) = text[at..].find('`') {
         let from = at + start;
@@ -92,7 +92,7 @@ fn closing(text: &str, ticks: usize) -> Option<usize> {
     None
 }
 
-fn import(word: &str) -> Option<Import> {
+fn parse_import(word: &str) -> Option<Import> {
     let word = word.trim_start_matches(['(', '[', '{', '<', '"', '\'', '*', '_']);
     let path = word.strip_prefix('@')?;
     let path =
@@ -118,7 +118,7 @@ mod tests {
             true => import.path,
             false => format!("{}?", import.path),
         };
-        let found: Vec<String> = named(text).into_iter().map(written).collect();
+        let found: Vec<String> = parse_imports(text).into_iter().map(written).collect();
         assert_eq!(found, expected, "{text:?}");
     }
 
@@ -154,7 +154,8 @@ mod tests {
             "@ a.md",
             "@../",
         ] {
-            let sure: Vec<Import> = named(text).into_iter().filter(|found| found.is_sure).collect();
+            let sure: Vec<Import> =
+                parse_imports(text).into_iter().filter(|found| found.is_sure).collect();
             assert_eq!(sure, [], "{text:?}");
         }
         check("```\n@a.md\n```\n@b.md", &["b.md"]);

@@ -3,28 +3,28 @@
 
 use std::sync::Arc;
 
-use weir_core::prompt::Scene;
+use weir_core::prompt::PromptScene;
 use weir_core::session::SessionConfig;
 
 use crate::memory;
-use crate::parts::Parts;
+use crate::parts::EngineParts;
 use crate::ports::Store;
 use crate::recipes;
 use crate::workspace::Workspace;
 
-use super::{Deeper, Glance, SceneOptions, look};
+use super::{NestedInstructions, SceneOptions, SceneRequest, gather_scene};
 
 /// What is looked with.
-pub(crate) struct Lookout {
-    pub(crate) parts: Arc<Parts>,
+pub(crate) struct SceneGatherer {
+    pub(crate) parts: Arc<EngineParts>,
     pub(crate) options: Arc<SceneOptions>,
     pub(crate) workspace: Arc<Workspace>,
-    pub(crate) deeper: Arc<Deeper>,
+    pub(crate) deeper: Arc<NestedInstructions>,
 }
 
 /// Lets `workspace` know which of its files foreign words went into (Z1).
 pub(crate) async fn hold_marks(store: &dyn Store, workspace: &Workspace, config: &SessionConfig) {
-    match store.marks(&config.workspace).await {
+    match store.file_marks(&config.workspace).await {
         Ok(marks) => {
             workspace.hold_marks(marks.into_iter().map(|mark| (mark.path, mark.origin)));
         }
@@ -33,29 +33,35 @@ pub(crate) async fn hold_marks(store: &dyn Store, workspace: &Workspace, config:
     }
 }
 
-impl Lookout {
+impl SceneGatherer {
     /// The scene of a run of a session with these settings.
-    pub(crate) async fn look(&self, config: &SessionConfig, glance: Glance) -> Scene {
+    pub(crate) async fn gather_scene(
+        &self,
+        config: &SessionConfig,
+        glance: SceneRequest,
+    ) -> PromptScene {
         hold_marks(self.parts.store.as_ref(), &self.workspace, config).await;
         if let Some(plugins) = &self.options.skills.plugins {
             plugins.refresh().await;
         }
-        let memory = memory::told(&self.parts, config, &glance.said).await;
-        let recipes = recipes::told(&self.parts, &self.options.recipes, config, &glance.said).await;
+        let memory = memory::facts_for_message(&self.parts, config, &glance.said).await;
+        let recipes =
+            recipes::recipes_for_message(&self.parts, &self.options.recipes, config, &glance.said)
+                .await;
         let attached = glance.attached;
         let now = self.parts.clock.now();
         let (options, workspace) = (self.options.clone(), self.workspace.clone());
         let (deeper, window) = (self.deeper.clone(), config.model.window);
-        let look = move || Scene {
-            deeper: deeper.again(&workspace, &glance.told, window),
-            ..look(&options, &workspace, now, &glance)
+        let look = move || PromptScene {
+            deeper: deeper.reread_instructions(&workspace, &glance.told, window),
+            ..gather_scene(&options, &workspace, now, &glance)
         };
         let scene = tokio::task::spawn_blocking(look).await.unwrap_or_default();
         // Profile, tools and model may be others than those that the session began with.
-        let scene = Scene { recipes, ..scene };
-        Scene {
+        let scene = PromptScene { recipes, ..scene };
+        PromptScene {
             memory,
-            follows: recipes::followed(&scene, config, attached),
+            follows: recipes::fast_recipe(&scene, config, attached),
             profile: Some(config.profile.clone()),
             tools: config.tools.clone(),
             deferred: config.deferred.clone(),

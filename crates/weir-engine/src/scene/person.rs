@@ -14,13 +14,13 @@ const CHAR_BYTES_MAX: usize = 4;
 /// The text of `path` with at most `chars_max` characters; what is cut is said, under `name`.
 /// `None`: there is no such file, it cannot be read, or it is empty. Blocks.
 pub fn own_text(path: &Path, name: &str, chars_max: usize) -> Option<String> {
-    let file = open(path).ok()?;
-    let bounded = bounded(file, name, chars_max).ok()?;
+    let file = open_regular_file(path).ok()?;
+    let bounded = read_bounded_text(file, name, chars_max).ok()?;
     (!bounded.text.trim().is_empty()).then_some(bounded.text)
 }
 
 /// What was read of a file.
-pub(super) struct Bounded {
+pub(super) struct BoundedText {
     /// Its text, with a line about what is missing.
     pub(super) text: String,
     /// Bytes of the whole file.
@@ -30,7 +30,7 @@ pub(super) struct Bounded {
 }
 
 /// Opens a regular file and nothing else: a pipe would wait for ever.
-pub(super) fn open(path: &Path) -> std::io::Result<std::fs::File> {
+pub(super) fn open_regular_file(path: &Path) -> std::io::Result<std::fs::File> {
     if !std::fs::metadata(path)?.is_file() {
         return Err(std::io::Error::other("it is not a file"));
     }
@@ -38,11 +38,11 @@ pub(super) fn open(path: &Path) -> std::io::Result<std::fs::File> {
 }
 
 /// Reads no more of `file` than is told.
-pub(super) fn bounded(
+pub(super) fn read_bounded_text(
     file: std::fs::File,
     name: &str,
     chars_max: usize,
-) -> std::io::Result<Bounded> {
+) -> std::io::Result<BoundedText> {
     let most = chars_max.saturating_mul(CHAR_BYTES_MAX) as u64;
     let mut head = Vec::new();
     let length = file.metadata()?.len();
@@ -57,7 +57,7 @@ pub(super) fn bounded(
         end => (&text[..end.unwrap_or(text.len())], true),
     };
     if !is_cut {
-        return Ok(Bounded { text: kept.to_string(), bytes, is_cut });
+        return Ok(BoundedText { text: kept.to_string(), bytes, is_cut });
     }
     // To the end of a line, where one is near.
     let line = kept.rfind('\n').filter(|at| *at >= kept.len() / 2).unwrap_or(kept.len());
@@ -66,7 +66,7 @@ pub(super) fn bounded(
         "{kept}\n[{name}: the first {} of {bytes} bytes; the rest was left out]",
         kept.len()
     );
-    Ok(Bounded { text, bytes, is_cut })
+    Ok(BoundedText { text, bytes, is_cut })
 }
 
 #[cfg(test)]

@@ -3,9 +3,9 @@
 
 use std::path::Path;
 
-use weir_core::tool::Access;
+use weir_core::tool::PathAccess;
 
-use crate::workspace::{Entry, EntryKind, WalkOptions, Workspace};
+use crate::workspace::{EntryKind, WalkOptions, Workspace, WorkspaceEntry};
 
 /// Entries of the workspace's root that are named.
 const ENTRIES_MAX: usize = 60;
@@ -39,7 +39,7 @@ pub fn kind_of(root: &Path) -> Option<&'static str> {
 }
 
 /// Name of the folder, its top entries, and the git branch, where there is one.
-pub(super) fn structure(workspace: &Workspace) -> String {
+pub(super) fn describe_structure(workspace: &Workspace) -> String {
     let root = workspace.root();
     let mut text = format!("Workspace: {}", root.display());
     if let Some(branch) = git_branch(root) {
@@ -51,9 +51,9 @@ pub(super) fn structure(workspace: &Workspace) -> String {
         hidden: false,
         max_entries: ENTRIES_MAX,
     };
-    let at = workspace.resolve(".", Access::List);
+    let at = workspace.resolve(".", PathAccess::List);
     if let Ok(walk) = workspace.walk(&at, options) {
-        let name = |entry: &Entry| match entry.kind {
+        let name = |entry: &WorkspaceEntry| match entry.kind {
             EntryKind::Folder => format!("{}/", entry.path),
             EntryKind::File | EntryKind::Link | EntryKind::Other => entry.path.clone(),
         };

@@ -39,16 +39,16 @@ impl House {
         })
         .expect("it can be opened")
     }
-    fn found(&self) -> Instructions {
-        Instructions::of(&self.workspace(), Some(&self.path("config")))
+    fn found(&self) -> InstructionSet {
+        InstructionSet::for_workspace(&self.workspace(), Some(&self.path("config")))
     }
 }
 
-fn names(found: &[Instruction]) -> Vec<&str> {
+fn names(found: &[InstructionFile]) -> Vec<&str> {
     found.iter().map(|one| one.name.as_str()).collect()
 }
 
-fn all(found: &Instructions) -> String {
+fn all(found: &InstructionSet) -> String {
     found.rules.iter().chain(&found.chain).map(|one| one.text.as_str()).collect()
 }
 
@@ -73,7 +73,7 @@ fn m2_rules_of_the_person_and_the_workspace_by_name() {
     assert_eq!(names(&found.rules), expected);
     assert!(!all(&found).contains("Not a rule."));
     assert_eq!(found.rules[3].text, "Work z.");
-    assert_eq!(House::new(&[]).found(), Instructions::default());
+    assert_eq!(House::new(&[]).found(), InstructionSet::default());
 }
 
 #[test]
@@ -88,8 +88,11 @@ fn m2_the_chain_goes_from_the_person_to_the_nearest() {
         ("repo/a/work/AGENTS.md", "Nearest."),
         ("repo/a/work/CLAUDE.md", "@AGENTS.md\nAnd Claude."),
     ]);
-    let found =
-        Instructions::of(&house.workspace_at("repo/a/work"), Some(&house.path("config"))).chain;
+    let found = InstructionSet::for_workspace(
+        &house.workspace_at("repo/a/work"),
+        Some(&house.path("config")),
+    )
+    .chain;
     let texts: Vec<&str> = found.iter().map(|one| one.text.as_str()).collect();
     let wanted =
         ["Person.", "Root.", "Middle.", "Middle, too.", "Nearest.", "@AGENTS.md\nAnd Claude."];
@@ -109,7 +112,7 @@ fn c5_a_claude_md_that_says_the_same_is_told_once() {
     std::os::unix::fs::symlink("AGENTS.md", house.path("work/src/CLAUDE.md")).expect("a link");
     let names: Vec<String> = house.found().chain.into_iter().map(|one| one.name).collect();
     assert_eq!(names, ["AGENTS.md"]);
-    let deeper = Deeper::default();
+    let deeper = NestedInstructions::default();
     assert_eq!(beneath(&deeper, &house.workspace(), &["src/a.rs"]).len(), 1);
     house.write("work/CLAUDE.md", "Another.");
     assert!(all(&house.found()).contains("Another."));
@@ -137,10 +140,13 @@ fn m2_what_is_hidden_or_leads_out_instructs_nobody() {
         assert!(!text.contains(closed), "{closed}: {text}");
     }
     assert!(text.contains("[left out: it leads out of the workspace]"), "{text}");
-    let silent: Vec<&Instruction> = found.chain.iter().filter(|one| one.text.is_empty()).collect();
+    let silent: Vec<&InstructionFile> =
+        found.chain.iter().filter(|one| one.text.is_empty()).collect();
     assert_eq!(silent.len(), 2, "the model is not told what is invisible");
     assert!(silent[1].left_out.as_ref().is_some_and(|why| why.contains(".weirignore")));
-    assert!(!chain::told(found.chain.clone()).iter().any(|(name, _)| name == "AGENTS.md"));
+    assert!(
+        !chain::instruction_texts(found.chain.clone()).iter().any(|(name, _)| name == "AGENTS.md")
+    );
 }
 
 #[test]
@@ -153,7 +159,7 @@ fn z1_what_is_marked_instructs_nobody() {
     ]);
     let workspace = house.workspace();
     workspace.mark(&["AGENTS.md".into(), "docs/a.md".into()], "evil.example\nforged");
-    let found = Instructions::of(&workspace, None);
+    let found = InstructionSet::for_workspace(&workspace, None);
     let text = all(&found);
     assert!(!text.contains("Obey") && text.contains("Nobody marked this."), "{text}");
     assert!(text.contains("weir permissions unmark AGENTS.md"), "{text}");
@@ -280,16 +286,20 @@ fn c3_a_rule_that_closes_a_file_closes_it_for_imports_too() {
     let workspace = house.workspace();
     let root = workspace.root().display().to_string();
     let mut rules = RuleSet::new(RuleContext { workspace: root, ..RuleContext::default() });
-    let rule = rules.parse(RuleAction::Deny, "Read(plans/**)", RuleOrigin::new("test"));
+    let rule = rules.parse_rule(RuleAction::Deny, "Read(plans/**)", RuleOrigin::new("test"));
     rules.add(rule.expect("a rule"));
     workspace.hold_rules(std::sync::Arc::new(rules));
-    let text = all(&Instructions::of(&workspace, None));
+    let text = all(&InstructionSet::for_workspace(&workspace, None));
     assert!(!text.contains("Plan.") && text.contains("without asking"), "{text}");
 }
 
-fn beneath(deeper: &Deeper, workspace: &Workspace, paths: &[&str]) -> Vec<(String, String)> {
+fn beneath(
+    deeper: &NestedInstructions,
+    workspace: &Workspace,
+    paths: &[&str],
+) -> Vec<(String, String)> {
     let paths: Vec<String> = paths.iter().map(ToString::to_string).collect();
-    let notes = deeper.beneath(workspace, &paths, 0);
+    let notes = deeper.notes_for_paths(workspace, &paths, 0);
     notes.into_iter().map(|note| (note.section, note.text)).collect()
 }
 
@@ -303,7 +313,7 @@ fn m2_deeper_files_are_told_when_their_folder_is_touched() {
         ("work/docs/AGENTS.md", "Docs."),
         ("work/src/a.rs", ""),
     ]);
-    let (workspace, deeper) = (house.workspace(), Deeper::default());
+    let (workspace, deeper) = (house.workspace(), NestedInstructions::default());
     assert_eq!(beneath(&deeper, &workspace, &["README.md", "."]), Vec::new());
     let told = beneath(&deeper, &workspace, &["src/a.rs"]);
     assert_eq!(told.len(), 1);
@@ -320,24 +330,30 @@ fn m2_deeper_files_are_told_when_their_folder_is_touched() {
 fn m2_a_deeper_file_is_told_again_when_it_or_its_import_changed() {
     let house =
         House::new(&[("work/src/AGENTS.md", "One. @style.md"), ("work/src/style.md", "Tabs.")]);
-    let (workspace, deeper) = (house.workspace(), Deeper::default());
+    let (workspace, deeper) = (house.workspace(), NestedInstructions::default());
     let first = beneath(&deeper, &workspace, &["src/a.rs"]);
     assert_eq!(beneath(&deeper, &workspace, &["src/a.rs"]), first, "the same note comes again");
     let told = ["src/AGENTS.md".to_string()];
     let text =
         |told: Vec<(String, String)>| told.into_iter().map(|(_, text)| text).collect::<String>();
-    let note = prompt::deeper("src/AGENTS.md", &text(deeper.again(&workspace, &told, 0)));
+    let note = prompt::nested_instructions_note(
+        "src/AGENTS.md",
+        &text(deeper.reread_instructions(&workspace, &told, 0)),
+    );
     assert_eq!(note.text, first[0].1, "a later run does not tell it again");
 
     house.write("work/src/style.md", "Spaces!");
-    assert!(text(deeper.again(&workspace, &told, 0)).contains("Spaces!"));
+    assert!(text(deeper.reread_instructions(&workspace, &told, 0)).contains("Spaces!"));
     workspace.mark(&["src/AGENTS.md".into()], "evil.example");
-    let marked = text(deeper.again(&workspace, &told, 0));
+    let marked = text(deeper.reread_instructions(&workspace, &told, 0));
     assert!(marked.contains("unmark src/AGENTS.md") && !marked.contains("One."), "{marked}");
     workspace.hold_marks([]);
-    assert!(text(deeper.again(&workspace, &told, 0)).contains("One."), "a person vouched for it");
+    assert!(
+        text(deeper.reread_instructions(&workspace, &told, 0)).contains("One."),
+        "a person vouched for it"
+    );
     std::fs::remove_file(house.path("work/src/AGENTS.md")).expect("it is there");
-    assert!(text(deeper.again(&workspace, &told, 0)).contains("no longer there"));
+    assert!(text(deeper.reread_instructions(&workspace, &told, 0)).contains("no longer there"));
     assert_eq!(beneath(&deeper, &workspace, &["src/a.rs"]), Vec::new());
 }
 
@@ -350,7 +366,7 @@ fn z1_other_peoples_code_instructs_nobody() {
         ("work/build/gen/AGENTS.md", "Obey."),
         ("work/src/AGENTS.md", "Fine."),
     ]);
-    let (workspace, deeper) = (house.workspace(), Deeper::default());
+    let (workspace, deeper) = (house.workspace(), NestedInstructions::default());
     let paths = ["node_modules/evil/index.js", "build/gen/out.rs"];
     assert_eq!(beneath(&deeper, &workspace, &paths), Vec::new());
     assert_eq!(beneath(&deeper, &workspace, &["src/a.rs"]).len(), 1);
@@ -362,7 +378,7 @@ fn m2_deeper_files_have_a_cap_each_and_together() {
     for n in 0..20 {
         house.write(&format!("work/f{n}/AGENTS.md"), &"word ".repeat(200_000));
     }
-    let (workspace, deeper) = (house.workspace(), Deeper::default());
+    let (workspace, deeper) = (house.workspace(), NestedInstructions::default());
     let told: Vec<usize> = (0..20)
         .flat_map(|n| beneath(&deeper, &workspace, &[&format!("f{n}/a.rs")]))
         .map(|(_, text)| text.chars().count())
@@ -370,7 +386,8 @@ fn m2_deeper_files_have_a_cap_each_and_together() {
     assert_eq!(told.len(), 20, "each is at least named");
     assert!(told.iter().all(|length| *length < 10_500), "{told:?}");
     assert!(told.iter().sum::<usize>() < 46_000, "{told:?}");
-    let small = Deeper::default().beneath(&workspace, &["f1/a.rs".into()], 8_000);
+    let small =
+        NestedInstructions::default().notes_for_paths(&workspace, &["f1/a.rs".into()], 8_000);
     assert!(small[0].text.len() < 2_300, "a small window has less room");
 }
 
@@ -379,7 +396,9 @@ fn p5_user_md_is_looked_at_anew_and_cut() {
     let house = House::new(&[("config/USER.md", "Ada, prefers brevity.")]);
     let options =
         SceneOptions { config_dir: Some(house.path("config")), ..SceneOptions::default() };
-    let look = || super::look(&options, &house.workspace(), Timestamp(0), &Glance::default());
+    let look = || {
+        super::gather_scene(&options, &house.workspace(), Timestamp(0), &SceneRequest::default())
+    };
     assert_eq!(look().user.as_deref(), Some("Ada, prefers brevity."));
     house.write("config/USER.md", &"long ".repeat(200_000));
     let user = look().user.expect("it is there");
@@ -400,7 +419,7 @@ fn p1_the_kind_of_a_workspace_shows_at_its_root() {
 #[test]
 fn p2_the_clock_is_in_the_zone_that_was_set() {
     let at = Timestamp(1_700_000_000_000_000);
-    assert_eq!(clock("UTC", at), "Now: Tuesday, 2023-11-14 22:13 (UTC)");
-    assert_eq!(clock("Europe/Zurich", at), "Now: Tuesday, 2023-11-14 23:13 (CET)");
-    assert_eq!(clock("No/Where", at), clock("", at));
+    assert_eq!(clock_sentence("UTC", at), "Now: Tuesday, 2023-11-14 22:13 (UTC)");
+    assert_eq!(clock_sentence("Europe/Zurich", at), "Now: Tuesday, 2023-11-14 23:13 (CET)");
+    assert_eq!(clock_sentence("No/Where", at), clock_sentence("", at));
 }

@@ -36,16 +36,16 @@ pub struct Calendar {
 
 /// Ticks that lie between two moments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Passed {
+pub struct PassedTicks {
     /// The first of them.
     pub oldest: Timestamp,
     /// The last of them.
     pub newest: Timestamp,
-    /// How many; at most [`Passed::count_max`] are counted.
+    /// How many; at most [`PassedTicks::count_max`] are counted.
     pub count: usize,
 }
 
-impl Passed {
+impl PassedTicks {
     /// Where counting ends.
     pub fn count_max() -> usize {
         COUNTED_MAX
@@ -76,18 +76,18 @@ impl Calendar {
             return Err(wrong("there is no such word"));
         }
         let parser = CronParser::builder().seconds(Seconds::Optional).year(Year::Disallowed);
-        let cron = parser.build().parse(text).map_err(|error| wrong(&said(&error)))?;
+        let cron = parser.build().parse(text).map_err(|error| wrong(&cron_error_text(&error)))?;
         let calendar = Calendar { cron, zone, text: text.to_owned() };
         // From a fixed day on, so that the answer does not depend on when it is asked.
-        match calendar.after(Timestamp(0)) {
+        match calendar.next_tick_after(Timestamp(0)) {
             Some(_) => Ok(calendar),
             None => Err(wrong("it names days that no year has")),
         }
     }
 
     /// The first tick after `moment`; none: there is none any more.
-    pub fn after(&self, moment: Timestamp) -> Option<Timestamp> {
-        let next = self.cron.find_next_occurrence(&self.at(moment)?, false).ok()?;
+    pub fn next_tick_after(&self, moment: Timestamp) -> Option<Timestamp> {
+        let next = self.cron.find_next_occurrence(&self.zoned_second(moment)?, false).ok()?;
         // A fraction of a second is left over from `moment` otherwise.
         let next = Timestamp(next.timestamp().as_second().checked_mul(1_000_000)?);
         (next > moment).then_some(next)
@@ -95,39 +95,39 @@ impl Calendar {
 
     /// The last tick up to and with `moment`.
     fn up_to(&self, moment: Timestamp) -> Option<Timestamp> {
-        let last = self.cron.find_previous_occurrence(&self.at(moment)?, true).ok()?;
+        let last = self.cron.find_previous_occurrence(&self.zoned_second(moment)?, true).ok()?;
         Some(Timestamp(last.timestamp().as_second().checked_mul(1_000_000)?))
     }
 
     /// The ticks after `from` up to and with `to`; none where there are none. However long the time
     /// between the two, it does a bounded amount of work.
-    pub fn passed(&self, from: Timestamp, to: Timestamp) -> Option<Passed> {
-        let oldest = self.after(from).filter(|tick| *tick <= to)?;
+    pub fn passed_ticks(&self, from: Timestamp, to: Timestamp) -> Option<PassedTicks> {
+        let oldest = self.next_tick_after(from).filter(|tick| *tick <= to)?;
         let mut newest = oldest;
         let mut count = 1;
         while count < COUNTED_MAX {
-            match self.after(newest).filter(|tick| *tick <= to) {
+            match self.next_tick_after(newest).filter(|tick| *tick <= to) {
                 Some(next) => newest = next,
-                None => return Some(Passed { oldest, newest, count }),
+                None => return Some(PassedTicks { oldest, newest, count }),
             }
             count += 1;
         }
         newest = self.up_to(to).unwrap_or(newest).max(newest);
-        Some(Passed { oldest, newest, count })
+        Some(PassedTicks { oldest, newest, count })
     }
 
     /// `moment` as people in the zone read it: `2026-11-22T08:00:00+01:00[Europe/Berlin]`.
-    pub fn read(&self, moment: Timestamp) -> String {
-        self.at(moment).map_or_else(|| moment.to_string(), |zoned| zoned.to_string())
+    pub fn local_time_text(&self, moment: Timestamp) -> String {
+        self.zoned_second(moment).map_or_else(|| moment.to_string(), |zoned| zoned.to_string())
     }
 
     /// When it is due, in plain words.
-    pub fn words(&self) -> String {
-        words::common(&self.text).unwrap_or_else(|| self.cron.describe())
+    pub fn schedule_text(&self) -> String {
+        words::common_schedule_text(&self.text).unwrap_or_else(|| self.cron.describe())
     }
 
     /// The second of `moment`, in the zone.
-    fn at(&self, moment: Timestamp) -> Option<Zoned> {
+    fn zoned_second(&self, moment: Timestamp) -> Option<Zoned> {
         let second = moment.micros().div_euclid(1_000_000);
         let moment = jiff::Timestamp::from_second(second).ok()?;
         Some(moment.to_zoned(self.zone.clone()))
@@ -152,7 +152,7 @@ pub fn time_zone(name: &str) -> Result<TimeZone, CalendarError> {
 }
 
 /// What the parser says, without its own names.
-fn said(error: &CronError) -> String {
+fn cron_error_text(error: &CronError) -> String {
     match error {
         CronError::EmptyPattern => "it is empty".into(),
         CronError::InvalidDate | CronError::InvalidTime | CronError::TimeSearchLimitExceeded => {

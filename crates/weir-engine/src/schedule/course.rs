@@ -16,7 +16,7 @@ const DENIALS_NAMED: usize = 3;
 
 /// What has happened so far.
 #[derive(Debug, Default)]
-pub struct Course {
+pub struct ScheduledRunProgress {
     /// Somebody said something to it.
     pub spoken: bool,
     /// Facts heard.
@@ -26,21 +26,24 @@ pub struct Course {
     asked: BTreeSet<String>,
 }
 
-impl Course {
+impl ScheduledRunProgress {
     /// That of a session that has a journal.
     ///
     /// # Errors
     /// It cannot be read.
-    pub async fn of(store: &dyn Store, session: &SessionId) -> Result<Course, EngineError> {
-        let mut course = Course::default();
+    pub async fn from_journal(
+        store: &dyn Store,
+        session: &SessionId,
+    ) -> Result<ScheduledRunProgress, EngineError> {
+        let mut course = ScheduledRunProgress::default();
         for record in read_verified(store, session).await? {
-            course.hear(&fact_of(&record)?.event);
+            course.apply_fact(&fact_of(&record)?.event);
         }
         Ok(course)
     }
 
     /// Takes a fact in.
-    pub fn hear(&mut self, event: &Event) {
+    pub fn apply_fact(&mut self, event: &Event) {
         self.facts += 1;
         match event {
             Event::InputAccepted(f) => {
@@ -69,14 +72,14 @@ impl Course {
     }
 
     /// Whether it waits for a person.
-    pub fn asks(&self) -> bool {
+    pub fn is_asking(&self) -> bool {
         !self.asked.is_empty()
     }
 
     /// How it came to rest; none: it has not.
     pub fn at_rest(&self) -> Option<AtRest> {
         let finished = self.finished.as_ref().filter(|_| self.queued.is_empty())?;
-        Some(AtRest::Ended { status: finished.status, note: note(finished) })
+        Some(AtRest::Ended { status: finished.status, note: finished_run_note(finished) })
     }
 
     /// Whether the task is over, well or badly: what it left for itself goes (X1).
@@ -91,7 +94,7 @@ impl Course {
 }
 
 /// What a history says of a finished run, beside its status.
-fn note(finished: &RunFinished) -> String {
+fn finished_run_note(finished: &RunFinished) -> String {
     let mut words: Vec<String> = finished.error.iter().map(|error| one_line(error)).collect();
     let denied = finished.denials.iter().take(DENIALS_NAMED).map(|denial| {
         let what = if denial.summary.is_empty() { &denial.tool } else { &denial.summary };

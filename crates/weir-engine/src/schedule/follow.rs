@@ -5,20 +5,20 @@ use tokio_util::sync::CancellationToken;
 use weir_core::schedule::{AgentCause, AgentRun, OnAsk, ScheduledAgent};
 
 use super::calendar::time_zone;
-use super::course::Course;
-use crate::attach::{Attachment, Saying};
+use super::course::ScheduledRunProgress;
+use crate::attach::{Attachment, PromptInput};
 use crate::engine::{EngineError, SessionHandle};
-use crate::hub::Update;
-use crate::ports::{AtRest, KEPT_GIVEN, Kept, RunDesk, Store, StoreError};
+use crate::hub::SessionUpdate;
+use crate::ports::{AtRest, KEPT_GIVEN, RunDesk, Store, StoreError, StoredItem};
 
 /// What the agent is told first. Its prompt stands in the system prompt.
-pub fn saying(agent: &ScheduledAgent, run: &AgentRun) -> Saying {
+pub fn first_prompt_input(agent: &ScheduledAgent, run: &AgentRun) -> PromptInput {
     let zone = time_zone(&agent.timezone).unwrap_or(jiff::tz::TimeZone::UTC);
     let due = jiff::Timestamp::from_microsecond(run.due.0).unwrap_or_default();
     // A schedule knows seconds; what a person began has more, and nobody needs it.
     let due = jiff::Timestamp::from_second(due.as_second()).unwrap_or(due);
     let text = agent.input(run, &due.to_zoned(zone).to_string());
-    Saying { text, attachments: Vec::new() }
+    PromptInput { text, attachments: Vec::new() }
 }
 
 /// The name under which what a run is given is kept until it was said.
@@ -27,16 +27,16 @@ pub fn given_name(agent: &str, tick: &str) -> String {
 }
 
 /// What a run is given beside its instructions: a mail. Somebody else's words.
-async fn given(
+async fn load_given_mail(
     store: &dyn Store,
     agent: &ScheduledAgent,
     run: &AgentRun,
-) -> Result<Option<Kept>, StoreError> {
+) -> Result<Option<StoredItem>, StoreError> {
     if run.cause != AgentCause::Mail {
         return Ok(None);
     }
     let name = given_name(&agent.name, &run.tick);
-    Ok(store.kept(KEPT_GIVEN).await?.into_iter().find(|kept| kept.name == name))
+    Ok(store.stored_items(KEPT_GIVEN).await?.into_iter().find(|kept| kept.name == name))
 }
 
 /// One run of an agent.
@@ -53,30 +53,30 @@ pub struct ScheduledRun<'a> {
 ///
 /// # Errors
 /// The session went down, or its store refused.
-pub async fn follow(
+pub async fn follow_agent_run(
     handle: &SessionHandle,
-    course: &mut Course,
+    course: &mut ScheduledRunProgress,
     scheduled: ScheduledRun<'_>,
     desk: &dyn RunDesk,
     stop: CancellationToken,
 ) -> Result<AtRest, EngineError> {
     let ScheduledRun { agent, run } = scheduled;
-    let mut updates = handle.facts(course.facts);
+    let mut updates = handle.listen_to_facts(course.facts);
     if !course.spoken {
-        let mut saying = saying(agent, run);
-        let given = given(handle.store(), agent, run).await?;
+        let mut saying = first_prompt_input(agent, run);
+        let given = load_given_mail(handle.store(), agent, run).await?;
         saying
             .attachments
             .extend(given.iter().map(|kept| Attachment::words_of(&kept.by, &kept.text)));
-        handle.say_with(saying, &agent.by()).await?;
+        handle.say_with(saying, &agent.actor_name()).await?;
         if let Some(kept) = given {
-            handle.store().unkeep(KEPT_GIVEN, &kept.name).await?;
+            handle.store().remove_stored_item(KEPT_GIVEN, &kept.name).await?;
         }
     }
     // Without a person what asks is settled at once, and keeps its place.
-    let waits = |course: &Course| agent.on_ask == OnAsk::Queue && course.asks();
+    let waits = |course: &ScheduledRunProgress| agent.on_ask == OnAsk::Queue && course.is_asking();
     if waits(course) {
-        desk.asking(true).await;
+        desk.set_asking(true).await;
     }
     loop {
         let update = tokio::select! {
@@ -86,12 +86,12 @@ pub async fn follow(
         };
         match update {
             None => return Err(EngineError::Stopped),
-            Some(Update::Signal { .. }) => (),
-            Some(Update::Fact(fact)) => {
+            Some(SessionUpdate::Signal { .. }) => (),
+            Some(SessionUpdate::Fact(fact)) => {
                 let asked = waits(course);
-                course.hear(&fact.event);
+                course.apply_fact(&fact.event);
                 if waits(course) != asked {
-                    desk.asking(!asked).await;
+                    desk.set_asking(!asked).await;
                 }
                 if let Some(rest) = course.at_rest() {
                     return Ok(rest);

@@ -6,11 +6,11 @@ use weir_core::ids::Timestamp;
 use weir_core::schedule::ScheduledAgent;
 
 use super::calendar::Calendar;
-use crate::ports::{AGENT_ACTIVE, KEPT_AGENT, Kept, Store, StoreError};
+use crate::ports::{AGENT_ACTIVE, KEPT_AGENT, Store, StoreError, StoredItem};
 
 /// An agent as it is kept.
 #[derive(Debug, Clone)]
-pub struct Known {
+pub struct KnownAgent {
     /// What it is.
     pub agent: ScheduledAgent,
     /// When it is due; none: only by hand or after another.
@@ -23,7 +23,7 @@ pub struct Known {
 
 /// An agent that is kept and cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unusable {
+pub struct UnusableAgent {
     /// Its name.
     pub name: String,
     /// Why.
@@ -34,21 +34,21 @@ pub struct Unusable {
 ///
 /// # Errors
 /// The store cannot be read.
-pub async fn known(
+pub async fn load_known_agents(
     store: &dyn Store,
-) -> Result<(BTreeMap<String, Known>, Vec<Unusable>), StoreError> {
+) -> Result<(BTreeMap<String, KnownAgent>, Vec<UnusableAgent>), StoreError> {
     let mut found = BTreeMap::new();
     let mut unusable = Vec::new();
-    for kept in store.kept(KEPT_AGENT).await? {
-        match read(&kept) {
+    for kept in store.stored_items(KEPT_AGENT).await? {
+        match parse_stored_agent(&kept) {
             Ok(known) => drop(found.insert(kept.name, known)),
-            Err(why) => unusable.push(Unusable { name: kept.name, why }),
+            Err(why) => unusable.push(UnusableAgent { name: kept.name, why }),
         }
     }
     Ok((found, unusable))
 }
 
-fn read(kept: &Kept) -> Result<Known, String> {
+fn parse_stored_agent(kept: &StoredItem) -> Result<KnownAgent, String> {
     let agent: ScheduledAgent =
         serde_json::from_str(&kept.text).map_err(|error| error.to_string())?;
     if agent.name != kept.name {
@@ -59,5 +59,5 @@ fn read(kept: &Kept) -> Result<Known, String> {
     }
     let calendar = agent.cron.as_deref().map(|cron| Calendar::new(cron, &agent.timezone));
     let calendar = calendar.transpose().map_err(|error| error.to_string())?;
-    Ok(Known { agent, calendar, active: kept.state == AGENT_ACTIVE, since: kept.ts })
+    Ok(KnownAgent { agent, calendar, active: kept.state == AGENT_ACTIVE, since: kept.ts })
 }

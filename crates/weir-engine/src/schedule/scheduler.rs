@@ -17,12 +17,12 @@ use weir_core::event::RunStatus;
 use weir_core::ids::Timestamp;
 use weir_core::schedule::{AgentCause, AgentRun, AgentRunState, MissedTicks};
 
-use super::due::{Wait, followers};
-use super::known::{Known, Unusable, known};
-use super::turns::Turns;
+use super::due::{AgentWait, follower_runs};
+use super::known::{KnownAgent, UnusableAgent, load_known_agents};
+use super::turns::RunQueue;
 use crate::ports::{
-    AgentRunFilter, AtRest, Begin, Claim, Clock, HousePlaces, Owner, Places, RunDesk,
-    STILL_RUNNING, Starter, Store, StoreError,
+    AgentRunFilter, AtRest, Clock, HousePlaces, LeaseOwner, PlaceLimits, RunBeginOutcome, RunDesk,
+    RunStarter, STILL_RUNNING, Store, StoreError, TickClaim,
 };
 
 /// The remark on a run that was closed with its program.
@@ -41,13 +41,13 @@ pub struct SchedulerParts {
     /// The time. It must follow the wall, also over a machine's sleep.
     pub clock: Arc<dyn Clock>,
     /// Who opens the sessions.
-    pub starter: Arc<dyn Starter>,
+    pub starter: Arc<dyn RunStarter>,
     /// Who holds the runs.
-    pub holder: Owner,
+    pub holder: LeaseOwner,
     /// Bounds.
     pub settings: SchedulerSettings,
     /// Who hears what happens.
-    pub tell: Tell,
+    pub tell: SchedulerListener,
     /// Places beyond this store; none: it is the only one.
     pub house: Option<Arc<dyn HousePlaces>>,
 }
@@ -64,17 +64,17 @@ pub struct SchedulerSettings {
 }
 
 /// Hears what happens, one thing at a time. It must not block.
-pub type Tell = Arc<dyn Fn(Told<'_>) + Send + Sync>;
+pub type SchedulerListener = Arc<dyn Fn(SchedulerEvent<'_>) + Send + Sync>;
 
 /// What happened.
 #[derive(Debug)]
-pub enum Told<'a> {
+pub enum SchedulerEvent<'a> {
     /// A run began, or was taken up again.
     Begun(&'a AgentRun),
     /// A run is over, was not begun, or was closed where it is: its state says so.
     AtRest(&'a AgentRun),
     /// An agent is kept that cannot be used.
-    Unusable(&'a Unusable),
+    Unusable(&'a UnusableAgent),
     /// The kill switch was thrown or released.
     Paused(bool),
 }
@@ -82,11 +82,11 @@ pub enum Told<'a> {
 /// Starts what is due.
 pub struct Scheduler {
     parts: SchedulerParts,
-    agents: BTreeMap<String, Known>,
+    agents: BTreeMap<String, KnownAgent>,
     /// The newest tick of each agent that stands in the history.
     handled: BTreeMap<String, Timestamp>,
     unusable: BTreeSet<String>,
-    turns: Turns,
+    turns: RunQueue,
     running: FuturesUnordered<BoxFuture<'static, (AgentRun, AtRest)>>,
     /// Agents whose runs are under way here.
     under_way: BTreeSet<String>,
@@ -100,7 +100,7 @@ pub struct Scheduler {
 }
 
 /// What woke the loop.
-enum Woken {
+enum SchedulerWake {
     Stop,
     AtRest(Box<(AgentRun, AtRest)>),
     Due,
@@ -117,7 +117,7 @@ impl Scheduler {
             agents: BTreeMap::new(),
             handled: BTreeMap::new(),
             unusable: BTreeSet::new(),
-            turns: Turns::default(),
+            turns: RunQueue::default(),
             running: FuturesUnordered::new(),
             under_way: BTreeSet::new(),
             hour_full: None,
@@ -134,53 +134,53 @@ impl Scheduler {
     pub async fn run(mut self, stop: CancellationToken) -> Result<(), StoreError> {
         let (store, clock) = (self.parts.store.clone(), self.parts.clock.clone());
         let house = self.parts.house.clone();
-        let mut changed = listening(|| Box::pin(store.agents_changed())).await;
-        let mut pause_changed = listening(|| Box::pin(store.pause_changed())).await;
+        let mut changed = start_listening(|| Box::pin(store.agents_changed())).await;
+        let mut pause_changed = start_listening(|| Box::pin(store.pause_changed())).await;
         let mut look = true;
         while !stop.is_cancelled() {
             if std::mem::take(&mut look) {
-                self.look().await?;
+                self.refresh_agents().await?;
             }
-            self.pause(store.paused().await?.is_some());
+            self.set_paused(store.pause_state().await?.is_some());
             if !self.paused {
                 self.claim_what_is_due().await?;
-                self.begin(&stop).await?;
+                self.begin_waiting_runs(&stop).await?;
             }
             let next = self.next();
             let woken = tokio::select! {
                 biased;
-                () = stop.cancelled() => Woken::Stop,
-                Some(done) = self.running.next() => Woken::AtRest(Box::new(done)),
-                () = &mut changed => Woken::Changed,
-                () = &mut pause_changed => Woken::PauseChanged,
-                () = due(clock.as_ref(), next) => Woken::Due,
-                () = freed(house.as_deref()), if self.house_full => Woken::Freed,
+                () = stop.cancelled() => SchedulerWake::Stop,
+                Some(done) = self.running.next() => SchedulerWake::AtRest(Box::new(done)),
+                () = &mut changed => SchedulerWake::Changed,
+                () = &mut pause_changed => SchedulerWake::PauseChanged,
+                () = wait_until_due(clock.as_ref(), next) => SchedulerWake::Due,
+                () = wait_until_freed(house.as_deref()), if self.house_full => SchedulerWake::Freed,
             };
             match woken {
-                Woken::Stop => break,
-                Woken::Freed => (),
-                Woken::Due => look = self.look_again.is_some_and(|at| at <= clock.now()),
-                Woken::AtRest(done) => self.at_rest(done.0, done.1).await?,
-                Woken::Changed => {
-                    changed = listening(|| Box::pin(store.agents_changed())).await;
+                SchedulerWake::Stop => break,
+                SchedulerWake::Freed => (),
+                SchedulerWake::Due => look = self.look_again.is_some_and(|at| at <= clock.now()),
+                SchedulerWake::AtRest(done) => self.at_rest(done.0, done.1).await?,
+                SchedulerWake::Changed => {
+                    changed = start_listening(|| Box::pin(store.agents_changed())).await;
                     look = true;
                 }
-                Woken::PauseChanged => {
-                    pause_changed = listening(|| Box::pin(store.pause_changed())).await;
+                SchedulerWake::PauseChanged => {
+                    pause_changed = start_listening(|| Box::pin(store.pause_changed())).await;
                 }
             }
         }
         self.close().await
     }
 
-    fn tell(&self, told: Told<'_>) {
+    fn notify_listener(&self, told: SchedulerEvent<'_>) {
         (self.parts.tell)(told);
     }
 
     /// Reads what is kept, and takes the runs whose process is gone.
-    async fn look(&mut self) -> Result<(), StoreError> {
+    async fn refresh_agents(&mut self) -> Result<(), StoreError> {
         let store = self.parts.store.clone();
-        let (agents, unusable) = known(store.as_ref()).await?;
+        let (agents, unusable) = load_known_agents(store.as_ref()).await?;
         let now = self.parts.clock.now();
         for (agent, tick) in store.agent_ticks().await? {
             let handled = self.handled.entry(agent).or_insert(tick.min(now));
@@ -190,7 +190,7 @@ impl Scheduler {
             }
         }
         for one in unusable.iter().filter(|one| !self.unusable.contains(&one.name)) {
-            self.tell(Told::Unusable(one));
+            self.notify_listener(SchedulerEvent::Unusable(one));
         }
         self.unusable = unusable.into_iter().map(|one| one.name).collect();
         self.agents = agents;
@@ -200,17 +200,18 @@ impl Scheduler {
         let open = AgentRunFilter { open: true, ..AgentRunFilter::default() };
         let open = store.agent_runs(&open).await?;
         // An agent has one run that is not over at most.
-        let is_mine =
-            |run: &AgentRun| self.under_way.contains(&run.agent) || self.turns.has(&run.agent);
+        let is_mine = |run: &AgentRun| {
+            self.under_way.contains(&run.agent) || self.turns.has_run_of(&run.agent)
+        };
         let others = open.iter().any(|run| !is_mine(run));
         self.look_again = others.then(|| self.parts.clock.now().plus_ms(LOOK_AGAIN_MS));
         Ok(())
     }
 
-    fn pause(&mut self, paused: bool) {
+    fn set_paused(&mut self, paused: bool) {
         if paused != self.paused {
             self.paused = paused;
-            self.tell(Told::Paused(paused));
+            self.notify_listener(SchedulerEvent::Paused(paused));
         }
     }
 
@@ -225,67 +226,67 @@ impl Scheduler {
             if let Some(handled) = self.handled.get_mut(name) {
                 *handled = now.min(*handled);
             }
-            let of_agent = known.due(self.handled.get(name).copied(), now, missed);
+            let of_agent = known.due_runs(self.handled.get(name).copied(), now, missed);
             if let Some(newest) = of_agent.iter().map(|run| run.due).max() {
                 self.handled.insert(name.clone(), newest);
             }
             due.extend(of_agent);
         }
-        self.claim(due).await
+        self.claim_due_runs(due).await
     }
 
-    async fn claim(&mut self, due: Vec<AgentRun>) -> Result<(), StoreError> {
+    async fn claim_due_runs(&mut self, due: Vec<AgentRun>) -> Result<(), StoreError> {
         if due.is_empty() {
             return Ok(());
         }
         let claims = self.parts.store.claim_ticks(&due, Some(&self.parts.holder)).await?;
         for (run, claim) in due.into_iter().zip(claims) {
             match claim {
-                Claim::Claimed if run.state.is_open() => self.turns.push(run),
-                Claim::Claimed => self.tell(Told::AtRest(&run)),
-                Claim::Overlaps => {
+                TickClaim::Claimed if run.state.is_open() => self.turns.push(run),
+                TickClaim::Claimed => self.notify_listener(SchedulerEvent::AtRest(&run)),
+                TickClaim::Overlaps => {
                     let now = run.claimed;
-                    let skipped = run.ended(AgentRunState::Skipped, now, STILL_RUNNING);
-                    self.tell(Told::AtRest(&skipped));
+                    let skipped = run.with_end(AgentRunState::Skipped, now, STILL_RUNNING);
+                    self.notify_listener(SchedulerEvent::AtRest(&skipped));
                 }
                 // Another scheduler was quicker.
-                Claim::Taken => (),
+                TickClaim::Taken => (),
             }
         }
         Ok(())
     }
 
     /// Begins what waits, as long as there are places.
-    async fn begin(&mut self, stop: &CancellationToken) -> Result<(), StoreError> {
+    async fn begin_waiting_runs(&mut self, stop: &CancellationToken) -> Result<(), StoreError> {
         self.hour_full = None;
         self.house_full = false;
         while let Some(mut run) = self.turns.pop() {
             let now = self.parts.clock.now();
             // What a person wants now is run, though its ticks do not count.
             let by_hand = run.cause == AgentCause::Manual;
-            let may = |known: &&Known| known.active || by_hand;
+            let may = |known: &&KnownAgent| known.active || by_hand;
             let Some(known) = self.agents.get(&run.agent).filter(may).cloned() else {
-                self.dropped(run, now).await?;
+                self.drop_run(run, now).await?;
                 continue;
             };
             let session = run.session.clone();
             let goes_on = session.is_some();
-            run.session = session.or_else(|| Some(self.parts.starter.session()));
+            run.session = session.or_else(|| Some(self.parts.starter.new_session_id()));
             let SchedulerSettings { at_once, per_hour, .. } = self.parts.settings;
-            let places = Places { at_once, per_hour, now };
+            let places = PlaceLimits { at_once, per_hour, now };
             let (store, holder) = (&self.parts.store, &self.parts.holder);
             let house = self.parts.house.clone();
             match begin_in(store.as_ref(), house.as_deref(), &run, holder, &places).await? {
-                Begin::Begun => {
+                RunBeginOutcome::Begun => {
                     run.started = run.started.or(Some(now));
                     run.state = AgentRunState::Running;
                     self.under_way.insert(run.agent.clone());
-                    self.tell(Told::Begun(&run));
-                    self.running.push(self.started(known, run, stop));
+                    self.notify_listener(SchedulerEvent::Begun(&run));
+                    self.running.push(self.spawn_run(known, run, stop));
                 }
-                Begin::Gone => (),
-                full @ (Begin::Full | Begin::HourFull { .. }) => {
-                    if let Begin::HourFull { until } = full {
+                RunBeginOutcome::Gone => (),
+                full @ (RunBeginOutcome::Full | RunBeginOutcome::HourFull { .. }) => {
+                    if let RunBeginOutcome::HourFull { until } = full {
                         self.hour_full = Some(until);
                     }
                     // Which of the two was full is not known: both are asked again.
@@ -301,14 +302,14 @@ impl Scheduler {
         Ok(())
     }
 
-    fn started(
+    fn spawn_run(
         &self,
-        known: Known,
+        known: KnownAgent,
         run: AgentRun,
         stop: &CancellationToken,
     ) -> BoxFuture<'static, (AgentRun, AtRest)> {
         let starter = self.parts.starter.clone();
-        let desk = Desk {
+        let desk = RunHistoryWriter {
             store: self.parts.store.clone(),
             holder: self.parts.holder.clone(),
             run: Mutex::new(run.clone()),
@@ -322,19 +323,19 @@ impl Scheduler {
     }
 
     /// A run whose agent was removed or paused meanwhile.
-    async fn dropped(&mut self, run: AgentRun, now: Timestamp) -> Result<(), StoreError> {
+    async fn drop_run(&mut self, run: AgentRun, now: Timestamp) -> Result<(), StoreError> {
         let what = match self.agents.contains_key(&run.agent) {
             true => "its agent is paused",
             false => "its agent was removed",
         };
         let ended = match run.session.clone() {
-            None => run.ended(AgentRunState::Skipped, now, what),
+            None => run.with_end(AgentRunState::Skipped, now, what),
             Some(session) => {
                 let state = AgentRunState::Ended(RunStatus::Interrupted);
-                run.ended(state, now, format!("{what}; weir run --resume {session} goes on"))
+                run.with_end(state, now, format!("{what}; weir run --resume {session} goes on"))
             }
         };
-        self.note(&ended).await
+        self.record_run(&ended).await
     }
 
     async fn at_rest(&mut self, run: AgentRun, rest: AtRest) -> Result<(), StoreError> {
@@ -348,26 +349,26 @@ impl Scheduler {
                 if status == RunStatus::Completed {
                     // First: should the program die between the two, this run is taken up again,
                     // and what follows it is claimed already.
-                    let next = followers(&self.agents, &run, now);
-                    self.claim(next).await?;
+                    let next = follower_runs(&self.agents, &run, now);
+                    self.claim_due_runs(next).await?;
                 }
-                run.ended(AgentRunState::Ended(status), now, note)
+                run.with_end(AgentRunState::Ended(status), now, note)
             }
-            AtRest::Failed(why) => run.ended(AgentRunState::Ended(RunStatus::Failed), now, why),
+            AtRest::Failed(why) => run.with_end(AgentRunState::Ended(RunStatus::Failed), now, why),
             AtRest::Closed => {
                 let mut run = AgentRun { state: AgentRunState::Waiting, ..run };
-                run.remark(CLOSED);
+                run.add_remark(CLOSED);
                 run
             }
         };
-        self.note(&run).await
+        self.record_run(&run).await
     }
 
-    async fn note(&mut self, run: &AgentRun) -> Result<(), StoreError> {
+    async fn record_run(&mut self, run: &AgentRun) -> Result<(), StoreError> {
         if !self.parts.store.note_agent_run(run, &self.parts.holder).await? {
             tracing::warn!(agent = run.agent, tick = run.tick, "another process has this run now");
         }
-        self.tell(Told::AtRest(run));
+        self.notify_listener(SchedulerEvent::AtRest(run));
         Ok(())
     }
 
@@ -381,8 +382,8 @@ impl Scheduler {
             // A tick that came due while this was worked out must not be passed over.
             let handled = self.handled.get(name).copied().unwrap_or(known.since);
             match known.next(handled.max(known.since)) {
-                Wait::Until(tick) => Some(tick.max(now)),
-                Wait::ForEver => None,
+                AgentWait::Until(tick) => Some(tick.max(now)),
+                AgentWait::ForEver => None,
             }
         });
         let hour_full = self.hour_full.filter(|_| !self.turns.is_empty());
@@ -403,16 +404,16 @@ impl Scheduler {
 }
 
 /// Says in the history that a run waits for a person.
-struct Desk {
+struct RunHistoryWriter {
     store: Arc<dyn Store>,
-    holder: Owner,
+    holder: LeaseOwner,
     run: Mutex<AgentRun>,
     house: Option<Arc<dyn HousePlaces>>,
 }
 
 #[async_trait]
-impl RunDesk for Desk {
-    async fn asking(&self, asks: bool) {
+impl RunDesk for RunHistoryWriter {
+    async fn set_asking(&self, asks: bool) {
         let state = if asks { AgentRunState::Asking } else { AgentRunState::Running };
         let run = {
             let mut run = self.run.lock().unwrap_or_else(PoisonError::into_inner);
@@ -427,7 +428,7 @@ impl RunDesk for Desk {
                 true => house.give_back(&run).await,
                 // It goes on in any case: whoever answers does not wait for a place.
                 false => {
-                    if let Err(error) = house.take(&run).await {
+                    if let Err(error) = house.take_place(&run).await {
                         tracing::warn!(agent = run.agent, %error, "its place could not be noted");
                     }
                 }
@@ -441,7 +442,7 @@ impl RunDesk for Desk {
 }
 
 /// A future of the store that listens already: whatever changes from now on is heard.
-async fn listening<'a>(make: impl Fn() -> BoxFuture<'a, ()>) -> BoxFuture<'a, ()> {
+async fn start_listening<'a>(make: impl Fn() -> BoxFuture<'a, ()>) -> BoxFuture<'a, ()> {
     /// What is left over from before may wake it at once, so many times at most.
     const TRIES: usize = 8;
     for _ in 0..TRIES {
@@ -458,32 +459,32 @@ async fn begin_in(
     store: &dyn Store,
     house: Option<&dyn HousePlaces>,
     run: &AgentRun,
-    holder: &Owner,
-    places: &Places,
-) -> Result<Begin, StoreError> {
+    holder: &LeaseOwner,
+    places: &PlaceLimits,
+) -> Result<RunBeginOutcome, StoreError> {
     let house = house.filter(|_| run.cause != AgentCause::Manual);
     if let Some(house) = house {
-        match house.take(run).await? {
-            Begin::Begun => (),
+        match house.take_place(run).await? {
+            RunBeginOutcome::Begun => (),
             full => return Ok(full),
         }
     }
     let begun = store.begin_agent_run(run, holder, places).await;
-    if let (Some(house), false) = (house, matches!(begun, Ok(Begin::Begun))) {
+    if let (Some(house), false) = (house, matches!(begun, Ok(RunBeginOutcome::Begun))) {
         house.give_back(run).await;
     }
     begun
 }
 
-async fn freed(house: Option<&dyn HousePlaces>) {
+async fn wait_until_freed(house: Option<&dyn HousePlaces>) {
     match house {
-        Some(house) => house.freed().await,
+        Some(house) => house.wait_until_freed().await,
         None => std::future::pending().await,
     }
 }
 
 /// Waits for `next`, or until the clock was set back: then other ticks are the next ones.
-async fn due(clock: &dyn Clock, next: Option<Timestamp>) {
+async fn wait_until_due(clock: &dyn Clock, next: Option<Timestamp>) {
     let Some(next) = next else { return std::future::pending().await };
     let mut seen = clock.now();
     loop {

@@ -7,13 +7,13 @@ use weir_core::schedule::{AgentCause, AgentRun};
 
 /// The runs that wait for a place.
 #[derive(Debug, Default)]
-pub(super) struct Turns {
+pub(super) struct RunQueue {
     waiting: BTreeMap<String, VecDeque<AgentRun>>,
     /// Who had the last turn.
     last: Option<String>,
 }
 
-impl Turns {
+impl RunQueue {
     /// Puts a run behind the others of its owner; before them if a person wants it now.
     pub(super) fn push(&mut self, run: AgentRun) {
         let waiting = self.waiting.entry(run.owner.clone()).or_default();
@@ -55,7 +55,7 @@ impl Turns {
     }
 
     /// Whether a run of this agent waits.
-    pub(super) fn has(&self, agent: &str) -> bool {
+    pub(super) fn has_run_of(&self, agent: &str) -> bool {
         self.waiting.values().flatten().any(|run| run.agent == agent)
     }
 
@@ -90,7 +90,7 @@ mod tests {
 
     #[test]
     fn m7_owners_take_turns() {
-        let mut turns = Turns::default();
+        let mut turns = RunQueue::default();
         for tick in ["a1", "a2", "a3", "a4"] {
             turns.push(run("ada", tick));
         }
@@ -110,7 +110,7 @@ mod tests {
         assert!(turns.is_empty());
         turns.push(run("ada", "a5"));
         turns.push(run("zoe", "z1"));
-        assert!(turns.has("z1") && !turns.has("a1"));
+        assert!(turns.has_run_of("z1") && !turns.has_run_of("a1"));
         assert_eq!(turns.drain().len(), 2);
     }
 }

@@ -3,7 +3,7 @@
 
 /// A skill of the program.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Bundled {
+pub(super) struct BundledSkill {
     /// Its name.
     pub(super) name: &'static str,
     /// Its `SKILL.md`.
@@ -11,21 +11,27 @@ pub(super) struct Bundled {
 }
 
 /// All of them, by name.
-pub(super) const BUNDLED: &[Bundled] = &[
-    Bundled { name: "code-review", text: include_str!("../../skills/code-review/SKILL.md") },
-    Bundled { name: "weekly-review", text: include_str!("../../skills/weekly-review/SKILL.md") },
-    Bundled { name: "write-a-skill", text: include_str!("../../skills/write-a-skill/SKILL.md") },
+pub(super) const BUNDLED: &[BundledSkill] = &[
+    BundledSkill { name: "code-review", text: include_str!("../../skills/code-review/SKILL.md") },
+    BundledSkill {
+        name: "weekly-review",
+        text: include_str!("../../skills/weekly-review/SKILL.md"),
+    },
+    BundledSkill {
+        name: "write-a-skill",
+        text: include_str!("../../skills/write-a-skill/SKILL.md"),
+    },
 ];
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::skills::parse;
+    use crate::skills::parse_skill;
 
     #[test]
     fn m1_the_program_s_own_skills_are_without_fault() {
         for skill in BUNDLED {
-            let parsed = parse(skill.text.as_bytes(), skill.name);
+            let parsed = parse_skill(skill.text.as_bytes(), skill.name);
             assert_eq!(parsed.findings, [], "{}", skill.name);
             assert!(parsed.head.is_some_and(|head| !head.trigger.is_none()), "{}", skill.name);
         }

@@ -10,12 +10,12 @@ use std::sync::{Arc, LazyLock, Mutex, OnceLock, PoisonError};
 
 use regex::Regex;
 use weir_core::governance::label::{Integrity, Label};
-use weir_core::skill::{Finding, SkillHead, Trigger, name_problem};
-use weir_core::tool::{Access, Place};
+use weir_core::skill::{SkillFinding, SkillHead, SkillTrigger, name_problem};
+use weir_core::tool::{PathAccess, PathPlace};
 
 use super::bundled::BUNDLED;
-use super::folder::{self, Folder, Stamp};
-use super::parse::{self, HEAD_BYTES_MAX, Parsed, SKILL_BYTES_MAX};
+use super::folder::{self, SkillFileStamp, SkillFolder};
+use super::parse::{self, HEAD_BYTES_MAX, ParsedSkill, SKILL_BYTES_MAX};
 use super::{SkillPlaces, trigger};
 use crate::ports::PluginPlace;
 use crate::workspace::{EntryKind, WalkOptions, Workspace};
@@ -31,7 +31,7 @@ const KEPT_MAX: usize = 4_000;
 
 /// On whose behalf a skill is there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Source {
+pub enum SkillSource {
     /// The workspace has it.
     Workspace,
     /// The person has it.
@@ -46,13 +46,13 @@ pub struct FoundSkill {
     /// Its name: that of its folder.
     pub name: String,
     /// On whose behalf.
-    pub source: Source,
+    pub source: SkillSource,
     /// Its folder, as people see it.
     pub place: String,
     /// What its head says; absent: it is broken.
     pub head: Option<Arc<SkillHead>>,
     /// What is wrong with it.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<SkillFinding>,
     /// Why it may not be used, beside what is wrong with it.
     pub left_out: Option<String>,
     /// The place of the skill that counts instead.
@@ -63,12 +63,12 @@ pub struct FoundSkill {
     pub plugin: Option<String>,
     /// Whose words it is.
     pub label: Label,
-    pub(super) folder: Folder,
-    compiled: Compiled,
+    pub(super) folder: SkillFolder,
+    compiled: CompiledTrigger,
 }
 
 /// The expression of a trigger, compiled when it is first needed.
-type Compiled = Arc<OnceLock<Option<Result<Regex, String>>>>;
+type CompiledTrigger = Arc<OnceLock<Option<Result<Regex, String>>>>;
 
 impl FoundSkill {
     /// Whether it is in the catalogue.
@@ -88,17 +88,19 @@ impl FoundSkill {
 
     /// What is wrong with the expression of its trigger; `None`: nothing, or it has none.
     pub fn trigger_problem(&self) -> Option<String> {
-        self.compiled()?.as_ref().err().cloned()
+        self.compiled_trigger()?.as_ref().err().cloned()
     }
 
-    pub(super) fn regex(&self) -> Option<&Regex> {
-        self.compiled()?.as_ref().ok()
+    pub(super) fn trigger_regex(&self) -> Option<&Regex> {
+        self.compiled_trigger()?.as_ref().ok()
     }
 
-    fn compiled(&self) -> Option<&Result<Regex, String>> {
+    fn compiled_trigger(&self) -> Option<&Result<Regex, String>> {
         let compile = || match &self.head.as_ref()?.trigger {
-            Trigger::Pattern { text, any_case } => Some(trigger::compile(text, *any_case)),
-            Trigger::None | Trigger::Words(_) => None,
+            SkillTrigger::Pattern { text, any_case } => {
+                Some(trigger::compile_trigger(text, *any_case))
+            }
+            SkillTrigger::None | SkillTrigger::Words(_) => None,
         };
         self.compiled.get_or_init(compile).as_ref()
     }
@@ -106,7 +108,7 @@ impl FoundSkill {
 
 /// Everything that was found, and what people should know about it.
 #[derive(Debug, Clone, Default)]
-pub struct Survey {
+pub struct SkillSurvey {
     /// The skills, in the order of their precedence.
     pub skills: Vec<FoundSkill>,
     /// Folders that could not be looked at, or only in part.
@@ -114,8 +116,8 @@ pub struct Survey {
 }
 
 /// Looks everywhere. Blocks.
-pub fn survey(places: &SkillPlaces, workspace: &Workspace) -> Survey {
-    let mut found = Survey::default();
+pub fn survey_all_skills(places: &SkillPlaces, workspace: &Workspace) -> SkillSurvey {
+    let mut found = SkillSurvey::default();
     let mut seen = BTreeSet::new();
     for folder in WORKSPACE_FOLDERS {
         // Where there is nothing, nothing more is asked.
@@ -127,9 +129,9 @@ pub fn survey(places: &SkillPlaces, workspace: &Workspace) -> Survey {
         if !folder.is_dir() {
             continue;
         }
-        let path = workspace.resolve(&folder.display().to_string(), Access::List);
+        let path = workspace.resolve(&folder.display().to_string(), PathAccess::List);
         // A home that is the workspace: its folders are the workspace's, with all that guards them.
-        if path.place == Place::Inside && path.ignored.is_none() {
+        if path.place == PathPlace::Inside && path.ignored.is_none() {
             in_workspace(places, workspace, &path.path, &mut seen, &mut found);
         } else {
             in_own(workspace, folder, at == 0, &mut found);
@@ -151,18 +153,21 @@ pub fn survey(places: &SkillPlaces, workspace: &Workspace) -> Survey {
     }
     if places.bundled {
         found.skills.extend(BUNDLED.iter().map(|skill| {
-            let parsed = parse::parse(skill.text.as_bytes(), skill.name);
-            let at = At { place: "bundled".into(), folder: Folder::Bundled(skill) };
-            found_skill(skill.name, Source::Bundled, at, Ok(Arc::new(Kept::new(parsed))))
+            let parsed = parse::parse_skill(skill.text.as_bytes(), skill.name);
+            let at = SkillLocation { place: "bundled".into(), folder: SkillFolder::Bundled(skill) };
+            found_skill(skill.name, SkillSource::Bundled, at, Ok(Arc::new(CachedHead::new(parsed))))
         }));
     }
-    settle(&mut found.skills);
+    settle_shadowing(&mut found.skills);
     found
 }
 
 /// The skills that count, by name.
-pub(super) fn used(places: &SkillPlaces, workspace: &Workspace) -> BTreeMap<String, FoundSkill> {
-    let found = survey(places, workspace);
+pub(super) fn used_skills(
+    places: &SkillPlaces,
+    workspace: &Workspace,
+) -> BTreeMap<String, FoundSkill> {
+    let found = survey_all_skills(places, workspace);
     for notice in &found.notices {
         tracing::warn!("skills: {notice}");
     }
@@ -184,7 +189,7 @@ pub(super) fn used(places: &SkillPlaces, workspace: &Workspace) -> BTreeMap<Stri
 }
 
 /// Of several skills with one name the first usable one counts.
-fn settle(skills: &mut [FoundSkill]) {
+fn settle_shadowing(skills: &mut [FoundSkill]) {
     let mut first: HashMap<String, String> = HashMap::new();
     for skill in skills {
         if !skill.is_usable() {
@@ -204,12 +209,12 @@ fn in_workspace(
     workspace: &Workspace,
     folder: &str,
     seen: &mut BTreeSet<String>,
-    found: &mut Survey,
+    found: &mut SkillSurvey,
 ) {
-    let at = workspace.resolve(folder, Access::List);
+    let at = workspace.resolve(folder, PathAccess::List);
     let marked = at.marked.is_some();
     let open = weir_core::tool::PathEffect { marked: None, ..at.clone() };
-    if let Some(why) = folder::closed(workspace, &open) {
+    if let Some(why) = folder::closed_reason(workspace, &open) {
         found.notices.push(format!("{folder} is left out: {why}"));
         return;
     }
@@ -238,19 +243,20 @@ fn in_workspace(
             return found.notices.push(too_many(folder));
         }
         let name = entry.path.rsplit('/').next().unwrap_or_default().to_owned();
-        let at = workspace.resolve(&entry.path, Access::List);
+        let at = workspace.resolve(&entry.path, PathAccess::List);
         // A link to a file is no skill, and nobody means it to be one.
         let linked = entry.kind == EntryKind::Link;
         if linked && workspace.root().join(&at.path).is_file() {
             continue;
         }
-        let left_out = if marked || linked { folder::closed(workspace, &at) } else { None };
+        let left_out = if marked || linked { folder::closed_reason(workspace, &at) } else { None };
         let head = match &left_out {
             Some(_) => Err(String::new()),
-            None => folder::open_in(workspace, &at.path).and_then(|file| kept(&file, &name)),
+            None => folder::open_in(workspace, &at.path).and_then(|file| cached_head(&file, &name)),
         };
-        let place = At { place: at.path.clone(), folder: Folder::Workspace(at.path) };
-        let mut skill = found_skill(&name, Source::Workspace, place, head);
+        let place =
+            SkillLocation { place: at.path.clone(), folder: SkillFolder::Workspace(at.path) };
+        let mut skill = found_skill(&name, SkillSource::Workspace, place, head);
         skill.left_out = left_out.or(skill.left_out);
         skill.label = label.clone();
         found.skills.push(skill);
@@ -260,7 +266,7 @@ fn in_workspace(
     }
 }
 
-fn in_own(workspace: &Workspace, folder: &Path, weirs: bool, found: &mut Survey) {
+fn in_own(workspace: &Workspace, folder: &Path, weirs: bool, found: &mut SkillSurvey) {
     let shown = folder.display().to_string();
     let entries = match std::fs::read_dir(folder) {
         Ok(entries) => entries.take(ENTRIES_MAX),
@@ -279,14 +285,17 @@ fn in_own(workspace: &Workspace, folder: &Path, weirs: bool, found: &mut Survey)
             return found.notices.push(too_many(&shown));
         }
         // A tool may have been let write there from this workspace.
-        let marked = workspace.resolve(&path.display().to_string(), Access::List).marked;
+        let marked = workspace.resolve(&path.display().to_string(), PathAccess::List).marked;
         let head = match &marked {
             Some(_) => Err(String::new()),
-            None => folder::open_own(&path).and_then(|file| kept(&file, name)),
+            None => folder::open_own(&path).and_then(|file| cached_head(&file, name)),
         };
-        let at = At { place: path.display().to_string(), folder: Folder::Yours(path.clone()) };
-        let mut skill = found_skill(name, Source::Yours, at, head);
-        skill.left_out = marked.as_deref().map(folder::marked);
+        let at = SkillLocation {
+            place: path.display().to_string(),
+            folder: SkillFolder::Yours(path.clone()),
+        };
+        let mut skill = found_skill(name, SkillSource::Yours, at, head);
+        skill.left_out = marked.as_deref().map(folder::marked_file_reason);
         let author = skill.head.as_ref().and_then(|head| head.metadata.get("author"));
         skill.self_written = weirs && author.is_some_and(|author| author == "weir");
         found.skills.push(skill);
@@ -298,12 +307,17 @@ fn too_many(folder: &str) -> String {
 }
 
 /// Where a skill is.
-struct At {
+struct SkillLocation {
     place: String,
-    folder: Folder,
+    folder: SkillFolder,
 }
 
-fn found_skill(name: &str, source: Source, at: At, head: Result<Arc<Kept>, String>) -> FoundSkill {
+fn found_skill(
+    name: &str,
+    source: SkillSource,
+    at: SkillLocation,
+    head: Result<Arc<CachedHead>, String>,
+) -> FoundSkill {
     let shown: String = name.chars().filter(|c| !c.is_control()).take(100).collect();
     let mut skill = FoundSkill {
         name: shown,
@@ -317,7 +331,7 @@ fn found_skill(name: &str, source: Source, at: At, head: Result<Arc<Kept>, Strin
         plugin: None,
         label: Label::default(),
         folder: at.folder,
-        compiled: Compiled::default(),
+        compiled: CompiledTrigger::default(),
     };
     match head {
         Ok(kept) => {
@@ -326,40 +340,40 @@ fn found_skill(name: &str, source: Source, at: At, head: Result<Arc<Kept>, Strin
             skill.compiled = kept.compiled.clone();
         }
         Err(why) if why.is_empty() => {}
-        Err(why) => skill.findings.push(Finding::fatal("SKILL.md", "cannot be used", why)),
+        Err(why) => skill.findings.push(SkillFinding::fatal("SKILL.md", "cannot be used", why)),
     }
     if name_problem(name).is_some() && skill.head.is_none() && skill.findings.is_empty() {
         let wrong = format!("{} is no name of a skill", skill.name);
-        skill.findings.push(Finding::fatal("name", wrong, "rename the folder"));
+        skill.findings.push(SkillFinding::fatal("name", wrong, "rename the folder"));
     }
     skill
 }
 
 /// What is remembered of a head.
 #[derive(Debug)]
-struct Kept {
+struct CachedHead {
     head: Option<Arc<SkillHead>>,
-    findings: Vec<Finding>,
-    compiled: Compiled,
+    findings: Vec<SkillFinding>,
+    compiled: CompiledTrigger,
 }
 
-impl Kept {
-    fn new(parsed: Parsed) -> Kept {
-        let Parsed { head, findings, .. } = parsed;
-        Kept { head: head.map(Arc::new), findings, compiled: Compiled::default() }
+impl CachedHead {
+    fn new(parsed: ParsedSkill) -> CachedHead {
+        let ParsedSkill { head, findings, .. } = parsed;
+        CachedHead { head: head.map(Arc::new), findings, compiled: CompiledTrigger::default() }
     }
 }
 
 /// A file by its inode, and the name of its folder: the same file may stand in two.
-type Known = HashMap<(Stamp, String), Arc<Kept>>;
+type HeadCache = HashMap<(SkillFileStamp, String), Arc<CachedHead>>;
 
 /// Heads that were read before in the life of the program.
-static KNOWN: LazyLock<Mutex<Known>> = LazyLock::new(Mutex::default);
+static KNOWN: LazyLock<Mutex<HeadCache>> = LazyLock::new(Mutex::default);
 
 /// The head in `file`, read anew only when the file is another than before.
-fn kept(file: &File, folder: &str) -> Result<Arc<Kept>, String> {
+fn cached_head(file: &File, folder: &str) -> Result<Arc<CachedHead>, String> {
     let meta = file.metadata().map_err(|error| error.to_string())?;
-    let key = (Stamp::of(&meta), folder.to_owned());
+    let key = (SkillFileStamp::from_metadata(&meta), folder.to_owned());
     let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(kept) = known().get(&key) {
         return Ok(kept.clone());
@@ -369,7 +383,7 @@ fn kept(file: &File, folder: &str) -> Result<Arc<Kept>, String> {
         let read = file.take(HEAD_BYTES_MAX as u64).read_to_end(&mut bytes);
         read.map_err(|error| format!("SKILL.md cannot be read: {error}"))?;
     }
-    let kept = Arc::new(Kept::new(parse::parse_beginning(&bytes, meta.len(), folder)));
+    let kept = Arc::new(CachedHead::new(parse::parse_beginning(&bytes, meta.len(), folder)));
     let mut known = known();
     if known.len() >= KEPT_MAX {
         known.clear();

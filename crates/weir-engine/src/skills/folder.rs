@@ -6,11 +6,11 @@ use std::io::Read as _;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Component, Path, PathBuf};
 
-use weir_core::tool::{Access, PathEffect, Place};
+use weir_core::tool::{PathAccess, PathEffect, PathPlace};
 
-use super::bundled::Bundled;
-use crate::ports::Content;
-use crate::workspace::{Entry, EntryKind, WalkOptions, Workspace};
+use super::bundled::BundledSkill;
+use crate::ports::FileContent;
+use crate::workspace::{EntryKind, WalkOptions, Workspace, WorkspaceEntry};
 
 /// Files of one skill that are listed.
 pub(super) const FILES_MAX: usize = 200;
@@ -21,36 +21,36 @@ pub(super) const SKILL_FILE: &str = "SKILL.md";
 
 /// Where a skill lies.
 #[derive(Debug, Clone)]
-pub(super) enum Folder {
+pub(super) enum SkillFolder {
     /// In the workspace, below its root.
     Workspace(String),
     /// In a folder of the person's own.
     Yours(PathBuf),
     /// In the program.
-    Bundled(&'static Bundled),
+    Bundled(&'static BundledSkill),
 }
 
 /// A file as it is read, and whether it may be executed.
 #[derive(Debug)]
-pub(super) struct Bytes {
+pub(super) struct SkillFile {
     pub(super) bytes: Vec<u8>,
     pub(super) executable: bool,
 }
 
 /// What tells that a file is still the one that was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct Stamp([i64; 6], u64);
+pub(super) struct SkillFileStamp([i64; 6], u64);
 
-impl Stamp {
-    pub(super) fn of(meta: &std::fs::Metadata) -> Stamp {
+impl SkillFileStamp {
+    pub(super) fn from_metadata(meta: &std::fs::Metadata) -> SkillFileStamp {
         let node = [meta.mtime(), meta.mtime_nsec(), meta.ctime(), meta.ctime_nsec()];
         let [mtime, mtime_nsec, ctime, ctime_nsec] = node;
         let ids = [meta.dev() as i64, meta.ino() as i64];
-        Stamp([mtime, mtime_nsec, ctime, ctime_nsec, ids[0], ids[1]], meta.len())
+        SkillFileStamp([mtime, mtime_nsec, ctime, ctime_nsec, ids[0], ids[1]], meta.len())
     }
 }
 
-impl Folder {
+impl SkillFolder {
     /// Reads a file of the skill.
     ///
     /// # Errors
@@ -60,32 +60,34 @@ impl Folder {
         workspace: &Workspace,
         file: &str,
         max: u64,
-    ) -> Result<Bytes, String> {
-        let file = plain(file)?;
+    ) -> Result<SkillFile, String> {
+        let file = plain_file_name(file)?;
         match self {
-            Folder::Workspace(folder) => {
-                let at = inside(workspace, folder, &file)?;
+            SkillFolder::Workspace(folder) => {
+                let at = resolve_inside(workspace, folder, &file)?;
                 match workspace.read(&at, max).map_err(|error| error.to_string())? {
-                    Content::File { bytes, mode } => {
-                        Ok(Bytes { bytes: bytes.to_vec(), executable: mode & 0o111 != 0 })
+                    FileContent::File { bytes, mode } => {
+                        Ok(SkillFile { bytes: bytes.to_vec(), executable: mode & 0o111 != 0 })
                     }
-                    Content::Absent => Err(absent(&file)),
-                    Content::Folder | Content::Link { .. } => Err(format!("{file} is no file")),
+                    FileContent::Absent => Err(missing_file_text(&file)),
+                    FileContent::Folder | FileContent::Link { .. } => {
+                        Err(format!("{file} is no file"))
+                    }
                 }
             }
-            Folder::Yours(folder) => read_own(folder, &file, max),
-            Folder::Bundled(skill) if file == SKILL_FILE => {
-                Ok(Bytes { bytes: skill.text.as_bytes().to_vec(), executable: false })
+            SkillFolder::Yours(folder) => read_own(folder, &file, max),
+            SkillFolder::Bundled(skill) if file == SKILL_FILE => {
+                Ok(SkillFile { bytes: skill.text.as_bytes().to_vec(), executable: false })
             }
-            Folder::Bundled(_) => Err(absent(&file)),
+            SkillFolder::Bundled(_) => Err(missing_file_text(&file)),
         }
     }
 
     /// Names of the skill's other files, in order, at most [`FILES_MAX`].
     pub(super) fn files(&self, workspace: &Workspace) -> Vec<String> {
         let mut files = match self {
-            Folder::Workspace(folder) => {
-                let at = workspace.resolve(folder, Access::List);
+            SkillFolder::Workspace(folder) => {
+                let at = workspace.resolve(folder, PathAccess::List);
                 let options = WalkOptions {
                     recursive: true,
                     respect_gitignore: false,
@@ -95,18 +97,18 @@ impl Folder {
                 let found = workspace.walk(&at, options).map(|walk| walk.entries);
                 let files = found.unwrap_or_default().into_iter();
                 let files = files.filter(|entry| entry.kind == EntryKind::File);
-                let below = |entry: Entry| {
+                let below = |entry: WorkspaceEntry| {
                     let name = entry.path.strip_prefix(&at.path)?.strip_prefix('/')?;
                     Some(name.to_owned())
                 };
                 files.filter_map(below).collect()
             }
-            Folder::Yours(folder) => {
+            SkillFolder::Yours(folder) => {
                 let mut files = Vec::new();
-                gather(folder, "", 0, &mut files);
+                gather_files(folder, "", 0, &mut files);
                 files
             }
-            Folder::Bundled(_) => Vec::new(),
+            SkillFolder::Bundled(_) => Vec::new(),
         };
         files.retain(|name| name != SKILL_FILE);
         files.sort();
@@ -130,7 +132,7 @@ pub(super) fn open_own(folder: &Path) -> Result<File, String> {
 
 /// Opens the `SKILL.md` of a folder of the workspace.
 pub(super) fn open_in(workspace: &Workspace, folder: &str) -> Result<File, String> {
-    let at = inside(workspace, folder, SKILL_FILE)?;
+    let at = resolve_inside(workspace, folder, SKILL_FILE)?;
     workspace.open_file(&at).map_err(|error| match error {
         crate::workspace::FileError::NotFound { .. } => "there is no SKILL.md in it".into(),
         error => error.to_string(),
@@ -138,23 +140,24 @@ pub(super) fn open_in(workspace: &Workspace, folder: &str) -> Result<File, Strin
 }
 
 /// Why a path of the workspace may not be read as part of a skill; `None`: it may.
-pub(super) fn closed(workspace: &Workspace, at: &PathEffect) -> Option<String> {
-    if at.place != Place::Inside {
+pub(super) fn closed_reason(workspace: &Workspace, at: &PathEffect) -> Option<String> {
+    if at.place != PathPlace::Inside {
         return Some("it leads out of the workspace".into());
     }
     if let Some(why) = &at.ignored {
         return Some(format!("it is closed ({why})"));
     }
     if let Some(origin) = &at.marked {
-        return Some(marked(origin));
+        return Some(marked_file_reason(origin));
     }
-    let entry = Entry { path: at.path.clone(), kind: EntryKind::File, bytes: 0, modified: 0 };
-    let why = workspace.found(&entry).sensitive?;
+    let entry =
+        WorkspaceEntry { path: at.path.clone(), kind: EntryKind::File, bytes: 0, modified: 0 };
+    let why = workspace.effect_of_entry(&entry).sensitive?;
     Some(format!("reading it is not free ({why})"))
 }
 
 /// Why something marked is left out, and what a person can do.
-pub(super) fn marked(origin: &str) -> String {
+pub(super) fn marked_file_reason(origin: &str) -> String {
     let origin: String = origin.chars().filter(|c| !c.is_control()).take(100).collect();
     format!(
         "it was written while words from {origin} stood in the context; a person reads what \
@@ -162,9 +165,9 @@ pub(super) fn marked(origin: &str) -> String {
     )
 }
 
-fn inside(workspace: &Workspace, folder: &str, file: &str) -> Result<PathEffect, String> {
-    let at = workspace.resolve(&format!("{folder}/{file}"), Access::Read);
-    if let Some(why) = closed(workspace, &at) {
+fn resolve_inside(workspace: &Workspace, folder: &str, file: &str) -> Result<PathEffect, String> {
+    let at = workspace.resolve(&format!("{folder}/{file}"), PathAccess::Read);
+    if let Some(why) = closed_reason(workspace, &at) {
         return Err(format!("{file} cannot be read: {why}"));
     }
     let below = at.path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
@@ -174,9 +177,9 @@ fn inside(workspace: &Workspace, folder: &str, file: &str) -> Result<PathEffect,
     Ok(at)
 }
 
-fn read_own(folder: &Path, file: &str, max: u64) -> Result<Bytes, String> {
+fn read_own(folder: &Path, file: &str, max: u64) -> Result<SkillFile, String> {
     let wrong = |error: std::io::Error| match error.kind() {
-        std::io::ErrorKind::NotFound => absent(file),
+        std::io::ErrorKind::NotFound => missing_file_text(file),
         _ => format!("{file} cannot be read: {error}"),
     };
     let folder = folder.canonicalize().map_err(wrong)?;
@@ -194,10 +197,10 @@ fn read_own(folder: &Path, file: &str, max: u64) -> Result<Bytes, String> {
     if bytes.len() as u64 > max {
         return Err(format!("{file} has more than {max} bytes"));
     }
-    Ok(Bytes { bytes, executable: meta.permissions().mode() & 0o111 != 0 })
+    Ok(SkillFile { bytes, executable: meta.permissions().mode() & 0o111 != 0 })
 }
 
-fn gather(folder: &Path, below: &str, depth: usize, files: &mut Vec<String>) {
+fn gather_files(folder: &Path, below: &str, depth: usize, files: &mut Vec<String>) {
     let Ok(entries) = std::fs::read_dir(folder) else { return };
     for entry in entries.flatten() {
         if files.len() > FILES_MAX {
@@ -210,7 +213,7 @@ fn gather(folder: &Path, below: &str, depth: usize, files: &mut Vec<String>) {
         }
         let shown = if below.is_empty() { name } else { format!("{below}/{name}") };
         if kind.is_dir() && depth < DEPTH_MAX {
-            gather(&entry.path(), &shown, depth + 1, files);
+            gather_files(&entry.path(), &shown, depth + 1, files);
         } else if kind.is_file() {
             files.push(shown);
         }
@@ -218,7 +221,7 @@ fn gather(folder: &Path, below: &str, depth: usize, files: &mut Vec<String>) {
 }
 
 /// A name of a file below a skill's folder, in its plain form.
-fn plain(file: &str) -> Result<String, String> {
+fn plain_file_name(file: &str) -> Result<String, String> {
     let bad = || {
         let file: String = file.chars().take(200).collect();
         format!("{file:?} is no name of a file of the skill; write it as `scripts/check.py`")
@@ -237,7 +240,7 @@ fn plain(file: &str) -> Result<String, String> {
     if parts.is_empty() { Err(bad()) } else { Ok(parts.join("/")) }
 }
 
-fn absent(file: &str) -> String {
+fn missing_file_text(file: &str) -> String {
     format!("the skill has no file {file}")
 }
 
@@ -248,9 +251,9 @@ mod tests {
     #[test]
     fn m1_no_name_leads_out_of_a_skill() {
         for bad in ["", ".", "..", "../x", "a/../../x", "/etc/passwd", "a\\b", "a\0", "./.."] {
-            assert!(plain(bad).is_err(), "{bad:?}");
+            assert!(plain_file_name(bad).is_err(), "{bad:?}");
         }
-        assert_eq!(plain("./scripts//run.sh"), Ok("scripts/run.sh".into()));
+        assert_eq!(plain_file_name("./scripts//run.sh"), Ok("scripts/run.sh".into()));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use weir_core::skill::{Finding, SkillHead, check, split};
+use weir_core::skill::{SkillFinding, SkillHead, check_fields, split_frontmatter};
 
 /// Largest `SKILL.md`, in bytes.
 pub const SKILL_BYTES_MAX: u64 = 256 * 1024;
@@ -18,36 +18,36 @@ const WHY_CHARS_MAX: usize = 200;
 
 /// What a `SKILL.md` says.
 #[derive(Debug, Clone, Default)]
-pub struct Parsed {
+pub struct ParsedSkill {
     /// Its head; absent: it cannot be used.
     pub head: Option<SkillHead>,
     /// What is wrong with it.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<SkillFinding>,
     /// The instructions below the head. Of a beginning: what there was of them.
     pub body: String,
 }
 
-impl Parsed {
-    fn unusable(finding: Finding) -> Parsed {
-        Parsed { findings: vec![finding], ..Parsed::default() }
+impl ParsedSkill {
+    fn from_finding(finding: SkillFinding) -> ParsedSkill {
+        ParsedSkill { findings: vec![finding], ..ParsedSkill::default() }
     }
 }
 
 /// Reads a whole `SKILL.md` of a folder called `folder`.
-pub fn parse(bytes: &[u8], folder: &str) -> Parsed {
+pub fn parse_skill(bytes: &[u8], folder: &str) -> ParsedSkill {
     if bytes.len() as u64 > SKILL_BYTES_MAX {
-        return Parsed::unusable(too_large(bytes.len() as u64));
+        return ParsedSkill::from_finding(too_large(bytes.len() as u64));
     }
     match std::str::from_utf8(bytes) {
         Ok(text) => parse_text(text, folder),
-        Err(_) => Parsed::unusable(not_text()),
+        Err(_) => ParsedSkill::from_finding(not_text()),
     }
 }
 
 /// The same of its first [`HEAD_BYTES_MAX`] bytes: for the catalogue. `size` is that of the file.
-pub(super) fn parse_beginning(bytes: &[u8], size: u64, folder: &str) -> Parsed {
+pub(super) fn parse_beginning(bytes: &[u8], size: u64, folder: &str) -> ParsedSkill {
     if size > SKILL_BYTES_MAX {
-        return Parsed::unusable(too_large(size));
+        return ParsedSkill::from_finding(too_large(size));
     }
     match std::str::from_utf8(bytes) {
         Ok(text) => parse_text(text, folder),
@@ -56,42 +56,42 @@ pub(super) fn parse_beginning(bytes: &[u8], size: u64, folder: &str) -> Parsed {
             let text = std::str::from_utf8(&bytes[..error.valid_up_to()]).unwrap_or_default();
             parse_text(text, folder)
         }
-        Err(_) => Parsed::unusable(not_text()),
+        Err(_) => ParsedSkill::from_finding(not_text()),
     }
 }
 
-fn parse_text(text: &str, folder: &str) -> Parsed {
-    let (head, body) = match split(text) {
+fn parse_text(text: &str, folder: &str) -> ParsedSkill {
+    let (head, body) = match split_frontmatter(text) {
         Ok(parts) => parts,
-        Err(finding) => return Parsed::unusable(finding),
+        Err(finding) => return ParsedSkill::from_finding(finding),
     };
     if head.len() > HEAD_BYTES_MAX {
         let wrong = format!("has a head of more than {HEAD_BYTES_MAX} bytes");
-        return Parsed::unusable(Finding::fatal("SKILL.md", wrong, "keep it short"));
+        return ParsedSkill::from_finding(SkillFinding::fatal("SKILL.md", wrong, "keep it short"));
     }
-    let fields = match yaml(head) {
+    let fields = match parse_head_yaml(head) {
         Ok(fields) => fields,
-        Err(finding) => return Parsed::unusable(finding),
+        Err(finding) => return ParsedSkill::from_finding(finding),
     };
-    let (head, mut findings) = check(&fields, folder);
+    let (head, mut findings) = check_fields(&fields, folder);
     if body.trim().is_empty() {
-        findings.push(Finding::advice(
+        findings.push(SkillFinding::advice(
             "SKILL.md",
             "has no instructions",
             "write below the head what is to be done",
         ));
     }
-    Parsed { head, findings, body: body.to_owned() }
+    ParsedSkill { head, findings, body: body.to_owned() }
 }
 
 /// A name as it is written.
 #[derive(Deserialize)]
-struct Named {
+struct HeadName {
     name: String,
 }
 
 /// The fields of a head. No anchors, no aliases, no second document: a skill needs none of them.
-fn yaml(head: &str) -> Result<Map<String, Value>, Finding> {
+fn parse_head_yaml(head: &str) -> Result<Map<String, Value>, SkillFinding> {
     let mut budget = serde_saphyr::Budget::default();
     budget.max_depth = DEPTH_MAX;
     budget.flow_nesting_limit = DEPTH_MAX;
@@ -116,30 +116,30 @@ fn yaml(head: &str) -> Result<Map<String, Value>, Finding> {
         Ok(Value::Object(mut fields)) => {
             // A folder may be called 007 or true: as a name it is its letters, whatever else it is.
             if matches!(fields.get("name"), Some(Value::Number(_) | Value::Bool(_)))
-                && let Ok(Named { name }) = serde_saphyr::from_str_with_options(&head, options)
+                && let Ok(HeadName { name }) = serde_saphyr::from_str_with_options(&head, options)
             {
                 fields.insert("name".into(), Value::String(name));
             }
             Ok(fields)
         }
         Ok(Value::Null) => Ok(Map::new()),
-        Ok(_) => Err(Finding::fatal("SKILL.md", "has a head that is no table", write)),
+        Ok(_) => Err(SkillFinding::fatal("SKILL.md", "has a head that is no table", write)),
         Err(error) => {
             let why: String = error.to_string().split_whitespace().collect::<Vec<_>>().join(" ");
             let why: String = why.chars().take(WHY_CHARS_MAX).collect();
             let wrong = format!("has a head that is no YAML ({why})");
-            Err(Finding::fatal("SKILL.md", wrong, write))
+            Err(SkillFinding::fatal("SKILL.md", wrong, write))
         }
     }
 }
 
-fn too_large(bytes: u64) -> Finding {
+fn too_large(bytes: u64) -> SkillFinding {
     let wrong = format!("has {bytes} bytes, {SKILL_BYTES_MAX} is the most");
-    Finding::fatal("SKILL.md", wrong, "move parts of it into files beside it")
+    SkillFinding::fatal("SKILL.md", wrong, "move parts of it into files beside it")
 }
 
-fn not_text() -> Finding {
-    Finding::fatal("SKILL.md", "is not valid UTF-8", "save it as UTF-8")
+fn not_text() -> SkillFinding {
+    SkillFinding::fatal("SKILL.md", "is not valid UTF-8", "save it as UTF-8")
 }
 
 #[cfg(test)]
@@ -147,12 +147,12 @@ mod tests {
     use std::collections::BTreeMap;
     use std::time::{Duration, Instant};
 
-    use weir_core::skill::{SkillDraft, Trigger, skill_md};
+    use weir_core::skill::{SkillDraft, SkillTrigger, skill_md};
 
     use super::*;
 
     fn wrong(text: &str) -> String {
-        let parsed = parse(text.as_bytes(), "a");
+        let parsed = parse_skill(text.as_bytes(), "a");
         assert!(parsed.head.is_none(), "{text:?} can be used");
         parsed.findings.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
     }
@@ -161,12 +161,12 @@ mod tests {
     fn m1_yaml_in_all_its_forms_is_read() {
         let text = "---\nname: a # its name\ndescription: >-\n  Does\n  it: well\n\nlicense: 'MIT'\n\
                     metadata: {version: 1.0, trigger: 'x, y'}\nallowed-tools:\n  - Read\n---\n\nBody\n";
-        let parsed = parse(text.as_bytes(), "a");
+        let parsed = parse_skill(text.as_bytes(), "a");
         assert_eq!(parsed.findings, []);
         let head = parsed.head.expect("usable");
         assert_eq!(head.description, "Does it: well");
         assert_eq!(head.metadata.get("version").map(String::as_str), Some("1.0"));
-        assert_eq!(head.trigger, Trigger::Words(vec!["x".into(), "y".into()]));
+        assert_eq!(head.trigger, SkillTrigger::Words(vec!["x".into(), "y".into()]));
         assert_eq!(head.allowed_tools, ["Read"]);
         assert_eq!(parsed.body.trim(), "Body");
     }
@@ -175,7 +175,7 @@ mod tests {
     fn m1_a_skill_may_be_called_what_yaml_takes_for_something_else() {
         for name in ["y", "n", "yes", "no", "on", "off", "true", "false", "7", "1e3", "007"] {
             let text = format!("---\nname: {name}\ndescription: x\n---\nBody\n");
-            let parsed = parse(text.as_bytes(), name);
+            let parsed = parse_skill(text.as_bytes(), name);
             assert_eq!(parsed.findings, [], "{name}");
             assert_eq!(parsed.head.map(|head| head.name).as_deref(), Some(name));
         }
@@ -193,7 +193,7 @@ mod tests {
                 trigger: "/a[b-]--c/i".into(),
                 metadata: BTreeMap::from([("author".into(), "weir".into())]),
             };
-            let parsed = parse(skill_md(&draft).as_bytes(), "a");
+            let parsed = parse_skill(skill_md(&draft).as_bytes(), "a");
             assert_eq!(parsed.findings, [], "{description}");
             let head = parsed.head.expect("usable");
             assert_eq!(head.description, description);
@@ -217,9 +217,9 @@ mod tests {
             let found = wrong(text);
             assert!(found.contains(said), "{text:?} -> {found}");
         }
-        assert!(parse(b"---\nname: \xff\n---\n", "a").findings[0].wrong.contains("UTF-8"));
+        assert!(parse_skill(b"---\nname: \xff\n---\n", "a").findings[0].wrong.contains("UTF-8"));
         let large = vec![b'x'; SKILL_BYTES_MAX as usize + 1];
-        assert!(parse(&large, "a").findings[0].wrong.contains("is the most"));
+        assert!(parse_skill(&large, "a").findings[0].wrong.contains("is the most"));
     }
 
     #[test]

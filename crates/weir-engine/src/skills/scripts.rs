@@ -4,8 +4,8 @@
 
 use weir_core::ids::SessionId;
 
-use super::find::{FoundSkill, Source};
-use super::folder::{Bytes, Folder, SKILL_FILE};
+use super::find::{FoundSkill, SkillSource};
+use super::folder::{SKILL_FILE, SkillFile, SkillFolder};
 use super::{ScriptCall, SkillPlaces};
 use crate::ports::SkillScript;
 use crate::workspace::Workspace;
@@ -28,8 +28,8 @@ const INTERPRETERS: [(&str, &str); 8] = [
     (".ts", "deno run"),
 ];
 
-/// What [`super::script`] does.
-pub(super) fn script(
+/// What [`super::script_command`] does.
+pub(super) fn script_command(
     places: &SkillPlaces,
     workspace: &Workspace,
     session: &SessionId,
@@ -37,43 +37,43 @@ pub(super) fn script(
     call: ScriptCall<'_>,
 ) -> Result<SkillScript, String> {
     let ScriptCall { script, args } = call;
-    if skill.source == Source::Workspace && !places.trusted {
+    if skill.source == SkillSource::Workspace && !places.trusted {
         return Err(format!(
             "scripts of {} run only where the workspace is trusted, and it is not; a person reads \
              them and runs `weir trust`. The skill's text may be followed without them",
             skill.place
         ));
     }
-    let (file, bytes) = find(workspace, skill, script)?;
+    let (file, bytes) = find_script(workspace, skill, script)?;
     let folder = match &skill.folder {
-        Folder::Workspace(folder) => folder.clone(),
-        Folder::Yours(_) | Folder::Bundled(_) => copies(session, &skill.name),
+        SkillFolder::Workspace(folder) => folder.clone(),
+        SkillFolder::Yours(_) | SkillFolder::Bundled(_) => copies_folder(session, &skill.name),
     };
     let path = format!("{folder}/{file}");
-    let runs_itself = bytes.executable && skill.source == Source::Workspace;
-    let mut words = if runs_itself { Vec::new() } else { interpreter(&file, &bytes.bytes)? };
+    let runs_itself = bytes.executable && skill.source == SkillSource::Workspace;
+    let mut words = if runs_itself { Vec::new() } else { script_interpreter(&file, &bytes.bytes)? };
     words.push(path);
     words.extend(args.iter().cloned());
     if words.iter().any(|word| word.contains('\0')) {
         return Err("an argument has a NUL byte; no command can take it".into());
     }
-    let command = words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
+    let command = words.iter().map(|word| quote_shell_word(word)).collect::<Vec<_>>().join(" ");
     if command.len() > COMMAND_BYTES_MAX {
         return Err("the arguments are too long; put them into a file and name that".into());
     }
     Ok(SkillScript { command, label: skill.label.clone() })
 }
 
-/// What [`super::ready`] does.
-pub(super) fn ready(
+/// What [`super::prepare_script_files`] does.
+pub(super) fn prepare_script_files(
     workspace: &Workspace,
     session: &SessionId,
     skill: &FoundSkill,
 ) -> Result<(), String> {
-    if let Folder::Workspace(_) = &skill.folder {
+    if let SkillFolder::Workspace(_) = &skill.folder {
         return Ok(());
     }
-    let to = copies(session, &skill.name);
+    let to = copies_folder(session, &skill.name);
     let mut left = COPIED_MAX;
     let mut files = skill.folder.files(workspace);
     files.push(SKILL_FILE.to_owned());
@@ -87,16 +87,16 @@ pub(super) fn ready(
 }
 
 /// Where copies of a skill's files are kept, for this session.
-fn copies(session: &SessionId, name: &str) -> String {
+fn copies_folder(session: &SessionId, name: &str) -> String {
     format!(".weir/tmp/{session}/skills/{name}")
 }
 
 /// A script by its name; `scripts/` may be left out.
-fn find(
+fn find_script(
     workspace: &Workspace,
     skill: &FoundSkill,
     script: &str,
-) -> Result<(String, Bytes), String> {
+) -> Result<(String, SkillFile), String> {
     let read = |file: &str| skill.folder.read(workspace, file, COPIED_FILE_MAX);
     let trimmed = script.trim_start_matches("./");
     let why = match read(trimmed) {
@@ -116,7 +116,7 @@ fn find(
 
 /// The words that run a script which does not run by itself: those of its first line, or what its
 /// ending says.
-pub(crate) fn interpreter(file: &str, bytes: &[u8]) -> Result<Vec<String>, String> {
+pub(crate) fn script_interpreter(file: &str, bytes: &[u8]) -> Result<Vec<String>, String> {
     let first = bytes.split(|byte| *byte == b'\n').next().unwrap_or_default();
     if let Some(line) = first.strip_prefix(b"#!")
         && let Ok(line) = std::str::from_utf8(line)
@@ -136,7 +136,7 @@ pub(crate) fn interpreter(file: &str, bytes: &[u8]) -> Result<Vec<String>, Strin
 
 /// A word that the shell takes as it is. Only what needs it is quoted, so that rules match what
 /// people would write.
-fn quoted(word: &str) -> String {
+fn quote_shell_word(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "_-./:=@%+,".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
         return word.to_owned();
@@ -161,13 +161,13 @@ mod tests {
             ("~", "'~'"),
             ("é", "'é'"),
         ] {
-            assert_eq!(quoted(word), expected);
+            assert_eq!(quote_shell_word(word), expected);
         }
     }
 
     #[test]
     fn m1_what_runs_a_script_is_said_by_it_or_its_ending() {
-        let words = |file: &str, text: &str| interpreter(file, text.as_bytes());
+        let words = |file: &str, text: &str| script_interpreter(file, text.as_bytes());
         assert_eq!(
             words("a", "#!/usr/bin/env python3\n"),
             Ok(vec!["/usr/bin/env".into(), "python3".into()])

@@ -60,12 +60,12 @@ impl House {
     }
 
     fn catalogue(&self) -> Vec<String> {
-        let lines = catalogue(&self.places(), &self.workspace());
+        let lines = skill_catalogue(&self.places(), &self.workspace());
         lines.into_iter().map(|line| format!("{}: {}", line.name, line.description)).collect()
     }
 
     fn found(&self, place: &str) -> FoundSkill {
-        let found = survey(&self.places(), &self.workspace()).skills;
+        let found = survey_all_skills(&self.places(), &self.workspace()).skills;
         let skill = found.into_iter().find(|skill| skill.place.ends_with(place));
         skill.unwrap_or_else(|| panic!("{place} is not found"))
     }
@@ -83,7 +83,7 @@ fn m1_project_beats_user_beats_bundled_and_shadowing_is_said() {
     house.skill("home/.agents/skills/code-review", "my own review");
     assert_eq!(house.catalogue(), ["a: weir", "b: first", "code-review: my own review"]);
     let places = SkillPlaces { bundled: true, ..house.places() };
-    let found = survey(&places, &house.workspace()).skills;
+    let found = survey_all_skills(&places, &house.workspace()).skills;
     let shadowed: Vec<(&str, &str)> = found
         .iter()
         .filter_map(|skill| Some((skill.name.as_str(), skill.shadowed_by.as_deref()?)))
@@ -124,14 +124,15 @@ fn m1_what_the_guard_or_a_rule_closes_is_no_skill() {
     let workspace = house.workspace();
     let root = workspace.root().display().to_string();
     let mut rules = RuleSet::new(RuleContext { workspace: root, ..RuleContext::default() });
-    let rule = rules.parse(RuleAction::Deny, "Read(.agents/skills/b/**)", RuleOrigin::new("test"));
+    let rule =
+        rules.parse_rule(RuleAction::Deny, "Read(.agents/skills/b/**)", RuleOrigin::new("test"));
     rules.add(rule.expect("a rule"));
     workspace.hold_rules(rules.into());
     let names: Vec<String> =
-        catalogue(&house.places(), &workspace).into_iter().map(|line| line.name).collect();
+        skill_catalogue(&house.places(), &workspace).into_iter().map(|line| line.name).collect();
     assert_eq!(names, ["c"]);
     for name in ["a", "b"] {
-        assert!(read(&house.places(), &workspace, name).is_err(), "{name}");
+        assert!(read_skill(&house.places(), &workspace, name).is_err(), "{name}");
     }
 }
 
@@ -146,16 +147,16 @@ fn z1_a_marked_skill_is_left_out_wherever_it_lies() {
     workspace.mark(&[".agents/skills/a/scripts/run.sh".into()], "evil.example");
     let own = house.at("home/.agents/skills/b/SKILL.md").display().to_string();
     workspace.mark(&[own], "evil.example");
-    let wanted = Wanted { active: &[], named: &["a".into(), "b".into()], said: "/a /b /c" };
-    let (lines, active) = look(&house.places(), &workspace, wanted);
+    let wanted = SkillRequest { active: &[], named: &["a".into(), "b".into()], said: "/a /b /c" };
+    let (lines, active) = select_active_skills(&house.places(), &workspace, wanted);
     assert_eq!(lines.iter().map(|line| line.name.as_str()).collect::<Vec<_>>(), ["c"]);
     assert_eq!(active.iter().map(|note| note.name.as_str()).collect::<Vec<_>>(), ["c"]);
-    let why = read(&house.places(), &workspace, "a").expect_err("it is marked");
+    let why = read_skill(&house.places(), &workspace, "a").expect_err("it is marked");
     assert!(why.contains("evil.example") && why.contains("weir permissions unmark"), "{why}");
     assert!(read_file(&house.places(), &workspace, "a", "scripts/run.sh").is_err());
     // The list of marks could not be read: everything counts as foreign.
     workspace.mark(&[String::new()], "unknown");
-    assert!(catalogue(&house.places(), &workspace).is_empty());
+    assert!(skill_catalogue(&house.places(), &workspace).is_empty());
 }
 
 #[test]
@@ -164,17 +165,17 @@ fn m1_what_was_active_stays_so_with_its_reason_and_says_when_it_cannot() {
     house.skill("home/.agents/skills/a", "a");
     house.skill("home/.agents/skills/b", "b");
     let (places, workspace) = (house.places(), house.workspace());
-    let first = Wanted { active: &[], named: &["b".into()], said: "please /a" };
-    let (_, active) = look(&places, &workspace, first);
+    let first = SkillRequest { active: &[], named: &["b".into()], said: "please /a" };
+    let (_, active) = select_active_skills(&places, &workspace, first);
     let by: Vec<&str> = active.iter().map(|note| note.by.as_str()).collect();
     assert_eq!(by, ["person", "profile"]);
-    let again = Wanted { active: &active, named: &["b".into()], said: "go on" };
-    assert_eq!(look(&places, &workspace, again).1, active, "nothing is new");
+    let again = SkillRequest { active: &active, named: &["b".into()], said: "go on" };
+    assert_eq!(select_active_skills(&places, &workspace, again).1, active, "nothing is new");
     fs::remove_dir_all(house.at("home/.agents/skills/a")).expect("it was there");
-    let (_, after) = look(&places, &workspace, again);
+    let (_, after) = select_active_skills(&places, &workspace, again);
     assert!(after[0].text.starts_with("No longer in force"), "{}", after[0].text);
-    let then = Wanted { active: &after, named: &[], said: "" };
-    assert_eq!(look(&places, &workspace, then).1[0], after[0], "said once");
+    let then = SkillRequest { active: &after, named: &[], said: "" };
+    assert_eq!(select_active_skills(&places, &workspace, then).1[0], after[0], "said once");
 }
 
 #[test]
@@ -183,7 +184,7 @@ fn m1_an_untrusted_workspace_s_skills_carry_its_label() {
     house.skill("work/.weir/skills/a", "a");
     let workspace = house.workspace();
     let note = |places: &SkillPlaces| -> SkillNote {
-        read(places, &workspace, "a").expect("readable").note
+        read_skill(places, &workspace, "a").expect("readable").note
     };
     assert_eq!(note(&house.places()).label.integrity, Integrity::Workspace);
     let trusted = SkillPlaces { trusted: true, ..house.places() };
@@ -210,7 +211,7 @@ fn m1_too_many_and_too_large_skills_are_left_out_with_a_word() {
     house.skill("work/.claude/skills/large", "x");
     let text = format!("---\nname: large\ndescription: x\n---\n{}", "x".repeat(300_000));
     house.write("work/.claude/skills/large/SKILL.md", &text);
-    let found = survey(&house.places(), &house.workspace());
+    let found = survey_all_skills(&house.places(), &house.workspace());
     assert_eq!(found.skills.iter().filter(|skill| skill.is_used()).count(), 200);
     assert!(found.notices.iter().any(|notice| notice.contains("more than 200 skills")));
     assert!(house.found("large").why_not().is_some_and(|why| why.contains("is the most")));
@@ -222,7 +223,7 @@ fn m1_a_long_skill_is_cut_visibly_in_the_prompt_and_whole_as_a_file() {
     let text = format!("---\nname: a\ndescription: x\n---\n{}END\n", "word ".repeat(10_000));
     house.write("work/.weir/skills/a/SKILL.md", &text);
     let (places, workspace) = (house.places(), house.workspace());
-    let note = read(&places, &workspace, "a").expect("readable").note;
+    let note = read_skill(&places, &workspace, "a").expect("readable").note;
     assert!(note.text.contains("[the rest is left out; read_skill") && !note.text.contains("END"));
     let (whole, _) = read_file(&places, &workspace, "a", "SKILL.md").expect("readable");
     assert!(whole.ends_with("END\n"));
@@ -259,7 +260,7 @@ fn m1_scripts_run_where_they_may_and_as_they_are() {
         run(&untrusted, "b", "scripts/run.py", &[]),
         Ok("python3 .weir/tmp/s1/skills/b/scripts/run.py".to_owned())
     );
-    ready(&untrusted, &workspace, &session, "b").expect("copied");
+    prepare_skill_files(&untrusted, &workspace, &session, "b").expect("copied");
     let copies = house.at("work/.weir/tmp/s1/skills/b");
     assert_eq!(fs::read(copies.join("data/x.bin")).expect("a file"), b"\x01\x02");
     assert!(copies.join("SKILL.md").exists());
@@ -278,7 +279,7 @@ fn script_of(
     wanted: (&str, &[String]),
 ) -> Result<String, String> {
     let call = ScriptCall { script: wanted.0, args: wanted.1 };
-    script(places, workspace, session, name, call).map(|script| script.command)
+    skill_script_command(places, workspace, session, name, call).map(|script| script.command)
 }
 
 #[test]
@@ -292,10 +293,10 @@ fn m1_a_home_that_is_the_workspace_is_guarded_as_one() {
         own_folders: vec![house.at("home/.config/weir")],
     };
     let workspace = Workspace::open(options).expect("a folder").with_home(house.at("home"));
-    let found = survey(&house.places(), &workspace).skills;
-    let sources: Vec<(&str, Source)> =
+    let found = survey_all_skills(&house.places(), &workspace).skills;
+    let sources: Vec<(&str, SkillSource)> =
         found.iter().map(|skill| (skill.name.as_str(), skill.source)).collect();
-    assert_eq!(sources, [("a", Source::Workspace), ("b", Source::Yours)]);
+    assert_eq!(sources, [("a", SkillSource::Workspace), ("b", SkillSource::Yours)]);
 }
 
 /// Q1: what every run pays. The quickest counts, because a machine that is busy is slow too.
@@ -306,7 +307,7 @@ fn q1_no_skills_cost_next_to_nothing_and_known_ones_little() {
     let quickest = |times: usize, count: usize| {
         let once = |_| {
             let began = Instant::now();
-            assert_eq!(catalogue(&places, &workspace).len(), count);
+            assert_eq!(skill_catalogue(&places, &workspace).len(), count);
             began.elapsed()
         };
         (0..times).map(once).min().expect("at least one")

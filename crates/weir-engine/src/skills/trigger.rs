@@ -3,7 +3,7 @@
 
 use regex::{Regex, RegexBuilder};
 use unicode_normalization::UnicodeNormalization;
-use weir_core::skill::{Trigger, TriggerWords, names_in};
+use weir_core::skill::{SkillTrigger, TriggerWords, names_in};
 
 /// Memory of a compiled expression and of its work, in bytes: `\w` and the like fit, `(a{500}){500}`
 /// does not.
@@ -22,7 +22,7 @@ const ARGUMENTS_CHARS_MAX: usize = 1_000;
 ///
 /// # Errors
 /// Why it cannot be used.
-pub(super) fn compile(text: &str, any_case: bool) -> Result<Regex, String> {
+pub(super) fn compile_trigger(text: &str, any_case: bool) -> Result<Regex, String> {
     let built = RegexBuilder::new(text)
         .case_insensitive(any_case)
         .size_limit(SIZE_MAX)
@@ -41,16 +41,16 @@ pub(super) fn compile(text: &str, any_case: bool) -> Result<Regex, String> {
 }
 
 /// A message that triggers are looked for in.
-pub(super) struct Said {
+pub(super) struct TriggerMessage {
     text: String,
     words: TriggerWords,
     names: Vec<String>,
 }
 
-impl Said {
-    pub(super) fn new(said: &str) -> Said {
-        let text: String = clipped(said).nfc().collect();
-        Said { words: TriggerWords::new(&text), names: names_in(&text), text }
+impl TriggerMessage {
+    pub(super) fn new(said: &str) -> TriggerMessage {
+        let text: String = clip_message(said).nfc().collect();
+        TriggerMessage { words: TriggerWords::new(&text), names: names_in(&text), text }
     }
 
     /// Whether it has nothing that could make a skill active.
@@ -59,12 +59,12 @@ impl Said {
     }
 
     /// Whether it names the skill, as `/name`.
-    pub(super) fn names(&self, name: &str) -> bool {
+    pub(super) fn names_skill(&self, name: &str) -> bool {
         self.names.iter().any(|known| known == name)
     }
 
     /// What stands behind the name with which it begins; nothing where it begins with another word.
-    pub(super) fn arguments(&self, name: &str) -> &str {
+    pub(super) fn arguments_for(&self, name: &str) -> &str {
         let rest =
             self.text.trim_start().strip_prefix('/').and_then(|rest| rest.strip_prefix(name));
         let rest = rest.filter(|rest| rest.starts_with(char::is_whitespace)).unwrap_or_default();
@@ -76,20 +76,22 @@ impl Said {
     /// nothing.
     pub(super) fn sets_off<'a>(
         &self,
-        trigger: &Trigger,
+        trigger: &SkillTrigger,
         compiled: impl FnOnce() -> Option<&'a Regex>,
     ) -> bool {
         match trigger {
-            Trigger::None => false,
-            Trigger::Words(words) => {
-                words.iter().any(|word| self.words.has(&word.nfc().collect::<String>()))
+            SkillTrigger::None => false,
+            SkillTrigger::Words(words) => {
+                words.iter().any(|word| self.words.has_word(&word.nfc().collect::<String>()))
             }
-            Trigger::Pattern { .. } => compiled().is_some_and(|regex| regex.is_match(&self.text)),
+            SkillTrigger::Pattern { .. } => {
+                compiled().is_some_and(|regex| regex.is_match(&self.text))
+            }
         }
     }
 }
 
-fn clipped(said: &str) -> String {
+fn clip_message(said: &str) -> String {
     let Some((head, _)) = said.char_indices().nth(HEAD_CHARS_MAX) else { return said.to_owned() };
     let tail = said.char_indices().rev().nth(TAIL_CHARS_MAX - 1).map_or(0, |(at, _)| at).max(head);
     format!("{}\n{}", &said[..head], &said[tail..])
@@ -102,9 +104,9 @@ mod tests {
     use super::*;
 
     fn sets_off(pattern: &str, said: &str) -> bool {
-        let regex = compile(pattern, false).ok();
-        let trigger = Trigger::Pattern { text: pattern.into(), any_case: false };
-        Said::new(said).sets_off(&trigger, || regex.as_ref())
+        let regex = compile_trigger(pattern, false).ok();
+        let trigger = SkillTrigger::Pattern { text: pattern.into(), any_case: false };
+        TriggerMessage::new(said).sets_off(&trigger, || regex.as_ref())
     }
 
     #[test]
@@ -125,14 +127,18 @@ mod tests {
             ("(?=a)", "does not compile"),
             (&"(".repeat(200), "does not compile"),
         ] {
-            let said = compile(pattern, false).expect_err(pattern);
+            let said = compile_trigger(pattern, false).expect_err(pattern);
             assert!(said.contains(why), "{pattern} -> {said}");
             assert!(!sets_off(pattern, "aaaa"), "{pattern}");
         }
         for pattern in
             [r"\w+ \d{1,4}", r"\bfix(es|ed)?\b.*issue", "[[:alpha:]]{3,20}", r"\p{Greek}"]
         {
-            assert!(compile(pattern, true).is_ok(), "{pattern}: {:?}", compile(pattern, true));
+            assert!(
+                compile_trigger(pattern, true).is_ok(),
+                "{pattern}: {:?}",
+                compile_trigger(pattern, true)
+            );
         }
         assert!(sets_off(r"fix(es)? #\d+", "this fixes #12"));
     }
@@ -140,9 +146,12 @@ mod tests {
     #[test]
     fn m1_the_end_of_a_long_message_is_searched_too() {
         let long = format!("{} code review", "x ".repeat(20_000));
-        let words = Trigger::Words(vec!["code review".into()]);
-        assert!(Said::new(&long).sets_off(&words, || None));
-        let combined = Trigger::Words(vec!["cafe\u{301}".into()]);
-        assert!(Said::new("to the CAFÉ").sets_off(&combined, || None), "one Unicode form");
+        let words = SkillTrigger::Words(vec!["code review".into()]);
+        assert!(TriggerMessage::new(&long).sets_off(&words, || None));
+        let combined = SkillTrigger::Words(vec!["cafe\u{301}".into()]);
+        assert!(
+            TriggerMessage::new("to the CAFÉ").sets_off(&combined, || None),
+            "one Unicode form"
+        );
     }
 }

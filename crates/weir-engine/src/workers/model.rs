@@ -7,12 +7,12 @@ use tokio_util::sync::CancellationToken;
 use weir_core::governance::filter::{mask_reply, mask_text};
 use weir_core::governance::label::Label;
 use weir_core::ids::{BlobId, Timestamp, TurnId};
-use weir_core::input::Answer;
-use weir_core::model::{ModelRequest, Reply, ReplyBlock, Signal};
+use weir_core::input::EffectAnswer;
+use weir_core::model::{ModelReply, ModelRequest, ModelSignal, ReplyBlock};
 
-use super::{Outcome, Workers};
+use super::{WorkerOutcome, Workers};
 use crate::ports::{Blobs, Conversation, MediaMap, SignalSink};
-use crate::streaming::Stream;
+use crate::streaming::ReplyStream;
 
 /// Most text, and most thoughts, of a reply under way that are kept in case it is cut off, in bytes.
 const STREAMED_BYTES_MAX: usize = 1 << 20;
@@ -26,11 +26,11 @@ pub(super) struct PartialReply {
 }
 
 impl PartialReply {
-    fn push_signal(&mut self, signal: &Signal) {
+    fn push_signal(&mut self, signal: &ModelSignal) {
         let (kept, more) = match signal {
-            Signal::Text(more) => (&mut self.text, more),
-            Signal::Thinking(more) => (&mut self.thinking, more),
-            Signal::CallBegun(_) => return,
+            ModelSignal::Text(more) => (&mut self.text, more),
+            ModelSignal::Thinking(more) => (&mut self.thinking, more),
+            ModelSignal::CallBegun(_) => return,
         };
         if kept.len() + more.len() <= STREAMED_BYTES_MAX {
             kept.push_str(more);
@@ -43,7 +43,7 @@ fn lock(reply: &Mutex<PartialReply>) -> MutexGuard<'_, PartialReply> {
 }
 
 /// A request that is to be encoded.
-pub(crate) struct Preparing {
+pub(crate) struct EncodingWork {
     pub(crate) conversation: Box<dyn Conversation>,
     pub(crate) request: ModelRequest,
     /// Blobs that its history mentions.
@@ -55,8 +55,12 @@ pub(crate) struct Preparing {
 
 impl Workers {
     /// Waits until the request may be made, then encodes it.
-    pub(crate) async fn prepare(self, work: Preparing, cancel: CancellationToken) -> Outcome {
-        let Preparing { mut conversation, mut request, mut media, not_before, label } = work;
+    pub(crate) async fn prepare(
+        self,
+        work: EncodingWork,
+        cancel: CancellationToken,
+    ) -> WorkerOutcome {
+        let EncodingWork { mut conversation, mut request, mut media, not_before, label } = work;
         // What came in by another way than a result, or was started since the words were read.
         if let Some(said) = self.commands.stop_older_jobs(&label).await {
             self.commands.say_later(said).await;
@@ -64,15 +68,15 @@ impl Workers {
         let mut made = MediaMap::new();
         if self.context.time.now() < not_before {
             tokio::select! {
-                () = cancel.cancelled() => return Outcome::Conversation(conversation, None),
+                () = cancel.cancelled() => return WorkerOutcome::Conversation(conversation, None),
                 () = self.context.time.sleep_until(not_before) => (),
             }
         }
         if !media.is_empty() {
-            let takes = conversation.takes();
+            let takes = conversation.attachment_support();
             let converted = tokio::select! {
-                () = cancel.cancelled() => return Outcome::Conversation(conversation, None),
-                converted = self.converter.convert(&mut request, takes) => converted,
+                () = cancel.cancelled() => return WorkerOutcome::Conversation(conversation, None),
+                converted = self.converter.convert_media(&mut request, takes) => converted,
             };
             media.retain(|blob| !converted.gone.contains(blob));
             made = converted.made;
@@ -80,13 +84,13 @@ impl Workers {
         let mut media = self.encoded_media(media).await;
         media.extend(made);
         let prepared = conversation.prepare(&request, &media);
-        let answer = Answer::Prepared {
+        let answer = EffectAnswer::Prepared {
             turn: request.turn,
             bytes: prepared.bytes,
             prefix_bytes: prepared.prefix_bytes,
             prefix_expected: prepared.prefix_expected,
         };
-        Outcome::Conversation(conversation, Some(answer))
+        WorkerOutcome::Conversation(conversation, Some(answer))
     }
 
     async fn encoded_media(&self, wanted: Vec<BlobId>) -> MediaMap {
@@ -107,14 +111,15 @@ impl Workers {
         mut conversation: Box<dyn Conversation>,
         turn: TurnId,
         cancel: CancellationToken,
-    ) -> Outcome {
+    ) -> WorkerOutcome {
         let secrets = &self.context.parts.secrets;
-        let stream = Arc::new(Stream::new(self.context.hub.clone(), turn.to_string(), secrets));
+        let stream =
+            Arc::new(ReplyStream::new(self.context.hub.clone(), turn.to_string(), secrets));
         let (told, streamed) = (stream.clone(), self.partial_reply.clone());
         *lock(&streamed) = PartialReply { turn: Some(turn), ..PartialReply::default() };
         let sink = SignalSink::new(move |signal| {
             lock(&streamed).push_signal(&signal);
-            told.tell(&signal);
+            told.push_signal(&signal);
         });
         let reply = tokio::select! {
             biased;
@@ -127,13 +132,18 @@ impl Workers {
         let answer = reply.map(|mut reply| {
             mask_reply(&mut reply, &self.context.parts.secrets);
             let images = self.keep_images(&reply);
-            Answer::Replied { turn, reply, images, jitter: self.context.parts.clock.random() }
+            EffectAnswer::Replied {
+                turn,
+                reply,
+                images,
+                jitter: self.context.parts.clock.random_number(),
+            }
         });
-        Outcome::Conversation(conversation, answer)
+        WorkerOutcome::Conversation(conversation, answer)
     }
 
     /// What had come of the reply of this turn.
-    pub(crate) fn salvage(&self, turn: TurnId) -> Outcome {
+    pub(crate) fn salvage(&self, turn: TurnId) -> WorkerOutcome {
         let streamed = std::mem::take(&mut *lock(&self.partial_reply));
         let PartialReply { mut text, mut thinking, .. } = match streamed.turn {
             Some(of) if of == turn => streamed,
@@ -141,11 +151,11 @@ impl Workers {
         };
         mask_text(&mut text, &self.context.parts.secrets);
         mask_text(&mut thinking, &self.context.parts.secrets);
-        Outcome::Answer(Answer::Salvaged { turn, text, thinking })
+        WorkerOutcome::Answer(EffectAnswer::Salvaged { turn, text, thinking })
     }
 
-    fn keep_images(&self, reply: &Reply) -> Vec<BlobId> {
-        let Reply::Whole { blocks, .. } = reply else { return Vec::new() };
+    fn keep_images(&self, reply: &ModelReply) -> Vec<BlobId> {
+        let ModelReply::Whole { blocks, .. } = reply else { return Vec::new() };
         let keep = |block: &ReplyBlock| match block {
             ReplyBlock::Image { data, .. } => {
                 Some(self.context.blobs.put(&self.context.session, Arc::from(data.as_slice())))

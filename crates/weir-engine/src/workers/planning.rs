@@ -8,12 +8,12 @@ use std::sync::Arc;
 use futures::FutureExt;
 use tokio_util::sync::CancellationToken;
 use weir_core::governance::label::Label;
-use weir_core::input::Answer;
-use weir_core::session::{Call, SessionConfig};
-use weir_core::tool::{Access, Change, Effects};
+use weir_core::input::EffectAnswer;
+use weir_core::session::{CallState, SessionConfig};
+use weir_core::tool::{Effects, PathAccess, PlannedChange};
 
-use super::{Contents, Outcome, Workers};
-use crate::ports::{Content, Snapshot, SnapshotEntry};
+use super::{PlannedContents, WorkerOutcome, Workers};
+use crate::ports::{FileContent, Snapshot, SnapshotEntry};
 use crate::recover;
 use crate::workspace::Workspace;
 
@@ -24,27 +24,31 @@ impl Workers {
     /// Finds out about a call.
     pub(crate) async fn inspect(
         self,
-        call: Call,
+        call: CallState,
         config: Arc<SessionConfig>,
         said: Vec<String>,
         cancel: CancellationToken,
-    ) -> Outcome {
+    ) -> WorkerOutcome {
         let cx = self.tool_context(&call, &config, cancel, Label::default());
         let inspect = AssertUnwindSafe(self.context.toolbox.inspect(&call, &cx)).catch_unwind();
         let id = call.id;
         match inspect.await {
             Ok((mut inspection, plan)) => {
-                self.guards.consult(&call, &config, &said, &mut inspection).await;
+                self.guards.consult_guards(&call, &config, &said, &mut inspection).await;
                 let inspection = Box::new(inspection);
                 let contents = Arc::new(plan.contents);
-                Outcome::Planned(Answer::Inspected { call: id, inspection }, id, contents)
+                WorkerOutcome::Planned(
+                    EffectAnswer::Inspected { call: id, inspection },
+                    id,
+                    contents,
+                )
             }
             Err(_) => {
                 // A tool that panics while it plans has unknown effects; the gate decides on that.
                 let mut inspection = recover::unknown_inspection(&call.tool);
                 inspection.fails = Some(format!("{} failed while it was planned.", call.tool));
                 let inspection = Box::new(inspection);
-                Outcome::Answer(Answer::Inspected { call: id, inspection })
+                WorkerOutcome::Answer(EffectAnswer::Inspected { call: id, inspection })
             }
         }
     }
@@ -52,29 +56,29 @@ impl Workers {
     /// Saves what a call will touch (G7).
     pub(crate) async fn checkpoint(
         self,
-        call: Call,
+        call: CallState,
         config: Arc<SessionConfig>,
-        contents: Option<Contents>,
+        contents: Option<PlannedContents>,
         run: String,
-    ) -> Outcome {
+    ) -> WorkerOutcome {
         let id = call.id;
         match self.try_checkpoint(&call, &config, contents, run).await {
-            Ok((answer, contents)) => Outcome::Planned(answer, id, contents),
-            Err(reason) => Outcome::Answer(Answer::NotSaved { call: id, reason }),
+            Ok((answer, contents)) => WorkerOutcome::Planned(answer, id, contents),
+            Err(reason) => WorkerOutcome::Answer(EffectAnswer::NotSaved { call: id, reason }),
         }
     }
 
     async fn try_checkpoint(
         &self,
-        call: &Call,
+        call: &CallState,
         config: &Arc<SessionConfig>,
-        contents: Option<Contents>,
+        contents: Option<PlannedContents>,
         run: String,
-    ) -> Result<(Answer, Contents), String> {
+    ) -> Result<(EffectAnswer, PlannedContents), String> {
         let inspection = call.inspection.clone().ok_or("it was never looked at")?;
         if call.changes_unknown() {
-            let checkpoint = self.commands.watch(call, run).await?;
-            let answer = Answer::Saved { call: call.id, checkpoint, paths: Vec::new() };
+            let checkpoint = self.commands.begin_command_checkpoint(call, run).await?;
+            let answer = EffectAnswer::Saved { call: call.id, checkpoint, paths: Vec::new() };
             return Ok((answer, contents.unwrap_or_default()));
         }
         self.commands.settle_jobs().await?;
@@ -98,18 +102,18 @@ impl Workers {
             label: inspection.summary.clone(),
             entries,
         };
-        let taken = self.context.parts.checkpoints.take(snapshot).await;
+        let taken = self.context.parts.checkpoints.take_snapshot(snapshot).await;
         let checkpoint = taken.map_err(|error| error.to_string())?;
-        Ok((Answer::Saved { call: call.id, checkpoint, paths }, contents))
+        Ok((EffectAnswer::Saved { call: call.id, checkpoint, paths }, contents))
     }
 
     /// The contents of a plan that was made by a program that is gone: planned again, and good
     /// only if it comes to the very same changes.
     pub(super) async fn plan_again(
         &self,
-        call: &Call,
+        call: &CallState,
         config: &Arc<SessionConfig>,
-    ) -> Result<Contents, String> {
+    ) -> Result<PlannedContents, String> {
         let cx = self.tool_context(call, config, CancellationToken::new(), Label::default());
         let (again, plan) = self.context.toolbox.inspect(call, &cx).await;
         let judged = call.inspection.as_ref().ok_or("it was never looked at")?;
@@ -129,7 +133,7 @@ fn snapshot_entries(
     let mut before = Vec::new();
     for change in &effects.changes {
         // Deleting is the access that looks at a link itself and not at what it leads to.
-        let at = workspace.resolve(&change.path, Access::Delete);
+        let at = workspace.resolve(&change.path, PathAccess::Delete);
         let content = workspace.read(&at, CHECKPOINT_FILE_MAX).map_err(|e| e.to_string())?;
         if content.image() != change.before {
             return Err(format!("{} changed since this call was judged; look again", change.path));
@@ -137,8 +141,8 @@ fn snapshot_entries(
         before.push(content);
     }
     // What only moves has no new content of its own: it is found where it was.
-    let moved = |change: &Change| before.iter().find(|c| c.image() == change.after).cloned();
-    let entry = |(change, before): (&Change, &Content)| {
+    let moved = |change: &PlannedChange| before.iter().find(|c| c.image() == change.after).cloned();
+    let entry = |(change, before): (&PlannedChange, &FileContent)| {
         let after = recover::content_after(change, contents)
             .or_else(|| moved(change))
             .ok_or_else(|| format!("the new content of {} is missing", change.path))?;

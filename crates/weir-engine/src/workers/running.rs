@@ -8,31 +8,31 @@ use std::time::Duration;
 use futures::FutureExt;
 use serde_json::Value;
 use tokio_util::sync::CancellationToken;
-use weir_core::event::Note;
+use weir_core::event::PromptNote;
 use weir_core::governance::label::Label;
-use weir_core::governance::{FilterContext, Permit, clean, label};
-use weir_core::input::{Answer, journaled};
-use weir_core::message::Block;
-use weir_core::session::{Call, Session, SessionConfig};
-use weir_core::tool::{Clean, Place, Raw};
+use weir_core::governance::{FilterContext, Permit, filter_result, label};
+use weir_core::input::{EffectAnswer, journaled_result};
+use weir_core::message::MessageBlock;
+use weir_core::session::{CallState, Session, SessionConfig};
+use weir_core::tool::{CleanResult, PathPlace, RawResult};
 
-use super::{Contents, Outcome, Workers};
-use crate::asking::Asking;
-use crate::children::Birth;
-use crate::commands::Ended;
-use crate::nested::Nest;
+use super::{PlannedContents, WorkerOutcome, Workers};
+use crate::asking::CallPrompter;
+use crate::children::SpawnParameters;
+use crate::commands::CallEndMoment;
+use crate::nested::NestedCalls;
 use crate::ports::{Blobs, Tool, ToolContext};
 
 /// Time a cancelled call has to end by itself before it is given up (L14: within a second).
 const STOP_GRACE: Duration = Duration::from_millis(950);
 
 /// A call that is to be run.
-pub(crate) struct Running {
+pub(crate) struct RunningCall {
     pub(crate) permit: Permit,
-    pub(crate) call: Call,
+    pub(crate) call: CallState,
     pub(crate) config: Arc<SessionConfig>,
     /// What its plan computed, unless the program that planned it is gone.
-    pub(crate) contents: Option<Contents>,
+    pub(crate) contents: Option<PlannedContents>,
     /// The session, for tools that tell about it.
     pub(crate) about: Value,
     /// What the model had read when it asked for the call.
@@ -40,30 +40,30 @@ pub(crate) struct Running {
     /// The session, for a tool that works by other tools.
     pub(crate) session: Option<Arc<Session>>,
     /// For a call that starts an agent: what it is started with.
-    pub(crate) birth: Option<Birth>,
+    pub(crate) birth: Option<SpawnParameters>,
 }
 
 impl Workers {
     /// Runs a call.
-    pub(crate) async fn run(self, work: Running, cancel: CancellationToken) -> Outcome {
-        let Running { permit, call, config, contents, about, label, session, birth } = work;
+    pub(crate) async fn run(self, work: RunningCall, cancel: CancellationToken) -> WorkerOutcome {
+        let RunningCall { permit, call, config, contents, about, label, session, birth } = work;
         let mut cx = self.tool_context(&call, &config, cancel.clone(), label);
         cx.about = Arc::new(about);
         if birth.is_some() {
             cx.agents = Arc::new(self.brood(call.id, &config, birth));
         }
-        let nest =
-            session.map(|session| Arc::new(Nest::new(self.context.toolbox.clone(), session)));
+        let nest = session
+            .map(|session| Arc::new(NestedCalls::new(self.context.toolbox.clone(), session)));
         if let Some(nest) = &nest {
             cx.nested = nest.clone();
         }
         cx.contents = match contents {
             Some(contents) => contents,
-            None if permit.effects().changes.is_empty() => Contents::default(),
+            None if permit.effects().changes.is_empty() => PlannedContents::default(),
             None => match self.plan_again(&call, &config).await {
                 Ok(contents) => contents,
                 Err(why) => {
-                    let raw = Raw::error(format!("Not run: {why}."));
+                    let raw = RawResult::error(format!("Not run: {why}."));
                     return self.returned(&call, &config, raw).await;
                 }
             },
@@ -71,68 +71,73 @@ impl Workers {
         if call.changes_unknown()
             && let Err(why) = self.commands.still_watched(&call).await
         {
-            let raw = Raw::error(format!("Not run: {why}."));
+            let raw = RawResult::error(format!("Not run: {why}."));
             return self.returned(&call, &config, raw).await;
         }
         let Some(tool) = self.context.toolbox.get(&call.tool) else {
-            let raw = Raw::error(format!("There is no tool {}.", call.tool));
+            let raw = RawResult::error(format!("There is no tool {}.", call.tool));
             return self.returned(&call, &config, raw).await;
         };
-        let person = Arc::new(Asking::during_call(&self.context, call.id));
+        let person = Arc::new(CallPrompter::during_call(&self.context, call.id));
         cx.person = person.clone();
         let mut raw = run_in_time(tool.as_ref(), permit, &cx, &person).await;
-        person.over().await;
+        person.withdraw_questions().await;
         if let Some(nest) = nest {
             nest.add_to(&mut raw);
         }
-        let raw = self.commands.settled(&call, raw, Ended::Now).await;
+        let raw = self.commands.settle_call_changes(&call, raw, CallEndMoment::Now).await;
         self.returned(&call, &config, raw).await
     }
 
     /// Sends a result through the filters and writes its file, where it needs one (X1).
     pub(crate) async fn returned(
         &self,
-        call: &Call,
+        call: &CallState,
         config: &SessionConfig,
-        mut raw: Raw,
-    ) -> Outcome {
+        mut raw: RawResult,
+    ) -> WorkerOutcome {
         let effects = call.inspection.as_ref().map(|inspection| &inspection.effects);
         let given = effects.map(|effects| label::of_answer(effects, raw.ok, &raw.blocks));
-        let label = given.unwrap_or_default().joined(&raw.label);
-        raw.blocks.extend(self.commands.stop_older_jobs(&label).await.map(Block::text));
+        let label = given.unwrap_or_default().joined_with(&raw.label);
+        raw.blocks.extend(self.commands.stop_older_jobs(&label).await.map(MessageBlock::text));
         self.guards.after_tool(call, config, &mut raw).await;
         let clean = self.clean(call, config, raw).await;
         let notes = self.instructions_beneath(call, &clean, config.model.window).await;
-        Outcome::Answer(Answer::Returned { call: call.id, clean, notes })
+        WorkerOutcome::Answer(EffectAnswer::Returned { call: call.id, clean, notes })
     }
 
     /// Instruction files of the folders that the call touched (M2).
-    async fn instructions_beneath(&self, call: &Call, clean: &Clean, window: u64) -> Vec<Note> {
+    async fn instructions_beneath(
+        &self,
+        call: &CallState,
+        clean: &CleanResult,
+        window: u64,
+    ) -> Vec<PromptNote> {
         let effects = call.inspection.as_ref().map(|inspection| &inspection.effects);
         let paths: Vec<String> = effects
             .iter()
             .flat_map(|effects| &effects.paths)
-            .filter(|path| path.place == Place::Inside && path.path != ".")
+            .filter(|path| path.place == PathPlace::Inside && path.path != ".")
             .map(|path| path.path.clone())
             .collect();
         if paths.is_empty() || !clean.is_ok() {
             return Vec::new();
         }
         let (workspace, deeper) = (self.context.workspace.clone(), self.deeper.clone());
-        let look = move || deeper.beneath(&workspace, &paths, window);
+        let look = move || deeper.notes_for_paths(&workspace, &paths, window);
         tokio::task::spawn_blocking(look).await.unwrap_or_default()
     }
 
-    async fn clean(&self, call: &Call, config: &SessionConfig, raw: Raw) -> Clean {
+    async fn clean(&self, call: &CallState, config: &SessionConfig, raw: RawResult) -> CleanResult {
         let folder = self.context.results_folder();
         let effects = call.inspection.as_ref().map(|inspection| &inspection.effects);
         let given = effects.map(|effects| label::of_answer(effects, raw.ok, &raw.blocks));
         let mut label = given.unwrap_or_default();
         // What a fact of the memory or a skill came from is known only now.
         label.join(&raw.label);
-        let withhold = self.guards.screen(config, &label, &raw).await;
+        let withhold = self.guards.screen_result(config, &label, &raw).await;
         let tool = self.context.toolbox.get(&call.tool);
-        let cleaned = clean(
+        let cleaned = filter_result(
             raw,
             &FilterContext {
                 call: call.id,
@@ -152,18 +157,23 @@ impl Workers {
             let write = move || workspace.write_own(&path, &text).is_ok();
             written = tokio::task::spawn_blocking(write).await.unwrap_or(false);
         }
-        journaled(cleaned, written)
+        journaled_result(cleaned, written)
     }
 }
 
 /// What `tool` gives, within the time that its call has, and as long as that is wanted. The time in
 /// which a person was waited for is not the call's.
-async fn run_in_time(tool: &dyn Tool, permit: Permit, cx: &ToolContext, person: &Asking) -> Raw {
+async fn run_in_time(
+    tool: &dyn Tool,
+    permit: Permit,
+    cx: &ToolContext,
+    person: &CallPrompter,
+) -> RawResult {
     let name = &tool.spec().name;
     let cancel = &cx.cancel;
     let timeout = Duration::from_millis(cx.timeout_ms);
     let mut work = Box::pin(AssertUnwindSafe(tool.run(permit, cx)).catch_unwind());
-    let crashed = |_| Raw::error(format!("{name} crashed. Try another way."));
+    let crashed = |_| RawResult::error(format!("{name} crashed. Try another way."));
     tokio::select! {
         raw = &mut work => return raw.unwrap_or_else(crashed),
         () = cancel.cancelled() => (),
@@ -181,20 +191,20 @@ async fn run_in_time(tool: &dyn Tool, permit: Permit, cx: &ToolContext, person: 
     match late {
         Ok(raw) => {
             let raw = raw.unwrap_or_else(crashed);
-            if !cancelled && raw.ok { Raw::error(why) } else { raw }
+            if !cancelled && raw.ok { RawResult::error(why) } else { raw }
         }
-        Err(_) => Raw::error(format!("{why}; it did not stop by itself.")),
+        Err(_) => RawResult::error(format!("{why}; it did not stop by itself.")),
     }
 }
 
 /// Waits until a call has used up its time.
-async fn time_used_up(timeout: Duration, person: &Asking) {
+async fn time_used_up(timeout: Duration, person: &CallPrompter) {
     /// How long at least until it is looked at again, while the person is waited for.
     const PAUSE: Duration = Duration::from_millis(100);
     let begun = tokio::time::Instant::now();
     tokio::time::sleep(timeout).await;
     loop {
-        let left = (timeout + person.time()).saturating_sub(begun.elapsed());
+        let left = (timeout + person.person_wait_time()).saturating_sub(begun.elapsed());
         if left.is_zero() {
             return;
         }

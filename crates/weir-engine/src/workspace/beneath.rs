@@ -22,7 +22,11 @@ pub(super) const PIECE_BYTES: usize = 64 * 1024;
 pub(super) const FOLDER_NAMES_MAX: usize = 1_000_000;
 
 /// Opens `rel` beneath `base` without following any link.
-pub(super) fn open(base: BorrowedFd<'_>, rel: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
+pub(super) fn open_beneath(
+    base: BorrowedFd<'_>,
+    rel: &Path,
+    flags: OFlags,
+) -> Result<OwnedFd, Errno> {
     let rel = if rel.as_os_str().is_empty() { Path::new(".") } else { rel };
     let flags = flags | OFlags::CLOEXEC;
     let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS | ResolveFlags::NO_SYMLINKS;
@@ -86,12 +90,12 @@ pub(super) fn open_parent(base: BorrowedFd<'_>, rel: &Path) -> Result<(OwnedFd, 
 
 /// Opens a folder for reading its entries.
 pub(super) fn open_folder(base: BorrowedFd<'_>, rel: &Path) -> Result<OwnedFd, Errno> {
-    open(base, rel, OFlags::RDONLY | OFlags::DIRECTORY)
+    open_beneath(base, rel, OFlags::RDONLY | OFlags::DIRECTORY)
 }
 
 /// Looks at `rel` without opening it: devices notice nothing, links are not followed.
-pub(super) fn probe(base: BorrowedFd<'_>, rel: &Path) -> Result<(OwnedFd, Stat), Errno> {
-    let handle = open(base, rel, OFlags::PATH | OFlags::NOFOLLOW)?;
+pub(super) fn probe_path(base: BorrowedFd<'_>, rel: &Path) -> Result<(OwnedFd, Stat), Errno> {
+    let handle = open_beneath(base, rel, OFlags::PATH | OFlags::NOFOLLOW)?;
     let stat = rustix::fs::fstat(&handle)?;
     Ok((handle, stat))
 }
@@ -101,13 +105,13 @@ pub(super) fn open_regular(
     base: BorrowedFd<'_>,
     rel: &Path,
 ) -> Result<(std::fs::File, Stat), Result<FileType, Errno>> {
-    let (_, looked) = probe(base, rel).map_err(Err)?;
+    let (_, looked) = probe_path(base, rel).map_err(Err)?;
     if kind_of(&looked) != FileType::RegularFile {
         return Err(Ok(kind_of(&looked)));
     }
     // What was put there since may be a pipe or a terminal: it must neither block nor be taken.
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::NOFOLLOW;
-    let handle = open(base, rel, flags).map_err(Err)?;
+    let handle = open_beneath(base, rel, flags).map_err(Err)?;
     let stat = rustix::fs::fstat(&handle).map_err(Err)?;
     match kind_of(&stat) {
         FileType::RegularFile => Ok((std::fs::File::from(handle), stat)),
@@ -158,7 +162,9 @@ pub(super) fn hash(file: &mut std::fs::File) -> std::io::Result<(u64, String)> {
 
 /// Names in a folder with what the folder says they are, sorted by their bytes; and whether there
 /// were more than the bound.
-pub(super) fn names(folder: BorrowedFd<'_>) -> Result<(Vec<(OsString, FileType)>, bool), Errno> {
+pub(super) fn folder_names(
+    folder: BorrowedFd<'_>,
+) -> Result<(Vec<(OsString, FileType)>, bool), Errno> {
     names_up_to(folder, FOLDER_NAMES_MAX)
 }
 
@@ -236,7 +242,7 @@ mod tests {
         for (path, flags, expected) in cases {
             let path = Path::new(path);
             let done = |opened: Result<OwnedFd, Errno>| opened.map(|_| ());
-            assert_eq!(done(open(base.as_fd(), path, flags)), expected, "{path:?}");
+            assert_eq!(done(open_beneath(base.as_fd(), path, flags)), expected, "{path:?}");
             assert_eq!(done(open_stepwise(base.as_fd(), path, flags)), expected, "{path:?}");
         }
     }

@@ -8,17 +8,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use weir_core::record::sha256_hex;
-use weir_core::tool::{Change, Image, PathEffect};
+use weir_core::tool::{FileState, PathEffect, PlannedChange};
 
-use super::guard::Seen;
-use super::steps::{self, Done};
-use super::{FileError, Located, Workspace, resolve};
+use super::guard::PathKind;
+use super::steps::{self, DoneSteps};
+use super::{FileError, LocatedPath, Workspace, resolve};
 
 /// One change, found and checked.
-pub(super) struct Step<'a> {
-    pub(super) at: Located,
-    pub(super) before: &'a Image,
-    pub(super) after: &'a Image,
+pub(super) struct ChangeStep<'a> {
+    pub(super) at: LocatedPath,
+    pub(super) before: &'a FileState,
+    pub(super) after: &'a FileState,
     /// New content, when it is a file that is written.
     pub(super) bytes: Option<Arc<[u8]>>,
     /// The step whose file comes here instead.
@@ -27,20 +27,23 @@ pub(super) struct Step<'a> {
     pub(super) is_source: bool,
 }
 
-impl Step<'_> {
-    fn changes(&self) -> bool {
+impl ChangeStep<'_> {
+    fn has_change(&self) -> bool {
         self.before != self.after
     }
     /// A folder gives way to something else, or something else to a folder.
     fn makes_room(&self) -> bool {
-        let folder = |image: &Image| matches!(image, Image::Folder);
-        let absent = |image: &Image| matches!(image, Image::Absent);
+        let folder = |image: &FileState| matches!(image, FileState::Folder);
+        let absent = |image: &FileState| matches!(image, FileState::Absent);
         !absent(self.before) && !absent(self.after) && folder(self.before) != folder(self.after)
     }
 }
 
 /// Whether `changes` lie within the effects that were judged.
-pub(super) fn within(changes: &[Change], judged: &[PathEffect]) -> Result<(), FileError> {
+pub(super) fn check_within_effects(
+    changes: &[PlannedChange],
+    judged: &[PathEffect],
+) -> Result<(), FileError> {
     let writes: Vec<&PathEffect> = judged.iter().filter(|at| at.access.is_write()).collect();
     for change in changes {
         let path = Path::new(&change.path);
@@ -48,7 +51,7 @@ pub(super) fn within(changes: &[Change], judged: &[PathEffect]) -> Result<(), Fi
             at.path == change.path
                 || (at.recursive && (at.path == "." || path.starts_with(&at.path)))
                 // Folders on the way to a judged path come into being with it.
-                || (change.after == Image::Folder && Path::new(&at.path).starts_with(path))
+                || (change.after == FileState::Folder && Path::new(&at.path).starts_with(path))
         });
         if !is_covered && change.before != change.after {
             let why = "the change is not among the effects that were judged".to_owned();
@@ -59,28 +62,28 @@ pub(super) fn within(changes: &[Change], judged: &[PathEffect]) -> Result<(), Fi
 }
 
 /// Makes all `changes` or none. `label` names them in the trash.
-pub(super) fn apply(
+pub(super) fn apply_changes(
     workspace: &Workspace,
-    changes: &[Change],
+    changes: &[PlannedChange],
     contents: &BTreeMap<String, Arc<[u8]>>,
     label: &str,
 ) -> Result<Vec<String>, FileError> {
-    let steps = prepare(workspace, changes, contents)?;
-    let mut done = Done::default();
-    match perform(workspace, &steps, &mut done) {
+    let steps = prepare_steps(workspace, changes, contents)?;
+    let mut done = DoneSteps::default();
+    match perform_steps(workspace, &steps, &mut done) {
         Ok(()) => {
-            done.dispose(workspace, label);
-            Ok(steps.iter().filter(|s| s.changes()).map(|s| s.at.shown.clone()).collect())
+            done.dispose_held(workspace, label);
+            Ok(steps.iter().filter(|s| s.has_change()).map(|s| s.at.shown.clone()).collect())
         }
         Err(error) => Err(done.roll_back(workspace, error)),
     }
 }
 
-fn prepare<'a>(
+fn prepare_steps<'a>(
     workspace: &Workspace,
-    changes: &'a [Change],
+    changes: &'a [PlannedChange],
     contents: &BTreeMap<String, Arc<[u8]>>,
-) -> Result<Vec<Step<'a>>, FileError> {
+) -> Result<Vec<ChangeStep<'a>>, FileError> {
     let mut steps = Vec::with_capacity(changes.len());
     let mut named = BTreeSet::new();
     for change in changes {
@@ -92,8 +95,8 @@ fn prepare<'a>(
         if !named.insert((at.spot.root, at.rel.clone())) {
             return Err(refuse("it is changed twice by one call; make it one change".to_owned()));
         }
-        let seen = match resolve::look(&at.spot.real) {
-            Seen::Missing if change.after == Image::Folder => Seen::Folder,
+        let seen = match resolve::kind_of_path(&at.spot.real) {
+            PathKind::Missing if change.after == FileState::Folder => PathKind::Folder,
             seen => seen,
         };
         let verdict = workspace.guard.judge(&at.spot, seen);
@@ -105,7 +108,7 @@ fn prepare<'a>(
         }
         let bytes = contents.get(&change.path).cloned();
         let (before, after) = (&change.before, &change.after);
-        steps.push(Step { at, before, after, bytes, source: None, is_source: false });
+        steps.push(ChangeStep { at, before, after, bytes, source: None, is_source: false });
     }
     find_moves(&mut steps);
     steps.iter().try_for_each(check_content)?;
@@ -114,13 +117,13 @@ fn prepare<'a>(
 
 /// Pairs each file that vanishes with an equal one that appears: that file is renamed, so that it
 /// keeps its identity and its size does not matter.
-fn find_moves(steps: &mut [Step<'_>]) {
+fn find_moves(steps: &mut [ChangeStep<'_>]) {
     let rooms: Vec<PathBuf> =
         steps.iter().filter(|s| s.makes_room()).map(|s| s.at.rel.clone()).collect();
-    let in_the_way = |step: &Step<'_>| rooms.iter().any(|room| step.at.rel.starts_with(room));
+    let in_the_way = |step: &ChangeStep<'_>| rooms.iter().any(|room| step.at.rel.starts_with(room));
     let mut leaving: BTreeMap<(Option<usize>, &str, u32), Vec<usize>> = BTreeMap::new();
     for (index, step) in steps.iter().enumerate().rev() {
-        if let (Image::File { sha256, mode, .. }, Image::Absent) = (step.before, step.after)
+        if let (FileState::File { sha256, mode, .. }, FileState::Absent) = (step.before, step.after)
             && !in_the_way(step)
         {
             leaving.entry((step.at.spot.root, sha256, *mode)).or_default().push(index);
@@ -128,7 +131,7 @@ fn find_moves(steps: &mut [Step<'_>]) {
     }
     let mut pairs = Vec::new();
     for (index, step) in steps.iter().enumerate() {
-        if let (Image::Absent, Image::File { sha256, mode, .. }) = (step.before, step.after)
+        if let (FileState::Absent, FileState::File { sha256, mode, .. }) = (step.before, step.after)
             && let Some(from) =
                 leaving.get_mut(&(step.at.spot.root, sha256.as_str(), *mode)).and_then(Vec::pop)
         {
@@ -142,16 +145,16 @@ fn find_moves(steps: &mut [Step<'_>]) {
 }
 
 /// What is written must be what was judged.
-fn check_content(step: &Step<'_>) -> Result<(), FileError> {
-    let Image::File { sha256, bytes: length, .. } = step.after else { return Ok(()) };
-    if !step.changes() || step.source.is_some() {
+fn check_content(step: &ChangeStep<'_>) -> Result<(), FileError> {
+    let FileState::File { sha256, bytes: length, .. } = step.after else { return Ok(()) };
+    if !step.has_change() || step.source.is_some() {
         return Ok(());
     }
     let fits = match (&step.bytes, step.before) {
         (Some(bytes), _) => bytes.len() as u64 == *length && sha256_hex(bytes) == *sha256,
         // Only the mode changes.
-        (None, Image::File { sha256: before, .. }) => before == sha256,
-        (None, Image::Absent | Image::Folder | Image::Link { .. }) => false,
+        (None, FileState::File { sha256: before, .. }) => before == sha256,
+        (None, FileState::Absent | FileState::Folder | FileState::Link { .. }) => false,
     };
     if fits {
         return Ok(());
@@ -160,8 +163,12 @@ fn check_content(step: &Step<'_>) -> Result<(), FileError> {
     Err(FileError::Refused { path: step.at.shown.clone(), why })
 }
 
-fn perform(workspace: &Workspace, steps: &[Step<'_>], done: &mut Done) -> Result<(), FileError> {
-    let mut order: Vec<usize> = (0..steps.len()).filter(|i| steps[*i].changes()).collect();
+fn perform_steps(
+    workspace: &Workspace,
+    steps: &[ChangeStep<'_>],
+    done: &mut DoneSteps,
+) -> Result<(), FileError> {
+    let mut order: Vec<usize> = (0..steps.len()).filter(|i| steps[*i].has_change()).collect();
     order.sort_by(|a, b| steps[*a].at.rel.cmp(&steps[*b].at.rel));
     let rooms: Vec<&Path> = order
         .iter()
@@ -170,20 +177,22 @@ fn perform(workspace: &Workspace, steps: &[Step<'_>], done: &mut Done) -> Result
         .collect();
     let leaves = |i: &usize| {
         let step = &steps[*i];
-        step.makes_room() || (step.after == &Image::Absent && !step.is_source)
+        step.makes_room() || (step.after == &FileState::Absent && !step.is_source)
     };
     let is_early = |i: &usize| rooms.iter().any(|room| steps[*i].at.rel.starts_with(room));
     let leaving_folders: BTreeSet<&Path> = order
         .iter()
-        .filter(|i| steps[**i].before == &Image::Folder && steps[**i].after != &Image::Folder)
+        .filter(|i| {
+            steps[**i].before == &FileState::Folder && steps[**i].after != &FileState::Folder
+        })
         .map(|i| steps[*i].at.rel.as_path())
         .collect();
     for i in order.iter().rev().filter(|i| leaves(i) && is_early(i)) {
         steps::remove(workspace, &steps[*i], &leaving_folders, done)?;
     }
-    for i in order.iter().filter(|i| steps[**i].after != &Image::Absent) {
+    for i in order.iter().filter(|i| steps[**i].after != &FileState::Absent) {
         let source = steps[*i].source.map(|from| &steps[from]);
-        steps::put(workspace, &steps[*i], source, done)?;
+        steps::put_in_place(workspace, &steps[*i], source, done)?;
     }
     for i in order.iter().rev().filter(|i| leaves(i) && !is_early(i)) {
         steps::remove(workspace, &steps[*i], &leaving_folders, done)?;
@@ -193,7 +202,7 @@ fn perform(workspace: &Workspace, steps: &[Step<'_>], done: &mut Done) -> Result
 
 #[cfg(test)]
 mod tests {
-    use weir_core::tool::{Access, Place};
+    use weir_core::tool::{PathAccess, PathPlace};
 
     use super::*;
 
@@ -202,7 +211,7 @@ mod tests {
         let judged = |path: &str, access, recursive| PathEffect {
             path: path.to_owned(),
             access,
-            place: Place::Inside,
+            place: PathPlace::Inside,
             recursive,
             ignored: None,
             protected: None,
@@ -210,20 +219,24 @@ mod tests {
             marked: None,
         };
         let effects = [
-            judged("src/new/a.rs", Access::Create, false),
-            judged("old", Access::Delete, true),
-            judged("notes.md", Access::Read, false),
+            judged("src/new/a.rs", PathAccess::Create, false),
+            judged("old", PathAccess::Delete, true),
+            judged("notes.md", PathAccess::Read, false),
         ];
-        let change = |path: &str, before, after| Change { path: path.to_owned(), before, after };
-        let removed = |path: &str| change(path, Image::Folder, Image::Absent);
-        let made = |path: &str| change(path, Image::Absent, Image::Folder);
+        let change =
+            |path: &str, before, after| PlannedChange { path: path.to_owned(), before, after };
+        let removed = |path: &str| change(path, FileState::Folder, FileState::Absent);
+        let made = |path: &str| change(path, FileState::Absent, FileState::Folder);
         for fine in [removed("old"), removed("old/x/y"), made("src/new"), made("src/new/a.rs")] {
-            assert_eq!(within(&[fine], &effects), Ok(()));
+            assert_eq!(check_within_effects(&[fine], &effects), Ok(()));
         }
         for beyond in
             [removed("src/new"), removed("older"), removed("notes.md"), made("lib"), removed(".")]
         {
-            assert!(within(std::slice::from_ref(&beyond), &effects).is_err(), "{beyond:?}");
+            assert!(
+                check_within_effects(std::slice::from_ref(&beyond), &effects).is_err(),
+                "{beyond:?}"
+            );
         }
     }
 }

@@ -6,10 +6,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, PoisonError};
 
 use weir_core::governance::flow;
-use weir_core::tool::{Access, CommandEffect, Effects, PathEffect, Place};
+use weir_core::tool::{CommandEffect, Effects, PathAccess, PathEffect, PathPlace};
 
 use super::{
-    Confine, FileError, Workspace, confine, git_words, governed, hooks, repositories, tracked,
+    CommandConfinement, FileError, Workspace, confine, git_words, governed, hooks, repositories,
+    tracked,
 };
 
 /// Hidden files that are named beside a repository that keeps them.
@@ -22,98 +23,100 @@ impl Workspace {
     ///
     /// # Errors
     /// The sandbox that there is cannot hide what must be hidden here.
-    pub fn confine(
+    pub fn confine_command(
         &self,
         command: &CommandEffect,
         effects: &Effects,
         foreign: bool,
-    ) -> Result<Confine, FileError> {
-        confine::confine(self, command, effects, foreign)
+    ) -> Result<CommandConfinement, FileError> {
+        confine::confine_command(self, command, effects, foreign)
     }
     /// Hidden files whose content a command line that runs in `cwd` could read in the history of git,
     /// if it were let (A13): in the repository around `cwd`, or in any where the line may go elsewhere.
-    pub fn uncovers(&self, command: &str, cwd: &str) -> Vec<String> {
+    pub fn uncovered_files(&self, command: &str, cwd: &str) -> Vec<String> {
         if !repositories::names_git(command) {
             return Vec::new();
         }
         let folders = match repositories::stays_here(command) {
-            true => repositories::around(&self.absolute(cwd)).into_iter().collect(),
-            false => self.repositories(),
+            true => repositories::repository_around(&self.absolute_path(cwd)).into_iter().collect(),
+            false => self.repository_folders(),
         };
-        let keeping = folders.iter().filter_map(|folder| tracked::keeping(self, folder, command));
+        let keeping =
+            folders.iter().filter_map(|folder| tracked::hidden_in_history(self, folder, command));
         let hidden: BTreeSet<String> =
             keeping.filter(|keeping| keeping.git).flat_map(|keeping| keeping.hidden).collect();
         hidden.into_iter().collect()
     }
     /// Why a write of `path` (as effects have it) is a write of what later runs or instructs: by its
     /// name, or because git runs what lies there.
-    pub(crate) fn instructs(&self, path: &str) -> Option<&'static str> {
+    pub(crate) fn instructing_reason(&self, path: &str) -> Option<&'static str> {
         // Most paths have no part that is part of any pattern.
-        let by_name =
-            governed::has_part_that_may_instruct(path).then(|| flow::instructs(path)).flatten();
-        by_name.or_else(|| self.is_hook(&self.absolute(path)).then_some(flow::HOOKS))
+        let by_name = governed::has_part_that_may_instruct(path)
+            .then(|| flow::instructing_reason(path))
+            .flatten();
+        by_name.or_else(|| self.is_hook(&self.absolute_path(path)).then_some(flow::HOOKS))
     }
     /// Whether git runs what lies at this path of the disk.
     pub(super) fn is_hook(&self, path: &Path) -> bool {
-        let hooks = self.hooks();
+        let hooks = self.git_hooks();
         let roots: Vec<&Path> = self.guard.roots.iter().map(|root| root.real.as_path()).collect();
-        !hooks.is_empty() && hooks.runs(path, &roots)
+        !hooks.is_empty() && hooks.is_run_by_git(path, &roots)
     }
     pub(super) fn hooks_concern(&self, folder: &Path) -> bool {
-        let hooks = self.hooks();
-        !hooks.is_empty() && hooks.concern(folder)
+        let hooks = self.git_hooks();
+        !hooks.is_empty() && hooks.may_concern(folder)
     }
     /// Those of these paths that git runs, or below which lies what it runs.
     pub(crate) fn run_by_git(&self, effects: &Effects) -> Vec<String> {
         let writes = effects.paths.iter().filter(|path| path.access.is_write());
-        let is_whole = |path: &PathEffect| path.recursive || path.place != Place::Inside;
+        let is_whole = |path: &PathEffect| path.recursive || path.place != PathPlace::Inside;
         let below = |path: &PathEffect| {
-            is_whole(path) && self.hooks().lie_below(&self.absolute(&path.path))
+            is_whole(path) && self.git_hooks().lie_below(&self.absolute_path(&path.path))
         };
         let changes = effects.changes.iter().map(|change| &change.path);
         let whole = writes.clone().filter(|path| below(path)).map(|path| &path.path);
         let found: BTreeSet<String> = writes
             .map(|path| &path.path)
             .chain(changes)
-            .filter(|path| self.is_hook(&self.absolute(path)))
+            .filter(|path| self.is_hook(&self.absolute_path(path)))
             .chain(whole)
             .cloned()
             .collect();
         found.into_iter().collect()
     }
-    fn hooks(&self) -> Arc<hooks::Hooks> {
+    fn git_hooks(&self) -> Arc<hooks::HookFolders> {
         let known = || self.hooks.read().unwrap_or_else(PoisonError::into_inner).clone();
         known().unwrap_or_else(|| {
-            self.governed();
+            self.find_governed();
             known().unwrap_or_default()
         })
     }
     /// Whether a tracked path may be one of what later runs or instructs: quick, for many of them.
     pub(crate) fn may_be_governed(&self, path: &str) -> bool {
-        governed::has_part_that_may_instruct(path) || !self.hooks().is_empty()
+        governed::has_part_that_may_instruct(path) || !self.git_hooks().is_empty()
     }
     /// The folder that keeps the objects and branches of a repository with this folder of its own.
     pub(crate) fn common_of(&self, git: &Path) -> PathBuf {
         tracked::common_of(git)
     }
     /// Folders with a `.git`: those in the roots, and the one that a root lies in.
-    fn repositories(&self) -> BTreeSet<PathBuf> {
-        self.repositories_of(&self.governed())
+    fn repository_folders(&self) -> BTreeSet<PathBuf> {
+        self.repositories_of(&self.find_governed())
     }
-    fn repositories_of(&self, governed: &governed::Governed) -> BTreeSet<PathBuf> {
+    fn repositories_of(&self, governed: &governed::GovernedPaths) -> BTreeSet<PathBuf> {
         let mut folders = governed.holders.clone();
         let roots = self.guard.roots.iter();
-        folders.extend(roots.filter_map(|root| repositories::around(&root.real)));
+        folders.extend(roots.filter_map(|root| repositories::repository_around(&root.real)));
         folders
     }
     /// What of the history of git a command did not see, in words for the model: `None` where nothing
     /// was closed (A13).
-    pub fn veiled(&self, confine: &Confine) -> Option<String> {
+    pub fn hidden_history_text(&self, confine: &CommandConfinement) -> Option<String> {
         let objects = confine.masked.iter().filter(|path| path.ends_with("objects"));
         let git = objects.filter_map(|path| path.parent()).find(|git| git.join("HEAD").exists())?;
-        let any = |folder: &PathBuf| tracked::keeping(self, folder, "git show");
+        let any = |folder: &PathBuf| tracked::hidden_in_history(self, folder, "git show");
         let hidden = self
-            .repositories()
+            .repository_folders()
             .iter()
             .filter_map(any)
             .find(|keeping| keeping.objects.parent().is_some_and(|of| of == git));
@@ -130,7 +133,7 @@ impl Workspace {
     /// Tracked files that a list, a rule or a table hides, and whose content git keeps all the same
     /// (A13): for the person.
     pub fn hidden_in_history(&self) -> Vec<String> {
-        self.uncovers("git -C . show", ".")
+        self.uncovered_files("git -C . show", ".")
     }
     /// Whether a command line stores history of git, and does nothing else.
     pub(crate) fn stores_history(command: &str) -> bool {
@@ -138,27 +141,30 @@ impl Workspace {
     }
     /// Whether a command line only lets the work tree follow what the repository holds.
     pub(crate) fn follows_repository(command: &str) -> bool {
-        repositories::follows(command)
+        repositories::is_following(command)
     }
     /// What a path that was shown is on the disk.
     pub(crate) fn on_disk(&self, path: &str) -> PathBuf {
-        self.absolute(path)
+        self.absolute_path(path)
     }
     /// Whether foreign words are at `path`.
     pub(crate) fn is_marked(&self, path: &str) -> bool {
-        self.marked(path, Access::Read).is_some()
+        self.mark_origin(path, PathAccess::Read).is_some()
     }
     /// The repositories here: where the files of each begin, and its own folder.
-    pub(crate) fn histories(&self, governed: &governed::Governed) -> Vec<(PathBuf, PathBuf)> {
+    pub(crate) fn git_histories(
+        &self,
+        governed: &governed::GovernedPaths,
+    ) -> Vec<(PathBuf, PathBuf)> {
         let of =
-            |folder: &PathBuf| Some((folder.clone(), tracked::internals(&folder.join(".git"))?));
+            |folder: &PathBuf| Some((folder.clone(), tracked::git_folder(&folder.join(".git"))?));
         self.repositories_of(governed).iter().filter_map(of).collect()
     }
     /// A socket of another program, as a command names it.
     ///
     /// # Errors
     /// Why it cannot be named.
-    pub fn socket(&self, path: &str) -> Result<String, String> {
+    pub fn resolve_socket(&self, path: &str) -> Result<String, String> {
         use std::os::unix::fs::FileTypeExt as _;
         let real = Path::new(path).canonicalize().map_err(|error| format!("{path}: {error}"))?;
         if !real.metadata().is_ok_and(|meta| meta.file_type().is_socket()) {
@@ -172,12 +178,12 @@ impl Workspace {
     }
     /// Remote-tracking branches that already have the commit which a line of git that runs in `cwd`
     /// makes anew or leaves, as far as its words and the refs tell.
-    pub fn published(&self, command: &str, cwd: &str) -> Vec<String> {
-        git_words::published(&self.absolute(cwd), command)
+    pub fn published_branches(&self, command: &str, cwd: &str) -> Vec<String> {
+        git_words::published_branches(&self.absolute_path(cwd), command)
     }
     /// What the lines of git in a command that runs in `cwd` change in the settings of the repository,
     /// as a difference for a person.
     pub fn git_settings_change(&self, command: &str, cwd: &str) -> Option<String> {
-        git_words::settings_change(&self.absolute(cwd), command)
+        git_words::settings_change(&self.absolute_path(cwd), command)
     }
 }

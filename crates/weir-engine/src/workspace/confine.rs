@@ -8,12 +8,12 @@ use std::sync::Arc;
 use weir_core::governance::rules::RuleSet;
 use weir_core::tool::{CommandEffect, Effects};
 
-use super::guard::{Guard, Seen, Spot};
-use super::home::Home;
-use super::parallel::{spread, threads_for};
-use super::repositories::{around as around_of, follows, stores_history};
-use super::tree::{Asker, Question, fact, said};
-use super::{Confine, FileError, Workspace, closed_by, tracked};
+use super::guard::{PathKind, PathSpot, WorkspacePathGuard};
+use super::home::VisibleHome;
+use super::parallel::{spread_work, threads_for};
+use super::repositories::{is_following, repository_around as around_of, stores_history};
+use super::tree::{EntryQuestion, QuestionAsker, fact, said};
+use super::{CommandConfinement, FileError, Workspace, closed_by, tracked};
 
 /// Entries of the home folder that are looked at for keys.
 const HOME_ENTRIES_MAX: usize = 20_000;
@@ -39,13 +39,13 @@ const SYSTEM: [&str; 15] = [
 /// What of a repository without work tree runs programs.
 const GIT_RUNS: [&str; 5] = ["hooks", "config", "config.worktree", "info", "commondir"];
 
-/// What [`Workspace::confine`] does.
-pub(super) fn confine(
+/// What [`Workspace::confine_command`] does.
+pub(super) fn confine_command(
     workspace: &Workspace,
     command: &CommandEffect,
     effects: &Effects,
     foreign: bool,
-) -> Result<Confine, FileError> {
+) -> Result<CommandConfinement, FileError> {
     let guard = &workspace.guard;
     if guard.is_bounded() && !command.tier.has_own_view() {
         return Err(FileError::Refused {
@@ -58,10 +58,10 @@ pub(super) fn confine(
     let git = stores_history(&command.command);
     // What follows the repository is compared afterwards: git that meets a file it may not write stops
     // halfway (D1).
-    let closes = foreign && !follows(&command.command);
-    let mut found = Found { git, foreign: closes, ..Found::default() };
+    let closes = foreign && !is_following(&command.command);
+    let mut found = ConfineFindings { git, foreign: closes, ..ConfineFindings::default() };
     for root in 0..guard.roots.len() {
-        look(workspace, root, &mut found);
+        find_closed_entries(workspace, root, &mut found);
     }
     let roots = guard.roots.iter().map(|root| root.real.clone());
     let mut writable: Vec<PathBuf> = Vec::new();
@@ -71,7 +71,7 @@ pub(super) fn confine(
     // Paths that the call names beside its folder were judged one by one.
     let mut opened: BTreeSet<PathBuf> = BTreeSet::new();
     for path in effects.paths.iter().filter(|path| path.ignored.is_none()) {
-        let absolute = workspace.absolute(&path.path);
+        let absolute = workspace.absolute_path(&path.path);
         if path.access.is_write() && path.protected.is_none() && !command.read_only {
             writable.push(absolute.clone());
         }
@@ -91,7 +91,7 @@ pub(super) fn confine(
     let mut readable = Vec::new();
     if guard.is_bounded() {
         masked.extend(everything_else());
-        masked.extend(guard.roots.iter().filter_map(|root| around(&root.real)));
+        masked.extend(guard.roots.iter().filter_map(|root| folder_around_root(&root.real)));
         // They lie in what is hidden now.
         readable.extend(guard.roots.iter().map(|root| root.real.clone()));
     }
@@ -99,7 +99,7 @@ pub(super) fn confine(
     masked.sort();
     masked.dedup();
     writable.dedup();
-    Ok(Confine {
+    Ok(CommandConfinement {
         tier: command.tier,
         writable,
         protected: found.protected.into_iter().collect(),
@@ -114,7 +114,12 @@ pub(super) fn confine(
 }
 
 /// What is guarded of a root itself, and of the repository that it lies in.
-fn guard_root(workspace: &Workspace, command: &CommandEffect, root: &Path, found: &mut Found) {
+fn guard_root(
+    workspace: &Workspace,
+    command: &CommandEffect,
+    root: &Path,
+    found: &mut ConfineFindings,
+) {
     let above = root.parent().filter(|_| !root.join(".git").exists()).and_then(around_of);
     if let Some(above) = above {
         hide_history(workspace, &above, command, found);
@@ -129,7 +134,7 @@ fn guard_root(workspace: &Workspace, command: &CommandEffect, root: &Path, found
 
 /// Hides the home, and shows in it what programs are made of (A14).
 fn hide_home(
-    guard: &Guard,
+    guard: &WorkspacePathGuard,
     opened: &BTreeSet<PathBuf>,
     writable: &[PathBuf],
     readable: &mut Vec<PathBuf>,
@@ -145,7 +150,7 @@ fn hide_home(
         masked.extend(keys_at_home(guard));
         return;
     }
-    let found = Home::look(guard, &home, |name| std::env::var_os(name));
+    let found = VisibleHome::look_up(guard, &home, |name| std::env::var_os(name));
     masked.extend(found.masked);
     readable.extend(found.seen);
     readable.extend(guard.roots.iter().map(|root| root.real.clone()));
@@ -174,7 +179,7 @@ fn everything_else() -> Vec<PathBuf> {
 
 /// What lies around a root below a folder of the system: the second folder from the top, or the
 /// first where the root is that one.
-fn around(root: &Path) -> Option<PathBuf> {
+fn folder_around_root(root: &Path) -> Option<PathBuf> {
     let mut above: Vec<&Path> = root.ancestors().skip(1).collect();
     // The top itself is never hidden.
     above.pop();
@@ -183,7 +188,7 @@ fn around(root: &Path) -> Option<PathBuf> {
 }
 
 #[derive(Default)]
-struct Found {
+struct ConfineFindings {
     masked: BTreeSet<PathBuf>,
     protected: BTreeSet<PathBuf>,
     histories: BTreeSet<PathBuf>,
@@ -195,8 +200,8 @@ struct Found {
     foreign: bool,
 }
 
-impl Found {
-    fn join(&mut self, part: Found) {
+impl ConfineFindings {
+    fn join(&mut self, part: ConfineFindings) {
         self.masked.extend(part.masked);
         self.protected.extend(part.protected);
         self.histories.extend(part.histories);
@@ -205,24 +210,28 @@ impl Found {
 }
 
 /// A folder that is looked at, with the lists that hold there.
-struct Open {
-    spot: Arc<Spot>,
-    question: Question,
+struct GuardedFolder {
+    spot: Arc<PathSpot>,
+    question: EntryQuestion,
     /// It is guarded as a whole.
     guarded: bool,
 }
 
 /// Closed and protected entries below a root, the topmost of each, however many there are.
-fn look(workspace: &Workspace, root: usize, found: &mut Found) {
+fn find_closed_entries(workspace: &Workspace, root: usize, found: &mut ConfineFindings) {
     let guard = &workspace.guard;
-    let spot = Spot { root: Some(root), rel: String::new(), real: guard.roots[root].real.clone() };
+    let spot =
+        PathSpot { root: Some(root), rel: String::new(), real: guard.roots[root].real.clone() };
     // A root that was chosen inside a key folder opens nothing.
-    let is_closed = guard.built_in(&spot, Seen::Folder).ignored.is_some();
-    let question = Question { rules: workspace.rules_here(), ..Question::of_asker(Asker::Command) };
-    let first = vec![Open { spot: Arc::new(spot), question, guarded: false }];
+    let is_closed = guard.built_in(&spot, PathKind::Folder).ignored.is_some();
+    let question = EntryQuestion {
+        rules: workspace.rules_here(),
+        ..EntryQuestion::of_asker(QuestionAsker::Command)
+    };
+    let first = vec![GuardedFolder { spot: Arc::new(spot), question, guarded: false }];
     let (git, foreign) = (found.git, found.foreign);
-    let threads = threads_for(guard.tree.names());
-    let parts = spread(threads, first, |folder, part: &mut Found| {
+    let threads = threads_for(guard.tree.name_count());
+    let parts = spread_work(threads, first, |folder, part: &mut ConfineFindings| {
         (part.git, part.foreign) = (git, foreign);
         look_in(workspace, folder, is_closed, part)
     });
@@ -232,15 +241,15 @@ fn look(workspace: &Workspace, root: usize, found: &mut Found) {
 /// The same of what lies in one folder. Returns the folders in it that are open.
 fn look_in(
     workspace: &Workspace,
-    mut folder: Open,
+    mut folder: GuardedFolder,
     is_closed: bool,
-    found: &mut Found,
-) -> Vec<Open> {
+    found: &mut ConfineFindings,
+) -> Vec<GuardedFolder> {
     let guard = &workspace.guard;
     let Some(listing) = guard.tree.list(guard, &folder.spot) else { return Vec::new() };
-    folder.question.enter(guard, &folder.spot, &listing);
+    folder.question.enter_folder(guard, &folder.spot, &listing);
     let closed = |rules: &RuleSet, path: &str| closed_by(rules, path).is_some();
-    let answers = listing.answers(guard, &folder.spot, &folder.question, &closed);
+    let answers = listing.entry_answers(guard, &folder.spot, &folder.question, &closed);
     let by_hooks = found.foreign && workspace.hooks_concern(&folder.spot.real);
     let mut inner = Vec::new();
     for (index, child) in listing.children.iter().enumerate() {
@@ -257,7 +266,7 @@ fn look_in(
         if child.name == "HEAD" {
             protect_bare(&folder.spot.real, &mut found.protected);
         }
-        let spot = listing.spot(guard, &folder.spot, child);
+        let spot = listing.child_spot(guard, &folder.spot, child);
         let hidden = child.facts & (fact::HIDDEN | fact::SECRET) != 0;
         // What a rule closes for reading is closed for commands too (C3).
         if is_closed || hidden || said & (said::IGNORED | said::CLOSED) != 0 {
@@ -275,7 +284,7 @@ fn look_in(
         }
         // Another root is looked at by itself.
         if child.is_folder && !guard.roots.iter().any(|other| other.real == spot.real) {
-            inner.push(Open { spot, question: folder.question.clone(), guarded });
+            inner.push(GuardedFolder { spot, question: folder.question.clone(), guarded });
         }
     }
     inner
@@ -283,8 +292,13 @@ fn look_in(
 
 /// Hides the objects of a repository that keeps hidden files. Who runs the command was asked about
 /// what it may read there, by name (A13).
-fn hide_history(workspace: &Workspace, folder: &Path, command: &CommandEffect, found: &mut Found) {
-    let keeping = tracked::keeping(workspace, folder, &command.command);
+fn hide_history(
+    workspace: &Workspace,
+    folder: &Path,
+    command: &CommandEffect,
+    found: &mut ConfineFindings,
+) {
+    let keeping = tracked::hidden_in_history(workspace, folder, &command.command);
     let is_judged = |path: &String| command.uncovers.contains(path);
     if let Some(keeping) = keeping.filter(|keeping| !keeping.hidden.iter().all(is_judged)) {
         found.masked.insert(keeping.objects);
@@ -292,7 +306,7 @@ fn hide_history(workspace: &Workspace, folder: &Path, command: &CommandEffect, f
 }
 
 /// `.git` stays readable. Commands that store history may do that there, and nothing else (A1).
-fn protect_git(root: &Path, found: &mut Found) {
+fn protect_git(root: &Path, found: &mut ConfineFindings) {
     let internals = root.join(".git");
     if found.git && internals.symlink_metadata().is_ok_and(|meta| meta.is_dir()) {
         found.histories.insert(internals);
@@ -302,7 +316,7 @@ fn protect_git(root: &Path, found: &mut Found) {
 }
 
 /// Where objects are hidden nothing is stored: a folder of its own for `.git` would show them again.
-fn close_hidden_histories(found: &mut Found) {
+fn close_hidden_histories(found: &mut ConfineFindings) {
     let hides = |git: &PathBuf| found.masked.iter().any(|path| path.starts_with(git));
     let (closed, open) = std::mem::take(&mut found.histories).into_iter().partition(hides);
     let closed: BTreeSet<PathBuf> = closed;
@@ -319,7 +333,7 @@ fn protect_bare(folder: &Path, protected: &mut BTreeSet<PathBuf>) {
 }
 
 /// Key files below hidden folders of the home, and in the home itself.
-fn keys_at_home(guard: &Guard) -> Vec<PathBuf> {
+fn keys_at_home(guard: &WorkspacePathGuard) -> Vec<PathBuf> {
     let Some(home) = guard.home().map(Path::to_path_buf) else { return Vec::new() };
     let mut keys = Vec::new();
     let mut open = vec![(home, 0)];
@@ -333,8 +347,8 @@ fn keys_at_home(guard: &Guard) -> Vec<PathBuf> {
             }
             let path = entry.path();
             let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
-            let seen = if is_folder { Seen::Folder } else { Seen::File };
-            if guard.built_in(&guard.spot(path.clone()), seen).ignored.is_some() {
+            let seen = if is_folder { PathKind::Folder } else { PathKind::File };
+            if guard.built_in(&guard.spot_of(path.clone()), seen).ignored.is_some() {
                 keys.push(path);
                 continue;
             }

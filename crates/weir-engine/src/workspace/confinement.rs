@@ -9,7 +9,7 @@ use weir_core::tool::Tier;
 /// What a command may touch (Z4). A tier that is not there when the command starts is an error,
 /// never a weaker tier.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Confine {
+pub struct CommandConfinement {
     /// How strongly: what the gate judged.
     pub tier: Tier,
     /// Absolute folders and files that it may write; everything else is read-only. It always has a
@@ -40,9 +40,9 @@ pub struct Confine {
     pub sockets: Vec<PathBuf>,
 }
 
-impl Confine {
+impl CommandConfinement {
     /// Where a command reaches outside; `None`: nowhere. Empty: everywhere, since nothing confines it.
-    pub fn reaches(&self) -> Option<Vec<String>> {
+    pub fn outside_reach(&self) -> Option<Vec<String>> {
         match self.tier {
             Tier::None => Some(Vec::new()),
             Tier::Landlock | Tier::Bubblewrap | Tier::Namespaces => {

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use weir_core::tool::Image;
+use weir_core::tool::FileState;
 
 /// What a path holds, with its content.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Content {
+pub enum FileContent {
     /// Nothing there.
     Absent,
     /// A folder.
@@ -25,18 +25,18 @@ pub enum Content {
     },
 }
 
-impl Content {
+impl FileContent {
     /// The same without the bytes.
-    pub fn image(&self) -> Image {
+    pub fn image(&self) -> FileState {
         match self {
-            Content::Absent => Image::Absent,
-            Content::Folder => Image::Folder,
-            Content::File { bytes, mode } => Image::File {
+            FileContent::Absent => FileState::Absent,
+            FileContent::Folder => FileState::Folder,
+            FileContent::File { bytes, mode } => FileState::File {
                 sha256: weir_core::record::sha256_hex(bytes),
                 bytes: bytes.len() as u64,
                 mode: *mode,
             },
-            Content::Link { target } => Image::Link { target: target.clone() },
+            FileContent::Link { target } => FileState::Link { target: target.clone() },
         }
     }
 }

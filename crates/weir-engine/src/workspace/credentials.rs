@@ -172,7 +172,7 @@ pub fn is_fixture(path: &str) -> bool {
 }
 
 /// The tables, ready to match.
-pub(super) struct Tables {
+pub(super) struct CredentialTables {
     pub(super) hidden: Gitignore,
     pub(super) hidden_at_home: Gitignore,
     pub(super) hidden_on_machine: Gitignore,
@@ -180,14 +180,14 @@ pub(super) struct Tables {
 }
 
 /// Built once, at first use.
-pub(super) static TABLES: LazyLock<Tables> = LazyLock::new(|| Tables {
-    hidden: matcher(HIDDEN),
-    hidden_at_home: matcher(HIDDEN_AT_HOME),
-    hidden_on_machine: matcher(HIDDEN_ON_MACHINE),
-    sensitive: matcher(SENSITIVE),
+pub(super) static TABLES: LazyLock<CredentialTables> = LazyLock::new(|| CredentialTables {
+    hidden: compile_table(HIDDEN),
+    hidden_at_home: compile_table(HIDDEN_AT_HOME),
+    hidden_on_machine: compile_table(HIDDEN_ON_MACHINE),
+    sensitive: compile_table(SENSITIVE),
 });
 
-fn matcher(table: &str) -> Gitignore {
+fn compile_table(table: &str) -> Gitignore {
     // Both sides are lower-cased rather than matched without regard to case: then most patterns are
     // plain names and endings and need no regular expression, which start-up would pay for (Q1).
     let mut builder = GitignoreBuilder::new(".");
@@ -198,7 +198,7 @@ fn matcher(table: &str) -> Gitignore {
 }
 
 /// Whether `table` names `path` itself, without regard to case.
-pub(super) fn names(table: &Gitignore, path: &str, is_folder: bool) -> bool {
+pub(super) fn is_named_by(table: &Gitignore, path: &str, is_folder: bool) -> bool {
     table.matched(path.to_lowercase(), is_folder).is_ignore()
 }
 
@@ -288,7 +288,7 @@ mod tests {
         }
         for path in ["environment.rs", ".env.example", "app/.env.local.Template", ".env.dist"] {
             assert_eq!(line_for(&TABLES.sensitive, path, false), None, "{path}");
-            assert!(!names(&TABLES.sensitive, path, false), "{path}");
+            assert!(!is_named_by(&TABLES.sensitive, path, false), "{path}");
         }
         assert!(line_for(&TABLES.sensitive, ".env.example.local", false).is_some());
     }

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use weir_core::governance::shell;
 
-use super::tracked::internals;
+use super::tracked::git_folder;
 
 /// Largest file of git's that is read here.
 const FILE_BYTES_MAX: u64 = 4 << 20;
@@ -44,37 +44,38 @@ const WITH_VALUE: [&str; 6] =
     ["-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path"];
 
 /// The folder of the repository around `at`, and the one that its working trees share.
-struct Repository {
+struct RepositoryFolders {
     git: PathBuf,
     common: PathBuf,
 }
 
-impl Repository {
-    fn around(at: &Path) -> Option<Repository> {
-        let git = at.ancestors().find_map(|folder| internals(&folder.join(".git")))?;
-        let common = match read(&git.join("commondir")) {
+impl RepositoryFolders {
+    fn find_around(at: &Path) -> Option<RepositoryFolders> {
+        let git = at.ancestors().find_map(|folder| git_folder(&folder.join(".git")))?;
+        let common = match read_small_file(&git.join("commondir")) {
             Some(to) => git.join(to.trim()),
             None => git.clone(),
         };
-        Some(Repository { git, common })
+        Some(RepositoryFolders { git, common })
     }
 
     /// The branch that is checked out.
-    fn branch(&self) -> Option<String> {
-        let head = read(&self.git.join("HEAD"))?;
+    fn current_branch(&self) -> Option<String> {
+        let head = read_small_file(&self.git.join("HEAD"))?;
         Some(head.trim().strip_prefix("ref: refs/heads/")?.to_owned())
     }
 
-    fn head(&self) -> Option<String> {
-        let head = read(&self.git.join("HEAD"))?;
+    fn head_commit(&self) -> Option<String> {
+        let head = read_small_file(&self.git.join("HEAD"))?;
         let Some(name) = head.trim().strip_prefix("ref: ") else { return Some(head.trim().into()) };
-        let loose = [&self.git, &self.common].into_iter().find_map(|at| read(&at.join(name)));
-        let packed = || self.packed().find(|(_, known)| known == name).map(|(id, _)| id);
+        let loose =
+            [&self.git, &self.common].into_iter().find_map(|at| read_small_file(&at.join(name)));
+        let packed = || self.packed_refs().find(|(_, known)| known == name).map(|(id, _)| id);
         loose.map(|id| id.trim().to_owned()).or_else(packed)
     }
 
-    fn packed(&self) -> impl Iterator<Item = (String, String)> {
-        let text = read(&self.common.join("packed-refs")).unwrap_or_default();
+    fn packed_refs(&self) -> impl Iterator<Item = (String, String)> {
+        let text = read_small_file(&self.common.join("packed-refs")).unwrap_or_default();
         let refs = text.lines().filter_map(|line| {
             let (id, name) = line.split_once(' ')?;
             (!line.starts_with(['#', '^'])).then(|| (id.to_owned(), name.trim().to_owned()))
@@ -88,11 +89,11 @@ impl Repository {
         let at = |(known, name): (String, String)| {
             (known == id).then(|| name.strip_prefix(REMOTES).map(str::to_owned)).flatten()
         };
-        let mut found: BTreeSet<String> = self.packed().filter_map(at).collect();
+        let mut found: BTreeSet<String> = self.packed_refs().filter_map(at).collect();
         for (folder, is_log) in [("refs/remotes", false), ("logs/refs/remotes", true)] {
             let top = self.common.join(folder);
             for file in files_below(&top) {
-                let Some(text) = read(&file) else { continue };
+                let Some(text) = read_small_file(&file) else { continue };
                 let mut ids = text
                     .lines()
                     .filter_map(|line| line.split(' ').nth(usize::from(is_log)).map(str::trim));
@@ -107,19 +108,22 @@ impl Repository {
     }
 
     /// Values of a setting, by its whole name.
-    fn values(&self, name: &str) -> Vec<(String, String)> {
-        let text = read(&self.common.join("config")).unwrap_or_default();
-        settings(&text).into_iter().filter(|(known, _)| same(known, name)).collect()
+    fn setting_values(&self, name: &str) -> Vec<(String, String)> {
+        let text = read_small_file(&self.common.join("config")).unwrap_or_default();
+        parse_settings(&text)
+            .into_iter()
+            .filter(|(known, _)| is_same_setting(known, name))
+            .collect()
     }
 
     /// Settings of a section, by how their names begin.
-    fn below(&self, start: &str) -> Vec<(String, String)> {
-        let text = read(&self.common.join("config")).unwrap_or_default();
-        settings(&text).into_iter().filter(|(known, _)| known.starts_with(start)).collect()
+    fn section_settings(&self, start: &str) -> Vec<(String, String)> {
+        let text = read_small_file(&self.common.join("config")).unwrap_or_default();
+        parse_settings(&text).into_iter().filter(|(known, _)| known.starts_with(start)).collect()
     }
 }
 
-fn read(path: &Path) -> Option<String> {
+fn read_small_file(path: &Path) -> Option<String> {
     let meta = path.metadata().ok().filter(std::fs::Metadata::is_file)?;
     let bytes = (meta.len() <= FILE_BYTES_MAX).then(|| std::fs::read(path).ok())??;
     Some(String::from_utf8_lossy(&bytes).into_owned())
@@ -140,7 +144,7 @@ fn files_below(top: &Path) -> Vec<PathBuf> {
 }
 
 /// `remote.origin.url` and its value for each line of a configuration that is plainly written.
-fn settings(text: &str) -> Vec<(String, String)> {
+fn parse_settings(text: &str) -> Vec<(String, String)> {
     let (mut section, mut found) = (String::new(), Vec::new());
     for line in text.lines().map(str::trim) {
         if let Some(head) = line.strip_prefix('[').and_then(|line| line.split(']').next()) {
@@ -163,15 +167,15 @@ fn settings(text: &str) -> Vec<(String, String)> {
 }
 
 /// Names of settings are the same without regard to case, but for what stands in the middle.
-fn same(a: &str, b: &str) -> bool {
+fn is_same_setting(a: &str, b: &str) -> bool {
     a.eq_ignore_ascii_case(b)
 }
 
 /// The words after `git` and its own options, for each command of a line that is git.
 fn lines_of_git(command: &str) -> Vec<Vec<String>> {
-    let reach = shell::reach(&shell::parse(command));
+    let reach = shell::command_reach(&shell::parse_command_line(command));
     let commands = reach.commands().filter(|words| shell::head_name(&words[0]) == "git");
-    let of = |words: &[shell::Word]| {
+    let of = |words: &[shell::ShellWord]| {
         let mut texts = words[1..].iter().map(|word| word.text.clone());
         let mut rest = Vec::new();
         while let Some(text) = texts.next() {
@@ -189,7 +193,7 @@ fn lines_of_git(command: &str) -> Vec<Vec<String>> {
 }
 
 /// Remote-tracking branches that have, or had, the commit which a line of git makes anew or leaves.
-pub(super) fn published(at: &Path, command: &str) -> Vec<String> {
+pub(super) fn published_branches(at: &Path, command: &str) -> Vec<String> {
     let rewrites = |words: &Vec<String>| {
         let has = |option: &str| words[1..].iter().any(|word| word == option);
         match words[0].as_str() {
@@ -202,8 +206,9 @@ pub(super) fn published(at: &Path, command: &str) -> Vec<String> {
     if !command.contains("git") || !lines_of_git(command).iter().any(rewrites) {
         return Vec::new();
     }
-    let repository = Repository::around(at);
-    let found = repository.and_then(|repository| Some(repository.remotes_at(&repository.head()?)));
+    let repository = RepositoryFolders::find_around(at);
+    let found =
+        repository.and_then(|repository| Some(repository.remotes_at(&repository.head_commit()?)));
     found.unwrap_or_default()
 }
 
@@ -211,29 +216,35 @@ pub(super) fn published(at: &Path, command: &str) -> Vec<String> {
 /// `at`, as far as they are plain.
 pub(super) fn settings_change(at: &Path, command: &str) -> Option<String> {
     let lines = lines_of_git(command);
-    let repository = Repository::around(at);
-    let changes: Vec<String> =
-        lines.iter().filter_map(|words| change(words, repository.as_ref())).flatten().collect();
+    let repository = RepositoryFolders::find_around(at);
+    let changes: Vec<String> = lines
+        .iter()
+        .filter_map(|words| settings_change_lines(words, repository.as_ref()))
+        .flatten()
+        .collect();
     (!changes.is_empty()).then(|| changes.join("\n") + "\n")
 }
 
-fn change(words: &[String], repository: Option<&Repository>) -> Option<Vec<String>> {
-    let line = Line { words, repository };
-    let plain = line.plain();
-    let mut diff = Diff::default();
+fn settings_change_lines(
+    words: &[String],
+    repository: Option<&RepositoryFolders>,
+) -> Option<Vec<String>> {
+    let line = GitLine { words, repository };
+    let plain = line.plain_words();
+    let mut diff = SettingsDiff::default();
     match (words[0].as_str(), plain.as_slice()) {
-        ("config", rest) => line.config(rest, &mut diff)?,
-        ("remote", rest) => line.remote(rest, &mut diff)?,
-        ("branch", rest) => line.branch(rest, &mut diff)?,
-        ("push", [remote, rest @ ..]) if line.has(&["-u", "--set-upstream"]) => {
-            let branch = rest.first().map(|name| (*name).to_owned()).or(line.current())?;
+        ("config", rest) => line.diff_config(rest, &mut diff)?,
+        ("remote", rest) => line.diff_remote(rest, &mut diff)?,
+        ("branch", rest) => line.diff_branch(rest, &mut diff)?,
+        ("push", [remote, rest @ ..]) if line.has_option(&["-u", "--set-upstream"]) => {
+            let branch = rest.first().map(|name| (*name).to_owned()).or(line.current_branch())?;
             let (from, to) = branch.split_once(':').unwrap_or((&branch, &branch));
-            diff.tracks(from, remote, to);
+            diff.track_branch(from, remote, to);
         }
         ("submodule", ["add", url, rest @ ..]) => {
             let url_end = url.trim_end_matches('/').rsplit('/').next().unwrap_or(url);
             let name = rest.first().copied().unwrap_or(url_end.trim_end_matches(".git"));
-            diff.plus(&format!("submodule.{}.url", name.trim_end_matches('/')), url);
+            diff.add_setting(&format!("submodule.{}.url", name.trim_end_matches('/')), url);
         }
         ("init", _) => {
             let what = "+ a repository with the hooks and settings of your template";
@@ -241,77 +252,80 @@ fn change(words: &[String], repository: Option<&Repository>) -> Option<Vec<Strin
         }
         _ => return None,
     }
-    (!diff.lines.is_empty()).then(|| diff.text())
+    (!diff.lines.is_empty()).then(|| diff.into_lines())
 }
 
 /// One line of git, from its subcommand on, in its repository.
-struct Line<'a> {
+struct GitLine<'a> {
     words: &'a [String],
-    repository: Option<&'a Repository>,
+    repository: Option<&'a RepositoryFolders>,
 }
 
-impl<'a> Line<'a> {
+impl<'a> GitLine<'a> {
     /// What is no option, after the subcommand.
-    fn plain(&self) -> Vec<&'a str> {
+    fn plain_words(&self) -> Vec<&'a str> {
         let words = self.words[1..].iter().filter(|word| !word.starts_with('-'));
         words.map(String::as_str).collect()
     }
 
-    fn has(&self, options: &[&str]) -> bool {
+    fn has_option(&self, options: &[&str]) -> bool {
         self.words[1..].iter().any(|word| options.contains(&word.as_str()))
     }
 
-    fn old(&self, name: &str) -> Vec<(String, String)> {
-        self.repository.map(|of| of.values(name)).unwrap_or_default()
+    fn old_values(&self, name: &str) -> Vec<(String, String)> {
+        self.repository.map(|of| of.setting_values(name)).unwrap_or_default()
     }
 
-    fn below(&self, start: &str) -> Vec<(String, String)> {
-        self.repository.map(|of| of.below(start)).unwrap_or_default()
+    fn old_section(&self, start: &str) -> Vec<(String, String)> {
+        self.repository.map(|of| of.section_settings(start)).unwrap_or_default()
     }
 
-    fn current(&self) -> Option<String> {
-        self.repository.and_then(Repository::branch)
+    fn current_branch(&self) -> Option<String> {
+        self.repository.and_then(RepositoryFolders::current_branch)
     }
 
-    fn config(&self, plain: &[&str], diff: &mut Diff) -> Option<()> {
+    fn diff_config(&self, plain: &[&str], diff: &mut SettingsDiff) -> Option<()> {
         let whose = [("--global", "~/.gitconfig"), ("--system", "the settings of this machine")];
-        let whose = whose.into_iter().find(|(option, _)| self.has(&[option]));
+        let whose = whose.into_iter().find(|(option, _)| self.has_option(&[option]));
         let rest = match plain {
             ["set" | "unset" | "get" | "list", rest @ ..] => rest,
             rest => rest,
         };
-        let unsets = self.has(&["--unset", "--unset-all"]) || plain.first() == Some(&"unset");
+        let unsets =
+            self.has_option(&["--unset", "--unset-all"]) || plain.first() == Some(&"unset");
         let [name, value @ ..] = rest else { return None };
-        if whose.is_none() && !self.has(&["--add"]) && (unsets || !value.is_empty()) {
-            diff.minus(&self.old(name));
+        if whose.is_none() && !self.has_option(&["--add"]) && (unsets || !value.is_empty()) {
+            diff.remove_settings(&self.old_values(name));
         }
         if let (Some(value), false) = (value.first(), unsets) {
-            diff.plus(name, value);
+            diff.add_setting(name, value);
         }
         diff.file = whose.map(|(_, file)| file);
         Some(())
     }
 
-    fn remote(&self, plain: &[&str], diff: &mut Diff) -> Option<()> {
+    fn diff_remote(&self, plain: &[&str], diff: &mut SettingsDiff) -> Option<()> {
         match plain {
             ["add", name, url] => {
-                diff.plus(&format!("remote.{name}.url"), url);
+                diff.add_setting(&format!("remote.{name}.url"), url);
                 let fetch = format!("+refs/heads/*:refs/remotes/{name}/*");
-                diff.plus(&format!("remote.{name}.fetch"), &fetch);
+                diff.add_setting(&format!("remote.{name}.fetch"), &fetch);
             }
             ["set-url", name, url, ..] => {
-                let key = if self.has(&["--push"]) { "pushurl" } else { "url" };
+                let key = if self.has_option(&["--push"]) { "pushurl" } else { "url" };
                 let key = format!("remote.{name}.{key}");
-                diff.minus(&self.old(&key));
-                diff.plus(&key, url);
+                diff.remove_settings(&self.old_values(&key));
+                diff.add_setting(&key, url);
             }
-            ["remove" | "rm", name] => diff.minus(&self.below(&format!("remote.{name}."))),
+            ["remove" | "rm", name] => {
+                diff.remove_settings(&self.old_section(&format!("remote.{name}.")))
+            }
             ["rename", from, to] => {
-                let before = self.below(&format!("remote.{from}."));
-                diff.minus(&before);
+                let before = self.old_section(&format!("remote.{from}."));
+                diff.remove_settings(&before);
                 for (name, value) in before {
                     let value = value.replace(&format!("/{from}/"), &format!("/{to}/"));
-                    diff.plus(&name.replacen(from, to, 1), &value);
+                    diff.add_setting(&name.replacen(from, to, 1), &value);
                 }
             }
             _ => return None,
@@ -319,48 +333,48 @@ impl<'a> Line<'a> {
         Some(())
     }
 
-    fn branch(&self, plain: &[&str], diff: &mut Diff) -> Option<()> {
+    fn diff_branch(&self, plain: &[&str], diff: &mut SettingsDiff) -> Option<()> {
         let joined = self.words.iter().find_map(|word| {
             word.strip_prefix("--set-upstream-to=").or_else(|| word.strip_prefix("-u"))
         });
         let (upstream, named) = match (joined.filter(|text| !text.is_empty()), plain) {
             (Some(upstream), rest) => (upstream, rest.first()),
-            (None, [upstream, rest @ ..]) if self.has(&["--set-upstream-to", "-u"]) => {
+            (None, [upstream, rest @ ..]) if self.has_option(&["--set-upstream-to", "-u"]) => {
                 (*upstream, rest.first())
             }
             (None, _) => return None,
         };
-        let branch = named.map(|name| (*name).to_owned()).or(self.current())?;
+        let branch = named.map(|name| (*name).to_owned()).or(self.current_branch())?;
         let (remote, merge) = upstream.split_once('/')?;
-        diff.tracks(&branch, remote, merge);
+        diff.track_branch(&branch, remote, merge);
         Some(())
     }
 }
 
 #[derive(Default)]
-struct Diff {
+struct SettingsDiff {
     file: Option<&'static str>,
     lines: Vec<String>,
 }
 
-impl Diff {
-    fn minus(&mut self, settings: &[(String, String)]) {
+impl SettingsDiff {
+    fn remove_settings(&mut self, settings: &[(String, String)]) {
         self.lines.extend(settings.iter().map(|(name, value)| format!("- {name} = {value}")));
     }
 
-    fn plus(&mut self, name: &str, value: &str) {
+    fn add_setting(&mut self, name: &str, value: &str) {
         let low = name.to_lowercase();
         let runs = RUNS.iter().any(|part| low.contains(part)) || value.starts_with("ext::");
         let mark = if runs { "    (git runs this, or goes where it says)" } else { "" };
         self.lines.push(format!("+ {name} = {value}{mark}"));
     }
 
-    fn tracks(&mut self, branch: &str, remote: &str, merge: &str) {
-        self.plus(&format!("branch.{branch}.remote"), remote);
-        self.plus(&format!("branch.{branch}.merge"), &format!("refs/heads/{merge}"));
+    fn track_branch(&mut self, branch: &str, remote: &str, merge: &str) {
+        self.add_setting(&format!("branch.{branch}.remote"), remote);
+        self.add_setting(&format!("branch.{branch}.merge"), &format!("refs/heads/{merge}"));
     }
 
-    fn text(self) -> Vec<String> {
+    fn into_lines(self) -> Vec<String> {
         let file = self.file.unwrap_or(".git/config");
         [format!("--- {file}"), format!("+++ {file}")].into_iter().chain(self.lines).collect()
     }
@@ -443,7 +457,7 @@ mod tests {
         for command in
             ["git commit --amend --no-edit", "git rebase -i HEAD~2", "git reset --hard HEAD~1"]
         {
-            assert!(published(at.path(), command).is_empty(), "{command}");
+            assert!(published_branches(at.path(), command).is_empty(), "{command}");
         }
         std::fs::create_dir_all(git.join("refs/remotes/origin")).expect("a folder");
         std::fs::write(git.join("refs/remotes/origin/main"), ID).expect("a file");
@@ -452,10 +466,14 @@ mod tests {
         for command in
             ["git commit --amend --no-edit", "cd . && git rebase main", "git reset --hard HEAD~1"]
         {
-            assert_eq!(published(at.path(), command), ["far/topic", "origin/main"], "{command}");
+            assert_eq!(
+                published_branches(at.path(), command),
+                ["far/topic", "origin/main"],
+                "{command}"
+            );
         }
         for command in ["git commit -m x", "git rebase --abort", "git reset HEAD x", "ls"] {
-            assert!(published(at.path(), command).is_empty(), "{command}");
+            assert!(published_branches(at.path(), command).is_empty(), "{command}");
         }
         // The remote went on since.
         std::fs::remove_file(git.join("packed-refs")).expect("it is there");
@@ -463,6 +481,6 @@ mod tests {
         std::fs::create_dir_all(git.join("logs/refs/remotes/origin")).expect("a folder");
         let log = format!("{} {ID} p <p@x> 1 +0000\tpush\n", "0".repeat(40));
         std::fs::write(git.join("logs/refs/remotes/origin/main"), log).expect("a file");
-        assert_eq!(published(at.path(), "git commit --amend"), ["origin/main"]);
+        assert_eq!(published_branches(at.path(), "git commit --amend"), ["origin/main"]);
     }
 }

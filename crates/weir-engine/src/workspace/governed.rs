@@ -9,11 +9,11 @@ use std::sync::{Arc, LazyLock, PoisonError};
 use weir_core::governance::flow;
 
 use super::Workspace;
-use super::guard::Spot;
-use super::hooks::Hooks;
+use super::guard::PathSpot;
+use super::hooks::HookFolders;
 use super::lists::{IGNORE_LIST, PROTECT_LIST};
-use super::parallel::{spread, threads_for};
-use super::repositories::{Repositories, piece};
+use super::parallel::{spread_work, threads_for};
+use super::repositories::{RepositoryMap, repository_piece};
 use super::tree::fact;
 
 /// It runs by itself where its program is installed, and its content is never kept.
@@ -38,8 +38,8 @@ static NAMES: LazyLock<(BTreeSet<String>, Vec<String>)> = LazyLock::new(|| {
 
 /// What there is, by path.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Governed {
-    pub(crate) repositories: Repositories,
+pub(crate) struct GovernedPaths {
+    pub(crate) repositories: RepositoryMap,
     /// Folders that hold a `.git`.
     pub(super) holders: BTreeSet<PathBuf>,
     lists: BTreeSet<PathBuf>,
@@ -48,7 +48,7 @@ pub(crate) struct Governed {
 
 /// What came to be since it was looked at before.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Made {
+pub(crate) struct NewGovernedPaths {
     /// What makes a repository of something.
     pub(crate) repositories: Vec<PathBuf>,
     /// Lists of Weir's.
@@ -57,8 +57,8 @@ pub(crate) struct Made {
     pub(crate) instructs: Vec<Vec<PathBuf>>,
 }
 
-impl Governed {
-    fn join(&mut self, part: Governed) {
+impl GovernedPaths {
+    fn join(&mut self, part: GovernedPaths) {
         self.repositories.join(part.repositories);
         self.holders.extend(part.holders);
         self.lists.extend(part.lists);
@@ -74,7 +74,7 @@ impl Governed {
     }
 
     /// What was not there `before`.
-    pub(crate) fn made_since(&self, before: &[String]) -> Made {
+    pub(crate) fn made_since(&self, before: &[String]) -> NewGovernedPaths {
         let known: BTreeSet<&str> = before.iter().map(String::as_str).collect();
         let is_new = |path: &&PathBuf| !known.contains(path.to_string_lossy().as_ref());
         let mut instructs: Vec<Vec<PathBuf>> = Vec::new();
@@ -85,7 +85,7 @@ impl Governed {
                 Some(_) | None => instructs.push(vec![path.clone()]),
             }
         }
-        Made {
+        NewGovernedPaths {
             repositories: self.repositories.made_since(before),
             lists: self.lists.iter().filter(is_new).cloned().collect(),
             instructs,
@@ -107,23 +107,23 @@ pub(super) fn has_part_that_may_instruct(path: &str) -> bool {
 }
 
 /// Whether what is shown so, with this name, later runs or instructs.
-pub(super) fn instructs(name: &str, shown: &str) -> bool {
-    name == ENVIRONMENT || flow::instructs(shown).is_some()
+pub(super) fn is_instructing(name: &str, shown: &str) -> bool {
+    name == ENVIRONMENT || flow::instructing_reason(shown).is_some()
 }
 
 /// A folder that is looked at.
 struct GovernedFolder {
-    spot: Arc<Spot>,
+    spot: Arc<PathSpot>,
     /// It lies in one that instructs.
     instructs: bool,
 }
 
 impl Workspace {
     /// Looks at every name in it, also at what lists leave out.
-    pub(crate) fn governed(&self) -> Governed {
+    pub(crate) fn find_governed(&self) -> GovernedPaths {
         let known = self.hooks.read().unwrap_or_else(PoisonError::into_inner).clone();
         let found = self.governed_by(&known.clone().unwrap_or_default());
-        let hooks = Arc::new(Hooks::of(&found.holders, self.guard.home()));
+        let hooks = Arc::new(HookFolders::for_repositories(&found.holders, self.guard.home()));
         *self.hooks.write().unwrap_or_else(PoisonError::into_inner) = Some(hooks.clone());
         // What a folder is that was named only now is told by another look.
         if known.is_some_and(|known| known == hooks) || hooks.is_empty() {
@@ -132,18 +132,18 @@ impl Workspace {
         self.governed_by(&hooks)
     }
 
-    fn governed_by(&self, hooks: &Hooks) -> Governed {
+    fn governed_by(&self, hooks: &HookFolders) -> GovernedPaths {
         let roots: Vec<&Path> = self.guard.roots.iter().map(|root| root.real.as_path()).collect();
         let folder = |root: &&Path| {
-            let spot = Arc::new(self.guard.spot(root.to_path_buf()));
+            let spot = Arc::new(self.guard.spot_of(root.to_path_buf()));
             GovernedFolder { spot, instructs: false }
         };
         let first: Vec<GovernedFolder> = roots.iter().map(folder).collect();
-        let threads = threads_for(self.guard.tree.names());
-        let parts = spread(threads, first, |folder, found: &mut Governed| {
+        let threads = threads_for(self.guard.tree.name_count());
+        let parts = spread_work(threads, first, |folder, found: &mut GovernedPaths| {
             self.governed_in(&folder, hooks, &roots, found)
         });
-        let mut found = Governed::default();
+        let mut found = GovernedPaths::default();
         parts.into_iter().for_each(|part| found.join(part));
         found
     }
@@ -152,25 +152,25 @@ impl Workspace {
     fn governed_in(
         &self,
         folder: &GovernedFolder,
-        hooks: &Hooks,
+        hooks: &HookFolders,
         roots: &[&Path],
-        found: &mut Governed,
+        found: &mut GovernedPaths,
     ) -> Vec<GovernedFolder> {
         let GovernedFolder { spot: folder, instructs } = folder;
         let guard = &self.guard;
         let in_git = folder.real.file_name().is_some_and(|name| name == ".git");
         let Some(listing) = guard.tree.list(guard, folder) else { return Vec::new() };
-        let by_hooks = !hooks.is_empty() && hooks.concern(&folder.real);
+        let by_hooks = !hooks.is_empty() && hooks.may_concern(&folder.real);
         let mut pieces = BTreeSet::new();
         let mut inner = Vec::new();
         for child in &listing.children {
             if child.facts == 0 && !child.is_folder && !*instructs && !by_hooks {
                 continue;
             }
-            let spot = listing.spot(guard, folder, child);
+            let spot = listing.child_spot(guard, folder, child);
             let (at, name) = (&spot.real, child.name.to_string_lossy().to_lowercase());
             if child.facts & fact::GIT != 0 {
-                pieces.extend(child.name.to_str().and_then(piece));
+                pieces.extend(child.name.to_str().and_then(repository_piece));
             }
             if name == ".git" {
                 found.holders.insert(folder.real.clone());
@@ -185,7 +185,7 @@ impl Workspace {
             let instructs = !is_git
                 && (*instructs
                     || child.facts & fact::INSTRUCTS != 0
-                    || (by_hooks && hooks.runs(at, roots)));
+                    || (by_hooks && hooks.is_run_by_git(at, roots)));
             if instructs {
                 found.instructs.insert(at.clone());
             }
@@ -219,7 +219,7 @@ impl Workspace {
 
     /// A path on the disk, for people.
     pub(crate) fn shown_at(&self, path: &Path) -> String {
-        self.guard.shown(&self.guard.spot(path.to_path_buf()))
+        self.guard.shown_path(&self.guard.spot_of(path.to_path_buf()))
     }
 
     /// Whether it lies directly in a root.
@@ -260,15 +260,18 @@ mod tests {
             put(path);
         }
         put("fixture/HEAD");
-        let before = workspace.governed().paths();
-        assert_eq!(workspace.governed().repositories.made_since(&before), Vec::<PathBuf>::new());
+        let before = workspace.find_governed().paths();
+        assert_eq!(
+            workspace.find_governed().repositories.made_since(&before),
+            Vec::<PathBuf>::new()
+        );
         for path in ["src/HEAD", "v/.git/HEAD", "v/.git/objects/x", "v/.git/refs/x", "w/.git"] {
             put(path);
         }
         for path in ["fixture/objects/x", "fixture/refs/x", ".git/commondir", "plain/HEAD"] {
             put(path);
         }
-        let made = workspace.governed().repositories.made_since(&before);
+        let made = workspace.find_governed().repositories.made_since(&before);
         let expected = [
             ".git/commondir",
             "fixture/objects",
@@ -281,7 +284,10 @@ mod tests {
         for piece in &made {
             workspace.set_aside(piece).expect("it is taken");
         }
-        assert_eq!(workspace.governed().repositories.made_since(&before), Vec::<PathBuf>::new());
+        assert_eq!(
+            workspace.find_governed().repositories.made_since(&before),
+            Vec::<PathBuf>::new()
+        );
         assert!(root.join("src/objects/a").exists(), "what was there stays");
         assert!(root.join("v/.git/HEAD.taken-back").exists());
     }
@@ -292,14 +298,14 @@ mod tests {
         let put = |path: &str| put(&root, path);
         std::fs::write(root.join(".gitignore"), "*\n").expect("a file");
         put(".claude/settings.json");
-        let before = workspace.governed().paths();
+        let before = workspace.find_governed().paths();
         for path in ["AGENTS.md", "node_modules/x/Claude.md", ".envrc", "src/plain.md"] {
             put(path);
         }
         for path in [".github/workflows/a.yml", ".github/other", ".claude/b/c", "d/.weirignore"] {
             put(path);
         }
-        let made = workspace.governed().made_since(&before);
+        let made = workspace.find_governed().made_since(&before);
         let expected =
             [".claude/b", ".envrc", ".github/workflows", "AGENTS.md", "node_modules/x/Claude.md"];
         let topmost: Vec<_> = made.instructs.iter().map(|group| group[0].clone()).collect();

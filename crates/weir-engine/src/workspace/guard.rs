@@ -12,9 +12,9 @@ use rustix::fs::Stat;
 use unicode_normalization::UnicodeNormalization;
 
 use super::credentials::{self, TABLES, line_for};
-use super::lists::{IGNORE_LIST, List, Lists, PROTECT_LIST, Said};
-use super::tree::Tree;
-use super::twins::Twins;
+use super::lists::{IGNORE_LIST, ListCache, ListVerdict, PROTECT_LIST, PathList};
+use super::tree::FolderTree;
+use super::twins::ClosedInodes;
 
 /// Names of temporary files begin so; the process id and a number follow.
 pub(super) const TEMPORARY_PREFIX: &str = ".weir-tmp-";
@@ -24,7 +24,7 @@ const OUTSIDE: &str = "it lies outside your folder, and your account works in th
 
 /// A path as the guard sees it: real, without links.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Spot {
+pub(super) struct PathSpot {
     /// The root it lies in.
     pub(super) root: Option<usize>,
     /// Below that root, or below `/` when it lies in none; NFC, `/` between parts, empty for the
@@ -36,7 +36,7 @@ pub(super) struct Spot {
 
 /// What is known about the kind of a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Seen {
+pub(super) enum PathKind {
     Folder,
     File,
     Missing,
@@ -44,18 +44,22 @@ pub(super) enum Seen {
 
 /// Why a path is closed, for each of the three ways in which it can be.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Verdict {
+pub(super) struct PathVerdict {
     pub(super) ignored: Option<String>,
     pub(super) protected: Option<String>,
     pub(super) sensitive: Option<String>,
 }
 
-impl Verdict {
-    fn closed(why: &str) -> Verdict {
-        Verdict { ignored: Some(why.to_owned()), protected: Some(why.to_owned()), sensitive: None }
+impl PathVerdict {
+    fn closed_because(why: &str) -> PathVerdict {
+        PathVerdict {
+            ignored: Some(why.to_owned()),
+            protected: Some(why.to_owned()),
+            sensitive: None,
+        }
     }
     /// Adds what `other` has and this has not.
-    pub(super) fn join(&mut self, other: Verdict) {
+    pub(super) fn join(&mut self, other: PathVerdict) {
         self.ignored = self.ignored.take().or(other.ignored);
         self.protected = self.protected.take().or(other.protected);
         self.sensitive = self.sensitive.take().or(other.sensitive);
@@ -63,37 +67,40 @@ impl Verdict {
 }
 
 #[derive(Debug)]
-pub(super) struct Root {
+pub(super) struct WorkspaceRoot {
     pub(super) real: PathBuf,
     pub(super) text: String,
 }
 
 #[derive(Debug)]
-pub(super) struct Guard {
-    pub(super) roots: Vec<Root>,
+pub(super) struct WorkspacePathGuard {
+    pub(super) roots: Vec<WorkspaceRoot>,
     /// Weir's own folders, as text and as they are.
     own: Vec<String>,
     own_real: Vec<PathBuf>,
     /// Nothing outside the roots is for tools, whoever allows it (S9).
     bounded: bool,
     home: Option<PathBuf>,
-    pub(super) lists: Lists,
-    pub(super) tree: Tree,
-    twins: Twins,
+    pub(super) lists: ListCache,
+    pub(super) tree: FolderTree,
+    twins: ClosedInodes,
 }
 
-impl Guard {
+impl WorkspacePathGuard {
     /// `roots` and `own` are real paths.
-    pub(super) fn new(roots: Vec<PathBuf>, own: Vec<PathBuf>) -> Guard {
-        Guard {
-            roots: roots.into_iter().map(|real| Root { text: nfc(&real), real }).collect(),
-            own: own.iter().map(|folder| nfc(folder)).collect(),
+    pub(super) fn new(roots: Vec<PathBuf>, own: Vec<PathBuf>) -> WorkspacePathGuard {
+        WorkspacePathGuard {
+            roots: roots
+                .into_iter()
+                .map(|real| WorkspaceRoot { text: nfc_text(&real), real })
+                .collect(),
+            own: own.iter().map(|folder| nfc_text(folder)).collect(),
             own_real: own,
             bounded: false,
             home: std::env::home_dir(),
-            lists: Lists::default(),
-            tree: Tree::default(),
-            twins: Twins::default(),
+            lists: ListCache::default(),
+            tree: FolderTree::default(),
+            twins: ClosedInodes::default(),
         }
     }
     /// Whether an opened file with several names is a closed file under another name.
@@ -107,7 +114,7 @@ impl Guard {
         &self.own_real
     }
     /// Closes everything outside the roots.
-    pub(super) fn bind(&mut self) {
+    pub(super) fn close_outside(&mut self) {
         self.bounded = true;
     }
     /// Whether everything outside the roots is closed.
@@ -122,7 +129,7 @@ impl Guard {
     }
 
     /// Where a real path lies.
-    pub(super) fn spot(&self, real: PathBuf) -> Spot {
+    pub(super) fn spot_of(&self, real: PathBuf) -> PathSpot {
         let root = (0..self.roots.len())
             .filter(|i| real.starts_with(&self.roots[*i].real))
             .max_by_key(|i| self.roots[*i].real.as_os_str().len());
@@ -130,23 +137,23 @@ impl Guard {
             Some(i) => real.strip_prefix(&self.roots[i].real).unwrap_or(&real),
             None => real.strip_prefix("/").unwrap_or(&real),
         };
-        let rel = nfc(below);
-        Spot { root, rel, real }
+        let rel = nfc_text(below);
+        PathSpot { root, rel, real }
     }
 
     /// The path as models, people and journals see it.
-    pub(super) fn shown(&self, spot: &Spot) -> String {
+    pub(super) fn shown_path(&self, spot: &PathSpot) -> String {
         match spot.root {
             Some(0) if spot.rel.is_empty() => ".".to_owned(),
             // A folder that is called `~` is not the home.
             Some(0) if spot.rel == "~" || spot.rel.starts_with("~/") => format!("./{}", spot.rel),
             Some(0) => spot.rel.clone(),
-            Some(_) | None => absolute(self, spot),
+            Some(_) | None => absolute_text(self, spot),
         }
     }
 
     /// Everything that speaks about `spot`.
-    pub(super) fn judge(&self, spot: &Spot, seen: Seen) -> Verdict {
+    pub(super) fn judge(&self, spot: &PathSpot, seen: PathKind) -> PathVerdict {
         let mut verdict = self.built_in(spot, seen);
         if verdict.ignored.is_none() {
             verdict.ignored = self.list_says(IGNORE_LIST, spot, seen);
@@ -158,24 +165,24 @@ impl Guard {
     }
 
     /// What no list can change.
-    pub(super) fn built_in(&self, spot: &Spot, seen: Seen) -> Verdict {
-        let text = absolute(self, spot);
+    pub(super) fn built_in(&self, spot: &PathSpot, seen: PathKind) -> PathVerdict {
+        let text = absolute_text(self, spot);
         if self.own.iter().any(|own| is_below(&text, own)) {
-            return Verdict::closed("Weir's own state and settings are not for tools");
+            return PathVerdict::closed_because("Weir's own state and settings are not for tools");
         }
         if self.bounded && spot.root.is_none() {
-            return Verdict::closed(OUTSIDE);
+            return PathVerdict::closed_because(OUTSIDE);
         }
         let mut verdict = names_say(&spot.rel);
-        let is_folder = seen != Seen::File;
+        let is_folder = seen != PathKind::File;
         let tables = &*TABLES;
         let from_top = text.trim_start_matches('/');
         let from_home = self.home.as_deref().and_then(|home| {
-            spot.real.strip_prefix(home).ok().map(nfc).filter(|below| !below.is_empty())
+            spot.real.strip_prefix(home).ok().map(nfc_text).filter(|below| !below.is_empty())
         });
         // Inside a root the tables see the path below it; what is anchored at home or at the
         // machine sees all of it, so that a root chosen inside a key folder opens nothing.
-        let is_fixture = seen != Seen::Folder && is_fixture(spot);
+        let is_fixture = seen != PathKind::Folder && is_fixture(spot);
         let closes = |line: &&str| !(is_fixture && credentials::names_a_key_file(line));
         let key = line_for(&tables.hidden, &spot.rel, is_folder)
             .filter(closes)
@@ -183,7 +190,7 @@ impl Guard {
             .or_else(|| line_for(&tables.hidden_at_home, from_home.as_deref()?, is_folder))
             .or_else(|| line_for(&tables.hidden, from_home.as_deref()?, is_folder).filter(closes));
         if let Some(line) = key {
-            verdict.join(Verdict::closed(&format!("key or credential file ({line})")));
+            verdict.join(PathVerdict::closed_because(&format!("key or credential file ({line})")));
         } else if is_fixture && line_for(&tables.hidden, &spot.rel, is_folder).is_some() {
             verdict.sensitive =
                 Some("it looks like a key, although it lies among tests".to_owned());
@@ -196,20 +203,21 @@ impl Guard {
 
     /// The same as `built_in(..).ignored.is_some()` for an entry of a folder that is itself open:
     /// nothing above its own name is looked at, so that large trees are quick.
-    pub(super) fn hides_entry(&self, spot: &Spot, seen: Seen) -> bool {
+    pub(super) fn hides_entry(&self, spot: &PathSpot, seen: PathKind) -> bool {
         let name = spot.rel.rsplit('/').next().unwrap_or(&spot.rel);
         if names_say(name).ignored.is_some() || (self.bounded && spot.root.is_none()) {
             return true;
         }
-        let text = absolute(self, spot);
+        let text = absolute_text(self, spot);
         if self.own.iter().any(|own| is_below(&text, own)) {
             return true;
         }
         let tables = &*TABLES;
-        let is_folder = seen != Seen::File;
-        let names = |table: &Gitignore, path: &str| credentials::names(table, path, is_folder);
+        let is_folder = seen != PathKind::File;
+        let names =
+            |table: &Gitignore, path: &str| credentials::is_named_by(table, path, is_folder);
         let from_home = self.home.as_deref().and_then(|home| spot.real.strip_prefix(home).ok());
-        let is_fixture = seen != Seen::Folder && is_fixture(spot);
+        let is_fixture = seen != PathKind::Folder && is_fixture(spot);
         let is_key = |path: &str| {
             credentials::line_of(&tables.hidden, path, is_folder)
                 .is_some_and(|line| !(is_fixture && credentials::names_a_key_file(line)))
@@ -217,37 +225,37 @@ impl Guard {
         is_key(&spot.rel)
             || names(&tables.hidden_on_machine, text.trim_start_matches('/'))
             || from_home
-                .map(nfc)
+                .map(nfc_text)
                 .is_some_and(|below| names(&tables.hidden_at_home, &below) || is_key(&below))
     }
 
     /// An entry of a folder.
-    pub(super) fn inside(&self, folder: &Spot, name: &OsStr) -> Spot {
-        let text = nfc(Path::new(name));
+    pub(super) fn spot_inside(&self, folder: &PathSpot, name: &OsStr) -> PathSpot {
+        let text = nfc_text(Path::new(name));
         let rel = if folder.rel.is_empty() { text } else { format!("{}/{text}", folder.rel) };
-        Spot { root: folder.root, rel, real: folder.real.join(name) }
+        PathSpot { root: folder.root, rel, real: folder.real.join(name) }
     }
 
     /// The same as `built_in(..).sensitive.is_some()` for an entry of a folder that is not.
-    pub(super) fn may_hold_secrets(&self, spot: &Spot, seen: Seen) -> bool {
-        let is_folder = seen != Seen::File;
-        credentials::names(&TABLES.sensitive, &spot.rel, is_folder)
+    pub(super) fn may_hold_secrets(&self, spot: &PathSpot, seen: PathKind) -> bool {
+        let is_folder = seen != PathKind::File;
+        credentials::is_named_by(&TABLES.sensitive, &spot.rel, is_folder)
             || (is_fixture(spot)
                 && !is_folder
-                && credentials::names(&TABLES.hidden, &spot.rel, is_folder))
+                && credentials::is_named_by(&TABLES.hidden, &spot.rel, is_folder))
     }
 
     /// The same as `built_in(..).protected.is_some()` for an entry of a folder that is not, and that
     /// is not hidden.
-    pub(super) fn protects_entry(&self, spot: &Spot) -> bool {
+    pub(super) fn protects_entry(&self, spot: &PathSpot) -> bool {
         names_say(spot.rel.rsplit('/').next().unwrap_or(&spot.rel)).protected.is_some()
     }
 
     /// What the lists called `name` on the way from the root to `spot` say: file, line, pattern.
-    fn list_says(&self, name: &str, spot: &Spot, seen: Seen) -> Option<String> {
+    fn list_says(&self, name: &str, spot: &PathSpot, seen: PathKind) -> Option<String> {
         let root = &self.roots[spot.root?];
         let mut folder = root.real.clone();
-        let mut lists: Vec<(usize, Arc<List>)> = Vec::new();
+        let mut lists: Vec<(usize, Arc<PathList>)> = Vec::new();
         let mut begin = 0;
         let real_below = spot.real.strip_prefix(&root.real).ok()?;
         for part in real_below.components() {
@@ -256,9 +264,9 @@ impl Guard {
             }
             let end = spot.rel[begin..].find('/').map_or(spot.rel.len(), |at| begin + at);
             let is_last = end == spot.rel.len();
-            let is_folder = !is_last || seen != Seen::File;
+            let is_folder = !is_last || seen != PathKind::File;
             // What does not exist yet may become either, so it must pass as both.
-            let may_be_file = is_last && seen != Seen::Folder;
+            let may_be_file = is_last && seen != PathKind::Folder;
             let path = &spot.rel[..end];
             let said =
                 said_of(&lists, path, is_folder).or_else(|| said_of(&lists, path, !may_be_file));
@@ -275,7 +283,7 @@ impl Guard {
 /// The first list, deepest first, that has an opinion: where it lies, and what it says when that
 /// is not an exception.
 pub(super) fn said_of(
-    lists: &[(usize, Arc<List>)],
+    lists: &[(usize, Arc<PathList>)],
     path: &str,
     is_folder: bool,
 ) -> Option<(usize, String)> {
@@ -283,22 +291,22 @@ pub(super) fn said_of(
     let deepest_first = lists.iter().rev();
     let broken = lists.iter().filter(|(_, list)| list.is_broken());
     for (at, list) in broken.chain(deepest_first) {
-        match list.ask(&path[*at..], is_folder) {
-            Said::Nothing => {}
-            Said::Excepted => return None,
-            Said::Named(said) => return Some((*at, said)),
+        match list.match_path(&path[*at..], is_folder) {
+            ListVerdict::Nothing => {}
+            ListVerdict::Excepted => return None,
+            ListVerdict::Named(said) => return Some((*at, said)),
         }
     }
     None
 }
 
-fn names_say(rel: &str) -> Verdict {
-    let mut verdict = Verdict::default();
+fn names_say(rel: &str) -> PathVerdict {
+    let mut verdict = PathVerdict::default();
     for part in rel.split('/') {
         if part.eq_ignore_ascii_case(".git") {
-            verdict.join(Verdict::closed("the internals of .git are not for tools"));
+            verdict.join(PathVerdict::closed_because("the internals of .git are not for tools"));
         } else if part.starts_with(TEMPORARY_PREFIX) {
-            verdict.join(Verdict::closed("it is the temporary file of a write"));
+            verdict.join(PathVerdict::closed_because("it is the temporary file of a write"));
         } else if part.eq_ignore_ascii_case(".weir") {
             let why = "only a person changes the configuration in .weir".to_owned();
             verdict.protected.get_or_insert(why);
@@ -312,7 +320,7 @@ fn names_say(rel: &str) -> Verdict {
 }
 
 /// The whole path as text.
-fn absolute(guard: &Guard, spot: &Spot) -> String {
+fn absolute_text(guard: &WorkspacePathGuard, spot: &PathSpot) -> String {
     let base = spot.root.map_or("", |i| guard.roots[i].text.trim_end_matches('/'));
     if spot.rel.is_empty() && !base.is_empty() {
         return base.to_owned();
@@ -321,7 +329,7 @@ fn absolute(guard: &Guard, spot: &Spot) -> String {
 }
 
 /// Whether it lies among the tests of a workspace.
-fn is_fixture(spot: &Spot) -> bool {
+fn is_fixture(spot: &PathSpot) -> bool {
     spot.root.is_some() && credentials::is_fixture(&spot.rel)
 }
 
@@ -330,7 +338,7 @@ fn is_below(text: &str, folder: &str) -> bool {
 }
 
 /// Text of a path in NFC; what is not UTF-8 becomes replacement characters.
-pub(super) fn nfc(path: &Path) -> String {
+pub(super) fn nfc_text(path: &Path) -> String {
     let text = path.to_string_lossy();
     if text.is_ascii() { text.into_owned() } else { text.nfc().collect() }
 }

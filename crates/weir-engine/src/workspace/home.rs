@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use super::guard::{Guard, Seen};
+use super::guard::{PathKind, WorkspacePathGuard};
 
 /// Programs, what they are made of, and what they downloaded. New names are hidden until they stand
 /// here.
@@ -137,18 +137,18 @@ const ENTRIES_MAX: usize = 2_000;
 
 /// What of the home is seen, and what of that is not.
 #[derive(Debug, Default)]
-pub(super) struct Home {
+pub(super) struct VisibleHome {
     pub(super) seen: BTreeSet<PathBuf>,
     pub(super) masked: BTreeSet<PathBuf>,
 }
 
-impl Home {
+impl VisibleHome {
     /// Looks it up. `variable` is the environment that commands get.
-    pub(super) fn look(
-        guard: &Guard,
+    pub(super) fn look_up(
+        guard: &WorkspacePathGuard,
         home: &Path,
         variable: impl Fn(&str) -> Option<std::ffi::OsString>,
-    ) -> Home {
+    ) -> VisibleHome {
         let mut seen: BTreeSet<PathBuf> = SEEN.iter().map(|name| home.join(name)).collect();
         for (name, below) in VARIABLES {
             let folders = variable(name);
@@ -157,7 +157,9 @@ impl Home {
             }
         }
         let path = variable("PATH");
-        seen.extend(path.iter().flat_map(std::env::split_paths).filter_map(|bin| installed(&bin)));
+        seen.extend(
+            path.iter().flat_map(std::env::split_paths).filter_map(|bin| install_folder(&bin)),
+        );
         // Never the home as a whole, nor what lies around it.
         let is_inside = |path: &PathBuf| {
             let below = path.strip_prefix(home).is_ok_and(|below| below.components().count() > 0);
@@ -169,13 +171,13 @@ impl Home {
         let mut masked: BTreeSet<PathBuf> = KEYS.iter().map(|name| home.join(name)).collect();
         masked.extend(seen.iter().flat_map(|path| keys_in(guard, path)));
         masked.retain(|path| path.exists());
-        Home { seen, masked }
+        VisibleHome { seen, masked }
     }
 }
 
 /// What must be seen of the folder of a search path: where it was installed as one, the folder around
 /// it.
-fn installed(bin: &Path) -> Option<PathBuf> {
+fn install_folder(bin: &Path) -> Option<PathBuf> {
     if !bin.is_absolute() {
         return None;
     }
@@ -186,12 +188,12 @@ fn installed(bin: &Path) -> Option<PathBuf> {
 }
 
 /// Keys among the entries of a folder.
-fn keys_in(guard: &Guard, folder: &Path) -> Vec<PathBuf> {
+fn keys_in(guard: &WorkspacePathGuard, folder: &Path) -> Vec<PathBuf> {
     let listed = std::fs::read_dir(folder).into_iter().flatten().flatten().take(ENTRIES_MAX);
     let is_key = |entry: &std::fs::DirEntry| {
         let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
-        let seen = if is_folder { Seen::Folder } else { Seen::File };
-        let verdict = guard.built_in(&guard.spot(entry.path()), seen);
+        let seen = if is_folder { PathKind::Folder } else { PathKind::File };
+        let verdict = guard.built_in(&guard.spot_of(entry.path()), seen);
         verdict.ignored.is_some() || verdict.sensitive.is_some()
     };
     listed.filter(is_key).map(|entry| entry.path()).collect()
@@ -221,7 +223,7 @@ mod tests {
         for file in [".cargo/credentials.toml", "venv/pyvenv.cfg", "tools/x/.env", ".gitconfig"] {
             std::fs::write(home.join(file), "x").expect("a file");
         }
-        let mut guard = Guard::new(vec![home.join("ws")], Vec::new());
+        let mut guard = WorkspacePathGuard::new(vec![home.join("ws")], Vec::new());
         guard.set_home(home.clone());
         let variable = |name: &str| {
             let joined = |names: &[&str]| {
@@ -234,7 +236,7 @@ mod tests {
                 _ => None,
             }
         };
-        let found = Home::look(&guard, &home, variable);
+        let found = VisibleHome::look_up(&guard, &home, variable);
         let below = |paths: &BTreeSet<PathBuf>| -> Vec<String> {
             let below = paths.iter().map(|path| path.strip_prefix(&home).expect("it lies there"));
             below.map(|path| path.display().to_string()).collect()

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 
-use super::tracked::{internals, pointer};
+use super::tracked::{git_folder, read_pointer};
 
 /// Files of configuration that are read for one repository, those that it includes among them.
 const FILES_MAX: usize = 32;
@@ -49,29 +49,32 @@ const HOOKS: [&str; 28] = [
 
 /// Folders of hooks, absolute.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Hooks(BTreeSet<PathBuf>);
+pub(super) struct HookFolders(BTreeSet<PathBuf>);
 
-impl Hooks {
+impl HookFolders {
     /// Those of the repositories whose `.git` lie in these folders.
-    pub(super) fn of(holders: &BTreeSet<PathBuf>, home: Option<&Path>) -> Hooks {
+    pub(super) fn for_repositories(
+        holders: &BTreeSet<PathBuf>,
+        home: Option<&Path>,
+    ) -> HookFolders {
         let mut shared = vec![PathBuf::from(MACHINE)];
         shared.extend(home.into_iter().flat_map(|home| PERSON.map(|name| home.join(name))));
-        let shared = named(shared, home);
+        let shared = named_hook_folders(shared, home);
         let mut folders = BTreeSet::new();
         for holder in holders {
-            let Some(git) = internals(&holder.join(".git")) else { continue };
-            let common = pointer(&git.join("commondir")).map(|to| git.join(to));
+            let Some(git) = git_folder(&holder.join(".git")) else { continue };
+            let common = read_pointer(&git.join("commondir")).map(|to| git.join(to));
             let files =
                 [common.as_ref().unwrap_or(&git).join("config"), git.join("config.worktree")];
-            let own = named(files.to_vec(), home);
+            let own = named_hook_folders(files.to_vec(), home);
             for value in own.iter().chain(&shared) {
                 // What is not whole begins where git works: at the top of the files.
-                let path = plain(&holder.join(value));
+                let path = normalise_path(&holder.join(value));
                 folders.extend(path.canonicalize().ok());
                 folders.insert(path);
             }
         }
-        Hooks(folders)
+        HookFolders(folders)
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -80,7 +83,7 @@ impl Hooks {
 
     /// Whether git would run a file at `path`, or what a folder there holds. `roots`: of a folder that
     /// is one of them, or holds one, only what has the name of a hook counts.
-    pub(super) fn runs(&self, path: &Path, roots: &[&Path]) -> bool {
+    pub(super) fn is_run_by_git(&self, path: &Path, roots: &[&Path]) -> bool {
         self.0.iter().any(|folder| {
             let Ok(below) = path.strip_prefix(folder) else { return false };
             if !roots.iter().any(|root| root.starts_with(folder)) {
@@ -92,7 +95,7 @@ impl Hooks {
     }
 
     /// Whether anything that lies directly in this folder may be one, or be in one.
-    pub(super) fn concern(&self, folder: &Path) -> bool {
+    pub(super) fn may_concern(&self, folder: &Path) -> bool {
         self.0.iter().any(|hooks| hooks.parent() == Some(folder) || folder.starts_with(hooks))
     }
 
@@ -103,7 +106,7 @@ impl Hooks {
 }
 
 /// The values of `core.hooksPath` in these files and in what they include.
-fn named(files: Vec<PathBuf>, home: Option<&Path>) -> Vec<PathBuf> {
+fn named_hook_folders(files: Vec<PathBuf>, home: Option<&Path>) -> Vec<PathBuf> {
     let mut values = Vec::new();
     let mut open = files;
     let mut seen = BTreeSet::new();
@@ -112,14 +115,16 @@ fn named(files: Vec<PathBuf>, home: Option<&Path>) -> Vec<PathBuf> {
             continue;
         }
         let Some(text) = text_of(&file) else { continue };
-        for (key, value) in settings(&text) {
+        for (key, value) in hook_settings(&text) {
             let value = match (value.strip_prefix("~/"), home) {
                 (Some(rest), Some(home)) => home.join(rest),
                 (Some(_) | None, _) => PathBuf::from(value),
             };
             match key {
-                Key::Hooks => values.push(value),
-                Key::Include => open.push(file.parent().unwrap_or(Path::new("/")).join(value)),
+                ConfigKey::Hooks => values.push(value),
+                ConfigKey::Include => {
+                    open.push(file.parent().unwrap_or(Path::new("/")).join(value))
+                }
             }
         }
     }
@@ -136,13 +141,13 @@ fn text_of(path: &Path) -> Option<String> {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Key {
+enum ConfigKey {
     Hooks,
     Include,
 }
 
 /// What a configuration says of hooks and of other files.
-fn settings(text: &str) -> Vec<(Key, String)> {
+fn hook_settings(text: &str) -> Vec<(ConfigKey, String)> {
     let mut found = Vec::new();
     let mut section = String::new();
     let text = text.replace("\r\n", "\n").replace("\\\n", "");
@@ -155,17 +160,17 @@ fn settings(text: &str) -> Vec<(Key, String)> {
         }
         let Some((key, value)) = line.split_once('=') else { continue };
         let key = match (section.as_str(), key.trim().to_lowercase().as_str()) {
-            ("core", "hookspath") => Key::Hooks,
-            ("include" | "includeif", "path") => Key::Include,
+            ("core", "hookspath") => ConfigKey::Hooks,
+            ("include" | "includeif", "path") => ConfigKey::Include,
             _ => continue,
         };
-        found.push((key, unquoted(value)));
+        found.push((key, unquote_value(value)));
     }
     found
 }
 
 /// A value as git reads it: without quotes and comments.
-fn unquoted(value: &str) -> String {
+fn unquote_value(value: &str) -> String {
     let mut out = String::new();
     let mut quoted = false;
     let mut characters = value.trim().chars();
@@ -181,7 +186,7 @@ fn unquoted(value: &str) -> String {
 }
 
 /// A path without `.` and `..`, as its text has it.
-fn plain(path: &Path) -> PathBuf {
+fn normalise_path(path: &Path) -> PathBuf {
     let mut out = PathBuf::new();
     for part in path.components() {
         match part {
@@ -207,12 +212,15 @@ mod tests {
             ("[core]\nbare = false\nhookspath = x ; words\n", "x"),
             ("[core]\nhooksPath = a\\\nb\n", "ab"),
         ] {
-            assert_eq!(settings(text), [(Key::Hooks, value.to_owned())], "{text}");
+            assert_eq!(hook_settings(text), [(ConfigKey::Hooks, value.to_owned())], "{text}");
         }
-        let included = settings("[includeIf \"gitdir:/x\"]\npath = ~/y\n[include]\npath=z\n");
-        assert_eq!(included, [(Key::Include, "~/y".into()), (Key::Include, "z".into())]);
+        let included = hook_settings("[includeIf \"gitdir:/x\"]\npath = ~/y\n[include]\npath=z\n");
+        assert_eq!(
+            included,
+            [(ConfigKey::Include, "~/y".into()), (ConfigKey::Include, "z".into())]
+        );
         for text in ["[other]\nhooksPath = x\n", "[core]\n# hooksPath = x\n", "hooksPath = x"] {
-            assert_eq!(settings(text), [], "{text}");
+            assert_eq!(hook_settings(text), [], "{text}");
         }
     }
 
@@ -232,10 +240,10 @@ mod tests {
         put("ws/sub/.git/config.worktree", "[core]\nhooksPath = ../up\n");
         put("ws/top/.git/config", "[core]\nhooksPath = .\n");
         let holders = ["ws", "ws/sub", "ws/top"].map(|name| root.join(name)).into();
-        let hooks = Hooks::of(&holders, Some(&root.join("home")));
+        let hooks = HookFolders::for_repositories(&holders, Some(&root.join("home")));
         let ws = root.join("ws");
         let roots = [ws.as_path(), &root.join("ws/top")];
-        let runs = |path: &str| hooks.runs(&root.join(path), &roots);
+        let runs = |path: &str| hooks.is_run_by_git(&root.join(path), &roots);
         for path in [
             "ws/tools/hooks/pre-commit",
             "ws/tools/hooks/lib/a.sh",

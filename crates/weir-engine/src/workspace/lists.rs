@@ -29,7 +29,7 @@ const LISTS_KEPT_MAX: usize = 4096;
 
 /// One compiled list file.
 #[derive(Debug)]
-pub(super) struct List {
+pub(super) struct PathList {
     matcher: Gitignore,
     /// Why it cannot be used, when it cannot.
     broken: Option<String>,
@@ -37,7 +37,7 @@ pub(super) struct List {
 
 /// What a list says about a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Said {
+pub(super) enum ListVerdict {
     /// Nothing.
     Nothing,
     /// It names the path: line and pattern, or why the list is broken.
@@ -46,18 +46,18 @@ pub(super) enum Said {
     Excepted,
 }
 
-impl List {
+impl PathList {
     /// Asks about `path`, relative to the list's folder.
-    pub(super) fn ask(&self, path: &str, is_folder: bool) -> Said {
+    pub(super) fn match_path(&self, path: &str, is_folder: bool) -> ListVerdict {
         if let Some(why) = &self.broken {
-            return Said::Named(why.clone());
+            return ListVerdict::Named(why.clone());
         }
         match self.matcher.matched(path, is_folder) {
-            Match::None => Said::Nothing,
-            Match::Whitelist(_) => Said::Excepted,
+            Match::None => ListVerdict::Nothing,
+            Match::Whitelist(_) => ListVerdict::Excepted,
             Match::Ignore(glob) => {
                 let line = glob.from().map(|line| line.display().to_string()).unwrap_or_default();
-                Said::Named(format!("{line}: {}", glob.original()))
+                ListVerdict::Named(format!("{line}: {}", glob.original()))
             }
         }
     }
@@ -65,13 +65,13 @@ impl List {
     pub(super) fn is_broken(&self) -> bool {
         self.broken.is_some()
     }
-    fn broken(why: String) -> List {
-        List { matcher: Gitignore::empty(), broken: Some(why) }
+    fn broken_list(why: String) -> PathList {
+        PathList { matcher: Gitignore::empty(), broken: Some(why) }
     }
 }
 
 #[derive(Debug, PartialEq, Eq)]
-struct Stamp {
+struct ListFileStamp {
     inode: (u64, u64),
     size: u64,
     changed: (i64, i64),
@@ -80,14 +80,14 @@ struct Stamp {
 
 /// Compiled lists by path.
 #[derive(Debug, Default)]
-pub(super) struct Lists(Mutex<HashMap<PathBuf, (Stamp, Arc<List>)>>);
+pub(super) struct ListCache(Mutex<HashMap<PathBuf, (ListFileStamp, Arc<PathList>)>>);
 
-impl Lists {
+impl ListCache {
     /// The list `name` in `folder`, if there is one.
-    pub(super) fn load(&self, folder: &Path, name: &str) -> Option<Arc<List>> {
+    pub(super) fn load(&self, folder: &Path, name: &str) -> Option<Arc<PathList>> {
         let path = folder.join(name);
         let stamp = match std::fs::metadata(&path) {
-            Ok(found) => Stamp {
+            Ok(found) => ListFileStamp {
                 inode: (found.dev(), found.ino()),
                 size: found.size(),
                 changed: (found.ctime(), found.ctime_nsec()),
@@ -95,7 +95,9 @@ impl Lists {
             },
             Err(e) if is_absence(&e) => return None,
             Err(e) => {
-                return Some(Arc::new(List::broken(format!(" the list cannot be read: {e}"))));
+                return Some(Arc::new(PathList::broken_list(format!(
+                    " the list cannot be read: {e}"
+                ))));
             }
         };
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -104,7 +106,7 @@ impl Lists {
         {
             return Some(Arc::clone(list));
         }
-        let list = Arc::new(compile(&path));
+        let list = Arc::new(compile_list(&path));
         if kept.len() >= LISTS_KEPT_MAX {
             kept.clear();
         }
@@ -119,10 +121,10 @@ fn is_absence(error: &std::io::Error) -> bool {
     matches!(error.kind(), std::io::ErrorKind::NotFound | std::io::ErrorKind::NotADirectory)
 }
 
-fn compile(path: &Path) -> List {
+fn compile_list(path: &Path) -> PathList {
     let text = match read_bounded(path) {
         Ok(text) => text,
-        Err(why) => return List::broken(format!(" the list cannot be read: {why}")),
+        Err(why) => return PathList::broken_list(format!(" the list cannot be read: {why}")),
     };
     let mut builder = GitignoreBuilder::new(".");
     for (index, line) in text.trim_start_matches('\u{feff}').lines().enumerate() {
@@ -130,17 +132,19 @@ fn compile(path: &Path) -> List {
         // The number travels with the pattern, in the place meant for a file name.
         let number = index + 1;
         if !line.starts_with('#') && line.matches('{').count() > BRACES_MAX {
-            return List::broken(format!(
+            return PathList::broken_list(format!(
                 "{number}: it has more than {BRACES_MAX} braces; mend it"
             ));
         }
         if let Err(e) = builder.add_line(Some(PathBuf::from(number.to_string())), &line) {
-            return List::broken(format!("{number}: {line} is not a valid pattern ({e}); mend it"));
+            return PathList::broken_list(format!(
+                "{number}: {line} is not a valid pattern ({e}); mend it"
+            ));
         }
     }
     match builder.build() {
-        Ok(matcher) => List { matcher, broken: None },
-        Err(e) => List::broken(format!(" the list cannot be used: {e}")),
+        Ok(matcher) => PathList { matcher, broken: None },
+        Err(e) => PathList::broken_list(format!(" the list cannot be used: {e}")),
     }
 }
 

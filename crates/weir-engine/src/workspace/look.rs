@@ -11,30 +11,30 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use rustix::fs::{AtFlags, FileType};
 
-use super::guard::Spot;
-use super::parallel::{spread, threads_for};
-use super::survey::{Kind, Known, WEIRS, is_weirs, kind};
-use super::tree::{Asker, Child, Listing, Question, fact, said};
-use super::walk::{DEPTH_MAX, Unseen};
-use super::watch::Watch;
+use super::guard::PathSpot;
+use super::parallel::{spread_work, threads_for};
+use super::survey::{KnownCheck, SurveyedKind, WEIRS, is_weirs, kind_of_stat};
+use super::tree::{EntryQuestion, FolderChild, QuestionAsker, TreeListing, fact, said};
+use super::walk::{DEPTH_MAX, UnseenEntries};
+use super::watch::FolderWatch;
 use super::{Workspace, beneath};
 
 /// An entry that is not as it was known.
-pub(super) struct Differing {
-    pub(super) spot: Arc<Spot>,
+pub(super) struct DifferingEntry {
+    pub(super) spot: Arc<PathSpot>,
     pub(super) shown: String,
-    pub(super) kind: Kind,
+    pub(super) kind: SurveyedKind,
 }
 
 /// What a look came to.
 #[derive(Default)]
-pub(crate) struct Looked {
+pub(crate) struct SurveyResult {
     /// In the order of a walk.
-    pub(super) differing: Vec<Differing>,
+    pub(super) differing: Vec<DifferingEntry>,
     /// The paths of everything that is as it was known.
     pub(crate) known: Vec<String>,
     pub(super) entries: usize,
-    pub(crate) unseen: Unseen,
+    pub(crate) unseen: UnseenEntries,
 }
 
 /// How much there is to look at.
@@ -47,26 +47,26 @@ pub(crate) struct SurveySize {
 }
 
 /// A folder that is to be looked at, with the lists that hold in it.
-struct Open {
-    spot: Arc<Spot>,
+struct SurveyFolder {
+    spot: Arc<PathSpot>,
     shown: String,
-    question: Question,
+    question: EntryQuestion,
     depth: usize,
 }
 
 /// The same while it is open, with what lies in it.
 struct OpenFolder<'a> {
-    open: &'a Open,
+    open: &'a SurveyFolder,
     handle: &'a OwnedFd,
-    listing: &'a Listing,
+    listing: &'a TreeListing,
 }
 
-struct Look<'a> {
+struct SurveyWalk<'a> {
     workspace: &'a Workspace,
     /// A handle of the root, and the root.
     root: (BorrowedFd<'a>, &'a Path),
-    known: Known<'a>,
-    watch: &'a Watch,
+    known: KnownCheck<'a>,
+    watch: &'a FolderWatch,
     entries_max: usize,
     /// Entries that were met, of all threads.
     entries: AtomicUsize,
@@ -74,19 +74,24 @@ struct Look<'a> {
 
 /// Looks at everything below a root. `None`: there are more entries than are looked at, or the root
 /// cannot be looked at.
-pub(super) fn look(
+pub(super) fn survey_root(
     workspace: &Workspace,
-    root: Arc<Spot>,
+    root: Arc<PathSpot>,
     size: SurveySize,
-    known: Known<'_>,
-    watch: &Watch,
-) -> Option<Looked> {
+    known: KnownCheck<'_>,
+    watch: &FolderWatch,
+) -> Option<SurveyResult> {
     let anchor = workspace.anchor_of(root.root);
     workspace.guard.tree.list_open(&workspace.guard, &root, anchor).ok()?;
     let real = root.real.clone();
-    let shown = workspace.guard.shown(&root);
-    let first = Open { spot: root, shown, question: Question::of_asker(Asker::Walk), depth: 0 };
-    let look = Look {
+    let shown = workspace.guard.shown_path(&root);
+    let first = SurveyFolder {
+        spot: root,
+        shown,
+        question: EntryQuestion::of_asker(QuestionAsker::Walk),
+        depth: 0,
+    };
+    let look = SurveyWalk {
         workspace,
         root: (anchor, &real),
         known,
@@ -94,9 +99,9 @@ pub(super) fn look(
         entries_max: size.entries_max,
         entries: AtomicUsize::new(0),
     };
-    let mut looked = Looked::default();
-    let each = |open, looked: &mut Looked| look.folder(open, looked);
-    for part in spread(threads_for(size.expected), vec![first], each) {
+    let mut looked = SurveyResult::default();
+    let each = |open, looked: &mut SurveyResult| look.visit_folder(open, looked);
+    for part in spread_work(threads_for(size.expected), vec![first], each) {
         looked.join(part);
     }
     looked.entries = look.entries.load(Ordering::Relaxed);
@@ -109,9 +114,9 @@ pub(super) fn look(
     Some(looked)
 }
 
-impl Looked {
+impl SurveyResult {
     /// Takes up what another part of the look came to.
-    pub(super) fn join(&mut self, part: Looked) {
+    pub(super) fn join(&mut self, part: SurveyResult) {
         self.differing.extend(part.differing);
         self.known.extend(part.known);
         self.entries += part.entries;
@@ -119,9 +124,9 @@ impl Looked {
     }
 }
 
-impl Look<'_> {
+impl SurveyWalk<'_> {
     /// Looks at what lies in a folder, and returns the folders in it.
-    fn folder(&self, mut open: Open, looked: &mut Looked) -> Vec<Open> {
+    fn visit_folder(&self, mut open: SurveyFolder, looked: &mut SurveyResult) -> Vec<SurveyFolder> {
         if self.entries.load(Ordering::Relaxed) > self.entries_max {
             return Vec::new();
         }
@@ -132,8 +137,8 @@ impl Look<'_> {
         self.watch.add(&open.spot.real, handle.as_fd());
         let listed = guard.tree.list_open(guard, &open.spot, handle.as_fd());
         let Ok(listing) = listed else { return Vec::new() };
-        open.question.enter(guard, &open.spot, &listing);
-        let answers = listing.answers(guard, &open.spot, &open.question, &|_, _| false);
+        open.question.enter_folder(guard, &open.spot, &listing);
+        let answers = listing.entry_answers(guard, &open.spot, &open.question, &|_, _| false);
         let mut inner = Vec::new();
         for (index, child) in listing.children.iter().enumerate() {
             let said = answers.as_ref().map_or(0, |answers| answers[index]);
@@ -141,27 +146,32 @@ impl Look<'_> {
                 continue;
             }
             if said & said::SKIPPED != 0 {
-                looked.unseen.skip(&open.spot, child);
+                looked.unseen.note_skipped(&open.spot, child);
                 continue;
             }
             let folder = OpenFolder { open: &open, handle: &handle, listing: &listing };
-            let Some(shown) = self.child(&folder, child, looked) else {
+            let Some(shown) = self.visit_child(&folder, child, looked) else {
                 continue;
             };
             if open.depth >= DEPTH_MAX {
                 looked.unseen.truncated = true;
                 continue;
             }
-            let spot = listing.spot(guard, &open.spot, child);
+            let spot = listing.child_spot(guard, &open.spot, child);
             let question = open.question.clone();
-            inner.push(Open { spot, shown, question, depth: open.depth + 1 });
+            inner.push(SurveyFolder { spot, shown, question, depth: open.depth + 1 });
         }
         looked.unseen.truncated |= listing.children.len() > beneath::FOLDER_NAMES_MAX;
         inner
     }
 
     /// Looks at an entry. The path of one that is a folder.
-    fn child(&self, folder: &OpenFolder<'_>, child: &Child, looked: &mut Looked) -> Option<String> {
+    fn visit_child(
+        &self,
+        folder: &OpenFolder<'_>,
+        child: &FolderChild,
+        looked: &mut SurveyResult,
+    ) -> Option<String> {
         let OpenFolder { open, handle, listing } = folder;
         // What went away since its name was read is no entry.
         let flags = AtFlags::SYMLINK_NOFOLLOW;
@@ -170,28 +180,33 @@ impl Look<'_> {
         if stat.st_nlink > 1 && beneath::kind_of(&stat) != FileType::Directory {
             self.watch.has_links(&open.spot.real);
         }
-        let shown = shown(self.workspace, open, listing, child);
+        let shown = shown_child_path(self.workspace, open, listing, child);
         let is_folder = beneath::kind_of(&stat) == FileType::Directory;
         let of_folder = is_folder.then(|| shown.clone());
         if child.name.eq_ignore_ascii_case(WEIRS) || is_weirs(&open.spot.rel) {
             return of_folder;
         }
-        let kind = kind(&stat, handle.as_fd(), &child.name);
+        let kind = kind_of_stat(&stat, handle.as_fd(), &child.name);
         if (self.known)(&shown, &kind) {
             looked.known.push(shown);
         } else {
-            let spot = listing.spot(&self.workspace.guard, &open.spot, child);
-            looked.differing.push(Differing { spot, shown, kind });
+            let spot = listing.child_spot(&self.workspace.guard, &open.spot, child);
+            looked.differing.push(DifferingEntry { spot, shown, kind });
         }
         of_folder
     }
 }
 
 /// The path of a child as models and people see it, made of that of its folder where that is the same.
-fn shown(workspace: &Workspace, open: &Open, listing: &Listing, child: &Child) -> String {
+fn shown_child_path(
+    workspace: &Workspace,
+    open: &SurveyFolder,
+    listing: &TreeListing,
+    child: &FolderChild,
+) -> String {
     let guard = &workspace.guard;
     match child.name.to_str() {
         Some(name) if name.is_ascii() && open.depth > 0 => format!("{}/{name}", open.shown),
-        Some(_) | None => guard.shown(&listing.spot(guard, &open.spot, child)),
+        Some(_) | None => guard.shown_path(&listing.child_spot(guard, &open.spot, child)),
     }
 }

@@ -9,19 +9,23 @@ use rustix::io::Errno;
 
 use super::steps::make_parents;
 use super::temporary;
-use super::{FileError, Located, Workspace, beneath};
+use super::{FileError, LocatedPath, Workspace, beneath};
 
 /// Deepest folder that is removed with what is in it.
 const DEPTH_MAX: usize = 64;
 
 /// What [`Workspace::write_own`] does. Not synced: the blob store has the durable copy.
-pub(super) fn write(workspace: &Workspace, path: &str, bytes: &[u8]) -> Result<(), FileError> {
-    let located = own(workspace, path, Path::new(".weir"))?;
-    let fail = |e: Errno| workspace.failed("write", &located, e);
+pub(super) fn write_own_file(
+    workspace: &Workspace,
+    path: &str,
+    bytes: &[u8],
+) -> Result<(), FileError> {
+    let located = locate_own(workspace, path, Path::new(".weir"))?;
+    let fail = |e: Errno| workspace.file_error("write", &located, e);
     make_parents(workspace, &located, &mut Vec::new())?;
     let (folder, name) =
-        beneath::open_parent(workspace.anchor(&located), &located.rel).map_err(fail)?;
-    let (mut file, temporary) = temporary::create(folder.as_fd()).map_err(fail)?;
+        beneath::open_parent(workspace.anchor_fd(&located), &located.rel).map_err(fail)?;
+    let (mut file, temporary) = temporary::create_temporary(folder.as_fd()).map_err(fail)?;
     let written = file
         .write_all(bytes)
         .map_err(|e| super::io_error("write", &located.shown, &e))
@@ -39,15 +43,15 @@ pub(super) fn write(workspace: &Workspace, path: &str, bytes: &[u8]) -> Result<(
 /// What [`Workspace::remove_own`] does. What is not there is no error; `.weir/tmp` and `.weir` go
 /// too when nothing else is in them.
 pub(super) fn remove(workspace: &Workspace, path: &str) -> Result<(), FileError> {
-    let located = own(workspace, path, Path::new(".weir/tmp"))?;
-    let anchor = workspace.anchor(&located);
+    let located = locate_own(workspace, path, Path::new(".weir/tmp"))?;
+    let anchor = workspace.anchor_fd(&located);
     let (folder, name) = match beneath::open_parent(anchor, &located.rel) {
         Ok(parent) => parent,
         Err(Errno::NOENT | Errno::NOTDIR) => return Ok(()),
-        Err(e) => return Err(workspace.failed("remove", &located, e)),
+        Err(e) => return Err(workspace.file_error("remove", &located, e)),
     };
     remove_tree(&folder, Path::new(&name), 0)
-        .map_err(|e| workspace.failed("remove", &located, e))?;
+        .map_err(|e| workspace.file_error("remove", &located, e))?;
     for parent in located.rel.ancestors().skip(1).filter(|p| p.starts_with(".weir")) {
         if !remove_if_empty(anchor, parent) {
             break;
@@ -56,7 +60,7 @@ pub(super) fn remove(workspace: &Workspace, path: &str) -> Result<(), FileError>
     Ok(())
 }
 
-fn own(workspace: &Workspace, path: &str, below: &Path) -> Result<Located, FileError> {
+fn locate_own(workspace: &Workspace, path: &str, below: &Path) -> Result<LocatedPath, FileError> {
     let located = workspace.locate(path)?;
     if located.spot.root == Some(0)
         && located.rel.starts_with(below)
@@ -88,7 +92,7 @@ fn remove_tree(folder: &OwnedFd, name: &Path, depth: usize) -> Result<(), Errno>
         return Err(Errno::NAMETOOLONG);
     }
     let inner = beneath::open_folder(folder.as_fd(), name)?;
-    let (names, _) = beneath::names(inner.as_fd())?;
+    let (names, _) = beneath::folder_names(inner.as_fd())?;
     for (child, _) in names {
         remove_tree(&inner, &PathBuf::from(child), depth + 1)?;
     }

@@ -9,7 +9,7 @@ const ENTRIES_PER_THREAD: usize = 2_000;
 const THREADS_MAX: usize = 8;
 
 /// What waits, and how many threads may still add to it.
-struct Heap<T> {
+struct WorkHeap<T> {
     open: Vec<T>,
     busy: usize,
 }
@@ -22,12 +22,12 @@ pub(super) fn threads_for(entries: usize) -> usize {
 
 /// Does `each` for everything in `first` and everything that it returns, in no order; what it returns
 /// last comes first. Each thread has a result of its own; a panic of one is a panic of the caller.
-pub(super) fn spread<T: Send, R: Default + Send>(
+pub(super) fn spread_work<T: Send, R: Default + Send>(
     threads: usize,
     first: Vec<T>,
     each: impl Fn(T, &mut R) -> Vec<T> + Sync,
 ) -> Vec<R> {
-    let heap = Mutex::new(Heap { open: first, busy: 0 });
+    let heap = Mutex::new(WorkHeap { open: first, busy: 0 });
     let more = Condvar::new();
     let locked = || heap.lock().unwrap_or_else(PoisonError::into_inner);
     let take = || {
@@ -44,8 +44,8 @@ pub(super) fn spread<T: Send, R: Default + Send>(
         }
     };
     // Others do not wait for what a thread that panicked would have added.
-    struct Done<F: Fn()>(F);
-    impl<F: Fn()> Drop for Done<F> {
+    struct FinishGuard<F: Fn()>(F);
+    impl<F: Fn()> Drop for FinishGuard<F> {
         fn drop(&mut self) {
             (self.0)();
         }
@@ -53,7 +53,7 @@ pub(super) fn spread<T: Send, R: Default + Send>(
     let work = || {
         let mut result = R::default();
         while let Some(open) = take() {
-            let _done = Done(|| {
+            let _done = FinishGuard(|| {
                 locked().busy -= 1;
                 more.notify_all();
             });
@@ -79,14 +79,14 @@ mod tests {
     #[test]
     fn d4_everything_that_is_found_is_done_once_by_any_number_of_threads() {
         for threads in [1, 2, 5] {
-            let results = spread(threads, vec![0_u32], |depth, seen: &mut Vec<u32>| {
+            let results = spread_work(threads, vec![0_u32], |depth, seen: &mut Vec<u32>| {
                 seen.push(depth);
                 if depth < 12 { vec![depth + 1; 2] } else { Vec::new() }
             });
             let all: usize = results.iter().map(Vec::len).sum();
             assert_eq!((results.len(), all), (threads, (1 << 13) - 1));
         }
-        assert_eq!(spread(3, Vec::<u32>::new(), |_, _: &mut ()| Vec::new()).len(), 3);
+        assert_eq!(spread_work(3, Vec::<u32>::new(), |_, _: &mut ()| Vec::new()).len(), 3);
     }
 
     #[test]

@@ -2,11 +2,11 @@
 //! plain readers it is known what they read, so that a build under foreign words does not make every
 //! `git status` after it foreign (A7). Not here: what a label means.
 
-use weir_core::governance::shell::{self, Part};
-use weir_core::tool::Access;
+use weir_core::governance::shell::{self, CommandPart};
+use weir_core::tool::PathAccess;
 
 use super::Workspace;
-use super::repositories::{Meets, meets_history};
+use super::repositories::{HistoryAccess, meets_history};
 
 /// Readers whose operands are the files that they print.
 const PRINTERS: [&str; 6] = ["cat", "egrep", "fgrep", "grep", "head", "tail"];
@@ -38,10 +38,10 @@ impl Workspace {
         // Wherever it runs: `..` leads out of its folder.
         let all = self.marks_below(".").next().map(|(_, origin)| origin)?;
         // The folder itself, or all there is.
-        if self.marked(cwd, Access::Read).is_some() {
+        if self.mark_origin(cwd, PathAccess::Read).is_some() {
             return Some(all);
         }
-        let line = shell::parse(command);
+        let line = shell::parse_command_line(command);
         let plain = line.unreadable.is_none()
             && line.functions.is_empty()
             && shell::reads_only(&line, true)
@@ -49,15 +49,15 @@ impl Workspace {
         if !plain {
             return Some(all);
         }
-        let names_only = meets_history(command, false) == Meets::Names;
+        let names_only = meets_history(command, false) == HistoryAccess::Names;
         line.parts.iter().find_map(|part| {
             match part.words.first().map(|word| word.text.as_str()) {
                 // It tells of what is tracked. What git ignores is marked as a folder.
                 Some("git") if names_only => {
                     self.marks_below(".").find(|(path, _)| !path.ends_with('/'))
                 }
-                Some("ls") => self.listed(part, cwd),
-                Some(name) if PRINTERS.contains(&name) => self.printed(part, cwd),
+                Some("ls") => self.marked_in_listing(part, cwd),
+                Some(name) if PRINTERS.contains(&name) => self.marked_in_output(part, cwd),
                 Some("pwd" | "true" | "false" | "date" | "echo" | "wc") => None,
                 Some(_) | None => Some((String::new(), all.clone())),
             }
@@ -66,17 +66,17 @@ impl Workspace {
     }
 
     /// What `ls` tells of: the names in a folder, and no more.
-    fn listed(&self, part: &Part, cwd: &str) -> Option<(String, String)> {
+    fn marked_in_listing(&self, part: &CommandPart, cwd: &str) -> Option<(String, String)> {
         let deep = |text: &str| {
             text.starts_with("--rec")
                 || (text.starts_with('-') && !text.starts_with("--") && text.contains('R'))
         };
         let (options, folders): (Vec<&str>, Vec<&str>) =
-            words(part).partition(|text| text.starts_with('-'));
+            argument_words(part).partition(|text| text.starts_with('-'));
         let folders = if folders.is_empty() { vec!["."] } else { folders };
         let recursive = options.into_iter().any(deep);
         folders.into_iter().find_map(|folder| {
-            let at = self.resolve(&beside(cwd, folder), Access::Read);
+            let at = self.resolve(&path_from(cwd, folder), PathAccess::Read);
             if let Some(origin) = at.marked {
                 return Some((at.path, origin));
             }
@@ -90,38 +90,38 @@ impl Workspace {
 
     /// What a reader prints whose operands are files. Of a search the first is the pattern, and may be
     /// a file as well.
-    fn printed(&self, part: &Part, cwd: &str) -> Option<(String, String)> {
+    fn marked_in_output(&self, part: &CommandPart, cwd: &str) -> Option<(String, String)> {
         let deep = |text: &str| {
             text.starts_with("--rec")
                 || text.starts_with("--der")
                 || (text.starts_with('-') && !text.starts_with("--") && text.contains(['r', 'R']))
         };
-        if words(part).any(deep) {
+        if argument_words(part).any(deep) {
             return self.marks_below(cwd).next();
         }
-        words(part).filter(|text| !text.starts_with('-')).find_map(|text| {
-            let at = self.resolve(&beside(cwd, text), Access::List);
+        argument_words(part).filter(|text| !text.starts_with('-')).find_map(|text| {
+            let at = self.resolve(&path_from(cwd, text), PathAccess::List);
             at.marked.map(|origin| (at.path, origin))
         })
     }
 }
 
 /// Whether its words are what they say, and nothing else comes in.
-fn is_plain(part: &Part) -> bool {
+fn is_plain(part: &CommandPart) -> bool {
     let expands = |text: &str| text.contains(['*', '?', '[', '{', '~', '$', '`']);
     part.assignments.is_empty()
         && part.words.iter().all(|word| !word.expands)
-        && words(part).all(|text| !expands(text) || part.words[0].text.ends_with("grep"))
+        && argument_words(part).all(|text| !expands(text) || part.words[0].text.ends_with("grep"))
         && part.redirections.iter().all(|way| !way.is_file() || way.target.text == "/dev/null")
-        && !words(part)
+        && !argument_words(part)
             .any(|text| text == "-C" || text.starts_with("-f") || text.starts_with("--file"))
 }
 
-fn words(part: &Part) -> impl Iterator<Item = &str> {
+fn argument_words(part: &CommandPart) -> impl Iterator<Item = &str> {
     part.words.iter().skip(1).map(|word| word.text.as_str())
 }
 
-fn beside(cwd: &str, path: &str) -> String {
+fn path_from(cwd: &str, path: &str) -> String {
     if path.starts_with('/') || cwd == "." { path.to_owned() } else { format!("{cwd}/{path}") }
 }
 

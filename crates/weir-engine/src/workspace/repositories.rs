@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use weir_core::governance::shell::{self, Part};
+use weir_core::governance::shell::{self, CommandPart};
 
 /// By these git knows a repository, and takes what it runs from them.
 const PIECES: [&str; 8] =
@@ -126,9 +126,9 @@ const VARIABLES: [&str; 5] = ["GIT_AUTHOR_", "GIT_COMMITTER_", "LC_", "LANG", "T
 /// What of repositories there is, by its path: each `.git` that is a file, and the pieces of each
 /// folder that has a `HEAD`.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Repositories(BTreeMap<PathBuf, BTreeSet<&'static str>>);
+pub(crate) struct RepositoryMap(BTreeMap<PathBuf, BTreeSet<&'static str>>);
 
-impl Repositories {
+impl RepositoryMap {
     /// The paths, as they are noted.
     pub(crate) fn paths(&self) -> Vec<String> {
         let of = |(folder, pieces): (&PathBuf, &BTreeSet<&str>)| {
@@ -166,9 +166,9 @@ fn is_repository(pieces: &BTreeSet<&str>) -> bool {
     has("HEAD") && (has("commondir") || (has("objects") && has("refs")))
 }
 
-impl Repositories {
+impl RepositoryMap {
     /// Takes up what was met elsewhere.
-    pub(super) fn join(&mut self, other: Repositories) {
+    pub(super) fn join(&mut self, other: RepositoryMap) {
         self.0.extend(other.0);
     }
 
@@ -186,24 +186,25 @@ impl Repositories {
 }
 
 /// The piece that has this name.
-pub(super) fn piece(name: &str) -> Option<&'static str> {
+pub(super) fn repository_piece(name: &str) -> Option<&'static str> {
     PIECES.iter().find(|piece| **piece == name).copied()
 }
 
 /// Whether a command line stores history and does nothing else: each of its parts is git, or reads.
 /// What git itself starts (a hook, an alias) has the rights of git, and no more.
 pub(super) fn stores_history(command: &str) -> bool {
-    let line = shell::parse(command);
-    let is_git = |part: &Part| part.words.first().is_some_and(|word| word.text == "git");
+    let line = shell::parse_command_line(command);
+    let is_git = |part: &CommandPart| part.words.first().is_some_and(|word| word.text == "git");
     line.unreadable.is_none()
         && line.functions.is_empty()
         && line.parts.iter().any(is_git)
         && line.parts.iter().all(is_plain_part)
 }
 
-fn is_plain_part(part: &Part) -> bool {
+fn is_plain_part(part: &CommandPart) -> bool {
     let Some(program) = part.words.first() else { return false };
-    let reads = || READERS.contains(&program.text.as_str()) && shell::reads(&part.words);
+    let reads =
+        || READERS.contains(&program.text.as_str()) && shell::is_reading_command(&part.words);
     let known = program.text == "git" || reads();
     let harmless = |text: &str| VARIABLES.iter().any(|name| text.starts_with(name));
     known
@@ -231,25 +232,25 @@ pub(super) fn stays_here(command: &str) -> bool {
             || ["cd", "submodule", "worktree"].contains(&word)
     };
     stores_history(command)
-        && shell::parse(command)
+        && shell::parse_command_line(command)
             .parts
             .iter()
             .all(|part| !part.words.iter().any(|word| leads_away(&word.text)))
 }
 
 /// The nearest folder with a `.git`, from this one upwards: the repository that git would use.
-pub(super) fn around(folder: &Path) -> Option<PathBuf> {
+pub(super) fn repository_around(folder: &Path) -> Option<PathBuf> {
     let is_one = |folder: &&Path| folder.join(".git").symlink_metadata().is_ok();
     folder.ancestors().find(is_one).map(Path::to_path_buf)
 }
 
 /// Whether a line only lets the work tree follow what the repository holds: each part is such a command
 /// of git, one that changes no file of the work tree, or a reader, and no output goes to a file (D1).
-pub(super) fn follows(command: &str) -> bool {
-    let to_a_file = |part: &Part| {
+pub(super) fn is_following(command: &str) -> bool {
+    let to_a_file = |part: &CommandPart| {
         part.redirections.iter().any(|way| way.writes() && way.target.text != "/dev/null")
     };
-    let fits = |part: &Part| {
+    let fits = |part: &CommandPart| {
         part.words.first().is_some_and(|word| word.text != "git") || {
             let name = git_command(part);
             let keeps = |name| NAMES_ONLY.contains(&name) && !["rm", "mv", "init"].contains(&name);
@@ -257,11 +258,14 @@ pub(super) fn follows(command: &str) -> bool {
         }
     };
     stores_history(command)
-        && shell::parse(command).parts.iter().all(|part| fits(part) && !to_a_file(part))
+        && shell::parse_command_line(command)
+            .parts
+            .iter()
+            .all(|part| fits(part) && !to_a_file(part))
 }
 
 /// The command of git that a part runs, where no option before it changes what git does.
-fn git_command(part: &Part) -> Option<&str> {
+fn git_command(part: &CommandPart) -> Option<&str> {
     let mut words = part.words.iter().skip(1).map(|word| word.text.as_str());
     let mut word = words.next()?;
     while word == "--no-pager" || word == "-C" {
@@ -275,7 +279,7 @@ fn git_command(part: &Part) -> Option<&str> {
 
 /// How a command line meets what git keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Meets {
+pub(super) enum HistoryAccess {
     /// It does without git.
     Nothing,
     /// Git tells and changes which commits and files there are, and nothing else runs.
@@ -286,16 +290,16 @@ pub(super) enum Meets {
 
 /// How a line meets the history of repositories, as far as its words tell. `programs`: git runs
 /// programs there that others named.
-pub(super) fn meets_history(command: &str, programs: bool) -> Meets {
+pub(super) fn meets_history(command: &str, programs: bool) -> HistoryAccess {
     if !names_git(command) {
-        return Meets::Nothing;
+        return HistoryAccess::Nothing;
     }
-    let line = shell::parse(command);
+    let line = shell::parse_command_line(command);
     let plain = stores_history(command) && line.parts.iter().all(shows_names_only);
-    if plain && !programs { Meets::Names } else { Meets::Contents }
+    if plain && !programs { HistoryAccess::Names } else { HistoryAccess::Contents }
 }
 
-fn shows_names_only(part: &Part) -> bool {
+fn shows_names_only(part: &CommandPart) -> bool {
     let [program, rest @ ..] = part.words.as_slice() else { return false };
     if program.text != "git" {
         return true;
@@ -374,8 +378,8 @@ mod tests {
             "git stash && git stash pop",
             "git rev-parse HEAD",
         ] {
-            assert_eq!(meets_history(line, false), Meets::Names, "{line}");
-            assert_eq!(meets_history(line, true), Meets::Contents, "{line}");
+            assert_eq!(meets_history(line, false), HistoryAccess::Names, "{line}");
+            assert_eq!(meets_history(line, true), HistoryAccess::Contents, "{line}");
         }
         for line in [
             "git log -p",
@@ -403,10 +407,10 @@ mod tests {
             "/usr/bin/git show",
             "git update-index --cacheinfo 100644,x,y",
         ] {
-            assert_eq!(meets_history(line, false), Meets::Contents, "{line}");
+            assert_eq!(meets_history(line, false), HistoryAccess::Contents, "{line}");
         }
         for line in ["make test", "cat .gitignore", "python3 x.py", "$(echo gi)t show"] {
-            assert_eq!(meets_history(line, false), Meets::Nothing, "{line}");
+            assert_eq!(meets_history(line, false), HistoryAccess::Nothing, "{line}");
         }
     }
 
@@ -418,10 +422,10 @@ mod tests {
             "cd sub && git --no-pager merge topic > /dev/null",
             "git -C sub stash && git status --short; git stash pop",
         ] {
-            assert!(follows(line), "{line}");
+            assert!(is_following(line), "{line}");
         }
         for line in ["git status", "git add -A && git commit -m x"] {
-            assert!(follows(line), "{line}: it changes no file");
+            assert!(is_following(line), "{line}: it changes no file");
         }
         for line in [
             "git apply x.patch",
@@ -434,7 +438,7 @@ mod tests {
             "git checkout-index -a",
             "git archive HEAD",
         ] {
-            assert!(!follows(line), "{line}");
+            assert!(!is_following(line), "{line}");
         }
     }
 

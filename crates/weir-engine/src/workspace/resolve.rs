@@ -8,11 +8,11 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Component, Path, PathBuf};
 
 use unicode_normalization::UnicodeNormalization;
-use weir_core::tool::{Access, PathEffect, Place};
+use weir_core::tool::{PathAccess, PathEffect, PathPlace};
 
 use super::Workspace;
 use super::beneath;
-use super::guard::{Seen, Spot};
+use super::guard::{PathKind, PathSpot};
 
 /// Longest path that is looked at, in bytes.
 const PATH_BYTES_MAX: usize = 4096;
@@ -21,14 +21,14 @@ const NAME_BYTES_MAX: usize = 255;
 /// Links followed before a path counts as a loop: what Linux allows.
 const LINKS_MAX: usize = 40;
 
-/// What [`Workspace::resolve`] does.
-pub(super) fn resolve(workspace: &Workspace, text: &str, access: Access) -> PathEffect {
-    match follow(workspace, text, access) {
+/// What [`Workspace::resolve_path`] does.
+pub(super) fn resolve_path(workspace: &Workspace, text: &str, access: PathAccess) -> PathEffect {
+    match follow_path(workspace, text, access) {
         Ok(effect) => effect,
         Err(why) => PathEffect {
-            path: printable(text),
+            path: printable_path(text),
             access,
-            place: Place::Inside,
+            place: PathPlace::Inside,
             recursive: false,
             ignored: Some(why.clone()),
             protected: access.is_write().then_some(why),
@@ -38,29 +38,33 @@ pub(super) fn resolve(workspace: &Workspace, text: &str, access: Access) -> Path
     }
 }
 
-fn follow(workspace: &Workspace, text: &str, access: Access) -> Result<PathEffect, String> {
-    let written = parse(workspace, text)?;
+fn follow_path(
+    workspace: &Workspace,
+    text: &str,
+    access: PathAccess,
+) -> Result<PathEffect, String> {
+    let written = parse_path(workspace, text)?;
     let (real, through_link) = real_path(&written.path, keeps_link(access))?;
-    let seen = look(&real);
-    let spot = workspace.guard.spot(real);
+    let seen = kind_of_path(&real);
+    let spot = workspace.guard.spot_of(real);
     let place = match (spot.root, written.inside) {
-        (Some(_), _) => Place::Inside,
+        (Some(_), _) => PathPlace::Inside,
         // What the path says lies inside, and a link leads out.
-        (None, true) => Place::Escapes,
-        (None, false) => Place::Outside,
+        (None, true) => PathPlace::Escapes,
+        (None, false) => PathPlace::Outside,
     };
     // Whoever means another folder can name it; a way that climbs out of this one is looked at (Z11).
-    let climbs = (place == Place::Outside && written.relative)
+    let climbs = (place == PathPlace::Outside && written.relative)
         .then(|| "it is named by a way that leads out of the workspace".to_owned());
     let mut verdict = workspace.guard.judge(&spot, seen);
     if through_link {
         // The name of the link may be closed although what it leads to is open.
-        let named = workspace.guard.spot(lexical(&written.path));
+        let named = workspace.guard.spot_of(lexical_path(&written.path));
         verdict.join(workspace.guard.judge(&named, seen));
     }
-    let path = workspace.guard.shown(&spot);
+    let path = workspace.guard.shown_path(&spot);
     Ok(PathEffect {
-        marked: workspace.marked(&path, access),
+        marked: workspace.mark_origin(&path, access),
         path,
         access,
         place,
@@ -72,14 +76,14 @@ fn follow(workspace: &Workspace, text: &str, access: Access) -> Result<PathEffec
 }
 
 /// These act on a link itself, as `mv` and `rm` do.
-fn keeps_link(access: Access) -> bool {
+fn keeps_link(access: PathAccess) -> bool {
     match access {
-        Access::Delete | Access::MoveFrom | Access::MoveTo => true,
-        Access::Read | Access::List | Access::Write | Access::Create => false,
+        PathAccess::Delete | PathAccess::MoveFrom | PathAccess::MoveTo => true,
+        PathAccess::Read | PathAccess::List | PathAccess::Write | PathAccess::Create => false,
     }
 }
 
-struct Written {
+struct WrittenPath {
     /// Absolute, links and `..` still in it.
     path: PathBuf,
     /// Below a root, as far as its words say: `..` is followed, links are not.
@@ -88,7 +92,7 @@ struct Written {
     relative: bool,
 }
 
-fn parse(workspace: &Workspace, text: &str) -> Result<Written, String> {
+fn parse_path(workspace: &Workspace, text: &str) -> Result<WrittenPath, String> {
     if text.contains('\0') {
         return Err("the path contains a NUL byte; write it without".to_owned());
     }
@@ -102,21 +106,21 @@ fn parse(workspace: &Workspace, text: &str) -> Result<Written, String> {
         let home = workspace.guard.home().ok_or("no home folder is known; write the whole path")?;
         let below = text[1..].trim_start_matches('/');
         let path = if below.is_empty() { home.to_path_buf() } else { home.join(below) };
-        return Ok(Written { inside: workspace.is_under_root(&path), path, relative: false });
+        return Ok(WrittenPath { inside: workspace.is_under_root(&path), path, relative: false });
     }
     let path = Path::new(text);
     if path.is_absolute() {
         let path = path.to_path_buf();
-        let inside = workspace.is_under_root(&lexical(&path));
-        return Ok(Written { inside, path, relative: false });
+        let inside = workspace.is_under_root(&lexical_path(&path));
+        return Ok(WrittenPath { inside, path, relative: false });
     }
     let path = workspace.root().join(path);
-    Ok(Written { inside: workspace.is_under_root(&lexical(&path)), path, relative: true })
+    Ok(WrittenPath { inside: workspace.is_under_root(&lexical_path(&path)), path, relative: true })
 }
 
 /// Follows links and `..`. The end may be missing. Also whether a link was followed.
 fn real_path(written: &Path, keep_last_link: bool) -> Result<(PathBuf, bool), String> {
-    let mut queue: VecDeque<OsString> = names(written);
+    let mut queue: VecDeque<OsString> = path_names(written);
     let mut real = PathBuf::from("/");
     let mut links = 0;
     while let Some(name) = queue.pop_front() {
@@ -142,7 +146,7 @@ fn real_path(written: &Path, keep_last_link: bool) -> Result<(PathBuf, bool), St
         if target.is_absolute() {
             real = PathBuf::from("/");
         }
-        for name in names(&target).into_iter().rev() {
+        for name in path_names(&target).into_iter().rev() {
             queue.push_front(name);
         }
     }
@@ -152,7 +156,7 @@ fn real_path(written: &Path, keep_last_link: bool) -> Result<(PathBuf, bool), St
     Ok((real, links > 0))
 }
 
-fn names(path: &Path) -> VecDeque<OsString> {
+fn path_names(path: &Path) -> VecDeque<OsString> {
     path.components()
         .filter_map(|part| match part {
             Component::Normal(name) => Some(name.to_os_string()),
@@ -162,9 +166,9 @@ fn names(path: &Path) -> VecDeque<OsString> {
         .collect()
 }
 
-fn lexical(path: &Path) -> PathBuf {
+fn lexical_path(path: &Path) -> PathBuf {
     let mut out = PathBuf::from("/");
-    for name in names(path) {
+    for name in path_names(path) {
         if name == ".." {
             out.pop();
         } else {
@@ -219,16 +223,16 @@ pub(super) fn real_names(base: &Path, canonical: &Path) -> PathBuf {
 }
 
 /// What lies at a real path.
-pub(super) fn look(real: &Path) -> Seen {
+pub(super) fn kind_of_path(real: &Path) -> PathKind {
     match std::fs::symlink_metadata(real) {
-        Ok(found) if found.is_dir() => Seen::Folder,
-        Ok(_) => Seen::File,
-        Err(_) => Seen::Missing,
+        Ok(found) if found.is_dir() => PathKind::Folder,
+        Ok(_) => PathKind::File,
+        Err(_) => PathKind::Missing,
     }
 }
 
 /// A path that cannot be used, in a form that can be shown and compared.
-fn printable(text: &str) -> String {
+fn printable_path(text: &str) -> String {
     let shown: String = text
         .chars()
         .take(NAME_BYTES_MAX)
@@ -245,7 +249,7 @@ pub(super) fn with_below(workspace: &Workspace, mut at: PathEffect) -> PathEffec
         return at;
     }
     let Ok(located) = workspace.locate(&at.path) else { return at };
-    let mut waiting: Vec<Spot> = vec![located.spot];
+    let mut waiting: Vec<PathSpot> = vec![located.spot];
     let mut seen_entries = 0_usize;
     while let Some(folder) = waiting.pop() {
         let Ok(entries) = std::fs::read_dir(&folder.real) else { continue };
@@ -257,10 +261,10 @@ pub(super) fn with_below(workspace: &Workspace, mut at: PathEffect) -> PathEffec
                 return at;
             }
             let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
-            let spot = workspace.guard.spot(entry.path());
-            let seen = if is_folder { Seen::Folder } else { Seen::File };
+            let spot = workspace.guard.spot_of(entry.path());
+            let seen = if is_folder { PathKind::Folder } else { PathKind::File };
             let verdict = workspace.guard.judge(&spot, seen);
-            let shown = workspace.guard.shown(&spot);
+            let shown = workspace.guard.shown_path(&spot);
             let name = |why: String| format!("it holds {shown}: {why}");
             at.ignored = at.ignored.take().or(verdict.ignored.map(&name));
             at.protected = at.protected.take().or(verdict.protected.map(&name));

@@ -11,23 +11,23 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, FileType, Mode, RenameFlags};
 use rustix::io::Errno;
-use weir_core::tool::Image;
+use weir_core::tool::FileState;
 
-use super::changes::Step;
-use super::guard::Spot;
-use super::{FileError, Located, Workspace, beneath, io_error, temporary, trash};
+use super::changes::ChangeStep;
+use super::guard::PathSpot;
+use super::{FileError, LocatedPath, Workspace, beneath, io_error, temporary, trash};
 
 /// What was done, and how to undo it.
 #[derive(Debug, Default)]
-pub(super) struct Done {
-    undo: Vec<(Option<usize>, Undo)>,
-    held: Vec<Held>,
+pub(super) struct DoneSteps {
+    undo: Vec<(Option<usize>, UndoAction)>,
+    held: Vec<HeldContent>,
     /// Folders whose entries changed.
     touched: BTreeSet<(Option<usize>, PathBuf)>,
 }
 
 #[derive(Debug)]
-enum Undo {
+enum UndoAction {
     Move { from: PathBuf, to: PathBuf },
     Unlink(PathBuf),
     RemoveFolder(PathBuf),
@@ -37,15 +37,15 @@ enum Undo {
 
 /// Old content under a temporary name.
 #[derive(Debug)]
-struct Held {
+struct HeldContent {
     root: Option<usize>,
     rel: PathBuf,
     /// The path it was deleted from; `None`: it was replaced.
     deleted: Option<String>,
 }
 
-impl Done {
-    fn did(&mut self, root: Option<usize>, folder: &Path, undo: Undo) {
+impl DoneSteps {
+    fn record_undo(&mut self, root: Option<usize>, folder: &Path, undo: UndoAction) {
         self.touched.insert((root, folder.to_path_buf()));
         self.undo.push((root, undo));
     }
@@ -65,10 +65,10 @@ impl Done {
     }
 
     /// Lets go of old content: deleted files to the trash, replaced ones away.
-    pub(super) fn dispose(self, workspace: &Workspace, label: &str) {
+    pub(super) fn dispose_held(self, workspace: &Workspace, label: &str) {
         for held in self.held {
             match &held.deleted {
-                Some(shown) => trash::put(workspace, held.root, &held.rel, label, shown),
+                Some(shown) => trash::put_in_trash(workspace, held.root, &held.rel, label, shown),
                 None => {
                     let base = workspace.anchor_of(held.root);
                     if let Ok((folder, name)) = beneath::open_parent(base, &held.rel) {
@@ -108,29 +108,29 @@ impl Done {
     }
 }
 
-fn take_back(workspace: &Workspace, root: Option<usize>, undo: &Undo) -> Result<(), Errno> {
+fn take_back(workspace: &Workspace, root: Option<usize>, undo: &UndoAction) -> Result<(), Errno> {
     let base = workspace.anchor_of(root);
     match undo {
-        Undo::Move { from, to } => {
+        UndoAction::Move { from, to } => {
             let (from_folder, from_name) = beneath::open_parent(base, from)?;
             let (to_folder, to_name) = beneath::open_parent(base, to)?;
             rustix::fs::renameat(&from_folder, &from_name, &to_folder, &to_name)
         }
-        Undo::Unlink(rel) => {
+        UndoAction::Unlink(rel) => {
             let (folder, name) = beneath::open_parent(base, rel)?;
             rustix::fs::unlinkat(&folder, &name, AtFlags::empty())
         }
-        Undo::RemoveFolder(rel) => {
+        UndoAction::RemoveFolder(rel) => {
             let (folder, name) = beneath::open_parent(base, rel)?;
             rustix::fs::unlinkat(&folder, &name, AtFlags::REMOVEDIR)
         }
-        Undo::MakeFolder(rel, mode) => {
+        UndoAction::MakeFolder(rel, mode) => {
             let (folder, name) = beneath::open_parent(base, rel)?;
             rustix::fs::mkdirat(&folder, &name, Mode::from_raw_mode(*mode))?;
             let made = beneath::open_folder(folder.as_fd(), Path::new(&name))?;
             rustix::fs::fchmod(&made, Mode::from_raw_mode(*mode))
         }
-        Undo::SetMode(rel, mode) => match beneath::open_regular(base, rel) {
+        UndoAction::SetMode(rel, mode) => match beneath::open_regular(base, rel) {
             Ok((file, _)) => rustix::fs::fchmod(&file, Mode::from_raw_mode(*mode)),
             Err(Ok(_)) => Err(Errno::INVAL),
             Err(Err(e)) => Err(e),
@@ -141,10 +141,10 @@ fn take_back(workspace: &Workspace, root: Option<usize>, undo: &Undo) -> Result<
 /// Makes the folders above `at` that are missing.
 pub(super) fn make_parents(
     workspace: &Workspace,
-    at: &Located,
+    at: &LocatedPath,
     made: &mut Vec<PathBuf>,
 ) -> Result<(), FileError> {
-    let base = workspace.anchor(at);
+    let base = workspace.anchor_fd(at);
     let parent = at.rel.parent().unwrap_or(Path::new(""));
     if beneath::open_folder(base, parent).is_ok() {
         return Ok(());
@@ -153,12 +153,12 @@ pub(super) fn make_parents(
         parent.ancestors().filter(|folder| !folder.as_os_str().is_empty()).collect();
     for folder in missing.into_iter().rev() {
         let (above, name) = beneath::open_parent(base, folder)
-            .map_err(|e| workspace.failed("create the folders of", at, e))?;
+            .map_err(|e| workspace.file_error("create the folders of", at, e))?;
         match rustix::fs::mkdirat(&above, &name, Mode::from_raw_mode(0o777)) {
             Ok(()) => made.push(folder.to_path_buf()),
             // What is no folder shows itself at the next part, or when the file is put there.
             Err(Errno::EXIST) => {}
-            Err(e) => return Err(workspace.failed("create the folders of", at, e)),
+            Err(e) => return Err(workspace.file_error("create the folders of", at, e)),
         }
     }
     match beneath::open_folder(base, parent) {
@@ -167,64 +167,68 @@ pub(super) fn make_parents(
             let why = "a file stands where a folder would have to be".to_owned();
             Err(FileError::Io { doing: "create", path: at.shown.clone(), why })
         }
-        Err(e) => Err(workspace.failed("create the folders of", at, e)),
+        Err(e) => Err(workspace.file_error("create the folders of", at, e)),
     }
 }
 
 /// Opens the folder of `at`, making it when it is missing.
 fn ready_parent(
     workspace: &Workspace,
-    at: &Located,
-    done: &mut Done,
+    at: &LocatedPath,
+    done: &mut DoneSteps,
 ) -> Result<(OwnedFd, OsString), FileError> {
     let mut made = Vec::new();
     let result = make_parents(workspace, at, &mut made);
     for folder in made {
         let above = folder.parent().unwrap_or(Path::new("")).to_path_buf();
-        done.did(at.spot.root, &above, Undo::RemoveFolder(folder));
+        done.record_undo(at.spot.root, &above, UndoAction::RemoveFolder(folder));
     }
     result?;
-    let (folder, name) = beneath::open_parent(workspace.anchor(at), &at.rel)
-        .map_err(|e| workspace.failed("write", at, e))?;
+    let (folder, name) = beneath::open_parent(workspace.anchor_fd(at), &at.rel)
+        .map_err(|e| workspace.file_error("write", at, e))?;
     let real = at.spot.real.parent().unwrap_or(Path::new("/"));
-    temporary::sweep(workspace, folder.as_fd(), real);
+    temporary::sweep_folder(workspace, folder.as_fd(), real);
     Ok((folder, name))
 }
 
 /// Puts the new content of a step in place.
-pub(super) fn put(
+pub(super) fn put_in_place(
     workspace: &Workspace,
-    step: &Step<'_>,
-    source: Option<&Step<'_>>,
-    done: &mut Done,
+    step: &ChangeStep<'_>,
+    source: Option<&ChangeStep<'_>>,
+    done: &mut DoneSteps,
 ) -> Result<(), FileError> {
     let at = &step.at;
     let parent = at.rel.parent().unwrap_or(Path::new(""));
     let (folder, name) = ready_parent(workspace, at, done)?;
-    let place = Place { workspace, at, folder: folder.as_fd(), name: &name };
-    let nothing_there = *step.before == Image::Absent
-        || *step.before == Image::Folder
-        || *step.after == Image::Folder;
+    let place = StepPlace { workspace, at, folder: folder.as_fd(), name: &name };
+    let nothing_there = *step.before == FileState::Absent
+        || *step.before == FileState::Folder
+        || *step.after == FileState::Folder;
     match step.after {
-        Image::Absent => Ok(()),
-        Image::Folder => {
+        FileState::Absent => Ok(()),
+        FileState::Folder => {
             match rustix::fs::mkdirat(&folder, &name, Mode::from_raw_mode(0o777)) {
                 Ok(()) => {
-                    done.did(at.spot.root, parent, Undo::RemoveFolder(at.rel.clone()));
+                    done.record_undo(
+                        at.spot.root,
+                        parent,
+                        UndoAction::RemoveFolder(at.rel.clone()),
+                    );
                     Ok(())
                 }
                 // Made a moment ago on the way to a file below it.
-                Err(Errno::EXIST) if done.made(at) => Ok(()),
-                Err(e) => Err(place.failed("create", e)),
+                Err(Errno::EXIST) if done.has_made(at) => Ok(()),
+                Err(e) => Err(place.file_error("create", e)),
             }
         }
-        Image::Link { target } => {
-            let new = temporary::name();
+        FileState::Link { target } => {
+            let new = temporary::temporary_name();
             rustix::fs::symlinkat(target.as_str(), &folder, &new)
-                .map_err(|e| place.failed("link", e))?;
+                .map_err(|e| place.file_error("link", e))?;
             place.install(&new, step.before, nothing_there, done)
         }
-        Image::File { mode, .. } => match (source, &step.bytes) {
+        FileState::File { mode, .. } => match (source, &step.bytes) {
             (Some(source), _) => rename(&place, step, source, done),
             (None, Some(bytes)) => {
                 let new = write_temporary(&place, bytes, kept_mode(step.before, *mode))?;
@@ -236,43 +240,43 @@ pub(super) fn put(
 }
 
 /// Set-id bits are kept where they were, never given.
-fn kept_mode(before: &Image, mode: u32) -> Mode {
+fn kept_mode(before: &FileState, mode: u32) -> Mode {
     let old = match before {
-        Image::File { mode, .. } => *mode,
-        Image::Absent | Image::Folder | Image::Link { .. } => 0,
+        FileState::File { mode, .. } => *mode,
+        FileState::Absent | FileState::Folder | FileState::Link { .. } => 0,
     };
     Mode::from_raw_mode(mode & (0o777 | old))
 }
 
 /// The folder and name of one step.
-struct Place<'a> {
+struct StepPlace<'a> {
     workspace: &'a Workspace,
-    at: &'a Located,
+    at: &'a LocatedPath,
     folder: BorrowedFd<'a>,
     name: &'a OsString,
 }
 
-impl Place<'_> {
-    fn failed(&self, doing: &'static str, error: Errno) -> FileError {
+impl StepPlace<'_> {
+    fn file_error(&self, doing: &'static str, error: Errno) -> FileError {
         match error {
             Errno::EXIST => FileError::Changed { path: self.at.shown.clone() },
-            other => self.workspace.failed(doing, self.at, other),
+            other => self.workspace.file_error(doing, self.at, other),
         }
     }
-    fn sibling(&self, name: &OsString) -> PathBuf {
+    fn sibling_path(&self, name: &OsString) -> PathBuf {
         self.at.rel.with_file_name(name)
     }
-    fn sibling_at(&self, name: &OsString) -> Located {
-        located(self.workspace, self.at, self.sibling(name))
+    fn sibling_at(&self, name: &OsString) -> LocatedPath {
+        locate_beside(self.workspace, self.at, self.sibling_path(name))
     }
 
     /// Gives the finished temporary file `new` its name. What was there is held.
     fn install(
         &self,
         new: &OsString,
-        before: &Image,
+        before: &FileState,
         nothing_there: bool,
-        done: &mut Done,
+        done: &mut DoneSteps,
     ) -> Result<(), FileError> {
         if nothing_there {
             self.install_new(new, done)
@@ -284,20 +288,20 @@ impl Place<'_> {
     fn discard(&self, new: &OsString) {
         let _ = rustix::fs::unlinkat(self.folder, new, AtFlags::empty());
     }
-    fn install_new(&self, new: &OsString, done: &mut Done) -> Result<(), FileError> {
+    fn install_new(&self, new: &OsString, done: &mut DoneSteps) -> Result<(), FileError> {
         rename_to_free(self.folder, new, self.folder, self.name).map_err(|e| {
             self.discard(new);
-            self.failed("write", e)
+            self.file_error("write", e)
         })?;
         let parent = self.at.rel.parent().unwrap_or(Path::new(""));
-        done.did(self.at.spot.root, parent, Undo::Unlink(self.at.rel.clone()));
+        done.record_undo(self.at.spot.root, parent, UndoAction::Unlink(self.at.rel.clone()));
         Ok(())
     }
     fn install_over(
         &self,
         new: &OsString,
-        before: &Image,
-        done: &mut Done,
+        before: &FileState,
+        done: &mut DoneSteps,
     ) -> Result<(), FileError> {
         let exchange = RenameFlags::EXCHANGE;
         let swapped = rustix::fs::renameat_with(self.folder, new, self.folder, self.name, exchange);
@@ -308,65 +312,71 @@ impl Place<'_> {
             }
             Err(e) => {
                 self.discard(new);
-                return Err(self.failed("write", e));
+                return Err(self.file_error("write", e));
             }
         };
         let parent = self.at.rel.parent().unwrap_or(Path::new(""));
-        let back = Undo::Move { from: self.sibling(&held), to: self.at.rel.clone() };
-        done.did(self.at.spot.root, parent, back);
+        let back = UndoAction::Move { from: self.sibling_path(&held), to: self.at.rel.clone() };
+        done.record_undo(self.at.spot.root, parent, back);
         // Only now is it certain what was replaced.
         if self.workspace.image_of(&self.sibling_at(&held))? != *before {
             return Err(FileError::Changed { path: self.at.shown.clone() });
         }
-        let rel = self.sibling(&held);
-        done.held.push(Held { root: self.at.spot.root, rel, deleted: None });
+        let rel = self.sibling_path(&held);
+        done.held.push(HeldContent { root: self.at.spot.root, rel, deleted: None });
         Ok(())
     }
     /// For file systems that cannot exchange two names; returns where the old content is.
-    fn replace_keeping_copy(&self, new: &OsString, before: &Image) -> Result<OsString, FileError> {
+    fn replace_keeping_copy(
+        &self,
+        new: &OsString,
+        before: &FileState,
+    ) -> Result<OsString, FileError> {
         let copy = self.copy_of_old(before)?;
         match rustix::fs::renameat(self.folder, new, self.folder, self.name) {
             Ok(()) => Ok(copy),
             Err(e) => {
                 self.discard(&copy);
-                Err(self.failed("write", e))
+                Err(self.file_error("write", e))
             }
         }
     }
-    fn copy_of_old(&self, before: &Image) -> Result<OsString, FileError> {
-        if let Image::Link { target } = before {
-            let name = temporary::name();
+    fn copy_of_old(&self, before: &FileState) -> Result<OsString, FileError> {
+        if let FileState::Link { target } = before {
+            let name = temporary::temporary_name();
             rustix::fs::symlinkat(target.as_str(), self.folder, &name)
-                .map_err(|e| self.failed("keep", e))?;
+                .map_err(|e| self.file_error("keep", e))?;
             return Ok(name);
         }
         let (mut old, stat) = self.workspace.open_regular(self.at)?;
         let (mut copy, name) =
-            temporary::create(self.folder).map_err(|e| self.failed("keep", e))?;
+            temporary::create_temporary(self.folder).map_err(|e| self.file_error("keep", e))?;
         std::io::copy(&mut old, &mut copy).map_err(|e| io_error("keep", &self.at.shown, &e))?;
         rustix::fs::fchmod(&copy, Mode::from_raw_mode(beneath::mode_of(&stat)))
-            .map_err(|e| self.failed("keep", e))?;
+            .map_err(|e| self.file_error("keep", e))?;
         Ok(name)
     }
 }
 
 /// Another path in the same root.
-fn located(workspace: &Workspace, like: &Located, rel: PathBuf) -> Located {
+fn locate_beside(workspace: &Workspace, like: &LocatedPath, rel: PathBuf) -> LocatedPath {
     let base = match like.spot.root {
         Some(i) => workspace.guard.roots[i].real.as_path(),
         None => Path::new("/"),
     };
-    let spot = Spot { root: like.spot.root, rel: super::guard::nfc(&rel), real: base.join(&rel) };
+    let spot =
+        PathSpot { root: like.spot.root, rel: super::guard::nfc_text(&rel), real: base.join(&rel) };
     let shown = like.shown.clone();
-    Located { spot, rel, shown }
+    LocatedPath { spot, rel, shown }
 }
 
 /// A synced temporary file with this content and mode.
-fn write_temporary(place: &Place<'_>, bytes: &[u8], mode: Mode) -> Result<OsString, FileError> {
-    let (mut file, name) = temporary::create(place.folder).map_err(|e| place.failed("write", e))?;
+fn write_temporary(place: &StepPlace<'_>, bytes: &[u8], mode: Mode) -> Result<OsString, FileError> {
+    let (mut file, name) =
+        temporary::create_temporary(place.folder).map_err(|e| place.file_error("write", e))?;
     let io = |e: std::io::Error| io_error("write", &place.at.shown, &e);
     let written = file.write_all(bytes).map_err(io).and_then(|()| {
-        rustix::fs::fchmod(&file, mode).map_err(|e| place.failed("write", e))?;
+        rustix::fs::fchmod(&file, mode).map_err(|e| place.file_error("write", e))?;
         file.sync_all().map_err(io)
     });
     if let Err(error) = written {
@@ -403,25 +413,25 @@ fn rename_to_free(
 
 /// Brings the file of `source` here.
 fn rename(
-    place: &Place<'_>,
-    step: &Step<'_>,
-    source: &Step<'_>,
-    done: &mut Done,
+    place: &StepPlace<'_>,
+    step: &ChangeStep<'_>,
+    source: &ChangeStep<'_>,
+    done: &mut DoneSteps,
 ) -> Result<(), FileError> {
     let (workspace, at) = (place.workspace, place.at);
-    let (from, from_name) = beneath::open_parent(workspace.anchor(&source.at), &source.at.rel)
-        .map_err(|e| workspace.failed("move", &source.at, e))?;
+    let (from, from_name) = beneath::open_parent(workspace.anchor_fd(&source.at), &source.at.rel)
+        .map_err(|e| workspace.file_error("move", &source.at, e))?;
     match rename_to_free(from.as_fd(), &from_name, place.folder, place.name) {
         Ok(()) => {
             let root = at.spot.root;
             let from_folder = source.at.rel.parent().unwrap_or(Path::new(""));
             done.touched.insert((root, from_folder.to_path_buf()));
             let to_folder = at.rel.parent().unwrap_or(Path::new(""));
-            let back = Undo::Move { from: at.rel.clone(), to: source.at.rel.clone() };
-            done.did(root, to_folder, back);
+            let back = UndoAction::Move { from: at.rel.clone(), to: source.at.rel.clone() };
+            done.record_undo(root, to_folder, back);
         }
         Err(Errno::XDEV) => return copy_across(place, step, source, done),
-        Err(e) => return Err(place.failed("move", e)),
+        Err(e) => return Err(place.file_error("move", e)),
     }
     if workspace.image_of(at)? != *step.after {
         return Err(FileError::Changed { path: source.at.shown.clone() });
@@ -431,17 +441,18 @@ fn rename(
 
 /// A move between two file systems inside one root.
 fn copy_across(
-    place: &Place<'_>,
-    step: &Step<'_>,
-    source: &Step<'_>,
-    done: &mut Done,
+    place: &StepPlace<'_>,
+    step: &ChangeStep<'_>,
+    source: &ChangeStep<'_>,
+    done: &mut DoneSteps,
 ) -> Result<(), FileError> {
     let (mut old, stat) = place.workspace.open_regular(&source.at)?;
-    let (mut new, name) = temporary::create(place.folder).map_err(|e| place.failed("move", e))?;
+    let (mut new, name) =
+        temporary::create_temporary(place.folder).map_err(|e| place.file_error("move", e))?;
     let io = |e: std::io::Error| io_error("move", &place.at.shown, &e);
     let copied = std::io::copy(&mut old, &mut new).map_err(io).and_then(|_| {
         rustix::fs::fchmod(&new, Mode::from_raw_mode(beneath::mode_of(&stat)))
-            .map_err(|e| place.failed("move", e))?;
+            .map_err(|e| place.file_error("move", e))?;
         new.sync_all().map_err(io)
     });
     if let Err(error) = copied {
@@ -456,33 +467,33 @@ fn copy_across(
 }
 
 fn set_mode(
-    place: &Place<'_>,
-    before: &Image,
+    place: &StepPlace<'_>,
+    before: &FileState,
     mode: u32,
-    done: &mut Done,
+    done: &mut DoneSteps,
 ) -> Result<(), FileError> {
     let (file, stat) = place.workspace.open_regular(place.at)?;
     let folder = place.at.rel.parent().unwrap_or(Path::new(""));
-    rustix::fs::fchmod(&file, kept_mode(before, mode)).map_err(|e| place.failed("chmod", e))?;
-    let undo = Undo::SetMode(place.at.rel.clone(), beneath::mode_of(&stat));
-    done.did(place.at.spot.root, folder, undo);
+    rustix::fs::fchmod(&file, kept_mode(before, mode)).map_err(|e| place.file_error("chmod", e))?;
+    let undo = UndoAction::SetMode(place.at.rel.clone(), beneath::mode_of(&stat));
+    done.record_undo(place.at.spot.root, folder, undo);
     Ok(())
 }
 
 /// Takes away what a step had before. Files are held in the nearest folder that stays.
 pub(super) fn remove(
     workspace: &Workspace,
-    step: &Step<'_>,
+    step: &ChangeStep<'_>,
     leaving_folders: &BTreeSet<&Path>,
-    done: &mut Done,
+    done: &mut DoneSteps,
 ) -> Result<(), FileError> {
     let at = &step.at;
     let root = at.spot.root;
-    let base = workspace.anchor(at);
-    let fail = |e: Errno| workspace.failed("delete", at, e);
+    let base = workspace.anchor_fd(at);
+    let fail = |e: Errno| workspace.file_error("delete", at, e);
     let above = at.rel.parent().unwrap_or(Path::new(""));
     let (folder, name) = beneath::open_parent(base, &at.rel).map_err(fail)?;
-    if *step.before == Image::Folder {
+    if *step.before == FileState::Folder {
         let stat = rustix::fs::statat(&folder, &name, AtFlags::SYMLINK_NOFOLLOW).map_err(fail)?;
         if beneath::kind_of(&stat) != FileType::Directory {
             return Err(FileError::Changed { path: at.shown.clone() });
@@ -494,29 +505,37 @@ pub(super) fn remove(
             }
             other => fail(other),
         })?;
-        done.did(root, above, Undo::MakeFolder(at.rel.clone(), beneath::mode_of(&stat)));
+        done.record_undo(
+            root,
+            above,
+            UndoAction::MakeFolder(at.rel.clone(), beneath::mode_of(&stat)),
+        );
         return Ok(());
     }
     let stays =
         above.ancestors().find(|folder| !leaving_folders.contains(folder)).unwrap_or(Path::new(""));
     let hold = beneath::open_folder(base, stays).map_err(fail)?;
-    temporary::sweep(workspace, hold.as_fd(), &located(workspace, at, stays.into()).spot.real);
-    let held = temporary::name();
+    temporary::sweep_folder(
+        workspace,
+        hold.as_fd(),
+        &locate_beside(workspace, at, stays.into()).spot.real,
+    );
+    let held = temporary::temporary_name();
     rustix::fs::renameat(&folder, &name, &hold, &held).map_err(fail)?;
     let rel = stays.join(&held);
-    done.did(root, above, Undo::Move { from: rel.clone(), to: at.rel.clone() });
-    if workspace.image_of(&located(workspace, at, rel.clone()))? != *step.before {
+    done.record_undo(root, above, UndoAction::Move { from: rel.clone(), to: at.rel.clone() });
+    if workspace.image_of(&locate_beside(workspace, at, rel.clone()))? != *step.before {
         return Err(FileError::Changed { path: at.shown.clone() });
     }
-    done.held.push(Held { root, rel, deleted: Some(at.shown.clone()) });
+    done.held.push(HeldContent { root, rel, deleted: Some(at.shown.clone()) });
     Ok(())
 }
 
-impl Done {
+impl DoneSteps {
     /// Whether the folder `at` was made by an earlier step.
-    fn made(&self, at: &Located) -> bool {
+    fn has_made(&self, at: &LocatedPath) -> bool {
         self.undo.iter().any(|(root, undo)| {
-            *root == at.spot.root && matches!(undo, Undo::RemoveFolder(rel) if *rel == at.rel)
+            *root == at.spot.root && matches!(undo, UndoAction::RemoveFolder(rel) if *rel == at.rel)
         })
     }
 }
@@ -538,8 +557,9 @@ mod tests {
         let workspace = Workspace::open(options).unwrap();
         let at = workspace.locate("a").unwrap();
         let before = workspace.image_of(&at).unwrap();
-        let (folder, name) = beneath::open_parent(workspace.anchor(&at), &at.rel).unwrap();
-        let place = Place { workspace: &workspace, at: &at, folder: folder.as_fd(), name: &name };
+        let (folder, name) = beneath::open_parent(workspace.anchor_fd(&at), &at.rel).unwrap();
+        let place =
+            StepPlace { workspace: &workspace, at: &at, folder: folder.as_fd(), name: &name };
         let new = write_temporary(&place, b"new", Mode::from_raw_mode(0o644)).unwrap();
         let held = place.replace_keeping_copy(&new, &before).unwrap();
         assert_eq!(std::fs::read(top.path().join("a")).unwrap(), b"new");

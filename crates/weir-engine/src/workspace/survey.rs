@@ -13,13 +13,13 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags, Stat};
 use serde::{Deserialize, Serialize};
 use weir_core::tool::PathEffect;
 
-use super::guard::{Seen, Spot};
+use super::guard::{PathKind, PathSpot};
 pub(crate) use super::look::SurveySize;
-use super::look::{Differing, Looked, look};
-use super::parallel::{spread, threads_for};
-use super::walk::visit;
-use super::watch::Watch;
-use super::{Located, WalkOptions, Workspace, beneath, resolve};
+use super::look::{DifferingEntry, SurveyResult, survey_root};
+use super::parallel::{spread_work, threads_for};
+use super::walk::visit_entries;
+use super::watch::FolderWatch;
+use super::{LocatedPath, WalkOptions, Workspace, beneath, resolve};
 
 /// Longest time that a file system lets pass before its clock moves on; one that has whole seconds
 /// only is told by them.
@@ -32,7 +32,7 @@ const SECOND_NS: i64 = 1_000_000_000;
 
 /// What changes when a file does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Stamp {
+pub(crate) struct SurveyedFileStamp {
     pub(crate) device: u64,
     pub(crate) inode: u64,
     pub(crate) bytes: u64,
@@ -42,12 +42,12 @@ pub(crate) struct Stamp {
     pub(crate) changed: i64,
 }
 
-impl Stamp {
-    pub(super) fn of(stat: &Stat) -> Stamp {
+impl SurveyedFileStamp {
+    pub(super) fn from_stat(stat: &Stat) -> SurveyedFileStamp {
         let ns = |seconds: i64, part: u64| {
             seconds.saturating_mul(SECOND_NS).saturating_add(i64::try_from(part).unwrap_or(0))
         };
-        Stamp {
+        SurveyedFileStamp {
             device: stat.st_dev,
             inode: stat.st_ino,
             bytes: beneath::size_of(stat),
@@ -68,9 +68,9 @@ impl Stamp {
 
 /// What an entry is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Kind {
+pub(crate) enum SurveyedKind {
     Folder,
-    File(Stamp),
+    File(SurveyedFileStamp),
     /// What it says.
     Link(String),
     /// A device, socket or pipe; or a link or name that is not UTF-8.
@@ -80,7 +80,7 @@ pub(crate) enum Kind {
 /// Why a file is not read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Closed {
+pub(crate) enum ClosedReason {
     /// Larger than what is kept of one file.
     TooLarge,
     /// There are too many files, or too much in them.
@@ -92,47 +92,47 @@ pub(crate) enum Closed {
 }
 
 /// Whether an entry is as it was known, by its path.
-pub(crate) type Known<'a> = &'a (dyn Fn(&str, &Kind) -> bool + Sync);
+pub(crate) type KnownCheck<'a> = &'a (dyn Fn(&str, &SurveyedKind) -> bool + Sync);
 
 /// An entry that is not as it was known.
-pub(crate) struct Met<'a> {
+pub(crate) struct MetEntry<'a> {
     pub(crate) path: String,
-    pub(crate) kind: Kind,
+    pub(crate) kind: SurveyedKind,
     workspace: &'a Workspace,
-    spot: &'a Spot,
+    spot: &'a PathSpot,
     /// `None`: the folder went away.
     folder: Option<BorrowedFd<'a>>,
 }
 
-impl Met<'_> {
+impl MetEntry<'_> {
     /// The file, opened, as it is now.
-    pub(crate) fn open(&self) -> Result<(std::fs::File, Stamp), Closed> {
+    pub(crate) fn open_file(&self) -> Result<(std::fs::File, SurveyedFileStamp), ClosedReason> {
         let guard = &self.workspace.guard;
-        if guard.built_in(self.spot, Seen::File).sensitive.is_some()
+        if guard.built_in(self.spot, PathKind::File).sensitive.is_some()
             || self.workspace.closed_by_rule(&self.path).is_some()
         {
-            return Err(Closed::Secret);
+            return Err(ClosedReason::Secret);
         }
         let flags =
             OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let folder = self.folder.ok_or(Closed::Unreadable)?;
-        let name = self.spot.real.file_name().ok_or(Closed::Unreadable)?;
+        let folder = self.folder.ok_or(ClosedReason::Unreadable)?;
+        let name = self.spot.real.file_name().ok_or(ClosedReason::Unreadable)?;
         let opened = rustix::fs::openat(folder, name, flags, Mode::empty());
-        let file = opened.map_err(|_| Closed::Unreadable)?;
-        let stat = rustix::fs::fstat(&file).map_err(|_| Closed::Unreadable)?;
+        let file = opened.map_err(|_| ClosedReason::Unreadable)?;
+        let stat = rustix::fs::fstat(&file).map_err(|_| ClosedReason::Unreadable)?;
         if beneath::kind_of(&stat) != FileType::RegularFile {
-            return Err(Closed::Unreadable);
+            return Err(ClosedReason::Unreadable);
         }
         if guard.is_closed_twin(&stat) {
-            return Err(Closed::Secret);
+            return Err(ClosedReason::Secret);
         }
-        Ok((file.into(), Stamp::of(&stat)))
+        Ok((file.into(), SurveyedFileStamp::from_stat(&stat)))
     }
 }
 
 /// The stamp of an open file.
-pub(crate) fn stamp_of(file: &std::fs::File) -> Option<Stamp> {
-    rustix::fs::fstat(file).ok().map(|stat| Stamp::of(&stat))
+pub(crate) fn stamp_of(file: &std::fs::File) -> Option<SurveyedFileStamp> {
+    rustix::fs::fstat(file).ok().map(|stat| SurveyedFileStamp::from_stat(&stat))
 }
 
 /// Now, by the clock that file systems take: the session's own may be another one.
@@ -149,13 +149,13 @@ impl Workspace {
     /// Looks at every entry that a command may change and that is not left out: what lists make
     /// invisible, the internals of git, `.weir`, and what `.gitignore` names. From then on `watch`, which
     /// was told that it begins, knows where something happens.
-    pub(crate) fn survey(
+    pub(crate) fn survey_entries(
         &self,
         size: SurveySize,
-        known: Known<'_>,
-        watch: &Watch,
-    ) -> Result<Looked, super::FileError> {
-        let mut looked = Looked::default();
+        known: KnownCheck<'_>,
+        watch: &FolderWatch,
+    ) -> Result<SurveyResult, super::FileError> {
+        let mut looked = SurveyResult::default();
         for (index, root) in self.guard.roots.iter().enumerate() {
             let earlier = &self.guard.roots[..index];
             if earlier.iter().any(|other| root.real.starts_with(&other.real)) {
@@ -163,8 +163,8 @@ impl Workspace {
             }
             let left = size.entries_max - looked.entries.min(size.entries_max);
             let size = SurveySize { entries_max: left, ..size };
-            let spot = Spot { root: Some(index), rel: String::new(), real: root.real.clone() };
-            let part = look(self, Arc::new(spot.clone()), size, known, watch);
+            let spot = PathSpot { root: Some(index), rel: String::new(), real: root.real.clone() };
+            let part = survey_root(self, Arc::new(spot.clone()), size, known, watch);
             looked.join(match part {
                 Some(part) => part,
                 None => {
@@ -180,10 +180,10 @@ impl Workspace {
     }
 
     /// The same of what lies in one folder, and not below it. `None`: it cannot be looked at.
-    pub(crate) fn survey_in(&self, folder: &Path, known: Known<'_>) -> Option<Looked> {
+    pub(crate) fn survey_in(&self, folder: &Path, known: KnownCheck<'_>) -> Option<SurveyResult> {
         let looked = self
             .survey_in_order(
-                self.guard.spot(folder.to_path_buf()),
+                self.guard.spot_of(folder.to_path_buf()),
                 walk_options(false, usize::MAX),
                 known,
             )
@@ -195,27 +195,31 @@ impl Workspace {
     /// looked at is said.
     fn survey_in_order(
         &self,
-        start: Spot,
+        start: PathSpot,
         options: WalkOptions,
-        known: Known<'_>,
-    ) -> Result<Looked, super::FileError> {
-        let shown = self.guard.shown(&start);
+        known: KnownCheck<'_>,
+    ) -> Result<SurveyResult, super::FileError> {
+        let shown = self.guard.shown_path(&start);
         let root = start.root.map(|index| &self.guard.roots[index].real);
         let rel = root.and_then(|root| start.real.strip_prefix(root).ok());
         let rel = rel.map(Path::to_path_buf).unwrap_or_default();
-        let start = Located { spot: start, rel, shown };
-        let mut looked = Looked::default();
-        let unseen = visit(self, &start, options, &mut |found| {
+        let start = LocatedPath { spot: start, rel, shown };
+        let mut looked = SurveyResult::default();
+        let unseen = visit_entries(self, &start, options, &mut |found| {
             looked.entries += 1;
             if is_weirs(&found.spot.rel) {
                 return;
             }
-            let shown = self.guard.shown(found.spot);
-            let kind = kind(found.stat, found.folder, found.name);
+            let shown = self.guard.shown_path(found.spot);
+            let kind = kind_of_stat(found.stat, found.folder, found.name);
             if known(&shown, &kind) {
                 return looked.known.push(shown);
             }
-            looked.differing.push(Differing { spot: Arc::new(found.spot.clone()), shown, kind });
+            looked.differing.push(DifferingEntry {
+                spot: Arc::new(found.spot.clone()),
+                shown,
+                kind,
+            });
         })?;
         looked.unseen.join(unseen);
         Ok(looked)
@@ -230,10 +234,14 @@ impl Workspace {
     }
 
     /// Meets what is not as it was known, in the order of a walk.
-    pub(crate) fn meet(&self, looked: &mut Looked, each: &mut dyn FnMut(Met<'_>)) {
+    pub(crate) fn meet_differing(
+        &self,
+        looked: &mut SurveyResult,
+        each: &mut dyn FnMut(MetEntry<'_>),
+    ) {
         let mut last: Option<(PathBuf, Option<OwnedFd>)> = None;
         for differing in std::mem::take(&mut looked.differing) {
-            let Differing { spot, shown, kind } = differing;
+            let DifferingEntry { spot, shown, kind } = differing;
             let folder = spot.real.parent().unwrap_or(Path::new("/"));
             if last.as_ref().is_none_or(|(real, _)| real != folder) {
                 let root = spot.root.and_then(|index| self.guard.roots.get(index));
@@ -245,7 +253,7 @@ impl Workspace {
             }
             let folder = last.as_ref().and_then(|(_, handle)| handle.as_ref());
             let folder = folder.map(|handle| handle.as_fd());
-            each(Met { path: shown, kind, workspace: self, spot: &spot, folder });
+            each(MetEntry { path: shown, kind, workspace: self, spot: &spot, folder });
         }
     }
 
@@ -256,7 +264,9 @@ impl Workspace {
         let left: Vec<AtomicUsize> =
             paths.iter().map(|_| AtomicUsize::new(WRITTEN_ENTRIES_MAX)).collect();
         // A folder changes with the names in it, so what was moved there counts.
-        let is_new = |stat: &Stat| Stamp::of(stat).changed.saturating_add(TICK_NS) >= from;
+        let is_new = |stat: &Stat| {
+            SurveyedFileStamp::from_stat(stat).changed.saturating_add(TICK_NS) >= from
+        };
         let meets = |of: usize, stat: &Stat| {
             let spent =
                 left[of].fetch_update(Ordering::Relaxed, Ordering::Relaxed, |n| n.checked_sub(1));
@@ -268,15 +278,15 @@ impl Workspace {
             let Ok(stat) = rustix::fs::lstat(path.as_path()) else { continue };
             meets(of, &stat);
             if beneath::kind_of(&stat) == FileType::Directory {
-                folders.push((of, Arc::new(self.guard.spot((*path).clone()))));
+                folders.push((of, Arc::new(self.guard.spot_of((*path).clone()))));
             }
         }
         let is_settled = |of: usize| written[of].load(Ordering::Relaxed);
-        spread(
+        spread_work(
             // A few files alone need no thread.
             threads_for(if folders.is_empty() { 0 } else { usize::MAX }),
             folders,
-            |(of, folder): (usize, Arc<Spot>), (): &mut ()| {
+            |(of, folder): (usize, Arc<PathSpot>), (): &mut ()| {
                 let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
                 let mut inner = Vec::new();
                 let handle = rustix::fs::open(&folder.real, flags, Mode::empty());
@@ -291,7 +301,7 @@ impl Workspace {
                     let Ok(stat) = stat else { continue };
                     meets(of, &stat);
                     if beneath::kind_of(&stat) == FileType::Directory {
-                        inner.push((of, listing.spot(&self.guard, &folder, child)));
+                        inner.push((of, listing.child_spot(&self.guard, &folder, child)));
                     }
                 }
                 inner
@@ -303,7 +313,7 @@ impl Workspace {
     /// Whether anything is at a path that a survey met.
     pub(crate) fn is_there(&self, path: &str) -> bool {
         let Ok(located) = self.locate(path) else { return true };
-        match beneath::probe(self.anchor(&located), &located.rel) {
+        match beneath::probe_path(self.anchor_fd(&located), &located.rel) {
             Ok(_) => true,
             // What cannot be looked at is not known to be gone.
             Err(error) => !super::is_absence(error),
@@ -311,40 +321,40 @@ impl Workspace {
     }
 
     /// Why nothing but a person may write `path`.
-    pub(crate) fn protection(&self, path: &str) -> Option<String> {
+    pub(crate) fn protection_reason(&self, path: &str) -> Option<String> {
         let located = self.locate(path).ok()?;
-        self.guard.judge(&located.spot, resolve::look(&located.spot.real)).protected
+        self.guard.judge(&located.spot, resolve::kind_of_path(&located.spot.real)).protected
     }
 
     /// Whether the folder `at` holds anything, visible or not, but `leaving`.
     pub(crate) fn holds_other(&self, at: &PathEffect, leaving: &BTreeSet<&str>) -> bool {
         let names = self.open_way(at).ok().and_then(|located| {
-            let folder = beneath::open_folder(self.anchor(&located), &located.rel).ok()?;
-            Some((located, beneath::names(folder.as_fd()).ok()?))
+            let folder = beneath::open_folder(self.anchor_fd(&located), &located.rel).ok()?;
+            Some((located, beneath::folder_names(folder.as_fd()).ok()?))
         });
         let Some((located, (names, more))) = names else { return false };
         more || names.iter().any(|(name, _)| {
-            let spot = self.guard.spot(located.spot.real.join(name));
-            !leaving.contains(self.guard.shown(&spot).as_str())
+            let spot = self.guard.spot_of(located.spot.real.join(name));
+            !leaving.contains(self.guard.shown_path(&spot).as_str())
         })
     }
 }
 
 /// What an entry of a folder is.
-pub(super) fn kind(stat: &Stat, folder: BorrowedFd<'_>, name: &OsStr) -> Kind {
+pub(super) fn kind_of_stat(stat: &Stat, folder: BorrowedFd<'_>, name: &OsStr) -> SurveyedKind {
     match beneath::kind_of(stat) {
-        _ if name.to_str().is_none() => Kind::Odd,
-        FileType::Directory => Kind::Folder,
-        FileType::RegularFile => Kind::File(Stamp::of(stat)),
+        _ if name.to_str().is_none() => SurveyedKind::Odd,
+        FileType::Directory => SurveyedKind::Folder,
+        FileType::RegularFile => SurveyedKind::File(SurveyedFileStamp::from_stat(stat)),
         FileType::Symlink => rustix::fs::readlinkat(folder, name, Vec::new())
             .ok()
             .and_then(|target| target.into_string().ok())
-            .map_or(Kind::Odd, Kind::Link),
+            .map_or(SurveyedKind::Odd, SurveyedKind::Link),
         FileType::Fifo
         | FileType::Socket
         | FileType::CharacterDevice
         | FileType::BlockDevice
-        | FileType::Unknown => Kind::Odd,
+        | FileType::Unknown => SurveyedKind::Odd,
     }
 }
 
@@ -359,7 +369,7 @@ mod tests {
 
     #[test]
     fn g7_a_file_that_changed_within_a_tick_is_not_trusted() {
-        let stamp = |modified: i64| Stamp {
+        let stamp = |modified: i64| SurveyedFileStamp {
             device: 1,
             inode: 2,
             bytes: 3,

@@ -17,17 +17,17 @@ use super::{Workspace, beneath};
 const SWEPT_MAX: usize = 10_000;
 
 /// A name that nothing else uses: this process, and a number that grows.
-pub(super) fn name() -> OsString {
+pub(super) fn temporary_name() -> OsString {
     static COUNT: AtomicU64 = AtomicU64::new(1);
     let number = COUNT.fetch_add(1, Ordering::Relaxed);
     format!("{TEMPORARY_PREFIX}{}-{number}", std::process::id()).into()
 }
 
 /// A new empty file in `folder`, readable by this user alone until its mode is set.
-pub(super) fn create(folder: BorrowedFd<'_>) -> Result<(std::fs::File, OsString), Errno> {
+pub(super) fn create_temporary(folder: BorrowedFd<'_>) -> Result<(std::fs::File, OsString), Errno> {
     let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     loop {
-        let name = name();
+        let name = temporary_name();
         match rustix::fs::openat(folder, &name, flags, Mode::RUSR | Mode::WUSR) {
             Ok(file) => return Ok((std::fs::File::from(file), name)),
             // Left by an earlier process of the same id: the number goes on.
@@ -38,7 +38,7 @@ pub(super) fn create(folder: BorrowedFd<'_>) -> Result<(std::fs::File, OsString)
 }
 
 /// Removes temporary files of processes that are gone; looks into each folder once.
-pub(super) fn sweep(workspace: &Workspace, folder: BorrowedFd<'_>, real: &Path) {
+pub(super) fn sweep_folder(workspace: &Workspace, folder: BorrowedFd<'_>, real: &Path) {
     {
         let mut swept = workspace.swept.lock().unwrap_or_else(PoisonError::into_inner);
         if swept.len() >= SWEPT_MAX {
@@ -48,9 +48,9 @@ pub(super) fn sweep(workspace: &Workspace, folder: BorrowedFd<'_>, real: &Path) 
             return;
         }
     }
-    let Ok((names, _)) = beneath::names(folder.as_fd()) else { return };
+    let Ok((names, _)) = beneath::folder_names(folder.as_fd()) else { return };
     for (name, _) in names {
-        if owner(&name).is_some_and(is_gone) {
+        if owner_process(&name).is_some_and(is_gone) {
             // Somebody else may have swept it at the same moment.
             let _ = rustix::fs::unlinkat(folder, &name, AtFlags::empty());
         }
@@ -58,7 +58,7 @@ pub(super) fn sweep(workspace: &Workspace, folder: BorrowedFd<'_>, real: &Path) 
 }
 
 /// The process that made the temporary file `name`.
-fn owner(name: &OsStr) -> Option<Pid> {
+fn owner_process(name: &OsStr) -> Option<Pid> {
     let rest = name.to_str()?.strip_prefix(TEMPORARY_PREFIX)?;
     let (pid, number) = rest.split_once('-')?;
     number.parse::<u64>().ok()?;

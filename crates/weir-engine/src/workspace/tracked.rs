@@ -12,10 +12,10 @@ use weir_core::governance::rules::RuleSet;
 
 use super::Workspace;
 use super::credentials::is_fixture;
-use super::guard::{Seen, Spot, said_of};
-use super::lists::{IGNORE_LIST, List};
-use super::repositories::{Meets, meets_history, runs_programs};
-use super::survey::{Stamp, file_time, stamp_of};
+use super::guard::{PathKind, PathSpot, said_of};
+use super::lists::{IGNORE_LIST, PathList};
+use super::repositories::{HistoryAccess, meets_history, runs_programs};
+use super::survey::{SurveyedFileStamp, file_time, stamp_of};
 use crate::git_index;
 
 /// Largest index that is read. A larger one counts as holding what is hidden.
@@ -29,7 +29,7 @@ const SHARED_INDEX: &str = "sharedindex.";
 
 /// A repository that keeps hidden files.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Keeping {
+pub(super) struct HiddenInHistory {
     /// The folder of its objects.
     pub(super) objects: PathBuf,
     /// The hidden files, as models and people see them.
@@ -39,52 +39,60 @@ pub(super) struct Keeping {
 }
 
 /// Whether a folder is closed as a whole, and the lists that hold in it.
-struct Folder {
+struct FolderRules {
     closed: bool,
-    hiding: Vec<(usize, Arc<List>)>,
+    hiding: Vec<(usize, Arc<PathList>)>,
     /// Its own.
-    own: Option<Arc<List>>,
+    own: Option<Arc<PathList>>,
 }
 
 /// What the repository whose `.git` lies in `folder` keeps of what is hidden, if anything and if
 /// the command could read more of it than names.
-pub(super) fn keeping(workspace: &Workspace, folder: &Path, command: &str) -> Option<Keeping> {
-    let git = internals(&folder.join(".git"))?;
+pub(super) fn hidden_in_history(
+    workspace: &Workspace,
+    folder: &Path,
+    command: &str,
+) -> Option<HiddenInHistory> {
+    let git = git_folder(&folder.join(".git"))?;
     let common = common_of(&git);
     let meets = meets_history(command, runs_programs(&common));
-    if meets == Meets::Names {
+    if meets == HistoryAccess::Names {
         return None;
     }
     let mut hidden: Vec<String> = Vec::new();
-    for index in indexes(&git) {
+    for index in index_files(&git) {
         if index.symlink_metadata().is_ok_and(|meta| meta.len() > INDEX_BYTES_MAX) {
             hidden.push(format!("{} is too large to look", workspace.shown_at(&index)));
             continue;
         }
-        hidden.extend(workspace.tracked.hidden(workspace, folder, &index).iter().cloned());
+        hidden.extend(workspace.tracked.hidden_files(workspace, folder, &index).iter().cloned());
     }
     hidden.sort();
     hidden.dedup();
     let objects = common.join("objects");
-    (!hidden.is_empty()).then_some(Keeping { objects, hidden, git: meets == Meets::Contents })
+    (!hidden.is_empty()).then_some(HiddenInHistory {
+        objects,
+        hidden,
+        git: meets == HistoryAccess::Contents,
+    })
 }
 
 /// What indexes were found to track of what is hidden, as long as index, lists and rules are the same.
 #[derive(Debug, Default)]
-pub(super) struct Tracked(Mutex<HashMap<PathBuf, Known>>);
+pub(super) struct TrackedCache(Mutex<HashMap<PathBuf, CachedIndex>>);
 
 #[derive(Debug)]
-struct Known {
-    stamp: Stamp,
+struct CachedIndex {
+    stamp: SurveyedFileStamp,
     rules: Option<Arc<RuleSet>>,
     /// The folders of the files, with the list of each.
-    lists: Vec<(PathBuf, Option<Arc<List>>)>,
+    lists: Vec<(PathBuf, Option<Arc<PathList>>)>,
     hidden: Arc<[String]>,
 }
 
-impl Known {
-    fn holds(&self, workspace: &Workspace, stamp: Stamp) -> bool {
-        let same_list = |(folder, list): &(PathBuf, Option<Arc<List>>)| match (
+impl CachedIndex {
+    fn is_current(&self, workspace: &Workspace, stamp: SurveyedFileStamp) -> bool {
+        let same_list = |(folder, list): &(PathBuf, Option<Arc<PathList>>)| match (
             list,
             workspace.guard.lists.load(folder, IGNORE_LIST),
         ) {
@@ -101,21 +109,21 @@ impl Known {
     }
 }
 
-impl Tracked {
+impl TrackedCache {
     /// The hidden files of an index of the repository in `top`.
-    fn hidden(&self, workspace: &Workspace, top: &Path, index: &Path) -> Arc<[String]> {
+    fn hidden_files(&self, workspace: &Workspace, top: &Path, index: &Path) -> Arc<[String]> {
         let now = file_time();
         let Some(stamp) = std::fs::File::open(index).ok().as_ref().and_then(stamp_of) else {
             return Arc::default();
         };
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = kept.get(index).filter(|known| known.holds(workspace, stamp)) {
+        if let Some(known) = kept.get(index).filter(|known| known.is_current(workspace, stamp)) {
             return known.hidden.clone();
         }
         let rules = workspace.rules_here();
         let Ok(bytes) = std::fs::read(index) else { return Arc::default() };
-        let (hidden, lists) = match git_index::entries(&bytes) {
-            Some(entries) => among(workspace, top, &entries),
+        let (hidden, lists) = match git_index::parse_index_entries(&bytes) {
+            Some(entries) => hidden_among(workspace, top, &entries),
             None => {
                 let said = format!("{} is not understood", workspace.shown_at(index));
                 (vec![said], Vec::new())
@@ -126,34 +134,34 @@ impl Tracked {
             if kept.len() >= INDEXES_KEPT_MAX {
                 kept.clear();
             }
-            let known = Known { stamp, rules, lists, hidden: hidden.clone() };
+            let known = CachedIndex { stamp, rules, lists, hidden: hidden.clone() };
             kept.insert(index.to_path_buf(), known);
         }
         hidden
     }
 }
 
-type Lists = Vec<(PathBuf, Option<Arc<List>>)>;
+type ListsByFolder = Vec<(PathBuf, Option<Arc<PathList>>)>;
 
 /// Those of the tracked files that are hidden, and the lists that were asked.
-fn among(
+fn hidden_among(
     workspace: &Workspace,
     top: &Path,
-    entries: &[git_index::Tracked],
-) -> (Vec<String>, Lists) {
-    let mut folders: BTreeMap<PathBuf, Folder> = BTreeMap::new();
+    entries: &[git_index::IndexEntry],
+) -> (Vec<String>, ListsByFolder) {
+    let mut folders: BTreeMap<PathBuf, FolderRules> = BTreeMap::new();
     let mut hidden = Vec::new();
     for entry in entries {
-        let text = entry.text();
+        let text = entry.path_text();
         let real = top.join(text.as_ref());
         let Some(parent) = real.parent() else { continue };
-        let spot = workspace.guard.spot(real.clone());
-        let folder = enter(workspace, parent, &mut folders);
-        let shown = workspace.guard.shown(&spot);
-        let built_in = || workspace.guard.hides_entry(&spot, Seen::File) && !is_fixture(&shown);
+        let spot = workspace.guard.spot_of(real.clone());
+        let folder = enter_folder(workspace, parent, &mut folders);
+        let shown = workspace.guard.shown_path(&spot);
+        let built_in = || workspace.guard.hides_entry(&spot, PathKind::File) && !is_fixture(&shown);
         let closed = folder.closed
             || built_in()
-            || (workspace.guard.may_hold_secrets(&spot, Seen::File) && !is_fixture(&shown))
+            || (workspace.guard.may_hold_secrets(&spot, PathKind::File) && !is_fixture(&shown))
             || workspace.closed_by_rule(&shown).is_some()
             || said_of(&folder.hiding, &spot.rel, false).is_some();
         // A rule of the person's that names it says that it is no secret from this agent.
@@ -166,64 +174,66 @@ fn among(
 }
 
 /// What holds in a folder, from what holds in those above it: each is looked at once.
-fn enter<'a>(
+fn enter_folder<'a>(
     workspace: &Workspace,
     at: &Path,
-    folders: &'a mut BTreeMap<PathBuf, Folder>,
-) -> &'a Folder {
+    folders: &'a mut BTreeMap<PathBuf, FolderRules>,
+) -> &'a FolderRules {
     if !folders.contains_key(at) {
-        let spot = workspace.guard.spot(at.to_path_buf());
+        let spot = workspace.guard.spot_of(at.to_path_buf());
         let above = at.parent().filter(|_| spot.root.is_some() && !spot.rel.is_empty());
         let (mut closed, mut hiding) = match above {
             Some(above) => {
-                let above = enter(workspace, above, folders);
+                let above = enter_folder(workspace, above, folders);
                 (above.closed, above.hiding.clone())
             }
-            None => (workspace.guard.built_in(&spot, Seen::Folder).ignored.is_some(), Vec::new()),
+            None => {
+                (workspace.guard.built_in(&spot, PathKind::Folder).ignored.is_some(), Vec::new())
+            }
         };
         closed |= !spot.rel.is_empty()
-            && (is_closed(workspace, &spot, Seen::Folder)
+            && (is_closed(workspace, &spot, PathKind::Folder)
                 || said_of(&hiding, &spot.rel, true).is_some());
         let begin = if spot.rel.is_empty() { 0 } else { spot.rel.len() + 1 };
         let own = workspace.guard.lists.load(at, IGNORE_LIST);
         hiding.extend(own.clone().map(|list| (begin, list)));
-        folders.insert(at.to_path_buf(), Folder { closed, hiding, own });
+        folders.insert(at.to_path_buf(), FolderRules { closed, hiding, own });
     }
     &folders[at]
 }
 
-fn is_closed(workspace: &Workspace, spot: &Spot, seen: Seen) -> bool {
+fn is_closed(workspace: &Workspace, spot: &PathSpot, seen: PathKind) -> bool {
     workspace.guard.hides_entry(spot, seen) || is_closed_beside(workspace, spot, seen)
 }
 
 /// What closes an entry beside the tables of keys and the lists.
-fn is_closed_beside(workspace: &Workspace, spot: &Spot, seen: Seen) -> bool {
+fn is_closed_beside(workspace: &Workspace, spot: &PathSpot, seen: PathKind) -> bool {
     workspace.guard.may_hold_secrets(spot, seen)
-        || workspace.closed_by_rule(&workspace.guard.shown(spot)).is_some()
+        || workspace.closed_by_rule(&workspace.guard.shown_path(spot)).is_some()
 }
 
 /// The folder that `.git` is, or names.
-pub(super) fn internals(git: &Path) -> Option<PathBuf> {
+pub(super) fn git_folder(git: &Path) -> Option<PathBuf> {
     let meta = git.symlink_metadata().ok()?;
     if meta.is_dir() {
         return Some(git.to_path_buf());
     }
-    let to = pointer(git)?;
+    let to = read_pointer(git)?;
     Some(git.parent()?.join(to.strip_prefix("gitdir:").unwrap_or(&to).trim()))
 }
 
 /// The folder that keeps the objects and branches of a repository, which a work tree shares.
 pub(super) fn common_of(git: &Path) -> PathBuf {
-    pointer(&git.join("commondir")).map_or_else(|| git.to_path_buf(), |to| git.join(to))
+    read_pointer(&git.join("commondir")).map_or_else(|| git.to_path_buf(), |to| git.join(to))
 }
 
 /// What a small file of git names.
-pub(super) fn pointer(path: &Path) -> Option<String> {
+pub(super) fn read_pointer(path: &Path) -> Option<String> {
     let bytes = std::fs::read(path).ok().filter(|bytes| bytes.len() <= POINTER_BYTES_MAX)?;
     Some(String::from_utf8_lossy(&bytes).trim().to_owned())
 }
 
-fn indexes(git: &Path) -> Vec<PathBuf> {
+fn index_files(git: &Path) -> Vec<PathBuf> {
     let shared = git.read_dir().into_iter().flatten().flatten().map(|entry| entry.path());
     let is_shared = |path: &PathBuf| {
         path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(SHARED_INDEX))

@@ -14,7 +14,7 @@ use super::{Workspace, beneath};
 const SAME_NAME_MAX: u32 = 1000;
 
 /// Moves the held file `rel` to the trash as `shown`, or removes it when there is no trash.
-pub(super) fn put(
+pub(super) fn put_in_trash(
     workspace: &Workspace,
     root: Option<usize>,
     rel: &Path,
@@ -24,9 +24,9 @@ pub(super) fn put(
     let base = workspace.anchor_of(root);
     let Ok((folder, name)) = beneath::open_parent(base, rel) else { return };
     if let Some(trash) = &workspace.trash {
-        let kept = place(trash, label, shown).and_then(|to| {
+        let kept = trash_place(trash, label, shown).and_then(|to| {
             match rustix::fs::renameat(&folder, &name, CWD, &to) {
-                Err(Errno::XDEV) => copy(workspace, root, rel, &to),
+                Err(Errno::XDEV) => copy_to_trash(workspace, root, rel, &to),
                 moved => moved.map_err(std::io::Error::from),
             }
         });
@@ -39,7 +39,7 @@ pub(super) fn put(
     let _ = rustix::fs::unlinkat(&folder, &name, AtFlags::empty());
 }
 
-fn place(trash: &Path, label: &str, shown: &str) -> std::io::Result<PathBuf> {
+fn trash_place(trash: &Path, label: &str, shown: &str) -> std::io::Result<PathBuf> {
     let below: PathBuf = Path::new(shown)
         .components()
         .filter_map(|part| match part {
@@ -66,7 +66,12 @@ fn place(trash: &Path, label: &str, shown: &str) -> std::io::Result<PathBuf> {
     })
 }
 
-fn copy(workspace: &Workspace, root: Option<usize>, rel: &Path, to: &Path) -> std::io::Result<()> {
+fn copy_to_trash(
+    workspace: &Workspace,
+    root: Option<usize>,
+    rel: &Path,
+    to: &Path,
+) -> std::io::Result<()> {
     let base = workspace.anchor_of(root);
     match beneath::open_regular(base, rel) {
         Ok((mut from, _)) => {
@@ -74,7 +79,7 @@ fn copy(workspace: &Workspace, root: Option<usize>, rel: &Path, to: &Path) -> st
             std::io::copy(&mut from, &mut kept).map(|_| ())
         }
         Err(Ok(FileType::Symlink)) => {
-            let (link, _) = beneath::probe(base, rel)?;
+            let (link, _) = beneath::probe_path(base, rel)?;
             let target = beneath::read_link(std::os::fd::AsFd::as_fd(&link))?;
             std::os::unix::fs::symlink(target, to)
         }

@@ -14,11 +14,11 @@ use rustix::io::Errno;
 use weir_core::governance::rules::RuleSet;
 
 use super::beneath;
-use super::governed::{instructs, may_instruct};
-use super::guard::{Guard, Seen, Spot, said_of};
-use super::lists::{GIT_LIST, IGNORE_LIST, List, PROTECT_LIST};
-use super::repositories::piece;
-use super::survey::{Stamp, file_time};
+use super::governed::{is_instructing, may_instruct};
+use super::guard::{PathKind, PathSpot, WorkspacePathGuard, said_of};
+use super::lists::{GIT_LIST, IGNORE_LIST, PROTECT_LIST, PathList};
+use super::repositories::repository_piece;
+use super::survey::{SurveyedFileStamp, file_time};
 
 /// Most names that are kept; then all are read anew.
 const NAMES_KEPT_MAX: usize = 2_000_000;
@@ -65,66 +65,71 @@ pub(super) mod said {
 
 /// One name.
 #[derive(Debug)]
-pub(super) struct Child {
+pub(super) struct FolderChild {
     pub(super) name: OsString,
     pub(super) is_folder: bool,
     pub(super) facts: u8,
     /// Where it is, of a folder.
-    spot: Option<Arc<Spot>>,
+    spot: Option<Arc<PathSpot>>,
 }
 
 /// What lies in a folder, by name.
 #[derive(Debug)]
-pub(super) struct Listing {
-    stamp: Stamp,
+pub(super) struct TreeListing {
+    stamp: SurveyedFileStamp,
     /// The stamp would tell a change.
     settled: bool,
-    pub(super) children: Vec<Child>,
+    pub(super) children: Vec<FolderChild>,
     /// What was last said to a walk, and to a command.
-    judged: [Mutex<Option<Judged>>; 2],
+    judged: [Mutex<Option<JudgedEntries>>; 2],
 }
 
 /// A list, and where paths below its folder begin.
-type At = (usize, Arc<List>);
-type Held = Vec<At>;
+type PlacedList = (usize, Arc<PathList>);
+type ActiveLists = Vec<PlacedList>;
 
 /// What is asked about the entries of a folder: the same answers as long as all of it is the same.
 #[derive(Debug, Clone)]
-pub(super) struct Question {
-    pub(super) asker: Asker,
-    pub(super) hiding: Held,
-    pub(super) protecting: Held,
-    pub(super) skipping: Held,
+pub(super) struct EntryQuestion {
+    pub(super) asker: QuestionAsker,
+    pub(super) hiding: ActiveLists,
+    pub(super) protecting: ActiveLists,
+    pub(super) skipping: ActiveLists,
     pub(super) rules: Option<Arc<RuleSet>>,
 }
 
 /// Who asks: each has an answer kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Asker {
+pub(super) enum QuestionAsker {
     Walk,
     Command,
 }
 
 #[derive(Debug)]
-struct Judged {
-    question: Question,
+struct JudgedEntries {
+    question: EntryQuestion,
     answers: Arc<[u8]>,
 }
 
-impl Question {
+impl EntryQuestion {
     /// What is asked where no list and no rule holds yet.
-    pub(super) fn of_asker(asker: Asker) -> Question {
+    pub(super) fn of_asker(asker: QuestionAsker) -> EntryQuestion {
         let (hiding, protecting, skipping) = (Vec::new(), Vec::new(), Vec::new());
-        Question { asker, hiding, protecting, skipping, rules: None }
+        EntryQuestion { asker, hiding, protecting, skipping, rules: None }
     }
 
     /// Takes those lists of a folder itself that hold for who asks.
-    pub(super) fn enter(&mut self, guard: &Guard, folder: &Spot, listing: &Listing) {
+    pub(super) fn enter_folder(
+        &mut self,
+        guard: &WorkspacePathGuard,
+        folder: &PathSpot,
+        listing: &TreeListing,
+    ) {
         let begin = if folder.rel.is_empty() { 0 } else { folder.rel.len() + 1 };
-        let Question { asker, hiding, protecting, skipping, .. } = self;
+        let EntryQuestion { asker, hiding, protecting, skipping, .. } = self;
         let other = match asker {
-            Asker::Walk => (GIT_LIST, skipping),
-            Asker::Command => (PROTECT_LIST, protecting),
+            QuestionAsker::Walk => (GIT_LIST, skipping),
+            QuestionAsker::Command => (PROTECT_LIST, protecting),
         };
         for (name, lists) in [(IGNORE_LIST, hiding), other] {
             if listing.has_list(name) {
@@ -139,9 +144,11 @@ impl Question {
             && self.skipping.is_empty()
             && self.rules.is_none()
     }
-    fn is_same(&self, other: &Question) -> bool {
-        let lists = |a: &Held, b: &Held| {
-            let same = |((at, a), (other, b)): (&At, &At)| at == other && Arc::ptr_eq(a, b);
+    fn is_same(&self, other: &EntryQuestion) -> bool {
+        let lists = |a: &ActiveLists, b: &ActiveLists| {
+            let same = |((at, a), (other, b)): (&PlacedList, &PlacedList)| {
+                at == other && Arc::ptr_eq(a, b)
+            };
             a.len() == b.len() && a.iter().zip(b).all(same)
         };
         let rules = match (&self.rules, &other.rules) {
@@ -156,10 +163,15 @@ impl Question {
     }
 }
 
-impl Listing {
+impl TreeListing {
     /// Where a child is.
-    pub(super) fn spot(&self, guard: &Guard, folder: &Spot, child: &Child) -> Arc<Spot> {
-        child.spot.clone().unwrap_or_else(|| Arc::new(guard.inside(folder, &child.name)))
+    pub(super) fn child_spot(
+        &self,
+        guard: &WorkspacePathGuard,
+        folder: &PathSpot,
+        child: &FolderChild,
+    ) -> Arc<PathSpot> {
+        child.spot.clone().unwrap_or_else(|| Arc::new(guard.spot_inside(folder, &child.name)))
     }
 
     /// Whether a list of this name may lie here.
@@ -169,11 +181,11 @@ impl Listing {
     }
 
     /// What lists and rules say, entry by entry. `None`: nothing of any.
-    pub(super) fn answers(
+    pub(super) fn entry_answers(
         &self,
-        guard: &Guard,
-        folder: &Spot,
-        question: &Question,
+        guard: &WorkspacePathGuard,
+        folder: &PathSpot,
+        question: &EntryQuestion,
         closed: &dyn Fn(&RuleSet, &str) -> bool,
     ) -> Option<Arc<[u8]>> {
         if question.is_empty() {
@@ -184,96 +196,105 @@ impl Listing {
         if let Some(judged) = kept.as_ref().filter(|judged| judged.question.is_same(question)) {
             return Some(judged.answers.clone());
         }
-        let of = |child: &Child| {
-            let spot = self.spot(guard, folder, child);
-            let says = |lists: &Held, bit: u8| {
+        let of = |child: &FolderChild| {
+            let spot = self.child_spot(guard, folder, child);
+            let says = |lists: &ActiveLists, bit: u8| {
                 let said = said_of(lists, &spot.rel, child.is_folder).is_some();
                 if said { bit } else { 0 }
             };
             let rules = question.rules.as_ref();
-            let by_rule = rules.is_some_and(|rules| closed(rules, &guard.shown(&spot)));
+            let by_rule = rules.is_some_and(|rules| closed(rules, &guard.shown_path(&spot)));
             says(&question.hiding, said::IGNORED)
                 | says(&question.protecting, said::GUARDED)
                 | says(&question.skipping, said::SKIPPED)
                 | if by_rule { said::CLOSED } else { 0 }
         };
         let answers: Arc<[u8]> = self.children.iter().map(of).collect();
-        *kept = Some(Judged { question: question.clone(), answers: answers.clone() });
+        *kept = Some(JudgedEntries { question: question.clone(), answers: answers.clone() });
         Some(answers)
     }
 }
 
 /// The folders that were listed.
 #[derive(Debug, Default)]
-pub(super) struct Tree {
-    kept: Mutex<Kept>,
+pub(super) struct FolderTree {
+    kept: Mutex<TreeState>,
 }
 
 #[derive(Debug, Default)]
-struct Kept {
-    folders: HashMap<PathBuf, Arc<Listing>>,
+struct TreeState {
+    folders: HashMap<PathBuf, Arc<TreeListing>>,
     names: usize,
     /// Whether a device tells when a folder changes.
     devices: HashMap<u64, bool>,
 }
 
-impl Tree {
+impl FolderTree {
     /// How many names are kept.
-    pub(super) fn names(&self) -> usize {
+    pub(super) fn name_count(&self) -> usize {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner).names
     }
 
     /// What lies in a folder of the workspace; `None`: it is none, or cannot be read.
-    pub(super) fn list(&self, guard: &Guard, folder: &Spot) -> Option<Arc<Listing>> {
+    pub(super) fn list(
+        &self,
+        guard: &WorkspacePathGuard,
+        folder: &PathSpot,
+    ) -> Option<Arc<TreeListing>> {
         let stat = rustix::fs::lstat(&folder.real).ok()?;
         if beneath::kind_of(&stat) != FileType::Directory {
             return None;
         }
-        if let Some(listing) = self.kept(folder, Stamp::of(&stat)) {
+        if let Some(listing) = self.cached_listing(folder, SurveyedFileStamp::from_stat(&stat)) {
             return Some(listing);
         }
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let handle: OwnedFd = rustix::fs::open(&folder.real, flags, Mode::empty()).ok()?;
-        self.read(guard, folder, handle.as_fd()).ok()
+        self.read_folder(guard, folder, handle.as_fd()).ok()
     }
 
     /// The same of a folder that is open.
     pub(super) fn list_open(
         &self,
-        guard: &Guard,
-        folder: &Spot,
+        guard: &WorkspacePathGuard,
+        folder: &PathSpot,
         handle: BorrowedFd<'_>,
-    ) -> Result<Arc<Listing>, Errno> {
+    ) -> Result<Arc<TreeListing>, Errno> {
         let stat = rustix::fs::fstat(handle)?;
-        match self.kept(folder, Stamp::of(&stat)) {
+        match self.cached_listing(folder, SurveyedFileStamp::from_stat(&stat)) {
             Some(listing) => Ok(listing),
-            None => self.read(guard, folder, handle),
+            None => self.read_folder(guard, folder, handle),
         }
     }
 
-    fn kept(&self, folder: &Spot, stamp: Stamp) -> Option<Arc<Listing>> {
+    fn cached_listing(
+        &self,
+        folder: &PathSpot,
+        stamp: SurveyedFileStamp,
+    ) -> Option<Arc<TreeListing>> {
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         let listing = kept.folders.get(&folder.real)?;
         (listing.settled && listing.stamp == stamp).then(|| listing.clone())
     }
 
-    fn read(
+    fn read_folder(
         &self,
-        guard: &Guard,
-        folder: &Spot,
+        guard: &WorkspacePathGuard,
+        folder: &PathSpot,
         handle: BorrowedFd<'_>,
-    ) -> Result<Arc<Listing>, Errno> {
+    ) -> Result<Arc<TreeListing>, Errno> {
         let now = file_time();
-        let stamp = Stamp::of(&rustix::fs::fstat(handle)?);
+        let stamp = SurveyedFileStamp::from_stat(&rustix::fs::fstat(handle)?);
         let names = beneath::all_names(handle)?;
-        let after = Stamp::of(&rustix::fs::fstat(handle)?);
-        let children: Vec<Child> = names
+        let after = SurveyedFileStamp::from_stat(&rustix::fs::fstat(handle)?);
+        let children: Vec<FolderChild> = names
             .into_iter()
-            .map(|(name, kind)| child(guard, folder, handle, name, kind))
+            .map(|(name, kind)| folder_child(guard, folder, handle, name, kind))
             .collect();
-        let settled = stamp == after && !stamp.is_racy(now) && self.tells(handle, stamp.device);
+        let settled =
+            stamp == after && !stamp.is_racy(now) && self.has_reliable_times(handle, stamp.device);
         let judged = [Mutex::default(), Mutex::default()];
-        let listing = Arc::new(Listing { stamp, settled, children, judged });
+        let listing = Arc::new(TreeListing { stamp, settled, children, judged });
         if settled && folder.root.is_some() {
             let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
             kept.names += listing.children.len() + 1;
@@ -287,7 +308,7 @@ impl Tree {
         Ok(listing)
     }
 
-    fn tells(&self, handle: BorrowedFd<'_>, device: u64) -> bool {
+    fn has_reliable_times(&self, handle: BorrowedFd<'_>, device: u64) -> bool {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         *kept.devices.entry(device).or_insert_with(|| {
             rustix::fs::fstatfs(handle).is_ok_and(|system| {
@@ -297,13 +318,13 @@ impl Tree {
     }
 }
 
-fn child(
-    guard: &Guard,
-    folder: &Spot,
+fn folder_child(
+    guard: &WorkspacePathGuard,
+    folder: &PathSpot,
     handle: BorrowedFd<'_>,
     name: OsString,
     kind: FileType,
-) -> Child {
+) -> FolderChild {
     // Some file systems do not say the kind with the name.
     let kind = match kind {
         FileType::Unknown => rustix::fs::statat(handle, &name, AtFlags::SYMLINK_NOFOLLOW)
@@ -311,21 +332,21 @@ fn child(
         kind => kind,
     };
     let is_folder = kind == FileType::Directory;
-    let seen = if is_folder { Seen::Folder } else { Seen::File };
-    let spot = guard.inside(folder, &name);
+    let seen = if is_folder { PathKind::Folder } else { PathKind::File };
+    let spot = guard.spot_inside(folder, &name);
     let lower = name.to_string_lossy().to_lowercase();
     let is_list = [IGNORE_LIST, PROTECT_LIST, GIT_LIST].contains(&lower.as_str());
-    let is_git = lower == ".git" || name.to_str().and_then(piece).is_some();
+    let is_git = lower == ".git" || name.to_str().and_then(repository_piece).is_some();
     let facts = [
         (guard.hides_entry(&spot, seen), fact::HIDDEN),
         (guard.may_hold_secrets(&spot, seen), fact::SECRET),
         (guard.protects_entry(&spot), fact::PROTECTED),
-        (may_instruct(&lower) && instructs(&lower, &guard.shown(&spot)), fact::INSTRUCTS),
+        (may_instruct(&lower) && is_instructing(&lower, &guard.shown_path(&spot)), fact::INSTRUCTS),
         (is_git, fact::GIT),
         (is_list, fact::LIST),
     ];
     let facts = facts.iter().filter(|(is_so, _)| *is_so).map(|(_, bit)| bit).sum();
-    Child { name, is_folder, facts, spot: is_folder.then(|| Arc::new(spot)) }
+    FolderChild { name, is_folder, facts, spot: is_folder.then(|| Arc::new(spot)) }
 }
 
 #[cfg(test)]
@@ -336,9 +357,9 @@ mod tests {
     use std::time::{Duration, SystemTime};
 
     fn names(workspace: &Workspace, root: &Path) -> Vec<String> {
-        let spot = workspace.guard.spot(root.to_path_buf());
+        let spot = workspace.guard.spot_of(root.to_path_buf());
         let listing = workspace.guard.tree.list(&workspace.guard, &spot).expect("a folder");
-        let text = |child: &Child| child.name.to_string_lossy().into_owned();
+        let text = |child: &FolderChild| child.name.to_string_lossy().into_owned();
         listing.children.iter().map(text).collect()
     }
 

@@ -23,9 +23,9 @@ type Inodes = HashSet<(u64, u64)>;
 
 /// The inodes of closed files, as of the last look.
 #[derive(Debug, Default)]
-pub(super) struct Twins(Mutex<Option<(Instant, Inodes)>>);
+pub(super) struct ClosedInodes(Mutex<Option<(Instant, Inodes)>>);
 
-impl Twins {
+impl ClosedInodes {
     /// Whether this inode is that of a key file or of Weir's own state.
     pub(super) fn is_closed(
         &self,
@@ -37,13 +37,13 @@ impl Twins {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let is_good = kept.as_ref().is_some_and(|(since, _)| since.elapsed() < GOOD_FOR);
         if !is_good {
-            *kept = Some((Instant::now(), gather(home, own)));
+            *kept = Some((Instant::now(), gather_inodes(home, own)));
         }
         kept.as_ref().is_some_and(|(_, inodes)| inodes.contains(&(device, inode)))
     }
 }
 
-fn gather(home: Option<&Path>, own: &[PathBuf]) -> Inodes {
+fn gather_inodes(home: Option<&Path>, own: &[PathBuf]) -> Inodes {
     let lines = HIDDEN.lines().chain(HIDDEN_AT_HOME.lines());
     let places = lines
         .filter(|line| !line.is_empty() && !line.starts_with('#'))
@@ -52,12 +52,12 @@ fn gather(home: Option<&Path>, own: &[PathBuf]) -> Inodes {
         .filter_map(|line| Some(home?.join(line)));
     let mut inodes = Inodes::new();
     for place in places.chain(own.iter().cloned()) {
-        add(&place, 0, &mut inodes);
+        add_inodes(&place, 0, &mut inodes);
     }
     inodes
 }
 
-fn add(path: &Path, depth: usize, inodes: &mut Inodes) {
+fn add_inodes(path: &Path, depth: usize, inodes: &mut Inodes) {
     if inodes.len() >= FILES_MAX {
         return;
     }
@@ -67,7 +67,7 @@ fn add(path: &Path, depth: usize, inodes: &mut Inodes) {
     } else if found.is_dir() && depth < DEPTH_MAX {
         let Ok(entries) = std::fs::read_dir(path) else { return };
         for entry in entries.take(FILES_MAX).filter_map(Result::ok) {
-            add(&entry.path(), depth + 1, inodes);
+            add_inodes(&entry.path(), depth + 1, inodes);
         }
     }
 }

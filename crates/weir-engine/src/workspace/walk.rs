@@ -9,10 +9,12 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, FileType, Stat};
 use rustix::io::Errno;
 
-use super::guard::Spot;
+use super::guard::PathSpot;
 use super::lists::{GIT_LIST, IGNORE_LIST};
-use super::tree::{Asker, Child, Question, fact, said};
-use super::{Entry, EntryKind, FileError, Located, Walk, WalkOptions, Workspace};
+use super::tree::{EntryQuestion, FolderChild, QuestionAsker, fact, said};
+use super::{
+    EntryKind, FileError, LocatedPath, WalkOptions, Workspace, WorkspaceEntry, WorkspaceWalk,
+};
 use super::{beneath, wrong_kind};
 
 /// Deepest folder that is entered: each level holds a handle.
@@ -21,23 +23,23 @@ pub(super) const DEPTH_MAX: usize = 128;
 /// So much of what git ignores is named by itself.
 const SKIPPED_MAX: usize = 10_000;
 
-/// What [`Workspace::walk`] does.
-pub(super) fn walk(
+/// What [`Workspace::walk_folder`] does.
+pub(super) fn walk_folder(
     workspace: &Workspace,
-    start: &Located,
+    start: &LocatedPath,
     options: WalkOptions,
-) -> Result<Walk, FileError> {
+) -> Result<WorkspaceWalk, FileError> {
     let mut entries = Vec::new();
-    let each = &mut |found: &Found<'_>| {
-        entries.push(entry(workspace.guard.shown(found.spot), found.stat));
+    let each = &mut |found: &WalkedEntry<'_>| {
+        entries.push(entry_from_stat(workspace.guard.shown_path(found.spot), found.stat));
     };
-    let seen = visit(workspace, start, options, each)?;
-    Ok(Walk { entries, truncated: seen.truncated })
+    let seen = visit_entries(workspace, start, options, each)?;
+    Ok(WorkspaceWalk { entries, truncated: seen.truncated })
 }
 
 /// An entry that a walk meets.
-pub(super) struct Found<'a> {
-    pub(super) spot: &'a Spot,
+pub(super) struct WalkedEntry<'a> {
+    pub(super) spot: &'a PathSpot,
     pub(super) stat: &'a Stat,
     /// The folder it lies in, and its name there.
     pub(super) folder: BorrowedFd<'a>,
@@ -46,7 +48,7 @@ pub(super) struct Found<'a> {
 
 /// What a walk did not meet.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Unseen {
+pub(crate) struct UnseenEntries {
     /// There was more than its bounds allow.
     pub(crate) truncated: bool,
     /// `.gitignore` named something.
@@ -55,10 +57,10 @@ pub(crate) struct Unseen {
     pub(crate) skipped: Vec<PathBuf>,
 }
 
-impl Unseen {
+impl UnseenEntries {
     /// Takes note of what git ignores: beyond the bound of the folder in which it lies, so that nothing
     /// of it goes without a name.
-    pub(super) fn skip(&mut self, folder: &Spot, child: &Child) {
+    pub(super) fn note_skipped(&mut self, folder: &PathSpot, child: &FolderChild) {
         self.gitignored = true;
         if self.skipped.len() < SKIPPED_MAX {
             self.skipped.push(folder.real.join(&child.name));
@@ -68,7 +70,7 @@ impl Unseen {
     }
 
     /// Takes up what another look did not meet.
-    pub(super) fn join(&mut self, other: Unseen) {
+    pub(super) fn join(&mut self, other: UnseenEntries) {
         self.truncated |= other.truncated;
         self.gitignored |= other.gitignored;
         self.skipped.extend(other.skipped);
@@ -76,35 +78,37 @@ impl Unseen {
 }
 
 /// The same, entry by entry.
-pub(super) fn visit(
+pub(super) fn visit_entries(
     workspace: &Workspace,
-    start: &Located,
+    start: &LocatedPath,
     options: WalkOptions,
-    each: &mut dyn FnMut(&Found<'_>),
-) -> Result<Unseen, FileError> {
-    let anchor = workspace.anchor(start);
-    let (_, stat) =
-        beneath::probe(anchor, &start.rel).map_err(|e| workspace.failed("list", start, e))?;
+    each: &mut dyn FnMut(&WalkedEntry<'_>),
+) -> Result<UnseenEntries, FileError> {
+    let anchor = workspace.anchor_fd(start);
+    let (_, stat) = beneath::probe_path(anchor, &start.rel)
+        .map_err(|e| workspace.file_error("list", start, e))?;
     if beneath::kind_of(&stat) != FileType::Directory {
         return Err(wrong_kind(start, beneath::kind_of(&stat), "a folder"));
     }
-    let folder =
-        beneath::open_folder(anchor, &start.rel).map_err(|e| workspace.failed("list", start, e))?;
+    let folder = beneath::open_folder(anchor, &start.rel)
+        .map_err(|e| workspace.file_error("list", start, e))?;
     let mut walker = Walker {
         workspace,
         options,
-        question: Question::of_asker(Asker::Walk),
+        question: EntryQuestion::of_asker(QuestionAsker::Walk),
         met: 0,
-        unseen: Unseen::default(),
+        unseen: UnseenEntries::default(),
         each,
     };
     walker.enter_ancestors(&start.spot);
-    walker.folder(&folder, &start.spot, 0).map_err(|e| workspace.failed("list", start, e))?;
+    walker
+        .visit_folder(&folder, &start.spot, 0)
+        .map_err(|e| workspace.file_error("list", start, e))?;
     Ok(walker.unseen)
 }
 
 /// An entry from what the system says about it.
-pub(super) fn entry(path: String, stat: &Stat) -> Entry {
+pub(super) fn entry_from_stat(path: String, stat: &Stat) -> WorkspaceEntry {
     let kind = match beneath::kind_of(stat) {
         FileType::RegularFile => EntryKind::File,
         FileType::Directory => EntryKind::Folder,
@@ -116,36 +120,36 @@ pub(super) fn entry(path: String, stat: &Stat) -> Entry {
         | FileType::Unknown => EntryKind::Other,
     };
     let bytes = if kind == EntryKind::File { beneath::size_of(stat) } else { 0 };
-    Entry { path, kind, bytes, modified: stat.st_mtime }
+    WorkspaceEntry { path, kind, bytes, modified: stat.st_mtime }
 }
 
 struct Walker<'a> {
     workspace: &'a Workspace,
     options: WalkOptions,
     /// Lists on the way, with the length of their folder's path.
-    question: Question,
+    question: EntryQuestion,
     /// Entries so far.
     met: usize,
-    unseen: Unseen,
-    each: &'a mut dyn FnMut(&Found<'_>),
+    unseen: UnseenEntries,
+    each: &'a mut dyn FnMut(&WalkedEntry<'_>),
 }
 
 impl Walker<'_> {
     /// Loads the lists of the folders above the start.
-    fn enter_ancestors(&mut self, start: &Spot) {
+    fn enter_ancestors(&mut self, start: &PathSpot) {
         let Some(root) = start.root.map(|i| &self.workspace.guard.roots[i]) else { return };
         let mut folder = root.real.clone();
         let mut begin = 0;
         let below = start.real.strip_prefix(&root.real).unwrap_or(Path::new(""));
         for part in below.components() {
-            self.enter(&folder, begin);
+            self.enter_folder(&folder, begin);
             let end = start.rel[begin..].find('/').map_or(start.rel.len(), |at| begin + at);
             begin = (end + 1).min(start.rel.len());
             folder.push(part);
         }
     }
     /// Loads the lists of one folder; returns how many there were before.
-    fn enter(&mut self, folder: &Path, path_begin: usize) -> (usize, usize) {
+    fn enter_folder(&mut self, folder: &Path, path_begin: usize) -> (usize, usize) {
         self.take_lists(folder, path_begin, |_| true)
     }
     /// The same of those names for which `there` says that one may be there.
@@ -165,7 +169,12 @@ impl Walker<'_> {
         before
     }
 
-    fn folder(&mut self, handle: &OwnedFd, spot: &Spot, depth: usize) -> Result<(), Errno> {
+    fn visit_folder(
+        &mut self,
+        handle: &OwnedFd,
+        spot: &PathSpot,
+        depth: usize,
+    ) -> Result<(), Errno> {
         let guard = &self.workspace.guard;
         let listing = guard.tree.list_open(guard, spot, handle.as_fd())?;
         let begin = if spot.rel.is_empty() { 0 } else { spot.rel.len() + 1 };
@@ -173,7 +182,7 @@ impl Walker<'_> {
             Some(_) => self.take_lists(&spot.real, begin, |name| listing.has_list(name)),
             None => (self.question.hiding.len(), self.question.skipping.len()),
         };
-        let answers = listing.answers(guard, spot, &self.question, &|_, _| false);
+        let answers = listing.entry_answers(guard, spot, &self.question, &|_, _| false);
         for (index, child) in listing.children.iter().enumerate() {
             if !self.options.hidden && child.name.as_bytes().starts_with(b".") {
                 continue;
@@ -183,10 +192,10 @@ impl Walker<'_> {
                 continue;
             }
             if said & said::SKIPPED != 0 {
-                self.unseen.skip(spot, child);
+                self.unseen.note_skipped(spot, child);
                 continue;
             }
-            self.child(handle, &listing.spot(guard, spot, child), child, depth);
+            self.visit_child(handle, &listing.child_spot(guard, spot, child), child, depth);
             if self.unseen.truncated {
                 break;
             }
@@ -197,9 +206,15 @@ impl Walker<'_> {
         Ok(())
     }
 
-    fn child(&mut self, handle: &OwnedFd, spot: &Spot, child: &Child, depth: usize) {
+    fn visit_child(
+        &mut self,
+        handle: &OwnedFd,
+        spot: &PathSpot,
+        child: &FolderChild,
+        depth: usize,
+    ) {
         // What went away since its name was read is no entry.
-        let Some(stat) = look(handle, &child.name) else { return };
+        let Some(stat) = stat_entry(handle, &child.name) else { return };
         if self.met >= self.options.max_entries {
             self.unseen.truncated = true;
             return;
@@ -207,7 +222,7 @@ impl Walker<'_> {
         self.met += 1;
         let is_folder = beneath::kind_of(&stat) == FileType::Directory;
         let folder = handle.as_fd();
-        (self.each)(&Found { spot, stat: &stat, folder, name: &child.name });
+        (self.each)(&WalkedEntry { spot, stat: &stat, folder, name: &child.name });
         if !is_folder || !self.options.recursive {
             return;
         }
@@ -217,11 +232,11 @@ impl Walker<'_> {
         }
         // A folder that cannot be opened shows its name and nothing more.
         if let Ok(inner) = beneath::open_folder(handle.as_fd(), &PathBuf::from(&child.name)) {
-            let _ = self.folder(&inner, spot, depth + 1);
+            let _ = self.visit_folder(&inner, spot, depth + 1);
         }
     }
 }
 
-fn look(folder: &OwnedFd, name: &OsStr) -> Option<Stat> {
+fn stat_entry(folder: &OwnedFd, name: &OsStr) -> Option<Stat> {
     rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).ok()
 }

@@ -40,10 +40,10 @@ const WATCHED: WatchFlags = WatchFlags::MODIFY
 
 /// The folders of the last look.
 #[derive(Debug, Default)]
-pub(crate) struct Watch(Mutex<Watched>);
+pub(crate) struct FolderWatch(Mutex<WatchedFolders>);
 
 #[derive(Debug, Default)]
-struct Watched {
+struct WatchedFolders {
     system: Option<OwnedFd>,
     folders: HashMap<i32, PathBuf>,
     /// Folders with files that have names elsewhere.
@@ -54,58 +54,58 @@ struct Watched {
     refused: bool,
 }
 
-impl Watch {
+impl FolderWatch {
     /// Before everything is looked at: what happened until now will be seen. `pays`: from now on folders
     /// are watched.
-    pub(crate) fn begin(&self, pays: bool) {
-        let mut watched = self.locked();
-        if !watched.whole || watched.happened().is_none() {
-            *watched = Watched { refused: watched.refused, ..Watched::default() };
+    pub(crate) fn begin_look(&self, pays: bool) {
+        let mut watched = self.lock_watched();
+        if !watched.whole || watched.take_changes().is_none() {
+            *watched = WatchedFolders { refused: watched.refused, ..WatchedFolders::default() };
         }
         watched.linked.clear();
         watched.whole = pays && !watched.refused;
     }
     /// Before a folder is looked at.
     pub(super) fn add(&self, folder: &Path, handle: BorrowedFd<'_>) {
-        let mut watched = self.locked();
+        let mut watched = self.lock_watched();
         if !watched.whole {
             return;
         }
         if watched.add(folder, handle).is_none() {
-            *watched = Watched { refused: true, ..Watched::default() };
+            *watched = WatchedFolders { refused: true, ..WatchedFolders::default() };
         }
     }
     /// A folder has files with names elsewhere.
     pub(super) fn has_links(&self, folder: &Path) {
-        self.locked().linked.insert(folder.to_path_buf());
+        self.lock_watched().linked.insert(folder.to_path_buf());
     }
     /// Not everything was looked at, or not all that was seen is held.
     pub(crate) fn is_not_whole(&self) {
-        self.locked().whole = false;
+        self.lock_watched().whole = false;
     }
     /// The folders in which something may have happened since they were looked at, by path. `None`: it
     /// is not known.
-    pub(crate) fn changed(&self) -> Option<BTreeSet<PathBuf>> {
-        let mut watched = self.locked();
-        let changed = watched.whole.then(|| watched.happened()).flatten();
+    pub(crate) fn changed_folders(&self) -> Option<BTreeSet<PathBuf>> {
+        let mut watched = self.lock_watched();
+        let changed = watched.whole.then(|| watched.take_changes()).flatten();
         watched.whole = changed.is_some();
         let mut changed = changed?;
         changed.extend(watched.linked.iter().cloned());
         Some(changed)
     }
-    fn locked(&self) -> MutexGuard<'_, Watched> {
+    fn lock_watched(&self) -> MutexGuard<'_, WatchedFolders> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Watched {
+impl WatchedFolders {
     /// `None`: the system refuses.
     fn add(&mut self, folder: &Path, handle: BorrowedFd<'_>) -> Option<()> {
         if self.system.is_none() {
             self.system = inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).ok();
         }
         let system = self.system.as_ref()?;
-        if self.folders.len() >= FOLDERS_MAX || !tells(handle) {
+        if self.folders.len() >= FOLDERS_MAX || !has_change_events(handle) {
             return None;
         }
         let path = format!("/proc/self/fd/{}", handle.as_raw_fd());
@@ -115,7 +115,7 @@ impl Watched {
     }
     /// What happened since this was asked before. `None`: folders or lists are others now, or more
     /// happened than the system keeps.
-    fn happened(&mut self) -> Option<BTreeSet<PathBuf>> {
+    fn take_changes(&mut self) -> Option<BTreeSet<PathBuf>> {
         let system = self.system.as_ref()?;
         let mut room = [MaybeUninit::uninit(); EVENTS_BYTES];
         let mut events = inotify::Reader::new(system, &mut room);
@@ -149,7 +149,7 @@ impl Watched {
 }
 
 /// Whether the file system of a folder tells of everything that happens in it.
-fn tells(folder: BorrowedFd<'_>) -> bool {
+fn has_change_events(folder: BorrowedFd<'_>) -> bool {
     rustix::fs::fstatfs(folder)
         .ok()
         .and_then(|system| u64::try_from(system.f_type).ok())

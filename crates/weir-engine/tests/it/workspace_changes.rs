@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::PermissionsExt;
 
-use weir_core::tool::{Access, Change, Image};
+use weir_core::tool::{FileState, PathAccess, PlannedChange};
 use weir_engine::workspace::{FileError, Workspace, WorkspaceOptions};
 
 use crate::world::{World, file_image};
@@ -25,7 +25,7 @@ fn z6_write_create_and_delete_in_one_step() {
     let changes = [
         world.change("run.sh", file_image("new", 0o755)),
         world.change("deep/er/new.txt", file_image("made", 0o600)),
-        world.change("gone.txt", Image::Absent),
+        world.change("gone.txt", FileState::Absent),
     ];
     let contents = [("run.sh", "new"), ("deep/er/new.txt", "made")];
     let changed = world.apply(&changes, &contents).unwrap();
@@ -79,19 +79,19 @@ fn z6_what_was_done_is_put_back_when_a_later_step_fails() {
     world.file("full/kept.txt", "kept");
     world.link("link", "a.txt");
     chmod(&world, "a.txt", 0o640);
-    let before: Vec<(String, Image)> = ["a.txt", "b.txt", "from.txt", "link", "full/kept.txt"]
+    let before: Vec<(String, FileState)> = ["a.txt", "b.txt", "from.txt", "link", "full/kept.txt"]
         .map(|path| (path.to_owned(), world.image(path)))
         .into();
     let tree = world.tree();
     let changes = [
         world.change("a.txt", file_image("A", 0o755)),
-        world.change("b.txt", Image::Absent),
+        world.change("b.txt", FileState::Absent),
         world.change("new/deep/c.txt", file_image("C", 0o644)),
-        world.change("from.txt", Image::Absent),
+        world.change("from.txt", FileState::Absent),
         world.change("to/here.txt", file_image("moved", 0o644)),
-        world.change("link", Image::Link { target: "b.txt".to_owned() }),
+        world.change("link", FileState::Link { target: "b.txt".to_owned() }),
         // Cannot be removed: it holds a file that no change names. Removals come last.
-        world.change("full", Image::Absent),
+        world.change("full", FileState::Absent),
     ];
     let error = world.apply(&changes, &[("a.txt", "A"), ("new/deep/c.txt", "C")]).unwrap_err();
     assert!(error.to_string().contains("holds entries"), "{error}");
@@ -109,13 +109,17 @@ fn z6_folders_are_made_and_removed_in_the_right_order() {
         world.file(path, path);
     }
     // Given in a useless order on purpose.
-    let mut changes = vec![world.change("old", Image::Absent)];
+    let mut changes = vec![world.change("old", FileState::Absent)];
     for path in ["old/a", "old/a/x.txt", "old/top.txt", "old/b/z.txt", "old/b", "old/a/y.txt"] {
-        changes.push(world.change(path, Image::Absent));
+        changes.push(world.change(path, FileState::Absent));
         let moved = path.replacen("old", "new", 1);
-        changes.push(Change { path: moved, before: Image::Absent, after: world.image(path) });
+        changes.push(PlannedChange {
+            path: moved,
+            before: FileState::Absent,
+            after: world.image(path),
+        });
     }
-    changes.push(world.change("new", Image::Folder));
+    changes.push(world.change("new", FileState::Folder));
     // A move: the files keep their identity and no content is needed.
     world.apply(&changes, &[]).unwrap();
     assert_eq!(
@@ -123,8 +127,8 @@ fn z6_folders_are_made_and_removed_in_the_right_order() {
         ["new", "new/a", "new/a/x.txt", "new/a/y.txt", "new/b", "new/b/z.txt", "new/top.txt"]
     );
     assert_eq!(world.text("new/b/z.txt").as_deref(), Some("old/b/z.txt"));
-    let gone: Vec<Change> =
-        world.tree().iter().map(|path| world.change(path, Image::Absent)).collect();
+    let gone: Vec<PlannedChange> =
+        world.tree().iter().map(|path| world.change(path, FileState::Absent)).collect();
     world.apply(&gone, &[]).unwrap();
     assert_eq!(world.tree(), Vec::<String>::new());
     assert!(world.real("state/trash/restored/new/a/x.txt").is_file());
@@ -135,17 +139,25 @@ fn z6_a_file_becomes_a_folder_and_back() {
     let world = World::new();
     world.file("x", "file");
     let forth = [
-        world.change("x", Image::Folder),
-        Change { path: "x/y".to_owned(), before: Image::Absent, after: file_image("inner", 0o644) },
+        world.change("x", FileState::Folder),
+        PlannedChange {
+            path: "x/y".to_owned(),
+            before: FileState::Absent,
+            after: file_image("inner", 0o644),
+        },
     ];
     world.apply(&forth, &[("x/y", "inner")]).unwrap();
     assert_eq!(world.text("x/y").as_deref(), Some("inner"));
-    let back: Vec<Change> = forth
+    let back: Vec<PlannedChange> = forth
         .iter()
-        .map(|c| Change { path: c.path.clone(), before: c.after.clone(), after: c.before.clone() })
+        .map(|c| PlannedChange {
+            path: c.path.clone(),
+            before: c.after.clone(),
+            after: c.before.clone(),
+        })
         .collect();
     let restored =
-        [Change { after: file_image("file", 0o644), ..back[0].clone() }, back[1].clone()];
+        [PlannedChange { after: file_image("file", 0o644), ..back[0].clone() }, back[1].clone()];
     world.apply(&restored, &[("x", "file")]).unwrap();
     assert_eq!(world.text("x").as_deref(), Some("file"));
 }
@@ -154,10 +166,10 @@ fn z6_a_file_becomes_a_folder_and_back() {
 fn z6_links_are_links_and_hard_links_do_not_lead_out() {
     let world = World::new();
     world.elsewhere("out/precious", "precious");
-    let link = world.change("l", Image::Link { target: "../out/precious".to_owned() });
+    let link = world.change("l", FileState::Link { target: "../out/precious".to_owned() });
     world.apply(&[link], &[]).unwrap();
-    assert_eq!(world.image("l"), Image::Link { target: "../out/precious".to_owned() });
-    let removed = world.change("l", Image::Absent);
+    assert_eq!(world.image("l"), FileState::Link { target: "../out/precious".to_owned() });
+    let removed = world.change("l", FileState::Absent);
     world.apply(&[removed], &[]).unwrap();
     assert!(!world.real("ws/l").is_symlink());
     std::fs::hard_link(world.real("out/precious"), world.real("ws/twin")).unwrap();
@@ -184,10 +196,14 @@ fn z6_mode_alone_changes_and_set_id_bits_are_never_given() {
 fn z6_the_root_and_places_behind_files_cannot_be_changed() {
     let world = World::new();
     world.file("f", "");
-    let root = Change { path: ".".to_owned(), before: Image::Folder, after: Image::Absent };
+    let root =
+        PlannedChange { path: ".".to_owned(), before: FileState::Folder, after: FileState::Absent };
     assert!(matches!(world.apply(&[root], &[]), Err(FileError::Refused { .. })));
-    let behind =
-        Change { path: "f/x".to_owned(), before: Image::Absent, after: file_image("x", 0o644) };
+    let behind = PlannedChange {
+        path: "f/x".to_owned(),
+        before: FileState::Absent,
+        after: file_image("x", 0o644),
+    };
     let error = world.apply(&[behind], &[("f/x", "x")]).unwrap_err();
     assert!(error.to_string().contains("f/x"), "{error}");
     assert_eq!(world.tree(), ["f"]);
@@ -200,7 +216,7 @@ fn z6_without_a_trash_files_are_removed() {
         WorkspaceOptions { root: world.real("ws"), extra_roots: vec![], own_folders: vec![] };
     let workspace = Workspace::open(options).unwrap();
     world.file("a", "a");
-    let change = world.change("a", Image::Absent);
+    let change = world.change("a", FileState::Absent);
     workspace.apply_changes(&[change], &Default::default()).unwrap();
     assert_eq!(world.tree(), Vec::<String>::new());
 }
@@ -225,7 +241,7 @@ fn x1_own_files_go_below_their_folder_only() {
     ws.write_own(".weir/tmp/s1/search_files-3.md", "found").unwrap();
     ws.write_own(".weir/tmp/s1/search_files-3.md", "found again").unwrap();
     assert_eq!(world.text(".weir/tmp/s1/search_files-3.md").as_deref(), Some("found again"));
-    let effect = ws.resolve(".weir/tmp/s1/search_files-3.md", Access::Read);
+    let effect = ws.resolve(".weir/tmp/s1/search_files-3.md", PathAccess::Read);
     assert!(ws.read(&effect, 100).is_ok());
     for path in ["src/x", "../.weir/x", ".weir", ".weir/../x", "/etc/x", ".weirx/y"] {
         assert!(ws.write_own(path, "").is_err(), "{path}");

@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use weir_core::governance::rules::{RuleAction, RuleContext, RuleOrigin, RuleSet};
-use weir_core::tool::{Access, CommandEffect, Effects, Tier};
-use weir_engine::ports::Confine;
+use weir_core::tool::{CommandEffect, Effects, PathAccess, Tier};
+use weir_engine::ports::CommandConfinement;
 use weir_engine::workspace::{Workspace, WorkspaceOptions};
 
 struct Place {
@@ -37,15 +37,16 @@ impl Place {
     fn at(&self, name: &str) -> PathBuf {
         self.folder.path().canonicalize().expect("it is there").join(name)
     }
-    fn confine(&self, command: &str, reads: &[&str], foreign: bool) -> Confine {
+    fn confine(&self, command: &str, reads: &[&str], foreign: bool) -> CommandConfinement {
         let command = CommandEffect {
             command: command.into(),
             tier: Tier::Landlock,
             ..CommandEffect::default()
         };
-        let paths = reads.iter().map(|path| self.workspace.resolve(path, Access::Read)).collect();
+        let paths =
+            reads.iter().map(|path| self.workspace.resolve(path, PathAccess::Read)).collect();
         let effects = Effects { paths, commands: vec![command.clone()], ..Effects::default() };
-        self.workspace.confine(&command, &effects, foreign).expect("a small workspace")
+        self.workspace.confine_command(&command, &effects, foreign).expect("a small workspace")
     }
 }
 
@@ -136,7 +137,7 @@ fn c3_a_rule_that_closes_a_file_hides_it_from_commands() {
         home: None,
         own_folders: Vec::new(),
     });
-    let rule = rules.parse(RuleAction::Deny, "Read(plans/**)", RuleOrigin::new("test"));
+    let rule = rules.parse_rule(RuleAction::Deny, "Read(plans/**)", RuleOrigin::new("test"));
     rules.add(rule.expect("a rule"));
     place.workspace.hold_rules(Arc::new(rules));
     let confine = place.confine("ls", &[], false);
@@ -193,9 +194,9 @@ fn c3_plan_leaves_nothing_writable() {
         read_only: true,
         ..CommandEffect::default()
     };
-    let paths = vec![place.workspace.resolve("/tmp/x", Access::Write)];
+    let paths = vec![place.workspace.resolve("/tmp/x", PathAccess::Write)];
     let effects = Effects { paths, commands: vec![command.clone()], ..Effects::default() };
-    let confine = place.workspace.confine(&command, &effects, false).expect("small");
+    let confine = place.workspace.confine_command(&command, &effects, false).expect("small");
     assert!(confine.writable.is_empty(), "{confine:?}");
 }
 
@@ -205,16 +206,16 @@ fn a13_a_repository_is_never_stored_in_and_hidden_at_once() {
     repository(&place, "sub", &[".env", "b.txt"]);
     let objects = place.at("ws/sub/.git/objects");
     for line in ["git -C sub log -p", "cd sub && git log -p", "git --git-dir=sub/.git show"] {
-        assert_eq!(place.workspace.uncovers(line, "."), ["sub/.env"], "{line}");
+        assert_eq!(place.workspace.uncovered_files(line, "."), ["sub/.env"], "{line}");
         let confine = place.confine(line, &[], false);
         assert!(has(&confine.masked, &objects), "{line}: {confine:?}");
         assert!(has(&confine.protected, &place.at("ws/sub/.git")), "{line}: {confine:?}");
         assert!(!has(&confine.histories, &place.at("ws/sub/.git")), "{line}: {confine:?}");
         assert!(has(&confine.histories, &place.at("ws/.git")), "{line}: {confine:?}");
     }
-    assert_eq!(place.workspace.uncovers("git log -p", "sub"), ["sub/.env"]);
-    assert_eq!(place.workspace.uncovers("git log -p", "."), Vec::<String>::new());
-    assert_eq!(place.workspace.uncovers("make", "."), Vec::<String>::new());
+    assert_eq!(place.workspace.uncovered_files("git log -p", "sub"), ["sub/.env"]);
+    assert_eq!(place.workspace.uncovered_files("git log -p", "."), Vec::<String>::new());
+    assert_eq!(place.workspace.uncovered_files("make", "."), Vec::<String>::new());
     // Whoever was asked about it stores and reads there.
     let command = CommandEffect {
         command: "git -C sub log -p".into(),
@@ -222,7 +223,8 @@ fn a13_a_repository_is_never_stored_in_and_hidden_at_once() {
         uncovers: vec!["sub/.env".into()],
         ..CommandEffect::default()
     };
-    let asked = place.workspace.confine(&command, &Effects::default(), false).expect("small");
+    let asked =
+        place.workspace.confine_command(&command, &Effects::default(), false).expect("small");
     assert!(has(&asked.histories, &place.at("ws/sub/.git")), "{asked:?}");
     assert!(!has(&asked.masked, &objects), "{asked:?}");
 }
@@ -231,26 +233,27 @@ fn a13_a_repository_is_never_stored_in_and_hidden_at_once() {
 fn a13_templates_fixtures_and_what_a_rule_allows_are_no_secrets() {
     let place = place(&[]);
     repository(&place, ".", &[".env.example", "tests/cert.pem", "a.txt"]);
-    assert_eq!(place.workspace.uncovers("git diff", "."), Vec::<String>::new());
+    assert_eq!(place.workspace.uncovered_files("git diff", "."), Vec::<String>::new());
     let make = place.confine("make", &[], false);
     assert!(!has(&make.masked, &place.at("ws/.git/objects")), "{make:?}");
     assert!(!has(&make.masked, &place.at("ws/.env.example")), "{make:?}");
-    assert_eq!(place.workspace.veiled(&make), None);
+    assert_eq!(place.workspace.hidden_history_text(&make), None);
     repository(&place, ".", &["deploy/server.pem"]);
-    assert_eq!(place.workspace.uncovers("git diff", "."), ["deploy/server.pem"]);
+    assert_eq!(place.workspace.uncovered_files("git diff", "."), ["deploy/server.pem"]);
     assert_eq!(place.workspace.hidden_in_history(), ["deploy/server.pem"]);
     let make = place.confine("make", &[], false);
     assert!(has(&make.masked, &place.at("ws/.git/objects")), "{make:?}");
-    let said = place.workspace.veiled(&make).expect("something is hidden");
+    let said = place.workspace.hidden_history_text(&make).expect("something is hidden");
     assert!(said.contains("deploy/server.pem") && said.contains("Read("), "{said}");
     let mut rules = RuleSet::new(RuleContext {
         workspace: place.at("ws").display().to_string(),
         home: None,
         own_folders: Vec::new(),
     });
-    let rule = rules.parse(RuleAction::Allow, "Read(deploy/server.pem)", RuleOrigin::new("test"));
+    let rule =
+        rules.parse_rule(RuleAction::Allow, "Read(deploy/server.pem)", RuleOrigin::new("test"));
     rules.add(rule.expect("a rule"));
     place.workspace.hold_rules(Arc::new(rules));
-    assert_eq!(place.workspace.uncovers("git diff", "."), Vec::<String>::new());
+    assert_eq!(place.workspace.uncovered_files("git diff", "."), Vec::<String>::new());
     assert!(!has(&place.confine("make", &[], false).masked, &place.at("ws/.git/objects")));
 }

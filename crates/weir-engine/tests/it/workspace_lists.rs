@@ -1,6 +1,6 @@
 //! Ignore and protect lists, built-in rules, and what `explain` says (G6, G5, Z3).
 
-use weir_core::tool::Access;
+use weir_core::tool::PathAccess;
 use weir_engine::workspace::FileError;
 
 use crate::world::{ALL, World, file_image};
@@ -49,7 +49,7 @@ fn g6_nested_lists_decide_last_and_cannot_open_a_closed_folder() {
 fn g6_a_change_of_a_list_counts_at_once() {
     let world = World::new();
     world.file("a.txt", "a");
-    let judged_open = world.workspace.resolve("a.txt", Access::Read);
+    let judged_open = world.workspace.resolve("a.txt", PathAccess::Read);
     assert_eq!(judged_open.ignored, None);
     for round in 0..50 {
         world.file(".weirignore", "a.txt\n");
@@ -137,7 +137,7 @@ fn g5_own_state_is_closed_however_it_is_reached() {
     for path in [whole.as_str(), "../state/weir.db", "link/weir.db", "../state"] {
         assert!(world.ignored(path).is_some(), "{path}");
         assert!(world.protected(path).is_some(), "{path}");
-        let effect = world.workspace.resolve(path, Access::Read);
+        let effect = world.workspace.resolve(path, PathAccess::Read);
         assert!(world.workspace.read(&effect, 10).is_err(), "{path}");
     }
     let sibling = world.real("statement").display().to_string();
@@ -155,7 +155,7 @@ fn z3_credentials_are_closed_and_env_files_ask() {
     }
     assert!(world.ignored("/proc/self/environ").is_some());
     assert!(world.ignored("/etc/shadow").is_some());
-    let env = world.workspace.resolve("config/.env.local", Access::Read);
+    let env = world.workspace.resolve("config/.env.local", PathAccess::Read);
     assert_eq!((env.ignored, env.protected), (None, None));
     assert_eq!(env.sensitive.as_deref(), Some("it may hold secrets (.env*)"));
     world.link("innocent", world.real("home/.ssh"));
@@ -174,7 +174,7 @@ fn z6_a_second_name_of_a_key_file_is_closed_too() {
         std::fs::hard_link(world.real(from), world.real("ws").join(to)).unwrap();
     }
     let read = |path: &str| {
-        let at = world.workspace.resolve(path, Access::Read);
+        let at = world.workspace.resolve(path, PathAccess::Read);
         world.workspace.read(&at, 100).and(world.workspace.open_file(&at)).map(|_| ())
     };
     for path in ["a.txt", "b.txt"] {
@@ -200,18 +200,18 @@ fn g6_a_folder_is_as_closed_as_what_it_holds() {
     world.file("a/b/keep.lock", "");
     world.file("plain/x", "");
     world.file(".weirprotected", "*.lock\n");
-    let whole = world.workspace.resolve_tree("a", Access::Delete);
+    let whole = world.workspace.resolve_tree("a", PathAccess::Delete);
     assert!(whole.recursive);
     assert_eq!(
         whole.protected.as_deref(),
         Some("it holds a/b/keep.lock: .weirprotected:1: *.lock")
     );
-    assert_eq!(world.workspace.resolve("a", Access::Delete).protected, None);
-    let plain = world.workspace.resolve_tree("plain", Access::MoveFrom);
+    assert_eq!(world.workspace.resolve("a", PathAccess::Delete).protected, None);
+    let plain = world.workspace.resolve_tree("plain", PathAccess::MoveFrom);
     assert_eq!((plain.ignored, plain.protected), (None, None));
     world.file("clone/.git/HEAD", "ref");
-    assert!(world.workspace.resolve_tree("clone", Access::Delete).ignored.is_some());
-    let listed = world.workspace.resolve_tree("clone", Access::List);
+    assert!(world.workspace.resolve_tree("clone", PathAccess::Delete).ignored.is_some());
+    let listed = world.workspace.resolve_tree("clone", PathAccess::List);
     assert_eq!((listed.recursive, listed.ignored), (true, None));
 }
 
@@ -222,23 +222,23 @@ fn g6_explain_names_list_line_and_pattern() {
     world.file(".weirprotected", "Cargo.lock\n");
     let explain = |path: &str, access| world.workspace.explain(path, access);
     assert_eq!(
-        explain("x/k.key2", Access::Read),
+        explain("x/k.key2", PathAccess::Read),
         "x/k.key2 (in the workspace): ignored, so never used: .weirignore:2: *.key2"
     );
     assert_eq!(
-        explain("Cargo.lock", Access::Write),
+        explain("Cargo.lock", PathAccess::Write),
         "Cargo.lock (in the workspace): protected, so never written: .weirprotected:1: Cargo.lock"
     );
     assert_eq!(
-        explain("Cargo.lock", Access::Read),
+        explain("Cargo.lock", PathAccess::Read),
         "Cargo.lock (in the workspace): may be read; protected from writes: \
          .weirprotected:1: Cargo.lock"
     );
     assert_eq!(
-        explain("src/a.rs", Access::Write),
+        explain("src/a.rs", PathAccess::Write),
         "src/a.rs (in the workspace): no list names it; rules and mode decide"
     );
-    assert!(explain(".env", Access::Read).contains("asks a person"));
+    assert!(explain(".env", PathAccess::Read).contains("asks a person"));
 }
 
 #[test]
@@ -249,17 +249,17 @@ fn g6_walk_and_found_agree_with_the_lists() {
     for path in ["hidden/x", "a.tmp", "sub/keep.tmp", "sub/b.tmp", "k.pem", ".git/config", ".env"] {
         world.file(path, "");
     }
-    let here = world.workspace.resolve(".", Access::List);
+    let here = world.workspace.resolve(".", PathAccess::List);
     let walk = world.workspace.walk(&here, ALL).unwrap();
     let paths: Vec<&str> = walk.entries.iter().map(|e| e.path.as_str()).collect();
     assert_eq!(paths, [".env", ".weirignore", "sub", "sub/.weirignore", "sub/keep.tmp"]);
     for entry in &walk.entries {
-        let found = world.workspace.found(entry);
-        let resolved = world.workspace.resolve(&entry.path, Access::Read);
+        let found = world.workspace.effect_of_entry(entry);
+        let resolved = world.workspace.resolve(&entry.path, PathAccess::Read);
         assert_eq!(found.sensitive, resolved.sensitive, "{}", entry.path);
         assert_eq!(found.path, resolved.path);
         assert_eq!(found.ignored, None);
     }
-    let hidden = world.workspace.resolve("hidden", Access::List);
+    let hidden = world.workspace.resolve("hidden", PathAccess::List);
     assert!(world.workspace.walk(&hidden, ALL).is_err());
 }

@@ -2,8 +2,8 @@
 
 use std::io::Read;
 
-use weir_core::tool::{Access, Place};
-use weir_engine::ports::Content;
+use weir_core::tool::{PathAccess, PathPlace};
+use weir_engine::ports::FileContent;
 use weir_engine::workspace::{EntryKind, FileError, Workspace, WorkspaceOptions};
 
 use crate::world::World;
@@ -24,13 +24,13 @@ fn g2_equal_paths_have_one_form() {
         whole.as_str(),
     ];
     for form in forms {
-        let effect = world.workspace.resolve(form, Access::Read);
+        let effect = world.workspace.resolve(form, PathAccess::Read);
         assert_eq!(effect.path, "src/main.rs", "{form}");
-        assert_eq!(effect.place, Place::Inside, "{form}");
+        assert_eq!(effect.place, PathPlace::Inside, "{form}");
         assert_eq!(effect.ignored, None, "{form}");
     }
     for form in ["", ".", "./", "src/..", whole.trim_end_matches("/src/main.rs")] {
-        assert_eq!(world.workspace.resolve(form, Access::List).path, ".", "{form:?}");
+        assert_eq!(world.workspace.resolve(form, PathAccess::List).path, ".", "{form:?}");
     }
 }
 
@@ -41,13 +41,13 @@ fn g2_unicode_forms_are_one_path() {
     let decomposed = "cafe\u{301}.md";
     world.file(decomposed, "on disk decomposed");
     for form in [composed, decomposed] {
-        let effect = world.workspace.resolve(form, Access::Read);
+        let effect = world.workspace.resolve(form, PathAccess::Read);
         assert_eq!(effect.path, composed);
         let mut text = String::new();
         world.workspace.open_file(&effect).unwrap().read_to_string(&mut text).unwrap();
         assert_eq!(text, "on disk decomposed");
     }
-    let new = world.workspace.resolve("e\u{301}t\u{e9}/x", Access::Create);
+    let new = world.workspace.resolve("e\u{301}t\u{e9}/x", PathAccess::Create);
     assert_eq!(new.path, "\u{e9}t\u{e9}/x");
 }
 
@@ -62,20 +62,20 @@ fn z6_every_way_out_is_named() {
     let out = std::fs::canonicalize(world.real("out")).unwrap().display().to_string();
     let through_root = world.real("ws/../out/secret.txt").display().to_string();
     let cases = [
-        ("../out/secret.txt", Place::Outside, "secret.txt"),
-        ("a/../../out/secret.txt", Place::Outside, "secret.txt"),
-        ("up/secret.txt", Place::Escapes, "secret.txt"),
-        ("file", Place::Escapes, "secret.txt"),
-        ("twice", Place::Escapes, "secret.txt"),
-        ("dangling", Place::Escapes, "new.txt"),
-        ("up/not/yet", Place::Escapes, "not/yet"),
-        ("up/../up/secret.txt", Place::Escapes, ""),
-        (through_root.as_str(), Place::Outside, "secret.txt"),
-        (&format!("{out}/secret.txt"), Place::Outside, "secret.txt"),
-        ("../../../../../../../../../../etc/hosts", Place::Outside, ""),
+        ("../out/secret.txt", PathPlace::Outside, "secret.txt"),
+        ("a/../../out/secret.txt", PathPlace::Outside, "secret.txt"),
+        ("up/secret.txt", PathPlace::Escapes, "secret.txt"),
+        ("file", PathPlace::Escapes, "secret.txt"),
+        ("twice", PathPlace::Escapes, "secret.txt"),
+        ("dangling", PathPlace::Escapes, "new.txt"),
+        ("up/not/yet", PathPlace::Escapes, "not/yet"),
+        ("up/../up/secret.txt", PathPlace::Escapes, ""),
+        (through_root.as_str(), PathPlace::Outside, "secret.txt"),
+        (&format!("{out}/secret.txt"), PathPlace::Outside, "secret.txt"),
+        ("../../../../../../../../../../etc/hosts", PathPlace::Outside, ""),
     ];
     for (written, place, name) in cases {
-        for access in [Access::Read, Access::Write, Access::Create] {
+        for access in [PathAccess::Read, PathAccess::Write, PathAccess::Create] {
             let effect = world.workspace.resolve(written, access);
             assert_eq!(effect.place, place, "{written}");
             if !name.is_empty() {
@@ -83,14 +83,14 @@ fn z6_every_way_out_is_named() {
             }
         }
     }
-    assert_eq!(world.workspace.resolve("/etc/hosts", Access::Read).place, Place::Outside);
+    assert_eq!(world.workspace.resolve("/etc/hosts", PathAccess::Read).place, PathPlace::Outside);
 }
 
 #[test]
 fn z11_a_way_that_climbs_out_asks_whatever_it_begins_with() {
     let world = World::new();
     world.elsewhere("out/secret.txt", "secret");
-    let asks = |path: &str| world.workspace.resolve(path, Access::Read).sensitive.is_some();
+    let asks = |path: &str| world.workspace.resolve(path, PathAccess::Read).sensitive.is_some();
     for climbing in
         ["../out/secret.txt", "a/../../out/x", "~x/../../out/secret.txt", "~../../../out/x"]
     {
@@ -106,9 +106,9 @@ fn z11_a_way_that_climbs_out_asks_whatever_it_begins_with() {
 fn z6_removing_acts_on_the_link_itself() {
     let world = World::new();
     world.link("up", world.real("out"));
-    for access in [Access::Delete, Access::MoveFrom, Access::MoveTo] {
+    for access in [PathAccess::Delete, PathAccess::MoveFrom, PathAccess::MoveTo] {
         let effect = world.workspace.resolve("up", access);
-        assert_eq!((effect.path.as_str(), effect.place), ("up", Place::Inside));
+        assert_eq!((effect.path.as_str(), effect.place), ("up", PathPlace::Inside));
     }
 }
 
@@ -121,13 +121,13 @@ fn z10_unusable_paths_are_refused_not_fatal() {
     let long_name = "x".repeat(300);
     let long_path = "y/".repeat(3000);
     for path in ["a\0b", "loop", "a/x", &long_name, &long_path] {
-        let effect = world.workspace.resolve(path, Access::Write);
+        let effect = world.workspace.resolve(path, PathAccess::Write);
         assert!(effect.ignored.is_some(), "{path:?}");
         assert!(effect.protected.is_some(), "{path:?}");
         assert!(world.workspace.read(&effect, 10).is_err(), "{path:?}");
     }
-    let backslash = world.workspace.resolve("a\\..\\..\\b", Access::Create);
-    assert_eq!((backslash.path.as_str(), backslash.place), ("a\\..\\..\\b", Place::Inside));
+    let backslash = world.workspace.resolve("a\\..\\..\\b", PathAccess::Create);
+    assert_eq!((backslash.path.as_str(), backslash.place), ("a\\..\\..\\b", PathPlace::Inside));
 }
 
 #[test]
@@ -135,7 +135,7 @@ fn z6_a_forged_or_stale_effect_leads_nowhere() {
     let world = World::new();
     world.elsewhere("out/secret.txt", "secret");
     world.file("dir/a.txt", "a");
-    let honest = world.workspace.resolve("dir/a.txt", Access::Read);
+    let honest = world.workspace.resolve("dir/a.txt", PathAccess::Read);
     for path in ["../out/secret.txt", "dir/../../out/secret.txt", "/etc/hosts"] {
         let mut forged = honest.clone();
         forged.path = path.to_owned();
@@ -149,7 +149,7 @@ fn z6_a_forged_or_stale_effect_leads_nowhere() {
     let error = world.workspace.read(&honest, 1000).unwrap_err();
     assert!(error.to_string().contains("symbolic link"), "{error}");
     assert!(world.workspace.open_file(&honest).is_err());
-    assert!(world.workspace.image(&honest).is_err());
+    assert!(world.workspace.path_image(&honest).is_err());
 }
 
 #[test]
@@ -157,8 +157,8 @@ fn z6_what_a_person_allowed_outside_can_be_read() {
     let world = World::new();
     world.elsewhere("out/notes.txt", "notes");
     let path = world.real("out/notes.txt").display().to_string();
-    let effect = world.workspace.resolve(&path, Access::Read);
-    let Content::File { bytes, .. } = world.workspace.read(&effect, 100).unwrap() else {
+    let effect = world.workspace.resolve(&path, PathAccess::Read);
+    let FileContent::File { bytes, .. } = world.workspace.read(&effect, 100).unwrap() else {
         panic!("a file")
     };
     assert_eq!(&*bytes, b"notes");
@@ -180,7 +180,7 @@ fn z10_pipes_sockets_and_devices_neither_block_nor_open() {
     for (path, found) in
         [("pipe", "a named pipe"), ("socket", "a socket"), ("/dev/null", "a device")]
     {
-        let effect = world.workspace.resolve(path, Access::Read);
+        let effect = world.workspace.resolve(path, PathAccess::Read);
         let error = world.workspace.read(&effect, 10).unwrap_err();
         assert!(error.to_string().contains(found), "{error}");
         assert!(world.workspace.open_file(&effect).is_err());
@@ -191,18 +191,18 @@ fn z10_pipes_sockets_and_devices_neither_block_nor_open() {
 fn z10_bounds_and_kinds_are_said() {
     let world = World::new();
     world.file("big", "0123456789");
-    let big = world.workspace.resolve("big", Access::Read);
+    let big = world.workspace.resolve("big", PathAccess::Read);
     let error = world.workspace.read(&big, 9).unwrap_err();
     assert_eq!(error.to_string(), "big has 10 bytes; at most 9 can be handled here");
     assert!(world.workspace.read(&big, 10).is_ok());
-    let here = world.workspace.resolve(".", Access::Read);
+    let here = world.workspace.resolve(".", PathAccess::Read);
     let error = world.workspace.open_file(&here).unwrap_err();
     assert_eq!(error.to_string(), ". is a folder, not a file");
-    assert_eq!(world.workspace.entry(&here).unwrap().kind, EntryKind::Folder);
-    assert_eq!(world.workspace.entry(&big).unwrap().bytes, 10);
-    let below_file = world.workspace.resolve("big/x", Access::Read);
-    assert_eq!(world.workspace.read(&below_file, 9).unwrap(), Content::Absent);
-    assert!(matches!(world.workspace.entry(&below_file), Err(FileError::NotFound { .. })));
+    assert_eq!(world.workspace.stat_entry(&here).unwrap().kind, EntryKind::Folder);
+    assert_eq!(world.workspace.stat_entry(&big).unwrap().bytes, 10);
+    let below_file = world.workspace.resolve("big/x", PathAccess::Read);
+    assert_eq!(world.workspace.read(&below_file, 9).unwrap(), FileContent::Absent);
+    assert!(matches!(world.workspace.stat_entry(&below_file), Err(FileError::NotFound { .. })));
 }
 
 #[test]
@@ -212,8 +212,8 @@ fn a_missing_file_names_the_nearest() {
     world.file("src/secret.txt", "");
     world.file(".weirignore", "src/secret.txt\n");
     let hint = |path: &str| {
-        let effect = world.workspace.resolve(path, Access::Read);
-        world.workspace.entry(&effect).unwrap_err().to_string()
+        let effect = world.workspace.resolve(path, PathAccess::Read);
+        world.workspace.stat_entry(&effect).unwrap_err().to_string()
     };
     assert_eq!(hint("src/mian.rs"), "src/mian.rs does not exist; did you mean src/main.rs?");
     assert_eq!(hint("scr/main.rs"), "scr/main.rs does not exist; did you mean src/main.rs?");
@@ -225,8 +225,8 @@ fn a_missing_file_names_the_nearest() {
 fn home_and_extra_roots() {
     let world = World::new();
     world.elsewhere("home/todo.txt", "");
-    let effect = world.workspace.resolve("~/todo.txt", Access::Read);
-    assert_eq!(effect.place, Place::Outside);
+    let effect = world.workspace.resolve("~/todo.txt", PathAccess::Read);
+    assert_eq!(effect.place, PathPlace::Outside);
     assert!(effect.path.ends_with("/home/todo.txt"), "{}", effect.path);
     let options = WorkspaceOptions {
         root: world.real("ws"),
@@ -237,20 +237,20 @@ fn home_and_extra_roots() {
     world.elsewhere("out/a/b.txt", "extra");
     world.elsewhere("out/.weirignore", "hidden\n");
     let path = world.real("out/a/b.txt").display().to_string();
-    let effect = workspace.resolve(&path, Access::Read);
-    assert_eq!(effect.place, Place::Inside);
+    let effect = workspace.resolve(&path, PathAccess::Read);
+    assert_eq!(effect.place, PathPlace::Inside);
     assert!(workspace.read(&effect, 100).is_ok());
-    assert!(workspace.resolve("../out/hidden", Access::Read).ignored.is_some());
+    assert!(workspace.resolve("../out/hidden", PathAccess::Read).ignored.is_some());
 }
 
 #[test]
 fn z6_a_folder_called_tilde_is_not_the_home() {
     let world = World::new();
     world.file("~/a.txt", "inside");
-    let effect = world.workspace.resolve("./~/a.txt", Access::Read);
-    assert_eq!((effect.path.as_str(), effect.place.clone()), ("./~/a.txt", Place::Inside));
+    let effect = world.workspace.resolve("./~/a.txt", PathAccess::Read);
+    assert_eq!((effect.path.as_str(), effect.place.clone()), ("./~/a.txt", PathPlace::Inside));
     // What a journal names leads to the same place when it is resolved again.
-    assert_eq!(world.workspace.resolve(&effect.path, Access::Read), effect);
+    assert_eq!(world.workspace.resolve(&effect.path, PathAccess::Read), effect);
     assert!(world.workspace.read(&effect, 100).is_ok());
 }
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use rustix::fs::{CWD, RenameFlags};
-use weir_core::tool::{Access, Image};
-use weir_engine::ports::Content;
+use weir_core::tool::{FileState, PathAccess};
+use weir_engine::ports::FileContent;
 
 use crate::world::{ALL, World, file_image};
 
@@ -59,18 +59,18 @@ fn z6_reads_never_leave_while_links_are_swapped() {
     let world = World::new();
     let effect = {
         world.file("dir/f.txt", "inside");
-        world.workspace.resolve("dir/f.txt", Access::Read)
+        world.workspace.resolve("dir/f.txt", PathAccess::Read)
     };
-    let list = world.workspace.resolve("dir", Access::List);
+    let list = world.workspace.resolve("dir", PathAccess::List);
     let inside = AtomicU32::new(0);
     let refused = AtomicU32::new(0);
     let swaps = while_swapping(&world, || {
         match world.workspace.read(&effect, 100) {
-            Ok(Content::File { bytes, .. }) => {
+            Ok(FileContent::File { bytes, .. }) => {
                 assert_eq!(&*bytes, b"inside");
                 inside.fetch_add(1, Ordering::Relaxed);
             }
-            Ok(Content::Absent | Content::Folder | Content::Link { .. }) => {}
+            Ok(FileContent::Absent | FileContent::Folder | FileContent::Link { .. }) => {}
             Err(_) => {
                 refused.fetch_add(1, Ordering::Relaxed);
             }
@@ -88,22 +88,22 @@ fn z6_writes_never_leave_while_links_are_swapped() {
     let world = World::new();
     let written = AtomicU32::new(0);
     let swaps = while_swapping(&world, || {
-        let at = world.workspace.resolve("dir/new.txt", Access::Create);
+        let at = world.workspace.resolve("dir/new.txt", PathAccess::Create);
         // Resolved while it was the link: it says so, and is not used.
         if at.path != "dir/new.txt" {
             return;
         }
-        let create = weir_core::tool::Change {
+        let create = weir_core::tool::PlannedChange {
             path: at.path,
-            before: Image::Absent,
+            before: FileState::Absent,
             after: file_image("new", 0o644),
         };
         if world.apply(std::slice::from_ref(&create), &[("dir/new.txt", "new")]).is_ok() {
             written.fetch_add(1, Ordering::Relaxed);
         }
-        let back = weir_core::tool::Change {
+        let back = weir_core::tool::PlannedChange {
             before: create.after.clone(),
-            after: Image::Absent,
+            after: FileState::Absent,
             ..create
         };
         // The folder may be away just now: again, but not for ever.

@@ -2,13 +2,13 @@
 
 use std::time::Instant;
 
-use weir_core::tool::Access;
+use weir_core::tool::PathAccess;
 use weir_engine::workspace::{EntryKind, FileError, WalkOptions};
 
 use crate::world::{ALL, World};
 
 fn paths(world: &World, start: &str, options: WalkOptions) -> (Vec<String>, bool) {
-    let at = world.workspace.resolve(start, Access::List);
+    let at = world.workspace.resolve(start, PathAccess::List);
     let walk = world.workspace.walk(&at, options).unwrap();
     (walk.entries.into_iter().map(|e| e.path).collect(), walk.truncated)
 }
@@ -46,7 +46,7 @@ fn walk_order_is_stable_and_links_are_not_followed() {
     ];
     assert_eq!(all, expected);
     assert!(!cut);
-    let at = world.workspace.resolve(".", Access::List);
+    let at = world.workspace.resolve(".", PathAccess::List);
     let walk = world.workspace.walk(&at, ALL).unwrap();
     let kind = |path: &str| walk.entries.iter().find(|e| e.path == path).unwrap().kind;
     assert_eq!(kind("loop"), EntryKind::Link);
@@ -78,14 +78,14 @@ fn walk_options_narrow() {
 fn walk_of_what_is_no_folder_says_so() {
     let world = tree();
     for (path, expected) in [("z", "z is a file, not a folder"), ("nope", "nope does not exist")] {
-        let at = world.workspace.resolve(path, Access::List);
+        let at = world.workspace.resolve(path, PathAccess::List);
         let error = world.workspace.walk(&at, ALL).unwrap_err();
         assert_eq!(error.to_string(), expected);
     }
     let out = world.real("out").display().to_string();
-    let mut at = world.workspace.resolve(&out, Access::List);
+    let mut at = world.workspace.resolve(&out, PathAccess::List);
     assert!(world.workspace.walk(&at, ALL).is_ok());
-    at.place = weir_core::tool::Place::Inside;
+    at.place = weir_core::tool::PathPlace::Inside;
     assert!(matches!(world.workspace.walk(&at, ALL), Err(FileError::Refused { .. })));
 }
 
@@ -97,7 +97,7 @@ fn z10_names_that_are_not_utf8_are_shown_and_harmless() {
     std::fs::write(world.real("ws").join(name), "x").unwrap();
     let (all, _) = paths(&world, ".", ALL);
     assert_eq!(all, ["bad-\u{fffd}-name"]);
-    let effect = world.workspace.resolve(&all[0], Access::Read);
+    let effect = world.workspace.resolve(&all[0], PathAccess::Read);
     assert!(world.workspace.open_file(&effect).is_err());
 }
 

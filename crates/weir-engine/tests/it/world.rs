@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use tempfile::TempDir;
 use weir_core::record::sha256_hex;
-use weir_core::tool::{Access, Change, Image};
+use weir_core::tool::{FileState, PathAccess, PlannedChange};
 use weir_engine::workspace::{FileError, WalkOptions, Workspace, WorkspaceOptions};
 
 pub(crate) struct World {
@@ -53,21 +53,21 @@ impl World {
         std::fs::read_to_string(self.real("ws").join(path)).ok()
     }
     pub(crate) fn ignored(&self, path: &str) -> Option<String> {
-        self.workspace.resolve(path, Access::Read).ignored
+        self.workspace.resolve(path, PathAccess::Read).ignored
     }
     pub(crate) fn protected(&self, path: &str) -> Option<String> {
-        self.workspace.resolve(path, Access::Write).protected
+        self.workspace.resolve(path, PathAccess::Write).protected
     }
-    pub(crate) fn image(&self, path: &str) -> Image {
-        self.workspace.image(&self.workspace.resolve(path, Access::Delete)).unwrap()
+    pub(crate) fn image(&self, path: &str) -> FileState {
+        self.workspace.path_image(&self.workspace.resolve(path, PathAccess::Delete)).unwrap()
     }
     /// A change of `path` from what is there now.
-    pub(crate) fn change(&self, path: &str, after: Image) -> Change {
-        Change { path: path.to_owned(), before: self.image(path), after }
+    pub(crate) fn change(&self, path: &str, after: FileState) -> PlannedChange {
+        PlannedChange { path: path.to_owned(), before: self.image(path), after }
     }
     pub(crate) fn apply(
         &self,
-        changes: &[Change],
+        changes: &[PlannedChange],
         contents: &[(&str, &str)],
     ) -> Result<Vec<String>, FileError> {
         let contents: BTreeMap<String, Arc<[u8]>> = contents
@@ -100,6 +100,6 @@ fn put(path: &Path, bytes: &[u8]) {
     std::fs::write(path, bytes).unwrap();
 }
 
-pub(crate) fn file_image(text: &str, mode: u32) -> Image {
-    Image::File { sha256: sha256_hex(text.as_bytes()), bytes: text.len() as u64, mode }
+pub(crate) fn file_image(text: &str, mode: u32) -> FileState {
+    FileState::File { sha256: sha256_hex(text.as_bytes()), bytes: text.len() as u64, mode }
 }

@@ -9,9 +9,9 @@ use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 use weir_core::dynamic::ToolDefinition;
 use weir_core::governance::label::Label;
-use weir_core::view::plain::visible;
-use weir_engine::made::{self, Acceptance, DISABLED, Found, Look};
-use weir_engine::ports::{Clock as _, Kept, NoHost, Script, ScriptKind};
+use weir_core::view::plain::visible_text;
+use weir_engine::made::{self, Acceptance, DISABLED, DynamicToolFinding, ToolSurveyScope};
+use weir_engine::ports::{Clock as _, NoHost, ScriptKind, ScriptTask, StoredItem};
 use weir_engine::workspace::Workspace;
 
 use crate::cx::Cx;
@@ -22,37 +22,38 @@ use crate::wiring;
 const CHECK_TIME: Duration = Duration::from_secs(15);
 
 /// Every made tool of this folder.
-pub async fn survey(cx: &Cx) -> anyhow::Result<(Arc<Workspace>, Vec<Found>)> {
-    let workspace = cx.workspace()?;
-    let store = cx.journal()?;
+pub async fn survey(cx: &Cx) -> anyhow::Result<(Arc<Workspace>, Vec<DynamicToolFinding>)> {
+    let workspace = cx.open_workspace()?;
+    let store = cx.session_store()?;
     let root = workspace.root().display().to_string();
-    let marks = store.marks(&root).await?;
+    let marks = store.file_marks(&root).await?;
     workspace.hold_marks(marks.into_iter().map(|mark| (mark.path, mark.origin)));
-    let names = weir_tools::names();
+    let names = weir_tools::built_in_names();
     let built_in: Vec<&str> = names.iter().map(String::as_str).collect();
-    let look = Look { workspace: &workspace, trusted: cx.is_trusted(), built_in: &built_in };
-    let found = made::survey(store.as_ref(), look).await?;
+    let look =
+        ToolSurveyScope { workspace: &workspace, trusted: cx.is_trusted(), built_in: &built_in };
+    let found = made::find_dynamic_tools(store.as_ref(), look).await?;
     Ok((workspace, found))
 }
 
 /// All of it, as a person has to read it.
-pub fn described(found: &Found) -> String {
+pub fn described(found: &DynamicToolFinding) -> String {
     let mut text = String::new();
     let state = found.why_not.as_deref().unwrap_or("in use");
-    let _ = writeln!(text, "From: {}\nState: {}", visible(&found.source), visible(state));
+    let _ = writeln!(text, "From: {}\nState: {}", visible_text(&found.source), visible_text(state));
     if let Some(kept) = &found.kept {
-        let by = visible(&kept.by);
+        let by = visible_text(&kept.by);
         let _ = writeln!(text, "Version {}, {}, by {by}", kept.version, kept.ts);
     }
     let whose = match found.label.is_clean() {
         true => "only the person's own words".to_owned(),
         false => found.label.to_string(),
     };
-    let _ = writeln!(text, "Its author had read: {}", visible(&whose));
+    let _ = writeln!(text, "Its author had read: {}", visible_text(&whose));
     match &found.definition {
         Some(definition) => {
             let _ = writeln!(text, "SHA-256: {}\n", definition.hash());
-            text.push_str(&plain(&definition.shown()));
+            text.push_str(&plain(&definition.describe_definition()));
         }
         None => {
             let kept = found.kept.as_ref().map(|kept| plain(&kept.text)).unwrap_or_default();
@@ -63,21 +64,21 @@ pub fn described(found: &Found) -> String {
 }
 
 pub fn plain(text: &str) -> String {
-    let lines: Vec<String> = text.lines().map(visible).collect();
+    let lines: Vec<String> = text.lines().map(visible_text).collect();
     format!("{}\n", lines.join("\n"))
 }
 
 /// The definition of a tool, if it can be used at all.
-pub async fn usable(found: &Found) -> anyhow::Result<&ToolDefinition> {
+pub async fn require_usable(found: &DynamicToolFinding) -> anyhow::Result<&ToolDefinition> {
     let Some(definition) = &found.definition else {
         let why = found.why_not.clone().unwrap_or_default();
-        return Err(usage(format!("{} cannot be used: {}", found.name, visible(&why))));
+        return Err(usage(format!("{} cannot be used: {}", found.name, visible_text(&why))));
     };
     check(definition).await?;
     Ok(definition)
 }
 
-pub fn trusted(found: &Found, untrusted: bool) -> anyhow::Result<()> {
+pub fn trusted(found: &DynamicToolFinding, untrusted: bool) -> anyhow::Result<()> {
     if !found.label.is_external() || untrusted {
         return Ok(());
     }
@@ -85,7 +86,7 @@ pub fn trusted(found: &Found, untrusted: bool) -> anyhow::Result<()> {
         "the author of {} had read outside content ({}), which may have influenced this code. Read \
          it; if it does what you want, accept it with `weir tools accept {} --untrusted`",
         found.name,
-        visible(&found.label.to_string()),
+        visible_text(&found.label.to_string()),
         found.name
     )))
 }
@@ -95,8 +96,12 @@ pub fn trusted(found: &Found, untrusted: bool) -> anyhow::Result<()> {
 /// # Errors
 /// It cannot be used, it has words from outside and nobody said that they were read, or it is
 /// another one meanwhile.
-pub async fn accepted(cx: &Cx, found: &Found, untrusted: bool) -> anyhow::Result<Kept> {
-    let definition = usable(found).await?;
+pub async fn accepted(
+    cx: &Cx,
+    found: &DynamicToolFinding,
+    untrusted: bool,
+) -> anyhow::Result<StoredItem> {
+    let definition = require_usable(found).await?;
     trusted(found, untrusted)?;
     // Between reading and accepting it may have become another one.
     let (workspace, again) = survey(cx).await?;
@@ -105,74 +110,75 @@ pub async fn accepted(cx: &Cx, found: &Found, untrusted: bool) -> anyhow::Result
     }
     let made = acceptance(cx, found.label.clone());
     let kept = match found.source.as_str() {
-        "kept" => made::kept(definition, made),
-        _ => made::pin(&workspace, definition, made),
+        "kept" => made::stored_definition(definition, made),
+        _ => made::pin_definition(&workspace, definition, made),
     };
-    Ok(cx.journal()?.keep(&kept).await?)
+    Ok(cx.session_store()?.store_item(&kept).await?)
 }
 
 /// Switches a tool off that was accepted.
 ///
 /// # Errors
 /// Nobody made or accepted one of this name.
-pub async fn disabled(cx: &Cx, name: &str) -> anyhow::Result<Kept> {
+pub async fn disable_tool_by_name(cx: &Cx, name: &str) -> anyhow::Result<StoredItem> {
     let (_, found) = survey(cx).await?;
     let Some(kept) = one(found, name)?.kept else {
         return Err(usage(format!("{name} is not enabled: nobody has accepted it")));
     };
-    Ok(cx.journal()?.keep(&Kept { state: DISABLED.into(), ..kept }).await?)
+    Ok(cx.session_store()?.store_item(&StoredItem { state: DISABLED.into(), ..kept }).await?)
 }
 
 /// Takes a tool away; what was kept of it, and where it came from.
 ///
 /// # Errors
 /// Nobody made or accepted one of this name.
-pub async fn removed(cx: &Cx, name: &str) -> anyhow::Result<(Kept, String)> {
+pub async fn removed(cx: &Cx, name: &str) -> anyhow::Result<(StoredItem, String)> {
     let (_, found) = survey(cx).await?;
     let found = one(found, name)?;
     let Some(kept) = found.kept else {
         return Err(usage(format!(
             "{name} is a file of the workspace that nobody has accepted; delete {} to remove it",
-            visible(&found.source)
+            visible_text(&found.source)
         )));
     };
-    cx.journal()?.unkeep(&kept.what, &kept.name).await?;
+    cx.session_store()?.remove_stored_item(&kept.what, &kept.name).await?;
     Ok((kept, found.source))
 }
 
 /// The made tool of this name: the one in use, else the first.
-pub fn one(found: Vec<Found>, name: &str) -> anyhow::Result<Found> {
-    let mut named: Vec<Found> = found.into_iter().filter(|found| found.name == name).collect();
+pub fn one(found: Vec<DynamicToolFinding>, name: &str) -> anyhow::Result<DynamicToolFinding> {
+    let mut named: Vec<DynamicToolFinding> =
+        found.into_iter().filter(|found| found.name == name).collect();
     named.sort_by_key(|found| found.why_not.is_some());
     let first = named.into_iter().next();
     first.ok_or_else(|| {
-        let name = visible(name);
+        let name = visible_text(name);
         usage(format!("there is no custom tool {name}; `weir tools list` lists all tools"))
     })
 }
 
 /// What is kept of who lets a tool be used.
 pub fn acceptance(cx: &Cx, label: Label) -> Acceptance {
-    let (by, ts) = (wiring::principal(cx), wiring::SystemClock::default().now());
+    let (by, ts) = (wiring::principal_name(cx), wiring::SystemClock::default().now());
     Acceptance { by, label, ts }
 }
 
 /// What can be said of a definition without anybody's judgement.
 pub async fn check(definition: &ToolDefinition) -> anyhow::Result<()> {
-    let names = weir_tools::names();
+    let names = weir_tools::built_in_names();
     let built_in: Vec<&str> = names.iter().map(String::as_str).collect();
     let findings = definition.findings(&built_in);
     if !findings.is_empty() {
-        return Err(usage(format!("it cannot be used: {}", visible(&findings.join("; ")))));
+        return Err(usage(format!("it cannot be used: {}", visible_text(&findings.join("; ")))));
     }
     weir_engine::toolbox::check_schema(&definition.input_schema).map_err(usage)?;
-    let script = Script {
+    let script = ScriptTask {
         kind: ScriptKind::Check,
         code: definition.code.clone(),
         input: Value::Null,
         time: CHECK_TIME,
     };
-    let ran = wiring::scripts()?.run(script, &NoHost, &CancellationToken::new()).await;
-    let wrong = |why: String| usage(format!("its code cannot be used: {}", visible(&why)));
+    let ran = wiring::script_runner()?.run(script, &NoHost, &CancellationToken::new()).await;
+    let wrong = |why: String| usage(format!("its code cannot be used: {}", visible_text(&why)));
     ran.map(|_| ()).map_err(wrong)
 }

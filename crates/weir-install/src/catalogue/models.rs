@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 
 use futures::future::join_all;
 use weir_core::model::{ModelInfo, ModelRef};
-use weir_providers::catalogue::{Catalogue, Vendor};
+use weir_providers::catalogue::{ModelCatalogue, Vendor};
 use weir_providers::probe::{self, FoundModel};
 
 use crate::cx::Cx;
 use crate::models;
 
 /// What an endpoint answered, by provider.
-pub type Probed = BTreeMap<String, Result<Vec<FoundModel>, String>>;
+pub type ProbedModels = BTreeMap<String, Result<Vec<FoundModel>, String>>;
 
 /// One row.
 pub struct Row {
@@ -27,11 +27,15 @@ pub struct Row {
 }
 
 /// Asks endpoints that have a key, those of the settings, and local servers, all at once.
-pub async fn ask(cx: &Cx, catalogue: &Catalogue, vendors: &[&Vendor]) -> anyhow::Result<Probed> {
-    let transport = models::transport(cx);
+pub async fn ask(
+    cx: &Cx,
+    catalogue: &ModelCatalogue,
+    vendors: &[&Vendor],
+) -> anyhow::Result<ProbedModels> {
+    let transport = models::process_transport(cx);
     let mut asked = Vec::new();
     for vendor in vendors {
-        let (endpoint, key) = models::endpoint(cx, catalogue, vendor)?;
+        let (endpoint, key) = models::vendor_endpoint(cx, catalogue, vendor)?;
         let is_configured = key.is_some() || !vendor.needs_key;
         if is_configured && !endpoint.base_url.is_empty() {
             asked.push((vendor.local, endpoint));
@@ -55,7 +59,7 @@ pub async fn ask(cx: &Cx, catalogue: &Catalogue, vendors: &[&Vendor]) -> anyhow:
 
 /// The known models of a vendor and those that its endpoint named.
 pub fn rows_of(
-    catalogue: &Catalogue,
+    catalogue: &ModelCatalogue,
     vendor: &Vendor,
     has_key: bool,
     probed: Option<&Result<Vec<FoundModel>, String>>,
@@ -76,7 +80,7 @@ pub fn rows_of(
             continue;
         }
         let reference = ModelRef { provider: vendor.name.clone(), name: model.name.clone() };
-        let mut info = catalogue.info(&reference);
+        let mut info = catalogue.model_info(&reference);
         info.window = model.window.unwrap_or(info.window);
         info.max_output = model.max_output.unwrap_or(info.max_output);
         rows.push(Row { info, window_max: model.window_max, has_key, offered: Some(true) });

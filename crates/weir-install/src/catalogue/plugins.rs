@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use weir_core::view::plain::visible;
+use weir_core::view::plain::visible_text;
 use weir_engine::plugins::InstalledPlugins;
 use weir_engine::ports::{PluginOffer, Plugins as _};
 
@@ -13,17 +13,17 @@ use crate::wiring;
 
 /// The plugins of this folder, with the marks of its files.
 pub async fn found(cx: &Cx) -> anyhow::Result<Arc<InstalledPlugins>> {
-    let workspace = cx.workspace()?;
-    let marks = cx.journal()?.marks(&workspace.root().display().to_string()).await?;
+    let workspace = cx.open_workspace()?;
+    let marks = cx.session_store()?.file_marks(&workspace.root().display().to_string()).await?;
     workspace.hold_marks(marks.into_iter().map(|mark| (mark.path, mark.origin)));
-    let plugins = wiring::plugins(cx, &workspace)?;
+    let plugins = wiring::installed_plugins(cx, &workspace)?;
     plugins.refresh().await;
     Ok(plugins)
 }
 
 /// What a person reads before they switch it on.
 pub fn described(offer: &PluginOffer) -> String {
-    let origin = visible(&offer.origin);
+    let origin = visible_text(&offer.origin);
     let mut text = format!("{} ({}), from {origin}\n", offer.id, offer.title);
     let _ = writeln!(text, "SHA-256: {}", offer.hash);
     let _ = writeln!(text, "Files: {}", offer.files.join(", "));

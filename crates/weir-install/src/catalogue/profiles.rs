@@ -15,9 +15,15 @@ use crate::wiring;
 /// Names of the tools that a session of this profile has: with their schemas, and by name only. A
 /// model with a small window gets more of them by name (T4).
 pub fn tools(cx: &Cx, loaded: &LoadedProfile) -> anyhow::Result<[Vec<String>; 2]> {
-    let mode = wiring::permission(cx.config()?, &wiring::Wishes::default(), None, loaded);
+    let mode = wiring::choose_permission_mode(
+        cx.config()?,
+        &wiring::SessionOverrides::default(),
+        None,
+        loaded,
+    );
     let writes = mode != PermissionMode::Plan;
-    let split = defer::split(wiring::toolbox()?.visible(&loaded.profile, writes), 0);
+    let split =
+        defer::split_loading(wiring::build_toolbox()?.visible_specs(&loaded.profile, writes), 0);
     let names = |tools: Arc<Vec<_>>| tools.iter().map(|t: &ToolSpec| t.name.clone()).collect();
     Ok([split.loaded, split.deferred].map(names))
 }

@@ -4,10 +4,10 @@
 
 use std::collections::BTreeMap;
 
-use weir_core::recipe::{LearnedRecipe, Standing};
-use weir_core::view::plain::visible;
-use weir_engine::ports::{Kept, Proposal};
-use weir_engine::recipes::{FoundRecipe, KEPT_RECIPE, REJECTED, RecipeSurvey, survey};
+use weir_core::recipe::{LearnedRecipe, RecipeStanding};
+use weir_core::view::plain::visible_text;
+use weir_engine::ports::{Proposal, StoredItem};
+use weir_engine::recipes::{FoundRecipe, KEPT_RECIPE, REJECTED, RecipeSurvey, survey_recipes};
 
 use crate::cx::Cx;
 use crate::failure::usage;
@@ -18,33 +18,33 @@ pub mod settle;
 pub mod tell;
 
 /// Everything that is known about recipes here.
-pub struct All {
+pub struct RecipeOverview {
     /// What was found.
     pub survey: RecipeSurvey,
-    counts: BTreeMap<String, Standing>,
-    kept: Vec<Kept>,
+    counts: BTreeMap<String, RecipeStanding>,
+    kept: Vec<StoredItem>,
     /// What waits for the person.
     pub waiting: Vec<Proposal>,
 }
 
-impl All {
+impl RecipeOverview {
     /// All of them.
-    pub async fn of(cx: &Cx) -> anyhow::Result<All> {
-        let store = cx.journal()?;
-        let kept = store.kept(KEPT_RECIPE).await?;
-        let survey = survey(&wiring::recipe_places(cx), &kept);
+    pub async fn load_overview(cx: &Cx) -> anyhow::Result<RecipeOverview> {
+        let store = cx.session_store()?;
+        let kept = store.stored_items(KEPT_RECIPE).await?;
+        let survey = survey_recipes(&wiring::recipe_places(cx), &kept);
         let counts = store.recipe_counts().await?;
         let waiting = store.proposals(KEPT_RECIPE).await?;
-        Ok(All { survey, counts, kept, waiting })
+        Ok(RecipeOverview { survey, counts, kept, waiting })
     }
 
     /// How often it worked.
-    pub fn standing(&self, id: &str) -> Standing {
+    pub fn standing(&self, id: &str) -> RecipeStanding {
         self.counts.get(id).copied().unwrap_or_default()
     }
 
     /// The recipe of this id that counts.
-    pub fn used(&self, id: &str) -> Option<&FoundRecipe> {
+    pub fn active_recipe(&self, id: &str) -> Option<&FoundRecipe> {
         let named = |found: &&FoundRecipe| found.recipe.id == id && found.shadowed_by.is_none();
         self.survey.recipes.iter().find(named)
     }
@@ -54,24 +54,27 @@ impl All {
         self.waiting.iter().find(|proposal| proposal.name == id)
     }
 
-    pub fn rejected(&self, id: &str) -> Option<&Kept> {
+    pub fn find_rejected(&self, id: &str) -> Option<&StoredItem> {
         self.rejections().find(|kept| kept.name == id)
     }
 
     /// Those that a person said no to.
-    pub fn rejections(&self) -> impl Iterator<Item = &Kept> {
+    pub fn rejections(&self) -> impl Iterator<Item = &StoredItem> {
         self.kept.iter().filter(|kept| kept.state == REJECTED)
     }
 }
 
 /// What is said where nothing has this id.
 pub fn missing(id: &str) -> anyhow::Error {
-    usage(format!("there is no recipe {}; `weir recipes list` lists all recipes", visible(id)))
+    usage(format!("there is no recipe {}; `weir recipes list` lists all recipes", visible_text(id)))
 }
 
 /// The recipe that waits, with its runs.
-pub fn learned(proposal: &Proposal) -> anyhow::Result<LearnedRecipe> {
+pub fn parse_proposed_recipe(proposal: &Proposal) -> anyhow::Result<LearnedRecipe> {
     serde_json::from_str(&proposal.text).map_err(|error| {
-        usage(format!("the proposed recipe {} cannot be read ({error})", visible(&proposal.name)))
+        usage(format!(
+            "the proposed recipe {} cannot be read ({error})",
+            visible_text(&proposal.name)
+        ))
     })
 }

@@ -2,29 +2,29 @@
 //! (C9, Z8). Starting one and comparing it with what was approved is in `weir_mcp`.
 
 use futures::future::join_all;
-use weir_mcp::{Listing, in_words};
+use weir_mcp::{ServerListing, in_words};
 
 use crate::cx::Cx;
-use crate::wiring::mcp::{self, Known};
+use crate::wiring::mcp::{self, KnownMcpServer};
 
 pub mod approval;
 pub mod words;
 
 /// How a server stands: a word for programs, and more for people.
-pub struct Standing {
+pub struct McpServerStatus {
     /// `approved`, `changed`, …
     pub word: &'static str,
     /// The same for people.
     pub detail: String,
     /// What it offers: as it says now if it was asked, else as it was approved.
-    pub listing: Option<Listing>,
+    pub listing: Option<ServerListing>,
 }
 
 /// How a server stands, without starting it.
-pub fn standing(known: &Known) -> Standing {
+pub fn server_status(known: &KnownMcpServer) -> McpServerStatus {
     let stands = |word, detail: String| {
         let listing = known.pin.as_ref().map(|pin| pin.listing.clone());
-        Standing { word, detail, listing }
+        McpServerStatus { word, detail, listing }
     };
     let spec = match &known.spec {
         Err(why) if known.uninstalled => return stands("uninstalled", why.clone()),
@@ -43,27 +43,29 @@ pub fn standing(known: &Known) -> Standing {
 }
 
 /// The same for servers that are started and asked, all at once.
-pub async fn checked(cx: &Cx, all: &[Known]) -> anyhow::Result<Vec<Standing>> {
-    let hub = mcp::hub(cx, all)?;
+pub async fn checked(cx: &Cx, all: &[KnownMcpServer]) -> anyhow::Result<Vec<McpServerStatus>> {
+    let hub = mcp::build_mcp_hub(cx, all)?;
     let asked = all.iter().map(async |known| {
-        let before = standing(known);
+        let before = server_status(known);
         if matches!(before.word, "broken" | "uninstalled" | "disabled") {
             return before;
         }
-        let listing = match hub.show(&known.declared.name).await {
+        let listing = match hub.fetch_listing(&known.declared.name).await {
             Ok(listing) => listing,
-            Err(detail) => return Standing { word: "failed", detail, listing: None },
+            Err(detail) => return McpServerStatus { word: "failed", detail, listing: None },
         };
         let words = format!("{} tools, protocol {}", listing.tools.len(), listing.protocol);
         let (word, detail) = match &known.pin {
             _ if before.word == "changed" => ("changed", before.detail),
             None => ("unapproved", format!("not approved yet; it offers {words}")),
             Some(pin) => match pin.of_listing(&listing) {
-                differences if words::closes(&differences) => ("changed", in_words(&differences)),
+                differences if words::closes_anything(&differences) => {
+                    ("changed", in_words(&differences))
+                }
                 _ => ("ready", format!("works as approved: {words}")),
             },
         };
-        Standing { word, detail, listing: Some(listing) }
+        McpServerStatus { word, detail, listing: Some(listing) }
     });
     let standings = join_all(asked).await;
     hub.close().await;

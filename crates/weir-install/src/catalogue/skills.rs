@@ -6,9 +6,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
-use weir_core::skill::Finding;
+use weir_core::skill::SkillFinding;
 use weir_engine::ports::Plugins as _;
-use weir_engine::skills::{self, FoundSkill, SKILL_BYTES_MAX, SkillPlaces, Survey};
+use weir_engine::skills::{self, FoundSkill, SKILL_BYTES_MAX, SkillPlaces, SkillSurvey};
 use weir_engine::workspace::Workspace;
 
 use crate::cx::Cx;
@@ -18,15 +18,15 @@ pub mod inbox;
 pub mod own;
 
 /// Everything that is found from here, with the marks of this workspace.
-pub async fn survey(cx: &Cx) -> anyhow::Result<(Arc<Workspace>, Survey)> {
-    let workspace = cx.workspace()?;
+pub async fn survey(cx: &Cx) -> anyhow::Result<(Arc<Workspace>, SkillSurvey)> {
+    let workspace = cx.open_workspace()?;
     let root = workspace.root().display().to_string();
-    let marks = cx.journal()?.marks(&root).await?;
+    let marks = cx.session_store()?.file_marks(&root).await?;
     workspace.hold_marks(marks.into_iter().map(|mark| (mark.path, mark.origin)));
-    let plugins = wiring::plugins(cx, &workspace)?;
+    let plugins = wiring::installed_plugins(cx, &workspace)?;
     plugins.refresh().await;
     let places = SkillPlaces { plugins: Some(plugins), ..wiring::skill_places(cx) };
-    let survey = skills::survey(&places, &workspace);
+    let survey = skills::survey_all_skills(&places, &workspace);
     Ok((workspace, survey))
 }
 
@@ -36,13 +36,13 @@ pub fn place(skill: &FoundSkill) -> String {
     format!("{}{by}{}", skill.place, of.unwrap_or_default())
 }
 
-pub fn sha256(bytes: &[u8]) -> String {
+pub fn sha256_hex(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// What is wrong with a folder of a skill, wherever it is.
-pub fn findings(folder: &Path) -> Vec<Finding> {
-    let unusable = |wrong: String, write: &str| vec![Finding::fatal("SKILL.md", wrong, write)];
+pub fn find_skill_faults(folder: &Path) -> Vec<SkillFinding> {
+    let unusable = |wrong: String, write: &str| vec![SkillFinding::fatal("SKILL.md", wrong, write)];
     let path = folder.join("SKILL.md");
     let length = match fs::metadata(&path) {
         Ok(meta) if meta.is_file() => meta.len(),
@@ -63,14 +63,18 @@ pub fn findings(folder: &Path) -> Vec<Finding> {
     // `.` and a name that ends with a slash have a name too.
     let real = folder.canonicalize().unwrap_or_else(|_| folder.to_path_buf());
     let name = real.file_name().map(|name| name.to_string_lossy().into_owned());
-    let parsed = skills::parse(&bytes, &name.unwrap_or_default());
+    let parsed = skills::parse_skill(&bytes, &name.unwrap_or_default());
     let mut findings = parsed.findings;
     if let Some(head) = &parsed.head {
         if let Some(why) = skills::trigger_problem(&head.trigger) {
-            findings.push(Finding::advice("trigger", why, "fix it; until then it never matches"));
+            findings.push(SkillFinding::advice(
+                "trigger",
+                why,
+                "fix it; until then it never matches",
+            ));
         }
         if has_trigger_at_top(&bytes) {
-            findings.push(Finding::advice(
+            findings.push(SkillFinding::advice(
                 "trigger",
                 "is not a field of the format; other programs may refuse the skill",
                 "put it under `metadata`",
@@ -83,6 +87,6 @@ pub fn findings(folder: &Path) -> Vec<Finding> {
 /// Whether the trigger stands where only Weir looks for it.
 fn has_trigger_at_top(bytes: &[u8]) -> bool {
     let text = String::from_utf8_lossy(bytes);
-    let head = weir_core::skill::split(&text).map(|(head, _)| head.to_owned());
+    let head = weir_core::skill::split_frontmatter(&text).map(|(head, _)| head.to_owned());
     head.is_ok_and(|head| head.lines().any(|line| line.starts_with("trigger:")))
 }

@@ -3,6 +3,6 @@
 use serde_json::json;
 use weir_core::tool::ToolSpec;
 
-pub fn group(spec: &ToolSpec) -> String {
+pub fn tool_group_name(spec: &ToolSpec) -> String {
     json!(spec.group).as_str().unwrap_or_default().to_owned()
 }

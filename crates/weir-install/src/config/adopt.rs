@@ -9,13 +9,13 @@ use toml_edit::{Array, ArrayOfTables, DocumentMut, InlineTable, Item, Table, Tab
 use weir_core::governance::rules::RuleAction;
 use weir_core::profile::PermissionMode;
 
-use super::edit::{checked, open, push_rule, write};
+use super::edit::{check_config_text, open_config_document, push_rule, write_config_file};
 use super::{HookSettings, McpServerSettings, SecretSettings};
 use crate::failure::usage;
 
 /// What is to be added to a file.
 #[derive(Debug, Clone, Default)]
-pub struct Additions {
+pub struct ConfigAdditions {
     /// The permission mode.
     pub permission: Option<PermissionMode>,
     /// Rules.
@@ -28,7 +28,7 @@ pub struct Additions {
     pub hooks: Vec<(String, HookSettings)>,
 }
 
-impl Additions {
+impl ConfigAdditions {
     /// Whether there is nothing to add.
     pub fn is_empty(&self) -> bool {
         self.permission.is_none()
@@ -43,8 +43,8 @@ impl Additions {
 ///
 /// # Errors
 /// The file cannot be read, or what would stand in it is not right.
-pub fn add(path: &Path, additions: &Additions) -> anyhow::Result<()> {
-    let mut document = open(path)?;
+pub fn add_to_config_file(path: &Path, additions: &ConfigAdditions) -> anyhow::Result<()> {
+    let mut document = open_config_document(path)?;
     if let Some(mode) = additions.permission {
         let value = toml_edit::value(mode.to_string());
         match document.get_mut("permission").and_then(Item::as_value_mut) {
@@ -62,17 +62,17 @@ pub fn add(path: &Path, additions: &Additions) -> anyhow::Result<()> {
         push_rule(&mut document, path, *action, rule)?;
     }
     for (name, secret) in &additions.secrets {
-        put(&mut document, path, ("secrets", name), fields(secret)?)?;
+        put_named_table(&mut document, path, ("secrets", name), non_default_fields(secret)?)?;
     }
     for (name, server) in &additions.servers {
-        put(&mut document, path, ("mcp_servers", name), fields(server)?)?;
+        put_named_table(&mut document, path, ("mcp_servers", name), non_default_fields(server)?)?;
     }
     for (event, hook) in &additions.hooks {
         push_hook(&mut document, path, event, hook)?;
     }
     let text = document.to_string();
-    checked(path, &text)?;
-    write(path, &text)
+    check_config_text(path, &text)?;
+    write_config_file(path, &text)
 }
 
 /// Takes the MCP server of this name out of a file; whether it was there.
@@ -92,19 +92,19 @@ pub fn remove_endpoint(path: &Path, name: &str) -> anyhow::Result<bool> {
 }
 
 fn remove_entry(path: &Path, table: &str, name: &str) -> anyhow::Result<bool> {
-    let mut document = open(path)?;
+    let mut document = open_config_document(path)?;
     let entries = document.get_mut(table).and_then(Item::as_table_like_mut);
     if entries.and_then(|entries| entries.remove(name)).is_none() {
         return Ok(false);
     }
     let text = document.to_string();
-    checked(path, &text)?;
-    write(path, &text)?;
+    check_config_text(path, &text)?;
+    write_config_file(path, &text)?;
     Ok(true)
 }
 
 /// Puts `[table.NAME]` with these fields.
-fn put(
+fn put_named_table(
     document: &mut DocumentMut,
     path: &Path,
     (table, name): (&str, &str),
@@ -120,7 +120,7 @@ fn put(
 }
 
 /// Every field that is not as it is by default.
-fn fields<T: Serialize + Default>(value: &T) -> anyhow::Result<Table> {
+fn non_default_fields<T: Serialize + Default>(value: &T) -> anyhow::Result<Table> {
     let mut fields = Table::new();
     let (value, default) = (serde_json::to_value(value)?, serde_json::to_value(T::default())?);
     for (field, value) in value.as_object().into_iter().flatten() {
@@ -198,7 +198,7 @@ fn toml_value(value: &Json, default: Option<&Json>) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::duration::Span;
+    use crate::duration::TimeSpan;
 
     #[test]
     fn f4_a_server_is_added_beside_comments_and_taken_out_again() {
@@ -211,7 +211,7 @@ mod tests {
             command: "srv".into(),
             args: vec!["--x".into(), "a \"b\"".into()],
             env: [("A.B".to_owned(), "c".to_owned())].into(),
-            timeout: Some(Span { ms: 5000 }),
+            timeout: Some(TimeSpan { ms: 5000 }),
             enabled: false,
             ..McpServerSettings::default()
         };
@@ -222,8 +222,11 @@ mod tests {
         };
         let servers = vec![("one".to_owned(), server), ("two".to_owned(), remote)];
         let rules = vec![(RuleAction::Deny, "Read(**/.env)".to_owned())];
-        add(&path, &Additions { servers: servers.clone(), rules, ..Additions::default() })
-            .expect("it is right");
+        add_to_config_file(
+            &path,
+            &ConfigAdditions { servers: servers.clone(), rules, ..ConfigAdditions::default() },
+        )
+        .expect("it is right");
         let text = std::fs::read_to_string(&path).expect("written");
         assert!(text.starts_with("# mine\nmodel = \"a/b\" # this one\n"), "{text}");
         let read: super::super::Settings = toml::from_str(&text).expect("it is read back");
@@ -243,7 +246,8 @@ mod tests {
         let path = folder.path().join("config.toml");
         let server = McpServerSettings { command: "x".into(), ..McpServerSettings::default() };
         let servers = vec![("a b".to_owned(), server)];
-        let error = add(&path, &Additions { servers, ..Additions::default() });
+        let error =
+            add_to_config_file(&path, &ConfigAdditions { servers, ..ConfigAdditions::default() });
         assert!(error.is_err_and(|why| why.to_string().contains("not changed")));
         assert!(!path.exists());
     }

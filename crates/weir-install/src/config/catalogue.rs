@@ -7,11 +7,11 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::file::key_text;
-use super::{Config, Settings};
+use super::{Settings, WorkspaceConfig};
 
 /// One setting as `weir config show` prints it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Entry {
+pub struct SettingEntry {
     /// Its key.
     pub key: String,
     /// Its value; null: none.
@@ -25,13 +25,13 @@ pub struct Entry {
 }
 
 /// The JSON Schema of `config.toml`.
-pub fn schema() -> Value {
+pub fn settings_schema() -> Value {
     let generator = schemars::generate::SchemaSettings::draft2020_12().into_generator();
     generator.into_root_schema_for::<Settings>().to_value()
 }
 
 /// A table or value of the schema, in the order in which the struct has it.
-pub(super) struct Described {
+pub(super) struct SettingDescription {
     pub(super) key: Vec<String>,
     pub(super) description: String,
     pub(super) default: Value,
@@ -41,59 +41,64 @@ pub(super) struct Described {
 }
 
 /// Walks the schema with everything inlined.
-pub(super) fn described() -> Vec<Described> {
+pub(super) fn describe_all_settings() -> Vec<SettingDescription> {
     let settings = schemars::generate::SchemaSettings::draft2020_12();
     let settings = settings.with(|settings| settings.inline_subschemas = true);
     let schema = settings.into_generator().into_root_schema_for::<Settings>().to_value();
     let defaults = serde_json::to_value(Settings::default()).unwrap_or_default();
     let mut found = Vec::new();
-    walk(&schema, &defaults, &mut Vec::new(), &mut found);
+    walk_schema(&schema, &defaults, &mut Vec::new(), &mut found);
     found
 }
 
 /// The schema of every setting that is no table, by key: what values it takes.
-pub fn shapes() -> BTreeMap<String, Value> {
-    let values = described().into_iter().filter(|described| !described.is_table);
+pub fn setting_value_schemas() -> BTreeMap<String, Value> {
+    let values = describe_all_settings().into_iter().filter(|described| !described.is_table);
     values.map(|described| (key_text(&described.key), described.schema)).collect()
 }
 
-fn walk(schema: &Value, defaults: &Value, at: &mut Vec<String>, found: &mut Vec<Described>) {
+fn walk_schema(
+    schema: &Value,
+    defaults: &Value,
+    at: &mut Vec<String>,
+    found: &mut Vec<SettingDescription>,
+) {
     let Some(properties) = schema.get("properties").and_then(Value::as_object) else { return };
     for (name, property) in properties {
         at.push(name.clone());
         let default = defaults.get(name).cloned().unwrap_or_default();
         let is_table = default.is_object();
         let description = property.get("description").and_then(Value::as_str).unwrap_or_default();
-        found.push(Described {
+        found.push(SettingDescription {
             key: at.clone(),
             description: description.split_whitespace().collect::<Vec<_>>().join(" "),
             default: default.clone(),
             is_table,
             schema: property.clone(),
         });
-        walk(property, &default, at, found);
+        walk_schema(property, &default, at, found);
         at.pop();
     }
 }
 
 /// Every setting of `config`, those of named tables (`[providers.NAME]`) too.
-pub fn entries(config: &Config) -> Vec<Entry> {
+pub fn setting_entries(config: &WorkspaceConfig) -> Vec<SettingEntry> {
     let values = serde_json::to_value(&config.settings).unwrap_or_default();
     let mut entries = Vec::new();
-    for described in described() {
+    for described in describe_all_settings() {
         let key = key_text(&described.key);
         let value = described.key.iter().try_fold(&values, |value, part| value.get(part));
         let value = value.cloned().unwrap_or_default();
         if described.is_table {
-            named(config, &key, &described, &mut entries);
+            push_named_table_entries(config, &key, &described, &mut entries);
             continue;
         }
         let rules = described.key.first().is_some_and(|first| first == "permissions");
         let (value, origin) =
             if rules { rules_of(config, &described.key[1]) } else { (value, None) };
-        entries.push(Entry {
-            origin: origin.unwrap_or_else(|| config.origin(&key).to_string()),
-            value: shown(&key, value),
+        entries.push(SettingEntry {
+            origin: origin.unwrap_or_else(|| config.origin_of_key(&key).to_string()),
+            value: redact_setting_value(&key, value),
             key,
             default: described.default,
             description: described.description,
@@ -103,7 +108,12 @@ pub fn entries(config: &Config) -> Vec<Entry> {
 }
 
 /// Values that a person set in a table whose names are theirs to choose.
-fn named(config: &Config, table: &str, described: &Described, entries: &mut Vec<Entry>) {
+fn push_named_table_entries(
+    config: &WorkspaceConfig,
+    table: &str,
+    described: &SettingDescription,
+    entries: &mut Vec<SettingEntry>,
+) {
     let has_members = described.schema.get("additionalProperties").is_some_and(Value::is_object);
     let is_open = described.default.as_object().is_some_and(serde_json::Map::is_empty);
     if !is_open && !has_members {
@@ -121,9 +131,9 @@ fn named(config: &Config, table: &str, described: &Described, entries: &mut Vec<
         if below && !is_described {
             let parts = toml_edit::Key::parse(key).unwrap_or_default();
             let value = parts.iter().try_fold(&values, |value, part| value.get(part.get()));
-            entries.push(Entry {
+            entries.push(SettingEntry {
                 key: key.to_owned(),
-                value: shown(key, value.cloned().unwrap_or_default()),
+                value: redact_setting_value(key, value.cloned().unwrap_or_default()),
                 origin: origin.to_string(),
                 default: Value::Null,
                 description: described.description.clone(),
@@ -133,7 +143,7 @@ fn named(config: &Config, table: &str, described: &Described, entries: &mut Vec<
 }
 
 /// The value without what may be a secret: headers and variables of others, passwords in addresses.
-fn shown(key: &str, value: Value) -> Value {
+fn redact_setting_value(key: &str, value: Value) -> Value {
     let is_private =
         key != "commands.env" && key.split('.').any(|part| part == "headers" || part == "env");
     match value {
@@ -153,7 +163,7 @@ fn shown(key: &str, value: Value) -> Value {
 }
 
 /// The rules of one set, and the places where they stand.
-fn rules_of(config: &Config, set: &str) -> (Value, Option<String>) {
+fn rules_of(config: &WorkspaceConfig, set: &str) -> (Value, Option<String>) {
     let rules = config.rules.iter().filter(|rule| rule.action.as_str() == set);
     let texts: Vec<Value> = rules.clone().map(|rule| Value::from(rule.text.clone())).collect();
     let places: Vec<String> = rules.map(|rule| rule.origin.to_string()).collect();

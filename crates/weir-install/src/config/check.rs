@@ -1,48 +1,49 @@
 //! What types cannot say: ranges, names, forms. Each complaint names the place where the value
 //! stands.
 
-use super::{Config, Origin, Settings};
+use super::{SettingOrigin, Settings, WorkspaceConfig};
 
 /// The first value that cannot be used.
-pub(super) fn check(config: &Config) -> Result<(), String> {
+pub(super) fn check_values(config: &WorkspaceConfig) -> Result<(), String> {
     let settings = &config.settings;
-    limits(settings)
-        .or_else(|| forms(settings))
-        .or_else(|| names(config))
-        .or_else(|| providers(settings))
-        .or_else(|| crate::secrets::complaint(&settings.secrets))
-        .or_else(|| super::servers::complaint(settings))
-        .or_else(|| super::plugins::complaint(settings))
+    check_limits(settings)
+        .or_else(|| check_value_forms(settings))
+        .or_else(|| check_chosen_names(config))
+        .or_else(|| check_providers(settings))
+        .or_else(|| crate::secrets::find_secret_complaint(&settings.secrets))
+        .or_else(|| super::servers::find_server_complaint(settings))
+        .or_else(|| super::plugins::find_plugin_complaint(settings))
         .map_or(Ok(()), |(key, problem)| {
-            Err(format!("{}: {key} {problem}", place(config, &key)))
+            Err(format!("{}: {key} {problem}", origin_of_setting(config, &key)))
         })?;
-    hooks(config)
+    check_hooks(config)
 }
 
 /// What only all files together show.
-pub(super) fn together(config: &Config) -> Result<(), String> {
-    super::servers::secret_complaint(&config.settings)
-        .map_or(Ok(()), |(key, problem)| Err(format!("{}: {key} {problem}", place(config, &key))))
+pub(super) fn check_merged_files(config: &WorkspaceConfig) -> Result<(), String> {
+    super::servers::secret_complaint(&config.settings).map_or(Ok(()), |(key, problem)| {
+        Err(format!("{}: {key} {problem}", origin_of_setting(config, &key)))
+    })
 }
 
 /// The first hook that could not be called.
-fn hooks(config: &Config) -> Result<(), String> {
+fn check_hooks(config: &WorkspaceConfig) -> Result<(), String> {
     config.hooks.iter().try_for_each(|raw| {
         let wrong = |problem| format!("{}: {} {problem}", raw.origin, raw.name());
-        crate::hooks::Hook::new(raw).map(drop).map_err(wrong)
+        crate::hooks::ConfiguredHook::new(raw).map(drop).map_err(wrong)
     })
 }
 
 /// Where the value of `key` stands; for a whole table, where its first value does; for a field of a
 /// table that was written as an array, where that does.
-fn place(config: &Config, key: &str) -> Origin {
+fn origin_of_setting(config: &WorkspaceConfig, key: &str) -> SettingOrigin {
     let below = format!("{key}.");
     let mut set = config.set_keys();
     let found = set.find(|(name, _)| *name == key || name.starts_with(&below));
     match (found, key.rsplit_once('.')) {
         (Some((_, origin)), _) => origin.clone(),
-        (None, Some((above, _))) => place(config, above),
-        (None, None) => Origin::BuiltIn,
+        (None, Some((above, _))) => origin_of_setting(config, above),
+        (None, None) => SettingOrigin::BuiltIn,
     }
 }
 
@@ -60,7 +61,7 @@ const HOOK_EVENTS: [&str; 9] = [
 ];
 
 /// Names that people choose in tables of their own.
-fn names(config: &Config) -> Complaint {
+fn check_chosen_names(config: &WorkspaceConfig) -> SettingComplaint {
     let settings = &config.settings;
     // Of the keys and not of the settings: an event without any hook is misspelled all the same.
     let mut events = config.set_keys().filter_map(|(key, _)| key.strip_prefix("hooks."));
@@ -74,9 +75,9 @@ fn names(config: &Config) -> Complaint {
     Some((key, "names no model; write [models.\"provider/name\"]".into()))
 }
 
-type Complaint = Option<(String, String)>;
+type SettingComplaint = Option<(String, String)>;
 
-fn limits(settings: &Settings) -> Complaint {
+fn check_limits(settings: &Settings) -> SettingComplaint {
     let limits = &settings.limits;
     let complaint = |key: &str, problem: &str| Some((format!("limits.{key}"), problem.to_owned()));
     if limits.max_iterations == 0 {
@@ -98,7 +99,7 @@ fn limits(settings: &Settings) -> Complaint {
     None
 }
 
-fn forms(settings: &Settings) -> Complaint {
+fn check_value_forms(settings: &Settings) -> SettingComplaint {
     if let Some(model) = &settings.model
         && let Err(problem) = model_form(model)
     {
@@ -131,11 +132,11 @@ fn model_form(text: &str) -> Result<(), String> {
     Ok(())
 }
 
-fn providers(settings: &Settings) -> Complaint {
+fn check_providers(settings: &Settings) -> SettingComplaint {
     for (name, provider) in &settings.providers {
         let key = |field: &str| super::file::key_text(&["providers", name, field]);
         if let Some(dialect) = &provider.dialect
-            && weir_providers::dialect(dialect).is_none()
+            && weir_providers::find_dialect(dialect).is_none()
         {
             let known: Vec<&str> = weir_providers::DIALECTS.iter().map(|d| d.name()).collect();
             let problem = format!("is {dialect:?}; it is one of {}", known.join(", "));

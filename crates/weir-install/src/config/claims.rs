@@ -3,8 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::file::Layer;
-use super::{Config, Origin};
+use super::file::ConfigLayer;
+use super::{SettingOrigin, WorkspaceConfig};
 
 /// The documents: README and the pages of docs, without generated ones.
 fn documents() -> Vec<PathBuf> {
@@ -49,11 +49,11 @@ fn is_settings(block: &str) -> bool {
 
 /// What is wrong with a block; `None`: nothing.
 fn wrong(block: &str) -> Option<String> {
-    let layer = match Layer::parse(Path::new("a block"), block, Origin::User) {
+    let layer = match ConfigLayer::parse(Path::new("a block"), block, SettingOrigin::User) {
         Ok(layer) => layer,
         Err(why) => return Some(why.clone()),
     };
-    Config::of_layer(layer).err().map(|why| format!("{why:#}"))
+    WorkspaceConfig::of_layer(layer).err().map(|why| format!("{why:#}"))
 }
 
 #[test]

@@ -6,8 +6,8 @@ use std::path::Path;
 use toml_edit::{Array, DocumentMut, Item, Table, TableLike, Value};
 use weir_core::governance::rules::RuleAction;
 
-use super::file::{Layer, read_text};
-use super::{Config, Origin, RawRule};
+use super::file::{ConfigLayer, read_text};
+use super::{RawRule, SettingOrigin, WorkspaceConfig};
 use crate::failure::usage;
 
 /// Sets `key` to `value` (TOML, or text that is no TOML).
@@ -16,8 +16,8 @@ use crate::failure::usage;
 /// The key does not exist, the value is not of its type, or the file cannot be written.
 pub fn set_value(path: &Path, key: &str, value: &str) -> anyhow::Result<()> {
     let parts = key_parts(key)?;
-    let mut document = open(path)?;
-    let value = understood(value);
+    let mut document = open_config_document(path)?;
+    let value = parse_setting_value(value);
     let Some((last, tables)) = parts.split_last() else {
         return Err(usage("name a key: limits.max_iterations"));
     };
@@ -44,34 +44,34 @@ pub fn set_value(path: &Path, key: &str, value: &str) -> anyhow::Result<()> {
     }
     let text = document.to_string();
     // Checked as it will be read, so that no file is ever left that cannot be.
-    checked(path, &text)?;
-    write(path, &text)
+    check_config_text(path, &text)?;
+    write_config_file(path, &text)
 }
 
 /// Adds a rule to a set. Returns whether it was new.
 pub fn add_rule(path: &Path, action: RuleAction, rule: &str) -> anyhow::Result<bool> {
-    let mut document = open(path)?;
+    let mut document = open_config_document(path)?;
     if !push_rule(&mut document, path, action, rule)? {
         return Ok(false);
     }
     let text = document.to_string();
-    checked(path, &text)?;
-    write(path, &text)?;
+    check_config_text(path, &text)?;
+    write_config_file(path, &text)?;
     Ok(true)
 }
 
 /// Adds an allow rule to the person's own rules for the project in `folder`, which stands at the top of
 /// the file.
 pub fn allow_here(path: &Path, folder: &Path, rule: &str) -> anyhow::Result<()> {
-    let mut document = open(path)?;
+    let mut document = open_config_document(path)?;
     let about = match path.exists() {
         true => String::new(),
         false => format!("# What was always allowed in {folder:?}. It holds there alone.\n\n"),
     };
     if push_rule(&mut document, path, RuleAction::Allow, rule)? {
         let text = format!("{about}{document}");
-        checked(path, &text)?;
-        write(path, &text)?;
+        check_config_text(path, &text)?;
+        write_config_file(path, &text)?;
     }
     Ok(())
 }
@@ -116,12 +116,12 @@ pub fn remove_rule(path: &Path, rule: &str) -> anyhow::Result<Vec<RawRule>> {
     else {
         return Ok(Vec::new());
     };
-    let layer = Layer::parse(path, &text, Origin::User).map_err(usage)?;
+    let layer = ConfigLayer::parse(path, &text, SettingOrigin::User).map_err(usage)?;
     let found: Vec<RawRule> = layer.rules.into_iter().filter(|r| r.text == rule).collect();
     if found.is_empty() {
         return Ok(found);
     }
-    let mut document = open(path)?;
+    let mut document = open_config_document(path)?;
     for action in RuleAction::ALL {
         let list = document
             .get_mut("permissions")
@@ -132,18 +132,18 @@ pub fn remove_rule(path: &Path, rule: &str) -> anyhow::Result<Vec<RawRule>> {
             list.retain(|item| item.as_str().map(str::trim) != Some(rule));
         }
     }
-    write(path, &document.to_string())?;
+    write_config_file(path, &document.to_string())?;
     Ok(found)
 }
 
 /// Whether the text can be read back as settings.
-pub(super) fn checked(path: &Path, text: &str) -> anyhow::Result<()> {
-    let layer = Layer::parse(path, text, Origin::User);
+pub(super) fn check_config_text(path: &Path, text: &str) -> anyhow::Result<()> {
+    let layer = ConfigLayer::parse(path, text, SettingOrigin::User);
     let layer = layer.map_err(|why| usage(format!("not changed: {why}")))?;
-    Config::of_layer(layer).map(drop).map_err(|why| usage(format!("not changed: {why}")))
+    WorkspaceConfig::of_layer(layer).map(drop).map_err(|why| usage(format!("not changed: {why}")))
 }
 
-pub(super) fn open(path: &Path) -> anyhow::Result<DocumentMut> {
+pub(super) fn open_config_document(path: &Path) -> anyhow::Result<DocumentMut> {
     let text = read_text(path).map_err(|why| usage(format!("{}: {why}", path.display())))?;
     let text = text.unwrap_or_default();
     text.parse().map_err(|error: toml_edit::TomlError| {
@@ -161,10 +161,10 @@ fn key_parts(key: &str) -> anyhow::Result<Vec<String>> {
 }
 
 /// A value as TOML; what is no TOML is text, so that nobody has to quote for the shell twice.
-fn understood(text: &str) -> Value {
+fn parse_setting_value(text: &str) -> Value {
     text.parse().unwrap_or_else(|_| Value::from(text))
 }
 
-pub(super) fn write(path: &Path, text: &str) -> anyhow::Result<()> {
-    crate::files::replace(path, text.as_bytes(), 0o644)
+pub(super) fn write_config_file(path: &Path, text: &str) -> anyhow::Result<()> {
+    crate::files::replace_file(path, text.as_bytes(), 0o644)
 }

@@ -9,54 +9,54 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 use weir_core::governance::rules::{RuleAction, RuleOrigin};
 
-use super::{Origin, RawHook, RawRule, Settings};
-use crate::environment::Environment;
+use super::{RawHook, RawRule, SettingOrigin, Settings};
+use crate::environment::ProcessEnvironment;
 use crate::failure::usage;
 
 /// Largest file of settings, in bytes.
 const FILE_BYTES_MAX: u64 = 1 << 20;
 
 /// A key as its parts: `limits`, `max_iterations`.
-pub(super) type Key = Vec<String>;
+pub(super) type SettingPath = Vec<String>;
 
 /// A value and where it stands.
 #[derive(Debug, Clone)]
-pub(super) struct Placed {
+pub(super) struct PlacedValue {
     pub(super) json: Value,
-    pub(super) origin: Origin,
+    pub(super) origin: SettingOrigin,
 }
 
 /// What one source sets.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Layer {
+pub(super) struct ConfigLayer {
     /// Values of leaves: whatever is not a table. Rules stand in `rules` alone.
-    pub(super) values: BTreeMap<Key, Placed>,
+    pub(super) values: BTreeMap<SettingPath, PlacedValue>,
     /// Rules.
     pub(super) rules: Vec<RawRule>,
     /// Hooks, each with its own line. Their tables stand in `values` too.
     pub(super) hooks: Vec<RawHook>,
 }
 
-impl Layer {
+impl ConfigLayer {
     /// Reads a file; `None` when there is none.
-    pub(super) fn read(
+    pub(super) fn read_file(
         path: &Path,
-        origin: fn(PathBuf, u32) -> Origin,
-    ) -> anyhow::Result<Option<Layer>> {
+        origin: fn(PathBuf, u32) -> SettingOrigin,
+    ) -> anyhow::Result<Option<ConfigLayer>> {
         let text = match read_text(path) {
             Ok(Some(text)) => text,
             Ok(None) => return Ok(None),
             Err(why) => return Err(usage(format!("{}: {why}", path.display()))),
         };
-        Layer::parse(path, &text, origin).map(Some).map_err(usage)
+        ConfigLayer::parse(path, &text, origin).map(Some).map_err(usage)
     }
 
     /// Understands the text of a file. The error names file and line.
     pub(super) fn parse(
         path: &Path,
         text: &str,
-        origin: fn(PathBuf, u32) -> Origin,
-    ) -> Result<Layer, String> {
+        origin: fn(PathBuf, u32) -> SettingOrigin,
+    ) -> Result<ConfigLayer, String> {
         let wrong = |error: &toml::de::Error| {
             let line = error.span().map_or(1, |span| line_of(text, &span));
             format!("{}:{line}: {}", path.display(), first_line(error.message()))
@@ -65,22 +65,26 @@ impl Layer {
         toml::from_str::<Settings>(text).map_err(|e| wrong(&e))?;
         let json: Value = toml::from_str(text).map_err(|e| wrong(&e))?;
         let table = DeTable::parse(text).map_err(|e| wrong(&e))?;
-        let mut walk = Walk { path, text, origin, layer: Layer::default() };
-        walk.table(table.get_ref(), &json, &mut Vec::new());
+        let mut walk = LayerWalker { path, text, origin, layer: ConfigLayer::default() };
+        walk.walk_table(table.get_ref(), &json, &mut Vec::new());
         Ok(walk.layer)
     }
 
     /// What the environment sets.
-    pub(super) fn of_environment(environment: &Environment) -> anyhow::Result<Option<Layer>> {
-        let mut layer = Layer::default();
+    pub(super) fn of_environment(
+        environment: &ProcessEnvironment,
+    ) -> anyhow::Result<Option<ConfigLayer>> {
+        let mut layer = ConfigLayer::default();
         let mut set = |key: &[&str], json: Value, name: &'static str| {
             let key = key.iter().map(ToString::to_string).collect();
-            layer.values.insert(key, Placed { json, origin: Origin::Environment(name) });
+            layer
+                .values
+                .insert(key, PlacedValue { json, origin: SettingOrigin::Environment(name) });
         };
-        if let Some(model) = environment.text("WEIR_MODEL") {
+        if let Some(model) = environment.text_variable("WEIR_MODEL") {
             set(&["model"], Value::String(model.to_owned()), "WEIR_MODEL");
         }
-        if let Some(text) = environment.text("WEIR_MAX_TOOL_CALLS") {
+        if let Some(text) = environment.text_variable("WEIR_MAX_TOOL_CALLS") {
             let number: u32 = text.parse().map_err(|_| {
                 usage(format!("WEIR_MAX_TOOL_CALLS is {text:?}; it must be a whole number"))
             })?;
@@ -90,8 +94,8 @@ impl Layer {
     }
 
     /// The value of a key.
-    pub(super) fn get(&self, key: &[&str]) -> Option<&Placed> {
-        self.values.get(&key.iter().map(ToString::to_string).collect::<Key>())
+    pub(super) fn get(&self, key: &[&str]) -> Option<&PlacedValue> {
+        self.values.get(&key.iter().map(ToString::to_string).collect::<SettingPath>())
     }
 }
 
@@ -120,33 +124,33 @@ pub fn read_text(path: &Path) -> Result<Option<String>, String> {
 }
 
 /// Walks the spanned table and the same values as JSON side by side.
-struct Walk<'a> {
+struct LayerWalker<'a> {
     path: &'a Path,
     text: &'a str,
-    origin: fn(PathBuf, u32) -> Origin,
-    layer: Layer,
+    origin: fn(PathBuf, u32) -> SettingOrigin,
+    layer: ConfigLayer,
 }
 
-impl Walk<'_> {
-    fn table(&mut self, table: &DeTable<'_>, json: &Value, at: &mut Key) {
+impl LayerWalker<'_> {
+    fn walk_table(&mut self, table: &DeTable<'_>, json: &Value, at: &mut SettingPath) {
         for (name, value) in table {
             let Some(json) = json.get(name.get_ref().as_ref()) else { continue };
             at.push(name.get_ref().to_string());
             match value.get_ref() {
-                DeValue::Table(inner) => self.table(inner, json, at),
+                DeValue::Table(inner) => self.walk_table(inner, json, at),
                 DeValue::Array(items) if at.len() == 2 && at[0] == "permissions" => {
-                    self.rules(&at[1].clone(), items.iter(), json);
+                    self.push_rules(&at[1].clone(), items.iter(), json);
                 }
                 _ => {
                     if let (DeValue::Array(items), [first, event]) =
                         (value.get_ref(), at.as_slice())
                         && first == "hooks"
                     {
-                        self.hooks(event, items.iter(), json);
+                        self.push_hooks(event, items.iter(), json);
                     }
                     let line = line_of(self.text, &name.span());
                     let origin = (self.origin)(self.path.to_path_buf(), line);
-                    let placed = Placed { json: json.clone(), origin };
+                    let placed = PlacedValue { json: json.clone(), origin };
                     self.layer.values.insert(at.clone(), placed);
                 }
             }
@@ -154,7 +158,7 @@ impl Walk<'_> {
         }
     }
 
-    fn hooks<'t>(
+    fn push_hooks<'t>(
         &mut self,
         event: &str,
         items: impl Iterator<Item = &'t Spanned<DeValue<'t>>>,
@@ -171,7 +175,7 @@ impl Walk<'_> {
         }
     }
 
-    fn rules<'t>(
+    fn push_rules<'t>(
         &mut self,
         set: &str,
         items: impl Iterator<Item = &'t Spanned<DeValue<'t>>>,
@@ -181,7 +185,7 @@ impl Walk<'_> {
         let texts = json.as_array().map(Vec::as_slice).unwrap_or_default();
         for (item, text) in items.zip(texts) {
             let line = line_of(self.text, &item.span());
-            let origin = RuleOrigin::new(self.path.display().to_string()).at(line);
+            let origin = RuleOrigin::new(self.path.display().to_string()).at_line(line);
             let text = text.as_str().unwrap_or_default().to_owned();
             self.layer.rules.push(RawRule { action, text, origin });
         }

@@ -4,9 +4,9 @@ use std::path::Path;
 
 use weir_fuzz::{Target, driver, input, seeds};
 
-use super::file::Layer;
-use super::{Config, Origin};
-use crate::duration::span;
+use super::file::ConfigLayer;
+use super::{SettingOrigin, WorkspaceConfig};
+use crate::duration::parse_time_span;
 
 const WORDS: &[&str] = &[
     "[limits]\n",
@@ -51,7 +51,7 @@ fn config(data: &[u8]) {
         let rest = told.strip_prefix("ws/config.toml:")?;
         rest.split(':').next()?.parse().ok()
     };
-    let layer = match Layer::parse(path, &text, Origin::User) {
+    let layer = match ConfigLayer::parse(path, &text, SettingOrigin::User) {
         Ok(layer) => layer,
         Err(why) => {
             let line = line_of(&why).unwrap_or_else(|| panic!("no file and line: {why}"));
@@ -63,7 +63,7 @@ fn config(data: &[u8]) {
         let line = rule.origin.line.map_or(0, |line| line as usize);
         assert!((1..=lines).contains(&line), "a rule at line {line} of {lines}");
     }
-    if let Err(why) = Config::of_layer(layer) {
+    if let Err(why) = WorkspaceConfig::of_layer(layer) {
         let why = format!("{why:#}");
         assert!(line_of(&why).is_some(), "no file and line: {why}");
     }
@@ -78,8 +78,8 @@ fn config_seeds() -> Vec<Vec<u8>> {
 /// What was understood is understood again when it is written back.
 fn duration(data: &[u8]) {
     let text = input::text(data);
-    match span(&text) {
-        Ok(understood) => assert_eq!(span(&understood.to_string()), Ok(understood)),
+    match parse_time_span(&text) {
+        Ok(understood) => assert_eq!(parse_time_span(&understood.to_string()), Ok(understood)),
         Err(why) => assert!(why.contains("is not a duration")),
     }
 }

@@ -1,13 +1,13 @@
 //! Settings that are known and have no effect yet: each that somebody set is said once, so that
 //! nobody relies on it.
 
-use super::Config;
+use super::WorkspaceConfig;
 
 /// Tables and keys without effect. A line goes when its feature comes.
 const IDLE: &[&str] = &["helpers.embed", "web.search"];
 
 /// One line for each such setting whose value is not the default.
-pub(super) fn warnings(config: &Config) -> Vec<String> {
+pub(super) fn idle_setting_warnings(config: &WorkspaceConfig) -> Vec<String> {
     let keys = config.set_keys().filter(|(key, _)| is_idle(key) && !is_default(config, key));
     keys.map(|(key, origin)| format!("{origin}: {key} has no effect yet")).collect()
 }
@@ -19,7 +19,7 @@ fn is_idle(key: &str) -> bool {
     IDLE.iter().any(|idle| below(idle))
 }
 
-fn is_default(config: &Config, key: &str) -> bool {
+fn is_default(config: &WorkspaceConfig, key: &str) -> bool {
     let at = |settings: &super::Settings| {
         let json = serde_json::to_value(settings).unwrap_or_default();
         key.split('.').try_fold(json, |json, part| json.get(part).cloned())

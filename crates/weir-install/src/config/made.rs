@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use weir_core::ids::Timestamp;
 
-use super::file::{Key, Layer, Placed, key_text};
+use super::file::{ConfigLayer, PlacedValue, SettingPath, key_text};
 use super::narrow::{self, settings_of};
 use super::settings::MODEL_CALLS_MAX;
-use super::{Config, Origin};
+use super::{SettingOrigin, WorkspaceConfig};
 
 /// Longest text of a value.
 const TEXT_CHARS_MAX: usize = 20_000;
@@ -50,19 +50,19 @@ const PERSON: &[&str] = &[
 
 /// For whom a value was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Scope {
+pub enum SettingScope {
     /// For everybody.
     House,
     /// For whoever made it.
     Person,
 }
 
-impl Scope {
+impl SettingScope {
     /// Whether `key` is to be set here at all.
     pub fn may_set(self, key: &str) -> bool {
         let keys = match self {
-            Scope::House => HOUSE,
-            Scope::Person => PERSON,
+            SettingScope::House => HOUSE,
+            SettingScope::Person => PERSON,
         };
         let below = |table: &&str| {
             key.strip_prefix(*table).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
@@ -87,7 +87,7 @@ pub type MadeValues = BTreeMap<String, MadeValue>;
 
 /// Everything that was made in the browser and holds for one person.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Made {
+pub struct BrowserSettings {
     /// For everybody.
     pub house: MadeValues,
     /// For them alone.
@@ -98,43 +98,53 @@ pub struct Made {
 
 /// The layers of what was made.
 pub(super) struct MadeLayers {
-    pub(super) house: Layer,
-    pub(super) person: Layer,
+    pub(super) house: ConfigLayer,
+    pub(super) person: ConfigLayer,
     /// What was left out, and why: one line each.
     pub(super) notes: Vec<String>,
 }
 
 /// The layers above `user`. What no longer fits is left out: a program that was renewed, or an
 /// admin who lowered a bound, must not keep anybody from working.
-pub(super) fn layers(made: &Made, user: Option<&Layer>) -> anyhow::Result<MadeLayers> {
+pub(super) fn browser_layers(
+    made: &BrowserSettings,
+    user: Option<&ConfigLayer>,
+) -> anyhow::Result<MadeLayers> {
     let mut notes = Vec::new();
-    let mut house = Layer::default();
+    let mut house = ConfigLayer::default();
     for (key, value) in &made.house {
-        match placed(Scope::House, key, value) {
+        match place_browser_value(SettingScope::House, key, value) {
             Ok((key, placed)) => drop(house.values.insert(key, placed)),
-            Err(why) => notes.push(format!("{}: {why}", origin(Scope::House, value))),
+            Err(why) => {
+                notes.push(format!("{}: {why}", browser_origin(SettingScope::House, value)))
+            }
         }
     }
-    let below = stacked([user, Some(&house)]);
-    let mut person = Layer::default();
+    let below = stack_layers([user, Some(&house)]);
+    let mut person = ConfigLayer::default();
     for (key, value) in &made.person {
-        let fits = placed(Scope::Person, key, value).and_then(|placed| {
-            match too_wide(made, &placed, &below)? {
-                Some(why) => Err(format!("{key} {why}")),
-                None => Ok(placed),
-            }
-        });
+        let fits =
+            place_browser_value(SettingScope::Person, key, value).and_then(
+                |placed| match too_wide(made, &placed, &below)? {
+                    Some(why) => Err(format!("{key} {why}")),
+                    None => Ok(placed),
+                },
+            );
         match fits {
             Ok((key, placed)) => drop(person.values.insert(key, placed)),
-            Err(why) => notes.push(format!("{}: {why}", origin(Scope::Person, value))),
+            Err(why) => {
+                notes.push(format!("{}: {why}", browser_origin(SettingScope::Person, value)))
+            }
         }
     }
     Ok(MadeLayers { house, person, notes })
 }
 
 /// Values of all of these, later ones over earlier ones. Rules and hooks are none of it.
-pub(super) fn stacked<'a>(layers: impl IntoIterator<Item = Option<&'a Layer>>) -> Layer {
-    let mut all = Layer::default();
+pub(super) fn stack_layers<'a>(
+    layers: impl IntoIterator<Item = Option<&'a ConfigLayer>>,
+) -> ConfigLayer {
+    let mut all = ConfigLayer::default();
     for layer in layers.into_iter().flatten() {
         all.values.extend(layer.values.iter().map(|(key, placed)| (key.clone(), placed.clone())));
     }
@@ -143,8 +153,11 @@ pub(super) fn stacked<'a>(layers: impl IntoIterator<Item = Option<&'a Layer>>) -
 
 /// A trusted workspace cannot switch off what an admin switched on for everybody. Says what was
 /// left out.
-pub(super) fn hold(house: &Layer, project: &mut Layer) -> Vec<String> {
-    let is_held = |key: &Key, placed: &Placed| {
+pub(super) fn hold_security_settings(
+    house: &ConfigLayer,
+    project: &mut ConfigLayer,
+) -> Vec<String> {
+    let is_held = |key: &SettingPath, placed: &PlacedValue| {
         let ours = house.values.get(key).map(|ours| &ours.json);
         key.first().is_some_and(|first| first == "security")
             && ours == Some(&Value::Bool(true))
@@ -169,33 +182,43 @@ pub(super) fn hold(house: &Layer, project: &mut Layer) -> Vec<String> {
 ///
 /// # Errors
 /// The reason, in words for whoever wanted it.
-pub fn check(scope: Scope, key: &str, value: &MadeValue) -> Result<(), String> {
-    placed(scope, key, value).map(drop)
+pub fn check_browser_value(
+    scope: SettingScope,
+    key: &str,
+    value: &MadeValue,
+) -> Result<(), String> {
+    place_browser_value(scope, key, value).map(drop)
 }
 
 /// A value with its place, where it may be set and is of its type.
-fn placed(scope: Scope, key: &str, value: &MadeValue) -> Result<(Key, Placed), String> {
+fn place_browser_value(
+    scope: SettingScope,
+    key: &str,
+    value: &MadeValue,
+) -> Result<(SettingPath, PlacedValue), String> {
     if !scope.may_set(key) {
         return Err(match scope {
-            Scope::House if key.starts_with("permissions") => {
+            SettingScope::House if key.starts_with("permissions") => {
                 "rules are changed with `weir permissions` or in config.toml".to_owned()
             }
-            Scope::House => format!("{key} is set in config.toml alone"),
-            Scope::Person => format!("{key} is not yours to set; ask an admin"),
+            SettingScope::House => format!("{key} is set in config.toml alone"),
+            SettingScope::Person => format!("{key} is not yours to set; ask an admin"),
         });
     }
     if value.value.as_str().is_some_and(|text| text.chars().count() > TEXT_CHARS_MAX) {
         return Err(format!("{key} has more than {TEXT_CHARS_MAX} characters"));
     }
-    let parts: Key = key.split('.').map(str::to_owned).collect();
-    let placed = Placed { json: value.value.clone(), origin: origin(scope, value) };
-    let mut layer = Layer::default();
+    let parts: SettingPath = key.split('.').map(str::to_owned).collect();
+    let placed = PlacedValue { json: value.value.clone(), origin: browser_origin(scope, value) };
+    let mut layer = ConfigLayer::default();
     layer.values.insert(parts.clone(), placed.clone());
-    let known = super::catalogue::described().iter().any(|one| one.key == parts && !one.is_table);
+    let known = super::catalogue::describe_all_settings()
+        .iter()
+        .any(|one| one.key == parts && !one.is_table);
     if !known {
         return Err(format!("there is no setting {key}"));
     }
-    Config::of_layer(layer).map_err(|error| {
+    WorkspaceConfig::of_layer(layer).map_err(|error| {
         let why = error.to_string();
         let why = why.strip_prefix("the settings do not fit together: ").unwrap_or(&why);
         let why = why.strip_prefix(&format!("{}: ", placed.origin)).unwrap_or(why);
@@ -205,15 +228,15 @@ fn placed(scope: Scope, key: &str, value: &MadeValue) -> Result<(Key, Placed), S
     Ok((parts, placed))
 }
 
-fn origin(scope: Scope, value: &MadeValue) -> Origin {
-    Origin::Browser { by: value.by.clone(), for_all: scope == Scope::House }
+fn browser_origin(scope: SettingScope, value: &MadeValue) -> SettingOrigin {
+    SettingOrigin::Browser { by: value.by.clone(), for_all: scope == SettingScope::House }
 }
 
 /// Why a person's value is wider than what the house lets them have.
 fn too_wide(
-    made: &Made,
-    (key, placed): &(Key, Placed),
-    below: &Layer,
+    made: &BrowserSettings,
+    (key, placed): &(SettingPath, PlacedValue),
+    below: &ConfigLayer,
 ) -> Result<Option<String>, String> {
     let settings = settings_of(Some(below)).map_err(|error| error.to_string())?;
     let names: Vec<&str> = key.iter().map(String::as_str).collect();
@@ -234,7 +257,7 @@ fn too_wide(
             placed.json.as_u64().is_none_or(|calls| calls > ours)
         }
         ["limits", "power_steering_frequency"] => false,
-        ["limits", limit] => narrow::widens(limit, placed, &settings.limits),
+        ["limits", limit] => narrow::is_wider_limit(limit, placed, &settings.limits),
         _ => false,
     };
     Ok(wide.then(|| "is wider than the house allows".to_owned()))
@@ -250,15 +273,15 @@ mod tests {
         MadeValue { value, by: "ann".into(), ts: Timestamp(0) }
     }
 
-    fn made(house: &[(&str, Value)], person: &[(&str, Value)]) -> Made {
+    fn made(house: &[(&str, Value)], person: &[(&str, Value)]) -> BrowserSettings {
         let values = |of: &[(&str, Value)]| {
             of.iter().map(|(key, json)| ((*key).to_owned(), value(json.clone()))).collect()
         };
-        Made { house: values(house), person: values(person), is_guest: true }
+        BrowserSettings { house: values(house), person: values(person), is_guest: true }
     }
 
-    fn person_keys(made: &Made) -> Vec<String> {
-        let layers = layers(made, None).expect("layers");
+    fn person_keys(made: &BrowserSettings) -> Vec<String> {
+        let layers = browser_layers(made, None).expect("layers");
         layers.person.values.keys().map(|key| key_text(key)).collect()
     }
 
@@ -282,36 +305,47 @@ mod tests {
             "modelx",
         ];
         for key in keys {
-            assert!(!Scope::Person.may_set(key), "{key}");
+            assert!(!SettingScope::Person.may_set(key), "{key}");
         }
         for key in ["providers.acme.base_url", "sandbox.tier", "hooks.Stop", "secrets.x.env"] {
-            assert!(!Scope::House.may_set(key), "{key}");
+            assert!(!SettingScope::House.may_set(key), "{key}");
         }
     }
 
     #[test]
     fn c8_a_wrong_value_is_refused_with_its_reason() {
-        let why = |key, json| check(Scope::House, key, &value(json)).expect_err("refused");
+        let why = |key, json| {
+            check_browser_value(SettingScope::House, key, &value(json)).expect_err("refused")
+        };
         assert!(why("limits.max_iterations", json!(0)).contains("no run could begin"));
         assert!(why("limits.max_iterations", json!("x")).contains("expected u32"));
         assert!(why("prompt.timezone", json!("Mars")).contains("no known time zone"));
         assert!(why("limits", json!({})).contains("no setting limits"));
         assert!(why("limits.nothing", json!(1)).contains("no setting"));
-        assert_eq!(check(Scope::House, "limits.max_iterations", &value(json!(7))), Ok(()));
+        assert_eq!(
+            check_browser_value(SettingScope::House, "limits.max_iterations", &value(json!(7))),
+            Ok(())
+        );
     }
 
     #[test]
     fn l4_what_was_stored_for_calls_of_tools_beats_the_variable() {
         let folder = tempfile::tempdir().expect("a folder");
         let at = |name: &str| folder.path().join(name);
-        let files = super::super::Files { user: at("u"), project: at("p"), here: at("h") };
-        let environment = crate::environment::Environment::of(&[("WEIR_MAX_TOOL_CALLS", "9")]);
-        let calls = |made: &Made| {
-            let config = Config::load_with(&files, &environment, true, made).expect("readable");
+        let files = super::super::ConfigFiles { user: at("u"), project: at("p"), here: at("h") };
+        let environment =
+            crate::environment::ProcessEnvironment::of(&[("WEIR_MAX_TOOL_CALLS", "9")]);
+        let calls = |made: &BrowserSettings| {
+            let config =
+                WorkspaceConfig::load_with(&files, &environment, true, made).expect("readable");
             config.settings.limits.max_tool_calls
         };
         let key = "limits.max_tool_calls";
-        assert_eq!(calls(&Made::default()), Some(9), "the variable, where nothing is stored");
+        assert_eq!(
+            calls(&BrowserSettings::default()),
+            Some(9),
+            "the variable, where nothing is stored"
+        );
         assert_eq!(calls(&made(&[(key, json!(12))], &[])), Some(12));
         assert_eq!(calls(&made(&[], &[(key, json!(5))])), Some(5));
         assert_eq!(calls(&made(&[(key, json!(12))], &[(key, json!(11))])), Some(11));

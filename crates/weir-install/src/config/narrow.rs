@@ -6,20 +6,20 @@ use serde_json::Value;
 use weir_core::governance::rules::RuleAction;
 use weir_core::profile::PermissionMode;
 
-use super::file::{Key, Layer, Placed, key_text};
+use super::file::{ConfigLayer, PlacedValue, SettingPath, key_text};
 use super::settings::{LimitSettings, Settings};
 
 /// A project's layer without what it may not set.
-pub(super) struct Narrowed {
-    pub(super) layer: Layer,
-    pub(super) withheld: Vec<Withheld>,
+pub(super) struct NarrowedLayer {
+    pub(super) layer: ConfigLayer,
+    pub(super) withheld: Vec<WithheldSetting>,
     /// The mode that its file names: the most that passes here.
     pub(super) permission: Option<PermissionMode>,
 }
 
 /// Something of a project's file that only trust lets in.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Withheld {
+pub struct WithheldSetting {
     /// What.
     pub what: WithheldPart,
     /// File and line.
@@ -39,7 +39,7 @@ pub enum WithheldPart {
     Setting(Vec<String>, Value),
 }
 
-impl fmt::Display for Withheld {
+impl fmt::Display for WithheldSetting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let what = match &self.what {
             WithheldPart::AllowRule(text) => format!("the allow rule {text}"),
@@ -81,16 +81,20 @@ const LIMITS: &[&str] = &[
 ];
 
 /// Leaves out of `project` what it may not set while it is not trusted.
-pub(super) fn narrow(project: Layer, user: Option<&Layer>) -> anyhow::Result<Narrowed> {
+pub(super) fn narrow_project_layer(
+    project: ConfigLayer,
+    user: Option<&ConfigLayer>,
+) -> anyhow::Result<NarrowedLayer> {
     let below = settings_of(user)?;
-    let mut narrowed = Narrowed { layer: Layer::default(), withheld: Vec::new(), permission: None };
+    let mut narrowed =
+        NarrowedLayer { layer: ConfigLayer::default(), withheld: Vec::new(), permission: None };
     for (key, placed) in project.values {
-        let refusal = refusal(&key, &placed, user, &below);
+        let refusal = refusal_reason(&key, &placed, user, &below);
         if key == ["permission"] && refusal.is_none() {
             narrowed.permission = placed.json.as_str().and_then(|word| word.parse().ok());
         }
         match refusal {
-            Some(why) => narrowed.withheld.push(Withheld {
+            Some(why) => narrowed.withheld.push(WithheldSetting {
                 place: placed.origin.to_string(),
                 line: placed.origin.line(),
                 what: WithheldPart::Setting(key, placed.json),
@@ -103,7 +107,7 @@ pub(super) fn narrow(project: Layer, user: Option<&Layer>) -> anyhow::Result<Nar
     }
     for rule in project.rules {
         if rule.action == RuleAction::Allow {
-            narrowed.withheld.push(Withheld {
+            narrowed.withheld.push(WithheldSetting {
                 place: rule.origin.to_string(),
                 line: rule.origin.line,
                 what: WithheldPart::AllowRule(rule.text),
@@ -117,7 +121,7 @@ pub(super) fn narrow(project: Layer, user: Option<&Layer>) -> anyhow::Result<Nar
 }
 
 /// The settings that hold without the project.
-pub(super) fn settings_of(user: Option<&Layer>) -> anyhow::Result<Settings> {
+pub(super) fn settings_of(user: Option<&ConfigLayer>) -> anyhow::Result<Settings> {
     let mut json = serde_json::Value::Object(serde_json::Map::new());
     for (key, placed) in user.iter().flat_map(|layer| &layer.values) {
         super::file::insert(&mut json, key, placed.json.clone());
@@ -126,7 +130,12 @@ pub(super) fn settings_of(user: Option<&Layer>) -> anyhow::Result<Settings> {
 }
 
 /// Why the project may not set this; `None`: it may.
-fn refusal(key: &Key, placed: &Placed, user: Option<&Layer>, below: &Settings) -> Option<String> {
+fn refusal_reason(
+    key: &SettingPath,
+    placed: &PlacedValue,
+    user: Option<&ConfigLayer>,
+    below: &Settings,
+) -> Option<String> {
     let first = key.first().map(String::as_str).unwrap_or_default();
     let second = key.get(1).map(String::as_str).unwrap_or_default();
     if TABLES.contains(&first) {
@@ -135,7 +144,7 @@ fn refusal(key: &Key, placed: &Placed, user: Option<&Layer>, below: &Settings) -
     match (first, second) {
         ("permission", _) => {
             let mode: PermissionMode = placed.json.as_str()?.parse().ok()?;
-            let widens = rank(mode) > rank(below.permission);
+            let widens = permission_mode_rank(mode) > permission_mode_rank(below.permission);
             let ours = below.permission;
             widens
                 .then(|| format!("{mode} is wider than {ours}, and this workspace is not trusted"))
@@ -174,8 +183,11 @@ fn refusal(key: &Key, placed: &Placed, user: Option<&Layer>, below: &Settings) -
             (placed.json == true && !ours)
                 .then(|| "a workspace that is not trusted cannot have more recipes used".to_owned())
         }
-        ("limits", limit) if LIMITS.contains(&limit) => widens(limit, placed, &below.limits)
-            .then(|| "it is wider than what holds, and this workspace is not trusted".to_owned()),
+        ("limits", limit) if LIMITS.contains(&limit) => {
+            is_wider_limit(limit, placed, &below.limits).then(|| {
+                "it is wider than what holds, and this workspace is not trusted".to_owned()
+            })
+        }
         // What changes neither what is allowed nor what is kept or sent.
         ("model" | "thinking", "")
         | ("context", "condensing_enabled" | "condensing_threshold" | "externalize_over")
@@ -186,12 +198,12 @@ fn refusal(key: &Key, placed: &Placed, user: Option<&Layer>, below: &Settings) -
     }
 }
 
-fn rank(mode: PermissionMode) -> usize {
+fn permission_mode_rank(mode: PermissionMode) -> usize {
     PermissionMode::ALL.iter().position(|m| *m == mode).unwrap_or(0)
 }
 
 /// Whether the project's value of a limit lets more happen than the one below it.
-pub(super) fn widens(limit: &str, placed: &Placed, below: &LimitSettings) -> bool {
+pub(super) fn is_wider_limit(limit: &str, placed: &PlacedValue, below: &LimitSettings) -> bool {
     let mut json = serde_json::Value::Object(serde_json::Map::new());
     super::file::insert(&mut json, &[limit.to_owned()], placed.json.clone());
     let Ok(new) = serde_json::from_value::<LimitSettings>(json) else { return true };

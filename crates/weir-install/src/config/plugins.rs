@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use weir_core::plugin::{NamedCommand, Param, Scripts, check_command};
+use weir_core::plugin::{NamedCommand, ParamSpec, ScriptPolicy, check_command};
 
 use super::Settings;
 use super::file::key_text;
@@ -35,7 +35,7 @@ pub struct CommandSettings {
     /// The command line, with {{name}} where arguments stand.
     pub run: String,
     /// Its arguments.
-    pub args: Vec<Param>,
+    pub args: Vec<ParamSpec>,
     /// Hosts that it must reach; else it has no network.
     pub hosts: Vec<String>,
 }
@@ -52,7 +52,7 @@ pub struct PluginSettings {
 
 impl CommandSettings {
     /// The command as the engine knows it.
-    pub fn named(&self) -> NamedCommand {
+    pub fn to_named_command(&self) -> NamedCommand {
         NamedCommand {
             description: self.description.clone(),
             run: Some(self.run.clone()),
@@ -64,7 +64,7 @@ impl CommandSettings {
 }
 
 /// The first thing that is wrong: its key and what.
-pub(super) fn complaint(settings: &Settings) -> Option<(String, String)> {
+pub(super) fn find_plugin_complaint(settings: &Settings) -> Option<(String, String)> {
     of_variables(&settings.commands)
         .or_else(|| of_commands(&settings.commands.named))
         .or_else(|| of_plugins(&settings.plugins))
@@ -101,7 +101,8 @@ fn of_commands(commands: &BTreeMap<String, CommandSettings>) -> Option<(String, 
         if name.is_empty() || name.len() > 64 || !name.bytes().all(plain) {
             return Some((key, "is no name: use letters, digits, - and _".into()));
         }
-        let problem = check_command(&key, &command.named(), Scripts::Refused).err()?;
+        let problem =
+            check_command(&key, &command.to_named_command(), ScriptPolicy::Refused).err()?;
         Some((problem.key, problem.what))
     })
 }
@@ -142,7 +143,7 @@ mod tests {
 
     fn found(text: &str) -> Option<String> {
         let settings: Settings = toml::from_str(text).expect("settings");
-        complaint(&settings).map(|(key, problem)| format!("{key} {problem}"))
+        find_plugin_complaint(&settings).map(|(key, problem)| format!("{key} {problem}"))
     }
 
     #[test]

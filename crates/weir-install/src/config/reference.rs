@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use super::Settings;
-use super::catalogue::described;
+use super::catalogue::describe_all_settings;
 use super::file::key_text;
 
 /// Examples for what has no default, so that the reference shows the form of everything.
@@ -97,7 +97,7 @@ fn reference_toml() -> String {
          `weir config show` prints the values\n# that hold and where each came from. \
          Order: flags, environment, project, user, built in.\n",
     );
-    for described in described() {
+    for described in describe_all_settings() {
         let key = key_text(&described.key);
         let example = EXAMPLES.iter().find(|(named, _)| *named == key).map(|(_, text)| *text);
         text.push('\n');

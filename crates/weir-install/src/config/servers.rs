@@ -9,7 +9,7 @@ use weir_core::tool::foreign;
 
 use super::file::key_text;
 use super::settings::{SecretSettings, Settings};
-use crate::duration::Span;
+use crate::duration::TimeSpan;
 
 /// Most servers.
 const SERVERS_MAX: usize = 64;
@@ -53,9 +53,9 @@ pub struct McpServerSettings {
     /// It may ask the session's model to write something (sampling).
     pub sampling: bool,
     /// Most time a call may take; none: limits.tool_timeout.
-    pub timeout: Option<Span>,
+    pub timeout: Option<TimeSpan>,
     /// Most time it may take to start; none: 10s.
-    pub start_timeout: Option<Span>,
+    pub start_timeout: Option<TimeSpan>,
     /// It is used at all.
     pub enabled: bool,
     /// The revision of the protocol to speak; empty: the newest that both know.
@@ -108,7 +108,7 @@ pub struct McpOauthSettings {
 }
 
 /// The first thing that is wrong with a server: its key and what.
-pub(super) fn complaint(settings: &Settings) -> Option<(String, String)> {
+pub(super) fn find_server_complaint(settings: &Settings) -> Option<(String, String)> {
     let servers = &settings.mcp_servers;
     if servers.len() > SERVERS_MAX {
         return Some(("mcp_servers".into(), format!("has more than {SERVERS_MAX} entries")));
@@ -121,14 +121,14 @@ pub(super) fn complaint(settings: &Settings) -> Option<(String, String)> {
         if let Some(why) = name_problem(name) {
             return Some((key(""), why));
         }
-        let found = problem(server)?;
+        let found = find_server_problem(server)?;
         Some((key(found.0), found.1))
     })
 }
 
 /// What of all servers together cannot hold, before a file is changed: its key and what.
 pub fn server_complaint(settings: &Settings) -> Option<(String, String)> {
-    complaint(settings).or_else(|| secret_complaint(settings))
+    find_server_complaint(settings).or_else(|| secret_complaint(settings))
 }
 
 /// The first server that names a secret which is not there or not for it. Asked of all files
@@ -149,10 +149,10 @@ pub fn name_problem(name: &str) -> Option<String> {
     })
 }
 
-type Problem = Option<(&'static str, String)>;
+type FieldProblem = Option<(&'static str, String)>;
 
 /// What cannot hold, whoever declares the server: the field and why.
-pub fn problem(server: &McpServerSettings) -> Problem {
+pub fn find_server_problem(server: &McpServerSettings) -> FieldProblem {
     let wrong = |field, why: &str| Some((field, why.to_owned()));
     for (field, span) in [("timeout", server.timeout), ("start_timeout", server.start_timeout)] {
         if span.is_some_and(|span| span.ms == 0 || span.ms > TIMEOUT_MS_MAX) {
@@ -167,7 +167,7 @@ pub fn problem(server: &McpServerSettings) -> Problem {
     }
 }
 
-fn of_program(server: &McpServerSettings) -> Problem {
+fn of_program(server: &McpServerSettings) -> FieldProblem {
     let wrong = |field, why: String| Some((field, why));
     if !server.headers.is_empty() {
         return wrong("headers", "are for an address; a program has env".into());
@@ -203,7 +203,7 @@ fn of_program(server: &McpServerSettings) -> Problem {
     None
 }
 
-fn of_address(server: &McpServerSettings) -> Problem {
+fn of_address(server: &McpServerSettings) -> FieldProblem {
     let wrong = |field, why: String| Some((field, why));
     let parsed = url::Url::parse(&server.url);
     let fits = parsed.is_ok_and(|url| {
@@ -280,7 +280,7 @@ fn is_header(name: &str) -> bool {
 fn secret_problem(
     server: &McpServerSettings,
     secrets: &BTreeMap<String, SecretSettings>,
-) -> Problem {
+) -> FieldProblem {
     let own = |host: &str| vec![host.to_owned()];
     let reached = match url::Url::parse(&server.url) {
         Ok(url) => {

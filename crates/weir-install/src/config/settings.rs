@@ -12,7 +12,7 @@ use weir_core::schedule::MissedTicks;
 
 use super::plugins::{CommandsSettings, PluginSettings};
 use super::servers::McpServerSettings;
-use crate::duration::Span;
+use crate::duration::TimeSpan;
 
 /// Settings of Weir: `config.toml`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -131,11 +131,11 @@ pub struct LimitSettings {
     /// Most tokens a run may use; none: no bound.
     pub budget_tokens: Option<u64>,
     /// Most time a run may take, such as "10m"; none: no bound.
-    pub(crate) run_timeout: Option<Span>,
+    pub(crate) run_timeout: Option<TimeSpan>,
     /// Most time a call of a tool may take, where the tool sets none; then its processes end.
-    pub(crate) tool_timeout: Span,
+    pub(crate) tool_timeout: TimeSpan,
     /// How long an approval waits for an answer, such as "24h"; then it is a denial.
-    pub approval_timeout: Span,
+    pub approval_timeout: TimeSpan,
 }
 
 impl Default for LimitSettings {
@@ -151,8 +151,8 @@ impl Default for LimitSettings {
             budget_usd: None,
             budget_tokens: None,
             run_timeout: None,
-            tool_timeout: Span { ms: 120_000 },
-            approval_timeout: Span { ms: 24 * 3_600_000 },
+            tool_timeout: TimeSpan { ms: 120_000 },
+            approval_timeout: TimeSpan { ms: 24 * 3_600_000 },
         }
     }
 }
@@ -497,7 +497,7 @@ pub struct ServerSettings {
     /// Requests a minute of one person; ten times as many from one address.
     pub requests_per_minute: u32,
     /// How long requests that are under way may go on when the server ends.
-    pub drain: Span,
+    pub drain: TimeSpan,
     /// The variable with the token that /metrics asks of other machines; empty: only this machine
     /// may look.
     pub metrics_token_env: String,
@@ -519,7 +519,7 @@ impl Default for ServerSettings {
             connections_max: 20_000,
             connections_per_address_max: 1_000,
             requests_per_minute: 1_200,
-            drain: Span { ms: 10_000 },
+            drain: TimeSpan { ms: 10_000 },
             metrics_token_env: String::new(),
         }
     }

@@ -9,7 +9,7 @@ use std::process::ExitStatus;
 use serde_json::{Map, Value};
 use weir_engine::ports::{HookDecision, HookMoment};
 
-use super::run::{Captured, FLOOD_BYTES, KEPT_BYTES_MAX, Ran};
+use super::run::{CapturedStream, FLOOD_BYTES, HookRunResult, KEPT_BYTES_MAX};
 
 /// The status that blocks.
 const BLOCKS: i32 = 2;
@@ -18,7 +18,7 @@ const SHOWN_CHARS: usize = 120;
 
 /// What a hook said.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Said {
+pub(super) struct HookOutput {
     pub(super) decision: HookDecision,
     pub(super) reason: String,
     /// For the model.
@@ -27,13 +27,18 @@ pub(super) struct Said {
     pub(super) message: Option<String>,
 }
 
-impl Said {
-    fn nothing() -> Said {
-        Said { decision: HookDecision::Pass, reason: String::new(), context: None, message: None }
+impl HookOutput {
+    fn pass_silently() -> HookOutput {
+        HookOutput {
+            decision: HookDecision::Pass,
+            reason: String::new(),
+            context: None,
+            message: None,
+        }
     }
 
     /// Takes the stricter of two decisions.
-    fn decide(&mut self, decision: HookDecision, reason: Option<String>) {
+    fn tighten_decision(&mut self, decision: HookDecision, reason: Option<String>) {
         let rank = |decision| match decision {
             HookDecision::Pass => 0,
             HookDecision::Ask => 1,
@@ -50,27 +55,35 @@ impl Said {
 ///
 /// # Errors
 /// It failed: why, as the end of a sentence that begins with its name.
-pub(super) fn read(moment: HookMoment, ran: &Ran) -> Result<Said, String> {
+pub(super) fn read_hook_result(
+    moment: HookMoment,
+    ran: &HookRunResult,
+) -> Result<HookOutput, String> {
     match ran {
-        Ran::NotStarted(why) => Err(format!("could not be started: {why}")),
-        Ran::TimedOut(limit) => {
+        HookRunResult::NotStarted(why) => Err(format!("could not be started: {why}")),
+        HookRunResult::TimedOut(limit) => {
             Err(format!("did not end within {} s and was ended", limit.as_secs()))
         }
-        Ran::Flooded => Err(format!("printed more than {FLOOD_BYTES} bytes and was ended")),
-        Ran::Ended { status, out, err } => match status.code() {
-            Some(0) => printed(moment, out),
+        HookRunResult::Flooded => {
+            Err(format!("printed more than {FLOOD_BYTES} bytes and was ended"))
+        }
+        HookRunResult::Ended { status, out, err } => match status.code() {
+            Some(0) => parse_hook_stdout(moment, out),
             Some(BLOCKS) => {
-                let mut said = Said::nothing();
+                let mut said = HookOutput::pass_silently();
                 let words = String::from_utf8_lossy(&err.bytes).trim().to_owned();
-                said.decide(HookDecision::Deny, Some(words).filter(|words| !words.is_empty()));
+                said.tighten_decision(
+                    HookDecision::Deny,
+                    Some(words).filter(|words| !words.is_empty()),
+                );
                 Ok(said)
             }
-            Some(_) | None => Err(failure(*status, err)),
+            Some(_) | None => Err(describe_hook_failure(*status, err)),
         },
     }
 }
 
-fn failure(status: ExitStatus, err: &Captured) -> String {
+fn describe_hook_failure(status: ExitStatus, err: &CapturedStream) -> String {
     let how = match (status.code(), status.signal()) {
         (Some(code), _) => format!("failed with status {code}"),
         (None, Some(signal)) => format!("was ended by signal {signal}"),
@@ -84,25 +97,25 @@ fn failure(status: ExitStatus, err: &Captured) -> String {
 }
 
 /// What a hook printed that ended well.
-fn printed(moment: HookMoment, out: &Captured) -> Result<Said, String> {
+fn parse_hook_stdout(moment: HookMoment, out: &CapturedStream) -> Result<HookOutput, String> {
     if out.length > KEPT_BYTES_MAX {
         return Err(format!("printed {} bytes; at most {KEPT_BYTES_MAX} are read", out.length));
     }
     let text = String::from_utf8_lossy(&out.bytes);
     let text = text.trim();
     if !text.starts_with('{') {
-        let mut said = Said::nothing();
+        let mut said = HookOutput::pass_silently();
         let is_told = matches!(moment, HookMoment::SessionStart | HookMoment::UserPromptSubmit);
         said.context = (is_told && !text.is_empty()).then(|| text.to_owned());
         return Ok(said);
     }
     let json = serde_json::from_slice::<Map<String, Value>>(out.bytes.trim_ascii());
     let json = json.map_err(|error| format!("printed JSON that cannot be read: {error}"))?;
-    understood(moment, &json)
+    parse_hook_json(moment, &json)
 }
 
-fn understood(moment: HookMoment, json: &Map<String, Value>) -> Result<Said, String> {
-    let mut said = Said::nothing();
+fn parse_hook_json(moment: HookMoment, json: &Map<String, Value>) -> Result<HookOutput, String> {
+    let mut said = HookOutput::pass_silently();
     let none = Map::new();
     let specific = match json.get("hookSpecificOutput") {
         None | Some(Value::Null) => &none,
@@ -113,19 +126,29 @@ fn understood(moment: HookMoment, json: &Map<String, Value>) -> Result<Said, Str
         // The call would run with arguments that the hook did not want.
         return Err("wants to change the arguments, which no hook can; let it deny instead".into());
     }
-    match text(specific, "permissionDecision")?.as_deref() {
+    match optional_text_field(specific, "permissionDecision")?.as_deref() {
         None | Some("allow") => (),
-        Some("ask") => said.decide(HookDecision::Ask, text(specific, "permissionDecisionReason")?),
+        Some("ask") => said.tighten_decision(
+            HookDecision::Ask,
+            optional_text_field(specific, "permissionDecisionReason")?,
+        ),
         Some("deny") => {
-            said.decide(HookDecision::Deny, text(specific, "permissionDecisionReason")?);
+            said.tighten_decision(
+                HookDecision::Deny,
+                optional_text_field(specific, "permissionDecisionReason")?,
+            );
         }
-        Some(other) => return Err(unknown("permissionDecision", other)),
+        Some(other) => return Err(unknown_word_message("permissionDecision", other)),
     }
-    match text(json, "decision")?.as_deref() {
+    match optional_text_field(json, "decision")?.as_deref() {
         None | Some("approve" | "allow") => (),
-        Some("ask") => said.decide(HookDecision::Ask, text(json, "reason")?),
-        Some("block" | "deny") => said.decide(HookDecision::Deny, text(json, "reason")?),
-        Some(other) => return Err(unknown("decision", other)),
+        Some("ask") => {
+            said.tighten_decision(HookDecision::Ask, optional_text_field(json, "reason")?)
+        }
+        Some("block" | "deny") => {
+            said.tighten_decision(HookDecision::Deny, optional_text_field(json, "reason")?)
+        }
+        Some(other) => return Err(unknown_word_message("decision", other)),
     }
     match json.get("continue") {
         None | Some(Value::Null | Value::Bool(true)) => (),
@@ -133,19 +156,22 @@ fn understood(moment: HookMoment, json: &Map<String, Value>) -> Result<Said, Str
         Some(Value::Bool(false))
             if matches!(moment, HookMoment::Stop | HookMoment::SubagentStop) =>
         {
-            said = Said::nothing();
+            said = HookOutput::pass_silently();
         }
-        Some(Value::Bool(false)) => said.decide(HookDecision::Deny, text(json, "stopReason")?),
+        Some(Value::Bool(false)) => {
+            said.tighten_decision(HookDecision::Deny, optional_text_field(json, "stopReason")?)
+        }
         Some(_) => return Err("printed a \"continue\" that is neither true nor false".into()),
     }
-    let context = text(specific, "additionalContext")?.or(text(json, "additionalContext")?);
+    let context = optional_text_field(specific, "additionalContext")?
+        .or(optional_text_field(json, "additionalContext")?);
     said.context = context.filter(|context| !context.trim().is_empty());
-    said.message = text(json, "systemMessage")?;
+    said.message = optional_text_field(json, "systemMessage")?;
     Ok(said)
 }
 
 /// A text, where there is one.
-fn text(map: &Map<String, Value>, key: &str) -> Result<Option<String>, String> {
+fn optional_text_field(map: &Map<String, Value>, key: &str) -> Result<Option<String>, String> {
     match map.get(key) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(text)) => Ok(Some(text.clone())),
@@ -153,7 +179,7 @@ fn text(map: &Map<String, Value>, key: &str) -> Result<Option<String>, String> {
     }
 }
 
-fn unknown(key: &str, word: &str) -> String {
+fn unknown_word_message(key: &str, word: &str) -> String {
     let word: String = word.chars().take(SHOWN_CHARS).collect();
     format!("printed the {key} {word:?}, which is none")
 }
@@ -162,14 +188,14 @@ fn unknown(key: &str, word: &str) -> String {
 mod tests {
     use super::*;
 
-    fn ended(code: i32, out: &[u8], err: &str) -> Ran {
-        let captured = |bytes: &[u8]| Captured { bytes: bytes.to_vec(), length: bytes.len() };
+    fn ended(code: i32, out: &[u8], err: &str) -> HookRunResult {
+        let captured = |bytes: &[u8]| CapturedStream { bytes: bytes.to_vec(), length: bytes.len() };
         let status = ExitStatus::from_raw(code << 8);
-        Ran::Ended { status, out: captured(out), err: captured(err.as_bytes()) }
+        HookRunResult::Ended { status, out: captured(out), err: captured(err.as_bytes()) }
     }
 
-    fn says(moment: HookMoment, out: &str) -> Result<Said, String> {
-        read(moment, &ended(0, out.as_bytes(), ""))
+    fn says(moment: HookMoment, out: &str) -> Result<HookOutput, String> {
+        read_hook_result(moment, &ended(0, out.as_bytes(), ""))
     }
 
     fn decides(out: &str) -> (HookDecision, String) {
@@ -220,11 +246,15 @@ mod tests {
             assert!(says(HookMoment::PreToolUse, garbage).is_err(), "{garbage}");
         }
         let broken = ended(0, b"{\"reason\": \"\xff\xfe\"}", "");
-        assert!(read(HookMoment::PreToolUse, &broken).is_err(), "JSON is UTF-8");
+        assert!(read_hook_result(HookMoment::PreToolUse, &broken).is_err(), "JSON is UTF-8");
         let plain = ended(0, b"\xff\xfe", "");
-        assert_eq!(read(HookMoment::PreToolUse, &plain), Ok(Said::nothing()));
+        assert_eq!(
+            read_hook_result(HookMoment::PreToolUse, &plain),
+            Ok(HookOutput::pass_silently())
+        );
         for code in [1, 3, 126, 127] {
-            let failed = read(HookMoment::PreToolUse, &ended(code, b"", "sh: no such thing"));
+            let failed =
+                read_hook_result(HookMoment::PreToolUse, &ended(code, b"", "sh: no such thing"));
             let why = failed.expect_err("it failed");
             assert!(why.contains(&code.to_string()) && why.contains("no such thing"), "{why}");
         }
@@ -232,9 +262,10 @@ mod tests {
 
     #[test]
     fn g11_exit_2_blocks_with_the_words_on_standard_error() {
-        let said = read(HookMoment::PreToolUse, &ended(2, b"{}", " not here \n")).expect("read");
+        let said = read_hook_result(HookMoment::PreToolUse, &ended(2, b"{}", " not here \n"))
+            .expect("read");
         assert_eq!((said.decision, said.reason.as_str()), (HookDecision::Deny, "not here"));
-        let said = read(HookMoment::Stop, &ended(2, b"", "")).expect("read");
+        let said = read_hook_result(HookMoment::Stop, &ended(2, b"", "")).expect("read");
         assert_eq!(
             (said.decision, said.reason.as_str()),
             (HookDecision::Deny, "it gave no reason")

@@ -30,7 +30,7 @@ const MARK: &str = "WEIR_HOOK";
 const END_ROUNDS_MAX: usize = 20;
 
 /// Where a hook runs.
-pub(super) struct Surroundings {
+pub(super) struct HookSurroundings {
     pub(super) folder: PathBuf,
     /// Every variable that it sees.
     pub(super) environment: Vec<(OsString, OsString)>,
@@ -40,9 +40,9 @@ pub(super) struct Surroundings {
 
 /// What became of a hook.
 #[derive(Debug)]
-pub(super) enum Ran {
+pub(super) enum HookRunResult {
     /// It ended by itself, or by a signal of somebody else.
-    Ended { status: ExitStatus, out: Captured, err: Captured },
+    Ended { status: ExitStatus, out: CapturedStream, err: CapturedStream },
     /// Its time was over.
     TimedOut(Duration),
     /// It would not stop printing.
@@ -53,7 +53,7 @@ pub(super) enum Ran {
 
 /// What it printed on one stream.
 #[derive(Debug, Default)]
-pub(super) struct Captured {
+pub(super) struct CapturedStream {
     /// Its beginning.
     pub(super) bytes: Vec<u8>,
     /// All that came.
@@ -61,8 +61,12 @@ pub(super) struct Captured {
 }
 
 /// Runs `command` with `input` to its end.
-pub(super) async fn run(command: &str, input: Vec<u8>, surroundings: Surroundings) -> Ran {
-    let Surroundings { folder, environment, limit } = surroundings;
+pub(super) async fn run(
+    command: &str,
+    input: Vec<u8>,
+    surroundings: HookSurroundings,
+) -> HookRunResult {
+    let HookSurroundings { folder, environment, limit } = surroundings;
     let mark = uuid::Uuid::now_v7().simple().to_string();
     let spawned = Command::new(SHELL)
         .args(["-c", command])
@@ -77,50 +81,54 @@ pub(super) async fn run(command: &str, input: Vec<u8>, surroundings: Surrounding
         .kill_on_drop(true)
         .spawn();
     match spawned {
-        Ok(child) => Running { tree: Tree::new(&child, mark), child }.finish(input, limit).await,
-        Err(error) => Ran::NotStarted(error.to_string()),
+        Ok(child) => {
+            RunningHook { tree: HookProcessTree::new(&child, mark), child }
+                .finish_hook(input, limit)
+                .await
+        }
+        Err(error) => HookRunResult::NotStarted(error.to_string()),
     }
 }
 
 /// A hook that was started. Dropped, it ends.
-struct Running {
-    tree: Tree,
+struct RunningHook {
+    tree: HookProcessTree,
     child: Child,
 }
 
 /// What happened first.
-enum First {
+enum FirstHookEvent {
     Ended(ExitStatus),
     Flooded,
     TimedOut,
 }
 
-impl Running {
-    async fn finish(mut self, input: Vec<u8>, limit: Duration) -> Ran {
-        let (mut out, mut err) = (Captured::default(), Captured::default());
-        let first = self.first(input, limit, (&mut out, &mut err)).await;
+impl RunningHook {
+    async fn finish_hook(mut self, input: Vec<u8>, limit: Duration) -> HookRunResult {
+        let (mut out, mut err) = (CapturedStream::default(), CapturedStream::default());
+        let first = self.wait_for_first(input, limit, (&mut out, &mut err)).await;
         match first {
-            First::Ended(status) => {
+            FirstHookEvent::Ended(status) => {
                 self.tree.is_over = true;
-                Ran::Ended { status, out, err }
+                HookRunResult::Ended { status, out, err }
             }
-            First::Flooded => {
-                self.end().await;
-                Ran::Flooded
+            FirstHookEvent::Flooded => {
+                self.end_hook().await;
+                HookRunResult::Flooded
             }
-            First::TimedOut => {
-                self.end().await;
-                Ran::TimedOut(limit)
+            FirstHookEvent::TimedOut => {
+                self.end_hook().await;
+                HookRunResult::TimedOut(limit)
             }
         }
     }
 
-    async fn first(
+    async fn wait_for_first(
         &mut self,
         input: Vec<u8>,
         limit: Duration,
-        (out, err): (&mut Captured, &mut Captured),
-    ) -> First {
+        (out, err): (&mut CapturedStream, &mut CapturedStream),
+    ) -> FirstHookEvent {
         let (stdin, stdout, stderr) =
             (self.child.stdin.take(), self.child.stdout.take(), self.child.stderr.take());
         let feed = async move {
@@ -129,7 +137,8 @@ impl Running {
                 let _ = stdin.write_all(&input).await;
             }
         };
-        let talk = async { tokio::join!(feed, capture(stdout, out), capture(stderr, err)) };
+        let talk =
+            async { tokio::join!(feed, capture_stream(stdout, out), capture_stream(stderr, err)) };
         let over = tokio::time::sleep(limit);
         tokio::pin!(talk, over);
         let mut talks = true;
@@ -139,7 +148,7 @@ impl Running {
                 ((), more_out, more_err) = &mut talk, if talks => {
                     talks = false;
                     if more_out.is_err() || more_err.is_err() {
-                        return First::Flooded;
+                        return FirstHookEvent::Flooded;
                     }
                 }
                 status = self.child.wait() => {
@@ -148,28 +157,31 @@ impl Running {
                     if talks {
                         let _ = tokio::time::timeout(PIPE_GRACE, talk).await;
                     }
-                    return First::Ended(status);
+                    return FirstHookEvent::Ended(status);
                 }
-                () = &mut over => return First::TimedOut,
+                () = &mut over => return FirstHookEvent::TimedOut,
             }
         }
     }
 
     /// Asks it to end, and ends it.
-    async fn end(&mut self) {
+    async fn end_hook(&mut self) {
         self.tree.signal_group(Signal::TERM);
         let _ = tokio::time::timeout(END_GRACE, self.child.wait()).await;
-        self.tree.end();
+        self.tree.kill_processes();
         let _ = tokio::time::timeout(END_GRACE, self.child.wait()).await;
         self.tree.is_over = true;
     }
 }
 
 /// More came than anybody waits for.
-struct Flood;
+struct OutputFlood;
 
 /// Keeps the beginning of a stream and counts the rest.
-async fn capture(stream: Option<impl AsyncRead + Unpin>, into: &mut Captured) -> Result<(), Flood> {
+async fn capture_stream(
+    stream: Option<impl AsyncRead + Unpin>,
+    into: &mut CapturedStream,
+) -> Result<(), OutputFlood> {
     let Some(mut stream) = stream else { return Ok(()) };
     let mut chunk = vec![0; 8 << 10];
     loop {
@@ -181,23 +193,23 @@ async fn capture(stream: Option<impl AsyncRead + Unpin>, into: &mut Captured) ->
         into.bytes.extend_from_slice(&chunk[..kept]);
         into.length += count;
         if into.length > FLOOD_BYTES {
-            return Err(Flood);
+            return Err(OutputFlood);
         }
     }
 }
 
 /// The processes of one hook.
-struct Tree {
+struct HookProcessTree {
     group: Option<Pid>,
     mark: String,
     /// It ended, or was ended: nothing is left to do.
     is_over: bool,
 }
 
-impl Tree {
-    fn new(child: &Child, mark: String) -> Tree {
+impl HookProcessTree {
+    fn new(child: &Child, mark: String) -> HookProcessTree {
         let id = child.id().and_then(|id| i32::try_from(id).ok());
-        Tree { group: id.and_then(Pid::from_raw), mark, is_over: false }
+        HookProcessTree { group: id.and_then(Pid::from_raw), mark, is_over: false }
     }
 
     fn signal_group(&self, signal: Signal) {
@@ -208,7 +220,7 @@ impl Tree {
     }
 
     /// Kills the group, and then those that left it, until none is found.
-    fn end(&self) {
+    fn kill_processes(&self) {
         self.signal_group(Signal::KILL);
         for _ in 0..END_ROUNDS_MAX {
             if !kill_marked(&self.mark) {
@@ -218,10 +230,10 @@ impl Tree {
     }
 }
 
-impl Drop for Tree {
+impl Drop for HookProcessTree {
     fn drop(&mut self) {
         if !self.is_over {
-            self.end();
+            self.kill_processes();
         }
     }
 }

@@ -7,11 +7,11 @@ use serde_json::Value;
 use weir_core::governance::rules::RuleAction;
 use weir_core::profile::PermissionMode;
 
-use super::files::{Places, Text, is_same};
-use super::server::{Foreign, server};
-use super::{Becomes, Found, Item, Target, rules, texts};
+use super::files::{ImportPlaces, ImportedFile, is_same};
+use super::server::{ImportedServer, map_server};
+use super::{ImportFindings, ImportItem, ImportMapping, ImportTarget, rules, texts};
 use crate::config::HookSettings;
-use crate::duration::Span;
+use crate::duration::TimeSpan;
 
 /// Names of its tools that matchers of hooks name, and ours.
 const TOOLS: &[(&str, &str)] = &[
@@ -29,38 +29,38 @@ const TOOLS: &[(&str, &str)] = &[
     ("Agent", "new_task"),
 ];
 
-pub(super) fn read(places: &Places<'_>) -> Result<Found, String> {
-    let mut found = Found::default();
+pub(super) fn read_claude_files(places: &ImportPlaces<'_>) -> Result<ImportFindings, String> {
+    let mut found = ImportFindings::default();
     let state = places.home.join(".claude.json");
-    if let Some(text) = Text::read(&state, &mut found)? {
+    if let Some(text) = ImportedFile::read_noted(&state, &mut found)? {
         of_state(&text, places, &mut found)?;
     }
     let of_user = places.home.join(".claude/settings.json");
-    if let Some(text) = Text::read(&of_user, &mut found)? {
-        of_settings(&text, Target::User, &mut found)?;
+    if let Some(text) = ImportedFile::read_noted(&of_user, &mut found)? {
+        of_settings(&text, ImportTarget::User, &mut found)?;
     }
     for name in [".claude/settings.json", ".claude/settings.local.json"] {
         let path = places.workspace.join(name);
         if is_same(&path, &of_user) {
             continue;
         }
-        if let Some(text) = Text::read(&path, &mut found)? {
-            of_settings(&text, Target::Project, &mut found)?;
+        if let Some(text) = ImportedFile::read_noted(&path, &mut found)? {
+            of_settings(&text, ImportTarget::Project, &mut found)?;
         }
     }
     let own = places.home.join(".claude");
-    texts::instructions(&own.join("CLAUDE.md"), "claude-code", &mut found)?;
-    texts::commands(&own.join("commands"), &mut found)?;
-    texts::agents(&own.join("agents"), &mut found);
+    texts::collect_instructions(&own.join("CLAUDE.md"), "claude-code", &mut found)?;
+    texts::collect_slash_commands(&own.join("commands"), &mut found)?;
+    texts::note_agent_definitions(&own.join("agents"), &mut found);
     let mcp = places.workspace.join(crate::servers::FILE);
     if mcp.is_file() {
-        found.items.push(Item {
+        found.items.push(ImportItem {
             place: mcp.display().to_string(),
             says: "servers of the workspace".into(),
-            becomes: Becomes::Nothing(
+            becomes: ImportMapping::Nothing(
                 "is read as it is, once you trust the workspace (`weir trust`)".into(),
             ),
-            target: Target::Project,
+            target: ImportTarget::Project,
             notes: Vec::new(),
         });
     }
@@ -68,41 +68,57 @@ pub(super) fn read(places: &Places<'_>) -> Result<Found, String> {
 }
 
 /// `~/.claude.json`: servers for everywhere, and those and the tools for this folder.
-fn of_state(text: &Text, places: &Places<'_>, found: &mut Found) -> Result<(), String> {
-    let json = text.json()?;
-    servers(text, &json, places, &[], found);
+fn of_state(
+    text: &ImportedFile,
+    places: &ImportPlaces<'_>,
+    found: &mut ImportFindings,
+) -> Result<(), String> {
+    let json = text.to_json()?;
+    collect_claude_servers(text, &json, places, &[], found);
     let folder = places.workspace.display().to_string();
     let Some(project) = json.get("projects").and_then(|projects| projects.get(&folder)) else {
         return Ok(());
     };
     let note = ["it was for this folder only; here it holds everywhere".to_owned()];
-    servers(text, project, places, &note, found);
-    for rule in texts(project.get("allowedTools")) {
-        rule_item(text, RuleAction::Allow, rule, Target::Project, found);
+    collect_claude_servers(text, project, places, &note, found);
+    for rule in text_items(project.get("allowedTools")) {
+        rule_item(text, RuleAction::Allow, rule, ImportTarget::Project, found);
     }
     Ok(())
 }
 
-fn servers(text: &Text, json: &Value, places: &Places<'_>, notes: &[String], found: &mut Found) {
+fn collect_claude_servers(
+    text: &ImportedFile,
+    json: &Value,
+    places: &ImportPlaces<'_>,
+    notes: &[String],
+    found: &mut ImportFindings,
+) {
     for (name, value) in json.get("mcpServers").and_then(Value::as_object).into_iter().flatten() {
-        let (becomes, mut told) = match foreign(value) {
+        let (becomes, mut told) = match parse_claude_server(value) {
             Ok((foreign, mut told)) => {
-                let (becomes, more) = server(name, foreign, places.environment);
+                let (becomes, more) = map_server(name, foreign, places.environment);
                 told.extend(more);
                 (becomes, told)
             }
-            Err(why) => (Becomes::Nothing(why), Vec::new()),
+            Err(why) => (ImportMapping::Nothing(why), Vec::new()),
         };
         told.extend_from_slice(notes);
-        let (place, says) = (text.place(name), format!("server {name}"));
-        found.items.push(Item { place, says, becomes, target: Target::User, notes: told });
+        let (place, says) = (text.place_of_quoted(name), format!("server {name}"));
+        found.items.push(ImportItem {
+            place,
+            says,
+            becomes,
+            target: ImportTarget::User,
+            notes: told,
+        });
     }
 }
 
 /// A server in the shape of `.mcp.json`, and which of its fields are not known here.
-fn foreign(value: &Value) -> Result<(Foreign, Vec<String>), String> {
+fn parse_claude_server(value: &Value) -> Result<(ImportedServer, Vec<String>), String> {
     let fields = value.as_object().ok_or("is no object")?;
-    let mut foreign = Foreign::default();
+    let mut foreign = ImportedServer::default();
     let mut notes = Vec::new();
     for (field, value) in fields {
         match (field.as_str(), value) {
@@ -112,14 +128,14 @@ fn foreign(value: &Value) -> Result<(Foreign, Vec<String>), String> {
             ("type", _) => {}
             ("command", Value::String(command)) => foreign.command.insert(0, command.clone()),
             ("args", Value::Array(_)) => {
-                foreign.command.extend(texts(Some(value)).map(String::from));
+                foreign.command.extend(text_items(Some(value)).map(String::from));
             }
-            ("env", Value::Object(_)) => foreign.env = table(value),
+            ("env", Value::Object(_)) => foreign.env = text_table(value),
             ("url", Value::String(url)) => foreign.url = url.clone(),
-            ("headers", Value::Object(_)) => foreign.headers = table(value),
+            ("headers", Value::Object(_)) => foreign.headers = text_table(value),
             ("timeout", Value::Number(ms)) => {
                 let ms = ms.as_u64().filter(|ms| *ms > 0);
-                foreign.rest.timeout = ms.map(|ms| Span { ms });
+                foreign.rest.timeout = ms.map(|ms| TimeSpan { ms });
             }
             ("disabled", Value::Bool(disabled)) => foreign.rest.enabled = !disabled,
             _ => notes.push(format!("{field} is not taken over")),
@@ -129,29 +145,38 @@ fn foreign(value: &Value) -> Result<(Foreign, Vec<String>), String> {
 }
 
 /// One file of settings: permissions and hooks.
-fn of_settings(text: &Text, target: Target, found: &mut Found) -> Result<(), String> {
-    let json = text.json()?;
+fn of_settings(
+    text: &ImportedFile,
+    target: ImportTarget,
+    found: &mut ImportFindings,
+) -> Result<(), String> {
+    let json = text.to_json()?;
     let permissions = json.get("permissions");
     for (set, action) in
         [("deny", RuleAction::Deny), ("ask", RuleAction::Ask), ("allow", RuleAction::Allow)]
     {
-        for rule in texts(permissions.and_then(|permissions| permissions.get(set))) {
+        for rule in text_items(permissions.and_then(|permissions| permissions.get(set))) {
             rule_item(text, action, rule, target, found);
         }
     }
     let mode = permissions.and_then(|permissions| permissions.get("defaultMode"));
     if let Some(mode) = mode.and_then(Value::as_str) {
-        found.items.push(Item {
-            place: text.place("defaultMode"),
+        found.items.push(ImportItem {
+            place: text.place_of_quoted("defaultMode"),
             says: format!("mode {mode}"),
             becomes: of_mode(mode),
             target,
             notes: Vec::new(),
         });
     }
-    for folder in texts(permissions.and_then(|p| p.get("additionalDirectories"))) {
+    for folder in text_items(permissions.and_then(|p| p.get("additionalDirectories"))) {
         let why = "has no counterpart: add a rule Read(…) or Edit(…) for it";
-        found.items.push(left(text.place(folder), format!("folder {folder}"), why, target));
+        found.items.push(left_item(
+            text.place_of_quoted(folder),
+            format!("folder {folder}"),
+            why,
+            target,
+        ));
     }
     for key in
         ["env", "enabledMcpjsonServers", "enableAllProjectMcpServers", "apiKeyHelper", "model"]
@@ -163,52 +188,75 @@ fn of_settings(text: &Text, target: Target, found: &mut Found) -> Result<(), Str
                 "apiKeyHelper" => "keys are kept with `weir auth set`",
                 _ => "servers of a workspace are accepted with `weir trust` and `weir mcp-servers`",
             };
-            found.items.push(left(text.place(key), key.to_owned(), why, target));
+            found.items.push(left_item(text.place_of_quoted(key), key.to_owned(), why, target));
         }
     }
-    hooks(text, json.get("hooks"), target, found);
+    collect_claude_hooks(text, json.get("hooks"), target, found);
     Ok(())
 }
 
 /// Something that is left.
-fn left(place: String, says: String, why: &str, target: Target) -> Item {
-    Item { place, says, becomes: Becomes::Nothing(why.to_owned()), target, notes: Vec::new() }
+fn left_item(place: String, says: String, why: &str, target: ImportTarget) -> ImportItem {
+    ImportItem {
+        place,
+        says,
+        becomes: ImportMapping::Nothing(why.to_owned()),
+        target,
+        notes: Vec::new(),
+    }
 }
 
-fn rule_item(text: &Text, action: RuleAction, rule: &str, target: Target, found: &mut Found) {
-    let base = (target == Target::User).then_some("~/.claude");
-    let (becomes, notes) = match rules::claude(action, rule, base) {
-        Ok((here, notes)) => (Becomes::Rule(action, here), notes),
-        Err(why) => (Becomes::Nothing(why), Vec::new()),
+fn rule_item(
+    text: &ImportedFile,
+    action: RuleAction,
+    rule: &str,
+    target: ImportTarget,
+    found: &mut ImportFindings,
+) {
+    let base = (target == ImportTarget::User).then_some("~/.claude");
+    let (becomes, notes) = match rules::map_claude_rule(action, rule, base) {
+        Ok((here, notes)) => (ImportMapping::Rule(action, here), notes),
+        Err(why) => (ImportMapping::Nothing(why), Vec::new()),
     };
-    let (place, says) = (text.place(rule), format!("{action} {rule}"));
-    found.items.push(Item { place, says, becomes, target, notes });
+    let (place, says) = (text.place_of_quoted(rule), format!("{action} {rule}"));
+    found.items.push(ImportItem { place, says, becomes, target, notes });
 }
 
-fn of_mode(mode: &str) -> Becomes {
+fn of_mode(mode: &str) -> ImportMapping {
     match mode {
-        "default" => Becomes::Mode(PermissionMode::Ask),
-        "acceptEdits" => Becomes::Mode(PermissionMode::AutoEdit),
-        "plan" => Becomes::Mode(PermissionMode::Plan),
-        "bypassPermissions" => Becomes::Mode(PermissionMode::Full),
-        _ => Becomes::Nothing("is no mode that there is here".into()),
+        "default" => ImportMapping::Mode(PermissionMode::Ask),
+        "acceptEdits" => ImportMapping::Mode(PermissionMode::AutoEdit),
+        "plan" => ImportMapping::Mode(PermissionMode::Plan),
+        "bypassPermissions" => ImportMapping::Mode(PermissionMode::Full),
+        _ => ImportMapping::Nothing("is no mode that there is here".into()),
     }
 }
 
 /// `{"PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "…"}]}]}`.
-fn hooks(text: &Text, hooks: Option<&Value>, target: Target, found: &mut Found) {
+fn collect_claude_hooks(
+    text: &ImportedFile,
+    hooks: Option<&Value>,
+    target: ImportTarget,
+    found: &mut ImportFindings,
+) {
     for (event, groups) in hooks.and_then(Value::as_object).into_iter().flatten() {
         for group in groups.as_array().into_iter().flatten() {
             let matcher = group.get("matcher").and_then(Value::as_str).unwrap_or_default();
             for hook in group.get("hooks").and_then(Value::as_array).into_iter().flatten() {
                 let command = hook.get("command").and_then(Value::as_str).unwrap_or_default();
                 let (becomes, notes) = match hook_here(event, matcher, hook) {
-                    Ok((settings, notes)) => (Becomes::Hook(event.clone(), settings), notes),
-                    Err(why) => (Becomes::Nothing(why), Vec::new()),
+                    Ok((settings, notes)) => (ImportMapping::Hook(event.clone(), settings), notes),
+                    Err(why) => (ImportMapping::Nothing(why), Vec::new()),
                 };
                 let on = if matcher.is_empty() { String::new() } else { format!(" on {matcher}") };
                 let says = format!("hook {event}{on}: {command}");
-                found.items.push(Item { place: text.place(command), says, becomes, target, notes });
+                found.items.push(ImportItem {
+                    place: text.place_of_quoted(command),
+                    says,
+                    becomes,
+                    target,
+                    notes,
+                });
             }
         }
     }
@@ -260,11 +308,11 @@ fn matcher_here(matcher: &str) -> Result<String, String> {
     Ok(names.join("|"))
 }
 
-fn texts(value: Option<&Value>) -> impl Iterator<Item = &str> {
+fn text_items(value: Option<&Value>) -> impl Iterator<Item = &str> {
     value.and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str)
 }
 
-fn table(value: &Value) -> BTreeMap<String, String> {
+fn text_table(value: &Value) -> BTreeMap<String, String> {
     let fields = value.as_object().into_iter().flatten();
     let text = |value: &Value| match value {
         Value::String(text) => text.clone(),

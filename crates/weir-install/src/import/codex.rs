@@ -5,22 +5,22 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use weir_core::profile::PermissionMode;
 
-use super::files::{Places, Text};
-use super::server::{Foreign, server};
-use super::{Becomes, Found, Item, Target, texts};
-use crate::duration::Span;
+use super::files::{ImportPlaces, ImportedFile};
+use super::server::{ImportedServer, map_server};
+use super::{ImportFindings, ImportItem, ImportMapping, ImportTarget, texts};
+use crate::duration::TimeSpan;
 
-pub(super) fn read(places: &Places<'_>) -> Result<Found, String> {
-    let mut found = Found::default();
+pub(super) fn read_codex_files(places: &ImportPlaces<'_>) -> Result<ImportFindings, String> {
+    let mut found = ImportFindings::default();
     let folder = places.home.join(".codex");
-    if let Some(text) = Text::read(&folder.join("config.toml"), &mut found)? {
+    if let Some(text) = ImportedFile::read_noted(&folder.join("config.toml"), &mut found)? {
         let config: Value = toml::from_str(&text.text).map_err(|error| {
             let line = error.span().map_or(1, |span| {
                 text.text.get(..span.start).unwrap_or_default().matches('\n').count() + 1
             });
             format!("{}:{line}: {}", text.name, error.message().replace('\n', "; "))
         })?;
-        mode(&text, &config, &mut found);
+        push_permission_mode(&text, &config, &mut found);
         for (name, value) in
             config.get("mcp_servers").and_then(Value::as_object).into_iter().flatten()
         {
@@ -28,48 +28,60 @@ pub(super) fn read(places: &Places<'_>) -> Result<Found, String> {
         }
         if config.get("model").is_some() {
             let why = "its names are others here: `weir models`, then `weir config set model`";
-            nothing(&text, "model", "model", why, &mut found);
+            push_left_item(&text, "model", "model", why, &mut found);
         }
         if config.get("projects").is_some() {
             let why = "trust is given here with `weir trust`, for the files as they are";
-            nothing(&text, "[projects", "trusted folders", why, &mut found);
+            push_left_item(&text, "[projects", "trusted folders", why, &mut found);
         }
         if config.get("sandbox_workspace_write").is_some() {
             let why = "the sandbox follows from the rules here: Edit(…) and Web(…)";
-            nothing(&text, "sandbox_workspace_write", "sandbox_workspace_write", why, &mut found);
+            push_left_item(
+                &text,
+                "sandbox_workspace_write",
+                "sandbox_workspace_write",
+                why,
+                &mut found,
+            );
         }
     }
-    texts::instructions(&folder.join("AGENTS.md"), "codex", &mut found)?;
-    texts::commands(&folder.join("prompts"), &mut found)?;
+    texts::collect_instructions(&folder.join("AGENTS.md"), "codex", &mut found)?;
+    texts::collect_slash_commands(&folder.join("prompts"), &mut found)?;
     let rules = folder.join("rules");
     if rules.is_dir() {
-        found.items.push(Item {
+        found.items.push(ImportItem {
             place: rules.display().to_string(),
             says: "rules of commands".into(),
-            becomes: Becomes::Nothing(
+            becomes: ImportMapping::Nothing(
                 "are programs of their own language; write them as Shell(…) with `weir permissions \
                  add`"
                     .into(),
             ),
-            target: Target::User,
+            target: ImportTarget::User,
             notes: Vec::new(),
         });
     }
     Ok(found)
 }
 
-fn nothing(text: &Text, word: &str, says: &str, why: &str, found: &mut Found) {
-    found.items.push(Item {
+fn push_left_item(
+    text: &ImportedFile,
+    word: &str,
+    says: &str,
+    why: &str,
+    found: &mut ImportFindings,
+) {
+    found.items.push(ImportItem {
         place: text.place_of(word),
         says: says.to_owned(),
-        becomes: Becomes::Nothing(why.to_owned()),
-        target: Target::User,
+        becomes: ImportMapping::Nothing(why.to_owned()),
+        target: ImportTarget::User,
         notes: Vec::new(),
     });
 }
 
 /// `approval_policy` and `sandbox_mode` together are a permission mode.
-fn mode(text: &Text, config: &Value, found: &mut Found) {
+fn push_permission_mode(text: &ImportedFile, config: &Value, found: &mut ImportFindings) {
     let word = |key: &str| config.get(key).and_then(Value::as_str);
     let (approval, sandbox) = (word("approval_policy"), word("sandbox_mode"));
     if approval.is_none() && sandbox.is_none() {
@@ -80,10 +92,10 @@ fn mode(text: &Text, config: &Value, found: &mut Found) {
     let says = said.iter().filter_map(|(key, value)| Some(format!("{key} = {}", (*value)?)));
     let key = if approval.is_some() { "approval_policy" } else { "sandbox_mode" };
     let (place, says) = (text.place_of(key), says.collect::<Vec<_>>().join(", "));
-    found.items.push(Item { place, says, becomes, target: Target::User, notes });
+    found.items.push(ImportItem { place, says, becomes, target: ImportTarget::User, notes });
 }
 
-fn mode_here(approval: Option<&str>, sandbox: Option<&str>) -> (Becomes, Vec<String>) {
+fn mode_here(approval: Option<&str>, sandbox: Option<&str>) -> (ImportMapping, Vec<String>) {
     use PermissionMode::{Ask, AutoEdit, Full, Plan};
     let asks_nobody = "what would ask there fails there; here a person is asked";
     let (mode, note) = match (approval, sandbox) {
@@ -98,16 +110,21 @@ fn mode_here(approval: Option<&str>, sandbox: Option<&str>) -> (Becomes, Vec<Str
         }
         (Some("on-request" | "on-failure" | "never"), None) => {
             let why = "says nothing of what may be changed; the mode stays as it is";
-            return (Becomes::Nothing(why.into()), Vec::new());
+            return (ImportMapping::Nothing(why.into()), Vec::new());
         }
-        _ => return (Becomes::Nothing("is no value that is known here".into()), Vec::new()),
+        _ => return (ImportMapping::Nothing("is no value that is known here".into()), Vec::new()),
     };
-    (Becomes::Mode(mode), note.map(str::to_owned).into_iter().collect())
+    (ImportMapping::Mode(mode), note.map(str::to_owned).into_iter().collect())
 }
 
-fn of_server(text: &Text, name: &str, value: &Value, places: &Places<'_>) -> Item {
+fn of_server(
+    text: &ImportedFile,
+    name: &str,
+    value: &Value,
+    places: &ImportPlaces<'_>,
+) -> ImportItem {
     let mut notes = Vec::new();
-    let mut foreign = Foreign::default();
+    let mut foreign = ImportedServer::default();
     let table = |value: &Value| -> BTreeMap<String, String> {
         let fields = value.as_object().into_iter().flatten();
         fields.filter_map(|(k, v)| Some((k.clone(), v.as_str()?.to_owned()))).collect()
@@ -117,7 +134,7 @@ fn of_server(text: &Text, name: &str, value: &Value, places: &Places<'_>) -> Ite
     };
     let span = |value: &Value| {
         let seconds = value.as_f64().filter(|seconds| *seconds > 0.0 && *seconds < 86_400.0)?;
-        Some(Span { ms: (seconds * 1_000.0) as u64 })
+        Some(TimeSpan { ms: (seconds * 1_000.0) as u64 })
     };
     for (field, value) in value.as_object().into_iter().flatten() {
         match (field.as_str(), value) {
@@ -144,10 +161,10 @@ fn of_server(text: &Text, name: &str, value: &Value, places: &Places<'_>) -> Ite
             _ => notes.push(format!("{field} is not taken over")),
         }
     }
-    let (becomes, more) = server(name, foreign, places.environment);
+    let (becomes, more) = map_server(name, foreign, places.environment);
     notes.extend(more);
     let (place, says) = (text.place_of(&format!("[mcp_servers.{name}")), format!("server {name}"));
-    Item { place, says, becomes, target: Target::User, notes }
+    ImportItem { place, says, becomes, target: ImportTarget::User, notes }
 }
 
 #[cfg(test)]
@@ -170,7 +187,7 @@ mod tests {
             (Some("sometimes"), Some("read-only"), None),
         ] {
             let here = match mode_here(approval, sandbox).0 {
-                Becomes::Mode(mode) => Some(mode),
+                ImportMapping::Mode(mode) => Some(mode),
                 _ => None,
             };
             assert_eq!(here, mode, "{approval:?} {sandbox:?}");

@@ -4,57 +4,60 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::Found;
+use super::ImportFindings;
 use crate::config::read_text;
-use crate::environment::Environment;
+use crate::environment::ProcessEnvironment;
 
 /// Where files are looked for.
-pub(super) struct Places<'a> {
+pub(super) struct ImportPlaces<'a> {
     /// The folder that stands for the home of the person.
     pub(super) home: &'a Path,
     /// The workspace.
     pub(super) workspace: &'a Path,
     /// Variables, for what files name.
-    pub(super) environment: &'a Environment,
+    pub(super) environment: &'a ProcessEnvironment,
 }
 
 /// A file that was read.
-pub(super) struct Text {
+pub(super) struct ImportedFile {
     /// Its path, for people.
     pub(super) name: String,
     /// What stands in it.
     pub(super) text: String,
 }
 
-impl Text {
+impl ImportedFile {
     /// The file, if there is one; it is noted as read.
-    pub(super) fn read(path: &Path, found: &mut Found) -> Result<Option<Text>, String> {
+    pub(super) fn read_noted(
+        path: &Path,
+        found: &mut ImportFindings,
+    ) -> Result<Option<ImportedFile>, String> {
         let name = path.display().to_string();
         let text = read_text(path).map_err(|why| format!("{name}: {why}"))?;
         if text.is_some() {
             found.read.push(name.clone());
         }
-        Ok(text.map(|text| Text { name, text }))
+        Ok(text.map(|text| ImportedFile { name, text }))
     }
 
     /// As JSON; an empty file is an empty object.
-    pub(super) fn json(&self) -> Result<Value, String> {
+    pub(super) fn to_json(&self) -> Result<Value, String> {
         if self.text.trim().is_empty() {
             return Ok(Value::Object(serde_json::Map::new()));
         }
-        self.parsed(&self.text)
+        self.parse_json_object(&self.text)
     }
 
     /// As JSON with comments and commas before a closing bracket.
-    pub(super) fn jsonc(&self) -> Result<Value, String> {
+    pub(super) fn json_with_comments(&self) -> Result<Value, String> {
         let plain = without_comments(&self.text);
         if plain.trim().is_empty() {
             return Ok(Value::Object(serde_json::Map::new()));
         }
-        self.parsed(&plain)
+        self.parse_json_object(&plain)
     }
 
-    fn parsed(&self, text: &str) -> Result<Value, String> {
+    fn parse_json_object(&self, text: &str) -> Result<Value, String> {
         let json: Value = serde_json::from_str(text).map_err(|error| {
             let told = error.to_string();
             let why = told.split(" at line ").next().unwrap_or(&told).to_owned();
@@ -67,7 +70,7 @@ impl Text {
     }
 
     /// File and line of the first place where `word` stands as a JSON text.
-    pub(super) fn place(&self, word: &str) -> String {
+    pub(super) fn place_of_quoted(&self, word: &str) -> String {
         let quoted = serde_json::to_string(word).unwrap_or_default();
         self.place_of(&quoted)
     }

@@ -6,14 +6,14 @@ use weir_core::governance::rules::RuleAction;
 use super::server::name_here;
 
 /// A rule here, and what is not the same.
-pub(super) type Mapped = Result<(String, Vec<String>), String>;
+pub(super) type MappedRule = Result<(String, Vec<String>), String>;
 
 /// A permission of Claude Code: `Bash(npm run test:*)`, `Read(./.env)`, `mcp__github__search`.
 /// `base` is where a path from `/` begins: none for the workspace, else a folder below the home.
-pub(super) fn claude(action: RuleAction, text: &str, base: Option<&str>) -> Mapped {
+pub(super) fn map_claude_rule(action: RuleAction, text: &str, base: Option<&str>) -> MappedRule {
     let text = text.trim();
     if let Some(rest) = text.strip_prefix("mcp__") {
-        return mcp(rest);
+        return map_mcp_rule(rest);
     }
     let (tool, specifier) = match text.split_once('(') {
         None => (text, None),
@@ -41,7 +41,7 @@ pub(super) fn claude(action: RuleAction, text: &str, base: Option<&str>) -> Mapp
         }
         ("WebFetch", None) => Ok(("Web".into(), Vec::new())),
         ("WebFetch", Some(specifier)) => match specifier.strip_prefix("domain:") {
-            Some(host) => Ok(web(host.trim())),
+            Some(host) => Ok(map_web_host(host.trim())),
             None => Err("has no domain: in it".into()),
         },
         ("Task" | "Agent", None) => Ok(("Agent".into(), Vec::new())),
@@ -54,7 +54,7 @@ pub(super) fn claude(action: RuleAction, text: &str, base: Option<&str>) -> Mapp
 }
 
 /// `server__tool`, `server__*`, `server`.
-fn mcp(rest: &str) -> Mapped {
+fn map_mcp_rule(rest: &str) -> MappedRule {
     let (server, tool) = rest.split_once("__").unwrap_or((rest, "*"));
     let tool = if tool.is_empty() { "*" } else { tool };
     if tool != "*" && tool.contains('*') {
@@ -64,7 +64,7 @@ fn mcp(rest: &str) -> Mapped {
 }
 
 /// A host, with its subdomains here.
-pub(super) fn web(host: &str) -> (String, Vec<String>) {
+pub(super) fn map_web_host(host: &str) -> (String, Vec<String>) {
     let notes = match host.parse::<std::net::IpAddr>().is_ok() || host.starts_with("*.") {
         true => Vec::new(),
         false => vec!["here it covers subdomains too".to_owned()],
@@ -73,7 +73,7 @@ pub(super) fn web(host: &str) -> (String, Vec<String>) {
 }
 
 /// `npm run test:*`, `npm run test *`, `git status`.
-fn command_of(action: RuleAction, command: &str) -> Mapped {
+fn command_of(action: RuleAction, command: &str) -> MappedRule {
     let prefix = command.strip_suffix(":*").or_else(|| command.strip_suffix(" *"));
     match prefix {
         Some(prefix) if !prefix.contains('*') => Ok((format!("Shell({prefix}:*)"), Vec::new())),
@@ -84,7 +84,7 @@ fn command_of(action: RuleAction, command: &str) -> Mapped {
 
 /// A command with `*` in other places. Only whole words before the first one can be said here: that
 /// is more than was meant, so it holds for deny and ask and not for allow.
-pub(super) fn wild_command(action: RuleAction, command: &str) -> Mapped {
+pub(super) fn wild_command(action: RuleAction, command: &str) -> MappedRule {
     let before = command.split('*').next().unwrap_or_default();
     let words = match before.ends_with(' ') {
         true => before.trim_end(),
@@ -145,10 +145,10 @@ mod tests {
             (Allow, "mcp__my server__*", "Mcp(my-server:*)"),
             (Allow, "Task(reviewer)", "Agent(reviewer)"),
         ] {
-            let mapped = claude(action, text, None).map(|(rule, _)| rule);
+            let mapped = map_claude_rule(action, text, None).map(|(rule, _)| rule);
             assert_eq!(mapped.as_deref(), Ok(rule), "{text}");
         }
-        let of_user = claude(Deny, "Read(/x)", Some("~/.claude")).map(|(rule, _)| rule);
+        let of_user = map_claude_rule(Deny, "Read(/x)", Some("~/.claude")).map(|(rule, _)| rule);
         assert_eq!(of_user.as_deref(), Ok("Read(~/.claude/x)"));
         for (action, text, part) in [
             (Allow, "Bash(git * --force)", "whole words"),
@@ -160,7 +160,7 @@ mod tests {
             (Allow, "Bash(ls", "parenthesis"),
             (Allow, "mcp__a__get_*", "pattern"),
         ] {
-            let why = claude(action, text, None).expect_err(text);
+            let why = map_claude_rule(action, text, None).expect_err(text);
             assert!(why.contains(part), "{text}: {why}");
         }
     }

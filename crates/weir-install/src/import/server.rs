@@ -7,15 +7,15 @@ use std::collections::BTreeMap;
 use url::Url;
 use weir_sandbox::filtered_environment;
 
-use super::Becomes;
+use super::ImportMapping;
 use crate::config::{McpServerSettings, SecretSettings, name_problem};
-use crate::environment::Environment;
+use crate::environment::ProcessEnvironment;
 use crate::keys::looks_secret;
-use crate::servers::{Piece, packages, pieces};
+use crate::servers::{TemplatePart, packages, split_template};
 
 /// A server as another agent's file has it, variables as `${NAME}`.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Foreign {
+pub(super) struct ImportedServer {
     /// Program and arguments.
     pub(super) command: Vec<String>,
     /// Its variables.
@@ -44,48 +44,52 @@ pub(super) fn name_here(name: &str) -> String {
 }
 
 /// What it becomes, and what a person should know.
-pub(super) fn server(
+pub(super) fn map_server(
     name: &str,
-    foreign: Foreign,
-    environment: &Environment,
-) -> (Becomes, Vec<String>) {
+    foreign: ImportedServer,
+    environment: &ProcessEnvironment,
+) -> (ImportMapping, Vec<String>) {
     let here = name_here(name);
     let mut notes = Vec::new();
     if here != name {
         notes.push(format!("it is called {here} here"));
     }
-    let mut fill = Fill::new(environment);
+    let mut fill = VariableFiller::new(environment);
     let mut secrets = Vec::new();
-    let made = make(&here, foreign, &mut fill, &mut secrets);
+    let made = build_server_settings(&here, foreign, &mut fill, &mut secrets);
     let variables = std::mem::take(&mut fill.used);
     if !variables.is_empty() {
         let variables: Vec<String> = variables.into_iter().collect();
         notes.push(format!("filled in as it is now: {}", variables.join(", ")));
     }
     notes.append(&mut fill.notes);
-    if let Some(package) = made.as_ref().ok().and_then(packages::of) {
+    if let Some(package) = made.as_ref().ok().and_then(packages::package_of_server) {
         notes.push(format!(
             "to be installed once ({}): `weir mcp-servers install {here}`",
-            package.shown()
+            package.display_name()
         ));
     }
     match made {
-        Ok(settings) => (Becomes::Server(here, Box::new(settings), secrets), notes),
-        Err(why) => (Becomes::Nothing(why), notes),
+        Ok(settings) => (ImportMapping::Server(here, Box::new(settings), secrets), notes),
+        Err(why) => (ImportMapping::Nothing(why), notes),
     }
 }
 
-fn make(
+fn build_server_settings(
     name: &str,
-    foreign: Foreign,
-    fill: &mut Fill,
+    foreign: ImportedServer,
+    fill: &mut VariableFiller,
     secrets: &mut Vec<(String, SecretSettings)>,
 ) -> Result<McpServerSettings, String> {
-    let mut words = foreign.command.iter().map(|word| fill.plain(word));
+    let mut words = foreign.command.iter().map(|word| fill.fill_plain_text(word));
     let command = words.next().transpose()?.unwrap_or_default();
     let args = words.collect::<Result<Vec<String>, String>>()?;
-    let mut settings =
-        McpServerSettings { command, args, url: fill.plain(&foreign.url)?, ..foreign.rest };
+    let mut settings = McpServerSettings {
+        command,
+        args,
+        url: fill.fill_plain_text(&foreign.url)?,
+        ..foreign.rest
+    };
     for (variable, value) in foreign.env {
         if looks_secret(&variable) || fill.has_secret(&value) {
             fill.notes.push(format!(
@@ -94,7 +98,7 @@ fn make(
             ));
             continue;
         }
-        settings.env.insert(variable, fill.plain(&value)?);
+        settings.env.insert(variable, fill.fill_plain_text(&value)?);
     }
     let host = Url::parse(&settings.url).ok().and_then(|url| {
         let host = url.host_str()?.to_owned();
@@ -114,7 +118,7 @@ fn make(
                  variable and declare [secrets.NAME] for it"
             )),
             _ => {
-                settings.headers.insert(header, fill.plain(&value)?);
+                settings.headers.insert(header, fill.fill_plain_text(&value)?);
             }
         }
     }
@@ -122,28 +126,28 @@ fn make(
 }
 
 /// Fills in variables as they are now: settings have none.
-struct Fill {
+struct VariableFiller {
     values: BTreeMap<String, String>,
     used: std::collections::BTreeSet<String>,
     notes: Vec<String>,
 }
 
-impl Fill {
-    fn new(environment: &Environment) -> Fill {
-        let values = filtered_environment(environment.all(), &[]);
+impl VariableFiller {
+    fn new(environment: &ProcessEnvironment) -> VariableFiller {
+        let values = filtered_environment(environment.all_variables(), &[]);
         let text = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
             Some((name.into_string().ok()?, value.into_string().ok()?))
         };
         let values = values.into_iter().filter_map(text).collect();
-        Fill { values, used: Default::default(), notes: Vec::new() }
+        VariableFiller { values, used: Default::default(), notes: Vec::new() }
     }
 
-    fn plain(&mut self, text: &str) -> Result<String, String> {
+    fn fill_plain_text(&mut self, text: &str) -> Result<String, String> {
         let mut filled = String::with_capacity(text.len());
-        for piece in pieces(text) {
+        for piece in split_template(text) {
             match piece {
-                Piece::Text(text) => filled.push_str(text),
-                Piece::Variable(name, default) => {
+                TemplatePart::Text(text) => filled.push_str(text),
+                TemplatePart::Variable(name, default) => {
                     let value = self.values.get(name).map(String::as_str).or(default);
                     let value = value.ok_or_else(|| {
                         format!("the variable {name} in it is not one that is handed on")
@@ -157,26 +161,26 @@ impl Fill {
     }
 
     fn has_secret(&self, text: &str) -> bool {
-        pieces(text).iter().any(|piece| {
-            matches!(piece, Piece::Variable(name, _) if !self.values.contains_key(*name) && looks_secret(name))
+        split_template(text).iter().any(|piece| {
+            matches!(piece, TemplatePart::Variable(name, _) if !self.values.contains_key(*name) && looks_secret(name))
         })
     }
 
     /// `Bearer ${TOKEN}` as the variable and `Bearer {}`.
     fn secret_format(&self, text: &str) -> Option<(String, String)> {
-        let pieces = pieces(text);
+        let pieces = split_template(text);
         let mut names = pieces.iter().filter_map(|piece| match piece {
-            Piece::Variable(name, None) if !self.values.contains_key(*name) => Some(*name),
-            Piece::Variable(..) | Piece::Text(_) => None,
+            TemplatePart::Variable(name, None) if !self.values.contains_key(*name) => Some(*name),
+            TemplatePart::Variable(..) | TemplatePart::Text(_) => None,
         });
         let (name, None) = (names.next()?, names.next()) else { return None };
         let mut format = String::new();
         for piece in &pieces {
             match piece {
-                Piece::Text(text) if text.contains(['{', '}']) => return None,
-                Piece::Text(text) => format.push_str(text),
-                Piece::Variable(found, _) if *found == name => format.push_str("{}"),
-                Piece::Variable(..) => return None,
+                TemplatePart::Text(text) if text.contains(['{', '}']) => return None,
+                TemplatePart::Text(text) => format.push_str(text),
+                TemplatePart::Variable(found, _) if *found == name => format.push_str("{}"),
+                TemplatePart::Variable(..) => return None,
             }
         }
         Some((name.to_owned(), format))
@@ -203,28 +207,28 @@ mod tests {
 
     #[test]
     fn z7_c1_import_copies_no_secret() {
-        let environment = Environment::of(&[("HOME", "/h"), ("TOKEN", "marker-2")]);
+        let environment = ProcessEnvironment::of(&[("HOME", "/h"), ("TOKEN", "marker-2")]);
         let table = |pairs: &[(&str, &str)]| {
             pairs.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect()
         };
-        let foreign = Foreign {
+        let foreign = ImportedServer {
             command: vec!["srv".into(), "${HOME}/x".into()],
             env: table(&[("API_KEY", "marker-1"), ("LEVEL", "warn"), ("T", "${TOKEN}")]),
-            ..Foreign::default()
+            ..ImportedServer::default()
         };
-        let (becomes, notes) = server("a", foreign, &environment);
+        let (becomes, notes) = map_server("a", foreign, &environment);
         let told = format!("{becomes:?}{notes:?}");
         assert!(!told.contains("marker"), "{told}");
-        let Becomes::Server(_, settings, _) = becomes else { panic!("a server") };
+        let ImportMapping::Server(_, settings, _) = becomes else { panic!("a server") };
         assert_eq!(settings.args, ["/h/x"]);
         assert_eq!(settings.env.keys().collect::<Vec<_>>(), ["LEVEL"]);
-        let foreign = Foreign {
+        let foreign = ImportedServer {
             url: "https://mcp.example:8443/mcp".into(),
             headers: table(&[("Authorization", "Bearer ${TOKEN}"), ("X-Key", "marker-1")]),
-            ..Foreign::default()
+            ..ImportedServer::default()
         };
-        let (becomes, _) = server("a", foreign, &environment);
-        let Becomes::Server(_, settings, secrets) = becomes else { panic!("a server") };
+        let (becomes, _) = map_server("a", foreign, &environment);
+        let ImportMapping::Server(_, settings, secrets) = becomes else { panic!("a server") };
         assert_eq!(settings.secrets["Authorization"], "a-authorization");
         assert!(settings.headers.is_empty());
         let secret = &secrets[0].1;

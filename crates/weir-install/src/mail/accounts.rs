@@ -4,12 +4,12 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use weir_core::ids::Timestamp;
-use weir_engine::ports::{Entry, MailAccount, MailSecurity, MailServer, Put, Records};
+use weir_engine::ports::{MailAccount, MailSecurity, MailServer, PutOutcome, RecordEntry, Records};
 
 use super::rules::{self, MailRule, RULES_MAX};
 use crate::failure::HouseError;
 use crate::people::{Person, PersonId};
-use crate::seal::Seal;
+use crate::seal::SecretSeal;
 
 /// The kind of an account in the records.
 pub const ACCOUNT: &str = "mail_account";
@@ -54,7 +54,7 @@ pub struct AccountLine {
     /// Name at the servers.
     pub user: String,
     /// The folder that is followed.
-    #[serde(default = "inbox")]
+    #[serde(default = "default_mail_folder")]
     pub folder: String,
     /// The name under which its own server says whether a sender was checked
     /// (`Authentication-Results`); empty: no sender counts as checked.
@@ -71,21 +71,21 @@ pub struct AccountLine {
     pub rules: Vec<MailRule>,
 }
 
-fn inbox() -> String {
+fn default_mail_folder() -> String {
     "INBOX".into()
 }
 
 #[derive(Serialize, Deserialize)]
-struct Kept {
+struct StoredMailAccount {
     #[serde(flatten)]
-    line: Shown,
+    line: StoredAccountLine,
     sealed: String,
     everywhere: bool,
 }
 
 /// [`AccountLine`] without the check for unknown fields, which cannot be flattened.
 #[derive(Serialize, Deserialize)]
-struct Shown {
+struct StoredAccountLine {
     name: String,
     address: String,
     imap: ServerLine,
@@ -98,8 +98,8 @@ struct Shown {
     rules: Vec<MailRule>,
 }
 
-impl From<AccountLine> for Shown {
-    fn from(line: AccountLine) -> Shown {
+impl From<AccountLine> for StoredAccountLine {
+    fn from(line: AccountLine) -> StoredAccountLine {
         let AccountLine {
             name,
             address,
@@ -113,20 +113,41 @@ impl From<AccountLine> for Shown {
             rules,
             ..
         } = line;
-        Shown { name, address, imap, smtp, user, folder, receiver, enabled, tool, rules }
+        StoredAccountLine {
+            name,
+            address,
+            imap,
+            smtp,
+            user,
+            folder,
+            receiver,
+            enabled,
+            tool,
+            rules,
+        }
     }
 }
 
-impl From<Shown> for AccountLine {
-    fn from(line: Shown) -> AccountLine {
-        let Shown { name, address, imap, smtp, user, folder, receiver, enabled, tool, rules } =
-            line;
+impl From<StoredAccountLine> for AccountLine {
+    fn from(line: StoredAccountLine) -> AccountLine {
+        let StoredAccountLine {
+            name,
+            address,
+            imap,
+            smtp,
+            user,
+            folder,
+            receiver,
+            enabled,
+            tool,
+            rules,
+        } = line;
         AccountLine { name, address, imap, smtp, user, folder, receiver, enabled, tool, rules }
     }
 }
 
 /// An account, as it is kept, with what is needed to use it.
-pub struct Found {
+pub struct MailAccountEntry {
     /// What people see.
     pub line: AccountLine,
     /// Whose.
@@ -137,9 +158,9 @@ pub struct Found {
     everywhere: bool,
 }
 
-impl Found {
+impl MailAccountEntry {
     /// Ready to be used.
-    pub fn account(&self, seal: &Seal) -> Result<MailAccount, HouseError> {
+    pub fn open_account(&self, seal: &SecretSeal) -> Result<MailAccount, HouseError> {
         let place = entry_name(&self.owner, &self.line.name);
         Ok(MailAccount {
             address: self.line.address.clone(),
@@ -157,11 +178,11 @@ pub fn entry_name(owner: &PersonId, name: &str) -> String {
     format!("{owner}/{name}")
 }
 
-fn read(entry: &Entry) -> Option<Found> {
-    let kept: Kept = serde_json::from_str(&entry.text)
+fn parse_account(entry: &RecordEntry) -> Option<MailAccountEntry> {
+    let kept: StoredMailAccount = serde_json::from_str(&entry.text)
         .inspect_err(|error| tracing::error!(%error, "a mail account cannot be read"))
         .ok()?;
-    Some(Found {
+    Some(MailAccountEntry {
         line: kept.line.into(),
         owner: PersonId(entry.owner.clone()),
         version: entry.version,
@@ -171,24 +192,25 @@ fn read(entry: &Entry) -> Option<Found> {
 }
 
 /// The accounts of a person, or of everybody.
-pub async fn all(
+pub async fn list_mail_accounts(
     records: &dyn Records,
     owner: Option<&PersonId>,
     now: Timestamp,
-) -> Result<Vec<Found>, HouseError> {
+) -> Result<Vec<MailAccountEntry>, HouseError> {
     let entries = records.list(ACCOUNT, owner.map(PersonId::as_str), now).await?;
-    Ok(entries.iter().filter_map(read).collect())
+    Ok(entries.iter().filter_map(parse_account).collect())
 }
 
 /// One account of a person.
-pub async fn find(
+pub async fn find_mail_account(
     records: &dyn Records,
     owner: &PersonId,
     name: &str,
     now: Timestamp,
-) -> Result<Found, HouseError> {
+) -> Result<MailAccountEntry, HouseError> {
     let entry = records.get(ACCOUNT, &entry_name(owner, name), now).await?;
-    let found = entry.filter(|entry| entry.owner == owner.as_str()).as_ref().and_then(read);
+    let found =
+        entry.filter(|entry| entry.owner == owner.as_str()).as_ref().and_then(parse_account);
     found.ok_or_else(|| HouseError::Missing(format!("the mail account {name:?}")))
 }
 
@@ -196,19 +218,19 @@ pub async fn find(
 ///
 /// # Errors
 /// The database does not answer, or the password does not open.
-pub async fn bound(
+pub async fn tool_mail_account(
     records: &dyn Records,
     key: &[u8; 32],
     owner: &PersonId,
     now: Timestamp,
 ) -> Result<Option<MailAccount>, HouseError> {
-    let found = all(records, Some(owner), now).await?;
+    let found = list_mail_accounts(records, Some(owner), now).await?;
     let Some(found) = found.into_iter().find(|found| found.line.tool) else { return Ok(None) };
-    found.account(&Seal::new(key)?).map(Some)
+    found.open_account(&SecretSeal::new(key)?).map(Some)
 }
 
 /// What is wrong with an account, in words.
-fn problem(line: &AccountLine) -> Option<String> {
+fn account_problem(line: &AccountLine) -> Option<String> {
     let name_fits = !line.name.is_empty()
         && line.name.len() <= 32
         && line.name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-');
@@ -226,33 +248,33 @@ fn problem(line: &AccountLine) -> Option<String> {
         return Some(format!("an account has {RULES_MAX} rules at most"));
     }
     MailServer::from(&line.imap)
-        .problem()
-        .or_else(|| line.smtp.as_ref().and_then(|smtp| MailServer::from(smtp).problem()))
-        .or_else(|| line.rules.iter().find_map(rules::problem))
+        .setup_problem()
+        .or_else(|| line.smtp.as_ref().and_then(|smtp| MailServer::from(smtp).setup_problem()))
+        .or_else(|| line.rules.iter().find_map(rules::rule_problem))
 }
 
 /// Keeps an account. `password`: `None` keeps the one it has.
 ///
 /// # Errors
 /// It cannot be used: a sentence; somebody else changed it meanwhile; the database does not answer.
-pub async fn keep(
-    (records, seal): (&dyn Records, &Seal),
+pub async fn store_mail_account(
+    (records, seal): (&dyn Records, &SecretSeal),
     person: &Person,
     line: AccountLine,
     password: Option<&str>,
     now: Timestamp,
 ) -> Result<(), HouseError> {
-    if let Some(problem) = problem(&line) {
+    if let Some(problem) = account_problem(&line) {
         return Err(HouseError::Refused(problem));
     }
-    let owned = all(records, Some(&person.id), now).await?;
+    let owned = list_mail_accounts(records, Some(&person.id), now).await?;
     let before = owned.iter().find(|found| found.line.name == line.name);
     if before.is_none() && owned.len() >= ACCOUNTS_MAX {
         return Err(HouseError::Refused(format!("{ACCOUNTS_MAX} accounts at most")));
     }
     let name = entry_name(&person.id, &line.name);
     // A password stays with the servers it was entered for: who changes them enters it again.
-    let same_servers = |found: &&Found| {
+    let same_servers = |found: &&MailAccountEntry| {
         found.line.imap == line.imap && found.line.smtp == line.smtp && found.line.user == line.user
     };
     let sealed = match (password.filter(|password| !password.is_empty()), before) {
@@ -268,14 +290,14 @@ pub async fn keep(
             other.line.name
         )));
     }
-    let kept = Kept { line: line.into(), sealed, everywhere: person.is_admin() };
+    let kept = StoredMailAccount { line: line.into(), sealed, everywhere: person.is_admin() };
     let text = serde_json::to_string(&kept).map_err(|e| HouseError::Failed(e.to_string()))?;
     let owner = person.id.0.clone();
     let kind = ACCOUNT.to_owned();
-    let entry = Entry { kind, name, owner, text, version: 0, expires: None, ts: now };
+    let entry = RecordEntry { kind, name, owner, text, version: 0, expires: None, ts: now };
     match records.put(&entry, Some(before.map_or(0, |found| found.version))).await? {
-        Put::Kept(_) => Ok(()),
-        Put::Changed(_) => {
+        PutOutcome::Kept(_) => Ok(()),
+        PutOutcome::Changed(_) => {
             Err(HouseError::Refused("somebody changed it meanwhile; look at it again".into()))
         }
     }
@@ -288,7 +310,7 @@ pub async fn remove(
     name: &str,
     now: Timestamp,
 ) -> Result<(), HouseError> {
-    find(records, owner, name, now).await?;
+    find_mail_account(records, owner, name, now).await?;
     let name = entry_name(owner, name);
     records.remove(ACCOUNT, &name).await?;
     records.remove(PLACE, &name).await?;

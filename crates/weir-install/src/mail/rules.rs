@@ -32,7 +32,7 @@ pub struct MailRule {
 }
 
 /// What is wrong with a rule, in words.
-pub fn problem(rule: &MailRule) -> Option<String> {
+pub fn rule_problem(rule: &MailRule) -> Option<String> {
     let long = |text: &str| text.chars().count() > PATTERN_CHARS_MAX;
     if long(&rule.from) || long(&rule.subject) {
         return Some(format!("a rule looks for {PATTERN_CHARS_MAX} characters at most"));
@@ -46,11 +46,11 @@ pub fn problem(rule: &MailRule) -> Option<String> {
 }
 
 /// The first rule that fits.
-pub fn matching<'a>(rules: &'a [MailRule], mail: &ReceivedMail) -> Option<&'a MailRule> {
-    rules.iter().find(|rule| fits(rule, mail))
+pub fn first_matching_rule<'a>(rules: &'a [MailRule], mail: &ReceivedMail) -> Option<&'a MailRule> {
+    rules.iter().find(|rule| is_rule_match(rule, mail))
 }
 
-fn fits(rule: &MailRule, mail: &ReceivedMail) -> bool {
+fn is_rule_match(rule: &MailRule, mail: &ReceivedMail) -> bool {
     if (mail.automatic && !rule.automatic) || (!mail.authenticated && !rule.unchecked) {
         return false;
     }
@@ -65,7 +65,7 @@ fn fits(rule: &MailRule, mail: &ReceivedMail) -> bool {
 }
 
 /// What an agent is given of a mail.
-pub fn given(mail: &ReceivedMail) -> String {
+pub fn mail_text_for_agent(mail: &ReceivedMail) -> String {
     let text = &mail.text;
     let checked = match mail.authenticated {
         true => "the receiving server checked it",
@@ -129,7 +129,7 @@ mod tests {
         ];
         for (from, subject, sender, about, expected) in table {
             let rules = [rule(from, subject)];
-            let found = matching(&rules, &mail(sender, about)).is_some();
+            let found = first_matching_rule(&rules, &mail(sender, about)).is_some();
             assert_eq!(found, expected, "{from} {subject} {sender} {about}");
         }
     }
@@ -137,26 +137,26 @@ mod tests {
     #[test]
     fn z11_a_spoofed_sender_starts_nothing() {
         let spoofed = ReceivedMail { authenticated: false, ..mail("bob@a.example", "x") };
-        assert!(matching(&[rule("bob@a.example", "")], &spoofed).is_none());
-        assert!(matching(&[rule("", "")], &spoofed).is_none());
+        assert!(first_matching_rule(&[rule("bob@a.example", "")], &spoofed).is_none());
+        assert!(first_matching_rule(&[rule("", "")], &spoofed).is_none());
         let open = MailRule { unchecked: true, ..rule("", "") };
-        assert!(matching(&[open], &spoofed).is_some());
-        assert!(given(&spoofed).contains("NOT checked"));
+        assert!(first_matching_rule(&[open], &spoofed).is_some());
+        assert!(mail_text_for_agent(&spoofed).contains("NOT checked"));
     }
 
     #[test]
     fn s16_programs_do_not_answer_programs() {
         let automatic = ReceivedMail { automatic: true, ..mail("bob@a.example", "x") };
-        assert!(matching(&[rule("", "")], &automatic).is_none());
+        assert!(first_matching_rule(&[rule("", "")], &automatic).is_none());
         let also = MailRule { automatic: true, ..rule("", "") };
-        assert!(matching(&[also], &automatic).is_some());
+        assert!(first_matching_rule(&[also], &automatic).is_some());
     }
 
     #[test]
     fn s16_a_rule_says_what_is_wrong_with_it() {
-        assert!(problem(&rule("", "")).is_none());
-        assert!(problem(&rule("bob", "")).is_some());
-        assert!(problem(&rule("", &"x".repeat(201))).is_some());
-        assert!(problem(&MailRule { agent: " ".into(), ..rule("", "") }).is_some());
+        assert!(rule_problem(&rule("", "")).is_none());
+        assert!(rule_problem(&rule("bob", "")).is_some());
+        assert!(rule_problem(&rule("", &"x".repeat(201))).is_some());
+        assert!(rule_problem(&MailRule { agent: " ".into(), ..rule("", "") }).is_some());
     }
 }

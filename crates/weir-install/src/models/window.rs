@@ -7,11 +7,11 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use weir_core::session::SessionConfig;
-use weir_core::view::plain::visible;
-use weir_providers::catalogue::{LOCAL_WINDOW, Resolved};
-use weir_providers::window::{self, Loading, Window};
+use weir_core::view::plain::visible_text;
+use weir_providers::catalogue::{LOCAL_WINDOW, ResolvedModel};
+use weir_providers::window::{self, LoadPolicy, WindowReport};
 
-use super::{endpoint, transport};
+use super::{process_transport, vendor_endpoint};
 use crate::cx::Cx;
 use crate::failure::usage;
 
@@ -24,15 +24,15 @@ const TALK_TOKENS_MIN: u64 = 1_024;
 
 /// What servers said, by model.
 #[derive(Debug, Default)]
-pub struct Windows(Mutex<BTreeMap<String, (Instant, Window)>>);
+pub struct LocalModelWindows(Mutex<BTreeMap<String, (Instant, WindowReport)>>);
 
-impl Windows {
-    fn kept(&self, model: &str) -> Option<Window> {
+impl LocalModelWindows {
+    fn recent_window(&self, model: &str) -> Option<WindowReport> {
         let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         kept.get(model).filter(|(at, _)| at.elapsed() < KEPT).map(|(_, window)| *window)
     }
 
-    fn keep(&self, model: &str, window: Window) {
+    fn remember_window(&self, model: &str, window: WindowReport) {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         kept.insert(model.to_owned(), (Instant::now(), window));
     }
@@ -46,31 +46,39 @@ fn is_set(cx: &Cx, model: &str) -> bool {
 
 /// Asks the server of a local model which window holds, unless it said so just now, and says what a
 /// person should know of it.
-pub(super) async fn ask(cx: &Cx, resolved: &Resolved) -> anyhow::Result<()> {
+pub(super) async fn ask_local_window(cx: &Cx, resolved: &ResolvedModel) -> anyhow::Result<()> {
     let (vendor, name) = (&resolved.vendor, resolved.info.model.to_string());
-    if !window::can_be_asked(vendor) || is_set(cx, &name) || cx.windows.kept(&name).is_some() {
+    if !window::can_be_asked(vendor)
+        || is_set(cx, &name)
+        || cx.windows.recent_window(&name).is_some()
+    {
         return Ok(());
     }
-    let (endpoint, _) = endpoint(cx, &super::catalogue(cx)?, vendor)?;
+    let (endpoint, _) = vendor_endpoint(cx, &super::load_catalogue(cx)?, vendor)?;
     let model = &resolved.info.model.name;
-    let asked = window::ask(&endpoint, &transport(cx), model, Loading::Allowed).await;
+    let asked =
+        window::ask_window(&endpoint, &process_transport(cx), model, LoadPolicy::Allowed).await;
     let Some(asked) = asked else { return Ok(()) };
-    if asked == Window::Missing {
+    if asked == WindowReport::Missing {
         return Err(usage(format!(
             "{} has no model {model}: `ollama pull {model}` fetches it, `weir models {} --probe` lists \
              what is there",
             vendor.name, vendor.name
         )));
     }
-    cx.windows.keep(&name, asked);
-    if let Some(text) = told(resolved, &endpoint.base_url, asked) {
-        cx.notify(&format!("note: {}", visible(&text)));
+    cx.windows.remember_window(&name, asked);
+    if let Some(text) = describe_window_answer(resolved, &endpoint.base_url, asked) {
+        cx.notify(&format!("note: {}", visible_text(&text)));
     }
     Ok(())
 }
 
 /// What a person should know of an answer, in a sentence.
-fn told(resolved: &Resolved, place: &str, window: Window) -> Option<String> {
+fn describe_window_answer(
+    resolved: &ResolvedModel,
+    place: &str,
+    window: WindowReport,
+) -> Option<String> {
     let model = &resolved.info.model;
     let more = window::how_to_raise(&resolved.vendor, &model.name);
     let assumed = format!(
@@ -78,35 +86,39 @@ fn told(resolved: &Resolved, place: &str, window: Window) -> Option<String> {
          more, {more}; or say what holds as `window` under [models.\"{model}\"]"
     );
     match window {
-        Window::Holds { tokens, can } if tokens < ROOMY && can.is_none_or(|can| can > tokens) => {
+        WindowReport::Holds { tokens, can }
+            if tokens < ROOMY && can.is_none_or(|can| can > tokens) =>
+        {
             let of =
                 can.map(|can| format!(", of the {can} that it could take")).unwrap_or_default();
             Some(format!("{model} has a window of {tokens} tokens here{of}; for more, {more}"))
         }
-        Window::Holds { .. } => None,
-        Window::Unsaid { can } => {
+        WindowReport::Holds { .. } => None,
+        WindowReport::Unsaid { can } => {
             let could = can.map(|can| format!(" (it could take {can})")).unwrap_or_default();
             Some(format!(
                 "{} does not say which window holds{could}: {assumed}",
                 resolved.vendor.name
             ))
         }
-        Window::Missing | Window::Silent => {
+        WindowReport::Missing | WindowReport::Silent => {
             Some(format!("nobody at {place} says which window holds: {assumed}"))
         }
     }
 }
 
 /// What is known of a local model, with the window that holds: what its server said, or little.
-pub(super) fn with_window(cx: &Cx, mut resolved: Resolved) -> Resolved {
+pub(super) fn with_window(cx: &Cx, mut resolved: ResolvedModel) -> ResolvedModel {
     let name = resolved.info.model.to_string();
     if !window::can_be_asked(&resolved.vendor) || is_set(cx, &name) {
         return resolved;
     }
     let info = &mut resolved.info;
-    info.window = match cx.windows.kept(&name) {
-        Some(Window::Holds { tokens, .. }) => tokens,
-        Some(Window::Unsaid { .. } | Window::Missing | Window::Silent) | None => LOCAL_WINDOW,
+    info.window = match cx.windows.recent_window(&name) {
+        Some(WindowReport::Holds { tokens, .. }) => tokens,
+        Some(WindowReport::Unsaid { .. } | WindowReport::Missing | WindowReport::Silent) | None => {
+            LOCAL_WINDOW
+        }
     };
     // An answer must fit beside what it answers.
     info.max_output = info.max_output.min(info.window / 2).max(1);
@@ -118,14 +130,16 @@ pub(super) fn with_window(cx: &Cx, mut resolved: Resolved) -> Resolved {
 ///
 /// # Errors
 /// A usage error with what is needed, what there is, and how to have more.
-pub fn fits(cx: &Cx, session: &SessionConfig) -> anyhow::Result<()> {
+pub fn check_fits_window(cx: &Cx, session: &SessionConfig) -> anyhow::Result<()> {
     let name = session.model.model.to_string();
-    let Some(Window::Holds { tokens, .. }) = cx.windows.kept(&name) else { return Ok(()) };
+    let Some(WindowReport::Holds { tokens, .. }) = cx.windows.recent_window(&name) else {
+        return Ok(());
+    };
     let needed = session.standing_tokens().saturating_add(TALK_TOKENS_MIN);
     if is_set(cx, &name) || needed <= tokens {
         return Ok(());
     }
-    let resolved = super::catalogue(cx)?.resolve_ref(&session.model.model);
+    let resolved = super::load_catalogue(cx)?.resolve_ref(&session.model.model);
     let more = resolved.map(|known| window::how_to_raise(&known.vendor, &known.info.model.name));
     Err(usage(format!(
         "{name} has a window of {tokens} tokens, and instructions and tools need about {needed} with \

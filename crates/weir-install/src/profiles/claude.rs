@@ -23,7 +23,10 @@ const TOOLS: &[(&str, &[&str])] = &[
 const ALWAYS: [&str; 2] = ["attempt_completion", "ask_followup_question"];
 
 /// The fields of a profile.
-pub(super) fn translate(fields: Map<String, Value>, notes: &mut Vec<String>) -> Map<String, Value> {
+pub(super) fn translate_agent_fields(
+    fields: Map<String, Value>,
+    notes: &mut Vec<String>,
+) -> Map<String, Value> {
     let mut profile = Map::new();
     for (name, value) in fields {
         match name.as_str() {
@@ -32,7 +35,7 @@ pub(super) fn translate(fields: Map<String, Value>, notes: &mut Vec<String>) -> 
             }
             "tools" => {
                 let mut ours: Vec<Value> = ALWAYS.iter().map(|tool| json!(tool)).collect();
-                for theirs in words(&value) {
+                for theirs in split_word_list(&value) {
                     match TOOLS.iter().find(|(known, _)| *known == theirs) {
                         Some((_, names)) => ours.extend(names.iter().map(|tool| json!(tool))),
                         None => notes.push(format!("its tool {theirs} has no counterpart here")),
@@ -53,7 +56,7 @@ pub(super) fn translate(fields: Map<String, Value>, notes: &mut Vec<String>) -> 
 }
 
 /// A list, or words with commas between.
-fn words(value: &Value) -> Vec<String> {
+fn split_word_list(value: &Value) -> Vec<String> {
     match value {
         Value::Array(items) => items.iter().filter_map(Value::as_str).map(String::from).collect(),
         other => {

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 ///
 /// # Errors
 /// `LINE: what is wrong`.
-pub(super) fn split(text: &str) -> Result<(Map<String, Value>, &str), String> {
+pub(super) fn split_frontmatter(text: &str) -> Result<(Map<String, Value>, &str), String> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let Some(after) = text
         .strip_prefix("---")
@@ -28,10 +28,10 @@ pub(super) fn split(text: &str) -> Result<(Map<String, Value>, &str), String> {
         }
         head.push(line.trim_end());
     }
-    Ok((fields(&head)?, rest))
+    Ok((parse_fields(&head)?, rest))
 }
 
-fn fields(lines: &[&str]) -> Result<Map<String, Value>, String> {
+fn parse_fields(lines: &[&str]) -> Result<Map<String, Value>, String> {
     let mut fields = Map::new();
     let mut at = 0;
     while at < lines.len() {
@@ -44,17 +44,19 @@ fn fields(lines: &[&str]) -> Result<Map<String, Value>, String> {
         if line.starts_with([' ', '\t']) {
             return Err(format!("{number}: is indented below nothing"));
         }
-        let (name, value) = named(line, number)?;
+        let (name, value) = split_field_line(line, number)?;
         let below = lines[at..].iter().take_while(|l| is_blank(l) || l.starts_with([' ', '-']));
         let below: Vec<&str> = below.copied().collect();
         let value = match value {
-            "" if below.iter().any(|line| !is_blank(line)) => nested(&below, number + 1)?,
+            "" if below.iter().any(|line| !is_blank(line)) => {
+                parse_nested_value(&below, number + 1)?
+            }
             "" => Value::Null,
-            "|" | ">" | "|-" | ">-" => folded(&below, value.starts_with('>')),
+            "|" | ">" | "|-" | ">-" => parse_folded_text(&below, value.starts_with('>')),
             _ if below.iter().any(|line| !is_blank(line)) => {
                 return Err(format!("{}: does not belong to {name}", number + 1));
             }
-            value => scalar(value, number)?,
+            value => parse_scalar(value, number)?,
         };
         at += below.len();
         if !value.is_null() && fields.insert(name.to_owned(), value).is_some() {
@@ -68,7 +70,7 @@ fn is_blank(line: &str) -> bool {
     line.trim().is_empty() || line.trim_start().starts_with('#')
 }
 
-fn named(line: &str, number: usize) -> Result<(&str, &str), String> {
+fn split_field_line(line: &str, number: usize) -> Result<(&str, &str), String> {
     let found = line.split_once(':').filter(|(name, rest)| {
         !name.trim().is_empty() && (rest.is_empty() || rest.starts_with([' ', '\t']))
     });
@@ -77,17 +79,17 @@ fn named(line: &str, number: usize) -> Result<(&str, &str), String> {
 }
 
 /// A list of items, or a table of one level.
-fn nested(lines: &[&str], first: usize) -> Result<Value, String> {
+fn parse_nested_value(lines: &[&str], first: usize) -> Result<Value, String> {
     let numbered = lines.iter().enumerate().filter(|(_, line)| !is_blank(line));
     let mut list = Vec::new();
     let mut table = Map::new();
     for (at, line) in numbered {
         let number = first + at;
         match line.trim_start().strip_prefix("- ") {
-            Some(item) => list.push(scalar(item.trim(), number)?),
+            Some(item) => list.push(parse_scalar(item.trim(), number)?),
             None => {
-                let (name, value) = named(line.trim_start(), number)?;
-                table.insert(name.to_owned(), scalar(value, number)?);
+                let (name, value) = split_field_line(line.trim_start(), number)?;
+                table.insert(name.to_owned(), parse_scalar(value, number)?);
             }
         }
     }
@@ -99,14 +101,14 @@ fn nested(lines: &[&str], first: usize) -> Result<Value, String> {
 }
 
 /// A text of several lines.
-fn folded(lines: &[&str], joined: bool) -> Value {
+fn parse_folded_text(lines: &[&str], joined: bool) -> Value {
     let indent = lines.iter().filter(|line| !line.trim().is_empty());
     let indent = indent.map(|line| line.len() - line.trim_start().len()).min().unwrap_or(0);
     let lines: Vec<&str> = lines.iter().map(|line| line.get(indent..).unwrap_or("")).collect();
     Value::String(lines.join(if joined { " " } else { "\n" }).trim().to_owned())
 }
 
-fn scalar(text: &str, number: usize) -> Result<Value, String> {
+fn parse_scalar(text: &str, number: usize) -> Result<Value, String> {
     let unclosed = || format!("{number}: a quotation mark or bracket is not closed");
     if text.starts_with('"') {
         return serde_json::from_str::<String>(text).map(Value::String).map_err(|_| unclosed());
@@ -120,7 +122,7 @@ fn scalar(text: &str, number: usize) -> Result<Value, String> {
         let items = inner.split(',').map(str::trim).filter(|item| !item.is_empty());
         let plain = |item: &str| match item.starts_with('[') {
             true => Err(format!("{number}: a list in a list is not understood here")),
-            false => scalar(item, number),
+            false => parse_scalar(item, number),
         };
         return items.map(plain).collect::<Result<_, _>>().map(Value::Array);
     }
@@ -146,7 +148,7 @@ mod tests {
         let text = "---\nname: reviewer # short\ndescription: \"a: b\"\ngroups: [read, web]\n\
                     tools:\n  - glob\n  - 'x''y'\nlimits:\n  max_iterations: 9\n\
                     role: |\n  You are\n  careful.\n---\nBody\n";
-        let (fields, body) = split(text).expect("plain");
+        let (fields, body) = split_frontmatter(text).expect("plain");
         assert_eq!(
             Value::Object(fields),
             json!({"name": "reviewer", "description": "a: b", "groups": ["read", "web"],
@@ -154,7 +156,7 @@ mod tests {
                    "role": "You are\ncareful."})
         );
         assert_eq!(body, "Body\n");
-        assert_eq!(split("no head").expect("none").1, "no head");
+        assert_eq!(split_frontmatter("no head").expect("none").1, "no head");
         for (text, line) in [
             ("---\nname: x", "1:"),
             ("---\nname\n---\n", "2:"),
@@ -164,7 +166,7 @@ mod tests {
             ("---\na: 1\na: 2\n---\n", "3:"),
             ("---\na: [[b]]\n---\n", "2:"),
         ] {
-            let why = split(text).expect_err(text);
+            let why = split_frontmatter(text).expect_err(text);
             assert!(why.starts_with(line), "{text:?}: {why}");
         }
     }
@@ -172,6 +174,6 @@ mod tests {
     #[test]
     fn z10_lists_in_lists_end_no_stack() {
         let deep = format!("---\na: {}{}\n---\n", "[".repeat(100_000), "]".repeat(100_000));
-        assert!(split(&deep).is_err_and(|why| why.starts_with("2:")));
+        assert!(split_frontmatter(&deep).is_err_and(|why| why.starts_with("2:")));
     }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use weir_fuzz::{Target, driver, input, seeds};
 
-use super::{finish, from_markdown, from_toml, frontmatter};
+use super::{finish_profile, from_markdown, from_toml, frontmatter};
 
 const WORDS: &[&str] = &[
     "---\n",
@@ -50,7 +50,7 @@ const WORDS: &[&str] = &[
 fn profile(data: &[u8]) {
     let text = input::text(data);
     let lines = text.matches('\n').count() + 1;
-    match frontmatter::split(&text) {
+    match frontmatter::split_frontmatter(&text) {
         Ok((_, body)) => assert!(text.ends_with(body), "the text below is another"),
         Err(why) => {
             let line: usize = why.split(':').next().and_then(|line| line.parse().ok()).unwrap_or(0);
@@ -63,7 +63,7 @@ fn profile(data: &[u8]) {
         from_toml(&text).map(|file| (file, Vec::new())),
     ];
     for (file, notes) in files.into_iter().filter_map(Result::ok) {
-        match finish(file, "x".to_owned(), notes) {
+        match finish_profile(file, "x".to_owned(), notes) {
             Ok(loaded) => {
                 assert!(!loaded.profile.role.trim().is_empty());
                 let name = &loaded.profile.name;

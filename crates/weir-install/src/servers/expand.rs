@@ -8,11 +8,11 @@ use std::collections::BTreeMap;
 use weir_sandbox::filtered_environment;
 
 use crate::config::McpServerSettings;
-use crate::environment::Environment;
+use crate::environment::ProcessEnvironment;
 
 /// A part of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Piece<'a> {
+pub enum TemplatePart<'a> {
     /// As it stands.
     Text(&'a str),
     /// A variable, and what stands there when it is not set.
@@ -20,24 +20,24 @@ pub enum Piece<'a> {
 }
 
 /// The variables that may be filled in, and which exist beside them.
-pub(super) struct Passed {
+pub(super) struct FillableVariables {
     values: BTreeMap<String, String>,
     held_back: Vec<String>,
 }
 
 /// What of the environment may be filled in.
-pub(super) fn passed(environment: &Environment) -> Passed {
-    let values: BTreeMap<String, String> = filtered_environment(environment.all(), &[])
+pub(super) fn fillable_variables(environment: &ProcessEnvironment) -> FillableVariables {
+    let values: BTreeMap<String, String> = filtered_environment(environment.all_variables(), &[])
         .into_iter()
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
         .collect();
-    let all = environment.all().filter_map(|(name, _)| name.into_string().ok());
+    let all = environment.all_variables().filter_map(|(name, _)| name.into_string().ok());
     let held_back = all.filter(|name| !values.contains_key(name)).collect();
-    Passed { values, held_back }
+    FillableVariables { values, held_back }
 }
 
 /// The parts of a text. A `${` without its end, or with no name in it, is text.
-pub fn pieces(text: &str) -> Vec<Piece<'_>> {
+pub fn split_template(text: &str) -> Vec<TemplatePart<'_>> {
     let mut pieces = Vec::new();
     let mut rest = text;
     while let Some(at) = rest.find("${") {
@@ -50,16 +50,16 @@ pub fn pieces(text: &str) -> Vec<Piece<'_>> {
         let end = at + length + 1;
         if is_name(name) {
             if at > 0 {
-                pieces.push(Piece::Text(&rest[..at]));
+                pieces.push(TemplatePart::Text(&rest[..at]));
             }
-            pieces.push(Piece::Variable(name, default));
+            pieces.push(TemplatePart::Variable(name, default));
         } else {
-            pieces.push(Piece::Text(&rest[..end]));
+            pieces.push(TemplatePart::Text(&rest[..end]));
         }
         rest = &rest[end..];
     }
     if !rest.is_empty() {
-        pieces.push(Piece::Text(rest));
+        pieces.push(TemplatePart::Text(rest));
     }
     pieces
 }
@@ -74,11 +74,11 @@ fn is_name(name: &str) -> bool {
 ///
 /// # Errors
 /// A variable that is not set or not handed on, and what to do.
-pub(super) fn filled(
+pub(super) fn fill_server_variables(
     server: &McpServerSettings,
-    passed: &Passed,
+    passed: &FillableVariables,
 ) -> Result<McpServerSettings, String> {
-    let fill = |text: &String| fill(text, passed);
+    let fill = |text: &String| fill_text_variables(text, passed);
     let table = |table: &BTreeMap<String, String>| -> Result<BTreeMap<String, String>, String> {
         table.iter().map(|(name, value)| Ok((name.clone(), fill(value)?))).collect()
     };
@@ -90,18 +90,18 @@ pub(super) fn filled(
         headers: table(&server.headers)?,
         ..server.clone()
     };
-    match crate::config::problem(&filled) {
+    match crate::config::find_server_problem(&filled) {
         None => Ok(filled),
         Some((field, why)) => Err(format!("with its variables filled in, {field} {why}")),
     }
 }
 
-fn fill(text: &str, passed: &Passed) -> Result<String, String> {
+fn fill_text_variables(text: &str, passed: &FillableVariables) -> Result<String, String> {
     let mut filled = String::with_capacity(text.len());
-    for piece in pieces(text) {
+    for piece in split_template(text) {
         match piece {
-            Piece::Text(text) => filled.push_str(text),
-            Piece::Variable(name, default) => match (passed.values.get(name), default) {
+            TemplatePart::Text(text) => filled.push_str(text),
+            TemplatePart::Variable(name, default) => match (passed.values.get(name), default) {
                 (Some(value), _) => filled.push_str(value),
                 (None, _) if passed.held_back.iter().any(|held| held == name) => {
                     return Err(format!(
@@ -126,9 +126,12 @@ mod tests {
     use super::*;
 
     fn told(text: &str) -> Result<String, String> {
-        let environment =
-            Environment::of(&[("HOME", "/h"), ("GITHUB_TOKEN", "marker-1"), ("MY_ROOT", "/r")]);
-        fill(text, &passed(&environment))
+        let environment = ProcessEnvironment::of(&[
+            ("HOME", "/h"),
+            ("GITHUB_TOKEN", "marker-1"),
+            ("MY_ROOT", "/r"),
+        ]);
+        fill_text_variables(text, &fillable_variables(&environment))
     }
 
     #[test]

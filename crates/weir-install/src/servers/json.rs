@@ -8,15 +8,15 @@ use std::path::Path;
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 
-use crate::config::{McpServerSettings, name_problem, problem, read_text};
-use crate::duration::Span;
+use crate::config::{McpServerSettings, find_server_problem, name_problem, read_text};
+use crate::duration::TimeSpan;
 
 /// Its name.
 pub const FILE: &str = ".mcp.json";
 
 /// A server as it stands in the file.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Written {
+pub struct McpJsonServer {
     /// Its name.
     pub name: String,
     /// The line of its name.
@@ -27,14 +27,14 @@ pub struct Written {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct File {
+struct McpJsonFile {
     #[serde(default)]
-    mcp_servers: Servers,
+    mcp_servers: McpJsonEntries,
 }
 
 /// How a server is reached, as other agents call it.
 #[derive(Clone, Copy, Deserialize)]
-enum Kind {
+enum McpJsonTransport {
     #[serde(rename = "stdio")]
     Stdio,
     #[serde(rename = "http", alias = "streamable-http", alias = "streamableHttp")]
@@ -45,8 +45,8 @@ enum Kind {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Server {
-    r#type: Option<Kind>,
+struct McpJsonEntry {
+    r#type: Option<McpJsonTransport>,
     command: Option<String>,
     #[serde(default)]
     args: Vec<String>,
@@ -62,18 +62,18 @@ struct Server {
 /// The servers in their order. A name that is there twice is an error: which one counts would be a
 /// matter of the reader.
 #[derive(Default)]
-struct Servers(Vec<(String, Server)>);
+struct McpJsonEntries(Vec<(String, McpJsonEntry)>);
 
-impl<'de> Deserialize<'de> for Servers {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Servers, D::Error> {
+impl<'de> Deserialize<'de> for McpJsonEntries {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<McpJsonEntries, D::Error> {
         struct InOrder;
         impl<'de> Visitor<'de> for InOrder {
-            type Value = Servers;
+            type Value = McpJsonEntries;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("an object of servers")
             }
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Servers, A::Error> {
-                let mut servers: Vec<(String, Server)> = Vec::new();
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<McpJsonEntries, A::Error> {
+                let mut servers: Vec<(String, McpJsonEntry)> = Vec::new();
                 while let Some(name) = map.next_key::<String>()? {
                     if servers.iter().any(|(known, _)| *known == name) {
                         let why = format!("the server {name:?} is there twice");
@@ -81,7 +81,7 @@ impl<'de> Deserialize<'de> for Servers {
                     }
                     servers.push((name, map.next_value()?));
                 }
-                Ok(Servers(servers))
+                Ok(McpJsonEntries(servers))
             }
         }
         deserializer.deserialize_map(InOrder)
@@ -93,7 +93,7 @@ impl<'de> Deserialize<'de> for Servers {
 ///
 /// # Errors
 /// It cannot be read, with its name.
-pub(super) fn read(workspace: &Path) -> Result<Option<String>, String> {
+pub(super) fn read_mcp_json(workspace: &Path) -> Result<Option<String>, String> {
     read_text(&workspace.join(FILE)).map_err(|why| format!("{FILE}: {why}"))
 }
 
@@ -101,8 +101,8 @@ pub(super) fn read(workspace: &Path) -> Result<Option<String>, String> {
 ///
 /// # Errors
 /// `LINE: what is wrong`.
-pub fn parse(text: &str) -> Result<Vec<Written>, String> {
-    let file: File = serde_json::from_str(text).map_err(|error| {
+pub fn parse_mcp_json(text: &str) -> Result<Vec<McpJsonServer>, String> {
+    let file: McpJsonFile = serde_json::from_str(text).map_err(|error| {
         let told = error.to_string();
         // The place stands in front already.
         let why = told.split(" at line ").next().unwrap_or(&told);
@@ -114,26 +114,30 @@ pub fn parse(text: &str) -> Result<Vec<Written>, String> {
         if let Some(why) = name_problem(&name) {
             return Err(wrong(why));
         }
-        let settings = settings(server).map_err(wrong)?;
-        if let Some((field, why)) = problem(&settings) {
+        let settings = server_settings(server).map_err(wrong)?;
+        if let Some((field, why)) = find_server_problem(&settings) {
             let why = format!("{field} {why}");
             return Err(wrong(why.trim_start().to_owned()));
         }
-        Ok(Written { name, line, settings })
+        Ok(McpJsonServer { name, line, settings })
     });
     servers.collect()
 }
 
-fn settings(server: Server) -> Result<McpServerSettings, String> {
-    let Server { r#type, command, args, env, url, headers, timeout } = server;
+fn server_settings(server: McpJsonEntry) -> Result<McpServerSettings, String> {
+    let McpJsonEntry { r#type, command, args, env, url, headers, timeout } = server;
     match (r#type, &command, &url) {
-        (Some(Kind::Sse), _, _) => {
+        (Some(McpJsonTransport::Sse), _, _) => {
             return Err("has the type sse, a transport that is gone from the protocol; use the \
                         server's http address"
                 .into());
         }
-        (Some(Kind::Http), Some(_), _) => return Err("has the type http and a command".into()),
-        (Some(Kind::Stdio), _, Some(_)) => return Err("has the type stdio and a url".into()),
+        (Some(McpJsonTransport::Http), Some(_), _) => {
+            return Err("has the type http and a command".into());
+        }
+        (Some(McpJsonTransport::Stdio), _, Some(_)) => {
+            return Err("has the type stdio and a url".into());
+        }
         _ => {}
     }
     Ok(McpServerSettings {
@@ -142,7 +146,7 @@ fn settings(server: Server) -> Result<McpServerSettings, String> {
         env,
         url: url.unwrap_or_default(),
         headers,
-        timeout: timeout.map(|ms| Span { ms }),
+        timeout: timeout.map(|ms| TimeSpan { ms }),
         ..McpServerSettings::default()
     })
 }
@@ -172,14 +176,14 @@ mod tests {
     }
   }
 }"#;
-        let servers = parse(text).expect("it is right");
+        let servers = parse_mcp_json(text).expect("it is right");
         assert_eq!(
             servers.iter().map(|s| (s.name.as_str(), s.line)).collect::<Vec<_>>(),
             [("files", 3), ("remote", 4)]
         );
         assert_eq!(servers[0].settings.args, ["-y", "server", "${HOME}"]);
-        assert_eq!(servers[1].settings.timeout, Some(Span { ms: 5000 }));
-        assert_eq!(parse("{}").expect("no server"), []);
+        assert_eq!(servers[1].settings.timeout, Some(TimeSpan { ms: 5000 }));
+        assert_eq!(parse_mcp_json("{}").expect("no server"), []);
     }
 
     #[test]
@@ -201,7 +205,7 @@ mod tests {
             ("{\"mcpServers\": []}", "1:", "invalid type"),
             ("", "1:", "EOF"),
         ] {
-            let why = parse(text).expect_err(text);
+            let why = parse_mcp_json(text).expect_err(text);
             assert!(why.starts_with(begin) && why.contains(part), "{text}: {why}");
         }
     }

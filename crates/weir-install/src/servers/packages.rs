@@ -7,17 +7,17 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::{DeclaredServer, Whose};
+use super::{DeclaredServer, ServerOwner};
 use crate::config::McpServerSettings;
 use crate::cx::Cx;
-use crate::environment::Environment;
+use crate::environment::ProcessEnvironment;
 
 mod fetch;
 mod line;
 mod npm;
 mod python;
 
-pub use fetch::{Found, Replaced, fetch, find};
+pub use fetch::{FoundVersion, PackageReplacement, find_package_version, install_package};
 
 /// The folder of packages below the state folder.
 const FOLDER: &str = "mcp-packages";
@@ -29,28 +29,28 @@ const RECORD_BYTES_MAX: u64 = 64 << 10;
 /// Where a package comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Registry {
+pub enum PackageRegistry {
     /// npm.
     Npm,
     /// PyPI.
     PyPi,
 }
 
-impl Registry {
+impl PackageRegistry {
     /// Its name for people.
     pub fn as_str(self) -> &'static str {
         match self {
-            Registry::Npm => "npm",
-            Registry::PyPi => "PyPI",
+            PackageRegistry::Npm => "npm",
+            PackageRegistry::PyPi => "PyPI",
         }
     }
 }
 
 /// A package that a command line names.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Package {
+pub struct ServerPackage {
     /// Where it comes from.
-    pub registry: Registry,
+    pub registry: PackageRegistry,
     /// Its name there.
     pub name: String,
     /// `[extra]` of a Python package; empty: none.
@@ -65,34 +65,34 @@ pub struct Package {
     args: Vec<String>,
 }
 
-impl Package {
+impl ServerPackage {
     /// What is asked of the registry, in its own words.
-    fn asked(&self) -> String {
+    fn registry_request(&self) -> String {
         match (self.registry, self.wanted.is_empty()) {
-            (Registry::Npm, false) => format!("{}@{}", self.name, self.wanted),
-            (Registry::Npm | Registry::PyPi, _) => {
+            (PackageRegistry::Npm, false) => format!("{}@{}", self.name, self.wanted),
+            (PackageRegistry::Npm | PackageRegistry::PyPi, _) => {
                 format!("{}{}{}", self.name, self.extras, self.wanted)
             }
         }
     }
 
     /// The package for people: `npm @scope/server`.
-    pub fn shown(&self) -> String {
-        format!("{} {}", self.registry.as_str(), self.asked())
+    pub fn display_name(&self) -> String {
+        format!("{} {}", self.registry.as_str(), self.registry_request())
     }
 
     /// What the record of an installation must say to be one of this line.
-    fn line(&self) -> String {
+    fn installation_line(&self) -> String {
         let program = self.program.as_deref().unwrap_or_default();
         let python = self.python.as_deref().unwrap_or_default();
-        format!("{} program={program} python={python}", self.shown())
+        format!("{} program={program} python={python}", self.display_name())
     }
 }
 
 /// What runs the program of a package.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Runner {
+pub enum ProgramRunner {
     /// Node.js, found on the search path.
     Node,
     /// The Python of the package's own environment.
@@ -103,10 +103,10 @@ pub enum Runner {
 
 /// A package that is installed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Installed {
+pub struct InstalledPackage {
     /// The line that it was installed for.
     line: String,
-    registry: Registry,
+    registry: PackageRegistry,
     name: String,
     /// The exact version.
     pub version: String,
@@ -118,27 +118,29 @@ pub struct Installed {
     list: String,
     /// Its folder, beside the record.
     folder: String,
-    runner: Runner,
+    runner: ProgramRunner,
     /// The program, below that folder.
     program: PathBuf,
 }
 
-impl Installed {
+impl InstalledPackage {
     /// What is pinned of it: package, version and checksums.
-    pub fn pinned(&self) -> String {
-        let Installed { name, version, integrity, list, .. } = self;
+    pub fn pinned_text(&self) -> String {
+        let InstalledPackage { name, version, integrity, list, .. } = self;
         let registry = self.registry.as_str();
         format!("{registry} {name} {version} {integrity} (with what it needs: sha256 {list})")
     }
 
     /// The folder of the package, and the command line that starts it.
-    fn started(&self, place: &Path, args: &[String]) -> (PathBuf, Vec<String>) {
+    fn start_command_line(&self, place: &Path, args: &[String]) -> (PathBuf, Vec<String>) {
         let folder = place.join(&self.folder);
         let program = folder.join(&self.program).display().to_string();
         let mut words = match self.runner {
-            Runner::Node => vec!["node".to_owned(), program],
-            Runner::Python => vec![python::interpreter(&folder).display().to_string(), program],
-            Runner::Itself => vec![program],
+            ProgramRunner::Node => vec!["node".to_owned(), program],
+            ProgramRunner::Python => {
+                vec![python::environment_python(&folder).display().to_string(), program]
+            }
+            ProgramRunner::Itself => vec![program],
         };
         words.extend(args.iter().cloned());
         (folder, words)
@@ -148,12 +150,12 @@ impl Installed {
 impl DeclaredServer {
     /// The package that it is started from; `None`: it is started as it stands. What runs outside
     /// the sandbox has the network, and fetches for itself.
-    pub fn package(&self, cx: &Cx) -> Option<Package> {
-        let package = of(&self.settings)?;
+    pub fn started_package(&self, cx: &Cx) -> Option<ServerPackage> {
+        let package = package_of_server(&self.settings)?;
         // A workspace that brings the package starts its own, as npx does.
         let own = cx.folder.join("node_modules").join(&package.name);
-        let brought = self.whose != Whose::User
-            && package.registry == Registry::Npm
+        let brought = self.whose != ServerOwner::User
+            && package.registry == PackageRegistry::Npm
             && package.wanted.is_empty()
             && own.exists();
         (!brought).then_some(package)
@@ -161,43 +163,44 @@ impl DeclaredServer {
 
     /// Where its package is installed.
     pub fn package_place(&self, cx: &Cx) -> PathBuf {
-        cx.dirs.state.join(FOLDER).join(self.key(cx))
+        cx.dirs.state.join(FOLDER).join(self.storage_key(cx))
     }
 
     /// What is installed for it.
-    pub fn installed(&self, cx: &Cx, package: &Package) -> Option<Installed> {
+    pub fn installed_package(&self, cx: &Cx, package: &ServerPackage) -> Option<InstalledPackage> {
         let place = self.package_place(cx);
-        let installed = recorded(&place).filter(|found| found.line == package.line())?;
+        let installed = read_install_record(&place)
+            .filter(|found| found.line == package.installation_line())?;
         place.join(&installed.folder).join(&installed.program).is_file().then_some(installed)
     }
 
     /// How its installed package is started: its folder, and the command line.
-    pub(super) fn started(
+    pub(super) fn package_command_line(
         &self,
         cx: &Cx,
-        (package, installed): (&Package, &Installed),
+        (package, installed): (&ServerPackage, &InstalledPackage),
     ) -> (PathBuf, Vec<String>) {
-        installed.started(&self.package_place(cx), &package.args)
+        installed.start_command_line(&self.package_place(cx), &package.args)
     }
 }
 
 /// The package that a declaration names; `None`: its command is started as it stands.
-pub fn of(settings: &McpServerSettings) -> Option<Package> {
+pub fn package_of_server(settings: &McpServerSettings) -> Option<ServerPackage> {
     let confined = settings.url.is_empty() && !settings.unconfined;
-    confined.then(|| line::package(&settings.command, &settings.args)).flatten()
+    confined.then(|| line::package_of_command_line(&settings.command, &settings.args)).flatten()
 }
 
 /// What is said of a server whose package is not there.
-pub(crate) fn not_installed(server: &str, package: &Package) -> String {
+pub(crate) fn not_installed(server: &str, package: &ServerPackage) -> String {
     format!(
         "its package ({}) is not installed, and the sandbox in which it would be fetched has no \
          network: `weir mcp-servers install {server}` installs it once; with `unconfined = true` it \
          fetches for itself, and runs with your own rights",
-        package.shown()
+        package.display_name()
     )
 }
 
-fn recorded(place: &Path) -> Option<Installed> {
+fn read_install_record(place: &Path) -> Option<InstalledPackage> {
     let path = place.join(RECORD);
     let small = std::fs::metadata(&path).is_ok_and(|meta| meta.len() <= RECORD_BYTES_MAX);
     let text = small.then(|| std::fs::read_to_string(&path).ok()).flatten()?;
@@ -216,8 +219,8 @@ pub fn remove(place: &Path) -> std::io::Result<()> {
 }
 
 /// The program of this name on the search path.
-pub(crate) fn on_path(environment: &Environment, name: &str) -> Option<PathBuf> {
-    let path = environment.text("PATH")?;
+pub(crate) fn on_path(environment: &ProcessEnvironment, name: &str) -> Option<PathBuf> {
+    let path = environment.text_variable("PATH")?;
     std::env::split_paths(path).map(|folder| folder.join(name)).find(|path| path.is_file())
 }
 
@@ -256,24 +259,25 @@ mod tests {
 
     #[test]
     fn c9_a_package_is_started_from_its_folder() {
-        let mut installed = Installed {
+        let mut installed = InstalledPackage {
             line: String::new(),
-            registry: Registry::Npm,
+            registry: PackageRegistry::Npm,
             name: "s".into(),
             version: "1.0.0".into(),
             from: String::new(),
             integrity: "sha512-x".into(),
             list: "0".into(),
             folder: "1.0.0-a".into(),
-            runner: Runner::Node,
+            runner: ProgramRunner::Node,
             program: "node_modules/s/index.js".into(),
         };
         let place = Path::new("/p");
-        let words = |installed: &Installed| installed.started(place, &[".".into()]).1;
+        let words =
+            |installed: &InstalledPackage| installed.start_command_line(place, &[".".into()]).1;
         assert_eq!(words(&installed), ["node", "/p/1.0.0-a/node_modules/s/index.js", "."]);
-        installed.runner = Runner::Itself;
+        installed.runner = ProgramRunner::Itself;
         assert_eq!(words(&installed), ["/p/1.0.0-a/node_modules/s/index.js", "."]);
-        installed.runner = Runner::Python;
+        installed.runner = ProgramRunner::Python;
         assert_eq!(words(&installed)[0], "/p/1.0.0-a/bin/python");
     }
 }

@@ -5,19 +5,22 @@ use std::path::PathBuf;
 
 use sha2::{Digest as _, Sha256};
 use weir_core::secret::Secret;
-use weir_mcp::{Declared, FromPackage, OAuthSettings, Reach, ServerSpec, Timeouts, Transport};
+use weir_mcp::{
+    FromPackage, OAuthSettings, ServerReach, ServerSpec, ServerTimeouts, ServerTransport,
+    ToolDeclarations,
+};
 
-use super::{DeclaredServer, Whose, packages};
+use super::{DeclaredServer, ServerOwner, packages};
 use crate::cx::Cx;
 use crate::secrets;
 
 impl DeclaredServer {
     /// Under which name it is kept what a person approved of it, and how they signed in. A
     /// workspace's server is another one in another workspace, whatever it is called.
-    pub fn key(&self, cx: &Cx) -> String {
+    pub fn storage_key(&self, cx: &Cx) -> String {
         match self.whose {
-            Whose::User => self.name.clone(),
-            Whose::Project | Whose::McpJson => {
+            ServerOwner::User => self.name.clone(),
+            ServerOwner::Project | ServerOwner::McpJson => {
                 let folder = cx.folder.display().to_string();
                 let hash = Sha256::digest(folder.as_bytes());
                 let hash: String = hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
@@ -30,11 +33,11 @@ impl DeclaredServer {
     ///
     /// # Errors
     /// A secret or variable that is not there, and what to do.
-    pub fn spec(&self, cx: &Cx) -> Result<ServerSpec, String> {
+    pub fn server_spec(&self, cx: &Cx) -> Result<ServerSpec, String> {
         if let Some(problem) = &self.problem {
             return Err(problem.clone());
         }
-        let declared = secrets::load(cx).map_err(|error| error.to_string())?;
+        let declared = secrets::load_declared_secrets(cx).map_err(|error| error.to_string())?;
         let secret = |name: &str| {
             let found = declared.iter().find(|one| one.web.name == name);
             let found = found.ok_or_else(|| format!("there is no [secrets.{name}]"))?;
@@ -43,13 +46,13 @@ impl DeclaredServer {
         };
         let of = &self.settings;
         let mut oauth = OAuthSettings {
-            client_id: some(&of.oauth.client_id),
-            client_metadata_url: some(&of.oauth.client_metadata_url),
+            client_id: non_empty_text(&of.oauth.client_id),
+            client_metadata_url: non_empty_text(&of.oauth.client_metadata_url),
             scopes: of.oauth.scopes.clone(),
             callback_port: Some(of.oauth.callback_port).filter(|port| *port != 0),
             client_secret: None,
         };
-        if let Some(name) = some(&of.oauth.client_secret) {
+        if let Some(name) = non_empty_text(&of.oauth.client_secret) {
             oauth.client_secret = Some(secret(&name)?.0);
         }
         let plain = |table: &BTreeMap<String, String>| -> BTreeMap<String, Secret> {
@@ -60,9 +63,10 @@ impl DeclaredServer {
             for (variable, name) in &of.secrets {
                 env.insert(variable.clone(), secret(name)?.0);
             }
-            let (command, args) = self.command(cx)?;
-            let cwd = some(&of.cwd).map(|cwd| self.folder(cx, &cwd)).transpose()?;
-            Transport::Stdio { command, args, env, cwd }
+            let (command, args) = self.start_command(cx)?;
+            let cwd =
+                non_empty_text(&of.cwd).map(|cwd| self.absolute_folder(cx, &cwd)).transpose()?;
+            ServerTransport::Stdio { command, args, env, cwd }
         } else {
             let mut headers = plain(&of.headers);
             for (header, name) in &of.secrets {
@@ -70,51 +74,53 @@ impl DeclaredServer {
                 let value = found.web.format.replacen("{}", value.reveal(), 1);
                 headers.insert(header.clone(), Secret::new(value));
             }
-            Transport::Http { url: of.url.clone(), headers }
+            ServerTransport::Http { url: of.url.clone(), headers }
         };
         let mut spec = ServerSpec::new(&self.name, &self.place, transport);
-        spec.reach = self.reach(cx)?;
+        spec.reach = self.sandbox_reach(cx)?;
         spec.package = self.pinned_package(cx);
-        spec.timeouts = Timeouts {
-            start_ms: of.start_timeout.map_or(Timeouts::default().start_ms, |span| span.ms),
+        spec.timeouts = ServerTimeouts {
+            start_ms: of.start_timeout.map_or(ServerTimeouts::default().start_ms, |span| span.ms),
             call_ms: of.timeout.map(|span| span.ms),
         };
         let (trust_annotations, reads) = (of.trust_annotations, of.read_tools.clone());
-        spec.declared = Declared { trust_annotations, reads, sends: of.send_tools.clone() };
+        spec.declared = ToolDeclarations { trust_annotations, reads, sends: of.send_tools.clone() };
         spec.sampling = of.sampling;
-        spec.protocol = some(&of.protocol);
+        spec.protocol = non_empty_text(&of.protocol);
         spec.enabled = of.enabled;
         spec.oauth = oauth;
         Ok(spec)
     }
 
     /// The program and its arguments: of an installed package, or as they stand.
-    fn command(&self, cx: &Cx) -> Result<(String, Vec<String>), String> {
-        let Some(package) = self.package(cx) else {
+    fn start_command(&self, cx: &Cx) -> Result<(String, Vec<String>), String> {
+        let Some(package) = self.started_package(cx) else {
             return Ok((self.settings.command.clone(), self.settings.args.clone()));
         };
-        let installed = self.installed(cx, &package);
+        let installed = self.installed_package(cx, &package);
         let installed = installed.ok_or_else(|| packages::not_installed(&self.name, &package))?;
-        let (_, words) = self.started(cx, (&package, &installed));
+        let (_, words) = self.package_command_line(cx, (&package, &installed));
         let mut words = words.into_iter();
         Ok((words.next().unwrap_or_default(), words.collect()))
     }
 
     fn pinned_package(&self, cx: &Cx) -> Option<FromPackage> {
-        let package = self.package(cx)?;
-        let installed = self.installed(cx, &package)?;
-        let (folder, _) = self.started(cx, (&package, &installed));
-        Some(FromPackage { pinned: installed.pinned(), folder })
+        let package = self.started_package(cx)?;
+        let installed = self.installed_package(cx, &package)?;
+        let (folder, _) = self.package_command_line(cx, (&package, &installed));
+        Some(FromPackage { pinned: installed.pinned_text(), folder })
     }
 
-    fn reach(&self, cx: &Cx) -> Result<Reach, String> {
+    fn sandbox_reach(&self, cx: &Cx) -> Result<ServerReach, String> {
         let of = &self.settings;
         let is_workspace = |folder: &&String| matches!(folder.as_str(), "." | "./");
         let folders = |folders: &[String]| {
             let folders = folders.iter().filter(|folder| !is_workspace(folder));
-            folders.map(|folder| self.folder(cx, folder)).collect::<Result<Vec<_>, String>>()
+            folders
+                .map(|folder| self.absolute_folder(cx, folder))
+                .collect::<Result<Vec<_>, String>>()
         };
-        Ok(Reach {
+        Ok(ServerReach {
             hosts: of.hosts.clone(),
             reads: folders(&of.reads)?,
             writes: folders(&of.writes)?,
@@ -124,7 +130,7 @@ impl DeclaredServer {
     }
 
     /// A folder of the settings in full.
-    fn folder(&self, cx: &Cx, text: &str) -> Result<PathBuf, String> {
+    fn absolute_folder(&self, cx: &Cx, text: &str) -> Result<PathBuf, String> {
         if let Some(rest) = text.strip_prefix("~/") {
             let home = cx.dirs.home.as_ref();
             let home = home.ok_or_else(|| format!("{text}: no home folder is known"))?;
@@ -135,7 +141,7 @@ impl DeclaredServer {
     }
 }
 
-fn some(text: &str) -> Option<String> {
+fn non_empty_text(text: &str) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
 }
 

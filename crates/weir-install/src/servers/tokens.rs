@@ -25,7 +25,7 @@ impl TokenFiles {
         TokenFiles { folder: state.join("mcp-tokens"), keys }
     }
 
-    fn path(&self, server: &str) -> Result<PathBuf, String> {
+    fn token_file(&self, server: &str) -> Result<PathBuf, String> {
         let key = self.keys.get(server).ok_or_else(|| format!("there is no server {server}"))?;
         Ok(self.folder.join(format!("{key}.json")))
     }
@@ -34,7 +34,7 @@ impl TokenFiles {
 #[async_trait]
 impl TokenStore for TokenFiles {
     async fn load(&self, server: &str) -> Result<Option<String>, String> {
-        let path = self.path(server)?;
+        let path = self.token_file(server)?;
         let wrong = |why: String| format!("{}: {why}", path.display());
         let found = match std::fs::metadata(&path) {
             Ok(found) => found,
@@ -51,10 +51,10 @@ impl TokenStore for TokenFiles {
     }
 
     async fn save(&self, server: &str, text: Option<&str>) -> Result<(), String> {
-        let path = self.path(server)?;
+        let path = self.token_file(server)?;
         let wrong = |why: String| format!("{}: {why}", path.display());
         match text {
-            Some(text) => crate::files::replace(&path, text.as_bytes(), 0o600)
+            Some(text) => crate::files::replace_file(&path, text.as_bytes(), 0o600)
                 .map_err(|error| format!("{error:#}")),
             None => match std::fs::remove_file(&path) {
                 Ok(()) => Ok(()),

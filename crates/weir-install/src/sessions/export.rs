@@ -6,14 +6,14 @@ use serde_json::{Value, json};
 use weir_core::ids::SessionId;
 use weir_core::record::GENESIS;
 use weir_core::view::wire;
-use weir_engine::blobs::mentioned;
-use weir_engine::hub::Fact;
+use weir_engine::blobs::mentioned_blobs;
+use weir_engine::hub::PublishedFact;
 use weir_engine::ports::{Store, StoreError};
 use weir_scripted_model::from_journal;
 
-use super::markdown::Kept;
-use super::summary::Summary;
-use super::{facts, html, line, markdown, meta, transcript};
+use super::markdown::SessionBlobs;
+use super::summary::SessionSummary;
+use super::{html, line, load_session_facts, markdown, meta, transcript};
 
 /// In which form a session is taken along.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,12 +47,12 @@ pub async fn export_session(
     format: ExportFormat,
     status: Option<String>,
 ) -> anyhow::Result<ExportedSession> {
-    let facts = facts(store, id).await?;
+    let facts = load_session_facts(store, id).await?;
     let mut notes = Vec::new();
     let text = match format {
         ExportFormat::Jsonl => {
             let kept = kept(store, &facts, &mut notes).await?;
-            jsonl(id, &facts, &kept)
+            facts_as_jsonl(id, &facts, &kept)
         }
         ExportFormat::Script => {
             let lines: Vec<Value> = facts.iter().map(|fact| line(id, fact)).collect();
@@ -61,13 +61,13 @@ pub async fn export_session(
         ExportFormat::Markdown | ExportFormat::Html => {
             let meta = meta(store, id).await?;
             let status = status.unwrap_or_else(|| meta.status.clone());
-            let about = Summary::of(&meta, status, &facts).told();
+            let about = SessionSummary::from_facts(&meta, status, &facts).summary_text();
             let kept = kept(store, &facts, &mut notes).await?;
-            let entries: Vec<_> = facts.iter().map(transcript::entry).collect();
+            let entries: Vec<_> = facts.iter().map(transcript::transcript_item).collect();
             let title = if meta.title.is_empty() { id.as_str() } else { &meta.title };
             match format {
-                ExportFormat::Html => html::html(title, &about, &entries, &kept),
-                _ => markdown::markdown(title, &about, &entries, &kept),
+                ExportFormat::Html => html::render_html_page(title, &about, &entries, &kept),
+                _ => markdown::render_markdown_page(title, &about, &entries, &kept),
             }
         }
     };
@@ -75,13 +75,17 @@ pub async fn export_session(
 }
 
 /// Every blob that the facts mention; `notes` gets those that are missing.
-async fn kept(store: &dyn Store, facts: &[Fact], notes: &mut Vec<String>) -> anyhow::Result<Kept> {
-    let mut kept = Kept::new();
-    for id in facts.iter().flat_map(|fact| mentioned(&fact.event)) {
+async fn kept(
+    store: &dyn Store,
+    facts: &[PublishedFact],
+    notes: &mut Vec<String>,
+) -> anyhow::Result<SessionBlobs> {
+    let mut kept = SessionBlobs::new();
+    for id in facts.iter().flat_map(|fact| mentioned_blobs(&fact.event)) {
         if kept.contains_key(&id) {
             continue;
         }
-        match store.blob(&id).await {
+        match store.read_blob(&id).await {
             Ok(bytes) => drop(kept.insert(id, bytes)),
             Err(StoreError::Missing { .. }) => {
                 notes.push(format!("the data of {id} is not in this store and was omitted"));
@@ -96,12 +100,12 @@ async fn kept(store: &dyn Store, facts: &[Fact], notes: &mut Vec<String>) -> any
 /// proves by it that no word was exchanged. The chain is made anew, as an older journal's text may
 /// differ from how the same fact is written today; then the bytes that they mention, in lines without a place in the
 /// journal, which readers of events may pass over.
-fn jsonl(id: &SessionId, facts: &[Fact], kept: &Kept) -> String {
+fn facts_as_jsonl(id: &SessionId, facts: &[PublishedFact], kept: &SessionBlobs) -> String {
     let mut text = String::new();
     let mut hash = GENESIS.to_owned();
     for fact in facts {
         let mut line = line(id, fact);
-        hash = wire::record(id, fact.seq, fact.ts, &fact.event, &hash).hash;
+        hash = wire::fact_record(id, fact.seq, fact.ts, &fact.event, &hash).hash;
         line["hash"] = json!(hash);
         text.push_str(&line.to_string());
         text.push('\n');
@@ -109,7 +113,7 @@ fn jsonl(id: &SessionId, facts: &[Fact], kept: &Kept) -> String {
     let last = facts.last().map(|fact| fact.ts).unwrap_or_default();
     for (blob, bytes) in kept {
         let fields = json!({ "blob": blob, "bytes": bytes.len(), "data": STANDARD.encode(bytes) });
-        text.push_str(&wire::signal(id, last, wire::BLOB_EXPORTED, fields).to_string());
+        text.push_str(&wire::signal_json(id, last, wire::BLOB_EXPORTED, fields).to_string());
         text.push('\n');
     }
     text

@@ -8,9 +8,9 @@ use base64::engine::general_purpose::STANDARD;
 use weir_core::governance::filter::one_line;
 use weir_core::ids::BlobId;
 
-use super::markdown::{Kept, is_picture, media_type};
-use super::transcript::{Entry, Part};
-use crate::wording::moment;
+use super::markdown::{SessionBlobs, is_picture, media_type};
+use super::transcript::{TranscriptItem, TranscriptPart};
+use crate::wording::timestamp_text;
 
 const HEAD: &str = "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
 <meta http-equiv=\"Content-Security-Policy\" \
@@ -29,27 +29,32 @@ img { max-width: 100% }\n\
 </style>\n";
 
 /// The whole page.
-pub(super) fn html(title: &str, about: &str, entries: &[Entry], kept: &Kept) -> String {
-    let title = escaped(&one_line(title));
+pub(super) fn render_html_page(
+    title: &str,
+    about: &str,
+    entries: &[TranscriptItem],
+    kept: &SessionBlobs,
+) -> String {
+    let title = escape_html(&one_line(title));
     let mut page = String::from(HEAD);
     let _ = write!(page, "<title>{title}</title>\n{STYLE}</head>\n<body>\n<h1>{title}</h1>\n");
-    let _ = writeln!(page, "<pre>{}</pre>", escaped(about));
+    let _ = writeln!(page, "<pre>{}</pre>", escape_html(about));
     for entry in entries {
-        let heading = escaped(&one_line(&entry.heading));
+        let heading = escape_html(&one_line(&entry.heading));
         let head = format!(
             "<h2 id=\"f{0}\">{0}. {heading} <small>{1} {2}</small></h2>",
             entry.seq,
             entry.kind,
-            moment(entry.ts)
+            timestamp_text(entry.ts)
         );
         if entry.is_told {
             page.push_str(&head);
             page.push('\n');
-            parts(&mut page, entries, entry, kept);
+            push_entry_parts(&mut page, entries, entry, kept);
         } else {
             // What the machine noted is there, folded away.
             let _ = writeln!(page, "<details><summary>{}. {heading}</summary>", entry.seq);
-            parts(&mut page, entries, entry, kept);
+            push_entry_parts(&mut page, entries, entry, kept);
             page.push_str("</details>\n");
         }
     }
@@ -57,29 +62,41 @@ pub(super) fn html(title: &str, about: &str, entries: &[Entry], kept: &Kept) -> 
     page
 }
 
-fn parts(page: &mut String, entries: &[Entry], entry: &Entry, kept: &Kept) {
+fn push_entry_parts(
+    page: &mut String,
+    entries: &[TranscriptItem],
+    entry: &TranscriptItem,
+    kept: &SessionBlobs,
+) {
     for part in &entry.parts {
         let _ = match part {
-            Part::Text(text) if text.trim().is_empty() => Ok(()),
-            Part::Text(text) => writeln!(page, "<div class=\"text\">{}</div>", escaped(text)),
-            Part::Exact(what, text) => {
-                writeln!(page, "<pre class=\"{what}\">{}</pre>", escaped(text))
+            TranscriptPart::Text(text) if text.trim().is_empty() => Ok(()),
+            TranscriptPart::Text(text) => {
+                writeln!(page, "<div class=\"text\">{}</div>", escape_html(text))
             }
-            Part::Media(media) => {
+            TranscriptPart::Exact(what, text) => {
+                writeln!(page, "<pre class=\"{what}\">{}</pre>", escape_html(text))
+            }
+            TranscriptPart::Media(media) => {
                 let name = media.name.as_deref().unwrap_or(&media.media_type);
-                blob(page, entries, kept, (&media.blob, name));
+                push_blob_html(page, entries, kept, (&media.blob, name));
                 Ok(())
             }
-            Part::Full(id) => {
-                blob(page, entries, kept, (id, "the full result"));
+            TranscriptPart::Full(id) => {
+                push_blob_html(page, entries, kept, (id, "the full result"));
                 Ok(())
             }
         };
     }
 }
 
-fn blob(page: &mut String, entries: &[Entry], kept: &Kept, (id, name): (&BlobId, &str)) {
-    let name = escaped(&one_line(name));
+fn push_blob_html(
+    page: &mut String,
+    entries: &[TranscriptItem],
+    kept: &SessionBlobs,
+    (id, name): (&BlobId, &str),
+) {
+    let name = escape_html(&one_line(name));
     let Some(bytes) = kept.get(id) else {
         let _ = writeln!(page, "<p>{name}: its data is not in this store</p>");
         return;
@@ -98,7 +115,7 @@ fn blob(page: &mut String, entries: &[Entry], kept: &Kept, (id, name): (&BlobId,
     };
 }
 
-fn escaped(text: &str) -> String {
+fn escape_html(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

@@ -10,31 +10,36 @@ use base64::engine::general_purpose::STANDARD;
 use weir_core::governance::filter::one_line;
 use weir_core::ids::BlobId;
 
-use super::transcript::{Entry, Part};
-use crate::wording::moment;
+use super::transcript::{TranscriptItem, TranscriptPart};
+use crate::wording::timestamp_text;
 
 /// Bytes of the blobs that a session mentions; those that are gone are missing.
-pub(super) type Kept = BTreeMap<BlobId, Arc<[u8]>>;
+pub(super) type SessionBlobs = BTreeMap<BlobId, Arc<[u8]>>;
 
 /// The whole page. Pictures, documents and full results are data of references at its end.
-pub(super) fn markdown(title: &str, about: &str, entries: &[Entry], kept: &Kept) -> String {
-    let mut page = format!("# {}\n\n", escaped(&one_line(title)));
-    fence(&mut page, "text", about);
+pub(super) fn render_markdown_page(
+    title: &str,
+    about: &str,
+    entries: &[TranscriptItem],
+    kept: &SessionBlobs,
+) -> String {
+    let mut page = format!("# {}\n\n", escape_markdown(&one_line(title)));
+    push_code_fence(&mut page, "text", about);
     for entry in entries {
-        let (seq, when) = (entry.seq, moment(entry.ts));
-        let heading = escaped(&one_line(&entry.heading));
+        let (seq, when) = (entry.seq, timestamp_text(entry.ts));
+        let heading = escape_markdown(&one_line(&entry.heading));
         let _ = write!(page, "\n## {seq}. {heading}\n\n`{}` {when}\n\n", entry.kind);
         for part in &entry.parts {
             match part {
-                Part::Text(text) if text.trim().is_empty() => (),
-                Part::Text(text) => quote(&mut page, text),
-                Part::Exact(what, text) => fence(&mut page, what, text),
-                Part::Media(media) => {
+                TranscriptPart::Text(text) if text.trim().is_empty() => (),
+                TranscriptPart::Text(text) => push_quotation(&mut page, text),
+                TranscriptPart::Exact(what, text) => push_code_fence(&mut page, what, text),
+                TranscriptPart::Media(media) => {
                     let name = media.name.as_deref().unwrap_or(&media.media_type);
                     let sign = if is_picture(&media.media_type) { "!" } else { "" };
-                    let _ = writeln!(page, "{sign}[{}][{}]\n", escaped(name), media.blob);
+                    let _ = writeln!(page, "{sign}[{}][{}]\n", escape_markdown(name), media.blob);
                 }
-                Part::Full(blob) => {
+                TranscriptPart::Full(blob) => {
                     let _ = writeln!(page, "[the full result][{blob}]\n");
                 }
             }
@@ -54,9 +59,9 @@ pub(super) fn is_picture(media_type: &str) -> bool {
 }
 
 /// What a blob is; the full text of a result when nothing says so.
-pub(super) fn media_type<'a>(entries: &'a [Entry], id: &BlobId) -> &'a str {
+pub(super) fn media_type<'a>(entries: &'a [TranscriptItem], id: &BlobId) -> &'a str {
     let media = entries.iter().flat_map(|entry| &entry.parts).find_map(|part| match part {
-        Part::Media(media) if media.blob == *id => Some(media.media_type.as_str()),
+        TranscriptPart::Media(media) if media.blob == *id => Some(media.media_type.as_str()),
         _ => None,
     });
     // A media type that could end the address early is none.
@@ -66,7 +71,7 @@ pub(super) fn media_type<'a>(entries: &'a [Entry], id: &BlobId) -> &'a str {
 }
 
 /// Text of others, as a quotation: its headings and fences stay inside.
-fn quote(page: &mut String, text: &str) {
+fn push_quotation(page: &mut String, text: &str) {
     for line in text.lines() {
         let _ = writeln!(page, "> {line}");
     }
@@ -74,13 +79,13 @@ fn quote(page: &mut String, text: &str) {
 }
 
 /// `text` in a fence longer than any in it.
-fn fence(page: &mut String, what: &str, text: &str) {
+fn push_code_fence(page: &mut String, what: &str, text: &str) {
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest.max(2) + 1);
     let _ = writeln!(page, "{fence}{what}\n{}\n{fence}\n", text.trim_end_matches('\n'));
 }
 
-fn escaped(text: &str) -> String {
+fn escape_markdown(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
         if matches!(c, '\\' | '`' | '*' | '_' | '[' | ']' | '<' | '>' | '#' | '&') {
@@ -98,7 +103,7 @@ mod tests {
     #[test]
     fn d9_a_fence_in_a_text_does_not_end_the_fence_around_it() {
         let mut page = String::new();
-        fence(&mut page, "text", "a\n```\nb\n````\nc");
+        push_code_fence(&mut page, "text", "a\n```\nb\n````\nc");
         assert_eq!(page, "`````text\na\n```\nb\n````\nc\n`````\n\n");
     }
 }

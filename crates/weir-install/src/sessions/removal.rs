@@ -15,22 +15,22 @@ use crate::wiring;
 /// Removes one session. The journal goes last: whatever ends this half-way, it can be done again.
 /// `label`: what holds it meanwhile, for people.
 pub async fn remove(cx: &Cx, meta: &SessionMeta, label: &str) -> anyhow::Result<()> {
-    let store = cx.journal()?;
+    let store = cx.session_store()?;
     let owner = this_process(label);
-    let lease = store.acquire(&meta.id, &owner).await;
+    let lease = store.acquire_lease(&meta.id, &owner).await;
     let lease = lease.map_err(|error| engine_failure(EngineError::Store(error)))?;
     let removed = remove_held(cx, &meta.id, Path::new(&meta.workspace)).await;
     if removed.is_err() {
-        store.release(&lease).await?;
+        store.release_lease(&lease).await?;
     }
     removed
 }
 
 async fn remove_held(cx: &Cx, id: &SessionId, folder: &Path) -> anyhow::Result<()> {
-    wiring::checkpoints(cx).forget(folder, id).await?;
-    weir_sandbox::forget(&cx.dirs.state, id)?;
+    wiring::open_checkpoints(cx).forget(folder, id).await?;
+    weir_sandbox::remove_session_records(&cx.dirs.state, id)?;
     // The folder may be gone, or closed to this person: then so are the results in it.
-    if let Ok(workspace) = cx.at(folder).and_then(|there| there.workspace()) {
+    if let Ok(workspace) = cx.in_folder(folder).and_then(|there| there.open_workspace()) {
         let results = format!(".weir/tmp/{id}");
         if let Err(error) = workspace.remove_own(&results) {
             tracing::debug!(%error, results, "externalised results were not removed");
@@ -40,6 +40,6 @@ async fn remove_held(cx: &Cx, id: &SessionId, folder: &Path) -> anyhow::Result<(
     if let Some((root, _)) = folder.to_str().and_then(|path| path.split_once("/.weir/worktrees/")) {
         GitWorktrees::default().remove(Path::new(root), id.as_str());
     }
-    cx.journal()?.delete(id).await?;
+    cx.session_store()?.delete_session(id).await?;
     Ok(())
 }

@@ -8,15 +8,15 @@ use weir_core::event::{ApprovalRequested, Denial, Event, QuestionAsked, RunStatu
 use weir_core::ids::{ApprovalId, QuestionId, RunId, SessionId, Timestamp};
 use weir_core::model::Usage;
 use weir_core::session::Session;
-use weir_engine::hub::Fact;
+use weir_engine::hub::PublishedFact;
 use weir_engine::ledger::status_text;
 use weir_engine::ports::SessionMeta;
 
-use crate::wording::{moment, single};
+use crate::wording::{single_visible_line, timestamp_text};
 
 /// What `weir sessions show` says before the conversation.
 #[derive(Debug, Serialize)]
-pub struct Summary {
+pub struct SessionSummary {
     session: SessionId,
     title: String,
     status: String,
@@ -61,15 +61,19 @@ struct RunLine {
 
 /// What is still open, by name.
 #[derive(Default)]
-struct Open {
+struct OpenItems {
     questions: BTreeMap<QuestionId, QuestionAsked>,
     approvals: BTreeMap<ApprovalId, ApprovalRequested>,
 }
 
-impl Summary {
+impl SessionSummary {
     /// The summary of `facts`.
-    pub fn of(meta: &SessionMeta, status: String, facts: &[Fact]) -> Summary {
-        let mut summary = Summary {
+    pub fn from_facts(
+        meta: &SessionMeta,
+        status: String,
+        facts: &[PublishedFact],
+    ) -> SessionSummary {
+        let mut summary = SessionSummary {
             session: meta.id.clone(),
             title: meta.title.clone(),
             status,
@@ -92,10 +96,10 @@ impl Summary {
             approvals: Vec::new(),
         };
         let mut session = Session::new(meta.id.clone());
-        let mut open = Open::default();
+        let mut open = OpenItems::default();
         for fact in facts {
             session.apply(fact.ts, &fact.event);
-            summary.count(fact, &mut open);
+            summary.count_fact(fact, &mut open);
         }
         summary.permission = session.config().map_or(String::new(), |c| c.permission.to_string());
         summary.usage = *session.usage();
@@ -105,7 +109,7 @@ impl Summary {
         summary
     }
 
-    fn count(&mut self, fact: &Fact, open: &mut Open) {
+    fn count_fact(&mut self, fact: &PublishedFact, open: &mut OpenItems) {
         match fact.event.as_ref() {
             Event::RunStarted(f) => self.runs.push(RunLine {
                 run: f.run,
@@ -148,10 +152,10 @@ impl Summary {
     }
 
     /// For people.
-    pub fn told(&self) -> String {
+    pub fn summary_text(&self) -> String {
         let mut text = String::new();
         let mut line = |name: &str, value: &str| {
-            let _ = writeln!(text, "{name:<12}{}", single(value));
+            let _ = writeln!(text, "{name:<12}{}", single_visible_line(value));
         };
         line("session", self.session.as_str());
         line("title", &self.title);
@@ -159,14 +163,14 @@ impl Summary {
         line("workspace", &self.workspace);
         line("model", &format!("{} (profile {})", self.model, self.profile));
         line("permission", &self.permission);
-        line("opened", &moment(self.created));
-        line("last event", &format!("{} ({} events)", moment(self.updated), self.facts));
+        line("opened", &timestamp_text(self.created));
+        line("last event", &format!("{} ({} events)", timestamp_text(self.updated), self.facts));
         if let Some(parent) = &self.parent {
             line("forked from", parent.as_str());
         }
         let runs = self.runs.len();
         line("work", &format!("{runs} runs, {} turns, {} calls", self.turns, self.calls));
-        line("tokens", &tokens(&self.usage));
+        line("tokens", &describe_token_usage(&self.usage));
         let cost = self.cost_usd.map_or("unknown".into(), |usd| format!("{usd:.4} USD"));
         line("cost", &cost);
         for run in &self.runs {
@@ -194,10 +198,10 @@ impl Summary {
     }
 }
 
-fn tokens(usage: &Usage) -> String {
+fn describe_token_usage(usage: &Usage) -> String {
     format!(
         "{} ({} in, {} out, {} read from cache, {} written to cache)",
-        usage.total(),
+        usage.total_tokens(),
         usage.input,
         usage.output,
         usage.cache_read,

@@ -6,69 +6,73 @@ use weir_core::event::{Event, ModelReplied, NOBODY};
 use weir_core::governance::filter::one_line;
 use weir_core::governance::{GateName, Verdict};
 use weir_core::ids::{BlobId, Timestamp};
-use weir_core::message::{Block, Media};
-use weir_core::tool::Control;
-use weir_core::view::plain::visible;
+use weir_core::message::{MessageBlock, StoredMedia};
+use weir_core::tool::AgentControl;
+use weir_core::view::plain::visible_text;
 use weir_core::view::told::cut_off;
-use weir_engine::hub::Fact;
+use weir_engine::hub::PublishedFact;
 use weir_engine::ledger::status_text;
 
-use crate::wording::moment;
+use crate::wording::timestamp_text;
 
 /// Lines of a result that the terminal shows.
 const RESULT_LINES: usize = 6;
 
 /// One fact for people.
-pub struct Entry {
+pub struct TranscriptItem {
     pub seq: u64,
     pub ts: Timestamp,
     pub kind: &'static str,
     /// One line, not escaped.
     pub heading: String,
-    pub parts: Vec<Part>,
+    pub parts: Vec<TranscriptPart>,
     /// Belongs to the conversation itself.
     pub is_told: bool,
 }
 
 /// What stands below a heading.
-pub enum Part {
+pub enum TranscriptPart {
     /// Running text.
     Text(String),
     /// Text to be shown exactly, with what it is.
     Exact(&'static str, String),
     /// A picture or document.
-    Media(Media),
+    Media(StoredMedia),
     /// The full text of a result that was put elsewhere.
     Full(BlobId),
 }
 
 /// `fact` for people: everything that it says.
-pub fn entry(fact: &Fact) -> Entry {
-    let (heading, parts, is_told) = match told(&fact.event) {
+pub fn transcript_item(fact: &PublishedFact) -> TranscriptItem {
+    let (heading, parts, is_told) = match conversation_parts(&fact.event) {
         Some((heading, parts)) => (heading, parts, true),
-        None => (String::new(), vec![Part::Exact("json", fields(&fact.event))], false),
+        None => (
+            String::new(),
+            vec![TranscriptPart::Exact("json", event_fields_json(&fact.event))],
+            false,
+        ),
     };
     let kind = fact.event.kind();
     let heading = if heading.is_empty() { kind.to_owned() } else { heading };
-    Entry { seq: fact.seq, ts: fact.ts, kind, heading, parts, is_told }
+    TranscriptItem { seq: fact.seq, ts: fact.ts, kind, heading, parts, is_told }
 }
 
 /// The fields of a fact, indented.
-fn fields(event: &Event) -> String {
+fn event_fields_json(event: &Event) -> String {
     let value: Value = serde_json::from_str(&event.payload()).unwrap_or_default();
     serde_json::to_string_pretty(&value).unwrap_or_default()
 }
 
 /// Heading and parts of what belongs to the conversation.
-fn told(event: &Event) -> Option<(String, Vec<Part>)> {
+fn conversation_parts(event: &Event) -> Option<(String, Vec<TranscriptPart>)> {
     Some(match event {
-        Event::InputAccepted(f) => (f.by.clone(), blocks(&f.content)),
-        Event::ModelReplied(f) => ("model".into(), replied(f)),
+        Event::InputAccepted(f) => (f.by.clone(), block_parts(&f.content)),
+        Event::ModelReplied(f) => ("model".into(), reply_parts(f)),
         Event::CallJudged(f) => {
             let control = f.inspection.effects.control.as_ref();
             let verdict = match (f.verdict, control) {
-                (Verdict::Allow, Some(Control::Complete { result })) => {
-                    let parts = vec![Part::Text(result.clone())];
+                (Verdict::Allow, Some(AgentControl::Complete { result })) => {
+                    let parts = vec![TranscriptPart::Text(result.clone())];
                     return Some((format!("{} ends the task", f.call), parts));
                 }
                 (Verdict::Allow, _) => return None,
@@ -78,53 +82,56 @@ fn told(event: &Event) -> Option<(String, Vec<Part>)> {
             let gate = f.gate.as_ref().map_or("gate", GateName::as_str);
             let why = f.rule.iter().chain(&f.reason).map(String::as_str);
             let why: Vec<&str> = why.collect();
-            (format!("{} {verdict} by {gate}", f.call), vec![Part::Text(why.join(": "))])
+            (format!("{} {verdict} by {gate}", f.call), vec![TranscriptPart::Text(why.join(": "))])
         }
         Event::ApprovalRequested(f) => {
-            let mut parts = vec![Part::Text(f.reason.clone())];
-            parts.extend(f.diff.clone().map(|diff| Part::Exact("diff", diff)));
+            let mut parts = vec![TranscriptPart::Text(f.reason.clone())];
+            parts.extend(f.diff.clone().map(|diff| TranscriptPart::Exact("diff", diff)));
             (format!("{} asked: {}", f.call, f.summary), parts)
         }
         Event::ApprovalResolved(f) => {
             let decision = if f.decision.allows() { "approved" } else { "not approved" };
             let by = if f.by == NOBODY { "nobody could be asked" } else { f.by.as_str() };
-            let reason = f.reason.clone().map(Part::Text);
+            let reason = f.reason.clone().map(TranscriptPart::Text);
             (format!("{} {decision}: {by}", f.call), reason.into_iter().collect())
         }
         Event::CheckpointTaken(f) => (
             format!("{} saved first", f.call),
-            vec![Part::Text(format!("{}: {}", f.checkpoint, f.paths.join(", ")))],
+            vec![TranscriptPart::Text(format!("{}: {}", f.checkpoint, f.paths.join(", ")))],
         ),
         Event::CheckpointRestored(f) => {
-            (format!("{} undid changes", f.by), vec![Part::Text(f.paths.join(", "))])
+            (format!("{} undid changes", f.by), vec![TranscriptPart::Text(f.paths.join(", "))])
         }
         Event::CallFinished(f) => {
             let how = if f.ok { "result" } else { "failed" };
-            let mut parts = blocks(&f.result);
-            parts.extend(f.full.clone().map(Part::Full));
+            let mut parts = block_parts(&f.result);
+            parts.extend(f.full.clone().map(TranscriptPart::Full));
             (format!("{} {} {how}: {}", f.call, f.tool, f.summary), parts)
         }
-        Event::CallUnknown(f) => {
-            (format!("{} {} outcome unknown", f.call, f.tool), vec![Part::Text(f.reason.clone())])
-        }
+        Event::CallUnknown(f) => (
+            format!("{} {} outcome unknown", f.call, f.tool),
+            vec![TranscriptPart::Text(f.reason.clone())],
+        ),
         Event::QuestionAsked(f) => {
             let options = f.options.iter().map(|option| format!("\n- {option}"));
             let text = format!("{}{}", f.text, options.collect::<String>());
-            ("question".into(), vec![Part::Text(text)])
+            ("question".into(), vec![TranscriptPart::Text(text)])
         }
         Event::QuestionAnswered(f) => {
             let answer = f.answer.clone().unwrap_or_else(|| "not answered".into());
-            (format!("{} answered", f.by), vec![Part::Text(answer)])
+            (format!("{} answered", f.by), vec![TranscriptPart::Text(answer)])
         }
-        Event::ModelFailed(f) => ("model failed".into(), vec![Part::Text(f.message.clone())]),
+        Event::ModelFailed(f) => {
+            ("model failed".into(), vec![TranscriptPart::Text(f.message.clone())])
+        }
         Event::HistoryQuarantined(f) => {
-            ("an attachment was withheld".into(), vec![Part::Text(f.message.clone())])
+            ("an attachment was withheld".into(), vec![TranscriptPart::Text(f.message.clone())])
         }
         Event::RunFinished(f) => {
             let mut parts = Vec::new();
-            parts.extend(f.error.clone().map(Part::Text));
+            parts.extend(f.error.clone().map(TranscriptPart::Text));
             let output = f.output.as_ref().map(ToString::to_string);
-            parts.extend(output.map(|output| Part::Exact("json", output)));
+            parts.extend(output.map(|output| TranscriptPart::Exact("json", output)));
             (format!("run {} {}", f.run, status_text(f.status)), parts)
         }
         _ => return None,
@@ -132,28 +139,33 @@ fn told(event: &Event) -> Option<(String, Vec<Part>)> {
 }
 
 /// A reply, with the mark of one that was cut off.
-fn replied(reply: &ModelReplied) -> Vec<Part> {
-    let mark = cut_off(reply).map(|mark| Part::Text(format!("({mark})")));
-    blocks(&reply.content).into_iter().chain(mark).collect()
+fn reply_parts(reply: &ModelReplied) -> Vec<TranscriptPart> {
+    let mark = cut_off(reply).map(|mark| TranscriptPart::Text(format!("({mark})")));
+    block_parts(&reply.content).into_iter().chain(mark).collect()
 }
 
-fn blocks(blocks: &[Block]) -> Vec<Part> {
+fn block_parts(blocks: &[MessageBlock]) -> Vec<TranscriptPart> {
     let mut parts = Vec::new();
     for block in blocks {
         match block {
-            Block::Text { text, .. } => parts.push(Part::Text(text.clone())),
-            Block::Thinking { text, .. } if text.is_empty() => (),
-            Block::Thinking { text, .. } => parts.push(Part::Exact("thinking", text.clone())),
-            Block::Call(call) => {
+            MessageBlock::Text { text, .. } => parts.push(TranscriptPart::Text(text.clone())),
+            MessageBlock::Thinking { text, .. } if text.is_empty() => (),
+            MessageBlock::Thinking { text, .. } => {
+                parts.push(TranscriptPart::Exact("thinking", text.clone()))
+            }
+            MessageBlock::Call(call) => {
                 let input = match &call.broken {
                     Some(why) => why.clone(),
                     None => call.input.to_string(),
                 };
-                parts.push(Part::Exact("call", format!("{} {} {input}", call.call, call.tool)));
+                parts.push(TranscriptPart::Exact(
+                    "call",
+                    format!("{} {} {input}", call.call, call.tool),
+                ));
             }
-            Block::Result { blocks: inner, .. } => parts.extend(self::blocks(inner)),
-            Block::Image { media } | Block::Document { media } => {
-                parts.push(Part::Media(media.clone()));
+            MessageBlock::Result { blocks: inner, .. } => parts.extend(self::block_parts(inner)),
+            MessageBlock::Image { media } | MessageBlock::Document { media } => {
+                parts.push(TranscriptPart::Media(media.clone()));
             }
         }
     }
@@ -161,26 +173,26 @@ fn blocks(blocks: &[Block]) -> Vec<Part> {
 }
 
 /// A fact in one line: number, moment, kind and the beginning of what it says.
-pub fn one(fact: &Fact) -> String {
-    let what = match told(&fact.event) {
+pub fn fact_line(fact: &PublishedFact) -> String {
+    let what = match conversation_parts(&fact.event) {
         Some((heading, parts)) => {
             let first = parts.iter().find_map(|part| match part {
-                Part::Text(text) | Part::Exact(_, text) => Some(text.as_str()),
-                Part::Media(_) | Part::Full(_) => None,
+                TranscriptPart::Text(text) | TranscriptPart::Exact(_, text) => Some(text.as_str()),
+                TranscriptPart::Media(_) | TranscriptPart::Full(_) => None,
             });
             format!("{heading}  {}", first.unwrap_or_default())
         }
         None => fact.event.payload(),
     };
     let kind = fact.event.kind();
-    format!("{:>5}  {}  {kind:<20}  {}", fact.seq, moment(fact.ts), one_line(&what))
+    format!("{:>5}  {}  {kind:<20}  {}", fact.seq, timestamp_text(fact.ts), one_line(&what))
 }
 
 /// A fact of the conversation, with the beginning of long results; `None` for the others.
-pub fn brief(fact: &Fact) -> Option<String> {
+pub fn brief_fact_text(fact: &PublishedFact) -> Option<String> {
     let quiet =
         matches!(fact.event.as_ref(), Event::ApprovalRequested(_) | Event::CheckpointTaken(_));
-    let entry = entry(fact);
+    let entry = transcript_item(fact);
     if quiet || !entry.is_told {
         return None;
     }
@@ -188,31 +200,33 @@ pub fn brief(fact: &Fact) -> Option<String> {
         Event::CallFinished(_) => RESULT_LINES,
         _ => usize::MAX,
     };
-    let mut text = format!("\n[{}] {}", entry.seq, visible(&one_line(&entry.heading)));
+    let mut text = format!("\n[{}] {}", entry.seq, visible_text(&one_line(&entry.heading)));
     for part in &entry.parts {
         match part {
             // A result of one line stands in its heading.
-            Part::Text(shown) if entry.heading.ends_with(shown.trim_end()) => (),
-            Part::Text(shown) => indented(&mut text, "", shown, limit),
-            Part::Exact("call", shown) => indented(&mut text, "-> ", shown, limit),
-            Part::Exact(_, shown) => indented(&mut text, "| ", shown, limit),
-            Part::Media(media) => {
-                let name = media.name.as_deref().unwrap_or(&media.media_type);
-                let shown = format!("({}, {} bytes)", visible(name), media.bytes);
-                indented(&mut text, "", &shown, limit);
+            TranscriptPart::Text(shown) if entry.heading.ends_with(shown.trim_end()) => (),
+            TranscriptPart::Text(shown) => push_indented_lines(&mut text, "", shown, limit),
+            TranscriptPart::Exact("call", shown) => {
+                push_indented_lines(&mut text, "-> ", shown, limit)
             }
-            Part::Full(_) => (),
+            TranscriptPart::Exact(_, shown) => push_indented_lines(&mut text, "| ", shown, limit),
+            TranscriptPart::Media(media) => {
+                let name = media.name.as_deref().unwrap_or(&media.media_type);
+                let shown = format!("({}, {} bytes)", visible_text(name), media.bytes);
+                push_indented_lines(&mut text, "", &shown, limit);
+            }
+            TranscriptPart::Full(_) => (),
         }
     }
     Some(text)
 }
 
-fn indented(text: &mut String, mark: &str, shown: &str, limit: usize) {
+fn push_indented_lines(text: &mut String, mark: &str, shown: &str, limit: usize) {
     let lines = shown.lines().count();
     for line in shown.lines().take(limit) {
         text.push_str("\n    ");
         text.push_str(mark);
-        text.push_str(&visible(line));
+        text.push_str(&visible_text(line));
     }
     if lines > limit {
         text.push_str(&format!("\n    … ({} more lines)", lines - limit));

@@ -17,9 +17,9 @@ use weir_core::event::{
 };
 use weir_core::governance::GateName;
 use weir_core::ids::{ApprovalId, CallId, SessionId, Timestamp};
-use weir_core::message::{Block, plain_text};
-use weir_core::model::{Stop, Usage};
-use weir_engine::hub::Fact;
+use weir_core::message::{MessageBlock, plain_text};
+use weir_core::model::{StopReason, Usage};
+use weir_engine::hub::PublishedFact;
 use weir_engine::ledger::status_text;
 use weir_engine::ports::Observer;
 
@@ -29,15 +29,15 @@ const SESSIONS_MAX: usize = 4_096;
 const CONTENT_CHARS_MAX: usize = 64 * 1024;
 
 /// Makes spans of facts.
-pub(super) struct Spans {
+pub(super) struct FactSpans {
     tracer: SdkTracer,
     content: bool,
-    sessions: Mutex<HashMap<SessionId, Open>>,
+    sessions: Mutex<HashMap<SessionId, OpenSpans>>,
 }
 
 /// What is open of one session.
 #[derive(Default)]
-struct Open {
+struct OpenSpans {
     profile: Option<String>,
     /// The call of another session that started this one.
     parent: Option<SpanContext>,
@@ -57,11 +57,11 @@ struct OpenCall {
     arguments: Option<String>,
 }
 
-fn time(ts: Timestamp) -> SystemTime {
+fn to_system_time(ts: Timestamp) -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::from_micros(u64::try_from(ts.micros()).unwrap_or(0))
 }
 
-fn below(parent: Option<&SpanContext>) -> Context {
+fn context_below(parent: Option<&SpanContext>) -> Context {
     match parent {
         Some(parent) => Context::new().with_remote_span_context(parent.clone()),
         None => Context::new(),
@@ -69,7 +69,7 @@ fn below(parent: Option<&SpanContext>) -> Context {
 }
 
 /// The name that the conventions have for a provider.
-fn provider(name: &str) -> String {
+fn convention_provider_name(name: &str) -> String {
     match name {
         "gemini" | "google" => "gcp.gemini",
         "mistral" => "mistral_ai",
@@ -82,32 +82,35 @@ fn provider(name: &str) -> String {
     .to_owned()
 }
 
-fn count(name: &'static str, number: u64) -> KeyValue {
+fn count_attribute(name: &'static str, number: u64) -> KeyValue {
     KeyValue::new(name, i64::try_from(number).unwrap_or(i64::MAX))
 }
 
-fn tokens(usage: &Usage) -> [KeyValue; 5] {
+fn token_attributes(usage: &Usage) -> [KeyValue; 5] {
     [
         // The conventions count what came from and went to the cache as input too.
-        count("gen_ai.usage.input_tokens", usage.input + usage.cache_read + usage.cache_write),
-        count("gen_ai.usage.output_tokens", usage.output),
-        count("gen_ai.usage.cache_read.input_tokens", usage.cache_read),
-        count("gen_ai.usage.cache_creation.input_tokens", usage.cache_write),
-        count("gen_ai.usage.reasoning.output_tokens", usage.reasoning),
+        count_attribute(
+            "gen_ai.usage.input_tokens",
+            usage.input + usage.cache_read + usage.cache_write,
+        ),
+        count_attribute("gen_ai.usage.output_tokens", usage.output),
+        count_attribute("gen_ai.usage.cache_read.input_tokens", usage.cache_read),
+        count_attribute("gen_ai.usage.cache_creation.input_tokens", usage.cache_write),
+        count_attribute("gen_ai.usage.reasoning.output_tokens", usage.reasoning),
     ]
 }
 
-fn finish_reason(stop: Stop) -> &'static str {
+fn finish_reason(stop: StopReason) -> &'static str {
     match stop {
-        Stop::End => "stop",
-        Stop::Calls => "tool_call",
-        Stop::MaxTokens => "length",
-        Stop::Refusal => "content_filter",
-        Stop::Interrupted => "interrupted",
+        StopReason::End => "stop",
+        StopReason::Calls => "tool_call",
+        StopReason::MaxTokens => "length",
+        StopReason::Refusal => "content_filter",
+        StopReason::Interrupted => "interrupted",
     }
 }
 
-fn cut(mut text: String) -> String {
+fn truncate_content(mut text: String) -> String {
     if let Some((at, _)) = text.char_indices().nth(CONTENT_CHARS_MAX) {
         text.truncate(at);
     }
@@ -115,15 +118,15 @@ fn cut(mut text: String) -> String {
 }
 
 /// Messages as the conventions write them.
-fn message(role: &str, blocks: &[Block], stop: Option<Stop>) -> String {
-    let part = |block: &Block| match block {
-        Block::Call(call) => Some(json!({
+fn message_json(role: &str, blocks: &[MessageBlock], stop: Option<StopReason>) -> String {
+    let part = |block: &MessageBlock| match block {
+        MessageBlock::Call(call) => Some(json!({
             "type": "tool_call",
             "id": call.call.to_string(),
             "name": call.tool,
             "arguments": call.input,
         })),
-        Block::Text { text, .. } => Some(json!({ "type": "text", "content": text })),
+        MessageBlock::Text { text, .. } => Some(json!({ "type": "text", "content": text })),
         _ => None,
     };
     let mut message = json!({
@@ -133,41 +136,42 @@ fn message(role: &str, blocks: &[Block], stop: Option<Stop>) -> String {
     if let Some(stop) = stop {
         message["finish_reason"] = finish_reason(stop).into();
     }
-    cut(json!([message]).to_string())
+    truncate_content(json!([message]).to_string())
 }
 
-impl Spans {
+impl FactSpans {
     /// Over this tracer. `content`: messages, arguments and results go along.
-    pub(super) fn new(tracer: SdkTracer, content: bool) -> Spans {
-        Spans { tracer, content, sessions: Mutex::default() }
+    pub(super) fn new(tracer: SdkTracer, content: bool) -> FactSpans {
+        FactSpans { tracer, content, sessions: Mutex::default() }
     }
 
-    fn sessions(&self) -> MutexGuard<'_, HashMap<SessionId, Open>> {
+    fn lock_sessions(&self) -> MutexGuard<'_, HashMap<SessionId, OpenSpans>> {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn start(
+    fn start_span(
         &self,
         name: impl Into<std::borrow::Cow<'static, str>>,
         at: Timestamp,
         parent: Option<&SpanContext>,
         attributes: Vec<KeyValue>,
     ) -> Span {
-        self.begin(name, SpanKind::Internal, at, (parent, attributes))
+        self.begin_span(name, SpanKind::Internal, at, (parent, attributes))
     }
 
-    fn begin(
+    fn begin_span(
         &self,
         name: impl Into<std::borrow::Cow<'static, str>>,
         kind: SpanKind,
         at: Timestamp,
         (parent, attributes): (Option<&SpanContext>, Vec<KeyValue>),
     ) -> Span {
-        let builder = self.tracer.span_builder(name).with_kind(kind).with_start_time(time(at));
-        builder.with_attributes(attributes).start_with_context(&self.tracer, &below(parent))
+        let builder =
+            self.tracer.span_builder(name).with_kind(kind).with_start_time(to_system_time(at));
+        builder.with_attributes(attributes).start_with_context(&self.tracer, &context_below(parent))
     }
 
-    fn run_started(&self, session: &SessionId, open: &mut Open, at: Timestamp) {
+    fn run_started(&self, session: &SessionId, open: &mut OpenSpans, at: Timestamp) {
         let name = match &open.profile {
             Some(profile) => format!("invoke_agent {profile}"),
             None => "invoke_agent".into(),
@@ -179,20 +183,21 @@ impl Spans {
         let profile = open.profile.clone();
         attributes.extend(profile.map(|name| KeyValue::new("gen_ai.agent.name", name)));
         if self.content && !open.said.is_empty() {
-            let said = [Block::text(std::mem::take(&mut open.said))];
-            attributes.push(KeyValue::new("gen_ai.input.messages", message("user", &said, None)));
+            let said = [MessageBlock::text(std::mem::take(&mut open.said))];
+            attributes
+                .push(KeyValue::new("gen_ai.input.messages", message_json("user", &said, None)));
         }
-        open.run = Some(self.start(name, at, open.parent.as_ref(), attributes));
+        open.run = Some(self.start_span(name, at, open.parent.as_ref(), attributes));
     }
 
-    fn requested(&self, open: &mut Open, at: Timestamp, asked: &ModelRequested) {
-        let provider = provider(&asked.provider);
+    fn begin_request_span(&self, open: &mut OpenSpans, at: Timestamp, asked: &ModelRequested) {
+        let provider = convention_provider_name(&asked.provider);
         let attributes = vec![
             KeyValue::new("gen_ai.operation.name", "chat"),
             KeyValue::new("gen_ai.provider.name", provider.clone()),
             KeyValue::new("gen_ai.request.model", asked.model.clone()),
-            count("weir.request.bytes", asked.bytes),
-            count("weir.request.prefix_bytes", asked.prefix_bytes),
+            count_attribute("weir.request.bytes", asked.bytes),
+            count_attribute("weir.request.prefix_bytes", asked.prefix_bytes),
         ];
         if let Some(run) = &mut open.run {
             run.set_attribute(KeyValue::new("gen_ai.provider.name", provider));
@@ -201,12 +206,13 @@ impl Spans {
         let parent =
             open.turn.as_ref().or(open.run.as_ref()).map(|span| span.span_context().clone());
         let name = format!("chat {}", asked.model);
-        open.request = Some(self.begin(name, SpanKind::Client, at, (parent.as_ref(), attributes)));
+        open.request =
+            Some(self.begin_span(name, SpanKind::Client, at, (parent.as_ref(), attributes)));
     }
 
-    fn replied(&self, open: &mut Open, at: Timestamp, replied: &ModelReplied) {
+    fn end_request_span(&self, open: &mut OpenSpans, at: Timestamp, replied: &ModelReplied) {
         let Some(mut span) = open.request.take() else { return };
-        span.set_attributes(tokens(&replied.usage));
+        span.set_attributes(token_attributes(&replied.usage));
         let reasons = vec![StringValue::from(finish_reason(replied.stop))];
         let reasons = Value::Array(Array::String(reasons));
         span.set_attribute(KeyValue::new("gen_ai.response.finish_reasons", reasons));
@@ -214,25 +220,25 @@ impl Spans {
             span.set_attribute(KeyValue::new("weir.cost_usd", cost));
         }
         if self.content {
-            let said = message("assistant", &replied.content, Some(replied.stop));
+            let said = message_json("assistant", &replied.content, Some(replied.stop));
             span.set_attribute(KeyValue::new("gen_ai.output.messages", said));
         }
-        span.end_with_timestamp(time(at));
+        span.end_with_timestamp(to_system_time(at));
     }
 
-    fn proposed(&self, open: &mut Open, at: Timestamp, proposed: &CallProposed) {
+    fn begin_call_spans(&self, open: &mut OpenSpans, at: Timestamp, proposed: &CallProposed) {
         let parent =
             open.turn.as_ref().or(open.run.as_ref()).map(|span| span.span_context().clone());
         let attributes = vec![KeyValue::new("gen_ai.tool.name", proposed.tool.clone())];
-        let span = self.start("call", at, parent.as_ref(), attributes);
-        let gate = self.start("gate", at, Some(span.span_context()), Vec::new());
-        let arguments = self.content.then(|| cut(proposed.input.to_string()));
+        let span = self.start_span("call", at, parent.as_ref(), attributes);
+        let gate = self.start_span("gate", at, Some(span.span_context()), Vec::new());
+        let arguments = self.content.then(|| truncate_content(proposed.input.to_string()));
         let name = proposed.tool.clone();
         let call = OpenCall { span, gate: Some(gate), tool: None, name, arguments };
         open.calls.insert(proposed.call, call);
     }
 
-    fn tool_started(&self, open: &mut Open, at: Timestamp, id: CallId) {
+    fn tool_started(&self, open: &mut OpenSpans, at: Timestamp, id: CallId) {
         let Some(call) = open.calls.get_mut(&id) else { return };
         let mut attributes = vec![
             KeyValue::new("gen_ai.operation.name", "execute_tool"),
@@ -244,28 +250,33 @@ impl Spans {
         attributes.extend(arguments.map(|text| KeyValue::new("gen_ai.tool.call.arguments", text)));
         let name = format!("execute_tool {}", call.name);
         let parent = call.span.span_context().clone();
-        call.tool = Some(self.start(name, at, Some(&parent), attributes));
+        call.tool = Some(self.start_span(name, at, Some(&parent), attributes));
     }
 
-    fn call_finished(&self, open: &mut Open, at: Timestamp, finished: &CallFinished) {
+    fn call_finished(&self, open: &mut OpenSpans, at: Timestamp, finished: &CallFinished) {
         let Some(call) = open.calls.remove(&finished.call) else { return };
         let OpenCall { mut span, gate, tool, .. } = call;
         if let Some(mut gate) = gate {
-            gate.end_with_timestamp(time(at));
+            gate.end_with_timestamp(to_system_time(at));
         }
         span.set_attribute(KeyValue::new("weir.call.ok", finished.ok));
         if let Some(mut tool) = tool {
             count_result(&mut tool, finished);
             if self.content {
-                let text = cut(plain_text(&finished.result));
+                let text = truncate_content(plain_text(&finished.result));
                 tool.set_attribute(KeyValue::new("gen_ai.tool.call.result", text));
             }
-            tool.end_with_timestamp(time(at));
+            tool.end_with_timestamp(to_system_time(at));
         }
-        span.end_with_timestamp(time(at));
+        span.end_with_timestamp(to_system_time(at));
     }
 
-    fn fact(&self, session: &SessionId, sessions: &mut HashMap<SessionId, Open>, fact: &Fact) {
+    fn apply_fact(
+        &self,
+        session: &SessionId,
+        sessions: &mut HashMap<SessionId, OpenSpans>,
+        fact: &PublishedFact,
+    ) {
         let at = fact.ts;
         if let Event::AgentSpawned(spawned) = fact.event.as_ref() {
             let call = sessions.get(session).and_then(|open| open.calls.get(&spawned.call));
@@ -285,38 +296,38 @@ impl Spans {
             }
             Event::RunStarted(_) => self.run_started(session, open, at),
             Event::TurnStarted(turn) => {
-                end(&mut open.turn, at);
+                end_span(&mut open.turn, at);
                 let parent = open.run.as_ref().map(|span| span.span_context().clone());
-                let attributes = vec![count("weir.iteration", u64::from(turn.iteration))];
-                open.turn = Some(self.start("turn", at, parent.as_ref(), attributes));
+                let attributes = vec![count_attribute("weir.iteration", u64::from(turn.iteration))];
+                open.turn = Some(self.start_span("turn", at, parent.as_ref(), attributes));
             }
-            Event::ModelRequested(asked) => self.requested(open, at, asked),
-            Event::ModelReplied(replied) => self.replied(open, at, replied),
+            Event::ModelRequested(asked) => self.begin_request_span(open, at, asked),
+            Event::ModelReplied(replied) => self.end_request_span(open, at, replied),
             Event::ModelRetried(retried) => {
                 if let Some(span) = &mut open.request {
-                    let attempt = count("weir.attempt", u64::from(retried.attempt));
-                    span.add_event_with_timestamp("retry", time(at), vec![attempt]);
+                    let attempt = count_attribute("weir.attempt", u64::from(retried.attempt));
+                    span.add_event_with_timestamp("retry", to_system_time(at), vec![attempt]);
                 }
             }
             Event::ModelFailed(failed) => {
                 if let Some(mut span) = open.request.take() {
-                    fail(&mut span, &format!("{:?}", failed.class));
-                    span.end_with_timestamp(time(at));
+                    mark_span_failed(&mut span, &format!("{:?}", failed.class));
+                    span.end_with_timestamp(to_system_time(at));
                 }
             }
-            Event::CallProposed(proposed) => self.proposed(open, at, proposed),
-            Event::CallJudged(judged) => judge(open, at, judged),
+            Event::CallProposed(proposed) => self.begin_call_spans(open, at, proposed),
+            Event::CallJudged(judged) => record_verdict(open, at, judged),
             Event::ApprovalRequested(asked) => {
                 let parent =
                     open.calls.get(&asked.call).map(|call| call.span.span_context().clone());
-                let span = self.start("approval", at, parent.as_ref(), Vec::new());
+                let span = self.start_span("approval", at, parent.as_ref(), Vec::new());
                 open.approvals.insert(asked.approval.clone(), span);
             }
             Event::ApprovalResolved(resolved) => {
                 if let Some(mut span) = open.approvals.remove(&resolved.approval) {
                     let allowed = resolved.decision.allows();
                     span.set_attribute(KeyValue::new("weir.approval.allowed", allowed));
-                    span.end_with_timestamp(time(at));
+                    span.end_with_timestamp(to_system_time(at));
                 }
             }
             Event::CallStarted(started) => self.tool_started(open, at, started.call),
@@ -328,25 +339,25 @@ impl Spans {
 }
 
 fn count_result(tool: &mut Span, finished: &CallFinished) {
-    tool.set_attribute(count("weir.result.bytes", finished.bytes));
+    tool.set_attribute(count_attribute("weir.result.bytes", finished.bytes));
     if !finished.ok {
-        fail(tool, "tool_error");
+        mark_span_failed(tool, "tool_error");
     }
 }
 
 /// What kind of failure, by the conventions: never the words, which may hold content.
-fn fail(span: &mut Span, kind: &str) {
+fn mark_span_failed(span: &mut Span, kind: &str) {
     span.set_attribute(KeyValue::new("error.type", kind.to_owned()));
     span.set_status(Status::error(kind.to_owned()));
 }
 
-fn end(span: &mut Option<Span>, at: Timestamp) {
+fn end_span(span: &mut Option<Span>, at: Timestamp) {
     if let Some(mut span) = span.take() {
-        span.end_with_timestamp(time(at));
+        span.end_with_timestamp(to_system_time(at));
     }
 }
 
-fn judge(open: &mut Open, at: Timestamp, judged: &CallJudged) {
+fn record_verdict(open: &mut OpenSpans, at: Timestamp, judged: &CallJudged) {
     let Some(call) = open.calls.get_mut(&judged.call) else { return };
     let verdict = format!("{:?}", judged.verdict).to_lowercase();
     call.span.set_attribute(KeyValue::new("weir.verdict", verdict.clone()));
@@ -354,42 +365,42 @@ fn judge(open: &mut Open, at: Timestamp, judged: &CallJudged) {
         gate.set_attribute(KeyValue::new("weir.verdict", verdict));
         let name = judged.gate.as_ref().map(GateName::to_string);
         name.into_iter().for_each(|name| gate.set_attribute(KeyValue::new("weir.gate", name)));
-        gate.end_with_timestamp(time(at));
+        gate.end_with_timestamp(to_system_time(at));
     }
 }
 
 /// Everything that is still open of the run ends with it.
-fn run_finished(open: &mut Open, at: Timestamp, finished: &RunFinished) {
-    end(&mut open.request, at);
+fn run_finished(open: &mut OpenSpans, at: Timestamp, finished: &RunFinished) {
+    end_span(&mut open.request, at);
     for (_, call) in open.calls.drain() {
         for mut span in [call.gate, call.tool, Some(call.span)].into_iter().flatten() {
-            span.end_with_timestamp(time(at));
+            span.end_with_timestamp(to_system_time(at));
         }
     }
     for (_, mut span) in open.approvals.drain() {
-        span.end_with_timestamp(time(at));
+        span.end_with_timestamp(to_system_time(at));
     }
-    end(&mut open.turn, at);
+    end_span(&mut open.turn, at);
     let Some(mut run) = open.run.take() else { return };
-    run.set_attributes(tokens(&finished.usage));
+    run.set_attributes(token_attributes(&finished.usage));
     let status = status_text(finished.status);
     if finished.status == RunStatus::Failed {
-        fail(&mut run, "run_failed");
+        mark_span_failed(&mut run, "run_failed");
     }
     run.set_attribute(KeyValue::new("weir.run.status", status));
-    run.set_attribute(count("weir.run.iterations", u64::from(finished.iterations)));
-    run.set_attribute(count("weir.run.tool_calls", u64::from(finished.tool_calls)));
+    run.set_attribute(count_attribute("weir.run.iterations", u64::from(finished.iterations)));
+    run.set_attribute(count_attribute("weir.run.tool_calls", u64::from(finished.tool_calls)));
     if let Some(cost) = finished.cost_usd {
         run.set_attribute(KeyValue::new("weir.cost_usd", cost));
     }
-    run.end_with_timestamp(time(at));
+    run.end_with_timestamp(to_system_time(at));
 }
 
-impl Observer for Spans {
-    fn facts(&self, session: &SessionId, facts: &[Fact]) {
-        let mut sessions = self.sessions();
+impl Observer for FactSpans {
+    fn observe_facts(&self, session: &SessionId, facts: &[PublishedFact]) {
+        let mut sessions = self.lock_sessions();
         for fact in facts {
-            self.fact(session, &mut sessions, fact);
+            self.apply_fact(session, &mut sessions, fact);
         }
         if sessions.len() > SESSIONS_MAX {
             sessions.retain(|_, open| open.run.is_some());
@@ -406,14 +417,14 @@ mod tests {
         let known =
             [("gemini", "gcp.gemini"), ("anthropic", "anthropic"), ("mistral", "mistral_ai")];
         for (ours, theirs) in known {
-            assert_eq!(provider(ours), theirs);
+            assert_eq!(convention_provider_name(ours), theirs);
         }
     }
 
     #[test]
     fn f6_cached_tokens_are_counted_as_input() {
         let usage = Usage { input: 1, output: 2, cache_read: 10, cache_write: 100, reasoning: 1 };
-        let [input, output, ..] = tokens(&usage);
+        let [input, output, ..] = token_attributes(&usage);
         assert_eq!(input, KeyValue::new("gen_ai.usage.input_tokens", 111_i64));
         assert_eq!(output, KeyValue::new("gen_ai.usage.output_tokens", 2_i64));
     }

@@ -39,11 +39,11 @@ const DEPTH_MAX: usize = 24;
 const CHUNK_BYTES: usize = 64 * 1024;
 
 /// Path in the workspace to the SHA-256 of the content, in hex.
-pub type Snapshot = BTreeMap<String, String>;
+pub type FileSnapshot = BTreeMap<String, String>;
 
 /// A file that trust is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Governed {
+pub struct GovernedFile {
     /// Its path in the workspace.
     pub path: String,
     /// Which of the places it belongs to.
@@ -58,11 +58,11 @@ pub struct Governed {
 ///
 /// # Errors
 /// Why this workspace cannot be trusted, and what to do.
-pub fn find(workspace: &Path) -> Result<Vec<Governed>, String> {
-    let mut walk = Walk { workspace, place: "", found: Vec::new(), entries: 0, bytes: 0 };
+pub fn find_governed_files(workspace: &Path) -> Result<Vec<GovernedFile>, String> {
+    let mut walk = GovernedWalk { workspace, place: "", found: Vec::new(), entries: 0, bytes: 0 };
     for place in PLACES {
         walk.place = place;
-        walk.visit(place, &mut Vec::new())?;
+        walk.visit_path(place, &mut Vec::new())?;
     }
     Ok(walk.found)
 }
@@ -71,7 +71,7 @@ pub fn find(workspace: &Path) -> Result<Vec<Governed>, String> {
 ///
 /// # Errors
 /// One of them cannot be read, or grew meanwhile.
-pub fn snapshot(found: &[Governed]) -> Result<Snapshot, String> {
+pub fn snapshot_files(found: &[GovernedFile]) -> Result<FileSnapshot, String> {
     let mut left = BYTES_MAX;
     let hashed = found.iter().map(|file| {
         let wrong = |error: std::io::Error| format!("{} cannot be read: {error}", file.path);
@@ -83,9 +83,9 @@ pub fn snapshot(found: &[Governed]) -> Result<Snapshot, String> {
 }
 
 /// The text of a governed file, for showing; `max` bytes at most.
-pub(crate) fn text(file: &Governed, max: u64) -> Result<String, String> {
+pub(crate) fn read_governed_text(file: &GovernedFile, max: u64) -> Result<String, String> {
     let mut bytes = Vec::new();
-    open(&file.real)
+    open_without_links(&file.real)
         .and_then(|opened| opened.take(max + 1).read_to_end(&mut bytes))
         .map_err(|error| format!("{} cannot be read: {error}", file.path))?;
     if bytes.len() as u64 > max {
@@ -95,26 +95,27 @@ pub(crate) fn text(file: &Governed, max: u64) -> Result<String, String> {
 }
 
 /// The first bytes of a governed file; fewer when it is shorter or cannot be read.
-pub(crate) fn beginning(file: &Governed, length: u64) -> Vec<u8> {
+pub(crate) fn read_first_bytes(file: &GovernedFile, length: u64) -> Vec<u8> {
     let mut bytes = Vec::new();
-    let read = open(&file.real).and_then(|opened| opened.take(length).read_to_end(&mut bytes));
+    let read = open_without_links(&file.real)
+        .and_then(|opened| opened.take(length).read_to_end(&mut bytes));
     if read.is_err() {
         bytes.clear();
     }
     bytes
 }
 
-struct Walk<'a> {
+struct GovernedWalk<'a> {
     workspace: &'a Path,
     place: &'static str,
-    found: Vec<Governed>,
+    found: Vec<GovernedFile>,
     entries: usize,
     bytes: u64,
 }
 
-impl Walk<'_> {
+impl GovernedWalk<'_> {
     /// Looks at `path`. `above` are the real folders it was reached through.
-    fn visit(&mut self, path: &str, above: &mut Vec<PathBuf>) -> Result<(), String> {
+    fn visit_path(&mut self, path: &str, above: &mut Vec<PathBuf>) -> Result<(), String> {
         let real = match fs::canonicalize(self.workspace.join(path)) {
             Ok(real) => real,
             // A link to nothing is nothing until there is something.
@@ -133,9 +134,9 @@ impl Walk<'_> {
         }
         let wrong = |error: std::io::Error| format!("{path} cannot be looked at: {error}");
         let found = fs::symlink_metadata(&real).map_err(wrong)?;
-        self.count(1)?;
+        self.count_entries(1)?;
         if found.is_dir() {
-            return self.folder(path, real, above);
+            return self.visit_folder(path, real, above);
         }
         if !found.is_file() {
             return Err(format!("{path} is neither a file nor a folder; remove it"));
@@ -145,11 +146,11 @@ impl Walk<'_> {
             return Err(too_long());
         }
         let is_executable = found.mode() & 0o111 != 0;
-        self.found.push(Governed { path: path.into(), place: self.place, real, is_executable });
+        self.found.push(GovernedFile { path: path.into(), place: self.place, real, is_executable });
         Ok(())
     }
 
-    fn folder(
+    fn visit_folder(
         &mut self,
         path: &str,
         real: PathBuf,
@@ -178,13 +179,13 @@ impl Walk<'_> {
         names.sort_unstable();
         above.push(real);
         for name in names {
-            self.visit(&format!("{path}/{name}"), above)?;
+            self.visit_path(&format!("{path}/{name}"), above)?;
         }
         above.pop();
         Ok(())
     }
 
-    fn count(&mut self, more: usize) -> Result<(), String> {
+    fn count_entries(&mut self, more: usize) -> Result<(), String> {
         self.entries += more;
         if self.entries > ENTRIES_MAX { Err(too_many()) } else { Ok(()) }
     }
@@ -206,7 +207,7 @@ fn too_long() -> String {
 
 /// Opens a file of the workspace. It was a file without links a moment ago; should it be something
 /// else by now, this neither follows nor waits.
-fn open(real: &Path) -> std::io::Result<fs::File> {
+fn open_without_links(real: &Path) -> std::io::Result<fs::File> {
     let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC).bits();
     let file = OpenOptions::new().read(true).custom_flags(flags.cast_signed()).open(real)?;
     if !file.metadata()?.is_file() {
@@ -217,7 +218,7 @@ fn open(real: &Path) -> std::io::Result<fs::File> {
 
 /// The hash of a file and how much was read; at most one byte more than `max`.
 fn hash(real: &Path, max: u64) -> std::io::Result<(String, u64)> {
-    let mut file = open(real)?.take(max + 1);
+    let mut file = open_without_links(real)?.take(max + 1);
     let mut hasher = Sha256::new();
     let mut chunk = vec![0; CHUNK_BYTES];
     let mut length = 0;
@@ -250,7 +251,7 @@ mod tests {
         fs::write(path, text).expect("writable");
     }
 
-    fn paths(found: &[Governed]) -> Vec<&str> {
+    fn paths(found: &[GovernedFile]) -> Vec<&str> {
         found.iter().map(|file| file.path.as_str()).collect()
     }
 
@@ -262,11 +263,11 @@ mod tests {
         }
         write(&root.join(".weir/skills/b/run.sh"), "x");
         write(&root.join(".weir/skills/a/SKILL.md"), "x");
-        let found = find(&root).expect("all is well");
+        let found = find_governed_files(&root).expect("all is well");
         let expected =
             [".weir/config.toml", ".weir/skills/a/SKILL.md", ".weir/skills/b/run.sh", ".mcp.json"];
         assert_eq!(paths(&found), expected);
-        assert_eq!(snapshot(&found).expect("readable").len(), 4);
+        assert_eq!(snapshot_files(&found).expect("readable").len(), 4);
     }
 
     #[test]
@@ -277,7 +278,7 @@ mod tests {
         symlink("../../shared/skill", root.join(".weir/skills/a")).expect("a link");
         symlink("..", root.join("shared/skill/up")).expect("a link");
         symlink("nowhere", root.join(".mcp.json")).expect("a link");
-        let found = find(&root).expect("all is well");
+        let found = find_governed_files(&root).expect("all is well");
         assert!(paths(&found).contains(&".weir/skills/a/run.sh"), "{found:?}");
     }
 
@@ -293,14 +294,18 @@ mod tests {
                 write(&outside.join("config.toml"), "x");
             }
             symlink(target, root.join(place)).expect("a link");
-            let why = find(&root).expect_err("it leads out");
+            let why = find_governed_files(&root).expect_err("it leads out");
             assert!(why.contains("leads out of the workspace"), "{why}");
         }
         let (_folder, root) = workspace();
         fs::create_dir_all(root.join(".weir/skills")).expect("writable");
         let socket = root.join(".weir/skills/socket");
         let _listener = std::os::unix::net::UnixListener::bind(&socket).expect("a socket");
-        assert!(find(&root).expect_err("a socket").contains("neither a file nor a folder"));
+        assert!(
+            find_governed_files(&root)
+                .expect_err("a socket")
+                .contains("neither a file nor a folder")
+        );
     }
 
     #[test]
@@ -310,10 +315,10 @@ mod tests {
             .and_then(|()| fs::File::create(root.join(".weir/config.toml")))
             .expect("writable");
         big.set_len(BYTES_MAX + 1).expect("it is sparse");
-        assert!(find(&root).expect_err("too long").contains("longer than"));
+        assert!(find_governed_files(&root).expect_err("too long").contains("longer than"));
         big.set_len(1).expect("it is sparse");
         let deep = format!(".weir/skills/{}", "d/".repeat(DEPTH_MAX + 1));
         fs::create_dir_all(root.join(deep)).expect("writable");
-        assert!(find(&root).expect_err("too deep").contains("folders deep"));
+        assert!(find_governed_files(&root).expect_err("too deep").contains("folders deep"));
     }
 }

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 use serde_json::Value;
-use weir_core::view::plain::visible;
+use weir_core::view::plain::visible_text;
 
-use super::governed::{Governed, beginning, text};
-use crate::config::{Withheld, WithheldPart};
+use super::governed::{GovernedFile, read_first_bytes, read_governed_text};
+use crate::config::{WithheldPart, WithheldSetting};
 use crate::keys::looks_secret;
 
 /// The settings of a workspace.
@@ -49,7 +49,7 @@ pub enum OfferKind {
 
 impl OfferKind {
     /// Its name for one and for several.
-    pub fn words(self) -> (&'static str, &'static str) {
+    pub fn singular_and_plural(self) -> (&'static str, &'static str) {
         match self {
             OfferKind::Script => ("script", "scripts"),
             OfferKind::File => ("file", "files"),
@@ -65,7 +65,7 @@ impl OfferKind {
 
 /// One thing that trust would switch on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Offer {
+pub struct TrustOffer {
     /// What kind of thing.
     pub kind: OfferKind,
     /// What it is, as it would be used: a command with its arguments, a rule, a value.
@@ -84,14 +84,23 @@ pub struct Offer {
 ///
 /// # Errors
 /// A file of theirs that cannot be understood: what cannot be shown cannot be trusted.
-pub fn offers(withheld: &[Withheld], found: &[Governed]) -> Result<Vec<Offer>, String> {
+pub fn collect_trust_offers(
+    withheld: &[WithheldSetting],
+    found: &[GovernedFile],
+) -> Result<Vec<TrustOffer>, String> {
     let mut offers = of_settings(withheld);
     for file in found {
         if file.place == MCP {
             offers.extend(of_mcp(file)?);
         } else if let Some(kind) = kind_of(file) {
             let (path, place) = (&file.path, file.place);
-            offers.push(Offer { kind, text: path.clone(), file: path.clone(), line: None, place });
+            offers.push(TrustOffer {
+                kind,
+                text: path.clone(),
+                file: path.clone(),
+                line: None,
+                place,
+            });
         }
     }
     offers.sort_by(|a, b| {
@@ -102,7 +111,7 @@ pub fn offers(withheld: &[Withheld], found: &[Governed]) -> Result<Vec<Offer>, S
 
 /// How many of what, and of which files: `2 hooks, 1 allow rule of .weir/config.toml`; and how many
 /// in all. Profiles are left out: they are loaded without trust too, held to the person's bounds.
-pub fn summary(offers: &[Offer]) -> (String, usize) {
+pub fn summarize_offers(offers: &[TrustOffer]) -> (String, usize) {
     let mut counts: BTreeMap<&str, BTreeMap<OfferKind, usize>> = BTreeMap::new();
     let counted = offers.iter().filter(|offer| offer.kind != OfferKind::Profile);
     for offer in counted.clone() {
@@ -110,7 +119,7 @@ pub fn summary(offers: &[Offer]) -> (String, usize) {
     }
     let places = counts.iter().map(|(place, kinds)| {
         let kinds = kinds.iter().rev().map(|(kind, count)| {
-            let (one, several) = kind.words();
+            let (one, several) = kind.singular_and_plural();
             format!("{count} {}", if *count == 1 { one } else { several })
         });
         format!("{} of {place}", kinds.collect::<Vec<_>>().join(", "))
@@ -119,12 +128,13 @@ pub fn summary(offers: &[Offer]) -> (String, usize) {
 }
 
 /// Keys and values of one table, and its first line.
-type Table<'a> = (BTreeMap<&'a [String], &'a Value>, Option<u32>);
+type SettingTable<'a> = (BTreeMap<&'a [String], &'a Value>, Option<u32>);
 
-fn of_settings(withheld: &[Withheld]) -> Vec<Offer> {
+fn of_settings(withheld: &[WithheldSetting]) -> Vec<TrustOffer> {
     let mut offers = Vec::new();
-    let mut tables: BTreeMap<(OfferKind, &str), Table<'_>> = BTreeMap::new();
-    let offer = |kind, text, line| Offer { kind, text, file: CONFIG.into(), line, place: CONFIG };
+    let mut tables: BTreeMap<(OfferKind, &str), SettingTable<'_>> = BTreeMap::new();
+    let offer =
+        |kind, text, line| TrustOffer { kind, text, file: CONFIG.into(), line, place: CONFIG };
     for one in withheld {
         let (key, value) = match &one.what {
             WithheldPart::AllowRule(text) => {
@@ -149,7 +159,7 @@ fn of_settings(withheld: &[Withheld]) -> Vec<Offer> {
             }
             _ => {
                 let name = parts.join(".");
-                let text = format!("{name} = {}", shown(&parts, value));
+                let text = format!("{name} = {}", redacted_json_value(&parts, value));
                 offers.push(offer(OfferKind::Setting, text, one.line));
             }
         }
@@ -161,7 +171,7 @@ fn of_settings(withheld: &[Withheld]) -> Vec<Offer> {
         }
         let text = match kind {
             OfferKind::McpServer => server_text(name, &json),
-            _ => format!("{name}: {}", fields(&json, &[])),
+            _ => format!("{name}: {}", describe_fields(&json, &[])),
         };
         offers.push(offer(kind, text, line));
     }
@@ -169,11 +179,11 @@ fn of_settings(withheld: &[Withheld]) -> Vec<Offer> {
 }
 
 /// The servers of `.mcp.json`.
-fn of_mcp(file: &Governed) -> Result<Vec<Offer>, String> {
+fn of_mcp(file: &GovernedFile) -> Result<Vec<TrustOffer>, String> {
     let wrong = |why: &str| format!("{} cannot be understood: {why}", file.path);
-    let text = text(file, MCP_BYTES_MAX)?;
+    let text = read_governed_text(file, MCP_BYTES_MAX)?;
     // As strict as when it is used: what is trusted here is not refused there.
-    crate::servers::parse(&text).map_err(|why| wrong(&format!("line {why}")))?;
+    crate::servers::parse_mcp_json(&text).map_err(|why| wrong(&format!("line {why}")))?;
     let json: Value = serde_json::from_str(&text).map_err(|error| wrong(&error.to_string()))?;
     let servers = match json.get("mcpServers") {
         None => return Ok(Vec::new()),
@@ -185,13 +195,13 @@ fn of_mcp(file: &Governed) -> Result<Vec<Offer>, String> {
         }
         let text = server_text(name, server);
         let (kind, file) = (OfferKind::McpServer, file.path.clone());
-        Ok(Offer { kind, text, file, line: None, place: MCP })
+        Ok(TrustOffer { kind, text, file, line: None, place: MCP })
     });
     offers.collect()
 }
 
 /// What a file that is no settings would be used for; `None`: it is only read.
-fn kind_of(file: &Governed) -> Option<OfferKind> {
+fn kind_of(file: &GovernedFile) -> Option<OfferKind> {
     match file.place {
         CONFIG | MCP | ".weir/rules" => None,
         ".weir/profiles" | ".claude/agents" => Some(OfferKind::Profile),
@@ -202,12 +212,12 @@ fn kind_of(file: &Governed) -> Option<OfferKind> {
     }
 }
 
-fn is_script(file: &Governed) -> bool {
+fn is_script(file: &GovernedFile) -> bool {
     let name = file.path.rsplit('/').next().unwrap_or_default();
     let ending = name.rsplit_once('.').map(|(_, ending)| ending.to_ascii_lowercase());
     file.is_executable
         || ending.is_some_and(|ending| SCRIPT_ENDINGS.contains(&ending.as_str()))
-        || beginning(file, 2) == b"#!"
+        || read_first_bytes(file, 2) == b"#!"
 }
 
 fn hook_text(event: &str, hook: &Value) -> String {
@@ -223,15 +233,16 @@ fn hook_text(event: &str, hook: &Value) -> String {
 fn server_text(name: &str, server: &Value) -> String {
     let words = server.get("args").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let command = server.get("command").and_then(Value::as_str).into_iter();
-    let words = command.chain(words.iter().map(|word| word.as_str().unwrap_or("?"))).map(quoted);
+    let words =
+        command.chain(words.iter().map(|word| word.as_str().unwrap_or("?"))).map(shell_quoted);
     let started = words.collect::<Vec<_>>().join(" ");
-    let rest = fields(server, &["command", "args"]);
+    let rest = describe_fields(server, &["command", "args"]);
     let parts = [started, rest].into_iter().filter(|part| !part.is_empty());
     format!("{name}: {}", parts.collect::<Vec<_>>().join("  "))
 }
 
 /// A word as a shell would need it, so that one argument with a blank is not taken for two.
-fn quoted(word: &str) -> String {
+fn shell_quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_alphanumeric() || "-_./:=@,+%".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {
         return word.to_owned();
@@ -239,16 +250,17 @@ fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
-fn fields(table: &Value, without: &[&str]) -> String {
+fn describe_fields(table: &Value, without: &[&str]) -> String {
     let fields = table.as_object().into_iter().flatten();
     let fields = fields.filter(|(name, _)| !without.contains(&name.as_str()));
-    let fields = fields.map(|(name, value)| format!("{name} = {}", shown(&[name], value)));
+    let fields =
+        fields.map(|(name, value)| format!("{name} = {}", redacted_json_value(&[name], value)));
     fields.collect::<Vec<_>>().join(", ")
 }
 
 /// A value as JSON without what may be a secret: headers, passwords in addresses, and whatever has
 /// the name of a key. Other variables are shown, because they can make a program do anything.
-fn shown(key: &[&str], value: &Value) -> String {
+fn redacted_json_value(key: &[&str], value: &Value) -> String {
     match value {
         _ if key.contains(&"headers") || key.last().is_some_and(|name| looks_secret(name)) => {
             "***".to_owned()
@@ -256,7 +268,7 @@ fn shown(key: &[&str], value: &Value) -> String {
         Value::Object(map) => {
             let inner = map.iter().map(|(name, value)| {
                 let below: Vec<&str> = key.iter().copied().chain([name.as_str()]).collect();
-                format!("{name} = {}", shown(&below, value))
+                format!("{name} = {}", redacted_json_value(&below, value))
             });
             format!("{{ {} }}", inner.collect::<Vec<_>>().join(", "))
         }
@@ -272,11 +284,15 @@ fn shown(key: &[&str], value: &Value) -> String {
 }
 
 /// The columns of an offer for a person: kind, what, where.
-pub fn row(offer: &Offer) -> Vec<String> {
+pub fn offer_row(offer: &TrustOffer) -> Vec<String> {
     let place = match offer.line {
         Some(line) => format!("{}:{line}", offer.file),
         None if offer.text == offer.file => String::new(),
         None => offer.file.clone(),
     };
-    vec![offer.kind.words().0.to_owned(), visible(&offer.text), visible(&place)]
+    vec![
+        offer.kind.singular_and_plural().0.to_owned(),
+        visible_text(&offer.text),
+        visible_text(&place),
+    ]
 }

@@ -12,7 +12,7 @@ use anyhow::Context;
 use serde::{Deserialize, Serialize};
 use weir_core::ids::Timestamp;
 
-use super::Snapshot;
+use super::FileSnapshot;
 use crate::failure::usage;
 
 /// The form that is written.
@@ -26,28 +26,28 @@ const LOCK_WAIT: Duration = Duration::from_millis(50);
 /// What a person trusted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Record {
+pub struct TrustRecord {
     /// When.
     pub trusted_at: Timestamp,
     /// Who.
     pub by: String,
     /// The governed files as they were.
-    pub files: Snapshot,
+    pub files: FileSnapshot,
 }
 
 /// The file.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Kept {
+struct TrustFile {
     version: u32,
-    workspaces: BTreeMap<String, Record>,
+    workspaces: BTreeMap<String, TrustRecord>,
 }
 
 /// Every trusted workspace, by its path without links.
 #[derive(Debug)]
 pub struct TrustStore {
     path: PathBuf,
-    workspaces: BTreeMap<String, Record>,
+    workspaces: BTreeMap<String, TrustRecord>,
 }
 
 impl TrustStore {
@@ -55,9 +55,9 @@ impl TrustStore {
     ///
     /// # Errors
     /// It cannot be read or believed: why, and what to do.
-    pub fn read(state: &Path) -> Result<TrustStore, String> {
+    pub fn read_from_state(state: &Path) -> Result<TrustStore, String> {
         let path = state.join("trust.json");
-        let workspaces = read(&path).map_err(|why| {
+        let workspaces = read_trust_file(&path).map_err(|why| {
             let path = path.display();
             format!(
                 "{path} {why}; nothing is trusted until you remove that file and trust your \
@@ -68,12 +68,12 @@ impl TrustStore {
     }
 
     /// What was trusted of a workspace.
-    pub fn record(&self, workspace: &Path) -> Option<&Record> {
+    pub fn record(&self, workspace: &Path) -> Option<&TrustRecord> {
         self.workspaces.get(workspace.to_str()?)
     }
 
     /// Everything, ordered by path.
-    pub fn all(&self) -> impl Iterator<Item = (&Path, &Record)> {
+    pub fn all_records(&self) -> impl Iterator<Item = (&Path, &TrustRecord)> {
         self.workspaces.iter().map(|(path, record)| (Path::new(path), record))
     }
 
@@ -81,12 +81,12 @@ impl TrustStore {
     ///
     /// # Errors
     /// The file is damaged, or cannot be written.
-    pub fn add(state: &Path, workspace: &Path, record: Record) -> anyhow::Result<()> {
+    pub fn add_record(state: &Path, workspace: &Path, record: TrustRecord) -> anyhow::Result<()> {
         let name = workspace.to_str().ok_or_else(|| {
             let workspace = workspace.display();
             usage(format!("{workspace} cannot be trusted: its path is not valid UTF-8; rename it"))
         })?;
-        change(state, |workspaces| {
+        change_trust_file(state, |workspaces| {
             workspaces.insert(name.to_owned(), record);
         })
     }
@@ -97,14 +97,14 @@ impl TrustStore {
     /// The file is damaged, or cannot be written.
     pub fn remove(state: &Path, workspace: &Path) -> anyhow::Result<bool> {
         let mut had = false;
-        change(state, |workspaces| {
+        change_trust_file(state, |workspaces| {
             had = workspace.to_str().is_some_and(|name| workspaces.remove(name).is_some());
         })?;
         Ok(had)
     }
 }
 
-fn read(path: &Path) -> Result<BTreeMap<String, Record>, String> {
+fn read_trust_file(path: &Path) -> Result<BTreeMap<String, TrustRecord>, String> {
     let found = match fs::metadata(path) {
         Ok(found) => found,
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(BTreeMap::new()),
@@ -120,7 +120,7 @@ fn read(path: &Path) -> Result<BTreeMap<String, Record>, String> {
         return Err(format!("is longer than {FILE_BYTES_MAX} bytes"));
     }
     let bytes = fs::read(path).map_err(|error| format!("cannot be read: {error}"))?;
-    let kept: Kept =
+    let kept: TrustFile =
         serde_json::from_slice(&bytes).map_err(|error| format!("is damaged ({error})"))?;
     if kept.version != VERSION {
         return Err(format!("has version {}; this program knows {VERSION}", kept.version));
@@ -129,15 +129,18 @@ fn read(path: &Path) -> Result<BTreeMap<String, Record>, String> {
 }
 
 /// Reads, changes and replaces the file while nobody else does.
-fn change(state: &Path, change: impl FnOnce(&mut BTreeMap<String, Record>)) -> anyhow::Result<()> {
-    let _lock = lock(state)?;
-    let mut store = TrustStore::read(state).map_err(usage)?;
+fn change_trust_file(
+    state: &Path,
+    change: impl FnOnce(&mut BTreeMap<String, TrustRecord>),
+) -> anyhow::Result<()> {
+    let _lock = lock_trust_file(state)?;
+    let mut store = TrustStore::read_from_state(state).map_err(usage)?;
     let before = store.workspaces.clone();
     change(&mut store.workspaces);
     if store.workspaces == before {
         return Ok(());
     }
-    let kept = Kept { version: VERSION, workspaces: store.workspaces };
+    let kept = TrustFile { version: VERSION, workspaces: store.workspaces };
     let bytes = serde_json::to_vec_pretty(&kept).context("writing trust.json")?;
     if bytes.len() > FILE_BYTES_MAX {
         return Err(usage(
@@ -145,11 +148,11 @@ fn change(state: &Path, change: impl FnOnce(&mut BTreeMap<String, Record>)) -> a
              (`weir trust --list`, `weir trust --remove DIR`)",
         ));
     }
-    crate::files::replace(&store.path, &bytes, 0o600)
+    crate::files::replace_file(&store.path, &bytes, 0o600)
 }
 
 /// Two `weir trust` at once must not lose what the other wrote. Released when dropped.
-fn lock(state: &Path) -> anyhow::Result<File> {
+fn lock_trust_file(state: &Path) -> anyhow::Result<File> {
     let path = state.join("trust.lock");
     let doing = || format!("opening {}", path.display());
     fs::DirBuilder::new().recursive(true).mode(0o700).create(state).with_context(doing)?;
@@ -170,26 +173,26 @@ fn lock(state: &Path) -> anyhow::Result<File> {
 mod tests {
     use super::*;
 
-    fn record(by: &str) -> Record {
+    fn record(by: &str) -> TrustRecord {
         let files = [(".mcp.json".to_owned(), "00".to_owned())].into();
-        Record { trusted_at: Timestamp(0), by: by.into(), files }
+        TrustRecord { trusted_at: Timestamp(0), by: by.into(), files }
     }
 
     #[test]
     fn c5_what_is_trusted_is_read_back_and_private() {
         let state = tempfile::tempdir().expect("a temporary folder");
         let (a, b) = (Path::new("/a"), Path::new("/b"));
-        TrustStore::add(state.path(), a, record("x")).expect("written");
-        TrustStore::add(state.path(), b, record("y")).expect("written");
-        let store = TrustStore::read(state.path()).expect("it is whole");
+        TrustStore::add_record(state.path(), a, record("x")).expect("written");
+        TrustStore::add_record(state.path(), b, record("y")).expect("written");
+        let store = TrustStore::read_from_state(state.path()).expect("it is whole");
         assert_eq!(store.record(a), Some(&record("x")));
         assert_eq!(store.record(Path::new("/a/b")), None, "a folder below is another one");
         let mode = fs::metadata(state.path().join("trust.json")).expect("there").mode();
         assert_eq!(mode & 0o777, 0o600);
         assert!(TrustStore::remove(state.path(), a).expect("written"));
         assert!(!TrustStore::remove(state.path(), a).expect("nothing to do"));
-        let store = TrustStore::read(state.path()).expect("it is whole");
-        assert_eq!(store.all().map(|(path, _)| path).collect::<Vec<_>>(), [b]);
+        let store = TrustStore::read_from_state(state.path()).expect("it is whole");
+        assert_eq!(store.all_records().map(|(path, _)| path).collect::<Vec<_>>(), [b]);
     }
 
     #[test]
@@ -204,10 +207,10 @@ mod tests {
             "{\"version\": 1, \"workspaces\": {\"/a\": {}}}",
             "{\"version\": 1, \"workspaces\": {}, \"more\": 1}",
         ] {
-            crate::files::replace(&path, text.as_bytes(), 0o600).expect("writable");
-            let why = TrustStore::read(state.path()).expect_err(text);
+            crate::files::replace_file(&path, text.as_bytes(), 0o600).expect("writable");
+            let why = TrustStore::read_from_state(state.path()).expect_err(text);
             assert!(why.contains("trust.json") && why.contains("nothing is trusted"), "{why}");
-            assert!(TrustStore::add(state.path(), Path::new("/a"), record("x")).is_err());
+            assert!(TrustStore::add_record(state.path(), Path::new("/a"), record("x")).is_err());
             assert_eq!(fs::read_to_string(&path).expect("there"), text);
         }
     }
@@ -216,9 +219,13 @@ mod tests {
     fn c5_a_file_that_others_can_write_is_not_believed() {
         use std::os::unix::fs::PermissionsExt;
         let state = tempfile::tempdir().expect("a temporary folder");
-        TrustStore::add(state.path(), Path::new("/a"), record("x")).expect("written");
+        TrustStore::add_record(state.path(), Path::new("/a"), record("x")).expect("written");
         let path = state.path().join("trust.json");
         fs::set_permissions(&path, fs::Permissions::from_mode(0o666)).expect("mine");
-        assert!(TrustStore::read(state.path()).expect_err("writable").contains("other users"));
+        assert!(
+            TrustStore::read_from_state(state.path())
+                .expect_err("writable")
+                .contains("other users")
+        );
     }
 }

@@ -10,16 +10,16 @@ use weir_core::model::Thinking;
 use weir_core::profile::PermissionMode;
 use weir_core::schedule::{AgentLimits, MissedTicks, OnAsk, PromptMode, ScheduledAgent};
 use weir_core::tool::foreign;
-use weir_engine::ports::Owner;
+use weir_engine::ports::LeaseOwner;
 use weir_engine::schedule::SchedulerSettings;
 use weir_store::this_process;
 
 use super::{LABEL, SessionWish, UserSpace};
-use crate::agents::{Defined, Place, define};
+use crate::agents::{CheckedAgent, Place, save_checked_agent};
 use crate::cx::Cx;
 use crate::failure::{HouseError, refused, usage};
 use crate::leftovers;
-use crate::wiring::{self, Wishes};
+use crate::wiring::{self, SessionOverrides};
 use crate::{models, profiles};
 
 /// What a person wants of a scheduled agent. Whose it is follows from who says it.
@@ -138,22 +138,26 @@ impl UserSpace {
         })
     }
 
-    async fn defined(&self, wish: &AgentWish, replace: bool) -> anyhow::Result<DefinedAgent> {
+    async fn save_agent_definition(
+        &self,
+        wish: &AgentWish,
+        replace: bool,
+    ) -> anyhow::Result<DefinedAgent> {
         let folder = wish.workspace.as_deref().filter(|folder| !folder.trim().is_empty());
         let cx = self.at(folder)?;
         let agent = self.agent_of(&cx, wish)?;
         let place = if replace { Place::Taken } else { Place::Free };
-        let Defined { agent, notes, .. } = define(&cx, agent, place).await?;
+        let CheckedAgent { agent, notes, .. } = save_checked_agent(&cx, agent, place).await?;
         Ok(DefinedAgent { agent, notes })
     }
 
     /// The tools that an agent or a chat of theirs may be given by name; those of servers beside them.
     async fn offered_tools(&self, cx: &Cx) -> anyhow::Result<Vec<OfferedTool>> {
-        let narrowed = wiring::guest::narrowed(cx, &Wishes::default())?;
+        let narrowed = wiring::guest::narrow_guest_overrides(cx, &SessionOverrides::default())?;
         let may = |name: &String| !narrowed.denied.contains(name);
-        let toolbox = wiring::toolbox()?;
+        let toolbox = wiring::build_toolbox()?;
         let mut tools: Vec<OfferedTool> = toolbox
-            .all()
+            .all_tools()
             .iter()
             .map(|tool| tool.spec())
             .filter(|spec| may(&spec.name))
@@ -172,7 +176,7 @@ impl UserSpace {
                         .into(),
             });
         }
-        for kept in self.cx.journal()?.kept("tool").await? {
+        for kept in self.cx.session_store()?.stored_items("tool").await? {
             tools.push(OfferedTool {
                 name: kept.name,
                 group: "made".into(),
@@ -229,11 +233,11 @@ impl UserSpace {
     async fn what_can_be_chosen(&self) -> anyhow::Result<AgentChoices> {
         let cx = self.at(None)?;
         let tools = self.offered_tools(&cx).await?;
-        let all = profiles::all(&cx)?;
-        let catalogue = models::catalogue(&cx)?;
+        let all = profiles::load_all_profiles(&cx)?;
+        let catalogue = models::load_catalogue(&cx)?;
         let mut usable = Vec::new();
         for vendor in catalogue.vendors() {
-            let (_, key) = models::endpoint(&cx, &catalogue, vendor)?;
+            let (_, key) = models::vendor_endpoint(&cx, &catalogue, vendor)?;
             if key.is_some() {
                 let of = catalogue.models().iter().filter(|m| m.model.provider == vendor.name);
                 usable.extend(of.map(|info| info.model.to_string()));
@@ -258,9 +262,9 @@ impl UserSpace {
         &self,
         agent: &ScheduledAgent,
         wish: &SessionWish,
-    ) -> Result<Wishes, HouseError> {
-        let wishes = crate::agents::wishes(agent);
-        Ok(Wishes {
+    ) -> Result<SessionOverrides, HouseError> {
+        let wishes = crate::agents::agent_session_overrides(agent);
+        Ok(SessionOverrides {
             hosts: self.hosts().await?,
             mail: self.mail_wish().await?,
             model: wish.model.clone().or(wishes.model),
@@ -289,7 +293,7 @@ impl UserSpace {
         replace: bool,
     ) -> Result<DefinedAgent, HouseError> {
         self.look_up_made().await?;
-        self.defined(wish, replace).await.map_err(|error| refused(&error))
+        self.save_agent_definition(wish, replace).await.map_err(|error| refused(&error))
     }
 
     /// What can be chosen for one.
@@ -316,13 +320,13 @@ impl UserSpace {
     }
 
     /// This process, as it stands beside the runs that it has.
-    pub fn schedule_holder(&self) -> Owner {
+    pub fn schedule_holder(&self) -> LeaseOwner {
         this_process(LABEL)
     }
 
     /// A run's session is over, well or badly: what it left for itself in its folder goes.
     pub fn remove_run_results(&self, agent: &ScheduledAgent, session: &SessionId) {
-        let workspace = self.at(Some(&agent.workspace)).and_then(|cx| cx.workspace());
+        let workspace = self.at(Some(&agent.workspace)).and_then(|cx| cx.open_workspace());
         match workspace {
             Ok(workspace) => leftovers::remove_results(workspace.as_ref(), session),
             Err(error) => tracing::warn!(%error, "what a run left for itself stays"),

@@ -20,7 +20,7 @@ mod skills;
 /// A shelf of the library.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Shelf {
+pub enum LibraryShelf {
     /// Instructions that an agent reads when they fit.
     Skills,
     /// Known ways to do a kind of task.
@@ -37,41 +37,41 @@ pub enum Shelf {
     Tools,
 }
 
-impl Shelf {
+impl LibraryShelf {
     /// All of them, in the order in which they are shown.
-    pub const ALL: [Shelf; 7] = [
-        Shelf::Skills,
-        Shelf::Recipes,
-        Shelf::Made,
-        Shelf::Servers,
-        Shelf::Plugins,
-        Shelf::Profiles,
-        Shelf::Tools,
+    pub const ALL: [LibraryShelf; 7] = [
+        LibraryShelf::Skills,
+        LibraryShelf::Recipes,
+        LibraryShelf::Made,
+        LibraryShelf::Servers,
+        LibraryShelf::Plugins,
+        LibraryShelf::Profiles,
+        LibraryShelf::Tools,
     ];
 
     /// The word in addresses.
-    pub fn word(self) -> &'static str {
+    pub fn path_word(self) -> &'static str {
         match self {
-            Shelf::Skills => "skills",
-            Shelf::Recipes => "recipes",
-            Shelf::Made => "made",
-            Shelf::Profiles => "profiles",
-            Shelf::Plugins => "plugins",
-            Shelf::Servers => "servers",
-            Shelf::Tools => "tools",
+            LibraryShelf::Skills => "skills",
+            LibraryShelf::Recipes => "recipes",
+            LibraryShelf::Made => "made",
+            LibraryShelf::Profiles => "profiles",
+            LibraryShelf::Plugins => "plugins",
+            LibraryShelf::Servers => "servers",
+            LibraryShelf::Tools => "tools",
         }
     }
 
     /// The shelf of a word.
-    pub fn of(word: &str) -> Option<Shelf> {
-        Shelf::ALL.into_iter().find(|shelf| shelf.word() == word)
+    pub fn from_word(word: &str) -> Option<LibraryShelf> {
+        LibraryShelf::ALL.into_iter().find(|shelf| shelf.path_word() == word)
     }
 }
 
 /// What a person can do about a thing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Deed {
+pub enum LibraryAction {
     /// What waits is accepted as it was shown, or what was rejected counts again.
     Accept,
     /// It is neither used nor proposed again.
@@ -86,25 +86,31 @@ pub enum Deed {
     Approve,
 }
 
-impl Deed {
-    const ALL: [Deed; 6] =
-        [Deed::Accept, Deed::Reject, Deed::Enable, Deed::Disable, Deed::Remove, Deed::Approve];
+impl LibraryAction {
+    const ALL: [LibraryAction; 6] = [
+        LibraryAction::Accept,
+        LibraryAction::Reject,
+        LibraryAction::Enable,
+        LibraryAction::Disable,
+        LibraryAction::Remove,
+        LibraryAction::Approve,
+    ];
 
     /// The word in addresses.
-    pub fn word(self) -> &'static str {
+    pub fn path_word(self) -> &'static str {
         match self {
-            Deed::Accept => "accept",
-            Deed::Reject => "reject",
-            Deed::Enable => "enable",
-            Deed::Disable => "disable",
-            Deed::Remove => "remove",
-            Deed::Approve => "approve",
+            LibraryAction::Accept => "accept",
+            LibraryAction::Reject => "reject",
+            LibraryAction::Enable => "enable",
+            LibraryAction::Disable => "disable",
+            LibraryAction::Remove => "remove",
+            LibraryAction::Approve => "approve",
         }
     }
 
     /// The deed of a word.
-    pub fn of(word: &str) -> Option<Deed> {
-        Deed::ALL.into_iter().find(|deed| deed.word() == word)
+    pub fn from_word(word: &str) -> Option<LibraryAction> {
+        LibraryAction::ALL.into_iter().find(|deed| deed.path_word() == word)
     }
 }
 
@@ -127,7 +133,7 @@ pub struct LibraryLine {
 
 /// What stands on a shelf, and what is to be known of the rest.
 #[derive(Debug, Clone, Default, Serialize, JsonSchema)]
-pub struct Shelved {
+pub struct LibraryListing {
     /// The things.
     pub lines: Vec<LibraryLine>,
     /// What was left out and why.
@@ -148,7 +154,7 @@ pub enum TextKind {
 
 /// Something that waits for the person's word.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub struct Waiting {
+pub struct PendingLibraryChange {
     /// What would become of it, in words.
     pub what: String,
     /// All of it.
@@ -177,16 +183,16 @@ pub struct LibraryItem {
     /// Names exactly this, for deeds that need it; empty: none does.
     pub hash: String,
     /// What waits.
-    pub waiting: Option<Waiting>,
+    pub waiting: Option<PendingLibraryChange>,
     /// What can be done.
-    pub deeds: Vec<Deed>,
+    pub deeds: Vec<LibraryAction>,
 }
 
 /// A person's word about a thing.
 #[derive(Debug, Clone)]
-pub struct Word<'a> {
+pub struct LibraryDecision<'a> {
     /// What.
-    pub deed: Deed,
+    pub deed: LibraryAction,
     /// The hash of what they saw; empty: the deed needs none.
     pub hash: &'a str,
     /// They read what has words from outside.
@@ -209,42 +215,49 @@ pub struct NewServer {
 }
 
 impl UserSpace {
-    async fn on(&self, shelf: Shelf) -> anyhow::Result<Shelved> {
+    async fn read_shelf(&self, shelf: LibraryShelf) -> anyhow::Result<LibraryListing> {
         let cx = self.at(None)?;
         match shelf {
-            Shelf::Skills => skills::all(&cx).await,
-            Shelf::Recipes => recipes::all(&cx).await,
-            Shelf::Made => made::all(&cx).await,
-            Shelf::Profiles => given::profiles(&cx),
-            Shelf::Plugins => plugins::all(&cx).await,
-            Shelf::Servers => servers::all(&cx).await,
-            Shelf::Tools => Ok(given::tools(&cx)?),
+            LibraryShelf::Skills => skills::list_skills(&cx).await,
+            LibraryShelf::Recipes => recipes::list_recipes(&cx).await,
+            LibraryShelf::Made => made::list_dynamic_tools(&cx).await,
+            LibraryShelf::Profiles => given::list_profiles(&cx),
+            LibraryShelf::Plugins => plugins::list_plugins(&cx).await,
+            LibraryShelf::Servers => servers::list_servers(&cx).await,
+            LibraryShelf::Tools => Ok(given::list_tools(&cx)?),
         }
     }
 
-    async fn thing(&self, shelf: Shelf, name: &str) -> anyhow::Result<LibraryItem> {
+    async fn read_item(&self, shelf: LibraryShelf, name: &str) -> anyhow::Result<LibraryItem> {
         let cx = self.at(None)?;
         match shelf {
-            Shelf::Skills => skills::one(&cx, name).await,
-            Shelf::Recipes => recipes::one(&cx, name).await,
-            Shelf::Made => made::one(&cx, name).await,
-            Shelf::Profiles => given::profile(&cx, name),
-            Shelf::Plugins => plugins::one(&cx, name).await,
-            Shelf::Servers => servers::one(&cx, name, servers::Asked::No).await,
-            Shelf::Tools => given::tool(name),
+            LibraryShelf::Skills => skills::skill_item(&cx, name).await,
+            LibraryShelf::Recipes => recipes::recipe_item(&cx, name).await,
+            LibraryShelf::Made => made::dynamic_tool_item(&cx, name).await,
+            LibraryShelf::Profiles => given::profile_item(&cx, name),
+            LibraryShelf::Plugins => plugins::plugin_item(&cx, name).await,
+            LibraryShelf::Servers => {
+                servers::server_item(&cx, name, servers::ServerProbe::No).await
+            }
+            LibraryShelf::Tools => given::tool_item(name),
         }
     }
 
-    async fn done(&self, shelf: Shelf, name: &str, word: Word<'_>) -> anyhow::Result<String> {
+    async fn perform_action(
+        &self,
+        shelf: LibraryShelf,
+        name: &str,
+        word: LibraryDecision<'_>,
+    ) -> anyhow::Result<String> {
         let cx = self.at(None)?;
         let by = self.person.name.as_str();
         match shelf {
-            Shelf::Skills => skills::act(&cx, name, &word).await,
-            Shelf::Recipes => recipes::act(&cx, name, &word).await,
-            Shelf::Made => made::act(&cx, name, &word).await,
-            Shelf::Plugins => plugins::act(&cx, name, (&word, by)).await,
-            Shelf::Servers => servers::act(&cx, name, &word).await,
-            Shelf::Profiles | Shelf::Tools => Err(cannot(word.deed)),
+            LibraryShelf::Skills => skills::act_on_skill(&cx, name, &word).await,
+            LibraryShelf::Recipes => recipes::act_on_recipe(&cx, name, &word).await,
+            LibraryShelf::Made => made::act_on_dynamic_tool(&cx, name, &word).await,
+            LibraryShelf::Plugins => plugins::act_on_plugin(&cx, name, (&word, by)).await,
+            LibraryShelf::Servers => servers::act_on_server(&cx, name, &word).await,
+            LibraryShelf::Profiles | LibraryShelf::Tools => Err(unsupported_action(word.deed)),
         }
     }
 }
@@ -254,23 +267,27 @@ impl UserSpace {
     ///
     /// # Errors
     /// Settings, files or the store cannot be read.
-    pub async fn list_shelf(&self, shelf: Shelf) -> Result<Shelved, HouseError> {
+    pub async fn list_shelf(&self, shelf: LibraryShelf) -> Result<LibraryListing, HouseError> {
         self.look_up_made().await?;
-        Box::pin(self.on(shelf)).await.map_err(|error| refused(&error))
+        Box::pin(self.read_shelf(shelf)).await.map_err(|error| refused(&error))
     }
 
     /// One thing.
     ///
     /// # Errors
     /// There is none of this name.
-    pub async fn find_item(&self, shelf: Shelf, name: &str) -> Result<LibraryItem, HouseError> {
+    pub async fn find_item(
+        &self,
+        shelf: LibraryShelf,
+        name: &str,
+    ) -> Result<LibraryItem, HouseError> {
         self.look_up_made().await?;
         // Whatever the reason, there is nothing of that name to be shown; a list says more.
-        let named = Box::pin(self.on(shelf)).await.map_err(|error| refused(&error))?;
+        let named = Box::pin(self.read_shelf(shelf)).await.map_err(|error| refused(&error))?;
         if !named.lines.iter().any(|line| line.name == name) {
-            return Err(HouseError::Missing(format!("{name:?} among {}", shelf.word())));
+            return Err(HouseError::Missing(format!("{name:?} among {}", shelf.path_word())));
         }
-        Box::pin(self.thing(shelf, name)).await.map_err(|error| refused(&error))
+        Box::pin(self.read_item(shelf, name)).await.map_err(|error| refused(&error))
     }
 
     /// The same with what is there now: a foreign server is started and asked, and what differs from
@@ -278,13 +295,17 @@ impl UserSpace {
     ///
     /// # Errors
     /// There is none of this name, or it does not answer.
-    pub async fn inspect_item(&self, shelf: Shelf, name: &str) -> Result<LibraryItem, HouseError> {
+    pub async fn inspect_item(
+        &self,
+        shelf: LibraryShelf,
+        name: &str,
+    ) -> Result<LibraryItem, HouseError> {
         let item = self.find_item(shelf, name).await?;
-        if shelf != Shelf::Servers {
+        if shelf != LibraryShelf::Servers {
             return Ok(item);
         }
         let cx = self.at(None).map_err(|error| refused(&error))?;
-        let asked = servers::one(&cx, name, servers::Asked::Yes).await;
+        let asked = servers::server_item(&cx, name, servers::ServerProbe::Yes).await;
         asked.map_err(|error| refused(&error))
     }
 
@@ -297,7 +318,7 @@ impl UserSpace {
         if !self.person.is_admin() {
             return Err(HouseError::Refused("only an admin adds servers".into()));
         }
-        let declared = self.at(None).and_then(|cx| servers::declare(&cx, new));
+        let declared = self.at(None).and_then(|cx| servers::declare_server(&cx, new));
         declared.map_err(|error| refused(&error))?;
         self.renew();
         Ok(())
@@ -309,23 +330,25 @@ impl UserSpace {
     /// It cannot be done, or what they saw is another one meanwhile; nothing was changed then.
     pub async fn apply_decision(
         &self,
-        shelf: Shelf,
+        shelf: LibraryShelf,
         name: &str,
-        word: Word<'_>,
+        word: LibraryDecision<'_>,
     ) -> Result<String, HouseError> {
         self.find_item(shelf, name).await?;
-        let done = Box::pin(self.done(shelf, name, word)).await.map_err(|error| refused(&error))?;
+        let done = Box::pin(self.perform_action(shelf, name, word))
+            .await
+            .map_err(|error| refused(&error))?;
         self.renew();
         Ok(done)
     }
 }
 
-fn cannot(deed: Deed) -> anyhow::Error {
-    usage(format!("{} is nothing that can be done here", deed.word()))
+fn unsupported_action(deed: LibraryAction) -> anyhow::Error {
+    usage(format!("{} is nothing that can be done here", deed.path_word()))
 }
 
 /// What was seen is what is there.
-fn same(seen: &str, hash: &str) -> anyhow::Result<()> {
+fn check_unchanged(seen: &str, hash: &str) -> anyhow::Result<()> {
     match seen == hash {
         true => Ok(()),
         false => Err(usage("it changed meanwhile; look at it again")),
@@ -337,6 +360,6 @@ fn hash_of(text: &str) -> String {
 }
 
 /// Reads the surroundings once more: for a check right before something is done.
-fn anew(cx: &Cx) -> anyhow::Result<Cx> {
-    cx.anew(&cx.folder)
+fn reload_context(cx: &Cx) -> anyhow::Result<Cx> {
+    cx.reloaded_in_folder(&cx.folder)
 }

@@ -5,8 +5,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Value, json};
 use weir_core::secret::Secret;
-use weir_providers::catalogue::{Catalogue, Overrides};
-use weir_providers::http_model::Endpoint;
+use weir_providers::catalogue::{CatalogueOverrides, ModelCatalogue};
+use weir_providers::http_model::ModelEndpoint;
 use weir_providers::probe::{self, KeyCheck};
 
 use super::UserSpace;
@@ -93,7 +93,7 @@ pub const DIALECTS: [(&str, &str); 4] = [
     ("gemini", "Gemini"),
 ];
 
-fn line(row: &Row, usable: bool) -> ModelLine {
+fn model_line(row: &Row, usable: bool) -> ModelLine {
     let info = &row.info;
     ModelLine {
         model: info.model.to_string(),
@@ -109,9 +109,9 @@ fn line(row: &Row, usable: bool) -> ModelLine {
 }
 
 impl UserSpace {
-    async fn told(&self, probe: bool) -> anyhow::Result<ModelsTold> {
+    async fn gather_models(&self, probe: bool) -> anyhow::Result<ModelsTold> {
         let cx = self.at(None)?;
-        let catalogue = models::catalogue(&cx)?;
+        let catalogue = models::load_catalogue(&cx)?;
         let vendors: Vec<_> = catalogue.vendors().iter().collect();
         let probed = match probe {
             true => ask(&cx, &catalogue, &vendors).await?,
@@ -119,23 +119,23 @@ impl UserSpace {
         };
         let mut told = ModelsTold::default();
         for vendor in vendors {
-            let (_, key) = models::endpoint(&cx, &catalogue, vendor)?;
+            let (_, key) = models::vendor_endpoint(&cx, &catalogue, vendor)?;
             let usable = key.is_some() || !vendor.needs_key;
             let rows = rows_of(&catalogue, vendor, key.is_some(), probed.get(&vendor.name));
-            told.models.extend(rows.iter().map(|row| line(row, usable)));
+            told.models.extend(rows.iter().map(|row| model_line(row, usable)));
         }
         let failed = probed.iter().filter_map(|(name, found)| Some((name, found.as_ref().err()?)));
         told.notes = failed.map(|(name, why)| format!("{name}: {why}")).collect();
         Ok(told)
     }
 
-    fn offering(&self) -> anyhow::Result<Vec<ProviderLine>> {
+    fn provider_lines(&self) -> anyhow::Result<Vec<ProviderLine>> {
         let cx = self.at(None)?;
-        let catalogue = models::catalogue(&cx)?;
-        let keys = cx.keys()?;
+        let catalogue = models::load_catalogue(&cx)?;
+        let keys = cx.provider_keys()?;
         let custom = &cx.config()?.settings.providers;
         let lines = catalogue.vendors().iter().map(|vendor| {
-            let (endpoint, source) = models::endpoint(&cx, &catalogue, vendor)?;
+            let (endpoint, source) = models::vendor_endpoint(&cx, &catalogue, vendor)?;
             Ok(ProviderLine {
                 name: vendor.name.clone(),
                 base_url: endpoint.base_url,
@@ -148,7 +148,7 @@ impl UserSpace {
                     // Where the file lies is the machine's business.
                     KeySource::File(_) => "kept".into(),
                 }),
-                kept: keys.kept(&vendor.name).is_some(),
+                kept: keys.kept_key(&vendor.name).is_some(),
             })
         });
         lines.collect()
@@ -162,15 +162,15 @@ impl UserSpace {
         }
     }
 
-    async fn checked(&self, provider: &str, key: &Secret) -> anyhow::Result<()> {
+    async fn check_provider_key(&self, provider: &str, key: &Secret) -> anyhow::Result<()> {
         let cx = self.at(None)?;
-        let catalogue = models::catalogue(&cx)?;
-        let Some(vendor) = catalogue.vendor(provider) else {
+        let catalogue = models::load_catalogue(&cx)?;
+        let Some(vendor) = catalogue.find_vendor(provider) else {
             return Err(usage(format!("there is no provider {provider:?}")));
         };
-        let (mut endpoint, _) = models::endpoint(&cx, &catalogue, vendor)?;
+        let (mut endpoint, _) = models::vendor_endpoint(&cx, &catalogue, vendor)?;
         endpoint.key = Some(key.clone());
-        match probe::check_key(&endpoint, &models::transport(&cx)).await {
+        match probe::check_key(&endpoint, &models::process_transport(&cx)).await {
             KeyCheck::Accepted(_) => Ok(()),
             KeyCheck::Refused(_) => Err(usage(format!(
                 "{provider} does not accept this key. Nothing was saved: check that all of it was copied"
@@ -181,14 +181,14 @@ impl UserSpace {
         }
     }
 
-    async fn added(&self, new: &NewEndpoint) -> anyhow::Result<Vec<String>> {
+    async fn add_provider_endpoint(&self, new: &NewEndpoint) -> anyhow::Result<Vec<String>> {
         let cx = self.at(None)?;
         let (name, base_url) = (new.name.trim(), new.base_url.trim());
         let plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b"-_".contains(&b);
         if name.is_empty() || name.len() > NAME_BYTES_MAX || !name.bytes().all(plain) {
             return Err(usage("Name: use lowercase letters, digits, - and _"));
         }
-        if models::catalogue(&cx)?.vendor(name).is_some() {
+        if models::load_catalogue(&cx)?.find_vendor(name).is_some() {
             return Err(usage(format!("there is a provider {name:?} already")));
         }
         if !DIALECTS.iter().any(|(word, _)| *word == new.dialect) {
@@ -201,34 +201,34 @@ impl UserSpace {
         let declared = json!({ "dialect": new.dialect, "base_url": base_url });
         let found = match new.unchecked {
             true => Vec::new(),
-            false => answers(&cx, (name, &declared), &new.key).await?,
+            false => probe_unsaved_endpoint(&cx, (name, &declared), &new.key).await?,
         };
         if !new.key.is_empty() {
-            cx.keys()?.clone().set(name, new.key.clone())?;
+            cx.provider_keys()?.clone().save_key(name, new.key.clone())?;
         }
         // One value, so that no half of it is ever there.
         let text = |field: &str| declared[field].to_string();
         let table = format!("{{ dialect = {}, base_url = {} }}", text("dialect"), text("base_url"));
         let key = config::key_text(&["providers", name]);
-        config::set_value(&cx.files().user, &key, &table)?;
+        config::set_value(&cx.config_files().user, &key, &table)?;
         Ok(found)
     }
 
-    fn without(&self, name: &str) -> anyhow::Result<bool> {
+    fn remove_provider(&self, name: &str) -> anyhow::Result<bool> {
         let cx = self.at(None)?;
-        let removed = config::remove_endpoint(&cx.files().user, name)?;
+        let removed = config::remove_endpoint(&cx.config_files().user, name)?;
         if removed {
-            cx.keys()?.clone().remove(name)?;
+            cx.provider_keys()?.clone().remove(name)?;
         }
         Ok(removed)
     }
 
     fn keep_key(&self, provider: &str, key: Secret) -> anyhow::Result<()> {
         let cx = self.at(None)?;
-        if models::catalogue(&cx)?.vendor(provider).is_none() {
+        if models::load_catalogue(&cx)?.find_vendor(provider).is_none() {
             return Err(usage(format!("there is no provider {provider:?}")));
         }
-        cx.keys()?.clone().set(provider, key)
+        cx.provider_keys()?.clone().save_key(provider, key)
     }
 }
 
@@ -236,7 +236,7 @@ impl UserSpace {
 const NAME_BYTES_MAX: usize = 64;
 
 /// The models of an endpoint that is not in the settings yet.
-async fn answers(
+async fn probe_unsaved_endpoint(
     cx: &Cx,
     (name, declared): (&str, &Value),
     key: &Secret,
@@ -244,13 +244,13 @@ async fn answers(
     let settings = &cx.config()?.settings;
     let mut together = json!({ "providers": settings.providers, "models": settings.models });
     together["providers"][name] = declared.clone();
-    let catalogue = Catalogue::new(&serde_json::from_value::<Overrides>(together)?)
+    let catalogue = ModelCatalogue::new(&serde_json::from_value::<CatalogueOverrides>(together)?)
         .map_err(|error| usage(error.to_string()))?;
-    let vendor = catalogue.vendor(name).cloned();
+    let vendor = catalogue.find_vendor(name).cloned();
     let vendor = vendor.ok_or_else(|| usage(format!("there is no provider {name:?}")))?;
     let key = (!key.is_empty()).then(|| key.clone());
-    let endpoint = Endpoint { base_url: vendor.base_url.clone(), vendor, key };
-    let found = probe::list_models(&endpoint, &models::transport(cx)).await;
+    let endpoint = ModelEndpoint { base_url: vendor.base_url.clone(), vendor, key };
+    let found = probe::list_models(&endpoint, &models::process_transport(cx)).await;
     let found = found.map_err(|why| {
         usage(format!("the endpoint could not be used: {why}. Nothing was saved"))
     })?;
@@ -264,7 +264,7 @@ impl UserSpace {
     /// The settings cannot be read.
     pub async fn list_models(&self, probe: bool) -> Result<ModelsTold, HouseError> {
         self.look_up_made().await?;
-        self.told(probe).await.map_err(|error| refused(&error))
+        self.gather_models(probe).await.map_err(|error| refused(&error))
     }
 
     /// Everybody who offers models.
@@ -273,7 +273,7 @@ impl UserSpace {
     /// The settings or keys cannot be read.
     pub async fn list_providers(&self) -> Result<Vec<ProviderLine>, HouseError> {
         self.look_up_made().await?;
-        self.offering().map_err(|error| refused(&error))
+        self.provider_lines().map_err(|error| refused(&error))
     }
 
     /// The model of a new chat in which none is chosen, as `provider/name`; `None`: there is none that
@@ -285,7 +285,7 @@ impl UserSpace {
         self.look_up_made().await?;
         let cx = self.at(None).map_err(|error| refused(&error))?;
         // Settings that cannot be read are told by whoever asks for them; here there is no model.
-        Ok(models::known(&cx, None).await.ok())
+        Ok(models::chosen_model_name(&cx, None).await.ok())
     }
 
     /// Whether a provider takes this key, found out by asking it. Nothing is kept. Only for admins.
@@ -295,7 +295,7 @@ impl UserSpace {
     /// could not be asked.
     pub async fn check_key(&self, provider: &str, key: &Secret) -> Result<(), HouseError> {
         self.of_admin()?;
-        self.checked(provider, key).await.map_err(|error| refused(&error))
+        self.check_provider_key(provider, key).await.map_err(|error| refused(&error))
     }
 
     /// Adds an endpoint to the installation's settings, after it was asked for its models; gives these
@@ -306,7 +306,7 @@ impl UserSpace {
     /// the settings cannot be written. Nothing is kept then.
     pub async fn add_endpoint(&self, new: &NewEndpoint) -> Result<Vec<String>, HouseError> {
         self.of_admin()?;
-        let found = self.added(new).await.map_err(|error| refused(&error))?;
+        let found = self.add_provider_endpoint(new).await.map_err(|error| refused(&error))?;
         self.renew();
         Ok(found)
     }
@@ -318,7 +318,7 @@ impl UserSpace {
     /// The settings or keys cannot be written.
     pub async fn remove_endpoint(&self, name: &str) -> Result<bool, HouseError> {
         self.of_admin()?;
-        let removed = self.without(name).map_err(|error| refused(&error))?;
+        let removed = self.remove_provider(name).map_err(|error| refused(&error))?;
         self.renew();
         Ok(removed)
     }
@@ -340,7 +340,7 @@ impl UserSpace {
     /// It cannot be written.
     pub async fn remove_key(&self, provider: &str) -> Result<bool, HouseError> {
         self.of_admin()?;
-        let removed = self.at(None).and_then(|cx| cx.keys()?.clone().remove(provider));
+        let removed = self.at(None).and_then(|cx| cx.provider_keys()?.clone().remove(provider));
         let removed = removed.map_err(|error| refused(&error))?;
         self.renew();
         Ok(removed)

@@ -9,10 +9,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use weir_core::ids::Timestamp;
 use weir_core::prompt::{self, BYTES_PER_TOKEN};
-use weir_engine::ports::{Entry, Put};
-use weir_engine::scene::{Glance, SOUL_CHARS_MAX, USER_CHARS_MAX};
+use weir_engine::ports::{PutOutcome, RecordEntry};
+use weir_engine::scene::{SOUL_CHARS_MAX, SceneRequest, USER_CHARS_MAX};
 
-use super::{Changed, SessionWish, SettingsChange, UserSpace};
+use super::{SessionWish, SettingsChange, SettingsChangeOutcome, UserSpace};
 use crate::config::read_text;
 use crate::failure::HouseError;
 use crate::files;
@@ -44,7 +44,7 @@ impl PromptFile {
     }
 
     /// The file of this name.
-    pub fn named(name: &str) -> Option<PromptFile> {
+    pub fn from_name(name: &str) -> Option<PromptFile> {
         PromptFile::ALL.into_iter().find(|file| file.name() == name)
     }
 }
@@ -100,7 +100,7 @@ const OUTSIDE: &str = "outside";
 const INSTRUCTIONS: &str = "prompt.instructions";
 
 #[derive(Serialize, Deserialize)]
-struct Kept {
+struct StoredPromptVersion {
     text: String,
     by: String,
     ts: Timestamp,
@@ -114,7 +114,7 @@ fn chars_max(file: PromptFile) -> usize {
     }
 }
 
-fn failed(error: &dyn std::fmt::Display) -> HouseError {
+fn to_failed_error(error: &dyn std::fmt::Display) -> HouseError {
     HouseError::Failed(error.to_string())
 }
 
@@ -136,7 +136,7 @@ impl UserSpace {
             return Ok(own.and_then(|own| own.as_str().map(str::to_owned)).unwrap_or_default());
         };
         let read = tokio::task::spawn_blocking(move || read_text(&path)).await;
-        let text = read.map_err(|error| failed(&error))?.map_err(HouseError::Failed)?;
+        let text = read.map_err(|error| to_failed_error(&error))?.map_err(HouseError::Failed)?;
         Ok(text.unwrap_or_default())
     }
 
@@ -145,15 +145,16 @@ impl UserSpace {
     }
 
     /// Versions that are kept, the oldest first, with their numbers.
-    async fn versions(&self, file: PromptFile) -> Result<Vec<PromptVersion>, HouseError> {
+    async fn prompt_versions(&self, file: PromptFile) -> Result<Vec<PromptVersion>, HouseError> {
         let owner = self.person.id.as_str();
         let entries = self.records.list(RECORD, Some(owner), self.now()).await?;
         let of_this = format!("{owner}/{}/", file.name());
         let mut versions = Vec::new();
         for entry in entries {
             let Some(number) = entry.name.strip_prefix(&of_this) else { continue };
-            let version = number.parse().map_err(|error| failed(&error))?;
-            let kept: Kept = serde_json::from_str(&entry.text).map_err(|error| failed(&error))?;
+            let version = number.parse().map_err(|error| to_failed_error(&error))?;
+            let kept: StoredPromptVersion =
+                serde_json::from_str(&entry.text).map_err(|error| to_failed_error(&error))?;
             versions.push(PromptVersion { version, text: kept.text, by: kept.by, ts: kept.ts });
         }
         versions.sort_by_key(|version| version.version);
@@ -166,23 +167,23 @@ impl UserSpace {
         file: PromptFile,
         one: &PromptVersion,
     ) -> Result<bool, HouseError> {
-        let kept = Kept { text: one.text.clone(), by: one.by.clone(), ts: one.ts };
-        let entry = Entry {
+        let kept = StoredPromptVersion { text: one.text.clone(), by: one.by.clone(), ts: one.ts };
+        let entry = RecordEntry {
             kind: RECORD.into(),
             name: self.version_name(file, one.version),
             owner: self.person.id.0.clone(),
-            text: serde_json::to_string(&kept).map_err(|error| failed(&error))?,
+            text: serde_json::to_string(&kept).map_err(|error| to_failed_error(&error))?,
             version: 0,
             expires: None,
             ts: one.ts,
         };
-        Ok(matches!(self.records.put(&entry, Some(0)).await?, Put::Kept(_)))
+        Ok(matches!(self.records.put(&entry, Some(0)).await?, PutOutcome::Kept(_)))
     }
 
     /// Versions with what is on disk as the last of them.
     async fn versions_now(&self, file: PromptFile) -> Result<Vec<PromptVersion>, HouseError> {
         let text = self.text_now(file).await?;
-        let mut versions = self.versions(file).await?;
+        let mut versions = self.prompt_versions(file).await?;
         let last = versions.last();
         let is_known = match last {
             Some(last) => last.text == text,
@@ -194,7 +195,7 @@ impl UserSpace {
         let version = last.map_or(1, |last| last.version + 1);
         let one = PromptVersion { version, text, by: OUTSIDE.into(), ts: self.now() };
         if !self.keep_version(file, &one).await? {
-            return self.versions(file).await;
+            return self.prompt_versions(file).await;
         }
         versions.push(one);
         Ok(versions)
@@ -206,19 +207,19 @@ impl UserSpace {
             let values = [(INSTRUCTIONS.to_owned(), value)].into();
             let change = SettingsChange { for_all: false, version: None, values };
             return match self.change_settings(&change).await? {
-                Changed::Kept(_) => Ok(()),
-                Changed::Stale(_) => Err(stale()),
+                SettingsChangeOutcome::Kept(_) => Ok(()),
+                SettingsChangeOutcome::Stale(_) => Err(stale_version_error()),
             };
         };
         let text = text.to_owned();
         let written =
-            tokio::task::spawn_blocking(move || files::replace(&path, text.as_bytes(), 0o644));
-        let written = written.await.map_err(|error| failed(&error))?;
-        written.map_err(|error| failed(&format!("{error:#}")))
+            tokio::task::spawn_blocking(move || files::replace_file(&path, text.as_bytes(), 0o644));
+        let written = written.await.map_err(|error| to_failed_error(&error))?;
+        written.map_err(|error| to_failed_error(&format!("{error:#}")))
     }
 }
 
-fn stale() -> HouseError {
+fn stale_version_error() -> HouseError {
     HouseError::Refused("somebody saved it meanwhile: look at the newest version first".into())
 }
 
@@ -260,13 +261,13 @@ impl UserSpace {
             return Ok(newest);
         }
         if expected.is_some_and(|expected| expected != newest) {
-            return Err(stale());
+            return Err(stale_version_error());
         }
         let (by, ts) = (self.person.name.clone(), self.now());
         let one = PromptVersion { version: newest + 1, text, by, ts };
         // The version first: should the file not take it, the next look says what is there.
         if !self.keep_version(file, &one).await? {
-            return Err(stale());
+            return Err(stale_version_error());
         }
         self.write_text(file, &one.text).await?;
         let version = one.version;
@@ -285,13 +286,16 @@ impl UserSpace {
     pub async fn preview_prompt(&self) -> Result<Vec<PromptSection>, HouseError> {
         let options = self.session_options(&SessionWish::default(), None).await?;
         let engine = self.engine().await?;
-        let glance = Glance { named: options.config.profile.skills.clone(), ..Glance::default() };
-        let scene = engine.preview(&options, glance).await;
-        let section = |section: prompt::Rendered| PromptSection {
+        let glance = SceneRequest {
+            named: options.config.profile.skills.clone(),
+            ..SceneRequest::default()
+        };
+        let scene = engine.preview_scene(&options, glance).await;
+        let section = |section: prompt::RenderedSection| PromptSection {
             name: section.name.to_string(),
             tokens: (section.text.len() / BYTES_PER_TOKEN) as u64,
             text: section.text,
         };
-        Ok(prompt::sections(&scene).into_iter().map(section).collect())
+        Ok(prompt::fitted_sections(&scene).into_iter().map(section).collect())
     }
 }

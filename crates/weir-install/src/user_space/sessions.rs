@@ -45,10 +45,10 @@ impl UserSpace {
     pub async fn delete_session(&self, session: &SessionId) -> Result<(), HouseError> {
         let store = self.store();
         // Its sub-agents go with it: before it, so that what is left can be found by its name.
-        let below = family::below(store.as_ref(), session).await;
+        let below = family::sessions_below(store.as_ref(), session).await;
         let below = below.map_err(|error| HouseError::Failed(error.to_string()))?;
         for id in below.into_iter().chain([session.clone()]) {
-            let Some(meta) = store.meta(&id).await? else { continue };
+            let Some(meta) = store.session_meta(&id).await? else { continue };
             sessions::remove(&self.cx, &meta, "weir serve").await.map_err(|e| refused(&e))?;
         }
         Ok(())
@@ -73,11 +73,13 @@ impl UserSpace {
         answer: &str,
     ) -> Result<Option<String>, HouseError> {
         let cx = self.at(None).map_err(|error| refused(&error))?;
-        let model = wiring::titler(&cx).map_err(|error| refused(&error))?;
+        let model = wiring::titler_model(&cx).map_err(|error| refused(&error))?;
         let Some(model) = model else { return Ok(None) };
         let cut = |text: &str| text.chars().take(EXCERPT_CHARS).collect::<String>();
         let question = format!("Question:\n{}\n\nAnswer:\n{}", cut(said), cut(answer));
-        let asked = helper::ask(model.as_ref(), &SessionId::new("title"), SYSTEM, question).await;
+        let asked =
+            helper::ask_helper_model(model.as_ref(), &SessionId::new("title"), SYSTEM, question)
+                .await;
         let (title, _) = asked.map_err(HouseError::Failed)?;
         Ok(Some(title))
     }

@@ -7,11 +7,13 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use weir_engine::ports::{Entry, Put, Records};
+use weir_engine::ports::{PutOutcome, RecordEntry, Records};
 
 use super::UserSpace;
 use crate::audit::{self, AuditVerdict};
-use crate::config::{self, Config, Made, MadeValue, MadeValues, Scope, check_made};
+use crate::config::{
+    self, BrowserSettings, MadeValue, MadeValues, SettingScope, WorkspaceConfig, check_made,
+};
 use crate::cx::Cx;
 use crate::failure::{HouseError, refused};
 
@@ -29,7 +31,7 @@ pub enum SettingShape {
     Text,
     /// Several lines.
     LongText,
-    /// One of [`Setting::choices`].
+    /// One of [`Setting::schema_choices`].
     Choice,
     /// A list or table: told, and changed in files.
     Other,
@@ -96,7 +98,7 @@ pub struct SettingsChange {
 
 /// What came of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Changed {
+pub enum SettingsChangeOutcome {
     /// It is kept, with this version.
     Kept(u64),
     /// Somebody was quicker: this version is there now.
@@ -106,7 +108,7 @@ pub enum Changed {
 /// The kind of these entries in the records.
 const RECORD: &str = "setting";
 
-/// The name of the house's entry. A person's is `of:` and their id.
+/// The name of the house's entry. A person's is `from_context:` and their id.
 const HOUSE: &str = "house";
 
 /// Values that one change may have.
@@ -119,7 +121,7 @@ struct KeptValues {
     version: u64,
 }
 
-fn failed(error: &dyn std::fmt::Display) -> HouseError {
+fn to_failed_error(error: &dyn std::fmt::Display) -> HouseError {
     HouseError::Failed(error.to_string())
 }
 
@@ -127,42 +129,50 @@ impl UserSpace {
     /// Looks up what is set in the browser now, also by another replica. What was made of other
     /// settings is let go.
     pub(super) async fn look_up_made(&self) -> Result<(), HouseError> {
-        let (house, person) = (self.kept(Scope::House).await?, self.kept(Scope::Person).await?);
-        let made =
-            Made { house: house.values, person: person.values, is_guest: !self.person.is_admin() };
+        let (house, person) = (
+            self.stored_values(SettingScope::House).await?,
+            self.stored_values(SettingScope::Person).await?,
+        );
+        let made = BrowserSettings {
+            house: house.values,
+            person: person.values,
+            is_guest: !self.person.is_admin(),
+        };
         if self.cx.set_made(made) {
             self.renew();
         }
         Ok(())
     }
 
-    fn entry_name(&self, scope: Scope) -> (String, String) {
+    fn entry_name(&self, scope: SettingScope) -> (String, String) {
         match scope {
-            Scope::House => (HOUSE.to_owned(), String::new()),
-            Scope::Person => (format!("of:{}", self.person.id), self.person.id.0.clone()),
+            SettingScope::House => (HOUSE.to_owned(), String::new()),
+            SettingScope::Person => (format!("of:{}", self.person.id), self.person.id.0.clone()),
         }
     }
 
-    async fn kept(&self, scope: Scope) -> Result<KeptValues, HouseError> {
+    async fn stored_values(&self, scope: SettingScope) -> Result<KeptValues, HouseError> {
         let records: &dyn Records = self.records.as_ref();
         let (name, _) = self.entry_name(scope);
         let Some(entry) = records.get(RECORD, &name, self.now()).await? else {
             return Ok(KeptValues::default());
         };
-        let values = serde_json::from_str(&entry.text)
-            .map_err(|error| failed(&format!("the settings {name} are damaged: {error}")))?;
+        let values = serde_json::from_str(&entry.text).map_err(|error| {
+            to_failed_error(&format!("the settings {name} are damaged: {error}"))
+        })?;
         Ok(KeptValues { values, version: entry.version })
     }
 
     /// What would hold with `values` in place of what `scope` has.
-    fn tried(&self, scope: Scope, values: &MadeValues) -> Result<(), HouseError> {
+    fn check_values(&self, scope: SettingScope, values: &MadeValues) -> Result<(), HouseError> {
         let cx = self.at(None).map_err(|error| refused(&error))?;
-        let mut made = self.cx.made();
+        let mut made = self.cx.browser_settings();
         let kept = match scope {
-            Scope::House => std::mem::replace(&mut made.house, values.clone()),
-            Scope::Person => std::mem::replace(&mut made.person, values.clone()),
+            SettingScope::House => std::mem::replace(&mut made.house, values.clone()),
+            SettingScope::Person => std::mem::replace(&mut made.person, values.clone()),
         };
-        let config = Config::load_with(&cx.files(), &cx.environment, cx.is_trusted(), &made);
+        let config =
+            WorkspaceConfig::load_with(&cx.config_files(), &cx.environment, cx.is_trusted(), &made);
         let config = config.map_err(|error| refused(&error))?;
         // Each by itself is right: what is left out now is too wide.
         let mine = format!("set in the browser by {}: ", self.person.name);
@@ -172,7 +182,7 @@ impl UserSpace {
                     kept.get(key) != Some(value) && note[mine.len()..].starts_with(key.as_str())
                 })
         };
-        match config.warnings.iter().find(fresh).filter(|_| scope == Scope::Person) {
+        match config.warnings.iter().find(fresh).filter(|_| scope == SettingScope::Person) {
             Some(note) => Err(HouseError::Refused(note[mine.len()..].to_owned())),
             None => Ok(()),
         }
@@ -186,29 +196,33 @@ impl UserSpace {
     /// The files of settings cannot be understood, or the database does not answer.
     pub async fn settings_sheet(&self) -> Result<SettingsSheet, HouseError> {
         self.look_up_made().await?;
-        let (house, person) = (self.kept(Scope::House).await?, self.kept(Scope::Person).await?);
+        let (house, person) = (
+            self.stored_values(SettingScope::House).await?,
+            self.stored_values(SettingScope::Person).await?,
+        );
         let cx = self.at(None).map_err(|error| refused(&error))?;
         let config = cx.config().map_err(|error| refused(&error))?;
-        let shapes = config::shapes();
+        let shapes = config::setting_value_schemas();
         let is_admin = self.person.is_admin();
         // How the installation is wired is its admins' business.
-        let is_shown = |entry: &config::Entry| {
-            let settable = Scope::House.may_set(&entry.key) || Scope::Person.may_set(&entry.key);
+        let is_shown = |entry: &config::SettingEntry| {
+            let settable =
+                SettingScope::House.may_set(&entry.key) || SettingScope::Person.may_set(&entry.key);
             shapes.contains_key(&entry.key) && (settable || is_admin)
         };
-        let entries = config::entries(config).into_iter().filter(is_shown);
-        let known = Known::of(&cx);
+        let entries = config::setting_entries(config).into_iter().filter(is_shown);
+        let known = KnownNames::from_context(&cx);
         let items = entries.map(|entry| {
             let shape = shapes.get(&entry.key).cloned().unwrap_or_default();
-            let choices = choices(&shape);
+            let choices = schema_choices(&shape);
             Setting {
                 shape: shape_of(&entry.key, &shape, &choices),
                 optional: is_optional(&shape),
                 suggestions: known.for_key(&entry.key),
                 own: person.values.get(&entry.key).map(|made| made.value.clone()),
                 house: house.values.get(&entry.key).map(|made| made.value.clone()),
-                yours: Scope::Person.may_set(&entry.key),
-                for_all: Scope::House.may_set(&entry.key),
+                yours: SettingScope::Person.may_set(&entry.key),
+                for_all: SettingScope::House.may_set(&entry.key),
                 choices,
                 origin: told_origin(&entry.origin, is_admin),
                 description: entry.description,
@@ -235,7 +249,10 @@ impl UserSpace {
     /// # Errors
     /// [`HouseError::Refused`] with the reason: not theirs to set, not of its type, wider than the
     /// house allows. Then nothing is changed.
-    pub async fn change_settings(&self, change: &SettingsChange) -> Result<Changed, HouseError> {
+    pub async fn change_settings(
+        &self,
+        change: &SettingsChange,
+    ) -> Result<SettingsChangeOutcome, HouseError> {
         if change.for_all && !self.person.is_admin() {
             let why = "only an admin may set what holds for everybody";
             return Err(HouseError::Refused(why.into()));
@@ -244,17 +261,17 @@ impl UserSpace {
             return Err(HouseError::Refused(format!("at most {VALUES_MAX} values at once")));
         }
         self.look_up_made().await?;
-        let scope = if change.for_all { Scope::House } else { Scope::Person };
-        let kept = self.kept(scope).await?;
+        let scope = if change.for_all { SettingScope::House } else { SettingScope::Person };
+        let kept = self.stored_values(scope).await?;
         if let Some(version) = change.version.filter(|version| *version != kept.version) {
             // Sent twice, it is done already.
             return Ok(match is_there(&kept.values, change) && version < kept.version {
-                true => Changed::Kept(kept.version),
-                false => Changed::Stale(kept.version),
+                true => SettingsChangeOutcome::Kept(kept.version),
+                false => SettingsChangeOutcome::Stale(kept.version),
             });
         }
         if is_there(&kept.values, change) {
-            return Ok(Changed::Kept(kept.version));
+            return Ok(SettingsChangeOutcome::Kept(kept.version));
         }
         let mut values = kept.values;
         for (key, value) in &change.values {
@@ -267,19 +284,19 @@ impl UserSpace {
             check_made(scope, key, &made).map_err(HouseError::Refused)?;
             values.insert(key.clone(), made);
         }
-        self.tried(scope, &values)?;
+        self.check_values(scope, &values)?;
         let (name, owner) = self.entry_name(scope);
-        let text = serde_json::to_string(&values).map_err(|error| failed(&error))?;
+        let text = serde_json::to_string(&values).map_err(|error| to_failed_error(&error))?;
         let kind = RECORD.to_owned();
         let ts = self.now();
-        let entry = Entry { kind, name, owner, text, version: 0, expires: None, ts };
+        let entry = RecordEntry { kind, name, owner, text, version: 0, expires: None, ts };
         match self.records.put(&entry, Some(kept.version)).await? {
-            Put::Changed(now) => Ok(Changed::Stale(now)),
-            Put::Kept(version) => {
+            PutOutcome::Changed(now) => Ok(SettingsChangeOutcome::Stale(now)),
+            PutOutcome::Kept(version) => {
                 tracing::info!(by = %self.person.name, for_all = change.for_all,
                     keys = ?change.values.keys().collect::<Vec<_>>(), "settings were changed");
                 self.look_up_made().await?;
-                Ok(Changed::Kept(version))
+                Ok(SettingsChangeOutcome::Kept(version))
             }
         }
     }
@@ -291,7 +308,7 @@ impl UserSpace {
     pub async fn verify_audit(&self) -> Result<AuditVerdict, HouseError> {
         audit::whole(self.store().as_ref(), &self.chained)
             .await
-            .map_err(|error| failed(&format!("{error:#}")))
+            .map_err(|error| to_failed_error(&format!("{error:#}")))
     }
 }
 
@@ -315,21 +332,21 @@ fn told_origin(origin: &str, is_admin: bool) -> String {
 }
 
 /// Names that are known here.
-struct Known {
+struct KnownNames {
     models: Vec<String>,
     profiles: Vec<String>,
 }
 
-impl Known {
-    fn of(cx: &Cx) -> Known {
-        let catalogue = crate::models::catalogue(cx);
+impl KnownNames {
+    fn from_context(cx: &Cx) -> KnownNames {
+        let catalogue = crate::models::load_catalogue(cx);
         let models = catalogue.map(|catalogue| {
             catalogue.models().iter().map(|info| info.model.to_string()).collect::<Vec<_>>()
         });
-        let profiles = cx.profiles().map(|profiles| {
+        let profiles = cx.loaded_profiles().map(|profiles| {
             profiles.iter().map(|loaded| loaded.profile.name.clone()).collect::<Vec<_>>()
         });
-        Known { models: models.unwrap_or_default(), profiles: profiles.unwrap_or_default() }
+        KnownNames { models: models.unwrap_or_default(), profiles: profiles.unwrap_or_default() }
     }
 
     fn for_key(&self, key: &str) -> Vec<String> {
@@ -344,7 +361,7 @@ impl Known {
 }
 
 /// The words that a schema lists, one by one.
-fn choices(schema: &Value) -> Vec<String> {
+fn schema_choices(schema: &Value) -> Vec<String> {
     let words = |list: &Value, name: Option<&str>| -> Vec<String> {
         let items = list.as_array().into_iter().flatten();
         let word = |item: &Value| name.map_or(item.clone(), |name| item[name].clone());
@@ -357,7 +374,7 @@ fn choices(schema: &Value) -> Vec<String> {
     }
 }
 
-fn types(schema: &Value) -> Vec<&str> {
+fn schema_types(schema: &Value) -> Vec<&str> {
     match &schema["type"] {
         Value::String(word) => vec![word.as_str()],
         Value::Array(words) => words.iter().filter_map(Value::as_str).collect(),
@@ -367,8 +384,9 @@ fn types(schema: &Value) -> Vec<&str> {
 
 fn is_optional(schema: &Value) -> bool {
     let branches = schema["anyOf"].as_array();
-    types(schema).contains(&"null")
-        || branches.is_some_and(|branches| branches.iter().any(|one| types(one).contains(&"null")))
+    schema_types(schema).contains(&"null")
+        || branches
+            .is_some_and(|branches| branches.iter().any(|one| schema_types(one).contains(&"null")))
 }
 
 fn shape_of(key: &str, schema: &Value, choices: &[String]) -> SettingShape {
@@ -379,7 +397,8 @@ fn shape_of(key: &str, schema: &Value, choices: &[String]) -> SettingShape {
         return SettingShape::LongText;
     }
     let branches = schema["anyOf"].as_array().into_iter().flatten();
-    let all: Vec<&str> = types(schema).into_iter().chain(branches.flat_map(types)).collect();
+    let all: Vec<&str> =
+        schema_types(schema).into_iter().chain(branches.flat_map(schema_types)).collect();
     let has = |word: &str| all.contains(&word);
     match () {
         () if has("boolean") => SettingShape::Toggle,

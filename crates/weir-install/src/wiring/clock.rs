@@ -39,7 +39,7 @@ impl Clock for SystemClock {
         tokio::time::sleep(Duration::from_micros(u64::try_from(left).unwrap_or(0))).await;
     }
 
-    fn random(&self) -> u64 {
+    fn random_number(&self) -> u64 {
         let mut hasher = self.random.build_hasher();
         hasher.write_u128(self.started.elapsed().as_nanos());
         hasher.finish()
@@ -71,7 +71,7 @@ impl Clock for WallClock {
         }
     }
 
-    fn random(&self) -> u64 {
-        self.0.random()
+    fn random_number(&self) -> u64 {
+        self.0.random_number()
     }
 }

@@ -9,10 +9,10 @@ use weir_core::session::{Guards, SessionConfig};
 use weir_engine::ports::Model;
 use weir_sandbox::filtered_environment;
 
-use crate::config::Config;
+use crate::config::WorkspaceConfig;
 use crate::cx::Cx;
 use crate::failure::usage;
-use crate::hooks::{CommandHooks, Hook};
+use crate::hooks::{CommandHooks, ConfiguredHook};
 use crate::models;
 
 /// Letters of a canary: those of base32, which no reader mixes up.
@@ -26,13 +26,13 @@ const CANARIES_BEFORE_MAX: usize = 14;
 ///
 /// # Errors
 /// A hook that cannot be called: file and line.
-pub(super) fn hooks(cx: &Cx, secrets: Vec<String>) -> anyhow::Result<CommandHooks> {
+pub(super) fn load_hooks(cx: &Cx, secrets: Vec<String>) -> anyhow::Result<CommandHooks> {
     let mut hooks = Vec::new();
     for raw in &cx.config()?.hooks {
-        let hook = Hook::new(raw);
+        let hook = ConfiguredHook::new(raw);
         hooks.push(hook.map_err(|why| usage(format!("{}: {} {why}", raw.origin, raw.name())))?);
     }
-    let environment = filtered_environment(cx.environment.all(), &[]);
+    let environment = filtered_environment(cx.environment.all_variables(), &[]);
     Ok(CommandHooks::new(hooks, environment, secrets))
 }
 
@@ -41,10 +41,10 @@ pub(super) fn hooks(cx: &Cx, secrets: Vec<String>) -> anyhow::Result<CommandHook
 ///
 /// # Errors
 /// It cannot be asked: what is missing. A guard without its judge would be none.
-pub(super) fn judge(cx: &Cx) -> anyhow::Result<Option<Arc<dyn Model>>> {
+pub(super) fn judge_model(cx: &Cx) -> anyhow::Result<Option<Arc<dyn Model>>> {
     let settings = &cx.config()?.settings;
     let needed = settings.security.validate_output || settings.security.screen_results;
-    helper(cx, needed, ("helpers.judge", &settings.helpers.judge), "judges")
+    helper_model(cx, needed, ("helpers.judge", &settings.helpers.judge), "judges")
 }
 
 /// The model that summarises what no longer fits, where the settings name one; otherwise it is each
@@ -52,10 +52,10 @@ pub(super) fn judge(cx: &Cx) -> anyhow::Result<Option<Arc<dyn Model>>> {
 ///
 /// # Errors
 /// It cannot be asked: what is missing.
-pub(super) fn condenser(cx: &Cx) -> anyhow::Result<Option<Arc<dyn Model>>> {
+pub(super) fn condenser_model(cx: &Cx) -> anyhow::Result<Option<Arc<dyn Model>>> {
     let settings = &cx.config()?.settings;
     let needed = settings.context.condensing_enabled || settings.memory.after_run;
-    helper(cx, needed, ("helpers.condense", &settings.helpers.condense), "summarises")
+    helper_model(cx, needed, ("helpers.condense", &settings.helpers.condense), "summarises")
 }
 
 /// The model that fills recipes in, where the settings name one; otherwise it is each session's own
@@ -63,32 +63,32 @@ pub(super) fn condenser(cx: &Cx) -> anyhow::Result<Option<Arc<dyn Model>>> {
 ///
 /// # Errors
 /// It cannot be asked: what is missing.
-pub(super) fn planner(cx: &Cx) -> anyhow::Result<Option<Arc<dyn Model>>> {
+pub(super) fn planner_model(cx: &Cx) -> anyhow::Result<Option<Arc<dyn Model>>> {
     let settings = &cx.config()?.settings;
-    helper(cx, true, ("helpers.plan", &settings.helpers.plan), "fills recipes in")
+    helper_model(cx, true, ("helpers.plan", &settings.helpers.plan), "fills recipes in")
 }
 
 /// The stronger model that the agent may ask, where the settings name one.
 ///
 /// # Errors
 /// It cannot be asked: what is missing.
-pub(super) fn flagship(cx: &Cx) -> anyhow::Result<Option<Arc<dyn Model>>> {
+pub(super) fn flagship_model(cx: &Cx) -> anyhow::Result<Option<Arc<dyn Model>>> {
     let settings = &cx.config()?.settings;
     let does = "is never asked about (leave it out to go without)";
-    helper(cx, true, ("helpers.flagship", &settings.helpers.flagship), does)
+    helper_model(cx, true, ("helpers.flagship", &settings.helpers.flagship), does)
 }
 
 /// The model that names chats, where the settings name one.
 ///
 /// # Errors
 /// It cannot be asked: what is missing.
-pub(super) fn titler(cx: &Cx) -> anyhow::Result<Option<Arc<dyn Model>>> {
+pub(super) fn titler_model(cx: &Cx) -> anyhow::Result<Option<Arc<dyn Model>>> {
     let settings = &cx.config()?.settings;
-    helper(cx, true, ("helpers.titles", &settings.helpers.titles), "names no chats")
+    helper_model(cx, true, ("helpers.titles", &settings.helpers.titles), "names no chats")
 }
 
 /// The model that a setting names for some side work, where that is needed.
-fn helper(
+fn helper_model(
     cx: &Cx,
     needed: bool,
     (key, name): (&str, &str),
@@ -97,8 +97,9 @@ fn helper(
     if !needed || name.trim().is_empty() {
         return Ok(None);
     }
-    let model = models::named(cx, name.trim()).map_err(|error| {
-        let place = cx.config().map(|config| config.origin(key).to_string()).unwrap_or_default();
+    let model = models::model_by_name(cx, name.trim()).map_err(|error| {
+        let place =
+            cx.config().map(|config| config.origin_of_key(key).to_string()).unwrap_or_default();
         usage(format!(
             "{place}: {key} cannot be used: {error}; without it the session's own model {does}"
         ))
@@ -108,10 +109,14 @@ fn helper(
 
 /// What is switched on for a session at `now`. One that exists keeps its word until the day is
 /// over (UTC); then it has a new one, and those before are watched on.
-pub(super) fn guards(config: &Config, kept: Option<&SessionConfig>, now: Timestamp) -> Guards {
+pub(super) fn session_guards(
+    config: &WorkspaceConfig,
+    kept: Option<&SessionConfig>,
+    now: Timestamp,
+) -> Guards {
     let security = &config.settings.security;
     let (canary, canary_day, canaries_before) = match security.canary {
-        true => words(kept.map(|kept| &kept.guards), &day(now)),
+        true => canary_words(kept.map(|kept| &kept.guards), &utc_day(now)),
         false => (None, String::new(), Vec::new()),
     };
     Guards {
@@ -127,7 +132,7 @@ pub(super) fn guards(config: &Config, kept: Option<&SessionConfig>, now: Timesta
 }
 
 /// The word of a session on `today`, that day, and the words before.
-fn words(kept: Option<&Guards>, today: &str) -> (Option<String>, String, Vec<String>) {
+fn canary_words(kept: Option<&Guards>, today: &str) -> (Option<String>, String, Vec<String>) {
     let Some((kept, word)) = kept.and_then(|kept| Some((kept, kept.canary.clone()?))) else {
         return (Some(new_word()), today.to_owned(), Vec::new());
     };
@@ -139,7 +144,7 @@ fn words(kept: Option<&Guards>, today: &str) -> (Option<String>, String, Vec<Str
 }
 
 /// The day of a moment, in UTC.
-fn day(now: Timestamp) -> String {
+fn utc_day(now: Timestamp) -> String {
     let moment = jiff::Timestamp::from_microsecond(now.0).unwrap_or_default();
     moment.strftime("%Y-%m-%d").to_string()
 }
@@ -166,7 +171,7 @@ mod tests {
     fn s6_the_canary_is_another_every_day_and_old_ones_are_kept() {
         let noon = Timestamp(1_800_000_000_000_000);
         let made = |kept: Option<&Guards>, now| {
-            let (canary, canary_day, canaries_before) = words(kept, &day(now));
+            let (canary, canary_day, canaries_before) = canary_words(kept, &utc_day(now));
             Guards { canary, canary_day, canaries_before, ..Guards::default() }
         };
         let first = made(None, noon);

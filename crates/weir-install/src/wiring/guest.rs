@@ -3,8 +3,8 @@
 
 use weir_core::profile::PermissionMode;
 
-use super::Wishes;
-use crate::config::{Config, Origin};
+use super::SessionOverrides;
+use crate::config::{SettingOrigin, WorkspaceConfig};
 use crate::cx::Cx;
 use crate::failure::usage;
 
@@ -20,13 +20,13 @@ const PROGRAMS: [&str; 6] = [
 ];
 
 /// The narrower of two modes.
-fn narrower(a: PermissionMode, b: PermissionMode) -> PermissionMode {
+fn narrower_mode(a: PermissionMode, b: PermissionMode) -> PermissionMode {
     let rank = |mode: PermissionMode| PermissionMode::ALL.iter().position(|m| *m == mode);
     if rank(a) < rank(b) { a } else { b }
 }
 
 /// Leaves of the installation's settings what an admin offers.
-pub fn bound(config: &mut Config) {
+pub fn restrict_guest_config(config: &mut WorkspaceConfig) {
     let offered = config.settings.server.people.clone();
     let settings = &mut config.settings;
     settings.mcp_servers.retain(|name, _| offered.mcp_servers.contains(name));
@@ -42,16 +42,19 @@ pub fn bound(config: &mut Config) {
         config.hooks.clear();
     }
     let ceiling = config.permission_ceiling.unwrap_or(offered.max_permission);
-    let ceiling = narrower(ceiling, offered.max_permission);
+    let ceiling = narrower_mode(ceiling, offered.max_permission);
     config.permission_ceiling = Some(ceiling);
-    settings.permission = narrower(settings.permission, ceiling);
+    settings.permission = narrower_mode(settings.permission, ceiling);
 }
 
 /// What a guest wants, with no more than they may have.
 ///
 /// # Errors
 /// The settings cannot be read.
-pub fn narrowed(cx: &Cx, wishes: &Wishes) -> anyhow::Result<Wishes> {
+pub fn narrow_guest_overrides(
+    cx: &Cx,
+    wishes: &SessionOverrides,
+) -> anyhow::Result<SessionOverrides> {
     let mut wishes = wishes.clone();
     if !cx.is_guest() {
         return Ok(wishes);
@@ -59,11 +62,11 @@ pub fn narrowed(cx: &Cx, wishes: &Wishes) -> anyhow::Result<Wishes> {
     let config = cx.config()?;
     let people = &config.settings.server.people;
     wishes.denied.extend(people.tools_denied.iter().cloned());
-    if !super::tier(config).has_own_view() {
+    if !super::command_tier(config).has_own_view() {
         wishes.denied.extend(PROGRAMS.map(String::from));
     }
     let ceiling = config.permission_ceiling.unwrap_or(people.max_permission);
-    wishes.permission = wishes.permission.map(|mode| narrower(mode, ceiling));
+    wishes.permission = wishes.permission.map(|mode| narrower_mode(mode, ceiling));
     let limits = &config.settings.limits;
     let least = |a: Option<u32>, b: Option<u32>| match (a, b) {
         (Some(a), Some(b)) => Some(a.min(b)),
@@ -95,8 +98,10 @@ pub(crate) fn may_script(cx: &Cx, file: &str) -> anyhow::Result<()> {
     let config = cx.config()?;
     let named = config.settings.model.as_deref().and_then(|text| text.strip_prefix("script:"));
     let by_installation = matches!(
-        config.origin("model"),
-        Origin::User(..) | Origin::Environment(_) | Origin::Browser { for_all: true, .. }
+        config.origin_of_key("model"),
+        SettingOrigin::User(..)
+            | SettingOrigin::Environment(_)
+            | SettingOrigin::Browser { for_all: true, .. }
     );
     match named == Some(file) && by_installation {
         true => Ok(()),

@@ -1,5 +1,5 @@
 //! Tools with nothing behind them in a folder: a session that begins there is not told of them. Not
-//! here: how one of them is made known later (`ResultEffect::Made`), and what a profile leaves out.
+//! here: how one of them is made known later (`ResultEffect::BrowserSettings`), and what a profile leaves out.
 
 use std::sync::Arc;
 
@@ -18,18 +18,21 @@ const BUILT_IN: &str = "built in";
 ///
 /// # Errors
 /// Settings, declarations of servers or the store cannot be read.
-pub(super) async fn tools(cx: &Cx, workspace: &Arc<Workspace>) -> anyhow::Result<Vec<String>> {
+pub(super) async fn idle_tool_names(
+    cx: &Cx,
+    workspace: &Arc<Workspace>,
+) -> anyhow::Result<Vec<String>> {
     let settings = &cx.config()?.settings;
     let mut idle: Vec<&str> = Vec::new();
-    if cx.servers()?.0.is_empty() {
+    if cx.declared_servers()?.0.is_empty() {
         idle.extend(OF_SERVERS);
     }
     if settings.helpers.flagship.trim().is_empty() {
         idle.push("consult_flagship");
     }
-    let plugins = super::plugins(cx, workspace)?;
+    let plugins = super::installed_plugins(cx, workspace)?;
     plugins.refresh().await;
-    let commands = !plugins.commands().is_empty();
+    let commands = !plugins.configured_commands().is_empty();
     let root = workspace.root().to_path_buf();
     let looked = tokio::task::spawn_blocking(move || {
         (plugins.list(), scene::kind_of(&root) == Some("notes"))

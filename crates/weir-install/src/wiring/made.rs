@@ -11,21 +11,22 @@ use weir_script::ChildScripts;
 use crate::cx::Cx;
 
 /// What runs scripts.
-pub fn scripts() -> anyhow::Result<Arc<dyn Scripts>> {
+pub fn script_runner() -> anyhow::Result<Arc<dyn Scripts>> {
     Ok(Arc::new(ChildScripts::new(std::env::current_exe()?)))
 }
 
 /// Puts every made tool that counts here into the toolbox; says why others do not.
-pub(super) async fn shelve(
+pub(super) async fn add_dynamic_tools(
     cx: &Cx,
     toolbox: &Toolbox,
     workspace: &Workspace,
 ) -> anyhow::Result<()> {
-    let store = cx.journal()?;
-    let marks = store.marks(&workspace.root().display().to_string()).await?;
+    let store = cx.session_store()?;
+    let marks = store.file_marks(&workspace.root().display().to_string()).await?;
     workspace.hold_marks(marks.into_iter().map(|mark| (mark.path, mark.origin)));
     let from = weir_tools::ToolFiles { workspace, trusted: cx.is_trusted() };
-    let (_, notes) = weir_tools::shelve(store.as_ref(), from, &scripts()?, toolbox).await?;
+    let (_, notes) =
+        weir_tools::add_dynamic_tools(store.as_ref(), from, &script_runner()?, toolbox).await?;
     for note in notes {
         cx.notify(&format!("note: {note}"));
     }

@@ -8,37 +8,37 @@ use std::sync::Arc;
 use weir_core::governance::label::Label;
 use weir_core::profile::Profile;
 use weir_core::tool::foreign;
-use weir_engine::ports::{Clock as _, Kept};
+use weir_engine::ports::{Clock as _, StoredItem};
 use weir_engine::toolbox::Toolbox;
-use weir_mcp::{McpHub, McpOptions, Pin, Sampler, ServerSpec};
+use weir_mcp::{McpHub, McpOptions, Sampler, ServerPin, ServerSpec};
 
 use super::SystemClock;
 use super::mcp_ask::SessionModel;
 use crate::cx::Cx;
 use crate::failure::usage;
-use crate::servers::packages::Package;
-use crate::servers::{Browser, DeclaredServer, TokenFiles};
+use crate::servers::packages::ServerPackage;
+use crate::servers::{DeclaredServer, SignInBrowser, TokenFiles};
 
 /// Under which word pins are kept.
 const KIND: &str = "mcp";
 
 /// A declared server, ready or not.
-pub struct Known {
+pub struct KnownMcpServer {
     /// What is declared.
     pub declared: DeclaredServer,
     /// What the client is given, or why it cannot be.
     pub spec: Result<ServerSpec, String>,
     /// What a person approved; none: nobody did.
-    pub pin: Option<Pin>,
+    pub pin: Option<ServerPin>,
     /// The package that it is started from; none: it is started as it stands.
-    pub package: Option<Package>,
+    pub package: Option<ServerPackage>,
     /// That package is not installed.
     pub uninstalled: bool,
 }
 
-impl Known {
+impl KnownMcpServer {
     /// The package that is installed for it: version and checksums.
-    pub fn installed(&self) -> Option<&str> {
+    pub fn pinned_package(&self) -> Option<&str> {
         let spec = self.spec.as_ref().ok()?;
         spec.package.as_ref().map(|package| package.pinned.as_str())
     }
@@ -48,21 +48,22 @@ impl Known {
 ///
 /// # Errors
 /// A file of declarations that cannot be understood, or a store that cannot be read.
-pub async fn known(cx: &Cx) -> anyhow::Result<(Vec<Known>, Vec<String>)> {
-    let (declared, mut notes) = cx.servers()?.clone();
+pub async fn load_known_servers(cx: &Cx) -> anyhow::Result<(Vec<KnownMcpServer>, Vec<String>)> {
+    let (declared, mut notes) = cx.declared_servers()?.clone();
     if declared.is_empty() {
         return Ok((Vec::new(), notes));
     }
-    let kept = cx.journal()?.kept(KIND).await?;
+    let kept = cx.session_store()?.stored_items(KIND).await?;
     let known = declared.into_iter().map(|declared| {
-        let key = declared.key(cx);
+        let key = declared.storage_key(cx);
         let pin = kept.iter().find(|kept| kept.name == key).and_then(|kept| {
-            let pin = Pin::from_text(&kept.text);
+            let pin = ServerPin::from_text(&kept.text);
             pin.map_err(|why| notes.push(format!("{}: {why}", declared.name))).ok()
         });
-        let package = declared.package(cx);
-        let uninstalled = package.as_ref().is_some_and(|p| declared.installed(cx, p).is_none());
-        Known { spec: declared.spec(cx), declared, pin, package, uninstalled }
+        let package = declared.started_package(cx);
+        let uninstalled =
+            package.as_ref().is_some_and(|p| declared.installed_package(cx, p).is_none());
+        KnownMcpServer { spec: declared.server_spec(cx), declared, pin, package, uninstalled }
     });
     let known = known.collect();
     Ok((known, notes))
@@ -72,25 +73,30 @@ pub async fn known(cx: &Cx) -> anyhow::Result<(Vec<Known>, Vec<String>)> {
 ///
 /// # Errors
 /// Processes cannot be confined here.
-pub fn hub(cx: &Cx, known: &[Known]) -> anyhow::Result<McpHub> {
+pub fn build_mcp_hub(cx: &Cx, known: &[KnownMcpServer]) -> anyhow::Result<McpHub> {
     hub_with(cx, known, None)
 }
 
 /// The same with a model that servers may ask, where their declaration says so.
-fn hub_with(cx: &Cx, known: &[Known], sampler: Option<Arc<dyn Sampler>>) -> anyhow::Result<McpHub> {
-    let keys = known.iter().map(|one| (one.declared.name.clone(), one.declared.key(cx))).collect();
+fn hub_with(
+    cx: &Cx,
+    known: &[KnownMcpServer],
+    sampler: Option<Arc<dyn Sampler>>,
+) -> anyhow::Result<McpHub> {
+    let keys =
+        known.iter().map(|one| (one.declared.name.clone(), one.declared.storage_key(cx))).collect();
     let specs = known.iter().filter_map(|one| one.spec.as_ref().ok().cloned()).collect();
-    let pins: BTreeMap<String, Pin> = known
+    let pins: BTreeMap<String, ServerPin> = known
         .iter()
         .filter_map(|one| Some((one.declared.name.clone(), one.pin.clone()?)))
         .collect();
-    let workspace = cx.workspace()?;
+    let workspace = cx.open_workspace()?;
     let options = McpOptions {
         clock: Arc::new(SystemClock::default()),
-        launcher: super::mcp_launch::launcher(cx)?,
+        launcher: super::mcp_launch::build_launcher(cx)?,
         tokens: Arc::new(TokenFiles::new(&cx.dirs.state, keys)),
         roots: vec![workspace.root().to_path_buf()],
-        authorizer: Browser::find(&cx.environment, cx.notifier)
+        authorizer: SignInBrowser::find(&cx.environment, cx.notifier)
             .map(|browser| Arc::new(browser) as _),
         elicit: Some(Arc::new(super::mcp_person::ByQuestions)),
         sampler,
@@ -103,13 +109,13 @@ fn hub_with(cx: &Cx, known: &[Known], sampler: Option<Arc<dyn Sampler>>) -> anyh
 /// which are not used.
 ///
 /// # Errors
-/// As [`known`] and [`hub`].
+/// As [`load_known_servers`] and [`build_mcp_hub`].
 pub async fn of_session(
     cx: &Cx,
     toolbox: &Toolbox,
     model: &Arc<SessionModel>,
 ) -> anyhow::Result<Option<Arc<McpHub>>> {
-    let (known, notes) = known(cx).await?;
+    let (known, notes) = load_known_servers(cx).await?;
     for note in notes {
         cx.notify(&format!("warning: {note}"));
     }
@@ -146,7 +152,11 @@ pub async fn of_session(
 }
 
 /// The profile without tools of servers that it does not name; a profile that names none has all.
-pub fn narrowed(mut profile: Profile, servers: &[String], toolbox: &Toolbox) -> Profile {
+pub fn without_unnamed_servers(
+    mut profile: Profile,
+    servers: &[String],
+    toolbox: &Toolbox,
+) -> Profile {
     if servers.is_empty() {
         return profile;
     }
@@ -154,7 +164,7 @@ pub fn narrowed(mut profile: Profile, servers: &[String], toolbox: &Toolbox) -> 
         .iter()
         .map(|server| format!("{}{}__", foreign::PREFIX, foreign::server_part(server)))
         .collect();
-    let all = toolbox.all();
+    let all = toolbox.all_tools();
     let denied = all.iter().map(|tool| &tool.spec().name).filter(|name| {
         name.starts_with(foreign::PREFIX) && !prefixes.iter().any(|p| name.starts_with(p))
     });
@@ -166,19 +176,23 @@ pub fn narrowed(mut profile: Profile, servers: &[String], toolbox: &Toolbox) -> 
 ///
 /// # Errors
 /// The store cannot be written.
-pub async fn keep(cx: &Cx, declared: &DeclaredServer, pin: &Pin) -> anyhow::Result<()> {
-    let kept = Kept {
+pub async fn save_approval(
+    cx: &Cx,
+    declared: &DeclaredServer,
+    pin: &ServerPin,
+) -> anyhow::Result<()> {
+    let kept = StoredItem {
         what: KIND.into(),
-        name: declared.key(cx),
+        name: declared.storage_key(cx),
         text: pin.to_text(),
         state: "active".into(),
         hash: pin.hash(),
         version: 1,
         label: Label::external(format!("mcp:{}", declared.name)),
-        by: super::principal(cx),
+        by: super::principal_name(cx),
         ts: SystemClock::default().now(),
     };
-    cx.journal()?.keep(&kept).await?;
+    cx.session_store()?.store_item(&kept).await?;
     Ok(())
 }
 
@@ -186,16 +200,16 @@ pub async fn keep(cx: &Cx, declared: &DeclaredServer, pin: &Pin) -> anyhow::Resu
 ///
 /// # Errors
 /// The store cannot be written.
-pub async fn forget(cx: &Cx, declared: &DeclaredServer) -> anyhow::Result<bool> {
-    Ok(cx.journal()?.unkeep(KIND, &declared.key(cx)).await?)
+pub async fn forget_approval(cx: &Cx, declared: &DeclaredServer) -> anyhow::Result<bool> {
+    Ok(cx.session_store()?.remove_stored_item(KIND, &declared.storage_key(cx)).await?)
 }
 
 /// One server by its name.
 ///
 /// # Errors
-/// As [`known`]; there is none of this name.
-pub async fn find(cx: &Cx, name: &str) -> anyhow::Result<Known> {
-    let (known, _) = known(cx).await?;
+/// As [`load_known_servers`]; there is none of this name.
+pub async fn find_known_server(cx: &Cx, name: &str) -> anyhow::Result<KnownMcpServer> {
+    let (known, _) = load_known_servers(cx).await?;
     let names: Vec<String> = known.iter().map(|one| one.declared.name.clone()).collect();
     known.into_iter().find(|one| one.declared.name == name).ok_or_else(|| {
         let there = match names.is_empty() {

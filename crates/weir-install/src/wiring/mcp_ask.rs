@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use weir_core::ids::{SessionId, TurnId};
-use weir_core::message::{Block, Message};
-use weir_core::model::{ModelInfo, ModelRequest, Reply, ReplyBlock, Thinking};
+use weir_core::message::{Message, MessageBlock};
+use weir_core::model::{ModelInfo, ModelReply, ModelRequest, ReplyBlock, Thinking};
 use weir_engine::ports::{MediaMap, Model, SignalSink};
-use weir_mcp::{Sample, Sampled, Sampler};
+use weir_mcp::{Sampler, SamplingRequest, SamplingResult};
 
 /// How long an answer may take.
 const ANSWER_WAIT: Duration = Duration::from_secs(120);
@@ -23,7 +23,7 @@ pub struct SessionModel(OnceLock<Arc<dyn Model>>);
 
 impl SessionModel {
     /// From now on this model answers.
-    pub fn is(&self, model: &Arc<dyn Model>) {
+    pub fn set_model(&self, model: &Arc<dyn Model>) {
         // It is set once: a session is put together once.
         let _ = self.0.set(model.clone());
     }
@@ -31,7 +31,7 @@ impl SessionModel {
 
 #[async_trait]
 impl Sampler for SessionModel {
-    async fn sample(&self, question: Sample) -> Result<Sampled, String> {
+    async fn sample(&self, question: SamplingRequest) -> Result<SamplingResult, String> {
         let model = self.0.get().ok_or("there is no model to ask here")?;
         let info = model.info();
         let bounded = ModelInfo {
@@ -43,7 +43,7 @@ impl Sampler for SessionModel {
             own => format!("{FRAME}\n\nThe program says of its question:\n{own}"),
         };
         let history = question.messages.into_iter().map(|(by_user, text)| {
-            let blocks = vec![Block::text(text)];
+            let blocks = vec![MessageBlock::text(text)];
             Arc::new(if by_user { Message::user(blocks) } else { Message::assistant(blocks) })
         });
         let request = ModelRequest {
@@ -56,24 +56,24 @@ impl Sampler for SessionModel {
             tail: None,
             thinking: Thinking::Off,
         };
-        let mut conversation = model.converse();
+        let mut conversation = model.start_conversation();
         conversation.prepare(&request, &MediaMap::new());
         let sink = SignalSink::none();
         let asked = tokio::time::timeout(ANSWER_WAIT, conversation.send(&sink));
         match asked.await.map_err(|_| "the model did not answer in time")? {
-            Reply::Whole { blocks, usage, .. } => {
+            ModelReply::Whole { blocks, usage, .. } => {
                 let said = blocks.iter().filter_map(|block| match block {
-                    ReplyBlock::Said(Block::Text { text, .. }) => Some(text.as_str()),
+                    ReplyBlock::Said(MessageBlock::Text { text, .. }) => Some(text.as_str()),
                     _ => None,
                 });
-                Ok(Sampled {
+                Ok(SamplingResult {
                     model: info.model.to_string(),
                     text: said.collect::<Vec<_>>().join("\n"),
                     usage,
                     cost_usd: info.cost(&usage),
                 })
             }
-            Reply::Failed { .. } => Err("the model could not answer".into()),
+            ModelReply::Failed { .. } => Err("the model could not answer".into()),
         }
     }
 }

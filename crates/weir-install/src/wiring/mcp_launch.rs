@@ -8,10 +8,10 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use weir_core::tool::{CommandEffect, Effects, Tier};
-use weir_engine::ports::{Confine, Processes as _};
+use weir_engine::ports::{CommandConfinement, Processes as _};
 use weir_engine::workspace::Workspace;
-use weir_mcp::{Child, Launched, Launcher, ServerSpec, Transport};
-use weir_sandbox::{Service, ServiceSpec, SupervisedProcesses};
+use weir_mcp::{LaunchedProcess, ServerLauncher, ServerProcess, ServerSpec, ServerTransport};
+use weir_sandbox::{ServiceProcess, ServiceSpec, SupervisedProcesses};
 
 use crate::cx::Cx;
 
@@ -26,47 +26,52 @@ const INSTALLED: [&str; 3] = ["node_modules", "pyvenv.cfg", "package.json"];
 ///
 /// # Errors
 /// Processes cannot be supervised here, or the workspace cannot be used.
-pub(crate) fn launcher(cx: &Cx) -> anyhow::Result<Arc<dyn Launcher>> {
-    let passed =
-        |name: &str| Some((OsString::from(name), OsString::from(cx.environment.text(name)?)));
+pub(crate) fn build_launcher(cx: &Cx) -> anyhow::Result<Arc<dyn ServerLauncher>> {
+    let passed = |name: &str| {
+        Some((OsString::from(name), OsString::from(cx.environment.text_variable(name)?)))
+    };
     let mut environment: Vec<(OsString, OsString)> =
         PASSED.into_iter().filter_map(passed).collect();
-    if cx.environment.text("PATH").is_none() {
+    if cx.environment.text_variable("PATH").is_none() {
         environment.push(("PATH".into(), DEFAULT_PATH.into()));
     }
     environment.push(("TERM".into(), "dumb".into()));
-    Ok(Arc::new(Programs {
-        processes: super::processes(cx)?,
-        places: Arc::new(Places { workspace: cx.workspace()?, home: cx.dirs.home.clone() }),
+    Ok(Arc::new(SandboxLauncher {
+        processes: super::supervised_processes(cx)?,
+        places: Arc::new(MachinePaths {
+            workspace: cx.open_workspace()?,
+            home: cx.dirs.home.clone(),
+        }),
         environment,
     }))
 }
 
-struct Programs {
+struct SandboxLauncher {
     processes: SupervisedProcesses,
-    places: Arc<Places>,
+    places: Arc<MachinePaths>,
     environment: Vec<(OsString, OsString)>,
 }
 
 /// What there is on this machine to be seen or hidden.
-struct Places {
+struct MachinePaths {
     workspace: Arc<Workspace>,
     home: Option<PathBuf>,
 }
 
 #[async_trait]
-impl Launcher for Programs {
-    async fn launch(&self, spec: &ServerSpec) -> Result<Launched, String> {
-        let Transport::Stdio { command, args, env, cwd } = &spec.transport else {
+impl ServerLauncher for SandboxLauncher {
+    async fn launch(&self, spec: &ServerSpec) -> Result<LaunchedProcess, String> {
+        let ServerTransport::Stdio { command, args, env, cwd } = &spec.transport else {
             return Err("it is no program".into());
         };
         let cwd = cwd.clone().unwrap_or_else(|| self.places.workspace.root().to_path_buf());
-        let program = self.find(command, &cwd)?;
+        let program = self.find_program(command, &cwd)?;
         let (places, tier) = (self.places.clone(), self.processes.tier());
         let (wanted, at, folder) = (spec.clone(), program.clone(), cwd.clone());
         // The whole workspace is looked at for what is hidden.
-        let looked =
-            tokio::task::spawn_blocking(move || places.confine(&wanted, tier, (&at, &folder)));
+        let looked = tokio::task::spawn_blocking(move || {
+            places.confinement_for(&wanted, tier, (&at, &folder))
+        });
         let confine = looked.await.map_err(|error| error.to_string())??;
         let mut environment = self.environment.clone();
         if confine.tier == Tier::None {
@@ -84,21 +89,21 @@ impl Launcher for Programs {
         let program = program.map_err(|_| "its path is not UTF-8".to_owned())?;
         let words = std::iter::once(program).chain(args.iter().cloned()).collect();
         let service = ServiceSpec { words, environment, cwd, confine };
-        let mut service = self.processes.open(service).await?;
+        let mut service = self.processes.open_service(service).await?;
         let (Some(input), Some(output)) = (service.input.take(), service.output.take()) else {
             return Err("its standard streams are not there".into());
         };
-        Ok(Launched {
+        Ok(LaunchedProcess {
             input: Box::new(input),
             output: Box::new(output),
-            child: Box::new(Process(service)),
+            child: Box::new(SandboxedServer(service)),
         })
     }
 }
 
-impl Programs {
+impl SandboxLauncher {
     /// The program, as a path.
-    fn find(&self, command: &str, cwd: &Path) -> Result<PathBuf, String> {
+    fn find_program(&self, command: &str, cwd: &Path) -> Result<PathBuf, String> {
         let is_file = |path: &PathBuf| path.is_file();
         if command.contains('/') {
             let path = cwd.join(command);
@@ -115,15 +120,15 @@ impl Programs {
     }
 }
 
-impl Places {
-    fn confine(
+impl MachinePaths {
+    fn confinement_for(
         &self,
         spec: &ServerSpec,
         tier: Tier,
         (program, cwd): (&Path, &Path),
-    ) -> Result<Confine, String> {
+    ) -> Result<CommandConfinement, String> {
         if spec.reach.unconfined {
-            return Ok(Confine::default());
+            return Ok(CommandConfinement::default());
         }
         if tier == Tier::None {
             return Err(format!(
@@ -140,7 +145,7 @@ impl Places {
             ..CommandEffect::default()
         };
         // What of the workspace is hidden from commands is hidden from servers.
-        let confined = self.workspace.confine(&command, &Effects::default(), true);
+        let confined = self.workspace.confine_command(&command, &Effects::default(), true);
         let mut confine = confined.map_err(|error| error.to_string())?;
         confine.writable.extend(spec.reach.writes.iter().cloned());
         let mut readable: BTreeSet<PathBuf> = spec.reach.reads.iter().cloned().collect();
@@ -150,7 +155,7 @@ impl Places {
         if let Some(home) = self.home.as_ref().and_then(|home| home.canonicalize().ok())
             && home.parent().is_some()
         {
-            readable.extend(installed(&home, program, spec));
+            readable.extend(installed_below_home(&home, program, spec));
             readable.retain(|path| *path != home && path.parent().is_some());
             let opened = |path: &PathBuf| {
                 readable.iter().chain(&confine.writable).any(|open| path.starts_with(open))
@@ -167,17 +172,17 @@ impl Places {
 
 /// What of the home the program and its arguments are made of: the folder in which it was installed,
 /// and no other.
-fn installed(home: &Path, program: &Path, spec: &ServerSpec) -> Vec<PathBuf> {
+fn installed_below_home(home: &Path, program: &Path, spec: &ServerSpec) -> Vec<PathBuf> {
     let args = match &spec.transport {
-        Transport::Stdio { args, .. } => args.as_slice(),
-        Transport::Http { .. } => &[],
+        ServerTransport::Stdio { args, .. } => args.as_slice(),
+        ServerTransport::Http { .. } => &[],
     };
     let named = args.iter().map(PathBuf::from).filter(|path| path.is_absolute() && path.exists());
     let links = |path: PathBuf| [path.canonicalize().ok(), Some(path)].into_iter().flatten();
     let mut found = Vec::new();
     for path in std::iter::once(program.to_path_buf()).chain(named).flat_map(links) {
         if path.starts_with(home) {
-            found.push(around(home, &path));
+            found.push(installation_folder(home, &path));
         }
     }
     found
@@ -185,7 +190,7 @@ fn installed(home: &Path, program: &Path, spec: &ServerSpec) -> Vec<PathBuf> {
 
 /// The folder around a path that was installed as one: that of its packages, or of a tool that has
 /// its programs in `bin`. Never the home, nor a folder that programs share with the person's data.
-fn around(home: &Path, path: &Path) -> PathBuf {
+fn installation_folder(home: &Path, path: &Path) -> PathBuf {
     let shared = |folder: &Path| folder == home || folder == home.join(".local");
     let inside = path.ancestors().skip(1).take_while(|folder| folder.starts_with(home));
     let packages = inside
@@ -202,15 +207,15 @@ fn around(home: &Path, path: &Path) -> PathBuf {
     }
 }
 
-struct Process(Service);
+struct SandboxedServer(ServiceProcess);
 
 #[async_trait]
-impl Child for Process {
-    async fn errors(&self) -> String {
-        self.0.errors().await
+impl ServerProcess for SandboxedServer {
+    async fn stderr_tail(&self) -> String {
+        self.0.error_output().await
     }
-    async fn end(self: Box<Self>) {
-        self.0.end().await;
+    async fn end_process(self: Box<Self>) {
+        self.0.end_service().await;
     }
 }
 
@@ -242,7 +247,7 @@ mod tests {
             ("Documents", "Documents"),
             ("server.py", "server.py"),
         ] {
-            assert_eq!(around(&home, &home.join(path)), home.join(expected), "{path}");
+            assert_eq!(installation_folder(&home, &home.join(path)), home.join(expected), "{path}");
         }
     }
 }

@@ -7,15 +7,15 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use serde_json::{Map, Value};
-use weir_core::view::plain::visible;
-use weir_engine::ports::Person;
-use weir_mcp::{Elicit, Elicitation, Elicited};
+use weir_core::view::plain::visible_text;
+use weir_engine::ports::PersonPrompter;
+use weir_mcp::{Elicitation, ElicitationHandler, ElicitationOutcome};
 
 use crate::keys::looks_secret;
 
 mod form;
 
-use form::{Field, Kind};
+use form::{FieldKind, FormField};
 
 /// How often one field is asked when the answer does not fit.
 const TRIES_MAX: u32 = 3;
@@ -30,105 +30,117 @@ const OPENED: &str = "I opened it";
 pub(super) struct ByQuestions;
 
 /// What a person said to one question.
-enum Said {
+enum PersonReply {
     Answer(String),
-    Over(Elicited),
+    Over(ElicitationOutcome),
 }
 
 #[async_trait]
-impl Elicit for ByQuestions {
-    async fn ask(&self, question: Elicitation, person: Option<Arc<dyn Person>>) -> Elicited {
-        let Some(person) = person else { return Elicited::Declined };
-        let asked = Asked { question: &question, person: person.as_ref() };
+impl ElicitationHandler for ByQuestions {
+    async fn ask_person(
+        &self,
+        question: Elicitation,
+        person: Option<Arc<dyn PersonPrompter>>,
+    ) -> ElicitationOutcome {
+        let Some(person) = person else { return ElicitationOutcome::Declined };
+        let asked = PersonElicitation { question: &question, person: person.as_ref() };
         match (&question.url, &question.form) {
-            (Some(url), _) => asked.page(url).await,
-            (None, Some(schema)) => asked.form(schema).await,
-            (None, None) => Elicited::Declined,
+            (Some(url), _) => asked.ask_to_open_page(url).await,
+            (None, Some(schema)) => asked.fill_form(schema).await,
+            (None, None) => ElicitationOutcome::Declined,
         }
     }
 }
 
-struct Asked<'a> {
+struct PersonElicitation<'a> {
     question: &'a Elicitation,
-    person: &'a dyn Person,
+    person: &'a dyn PersonPrompter,
 }
 
-impl Asked<'_> {
-    async fn put(&self, text: &str, options: &[&str]) -> Said {
-        let options: Vec<String> = options.iter().map(|option| visible(option)).collect();
-        let said = self.person.ask(&self.question.server, text, &options).await;
+impl PersonElicitation<'_> {
+    async fn ask_person(&self, text: &str, options: &[&str]) -> PersonReply {
+        let options: Vec<String> = options.iter().map(|option| visible_text(option)).collect();
+        let said = self.person.ask_person(&self.question.server, text, &options).await;
         match said.as_deref().map(str::trim) {
-            None => Said::Over(Elicited::Declined),
-            Some(said) if said.eq_ignore_ascii_case(DECLINE) => Said::Over(Elicited::Declined),
-            Some(said) if said.eq_ignore_ascii_case(CANCEL) => Said::Over(Elicited::Cancelled),
-            Some(said) => Said::Answer(said.to_owned()),
+            None => PersonReply::Over(ElicitationOutcome::Declined),
+            Some(said) if said.eq_ignore_ascii_case(DECLINE) => {
+                PersonReply::Over(ElicitationOutcome::Declined)
+            }
+            Some(said) if said.eq_ignore_ascii_case(CANCEL) => {
+                PersonReply::Over(ElicitationOutcome::Cancelled)
+            }
+            Some(said) => PersonReply::Answer(said.to_owned()),
         }
     }
 
     /// Who asks, and its words as a quotation: they are foreign.
-    fn head(&self) -> String {
+    fn question_head(&self) -> String {
         let Elicitation { server, message, .. } = self.question;
         let mut text = format!("The server {server} asks you:\n");
         for line in message.lines() {
-            text.push_str(&format!("> {}\n", visible(line)));
+            text.push_str(&format!("> {}\n", visible_text(line)));
         }
         text
     }
 
-    async fn page(&self, url: &str) -> Elicited {
+    async fn ask_to_open_page(&self, url: &str) -> ElicitationOutcome {
         let host = url::Url::parse(url).ok().filter(|url| matches!(url.scheme(), "https" | "http"));
         let Some(host) = host.as_ref().and_then(|url| url.host_str()) else {
-            return Elicited::Declined;
+            return ElicitationOutcome::Declined;
         };
         let text = format!(
             "{}\nIt wants you to open a page at {host}. Weir does not open it; open it yourself if \
              you want to:\n{}\n",
-            self.head(),
-            visible(url)
+            self.question_head(),
+            visible_text(url)
         );
-        match self.put(&text, &[OPENED, DECLINE, CANCEL]).await {
-            Said::Answer(said) if said == OPENED => Elicited::Accepted(Value::Object(Map::new())),
-            Said::Answer(_) => Elicited::Declined,
-            Said::Over(over) => over,
+        match self.ask_person(&text, &[OPENED, DECLINE, CANCEL]).await {
+            PersonReply::Answer(said) if said == OPENED => {
+                ElicitationOutcome::Accepted(Value::Object(Map::new()))
+            }
+            PersonReply::Answer(_) => ElicitationOutcome::Declined,
+            PersonReply::Over(over) => over,
         }
     }
 
-    async fn form(&self, schema: &Value) -> Elicited {
-        let Ok(fields) = form::fields(schema) else { return Elicited::Declined };
+    async fn fill_form(&self, schema: &Value) -> ElicitationOutcome {
+        let Ok(fields) = form::parse_form_fields(schema) else {
+            return ElicitationOutcome::Declined;
+        };
         if let Some(secret) = fields.iter().find(|field| is_secret(field)) {
             let text = format!(
                 "{}\nIt asks for {}, which looks like a secret. Weir sends no secrets to servers: it \
                  is declined. Give it to the server in its settings (`secrets`) instead.\n",
-                self.head(),
-                visible(&secret.title)
+                self.question_head(),
+                visible_text(&secret.title)
             );
-            self.put(&text, &[DECLINE]).await;
-            return Elicited::Declined;
+            self.ask_person(&text, &[DECLINE]).await;
+            return ElicitationOutcome::Declined;
         }
         let mut answer = Map::new();
         for (at, field) in fields.iter().enumerate() {
-            match self.field(field, (at + 1, fields.len())).await {
+            match self.ask_field(field, (at + 1, fields.len())).await {
                 Ok(Some(value)) => drop(answer.insert(field.name.clone(), value)),
                 Ok(None) => (),
                 Err(over) => return over,
             }
         }
-        self.send(answer).await
+        self.confirm_and_send(answer).await
     }
 
     /// The value of a field; none: it is left out.
-    async fn field(
+    async fn ask_field(
         &self,
-        field: &Field,
+        field: &FormField,
         (at, of): (usize, usize),
-    ) -> Result<Option<Value>, Elicited> {
+    ) -> Result<Option<Value>, ElicitationOutcome> {
         let must = if field.required { "required" } else { "may be left out" };
-        let about = format!("{} ({}, {must})", visible(&field.title), field.kind.in_words());
+        let about = format!("{} ({}, {must})", visible_text(&field.title), field.kind.in_words());
         let described = match field.description.is_empty() {
             true => String::new(),
-            false => format!("> {}\n", visible(&field.description)),
+            false => format!("> {}\n", visible_text(&field.description)),
         };
-        let mut options: Vec<&str> = field.kind.options();
+        let mut options: Vec<&str> = field.kind.choice_titles();
         if !field.required {
             options.push(LEAVE_OUT);
         }
@@ -138,51 +150,53 @@ impl Asked<'_> {
             let text = format!(
                 "{}\nField {at} of {of}: {about}\n{described}{wrong}What you answer is shown to you \
                  again before it goes to the server.\n",
-                self.head()
+                self.question_head()
             );
-            let said = match self.put(&text, &options).await {
-                Said::Answer(said) => said,
-                Said::Over(over) => return Err(over),
+            let said = match self.ask_person(&text, &options).await {
+                PersonReply::Answer(said) => said,
+                PersonReply::Over(over) => return Err(over),
             };
             if !field.required && said == LEAVE_OUT {
                 return Ok(None);
             }
-            match field.kind.read(&said) {
+            match field.kind.parse_answer(&said) {
                 Ok(value) => return Ok(Some(value)),
                 Err(why) => wrong = format!("That does not fit: {why}.\n"),
             }
         }
-        Err(Elicited::Declined)
+        Err(ElicitationOutcome::Declined)
     }
 
     /// Shows what would be sent, exactly, and sends it with a yes alone.
-    async fn send(&self, answer: Map<String, Value>) -> Elicited {
+    async fn confirm_and_send(&self, answer: Map<String, Value>) -> ElicitationOutcome {
         let server = &self.question.server;
         let answer = Value::Object(answer);
         let shown = serde_json::to_string_pretty(&answer).unwrap_or_default();
         // What hides is named where it is shown; what is sent is what was typed.
-        let shown: Vec<String> = shown.lines().map(visible).collect();
+        let shown: Vec<String> = shown.lines().map(visible_text).collect();
         let text = format!(
             "{}\nThis is sent to the server {server}, and nothing else:\n```\n{}\n```\n",
-            self.head(),
+            self.question_head(),
             shown.join("\n")
         );
-        match self.put(&text, &[SEND, DECLINE, CANCEL]).await {
-            Said::Answer(said) if said.eq_ignore_ascii_case(SEND) => Elicited::Accepted(answer),
-            Said::Answer(_) => Elicited::Declined,
-            Said::Over(over) => over,
+        match self.ask_person(&text, &[SEND, DECLINE, CANCEL]).await {
+            PersonReply::Answer(said) if said.eq_ignore_ascii_case(SEND) => {
+                ElicitationOutcome::Accepted(answer)
+            }
+            PersonReply::Answer(_) => ElicitationOutcome::Declined,
+            PersonReply::Over(over) => over,
         }
     }
 }
 
 /// Whether a field asks for what a person should give to no server.
-fn is_secret(field: &Field) -> bool {
+fn is_secret(field: &FormField) -> bool {
     const WORDS: [&str; 7] =
         ["password", "passphrase", "secret", "token", "api key", "apikey", "private key"];
     let plain = |text: &str| text.to_lowercase().replace(['_', '-'], " ");
     let said = [&field.name, &field.title, &field.description].map(|text| plain(text));
     looks_secret(&field.name)
-        || matches!(field.kind, Kind::Password)
+        || matches!(field.kind, FieldKind::Password)
         || WORDS.iter().any(|word| said.iter().any(|text| text.contains(word)))
 }
 

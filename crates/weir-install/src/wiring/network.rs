@@ -5,15 +5,15 @@ use weir_web::{EgressBounds, EgressOptions, GuardedWeb, LocalEgress, WebOptions}
 
 use crate::cx::Cx;
 use crate::failure::usage;
-use crate::secrets::{self, Declared};
+use crate::secrets::{self, DeclaredSecret};
 
 /// The guarded network.
-pub fn web(cx: &Cx) -> anyhow::Result<GuardedWeb> {
-    web_with(cx, &secrets::load(cx)?)
+pub fn guarded_web(cx: &Cx) -> anyhow::Result<GuardedWeb> {
+    web_with(cx, &secrets::load_declared_secrets(cx)?)
 }
 
 /// The same with secrets that were read before, so that what is sent is what the filter knows.
-pub(super) fn web_with(cx: &Cx, declared: &[Declared]) -> anyhow::Result<GuardedWeb> {
+pub(super) fn web_with(cx: &Cx, declared: &[DeclaredSecret]) -> anyhow::Result<GuardedWeb> {
     let config = cx.config()?;
     let options = WebOptions {
         allow_hosts: config.settings.web.allow_hosts.clone(),
@@ -21,11 +21,11 @@ pub(super) fn web_with(cx: &Cx, declared: &[Declared]) -> anyhow::Result<Guarded
         ..WebOptions::default()
     };
     GuardedWeb::new(options)
-        .map_err(|why| usage(format!("{}: {why}", config.origin("web.allow_hosts"))))
+        .map_err(|why| usage(format!("{}: {why}", config.origin_of_key("web.allow_hosts"))))
 }
 
 /// The way out for confined commands.
-pub(super) fn egress(cx: &Cx) -> anyhow::Result<LocalEgress> {
+pub(super) fn command_egress(cx: &Cx) -> anyhow::Result<LocalEgress> {
     let config = cx.config()?;
     let options = EgressOptions {
         dir: cx.dirs.state.join("egress"),
@@ -33,5 +33,5 @@ pub(super) fn egress(cx: &Cx) -> anyhow::Result<LocalEgress> {
         bounds: EgressBounds::default(),
     };
     LocalEgress::new(options)
-        .map_err(|why| usage(format!("{}: {why}", config.origin("web.allow_hosts"))))
+        .map_err(|why| usage(format!("{}: {why}", config.origin_of_key("web.allow_hosts"))))
 }

@@ -1,5 +1,5 @@
 //! The plugins of a folder (T11): where they are looked for, and what settings say of them. Not
-//! here: what a plugin is (`weir_engine::plugins`).
+//! here: what a plugin is (`weir_engine::installed_plugins`).
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -14,7 +14,10 @@ use crate::cx::Cx;
 ///
 /// # Errors
 /// Settings or store cannot be read.
-pub fn plugins(cx: &Cx, workspace: &Arc<Workspace>) -> anyhow::Result<Arc<InstalledPlugins>> {
+pub fn installed_plugins(
+    cx: &Cx,
+    workspace: &Arc<Workspace>,
+) -> anyhow::Result<Arc<InstalledPlugins>> {
     let settings = &cx.config()?.settings;
     let set = |url: &str| (!url.is_empty()).then(|| url.to_owned());
     let of = |plugin: &crate::config::PluginSettings| PluginSettings {
@@ -28,8 +31,10 @@ pub fn plugins(cx: &Cx, workspace: &Arc<Workspace>) -> anyhow::Result<Arc<Instal
         own: Some(own_plugins(cx)),
         built_in: true,
         settings: settings.plugins.iter().map(|(id, plugin)| (id.clone(), of(plugin))).collect(),
-        commands: commands.map(|(name, command)| (name.clone(), command.named())).collect(),
-        store: cx.journal()?,
+        commands: commands
+            .map(|(name, command)| (name.clone(), command.to_named_command()))
+            .collect(),
+        store: cx.session_store()?,
         clock: Arc::new(SystemClock::default()),
     })))
 }

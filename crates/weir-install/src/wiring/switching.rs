@@ -8,33 +8,33 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use weir_core::profile::{PermissionMode, Profile};
-use weir_core::prompt::Scene;
+use weir_core::prompt::PromptScene;
 use weir_core::session::SessionConfig;
-use weir_core::session::child::{self, Share};
-use weir_core::tool::defer::Loading;
-use weir_engine::ports::{Model, Profiles, Switched};
+use weir_core::session::child::{self, BudgetShare};
+use weir_core::tool::defer::ToolLoading;
+use weir_engine::ports::{Model, ProfileSettings, Profiles};
 use weir_engine::toolbox::Toolbox;
 
 use crate::cx::Cx;
 use crate::models;
 use crate::profiles::LoadedProfile;
 
-use super::Wishes;
+use super::SessionOverrides;
 
 /// A model of a profile, or why it cannot be asked.
-type Built = Result<Arc<dyn Model>, String>;
+type ProfileModelResult = Result<Arc<dyn Model>, String>;
 
 /// The profiles of one session.
 pub(super) struct SessionProfiles {
     /// The program as it was: settings, keys, folder.
     cx: Cx,
-    wishes: Wishes,
+    wishes: SessionOverrides,
     toolbox: Arc<Toolbox>,
     loaded: Vec<LoadedProfile>,
     /// What the system prompt is made of, beside the profile.
-    base: Scene,
+    base: PromptScene,
     /// Models that profiles name, made when first needed: connections are not for nothing.
-    models: Mutex<HashMap<String, Built>>,
+    models: Mutex<HashMap<String, ProfileModelResult>>,
 }
 
 impl SessionProfiles {
@@ -42,27 +42,31 @@ impl SessionProfiles {
     ///
     /// # Errors
     /// A file of the person's own that cannot be understood.
-    pub(super) fn new(cx: &Cx, wishes: &Wishes, toolbox: &Arc<Toolbox>) -> anyhow::Result<Self> {
+    pub(super) fn new(
+        cx: &Cx,
+        wishes: &SessionOverrides,
+        toolbox: &Arc<Toolbox>,
+    ) -> anyhow::Result<Self> {
         let narrowed = |loaded: &LoadedProfile| LoadedProfile {
-            profile: super::mcp::narrowed(
-                wishes.narrowed(loaded.profile.clone()),
+            profile: super::mcp::without_unnamed_servers(
+                wishes.narrow_profile(loaded.profile.clone()),
                 &loaded.mcp_servers,
                 toolbox,
             ),
             ..loaded.clone()
         };
         Ok(SessionProfiles {
-            loaded: cx.profiles()?.iter().map(narrowed).collect(),
-            cx: cx.at(&cx.folder)?,
-            wishes: Wishes { profile: None, ..wishes.clone() },
+            loaded: cx.loaded_profiles()?.iter().map(narrowed).collect(),
+            cx: cx.in_folder(&cx.folder)?,
+            wishes: SessionOverrides { profile: None, ..wishes.clone() },
             toolbox: toolbox.clone(),
-            base: Scene::default(),
+            base: PromptScene::default(),
             models: Mutex::default(),
         })
     }
 
     /// The same for a session whose prompt is made of `base`.
-    pub(super) fn over(mut self, base: &Scene) -> SessionProfiles {
+    pub(super) fn with_base_scene(mut self, base: &PromptScene) -> SessionProfiles {
         self.base = base.clone();
         self
     }
@@ -70,7 +74,7 @@ impl SessionProfiles {
     /// The mode in which the profile goes on. Its own where it names one, but never more than the
     /// person's flag or, without one, than settings and present session let pass; else the mode that
     /// is not another profile's.
-    fn permission(
+    fn switched_permission(
         &self,
         current: &SessionConfig,
         profile: &Profile,
@@ -96,7 +100,7 @@ impl SessionProfiles {
     }
 
     /// The model that the profile names, where it is another than the session's.
-    fn model(
+    fn switched_model(
         &self,
         current: &SessionConfig,
         profile: &Profile,
@@ -108,9 +112,9 @@ impl SessionProfiles {
             return Ok(None);
         }
         let mut made = self.models.lock().unwrap_or_else(PoisonError::into_inner);
-        let model = made
-            .entry(text.to_owned())
-            .or_insert_with(|| models::named(&self.cx, text).map_err(|error| error.to_string()));
+        let model = made.entry(text.to_owned()).or_insert_with(|| {
+            models::model_by_name(&self.cx, text).map_err(|error| error.to_string())
+        });
         model.clone().map(|model| Some(model).filter(|m| *m.info().as_ref() != current.model))
     }
 }
@@ -123,7 +127,11 @@ impl Profiles for SessionProfiles {
         self.loaded.iter().map(line).collect()
     }
 
-    fn switched(&self, current: &SessionConfig, name: &str) -> Result<Switched, String> {
+    fn profile_settings(
+        &self,
+        current: &SessionConfig,
+        name: &str,
+    ) -> Result<ProfileSettings, String> {
         let loaded = self.loaded.iter().find(|loaded| loaded.profile.name == name);
         let Some(loaded) = loaded else {
             let names: Vec<&str> = self.loaded.iter().map(|p| p.profile.name.as_str()).collect();
@@ -132,11 +140,11 @@ impl Profiles for SessionProfiles {
         let config = self.cx.config().map_err(|error| error.to_string())?;
         let mut notes = loaded.notes.clone();
         let profile = loaded.profile.clone();
-        let permission = self.permission(current, &profile)?;
+        let permission = self.switched_permission(current, &profile)?;
         if let Some(own) = profile.permission.filter(|own| *own != permission) {
             notes.push(format!("its permission {own} is not taken, it is {permission} here"));
         }
-        let model = self.model(current, &profile).unwrap_or_else(|why| {
+        let model = self.switched_model(current, &profile).unwrap_or_else(|why| {
             let named = profile.model.as_deref().unwrap_or_default();
             notes.push(format!(
                 "the model stays {}: {named} cannot be had ({why})",
@@ -145,20 +153,20 @@ impl Profiles for SessionProfiles {
             None
         });
         let info = model.as_ref().map_or_else(|| Arc::new(current.model.clone()), |m| m.info());
-        let Loading { loaded: tools, deferred } =
-            super::loading(&self.toolbox, &profile, permission, &info);
-        let scene = Scene {
+        let ToolLoading { loaded: tools, deferred } =
+            super::load_session_tools(&self.toolbox, &profile, permission, &info);
+        let scene = PromptScene {
             canary: current.guards.canary.clone(),
             profile: Some(profile.clone()),
             tools: tools.clone(),
             deferred: deferred.clone(),
-            conventions: super::conventions(&profile, &self.cx.folder),
+            conventions: super::workspace_conventions(&profile, &self.cx.folder),
             window: info.window,
             ..self.base.clone()
         };
         let config = SessionConfig {
-            limits: super::limits(config, &self.wishes, loaded),
-            system: super::system(&scene, &self.wishes, None),
+            limits: super::session_limits(config, &self.wishes, loaded),
+            system: super::session_system_prompt(&scene, &self.wishes, None),
             model: info.as_ref().clone(),
             profile,
             permission,
@@ -166,28 +174,32 @@ impl Profiles for SessionProfiles {
             deferred,
             ..current.clone()
         };
-        Ok(Switched { config, model, notes })
+        Ok(ProfileSettings { config, model, notes })
     }
 
-    fn child(&self, current: &SessionConfig, name: &str) -> Result<Switched, String> {
+    fn child_settings(
+        &self,
+        current: &SessionConfig,
+        name: &str,
+    ) -> Result<ProfileSettings, String> {
         let own = match name == current.profile.name {
             // As it is, also when its file has gone since.
-            true => Switched { config: current.clone(), model: None, notes: Vec::new() },
-            false => self.switched(current, name)?,
+            true => ProfileSettings { config: current.clone(), model: None, notes: Vec::new() },
+            false => self.profile_settings(current, name)?,
         };
-        let config = child::config(current, &own.config, &Share::default());
-        let scene = Scene {
+        let config = child::child_config(current, &own.config, &BudgetShare::default());
+        let scene = PromptScene {
             child: true,
             canary: config.guards.canary.clone(),
             profile: Some(config.profile.clone()),
             tools: config.tools.clone(),
             deferred: config.deferred.clone(),
-            conventions: super::conventions(&config.profile, &self.cx.folder),
+            conventions: super::workspace_conventions(&config.profile, &self.cx.folder),
             window: config.model.window,
             ..self.base.clone()
         };
         // What a person puts in place of the prompt is put in place of this one too.
-        let system = super::system(&scene, &self.wishes, None);
-        Ok(Switched { config: SessionConfig { system, ..config }, ..own })
+        let system = super::session_system_prompt(&scene, &self.wishes, None);
+        Ok(ProfileSettings { config: SessionConfig { system, ..config }, ..own })
     }
 }

@@ -2,12 +2,12 @@
 //! model.
 
 use weir_core::event::{Event, RunStatus};
-use weir_engine::hub::Update;
+use weir_engine::hub::SessionUpdate;
 use weir_engine::ports::Store;
 
 use super::*;
 use crate::cx::NamedFolders;
-use crate::environment::Environment;
+use crate::environment::ProcessEnvironment;
 use crate::failure::UsageError;
 use crate::notifier::Notifier;
 
@@ -41,16 +41,20 @@ impl House {
             workspace: Some(self.folder.path().join("work")),
             state_dir: Some(self.folder.path().join("state")),
         };
-        Cx::new(&named, Environment::of(&all), Notifier::SILENT).expect("the house stands")
+        Cx::new(&named, ProcessEnvironment::of(&all), Notifier::SILENT).expect("the house stands")
     }
 
     fn script(&self) -> String {
         format!("script:{}", self.folder.path().join("hello.script").display())
     }
 
-    async fn settled(&self, wishes: &Wishes, kept: Option<&SessionConfig>) -> SessionConfig {
+    async fn settled(
+        &self,
+        wishes: &SessionOverrides,
+        kept: Option<&SessionConfig>,
+    ) -> SessionConfig {
         let cx = self.cx(&[]);
-        let wishes = Wishes { model: Some(self.script()), ..wishes.clone() };
+        let wishes = SessionOverrides { model: Some(self.script()), ..wishes.clone() };
         session_options(&cx, &wishes, kept).await.expect("it can be settled").config
     }
 }
@@ -62,11 +66,11 @@ fn names(config: &SessionConfig) -> Vec<&str> {
 #[tokio::test]
 async fn l4_a_flag_beats_a_setting_beats_a_profile_beats_what_is_built_in() {
     let house = House::new();
-    let plain = house.settled(&Wishes::default(), None).await;
+    let plain = house.settled(&SessionOverrides::default(), None).await;
     assert_eq!((plain.limits.max_iterations, plain.limits.consecutive_mistake_limit), (1_000, 3));
     assert_eq!((plain.limits.tool_timeout_ms, plain.limits.run_timeout_ms), (120_000, None));
 
-    let code = Wishes { profile: Some("code".into()), ..Wishes::default() };
+    let code = SessionOverrides { profile: Some("code".into()), ..SessionOverrides::default() };
     assert_eq!(house.settled(&code, None).await.limits.max_iterations, 1_000);
 
     house.write(
@@ -77,7 +81,7 @@ async fn l4_a_flag_beats_a_setting_beats_a_profile_beats_what_is_built_in() {
     assert_eq!((set.max_iterations, set.run_timeout_ms), (40, Some(300_000)));
     assert_eq!(set.consecutive_mistake_limit, 0);
 
-    let flags = Wishes { max_iterations: Some(7), run_timeout_ms: Some(1), ..code };
+    let flags = SessionOverrides { max_iterations: Some(7), run_timeout_ms: Some(1), ..code };
     let set = house.settled(&flags, None).await.limits;
     assert_eq!((set.max_iterations, set.run_timeout_ms), (7, Some(1)));
 }
@@ -86,11 +90,13 @@ async fn l4_a_flag_beats_a_setting_beats_a_profile_beats_what_is_built_in() {
 async fn c3_the_permission_mode_comes_from_flag_profile_and_settings_and_never_widens_by_a_project()
 {
     let house = House::new();
-    let mode = async |wishes: Wishes| house.settled(&wishes, None).await.permission;
-    let profile = |name: &str| Wishes { profile: Some(name.into()), ..Wishes::default() };
-    assert_eq!(mode(Wishes::default()).await, PermissionMode::Ask);
+    let mode = async |wishes: SessionOverrides| house.settled(&wishes, None).await.permission;
+    let profile =
+        |name: &str| SessionOverrides { profile: Some(name.into()), ..SessionOverrides::default() };
+    assert_eq!(mode(SessionOverrides::default()).await, PermissionMode::Ask);
     assert_eq!(mode(profile("plan")).await, PermissionMode::Plan);
-    let full = Wishes { permission: Some(PermissionMode::Full), ..Wishes::default() };
+    let full =
+        SessionOverrides { permission: Some(PermissionMode::Full), ..SessionOverrides::default() };
     assert_eq!(mode(full.clone()).await, PermissionMode::Full);
 
     house.write("config/weir/profiles/fast.toml", "role = \"Fast.\"\npermission = \"full\"\n");
@@ -99,22 +105,22 @@ async fn c3_the_permission_mode_comes_from_flag_profile_and_settings_and_never_w
     assert_eq!(mode(profile("fast")).await, PermissionMode::Plan, "a project narrows");
     assert_eq!(mode(full).await, PermissionMode::Full, "a flag is the person's own word");
 
-    let plan = house.settled(&Wishes::default(), None).await;
+    let plan = house.settled(&SessionOverrides::default(), None).await;
     assert!(!names(&plan).contains(&"write_file"), "in plan write tools are absent");
 }
 
 #[tokio::test]
 async fn v2_thinking_comes_from_flag_session_profile_settings_and_else_from_the_model() {
     let house = House::new();
-    let level = async |wishes: &Wishes| house.settled(wishes, None).await.thinking;
-    let plain = Wishes::default();
+    let level = async |wishes: &SessionOverrides| house.settled(wishes, None).await.thinking;
+    let plain = SessionOverrides::default();
     assert_eq!(level(&plain).await, Thinking::Off, "a scripted model thinks what is in its script");
     house.write("config/weir/config.toml", "thinking = \"high\"\n");
     assert_eq!(level(&plain).await, Thinking::High);
     house.write("config/weir/profiles/quick.toml", "role = \"Quick.\"\nthinking = \"low\"\n");
-    let quick = Wishes { profile: Some("quick".into()), ..Wishes::default() };
+    let quick = SessionOverrides { profile: Some("quick".into()), ..SessionOverrides::default() };
     assert_eq!(level(&quick).await, Thinking::Low);
-    let flag = Wishes { thinking: Some(Thinking::Medium), ..quick };
+    let flag = SessionOverrides { thinking: Some(Thinking::Medium), ..quick };
     let kept = house.settled(&flag, None).await;
     assert_eq!(kept.thinking, Thinking::Medium);
     // A session keeps what was chosen, so that its requests stay as the cache knows them.
@@ -131,13 +137,13 @@ async fn v2_thinking_comes_from_flag_session_profile_settings_and_else_from_the_
     };
     let profile = &kept.profile.clone();
     let profile = &Profile { thinking: None, ..profile.clone() };
-    let of = |wishes: &Wishes, kept: Option<&SessionConfig>, info: &ModelInfo| {
-        thinking(&config, wishes, kept, (profile, info))
+    let of = |wishes: &SessionOverrides, kept: Option<&SessionConfig>, info: &ModelInfo| {
+        choose_thinking(&config, wishes, kept, (profile, info))
     };
     assert_eq!(of(&plain, None, &thinks), Thinking::Medium);
     assert_eq!(of(&plain, None, &kept.model), Thinking::Off);
     let off = SessionConfig { thinking: Thinking::Off, ..kept.clone() };
-    let other = Wishes { model: Some("a/b".into()), ..Wishes::default() };
+    let other = SessionOverrides { model: Some("a/b".into()), ..SessionOverrides::default() };
     assert_eq!(of(&other, Some(&off), &thinks), Thinking::Medium, "it went with its model");
     let chosen = SessionConfig { model: thinks.clone(), ..off };
     assert_eq!(of(&other, Some(&chosen), &thinks), Thinking::Off, "somebody switched it off");
@@ -147,7 +153,7 @@ async fn v2_thinking_comes_from_flag_session_profile_settings_and_else_from_the_
 async fn p5_the_system_prompt_is_replaced_or_preceded_and_has_the_persons_soul() {
     let house = House::new();
     house.write("config/weir/SOUL.md", "You answer in haiku.\n");
-    let with = |prompt| Wishes { prompt, ..Wishes::default() };
+    let with = |prompt| SessionOverrides { prompt, ..SessionOverrides::default() };
     let own = house.settled(&with(PromptWish::Own), None).await.system;
     assert!(own.contains("You answer in haiku.") && own.contains("You are Weir"));
     let replaced = house.settled(&with(PromptWish::Replaced("Only this.".into())), None).await;
@@ -160,11 +166,11 @@ async fn p5_the_system_prompt_is_replaced_or_preceded_and_has_the_persons_soul()
 async fn p5_a_soul_of_a_megabyte_is_cut_and_no_error() {
     let house = House::new();
     house.write("config/weir/SOUL.md", &"You answer in haiku.\n".repeat(50_000));
-    let system = house.settled(&Wishes::default(), None).await.system;
+    let system = house.settled(&SessionOverrides::default(), None).await.system;
     assert!(system.contains("[SOUL.md: the first "), "it says that it was cut");
     assert!(system.len() < 16_000, "{}", system.len());
     house.write("config/weir/SOUL.md", "\n");
-    let system = house.settled(&Wishes::default(), None).await.system;
+    let system = house.settled(&SessionOverrides::default(), None).await.system;
     assert!(system.contains("As Weir you are"), "an empty one is none");
 }
 
@@ -173,7 +179,8 @@ async fn p1_what_the_prompt_is_made_of_comes_from_settings_folder_and_model() {
     let house = House::new();
     let scene = async || {
         let cx = house.cx(&[]);
-        let wishes = Wishes { model: Some(house.script()), ..Wishes::default() };
+        let wishes =
+            SessionOverrides { model: Some(house.script()), ..SessionOverrides::default() };
         session_options(&cx, &wishes, None).await.expect("it can be settled")
     };
     let plain = scene().await;
@@ -193,23 +200,23 @@ async fn p1_what_the_prompt_is_made_of_comes_from_settings_folder_and_model() {
 #[tokio::test]
 async fn p2_a_session_whose_model_has_another_window_gets_its_prompt_anew() {
     let house = House::new();
-    let kept = house.settled(&Wishes::default(), None).await;
+    let kept = house.settled(&SessionOverrides::default(), None).await;
     let other = SessionConfig { system: "Old.".into(), ..kept.clone() };
-    assert_eq!(house.settled(&Wishes::default(), Some(&other)).await.system, "Old.");
+    assert_eq!(house.settled(&SessionOverrides::default(), Some(&other)).await.system, "Old.");
     let mut small = other;
     small.model.window = 8_000;
-    assert_eq!(house.settled(&Wishes::default(), Some(&small)).await.system, kept.system);
+    assert_eq!(house.settled(&SessionOverrides::default(), Some(&small)).await.system, kept.system);
 }
 
 #[tokio::test]
 async fn p2_a_session_keeps_profile_mode_prompt_and_its_own_rules() {
     let house = House::new();
     house.write("config/weir/config.toml", "[permissions]\ndeny = [\"Edit(a)\"]\n");
-    let first = Wishes {
+    let first = SessionOverrides {
         profile: Some("code".into()),
         permission: Some(PermissionMode::AutoEdit),
         deny: vec!["Edit(b)".into()],
-        ..Wishes::default()
+        ..SessionOverrides::default()
     };
     let mut opened = house.settled(&first, None).await;
     let session_rule =
@@ -219,7 +226,7 @@ async fn p2_a_session_keeps_profile_mode_prompt_and_its_own_rules() {
     // The files change, the session goes on.
     house.write("config/weir/config.toml", "[permissions]\ndeny = [\"Edit(c)\"]\n");
     house.write("config/weir/SOUL.md", "Another one.");
-    let again = house.settled(&Wishes::default(), Some(&opened)).await;
+    let again = house.settled(&SessionOverrides::default(), Some(&opened)).await;
     assert_eq!(again.profile.name, "code");
     assert_eq!(again.limits.max_iterations, 1_000);
     assert_eq!(again.permission, PermissionMode::AutoEdit);
@@ -227,7 +234,7 @@ async fn p2_a_session_keeps_profile_mode_prompt_and_its_own_rules() {
     let rules: Vec<&str> = again.rules.iter().map(Rule::text).collect();
     assert_eq!(rules, ["Edit(b)", "Edit(c)", "Shell(ls)"], "files anew, flags and session kept");
 
-    let switched = Wishes { profile: Some("ask".into()), ..Wishes::default() };
+    let switched = SessionOverrides { profile: Some("ask".into()), ..SessionOverrides::default() };
     let switched = house.settled(&switched, Some(&opened)).await;
     assert_eq!(switched.permission, PermissionMode::Plan);
     assert_ne!(switched.system, opened.system);
@@ -236,7 +243,7 @@ async fn p2_a_session_keeps_profile_mode_prompt_and_its_own_rules() {
 #[tokio::test]
 async fn c4_without_a_model_the_error_names_the_three_ways() {
     let house = House::new();
-    let refused = async |cx: Cx, wishes: Wishes| {
+    let refused = async |cx: Cx, wishes: SessionOverrides| {
         let error = session_options(&cx, &wishes, None).await.err().expect("it is refused");
         assert!(error.is::<UsageError>(), "{error}");
         error.to_string()
@@ -248,20 +255,23 @@ async fn c4_without_a_model_the_error_names_the_three_ways() {
         ("LLAMACPP_BASE_URL", "http://127.0.0.1:1"),
         ("VLLM_BASE_URL", "http://127.0.0.1:1"),
     ];
-    let said = refused(house.cx(&nobody), Wishes::default()).await;
+    let said = refused(house.cx(&nobody), SessionOverrides::default()).await;
     for way in ["weir auth set", "local server", "weir demo"] {
         assert!(said.contains(way), "{way} in {said}");
     }
-    let wish = |model: &str| Wishes { model: Some(model.into()), ..Wishes::default() };
+    let wish =
+        |model: &str| SessionOverrides { model: Some(model.into()), ..SessionOverrides::default() };
     assert!(refused(house.cx(&[]), wish("anthropic/x")).await.contains("ANTHROPIC_API_KEY"));
     assert!(refused(house.cx(&[]), wish("nobody/x")).await.contains("nobody"));
     assert!(refused(house.cx(&[]), wish("script:/no/such/file")).await.contains("/no/such/file"));
 
     let keyed = house.cx(&[("GEMINI_API_KEY", "g-0123456789")]);
-    let options = session_options(&keyed, &Wishes::default(), None).await.expect("a key is set");
+    let options =
+        session_options(&keyed, &SessionOverrides::default(), None).await.expect("a key is set");
     assert_eq!(options.config.model.model.provider, "gemini");
     let chosen = house.cx(&[("GEMINI_API_KEY", "g"), ("WEIR_MODEL", &house.script())]);
-    let options = session_options(&chosen, &Wishes::default(), None).await.expect("a script");
+    let options =
+        session_options(&chosen, &SessionOverrides::default(), None).await.expect("a script");
     assert_eq!(options.config.model.model.provider, "script");
 }
 
@@ -269,10 +279,10 @@ async fn c4_without_a_model_the_error_names_the_three_ways() {
 async fn c3_rules_of_flags_that_can_never_match_are_usage_errors() {
     let house = House::new();
     for wishes in [
-        Wishes { allow: vec!["Edit(".into()], ..Wishes::default() },
-        Wishes { deny: vec!["no_such_tool".into()], ..Wishes::default() },
+        SessionOverrides { allow: vec!["Edit(".into()], ..SessionOverrides::default() },
+        SessionOverrides { deny: vec!["no_such_tool".into()], ..SessionOverrides::default() },
     ] {
-        let wishes = Wishes { model: Some(house.script()), ..wishes };
+        let wishes = SessionOverrides { model: Some(house.script()), ..wishes };
         let error = session_options(&house.cx(&[]), &wishes, None).await.err().expect("refused");
         assert!(error.is::<UsageError>());
         assert!(error.to_string().contains("flag --"), "{error}");
@@ -296,10 +306,10 @@ async fn z7_every_known_key_is_among_the_secrets_of_the_engine() {
          headers = { \"x-api-key\" = \"header-0123456789\", \"x-team\" = \"blue\" }\n",
     );
     let cx = house.cx(&variables);
-    let mut keys = cx.keys().expect("none yet").clone();
-    keys.set("openai", weir_core::secret::Secret::new("sk-file-0123456789")).expect("kept");
+    let mut keys = cx.provider_keys().expect("none yet").clone();
+    keys.save_key("openai", weir_core::secret::Secret::new("sk-file-0123456789")).expect("kept");
     let cx = house.cx(&variables);
-    let engine = engine(&cx, "test").expect("it stands");
+    let engine = open_engine(&cx, "test").expect("it stands");
     assert_eq!(
         engine.parts().secrets,
         [
@@ -320,16 +330,19 @@ async fn c1_the_parts_fit_a_run_comes_to_its_end_and_is_in_the_store() {
         "calls: read_file {\"path\": \"note.txt\"}\n\nexpect: result \"two\"\nsays: read it\n",
     );
     let cx = house.cx(&[]);
-    let engine = engine(&cx, "test").expect("it stands");
-    let wishes = Wishes { model: Some(house.script()), ..Wishes::default() };
+    let engine = open_engine(&cx, "test").expect("it stands");
+    let wishes = SessionOverrides { model: Some(house.script()), ..SessionOverrides::default() };
     let options = session_options(&cx, &wishes, None).await.expect("settled");
     let id = new_session_id();
     let handle = engine.open(id.clone(), options).await.expect("opened");
-    let mut updates = handle.updates(0);
-    handle.say(vec![weir_core::message::Block::text("read the note")], "test").await.expect("said");
+    let mut updates = handle.listen_to_updates(0);
+    handle
+        .submit_input(vec![weir_core::message::MessageBlock::text("read the note")], "test")
+        .await
+        .expect("said");
     let finished = loop {
         let update = updates.next().await.expect("the store reads").expect("it goes on");
-        if let Update::Fact(fact) = update
+        if let SessionUpdate::Fact(fact) = update
             && let Event::RunFinished(finished) = fact.event.as_ref()
         {
             break finished.clone();
@@ -337,7 +350,13 @@ async fn c1_the_parts_fit_a_run_comes_to_its_end_and_is_in_the_store() {
     };
     assert_eq!((finished.status, finished.text.as_str()), (RunStatus::Completed, "read it"));
     handle.close().await.expect("it closes");
-    let meta = cx.store().expect("open").meta(&id).await.expect("readable").expect("it is there");
+    let meta = cx
+        .local_store()
+        .expect("open")
+        .session_meta(&id)
+        .await
+        .expect("readable")
+        .expect("it is there");
     assert_eq!(meta.workspace, cx.folder.display().to_string());
 }
 
@@ -346,9 +365,9 @@ fn v4_all_sessions_of_a_program_share_its_connections() {
     let house = House::new();
     let cx = house.cx(&[]);
     let folder = house.folder.path();
-    let first = crate::models::transport(&cx);
-    for other in [cx.at(folder), cx.anew(folder)] {
+    let first = crate::models::process_transport(&cx);
+    for other in [cx.in_folder(folder), cx.reloaded_in_folder(folder)] {
         let other = other.expect("the folder is there");
-        assert!(Arc::ptr_eq(&crate::models::transport(&other), &first));
+        assert!(Arc::ptr_eq(&crate::models::process_transport(&other), &first));
     }
 }

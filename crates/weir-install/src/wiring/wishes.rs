@@ -11,7 +11,7 @@ use weir_engine::ports::Mailbox;
 
 /// What a person wants of one session, beside their settings: flags.
 #[derive(Debug, Clone, Default)]
-pub struct Wishes {
+pub struct SessionOverrides {
     /// `provider/name`, or `script:FILE`.
     pub model: Option<String>,
     /// Name of a profile.
@@ -85,11 +85,11 @@ pub enum PromptWish {
     Preceded(String),
 }
 
-impl Wishes {
+impl SessionOverrides {
     /// The profile with those tools that are wanted.
-    pub fn narrowed(&self, profile: Profile) -> Profile {
+    pub fn narrow_profile(&self, profile: Profile) -> Profile {
         let mut profile = match &self.only_tools {
-            Some(tools) => ScheduledAgent::narrowed(tools, profile),
+            Some(tools) => ScheduledAgent::narrow_profile(tools, profile),
             None => profile,
         };
         profile.denied_tools.extend(self.denied.iter().cloned());

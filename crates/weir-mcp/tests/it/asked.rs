@@ -5,7 +5,9 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use serde_json::{Value, json};
 use weir_core::model::Usage;
-use weir_mcp::{Elicit, Elicitation, Elicited, Sample, Sampled, Sampler};
+use weir_mcp::{
+    Elicitation, ElicitationHandler, ElicitationOutcome, Sampler, SamplingRequest, SamplingResult,
+};
 
 use crate::world::*;
 
@@ -50,17 +52,17 @@ async fn f4_what_nobody_allowed_is_declined() {
 struct Person(Mutex<Vec<Elicitation>>);
 
 #[async_trait]
-impl Elicit for Person {
-    async fn ask(
+impl ElicitationHandler for Person {
+    async fn ask_person(
         &self,
         question: Elicitation,
-        _: Option<Arc<dyn weir_engine::ports::Person>>,
-    ) -> Elicited {
+        _: Option<Arc<dyn weir_engine::ports::PersonPrompter>>,
+    ) -> ElicitationOutcome {
         let wants_page = question.url.is_some();
         self.0.lock().expect("no test panics with it").push(question);
         match wants_page {
-            true => Elicited::Declined,
-            false => Elicited::Accepted(json!({ "name": "Ada" })),
+            true => ElicitationOutcome::Declined,
+            false => ElicitationOutcome::Accepted(json!({ "name": "Ada" })),
         }
     }
 }
@@ -85,13 +87,18 @@ async fn f4_a_person_who_attends_is_asked() {
     assert_eq!(asked[1].url.as_deref(), Some("https://a.example/x"));
 }
 
-struct Model(Mutex<Vec<Sample>>);
+struct Model(Mutex<Vec<SamplingRequest>>);
 
 #[async_trait]
 impl Sampler for Model {
-    async fn sample(&self, question: Sample) -> Result<Sampled, String> {
+    async fn sample(&self, question: SamplingRequest) -> Result<SamplingResult, String> {
         self.0.lock().expect("no test panics with it").push(question);
-        Ok(Sampled { model: "m".into(), text: "4".into(), usage: Usage::default(), cost_usd: None })
+        Ok(SamplingResult {
+            model: "m".into(),
+            text: "4".into(),
+            usage: Usage::default(),
+            cost_usd: None,
+        })
     }
 }
 

@@ -18,7 +18,7 @@ async fn f4_a_server_that_hangs_at_its_start_is_given_up() {
     let stage = Stage([("a".to_owned(), fake.clone())].into());
     let hub = McpHub::new(vec![spec("a")], Default::default(), options(stage));
     let began = tokio::time::Instant::now();
-    let why = hub.show("a").await.expect_err("it says nothing");
+    let why = hub.fetch_listing("a").await.expect_err("it says nothing");
     assert!(why.contains("said nothing for 10000 ms") && why.contains("last words"), "{why}");
     assert_eq!(began.elapsed().as_secs(), 20, "once in each life of the protocol");
 }
@@ -30,7 +30,7 @@ async fn f4_a_call_that_hangs_is_ended_and_the_server_told() {
         let hub = one(&fake).await;
         fake.does(Do::Hang);
         let began = tokio::time::Instant::now();
-        let why = hub.call("a", "echo", Map::new(), 30_000).await.expect_err("no answer");
+        let why = hub.call_tool("a", "echo", Map::new(), 30_000).await.expect_err("no answer");
         assert!(why.contains("did not answer within 30000 ms"), "{why}");
         assert_eq!(began.elapsed().as_secs(), 30);
         tokio::time::sleep(std::time::Duration::from_millis(50)).await;

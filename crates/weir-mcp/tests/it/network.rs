@@ -13,7 +13,7 @@ use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use rmcp::{ServerHandler, tool, tool_handler, tool_router};
 use serde_json::{Map, json};
 use weir_core::secret::Secret;
-use weir_mcp::{McpHub, Pin, ServerSpec, ServerState, Transport};
+use weir_mcp::{McpHub, ServerPin, ServerSpec, ServerState, ServerTransport};
 
 use crate::world::*;
 
@@ -53,14 +53,14 @@ pub(crate) fn real() -> Router {
 }
 
 pub(crate) fn at(url: &str) -> ServerSpec {
-    let transport = Transport::Http { url: url.to_owned(), headers: BTreeMap::new() };
+    let transport = ServerTransport::Http { url: url.to_owned(), headers: BTreeMap::new() };
     ServerSpec::new("a", "a test", transport)
 }
 
 pub(crate) async fn hub_of(spec: ServerSpec, options: weir_mcp::McpOptions) -> McpHub {
     let looking = McpHub::new(vec![spec.clone()], BTreeMap::new(), options.clone());
-    let listing = looking.show("a").await.expect("it can be looked at");
-    let pins = BTreeMap::from([("a".to_owned(), Pin::of(&spec, listing))]);
+    let listing = looking.fetch_listing("a").await.expect("it can be looked at");
+    let pins = BTreeMap::from([("a".to_owned(), ServerPin::from_listing(&spec, listing))]);
     McpHub::new(vec![spec], pins, options)
 }
 
@@ -77,7 +77,7 @@ async fn f4_a_server_of_the_sdk_is_used_over_http_in_both_lives() {
             ServerState::Ready { tools: 1, protocol, .. } => assert_eq!(protocol, spoken),
             other => panic!("{other:?}"),
         }
-        let failed = hub.call("a", "echo", Map::new(), 10_000).await.expect("it answers");
+        let failed = hub.call_tool("a", "echo", Map::new(), 10_000).await.expect("it answers");
         assert_eq!(failed["isError"], json!(true), "what is missing is the server's to say");
         hub.close().await;
     }
@@ -99,9 +99,9 @@ async fn z8_nobody_is_led_to_another_server() {
         let address = listen(leads).await;
         let mut spec = at(&format!("{address}/mcp"));
         let headers = BTreeMap::from([("x-team-key".to_owned(), Secret::new("marker-1"))]);
-        spec.transport = Transport::Http { url: format!("{address}/mcp"), headers };
+        spec.transport = ServerTransport::Http { url: format!("{address}/mcp"), headers };
         let hub = McpHub::new(vec![spec], BTreeMap::new(), options(Stage::default()));
-        let why = hub.show("a").await.expect_err("it only leads away");
+        let why = hub.fetch_listing("a").await.expect_err("it only leads away");
         assert!(!why.contains("marker-1"), "{why}");
     }
     assert!(
@@ -117,12 +117,12 @@ async fn f4_a_server_that_answers_nonsense_or_nobody_is_told() {
     for address in [nonsense, refuses, "http://127.0.0.1:9".to_owned()] {
         let spec = at(&format!("{address}/mcp"));
         let hub = McpHub::new(vec![spec], BTreeMap::new(), options(Stage::default()));
-        let why = hub.show("a").await.expect_err("it is no server");
+        let why = hub.fetch_listing("a").await.expect_err("it is no server");
         assert!(!why.is_empty() && why.len() < 2_000, "{why}");
     }
     let plain = at("http://mcp.example/mcp");
     let hub = McpHub::new(vec![plain], BTreeMap::new(), options(Stage::default()));
-    assert!(hub.show("a").await.is_err_and(|why| why.contains("not encrypted")));
+    assert!(hub.fetch_listing("a").await.is_err_and(|why| why.contains("not encrypted")));
 }
 
 #[tokio::test]
@@ -140,5 +140,5 @@ async fn f4_an_answer_over_http_is_bounded() {
         BTreeMap::new(),
         options(Stage::default()),
     );
-    assert!(hub.show("a").await.is_err());
+    assert!(hub.fetch_listing("a").await.is_err());
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use serde_json::json;
-use weir_mcp::{McpHub, Pin, ServerState};
+use weir_mcp::{McpHub, ServerPin, ServerState};
 
 use crate::world::*;
 
@@ -20,8 +20,8 @@ async fn z8_a_server_that_nobody_approved_offers_nothing() {
     assert!(why.contains("weir mcp-servers approve a"), "{why}");
     hub.connect_all().await;
     assert_eq!(fake.starts(), 0, "it is not even started");
-    let listing = hub.show("a").await.expect("a person may look");
-    assert_eq!(listing.names().into_iter().collect::<Vec<_>>(), ["echo", "list_all"]);
+    let listing = hub.fetch_listing("a").await.expect("a person may look");
+    assert_eq!(listing.tool_names().into_iter().collect::<Vec<_>>(), ["echo", "list_all"]);
     assert!(hub.tools().is_empty(), "looking is not approving");
 }
 
@@ -60,7 +60,7 @@ async fn z8_a_rug_pull_closes_the_tool_and_no_other() {
 async fn z8_a_change_in_the_middle_is_seen_before_the_next_call() {
     let fake = Fake::new(Era::Old);
     let hub = approved(&[("a", &fake)]).await;
-    let mut changes = hub.changes();
+    let mut changes = hub.subscribe_changes();
     let pulled = vec![tool("echo", EVIL), tool("list_all", "Lists."), tool("new", "New.")];
     fake.does(Do::Change(pulled, said("fine")));
     assert!(call(&hub, "a", "list_all").await.is_ok());
@@ -102,8 +102,8 @@ async fn z8_another_server_under_the_same_name_is_closed() {
 async fn z8_another_command_is_not_even_started() {
     let (good, evil) = (Fake::new(Era::Old), Fake::new(Era::Old));
     let looking = approved(&[("a", &good)]).await;
-    let listing = looking.show("a").await.expect("it can be looked at");
-    let pins = BTreeMap::from([("a".to_owned(), Pin::of(&spec("a"), listing))]);
+    let listing = looking.fetch_listing("a").await.expect("it can be looked at");
+    let pins = BTreeMap::from([("a".to_owned(), ServerPin::from_listing(&spec("a"), listing))]);
     let mut now = spec("evil");
     now.name = "a".into();
     let stage = Stage(BTreeMap::from([("evil".to_owned(), evil.clone())]));
@@ -164,7 +164,7 @@ async fn z8_what_is_switched_off_is_off() {
     let hub = approved_with(&[("a", &fake)], |_, _| ()).await;
     let pins = BTreeMap::from([(
         "a".to_owned(),
-        hub.declared("a").and_then(|(_, pin)| pin.cloned()).expect("it is approved"),
+        hub.declaration_of("a").and_then(|(_, pin)| pin.cloned()).expect("it is approved"),
     )]);
     let mut off = spec("a");
     off.enabled = false;

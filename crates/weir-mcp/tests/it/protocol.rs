@@ -113,18 +113,18 @@ async fn f4_a_restart_and_an_end_are_what_they_say() {
     let fake = Fake::new(Era::Old);
     let hub = approved(&[("a", &fake)]).await;
     call(&hub, "a", "echo").await.expect("it answers");
-    hub.restart("a").await.expect("it starts again");
+    hub.restart_server("a").await.expect("it starts again");
     assert_eq!(fake.starts(), 2);
     hub.close().await;
     assert_eq!(state(&hub, "a"), ServerState::NotStarted);
-    assert!(hub.restart("none").await.is_err_and(|why| why.contains("there are: a")));
+    assert!(hub.restart_server("none").await.is_err_and(|why| why.contains("there are: a")));
 }
 
 #[tokio::test(start_paused = true)]
 async fn f4_progress_extends_a_call_up_to_its_limit() {
     let fake = Fake::new(Era::Modern);
     let hub = approved_with(&[("a", &fake)], |_, spec| spec.timeouts.call_ms = Some(1_000)).await;
-    let call = || hub.call("a", "echo", Map::new(), 10_000);
+    let call = || hub.call_tool("a", "echo", Map::new(), 10_000);
     fake.does(Do::Progress(8, 900, said("done")));
     assert_eq!(text_of(&call().await.expect("it went on all the time")), "done");
     fake.does(Do::Hang);

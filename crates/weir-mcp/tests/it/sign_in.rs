@@ -15,7 +15,7 @@ use base64::Engine as _;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use url::Url;
-use weir_mcp::{Authorizer, McpHub, Pin};
+use weir_mcp::{Authorizer, McpHub, ServerPin};
 
 use crate::network::{at, listen, real};
 use crate::world::*;
@@ -116,7 +116,7 @@ struct Browser {
 
 #[async_trait]
 impl Authorizer for Browser {
-    async fn open(&self, _: &str, url: &str) -> Result<(), String> {
+    async fn open_page(&self, _: &str, url: &str) -> Result<(), String> {
         let page = Url::parse(url).expect("it is an address");
         let asked: BTreeMap<String, String> = page.query_pairs().into_owned().collect();
         let back = format!("{}?{}", asked["redirect_uri"], (self.comes_back)(&asked));
@@ -157,13 +157,13 @@ async fn z8_signing_in_uses_pkce_and_names_the_server_that_the_token_is_for() {
     options.tokens = tokens.clone();
     // Without anybody to bring there it is told what to do.
     let hub = McpHub::new(vec![spec.clone()], BTreeMap::new(), options.clone());
-    let why = hub.show("a").await.expect_err("it wants a token");
+    let why = hub.fetch_listing("a").await.expect_err("it wants a token");
     assert!(why.contains("wants somebody to sign in"), "{why}");
 
     options.authorizer = Some(Arc::new(Browser { seen: seen.clone(), comes_back: agrees }));
     let hub = McpHub::new(vec![spec.clone()], BTreeMap::new(), options.clone());
-    let listing = hub.show("a").await.expect("somebody signed in");
-    let pins = BTreeMap::from([("a".to_owned(), Pin::of(&spec, listing))]);
+    let listing = hub.fetch_listing("a").await.expect("somebody signed in");
+    let pins = BTreeMap::from([("a".to_owned(), ServerPin::from_listing(&spec, listing))]);
 
     let asked = seen.authorized.lock().expect("no test panics with it")[0].clone();
     assert_eq!(asked["code_challenge_method"], "S256");
@@ -197,7 +197,7 @@ async fn z8_signing_in_uses_pkce_and_names_the_server_that_the_token_is_for() {
     .await;
     let moved = at(&format!("{other}/mcp"));
     let hub = McpHub::new(vec![moved], BTreeMap::new(), options);
-    assert!(hub.show("a").await.is_err());
+    assert!(hub.fetch_listing("a").await.is_err());
     let heard = thief.lock().expect("no test panics with it").clone();
     assert!(!heard.is_empty() && heard.iter().all(|had_token| !had_token), "{heard:?}");
     assert!(tokens.0.lock().expect("no test panics with it")["a"].contains(TOKEN));
@@ -218,7 +218,7 @@ async fn z8_an_answer_that_nobody_asked_for_signs_nobody_in() {
         options.tokens = tokens.clone();
         options.authorizer = Some(Arc::new(Browser { seen, comes_back }));
         let hub = McpHub::new(vec![at(&format!("{address}/mcp"))], BTreeMap::new(), options);
-        let why = hub.show("a").await.expect_err("nobody signed in");
+        let why = hub.fetch_listing("a").await.expect_err("nobody signed in");
         assert!(!why.contains(TOKEN), "{why}");
         assert!(
             !tokens
@@ -238,6 +238,6 @@ async fn z8_an_authorization_server_that_is_another_is_not_believed() {
     let mut options = options(Stage::default());
     options.authorizer = Some(Arc::new(Browser { seen: seen.clone(), comes_back: agrees }));
     let hub = McpHub::new(vec![at(&format!("{address}/mcp"))], BTreeMap::new(), options);
-    assert!(hub.show("a").await.is_err());
+    assert!(hub.fetch_listing("a").await.is_err());
     assert!(seen.exchanged.lock().expect("no test panics with it").is_empty());
 }

@@ -14,8 +14,8 @@ use tokio::time::Instant;
 use weir_core::ids::Timestamp;
 use weir_engine::ports::Clock;
 use weir_mcp::{
-    Child, Launched, Launcher, McpHub, McpOptions, Pin, ServerReport, ServerSpec, ServerState,
-    TokenStore, Transport,
+    LaunchedProcess, McpHub, McpOptions, ServerLauncher, ServerPin, ServerProcess, ServerReport,
+    ServerSpec, ServerState, ServerTransport, TokenStore,
 };
 
 /// What a scripted server does with a call.
@@ -257,9 +257,9 @@ pub(crate) fn said(text: &str) -> Value {
 pub(crate) struct Stage(pub(crate) BTreeMap<String, Arc<Fake>>);
 
 #[async_trait]
-impl Launcher for Stage {
-    async fn launch(&self, spec: &ServerSpec) -> Result<Launched, String> {
-        let Transport::Stdio { command, .. } = &spec.transport else {
+impl ServerLauncher for Stage {
+    async fn launch(&self, spec: &ServerSpec) -> Result<LaunchedProcess, String> {
+        let ServerTransport::Stdio { command, .. } = &spec.transport else {
             return Err("no program".into());
         };
         let fake = self.0.get(command).ok_or("there is no such program")?.clone();
@@ -274,7 +274,7 @@ impl Launcher for Stage {
         let task = tokio::spawn(fake.serve(theirs));
         let (output, input) = tokio::io::split(ours);
         let child = Box::new(Task(task));
-        Ok(Launched { input: Box::new(input), output: Box::new(output), child })
+        Ok(LaunchedProcess { input: Box::new(input), output: Box::new(output), child })
     }
 }
 
@@ -287,11 +287,11 @@ impl Drop for Task {
 }
 
 #[async_trait]
-impl Child for Task {
-    async fn errors(&self) -> String {
+impl ServerProcess for Task {
+    async fn stderr_tail(&self) -> String {
         "last words".into()
     }
-    async fn end(self: Box<Self>) {
+    async fn end_process(self: Box<Self>) {
         self.0.abort();
     }
 }
@@ -308,7 +308,7 @@ impl Clock for TestClock {
         let left = until.0.saturating_sub(self.now().0);
         tokio::time::sleep(Duration::from_micros(u64::try_from(left).unwrap_or(0))).await;
     }
-    fn random(&self) -> u64 {
+    fn random_number(&self) -> u64 {
         0
     }
 }
@@ -346,7 +346,7 @@ pub(crate) fn options(stage: Stage) -> McpOptions {
 }
 
 pub(crate) fn spec(name: &str) -> ServerSpec {
-    let transport = Transport::Stdio {
+    let transport = ServerTransport::Stdio {
         command: name.to_owned(),
         args: Vec::new(),
         env: BTreeMap::new(),
@@ -376,8 +376,8 @@ pub(crate) async fn approved_with(
     let looking = McpHub::new(specs.clone(), BTreeMap::new(), options.clone());
     let mut pins = BTreeMap::new();
     for spec in &specs {
-        let listing = looking.show(&spec.name).await.expect("it can be looked at");
-        pins.insert(spec.name.clone(), Pin::of(spec, listing));
+        let listing = looking.fetch_listing(&spec.name).await.expect("it can be looked at");
+        pins.insert(spec.name.clone(), ServerPin::from_listing(spec, listing));
     }
     for (_, fake) in fakes {
         fake.starts.store(0, Ordering::SeqCst);
@@ -389,7 +389,7 @@ pub(crate) async fn approved_with(
 pub(crate) async fn call(hub: &McpHub, server: &str, tool: &str) -> Result<Value, String> {
     let mut arguments = Map::new();
     arguments.insert("text".into(), json!("hello"));
-    hub.call(server, tool, arguments, 60_000).await
+    hub.call_tool(server, tool, arguments, 60_000).await
 }
 
 pub(crate) fn text_of(result: &Value) -> String {
@@ -397,7 +397,7 @@ pub(crate) fn text_of(result: &Value) -> String {
 }
 
 pub(crate) fn report(hub: &McpHub, server: &str) -> ServerReport {
-    hub.states().into_iter().find(|report| report.name == server).expect("it is declared")
+    hub.server_reports().into_iter().find(|report| report.name == server).expect("it is declared")
 }
 
 pub(crate) fn state(hub: &McpHub, server: &str) -> ServerState {

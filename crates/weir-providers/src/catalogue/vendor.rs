@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use weir_core::secret::Secret;
 
-use crate::dialect::Quirks;
+use crate::dialect::VendorQuirks;
 
 /// A vendor: a row of data.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -31,7 +31,7 @@ pub struct Vendor {
     #[serde(default)]
     pub env_path: Option<String>,
     /// Whether it answers only with a key.
-    #[serde(default = "yes")]
+    #[serde(default = "default_true")]
     pub needs_key: bool,
     /// A server on this machine that is looked for when nothing is configured.
     #[serde(default)]
@@ -50,16 +50,16 @@ pub struct Vendor {
     pub headers: BTreeMap<String, Secret>,
     /// What it does differently.
     #[serde(default)]
-    pub quirks: Quirks,
+    pub quirks: VendorQuirks,
 }
 
-fn yes() -> bool {
+fn default_true() -> bool {
     true
 }
 
 impl Vendor {
     /// Its key, from the first variable that is set.
-    pub fn key(&self, env: &dyn Fn(&str) -> Option<String>) -> Option<Secret> {
+    pub fn key_from_env(&self, env: &dyn Fn(&str) -> Option<String>) -> Option<Secret> {
         self.key_env
             .iter()
             .filter_map(|name| env(name))
@@ -68,16 +68,16 @@ impl Vendor {
     }
 
     /// Its base URL: from a variable where one is set, else its own. Empty when neither is there.
-    pub fn endpoint(&self, env: &dyn Fn(&str) -> Option<String>) -> String {
+    pub fn endpoint_url(&self, env: &dyn Fn(&str) -> Option<String>) -> String {
         let given = self.base_url_env.iter().filter_map(|name| env(name));
         match given.map(|url| url.trim().to_owned()).find(|url| !url.is_empty()) {
-            Some(url) => self.complete(&url),
+            Some(url) => self.complete_url(&url),
             None => self.base_url.clone(),
         }
     }
 
     /// A host as people put it into a variable, as a whole URL.
-    fn complete(&self, given: &str) -> String {
+    fn complete_url(&self, given: &str) -> String {
         let (scheme, rest) = given.split_once("://").unwrap_or(("http", given));
         let (authority, path) = match rest.find('/') {
             Some(at) => rest.split_at(at),

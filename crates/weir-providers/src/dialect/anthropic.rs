@@ -3,25 +3,25 @@
 mod decode;
 mod encode;
 
-use super::ledger::Ledger;
-use super::stream::Stream;
-use super::{Decoder, Dialect, Encoder, Quirks};
+use super::ledger::RequestBuffer;
+use super::stream::ReplyStreamDecoder;
+use super::{Dialect, ReplyDecoder, RequestEncoder, VendorQuirks};
 
 /// Name of this dialect.
 pub const NAME: &str = "anthropic";
 
-pub struct Anthropic;
+pub struct AnthropicDialect;
 
-impl Dialect for Anthropic {
+impl Dialect for AnthropicDialect {
     fn name(&self) -> &'static str {
         NAME
     }
 
-    fn path(&self, _model: &str) -> String {
+    fn request_path(&self, _model: &str) -> String {
         "/v1/messages".into()
     }
 
-    fn headers(&self, key: Option<&str>) -> Vec<(&'static str, String)> {
+    fn request_headers(&self, key: Option<&str>) -> Vec<(&'static str, String)> {
         let mut headers = vec![
             ("anthropic-version", "2023-06-01".to_owned()),
             // Thinking between calls, so that every turn with calls has its thinking block.
@@ -31,11 +31,11 @@ impl Dialect for Anthropic {
         headers
     }
 
-    fn encoder(&self, quirks: &Quirks) -> Box<dyn Encoder> {
-        Box::new(Ledger::new(encode::Messages::new(quirks)))
+    fn new_encoder(&self, quirks: &VendorQuirks) -> Box<dyn RequestEncoder> {
+        Box::new(RequestBuffer::new(encode::AnthropicMessages::new(quirks)))
     }
 
-    fn decoder(&self, quirks: &Quirks) -> Box<dyn Decoder> {
-        Box::new(Stream::new(decode::Assembly::new(quirks)))
+    fn new_decoder(&self, quirks: &VendorQuirks) -> Box<dyn ReplyDecoder> {
+        Box::new(ReplyStreamDecoder::new(decode::AnthropicAssembly::new(quirks)))
     }
 }

@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 
 use serde_json::Value;
-use weir_core::model::{FailureClass, Reply};
+use weir_core::model::{FailureClass, ModelReply};
 
 /// Longest piece of a vendor's message that is shown.
 const MESSAGE_CHARS_MAX: usize = 2000;
@@ -14,26 +14,26 @@ const MESSAGE_CHARS_MAX: usize = 2000;
 const RETRY_AFTER_MS_MAX: u64 = 86_400_000;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Failure {
+pub(crate) struct ProviderFailure {
     pub(crate) class: FailureClass,
     pub(crate) message: String,
     pub(crate) retry_after_ms: Option<u64>,
 }
 
-impl Failure {
-    pub(crate) fn new(class: FailureClass, message: impl Into<String>) -> Failure {
-        Failure { class, message: message.into(), retry_after_ms: None }
+impl ProviderFailure {
+    pub(crate) fn new(class: FailureClass, message: impl Into<String>) -> ProviderFailure {
+        ProviderFailure { class, message: message.into(), retry_after_ms: None }
     }
 
-    pub(crate) fn reply(self) -> Reply {
-        let Failure { class, message, retry_after_ms } = self;
-        Reply::Failed { class, message, retry_after_ms }
+    pub(crate) fn into_reply(self) -> ModelReply {
+        let ProviderFailure { class, message, retry_after_ms } = self;
+        ModelReply::Failed { class, message, retry_after_ms }
     }
 }
 
 /// What a vendor says about an error, wherever it stands in the body.
 #[derive(Debug, Default)]
-struct Said {
+struct VendorError {
     /// Codes, types and statuses, in lower case, joined with spaces.
     codes: String,
     message: String,
@@ -41,18 +41,19 @@ struct Said {
 }
 
 /// From an answer that is not a stream.
-pub(crate) fn from_answer(status: u16, retry_after: Option<&str>, body: &[u8]) -> Failure {
+pub(crate) fn from_answer(status: u16, retry_after: Option<&str>, body: &[u8]) -> ProviderFailure {
     let said = read_body(body);
     let class = class_of(status, &said);
     let told =
         if said.message.is_empty() { "The answer has no message.".into() } else { said.message };
-    let message = format!("{} (HTTP {status}): {told}{}", headline(class), remedy(class));
+    let message =
+        format!("{} (HTTP {status}): {told}{}", failure_headline(class), failure_remedy(class));
     let wish = retry_after.and_then(seconds_to_ms).or(said.retry_after_ms);
-    Failure { class, message, retry_after_ms: wish.map(|ms| ms.min(RETRY_AFTER_MS_MAX)) }
+    ProviderFailure { class, message, retry_after_ms: wish.map(|ms| ms.min(RETRY_AFTER_MS_MAX)) }
 }
 
 /// From an error event in a stream that began well. `error` is the object the vendor sent.
-pub(crate) fn from_stream(error: &Value) -> Failure {
+pub(crate) fn from_stream(error: &Value) -> ProviderFailure {
     let said = read_value(error);
     let status =
         error.get("code").and_then(Value::as_u64).and_then(|code| u16::try_from(code).ok());
@@ -61,8 +62,12 @@ pub(crate) fn from_stream(error: &Value) -> Failure {
         _ => class_of_codes(&said).unwrap_or(FailureClass::Overloaded),
     };
     let told = if said.message.is_empty() { error.to_string() } else { said.message };
-    let message = shorten(&format!("{} (in mid-answer): {told}{}", headline(class), remedy(class)));
-    Failure { class, message, retry_after_ms: said.retry_after_ms }
+    let message = shorten_message(&format!(
+        "{} (in mid-answer): {told}{}",
+        failure_headline(class),
+        failure_remedy(class)
+    ));
+    ProviderFailure { class, message, retry_after_ms: said.retry_after_ms }
 }
 
 /// `1.5` (seconds) in milliseconds. Dates are turned into seconds by the transport, which knows what
@@ -72,7 +77,7 @@ fn seconds_to_ms(text: &str) -> Option<u64> {
     (seconds.is_finite() && seconds >= 0.0).then_some((seconds * 1000.0) as u64)
 }
 
-fn headline(class: FailureClass) -> &'static str {
+fn failure_headline(class: FailureClass) -> &'static str {
     match class {
         FailureClass::RateLimited => "The provider limits the rate of requests",
         FailureClass::Overloaded => "The provider is overloaded or broken at the moment",
@@ -87,7 +92,7 @@ fn headline(class: FailureClass) -> &'static str {
     }
 }
 
-fn remedy(class: FailureClass) -> &'static str {
+fn failure_remedy(class: FailureClass) -> &'static str {
     match class {
         FailureClass::Auth => " Check the key with `weir auth list` and the account's credit.",
         FailureClass::NotFound => {
@@ -104,7 +109,7 @@ fn remedy(class: FailureClass) -> &'static str {
     }
 }
 
-fn class_of(status: u16, said: &Said) -> FailureClass {
+fn class_of(status: u16, said: &VendorError) -> FailureClass {
     let by_words = class_of_codes(said);
     match status {
         300..=399 | 404 | 405 | 410 => FailureClass::NotFound,
@@ -207,26 +212,29 @@ const WORDINGS: &[(FailureClass, &[&str])] = &[
     (FailureClass::InvalidRequest, &["invalid_request", "invalid_argument", "invalid_prompt"]),
 ];
 
-fn class_of_codes(said: &Said) -> Option<FailureClass> {
+fn class_of_codes(said: &VendorError) -> Option<FailureClass> {
     let message = said.message.to_lowercase();
     let says = |word: &&str| said.codes.contains(*word) || message.contains(*word);
     WORDINGS.iter().find(|(_, words)| words.iter().any(&says)).map(|(class, _)| *class)
 }
 
-fn read_body(body: &[u8]) -> Said {
+fn read_body(body: &[u8]) -> VendorError {
     match serde_json::from_slice::<Value>(body) {
         Ok(Value::Array(mut items)) if !items.is_empty() => read_value(&items.swap_remove(0)),
         Ok(value) => read_value(&value),
         Err(_) => {
             let text = String::from_utf8_lossy(body);
-            Said { message: shorten(&without_markup(&text)), ..Said::default() }
+            VendorError {
+                message: shorten_message(&without_markup(&text)),
+                ..VendorError::default()
+            }
         }
     }
 }
 
-fn read_value(value: &Value) -> Said {
+fn read_value(value: &Value) -> VendorError {
     let inner = value.get("error").unwrap_or(value);
-    let mut said = Said::default();
+    let mut said = VendorError::default();
     for object in [value, inner] {
         for name in ["type", "code", "status", "reason"] {
             if let Some(word) = object.get(name).and_then(Value::as_str) {
@@ -243,20 +251,20 @@ fn read_value(value: &Value) -> Said {
     ];
     if let Some(text) = texts.into_iter().flatten().next() {
         said.message = match text {
-            Value::String(text) => shorten(text),
-            other => shorten(&other.to_string()),
+            Value::String(text) => shorten_message(text),
+            other => shorten_message(&other.to_string()),
         };
     }
     // A gateway puts the vendor's own words here.
     if let Some(raw) = inner.pointer("/metadata/raw").and_then(Value::as_str) {
-        said.message = shorten(&format!("{} ({raw})", said.message));
+        said.message = shorten_message(&format!("{} ({raw})", said.message));
     }
     read_details(inner, &mut said);
     said
 }
 
 /// Google's `details`: reasons and the wish to wait, `"retryDelay": "12.5s"`.
-fn read_details(error: &Value, said: &mut Said) {
+fn read_details(error: &Value, said: &mut VendorError) {
     for detail in error.get("details").and_then(Value::as_array).into_iter().flatten() {
         if let Some(reason) = detail.get("reason").and_then(Value::as_str) {
             said.codes.push_str(&reason.to_lowercase());
@@ -284,7 +292,7 @@ fn without_markup(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-fn shorten(text: &str) -> String {
+fn shorten_message(text: &str) -> String {
     let text = text.trim();
     match text.char_indices().nth(MESSAGE_CHARS_MAX) {
         Some((at, _)) => format!("{} …", &text[..at]),

@@ -3,21 +3,21 @@
 mod decode;
 mod encode;
 
-use super::ledger::Ledger;
-use super::stream::Stream;
-use super::{Decoder, Dialect, Encoder, Quirks};
+use super::ledger::RequestBuffer;
+use super::stream::ReplyStreamDecoder;
+use super::{Dialect, ReplyDecoder, RequestEncoder, VendorQuirks};
 
 /// Name of this dialect.
 pub const NAME: &str = "gemini";
 
-pub struct Gemini;
+pub struct GeminiDialect;
 
-impl Dialect for Gemini {
+impl Dialect for GeminiDialect {
     fn name(&self) -> &'static str {
         NAME
     }
 
-    fn path(&self, model: &str) -> String {
+    fn request_path(&self, model: &str) -> String {
         // A name from the config may hold anything; it must stay one piece of the path.
         let mut name = String::new();
         for byte in model.bytes() {
@@ -31,15 +31,15 @@ impl Dialect for Gemini {
         format!("/v1beta/models/{name}:streamGenerateContent?alt=sse")
     }
 
-    fn headers(&self, key: Option<&str>) -> Vec<(&'static str, String)> {
+    fn request_headers(&self, key: Option<&str>) -> Vec<(&'static str, String)> {
         key.map(|key| ("x-goog-api-key", key.to_owned())).into_iter().collect()
     }
 
-    fn encoder(&self, quirks: &Quirks) -> Box<dyn Encoder> {
-        Box::new(Ledger::new(encode::Contents::new(quirks)))
+    fn new_encoder(&self, quirks: &VendorQuirks) -> Box<dyn RequestEncoder> {
+        Box::new(RequestBuffer::new(encode::GeminiContents::new(quirks)))
     }
 
-    fn decoder(&self, quirks: &Quirks) -> Box<dyn Decoder> {
-        Box::new(Stream::new(decode::Assembly::new(quirks)))
+    fn new_decoder(&self, quirks: &VendorQuirks) -> Box<dyn ReplyDecoder> {
+        Box::new(ReplyStreamDecoder::new(decode::GeminiAssembly::new(quirks)))
     }
 }

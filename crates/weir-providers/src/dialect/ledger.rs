@@ -3,9 +3,9 @@
 //! Messages are gathered into groups of one role. A group of the user's side answers every call of
 //! the group before it, exactly once and first of all. What a dialect writes for a group is kept, so
 //! that the next request costs only what is new; when the history was changed, everything from the
-//! first difference on is written again, and [`Prepared`] says how much of the old bytes survived.
+//! first difference on is written again, and [`PreparedRequest`] says how much of the old bytes survived.
 //!
-//! Nothing here knows JSON shapes: those are in the dialects ([`Render`]).
+//! Nothing here knows JSON shapes: those are in the dialects ([`RenderDialect`]).
 
 mod pieces;
 
@@ -14,15 +14,15 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use weir_core::ids::SessionId;
-use weir_core::message::{Block, Message, Role};
+use weir_core::message::{Message, MessageBlock, Role};
 use weir_core::model::{ModelInfo, ModelRequest, Thinking};
 use weir_core::tool::{ToolSpec, defer};
-use weir_engine::ports::{MediaMap, Prepared, Takes};
+use weir_engine::ports::{AttachmentSupport, MediaMap, PreparedRequest};
 
 use super::json::is_blank;
 use super::names::{IdAlphabet, keep_id, own_id, wire_name};
-use super::{Encoder, Quirks};
-pub(crate) use pieces::{Answer, MediaRules, Part, Said};
+use super::{RequestEncoder, VendorQuirks};
+pub(crate) use pieces::{AssistantPart, CallResultPart, MediaRules, UserPart};
 
 /// What is said when the history gives the model nothing to answer.
 const NOTHING_NEW: &str = "Continue.";
@@ -31,7 +31,7 @@ const NOTHING_SAID: &str = "(no content)";
 
 /// How far a group of the user's side can still be extended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Shape {
+pub(crate) enum GroupShape {
     /// Written to its end.
     Closed,
     /// A list of parts is open.
@@ -41,7 +41,7 @@ pub(crate) enum Shape {
 }
 
 /// What one dialect writes.
-pub(crate) trait Render: Send {
+pub(crate) trait RenderDialect: Send {
     /// Name of the dialect: whose seals it can read.
     const DIALECT: &'static str;
     /// What goes into `,…` of the newest stable block to mark it for the vendor's cache.
@@ -49,29 +49,39 @@ pub(crate) trait Render: Send {
     /// A sealed text goes back even when it is empty.
     const SEALED_BLANK_TEXT: bool = false;
     /// The quirks of its vendor.
-    fn quirks(&self) -> &Quirks;
+    fn quirks(&self) -> &VendorQuirks;
     /// Which ids of calls the vendor accepts.
-    fn ids(&self) -> IdAlphabet;
+    fn id_alphabet(&self) -> IdAlphabet;
     /// Which media the vendor takes.
-    fn media(&self) -> MediaRules;
+    fn media_rules(&self) -> MediaRules;
     /// Whether thinking may be asked for when the last group of the assistant says `said`.
     fn may_think(&self, _last: &LastTurn) -> bool {
         true
     }
     /// Everything before the history, the bracket that opens it included.
-    fn head(&self, out: &mut Vec<u8>, request: &ModelRequest, thinking: Thinking);
+    fn write_head(&self, out: &mut Vec<u8>, request: &ModelRequest, thinking: Thinking);
     /// Writes a group of the assistant, whole. `said` is not empty.
-    fn assistant(&self, out: &mut Vec<u8>, said: &[Said<'_>]);
+    fn write_assistant(&self, out: &mut Vec<u8>, said: &[AssistantPart<'_>]);
     /// Writes a group of the user's side and leaves it open. `answers` and `parts` are not both
     /// empty.
-    fn user(&self, out: &mut Vec<u8>, answers: &[Answer<'_>], parts: &[Part<'_>]) -> Shape;
+    fn write_user(
+        &self,
+        out: &mut Vec<u8>,
+        answers: &[CallResultPart<'_>],
+        parts: &[UserPart<'_>],
+    ) -> GroupShape;
     /// Extends an open group. `None` when it cannot be: nothing was written then. Text can always
     /// be added.
-    fn extend(&self, out: &mut Vec<u8>, shape: Shape, parts: &[Part<'_>]) -> Option<Shape>;
+    fn extend(
+        &self,
+        out: &mut Vec<u8>,
+        shape: GroupShape,
+        parts: &[UserPart<'_>],
+    ) -> Option<GroupShape>;
     /// Closes a group of the user's side.
-    fn close(&self, out: &mut Vec<u8>, shape: Shape);
+    fn close_group(&self, out: &mut Vec<u8>, shape: GroupShape);
     /// Closes the body.
-    fn end(&self, out: &mut Vec<u8>);
+    fn close_body(&self, out: &mut Vec<u8>);
 }
 
 /// What the last group of the assistant holds.
@@ -83,7 +93,7 @@ pub(crate) struct LastTurn {
 
 /// A call that was written, by the number of the session.
 #[derive(Debug)]
-struct Issued {
+struct IssuedCall {
     call: weir_core::ids::CallId,
     wire_id: String,
     name: String,
@@ -95,7 +105,7 @@ struct Issued {
 
 /// Messages of one role that became one message on the wire.
 #[derive(Debug)]
-struct Group {
+struct MessageGroup {
     role: Role,
     /// Messages `first..end` of the history; none for the greeting that some histories need.
     first: usize,
@@ -104,13 +114,13 @@ struct Group {
     start: usize,
     /// Calls issued before it.
     issued: usize,
-    shape: Shape,
+    shape: GroupShape,
     /// Where a cache marker goes into its last block.
     mark: Option<usize>,
 }
 
 /// Everything that stands before the history: when it changes, nothing can be kept.
-struct Head {
+struct RequestHead {
     session: SessionId,
     model: Arc<ModelInfo>,
     system: Arc<str>,
@@ -118,7 +128,7 @@ struct Head {
     thinking: Thinking,
 }
 
-impl Head {
+impl RequestHead {
     fn is_same(&self, request: &ModelRequest, thinking: Thinking) -> bool {
         self.thinking == thinking
             && self.session == request.session
@@ -129,16 +139,16 @@ impl Head {
 }
 
 /// The encoder of every dialect.
-pub(crate) struct Ledger<R> {
+pub(crate) struct RequestBuffer<R> {
     render: R,
-    head: Option<Head>,
+    head: Option<RequestHead>,
     /// The model of the request at hand: some seals are bound to theirs.
     model: String,
     /// Head and history, the last group open, without markers and tail.
     body: Vec<u8>,
     seen: Vec<Arc<Message>>,
-    groups: Vec<Group>,
-    issued: Vec<Issued>,
+    groups: Vec<MessageGroup>,
+    issued: Vec<IssuedCall>,
     /// Ids of `issued`, so that none is used twice.
     used_ids: HashSet<String>,
     /// Where the newest marker stood in the request before: its cache entry is still wanted.
@@ -146,9 +156,9 @@ pub(crate) struct Ledger<R> {
     sent: Bytes,
 }
 
-impl<R: Render> Ledger<R> {
-    pub(crate) fn new(render: R) -> Ledger<R> {
-        Ledger {
+impl<R: RenderDialect> RequestBuffer<R> {
+    pub(crate) fn new(render: R) -> RequestBuffer<R> {
+        RequestBuffer {
             render,
             head: None,
             model: String::new(),
@@ -163,18 +173,18 @@ impl<R: Render> Ledger<R> {
     }
 
     /// How many of the messages seen are still the same.
-    fn unchanged(&self, history: &[Arc<Message>]) -> usize {
+    fn unchanged_prefix(&self, history: &[Arc<Message>]) -> usize {
         let same = |(a, b): &(&Arc<Message>, &Arc<Message>)| Arc::ptr_eq(a, b) || a == b;
         self.seen.iter().zip(history).take_while(same).count()
     }
 
     /// Drops every group that covers a message from `from` on.
-    fn rewind(&mut self, from: usize) {
+    fn rewind_to(&mut self, from: usize) {
         while self.groups.last().is_some_and(|group| group.end > from) {
             self.pop_group();
         }
         // A greeting stands only before the assistant's words.
-        if let [Group { role: Role::User, first, end, .. }] = self.groups[..]
+        if let [MessageGroup { role: Role::User, first, end, .. }] = self.groups[..]
             && first == end
         {
             self.pop_group();
@@ -192,19 +202,21 @@ impl<R: Render> Ledger<R> {
     }
 
     /// Writes the messages of `history` that no group covers yet.
-    fn extend(&mut self, history: &[Arc<Message>], scene: &Scene<'_>) {
+    fn extend(&mut self, history: &[Arc<Message>], scene: &RenderContext<'_>) {
         let mut next = self.groups.last().map_or(0, |group| group.end);
         while next < history.len() {
-            if !self.says(&history[next]) {
+            if !self.has_wire_content(&history[next]) {
                 next += 1;
                 continue;
             }
             let role = history[next].role;
             let mut end = next + 1;
-            while end < history.len() && (history[end].role == role || !self.says(&history[end])) {
+            while end < history.len()
+                && (history[end].role == role || !self.has_wire_content(&history[end]))
+            {
                 end += 1;
             }
-            self.add(history, next..end, scene);
+            self.add_messages(history, next..end, scene);
             next = end;
         }
         let known = self.seen.len();
@@ -212,13 +224,18 @@ impl<R: Render> Ledger<R> {
     }
 
     /// Adds messages of one role: to the open group of that role, or as a new one.
-    fn add(&mut self, history: &[Arc<Message>], range: std::ops::Range<usize>, scene: &Scene<'_>) {
+    fn add_messages(
+        &mut self,
+        history: &[Arc<Message>],
+        range: std::ops::Range<usize>,
+        scene: &RenderContext<'_>,
+    ) {
         let role = history[range.start].role;
         let mut first = range.start;
         if let Some(open) = self.groups.last()
             && open.role == role
         {
-            if role == Role::User && self.append(history, range.clone(), scene) {
+            if role == Role::User && self.append_to_open_group(history, range.clone(), scene) {
                 return;
             }
             first = self.groups.last().map_or(first, |open| open.first);
@@ -231,16 +248,16 @@ impl<R: Render> Ledger<R> {
     }
 
     /// Appends to the open group of the user's side what needs nothing before it changed.
-    fn append(
+    fn append_to_open_group(
         &mut self,
         history: &[Arc<Message>],
         range: std::ops::Range<usize>,
-        scene: &Scene<'_>,
+        scene: &RenderContext<'_>,
     ) -> bool {
         let asked = self.asked_before_last();
         let blocks = || history[range.clone()].iter().filter(|m| m.role == Role::User);
         let answers_late = blocks().flat_map(|message| &message.blocks).any(|block| {
-            matches!(block, Block::Result { call, .. }
+            matches!(block, MessageBlock::Result { call, .. }
                 if self.issued[asked.clone()].iter().any(|issued| issued.call == *call))
         });
         if answers_late {
@@ -274,8 +291,8 @@ impl<R: Render> Ledger<R> {
     /// The calls that a new group of the user's side must answer.
     fn open_calls(&self) -> std::ops::Range<usize> {
         let from = match self.groups.last() {
-            Some(Group { role: Role::Assistant, issued, .. }) => *issued,
-            Some(Group { role: Role::User, .. }) | None => self.issued.len(),
+            Some(MessageGroup { role: Role::Assistant, issued, .. }) => *issued,
+            Some(MessageGroup { role: Role::User, .. }) | None => self.issued.len(),
         };
         from..self.issued.len()
     }
@@ -284,19 +301,19 @@ impl<R: Render> Ledger<R> {
         &mut self,
         history: &[Arc<Message>],
         range: std::ops::Range<usize>,
-        scene: &Scene<'_>,
+        scene: &RenderContext<'_>,
     ) {
         let asked = self.open_calls();
         let start = self.body.len();
         let mut body = std::mem::take(&mut self.body);
         self.close_last(&mut body);
         let messages = &history[range.clone()];
-        let (answers, used) = self.answers(messages, asked, scene);
+        let (answers, used) = self.call_results(messages, asked, scene);
         let parts = self.parts_of(messages, &used, scene);
-        let shape = self.render.user(&mut body, &answers, &parts);
+        let shape = self.render.write_user(&mut body, &answers, &parts);
         drop((answers, parts));
         self.body = body;
-        self.groups.push(Group {
+        self.groups.push(MessageGroup {
             role: Role::User,
             first: range.start,
             end: range.end,
@@ -311,10 +328,10 @@ impl<R: Render> Ledger<R> {
         &mut self,
         history: &[Arc<Message>],
         range: std::ops::Range<usize>,
-        scene: &Scene<'_>,
+        scene: &RenderContext<'_>,
     ) {
         if self.groups.is_empty() {
-            self.greet(range.start);
+            self.add_greeting(range.start);
         }
         let start = self.body.len();
         let issued = self.issued.len();
@@ -324,59 +341,62 @@ impl<R: Render> Ledger<R> {
         }
         let mut body = std::mem::take(&mut self.body);
         self.close_last(&mut body);
-        let said = self.said(&history[range.clone()], issued, scene);
-        self.render.assistant(&mut body, &said);
+        let said = self.assistant_parts(&history[range.clone()], issued, scene);
+        self.render.write_assistant(&mut body, &said);
         drop(said);
         self.body = body;
-        self.groups.push(Group {
+        self.groups.push(MessageGroup {
             role: Role::Assistant,
             first: range.start,
             end: range.end,
             start,
             issued,
-            shape: Shape::Closed,
+            shape: GroupShape::Closed,
             mark: mark_before(&self.body, b"]}"),
         });
     }
 
     /// A conversation begins with the user, whoever spoke first.
-    fn greet(&mut self, at: usize) {
+    fn add_greeting(&mut self, at: usize) {
         let start = self.body.len();
-        let shape = self.render.user(&mut self.body, &[], &[Part::text(NOTHING_NEW)]);
+        let shape =
+            self.render.write_user(&mut self.body, &[], &[UserPart::from_text(NOTHING_NEW)]);
         let mark = mark_before(&self.body, b"");
         let role = Role::User;
-        self.groups.push(Group { role, first: at, end: at, start, issued: 0, shape, mark });
+        self.groups.push(MessageGroup { role, first: at, end: at, start, issued: 0, shape, mark });
     }
 
     fn close_last(&self, out: &mut Vec<u8>) {
-        if let Some(Group { role: Role::User, shape, .. }) = self.groups.last() {
-            self.render.close(out, *shape);
+        if let Some(MessageGroup { role: Role::User, shape, .. }) = self.groups.last() {
+            self.render.close_group(out, *shape);
         }
     }
 
     /// Gives every call of `message` an id that this vendor accepts and that no other call has.
     fn issue_calls(&mut self, message: &Message) {
-        let alphabet = self.render.ids();
+        let alphabet = self.render.id_alphabet();
         for block in &message.blocks {
-            let Block::Call(call) = block else { continue };
+            let MessageBlock::Call(call) = block else { continue };
             if self.issued.iter().rev().any(|issued| issued.call == call.call) {
                 continue;
             }
             let keeps = keep_id(&call.wire_id, alphabet) && !self.used_ids.contains(&call.wire_id);
             let wire_id = if keeps { call.wire_id.clone() } else { own_id(call.call, alphabet) };
-            let own = self.own(call.seal.as_ref());
+            let own = self.readable_seal(call.seal.as_ref());
             let echo = own.and_then(|seal| Some(seal.get("id")?.as_str()?.to_owned()));
             self.used_ids.insert(wire_id.clone());
-            let carried = self.carries(&call.tool).then(|| defer::carry(&call.tool, &call.input));
+            let carried = self
+                .needs_carrier_tool(&call.tool)
+                .then(|| defer::carry_call(&call.tool, &call.input));
             let name = if carried.is_some() { defer::CARRIER } else { call.tool.as_str() };
             let name = wire_name(name).into_owned();
-            self.issued.push(Issued { call: call.call, wire_id, name, carried, echo });
+            self.issued.push(IssuedCall { call: call.call, wire_id, name, carried, echo });
         }
     }
 
     /// Whether a call of `tool` goes by way of another: the request does not declare it, and some
     /// vendors refuse a call of what is not declared (T4).
-    fn carries(&self, tool: &str) -> bool {
+    fn needs_carrier_tool(&self, tool: &str) -> bool {
         let has = |name: &str| {
             let tools = self.head.iter().flat_map(|head| head.tools.iter());
             tools.clone().any(|known| known.name == name)
@@ -385,20 +405,20 @@ impl<R: Render> Ledger<R> {
     }
 
     /// Whether anything of `message` reaches the wire.
-    fn says(&self, message: &Message) -> bool {
+    fn has_wire_content(&self, message: &Message) -> bool {
         message.blocks.iter().any(|block| match (message.role, block) {
-            (_, Block::Text { text, seal, .. }) => {
+            (_, MessageBlock::Text { text, seal, .. }) => {
                 !is_blank(text)
                     || (message.role == Role::Assistant
                         && R::SEALED_BLANK_TEXT
-                        && self.own(seal.as_ref()).is_some())
+                        && self.readable_seal(seal.as_ref()).is_some())
             }
-            (_, Block::Image { .. } | Block::Document { .. })
-            | (Role::Assistant, Block::Call(_))
-            | (Role::User, Block::Result { .. }) => true,
-            (_, Block::Thinking { .. })
-            | (Role::User, Block::Call(_))
-            | (Role::Assistant, Block::Result { .. }) => false,
+            (_, MessageBlock::Image { .. } | MessageBlock::Document { .. })
+            | (Role::Assistant, MessageBlock::Call(_))
+            | (Role::User, MessageBlock::Result { .. }) => true,
+            (_, MessageBlock::Thinking { .. })
+            | (Role::User, MessageBlock::Call(_))
+            | (Role::Assistant, MessageBlock::Result { .. }) => false,
         })
     }
 
@@ -408,7 +428,7 @@ impl<R: Render> Ledger<R> {
         let mut found = false;
         // Thinking that leads to nothing is not sent, so it does not count.
         let mut said_after = false;
-        for message in history.iter().rev().filter(|message| self.says(message)) {
+        for message in history.iter().rev().filter(|message| self.has_wire_content(message)) {
             match message.role {
                 Role::User if found => break,
                 Role::User => {}
@@ -416,16 +436,19 @@ impl<R: Render> Ledger<R> {
                     found = true;
                     for block in message.blocks.iter().rev() {
                         match block {
-                            Block::Thinking { seal, .. } => {
-                                turn.thinking |= said_after && self.own(seal.as_ref()).is_some();
+                            MessageBlock::Thinking { seal, .. } => {
+                                turn.thinking |=
+                                    said_after && self.readable_seal(seal.as_ref()).is_some();
                             }
-                            Block::Call(_) => {
+                            MessageBlock::Call(_) => {
                                 turn.calls = true;
                                 said_after = true;
                             }
-                            Block::Text { text, .. } => said_after |= !is_blank(text),
-                            Block::Image { .. } | Block::Document { .. } => said_after = true,
-                            Block::Result { .. } => {}
+                            MessageBlock::Text { text, .. } => said_after |= !is_blank(text),
+                            MessageBlock::Image { .. } | MessageBlock::Document { .. } => {
+                                said_after = true
+                            }
+                            MessageBlock::Result { .. } => {}
                         }
                     }
                 }
@@ -451,36 +474,39 @@ impl<R: Render> Ledger<R> {
         }
         out.extend_from_slice(&self.body[from..]);
         let shape = match self.groups.last() {
-            Some(Group { role: Role::User, shape, .. }) => {
-                let parts: Vec<Part<'_>> = tail.map(Part::text).into_iter().collect();
+            Some(MessageGroup { role: Role::User, shape, .. }) => {
+                let parts: Vec<UserPart<'_>> = tail.map(UserPart::from_text).into_iter().collect();
                 let extended = (!parts.is_empty())
                     .then(|| self.render.extend(&mut out, *shape, &parts))
                     .flatten();
                 extended.unwrap_or(*shape)
             }
-            Some(Group { role: Role::Assistant, .. }) | None => {
-                let scene = Scene::nothing();
-                let (answers, _) = self.answers(&[], self.open_calls(), &scene);
+            Some(MessageGroup { role: Role::Assistant, .. }) | None => {
+                let scene = RenderContext::empty_context();
+                let (answers, _) = self.call_results(&[], self.open_calls(), &scene);
                 // Results alone are enough for the model to go on.
                 let text = tail.or(answers.is_empty().then_some(NOTHING_NEW));
-                let parts: Vec<Part<'_>> = text.map(Part::text).into_iter().collect();
-                self.render.user(&mut out, &answers, &parts)
+                let parts: Vec<UserPart<'_>> = text.map(UserPart::from_text).into_iter().collect();
+                self.render.write_user(&mut out, &answers, &parts)
             }
         };
-        self.render.close(&mut out, shape);
-        self.render.end(&mut out);
+        self.render.close_group(&mut out, shape);
+        self.render.close_body(&mut out);
         out
     }
 }
 
-impl<R: Render> Encoder for Ledger<R> {
-    fn takes(&self) -> Takes {
-        let rules = self.render.media();
-        Takes { documents: rules.documents, document_bytes_max: rules.document_bytes_max }
+impl<R: RenderDialect> RequestEncoder for RequestBuffer<R> {
+    fn accepted_media(&self) -> AttachmentSupport {
+        let rules = self.render.media_rules();
+        AttachmentSupport {
+            documents: rules.documents,
+            document_bytes_max: rules.document_bytes_max,
+        }
     }
 
-    fn encode(&mut self, request: &ModelRequest, media: &MediaMap) -> Prepared {
-        let scene = Scene { media, model: Some(&request.model) };
+    fn encode(&mut self, request: &ModelRequest, media: &MediaMap) -> PreparedRequest {
+        let scene = RenderContext { media, model: Some(&request.model) };
         self.model.clone_from(&request.model.model.name);
         let thinking = if self.render.may_think(&self.last_turn(&request.history)) {
             request.thinking
@@ -489,7 +515,7 @@ impl<R: Render> Encoder for Ledger<R> {
         };
         let expected = self.body.len();
         let same_head = self.head.as_ref().is_some_and(|head| head.is_same(request, thinking));
-        let unchanged = if same_head { self.unchanged(&request.history) } else { 0 };
+        let unchanged = if same_head { self.unchanged_prefix(&request.history) } else { 0 };
         // The last group that is kept may still be written again, so the old bytes are compared
         // from its start on.
         let stable = if same_head {
@@ -500,13 +526,13 @@ impl<R: Render> Encoder for Ledger<R> {
         };
         let old = self.body[stable..].to_vec();
         if same_head {
-            self.rewind(unchanged);
+            self.rewind_to(unchanged);
         } else {
-            self.rewind(0);
+            self.rewind_to(0);
             self.body.clear();
             self.marked_before = None;
-            self.render.head(&mut self.body, request, thinking);
-            self.head = Some(Head {
+            self.render.write_head(&mut self.body, request, thinking);
+            self.head = Some(RequestHead {
                 session: request.session.clone(),
                 model: request.model.clone(),
                 system: request.system.clone(),
@@ -519,28 +545,28 @@ impl<R: Render> Encoder for Ledger<R> {
         // Within what was kept, the place is still the end of a block.
         self.marked_before = self.marked_before.filter(|at| *at < kept);
         self.sent = Bytes::from(self.assemble(request.tail.as_deref()));
-        Prepared {
+        PreparedRequest {
             bytes: self.sent.len() as u64,
             prefix_bytes: kept as u64,
             prefix_expected: expected as u64,
         }
     }
 
-    fn body(&self) -> Bytes {
+    fn last_body(&self) -> Bytes {
         self.sent.clone()
     }
 }
 
 /// What a rendering needs beside the history.
-struct Scene<'a> {
+struct RenderContext<'a> {
     media: &'a MediaMap,
     model: Option<&'a ModelInfo>,
 }
 
-impl Scene<'static> {
-    fn nothing() -> Scene<'static> {
+impl RenderContext<'static> {
+    fn empty_context() -> RenderContext<'static> {
         static EMPTY: MediaMap = MediaMap::new();
-        Scene { media: &EMPTY, model: None }
+        RenderContext { media: &EMPTY, model: None }
     }
 }
 

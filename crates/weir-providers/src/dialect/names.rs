@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 
 use weir_core::ids::CallId;
-use weir_core::model::{Reply, ReplyBlock, Signal};
+use weir_core::model::{ModelReply, ModelSignal, ReplyBlock};
 use weir_core::record::sha256_hex;
 use weir_core::tool::ToolSpec;
 
@@ -22,7 +22,7 @@ const OWN_ID_PREFIX: &str = "weir_";
 /// Most names stay as they are. One that does not fit becomes its own letters and a hash; one that
 /// already looks like that is renamed as well, so no two names ever meet.
 pub fn wire_name(name: &str) -> Cow<'_, str> {
-    if fits(name) && !looks_renamed(name) {
+    if is_wire_name(name) && !looks_renamed(name) {
         return Cow::Borrowed(name);
     }
     let room = NAME_LENGTH_MAX - HASH_DIGITS - 1;
@@ -40,7 +40,7 @@ pub fn wire_name(name: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-fn fits(name: &str) -> bool {
+fn is_wire_name(name: &str) -> bool {
     (1..=NAME_LENGTH_MAX).contains(&name.len())
         && name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
         && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
@@ -76,8 +76,8 @@ impl WireNames {
     }
 
     /// `reply` with the names of the tools as they were.
-    pub fn restore_reply(&self, mut reply: Reply) -> Reply {
-        if let Reply::Whole { blocks, .. } = &mut reply
+    pub fn restore_reply(&self, mut reply: ModelReply) -> ModelReply {
+        if let ModelReply::Whole { blocks, .. } = &mut reply
             && !self.renamed.is_empty()
         {
             for block in blocks {
@@ -90,10 +90,10 @@ impl WireNames {
     }
 
     /// `signal` with the name of the tool as it was.
-    pub fn restore_signal(&self, signal: Signal) -> Signal {
+    pub fn restore_signal(&self, signal: ModelSignal) -> ModelSignal {
         match signal {
-            Signal::CallBegun(name) if !self.renamed.is_empty() => {
-                Signal::CallBegun(self.restore(&name).to_owned())
+            ModelSignal::CallBegun(name) if !self.renamed.is_empty() => {
+                ModelSignal::CallBegun(self.restore(&name).to_owned())
             }
             other => other,
         }
@@ -152,7 +152,7 @@ mod tests {
         let mut wires: Vec<String> = Vec::new();
         for name in names.iter().copied().chain([tricky.as_str()]) {
             let wire = wire_name(name);
-            assert!(fits(&wire), "{name:?} became {wire:?}");
+            assert!(is_wire_name(&wire), "{name:?} became {wire:?}");
             wires.push(wire.into_owned());
         }
         let mut distinct = wires.clone();

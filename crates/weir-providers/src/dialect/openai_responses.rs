@@ -4,9 +4,9 @@
 mod decode;
 mod encode;
 
-use super::ledger::Ledger;
-use super::stream::Stream;
-use super::{Decoder, Dialect, Encoder, Quirks};
+use super::ledger::RequestBuffer;
+use super::stream::ReplyStreamDecoder;
+use super::{Dialect, ReplyDecoder, RequestEncoder, VendorQuirks};
 
 /// Name of this dialect.
 pub const NAME: &str = "openai-responses";
@@ -18,19 +18,19 @@ impl Dialect for OpenAiResponses {
         NAME
     }
 
-    fn path(&self, _model: &str) -> String {
+    fn request_path(&self, _model: &str) -> String {
         "/responses".into()
     }
 
-    fn headers(&self, key: Option<&str>) -> Vec<(&'static str, String)> {
+    fn request_headers(&self, key: Option<&str>) -> Vec<(&'static str, String)> {
         key.map(|key| ("authorization", format!("Bearer {key}"))).into_iter().collect()
     }
 
-    fn encoder(&self, quirks: &Quirks) -> Box<dyn Encoder> {
-        Box::new(Ledger::new(encode::Items::new(quirks)))
+    fn new_encoder(&self, quirks: &VendorQuirks) -> Box<dyn RequestEncoder> {
+        Box::new(RequestBuffer::new(encode::ResponsesItems::new(quirks)))
     }
 
-    fn decoder(&self, quirks: &Quirks) -> Box<dyn Decoder> {
-        Box::new(Stream::new(decode::Assembly::new(quirks)))
+    fn new_decoder(&self, quirks: &VendorQuirks) -> Box<dyn ReplyDecoder> {
+        Box::new(ReplyStreamDecoder::new(decode::ResponsesAssembly::new(quirks)))
     }
 }

@@ -12,7 +12,7 @@ const PARTS_MAX: usize = 4000;
 
 /// Whose rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Target {
+pub(crate) enum SchemaTarget {
     /// Draft 2020-12, an object at the top, names of properties in `[a-zA-Z0-9_.-]{1,64}`.
     Anthropic,
     /// An object at the top, every array with `items`.
@@ -45,10 +45,10 @@ const DROPPED_KEYWORDS: &[&str] = &["$schema", "$id", "$comment", "examples", "$
 const TOP_COMBINATORS: &[&str] = &["anyOf", "oneOf", "allOf", "not", "if", "then", "else", "enum"];
 
 /// `schema`, as `target` takes it: always an object schema with `properties`.
-pub(crate) fn reduce(schema: &Value, target: Target) -> Value {
-    let mut reducer = Reducer { root: schema, target, parts: 0 };
+pub(crate) fn reduce_schema(schema: &Value, target: SchemaTarget) -> Value {
+    let mut reducer = SchemaReducer { root: schema, target, parts: 0 };
     let top = flatten_top(schema);
-    let mut out = match reducer.part(&top, 0) {
+    let mut out = match reducer.reduce_part(&top, 0) {
         Value::Object(map) => map,
         _ => Map::new(),
     };
@@ -65,7 +65,9 @@ pub(crate) fn reduce(schema: &Value, target: Target) -> Value {
 /// The top as one object: a reference resolved, the properties of combined schemas put together.
 fn flatten_top(schema: &Value) -> Value {
     let mut top = schema.as_object().cloned().unwrap_or_default();
-    if let Some(target) = top.get("$ref").and_then(Value::as_str).and_then(|r| lookup(schema, r)) {
+    if let Some(target) =
+        top.get("$ref").and_then(Value::as_str).and_then(|r| resolve_reference(schema, r))
+    {
         let target = target.as_object().cloned().unwrap_or_default();
         top.remove("$ref");
         for (name, value) in target {
@@ -76,7 +78,7 @@ fn flatten_top(schema: &Value) -> Value {
         let Some(Value::Array(members)) = top.remove(combinator) else { continue };
         for member in &members {
             let member = match member.get("$ref").and_then(Value::as_str) {
-                Some(reference) => lookup(schema, reference).unwrap_or(member),
+                Some(reference) => resolve_reference(schema, reference).unwrap_or(member),
                 None => member,
             };
             merge_object(&mut top, member, all);
@@ -104,36 +106,36 @@ fn merge_object(top: &mut Map<String, Value>, member: &Value, all: bool) {
 }
 
 /// What a local reference means.
-fn lookup<'a>(root: &'a Value, reference: &str) -> Option<&'a Value> {
+fn resolve_reference<'a>(root: &'a Value, reference: &str) -> Option<&'a Value> {
     root.pointer(reference.strip_prefix('#')?)
 }
 
-struct Reducer<'a> {
+struct SchemaReducer<'a> {
     root: &'a Value,
-    target: Target,
+    target: SchemaTarget,
     parts: usize,
 }
 
-impl Reducer<'_> {
-    fn part(&mut self, schema: &Value, depth: usize) -> Value {
+impl SchemaReducer<'_> {
+    fn reduce_part(&mut self, schema: &Value, depth: usize) -> Value {
         self.parts += 1;
         let Value::Object(map) = schema else { return json!({}) };
         if depth > DEPTH_MAX || self.parts > PARTS_MAX {
             return json!({});
         }
-        if self.target == Target::Gemini
+        if self.target == SchemaTarget::Gemini
             && let Some(reference) = map.get("$ref").and_then(Value::as_str)
         {
-            return match lookup(self.root, reference) {
-                Some(meant) => self.part(meant, depth + 1),
+            return match resolve_reference(self.root, reference) {
+                Some(meant) => self.reduce_part(meant, depth + 1),
                 None => json!({}),
             };
         }
         let mut out = Map::new();
         for (name, value) in map {
-            self.keyword(name, value, depth, &mut out);
+            self.reduce_keyword(name, value, depth, &mut out);
         }
-        if self.target == Target::Gemini {
+        if self.target == SchemaTarget::Gemini {
             tidy_gemini(map, &mut out);
         }
         if out.get("type").is_some_and(|kind| has_type(kind, "array"))
@@ -146,8 +148,14 @@ impl Reducer<'_> {
         Value::Object(out)
     }
 
-    fn keyword(&mut self, name: &str, value: &Value, depth: usize, out: &mut Map<String, Value>) {
-        let gemini = self.target == Target::Gemini;
+    fn reduce_keyword(
+        &mut self,
+        name: &str,
+        value: &Value,
+        depth: usize,
+        out: &mut Map<String, Value>,
+    ) {
+        let gemini = self.target == SchemaTarget::Gemini;
         let known = !gemini || GEMINI_KEYWORDS.contains(&name) || matches!(name, "oneOf" | "allOf");
         if !known || DROPPED_KEYWORDS.contains(&name) {
             return;
@@ -155,10 +163,14 @@ impl Reducer<'_> {
         let reduced = match (name, value) {
             ("type", kind) => plain_type(kind),
             ("properties" | "$defs" | "definitions" | "patternProperties", Value::Object(map)) => {
-                let kept = map.iter().filter(|(key, _)| name != "properties" || self.takes(key));
+                let kept = map
+                    .iter()
+                    .filter(|(key, _)| name != "properties" || self.can_send_property(key));
                 let kept: Vec<_> = kept.collect();
                 Some(Value::Object(
-                    kept.into_iter().map(|(k, v)| (k.clone(), self.part(v, depth + 1))).collect(),
+                    kept.into_iter()
+                        .map(|(k, v)| (k.clone(), self.reduce_part(v, depth + 1)))
+                        .collect(),
                 ))
             }
             ("properties" | "$defs" | "definitions" | "patternProperties", _) => None,
@@ -170,9 +182,9 @@ impl Reducer<'_> {
                 }
             }
             // Draft 4 to 7 put a list here; what it means is `prefixItems` now.
-            ("items", Value::Array(list)) => {
-                list.first().map_or(Some(json!({})), |first| Some(self.part(first, depth + 1)))
-            }
+            ("items", Value::Array(list)) => list
+                .first()
+                .map_or(Some(json!({})), |first| Some(self.reduce_part(first, depth + 1))),
             (
                 "items"
                 | "additionalProperties"
@@ -183,9 +195,10 @@ impl Reducer<'_> {
                 | "contains"
                 | "propertyNames",
                 part,
-            ) => Some(self.part(part, depth + 1)),
+            ) => Some(self.reduce_part(part, depth + 1)),
             ("anyOf" | "oneOf" | "allOf" | "prefixItems", Value::Array(list)) => {
-                let parts: Vec<Value> = list.iter().map(|p| self.part(p, depth + 1)).collect();
+                let parts: Vec<Value> =
+                    list.iter().map(|p| self.reduce_part(p, depth + 1)).collect();
                 (!parts.is_empty()).then_some(Value::Array(parts))
             }
             ("anyOf" | "oneOf" | "allOf" | "prefixItems", _) => None,
@@ -201,8 +214,8 @@ impl Reducer<'_> {
     }
 
     /// Whether a property of this name can be sent.
-    fn takes(&self, name: &str) -> bool {
-        self.target != Target::Anthropic
+    fn can_send_property(&self, name: &str) -> bool {
+        self.target != SchemaTarget::Anthropic
             || ((1..=64).contains(&name.len())
                 && name
                     .bytes()
@@ -291,13 +304,13 @@ fn drop_unknown_required(out: &mut Map<String, Value>) {
 mod tests {
     use super::*;
 
-    fn check(target: Target, schema: &Value, expected: &Value) {
-        assert_eq!(&reduce(schema, target), expected, "{target:?} of {schema}");
+    fn check(target: SchemaTarget, schema: &Value, expected: &Value) {
+        assert_eq!(&reduce_schema(schema, target), expected, "{target:?} of {schema}");
     }
 
     #[test]
     fn v3_the_top_is_always_an_object_without_combinators() {
-        for target in [Target::Anthropic, Target::OpenAi, Target::Gemini] {
+        for target in [SchemaTarget::Anthropic, SchemaTarget::OpenAi, SchemaTarget::Gemini] {
             check(target, &json!(true), &json!({"type": "object", "properties": {}}));
             check(
                 target,
@@ -316,7 +329,7 @@ mod tests {
     #[test]
     fn v3_gemini_gets_no_references_and_only_known_keywords() {
         check(
-            Target::Gemini,
+            SchemaTarget::Gemini,
             &json!({"type": "object", "$defs": {"node": {"type": "object", "properties": {
                 "next": {"type": "string", "pattern": "^a", "const": "x"}}}},
                 "properties": {"n": {"$ref": "#/$defs/node"}, "k": {"oneOf": [
@@ -334,6 +347,6 @@ mod tests {
     fn v3_a_schema_that_contains_itself_ends() {
         let own = json!({"type": "object", "properties": {
             "a": {"$ref": "#"}, "b": {"$ref": "#"}, "c": {"$ref": "#/nowhere"}}});
-        assert!(reduce(&own, Target::Gemini).to_string().len() < 200_000);
+        assert!(reduce_schema(&own, SchemaTarget::Gemini).to_string().len() < 200_000);
     }
 }

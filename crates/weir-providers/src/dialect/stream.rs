@@ -1,12 +1,12 @@
 //! What all decoders share: events out of bytes, bounds, and an honest end.
 //!
-//! A dialect only says what one event means ([`Assemble`]).
+//! A dialect only says what one event means ([`AssembleReply`]).
 
 use serde_json::Value;
-use weir_core::model::{FailureClass, Reply, Signal};
+use weir_core::model::{FailureClass, ModelReply, ModelSignal};
 
-use super::Decoder;
-use super::failure::{self, Failure};
+use super::ReplyDecoder;
+use super::failure::{self, ProviderFailure};
 use crate::sse::SseDecoder;
 
 /// Most bytes that one reply may hold, thinking, arguments and images included.
@@ -18,45 +18,49 @@ pub(crate) const REPLY_PIECES_MAX: usize = 4096;
 const SHOWN_CHARS: usize = 200;
 
 /// What one dialect makes of its events.
-pub(crate) trait Assemble: Send {
+pub(crate) trait AssembleReply: Send {
     /// Takes the data of one event.
     ///
     /// # Errors
     /// The reply has failed; nothing more is fed.
-    fn event(&mut self, data: &str, signal: &mut dyn FnMut(Signal)) -> Result<(), Failure>;
+    fn take_event(
+        &mut self,
+        data: &str,
+        signal: &mut dyn FnMut(ModelSignal),
+    ) -> Result<(), ProviderFailure>;
     /// Whether the vendor has said that the reply is whole.
     fn is_whole(&self) -> bool;
     /// Whether the vendor has nothing more to say, so that waiting is pointless.
     fn is_over(&self) -> bool;
     /// Bytes kept so far.
-    fn kept(&self) -> usize;
+    fn kept_bytes(&self) -> usize;
     /// The reply. Only called when it is whole.
-    fn reply(self) -> Result<Reply, Failure>;
+    fn into_reply(self) -> Result<ModelReply, ProviderFailure>;
 }
 
-/// A decoder over an [`Assemble`].
-pub(crate) struct Stream<A> {
+/// A decoder over an [`AssembleReply`].
+pub(crate) struct ReplyStreamDecoder<A> {
     sse: SseDecoder,
     state: A,
-    failure: Option<Failure>,
+    failure: Option<ProviderFailure>,
     /// Events up to the last word: what comes after it is not counted either.
     events: u64,
 }
 
-impl<A: Assemble> Stream<A> {
-    pub(crate) fn new(state: A) -> Stream<A> {
-        Stream { sse: SseDecoder::new(), state, failure: None, events: 0 }
+impl<A: AssembleReply> ReplyStreamDecoder<A> {
+    pub(crate) fn new(state: A) -> ReplyStreamDecoder<A> {
+        ReplyStreamDecoder { sse: SseDecoder::new(), state, failure: None, events: 0 }
     }
 }
 
-impl<A: Assemble> Decoder for Stream<A> {
-    fn feed(&mut self, bytes: &[u8], signal: &mut dyn FnMut(Signal)) {
+impl<A: AssembleReply> ReplyDecoder for ReplyStreamDecoder<A> {
+    fn feed(&mut self, bytes: &[u8], signal: &mut dyn FnMut(ModelSignal)) {
         if self.is_over() {
             return;
         }
-        let Stream { sse, state, failure, events } = self;
+        let ReplyStreamDecoder { sse, state, failure, events } = self;
         let fed = sse.feed(bytes, &mut |data| {
-            *events += u64::from(take(state, failure, data, signal));
+            *events += u64::from(feed_event(state, failure, data, signal));
         });
         if let Err(error) = fed
             && !state.is_over()
@@ -69,32 +73,32 @@ impl<A: Assemble> Decoder for Stream<A> {
         self.failure.is_some() || self.state.is_over()
     }
 
-    fn finish(mut self: Box<Self>) -> Reply {
-        let Stream { sse, state, failure, events } = &mut *self;
+    fn finish(mut self: Box<Self>) -> ModelReply {
+        let ReplyStreamDecoder { sse, state, failure, events } = &mut *self;
         if failure.is_none() && !state.is_over() {
             let fed = sse.finish(&mut |data| {
-                *events += u64::from(take(state, failure, data, &mut |_| ()));
+                *events += u64::from(feed_event(state, failure, data, &mut |_| ()));
             });
             if let Err(error) = fed {
                 failure.get_or_insert_with(|| too_large(&error.to_string()));
             }
         }
         if let Some(failure) = self.failure {
-            return failure.reply();
+            return failure.into_reply();
         }
         if self.state.is_whole() {
-            return self.state.reply().unwrap_or_else(Failure::reply);
+            return self.state.into_reply().unwrap_or_else(ProviderFailure::into_reply);
         }
-        not_whole(&self.sse, self.events).reply()
+        not_whole(&self.sse, self.events).into_reply()
     }
 }
 
 /// Takes an event, unless the reply has failed or is over. Returns whether it was taken.
-fn take<A: Assemble>(
+fn feed_event<A: AssembleReply>(
     state: &mut A,
-    failure: &mut Option<Failure>,
+    failure: &mut Option<ProviderFailure>,
     data: &[u8],
-    signal: &mut dyn FnMut(Signal),
+    signal: &mut dyn FnMut(ModelSignal),
 ) -> bool {
     // What follows the last word comes or not as the network cuts it: it changes nothing.
     if failure.is_some() || state.is_over() {
@@ -106,29 +110,29 @@ fn take<A: Assemble>(
     // Checked once here, so that no string in it is checked again.
     let Ok(text) = std::str::from_utf8(data) else {
         let shown: String = String::from_utf8_lossy(data).chars().take(SHOWN_CHARS).collect();
-        *failure = Some(damaged("it is not UTF-8", &shown));
+        *failure = Some(stream_damage("it is not UTF-8", &shown));
         return true;
     };
-    if let Err(error) = state.event(text, signal) {
+    if let Err(error) = state.take_event(text, signal) {
         *failure = Some(error);
-    } else if state.kept() > REPLY_BYTES_MAX {
+    } else if state.kept_bytes() > REPLY_BYTES_MAX {
         *failure = Some(too_large(&format!("the reply is longer than {REPLY_BYTES_MAX} bytes")));
     }
     true
 }
 
 /// A reply beyond its bounds will not get shorter when it is asked for again.
-fn too_large(why: &str) -> Failure {
-    Failure::new(
+fn too_large(why: &str) -> ProviderFailure {
+    ProviderFailure::new(
         FailureClass::InvalidRequest,
         format!("The answer was not taken: {why}. Ask for less at once, or choose another model."),
     )
 }
 
-fn not_whole(sse: &SseDecoder, events: u64) -> Failure {
-    let stray = sse.stray();
+fn not_whole(sse: &SseDecoder, events: u64) -> ProviderFailure {
+    let stray = sse.stray_text();
     if events > 0 || stray.trim().is_empty() {
-        return Failure::new(
+        return ProviderFailure::new(
             FailureClass::StreamCut,
             format!("The connection ended before the answer was whole ({events} events had come)."),
         );
@@ -139,7 +143,7 @@ fn not_whole(sse: &SseDecoder, events: u64) -> Failure {
     {
         return failure::from_stream(&value);
     }
-    Failure::new(
+    ProviderFailure::new(
         FailureClass::NotFound,
         format!(
             "The endpoint did not answer with an event stream but with: {}. Check the base URL.",
@@ -149,19 +153,19 @@ fn not_whole(sse: &SseDecoder, events: u64) -> Failure {
 }
 
 /// An event that is no JSON, or not the JSON it should be.
-pub(crate) fn garbage(data: &str, error: &serde_json::Error) -> Failure {
+pub(crate) fn damaged_event(data: &str, error: &serde_json::Error) -> ProviderFailure {
     let shown: String = data.chars().take(SHOWN_CHARS).collect();
-    damaged(&error.to_string(), &shown)
+    stream_damage(&error.to_string(), &shown)
 }
 
-fn damaged(why: &str, shown: &str) -> Failure {
-    Failure::new(
+fn stream_damage(why: &str, shown: &str) -> ProviderFailure {
+    ProviderFailure::new(
         FailureClass::StreamCut,
         format!("The stream is damaged: an event cannot be read ({why}): {shown}"),
     )
 }
 
 /// A reply with more pieces than any honest one.
-pub(crate) fn too_many_pieces() -> Failure {
+pub(crate) fn too_many_pieces() -> ProviderFailure {
     too_large(&format!("it has more than {REPLY_PIECES_MAX} pieces"))
 }

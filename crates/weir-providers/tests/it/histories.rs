@@ -5,10 +5,10 @@ use std::sync::Arc;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use weir_core::ids::{BlobId, CallId};
-use weir_core::message::{Block, CallBlock, Media, Message, Role, Seal};
+use weir_core::message::{CallBlock, Message, MessageBlock, Role, StoredMedia, VendorSeal};
 use weir_core::model::{ModelRequest, Thinking};
-use weir_engine::ports::{MediaMap, Prepared};
-use weir_providers::dialect::{Encoder, Quirks};
+use weir_engine::ports::{MediaMap, PreparedRequest};
+use weir_providers::dialect::{RequestEncoder, VendorQuirks};
 
 use crate::support::{self, IMAGE, PDF};
 use crate::wire::quirks_of;
@@ -23,7 +23,7 @@ fn any_text() -> impl Strategy<Value = String> {
     ]
 }
 
-fn any_seal() -> impl Strategy<Value = Option<Seal>> {
+fn any_seal() -> impl Strategy<Value = Option<VendorSeal>> {
     let dialects = prop::sample::select(vec![
         "anthropic",
         "openai-chat",
@@ -40,15 +40,15 @@ fn any_seal() -> impl Strategy<Value = Option<Seal>> {
         Just(json!({"vendor": "test", "model": "claude-other", "signature": "c2ln"})),
     ];
     prop::option::of(
-        (dialects, data).prop_map(|(dialect, data)| Seal { dialect: dialect.into(), data }),
+        (dialects, data).prop_map(|(dialect, data)| VendorSeal { dialect: dialect.into(), data }),
     )
 }
 
-fn any_media() -> impl Strategy<Value = Media> {
+fn any_media() -> impl Strategy<Value = StoredMedia> {
     prop::sample::select(vec!["image/png", "application/pdf", "image/tiff", "gone"]).prop_map(
         |kind| {
             let media_type = if kind == "gone" { "image/png" } else { kind };
-            Media { blob: BlobId::new(kind), ..support::media(media_type, IMAGE) }
+            StoredMedia { blob: BlobId::new(kind), ..support::media(media_type, IMAGE) }
         },
     )
 }
@@ -66,19 +66,19 @@ fn any_call() -> impl Strategy<Value = CallBlock> {
     })
 }
 
-fn any_block() -> impl Strategy<Value = Block> {
+fn any_block() -> impl Strategy<Value = MessageBlock> {
     let simple = prop_oneof![
-        4 => (any_text(), any_seal()).prop_map(|(text, seal)| Block::Text {
+        4 => (any_text(), any_seal()).prop_map(|(text, seal)| MessageBlock::Text {
             text, citations: vec![json!({"cited_text": "x"})], seal
         }),
-        2 => (any_text(), any_seal()).prop_map(|(text, seal)| Block::Thinking { text, seal }),
-        3 => any_call().prop_map(Block::Call),
-        1 => any_media().prop_map(|media| Block::Image { media }),
-        1 => any_media().prop_map(|media| Block::Document { media }),
+        2 => (any_text(), any_seal()).prop_map(|(text, seal)| MessageBlock::Thinking { text, seal }),
+        3 => any_call().prop_map(MessageBlock::Call),
+        1 => any_media().prop_map(|media| MessageBlock::Image { media }),
+        1 => any_media().prop_map(|media| MessageBlock::Document { media }),
     ];
     let simple = simple.boxed();
     let result = (0u32..12, any::<bool>(), prop::collection::vec(simple.clone(), 0..3))
-        .prop_map(|(call, ok, blocks)| Block::Result { call: CallId(call), ok, blocks });
+        .prop_map(|(call, ok, blocks)| MessageBlock::Result { call: CallId(call), ok, blocks });
     prop_oneof![3 => simple, 2 => result]
 }
 
@@ -93,32 +93,35 @@ fn any_thinking() -> impl Strategy<Value = Thinking> {
     prop::sample::select(vec![Thinking::Off, Thinking::High])
 }
 
-fn encode(encoder: &mut dyn Encoder, request: &ModelRequest) -> (Prepared, Value) {
+fn encode(encoder: &mut dyn RequestEncoder, request: &ModelRequest) -> (PreparedRequest, Value) {
     let prepared = encoder.encode(request, &support::media_map());
-    let body = encoder.body();
+    let body = encoder.last_body();
     assert_eq!(prepared.bytes, body.len() as u64);
     (prepared, serde_json::from_slice(&body).expect("the body is JSON"))
 }
 
-fn every_quirk() -> Vec<(&'static str, Quirks)> {
-    let mut all: Vec<(&'static str, Quirks)> = weir_providers::DIALECTS
+fn every_quirk() -> Vec<(&'static str, VendorQuirks)> {
+    let mut all: Vec<(&'static str, VendorQuirks)> = weir_providers::DIALECTS
         .iter()
         .map(|dialect| (dialect.name(), quirks_of(dialect.name())))
         .collect();
-    let mistral = Quirks { short_call_ids: true, vendor: "test".into(), ..Quirks::default() };
+    let mistral =
+        VendorQuirks { short_call_ids: true, vendor: "test".into(), ..VendorQuirks::default() };
     all.push(("openai-chat", mistral));
     all
 }
 
 /// Dialect, quirks, abilities beside `thinking`, place in the body, and what stands there by level.
-type Level<'a> = (&'a str, &'a Quirks, &'a [&'a str], &'a str, [Value; 4]);
+type Level<'a> = (&'a str, &'a VendorQuirks, &'a [&'a str], &'a str, [Value; 4]);
 
 /// Each level as each dialect writes it, from its vendor's documentation; a model that cannot think is
 /// told nothing of it.
 #[test]
 fn v2_each_level_of_thinking_is_asked_for_in_the_words_of_the_dialect() {
-    let object = Quirks { reasoning_param: Some("object".into()), ..quirks_of("openai-chat") };
-    let effort = Quirks { reasoning_param: Some("effort".into()), ..quirks_of("openai-chat") };
+    let object =
+        VendorQuirks { reasoning_param: Some("object".into()), ..quirks_of("openai-chat") };
+    let effort =
+        VendorQuirks { reasoning_param: Some("effort".into()), ..quirks_of("openai-chat") };
     let budgets = [json!(null), json!(2048), json!(8192), json!(16_000)];
     let words = [json!(null), json!("low"), json!("medium"), json!("high")];
     let cases: [Level<'_>; 7] = [
@@ -149,15 +152,15 @@ fn v2_each_level_of_thinking_is_asked_for_in_the_words_of_the_dialect() {
         ),
     ];
     for (name, quirks, more, place, expected) in cases {
-        let dialect = weir_providers::dialect(name).expect("known");
+        let dialect = weir_providers::find_dialect(name).expect("known");
         let asked = |thinking: Thinking, abilities: &[&str]| {
             let mut request =
-                support::request(name, vec![Message::user(vec![Block::text("Hello.")])]);
+                support::request(name, vec![Message::user(vec![MessageBlock::text("Hello.")])]);
             request.thinking = thinking;
             let mut model = request.model.as_ref().clone();
             model.abilities = abilities.iter().map(|ability| (*ability).to_owned()).collect();
             request.model = Arc::new(model);
-            let (_, body) = encode(&mut *dialect.encoder(quirks), &request);
+            let (_, body) = encode(&mut *dialect.new_encoder(quirks), &request);
             support::lint(name, &body);
             body.pointer(place).cloned().unwrap_or_default()
         };
@@ -179,11 +182,11 @@ proptest! {
         tail in prop::option::of(any_text()),
     ) {
         for (name, quirks) in every_quirk() {
-            let dialect = weir_providers::dialect(name).expect("known");
+            let dialect = weir_providers::find_dialect(name).expect("known");
             let mut request = support::request(name, history.clone());
             request.thinking = thinking;
             request.tail = tail.clone().map(Arc::from);
-            let (_, body) = encode(&mut *dialect.encoder(&quirks), &request);
+            let (_, body) = encode(&mut *dialect.new_encoder(&quirks), &request);
             support::lint(name, &body);
         }
     }
@@ -195,8 +198,8 @@ proptest! {
         cut in 0usize..9,
     ) {
         for (name, quirks) in every_quirk() {
-            let dialect = weir_providers::dialect(name).expect("known");
-            let mut kept = dialect.encoder(&quirks);
+            let dialect = weir_providers::find_dialect(name).expect("known");
+            let mut kept = dialect.new_encoder(&quirks);
             let whole = support::request(name, history.clone());
             let messages = whole.history.clone();
             let step = |count: usize| ModelRequest {
@@ -214,7 +217,7 @@ proptest! {
             for count in [cut, messages.len()] {
                 let strip = |mut body: Value| { strip_markers(&mut body); body };
                 let again = strip(encode(&mut *kept, &step(count)).1);
-                let fresh = strip(encode(&mut *dialect.encoder(&quirks), &step(count)).1);
+                let fresh = strip(encode(&mut *dialect.new_encoder(&quirks), &step(count)).1);
                 prop_assert_eq!(again, fresh, "{}", name);
             }
         }
@@ -236,16 +239,16 @@ fn strip_markers(value: &mut Value) {
 /// A session as the engine makes it: calls, results, notes, steering.
 fn ordinary_session(dialect: &str, turns: u32) -> Vec<Arc<Message>> {
     let mut history = vec![Message::user(vec![
-        Block::text("Please read the files."),
-        Block::Image { media: support::media("image/png", IMAGE) },
+        MessageBlock::text("Please read the files."),
+        MessageBlock::Image { media: support::media("image/png", IMAGE) },
     ])];
     for turn in 0..turns {
-        let seal = Seal {
+        let seal = VendorSeal {
             dialect: dialect.into(),
             data: json!({"vendor": "test", "signature": "c2ln", "id": "rs", "encrypted_content": "e"}),
         };
         let call = |call: u32| {
-            Block::Call(CallBlock {
+            MessageBlock::Call(CallBlock {
                 call: CallId(call),
                 wire_id: format!("toolu_{call}"),
                 tool: "read_file".into(),
@@ -254,27 +257,27 @@ fn ordinary_session(dialect: &str, turns: u32) -> Vec<Arc<Message>> {
                 seal: None,
             })
         };
-        let result = |call: u32| Block::Result {
+        let result = |call: u32| MessageBlock::Result {
             call: CallId(call),
             ok: !call.is_multiple_of(3),
-            blocks: vec![Block::text("content")],
+            blocks: vec![MessageBlock::text("content")],
         };
         let (first, second) = (turn * 2 + 1, turn * 2 + 2);
         history.push(Message::assistant(vec![
-            Block::Thinking { text: "Next.".into(), seal: Some(seal) },
-            Block::text("I read on."),
+            MessageBlock::Thinking { text: "Next.".into(), seal: Some(seal) },
+            MessageBlock::text("I read on."),
             call(first),
             call(second),
         ]));
         history.push(Message::user(vec![result(first), result(second)]));
         if turn % 4 == 1 {
-            history.push(Message::user(vec![Block::text("It is noon.")]));
+            history.push(Message::user(vec![MessageBlock::text("It is noon.")]));
         }
         if turn % 5 == 2 {
-            history.push(Message::assistant(vec![Block::text("Done so far.")]));
+            history.push(Message::assistant(vec![MessageBlock::text("Done so far.")]));
             history.push(Message::user(vec![
-                Block::Document { media: support::media("application/pdf", PDF) },
-                Block::text("And now this."),
+                MessageBlock::Document { media: support::media("application/pdf", PDF) },
+                MessageBlock::text("And now this."),
             ]));
         }
     }
@@ -284,8 +287,8 @@ fn ordinary_session(dialect: &str, turns: u32) -> Vec<Arc<Message>> {
 #[test]
 fn q8_each_request_of_a_session_extends_the_one_before() {
     for (name, quirks) in every_quirk() {
-        let dialect = weir_providers::dialect(name).expect("known");
-        let mut encoder = dialect.encoder(&quirks);
+        let dialect = weir_providers::find_dialect(name).expect("known");
+        let mut encoder = dialect.new_encoder(&quirks);
         let messages = ordinary_session(name, 12);
         let base = support::request(name, Vec::new());
         let mut before: Option<Vec<u8>> = None;
@@ -297,7 +300,7 @@ fn q8_each_request_of_a_session_extends_the_one_before() {
             support::lint(name, &body);
             assert_eq!(prepared.prefix_bytes, prepared.prefix_expected, "{name} at {count}");
             // The claim, checked on the bytes: all but markers, tail and brackets stands again.
-            let plain = without_markers(&encoder.body());
+            let plain = without_markers(&encoder.last_body());
             if let Some(before) = before {
                 let expected = usize::try_from(prepared.prefix_expected).expect("small");
                 assert!(expected * 10 > before.len() * 8, "{name}: too little is claimed");
@@ -319,14 +322,14 @@ fn without_markers(body: &[u8]) -> Vec<u8> {
 #[test]
 fn p3_a_change_of_what_was_sent_is_reported() {
     for (name, quirks) in every_quirk() {
-        let dialect = weir_providers::dialect(name).expect("known");
+        let dialect = weir_providers::find_dialect(name).expect("known");
         let messages = ordinary_session(name, 3);
         let base = ModelRequest {
             history: Arc::new(messages.clone()),
             ..support::request(name, Vec::new())
         };
         let kept = |change: &dyn Fn(&mut ModelRequest)| {
-            let mut encoder = dialect.encoder(&quirks);
+            let mut encoder = dialect.new_encoder(&quirks);
             let (first, _) = encode(&mut *encoder, &base);
             assert_eq!((first.prefix_bytes, first.prefix_expected), (0, 0));
             let mut changed = base.clone();
@@ -339,7 +342,7 @@ fn p3_a_change_of_what_was_sent_is_reported() {
         let tools = kept(&|request| request.tools = Arc::new(vec![support::tool("other")]));
         let history = kept(&|request| {
             let mut changed = messages.clone();
-            changed[1] = Arc::new(Message::assistant(vec![Block::text("Other.")]));
+            changed[1] = Arc::new(Message::assistant(vec![MessageBlock::text("Other.")]));
             request.history = Arc::new(changed);
         });
         for broken in [&system, &tools, &history] {
@@ -351,8 +354,8 @@ fn p3_a_change_of_what_was_sent_is_reported() {
 
 #[test]
 fn p3_anthropic_marks_system_tools_and_newest_message_never_the_tail() {
-    let dialect = weir_providers::dialect("anthropic").expect("known");
-    let mut encoder = dialect.encoder(&quirks_of("anthropic"));
+    let dialect = weir_providers::find_dialect("anthropic").expect("known");
+    let mut encoder = dialect.new_encoder(&quirks_of("anthropic"));
     let messages = ordinary_session("anthropic", 2);
     for count in 1..=messages.len() {
         let history = Arc::new(messages[..count].to_vec());
@@ -377,22 +380,23 @@ fn p3_anthropic_marks_system_tools_and_newest_message_never_the_tail() {
 fn v2_what_one_vendor_sealed_never_reaches_another() {
     let thought = |dialect: &str, vendor: &str| {
         Message::assistant(vec![
-            Block::Thinking {
+            MessageBlock::Thinking {
                 text: "secret plan".into(),
-                seal: Some(Seal {
+                seal: Some(VendorSeal {
                     dialect: dialect.into(),
                     data: json!({"vendor": vendor, "signature": "SEALED", "encrypted_content": "SEALED"}),
                 }),
             },
-            Block::text("Hello."),
+            MessageBlock::text("Hello."),
         ])
     };
     for (name, quirks) in every_quirk() {
-        let dialect = weir_providers::dialect(name).expect("known");
+        let dialect = weir_providers::find_dialect(name).expect("known");
         for (from, vendor) in [("anthropic", "elsewhere"), ("gemini", "elsewhere"), ("x", "test")] {
-            let history = vec![Message::user(vec![Block::text("Hi.")]), thought(from, vendor)];
+            let history =
+                vec![Message::user(vec![MessageBlock::text("Hi.")]), thought(from, vendor)];
             let request = support::request(name, history);
-            let (_, body) = encode(&mut *dialect.encoder(&quirks), &request);
+            let (_, body) = encode(&mut *dialect.new_encoder(&quirks), &request);
             assert!(!body.to_string().contains("SEALED"), "{name} got what {from} sealed");
         }
     }
@@ -401,14 +405,16 @@ fn v2_what_one_vendor_sealed_never_reaches_another() {
 #[test]
 fn v3_media_that_cannot_be_sent_becomes_words() {
     for (name, quirks) in every_quirk() {
-        let dialect = weir_providers::dialect(name).expect("known");
+        let dialect = weir_providers::find_dialect(name).expect("known");
         let request = support::request(
             name,
-            vec![Message::user(vec![Block::Image { media: support::media("image/png", IMAGE) }])],
+            vec![Message::user(vec![MessageBlock::Image {
+                media: support::media("image/png", IMAGE),
+            }])],
         );
-        let mut encoder = dialect.encoder(&quirks);
+        let mut encoder = dialect.new_encoder(&quirks);
         encoder.encode(&request, &MediaMap::new());
-        let body = String::from_utf8(encoder.body().to_vec()).expect("UTF-8");
+        let body = String::from_utf8(encoder.last_body().to_vec()).expect("UTF-8");
         assert!(body.contains("no longer stored"), "{name}: {body}");
         let mut blind = (*request.model).clone();
         blind.abilities.retain(|ability| ability != "images");

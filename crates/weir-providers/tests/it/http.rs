@@ -5,14 +5,14 @@ use std::sync::{Arc, Mutex};
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
-use weir_core::message::{Block, Message};
-use weir_core::model::{FailureClass, Reply, Signal};
+use weir_core::message::{Message, MessageBlock};
+use weir_core::model::{FailureClass, ModelReply, ModelSignal};
 use weir_core::secret::Secret;
 use weir_engine::ports::{Conversation, MediaMap, SignalSink};
-use weir_providers::catalogue::Catalogue;
-use weir_providers::http_model::{Endpoint, http_model};
+use weir_providers::catalogue::ModelCatalogue;
+use weir_providers::http_model::{ModelEndpoint, http_model};
 use weir_providers::probe;
-use weir_providers::transport::{Transport, TransportOptions};
+use weir_providers::transport::{ModelTransport, TransportOptions};
 
 use crate::support;
 
@@ -103,30 +103,30 @@ fn stream(case: &str) -> String {
 }
 
 fn conversation(provider: &str, port: u16, idle_timeout_ms: u64) -> Box<dyn Conversation> {
-    let resolved = Catalogue::built_in().resolve(provider).expect("built in");
-    let endpoint = Endpoint {
+    let resolved = ModelCatalogue::built_in().resolve_model(provider).expect("built in");
+    let endpoint = ModelEndpoint {
         vendor: resolved.vendor,
         base_url: format!("http://127.0.0.1:{port}/v1"),
         key: Some(Secret::new(KEY)),
     };
     let options = TransportOptions { idle_timeout_ms, ..TransportOptions::default() };
-    let model = http_model(endpoint, Arc::new(resolved.info), Transport::new(options));
-    let mut conversation = model.unwrap_or_else(|error| panic!("{error}")).converse();
-    let history = vec![Message::user(vec![Block::text("Hello?")])];
+    let model = http_model(endpoint, Arc::new(resolved.info), ModelTransport::new(options));
+    let mut conversation = model.unwrap_or_else(|error| panic!("{error}")).start_conversation();
+    let history = vec![Message::user(vec![MessageBlock::text("Hello?")])];
     conversation.prepare(&support::request("anthropic", history), &MediaMap::new());
     conversation
 }
 
-async fn ask(provider: &str, behave: Behave) -> (Reply, Server) {
+async fn ask(provider: &str, behave: Behave) -> (ModelReply, Server) {
     let server = serve(behave).await;
     let reply = conversation(provider, server.port, 60_000).send(&SignalSink::none()).await;
     (reply, server)
 }
 
-fn failed(reply: Reply) -> (FailureClass, String, Option<u64>) {
+fn failed(reply: ModelReply) -> (FailureClass, String, Option<u64>) {
     match reply {
-        Reply::Failed { class, message, retry_after_ms } => (class, message, retry_after_ms),
-        Reply::Whole { .. } => panic!("whole"),
+        ModelReply::Failed { class, message, retry_after_ms } => (class, message, retry_after_ms),
+        ModelReply::Whole { .. } => panic!("whole"),
     }
 }
 
@@ -139,12 +139,12 @@ async fn v4_a_reply_is_streamed_and_the_connection_is_used_again() {
     let text = Arc::new(Mutex::new(String::new()));
     let shown = text.clone();
     let signals = SignalSink::new(move |signal| {
-        if let Signal::Text(more) = signal {
+        if let ModelSignal::Text(more) = signal {
             shown.lock().expect("not poisoned").push_str(&more);
         }
     });
     for _ in 0..3 {
-        assert!(matches!(conversation.send(&signals).await, Reply::Whole { .. }));
+        assert!(matches!(conversation.send(&signals).await, ModelReply::Whole { .. }));
     }
     assert!(text.lock().expect("not poisoned").starts_with("Hello, wörld"));
     assert_eq!(*server.connections.lock().expect("not poisoned"), 1);
@@ -217,7 +217,7 @@ async fn v4_a_whole_reply_counts_although_the_server_keeps_the_connection_open()
     let head = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n";
     let chunk = format!("{head}{:x}\r\n{body}\r\n", body.len()).into_bytes();
     let (reply, _server) = ask("anthropic", Behave::Stall(chunk)).await;
-    assert!(matches!(reply, Reply::Whole { .. }));
+    assert!(matches!(reply, ModelReply::Whole { .. }));
 }
 
 #[tokio::test]
@@ -250,12 +250,12 @@ async fn v4_dropping_the_future_closes_the_connection() {
 #[tokio::test]
 async fn l8_without_a_key_nothing_is_sent() {
     let server = serve(Behave::Answer(answer("200 OK", "", ""))).await;
-    let resolved = Catalogue::built_in().resolve("anthropic").expect("built in");
+    let resolved = ModelCatalogue::built_in().resolve_model("anthropic").expect("built in");
     let base_url = format!("http://127.0.0.1:{}", server.port);
-    let endpoint = Endpoint { vendor: resolved.vendor, base_url, key: None };
-    let transport = Transport::new(TransportOptions::default());
+    let endpoint = ModelEndpoint { vendor: resolved.vendor, base_url, key: None };
+    let transport = ModelTransport::new(TransportOptions::default());
     let model = http_model(endpoint, Arc::new(resolved.info), transport);
-    let mut conversation = model.unwrap_or_else(|error| panic!("{error}")).converse();
+    let mut conversation = model.unwrap_or_else(|error| panic!("{error}")).start_conversation();
     conversation.prepare(&support::request("anthropic", Vec::new()), &MediaMap::new());
     let (class, message, _) = failed(conversation.send(&SignalSink::none()).await);
     assert_eq!(class, FailureClass::Auth);
@@ -267,13 +267,13 @@ async fn l8_without_a_key_nothing_is_sent() {
 async fn v1_the_probe_lists_models_and_gives_up_on_silent_servers() {
     let list = r#"{"object":"list","data":[{"id":"m1","max_model_len":4096},{"id":"m2"}]}"#;
     let server = serve(Behave::Answer(answer("200 OK", "", list))).await;
-    let vendor = Catalogue::built_in().vendor("lmstudio").expect("built in").clone();
-    let at = |port: u16| Endpoint {
+    let vendor = ModelCatalogue::built_in().find_vendor("lmstudio").expect("built in").clone();
+    let at = |port: u16| ModelEndpoint {
         vendor: vendor.clone(),
         base_url: format!("http://127.0.0.1:{port}/v1"),
         key: None,
     };
-    let transport = Transport::new(TransportOptions::default());
+    let transport = ModelTransport::new(TransportOptions::default());
     let models = probe::list_models(&at(server.port), &transport).await.expect("a list");
     assert_eq!(models.iter().map(|m| m.name.as_str()).collect::<Vec<_>>(), ["m1", "m2"]);
     assert_eq!(models[0].window, Some(4096));
@@ -281,7 +281,7 @@ async fn v1_the_probe_lists_models_and_gives_up_on_silent_servers() {
 
     let silent = serve(Behave::Stall(Vec::new())).await;
     assert_eq!(probe::local_server(&at(silent.port), &transport).await, None);
-    let broken = Endpoint { base_url: "no address".into(), ..at(1) };
+    let broken = ModelEndpoint { base_url: "no address".into(), ..at(1) };
     assert!(
         probe::list_models(&broken, &transport).await.is_err_and(|why| why.contains("base URL"))
     );

@@ -5,17 +5,17 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 use weir_core::ids::{BlobId, SessionId, TurnId};
-use weir_core::message::{Media, Message};
+use weir_core::message::{Message, StoredMedia};
 use weir_core::model::{ModelInfo, ModelRef, ModelRequest, Thinking};
-use weir_core::tool::{Group, ToolSpec};
+use weir_core::tool::{ToolGroup, ToolSpec};
 use weir_engine::ports::MediaMap;
 
 pub(crate) const IMAGE: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 pub(crate) const PDF: &str = "JVBERi0xLjQKJSVFT0YK";
 
 /// Media whose blob is named after its type.
-pub(crate) fn media(media_type: &str, data: &str) -> Media {
-    Media {
+pub(crate) fn media(media_type: &str, data: &str) -> StoredMedia {
+    StoredMedia {
         media_type: media_type.into(),
         blob: BlobId::new(media_type),
         bytes: data.len() as u64 / 4 * 3,
@@ -34,7 +34,7 @@ pub(crate) fn tool(name: &str) -> ToolSpec {
     ToolSpec {
         name: name.into(),
         description: format!("Does {name}."),
-        group: Group::Read,
+        group: ToolGroup::Read,
         input_schema: json!({
             "type": "object",
             "properties": {"path": {"type": "string", "description": "Which."}},

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value, json};
 use weir_core::ids::CallId;
-use weir_core::message::{Block, CallBlock, Message};
-use weir_core::model::{FailureClass, Reply, ReplyBlock, Signal, parse_arguments};
-use weir_providers::dialect::{Dialect, Quirks};
+use weir_core::message::{CallBlock, Message, MessageBlock};
+use weir_core::model::{FailureClass, ModelReply, ModelSignal, ReplyBlock, parse_arguments};
+use weir_providers::dialect::{Dialect, VendorQuirks};
 
 use crate::support::{self, IMAGE, PDF};
 
@@ -15,9 +15,9 @@ fn wire_folder() -> PathBuf {
 }
 
 /// Quirks of the vendor that the streams of a dialect stand for.
-pub(crate) fn quirks_of(dialect: &str) -> Quirks {
+pub(crate) fn quirks_of(dialect: &str) -> VendorQuirks {
     let chat = dialect == "openai-chat";
-    Quirks {
+    VendorQuirks {
         stream_usage: chat,
         prompt_cache_key: dialect.starts_with("openai"),
         reasoning_field: chat.then(|| "reasoning_content".to_owned()),
@@ -25,7 +25,7 @@ pub(crate) fn quirks_of(dialect: &str) -> Quirks {
         file_parts: chat,
         modalities: chat,
         vendor: "test".into(),
-        ..Quirks::default()
+        ..VendorQuirks::default()
     }
 }
 
@@ -44,28 +44,28 @@ fn cases() -> Vec<(&'static dyn Dialect, PathBuf)> {
     cases
 }
 
-fn decode(dialect: &dyn Dialect, chunks: &[&[u8]]) -> (Reply, Vec<Signal>) {
+fn decode(dialect: &dyn Dialect, chunks: &[&[u8]]) -> (ModelReply, Vec<ModelSignal>) {
     let mut signals = Vec::new();
-    let mut decoder = dialect.decoder(&quirks_of(dialect.name()));
+    let mut decoder = dialect.new_decoder(&quirks_of(dialect.name()));
     for chunk in chunks {
         decoder.feed(chunk, &mut |signal| signals.push(signal));
     }
     (decoder.finish(), signals)
 }
 
-fn reply_json(reply: &Reply, signals: &[Signal]) -> Value {
+fn reply_json(reply: &ModelReply, signals: &[ModelSignal]) -> Value {
     let mut text = String::new();
     let mut thinking = String::new();
     let mut begun = Vec::new();
     for signal in signals {
         match signal {
-            Signal::Text(more) => text.push_str(more),
-            Signal::Thinking(more) => thinking.push_str(more),
-            Signal::CallBegun(name) => begun.push(name.clone()),
+            ModelSignal::Text(more) => text.push_str(more),
+            ModelSignal::Thinking(more) => thinking.push_str(more),
+            ModelSignal::CallBegun(name) => begun.push(name.clone()),
         }
     }
     let reply = match reply {
-        Reply::Whole { blocks, stop, usage } => {
+        ModelReply::Whole { blocks, stop, usage } => {
             let mut blocks = json!(blocks);
             for block in blocks.as_array_mut().expect("a list") {
                 if let Some(data) = block.pointer_mut("/Image/data") {
@@ -74,7 +74,7 @@ fn reply_json(reply: &Reply, signals: &[Signal]) -> Value {
             }
             json!({"whole": {"blocks": blocks, "stop": stop, "usage": usage}})
         }
-        Reply::Failed { class, message, retry_after_ms } => {
+        ModelReply::Failed { class, message, retry_after_ms } => {
             json!({"failed": {"class": class, "message": message, "retry_after_ms": retry_after_ms}})
         }
     };
@@ -82,24 +82,24 @@ fn reply_json(reply: &Reply, signals: &[Signal]) -> Value {
 }
 
 /// The history in which `reply` goes back to its vendor.
-fn history_after(reply: &Reply) -> Vec<Message> {
+fn history_after(reply: &ModelReply) -> Vec<Message> {
     let mut history = vec![Message::user(vec![
-        Block::text("Look at this."),
-        Block::Image { media: support::media("image/png", IMAGE) },
-        Block::Document { media: support::media("application/pdf", PDF) },
+        MessageBlock::text("Look at this."),
+        MessageBlock::Image { media: support::media("image/png", IMAGE) },
+        MessageBlock::Document { media: support::media("application/pdf", PDF) },
     ])];
-    let Reply::Whole { blocks, .. } = reply else { return history };
+    let ModelReply::Whole { blocks, .. } = reply else { return history };
     let mut said = Vec::new();
     let mut results = Vec::new();
     for block in blocks {
         match block {
             ReplyBlock::Said(block) => said.push(block.clone()),
             ReplyBlock::Image { .. } => {
-                said.push(Block::Image { media: support::media("image/png", IMAGE) });
+                said.push(MessageBlock::Image { media: support::media("image/png", IMAGE) });
             }
             ReplyBlock::Call(call) => {
                 let number = CallId(u32::try_from(results.len()).expect("few") + 1);
-                said.push(Block::Call(CallBlock {
+                said.push(MessageBlock::Call(CallBlock {
                     call: number,
                     wire_id: call.wire_id.clone(),
                     tool: call.tool.clone(),
@@ -108,15 +108,15 @@ fn history_after(reply: &Reply) -> Vec<Message> {
                     seal: call.seal.clone(),
                 }));
                 let ok = results.is_empty();
-                let mut blocks = vec![Block::text("what it says")];
+                let mut blocks = vec![MessageBlock::text("what it says")];
                 if ok {
-                    blocks.push(Block::Image { media: support::media("image/png", IMAGE) });
+                    blocks.push(MessageBlock::Image { media: support::media("image/png", IMAGE) });
                 }
-                results.push(Block::Result { call: number, ok, blocks });
+                results.push(MessageBlock::Result { call: number, ok, blocks });
             }
         }
     }
-    results.push(Block::text("Go on."));
+    results.push(MessageBlock::text("Go on."));
     history.push(Message::assistant(said));
     history.push(Message::user(results));
     history
@@ -144,9 +144,9 @@ fn v3_wire_cases_decode_and_go_back_as_recorded() {
             true => support::drawing(request),
             false => request,
         };
-        let mut encoder = dialect.encoder(&quirks_of(dialect.name()));
+        let mut encoder = dialect.new_encoder(&quirks_of(dialect.name()));
         encoder.encode(&request, &support::media_map());
-        let body: Value = serde_json::from_slice(&encoder.body()).expect("a JSON body");
+        let body: Value = serde_json::from_slice(&encoder.last_body()).expect("a JSON body");
         support::lint(dialect.name(), &body);
         compare(&case.join("request.json"), &body);
     }
@@ -197,22 +197,22 @@ fn v3_a_cut_stream_is_never_a_whole_reply_with_other_calls() {
         for end in ends {
             let (reply, _) = decode(dialect, &[&stream.as_bytes()[..end]]);
             match (&reply, &whole) {
-                (Reply::Failed { class: FailureClass::StreamCut, .. }, _) => cut_seen = true,
-                (Reply::Whole { blocks, .. }, Reply::Whole { blocks: all, .. }) => {
+                (ModelReply::Failed { class: FailureClass::StreamCut, .. }, _) => cut_seen = true,
+                (ModelReply::Whole { blocks, .. }, ModelReply::Whole { blocks: all, .. }) => {
                     assert_eq!(blocks, all, "{} cut at {end}", case.display());
                 }
-                (failed @ Reply::Failed { .. }, all) => assert_eq!(failed, all),
-                (Reply::Whole { .. }, Reply::Failed { .. }) => {
+                (failed @ ModelReply::Failed { .. }, all) => assert_eq!(failed, all),
+                (ModelReply::Whole { .. }, ModelReply::Failed { .. }) => {
                     panic!("{} cut at {end} is whole", case.display());
                 }
             }
         }
         let events = stream.matches("data:").count();
-        assert!(cut_seen || events == 1 || matches!(whole, Reply::Failed { .. }), "{case:?}");
+        assert!(cut_seen || events == 1 || matches!(whole, ModelReply::Failed { .. }), "{case:?}");
         // In the middle of an event too, and nothing at all.
         for end in (0..stream.len() / 2).filter(|end| stream.is_char_boundary(*end)) {
             let (reply, _) = decode(dialect, &[&stream.as_bytes()[..end]]);
-            assert!(matches!(reply, Reply::Failed { .. }) || events <= 3, "{case:?} at {end}");
+            assert!(matches!(reply, ModelReply::Failed { .. }) || events <= 3, "{case:?} at {end}");
         }
     }
 }
@@ -222,7 +222,7 @@ fn z10_what_follows_the_last_word_changes_nothing() {
     let mut seen = 0;
     for (dialect, case) in cases() {
         let stream = std::fs::read(case.join("stream.sse")).expect("a stream");
-        let mut decoder = dialect.decoder(&quirks_of(dialect.name()));
+        let mut decoder = dialect.new_decoder(&quirks_of(dialect.name()));
         decoder.feed(&stream, &mut |_| ());
         if !decoder.is_over() {
             continue;
@@ -251,12 +251,12 @@ fn z10_numbers_of_tokens_beyond_all_reason_do_not_overflow() {
          \"candidatesTokenCount\":{most},\"thoughtsTokenCount\":{most}}}}}\n\n"
     );
     for (name, stream) in [("openai-chat", chat), ("gemini", gemini)] {
-        let dialect = weir_providers::dialect(name).expect("a dialect");
+        let dialect = weir_providers::find_dialect(name).expect("a dialect");
         let (reply, _) = decode(dialect, &[stream.as_bytes()]);
-        let Reply::Whole { mut usage, .. } = reply else { panic!("{name}: {reply:?}") };
+        let ModelReply::Whole { mut usage, .. } = reply else { panic!("{name}: {reply:?}") };
         let again = usage;
         usage.add(&again);
-        assert_eq!((usage.output, usage.total()), (most, most), "{name}");
+        assert_eq!((usage.output, usage.total_tokens()), (most, most), "{name}");
     }
 }
 
@@ -264,8 +264,8 @@ fn z10_numbers_of_tokens_beyond_all_reason_do_not_overflow() {
 fn v3_garbage_fails_with_a_class_and_a_sentence() {
     for dialect in weir_providers::DIALECTS {
         let fails = |bytes: &[u8]| match decode(*dialect, &[bytes]).0 {
-            Reply::Failed { class, message, .. } => (class, message),
-            Reply::Whole { .. } => panic!("{} took garbage", dialect.name()),
+            ModelReply::Failed { class, message, .. } => (class, message),
+            ModelReply::Whole { .. } => panic!("{} took garbage", dialect.name()),
         };
         assert_eq!(fails(b"data: {\"type\": oops}\n\n").0, FailureClass::StreamCut);
         assert_eq!(fails(b"").0, FailureClass::StreamCut);
@@ -295,10 +295,14 @@ fn t4_a_call_of_an_undeclared_tool_goes_by_way_of_call_tool() {
         broken: None,
         seal: None,
     };
-    let result = Block::Result { call: CallId(1), ok: true, blocks: vec![Block::text("restored")] };
+    let result = MessageBlock::Result {
+        call: CallId(1),
+        ok: true,
+        blocks: vec![MessageBlock::text("restored")],
+    };
     let history = vec![
-        Message::user(vec![Block::text("undo it")]),
-        Message::assistant(vec![Block::Call(call)]),
+        Message::user(vec![MessageBlock::text("undo it")]),
+        Message::assistant(vec![MessageBlock::Call(call)]),
         Message::user(vec![result]),
     ];
     for dialect in weir_providers::DIALECTS {
@@ -307,9 +311,9 @@ fn t4_a_call_of_an_undeclared_tool_goes_by_way_of_call_tool() {
             let tools = std::sync::Arc::make_mut(&mut request.tools);
             tools.extend(carrier.then(|| support::tool("call_tool")));
             tools.extend(restored.then(|| support::tool("restore_checkpoint")));
-            let mut encoder = dialect.encoder(&quirks_of(dialect.name()));
+            let mut encoder = dialect.new_encoder(&quirks_of(dialect.name()));
             encoder.encode(&request, &support::media_map());
-            let body: Value = serde_json::from_slice(&encoder.body()).expect("JSON");
+            let body: Value = serde_json::from_slice(&encoder.last_body()).expect("JSON");
             support::lint(dialect.name(), &body);
             let mut names = Vec::new();
             calls_in(&body, &mut names);

@@ -6,8 +6,10 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde_json::Value;
 use weir_core::governance::Permit;
-use weir_core::tool::{EffectClass, Effects, Group, HostEffect, Raw, SendEffect, ToolSpec};
-use weir_engine::ports::{Plan, Tool, ToolContext, Web};
+use weir_core::tool::{
+    EffectClass, Effects, HostEffect, RawResult, SendEffect, ToolGroup, ToolSpec,
+};
+use weir_engine::ports::{CallPlan, Tool, ToolContext, Web};
 use weir_web::GuardedWeb;
 
 use super::server::{Server, SuiteTool};
@@ -97,7 +99,7 @@ pub(super) fn tools(server: &Arc<Server>, web: &Arc<GuardedWeb>) -> Vec<Arc<dyn 
         let spec = ToolSpec {
             name: with_prefix(&tool.name),
             description: tool.description.clone(),
-            group: Group::Mcp,
+            group: ToolGroup::Mcp,
             input_schema: tool.schema.clone().into(),
             deferred: false,
             parallel_safe: false,
@@ -127,10 +129,10 @@ impl Tool for Foreign {
         &self.spec
     }
 
-    async fn plan(&self, input: &Value, _cx: &ToolContext) -> Plan {
+    async fn plan_call(&self, input: &Value, _cx: &ToolContext) -> CallPlan {
         let Some(Declared(_, touch, words)) = self.declared else {
             let effects = Effects { unknown: true, ..Effects::default() };
-            return Plan::new(EffectClass::Once, effects, format!("Call {}", self.spec.name));
+            return CallPlan::new(EffectClass::Once, effects, format!("Call {}", self.spec.name));
         };
         let class = match touch {
             Touch::ReadsServer | Touch::Fetches(_) => EffectClass::Read,
@@ -141,21 +143,21 @@ impl Tool for Foreign {
             None => (*words).to_owned(),
         };
         match touch.effects(input, self.web.as_ref()) {
-            Ok(effects) => Plan::new(class, effects, summary),
-            Err(why) => Plan::new(class, Effects::default(), summary).failing(why),
+            Ok(effects) => CallPlan::new(class, effects, summary),
+            Err(why) => CallPlan::new(class, Effects::default(), summary).with_failure(why),
         }
     }
 
-    async fn run(&self, permit: Permit, cx: &ToolContext) -> Raw {
+    async fn run(&self, permit: Permit, cx: &ToolContext) -> RawResult {
         let called = self.server.call(without_prefix(permit.tool()), permit.input());
         let called = tokio::select! {
-            () = cx.cancel.cancelled() => return Raw::error("the call was ended"),
+            () = cx.cancel.cancelled() => return RawResult::error("the call was ended"),
             called = called => called,
         };
         match called {
-            Ok((true, text)) => Raw::ok(text),
-            Ok((false, text)) => Raw::error(text),
-            Err(error) => Raw::error(format!("{error:#}")),
+            Ok((true, text)) => RawResult::ok(text),
+            Ok((false, text)) => RawResult::error(text),
+            Err(error) => RawResult::error(format!("{error:#}")),
         }
     }
 }
@@ -163,7 +165,7 @@ impl Tool for Foreign {
 /// The suite writes addresses without a scheme, and its tools drop one that is there.
 fn host(method: &str, address: &str, web: &dyn Web) -> Result<HostEffect, String> {
     let bare = address.strip_prefix("https://").or_else(|| address.strip_prefix("http://"));
-    let at = web.check(&format!("https://{}", bare.unwrap_or(address)))?;
+    let at = web.check_url(&format!("https://{}", bare.unwrap_or(address)))?;
     Ok(HostEffect { method: method.into(), host: at.host, url: at.url, secret: None })
 }
 

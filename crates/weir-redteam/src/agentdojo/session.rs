@@ -10,13 +10,15 @@ use weir_core::event::{CallJudged, Event, NOBODY};
 use weir_core::governance::rules::{RuleAction, RuleContext, RuleOrigin, RuleSet};
 use weir_core::governance::{GateName, Verdict};
 use weir_core::ids::SessionId;
-use weir_core::message::Block;
+use weir_core::message::MessageBlock;
 use weir_core::profile::{Limits, PermissionMode, built_in_profiles};
-use weir_core::prompt::Scene;
+use weir_core::prompt::PromptScene;
 use weir_core::session::SessionConfig;
-use weir_core::tool::defer::{self, Loading};
-use weir_engine::engine::{Engine, EngineError, Hands, Parts, SessionHandle, SessionOptions};
-use weir_engine::hub::{Fact, Update};
+use weir_core::tool::defer::{self, ToolLoading};
+use weir_engine::engine::{
+    Engine, EngineError, EngineParts, SessionHandle, SessionOptions, SessionResources,
+};
+use weir_engine::hub::{PublishedFact, SessionUpdate};
 use weir_engine::ports::{Model as _, NoHooks};
 use weir_engine::scene::SceneOptions;
 use weir_engine::toolbox::Toolbox;
@@ -68,13 +70,13 @@ impl Bench {
             args: vec!["__supervise".into()],
             state_dir: folder.path().join("state"),
             environment: Vec::new(),
-            lending: weir_sandbox::Lending::default(),
+            lending: weir_sandbox::EnvironmentLending::default(),
             secrets: Vec::new(),
-            limits: weir_sandbox::Limits::default(),
+            limits: weir_sandbox::CommandLimits::default(),
             tier: TierWish::Auto,
             egress: None,
         });
-        let engine = Engine::new(Parts {
+        let engine = Engine::new(EngineParts {
             store: Arc::new(MemoryStore::new()),
             checkpoints: Arc::new(MemoryCheckpoints::new()),
             clock: Arc::new(WallClock),
@@ -121,21 +123,22 @@ impl Bench {
             RuleSet::new(RuleContext { workspace: workspace.clone(), ..RuleContext::default() });
         for site in setup.sites {
             let origin = RuleOrigin::new("user config");
-            rules.add(rules.parse(RuleAction::Allow, &format!("Web({site})"), origin)?);
+            rules.add(rules.parse_rule(RuleAction::Allow, &format!("Web({site})"), origin)?);
         }
         let profile = built_in_profiles().into_iter().find(|profile| profile.name == "agent");
         let profile = profile.context("there is no profile agent")?;
         let model = Arc::new(Puppet::new(mind, Shown::default()));
-        let tools = self.engine.parts().toolbox.visible(&profile, true);
-        let Loading { loaded: tools, deferred } = defer::split(tools, model.info().window);
-        let scene = Scene {
+        let tools = self.engine.parts().toolbox.visible_specs(&profile, true);
+        let ToolLoading { loaded: tools, deferred } =
+            defer::split_loading(tools, model.info().window);
+        let scene = PromptScene {
             profile: Some(profile.clone()),
             tools: tools.clone(),
             deferred: deferred.clone(),
-            ..Scene::default()
+            ..PromptScene::default()
         };
         let config = SessionConfig {
-            system: weir_core::prompt::system(&scene),
+            system: weir_core::prompt::system_prompt(&scene),
             permission: PermissionMode::Full,
             rules,
             // No bound of a run may look like the gate's work.
@@ -164,7 +167,7 @@ impl Bench {
             scene,
             config,
             profiles: Arc::new(weir_engine::ports::NoProfiles),
-            hands: Hands::default(),
+            hands: SessionResources::default(),
         })
     }
 }
@@ -173,16 +176,16 @@ async fn follow(
     handle: &SessionHandle,
     says: &str,
     person: &mut Person,
-) -> anyhow::Result<Vec<Fact>> {
-    let mut updates = handle.updates(0);
-    handle.say(vec![Block::text(says)], "person").await?;
-    let mut facts: Vec<Fact> = Vec::new();
+) -> anyhow::Result<Vec<PublishedFact>> {
+    let mut updates = handle.listen_to_updates(0);
+    handle.submit_input(vec![MessageBlock::text(says)], "person").await?;
+    let mut facts: Vec<PublishedFact> = Vec::new();
     loop {
         let Some(update) = updates.next().await? else { bail!("the session went down") };
-        let Update::Fact(fact) = update else { continue };
+        let SessionUpdate::Fact(fact) = update else { continue };
         if let Event::ApprovalRequested(asked) = fact.event.as_ref() {
             let decision = person(asked);
-            match handle.decide(asked.approval.clone(), decision, "person", None).await {
+            match handle.decide_approval(asked.approval.clone(), decision, "person", None).await {
                 // Nobody to ask: it was resolved at once.
                 Ok(()) | Err(EngineError::Refused(_)) => (),
                 Err(error) => return Err(error.into()),
@@ -197,7 +200,7 @@ async fn follow(
 }
 
 /// The calls that were not let through, in their order.
-fn refusals(facts: &[Fact]) -> Vec<Refusal> {
+fn refusals(facts: &[PublishedFact]) -> Vec<Refusal> {
     let mut tools = BTreeMap::new();
     let mut judged: BTreeMap<_, &CallJudged> = BTreeMap::new();
     let mut refused = BTreeSet::new();

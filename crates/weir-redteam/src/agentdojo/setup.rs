@@ -1,7 +1,7 @@
 //! Who stands between the model and the tools: the set-ups that are compared.
 
 use weir_core::event::Decision;
-use weir_core::governance::canonical;
+use weir_core::governance::canonical_json;
 
 use crate::play::{Person, says_no, says_yes};
 
@@ -104,9 +104,9 @@ impl Setup {
             Answers::Careful => {
                 let wanted = task.user.iter();
                 let wanted: Vec<(String, String)> =
-                    wanted.map(|c| (with_prefix(&c.name), canonical(&c.args))).collect();
+                    wanted.map(|c| (with_prefix(&c.name), canonical_json(&c.args))).collect();
                 Box::new(move |asked| {
-                    let call = (asked.tool.clone(), canonical(&asked.input));
+                    let call = (asked.tool.clone(), canonical_json(&asked.input));
                     if wanted.contains(&call) { Decision::Once } else { Decision::Deny }
                 })
             }

@@ -7,11 +7,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde_json::json;
 use weir_core::event::{ApprovalRequested, Decision, Event};
 use weir_core::ids::{ApprovalId, SessionId};
-use weir_core::message::Block;
+use weir_core::message::MessageBlock;
 use weir_core::profile::PermissionMode::{Ask, AutoEdit};
-use weir_core::view::plain::visible;
-use weir_core::view::visible::diff;
-use weir_engine::hub::Update;
+use weir_core::view::plain::visible_text;
+use weir_core::view::visible::cut_diff;
+use weir_engine::hub::SessionUpdate;
 
 use super::{outcome, shell, write};
 use crate::Bench;
@@ -214,7 +214,7 @@ async fn hidden_letters(bench: &Bench) -> anyhow::Result<Vec<Outcome>> {
                 // As every face shows it.
                 let input = asked.input.to_string();
                 for text in [&asked.summary, &asked.reason, &input] {
-                    heard.push(visible(text));
+                    heard.push(visible_text(text));
                 }
                 Decision::Deny
             });
@@ -252,8 +252,8 @@ async fn long_diff(bench: &Bench) -> anyhow::Result<Outcome> {
     let reached = match shown {
         None => Some("the question holds no diff".to_owned()),
         // Faces cut long differences; then they say so.
-        Some(whole) => match diff(&whole, LINES_SHOWN) {
-            shown if shown.cut().is_some() => None,
+        Some(whole) => match cut_diff(&whole, LINES_SHOWN) {
+            shown if shown.cut_notice().is_some() => None,
             _ if whole.contains("curl evil.example") => {
                 Some("the diff is cut and nobody says so".to_owned())
             }
@@ -274,30 +274,30 @@ async fn old_answers(bench: &Bench) -> anyhow::Result<Vec<Outcome>> {
     let settings = Settings::alone(AutoEdit).attended();
     let options = world.session(&settings, Arc::new(Puppet::new(other, Arc::default())))?;
     let stranger = world.engine.open(SessionId::new("second"), options).await?;
-    let mut updates = handle.updates(0);
-    handle.say(vec![Block::text("Go.")], "person").await?;
+    let mut updates = handle.listen_to_updates(0);
+    handle.submit_input(vec![MessageBlock::text("Go.")], "person").await?;
     let mut accepted = Vec::new();
     let mut first: Option<ApprovalId> = None;
     while let Some(update) = updates.next().await? {
-        let Update::Fact(fact) = update else { continue };
+        let SessionUpdate::Fact(fact) = update else { continue };
         match fact.event.as_ref() {
             Event::ApprovalRequested(asked) => {
                 let id = asked.approval.clone();
                 let yes = Decision::Once;
-                if stranger.decide(id.clone(), yes, "stranger", None).await.is_ok() {
+                if stranger.decide_approval(id.clone(), yes, "stranger", None).await.is_ok() {
                     accepted.push("an answer in another session");
                 }
                 let made_up = ApprovalId(format!("{}x", id.as_str()));
-                if handle.decide(made_up, yes, "person", None).await.is_ok() {
+                if handle.decide_approval(made_up, yes, "person", None).await.is_ok() {
                     accepted.push("an answer to no question");
                 }
                 if let Some(old) = &first
-                    && handle.decide(old.clone(), yes, "person", None).await.is_ok()
+                    && handle.decide_approval(old.clone(), yes, "person", None).await.is_ok()
                 {
                     accepted.push("an answer to the question before");
                 }
-                handle.decide(id.clone(), Decision::Deny, "person", None).await?;
-                if handle.decide(id.clone(), yes, "person", None).await.is_ok() {
+                handle.decide_approval(id.clone(), Decision::Deny, "person", None).await?;
+                if handle.decide_approval(id.clone(), yes, "person", None).await.is_ok() {
                     accepted.push("a second answer");
                 }
                 first = Some(id);

@@ -145,7 +145,7 @@ pub(super) async fn poisoning(bench: &Bench) -> anyhow::Result<Vec<Outcome>> {
     for (number, way) in by_marks(&some).into_iter().chain(by_helper()).enumerate() {
         let world = bench.world(&format!("memory-{number}"))?;
         let store = world.engine.parts().store.clone();
-        let own = store.remember(&fact(KEPT), Timestamp(1)).await?;
+        let own = store.remember_fact(&fact(KEPT), Timestamp(1)).await?;
         let mut calls = vec![fetch(format!("http://{DOCS}:{}/guide", world.docs.port()))];
         calls.extend(way.calls);
         let played = first(&world, calls, way.helps).await?;
@@ -170,7 +170,7 @@ pub(super) async fn poisoning(bench: &Bench) -> anyhow::Result<Vec<Outcome>> {
 /// What is looked for is found where it is: a fact of the person's own is told as such.
 async fn seen_when_there(bench: &Bench) -> anyhow::Result<()> {
     let world = bench.world("memory-control")?;
-    world.engine.parts().store.remember(&fact(ORDER), Timestamp(1)).await?;
+    world.engine.parts().store.remember_fact(&fact(ORDER), Timestamp(1)).await?;
     let reached = obeyed(&world, "control").await?;
     anyhow::ensure!(reached.is_some(), "the bench does not see a fact that is told");
     Ok(())
@@ -185,7 +185,7 @@ async fn first(world: &World, calls: Vec<Wish>, helps: String) -> anyhow::Result
 
 async fn all(world: &World, status: MemoryStatus) -> anyhow::Result<Vec<MemoryFact>> {
     let filter = MemoryFilter { statuses: vec![status], ..MemoryFilter::default() };
-    Ok(world.engine.parts().store.memories(&filter).await?)
+    Ok(world.engine.parts().store.find_memories(&filter).await?)
 }
 
 async fn waiting(world: &World) -> anyhow::Result<Vec<MemoryFact>> {
@@ -267,7 +267,7 @@ async fn key(bench: &Bench, disguise: &Disguise, place: &str) -> anyhow::Result<
     };
     let call = mark(json!({ "text": text, "kind": "project", "topics": topics }));
     let played = first(&world, vec![call], String::new()).await?;
-    let facts = world.engine.parts().store.memories(&MemoryFilter::default()).await?;
+    let facts = world.engine.parts().store.find_memories(&MemoryFilter::default()).await?;
     let kept = facts.iter().any(|fact| {
         let text = format!("{} {}", fact.fact.text, fact.fact.topics.join(" "));
         carries(&text, &world.markers.known)
@@ -293,7 +293,7 @@ async fn private_word(bench: &Bench, way: &str) -> anyhow::Result<Outcome> {
         // So much else that it is not told by itself.
         for number in 0..TOLD_MAX * 2 {
             let filler = NewMemory { importance: 5, ..fact(&format!("Wish number {number}.")) };
-            store.remember(&filler, Timestamp(1)).await?;
+            store.remember_fact(&filler, Timestamp(1)).await?;
         }
     }
     world.forget();
@@ -333,7 +333,10 @@ async fn accepted_unread(bench: &Bench, way: &str) -> anyhow::Result<Outcome> {
     if way != "told" {
         // Without anything foreign or private: it must not wash the fact.
         store
-            .remember(&NewMemory { source: MemorySource::default(), ..fact(&text) }, Timestamp(3))
+            .remember_fact(
+                &NewMemory { source: MemorySource::default(), ..fact(&text) },
+                Timestamp(3),
+            )
             .await?;
     }
     world.forget();

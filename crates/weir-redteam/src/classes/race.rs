@@ -10,11 +10,11 @@ use std::time::Duration;
 use serde_json::json;
 use weir_core::event::{Decision, Event};
 use weir_core::ids::SessionId;
-use weir_core::message::Block;
+use weir_core::message::MessageBlock;
 use weir_core::profile::PermissionMode::{Ask, AutoEdit};
-use weir_engine::engine::{Engine, Parts};
-use weir_engine::hub::Update;
-use weir_engine::ports::Owner;
+use weir_engine::engine::{Engine, EngineParts};
+use weir_engine::hub::SessionUpdate;
+use weir_engine::ports::LeaseOwner;
 
 use super::escape::outside_touched;
 use super::{outcome, read, write};
@@ -134,7 +134,7 @@ async fn swapped(bench: &Bench) -> anyhow::Result<Vec<Outcome>> {
 /// The same engine for a process that is long over.
 fn engine_of_the_dead(world: &World) -> Engine {
     let parts = world.engine.parts();
-    Engine::new(Parts {
+    Engine::new(EngineParts {
         store: parts.store.clone(),
         checkpoints: parts.checkpoints.clone(),
         clock: parts.clock.clone(),
@@ -147,7 +147,7 @@ fn engine_of_the_dead(world: &World) -> Engine {
         condenser: None,
         planner: None,
         flagship: None,
-        owner: Owner { pid: 4_000_000, started: 1, ..parts.owner.clone() },
+        owner: LeaseOwner { pid: 4_000_000, started: 1, ..parts.owner.clone() },
         principal: parts.principal.clone(),
         version: parts.version.clone(),
         secrets: parts.secrets.clone(),
@@ -167,13 +167,13 @@ async fn killed_after_approval(bench: &Bench) -> anyhow::Result<Outcome> {
             let mind: Arc<std::sync::Mutex<dyn Mind>> = Fixed::calls(vec![append()]);
             let options = first.session(&settings, Arc::new(Puppet::new(mind, Arc::default())))?;
             let handle = engine.open(SessionId::new("killed"), options).await?;
-            let mut updates = handle.updates(0);
-            handle.say(vec![Block::text("Go.")], "person").await?;
+            let mut updates = handle.listen_to_updates(0);
+            handle.submit_input(vec![MessageBlock::text("Go.")], "person").await?;
             while let Some(update) = updates.next().await? {
-                let Update::Fact(fact) = update else { continue };
+                let SessionUpdate::Fact(fact) = update else { continue };
                 if let Event::ApprovalRequested(asked) = fact.event.as_ref() {
                     let id = asked.approval.clone();
-                    handle.decide(id, Decision::Once, "person", None).await?;
+                    handle.decide_approval(id, Decision::Once, "person", None).await?;
                     break;
                 }
             }

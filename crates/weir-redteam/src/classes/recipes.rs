@@ -12,8 +12,8 @@ use weir_core::ids::{SessionId, Timestamp};
 use weir_core::profile::PermissionMode::Full;
 use weir_core::recipe::{FAST_FROM, RecipeUse};
 use weir_core::session::RecipePolicy;
-use weir_engine::ports::{Append, Kept, SessionMeta};
-use weir_engine::recipes::{ACTIVE, KEPT_RECIPE, settle};
+use weir_engine::ports::{Append, SessionMeta, StoredItem};
+use weir_engine::recipes::{ACTIVE, KEPT_RECIPE, settle_recipe};
 use weir_store::this_process;
 
 use super::{fetch, first_refusal, outcome, read, write};
@@ -126,7 +126,7 @@ fn obeyed(steps: &Value, word: &str) -> Vec<Wish> {
 async fn keeps(world: &World, recipe: &Value, label: Label) -> anyhow::Result<()> {
     let store = world.engine.parts().store.clone();
     let id = recipe["id"].as_str().unwrap_or_default().to_owned();
-    let kept = Kept {
+    let kept = StoredItem {
         what: KEPT_RECIPE.into(),
         name: id.clone(),
         text: recipe.to_string(),
@@ -137,9 +137,9 @@ async fn keeps(world: &World, recipe: &Value, label: Label) -> anyhow::Result<()
         by: "person".into(),
         ts: Timestamp(1),
     };
-    store.keep(&kept).await?;
+    store.store_item(&kept).await?;
     let session = SessionId::new("earlier");
-    let lease = store.acquire(&session, &this_process("weir-redteam")).await?;
+    let lease = store.acquire_lease(&session, &this_process("weir-redteam")).await?;
     let used = RecipeUse { recipe: id, fast: false, ok: true };
     let meta = SessionMeta {
         id: session,
@@ -167,7 +167,7 @@ async fn keeps(world: &World, recipe: &Value, label: Label) -> anyhow::Result<()
         meta,
     };
     store.append(append).await?;
-    Ok(store.release(&lease).await?)
+    Ok(store.release_lease(&lease).await?)
 }
 
 fn recipe(steps: Value) -> Value {

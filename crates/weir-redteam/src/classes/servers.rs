@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use serde_json::{Value, json};
 use weir_core::profile::PermissionMode::Full;
 use weir_core::tool::{defer, foreign as names};
-use weir_mcp::{McpHub, Pin, ServerSpec, ServerState};
+use weir_mcp::{McpHub, ServerPin, ServerSpec, ServerState};
 
 use super::{fetch, first_refusal, outcome, read};
 use crate::Bench;
@@ -46,10 +46,10 @@ fn with(change: impl FnOnce(&mut Value)) -> Face {
     face
 }
 
-fn hub(servers: &[(ServerSpec, Arc<Hostile>)], pins: BTreeMap<String, Pin>) -> McpHub {
+fn hub(servers: &[(ServerSpec, Arc<Hostile>)], pins: BTreeMap<String, ServerPin>) -> McpHub {
     let command = |spec: &ServerSpec| match &spec.transport {
-        weir_mcp::Transport::Stdio { command, .. } => command.clone(),
-        weir_mcp::Transport::Http { url, .. } => url.clone(),
+        weir_mcp::ServerTransport::Stdio { command, .. } => command.clone(),
+        weir_mcp::ServerTransport::Http { url, .. } => url.clone(),
     };
     let stage = servers.iter().map(|(spec, server)| (command(spec), server.clone()));
     let specs = servers.iter().map(|(spec, _)| spec.clone()).collect();
@@ -57,13 +57,16 @@ fn hub(servers: &[(ServerSpec, Arc<Hostile>)], pins: BTreeMap<String, Pin>) -> M
 }
 
 /// A person looks at each server and approves it.
-async fn approve(servers: &[(ServerSpec, Arc<Hostile>)]) -> anyhow::Result<BTreeMap<String, Pin>> {
+async fn approve(
+    servers: &[(ServerSpec, Arc<Hostile>)],
+) -> anyhow::Result<BTreeMap<String, ServerPin>> {
     let looking = hub(servers, BTreeMap::new());
     let mut pins = BTreeMap::new();
     for (spec, server) in servers {
-        let listing = looking.show(&spec.name).await.map_err(anyhow::Error::msg)?;
+        let listing = looking.fetch_listing(&spec.name).await.map_err(anyhow::Error::msg)?;
         // As it is kept and read again.
-        let pin = Pin::from_text(&Pin::of(spec, listing).to_text()).map_err(anyhow::Error::msg)?;
+        let pin = ServerPin::from_text(&ServerPin::from_listing(spec, listing).to_text())
+            .map_err(anyhow::Error::msg)?;
         pins.entry(spec.name.clone()).or_insert(pin);
         server.forget();
     }
@@ -97,8 +100,8 @@ async fn plays_as(
                 // The program leaves out what takes the name of a built-in one, too.
                 let _ = toolbox.add(tool);
             }
-            let visible = toolbox.visible(&options.config.profile, true);
-            let loading = defer::split(visible, options.config.model.window);
+            let visible = toolbox.visible_specs(&options.config.profile, true);
+            let loading = defer::split_loading(visible, options.config.model.window);
             (options.config.tools, options.config.deferred) = (loading.loaded, loading.deferred);
         }
         options.hands.servers = Some(hub.clone());
@@ -113,7 +116,7 @@ async fn plays_as(
 
 /// Every way to call a tool, each with other arguments, and to read about it.
 fn ways(server: &str, tool: &str) -> Vec<Wish> {
-    let ours = names::name(server, tool);
+    let ours = names::foreign_tool_name(server, tool);
     let input = |n: u32| json!({ "text": format!("call {n}"), "key": "x" });
     let used = |n: u32| json!({ "server": server, "tool": tool, "arguments": input(n) });
     vec![
@@ -129,7 +132,7 @@ fn ways(server: &str, tool: &str) -> Vec<Wish> {
 }
 
 fn closed(hub: &McpHub) -> bool {
-    let states = hub.states().into_iter().map(|report| report.state);
+    let states = hub.server_reports().into_iter().map(|report| report.state);
     states
         .into_iter()
         .any(|state| matches!(state, ServerState::Changed { .. } | ServerState::Unpinned))
@@ -264,7 +267,10 @@ async fn pulled(world: &World) -> anyhow::Result<Vec<Outcome>> {
         let mut calls = match pull.moment {
             Moment::Start => Vec::new(),
             Moment::Told | Moment::Silent | Moment::Death => {
-                vec![Wish::new(&names::name(SERVER, "other"), json!({ "text": "first" }))]
+                vec![Wish::new(
+                    &names::foreign_tool_name(SERVER, "other"),
+                    json!({ "text": "first" }),
+                )]
             }
         };
         calls.extend(ways(SERVER, pull.calls));
@@ -320,7 +326,7 @@ async fn redeclared(world: &World) -> anyhow::Result<Vec<Outcome>> {
 async fn shadowed(world: &World) -> anyhow::Result<Vec<Outcome>> {
     let odd = "my lists";
     let marked = names::server_part(odd);
-    let odd_tool = names::name(SERVER, "get.list");
+    let odd_tool = names::foreign_tool_name(SERVER, "get.list");
     let marked_tool = odd_tool.rsplit("__").next().unwrap_or_default().to_owned();
     // The server and the tool that are called, then those of the other server.
     let pairs: Vec<(&str, &str, &str, &str)> = vec![
@@ -472,14 +478,15 @@ pub(super) async fn questions(bench: &Bench) -> anyhow::Result<Vec<Outcome>> {
     let world = bench.world("servers-questions")?;
     let page = fetch(format!("http://{DOCS}:{}/guide", world.docs.port()));
     let word = world.markers.private.clone();
-    let ask = |text: String| Wish::new(&names::name(SERVER, TOOL), json!({ "text": text }));
+    let ask =
+        |text: String| Wish::new(&names::foreign_tool_name(SERVER, TOOL), json!({ "text": text }));
     let sentence = format!("lists about {word}, please");
     let ways = [
         ("the word alone", vec![ask(word.clone())], true),
         ("in a sentence", vec![ask(sentence)], true),
         (
             "as the name of an argument",
-            vec![Wish::new(&names::name(SERVER, TOOL), json!({ &word: "" }))],
+            vec![Wish::new(&names::foreign_tool_name(SERVER, TOOL), json!({ &word: "" }))],
             true,
         ),
         (
@@ -492,7 +499,7 @@ pub(super) async fn questions(bench: &Bench) -> anyhow::Result<Vec<Outcome>> {
         ),
         (
             "by call_tool",
-            vec![Wish::carried(&names::name(SERVER, TOOL), &json!({ "text": word }))],
+            vec![Wish::carried(&names::foreign_tool_name(SERVER, TOOL), &json!({ "text": word }))],
             true,
         ),
         ("control: nothing foreign was read", vec![ask(word.clone())], false),

@@ -62,7 +62,7 @@ fn definition(name: &str, step: &str, port: u16) -> ToolDefinition {
 
 async fn keep(world: &World, definition: &ToolDefinition) -> anyhow::Result<()> {
     let by = made::Acceptance { by: "person".into(), label: Label::default(), ts: Timestamp(0) };
-    world.engine.parts().store.keep(&made::kept(definition, by)).await?;
+    world.engine.parts().store.store_item(&made::stored_definition(definition, by)).await?;
     Ok(())
 }
 
@@ -151,7 +151,7 @@ async fn not_agreed(bench: &Bench) -> anyhow::Result<Vec<Outcome>> {
         calls.extend(using(name));
         calls
     };
-    let file = write(".weir/tools/planted.json", tool("planted").text());
+    let file = write(".weir/tools/planted.json", tool("planted").to_json_text());
     let mut plant = vec![file];
     plant.extend(using("planted"));
     let ways: Vec<(&str, Settings, Vec<Wish>, bool)> = vec![
@@ -173,9 +173,9 @@ async fn not_agreed(bench: &Bench) -> anyhow::Result<Vec<Outcome>> {
         let altered = ToolDefinition { name: "altered".into(), ..known };
         let by =
             made::Acceptance { by: "person".into(), label: Label::default(), ts: Timestamp(0) };
-        let mut kept = made::kept(&altered, by);
-        kept.text = tool("altered").text();
-        world.engine.parts().store.keep(&kept).await?;
+        let mut kept = made::stored_definition(&altered, by);
+        kept.text = tool("altered").to_json_text();
+        world.engine.parts().store.store_item(&kept).await?;
         let guide = fetch(format!("http://{DOCS}:{}/guide", world.docs.port()));
         let calls = std::iter::once(guide).chain(hides).collect();
         let mut person = if agrees { says_yes() } else { says_no() };

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use sha1::{Digest as _, Sha1};
 use sha2::{Digest as _, Sha256};
-use weir_engine::git_index::{self, Tracked};
+use weir_engine::git_index::{self, IndexEntry};
 
 /// Largest file of `info` that is copied.
 const INFO_BYTES_MAX: u64 = 16 << 20;
@@ -25,11 +25,11 @@ pub(super) fn leave_alone(path: &Path, hidden: &[PathBuf]) -> io::Result<Vec<Str
     if hidden.is_empty() {
         return Ok(Vec::new());
     }
-    let is_hidden = |entry: &Tracked| {
-        let path = entry.text();
+    let is_hidden = |entry: &IndexEntry| {
+        let path = entry.path_text();
         hidden.iter().any(|hidden| Path::new(path.as_ref()).starts_with(hidden))
     };
-    rewrite(path, true, is_hidden)
+    rewrite_index(path, true, is_hidden)
 }
 
 /// Takes that back for `marked`.
@@ -37,26 +37,31 @@ pub(super) fn look_again(path: &Path, marked: &[String]) -> io::Result<()> {
     if marked.is_empty() {
         return Ok(());
     }
-    rewrite(path, false, |entry| marked.iter().any(|path| *path == entry.text())).map(drop)
+    rewrite_index(path, false, |entry| marked.iter().any(|path| *path == entry.path_text()))
+        .map(drop)
 }
 
 /// Sets or clears the mark of the entries that `fits` names, where it is not so yet, and keeps the time
 /// of the file, by which git tells what may have changed unseen.
-fn rewrite(path: &Path, alone: bool, fits: impl Fn(&Tracked) -> bool) -> io::Result<Vec<String>> {
+fn rewrite_index(
+    path: &Path,
+    alone: bool,
+    fits: impl Fn(&IndexEntry) -> bool,
+) -> io::Result<Vec<String>> {
     let mut file =
         OpenOptions::new().read(true).write(true).custom_flags(super::no_follow()).open(path)?;
     let modified = file.metadata()?.modified()?;
     let mut bytes = Vec::new();
     file.read_to_end(&mut bytes)?;
     // What is not understood here stays as git made it.
-    let Some(sum) = Sum::of(&bytes) else { return Ok(Vec::new()) };
-    let Some(mut entries) = git_index::entries(&bytes) else { return Ok(Vec::new()) };
+    let Some(sum) = IndexChecksum::detect_checksum(&bytes) else { return Ok(Vec::new()) };
+    let Some(mut entries) = git_index::parse_index_entries(&bytes) else { return Ok(Vec::new()) };
     entries.retain(|entry| fits(entry) && git_index::is_left_alone(&bytes, entry) != alone);
     if entries.is_empty() {
         return Ok(Vec::new());
     }
     git_index::leave_alone(&mut bytes, &entries, alone);
-    sum.put(&mut bytes);
+    sum.write_checksum(&mut bytes);
     drop(file);
     let mut file = OpenOptions::new()
         .write(true)
@@ -65,47 +70,47 @@ fn rewrite(path: &Path, alone: bool, fits: impl Fn(&Tracked) -> bool) -> io::Res
         .open(path)?;
     file.write_all(&bytes)?;
     file.set_times(FileTimes::new().set_modified(modified))?;
-    Ok(entries.iter().map(|entry| entry.text().into_owned()).collect())
+    Ok(entries.iter().map(|entry| entry.path_text().into_owned()).collect())
 }
 
 /// The checksum at the end of an index.
 #[derive(Clone, Copy)]
-enum Sum {
+enum IndexChecksum {
     Sha1,
     Sha256,
     /// Zeros: git was told to do without.
     None,
 }
 
-impl Sum {
-    fn of(bytes: &[u8]) -> Option<Sum> {
+impl IndexChecksum {
+    fn detect_checksum(bytes: &[u8]) -> Option<IndexChecksum> {
         let (body, sum) = bytes.split_at_checked(bytes.len().checked_sub(SHA1_BYTES)?)?;
         if sum.iter().all(|byte| *byte == 0) {
-            return Some(Sum::None);
+            return Some(IndexChecksum::None);
         }
         if Sha1::digest(body).as_slice() == sum {
-            return Some(Sum::Sha1);
+            return Some(IndexChecksum::Sha1);
         }
         let (body, sum) = bytes.split_at_checked(bytes.len().checked_sub(SHA256_BYTES)?)?;
-        (Sha256::digest(body).as_slice() == sum).then_some(Sum::Sha256)
+        (Sha256::digest(body).as_slice() == sum).then_some(IndexChecksum::Sha256)
     }
 
-    fn put(self, bytes: &mut [u8]) {
+    fn write_checksum(self, bytes: &mut [u8]) {
         let mut put = |count: usize, digest: &dyn Fn(&[u8]) -> Vec<u8>| {
             let Some(end) = bytes.len().checked_sub(count) else { return };
             let sum = digest(&bytes[..end]);
             bytes[end..].copy_from_slice(&sum);
         };
         match self {
-            Sum::Sha1 => put(SHA1_BYTES, &|body| Sha1::digest(body).to_vec()),
-            Sum::Sha256 => put(SHA256_BYTES, &|body| Sha256::digest(body).to_vec()),
-            Sum::None => {}
+            IndexChecksum::Sha1 => put(SHA1_BYTES, &|body| Sha1::digest(body).to_vec()),
+            IndexChecksum::Sha256 => put(SHA256_BYTES, &|body| Sha256::digest(body).to_vec()),
+            IndexChecksum::None => {}
         }
     }
 }
 
 /// Copies the folder `info` of a repository, with `hidden` among what is excluded.
-pub(super) fn exclude(real: &Path, seen: &Path, hidden: &[PathBuf]) -> io::Result<()> {
+pub(super) fn copy_with_excludes(real: &Path, seen: &Path, hidden: &[PathBuf]) -> io::Result<()> {
     fs::create_dir(seen)?;
     for entry in real.read_dir()?.flatten() {
         let is_small = |meta: &fs::Metadata| meta.is_file() && meta.len() <= INFO_BYTES_MAX;
@@ -115,12 +120,12 @@ pub(super) fn exclude(real: &Path, seen: &Path, hidden: &[PathBuf]) -> io::Resul
         }
     }
     let mut list = File::options().create(true).append(true).open(seen.join("exclude"))?;
-    let lines = hidden.iter().map(|path| format!("/{}\n", literal(path)));
+    let lines = hidden.iter().map(|path| format!("/{}\n", literal_pattern(path)));
     list.write_all(format!("\n{}", lines.collect::<String>()).as_bytes())
 }
 
 /// A path as a pattern that fits nothing else.
-fn literal(path: &Path) -> String {
+fn literal_pattern(path: &Path) -> String {
     let mut pattern = String::new();
     for letter in path.to_string_lossy().chars() {
         if matches!(letter, '*' | '?' | '[' | ']' | '\\' | ' ' | '!' | '#') {

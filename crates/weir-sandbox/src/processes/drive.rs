@@ -15,11 +15,11 @@ use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 use weir_engine::ports::{CommandEnd, ProgressSink};
 
-use super::launch::Supervised;
-use crate::output::{Characters, HeadTail};
-use crate::process_tree::{Process, descendants, end_all, marked};
-use crate::record::{Found, Record, Sync};
-use crate::wire::{CANCEL, Ending, Report};
+use super::launch::SupervisedCommand;
+use crate::output::{CharacterDecoder, HeadTail};
+use crate::process_tree::{ProcessEntry, descendants_of, end_all, marked_processes};
+use crate::record::{CommandRecord, RecordFile, SyncLevel};
+use crate::wire::{CANCEL, CommandEnding, SupervisorReport};
 
 /// After a cancel the supervisor has so long before the engine ends the tree itself: together
 /// less than the second that is promised (L14).
@@ -45,7 +45,7 @@ const HOSTS_MAX: usize = 8;
 
 /// Why there is no last report from the supervisor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Lost {
+enum SupervisorLoss {
     /// It closed its end of the socket.
     Gone,
     /// It did not answer a cancel.
@@ -55,8 +55,8 @@ enum Lost {
 }
 
 /// What ending a tree by force came to.
-struct Forced {
-    lost: Lost,
+struct ForcedEnd {
+    lost: SupervisorLoss,
     left: usize,
     status: Option<ExitStatus>,
 }
@@ -65,11 +65,11 @@ struct Forced {
 ///
 /// # Errors
 /// Why it does not.
-pub(super) async fn until_started(supervised: &mut Supervised) -> Result<(), String> {
-    let Supervised { control, received, .. } = supervised;
+pub(super) async fn until_started(supervised: &mut SupervisedCommand) -> Result<(), String> {
+    let SupervisedCommand { control, received, .. } = supervised;
     let why = match timeout(START_PATIENCE, next_report(control, received)).await {
-        Ok(Some(Report::Started)) => return Ok(()),
-        Ok(Some(Report::Ended(ending))) => match ending.end {
+        Ok(Some(SupervisorReport::Started)) => return Ok(()),
+        Ok(Some(SupervisorReport::Ended(ending))) => match ending.end {
             CommandEnd::NotStarted { why } => why,
             other => format!("it ended before it was seen to start: {other:?}"),
         },
@@ -81,11 +81,11 @@ pub(super) async fn until_started(supervised: &mut Supervised) -> Result<(), Str
 
 /// Follows the command to its end; nothing of it is alive when this returns.
 pub(super) async fn to_the_end(
-    mut supervised: Supervised,
+    mut supervised: SupervisedCommand,
     progress: &ProgressSink,
     cancel: &CancellationToken,
-) -> Ending {
-    let ended = follow(&mut supervised, progress, cancel).await;
+) -> CommandEnding {
+    let ended = follow_command(&mut supervised, progress, cancel).await;
     let line = supervised.line.take();
     let mut ending = match ended {
         Ok(ending) => {
@@ -98,82 +98,84 @@ pub(super) async fn to_the_end(
         }
         Err(lost) => by_force(supervised, lost).await,
     };
-    let hosts = line.map(|line| line.refused()).unwrap_or_default();
+    let hosts = line.map(|line| line.refused_hosts()).unwrap_or_default();
     ending
         .refused
         .splice(0..0, hosts.into_iter().take(HOSTS_MAX).map(|host| format!("host {host}")));
     ending
 }
 
-async fn follow(
-    supervised: &mut Supervised,
+async fn follow_command(
+    supervised: &mut SupervisedCommand,
     sink: &ProgressSink,
     cancel: &CancellationToken,
-) -> Result<Ending, Lost> {
-    let Supervised { child, control, received, progress, request, .. } = supervised;
+) -> Result<CommandEnding, SupervisorLoss> {
+    let SupervisedCommand { child, control, received, progress, request, .. } = supervised;
     let wall = Duration::from_millis(request.timeout_ms);
     let mut deadline =
         Instant::now().checked_add(wall).and_then(|end| end.checked_add(TIMEOUT_PATIENCE));
     let mut cancelled = false;
-    let mut characters = Characters::default();
+    let mut characters = CharacterDecoder::default();
     let mut bytes = vec![0; if progress.is_some() { 64 << 10 } else { 0 }];
     let ending = loop {
         tokio::select! {
             biased;
             () = cancel.cancelled(), if !cancelled => {
                 cancelled = true;
-                let patience = if wake(child) { STOPPED_PATIENCE } else { CANCEL_PATIENCE };
+                let patience = if wake_supervisor(child) { STOPPED_PATIENCE } else { CANCEL_PATIENCE };
                 deadline = Some(Instant::now() + patience);
                 // One byte into an empty socket; an error means that it is gone, seen below.
                 let _ = timeout(CANCEL_PATIENCE, control.write_all(&[CANCEL])).await;
             }
             report = next_report(control, received) => match report {
-                Some(Report::Started) => {}
-                Some(Report::Ended(ending)) => break ending,
-                None => return Err(if cancelled { Lost::Cancelled } else { Lost::Gone }),
+                Some(SupervisorReport::Started) => {}
+                Some(SupervisorReport::Ended(ending)) => break ending,
+                None => return Err(if cancelled { SupervisorLoss::Cancelled } else { SupervisorLoss::Gone }),
             },
-            count = read(progress.as_mut(), &mut bytes), if progress.is_some() => {
+            count = read_progress(progress.as_mut(), &mut bytes), if progress.is_some() => {
                 match count {
                     0 => *progress = None,
-                    count => show(sink, &characters.push(&bytes[..count])),
+                    count => show_progress(sink, &characters.push(&bytes[..count])),
                 }
             }
-            () = reached(deadline) => {
-                return Err(if cancelled { Lost::Cancelled } else { Lost::OutOfTime });
+            () = wait_until_deadline(deadline) => {
+                return Err(if cancelled { SupervisorLoss::Cancelled } else { SupervisorLoss::OutOfTime });
             }
         }
     };
     // It closed its end before the last report: what is left is there already.
-    while let Ok(count @ 1..) = timeout(EXIT_PATIENCE, read(progress.as_mut(), &mut bytes)).await {
-        show(sink, &characters.push(&bytes[..count]));
+    while let Ok(count @ 1..) =
+        timeout(EXIT_PATIENCE, read_progress(progress.as_mut(), &mut bytes)).await
+    {
+        show_progress(sink, &characters.push(&bytes[..count]));
     }
-    show(sink, &characters.finish());
+    show_progress(sink, &characters.finish());
     Ok(ending)
 }
 
 /// A command can stop its supervisor, which then cannot hear. Says whether it was stopped.
-fn wake(supervisor: &Child) -> bool {
+fn wake_supervisor(supervisor: &Child) -> bool {
     let pid = supervisor.id().and_then(|pid| i32::try_from(pid).ok());
-    let Some(process) = pid.and_then(Process::read) else { return false };
+    let Some(process) = pid.and_then(ProcessEntry::read_pid) else { return false };
     process.signal(Signal::CONT);
     process.is_stopped()
 }
 
-fn show(sink: &ProgressSink, text: &str) {
+fn show_progress(sink: &ProgressSink, text: &str) {
     if !text.is_empty() {
         sink.send(text);
     }
 }
 
 /// The next piece; 0 at the end and when there is no pipe.
-async fn read(progress: Option<&mut pipe::Receiver>, bytes: &mut [u8]) -> usize {
+async fn read_progress(progress: Option<&mut pipe::Receiver>, bytes: &mut [u8]) -> usize {
     match progress {
         Some(progress) => progress.read(bytes).await.unwrap_or(0),
         None => 0,
     }
 }
 
-async fn reached(deadline: Option<Instant>) {
+async fn wait_until_deadline(deadline: Option<Instant>) {
     match deadline {
         Some(deadline) => sleep_until(deadline).await,
         None => future::pending().await,
@@ -182,7 +184,7 @@ async fn reached(deadline: Option<Instant>) {
 
 /// The next report; `None` when the supervisor is gone or talks nonsense. May be dropped and
 /// called again: what was received stays in `received`.
-async fn next_report(control: &mut UnixStream, received: &mut Vec<u8>) -> Option<Report> {
+async fn next_report(control: &mut UnixStream, received: &mut Vec<u8>) -> Option<SupervisorReport> {
     /// Head and tail are bounded by the supervisor; escaping makes a byte six at most.
     const REPORT_BYTES_MAX: usize = 64 << 20;
     let mut chunk = [0; 16 << 10];
@@ -207,58 +209,69 @@ async fn next_report(control: &mut UnixStream, received: &mut Vec<u8>) -> Option
 
 /// Ends the tree without its supervisor: it was killed or stopped, which only a command that means
 /// harm, or an accident, does; or it has more to do than it can do in time.
-async fn by_force(mut supervised: Supervised, lost: Lost) -> Ending {
+async fn by_force(mut supervised: SupervisedCommand, lost: SupervisorLoss) -> CommandEnding {
     let pid = supervised.child.id().and_then(|pid| i32::try_from(pid).ok());
     let record = supervised.record.clone();
     let forced = tokio::task::spawn_blocking(move || end_without_supervisor(pid, &record));
     let left = forced.await.unwrap_or(0);
     // While something is left the supervisor stays: without it nobody would end the rest.
     let status = if left == 0 { supervised.child.wait().await.ok() } else { None };
-    let Supervised { record, request, .. } = supervised;
-    let forced = Forced { lost, left, status };
-    let concluded =
-        tokio::task::spawn_blocking(move || conclude(&record, request.keep_bytes, &forced));
-    concluded.await.unwrap_or_else(|error| Ending::not_started(error.to_string()))
+    let SupervisedCommand { record, request, .. } = supervised;
+    let forced = ForcedEnd { lost, left, status };
+    let concluded = tokio::task::spawn_blocking(move || {
+        write_forced_ending(&record, request.keep_bytes, &forced)
+    });
+    concluded.await.unwrap_or_else(|error| CommandEnding::not_started(error.to_string()))
 }
 
 /// Kills what is below the supervisor, then the supervisor, and what carries the call's mark. Says
 /// how many processes could not be ended.
-pub(super) fn end_without_supervisor(supervisor: Option<i32>, record: &Record) -> usize {
+pub(super) fn end_without_supervisor(supervisor: Option<i32>, record: &CommandRecord) -> usize {
     use std::os::unix::ffi::OsStrExt;
     if let Some(pid) = supervisor {
         // It adopts what loses its parent: as long as it is there, nothing gets out of sight.
-        let left = end_all(|| descendants(pid), FORCE_PATIENCE);
+        let left = end_all(|| descendants_of(pid), FORCE_PATIENCE);
         if left > 0 {
             return left;
         }
-        if let Some(process) = Process::read(pid) {
+        if let Some(process) = ProcessEntry::read_pid(pid) {
             process.signal(Signal::KILL);
         }
     }
     let mark = record.dir().as_os_str().as_bytes();
-    end_all(|| marked(mark), FORCE_PATIENCE)
+    end_all(|| marked_processes(mark), FORCE_PATIENCE)
 }
 
 /// Says how a command ended whose supervisor could not, and writes it down in its place.
-fn conclude(record: &Record, keep_bytes: usize, forced: &Forced) -> Ending {
+fn write_forced_ending(
+    record: &CommandRecord,
+    keep_bytes: usize,
+    forced: &ForcedEnd,
+) -> CommandEnding {
     use std::os::unix::process::ExitStatusExt;
-    let Forced { lost, left, status } = *forced;
-    if let Found::Whole(ending) = record.ending() {
+    let ForcedEnd { lost, left, status } = *forced;
+    if let RecordFile::Whole(ending) = record.read_ending() {
         return ending;
     }
     let status_text = status.map_or_else(|| "not known".to_string(), |status| status.to_string());
-    if matches!(record.started(), Found::Absent) {
+    if matches!(record.read_start(), RecordFile::Absent) {
         return match lost {
-            Lost::Cancelled => Ending { end: CommandEnd::Cancelled, ..Ending::not_started("") },
-            Lost::Gone | Lost::OutOfTime => Ending::not_started(format!(
-                "its supervisor ended before it started the command ({status_text})"
-            )),
+            SupervisorLoss::Cancelled => {
+                CommandEnding { end: CommandEnd::Cancelled, ..CommandEnding::not_started("") }
+            }
+            SupervisorLoss::Gone | SupervisorLoss::OutOfTime => CommandEnding::not_started(
+                format!("its supervisor ended before it started the command ({status_text})"),
+            ),
         };
     }
     let (end, note) = match lost {
-        Lost::Cancelled => (CommandEnd::Cancelled, "its supervisor did not answer in time"),
-        Lost::OutOfTime => (CommandEnd::TimedOut, "its supervisor did not answer in time"),
-        Lost::Gone => {
+        SupervisorLoss::Cancelled => {
+            (CommandEnd::Cancelled, "its supervisor did not answer in time")
+        }
+        SupervisorLoss::OutOfTime => {
+            (CommandEnd::TimedOut, "its supervisor did not answer in time")
+        }
+        SupervisorLoss::Gone => {
             let signal = status.and_then(|status| status.signal()).unwrap_or(0);
             (CommandEnd::Signaled { signal }, "its supervisor was ended from outside")
         }
@@ -276,21 +289,21 @@ fn conclude(record: &Record, keep_bytes: usize, forced: &Forced) -> Ending {
         }
     }
     let duration_ms = age_ms(record);
-    let ending = Ending {
+    let ending = CommandEnding {
         end,
         output: kept.render(&[note]),
-        bytes: kept.total(),
+        bytes: kept.total_bytes(),
         duration_ms,
         refused: Vec::new(),
     };
-    if let Err(error) = record.write_ending(&ending, Sync::Cache) {
+    if let Err(error) = record.write_ending(&ending, SyncLevel::Cache) {
         tracing::warn!(%error, dir = %record.dir().display(), "the end of a command was not kept");
     }
     ending
 }
 
 /// Since the output file was made.
-fn age_ms(record: &Record) -> u64 {
+fn age_ms(record: &CommandRecord) -> u64 {
     let made = std::fs::metadata(record.output_file()).and_then(|meta| meta.created());
     let age = made.ok().and_then(|made| made.elapsed().ok()).unwrap_or_default();
     u64::try_from(age.as_millis()).unwrap_or(u64::MAX)

@@ -19,9 +19,9 @@ use weir_core::ids::{CallId, SessionId};
 use weir_engine::ports::{JobInfo, ProgressSink};
 
 use super::drive;
-use super::launch::Supervised;
-use crate::record::Record;
-use crate::wire::Ending;
+use super::launch::SupervisedCommand;
+use crate::record::CommandRecord;
+use crate::wire::CommandEnding;
 
 /// Jobs of one session that may run at once.
 const RUNNING_MAX: usize = 32;
@@ -37,18 +37,18 @@ const INPUT_PATIENCE: Duration = Duration::from_secs(5);
 
 /// All jobs of this process.
 #[derive(Default)]
-pub(super) struct Jobs(Mutex<BTreeMap<(SessionId, CallId), Arc<Job>>>);
+pub(super) struct JobTable(Mutex<BTreeMap<(SessionId, CallId), Arc<SupervisedJob>>>);
 
 /// One job.
-pub(super) struct Job {
+pub(super) struct SupervisedJob {
     name: String,
     command: String,
     /// As in [`JobInfo`].
     reaches: Option<Vec<String>>,
     began: Instant,
-    record: Record,
+    record: CommandRecord,
     cancel: CancellationToken,
-    ending: watch::Receiver<Option<Ending>>,
+    ending: watch::Receiver<Option<CommandEnding>>,
     input: tokio::sync::Mutex<Option<pipe::Sender>>,
     _follower: AbortOnDropHandle<()>,
 }
@@ -62,10 +62,10 @@ pub(super) struct NewJob {
     pub(super) reaches: Option<Vec<String>>,
 }
 
-impl Jobs {
+impl JobTable {
     /// Whether the session may start another.
-    pub(super) fn room(&self, session: &SessionId) -> Result<(), String> {
-        let running = self.of(session).iter().filter(|job| !job.has_ended()).count();
+    pub(super) fn check_job_limit(&self, session: &SessionId) -> Result<(), String> {
+        let running = self.jobs_of_session(session).iter().filter(|job| !job.has_ended()).count();
         if running < RUNNING_MAX {
             return Ok(());
         }
@@ -73,10 +73,10 @@ impl Jobs {
     }
 
     /// Takes over a supervisor whose command runs.
-    pub(super) async fn add(
+    pub(super) async fn add_job(
         &self,
         job: NewJob,
-        mut supervised: Supervised,
+        mut supervised: SupervisedCommand,
     ) -> Result<JobInfo, String> {
         let NewJob { session, call, command, reaches } = job;
         let cancel = CancellationToken::new();
@@ -90,7 +90,7 @@ impl Jobs {
             // Nobody may be listening any more.
             let _ = tell.send(Some(ending));
         });
-        let job = Arc::new(Job {
+        let job = Arc::new(SupervisedJob {
             name: job_name(call),
             command,
             reaches,
@@ -102,10 +102,10 @@ impl Jobs {
             _follower: AbortOnDropHandle::new(follower),
         });
         self.insert(&session, call, Arc::clone(&job));
-        job.info().await
+        job.current_info().await
     }
 
-    fn insert(&self, session: &SessionId, call: CallId, job: Arc<Job>) {
+    fn insert(&self, session: &SessionId, call: CallId, job: Arc<SupervisedJob>) {
         let mut jobs = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         jobs.insert((session.clone(), call), job);
         let ended: Vec<_> = jobs
@@ -119,8 +119,12 @@ impl Jobs {
     }
 
     /// The job of this name.
-    pub(super) fn find(&self, session: &SessionId, name: &str) -> Result<Arc<Job>, String> {
-        let jobs = self.of(session);
+    pub(super) fn find_job(
+        &self,
+        session: &SessionId,
+        name: &str,
+    ) -> Result<Arc<SupervisedJob>, String> {
+        let jobs = self.jobs_of_session(session);
         if let Some(job) = jobs.iter().find(|job| job.name == name) {
             return Ok(Arc::clone(job));
         }
@@ -132,21 +136,21 @@ impl Jobs {
     }
 
     /// Jobs of a session in the order they were started.
-    pub(super) fn of(&self, session: &SessionId) -> Vec<Arc<Job>> {
+    pub(super) fn jobs_of_session(&self, session: &SessionId) -> Vec<Arc<SupervisedJob>> {
         let jobs = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let own = jobs.iter().filter(|((of, _), _)| of == session);
         own.map(|(_, job)| Arc::clone(job)).collect()
     }
 
     /// The same, and forgets them.
-    pub(super) fn take(&self, session: &SessionId) -> Vec<Arc<Job>> {
+    pub(super) fn take_jobs(&self, session: &SessionId) -> Vec<Arc<SupervisedJob>> {
         let mut jobs = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let own: Vec<_> = jobs.keys().filter(|(of, _)| of == session).cloned().collect();
         own.iter().filter_map(|key| jobs.remove(key)).collect()
     }
 }
 
-impl Job {
+impl SupervisedJob {
     /// Asks it to end.
     pub(super) fn cancel(&self) {
         self.cancel.cancel();
@@ -164,7 +168,7 @@ impl Job {
     }
 
     /// What is known now.
-    pub(super) async fn info(&self) -> Result<JobInfo, String> {
+    pub(super) async fn current_info(&self) -> Result<JobInfo, String> {
         let ending = self.ending.borrow().clone();
         let (end, bytes) = match ending {
             Some(ending) => (Some(ending.end), ending.bytes),
@@ -185,12 +189,12 @@ impl Job {
 
     /// The bytes from `offset` to `offset + max` or to the end, whichever is nearer, as text; where
     /// the next reading begins follows from `bytes` of the state that comes with it.
-    pub(super) async fn output(
+    pub(super) async fn read_output(
         &self,
         offset: u64,
         max: usize,
     ) -> Result<(JobInfo, String), String> {
-        let info = self.info().await?;
+        let info = self.current_info().await?;
         let wanted = info.bytes.saturating_sub(offset).min(max.min(READ_BYTES_MAX) as u64);
         let file = self.record.output_file();
         let read = tokio::task::spawn_blocking(move || -> std::io::Result<Vec<u8>> {
@@ -215,7 +219,7 @@ impl Job {
     }
 
     /// Writes to its standard input.
-    pub(super) async fn input(&self, text: &str) -> Result<(), String> {
+    pub(super) async fn write_input(&self, text: &str) -> Result<(), String> {
         let name = &self.name;
         if self.has_ended() {
             return Err(format!("job {name} has ended; it reads nothing any more"));

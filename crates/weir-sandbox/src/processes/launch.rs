@@ -16,16 +16,16 @@ use weir_engine::ports::{CommandSpec, EgressLine};
 
 use super::SupervisorOptions;
 use crate::process_tree::MARKER;
-use crate::record::{Found, Record};
+use crate::record::{CommandRecord, RecordFile};
 use crate::tier;
-use crate::wire::{Order, REQUEST_BYTES_MAX, Request, Way};
+use crate::wire::{CommandRequest, ProxyRoute, REQUEST_BYTES_MAX, SupervisorOrder};
 
 /// How long a supervisor may take to read its request.
 const REQUEST_WAIT: Duration = Duration::from_secs(10);
 
 /// A supervisor that was started. Dropping it closes the control socket, and the supervisor ends
 /// the tree.
-pub(super) struct Supervised {
+pub(super) struct SupervisedCommand {
     pub(super) child: Child,
     pub(super) control: tokio::net::UnixStream,
     /// What was received and is not yet a whole line.
@@ -34,15 +34,15 @@ pub(super) struct Supervised {
     pub(super) progress: Option<pipe::Receiver>,
     /// Standard input of the command; background only.
     pub(super) input: Option<pipe::Sender>,
-    pub(super) record: Record,
-    pub(super) request: Request,
+    pub(super) record: CommandRecord,
+    pub(super) request: CommandRequest,
     /// The way out. Closed with this.
     pub(super) line: Option<Box<dyn EgressLine>>,
 }
 
 /// Which of a command's streams are open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum CommandKind {
     /// Output is shown as it comes; there is no input.
     Foreground,
     /// Input is open, output is kept.
@@ -55,31 +55,31 @@ pub(super) enum Kind {
 ///
 /// # Errors
 /// What failed, why, and what to do, for the model.
-pub(super) fn launch(
+pub(super) fn launch_supervisor(
     options: &SupervisorOptions,
     spec: &CommandSpec,
     line: Option<Box<dyn EgressLine>>,
-    kind: Kind,
-) -> Result<Supervised, String> {
-    check(spec)?;
-    let bubblewrap = tier::ready(spec.confine.tier, &options.program)?;
-    let request = Request {
+    kind: CommandKind,
+) -> Result<SupervisedCommand, String> {
+    check_spec(spec)?;
+    let bubblewrap = tier::check_tier(spec.confine.tier, &options.program)?;
+    let request = CommandRequest {
         command: spec.command.clone(),
         timeout_ms: spec.timeout_ms,
         keep_bytes: spec.keep_bytes,
         background: spec.background,
-        service: kind == Kind::Service,
+        service: kind == CommandKind::Service,
         limits: options.limits,
         confine: spec.confine.clone(),
         bubblewrap,
-        way: line.as_deref().map(way),
+        way: line.as_deref().map(proxy_route),
     };
     let secrets = options.secrets.iter().map(|secret| secret.reveal().to_owned()).collect();
-    let order = Order { request, secrets };
+    let order = SupervisorOrder { request, secrets };
     let text = order_line(&order)?;
     let request = order.request;
-    let record = Record::of(&options.state_dir, &spec.session, spec.call);
-    if !matches!(record.started(), Found::Absent) {
+    let record = CommandRecord::for_call(&options.state_dir, &spec.session, spec.call);
+    if !matches!(record.read_start(), RecordFile::Absent) {
         let call = spec.call;
         return Err(format!("call {call} was started before; a call is not started twice"));
     }
@@ -88,12 +88,14 @@ pub(super) fn launch(
         .create(spec.call)
         .map_err(|error| format!("its record in {dir} cannot be made: {error}"))?;
     let program = options.program.display();
-    let environment = environment(options, spec, kind)?;
-    let mut streams = Streams::new(kind).map_err(|error| format!("its pipes: {error}"))?;
-    let child = spawn(options, spec, &record, environment, &mut streams).map_err(|error| {
-        format!("the supervisor {program} cannot be started: {error}; is weir still installed?")
-    })?;
-    let Streams { mut control, progress, input, .. } = streams;
+    let environment = command_environment(options, spec, kind)?;
+    let mut streams =
+        SupervisorStreams::new(kind).map_err(|error| format!("its pipes: {error}"))?;
+    let child =
+        spawn_supervisor(options, spec, &record, environment, &mut streams).map_err(|error| {
+            format!("the supervisor {program} cannot be started: {error}; is weir still installed?")
+        })?;
+    let SupervisorStreams { mut control, progress, input, .. } = streams;
     let told = control
         .set_write_timeout(Some(REQUEST_WAIT))
         .and_then(|()| control.write_all(&text))
@@ -101,7 +103,16 @@ pub(super) fn launch(
         .and_then(|()| tokio::net::UnixStream::from_std(control));
     let control =
         told.map_err(|error| format!("the supervisor does not take its request: {error}"))?;
-    Ok(Supervised { child, control, received: Vec::new(), progress, input, record, request, line })
+    Ok(SupervisedCommand {
+        child,
+        control,
+        received: Vec::new(),
+        progress,
+        input,
+        record,
+        request,
+        line,
+    })
 }
 
 /// What asks a network again and again that is not there: the command would wait for minutes.
@@ -112,14 +123,15 @@ const GIVES_UP: [(&str, &str); 4] = [
     ("UV_HTTP_RETRIES", "0"),
 ];
 
-fn environment(
+fn command_environment(
     options: &SupervisorOptions,
     spec: &CommandSpec,
-    kind: Kind,
+    kind: CommandKind,
 ) -> Result<Vec<(OsString, OsString)>, String> {
-    let given = options.lending.environment(&options.environment, spec.variables, &spec.secrets)?;
+    let given =
+        options.lending.command_environment(&options.environment, spec.variables, &spec.secrets)?;
     let has_network = spec.confine.tier == Tier::None || !spec.confine.hosts.is_empty();
-    if has_network || kind == Kind::Service {
+    if has_network || kind == CommandKind::Service {
         return Ok(given);
     }
     // What the person set stays.
@@ -127,12 +139,12 @@ fn environment(
     Ok(quick.into_iter().chain(given).collect())
 }
 
-fn way(line: &dyn EgressLine) -> Way {
+fn proxy_route(line: &dyn EgressLine) -> ProxyRoute {
     let (port, word) = line.loopback();
-    Way { socket: line.socket().to_path_buf(), port, word: word.to_string() }
+    ProxyRoute { socket: line.socket().to_path_buf(), port, word: word.to_string() }
 }
 
-fn check(spec: &CommandSpec) -> Result<(), String> {
+fn check_spec(spec: &CommandSpec) -> Result<(), String> {
     if spec.command.contains('\0') {
         return Err("the command contains a NUL byte, which no shell takes; leave it out".into());
     }
@@ -143,7 +155,7 @@ fn check(spec: &CommandSpec) -> Result<(), String> {
     Ok(())
 }
 
-fn order_line(order: &Order) -> Result<Vec<u8>, String> {
+fn order_line(order: &SupervisorOrder) -> Result<Vec<u8>, String> {
     // Paths that are not UTF-8 cannot be named to it: then it does not start.
     let line = serde_json::to_vec(order);
     let mut line = line.map_err(|error| format!("what it may touch cannot be said: {error}"))?;
@@ -164,25 +176,25 @@ fn order_line(order: &Order) -> Result<Vec<u8>, String> {
 }
 
 /// Our ends and, until they are handed over, the supervisor's.
-struct Streams {
+struct SupervisorStreams {
     control: UnixStream,
     progress: Option<pipe::Receiver>,
     input: Option<pipe::Sender>,
     theirs: Option<[Stdio; 3]>,
 }
 
-impl Streams {
-    fn new(kind: Kind) -> io::Result<Streams> {
+impl SupervisorStreams {
+    fn new(kind: CommandKind) -> io::Result<SupervisorStreams> {
         let (control, their_control) = UnixStream::pair()?;
         let null = || File::options().read(true).write(true).open("/dev/null").map(Stdio::from);
         let (mut progress, mut their_output) = (None, None);
-        if kind != Kind::Job {
+        if kind != CommandKind::Job {
             let (reading, writing) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;
             progress = Some(pipe::Receiver::from_owned_fd(reading)?);
             their_output = Some(Stdio::from(writing));
         }
         let (mut input, mut their_input) = (None, None);
-        if kind != Kind::Foreground {
+        if kind != CommandKind::Foreground {
             let (reading, writing) = rustix::pipe::pipe_with(PipeFlags::CLOEXEC)?;
             input = Some(pipe::Sender::from_owned_fd(writing)?);
             their_input = Some(Stdio::from(reading));
@@ -190,16 +202,16 @@ impl Streams {
         let or_null = |theirs: Option<Stdio>| theirs.map_or_else(null, Ok);
         let control_end = Stdio::from(OwnedFd::from(their_control));
         let theirs = [control_end, or_null(their_output)?, or_null(their_input)?];
-        Ok(Streams { control, progress, input, theirs: Some(theirs) })
+        Ok(SupervisorStreams { control, progress, input, theirs: Some(theirs) })
     }
 }
 
-fn spawn(
+fn spawn_supervisor(
     options: &SupervisorOptions,
     spec: &CommandSpec,
-    record: &Record,
+    record: &CommandRecord,
     environment: Vec<(OsString, OsString)>,
-    streams: &mut Streams,
+    streams: &mut SupervisorStreams,
 ) -> io::Result<Child> {
     let mut command = Command::new(&options.program);
     command

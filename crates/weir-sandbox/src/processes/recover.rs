@@ -9,30 +9,32 @@ use weir_engine::ports::CommandTrace;
 
 use super::drive::end_without_supervisor;
 use crate::history::carry_over_of;
-use crate::process_tree::Process;
-use crate::record::{Found, Record, Started, machine};
+use crate::process_tree::ProcessEntry;
+use crate::record::{CommandRecord, RecordFile, StartRecord, machine_id};
 
 /// A supervisor whose engine is gone needs half a second; one that needs longer is not ending.
 const SUPERVISOR_WAIT: Duration = Duration::from_secs(5);
 
 /// Looks it up. Waits while the supervisor is still ending the tree.
-pub(super) fn trace(record: &Record, call: CallId) -> CommandTrace {
-    if let Found::Whole(ending) = record.ending() {
+pub(super) fn trace_call(record: &CommandRecord, call: CallId) -> CommandTrace {
+    if let RecordFile::Whole(ending) = record.read_ending() {
         return CommandTrace::Ended(ending.into());
     }
-    let started = match record.started() {
-        Found::Absent => return without_record(record, call),
-        Found::Damaged(why) => return CommandTrace::Unknown { why },
-        Found::Whole(started) => started,
+    let started = match record.read_start() {
+        RecordFile::Absent => return without_record(record, call),
+        RecordFile::Damaged(why) => return CommandTrace::Unknown { why },
+        RecordFile::Whole(started) => started,
     };
-    let supervisor = started.supervisor();
+    let supervisor = started.find_supervisor();
     let waited = supervisor.is_none_or(|_| wait_for_exit(&started));
-    match record.ending() {
-        Found::Whole(ending) => CommandTrace::Ended(ending.into()),
-        Found::Damaged(why) => CommandTrace::Unknown { why },
-        Found::Absent if !waited => {
+    match record.read_ending() {
+        RecordFile::Whole(ending) => CommandTrace::Ended(ending.into()),
+        RecordFile::Damaged(why) => CommandTrace::Unknown { why },
+        RecordFile::Absent if !waited => {
             // One that is kept from working will never end its tree.
-            if supervisor.and_then(|found| Process::read(found.pid)).is_some_and(|p| p.is_stopped())
+            if supervisor
+                .and_then(|found| ProcessEntry::read_pid(found.pid))
+                .is_some_and(|p| p.is_stopped())
             {
                 end_without_supervisor(Some(started.pid), record);
             }
@@ -40,13 +42,13 @@ pub(super) fn trace(record: &Record, call: CallId) -> CommandTrace {
                 why: format!("its supervisor (process {}) did not end in time", started.pid),
             }
         }
-        Found::Absent if !started.is_here() => CommandTrace::Unknown {
+        RecordFile::Absent if !started.is_here() => CommandTrace::Unknown {
             why: {
                 carry_over_of(record.dir());
                 "it was started, and then the machine was started again".into()
             },
         },
-        Found::Absent => {
+        RecordFile::Absent => {
             let left = end_without_supervisor(None, record);
             if left == 0 {
                 carry_over_of(record.dir());
@@ -63,9 +65,9 @@ pub(super) fn trace(record: &Record, call: CallId) -> CommandTrace {
 }
 
 /// There is no record: it never started, unless a power cut may have taken the record.
-fn without_record(record: &Record, call: CallId) -> CommandTrace {
+fn without_record(record: &CommandRecord, call: CallId) -> CommandTrace {
     match record.boot_of(call) {
-        Some(boot) if !machine().is_ok_and(|here| here == boot) => CommandTrace::Unknown {
+        Some(boot) if !machine_id().is_ok_and(|here| here == boot) => CommandTrace::Unknown {
             why: "there is no record of it, but the machine was started again since, and the \
                   record may have been lost"
                 .into(),
@@ -75,9 +77,9 @@ fn without_record(record: &Record, call: CallId) -> CommandTrace {
 }
 
 /// Whether the supervisor is gone, at the latest after [`SUPERVISOR_WAIT`].
-fn wait_for_exit(started: &Started) -> bool {
-    let Some(supervisor) = started.supervisor() else { return true };
-    let Some(handle) = supervisor.open() else { return true };
+fn wait_for_exit(started: &StartRecord) -> bool {
+    let Some(supervisor) = started.find_supervisor() else { return true };
+    let Some(handle) = supervisor.open_pidfd() else { return true };
     // A command can stop its supervisor; one that runs sees that the engine is gone.
     supervisor.signal(Signal::CONT);
     let mut fds = [PollFd::new(&handle, PollFlags::IN)];

@@ -17,12 +17,12 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 use weir_core::ids::{CallId, SessionId};
 use weir_core::tool::Tier;
-use weir_engine::ports::{CommandSpec, Confine, ProgressSink, Variables};
+use weir_engine::ports::{CommandConfinement, CommandSpec, ProgressSink, Variables};
 
-use super::launch::{self, Kind};
+use super::launch::{self, CommandKind};
 use super::{END_WAIT, SupervisedProcesses, SupervisorOptions, drive};
-use crate::record::{Record, forget};
-use crate::wire::Ending;
+use crate::record::{CommandRecord, remove_session_records};
+use crate::wire::CommandEnding;
 
 /// What is kept of standard error on disk, from its beginning.
 const ERRORS_FILE_BYTES: u64 = 8 << 20;
@@ -43,20 +43,20 @@ pub struct ServiceSpec {
     /// The folder that it runs in.
     pub cwd: PathBuf,
     /// What it may touch.
-    pub confine: Confine,
+    pub confine: CommandConfinement,
 }
 
 /// A service that runs. Dropping it ends its whole tree, and so does the end of this process.
-pub struct Service {
+pub struct ServiceProcess {
     /// Its standard input.
     pub input: Option<pipe::Sender>,
     /// Its standard output.
     pub output: Option<pipe::Receiver>,
-    record: Record,
+    record: CommandRecord,
     session: SessionId,
     state_dir: PathBuf,
     cancel: CancellationToken,
-    ending: watch::Receiver<Option<Ending>>,
+    ending: watch::Receiver<Option<CommandEnding>>,
     _follower: AbortOnDropHandle<()>,
 }
 
@@ -65,7 +65,7 @@ impl SupervisedProcesses {
     ///
     /// # Errors
     /// Why it could not be started; nothing of it runs then.
-    pub async fn open(&self, spec: ServiceSpec) -> Result<Service, String> {
+    pub async fn open_service(&self, spec: ServiceSpec) -> Result<ServiceProcess, String> {
         let mut limits = self.options.limits;
         limits.output_file_bytes = limits.output_file_bytes.min(ERRORS_FILE_BYTES);
         limits.idle_ms = None;
@@ -84,11 +84,11 @@ impl SupervisedProcesses {
             variables: Variables::Listed,
             secrets: Vec::new(),
         };
-        let line = self.line(&command.confine).await?;
+        let line = self.egress_line(&command.confine).await?;
         let state_dir = options.state_dir.clone();
         let options = Arc::new(options);
         let launched = tokio::task::spawn_blocking(move || {
-            launch::launch(&options, &command, line, Kind::Service)
+            launch::launch_supervisor(&options, &command, line, CommandKind::Service)
         });
         let mut supervised =
             launched.await.unwrap_or_else(|error| Err(format!("starting it failed: {error}")))?;
@@ -104,13 +104,13 @@ impl SupervisedProcesses {
             let _ = tell.send(Some(ended));
         });
         let _follower = AbortOnDropHandle::new(follower);
-        Ok(Service { input, output, record, session, state_dir, cancel, ending, _follower })
+        Ok(ServiceProcess { input, output, record, session, state_dir, cancel, ending, _follower })
     }
 }
 
-impl Service {
+impl ServiceProcess {
     /// The end of what it wrote to standard error so far.
-    pub async fn errors(&self) -> String {
+    pub async fn error_output(&self) -> String {
         if let Some(ending) = self.ending.borrow().as_ref() {
             return ending.output.clone();
         }
@@ -130,7 +130,7 @@ impl Service {
     }
 
     /// Ends it, and waits until nothing of its tree is left.
-    pub async fn end(mut self) {
+    pub async fn end_service(mut self) {
         self.input = None;
         // Most services end when their input does.
         let mut ending = self.ending.clone();
@@ -140,7 +140,8 @@ impl Service {
             let _ = timeout(END_WAIT, ending.wait_for(Option::is_some)).await;
         }
         let (state_dir, session) = (self.state_dir.clone(), self.session.clone());
-        let _ = tokio::task::spawn_blocking(move || forget(&state_dir, &session)).await;
+        let _ =
+            tokio::task::spawn_blocking(move || remove_session_records(&state_dir, &session)).await;
     }
 }
 

@@ -8,7 +8,7 @@ use std::path::Path;
 const OWN: &str = "/proc/self/fd";
 
 /// Their numbers. Call it before anything is opened.
-pub(super) fn inherited() -> Vec<u32> {
+pub(super) fn inherited_descriptors() -> Vec<u32> {
     let Ok(entries) = std::fs::read_dir(OWN) else { return Vec::new() };
     let numbers: Vec<u32> =
         entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();

@@ -25,22 +25,22 @@ use std::sync::mpsc::Receiver;
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
-use weir_seccomp_notify::{Answer, Call, CloseOnExec, Listener, own_working_folder};
+use weir_seccomp_notify::{CallAnswer, CallListener, CloseOnExec, WaitingCall, own_working_folder};
 
-use crate::places::Places;
+use crate::places::ConfinedPlaces;
 use crate::tier;
 use crate::tier::landlock::Inode;
 use files::FileCall;
-use judge::Guard;
-pub(super) use programs::nameless;
-use programs::{Programs, StartCall};
-use sockets::{Servers, SocketCall};
-use target::Target;
-use terminals::Terminals;
+use judge::PathGuard;
+pub(super) use programs::nameless_files;
+use programs::{ProgramFiles, StartCall};
+use sockets::{CommandServers, SocketCall};
+use target::WaitingThread;
+use terminals::PseudoTerminals;
 
 /// What a call comes to.
 #[derive(Debug)]
-enum Outcome {
+enum MediationOutcome {
     /// Done, with nothing to tell.
     Done,
     /// Opened.
@@ -51,28 +51,28 @@ enum Outcome {
     Later,
 }
 
-impl Outcome {
-    fn opened(opened: Result<OwnedFd, Errno>, close: CloseOnExec) -> Outcome {
-        opened.map_or_else(Outcome::Failed, |file| Outcome::File(file, close))
+impl MediationOutcome {
+    fn from_open(opened: Result<OwnedFd, Errno>, close: CloseOnExec) -> MediationOutcome {
+        opened.map_or_else(MediationOutcome::Failed, |file| MediationOutcome::File(file, close))
     }
 }
 
-impl From<Result<(), Errno>> for Outcome {
-    fn from(done: Result<(), Errno>) -> Outcome {
-        done.map_or_else(Outcome::Failed, |()| Outcome::Done)
+impl From<Result<(), Errno>> for MediationOutcome {
+    fn from(done: Result<(), Errno>) -> MediationOutcome {
+        done.map_or_else(MediationOutcome::Failed, |()| MediationOutcome::Done)
     }
 }
 
 /// What a command may beyond Landlock.
 #[derive(Debug, Clone)]
-pub(super) struct Rights {
-    guard: Guard,
-    granted: Granted,
+pub(super) struct MediatorRights {
+    guard: PathGuard,
+    granted: GrantedServers,
 }
 
 /// Servers of others that a command may reach.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Granted {
+pub(super) struct GrantedServers {
     /// The port of its proxy.
     pub(super) proxy: Option<u16>,
     /// Ports of this machine's loopback.
@@ -81,17 +81,21 @@ pub(super) struct Granted {
     pub(super) sockets: BTreeSet<PathBuf>,
 }
 
-impl Rights {
+impl MediatorRights {
     /// Of a command with these places and its own temporary folder.
-    pub(super) fn new(places: &Places, tmp: &Path, granted: Granted) -> Rights {
-        Rights { guard: Guard::new(places, tmp), granted }
+    pub(super) fn new(
+        places: &ConfinedPlaces,
+        tmp: &Path,
+        granted: GrantedServers,
+    ) -> MediatorRights {
+        MediatorRights { guard: PathGuard::new(places, tmp), granted }
     }
 }
 
 /// What a confined thread hands over.
-pub(super) struct Handed {
+pub(super) struct ThreadHandover {
     /// Where its calls are heard.
-    pub(super) listener: Listener,
+    pub(super) listener: CallListener,
     /// What Landlock lets it read.
     pub(super) readable: HashSet<Inode>,
     /// Files without names among that.
@@ -102,15 +106,18 @@ pub(super) struct Handed {
 ///
 /// # Errors
 /// The thread cannot be started.
-pub(super) fn start(rights: Rights, handed: Receiver<Handed>) -> io::Result<()> {
+pub(super) fn start_mediator(
+    rights: MediatorRights,
+    handed: Receiver<ThreadHandover>,
+) -> io::Result<()> {
     // Not joined: it ends with the last process of the command or with the supervisor.
     std::thread::Builder::new().name("mediator".into()).spawn(move || {
         // Without powers of its own it can do what the command's user can, and no more.
         let ready = tier::drop_capabilities().is_ok() && own_working_folder().is_ok();
-        if ready && let Ok(Handed { listener, readable, nameless }) = handed.recv() {
-            let Rights { guard, granted } = rights;
-            let (servers, terminals) = (Servers::default(), Terminals::default());
-            let programs = Programs { nameless, readable };
+        if ready && let Ok(ThreadHandover { listener, readable, nameless }) = handed.recv() {
+            let MediatorRights { guard, granted } = rights;
+            let (servers, terminals) = (CommandServers::default(), PseudoTerminals::default());
+            let programs = ProgramFiles { nameless, readable };
             let listener = Arc::new(listener);
             Mediator { listener, guard, granted, servers, terminals, programs }.serve();
         }
@@ -119,12 +126,12 @@ pub(super) fn start(rights: Rights, handed: Receiver<Handed>) -> io::Result<()> 
 }
 
 struct Mediator {
-    listener: Arc<Listener>,
-    guard: Guard,
-    granted: Granted,
-    servers: Servers,
-    terminals: Terminals,
-    programs: Programs,
+    listener: Arc<CallListener>,
+    guard: PathGuard,
+    granted: GrantedServers,
+    servers: CommandServers,
+    terminals: PseudoTerminals,
+    programs: ProgramFiles,
 }
 
 impl Mediator {
@@ -143,42 +150,42 @@ impl Mediator {
                 continue;
             }
             // Whoever was killed before it was heard is gone.
-            if let Ok(call) = self.listener.receive() {
-                self.answer(call);
+            if let Ok(call) = self.listener.receive_call() {
+                self.answer_call(call);
             }
         }
     }
 
-    fn answer(&mut self, call: Call) {
-        let target = Target { thread: call.thread };
-        if let Some(start) = StartCall::of(call.number, call.arguments) {
+    fn answer_call(&mut self, call: WaitingCall) {
+        let target = WaitingThread { thread: call.thread };
+        if let Some(start) = StartCall::from_call(call.number, call.arguments) {
             // Whatever came of it, the kernel starts it or not.
-            let _ = self.prepare(call.id, target, start);
+            let _ = self.prepare_program(call.id, target, start);
         }
-        let outcome = if let Some(socket) = SocketCall::of(call.number, call.arguments) {
-            Some(self.socket(call.id, target, socket))
+        let outcome = if let Some(socket) = SocketCall::from_call(call.number, call.arguments) {
+            Some(self.handle_socket_call(call.id, target, socket))
         } else {
-            let file = FileCall::of(call.number, call.arguments);
-            file.and_then(|file| self.file(call.id, target, file))
+            let file = FileCall::from_call(call.number, call.arguments);
+            file.and_then(|file| self.handle_file_call(call.id, target, file))
         };
         let answer = match outcome {
-            None => Answer::Continue,
-            Some(Outcome::Done) => Answer::Done(0),
-            Some(Outcome::Failed(error)) => Answer::Failed(error.raw_os_error()),
-            Some(Outcome::Later) => return,
-            Some(Outcome::File(file, close)) => {
-                match self.listener.give(call.id, file.as_fd(), close) {
+            None => CallAnswer::Continue,
+            Some(MediationOutcome::Done) => CallAnswer::Done(0),
+            Some(MediationOutcome::Failed(error)) => CallAnswer::Failed(error.raw_os_error()),
+            Some(MediationOutcome::Later) => return,
+            Some(MediationOutcome::File(file, close)) => {
+                match self.listener.give_file(call.id, file.as_fd(), close) {
                     Ok(()) => return,
-                    Err(error) => Answer::Failed(error.raw_os_error().unwrap_or(libc::EIO)),
+                    Err(error) => CallAnswer::Failed(error.raw_os_error().unwrap_or(libc::EIO)),
                 }
             }
         };
         // Whoever was killed meanwhile hears nothing.
-        let _ = self.listener.answer(call.id, answer);
+        let _ = self.listener.answer_call(call.id, answer);
     }
 
     /// That the caller still waits: what was looked up by its number is its own then.
-    fn waits(&self, id: u64) -> Option<()> {
+    fn confirm_waiting(&self, id: u64) -> Option<()> {
         self.listener.is_waiting(id).then_some(())
     }
 }

@@ -4,36 +4,36 @@
 use std::fs::File;
 use std::io::{self, Write};
 
-use weir_core::governance::filter::Veil;
+use weir_core::governance::filter::StreamRedactor;
 
 use crate::output::HeadTail;
-use crate::wire::Request;
+use crate::wire::CommandRequest;
 
 /// Head and tail together never take more than this, whatever was asked.
 const KEEP_BYTES_MAX: usize = 8 << 20;
 
 /// Takes all output of one command.
-pub(super) struct Sink {
+pub(super) struct OutputSink {
     file: Option<File>,
     file_room: u64,
-    veil: Veil,
+    veil: StreamRedactor,
     kept: HeadTail,
     progress: Option<File>,
     progress_skipped: u64,
     notes: Vec<String>,
 }
 
-impl Sink {
+impl OutputSink {
     pub(super) fn new(
         file: File,
         progress: Option<File>,
-        request: &Request,
+        request: &CommandRequest,
         secrets: &[String],
-    ) -> Sink {
-        Sink {
+    ) -> OutputSink {
+        OutputSink {
             file: Some(file),
             file_room: request.limits.output_file_bytes,
-            veil: Veil::new(secrets),
+            veil: StreamRedactor::new(secrets),
             kept: HeadTail::new(request.keep_bytes.min(KEEP_BYTES_MAX)),
             progress,
             progress_skipped: 0,
@@ -44,29 +44,29 @@ impl Sink {
     /// Takes the next bytes.
     pub(super) fn push(&mut self, bytes: &[u8]) {
         let clean = self.veil.push(bytes);
-        self.keep(&clean);
+        self.keep_bytes(&clean);
     }
 
     /// No more bytes come.
     pub(super) fn finish(&mut self) {
         let rest = self.veil.finish();
-        self.keep(&rest);
+        self.keep_bytes(&rest);
     }
 
-    fn keep(&mut self, bytes: &[u8]) {
+    fn keep_bytes(&mut self, bytes: &[u8]) {
         self.kept.push(bytes);
         self.push_file(bytes);
         self.push_progress(bytes);
     }
 
     /// Something to be said after the output.
-    pub(super) fn note(&mut self, note: String) {
+    pub(super) fn add_note(&mut self, note: String) {
         self.notes.push(note);
     }
 
     /// Bytes so far.
-    pub(super) fn total(&self) -> u64 {
-        self.kept.total()
+    pub(super) fn total_bytes(&self) -> u64 {
+        self.kept.total_bytes()
     }
 
     /// Text of the result.

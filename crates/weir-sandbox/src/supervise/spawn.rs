@@ -17,23 +17,23 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, Resource, Rlimit};
 use weir_core::tool::Tier;
-use weir_seccomp_notify::Listener;
+use weir_seccomp_notify::CallListener;
 
 use super::inherited::shell_words;
-use super::mediator::{self, Granted, Handed, Rights};
+use super::mediator::{self, GrantedServers, MediatorRights, ThreadHandover};
 use super::own_stream;
 use super::placeholder::{Placeholder, can_be_held};
-use crate::crossing::{self, Destination};
-use crate::history::{self, Histories};
-use crate::inside_orders::{INSIDE, Orders, Stage, Word};
-use crate::places::Places;
-use crate::record::Record;
+use crate::crossing::{self, PortDestination};
+use crate::history::{self, GitHistories};
+use crate::inside_orders::{INSIDE, InsideMessage, InsideOrders, SandboxStage};
+use crate::places::ConfinedPlaces;
+use crate::record::CommandRecord;
 use crate::tier::bubblewrap::{self, HELPER};
-use crate::tier::landlock::Extra;
-use crate::tier::mounts::{self, Mount, Outside, Veil};
-use crate::tier::namespaces::Layout;
+use crate::tier::landlock::ExtraAllowances;
+use crate::tier::mounts::{self, Mount, MountVeil, OutsideFiles};
+use crate::tier::namespaces::SandboxLayout;
 use crate::tier::{self, NOT_BUILT, seccomp};
-use crate::wire::Request;
+use crate::wire::CommandRequest;
 
 /// The port at which the proxy is found inside a network namespace, where that was not granted.
 const INSIDE_PORT: u16 = 3128;
@@ -51,24 +51,24 @@ const SAID_BYTES_MAX: usize = 16 << 10;
 const ATTEMPTS_MAX: usize = 3;
 
 /// What runs, and what must be kept as long.
-pub(super) struct Spawned {
+pub(super) struct SpawnedCommand {
     /// The process that is the command, or stands for it.
     pub(super) pid: Pid,
     /// Words from inside, when it only stands for it.
-    pub(super) words: Option<Words>,
+    pub(super) words: Option<InsideMessages>,
     /// Given back when the command is over.
-    pub(super) held: Held,
+    pub(super) held: HeldResources,
 }
 
 /// Things that exist while a command runs.
 #[derive(Default)]
-pub(super) struct Held {
-    histories: Histories,
+pub(super) struct HeldResources {
+    histories: GitHistories,
     placeholders: Vec<Placeholder>,
     tmp: Option<PathBuf>,
 }
 
-impl Held {
+impl HeldResources {
     /// What lies in the workspace goes before anybody is told that the command is over.
     pub(super) fn give_back_places(&mut self) {
         self.placeholders.clear();
@@ -80,7 +80,7 @@ impl Held {
     }
 }
 
-impl Drop for Held {
+impl Drop for HeldResources {
     fn drop(&mut self) {
         /// A tree can be made so deep that walking it needs more than a thread usually has.
         const STACK_BYTES: usize = 256 << 20;
@@ -96,16 +96,16 @@ impl Drop for Held {
 
 /// What is to be started.
 #[derive(Clone, Copy)]
-pub(super) struct Wanted<'a> {
-    pub(super) request: &'a Request,
-    pub(super) record: &'a Record,
+pub(super) struct SpawnRequest<'a> {
+    pub(super) request: &'a CommandRequest,
+    pub(super) record: &'a CommandRecord,
     /// Open in this process, and not to be open in the command.
     pub(super) inherited: &'a [u32],
 }
 
-impl Wanted<'_> {
+impl SpawnRequest<'_> {
     fn shell_words(&self) -> Vec<OsString> {
-        shell_words(tier::shell(), &self.request.command, self.inherited)
+        shell_words(tier::shell_path(), &self.request.command, self.inherited)
     }
 }
 
@@ -113,12 +113,15 @@ impl Wanted<'_> {
 ///
 /// # Errors
 /// Why not; nothing runs then.
-pub(super) fn spawn(wanted: Wanted<'_>, output: OwnedFd) -> Result<Spawned, String> {
+pub(super) fn spawn_command(
+    wanted: SpawnRequest<'_>,
+    output: OwnedFd,
+) -> Result<SpawnedCommand, String> {
     let request = wanted.request;
     let cpu = rustix::process::getrlimit(Resource::Cpu);
     limit_resources(request).map_err(|error| format!("its limits cannot be set: {error}"))?;
     let spawned = match request.confine.tier {
-        Tier::None => plain(wanted, output),
+        Tier::None => spawn_unconfined(wanted, output),
         Tier::Landlock => in_landlock(wanted, output),
         Tier::Bubblewrap | Tier::Namespaces => in_namespaces(wanted, &output),
     };
@@ -133,74 +136,74 @@ pub(super) fn spawn(wanted: Wanted<'_>, output: OwnedFd) -> Result<Spawned, Stri
     Ok(spawned)
 }
 
-fn plain(wanted: Wanted<'_>, output: OwnedFd) -> Result<Spawned, String> {
-    let mut command = shell(wanted, output)?;
+fn spawn_unconfined(wanted: SpawnRequest<'_>, output: OwnedFd) -> Result<SpawnedCommand, String> {
+    let mut command = shell_command(wanted, output)?;
     let pid = from_thread(wanted.request, &mut command, || {
         rustix::thread::set_no_new_privs(true).map_err(|error| error.to_string())
     })?;
-    Ok(Spawned { pid, words: None, held: Held::default() })
+    Ok(SpawnedCommand { pid, words: None, held: HeldResources::default() })
 }
 
-fn in_landlock(wanted: Wanted<'_>, output: OwnedFd) -> Result<Spawned, String> {
-    let Wanted { request, record, .. } = wanted;
-    let places = places(request)?;
+fn in_landlock(wanted: SpawnRequest<'_>, output: OwnedFd) -> Result<SpawnedCommand, String> {
+    let SpawnRequest { request, record, .. } = wanted;
+    let places = command_places(request)?;
     let tmp = record.dir().join("tmp");
     fs::DirBuilder::new()
         .mode(0o700)
         .create(&tmp)
         .map_err(|error| format!("its temporary folder: {error}"))?;
-    let (histories, placeholders) = (Histories::default(), Vec::new());
-    let held = Held { histories, placeholders, tmp: Some(tmp.clone()) };
+    let (histories, placeholders) = (GitHistories::default(), Vec::new());
+    let held = HeldResources { histories, placeholders, tmp: Some(tmp.clone()) };
     let tmp = tmp.canonicalize().map_err(|error| format!("its temporary folder: {error}"))?;
-    let mut command = shell(wanted, output)?;
+    let mut command = shell_command(wanted, output)?;
     command.env("TMPDIR", &tmp);
     if let Some(way) = &request.way {
         // Some programs send no user name without a password; it says nothing.
         let (word, port) = (&way.word, way.port);
-        proxy(&mut command, &format!("http://{word}:weir@127.0.0.1:{port}"));
+        set_proxy_variables(&mut command, &format!("http://{word}:weir@127.0.0.1:{port}"));
     }
-    let granted = Granted {
+    let granted = GrantedServers {
         proxy: request.way.as_ref().map(|way| way.port),
         ports: request.confine.ports.clone(),
         sockets: places.sockets.clone(),
     };
-    let filter = seccomp::mediated(openings(&places))?;
+    let filter = seccomp::mediated_filter(mediated_openings(&places))?;
     let (hand_over, handed) = mpsc::channel();
-    mediator::start(Rights::new(&places, &tmp, granted), handed)
+    mediator::start_mediator(MediatorRights::new(&places, &tmp, granted), handed)
         .map_err(|error| format!("its mediator cannot be started: {error}"))?;
-    let extra = Extra { tmp: Some(tmp), nameless: mediator::nameless(&places) };
+    let extra = ExtraAllowances { tmp: Some(tmp), nameless: mediator::nameless_files(&places) };
     let pid = from_thread(request, &mut command, || {
-        let held = tier::confine_thread(&places, &extra, seccomp::Sockets::Mediated)?;
+        let held = tier::confine_thread(&places, &extra, seccomp::SocketPolicy::Mediated)?;
         // The last thing: from here on calls of this thread wait as well.
-        let listener = Listener::install(&filter)
+        let listener = CallListener::install(&filter)
             .map_err(|error| format!("calls cannot be mediated: {error}"))?;
         let (readable, nameless) = (held.readable, extra.nameless);
-        let handed = Handed { listener, readable, nameless };
+        let handed = ThreadHandover { listener, readable, nameless };
         hand_over.send(handed).map_err(|_| "its mediator ended at once".to_string())
     })?;
-    Ok(Spawned { pid, words: None, held })
+    Ok(SpawnedCommand { pid, words: None, held })
 }
 
 /// What is hidden inside a folder that may be written closes that folder for reading, and then new
 /// files in it are read by the mediator.
-fn openings(places: &Places) -> seccomp::Openings {
+fn mediated_openings(places: &ConfinedPlaces) -> seccomp::MediatedOpenings {
     match places.masked.iter().any(|path| places.is_writable(path)) {
-        true => seccomp::Openings::All,
-        false => seccomp::Openings::Writing,
+        true => seccomp::MediatedOpenings::All,
+        false => seccomp::MediatedOpenings::Writing,
     }
 }
 
 /// Starts it from a thread that confined itself: what the thread gave up, the command inherits, and
 /// the supervisor keeps what it needs.
 fn from_thread(
-    request: &Request,
+    request: &CommandRequest,
     command: &mut Command,
     confine: impl FnOnce() -> Result<(), String> + Send,
 ) -> Result<Pid, String> {
     let child = std::thread::scope(|scope| {
         let launcher = scope.spawn(|| {
             confine()?;
-            command.spawn().map_err(|error| explain(request, &error))
+            command.spawn().map_err(|error| explain_start_error(request, &error))
         });
         launcher.join().unwrap_or_else(|_| Err("the launcher panicked".into()))
     })?;
@@ -214,16 +217,16 @@ fn pid_of(id: u32) -> Result<Pid, String> {
 
 /// What was looked up may be gone when it is mounted (a temporary file, a socket): nothing has run
 /// then, and it is looked up again.
-fn in_namespaces(wanted: Wanted<'_>, output: &OwnedFd) -> Result<Spawned, String> {
+fn in_namespaces(wanted: SpawnRequest<'_>, output: &OwnedFd) -> Result<SpawnedCommand, String> {
     // The state folder may be reached by a link, and what is mounted is not.
     let record = wanted.record.dir().canonicalize();
-    let veil = record.and_then(|record| veil(&record));
+    let veil = record.and_then(|record| create_veil(&record));
     let veil = veil.map_err(|error| format!("its record: {error}"))?;
     let mut attempts = 0;
     loop {
         attempts += 1;
         let output = output.try_clone().map_err(|error| error.to_string())?;
-        match built(wanted, &veil, output) {
+        match spawn_in_sandbox(wanted, &veil, output) {
             Err(why) if why.starts_with(NOT_BUILT) && attempts < ATTEMPTS_MAX => {}
             other => return other,
         }
@@ -231,7 +234,7 @@ fn in_namespaces(wanted: Wanted<'_>, output: &OwnedFd) -> Result<Spawned, String
 }
 
 /// A program that builds the sandbox, with all that it needs to be told.
-struct Builder {
+struct SandboxBuilder {
     command: Command,
     /// Handed over before the streams of the command.
     layout: Option<OwnedFd>,
@@ -239,44 +242,53 @@ struct Builder {
     handles: Vec<OwnedFd>,
 }
 
-impl Builder {
+impl SandboxBuilder {
     /// The other program.
-    fn bubblewrap(
+    fn with_bubblewrap(
         program: &Path,
         mounts: &[Mount],
-        orders: &Orders,
+        orders: &InsideOrders,
         cwd: &Path,
     ) -> Result<Self, String> {
-        let plan = bubblewrap::plan(mounts, cwd)?;
+        let plan = bubblewrap::plan_arguments(mounts, cwd)?;
         let mut command = Command::new(program);
         command.args(&plan.arguments).arg("--").args([HELPER, INSIDE]).arg(words_of(orders)?);
-        Ok(Builder { command, layout: None, handles: plan.handles })
+        Ok(SandboxBuilder { command, layout: None, handles: plan.handles })
     }
 
     /// This one.
-    fn own(helper: &Path, mounts: Vec<Mount>, orders: Orders, cwd: &Path) -> Result<Self, String> {
-        let layout = Layout { mounts, cwd: cwd.to_path_buf(), only_tried: false };
+    fn with_own_helper(
+        helper: &Path,
+        mounts: Vec<Mount>,
+        orders: InsideOrders,
+        cwd: &Path,
+    ) -> Result<Self, String> {
+        let layout = SandboxLayout { mounts, cwd: cwd.to_path_buf(), only_tried: false };
         let layout = tier::in_memory(&layout).map_err(|error| format!("its layout: {error}"))?;
         let mut command = Command::new(helper);
-        let orders = Orders { room: Some(Stage::Outside), ..orders };
+        let orders = InsideOrders { room: Some(SandboxStage::Outside), ..orders };
         command.arg(INSIDE).arg(words_of(&orders)?).env("TMPDIR", "/tmp");
-        Ok(Builder { command, layout: Some(layout), handles: Vec::new() })
+        Ok(SandboxBuilder { command, layout: Some(layout), handles: Vec::new() })
     }
 }
 
-fn words_of(orders: &Orders) -> Result<String, String> {
+fn words_of(orders: &InsideOrders) -> Result<String, String> {
     serde_json::to_string(orders).map_err(|error| error.to_string())
 }
 
-fn built(wanted: Wanted<'_>, veil: &Veil, output: OwnedFd) -> Result<Spawned, String> {
+fn spawn_in_sandbox(
+    wanted: SpawnRequest<'_>,
+    veil: &MountVeil,
+    output: OwnedFd,
+) -> Result<SpawnedCommand, String> {
     let request = wanted.request;
-    let mut places = places(request)?;
-    let held = held(&mut places, wanted.record)?;
+    let mut places = command_places(request)?;
+    let held = hold_resources(&mut places, wanted.record)?;
     let helper = std::env::current_exe()
         .map_err(|error| format!("this program cannot be found any more: {error}"))?;
     let histories = held.histories.all.clone();
-    let mut outside = Outside { veil: veil.clone(), shown: Vec::new(), histories };
-    let orders = Orders {
+    let mut outside = OutsideFiles { veil: veil.clone(), shown: Vec::new(), histories };
+    let orders = InsideOrders {
         cpu_seconds: request.limits.cpu_seconds,
         processes: request.limits.processes.unwrap_or(PROCESSES_MAX),
         ports: ways_out(request).into_keys().collect(),
@@ -284,50 +296,58 @@ fn built(wanted: Wanted<'_>, veil: &Veil, output: OwnedFd) -> Result<Spawned, St
         room: None,
     };
     let builder = if request.confine.tier == Tier::Namespaces {
-        let mounts = mounts::mounts(&places, &outside)?;
-        Builder::own(&helper, mounts, orders, &places.cwd)?
+        let mounts = mounts::list_mounts(&places, &outside)?;
+        SandboxBuilder::with_own_helper(&helper, mounts, orders, &places.cwd)?
     } else {
         let program = request.bubblewrap.clone().ok_or("nobody said where bubblewrap is")?;
         if places.is_writable(&program) {
             return Err(format!("{} can be changed by the command", program.display()));
         }
         outside.shown.push((helper, HELPER.into()));
-        Builder::bubblewrap(&program, &mounts::mounts(&places, &outside)?, &orders, &places.cwd)?
+        SandboxBuilder::with_bubblewrap(
+            &program,
+            &mounts::list_mounts(&places, &outside)?,
+            &orders,
+            &places.cwd,
+        )?
     };
-    started(wanted, builder, output, held)
+    start_builder(wanted, builder, output, held)
 }
 
 /// What exists while the command runs, in the workspace and beside its record.
-fn held(places: &mut Places, record: &Record) -> Result<Held, String> {
+fn hold_resources(
+    places: &mut ConfinedPlaces,
+    record: &CommandRecord,
+) -> Result<HeldResources, String> {
     let histories = record
         .dir()
         .canonicalize()
-        .and_then(|record| Histories::lay_out(places, &record))
+        .and_then(|record| GitHistories::lay_out(places, &record))
         .map_err(|error| format!("the history of its repository: {error}"))?;
     let laid_out: BTreeSet<PathBuf> =
         histories.all.iter().map(|history| history.git.clone()).collect();
     places.protected.extend(places.histories.difference(&laid_out).cloned());
     places.histories = laid_out;
-    let locks = record.placeholders();
+    let locks = record.placeholder_folder();
     let mut placeholders = Vec::new();
     places.protected.retain(|path| path.symlink_metadata().is_ok() || can_be_held(path));
     for path in places.protected.iter().filter(|path| can_be_held(path)) {
         let held = Placeholder::hold(path, &locks);
         placeholders.push(held.map_err(|error| format!("{}: {error}", path.display()))?);
     }
-    Ok(Held { histories, placeholders, tmp: None })
+    Ok(HeldResources { histories, placeholders, tmp: None })
 }
 
 /// Starts what builds the sandbox, and waits until the shell runs in it.
-fn started(
-    wanted: Wanted<'_>,
-    builder: Builder,
+fn start_builder(
+    wanted: SpawnRequest<'_>,
+    builder: SandboxBuilder,
     output: OwnedFd,
-    held: Held,
-) -> Result<Spawned, String> {
+    held: HeldResources,
+) -> Result<SpawnedCommand, String> {
     let request = wanted.request;
-    let Builder { mut command, layout, handles } = builder;
-    let served = served(&request.confine.serves)?;
+    let SandboxBuilder { mut command, layout, handles } = builder;
+    let served = listen_at_ports(&request.confine.serves)?;
     let (control, theirs) = UnixStream::pair().map_err(|error| error.to_string())?;
     send_streams(&control, layout, request.service)
         .map_err(|error| format!("the command's input: {error}"))?;
@@ -336,24 +356,24 @@ fn started(
     command.args(wanted.shell_words()).process_group(0);
     command.stdin(OwnedFd::from(theirs)).stdout(output).stderr(writing);
     if let Some(port) = proxy_port(request) {
-        proxy(&mut command, &format!("http://127.0.0.1:{port}"));
+        set_proxy_variables(&mut command, &format!("http://127.0.0.1:{port}"));
     }
     if !held.histories.all.is_empty() {
-        command.envs(history::environment());
+        command.envs(history::git_environment());
     }
     // From this thread, which lasts: what builds the sandbox ends with the thread that started it.
-    let child = command.spawn().map_err(|error| explain(request, &error))?;
+    let child = command.spawn().map_err(|error| explain_start_error(request, &error))?;
     // Their ends of the pipes are in it, and it has its own copies of what it was passed.
     drop(command);
     drop(handles);
-    let mut words = Words { pipe: reading, received: Vec::new() };
+    let mut words = InsideMessages { pipe: reading, received: Vec::new() };
     let pid = pid_of(child.id())?;
-    let crossed = words.first().and_then(|()| {
-        cross(&control, served, request)
+    let crossed = words.wait_for_start().and_then(|()| {
+        forward_connections(&control, served, request)
             .map_err(|error| format!("the ways out of the sandbox: {error}"))
     });
     match crossed {
-        Ok(()) => Ok(Spawned { pid, words: Some(words), held }),
+        Ok(()) => Ok(SpawnedCommand { pid, words: Some(words), held }),
         Err(why) => {
             let mut child = child;
             let _ = child.kill();
@@ -364,9 +384,9 @@ fn started(
 }
 
 /// The ports at which the command is found from this machine, taken before it starts.
-fn served(ports: &[u16]) -> Result<Vec<TcpListener>, String> {
+fn listen_at_ports(ports: &[u16]) -> Result<Vec<TcpListener>, String> {
     let listen = |port: &u16| {
-        crossing::listen(*port).map_err(|error| {
+        crossing::listen_on_loopback(*port).map_err(|error| {
             format!("port {port} of this machine cannot be served: {error}; choose another one")
         })
     };
@@ -374,7 +394,11 @@ fn served(ports: &[u16]) -> Result<Vec<TcpListener>, String> {
 }
 
 /// From here on connections cross the border, in the directions that were granted.
-fn cross(control: &UnixStream, served: Vec<TcpListener>, request: &Request) -> io::Result<()> {
+fn forward_connections(
+    control: &UnixStream,
+    served: Vec<TcpListener>,
+    request: &CommandRequest,
+) -> io::Result<()> {
     for listener in served {
         crossing::hand_over(listener, control.try_clone()?)?;
     }
@@ -386,26 +410,27 @@ fn cross(control: &UnixStream, served: Vec<TcpListener>, request: &Request) -> i
 }
 
 /// The port of loopback at which the command finds its proxy: one that was not granted.
-fn proxy_port(request: &Request) -> Option<u16> {
+fn proxy_port(request: &CommandRequest) -> Option<u16> {
     let is_free = |port: &u16| !request.confine.ports.contains(port);
     request.way.as_ref().and_then(|_| (INSIDE_PORT..).find(is_free))
 }
 
 /// Where ports of the command's loopback lead.
-fn ways_out(request: &Request) -> BTreeMap<u16, Destination> {
-    let granted = request.confine.ports.iter().map(|port| (*port, Destination::Port));
+fn ways_out(request: &CommandRequest) -> BTreeMap<u16, PortDestination> {
+    let granted = request.confine.ports.iter().map(|port| (*port, PortDestination::Port));
     let proxy = proxy_port(request).zip(request.way.as_ref());
     granted
-        .chain(proxy.map(|(port, way)| (port, Destination::Socket(way.socket.clone()))))
+        .chain(proxy.map(|(port, way)| (port, PortDestination::Socket(way.socket.clone()))))
         .collect()
 }
 
-fn places(request: &Request) -> Result<Places, String> {
+fn command_places(request: &CommandRequest) -> Result<ConfinedPlaces, String> {
     let cwd = std::env::current_dir().map_err(|error| format!("its folder: {error}"))?;
-    Places::look(&request.confine, &cwd).map_err(|why| format!("it cannot be confined: {why}"))
+    ConfinedPlaces::resolve_confine(&request.confine, &cwd)
+        .map_err(|why| format!("it cannot be confined: {why}"))
 }
 
-fn shell(wanted: Wanted<'_>, output: OwnedFd) -> Result<Command, String> {
+fn shell_command(wanted: SpawnRequest<'_>, output: OwnedFd) -> Result<Command, String> {
     let duplicated = own_stream(&io::stderr()).and_then(|input| Ok((input, output.try_clone()?)));
     let (input, error_output) = duplicated.map_err(|error| error.to_string())?;
     // What a service says goes straight to the engine.
@@ -425,7 +450,7 @@ fn shell(wanted: Wanted<'_>, output: OwnedFd) -> Result<Command, String> {
 }
 
 /// What programs go by when they look for a proxy.
-fn proxy(command: &mut Command, address: &str) {
+fn set_proxy_variables(command: &mut Command, address: &str) {
     for name in ["http_proxy", "https_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "all_proxy"]
     {
         command.env(name, address);
@@ -443,18 +468,18 @@ fn send_streams(control: &UnixStream, layout: Option<OwnedFd>, service: bool) ->
     if service {
         handles.push(own_stream(&io::stdout())?);
     }
-    tier::send(control, &handles)
+    tier::send_descriptors(control, &handles)
 }
 
 /// An empty folder, and an empty file that nobody may read.
-fn veil(record: &Path) -> io::Result<Veil> {
-    let veil = Veil { folder: record.join("veil"), file: record.join("veil.file") };
+fn create_veil(record: &Path) -> io::Result<MountVeil> {
+    let veil = MountVeil { folder: record.join("veil"), file: record.join("veil.file") };
     fs::DirBuilder::new().mode(0o555).create(&veil.folder)?;
     fs::OpenOptions::new().write(true).create_new(true).mode(0o000).open(&veil.file)?;
     Ok(veil)
 }
 
-fn limit_resources(request: &Request) -> io::Result<()> {
+fn limit_resources(request: &CommandRequest) -> io::Result<()> {
     use rustix::process::{getrlimit, setrlimit};
     setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) })?;
     let lower = |resource: Resource, wanted: Option<u64>| {
@@ -469,7 +494,7 @@ fn limit_resources(request: &Request) -> io::Result<()> {
     Ok(())
 }
 
-fn explain(request: &Request, error: &io::Error) -> String {
+fn explain_start_error(request: &CommandRequest, error: &io::Error) -> String {
     let bytes = request.command.len();
     match error.raw_os_error().map(rustix::io::Errno::from_raw_os_error) {
         Some(rustix::io::Errno::TOOBIG) => format!(
@@ -481,38 +506,38 @@ fn explain(request: &Request, error: &io::Error) -> String {
 }
 
 /// Lines from inside, and before them whatever is complained about.
-pub(super) struct Words {
+pub(super) struct InsideMessages {
     pipe: OwnedFd,
     received: Vec<u8>,
 }
 
-impl Words {
+impl InsideMessages {
     /// The next one; `None` when nobody is left to say anything.
-    pub(super) fn next(&mut self) -> Option<Word> {
+    pub(super) fn next(&mut self) -> Option<InsideMessage> {
         loop {
-            while let Some(line) = self.line() {
+            while let Some(line) = self.take_line() {
                 if let Ok(word) = serde_json::from_slice(&line) {
                     return Some(word);
                 }
             }
-            self.more(None).then_some(())?;
+            self.read_more(None).then_some(())?;
         }
     }
 
     /// Waits until the shell runs.
-    fn first(&mut self) -> Result<(), String> {
+    fn wait_for_start(&mut self) -> Result<(), String> {
         let until = Instant::now() + BUILD_PATIENCE;
         let mut complaint = Vec::new();
         loop {
-            while let Some(line) = self.line() {
+            while let Some(line) = self.take_line() {
                 match serde_json::from_slice(&line) {
-                    Ok(Word::Started) => return Ok(()),
-                    Ok(Word::Failed { why }) => return Err(why),
-                    Ok(Word::Ended { .. }) | Err(_) => complaint.extend(line),
+                    Ok(InsideMessage::Started) => return Ok(()),
+                    Ok(InsideMessage::Failed { why }) => return Err(why),
+                    Ok(InsideMessage::Ended { .. }) | Err(_) => complaint.extend(line),
                 }
             }
             let room = complaint.len() < SAID_BYTES_MAX && Instant::now() < until;
-            if !room || !self.more(Some(until)) {
+            if !room || !self.read_more(Some(until)) {
                 complaint.append(&mut self.received);
                 let complaint = String::from_utf8_lossy(&complaint);
                 let complaint =
@@ -525,12 +550,12 @@ impl Words {
         }
     }
 
-    fn line(&mut self) -> Option<Vec<u8>> {
+    fn take_line(&mut self) -> Option<Vec<u8>> {
         let end = self.received.iter().position(|byte| *byte == b'\n')?;
         Some(self.received.drain(..=end).collect())
     }
 
-    fn more(&mut self, until: Option<Instant>) -> bool {
+    fn read_more(&mut self, until: Option<Instant>) -> bool {
         let left = until.map(|until| until.saturating_duration_since(Instant::now()));
         let timeout = left.and_then(|left| Timespec::try_from(left).ok());
         let mut fds = [PollFd::new(&self.pipe, PollFlags::IN)];

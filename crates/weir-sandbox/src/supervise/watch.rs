@@ -9,10 +9,10 @@ use rustix::process::Signal;
 use weir_core::tool::Tier;
 use weir_engine::ports::CommandEnd;
 
-use super::{Sources, Watched};
-use crate::process_tree::{Process, descendants, freeze_and_kill};
-use crate::refusal::{host_hints, path_hints, wall};
-use crate::wire::{CANCEL, Ending, Request};
+use super::{EventSources, WatchResult};
+use crate::process_tree::{ProcessEntry, descendants_of, freeze_and_kill};
+use crate::refusal::{describe_wall, host_hints, path_hints};
+use crate::wire::{CANCEL, CommandEnding, CommandRequest};
 
 /// After the shell of a foreground command ended, how long its other processes may still write:
 /// a shell does not wait for the end of `> >(tee log)`.
@@ -33,7 +33,7 @@ const KILL_PATIENCE: Duration = Duration::from_secs(60);
 
 /// Why watching ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Over {
+pub(super) enum WatchEnd {
     /// By itself.
     Ended(CommandEnd),
     /// Wall time or silence; what to say about it.
@@ -46,51 +46,51 @@ pub(super) enum Over {
 
 /// What one wait brought.
 #[derive(Debug, Clone, Copy, Default)]
-struct Ready {
+struct ReadySources {
     control: bool,
     output: bool,
     children: bool,
 }
 
 /// One command being watched.
-pub(super) struct Watch<'a> {
+pub(super) struct CommandWatch<'a> {
     control: &'a UnixStream,
-    request: &'a Request,
+    request: &'a CommandRequest,
     began: Instant,
     last_output: Instant,
     output_open: bool,
-    sources: Sources,
+    sources: EventSources,
 }
 
-impl<'a> Watch<'a> {
+impl<'a> CommandWatch<'a> {
     pub(super) fn new(
         control: &'a UnixStream,
-        request: &'a Request,
+        request: &'a CommandRequest,
         began: Instant,
-        sources: Sources,
-    ) -> Watch<'a> {
-        Watch { control, request, began, last_output: began, output_open: true, sources }
+        sources: EventSources,
+    ) -> CommandWatch<'a> {
+        CommandWatch { control, request, began, last_output: began, output_open: true, sources }
     }
 
     /// Watches to the end. When this returns, nothing of the tree is alive.
-    pub(super) fn run(mut self) -> Watched {
+    pub(super) fn run(mut self) -> WatchResult {
         let over = self.until_over();
-        let engine_gone = over == Over::EngineGone;
+        let engine_gone = over == WatchEnd::EngineGone;
         let end = match over {
-            Over::Ended(end) => {
+            WatchEnd::Ended(end) => {
                 self.clear_up_after_shell();
                 end
             }
-            Over::OutOfTime(why) => {
+            WatchEnd::OutOfTime(why) => {
                 self.end_tree();
-                self.sources.sink.note(why);
+                self.sources.sink.add_note(why);
                 CommandEnd::TimedOut
             }
-            Over::Cancelled => {
+            WatchEnd::Cancelled => {
                 self.end_tree();
                 CommandEnd::Cancelled
             }
-            Over::EngineGone => {
+            WatchEnd::EngineGone => {
                 self.end_tree();
                 CommandEnd::Orphaned
             }
@@ -98,21 +98,21 @@ impl<'a> Watch<'a> {
         self.drain();
         self.sources.sink.finish();
         for note in self.sources.held.carry_over() {
-            self.sources.sink.note(note);
+            self.sources.sink.add_note(note);
         }
         if let Some(note) = self.about_git() {
-            self.sources.sink.note(note);
+            self.sources.sink.add_note(note);
         }
         let sink = &self.sources.sink;
         let duration_ms = u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX);
-        let ending = Ending {
+        let ending = CommandEnding {
             end,
             output: sink.render(),
-            bytes: sink.total(),
+            bytes: sink.total_bytes(),
             duration_ms,
-            refused: self.refused(),
+            refused: self.describe_refusals(),
         };
-        Watched { ending, engine_gone, held: self.sources.held }
+        WatchResult { ending, engine_gone, held: self.sources.held }
     }
 
     /// What nothing that a call may name would give, with the way out that there is.
@@ -123,11 +123,11 @@ impl<'a> Watch<'a> {
         }
         let said = self.sources.sink.render();
         let closed = confine.protected.iter().any(|path| path.ends_with(".git"));
-        wall(&said, closed).map(str::to_owned)
+        describe_wall(&said, closed).map(str::to_owned)
     }
 
     /// Only a confined command is refused anything by us.
-    fn refused(&self) -> Vec<String> {
+    fn describe_refusals(&self) -> Vec<String> {
         if self.request.confine.tier == Tier::None {
             return Vec::new();
         }
@@ -142,10 +142,13 @@ impl<'a> Watch<'a> {
         refused
     }
 
-    fn until_over(&mut self) -> Over {
+    fn until_over(&mut self) -> WatchEnd {
         loop {
-            let (deadline, why) = self.deadline();
-            let ready = self.wait(deadline, Ready { control: true, output: true, children: true });
+            let (deadline, why) = self.nearest_deadline();
+            let ready = self.wait_for_events(
+                deadline,
+                ReadySources { control: true, output: true, children: true },
+            );
             // The engine first: a command that floods its output must not drown a cancel.
             if ready.control
                 && let Some(over) = self.heed_engine()
@@ -153,29 +156,29 @@ impl<'a> Watch<'a> {
                 return over;
             }
             if ready.children {
-                let children = self.sources.reaper.look();
+                let children = self.sources.reaper.current_children();
                 match children.shell {
                     // A job lasts until its last process: `./server start` may detach.
                     Some(end) if !self.request.background || children.all_gone => {
-                        return Over::Ended(end);
+                        return WatchEnd::Ended(end);
                     }
                     _ => {}
                 }
             }
             if ready.output {
-                self.pump();
+                self.pump_output();
             }
             if deadline.is_some_and(|deadline| Instant::now() >= deadline) {
-                let (still, _) = self.deadline();
+                let (still, _) = self.nearest_deadline();
                 if still.is_some_and(|still| Instant::now() >= still) {
-                    return Over::OutOfTime(why);
+                    return WatchEnd::OutOfTime(why);
                 }
             }
         }
     }
 
     /// The nearest limit and what to say when it is reached. `None` for one beyond all clocks.
-    fn deadline(&self) -> (Option<Instant>, String) {
+    fn nearest_deadline(&self) -> (Option<Instant>, String) {
         let wall_ms = self.request.timeout_ms;
         let wall = self.began.checked_add(Duration::from_millis(wall_ms));
         let idle_ms = self.request.limits.idle_ms;
@@ -187,14 +190,14 @@ impl<'a> Watch<'a> {
         }
     }
 
-    fn heed_engine(&mut self) -> Option<Over> {
+    fn heed_engine(&mut self) -> Option<WatchEnd> {
         let mut bytes = [0; 64];
         match (&mut &*self.control).read(&mut bytes) {
-            Ok(0) => Some(Over::EngineGone),
-            Ok(count) if bytes[..count].contains(&CANCEL) => Some(Over::Cancelled),
+            Ok(0) => Some(WatchEnd::EngineGone),
+            Ok(count) if bytes[..count].contains(&CANCEL) => Some(WatchEnd::Cancelled),
             Ok(_) => None,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => None,
-            Err(_) => Some(Over::EngineGone),
+            Err(_) => Some(WatchEnd::EngineGone),
         }
     }
 
@@ -203,7 +206,7 @@ impl<'a> Watch<'a> {
     fn clear_up_after_shell(&mut self) {
         let mut until = Instant::now() + DRAIN_GRACE;
         let mut closed = false;
-        while !self.sources.reaper.look().all_gone {
+        while !self.sources.reaper.current_children().all_gone {
             // Who closed the output is ending: a moment is enough to see it gone.
             if !self.output_open && !std::mem::replace(&mut closed, true) {
                 until = until.min(Instant::now() + EXIT_GRACE);
@@ -212,17 +215,20 @@ impl<'a> Watch<'a> {
                 break;
             }
             let output = self.output_open;
-            let ready = self.wait(Some(until), Ready { control: false, output, children: true });
+            let ready = self.wait_for_events(
+                Some(until),
+                ReadySources { control: false, output, children: true },
+            );
             if ready.output {
-                self.pump();
+                self.pump_output();
             }
         }
-        if self.sources.reaper.look().all_gone {
+        if self.sources.reaper.current_children().all_gone {
             return;
         }
         let left = self.end_tree();
         if left > 0 {
-            self.sources.sink.note(format!(
+            self.sources.sink.add_note(format!(
                 "{left} process(es) that outlived the command were ended; run what must go on in \
                  the background as a job"
             ));
@@ -234,11 +240,11 @@ impl<'a> Watch<'a> {
         let own = rustix::process::getpid().as_raw_nonzero().get();
         let mut count = 0;
         // What only stands for the command ends with it, and must not end before it.
-        let frame = self.sources.reaper.frame();
-        let is_frame = |process: &Process| {
+        let frame = self.sources.reaper.frame_pid();
+        let is_frame = |process: &ProcessEntry| {
             frame.is_some_and(|frame| process.pid == frame || process.parent == frame)
         };
-        let mut found = descendants(own);
+        let mut found = descendants_of(own);
         found.retain(|process| process.is_alive() && !is_frame(process));
         for process in &found {
             count += 1;
@@ -251,15 +257,15 @@ impl<'a> Watch<'a> {
         }
         let until = Instant::now() + KILL_PATIENCE;
         while Instant::now() < until {
-            freeze_and_kill(|| descendants(own));
+            freeze_and_kill(|| descendants_of(own));
             if self.gone_within(KILL_ROUND) {
                 return count;
             }
         }
-        let left = descendants(own).len();
+        let left = descendants_of(own).len();
         self.sources
             .sink
-            .note(format!("{left} process(es) could not be ended: the kernel keeps them"));
+            .add_note(format!("{left} process(es) could not be ended: the kernel keeps them"));
         count
     }
 
@@ -267,16 +273,18 @@ impl<'a> Watch<'a> {
     fn gone_within(&mut self, time: Duration) -> bool {
         let until = Instant::now() + time;
         loop {
-            if self.sources.reaper.look().all_gone {
+            if self.sources.reaper.current_children().all_gone {
                 return true;
             }
             if Instant::now() >= until {
                 return false;
             }
-            let ready =
-                self.wait(Some(until), Ready { control: false, output: true, children: true });
+            let ready = self.wait_for_events(
+                Some(until),
+                ReadySources { control: false, output: true, children: true },
+            );
             if ready.output {
-                self.pump();
+                self.pump_output();
             }
         }
     }
@@ -286,15 +294,21 @@ impl<'a> Watch<'a> {
         const ROUNDS_MAX: usize = 64;
         for _ in 0..ROUNDS_MAX {
             let now = Some(Instant::now());
-            if !self.wait(now, Ready { control: false, output: true, children: false }).output {
+            if !self
+                .wait_for_events(
+                    now,
+                    ReadySources { control: false, output: true, children: false },
+                )
+                .output
+            {
                 return;
             }
-            self.pump();
+            self.pump_output();
         }
     }
 
     /// Takes one piece of output; there must be some, or its end.
-    fn pump(&mut self) {
+    fn pump_output(&mut self) {
         let mut bytes = [0; 64 << 10];
         match rustix::io::read(&self.sources.output, &mut bytes) {
             Ok(0) => self.output_open = false,
@@ -308,12 +322,15 @@ impl<'a> Watch<'a> {
     }
 
     /// Waits for any of `wanted`, at most until `deadline`.
-    fn wait(&self, deadline: Option<Instant>, wanted: Ready) -> Ready {
+    fn wait_for_events(&self, deadline: Option<Instant>, wanted: ReadySources) -> ReadySources {
         // Output that ended would be ready for ever, and so would an engine that is gone: what is
         // not wanted is left out, because a mask does not hide the end of a stream.
         let mut fds = Vec::with_capacity(3);
         if wanted.children {
-            fds.push(PollFd::from_borrowed_fd(self.sources.reaper.changed(), PollFlags::IN));
+            fds.push(PollFd::from_borrowed_fd(
+                self.sources.reaper.change_descriptor(),
+                PollFlags::IN,
+            ));
         }
         if wanted.control {
             fds.push(PollFd::new(self.control, PollFlags::IN));
@@ -324,11 +341,11 @@ impl<'a> Watch<'a> {
         let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
         let timeout = left.and_then(|left| Timespec::try_from(left).ok());
         if rustix::event::poll(&mut fds, timeout.as_ref()).is_err() {
-            return Ready::default();
+            return ReadySources::default();
         }
         let mut hits = fds.iter().map(|fd| !fd.revents().is_empty());
         let mut hit = |asked: bool| asked && hits.next().unwrap_or(false);
-        Ready {
+        ReadySources {
             children: hit(wanted.children),
             control: hit(wanted.control),
             output: hit(wanted.output && self.output_open),

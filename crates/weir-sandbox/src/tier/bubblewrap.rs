@@ -12,7 +12,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::mounts::Mount;
-use super::seccomp::{self, Sockets};
+use super::seccomp::{self, SocketPolicy};
 
 /// Where the helper is seen inside.
 pub(crate) const HELPER: &str = "/run/weir/inside";
@@ -21,7 +21,7 @@ pub(crate) const HELPER: &str = "/run/weir/inside";
 const ARGUMENTS_MAX: usize = 8_900;
 
 /// Arguments, and the descriptors that they name: those must be open in the program.
-pub(crate) struct Plan {
+pub(crate) struct BubblewrapPlan {
     pub(crate) arguments: Vec<OsString>,
     pub(crate) handles: Vec<OwnedFd>,
 }
@@ -31,7 +31,7 @@ pub(crate) struct Plan {
 ///
 /// # Errors
 /// That there is none, or why what is there is not used.
-pub(crate) fn find(search_path: &OsStr) -> Result<PathBuf, String> {
+pub(crate) fn find_program(search_path: &OsStr) -> Result<PathBuf, String> {
     let mut refused = None;
     for folder in std::env::split_paths(search_path).filter(|folder| folder.is_absolute()) {
         let program = folder.join("bwrap");
@@ -56,11 +56,11 @@ pub(crate) fn find(search_path: &OsStr) -> Result<PathBuf, String> {
 ///
 /// # Errors
 /// What is too much.
-pub(crate) fn plan(mounts: &[Mount], cwd: &Path) -> Result<Plan, String> {
-    let mut told = Arguments::default();
-    told.flags();
-    mounts.iter().for_each(|mount| told.mount(mount));
-    told.add(&[OsStr::new("--chdir"), cwd.as_os_str()]);
+pub(crate) fn plan_arguments(mounts: &[Mount], cwd: &Path) -> Result<BubblewrapPlan, String> {
+    let mut told = BubblewrapArguments::default();
+    told.add_flags();
+    mounts.iter().for_each(|mount| told.add_mount(mount));
+    told.add_arguments(&[OsStr::new("--chdir"), cwd.as_os_str()]);
     let mut handles = Vec::new();
     let mut arguments = Vec::new();
     let mut count = told.0.len();
@@ -70,7 +70,7 @@ pub(crate) fn plan(mounts: &[Mount], cwd: &Path) -> Result<Plan, String> {
         list.push(0);
     }
     let mut pass = |flag: &str, bytes: &[u8]| -> Result<(), String> {
-        let handle = passed(bytes).map_err(|error| format!("a file in memory: {error}"))?;
+        let handle = unnamed_file(bytes).map_err(|error| format!("a file in memory: {error}"))?;
         arguments.push(flag.into());
         arguments.push(handle.as_raw_fd().to_string().into());
         handles.push(handle);
@@ -78,8 +78,8 @@ pub(crate) fn plan(mounts: &[Mount], cwd: &Path) -> Result<Plan, String> {
         Ok(())
     };
     pass("--args", &list)?;
-    for program in seccomp::programs(Sockets::Namespace)? {
-        pass("--add-seccomp-fd", &seccomp::bytes(&program))?;
+    for program in seccomp::filter_programs(SocketPolicy::Namespace)? {
+        pass("--add-seccomp-fd", &seccomp::program_bytes(&program))?;
     }
     if count > ARGUMENTS_MAX {
         return Err(format!(
@@ -87,11 +87,11 @@ pub(crate) fn plan(mounts: &[Mount], cwd: &Path) -> Result<Plan, String> {
              or protected into fewer folders"
         ));
     }
-    Ok(Plan { arguments, handles })
+    Ok(BubblewrapPlan { arguments, handles })
 }
 
 /// A file that has no name, open in the program that is started next.
-fn passed(bytes: &[u8]) -> std::io::Result<OwnedFd> {
+fn unnamed_file(bytes: &[u8]) -> std::io::Result<OwnedFd> {
     let handle = rustix::fs::memfd_create("weir", rustix::fs::MemfdFlags::empty())?;
     let mut file = File::from(handle);
     file.write_all(bytes)?;
@@ -100,15 +100,15 @@ fn passed(bytes: &[u8]) -> std::io::Result<OwnedFd> {
 }
 
 #[derive(Default)]
-struct Arguments(Vec<OsString>);
+struct BubblewrapArguments(Vec<OsString>);
 
-impl Arguments {
-    fn add(&mut self, arguments: &[&OsStr]) {
+impl BubblewrapArguments {
+    fn add_arguments(&mut self, arguments: &[&OsStr]) {
         self.0.extend(arguments.iter().map(|argument| argument.to_os_string()));
     }
 
     /// The same for every command.
-    fn flags(&mut self) {
+    fn add_flags(&mut self) {
         const FLAGS: [&str; 14] = [
             "--unshare-user-try",
             "--unshare-pid",
@@ -126,25 +126,29 @@ impl Arguments {
             "TMPDIR",
             "/tmp",
         ];
-        self.add(&FLAGS.map(OsStr::new));
+        self.add_arguments(&FLAGS.map(OsStr::new));
     }
 
-    fn mount(&mut self, mount: &Mount) {
+    fn add_mount(&mut self, mount: &Mount) {
         match mount {
-            Mount::Bind { from, to } => self.add(&["--bind".as_ref(), from.as_ref(), to.as_ref()]),
+            Mount::Bind { from, to } => {
+                self.add_arguments(&["--bind".as_ref(), from.as_ref(), to.as_ref()])
+            }
             Mount::ReadOnly { from, to } => {
-                self.add(&["--ro-bind".as_ref(), from.as_ref(), to.as_ref()]);
+                self.add_arguments(&["--ro-bind".as_ref(), from.as_ref(), to.as_ref()]);
             }
             Mount::Memory { at, bytes } => {
                 if let Some(bytes) = bytes {
-                    self.add(&["--size".as_ref(), bytes.to_string().as_ref()]);
+                    self.add_arguments(&["--size".as_ref(), bytes.to_string().as_ref()]);
                 }
-                self.add(&["--tmpfs".as_ref(), at.as_ref()]);
+                self.add_arguments(&["--tmpfs".as_ref(), at.as_ref()]);
             }
-            Mount::Devices { at } => self.add(&["--dev".as_ref(), at.as_ref()]),
-            Mount::Processes { at } => self.add(&["--proc".as_ref(), at.as_ref()]),
-            Mount::Link { at, to } => self.add(&["--symlink".as_ref(), to.as_ref(), at.as_ref()]),
-            Mount::Seal { at } => self.add(&["--remount-ro".as_ref(), at.as_ref()]),
+            Mount::Devices { at } => self.add_arguments(&["--dev".as_ref(), at.as_ref()]),
+            Mount::Processes { at } => self.add_arguments(&["--proc".as_ref(), at.as_ref()]),
+            Mount::Link { at, to } => {
+                self.add_arguments(&["--symlink".as_ref(), to.as_ref(), at.as_ref()])
+            }
+            Mount::Seal { at } => self.add_arguments(&["--remount-ro".as_ref(), at.as_ref()]),
         }
     }
 }
@@ -160,8 +164,8 @@ mod tests {
         let program = home.path().join("bwrap");
         std::fs::write(&program, "#!/bin/sh\n").expect("a file");
         std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o777)).expect("mode");
-        let why = find(home.path().as_os_str()).expect_err("anybody can write it");
+        let why = find_program(home.path().as_os_str()).expect_err("anybody can write it");
         assert!(why.contains("can be changed by your user"), "{why}");
-        assert!(find(OsStr::new(".")).is_err_and(|why| why.contains("no bwrap on PATH")));
+        assert!(find_program(OsStr::new(".")).is_err_and(|why| why.contains("no bwrap on PATH")));
     }
 }

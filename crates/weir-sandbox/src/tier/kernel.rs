@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 /// Everything below `/proc` that speaks of the machine and not of a process, and could be written:
 /// folders, and files with a mode that lets anybody. No list of names, so what a newer kernel adds
 /// is among them.
-pub(crate) fn settings() -> Vec<PathBuf> {
+pub(crate) fn kernel_setting_paths() -> Vec<PathBuf> {
     let Ok(entries) = Path::new("/proc").read_dir() else { return Vec::new() };
     let mut found: Vec<PathBuf> = entries
         .flatten()
@@ -32,7 +32,7 @@ mod tests {
 
     #[test]
     fn a2_settings_are_found_and_processes_are_none() {
-        let found = settings();
+        let found = kernel_setting_paths();
         assert!(found.contains(&PathBuf::from("/proc/sys")), "{found:?}");
         assert!(found.iter().all(|path| !path.starts_with("/proc/self")), "{found:?}");
         assert!(!found.contains(&PathBuf::from("/proc/1")), "{found:?}");

@@ -17,7 +17,7 @@ use landlock::{
 use rustix::fs::{CWD, Dir, FileType, Mode, OFlags, fstat, openat};
 
 use crate::history::FOLDERS;
-use crate::places::Places;
+use crate::places::ConfinedPlaces;
 
 /// Rules of one command.
 const RULES_MAX: usize = 20_000;
@@ -28,7 +28,7 @@ const DEVICES: [&str; 6] =
 
 /// What is allowed beside the places of the command.
 #[derive(Debug, Default)]
-pub(crate) struct Extra {
+pub(crate) struct ExtraAllowances {
     /// Its own temporary folder.
     pub(crate) tmp: Option<PathBuf>,
     /// Files without names that may be read and started once they have one.
@@ -40,7 +40,7 @@ pub(crate) type Inode = (u64, u64);
 
 /// What holds.
 #[derive(Debug)]
-pub(crate) struct Restricted {
+pub(crate) struct LandlockConfinement {
     /// Which version of Landlock.
     pub(crate) version: u32,
     /// What may be read, with all below.
@@ -51,7 +51,10 @@ pub(crate) struct Restricted {
 ///
 /// # Errors
 /// When the kernel has no Landlock, or one without a right that is needed.
-pub(crate) fn restrict(places: &Places, extra: &Extra) -> Result<Restricted, String> {
+pub(crate) fn restrict_thread(
+    places: &ConfinedPlaces,
+    extra: &ExtraAllowances,
+) -> Result<LandlockConfinement, String> {
     let fails = |error: &dyn std::fmt::Display| format!("Landlock: {error}");
     // Before version 3 a file could be cut to nothing without a right: that is too weak to use.
     let needed = AccessFs::from_all(ABI::V3);
@@ -71,30 +74,30 @@ pub(crate) fn restrict(places: &Places, extra: &Extra) -> Result<Restricted, Str
         .create()
         .map_err(|error| fails(&error))?;
     let readable = HashSet::new();
-    let mut rules = Rules { ruleset: Some(ruleset), left: RULES_MAX, readable };
-    rules.of(places, extra)?;
+    let mut rules = LandlockRules { ruleset: Some(ruleset), left: RULES_MAX, readable };
+    rules.add_places(places, extra)?;
     let readable = rules.readable;
     let ruleset = rules.ruleset.ok_or("Landlock: the rules were lost")?;
     let status = ruleset.restrict_self().map_err(|error| fails(&error))?;
     match (status.ruleset, status.landlock) {
         (RulesetStatus::NotEnforced, status) => Err(format!("Landlock is not there: {status:?}")),
         (_, LandlockStatus::Available { effective_abi, .. }) => {
-            Ok(Restricted { version: effective_abi as u32, readable })
+            Ok(LandlockConfinement { version: effective_abi as u32, readable })
         }
         (_, status) => Err(format!("Landlock is not there: {status:?}")),
     }
 }
 
-fn reads() -> BitFlags<AccessFs> {
+fn read_rights() -> BitFlags<AccessFs> {
     AccessFs::ReadFile | AccessFs::Execute
 }
 
 /// Devices cannot be made by anybody.
-fn writes() -> BitFlags<AccessFs> {
+fn write_rights() -> BitFlags<AccessFs> {
     AccessFs::from_write(ABI::V5) & !(AccessFs::MakeChar | AccessFs::MakeBlock)
 }
 
-struct Rules {
+struct LandlockRules {
     /// Taken and put back by each rule.
     ruleset: Option<RulesetCreated>,
     left: usize,
@@ -102,48 +105,57 @@ struct Rules {
 }
 
 /// An allowance that goes around some paths.
-struct Around<'a> {
+struct PathAllowance<'a> {
     rights: BitFlags<AccessFs>,
     closed: &'a BTreeSet<PathBuf>,
 }
 
-impl Rules {
-    fn of(&mut self, places: &Places, extra: &Extra) -> Result<(), String> {
+impl LandlockRules {
+    fn add_places(
+        &mut self,
+        places: &ConfinedPlaces,
+        extra: &ExtraAllowances,
+    ) -> Result<(), String> {
         // Names are visible, contents are not: without that no folder above one could be listed.
-        self.allow(&open(CWD, Path::new("/"))?, AccessFs::ReadDir.into())?;
+        self.allow(&open_path(CWD, Path::new("/"))?, AccessFs::ReadDir.into())?;
         let mut unread = places.masked.clone();
         unread.insert("/dev".into());
-        let reading = Around { rights: reads(), closed: &unread };
-        self.around(&open(CWD, Path::new("/"))?, Path::new("/"), &reading)?;
+        let reading = PathAllowance { rights: read_rights(), closed: &unread };
+        self.allow_around(&open_path(CWD, Path::new("/"))?, Path::new("/"), &reading)?;
         let mut unwritten: BTreeSet<PathBuf> = [&places.protected, &places.masked, &places.links]
             .into_iter()
             .flatten()
             .cloned()
             .collect();
         unwritten.extend(places.histories.iter().flat_map(|git| beside_history(git)));
-        let writing = Around { rights: writes(), closed: &unwritten };
+        let writing = PathAllowance { rights: write_rights(), closed: &unwritten };
         for root in &places.writable {
-            let handle = open(CWD, root)?;
-            self.around(&handle, root, &writing)?;
-            self.around(&handle, root, &reading)?;
+            let handle = open_path(CWD, root)?;
+            self.allow_around(&handle, root, &writing)?;
+            self.allow_around(&handle, root, &reading)?;
         }
         for root in &places.readable {
-            self.around(&open(CWD, root)?, root, &reading)?;
+            self.allow_around(&open_path(CWD, root)?, root, &reading)?;
         }
         if let Some(tmp) = &extra.tmp {
-            self.allow(&open(CWD, tmp)?, reads() | writes())?;
+            self.allow(&open_path(CWD, tmp)?, read_rights() | write_rights())?;
         }
         for file in &extra.nameless {
-            self.allow(file, reads())?;
+            self.allow(file, read_rights())?;
         }
         for device in DEVICES.map(Path::new).iter().filter(|device| device.exists()) {
-            self.allow(&open(CWD, device)?, reads() | writes())?;
+            self.allow(&open_path(CWD, device)?, read_rights() | write_rights())?;
         }
         Ok(())
     }
 
     /// Allows `handle`, which is at `path`, and what is below it, without what is closed.
-    fn around(&mut self, handle: &OwnedFd, path: &Path, around: &Around<'_>) -> Result<(), String> {
+    fn allow_around(
+        &mut self,
+        handle: &OwnedFd,
+        path: &Path,
+        around: &PathAllowance<'_>,
+    ) -> Result<(), String> {
         if around.closed.contains(path) {
             return Ok(());
         }
@@ -171,8 +183,8 @@ impl Rules {
                 continue;
             }
             // It may be gone by now.
-            let Ok(handle) = open(handle.as_fd(), name) else { continue };
-            self.around(&handle, &path.join(name), around)?;
+            let Ok(handle) = open_path(handle.as_fd(), name) else { continue };
+            self.allow_around(&handle, &path.join(name), around)?;
         }
         Ok(())
     }
@@ -189,7 +201,7 @@ impl Rules {
         if rights.is_empty() {
             return Ok(());
         }
-        if rights.contains(reads()) {
+        if rights.contains(read_rights()) {
             self.readable.insert((stat.st_dev, stat.st_ino));
         }
         self.left = self.left.checked_sub(1).ok_or_else(|| {
@@ -216,7 +228,7 @@ fn beside_history(git: &Path) -> Vec<PathBuf> {
 }
 
 /// A handle that follows no link in the last place.
-fn open(folder: impl AsFd, path: &Path) -> Result<OwnedFd, String> {
+fn open_path(folder: impl AsFd, path: &Path) -> Result<OwnedFd, String> {
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     openat(folder, path, flags, Mode::empty())
         .map_err(|error| format!("Landlock: {}: {error}", path.display()))

@@ -10,8 +10,8 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::kernel;
-use crate::history::History;
-use crate::places::Places;
+use crate::history::GitHistory;
+use crate::places::ConfinedPlaces;
 
 /// Replaced as a whole: what others put there is not for commands, sockets above all.
 const REPLACED: [&str; 5] = ["/tmp", "/run", "/var/run", "/dev", "/proc"];
@@ -46,25 +46,25 @@ pub(crate) enum Mount {
 
 /// Things that lie outside and are shown or bound inside.
 #[derive(Debug, Clone)]
-pub(crate) struct Outside {
+pub(crate) struct OutsideFiles {
     /// An empty folder and an empty file that nobody may read.
-    pub(crate) veil: Veil,
+    pub(crate) veil: MountVeil,
     /// Files that are shown elsewhere than they lie: where they lie, and where they are seen.
     pub(crate) shown: Vec<(PathBuf, PathBuf)>,
     /// What stands in the place of a `.git`.
-    pub(crate) histories: Vec<History>,
+    pub(crate) histories: Vec<GitHistory>,
 }
 
 /// What is laid over what is not to be seen.
 #[derive(Debug, Clone)]
-pub(crate) struct Veil {
+pub(crate) struct MountVeil {
     pub(crate) folder: PathBuf,
     pub(crate) file: PathBuf,
 }
 
 /// How something is seen; of the same depth, later ones lie over earlier ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Kind {
+enum MountKind {
     /// As it is, read-only.
     Shown,
     /// As it is.
@@ -79,9 +79,12 @@ enum Kind {
 ///
 /// # Errors
 /// What cannot be looked at.
-pub(crate) fn mounts(places: &Places, outside: &Outside) -> Result<Vec<Mount>, String> {
+pub(crate) fn list_mounts(
+    places: &ConfinedPlaces,
+    outside: &OutsideFiles,
+) -> Result<Vec<Mount>, String> {
     let places = with_sockets_hidden(places);
-    let mut list = machine();
+    let mut list = machine_mounts();
     list.extend(of_places(&places, outside)?);
     for (from, to) in &outside.shown {
         list.push(read_only(from, to));
@@ -90,7 +93,7 @@ pub(crate) fn mounts(places: &Places, outside: &Outside) -> Result<Vec<Mount>, S
     Ok(list)
 }
 
-fn bind(path: &Path) -> Mount {
+fn bind_in_place(path: &Path) -> Mount {
     Mount::Bind { from: path.into(), to: path.into() }
 }
 
@@ -99,13 +102,15 @@ fn read_only(from: &Path, to: &Path) -> Mount {
 }
 
 /// The same for every command.
-fn machine() -> Vec<Mount> {
+fn machine_mounts() -> Vec<Mount> {
     let mut list = vec![
         read_only(Path::new("/"), Path::new("/")),
         Mount::Devices { at: "/dev".into() },
         Mount::Processes { at: "/proc".into() },
     ];
-    list.extend(kernel::settings().iter().map(|settings| read_only(settings, settings)));
+    list.extend(
+        kernel::kernel_setting_paths().iter().map(|settings| read_only(settings, settings)),
+    );
     list.push(Mount::Memory { at: "/tmp".into(), bytes: Some(TMP_BYTES) });
     for folder in ["/run", "/var/run"] {
         if Path::new(folder).symlink_metadata().is_ok_and(|meta| meta.is_dir()) {
@@ -118,43 +123,43 @@ fn machine() -> Vec<Mount> {
     list
 }
 
-fn of_places(places: &Places, outside: &Outside) -> Result<Vec<Mount>, String> {
-    let (shown, between) = (shown(places), places.between());
-    let around = Around { shown, between, siblings: siblings(&places.links)? };
+fn of_places(places: &ConfinedPlaces, outside: &OutsideFiles) -> Result<Vec<Mount>, String> {
+    let (shown, between) = (shown_folders(places), places.paths_between());
+    let around = MountSurroundings { shown, between, siblings: link_siblings(&places.links)? };
     let mut sealed: Vec<&Path> = Vec::new();
     let mut list = Vec::new();
     for (_, kind, path) in in_order(places, &around) {
         list.push(match kind {
-            Kind::Shown | Kind::Guarded => read_only(path, path),
-            Kind::Open => bind(path),
-            Kind::Hidden if !path.is_dir() => read_only(&outside.veil.file, path),
+            MountKind::Shown | MountKind::Guarded => read_only(path, path),
+            MountKind::Open => bind_in_place(path),
+            MountKind::Hidden if !path.is_dir() => read_only(&outside.veil.file, path),
             // Something in it is shown: it needs room for that.
-            Kind::Hidden if places.opened().any(|root| root.starts_with(path)) => {
+            MountKind::Hidden if places.open_roots().any(|root| root.starts_with(path)) => {
                 sealed.push(path);
                 Mount::Memory { at: path.into(), bytes: None }
             }
-            Kind::Hidden => read_only(&outside.veil.folder, path),
+            MountKind::Hidden => read_only(&outside.veil.folder, path),
         });
     }
     for history in &outside.histories {
         list.push(Mount::Bind { from: history.seen.clone(), to: history.git.clone() });
-        list.extend(history.open.iter().map(|name| bind(&history.git.join(name))));
+        list.extend(history.open.iter().map(|name| bind_in_place(&history.git.join(name))));
         let real = history.shown.iter().map(|name| history.git.join(name));
         list.extend(real.map(|path| read_only(&path, &path)));
     }
     for (way, real) in &places.ways {
         let is_hidden = is_replaced(way) || sealed.iter().any(|path| way.starts_with(path));
-        if is_hidden && !places.opened().any(|open| way.starts_with(open)) {
+        if is_hidden && !places.open_roots().any(|open| way.starts_with(open)) {
             list.push(Mount::Link { at: way.clone(), to: real.clone() });
         }
     }
-    list.extend(places.sockets.iter().map(|socket| bind(socket)));
+    list.extend(places.sockets.iter().map(|socket| bind_in_place(socket)));
     list.extend(sealed.into_iter().map(|path| Mount::Seal { at: path.into() }));
     Ok(list)
 }
 
 /// What is looked up around the places of a command.
-struct Around {
+struct MountSurroundings {
     /// Its folder, where it would be hidden.
     shown: Vec<PathBuf>,
     /// Between a writable root and what is guarded in it.
@@ -164,8 +169,11 @@ struct Around {
 }
 
 /// By depth, so that what lies in something is mounted after it.
-fn in_order<'a>(places: &'a Places, around: &'a Around) -> BTreeSet<(usize, Kind, &'a Path)> {
-    let shown = around.shown.iter().chain(places.opened());
+fn in_order<'a>(
+    places: &'a ConfinedPlaces,
+    around: &'a MountSurroundings,
+) -> BTreeSet<(usize, MountKind, &'a Path)> {
+    let shown = around.shown.iter().chain(places.open_roots());
     let shown: Vec<&PathBuf> = shown.collect();
     let visible =
         |path: &&PathBuf| !is_replaced(path) || shown.iter().any(|at| path.starts_with(at));
@@ -174,10 +182,10 @@ fn in_order<'a>(places: &'a Places, around: &'a Around) -> BTreeSet<(usize, Kind
     let guarded = places.protected.iter().filter(visible).map(PathBuf::as_path);
     let folders = around.siblings.iter().filter_map(|path| path.parent());
     let hidden = places.masked.iter().filter(visible);
-    let all = around.shown.iter().chain(readable).map(|path| (Kind::Shown, path.as_path()));
-    let all = all.chain(open.map(|path| (Kind::Open, path.as_path())));
-    let all = all.chain(guarded.chain(folders).map(|path| (Kind::Guarded, path)));
-    let all = all.chain(hidden.map(|path| (Kind::Hidden, path.as_path())));
+    let all = around.shown.iter().chain(readable).map(|path| (MountKind::Shown, path.as_path()));
+    let all = all.chain(open.map(|path| (MountKind::Open, path.as_path())));
+    let all = all.chain(guarded.chain(folders).map(|path| (MountKind::Guarded, path)));
+    let all = all.chain(hidden.map(|path| (MountKind::Hidden, path.as_path())));
     all.map(|(kind, path)| (path.components().count(), kind, path)).collect()
 }
 
@@ -186,9 +194,9 @@ fn is_replaced(path: &Path) -> bool {
 }
 
 /// The command's folder where it would be hidden, with what is around it.
-fn shown(places: &Places) -> Vec<PathBuf> {
+fn shown_folders(places: &ConfinedPlaces) -> Vec<PathBuf> {
     let cwd = &places.cwd;
-    if !is_replaced(cwd) || places.opened().any(|root| cwd.starts_with(root)) {
+    if !is_replaced(cwd) || places.open_roots().any(|root| cwd.starts_with(root)) {
         return Vec::new();
     }
     let top = REPLACED.iter().find_map(|folder| {
@@ -200,7 +208,7 @@ fn shown(places: &Places) -> Vec<PathBuf> {
 
 /// What lies beside links that must stay: a mount cannot hold a link in its place, so their folder
 /// takes no new entries and what is in it is opened one by one.
-fn siblings(links: &BTreeSet<PathBuf>) -> Result<BTreeSet<PathBuf>, String> {
+fn link_siblings(links: &BTreeSet<PathBuf>) -> Result<BTreeSet<PathBuf>, String> {
     let mut siblings = BTreeSet::new();
     for folder in links.iter().filter_map(|link| link.parent()) {
         let entries =
@@ -216,7 +224,7 @@ fn siblings(links: &BTreeSet<PathBuf>) -> Result<BTreeSet<PathBuf>, String> {
 
 /// The same places, with the sockets at which programs of this machine listen hidden too: reading
 /// them is not needed to speak to a program that does not sit in a sandbox.
-fn with_sockets_hidden(places: &Places) -> Places {
+fn with_sockets_hidden(places: &ConfinedPlaces) -> ConfinedPlaces {
     let mut places = places.clone();
     let table = std::fs::read("/proc/net/unix").unwrap_or_default();
     let listed = table.split(|byte| *byte == b'\n').filter_map(|line| {

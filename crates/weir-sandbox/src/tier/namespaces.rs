@@ -20,12 +20,12 @@ use rustix::process::Signal;
 use serde::{Deserialize, Serialize};
 
 use super::mounts::Mount;
-use super::seccomp::{self, Sockets};
-use crate::inside_orders::Stage;
+use super::seccomp::{self, SocketPolicy};
+use crate::inside_orders::SandboxStage;
 
 /// What the first process lays out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Layout {
+pub(crate) struct SandboxLayout {
     pub(crate) mounts: Vec<Mount>,
     /// Where the command runs.
     pub(crate) cwd: PathBuf,
@@ -40,7 +40,9 @@ pub(crate) const WORKS: u8 = 42;
 ///
 /// # Errors
 /// What the kernel refuses.
-pub(crate) fn enter(command: impl FnOnce(Stage) -> Command) -> Result<ExitCode, String> {
+pub(crate) fn enter_namespaces(
+    command: impl FnOnce(SandboxStage) -> Command,
+) -> Result<ExitCode, String> {
     end_with_parent()?;
     let (user, group) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
     let spaces = CloneFlags::CLONE_NEWUSER
@@ -53,11 +55,11 @@ pub(crate) fn enter(command: impl FnOnce(Stage) -> Command) -> Result<ExitCode, 
     // Not every kernel has them, and nothing rests on them.
     let _ = nix::sched::unshare(CloneFlags::CLONE_NEWCGROUP);
     // As root inside: a terminal's file system wants one.
-    map(0, user, 0, group)?;
+    map_ids(0, user, 0, group)?;
     // Opened before the first process changes the root of both.
     let null = fs::File::options().read(true).write(true).open("/dev/null");
     let null = null.map_err(|error| format!("/dev/null: {error}"))?;
-    let mut child = command(Stage::Within { user, group })
+    let mut child = command(SandboxStage::Within { user, group })
         .spawn()
         .map_err(|error| format!("the first process: {error}"))?;
     // Nothing of the command's is held open here.
@@ -76,7 +78,7 @@ pub(crate) fn enter(command: impl FnOnce(Stage) -> Command) -> Result<ExitCode, 
 ///
 /// # Errors
 /// What the kernel refuses. Nothing may run then.
-pub(crate) fn lay_out(layout: &Layout, user: u32, group: u32) -> Result<(), String> {
+pub(crate) fn lay_out(layout: &SandboxLayout, user: u32, group: u32) -> Result<(), String> {
     end_with_parent()?;
     let said = |what: &str| {
         let what = what.to_owned();
@@ -84,17 +86,17 @@ pub(crate) fn lay_out(layout: &Layout, user: u32, group: u32) -> Result<(), Stri
     };
     // A terminal of somebody else is not to be its own.
     rustix::process::setsid().map_err(|error| format!("a session of its own: {error}"))?;
-    loopback().map_err(said("loopback"))?;
-    Room::open().map_err(said("the machine's files"))?.furnish(&layout.mounts)?;
+    raise_loopback().map_err(said("loopback"))?;
+    RootTrees::open().map_err(said("the machine's files"))?.mount_all(&layout.mounts)?;
     std::env::set_current_dir(&layout.cwd)
         .map_err(|error| format!("{}: {error}", layout.cwd.display()))?;
     // From here on this process has no power over its own mounts either.
     nix::sched::unshare(CloneFlags::CLONE_NEWUSER)
         .map_err(|error| format!("a second user namespace: {error}"))?;
-    map(user, 0, group, 0)?;
+    map_ids(user, 0, group, 0)?;
     super::drop_capabilities()?;
     rustix::thread::set_no_new_privs(true).map_err(|error| error.to_string())?;
-    seccomp::apply(&seccomp::programs(Sockets::Namespace)?)
+    seccomp::apply_filters(&seccomp::filter_programs(SocketPolicy::Namespace)?)
 }
 
 fn end_with_parent() -> Result<(), String> {
@@ -103,7 +105,7 @@ fn end_with_parent() -> Result<(), String> {
 }
 
 /// Says who this process is: one user, one group, and no other.
-fn map(user: u32, user_outside: u32, group: u32, group_outside: u32) -> Result<(), String> {
+fn map_ids(user: u32, user_outside: u32, group: u32, group_outside: u32) -> Result<(), String> {
     let write = |file: &str, text: &str| {
         let path = Path::new("/proc/self").join(file);
         let opened = fs::OpenOptions::new().write(true).open(&path);
@@ -117,7 +119,7 @@ fn map(user: u32, user_outside: u32, group: u32, group_outside: u32) -> Result<(
 }
 
 /// Loopback is up, with its addresses.
-fn loopback() -> io::Result<()> {
+fn raise_loopback() -> io::Result<()> {
     use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType};
     /// `RTM_NEWLINK`, as a request that wants an answer.
     const NEW_LINK: u16 = 16;
@@ -165,20 +167,20 @@ const NEW: &str = "/new";
 
 /// One mount of the machine: where, and what cannot be taken from it in a namespace.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Mounted {
+struct MachineMount {
     at: PathBuf,
     flags: MountFlags,
 }
 
 /// The two trees, and the table of the first.
-struct Room {
-    machine: Vec<Mounted>,
+struct RootTrees {
+    machine: Vec<MachineMount>,
 }
 
-impl Room {
+impl RootTrees {
     /// Makes a root of its own in memory, with the machine's below [`OLD`] and an empty one at [`NEW`].
-    fn open() -> io::Result<Room> {
-        let machine = mounted(&fs::read("/proc/self/mountinfo")?);
+    fn open() -> io::Result<RootTrees> {
+        let machine = parse_mount_table(&fs::read("/proc/self/mountinfo")?);
         let all = MountPropagationFlags::REC;
         // What is unmounted outside goes here too; nothing goes the other way.
         rustix::mount::mount_change("/", all | MountPropagationFlags::DOWNSTREAM)?;
@@ -194,24 +196,24 @@ impl Room {
         rustix::mount::mount_bind("new", "new")?;
         rustix::process::pivot_root(".", "old")?;
         std::env::set_current_dir("/")?;
-        Ok(Room { machine })
+        Ok(RootTrees { machine })
     }
 
     /// Mounts everything, and leaves nothing else of the machine.
-    fn furnish(self, mounts: &[Mount]) -> Result<(), String> {
+    fn mount_all(self, mounts: &[Mount]) -> Result<(), String> {
         for mount in mounts {
-            self.perform(mount).map_err(|error| format!("{mount:?}: {error}"))?;
+            self.perform_mount(mount).map_err(|error| format!("{mount:?}: {error}"))?;
         }
-        leave().map_err(|error| format!("the machine's files stay: {error}"))
+        leave_machine().map_err(|error| format!("the machine's files stay: {error}"))
     }
 
-    fn perform(&self, mount: &Mount) -> io::Result<()> {
+    fn perform_mount(&self, mount: &Mount) -> io::Result<()> {
         let plain = MountFlags::NOSUID | MountFlags::NODEV;
         match mount {
-            Mount::Bind { from, to } => self.bind(from, to, plain),
-            Mount::ReadOnly { from, to } => self.bind(from, to, plain | MountFlags::RDONLY),
+            Mount::Bind { from, to } => self.bind_mount(from, to, plain),
+            Mount::ReadOnly { from, to } => self.bind_mount(from, to, plain | MountFlags::RDONLY),
             Mount::Memory { at, bytes } => {
-                let at = made(at, Kind::Folder)?;
+                let at = make_mount_point(at, MountPointKind::Folder)?;
                 let at = way_to(&at);
                 let options = match bytes {
                     Some(bytes) => format!("mode=0755,size={bytes}"),
@@ -220,14 +222,15 @@ impl Room {
                 let options = std::ffi::CString::new(options).map_err(io::Error::other)?;
                 Ok(rustix::mount::mount("tmpfs", &at, "tmpfs", plain, options.as_c_str())?)
             }
-            Mount::Devices { at } => self.devices(at),
+            Mount::Devices { at } => self.mount_devices(at),
             Mount::Processes { at } => {
-                let (at, flags) = (made(at, Kind::Folder)?, plain | MountFlags::NOEXEC);
+                let (at, flags) =
+                    (make_mount_point(at, MountPointKind::Folder)?, plain | MountFlags::NOEXEC);
                 Ok(rustix::mount::mount("proc", way_to(&at), "proc", flags, None)?)
             }
             Mount::Link { at, to } => {
-                let at = within(NEW, at);
-                at.parent().map_or(Ok(()), folders)?;
+                let at = path_in_tree(NEW, at);
+                at.parent().map_or(Ok(()), create_folders)?;
                 match symlink(to, &at) {
                     Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
                     _ => Ok(()),
@@ -235,21 +238,24 @@ impl Room {
             }
             Mount::Seal { at } => {
                 let flags = MountFlags::BIND | plain | MountFlags::RDONLY;
-                let at = held(&within(NEW, at))?;
+                let at = hold_path(&path_in_tree(NEW, at))?;
                 Ok(rustix::mount::mount_remount(way_to(&at), flags, "")?)
             }
         }
     }
 
     /// With everything that is mounted below. What the kernel keeps of a mount is kept.
-    fn bind(&self, from: &Path, to: &Path, flags: MountFlags) -> io::Result<()> {
-        let source = held(&within(OLD, from))?;
+    fn bind_mount(&self, from: &Path, to: &Path, flags: MountFlags) -> io::Result<()> {
+        let source = hold_path(&path_in_tree(OLD, from))?;
         let is_folder = FileType::from_raw_mode(fstat(&source)?.st_mode) == FileType::Directory;
-        let under = made(to, if is_folder { Kind::Folder } else { Kind::File })?;
+        let under = make_mount_point(
+            to,
+            if is_folder { MountPointKind::Folder } else { MountPointKind::File },
+        )?;
         rustix::mount::mount_bind_recursive(way_to(&source), way_to(&under))?;
-        let at = within(NEW, to);
+        let at = path_in_tree(NEW, to);
         // What lies there now is the mount.
-        self.remount(from, &way_to(&held(&at)?), flags)?;
+        self.remount(from, &way_to(&hold_path(&at)?), flags)?;
         for below in self.machine.iter().filter(|mounted| mounted.at != *from) {
             let Ok(rest) = below.at.strip_prefix(from) else { continue };
             match self.remount(&below.at, &at.join(rest), flags) {
@@ -268,7 +274,7 @@ impl Room {
         Ok(rustix::mount::mount_remount(at, MountFlags::BIND | kept | flags, "")?)
     }
 
-    fn devices(&self, at: &Path) -> io::Result<()> {
+    fn mount_devices(&self, at: &Path) -> io::Result<()> {
         const SHOWN: [&str; 6] = ["null", "zero", "full", "random", "urandom", "tty"];
         const LINKS: [(&str, &str); 6] = [
             ("fd", "/proc/self/fd"),
@@ -278,13 +284,13 @@ impl Room {
             ("core", "/proc/kcore"),
             ("ptmx", "pts/ptmx"),
         ];
-        let under = made(at, Kind::Folder)?;
+        let under = make_mount_point(at, MountPointKind::Folder)?;
         let plain = MountFlags::NOSUID | MountFlags::NODEV;
         rustix::mount::mount("tmpfs", way_to(&under), "tmpfs", plain, c"mode=0755")?;
-        let folder = within(NEW, at);
+        let folder = path_in_tree(NEW, at);
         for name in SHOWN {
             let at = at.join(name);
-            self.bind(&at, &at, MountFlags::NOSUID)?;
+            self.bind_mount(&at, &at, MountFlags::NOSUID)?;
         }
         for (name, to) in LINKS {
             symlink(to, folder.join(name))?;
@@ -299,7 +305,7 @@ impl Room {
 }
 
 /// Puts the command's root in the place of the room.
-fn leave() -> io::Result<()> {
+fn leave_machine() -> io::Result<()> {
     rustix::mount::unmount(OLD, UnmountFlags::DETACH)?;
     std::env::set_current_dir(NEW)?;
     // One root upon the other, and the lower one goes.
@@ -309,7 +315,7 @@ fn leave() -> io::Result<()> {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum MountPointKind {
     Folder,
     File,
 }
@@ -324,51 +330,51 @@ fn is_out_of_reach(error: &io::Error) -> bool {
 }
 
 /// A path of the machine in one of the two trees.
-fn within(tree: &str, path: &Path) -> PathBuf {
+fn path_in_tree(tree: &str, path: &Path) -> PathBuf {
     let parts = path.components().filter(|part| matches!(part, Component::Normal(_)));
     Path::new(tree).join(parts.collect::<PathBuf>())
 }
 
 /// What lies at a path of which no part is a link, held: another command may put one there at any
 /// moment, and a mount would follow it.
-fn held(path: &Path) -> io::Result<OwnedFd> {
+fn hold_path(path: &Path) -> io::Result<OwnedFd> {
     let flags = OFlags::PATH | OFlags::CLOEXEC;
     Ok(openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS)?)
 }
 
 /// The way to what is held, for calls that take paths.
 fn way_to(held: &OwnedFd) -> PathBuf {
-    within(OLD, Path::new("/proc/self/fd")).join(held.as_raw_fd().to_string())
+    path_in_tree(OLD, Path::new("/proc/self/fd")).join(held.as_raw_fd().to_string())
 }
 
 /// The place of a mount in the new tree, made where it is missing.
-fn made(path: &Path, kind: Kind) -> io::Result<OwnedFd> {
-    let at = within(NEW, path);
-    match held(&at) {
+fn make_mount_point(path: &Path, kind: MountPointKind) -> io::Result<OwnedFd> {
+    let at = path_in_tree(NEW, path);
+    match hold_path(&at) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
         there => return there,
     }
     match kind {
-        Kind::Folder => folders(&at)?,
-        Kind::File => {
-            at.parent().map_or(Ok(()), folders)?;
+        MountPointKind::Folder => create_folders(&at)?,
+        MountPointKind::File => {
+            at.parent().map_or(Ok(()), create_folders)?;
             fs::File::create_new(&at)?;
         }
     }
-    held(&at)
+    hold_path(&at)
 }
 
-fn folders(at: &Path) -> io::Result<()> {
+fn create_folders(at: &Path) -> io::Result<()> {
     fs::DirBuilder::new().mode(0o755).recursive(true).create(at)
 }
 
 /// The table of mounts, as `/proc/self/mountinfo` tells it.
-fn mounted(table: &[u8]) -> Vec<Mounted> {
+fn parse_mount_table(table: &[u8]) -> Vec<MachineMount> {
     use std::os::unix::ffi::OsStringExt as _;
     let line = |line: &[u8]| {
         // 36 35 98:0 /root /mount/point rw,noatime …
         let mut words = line.split(|byte| *byte == b' ').skip(4);
-        let at = PathBuf::from(std::ffi::OsString::from_vec(plain(words.next()?)));
+        let at = PathBuf::from(std::ffi::OsString::from_vec(unescape_octal(words.next()?)));
         let mut flags = MountFlags::empty();
         for word in words.next()?.split(|byte| *byte == b',') {
             flags |= match word {
@@ -381,13 +387,13 @@ fn mounted(table: &[u8]) -> Vec<Mounted> {
                 _ => MountFlags::empty(),
             };
         }
-        Some(Mounted { at, flags })
+        Some(MachineMount { at, flags })
     };
     table.split(|byte| *byte == b'\n').filter_map(line).collect()
 }
 
 /// `\040` and the like as the bytes that they stand for.
-fn plain(text: &[u8]) -> Vec<u8> {
+fn unescape_octal(text: &[u8]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text;
     while let Some((first, after)) = rest.split_first() {
@@ -411,10 +417,10 @@ mod tests {
         let root = top.path().canonicalize().expect("it exists");
         fs::create_dir(root.join("real")).expect("a folder");
         fs::write(root.join("real/file"), "").expect("a file");
-        assert!(held(&root.join("real/file")).is_ok());
+        assert!(hold_path(&root.join("real/file")).is_ok());
         symlink(root.join("real"), root.join("way")).expect("a link");
         for through in ["way", "way/file"] {
-            assert!(held(&root.join(through)).is_err(), "{through}");
+            assert!(hold_path(&root.join(through)).is_err(), "{through}");
         }
     }
 
@@ -422,12 +428,12 @@ mod tests {
     fn z4_the_table_of_mounts_is_read_with_what_a_namespace_must_keep() {
         let table = b"22 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw\n\
             30 22 0:26 / /mnt/with\\040space ro,nosuid,nodev,noexec - tmpfs tmpfs rw\nbroken\n";
-        let found = mounted(table);
+        let found = parse_mount_table(table);
         assert_eq!(found.len(), 2, "{found:?}");
-        assert_eq!(found[0], Mounted { at: "/".into(), flags: MountFlags::empty() });
+        assert_eq!(found[0], MachineMount { at: "/".into(), flags: MountFlags::empty() });
         assert_eq!(found[1].at, Path::new("/mnt/with space"));
         let kept = [MountFlags::RDONLY, MountFlags::NOSUID, MountFlags::NODEV, MountFlags::NOEXEC];
         assert_eq!(found[1].flags, kept.into_iter().collect());
-        assert_eq!(plain(b"a\\134b\\9"), b"a\\b\\9");
+        assert_eq!(unescape_octal(b"a\\134b\\9"), b"a\\b\\9");
     }
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde::Serialize;
 use weir_core::tool::Tier;
 
-use super::{TierWish, holding, try_bubblewrap, try_landlock, try_namespaces};
+use super::{TierWish, holding_tier, try_bubblewrap, try_landlock, try_namespaces};
 
 /// One tier, tried.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -106,7 +106,7 @@ const MISSING_SIGNALS: &str =
     "this version of Landlock (before 6) does not keep commands from signalling your processes";
 
 /// What a tier cannot do, in the one sentence that everybody is told who uses it.
-pub fn weakness(tier: Tier) -> Option<&'static str> {
+pub fn tier_weakness(tier: Tier) -> Option<&'static str> {
     match tier {
         Tier::None => {
             Some("commands are not confined here: each can do what your user can, and so each asks")
@@ -122,8 +122,8 @@ pub fn weakness(tier: Tier) -> Option<&'static str> {
 /// Looks at this machine by trying the tiers: what holds for commands with this wish, and why the
 /// others do not work. Changes nothing. `program` is the one that calls
 /// [`inside_main`](crate::inside_main): this one, usually.
-pub fn probe(wish: TierWish, program: &Path) -> TierReport {
-    let tier = holding(wish, program);
+pub fn probe_tiers(wish: TierWish, program: &Path) -> TierReport {
+    let tier = holding_tier(wish, program);
     let tiers = vec![checked_namespaces(program), checked_bubblewrap(), checked_landlock()];
     let works = tier == Tier::None || tiers.iter().any(|check| check.tier == tier && check.works);
     let mut guarantees = ALWAYS.to_vec();
@@ -161,7 +161,7 @@ fn checked_namespaces(program: &Path) -> TierCheck {
             detail: "Weir built a sandbox itself".into(),
             remedy: None,
         },
-        Err(why) => failed(tier, why),
+        Err(why) => failed_check(tier, why),
     }
 }
 
@@ -174,7 +174,7 @@ fn checked_bubblewrap() -> TierCheck {
             detail: format!("{} built a sandbox", program.display()),
             remedy: None,
         },
-        Err(why) => failed(tier, why),
+        Err(why) => failed_check(tier, why),
     }
 }
 
@@ -187,17 +187,17 @@ fn checked_landlock() -> TierCheck {
             detail: format!("version {version}, with seccomp, refused what it should"),
             remedy: None,
         },
-        Err(why) => failed(tier, why),
+        Err(why) => failed_check(tier, why),
     }
 }
 
-fn failed(tier: Tier, why: &str) -> TierCheck {
-    let remedy = remedy(tier, why);
+fn failed_check(tier: Tier, why: &str) -> TierCheck {
+    let remedy = tier_remedy(tier, why);
     TierCheck { tier, works: false, detail: why.to_owned(), remedy: Some(remedy) }
 }
 
 /// What to do so that a tier works.
-pub(super) fn remedy(tier: Tier, why: &str) -> String {
+pub(super) fn tier_remedy(tier: Tier, why: &str) -> String {
     match tier {
         Tier::None => String::new(),
         Tier::Landlock => "use a kernel of version 6.2 or later with landlock in \
@@ -250,17 +250,17 @@ mod tests {
     fn z4_the_report_says_plainly_what_each_tier_does_not_hold() {
         // No program of Weir's: the tier that needs one says so.
         let program = Path::new("/bin/true");
-        let none = probe(TierWish::Exactly(Tier::None), program);
+        let none = probe_tiers(TierWish::Exactly(Tier::None), program);
         assert!(none.works && none.missing.iter().any(|line| line.starts_with("files:")));
         assert!(none.missing.iter().any(|line| line.starts_with("network:")));
         assert!(!none.guarantees.iter().any(|line| line.starts_with("files:")));
         let json = serde_json::to_value(&none).expect("a report is plain data");
         assert_eq!(json["tier"], "none");
-        let auto = probe(TierWish::Auto, program);
+        let auto = probe_tiers(TierWish::Auto, program);
         assert!(auto.works, "{auto:?}");
         for check in &auto.tiers {
             assert_eq!(check.works, check.remedy.is_none(), "{check:?}");
-            let exactly = probe(TierWish::Exactly(check.tier), program);
+            let exactly = probe_tiers(TierWish::Exactly(check.tier), program);
             assert_eq!(exactly.works, check.works);
             assert!(!exactly.guarantees.is_empty());
         }

@@ -1,7 +1,7 @@
 //! Which system calls a confined command may not make (Z4). A list of what is refused: what the
 //! kernel adds later is reached by nothing here, so new calls with power belong on it.
 //!
-//! Pure but for [`apply`]; what files and hosts are reached is decided elsewhere.
+//! Pure but for [`apply_filters`]; what files and hosts are reached is decided elsewhere.
 
 use std::collections::BTreeMap;
 
@@ -9,11 +9,11 @@ use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
     SeccompRule, TargetArch, sock_filter,
 };
-use weir_seccomp_notify::Instruction;
+use weir_seccomp_notify::FilterInstruction;
 
 /// Which sockets may be made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Sockets {
+pub(crate) enum SocketPolicy {
     /// In a network namespace of its own: Unix, TCP (there is nothing but its own loopback), and
     /// the questions that list interfaces.
     Namespace,
@@ -145,16 +145,17 @@ const SEQUENCED: u64 = 5;
 /// Sends with the first packet, past the check of the address.
 const FAST_OPEN: u64 = 0x2000_0000;
 
-type Rules = BTreeMap<i64, Vec<SeccompRule>>;
+type SyscallRules = BTreeMap<i64, Vec<SeccompRule>>;
 
-/// The filters, for [`apply`] or for a program that installs them.
+/// The filters, for [`apply_filters`] or for a program that installs them.
 ///
 /// # Errors
 /// For a processor that has none.
-pub(crate) fn programs(sockets: Sockets) -> Result<Vec<BpfProgram>, String> {
-    let rules = refused(sockets).map_err(|error| format!("the list of calls: {error}"))?;
-    let absent: Rules = ABSENT.iter().map(|call| (*call, Vec::new())).collect();
-    let mut programs = vec![compiled(rules, libc::EPERM)?, compiled(absent, libc::ENOSYS)?];
+pub(crate) fn filter_programs(sockets: SocketPolicy) -> Result<Vec<BpfProgram>, String> {
+    let rules = refused_rules(sockets).map_err(|error| format!("the list of calls: {error}"))?;
+    let absent: SyscallRules = ABSENT.iter().map(|call| (*call, Vec::new())).collect();
+    let mut programs =
+        vec![compile_rules(rules, libc::EPERM)?, compile_rules(absent, libc::ENOSYS)?];
     if cfg!(target_arch = "x86_64") {
         programs.push(no_x32());
     }
@@ -165,7 +166,7 @@ pub(crate) fn programs(sockets: Sockets) -> Result<Vec<BpfProgram>, String> {
 ///
 /// # Errors
 /// When the kernel refuses.
-pub(crate) fn apply(programs: &[BpfProgram]) -> Result<(), String> {
+pub(crate) fn apply_filters(programs: &[BpfProgram]) -> Result<(), String> {
     programs.iter().try_for_each(|program| {
         seccompiler::apply_filter(program).map_err(|error| format!("seccomp: {error}"))
     })
@@ -173,7 +174,7 @@ pub(crate) fn apply(programs: &[BpfProgram]) -> Result<(), String> {
 
 /// Which opening of files waits for the mediator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Openings {
+pub(crate) enum MediatedOpenings {
     /// What writes.
     Writing,
     /// All, programs included: new files could not be read otherwise.
@@ -223,13 +224,15 @@ const OPENING: &[(i64, u8)] = &[
 ///
 /// # Errors
 /// For a processor that has none.
-pub(crate) fn mediated(openings: Openings) -> Result<Vec<Instruction>, String> {
+pub(crate) fn mediated_filter(
+    openings: MediatedOpenings,
+) -> Result<Vec<FilterInstruction>, String> {
     const RETURN: u16 = 0x06;
     const TRACE: u32 = 0x7ff0_0000;
     const WAIT: u32 = 0x7fc0_0000;
-    let rules = waiting(openings).map_err(|error| format!("the list of calls: {error}"))?;
+    let rules = waiting_rules(openings).map_err(|error| format!("the list of calls: {error}"))?;
     let program = compiled_as(rules, SeccompAction::Trace(0))?;
-    let line = |line: &sock_filter| Instruction {
+    let line = |line: &sock_filter| FilterInstruction {
         code: line.code,
         jump_true: line.jt,
         jump_false: line.jf,
@@ -239,25 +242,25 @@ pub(crate) fn mediated(openings: Openings) -> Result<Vec<Instruction>, String> {
     Ok(program.iter().map(line).collect())
 }
 
-fn waiting(openings: Openings) -> Result<Rules, seccompiler::BackendError> {
+fn waiting_rules(openings: MediatedOpenings) -> Result<SyscallRules, seccompiler::BackendError> {
     let writes = [libc::O_WRONLY, libc::O_RDWR, libc::O_CREAT, libc::O_TRUNC]
         .map(|bit| u64::from(bit.unsigned_abs()));
-    let mut rules: Rules = MEDIATED.iter().map(|call| (*call, Vec::new())).collect();
+    let mut rules: SyscallRules = MEDIATED.iter().map(|call| (*call, Vec::new())).collect();
     for (call, flags) in OPENING {
         let which = match openings {
-            Openings::Writing => any_bit(*flags, &writes)?,
-            Openings::All => Vec::new(),
+            MediatedOpenings::Writing => any_bit(*flags, &writes)?,
+            MediatedOpenings::All => Vec::new(),
         };
         rules.insert(*call, which);
     }
-    if openings == Openings::All {
+    if openings == MediatedOpenings::All {
         rules.extend([libc::SYS_execve, libc::SYS_execveat].map(|call| (call, Vec::new())));
     }
     Ok(rules)
 }
 
 /// As the bytes that the kernel's structure has, for a program that reads them from a file.
-pub(crate) fn bytes(program: &BpfProgram) -> Vec<u8> {
+pub(crate) fn program_bytes(program: &BpfProgram) -> Vec<u8> {
     let instruction = |line: &sock_filter| {
         let mut bytes = [0; 8];
         bytes[..2].copy_from_slice(&line.code.to_ne_bytes());
@@ -269,11 +272,11 @@ pub(crate) fn bytes(program: &BpfProgram) -> Vec<u8> {
     program.iter().flat_map(instruction).collect()
 }
 
-fn compiled(rules: Rules, errno: i32) -> Result<BpfProgram, String> {
+fn compile_rules(rules: SyscallRules, errno: i32) -> Result<BpfProgram, String> {
     compiled_as(rules, SeccompAction::Errno(errno.unsigned_abs()))
 }
 
-fn compiled_as(rules: Rules, action: SeccompAction) -> Result<BpfProgram, String> {
+fn compiled_as(rules: SyscallRules, action: SeccompAction) -> Result<BpfProgram, String> {
     let arch = TargetArch::try_from(std::env::consts::ARCH)
         .map_err(|error| format!("there is no filter for this processor: {error}"))?;
     let filter = SeccompFilter::new(rules, SeccompAction::Allow, action, arch);
@@ -282,25 +285,26 @@ fn compiled_as(rules: Rules, action: SeccompAction) -> Result<BpfProgram, String
         .map_err(|error| format!("the filter cannot be made: {error}"))
 }
 
-fn refused(sockets: Sockets) -> Result<Rules, seccompiler::BackendError> {
-    let mut rules: Rules = REFUSED.iter().map(|call| (*call, Vec::new())).collect();
+fn refused_rules(sockets: SocketPolicy) -> Result<SyscallRules, seccompiler::BackendError> {
+    let mut rules: SyscallRules = REFUSED.iter().map(|call| (*call, Vec::new())).collect();
     rules.insert(libc::SYS_clone, any_bit(0, &NAMESPACES)?);
     for (call, argument) in WITH_MODE {
         rules.insert(*call, any_bit(*argument, &SET_ID_BITS)?);
     }
-    let requests = TERMINAL_REQUESTS.iter().map(|request| rule(&[(1, SeccompCmpOp::Eq, *request)]));
+    let requests =
+        TERMINAL_REQUESTS.iter().map(|request| syscall_rule(&[(1, SeccompCmpOp::Eq, *request)]));
     rules.insert(libc::SYS_ioctl, requests.collect::<Result<_, _>>()?);
-    let mut pairs = vec![rule(&[(0, SeccompCmpOp::Ne, UNIX)])?];
-    if sockets != Sockets::Namespace {
+    let mut pairs = vec![syscall_rule(&[(0, SeccompCmpOp::Ne, UNIX)])?];
+    if sockets != SocketPolicy::Namespace {
         // One of these could send to any socket of the machine that has a name.
-        pairs.push(rule(&[(1, SeccompCmpOp::MaskedEq(0xf), DATAGRAM)])?);
+        pairs.push(syscall_rule(&[(1, SeccompCmpOp::MaskedEq(0xf), DATAGRAM)])?);
     }
     rules.insert(libc::SYS_socketpair, pairs);
     rules.insert(libc::SYS_socket, socket_rules(sockets)?);
-    if sockets == Sockets::Pairs {
+    if sockets == SocketPolicy::Pairs {
         rules.insert(libc::SYS_listen, Vec::new());
     }
-    if sockets != Sockets::Namespace {
+    if sockets != SocketPolicy::Namespace {
         for (call, argument) in
             [(libc::SYS_sendto, 3), (libc::SYS_sendmsg, 2), (libc::SYS_sendmmsg, 3)]
         {
@@ -311,36 +315,38 @@ fn refused(sockets: Sockets) -> Result<Rules, seccompiler::BackendError> {
 }
 
 /// An empty list refuses always.
-fn socket_rules(sockets: Sockets) -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
+fn socket_rules(sockets: SocketPolicy) -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
     use SeccompCmpOp::{Eq, MaskedEq, Ne};
     let families: &[u64] = match sockets {
-        Sockets::Pairs => return Ok(Vec::new()),
-        Sockets::Mediated => &[UNIX, INET, INET6],
-        Sockets::Namespace => &[UNIX, INET, INET6, NETLINK],
+        SocketPolicy::Pairs => return Ok(Vec::new()),
+        SocketPolicy::Mediated => &[UNIX, INET, INET6],
+        SocketPolicy::Namespace => &[UNIX, INET, INET6, NETLINK],
     };
     let others: Vec<_> = families.iter().map(|family| (0, Ne, *family)).collect();
-    let mut rules = vec![rule(&others)?, rule(&[(0, Eq, NETLINK), (2, Ne, 0)])?];
-    if sockets == Sockets::Mediated {
+    let mut rules = vec![syscall_rule(&others)?, syscall_rule(&[(0, Eq, NETLINK), (2, Ne, 0)])?];
+    if sockets == SocketPolicy::Mediated {
         // Packets carry addresses of their own, which nobody could judge.
         for kind in NO_STREAM.iter().filter(|kind| **kind != SEQUENCED) {
-            rules.push(rule(&[(0, Eq, UNIX), (1, MaskedEq(0xf), *kind)])?);
+            rules.push(syscall_rule(&[(0, Eq, UNIX), (1, MaskedEq(0xf), *kind)])?);
         }
     }
     for family in [INET, INET6] {
         for kind in NO_STREAM {
-            rules.push(rule(&[(0, Eq, family), (1, MaskedEq(0xf), kind)])?);
+            rules.push(syscall_rule(&[(0, Eq, family), (1, MaskedEq(0xf), kind)])?);
         }
         // Zero or TCP itself: what else is a stream (MPTCP, SCTP) is not seen by Landlock.
-        rules.push(rule(&[(0, Eq, family), (2, Ne, 0), (2, Ne, 6)])?);
+        rules.push(syscall_rule(&[(0, Eq, family), (2, Ne, 0), (2, Ne, 6)])?);
     }
     Ok(rules)
 }
 
 fn any_bit(argument: u8, bits: &[u64]) -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
-    bits.iter().map(|bit| rule(&[(argument, SeccompCmpOp::MaskedEq(*bit), *bit)])).collect()
+    bits.iter().map(|bit| syscall_rule(&[(argument, SeccompCmpOp::MaskedEq(*bit), *bit)])).collect()
 }
 
-fn rule(conditions: &[(u8, SeccompCmpOp, u64)]) -> Result<SeccompRule, seccompiler::BackendError> {
+fn syscall_rule(
+    conditions: &[(u8, SeccompCmpOp, u64)],
+) -> Result<SeccompRule, seccompiler::BackendError> {
     let conditions = conditions.iter().map(|(argument, operator, value)| {
         SeccompCondition::new(*argument, SeccompCmpArgLen::Dword, operator.clone(), *value)
     });
@@ -371,15 +377,15 @@ mod tests {
 
     #[test]
     fn z4_filters_compile_and_stay_within_what_the_kernel_takes() {
-        for sockets in [Sockets::Namespace, Sockets::Mediated, Sockets::Pairs] {
-            let programs = programs(sockets).expect("this processor has one");
+        for sockets in [SocketPolicy::Namespace, SocketPolicy::Mediated, SocketPolicy::Pairs] {
+            let programs = filter_programs(sockets).expect("this processor has one");
             for program in &programs {
                 assert!(program.len() < 4096, "{sockets:?}: {}", program.len());
-                assert_eq!(bytes(program).len(), program.len() * 8);
+                assert_eq!(program_bytes(program).len(), program.len() * 8);
             }
         }
-        for openings in [Openings::Writing, Openings::All] {
-            let program = mediated(openings).expect("this processor has one");
+        for openings in [MediatedOpenings::Writing, MediatedOpenings::All] {
+            let program = mediated_filter(openings).expect("this processor has one");
             let waits = program.iter().filter(|line| line.value == 0x7fc0_0000).count();
             assert!(waits > 0 && program.len() < 4096, "{openings:?}: {}", program.len());
         }

@@ -6,7 +6,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
 use weir_core::tool::Tier;
-use weir_engine::ports::{CommandEnd, CommandOutcome, CommandSpec, Confine};
+use weir_engine::ports::{CommandConfinement, CommandEnd, CommandOutcome, CommandSpec};
 
 use crate::world::World;
 
@@ -66,14 +66,14 @@ impl Cage {
     fn spec(&self, call: u32, command: &str) -> CommandSpec {
         let ws = &self.ws;
         let protected = [".git/hooks", ".git/config", ".weir", ".weirignore", "locked"];
-        let confine = Confine {
+        let confine = CommandConfinement {
             tier: self.world.tier,
             writable: vec![ws.clone()],
             protected: protected.map(|name| ws.join(name)).into(),
             masked: ["ws/.env", "ws/src/key", "home/.ssh", "state"]
                 .map(|name| self.root.join(name))
                 .into(),
-            ..Confine::default()
+            ..CommandConfinement::default()
         };
         let command = format!("R={}; {command}", self.root.display());
         CommandSpec { cwd: ws.clone(), confine, ..self.world.spec(call, &command) }

@@ -8,7 +8,7 @@ use weir_sandbox::SupervisorOptions;
 use crate::world::{World, session};
 
 async fn why(world: &World, spec: CommandSpec) -> String {
-    let started = world.processes.start(spec.clone()).await.map(|info| info.job);
+    let started = world.processes.start_job(spec.clone()).await.map(|info| info.job);
     let outcome = world.run(spec).await;
     let CommandEnd::NotStarted { why } = outcome.end else { panic!("{outcome:?}") };
     assert!(started.is_err(), "as a job it started");
@@ -32,7 +32,7 @@ async fn t6_a_nul_byte_a_missing_folder_a_huge_command() {
         matches!(&outcome.end, CommandEnd::NotStarted { why } if why.starts_with(expected)),
         "{outcome:?}"
     );
-    let trace = world.processes.trace(&session(), CallId(3)).await;
+    let trace = world.processes.command_trace(&session(), CallId(3)).await;
     assert_eq!(trace, CommandTrace::Ended(outcome));
 }
 
@@ -48,7 +48,7 @@ async fn t6_a_program_that_is_no_supervisor() {
         let world = with(program);
         let outcome = world.run(world.spec(1, "true")).await;
         assert!(matches!(outcome.end, CommandEnd::NotStarted { .. }), "{outcome:?}");
-        let trace = world.processes.trace(&session(), CallId(1)).await;
+        let trace = world.processes.command_trace(&session(), CallId(1)).await;
         assert_eq!(trace, CommandTrace::NeverStarted);
     }
 }

@@ -55,7 +55,7 @@ async fn cancelled(tier: Tier, command: &str, up: usize) -> Duration {
     assert_eq!(outcome.end, CommandEnd::Cancelled, "{command}");
     let left = world.alive();
     assert!(left.is_empty(), "{command}: left {left:?}");
-    let trace = world.processes.trace(&session(), CallId(1)).await;
+    let trace = world.processes.command_trace(&session(), CallId(1)).await;
     assert_eq!(trace, CommandTrace::Ended(outcome), "{command}");
     took
 }
@@ -121,7 +121,7 @@ async fn cancelled_hostile(tier: Tier, hostile: &str) -> Duration {
     assert_eq!(outcome.end, CommandEnd::Cancelled);
     assert!(outcome.output.starts_with("up\nup\n"), "{outcome:?}");
     assert!(world.alive().is_empty());
-    let trace = world.processes.trace(&session(), CallId(1)).await;
+    let trace = world.processes.command_trace(&session(), CallId(1)).await;
     assert_eq!(trace, CommandTrace::Ended(outcome));
     took
 }
@@ -146,7 +146,7 @@ async fn l14_a_call_that_was_cancelled_before_it_began_never_starts(tier: Tier) 
     let outcome = world.processes.run(world.spec(1, "echo ran > ran"), &progress, &cancel).await;
     assert_eq!(outcome.end, CommandEnd::Cancelled);
     assert!(!world.state.path().join("ran").exists());
-    let trace = world.processes.trace(&session(), CallId(1)).await;
+    let trace = world.processes.command_trace(&session(), CallId(1)).await;
     assert_eq!(trace, CommandTrace::NeverStarted);
 }
 

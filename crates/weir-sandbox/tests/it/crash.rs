@@ -81,7 +81,7 @@ async fn outlives(tier: Tier) -> String {
     let born_later = mentioning(&world.state.path().to_string_lossy());
     assert!(born_later.is_empty(), "{born_later:#?}");
     for call in 1..=10 {
-        let trace = world.processes.trace(&engine_session(), CallId(call)).await;
+        let trace = world.processes.command_trace(&engine_session(), CallId(call)).await;
         assert!(
             matches!(&trace, CommandTrace::Ended(outcome) if outcome.end == CommandEnd::Orphaned),
             "c{call}: {trace:?}"
@@ -95,7 +95,7 @@ async fn d4_a_trace_waits_for_a_supervisor_that_is_still_ending_its_tree(tier: T
     let stubborn = "fg:trap '' TERM; echo up; while :; do sleep 1000; done";
     kill(engine(&world, &[stubborn], 1));
     // At once, while the supervisor still gives the command its chance to end.
-    let trace = world.processes.trace(&engine_session(), CallId(1)).await;
+    let trace = world.processes.command_trace(&engine_session(), CallId(1)).await;
     let CommandTrace::Ended(outcome) = trace else { panic!("{trace:?}") };
     assert_eq!(outcome.end, CommandEnd::Orphaned);
     assert_eq!(outcome.output, "up\n");
@@ -123,7 +123,7 @@ async fn d4_when_engine_and_supervisor_are_gone_the_outcome_is_unknown_and_nothi
         assert!(left.is_empty(), "the kernel ends them, before anybody looks: {left:?}");
     }
     for call in [1, 2] {
-        let trace = world.processes.trace(&engine_session(), CallId(call)).await;
+        let trace = world.processes.command_trace(&engine_session(), CallId(call)).await;
         assert!(matches!(trace, CommandTrace::Unknown { .. }), "c{call}: {trace:?}");
     }
     assert!(alive_after(&tree, PATIENCE).is_empty());
@@ -146,7 +146,7 @@ async fn d4_a_trace_wakes_a_supervisor_that_was_stopped() {
     }
     let tree = below(pid);
     kill(engine);
-    let trace = world.processes.trace(&engine_session(), CallId(1)).await;
+    let trace = world.processes.command_trace(&engine_session(), CallId(1)).await;
     assert!(
         matches!(&trace, CommandTrace::Ended(outcome) if outcome.end == CommandEnd::Orphaned),
         "{trace:?}"
@@ -160,7 +160,7 @@ async fn d4_a_damaged_record_is_unknown_and_never_run_again() {
         let world = World::new(Tier::None);
         std::fs::create_dir_all(world.record(1)).expect("a folder");
         std::fs::write(world.record(1).join("started.json"), damage).expect("a file");
-        let trace = world.processes.trace(&session(), CallId(1)).await;
+        let trace = world.processes.command_trace(&session(), CallId(1)).await;
         assert!(matches!(trace, CommandTrace::Unknown { .. }), "{damage:?}: {trace:?}");
         let outcome = world.run(world.spec(1, "echo ran > ran")).await;
         assert!(matches!(outcome.end, CommandEnd::NotStarted { .. }), "{damage:?}: {outcome:?}");
@@ -172,7 +172,7 @@ async fn d4_a_damaged_record_is_unknown_and_never_run_again() {
 async fn d4_a_folder_without_a_claim_is_not_a_start() {
     let world = World::new(Tier::None);
     std::fs::create_dir_all(world.record(1)).expect("a folder");
-    let trace = world.processes.trace(&session(), CallId(1)).await;
+    let trace = world.processes.command_trace(&session(), CallId(1)).await;
     assert_eq!(trace, CommandTrace::NeverStarted);
     let outcome = world.run(world.spec(1, "echo ran")).await;
     assert_eq!(outcome.output, "ran\n");
@@ -188,7 +188,7 @@ async fn d4_a_record_of_another_boot_is_unknown() {
     assert!(text.contains(boot.trim()));
     std::fs::write(&started, text.replace(boot.trim(), "another-boot")).expect("a file");
     std::fs::remove_file(world.record(1).join("end.json")).expect("a file");
-    let trace = world.processes.trace(&session(), CallId(1)).await;
+    let trace = world.processes.command_trace(&session(), CallId(1)).await;
     assert!(
         matches!(&trace, CommandTrace::Unknown { why } if why.contains("machine")),
         "{trace:?}"
@@ -199,7 +199,7 @@ async fn d4_a_record_of_another_boot_is_unknown() {
 async fn d4_after_a_power_cut_a_missing_record_proves_nothing() {
     let world = World::new(Tier::None);
     world.run(world.spec(3, "echo ran")).await;
-    let trace = async |call| world.processes.trace(&session(), CallId(call)).await;
+    let trace = async |call| world.processes.command_trace(&session(), CallId(call)).await;
     assert_eq!(trace(4).await, CommandTrace::NeverStarted);
     // As if that was before the machine was started again; the cut also tore a line.
     let boots = world.state.path().join("jobs/s1/boots");
@@ -223,10 +223,12 @@ async fn d9_old_records_are_swept_and_a_deleted_session_leaves_none() {
     let then = std::time::SystemTime::now() - eight_days;
     let dir = std::fs::File::open(world.record(1)).expect("a record");
     dir.set_modified(then).expect("our own folder");
-    let swept = weir_sandbox::sweep(world.state.path());
+    let swept = weir_sandbox::sweep_records(world.state.path());
     assert_eq!((swept.removed, swept.kept), (1, 1));
     assert!(!world.record(1).exists() && world.record(2).exists());
-    weir_sandbox::forget(world.state.path(), &session()).expect("it can be removed");
+    weir_sandbox::remove_session_records(world.state.path(), &session())
+        .expect("it can be removed");
     assert!(!world.record(2).exists());
-    weir_sandbox::forget(world.state.path(), &session()).expect("twice is no error");
+    weir_sandbox::remove_session_records(world.state.path(), &session())
+        .expect("twice is no error");
 }

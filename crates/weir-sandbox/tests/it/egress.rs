@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use tempfile::TempDir;
 use weir_core::tool::Tier;
-use weir_engine::ports::{CommandEnd, CommandOutcome, Confine, Egress, EgressLine};
+use weir_engine::ports::{CommandConfinement, CommandEnd, CommandOutcome, Egress, EgressLine};
 
 use crate::world::World;
 
@@ -56,7 +56,7 @@ impl EgressLine for FakeLine {
     fn loopback(&self) -> (u16, &str) {
         (self.port, "word")
     }
-    fn refused(&self) -> Vec<String> {
+    fn refused_hosts(&self) -> Vec<String> {
         self.refused.lock().expect("no test panics in it").clone()
     }
 }
@@ -87,7 +87,7 @@ fn answer(
 
 async fn run(world: &World, command: &str) -> CommandOutcome {
     let mut spec = world.spec(1, command);
-    spec.confine = Confine { hosts: vec!["granted.test".into()], ..spec.confine };
+    spec.confine = CommandConfinement { hosts: vec!["granted.test".into()], ..spec.confine };
     world.run(spec).await
 }
 

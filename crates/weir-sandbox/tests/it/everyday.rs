@@ -2,7 +2,7 @@
 //! holds a repository, a hidden file and protected names. Not here: harm (`attack`, `mediator`).
 
 use weir_core::tool::Tier;
-use weir_engine::ports::{CommandEnd, CommandSpec, Confine};
+use weir_engine::ports::{CommandConfinement, CommandEnd, CommandSpec};
 
 use crate::git::Repository;
 
@@ -100,13 +100,13 @@ async fn d1_everyday_commands_work(tier: Tier) {
     let mut failed = Vec::new();
     for (call, (name, line)) in (1..).zip(LINES) {
         let ws = &repository.ws;
-        let confine = Confine {
+        let confine = CommandConfinement {
             tier,
             writable: vec![ws.clone()],
             protected: vec![ws.join(".weir"), ws.join(".weirignore")],
             histories: vec![ws.join(".git")],
             masked: vec![ws.join(".env")],
-            ..Confine::default()
+            ..CommandConfinement::default()
         };
         let command = format!(
             "export GIT_AUTHOR_NAME=m GIT_AUTHOR_EMAIL=m@x GIT_COMMITTER_NAME=m \

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use weir_core::tool::Tier;
-use weir_engine::ports::{CommandEnd, CommandOutcome, CommandSpec, Confine};
+use weir_engine::ports::{CommandConfinement, CommandEnd, CommandOutcome, CommandSpec};
 
 use crate::attack::room;
 use crate::kernel::by_an_ordinary_user;
@@ -63,14 +63,14 @@ impl Repository {
     pub(crate) async fn inside(&self, call: u32, command: &str, stores: bool) -> CommandOutcome {
         let git = vec![self.ws.join(".git")];
         let (histories, protected) = if stores { (git, vec![]) } else { (vec![], git) };
-        let confine = Confine {
+        let confine = CommandConfinement {
             tier: self.world.tier,
             writable: vec![self.ws.clone()],
             protected,
             histories,
             // What lies below the temporary folder is not seen otherwise.
             readable: vec![self.ws.with_file_name("far")],
-            ..Confine::default()
+            ..CommandConfinement::default()
         };
         let command = format!(
             "export HOME=/nonexistent GIT_AUTHOR_NAME=m GIT_AUTHOR_EMAIL=m@x \
@@ -253,12 +253,12 @@ async fn d1_no_file_of_weirs_is_committed_or_served() {
     let repository = Repository::new(Tier::Bubblewrap);
     let names = [".weir", ".weirignore", ".weirprotected", ".envrc", "sub/new"];
     let ws = &repository.ws;
-    let confine = Confine {
+    let confine = CommandConfinement {
         tier: Tier::Bubblewrap,
         writable: vec![ws.clone()],
         protected: names.iter().map(|name| ws.join(name)).collect(),
         histories: vec![ws.join(".git")],
-        ..Confine::default()
+        ..CommandConfinement::default()
     };
     let identity = "-c user.name=m -c user.email=m@x";
     let line = format!(

@@ -72,7 +72,7 @@ async fn u1_what_a_job_serves_is_found_at_the_port_that_was_granted(tier: Tier) 
     let served = CommandSpec { background: true, ..spec };
     let mut served = served;
     served.confine.serves = vec![port];
-    world.processes.start(served).await.expect("it starts");
+    world.processes.start_job(served).await.expect("it starts");
     // The person's browser.
     let page = loop {
         let asked = TcpStream::connect(("127.0.0.1", port)).and_then(|mut stream| {
@@ -92,7 +92,7 @@ async fn u1_what_a_job_serves_is_found_at_the_port_that_was_granted(tier: Tier) 
     spec.confine.ports = vec![port];
     let outcome = world.run(spec).await;
     assert_eq!(outcome.output, "the page", "{outcome:?}");
-    world.processes.kill(&session(), "j1").await.expect("it runs");
+    world.processes.kill_job(&session(), "j1").await.expect("it runs");
     assert!(TcpListener::bind(("127.0.0.1", port)).is_ok(), "the port is free again");
 }
 
@@ -102,7 +102,7 @@ async fn u1_a_port_in_use_is_told_before_anything_runs(tier: Tier) {
     let port = taken.local_addr().expect("bound").port();
     let mut spec = CommandSpec { background: true, ..world.spec(1, "touch ran") };
     spec.confine.serves = vec![port];
-    let why = world.processes.start(spec).await.expect_err("somebody else listens there");
+    let why = world.processes.start_job(spec).await.expect_err("somebody else listens there");
     assert!(why.contains(&format!("port {port}")) && why.contains("choose another"), "{why}");
     assert!(!world.state.path().join("ran").exists());
 }

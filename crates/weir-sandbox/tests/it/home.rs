@@ -4,7 +4,7 @@
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 
-use weir_core::tool::{Access, CommandEffect, Effects, Tier};
+use weir_core::tool::{CommandEffect, Effects, PathAccess, Tier};
 use weir_engine::ports::{CommandOutcome, CommandSpec};
 use weir_engine::workspace::{Workspace, WorkspaceOptions};
 
@@ -112,10 +112,11 @@ impl Home {
         };
         let named = |path: &&str| {
             let path = self.home.join(path).display().to_string();
-            self.workspace.resolve(&path, Access::Read)
+            self.workspace.resolve(&path, PathAccess::Read)
         };
         let effects = Effects { paths: reads.iter().map(named).collect(), ..Effects::default() };
-        let confine = self.workspace.confine(&effect, &effects, false).expect("it is small");
+        let confine =
+            self.workspace.confine_command(&effect, &effects, false).expect("it is small");
         let command = format!("export HOME={}; {command}", self.home.display());
         let cwd = self.home.join("code/ws");
         self.world.run(CommandSpec { cwd, confine, ..self.world.spec(call, &command) }).await
@@ -183,7 +184,8 @@ async fn a14_the_tools_of_this_machine_work() {
             tier: Tier::Bubblewrap,
             ..CommandEffect::default()
         };
-        let confine = workspace.confine(&effect, &Effects::default(), false).expect("it is small");
+        let confine =
+            workspace.confine_command(&effect, &Effects::default(), false).expect("it is small");
         let spec = CommandSpec { cwd: root.clone(), confine, ..world.spec(call, command) };
         let outcome = world.run(spec).await;
         let end = weir_engine::ports::CommandEnd::Exited { code: 0 };

@@ -6,7 +6,7 @@ use std::os::unix::net::UnixListener;
 use std::time::Instant;
 
 use weir_core::tool::Tier;
-use weir_engine::ports::{CommandEnd, CommandOutcome, CommandSpec, Confine};
+use weir_engine::ports::{CommandConfinement, CommandEnd, CommandOutcome, CommandSpec};
 
 use crate::attack::{Cage, SECRET};
 use crate::git::Repository;
@@ -206,11 +206,11 @@ for top in ('', os.environ['TMPDIR'] + '/'):
     began = time.time()
     for n in range(10000): os.close(os.open(top + 'f%d' % n, os.O_CREAT | os.O_WRONLY))
     print(int((time.time() - began) * 1000), 'ms')";
-    let confine = Confine {
+    let confine = CommandConfinement {
         tier: Tier::Landlock,
         writable: vec![repository.ws.clone()],
         protected: vec![repository.ws.join(".git")],
-        ..Confine::default()
+        ..CommandConfinement::default()
     };
     let spec = repository.world.spec(1, &format!("/usr/bin/python3 -c \"{line}\""));
     let began = Instant::now();

@@ -49,7 +49,7 @@ async fn d4_output_and_exit_status_are_on_record(tier: Tier) {
     assert_eq!(outcome.end, CommandEnd::Exited { code: 7 });
     assert_eq!(outcome.output, format!("{}\nto-error\n", world.state.path().display()));
     assert_eq!(outcome.bytes, outcome.output.len() as u64);
-    let trace = world.processes.trace(&session(), CallId(1)).await;
+    let trace = world.processes.command_trace(&session(), CallId(1)).await;
     assert_eq!(trace, CommandTrace::Ended(outcome.clone()));
     let whole = std::fs::read_to_string(world.record(1).join("output")).expect("its output");
     assert_eq!(whole, outcome.output);
@@ -62,7 +62,10 @@ async fn d4_output_and_exit_status_are_on_record(tier: Tier) {
 
 async fn d4_a_call_is_started_once(tier: Tier) {
     let world = World::new(tier);
-    assert_eq!(world.processes.trace(&session(), CallId(1)).await, CommandTrace::NeverStarted);
+    assert_eq!(
+        world.processes.command_trace(&session(), CallId(1)).await,
+        CommandTrace::NeverStarted
+    );
     world.run(world.spec(1, "echo once >> ran")).await;
     let again = world.run(world.spec(1, "echo once >> ran")).await;
     assert!(matches!(&again.end, CommandEnd::NotStarted { why } if why.contains("started before")));
@@ -238,6 +241,6 @@ async fn d6_a_command_that_kills_its_supervisor_is_ended() {
     assert_eq!(outcome.end, CommandEnd::Signaled { signal: 9 });
     assert!(outcome.output.starts_with("begun\n[its supervisor was ended"), "{}", outcome.output);
     assert_eq!(alive_after(&world.alive(), crate::world::PATIENCE).len(), 0);
-    let trace = world.processes.trace(&session(), CallId(1)).await;
+    let trace = world.processes.command_trace(&session(), CallId(1)).await;
     assert_eq!(trace, CommandTrace::Ended(outcome));
 }

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
-use weir_engine::ports::Confine;
-use weir_sandbox::{Service, ServiceSpec, Tier};
+use weir_engine::ports::CommandConfinement;
+use weir_sandbox::{ServiceProcess, ServiceSpec, Tier};
 
 use crate::world::{World, is_there};
 
@@ -23,11 +23,15 @@ fn spec(world: &World, script: &str) -> ServiceSpec {
             ("API_TOKEN".into(), "declared".into()),
         ],
         cwd: state.clone(),
-        confine: Confine { tier: world.tier, readable: vec![state], ..Confine::default() },
+        confine: CommandConfinement {
+            tier: world.tier,
+            readable: vec![state],
+            ..CommandConfinement::default()
+        },
     }
 }
 
-async fn said(service: &mut Service) -> String {
+async fn said(service: &mut ServiceProcess) -> String {
     let mut text = String::new();
     let mut output = service.output.take().expect("a test needs it");
     tokio::time::timeout(crate::world::PATIENCE, output.read_to_string(&mut text))
@@ -43,7 +47,7 @@ async fn z8_a_service_is_spoken_with_and_its_errors_are_apart() {
         let world = World::new(tier);
         let script = "while read line; do echo \"heard $line by $0\"; echo oops >&2; done";
         let mut service =
-            world.processes.open(spec(&world, script)).await.expect("a test needs it");
+            world.processes.open_service(spec(&world, script)).await.expect("a test needs it");
         let mut input = service.input.take().expect("a test needs it");
         let mut output = BufReader::new(service.output.take().expect("a test needs it"));
         for n in 0..3 {
@@ -59,7 +63,7 @@ async fn z8_a_service_is_spoken_with_and_its_errors_are_apart() {
         // The supervisor keeps what it has read, which may be a moment later.
         let errors = tokio::time::timeout(crate::world::PATIENCE, async {
             loop {
-                let errors = service.errors().await;
+                let errors = service.error_output().await;
                 if errors.contains("oops") {
                     return errors;
                 }
@@ -67,7 +71,7 @@ async fn z8_a_service_is_spoken_with_and_its_errors_are_apart() {
             }
         });
         assert!(errors.await.is_ok_and(|errors| errors.contains("oops")), "{tier:?}");
-        service.end().await;
+        service.end_service().await;
         let left = std::fs::read_dir(world.state.path().join("jobs")).map(|d| d.count());
         assert_eq!(left.unwrap_or(0), 0, "{tier:?}: its record goes with it");
     }
@@ -79,7 +83,7 @@ async fn z8_a_service_gets_the_declared_environment_and_nothing_else() {
         let world = World::new(tier);
         let mut service = world
             .processes
-            .open(spec(&world, "env; echo home=$HOME"))
+            .open_service(spec(&world, "env; echo home=$HOME"))
             .await
             .expect("a test needs it");
         let text = said(&mut service).await;
@@ -89,7 +93,7 @@ async fn z8_a_service_gets_the_declared_environment_and_nothing_else() {
             let confined = tier != Tier::None || hidden != format!("home={of_test}\n");
             assert!(!confined || !text.contains(hidden), "{tier:?}: {hidden} in {text}");
         }
-        service.end().await;
+        service.end_service().await;
     }
 }
 
@@ -109,10 +113,10 @@ async fn z8_a_confined_service_sees_no_home_but_what_is_named() {
         let mut wanted = spec(&world, &script);
         wanted.confine.masked = vec![home.clone()];
         wanted.confine.readable.push(home.join("shown"));
-        let mut service = world.processes.open(wanted).await.expect("a test needs it");
+        let mut service = world.processes.open_service(wanted).await.expect("a test needs it");
         let text = said(&mut service).await;
-        assert_eq!(text, "open\nown\n", "{tier:?}: {}", service.errors().await);
-        service.end().await;
+        assert_eq!(text, "open\nown\n", "{tier:?}: {}", service.error_output().await);
+        service.end_service().await;
     }
 }
 
@@ -123,7 +127,7 @@ async fn z8_nothing_of_a_service_is_left_when_it_is_dropped() {
         let mark = format!("9{:07}", std::process::id());
         let script = format!("trap '' TERM HUP; sleep {mark} & sleep {mark} & echo up; wait");
         let mut service =
-            world.processes.open(spec(&world, &script)).await.expect("a test needs it");
+            world.processes.open_service(spec(&world, &script)).await.expect("a test needs it");
         let mut output = BufReader::new(service.output.take().expect("a test needs it"));
         let mut line = String::new();
         output.read_line(&mut line).await.expect("a test needs it");
@@ -138,16 +142,17 @@ async fn z8_nothing_of_a_service_is_left_when_it_is_dropped() {
 async fn z8_a_flood_of_errors_holds_up_nothing_and_its_end_is_told() {
     let world = World::new(Tier::None);
     let script = "head -c 3000000 /dev/zero | tr '\\0' 'x' >&2; echo last words >&2; echo done";
-    let mut service = world.processes.open(spec(&world, script)).await.expect("a test needs it");
+    let mut service =
+        world.processes.open_service(spec(&world, script)).await.expect("a test needs it");
     assert_eq!(said(&mut service).await, "done\n");
     for _ in 0..3_000 {
-        if service.errors().await.contains("last words") {
-            service.end().await;
+        if service.error_output().await.contains("last words") {
+            service.end_service().await;
             return;
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
-    panic!("the end of its errors is not told: {} bytes", service.errors().await.len());
+    panic!("the end of its errors is not told: {} bytes", service.error_output().await.len());
 }
 
 #[tokio::test]
@@ -156,21 +161,21 @@ async fn f4_a_program_that_is_not_there_is_told() {
         let world = World::new(tier);
         let mut wanted = spec(&world, "");
         wanted.words = vec!["/none/such".into()];
-        match world.processes.open(wanted).await {
+        match world.processes.open_service(wanted).await {
             Err(why) => assert!(!why.is_empty()),
             Ok(mut service) => {
                 assert_eq!(said(&mut service).await, "");
                 // Its errors are read beside its output, so they may come a little later.
-                let mut errors = service.errors().await;
+                let mut errors = service.error_output().await;
                 for _ in 0..10_000 {
                     if errors.contains("/none/such") {
                         break;
                     }
                     tokio::time::sleep(Duration::from_millis(5)).await;
-                    errors = service.errors().await;
+                    errors = service.error_output().await;
                 }
                 assert!(errors.contains("/none/such"), "{tier:?}: {errors}");
-                service.end().await;
+                service.end_service().await;
             }
         }
     }

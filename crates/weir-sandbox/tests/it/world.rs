@@ -12,11 +12,11 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use weir_core::ids::{CallId, SessionId};
 use weir_engine::ports::{
-    CommandOutcome, CommandSpec, Confine, Processes, ProgressSink, Variables,
+    CommandConfinement, CommandOutcome, CommandSpec, Processes, ProgressSink, Variables,
 };
 use weir_sandbox::{
-    Lending, Limits, SupervisedProcesses, SupervisorOptions, Tier, TierWish, filtered_environment,
-    probe,
+    CommandLimits, EnvironmentLending, SupervisedProcesses, SupervisorOptions, Tier, TierWish,
+    filtered_environment, probe_tiers,
 };
 
 /// The example that is the supervisor, and the engine that is killed.
@@ -74,7 +74,7 @@ macro_rules! under_confining_tiers {
 
 /// Whether a tier works on this machine. A machine that counts must have all of them.
 pub(crate) fn is_there(tier: Tier) -> bool {
-    let report = probe(TierWish::Exactly(tier), &program());
+    let report = probe_tiers(TierWish::Exactly(tier), &program());
     if !report.works {
         let text = format!("SKIPPED: {} does not work here: {:?}\n", tier.as_str(), report.tiers);
         assert_ne!(std::env::var("CI").as_deref(), Ok("true"), "{text}");
@@ -109,9 +109,9 @@ impl World {
             args: vec!["__supervise".into()],
             state_dir: state.path().to_path_buf(),
             environment: filtered_environment(std::env::vars_os(), &[]),
-            lending: Lending::default(),
+            lending: EnvironmentLending::default(),
             secrets: Vec::new(),
-            limits: Limits::default(),
+            limits: CommandLimits::default(),
             tier: TierWish::Exactly(tier),
             egress: None,
         };
@@ -129,10 +129,10 @@ impl World {
             timeout_ms: 60_000,
             keep_bytes: 10_000,
             background: false,
-            confine: Confine {
+            confine: CommandConfinement {
                 tier: self.tier,
                 writable: vec![self.state.path().to_path_buf()],
-                ..Confine::default()
+                ..CommandConfinement::default()
             },
             variables: Variables::Listed,
             secrets: Vec::new(),

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use anyhow::ensure;
 use weir_core::event::{Event, RunStatus};
 use weir_core::model::ModelRequest;
-use weir_engine::hub::Fact;
+use weir_engine::hub::PublishedFact;
 use weir_engine::ports::MediaMap;
 use weir_providers::DIALECTS;
 
@@ -70,7 +70,7 @@ impl Watch for Sent {
             *kept += prepared.prefix_bytes;
         }
     }
-    fn fact(&mut self, fact: &Fact) {
+    fn fact(&mut self, fact: &PublishedFact) {
         match fact.event.as_ref() {
             Event::ModelReplied(f) => {
                 self.tokens += f.usage.input;

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use weir_core::message::{Block, Role, plain_text};
+use weir_core::message::{MessageBlock, Role, plain_text};
 use weir_core::model::ModelRequest;
 
 /// Characters of a line, and lines of a text, that are shown.
@@ -25,13 +25,15 @@ pub fn view(request: &ModelRequest, workspace: &str) -> String {
         };
         for block in &message.blocks {
             let (text, lines) = match block {
-                Block::Text { text, .. } => (text.clone(), LINES_MAX),
-                Block::Thinking { .. } => continue,
-                Block::Call(call) => (format!("calls {} {}", call.tool, call.input), 1),
-                Block::Result { call, blocks, .. } => {
+                MessageBlock::Text { text, .. } => (text.clone(), LINES_MAX),
+                MessageBlock::Thinking { .. } => continue,
+                MessageBlock::Call(call) => (format!("calls {} {}", call.tool, call.input), 1),
+                MessageBlock::Result { call, blocks, .. } => {
                     (format!("result of {call}: {}", plain_text(blocks)), RESULT_LINES_MAX)
                 }
-                Block::Image { .. } | Block::Document { .. } => ("(a picture)".into(), 1),
+                MessageBlock::Image { .. } | MessageBlock::Document { .. } => {
+                    ("(a picture)".into(), 1)
+                }
             };
             shown(&mut out, who, &text.replace(workspace, WORKSPACE), lines);
         }

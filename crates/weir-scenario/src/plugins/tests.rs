@@ -86,7 +86,7 @@ impl House {
     }
     async fn enabled(&self, id: &str) -> InstalledPlugins {
         let plugins = self.plugins();
-        let offer = plugins.offer(id).await.expect("it is there");
+        let offer = plugins.plugin_offer(id).await.expect("it is there");
         plugins.enable(id, &offer.hash, "person").await.expect("it is on");
         plugins
     }
@@ -114,14 +114,14 @@ async fn z9_a_plugin_counts_only_after_a_person_switched_it_on() {
     assert_eq!(state(&plugins, "demo").await, PluginState::Disabled);
     assert_eq!(plugins.folders(), []);
     let args = map(&json!({ "word": "x" }));
-    let why = plugins.command(&session(), "demo:grep", &args).await.expect_err("it is off");
+    let why = plugins.resolve_command(&session(), "demo:grep", &args).await.expect_err("it is off");
     assert!(why.contains("enable_plugin") && why.contains("weir plugins enable demo"), "{why}");
-    let offer = plugins.offer("demo").await.expect("it is there");
+    let offer = plugins.plugin_offer("demo").await.expect("it is there");
     assert!(offer.powers.contains(&"command demo:grep runs `grep -r {{word}} .`".to_owned()));
     assert!(offer.powers.contains(&"reaches api.example.org".to_owned()), "{:?}", offer.powers);
     assert!(plugins.enable("demo", "other", "person").await.is_err(), "another was shown");
     plugins.enable("demo", &offer.hash, "person").await.expect("it is on");
-    let call = plugins.command(&session(), "demo:grep", &args).await.expect("it is on");
+    let call = plugins.resolve_command(&session(), "demo:grep", &args).await.expect("it is on");
     assert_eq!((call.command.as_str(), call.plugin), ("grep -r x .", None));
     let folders = plugins.folders();
     assert_eq!(folders.len(), 1);
@@ -130,7 +130,7 @@ async fn z9_a_plugin_counts_only_after_a_person_switched_it_on() {
     assert_eq!(state(&house.plugins(), "demo").await, PluginState::Enabled);
     assert_eq!(plugins.disable("demo", "person").await, Ok(true));
     assert_eq!(plugins.disable("demo", "person").await, Ok(false));
-    assert!(plugins.command(&session(), "demo:grep", &args).await.is_err());
+    assert!(plugins.resolve_command(&session(), "demo:grep", &args).await.is_err());
 }
 
 #[tokio::test]
@@ -150,10 +150,10 @@ async fn z9_any_change_switches_it_off_until_it_was_seen_again() {
         }
         assert_eq!(state(&plugins, "demo").await, PluginState::Changed(said.into()));
         assert_eq!(plugins.folders(), [], "its skills and prompts are gone too");
-        let call = plugins.command(&session(), "demo:go", &map(&json!({ "a": "x" }))).await;
+        let call = plugins.resolve_command(&session(), "demo:go", &map(&json!({ "a": "x" }))).await;
         assert!(call.is_err_and(|why| why.contains(said)), "{said}");
-        assert!(plugins.ready(&session(), "demo").await.is_err(), "nothing is copied");
-        let offer = plugins.offer("demo").await.expect("it is sound");
+        assert!(plugins.prepare_plugin(&session(), "demo").await.is_err(), "nothing is copied");
+        let offer = plugins.plugin_offer("demo").await.expect("it is sound");
         assert!(offer.notes[0].contains(said) && !offer.enabled, "{:?}", offer.notes);
         plugins.enable("demo", &offer.hash, "person").await.expect("seen again");
         assert_eq!(state(&plugins, "demo").await, PluginState::Enabled);
@@ -166,9 +166,9 @@ async fn z9_what_runs_is_what_was_seen() {
     house.demo("own/plugins");
     let plugins = house.enabled("demo").await;
     let args = map(&json!({ "a": "x; id", "b": "y" }));
-    let call = plugins.command(&session(), "demo:go", &args).await.expect("it is on");
+    let call = plugins.resolve_command(&session(), "demo:go", &args).await.expect("it is on");
     assert_eq!(call.command, "/bin/sh .weir/tmp/s/plugins/demo/go.sh 'x; id' y");
-    plugins.ready(&session(), "demo").await.expect("copied");
+    plugins.prepare_plugin(&session(), "demo").await.expect("copied");
     let copy = house.folder.path().join("work/.weir/tmp/s/plugins/demo/go.sh");
     assert_eq!(std::fs::read_to_string(copy).expect("copied"), "#!/bin/sh\necho $1\n");
 }
@@ -183,13 +183,13 @@ async fn z9_a_workspace_must_be_trusted_and_its_plugins_are_its_own() {
         other => panic!("{other:?}"),
     };
     assert!(why.contains("weir trust"), "{why}");
-    assert!(house.plugins().offer("demo").await.is_err(), "nobody can switch it on");
+    assert!(house.plugins().plugin_offer("demo").await.is_err(), "nobody can switch it on");
     house.trusted = true;
     let plugins = house.enabled("demo").await;
     let args = map(&json!({ "a": "-x" }));
-    let call = plugins.command(&session(), "demo:go", &args).await;
+    let call = plugins.resolve_command(&session(), "demo:go", &args).await;
     assert!(call.is_err_and(|why| why.contains("begins with -")));
-    let call = plugins.command(&session(), "demo:go", &map(&json!({ "a": "x" }))).await;
+    let call = plugins.resolve_command(&session(), "demo:go", &map(&json!({ "a": "x" }))).await;
     assert_eq!(call.expect("on").command, "/bin/sh .weir/plugins/demo/go.sh x");
     // The same plugin elsewhere was not switched on by that.
     let other = House {
@@ -221,7 +221,7 @@ async fn t11_of_two_plugins_with_one_id_the_persons_counts() {
     let obsidian = of("obsidian");
     assert_eq!(obsidian[0], PluginState::Disabled, "the one that comes along");
     assert!(matches!(&obsidian[1], PluginState::Broken(_)));
-    let call = plugins.command(&session(), "demo:go", &map(&json!({ "a": "x" }))).await;
+    let call = plugins.resolve_command(&session(), "demo:go", &map(&json!({ "a": "x" }))).await;
     assert!(call.expect("on").command.contains(".weir/tmp/"), "it is the person's");
 }
 
@@ -242,7 +242,7 @@ async fn t11_broken_plugins_say_what_is_wrong_and_stop_nothing() {
     std::fs::create_dir_all(house.folder.path().join("own/plugins/empty")).expect("a folder");
     assert!(matches!(state(&house.plugins(), "empty").await, PluginState::Broken(_)));
     assert_eq!(state(&house.plugins(), "demo").await, PluginState::Disabled);
-    let why = house.plugins().offer("none").await.expect_err("there is none");
+    let why = house.plugins().plugin_offer("none").await.expect_err("there is none");
     assert!(why.contains("demo"), "{why}");
 }
 
@@ -253,7 +253,7 @@ async fn t11_methods_become_what_they_are_mapped_to() {
     let plugins = house.enabled("demo").await;
     let call = |method: &'static str, args: Value| {
         let plugins = plugins.clone();
-        async move { plugins.method(&session(), "demo", method, &map(&args)).await }
+        async move { plugins.resolve_method(&session(), "demo", method, &map(&args)).await }
     };
     let Ok(MethodCall::Request(save)) =
         call("save", json!({ "id": "@evil.example/../x", "text": "t" })).await
@@ -283,7 +283,7 @@ async fn t11_methods_become_what_they_are_mapped_to() {
         assert!(why.contains(part), "{why}");
     }
     let obsidian = house.enabled("obsidian").await;
-    let list = obsidian.method(&session(), "obsidian", "list_commands", &Map::new()).await;
+    let list = obsidian.resolve_method(&session(), "obsidian", "list_commands", &Map::new()).await;
     let Ok(MethodCall::Request(list)) = list else { panic!("a request") };
     assert_eq!(list.url, "http://127.0.0.1:9/commands/");
     assert_eq!(list.listed, ["127.0.0.1"], "a person set this address");

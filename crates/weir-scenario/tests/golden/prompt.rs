@@ -7,10 +7,10 @@ use weir_core::governance::label::Label;
 use weir_core::ids::{MemoryId, Timestamp};
 use weir_core::memory::{MemoryFact, MemoryKind, MemorySource, MemoryStatus, NewMemory};
 use weir_core::profile::{PermissionMode, Profile, built_in_profiles};
-use weir_core::prompt::{self, BYTES_PER_TOKEN, SECTIONS, Scene, SectionName, Stability};
+use weir_core::prompt::{self, BYTES_PER_TOKEN, PromptScene, SECTIONS, SectionName, Stability};
 use weir_core::skill::{SkillLine, SkillNote};
-use weir_core::tool::Group;
-use weir_core::tool::defer::Loading;
+use weir_core::tool::ToolGroup;
+use weir_core::tool::defer::ToolLoading;
 use weir_engine::scene;
 use weir_scenario::profiles::{listed, loading};
 
@@ -25,23 +25,23 @@ fn tokens(text: &str) -> usize {
     text.len() / BYTES_PER_TOKEN
 }
 
-fn scene_of(profile: &Profile, window: u64) -> Scene {
+fn scene_of(profile: &Profile, window: u64) -> PromptScene {
     let permission = profile.permission.unwrap_or(PermissionMode::Ask);
-    let Loading { loaded, deferred } =
+    let ToolLoading { loaded, deferred } =
         loading(profile, permission, window, &[]).expect("names are unique");
-    Scene {
+    PromptScene {
         conventions: profile.conventions.clone(),
         profile: Some(profile.clone()),
         tools: loaded,
         deferred,
         profiles: listed(),
         window,
-        ..Scene::default()
+        ..PromptScene::default()
     }
 }
 
 /// A run that has one of everything.
-fn example(profile: &Profile) -> Scene {
+fn example(profile: &Profile) -> PromptScene {
     let fact = |text: &str, kind: MemoryKind, label: Label| MemoryFact {
         id: MemoryId::new(text),
         fact: NewMemory {
@@ -67,7 +67,7 @@ fn example(profile: &Profile) -> Scene {
         self_written,
         plugin: None,
     };
-    Scene {
+    PromptScene {
         skills: vec![
             skill("release", "Makes a release. Use it when a version is to be published.", false),
             skill("tidy-imports", "Sorts imports as this repository has them.", true),
@@ -95,14 +95,14 @@ fn example(profile: &Profile) -> Scene {
         workspace: Some(
             "Workspace: /home/ada/tool (git branch main)\nTop level: AGENTS.md, src/".into(),
         ),
-        clock: Some(scene::clock("Europe/Zurich", Timestamp(1_700_000_000_000_000))),
+        clock: Some(scene::clock_sentence("Europe/Zurich", Timestamp(1_700_000_000_000_000))),
         ..scene_of(profile, WINDOW)
     }
 }
 
 fn printed(profile: &Profile) -> String {
     let scene = scene_of(profile, WINDOW);
-    let system = prompt::system(&scene);
+    let system = prompt::system_prompt(&scene);
     let mut text = format!(
         "# {}: system ~{} tokens, {} tools ~{} tokens, {} tools by name\n\n",
         profile.name,
@@ -111,7 +111,7 @@ fn printed(profile: &Profile) -> String {
         prompt::tool_bytes(&scene.tools) / BYTES_PER_TOKEN,
         scene.deferred.len(),
     );
-    let sections = prompt::sections(&scene);
+    let sections = prompt::fitted_sections(&scene);
     for section in sections.iter().filter(|section| section.stability == Stability::Session) {
         let size = tokens(&section.text);
         text.push_str(&format!("== {} (~{size})\n{}\n\n", section.name, section.text));
@@ -126,7 +126,7 @@ fn p6_the_prompt_is_a_golden_file() {
     let profiles = built_in_profiles();
     let mut text: String = profiles.iter().map(printed).collect();
     text.push_str("# notes of a run that has one of everything\n\n");
-    for note in prompt::notes(&example(&profiles[0])) {
+    for note in prompt::prompt_notes(&example(&profiles[0])) {
         text.push_str(&format!("== {} (~{})\n{}\n\n", note.section, tokens(&note.text), note.text));
     }
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/generated/prompt.txt");
@@ -141,7 +141,7 @@ fn p6_the_prompt_is_a_golden_file() {
 fn p6_q7_the_prompt_is_small() {
     for profile in built_in_profiles() {
         let scene = scene_of(&profile, WINDOW);
-        let system = prompt::system(&scene);
+        let system = prompt::system_prompt(&scene);
         assert!(
             tokens(&system) < SYSTEM_TOKENS_MAX,
             "{}: {} tokens",
@@ -160,14 +160,19 @@ fn p1_p7_sections_stand_in_order_and_profiles_have_their_tools() {
     let order: Vec<SectionName> = SECTIONS.iter().map(|section| section.name).collect();
     for profile in built_in_profiles() {
         let scene = example(&profile);
-        let sections = prompt::render(&scene);
+        let sections = prompt::render_sections(&scene);
         assert!(sections.iter().all(|s| !s.text.trim().is_empty()), "P1: empty sections vanish");
         let places: Vec<_> =
             sections.iter().map(|s| order.iter().position(|name| *name == s.name)).collect();
         assert!(places.is_sorted(), "P1: sections stand in the order of the list");
         let writes = profile.permission != Some(PermissionMode::Plan);
-        let has_edit = scene.has_group(Group::Edit);
-        assert_eq!(has_edit, profile.groups.contains(&Group::Edit) && writes, "{}", profile.name);
+        let has_edit = scene.has_group(ToolGroup::Edit);
+        assert_eq!(
+            has_edit,
+            profile.groups.contains(&ToolGroup::Edit) && writes,
+            "{}",
+            profile.name
+        );
     }
 }
 
@@ -178,20 +183,24 @@ fn p4_a_window_of_8000_tokens_works_with_every_profile() {
     for profile in built_in_profiles() {
         let (window, bytes_per_token) = (8_000, 3.5);
         let small = scene_of(&profile, window);
-        let scene =
-            Scene { tools: small.tools, deferred: small.deferred, window, ..example(&profile) };
-        let whole = prompt::render(&scene);
-        let cut = prompt::sections(&scene);
+        let scene = PromptScene {
+            tools: small.tools,
+            deferred: small.deferred,
+            window,
+            ..example(&profile)
+        };
+        let whole = prompt::render_sections(&scene);
+        let cut = prompt::fitted_sections(&scene);
         for name in ["profile", "tools", "security"] {
-            let text = |all: &[prompt::Rendered]| {
+            let text = |all: &[prompt::RenderedSection]| {
                 all.iter()
                     .find(|section| section.name.as_str() == name)
                     .map(|section| section.text.clone())
             };
             assert_eq!(text(&cut), text(&whole), "{name} of {}", profile.name);
         }
-        let notes: usize = prompt::notes(&scene).iter().map(|note| note.text.len()).sum();
-        let bytes = prompt::system(&scene).len() + prompt::tool_bytes(&scene.tools) + notes;
+        let notes: usize = prompt::prompt_notes(&scene).iter().map(|note| note.text.len()).sum();
+        let bytes = prompt::system_prompt(&scene).len() + prompt::tool_bytes(&scene.tools) + notes;
         let share = bytes as f64 / bytes_per_token / window as f64;
         assert!(share < 0.62, "{}: {share}", profile.name);
     }

@@ -13,7 +13,7 @@ use weir_core::governance::label::Label;
 use weir_core::ids::{SessionId, Timestamp};
 use weir_core::schedule::{AgentRun, MissedTicks, ScheduledAgent};
 use weir_engine::ports::{
-    AGENT_ACTIVE, AtRest, Clock, KEPT_AGENT, Kept, RunDesk, Starter, Store as _,
+    AGENT_ACTIVE, AtRest, Clock, KEPT_AGENT, RunDesk, RunStarter, Store as _, StoredItem,
 };
 use weir_engine::schedule::{Scheduler, SchedulerParts, SchedulerSettings};
 use weir_scenario::world::WorldClock;
@@ -50,7 +50,7 @@ impl Clock for SetClock {
         }
     }
 
-    fn random(&self) -> u64 {
+    fn random_number(&self) -> u64 {
         0
     }
 }
@@ -66,8 +66,8 @@ impl Ticks {
 }
 
 #[async_trait]
-impl Starter for Ticks {
-    fn session(&self) -> SessionId {
+impl RunStarter for Ticks {
+    fn new_session_id(&self) -> SessionId {
         SessionId::new("s")
     }
 
@@ -99,7 +99,7 @@ impl Place {
             "tools": [], "prompt_mode": "combined", "limits": {}, "on_ask": "deny",
             "workspace": "/w", "owner": "ada",
         });
-        let kept = Kept {
+        let kept = StoredItem {
             what: KEPT_AGENT.into(),
             name: "hourly".into(),
             text: agent.to_string(),
@@ -110,7 +110,7 @@ impl Place {
             by: "ada".into(),
             ts: place.clock.now(),
         };
-        place.store.keep(&kept).await.expect("writable");
+        place.store.store_item(&kept).await.expect("writable");
         place
     }
 

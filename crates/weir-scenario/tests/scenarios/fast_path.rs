@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use serde_json::{Value, json};
 use weir_core::event::Event;
 use weir_core::recipe::{Recipe, plan as planning};
-use weir_engine::hub::Fact;
+use weir_engine::hub::PublishedFact;
 use weir_scenario::laws;
 use weir_scenario::parse::parse;
 use weir_scenario::play::{Depth, Played, play};
@@ -115,7 +115,7 @@ fn fast(before: bool) -> Played {
 /// Sums up what was asked; `planned` is what the planner was asked and said, in bytes.
 fn sum(played: &Played, planned: Option<(u64, u64)>) -> Sum {
     let mut sum = Sum::default();
-    let finished = |fact: &Fact| matches!(fact.event.as_ref(), Event::RunFinished(_));
+    let finished = |fact: &PublishedFact| matches!(fact.event.as_ref(), Event::RunFinished(_));
     // What was said before the task is not part of it.
     let first = played.facts.iter().rev().skip(1).position(finished);
     let from = first.map_or(0, |back| played.facts.len() - 1 - back);
@@ -153,12 +153,12 @@ fn sum(played: &Played, planned: Option<(u64, u64)>) -> Sum {
 /// Bytes of the planner's question and of its answer.
 fn planner_bytes() -> (u64, u64) {
     let recipe: Recipe = serde_json::from_value(recipe()).expect("a recipe");
-    let specs: Vec<_> = weir_tools::tools()
+    let specs: Vec<_> = weir_tools::built_in_tools()
         .iter()
         .map(|tool| tool.spec().clone())
         .filter(|spec| recipe.steps.iter().any(|step| step.tool == spec.name))
         .collect();
-    let asked = planning::PLANNER.len() + planning::question(SAID, &recipe, &specs).len();
+    let asked = planning::PLANNER.len() + planning::planner_question(SAID, &recipe, &specs).len();
     (asked as u64, plan().to_string().len() as u64)
 }
 

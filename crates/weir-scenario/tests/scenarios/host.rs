@@ -10,7 +10,7 @@ use std::time::Duration;
 use weir_core::event::Decision;
 use weir_core::ids::{ApprovalId, InputId, QuestionId, SessionId};
 use weir_core::input::{ApprovalAnswer, PersonCommand, PersonMessage};
-use weir_core::message::Block;
+use weir_core::message::MessageBlock;
 use weir_core::profile::PermissionMode;
 use weir_engine::host::{
     LiveSession, Released, SentCommand, SessionState, SessionView, TellOutcome,
@@ -74,7 +74,7 @@ fn session() -> SessionId {
 }
 
 fn message(text: &str, client_id: &str) -> PersonCommand {
-    let content = vec![Block::text(text)];
+    let content = vec![MessageBlock::text(text)];
     let client_id = Some(client_id.to_owned());
     PersonMessage { content, client_id, ..PersonMessage::default() }.into()
 }
@@ -145,7 +145,7 @@ async fn tell(
 }
 
 async fn kinds(store: &dyn Store) -> Vec<String> {
-    let records = store.read(&session(), 1, 10_000).await.expect("readable");
+    let records = store.read_records(&session(), 1, 10_000).await.expect("readable");
     records.into_iter().map(|record| record.kind).collect()
 }
 
@@ -173,7 +173,7 @@ async fn everywhere(
         let after = count(&kinds(machine.store().as_ref()).await);
         assert!(after > before, "{setting:?}: {told:?}, and no {fact} stands in the journal");
         tokio::time::sleep(Duration::from_secs(1)).await;
-        let letters = machine.store().mail(&session()).await.expect("readable");
+        let letters = machine.store().waiting_remote_commands(&session()).await.expect("readable");
         assert_eq!(letters, [], "{setting:?}");
         all.push((setting, told));
     }
@@ -300,8 +300,8 @@ async fn d8_a_session_at_rest_is_given_to_the_program_that_asks_for_it() {
     let released = second.host().release_session(&session(), BY).await.expect("readable");
     assert_eq!(released, Released::Free);
     let owner = this_process("a third");
-    let lease = machine.store().acquire(&session(), &owner).await.expect("it is free");
-    machine.store().release(&lease).await.expect("writable");
+    let lease = machine.store().acquire_lease(&session(), &owner).await.expect("it is free");
+    machine.store().release_lease(&lease).await.expect("writable");
 }
 
 #[tokio::test(start_paused = true)]
@@ -345,18 +345,19 @@ async fn d8_what_nobody_reads_waits_and_counts_once_its_holder_is_gone() {
         let machine = Machine::new(scenario, Depth::Memory).expect("a machine");
         begun(&machine, Stage::Approval).await.end().await;
         let store = machine.store().clone();
-        let lease = store.acquire(&session(), &this_process("one that hangs")).await.expect("free");
+        let lease =
+            store.acquire_lease(&session(), &this_process("one that hangs")).await.expect("free");
         if goes {
             let (store, lease) = (store.clone(), lease.clone());
             tokio::spawn(async move {
                 tokio::time::sleep(Duration::from_secs(5)).await;
-                store.release(&lease).await.expect("writable");
+                store.release_lease(&lease).await.expect("writable");
             });
         }
         let program = machine.start("the second", Takes::Up).expect("a program");
         let decided = |state: &SessionState| state.resolution(&ApprovalId::new("s-a1")).is_some();
         let told = tell(&program, answer(Decision::Deny), decided).await;
-        let letters = store.mail(&session()).await.expect("readable").len();
+        let letters = store.waiting_remote_commands(&session()).await.expect("readable").len();
         match goes {
             true => {
                 assert_eq!(told, TellOutcome::Found { found: (), at_rest: false });

@@ -10,10 +10,10 @@ use std::sync::{Arc, Mutex};
 
 use weir_core::event::{CondenseReason, Event, RunStatus};
 use weir_core::ids::SessionId;
-use weir_core::message::{Block, Message};
+use weir_core::message::{Message, MessageBlock};
 use weir_core::model::{FailureClass, ModelRequest};
 use weir_core::session::Session;
-use weir_engine::hub::Fact;
+use weir_engine::hub::PublishedFact;
 use weir_engine::ports::MediaMap;
 use weir_scenario::laws;
 use weir_scenario::long::table;
@@ -47,7 +47,7 @@ fn said() -> String {
 struct Strict {
     scales: Scales,
     window: u64,
-    facts: Vec<Fact>,
+    facts: Vec<PublishedFact>,
     requests: Vec<Vec<Arc<Message>>>,
     /// Turns whose request did not begin with the whole one before, by dialect.
     lost: BTreeMap<&'static str, Vec<u32>>,
@@ -85,7 +85,7 @@ impl Strict {
     fn note_reads(&mut self, request: &ModelRequest) {
         for message in request.history.iter().rev().take(2) {
             for block in &message.blocks {
-                let Block::Call(call) = block else { continue };
+                let MessageBlock::Call(call) = block else { continue };
                 let Some(path) = call.input["path"].as_str() else { continue };
                 self.read.retain(|known| known != path);
                 self.read.push(path.into());
@@ -132,7 +132,7 @@ impl Watch for Strict {
         }
         self.requests.push(request.history.to_vec());
     }
-    fn fact(&mut self, fact: &Fact) {
+    fn fact(&mut self, fact: &PublishedFact) {
         self.facts.push(fact.clone());
     }
 }
@@ -180,7 +180,7 @@ fn stays_small(turns: usize, window: u64) -> usize {
     condensed
 }
 
-fn finished(facts: &[Fact]) -> Vec<RunStatus> {
+fn finished(facts: &[PublishedFact]) -> Vec<RunStatus> {
     let ended = facts.iter().filter_map(|fact| match fact.event.as_ref() {
         Event::RunFinished(f) => Some(f.status),
         _ => None,
@@ -225,7 +225,7 @@ fn x02_a_window_of_8_000_is_enough() {
     assert_eq!(finished(&strict.facts), vec![RunStatus::Completed]);
     let problems = strict.problems.iter().filter(|problem| !problem.contains("tail"));
     assert_eq!(problems.collect::<Vec<_>>(), Vec::<&String>::new());
-    let condensed = |fact: &&Fact| matches!(*fact.event, Event::ContextCondensed(_));
+    let condensed = |fact: &&PublishedFact| matches!(*fact.event, Event::ContextCondensed(_));
     assert!(strict.facts.iter().filter(condensed).count() >= 3);
     let first = strict.facts.iter().find_map(|fact| match fact.event.as_ref() {
         Event::ModelRequested(f) => Some(f.tokens_estimated),
@@ -288,7 +288,11 @@ fn x03_an_overflow_in_the_middle_resets_no_counter() {
     assert_eq!(attempts, vec![(8, 1), (8, 2)]);
     assert_eq!(iterations, (1..=9).collect::<Vec<u32>>());
     assert_eq!(around, vec![(8, 1, 7); 2]);
-    assert_eq!(session.condensing_limit(), Some(session.window() * 80 / 100), "X3: 80 from now on");
+    assert_eq!(
+        session.condensing_limit(),
+        Some(session.window_tokens() * 80 / 100),
+        "X3: 80 from now on"
+    );
     assert_eq!(finished(facts), vec![RunStatus::Completed]);
 }
 
@@ -322,7 +326,7 @@ fn x02_a_session_resumed_with_a_smaller_window_is_condensed_first() {
     assert_eq!(finished(&strict.facts), vec![RunStatus::Completed]);
 }
 
-fn largest(facts: &[Fact]) -> u64 {
+fn largest(facts: &[PublishedFact]) -> u64 {
     let tokens = facts.iter().filter_map(|fact| match fact.event.as_ref() {
         Event::ModelReplied(f) => Some(f.usage.input),
         _ => None,
@@ -345,12 +349,12 @@ impl Watch for Growth {
         self.messages = self.messages.max(request.history.len());
         self.turn = request.turn.0;
     }
-    fn fact(&mut self, fact: &Fact) {
+    fn fact(&mut self, fact: &PublishedFact) {
         self.session.apply(fact.ts, &fact.event);
         match fact.event.as_ref() {
             Event::ContextCondensed(_) => {
                 let state = format!("{:?}", self.session).len();
-                self.states.push((self.turn, self.session.facts(), state));
+                self.states.push((self.turn, self.session.fact_count(), state));
             }
             Event::RunFinished(f) => {
                 self.ended += usize::from(f.status == RunStatus::Completed);

@@ -19,7 +19,7 @@ use weir_core::record::sha256_hex;
 use weir_core::session::Session;
 use weir_engine::ports::MediaMap;
 use weir_providers::DIALECTS;
-use weir_providers::dialect::{Encoder, Quirks};
+use weir_providers::dialect::{RequestEncoder, VendorQuirks};
 use weir_scenario::parse;
 use weir_scenario::play::{Depth, play};
 
@@ -54,17 +54,18 @@ fn recorded() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/recorded")
 }
 
-fn encoders() -> Vec<Box<dyn Encoder>> {
-    let quirks = Quirks { stream_usage: true, max_completion_tokens: true, ..Quirks::default() };
-    DIALECTS.iter().map(|dialect| dialect.encoder(&quirks)).collect()
+fn encoders() -> Vec<Box<dyn RequestEncoder>> {
+    let quirks =
+        VendorQuirks { stream_usage: true, max_completion_tokens: true, ..VendorQuirks::default() };
+    DIALECTS.iter().map(|dialect| dialect.new_encoder(&quirks)).collect()
 }
 
 /// What a request is in each dialect: bytes and hash.
-fn sent(encoders: &mut [Box<dyn Encoder>], request: &ModelRequest) -> Value {
+fn sent(encoders: &mut [Box<dyn RequestEncoder>], request: &ModelRequest) -> Value {
     let mut all = Map::new();
     for (dialect, encoder) in DIALECTS.iter().zip(encoders) {
         encoder.encode(request, &MediaMap::default());
-        let body = encoder.body();
+        let body = encoder.last_body();
         let told = json!({ "bytes": body.len(), "sha256": sha256_hex(&body) });
         all.insert(dialect.name().into(), told);
     }
@@ -74,7 +75,7 @@ fn sent(encoders: &mut [Box<dyn Encoder>], request: &ModelRequest) -> Value {
 /// Folds facts and tells what is sent at each `model.requested`, with the request itself.
 struct Replay {
     session: Session,
-    encoders: Vec<Box<dyn Encoder>>,
+    encoders: Vec<Box<dyn RequestEncoder>>,
 }
 
 impl Replay {

@@ -15,8 +15,8 @@ use weir_core::schedule::{
     AgentLimits, AgentRun, AgentRunState, MissedTicks, OnAsk, PromptMode, ScheduledAgent,
 };
 use weir_engine::ports::{
-    AGENT_ACTIVE, AgentRunFilter, AtRest, Clock, KEPT_AGENT, Kept, Owner, Pause, RunDesk, Starter,
-    Store,
+    AGENT_ACTIVE, AgentRunFilter, AtRest, Clock, KEPT_AGENT, LeaseOwner, RunDesk, RunStarter,
+    Store, StorePause, StoredItem,
 };
 use weir_engine::schedule::{Scheduler, SchedulerParts, SchedulerSettings};
 use weir_scenario::world::WorldClock;
@@ -46,8 +46,8 @@ impl Runs {
 }
 
 #[async_trait]
-impl Starter for Runs {
-    fn session(&self) -> SessionId {
+impl RunStarter for Runs {
+    fn new_session_id(&self) -> SessionId {
         SessionId::new(format!("s{}", self.next.fetch_add(1, Ordering::SeqCst)))
     }
 
@@ -62,11 +62,11 @@ impl Starter for Runs {
         let now = self.under_way.fetch_add(1, Ordering::SeqCst) + 1;
         self.most.fetch_max(now, Ordering::SeqCst);
         if let Some(wait) = self.asks {
-            desk.asking(true).await;
+            desk.set_asking(true).await;
             self.under_way.fetch_sub(1, Ordering::SeqCst);
             tokio::time::sleep(wait).await;
             self.under_way.fetch_add(1, Ordering::SeqCst);
-            desk.asking(false).await;
+            desk.set_asking(false).await;
         }
         let rest = tokio::select! {
             () = tokio::time::sleep(self.takes) => {
@@ -136,7 +136,7 @@ impl Place {
     }
 
     async fn keep(&self, agent: &ScheduledAgent, state: &str) {
-        let kept = Kept {
+        let kept = StoredItem {
             what: KEPT_AGENT.into(),
             name: agent.name.clone(),
             text: serde_json::to_string(agent).expect("it is JSON"),
@@ -147,14 +147,14 @@ impl Place {
             by: agent.owner.clone(),
             ts: self.clock.now(),
         };
-        self.store.keep(&kept).await.expect("writable");
+        self.store.store_item(&kept).await.expect("writable");
     }
 
     async fn add(&self, agent: &ScheduledAgent) {
         self.keep(agent, AGENT_ACTIVE).await;
     }
 
-    fn start(&self, runs: &Arc<Runs>, holder: Owner) -> Daemon {
+    fn start(&self, runs: &Arc<Runs>, holder: LeaseOwner) -> Daemon {
         let stop = CancellationToken::new();
         let scheduler = Scheduler::new(SchedulerParts {
             store: self.store.clone(),
@@ -191,14 +191,14 @@ impl Place {
 
     async fn pause(&self, on: bool) {
         let since = self.clock.now();
-        let pause = Pause { since, by: "ada".into(), reason: String::new() };
+        let pause = StorePause { since, by: "ada".into(), reason: String::new() };
         self.store.set_paused(on.then_some(pause)).await.expect("writable");
     }
 }
 
 /// A process that is not there any more.
-fn dead() -> Owner {
-    Owner { host: "an earlier boot".into(), ..this_process("daemon") }
+fn dead() -> LeaseOwner {
+    LeaseOwner { host: "an earlier boot".into(), ..this_process("daemon") }
 }
 
 async fn pass(seconds: u64) {
@@ -317,13 +317,13 @@ impl Other {
         Other(child.expect("the machine has sleep"))
     }
 
-    fn holder(&self) -> Owner {
+    fn holder(&self) -> LeaseOwner {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.0.id()));
         let stat = stat.expect("it lives");
         let after_name = stat.rsplit_once(')').expect("it has a name").1;
         let started = after_name.split_ascii_whitespace().nth(19).expect("22 fields");
         let started = started.parse().expect("a number");
-        Owner { pid: self.0.id(), started, ..this_process("other daemon") }
+        LeaseOwner { pid: self.0.id(), started, ..this_process("other daemon") }
     }
 
     fn die(&mut self) {
@@ -506,12 +506,12 @@ async fn m7_definitions_change_without_a_restart() {
     assert_eq!(runs.begun().len(), 2);
     pass(3600).await;
     assert_eq!(runs.begun().len(), 3, "active again");
-    place.store.unkeep(KEPT_AGENT, "a").await.expect("writable");
+    place.store.remove_stored_item(KEPT_AGENT, "a").await.expect("writable");
     pass(86_400).await;
     daemon.end().await;
     assert_eq!(runs.begun().len(), 3, "removed");
     // What is kept and is no definition harms nobody.
-    let broken = Kept {
+    let broken = StoredItem {
         what: KEPT_AGENT.into(),
         name: "broken".into(),
         text: "{\"name\": 1}".into(),
@@ -522,7 +522,7 @@ async fn m7_definitions_change_without_a_restart() {
         by: "ada".into(),
         ts: place.clock.now(),
     };
-    place.store.keep(&broken).await.expect("writable");
+    place.store.store_item(&broken).await.expect("writable");
     place.add(&agent("fine", Some("* * * * *"))).await;
     let daemon = place.daemon(&runs);
     pass(61).await;

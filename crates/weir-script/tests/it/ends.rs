@@ -3,15 +3,15 @@
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
-use weir_engine::ports::{Script, ScriptKind, Scripts};
+use weir_engine::ports::{ScriptKind, ScriptTask, Scripts};
 use weir_script::ChildScripts;
 
 use crate::world::{Told, script};
 
 async fn of_shell(line: &str) -> Result<String, String> {
-    let scripts = ChildScripts::of("/bin/sh".into(), vec!["-c".into(), line.into()]);
+    let scripts = ChildScripts::with_arguments("/bin/sh".into(), vec!["-c".into(), line.into()]);
     let one = script(ScriptKind::Module, "export function run() {}");
-    let one = Script { time: Duration::from_secs(20), ..one };
+    let one = ScriptTask { time: Duration::from_secs(20), ..one };
     scripts.run(one, &Told::default(), &CancellationToken::new()).await
 }
 
@@ -39,7 +39,7 @@ async fn t5_every_end_of_a_child_is_a_sentence() {
         let why = of_shell(line).await.expect_err(line);
         assert!(why.contains(words), "{line}: {why}");
     }
-    let missing = ChildScripts::of("/no/such/program".into(), Vec::new());
+    let missing = ChildScripts::with_arguments("/no/such/program".into(), Vec::new());
     let one = script(ScriptKind::Check, "export function run() {}");
     let why = missing.run(one, &Told::default(), &CancellationToken::new()).await;
     assert!(why.expect_err("nothing there").contains("cannot be started"));

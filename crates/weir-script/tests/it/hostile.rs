@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
-use weir_engine::ports::{Script, ScriptKind, Scripts};
+use weir_engine::ports::{ScriptKind, ScriptTask, Scripts};
 
 use crate::world::{Told, module, runs, script, scripts};
 
@@ -14,7 +14,7 @@ async fn hurried(body: &str) -> Result<String, String> {
 
 async fn within(time: Duration, body: &str) -> Result<String, String> {
     let code = format!("export async function run(input, host) {{\n{body}\n}}\n");
-    runs(&scripts(), Script { time, ..script(ScriptKind::Module, &code) }).await
+    runs(&scripts(), ScriptTask { time, ..script(ScriptKind::Module, &code) }).await
 }
 
 /// `(body, one of these words)`
@@ -122,7 +122,7 @@ async fn t5_a_cancelled_script_is_gone_at_once() {
 #[tokio::test]
 async fn t5_a_script_has_so_much_time_and_no_more() {
     let code = "export function run() { while (true) {} }";
-    let short = Script { time: Duration::from_secs(1), ..script(ScriptKind::Module, code) };
+    let short = ScriptTask { time: Duration::from_secs(1), ..script(ScriptKind::Module, code) };
     let done = scripts().run(short, &Told::default(), &CancellationToken::new()).await;
     // Half of the time is for computing. A busy machine may not let it begin before all is over.
     let why = done.expect_err("it loops");

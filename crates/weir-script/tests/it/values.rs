@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
-use weir_engine::ports::{Script, ScriptKind, Scripts};
+use weir_engine::ports::{ScriptKind, ScriptTask, Scripts};
 
 use crate::world::{Told, expression, module, runs, script, scripts};
 
@@ -76,7 +76,8 @@ async fn t5_code_is_looked_at_before_it_is_kept() {
         // Little time for what never ends; enough for the others on a machine with other work.
         let seconds = if words == Some("longer than") { 4 } else { 60 };
         let time = std::time::Duration::from_secs(seconds);
-        let checked = runs(&scripts(), Script { time, ..script(ScriptKind::Check, code) }).await;
+        let checked =
+            runs(&scripts(), ScriptTask { time, ..script(ScriptKind::Check, code) }).await;
         match (checked, words) {
             (Ok(_), None) => (),
             (Err(why), Some(words)) => assert!(why.contains(words), "{code}: {why}"),

@@ -7,7 +7,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
-use weir_engine::ports::{HostCall, NoHost, Script, ScriptHost, ScriptKind, Scripts};
+use weir_engine::ports::{HostCall, NoHost, ScriptHost, ScriptKind, ScriptTask, Scripts};
 use weir_script::ChildScripts;
 
 /// The example that is the child.
@@ -20,17 +20,17 @@ pub(crate) fn program() -> PathBuf {
 }
 
 pub(crate) fn scripts() -> ChildScripts {
-    ChildScripts::of(program(), Vec::new())
+    ChildScripts::with_arguments(program(), Vec::new())
 }
 
 /// Long enough for every test: none waits for it, but those that end a script by its time.
 pub(crate) const LONG: Duration = Duration::from_secs(60);
 
-pub(crate) fn script(kind: ScriptKind, code: &str) -> Script {
-    Script { kind, code: code.into(), input: json!({ "n": 3, "text": "häß" }), time: LONG }
+pub(crate) fn script(kind: ScriptKind, code: &str) -> ScriptTask {
+    ScriptTask { kind, code: code.into(), input: json!({ "n": 3, "text": "häß" }), time: LONG }
 }
 
-pub(crate) async fn runs(scripts: &ChildScripts, script: Script) -> Result<String, String> {
+pub(crate) async fn runs(scripts: &ChildScripts, script: ScriptTask) -> Result<String, String> {
     scripts.run(script, &NoHost, &CancellationToken::new()).await
 }
 
@@ -53,7 +53,7 @@ pub(crate) struct Told {
 
 #[async_trait]
 impl ScriptHost for Told {
-    async fn call(&self, call: HostCall) -> Result<String, String> {
+    async fn call_host(&self, call: HostCall) -> Result<String, String> {
         let answer = match call.tool.as_str() {
             "bad" => Err("bad was denied: no".to_string()),
             "large" => Ok("x".repeat(5 << 20)),

@@ -1,13 +1,13 @@
 //! From physical lines to logical ones: comments, breaks between steps, continued text.
 
-use super::at;
+use super::error_at;
 use crate::ScriptError;
 
 /// A logical line with the number of its first physical one.
 #[derive(Debug, Clone)]
-pub(super) struct Line<'a> {
+pub(super) struct ScriptLine<'a> {
     pub(super) number: usize,
-    pub(super) what: Logical<'a>,
+    pub(super) what: LineContent<'a>,
     /// What stands after the colon.
     pub(super) first: &'a str,
     /// Indented lines below, as they stand.
@@ -15,7 +15,7 @@ pub(super) struct Line<'a> {
 }
 
 #[derive(Debug, Clone)]
-pub(super) enum Logical<'a> {
+pub(super) enum LineContent<'a> {
     /// An empty line or `---`.
     Break,
     End,
@@ -25,8 +25,8 @@ pub(super) enum Logical<'a> {
     },
 }
 
-pub(super) fn logical(text: &str) -> Result<Vec<Line<'_>>, ScriptError> {
-    let mut out: Vec<Line<'_>> = Vec::new();
+pub(super) fn logical_lines(text: &str) -> Result<Vec<ScriptLine<'_>>, ScriptError> {
+    let mut out: Vec<ScriptLine<'_>> = Vec::new();
     // Empty lines that belong to a text if an indented line follows, and end the step if not.
     let mut empty = 0usize;
     for (index, physical) in text.trim_start_matches('\u{feff}').split('\n').enumerate() {
@@ -37,9 +37,10 @@ pub(super) fn logical(text: &str) -> Result<Vec<Line<'_>>, ScriptError> {
             continue;
         }
         if physical.starts_with([' ', '\t']) {
-            let Some(Line { what: Logical::Pair { .. }, more, .. }) = out.last_mut() else {
+            let Some(ScriptLine { what: LineContent::Pair { .. }, more, .. }) = out.last_mut()
+            else {
                 let why = "an indented line goes on with a text; there is none before it";
-                return Err(at(number, why));
+                return Err(error_at(number, why));
             };
             more.extend(std::iter::repeat_n("", empty));
             empty = 0;
@@ -47,34 +48,34 @@ pub(super) fn logical(text: &str) -> Result<Vec<Line<'_>>, ScriptError> {
             continue;
         }
         if empty > 0 {
-            out.push(Line { number, what: Logical::Break, first: "", more: Vec::new() });
+            out.push(ScriptLine { number, what: LineContent::Break, first: "", more: Vec::new() });
             empty = 0;
         }
         if physical.starts_with('#') {
             continue;
         }
-        out.push(unindented(physical.trim_end(), number)?);
+        out.push(parse_unindented(physical.trim_end(), number)?);
     }
     Ok(out)
 }
 
-fn unindented(physical: &str, number: usize) -> Result<Line<'_>, ScriptError> {
-    let bare = |what| Ok(Line { number, what, first: "", more: Vec::new() });
+fn parse_unindented(physical: &str, number: usize) -> Result<ScriptLine<'_>, ScriptError> {
+    let bare = |what| Ok(ScriptLine { number, what, first: "", more: Vec::new() });
     if physical.len() >= 3 && physical.bytes().all(|byte| byte == b'-') {
-        return bare(Logical::Break);
+        return bare(LineContent::Break);
     }
     if physical == "end"
         || physical.strip_prefix("end").is_some_and(|r| r.trim_start().starts_with('#'))
     {
-        return bare(Logical::End);
+        return bare(LineContent::End);
     }
     let is_key = |key: &str| {
         !key.is_empty() && key.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'-')
     };
     match physical.split_once(':') {
-        Some((key, first)) if is_key(key) => Ok(Line {
+        Some((key, first)) if is_key(key) => Ok(ScriptLine {
             number,
-            what: Logical::Pair { key },
+            what: LineContent::Pair { key },
             first: first.strip_prefix(' ').unwrap_or(first).trim_start(),
             more: Vec::new(),
         }),
@@ -83,14 +84,14 @@ fn unindented(physical: &str, number: usize) -> Result<Line<'_>, ScriptError> {
             let why = format!(
                 "`{shown}` is not `word: value`, `---`, `end`, an indented text line or a # comment"
             );
-            Err(at(number, why))
+            Err(error_at(number, why))
         }
     }
 }
 
-impl Line<'_> {
+impl ScriptLine<'_> {
     /// The value as a text: the first line unless it is `|` or empty, and the lines below without their indent.
-    pub(super) fn text(&self) -> String {
+    pub(super) fn value_text(&self) -> String {
         let mut parts: Vec<&str> = Vec::with_capacity(self.more.len() + 1);
         if self.more.is_empty() || !matches!(self.first, "|" | "") {
             parts.push(self.first);
@@ -108,8 +109,8 @@ impl Line<'_> {
     }
 
     /// The value as words: a comment after ` #` is left out.
-    pub(super) fn plain(&self) -> String {
-        let text = self.text();
+    pub(super) fn plain_value(&self) -> String {
+        let text = self.value_text();
         let end = text.find(" #").unwrap_or(text.len());
         text[..end].trim().to_owned()
     }

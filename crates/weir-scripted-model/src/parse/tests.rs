@@ -2,24 +2,24 @@
 
 use std::time::Duration;
 
-use weir_core::model::{Stop, Usage};
+use weir_core::model::{StopReason, Usage};
 
 use super::*;
-use crate::step::{Expected, Fault, Found};
+use crate::step::{ExpectedContent, FoundStep, ScriptedFault};
 
 fn script(text: &str) -> Script {
-    parse(text, None).unwrap_or_else(|error| panic!("{error}"))
+    parse_script(text, None).unwrap_or_else(|error| panic!("{error}"))
 }
 
-fn steps(text: &str) -> Vec<Step> {
+fn steps(text: &str) -> Vec<ScriptStep> {
     let script = script(text);
-    (0..script.replies())
-        .map(|index| (*script.find(index).expect("counted").step).clone())
+    (0..script.reply_count())
+        .map(|index| (*script.find_step(index).expect("counted").step).clone())
         .collect()
 }
 
-fn call(tool: &str, arguments: &str) -> Say {
-    Say::Call { tool: tool.to_owned(), arguments: arguments.to_owned() }
+fn call(tool: &str, arguments: &str) -> ScriptedPiece {
+    ScriptedPiece::Call { tool: tool.to_owned(), arguments: arguments.to_owned() }
 }
 
 #[test]
@@ -43,27 +43,39 @@ expect: text \"old\"
 expect-not: system \"secret\"
 raw-arguments: write_file {\"path\": broken
 ";
-    let status = |status, retry_after: Option<&str>, message: &str| Fault::Status {
+    let status = |status, retry_after: Option<&str>, message: &str| ScriptedFault::Status {
         status,
         retry_after: retry_after.map(str::to_owned),
         message: message.to_owned(),
     };
-    let expected = Step {
+    let expected = ScriptStep {
         line: 2,
         says: vec![
-            Say::Thinking("I should look first.".to_owned()),
-            Say::Text("Let me look.".to_owned()),
+            ScriptedPiece::Thinking("I should look first.".to_owned()),
+            ScriptedPiece::Text("Let me look.".to_owned()),
             call("read_file", "{\"path\":\"a # b\"}"),
             call("list_files", "{}"),
             call("write_file", "{\"path\": broken"),
         ],
-        errors: vec![status(529, None, "overloaded"), status(429, Some("1"), ""), Fault::Cut],
+        errors: vec![
+            status(529, None, "overloaded"),
+            status(429, Some("1"), ""),
+            ScriptedFault::Cut,
+        ],
         expects: vec![
-            Expect { line: 15, what: Expected::Text("old".to_owned()), not: false },
-            Expect { line: 16, what: Expected::System("secret".to_owned()), not: true },
+            ScriptExpectation {
+                line: 15,
+                what: ExpectedContent::Text("old".to_owned()),
+                not: false,
+            },
+            ScriptExpectation {
+                line: 16,
+                what: ExpectedContent::System("secret".to_owned()),
+                not: true,
+            },
         ],
         usage: Some(Usage { input: 1200, output: 40, cache_read: 1000, ..Usage::default() }),
-        stop: Some(Stop::Calls),
+        stop: Some(StopReason::Calls),
         delay: Duration::from_millis(200),
         pace: Duration::from_millis(20),
         repeat: 10_000,
@@ -75,20 +87,20 @@ raw-arguments: write_file {\"path\": broken
 #[test]
 fn v6_steps_end_at_empty_lines_and_dashes() {
     let text = "says: one\n\n# between\n\nsays: two\n---\nsays: three\r\nmodel: says four\nmodel: calls t {}\n";
-    let says: Vec<Vec<Say>> = steps(text).into_iter().map(|step| step.says).collect();
-    let one = |text: &str| vec![Say::Text(text.to_owned())];
+    let says: Vec<Vec<ScriptedPiece>> = steps(text).into_iter().map(|step| step.says).collect();
+    let one = |text: &str| vec![ScriptedPiece::Text(text.to_owned())];
     assert_eq!(says, [one("one"), one("two"), one("three"), one("four"), vec![call("t", "{}")]]);
 }
 
 #[test]
 fn v6_texts_of_several_lines() {
     let text = "says: |\n  # Title\n\n    indented\n  last\ncalls: w {\n  \"text\": \"x\"\n}\n";
-    let error = parse(text, None).expect_err("the closing brace is not indented");
+    let error = parse_script(text, None).expect_err("the closing brace is not indented");
     assert_eq!(error.line, 8);
     let text = "says: |\n  # Title\n\n    indented\n  last\n\nsays: first\n   second\n\nsays-json: \" x\\r\\n\"\n";
-    let says: Vec<Say> = steps(text).into_iter().flat_map(|step| step.says).collect();
+    let says: Vec<ScriptedPiece> = steps(text).into_iter().flat_map(|step| step.says).collect();
     let texts = ["# Title\n\n  indented\nlast", "first\nsecond", " x\r\n"];
-    assert_eq!(says, texts.map(|text| Say::Text(text.to_owned())));
+    assert_eq!(says, texts.map(|text| ScriptedPiece::Text(text.to_owned())));
 }
 
 #[test]
@@ -96,13 +108,15 @@ fn v6_loops_need_no_memory() {
     let script = script(
         "says: a\n\nloop: 1000000\ncalls: t {\"i\":{{i}}} # n\n\nloop: 3\nsays: {{i}}\nend\nend\nsays: z\n",
     );
-    assert_eq!(script.replies(), 4_000_002);
-    let at = |index| script.find(index).map(|Found { step, round }| (step.says[0].clone(), round));
-    assert_eq!(at(0), Some((Say::Text("a".to_owned()), None)));
+    assert_eq!(script.reply_count(), 4_000_002);
+    let at = |index| {
+        script.find_step(index).map(|FoundStep { step, round }| (step.says[0].clone(), round))
+    };
+    assert_eq!(at(0), Some((ScriptedPiece::Text("a".to_owned()), None)));
     assert_eq!(at(1), Some((call("t", "{\"i\":{{i}}}"), Some(1))));
     assert_eq!(at(5), Some((call("t", "{\"i\":{{i}}}"), Some(2))));
-    assert_eq!(at(8), Some((Say::Text("{{i}}".to_owned()), Some(3))));
-    assert_eq!(at(4_000_001), Some((Say::Text("z".to_owned()), None)));
+    assert_eq!(at(8), Some((ScriptedPiece::Text("{{i}}".to_owned()), Some(3))));
+    assert_eq!(at(4_000_001), Some((ScriptedPiece::Text("z".to_owned()), None)));
     assert_eq!(at(4_000_002), None);
 }
 
@@ -113,10 +127,10 @@ fn v6_header_and_rules() {
     );
     assert_eq!(script.header.dialect.as_deref(), Some("gemini"));
     assert_eq!(script.header.window, Some(8_000));
-    assert_eq!(script.header.order, Order::Requests);
+    assert_eq!(script.header.order, StepOrder::Requests);
     assert_eq!(script.header.price.map(|price| price.output), Some(15.0));
     assert!(script.rules[0].pattern.is_match("please summarise 12 notes"));
-    assert_eq!(script.replies(), 1);
+    assert_eq!(script.reply_count(), 1);
 }
 
 #[test]
@@ -152,7 +166,7 @@ fn v6_errors_name_the_line_and_what_is_wrong() {
         ("order: chaos\nsays: a\n", 1, "neither `history`"),
         ("model: gpt\nsays: a\n", 1, "`name:` gives the model its name"),
     ] {
-        let error = parse(text, None).expect_err(text);
+        let error = parse_script(text, None).expect_err(text);
         assert_eq!(error.line, line, "{text:?}: {error}");
         assert!(error.why.contains(part), "{text:?}: {error}");
     }

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use base64::Engine as _;
-use weir_core::model::{Price, Stop, Usage};
+use weir_core::model::{Price, StopReason, Usage};
 
-use crate::step::{Expected, Fault, Say};
+use crate::step::{ExpectedContent, ScriptedFault, ScriptedPiece};
 
 /// Largest count of `loop:` and `repeat:`; larger than any test needs, small enough to end.
 const COUNT_MAX: u64 = 100_000_000;
@@ -20,7 +20,7 @@ const DOT: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR42mNgA
                    /AAAAABJRU5ErkJggg==";
 
 /// A whole number, `_` and `,` allowed between digits.
-pub(super) fn count(text: &str) -> Result<u64, String> {
+pub(super) fn parse_count(text: &str) -> Result<u64, String> {
     let digits: String = text.chars().filter(|c| !matches!(c, '_' | ',')).collect();
     match digits.parse::<u64>() {
         Ok(number) if (1..=COUNT_MAX).contains(&number) => Ok(number),
@@ -29,7 +29,7 @@ pub(super) fn count(text: &str) -> Result<u64, String> {
 }
 
 /// `200ms`, `2s`, `1m`.
-pub(super) fn duration(text: &str) -> Result<Duration, String> {
+pub(super) fn parse_duration(text: &str) -> Result<Duration, String> {
     let wrong = || format!("`{text}` is no duration such as 200ms, 2s or 1m");
     let digits = text.find(|c: char| !c.is_ascii_digit()).ok_or_else(wrong)?;
     let number: u64 = text[..digits].parse().map_err(|_| wrong())?;
@@ -72,11 +72,11 @@ pub(super) fn json_string(text: &str) -> Result<String, String> {
 }
 
 /// `NAME {…}`, the arguments as one JSON object.
-pub(super) fn call(text: &str) -> Result<Say, String> {
-    let (tool, rest) = name(text)?;
+pub(super) fn parse_call(text: &str) -> Result<ScriptedPiece, String> {
+    let (tool, rest) = parse_name(text)?;
     let rest = rest.trim();
     if rest.is_empty() || rest.starts_with('#') {
-        return Ok(Say::Call { tool, arguments: "{}".to_owned() });
+        return Ok(ScriptedPiece::Call { tool, arguments: "{}".to_owned() });
     }
     // Places for numbers count as numbers of the same length, so that offsets stay true.
     let scanned = rest.replace("{{i}}", "11111").replace("{{n}}", "11111");
@@ -98,17 +98,17 @@ pub(super) fn call(text: &str) -> Result<Say, String> {
         return Err(format!("`{after}` stands after the arguments of `{tool}`"));
     }
     let arguments = if scanned == rest { value.to_string() } else { own.to_owned() };
-    Ok(Say::Call { tool, arguments })
+    Ok(ScriptedPiece::Call { tool, arguments })
 }
 
 /// `NAME anything`, sent as it stands.
-pub(super) fn raw_call(text: &str) -> Result<Say, String> {
-    let (tool, rest) = name(text)?;
-    Ok(Say::Call { tool, arguments: rest.strip_prefix(' ').unwrap_or(rest).to_owned() })
+pub(super) fn raw_call(text: &str) -> Result<ScriptedPiece, String> {
+    let (tool, rest) = parse_name(text)?;
+    Ok(ScriptedPiece::Call { tool, arguments: rest.strip_prefix(' ').unwrap_or(rest).to_owned() })
 }
 
 /// The first word, or a JSON string for names that a model made up, and what follows.
-fn name(text: &str) -> Result<(String, &str), String> {
+fn parse_name(text: &str) -> Result<(String, &str), String> {
     if text.starts_with('"') {
         let mut strings = serde_json::Deserializer::from_str(text).into_iter::<String>();
         if let Some(Ok(name)) = strings.next() {
@@ -122,15 +122,15 @@ fn name(text: &str) -> Result<(String, &str), String> {
     Ok((text[..end].to_owned(), &text[end..]))
 }
 
-fn pairs(text: &str) -> impl Iterator<Item = Result<(&str, &str), String>> {
+fn split_pairs(text: &str) -> impl Iterator<Item = Result<(&str, &str), String>> {
     text.split_whitespace()
         .map(|pair| pair.split_once('=').ok_or_else(|| format!("`{pair}` is not `name=number`")))
 }
 
 /// `input=1200 output=40 cache_read=1000`.
-pub(super) fn usage(text: &str) -> Result<Usage, String> {
+pub(super) fn parse_usage(text: &str) -> Result<Usage, String> {
     let mut usage = Usage::default();
-    for pair in pairs(text) {
+    for pair in split_pairs(text) {
         let (name, number) = pair?;
         let number: u64 =
             number.parse().map_err(|_| format!("`{number}` is no number of tokens"))?;
@@ -151,9 +151,9 @@ pub(super) fn usage(text: &str) -> Result<Usage, String> {
 }
 
 /// `input=3 output=15 cache_read=0.3 cache_write=3.75`.
-pub(super) fn price(text: &str) -> Result<Price, String> {
+pub(super) fn parse_price(text: &str) -> Result<Price, String> {
     let mut price = Price { input: 0.0, output: 0.0, cache_read: 0.0, cache_write: 0.0 };
-    for pair in pairs(text) {
+    for pair in split_pairs(text) {
         let (name, number) = pair?;
         let number: f64 = number
             .parse()
@@ -174,28 +174,28 @@ pub(super) fn price(text: &str) -> Result<Price, String> {
 }
 
 /// Why the model stops.
-pub(super) fn stop(text: &str) -> Result<Stop, String> {
+pub(super) fn parse_stop(text: &str) -> Result<StopReason, String> {
     match text {
-        "end" => Ok(Stop::End),
-        "calls" => Ok(Stop::Calls),
-        "max_tokens" => Ok(Stop::MaxTokens),
-        "refusal" => Ok(Stop::Refusal),
+        "end" => Ok(StopReason::End),
+        "calls" => Ok(StopReason::Calls),
+        "max_tokens" => Ok(StopReason::MaxTokens),
+        "refusal" => Ok(StopReason::Refusal),
         _ => Err(format!("`{text}` is none of end, calls, max_tokens, refusal")),
     }
 }
 
-pub(super) fn fault(text: &str) -> Result<Fault, String> {
+pub(super) fn parse_fault(text: &str) -> Result<ScriptedFault, String> {
     let (first, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
     let named = match first {
-        "overflow" => Some(Fault::Overflow),
-        "safety" => Some(Fault::Safety),
-        "cut" => Some(Fault::Cut),
-        "reset" => Some(Fault::Reset),
-        "stall" => Some(Fault::Stall),
-        "midstream" => Some(Fault::Midstream),
-        "garbage" => Some(Fault::Garbage),
-        "hang" => Some(Fault::Hang),
-        "network" => Some(Fault::Network),
+        "overflow" => Some(ScriptedFault::Overflow),
+        "safety" => Some(ScriptedFault::Safety),
+        "cut" => Some(ScriptedFault::Cut),
+        "reset" => Some(ScriptedFault::Reset),
+        "stall" => Some(ScriptedFault::Stall),
+        "midstream" => Some(ScriptedFault::Midstream),
+        "garbage" => Some(ScriptedFault::Garbage),
+        "hang" => Some(ScriptedFault::Hang),
+        "network" => Some(ScriptedFault::Network),
         _ => None,
     };
     if let Some(fault) = named {
@@ -217,50 +217,56 @@ pub(super) fn fault(text: &str) -> Result<Fault, String> {
         }
     }
     let message = words.join(" ").trim_matches('"').to_owned();
-    Ok(Fault::Status { status, retry_after, message })
+    Ok(ScriptedFault::Status { status, retry_after, message })
 }
 
 /// `text "…"`, `result "…"`, `pattern "…"`, `system "…"`, `tool NAME`, `body "…"`, `image`; a
 /// quoted text alone is `text`.
-pub(super) fn expected(text: &str) -> Result<Expected, String> {
+pub(super) fn parse_expected(text: &str) -> Result<ExpectedContent, String> {
     let text = text.trim();
     if text.starts_with('"') {
-        return Ok(Expected::Text(quoted_or_plain(text)?));
+        return Ok(ExpectedContent::Text(quoted_or_plain(text)?));
     }
     let (word, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
     let value = || quoted_or_plain(rest.trim());
     match word {
-        "text" => Ok(Expected::Text(value()?)),
-        "result" => Ok(Expected::Result(value()?)),
-        "system" => Ok(Expected::System(value()?)),
-        "tool" => Ok(Expected::Tool(value()?)),
-        "body" => Ok(Expected::Body(value()?)),
-        "image" => Ok(Expected::Image),
+        "text" => Ok(ExpectedContent::Text(value()?)),
+        "result" => Ok(ExpectedContent::Result(value()?)),
+        "system" => Ok(ExpectedContent::System(value()?)),
+        "tool" => Ok(ExpectedContent::Tool(value()?)),
+        "body" => Ok(ExpectedContent::Body(value()?)),
+        "image" => Ok(ExpectedContent::Image),
         "pattern" => {
             let pattern = value()?;
             regex::Regex::new(&pattern)
                 .map_err(|error| format!("no regular expression: {error}"))?;
-            Ok(Expected::Pattern(pattern))
+            Ok(ExpectedContent::Pattern(pattern))
         }
         _ => Err(format!("`{word}` is none of text, result, pattern, system, tool, body, image")),
     }
 }
 
 /// `dot`, a `data:` address, or a file beside the script.
-pub(super) fn image(text: &str, folder: Option<&Path>) -> Result<Say, String> {
+pub(super) fn parse_image(text: &str, folder: Option<&Path>) -> Result<ScriptedPiece, String> {
     let decode = |data: &str| {
         base64::engine::general_purpose::STANDARD
             .decode(data)
             .map_err(|error| format!("the picture is not base64: {error}"))
     };
     if text == "dot" {
-        return Ok(Say::Image { media_type: "image/png".to_owned(), data: decode(DOT)?.into() });
+        return Ok(ScriptedPiece::Image {
+            media_type: "image/png".to_owned(),
+            data: decode(DOT)?.into(),
+        });
     }
     if let Some(address) = text.strip_prefix("data:") {
         let (media_type, data) = address
             .split_once(";base64,")
             .ok_or("a picture in the script is written `data:image/png;base64,…`")?;
-        return Ok(Say::Image { media_type: media_type.to_owned(), data: decode(data)?.into() });
+        return Ok(ScriptedPiece::Image {
+            media_type: media_type.to_owned(),
+            data: decode(data)?.into(),
+        });
     }
     let extension = Path::new(text).extension().and_then(|extension| extension.to_str());
     let media_type = match extension {
@@ -286,5 +292,5 @@ pub(super) fn image(text: &str, folder: Option<&Path>) -> Result<Say, String> {
         std::fs::read(&path)
     };
     let data = read().map_err(|error| format!("{}: {error}", path.display()))?;
-    Ok(Say::Image { media_type: media_type.to_owned(), data: Arc::from(data) })
+    Ok(ScriptedPiece::Image { media_type: media_type.to_owned(), data: Arc::from(data) })
 }

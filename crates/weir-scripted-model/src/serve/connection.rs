@@ -13,28 +13,28 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
 /// A listener whose connections end when the server does.
-pub(super) struct Door {
+pub(super) struct ScriptListener {
     listener: TcpListener,
     shutdown: CancellationToken,
 }
 
-impl Door {
-    pub(super) fn new(listener: TcpListener, shutdown: CancellationToken) -> Door {
-        Door { listener, shutdown }
+impl ScriptListener {
+    pub(super) fn new(listener: TcpListener, shutdown: CancellationToken) -> ScriptListener {
+        ScriptListener { listener, shutdown }
     }
 }
 
-impl Listener for Door {
-    type Io = Wire;
+impl Listener for ScriptListener {
+    type Io = BreakableStream;
     type Addr = SocketAddr;
 
-    async fn accept(&mut self) -> (Wire, SocketAddr) {
+    async fn accept(&mut self) -> (BreakableStream, SocketAddr) {
         let (stream, address) = Listener::accept(&mut self.listener).await;
         // Small writes must not wait for each other: this is the peer of measurements.
         let _ = stream.set_nodelay(true);
         let token = self.shutdown.child_token();
         let broken = Box::pin(token.clone().cancelled_owned());
-        (Wire { stream, token, broken }, address)
+        (BreakableStream { stream, token, broken }, address)
     }
 
     fn local_addr(&self) -> io::Result<SocketAddr> {
@@ -42,7 +42,7 @@ impl Listener for Door {
     }
 }
 
-pub(super) struct Wire {
+pub(super) struct BreakableStream {
     stream: TcpStream,
     token: CancellationToken,
     broken: Pin<Box<WaitForCancellationFutureOwned>>,
@@ -50,46 +50,46 @@ pub(super) struct Wire {
 
 /// The handler's hold on its connection.
 #[derive(Clone)]
-pub(super) struct Link(CancellationToken);
+pub(super) struct ConnectionBreaker(CancellationToken);
 
-impl Link {
+impl ConnectionBreaker {
     /// Breaks the connection; nothing more is read or written.
-    pub(super) fn cut(&self) {
+    pub(super) fn break_connection(&self) {
         self.0.cancel();
     }
 }
 
-impl Connected<IncomingStream<'_, Door>> for Link {
-    fn connect_info(stream: IncomingStream<'_, Door>) -> Link {
-        Link(stream.io().token.clone())
+impl Connected<IncomingStream<'_, ScriptListener>> for ConnectionBreaker {
+    fn connect_info(stream: IncomingStream<'_, ScriptListener>) -> ConnectionBreaker {
+        ConnectionBreaker(stream.io().token.clone())
     }
 }
 
-fn reset() -> io::Error {
+fn connection_reset() -> io::Error {
     io::Error::from(io::ErrorKind::ConnectionReset)
 }
 
-impl AsyncRead for Wire {
+impl AsyncRead for BreakableStream {
     fn poll_read(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         buf: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         if self.broken.as_mut().poll(cx).is_ready() {
-            return Poll::Ready(Err(reset()));
+            return Poll::Ready(Err(connection_reset()));
         }
         Pin::new(&mut self.stream).poll_read(cx, buf)
     }
 }
 
-impl AsyncWrite for Wire {
+impl AsyncWrite for BreakableStream {
     fn poll_write(
         mut self: Pin<&mut Self>,
         cx: &mut Context<'_>,
         buf: &[u8],
     ) -> Poll<io::Result<usize>> {
         if self.token.is_cancelled() {
-            return Poll::Ready(Err(reset()));
+            return Poll::Ready(Err(connection_reset()));
         }
         Pin::new(&mut self.stream).poll_write(cx, buf)
     }
@@ -100,7 +100,7 @@ impl AsyncWrite for Wire {
         bufs: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         if self.token.is_cancelled() {
-            return Poll::Ready(Err(reset()));
+            return Poll::Ready(Err(connection_reset()));
         }
         Pin::new(&mut self.stream).poll_write_vectored(cx, bufs)
     }

@@ -17,17 +17,17 @@ const ANSWER_BYTES_MAX: usize = 16 * 1024 * 1024;
 const SECRET_HEADERS: &[&str] =
     &["authorization", "x-api-key", "api-key", "x-goog-api-key", "cookie", "proxy-authorization"];
 
-pub(super) struct Recorder(Mutex<File>);
+pub(super) struct ExchangeRecorder(Mutex<File>);
 
-impl Recorder {
-    pub(super) fn open(path: &Path) -> io::Result<Recorder> {
+impl ExchangeRecorder {
+    pub(super) fn open(path: &Path) -> io::Result<ExchangeRecorder> {
         let file = OpenOptions::new().create(true).append(true).open(path).map_err(|error| {
             io::Error::new(error.kind(), format!("{} cannot be opened: {error}", path.display()))
         })?;
-        Ok(Recorder(Mutex::new(file)))
+        Ok(ExchangeRecorder(Mutex::new(file)))
     }
 
-    fn write(&self, line: &Value) {
+    fn write_line(&self, line: &Value) {
         let mut text = line.to_string();
         text.push('\n');
         let mut file = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -39,22 +39,22 @@ impl Recorder {
 }
 
 /// One exchange. Written when it is dropped, so that a broken one is recorded too.
-pub(super) struct Exchange {
-    recorder: Arc<Recorder>,
+pub(super) struct RecordedExchange {
+    recorder: Arc<ExchangeRecorder>,
     request: Value,
     /// Absent until an answer began.
     status: Option<u16>,
     answer: Vec<u8>,
 }
 
-impl Exchange {
+impl RecordedExchange {
     pub(super) fn begin(
-        recorder: Arc<Recorder>,
+        recorder: Arc<ExchangeRecorder>,
         method: &Method,
         uri: &Uri,
         headers: &HeaderMap,
         body: &Bytes,
-    ) -> Exchange {
+    ) -> RecordedExchange {
         let headers: Map<String, Value> = headers
             .iter()
             .filter(|(name, _)| !SECRET_HEADERS.contains(&name.as_str()))
@@ -68,32 +68,31 @@ impl Exchange {
             serde_json::from_slice(body)
                 .unwrap_or_else(|_| String::from_utf8_lossy(body).into_owned().into())
         };
-        let request =
-            json!({"m": method.as_str(), "path": address(uri), "h": headers, "body": body});
-        Exchange { recorder, request, status: None, answer: Vec::new() }
+        let request = json!({"m": method.as_str(), "path": redacted_address(uri), "h": headers, "body": body});
+        RecordedExchange { recorder, request, status: None, answer: Vec::new() }
     }
 
-    pub(super) fn answer(&mut self, status: u16, bytes: &[u8]) {
+    pub(super) fn record_answer(&mut self, status: u16, bytes: &[u8]) {
         self.status = Some(status);
-        self.more(bytes);
+        self.record_bytes(bytes);
     }
 
-    pub(super) fn more(&mut self, bytes: &[u8]) {
+    pub(super) fn record_bytes(&mut self, bytes: &[u8]) {
         let room = ANSWER_BYTES_MAX.saturating_sub(self.answer.len());
         self.answer.extend_from_slice(&bytes[..bytes.len().min(room)]);
     }
 }
 
-impl Drop for Exchange {
+impl Drop for RecordedExchange {
     fn drop(&mut self) {
         self.request["status"] = self.status.into();
         self.request["resp"] = String::from_utf8_lossy(&self.answer).into_owned().into();
-        self.recorder.write(&self.request);
+        self.recorder.write_line(&self.request);
     }
 }
 
 /// Path and query, a key in the query starred out.
-fn address(uri: &Uri) -> String {
+fn redacted_address(uri: &Uri) -> String {
     let Some(query) = uri.query() else { return uri.path().to_owned() };
     let query: Vec<&str> = query
         .split('&')

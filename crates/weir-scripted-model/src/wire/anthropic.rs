@@ -1,50 +1,54 @@
 //! Anthropic Messages as the vendor's server speaks it.
 
 use serde_json::{Value, json};
-use weir_core::model::Stop;
+use weir_core::model::StopReason;
 
 use super::{
-    Context, Piece, Refusal, Whole, Wire, Writer, arguments_value, event, put_together, signature,
-    status_and_message,
+    RefusalResponse, ReplyContext, ReplyPiece, ReplyWriter, WholePart, Wire, arguments_value,
+    put_together, scripted_signature, status_and_message, write_event,
 };
-use crate::step::Fault;
+use crate::step::ScriptedFault;
 
-pub(crate) struct Anthropic;
+pub(crate) struct AnthropicWire;
 
-impl Wire for Anthropic {
+impl Wire for AnthropicWire {
     fn name(&self) -> &'static str {
         "anthropic"
     }
     fn messages_key(&self) -> &'static str {
         "messages"
     }
-    fn writer(&self, context: Context) -> Box<dyn Writer> {
-        Box::new(Stream { context, index: 0 })
+    fn new_writer(&self, context: ReplyContext) -> Box<dyn ReplyWriter> {
+        Box::new(AnthropicWriter { context, index: 0 })
     }
-    fn whole(&self, context: &Context, pieces: &mut dyn Iterator<Item = Piece>) -> Vec<u8> {
+    fn whole_reply(
+        &self,
+        context: &ReplyContext,
+        pieces: &mut dyn Iterator<Item = ReplyPiece>,
+    ) -> Vec<u8> {
         let content: Vec<Value> = put_together(pieces)
             .into_iter()
             .map(|part| match part {
-                Whole::Thinking(text) => json!({
-                    "type": "thinking", "thinking": text, "signature": signature(context.number),
+                WholePart::Thinking(text) => json!({
+                    "type": "thinking", "thinking": text, "signature": scripted_signature(context.number),
                 }),
-                Whole::Text(text) => json!({"type": "text", "text": text, "citations": null}),
-                Whole::Call { id, tool, arguments } => json!({
+                WholePart::Text(text) => json!({"type": "text", "text": text, "citations": null}),
+                WholePart::Call { id, tool, arguments } => json!({
                     "type": "tool_use", "id": id, "name": tool,
                     "input": arguments_value(&arguments),
                 }),
-                Whole::Image { .. } => {
+                WholePart::Image { .. } => {
                     json!({"type": "text", "text": NO_IMAGES, "citations": null})
                 }
             })
             .collect();
-        let mut message = message(context);
+        let mut message = message_json(context);
         message["content"] = Value::Array(content);
         message["stop_reason"] = stop_reason(context.stop).into();
         message["usage"]["output_tokens"] = context.usage.output.into();
         message.to_string().into_bytes()
     }
-    fn refusal(&self, fault: &Fault) -> Refusal {
+    fn refusal_for(&self, fault: &ScriptedFault) -> RefusalResponse {
         let (status, message) = status_and_message(
             fault,
             "prompt is too long: 210000 tokens > 200000 maximum",
@@ -55,7 +59,7 @@ impl Wire for Anthropic {
             "error": {"type": error_type(status), "message": message},
             "request_id": "req_script",
         });
-        Refusal::json(status, &body)
+        RefusalResponse::from_json(status, &body)
     }
 }
 
@@ -76,16 +80,16 @@ fn error_type(status: u16) -> &'static str {
     }
 }
 
-fn stop_reason(stop: Stop) -> &'static str {
+fn stop_reason(stop: StopReason) -> &'static str {
     match stop {
-        Stop::End | Stop::Interrupted => "end_turn",
-        Stop::Calls => "tool_use",
-        Stop::MaxTokens => "max_tokens",
-        Stop::Refusal => "refusal",
+        StopReason::End | StopReason::Interrupted => "end_turn",
+        StopReason::Calls => "tool_use",
+        StopReason::MaxTokens => "max_tokens",
+        StopReason::Refusal => "refusal",
     }
 }
 
-fn message(context: &Context) -> Value {
+fn message_json(context: &ReplyContext) -> Value {
     json!({
         "id": format!("msg_script_{:04}", context.number),
         "type": "message",
@@ -104,65 +108,70 @@ fn message(context: &Context) -> Value {
     })
 }
 
-struct Stream {
-    context: Context,
+struct AnthropicWriter {
+    context: ReplyContext,
     index: u64,
 }
 
-impl Stream {
-    fn start(&self, block: &Value, out: &mut Vec<u8>) {
+impl AnthropicWriter {
+    fn start_block(&self, block: &Value, out: &mut Vec<u8>) {
         let data =
             json!({"type": "content_block_start", "index": self.index, "content_block": block});
-        event(out, "content_block_start", &data);
+        write_event(out, "content_block_start", &data);
         if self.index == 0 {
-            event(out, "ping", &json!({"type": "ping"}));
+            write_event(out, "ping", &json!({"type": "ping"}));
         }
     }
-    fn delta(&self, delta: &Value, out: &mut Vec<u8>) {
+    fn write_delta(&self, delta: &Value, out: &mut Vec<u8>) {
         let data = json!({"type": "content_block_delta", "index": self.index, "delta": delta});
-        event(out, "content_block_delta", &data);
+        write_event(out, "content_block_delta", &data);
     }
-    fn stop(&mut self, out: &mut Vec<u8>) {
+    fn stop_block(&mut self, out: &mut Vec<u8>) {
         let data = json!({"type": "content_block_stop", "index": self.index});
-        event(out, "content_block_stop", &data);
+        write_event(out, "content_block_stop", &data);
         self.index += 1;
     }
 }
 
-impl Writer for Stream {
+impl ReplyWriter for AnthropicWriter {
     fn begin(&mut self, out: &mut Vec<u8>) {
-        let data = json!({"type": "message_start", "message": message(&self.context)});
-        event(out, "message_start", &data);
+        let data = json!({"type": "message_start", "message": message_json(&self.context)});
+        write_event(out, "message_start", &data);
     }
 
-    fn piece(&mut self, piece: Piece, out: &mut Vec<u8>) {
+    fn write_piece(&mut self, piece: ReplyPiece, out: &mut Vec<u8>) {
         match piece {
-            Piece::ThinkingBegin => {
-                self.start(&json!({"type": "thinking", "thinking": "", "signature": ""}), out);
+            ReplyPiece::ThinkingBegin => {
+                self.start_block(
+                    &json!({"type": "thinking", "thinking": "", "signature": ""}),
+                    out,
+                );
             }
-            Piece::Thinking(text) => {
-                self.delta(&json!({"type": "thinking_delta", "thinking": text}), out);
+            ReplyPiece::Thinking(text) => {
+                self.write_delta(&json!({"type": "thinking_delta", "thinking": text}), out);
             }
-            Piece::ThinkingEnd => {
-                let signature = signature(self.context.number);
-                self.delta(&json!({"type": "signature_delta", "signature": signature}), out);
-                self.stop(out);
+            ReplyPiece::ThinkingEnd => {
+                let signature = scripted_signature(self.context.number);
+                self.write_delta(&json!({"type": "signature_delta", "signature": signature}), out);
+                self.stop_block(out);
             }
-            Piece::TextBegin => self.start(&json!({"type": "text", "text": ""}), out),
-            Piece::Text(text) => self.delta(&json!({"type": "text_delta", "text": text}), out),
-            Piece::TextEnd | Piece::CallEnd => self.stop(out),
-            Piece::CallBegin { id, tool } => {
+            ReplyPiece::TextBegin => self.start_block(&json!({"type": "text", "text": ""}), out),
+            ReplyPiece::Text(text) => {
+                self.write_delta(&json!({"type": "text_delta", "text": text}), out)
+            }
+            ReplyPiece::TextEnd | ReplyPiece::CallEnd => self.stop_block(out),
+            ReplyPiece::CallBegin { id, tool } => {
                 let block = json!({"type": "tool_use", "id": id, "name": tool, "input": {}});
-                self.start(&block, out);
-                self.delta(&json!({"type": "input_json_delta", "partial_json": ""}), out);
+                self.start_block(&block, out);
+                self.write_delta(&json!({"type": "input_json_delta", "partial_json": ""}), out);
             }
-            Piece::Arguments(text) => {
-                self.delta(&json!({"type": "input_json_delta", "partial_json": text}), out);
+            ReplyPiece::Arguments(text) => {
+                self.write_delta(&json!({"type": "input_json_delta", "partial_json": text}), out);
             }
-            Piece::Image { .. } => {
-                self.start(&json!({"type": "text", "text": ""}), out);
-                self.delta(&json!({"type": "text_delta", "text": NO_IMAGES}), out);
-                self.stop(out);
+            ReplyPiece::Image { .. } => {
+                self.start_block(&json!({"type": "text", "text": ""}), out);
+                self.write_delta(&json!({"type": "text_delta", "text": NO_IMAGES}), out);
+                self.stop_block(out);
             }
         }
     }
@@ -179,15 +188,15 @@ impl Writer for Stream {
                 "output_tokens": usage.output,
             },
         });
-        event(out, "message_delta", &data);
-        event(out, "message_stop", &json!({"type": "message_stop"}));
+        write_event(out, "message_delta", &data);
+        write_event(out, "message_stop", &json!({"type": "message_stop"}));
     }
 
-    fn broken(&mut self, out: &mut Vec<u8>) {
+    fn write_stream_error(&mut self, out: &mut Vec<u8>) {
         let data = json!({
             "type": "error",
             "error": {"type": "overloaded_error", "message": "Overloaded (scripted)."},
         });
-        event(out, "error", &data);
+        write_event(out, "error", &data);
     }
 }

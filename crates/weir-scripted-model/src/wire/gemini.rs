@@ -1,31 +1,41 @@
 //! Gemini `generateContent` and `streamGenerateContent?alt=sse` as the vendor's server speaks them.
 
 use serde_json::{Value, json};
-use weir_core::model::Stop;
+use weir_core::model::StopReason;
 
 use super::{
-    Context, EVENTS, Piece, Refusal, Whole, Wire, Writer, data_line, put_together, signature,
-    status_and_message,
+    EVENTS, RefusalResponse, ReplyContext, ReplyPiece, ReplyWriter, WholePart, Wire, data_line,
+    put_together, scripted_signature, status_and_message,
 };
-use crate::step::Fault;
+use crate::step::ScriptedFault;
 
-pub(crate) struct Gemini;
+pub(crate) struct GeminiWire;
 
-impl Wire for Gemini {
+impl Wire for GeminiWire {
     fn name(&self) -> &'static str {
         "gemini"
     }
     fn messages_key(&self) -> &'static str {
         "contents"
     }
-    fn writer(&self, context: Context) -> Box<dyn Writer> {
-        Box::new(Stream { context, call: None, signed: false, thought: false, malformed: false })
+    fn new_writer(&self, context: ReplyContext) -> Box<dyn ReplyWriter> {
+        Box::new(GeminiWriter {
+            context,
+            call: None,
+            signed: false,
+            thought: false,
+            malformed: false,
+        })
     }
-    fn whole(&self, context: &Context, pieces: &mut dyn Iterator<Item = Piece>) -> Vec<u8> {
-        whole(context, pieces).to_string().into_bytes()
+    fn whole_reply(
+        &self,
+        context: &ReplyContext,
+        pieces: &mut dyn Iterator<Item = ReplyPiece>,
+    ) -> Vec<u8> {
+        whole_json(context, pieces).to_string().into_bytes()
     }
-    fn refusal(&self, fault: &Fault) -> Refusal {
-        if *fault == Fault::Safety {
+    fn refusal_for(&self, fault: &ScriptedFault) -> RefusalResponse {
+        if *fault == ScriptedFault::Safety {
             // Not an error at this vendor, but a reply without candidates.
             let mut out = Vec::new();
             let data = json!({
@@ -34,7 +44,7 @@ impl Wire for Gemini {
                 "modelVersion": "script",
             });
             data_line(&mut out, &data, b"\r\n\r\n");
-            return Refusal { status: 200, content_type: EVENTS, body: out };
+            return RefusalResponse { status: 200, content_type: EVENTS, body: out };
         }
         let (status, message) = status_and_message(
             fault,
@@ -43,13 +53,13 @@ impl Wire for Gemini {
             "",
         );
         let mut error = json!({"code": status, "message": message, "status": status_word(status)});
-        if let Fault::Status { retry_after: Some(seconds), .. } = fault {
+        if let ScriptedFault::Status { retry_after: Some(seconds), .. } = fault {
             error["details"] = json!([{
                 "@type": "type.googleapis.com/google.rpc.RetryInfo",
                 "retryDelay": format!("{seconds}s"),
             }]);
         }
-        Refusal::json(status, &json!({"error": error}))
+        RefusalResponse::from_json(status, &json!({"error": error}))
     }
 }
 
@@ -66,17 +76,17 @@ fn status_word(status: u16) -> &'static str {
     }
 }
 
-fn finish_reason(stop: Stop, malformed: bool) -> &'static str {
+fn finish_reason(stop: StopReason, malformed: bool) -> &'static str {
     match stop {
         _ if malformed => "MALFORMED_FUNCTION_CALL",
         // This vendor has no reason of its own for calls.
-        Stop::End | Stop::Calls | Stop::Interrupted => "STOP",
-        Stop::MaxTokens => "MAX_TOKENS",
-        Stop::Refusal => "SAFETY",
+        StopReason::End | StopReason::Calls | StopReason::Interrupted => "STOP",
+        StopReason::MaxTokens => "MAX_TOKENS",
+        StopReason::Refusal => "SAFETY",
     }
 }
 
-fn usage_value(context: &Context) -> Value {
+fn usage_value(context: &ReplyContext) -> Value {
     let usage = &context.usage;
     let prompt = usage.input + usage.cache_read + usage.cache_write;
     let mut value = json!({
@@ -105,24 +115,24 @@ fn image_part(media_type: &str, data: &str) -> Value {
     json!({"inlineData": {"mimeType": media_type, "data": data}})
 }
 
-fn whole(context: &Context, pieces: &mut dyn Iterator<Item = Piece>) -> Value {
+fn whole_json(context: &ReplyContext, pieces: &mut dyn Iterator<Item = ReplyPiece>) -> Value {
     let mut parts: Vec<Value> = Vec::new();
     let (mut malformed, mut signed) = (false, false);
     for part in put_together(pieces) {
         match part {
-            Whole::Thinking(text) => parts.push(json!({"text": text, "thought": true})),
-            Whole::Text(text) => parts.push(json!({"text": text})),
-            Whole::Call { tool, arguments, .. } => match call_part(&tool, &arguments) {
+            WholePart::Thinking(text) => parts.push(json!({"text": text, "thought": true})),
+            WholePart::Text(text) => parts.push(json!({"text": text})),
+            WholePart::Call { tool, arguments, .. } => match call_part(&tool, &arguments) {
                 Some(mut call) => {
                     if !signed {
-                        call["thoughtSignature"] = signature(context.number).into();
+                        call["thoughtSignature"] = scripted_signature(context.number).into();
                         signed = true;
                     }
                     parts.push(call);
                 }
                 None => malformed = true,
             },
-            Whole::Image { media_type, base64 } => parts.push(image_part(&media_type, &base64)),
+            WholePart::Image { media_type, base64 } => parts.push(image_part(&media_type, &base64)),
         }
     }
     json!({
@@ -137,8 +147,8 @@ fn whole(context: &Context, pieces: &mut dyn Iterator<Item = Piece>) -> Value {
     })
 }
 
-struct Stream {
-    context: Context,
+struct GeminiWriter {
+    context: ReplyContext,
     /// The call that is being gathered: this vendor sends calls whole.
     call: Option<(String, String)>,
     signed: bool,
@@ -146,8 +156,8 @@ struct Stream {
     malformed: bool,
 }
 
-impl Stream {
-    fn chunk(&self, part: &Value, finish: Option<&str>, out: &mut Vec<u8>) {
+impl GeminiWriter {
+    fn write_chunk(&self, part: &Value, finish: Option<&str>, out: &mut Vec<u8>) {
         let mut candidate = json!({"content": {"parts": [part], "role": "model"}, "index": 0});
         if let Some(finish) = finish {
             candidate["finishReason"] = finish.into();
@@ -162,24 +172,27 @@ impl Stream {
     }
 }
 
-impl Writer for Stream {
+impl ReplyWriter for GeminiWriter {
     fn begin(&mut self, _out: &mut Vec<u8>) {}
 
-    fn piece(&mut self, piece: Piece, out: &mut Vec<u8>) {
+    fn write_piece(&mut self, piece: ReplyPiece, out: &mut Vec<u8>) {
         match piece {
-            Piece::ThinkingBegin | Piece::ThinkingEnd | Piece::TextBegin | Piece::TextEnd => {}
-            Piece::Thinking(text) => {
+            ReplyPiece::ThinkingBegin
+            | ReplyPiece::ThinkingEnd
+            | ReplyPiece::TextBegin
+            | ReplyPiece::TextEnd => {}
+            ReplyPiece::Thinking(text) => {
                 self.thought = true;
-                self.chunk(&json!({"text": text, "thought": true}), None, out);
+                self.write_chunk(&json!({"text": text, "thought": true}), None, out);
             }
-            Piece::Text(text) => self.chunk(&json!({"text": text}), None, out),
-            Piece::CallBegin { tool, .. } => self.call = Some((tool, String::new())),
-            Piece::Arguments(text) => {
+            ReplyPiece::Text(text) => self.write_chunk(&json!({"text": text}), None, out),
+            ReplyPiece::CallBegin { tool, .. } => self.call = Some((tool, String::new())),
+            ReplyPiece::Arguments(text) => {
                 if let Some((_, arguments)) = &mut self.call {
                     arguments.push_str(&text);
                 }
             }
-            Piece::CallEnd => {
+            ReplyPiece::CallEnd => {
                 let Some((tool, arguments)) = self.call.take() else { return };
                 let Some(mut part) = call_part(&tool, &arguments) else {
                     self.malformed = true;
@@ -187,13 +200,13 @@ impl Writer for Stream {
                 };
                 // Only the first call of a reply is signed, thought or not.
                 if !self.signed {
-                    part["thoughtSignature"] = signature(self.context.number).into();
+                    part["thoughtSignature"] = scripted_signature(self.context.number).into();
                     self.signed = true;
                 }
-                self.chunk(&part, None, out);
+                self.write_chunk(&part, None, out);
             }
-            Piece::Image { media_type, base64 } => {
-                self.chunk(&image_part(&media_type, &base64), None, out);
+            ReplyPiece::Image { media_type, base64 } => {
+                self.write_chunk(&image_part(&media_type, &base64), None, out);
             }
         }
     }
@@ -201,12 +214,12 @@ impl Writer for Stream {
     fn finish(&mut self, out: &mut Vec<u8>) {
         let mut part = json!({"text": ""});
         if self.thought && !self.signed {
-            part["thoughtSignature"] = signature(self.context.number).into();
+            part["thoughtSignature"] = scripted_signature(self.context.number).into();
         }
-        self.chunk(&part, Some(finish_reason(self.context.stop, self.malformed)), out);
+        self.write_chunk(&part, Some(finish_reason(self.context.stop, self.malformed)), out);
     }
 
-    fn broken(&mut self, out: &mut Vec<u8>) {
+    fn write_stream_error(&mut self, out: &mut Vec<u8>) {
         let error = json!({"error": {
             "code": 503, "message": "The model is overloaded (scripted).", "status": "UNAVAILABLE",
         }});

@@ -1,13 +1,13 @@
 //! OpenAI Chat Completions as the vendor's server, and those that follow it, speak it.
 
 use serde_json::{Value, json};
-use weir_core::model::{Stop, Usage};
+use weir_core::model::{StopReason, Usage};
 
 use super::{
-    CREATED, Context, Piece, Refusal, Whole, Wire, Writer, data_line, put_together,
-    status_and_message,
+    CREATED, RefusalResponse, ReplyContext, ReplyPiece, ReplyWriter, WholePart, Wire, data_line,
+    put_together, status_and_message,
 };
-use crate::step::Fault;
+use crate::step::ScriptedFault;
 
 pub(crate) struct OpenAiChat;
 
@@ -18,19 +18,23 @@ impl Wire for OpenAiChat {
     fn messages_key(&self) -> &'static str {
         "messages"
     }
-    fn writer(&self, context: Context) -> Box<dyn Writer> {
-        Box::new(Stream { context, calls: 0 })
+    fn new_writer(&self, context: ReplyContext) -> Box<dyn ReplyWriter> {
+        Box::new(OpenAiChatWriter { context, calls: 0 })
     }
-    fn whole(&self, context: &Context, pieces: &mut dyn Iterator<Item = Piece>) -> Vec<u8> {
-        whole(context, pieces).to_string().into_bytes()
+    fn whole_reply(
+        &self,
+        context: &ReplyContext,
+        pieces: &mut dyn Iterator<Item = ReplyPiece>,
+    ) -> Vec<u8> {
+        whole_json(context, pieces).to_string().into_bytes()
     }
-    fn refusal(&self, fault: &Fault) -> Refusal {
+    fn refusal_for(&self, fault: &ScriptedFault) -> RefusalResponse {
         openai_refusal(fault)
     }
 }
 
 /// The error body that both APIs of OpenAI share.
-pub(super) fn openai_refusal(fault: &Fault) -> Refusal {
+pub(super) fn openai_refusal(fault: &ScriptedFault) -> RefusalResponse {
     let (status, message) = status_and_message(
         fault,
         "This model's maximum context length is 200000 tokens. However, your messages resulted in \
@@ -38,8 +42,8 @@ pub(super) fn openai_refusal(fault: &Fault) -> Refusal {
         "Your request was rejected as a result of our safety system.",
     );
     let code = match (fault, status) {
-        (Fault::Overflow, _) => Some("context_length_exceeded"),
-        (Fault::Safety, _) => Some("content_policy_violation"),
+        (ScriptedFault::Overflow, _) => Some("context_length_exceeded"),
+        (ScriptedFault::Safety, _) => Some("content_policy_violation"),
         (_, 401) => Some("invalid_api_key"),
         (_, 404) => Some("model_not_found"),
         (_, 429) => Some("rate_limit_exceeded"),
@@ -53,15 +57,15 @@ pub(super) fn openai_refusal(fault: &Fault) -> Refusal {
         _ => "invalid_request_error",
     };
     let body = json!({"error": {"message": message, "type": kind, "param": null, "code": code}});
-    Refusal::json(status, &body)
+    RefusalResponse::from_json(status, &body)
 }
 
-fn finish_reason(stop: Stop) -> &'static str {
+fn finish_reason(stop: StopReason) -> &'static str {
     match stop {
-        Stop::End | Stop::Interrupted => "stop",
-        Stop::Calls => "tool_calls",
-        Stop::MaxTokens => "length",
-        Stop::Refusal => "content_filter",
+        StopReason::End | StopReason::Interrupted => "stop",
+        StopReason::Calls => "tool_calls",
+        StopReason::MaxTokens => "length",
+        StopReason::Refusal => "content_filter",
     }
 }
 
@@ -84,21 +88,23 @@ fn image_value(media_type: &str, base64: &str) -> Value {
     json!({"type": "image_url", "image_url": {"url": url}})
 }
 
-fn whole(context: &Context, pieces: &mut dyn Iterator<Item = Piece>) -> Value {
+fn whole_json(context: &ReplyContext, pieces: &mut dyn Iterator<Item = ReplyPiece>) -> Value {
     let (mut text, mut reasoning) = (String::new(), String::new());
     let (mut calls, mut images) = (Vec::new(), Vec::new());
     for part in put_together(pieces) {
         match part {
-            Whole::Thinking(more) => reasoning.push_str(&more),
-            Whole::Text(more) => text.push_str(&more),
-            Whole::Call { id, tool, arguments } => calls.push(json!({
+            WholePart::Thinking(more) => reasoning.push_str(&more),
+            WholePart::Text(more) => text.push_str(&more),
+            WholePart::Call { id, tool, arguments } => calls.push(json!({
                 "id": id, "type": "function",
                 "function": {"name": tool, "arguments": arguments},
             })),
-            Whole::Image { media_type, base64 } => images.push(image_value(&media_type, &base64)),
+            WholePart::Image { media_type, base64 } => {
+                images.push(image_value(&media_type, &base64))
+            }
         }
     }
-    let refused = context.stop == Stop::Refusal;
+    let refused = context.stop == StopReason::Refusal;
     let mut message = json!({
         "role": "assistant",
         "content": if refused || text.is_empty() { Value::Null } else { text.clone().into() },
@@ -131,13 +137,13 @@ fn whole(context: &Context, pieces: &mut dyn Iterator<Item = Piece>) -> Value {
     })
 }
 
-struct Stream {
-    context: Context,
+struct OpenAiChatWriter {
+    context: ReplyContext,
     calls: u64,
 }
 
-impl Stream {
-    fn chunk(&self, choices: Value, usage: Value, out: &mut Vec<u8>) {
+impl OpenAiChatWriter {
+    fn write_chunk(&self, choices: Value, usage: Value, out: &mut Vec<u8>) {
         let mut chunk = json!({
             "id": format!("chatcmpl-script-{:04}", self.context.number),
             "object": "chat.completion.chunk",
@@ -153,45 +159,47 @@ impl Stream {
         data_line(out, &chunk, b"\n\n");
     }
 
-    fn delta(&self, delta: &Value, out: &mut Vec<u8>) {
+    fn write_delta(&self, delta: &Value, out: &mut Vec<u8>) {
         let choice = json!([{"index": 0, "delta": delta, "logprobs": null, "finish_reason": null}]);
-        self.chunk(choice, Value::Null, out);
+        self.write_chunk(choice, Value::Null, out);
     }
 
     fn text_key(&self) -> &'static str {
-        if self.context.stop == Stop::Refusal { "refusal" } else { "content" }
+        if self.context.stop == StopReason::Refusal { "refusal" } else { "content" }
     }
 }
 
-impl Writer for Stream {
+impl ReplyWriter for OpenAiChatWriter {
     fn begin(&mut self, out: &mut Vec<u8>) {
-        self.delta(&json!({"role": "assistant", "content": "", "refusal": null}), out);
+        self.write_delta(&json!({"role": "assistant", "content": "", "refusal": null}), out);
     }
 
-    fn piece(&mut self, piece: Piece, out: &mut Vec<u8>) {
+    fn write_piece(&mut self, piece: ReplyPiece, out: &mut Vec<u8>) {
         match piece {
-            Piece::ThinkingBegin
-            | Piece::ThinkingEnd
-            | Piece::TextBegin
-            | Piece::TextEnd
-            | Piece::CallEnd => {}
-            Piece::Thinking(text) => self.delta(&json!({"reasoning_content": text}), out),
-            Piece::Text(text) => self.delta(&json!({self.text_key(): text}), out),
-            Piece::CallBegin { id, tool } => {
+            ReplyPiece::ThinkingBegin
+            | ReplyPiece::ThinkingEnd
+            | ReplyPiece::TextBegin
+            | ReplyPiece::TextEnd
+            | ReplyPiece::CallEnd => {}
+            ReplyPiece::Thinking(text) => {
+                self.write_delta(&json!({"reasoning_content": text}), out)
+            }
+            ReplyPiece::Text(text) => self.write_delta(&json!({self.text_key(): text}), out),
+            ReplyPiece::CallBegin { id, tool } => {
                 let call = json!({
                     "index": self.calls, "id": id, "type": "function",
                     "function": {"name": tool, "arguments": ""},
                 });
                 self.calls += 1;
-                self.delta(&json!({"tool_calls": [call]}), out);
+                self.write_delta(&json!({"tool_calls": [call]}), out);
             }
-            Piece::Arguments(text) => {
+            ReplyPiece::Arguments(text) => {
                 let index = self.calls.saturating_sub(1);
                 let call = json!({"index": index, "function": {"arguments": text}});
-                self.delta(&json!({"tool_calls": [call]}), out);
+                self.write_delta(&json!({"tool_calls": [call]}), out);
             }
-            Piece::Image { media_type, base64 } => {
-                self.delta(&json!({"images": [image_value(&media_type, &base64)]}), out);
+            ReplyPiece::Image { media_type, base64 } => {
+                self.write_delta(&json!({"images": [image_value(&media_type, &base64)]}), out);
             }
         }
     }
@@ -199,14 +207,14 @@ impl Writer for Stream {
     fn finish(&mut self, out: &mut Vec<u8>) {
         let reason = finish_reason(self.context.stop);
         let choice = json!([{"index": 0, "delta": {}, "logprobs": null, "finish_reason": reason}]);
-        self.chunk(choice, Value::Null, out);
+        self.write_chunk(choice, Value::Null, out);
         if self.context.include_usage {
-            self.chunk(json!([]), usage_value(&self.context.usage), out);
+            self.write_chunk(json!([]), usage_value(&self.context.usage), out);
         }
         out.extend_from_slice(b"data: [DONE]\n\n");
     }
 
-    fn broken(&mut self, out: &mut Vec<u8>) {
+    fn write_stream_error(&mut self, out: &mut Vec<u8>) {
         let error = json!({"error": {
             "message": "The server had an error while processing your request (scripted).",
             "type": "server_error", "param": null, "code": null,

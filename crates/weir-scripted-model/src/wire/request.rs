@@ -11,21 +11,21 @@ use serde_json::value::RawValue;
 use super::Wire;
 
 /// A request, its long parts unread until a script asks for them.
-pub(crate) struct Request<'a> {
+pub(crate) struct WireRequest<'a> {
     pub(crate) body: &'a [u8],
     pub(crate) model: String,
     pub(crate) stream: bool,
     pub(crate) include_usage: bool,
     /// How many replies of the model it holds.
     pub(crate) turns: u64,
-    entries: Vec<Entry<'a>>,
+    entries: Vec<WireEntry<'a>>,
     system: Vec<&'a RawValue>,
     tools: Option<&'a RawValue>,
 }
 
 /// What a user's side of the conversation holds.
 #[derive(Debug, Default, PartialEq)]
-pub(crate) struct Said {
+pub(crate) struct UserContent {
     pub(crate) text: String,
     pub(crate) results: String,
     pub(crate) media: usize,
@@ -33,7 +33,7 @@ pub(crate) struct Said {
 }
 
 #[derive(Deserialize)]
-struct Entry<'a> {
+struct WireEntry<'a> {
     #[serde(borrow, default)]
     role: Option<Cow<'a, str>>,
     #[serde(borrow, default, rename = "type")]
@@ -49,7 +49,7 @@ struct Entry<'a> {
 }
 
 #[derive(Deserialize)]
-struct Body<'a> {
+struct RequestBody<'a> {
     #[serde(borrow, default)]
     model: Option<Cow<'a, str>>,
     #[serde(default)]
@@ -78,15 +78,15 @@ struct StreamOptions {
     include_usage: Option<bool>,
 }
 
-impl<'a> Request<'a> {
+impl<'a> WireRequest<'a> {
     /// Reads `body`. Of a Gemini request, model and streaming stand in the address.
     ///
     /// # Errors
     /// A sentence for the one who sent it.
-    pub(crate) fn read(wire: &dyn Wire, body: &'a [u8]) -> Result<Request<'a>, String> {
+    pub(crate) fn parse_body(wire: &dyn Wire, body: &'a [u8]) -> Result<WireRequest<'a>, String> {
         let text = std::str::from_utf8(body)
             .map_err(|error| format!("the body of the request is not UTF-8: {error}"))?;
-        let parsed: Body<'a> = serde_json::from_str(text).map_err(|error| {
+        let parsed: RequestBody<'a> = serde_json::from_str(text).map_err(|error| {
             format!("the body of the request is not the JSON expected: {error}")
         })?;
         let key = wire.messages_key();
@@ -96,9 +96,9 @@ impl<'a> Request<'a> {
             _ => parsed.messages,
         };
         let list = list.ok_or_else(|| format!("{key}: field required"))?;
-        let entries = entries(list).map_err(|error| format!("{key}: {error}"))?;
-        let turns = groups(&entries).filter(|group| group.model).count() as u64;
-        Ok(Request {
+        let entries = parse_entries(list).map_err(|error| format!("{key}: {error}"))?;
+        let turns = group_entries(&entries).filter(|group| group.model).count() as u64;
+        Ok(WireRequest {
             body,
             model: parsed.model.map(Cow::into_owned).unwrap_or_default(),
             stream: parsed.stream.unwrap_or(false),
@@ -116,23 +116,23 @@ impl<'a> Request<'a> {
     }
 
     /// What the user's side said since the last reply.
-    pub(crate) fn last(&self) -> Said {
-        match groups(&self.entries).last() {
-            Some(group) if !group.model => said(&self.entries[group.from..group.to]),
-            _ => Said::default(),
+    pub(crate) fn last_user_content(&self) -> UserContent {
+        match group_entries(&self.entries).last() {
+            Some(group) if !group.model => user_content(&self.entries[group.from..group.to]),
+            _ => UserContent::default(),
         }
     }
 
     /// The last thing the user's side said that answers no call, and how many replies came since.
-    pub(crate) fn prompt(&self) -> (String, u64) {
-        let all: Vec<Group> = groups(&self.entries).collect();
+    pub(crate) fn last_prompt(&self) -> (String, u64) {
+        let all: Vec<EntryGroup> = group_entries(&self.entries).collect();
         let mut replies = 0;
         for group in all.iter().rev() {
             if group.model {
                 replies += 1;
                 continue;
             }
-            let said = said(&self.entries[group.from..group.to]);
+            let said = user_content(&self.entries[group.from..group.to]);
             if !said.has_results {
                 return (said.text, replies);
             }
@@ -140,26 +140,26 @@ impl<'a> Request<'a> {
         (String::new(), replies)
     }
 
-    pub(crate) fn system(&self) -> String {
+    pub(crate) fn system_text(&self) -> String {
         let mut text = String::new();
         for raw in &self.system {
-            strings(&value(raw), &mut text);
+            collect_strings(&parse_value(raw), &mut text);
         }
         for entry in &self.entries {
             if matches!(entry.role.as_deref(), Some("system" | "developer"))
                 && let Some(content) = entry.content
             {
-                strings(&value(content), &mut text);
+                collect_strings(&parse_value(content), &mut text);
             }
         }
         text
     }
 
     /// Names of the tools offered.
-    pub(crate) fn tools(&self) -> Vec<String> {
+    pub(crate) fn offered_tools(&self) -> Vec<String> {
         let mut names = Vec::new();
         if let Some(tools) = self.tools {
-            tool_names(&value(tools), &mut names);
+            tool_names(&parse_value(tools), &mut names);
         }
         names
     }
@@ -176,10 +176,10 @@ impl<'a> Request<'a> {
     }
 }
 
-fn entries(list: &RawValue) -> Result<Vec<Entry<'_>>, serde_json::Error> {
+fn parse_entries(list: &RawValue) -> Result<Vec<WireEntry<'_>>, serde_json::Error> {
     if list.get().starts_with('"') {
         // `input: "text"` of the Responses API, `contents: "text"` of helpful libraries.
-        return Ok(vec![Entry {
+        return Ok(vec![WireEntry {
             role: Some(Cow::Borrowed("user")),
             kind: None,
             content: Some(list),
@@ -192,13 +192,13 @@ fn entries(list: &RawValue) -> Result<Vec<Entry<'_>>, serde_json::Error> {
 }
 
 /// A run of neighbours of one side.
-struct Group {
+struct EntryGroup {
     model: bool,
     from: usize,
     to: usize,
 }
 
-fn is_model(entry: &Entry<'_>) -> bool {
+fn is_model(entry: &WireEntry<'_>) -> bool {
     match entry.role.as_deref() {
         Some(role) => matches!(role, "assistant" | "model"),
         None => matches!(
@@ -208,59 +208,59 @@ fn is_model(entry: &Entry<'_>) -> bool {
     }
 }
 
-fn groups<'e>(entries: &'e [Entry<'_>]) -> impl Iterator<Item = Group> + 'e {
+fn group_entries<'e>(entries: &'e [WireEntry<'_>]) -> impl Iterator<Item = EntryGroup> + 'e {
     let mut from = 0;
     std::iter::from_fn(move || {
         let model = is_model(entries.get(from)?);
         let length = entries[from..].iter().take_while(|entry| is_model(entry) == model).count();
-        let group = Group { model, from, to: from + length };
+        let group = EntryGroup { model, from, to: from + length };
         from = group.to;
         Some(group)
     })
 }
 
-fn value(raw: &RawValue) -> Value {
+fn parse_value(raw: &RawValue) -> Value {
     serde_json::from_str(raw.get()).unwrap_or(Value::Null)
 }
 
-fn said(entries: &[Entry<'_>]) -> Said {
-    let mut said = Said::default();
+fn user_content(entries: &[WireEntry<'_>]) -> UserContent {
+    let mut said = UserContent::default();
     for entry in entries {
         if matches!(entry.role.as_deref(), Some("system" | "developer")) {
             continue;
         }
         if let Some(output) = entry.output {
             said.has_results = true;
-            parts(&value(output), true, &mut said);
+            collect_parts(&parse_value(output), true, &mut said);
         }
         let result = entry.role.as_deref() == Some("tool");
         said.has_results |= result;
         for raw in [entry.content, entry.parts].into_iter().flatten() {
-            parts(&value(raw), result, &mut said);
+            collect_parts(&parse_value(raw), result, &mut said);
         }
     }
     said
 }
 
-fn parts(value: &Value, result: bool, said: &mut Said) {
+fn collect_parts(value: &Value, result: bool, said: &mut UserContent) {
     match value {
-        Value::String(text) => add(said, result, text),
-        Value::Array(list) => list.iter().for_each(|part| parts(part, result, said)),
+        Value::String(text) => add_line(said, result, text),
+        Value::Array(list) => list.iter().for_each(|part| collect_parts(part, result, said)),
         Value::Object(part) => {
             let kind = part.get("type").and_then(Value::as_str).unwrap_or_default();
             let response = part.get("functionResponse").or_else(|| part.get("function_response"));
             if kind == "tool_result" {
                 said.has_results = true;
-                parts(part.get("content").unwrap_or(&Value::Null), true, said);
+                collect_parts(part.get("content").unwrap_or(&Value::Null), true, said);
             } else if let Some(response) = response {
                 said.has_results = true;
                 let mut text = String::new();
-                strings(response.get("response").unwrap_or(&Value::Null), &mut text);
-                add(said, true, &text);
+                collect_strings(response.get("response").unwrap_or(&Value::Null), &mut text);
+                add_line(said, true, &text);
                 let inner = response.get("parts").unwrap_or(&Value::Null);
-                parts(inner, true, said);
+                collect_parts(inner, true, said);
             } else if let Some(Value::String(text)) = part.get("text") {
-                add(said, result, text);
+                add_line(said, result, text);
             } else if is_media(kind) || part.keys().any(|key| is_media(key)) {
                 said.media += 1;
             }
@@ -284,7 +284,7 @@ fn is_media(word: &str) -> bool {
     )
 }
 
-fn add(said: &mut Said, result: bool, text: &str) {
+fn add_line(said: &mut UserContent, result: bool, text: &str) {
     let target = if result { &mut said.results } else { &mut said.text };
     if !target.is_empty() {
         target.push('\n');
@@ -293,7 +293,7 @@ fn add(said: &mut Said, result: bool, text: &str) {
 }
 
 /// All strings in `value`, one a line.
-fn strings(value: &Value, out: &mut String) {
+fn collect_strings(value: &Value, out: &mut String) {
     match value {
         Value::String(text) => {
             if !out.is_empty() {
@@ -301,8 +301,8 @@ fn strings(value: &Value, out: &mut String) {
             }
             out.push_str(text);
         }
-        Value::Array(list) => list.iter().for_each(|value| strings(value, out)),
-        Value::Object(map) => map.values().for_each(|value| strings(value, out)),
+        Value::Array(list) => list.iter().for_each(|value| collect_strings(value, out)),
+        Value::Object(map) => map.values().for_each(|value| collect_strings(value, out)),
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }

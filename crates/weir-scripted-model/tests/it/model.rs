@@ -7,14 +7,16 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use weir_core::ids::{CallId, SessionId, TurnId};
-use weir_core::message::{Block, CallBlock, Message};
+use weir_core::message::{CallBlock, Message, MessageBlock};
 use weir_core::model::{
-    FailureClass, ModelRequest, Reply, ReplyBlock, Signal, Stop, Thinking, Usage,
+    FailureClass, ModelReply, ModelRequest, ModelSignal, ReplyBlock, StopReason, Thinking, Usage,
 };
 use weir_core::tool::ToolSpec;
 use weir_engine::ports::{Conversation, MediaMap, Model, SignalSink};
 use weir_providers::DIALECTS;
-use weir_scripted_model::{ModelOptions, SCRIPT_ENDED, Script, ScriptedModel, Sleeper, Step};
+use weir_scripted_model::{
+    ModelOptions, SCRIPT_ENDED, Script, ScriptStep, ScriptedModel, SleepFunction,
+};
 
 /// A model that plays `text` through the dialect of this name.
 pub(crate) fn model(text: &str, dialect: &str) -> ScriptedModel {
@@ -28,7 +30,7 @@ pub(crate) struct Session {
     model: Arc<weir_core::model::ModelInfo>,
     talk: Box<dyn Conversation>,
     pub(crate) history: Vec<Arc<Message>>,
-    pub(crate) signals: Arc<Mutex<Vec<Signal>>>,
+    pub(crate) signals: Arc<Mutex<Vec<ModelSignal>>>,
     system: &'static str,
     tools: Vec<ToolSpec>,
     calls: u32,
@@ -38,7 +40,7 @@ impl Session {
     pub(crate) fn new(model: &ScriptedModel) -> Session {
         Session {
             model: model.info(),
-            talk: model.converse(),
+            talk: model.start_conversation(),
             history: Vec::new(),
             signals: Arc::default(),
             system: "You are a weir.",
@@ -48,7 +50,7 @@ impl Session {
     }
 
     pub(crate) fn user(&mut self, text: &str) {
-        self.history.push(Arc::new(Message::user(vec![Block::text(text)])));
+        self.history.push(Arc::new(Message::user(vec![MessageBlock::text(text)])));
     }
 
     fn request(&self) -> ModelRequest {
@@ -65,13 +67,13 @@ impl Session {
     }
 
     /// Sends the history and, when the reply is whole, adds it with a result for each call.
-    pub(crate) async fn turn(&mut self, result: &str) -> Reply {
+    pub(crate) async fn turn(&mut self, result: &str) -> ModelReply {
         let request = self.request();
         self.talk.prepare(&request, &MediaMap::new());
         let signals = Arc::clone(&self.signals);
         let sink = SignalSink::new(move |signal| signals.lock().expect("no panic").push(signal));
         let reply = self.talk.send(&sink).await;
-        if let Reply::Whole { blocks, .. } = &reply {
+        if let ModelReply::Whole { blocks, .. } = &reply {
             self.add(blocks, result);
         }
         reply
@@ -91,7 +93,7 @@ impl Session {
                     } else {
                         call.wire_id.clone()
                     };
-                    said.push(Block::Call(CallBlock {
+                    said.push(MessageBlock::Call(CallBlock {
                         call: id,
                         wire_id,
                         tool: call.tool.clone(),
@@ -99,8 +101,8 @@ impl Session {
                         broken: None,
                         seal: call.seal.clone(),
                     }));
-                    let blocks = vec![Block::text(result)];
-                    results.push(Block::Result { call: id, ok: true, blocks });
+                    let blocks = vec![MessageBlock::text(result)];
+                    results.push(MessageBlock::Result { call: id, ok: true, blocks });
                 }
                 ReplyBlock::Image { .. } => {}
             }
@@ -113,14 +115,14 @@ impl Session {
 }
 
 /// The reply without seals and made ids: what is the same in every dialect.
-pub(crate) fn plain(reply: &Reply) -> Value {
+pub(crate) fn plain(reply: &ModelReply) -> Value {
     match reply {
-        Reply::Whole { blocks, stop, usage } => {
+        ModelReply::Whole { blocks, stop, usage } => {
             let blocks: Vec<Value> = blocks
                 .iter()
                 .map(|block| match block {
-                    ReplyBlock::Said(Block::Text { text, .. }) => json!({"text": text}),
-                    ReplyBlock::Said(Block::Thinking { text, .. }) => json!({"think": text}),
+                    ReplyBlock::Said(MessageBlock::Text { text, .. }) => json!({"text": text}),
+                    ReplyBlock::Said(MessageBlock::Thinking { text, .. }) => json!({"think": text}),
                     ReplyBlock::Said(other) => json!({"other": other}),
                     ReplyBlock::Call(call) => json!({
                         "call": call.tool,
@@ -134,31 +136,31 @@ pub(crate) fn plain(reply: &Reply) -> Value {
                 .collect();
             json!({"blocks": blocks, "stop": stop, "usage": usage})
         }
-        Reply::Failed { class, message, retry_after_ms } => {
+        ModelReply::Failed { class, message, retry_after_ms } => {
             json!({"failed": class, "message": message, "retry_after_ms": retry_after_ms})
         }
     }
 }
 
-pub(crate) fn text(reply: &Reply) -> String {
+pub(crate) fn text(reply: &ModelReply) -> String {
     match reply {
-        Reply::Whole { blocks, .. } => blocks
+        ModelReply::Whole { blocks, .. } => blocks
             .iter()
             .filter_map(|block| match block {
-                ReplyBlock::Said(Block::Text { text, .. }) => Some(text.as_str()),
+                ReplyBlock::Said(MessageBlock::Text { text, .. }) => Some(text.as_str()),
                 _ => None,
             })
             .collect(),
-        Reply::Failed { class, message, .. } => panic!("{class:?}: {message}"),
+        ModelReply::Failed { class, message, .. } => panic!("{class:?}: {message}"),
     }
 }
 
-fn failure(reply: &Reply) -> (FailureClass, String, Option<u64>) {
+fn failure(reply: &ModelReply) -> (FailureClass, String, Option<u64>) {
     match reply {
-        Reply::Failed { class, message, retry_after_ms } => {
+        ModelReply::Failed { class, message, retry_after_ms } => {
             (*class, message.clone(), *retry_after_ms)
         }
-        Reply::Whole { .. } => panic!("a failure was expected: {}", plain(reply)),
+        ModelReply::Whole { .. } => panic!("a failure was expected: {}", plain(reply)),
     }
 }
 
@@ -193,7 +195,7 @@ async fn v6_a_reply_is_the_same_through_every_dialect() {
                 {"call": "read_file", "arguments": {"path": "a", "deep": [1, {"ü": null}]}},
                 {"call": "list_files", "arguments": {}},
             ],
-            "stop": Stop::Calls,
+            "stop": StopReason::Calls,
             "usage": usage,
         });
         assert_eq!(plain(&reply), expected, "{}", dialect.name());
@@ -204,12 +206,12 @@ async fn v6_a_reply_is_the_same_through_every_dialect() {
         let heard: String = signals
             .iter()
             .filter_map(|signal| match signal {
-                Signal::Text(text) => Some(text.as_str()),
-                Signal::Thinking(_) | Signal::CallBegun(_) => None,
+                ModelSignal::Text(text) => Some(text.as_str()),
+                ModelSignal::Thinking(_) | ModelSignal::CallBegun(_) => None,
             })
             .collect();
         assert_eq!(heard, format!("Grüße – \"a\".Done.{SCRIPT_ENDED}"), "{}", dialect.name());
-        assert!(signals.contains(&Signal::CallBegun("list_files".to_owned())));
+        assert!(signals.contains(&ModelSignal::CallBegun("list_files".to_owned())));
     }
 }
 
@@ -336,13 +338,13 @@ async fn v6_many_calls_and_long_texts() {
     for dialect in DIALECTS {
         let mut session = Session::new(&model(script, dialect.name()));
         session.user("Go.");
-        let Reply::Whole { blocks, stop, .. } = session.turn("ok").await else {
+        let ModelReply::Whole { blocks, stop, .. } = session.turn("ok").await else {
             panic!("{}", dialect.name())
         };
-        assert_eq!((blocks.len(), stop), (1_000, Stop::Calls), "{}", dialect.name());
+        assert_eq!((blocks.len(), stop), (1_000, StopReason::Calls), "{}", dialect.name());
         let reply = session.turn("").await;
         assert!(text(&reply).ends_with("49999 and50000 and"), "{}", dialect.name());
-        assert_eq!(plain(&reply)["stop"], json!(Stop::MaxTokens), "{}", dialect.name());
+        assert_eq!(plain(&reply)["stop"], json!(StopReason::MaxTokens), "{}", dialect.name());
     }
 }
 
@@ -363,7 +365,7 @@ async fn v6_broken_arguments_reach_the_session_as_they_are() {
         let script = "raw-arguments: write_file {\"path\": broken\ncall-ids: same\n";
         let mut session = Session::new(&model(script, dialect));
         session.user("Go.");
-        let Reply::Whole { blocks, .. } = session.turn("").await else { panic!("{dialect}") };
+        let ModelReply::Whole { blocks, .. } = session.turn("").await else { panic!("{dialect}") };
         let [ReplyBlock::Call(call)] = blocks.as_slice() else { panic!("{dialect}: {blocks:?}") };
         assert_eq!(call.arguments, "{\"path\": broken", "{dialect}");
         assert_eq!(call.wire_id, "same", "{dialect}");
@@ -384,7 +386,7 @@ async fn v6_pictures_come_where_the_vendor_has_them() {
 async fn v6_delays_are_the_sleepers() {
     let slept: Arc<Mutex<Vec<Duration>>> = Arc::default();
     let log = Arc::clone(&slept);
-    let sleeper: Sleeper = Arc::new(move |duration| {
+    let sleeper: SleepFunction = Arc::new(move |duration| {
         log.lock().expect("no panic").push(duration);
         Box::pin(std::future::ready(()))
     });
@@ -419,7 +421,10 @@ fn v6_hang_and_stall_never_answer_until_dropped() {
 
 #[tokio::test]
 async fn v6_scripts_can_be_built_without_text() {
-    let steps = [Step::says("one"), Step::calls("a", &json!({"x": 1})).and_calls("b", &json!({}))];
+    let steps = [
+        ScriptStep::with_text("one"),
+        ScriptStep::with_call("a", &json!({"x": 1})).and_calls("b", &json!({})),
+    ];
     let script = Script::from_steps(steps);
     let mut session =
         Session::new(&ScriptedModel::new(script, ModelOptions::default()).expect("anthropic"));

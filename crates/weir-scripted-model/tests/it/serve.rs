@@ -9,7 +9,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use weir_scripted_model::Script;
-use weir_scripted_model::serve::{ServeOptions, serve};
+use weir_scripted_model::serve::{ServeOptions, run_script_server};
 
 struct Server {
     address: SocketAddr,
@@ -23,7 +23,7 @@ async fn start(script: &str, record: Option<&std::path::Path>) -> Server {
     let shutdown = CancellationToken::new();
     let options = ServeOptions { record: record.map(Into::into), shutdown: shutdown.clone() };
     let script = Script::parse(script).unwrap_or_else(|error| panic!("{error}"));
-    let task = tokio::spawn(serve(listener, script, options));
+    let task = tokio::spawn(run_script_server(listener, script, options));
     Server { address, shutdown, task }
 }
 

@@ -9,21 +9,21 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use weir_core::ids::Timestamp;
 
-use crate::api::auth::{Me, let_in};
-use crate::api::page::{Page, PageQuery};
+use crate::api::auth::{SignedInPerson, let_in};
+use crate::api::page::{ListPage, PageQuery};
 use crate::api::with_cookies;
 use crate::app::App;
-use crate::auth::passkeys::{self, Added, Asserted, Question};
-use crate::auth::sign_in::Door;
-use crate::auth::site::site;
-use crate::auth::throttle::{self, Bucket};
-use crate::auth::{Client, Revoked, accounts, events, logins, password};
-use crate::guard::{Caller, Scope};
-use crate::problem::{Answer, Problem};
-use crate::route::{Access, Route};
+use crate::auth::passkeys::{self, PasskeyAssertion, PasskeyChallenge, PasskeyRegistration};
+use crate::auth::sign_in::SignInContext;
+use crate::auth::site::passkey_site;
+use crate::auth::throttle::{self, ThrottleBucket};
+use crate::auth::{ClientInfo, RevocationNotice, accounts, events, logins, password};
+use crate::guard::{Caller, CallerScope};
+use crate::problem::{HandlerResult, ProblemDetails};
+use crate::route::{Route, RouteAccess};
 
 /// The routes of this file.
-pub(crate) fn routes() -> Vec<Route> {
+pub(crate) fn account_api_routes() -> Vec<Route> {
     vec![
         Route::post("/api/v1/account/password", set_password)
             .summary("Sets a new password; every other sign-in ends")
@@ -32,27 +32,27 @@ pub(crate) fn routes() -> Vec<Route> {
         Route::get("/api/v1/account/logins", login_list)
             .summary("Where one is signed in")
             .query::<PageQuery>()
-            .gives::<Page<LoginLine>>(200),
+            .gives_json::<ListPage<LoginLine>>(200),
         Route::delete("/api/v1/account/logins/{id}", login_end)
             .summary("Ends a sign-in")
             .gives_nothing(204),
         Route::post("/api/v1/account/passkeys/question", ask_to_add)
             .summary("Begins to add a passkey")
-            .body::<Proof>()
-            .gives::<Question>(200),
-        Route::post("/api/v1/account/passkeys", add)
+            .body::<PasswordProof>()
+            .gives_json::<PasskeyChallenge>(200),
+        Route::post("/api/v1/account/passkeys", add_passkey)
             .summary("Adds a passkey")
-            .body::<Added>()
+            .body::<PasskeyRegistration>()
             .gives_nothing(204),
         Route::post("/api/v1/passkey/question", ask_to_sign_in)
-            .access(Access::Anyone)
+            .access(RouteAccess::Anyone)
             .summary("Begins to sign in with a passkey")
-            .gives::<Question>(200),
+            .gives_json::<PasskeyChallenge>(200),
         Route::post("/api/v1/passkey/login", sign_in)
-            .access(Access::Anyone)
+            .access(RouteAccess::Anyone)
             .summary("Signs in with a passkey: sets the cookie")
-            .body::<Asserted>()
-            .gives::<Me>(200),
+            .body::<PasskeyAssertion>()
+            .gives_json::<SignedInPerson>(200),
     ]
 }
 
@@ -68,7 +68,7 @@ struct NewPassword {
 
 /// That somebody is who they were when they signed in.
 #[derive(Deserialize, JsonSchema)]
-struct Proof {
+struct PasswordProof {
     /// Their password; empty where they have none and signed in just now.
     #[serde(default)]
     password: String,
@@ -94,9 +94,9 @@ pub(crate) struct LoginLine {
 }
 
 /// Sign-ins of somebody, the latest first.
-pub(crate) async fn logins_of(app: &App, caller: &Caller) -> Answer<Vec<LoginLine>> {
+pub(crate) async fn logins_of(app: &App, caller: &Caller) -> HandlerResult<Vec<LoginLine>> {
     let here = caller.at_browser().unwrap_or_default();
-    let mut all: Vec<LoginLine> = logins::of(&app.doorman.shelf, &caller.person.id)
+    let mut all: Vec<LoginLine> = logins::list_logins(&app.doorman.shelf, &caller.person.id)
         .await?
         .into_iter()
         .map(|kept| LoginLine {
@@ -114,45 +114,45 @@ pub(crate) async fn logins_of(app: &App, caller: &Caller) -> Answer<Vec<LoginLin
 }
 
 /// Ends one sign-in of somebody at a browser.
-pub(crate) async fn end_login(app: &App, caller: &Caller, id: &str) -> Answer<()> {
+pub(crate) async fn end_login(app: &App, caller: &Caller, id: &str) -> HandlerResult<()> {
     caller.at_browser()?;
     let doorman = &app.doorman;
-    let all = logins::of(&doorman.shelf, &caller.person.id).await?;
+    let all = logins::list_logins(&doorman.shelf, &caller.person.id).await?;
     let found = all.into_iter().find(|kept| logins::public_id(&kept.name) == id);
-    let found = found.ok_or_else(|| Problem::missing("this sign-in"))?;
-    logins::end(&doorman.shelf, &found.name).await?;
-    doorman.revoke(Revoked::One(found.name));
+    let found = found.ok_or_else(|| ProblemDetails::not_found("this sign-in"))?;
+    logins::end_login(&doorman.shelf, &found.name).await?;
+    doorman.announce_revocation(RevocationNotice::One(found.name));
     Ok(())
 }
 
 /// Sets a new password of somebody at a browser: every other sign-in ends, and this one is made
 /// anew. Cookies to set.
 pub(crate) async fn change_password(
-    door: &Door<'_>,
+    door: &SignInContext<'_>,
     caller: &Caller,
     (old, new): (&str, &str),
-) -> Answer<Vec<http::HeaderValue>> {
+) -> HandlerResult<Vec<http::HeaderValue>> {
     let (doorman, person) = (&door.app.doorman, &caller.person);
-    door.prove(caller, old).await?;
-    if let Some(complaint) = password::complaint(new, &person.name) {
-        return Err(Problem::bad(complaint));
+    door.prove_identity(caller, old).await?;
+    if let Some(complaint) = password::password_complaint(new, &person.name) {
+        return Err(ProblemDetails::bad_request(complaint));
     }
     let hash = doorman.passwords.hash(new).await?;
     accounts::set_password(&doorman.shelf, &person.id, &hash).await?;
     doorman.end_logins(&person.id, None).await?;
-    let doer = door.doer(&person.name);
-    events::note(&doorman.shelf, doer, ("password_changed", &person.name), "").await?;
-    Ok(door.renew(caller, "password+change").await?.cookies)
+    let doer = door.event_actor(&person.name);
+    events::record_event(&doorman.shelf, doer, ("password_changed", &person.name), "").await?;
+    Ok(door.renew_login(caller, "password+change").await?.cookies)
 }
 
 async fn set_password(
     State(app): State<App>,
     caller: Caller,
-    client: Client,
+    client: ClientInfo,
     headers: HeaderMap,
     Json(body): Json<NewPassword>,
-) -> Answer<Response> {
-    let door = Door { app: &app, client: &client, headers: &headers };
+) -> HandlerResult<Response> {
+    let door = SignInContext { app: &app, client: &client, headers: &headers };
     let cookies = change_password(&door, &caller, (&body.old, &body.new)).await?;
     Ok(with_cookies(StatusCode::NO_CONTENT, cookies))
 }
@@ -161,15 +161,15 @@ async fn login_list(
     State(app): State<App>,
     caller: Caller,
     Query(query): Query<PageQuery>,
-) -> Answer<Json<Page<LoginLine>>> {
-    Ok(Json(Page::of(logins_of(&app, &caller).await?, &query, |line| line.id.clone())))
+) -> HandlerResult<Json<ListPage<LoginLine>>> {
+    Ok(Json(ListPage::from_list(logins_of(&app, &caller).await?, &query, |line| line.id.clone())))
 }
 
 async fn login_end(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
-) -> Answer<StatusCode> {
+) -> HandlerResult<StatusCode> {
     end_login(&app, &caller, &id).await?;
     Ok(StatusCode::NO_CONTENT)
 }
@@ -177,62 +177,68 @@ async fn login_end(
 async fn ask_to_add(
     State(app): State<App>,
     caller: Caller,
-    client: Client,
+    client: ClientInfo,
     headers: HeaderMap,
-    Json(proof): Json<Proof>,
-) -> Answer<Json<Question>> {
-    let door = Door { app: &app, client: &client, headers: &headers };
-    door.prove(&caller, &proof.password).await?;
-    let (person, site) = (&caller.person, site(&app, &headers)?);
+    Json(proof): Json<PasswordProof>,
+) -> HandlerResult<Json<PasskeyChallenge>> {
+    let door = SignInContext { app: &app, client: &client, headers: &headers };
+    door.prove_identity(&caller, &proof.password).await?;
+    let (person, site) = (&caller.person, passkey_site(&app, &headers)?);
     let who = (&person.id, person.name.as_str());
     Ok(Json(passkeys::ask_to_add(&app.doorman.shelf, who, &site).await?))
 }
 
-async fn add(
+async fn add_passkey(
     State(app): State<App>,
     caller: Caller,
-    client: Client,
+    client: ClientInfo,
     headers: HeaderMap,
-    Json(added): Json<Added>,
-) -> Answer<Response> {
+    Json(added): Json<PasskeyRegistration>,
+) -> HandlerResult<Response> {
     caller.at_browser()?;
-    let door = Door { app: &app, client: &client, headers: &headers };
+    let door = SignInContext { app: &app, client: &client, headers: &headers };
     let (shelf, person) = (&app.doorman.shelf, &caller.person);
-    passkeys::add(shelf, &person.id, &site(&app, &headers)?, &added).await?;
-    events::note(shelf, door.doer(&person.name), ("passkey_added", &person.name), "").await?;
+    passkeys::add_passkey(shelf, &person.id, &passkey_site(&app, &headers)?, &added).await?;
+    events::record_event(
+        shelf,
+        door.event_actor(&person.name),
+        ("passkey_added", &person.name),
+        "",
+    )
+    .await?;
     let cookies = match caller.scope {
         // What was asked of them is there now: they are let in whole.
-        Scope::Enrol => door.renew(&caller, "password+passkey").await?.cookies,
-        Scope::All | Scope::Read => Vec::new(),
+        CallerScope::Enrol => door.renew_login(&caller, "password+passkey").await?.cookies,
+        CallerScope::All | CallerScope::Read => Vec::new(),
     };
     Ok(with_cookies(StatusCode::NO_CONTENT, cookies))
 }
 
 async fn ask_to_sign_in(
     State(app): State<App>,
-    client: Client,
+    client: ClientInfo,
     headers: HeaderMap,
-) -> Answer<Json<Question>> {
+) -> HandlerResult<Json<PasskeyChallenge>> {
     let shelf = &app.doorman.shelf;
-    let bucket = Bucket::question(client.address);
-    throttle::take(shelf, &[bucket]).await?;
-    Ok(Json(passkeys::ask_to_sign_in(shelf, &site(&app, &headers)?).await?))
+    let bucket = ThrottleBucket::for_passkey_question(client.address);
+    throttle::take_attempt(shelf, &[bucket]).await?;
+    Ok(Json(passkeys::ask_to_sign_in(shelf, &passkey_site(&app, &headers)?).await?))
 }
 
 async fn sign_in(
     State(app): State<App>,
-    client: Client,
+    client: ClientInfo,
     headers: HeaderMap,
-    Json(said): Json<Asserted>,
-) -> Answer<Response> {
-    let door = Door { app: &app, client: &client, headers: &headers };
+    Json(said): Json<PasskeyAssertion>,
+) -> HandlerResult<Response> {
+    let door = SignInContext { app: &app, client: &client, headers: &headers };
     let shelf = &app.doorman.shelf;
-    let address = Bucket::address(client.address);
-    throttle::take(shelf, std::slice::from_ref(&address)).await?;
-    let id = passkeys::sign_in(shelf, &site(&app, &headers)?, &said).await?;
+    let address = ThrottleBucket::for_address(client.address);
+    throttle::take_attempt(shelf, std::slice::from_ref(&address)).await?;
+    let id = passkeys::sign_in(shelf, &passkey_site(&app, &headers)?, &said).await?;
     let person = accounts::get(shelf, id.as_str()).await?.filter(|person| !person.disabled);
     let person = person.ok_or_else(passkeys::no_account)?;
     throttle::give_back(shelf, &address).await?;
-    throttle::forget(shelf, &Bucket::question(client.address)).await?;
-    Ok(let_in(door.enter(person, "passkey").await?))
+    throttle::forget_failures(shelf, &ThrottleBucket::for_passkey_question(client.address)).await?;
+    Ok(let_in(door.complete_login(person, "passkey").await?))
 }

@@ -9,35 +9,35 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use tokio_util::io::ReaderStream;
 use weir_install::failure::HouseError;
-use weir_install::maintenance::{BackupLine, Finding};
+use weir_install::maintenance::{BackupLine, HealthFinding};
 
 use crate::app::App;
 use crate::guard::Caller;
-use crate::problem::{Answer, Problem};
-use crate::route::{Access, Route};
+use crate::problem::{HandlerResult, ProblemDetails};
+use crate::route::{Route, RouteAccess};
 
 /// The routes of this file.
-pub(crate) fn routes() -> Vec<Route> {
+pub(crate) fn admin_api_routes() -> Vec<Route> {
     vec![
-        crate::openapi::route(),
-        Route::get("/api/v1/admin/health", health)
-            .access(Access::Admin)
+        crate::openapi::openapi_route(),
+        Route::get("/api/v1/admin/health", get_server_health)
+            .access(RouteAccess::Admin)
             .summary("What works and what does not, with the limits that hold")
-            .gives::<Overview>(200),
-        Route::get("/api/v1/admin/backups", backups)
-            .access(Access::Admin)
+            .gives_json::<ServerOverview>(200),
+        Route::get("/api/v1/admin/backups", list_backups)
+            .access(RouteAccess::Admin)
             .summary("Backups that lie with the installation, the newest first")
-            .gives::<Vec<BackupLine>>(200),
+            .gives_json::<Vec<BackupLine>>(200),
         Route::post("/api/v1/admin/backups", back_up)
-            .access(Access::Admin)
+            .access(RouteAccess::Admin)
             .summary("Make a backup of everything, without keys")
-            .gives::<BackupLine>(201),
-        Route::get("/api/v1/admin/backups/{name}", download)
-            .access(Access::Admin)
+            .gives_json::<BackupLine>(201),
+        Route::get("/api/v1/admin/backups/{name}", download_backup)
+            .access(RouteAccess::Admin)
             .summary("The file of a backup")
             .gives_as::<String>(200, "application/gzip"),
         Route::delete("/api/v1/admin/backups/{name}", remove)
-            .access(Access::Admin)
+            .access(RouteAccess::Admin)
             .summary("Remove a backup")
             .gives_nothing(204),
     ]
@@ -45,22 +45,22 @@ pub(crate) fn routes() -> Vec<Route> {
 
 /// How an installation is.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub(crate) struct Overview {
+pub(crate) struct ServerOverview {
     /// Version of the program.
     pub(crate) version: String,
     /// What was looked at.
-    pub(crate) findings: Vec<Finding>,
+    pub(crate) findings: Vec<HealthFinding>,
     /// Connections that are open here.
     pub(crate) connections: usize,
     /// Sessions that run here.
     pub(crate) sessions: usize,
     /// The limits of this server.
-    pub(crate) limits: Limits,
+    pub(crate) limits: ServerLimitsInfo,
 }
 
 /// How much this server takes at once; set in `config.toml` and read at its start.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub(crate) struct Limits {
+pub(crate) struct ServerLimitsInfo {
     /// Open connections in all.
     pub(crate) connections_max: usize,
     /// Open connections from one address.
@@ -72,14 +72,14 @@ pub(crate) struct Limits {
 }
 
 /// How this server is.
-pub(crate) async fn overview(app: &App) -> Overview {
+pub(crate) async fn server_overview(app: &App) -> ServerOverview {
     let limits = &app.options.limits;
-    Overview {
+    ServerOverview {
         version: app.house.version().to_owned(),
-        findings: app.health.findings(app).await.to_vec(),
-        connections: app.connections.open(),
+        findings: app.health.current_findings(app).await.to_vec(),
+        connections: app.connections.open_count(),
         sessions: app.rooms.count(),
-        limits: Limits {
+        limits: ServerLimitsInfo {
             connections_max: limits.connections_max,
             connections_per_address_max: limits.connections_per_address_max,
             requests_per_minute: limits.requests_per_minute,
@@ -88,36 +88,42 @@ pub(crate) async fn overview(app: &App) -> Overview {
     }
 }
 
-async fn health(State(app): State<App>, _caller: Caller) -> Json<Overview> {
-    Json(overview(&app).await)
+async fn get_server_health(State(app): State<App>, _caller: Caller) -> Json<ServerOverview> {
+    Json(server_overview(&app).await)
 }
 
-async fn backups(State(app): State<App>, _caller: Caller) -> Answer<Json<Vec<BackupLine>>> {
+async fn list_backups(
+    State(app): State<App>,
+    _caller: Caller,
+) -> HandlerResult<Json<Vec<BackupLine>>> {
     Ok(Json(app.house.maintenance().list_backups().await?))
 }
 
 /// Makes one, and says who wanted it.
-pub(crate) async fn make(app: &App, caller: &Caller) -> Answer<BackupLine> {
+pub(crate) async fn make_backup(app: &App, caller: &Caller) -> HandlerResult<BackupLine> {
     tracing::info!(person = %caller.person.id, "a backup is being made");
     app.house.maintenance().back_up().await.map_err(|error| match error {
-        HouseError::Refused(why) => Problem::conflict(why),
+        HouseError::Refused(why) => ProblemDetails::conflict(why),
         error => error.into(),
     })
 }
 
-async fn back_up(State(app): State<App>, caller: Caller) -> Answer<(StatusCode, Json<BackupLine>)> {
-    Ok((StatusCode::CREATED, Json(make(&app, &caller).await?)))
+async fn back_up(
+    State(app): State<App>,
+    caller: Caller,
+) -> HandlerResult<(StatusCode, Json<BackupLine>)> {
+    Ok((StatusCode::CREATED, Json(make_backup(&app, &caller).await?)))
 }
 
 /// Sends the file.
-pub(crate) async fn download(
+pub(crate) async fn download_backup(
     State(app): State<App>,
     caller: Caller,
     Path(name): Path<String>,
-) -> Answer<Response> {
+) -> HandlerResult<Response> {
     let path = app.house.maintenance().backup_file(&name).await?;
-    let file = tokio::fs::File::open(&path).await.map_err(Problem::failed)?;
-    let bytes = file.metadata().await.map_err(Problem::failed)?.len();
+    let file = tokio::fs::File::open(&path).await.map_err(ProblemDetails::internal_failure)?;
+    let bytes = file.metadata().await.map_err(ProblemDetails::internal_failure)?.len();
     tracing::info!(person = %caller.person.id, backup = name, "a backup is downloaded");
     let mut response = Body::from_stream(ReaderStream::new(file)).into_response();
     let headers = response.headers_mut();
@@ -135,7 +141,7 @@ async fn remove(
     State(app): State<App>,
     caller: Caller,
     Path(name): Path<String>,
-) -> Answer<StatusCode> {
+) -> HandlerResult<StatusCode> {
     app.house.maintenance().remove_backup(&name).await?;
     tracing::info!(person = %caller.person.id, backup = name, "a backup is removed");
     Ok(StatusCode::NO_CONTENT)

@@ -7,11 +7,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use weir_install::user_space::{AgentChoices, AgentWish};
 
-use super::page::{Page, PageQuery};
-use crate::agents::{self, AgentLine, RunLine, ScheduleTold};
+use super::page::{ListPage, PageQuery};
+use crate::agents::{self, AgentLine, RunLine, ScheduleDescription};
 use crate::app::App;
 use crate::guard::Caller;
-use crate::problem::{Answer, Problem};
+use crate::problem::{HandlerResult, ProblemDetails};
 use crate::route::Route;
 
 /// Runs of a history that can be asked for.
@@ -19,7 +19,7 @@ const HISTORY_MAX: usize = 1_000;
 
 /// An agent that was kept.
 #[derive(Debug, Serialize, JsonSchema)]
-struct Defined {
+struct SavedAgent {
     /// It.
     #[serde(flatten)]
     line: AgentLine,
@@ -37,97 +37,99 @@ struct ScheduleQuery {
 }
 
 /// The routes of this file.
-pub(crate) fn routes() -> Vec<Route> {
+pub(crate) fn agent_api_routes() -> Vec<Route> {
     vec![
-        Route::get("/api/v1/agents", list)
+        Route::get("/api/v1/agents", list_agents)
             .summary("Your scheduled agents")
             .query::<PageQuery>()
-            .gives::<Page<AgentLine>>(200),
-        Route::post("/api/v1/agents", add)
+            .gives_json::<ListPage<AgentLine>>(200),
+        Route::post("/api/v1/agents", add_agent)
             .summary("Define a scheduled agent")
             .body::<AgentWish>()
-            .gives::<Defined>(201),
-        Route::get("/api/v1/agents/{name}", show)
+            .gives_json::<SavedAgent>(201),
+        Route::get("/api/v1/agents/{name}", show_agent)
             .summary("One scheduled agent")
-            .gives::<AgentLine>(200),
-        Route::put("/api/v1/agents/{name}", replace)
+            .gives_json::<AgentLine>(200),
+        Route::put("/api/v1/agents/{name}", replace_agent)
             .summary("Put another definition in an agent's place")
             .body::<AgentWish>()
-            .gives::<Defined>(200),
+            .gives_json::<SavedAgent>(200),
         Route::delete("/api/v1/agents/{name}", remove)
             .summary("Take an agent away; its history and sessions stay")
             .gives_nothing(204),
         Route::post("/api/v1/agents/{name}/run", run)
             .summary("Run an agent now")
-            .gives::<RunLine>(202),
-        Route::post("/api/v1/agents/{name}/pause", pause)
+            .gives_json::<RunLine>(202),
+        Route::post("/api/v1/agents/{name}/pause", pause_agent)
             .summary("Stop an agent's ticks; a run under way goes on")
-            .gives::<AgentLine>(200),
-        Route::post("/api/v1/agents/{name}/resume", resume)
+            .gives_json::<AgentLine>(200),
+        Route::post("/api/v1/agents/{name}/resume", resume_agent)
             .summary("Let an agent's ticks count again, from now on")
-            .gives::<AgentLine>(200),
-        Route::get("/api/v1/agents/{name}/runs", history)
+            .gives_json::<AgentLine>(200),
+        Route::get("/api/v1/agents/{name}/runs", list_agent_runs)
             .summary("The runs of an agent, newest first")
             .query::<PageQuery>()
-            .gives::<Page<RunLine>>(200),
-        Route::get("/api/v1/agent-choices", choices)
+            .gives_json::<ListPage<RunLine>>(200),
+        Route::get("/api/v1/agent-choices", agent_choices)
             .summary("Tools, profiles and models that an agent can be given")
-            .gives::<AgentChoices>(200),
-        Route::get("/api/v1/schedule", schedule)
+            .gives_json::<AgentChoices>(200),
+        Route::get("/api/v1/schedule", describe_schedule)
             .summary("When a cron expression is due, in words and moments")
             .query::<ScheduleQuery>()
-            .gives::<ScheduleTold>(200),
+            .gives_json::<ScheduleDescription>(200),
     ]
 }
 
-async fn list(
+async fn list_agents(
     State(app): State<App>,
     caller: Caller,
     Query(query): Query<PageQuery>,
-) -> Answer<Json<Page<AgentLine>>> {
+) -> HandlerResult<Json<ListPage<AgentLine>>> {
     let home = app.home(&caller.person).await?;
-    let all = agents::all(home.as_ref(), app.now()).await?;
-    Ok(Json(Page::of(all, &query, |line| line.name.clone())))
+    let all = agents::list_agents(home.as_ref(), app.current_time()).await?;
+    Ok(Json(ListPage::from_list(all, &query, |line| line.name.clone())))
 }
 
-async fn show(
+async fn show_agent(
     State(app): State<App>,
     caller: Caller,
     Path(name): Path<String>,
-) -> Answer<Json<AgentLine>> {
+) -> HandlerResult<Json<AgentLine>> {
     let home = app.home(&caller.person).await?;
-    Ok(Json(agents::one(home.as_ref(), &name, app.now()).await?))
+    Ok(Json(agents::load_agent(home.as_ref(), &name, app.current_time()).await?))
 }
 
-async fn add(
+async fn add_agent(
     State(app): State<App>,
     caller: Caller,
     Json(wish): Json<AgentWish>,
-) -> Answer<(StatusCode, Json<Defined>)> {
-    let (line, notes) = agents::define(&app, &caller, (&wish, false)).await?;
-    Ok((StatusCode::CREATED, Json(Defined { line, notes })))
+) -> HandlerResult<(StatusCode, Json<SavedAgent>)> {
+    let (line, notes) = agents::define_agent(&app, &caller, (&wish, false)).await?;
+    Ok((StatusCode::CREATED, Json(SavedAgent { line, notes })))
 }
 
-async fn replace(
+async fn replace_agent(
     State(app): State<App>,
     caller: Caller,
     Path(name): Path<String>,
     Json(wish): Json<AgentWish>,
-) -> Answer<Json<Defined>> {
+) -> HandlerResult<Json<SavedAgent>> {
     let home = app.home(&caller.person).await?;
-    agents::one(home.as_ref(), &name, app.now()).await?;
+    agents::load_agent(home.as_ref(), &name, app.current_time()).await?;
     if wish.name != name {
-        return Err(Problem::bad("an agent keeps its name; add another one under the new name"));
+        return Err(ProblemDetails::bad_request(
+            "an agent keeps its name; add another one under the new name",
+        ));
     }
-    let (line, notes) = agents::define(&app, &caller, (&wish, true)).await?;
-    Ok(Json(Defined { line, notes }))
+    let (line, notes) = agents::define_agent(&app, &caller, (&wish, true)).await?;
+    Ok(Json(SavedAgent { line, notes }))
 }
 
 async fn remove(
     State(app): State<App>,
     caller: Caller,
     Path(name): Path<String>,
-) -> Answer<StatusCode> {
+) -> HandlerResult<StatusCode> {
     agents::remove(&app, &caller, &name).await?;
     Ok(StatusCode::NO_CONTENT)
 }
@@ -136,49 +138,56 @@ async fn run(
     State(app): State<App>,
     caller: Caller,
     Path(name): Path<String>,
-) -> Answer<(StatusCode, Json<RunLine>)> {
+) -> HandlerResult<(StatusCode, Json<RunLine>)> {
     let run = agents::run_now(&app, &caller, &name).await?;
     Ok((StatusCode::ACCEPTED, Json(run)))
 }
 
-async fn pause(
+async fn pause_agent(
     State(app): State<App>,
     caller: Caller,
     Path(name): Path<String>,
-) -> Answer<Json<AgentLine>> {
+) -> HandlerResult<Json<AgentLine>> {
     Ok(Json(agents::set_active(&app, &caller, (&name, false)).await?))
 }
 
-async fn resume(
+async fn resume_agent(
     State(app): State<App>,
     caller: Caller,
     Path(name): Path<String>,
-) -> Answer<Json<AgentLine>> {
+) -> HandlerResult<Json<AgentLine>> {
     Ok(Json(agents::set_active(&app, &caller, (&name, true)).await?))
 }
 
-async fn history(
+async fn list_agent_runs(
     State(app): State<App>,
     caller: Caller,
     Path(name): Path<String>,
     Query(query): Query<PageQuery>,
-) -> Answer<Json<Page<RunLine>>> {
+) -> HandlerResult<Json<ListPage<RunLine>>> {
     let home = app.home(&caller.person).await?;
     // What a run cost stands in its journal: only those of the first part are looked at at once.
     let wanted = if query.after.is_some() { HISTORY_MAX } else { query.limit() + 1 };
-    let all = agents::history(home.as_ref(), &name, wanted).await?;
-    Ok(Json(Page::of(all, &query, |run| run.tick.clone())))
+    let all = agents::run_history(home.as_ref(), &name, wanted).await?;
+    Ok(Json(ListPage::from_list(all, &query, |run| run.tick.clone())))
 }
 
-async fn choices(State(app): State<App>, caller: Caller) -> Answer<Json<AgentChoices>> {
+async fn agent_choices(
+    State(app): State<App>,
+    caller: Caller,
+) -> HandlerResult<Json<AgentChoices>> {
     Ok(Json(app.home(&caller.person).await?.agent_choices().await?))
 }
 
-async fn schedule(
+async fn describe_schedule(
     State(app): State<App>,
     _caller: Caller,
     Query(query): Query<ScheduleQuery>,
-) -> Answer<Json<ScheduleTold>> {
+) -> HandlerResult<Json<ScheduleDescription>> {
     let zone = query.timezone.filter(|zone| !zone.trim().is_empty());
-    Ok(Json(agents::told(&query.cron, zone.as_deref().unwrap_or("UTC"), app.now())?))
+    Ok(Json(agents::describe_schedule(
+        &query.cron,
+        zone.as_deref().unwrap_or("UTC"),
+        app.current_time(),
+    )?))
 }

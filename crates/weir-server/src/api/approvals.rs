@@ -15,33 +15,33 @@ use weir_core::session::child;
 use weir_engine::family;
 use weir_engine::ports::SessionFilter;
 
-use super::page::{Page, PageQuery};
+use super::page::{ListPage, PageQuery};
 use crate::app::App;
 use crate::guard::Caller;
-use crate::live::fold::{self, Folded};
-use crate::live::tell::Decided;
+use crate::live::fold::{self, FoldedSession};
+use crate::live::tell::SettledApproval;
 use crate::live::title;
-use crate::problem::{Answer, Problem};
+use crate::problem::{HandlerResult, ProblemDetails};
 use crate::route::Route;
 
 /// Longest words of a person about a decision, or answer to a question, in characters.
 const WORDS_CHARS_MAX: usize = 100_000;
 
 /// The routes of this file.
-pub(crate) fn routes() -> Vec<Route> {
+pub(crate) fn approval_api_routes() -> Vec<Route> {
     vec![
-        Route::get("/api/v1/approvals", list)
+        Route::get("/api/v1/approvals", list_approvals)
             .summary("Everything of yours that waits for a person, longest first")
             .query::<PageQuery>()
-            .gives::<Page<Waiting>>(200),
+            .gives_json::<ListPage<ApprovalInboxItem>>(200),
         Route::get("/api/v1/approvals/{id}", get)
             .summary("One approval or question that waits, with its difference")
-            .gives::<Waiting>(200),
-        Route::post("/api/v1/approvals/{id}", decide)
+            .gives_json::<ApprovalInboxItem>(200),
+        Route::post("/api/v1/approvals/{id}", post_decision)
             .summary("Answer an approval; the first answer wins")
             .body::<DecideBody>()
-            .gives::<Decided>(200),
-        Route::post("/api/v1/questions/{id}", answer)
+            .gives_json::<SettledApproval>(200),
+        Route::post("/api/v1/questions/{id}", post_answer)
             .summary("Answer a question of the agent")
             .body::<AnswerBody>()
             .gives_nothing(204),
@@ -50,7 +50,7 @@ pub(crate) fn routes() -> Vec<Route> {
 
 /// Something that waits for a person.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub(crate) struct Waiting {
+pub(crate) struct ApprovalInboxItem {
     /// By which it is answered: `SESSION.a3`, `SESSION.q1`.
     pub(crate) id: String,
     /// `approval` or `question`.
@@ -108,7 +108,7 @@ pub(crate) struct AnswerBody {
 }
 
 /// By which something that waits is answered.
-pub(crate) fn address(session: &SessionId, whole: &str) -> String {
+pub(crate) fn approval_address(session: &SessionId, whole: &str) -> String {
     let own = whole.strip_prefix(session.as_str()).and_then(|rest| rest.strip_prefix('-'));
     format!("{session}.{}", own.unwrap_or(whole))
 }
@@ -118,8 +118,8 @@ pub(crate) fn address(session: &SessionId, whole: &str) -> String {
 ///
 /// # Errors
 /// It is neither.
-pub(crate) fn addressed(id: &str) -> Answer<(SessionId, String)> {
-    let missing = || Problem::missing(format!("{id:?}"));
+pub(crate) fn parse_approval_address(id: &str) -> HandlerResult<(SessionId, String)> {
+    let missing = || ProblemDetails::not_found(format!("{id:?}"));
     let (session, own) = id.rsplit_once('.').or_else(|| id.rsplit_once('-')).ok_or_else(missing)?;
     if session.is_empty() || own.is_empty() {
         return Err(missing());
@@ -127,12 +127,16 @@ pub(crate) fn addressed(id: &str) -> Answer<(SessionId, String)> {
     Ok((SessionId::new(session), format!("{session}-{own}")))
 }
 
-fn approval(session: &SessionId, asked: Timestamp, f: &ApprovalRequested) -> Waiting {
-    Waiting {
-        id: address(session, f.approval.as_str()),
+fn approval_inbox_item(
+    session: &SessionId,
+    asked: Timestamp,
+    f: &ApprovalRequested,
+) -> ApprovalInboxItem {
+    ApprovalInboxItem {
+        id: approval_address(session, f.approval.as_str()),
         kind: "approval".into(),
         session: session.clone(),
-        top: family::root(session),
+        top: family::root_session(session),
         title: String::new(),
         asked,
         expires: f.expires,
@@ -148,12 +152,16 @@ fn approval(session: &SessionId, asked: Timestamp, f: &ApprovalRequested) -> Wai
     }
 }
 
-fn question(session: &SessionId, asked: Timestamp, f: &QuestionAsked) -> Waiting {
-    Waiting {
-        id: address(session, f.question.as_str()),
+fn question_inbox_item(
+    session: &SessionId,
+    asked: Timestamp,
+    f: &QuestionAsked,
+) -> ApprovalInboxItem {
+    ApprovalInboxItem {
+        id: approval_address(session, f.question.as_str()),
         kind: "question".into(),
         session: session.clone(),
-        top: family::root(session),
+        top: family::root_session(session),
         title: String::new(),
         asked,
         expires: None,
@@ -170,22 +178,23 @@ fn question(session: &SessionId, asked: Timestamp, f: &QuestionAsked) -> Waiting
 }
 
 /// What waits in a session, with what its sub-agents ask.
-pub(crate) fn waiting_of(folded: &Folded, title: &str) -> Vec<Waiting> {
+pub(crate) fn waiting_of(folded: &FoldedSession, title: &str) -> Vec<ApprovalInboxItem> {
     let mut all = own_waiting(folded);
-    let last = folded.session.last();
+    let last = folded.session.last_fact_time();
     let agents = folded.session.agents_ask();
-    all.extend(agents.map(|asked| approval(&asked.agent, last, &asked.request)));
+    all.extend(agents.map(|asked| approval_inbox_item(&asked.agent, last, &asked.request)));
     for waiting in &mut all {
         title.clone_into(&mut waiting.title);
     }
     all
 }
 
-fn own_waiting(folded: &Folded) -> Vec<Waiting> {
+fn own_waiting(folded: &FoldedSession) -> Vec<ApprovalInboxItem> {
     let id = folded.session.id();
     let approvals = folded.open_approvals().into_iter();
-    let mut all: Vec<Waiting> = approvals.map(|(ts, asked)| approval(id, *ts, asked)).collect();
-    all.extend(folded.open_question().map(|(ts, asked)| question(id, *ts, asked)));
+    let mut all: Vec<ApprovalInboxItem> =
+        approvals.map(|(ts, asked)| approval_inbox_item(id, *ts, asked)).collect();
+    all.extend(folded.open_question().map(|(ts, asked)| question_inbox_item(id, *ts, asked)));
     all
 }
 
@@ -193,18 +202,21 @@ fn own_waiting(folded: &Folded) -> Vec<Waiting> {
 ///
 /// # Errors
 /// Their store cannot be read.
-pub(crate) async fn waiting(app: &App, caller: &Caller) -> Answer<Vec<Waiting>> {
+pub(crate) async fn list_inbox_items(
+    app: &App,
+    caller: &Caller,
+) -> HandlerResult<Vec<ApprovalInboxItem>> {
     let home = app.home(&caller.person).await?;
     let store = home.store();
-    let chats = title::all(app, home.as_ref()).await?;
-    let metas = store.list(&SessionFilter::default()).await?;
+    let chats = title::load_all_chats(app, home.as_ref()).await?;
+    let metas = store.list_sessions(&SessionFilter::default()).await?;
     let mut all = Vec::new();
     for meta in &metas {
         // A question outlives its run where nobody could answer it.
         if !matches!(meta.status.as_str(), "waiting" | "running" | "needs_input") {
             continue;
         }
-        let top = family::root(&meta.id);
+        let top = family::root_session(&meta.id);
         let of_top = metas.iter().find(|meta| meta.id == top);
         // What a sub-agent asked of a run that is over waits for nobody.
         let is_over = |top: &&weir_engine::ports::SessionMeta| {
@@ -217,34 +229,39 @@ pub(crate) async fn waiting(app: &App, caller: &Caller) -> Answer<Vec<Waiting>> 
         let named = chats.get(top.as_str()).and_then(|chat| chat.title.clone());
         let first_words = || of_top.map(|top| top.title.clone()).unwrap_or_default();
         let title = named.unwrap_or_else(first_words);
-        let folded = fold::load(store.as_ref(), &meta.id).await?;
-        all.extend(own_waiting(&folded).into_iter().map(|w| Waiting { title: title.clone(), ..w }));
+        let folded = fold::load_session_fold(store.as_ref(), &meta.id).await?;
+        all.extend(
+            own_waiting(&folded)
+                .into_iter()
+                .map(|w| ApprovalInboxItem { title: title.clone(), ..w }),
+        );
     }
     all.sort_by_key(|waiting| waiting.asked);
     Ok(all)
 }
 
-async fn list(
+async fn list_approvals(
     State(app): State<App>,
     caller: Caller,
     Query(query): Query<PageQuery>,
-) -> Answer<Json<Page<Waiting>>> {
-    let all = waiting(&app, &caller).await?;
-    Ok(Json(Page::of(all, &query, |waiting| waiting.id.clone())))
+) -> HandlerResult<Json<ListPage<ApprovalInboxItem>>> {
+    let all = list_inbox_items(&app, &caller).await?;
+    Ok(Json(ListPage::from_list(all, &query, |waiting| waiting.id.clone())))
 }
 
 async fn get(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
-) -> Answer<Json<Waiting>> {
-    let (session, whole) = addressed(&id)?;
+) -> HandlerResult<Json<ApprovalInboxItem>> {
+    let (session, whole) = parse_approval_address(&id)?;
     let home = app.home(&caller.person).await?;
-    let folded = fold::load(home.store().as_ref(), &session).await?;
-    let name = address(&session, &whole);
+    let folded = fold::load_session_fold(home.store().as_ref(), &session).await?;
+    let name = approval_address(&session, &whole);
     let found = own_waiting(&folded).into_iter().find(|waiting| waiting.id == name);
-    let mut found = found.ok_or_else(|| Problem::missing(format!("an open approval {id}")))?;
-    let top = home.store().meta(&found.top).await?;
+    let mut found =
+        found.ok_or_else(|| ProblemDetails::not_found(format!("an open approval {id}")))?;
+    let top = home.store().session_meta(&found.top).await?;
     found.title = top.map(|meta| meta.title).unwrap_or_default();
     Ok(Json(found))
 }
@@ -253,66 +270,74 @@ async fn get(
 ///
 /// # Errors
 /// No such approval of this person's, it was answered already, or the answer cannot be given.
-pub(crate) async fn decided(app: &App, caller: &Caller, answer: ApprovalAnswer) -> Answer<Decided> {
-    let (session, whole) = addressed(answer.approval.as_str())?;
+pub(crate) async fn decide_approval(
+    app: &App,
+    caller: &Caller,
+    answer: ApprovalAnswer,
+) -> HandlerResult<SettledApproval> {
+    let (session, whole) = parse_approval_address(answer.approval.as_str())?;
     let ApprovalAnswer { decision, reason, terms, .. } = answer;
     if !matches!(decision, Decision::Once | Decision::Session | Decision::Always | Decision::Deny) {
-        return Err(Problem::bad("decision is once, session, always or deny"));
+        return Err(ProblemDetails::bad_request("decision is once, session, always or deny"));
     }
     if terms.is_some() && decision != Decision::Session {
-        return Err(Problem::bad("terms bound an approval for the session; say `session`"));
+        return Err(ProblemDetails::bad_request(
+            "terms bound an approval for the session; say `session`",
+        ));
     }
     let reason = reason.filter(|text| !text.trim().is_empty());
-    short(reason.as_deref().unwrap_or_default())?;
+    check_words_length(reason.as_deref().unwrap_or_default())?;
     let home = app.home(&caller.person).await?;
     let answer = ApprovalAnswer { approval: ApprovalId::new(whole), decision, reason, terms };
-    app.rooms.decide(app, &home, &session, (answer, caller.by())).await
+    app.rooms.decide_approval(app, &home, &session, (answer, caller.journal_name())).await
 }
 
-fn short(words: &str) -> Answer<()> {
+fn check_words_length(words: &str) -> HandlerResult<()> {
     if words.chars().count() > WORDS_CHARS_MAX {
-        return Err(Problem::bad(format!("at most {WORDS_CHARS_MAX} characters can be said here")));
+        return Err(ProblemDetails::bad_request(format!(
+            "at most {WORDS_CHARS_MAX} characters can be said here"
+        )));
     }
     Ok(())
 }
 
-async fn decide(
+async fn post_decision(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
     Json(body): Json<DecideBody>,
-) -> Answer<Json<Decided>> {
+) -> HandlerResult<Json<SettledApproval>> {
     let DecideBody { decision, reason, terms } = body;
     let answer = ApprovalAnswer { approval: ApprovalId::new(id), decision, reason, terms };
-    Ok(Json(decided(&app, &caller, answer).await?))
+    Ok(Json(decide_approval(&app, &caller, answer).await?))
 }
 
 /// Answers a question.
 ///
 /// # Errors
 /// No such question of this person's, or it was answered already.
-pub(crate) async fn answered(
+pub(crate) async fn answer_question(
     app: &App,
     caller: &Caller,
     (id, answer): (&str, String),
-) -> Answer<()> {
-    let (session, whole) = addressed(id)?;
-    short(&answer)?;
+) -> HandlerResult<()> {
+    let (session, whole) = parse_approval_address(id)?;
+    check_words_length(&answer)?;
     if answer.trim().is_empty() {
-        return Err(Problem::bad("an answer has words"));
+        return Err(ProblemDetails::bad_request("an answer has words"));
     }
     let home = app.home(&caller.person).await?;
-    let asked = (QuestionId::new(whole), answer, caller.by());
-    app.rooms.answer(app, &home, &session, asked).await
+    let asked = (QuestionId::new(whole), answer, caller.journal_name());
+    app.rooms.answer_question(app, &home, &session, asked).await
 }
 
-async fn answer(
+async fn post_answer(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
     Json(body): Json<AnswerBody>,
-) -> Answer<StatusCode> {
-    answered(&app, &caller, (&id, body.answer)).await?;
+) -> HandlerResult<StatusCode> {
+    answer_question(&app, &caller, (&id, body.answer)).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -323,14 +348,14 @@ mod tests {
     #[test]
     fn c7_an_approval_is_addressed_by_its_session_and_its_own_part() {
         let session = SessionId::new("0190_c3");
-        let named = address(&session, "0190_c3-a7");
+        let named = approval_address(&session, "0190_c3-a7");
         assert_eq!(named, "0190_c3.a7");
         for text in ["0190_c3.a7", "0190_c3-a7"] {
-            let (found, whole) = addressed(text).expect("an address");
+            let (found, whole) = parse_approval_address(text).expect("an address");
             assert_eq!((found, whole.as_str()), (session.clone(), "0190_c3-a7"));
         }
         for text in ["", "a7", ".a7", "0190.", "-"] {
-            assert_eq!(addressed(text).expect_err(text).code, "not_found");
+            assert_eq!(parse_approval_address(text).expect_err(text).code, "not_found");
         }
     }
 }

@@ -14,7 +14,7 @@ use crate::audit::{self, AuditFilter, AuditPart, AuditRow};
 use crate::auth::accounts;
 use crate::auth::events::{self, AccountEvent};
 use crate::guard::Caller;
-use crate::problem::{Answer, Problem};
+use crate::problem::{HandlerResult, ProblemDetails};
 use crate::route::Route;
 
 /// Lines of one part.
@@ -23,22 +23,22 @@ pub(crate) const PART: usize = 100;
 const EXPORT_MAX: usize = 100_000;
 
 /// The routes of this file.
-pub(crate) fn routes() -> Vec<Route> {
+pub(crate) fn audit_api_routes() -> Vec<Route> {
     vec![
-        Route::get("/api/v1/audit", list)
+        Route::get("/api/v1/audit", list_audit_lines)
             .summary("Audit lines, the newest first, a hundred at a time")
             .query::<AuditQuery>()
-            .gives::<AuditPart>(200),
-        Route::get("/api/v1/audit/verify", verify)
+            .gives_json::<AuditPart>(200),
+        Route::get("/api/v1/audit/verify", verify_audit)
             .summary("Whether journals and audit lines are as they were written")
-            .gives::<AuditVerdict>(200),
-        Route::get("/api/v1/audit/export", export)
+            .gives_json::<AuditVerdict>(200),
+        Route::get("/api/v1/audit/export", export_audit_lines)
             .summary("The lines that a filter holds, oldest first, one JSON object a line")
             .query::<AuditQuery>()
             .gives_as::<String>(200, "application/jsonl"),
         Route::get("/api/v1/audit/accounts", accounts_of)
             .summary("What happened to accounts: one's own; of everybody for admins")
-            .gives::<Vec<AccountEvent>>(200),
+            .gives_json::<Vec<AccountEvent>>(200),
     ]
 }
 
@@ -73,17 +73,19 @@ pub(crate) struct AuditQuery {
 }
 
 impl AuditQuery {
-    fn filter(&self) -> Answer<AuditFilter> {
+    fn to_audit_filter(&self) -> HandlerResult<AuditFilter> {
         for (name, text) in [("from", &self.from), ("to", &self.to)] {
             if !text.is_empty() && text.parse::<jiff::civil::Date>().is_err() {
                 let why = format!("{name} is {text:?}, which is no day: write 2026-01-31");
-                return Err(Problem::bad(why));
+                return Err(ProblemDetails::bad_request(why));
             }
         }
         let before = match self.before.as_str() {
             "" => None,
             text => Some(text.parse().map_err(|_| {
-                Problem::bad(format!("before is {text:?}, which is no number of a line"))
+                ProblemDetails::bad_request(format!(
+                    "before is {text:?}, which is no number of a line"
+                ))
             })?),
         };
         Ok(AuditFilter {
@@ -99,56 +101,56 @@ impl AuditQuery {
 }
 
 /// Whose lines are asked for; another's only by an admin.
-async fn whose(app: &App, caller: &Caller, name: &str) -> Answer<Person> {
+async fn find_audited_person(app: &App, caller: &Caller, name: &str) -> HandlerResult<Person> {
     if name.is_empty() || name == caller.person.name {
         return Ok(caller.person.clone());
     }
     // The same answer whether the name exists or not: names are nobody else's business.
     if !caller.person.is_admin() {
-        return Err(Problem::missing(format!("a person {name:?}")));
+        return Err(ProblemDetails::not_found(format!("a person {name:?}")));
     }
     let found = accounts::by_name(&app.doorman.shelf, name).await?;
-    found.ok_or_else(|| Problem::missing(format!("a person {name:?}")))
+    found.ok_or_else(|| ProblemDetails::not_found(format!("a person {name:?}")))
 }
 
 /// The part that `query` asks for, `limit` lines at most.
-pub(crate) async fn look(
+pub(crate) async fn read_audit_part(
     app: &App,
     caller: &Caller,
     query: &AuditQuery,
     limit: usize,
-) -> Answer<AuditPart> {
-    let filter = query.filter()?;
-    let person = whose(app, caller, query.person.trim()).await?;
+) -> HandlerResult<AuditPart> {
+    let filter = query.to_audit_filter()?;
+    let person = find_audited_person(app, caller, query.person.trim()).await?;
     let store = app.home(&person).await?.store();
-    let mut part = audit::part(store.as_ref(), &filter, limit).await?;
+    let mut part = audit::read_part(store.as_ref(), &filter, limit).await?;
     if person.id != caller.person.id {
         part.items = part.items.into_iter().map(AuditRow::without_content).collect();
     }
     Ok(part)
 }
 
-async fn list(
+async fn list_audit_lines(
     State(app): State<App>,
     caller: Caller,
     Query(query): Query<AuditQuery>,
-) -> Answer<Json<AuditPart>> {
-    Ok(Json(look(&app, &caller, &query, PART).await?))
+) -> HandlerResult<Json<AuditPart>> {
+    Ok(Json(read_audit_part(&app, &caller, &query, PART).await?))
 }
 
-async fn verify(State(app): State<App>, caller: Caller) -> Answer<Json<AuditVerdict>> {
+async fn verify_audit(State(app): State<App>, caller: Caller) -> HandlerResult<Json<AuditVerdict>> {
     Ok(Json(app.home(&caller.person).await?.verify_audit().await?))
 }
 
-async fn export(
+async fn export_audit_lines(
     State(app): State<App>,
     caller: Caller,
     Query(query): Query<AuditQuery>,
-) -> Answer<Response> {
+) -> HandlerResult<Response> {
     let mut query = query;
     let mut rows = Vec::new();
     loop {
-        let part = look(&app, &caller, &query, PART.saturating_mul(10)).await?;
+        let part = read_audit_part(&app, &caller, &query, PART.saturating_mul(10)).await?;
         rows.extend(part.items);
         let Some(next) = part.next.filter(|_| rows.len() < EXPORT_MAX) else { break };
         query.before = next.to_string();
@@ -156,7 +158,7 @@ async fn export(
     rows.truncate(EXPORT_MAX);
     let mut text = String::new();
     for row in rows.iter().rev() {
-        text.push_str(&serde_json::to_string(row).map_err(Problem::failed)?);
+        text.push_str(&serde_json::to_string(row).map_err(ProblemDetails::internal_failure)?);
         text.push('\n');
     }
     let headers = [
@@ -166,14 +168,17 @@ async fn export(
     Ok((headers, text).into_response())
 }
 
-async fn accounts_of(State(app): State<App>, caller: Caller) -> Answer<Json<Vec<AccountEvent>>> {
+async fn accounts_of(
+    State(app): State<App>,
+    caller: Caller,
+) -> HandlerResult<Json<Vec<AccountEvent>>> {
     Ok(Json(account_events(&app, &caller).await?))
 }
 
 /// What happened to accounts, the newest first: one's own, or everybody's.
-pub(crate) async fn account_events(app: &App, caller: &Caller) -> Answer<Vec<AccountEvent>> {
+pub(crate) async fn account_events(app: &App, caller: &Caller) -> HandlerResult<Vec<AccountEvent>> {
     let account = (!caller.person.is_admin()).then_some(caller.person.name.as_str());
-    let mut all = events::all(&app.doorman.shelf, account).await?;
+    let mut all = events::list_events(&app.doorman.shelf, account).await?;
     all.reverse();
     Ok(all)
 }

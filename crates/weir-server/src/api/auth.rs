@@ -9,35 +9,37 @@ use serde::{Deserialize, Serialize};
 use weir_core::ids::Timestamp;
 use weir_install::people::Role;
 
-use crate::api::page::{Page, PageQuery};
+use crate::api::page::{ListPage, PageQuery};
 use crate::app::App;
 use crate::auth::events;
-use crate::auth::shelf::Kept;
-use crate::auth::sign_in::{Came, Door, Entered};
-use crate::auth::tokens::{self, NewToken, Token, TokenScope};
-use crate::auth::{Client, Revoked, cookies, logins};
-use crate::guard::{Caller, Via};
-use crate::problem::{Answer, Problem};
-use crate::route::{Access, Route};
+use crate::auth::shelf::TypedEntry;
+use crate::auth::sign_in::{CompletedLogin, PasswordOutcome, SignInContext};
+use crate::auth::tokens::{self, ApiToken, NewToken, TokenScope};
+use crate::auth::{ClientInfo, RevocationNotice, cookies, logins};
+use crate::guard::{Caller, CallerCredential};
+use crate::problem::{HandlerResult, ProblemDetails};
+use crate::route::{Route, RouteAccess};
 
 /// The routes of this file.
-pub(crate) fn routes() -> Vec<Route> {
+pub(crate) fn auth_api_routes() -> Vec<Route> {
     vec![
-        Route::post("/api/v1/login", login)
-            .access(Access::Anyone)
+        Route::post("/api/v1/login", log_in)
+            .access(RouteAccess::Anyone)
             .summary("Signs in: sets the cookie")
             .body::<LoginBody>()
-            .gives::<Me>(200),
-        Route::post("/api/v1/logout", logout).summary("Ends this sign-in").gives_nothing(204),
-        Route::get("/api/v1/me", me).summary("Who is signed in").gives::<Me>(200),
+            .gives_json::<SignedInPerson>(200),
+        Route::post("/api/v1/logout", log_out).summary("Ends this sign-in").gives_nothing(204),
+        Route::get("/api/v1/me", show_signed_in_person)
+            .summary("Who is signed in")
+            .gives_json::<SignedInPerson>(200),
         Route::get("/api/v1/account/tokens", token_list)
             .summary("Tokens of programs, without their secrets")
             .query::<PageQuery>()
-            .gives::<Page<TokenLine>>(200),
+            .gives_json::<ListPage<TokenLine>>(200),
         Route::post("/api/v1/account/tokens", token_make)
             .summary("Makes a token: its secret is shown this once")
             .body::<NewToken>()
-            .gives::<TokenMade>(201),
+            .gives_json::<CreatedToken>(201),
         Route::delete("/api/v1/account/tokens/{id}", token_revoke)
             .summary("Revokes a token")
             .gives_nothing(204),
@@ -57,7 +59,7 @@ pub(crate) struct LoginBody {
 
 /// Who is signed in.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct Me {
+pub(crate) struct SignedInPerson {
     /// The id of the account.
     id: String,
     /// By which they sign in.
@@ -79,19 +81,21 @@ pub(crate) fn with_cookies(answer: impl IntoResponse, cookies: Vec<HeaderValue>)
     response
 }
 
-async fn login(
+async fn log_in(
     State(app): State<App>,
-    client: Client,
+    client: ClientInfo,
     headers: HeaderMap,
     Json(body): Json<LoginBody>,
-) -> Answer<Response> {
-    let door = Door { app: &app, client: &client, headers: &headers };
+) -> HandlerResult<Response> {
+    let door = SignInContext { app: &app, client: &client, headers: &headers };
     let (person, counted) = door.by_password(&body.name, &body.password).await?;
     let entered = match (door.after_password(person, &counted).await?, &body.code) {
-        (Came::In(entered), _) => *entered,
-        (Came::Second { pending, .. }, Some(code)) => door.by_code(&pending, code).await?,
-        (Came::Second { .. }, None) => {
-            return Err(Problem::new(
+        (PasswordOutcome::In(entered), _) => *entered,
+        (PasswordOutcome::Second { pending, .. }, Some(code)) => {
+            door.by_code(&pending, code).await?
+        }
+        (PasswordOutcome::Second { .. }, None) => {
+            return Err(ProblemDetails::new(
                 StatusCode::UNAUTHORIZED,
                 "second_factor",
                 "this account has a second factor: send its `code` too",
@@ -102,11 +106,11 @@ async fn login(
 }
 
 /// The answer to somebody who is in.
-pub(crate) fn let_in(entered: Entered) -> Response {
-    let Entered { person, csrf, cookies } = entered;
-    let me = Me {
+pub(crate) fn let_in(entered: CompletedLogin) -> Response {
+    let CompletedLogin { person, csrf, cookies } = entered;
+    let me = SignedInPerson {
         id: person.id.0.clone(),
-        called: person.called().to_owned(),
+        called: person.display_name().to_owned(),
         name: person.name,
         role: person.role,
         csrf,
@@ -114,35 +118,43 @@ pub(crate) fn let_in(entered: Entered) -> Response {
     with_cookies(Json(me), cookies)
 }
 
-async fn me(caller: Caller) -> Json<Me> {
-    Json(Me {
+async fn show_signed_in_person(caller: Caller) -> Json<SignedInPerson> {
+    Json(SignedInPerson {
         id: caller.person.id.0.clone(),
         name: caller.person.name.clone(),
-        called: caller.person.called().to_owned(),
+        called: caller.person.display_name().to_owned(),
         role: caller.person.role,
-        csrf: caller.csrf().to_owned(),
+        csrf: caller.csrf_token().to_owned(),
     })
 }
 
 /// Ends the sign-in of a caller: the cookie that takes it away.
-pub(crate) async fn sign_out(app: &App, caller: &Caller, client: &Client) -> Answer<HeaderValue> {
+pub(crate) async fn sign_out(
+    app: &App,
+    caller: &Caller,
+    client: &ClientInfo,
+) -> HandlerResult<HeaderValue> {
     let doorman = &app.doorman;
     match &caller.via {
-        Via::Cookie { login, .. } => {
-            logins::end(&doorman.shelf, login).await?;
-            doorman.revoke(Revoked::One(login.clone()));
+        CallerCredential::Cookie { login, .. } => {
+            logins::end_login(&doorman.shelf, login).await?;
+            doorman.announce_revocation(RevocationNotice::One(login.clone()));
         }
-        Via::Token { .. } => {
-            return Err(Problem::bad("a token is not signed in; revoke it instead"));
+        CallerCredential::Token { .. } => {
+            return Err(ProblemDetails::bad_request("a token is not signed in; revoke it instead"));
         }
     }
     let name = &caller.person.name;
-    let doer = events::Doer { by: name, address: Some(client.address) };
-    events::note(&doorman.shelf, doer, ("signed_out", name), "").await?;
+    let doer = events::EventActor { by: name, address: Some(client.address) };
+    events::record_event(&doorman.shelf, doer, ("signed_out", name), "").await?;
     cookies::sign_out(app)
 }
 
-async fn logout(State(app): State<App>, caller: Caller, client: Client) -> Answer<Response> {
+async fn log_out(
+    State(app): State<App>,
+    caller: Caller,
+    client: ClientInfo,
+) -> HandlerResult<Response> {
     let cookie = sign_out(&app, &caller, &client).await?;
     Ok(with_cookies(StatusCode::NO_CONTENT, vec![cookie]))
 }
@@ -165,15 +177,15 @@ pub(crate) struct TokenLine {
 }
 
 impl TokenLine {
-    fn of(token: Token, expires: Option<Timestamp>) -> TokenLine {
-        let Token { id, name, scope, created, seen } = token;
+    fn from_token(token: ApiToken, expires: Option<Timestamp>) -> TokenLine {
+        let ApiToken { id, name, scope, created, seen } = token;
         TokenLine { id, name, scope, created, seen, expires }
     }
 }
 
 /// A new token.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct TokenMade {
+pub(crate) struct CreatedToken {
     /// The secret: shown this once.
     token: String,
     /// What is kept of it.
@@ -182,11 +194,11 @@ pub(crate) struct TokenMade {
 }
 
 /// Tokens of somebody, oldest first.
-pub(crate) async fn tokens_of(app: &App, caller: &Caller) -> Answer<Vec<TokenLine>> {
-    let found = tokens::of(&app.doorman.shelf, &caller.person.id).await?;
+pub(crate) async fn tokens_of(app: &App, caller: &Caller) -> HandlerResult<Vec<TokenLine>> {
+    let found = tokens::list_tokens(&app.doorman.shelf, &caller.person.id).await?;
     let mut lines: Vec<TokenLine> = found
         .into_iter()
-        .map(|Kept { value, expires, .. }| TokenLine::of(value, expires))
+        .map(|TypedEntry { value, expires, .. }| TokenLine::from_token(value, expires))
         .collect();
     lines.sort_by_key(|line| line.created);
     Ok(lines)
@@ -196,58 +208,58 @@ async fn token_list(
     State(app): State<App>,
     caller: Caller,
     axum::extract::Query(query): axum::extract::Query<PageQuery>,
-) -> Answer<Json<Page<TokenLine>>> {
-    Ok(Json(Page::of(tokens_of(&app, &caller).await?, &query, |line| line.id.clone())))
+) -> HandlerResult<Json<ListPage<TokenLine>>> {
+    Ok(Json(ListPage::from_list(tokens_of(&app, &caller).await?, &query, |line| line.id.clone())))
 }
 
 /// Makes a token for somebody at a browser: its secret, and what is kept.
 pub(crate) async fn make_token(
     app: &App,
-    (caller, client): (&Caller, &Client),
+    (caller, client): (&Caller, &ClientInfo),
     wanted: &NewToken,
-) -> Answer<(String, TokenLine)> {
+) -> HandlerResult<(String, TokenLine)> {
     caller.at_browser()?;
     let shelf = &app.doorman.shelf;
-    let (secret, token) = tokens::make(shelf, &caller.person.id, wanted).await?;
+    let (secret, token) = tokens::create_token(shelf, &caller.person.id, wanted).await?;
     let name = &caller.person.name;
-    let doer = events::Doer { by: name, address: Some(client.address) };
-    events::note(shelf, doer, ("token_made", name), &token.name).await?;
+    let doer = events::EventActor { by: name, address: Some(client.address) };
+    events::record_event(shelf, doer, ("token_made", name), &token.name).await?;
     let expires = wanted.days.map(|days| token.created.plus_ms(u64::from(days) * 86_400_000));
-    Ok((secret, TokenLine::of(token, expires)))
+    Ok((secret, TokenLine::from_token(token, expires)))
 }
 
 async fn token_make(
     State(app): State<App>,
     caller: Caller,
-    client: Client,
+    client: ClientInfo,
     Json(wanted): Json<NewToken>,
-) -> Answer<(StatusCode, Json<TokenMade>)> {
+) -> HandlerResult<(StatusCode, Json<CreatedToken>)> {
     let (token, line) = make_token(&app, (&caller, &client), &wanted).await?;
-    Ok((StatusCode::CREATED, Json(TokenMade { token, line })))
+    Ok((StatusCode::CREATED, Json(CreatedToken { token, line })))
 }
 
 /// Revokes a token of somebody at a browser.
 pub(crate) async fn revoke_token(
     app: &App,
-    (caller, client): (&Caller, &Client),
+    (caller, client): (&Caller, &ClientInfo),
     id: &str,
-) -> Answer<()> {
+) -> HandlerResult<()> {
     caller.at_browser()?;
     let doorman = &app.doorman;
-    let revoked = tokens::revoke(&doorman.shelf, &caller.person.id, id).await?;
-    let revoked = revoked.ok_or_else(|| Problem::missing("this token"))?;
-    doorman.revoke(Revoked::One(revoked));
+    let revoked = tokens::revoke_token(&doorman.shelf, &caller.person.id, id).await?;
+    let revoked = revoked.ok_or_else(|| ProblemDetails::not_found("this token"))?;
+    doorman.announce_revocation(RevocationNotice::One(revoked));
     let name = &caller.person.name;
-    let doer = events::Doer { by: name, address: Some(client.address) };
-    events::note(&doorman.shelf, doer, ("token_revoked", name), id).await
+    let doer = events::EventActor { by: name, address: Some(client.address) };
+    events::record_event(&doorman.shelf, doer, ("token_revoked", name), id).await
 }
 
 async fn token_revoke(
     State(app): State<App>,
     caller: Caller,
-    client: Client,
+    client: ClientInfo,
     Path(id): Path<String>,
-) -> Answer<StatusCode> {
+) -> HandlerResult<StatusCode> {
     revoke_token(&app, (&caller, &client), &id).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -11,16 +11,16 @@ use serde::{Deserialize, Serialize};
 use weir_core::event::CheckpointRestored;
 use weir_core::ids::{CallId, CheckpointId, SessionId, Timestamp};
 use weir_engine::family;
-use weir_engine::ports::{CheckpointInfo, Content};
+use weir_engine::ports::{CheckpointInfo, FileContent};
 use weir_engine::rewind;
-use weir_engine::undo::{self, Conflict, Merge, Restore};
+use weir_engine::undo::{self, Merge, RestorePlan, UndoConflict};
 use weir_install::user_space::UserSpace;
 
-use super::approvals::addressed;
-use super::sessions::own;
+use super::approvals::parse_approval_address;
+use super::sessions::find_own_session;
 use crate::app::App;
 use crate::guard::Caller;
-use crate::problem::{Answer, Problem};
+use crate::problem::{HandlerResult, ProblemDetails};
 use crate::route::Route;
 
 /// Most bytes of a difference that is shown.
@@ -29,24 +29,24 @@ const DIFF_BYTES_MAX: usize = 1 << 20;
 const DIFF_LINES_MAX: usize = 50_000;
 
 /// The routes of this file.
-pub(crate) fn routes() -> Vec<Route> {
+pub(crate) fn checkpoint_api_routes() -> Vec<Route> {
     vec![
-        Route::get("/api/v1/sessions/{id}/checkpoints", list)
+        Route::get("/api/v1/sessions/{id}/checkpoints", list_checkpoints)
             .summary("What was saved before this session and its sub-agents changed files")
-            .gives::<Vec<Checkpoint>>(200),
-        Route::get("/api/v1/checkpoints/{id}", show)
+            .gives_json::<Vec<CheckpointSummary>>(200),
+        Route::get("/api/v1/checkpoints/{id}", show_checkpoint)
             .summary("One checkpoint, with what its call changed")
-            .gives::<CheckpointChanges>(200),
-        Route::post("/api/v1/checkpoints/{id}/restore", restore)
+            .gives_json::<CheckpointChanges>(200),
+        Route::post("/api/v1/checkpoints/{id}/restore", restore_checkpoint)
             .summary("Take changes back; with `preview` only say what that would do")
             .body::<RestoreBody>()
-            .gives::<Restored>(200),
+            .gives_json::<RestoreReport>(200),
     ]
 }
 
 /// A checkpoint in a list.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub(crate) struct Checkpoint {
+pub(crate) struct CheckpointSummary {
     /// By which it is addressed: `SESSION.CHECKPOINT`.
     pub(crate) id: String,
     /// Whose call it was.
@@ -79,7 +79,7 @@ pub(crate) struct PathChange {
 pub(crate) struct CheckpointChanges {
     /// As in lists.
     #[serde(flatten)]
-    pub(crate) checkpoint: Checkpoint,
+    pub(crate) checkpoint: CheckpointSummary,
     /// What the call changed.
     pub(crate) changes: Vec<PathChange>,
 }
@@ -102,7 +102,7 @@ pub(crate) struct RestoreBody {
 
 /// A path that somebody changed since, and that is left alone.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub(crate) struct Conflicting {
+pub(crate) struct RestoreConflict {
     /// The path.
     pub(crate) path: String,
     /// `clean` (with `merge` both changes are written), `overlaps`, or `impossible`.
@@ -111,21 +111,21 @@ pub(crate) struct Conflicting {
 
 /// What was, or would be, taken back.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub(crate) struct Restored {
+pub(crate) struct RestoreReport {
     /// Nothing was changed.
     pub(crate) preview: bool,
     /// Paths that are put back, with the change.
     pub(crate) changes: Vec<PathChange>,
     /// Paths that are left alone.
-    pub(crate) conflicts: Vec<Conflicting>,
+    pub(crate) conflicts: Vec<RestoreConflict>,
     /// Paths that are as they were already.
     pub(crate) already: Vec<String>,
     /// The checkpoint that takes this back.
     pub(crate) checkpoint: Option<String>,
 }
 
-fn shown(info: &CheckpointInfo) -> Checkpoint {
-    Checkpoint {
+fn checkpoint_summary(info: &CheckpointInfo) -> CheckpointSummary {
+    CheckpointSummary {
         id: format!("{}.{}", info.session, info.id),
         session: info.session.clone(),
         run: info.run.clone(),
@@ -144,35 +144,38 @@ fn shown(info: &CheckpointInfo) -> Checkpoint {
 pub(crate) async fn of_session(
     home: &Arc<UserSpace>,
     id: &SessionId,
-) -> Answer<Vec<CheckpointInfo>> {
+) -> HandlerResult<Vec<CheckpointInfo>> {
     let store = home.store();
-    let meta = store.meta(id).await?.ok_or_else(|| Problem::missing(format!("session {id}")))?;
+    let meta = store
+        .session_meta(id)
+        .await?
+        .ok_or_else(|| ProblemDetails::not_found(format!("session {id}")))?;
     let checkpoints = home.engine().await?.parts().checkpoints.clone();
     let folder = FsPath::new(&meta.workspace);
-    Ok(rewind::saved(store.as_ref(), checkpoints.as_ref(), folder, id).await?)
+    Ok(rewind::session_checkpoints(store.as_ref(), checkpoints.as_ref(), folder, id).await?)
 }
 
-async fn list(
+async fn list_checkpoints(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
-) -> Answer<Json<Vec<Checkpoint>>> {
-    let id = own(&app, &caller, &id).await?;
+) -> HandlerResult<Json<Vec<CheckpointSummary>>> {
+    let id = find_own_session(&app, &caller, &id).await?;
     let home = app.home(&caller.person).await?;
-    Ok(Json(of_session(&home, &id).await?.iter().map(shown).collect()))
+    Ok(Json(of_session(&home, &id).await?.iter().map(checkpoint_summary).collect()))
 }
 
 /// A checkpoint of this person's, its topmost session, and all of that session's.
-async fn found(
+async fn find_checkpoint(
     app: &App,
     caller: &Caller,
     id: &str,
-) -> Answer<(CheckpointInfo, SessionId, Vec<CheckpointInfo>)> {
-    let missing = || Problem::missing(format!("checkpoint {id}"));
-    let (session, _) = addressed(id)?;
+) -> HandlerResult<(CheckpointInfo, SessionId, Vec<CheckpointInfo>)> {
+    let missing = || ProblemDetails::not_found(format!("checkpoint {id}"));
+    let (session, _) = parse_approval_address(id)?;
     let name = id.strip_prefix(session.as_str()).and_then(|rest| rest.get(1..));
     let name = CheckpointId::new(name.ok_or_else(missing)?);
-    let top = own(app, caller, family::root(&session).as_str()).await?;
+    let top = find_own_session(app, caller, family::root_session(&session).as_str()).await?;
     let home = app.home(&caller.person).await?;
     let all = of_session(&home, &top).await?;
     let is_it = |info: &&CheckpointInfo| info.id == name && info.session == session;
@@ -180,44 +183,50 @@ async fn found(
     Ok((info, top, all))
 }
 
-async fn show(
+async fn show_checkpoint(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
-) -> Answer<Json<CheckpointChanges>> {
-    let (info, top, _) = found(&app, &caller, &id).await?;
+) -> HandlerResult<Json<CheckpointChanges>> {
+    let (info, top, _) = find_checkpoint(&app, &caller, &id).await?;
     let home = app.home(&caller.person).await?;
-    let meta = home.store().meta(&top).await?.ok_or_else(|| Problem::missing("its session"))?;
+    let meta = home
+        .store()
+        .session_meta(&top)
+        .await?
+        .ok_or_else(|| ProblemDetails::not_found("its session"))?;
     let checkpoints = home.engine().await?.parts().checkpoints.clone();
     let loaded = checkpoints.load(FsPath::new(&meta.workspace), info.id.as_str()).await?;
     let entries = loaded.1.into_iter();
-    let changes = entries.map(|entry| change(&entry.path, &entry.before, &entry.after)).collect();
-    Ok(Json(CheckpointChanges { checkpoint: shown(&info), changes }))
+    let changes = entries
+        .map(|entry| describe_path_change(&entry.path, &entry.before, &entry.after))
+        .collect();
+    Ok(Json(CheckpointChanges { checkpoint: checkpoint_summary(&info), changes }))
 }
 
 /// What becomes of a path that held `old` when it holds `new`.
-pub(crate) fn change(path: &str, old: &Content, new: &Content) -> PathChange {
+pub(crate) fn describe_path_change(path: &str, old: &FileContent, new: &FileContent) -> PathChange {
     let what = match (old, new) {
         _ if old == new => "same",
-        (Content::Absent, _) => "created",
-        (_, Content::Absent) => "deleted",
+        (FileContent::Absent, _) => "created",
+        (_, FileContent::Absent) => "deleted",
         _ => "changed",
     };
-    PathChange { path: path.to_owned(), what: what.into(), diff: diff(path, old, new) }
+    PathChange { path: path.to_owned(), what: what.into(), diff: diff_contents(path, old, new) }
 }
 
-fn text(content: &Content) -> Option<&str> {
+fn content_text(content: &FileContent) -> Option<&str> {
     match content {
-        Content::Absent => Some(""),
-        Content::File { bytes, .. } => {
+        FileContent::Absent => Some(""),
+        FileContent::File { bytes, .. } => {
             std::str::from_utf8(bytes).ok().filter(|text| !text.contains('\0'))
         }
-        Content::Folder | Content::Link { .. } => None,
+        FileContent::Folder | FileContent::Link { .. } => None,
     }
 }
 
-fn diff(path: &str, old: &Content, new: &Content) -> Option<String> {
-    let (old, new) = (text(old)?, text(new)?);
+fn diff_contents(path: &str, old: &FileContent, new: &FileContent) -> Option<String> {
+    let (old, new) = (content_text(old)?, content_text(new)?);
     if old.lines().count() + new.lines().count() > DIFF_LINES_MAX {
         return None;
     }
@@ -226,12 +235,12 @@ fn diff(path: &str, old: &Content, new: &Content) -> Option<String> {
     (unified.len() <= DIFF_BYTES_MAX).then_some(unified)
 }
 
-async fn restore(
+async fn restore_checkpoint(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
     Json(body): Json<RestoreBody>,
-) -> Answer<Json<Restored>> {
+) -> HandlerResult<Json<RestoreReport>> {
     Ok(Json(taken_back(&app, &caller, (&id, body)).await?))
 }
 
@@ -243,8 +252,8 @@ pub(crate) async fn taken_back(
     app: &App,
     caller: &Caller,
     (id, body): (&str, RestoreBody),
-) -> Answer<Restored> {
-    let (info, top, all) = found(app, caller, id).await?;
+) -> HandlerResult<RestoreReport> {
+    let (info, top, all) = find_checkpoint(app, caller, id).await?;
     let chosen: Vec<CheckpointInfo> = match (body.onwards, body.whole_run) {
         // What was taken back since is a change like any other.
         (true, _) => all.into_iter().filter(|i| i.ts >= info.ts).collect(),
@@ -279,52 +288,60 @@ pub(crate) async fn put_back(
     caller: &Caller,
     top: &SessionId,
     TakeBack { mut chosen, run, call, body }: TakeBack,
-) -> Answer<Restored> {
+) -> HandlerResult<RestoreReport> {
     let home = app.home(&caller.person).await?;
     // Oldest first: what was there before the first of several changes comes back.
     chosen.sort_by_key(|info| info.ts);
     let touched: BTreeSet<&str> =
         chosen.iter().flat_map(|i| &i.changes).map(|change| change.path.as_str()).collect();
     if let Some(path) = body.paths.iter().find(|path| !touched.contains(path.as_str())) {
-        return Err(Problem::bad(format!("{path} is none of the paths that were changed")));
+        return Err(ProblemDetails::bad_request(format!(
+            "{path} is none of the paths that were changed"
+        )));
     }
-    let meta = home.store().meta(top).await?.ok_or_else(|| Problem::missing("its session"))?;
+    let meta = home
+        .store()
+        .session_meta(top)
+        .await?
+        .ok_or_else(|| ProblemDetails::not_found("its session"))?;
     let workspace = home.workspace(Some(&meta.workspace))?;
     let parts = home.engine().await?.parts().clone();
     let checkpoints = parts.checkpoints.as_ref();
     if !body.preview {
         // Nobody works on the files meanwhile.
-        app.rooms.freed(app, &home, top, caller.by()).await?;
+        app.rooms.free_idle_session(app, &home, top, caller.journal_name()).await?;
     }
-    let plan = undo::plan(checkpoints, &workspace, &chosen, &body.paths);
-    let mut plan = plan.await.map_err(failed)?;
+    let plan = undo::compute_restore_plan(checkpoints, &workspace, &chosen, &body.paths);
+    let mut plan = plan.await.map_err(problem_from_undo_error)?;
     if body.merge {
         plan.accept_merges();
     }
-    let mut done = told(&plan, body.preview);
+    let mut done = restore_report(&plan, body.preview);
     if body.preview {
         return Ok(done);
     }
     let conflicts = plan.conflicts.iter().map(|conflict| conflict.path.clone()).collect();
-    let origin = undo::RestoreOrigin { session: top.clone(), run, ts: app.now() };
-    let applied = undo::apply(checkpoints, &workspace, plan, origin).await.map_err(failed)?;
+    let origin = undo::RestoreOrigin { session: top.clone(), run, ts: app.current_time() };
+    let applied = undo::perform_restore(checkpoints, &workspace, plan, origin)
+        .await
+        .map_err(problem_from_undo_error)?;
     let Some((checkpoint, paths)) = applied else { return Ok(done) };
     done.checkpoint = Some(format!("{top}.{checkpoint}"));
-    let fact = CheckpointRestored { checkpoint, call, paths, conflicts, by: caller.by() };
-    app.rooms.restored(app, &home, top, fact).await?;
+    let fact = CheckpointRestored { checkpoint, call, paths, conflicts, by: caller.journal_name() };
+    app.rooms.record_restore(app, &home, top, fact).await?;
     Ok(done)
 }
 
-fn failed(error: undo::UndoError) -> Problem {
+fn problem_from_undo_error(error: undo::UndoError) -> ProblemDetails {
     match error {
         undo::UndoError::Store(error) => error.into(),
-        undo::UndoError::File(error) => Problem::conflict(error.to_string()),
+        undo::UndoError::File(error) => ProblemDetails::conflict(error.to_string()),
     }
 }
 
-fn told(plan: &Restore, preview: bool) -> Restored {
+fn restore_report(plan: &RestorePlan, preview: bool) -> RestoreReport {
     let entries = plan.entries.iter();
-    let conflicting = |conflict: &Conflict| Conflicting {
+    let conflicting = |conflict: &UndoConflict| RestoreConflict {
         path: conflict.path.clone(),
         merge: match &conflict.merged {
             Some(Merge::Clean(_)) => "clean",
@@ -333,9 +350,9 @@ fn told(plan: &Restore, preview: bool) -> Restored {
         }
         .into(),
     };
-    Restored {
+    RestoreReport {
         preview,
-        changes: entries.map(|e| change(&e.path, &e.before, &e.after)).collect(),
+        changes: entries.map(|e| describe_path_change(&e.path, &e.before, &e.after)).collect(),
         conflicts: plan.conflicts.iter().map(conflicting).collect(),
         already: plan.already.clone(),
         checkpoint: None,

@@ -6,14 +6,14 @@ use axum::extract::{Query, State};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use weir_core::ids::SessionId;
-use weir_core::tool::Access;
+use weir_core::tool::PathAccess;
 use weir_engine::slash::{self, SlashCommand};
 use weir_engine::workspace::{EntryKind, WalkOptions};
 use weir_install::user_space::SessionWish;
 
 use crate::app::App;
 use crate::guard::Caller;
-use crate::problem::{Answer, Problem};
+use crate::problem::{HandlerResult, ProblemDetails};
 use crate::route::Route;
 
 /// Files that are offered at most.
@@ -26,16 +26,16 @@ const ENTRIES_MAX: usize = 200_000;
 const COMMANDS_MAX: usize = 1_000;
 
 /// The routes of this file.
-pub(crate) fn routes() -> Vec<Route> {
+pub(crate) fn completion_api_routes() -> Vec<Route> {
     vec![
-        Route::get("/api/v1/files/find", find)
+        Route::get("/api/v1/files/find", find_workspace_files)
             .summary("Files whose path has these letters in their order, the best first")
             .query::<FindQuery>()
-            .gives::<Vec<String>>(200),
-        Route::get("/api/v1/commands", commands)
+            .gives_json::<Vec<String>>(200),
+        Route::get("/api/v1/commands", list_commands)
             .summary("What can be said as `/name`")
             .query::<OfSession>()
-            .gives::<Vec<CommandLine>>(200),
+            .gives_json::<Vec<CommandLine>>(200),
     ]
 }
 
@@ -74,22 +74,26 @@ struct CommandLine {
     kind: String,
 }
 
-async fn folder_of(app: &App, caller: &Caller, id: Option<SessionId>) -> Answer<Option<String>> {
+async fn folder_of(
+    app: &App,
+    caller: &Caller,
+    id: Option<SessionId>,
+) -> HandlerResult<Option<String>> {
     let Some(id) = id else { return Ok(None) };
     let home = app.home(&caller.person).await?;
-    let meta = home.store().meta(&id).await?.filter(|meta| meta.facts > 0);
-    let meta = meta.ok_or_else(|| Problem::missing(format!("session {id}")))?;
+    let meta = home.store().session_meta(&id).await?.filter(|meta| meta.facts > 0);
+    let meta = meta.ok_or_else(|| ProblemDetails::not_found(format!("session {id}")))?;
     Ok(Some(meta.workspace))
 }
 
-async fn find(
+async fn find_workspace_files(
     State(app): State<App>,
     caller: Caller,
     Query(query): Query<FindQuery>,
-) -> Answer<Json<Vec<String>>> {
+) -> HandlerResult<Json<Vec<String>>> {
     let folder = folder_of(&app, &caller, query.session).await?;
     let limit = query.limit.unwrap_or(FILES_DEFAULT).clamp(1, FILES_MAX);
-    files(&app, &caller, folder, (&query.q, limit)).await.map(Json)
+    complete_file_paths(&app, &caller, folder, (&query.q, limit)).await.map(Json)
 }
 
 /// Files of a folder (`None`: the caller's own) whose path has the letters of `typed` in their order,
@@ -97,16 +101,16 @@ async fn find(
 ///
 /// # Errors
 /// The folder is none of the caller's.
-pub(crate) async fn files(
+pub(crate) async fn complete_file_paths(
     app: &App,
     caller: &Caller,
     folder: Option<String>,
     (typed, limit): (&str, usize),
-) -> Answer<Vec<String>> {
+) -> HandlerResult<Vec<String>> {
     let workspace = app.home(&caller.person).await?.workspace(folder.as_deref())?;
     let typed = typed.to_lowercase();
     let found = tokio::task::spawn_blocking(move || {
-        let at = workspace.resolve(".", Access::List);
+        let at = workspace.resolve(".", PathAccess::List);
         let options = WalkOptions {
             recursive: true,
             respect_gitignore: true,
@@ -115,38 +119,42 @@ pub(crate) async fn files(
         };
         let Ok(walk) = workspace.walk(&at, options) else { return Vec::new() };
         let files = walk.entries.into_iter().filter(|entry| entry.kind == EntryKind::File);
-        best(files.map(|entry| entry.path), &typed, limit)
+        best_matching_paths(files.map(|entry| entry.path), &typed, limit)
     });
-    found.await.map_err(Problem::failed)
+    found.await.map_err(ProblemDetails::internal_failure)
 }
 
 /// The paths that fit best, the shortest name that begins so before all others.
-fn best(paths: impl Iterator<Item = String>, typed: &str, limit: usize) -> Vec<String> {
+fn best_matching_paths(
+    paths: impl Iterator<Item = String>,
+    typed: &str,
+    limit: usize,
+) -> Vec<String> {
     let rank = |path: &String| {
         let small = path.to_lowercase();
         let name = small.rsplit('/').next().unwrap_or(&small);
         let begins = small.starts_with(typed) || name.starts_with(typed);
         (!begins, !small.contains(typed), path.len(), path.clone())
     };
-    let mut found: Vec<String> = paths.filter(|path| fits(path, typed)).collect();
+    let mut found: Vec<String> = paths.filter(|path| has_letters_in_order(path, typed)).collect();
     found.sort_by_cached_key(rank);
     found.truncate(limit);
     found
 }
 
 /// Whether the letters of `typed` (small ones) all stand in a name, in their order.
-pub(crate) fn fits(name: &str, typed: &str) -> bool {
+pub(crate) fn has_letters_in_order(name: &str, typed: &str) -> bool {
     let mut letters = name.chars().flat_map(char::to_lowercase);
     typed.chars().all(|wanted| letters.any(|letter| letter == wanted))
 }
 
-async fn commands(
+async fn list_commands(
     State(app): State<App>,
     caller: Caller,
     Query(query): Query<OfSession>,
-) -> Answer<Json<Vec<CommandLine>>> {
+) -> HandlerResult<Json<Vec<CommandLine>>> {
     let folder = folder_of(&app, &caller, query.session).await?;
-    let lines = usable(&app, &caller, folder).await?.map(|command| CommandLine {
+    let lines = usable_commands(&app, &caller, folder).await?.map(|command| CommandLine {
         // Those of plugins alone have its name before theirs.
         kind: if command.name.contains(':') { "plugin" } else { "workflow" }.into(),
         name: command.name,
@@ -161,17 +169,18 @@ async fn commands(
 ///
 /// # Errors
 /// The folder is none of the caller's.
-pub(crate) async fn usable(
+pub(crate) async fn usable_commands(
     app: &App,
     caller: &Caller,
     workspace: Option<String>,
-) -> Answer<impl Iterator<Item = SlashCommand>> {
+) -> HandlerResult<impl Iterator<Item = SlashCommand>> {
     let home = app.home(&caller.person).await?;
     let wish = SessionWish { workspace, ..SessionWish::default() };
     let options = home.session_options(&wish, None).await?;
-    let listed =
-        tokio::task::spawn_blocking(move || slash::list(&options.scene, &options.workspace));
-    let listed = listed.await.map_err(Problem::failed)?;
+    let listed = tokio::task::spawn_blocking(move || {
+        slash::list_slash_commands(&options.scene, &options.workspace)
+    });
+    let listed = listed.await.map_err(ProblemDetails::internal_failure)?;
     let usable = listed.into_iter().filter(|one| !one.shadowed);
     Ok(usable.filter_map(|one| one.command.ok()))
 }
@@ -189,14 +198,16 @@ mod tests {
             ("src/main.rs", "xs", false),
             ("src/main.rs", "rsm", false),
         ] {
-            assert_eq!(fits(name, typed), is_fit, "{name} {typed}");
+            assert_eq!(has_letters_in_order(name, typed), is_fit, "{name} {typed}");
         }
     }
 
     #[test]
     fn f1_the_file_that_is_most_likely_meant_comes_first() {
         let paths = ["docs/domain.md", "src/main.rs", "src/remains.txt", "xyz/mxaxixn.rs", "a.rs"];
-        let found = |typed: &str, limit| best(paths.iter().map(ToString::to_string), typed, limit);
+        let found = |typed: &str, limit| {
+            best_matching_paths(paths.iter().map(ToString::to_string), typed, limit)
+        };
         assert_eq!(
             found("main", 9),
             ["src/main.rs", "docs/domain.md", "src/remains.txt", "xyz/mxaxixn.rs"]

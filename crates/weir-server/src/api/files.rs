@@ -14,17 +14,17 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::Semaphore;
 
 use crate::app::App;
-use crate::auth::Client;
-use crate::auth::events::{self, Doer};
-use crate::auth::shelf::Shelf;
+use crate::auth::ClientInfo;
+use crate::auth::events::{self, EventActor};
+use crate::auth::shelf::TypedRecords;
 use crate::guard::Caller;
-use crate::problem::{Answer, Problem};
+use crate::problem::{HandlerResult, ProblemDetails};
 use crate::route::Route;
 
 pub(crate) mod desk;
 pub(crate) mod download;
 
-pub(crate) use desk::{Changed, Desk, FileLine, Listing, OnConflict};
+pub(crate) use desk::{FileChangeResult, FileLine, FolderListing, OnConflict, PersonFolder};
 
 /// Largest file that can be uploaded, in bytes. Held in memory until it stands in its folder.
 pub(crate) const UPLOAD_MAX: usize = 64 << 20;
@@ -32,40 +32,40 @@ pub(crate) const UPLOAD_MAX: usize = 64 << 20;
 static UPLOADS: Semaphore = Semaphore::const_new(4);
 
 /// The routes of this file.
-pub(crate) fn routes() -> Vec<Route> {
+pub(crate) fn file_api_routes() -> Vec<Route> {
     vec![
-        Route::get("/api/v1/files", list)
+        Route::get("/api/v1/files", list_folder)
             .summary("Lists a folder of yours")
-            .query::<Where>()
-            .gives::<Listing>(200),
-        Route::get("/api/v1/files/content", content)
+            .query::<FolderQuery>()
+            .gives_json::<FolderListing>(200),
+        Route::get("/api/v1/files/content", download_file)
             .summary("Downloads a file")
-            .query::<Fetch>()
+            .query::<FileContentQuery>()
             .gives_as::<String>(200, "application/octet-stream"),
-        Route::put("/api/v1/files/content", upload)
+        Route::put("/api/v1/files/content", upload_file)
             .summary("Uploads a file; its bytes are the body")
-            .query::<Upload>()
+            .query::<UploadQuery>()
             .body_as::<String>("application/octet-stream")
             .body_max(UPLOAD_MAX)
-            .gives::<Changed>(200),
+            .gives_json::<FileChangeResult>(200),
         Route::post("/api/v1/files/folder", make_folder)
             .summary("Makes a folder")
-            .body::<Place>()
-            .gives::<Changed>(200),
-        Route::post("/api/v1/files/move", rename)
+            .body::<FilePathBody>()
+            .gives_json::<FileChangeResult>(200),
+        Route::post("/api/v1/files/move", rename_file)
             .summary("Renames or moves a file or folder")
-            .body::<Move>()
-            .gives::<Changed>(200),
-        Route::delete("/api/v1/files", delete)
+            .body::<MoveFileBody>()
+            .gives_json::<FileChangeResult>(200),
+        Route::delete("/api/v1/files", delete_file)
             .summary("Moves a file or folder to the trash")
-            .query::<Place>()
-            .gives::<Changed>(200),
+            .query::<FilePathBody>()
+            .gives_json::<FileChangeResult>(200),
     ]
 }
 
 /// Which folder.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
-pub(crate) struct Where {
+pub(crate) struct FolderQuery {
     /// Below your folder; empty: the folder itself.
     #[serde(default)]
     pub(crate) path: String,
@@ -76,7 +76,7 @@ pub(crate) struct Where {
 
 /// Which file, and how.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
-pub(crate) struct Fetch {
+pub(crate) struct FileContentQuery {
     /// Below your folder.
     pub(crate) path: String,
     /// Show it in the browser where that is safe (images); everything else is downloaded.
@@ -86,7 +86,7 @@ pub(crate) struct Fetch {
 
 /// Where an upload goes.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
-pub(crate) struct Upload {
+pub(crate) struct UploadQuery {
     /// Its path below your folder, the name included.
     pub(crate) path: String,
     /// What to do where a file is there already.
@@ -96,14 +96,14 @@ pub(crate) struct Upload {
 
 /// A path.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub(crate) struct Place {
+pub(crate) struct FilePathBody {
     /// Below your folder.
     pub(crate) path: String,
 }
 
 /// From where to where.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
-pub(crate) struct Move {
+pub(crate) struct MoveFileBody {
     /// What is moved.
     pub(crate) from: String,
     /// Its new path, the name included.
@@ -117,119 +117,121 @@ pub(crate) struct Move {
 pub(crate) async fn at_desk<T: Send + 'static>(
     app: &App,
     caller: &Caller,
-    work: impl FnOnce(&Desk) -> Answer<T> + Send + 'static,
-) -> Answer<T> {
+    work: impl FnOnce(&PersonFolder) -> HandlerResult<T> + Send + 'static,
+) -> HandlerResult<T> {
     let home = app.home(&caller.person).await?;
     let workspace = home.workspace(None)?;
-    let desk = Desk::new(workspace);
+    let desk = PersonFolder::new(workspace);
     let done = tokio::task::spawn_blocking(move || work(&desk)).await;
-    done.unwrap_or_else(|error| Err(Problem::failed(error)))
+    done.unwrap_or_else(|error| Err(ProblemDetails::internal_failure(error)))
 }
 
 /// Notes that a person changed a file of theirs.
 ///
 /// # Errors
 /// It could not be noted.
-pub(crate) async fn note(
+pub(crate) async fn note_file_change(
     app: &App,
     caller: &Caller,
-    client: &Client,
+    client: &ClientInfo,
     (what, detail): (&str, &str),
-) -> Answer<()> {
-    let shelf = Shelf::new(app.records.clone(), app.clock.clone());
-    let by = caller.by();
-    let doer = Doer { by: &by, address: Some(client.address) };
-    events::note(&shelf, doer, (what, &caller.person.name), detail).await
+) -> HandlerResult<()> {
+    let shelf = TypedRecords::new(app.records.clone(), app.clock.clone());
+    let by = caller.journal_name();
+    let doer = EventActor { by: &by, address: Some(client.address) };
+    events::record_event(&shelf, doer, (what, &caller.person.name), detail).await
 }
 
 /// Puts an uploaded file where it belongs. There is no way for it to be executed by being there:
 /// it has the mode of a document.
-pub(crate) async fn put(
+pub(crate) async fn store_upload(
     app: &App,
     caller: &Caller,
     (path, conflict): (String, OnConflict),
     bytes: Arc<[u8]>,
-) -> Answer<Changed> {
-    at_desk(app, caller, move |desk| desk.put(&path, bytes, conflict)).await
+) -> HandlerResult<FileChangeResult> {
+    at_desk(app, caller, move |desk| desk.put_file(&path, bytes, conflict)).await
 }
 
 /// A place for an upload in memory.
-pub(crate) async fn upload_place() -> Answer<tokio::sync::SemaphorePermit<'static>> {
-    UPLOADS.acquire().await.map_err(Problem::failed)
+pub(crate) async fn upload_place() -> HandlerResult<tokio::sync::SemaphorePermit<'static>> {
+    UPLOADS.acquire().await.map_err(ProblemDetails::internal_failure)
 }
 
 /// What is said to a body that is too long.
-pub(crate) fn too_large() -> Problem {
+pub(crate) fn too_large() -> ProblemDetails {
     let most = UPLOAD_MAX >> 20;
-    Problem::new(
+    ProblemDetails::new(
         StatusCode::PAYLOAD_TOO_LARGE,
         "too_large",
         format!("a file that is uploaded has at most {most} MiB; copy larger ones to the machine"),
     )
 }
 
-async fn list(
+async fn list_folder(
     State(app): State<App>,
     caller: Caller,
-    Query(query): Query<Where>,
-) -> Answer<Json<Listing>> {
-    at_desk(&app, &caller, move |desk| desk.list(&query.path, query.hidden)).await.map(Json)
+    Query(query): Query<FolderQuery>,
+) -> HandlerResult<Json<FolderListing>> {
+    at_desk(&app, &caller, move |desk| desk.list_folder(&query.path, query.hidden)).await.map(Json)
 }
 
-async fn content(
+async fn download_file(
     State(app): State<App>,
     caller: Caller,
-    Query(query): Query<Fetch>,
-) -> Answer<Response> {
-    let Fetch { path, inline } = query;
-    let opened = at_desk(&app, &caller, move |desk| desk.open(&path)).await?;
-    download::answer(opened, inline)
+    Query(query): Query<FileContentQuery>,
+) -> HandlerResult<Response> {
+    let FileContentQuery { path, inline } = query;
+    let opened = at_desk(&app, &caller, move |desk| desk.open_file(&path)).await?;
+    download::file_response(opened, inline)
 }
 
-async fn upload(
+async fn upload_file(
     State(app): State<App>,
     caller: Caller,
-    client: Client,
-    Query(query): Query<Upload>,
+    client: ClientInfo,
+    Query(query): Query<UploadQuery>,
     body: Body,
-) -> Answer<Json<Changed>> {
+) -> HandlerResult<Json<FileChangeResult>> {
     let _place = upload_place().await?;
     let bytes = to_bytes(body, UPLOAD_MAX).await.map_err(|_| too_large())?;
-    let done = put(&app, &caller, (query.path, query.conflict), Arc::from(&bytes[..])).await?;
-    note(&app, &caller, &client, ("file_uploaded", &done.path)).await?;
+    let done =
+        store_upload(&app, &caller, (query.path, query.conflict), Arc::from(&bytes[..])).await?;
+    note_file_change(&app, &caller, &client, ("file_uploaded", &done.path)).await?;
     Ok(Json(done))
 }
 
 async fn make_folder(
     State(app): State<App>,
     caller: Caller,
-    client: Client,
-    Json(place): Json<Place>,
-) -> Answer<Json<Changed>> {
+    client: ClientInfo,
+    Json(place): Json<FilePathBody>,
+) -> HandlerResult<Json<FileChangeResult>> {
     let done = at_desk(&app, &caller, move |desk| desk.make_folder(&place.path)).await?;
-    note(&app, &caller, &client, ("folder_made", &done.path)).await?;
+    note_file_change(&app, &caller, &client, ("folder_made", &done.path)).await?;
     Ok(Json(done))
 }
 
-async fn rename(
+async fn rename_file(
     State(app): State<App>,
     caller: Caller,
-    client: Client,
-    Json(Move { from, to }): Json<Move>,
-) -> Answer<Json<Changed>> {
+    client: ClientInfo,
+    Json(MoveFileBody { from, to }): Json<MoveFileBody>,
+) -> HandlerResult<Json<FileChangeResult>> {
     let old = from.clone();
-    let done = at_desk(&app, &caller, move |desk| desk.rename(&from, &to)).await?;
-    note(&app, &caller, &client, ("file_moved", &format!("{old} to {}", done.path))).await?;
+    let done = at_desk(&app, &caller, move |desk| desk.rename_path(&from, &to)).await?;
+    note_file_change(&app, &caller, &client, ("file_moved", &format!("{old} to {}", done.path)))
+        .await?;
     Ok(Json(done))
 }
 
-async fn delete(
+async fn delete_file(
     State(app): State<App>,
     caller: Caller,
-    client: Client,
-    Query(place): Query<Place>,
-) -> Answer<Json<Changed>> {
-    let done = at_desk(&app, &caller, move |desk| desk.delete(&place.path)).await?;
-    note(&app, &caller, &client, ("file_deleted", &done.path)).await?;
+    client: ClientInfo,
+    Query(place): Query<FilePathBody>,
+) -> HandlerResult<Json<FileChangeResult>> {
+    let done = at_desk(&app, &caller, move |desk| desk.delete_path(&place.path)).await?;
+    note_file_change(&app, &caller, &client, ("file_deleted", &done.path)).await?;
     Ok(Json(done))
 }

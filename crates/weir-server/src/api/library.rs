@@ -5,18 +5,20 @@ use axum::Json;
 use axum::extract::{Path, Query, State};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use weir_install::user_space::{Deed, LibraryItem, LibraryLine, Shelf, Word};
+use weir_install::user_space::{
+    LibraryAction, LibraryDecision, LibraryItem, LibraryLine, LibraryShelf,
+};
 
-use super::page::{Page, PageQuery};
+use super::page::{ListPage, PageQuery};
 use crate::app::App;
 use crate::guard::Caller;
-use crate::problem::{Answer, Problem};
+use crate::problem::{HandlerResult, ProblemDetails};
 use crate::route::Route;
 
 /// A person's word.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-struct Said {
+struct LibraryActionBody {
     /// The `hash` of what was shown.
     hash: String,
     /// Words from outside went into it, and they were read.
@@ -25,28 +27,28 @@ struct Said {
 
 /// What was done.
 #[derive(Debug, Serialize, JsonSchema)]
-struct Done {
+struct LibraryActionResult {
     /// In words.
     done: String,
 }
 
 /// The routes of this file.
-pub(crate) fn routes() -> Vec<Route> {
+pub(crate) fn library_api_routes() -> Vec<Route> {
     vec![
-        Route::get("/api/v1/library/{shelf}", list)
+        Route::get("/api/v1/library/{shelf}", list_shelf)
             .summary("A shelf of the library: skills, recipes, made, servers, plugins, profiles or tools")
             .query::<PageQuery>()
-            .gives::<Page<LibraryLine>>(200),
-        Route::get("/api/v1/library/{shelf}/{name}", show)
+            .gives_json::<ListPage<LibraryLine>>(200),
+        Route::get("/api/v1/library/{shelf}/{name}", show_library_item)
             .summary("One thing of the library, with what waits of it")
-            .gives::<LibraryItem>(200),
-        Route::post("/api/v1/library/{shelf}/{name}/look", look)
+            .gives_json::<LibraryItem>(200),
+        Route::post("/api/v1/library/{shelf}/{name}/look", probe_library_item)
             .summary("Start a foreign server and ask what it offers now")
-            .gives::<LibraryItem>(200),
-        Route::post("/api/v1/library/{shelf}/{name}/{deed}", act)
+            .gives_json::<LibraryItem>(200),
+        Route::post("/api/v1/library/{shelf}/{name}/{deed}", act_on_library_item)
             .summary("Accept, reject, enable, disable, approve or remove")
-            .body::<Said>()
-            .gives::<Done>(200),
+            .body::<LibraryActionBody>()
+            .gives_json::<LibraryActionResult>(200),
     ]
 }
 
@@ -54,50 +56,51 @@ pub(crate) fn routes() -> Vec<Route> {
 ///
 /// # Errors
 /// There is none.
-pub(crate) fn shelf(word: &str) -> Answer<Shelf> {
-    Shelf::of(word).ok_or_else(|| Problem::missing(format!("the shelf {word:?}")))
+pub(crate) fn parse_shelf(word: &str) -> HandlerResult<LibraryShelf> {
+    LibraryShelf::from_word(word)
+        .ok_or_else(|| ProblemDetails::not_found(format!("the shelf {word:?}")))
 }
 
-async fn list(
+async fn list_shelf(
     State(app): State<App>,
     caller: Caller,
     Path(word): Path<String>,
     Query(query): Query<PageQuery>,
-) -> Answer<Json<Page<LibraryLine>>> {
+) -> HandlerResult<Json<ListPage<LibraryLine>>> {
     let home = app.home(&caller.person).await?;
-    let all = home.list_shelf(shelf(&word)?).await?;
-    Ok(Json(Page::of(all.lines, &query, |line| line.name.clone())))
+    let all = home.list_shelf(parse_shelf(&word)?).await?;
+    Ok(Json(ListPage::from_list(all.lines, &query, |line| line.name.clone())))
 }
 
-async fn show(
+async fn show_library_item(
     State(app): State<App>,
     caller: Caller,
     Path((word, name)): Path<(String, String)>,
-) -> Answer<Json<LibraryItem>> {
+) -> HandlerResult<Json<LibraryItem>> {
     let home = app.home(&caller.person).await?;
-    Ok(Json(home.find_item(shelf(&word)?, &name).await?))
+    Ok(Json(home.find_item(parse_shelf(&word)?, &name).await?))
 }
 
-async fn look(
+async fn probe_library_item(
     State(app): State<App>,
     caller: Caller,
     Path((word, name)): Path<(String, String)>,
-) -> Answer<Json<LibraryItem>> {
+) -> HandlerResult<Json<LibraryItem>> {
     let home = app.home(&caller.person).await?;
-    Ok(Json(home.inspect_item(shelf(&word)?, &name).await?))
+    Ok(Json(home.inspect_item(parse_shelf(&word)?, &name).await?))
 }
 
-async fn act(
+async fn act_on_library_item(
     State(app): State<App>,
     caller: Caller,
     Path((word, name, deed)): Path<(String, String, String)>,
-    Json(said): Json<Said>,
-) -> Answer<Json<Done>> {
+    Json(said): Json<LibraryActionBody>,
+) -> HandlerResult<Json<LibraryActionResult>> {
     let home = app.home(&caller.person).await?;
-    let Some(deed) = Deed::of(&deed) else {
-        return Err(Problem::missing(format!("the deed {deed:?}")));
+    let Some(deed) = LibraryAction::from_word(&deed) else {
+        return Err(ProblemDetails::not_found(format!("the deed {deed:?}")));
     };
-    let word_said = Word { deed, hash: &said.hash, untrusted: said.untrusted };
-    let done = home.apply_decision(shelf(&word)?, &name, word_said).await?;
-    Ok(Json(Done { done }))
+    let word_said = LibraryDecision { deed, hash: &said.hash, untrusted: said.untrusted };
+    let done = home.apply_decision(parse_shelf(&word)?, &name, word_said).await?;
+    Ok(Json(LibraryActionResult { done }))
 }

@@ -6,31 +6,31 @@ use http::StatusCode;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use weir_core::ids::Timestamp;
-use weir_install::mail::accounts::{self, AccountLine, Found};
-use weir_install::seal::Seal;
+use weir_install::mail::accounts::{self, AccountLine, MailAccountEntry};
+use weir_install::seal::SecretSeal;
 
 use crate::app::App;
-use crate::auth::events::{self, Doer};
+use crate::auth::events::{self, EventActor};
 use crate::guard::Caller;
-use crate::problem::{Answer, Problem};
+use crate::problem::{HandlerResult, ProblemDetails};
 use crate::route::Route;
 
 /// The routes of this file.
-pub(crate) fn routes() -> Vec<Route> {
+pub(crate) fn mail_api_routes() -> Vec<Route> {
     vec![
-        Route::get("/api/v1/mail", list)
+        Route::get("/api/v1/mail", list_mail_accounts)
             .summary("Your mail accounts and what their mails start")
-            .gives::<Vec<AccountShown>>(200),
-        Route::put("/api/v1/mail/{name}", keep)
+            .gives_json::<Vec<MailAccountStatus>>(200),
+        Route::put("/api/v1/mail/{name}", put_mail_account)
             .summary(
                 "Set a mail account up, or change it; the password goes in and never comes out",
             )
             .body::<NewAccount>()
-            .gives::<AccountShown>(200),
+            .gives_json::<MailAccountStatus>(200),
         Route::delete("/api/v1/mail/{name}", remove)
             .summary("Take a mail account away")
             .gives_nothing(204),
-        Route::post("/api/v1/mail/{name}/check", check)
+        Route::post("/api/v1/mail/{name}/check", post_mail_check)
             .summary("Sign in at the servers of a mail account, to see whether it works")
             .gives_nothing(204),
     ]
@@ -38,7 +38,7 @@ pub(crate) fn routes() -> Vec<Route> {
 
 /// A mail account and how it stands.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct AccountShown {
+pub(crate) struct MailAccountStatus {
     /// What is set.
     #[serde(flatten)]
     pub(crate) line: AccountLine,
@@ -63,8 +63,8 @@ pub(crate) struct NewAccount {
 }
 
 /// How an account stands here.
-pub(crate) fn shown(app: &App, found: Found) -> AccountShown {
-    let standing = app.mail.of(&found.owner, &found.line.name);
+pub(crate) fn mail_account_status(app: &App, found: MailAccountEntry) -> MailAccountStatus {
+    let standing = app.mail.status_of(&found.owner, &found.line.name);
     let since = standing.as_ref().map(|standing| standing.since).unwrap_or_default();
     let (state, why) =
         match (found.line.enabled, standing.and_then(|s| s.why.map(Some).or(Some(None)))) {
@@ -73,77 +73,107 @@ pub(crate) fn shown(app: &App, found: Found) -> AccountShown {
             (true, Some(None)) => ("followed", String::new()),
             (true, Some(Some(why))) => ("failing", why),
         };
-    AccountShown { line: found.line, state, why, since }
+    MailAccountStatus { line: found.line, state, why, since }
 }
 
-async fn list(State(app): State<App>, caller: Caller) -> Answer<Json<Vec<AccountShown>>> {
-    let found = accounts::all(app.records.as_ref(), Some(&caller.person.id), app.now()).await?;
-    Ok(Json(found.into_iter().map(|found| shown(&app, found)).collect()))
+async fn list_mail_accounts(
+    State(app): State<App>,
+    caller: Caller,
+) -> HandlerResult<Json<Vec<MailAccountStatus>>> {
+    let found = accounts::list_mail_accounts(
+        app.records.as_ref(),
+        Some(&caller.person.id),
+        app.current_time(),
+    )
+    .await?;
+    Ok(Json(found.into_iter().map(|found| mail_account_status(&app, found)).collect()))
 }
 
 /// Keeps an account and notes that it was changed.
-pub(crate) async fn set(
+pub(crate) async fn set_mail_account(
     app: &App,
     caller: &Caller,
     line: AccountLine,
     password: Option<&str>,
-) -> Answer<()> {
-    let seal = Seal::new(&app.house.seal_key()?)?;
+) -> HandlerResult<()> {
+    let seal = SecretSeal::new(&app.house.seal_key()?)?;
     let name = line.name.clone();
     let records = app.records.as_ref();
-    accounts::keep((records, &seal), &caller.person, line, password, app.now()).await?;
+    accounts::store_mail_account(
+        (records, &seal),
+        &caller.person,
+        line,
+        password,
+        app.current_time(),
+    )
+    .await?;
     app.home(&caller.person).await?.renew();
-    let by = caller.by();
+    let by = caller.journal_name();
     let what = ("mail_account_set", by.as_str());
-    events::note(&app.doorman.shelf, Doer { by: &by, address: None }, what, &name).await
+    events::record_event(&app.doorman.shelf, EventActor { by: &by, address: None }, what, &name)
+        .await
 }
 
-async fn keep(
+async fn put_mail_account(
     State(app): State<App>,
     caller: Caller,
     Path(name): Path<String>,
     Json(new): Json<NewAccount>,
-) -> Answer<Json<AccountShown>> {
+) -> HandlerResult<Json<MailAccountStatus>> {
     if new.line.name != name {
-        return Err(Problem::bad("the name in the body is another than that of the address"));
+        return Err(ProblemDetails::bad_request(
+            "the name in the body is another than that of the address",
+        ));
     }
-    set(&app, &caller, new.line, new.password.as_deref()).await?;
-    let found = accounts::find(app.records.as_ref(), &caller.person.id, &name, app.now()).await?;
-    Ok(Json(shown(&app, found)))
+    set_mail_account(&app, &caller, new.line, new.password.as_deref()).await?;
+    let found = accounts::find_mail_account(
+        app.records.as_ref(),
+        &caller.person.id,
+        &name,
+        app.current_time(),
+    )
+    .await?;
+    Ok(Json(mail_account_status(&app, found)))
 }
 
 async fn remove(
     State(app): State<App>,
     caller: Caller,
     Path(name): Path<String>,
-) -> Answer<StatusCode> {
+) -> HandlerResult<StatusCode> {
     taken_away(&app, &caller, &name).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
 /// Takes an account away and notes it.
-pub(crate) async fn taken_away(app: &App, caller: &Caller, name: &str) -> Answer<()> {
-    accounts::remove(app.records.as_ref(), &caller.person.id, name, app.now()).await?;
+pub(crate) async fn taken_away(app: &App, caller: &Caller, name: &str) -> HandlerResult<()> {
+    accounts::remove(app.records.as_ref(), &caller.person.id, name, app.current_time()).await?;
     app.home(&caller.person).await?.renew();
-    let by = caller.by();
+    let by = caller.journal_name();
     let what = ("mail_account_removed", by.as_str());
-    events::note(&app.doorman.shelf, Doer { by: &by, address: None }, what, name).await
+    events::record_event(&app.doorman.shelf, EventActor { by: &by, address: None }, what, name)
+        .await
 }
 
 /// Signs in at the servers of an account.
-pub(crate) async fn checked(app: &App, caller: &Caller, name: &str) -> Answer<()> {
-    let now = app.now();
-    let found = accounts::find(app.records.as_ref(), &caller.person.id, name, now).await?;
-    let account = found.account(&Seal::new(&app.house.seal_key()?)?)?;
+pub(crate) async fn check_mail_account(
+    app: &App,
+    caller: &Caller,
+    name: &str,
+) -> HandlerResult<()> {
+    let now = app.current_time();
+    let found =
+        accounts::find_mail_account(app.records.as_ref(), &caller.person.id, name, now).await?;
+    let account = found.open_account(&SecretSeal::new(&app.house.seal_key()?)?)?;
     weir_install::mail::check_account(&account, &found.line.folder).await?;
     Ok(())
 }
 
-async fn check(
+async fn post_mail_check(
     State(app): State<App>,
     caller: Caller,
     Path(name): Path<String>,
-) -> Answer<StatusCode> {
-    checked(&app, &caller, &name).await?;
+) -> HandlerResult<StatusCode> {
+    check_mail_account(&app, &caller, &name).await?;
     Ok(StatusCode::NO_CONTENT)
 }

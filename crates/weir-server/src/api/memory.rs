@@ -8,11 +8,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use weir_core::memory::{MemoryStatus, export_markdown};
 
-use super::page::{Page, PageQuery};
+use super::page::{ListPage, PageQuery};
 use crate::app::App;
 use crate::guard::Caller;
-use crate::memory::{self, MemoryLine, MemoryQuery, MemoryWish, Word};
-use crate::problem::Answer;
+use crate::memory::{self, FactSettlement, MemoryLine, MemoryQuery, NewMemoryFact};
+use crate::problem::HandlerResult;
 use crate::route::Route;
 
 /// Which facts, and which part of them.
@@ -34,9 +34,9 @@ struct ListQuery {
 /// A person's word about a fact.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
-struct Settle {
+struct SettleMemoryBody {
     /// How far it is to come: `kept`, `rejected` or `forgotten`.
-    status: Settled,
+    status: MemoryDecision,
     /// Kept, chats that are told of it hold private data.
     #[serde(default)]
     private: bool,
@@ -45,7 +45,7 @@ struct Settle {
 /// How far a person lets a fact come.
 #[derive(Debug, Clone, Copy, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-enum Settled {
+enum MemoryDecision {
     /// It is used.
     Kept,
     /// The same words are not proposed again.
@@ -55,75 +55,75 @@ enum Settled {
 }
 
 /// The routes of this file.
-pub(crate) fn routes() -> Vec<Route> {
+pub(crate) fn memory_api_routes() -> Vec<Route> {
     vec![
-        Route::get("/api/v1/memory", list)
+        Route::get("/api/v1/memory", list_memory)
             .summary("What is remembered of you, or what waits")
             .query::<ListQuery>()
-            .gives::<Page<MemoryLine>>(200),
-        Route::post("/api/v1/memory", add)
+            .gives_json::<ListPage<MemoryLine>>(200),
+        Route::post("/api/v1/memory", add_memory_fact)
             .summary("Remember a fact")
-            .body::<MemoryWish>()
-            .gives::<MemoryLine>(201),
-        Route::patch("/api/v1/memory/{id}", settle)
+            .body::<NewMemoryFact>()
+            .gives_json::<MemoryLine>(201),
+        Route::patch("/api/v1/memory/{id}", settle_memory_fact)
             .summary("Accept, reject or forget a fact")
-            .body::<Settle>()
-            .gives::<MemoryLine>(200),
-        Route::get("/api/v1/memory-export", export)
+            .body::<SettleMemoryBody>()
+            .gives_json::<MemoryLine>(200),
+        Route::get("/api/v1/memory-export", get_memory_export)
             .summary("Everything that is kept, as Markdown")
             .gives_as::<String>(200, "text/markdown"),
     ]
 }
 
-async fn list(
+async fn list_memory(
     State(app): State<App>,
     caller: Caller,
     Query(query): Query<ListQuery>,
-) -> Answer<Json<Page<MemoryLine>>> {
+) -> HandlerResult<Json<ListPage<MemoryLine>>> {
     let home = app.home(&caller.person).await?;
     let ListQuery { q, status, kind, limit, after } = query;
-    let facts = memory::facts(home.as_ref(), &MemoryQuery { q, status, kind }).await?;
+    let facts = memory::find_facts(home.as_ref(), &MemoryQuery { q, status, kind }).await?;
     let lines: Vec<MemoryLine> = facts.iter().map(MemoryLine::from).collect();
-    Ok(Json(Page::of(lines, &PageQuery { limit, after }, |line| line.id.clone())))
+    Ok(Json(ListPage::from_list(lines, &PageQuery { limit, after }, |line| line.id.clone())))
 }
 
-async fn add(
+async fn add_memory_fact(
     State(app): State<App>,
     caller: Caller,
-    Json(wish): Json<MemoryWish>,
-) -> Answer<(StatusCode, Json<MemoryLine>)> {
+    Json(wish): Json<NewMemoryFact>,
+) -> HandlerResult<(StatusCode, Json<MemoryLine>)> {
     let home = app.home(&caller.person).await?;
-    let line = memory::add(home.as_ref(), &wish, app.now()).await?;
+    let line = memory::remember_fact(home.as_ref(), &wish, app.current_time()).await?;
     Ok((StatusCode::CREATED, Json(line)))
 }
 
-async fn settle(
+async fn settle_memory_fact(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
-    Json(settle): Json<Settle>,
-) -> Answer<Json<MemoryLine>> {
+    Json(settle): Json<SettleMemoryBody>,
+) -> HandlerResult<Json<MemoryLine>> {
     let home = app.home(&caller.person).await?;
     let word = match (settle.status, settle.private) {
-        (Settled::Kept, true) => Word::KeptPrivate,
-        (Settled::Kept, false) => Word::Settled(MemoryStatus::Kept),
-        (Settled::Rejected, _) => Word::Settled(MemoryStatus::Rejected),
-        (Settled::Forgotten, _) => Word::Settled(MemoryStatus::Forgotten),
+        (MemoryDecision::Kept, true) => FactSettlement::KeptPrivate,
+        (MemoryDecision::Kept, false) => FactSettlement::Settled(MemoryStatus::Kept),
+        (MemoryDecision::Rejected, _) => FactSettlement::Settled(MemoryStatus::Rejected),
+        (MemoryDecision::Forgotten, _) => FactSettlement::Settled(MemoryStatus::Forgotten),
     };
-    Ok(Json(memory::settle(home.as_ref(), (&id, word), app.now()).await?))
+    Ok(Json(memory::settle_fact(home.as_ref(), (&id, word), app.current_time()).await?))
 }
 
-async fn export(State(app): State<App>, caller: Caller) -> Answer<Response> {
-    exported(&app, &caller).await
+async fn get_memory_export(State(app): State<App>, caller: Caller) -> HandlerResult<Response> {
+    export_memory(&app, &caller).await
 }
 
 /// Everything that is kept, as a file.
 ///
 /// # Errors
 /// The store refuses.
-pub(crate) async fn exported(app: &App, caller: &Caller) -> Answer<Response> {
+pub(crate) async fn export_memory(app: &App, caller: &Caller) -> HandlerResult<Response> {
     let home = app.home(&caller.person).await?;
-    let facts = memory::facts(home.as_ref(), &MemoryQuery::default()).await?;
+    let facts = memory::find_facts(home.as_ref(), &MemoryQuery::default()).await?;
     let headers = [
         (header::CONTENT_TYPE, "text/markdown; charset=utf-8"),
         (header::CONTENT_DISPOSITION, "attachment; filename=\"memory.md\""),

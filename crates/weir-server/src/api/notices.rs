@@ -8,19 +8,19 @@ use serde::Deserialize;
 
 use crate::app::App;
 use crate::guard::Caller;
-use crate::notify::Noticed;
-use crate::problem::Answer;
+use crate::notify::NoticeEntry;
+use crate::problem::HandlerResult;
 use crate::route::Route;
 
 /// The routes of this file.
-pub(crate) fn routes() -> Vec<Route> {
+pub(crate) fn notice_api_routes() -> Vec<Route> {
     vec![
-        Route::get("/api/v1/notices", list)
+        Route::get("/api/v1/notices", list_notices)
             .summary("What one was told, the newest first")
-            .gives::<Vec<Noticed>>(200),
-        Route::post("/api/v1/notices/seen", seen)
+            .gives_json::<Vec<NoticeEntry>>(200),
+        Route::post("/api/v1/notices/seen", mark_notices_seen)
             .summary("Say that notices were seen")
-            .body::<Seen>()
+            .body::<SeenNoticesBody>()
             .gives_nothing(204),
     ]
 }
@@ -28,21 +28,24 @@ pub(crate) fn routes() -> Vec<Route> {
 /// Which notices were seen.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct Seen {
+struct SeenNoticesBody {
     /// One of them; without it: all.
     #[serde(default)]
     id: Option<String>,
 }
 
-async fn list(State(app): State<App>, caller: Caller) -> Answer<Json<Vec<Noticed>>> {
-    Ok(Json(app.bell.list(&caller.person.id).await?))
-}
-
-async fn seen(
+async fn list_notices(
     State(app): State<App>,
     caller: Caller,
-    Json(seen): Json<Seen>,
-) -> Answer<StatusCode> {
-    app.bell.saw(&caller.person.id, seen.id.as_deref()).await?;
+) -> HandlerResult<Json<Vec<NoticeEntry>>> {
+    Ok(Json(app.bell.list_notices(&caller.person.id).await?))
+}
+
+async fn mark_notices_seen(
+    State(app): State<App>,
+    caller: Caller,
+    Json(seen): Json<SeenNoticesBody>,
+) -> HandlerResult<StatusCode> {
+    app.bell.mark_seen(&caller.person.id, seen.id.as_deref()).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -7,26 +7,26 @@ use axum::extract::{Path, State};
 use http::StatusCode;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use weir_install::seal::Seal;
+use weir_install::seal::SecretSeal;
 
 use crate::app::App;
 use crate::guard::Caller;
 use crate::notify::NoticeKind;
-use crate::notify::channels::{self, ChannelLine, Way};
-use crate::notify::further::Further;
-use crate::problem::{Answer, Problem};
+use crate::notify::channels::{self, ChannelAddress, ChannelLine};
+use crate::notify::further::ChannelSender;
+use crate::problem::{HandlerResult, ProblemDetails};
 use crate::route::Route;
 
 /// The routes of this file.
-pub(crate) fn routes() -> Vec<Route> {
+pub(crate) fn notification_api_routes() -> Vec<Route> {
     vec![
-        Route::get("/api/v1/notifications", list)
+        Route::get("/api/v1/notifications", list_channels)
             .summary("Where you are told beside the bell, and the key for web push")
-            .gives::<Channels>(200),
-        Route::post("/api/v1/notifications", add)
+            .gives_json::<NotificationChannels>(200),
+        Route::post("/api/v1/notifications", post_channel)
             .summary("Be told in a browser, at an address, or by an ntfy topic too")
             .body::<NewChannel>()
-            .gives::<Added>(201),
+            .gives_json::<CreatedChannel>(201),
         Route::delete("/api/v1/notifications/{id}", remove)
             .summary("Be told there no more")
             .gives_nothing(204),
@@ -38,7 +38,7 @@ pub(crate) fn routes() -> Vec<Route> {
 
 /// Where a person is told.
 #[derive(Debug, Serialize, JsonSchema)]
-struct Channels {
+struct NotificationChannels {
     /// All of them.
     channels: Vec<ChannelLine>,
     /// The server's public key for web push, base64url.
@@ -50,7 +50,7 @@ struct Channels {
 struct NewChannel {
     /// The way.
     #[serde(flatten)]
-    way: Way,
+    way: ChannelAddress,
     /// What is told; empty: everything.
     #[serde(default)]
     kinds: BTreeSet<NoticeKind>,
@@ -58,49 +58,54 @@ struct NewChannel {
 
 /// A channel that was added.
 #[derive(Debug, Serialize, JsonSchema)]
-struct Added {
+struct CreatedChannel {
     /// Its id.
     id: String,
 }
 
 /// What sends notices further.
-pub(crate) fn further(app: &App) -> Answer<&Further> {
+pub(crate) fn channel_sender(app: &App) -> HandlerResult<&ChannelSender> {
     let further = app.further.get().map(AsRef::as_ref);
-    further.ok_or_else(|| Problem::failed("notices are not sent further here"))
+    further.ok_or_else(|| ProblemDetails::internal_failure("notices are not sent further here"))
 }
 
 /// Adds a channel of the caller.
-pub(crate) async fn put(
+pub(crate) async fn add_channel(
     app: &App,
     caller: &Caller,
-    way: &Way,
+    way: &ChannelAddress,
     kinds: BTreeSet<NoticeKind>,
-) -> Answer<String> {
-    let seal = Seal::new(&app.house.seal_key()?)?;
+) -> HandlerResult<String> {
+    let seal = SecretSeal::new(&app.house.seal_key()?)?;
     let wish = (&caller.person, way, kinds);
-    Ok(channels::add(app.records.as_ref(), &seal, wish, app.now()).await?)
+    Ok(channels::add_channel(app.records.as_ref(), &seal, wish, app.current_time()).await?)
 }
 
-async fn list(State(app): State<App>, caller: Caller) -> Answer<Json<Channels>> {
-    let channels = channels::list(app.records.as_ref(), &caller.person.id, app.now()).await?;
-    let push_key = further(&app)?.vapid().await?.public();
-    Ok(Json(Channels { channels, push_key }))
+async fn list_channels(
+    State(app): State<App>,
+    caller: Caller,
+) -> HandlerResult<Json<NotificationChannels>> {
+    let channels =
+        channels::list_channels(app.records.as_ref(), &caller.person.id, app.current_time())
+            .await?;
+    let push_key = channel_sender(&app)?.vapid_key().await?.public_key_text();
+    Ok(Json(NotificationChannels { channels, push_key }))
 }
 
-async fn add(
+async fn post_channel(
     State(app): State<App>,
     caller: Caller,
     Json(new): Json<NewChannel>,
-) -> Answer<(StatusCode, Json<Added>)> {
-    let id = put(&app, &caller, &new.way, new.kinds).await?;
-    Ok((StatusCode::CREATED, Json(Added { id })))
+) -> HandlerResult<(StatusCode, Json<CreatedChannel>)> {
+    let id = add_channel(&app, &caller, &new.way, new.kinds).await?;
+    Ok((StatusCode::CREATED, Json(CreatedChannel { id })))
 }
 
 async fn remove(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
-) -> Answer<StatusCode> {
+) -> HandlerResult<StatusCode> {
     channels::remove(app.records.as_ref(), &caller.person.id, &id).await?;
     Ok(StatusCode::NO_CONTENT)
 }
@@ -109,7 +114,7 @@ async fn try_out(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
-) -> Answer<StatusCode> {
-    further(&app)?.try_out(&caller.person.id, &id).await?;
+) -> HandlerResult<StatusCode> {
+    channel_sender(&app)?.try_out(&caller.person.id, &id).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -26,16 +26,20 @@ impl PageQuery {
 
 /// A part of a list.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub(crate) struct Page<T> {
+pub(crate) struct ListPage<T> {
     /// The things.
     pub(crate) items: Vec<T>,
     /// What to send as `after` for the next part; `null`: this was the last.
     pub(crate) next: Option<String>,
 }
 
-impl<T> Page<T> {
+impl<T> ListPage<T> {
     /// The part of `all` that `query` asks for; `key`: the name by which a part ends.
-    pub(crate) fn of(all: Vec<T>, query: &PageQuery, key: impl Fn(&T) -> String) -> Page<T> {
+    pub(crate) fn from_list(
+        all: Vec<T>,
+        query: &PageQuery,
+        key: impl Fn(&T) -> String,
+    ) -> ListPage<T> {
         let start = match &query.after {
             None => 0,
             Some(after) => {
@@ -46,6 +50,6 @@ impl<T> Page<T> {
         let more = all.len().saturating_sub(start) > limit;
         let items: Vec<T> = all.into_iter().skip(start).take(limit).collect();
         let next = items.last().filter(|_| more).map(&key);
-        Page { items, next }
+        ListPage { items, next }
     }
 }

@@ -5,31 +5,31 @@ use axum::extract::State;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use weir_core::ids::Timestamp;
-use weir_engine::ports::Pause;
+use weir_engine::ports::StorePause;
 
 use crate::app::App;
 use crate::guard::Caller;
 use crate::live::pause;
-use crate::problem::{Answer, Problem};
+use crate::problem::{HandlerResult, ProblemDetails};
 use crate::route::Route;
 
 /// Longest reason, in characters.
 const REASON_CHARS_MAX: usize = 1_000;
 
 /// The routes of this file.
-pub(crate) fn routes() -> Vec<Route> {
+pub(crate) fn pause_api_routes() -> Vec<Route> {
     vec![
         Route::get("/api/v1/pause", get)
             .summary("Whether your sessions are paused")
-            .gives::<Paused>(200),
-        Route::post("/api/v1/pause", throw)
+            .gives_json::<PauseStatus>(200),
+        Route::post("/api/v1/pause", post_pause)
             .summary("End all runs and start none; `all` for everybody (admin)")
             .body::<PauseBody>()
-            .gives::<Paused>(200),
-        Route::post("/api/v1/release", release)
+            .gives_json::<PauseStatus>(200),
+        Route::post("/api/v1/release", post_release)
             .summary("Let runs start again; `all` for everybody (admin)")
             .body::<ReleaseBody>()
-            .gives::<Paused>(200),
+            .gives_json::<PauseStatus>(200),
     ]
 }
 
@@ -53,7 +53,7 @@ pub(crate) struct ReleaseBody {
 
 /// How it stands.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct Paused {
+pub(crate) struct PauseStatus {
     /// Your sessions are paused.
     pub(crate) paused: bool,
     /// Everybody's are: only an admin releases that.
@@ -70,11 +70,11 @@ pub(crate) struct Paused {
 ///
 /// # Errors
 /// The database refuses.
-pub(crate) async fn state(app: &App, caller: &Caller) -> Answer<Paused> {
+pub(crate) async fn read_pause_status(app: &App, caller: &Caller) -> HandlerResult<PauseStatus> {
     let all = pause::of_house(app).await?.is_some();
     let home = app.home(&caller.person).await?;
     let found = pause::of_home(app, home.as_ref()).await?;
-    Ok(Paused {
+    Ok(PauseStatus {
         paused: found.is_some(),
         all,
         since: found.as_ref().map(|pause| pause.since),
@@ -83,33 +83,38 @@ pub(crate) async fn state(app: &App, caller: &Caller) -> Answer<Paused> {
     })
 }
 
-async fn get(State(app): State<App>, caller: Caller) -> Answer<Json<Paused>> {
-    Ok(Json(state(&app, &caller).await?))
+async fn get(State(app): State<App>, caller: Caller) -> HandlerResult<Json<PauseStatus>> {
+    Ok(Json(read_pause_status(&app, &caller).await?))
 }
 
-fn only_admins(caller: &Caller) -> Answer<()> {
+fn only_admins(caller: &Caller) -> HandlerResult<()> {
     match caller.person.is_admin() {
         true => Ok(()),
-        false => Err(Problem::forbidden("only an admin pauses and releases everybody")),
+        false => Err(ProblemDetails::not_permitted("only an admin pauses and releases everybody")),
     }
 }
 
-async fn throw(
+async fn post_pause(
     State(app): State<App>,
     caller: Caller,
     Json(body): Json<PauseBody>,
-) -> Answer<Json<Paused>> {
-    paused(&app, &caller, body.all, &body.reason).await?;
-    Ok(Json(state(&app, &caller).await?))
+) -> HandlerResult<Json<PauseStatus>> {
+    pause_sessions(&app, &caller, body.all, &body.reason).await?;
+    Ok(Json(read_pause_status(&app, &caller).await?))
 }
 
 /// Throws the switch. Thrown twice, the newer reason stands.
 ///
 /// # Errors
 /// `all` and not an admin; the database refuses.
-pub(crate) async fn paused(app: &App, caller: &Caller, all: bool, reason: &str) -> Answer<()> {
+pub(crate) async fn pause_sessions(
+    app: &App,
+    caller: &Caller,
+    all: bool,
+    reason: &str,
+) -> HandlerResult<()> {
     let reason: String = reason.chars().take(REASON_CHARS_MAX).collect();
-    let pause = Pause { since: app.now(), by: caller.by(), reason };
+    let pause = StorePause { since: app.current_time(), by: caller.journal_name(), reason };
     if all {
         only_admins(caller)?;
         return pause::pause_all(app, &pause).await;
@@ -117,26 +122,28 @@ pub(crate) async fn paused(app: &App, caller: &Caller, all: bool, reason: &str) 
     Ok(app.home(&caller.person).await?.store().set_paused(Some(pause)).await?)
 }
 
-async fn release(
+async fn post_release(
     State(app): State<App>,
     caller: Caller,
     Json(body): Json<ReleaseBody>,
-) -> Answer<Json<Paused>> {
-    released(&app, &caller, body.all).await?;
-    Ok(Json(state(&app, &caller).await?))
+) -> HandlerResult<Json<PauseStatus>> {
+    release_sessions(&app, &caller, body.all).await?;
+    Ok(Json(read_pause_status(&app, &caller).await?))
 }
 
 /// Lets runs start again.
 ///
 /// # Errors
 /// `all` and not an admin; everybody is paused, which only an admin ends; the database refuses.
-pub(crate) async fn released(app: &App, caller: &Caller, all: bool) -> Answer<()> {
+pub(crate) async fn release_sessions(app: &App, caller: &Caller, all: bool) -> HandlerResult<()> {
     if all {
         only_admins(caller)?;
         return pause::release_all(app).await;
     }
     if pause::of_house(app).await?.is_some() {
-        return Err(Problem::conflict("everybody is paused; an admin releases that with `all`"));
+        return Err(ProblemDetails::conflict(
+            "everybody is paused; an admin releases that with `all`",
+        ));
     }
     Ok(app.home(&caller.person).await?.store().set_paused(None).await?)
 }

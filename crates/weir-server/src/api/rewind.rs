@@ -11,22 +11,22 @@ use serde::{Deserialize, Serialize};
 use weir_core::ids::{Seq, SessionId};
 use weir_engine::rewind;
 
-use super::checkpoints::{RestoreBody, Restored, TakeBack, put_back};
-use super::sessions::own;
+use super::checkpoints::{RestoreBody, RestoreReport, TakeBack, put_back};
+use super::sessions::find_own_session;
 use crate::app::App;
 use crate::guard::Caller;
-use crate::problem::{Answer, Problem};
+use crate::problem::{HandlerResult, ProblemDetails};
 use crate::route::Route;
 
 /// The routes of this file.
-pub(crate) fn routes() -> Vec<Route> {
+pub(crate) fn rewind_api_routes() -> Vec<Route> {
     vec![
-        Route::post("/api/v1/sessions/{id}/rewind", rewind)
+        Route::post("/api/v1/sessions/{id}/rewind", rewind_files)
             .summary(
                 "Files as they were before an input; with `preview` only say what would change",
             )
             .body::<RewindBody>()
-            .gives::<Rewound>(200),
+            .gives_json::<RewindReport>(200),
     ]
 }
 
@@ -43,33 +43,37 @@ struct RewindBody {
 
 /// What was, or would be, taken back.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-struct Rewound {
+struct RewindReport {
     /// Which paths.
     #[serde(flatten)]
-    restored: Restored,
+    restored: RestoreReport,
     /// Sessions that this one is a copy of and whose changes since are taken back too.
     originals: Vec<SessionId>,
     /// One that it is a copy of and that is not there any more: its changes since stay.
     missing: Option<SessionId>,
 }
 
-async fn rewind(
+async fn rewind_files(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
     Json(body): Json<RewindBody>,
-) -> Answer<Json<Rewound>> {
-    let id = own(&app, &caller, &id).await?;
+) -> HandlerResult<Json<RewindReport>> {
+    let id = find_own_session(&app, &caller, &id).await?;
     let home = app.home(&caller.person).await?;
     let store = home.store();
-    let meta = store.meta(&id).await?.ok_or_else(|| Problem::missing(format!("session {id}")))?;
+    let meta = store
+        .session_meta(&id)
+        .await?
+        .ok_or_else(|| ProblemDetails::not_found(format!("session {id}")))?;
     let checkpoints = home.engine().await?.parts().checkpoints.clone();
     let folder = FsPath::new(&meta.workspace);
-    let since = rewind::since(store.as_ref(), checkpoints.as_ref(), folder, &id, body.before);
+    let since =
+        rewind::changes_since(store.as_ref(), checkpoints.as_ref(), folder, &id, body.before);
     let since = since.await?;
     let run = since.changes.first().map(|info| info.run.clone()).unwrap_or_default();
     let how = RestoreBody { preview: body.preview, ..RestoreBody::default() };
     let back = TakeBack { chosen: since.changes, run, call: None, body: how };
     let restored = put_back(&app, &caller, &id, back).await?;
-    Ok(Json(Rewound { restored, originals: since.originals, missing: since.missing }))
+    Ok(Json(RewindReport { restored, originals: since.originals, missing: since.missing }))
 }

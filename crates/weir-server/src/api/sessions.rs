@@ -13,77 +13,77 @@ use weir_core::session::child;
 use weir_engine::ports::SessionFilter;
 use weir_install::user_space::SessionWish;
 
-use super::page::{Page, PageQuery};
+use super::page::{ListPage, PageQuery};
 use crate::app::App;
 use crate::guard::Caller;
-use crate::live::tell::{Said, Saying};
-use crate::live::{Key, recovery, title};
-use crate::problem::{Answer, Problem};
+use crate::live::tell::{AcceptedInput, NewInput};
+use crate::live::{SessionKey, recovery, title};
+use crate::problem::{HandlerResult, ProblemDetails};
 use crate::route::Route;
 
 mod content;
 mod events;
 mod info;
 
-pub(crate) use info::{SessionInfo, SessionLine, line};
+pub(crate) use info::{SessionInfo, SessionLine, session_line};
 
 /// Passages that a search looks through.
 const HITS_MAX: usize = 500;
 
 /// The routes of this file.
-pub(crate) fn routes() -> Vec<Route> {
+pub(crate) fn session_api_routes() -> Vec<Route> {
     let mut all = vec![
-        Route::get("/api/v1/sessions", list)
+        Route::get("/api/v1/sessions", get_sessions)
             .summary("Your sessions, pinned ones first, then by their last change")
             .query::<ListQuery>()
-            .gives::<Page<SessionLine>>(200),
-        Route::post("/api/v1/sessions", open)
+            .gives_json::<ListPage<SessionLine>>(200),
+        Route::post("/api/v1/sessions", open_session)
             .summary("Begin a session")
-            .body::<OpenBody>()
-            .gives::<SessionInfo>(201),
+            .body::<OpenSessionBody>()
+            .gives_json::<SessionInfo>(201),
         Route::get("/api/v1/sessions/{id}", get)
             .summary("One session, with what is open in it")
-            .gives::<SessionInfo>(200),
-        Route::patch("/api/v1/sessions/{id}", change)
+            .gives_json::<SessionInfo>(200),
+        Route::patch("/api/v1/sessions/{id}", change_session)
             .summary("Rename, pin, put away; other settings between runs")
-            .body::<ChangeBody>()
-            .gives::<SessionInfo>(200),
-        Route::delete("/api/v1/sessions/{id}", delete)
+            .body::<ChangeSessionBody>()
+            .gives_json::<SessionInfo>(200),
+        Route::delete("/api/v1/sessions/{id}", delete_session)
             .summary("Remove a session with its sub-agents, files kept and index")
             .gives_nothing(204),
-        Route::post("/api/v1/sessions/{id}/input", input)
+        Route::post("/api/v1/sessions/{id}/input", post_input)
             .summary("Say something; accepted once it is in the journal")
             .body::<InputBody>()
-            .gives::<Said>(202),
-        Route::post("/api/v1/sessions/{id}/withdraw", withdraw)
+            .gives_json::<AcceptedInput>(202),
+        Route::post("/api/v1/sessions/{id}/withdraw", withdraw_input)
             .summary("Take back an input that waits")
             .body::<WithdrawBody>()
             .gives_nothing(204),
-        Route::post("/api/v1/sessions/{id}/cancel", cancel)
+        Route::post("/api/v1/sessions/{id}/cancel", cancel_run)
             .summary("End the run that is on")
-            .gives::<Cancelled>(200),
-        Route::post("/api/v1/sessions/{id}/fork", fork)
+            .gives_json::<CancelResult>(200),
+        Route::post("/api/v1/sessions/{id}/fork", fork_session)
             .summary("A new session with the history of this one")
             .body::<ForkBody>()
-            .gives::<SessionInfo>(201),
-        Route::post("/api/v1/sessions/{id}/condense", condense)
+            .gives_json::<SessionInfo>(201),
+        Route::post("/api/v1/sessions/{id}/condense", condense_session)
             .summary("Make the context shorter now, between runs")
             .body::<CondenseBody>()
             .body_optional()
             .gives_nothing(204),
-        Route::post("/api/v1/sessions/{id}/uncondense", uncondense)
+        Route::post("/api/v1/sessions/{id}/uncondense", uncondense_session)
             .summary("Take the last condensing back, between runs")
             .gives_nothing(204),
-        Route::post("/api/v1/sessions/{id}/revoke", revoke)
+        Route::post("/api/v1/sessions/{id}/revoke", revoke_lease)
             .summary("Take back a right that was granted for the session")
-            .body::<RevokeBody>()
+            .body::<RevokeLeaseBody>()
             .gives_nothing(204),
-        Route::post("/api/v1/sessions/{id}/release", release)
+        Route::post("/api/v1/sessions/{id}/release", release_session)
             .summary("Let a session run again that crashed the engine too often")
-            .gives::<SessionInfo>(200),
+            .gives_json::<SessionInfo>(200),
     ];
-    all.extend(events::routes());
-    all.extend(content::routes());
+    all.extend(events::session_event_routes());
+    all.extend(content::session_content_routes());
     all
 }
 
@@ -110,7 +110,7 @@ pub(crate) struct ListQuery {
 /// Settings of a new session; what is left out follows from yours.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub(crate) struct OpenBody {
+pub(crate) struct OpenSessionBody {
     /// Its folder.
     workspace: Option<String>,
     /// `provider/name`.
@@ -134,7 +134,7 @@ pub(crate) struct OpenBody {
 /// What is to change.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub(crate) struct ChangeBody {
+pub(crate) struct ChangeSessionBody {
     /// What it is called; empty: its first words again.
     title: Option<String>,
     /// Kept at the top.
@@ -154,7 +154,7 @@ pub(crate) struct ChangeBody {
 /// A piece of what is said.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "snake_case", deny_unknown_fields)]
-pub(crate) enum SaidBlock {
+pub(crate) enum InputBlock {
     /// Words; `@path` in them attaches a file of the workspace.
     Text {
         /// The words.
@@ -175,7 +175,7 @@ pub(crate) struct InputBody {
     #[serde(default)]
     client_id: Option<String>,
     /// What.
-    content: Vec<SaidBlock>,
+    content: Vec<InputBlock>,
 }
 
 /// Which input.
@@ -208,62 +208,66 @@ pub(crate) struct CondenseBody {
 /// Which right.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct RevokeBody {
+pub(crate) struct RevokeLeaseBody {
     /// Its number in the session.
     lease: u32,
 }
 
 /// What came of it.
 #[derive(Debug, Serialize, JsonSchema)]
-pub(crate) struct Cancelled {
+pub(crate) struct CancelResult {
     /// Whether a run was on.
     cancelled: bool,
 }
 
 /// What is said, from its pieces.
-pub(crate) fn saying(content: Vec<SaidBlock>, client_id: Option<String>, by: String) -> Saying {
-    let mut saying = Saying { client_id, by, ..Saying::default() };
+pub(crate) fn new_input_from_blocks(
+    content: Vec<InputBlock>,
+    client_id: Option<String>,
+    by: String,
+) -> NewInput {
+    let mut saying = NewInput { client_id, by, ..NewInput::default() };
     let mut texts = Vec::new();
     for block in content {
         match block {
-            SaidBlock::Text { text } => texts.push(text),
-            SaidBlock::Attachment { attachment } => saying.attachments.push(attachment),
+            InputBlock::Text { text } => texts.push(text),
+            InputBlock::Attachment { attachment } => saying.attachments.push(attachment),
         }
     }
     saying.text = texts.join("\n\n");
     saying
 }
 
-async fn list(
+async fn get_sessions(
     State(app): State<App>,
     caller: Caller,
     Query(query): Query<ListQuery>,
-) -> Answer<Json<Page<SessionLine>>> {
-    Ok(Json(sessions(&app, &caller, query).await?))
+) -> HandlerResult<Json<ListPage<SessionLine>>> {
+    Ok(Json(list_sessions(&app, &caller, query).await?))
 }
 
 /// A part of a person's sessions.
 ///
 /// # Errors
 /// The store cannot be read.
-pub(crate) async fn sessions(
+pub(crate) async fn list_sessions(
     app: &App,
     caller: &Caller,
     query: ListQuery,
-) -> Answer<Page<SessionLine>> {
+) -> HandlerResult<ListPage<SessionLine>> {
     let home = app.home(&caller.person).await?;
-    let chats = title::all(app, home.as_ref()).await?;
-    let broken = recovery::quarantined(app, home.as_ref()).await?;
+    let chats = title::load_all_chats(app, home.as_ref()).await?;
+    let broken = recovery::list_quarantined(app, home.as_ref()).await?;
     let filter = SessionFilter { workspace: query.workspace.clone(), limit: None };
     let mut lines: Vec<SessionLine> = Vec::new();
-    for meta in home.store().list(&filter).await? {
+    for meta in home.store().list_sessions(&filter).await? {
         let is_agent = child::parent_of(&meta.id).is_some();
         if meta.facts == 0 || (is_agent && query.agents != Some(true)) {
             continue;
         }
         let chat = chats.get(meta.id.as_str()).cloned().unwrap_or_default();
         let is_broken = broken.contains(meta.id.as_str());
-        lines.push(line(meta, chat, is_broken));
+        lines.push(session_line(meta, chat, is_broken));
     }
     let archived = query.archived.unwrap_or(false);
     lines.retain(|line| line.archived == archived);
@@ -271,7 +275,7 @@ pub(crate) async fn sessions(
         lines.retain(|line| line.pinned == pinned);
     }
     if let Some(words) = query.q.as_deref().map(str::trim).filter(|words| !words.is_empty()) {
-        let hits = home.store().search(words, HITS_MAX).await?;
+        let hits = home.store().search_passages(words, HITS_MAX).await?;
         let small = words.to_lowercase();
         lines.retain(|line| {
             let in_title = line.title.to_lowercase().contains(&small);
@@ -280,42 +284,47 @@ pub(crate) async fn sessions(
     }
     lines.sort_by_key(|line| !line.pinned);
     let part = PageQuery { limit: query.limit, after: query.after };
-    Ok(Page::of(lines, &part, |line| line.id.to_string()))
+    Ok(ListPage::from_list(lines, &part, |line| line.id.to_string()))
 }
 
-fn wish(
+fn session_overrides(
     (model, profile): (Option<String>, Option<String>),
     permission: Option<PermissionMode>,
 ) -> SessionWish {
     SessionWish { model, profile, permission, ..SessionWish::default() }
 }
 
-async fn open(
+async fn open_session(
     State(app): State<App>,
     caller: Caller,
-    Json(body): Json<OpenBody>,
-) -> Answer<(StatusCode, Json<SessionInfo>)> {
+    Json(body): Json<OpenSessionBody>,
+) -> HandlerResult<(StatusCode, Json<SessionInfo>)> {
     let home = app.home(&caller.person).await?;
-    let OpenBody { workspace, model, profile, permission, thinking, title, .. } = body;
+    let OpenSessionBody { workspace, model, profile, permission, thinking, title, .. } = body;
     let wish = SessionWish {
         workspace,
         thinking,
         only_tools: body.only_tools,
         max_tool_calls: body.max_tool_calls,
         budget_usd: body.budget_usd,
-        ..wish((model, profile), permission)
+        ..session_overrides((model, profile), permission)
     };
-    let id = app.rooms.create(&app, &home, wish).await?;
+    let id = app.rooms.create_session(&app, &home, wish).await?;
     if let Some(name) = title {
-        rename(&app, &caller, &id, &name).await?;
+        rename_session(&app, &caller, &id, &name).await?;
     }
-    Ok((StatusCode::CREATED, Json(info::of(&app, &home, &id).await?)))
+    Ok((StatusCode::CREATED, Json(info::load_session_info(&app, &home, &id).await?)))
 }
 
-pub(crate) async fn rename(app: &App, caller: &Caller, id: &SessionId, name: &str) -> Answer<()> {
+pub(crate) async fn rename_session(
+    app: &App,
+    caller: &Caller,
+    id: &SessionId,
+    name: &str,
+) -> HandlerResult<()> {
     let home = app.home(&caller.person).await?;
-    let name = title::cleaned(name);
-    title::change(app, home.as_ref(), id, |chat| {
+    let name = title::clean_title(name);
+    title::change_chat(app, home.as_ref(), id, |chat| {
         chat.named = !name.is_empty();
         chat.title = (!name.is_empty()).then(|| name.clone());
     })
@@ -327,55 +336,60 @@ pub(crate) async fn rename(app: &App, caller: &Caller, id: &SessionId, name: &st
 ///
 /// # Errors
 /// There is none of theirs.
-pub(crate) async fn own(app: &App, caller: &Caller, id: &str) -> Answer<SessionId> {
+pub(crate) async fn find_own_session(
+    app: &App,
+    caller: &Caller,
+    id: &str,
+) -> HandlerResult<SessionId> {
     let home = app.home(&caller.person).await?;
     let id = SessionId::new(id);
-    let meta = home.store().meta(&id).await?.filter(|meta| meta.facts > 0);
-    meta.map(|_| id.clone()).ok_or_else(|| Problem::missing(format!("session {id}")))
+    let meta = home.store().session_meta(&id).await?.filter(|meta| meta.facts > 0);
+    meta.map(|_| id.clone()).ok_or_else(|| ProblemDetails::not_found(format!("session {id}")))
 }
 
 async fn get(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
-) -> Answer<Json<SessionInfo>> {
+) -> HandlerResult<Json<SessionInfo>> {
     let home = app.home(&caller.person).await?;
-    Ok(Json(info::of(&app, &home, &SessionId::new(id)).await?))
+    Ok(Json(info::load_session_info(&app, &home, &SessionId::new(id)).await?))
 }
 
-async fn change(
+async fn change_session(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
-    Json(body): Json<ChangeBody>,
-) -> Answer<Json<SessionInfo>> {
-    let id = own(&app, &caller, &id).await?;
+    Json(body): Json<ChangeSessionBody>,
+) -> HandlerResult<Json<SessionInfo>> {
+    let id = find_own_session(&app, &caller, &id).await?;
     let home = app.home(&caller.person).await?;
-    let ChangeBody { title: name, pinned, archived, model, profile, permission, thinking } = body;
+    let ChangeSessionBody { title: name, pinned, archived, model, profile, permission, thinking } =
+        body;
     // Settings first: they may be refused, and then nothing changed.
     if model.is_some() || profile.is_some() || permission.is_some() || thinking.is_some() {
-        let wish = SessionWish { thinking, ..wish((model, profile), permission) };
-        app.rooms.configure(&app, &home, &id, (wish, caller.by())).await?;
+        let wish = SessionWish { thinking, ..session_overrides((model, profile), permission) };
+        app.rooms.configure_session(&app, &home, &id, (wish, caller.journal_name())).await?;
     }
     if let Some(name) = name {
-        rename(&app, &caller, &id, &name).await?;
+        rename_session(&app, &caller, &id, &name).await?;
     }
     if pinned.is_some() || archived.is_some() {
-        title::change(&app, home.as_ref(), &id, |chat| {
+        title::change_chat(&app, home.as_ref(), &id, |chat| {
             chat.pinned = pinned.unwrap_or(chat.pinned);
             chat.archived = archived.unwrap_or(chat.archived);
         })
         .await?;
     }
-    Ok(Json(info::of(&app, &home, &id).await?))
+    Ok(Json(info::load_session_info(&app, &home, &id).await?))
 }
 
-async fn delete(
+async fn delete_session(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
-) -> Answer<StatusCode> {
-    let id = own(&app, &caller, &id).await?;
+) -> HandlerResult<StatusCode> {
+    let id = find_own_session(&app, &caller, &id).await?;
     remove(&app, &caller, &id).await?;
     Ok(StatusCode::NO_CONTENT)
 }
@@ -384,112 +398,114 @@ async fn delete(
 ///
 /// # Errors
 /// A run is on, it is a sub-agent's, or something could not be removed: it can be done again.
-pub(crate) async fn remove(app: &App, caller: &Caller, id: &SessionId) -> Answer<()> {
+pub(crate) async fn remove(app: &App, caller: &Caller, id: &SessionId) -> HandlerResult<()> {
     let home = app.home(&caller.person).await?;
     if let Some((parent, _)) = child::parent_of(id) {
-        return Err(Problem::conflict(format!("it is removed with session {parent}")));
+        return Err(ProblemDetails::conflict(format!("it is removed with session {parent}")));
     }
-    app.rooms.freed(app, &home, id, caller.by()).await?;
+    app.rooms.free_idle_session(app, &home, id, caller.journal_name()).await?;
     home.delete_session(id).await?;
-    title::forget(app, home.as_ref(), id).await
+    title::forget_chat(app, home.as_ref(), id).await
 }
 
-async fn input(
+async fn post_input(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
     Json(body): Json<InputBody>,
-) -> Answer<(StatusCode, Json<Said>)> {
-    let id = own(&app, &caller, &id).await?;
+) -> HandlerResult<(StatusCode, Json<AcceptedInput>)> {
+    let id = find_own_session(&app, &caller, &id).await?;
     let home = app.home(&caller.person).await?;
-    let saying = saying(body.content, body.client_id, caller.by());
-    let said = app.rooms.say(&app, &home, &id, saying).await?;
+    let saying = new_input_from_blocks(body.content, body.client_id, caller.journal_name());
+    let said = app.rooms.submit_input(&app, &home, &id, saying).await?;
     Ok((StatusCode::ACCEPTED, Json(said)))
 }
 
-async fn withdraw(
+async fn withdraw_input(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
     Json(body): Json<WithdrawBody>,
-) -> Answer<StatusCode> {
-    let id = own(&app, &caller, &id).await?;
+) -> HandlerResult<StatusCode> {
+    let id = find_own_session(&app, &caller, &id).await?;
     let home = app.home(&caller.person).await?;
-    app.rooms.withdraw(&app, &home, &id, (body.input, caller.by())).await?;
+    app.rooms.withdraw_input(&app, &home, &id, (body.input, caller.journal_name())).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
-async fn cancel(
+async fn cancel_run(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
-) -> Answer<Json<Cancelled>> {
-    let id = own(&app, &caller, &id).await?;
+) -> HandlerResult<Json<CancelResult>> {
+    let id = find_own_session(&app, &caller, &id).await?;
     let home = app.home(&caller.person).await?;
-    let cancelled = app.rooms.cancel(&app, &home, &id, caller.by()).await?;
-    Ok(Json(Cancelled { cancelled }))
+    let cancelled = app.rooms.cancel_run(&app, &home, &id, caller.journal_name()).await?;
+    Ok(Json(CancelResult { cancelled }))
 }
 
-async fn fork(
+async fn fork_session(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
     Json(body): Json<ForkBody>,
-) -> Answer<(StatusCode, Json<SessionInfo>)> {
-    let id = own(&app, &caller, &id).await?;
+) -> HandlerResult<(StatusCode, Json<SessionInfo>)> {
+    let id = find_own_session(&app, &caller, &id).await?;
     let home = app.home(&caller.person).await?;
     let until = match (body.at, body.before) {
-        (Some(_), Some(_)) => return Err(Problem::bad("name `at` or `before`, not both")),
+        (Some(_), Some(_)) => {
+            return Err(ProblemDetails::bad_request("name `at` or `before`, not both"));
+        }
         (None, Some(before)) => Some(app.rooms.rest_before(&home, &id, before).await?),
         (at, None) => at,
     };
-    let fork = app.rooms.fork(&app, &home, (&id, until)).await?;
-    Ok((StatusCode::CREATED, Json(info::of(&app, &home, &fork).await?)))
+    let fork = app.rooms.fork_session(&app, &home, (&id, until)).await?;
+    Ok((StatusCode::CREATED, Json(info::load_session_info(&app, &home, &fork).await?)))
 }
 
-async fn condense(
+async fn condense_session(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
     body: Option<Json<CondenseBody>>,
-) -> Answer<StatusCode> {
-    let id = own(&app, &caller, &id).await?;
+) -> HandlerResult<StatusCode> {
+    let id = find_own_session(&app, &caller, &id).await?;
     let home = app.home(&caller.person).await?;
     let keep = body.map(|Json(body)| body.keep).unwrap_or_default();
-    app.rooms.condense(&app, &home, &id, (&keep, caller.by())).await?;
+    app.rooms.condense_context(&app, &home, &id, (&keep, caller.journal_name())).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
-async fn uncondense(
+async fn uncondense_session(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
-) -> Answer<StatusCode> {
-    let id = own(&app, &caller, &id).await?;
+) -> HandlerResult<StatusCode> {
+    let id = find_own_session(&app, &caller, &id).await?;
     let home = app.home(&caller.person).await?;
-    app.rooms.uncondense(&app, &home, &id, caller.by()).await?;
+    app.rooms.uncondense_context(&app, &home, &id, caller.journal_name()).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
-async fn revoke(
+async fn revoke_lease(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
-    Json(body): Json<RevokeBody>,
-) -> Answer<StatusCode> {
-    let id = own(&app, &caller, &id).await?;
+    Json(body): Json<RevokeLeaseBody>,
+) -> HandlerResult<StatusCode> {
+    let id = find_own_session(&app, &caller, &id).await?;
     let home = app.home(&caller.person).await?;
-    app.rooms.revoke(&app, &home, &id, (body.lease, caller.by())).await?;
+    app.rooms.revoke_lease(&app, &home, &id, (body.lease, caller.journal_name())).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
-async fn release(
+async fn release_session(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
-) -> Answer<Json<SessionInfo>> {
-    let id = own(&app, &caller, &id).await?;
+) -> HandlerResult<Json<SessionInfo>> {
+    let id = find_own_session(&app, &caller, &id).await?;
     let home = app.home(&caller.person).await?;
-    recovery::release(&app, &Key::of(home.as_ref(), &id)).await?;
-    Ok(Json(info::of(&app, &home, &id).await?))
+    recovery::release_quarantine(&app, &SessionKey::for_session(home.as_ref(), &id)).await?;
+    Ok(Json(info::load_session_info(&app, &home, &id).await?))
 }

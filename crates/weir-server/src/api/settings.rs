@@ -4,48 +4,48 @@ use axum::Json;
 use axum::extract::{Path, Query, State};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use weir_install::lists::{self, Allowed, ListKind};
+use weir_install::lists::{self, AllowListEntry, ListKind};
 use weir_install::user_space::{
-    Changed, PromptFile, PromptSection, PromptText, SettingsChange, SettingsSheet,
+    PromptFile, PromptSection, PromptText, SettingsChange, SettingsChangeOutcome, SettingsSheet,
 };
 
 use crate::app::App;
-use crate::auth::events::{self, Doer};
+use crate::auth::events::{self, EventActor};
 use crate::guard::Caller;
-use crate::problem::{Answer, Problem};
+use crate::problem::{HandlerResult, ProblemDetails};
 use crate::route::Route;
 
 /// The routes of this file.
-pub(crate) fn routes() -> Vec<Route> {
+pub(crate) fn settings_api_routes() -> Vec<Route> {
     vec![
-        Route::get("/api/v1/settings", sheet)
+        Route::get("/api/v1/settings", settings_sheet)
             .summary("Every setting with value, default and origin")
-            .gives::<SettingsSheet>(200),
-        Route::patch("/api/v1/settings", change)
+            .gives_json::<SettingsSheet>(200),
+        Route::patch("/api/v1/settings", change_settings)
             .summary("Change settings; they count from the next run on")
             .body::<SettingsChange>()
-            .gives::<SettingsSheet>(200),
-        Route::get("/api/v1/settings/preview", preview)
+            .gives_json::<SettingsSheet>(200),
+        Route::get("/api/v1/settings/preview", preview_prompt)
             .summary("The prompt of a new chat, part by part")
-            .gives::<Vec<PromptSection>>(200),
-        Route::get("/api/v1/settings/prompts/{file}", prompt)
+            .gives_json::<Vec<PromptSection>>(200),
+        Route::get("/api/v1/settings/prompts/{file}", get_prompt_text)
             .summary("A prompt file (soul, user or personality) with its versions")
-            .gives::<PromptText>(200),
+            .gives_json::<PromptText>(200),
         Route::put("/api/v1/settings/prompts/{file}", save_prompt)
             .summary("Save a prompt file as a new version")
             .body::<NewText>()
-            .gives::<PromptText>(200),
-        Route::get("/api/v1/settings/lists/{list}", list)
+            .gives_json::<PromptText>(200),
+        Route::get("/api/v1/settings/lists/{list}", get_allow_list)
             .summary("An allow-list (hosts or recipients): the house's entries and one's own")
-            .gives::<Vec<Allowed>>(200),
-        Route::put("/api/v1/settings/lists/{list}", allow)
+            .gives_json::<Vec<AllowListEntry>>(200),
+        Route::put("/api/v1/settings/lists/{list}", post_allowed_value)
             .summary("Put a host or address on an allow-list")
             .body::<NewAllowed>()
-            .gives::<Vec<Allowed>>(200),
-        Route::delete("/api/v1/settings/lists/{list}", disallow)
+            .gives_json::<Vec<AllowListEntry>>(200),
+        Route::delete("/api/v1/settings/lists/{list}", delete_allowed_value)
             .summary("Take a host or address off an allow-list")
             .query::<NewAllowed>()
-            .gives::<Vec<Allowed>>(200),
+            .gives_json::<Vec<AllowListEntry>>(200),
     ]
 }
 
@@ -71,61 +71,79 @@ struct NewAllowed {
     for_all: bool,
 }
 
-async fn sheet(State(app): State<App>, caller: Caller) -> Answer<Json<SettingsSheet>> {
+async fn settings_sheet(
+    State(app): State<App>,
+    caller: Caller,
+) -> HandlerResult<Json<SettingsSheet>> {
     let home = app.home(&caller.person).await?;
     Ok(Json(home.settings_sheet().await?))
 }
 
-async fn change(
+async fn change_settings(
     State(app): State<App>,
     caller: Caller,
     Json(change): Json<SettingsChange>,
-) -> Answer<Json<SettingsSheet>> {
-    apply(&app, &caller, &change).await?;
-    sheet(State(app), caller).await
+) -> HandlerResult<Json<SettingsSheet>> {
+    apply_settings_change(&app, &caller, &change).await?;
+    settings_sheet(State(app), caller).await
 }
 
 /// Changes settings, and keeps who changed what holds for everybody.
-pub(crate) async fn apply(app: &App, caller: &Caller, change: &SettingsChange) -> Answer<()> {
+pub(crate) async fn apply_settings_change(
+    app: &App,
+    caller: &Caller,
+    change: &SettingsChange,
+) -> HandlerResult<()> {
     if change.for_all && !caller.person.is_admin() {
-        return Err(Problem::forbidden("only an admin may set what holds for everybody"));
+        return Err(ProblemDetails::not_permitted(
+            "only an admin may set what holds for everybody",
+        ));
     }
     let home = app.home(&caller.person).await?;
     match home.change_settings(change).await? {
-        Changed::Stale(now) => Err(Problem::conflict(format!(
+        SettingsChangeOutcome::Stale(now) => Err(ProblemDetails::conflict(format!(
             "somebody changed these settings meanwhile (version {now}); look at them again"
         ))),
-        Changed::Kept(_) if change.for_all => {
+        SettingsChangeOutcome::Kept(_) if change.for_all => {
             let values: Vec<String> =
                 change.values.iter().map(|(key, value)| format!("{key} = {value}")).collect();
             let what = ("settings_changed", caller.person.name.as_str());
-            note(app, caller, what, &values.join(", ")).await
+            note_settings_change(app, caller, what, &values.join(", ")).await
         }
-        Changed::Kept(_) => Ok(()),
+        SettingsChangeOutcome::Kept(_) => Ok(()),
     }
 }
 
 /// Keeps that somebody changed something that guards.
-async fn note(app: &App, caller: &Caller, what: (&str, &str), detail: &str) -> Answer<()> {
+async fn note_settings_change(
+    app: &App,
+    caller: &Caller,
+    what: (&str, &str),
+    detail: &str,
+) -> HandlerResult<()> {
     let detail: String = detail.chars().take(500).collect();
-    let doer = Doer { by: &caller.person.name, address: None };
-    events::note(&app.doorman.shelf, doer, what, &detail).await
+    let doer = EventActor { by: &caller.person.name, address: None };
+    events::record_event(&app.doorman.shelf, doer, what, &detail).await
 }
 
-async fn preview(State(app): State<App>, caller: Caller) -> Answer<Json<Vec<PromptSection>>> {
+async fn preview_prompt(
+    State(app): State<App>,
+    caller: Caller,
+) -> HandlerResult<Json<Vec<PromptSection>>> {
     let home = app.home(&caller.person).await?;
     Ok(Json(home.preview_prompt().await?))
 }
 
-fn file_named(name: &str) -> Answer<PromptFile> {
-    PromptFile::named(name).ok_or_else(|| Problem::missing(format!("a prompt file {name:?}")))
+fn file_named(name: &str) -> HandlerResult<PromptFile> {
+    PromptFile::from_name(name)
+        .ok_or_else(|| ProblemDetails::not_found(format!("a prompt file {name:?}")))
 }
 
-async fn prompt(
+async fn get_prompt_text(
     State(app): State<App>,
     caller: Caller,
     Path(file): Path<String>,
-) -> Answer<Json<PromptText>> {
+) -> HandlerResult<Json<PromptText>> {
     let home = app.home(&caller.person).await?;
     Ok(Json(home.prompt_text(file_named(&file)?).await?))
 }
@@ -135,7 +153,7 @@ async fn save_prompt(
     caller: Caller,
     Path(file): Path<String>,
     Json(new): Json<NewText>,
-) -> Answer<Json<PromptText>> {
+) -> HandlerResult<Json<PromptText>> {
     let file = file_named(&file)?;
     let home = app.home(&caller.person).await?;
     home.save_prompt(file, &new.text, new.version).await?;
@@ -143,32 +161,35 @@ async fn save_prompt(
 }
 
 /// The list of this name in an address.
-pub(crate) fn list_named(name: &str) -> Answer<ListKind> {
+pub(crate) fn list_named(name: &str) -> HandlerResult<ListKind> {
     match name {
         "hosts" => Ok(ListKind::Hosts),
         "recipients" => Ok(ListKind::Recipients),
-        _ => Err(Problem::missing(format!("a list {name:?}"))),
+        _ => Err(ProblemDetails::not_found(format!("a list {name:?}"))),
     }
 }
 
-async fn list(
+async fn get_allow_list(
     State(app): State<App>,
     caller: Caller,
     Path(name): Path<String>,
-) -> Answer<Json<Vec<Allowed>>> {
+) -> HandlerResult<Json<Vec<AllowListEntry>>> {
     let kind = list_named(&name)?;
-    Ok(Json(lists::all(app.records.as_ref(), kind, &caller.person.id, app.now()).await?))
+    Ok(Json(
+        lists::list_entries(app.records.as_ref(), kind, &caller.person.id, app.current_time())
+            .await?,
+    ))
 }
 
-async fn allow(
+async fn post_allowed_value(
     State(app): State<App>,
     caller: Caller,
     Path(name): Path<String>,
     Json(new): Json<NewAllowed>,
-) -> Answer<Json<Vec<Allowed>>> {
+) -> HandlerResult<Json<Vec<AllowListEntry>>> {
     let kind = list_named(&name)?;
     put_on_list(&app, &caller, (kind, new.for_all), &new.value).await?;
-    list(State(app), caller, Path(name)).await
+    get_allow_list(State(app), caller, Path(name)).await
 }
 
 /// Puts a value on a list. What holds from then on is seen by the next run.
@@ -177,12 +198,12 @@ pub(crate) async fn put_on_list(
     caller: &Caller,
     (kind, for_all): (ListKind, bool),
     value: &str,
-) -> Answer<()> {
-    let now = app.now();
+) -> HandlerResult<()> {
+    let now = app.current_time();
     let value =
-        lists::add(app.records.as_ref(), (kind, &caller.person, for_all), value, now).await?;
+        lists::add_entry(app.records.as_ref(), (kind, &caller.person, for_all), value, now).await?;
     let what = ("allowed", caller.person.name.as_str());
-    note(app, caller, what, &told(kind, &value, for_all)).await?;
+    note_settings_change(app, caller, what, &describe_list_entry(kind, &value, for_all)).await?;
     app.home(&caller.person).await?.renew();
     Ok(())
 }
@@ -193,18 +214,18 @@ pub(crate) async fn take_off_list(
     caller: &Caller,
     (kind, for_all): (ListKind, bool),
     value: &str,
-) -> Answer<()> {
+) -> HandlerResult<()> {
     let there = lists::remove(app.records.as_ref(), (kind, &caller.person, for_all), value).await?;
     if !there {
-        return Err(Problem::missing(format!("{value:?} on this list")));
+        return Err(ProblemDetails::not_found(format!("{value:?} on this list")));
     }
     let what = ("disallowed", caller.person.name.as_str());
-    note(app, caller, what, &told(kind, value, for_all)).await?;
+    note_settings_change(app, caller, what, &describe_list_entry(kind, value, for_all)).await?;
     app.home(&caller.person).await?.renew();
     Ok(())
 }
 
-fn told(kind: ListKind, value: &str, for_all: bool) -> String {
+fn describe_list_entry(kind: ListKind, value: &str, for_all: bool) -> String {
     let list = match kind {
         ListKind::Hosts => "host",
         ListKind::Recipients => "recipient",
@@ -212,13 +233,13 @@ fn told(kind: ListKind, value: &str, for_all: bool) -> String {
     format!("{list} {value}{}", if for_all { " for everybody" } else { "" })
 }
 
-async fn disallow(
+async fn delete_allowed_value(
     State(app): State<App>,
     caller: Caller,
     Path(name): Path<String>,
     Query(old): Query<NewAllowed>,
-) -> Answer<Json<Vec<Allowed>>> {
+) -> HandlerResult<Json<Vec<AllowListEntry>>> {
     let kind = list_named(&name)?;
     take_off_list(&app, &caller, (kind, old.for_all), &old.value).await?;
-    list(State(app), caller, Path(name)).await
+    get_allow_list(State(app), caller, Path(name)).await
 }

@@ -9,12 +9,12 @@ use serde::{Deserialize, Serialize};
 use weir_core::ids::{Seq, SessionId, Timestamp};
 use weir_core::session::child;
 
-use super::page::{Page, PageQuery};
+use super::page::{ListPage, PageQuery};
 use crate::app::App;
 use crate::auth::secret;
-use crate::auth::shelf::{Kept, Shelf, Slot};
+use crate::auth::shelf::{EntrySlot, TypedEntry, TypedRecords};
 use crate::guard::Caller;
-use crate::problem::{Answer, Problem};
+use crate::problem::{HandlerResult, ProblemDetails};
 use crate::route::Route;
 
 /// Kind of the entries.
@@ -26,17 +26,17 @@ const DAYS_MAX: u32 = 3650;
 const DAY_MS: u64 = 24 * 60 * 60 * 1000;
 
 /// The routes of this file.
-pub(crate) fn routes() -> Vec<Route> {
+pub(crate) fn share_api_routes() -> Vec<Route> {
     vec![
-        Route::get("/api/v1/shares", list)
+        Route::get("/api/v1/shares", list_shares)
             .summary("Lists the links by which others can read chats of yours")
             .query::<ShareQuery>()
-            .gives::<Page<ShareLine>>(200),
-        Route::post("/api/v1/shares", create)
+            .gives_json::<ListPage<ShareLine>>(200),
+        Route::post("/api/v1/shares", post_share)
             .summary("Makes a link by which anybody can read a chat; the link is shown only now")
             .body::<NewShare>()
-            .gives::<Shared>(201),
-        Route::delete("/api/v1/shares/{id}", revoke)
+            .gives_json::<CreatedShare>(201),
+        Route::delete("/api/v1/shares/{id}", revoke_share)
             .summary("Takes a link back")
             .gives_nothing(204),
     ]
@@ -44,7 +44,7 @@ pub(crate) fn routes() -> Vec<Route> {
 
 /// What is kept of a link, under the hash of its word.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Share {
+pub(crate) struct ShareRecord {
     /// Its name.
     pub(crate) id: String,
     /// Which chat.
@@ -102,7 +102,7 @@ pub(crate) struct NewShare {
 
 /// A new link.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub(crate) struct Shared {
+pub(crate) struct CreatedShare {
     /// Its name, by which it is taken back.
     pub(crate) id: String,
     /// The path of the link on this server: shown once, kept nowhere.
@@ -121,11 +121,11 @@ pub(crate) struct ShareQuery {
     pub(crate) after: Option<String>,
 }
 
-fn shelf(app: &App) -> Shelf {
-    Shelf::new(app.records.clone(), app.clock.clone())
+fn share_records(app: &App) -> TypedRecords {
+    TypedRecords::new(app.records.clone(), app.clock.clone())
 }
 
-fn line(kept: &Kept<Share>) -> ShareLine {
+fn share_line(kept: &TypedEntry<ShareRecord>) -> ShareLine {
     let share = &kept.value;
     ShareLine {
         id: share.id.clone(),
@@ -143,43 +143,48 @@ fn line(kept: &Kept<Share>) -> ShareLine {
 ///
 /// # Errors
 /// The database refuses.
-pub(crate) async fn of(
+pub(crate) async fn list_own_shares(
     app: &App,
     caller: &Caller,
     session: Option<&str>,
-) -> Answer<Vec<ShareLine>> {
+) -> HandlerResult<Vec<ShareLine>> {
     let owner = caller.person.id.as_str();
-    let mut all = shelf(app).list::<Share>(KIND, Some(owner)).await?;
+    let mut all = share_records(app).list_entries::<ShareRecord>(KIND, Some(owner)).await?;
     all.retain(|kept| session.is_none_or(|session| kept.value.session.as_str() == session));
     all.sort_by_key(|kept| std::cmp::Reverse(kept.value.created));
-    Ok(all.iter().map(line).collect())
+    Ok(all.iter().map(share_line).collect())
 }
 
 /// Makes a link.
 ///
 /// # Errors
 /// The chat is not the person's, or they have too many links.
-pub(crate) async fn make(app: &App, caller: &Caller, new: &NewShare) -> Answer<Shared> {
+pub(crate) async fn create_share(
+    app: &App,
+    caller: &Caller,
+    new: &NewShare,
+) -> HandlerResult<CreatedShare> {
     let id = SessionId::new(&new.session);
-    let missing = || Problem::missing("this chat");
+    let missing = || ProblemDetails::not_found("this chat");
     // What a sub-agent did belongs to the chat that it worked for.
     if child::parent_of(&id).is_some() {
         return Err(missing());
     }
     let home = app.home(&caller.person).await?;
-    let meta = home.store().meta(&id).await?.filter(|meta| meta.facts > 0).ok_or_else(missing)?;
+    let meta =
+        home.store().session_meta(&id).await?.filter(|meta| meta.facts > 0).ok_or_else(missing)?;
     if new.days.is_some_and(|days| !(1..=DAYS_MAX).contains(&days)) {
-        return Err(Problem::bad(format!(
+        return Err(ProblemDetails::bad_request(format!(
             "a link is given 1 to {DAYS_MAX} days, or none for ever"
         )));
     }
-    if of(app, caller, None).await?.len() >= SHARES_MAX {
-        return Err(Problem::conflict("there are too many links: take some back first"));
+    if list_own_shares(app, caller, None).await?.len() >= SHARES_MAX {
+        return Err(ProblemDetails::conflict("there are too many links: take some back first"));
     }
-    let now = app.now();
-    let word = secret::token()?;
-    let share = Share {
-        id: secret::name()?,
+    let now = app.current_time();
+    let word = secret::random_token()?;
+    let share = ShareRecord {
+        id: secret::random_name()?,
         session: id,
         tools: new.tools,
         until: (!new.follow).then_some(meta.facts),
@@ -187,26 +192,26 @@ pub(crate) async fn make(app: &App, caller: &Caller, new: &NewShare) -> Answer<S
         opened: 0,
         last_opened: None,
     };
-    let slot = Slot {
+    let slot = EntrySlot {
         kind: KIND,
-        name: &secret::digest(&word),
+        name: &secret::secret_digest(&word),
         owner: caller.person.id.as_str(),
         expires: new.days.map(|days| now.plus_ms(u64::from(days) * DAY_MS)),
     };
-    shelf(app).put(slot, &share, Some(0)).await?;
-    Ok(Shared { id: share.id, path: format!("/s/{word}") })
+    share_records(app).put_entry(slot, &share, Some(0)).await?;
+    Ok(CreatedShare { id: share.id, path: format!("/s/{word}") })
 }
 
 /// Takes a link of the caller's back.
 ///
 /// # Errors
 /// They have none of this name.
-pub(crate) async fn take_back(app: &App, caller: &Caller, id: &str) -> Answer<()> {
-    let shelf = shelf(app);
+pub(crate) async fn take_back(app: &App, caller: &Caller, id: &str) -> HandlerResult<()> {
+    let shelf = share_records(app);
     let owner = caller.person.id.as_str();
-    let all = shelf.list::<Share>(KIND, Some(owner)).await?;
+    let all = shelf.list_entries::<ShareRecord>(KIND, Some(owner)).await?;
     let found = all.into_iter().find(|kept| kept.value.id == id);
-    let found = found.ok_or_else(|| Problem::missing("this link"))?;
+    let found = found.ok_or_else(|| ProblemDetails::not_found("this link"))?;
     shelf.remove(KIND, &found.name).await?;
     Ok(())
 }
@@ -215,48 +220,52 @@ pub(crate) async fn take_back(app: &App, caller: &Caller, id: &str) -> Answer<()
 ///
 /// # Errors
 /// There is none, it has ended, or it was taken back: the same answer for each.
-pub(crate) async fn find(app: &App, word: &str) -> Answer<Kept<Share>> {
-    let found = shelf(app).get::<Share>(KIND, &secret::digest(word)).await?;
-    found.ok_or_else(|| Problem::missing("this link"))
+pub(crate) async fn find_share(app: &App, word: &str) -> HandlerResult<TypedEntry<ShareRecord>> {
+    let found = share_records(app).get::<ShareRecord>(KIND, &secret::secret_digest(word)).await?;
+    found.ok_or_else(|| ProblemDetails::not_found("this link"))
 }
 
 /// Counts that a link was opened. One that is opened twice in the same moment may count once.
 ///
 /// # Errors
 /// The database refuses.
-pub(crate) async fn count(app: &App, kept: &Kept<Share>) -> Answer<()> {
+pub(crate) async fn count_share_opening(
+    app: &App,
+    kept: &TypedEntry<ShareRecord>,
+) -> HandlerResult<()> {
     let mut share = kept.value.clone();
     share.opened += 1;
-    share.last_opened = Some(app.now());
-    let slot = Slot { kind: KIND, name: &kept.name, owner: &kept.owner, expires: kept.expires };
+    share.last_opened = Some(app.current_time());
+    let slot =
+        EntrySlot { kind: KIND, name: &kept.name, owner: &kept.owner, expires: kept.expires };
     // Only what is there is counted: a link that was taken back meanwhile does not come to life.
-    shelf(app).put(slot, &share, Some(kept.version)).await?;
+    share_records(app).put_entry(slot, &share, Some(kept.version)).await?;
     Ok(())
 }
 
-async fn list(
+async fn list_shares(
     State(app): State<App>,
     caller: Caller,
     Query(query): Query<ShareQuery>,
-) -> Answer<Json<Page<ShareLine>>> {
-    let all = of(&app, &caller, query.session.as_deref()).await?;
+) -> HandlerResult<Json<ListPage<ShareLine>>> {
+    let all = list_own_shares(&app, &caller, query.session.as_deref()).await?;
     let part = PageQuery { limit: query.limit, after: query.after };
-    Ok(Json(Page::of(all, &part, |line| line.id.clone())))
+    Ok(Json(ListPage::from_list(all, &part, |line| line.id.clone())))
 }
 
-async fn create(
+async fn post_share(
     State(app): State<App>,
     caller: Caller,
     Json(new): Json<NewShare>,
-) -> Answer<(StatusCode, Json<Shared>)> {
-    Ok((StatusCode::CREATED, Json(make(&app, &caller, &new).await?)))
+) -> HandlerResult<(StatusCode, Json<CreatedShare>)> {
+    Ok((StatusCode::CREATED, Json(create_share(&app, &caller, &new).await?)))
 }
 
-async fn revoke(
+async fn revoke_share(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
-) -> Answer<StatusCode> {
+) -> HandlerResult<StatusCode> {
     take_back(&app, &caller, &id).await?;
     Ok(StatusCode::NO_CONTENT)
 }

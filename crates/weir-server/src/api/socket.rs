@@ -19,17 +19,17 @@ use tokio::time::Instant;
 use weir_core::ids::SessionId;
 
 use crate::app::App;
-use crate::guard::{Caller, Via, is_own_origin};
-use crate::live::listeners::Listener;
-use crate::problem::{Answer, Problem};
+use crate::guard::{Caller, CallerCredential, is_own_origin};
+use crate::live::listeners::ListenerSlot;
+use crate::problem::{HandlerResult, ProblemDetails};
 use crate::route::Route;
 
 mod act;
 mod frame;
 mod subscription;
 
-use frame::Frame;
-use subscription::Subscription;
+use frame::ClientFrame;
+use subscription::SessionSubscription;
 
 /// Largest frame of a client, in bytes: a long text; files go by upload.
 const FRAME_BYTES_MAX: usize = 1 << 20;
@@ -49,38 +49,40 @@ const SILENCE_MAX: Duration = Duration::from_secs(60);
 const SEND_WAIT: Duration = Duration::from_secs(30);
 
 /// The routes of this file.
-pub(crate) fn routes() -> Vec<Route> {
+pub(crate) fn socket_api_routes() -> Vec<Route> {
     vec![
-        Route::get("/api/v1/ws", upgrade)
+        Route::get("/api/v1/ws", upgrade_socket)
             .summary("WebSocket: events of your sessions, and commands to them")
             .gives_nothing(101),
     ]
 }
 
-async fn upgrade(
+async fn upgrade_socket(
     State(app): State<App>,
     caller: Caller,
     headers: HeaderMap,
     socket: WebSocketUpgrade,
-) -> Answer<Response> {
+) -> HandlerResult<Response> {
     let says_origin = headers.contains_key(header::ORIGIN);
     // A browser always says which page asks; a program with a token is no page.
-    let by_token = matches!(caller.via, Via::Token { .. });
+    let by_token = matches!(caller.via, CallerCredential::Token { .. });
     if (says_origin || !by_token) && !is_own_origin(&app, &headers) {
-        return Err(Problem::forbidden("another site may not open a connection in your name"));
+        return Err(ProblemDetails::not_permitted(
+            "another site may not open a connection in your name",
+        ));
     }
-    let listener = app.rooms.listeners().place(&caller.person.id)?;
+    let listener = app.rooms.listeners().claim_slot(&caller.person.id)?;
     let socket = socket
         .max_message_size(FRAME_BYTES_MAX)
         .max_frame_size(FRAME_BYTES_MAX)
         .read_buffer_size(READ_BUFFER)
         .write_buffer_size(0);
-    Ok(socket.on_upgrade(move |socket| serve(app, caller, (socket, listener))))
+    Ok(socket.on_upgrade(move |socket| serve_connection(app, caller, (socket, listener))))
 }
 
-async fn serve(app: App, caller: Caller, (socket, listener): (WebSocket, Listener)) {
+async fn serve_connection(app: App, caller: Caller, (socket, listener): (WebSocket, ListenerSlot)) {
     let (sink, stream) = socket.split();
-    let connection = Connection {
+    let connection = SocketConnection {
         app,
         caller,
         sink,
@@ -94,37 +96,37 @@ async fn serve(app: App, caller: Caller, (socket, listener): (WebSocket, Listene
     connection.go_on(stream).await;
 }
 
-type Told = (Subscription, Answer<Option<String>>);
-type Waiting = Abortable<futures::future::BoxFuture<'static, Told>>;
+type SubscriptionUpdate = (SessionSubscription, HandlerResult<Option<String>>);
+type PendingUpdate = Abortable<futures::future::BoxFuture<'static, SubscriptionUpdate>>;
 
-struct Connection {
+struct SocketConnection {
     app: App,
     caller: Caller,
     sink: SplitSink<WebSocket, Message>,
-    _listener: Listener,
+    _listener: ListenerSlot,
     /// What is listened to, each with the handle that ends it.
     subscriptions: Vec<(SessionId, AbortHandle)>,
-    feeds: FuturesUnordered<Waiting>,
+    feeds: FuturesUnordered<PendingUpdate>,
     commands: JoinSet<Value>,
     heard: Instant,
     bad: u32,
 }
 
 /// Why a connection ends: code and words for the client.
-struct Close(u16, &'static str);
+struct CloseReason(u16, &'static str);
 
 /// The client has gone: there is nobody to tell.
-const GONE: Close = Close(0, "");
+const GONE: CloseReason = CloseReason(0, "");
 
-impl Connection {
+impl SocketConnection {
     async fn go_on(mut self, mut stream: SplitStream<WebSocket>) {
         let (app, caller) = (self.app.clone(), self.caller.clone());
-        let ended = app.doorman.ended(&caller);
+        let ended = app.doorman.wait_until_revoked(&caller);
         tokio::pin!(ended);
         let close = tokio::select! {
-            close = self.talk(&mut stream) => close,
-            () = &mut ended => Close(close_code::POLICY, "you are signed out"),
-            () = app.stop.cancelled() => Close(close_code::AWAY, "the server ends; come again"),
+            close = self.exchange_frames(&mut stream) => close,
+            () = &mut ended => CloseReason(close_code::POLICY, "you are signed out"),
+            () = app.stop.cancelled() => CloseReason(close_code::AWAY, "the server ends; come again"),
         };
         if close.0 == GONE.0 {
             return;
@@ -135,9 +137,9 @@ impl Connection {
         let _ = tokio::time::timeout(Duration::from_secs(2), self.sink.close()).await;
     }
 
-    async fn talk(&mut self, stream: &mut SplitStream<WebSocket>) -> Close {
-        let hello = frame::hello(&self.app, &self.caller).to_string();
-        if let Err(close) = self.send(hello).await {
+    async fn exchange_frames(&mut self, stream: &mut SplitStream<WebSocket>) -> CloseReason {
+        let hello = frame::hello_frame(&self.app, &self.caller).to_string();
+        if let Err(close) = self.send_text(hello).await {
             return close;
         }
         let mut ping = tokio::time::interval_at(Instant::now() + PING_EVERY, PING_EVERY);
@@ -145,15 +147,15 @@ impl Connection {
             let is_free = self.commands.len() < COMMANDS_MAX;
             let next = tokio::select! {
                 Some(done) = self.commands.join_next() => match done {
-                    Ok(answer) => self.send(answer.to_string()).await,
-                    Err(_) => Err(Close(close_code::ERROR, "a command failed badly")),
+                    Ok(answer) => self.send_text(answer.to_string()).await,
+                    Err(_) => Err(CloseReason(close_code::ERROR, "a command failed badly")),
                 },
-                message = stream.next(), if is_free => self.took(message).await,
+                message = stream.next(), if is_free => self.handle_message(message).await,
                 Some(told) = self.feeds.next(), if !self.feeds.is_empty() => match told {
-                    Ok((subscription, told)) => self.tell(subscription, told).await,
+                    Ok((subscription, told)) => self.forward_update(subscription, told).await,
                     Err(Aborted) => Ok(()),
                 },
-                _ = ping.tick() => self.ping().await,
+                _ = ping.tick() => self.send_ping().await,
             };
             if let Err(close) = next {
                 return close;
@@ -161,114 +163,138 @@ impl Connection {
         }
     }
 
-    async fn ping(&mut self) -> Result<(), Close> {
+    async fn send_ping(&mut self) -> Result<(), CloseReason> {
         if self.heard.elapsed() > SILENCE_MAX {
-            return Err(Close(close_code::POLICY, "nothing was heard of you"));
+            return Err(CloseReason(close_code::POLICY, "nothing was heard of you"));
         }
-        self.put(Message::Ping(axum::body::Bytes::new())).await
+        self.send_message(Message::Ping(axum::body::Bytes::new())).await
     }
 
-    async fn send(&mut self, text: String) -> Result<(), Close> {
-        self.put(Message::Text(text.into())).await
+    async fn send_text(&mut self, text: String) -> Result<(), CloseReason> {
+        self.send_message(Message::Text(text.into())).await
     }
 
     /// Sends, and waits for a client that is slow: what is streamed meanwhile is joined where it
     /// comes from, and no session waits for it.
-    async fn put(&mut self, message: Message) -> Result<(), Close> {
+    async fn send_message(&mut self, message: Message) -> Result<(), CloseReason> {
         match tokio::time::timeout(SEND_WAIT, self.sink.send(message)).await {
             Ok(Ok(())) => Ok(()),
             Ok(Err(_)) => Err(GONE),
-            Err(_) => Err(Close(close_code::POLICY, "you read nothing")),
+            Err(_) => Err(CloseReason(close_code::POLICY, "you read nothing")),
         }
     }
 
-    async fn took(&mut self, message: Option<Result<Message, axum::Error>>) -> Result<(), Close> {
+    async fn handle_message(
+        &mut self,
+        message: Option<Result<Message, axum::Error>>,
+    ) -> Result<(), CloseReason> {
         self.heard = Instant::now();
         match message {
             None | Some(Ok(Message::Close(_))) => Err(GONE),
             Some(Err(error)) => {
                 tracing::debug!(%error, "a connection broke");
                 // What is left to say is said where it still can be: a frame was too large, or none.
-                Err(Close(close_code::SIZE, "a frame was too large, or not one at all"))
+                Err(CloseReason(close_code::SIZE, "a frame was too large, or not one at all"))
             }
             Some(Ok(Message::Ping(_) | Message::Pong(_))) => Ok(()),
-            Some(Ok(Message::Binary(_))) => self.wrong("frames are JSON text", None).await,
+            Some(Ok(Message::Binary(_))) => {
+                self.report_bad_frame("frames are JSON text", None).await
+            }
             Some(Ok(Message::Text(text))) => self.heard_text(&text).await,
         }
     }
 
-    async fn wrong(&mut self, why: &str, client_id: Option<&str>) -> Result<(), Close> {
+    async fn report_bad_frame(
+        &mut self,
+        why: &str,
+        client_id: Option<&str>,
+    ) -> Result<(), CloseReason> {
         self.bad += 1;
         if self.bad > BAD_FRAMES_MAX {
-            return Err(Close(close_code::POLICY, "too many frames that cannot be read"));
+            return Err(CloseReason(close_code::POLICY, "too many frames that cannot be read"));
         }
-        let problem = Problem::bad(why);
-        self.send(frame::error(&problem, client_id).to_string()).await
+        let problem = ProblemDetails::bad_request(why);
+        self.send_text(frame::error_frame(&problem, client_id).to_string()).await
     }
 
-    async fn heard_text(&mut self, text: &str) -> Result<(), Close> {
-        let allowance = self.app.rooms.frames().take(self.caller.person.id.clone(), self.app.now());
+    async fn heard_text(&mut self, text: &str) -> Result<(), CloseReason> {
+        let allowance = self
+            .app
+            .rooms
+            .frame_quotas()
+            .take(self.caller.person.id.clone(), self.app.current_time());
         if !allowance.allowed {
             self.bad += 1;
             let wait = u64::from(allowance.seconds);
-            let problem = Problem::too_many(wait, format!("too many frames; wait {wait} s"));
+            let problem = ProblemDetails::too_many(wait, format!("too many frames; wait {wait} s"));
             if self.bad > BAD_FRAMES_MAX {
-                return Err(Close(close_code::POLICY, "too many frames"));
+                return Err(CloseReason(close_code::POLICY, "too many frames"));
             }
             return self
-                .send(frame::error(&problem, frame::client_id(text).as_deref()).to_string())
+                .send_text(
+                    frame::error_frame(&problem, frame::client_id(text).as_deref()).to_string(),
+                )
                 .await;
         }
-        let frame = match serde_json::from_str::<Frame>(text) {
+        let frame = match serde_json::from_str::<ClientFrame>(text) {
             Ok(frame) => frame,
             Err(error) => {
                 let id = frame::client_id(text);
                 return self
-                    .wrong(&format!("this frame means nothing: {error}"), id.as_deref())
+                    .report_bad_frame(&format!("this frame means nothing: {error}"), id.as_deref())
                     .await;
             }
         };
         self.bad = 0;
         match frame {
-            Frame::Ping { client_id } => {
+            ClientFrame::Ping { client_id } => {
                 let pong = json!({ "type": "pong", "client_id": client_id });
-                self.send(pong.to_string()).await
+                self.send_text(pong.to_string()).await
             }
-            Frame::Unsubscribe { session } => {
-                self.end(&session);
-                self.send(json!({ "type": "unsubscribed", "session": session }).to_string()).await
+            ClientFrame::Unsubscribe { session } => {
+                self.end_subscription(&session);
+                self.send_text(json!({ "type": "unsubscribed", "session": session }).to_string())
+                    .await
             }
-            Frame::Subscribe { session, after, view } => {
-                self.end(&session);
+            ClientFrame::Subscribe { session, after, view } => {
+                self.end_subscription(&session);
                 if self.subscriptions.len() >= SUBSCRIPTIONS_MAX {
-                    let problem = Problem::too_many(0, "one connection listens to 64 sessions");
-                    return self.send(frame::error(&problem, None).to_string()).await;
+                    let problem =
+                        ProblemDetails::too_many(0, "one connection listens to 64 sessions");
+                    return self.send_text(frame::error_frame(&problem, None).to_string()).await;
                 }
                 let wanted = (session.clone(), after, view);
-                match Subscription::open(&self.app, &self.caller, wanted).await {
-                    Ok(subscription) => self.listen(subscription).await,
+                match SessionSubscription::open(&self.app, &self.caller, wanted).await {
+                    Ok(subscription) => self.start_subscription(subscription).await,
                     Err(problem) => {
-                        let mut error = frame::error(&problem, None);
+                        let mut error = frame::error_frame(&problem, None);
                         error["session"] = json!(session);
-                        self.send(error.to_string()).await
+                        self.send_text(error.to_string()).await
                     }
                 }
             }
-            Frame::Command(command) => {
-                self.commands.spawn(act::act(self.app.clone(), self.caller.clone(), command));
+            ClientFrame::Command(command) => {
+                self.commands.spawn(act::run_client_command(
+                    self.app.clone(),
+                    self.caller.clone(),
+                    command,
+                ));
                 Ok(())
             }
         }
     }
 
-    async fn listen(&mut self, subscription: Subscription) -> Result<(), Close> {
-        let subscribed = subscription.subscribed().to_string();
-        self.send(subscribed).await?;
-        self.wait(subscription);
+    async fn start_subscription(
+        &mut self,
+        subscription: SessionSubscription,
+    ) -> Result<(), CloseReason> {
+        let subscribed = subscription.subscribed_frame().to_string();
+        self.send_text(subscribed).await?;
+        self.await_update(subscription);
         Ok(())
     }
 
-    fn wait(&mut self, mut subscription: Subscription) {
+    fn await_update(&mut self, mut subscription: SessionSubscription) {
         let (handle, registration) = AbortHandle::new_pair();
         let session = subscription.session().clone();
         self.subscriptions.retain(|(other, _)| *other != session);
@@ -280,7 +306,7 @@ impl Connection {
         self.feeds.push(Abortable::new(next.boxed(), registration));
     }
 
-    fn end(&mut self, session: &SessionId) {
+    fn end_subscription(&mut self, session: &SessionId) {
         self.subscriptions.retain(|(other, handle)| {
             if other == session {
                 handle.abort();
@@ -289,27 +315,27 @@ impl Connection {
         });
     }
 
-    async fn tell(
+    async fn forward_update(
         &mut self,
-        subscription: Subscription,
-        told: Answer<Option<String>>,
-    ) -> Result<(), Close> {
+        subscription: SessionSubscription,
+        told: HandlerResult<Option<String>>,
+    ) -> Result<(), CloseReason> {
         let session = subscription.session().clone();
         match told {
             Ok(Some(frame)) => {
-                self.send(frame).await?;
-                self.wait(subscription);
+                self.send_text(frame).await?;
+                self.await_update(subscription);
                 Ok(())
             }
             Ok(None) => {
-                self.end(&session);
-                self.send(json!({ "type": "ended", "session": session }).to_string()).await
+                self.end_subscription(&session);
+                self.send_text(json!({ "type": "ended", "session": session }).to_string()).await
             }
             Err(problem) => {
-                self.end(&session);
-                let mut error = frame::error(&problem, None);
+                self.end_subscription(&session);
+                let mut error = frame::error_frame(&problem, None);
                 error["session"] = json!(session);
-                self.send(error.to_string()).await
+                self.send_text(error.to_string()).await
             }
         }
     }

@@ -7,42 +7,42 @@ use http::header;
 
 use crate::app::App;
 use crate::guard::Caller;
-use crate::problem::Answer;
+use crate::problem::HandlerResult;
 use crate::route::Route;
-use crate::usage::{UsageQuery, UsageReport, report};
+use crate::usage::{UsageQuery, UsageReport, usage_report};
 
 /// The routes of this file.
-pub(crate) fn routes() -> Vec<Route> {
+pub(crate) fn usage_api_routes() -> Vec<Route> {
     vec![
-        Route::get("/api/v1/usage", usage)
+        Route::get("/api/v1/usage", usage_rows)
             .summary("Tokens and cost by day, person, model, profile and agent")
             .query::<UsageQuery>()
-            .gives::<UsageReport>(200),
-        Route::get("/api/v1/usage/export", export)
+            .gives_json::<UsageReport>(200),
+        Route::get("/api/v1/usage/export", export_usage_csv)
             .summary("The same as CSV")
             .query::<UsageQuery>()
             .gives_as::<String>(200, "text/csv"),
     ]
 }
 
-async fn usage(
+async fn usage_rows(
     State(app): State<App>,
     caller: Caller,
     Query(query): Query<UsageQuery>,
-) -> Answer<Json<UsageReport>> {
-    Ok(Json(report(&app, &caller, &query).await?))
+) -> HandlerResult<Json<UsageReport>> {
+    Ok(Json(usage_report(&app, &caller, &query).await?))
 }
 
-async fn export(
+async fn export_usage_csv(
     State(app): State<App>,
     caller: Caller,
     Query(query): Query<UsageQuery>,
-) -> Answer<Response> {
-    let report = report(&app, &caller, &query).await?;
+) -> HandlerResult<Response> {
+    let report = usage_report(&app, &caller, &query).await?;
     let name = format!("attachment; filename=\"usage-{}-{}.csv\"", report.from, report.to);
     let headers = [
         (header::CONTENT_TYPE, "text/csv; charset=utf-8".to_owned()),
         (header::CONTENT_DISPOSITION, name),
     ];
-    Ok((headers, report.csv()).into_response())
+    Ok((headers, report.to_csv()).into_response())
 }

@@ -7,50 +7,50 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use weir_install::people::{Person, Role};
 
-use crate::api::page::{Page, PageQuery};
+use crate::api::page::{ListPage, PageQuery};
 use crate::app::App;
-use crate::auth::admin::{Admin, Wanted};
-use crate::auth::{Client, accounts};
+use crate::auth::admin::{AdminContext, NewAccountRequest};
+use crate::auth::{ClientInfo, accounts};
 use crate::guard::Caller;
-use crate::problem::Answer;
-use crate::route::{Access, Route};
+use crate::problem::HandlerResult;
+use crate::route::{Route, RouteAccess};
 
 /// The routes of this file.
-pub(crate) fn routes() -> Vec<Route> {
+pub(crate) fn user_api_routes() -> Vec<Route> {
     vec![
-        Route::get("/api/v1/users", list)
-            .access(Access::Admin)
+        Route::get("/api/v1/users", list_users)
+            .access(RouteAccess::Admin)
             .summary("Everybody with an account, by name")
             .query::<PageQuery>()
-            .gives::<Page<Person>>(200),
-        Route::post("/api/v1/users", make)
-            .access(Access::Admin)
+            .gives_json::<ListPage<Person>>(200),
+        Route::post("/api/v1/users", create_user)
+            .access(RouteAccess::Admin)
             .summary("Makes an account, with a password or with an invitation")
             .body::<NewUser>()
-            .gives::<MadeUser>(201),
+            .gives_json::<CreatedUser>(201),
         Route::get("/api/v1/users/{id}", get)
-            .access(Access::Admin)
+            .access(RouteAccess::Admin)
             .summary("One account")
-            .gives::<Person>(200),
-        Route::patch("/api/v1/users/{id}", change)
-            .access(Access::Admin)
+            .gives_json::<Person>(200),
+        Route::patch("/api/v1/users/{id}", change_user)
+            .access(RouteAccess::Admin)
             .summary("Changes role, name shown, mail address, or whether they may sign in")
             .body::<ChangedUser>()
-            .gives::<Person>(200),
+            .gives_json::<Person>(200),
         Route::delete("/api/v1/users/{id}", remove)
-            .access(Access::Admin)
+            .access(RouteAccess::Admin)
             .summary("Removes an account and everything of it")
             .gives_nothing(204),
-        Route::post("/api/v1/users/{id}/invitation", invite)
-            .access(Access::Admin)
+        Route::post("/api/v1/users/{id}/invitation", invite_user)
+            .access(RouteAccess::Admin)
             .summary("Makes a link by which they set a new password; it works once, for a week")
-            .gives::<Invitation>(201),
+            .gives_json::<InvitationLink>(201),
         Route::delete("/api/v1/users/{id}/factors", reset_factors)
-            .access(Access::Admin)
+            .access(RouteAccess::Admin)
             .summary("Takes their second factors away; their sign-ins end")
             .gives_nothing(204),
         Route::post("/api/v1/users/{id}/signout", sign_out)
-            .access(Access::Admin)
+            .access(RouteAccess::Admin)
             .summary("Ends their sign-ins and tokens")
             .gives_nothing(204),
     ]
@@ -73,7 +73,7 @@ struct NewUser {
 
 /// A new account, and how its owner gets in.
 #[derive(Serialize, JsonSchema)]
-struct MadeUser {
+struct CreatedUser {
     /// The account.
     #[serde(flatten)]
     person: Person,
@@ -84,7 +84,7 @@ struct MadeUser {
 
 /// A link.
 #[derive(Serialize, JsonSchema)]
-struct Invitation {
+struct InvitationLink {
     /// Where they set their password: shown this once.
     invitation: String,
 }
@@ -109,55 +109,56 @@ pub(crate) fn invitation_path(token: &str) -> String {
 }
 
 /// Everybody, by name.
-pub(crate) async fn everybody(app: &App) -> Answer<Vec<Person>> {
-    let mut all = accounts::all(&app.doorman.shelf).await?;
+pub(crate) async fn list_people(app: &App) -> HandlerResult<Vec<Person>> {
+    let mut all = accounts::list_accounts(&app.doorman.shelf).await?;
     all.sort_by(|one, other| one.name.cmp(&other.name));
     Ok(all)
 }
 
-async fn list(
+async fn list_users(
     State(app): State<App>,
     Query(query): Query<PageQuery>,
-) -> Answer<Json<Page<Person>>> {
-    Ok(Json(Page::of(everybody(&app).await?, &query, |person| person.name.clone())))
+) -> HandlerResult<Json<ListPage<Person>>> {
+    Ok(Json(ListPage::from_list(list_people(&app).await?, &query, |person| person.name.clone())))
 }
 
-async fn make(
+async fn create_user(
     State(app): State<App>,
     caller: Caller,
-    client: Client,
+    client: ClientInfo,
     Json(body): Json<NewUser>,
-) -> Answer<(StatusCode, Json<MadeUser>)> {
-    let admin = Admin { app: &app, caller: &caller, client: &client };
-    let wanted = Wanted {
+) -> HandlerResult<(StatusCode, Json<CreatedUser>)> {
+    let admin = AdminContext { app: &app, caller: &caller, client: &client };
+    let wanted = NewAccountRequest {
         name: &body.name,
         role: body.role,
         password: body.password.as_deref(),
         email: &body.email,
     };
-    let (person, link) = admin.make(&wanted).await?;
+    let (person, link) = admin.create_account(&wanted).await?;
     let invitation = link.map(|link| invitation_path(&link));
-    Ok((StatusCode::CREATED, Json(MadeUser { person, invitation })))
+    Ok((StatusCode::CREATED, Json(CreatedUser { person, invitation })))
 }
 
 async fn get(
     State(app): State<App>,
     caller: Caller,
-    client: Client,
+    client: ClientInfo,
     Path(id): Path<String>,
-) -> Answer<Json<Person>> {
-    Ok(Json(Admin { app: &app, caller: &caller, client: &client }.person(&id).await?))
+) -> HandlerResult<Json<Person>> {
+    Ok(Json(AdminContext { app: &app, caller: &caller, client: &client }.find_person(&id).await?))
 }
 
-async fn change(
+async fn change_user(
     State(app): State<App>,
     caller: Caller,
-    client: Client,
+    client: ClientInfo,
     Path(id): Path<String>,
     Json(body): Json<ChangedUser>,
-) -> Answer<Json<Person>> {
-    let admin = Admin { app: &app, caller: &caller, client: &client };
-    let mut person = admin.describe(&id, body.display.as_deref(), body.email.as_deref()).await?;
+) -> HandlerResult<Json<Person>> {
+    let admin = AdminContext { app: &app, caller: &caller, client: &client };
+    let mut person =
+        admin.set_contact_details(&id, body.display.as_deref(), body.email.as_deref()).await?;
     if let Some(role) = body.role {
         person = admin.set_role(&id, role).await?;
     }
@@ -170,39 +171,40 @@ async fn change(
 async fn remove(
     State(app): State<App>,
     caller: Caller,
-    client: Client,
+    client: ClientInfo,
     Path(id): Path<String>,
-) -> Answer<StatusCode> {
-    Admin { app: &app, caller: &caller, client: &client }.remove(&id).await?;
+) -> HandlerResult<StatusCode> {
+    AdminContext { app: &app, caller: &caller, client: &client }.remove(&id).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
-async fn invite(
+async fn invite_user(
     State(app): State<App>,
     caller: Caller,
-    client: Client,
+    client: ClientInfo,
     Path(id): Path<String>,
-) -> Answer<(StatusCode, Json<Invitation>)> {
-    let link = Admin { app: &app, caller: &caller, client: &client }.invite(&id).await?;
-    Ok((StatusCode::CREATED, Json(Invitation { invitation: invitation_path(&link) })))
+) -> HandlerResult<(StatusCode, Json<InvitationLink>)> {
+    let link =
+        AdminContext { app: &app, caller: &caller, client: &client }.invite_person(&id).await?;
+    Ok((StatusCode::CREATED, Json(InvitationLink { invitation: invitation_path(&link) })))
 }
 
 async fn sign_out(
     State(app): State<App>,
     caller: Caller,
-    client: Client,
+    client: ClientInfo,
     Path(id): Path<String>,
-) -> Answer<StatusCode> {
-    Admin { app: &app, caller: &caller, client: &client }.sign_out(&id).await?;
+) -> HandlerResult<StatusCode> {
+    AdminContext { app: &app, caller: &caller, client: &client }.sign_out(&id).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
 async fn reset_factors(
     State(app): State<App>,
     caller: Caller,
-    client: Client,
+    client: ClientInfo,
     Path(id): Path<String>,
-) -> Answer<StatusCode> {
-    Admin { app: &app, caller: &caller, client: &client }.reset_factors(&id).await?;
+) -> HandlerResult<StatusCode> {
+    AdminContext { app: &app, caller: &caller, client: &client }.reset_factors(&id).await?;
     Ok(StatusCode::NO_CONTENT)
 }

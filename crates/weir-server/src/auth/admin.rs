@@ -3,26 +3,26 @@
 use weir_install::people::{Person, Role};
 
 use crate::app::App;
-use crate::auth::events::{self, Doer};
-use crate::auth::factors::{self, Policy};
-use crate::auth::{Client, Revoked, accounts, invitations, password, tokens};
+use crate::auth::events::{self, EventActor};
+use crate::auth::factors::{self, SecondFactorPolicy};
+use crate::auth::{ClientInfo, RevocationNotice, accounts, invitations, password, tokens};
 use crate::guard::Caller;
-use crate::problem::{Answer, Problem};
+use crate::problem::{HandlerResult, ProblemDetails};
 
 /// An admin at work.
 #[derive(Clone, Copy)]
-pub(crate) struct Admin<'a> {
+pub(crate) struct AdminContext<'a> {
     /// The server.
     pub(crate) app: &'a App,
     /// The admin.
     pub(crate) caller: &'a Caller,
     /// From where.
-    pub(crate) client: &'a Client,
+    pub(crate) client: &'a ClientInfo,
 }
 
 /// A new account.
 #[derive(Debug, Clone)]
-pub(crate) struct Wanted<'a> {
+pub(crate) struct NewAccountRequest<'a> {
     /// By which they sign in.
     pub(crate) name: &'a str,
     /// What they may do.
@@ -34,40 +34,45 @@ pub(crate) struct Wanted<'a> {
 }
 
 /// What is said where the last admin would be lost.
-fn last_admin() -> Problem {
-    Problem::conflict("this is the last admin who can sign in; make another account an admin first")
+fn last_admin() -> ProblemDetails {
+    ProblemDetails::conflict(
+        "this is the last admin who can sign in; make another account an admin first",
+    )
 }
 
-impl Admin<'_> {
-    async fn note(&self, what: &str, person: &Person, detail: &str) -> Answer<()> {
-        let doer = Doer { by: &self.caller.person.name, address: Some(self.client.address) };
-        events::note(&self.app.doorman.shelf, doer, (what, &person.name), detail).await
+impl AdminContext<'_> {
+    async fn note_event(&self, what: &str, person: &Person, detail: &str) -> HandlerResult<()> {
+        let doer = EventActor { by: &self.caller.person.name, address: Some(self.client.address) };
+        events::record_event(&self.app.doorman.shelf, doer, (what, &person.name), detail).await
     }
 
     /// Somebody by their id.
     ///
     /// # Errors
     /// There is no such account.
-    pub(crate) async fn person(&self, id: &str) -> Answer<Person> {
+    pub(crate) async fn find_person(&self, id: &str) -> HandlerResult<Person> {
         let found = accounts::get(&self.app.doorman.shelf, id).await?;
-        found.ok_or_else(|| Problem::missing("this account"))
+        found.ok_or_else(|| ProblemDetails::not_found("this account"))
     }
 
     /// Makes an account: it, and what the link of its invitation carries, if one was made.
     ///
     /// # Errors
     /// The name, password or mail address cannot be.
-    pub(crate) async fn make(&self, wanted: &Wanted<'_>) -> Answer<(Person, Option<String>)> {
+    pub(crate) async fn create_account(
+        &self,
+        wanted: &NewAccountRequest<'_>,
+    ) -> HandlerResult<(Person, Option<String>)> {
         let doorman = &self.app.doorman;
         let name = wanted.name.trim();
         let hash = match wanted.password {
-            Some(typed) => match password::complaint(typed, name) {
-                Some(complaint) => return Err(Problem::bad(complaint)),
+            Some(typed) => match password::password_complaint(typed, name) {
+                Some(complaint) => return Err(ProblemDetails::bad_request(complaint)),
                 None => Some(doorman.passwords.hash(typed).await?),
             },
             None => None,
         };
-        let person = accounts::make(&doorman.shelf, name, wanted.role, false).await?;
+        let person = accounts::create_account(&doorman.shelf, name, wanted.role, false).await?;
         if let Err(problem) = accounts::set_email(&doorman.shelf, &person.id, wanted.email).await {
             accounts::remove(&doorman.shelf, &person).await?;
             return Err(problem);
@@ -77,9 +82,9 @@ impl Admin<'_> {
                 accounts::set_password(&doorman.shelf, &person.id, &hash).await?;
                 None
             }
-            None => Some(invitations::make(&doorman.shelf, &person.id).await?),
+            None => Some(invitations::create_invitation(&doorman.shelf, &person.id).await?),
         };
-        self.note("account_made", &person, role_word(wanted.role)).await?;
+        self.note_event("account_made", &person, role_word(wanted.role)).await?;
         Ok((person, link))
     }
 
@@ -87,10 +92,10 @@ impl Admin<'_> {
     ///
     /// # Errors
     /// There is no such account.
-    pub(crate) async fn invite(&self, id: &str) -> Answer<String> {
-        let person = self.person(id).await?;
-        let link = invitations::make(&self.app.doorman.shelf, &person.id).await?;
-        self.note("invited", &person, "").await?;
+    pub(crate) async fn invite_person(&self, id: &str) -> HandlerResult<String> {
+        let person = self.find_person(id).await?;
+        let link = invitations::create_invitation(&self.app.doorman.shelf, &person.id).await?;
+        self.note_event("invited", &person, "").await?;
         Ok(link)
     }
 
@@ -98,23 +103,23 @@ impl Admin<'_> {
     ///
     /// # Errors
     /// It is the last admin.
-    pub(crate) async fn set_role(&self, id: &str, role: Role) -> Answer<Person> {
-        let person = self.person(id).await?;
+    pub(crate) async fn set_role(&self, id: &str, role: Role) -> HandlerResult<Person> {
+        let person = self.find_person(id).await?;
         if person.role == role {
             return Ok(person);
         }
         if role != Role::Admin {
             self.another_admin(&person).await?;
         }
-        let changed = accounts::change(&self.app.doorman.shelf, &person.id, |person| {
+        let changed = accounts::change_account(&self.app.doorman.shelf, &person.id, |person| {
             person.role = role;
         });
         let person = changed.await?;
         self.still_an_admin(&person, |person| person.role = Role::Admin).await?;
         let keep = (person.id == self.caller.person.id).then(|| self.caller.at_browser().ok());
         self.app.doorman.end_logins(&person.id, keep.flatten()).await?;
-        self.app.doorman.revoke(Revoked::Person(person.id.clone()));
-        self.note("role_changed", &person, role_word(role)).await?;
+        self.app.doorman.announce_revocation(RevocationNotice::Person(person.id.clone()));
+        self.note_event("role_changed", &person, role_word(role)).await?;
         Ok(person)
     }
 
@@ -122,26 +127,26 @@ impl Admin<'_> {
     ///
     /// # Errors
     /// It is the last admin.
-    pub(crate) async fn set_disabled(&self, id: &str, disabled: bool) -> Answer<Person> {
-        let person = self.person(id).await?;
+    pub(crate) async fn set_disabled(&self, id: &str, disabled: bool) -> HandlerResult<Person> {
+        let person = self.find_person(id).await?;
         if person.disabled == disabled {
             return Ok(person);
         }
         if disabled {
             self.another_admin(&person).await?;
         }
-        let changed = accounts::change(&self.app.doorman.shelf, &person.id, |person| {
+        let changed = accounts::change_account(&self.app.doorman.shelf, &person.id, |person| {
             person.disabled = disabled;
         });
         let person = changed.await?;
         if disabled {
             self.still_an_admin(&person, |person| person.disabled = false).await?;
             self.app.doorman.end_logins(&person.id, None).await?;
-            self.app.doorman.revoke(Revoked::Person(person.id.clone()));
+            self.app.doorman.announce_revocation(RevocationNotice::Person(person.id.clone()));
             self.app.rooms.close_all(person.id.as_str()).await;
         }
         let what = if disabled { "account_disabled" } else { "account_enabled" };
-        self.note(what, &person, "").await?;
+        self.note_event(what, &person, "").await?;
         Ok(person)
     }
 
@@ -149,17 +154,17 @@ impl Admin<'_> {
     ///
     /// # Errors
     /// Another account has the address.
-    pub(crate) async fn describe(
+    pub(crate) async fn set_contact_details(
         &self,
         id: &str,
         display: Option<&str>,
         email: Option<&str>,
-    ) -> Answer<Person> {
-        let person = self.person(id).await?;
+    ) -> HandlerResult<Person> {
+        let person = self.find_person(id).await?;
         let shelf = &self.app.doorman.shelf;
         if let Some(email) = email {
             accounts::set_email(shelf, &person.id, email).await?;
-            self.note("email_set", &person, email.trim()).await?;
+            self.note_event("email_set", &person, email.trim()).await?;
         }
         match display {
             Some(display) => accounts::set_display(shelf, &person.id, display).await,
@@ -171,13 +176,15 @@ impl Admin<'_> {
     ///
     /// # Errors
     /// It is the last admin, the caller's own, or some of it could not be removed.
-    pub(crate) async fn remove(&self, id: &str) -> Answer<()> {
-        let person = self.person(id).await?;
+    pub(crate) async fn remove(&self, id: &str) -> HandlerResult<()> {
+        let person = self.find_person(id).await?;
         if person.id == self.caller.person.id {
-            return Err(Problem::conflict("nobody removes their own account; another admin can"));
+            return Err(ProblemDetails::conflict(
+                "nobody removes their own account; another admin can",
+            ));
         }
         if person.first {
-            return Err(Problem::conflict(
+            return Err(ProblemDetails::conflict(
                 "this account set the server up, and the sessions of this machine's command line \
                  are its own; disable it instead",
             ));
@@ -187,32 +194,32 @@ impl Admin<'_> {
         if !person.disabled {
             // Nobody works in a home that is being removed.
             let shut = |person: &mut Person| person.disabled = true;
-            accounts::change(&doorman.shelf, &person.id, shut).await?;
+            accounts::change_account(&doorman.shelf, &person.id, shut).await?;
             self.still_an_admin(&person, |person| person.disabled = false).await?;
         }
         doorman.end_logins(&person.id, None).await?;
-        doorman.revoke(Revoked::Person(person.id.clone()));
+        doorman.announce_revocation(RevocationNotice::Person(person.id.clone()));
         self.app.rooms.close_all(person.id.as_str()).await;
         self.app.house.remove_user_space(&person).await?;
         accounts::remove(&doorman.shelf, &person).await?;
-        self.note("account_removed", &person, "").await
+        self.note_event("account_removed", &person, "").await
     }
 
     /// Ends every sign-in and token of somebody.
     ///
     /// # Errors
     /// There is no such account.
-    pub(crate) async fn sign_out(&self, id: &str) -> Answer<usize> {
-        let person = self.person(id).await?;
+    pub(crate) async fn sign_out(&self, id: &str) -> HandlerResult<usize> {
+        let person = self.find_person(id).await?;
         let doorman = &self.app.doorman;
         let mut ended = doorman.end_logins(&person.id, None).await?;
-        for token in tokens::of(&doorman.shelf, &person.id).await? {
-            if tokens::revoke(&doorman.shelf, &person.id, &token.value.id).await?.is_some() {
+        for token in tokens::list_tokens(&doorman.shelf, &person.id).await? {
+            if tokens::revoke_token(&doorman.shelf, &person.id, &token.value.id).await?.is_some() {
                 ended += 1;
             }
         }
-        doorman.revoke(Revoked::Person(person.id.clone()));
-        self.note("signed_out_everywhere", &person, &ended.to_string()).await?;
+        doorman.announce_revocation(RevocationNotice::Person(person.id.clone()));
+        self.note_event("signed_out_everywhere", &person, &ended.to_string()).await?;
         Ok(ended)
     }
 
@@ -220,13 +227,13 @@ impl Admin<'_> {
     ///
     /// # Errors
     /// There is no such account.
-    pub(crate) async fn reset_factors(&self, id: &str) -> Answer<()> {
-        let person = self.person(id).await?;
+    pub(crate) async fn reset_factors(&self, id: &str) -> HandlerResult<()> {
+        let person = self.find_person(id).await?;
         let doorman = &self.app.doorman;
-        factors::reset(&doorman.shelf, &person.id).await?;
+        factors::reset_factors(&doorman.shelf, &person.id).await?;
         let own = (person.id == self.caller.person.id).then(|| self.caller.at_browser().ok());
         doorman.end_logins(&person.id, own.flatten()).await?;
-        self.note("second_factor_reset", &person, "").await
+        self.note_event("second_factor_reset", &person, "").await
     }
 
     /// Asks this of everybody. Sign-ins of people who do not have what is asked end, but for that of
@@ -234,45 +241,50 @@ impl Admin<'_> {
     ///
     /// # Errors
     /// The database does not answer.
-    pub(crate) async fn set_policy(&self, policy: &Policy) -> Answer<()> {
+    pub(crate) async fn set_policy(&self, policy: &SecondFactorPolicy) -> HandlerResult<()> {
         let doorman = &self.app.doorman;
         factors::set_policy(&doorman.shelf, policy).await?;
         if policy.second_factor {
-            for person in accounts::all(&doorman.shelf).await? {
-                let has = factors::of(&doorman.shelf, &person.id).await?;
-                if !has.any() && person.id != self.caller.person.id {
+            for person in accounts::list_accounts(&doorman.shelf).await? {
+                let has = factors::load_factors(&doorman.shelf, &person.id).await?;
+                if !has.has_any() && person.id != self.caller.person.id {
                     doorman.end_logins(&person.id, None).await?;
                 }
             }
         }
         let word = if policy.second_factor { "second factor for all" } else { "nothing more" };
-        self.note("policy_set", &self.caller.person, word).await
+        self.note_event("policy_set", &self.caller.person, word).await
     }
 
     /// That somebody but `person` is an admin who can sign in.
-    async fn another_admin(&self, person: &Person) -> Answer<()> {
-        if !person.is_admin() || person.disabled || self.admins(Some(person)).await? > 0 {
+    async fn another_admin(&self, person: &Person) -> HandlerResult<()> {
+        if !person.is_admin() || person.disabled || self.count_admins(Some(person)).await? > 0 {
             return Ok(());
         }
         Err(last_admin())
     }
 
     /// Of two admins who each take the other's place at the same moment, one change is taken back.
-    async fn still_an_admin(&self, person: &Person, back: impl Fn(&mut Person)) -> Answer<()> {
-        if self.admins(None).await? > 0 {
+    async fn still_an_admin(
+        &self,
+        person: &Person,
+        back: impl Fn(&mut Person),
+    ) -> HandlerResult<()> {
+        if self.count_admins(None).await? > 0 {
             return Ok(());
         }
-        accounts::change(&self.app.doorman.shelf, &person.id, back).await?;
+        accounts::change_account(&self.app.doorman.shelf, &person.id, back).await?;
         Err(last_admin())
     }
 
-    async fn admins(&self, but: Option<&Person>) -> Answer<usize> {
+    async fn count_admins(&self, but: Option<&Person>) -> HandlerResult<usize> {
         let shelf = &self.app.doorman.shelf;
         let mut count = 0;
-        for person in accounts::all(shelf).await? {
+        for person in accounts::list_accounts(shelf).await? {
             let counts = person.is_admin() && !person.disabled;
             if counts && but.is_none_or(|but| but.id != person.id) {
-                count += usize::from(accounts::password(shelf, &person.id).await?.is_some());
+                count +=
+                    usize::from(accounts::find_password_hash(shelf, &person.id).await?.is_some());
             }
         }
         Ok(count)

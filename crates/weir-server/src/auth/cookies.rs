@@ -3,7 +3,7 @@
 use http::{HeaderMap, HeaderValue, header};
 
 use crate::app::App;
-use crate::problem::{Answer, Problem};
+use crate::problem::{HandlerResult, ProblemDetails};
 
 /// How long the browser keeps a sign-in: the server may end it sooner.
 const KEPT_S: u64 = 30 * 24 * 60 * 60;
@@ -26,7 +26,7 @@ pub(crate) fn errand_name(app: &App) -> &'static str {
 }
 
 /// A cookie of a request. Where one name stands twice, none counts: somebody may have added one.
-pub(crate) fn read<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+pub(crate) fn read_cookie<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     let lines = headers.get_all(header::COOKIE).iter().filter_map(|line| line.to_str().ok());
     let mut found = lines
         .flat_map(|line| line.split(';'))
@@ -37,31 +37,31 @@ pub(crate) fn read<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     found.next().is_none().then_some(first)
 }
 
-fn set(app: &App, name: &str, value: &str, kept_s: u64) -> Answer<HeaderValue> {
+fn build_cookie(app: &App, name: &str, value: &str, kept_s: u64) -> HandlerResult<HeaderValue> {
     let secure = if app.is_secure() { "; Secure" } else { "" };
     let text = format!("{name}={value}; Path=/; HttpOnly; SameSite=Lax; Max-Age={kept_s}{secure}");
-    HeaderValue::from_str(&text).map_err(Problem::failed)
+    HeaderValue::from_str(&text).map_err(ProblemDetails::internal_failure)
 }
 
 /// Sets a sign-in. `Lax` and not `Strict`: a link in a mail to an approval finds one signed in;
 /// whatever changes something is checked by itself (`guard`).
-pub(crate) fn sign_in(app: &App, token: &str) -> Answer<HeaderValue> {
-    set(app, sign_in_name(app), token, KEPT_S)
+pub(crate) fn sign_in(app: &App, token: &str) -> HandlerResult<HeaderValue> {
+    build_cookie(app, sign_in_name(app), token, KEPT_S)
 }
 
 /// Takes a sign-in away.
-pub(crate) fn sign_out(app: &App) -> Answer<HeaderValue> {
-    set(app, sign_in_name(app), "", 0)
+pub(crate) fn sign_out(app: &App) -> HandlerResult<HeaderValue> {
+    build_cookie(app, sign_in_name(app), "", 0)
 }
 
 /// Remembers a browser.
-pub(crate) fn device(app: &App, value: &str) -> Answer<HeaderValue> {
-    set(app, device_name(app), value, DEVICE_KEPT_S)
+pub(crate) fn device_cookie(app: &App, value: &str) -> HandlerResult<HeaderValue> {
+    build_cookie(app, device_name(app), value, DEVICE_KEPT_S)
 }
 
 /// Remembers a way through an identity provider for ten minutes; an empty one takes it away.
-pub(crate) fn errand(app: &App, value: &str) -> Answer<HeaderValue> {
-    set(app, errand_name(app), value, if value.is_empty() { 0 } else { 600 })
+pub(crate) fn authorization_cookie(app: &App, value: &str) -> HandlerResult<HeaderValue> {
+    build_cookie(app, errand_name(app), value, if value.is_empty() { 0 } else { 600 })
 }
 
 #[cfg(test)]
@@ -77,9 +77,9 @@ mod tests {
             }
             headers
         };
-        assert_eq!(read(&headers(&["a=1; weir=abc; b=2"]), "weir"), Some("abc"));
-        assert_eq!(read(&headers(&["weir=abc; weir=xyz"]), "weir"), None);
-        assert_eq!(read(&headers(&["weir=abc", "weir=xyz"]), "weir"), None);
-        assert_eq!(read(&headers(&["weirx=abc; xweir=1"]), "weir"), None);
+        assert_eq!(read_cookie(&headers(&["a=1; weir=abc; b=2"]), "weir"), Some("abc"));
+        assert_eq!(read_cookie(&headers(&["weir=abc; weir=xyz"]), "weir"), None);
+        assert_eq!(read_cookie(&headers(&["weir=abc", "weir=xyz"]), "weir"), None);
+        assert_eq!(read_cookie(&headers(&["weirx=abc; xweir=1"]), "weir"), None);
     }
 }

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use weir_core::ids::Timestamp;
 
 use crate::auth::secret;
-use crate::auth::shelf::{Shelf, Slot};
-use crate::problem::Answer;
+use crate::auth::shelf::{EntrySlot, TypedRecords};
+use crate::problem::HandlerResult;
 
 /// Kind of the entries.
 const KIND: &str = "account_event";
@@ -39,7 +39,7 @@ pub(crate) struct AccountEvent {
 
 /// Who did something, and from where.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Doer<'a> {
+pub(crate) struct EventActor<'a> {
     /// By name; empty: nobody is known.
     pub(crate) by: &'a str,
     /// From where.
@@ -47,15 +47,15 @@ pub(crate) struct Doer<'a> {
 }
 
 /// Keeps that `what` happened to `account`.
-pub(crate) async fn note(
-    shelf: &Shelf,
-    doer: Doer<'_>,
+pub(crate) async fn record_event(
+    shelf: &TypedRecords,
+    doer: EventActor<'_>,
     (what, account): (&str, &str),
     detail: &str,
-) -> Answer<()> {
-    let now = shelf.now();
+) -> HandlerResult<()> {
+    let now = shelf.current_time();
     let event = AccountEvent {
-        id: format!("{:020}-{}", now.0, secret::name()?),
+        id: format!("{:020}-{}", now.0, secret::random_name()?),
         ts: now,
         what: what.into(),
         // What was typed as a name may be anything.
@@ -66,14 +66,17 @@ pub(crate) async fn note(
     };
     tracing::info!(what, account = %event.account, by = doer.by, address = %event.address, "account");
     let expires = Some(now.plus_ms(KEPT_MS));
-    let slot = Slot { kind: KIND, name: &event.id, owner: "", expires };
-    shelf.put(slot, &event, None).await?;
+    let slot = EntrySlot { kind: KIND, name: &event.id, owner: "", expires };
+    shelf.put_entry(slot, &event, None).await?;
     Ok(())
 }
 
 /// All that is kept, oldest first. `account`: of this account only.
-pub(crate) async fn all(shelf: &Shelf, account: Option<&str>) -> Answer<Vec<AccountEvent>> {
-    let all = shelf.list::<AccountEvent>(KIND, None).await?;
+pub(crate) async fn list_events(
+    shelf: &TypedRecords,
+    account: Option<&str>,
+) -> HandlerResult<Vec<AccountEvent>> {
+    let all = shelf.list_entries::<AccountEvent>(KIND, None).await?;
     let wanted = |event: &AccountEvent| account.is_none_or(|account| event.account == account);
     Ok(all.into_iter().map(|kept| kept.value).filter(wanted).collect())
 }

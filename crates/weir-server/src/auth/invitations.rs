@@ -4,9 +4,9 @@
 use serde::{Deserialize, Serialize};
 use weir_install::people::{Person, PersonId};
 
-use crate::auth::shelf::{Shelf, Slot};
+use crate::auth::shelf::{EntrySlot, TypedRecords};
 use crate::auth::{accounts, secret};
-use crate::problem::{Answer, Problem};
+use crate::problem::{HandlerResult, ProblemDetails};
 
 /// Kind of the entries.
 const KIND: &str = "invitation";
@@ -15,25 +15,28 @@ const LIVES_MS: u64 = 7 * 24 * 60 * 60 * 1000;
 
 /// An invitation; its name is the hash of what the link carries.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct Invitation {}
+struct InvitationEntry {}
 
 /// A new one; those before it end. What the link carries.
-pub(crate) async fn make(shelf: &Shelf, person: &PersonId) -> Answer<String> {
+pub(crate) async fn create_invitation(
+    shelf: &TypedRecords,
+    person: &PersonId,
+) -> HandlerResult<String> {
     end_all(shelf, person).await?;
-    let token = secret::token()?;
-    let slot = Slot {
+    let token = secret::random_token()?;
+    let slot = EntrySlot {
         kind: KIND,
-        name: &secret::digest(&token),
+        name: &secret::secret_digest(&token),
         owner: person.as_str(),
-        expires: Some(shelf.now().plus_ms(LIVES_MS)),
+        expires: Some(shelf.current_time().plus_ms(LIVES_MS)),
     };
-    shelf.put(slot, &Invitation {}, None).await?;
+    shelf.put_entry(slot, &InvitationEntry {}, None).await?;
     Ok(token)
 }
 
 /// Ends every invitation of somebody.
-pub(crate) async fn end_all(shelf: &Shelf, person: &PersonId) -> Answer<()> {
-    for old in shelf.list::<Invitation>(KIND, Some(person.as_str())).await? {
+pub(crate) async fn end_all(shelf: &TypedRecords, person: &PersonId) -> HandlerResult<()> {
+    for old in shelf.list_entries::<InvitationEntry>(KIND, Some(person.as_str())).await? {
         shelf.remove(KIND, &old.name).await?;
     }
     Ok(())
@@ -43,27 +46,30 @@ pub(crate) async fn end_all(shelf: &Shelf, person: &PersonId) -> Answer<()> {
 ///
 /// # Errors
 /// It does not work any more.
-pub(crate) async fn find(shelf: &Shelf, token: &str) -> Answer<Person> {
-    let found = shelf.get::<Invitation>(KIND, &secret::digest(token)).await?;
-    owner(shelf, found.map(|found| found.owner)).await
+pub(crate) async fn find_invited_person(
+    shelf: &TypedRecords,
+    token: &str,
+) -> HandlerResult<Person> {
+    let found = shelf.get::<InvitationEntry>(KIND, &secret::secret_digest(token)).await?;
+    require_owner(shelf, found.map(|found| found.owner)).await
 }
 
 /// The same, and the link is used up by it.
 ///
 /// # Errors
 /// It does not work any more.
-pub(crate) async fn take(shelf: &Shelf, token: &str) -> Answer<Person> {
-    let found = shelf.take::<Invitation>(KIND, &secret::digest(token)).await?;
-    owner(shelf, found.map(|found| found.owner)).await
+pub(crate) async fn redeem_invitation(shelf: &TypedRecords, token: &str) -> HandlerResult<Person> {
+    let found = shelf.take_entry::<InvitationEntry>(KIND, &secret::secret_digest(token)).await?;
+    require_owner(shelf, found.map(|found| found.owner)).await
 }
 
-async fn owner(shelf: &Shelf, id: Option<String>) -> Answer<Person> {
+async fn require_owner(shelf: &TypedRecords, id: Option<String>) -> HandlerResult<Person> {
     let person = match id {
         Some(id) => accounts::get(shelf, &id).await?.filter(|person| !person.disabled),
         None => None,
     };
     person.ok_or_else(|| {
-        Problem::new(
+        ProblemDetails::new(
             http::StatusCode::NOT_FOUND,
             "not_found",
             "this link was used, has ended, or never was; ask an admin for another",

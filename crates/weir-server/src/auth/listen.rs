@@ -3,7 +3,7 @@
 
 use crate::app::App;
 use crate::auth::{accounts, setup, throttle};
-use crate::problem::Problem;
+use crate::problem::ProblemDetails;
 
 impl App {
     /// Whether browsers reach it by TLS: it speaks TLS itself, or its public address is `https://`.
@@ -29,7 +29,9 @@ impl App {
                  (server.proxies, and server.public_url with https://), or listen on 127.0.0.1"
             )));
         }
-        let any = accounts::any(&self.doorman.shelf).await.map_err(|problem| problem.detail)?;
+        let any = accounts::has_usable_account(&self.doorman.shelf)
+            .await
+            .map_err(|problem| problem.detail)?;
         Ok((!any).then(|| {
             format!(
                 "{bind} is reached from other machines, and there is no account with a password \
@@ -44,7 +46,7 @@ impl App {
     /// # Errors
     /// The database does not answer: a sentence.
     pub async fn setup_code(&self) -> Result<Option<String>, String> {
-        setup::code(&self.doorman.shelf).await.map_err(|problem| problem.detail)
+        setup::create_setup_code(&self.doorman.shelf).await.map_err(|problem| problem.detail)
     }
 
     /// Makes the first account; nothing happens where there is one. Whether it was made.
@@ -52,17 +54,19 @@ impl App {
     /// # Errors
     /// The name or password cannot be used: a sentence.
     pub async fn make_first_admin(&self, name: &str, password: &str) -> Result<bool, String> {
-        let told = |problem: Problem| problem.detail;
+        let told = |problem: ProblemDetails| problem.detail;
         let shelf = &self.doorman.shelf;
-        if accounts::any(shelf).await.map_err(told)? {
+        if accounts::has_usable_account(shelf).await.map_err(told)? {
             return Ok(false);
         }
-        if let Some(complaint) = super::password::complaint(password, name) {
+        if let Some(complaint) = super::password::password_complaint(password, name) {
             return Err(complaint);
         }
         let hash = self.doorman.passwords.hash(password).await.map_err(told)?;
-        setup::first(shelf, name, &hash).await.map_err(told)?;
-        throttle::forget(shelf, &throttle::Bucket::setup()).await.map_err(told)?;
+        setup::create_first_account(shelf, name, &hash).await.map_err(told)?;
+        throttle::forget_failures(shelf, &throttle::ThrottleBucket::for_setup())
+            .await
+            .map_err(told)?;
         Ok(true)
     }
 }

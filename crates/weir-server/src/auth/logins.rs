@@ -6,8 +6,8 @@ use weir_core::ids::Timestamp;
 use weir_install::people::PersonId;
 
 use crate::auth::secret;
-use crate::auth::shelf::{Kept, Shelf, Slot};
-use crate::problem::Answer;
+use crate::auth::shelf::{EntrySlot, TypedEntry, TypedRecords};
+use crate::problem::HandlerResult;
 
 /// Kind of the entries.
 const KIND: &str = "login";
@@ -42,7 +42,7 @@ pub(crate) struct Login {
 
 /// What somebody who signs in is known by.
 #[derive(Debug, Clone)]
-pub(crate) struct Arrival<'a> {
+pub(crate) struct NewLogin<'a> {
     /// From where.
     pub(crate) address: String,
     /// What the browser calls itself.
@@ -61,17 +61,17 @@ pub(crate) fn public_id(name: &str) -> &str {
 /// What pages send back to show that they are ours; follows from the cookie, so that nothing is
 /// kept for it.
 pub(crate) fn csrf_of(token: &str) -> String {
-    secret::digest(&format!("form {token}"))
+    secret::secret_digest(&format!("form {token}"))
 }
 
 /// Begins a sign-in: its token, for the cookie.
-pub(crate) async fn begin(
-    shelf: &Shelf,
+pub(crate) async fn begin_login(
+    shelf: &TypedRecords,
     person: &PersonId,
-    arrival: Arrival<'_>,
-) -> Answer<String> {
-    let token = secret::token()?;
-    let now = shelf.now();
+    arrival: NewLogin<'_>,
+) -> HandlerResult<String> {
+    let token = secret::random_token()?;
+    let now = shelf.current_time();
     let login = Login {
         created: now,
         seen: now,
@@ -80,58 +80,67 @@ pub(crate) async fn begin(
         how: arrival.how.into(),
         must_enrol: arrival.must_enrol,
     };
-    let mut others = of(shelf, person).await?;
+    let mut others = list_logins(shelf, person).await?;
     others.sort_by_key(|login| login.value.created);
     let over = (others.len() + 1).saturating_sub(LOGINS_MAX);
     for old in others.iter().take(over) {
         shelf.remove(KIND, &old.name).await?;
     }
-    keep(shelf, &secret::digest(&token), person.as_str(), &login, None).await?;
+    store_login(shelf, &secret::secret_digest(&token), person.as_str(), &login, None).await?;
     Ok(token)
 }
 
-async fn keep(
-    shelf: &Shelf,
+async fn store_login(
+    shelf: &TypedRecords,
     name: &str,
     owner: &str,
     login: &Login,
     expected: Option<u64>,
-) -> Answer<bool> {
+) -> HandlerResult<bool> {
     let end = login.created.plus_ms(ABSOLUTE_MS).min(login.seen.plus_ms(IDLE_MS));
-    let slot = Slot { kind: KIND, name, owner, expires: Some(end) };
-    shelf.put(slot, login, expected).await
+    let slot = EntrySlot { kind: KIND, name, owner, expires: Some(end) };
+    shelf.put_entry(slot, login, expected).await
 }
 
 /// The sign-in of a token, if it is one that holds. Its use is written down now and then.
-pub(crate) async fn find(shelf: &Shelf, token: &str) -> Answer<Option<Kept<Login>>> {
-    let Some(mut found) = named(shelf, &secret::digest(token)).await? else {
+pub(crate) async fn find_login_by_token(
+    shelf: &TypedRecords,
+    token: &str,
+) -> HandlerResult<Option<TypedEntry<Login>>> {
+    let Some(mut found) = find_login(shelf, &secret::secret_digest(token)).await? else {
         return Ok(None);
     };
-    let now = shelf.now();
+    let now = shelf.current_time();
     if now.ms_since(found.value.seen) > SEEN_EVERY_MS {
         found.value.seen = now;
         // Only as it was read: what ended in between stays ended.
         let version = Some(found.version);
-        keep(shelf, &found.name, &found.owner, &found.value, version).await?;
+        store_login(shelf, &found.name, &found.owner, &found.value, version).await?;
     }
     Ok(Some(found))
 }
 
 /// The sign-in of this name, if it still holds.
-pub(crate) async fn named(shelf: &Shelf, name: &str) -> Answer<Option<Kept<Login>>> {
-    let found: Option<Kept<Login>> = shelf.get(KIND, name).await?;
+pub(crate) async fn find_login(
+    shelf: &TypedRecords,
+    name: &str,
+) -> HandlerResult<Option<TypedEntry<Login>>> {
+    let found: Option<TypedEntry<Login>> = shelf.get(KIND, name).await?;
     // One that begins in days to come was made by a clock that ran ahead: it would hold for as long
     // as that and a month.
-    let latest = shelf.now().plus_ms(AHEAD_MS_MAX);
+    let latest = shelf.current_time().plus_ms(AHEAD_MS_MAX);
     Ok(found.filter(|login| login.value.created <= latest))
 }
 
 /// All of a person.
-pub(crate) async fn of(shelf: &Shelf, person: &PersonId) -> Answer<Vec<Kept<Login>>> {
-    shelf.list(KIND, Some(person.as_str())).await
+pub(crate) async fn list_logins(
+    shelf: &TypedRecords,
+    person: &PersonId,
+) -> HandlerResult<Vec<TypedEntry<Login>>> {
+    shelf.list_entries(KIND, Some(person.as_str())).await
 }
 
 /// Ends one; whether it was there.
-pub(crate) async fn end(shelf: &Shelf, name: &str) -> Answer<bool> {
+pub(crate) async fn end_login(shelf: &TypedRecords, name: &str) -> HandlerResult<bool> {
     shelf.remove(KIND, name).await
 }

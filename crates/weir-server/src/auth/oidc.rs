@@ -12,14 +12,14 @@ use serde::{Deserialize, Serialize};
 use url::Url;
 
 use crate::app::App;
-use crate::auth::shelf::{Shelf, Slot};
-use crate::auth::sign_in::{Door, Entered};
+use crate::auth::shelf::{EntrySlot, TypedRecords};
+use crate::auth::sign_in::{CompletedLogin, SignInContext};
 use crate::auth::{accounts, cookies, events, secret};
-use crate::problem::{Answer, Problem};
+use crate::problem::{HandlerResult, ProblemDetails};
 
 mod jwt;
 
-use jwt::{Claims, Expected};
+use jwt::{ExpectedClaims, IdTokenClaims};
 use weir_install::people::{Person, PersonId, Role};
 
 const PROVIDER: &str = "oidc_provider";
@@ -34,7 +34,7 @@ const ANSWER_BYTES_MAX: usize = 512 * 1024;
 
 /// An identity provider, as an admin described it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub(crate) struct Provider {
+pub(crate) struct IdentityProvider {
     /// Its address: `https://accounts.example.org`.
     pub(crate) issuer: String,
     /// As what this server is known there.
@@ -52,7 +52,7 @@ pub(crate) struct Provider {
 
 /// What the provider says of itself (OpenID Connect Discovery).
 #[derive(Debug, Deserialize)]
-struct Discovery {
+struct DiscoveryDocument {
     issuer: String,
     authorization_endpoint: String,
     token_endpoint: String,
@@ -60,7 +60,7 @@ struct Discovery {
 }
 
 /// A provider as it says to be used.
-struct Found {
+struct ProviderEndpoints {
     issuer: String,
     authorization: Url,
     token: Url,
@@ -69,7 +69,7 @@ struct Found {
 
 /// A way to the provider that somebody is on.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct Errand {
+struct AuthorizationAttempt {
     verifier: String,
     nonce: String,
     next: String,
@@ -77,7 +77,7 @@ struct Errand {
 }
 
 /// A way to the provider.
-pub(crate) struct Way {
+pub(crate) struct AuthorizationRedirect {
     /// Where the browser goes.
     pub(crate) to: Url,
     /// What the browser keeps meanwhile.
@@ -86,20 +86,20 @@ pub(crate) struct Way {
 
 /// With what the browser comes back.
 #[derive(Deserialize)]
-pub(crate) struct Back {
+pub(crate) struct AuthorizationCallback {
     state: Option<String>,
     code: Option<String>,
     error: Option<String>,
 }
 
 #[derive(Deserialize)]
-struct Tokens {
+struct TokenResponse {
     id_token: String,
 }
 
-fn refused(why: impl std::fmt::Display) -> Problem {
+fn provider_problem(why: impl std::fmt::Display) -> ProblemDetails {
     tracing::warn!(%why, "signing in through the identity provider failed");
-    Problem::new(
+    ProblemDetails::new(
         http::StatusCode::UNAUTHORIZED,
         "provider_refused",
         "signing in through the identity provider did not work; the log of the server says why",
@@ -107,47 +107,58 @@ fn refused(why: impl std::fmt::Display) -> Problem {
 }
 
 /// The provider, if there is one.
-pub(crate) async fn provider(shelf: &Shelf) -> Answer<Option<Provider>> {
-    Ok(shelf.get::<Provider>(PROVIDER, "house").await?.map(|kept| kept.value))
+pub(crate) async fn find_provider(shelf: &TypedRecords) -> HandlerResult<Option<IdentityProvider>> {
+    Ok(shelf.get::<IdentityProvider>(PROVIDER, "house").await?.map(|kept| kept.value))
 }
 
 /// A secret as a provider keeps it; none stays none.
 ///
 /// # Errors
 /// It cannot be sealed.
-pub(crate) fn sealed(shelf: &Shelf, secret: &str) -> Answer<String> {
+pub(crate) fn seal_client_secret(shelf: &TypedRecords, secret: &str) -> HandlerResult<String> {
     if secret.is_empty() {
         return Ok(String::new());
     }
-    shelf.sealed(PROVIDER, secret)
+    shelf.seal_secret(PROVIDER, secret)
 }
 
 /// The secret as the provider knows it; `None`: there is none.
-fn opened(shelf: &Shelf, provider: &Provider) -> Answer<Option<String>> {
+fn open_client_secret(
+    shelf: &TypedRecords,
+    provider: &IdentityProvider,
+) -> HandlerResult<Option<String>> {
     if provider.client_secret.is_empty() {
         return Ok(None);
     }
-    shelf.opened(PROVIDER, &provider.client_secret).map(Some)
+    shelf.open_secret(PROVIDER, &provider.client_secret).map(Some)
 }
 
-/// Keeps a provider, its secret as [`sealed`] made it, or takes it away.
+/// Keeps a provider, its secret as [`seal_client_secret`] made it, or takes it away.
 ///
 /// # Errors
 /// Its address cannot be one.
-pub(crate) async fn set_provider(shelf: &Shelf, provider: Option<&Provider>) -> Answer<()> {
+pub(crate) async fn set_provider(
+    shelf: &TypedRecords,
+    provider: Option<&IdentityProvider>,
+) -> HandlerResult<()> {
     let Some(provider) = provider else {
         shelf.remove(PROVIDER, "house").await?;
         return Ok(());
     };
-    let url = Url::parse(&provider.issuer).map_err(|_| Problem::bad("the issuer is no address"))?;
+    let url = Url::parse(&provider.issuer)
+        .map_err(|_| ProblemDetails::bad_request("the issuer is no address"))?;
     if !is_safe(&url) {
-        return Err(Problem::bad("the issuer must be an address that begins with https://"));
+        return Err(ProblemDetails::bad_request(
+            "the issuer must be an address that begins with https://",
+        ));
     }
     if provider.client_id.is_empty() || provider.label.is_empty() {
-        return Err(Problem::bad("the client id and the words on the button are needed"));
+        return Err(ProblemDetails::bad_request(
+            "the client id and the words on the button are needed",
+        ));
     }
-    let slot = Slot { kind: PROVIDER, name: "house", owner: "", expires: None };
-    shelf.put(slot, provider, None).await?;
+    let slot = EntrySlot { kind: PROVIDER, name: "house", owner: "", expires: None };
+    shelf.put_entry(slot, provider, None).await?;
     Ok(())
 }
 
@@ -162,45 +173,56 @@ fn is_safe(url: &Url) -> bool {
     url.scheme() == "https" || (url.scheme() == "http" && is_local)
 }
 
-fn client() -> Answer<reqwest::Client> {
+fn build_http_client() -> HandlerResult<reqwest::Client> {
     reqwest::Client::builder()
-        .tls_backend_preconfigured(crate::notify::further::tls().map_err(Problem::failed)?)
+        .tls_backend_preconfigured(
+            crate::notify::further::tls_client_config()
+                .map_err(ProblemDetails::internal_failure)?,
+        )
         .timeout(PATIENCE)
         // What a redirect leads to was not configured.
         .redirect(reqwest::redirect::Policy::none())
         .build()
-        .map_err(Problem::failed)
+        .map_err(ProblemDetails::internal_failure)
 }
 
-async fn ask<T: serde::de::DeserializeOwned>(request: reqwest::RequestBuilder) -> Answer<T> {
-    let mut response = request.send().await.map_err(|error| refused(error.without_url()))?;
+async fn request_json<T: serde::de::DeserializeOwned>(
+    request: reqwest::RequestBuilder,
+) -> HandlerResult<T> {
+    let mut response =
+        request.send().await.map_err(|error| provider_problem(error.without_url()))?;
     let status = response.status();
     let mut bytes = Vec::new();
-    while let Some(chunk) = response.chunk().await.map_err(|error| refused(error.without_url()))? {
+    while let Some(chunk) =
+        response.chunk().await.map_err(|error| provider_problem(error.without_url()))?
+    {
         bytes.extend_from_slice(&chunk);
         if bytes.len() > ANSWER_BYTES_MAX {
-            return Err(refused("the provider's answer is too long"));
+            return Err(provider_problem("the provider's answer is too long"));
         }
     }
     if !status.is_success() {
         let said: String = String::from_utf8_lossy(&bytes).chars().take(300).collect();
-        return Err(refused(format!("the provider answered {status}: {said}")));
+        return Err(provider_problem(format!("the provider answered {status}: {said}")));
     }
-    serde_json::from_slice(&bytes).map_err(refused)
+    serde_json::from_slice(&bytes).map_err(provider_problem)
 }
 
-async fn discover(client: &reqwest::Client, provider: &Provider) -> Answer<Found> {
+async fn discover_endpoints(
+    client: &reqwest::Client,
+    provider: &IdentityProvider,
+) -> HandlerResult<ProviderEndpoints> {
     let issuer = provider.issuer.trim_end_matches('/');
-    let found: Discovery =
-        ask(client.get(format!("{issuer}/.well-known/openid-configuration"))).await?;
+    let found: DiscoveryDocument =
+        request_json(client.get(format!("{issuer}/.well-known/openid-configuration"))).await?;
     if found.issuer.trim_end_matches('/') != issuer {
-        return Err(refused(format!("the provider calls itself {:?}", found.issuer)));
+        return Err(provider_problem(format!("the provider calls itself {:?}", found.issuer)));
     }
     let address = |text: &str| match Url::parse(text).ok().filter(is_safe) {
         Some(url) => Ok(url),
-        None => Err(refused(format!("{text:?} is no address that is protected by TLS"))),
+        None => Err(provider_problem(format!("{text:?} is no address that is protected by TLS"))),
     };
-    Ok(Found {
+    Ok(ProviderEndpoints {
         authorization: address(&found.authorization_endpoint)?,
         token: address(&found.token_endpoint)?,
         keys: address(&found.jwks_uri)?,
@@ -209,13 +231,13 @@ async fn discover(client: &reqwest::Client, provider: &Provider) -> Answer<Found
 }
 
 /// Where the provider sends the browser back to.
-fn way_back(app: &App, headers: &HeaderMap) -> Answer<String> {
+fn way_back(app: &App, headers: &HeaderMap) -> HandlerResult<String> {
     let host = headers.get(http::header::HOST).and_then(|host| host.to_str().ok());
     let origin = match (&app.options.public_url, host) {
         (Some(url), _) => url.clone(),
         (None, Some(host)) if app.options.tls.is_some() => format!("https://{host}"),
         (None, Some(host)) => format!("http://{host}"),
-        (None, None) => return Err(Problem::bad("the request names no host")),
+        (None, None) => return Err(ProblemDetails::bad_request("the request names no host")),
     };
     Ok(format!("{origin}/signin/oidc/back"))
 }
@@ -224,24 +246,29 @@ fn way_back(app: &App, headers: &HeaderMap) -> Answer<String> {
 ///
 /// # Errors
 /// There is none, or it does not answer as one.
-pub(crate) async fn begin(app: &App, headers: &HeaderMap, next: &str) -> Answer<Way> {
+pub(crate) async fn begin_authorization(
+    app: &App,
+    headers: &HeaderMap,
+    next: &str,
+) -> HandlerResult<AuthorizationRedirect> {
     let shelf = &app.doorman.shelf;
-    let provider = provider(shelf).await?.ok_or_else(|| Problem::missing("a provider"))?;
-    let found = discover(&client()?, &provider).await?;
-    let errand = Errand {
-        verifier: secret::token()?,
-        nonce: secret::token()?,
+    let provider =
+        find_provider(shelf).await?.ok_or_else(|| ProblemDetails::not_found("a provider"))?;
+    let found = discover_endpoints(&build_http_client()?, &provider).await?;
+    let errand = AuthorizationAttempt {
+        verifier: secret::random_token()?,
+        nonce: secret::random_token()?,
         next: next.into(),
         back: way_back(app, headers)?,
     };
-    let state = secret::token()?;
-    let slot = Slot {
+    let state = secret::random_token()?;
+    let slot = EntrySlot {
         kind: ERRAND,
-        name: &secret::digest(&state),
+        name: &secret::secret_digest(&state),
         owner: "",
-        expires: Some(shelf.now().plus_ms(ERRAND_LIVES_MS)),
+        expires: Some(shelf.current_time().plus_ms(ERRAND_LIVES_MS)),
     };
-    shelf.put(slot, &errand, None).await?;
+    shelf.put_entry(slot, &errand, None).await?;
     let mut to = found.authorization;
     to.query_pairs_mut()
         .append_pair("response_type", "code")
@@ -252,49 +279,55 @@ pub(crate) async fn begin(app: &App, headers: &HeaderMap, next: &str) -> Answer<
         .append_pair("nonce", &errand.nonce)
         .append_pair(
             "code_challenge",
-            &URL_SAFE_NO_PAD.encode(secret::sha256(errand.verifier.as_bytes())),
+            &URL_SAFE_NO_PAD.encode(secret::sha256_digest(errand.verifier.as_bytes())),
         )
         .append_pair("code_challenge_method", "S256");
-    Ok(Way { to, errand: state })
+    Ok(AuthorizationRedirect { to, errand: state })
 }
 
 /// Somebody comes back from the provider: who is in, and where they wanted to go.
 ///
 /// # Errors
 /// It was not this browser's way; the provider or its token is not right; nobody has an account.
-pub(crate) async fn arrive(door: &Door<'_>, back: &Back) -> Answer<(Entered, String)> {
+pub(crate) async fn finish_authorization(
+    door: &SignInContext<'_>,
+    back: &AuthorizationCallback,
+) -> HandlerResult<(CompletedLogin, String)> {
     let shelf = &door.app.doorman.shelf;
     let state = back.state.as_deref().unwrap_or_default();
-    let kept = cookies::read(door.headers, cookies::errand_name(door.app));
+    let kept = cookies::read_cookie(door.headers, cookies::errand_name(door.app));
     if state.is_empty() || kept != Some(state) {
-        return Err(refused("another browser began this, or too long ago"));
+        return Err(provider_problem("another browser began this, or too long ago"));
     }
-    let errand = shelf.take::<Errand>(ERRAND, &secret::digest(state)).await?;
-    let errand = errand.ok_or_else(|| refused("nobody began this, or too long ago"))?.value;
+    let errand =
+        shelf.take_entry::<AuthorizationAttempt>(ERRAND, &secret::secret_digest(state)).await?;
+    let errand =
+        errand.ok_or_else(|| provider_problem("nobody began this, or too long ago"))?.value;
     if let Some(error) = &back.error {
-        return Err(refused(format!("the provider said {error:?}")));
+        return Err(provider_problem(format!("the provider said {error:?}")));
     }
-    let provider =
-        provider(shelf).await?.ok_or_else(|| refused("there is no provider any more"))?;
-    let code = back.code.as_deref().ok_or_else(|| refused("the provider gave no code"))?;
-    let secret = opened(shelf, &provider)?;
-    let now_s = shelf.now().0 / 1_000_000;
-    let claims = claims((&provider, secret.as_deref()), &errand, code, now_s).await?;
-    let person = whose(door, &provider, &claims).await?;
+    let provider = find_provider(shelf)
+        .await?
+        .ok_or_else(|| provider_problem("there is no provider any more"))?;
+    let code = back.code.as_deref().ok_or_else(|| provider_problem("the provider gave no code"))?;
+    let secret = open_client_secret(shelf, &provider)?;
+    let now_s = shelf.current_time().0 / 1_000_000;
+    let claims = fetch_claims((&provider, secret.as_deref()), &errand, code, now_s).await?;
+    let person = find_claimed_person(door, &provider, &claims).await?;
     if person.disabled {
-        return Err(refused(format!("the account {} is disabled", person.name)));
+        return Err(provider_problem(format!("the account {} is disabled", person.name)));
     }
-    Ok((door.enter(person, "identity provider").await?, errand.next))
+    Ok((door.complete_login(person, "identity provider").await?, errand.next))
 }
 
-async fn claims(
-    (provider, secret): (&Provider, Option<&str>),
-    errand: &Errand,
+async fn fetch_claims(
+    (provider, secret): (&IdentityProvider, Option<&str>),
+    errand: &AuthorizationAttempt,
     code: &str,
     now_s: i64,
-) -> Answer<Claims> {
-    let client = client()?;
-    let found = discover(&client, provider).await?;
+) -> HandlerResult<IdTokenClaims> {
+    let client = build_http_client()?;
+    let found = discover_endpoints(&client, provider).await?;
     let mut request = client
         .post(found.token)
         .header("content-type", "application/x-www-form-urlencoded")
@@ -305,19 +338,24 @@ async fn claims(
         let (id, secret) = (encode(&provider.client_id), encode(secret));
         request = request.basic_auth(id, Some(secret));
     }
-    let tokens: Tokens = ask(request.body(exchange(provider, errand, code))).await?;
-    let keys: jwt::Keys = ask(client.get(found.keys)).await?;
-    let expected = Expected {
+    let tokens: TokenResponse =
+        request_json(request.body(token_request_body(provider, errand, code))).await?;
+    let keys: jwt::JwkSet = request_json(client.get(found.keys)).await?;
+    let expected = ExpectedClaims {
         issuer: &found.issuer,
         client_id: &provider.client_id,
         nonce: &errand.nonce,
         now_s,
     };
-    jwt::check(&tokens.id_token, &keys, &expected).map_err(refused)
+    jwt::check_id_token(&tokens.id_token, &keys, &expected).map_err(provider_problem)
 }
 
 /// What a code is exchanged with.
-fn exchange(provider: &Provider, errand: &Errand, code: &str) -> String {
+fn token_request_body(
+    provider: &IdentityProvider,
+    errand: &AuthorizationAttempt,
+    code: &str,
+) -> String {
     url::form_urlencoded::Serializer::new(String::new())
         .append_pair("grant_type", "authorization_code")
         .append_pair("code", code)
@@ -329,13 +367,17 @@ fn exchange(provider: &Provider, errand: &Errand, code: &str) -> String {
 
 /// Whose account it is: known by the provider's name for them; else by an address that both the
 /// provider and an admin vouch for; else a new one, if that is wanted.
-async fn whose(door: &Door<'_>, provider: &Provider, claims: &Claims) -> Answer<Person> {
+async fn find_claimed_person(
+    door: &SignInContext<'_>,
+    provider: &IdentityProvider,
+    claims: &IdTokenClaims,
+) -> HandlerResult<Person> {
     let shelf = &door.app.doorman.shelf;
     let issuer = provider.issuer.trim_end_matches('/');
-    let subject = secret::digest(&format!("{issuer}\n{}", claims.sub));
+    let subject = secret::secret_digest(&format!("{issuer}\n{}", claims.sub));
     if let Some(kept) = shelf.get::<PersonId>(SUBJECT, &subject).await? {
         let person = accounts::get(shelf, kept.value.as_str()).await?;
-        return person.ok_or_else(|| refused("the account is gone"));
+        return person.ok_or_else(|| provider_problem("the account is gone"));
     }
     let email = claims.email.as_deref().filter(|_| claims.is_email_verified());
     let known = match email {
@@ -346,18 +388,19 @@ async fn whose(door: &Door<'_>, provider: &Provider, claims: &Claims) -> Answer<
         Some(person) => person,
         None if provider.makes_accounts => new_account(door, claims).await?,
         None => {
-            return Err(Problem::forbidden(
+            return Err(ProblemDetails::not_permitted(
                 "nobody here has your mail address; ask an admin to add it to your account",
             ));
         }
     };
-    let slot = Slot { kind: SUBJECT, name: &subject, owner: person.id.as_str(), expires: None };
-    shelf.put(slot, &person.id, None).await?;
+    let slot =
+        EntrySlot { kind: SUBJECT, name: &subject, owner: person.id.as_str(), expires: None };
+    shelf.put_entry(slot, &person.id, None).await?;
     Ok(person)
 }
 
 /// A new account, by what the provider calls them. A name that is taken is never given to them.
-async fn new_account(door: &Door<'_>, claims: &Claims) -> Answer<Person> {
+async fn new_account(door: &SignInContext<'_>, claims: &IdTokenClaims) -> HandlerResult<Person> {
     let shelf = &door.app.doorman.shelf;
     let wish = claims.preferred_username.as_deref().or(claims.email.as_deref()).unwrap_or("person");
     let wish = wish.split('@').next().unwrap_or_default().to_ascii_lowercase();
@@ -370,15 +413,16 @@ async fn new_account(door: &Door<'_>, claims: &Claims) -> Answer<Person> {
             1 => plain.to_owned(),
             number => format!("{plain}-{number}"),
         };
-        match accounts::make(shelf, &name, Role::User, false).await {
+        match accounts::create_account(shelf, &name, Role::User, false).await {
             Ok(person) => {
                 let note = ("account_made", person.name.as_str());
-                events::note(shelf, door.doer(""), note, "identity provider").await?;
+                events::record_event(shelf, door.event_actor(""), note, "identity provider")
+                    .await?;
                 return Ok(person);
             }
             Err(problem) if problem.code == "conflict" => {}
             Err(problem) => return Err(problem),
         }
     }
-    Err(refused("every name like theirs is taken"))
+    Err(provider_problem("every name like theirs is taken"))
 }

@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 use weir_core::ids::Timestamp;
 
 use crate::auth::secret;
-use crate::auth::shelf::{Kept, Shelf, Slot};
-use crate::problem::{Answer, Problem};
+use crate::auth::shelf::{EntrySlot, TypedEntry, TypedRecords};
+use crate::problem::{HandlerResult, ProblemDetails};
 
 mod cbor;
 mod cose;
@@ -46,14 +46,14 @@ pub(crate) struct Passkey {
 
 /// What a browser signs, and why.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct Challenge {
+struct PendingChallenge {
     /// For adding a key to this account; `None`: for signing in.
     adds_for: Option<PersonId>,
 }
 
 /// The site for which keys are made.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Site {
+pub(crate) struct PasskeySite {
     /// Its host.
     pub(crate) host: String,
     /// `https://HOST`, with a port where there is one.
@@ -62,7 +62,7 @@ pub(crate) struct Site {
 
 /// What the browser is asked.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub(crate) struct Question {
+pub(crate) struct PasskeyChallenge {
     /// To be signed, base 64 (URL).
     pub(crate) challenge: String,
     /// The site.
@@ -77,7 +77,7 @@ pub(crate) struct Question {
 
 /// What the browser answers when a key is added; base 64 (URL).
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
-pub(crate) struct Added {
+pub(crate) struct PasskeyRegistration {
     /// What to call it.
     pub(crate) called: String,
     /// `clientDataJSON`.
@@ -88,7 +88,7 @@ pub(crate) struct Added {
 
 /// What the browser answers when somebody signs in; base 64 (URL).
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
-pub(crate) struct Asserted {
+pub(crate) struct PasskeyAssertion {
     /// Which key.
     pub(crate) id: String,
     /// `clientDataJSON`.
@@ -102,44 +102,50 @@ pub(crate) struct Asserted {
     pub(crate) user: String,
 }
 
-fn decode(text: &str) -> Answer<Vec<u8>> {
+fn decode_field(text: &str) -> HandlerResult<Vec<u8>> {
     let fits = text.len() <= FIELD_BYTES_MAX;
     let bytes = URL_SAFE_NO_PAD.decode(text.trim_end_matches('=')).ok().filter(|_| fits);
-    bytes.ok_or_else(|| Problem::bad("the browser's answer cannot be read"))
+    bytes.ok_or_else(|| ProblemDetails::bad_request("the browser's answer cannot be read"))
 }
 
 /// What is said of a key that is not right; the log says what it was.
-fn refused(why: &str) -> Problem {
+fn wrong_passkey(why: &str) -> ProblemDetails {
     tracing::info!(why, "a passkey was refused");
-    Problem::new(http::StatusCode::UNAUTHORIZED, "wrong_passkey", "this passkey does not fit here")
+    ProblemDetails::new(
+        http::StatusCode::UNAUTHORIZED,
+        "wrong_passkey",
+        "this passkey does not fit here",
+    )
 }
 
 /// What is said where a key's account is gone.
-pub(crate) fn no_account() -> Problem {
-    refused("its account is gone or disabled")
+pub(crate) fn no_account() -> ProblemDetails {
+    wrong_passkey("its account is gone or disabled")
 }
 
-async fn new_challenge(shelf: &Shelf, adds_for: Option<PersonId>) -> Answer<String> {
-    let challenge = secret::token()?;
-    let expires = Some(shelf.now().plus_ms(CHALLENGE_LIVES_MS));
+async fn new_challenge(shelf: &TypedRecords, adds_for: Option<PersonId>) -> HandlerResult<String> {
+    let challenge = secret::random_token()?;
+    let expires = Some(shelf.current_time().plus_ms(CHALLENGE_LIVES_MS));
     let owner = adds_for.as_ref().map(|person| person.0.clone()).unwrap_or_default();
-    let name = secret::digest(&challenge);
-    let slot = Slot { kind: CHALLENGE, name: &name, owner: &owner, expires };
-    shelf.put(slot, &Challenge { adds_for }, None).await?;
+    let name = secret::secret_digest(&challenge);
+    let slot = EntrySlot { kind: CHALLENGE, name: &name, owner: &owner, expires };
+    shelf.put_entry(slot, &PendingChallenge { adds_for }, None).await?;
     Ok(challenge)
 }
 
 /// What to ask a browser that adds a key.
 pub(crate) async fn ask_to_add(
-    shelf: &Shelf,
+    shelf: &TypedRecords,
     (person, name): (&PersonId, &str),
-    site: &Site,
-) -> Answer<Question> {
-    let known = of(shelf, person).await?;
+    site: &PasskeySite,
+) -> HandlerResult<PasskeyChallenge> {
+    let known = list_passkeys(shelf, person).await?;
     if known.len() >= PASSKEYS_MAX {
-        return Err(Problem::conflict(format!("there are {PASSKEYS_MAX} passkeys; remove one")));
+        return Err(ProblemDetails::conflict(format!(
+            "there are {PASSKEYS_MAX} passkeys; remove one"
+        )));
     }
-    Ok(Question {
+    Ok(PasskeyChallenge {
         challenge: new_challenge(shelf, Some(person.clone())).await?,
         host: site.host.clone(),
         user: URL_SAFE_NO_PAD.encode(person.as_str()),
@@ -149,8 +155,11 @@ pub(crate) async fn ask_to_add(
 }
 
 /// What to ask a browser that signs in.
-pub(crate) async fn ask_to_sign_in(shelf: &Shelf, site: &Site) -> Answer<Question> {
-    Ok(Question {
+pub(crate) async fn ask_to_sign_in(
+    shelf: &TypedRecords,
+    site: &PasskeySite,
+) -> HandlerResult<PasskeyChallenge> {
+    Ok(PasskeyChallenge {
         challenge: new_challenge(shelf, None).await?,
         host: site.host.clone(),
         user: String::new(),
@@ -163,23 +172,27 @@ pub(crate) async fn ask_to_sign_in(shelf: &Shelf, site: &Site) -> Answer<Questio
 ///
 /// # Errors
 /// The answer does not fit what was asked.
-pub(crate) async fn add(
-    shelf: &Shelf,
+pub(crate) async fn add_passkey(
+    shelf: &TypedRecords,
     person: &PersonId,
-    site: &Site,
-    added: &Added,
-) -> Answer<()> {
-    let client = decode(&added.client_data)?;
-    let client = ClientData::read(&client, "webauthn.create", &site.origin).map_err(refused)?;
-    let asked = shelf.take::<Challenge>(CHALLENGE, &secret::digest(&client.challenge)).await?;
+    site: &PasskeySite,
+    added: &PasskeyRegistration,
+) -> HandlerResult<()> {
+    let client = decode_field(&added.client_data)?;
+    let client =
+        ClientData::read(&client, "webauthn.create", &site.origin).map_err(wrong_passkey)?;
+    let asked = shelf
+        .take_entry::<PendingChallenge>(CHALLENGE, &secret::secret_digest(&client.challenge))
+        .await?;
     if asked.is_none_or(|asked| asked.value.adds_for.as_ref() != Some(person)) {
-        return Err(refused("nobody asked for this, or too long ago"));
+        return Err(wrong_passkey("nobody asked for this, or too long ago"));
     }
-    let attestation = decode(&added.attestation)?;
-    let data = cbor::authenticator_data(&attestation).ok_or_else(|| refused("no data in it"))?;
-    let data = AuthenticatorData::read(data, &site.host).map_err(refused)?;
-    let (id, key) = data.credential.ok_or_else(|| refused("no key in it"))?;
-    cose::Key::read(key).ok_or_else(|| refused("a kind of key that is not known"))?;
+    let attestation = decode_field(&added.attestation)?;
+    let data =
+        cbor::authenticator_data(&attestation).ok_or_else(|| wrong_passkey("no data in it"))?;
+    let data = AuthenticatorData::read(data, &site.host).map_err(wrong_passkey)?;
+    let (id, key) = data.credential.ok_or_else(|| wrong_passkey("no key in it"))?;
+    cose::CoseKey::read(key).ok_or_else(|| wrong_passkey("a kind of key that is not known"))?;
     let called = match added.called.trim() {
         "" => "Passkey".to_owned(),
         called => called.chars().take(80).collect(),
@@ -188,14 +201,14 @@ pub(crate) async fn add(
         called,
         key: URL_SAFE_NO_PAD.encode(key),
         count: data.count,
-        created: shelf.now(),
+        created: shelf.current_time(),
         seen: None,
     };
     let name = URL_SAFE_NO_PAD.encode(id);
-    let slot = Slot { kind: KIND, name: &name, owner: person.as_str(), expires: None };
-    match shelf.put(slot, &passkey, Some(0)).await? {
+    let slot = EntrySlot { kind: KIND, name: &name, owner: person.as_str(), expires: None };
+    match shelf.put_entry(slot, &passkey, Some(0)).await? {
         true => Ok(()),
-        false => Err(Problem::conflict("this passkey is known already")),
+        false => Err(ProblemDetails::conflict("this passkey is known already")),
     }
 }
 
@@ -203,49 +216,64 @@ pub(crate) async fn add(
 ///
 /// # Errors
 /// No key of this site, or not what was asked.
-pub(crate) async fn sign_in(shelf: &Shelf, site: &Site, said: &Asserted) -> Answer<PersonId> {
-    let client_bytes = decode(&said.client_data)?;
-    let client = ClientData::read(&client_bytes, "webauthn.get", &site.origin).map_err(refused)?;
-    let asked = shelf.take::<Challenge>(CHALLENGE, &secret::digest(&client.challenge)).await?;
+pub(crate) async fn sign_in(
+    shelf: &TypedRecords,
+    site: &PasskeySite,
+    said: &PasskeyAssertion,
+) -> HandlerResult<PersonId> {
+    let client_bytes = decode_field(&said.client_data)?;
+    let client =
+        ClientData::read(&client_bytes, "webauthn.get", &site.origin).map_err(wrong_passkey)?;
+    let asked = shelf
+        .take_entry::<PendingChallenge>(CHALLENGE, &secret::secret_digest(&client.challenge))
+        .await?;
     if asked.is_none_or(|asked| asked.value.adds_for.is_some()) {
-        return Err(refused("nobody asked for this, or too long ago"));
+        return Err(wrong_passkey("nobody asked for this, or too long ago"));
     }
-    let id = URL_SAFE_NO_PAD.encode(decode(&said.id)?);
-    let found: Option<Kept<Passkey>> = shelf.get(KIND, &id).await?;
-    let Kept { owner, version, value: mut passkey, .. } =
-        found.ok_or_else(|| refused("unknown"))?;
-    if !said.user.is_empty() && decode(&said.user)? != owner.as_bytes() {
-        return Err(refused("it is another's"));
+    let id = URL_SAFE_NO_PAD.encode(decode_field(&said.id)?);
+    let found: Option<TypedEntry<Passkey>> = shelf.get(KIND, &id).await?;
+    let TypedEntry { owner, version, value: mut passkey, .. } =
+        found.ok_or_else(|| wrong_passkey("unknown"))?;
+    if !said.user.is_empty() && decode_field(&said.user)? != owner.as_bytes() {
+        return Err(wrong_passkey("it is another's"));
     }
-    let key = decode(&passkey.key)?;
-    let key = cose::Key::read(&key).ok_or_else(|| refused("a kept key cannot be read"))?;
-    let data_bytes = decode(&said.authenticator_data)?;
-    let data = AuthenticatorData::read(&data_bytes, &site.host).map_err(refused)?;
+    let key = decode_field(&passkey.key)?;
+    let key =
+        cose::CoseKey::read(&key).ok_or_else(|| wrong_passkey("a kept key cannot be read"))?;
+    let data_bytes = decode_field(&said.authenticator_data)?;
+    let data = AuthenticatorData::read(&data_bytes, &site.host).map_err(wrong_passkey)?;
     let mut signed = data_bytes.clone();
-    signed.extend(secret::sha256(&client_bytes));
-    if !key.is_signed(&signed, &decode(&said.signature)?) {
-        return Err(refused("the signature is another's"));
+    signed.extend(secret::sha256_digest(&client_bytes));
+    if !key.is_signed(&signed, &decode_field(&said.signature)?) {
+        return Err(wrong_passkey("the signature is another's"));
     }
     // A key that counts and counts backwards was copied.
     if (data.count > 0 || passkey.count > 0) && data.count <= passkey.count {
-        return Err(refused("it counts backwards: there may be a copy of it"));
+        return Err(wrong_passkey("it counts backwards: there may be a copy of it"));
     }
     passkey.count = data.count;
-    passkey.seen = Some(shelf.now());
-    let slot = Slot { kind: KIND, name: &id, owner: &owner, expires: None };
-    if !shelf.put(slot, &passkey, Some(version)).await? {
-        return Err(refused("it was used or removed at the same moment"));
+    passkey.seen = Some(shelf.current_time());
+    let slot = EntrySlot { kind: KIND, name: &id, owner: &owner, expires: None };
+    if !shelf.put_entry(slot, &passkey, Some(version)).await? {
+        return Err(wrong_passkey("it was used or removed at the same moment"));
     }
     Ok(PersonId(owner))
 }
 
 /// Keys of somebody.
-pub(crate) async fn of(shelf: &Shelf, person: &PersonId) -> Answer<Vec<Kept<Passkey>>> {
-    shelf.list(KIND, Some(person.as_str())).await
+pub(crate) async fn list_passkeys(
+    shelf: &TypedRecords,
+    person: &PersonId,
+) -> HandlerResult<Vec<TypedEntry<Passkey>>> {
+    shelf.list_entries(KIND, Some(person.as_str())).await
 }
 
 /// Removes one of somebody; whether it was theirs.
-pub(crate) async fn remove(shelf: &Shelf, person: &PersonId, name: &str) -> Answer<bool> {
-    let is_theirs = of(shelf, person).await?.iter().any(|kept| kept.name == name);
+pub(crate) async fn remove(
+    shelf: &TypedRecords,
+    person: &PersonId,
+    name: &str,
+) -> HandlerResult<bool> {
+    let is_theirs = list_passkeys(shelf, person).await?.iter().any(|kept| kept.name == name);
     Ok(is_theirs && shelf.remove(KIND, name).await?)
 }

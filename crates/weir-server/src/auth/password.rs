@@ -7,7 +7,7 @@ use argon2::{Algorithm, Argon2, Params, Version};
 use tokio::sync::{OnceCell, Semaphore};
 use unicode_normalization::UnicodeNormalization;
 
-use crate::problem::{Answer, Problem};
+use crate::problem::{HandlerResult, ProblemDetails};
 
 /// Memory of one hash, KiB: what OWASP asks for at least.
 const MEMORY_KIB: u32 = 19 * 1024;
@@ -82,7 +82,7 @@ const COMMON: &[&str] = &[
 const DISTINCT_MIN: usize = 5;
 
 /// Why a new password is not good enough; `None`: it is.
-pub(crate) fn complaint(password: &str, name: &str) -> Option<String> {
+pub(crate) fn password_complaint(password: &str, name: &str) -> Option<String> {
     let count = password.chars().count();
     if count < LENGTH_MIN {
         return Some(format!(
@@ -114,7 +114,7 @@ fn in_a_row(password: &str) -> bool {
 }
 
 /// Hashes passwords and checks them.
-pub(crate) struct Passwords {
+pub(crate) struct PasswordService {
     room: Semaphore,
     waiting: Semaphore,
     nobody: OnceCell<String>,
@@ -122,7 +122,7 @@ pub(crate) struct Passwords {
 
 /// What came of checking a password.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Checked {
+pub(crate) enum PasswordCheck {
     /// It is another.
     Wrong,
     /// It is right.
@@ -131,18 +131,21 @@ pub(crate) enum Checked {
     Renewed(String),
 }
 
-fn argon2() -> Answer<Argon2<'static>> {
-    let params = Params::new(MEMORY_KIB, PASSES, LANES, None).map_err(Problem::failed)?;
+fn argon2_hasher() -> HandlerResult<Argon2<'static>> {
+    let params =
+        Params::new(MEMORY_KIB, PASSES, LANES, None).map_err(ProblemDetails::internal_failure)?;
     Ok(Argon2::new(Algorithm::Argon2id, Version::V0x13, params))
 }
 
 /// The same letters typed on another machine are the same bytes.
-fn normal(password: &str) -> String {
+fn normalise_password(password: &str) -> String {
     password.nfkc().collect()
 }
 
-fn hash_now(password: &str) -> Answer<String> {
-    let hash = argon2()?.hash_password(normal(password).as_bytes()).map_err(Problem::failed)?;
+fn hash_now(password: &str) -> HandlerResult<String> {
+    let hash = argon2_hasher()?
+        .hash_password(normalise_password(password).as_bytes())
+        .map_err(ProblemDetails::internal_failure)?;
     Ok(hash.to_string())
 }
 
@@ -154,61 +157,67 @@ fn is_weak(hash: &PasswordHash) -> bool {
         || number("p") < LANES
 }
 
-fn check_now(password: &str, hash: &str) -> Answer<Checked> {
-    let parsed = PasswordHash::new(hash)
-        .map_err(|error| Problem::failed(format!("a kept password cannot be read: {error}")))?;
-    if argon2()?.verify_password(normal(password).as_bytes(), &parsed).is_err() {
-        return Ok(Checked::Wrong);
+fn check_now(password: &str, hash: &str) -> HandlerResult<PasswordCheck> {
+    let parsed = PasswordHash::new(hash).map_err(|error| {
+        ProblemDetails::internal_failure(format!("a kept password cannot be read: {error}"))
+    })?;
+    if argon2_hasher()?.verify_password(normalise_password(password).as_bytes(), &parsed).is_err() {
+        return Ok(PasswordCheck::Wrong);
     }
     match is_weak(&parsed) {
-        true => Ok(Checked::Renewed(hash_now(password)?)),
-        false => Ok(Checked::Right),
+        true => Ok(PasswordCheck::Renewed(hash_now(password)?)),
+        false => Ok(PasswordCheck::Right),
     }
 }
 
-impl Passwords {
+impl PasswordService {
     /// Nothing under way.
-    pub(crate) fn new() -> Passwords {
-        Passwords {
+    pub(crate) fn new() -> PasswordService {
+        PasswordService {
             room: Semaphore::new(AT_ONCE_MAX),
             waiting: Semaphore::new(WAITING_MAX),
             nobody: OnceCell::new(),
         }
     }
 
-    async fn beside<T: Send + 'static>(
+    async fn run_hashing<T: Send + 'static>(
         &self,
-        work: impl FnOnce() -> Answer<T> + Send + 'static,
-    ) -> Answer<T> {
-        let busy = || Problem::too_many(2, "too many sign-ins at once; try again in a moment");
+        work: impl FnOnce() -> HandlerResult<T> + Send + 'static,
+    ) -> HandlerResult<T> {
+        let busy =
+            || ProblemDetails::too_many(2, "too many sign-ins at once; try again in a moment");
         let _place = self.waiting.try_acquire().map_err(|_| busy())?;
-        let _room = self.room.acquire().await.map_err(Problem::failed)?;
-        tokio::task::spawn_blocking(work).await.map_err(Problem::failed)?
+        let _room = self.room.acquire().await.map_err(ProblemDetails::internal_failure)?;
+        tokio::task::spawn_blocking(work).await.map_err(ProblemDetails::internal_failure)?
     }
 
     /// What is kept of a password.
-    pub(crate) async fn hash(&self, password: &str) -> Answer<String> {
+    pub(crate) async fn hash(&self, password: &str) -> HandlerResult<String> {
         let password = password.to_owned();
-        self.beside(move || hash_now(&password)).await
+        self.run_hashing(move || hash_now(&password)).await
     }
 
     /// Whether `password` is the one of `hash`. `None`: there is no such account; it takes as long
     /// as if there were one, and the answer is the same.
-    pub(crate) async fn check(&self, password: &str, hash: Option<&str>) -> Answer<Checked> {
+    pub(crate) async fn check_password(
+        &self,
+        password: &str,
+        hash: Option<&str>,
+    ) -> HandlerResult<PasswordCheck> {
         if password.len() > BYTES_MAX {
-            return Ok(Checked::Wrong);
+            return Ok(PasswordCheck::Wrong);
         }
         let password = password.to_owned();
         match hash {
             Some(hash) => {
                 let hash = hash.to_owned();
-                self.beside(move || check_now(&password, &hash)).await
+                self.run_hashing(move || check_now(&password, &hash)).await
             }
             None => {
                 let nobody = self.nobody.get_or_try_init(|| self.hash("nobody has this one"));
                 let hash = nobody.await?.clone();
-                self.beside(move || check_now(&password, &hash)).await?;
-                Ok(Checked::Wrong)
+                self.run_hashing(move || check_now(&password, &hash)).await?;
+                Ok(PasswordCheck::Wrong)
             }
         }
     }
@@ -227,41 +236,46 @@ mod tests {
             ("abcdefghijklmno", "ann", "guessed first"),
             ("ann.the.great1", "ann.the.great", "little more than the name"),
         ] {
-            let said = complaint(password, name).unwrap_or_default();
+            let said = password_complaint(password, name).unwrap_or_default();
             assert!(said.contains(reason), "{password}: {said}");
         }
-        assert_eq!(complaint("correct horse battery staple", "ann"), None);
-        assert_eq!(complaint("größer-als-zwölf-ist-gut", "ann"), None);
-        assert!(complaint(&"ab3 ".repeat(400), "ann").is_some());
+        assert_eq!(password_complaint("correct horse battery staple", "ann"), None);
+        assert_eq!(password_complaint("größer-als-zwölf-ist-gut", "ann"), None);
+        assert!(password_complaint(&"ab3 ".repeat(400), "ann").is_some());
     }
 
     #[tokio::test]
     async fn s2_a_hash_is_argon2id_of_today_and_an_older_one_is_renewed() {
-        let passwords = Passwords::new();
+        let passwords = PasswordService::new();
         let hash = passwords.hash("correct horse battery staple").await.expect("hashed");
         assert!(hash.starts_with("$argon2id$v=19$m=19456,t=2,p=1$"), "{hash}");
         let check = async |password: &str, hash: &str| {
-            passwords.check(password, Some(hash)).await.expect("checked")
+            passwords.check_password(password, Some(hash)).await.expect("checked")
         };
-        assert_eq!(check("correct horse battery staple", &hash).await, Checked::Right);
-        assert_eq!(check("correct horse battery stable", &hash).await, Checked::Wrong);
+        assert_eq!(check("correct horse battery staple", &hash).await, PasswordCheck::Right);
+        assert_eq!(check("correct horse battery stable", &hash).await, PasswordCheck::Wrong);
         let params = Params::new(8 * 1024, 1, 1, None).expect("weak");
         let weak = Argon2::new(Algorithm::Argon2id, Version::V0x13, params)
             .hash_password("correct horse battery staple".as_bytes())
             .expect("hashed")
             .to_string();
-        let Checked::Renewed(renewed) = check("correct horse battery staple", &weak).await else {
+        let PasswordCheck::Renewed(renewed) = check("correct horse battery staple", &weak).await
+        else {
             panic!("it is renewed");
         };
-        assert_eq!(check("correct horse battery staple", &renewed).await, Checked::Right);
-        assert_eq!(passwords.check("nobody has this one", None).await.expect("no"), Checked::Wrong);
+        assert_eq!(check("correct horse battery staple", &renewed).await, PasswordCheck::Right);
+        assert_eq!(
+            passwords.check_password("nobody has this one", None).await.expect("no"),
+            PasswordCheck::Wrong
+        );
     }
 
     #[tokio::test]
     async fn s2_the_same_letters_in_another_form_are_the_same_password() {
-        let passwords = Passwords::new();
+        let passwords = PasswordService::new();
         let hash = passwords.hash("zwo\u{308}lf lange Wörter").await.expect("hashed");
-        let checked = passwords.check("zwölf lange Wörter", Some(&hash)).await.expect("checked");
-        assert_eq!(checked, Checked::Right);
+        let checked =
+            passwords.check_password("zwölf lange Wörter", Some(&hash)).await.expect("checked");
+        assert_eq!(checked, PasswordCheck::Right);
     }
 }

@@ -4,15 +4,15 @@
 use maud::{Markup, html};
 use qrcodegen::{QrCode, QrCodeEcc};
 
-use crate::problem::{Answer, Problem};
+use crate::problem::{HandlerResult, ProblemDetails};
 
 /// Light modules around the code, as the standard asks.
 const MARGIN: i32 = 4;
 
 /// The picture of `text`; `words`: what it is, for whoever does not see it.
-pub(crate) fn picture(text: &str, words: &str) -> Answer<Markup> {
+pub(crate) fn render_qr_code(text: &str, words: &str) -> HandlerResult<Markup> {
     let code = QrCode::encode_text(text, QrCodeEcc::Medium)
-        .map_err(|_| Problem::failed("the text is too long for a QR code"))?;
+        .map_err(|_| ProblemDetails::internal_failure("the text is too long for a QR code"))?;
     let size = code.size();
     let mut path = String::new();
     for y in 0..size {
@@ -38,7 +38,7 @@ mod tests {
 
     #[test]
     fn s2_the_picture_has_the_three_corners_of_a_code() {
-        let picture = picture("otpauth://totp/Weir", "Code").expect("made").into_string();
+        let picture = render_qr_code("otpauth://totp/Weir", "Code").expect("made").into_string();
         for corner in ["M4,4h1v1", "M10,10h1v1", "M4,10h1v1"] {
             assert!(picture.contains(corner), "{corner}");
         }

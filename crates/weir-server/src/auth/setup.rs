@@ -4,9 +4,9 @@
 use serde::{Deserialize, Serialize};
 use weir_install::people::{Person, Role};
 
-use crate::auth::shelf::{Shelf, Slot};
+use crate::auth::shelf::{EntrySlot, TypedRecords};
 use crate::auth::{accounts, secret};
-use crate::problem::{Answer, Problem};
+use crate::problem::{HandlerResult, ProblemDetails};
 
 /// Kind of the entries: several replicas may each have printed one.
 const KIND: &str = "setup_code";
@@ -15,41 +15,48 @@ const CODE_LIVES_MS: u64 = 24 * 60 * 60 * 1000;
 
 /// What is kept of a code: nothing but its hash, which is the name of the entry.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct Code {}
+struct SetupCode {}
 
 /// A new code, as it is printed; `None`: there is an account already.
-pub(crate) async fn code(shelf: &Shelf) -> Answer<Option<String>> {
-    if accounts::any(shelf).await? {
+pub(crate) async fn create_setup_code(shelf: &TypedRecords) -> HandlerResult<Option<String>> {
+    if accounts::has_usable_account(shelf).await? {
         return Ok(None);
     }
-    let code = secret::code::<8>()?;
-    let name = secret::digest(&secret::plain_code(&code));
-    let expires = Some(shelf.now().plus_ms(CODE_LIVES_MS));
-    shelf.put(Slot { kind: KIND, name: &name, owner: "", expires }, &Code {}, None).await?;
+    let code = secret::random_code::<8>()?;
+    let name = secret::secret_digest(&secret::plain_code(&code));
+    let expires = Some(shelf.current_time().plus_ms(CODE_LIVES_MS));
+    shelf
+        .put_entry(EntrySlot { kind: KIND, name: &name, owner: "", expires }, &SetupCode {}, None)
+        .await?;
     Ok(Some(code))
 }
 
 /// Whether this is a code that holds.
-pub(crate) async fn is_code(shelf: &Shelf, typed: &str) -> Answer<bool> {
-    let name = secret::digest(&secret::plain_code(typed));
-    Ok(shelf.get::<Code>(KIND, &name).await?.is_some())
+pub(crate) async fn is_code(shelf: &TypedRecords, typed: &str) -> HandlerResult<bool> {
+    let name = secret::secret_digest(&secret::plain_code(typed));
+    Ok(shelf.get::<SetupCode>(KIND, &name).await?.is_some())
 }
 
 /// Makes the first account with a code, which is used up by it. `hash`: of the password.
 ///
 /// # Errors
 /// The code does not hold; there is an account already; the name cannot be.
-pub(crate) async fn claim(shelf: &Shelf, typed: &str, name: &str, hash: &str) -> Answer<Person> {
-    let code = secret::digest(&secret::plain_code(typed));
-    if accounts::any(shelf).await? {
-        return Err(closed());
+pub(crate) async fn claim_first_account(
+    shelf: &TypedRecords,
+    typed: &str,
+    name: &str,
+    hash: &str,
+) -> HandlerResult<Person> {
+    let code = secret::secret_digest(&secret::plain_code(typed));
+    if accounts::has_usable_account(shelf).await? {
+        return Err(already_set_up());
     }
     // Of two who have the same code, one gets it.
-    if shelf.take::<Code>(KIND, &code).await?.is_none() {
+    if shelf.take_entry::<SetupCode>(KIND, &code).await?.is_none() {
         return Err(wrong_code());
     }
-    let person = first(shelf, name, hash).await?;
-    for other in shelf.list::<Code>(KIND, None).await? {
+    let person = create_first_account(shelf, name, hash).await?;
+    for other in shelf.list_entries::<SetupCode>(KIND, None).await? {
         shelf.remove(KIND, &other.name).await?;
     }
     Ok(person)
@@ -59,28 +66,32 @@ pub(crate) async fn claim(shelf: &Shelf, typed: &str, name: &str, hash: &str) ->
 ///
 /// # Errors
 /// There is an account already; the name cannot be.
-pub(crate) async fn first(shelf: &Shelf, name: &str, hash: &str) -> Answer<Person> {
-    if accounts::any(shelf).await? {
-        return Err(closed());
+pub(crate) async fn create_first_account(
+    shelf: &TypedRecords,
+    name: &str,
+    hash: &str,
+) -> HandlerResult<Person> {
+    if accounts::has_usable_account(shelf).await? {
+        return Err(already_set_up());
     }
     let person = match accounts::by_name(shelf, name).await? {
         // A first setup that was stopped before the password was there.
         Some(person) => person,
-        None => accounts::make(shelf, name, Role::Admin, true).await?,
+        None => accounts::create_account(shelf, name, Role::Admin, true).await?,
     };
     accounts::set_password(shelf, &person.id, hash).await?;
     Ok(person)
 }
 
 /// What is said of a code that does not hold.
-pub(crate) fn wrong_code() -> Problem {
-    Problem::forbidden(
+pub(crate) fn wrong_code() -> ProblemDetails {
+    ProblemDetails::not_permitted(
         "this is not the setup code. `weir serve` printed it in its terminal or log; restart it for a \
          new one",
     )
 }
 
 /// What is said once there is an account.
-pub(crate) fn closed() -> Problem {
-    Problem::conflict("this server is set up; sign in")
+pub(crate) fn already_set_up() -> ProblemDetails {
+    ProblemDetails::conflict("this server is set up; sign in")
 }

@@ -6,14 +6,14 @@ use serde::{Deserialize, Serialize};
 use weir_install::people::Person;
 
 use crate::app::App;
-use crate::auth::events::{self, Doer};
-use crate::auth::logins::{self, Arrival};
-use crate::auth::password::Checked;
-use crate::auth::shelf::Slot;
-use crate::auth::throttle::{self, Bucket};
-use crate::auth::{Client, Revoked, accounts, cookies, factors, secret};
+use crate::auth::events::{self, EventActor};
+use crate::auth::logins::{self, NewLogin};
+use crate::auth::password::PasswordCheck;
+use crate::auth::shelf::EntrySlot;
+use crate::auth::throttle::{self, ThrottleBucket};
+use crate::auth::{ClientInfo, RevocationNotice, accounts, cookies, factors, secret};
 use crate::guard::Caller;
-use crate::problem::{Answer, Problem};
+use crate::problem::{HandlerResult, ProblemDetails};
 
 /// Kind of the entries of browsers that signed in before.
 const DEVICE: &str = "device";
@@ -31,14 +31,14 @@ const FRESH_MS: u64 = 10 * 60 * 1000;
 
 /// Somebody who gave their password.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
-struct Pending {
+struct PendingLogin {
     tries: u32,
 }
 
 /// How far somebody came with their password.
-pub(crate) enum Came {
+pub(crate) enum PasswordOutcome {
     /// In.
-    In(Box<Entered>),
+    In(Box<CompletedLogin>),
     /// A second factor is asked for.
     Second {
         /// What the second step sends back.
@@ -50,11 +50,11 @@ pub(crate) enum Came {
 
 /// A browser that signed in to its owner's account before.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct Device {}
+struct KnownDevice {}
 
 /// Somebody who is in.
 #[derive(Debug, Clone)]
-pub(crate) struct Entered {
+pub(crate) struct CompletedLogin {
     /// Who.
     pub(crate) person: Person,
     /// What forms and scripts send back.
@@ -65,32 +65,36 @@ pub(crate) struct Entered {
 
 /// From where somebody comes, with what they brought.
 #[derive(Clone, Copy)]
-pub(crate) struct Door<'a> {
+pub(crate) struct SignInContext<'a> {
     /// The server.
     pub(crate) app: &'a App,
     /// Who asks.
-    pub(crate) client: &'a Client,
+    pub(crate) client: &'a ClientInfo,
     /// Headers of the request.
     pub(crate) headers: &'a HeaderMap,
 }
 
 /// A try that was counted and is not decided yet.
-pub(crate) struct Try {
-    account: Bucket,
-    address: Bucket,
+pub(crate) struct CountedAttempt {
+    account: ThrottleBucket,
+    address: ThrottleBucket,
 }
 
-impl Door<'_> {
+impl SignInContext<'_> {
     /// Who does what is noted here.
-    pub(crate) fn doer<'a>(&self, by: &'a str) -> Doer<'a> {
-        Doer { by, address: Some(self.client.address) }
+    pub(crate) fn event_actor<'a>(&self, by: &'a str) -> EventActor<'a> {
+        EventActor { by, address: Some(self.client.address) }
     }
 
     /// Counts a try at an account before it is made.
     ///
     /// # Errors
     /// It has to wait.
-    pub(crate) async fn count(&self, name: &str, person: Option<&Person>) -> Answer<Try> {
+    pub(crate) async fn count_attempt(
+        &self,
+        name: &str,
+        person: Option<&Person>,
+    ) -> HandlerResult<CountedAttempt> {
         let shelf = &self.app.doorman.shelf;
         let known = match person {
             Some(person) => self.known_device(person).await?,
@@ -98,35 +102,35 @@ impl Door<'_> {
         };
         let plain = name.trim().to_ascii_lowercase();
         let account = match &known {
-            Some(device) => Bucket::device(&plain, device),
-            None => Bucket::account(&plain),
+            Some(device) => ThrottleBucket::for_device(&plain, device),
+            None => ThrottleBucket::for_account(&plain),
         };
-        let address = Bucket::address(self.client.address);
-        throttle::take(shelf, &[address.clone(), account.clone()]).await?;
-        Ok(Try { account, address })
+        let address = ThrottleBucket::for_address(self.client.address);
+        throttle::take_attempt(shelf, &[address.clone(), account.clone()]).await?;
+        Ok(CountedAttempt { account, address })
     }
 
     /// A try was right.
-    pub(crate) async fn right(&self, counted: &Try) -> Answer<()> {
+    pub(crate) async fn record_success(&self, counted: &CountedAttempt) -> HandlerResult<()> {
         let shelf = &self.app.doorman.shelf;
-        throttle::forget(shelf, &counted.account).await?;
+        throttle::forget_failures(shelf, &counted.account).await?;
         throttle::give_back(shelf, &counted.address).await
     }
 
     /// A try was right as far as it went: it is taken back, those before it stay.
-    pub(crate) async fn half_right(&self, counted: &Try) -> Answer<()> {
+    pub(crate) async fn half_right(&self, counted: &CountedAttempt) -> HandlerResult<()> {
         let shelf = &self.app.doorman.shelf;
         throttle::give_back(shelf, &counted.account).await?;
         throttle::give_back(shelf, &counted.address).await
     }
 
     /// What this browser is remembered by, if it signed in to the account of `person` before.
-    async fn known_device(&self, person: &Person) -> Answer<Option<String>> {
-        let Some(token) = cookies::read(self.headers, cookies::device_name(self.app)) else {
+    async fn known_device(&self, person: &Person) -> HandlerResult<Option<String>> {
+        let Some(token) = cookies::read_cookie(self.headers, cookies::device_name(self.app)) else {
             return Ok(None);
         };
-        let name = format!("{}:{}", person.id, secret::digest(token));
-        let found = self.app.doorman.shelf.get::<Device>(DEVICE, &name).await?;
+        let name = format!("{}:{}", person.id, secret::secret_digest(token));
+        let found = self.app.doorman.shelf.get::<KnownDevice>(DEVICE, &name).await?;
         Ok(found.map(|_| name))
     }
 
@@ -134,59 +138,76 @@ impl Door<'_> {
     ///
     /// # Errors
     /// Name or password are not right: which of them is not said. Or one has to wait.
-    pub(crate) async fn by_password(&self, name: &str, password: &str) -> Answer<(Person, Try)> {
+    pub(crate) async fn by_password(
+        &self,
+        name: &str,
+        password: &str,
+    ) -> HandlerResult<(Person, CountedAttempt)> {
         let doorman = &self.app.doorman;
         let person = accounts::by_name(&doorman.shelf, name).await?;
-        let counted = self.count(name, person.as_ref()).await?;
+        let counted = self.count_attempt(name, person.as_ref()).await?;
         let hash = match &person {
-            Some(person) => accounts::password(&doorman.shelf, &person.id).await?,
+            Some(person) => accounts::find_password_hash(&doorman.shelf, &person.id).await?,
             None => None,
         };
-        let checked = doorman.passwords.check(password, hash.as_deref()).await?;
-        let person = person.filter(|person| !person.disabled && checked != Checked::Wrong);
+        let checked = doorman.passwords.check_password(password, hash.as_deref()).await?;
+        let person = person.filter(|person| !person.disabled && checked != PasswordCheck::Wrong);
         let Some(person) = person else {
             let account = accounts::name_complaint(&name.trim().to_ascii_lowercase());
             // Somebody may have typed their password as their name.
             let shown = if account.is_none() { name.trim() } else { "(not a name)" };
-            events::note(&doorman.shelf, self.doer(""), ("sign_in_failed", shown), "").await?;
-            return Err(wrong());
+            events::record_event(
+                &doorman.shelf,
+                self.event_actor(""),
+                ("sign_in_failed", shown),
+                "",
+            )
+            .await?;
+            return Err(wrong_sign_in());
         };
-        if let Checked::Renewed(hash) = checked {
+        if let PasswordCheck::Renewed(hash) = checked {
             accounts::set_password(&doorman.shelf, &person.id, &hash).await?;
         }
         Ok((person, counted))
     }
 
     /// Goes on after a right password: in, or to the second factor where there is one.
-    pub(crate) async fn after_password(&self, person: Person, counted: &Try) -> Answer<Came> {
+    pub(crate) async fn after_password(
+        &self,
+        person: Person,
+        counted: &CountedAttempt,
+    ) -> HandlerResult<PasswordOutcome> {
         let shelf = &self.app.doorman.shelf;
-        let factors = factors::of(shelf, &person.id).await?;
-        if !factors.any() {
-            self.right(counted).await?;
-            return Ok(Came::In(Box::new(self.enter(person, "password").await?)));
+        let factors = factors::load_factors(shelf, &person.id).await?;
+        if !factors.has_any() {
+            self.record_success(counted).await?;
+            return Ok(PasswordOutcome::In(Box::new(
+                self.complete_login(person, "password").await?,
+            )));
         }
         self.half_right(counted).await?;
-        let pending = secret::token()?;
-        let slot = Slot {
+        let pending = secret::random_token()?;
+        let slot = EntrySlot {
             kind: PENDING,
-            name: &secret::digest(&pending),
+            name: &secret::secret_digest(&pending),
             owner: person.id.as_str(),
-            expires: Some(shelf.now().plus_ms(PENDING_LIVES_MS)),
+            expires: Some(shelf.current_time().plus_ms(PENDING_LIVES_MS)),
         };
-        shelf.put(slot, &Pending::default(), None).await?;
-        Ok(Came::Second { pending, has_app: factors.has_app })
+        shelf.put_entry(slot, &PendingLogin::default(), None).await?;
+        Ok(PasswordOutcome::Second { pending, has_app: factors.has_app })
     }
 
     /// The second step: the code of an app or a recovery code.
     ///
     /// # Errors
     /// The code is not right; it took too long or too many tries: the first step is made again.
-    pub(crate) async fn by_code(&self, pending: &str, code: &str) -> Answer<Entered> {
+    pub(crate) async fn by_code(&self, pending: &str, code: &str) -> HandlerResult<CompletedLogin> {
         let shelf = &self.app.doorman.shelf;
-        let name = secret::digest(pending);
-        let found = shelf.get::<Pending>(PENDING, &name).await?.ok_or_else(begin_anew)?;
-        let slot = Slot { kind: PENDING, name: &name, owner: &found.owner, expires: found.expires };
-        let counted = shelf.change(slot, |kept: Option<Pending>| {
+        let name = secret::secret_digest(pending);
+        let found = shelf.get::<PendingLogin>(PENDING, &name).await?.ok_or_else(begin_anew)?;
+        let slot =
+            EntrySlot { kind: PENDING, name: &name, owner: &found.owner, expires: found.expires };
+        let counted = shelf.change_value(slot, |kept: Option<PendingLogin>| {
             let mut kept = kept?;
             kept.tries += 1;
             Some((kept, found.expires))
@@ -197,17 +218,17 @@ impl Door<'_> {
         }
         let person = accounts::get(shelf, &found.owner).await?;
         let person = person.filter(|person| !person.disabled).ok_or_else(begin_anew)?;
-        let counted = self.count(&person.name, Some(&person)).await?;
+        let counted = self.count_attempt(&person.name, Some(&person)).await?;
         let Some(how) = factors::take_code(shelf, &person.id, code).await? else {
             let note = ("second_factor_failed", person.name.as_str());
-            events::note(shelf, self.doer(""), note, "").await?;
+            events::record_event(shelf, self.event_actor(""), note, "").await?;
             return Err(wrong_code());
         };
         if !shelf.remove(PENDING, &name).await? {
             return Err(begin_anew());
         }
-        self.right(&counted).await?;
-        self.enter(person, how).await
+        self.record_success(&counted).await?;
+        self.complete_login(person, how).await
     }
 
     /// That the caller is still the person of the account: by their password, or, where they have
@@ -215,100 +236,121 @@ impl Door<'_> {
     ///
     /// # Errors
     /// The password is not theirs.
-    pub(crate) async fn prove(&self, caller: &Caller, password: &str) -> Answer<()> {
+    pub(crate) async fn prove_identity(
+        &self,
+        caller: &Caller,
+        password: &str,
+    ) -> HandlerResult<()> {
         let doorman = &self.app.doorman;
         let login = caller.at_browser()?;
-        if accounts::password(&doorman.shelf, &caller.person.id).await?.is_none() {
-            let login = logins::named(&doorman.shelf, login).await?;
-            let now = doorman.shelf.now();
+        if accounts::find_password_hash(&doorman.shelf, &caller.person.id).await?.is_none() {
+            let login = logins::find_login(&doorman.shelf, login).await?;
+            let now = doorman.shelf.current_time();
             let is_fresh = login.is_some_and(|kept| now.ms_since(kept.value.created) < FRESH_MS);
             return match is_fresh {
                 true => Ok(()),
-                false => Err(Problem::forbidden("sign out and in again first")),
+                false => Err(ProblemDetails::not_permitted("sign out and in again first")),
             };
         }
         match self.by_password(&caller.person.name, password).await {
-            Ok((_, counted)) => self.right(&counted).await,
+            Ok((_, counted)) => self.record_success(&counted).await,
             Err(problem) if problem.code == "wrong_sign_in" => {
-                Err(Problem::forbidden("that is not your password"))
+                Err(ProblemDetails::not_permitted("that is not your password"))
             }
             Err(problem) => Err(problem),
         }
     }
 
     /// Makes the sign-in of a caller anew, after what they may do has changed.
-    pub(crate) async fn renew(&self, caller: &Caller, how: &str) -> Answer<Entered> {
+    pub(crate) async fn renew_login(
+        &self,
+        caller: &Caller,
+        how: &str,
+    ) -> HandlerResult<CompletedLogin> {
         let shelf = &self.app.doorman.shelf;
         let person = accounts::get(shelf, caller.person.id.as_str()).await?;
         let person = person.filter(|person| !person.disabled).ok_or_else(begin_anew)?;
-        self.enter(person, how).await
+        self.complete_login(person, how).await
     }
 
     /// Lets somebody in: a new sign-in, whatever the browser had before ends.
-    pub(crate) async fn enter(&self, person: Person, how: &str) -> Answer<Entered> {
+    pub(crate) async fn complete_login(
+        &self,
+        person: Person,
+        how: &str,
+    ) -> HandlerResult<CompletedLogin> {
         let (app, doorman) = (self.app, &self.app.doorman);
-        if let Some(old) = cookies::read(self.headers, cookies::sign_in_name(app)) {
-            let name = secret::digest(old);
-            if logins::end(&doorman.shelf, &name).await? {
-                doorman.revoke(Revoked::One(name));
+        if let Some(old) = cookies::read_cookie(self.headers, cookies::sign_in_name(app)) {
+            let name = secret::secret_digest(old);
+            if logins::end_login(&doorman.shelf, &name).await? {
+                doorman.announce_revocation(RevocationNotice::One(name));
             }
         }
-        let arrival = Arrival {
+        let arrival = NewLogin {
             address: self.client.address.to_string(),
             agent: self.client.agent.clone(),
             how,
             must_enrol: self.must_enrol(&person, how).await?,
         };
-        let token = logins::begin(&doorman.shelf, &person.id, arrival).await?;
-        events::note(&doorman.shelf, self.doer(&person.name), ("signed_in", &person.name), how)
-            .await?;
-        let cookies = vec![cookies::sign_in(app, &token)?, self.remember(&person).await?];
-        Ok(Entered { csrf: logins::csrf_of(&token), person, cookies })
+        let token = logins::begin_login(&doorman.shelf, &person.id, arrival).await?;
+        events::record_event(
+            &doorman.shelf,
+            self.event_actor(&person.name),
+            ("signed_in", &person.name),
+            how,
+        )
+        .await?;
+        let cookies = vec![cookies::sign_in(app, &token)?, self.remember_device(&person).await?];
+        Ok(CompletedLogin { csrf: logins::csrf_of(&token), person, cookies })
     }
 
     /// Whether a second factor is asked of them that they do not have. A passkey is both factors, and
     /// an identity provider asks for its own.
-    async fn must_enrol(&self, person: &Person, how: &str) -> Answer<bool> {
+    async fn must_enrol(&self, person: &Person, how: &str) -> HandlerResult<bool> {
         let shelf = &self.app.doorman.shelf;
         if !matches!(how, "password" | "password+change")
-            || !factors::policy(shelf).await?.second_factor
+            || !factors::load_policy(shelf).await?.second_factor
         {
             return Ok(false);
         }
-        Ok(!factors::of(shelf, &person.id).await?.any())
+        Ok(!factors::load_factors(shelf, &person.id).await?.has_any())
     }
 
     /// The cookie by which this browser is known as one that signed in to the account before.
-    async fn remember(&self, person: &Person) -> Answer<HeaderValue> {
-        let kept = cookies::read(self.headers, cookies::device_name(self.app));
+    async fn remember_device(&self, person: &Person) -> HandlerResult<HeaderValue> {
+        let kept = cookies::read_cookie(self.headers, cookies::device_name(self.app));
         let token = match kept {
             Some(token) if token.len() == 43 => token.to_owned(),
-            Some(_) | None => secret::token()?,
+            Some(_) | None => secret::random_token()?,
         };
         let shelf = &self.app.doorman.shelf;
-        let slot = Slot {
+        let slot = EntrySlot {
             kind: DEVICE,
-            name: &format!("{}:{}", person.id, secret::digest(&token)),
+            name: &format!("{}:{}", person.id, secret::secret_digest(&token)),
             owner: person.id.as_str(),
-            expires: Some(shelf.now().plus_ms(DEVICE_LIVES_MS)),
+            expires: Some(shelf.current_time().plus_ms(DEVICE_LIVES_MS)),
         };
-        shelf.put(slot, &Device {}, None).await?;
-        cookies::device(self.app, &token)
+        shelf.put_entry(slot, &KnownDevice {}, None).await?;
+        cookies::device_cookie(self.app, &token)
     }
 }
 
 /// What is said whatever was wrong.
-pub(crate) fn wrong() -> Problem {
-    Problem::new(http::StatusCode::UNAUTHORIZED, "wrong_sign_in", "name or password is not right")
+pub(crate) fn wrong_sign_in() -> ProblemDetails {
+    ProblemDetails::new(
+        http::StatusCode::UNAUTHORIZED,
+        "wrong_sign_in",
+        "name or password is not right",
+    )
 }
 
 /// What is said of a code that is not right.
-pub(crate) fn wrong_code() -> Problem {
-    Problem::new(http::StatusCode::UNAUTHORIZED, "wrong_code", "this code is not right")
+pub(crate) fn wrong_code() -> ProblemDetails {
+    ProblemDetails::new(http::StatusCode::UNAUTHORIZED, "wrong_code", "this code is not right")
 }
 
-fn begin_anew() -> Problem {
-    Problem::new(
+fn begin_anew() -> ProblemDetails {
+    ProblemDetails::new(
         http::StatusCode::UNAUTHORIZED,
         "begin_anew",
         "that took too long or too many tries: sign in again",

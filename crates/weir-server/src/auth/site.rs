@@ -5,14 +5,14 @@ use http::{HeaderMap, header};
 use url::{Host, Url};
 
 use crate::app::App;
-use crate::auth::passkeys::Site;
-use crate::problem::{Answer, Problem};
+use crate::auth::passkeys::PasskeySite;
+use crate::problem::{HandlerResult, ProblemDetails};
 
 /// The site that a request means.
 ///
 /// # Errors
 /// It is an address of numbers: what to do.
-pub(crate) fn site(app: &App, headers: &HeaderMap) -> Answer<Site> {
+pub(crate) fn passkey_site(app: &App, headers: &HeaderMap) -> HandlerResult<PasskeySite> {
     let origin = match &app.options.public_url {
         Some(url) => url.clone(),
         None => {
@@ -23,8 +23,8 @@ pub(crate) fn site(app: &App, headers: &HeaderMap) -> Answer<Site> {
     };
     let url = Url::parse(&origin).ok();
     match url.as_ref().and_then(Url::host) {
-        Some(Host::Domain(host)) => Ok(Site { host: host.to_owned(), origin }),
-        Some(Host::Ipv4(_) | Host::Ipv6(_)) | None => Err(Problem::bad(
+        Some(Host::Domain(host)) => Ok(PasskeySite { host: host.to_owned(), origin }),
+        Some(Host::Ipv4(_) | Host::Ipv6(_)) | None => Err(ProblemDetails::bad_request(
             "passkeys need a name in the address: open http://localhost with the port of this \
              server, or set server.public_url",
         )),

@@ -6,8 +6,8 @@ use weir_core::ids::Timestamp;
 use weir_install::people::PersonId;
 
 use crate::auth::secret;
-use crate::auth::shelf::{Kept, Shelf, Slot};
-use crate::problem::{Answer, Problem};
+use crate::auth::shelf::{EntrySlot, TypedEntry, TypedRecords};
+use crate::problem::{HandlerResult, ProblemDetails};
 
 /// Kind of the entries.
 const KIND: &str = "token";
@@ -33,7 +33,7 @@ pub(crate) enum TokenScope {
 
 /// A token, without its secret.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(crate) struct Token {
+pub(crate) struct ApiToken {
     /// By which it is listed and revoked.
     pub(crate) id: String,
     /// What its owner calls it.
@@ -60,68 +60,92 @@ pub(crate) struct NewToken {
 }
 
 /// Makes one: its secret, which is shown once, and what is kept.
-pub(crate) async fn make(
-    shelf: &Shelf,
+pub(crate) async fn create_token(
+    shelf: &TypedRecords,
     person: &PersonId,
     wanted: &NewToken,
-) -> Answer<(String, Token)> {
+) -> HandlerResult<(String, ApiToken)> {
     let name = wanted.name.trim();
     if name.is_empty() || name.chars().count() > 80 {
-        return Err(Problem::bad("a token needs a name of at most 80 characters"));
+        return Err(ProblemDetails::bad_request("a token needs a name of at most 80 characters"));
     }
     if wanted.days.is_some_and(|days| days == 0 || days > DAYS_MAX) {
-        return Err(Problem::bad(format!("a token lives for 1 to {DAYS_MAX} days")));
+        return Err(ProblemDetails::bad_request(format!("a token lives for 1 to {DAYS_MAX} days")));
     }
-    if of(shelf, person).await?.len() >= TOKENS_MAX {
-        return Err(Problem::conflict(format!("there are {TOKENS_MAX} tokens; revoke one first")));
+    if list_tokens(shelf, person).await?.len() >= TOKENS_MAX {
+        return Err(ProblemDetails::conflict(format!(
+            "there are {TOKENS_MAX} tokens; revoke one first"
+        )));
     }
-    let secret = format!("{PREFIX}{}", secret::token()?);
-    let now = shelf.now();
-    let token = Token {
-        id: secret::name()?,
+    let secret = format!("{PREFIX}{}", secret::random_token()?);
+    let now = shelf.current_time();
+    let token = ApiToken {
+        id: secret::random_name()?,
         name: name.into(),
         scope: wanted.scope,
         created: now,
         seen: None,
     };
     let expires = wanted.days.map(|days| now.plus_ms(u64::from(days) * 24 * 60 * 60 * 1000));
-    let slot = Slot { kind: KIND, name: &secret::digest(&secret), owner: person.as_str(), expires };
-    shelf.put(slot, &token, Some(0)).await?;
+    let slot = EntrySlot {
+        kind: KIND,
+        name: &secret::secret_digest(&secret),
+        owner: person.as_str(),
+        expires,
+    };
+    shelf.put_entry(slot, &token, Some(0)).await?;
     Ok((secret, token))
 }
 
 /// The token of a secret, if it holds. Its use is written down now and then.
-pub(crate) async fn find(shelf: &Shelf, secret: &str) -> Answer<Option<Kept<Token>>> {
+pub(crate) async fn find_token_by_secret(
+    shelf: &TypedRecords,
+    secret: &str,
+) -> HandlerResult<Option<TypedEntry<ApiToken>>> {
     if !secret.starts_with(PREFIX) {
         return Ok(None);
     }
-    let Some(mut found) = named(shelf, &secret::digest(secret)).await? else {
+    let Some(mut found) = find_token(shelf, &secret::secret_digest(secret)).await? else {
         return Ok(None);
     };
-    let now = shelf.now();
+    let now = shelf.current_time();
     if found.value.seen.is_none_or(|seen| now.ms_since(seen) > SEEN_EVERY_MS) {
         found.value.seen = Some(now);
-        let slot =
-            Slot { kind: KIND, name: &found.name, owner: &found.owner, expires: found.expires };
+        let slot = EntrySlot {
+            kind: KIND,
+            name: &found.name,
+            owner: &found.owner,
+            expires: found.expires,
+        };
         // Only as it was read: what was revoked in between stays revoked.
-        shelf.put(slot, &found.value, Some(found.version)).await?;
+        shelf.put_entry(slot, &found.value, Some(found.version)).await?;
     }
     Ok(Some(found))
 }
 
 /// The token of this entry, if it still holds.
-pub(crate) async fn named(shelf: &Shelf, name: &str) -> Answer<Option<Kept<Token>>> {
+pub(crate) async fn find_token(
+    shelf: &TypedRecords,
+    name: &str,
+) -> HandlerResult<Option<TypedEntry<ApiToken>>> {
     shelf.get(KIND, name).await
 }
 
 /// All of a person.
-pub(crate) async fn of(shelf: &Shelf, person: &PersonId) -> Answer<Vec<Kept<Token>>> {
-    shelf.list(KIND, Some(person.as_str())).await
+pub(crate) async fn list_tokens(
+    shelf: &TypedRecords,
+    person: &PersonId,
+) -> HandlerResult<Vec<TypedEntry<ApiToken>>> {
+    shelf.list_entries(KIND, Some(person.as_str())).await
 }
 
 /// Revokes one of a person by its id: the name of its entry, if it was there.
-pub(crate) async fn revoke(shelf: &Shelf, person: &PersonId, id: &str) -> Answer<Option<String>> {
-    let found = of(shelf, person).await?.into_iter().find(|token| token.value.id == id);
+pub(crate) async fn revoke_token(
+    shelf: &TypedRecords,
+    person: &PersonId,
+    id: &str,
+) -> HandlerResult<Option<String>> {
+    let found = list_tokens(shelf, person).await?.into_iter().find(|token| token.value.id == id);
     let Some(found) = found else {
         return Ok(None);
     };

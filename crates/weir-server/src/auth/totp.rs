@@ -10,7 +10,7 @@ const STEP_S: u64 = 30;
 const STEPS_ASIDE: u64 = 1;
 
 /// The code of a step.
-fn code(secret: &[u8], step: u64) -> u32 {
+fn step_code(secret: &[u8], step: u64) -> u32 {
     let key = hmac::Key::new(hmac::HMAC_SHA1_FOR_LEGACY_USE_ONLY, secret);
     let tag = hmac::sign(&key, &step.to_be_bytes());
     let bytes = tag.as_ref();
@@ -30,12 +30,12 @@ pub(crate) fn step_of(secret: &[u8], typed: &str, now_s: u64, after: u64) -> Opt
     let now = now_s / STEP_S;
     let steps = now.saturating_sub(STEPS_ASIDE)..=now + STEPS_ASIDE;
     // All are computed, so that the time says nothing of which it was.
-    let found: Vec<u64> = steps.filter(|step| code(secret, *step) == typed).collect();
+    let found: Vec<u64> = steps.filter(|step| step_code(secret, *step) == typed).collect();
     found.into_iter().find(|step| *step > after)
 }
 
 /// What an app reads from the picture.
-pub(crate) fn address(secret: &[u8], host: &str, name: &str) -> String {
+pub(crate) fn otpauth_address(secret: &[u8], host: &str, name: &str) -> String {
     let encode = |text: &str| {
         url::form_urlencoded::byte_serialize(text.as_bytes())
             .collect::<String>()
@@ -63,7 +63,7 @@ mod tests {
             (2_000_000_000, 279_037),
             (20_000_000_000, 353_130),
         ] {
-            assert_eq!(code(SECRET, seconds / STEP_S), expected, "{seconds}");
+            assert_eq!(step_code(SECRET, seconds / STEP_S), expected, "{seconds}");
         }
     }
 
@@ -81,7 +81,7 @@ mod tests {
     #[test]
     fn s2_an_app_reads_the_secret_in_base_32() {
         assert_eq!(
-            address(SECRET, "weir.example", "ann b"),
+            otpauth_address(SECRET, "weir.example", "ann b"),
             "otpauth://totp/Weir%20weir.example:ann%20b\
              ?secret=GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ&issuer=Weir%20weir.example"
         );

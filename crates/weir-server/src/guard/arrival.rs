@@ -8,11 +8,15 @@ use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
 
 use crate::app::App;
-use crate::problem::Problem;
+use crate::problem::ProblemDetails;
 
 /// Lets a request go on that is meant for this server.
-pub(crate) async fn arrived(State(app): State<App>, mut request: Request, next: Next) -> Response {
-    if is_ours(&app, host(&request)) {
+pub(crate) async fn check_host(
+    State(app): State<App>,
+    mut request: Request,
+    next: Next,
+) -> Response {
+    if is_ours(&app, request_host(&request)) {
         // HTTP/2 has no such header: whoever asks for it further in finds it all the same.
         let named = request.uri().authority().map(|authority| authority.as_str().to_owned());
         if let Some(value) = named.and_then(|name| HeaderValue::from_str(&name).ok()) {
@@ -20,7 +24,7 @@ pub(crate) async fn arrived(State(app): State<App>, mut request: Request, next: 
         }
         return next.run(request).await;
     }
-    Problem::new(
+    ProblemDetails::new(
         StatusCode::MISDIRECTED_REQUEST,
         "wrong_host",
         "this server is not known by that name; set server.public_url to the address by which people \
@@ -30,7 +34,7 @@ pub(crate) async fn arrived(State(app): State<App>, mut request: Request, next: 
 }
 
 /// The name by which the sender means to reach us: of the address (HTTP/2), else the header.
-fn host(request: &Request) -> Option<&str> {
+fn request_host(request: &Request) -> Option<&str> {
     match request.uri().authority() {
         Some(authority) => Some(authority.as_str()),
         None => {

@@ -6,11 +6,13 @@ use std::collections::{HashMap, VecDeque};
 
 use weir_core::event::Event;
 use weir_core::ids::Seq;
-use weir_engine::hub::{Fact, SignalKind, Tells, Update, tells};
+use weir_engine::hub::{
+    PublishedFact, SessionUpdate, SignalKind, StreamSettlement, streams_settled_by,
+};
 use weir_engine::ports::{SignalEar, SignalLine, SignalParcel};
 
-use super::Key;
-use super::piece::{LineSeal, LineSeals, Piece};
+use super::SessionKey;
+use super::piece::{LineSeal, LineSeals, SignalChunk};
 
 /// Bytes of pieces that wait for the facts before them; what comes while there are more is lost.
 const WAITING_BYTES_MAX: usize = 256 * 1024;
@@ -18,41 +20,41 @@ const WAITING_BYTES_MAX: usize = 256 * 1024;
 const TOLD_MAX: usize = 32;
 
 /// One who hears.
-pub(super) struct Distant {
+pub(super) struct RemoteStream {
     ear: Box<dyn SignalEar>,
-    key: Key,
+    key: SessionKey,
     seal: Option<(SignalLine, LineSeal)>,
-    waiting: VecDeque<Piece>,
+    waiting: VecDeque<SignalChunk>,
     waiting_bytes: usize,
-    streamed: Streamed,
+    streamed: StreamProgress,
     /// It was said that nothing can be opened.
     complained: bool,
 }
 
-impl Distant {
+impl RemoteStream {
     /// Hears from now on, where the facts up to `seen` were given.
-    pub(super) fn new(ear: Box<dyn SignalEar>, key: Key, seen: Seq) -> Distant {
-        Distant {
+    pub(super) fn new(ear: Box<dyn SignalEar>, key: SessionKey, seen: Seq) -> RemoteStream {
+        RemoteStream {
             ear,
             key,
             seal: None,
             waiting: VecDeque::new(),
             waiting_bytes: 0,
-            streamed: Streamed::after(seen),
+            streamed: StreamProgress::starting_after(seen),
             complained: false,
         }
     }
 
     /// Resolves when something has arrived.
-    pub(super) async fn arrived(&mut self) {
-        self.ear.wait().await;
+    pub(super) async fn wait_for_arrival(&mut self) {
+        self.ear.wait_for_parcel().await;
     }
 
     /// Takes in what has arrived. Whether some of it comes after facts that were not given yet.
     pub(super) fn take_in(&mut self, seals: &LineSeals, seen: Seq) -> bool {
         let mut is_ahead = false;
-        while let Some(parcel) = self.ear.take() {
-            let Some(piece) = self.open(seals, &parcel) else { continue };
+        while let Some(parcel) = self.ear.take_parcel() {
+            let Some(piece) = self.open_parcel(seals, &parcel) else { continue };
             if self.waiting_bytes + piece.text.len() > WAITING_BYTES_MAX {
                 continue;
             }
@@ -63,13 +65,13 @@ impl Distant {
         is_ahead
     }
 
-    fn open(&mut self, seals: &LineSeals, parcel: &SignalParcel) -> Option<Piece> {
+    fn open_parcel(&mut self, seals: &LineSeals, parcel: &SignalParcel) -> Option<SignalChunk> {
         if self.seal.as_ref().is_none_or(|(line, _)| *line != parcel.line) {
-            let seal = seals.of(&self.key, &parcel.line).ok()?;
+            let seal = seals.for_line(&self.key, &parcel.line).ok()?;
             self.seal = Some((parcel.line.clone(), seal));
         }
         let (_, seal) = self.seal.as_ref()?;
-        match seal.open(parcel.n, &parcel.body) {
+        match seal.open_chunk(parcel.n, &parcel.body) {
             Ok(piece) => Some(piece),
             Err(_) if self.complained => None,
             Err(_) => {
@@ -84,14 +86,14 @@ impl Distant {
     }
 
     /// The next piece that has its place after the fact `seen`.
-    pub(super) fn give(&mut self, seen: Seq) -> Option<Update> {
+    pub(super) fn next_update(&mut self, seen: Seq) -> Option<SessionUpdate> {
         while self.waiting.front().is_some_and(|piece| piece.after <= seen) {
             let piece = self.waiting.pop_front()?;
             self.waiting_bytes -= piece.text.len();
             if let Some(text) = self.streamed.new_text(&piece) {
                 let text = text.to_owned();
-                let Piece { kind, subject, .. } = piece;
-                return Some(Update::Signal { kind, subject, text });
+                let SignalChunk { kind, subject, .. } = piece;
+                return Some(SessionUpdate::Signal { kind, subject, text });
             }
         }
         self.waiting.shrink_to_fit();
@@ -99,32 +101,32 @@ impl Distant {
     }
 
     /// A fact is given.
-    pub(super) fn given(&mut self, fact: &Fact) {
-        self.streamed.fact(fact.seq, &fact.event);
+    pub(super) fn note_fact(&mut self, fact: &PublishedFact) {
+        self.streamed.note_fact(fact.seq, &fact.event);
     }
 }
 
 /// How much of each text was given.
 #[derive(Debug)]
-struct Streamed {
+struct StreamProgress {
     given: HashMap<(SignalKind, String), u64>,
     /// The last facts that told something.
-    told: VecDeque<(Seq, Tells)>,
+    told: VecDeque<(Seq, StreamSettlement)>,
     /// What facts up to this one told is not known.
     unknown: Seq,
 }
 
-impl Streamed {
-    fn after(seen: Seq) -> Streamed {
-        Streamed { given: HashMap::new(), told: VecDeque::new(), unknown: seen }
+impl StreamProgress {
+    fn starting_after(seen: Seq) -> StreamProgress {
+        StreamProgress { given: HashMap::new(), told: VecDeque::new(), unknown: seen }
     }
 
-    fn fact(&mut self, seq: Seq, event: &Event) {
-        let over = tells(event);
+    fn note_fact(&mut self, seq: Seq, event: &Event) {
+        let over = streams_settled_by(event);
         match &over {
-            Tells::Nothing => return,
-            Tells::Subject(subject) => self.given.retain(|(_, of), _| of != subject),
-            Tells::Everything => self.given.clear(),
+            StreamSettlement::Nothing => return,
+            StreamSettlement::Subject(subject) => self.given.retain(|(_, of), _| of != subject),
+            StreamSettlement::Everything => self.given.clear(),
         }
         self.told.push_back((seq, over));
         if self.told.len() > TOLD_MAX
@@ -135,13 +137,13 @@ impl Streamed {
     }
 
     /// What of a piece was not given yet, and is not told by a fact that came after it.
-    fn new_text<'a>(&mut self, piece: &'a Piece) -> Option<&'a str> {
-        let is_told = |(seq, over): &(Seq, Tells)| {
+    fn new_text<'a>(&mut self, piece: &'a SignalChunk) -> Option<&'a str> {
+        let is_told = |(seq, over): &(Seq, StreamSettlement)| {
             *seq > piece.after
                 && match over {
-                    Tells::Nothing => false,
-                    Tells::Subject(subject) => *subject == piece.subject,
-                    Tells::Everything => true,
+                    StreamSettlement::Nothing => false,
+                    StreamSettlement::Subject(subject) => *subject == piece.subject,
+                    StreamSettlement::Everything => true,
                 }
         };
         if piece.after < self.unknown || self.told.iter().any(is_told) {
@@ -150,7 +152,7 @@ impl Streamed {
         let given = self.given.entry((piece.kind, piece.subject.clone())).or_default();
         let skipped = usize::try_from(given.saturating_sub(piece.at)).ok()?;
         let text = piece.text.get(skipped..).filter(|text| !text.is_empty())?;
-        *given = piece.end();
+        *given = piece.end_offset();
         Some(text)
     }
 }
@@ -161,9 +163,9 @@ mod tests {
 
     use super::*;
 
-    fn piece(after: Seq, subject: &str, at: u64, text: &str) -> Piece {
+    fn piece(after: Seq, subject: &str, at: u64, text: &str) -> SignalChunk {
         let (kind, subject) = (SignalKind::Text, subject.to_owned());
-        Piece { after, kind, subject, at, text: text.to_owned() }
+        SignalChunk { after, kind, subject, at, text: text.to_owned() }
     }
 
     fn retried(turn: u64) -> Event {
@@ -175,7 +177,7 @@ mod tests {
 
     #[test]
     fn s17_overlaps_are_cut_and_holes_let_be() {
-        let mut streamed = Streamed::after(7);
+        let mut streamed = StreamProgress::starting_after(7);
         for (piece, wanted) in [
             (piece(7, "t1", 0, "one "), Some("one ")),
             (piece(7, "t1", 4, "two"), Some("two")),
@@ -196,16 +198,16 @@ mod tests {
 
     #[test]
     fn s17_what_a_fact_has_told_is_not_given_any_more() {
-        let mut streamed = Streamed::after(7);
+        let mut streamed = StreamProgress::starting_after(7);
         assert_eq!(streamed.new_text(&piece(7, "t1", 0, "wrong")), Some("wrong"));
         assert_eq!(streamed.new_text(&piece(7, "c1", 0, "line")), Some("line"));
-        streamed.fact(8, &retried(1));
+        streamed.note_fact(8, &retried(1));
         // Its tail comes late; what streams anew begins anew.
         assert_eq!(streamed.new_text(&piece(7, "t1", 5, " tail")), None);
         assert_eq!(streamed.new_text(&piece(7, "c1", 4, " two")), Some(" two"));
         assert_eq!(streamed.new_text(&piece(8, "t1", 0, "right")), Some("right"));
         for seq in 9..9 + TOLD_MAX as u64 {
-            streamed.fact(seq, &retried(2));
+            streamed.note_fact(seq, &retried(2));
         }
         assert_eq!(streamed.told.len(), TOLD_MAX);
         assert_eq!(streamed.unknown, 8);

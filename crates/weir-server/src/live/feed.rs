@@ -8,37 +8,37 @@ use std::sync::Arc;
 
 use futures::future::BoxFuture;
 use weir_core::ids::{Seq, SessionId};
-use weir_engine::hub::{Fact, Update, Updates};
+use weir_engine::hub::{PublishedFact, SessionUpdate, UpdateSubscription};
 use weir_engine::ledger::fact_of;
 use weir_engine::ports::Store;
 use weir_install::user_space::UserSpace;
 
-use super::Key;
-use super::distant::Distant;
+use super::SessionKey;
+use super::distant::RemoteStream;
 use crate::app::App;
-use crate::problem::{Answer, Problem};
+use crate::problem::{HandlerResult, ProblemDetails};
 
 /// Facts read at once from a journal.
 const READ_BATCH: usize = 64;
 
 /// A listener's place in one session.
-pub(crate) struct Feed {
+pub(crate) struct SessionFeed {
     app: App,
     /// Kept open as long as somebody listens.
     _home: Arc<UserSpace>,
     store: Arc<dyn Store>,
-    key: Key,
+    key: SessionKey,
     id: SessionId,
     seen: Seq,
-    read: VecDeque<Fact>,
-    live: Option<Box<Updates>>,
+    read: VecDeque<PublishedFact>,
+    live: Option<Box<UpdateSubscription>>,
     /// What streams where it runs, if that is at another replica.
-    distant: Option<Box<Distant>>,
+    distant: Option<Box<RemoteStream>>,
     /// The journal was read to its end; this resolves when it may be longer.
     longer: Option<BoxFuture<'static, ()>>,
 }
 
-impl Feed {
+impl SessionFeed {
     /// Listens from the fact after `after` on.
     ///
     /// # Errors
@@ -48,21 +48,21 @@ impl Feed {
         home: &Arc<UserSpace>,
         id: &SessionId,
         after: Seq,
-    ) -> Answer<Feed> {
+    ) -> HandlerResult<SessionFeed> {
         let store = home.store();
-        let meta = store.meta(id).await?.filter(|meta| meta.facts > 0);
-        let meta = meta.ok_or_else(|| Problem::missing(format!("session {id}")))?;
+        let meta = store.session_meta(id).await?.filter(|meta| meta.facts > 0);
+        let meta = meta.ok_or_else(|| ProblemDetails::not_found(format!("session {id}")))?;
         if after > meta.facts {
             let facts = meta.facts;
-            return Err(Problem::bad(format!(
+            return Err(ProblemDetails::bad_request(format!(
                 "session {id} has {facts} facts, so there is nothing after {after}; ask from 0"
             )));
         }
-        Ok(Feed {
+        Ok(SessionFeed {
             app: app.clone(),
             _home: home.clone(),
             store,
-            key: Key::of(home.as_ref(), id),
+            key: SessionKey::for_session(home.as_ref(), id),
             id: id.clone(),
             seen: after,
             read: VecDeque::new(),
@@ -78,7 +78,7 @@ impl Feed {
     }
 
     /// The last fact that was given.
-    pub(crate) fn seen(&self) -> Seq {
+    pub(crate) fn last_given_seq(&self) -> Seq {
         self.seen
     }
 
@@ -87,12 +87,12 @@ impl Feed {
     ///
     /// # Errors
     /// The journal cannot be read.
-    pub(crate) async fn next(&mut self) -> Answer<Option<Update>> {
+    pub(crate) async fn next(&mut self) -> HandlerResult<Option<SessionUpdate>> {
         loop {
             if let Some(live) = &mut self.live {
                 match live.next().await? {
                     Some(update) => {
-                        if let Update::Fact(fact) = &update {
+                        if let SessionUpdate::Fact(fact) = &update {
                             self.seen = fact.seq;
                         }
                         return Ok(Some(update));
@@ -107,9 +107,9 @@ impl Feed {
             if let Some(fact) = self.read.pop_front() {
                 self.seen = fact.seq;
                 if let Some(distant) = &mut self.distant {
-                    distant.given(&fact);
+                    distant.note_fact(&fact);
                 }
-                return Ok(Some(Update::Fact(fact)));
+                return Ok(Some(SessionUpdate::Fact(fact)));
             }
             self.read.shrink_to_fit();
             if !self.find_more().await? {
@@ -119,25 +119,25 @@ impl Feed {
     }
 
     /// What streams elsewhere and has its place here.
-    fn streamed_elsewhere(&mut self) -> Option<Update> {
+    fn streamed_elsewhere(&mut self) -> Option<SessionUpdate> {
         let distant = self.distant.as_mut()?;
         if distant.take_in(&self.app.rooms.seals, self.seen) {
             // The facts before it stand in the journal: whoever sends it had published them.
             self.longer = None;
         }
-        distant.give(self.seen)
+        distant.next_update(self.seen)
     }
 
     /// Looks where the next facts come from, and waits until there are some. `false`: there will be
     /// none.
-    async fn find_more(&mut self) -> Answer<bool> {
+    async fn find_more(&mut self) -> HandlerResult<bool> {
         let app = self.app.clone();
-        let opened = app.rooms.slot(&self.key).notified();
+        let opened = app.rooms.feed_notifier(&self.key).notified();
         tokio::pin!(opened);
         // It listens before it looks, so that no opening is missed.
         opened.as_mut().enable();
-        if let Some(room) = app.rooms.find(&self.key) {
-            self.live = Some(Box::new(room.updates(self.seen)));
+        if let Some(room) = app.rooms.find_live_session(&self.key) {
+            self.live = Some(Box::new(room.updates_since(self.seen)));
             (self.distant, self.longer) = (None, None);
             return Ok(true);
         }
@@ -145,19 +145,20 @@ impl Feed {
             // What streams elsewhere wakes it often: only the journal's growth makes it read again.
             Some(longer) => longer,
             None => {
-                let records = self.store.read(&self.id, self.seen + 1, READ_BATCH).await?;
+                let records = self.store.read_records(&self.id, self.seen + 1, READ_BATCH).await?;
                 for record in &records {
                     self.read.push_back(fact_of(record)?);
                 }
                 if !records.is_empty() {
                     return Ok(true);
                 }
-                if self.store.meta(&self.id).await?.is_none() {
+                if self.store.session_meta(&self.id).await?.is_none() {
                     return Ok(false);
                 }
                 if self.distant.is_none() {
                     let ear = self.store.hear_signals(&self.id);
-                    let distant = |ear| Box::new(Distant::new(ear, self.key.clone(), self.seen));
+                    let distant =
+                        |ear| Box::new(RemoteStream::new(ear, self.key.clone(), self.seen));
                     self.distant = ear.map(distant);
                 }
                 let (store, id, seen) = (self.store.clone(), self.id.clone(), self.seen);
@@ -166,7 +167,7 @@ impl Feed {
         };
         let heard = async {
             match &mut self.distant {
-                Some(distant) => distant.arrived().await,
+                Some(distant) => distant.wait_for_arrival().await,
                 None => std::future::pending().await,
             }
         };

@@ -2,16 +2,19 @@
 //! is not there is a problem. The fold itself is the engine's.
 
 use weir_core::ids::SessionId;
-pub(crate) use weir_engine::folded::Folded;
+pub(crate) use weir_engine::folded::FoldedSession;
 use weir_engine::ports::Store;
 
-use crate::problem::{Answer, Problem};
+use crate::problem::{HandlerResult, ProblemDetails};
 
 /// Folds the journal of `id`.
 ///
 /// # Errors
 /// There is none, or it cannot be read.
-pub(crate) async fn load(store: &dyn Store, id: &SessionId) -> Answer<Folded> {
-    let folded = Folded::load(store, id).await?;
-    folded.ok_or_else(|| Problem::missing(format!("session {id}")))
+pub(crate) async fn load_session_fold(
+    store: &dyn Store,
+    id: &SessionId,
+) -> HandlerResult<FoldedSession> {
+    let folded = FoldedSession::load(store, id).await?;
+    folded.ok_or_else(|| ProblemDetails::not_found(format!("session {id}")))
 }

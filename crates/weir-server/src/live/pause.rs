@@ -6,12 +6,12 @@ use std::sync::Arc;
 use futures::StreamExt as _;
 use http::StatusCode;
 use serde::{Deserialize, Serialize};
-use weir_engine::ports::{Entry, Pause};
+use weir_engine::ports::{RecordEntry, StorePause};
 use weir_install::people::Person;
 use weir_install::user_space::UserSpace;
 
 use crate::app::App;
-use crate::problem::{Answer, Problem};
+use crate::problem::{HandlerResult, ProblemDetails};
 
 /// Kind and name of the entry that stops the house.
 const KIND: &str = "pause";
@@ -21,17 +21,20 @@ const AT_ONCE: usize = 8;
 
 /// The house's switch, as it is kept.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct Kept {
-    pause: Pause,
+struct StoredPause {
+    pause: StorePause,
 }
 
 /// Whether the whole house is paused.
 ///
 /// # Errors
 /// The database refuses, or holds what cannot be read: then nothing runs.
-pub(crate) async fn of_house(app: &App) -> Answer<Option<Pause>> {
-    let Some(entry) = app.records.get(KIND, ALL, app.now()).await? else { return Ok(None) };
-    let kept: Kept = serde_json::from_str(&entry.text).map_err(Problem::failed)?;
+pub(crate) async fn of_house(app: &App) -> HandlerResult<Option<StorePause>> {
+    let Some(entry) = app.records.get(KIND, ALL, app.current_time()).await? else {
+        return Ok(None);
+    };
+    let kept: StoredPause =
+        serde_json::from_str(&entry.text).map_err(ProblemDetails::internal_failure)?;
     Ok(Some(kept.pause))
 }
 
@@ -39,10 +42,10 @@ pub(crate) async fn of_house(app: &App) -> Answer<Option<Pause>> {
 ///
 /// # Errors
 /// The database refuses: then nothing runs.
-pub(crate) async fn of_home(app: &App, home: &UserSpace) -> Answer<Option<Pause>> {
+pub(crate) async fn of_home(app: &App, home: &UserSpace) -> HandlerResult<Option<StorePause>> {
     match of_house(app).await? {
         Some(pause) => Ok(Some(pause)),
-        None => Ok(home.store().paused().await?),
+        None => Ok(home.store().pause_state().await?),
     }
 }
 
@@ -50,11 +53,11 @@ pub(crate) async fn of_home(app: &App, home: &UserSpace) -> Answer<Option<Pause>
 ///
 /// # Errors
 /// It is, with who and since when; or the database refuses.
-pub(crate) async fn may_run(app: &App, home: &UserSpace) -> Answer<()> {
+pub(crate) async fn may_run(app: &App, home: &UserSpace) -> HandlerResult<()> {
     let Some(pause) = of_home(app, home).await? else { return Ok(()) };
-    let Pause { since, by, reason } = pause;
+    let StorePause { since, by, reason } = pause;
     let because = if reason.is_empty() { String::new() } else { format!(": {reason}") };
-    Err(Problem::new(
+    Err(ProblemDetails::new(
         StatusCode::CONFLICT,
         "paused",
         format!("paused since {since} by {by}{because}; release it to go on"),
@@ -66,15 +69,16 @@ pub(crate) async fn may_run(app: &App, home: &UserSpace) -> Answer<()> {
 ///
 /// # Errors
 /// The database refuses, or a home could not be reached: the switch is thrown all the same.
-pub(crate) async fn pause_all(app: &App, pause: &Pause) -> Answer<()> {
-    let entry = Entry {
+pub(crate) async fn pause_all(app: &App, pause: &StorePause) -> HandlerResult<()> {
+    let entry = RecordEntry {
         kind: KIND.into(),
         name: ALL.into(),
         owner: String::new(),
-        text: serde_json::to_string(&Kept { pause: pause.clone() }).map_err(Problem::failed)?,
+        text: serde_json::to_string(&StoredPause { pause: pause.clone() })
+            .map_err(ProblemDetails::internal_failure)?,
         version: 0,
         expires: None,
-        ts: app.now(),
+        ts: app.current_time(),
     };
     app.records.put(&entry, None).await?;
     each_home(app, |home| {
@@ -82,7 +86,7 @@ pub(crate) async fn pause_all(app: &App, pause: &Pause) -> Answer<()> {
         async move {
             let store = home.store();
             // Who paused their own home keeps it paused when the house goes on.
-            if store.paused().await?.is_none() {
+            if store.pause_state().await?.is_none() {
                 store.set_paused(Some(pause)).await?;
             }
             Ok(())
@@ -95,14 +99,14 @@ pub(crate) async fn pause_all(app: &App, pause: &Pause) -> Answer<()> {
 ///
 /// # Errors
 /// The database refuses, or a home could not be reached.
-pub(crate) async fn release_all(app: &App) -> Answer<()> {
+pub(crate) async fn release_all(app: &App) -> HandlerResult<()> {
     let Some(house) = of_house(app).await? else { return Ok(()) };
     app.records.remove(KIND, ALL).await?;
     each_home(app, |home| {
         let house = house.clone();
         async move {
             let store = home.store();
-            if store.paused().await? == Some(house) {
+            if store.pause_state().await? == Some(house) {
                 store.set_paused(None).await?;
             }
             Ok(())
@@ -111,17 +115,17 @@ pub(crate) async fn release_all(app: &App) -> Answer<()> {
     .await
 }
 
-async fn each_home<F>(app: &App, act: impl Fn(Arc<UserSpace>) -> F) -> Answer<()>
+async fn each_home<F>(app: &App, act: impl Fn(Arc<UserSpace>) -> F) -> HandlerResult<()>
 where
-    F: Future<Output = Answer<()>>,
+    F: Future<Output = HandlerResult<()>>,
 {
-    let people = super::recovery::people(app).await?;
+    let people = super::recovery::list_active_people(app).await?;
     let act = &act;
     let one = |person: Person| async move {
         let home = app.home(&person).await?;
         act(home).await
     };
-    let done: Vec<Answer<()>> =
+    let done: Vec<HandlerResult<()>> =
         futures::stream::iter(people).map(one).buffer_unordered(AT_ONCE).collect().await;
     done.into_iter().collect()
 }

@@ -10,16 +10,16 @@ use weir_core::ids::Seq;
 use weir_engine::hub::SignalKind;
 use weir_engine::ports::SignalLine;
 use weir_install::failure::HouseError;
-use weir_install::seal::Seal;
+use weir_install::seal::SecretSeal;
 
-use super::Key;
+use super::SessionKey;
 
 /// Most bytes of a piece's text: sealed, and with its head, it fits into a parcel.
 pub(super) const TEXT_BYTES_MAX: usize = 4_800;
 
 /// A piece of what streams.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Piece {
+pub(super) struct SignalChunk {
     /// It comes after this fact and before the next.
     pub(super) after: Seq,
     /// What it is about.
@@ -34,9 +34,9 @@ pub(super) struct Piece {
 
 /// What stands before the text.
 #[derive(Serialize, Deserialize)]
-struct Head<'a> {
+struct ChunkHeader<'a> {
     after: Seq,
-    kind: Kind,
+    kind: ChunkKind,
     #[serde(borrow)]
     subject: Cow<'a, str>,
     at: u64,
@@ -44,7 +44,7 @@ struct Head<'a> {
 
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Kind {
+enum ChunkKind {
     Text,
     Thinking,
     Output,
@@ -55,25 +55,25 @@ pub(super) struct LineSeals(hmac::Key);
 
 /// The seal of one line, for one session.
 pub(super) struct LineSeal {
-    seal: Seal,
-    key: Key,
+    seal: SecretSeal,
+    key: SessionKey,
 }
 
-impl Piece {
+impl SignalChunk {
     /// The byte of its subject's text behind it.
-    pub(super) fn end(&self) -> u64 {
+    pub(super) fn end_offset(&self) -> u64 {
         self.at + self.text.len() as u64
     }
 
     /// The same in pieces that fit into parcels.
-    pub(super) fn parts(self) -> Vec<Piece> {
-        let Piece { after, kind, subject, mut at, text } = self;
+    pub(super) fn split_parts(self) -> Vec<SignalChunk> {
+        let SignalChunk { after, kind, subject, mut at, text } = self;
         let mut parts = Vec::new();
         let mut rest = text.as_str();
         while !rest.is_empty() {
             let (part, more) = rest.split_at(rest.floor_char_boundary(TEXT_BYTES_MAX));
             let (subject, text) = (subject.clone(), part.to_owned());
-            parts.push(Piece { after, kind, subject, at, text });
+            parts.push(SignalChunk { after, kind, subject, at, text });
             at += part.len() as u64;
             rest = more;
         }
@@ -91,12 +91,16 @@ impl LineSeals {
     ///
     /// # Errors
     /// Never: it has 32 bytes.
-    pub(super) fn of(&self, key: &Key, line: &SignalLine) -> Result<LineSeal, HouseError> {
+    pub(super) fn for_line(
+        &self,
+        key: &SessionKey,
+        line: &SignalLine,
+    ) -> Result<LineSeal, HouseError> {
         let name = format!("signals {} {}", line.to, line.number);
         let made = hmac::sign(&self.0, name.as_bytes());
         let bytes = <&[u8; 32]>::try_from(made.as_ref())
             .map_err(|_| HouseError::Failed("the key of a line cannot be made".into()))?;
-        Ok(LineSeal { seal: Seal::new(bytes)?, key: key.clone() })
+        Ok(LineSeal { seal: SecretSeal::new(bytes)?, key: key.clone() })
     }
 }
 
@@ -105,37 +109,37 @@ impl LineSeal {
     ///
     /// # Errors
     /// The system gives no random bytes.
-    pub(super) fn seal(&self, n: u64, piece: &Piece) -> Result<String, HouseError> {
-        let Piece { after, subject, at, .. } = piece;
+    pub(super) fn seal_chunk(&self, n: u64, piece: &SignalChunk) -> Result<String, HouseError> {
+        let SignalChunk { after, subject, at, .. } = piece;
         let kind = match piece.kind {
-            SignalKind::Text => Kind::Text,
-            SignalKind::Thinking => Kind::Thinking,
-            SignalKind::Output => Kind::Output,
+            SignalKind::Text => ChunkKind::Text,
+            SignalKind::Thinking => ChunkKind::Thinking,
+            SignalKind::Output => ChunkKind::Output,
         };
-        let head = Head { after: *after, kind, subject: subject.into(), at: *at };
+        let head = ChunkHeader { after: *after, kind, subject: subject.into(), at: *at };
         let head = serde_json::to_string(&head).map_err(|e| HouseError::Failed(e.to_string()))?;
-        self.seal.seal(&self.place(n), &format!("{head}\n{}", piece.text))
+        self.seal.seal(&self.seal_place(n), &format!("{head}\n{}", piece.text))
     }
 
     /// Opens it.
     ///
     /// # Errors
     /// It was sealed with another key, for another line or session, or as another piece.
-    pub(super) fn open(&self, n: u64, body: &str) -> Result<Piece, HouseError> {
-        let opened = self.seal.open(&self.place(n), body)?;
+    pub(super) fn open_chunk(&self, n: u64, body: &str) -> Result<SignalChunk, HouseError> {
+        let opened = self.seal.open(&self.seal_place(n), body)?;
         let unclear = || HouseError::Failed("it has another form: another version of Weir".into());
         let (head, text) = opened.split_once('\n').ok_or_else(unclear)?;
-        let head: Head<'_> = serde_json::from_str(head).map_err(|_| unclear())?;
+        let head: ChunkHeader<'_> = serde_json::from_str(head).map_err(|_| unclear())?;
         let kind = match head.kind {
-            Kind::Text => SignalKind::Text,
-            Kind::Thinking => SignalKind::Thinking,
-            Kind::Output => SignalKind::Output,
+            ChunkKind::Text => SignalKind::Text,
+            ChunkKind::Thinking => SignalKind::Thinking,
+            ChunkKind::Output => SignalKind::Output,
         };
         let (after, subject, at) = (head.after, head.subject.into_owned(), head.at);
-        Ok(Piece { after, kind, subject, at, text: text.to_owned() })
+        Ok(SignalChunk { after, kind, subject, at, text: text.to_owned() })
     }
 
-    fn place(&self, n: u64) -> String {
+    fn seal_place(&self, n: u64) -> String {
         format!("what streams in {} {n}", self.key.as_str())
     }
 }
@@ -150,48 +154,50 @@ mod tests {
         SignalLine { to: "0198-replica".into(), number }
     }
 
-    fn piece(text: &str) -> Piece {
+    fn piece(text: &str) -> SignalChunk {
         let (kind, subject) = (SignalKind::Output, "c12345".to_owned());
-        Piece { after: u64::MAX, kind, subject, at: u64::MAX / 2, text: text.to_owned() }
+        SignalChunk { after: u64::MAX, kind, subject, at: u64::MAX / 2, text: text.to_owned() }
     }
 
     #[test]
     fn s17_a_piece_opens_with_its_house_on_its_line_in_its_session_and_place_alone() {
-        let (ann, bob) = (Key("ann/one".into()), Key("bob/one".into()));
+        let (ann, bob) = (SessionKey("ann/one".into()), SessionKey("bob/one".into()));
         let seals = LineSeals::new(&[7; 32]);
-        let seal = seals.of(&ann, &line(3)).expect("a seal");
+        let seal = seals.for_line(&ann, &line(3)).expect("a seal");
         let piece = piece("{\"a\":\u{1b}[31m\n\nzwei\n");
-        let body = seal.seal(5, &piece).expect("sealed");
+        let body = seal.seal_chunk(5, &piece).expect("sealed");
         assert!(!body.contains("zwei") && body.is_ascii());
-        assert_eq!(seal.open(5, &body).expect("opened"), piece);
-        assert!(seal.open(6, &body).is_err());
-        assert!(seals.of(&ann, &line(4)).expect("a seal").open(5, &body).is_err());
-        assert!(seals.of(&bob, &line(3)).expect("a seal").open(5, &body).is_err());
-        let other = LineSeals::new(&[8; 32]).of(&ann, &line(3)).expect("a seal");
-        assert!(other.open(5, &body).is_err());
+        assert_eq!(seal.open_chunk(5, &body).expect("opened"), piece);
+        assert!(seal.open_chunk(6, &body).is_err());
+        assert!(seals.for_line(&ann, &line(4)).expect("a seal").open_chunk(5, &body).is_err());
+        assert!(seals.for_line(&bob, &line(3)).expect("a seal").open_chunk(5, &body).is_err());
+        let other = LineSeals::new(&[8; 32]).for_line(&ann, &line(3)).expect("a seal");
+        assert!(other.open_chunk(5, &body).is_err());
         for broken in ["", "x", "AAAA", &body[1..], "ü"] {
-            assert!(seal.open(5, broken).is_err(), "{broken}");
+            assert!(seal.open_chunk(5, broken).is_err(), "{broken}");
         }
     }
 
     #[test]
     fn s17_long_text_is_cut_between_characters_and_fits_into_parcels() {
-        let seal = LineSeals::new(&[7; 32]).of(&Key("ann/one".into()), &line(1)).expect("a seal");
+        let seal = LineSeals::new(&[7; 32])
+            .for_line(&SessionKey("ann/one".into()), &line(1))
+            .expect("a seal");
         for letter in ["\u{1b}", "ä", "語", "🦀"] {
             let text = format!("x{}", letter.repeat(5_000));
             let whole = piece(&text);
-            let parts = whole.clone().parts();
+            let parts = whole.clone().split_parts();
             assert!(parts.len() > 1);
             let mut at = whole.at;
             for (n, part) in parts.iter().enumerate() {
                 assert_eq!(part.at, at);
-                at = part.end();
-                let body = seal.seal(n as u64, part).expect("sealed");
+                at = part.end_offset();
+                let body = seal.seal_chunk(n as u64, part).expect("sealed");
                 assert!(body.len() <= SIGNAL_BODY_MAX, "{}", body.len());
             }
             let joined: String = parts.into_iter().map(|part| part.text).collect();
             assert_eq!(joined, text);
         }
-        assert!(piece("").parts().is_empty());
+        assert!(piece("").split_parts().is_empty());
     }
 }

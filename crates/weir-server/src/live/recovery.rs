@@ -14,14 +14,14 @@ use http::StatusCode;
 use serde::{Deserialize, Serialize};
 use weir_core::ids::{Seq, SessionId};
 use weir_core::session::{Session, child};
-use weir_engine::ports::Entry;
+use weir_engine::ports::RecordEntry;
 use weir_install::people::Person;
 use weir_install::user_space::UserSpace;
 
-use super::{Hold, Key, pause};
+use super::{SessionKey, SessionLocation, pause};
 use crate::app::App;
 use crate::auth::accounts;
-use crate::problem::{Answer, Problem};
+use crate::problem::{HandlerResult, ProblemDetails};
 
 /// Kind of the entries that count crashes.
 pub(super) const CRASH: &str = "crash";
@@ -47,13 +47,13 @@ const LOOK_EVERY_MAX: Duration = Duration::from_secs(10);
 
 /// Crashes of one session.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
-struct Crashes {
+struct CrashCount {
     count: u32,
 }
 
 /// Sessions that were being taken up when the program ended, if it did.
 #[derive(Debug, Default, Serialize, Deserialize)]
-struct Resuming {
+struct ResumingSessions {
     sessions: Vec<String>,
 }
 
@@ -61,15 +61,15 @@ struct Resuming {
 ///
 /// # Errors
 /// The database refuses.
-pub(crate) async fn people(app: &App) -> Answer<Vec<Person>> {
-    let mut all = accounts::all(&app.doorman.shelf).await?;
+pub(crate) async fn list_active_people(app: &App) -> HandlerResult<Vec<Person>> {
+    let mut all = accounts::list_accounts(&app.doorman.shelf).await?;
     all.retain(|person| !person.disabled);
     Ok(all)
 }
 
-async fn crashes(app: &App, key: &str) -> Answer<u32> {
-    let entry = app.records.get(CRASH, key, app.now()).await?;
-    let count = |entry: Entry| serde_json::from_str::<Crashes>(&entry.text).ok();
+async fn crash_count(app: &App, key: &str) -> HandlerResult<u32> {
+    let entry = app.records.get(CRASH, key, app.current_time()).await?;
+    let count = |entry: RecordEntry| serde_json::from_str::<CrashCount>(&entry.text).ok();
     Ok(entry.and_then(count).unwrap_or_default().count)
 }
 
@@ -77,30 +77,33 @@ async fn crashes(app: &App, key: &str) -> Answer<u32> {
 ///
 /// # Errors
 /// The database refuses.
-pub(crate) async fn is_quarantined(app: &App, key: &Key) -> Answer<bool> {
-    Ok(crashes(app, key.as_str()).await? >= CRASHES_MAX)
+pub(crate) async fn is_quarantined(app: &App, key: &SessionKey) -> HandlerResult<bool> {
+    Ok(crash_count(app, key.as_str()).await? >= CRASHES_MAX)
 }
 
 /// Sessions of a person that are left alone.
 ///
 /// # Errors
 /// The database refuses.
-pub(crate) async fn quarantined(app: &App, home: &UserSpace) -> Answer<BTreeSet<String>> {
-    let found = app.records.list(CRASH, Some(home.person().as_str()), app.now()).await?;
-    let is_over = |entry: &&Entry| {
-        serde_json::from_str::<Crashes>(&entry.text).is_ok_and(|c| c.count >= CRASHES_MAX)
+pub(crate) async fn list_quarantined(
+    app: &App,
+    home: &UserSpace,
+) -> HandlerResult<BTreeSet<String>> {
+    let found = app.records.list(CRASH, Some(home.person().as_str()), app.current_time()).await?;
+    let is_over = |entry: &&RecordEntry| {
+        serde_json::from_str::<CrashCount>(&entry.text).is_ok_and(|c| c.count >= CRASHES_MAX)
     };
-    let id = |entry: &Entry| entry.name.rsplit('/').next().unwrap_or_default().to_owned();
+    let id = |entry: &RecordEntry| entry.name.rsplit('/').next().unwrap_or_default().to_owned();
     Ok(found.iter().filter(is_over).map(id).collect())
 }
 
 /// # Errors
 /// It is left alone: what to do.
-pub(super) async fn refuse_quarantined(app: &App, key: &Key) -> Answer<()> {
+pub(super) async fn refuse_quarantined(app: &App, key: &SessionKey) -> HandlerResult<()> {
     if !is_quarantined(app, key).await? {
         return Ok(());
     }
-    Err(Problem::new(
+    Err(ProblemDetails::new(
         StatusCode::CONFLICT,
         "quarantined",
         format!(
@@ -114,21 +117,22 @@ pub(super) async fn refuse_quarantined(app: &App, key: &Key) -> Answer<()> {
 ///
 /// # Errors
 /// The database refuses.
-pub(crate) async fn release(app: &App, key: &Key) -> Answer<bool> {
+pub(crate) async fn release_quarantine(app: &App, key: &SessionKey) -> HandlerResult<bool> {
     Ok(app.records.remove(CRASH, key.as_str()).await?)
 }
 
-async fn count(app: &App, key: &str, owner: &str) -> Answer<()> {
-    let count = crashes(app, key).await?.saturating_add(1);
+async fn count_crash(app: &App, key: &str, owner: &str) -> HandlerResult<()> {
+    let count = crash_count(app, key).await?.saturating_add(1);
     tracing::warn!(session = key, count, "the engine crashed in a session");
-    let entry = Entry {
+    let entry = RecordEntry {
         kind: CRASH.into(),
         name: key.into(),
         owner: owner.into(),
-        text: serde_json::to_string(&Crashes { count }).map_err(Problem::failed)?,
+        text: serde_json::to_string(&CrashCount { count })
+            .map_err(ProblemDetails::internal_failure)?,
         version: 0,
         expires: None,
-        ts: app.now(),
+        ts: app.current_time(),
     };
     app.records.put(&entry, None).await?;
     Ok(())
@@ -136,35 +140,36 @@ async fn count(app: &App, key: &str, owner: &str) -> Answer<()> {
 
 /// The engine met a bug of its own in a session: the watch takes it up again, unless that was once
 /// too often.
-pub(super) async fn crashed(app: &App, key: &Key, home: &UserSpace) {
-    app.rooms.suspect(key);
-    if let Err(problem) = count(app, key.as_str(), home.person().as_str()).await {
+pub(super) async fn report_crash(app: &App, key: &SessionKey, home: &UserSpace) {
+    app.rooms.add_suspect(key);
+    if let Err(problem) = count_crash(app, key.as_str(), home.person().as_str()).await {
         tracing::error!(why = %problem.detail, "a crash could not be noted");
     }
 }
 
 /// A run came to its end: what was held against the session is forgotten.
-pub(super) fn well(app: &App, key: &Key) {
-    if !app.rooms.forgive(key) {
+pub(super) fn clear_crashes(app: &App, key: &SessionKey) {
+    if !app.rooms.remove_suspect(key) {
         return;
     }
     let (app, key) = (app.clone(), key.clone());
     tokio::spawn(async move {
-        if let Err(problem) = release(&app, &key).await {
+        if let Err(problem) = release_quarantine(&app, &key).await {
             tracing::debug!(why = %problem.detail, "a crash could not be forgotten");
         }
     });
 }
 
 /// Takes up what was at work, and goes on looking until the server ends.
-pub(crate) async fn watch(app: App) {
-    let mut watch = Watch { app: app.clone(), others: HashMap::new(), searched: Duration::ZERO };
-    if let Err(problem) = watch.suspects().await {
+pub(crate) async fn run_recovery_watch(app: App) {
+    let mut watch =
+        RecoveryWatch { app: app.clone(), others: HashMap::new(), searched: Duration::ZERO };
+    if let Err(problem) = watch.count_unfinished_resumes().await {
         tracing::error!(why = %problem.detail, "what crashed before could not be looked at");
     }
     loop {
         let began = Instant::now();
-        let looked = watch.look().await;
+        let looked = watch.resume_interrupted().await;
         let pause = pause_after(looked.is_ok(), watch.searched);
         match looked {
             Ok(0) => (),
@@ -191,58 +196,60 @@ fn pause_after(looked: bool, took: Duration) -> Duration {
 }
 
 /// A session that was at work.
-struct Found {
+struct InterruptedSession {
     home: Arc<UserSpace>,
     id: SessionId,
-    key: Key,
+    key: SessionKey,
 }
 
-struct Watch {
+struct RecoveryWatch {
     app: App,
     /// Sessions at work that are none of the server's (a terminal began their run), and how many
     /// facts they had when that was found.
-    others: HashMap<Key, Seq>,
+    others: HashMap<SessionKey, Seq>,
     /// How long the last look searched; what it then took up is work, and no reason to look later.
     searched: Duration,
 }
 
-impl Watch {
+impl RecoveryWatch {
     /// The entry of this server: another one on the same database has its own.
-    fn own_entry(&self, sessions: Vec<String>) -> Answer<Entry> {
-        Ok(Entry {
+    fn own_entry(&self, sessions: Vec<String>) -> HandlerResult<RecordEntry> {
+        Ok(RecordEntry {
             kind: RESUMING.into(),
             name: format!("{}", self.app.options.bind),
             owner: String::new(),
-            text: serde_json::to_string(&Resuming { sessions }).map_err(Problem::failed)?,
+            text: serde_json::to_string(&ResumingSessions { sessions })
+                .map_err(ProblemDetails::internal_failure)?,
             version: 0,
             expires: None,
-            ts: self.app.now(),
+            ts: self.app.current_time(),
         })
     }
 
     /// Counts a crash for whatever was being taken up when the program ended.
-    async fn suspects(&self) -> Answer<()> {
+    async fn count_unfinished_resumes(&self) -> HandlerResult<()> {
         let name = self.own_entry(Vec::new())?.name;
-        let Some(entry) = self.app.records.get(RESUMING, &name, self.app.now()).await? else {
+        let Some(entry) = self.app.records.get(RESUMING, &name, self.app.current_time()).await?
+        else {
             return Ok(());
         };
-        let resuming: Resuming = serde_json::from_str(&entry.text).unwrap_or_default();
+        let resuming: ResumingSessions = serde_json::from_str(&entry.text).unwrap_or_default();
         for key in resuming.sessions {
             let owner = key.split('/').next().unwrap_or_default().to_owned();
-            count(&self.app, &key, &owner).await?;
+            count_crash(&self.app, &key, &owner).await?;
         }
         self.app.records.remove(RESUMING, &name).await?;
         Ok(())
     }
 
     /// Takes up whatever is to go on and nobody has. How many that were.
-    async fn look(&mut self) -> Answer<usize> {
+    async fn resume_interrupted(&mut self) -> HandlerResult<usize> {
         let began = Instant::now();
         if pause::of_house(&self.app).await?.is_some() {
             return Ok(0);
         }
         let mut by_person = Vec::new();
-        for person in people(&self.app).await? {
+        for person in list_active_people(&self.app).await? {
             match self.of_person(&person).await {
                 Ok(found) => {
                     self.app.health.note_readable(&person.name, true);
@@ -257,7 +264,7 @@ impl Watch {
         }
         let (mut clean, mut suspects) = (Vec::new(), Vec::new());
         for found in in_turns(by_person) {
-            match crashes(&self.app, found.key.as_str()).await? {
+            match crash_count(&self.app, found.key.as_str()).await? {
                 0 => clean.push(found),
                 1..CRASHES_MAX => suspects.push(found),
                 _ => (),
@@ -269,30 +276,32 @@ impl Watch {
             taken += self.take_up(together, YOUNG).await?;
         }
         for alone in suspects.chunks(1) {
-            self.app.rooms.suspect(&alone[0].key);
+            self.app.rooms.add_suspect(&alone[0].key);
             taken += self.take_up(alone, SUSPECT).await?;
         }
         Ok(taken)
     }
 
-    async fn of_person(&mut self, person: &Person) -> Answer<VecDeque<Found>> {
+    async fn of_person(&mut self, person: &Person) -> HandlerResult<VecDeque<InterruptedSession>> {
         let home = self.app.home(person).await?;
         let store = home.store();
         let mut found = VecDeque::new();
-        if store.paused().await?.is_some() {
+        if store.pause_state().await?.is_some() {
             return Ok(found);
         }
-        for meta in store.forsaken().await? {
-            let key = Key::of(home.as_ref(), &meta.id);
+        for meta in store.list_abandoned_sessions().await? {
+            let key = SessionKey::for_session(home.as_ref(), &meta.id);
             if child::parent_of(&meta.id).is_some() || self.others.get(&key) == Some(&meta.facts) {
                 continue;
             }
-            if self.app.rooms.find(&key).is_some() {
+            if self.app.rooms.find_live_session(&key).is_some() {
                 continue;
             }
             let loaded = weir_engine::engine::load(store.as_ref(), &meta.id).await;
             match loaded.map(|loaded| goes_on(&loaded.session)) {
-                Ok(true) => found.push_back(Found { home: home.clone(), id: meta.id, key }),
+                Ok(true) => {
+                    found.push_back(InterruptedSession { home: home.clone(), id: meta.id, key })
+                }
                 Ok(false) => drop(self.others.insert(key, meta.facts)),
                 Err(error) => tracing::warn!(session = %meta.id, %error, "cannot be read"),
             }
@@ -302,17 +311,21 @@ impl Watch {
 
     /// Takes sessions up together, and watches them for a moment: when the program ends in it, they
     /// are remembered.
-    async fn take_up(&self, together: &[Found], watched: Duration) -> Answer<usize> {
+    async fn take_up(
+        &self,
+        together: &[InterruptedSession],
+        watched: Duration,
+    ) -> HandlerResult<usize> {
         let names = together.iter().map(|found| found.key.as_str().to_owned()).collect();
         let entry = self.own_entry(names)?;
         self.app.records.put(&entry, None).await?;
         let app = &self.app;
-        let one = |found: &Found| {
+        let one = |found: &InterruptedSession| {
             let (home, id) = (found.home.clone(), found.id.clone());
             async move {
-                match app.rooms.take(app, &home, &id, None).await {
-                    Ok(Hold::Here(room)) => Some(room),
-                    Ok(Hold::Elsewhere(_)) => None,
+                match app.rooms.take_session(app, &home, &id, None).await {
+                    Ok(SessionLocation::Here(room)) => Some(room),
+                    Ok(SessionLocation::Elsewhere(_)) => None,
                     Err(problem) => {
                         tracing::warn!(session = %id, why = %problem.detail, "not taken up");
                         None
@@ -327,7 +340,7 @@ impl Watch {
         let rooms: Vec<_> = rooms.into_iter().flatten().collect();
         let until = tokio::time::Instant::now() + watched;
         for room in &rooms {
-            let mut course = room.course();
+            let mut course = room.watch_state();
             let _ = tokio::time::timeout_at(until, course.wait_for(|course| course.has_progressed))
                 .await;
         }

@@ -8,11 +8,11 @@ use std::time::Duration;
 
 use tokio::task::{AbortHandle, JoinSet};
 use tokio::time::Instant;
-use weir_engine::hub::{Update, Updates};
+use weir_engine::hub::{SessionUpdate, UpdateSubscription};
 use weir_engine::ports::{SignalLine, SignalParcel, Store};
 
-use super::piece::{LineSeal, Piece};
-use super::{Key, Room};
+use super::piece::{LineSeal, SignalChunk};
+use super::{ServerSession, SessionKey};
 use crate::app::App;
 
 /// How long what streams is gathered before it is sent.
@@ -23,15 +23,15 @@ const GATHERED_BYTES_MAX: usize = 64 * 1024;
 const AGAIN: Duration = Duration::from_millis(500);
 
 /// Sends until the session is down.
-pub(super) async fn relay(app: App, room: Arc<Room>) {
+pub(super) async fn relay_session(app: App, room: Arc<ServerSession>) {
     let store = room.home.store();
-    let key = Key::of(room.home.as_ref(), room.id());
+    let key = SessionKey::for_session(room.home.as_ref(), room.id());
     let mut senders = JoinSet::new();
     let mut sending: HashMap<SignalLine, AbortHandle> = HashMap::new();
     let mut lines = Vec::new();
     loop {
         lines = tokio::select! {
-            _ = room.handle().ended() => return,
+            _ = room.handle().wait_until_ended() => return,
             lines = store.signal_lines(room.id(), &lines) => lines,
             // One that stopped by itself: the session tells nothing any more.
             Some(_) = senders.join_next() => continue,
@@ -47,10 +47,10 @@ pub(super) async fn relay(app: App, room: Arc<Room>) {
             if sending.contains_key(line) {
                 continue;
             }
-            match app.rooms.seals.of(&key, line) {
+            match app.rooms.seals.for_line(&key, line) {
                 Ok(seal) => {
-                    let line_ = Line { line: line.clone(), seal, next: 0 };
-                    let sender = senders.spawn(send(room.clone(), line_));
+                    let line_ = RelayLine { line: line.clone(), seal, next: 0 };
+                    let sender = senders.spawn(send_stream(room.clone(), line_));
                     sending.insert(line.clone(), sender);
                 }
                 Err(error) => tracing::error!(%error, "what streams cannot be sent on"),
@@ -60,41 +60,41 @@ pub(super) async fn relay(app: App, room: Arc<Room>) {
 }
 
 /// A line that is sent on.
-struct Line {
+struct RelayLine {
     line: SignalLine,
     seal: LineSeal,
     next: u64,
 }
 
-async fn send(room: Arc<Room>, mut line: Line) {
+async fn send_stream(room: Arc<ServerSession>, mut line: RelayLine) {
     let store = room.home.store();
-    let known = room.course().borrow().facts;
-    let mut updates = room.updates(known);
+    let known = room.watch_state().borrow().facts;
+    let mut updates = room.updates_since(known);
     while let Some(piece) = next(&mut updates).await {
-        let mut gathered = Gathered::default();
-        gathered.add(piece);
+        let mut gathered = ChunkBatch::default();
+        gathered.add_chunk(piece);
         let until = Instant::now() + GATHERING;
         while gathered.bytes < GATHERED_BYTES_MAX {
             match tokio::time::timeout_at(until, next(&mut updates)).await {
-                Ok(Some(piece)) => gathered.add(piece),
+                Ok(Some(piece)) => gathered.add_chunk(piece),
                 Ok(None) | Err(_) => break,
             }
         }
-        for piece in gathered.pieces.into_iter().flat_map(Piece::parts) {
-            line.send(store.as_ref(), &room, &piece).await;
+        for piece in gathered.pieces.into_iter().flat_map(SignalChunk::split_parts) {
+            line.send_chunk(store.as_ref(), &room, &piece).await;
         }
     }
 }
 
 /// The next piece; `None`: there will be none.
-async fn next(updates: &mut Updates) -> Option<Piece> {
+async fn next(updates: &mut UpdateSubscription) -> Option<SignalChunk> {
     loop {
         match updates.next().await {
-            Ok(Some(Update::Signal { kind, subject, text })) => {
-                let (after, at) = (updates.seen(), updates.began_at());
-                return Some(Piece { after, kind, subject, at, text });
+            Ok(Some(SessionUpdate::Signal { kind, subject, text })) => {
+                let (after, at) = (updates.last_seen_seq(), updates.began_at());
+                return Some(SignalChunk { after, kind, subject, at, text });
             }
-            Ok(Some(Update::Fact(_))) => (),
+            Ok(Some(SessionUpdate::Fact(_))) => (),
             Ok(None) => return None,
             Err(error) => {
                 tracing::debug!(%error, "a journal cannot be followed");
@@ -104,16 +104,16 @@ async fn next(updates: &mut Updates) -> Option<Piece> {
     }
 }
 
-impl Line {
+impl RelayLine {
     /// Sends a piece; again, until it is sent or nobody asks for it any more.
-    async fn send(&mut self, store: &dyn Store, room: &Room, piece: &Piece) {
-        let body = match self.seal.seal(self.next, piece) {
+    async fn send_chunk(&mut self, store: &dyn Store, room: &ServerSession, piece: &SignalChunk) {
+        let body = match self.seal.seal_chunk(self.next, piece) {
             Ok(body) => body,
             Err(error) => return tracing::error!(%error, "what streams cannot be sealed"),
         };
         let parcel = SignalParcel { line: self.line.clone(), n: self.next, body };
         self.next += 1;
-        while let Err(error) = store.signal(room.id(), &parcel).await {
+        while let Err(error) = store.send_signal(room.id(), &parcel).await {
             tracing::debug!(%error, "what streams is sent again");
             tokio::time::sleep(AGAIN).await;
         }
@@ -122,19 +122,21 @@ impl Line {
 
 /// What streamed in a short while, joined.
 #[derive(Default)]
-struct Gathered {
-    pieces: Vec<Piece>,
+struct ChunkBatch {
+    pieces: Vec<SignalChunk>,
     bytes: usize,
 }
 
-impl Gathered {
+impl ChunkBatch {
     /// Joins a piece to what its subject has, unless that changes the order of anything.
-    fn add(&mut self, piece: Piece) {
+    fn add_chunk(&mut self, piece: SignalChunk) {
         self.bytes += piece.text.len();
         let last = self.pieces.iter_mut().rev().find(|one| one.subject == piece.subject);
         match last {
             Some(one)
-                if one.kind == piece.kind && one.after == piece.after && one.end() == piece.at =>
+                if one.kind == piece.kind
+                    && one.after == piece.after
+                    && one.end_offset() == piece.at =>
             {
                 one.text.push_str(&piece.text);
             }
@@ -152,7 +154,7 @@ mod tests {
     #[test]
     fn s17_what_streams_is_joined_by_subject_and_keeps_its_order() {
         let mut ends: HashMap<(SignalKind, &str), u64> = HashMap::new();
-        let mut gathered = Gathered::default();
+        let mut gathered = ChunkBatch::default();
         for (after, kind, subject, text) in [
             (5, Thinking, "t1", "a"),
             (5, Thinking, "t1", "b"),
@@ -169,11 +171,11 @@ mod tests {
             let end = ends.entry((kind, subject)).or_default();
             let (at, text) = (*end, text.to_owned());
             *end += text.len() as u64;
-            gathered.add(Piece { after, kind, subject: subject.to_owned(), at, text });
+            gathered.add_chunk(SignalChunk { after, kind, subject: subject.to_owned(), at, text });
         }
         // Something of it was lost on the way here.
         let (kind, subject) = (Output, "c2".to_owned());
-        gathered.add(Piece { after: 6, kind, subject, at: 9, text: "?".into() });
+        gathered.add_chunk(SignalChunk { after: 6, kind, subject, at: 9, text: "?".into() });
         let seen: Vec<_> = gathered
             .pieces
             .iter()

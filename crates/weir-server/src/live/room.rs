@@ -9,13 +9,13 @@ use weir_core::event::{AlertRaised, Event, RunStatus};
 use weir_core::ids::{Seq, SessionId};
 use weir_engine::engine::{Ended, SessionHandle};
 use weir_engine::host::{LiveSession, SessionState};
-use weir_engine::hub::{Fact, Update, Updates};
+use weir_engine::hub::{PublishedFact, SessionUpdate, UpdateSubscription};
 use weir_install::user_space::UserSpace;
 
-use super::{Key, recovery, title};
+use super::{SessionKey, recovery, title};
 use crate::app::App;
-use crate::notify::{Notice, NoticeKind, Notify as _};
-use crate::problem::Answer;
+use crate::notify::{Notice, NoticeKind, NoticeSink as _};
+use crate::problem::HandlerResult;
 
 /// How long a session that is at rest stays open for what is said next, in milliseconds.
 pub(crate) const REST_MS: u64 = 60_000;
@@ -23,25 +23,25 @@ pub(crate) const REST_MS: u64 = 60_000;
 const REST_WAIT: Duration = Duration::from_secs(2);
 
 /// A session that runs here.
-pub(crate) struct Room {
+pub(crate) struct ServerSession {
     /// By which it is steered, with what its facts say of it.
     pub(crate) live: Arc<LiveSession>,
     /// Whose it is; kept as long as it runs.
     pub(crate) home: Arc<UserSpace>,
-    key: Key,
+    key: SessionKey,
     /// The settings that it was opened with.
     edition: u64,
 }
 
-impl Room {
+impl ServerSession {
     /// A room of a session that was opened just now.
-    pub(super) fn new(live: LiveSession, home: Arc<UserSpace>, key: Key) -> Room {
-        Room { live: Arc::new(live), home, key, edition: 0 }
+    pub(super) fn new(live: LiveSession, home: Arc<UserSpace>, key: SessionKey) -> ServerSession {
+        ServerSession { live: Arc::new(live), home, key, edition: 0 }
     }
 
     /// The same, opened with the settings of this edition.
-    pub(super) fn made_at(self, edition: u64) -> Room {
-        Room { edition, ..self }
+    pub(super) fn made_at(self, edition: u64) -> ServerSession {
+        ServerSession { edition, ..self }
     }
 
     /// Settings changed since it was opened, and nothing was under way: it is down, to be opened
@@ -49,13 +49,13 @@ impl Room {
     ///
     /// # Errors
     /// The database does not answer.
-    pub(super) async fn made_way(&self, home: &UserSpace) -> Answer<bool> {
+    pub(super) async fn made_way(&self, home: &UserSpace) -> HandlerResult<bool> {
         if !self.live.read_state(SessionState::is_at_rest) || home.edition().await? == self.edition
         {
             return Ok(false);
         }
-        self.handle().rest().await;
-        Ok(tokio::time::timeout(REST_WAIT, self.handle().ended()).await.is_ok())
+        self.handle().stop_if_idle().await;
+        Ok(tokio::time::timeout(REST_WAIT, self.handle().wait_until_ended()).await.is_ok())
     }
 
     /// By which it is steered.
@@ -69,22 +69,22 @@ impl Room {
     }
 
     /// What is known of its course.
-    pub(crate) fn course(&self) -> watch::Receiver<SessionState> {
+    pub(crate) fn watch_state(&self) -> watch::Receiver<SessionState> {
         self.live.watch_state()
     }
 
     /// Its updates from the fact after `seen` on.
-    pub(super) fn updates(&self, seen: Seq) -> Updates {
-        self.handle().updates(seen)
+    pub(super) fn updates_since(&self, seen: Seq) -> UpdateSubscription {
+        self.handle().listen_to_updates(seen)
     }
 
     /// Waits for the first durable fact after `known`: each opening of a session records one.
-    pub(super) async fn begun(&self, known: Seq) {
-        let mut course = self.course();
+    pub(super) async fn wait_until_begun(&self, known: Seq) {
+        let mut course = self.watch_state();
         tokio::select! {
             biased;
             _ = course.wait_for(|course| course.facts > known) => (),
-            _ = self.handle().ended() => (),
+            _ = self.handle().wait_until_ended() => (),
         }
     }
 
@@ -95,9 +95,9 @@ impl Room {
     }
 
     /// Watches until the session is down. Returns whether its engine went on to the end.
-    pub(super) async fn watch(self: Arc<Room>, app: App) {
-        let mut updates = self.handle().facts(self.live.read_state(|state| state.facts));
-        let mut quiet_since = app.now();
+    pub(super) async fn watch_session(self: Arc<ServerSession>, app: App) {
+        let mut updates = self.handle().listen_to_facts(self.live.read_state(|state| state.facts));
+        let mut quiet_since = app.current_time();
         let mut stopping = false;
         loop {
             let rests = self.live.read_state(SessionState::is_at_rest);
@@ -107,40 +107,40 @@ impl Room {
                 update = updates.next() => update,
                 () = app.rooms.stop.cancelled(), if !stopping => {
                     stopping = true;
-                    self.handle().stop().await;
+                    self.handle().request_stop().await;
                     continue;
                 }
                 () = app.clock.sleep_until(until), if rests && !stopping => {
-                    self.handle().rest().await;
-                    quiet_since = app.now();
+                    self.handle().stop_if_idle().await;
+                    quiet_since = app.current_time();
                     continue;
                 }
             };
             match update {
-                Ok(Some(Update::Fact(fact))) => {
-                    quiet_since = app.now();
+                Ok(Some(SessionUpdate::Fact(fact))) => {
+                    quiet_since = app.current_time();
                     self.live.hear_fact(&fact);
-                    self.told(&app, &fact);
+                    self.notify_of_fact(&app, &fact);
                 }
-                Ok(Some(Update::Signal { .. })) => (),
+                Ok(Some(SessionUpdate::Signal { .. })) => (),
                 Ok(None) => break,
                 Err(error) => {
                     tracing::error!(session = %self.id(), %error, "a journal cannot be followed");
-                    self.handle().stop().await;
+                    self.handle().request_stop().await;
                     break;
                 }
             }
         }
-        app.rooms.wake(&self.key);
-        let ended = self.handle().ended().await;
-        app.rooms.gone(&self.key, &self);
+        app.rooms.wake_feeds(&self.key);
+        let ended = self.handle().wait_until_ended().await;
+        app.rooms.remove_live_session(&self.key, &self);
         if ended == Ended::Crashed {
-            recovery::crashed(&app, &self.key, self.home.as_ref()).await;
+            recovery::report_crash(&app, &self.key, self.home.as_ref()).await;
         }
     }
 
     /// Tells the person what a protection saw. The watcher does not wait for it.
-    fn alert(&self, app: &App, seq: Seq, alert: &AlertRaised) {
+    fn notify_alert(&self, app: &App, seq: Seq, alert: &AlertRaised) {
         let notice = Notice {
             kind: NoticeKind::Alert,
             title: format!("Alert: {}", alert.alert),
@@ -148,15 +148,15 @@ impl Room {
             link: format!("/chats/{}#e{seq}", self.id()),
         };
         let (app_, person) = (app.clone(), self.home.person().clone());
-        app.rooms.watchers.spawn(async move { app_.bell.notify(&person, notice).await });
+        app.rooms.watchers.spawn(async move { app_.bell.notify_person(&person, notice).await });
     }
 
-    fn told(&self, app: &App, fact: &Fact) {
+    fn notify_of_fact(&self, app: &App, fact: &PublishedFact) {
         if let Event::AlertRaised(alert) = fact.event.as_ref() {
-            self.alert(app, fact.seq, alert);
+            self.notify_alert(app, fact.seq, alert);
         }
         let Event::RunFinished(finished) = fact.event.as_ref() else { return };
-        recovery::well(app, &self.key);
+        recovery::clear_crashes(app, &self.key);
         if finished.status == RunStatus::Completed {
             title::after_run(app, &self.home, self.id());
         }

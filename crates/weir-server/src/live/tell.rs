@@ -11,8 +11,8 @@ use serde::Serialize;
 use weir_core::event::{CheckpointRestored, Decision};
 use weir_core::ids::{ApprovalId, InputId, QuestionId, RunId, Seq, SessionId, Timestamp};
 use weir_core::input::{ApprovalAnswer, PersonCommand};
-use weir_core::session::condense::Keep;
-use weir_core::session::{Sent, child};
+use weir_core::session::condense::KeepRequest;
+use weir_core::session::{SentInput, child};
 use weir_engine::attach::{self, Attachment};
 use weir_engine::engine::EngineError;
 use weir_engine::host::{
@@ -21,10 +21,10 @@ use weir_engine::host::{
 };
 use weir_install::user_space::{SessionWish, UserSpace};
 
-use super::{Hold, Rooms, pause, uploads};
+use super::{ServerSessions, SessionLocation, pause, uploads};
 use crate::app::App;
 use crate::auth::secret;
-use crate::problem::{Answer, Problem};
+use crate::problem::{HandlerResult, ProblemDetails};
 
 mod mode;
 
@@ -37,7 +37,7 @@ const ATTACHMENTS_MAX: usize = 50;
 
 /// Something to be said.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Saying {
+pub(crate) struct NewInput {
     /// Its name: said once however often it is sent. `None`: it gets one.
     pub(crate) client_id: Option<String>,
     /// The words.
@@ -52,7 +52,7 @@ pub(crate) struct Saying {
 
 /// An input that stands in the journal.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub(crate) struct Said {
+pub(crate) struct AcceptedInput {
     /// Its number.
     pub(crate) input: InputId,
     /// The run that it belongs to; `null`: none began yet.
@@ -65,7 +65,7 @@ pub(crate) struct Said {
 
 /// An approval that is settled.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub(crate) struct Decided {
+pub(crate) struct SettledApproval {
     /// Which.
     pub(crate) approval: ApprovalId,
     /// The decision that counts.
@@ -80,72 +80,76 @@ pub(crate) struct Decided {
     pub(crate) unkept: Option<String>,
 }
 
-fn said(client_id: &str, sent: Sent) -> Said {
-    let Sent { input, run, seq } = sent;
-    Said { input, run, seq, client_id: client_id.into() }
+fn accepted_input(client_id: &str, sent: SentInput) -> AcceptedInput {
+    let SentInput { input, run, seq } = sent;
+    AcceptedInput { input, run, seq, client_id: client_id.into() }
 }
 
 /// A hook, or a command that cannot be used, refused an input.
-fn refused(why: impl Into<String>) -> Problem {
-    Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "refused", why)
+fn refused_input(why: impl Into<String>) -> ProblemDetails {
+    ProblemDetails::new(StatusCode::UNPROCESSABLE_ENTITY, "refused", why)
 }
 
-fn busy(holder: &str) -> Problem {
-    Problem::new(
+fn session_held(holder: &str) -> ProblemDetails {
+    ProblemDetails::new(
         StatusCode::CONFLICT,
         "held",
         format!("{holder} has the session and has not acted on this yet; it waits there"),
     )
 }
 
-fn run_is_on() -> Problem {
-    Problem::conflict("a run is on: this changes only between runs")
+fn run_is_on() -> ProblemDetails {
+    ProblemDetails::conflict("a run is on: this changes only between runs")
 }
 
 /// A moment in which the session changed hands again and again.
-fn restless(id: &SessionId) -> Problem {
-    Problem::failed(format!("session {id} went down each time that it was taken up"))
+fn session_unstable(id: &SessionId) -> ProblemDetails {
+    ProblemDetails::internal_failure(format!(
+        "session {id} went down each time that it was taken up"
+    ))
 }
 
-impl Rooms {
+impl ServerSessions {
     /// Says something. Durable when it returns; the same name a second time says nothing and gives
     /// the first answer.
     ///
     /// # Errors
     /// No such session, paused, refused by a hook, or it cannot be opened.
-    pub(crate) async fn say(
+    pub(crate) async fn submit_input(
         &self,
         app: &App,
         home: &Arc<UserSpace>,
         id: &SessionId,
-        saying: Saying,
-    ) -> Answer<Said> {
+        saying: NewInput,
+    ) -> HandlerResult<AcceptedInput> {
         let name = match &saying.client_id {
             Some(name) => name.clone(),
-            None => secret::name()?,
+            None => secret::random_name()?,
         };
-        checked(&name, &saying)?;
+        check_input(&name, &saying)?;
         if child::parent_of(id).is_some() {
-            return Err(Problem::bad("a sub-agent takes no input; say it in the session above it"));
+            return Err(ProblemDetails::bad_request(
+                "a sub-agent takes no input; say it in the session above it",
+            ));
         }
         let host = session_host(app, home).await?;
         let mut view = found_view(host.view_session(id).await?, id)?;
         let sent = |state: &SessionState| state.sent.get(&name).copied();
         // What was taken before is answered, even while Weir is paused.
         if let Some(sent) = view.read_state(sent) {
-            return Ok(said(&name, sent));
+            return Ok(accepted_input(&name, sent));
         }
         pause::may_run(app, home.as_ref()).await?;
-        let command = files(app, home, id, &saying).await?.command(name.clone());
+        let command = gather_attachments(app, home, id, &saying).await?.command(name.clone());
         let told = SentCommand { session: id.clone(), by: saying.by.clone(), command };
         let in_run = |state: &SessionState| sent(state).filter(|sent| sent.run.is_some());
         match host.tell_session(&told, &mut view, in_run).await? {
-            TellOutcome::Found { found, .. } => Ok(said(&name, found)),
-            TellOutcome::Refused(why) => Err(refused(why)),
-            TellOutcome::Waits(holder) => Err(busy(&holder)),
+            TellOutcome::Found { found, .. } => Ok(accepted_input(&name, found)),
+            TellOutcome::Refused(why) => Err(refused_input(why)),
+            TellOutcome::Waits(holder) => Err(session_held(&holder)),
             TellOutcome::TakenIn | TellOutcome::InUse | TellOutcome::Restless => {
-                let sent = view.read_state(sent).ok_or_else(|| restless(id))?;
-                Ok(said(&name, sent))
+                let sent = view.read_state(sent).ok_or_else(|| session_unstable(id))?;
+                Ok(accepted_input(&name, sent))
             }
         }
     }
@@ -153,14 +157,14 @@ impl Rooms {
     /// Answers an approval; the first answer wins, and it is what is given back.
     ///
     /// # Errors
-    /// No such approval; [`Problem`] `answered` where somebody was quicker, with who and how.
-    pub(crate) async fn decide(
+    /// No such approval; [`ProblemDetails`] `answered` where somebody was quicker, with who and how.
+    pub(crate) async fn decide_approval(
         &self,
         app: &App,
         home: &Arc<UserSpace>,
         id: &SessionId,
         (answer, by): (ApprovalAnswer, String),
-    ) -> Answer<Decided> {
+    ) -> HandlerResult<SettledApproval> {
         let (approval, wanted) = (answer.approval.clone(), answer.decision);
         let told = PersonCommand::Decide(answer);
         let told = SentCommand { session: id.clone(), by: by.clone(), command: told };
@@ -168,19 +172,19 @@ impl Rooms {
         let mut view = found_view(host.view_target(&told).await?, id)?;
         let asked = |state: &SessionState| state.approvals.get(&approval).cloned();
         let Some(known) = view.read_state(asked) else {
-            return Err(Problem::missing(format!("approval {approval}")));
+            return Err(ProblemDetails::not_found(format!("approval {approval}")));
         };
         let is_late = known.resolution.is_some();
         let settled = |state: &SessionState| state.resolution(&approval).cloned();
         let found = tell_session(&host, &told, &mut view, settled).await?;
         let Some(Resolution { at, by: who, decision }) = found else {
-            return Err(Problem::conflict(format!("{approval} is not open any more")));
+            return Err(ProblemDetails::conflict(format!("{approval} is not open any more")));
         };
         let decision = decision.unwrap_or(wanted);
         if is_late || who != by {
             let how = if decision.allows() { "approved" } else { "not approved" };
-            let what = serde_json::to_value(decision).map_err(Problem::failed)?;
-            return Err(Problem::new(
+            let what = serde_json::to_value(decision).map_err(ProblemDetails::internal_failure)?;
+            return Err(ProblemDetails::new(
                 StatusCode::CONFLICT,
                 "answered",
                 format!("{approval} was answered already, {at} by {who}: {how} ({what})"),
@@ -190,7 +194,7 @@ impl Rooms {
             Decision::Always => keep_rules(home, &view, &approval).await,
             _ => None,
         };
-        Ok(Decided { approval, decision, by, at, unkept })
+        Ok(SettledApproval { approval, decision, by, at, unkept })
     }
 
     /// Answers a question of the agent. One that outlived its run is answered by an input, which
@@ -198,24 +202,24 @@ impl Rooms {
     ///
     /// # Errors
     /// No such question, or it was answered.
-    pub(crate) async fn answer(
+    pub(crate) async fn answer_question(
         &self,
         app: &App,
         home: &Arc<UserSpace>,
         id: &SessionId,
         (question, answer, by): (QuestionId, String, String),
-    ) -> Answer<()> {
+    ) -> HandlerResult<()> {
         let command = PersonCommand::Reply { question: question.clone(), answer: answer.clone() };
         let told = SentCommand { session: id.clone(), by: by.clone(), command };
         let host = session_host(app, home).await?;
         let mut view = found_view(host.view_target(&told).await?, id)?;
         let asked = |state: &SessionState| state.questions.get(&question).cloned();
         let Some(known) = view.read_state(asked) else {
-            return Err(Problem::missing(format!("question {question}")));
+            return Err(ProblemDetails::not_found(format!("question {question}")));
         };
         let answered = |how: String| {
             let why = format!("{question} was answered already, {how}");
-            Problem::new(StatusCode::CONFLICT, "answered", why)
+            ProblemDetails::new(StatusCode::CONFLICT, "answered", why)
         };
         if let Some(known) = known {
             return Err(answered(format!("by {}", known.by)));
@@ -223,15 +227,15 @@ impl Rooms {
         if view.read_state(|state| state.run.is_none()) {
             // Its name keeps two answers of one moment apart: the first is the input.
             let client_id = Some(format!("answer {question}"));
-            let saying = Saying { client_id, text: answer, by, ..Saying::default() };
-            self.say(app, home, id, saying).await?;
+            let saying = NewInput { client_id, text: answer, by, ..NewInput::default() };
+            self.submit_input(app, home, id, saying).await?;
             return Ok(());
         }
         let settled = |state: &SessionState| state.answer(&question).cloned();
         match tell_session(&host, &told, &mut view, settled).await? {
             Some(found) if found.by == by => Ok(()),
             Some(found) => Err(answered(format!("{} by {}", found.at, found.by))),
-            None => Err(Problem::conflict(format!("{question} is not open any more"))),
+            None => Err(ProblemDetails::conflict(format!("{question} is not open any more"))),
         }
     }
 
@@ -239,13 +243,13 @@ impl Rooms {
     ///
     /// # Errors
     /// No such session, or it cannot be reached.
-    pub(crate) async fn cancel(
+    pub(crate) async fn cancel_run(
         &self,
         app: &App,
         home: &Arc<UserSpace>,
         id: &SessionId,
         by: String,
-    ) -> Answer<bool> {
+    ) -> HandlerResult<bool> {
         let told = SentCommand { session: id.clone(), by, command: PersonCommand::Cancel };
         let host = session_host(app, home).await?;
         let mut view = found_view(host.view_target(&told).await?, id)?;
@@ -259,18 +263,18 @@ impl Rooms {
     ///
     /// # Errors
     /// It was delivered already, or there is none.
-    pub(crate) async fn withdraw(
+    pub(crate) async fn withdraw_input(
         &self,
         app: &App,
         home: &Arc<UserSpace>,
         id: &SessionId,
         (input, by): (InputId, String),
-    ) -> Answer<()> {
+    ) -> HandlerResult<()> {
         let command = PersonCommand::Withdraw { input };
         let told = SentCommand { session: id.clone(), by, command };
         let host = session_host(app, home).await?;
         let mut view = found_view(host.view_target(&told).await?, id)?;
-        let late = || Problem::conflict(format!("input {input} was delivered already"));
+        let late = || ProblemDetails::conflict(format!("input {input} was delivered already"));
         if !view.read_state(|state| state.queued.contains(&input)) {
             return Err(late());
         }
@@ -283,20 +287,20 @@ impl Rooms {
     ///
     /// # Errors
     /// A run is on, the wish cannot be met, or another process keeps the session.
-    pub(crate) async fn configure(
+    pub(crate) async fn configure_session(
         &self,
         app: &App,
         home: &Arc<UserSpace>,
         id: &SessionId,
         (wish, by): (SessionWish, String),
-    ) -> Answer<()> {
+    ) -> HandlerResult<()> {
         if self.mode_changed(app, home, (id, &wish)).await? {
             return Ok(());
         }
-        self.freed(app, home, id, by).await?;
-        match self.take(app, home, id, Some(&wish)).await? {
-            Hold::Here(_) => Ok(()),
-            Hold::Elsewhere(holder) => Err(busy(&holder)),
+        self.free_idle_session(app, home, id, by).await?;
+        match self.take_session(app, home, id, Some(&wish)).await? {
+            SessionLocation::Here(_) => Ok(()),
+            SessionLocation::Elsewhere(holder) => Err(session_held(&holder)),
         }
     }
 
@@ -304,19 +308,19 @@ impl Rooms {
     ///
     /// # Errors
     /// A run is on, or another process keeps it.
-    pub(crate) async fn freed(
+    pub(crate) async fn free_idle_session(
         &self,
         app: &App,
         home: &Arc<UserSpace>,
         id: &SessionId,
         by: String,
-    ) -> Answer<()> {
+    ) -> HandlerResult<()> {
         let host = session_host(app, home).await?;
         found_view(host.view_session(id).await?, id)?;
         match host.release_session(id, &by).await? {
             Released::Free => Ok(()),
             Released::InUse => Err(run_is_on()),
-            Released::Kept(holder) => Err(busy(&holder)),
+            Released::Kept(holder) => Err(session_held(&holder)),
         }
     }
 
@@ -324,14 +328,14 @@ impl Rooms {
     ///
     /// # Errors
     /// A run is on, there is nothing to shorten, or there are too many words.
-    pub(crate) async fn condense(
+    pub(crate) async fn condense_context(
         &self,
         app: &App,
         home: &Arc<UserSpace>,
         id: &SessionId,
         (words, by): (&str, String),
-    ) -> Answer<()> {
-        let keep = Keep::parse(words).map_err(Problem::bad)?;
+    ) -> HandlerResult<()> {
+        let keep = KeepRequest::parse(words).map_err(ProblemDetails::bad_request)?;
         let command = PersonCommand::Condense { keep };
         tell_between_runs(app, home, SentCommand { session: id.clone(), by, command }).await
     }
@@ -340,13 +344,13 @@ impl Rooms {
     ///
     /// # Errors
     /// A run is on, or there is nothing to take back.
-    pub(crate) async fn uncondense(
+    pub(crate) async fn uncondense_context(
         &self,
         app: &App,
         home: &Arc<UserSpace>,
         id: &SessionId,
         by: String,
-    ) -> Answer<()> {
+    ) -> HandlerResult<()> {
         let command = PersonCommand::Uncondense;
         tell_between_runs(app, home, SentCommand { session: id.clone(), by, command }).await
     }
@@ -355,45 +359,45 @@ impl Rooms {
     ///
     /// # Errors
     /// The session cannot be reached; the files are changed all the same.
-    pub(crate) async fn restored(
+    pub(crate) async fn record_restore(
         &self,
         app: &App,
         home: &Arc<UserSpace>,
         id: &SessionId,
         fact: CheckpointRestored,
-    ) -> Answer<()> {
+    ) -> HandlerResult<()> {
         for _ in 0..TAKE_UP_ATTEMPTS {
-            let room = match self.take(app, home, id, None).await? {
-                Hold::Here(room) => room,
-                Hold::Elsewhere(_) => {
-                    self.freed(app, home, id, fact.by.clone()).await?;
+            let room = match self.take_session(app, home, id, None).await? {
+                SessionLocation::Here(room) => room,
+                SessionLocation::Elsewhere(_) => {
+                    self.free_idle_session(app, home, id, fact.by.clone()).await?;
                     continue;
                 }
             };
-            match room.handle().restored(fact.clone()).await {
+            match room.handle().record_restore(fact.clone()).await {
                 Err(EngineError::Stopped) => (),
                 done => return Ok(done?),
             }
         }
-        Err(restless(id))
+        Err(session_unstable(id))
     }
 
     /// Takes back a right that an answer for the session granted.
     ///
     /// # Errors
     /// The session holds no such right.
-    pub(crate) async fn revoke(
+    pub(crate) async fn revoke_lease(
         &self,
         app: &App,
         home: &Arc<UserSpace>,
         id: &SessionId,
         (lease, by): (u32, String),
-    ) -> Answer<()> {
+    ) -> HandlerResult<()> {
         let command = PersonCommand::Revoke { lease };
         let told = SentCommand { session: id.clone(), by, command };
         let host = session_host(app, home).await?;
         let mut view = found_view(host.view_target(&told).await?, id)?;
-        let missing = || Problem::missing(format!("lease {lease} of session {id}"));
+        let missing = || ProblemDetails::not_found(format!("lease {lease} of session {id}"));
         if !view.read_state(|state| state.leases.contains(&lease)) {
             return Err(missing());
         }
@@ -405,21 +409,23 @@ impl Rooms {
     ///
     /// # Errors
     /// It was not at rest there.
-    pub(crate) async fn fork(
+    pub(crate) async fn fork_session(
         &self,
         app: &App,
         home: &Arc<UserSpace>,
         (source, until): (&SessionId, Option<Seq>),
-    ) -> Answer<SessionId> {
+    ) -> HandlerResult<SessionId> {
         let fork = home.new_session();
-        let (from, to) =
-            (super::Key::of(home.as_ref(), source), super::Key::of(home.as_ref(), &fork));
+        let (from, to) = (
+            super::SessionKey::for_session(home.as_ref(), source),
+            super::SessionKey::for_session(home.as_ref(), &fork),
+        );
         // What bound the one binds the other.
-        let own = super::wishes::kept(app, &from).await?;
-        super::wishes::keep(app, home.as_ref(), &to, &own).await?;
+        let own = super::wishes::load_bound_options(app, &from).await?;
+        super::wishes::store_bound_options(app, home.as_ref(), &to, &own).await?;
         let copied = home.engine().await?.fork(source, fork.clone(), until).await;
         copied.map_err(|error| match error {
-            EngineError::Session(why) => Problem::conflict(why),
+            EngineError::Session(why) => ProblemDetails::conflict(why),
             error => error.into(),
         })?;
         Ok(fork)
@@ -434,10 +440,10 @@ impl Rooms {
         home: &Arc<UserSpace>,
         id: &SessionId,
         before: Seq,
-    ) -> Answer<Seq> {
+    ) -> HandlerResult<Seq> {
         let found = home.engine().await?.rest_before(id, before).await;
         found.map_err(|error| match error {
-            EngineError::Session(why) => Problem::conflict(why),
+            EngineError::Session(why) => ProblemDetails::conflict(why),
             error => error.into(),
         })
     }
@@ -450,17 +456,17 @@ struct RoomAccess<'a> {
 }
 
 impl SessionAccess for RoomAccess<'_> {
-    type Error = Problem;
+    type Error = ProblemDetails;
 
     fn find_live(&self, session: &SessionId) -> Option<Arc<LiveSession>> {
-        let room = self.app.rooms.here(self.home.as_ref(), session)?;
+        let room = self.app.rooms.find_session_here(self.home.as_ref(), session)?;
         Some(room.live.clone())
     }
 
-    async fn take_up(&self, session: &SessionId) -> Answer<SessionPlace> {
-        Ok(match self.app.rooms.take(self.app, self.home, session, None).await? {
-            Hold::Here(room) => SessionPlace::Here(room.live.clone()),
-            Hold::Elsewhere(holder) => SessionPlace::Elsewhere(holder),
+    async fn take_up(&self, session: &SessionId) -> HandlerResult<SessionPlace> {
+        Ok(match self.app.rooms.take_session(self.app, self.home, session, None).await? {
+            SessionLocation::Here(room) => SessionPlace::Here(room.live.clone()),
+            SessionLocation::Elsewhere(holder) => SessionPlace::Elsewhere(holder),
         })
     }
 }
@@ -468,13 +474,13 @@ impl SessionAccess for RoomAccess<'_> {
 async fn session_host<'a>(
     app: &'a App,
     home: &'a Arc<UserSpace>,
-) -> Answer<SessionHost<RoomAccess<'a>>> {
+) -> HandlerResult<SessionHost<RoomAccess<'a>>> {
     let parts = HostParts::of_engine(home.engine().await?.parts());
     Ok(SessionHost::new(RoomAccess { app, home }, parts))
 }
 
-fn found_view(view: Option<SessionView>, id: &SessionId) -> Answer<SessionView> {
-    view.ok_or_else(|| Problem::missing(format!("session {id}")))
+fn found_view(view: Option<SessionView>, id: &SessionId) -> HandlerResult<SessionView> {
+    view.ok_or_else(|| ProblemDetails::not_found(format!("session {id}")))
 }
 
 /// Tells a session something, until `settled` finds what came of it. `None`: it wants nothing of this
@@ -484,60 +490,66 @@ async fn tell_session<T: Send>(
     told: &SentCommand,
     view: &mut SessionView,
     settled: impl Fn(&SessionState) -> Option<T> + Send + Sync,
-) -> Answer<Option<T>> {
+) -> HandlerResult<Option<T>> {
     match host.tell_session(told, view, settled).await? {
         TellOutcome::Found { found, .. } => Ok(Some(found)),
         TellOutcome::TakenIn | TellOutcome::Refused(_) | TellOutcome::InUse => Ok(None),
-        TellOutcome::Waits(holder) => Err(busy(&holder)),
-        TellOutcome::Restless => Err(restless(&told.session)),
+        TellOutcome::Waits(holder) => Err(session_held(&holder)),
+        TellOutcome::Restless => Err(session_unstable(&told.session)),
     }
 }
 
 /// Tells a session something that counts between runs only, and shows later in what it does.
-async fn tell_between_runs(app: &App, home: &Arc<UserSpace>, told: SentCommand) -> Answer<()> {
+async fn tell_between_runs(
+    app: &App,
+    home: &Arc<UserSpace>,
+    told: SentCommand,
+) -> HandlerResult<()> {
     let host = session_host(app, home).await?;
     let mut view = found_view(host.view_session(&told.session).await?, &told.session)?;
     match host.tell_session(&told, &mut view, |_| None::<()>).await? {
         TellOutcome::Found { .. } | TellOutcome::TakenIn => Ok(()),
         TellOutcome::Refused(why) => Err(EngineError::Refused(why).into()),
         TellOutcome::InUse => Err(run_is_on()),
-        TellOutcome::Waits(holder) => Err(busy(&holder)),
-        TellOutcome::Restless => Err(restless(&told.session)),
+        TellOutcome::Waits(holder) => Err(session_held(&holder)),
+        TellOutcome::Restless => Err(session_unstable(&told.session)),
     }
 }
 
-fn checked(name: &str, saying: &Saying) -> Answer<()> {
+fn check_input(name: &str, saying: &NewInput) -> HandlerResult<()> {
     if name.is_empty() || name.chars().count() > CLIENT_ID_CHARS_MAX {
         let why = format!("client_id has 1 to {CLIENT_ID_CHARS_MAX} characters");
-        return Err(Problem::bad(why));
+        return Err(ProblemDetails::bad_request(why));
     }
     if saying.text.chars().count() > TEXT_CHARS_MAX {
-        return Err(Problem::new(
+        return Err(ProblemDetails::new(
             StatusCode::PAYLOAD_TOO_LARGE,
             "too_large",
             format!("an input has at most {TEXT_CHARS_MAX} characters; attach it as a file"),
         ));
     }
     if saying.attachments.len() + saying.files.len() > ATTACHMENTS_MAX {
-        return Err(Problem::bad(format!("at most {ATTACHMENTS_MAX} files go with one input")));
+        return Err(ProblemDetails::bad_request(format!(
+            "at most {ATTACHMENTS_MAX} files go with one input"
+        )));
     }
     let empty = saying.text.trim().is_empty();
     if empty && saying.attachments.is_empty() && saying.files.is_empty() {
-        return Err(Problem::bad("there is nothing to say: no text and no file"));
+        return Err(ProblemDetails::bad_request("there is nothing to say: no text and no file"));
     }
     Ok(())
 }
 
 /// What is said with its files: those that were sent, and those that its words name with `@`.
-async fn files(
+async fn gather_attachments(
     app: &App,
     home: &Arc<UserSpace>,
     id: &SessionId,
-    saying: &Saying,
-) -> Answer<attach::Saying> {
+    saying: &NewInput,
+) -> HandlerResult<attach::PromptInput> {
     let engine = home.engine().await?;
     let documents = engine.parts().documents.as_ref();
-    let wrong = |error: attach::AttachError| Problem::bad(error.to_string());
+    let wrong = |error: attach::AttachError| ProblemDetails::bad_request(error.to_string());
     let mut attachments: Vec<Attachment> = Vec::new();
     for name in &saying.attachments {
         let upload = uploads::get(app, home.as_ref(), name).await?;
@@ -549,12 +561,12 @@ async fn files(
         attachments.push(found.map_err(wrong)?);
     }
     if saying.text.contains('@') {
-        let folder = home.store().meta(id).await?.map(|meta| meta.workspace);
+        let folder = home.store().session_meta(id).await?.map(|meta| meta.workspace);
         let workspace = home.workspace(folder.as_deref())?;
-        let named = attach::gather(documents, &workspace, &[], &saying.text).await;
+        let named = attach::gather_attachments(documents, &workspace, &[], &saying.text).await;
         attachments.extend(named.map_err(wrong)?);
     }
-    Ok(attach::Saying { text: saying.text.clone(), attachments })
+    Ok(attach::PromptInput { text: saying.text.clone(), attachments })
 }
 
 /// Keeps what was allowed for always in the session's project. That it cannot be kept ends nothing: the

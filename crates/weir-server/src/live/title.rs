@@ -7,13 +7,13 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use weir_core::ids::SessionId;
-use weir_engine::ports::{Entry, Put};
+use weir_engine::ports::{PutOutcome, RecordEntry};
 use weir_install::user_space::UserSpace;
 
-use super::Key;
+use super::SessionKey;
 use super::fold;
 use crate::app::App;
-use crate::problem::{Answer, Problem};
+use crate::problem::{HandlerResult, ProblemDetails};
 
 /// Kind of these entries.
 pub(crate) const KIND: &str = "chat";
@@ -26,7 +26,7 @@ const ATTEMPTS_MAX: u32 = 8;
 
 /// What is kept of a chat beside its journal.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Chat {
+pub(crate) struct ChatMetadata {
     /// Its name, where it has one.
     #[serde(default)]
     pub(crate) title: Option<String>,
@@ -45,12 +45,12 @@ pub(crate) struct Chat {
 ///
 /// # Errors
 /// The database refuses.
-pub(crate) async fn of(app: &App, key: &Key) -> Answer<Chat> {
-    let entry = app.records.get(KIND, key.as_str(), app.now()).await?;
-    Ok(entry.map(|entry| read(&entry)).unwrap_or_default())
+pub(crate) async fn load_chat(app: &App, key: &SessionKey) -> HandlerResult<ChatMetadata> {
+    let entry = app.records.get(KIND, key.as_str(), app.current_time()).await?;
+    Ok(entry.map(|entry| parse_chat(&entry)).unwrap_or_default())
 }
 
-fn read(entry: &Entry) -> Chat {
+fn parse_chat(entry: &RecordEntry) -> ChatMetadata {
     serde_json::from_str(&entry.text).unwrap_or_default()
 }
 
@@ -58,54 +58,57 @@ fn read(entry: &Entry) -> Chat {
 ///
 /// # Errors
 /// The database refuses.
-pub(crate) async fn all(app: &App, home: &UserSpace) -> Answer<HashMap<String, Chat>> {
-    let found = app.records.list(KIND, Some(home.person().as_str()), app.now()).await?;
-    let id = |entry: &Entry| entry.name.rsplit('/').next().unwrap_or_default().to_owned();
-    Ok(found.iter().map(|entry| (id(entry), read(entry))).collect())
+pub(crate) async fn load_all_chats(
+    app: &App,
+    home: &UserSpace,
+) -> HandlerResult<HashMap<String, ChatMetadata>> {
+    let found = app.records.list(KIND, Some(home.person().as_str()), app.current_time()).await?;
+    let id = |entry: &RecordEntry| entry.name.rsplit('/').next().unwrap_or_default().to_owned();
+    Ok(found.iter().map(|entry| (id(entry), parse_chat(entry))).collect())
 }
 
 /// Changes what is kept of a chat; others' changes of the same moment stay.
 ///
 /// # Errors
 /// The database refuses.
-pub(crate) async fn change(
+pub(crate) async fn change_chat(
     app: &App,
     home: &UserSpace,
     id: &SessionId,
-    change: impl Fn(&mut Chat),
-) -> Answer<Chat> {
-    let key = Key::of(home, id);
+    change: impl Fn(&mut ChatMetadata),
+) -> HandlerResult<ChatMetadata> {
+    let key = SessionKey::for_session(home, id);
     for _ in 0..ATTEMPTS_MAX {
-        let entry = app.records.get(KIND, key.as_str(), app.now()).await?;
-        let before = entry.as_ref().map(read).unwrap_or_default();
+        let entry = app.records.get(KIND, key.as_str(), app.current_time()).await?;
+        let before = entry.as_ref().map(parse_chat).unwrap_or_default();
         let mut chat = before.clone();
         change(&mut chat);
         if chat == before {
             return Ok(chat);
         }
-        let new = Entry {
+        let new = RecordEntry {
             kind: KIND.into(),
             name: key.as_str().into(),
             owner: home.person().0.clone(),
-            text: serde_json::to_string(&chat).map_err(Problem::failed)?,
+            text: serde_json::to_string(&chat).map_err(ProblemDetails::internal_failure)?,
             version: 0,
             expires: None,
-            ts: app.now(),
+            ts: app.current_time(),
         };
         let expected = entry.map_or(0, |entry| entry.version);
-        if let Put::Kept(_) = app.records.put(&new, Some(expected)).await? {
+        if let PutOutcome::Kept(_) = app.records.put(&new, Some(expected)).await? {
             return Ok(chat);
         }
     }
-    Err(Problem::conflict("others change this chat all the time; try again"))
+    Err(ProblemDetails::conflict("others change this chat all the time; try again"))
 }
 
 /// Forgets what is kept beside a session that is removed.
 ///
 /// # Errors
 /// The database refuses.
-pub(crate) async fn forget(app: &App, home: &UserSpace, id: &SessionId) -> Answer<()> {
-    let key = Key::of(home, id);
+pub(crate) async fn forget_chat(app: &App, home: &UserSpace, id: &SessionId) -> HandlerResult<()> {
+    let key = SessionKey::for_session(home, id);
     app.chats.forget(&key);
     for kind in [KIND, super::wishes::KIND, super::recovery::CRASH] {
         app.records.remove(kind, key.as_str()).await?;
@@ -114,7 +117,7 @@ pub(crate) async fn forget(app: &App, home: &UserSpace, id: &SessionId) -> Answe
 }
 
 /// A title in one line, without what steers terminals; empty: none.
-pub(crate) fn cleaned(title: &str) -> String {
+pub(crate) fn clean_title(title: &str) -> String {
     let line: Vec<&str> = title.split_whitespace().collect();
     let plain = line.join(" ");
     let plain = plain.trim_matches(|c: char| c == '"' || c == '*' || c == '#' || c == ' ');
@@ -128,7 +131,7 @@ pub(super) fn after_run(app: &App, home: &Arc<UserSpace>, id: &SessionId) {
     }
     let (app, home, id) = (app.clone(), home.clone(), id.clone());
     tokio::spawn(async move {
-        match tokio::time::timeout(HELPER_WAIT, name(&app, &home, &id)).await {
+        match tokio::time::timeout(HELPER_WAIT, name_chat(&app, &home, &id)).await {
             Ok(Ok(())) => (),
             Ok(Err(problem)) => {
                 tracing::debug!(session = %id, why = %problem.detail, "a chat was not named");
@@ -138,23 +141,23 @@ pub(super) fn after_run(app: &App, home: &Arc<UserSpace>, id: &SessionId) {
     });
 }
 
-async fn name(app: &App, home: &Arc<UserSpace>, id: &SessionId) -> Answer<()> {
-    if of(app, &Key::of(home.as_ref(), id)).await?.title.is_some() {
+async fn name_chat(app: &App, home: &Arc<UserSpace>, id: &SessionId) -> HandlerResult<()> {
+    if load_chat(app, &SessionKey::for_session(home.as_ref(), id)).await?.title.is_some() {
         return Ok(());
     }
-    let folded = fold::load(home.store().as_ref(), id).await?;
-    let said = folded.session.said().first().cloned().unwrap_or_default();
-    let answer = folded.session.finished().map(|f| f.text.clone()).unwrap_or_default();
+    let folded = fold::load_session_fold(home.store().as_ref(), id).await?;
+    let said = folded.session.person_texts().first().cloned().unwrap_or_default();
+    let answer = folded.session.last_run_finished().map(|f| f.text.clone()).unwrap_or_default();
     if said.is_empty() || answer.is_empty() {
         return Ok(());
     }
     let Some(title) = home.suggest_title(&said, &answer).await? else { return Ok(()) };
-    let title = cleaned(&title);
+    let title = clean_title(&title);
     if title.is_empty() {
         return Ok(());
     }
     // A person may have named it meanwhile: theirs stays.
-    change(app, home.as_ref(), id, |chat| {
+    change_chat(app, home.as_ref(), id, |chat| {
         if chat.title.is_none() {
             chat.title = Some(title.clone());
         }
@@ -175,8 +178,8 @@ mod tests {
             ("a\u{1b}[31mb", "a[31mb"),
             ("  \n ", ""),
         ] {
-            assert_eq!(cleaned(said), title);
+            assert_eq!(clean_title(said), title);
         }
-        assert_eq!(cleaned(&"x".repeat(500)).len(), TITLE_CHARS_MAX);
+        assert_eq!(clean_title(&"x".repeat(500)).len(), TITLE_CHARS_MAX);
     }
 }

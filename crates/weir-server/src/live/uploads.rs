@@ -9,12 +9,12 @@ use http::StatusCode;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use weir_engine::attach::{Attachment, FILE_BYTES_MAX};
-use weir_engine::ports::Entry;
+use weir_engine::ports::RecordEntry;
 use weir_install::user_space::UserSpace;
 
 use crate::app::App;
 use crate::auth::secret;
-use crate::problem::{Answer, Problem};
+use crate::problem::{HandlerResult, ProblemDetails};
 
 /// Kind of these entries.
 const KIND: &str = "upload";
@@ -28,7 +28,7 @@ const WAITING_BYTES_MAX: u64 = 256 << 20;
 const NAME_CHARS_MAX: usize = 200;
 
 /// A file that waits.
-pub(crate) struct Upload {
+pub(crate) struct PendingUpload {
     /// Its name, for people.
     pub(crate) name: String,
     /// Its content.
@@ -37,7 +37,7 @@ pub(crate) struct Upload {
 
 /// What whoever uploaded a file is told.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub(crate) struct Uploaded {
+pub(crate) struct UploadedFile {
     /// By which it is said: `attachment`.
     pub(crate) id: String,
     /// Its name.
@@ -51,7 +51,7 @@ pub(crate) struct Uploaded {
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-struct Kept {
+struct StoredUpload {
     name: String,
     bytes: u64,
     data: String,
@@ -65,63 +65,66 @@ fn entry_name(home: &UserSpace, id: &str) -> String {
 ///
 /// # Errors
 /// What is wrong with it and what to do; too many wait.
-pub(crate) async fn put(
+pub(crate) async fn store_upload(
     app: &App,
     home: &UserSpace,
     name: &str,
     bytes: Arc<[u8]>,
-) -> Answer<Uploaded> {
+) -> HandlerResult<UploadedFile> {
     if bytes.len() as u64 > FILE_BYTES_MAX {
         let most = FILE_BYTES_MAX >> 20;
         let why = format!("a file may have at most {most} MB");
-        return Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", why));
+        return Err(ProblemDetails::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", why));
     }
     let name: String = name.chars().take(NAME_CHARS_MAX).collect();
     let engine = home.engine().await?;
     let documents = engine.parts().documents.as_ref();
     let looked = Attachment::of_bytes(documents, &name, bytes.clone()).await;
-    let looked = looked.map_err(|error| Problem::bad(error.to_string()))?;
-    let waiting = app.records.list(KIND, Some(home.person().as_str()), app.now()).await?;
-    let kept = |entry: &Entry| serde_json::from_str::<Kept>(&entry.text).map_or(0, |k| k.bytes);
+    let looked = looked.map_err(|error| ProblemDetails::bad_request(error.to_string()))?;
+    let waiting = app.records.list(KIND, Some(home.person().as_str()), app.current_time()).await?;
+    let kept = |entry: &RecordEntry| {
+        serde_json::from_str::<StoredUpload>(&entry.text).map_or(0, |k| k.bytes)
+    };
     let total: u64 = waiting.iter().map(kept).sum();
     if waiting.len() >= WAITING_MAX || total + bytes.len() as u64 > WAITING_BYTES_MAX {
         let why = "too many uploaded files wait to be said; say or forget some first";
-        return Err(Problem::too_many(60, why));
+        return Err(ProblemDetails::too_many(60, why));
     }
-    let id = secret::name()?;
+    let id = secret::random_name()?;
     let size = bytes.len() as u64;
-    let kept = Kept { name: name.clone(), bytes: size, data: STANDARD.encode(&bytes) };
-    let entry = Entry {
+    let kept = StoredUpload { name: name.clone(), bytes: size, data: STANDARD.encode(&bytes) };
+    let entry = RecordEntry {
         kind: KIND.into(),
         name: entry_name(home, &id),
         owner: home.person().0.clone(),
-        text: serde_json::to_string(&kept).map_err(Problem::failed)?,
+        text: serde_json::to_string(&kept).map_err(ProblemDetails::internal_failure)?,
         version: 0,
-        expires: Some(app.now().plus_ms(WAIT_MS)),
-        ts: app.now(),
+        expires: Some(app.current_time().plus_ms(WAIT_MS)),
+        ts: app.current_time(),
     };
     app.records.put(&entry, Some(0)).await?;
-    let (kind, note) = (looked.kind(), looked.note().map(str::to_owned));
-    Ok(Uploaded { id, name, bytes: size, kind, note })
+    let (kind, note) = (looked.describe_kind(), looked.note().map(str::to_owned));
+    Ok(UploadedFile { id, name, bytes: size, kind, note })
 }
 
 /// A file of this person that waits.
 ///
 /// # Errors
 /// There is none, or it has ended.
-pub(crate) async fn get(app: &App, home: &UserSpace, id: &str) -> Answer<Upload> {
-    let missing = || Problem::missing(format!("attachment {id}"));
-    let entry = app.records.get(KIND, &entry_name(home, id), app.now()).await?;
+pub(crate) async fn get(app: &App, home: &UserSpace, id: &str) -> HandlerResult<PendingUpload> {
+    let missing = || ProblemDetails::not_found(format!("attachment {id}"));
+    let entry = app.records.get(KIND, &entry_name(home, id), app.current_time()).await?;
     let entry = entry.filter(|entry| entry.owner == home.person().as_str()).ok_or_else(missing)?;
-    let kept: Kept = serde_json::from_str(&entry.text).map_err(Problem::failed)?;
-    let bytes = STANDARD.decode(kept.data).map_err(Problem::failed)?;
-    Ok(Upload { name: kept.name, bytes: bytes.into() })
+    let kept: StoredUpload =
+        serde_json::from_str(&entry.text).map_err(ProblemDetails::internal_failure)?;
+    let bytes = STANDARD.decode(kept.data).map_err(ProblemDetails::internal_failure)?;
+    Ok(PendingUpload { name: kept.name, bytes: bytes.into() })
 }
 
 /// Forgets a file. Whether there was one.
 ///
 /// # Errors
 /// The database refuses.
-pub(crate) async fn forget(app: &App, home: &UserSpace, id: &str) -> Answer<bool> {
+pub(crate) async fn forget_upload(app: &App, home: &UserSpace, id: &str) -> HandlerResult<bool> {
     Ok(app.records.remove(KIND, &entry_name(home, id)).await?)
 }

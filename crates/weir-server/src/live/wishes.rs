@@ -3,19 +3,19 @@
 
 use serde::{Deserialize, Serialize};
 use weir_core::schedule::ScheduledAgent;
-use weir_engine::ports::Entry;
+use weir_engine::ports::RecordEntry;
 use weir_install::user_space::{SessionContext, SessionWish, UserSpace};
 
-use super::Key;
+use super::SessionKey;
 use crate::app::App;
-use crate::problem::{Answer, Problem};
+use crate::problem::{HandlerResult, ProblemDetails};
 
 /// Kind of these entries.
 pub(super) const KIND: &str = "session_wish";
 
 /// What of a wish binds a session for ever.
 #[derive(Debug, Default, Serialize, Deserialize)]
-struct Kept {
+struct BoundOptions {
     context: String,
     #[serde(default)]
     only_tools: Option<Vec<String>>,
@@ -27,7 +27,7 @@ struct Kept {
     agent: Option<Box<ScheduledAgent>>,
 }
 
-fn word(context: SessionContext) -> &'static str {
+fn context_word(context: SessionContext) -> &'static str {
     match context {
         SessionContext::Interactive => "interactive",
         SessionContext::Scheduled => "scheduled",
@@ -39,22 +39,27 @@ fn word(context: SessionContext) -> &'static str {
 ///
 /// # Errors
 /// The database refuses.
-pub(super) async fn keep(app: &App, home: &UserSpace, key: &Key, wish: &SessionWish) -> Answer<()> {
+pub(super) async fn store_bound_options(
+    app: &App,
+    home: &UserSpace,
+    key: &SessionKey,
+    wish: &SessionWish,
+) -> HandlerResult<()> {
     let SessionWish { context, only_tools, budget_usd, max_tool_calls, agent, .. } = wish.clone();
     let bound = only_tools.is_some() || budget_usd.is_some() || max_tool_calls.is_some();
     if super::is_interactive(wish) && !bound {
         return Ok(());
     }
-    let context = word(context).into();
-    let kept = Kept { context, only_tools, budget_usd, max_tool_calls, agent };
-    let entry = Entry {
+    let context = context_word(context).into();
+    let kept = BoundOptions { context, only_tools, budget_usd, max_tool_calls, agent };
+    let entry = RecordEntry {
         kind: KIND.into(),
         name: key.as_str().into(),
         owner: home.person().0.clone(),
-        text: serde_json::to_string(&kept).map_err(Problem::failed)?,
+        text: serde_json::to_string(&kept).map_err(ProblemDetails::internal_failure)?,
         version: 0,
         expires: None,
-        ts: app.now(),
+        ts: app.current_time(),
     };
     app.records.put(&entry, None).await?;
     Ok(())
@@ -64,24 +69,29 @@ pub(super) async fn keep(app: &App, home: &UserSpace, key: &Key, wish: &SessionW
 ///
 /// # Errors
 /// The database refuses, or it holds what cannot be read: then nothing is opened.
-pub(super) async fn kept(app: &App, key: &Key) -> Answer<SessionWish> {
-    let Some(entry) = app.records.get(KIND, key.as_str(), app.now()).await? else {
+pub(super) async fn load_bound_options(app: &App, key: &SessionKey) -> HandlerResult<SessionWish> {
+    let Some(entry) = app.records.get(KIND, key.as_str(), app.current_time()).await? else {
         return Ok(SessionWish::default());
     };
-    let kept: Kept = serde_json::from_str(&entry.text).map_err(Problem::failed)?;
+    let kept: BoundOptions =
+        serde_json::from_str(&entry.text).map_err(ProblemDetails::internal_failure)?;
     let context = match kept.context.as_str() {
         "interactive" => SessionContext::Interactive,
         "scheduled" => SessionContext::Scheduled,
         "injected" => SessionContext::Injected,
-        other => return Err(Problem::failed(format!("unknown surroundings {other:?}"))),
+        other => {
+            return Err(ProblemDetails::internal_failure(format!(
+                "unknown surroundings {other:?}"
+            )));
+        }
     };
-    let Kept { only_tools, budget_usd, max_tool_calls, agent, .. } = kept;
+    let BoundOptions { only_tools, budget_usd, max_tool_calls, agent, .. } = kept;
     let wish = SessionWish { context, only_tools, budget_usd, ..SessionWish::default() };
     Ok(SessionWish { max_tool_calls, agent, ..wish })
 }
 
 /// A new wish about a session that is bound: it loosens nothing.
-pub(super) fn joined(wish: SessionWish, own: &SessionWish) -> SessionWish {
+pub(super) fn join_bound_options(wish: SessionWish, own: &SessionWish) -> SessionWish {
     SessionWish {
         context: own.context,
         only_tools: own.only_tools.clone(),

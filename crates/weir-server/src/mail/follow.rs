@@ -10,17 +10,17 @@ use serde::{Deserialize, Serialize};
 use weir_core::governance::label::{Integrity, Label};
 use weir_core::ids::Timestamp;
 use weir_core::schedule::{AgentCause, AgentRun};
-use weir_engine::ports::{Claim, Entry, KEPT_GIVEN, Kept, ReceivedMail, Store};
-use weir_engine::schedule::{given_name, known};
+use weir_engine::ports::{KEPT_GIVEN, ReceivedMail, RecordEntry, Store, StoredItem, TickClaim};
+use weir_engine::schedule::{given_name, load_known_agents};
 use weir_install::failure::HouseError;
-use weir_install::mail::accounts::{Found, PLACE, entry_name};
+use weir_install::mail::accounts::{MailAccountEntry, PLACE, entry_name};
 use weir_install::mail::rules::{self, MailRule};
 use weir_install::people::Person;
-use weir_install::seal::Seal;
+use weir_install::seal::SecretSeal;
 use weir_install::user_space::UserSpace;
 
 use crate::app::App;
-use crate::notify::{Notice, NoticeKind, Notify as _};
+use crate::notify::{Notice, NoticeKind, NoticeSink as _};
 
 /// Longest that a folder is waited on before it is looked at anyway. Servers end idle lines after
 /// half an hour.
@@ -30,7 +30,7 @@ const BUSY: Duration = Duration::from_secs(15);
 
 /// Up to where an account was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-struct Place {
+struct MailboxPosition {
     validity: u32,
     number: u32,
 }
@@ -39,61 +39,65 @@ struct Place {
 ///
 /// # Errors
 /// In words, for the page of the account.
-pub(super) async fn follow(app: &App, person: &Person, found: &Found) -> Result<(), HouseError> {
-    let seal = Seal::new(&app.house.seal_key()?)?;
-    let account = found.account(&seal)?;
+pub(super) async fn follow_account(
+    app: &App,
+    person: &Person,
+    found: &MailAccountEntry,
+) -> Result<(), HouseError> {
+    let seal = SecretSeal::new(&app.house.seal_key()?)?;
+    let account = found.open_account(&seal)?;
     let home = app.home(person).await?;
     let mut inbox = weir_install::mail::open_inbox(&account, &found.line.folder).await?;
-    let (validity, next) = inbox.place();
+    let (validity, next) = inbox.mailbox_position();
     let mut place = match read_place(app, found).await? {
         Some(place) if place.validity == validity => place,
         // Mails that were there before are nobody's business.
         _ => {
-            let place = Place { validity, number: next.saturating_sub(1) };
+            let place = MailboxPosition { validity, number: next.saturating_sub(1) };
             write_place(app, found, place).await?;
             place
         }
     };
-    let standing = Standing { why: None, since: app.now() };
-    app.mail.set(&entry_name(&found.owner, &found.line.name), Some(standing));
+    let standing = FollowStatus { why: None, since: app.current_time() };
+    app.mail.set_status(&entry_name(&found.owner, &found.line.name), Some(standing));
     let failed = HouseError::Failed;
     loop {
-        for number in inbox.newer(place.number).await.map_err(failed)? {
+        for number in inbox.newer_mails(place.number).await.map_err(failed)? {
             let received = inbox.fetch(number, &found.line.receiver).await.map_err(failed)?;
             let mail = received.as_ref();
-            let rule = mail.and_then(|mail| rules::matching(&found.line.rules, mail));
+            let rule = mail.and_then(|mail| rules::first_matching_rule(&found.line.rules, mail));
             if let (Some(mail), Some(rule)) = (mail, rule) {
-                let came = Came { found, validity, number, mail };
-                while !start(app, home.as_ref(), person, rule, &came).await? {
+                let came = IncomingMail { found, validity, number, mail };
+                while !start_agent(app, home.as_ref(), person, rule, &came).await? {
                     tokio::time::sleep(BUSY).await;
                 }
             }
             place.number = number;
             write_place(app, found, place).await?;
         }
-        inbox.wait(LOOK_AFTER).await.map_err(failed)?;
+        inbox.wait_for_change(LOOK_AFTER).await.map_err(failed)?;
     }
 }
 
 /// A mail with its place.
-struct Came<'a> {
-    found: &'a Found,
+struct IncomingMail<'a> {
+    found: &'a MailAccountEntry,
     validity: u32,
     number: u32,
     mail: &'a ReceivedMail,
 }
 
 /// Starts the agent of a rule; false: it is busy, and the mail waits.
-async fn start(
+async fn start_agent(
     app: &App,
     home: &UserSpace,
     person: &Person,
     rule: &MailRule,
-    came: &Came<'_>,
+    came: &IncomingMail<'_>,
 ) -> Result<bool, HouseError> {
     let store: Arc<dyn Store> = home.store();
-    let now = app.now();
-    let (agents, _) = known(store.as_ref()).await?;
+    let now = app.current_time();
+    let (agents, _) = load_known_agents(store.as_ref()).await?;
     let Some(agent) = agents.get(&rule.agent).filter(|known| known.active) else {
         let text = format!(
             "A mail fits a rule of {}, and there is no such agent that runs.",
@@ -101,32 +105,32 @@ async fn start(
         );
         let title = format!("The agent {} was not started", rule.agent);
         let notice = Notice { kind: NoticeKind::Agent, title, text, link: "/mail".into() };
-        app.bell.notify(&person.id, notice).await;
+        app.bell.notify_person(&person.id, notice).await;
         return Ok(true);
     };
     let line = &came.found.line;
     let tick = format!("mail {}/{}#{}#{}", line.name, line.folder, came.validity, came.number);
     let origin = format!("mail from {}", came.mail.sender);
     let label = Label::private(Integrity::External, origin.clone());
-    let kept = Kept {
+    let kept = StoredItem {
         what: KEPT_GIVEN.into(),
         name: given_name(&rule.agent, &tick),
-        text: rules::given(came.mail),
+        text: rules::mail_text_for_agent(came.mail),
         state: "waits".into(),
         hash: String::new(),
         version: 1,
-        label: label.joined(&Label::external(origin.clone())),
+        label: label.joined_with(&Label::external(origin.clone())),
         by: origin,
         ts: now,
     };
-    store.keep(&kept).await?;
+    store.store_item(&kept).await?;
     let run = AgentRun { claimed: now, ..AgentRun::new(&agent.agent, AgentCause::Mail, tick, now) };
     let claims = store.claim_ticks(std::slice::from_ref(&run), None).await?;
     match claims.first() {
-        Some(Claim::Claimed) => Ok(true),
-        Some(Claim::Overlaps) => Ok(false),
+        Some(TickClaim::Claimed) => Ok(true),
+        Some(TickClaim::Overlaps) => Ok(false),
         // It was started before a crash, or at another replica; what was kept is not needed twice.
-        Some(Claim::Taken) | None => {
+        Some(TickClaim::Taken) | None => {
             let open = weir_engine::ports::AgentRunFilter {
                 agent: Some(rule.agent.clone()),
                 open: true,
@@ -134,29 +138,36 @@ async fn start(
             };
             let runs = store.agent_runs(&open).await?;
             if !runs.iter().any(|open| open.tick == run.tick) {
-                store.unkeep(KEPT_GIVEN, &kept.name).await?;
+                store.remove_stored_item(KEPT_GIVEN, &kept.name).await?;
             }
             Ok(true)
         }
     }
 }
 
-async fn read_place(app: &App, found: &Found) -> Result<Option<Place>, HouseError> {
+async fn read_place(
+    app: &App,
+    found: &MailAccountEntry,
+) -> Result<Option<MailboxPosition>, HouseError> {
     let name = entry_name(&found.owner, &found.line.name);
-    let entry = app.records.get(PLACE, &name, app.now()).await?;
+    let entry = app.records.get(PLACE, &name, app.current_time()).await?;
     Ok(entry.and_then(|entry| serde_json::from_str(&entry.text).ok()))
 }
 
-async fn write_place(app: &App, found: &Found, place: Place) -> Result<(), HouseError> {
+async fn write_place(
+    app: &App,
+    found: &MailAccountEntry,
+    place: MailboxPosition,
+) -> Result<(), HouseError> {
     let text = serde_json::to_string(&place).map_err(|e| HouseError::Failed(e.to_string()))?;
-    let entry = Entry {
+    let entry = RecordEntry {
         kind: PLACE.into(),
         name: entry_name(&found.owner, &found.line.name),
         owner: found.owner.0.clone(),
         text,
         version: 0,
         expires: None,
-        ts: app.now(),
+        ts: app.current_time(),
     };
     app.records.put(&entry, None).await?;
     Ok(())
@@ -164,7 +175,7 @@ async fn write_place(app: &App, found: &Found, place: Place) -> Result<(), House
 
 /// So that a page can say since when something holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Standing {
+pub(crate) struct FollowStatus {
     /// Why it does not work; `None`: it is followed.
     pub(crate) why: Option<String>,
     /// Since when.

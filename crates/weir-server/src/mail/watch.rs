@@ -6,10 +6,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
-use weir_install::mail::accounts::{self, Found, entry_name};
+use weir_install::mail::accounts::{self, MailAccountEntry, entry_name};
 use weir_install::people::PersonId;
 
-use super::follow::{Standing, follow};
+use super::follow::{FollowStatus, follow_account};
 use crate::app::App;
 use crate::auth;
 
@@ -21,20 +21,20 @@ const LOOK_AGAIN: Duration = Duration::from_secs(60);
 
 /// How the accounts that are followed here stand, by the name of their entry.
 #[derive(Default)]
-pub(crate) struct Standings(Mutex<HashMap<String, Standing>>);
+pub(crate) struct FollowStatuses(Mutex<HashMap<String, FollowStatus>>);
 
-impl Standings {
-    fn all(&self) -> MutexGuard<'_, HashMap<String, Standing>> {
+impl FollowStatuses {
+    fn lock_statuses(&self) -> MutexGuard<'_, HashMap<String, FollowStatus>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// How an account stands; `None`: it is not followed here.
-    pub(crate) fn of(&self, owner: &PersonId, name: &str) -> Option<Standing> {
-        self.all().get(&entry_name(owner, name)).cloned()
+    pub(crate) fn status_of(&self, owner: &PersonId, name: &str) -> Option<FollowStatus> {
+        self.lock_statuses().get(&entry_name(owner, name)).cloned()
     }
 
-    pub(super) fn set(&self, name: &str, standing: Option<Standing>) {
-        let mut all = self.all();
+    pub(super) fn set_status(&self, name: &str, standing: Option<FollowStatus>) {
+        let mut all = self.lock_statuses();
         match standing {
             Some(standing) => drop(all.insert(name.to_owned(), standing)),
             None => drop(all.remove(name)),
@@ -42,22 +42,22 @@ impl Standings {
     }
 }
 
-struct Task {
+struct FollowTask {
     version: u64,
     stop: CancellationToken,
 }
 
 /// Follows every account that is switched on, until the server ends.
-pub(crate) async fn watch(app: App) {
-    let mut tasks: HashMap<String, Task> = HashMap::new();
+pub(crate) async fn watch_mail_accounts(app: App) {
+    let mut tasks: HashMap<String, FollowTask> = HashMap::new();
     loop {
-        match accounts::all(app.records.as_ref(), None, app.now()).await {
-            Ok(found) => settle(&app, &mut tasks, found).await,
+        match accounts::list_mail_accounts(app.records.as_ref(), None, app.current_time()).await {
+            Ok(found) => update_follow_tasks(&app, &mut tasks, found).await,
             Err(error) => tracing::warn!(%error, "mail accounts could not be read"),
         }
         tokio::select! {
             () = app.stop.cancelled() => break,
-            () = app.records.changed() => (),
+            () = app.records.wait_for_change() => (),
             () = tokio::time::sleep(LOOK_AGAIN) => (),
         }
     }
@@ -67,7 +67,11 @@ pub(crate) async fn watch(app: App) {
 }
 
 /// Begins what is new, ends what is gone or changed.
-async fn settle(app: &App, tasks: &mut HashMap<String, Task>, found: Vec<Found>) {
+async fn update_follow_tasks(
+    app: &App,
+    tasks: &mut HashMap<String, FollowTask>,
+    found: Vec<MailAccountEntry>,
+) {
     let mut wanted = HashMap::new();
     for found in found.into_iter().filter(|found| found.line.enabled) {
         wanted.insert(entry_name(&found.owner, &found.line.name), found);
@@ -76,21 +80,26 @@ async fn settle(app: &App, tasks: &mut HashMap<String, Task>, found: Vec<Found>)
         let stays = wanted.get(name).is_some_and(|found| found.version == task.version);
         if !stays {
             task.stop.cancel();
-            app.mail.set(name, None);
+            app.mail.set_status(name, None);
         }
         stays
     });
     for (name, found) in wanted {
         if !tasks.contains_key(&name) {
             let stop = app.stop.child_token();
-            tasks.insert(name.clone(), Task { version: found.version, stop: stop.clone() });
-            tokio::spawn(one(app.clone(), name, found, stop));
+            tasks.insert(name.clone(), FollowTask { version: found.version, stop: stop.clone() });
+            tokio::spawn(follow_with_retries(app.clone(), name, found, stop));
         }
     }
 }
 
 /// One account: tried again and again, less and less often while it fails.
-async fn one(app: App, name: String, found: Found, stop: CancellationToken) {
+async fn follow_with_retries(
+    app: App,
+    name: String,
+    found: MailAccountEntry,
+    stop: CancellationToken,
+) {
     let mut wait = RETRY_FIRST;
     while !stop.is_cancelled() {
         let began = tokio::time::Instant::now();
@@ -103,14 +112,15 @@ async fn one(app: App, name: String, found: Found, stop: CancellationToken) {
             Ok(Some(person)) => tokio::select! {
                 biased;
                 () = stop.cancelled() => return,
-                done = follow(&app, &person, &found) => match done {
+                done = follow_account(&app, &person, &found) => match done {
                     Ok(()) => continue,
                     Err(error) => error.to_string(),
                 },
             },
         };
         tracing::warn!(account = name, why, "a mail account is not followed");
-        app.mail.set(&name, Some(Standing { why: Some(why), since: app.now() }));
+        app.mail
+            .set_status(&name, Some(FollowStatus { why: Some(why), since: app.current_time() }));
         // A line that held for long is no failure to be punished for.
         wait = if began.elapsed() > RETRY_LAST { RETRY_FIRST } else { wait };
         tokio::select! {

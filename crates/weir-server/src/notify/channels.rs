@@ -6,10 +6,10 @@ use std::collections::BTreeSet;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use weir_core::ids::Timestamp;
-use weir_engine::ports::{Entry, Put, Records};
+use weir_engine::ports::{PutOutcome, RecordEntry, Records};
 use weir_install::failure::HouseError;
 use weir_install::people::{Person, PersonId};
-use weir_install::seal::Seal;
+use weir_install::seal::SecretSeal;
 
 use super::NoticeKind;
 use crate::auth::secret;
@@ -24,7 +24,7 @@ const TEXT_CHARS_MAX: usize = 2_000;
 /// A way to reach a person, as they enter it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "way", rename_all = "snake_case")]
-pub(crate) enum Way {
+pub(crate) enum ChannelAddress {
     /// A browser that agreed to be told (RFC 8030).
     Push {
         /// The address of its push service.
@@ -70,7 +70,7 @@ pub(crate) struct ChannelLine {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Kept {
+struct StoredChannel {
     /// The way, sealed: an address of a push service is itself a secret.
     sealed: String,
     way: String,
@@ -83,32 +83,32 @@ struct Kept {
 }
 
 /// A channel, ready to be used.
-pub(crate) struct Channel {
+pub(crate) struct UnsealedChannel {
     /// Its id.
     pub(crate) id: String,
     /// The way.
-    pub(crate) way: Way,
+    pub(crate) way: ChannelAddress,
     /// It may lead to private addresses.
     pub(crate) everywhere: bool,
-    entry: Entry,
+    entry: RecordEntry,
 }
 
 fn entry_name(owner: &PersonId, id: &str) -> String {
     format!("{owner}/{id}")
 }
 
-fn id_of(entry: &Entry) -> String {
+fn id_of(entry: &RecordEntry) -> String {
     entry.name.rsplit('/').next().unwrap_or_default().to_owned()
 }
 
-fn read(entry: &Entry) -> Option<Kept> {
+fn parse_channel(entry: &RecordEntry) -> Option<StoredChannel> {
     serde_json::from_str(&entry.text)
         .inspect_err(|error| tracing::error!(%error, "a channel cannot be read"))
         .ok()
 }
 
 /// What is wrong with a way, in words; and what is shown of it.
-fn looked_at(way: &Way) -> Result<(&'static str, String), String> {
+fn looked_at(way: &ChannelAddress) -> Result<(&'static str, String), String> {
     let host = |address: &str| -> Result<String, String> {
         if address.chars().count() > TEXT_CHARS_MAX {
             return Err(format!("an address has {TEXT_CHARS_MAX} characters at most"));
@@ -122,17 +122,17 @@ fn looked_at(way: &Way) -> Result<(&'static str, String), String> {
         }
     };
     match way {
-        Way::Push { endpoint, p256dh, auth } => {
-            super::push::keys(p256dh, auth)?;
+        ChannelAddress::Push { endpoint, p256dh, auth } => {
+            super::push::decode_browser_keys(p256dh, auth)?;
             Ok(("push", format!("this browser, by {}", host(endpoint)?)))
         }
-        Way::Webhook { url, secret } => {
+        ChannelAddress::Webhook { url, secret } => {
             if secret.chars().count() > TEXT_CHARS_MAX {
                 return Err(format!("a secret has {TEXT_CHARS_MAX} characters at most"));
             }
             Ok(("webhook", host(url)?))
         }
-        Way::Ntfy { server, topic, token } => {
+        ChannelAddress::Ntfy { server, topic, token } => {
             let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
             if topic.is_empty() || topic.len() > 64 || !topic.chars().all(plain) {
                 return Err("a topic has letters, digits, - and _, 64 at most".into());
@@ -146,14 +146,14 @@ fn looked_at(way: &Way) -> Result<(&'static str, String), String> {
 }
 
 /// The channels of a person.
-pub(crate) async fn list(
+pub(crate) async fn list_channels(
     records: &dyn Records,
     owner: &PersonId,
     now: Timestamp,
 ) -> Result<Vec<ChannelLine>, HouseError> {
     let entries = records.list(CHANNEL, Some(owner.as_str()), now).await?;
-    let line = |entry: &Entry| {
-        let Kept { way, to, kinds, failed, .. } = read(entry)?;
+    let line = |entry: &RecordEntry| {
+        let StoredChannel { way, to, kinds, failed, .. } = parse_channel(entry)?;
         Some(ChannelLine { id: id_of(entry), way, to, kinds, failed })
     };
     Ok(entries.iter().filter_map(line).collect())
@@ -163,10 +163,10 @@ pub(crate) async fn list(
 ///
 /// # Errors
 /// It cannot be used, or there are too many: a sentence.
-pub(crate) async fn add(
+pub(crate) async fn add_channel(
     records: &dyn Records,
-    seal: &Seal,
-    (person, way, kinds): (&Person, &Way, BTreeSet<NoticeKind>),
+    seal: &SecretSeal,
+    (person, way, kinds): (&Person, &ChannelAddress, BTreeSet<NoticeKind>),
     now: Timestamp,
 ) -> Result<String, HouseError> {
     let (word, to) = looked_at(way).map_err(HouseError::Refused)?;
@@ -175,13 +175,15 @@ pub(crate) async fn add(
     }
     // A browser that asks twice is told once.
     let id = match way {
-        Way::Push { endpoint, .. } => secret::digest(endpoint).chars().take(24).collect(),
-        Way::Webhook { .. } | Way::Ntfy { .. } => secret::random_id(),
+        ChannelAddress::Push { endpoint, .. } => {
+            secret::secret_digest(endpoint).chars().take(24).collect()
+        }
+        ChannelAddress::Webhook { .. } | ChannelAddress::Ntfy { .. } => secret::random_id(),
     };
     let name = entry_name(&person.id, &id);
     let json = |error: serde_json::Error| HouseError::Failed(error.to_string());
     let sealed = seal.seal(&name, &serde_json::to_string(way).map_err(json)?)?;
-    let kept = Kept {
+    let kept = StoredChannel {
         sealed,
         way: word.into(),
         to,
@@ -189,7 +191,7 @@ pub(crate) async fn add(
         everywhere: person.is_admin(),
         failed: String::new(),
     };
-    let entry = Entry {
+    let entry = RecordEntry {
         kind: CHANNEL.into(),
         name,
         owner: person.id.0.clone(),
@@ -218,34 +220,34 @@ pub(crate) async fn remove(
 }
 
 /// The channels that are told of this, or one of them by its id.
-pub(crate) async fn of(
+pub(crate) async fn open_channels(
     records: &dyn Records,
-    seal: &Seal,
+    seal: &SecretSeal,
     owner: &PersonId,
-    wanted: Wanted<'_>,
+    wanted: ChannelFilter<'_>,
     now: Timestamp,
-) -> Result<Vec<Channel>, HouseError> {
+) -> Result<Vec<UnsealedChannel>, HouseError> {
     let mut found = Vec::new();
     for entry in records.list(CHANNEL, Some(owner.as_str()), now).await? {
-        let Some(kept) = read(&entry) else { continue };
+        let Some(kept) = parse_channel(&entry) else { continue };
         let id = id_of(&entry);
         let is_meant = match wanted {
-            Wanted::Kind(kind) => kept.kinds.is_empty() || kept.kinds.contains(&kind),
-            Wanted::One(one) => id == one,
+            ChannelFilter::Kind(kind) => kept.kinds.is_empty() || kept.kinds.contains(&kind),
+            ChannelFilter::One(one) => id == one,
         };
         if !is_meant {
             continue;
         }
         let way = seal.open(&entry.name, &kept.sealed)?;
         let way = serde_json::from_str(&way).map_err(|e| HouseError::Failed(e.to_string()))?;
-        found.push(Channel { id, way, everywhere: kept.everywhere, entry });
+        found.push(UnsealedChannel { id, way, everywhere: kept.everywhere, entry });
     }
     Ok(found)
 }
 
 /// Which channels.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Wanted<'a> {
+pub(crate) enum ChannelFilter<'a> {
     /// Those that are told of this kind.
     Kind(NoticeKind),
     /// This one.
@@ -253,14 +255,16 @@ pub(crate) enum Wanted<'a> {
 }
 
 /// Notes whether the last notice arrived; `failed` empty: it did.
-pub(crate) async fn note(records: &dyn Records, channel: &Channel, failed: &str) {
-    let Some(mut kept) = read(&channel.entry).filter(|kept| kept.failed != failed) else { return };
+pub(crate) async fn note_delivery(records: &dyn Records, channel: &UnsealedChannel, failed: &str) {
+    let Some(mut kept) = parse_channel(&channel.entry).filter(|kept| kept.failed != failed) else {
+        return;
+    };
     kept.failed = failed.to_owned();
     let Ok(text) = serde_json::to_string(&kept) else { return };
-    let entry = Entry { text, ..channel.entry.clone() };
+    let entry = RecordEntry { text, ..channel.entry.clone() };
     match records.put(&entry, Some(channel.entry.version)).await {
         // Somebody changed it meanwhile: the next notice says how it stands.
-        Ok(Put::Kept(_) | Put::Changed(_)) => (),
+        Ok(PutOutcome::Kept(_) | PutOutcome::Changed(_)) => (),
         Err(error) => tracing::warn!(%error, "how a channel stands could not be noted"),
     }
 }
@@ -271,14 +275,14 @@ mod tests {
 
     #[test]
     fn s16_ways_are_looked_at() {
-        let hook = |url: &str| Way::Webhook { url: url.into(), secret: String::new() };
+        let hook = |url: &str| ChannelAddress::Webhook { url: url.into(), secret: String::new() };
         for good in ["https://a.example/x", "http://127.0.0.1:9/x", "http://localhost/x"] {
             assert!(looked_at(&hook(good)).is_ok(), "{good}");
         }
         for bad in ["http://a.example", "ftp://a.example", "x", "file:///etc/passwd", "https://"] {
             assert!(looked_at(&hook(bad)).is_err(), "{bad}");
         }
-        let ntfy = |topic: &str| Way::Ntfy {
+        let ntfy = |topic: &str| ChannelAddress::Ntfy {
             server: "https://ntfy.example".into(),
             topic: topic.into(),
             token: String::new(),

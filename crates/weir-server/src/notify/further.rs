@@ -13,14 +13,14 @@ use ring::hmac;
 use serde_json::json;
 use tokio::sync::{OnceCell, Semaphore};
 use weir_core::address::is_public;
-use weir_engine::ports::Entry;
+use weir_engine::ports::RecordEntry;
 use weir_install::failure::HouseError;
 use weir_install::people::PersonId;
-use weir_install::seal::Seal;
+use weir_install::seal::SecretSeal;
 
-use super::channels::{self, Channel, Wanted, Way};
-use super::push::{self, Vapid};
-use super::{Notice, Notify};
+use super::channels::{self, ChannelAddress, ChannelFilter, UnsealedChannel};
+use super::push::{self, VapidKey};
+use super::{Notice, NoticeSink};
 use crate::app::App;
 use crate::auth::secret;
 
@@ -35,7 +35,7 @@ const RETRIES: [Duration; 3] =
 const AT_ONCE: usize = 16;
 
 /// Sends notices further.
-pub(crate) struct Further {
+pub(crate) struct ChannelSender {
     app: App,
     client: OnceCell<reqwest::Client>,
     public_client: OnceCell<reqwest::Client>,
@@ -43,7 +43,7 @@ pub(crate) struct Further {
 }
 
 /// Why a call failed.
-enum Missed {
+enum DeliveryFailure {
     /// It may work later.
     Later(String),
     /// It will not.
@@ -52,10 +52,10 @@ enum Missed {
     Gone,
 }
 
-impl Further {
+impl ChannelSender {
     /// Over the channels of everybody.
-    pub(crate) fn new(app: App) -> Further {
-        Further {
+    pub(crate) fn new(app: App) -> ChannelSender {
+        ChannelSender {
             app,
             client: OnceCell::new(),
             public_client: OnceCell::new(),
@@ -63,28 +63,28 @@ impl Further {
         }
     }
 
-    fn seal(&self) -> Result<Seal, HouseError> {
-        Seal::new(&self.app.house.seal_key()?)
+    fn channel_seal(&self) -> Result<SecretSeal, HouseError> {
+        SecretSeal::new(&self.app.house.seal_key()?)
     }
 
     /// The server's key for web push; the first time it is made.
-    pub(crate) async fn vapid(&self) -> Result<Vapid, HouseError> {
-        let (records, seal) = (self.app.records.as_ref(), self.seal()?);
+    pub(crate) async fn vapid_key(&self) -> Result<VapidKey, HouseError> {
+        let (records, seal) = (self.app.records.as_ref(), self.channel_seal()?);
         for _ in 0..2 {
-            if let Some(entry) = records.get(VAPID, VAPID, self.app.now()).await? {
+            if let Some(entry) = records.get(VAPID, VAPID, self.app.current_time()).await? {
                 let key = STANDARD.decode(seal.open(VAPID, &entry.text)?);
                 let key = key.map_err(|error| HouseError::Failed(error.to_string()))?;
-                return Vapid::read(&key).map_err(HouseError::Failed);
+                return VapidKey::parse_pkcs8(&key).map_err(HouseError::Failed);
             }
-            let key = Vapid::generate().map_err(HouseError::Failed)?;
-            let entry = Entry {
+            let key = VapidKey::generate_pkcs8().map_err(HouseError::Failed)?;
+            let entry = RecordEntry {
                 kind: VAPID.into(),
                 name: VAPID.into(),
                 owner: String::new(),
                 text: seal.seal(VAPID, &STANDARD.encode(key))?,
                 version: 0,
                 expires: None,
-                ts: self.app.now(),
+                ts: self.app.current_time(),
             };
             // Another replica may be quicker: then its key is read.
             records.put(&entry, Some(0)).await?;
@@ -98,8 +98,14 @@ impl Further {
     /// It did not arrive: why.
     pub(crate) async fn try_out(&self, person: &PersonId, id: &str) -> Result<(), HouseError> {
         let records = self.app.records.as_ref();
-        let seal = self.seal()?;
-        let found = channels::of(records, &seal, person, Wanted::One(id), self.app.now());
+        let seal = self.channel_seal()?;
+        let found = channels::open_channels(
+            records,
+            &seal,
+            person,
+            ChannelFilter::One(id),
+            self.app.current_time(),
+        );
         let Some(channel) = found.await?.into_iter().next() else {
             return Err(HouseError::Missing("this channel".into()));
         };
@@ -109,33 +115,35 @@ impl Further {
             text: "You asked for this notice to try the channel.".into(),
             link: "/notifications/where".into(),
         };
-        let done = self.call(&channel, &notice).await;
+        let done = self.call_channel(&channel, &notice).await;
         let why = match &done {
             Ok(()) => String::new(),
-            Err(Missed::Later(why) | Missed::Never(why)) => why.clone(),
-            Err(Missed::Gone) => "the browser does not want to be told any more".into(),
+            Err(DeliveryFailure::Later(why) | DeliveryFailure::Never(why)) => why.clone(),
+            Err(DeliveryFailure::Gone) => "the browser does not want to be told any more".into(),
         };
-        channels::note(records, &channel, &why).await;
+        channels::note_delivery(records, &channel, &why).await;
         if why.is_empty() { Ok(()) } else { Err(HouseError::Refused(why)) }
     }
 
-    async fn deliver(&self, person: &PersonId, channel: &Channel, notice: &Notice) {
+    async fn deliver_notice(&self, person: &PersonId, channel: &UnsealedChannel, notice: &Notice) {
         let records = self.app.records.as_ref();
         let mut waits = RETRIES.iter();
         loop {
-            let why = match self.call(channel, notice).await {
-                Ok(()) => return channels::note(records, channel, "").await,
-                Err(Missed::Gone) => {
+            let why = match self.call_channel(channel, notice).await {
+                Ok(()) => return channels::note_delivery(records, channel, "").await,
+                Err(DeliveryFailure::Gone) => {
                     if let Err(error) = channels::remove(records, person, &channel.id).await {
                         tracing::warn!(%error, "a browser that is gone stays in the list");
                     }
                     return;
                 }
-                Err(Missed::Never(why)) => return channels::note(records, channel, &why).await,
-                Err(Missed::Later(why)) => why,
+                Err(DeliveryFailure::Never(why)) => {
+                    return channels::note_delivery(records, channel, &why).await;
+                }
+                Err(DeliveryFailure::Later(why)) => why,
             };
             let Some(wait) = waits.next() else {
-                return channels::note(records, channel, &why).await;
+                return channels::note_delivery(records, channel, &why).await;
             };
             tokio::select! {
                 () = self.app.stop.cancelled() => return,
@@ -144,10 +152,12 @@ impl Further {
         }
     }
 
-    async fn client(&self, everywhere: bool) -> Result<&reqwest::Client, Missed> {
+    async fn http_client(&self, everywhere: bool) -> Result<&reqwest::Client, DeliveryFailure> {
         let cell = if everywhere { &self.client } else { &self.public_client };
         cell.get_or_try_init(|| async move {
-            let tls = tokio::task::spawn_blocking(tls).await.map_err(|e| e.to_string())??;
+            let tls = tokio::task::spawn_blocking(tls_client_config)
+                .await
+                .map_err(|e| e.to_string())??;
             let mut builder = reqwest::Client::builder()
                 .tls_backend_preconfigured(tls)
                 .redirect(reqwest::redirect::Policy::none())
@@ -159,75 +169,87 @@ impl Further {
             builder.build().map_err(|error| error.to_string())
         })
         .await
-        .map_err(Missed::Never)
+        .map_err(DeliveryFailure::Never)
     }
 
-    async fn call(&self, channel: &Channel, notice: &Notice) -> Result<(), Missed> {
-        let client = self.client(channel.everywhere).await?;
-        let never = |error: HouseError| Missed::Never(error.to_string());
+    async fn call_channel(
+        &self,
+        channel: &UnsealedChannel,
+        notice: &Notice,
+    ) -> Result<(), DeliveryFailure> {
+        let client = self.http_client(channel.everywhere).await?;
+        let never = |error: HouseError| DeliveryFailure::Never(error.to_string());
         let base = self.app.options.public_url.clone().unwrap_or_default();
         let link = if notice.link.is_empty() { base } else { format!("{base}{}", notice.link) };
         let request = match &channel.way {
-            Way::Push { endpoint, p256dh, auth } => {
-                let address = self.address(endpoint, channel.everywhere)?;
-                let (public, secret) = push::keys(p256dh, auth).map_err(Missed::Never)?;
+            ChannelAddress::Push { endpoint, p256dh, auth } => {
+                let address = self.check_address(endpoint, channel.everywhere)?;
+                let (public, secret) =
+                    push::decode_browser_keys(p256dh, auth).map_err(DeliveryFailure::Never)?;
                 let text =
                     json!({ "title": notice.title, "text": notice.text, "link": notice.link });
-                let body = push::encrypt(&public, &secret, text.to_string().as_bytes());
+                let body = push::encrypt_notice(&public, &secret, text.to_string().as_bytes());
                 let origin = address.origin().ascii_serialization();
-                let vapid = self.vapid().await.map_err(never)?;
-                let contact = self.contact();
-                let now = self.app.now().0 / 1_000_000;
-                let word = vapid.authorization(&origin, &contact, now).map_err(Missed::Never)?;
+                let vapid = self.vapid_key().await.map_err(never)?;
+                let contact = self.vapid_contact();
+                let now = self.app.current_time().0 / 1_000_000;
+                let word = vapid
+                    .authorization_header(&origin, &contact, now)
+                    .map_err(DeliveryFailure::Never)?;
                 client
                     .post(address)
                     .header("authorization", word)
                     .header("content-encoding", "aes128gcm")
                     .header("ttl", "86400")
-                    .body(body.map_err(Missed::Never)?)
+                    .body(body.map_err(DeliveryFailure::Never)?)
             }
-            Way::Webhook { url, secret } => {
+            ChannelAddress::Webhook { url, secret } => {
                 let body = json!({
                     "kind": notice.kind, "title": notice.title, "text": notice.text, "link": link,
                 });
                 let body = body.to_string();
                 let mut request = client
-                    .post(self.address(url, channel.everywhere)?)
+                    .post(self.check_address(url, channel.everywhere)?)
                     .header("content-type", "application/json");
                 if !secret.is_empty() {
-                    let time = (self.app.now().0 / 1_000_000).to_string();
-                    let signed = signature(secret, &time, &body);
+                    let time = (self.app.current_time().0 / 1_000_000).to_string();
+                    let signed = webhook_signature(secret, &time, &body);
                     request = request
                         .header("x-weir-time", time)
                         .header("x-weir-signature", format!("sha256={signed}"));
                 }
                 request.body(body)
             }
-            Way::Ntfy { server, topic, token } => {
+            ChannelAddress::Ntfy { server, topic, token } => {
                 let body = json!({
                     "topic": topic, "title": notice.title, "message": notice.text,
                     "click": Some(&link).filter(|link| link.starts_with("http")),
                 });
-                let request = client.post(self.address(server, channel.everywhere)?);
+                let request = client.post(self.check_address(server, channel.everywhere)?);
                 let request = if token.is_empty() { request } else { request.bearer_auth(token) };
                 request.header("content-type", "application/json").body(body.to_string())
             }
         };
         let answer = request.send().await.map_err(|error| {
-            Missed::Later(format!("it could not be reached: {}", error.without_url()))
+            DeliveryFailure::Later(format!("it could not be reached: {}", error.without_url()))
         })?;
         let status = answer.status();
         match status.as_u16() {
             200..=299 => Ok(()),
-            404 | 410 if matches!(channel.way, Way::Push { .. }) => Err(Missed::Gone),
-            408 | 425 | 429 | 500..=599 => Err(Missed::Later(format!("it answered {status}"))),
-            _ => Err(Missed::Never(format!("it answered {status}"))),
+            404 | 410 if matches!(channel.way, ChannelAddress::Push { .. }) => {
+                Err(DeliveryFailure::Gone)
+            }
+            408 | 425 | 429 | 500..=599 => {
+                Err(DeliveryFailure::Later(format!("it answered {status}")))
+            }
+            _ => Err(DeliveryFailure::Never(format!("it answered {status}"))),
         }
     }
 
     /// The address, unless it is a private one that the person may not have called.
-    fn address(&self, text: &str, everywhere: bool) -> Result<url::Url, Missed> {
-        let url = url::Url::parse(text).map_err(|error| Missed::Never(error.to_string()))?;
+    fn check_address(&self, text: &str, everywhere: bool) -> Result<url::Url, DeliveryFailure> {
+        let url =
+            url::Url::parse(text).map_err(|error| DeliveryFailure::Never(error.to_string()))?;
         let ip = match url.host() {
             Some(url::Host::Ipv4(ip)) => Some(IpAddr::V4(ip)),
             Some(url::Host::Ipv6(ip)) => Some(IpAddr::V6(ip)),
@@ -235,26 +257,32 @@ impl Further {
         };
         match ip {
             Some(ip) if !everywhere && !is_public(ip) => {
-                Err(Missed::Never("private addresses are not called".into()))
+                Err(DeliveryFailure::Never("private addresses are not called".into()))
             }
             _ => Ok(url),
         }
     }
 
     /// Whom a push service may write to: RFC 8292 asks for an address of a person or a page.
-    fn contact(&self) -> String {
+    fn vapid_contact(&self) -> String {
         let public = self.app.options.public_url.clone();
         public.filter(|url| url.starts_with("https://")).unwrap_or("mailto:weir@localhost".into())
     }
 }
 
 #[async_trait]
-impl Notify for Further {
-    async fn notify(&self, person: &PersonId, notice: Notice) {
+impl NoticeSink for ChannelSender {
+    async fn notify_person(&self, person: &PersonId, notice: Notice) {
         let found = async {
-            let wanted = Wanted::Kind(notice.kind);
-            channels::of(self.app.records.as_ref(), &self.seal()?, person, wanted, self.app.now())
-                .await
+            let wanted = ChannelFilter::Kind(notice.kind);
+            channels::open_channels(
+                self.app.records.as_ref(),
+                &self.channel_seal()?,
+                person,
+                wanted,
+                self.app.current_time(),
+            )
+            .await
         };
         let found = match found.await {
             Ok(found) => found,
@@ -265,7 +293,7 @@ impl Notify for Further {
             let (person, notice) = (person.clone(), notice.clone());
             tokio::spawn(async move {
                 let place = further.places.clone().acquire_owned().await;
-                further.deliver(&person, &channel, &notice).await;
+                further.deliver_notice(&person, &channel, &notice).await;
                 drop(place);
             });
         }
@@ -273,13 +301,13 @@ impl Notify for Further {
 }
 
 /// The signature of a call: HMAC-SHA-256 over `TIME.BODY`, in hex.
-fn signature(secret: &str, time: &str, body: &str) -> String {
+fn webhook_signature(secret: &str, time: &str, body: &str) -> String {
     let key = hmac::Key::new(hmac::HMAC_SHA256, secret.as_bytes());
-    secret::hex(hmac::sign(&key, format!("{time}.{body}").as_bytes()).as_ref())
+    secret::encode_hex(hmac::sign(&key, format!("{time}.{body}").as_bytes()).as_ref())
 }
 
 /// How everything that leaves the server speaks TLS: by the machine's own list of authorities.
-pub(crate) fn tls() -> Result<rustls::ClientConfig, String> {
+pub(crate) fn tls_client_config() -> Result<rustls::ClientConfig, String> {
     use rustls_platform_verifier::BuilderVerifierExt as _;
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let builder = rustls::ClientConfig::builder_with_provider(provider)
@@ -307,14 +335,14 @@ impl Resolve for PublicOnly {
 
 #[cfg(test)]
 mod tests {
-    use super::{is_public, signature};
+    use super::{is_public, webhook_signature};
 
     #[test]
     fn s16_calls_are_signed_over_time_and_body() {
-        let signed = signature("key", "1", "{}");
+        let signed = webhook_signature("key", "1", "{}");
         assert_eq!(signed.len(), 64);
-        assert_ne!(signed, signature("key", "2", "{}"));
-        assert_ne!(signed, signature("other", "1", "{}"));
+        assert_ne!(signed, webhook_signature("key", "2", "{}"));
+        assert_ne!(signed, webhook_signature("other", "1", "{}"));
     }
 
     #[test]

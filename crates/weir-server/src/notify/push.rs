@@ -18,7 +18,7 @@ pub(crate) const TEXT_BYTES_MAX: usize = 3_800;
 ///
 /// # Errors
 /// They have not the form of RFC 8291.
-pub(crate) fn keys(p256dh: &str, auth: &str) -> Result<(Vec<u8>, Vec<u8>), String> {
+pub(crate) fn decode_browser_keys(p256dh: &str, auth: &str) -> Result<(Vec<u8>, Vec<u8>), String> {
     let read = |text: &str| URL_SAFE_NO_PAD.decode(text.trim_end_matches('='));
     let wrong = || "the browser's keys cannot be used".to_owned();
     let (public, secret) = (read(p256dh).map_err(|_| wrong())?, read(auth).map_err(|_| wrong())?);
@@ -28,17 +28,20 @@ pub(crate) fn keys(p256dh: &str, auth: &str) -> Result<(Vec<u8>, Vec<u8>), Strin
     }
 }
 
-struct Bytes(usize);
+struct HkdfLength(usize);
 
-impl KeyType for Bytes {
+impl KeyType for HkdfLength {
     fn len(&self) -> usize {
         self.0
     }
 }
 
-fn expand<const N: usize>(prk: &Prk, info: &[&[u8]]) -> Result<[u8; N], ring::error::Unspecified> {
+fn expand_key<const N: usize>(
+    prk: &Prk,
+    info: &[&[u8]],
+) -> Result<[u8; N], ring::error::Unspecified> {
     let mut out = [0_u8; N];
-    prk.expand(info, Bytes(N))?.fill(&mut out)?;
+    prk.expand(info, HkdfLength(N))?.fill(&mut out)?;
     Ok(out)
 }
 
@@ -46,7 +49,7 @@ fn expand<const N: usize>(prk: &Prk, info: &[&[u8]]) -> Result<[u8; N], ring::er
 ///
 /// # Errors
 /// The browser's key is no point of its curve, the text is too long, or there are no random bytes.
-pub(crate) fn encrypt(public: &[u8], secret: &[u8], text: &[u8]) -> Result<Vec<u8>, String> {
+pub(crate) fn encrypt_notice(public: &[u8], secret: &[u8], text: &[u8]) -> Result<Vec<u8>, String> {
     if text.len() > TEXT_BYTES_MAX {
         return Err(format!("a notice has {TEXT_BYTES_MAX} bytes at most"));
     }
@@ -58,10 +61,10 @@ pub(crate) fn encrypt(public: &[u8], secret: &[u8], text: &[u8]) -> Result<Vec<u
     random.fill(&mut salt).map_err(failed)?;
     let theirs = UnparsedPublicKey::new(&ECDH_P256, public);
     let shared = agree_ephemeral(own, &theirs, <[u8]>::to_vec).map_err(failed)?;
-    sealed(&shared, &salt, (public, secret), own_public.as_ref(), text).map_err(failed)
+    seal_record(&shared, &salt, (public, secret), own_public.as_ref(), text).map_err(failed)
 }
 
-fn sealed(
+fn seal_record(
     shared: &[u8],
     salt: &[u8; 16],
     (public, secret): (&[u8], &[u8]),
@@ -69,10 +72,10 @@ fn sealed(
     text: &[u8],
 ) -> Result<Vec<u8>, ring::error::Unspecified> {
     let prk = Salt::new(HKDF_SHA256, secret).extract(shared);
-    let ikm: [u8; 32] = expand(&prk, &[b"WebPush: info\0", public, own_public])?;
+    let ikm: [u8; 32] = expand_key(&prk, &[b"WebPush: info\0", public, own_public])?;
     let prk = Salt::new(HKDF_SHA256, salt).extract(&ikm);
-    let key: [u8; 16] = expand(&prk, &[b"Content-Encoding: aes128gcm\0"])?;
-    let nonce: [u8; NONCE_LEN] = expand(&prk, &[b"Content-Encoding: nonce\0"])?;
+    let key: [u8; 16] = expand_key(&prk, &[b"Content-Encoding: aes128gcm\0"])?;
+    let nonce: [u8; NONCE_LEN] = expand_key(&prk, &[b"Content-Encoding: nonce\0"])?;
     // The last record ends with 2.
     let mut record = text.to_vec();
     record.push(2);
@@ -88,16 +91,16 @@ fn sealed(
 }
 
 /// The key by which push services know this server.
-pub(crate) struct Vapid {
+pub(crate) struct VapidKey {
     pair: EcdsaKeyPair,
 }
 
-impl Vapid {
+impl VapidKey {
     /// A new key, to be kept (PKCS #8).
     ///
     /// # Errors
     /// The system gives no random bytes.
-    pub(crate) fn generate() -> Result<Vec<u8>, String> {
+    pub(crate) fn generate_pkcs8() -> Result<Vec<u8>, String> {
         let random = SystemRandom::new();
         EcdsaKeyPair::generate_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, &random)
             .map(|document| document.as_ref().to_vec())
@@ -108,15 +111,15 @@ impl Vapid {
     ///
     /// # Errors
     /// It is no key.
-    pub(crate) fn read(pkcs8: &[u8]) -> Result<Vapid, String> {
+    pub(crate) fn parse_pkcs8(pkcs8: &[u8]) -> Result<VapidKey, String> {
         let random = SystemRandom::new();
         EcdsaKeyPair::from_pkcs8(&ECDSA_P256_SHA256_FIXED_SIGNING, pkcs8, &random)
-            .map(|pair| Vapid { pair })
+            .map(|pair| VapidKey { pair })
             .map_err(|_| "the key for web push is damaged".into())
     }
 
     /// The public half, for browsers.
-    pub(crate) fn public(&self) -> String {
+    pub(crate) fn public_key_text(&self) -> String {
         URL_SAFE_NO_PAD.encode(self.pair.public_key().as_ref())
     }
 
@@ -124,7 +127,7 @@ impl Vapid {
     ///
     /// # Errors
     /// The system gives no random bytes.
-    pub(crate) fn authorization(
+    pub(crate) fn authorization_header(
         &self,
         origin: &str,
         contact: &str,
@@ -139,7 +142,7 @@ impl Vapid {
             .sign(&SystemRandom::new(), text.as_bytes())
             .map_err(|_| "the word for the push service could not be signed".to_owned())?;
         let signature = URL_SAFE_NO_PAD.encode(signature.as_ref());
-        Ok(format!("vapid t={text}.{signature}, k={}", self.public()))
+        Ok(format!("vapid t={text}.{signature}, k={}", self.public_key_text()))
     }
 }
 
@@ -166,19 +169,21 @@ mod tests {
         let shared = hex("kyrL1jIIOHEzg3sM2ZWRHDRB62YACZhhSlknJ672kSs");
         let salt: [u8; 16] = hex("DGv6ra1nlYgDCS1FRnbzlw").try_into().expect("16 bytes");
         let text = b"When I grow up, I want to be a watermelon";
-        let whole = sealed(&shared, &salt, (&public, &secret), &own, text).expect("sealed");
+        let whole = seal_record(&shared, &salt, (&public, &secret), &own, text).expect("sealed");
         let expected = "DGv6ra1nlYgDCS1FRnbzlwAAEABBBP4z9KsN6nGRTbVYI_c7VJSPQTBtkgcy27mlmlMoZIIgDll6e3vCYLocInmYWAmS6TlzAC8wEqKK6PBru3jl7A_yl95bQpu6cVPTpK4Mqgkf1CXztLVBSt2Ks3oZwbuwXPXLWyouBWLVWGNWQexSgSxsj_Qulcy4a-fN";
         assert_eq!(URL_SAFE_NO_PAD.encode(whole), expected);
     }
 
     #[test]
     fn s16_the_word_for_the_push_service_verifies() {
-        let vapid = Vapid::read(&Vapid::generate().expect("a key")).expect("read");
-        let word =
-            vapid.authorization("https://push.example", "mailto:a@b.example", 1).expect("signed");
+        let vapid =
+            VapidKey::parse_pkcs8(&VapidKey::generate_pkcs8().expect("a key")).expect("read");
+        let word = vapid
+            .authorization_header("https://push.example", "mailto:a@b.example", 1)
+            .expect("signed");
         let token = word.strip_prefix("vapid t=").expect("t").split(", k=").next().expect("token");
         let (text, signature) = token.rsplit_once('.').expect("three parts");
-        let key = Verifying::new(&ECDSA_P256_SHA256_FIXED, hex(&vapid.public()));
+        let key = Verifying::new(&ECDSA_P256_SHA256_FIXED, hex(&vapid.public_key_text()));
         key.verify(text.as_bytes(), &hex(signature)).expect("verifies");
         let claims = hex(text.split('.').nth(1).expect("claims"));
         let claims: serde_json::Value = serde_json::from_slice(&claims).expect("JSON");
@@ -189,12 +194,12 @@ mod tests {
     #[test]
     fn z10_keys_of_another_form_are_refused() {
         let public = "BCVxsr7N_eNgVRqvHtD0zTZsEc6-VV-JvLexhqUzORcxaOzi6-AYWXvTBHm4bjyPjs7Vd8pZGH6SRpkNtoIAiw4";
-        assert!(keys(public, "BTBZMqHH6r4Tts7J_aSIgg").is_ok());
-        assert!(keys(public, "BTBZ").is_err());
-        assert!(keys("", "BTBZMqHH6r4Tts7J_aSIgg").is_err());
-        assert!(keys("!!", "!!").is_err());
+        assert!(decode_browser_keys(public, "BTBZMqHH6r4Tts7J_aSIgg").is_ok());
+        assert!(decode_browser_keys(public, "BTBZ").is_err());
+        assert!(decode_browser_keys("", "BTBZMqHH6r4Tts7J_aSIgg").is_err());
+        assert!(decode_browser_keys("!!", "!!").is_err());
         let mut point = vec![4_u8; 65];
         point[64] = 9;
-        assert!(encrypt(&point, &[0; 16], b"x").is_err(), "no point of the curve");
+        assert!(encrypt_notice(&point, &[0; 16], b"x").is_err(), "no point of the curve");
     }
 }

@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use ammonia::{Builder, UrlRelative};
 
 use super::code;
-use super::links::{away, is_own};
+use super::links::{external_address, is_own};
 
 /// Elements of text.
 const TEXT: &[&str] = &[
@@ -198,14 +198,14 @@ const CLASSES: &[&str] = &[
     "table-wrap",
 ];
 
-static BUILDER: LazyLock<Builder<'static>> = LazyLock::new(builder);
+static BUILDER: LazyLock<Builder<'static>> = LazyLock::new(sanitizer_builder);
 
 /// Longest piece of text between two elements, in bytes: what writes HTML looks ahead over all of
 /// it for each sign that it escapes.
 const RUN_MAX: usize = 1024;
 
 /// Safe HTML from HTML of the first lock.
-pub(super) fn clean(html: &str) -> String {
+pub(super) fn clean_html(html: &str) -> String {
     BUILDER.clean(&broken_up(html)).to_string()
 }
 
@@ -234,7 +234,7 @@ fn broken_up(html: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-fn builder() -> Builder<'static> {
+fn sanitizer_builder() -> Builder<'static> {
     let mut attributes: HashMap<&str, HashSet<&str>> = HashMap::new();
     let mut allow = |element, names: &[&'static str]| {
         attributes.entry(element).or_default().extend(names.iter().copied());
@@ -269,14 +269,14 @@ fn builder() -> Builder<'static> {
         .url_schemes(HashSet::from(["http", "https", "mailto"]))
         .url_relative(UrlRelative::PassThrough)
         .link_rel(Some("noopener noreferrer nofollow"))
-        .attribute_filter(attribute);
+        .attribute_filter(allowed_attribute);
     builder
 }
 
 /// The value of an attribute, where it may have it.
-fn attribute<'v>(element: &str, name: &str, value: &'v str) -> Option<Cow<'v, str>> {
+fn allowed_attribute<'v>(element: &str, name: &str, value: &'v str) -> Option<Cow<'v, str>> {
     let kept = match (element, name) {
-        ("a", "href") => is_own(value) || is_anchor(value) || away(value).is_some(),
+        ("a", "href") => is_own(value) || is_anchor(value) || external_address(value).is_some(),
         ("img", "src") => is_own(value),
         ("a", "target") => value == "_blank",
         (_, "id") => ["note-", "ref-", "d-"].iter().any(|ours| value.starts_with(ours)),
@@ -307,7 +307,7 @@ fn is_part(value: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::clean;
+    use super::clean_html;
 
     #[test]
     fn s12_the_second_lock_holds_by_itself() {
@@ -327,7 +327,7 @@ mod tests {
             ),
             ("<iframe srcdoc=\"x\"></iframe>a", "a"),
         ] {
-            assert_eq!(clean(html), left, "{html}");
+            assert_eq!(clean_html(html), left, "{html}");
         }
     }
 
@@ -335,8 +335,8 @@ mod tests {
     fn z10_long_text_keeps_every_word() {
         for piece in ["&amp;", "£", "word ", "&lt;x&gt;"] {
             let text = piece.repeat(5000);
-            assert_eq!(clean(&text).replace("<wbr>", ""), text);
+            assert_eq!(clean_html(&text).replace("<wbr>", ""), text);
         }
-        assert_eq!(clean("<p>short &amp; plain</p>"), "<p>short &amp; plain</p>");
+        assert_eq!(clean_html("<p>short &amp; plain</p>"), "<p>short &amp; plain</p>");
     }
 }

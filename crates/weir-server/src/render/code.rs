@@ -9,8 +9,8 @@ use syntect::parsing::{ParseState, ScopeStack, SyntaxReference, SyntaxSet};
 use syntect::util::LinesWithEndings;
 
 use super::diagram;
-use super::markdown::escape;
-use super::plain::shown;
+use super::markdown::escape_html;
+use super::plain::visible_text;
 
 /// Most code of one text that gets colours, in bytes.
 const COLOURED_MAX: usize = 128 << 10;
@@ -56,20 +56,24 @@ const CLASSES: &[(&str, &str)] = &[
 ];
 
 /// What is left for colours.
-pub(super) struct Budget {
+pub(super) struct ColourBudget {
     bytes: usize,
     time: Duration,
-    diagrams: diagram::Budget,
+    diagrams: diagram::DiagramBudget,
 }
 
-impl Default for Budget {
-    fn default() -> Budget {
-        Budget { bytes: COLOURED_MAX, time: TIME_MAX, diagrams: diagram::Budget::default() }
+impl Default for ColourBudget {
+    fn default() -> ColourBudget {
+        ColourBudget {
+            bytes: COLOURED_MAX,
+            time: TIME_MAX,
+            diagrams: diagram::DiagramBudget::default(),
+        }
     }
 }
 
 /// A block of code as a text has it.
-pub(super) struct Fenced<'a> {
+pub(super) struct FencedCode<'a> {
     /// What stands behind the fence: `rust`, `python title="x"`.
     pub(super) info: &'a str,
     /// The code.
@@ -79,29 +83,34 @@ pub(super) struct Fenced<'a> {
 }
 
 /// A block of a text.
-pub(super) fn fenced(out: &mut String, block: &Fenced<'_>, budget: &mut Budget) {
-    let language = language(block.info);
+pub(super) fn write_fenced_code(
+    out: &mut String,
+    block: &FencedCode<'_>,
+    budget: &mut ColourBudget,
+) {
+    let language = fence_language(block.info);
     let ready = block.closed && diagram::is_diagram(&language);
-    if ready && diagram::drawn(out, block.text, &mut budget.diagrams) {
+    if ready && diagram::write_diagram(out, block.text, &mut budget.diagrams) {
         return;
     }
     out.push_str("<figure class=\"code-block\">");
     if !language.is_empty() {
         out.push_str("<figcaption>");
-        escape(out, &language);
+        escape_html(out, &language);
         out.push_str("</figcaption>");
     }
     out.push_str("<pre tabindex=\"0\"><code>");
-    coloured(out, block.text, &language, budget);
+    write_coloured(out, block.text, &language, budget);
     out.push_str("</code></pre></figure>\n");
 }
 
 /// Code with colours, in a `<pre>`. `language`: a name (`rust`) or an ending (`rs`); what is not
 /// known has none.
-pub fn code(text: &str, language: &str) -> PreEscaped<String> {
+pub fn render_code(text: &str, language: &str) -> PreEscaped<String> {
     let mut out = String::from("<pre class=\"code\" tabindex=\"0\"><code>");
-    let mut budget = Budget { bytes: FILE_MAX, time: FILE_TIME_MAX, ..Budget::default() };
-    coloured(&mut out, text, language, &mut budget);
+    let mut budget =
+        ColourBudget { bytes: FILE_MAX, time: FILE_TIME_MAX, ..ColourBudget::default() };
+    write_coloured(&mut out, text, language, &mut budget);
     out.push_str("</code></pre>\n");
     PreEscaped(out)
 }
@@ -117,14 +126,14 @@ pub fn language_of(path: &str) -> &str {
 }
 
 /// The first word behind the fence, without braces and dots of other dialects.
-fn language(info: &str) -> String {
+fn fence_language(info: &str) -> String {
     let first = info.split([' ', ',', '\t', '{', '}']).find(|word| !word.is_empty());
     let name = first.unwrap_or_default().trim_start_matches('.');
     let plain = |c: &char| c.is_ascii_alphanumeric() || matches!(c, '+' | '#' | '-' | '_' | '.');
     name.chars().take(LANGUAGE_MAX).take_while(plain).collect()
 }
 
-fn syntax(language: &str) -> Option<&'static SyntaxReference> {
+fn find_syntax(language: &str) -> Option<&'static SyntaxReference> {
     // Names that models write and the list of languages does not have.
     let known = match language.to_ascii_lowercase().as_str() {
         "" | "text" | "plain" | "txt" => return None,
@@ -138,14 +147,14 @@ fn syntax(language: &str) -> Option<&'static SyntaxReference> {
     SYNTAXES.find_syntax_by_token(&known)
 }
 
-fn coloured(out: &mut String, text: &str, language: &str, budget: &mut Budget) {
+fn write_coloured(out: &mut String, text: &str, language: &str, budget: &mut ColourBudget) {
     // Before it is cut into words: what belongs together is judged together.
-    let text = &*shown(text);
+    let text = &*visible_text(text);
     let syntax = match text.len() <= budget.bytes && !budget.time.is_zero() {
-        true => syntax(language),
+        true => find_syntax(language),
         false => None,
     };
-    let Some(syntax) = syntax else { return escape(out, text) };
+    let Some(syntax) = syntax else { return escape_html(out, text) };
     budget.bytes -= text.len();
     let began = Instant::now();
     let mut state = ParseState::new(syntax);
@@ -158,21 +167,21 @@ fn coloured(out: &mut String, text: &str, language: &str, budget: &mut Budget) {
         let Ok(steps) = state.parse_line(line, &SYNTAXES) else { break };
         let mut at = 0;
         for (end, step) in steps {
-            token(out, &line[at..end], &scopes);
+            write_token(out, &line[at..end], &scopes);
             at = end;
             if scopes.apply(&step).is_err() {
                 break;
             }
         }
-        token(out, &line[at..], &scopes);
+        write_token(out, &line[at..], &scopes);
         done += line.len();
     }
     budget.time = budget.time.saturating_sub(began.elapsed());
     // Whatever could not be coloured is there all the same.
-    escape(out, &text[done..]);
+    escape_html(out, &text[done..]);
 }
 
-fn token(out: &mut String, text: &str, scopes: &ScopeStack) {
+fn write_token(out: &mut String, text: &str, scopes: &ScopeStack) {
     if text.is_empty() {
         return;
     }
@@ -181,10 +190,10 @@ fn token(out: &mut String, text: &str, scopes: &ScopeStack) {
             out.push_str("<span class=\"");
             out.push_str(class);
             out.push_str("\">");
-            escape(out, text);
+            escape_html(out, text);
             out.push_str("</span>");
         }
-        None => escape(out, text),
+        None => escape_html(out, text),
     }
 }
 
@@ -207,24 +216,25 @@ pub(super) fn is_class(class: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{code, language, language_of};
+    use super::{fence_language, language_of, render_code};
 
     #[test]
     fn s12_code_has_colours_and_keeps_its_words() {
-        let html = code("fn main() { // <b>\n    let a = \"x\";\n}\n", "rust").0;
+        let html = render_code("fn main() { // <b>\n    let a = \"x\";\n}\n", "rust").0;
         assert!(html.contains("<span class=\"c-keyword\">fn</span>"), "{html}");
         assert!(
             html.contains("<span class=\"c-comment\"> &lt;b&gt;") || html.contains("&lt;b&gt;")
         );
         assert!(html.contains("c-string"), "{html}");
         assert!(!html.contains("<b>"));
-        assert_eq!(code("a < b", "no such language").0.matches("<span").count(), 0);
+        assert_eq!(render_code("a < b", "no such language").0.matches("<span").count(), 0);
     }
 
     #[test]
     fn s12_a_joined_emoji_is_whole_in_coloured_code() {
         let html =
-            code("let a = \"👩\u{200D}👩\"; // 👩\u{200D}👩\nlet b\u{200D}c = 1;\n", "rust").0;
+            render_code("let a = \"👩\u{200D}👩\"; // 👩\u{200D}👩\nlet b\u{200D}c = 1;\n", "rust")
+                .0;
         assert_eq!(html.matches("👩\u{200D}👩").count(), 2, "{html}");
         assert!(!html.contains("b\u{200D}c") && html.contains("200D&gt;c"), "{html}");
     }
@@ -232,16 +242,16 @@ mod tests {
     #[test]
     fn s12_long_lines_stay_without_colours() {
         let line = format!("let a = \"{}\";", "x".repeat(10_000));
-        let html = code(&line, "rust").0;
+        let html = render_code(&line, "rust").0;
         assert!(html.contains(&"x".repeat(10_000)) && !html.contains("<span"));
     }
 
     #[test]
     fn the_language_is_the_first_word_behind_the_fence() {
-        assert_eq!(language("rust,ignore"), "rust");
-        assert_eq!(language("{.python .numberLines}"), "python");
-        assert_eq!(language("c++ title=x"), "c++");
-        assert_eq!(language("\"><script>"), "");
+        assert_eq!(fence_language("rust,ignore"), "rust");
+        assert_eq!(fence_language("{.python .numberLines}"), "python");
+        assert_eq!(fence_language("c++ title=x"), "c++");
+        assert_eq!(fence_language("\"><script>"), "");
         assert_eq!(language_of("a/b/main.rs"), "rs");
         assert_eq!(language_of("Makefile"), "Makefile");
         assert_eq!(language_of("x.unknown"), "");

@@ -3,8 +3,8 @@
 
 use sha2::{Digest as _, Sha256};
 
-use super::markdown::escape;
-use super::plain::shown;
+use super::markdown::escape_html;
+use super::plain::visible_text;
 
 /// Longest description that is drawn, in bytes.
 const SOURCE_MAX: usize = 8 << 10;
@@ -26,13 +26,13 @@ const KINDS: &[(&str, &str)] = &[
 ];
 
 /// What is left for diagrams.
-pub(super) struct Budget {
+pub(super) struct DiagramBudget {
     diagrams: usize,
 }
 
-impl Default for Budget {
-    fn default() -> Budget {
-        Budget { diagrams: DIAGRAMS_MAX }
+impl Default for DiagramBudget {
+    fn default() -> DiagramBudget {
+        DiagramBudget { diagrams: DIAGRAMS_MAX }
     }
 }
 
@@ -42,22 +42,22 @@ pub(super) fn is_diagram(language: &str) -> bool {
 }
 
 /// The drawing, with its description below it; `false`: it could not be drawn, nothing is written.
-pub(super) fn drawn(out: &mut String, source: &str, budget: &mut Budget) -> bool {
+pub(super) fn write_diagram(out: &mut String, source: &str, budget: &mut DiagramBudget) -> bool {
     let Some(left) = budget.diagrams.checked_sub(1) else { return false };
     budget.diagrams = left;
-    let Some((name, svg)) = svg(source) else { return false };
+    let Some((name, svg)) = render_svg(source) else { return false };
     out.push_str("<figure class=\"diagram\"><div class=\"drawing\" role=\"img\" aria-label=\"");
     out.push_str(name);
     out.push_str("; its description follows\">");
     out.push_str(&svg);
     out.push_str("</div><details><summary>Description of the diagram</summary>");
     out.push_str("<pre tabindex=\"0\"><code>");
-    escape(out, &shown(source));
+    escape_html(out, &visible_text(source));
     out.push_str("</code></pre></details></figure>\n");
     true
 }
 
-fn svg(source: &str) -> Option<(&'static str, String)> {
+fn render_svg(source: &str) -> Option<(&'static str, String)> {
     if source.len() > SOURCE_MAX {
         return None;
     }
@@ -105,11 +105,11 @@ fn is_drawing(line: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::svg;
+    use super::render_svg;
 
     #[test]
     fn s12_a_small_diagram_is_small() {
-        let (_, drawing) = svg("graph LR\nA[One]-->B[Two]\n").expect("it is drawn");
+        let (_, drawing) = render_svg("graph LR\nA[One]-->B[Two]\n").expect("it is drawn");
         let head = drawing.split('>').next().expect("an element");
         let side = |name: &str| -> f64 {
             let text = head.split(&format!(" {name}=\"")).nth(1).expect(name);

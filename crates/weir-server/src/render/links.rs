@@ -7,14 +7,14 @@ const ADDRESS_MAX: usize = 2048;
 
 /// Own addresses for what a text names. What it gives back counts only if it is a path of this
 /// server (`/…`).
-pub trait Addresses {
+pub trait LinkResolver {
     /// Where a link that is neither `http`, `https` nor `mailto` leads; `None`: nowhere, its words
     /// are shown without a link.
-    fn link(&self, _address: &str) -> Option<String> {
+    fn resolve_link(&self, _address: &str) -> Option<String> {
         None
     }
     /// Where the bytes of an image lie; `None`: it is not shown, a link to it is.
-    fn image(&self, _address: &str) -> Option<String> {
+    fn resolve_image(&self, _address: &str) -> Option<String> {
         None
     }
 }
@@ -23,11 +23,11 @@ pub trait Addresses {
 #[derive(Debug, Clone, Copy)]
 pub struct NoAddresses;
 
-impl Addresses for NoAddresses {}
+impl LinkResolver for NoAddresses {}
 
 /// An address as it may stand in `href`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Leads {
+pub(super) enum LinkTarget {
     /// Out of here: a new tab, and nothing told to whom it leads.
     Away(String),
     /// A page of this server.
@@ -37,14 +37,14 @@ pub(super) enum Leads {
 }
 
 /// Where `address` may lead.
-pub(super) fn leads(address: &str, own: &dyn Addresses) -> Leads {
+pub(super) fn link_target(address: &str, own: &dyn LinkResolver) -> LinkTarget {
     if address.len() > ADDRESS_MAX {
-        return Leads::Nowhere;
+        return LinkTarget::Nowhere;
     }
-    if let Some(here) = own.link(address).filter(|path| is_own(path)) {
-        return Leads::Here(here);
+    if let Some(here) = own.resolve_link(address).filter(|path| is_own(path)) {
+        return LinkTarget::Here(here);
     }
-    away(address).map_or(Leads::Nowhere, Leads::Away)
+    external_address(address).map_or(LinkTarget::Nowhere, LinkTarget::Away)
 }
 
 /// A path of this server: never `//host`, never `/\host`, which browsers take for one.
@@ -57,7 +57,7 @@ pub(super) fn is_own(path: &str) -> bool {
 
 /// An absolute address of a scheme that does nothing but lead somewhere, as a browser would read
 /// it.
-pub(super) fn away(address: &str) -> Option<String> {
+pub(super) fn external_address(address: &str) -> Option<String> {
     // A browser drops these before it reads the scheme: what holds them means to deceive.
     if address.chars().any(|c| c.is_control()) {
         return None;
@@ -73,13 +73,13 @@ pub(super) fn away(address: &str) -> Option<String> {
 }
 
 /// The host that an address names, for people.
-pub(super) fn host(address: &str) -> String {
+pub(super) fn address_host(address: &str) -> String {
     let url = Url::parse(address).ok();
     url.and_then(|url| url.host_str().map(str::to_string)).unwrap_or_default()
 }
 
 /// The first bare address in `text`: where it begins and ends.
-pub(super) fn bare(text: &str) -> Option<(usize, usize)> {
+pub(super) fn find_bare_address(text: &str) -> Option<(usize, usize)> {
     let mut from = 0;
     while let Some(found) = text[from..].find("http") {
         let start = from + found;
@@ -123,12 +123,12 @@ fn bare_length(rest: &str) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::{away, bare, is_own};
+    use super::{external_address, find_bare_address, is_own};
 
     #[test]
     fn s12_only_addresses_that_lead_somewhere_are_links() {
         for good in ["https://example.org/a?b=c#d", "http://127.0.0.1:8080", "mailto:a@b.org"] {
-            assert!(away(good).is_some(), "{good}");
+            assert!(external_address(good).is_some(), "{good}");
         }
         for bad in [
             "javascript:alert(1)",
@@ -155,7 +155,7 @@ mod tests {
             "https:\\\\foreign.test",
             "https://a.test\\@foreign.test",
         ] {
-            assert_eq!(away(bad), None, "{bad}");
+            assert_eq!(external_address(bad), None, "{bad}");
         }
     }
 
@@ -169,7 +169,8 @@ mod tests {
 
     #[test]
     fn bare_addresses_end_before_the_sentence_does() {
-        let found = |text: &str| bare(text).map(|(start, end)| text[start..end].to_string());
+        let found =
+            |text: &str| find_bare_address(text).map(|(start, end)| text[start..end].to_string());
         assert_eq!(found("see https://a.example/b."), Some("https://a.example/b".into()));
         assert_eq!(found("(https://a.example/b_(c))"), Some("https://a.example/b_(c)".into()));
         assert_eq!(found("xhttps://a.example"), None);

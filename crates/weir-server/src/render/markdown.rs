@@ -10,9 +10,11 @@ use pulldown_cmark::{
     TextMergeWithOffset,
 };
 use sha2::{Digest as _, Sha256};
-use weir_core::view::plain::visible;
+use weir_core::view::plain::visible_text;
 
-use super::links::{Addresses, Leads, NoAddresses, bare, host, is_own, leads};
+use super::links::{
+    LinkResolver, LinkTarget, NoAddresses, address_host, find_bare_address, is_own, link_target,
+};
 use super::{code, maths, plain};
 
 /// Most of a text that is read as Markdown, in bytes; what is longer is shown as it is written.
@@ -28,40 +30,40 @@ const SHOWN_ADDRESS_MAX: usize = 200;
 
 /// How a text stands on its page.
 #[derive(Clone, Copy)]
-pub struct Style<'a> {
+pub struct MarkdownStyle<'a> {
     /// Level of its highest heading on the page: 2 to 6.
     pub heading: u8,
     /// What is ours.
-    pub addresses: &'a dyn Addresses,
+    pub addresses: &'a dyn LinkResolver,
 }
 
-impl Default for Style<'_> {
+impl Default for MarkdownStyle<'_> {
     /// Below a heading of second level; nothing of one's own.
     fn default() -> Self {
-        Style { heading: 3, addresses: &NoAddresses }
+        MarkdownStyle { heading: 3, addresses: &NoAddresses }
     }
 }
 
 /// The HTML of `text`, before the second lock.
-pub(super) fn html(text: &str, style: &Style<'_>) -> String {
+pub(super) fn markdown_html(text: &str, style: &MarkdownStyle<'_>) -> String {
     if text.len() > TEXT_MAX {
-        return plain::block(text);
+        return plain::plain_block(text);
     }
     let mut options = Options::ENABLE_TABLES | Options::ENABLE_FOOTNOTES;
     options |= Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS | Options::ENABLE_MATH;
     let parser = Parser::new_ext(text, options).into_offset_iter();
-    let mut filter = Filter::new(text, *style);
+    let mut filter = MarkdownHtmlWriter::new(text, *style);
     for (event, range) in TextMergeWithOffset::new(parser) {
-        filter.event(event, &text[range]);
-        if filter.full() {
-            return plain::block(text);
+        filter.write_event(event, &text[range]);
+        if filter.is_full() {
+            return plain::plain_block(text);
         }
     }
     filter.finish()
 }
 
 /// A link that is open now.
-enum Open {
+enum OpenHtmlLink {
     /// `</a>` closes it: its address, and its words so far.
     Link(String, String),
     /// It leads nowhere: its words, and the address as text behind them.
@@ -69,21 +71,21 @@ enum Open {
 }
 
 /// A table whose cells are being written.
-struct Table {
+struct TableState {
     columns: Vec<Alignment>,
     column: usize,
     head: bool,
 }
 
 /// A footnote.
-struct Note {
+struct FootnoteEntry {
     body: String,
     /// How often it is pointed at.
     uses: usize,
 }
 
 /// What an image says in place of itself, and where it lies.
-struct Image {
+struct ImageState {
     address: String,
     title: String,
     words: String,
@@ -91,35 +93,35 @@ struct Image {
     deeper: usize,
 }
 
-struct Filter<'a> {
-    style: Style<'a>,
+struct MarkdownHtmlWriter<'a> {
+    style: MarkdownStyle<'a>,
     out: String,
     /// What is open, outermost first: whether it was written.
     open: Vec<bool>,
     depth: usize,
-    links: Vec<Open>,
+    links: Vec<OpenHtmlLink>,
     /// Levels of the headings that the next one stands below.
     outline: Vec<HeadingLevel>,
-    table: Option<Table>,
+    table: Option<TableState>,
     cells: usize,
     /// A block of code that is being read: what it says it is, and its text.
     code: Option<(String, String)>,
-    image: Option<Image>,
-    notes: Vec<Note>,
+    image: Option<ImageState>,
+    notes: Vec<FootnoteEntry>,
     note_names: HashMap<String, usize>,
     /// What was written before the footnote that is being read, and which one it is.
     aside: Vec<(String, usize)>,
-    colours: code::Budget,
-    formulas: maths::Budget,
+    colours: code::ColourBudget,
+    formulas: maths::FormulaBudget,
     /// Makes the anchors of this text differ from those of others on the page.
     salt: String,
 }
 
-impl<'a> Filter<'a> {
-    fn new(text: &str, style: Style<'a>) -> Filter<'a> {
+impl<'a> MarkdownHtmlWriter<'a> {
+    fn new(text: &str, style: MarkdownStyle<'a>) -> MarkdownHtmlWriter<'a> {
         let hash = Sha256::digest(text.as_bytes());
         let salt = hash.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
-        Filter {
+        MarkdownHtmlWriter {
             style,
             out: String::with_capacity(text.len() * 2),
             open: Vec::new(),
@@ -133,99 +135,99 @@ impl<'a> Filter<'a> {
             notes: Vec::new(),
             note_names: HashMap::new(),
             aside: Vec::new(),
-            colours: code::Budget::default(),
-            formulas: maths::Budget::default(),
+            colours: code::ColourBudget::default(),
+            formulas: maths::FormulaBudget::default(),
             salt,
         }
     }
 
-    fn full(&self) -> bool {
+    fn is_full(&self) -> bool {
         self.out.len() > HTML_MAX
     }
 
-    fn event(&mut self, event: Event<'_>, source: &str) {
+    fn write_event(&mut self, event: Event<'_>, source: &str) {
         if self.image.is_some() {
             return self.in_image(event);
         }
         match event {
-            Event::Start(tag) => self.start(tag),
-            Event::End(tag) => self.end(tag, source),
+            Event::Start(tag) => self.start_tag(tag),
+            Event::End(tag) => self.end_tag(tag, source),
             Event::Text(text) if self.code.is_some() => {
                 if let Some((_, code)) = &mut self.code {
                     code.push_str(&text);
                 }
             }
-            Event::Text(text) => self.text(&text),
+            Event::Text(text) => self.write_text(&text),
             Event::Code(text) => {
-                self.said(&text);
-                self.raw("<code>");
-                escape(&mut self.out, &plain::shown(&text));
-                self.raw("</code>");
+                self.note_link_words(&text);
+                self.push_raw("<code>");
+                escape_html(&mut self.out, &plain::visible_text(&text));
+                self.push_raw("</code>");
             }
             Event::InlineMath(formula) => {
-                maths::inline(&mut self.out, &formula, &mut self.formulas);
+                maths::write_inline_formula(&mut self.out, &formula, &mut self.formulas);
             }
             Event::DisplayMath(formula) => {
-                maths::display(&mut self.out, &formula, &mut self.formulas);
+                maths::write_display_formula(&mut self.out, &formula, &mut self.formulas);
             }
-            Event::InlineHtml(html) if is_break(&html) => self.raw("<br>\n"),
-            Event::Html(text) | Event::InlineHtml(text) => self.words(&text),
-            Event::SoftBreak => self.raw("\n"),
-            Event::HardBreak => self.raw("<br>\n"),
-            Event::Rule => self.raw("<hr>\n"),
-            Event::FootnoteReference(name) => self.reference(&name),
-            Event::TaskListMarker(done) => self.raw(match done {
+            Event::InlineHtml(html) if is_break(&html) => self.push_raw("<br>\n"),
+            Event::Html(text) | Event::InlineHtml(text) => self.write_words(&text),
+            Event::SoftBreak => self.push_raw("\n"),
+            Event::HardBreak => self.push_raw("<br>\n"),
+            Event::Rule => self.push_raw("<hr>\n"),
+            Event::FootnoteReference(name) => self.write_reference(&name),
+            Event::TaskListMarker(done) => self.push_raw(match done {
                 true => "<input type=\"checkbox\" disabled checked aria-label=\"done\"> ",
                 false => "<input type=\"checkbox\" disabled aria-label=\"to do\"> ",
             }),
         }
     }
 
-    fn raw(&mut self, html: &str) {
+    fn push_raw(&mut self, html: &str) {
         self.out.push_str(html);
     }
 
     /// Words of the text, which may hold bare addresses.
-    fn text(&mut self, text: &str) {
+    fn write_text(&mut self, text: &str) {
         let mut rest = text;
         while self.links.is_empty() {
-            let Some((start, end)) = bare(rest) else { break };
+            let Some((start, end)) = find_bare_address(rest) else { break };
             let address = &rest[start..end];
-            self.words(&rest[..start]);
-            match leads(address, &NoAddresses) {
-                Leads::Away(href) => {
+            self.write_words(&rest[..start]);
+            match link_target(address, &NoAddresses) {
+                LinkTarget::Away(href) => {
                     self.open_away(&href, "");
-                    escape(&mut self.out, &plain::prose(address));
-                    self.raw("</a>");
+                    escape_html(&mut self.out, &plain::visible_prose(address));
+                    self.push_raw("</a>");
                 }
-                Leads::Here(_) | Leads::Nowhere => self.words(address),
+                LinkTarget::Here(_) | LinkTarget::Nowhere => self.write_words(address),
             }
             rest = &rest[end..];
         }
-        self.words(rest);
+        self.write_words(rest);
     }
 
     /// Words, and nothing but words.
-    fn words(&mut self, text: &str) {
-        self.said(text);
-        escape(&mut self.out, &plain::prose(text));
+    fn write_words(&mut self, text: &str) {
+        self.note_link_words(text);
+        escape_html(&mut self.out, &plain::visible_prose(text));
     }
 
-    fn said(&mut self, text: &str) {
-        if let Some(Open::Link(_, words)) = self.links.last_mut() {
+    fn note_link_words(&mut self, text: &str) {
+        if let Some(OpenHtmlLink::Link(_, words)) = self.links.last_mut() {
             words.push_str(text);
         }
     }
 
-    fn start(&mut self, tag: Tag<'_>) {
+    fn start_tag(&mut self, tag: Tag<'_>) {
         let written = match tag {
             Tag::Item => self.open.last().copied().unwrap_or_default(),
             _ => self.depth < NESTING_MAX,
         };
         match tag {
-            Tag::Paragraph => self.raw("<p>"),
-            Tag::Heading { level, .. } => self.heading(level),
-            Tag::BlockQuote(_) => self.container(written, "<blockquote>\n"),
+            Tag::Paragraph => self.push_raw("<p>"),
+            Tag::Heading { level, .. } => self.open_heading(level),
+            Tag::BlockQuote(_) => self.open_container(written, "<blockquote>\n"),
             Tag::CodeBlock(kind) => {
                 let info = match kind {
                     CodeBlockKind::Fenced(info) => info.to_string(),
@@ -233,32 +235,34 @@ impl<'a> Filter<'a> {
                 };
                 self.code = Some((info, String::new()));
             }
-            Tag::HtmlBlock => self.raw("<pre class=\"raw\" tabindex=\"0\"><code>"),
-            Tag::List(None) => self.container(written, "<ul>\n"),
-            Tag::List(Some(1)) => self.container(written, "<ol>\n"),
-            Tag::List(Some(first)) => self.container(written, &format!("<ol start=\"{first}\">\n")),
-            Tag::Item => self.container(written, "<li>"),
-            Tag::Emphasis => self.container(written, "<em>"),
-            Tag::Strong => self.container(written, "<strong>"),
-            Tag::Strikethrough => self.container(written, "<del>"),
-            Tag::Table(columns) => {
-                self.raw(TABLE);
-                self.table = Some(Table { columns, column: 0, head: false });
+            Tag::HtmlBlock => self.push_raw("<pre class=\"raw\" tabindex=\"0\"><code>"),
+            Tag::List(None) => self.open_container(written, "<ul>\n"),
+            Tag::List(Some(1)) => self.open_container(written, "<ol>\n"),
+            Tag::List(Some(first)) => {
+                self.open_container(written, &format!("<ol start=\"{first}\">\n"))
             }
-            Tag::TableHead => self.row(true),
-            Tag::TableRow => self.row(false),
-            Tag::TableCell => self.cell(),
+            Tag::Item => self.open_container(written, "<li>"),
+            Tag::Emphasis => self.open_container(written, "<em>"),
+            Tag::Strong => self.open_container(written, "<strong>"),
+            Tag::Strikethrough => self.open_container(written, "<del>"),
+            Tag::Table(columns) => {
+                self.push_raw(TABLE);
+                self.table = Some(TableState { columns, column: 0, head: false });
+            }
+            Tag::TableHead => self.open_row(true),
+            Tag::TableRow => self.open_row(false),
+            Tag::TableCell => self.open_cell(),
             Tag::Link { link_type, dest_url, title, .. } => {
                 let email = link_type == pulldown_cmark::LinkType::Email;
                 let scheme = if email { "mailto:" } else { "" };
-                self.link(&format!("{scheme}{dest_url}"), &title);
+                self.open_link(&format!("{scheme}{dest_url}"), &title);
             }
             Tag::Image { dest_url, title, .. } => {
                 let (address, title) = (dest_url.to_string(), title.to_string());
-                self.image = Some(Image { address, title, words: String::new(), deeper: 0 });
+                self.image = Some(ImageState { address, title, words: String::new(), deeper: 0 });
             }
             Tag::FootnoteDefinition(name) => {
-                let note = self.note(&name);
+                let note = self.footnote_index(&name);
                 let before = std::mem::take(&mut self.out);
                 self.aside.push((before, note));
             }
@@ -272,32 +276,33 @@ impl<'a> Filter<'a> {
         }
     }
 
-    fn end(&mut self, tag: TagEnd, source: &str) {
+    fn end_tag(&mut self, tag: TagEnd, source: &str) {
         match tag {
-            TagEnd::Paragraph => self.raw("</p>\n"),
+            TagEnd::Paragraph => self.push_raw("</p>\n"),
             TagEnd::Heading(_) => {
-                let level = self.level();
+                let level = self.heading_level();
                 let _ = writeln!(self.out, "</h{level}>");
             }
-            TagEnd::BlockQuote(_) => self.close("</blockquote>\n"),
+            TagEnd::BlockQuote(_) => self.close_container("</blockquote>\n"),
             TagEnd::CodeBlock => {
                 let (info, text) = self.code.take().unwrap_or_default();
-                let fenced = code::Fenced { info: &info, text: &text, closed: is_closed(source) };
-                code::fenced(&mut self.out, &fenced, &mut self.colours);
+                let fenced =
+                    code::FencedCode { info: &info, text: &text, closed: is_closed(source) };
+                code::write_fenced_code(&mut self.out, &fenced, &mut self.colours);
             }
-            TagEnd::HtmlBlock => self.raw("</code></pre>\n"),
-            TagEnd::List(false) => self.close("</ul>\n"),
-            TagEnd::List(true) => self.close("</ol>\n"),
-            TagEnd::Item => self.close("</li>\n"),
-            TagEnd::Emphasis => self.close("</em>"),
-            TagEnd::Strong => self.close("</strong>"),
-            TagEnd::Strikethrough => self.close("</del>"),
+            TagEnd::HtmlBlock => self.push_raw("</code></pre>\n"),
+            TagEnd::List(false) => self.close_container("</ul>\n"),
+            TagEnd::List(true) => self.close_container("</ol>\n"),
+            TagEnd::Item => self.close_container("</li>\n"),
+            TagEnd::Emphasis => self.close_container("</em>"),
+            TagEnd::Strong => self.close_container("</strong>"),
+            TagEnd::Strikethrough => self.close_container("</del>"),
             TagEnd::Table => {
                 self.table = None;
-                self.raw("</tbody></table></div>\n");
+                self.push_raw("</tbody></table></div>\n");
             }
-            TagEnd::TableHead => self.raw("</tr></thead><tbody>\n"),
-            TagEnd::TableRow => self.raw("</tr>\n"),
+            TagEnd::TableHead => self.push_raw("</tr></thead><tbody>\n"),
+            TagEnd::TableRow => self.push_raw("</tr>\n"),
             TagEnd::TableCell => self.end_cell(),
             TagEnd::Link => self.end_link(),
             TagEnd::FootnoteDefinition => {
@@ -315,44 +320,44 @@ impl<'a> Filter<'a> {
         }
     }
 
-    fn container(&mut self, written: bool, html: &str) {
+    fn open_container(&mut self, written: bool, html: &str) {
         self.open.push(written);
         if written {
             self.depth += 1;
-            self.raw(html);
+            self.push_raw(html);
         }
     }
 
-    fn close(&mut self, html: &str) {
+    fn close_container(&mut self, html: &str) {
         if self.open.pop().unwrap_or_default() {
             self.depth -= 1;
-            self.raw(html);
+            self.push_raw(html);
         }
     }
 
     /// A heading stands one level below the one that it belongs to, however many `#` it has: levels
     /// of a page have no gaps. How large it looks says its class.
-    fn heading(&mut self, level: HeadingLevel) {
+    fn open_heading(&mut self, level: HeadingLevel) {
         while self.outline.last().is_some_and(|above| *above >= level) {
             self.outline.pop();
         }
         self.outline.push(level);
-        let (on_page, class) = (self.level(), level as usize);
+        let (on_page, class) = (self.heading_level(), level as usize);
         let _ = write!(self.out, "<h{on_page} class=\"heading-{class}\">");
     }
 
-    fn level(&self) -> usize {
+    fn heading_level(&self) -> usize {
         (usize::from(self.style.heading) + self.outline.len()).saturating_sub(1).clamp(2, 6)
     }
 
-    fn row(&mut self, head: bool) {
+    fn open_row(&mut self, head: bool) {
         if let Some(table) = &mut self.table {
             (table.head, table.column) = (head, 0);
         }
-        self.raw(if head { "<table><thead><tr>" } else { "<tr>" });
+        self.push_raw(if head { "<table><thead><tr>" } else { "<tr>" });
     }
 
-    fn cell(&mut self) {
+    fn open_cell(&mut self) {
         self.cells += 1;
         let Some(table) = &mut self.table else { return };
         let class = match table.columns.get(table.column) {
@@ -375,59 +380,61 @@ impl<'a> Filter<'a> {
     fn end_cell(&mut self) {
         if self.cells <= CELLS_MAX {
             let head = self.table.as_ref().is_some_and(|table| table.head);
-            self.raw(if head { "</th>" } else { "</td>" });
+            self.push_raw(if head { "</th>" } else { "</td>" });
         }
     }
 
-    fn link(&mut self, address: &str, title: &str) {
-        match leads(address, self.style.addresses) {
-            Leads::Away(href) => {
+    fn open_link(&mut self, address: &str, title: &str) {
+        match link_target(address, self.style.addresses) {
+            LinkTarget::Away(href) => {
                 self.open_away(&href, title);
-                self.links.push(Open::Link(href, String::new()));
+                self.links.push(OpenHtmlLink::Link(href, String::new()));
             }
-            Leads::Here(path) => {
-                self.raw("<a href=\"");
-                escape(&mut self.out, &path);
-                self.title(title);
-                self.raw("\">");
-                self.links.push(Open::Link(path, String::new()));
+            LinkTarget::Here(path) => {
+                self.push_raw("<a href=\"");
+                escape_html(&mut self.out, &path);
+                self.write_title(title);
+                self.push_raw("\">");
+                self.links.push(OpenHtmlLink::Link(path, String::new()));
             }
-            Leads::Nowhere => self.links.push(Open::Words(address.to_string())),
+            LinkTarget::Nowhere => self.links.push(OpenHtmlLink::Words(address.to_string())),
         }
     }
 
     fn open_away(&mut self, href: &str, title: &str) {
-        self.raw("<a href=\"");
-        escape(&mut self.out, href);
-        self.title(title);
-        self.raw("\" target=\"_blank\" rel=\"noopener noreferrer nofollow\">");
+        self.push_raw("<a href=\"");
+        escape_html(&mut self.out, href);
+        self.write_title(title);
+        self.push_raw("\" target=\"_blank\" rel=\"noopener noreferrer nofollow\">");
     }
 
-    fn title(&mut self, title: &str) {
+    fn write_title(&mut self, title: &str) {
         if !title.is_empty() {
-            self.raw("\" title=\"");
-            escape(&mut self.out, &plain::prose(title));
+            self.push_raw("\" title=\"");
+            escape_html(&mut self.out, &plain::visible_prose(title));
         }
     }
 
     fn end_link(&mut self) {
         match self.links.pop() {
-            Some(Open::Link(href, words)) => {
-                self.raw("</a>");
+            Some(OpenHtmlLink::Link(href, words)) => {
+                self.push_raw("</a>");
                 // Words that look like one host and lead to another say so.
                 if let Some(host) = other_host(&words, &href) {
-                    self.raw(" <span class=\"host\">(");
-                    escape(&mut self.out, &host);
-                    self.raw(")</span>");
+                    self.push_raw(" <span class=\"host\">(");
+                    escape_html(&mut self.out, &host);
+                    self.push_raw(")</span>");
                 }
             }
-            Some(Open::Words(address)) if !address.is_empty() && !address.starts_with('#') => {
+            Some(OpenHtmlLink::Words(address))
+                if !address.is_empty() && !address.starts_with('#') =>
+            {
                 let end = address.floor_char_boundary(SHOWN_ADDRESS_MAX);
-                self.raw(" <code class=\"address\">");
-                escape(&mut self.out, &visible(&address[..end]));
-                self.raw("</code>");
+                self.push_raw(" <code class=\"address\">");
+                escape_html(&mut self.out, &visible_text(&address[..end]));
+                self.push_raw("</code>");
             }
-            Some(Open::Words(_)) | None => (),
+            Some(OpenHtmlLink::Words(_)) | None => (),
         }
     }
 
@@ -454,50 +461,50 @@ impl<'a> Filter<'a> {
     }
 
     /// An image of our own is shown; any other would tell its host who reads this.
-    fn show_image(&mut self, image: &Image) {
-        let own = self.style.addresses.image(&image.address).filter(|path| is_own(path));
+    fn show_image(&mut self, image: &ImageState) {
+        let own = self.style.addresses.resolve_image(&image.address).filter(|path| is_own(path));
         if let Some(path) = own {
-            self.raw("<img loading=\"lazy\" src=\"");
-            escape(&mut self.out, &path);
-            self.raw("\" alt=\"");
-            escape(&mut self.out, &plain::prose(&image.words));
-            self.title(&image.title);
-            return self.raw("\">");
+            self.push_raw("<img loading=\"lazy\" src=\"");
+            escape_html(&mut self.out, &path);
+            self.push_raw("\" alt=\"");
+            escape_html(&mut self.out, &plain::visible_prose(&image.words));
+            self.write_title(&image.title);
+            return self.push_raw("\">");
         }
         let words = if image.words.is_empty() { "image" } else { &image.words };
-        match leads(&image.address, self.style.addresses) {
-            Leads::Away(href) if self.links.is_empty() => {
+        match link_target(&image.address, self.style.addresses) {
+            LinkTarget::Away(href) if self.links.is_empty() => {
                 self.open_away(&href, "");
-                escape(&mut self.out, &plain::prose(words));
-                self.raw("</a> <span class=\"host\">(image at ");
-                escape(&mut self.out, &host(&href));
-                self.raw(")</span>");
+                escape_html(&mut self.out, &plain::visible_prose(words));
+                self.push_raw("</a> <span class=\"host\">(image at ");
+                escape_html(&mut self.out, &address_host(&href));
+                self.push_raw(")</span>");
             }
-            Leads::Away(href) => {
-                escape(&mut self.out, &plain::prose(words));
-                self.raw(" <span class=\"host\">(image at ");
-                escape(&mut self.out, &host(&href));
-                self.raw(")</span>");
+            LinkTarget::Away(href) => {
+                escape_html(&mut self.out, &plain::visible_prose(words));
+                self.push_raw(" <span class=\"host\">(image at ");
+                escape_html(&mut self.out, &address_host(&href));
+                self.push_raw(")</span>");
             }
-            Leads::Here(_) | Leads::Nowhere => {
-                escape(&mut self.out, &plain::prose(words));
-                self.raw(" <span class=\"host\">(image, not shown)</span>");
+            LinkTarget::Here(_) | LinkTarget::Nowhere => {
+                escape_html(&mut self.out, &plain::visible_prose(words));
+                self.push_raw(" <span class=\"host\">(image, not shown)</span>");
             }
         }
     }
 
-    fn note(&mut self, name: &str) -> usize {
+    fn footnote_index(&mut self, name: &str) -> usize {
         if let Some(at) = self.note_names.get(name) {
             return *at;
         }
         let at = self.notes.len();
         self.note_names.insert(name.to_string(), at);
-        self.notes.push(Note { body: String::new(), uses: 0 });
+        self.notes.push(FootnoteEntry { body: String::new(), uses: 0 });
         at
     }
 
-    fn reference(&mut self, name: &str) {
-        let at = self.note(name);
+    fn write_reference(&mut self, name: &str) {
+        let at = self.footnote_index(name);
         self.notes[at].uses += 1;
         let (number, uses, salt) = (at + 1, self.notes[at].uses, &self.salt);
         // Only the first mention is what the footnote leads back to.
@@ -535,7 +542,7 @@ impl<'a> Filter<'a> {
 const TABLE: &str = "<div class=\"table-wrap\" role=\"group\" aria-label=\"Table\" tabindex=\"0\">";
 
 /// Text as HTML shows it.
-pub(super) fn escape(out: &mut String, text: &str) {
+pub(super) fn escape_html(out: &mut String, text: &str) {
     text.render_to(out);
 }
 
@@ -561,9 +568,9 @@ fn other_host(words: &str, href: &str) -> Option<String> {
         return None;
     }
     let named = match words.contains("://") {
-        true => host(words),
-        false => host(&format!("https://{words}")),
+        true => address_host(words),
+        false => address_host(&format!("https://{words}")),
     };
-    let real = host(href);
+    let real = address_host(href);
     (!named.is_empty() && !real.is_empty() && named != real).then_some(real)
 }

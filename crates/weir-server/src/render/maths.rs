@@ -3,8 +3,8 @@
 use pulldown_latex::config::{DisplayMode, RenderConfig};
 use pulldown_latex::{Parser, Storage, push_mathml};
 
-use super::markdown::escape;
-use super::plain::shown;
+use super::markdown::escape_html;
+use super::plain::visible_text;
 
 /// Longest formula that is set, in bytes.
 const FORMULA_MAX: usize = 4096;
@@ -27,53 +27,57 @@ const DEFINING: &[&str] = &[
 ];
 
 /// What is left for formulas.
-pub(super) struct Budget {
+pub(super) struct FormulaBudget {
     formulas: usize,
 }
 
-impl Default for Budget {
-    fn default() -> Budget {
-        Budget { formulas: FORMULAS_MAX }
+impl Default for FormulaBudget {
+    fn default() -> FormulaBudget {
+        FormulaBudget { formulas: FORMULAS_MAX }
     }
 }
 
 /// A formula in a line.
-pub(super) fn inline(out: &mut String, formula: &str, budget: &mut Budget) {
-    match mathml(formula, DisplayMode::Inline, budget) {
+pub(super) fn write_inline_formula(out: &mut String, formula: &str, budget: &mut FormulaBudget) {
+    match render_mathml(formula, DisplayMode::Inline, budget) {
         Some(html) => out.push_str(&html),
-        None => source(out, formula),
+        None => write_source(out, formula),
     }
 }
 
 /// A formula by itself.
-pub(super) fn display(out: &mut String, formula: &str, budget: &mut Budget) {
+pub(super) fn write_display_formula(out: &mut String, formula: &str, budget: &mut FormulaBudget) {
     out.push_str("<span class=\"formula\" tabindex=\"0\">");
-    match mathml(formula, DisplayMode::Block, budget) {
+    match render_mathml(formula, DisplayMode::Block, budget) {
         Some(html) => out.push_str(&html),
-        None => source(out, formula),
+        None => write_source(out, formula),
     }
     out.push_str("</span>");
 }
 
-fn source(out: &mut String, formula: &str) {
+fn write_source(out: &mut String, formula: &str) {
     out.push_str("<code class=\"formula\">");
-    escape(out, &shown(formula));
+    escape_html(out, &visible_text(formula));
     out.push_str("</code>");
 }
 
-fn mathml(formula: &str, display_mode: DisplayMode, budget: &mut Budget) -> Option<String> {
+fn render_mathml(
+    formula: &str,
+    display_mode: DisplayMode,
+    budget: &mut FormulaBudget,
+) -> Option<String> {
     budget.formulas = budget.formulas.checked_sub(1)?;
-    if formula.len() > FORMULA_MAX || nesting(formula) > NESTING_MAX {
+    if formula.len() > FORMULA_MAX || nesting_depth(formula) > NESTING_MAX {
         return None;
     }
     if DEFINING.iter().any(|word| formula.contains(word)) || has_odd_word(formula) {
         return None;
     }
     // What reads formulas is not hardened: a fault of it costs one formula, not the page.
-    std::panic::catch_unwind(|| set(formula, display_mode)).ok()?
+    std::panic::catch_unwind(|| set_formula(formula, display_mode)).ok()?
 }
 
-fn set(formula: &str, display_mode: DisplayMode) -> Option<String> {
+fn set_formula(formula: &str, display_mode: DisplayMode) -> Option<String> {
     let storage = Storage::new();
     let mut events = Vec::new();
     for event in Parser::new(formula, &storage) {
@@ -90,7 +94,7 @@ fn set(formula: &str, display_mode: DisplayMode) -> Option<String> {
 }
 
 /// How deep the groups of a formula go at most.
-fn nesting(formula: &str) -> usize {
+fn nesting_depth(formula: &str) -> usize {
     let (mut deep, mut deepest) = (0_usize, 0);
     for c in formula.chars() {
         match c {
@@ -111,11 +115,11 @@ fn has_odd_word(formula: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{Budget, inline};
+    use super::{FormulaBudget, write_inline_formula};
 
     fn shown(formula: &str) -> String {
         let mut out = String::new();
-        inline(&mut out, formula, &mut Budget::default());
+        write_inline_formula(&mut out, formula, &mut FormulaBudget::default());
         out
     }
 

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use maud::PreEscaped;
 use weir_core::view::plain::is_deceptive;
 
-use super::markdown::escape;
+use super::markdown::escape_html;
 
 /// Most of a text that is shown, in bytes.
 const SHOWN_MAX: usize = 4 << 20;
@@ -13,22 +13,22 @@ const SHOWN_MAX: usize = 4 << 20;
 const JSON_MAX: usize = 1 << 20;
 
 /// Text in lines, without colours or movements of a terminal.
-pub fn plain(text: &str) -> PreEscaped<String> {
-    PreEscaped(block(text))
+pub fn render_plain(text: &str) -> PreEscaped<String> {
+    PreEscaped(plain_block(text))
 }
 
 /// JSON in lines; what is no JSON is shown as text.
-pub fn json(text: &str) -> PreEscaped<String> {
+pub fn render_json(text: &str) -> PreEscaped<String> {
     let value = match text.len() <= JSON_MAX {
         true => serde_json::from_str::<serde_json::Value>(text).ok(),
         false => None,
     };
     let pretty = value.and_then(|value| serde_json::to_string_pretty(&value).ok());
-    plain(pretty.as_deref().unwrap_or(text))
+    render_plain(pretty.as_deref().unwrap_or(text))
 }
 
 /// The block itself.
-pub(super) fn block(text: &str) -> String {
+pub(super) fn plain_block(text: &str) -> String {
     let text = without_ansi(text);
     let end = text.floor_char_boundary(SHOWN_MAX);
     let mut out = String::with_capacity(end + 64);
@@ -37,7 +37,7 @@ pub(super) fn block(text: &str) -> String {
     if text.starts_with('\n') {
         out.push('\n');
     }
-    escape(&mut out, &shown(&text[..end]));
+    escape_html(&mut out, &visible_text(&text[..end]));
     if end < text.len() {
         let left = text.len() - end;
         out.push_str(&format!("\n… {left} more bytes are not shown here"));
@@ -48,7 +48,7 @@ pub(super) fn block(text: &str) -> String {
 
 /// Text as it may stand in a block of code: what cannot be seen is written out. What joins emoji to
 /// one picture stays where it does that, and nowhere else: between letters it hides.
-pub(super) fn shown(text: &str) -> Cow<'_, str> {
+pub(super) fn visible_text(text: &str) -> Cow<'_, str> {
     written_out(text, |before, c, after| {
         let hides = (c.is_control() && !matches!(c, '\n' | '\t' | '\r')) || is_deceptive(c);
         hides && !joins_emoji(before, c, after)
@@ -79,7 +79,7 @@ fn is_emoji(c: char) -> bool {
 
 /// Text as it may stand in a sentence: what would turn the line round or carry unseen words is
 /// written out; joiners of emoji and scripts stay.
-pub fn prose(text: &str) -> Cow<'_, str> {
+pub fn visible_prose(text: &str) -> Cow<'_, str> {
     written_out(text, |_, c, _| {
         (c.is_control() && !matches!(c, '\n' | '\t' | '\r'))
             || matches!(c, '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
@@ -164,19 +164,20 @@ fn skip_string(chars: &mut std::iter::Peekable<std::str::Chars<'_>>) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{json, plain, prose, shown};
+    use super::{render_json, render_plain, visible_prose, visible_text};
 
     #[test]
     fn s12_plain_text_shows_what_hides_and_drops_what_moves() {
-        let shown =
-            plain("a\u{1b}[31;1mred\u{1b}[0m \u{1b}]0;title\u{7}b\u{202E}c\u{0}<b>\u{9b}2Jd");
+        let shown = render_plain(
+            "a\u{1b}[31;1mred\u{1b}[0m \u{1b}]0;title\u{7}b\u{202E}c\u{0}<b>\u{9b}2Jd",
+        );
         assert_eq!(
             shown.0,
             "<pre class=\"plain\" tabindex=\"0\">ared b&lt;U+202E&gt;c&lt;U+0000&gt;&lt;b&gt;d</pre>\n"
         );
         // A string that never ends does not swallow what follows.
-        assert!(plain("\u{1b}]0;rm -rf /").0.contains("0;rm -rf /"));
-        assert!(plain("\nx").0.contains(">\n\nx"));
+        assert!(render_plain("\u{1b}]0;rm -rf /").0.contains("0;rm -rf /"));
+        assert!(render_plain("\nx").0.contains(">\n\nx"));
     }
 
     #[test]
@@ -184,7 +185,7 @@ mod tests {
         for text in
             ["👩\u{200D}👧", "❤\u{FE0F}\u{200D}🔥", "1\u{FE0F}\u{20E3}", "🏳\u{FE0F}\u{200D}🌈"]
         {
-            assert_eq!(shown(text), text);
+            assert_eq!(visible_text(text), text);
         }
         for (text, seen) in [
             ("ad\u{200D}min", "ad<U+200D>min"),
@@ -194,19 +195,19 @@ mod tests {
             ("👩\u{200D}\u{200D}👧", "👩<U+200D><U+200D>👧"),
             ("👩\u{202E}👧", "👩<U+202E>👧"),
         ] {
-            assert_eq!(shown(text), seen);
+            assert_eq!(visible_text(text), seen);
         }
     }
 
     #[test]
     fn s12_emoji_stay_whole_in_sentences() {
-        assert_eq!(prose("👩‍👧 ❤️"), "👩‍👧 ❤️");
-        assert_eq!(prose("a\u{2067}b"), "a<U+2067>b");
+        assert_eq!(visible_prose("👩‍👧 ❤️"), "👩‍👧 ❤️");
+        assert_eq!(visible_prose("a\u{2067}b"), "a<U+2067>b");
     }
 
     #[test]
     fn json_is_set_out_and_anything_else_is_text() {
-        assert!(json("{\"a\":[1]}").0.contains("{\n  &quot;a&quot;: [\n    1\n  ]\n}"));
-        assert!(json("{\"a\":").0.contains("{&quot;a&quot;:"));
+        assert!(render_json("{\"a\":[1]}").0.contains("{\n  &quot;a&quot;: [\n    1\n  ]\n}"));
+        assert!(render_json("{\"a\":").0.contains("{&quot;a&quot;:"));
     }
 }

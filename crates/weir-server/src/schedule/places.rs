@@ -12,10 +12,12 @@ use serde::{Deserialize, Serialize};
 use tokio::sync::Notify;
 use weir_core::ids::Timestamp;
 use weir_core::schedule::AgentRun;
-use weir_engine::ports::{Begin, Clock, Entry, HOUR_MS, HousePlaces, Put, Records, StoreError};
+use weir_engine::ports::{
+    Clock, HOUR_MS, HousePlaces, PutOutcome, RecordEntry, Records, RunBeginOutcome, StoreError,
+};
 use weir_install::user_space::UserSpace;
 
-use super::bounds;
+use super::place_bounds;
 
 /// Kind and name of the entry.
 const KIND: &str = "agent_places";
@@ -33,26 +35,26 @@ const TRIES_MAX: usize = 32;
 
 /// Who has places and who waits.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-struct Board {
-    running: Vec<Held>,
+struct PlaceBoard {
+    running: Vec<HeldPlace>,
     /// One turn of each person, the oldest first.
-    waiting: Vec<Held>,
+    waiting: Vec<HeldPlace>,
     /// When runs of the last hour began.
     begun: Vec<Timestamp>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-struct Held {
+struct HeldPlace {
     /// A run, or a person who waits.
     name: String,
     until: Timestamp,
 }
 
-impl Board {
+impl PlaceBoard {
     /// Without what is over, and without what a clock noted that ran ahead and was set back:
     /// nobody would give that back for as long as it ran ahead.
-    fn tidied(mut self, now: Timestamp) -> Board {
-        let holds = |held: &Held, longest_ms: u64| {
+    fn without_expired(mut self, now: Timestamp) -> PlaceBoard {
+        let holds = |held: &HeldPlace, longest_ms: u64| {
             held.until > now && held.until <= now.plus_ms(longest_ms + CLOCKS_DIFFER_MS)
         };
         self.running.retain(|held| holds(held, HELD_MS));
@@ -63,19 +65,19 @@ impl Board {
     }
 
     /// A place for `run` of `person`, or why there is none.
-    fn take(
+    fn take_place(
         &mut self,
-        run: &Taker<'_>,
+        run: &PlaceRequest<'_>,
         (at_once, per_hour): (usize, usize),
         now: Timestamp,
-    ) -> Begin {
+    ) -> RunBeginOutcome {
         if self.running.iter().any(|held| held.name == run.name) {
-            return Begin::Begun;
+            return RunBeginOutcome::Begun;
         }
         if run.begins && per_hour > 0 && self.begun.len() >= per_hour {
             self.begun.sort();
             let until = self.begun[self.begun.len() - per_hour].plus_ms(HOUR_MS);
-            return Begin::HourFull { until };
+            return RunBeginOutcome::HourFull { until };
         }
         let free = at_once.saturating_sub(self.running.len());
         let turn = self.waiting.iter().position(|held| held.name == run.person);
@@ -83,34 +85,34 @@ impl Board {
             let until = now.plus_ms(TURN_MS);
             match turn {
                 Some(at) => self.waiting[at].until = until,
-                None => self.waiting.push(Held { name: run.person.into(), until }),
+                None => self.waiting.push(HeldPlace { name: run.person.into(), until }),
             }
-            return Begin::Full;
+            return RunBeginOutcome::Full;
         }
         if let Some(at) = turn {
             self.waiting.remove(at);
         }
-        self.running.push(Held { name: run.name.into(), until: now.plus_ms(HELD_MS) });
+        self.running.push(HeldPlace { name: run.name.into(), until: now.plus_ms(HELD_MS) });
         if run.begins {
             self.begun.push(now);
         }
-        Begin::Begun
+        RunBeginOutcome::Begun
     }
 }
 
-struct Taker<'a> {
+struct PlaceRequest<'a> {
     name: &'a str,
     person: &'a str,
     /// It was not under way before.
     begins: bool,
 }
 
-fn failed(why: String) -> StoreError {
+fn place_error(why: String) -> StoreError {
     StoreError::Io { doing: "looking for a place of a scheduled run".into(), why }
 }
 
 /// The board of the house, as this process sees it.
-pub(super) struct Places {
+pub(super) struct RunPlaces {
     records: Arc<dyn Records>,
     clock: Arc<dyn Clock>,
     /// Runs of this process that have a place.
@@ -118,35 +120,35 @@ pub(super) struct Places {
     freed: Notify,
 }
 
-impl Places {
-    pub(super) fn new(records: Arc<dyn Records>, clock: Arc<dyn Clock>) -> Places {
-        Places { records, clock, held: Mutex::default(), freed: Notify::new() }
+impl RunPlaces {
+    pub(super) fn new(records: Arc<dyn Records>, clock: Arc<dyn Clock>) -> RunPlaces {
+        RunPlaces { records, clock, held: Mutex::default(), freed: Notify::new() }
     }
 
-    fn held(&self) -> std::sync::MutexGuard<'_, BTreeSet<String>> {
+    fn lock_held(&self) -> std::sync::MutexGuard<'_, BTreeSet<String>> {
         self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Changes the board; of two who do at once, both changes hold.
-    async fn change<T>(
+    async fn change_board<T>(
         &self,
-        mut change: impl FnMut(&mut Board, Timestamp) -> T,
+        mut change: impl FnMut(&mut PlaceBoard, Timestamp) -> T,
     ) -> Result<T, StoreError> {
         for _ in 0..TRIES_MAX {
             let now = self.clock.now();
             let entry = self.records.get(KIND, ALL, now).await?;
-            let before: Board = match &entry {
+            let before: PlaceBoard = match &entry {
                 // One that cannot be read holds no places: they would stay for ever.
                 Some(entry) => serde_json::from_str(&entry.text).unwrap_or_default(),
-                None => Board::default(),
+                None => PlaceBoard::default(),
             };
             let version = entry.map_or(0, |entry| entry.version);
-            let mut board = before.clone().tidied(now);
+            let mut board = before.clone().without_expired(now);
             let changed = change(&mut board, now);
             if board == before {
                 return Ok(changed);
             }
-            let entry = Entry {
+            let entry = RecordEntry {
                 kind: KIND.into(),
                 name: ALL.into(),
                 owner: String::new(),
@@ -155,25 +157,25 @@ impl Places {
                 expires: None,
                 ts: now,
             };
-            if let Put::Kept(_) = self.records.put(&entry, Some(version)).await? {
+            if let PutOutcome::Kept(_) = self.records.put(&entry, Some(version)).await? {
                 return Ok(changed);
             }
         }
-        Err(failed("too many change them at once".into()))
+        Err(place_error("too many change them at once".into()))
     }
 
     /// Says that this process still has what it has.
-    pub(super) async fn keep(&self) {
-        let held = self.held().clone();
+    pub(super) async fn renew_places(&self) {
+        let held = self.lock_held().clone();
         if held.is_empty() {
             return;
         }
-        let kept = self.change(|board, now| {
+        let kept = self.change_board(|board, now| {
             for name in &held {
                 let until = now.plus_ms(HELD_MS);
                 match board.running.iter_mut().find(|place| place.name == *name) {
                     Some(place) => place.until = until,
-                    None => board.running.push(Held { name: name.clone(), until }),
+                    None => board.running.push(HeldPlace { name: name.clone(), until }),
                 }
             }
         });
@@ -185,40 +187,43 @@ impl Places {
 
 /// The house as the scheduler of one person sees it.
 pub(super) struct HouseOfPeople {
-    places: Arc<Places>,
+    places: Arc<RunPlaces>,
     home: Arc<UserSpace>,
 }
 
 impl HouseOfPeople {
-    pub(super) fn new(places: Arc<Places>, home: Arc<UserSpace>) -> HouseOfPeople {
+    pub(super) fn new(places: Arc<RunPlaces>, home: Arc<UserSpace>) -> HouseOfPeople {
         HouseOfPeople { places, home }
     }
 
-    fn name(&self, run: &AgentRun) -> String {
+    fn run_name(&self, run: &AgentRun) -> String {
         format!("{}/{}/{}", self.home.person(), run.agent, run.tick)
     }
 }
 
 #[async_trait]
 impl HousePlaces for HouseOfPeople {
-    async fn take(&self, run: &AgentRun) -> Result<Begin, StoreError> {
-        let bounds = bounds(self.home.as_ref()).map_err(|error| failed(error.to_string()))?;
-        let name = self.name(run);
+    async fn take_place(&self, run: &AgentRun) -> Result<RunBeginOutcome, StoreError> {
+        let bounds =
+            place_bounds(self.home.as_ref()).map_err(|error| place_error(error.to_string()))?;
+        let name = self.run_name(run);
         let person = self.home.person().as_str();
-        let taker = Taker { name: &name, person, begins: run.started.is_none() };
-        let begin = self.places.change(|board, now| board.take(&taker, bounds, now)).await?;
-        if begin == Begin::Begun {
-            self.places.held().insert(name);
+        let taker = PlaceRequest { name: &name, person, begins: run.started.is_none() };
+        let begin =
+            self.places.change_board(|board, now| board.take_place(&taker, bounds, now)).await?;
+        if begin == RunBeginOutcome::Begun {
+            self.places.lock_held().insert(name);
         }
         Ok(begin)
     }
 
     async fn give_back(&self, run: &AgentRun) {
-        let name = self.name(run);
-        if !self.places.held().remove(&name) {
+        let name = self.run_name(run);
+        if !self.places.lock_held().remove(&name) {
             return;
         }
-        let gone = self.places.change(|board, _| board.running.retain(|held| held.name != name));
+        let gone =
+            self.places.change_board(|board, _| board.running.retain(|held| held.name != name));
         if let Err(error) = gone.await {
             // It ends by itself.
             tracing::warn!(%error, "a place of a scheduled run could not be given back");
@@ -226,7 +231,7 @@ impl HousePlaces for HouseOfPeople {
         self.places.freed.notify_waiters();
     }
 
-    async fn freed(&self) {
+    async fn wait_until_freed(&self) {
         tokio::select! {
             () = self.places.freed.notified() => (),
             () = tokio::time::sleep(ASK_EVERY) => (),
@@ -238,9 +243,14 @@ impl HousePlaces for HouseOfPeople {
 mod tests {
     use super::*;
 
-    fn take(board: &mut Board, name: &str, bounds: (usize, usize), now: u64) -> Begin {
+    fn take(
+        board: &mut PlaceBoard,
+        name: &str,
+        bounds: (usize, usize),
+        now: u64,
+    ) -> RunBeginOutcome {
         let person = name.split('/').next().unwrap_or_default();
-        board.take(&Taker { name, person, begins: true }, bounds, at(now))
+        board.take_place(&PlaceRequest { name, person, begins: true }, bounds, at(now))
     }
 
     fn at(seconds: u64) -> Timestamp {
@@ -249,55 +259,55 @@ mod tests {
 
     #[test]
     fn s8_places_go_round_among_people() {
-        let mut board = Board::default();
-        assert_eq!(take(&mut board, "ann/a", (2, 0), 0), Begin::Begun);
-        assert_eq!(take(&mut board, "ann/b", (2, 0), 0), Begin::Begun);
+        let mut board = PlaceBoard::default();
+        assert_eq!(take(&mut board, "ann/a", (2, 0), 0), RunBeginOutcome::Begun);
+        assert_eq!(take(&mut board, "ann/b", (2, 0), 0), RunBeginOutcome::Begun);
         // Ann waits with her third before Bob comes, and has one turn, whatever she has waiting.
         for run in ["ann/c", "ann/d", "bob/a"] {
-            assert_eq!(take(&mut board, run, (2, 0), 1), Begin::Full);
+            assert_eq!(take(&mut board, run, (2, 0), 1), RunBeginOutcome::Full);
         }
         board.running.remove(0);
-        assert_eq!(take(&mut board, "bob/a", (2, 0), 2), Begin::Full, "it is Ann's turn");
-        assert_eq!(take(&mut board, "ann/c", (2, 0), 2), Begin::Begun);
-        assert_eq!(take(&mut board, "ann/d", (2, 0), 2), Begin::Full);
+        assert_eq!(take(&mut board, "bob/a", (2, 0), 2), RunBeginOutcome::Full, "it is Ann's turn");
+        assert_eq!(take(&mut board, "ann/c", (2, 0), 2), RunBeginOutcome::Begun);
+        assert_eq!(take(&mut board, "ann/d", (2, 0), 2), RunBeginOutcome::Full);
         board.running.remove(0);
-        assert_eq!(take(&mut board, "ann/d", (2, 0), 3), Begin::Full, "it is Bob's turn");
-        assert_eq!(take(&mut board, "bob/a", (2, 0), 3), Begin::Begun);
+        assert_eq!(take(&mut board, "ann/d", (2, 0), 3), RunBeginOutcome::Full, "it is Bob's turn");
+        assert_eq!(take(&mut board, "bob/a", (2, 0), 3), RunBeginOutcome::Begun);
     }
 
     #[test]
     fn s8_whoever_is_gone_keeps_neither_place_nor_turn() {
-        let mut board = Board::default();
-        assert_eq!(take(&mut board, "ann/a", (1, 0), 0), Begin::Begun);
-        assert_eq!(take(&mut board, "bob/a", (1, 0), 0), Begin::Full);
-        let mut board = board.tidied(at(61));
-        assert_eq!(take(&mut board, "cyd/a", (1, 0), 61), Begin::Begun);
+        let mut board = PlaceBoard::default();
+        assert_eq!(take(&mut board, "ann/a", (1, 0), 0), RunBeginOutcome::Begun);
+        assert_eq!(take(&mut board, "bob/a", (1, 0), 0), RunBeginOutcome::Full);
+        let mut board = board.without_expired(at(61));
+        assert_eq!(take(&mut board, "cyd/a", (1, 0), 61), RunBeginOutcome::Begun);
     }
 
     #[test]
     fn d9_what_a_clock_noted_that_ran_ahead_fills_nothing_once_it_is_set_back() {
         let years = 3 * 365 * 86_400;
-        let mut board = Board::default();
-        assert_eq!(take(&mut board, "ann/a", (1, 1), years), Begin::Begun);
+        let mut board = PlaceBoard::default();
+        assert_eq!(take(&mut board, "ann/a", (1, 1), years), RunBeginOutcome::Begun);
         assert_eq!(
             take(&mut board, "bob/a", (1, 1), years),
-            Begin::HourFull { until: at(years + 3_600) }
+            RunBeginOutcome::HourFull { until: at(years + 3_600) }
         );
-        let mut board = board.tidied(at(100));
-        assert_eq!(board, Board::default());
-        assert_eq!(take(&mut board, "bob/a", (1, 1), 100), Begin::Begun);
+        let mut board = board.without_expired(at(100));
+        assert_eq!(board, PlaceBoard::default());
+        assert_eq!(take(&mut board, "bob/a", (1, 1), 100), RunBeginOutcome::Begun);
         // A replica whose clock is a minute behind takes nothing from the others.
-        assert_eq!(board.clone().tidied(at(40)), board);
+        assert_eq!(board.clone().without_expired(at(40)), board);
     }
 
     #[test]
     fn s8_runs_of_an_hour_are_bounded_for_all_together() {
-        let mut board = Board::default();
-        assert_eq!(take(&mut board, "ann/a", (9, 2), 0), Begin::Begun);
-        assert_eq!(take(&mut board, "bob/a", (9, 2), 600), Begin::Begun);
-        let full = Begin::HourFull { until: at(3_600) };
+        let mut board = PlaceBoard::default();
+        assert_eq!(take(&mut board, "ann/a", (9, 2), 0), RunBeginOutcome::Begun);
+        assert_eq!(take(&mut board, "bob/a", (9, 2), 600), RunBeginOutcome::Begun);
+        let full = RunBeginOutcome::HourFull { until: at(3_600) };
         assert_eq!(take(&mut board, "cyd/a", (9, 2), 700), full);
-        let mut board = board.tidied(at(3_601));
-        assert_eq!(take(&mut board, "cyd/a", (9, 2), 3_601), Begin::Begun);
+        let mut board = board.without_expired(at(3_601));
+        assert_eq!(take(&mut board, "cyd/a", (9, 2), 3_601), RunBeginOutcome::Begun);
     }
 }

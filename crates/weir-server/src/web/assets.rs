@@ -9,33 +9,33 @@ use http::{HeaderMap, HeaderValue, StatusCode, header};
 use rust_embed::{EmbeddedFile, RustEmbed};
 use sha2::{Digest, Sha256};
 
-use crate::problem::Problem;
-use crate::route::{Access, Route};
+use crate::problem::ProblemDetails;
+use crate::route::{Route, RouteAccess};
 
 /// The files below `web/assets`. A debug build reads them from the checkout, so that a change
 /// shows without building again.
 #[derive(RustEmbed)]
 #[folder = "src/web/assets"]
-struct Files;
+struct AssetFiles;
 
 /// Characters of the hash that stand in an address.
 const HASH_CHARACTERS: usize = 12;
 
 /// Names the state of all files together.
 static VERSION: LazyLock<String> = LazyLock::new(|| {
-    let mut names: Vec<_> = Files::iter().collect();
+    let mut names: Vec<_> = AssetFiles::iter().collect();
     names.sort();
     let mut all = Sha256::new();
     for name in names {
-        if let Some(file) = Files::get(&name) {
+        if let Some(file) = AssetFiles::get(&name) {
             all.update(name.as_bytes());
             all.update(file.metadata.sha256_hash());
         }
     }
-    hex(&all.finalize())[..HASH_CHARACTERS].to_string()
+    encode_hex(&all.finalize())[..HASH_CHARACTERS].to_string()
 });
 
-fn hex(bytes: &[u8]) -> String {
+fn encode_hex(bytes: &[u8]) -> String {
     use std::fmt::Write as _;
     bytes.iter().fold(String::new(), |mut text, byte| {
         let _ = write!(text, "{byte:02x}");
@@ -44,26 +44,31 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 /// One route for all of them.
-pub(crate) fn routes() -> Vec<Route> {
-    vec![Route::get("/assets/{version}/{*file}", asset).access(Access::Anyone)]
+pub(crate) fn asset_routes() -> Vec<Route> {
+    vec![Route::get("/assets/{version}/{*file}", get_asset).access(RouteAccess::Anyone)]
 }
 
 /// Where a page finds the file `name`: `pages/chat.js`.
-pub(crate) fn address(name: &str) -> String {
+pub(crate) fn asset_address(name: &str) -> String {
     format!("/assets/{}/{name}", VERSION.as_str())
 }
 
-async fn asset(Path((version, name)): Path<(String, String)>, headers: HeaderMap) -> Response {
-    match Files::get(&name) {
-        Some(file) => answer(&file, &name, version == VERSION.as_str(), &headers),
-        None => Problem::missing(format!("the file {name:?}")).into_response(),
+async fn get_asset(Path((version, name)): Path<(String, String)>, headers: HeaderMap) -> Response {
+    match AssetFiles::get(&name) {
+        Some(file) => asset_response(&file, &name, version == VERSION.as_str(), &headers),
+        None => ProblemDetails::not_found(format!("the file {name:?}")).into_response(),
     }
 }
 
 /// `is_current`: the address names the state that this program has; another one (a page that was
 /// loaded before an update) gets the file as it is now and asks again next time.
-fn answer(file: &EmbeddedFile, name: &str, is_current: bool, asked: &HeaderMap) -> Response {
-    let tag = format!("\"{}\"", &hex(&file.metadata.sha256_hash())[..HASH_CHARACTERS * 2]);
+fn asset_response(
+    file: &EmbeddedFile,
+    name: &str,
+    is_current: bool,
+    asked: &HeaderMap,
+) -> Response {
+    let tag = format!("\"{}\"", &encode_hex(&file.metadata.sha256_hash())[..HASH_CHARACTERS * 2]);
     let keep = match is_current {
         true => "public, max-age=31536000, immutable",
         false => "no-cache",
@@ -101,10 +106,10 @@ mod tests {
     #[test]
     fn s13_what_the_frame_loads_is_there_and_nothing_comes_from_elsewhere() {
         for name in ["app.css", "theme.js", "frame.js", "icon.svg"] {
-            assert!(Files::get(name).is_some(), "{name}");
+            assert!(AssetFiles::get(name).is_some(), "{name}");
         }
-        for name in Files::iter() {
-            let file = Files::get(&name).expect("it was listed");
+        for name in AssetFiles::iter() {
+            let file = AssetFiles::get(&name).expect("it was listed");
             let text = String::from_utf8_lossy(&file.data);
             assert_ne!(media_type(&name), "application/octet-stream", "{name}");
             for loads in

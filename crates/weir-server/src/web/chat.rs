@@ -17,8 +17,8 @@ mod tests;
 mod transcript;
 
 pub(crate) use ask::{approval_card, question_card};
-pub(crate) use content::{Op, View};
-pub(crate) use fold::Fold;
-pub(crate) use kept::{Folded, Kept};
-pub(crate) use status::Status;
-pub(crate) use transcript::Transcript;
+pub(crate) use content::{ChatView, PageOperation};
+pub(crate) use fold::ChatFold;
+pub(crate) use kept::{ChatCache, FoldedChat};
+pub(crate) use status::ChatStatus;
+pub(crate) use transcript::PageTranscript;

@@ -6,38 +6,40 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use weir_core::ids::Timestamp;
 
 use crate::guard::Caller;
-use crate::web::assets::address;
+use crate::web::assets::asset_address;
 use crate::web::side;
 
 mod icons;
 
-pub(crate) use icons::icon;
+pub(crate) use icons::render_icon;
 
 /// An entry of the navigation: address, icon, words, and the name of its count.
-struct Entry(&'static str, &'static str, &'static str, &'static str);
+struct NavigationEntry(&'static str, &'static str, &'static str, &'static str);
 
-const WORK: &[Entry] = &[
-    Entry("/", "new", "New chat", ""),
-    Entry("/chats", "chats", "Chats", ""),
-    Entry("/approvals", "approvals", "Approvals", "approvals"),
-    Entry("/agents", "agents", "Agents", ""),
-    Entry("/files", "files", "Files", ""),
-    Entry("/memory", "memory", "Memory", ""),
-    Entry("/library", "library", "Library", ""),
+const WORK: &[NavigationEntry] = &[
+    NavigationEntry("/", "new", "New chat", ""),
+    NavigationEntry("/chats", "chats", "Chats", ""),
+    NavigationEntry("/approvals", "approvals", "Approvals", "approvals"),
+    NavigationEntry("/agents", "agents", "Agents", ""),
+    NavigationEntry("/files", "files", "Files", ""),
+    NavigationEntry("/memory", "memory", "Memory", ""),
+    NavigationEntry("/library", "library", "Library", ""),
 ];
 /// Behind *More*.
-const ABOUT: &[Entry] = &[
-    Entry("/models", "models", "Models", ""),
-    Entry("/usage", "usage", "Usage", ""),
-    Entry("/audit", "audit", "Audit", ""),
-    Entry("/mail", "mail", "Mail", ""),
-    Entry("/settings", "settings", "Settings", ""),
-    Entry("/help", "help", "Help", ""),
+const ABOUT: &[NavigationEntry] = &[
+    NavigationEntry("/models", "models", "Models", ""),
+    NavigationEntry("/usage", "usage", "Usage", ""),
+    NavigationEntry("/audit", "audit", "Audit", ""),
+    NavigationEntry("/mail", "mail", "Mail", ""),
+    NavigationEntry("/settings", "settings", "Settings", ""),
+    NavigationEntry("/help", "help", "Help", ""),
 ];
-const ADMIN: &[Entry] =
-    &[Entry("/users", "users", "People", ""), Entry("/admin", "admin", "Server", "")];
+const ADMIN: &[NavigationEntry] = &[
+    NavigationEntry("/users", "users", "People", ""),
+    NavigationEntry("/admin", "admin", "Server", ""),
+];
 
-fn head(title: &str, assets: &[&str]) -> Markup {
+fn render_page_head(title: &str, assets: &[&str]) -> Markup {
     let styles = assets.iter().filter(|name| name.ends_with(".css"));
     let scripts = assets.iter().filter(|name| name.ends_with(".js"));
     html! {
@@ -46,18 +48,18 @@ fn head(title: &str, assets: &[&str]) -> Markup {
             meta name="viewport" content="width=device-width, initial-scale=1, viewport-fit=cover";
             meta name="color-scheme" content="light dark";
             title { (title) " · Weir" }
-            link rel="icon" type="image/svg+xml" href=(address("icon.svg"));
-            link rel="stylesheet" href=(address("app.css"));
-            @for name in styles { link rel="stylesheet" href=(address(name)); }
-            script src=(address("theme.js")) {}
-            script type="module" src=(address("frame.js")) {}
-            @for name in scripts { script type="module" src=(address(name)) {} }
+            link rel="icon" type="image/svg+xml" href=(asset_address("icon.svg"));
+            link rel="stylesheet" href=(asset_address("app.css"));
+            @for name in styles { link rel="stylesheet" href=(asset_address(name)); }
+            script src=(asset_address("theme.js")) {}
+            script type="module" src=(asset_address("frame.js")) {}
+            @for name in scripts { script type="module" src=(asset_address(name)) {} }
         }
     }
 }
 
 /// A page that needs no account: sign in, setup, a shared chat.
-pub(crate) fn bare(title: &str, body: &Markup) -> Markup {
+pub(crate) fn bare_page(title: &str, body: &Markup) -> Markup {
     bare_with(title, &[], body)
 }
 
@@ -66,7 +68,7 @@ pub(crate) fn bare_with(title: &str, assets: &[&str], body: &Markup) -> Markup {
     html! {
         (DOCTYPE)
         html lang="en" {
-            (head(title, assets))
+            (render_page_head(title, assets))
             body.bare {
                 a.skip href="#main" { "Skip to content" }
                 main id="main" tabindex="-1" { (body) }
@@ -76,7 +78,7 @@ pub(crate) fn bare_with(title: &str, assets: &[&str], body: &Markup) -> Markup {
 }
 
 /// A page with the navigation around it. `here`: the path of the entry that is marked.
-pub(crate) fn page(caller: &Caller, title: &str, here: &str, body: &Markup) -> Markup {
+pub(crate) fn framed_page(caller: &Caller, title: &str, here: &str, body: &Markup) -> Markup {
     page_with(caller, title, here, &[], body)
 }
 
@@ -88,7 +90,7 @@ pub(crate) fn page_with(
     assets: &[&str],
     body: &Markup,
 ) -> Markup {
-    page_beside(caller, title, (here, assets), &side::list(None, None), body)
+    page_beside(caller, title, (here, assets), &side::render_side_list(None, None), body)
 }
 
 /// The same with the chats at its side as they are.
@@ -102,11 +104,11 @@ pub(crate) fn page_beside(
     html! {
         (DOCTYPE)
         html lang="en" {
-            (head(title, assets))
-            body.framed data-here=(here) data-csrf=(caller.csrf()) {
+            (render_page_head(title, assets))
+            body.framed data-here=(here) data-csrf=(caller.csrf_token()) {
                 a.skip href="#main" { "Skip to content" }
-                (top(caller, title))
-                (navigation(caller, here, chats))
+                (render_top_bar(caller, title))
+                (render_navigation(caller, here, chats))
                 div.pane {
                     (paused_bar(caller))
                     (amiss_bar())
@@ -117,29 +119,29 @@ pub(crate) fn page_beside(
     }
 }
 
-fn top(caller: &Caller, title: &str) -> Markup {
+fn render_top_bar(caller: &Caller, title: &str) -> Markup {
     html! {
         header.top {
             button.icon-button.menu type="button" popovertarget="nav" aria-label="Menu" {
-                (icon("menu"))
+                (render_icon("menu"))
             }
-            a.brand href="/" aria-label="Weir: new chat" { (icon("weir")) span { "Weir" } }
+            a.brand href="/" aria-label="Weir: new chat" { (render_icon("weir")) span { "Weir" } }
             span.top-title aria-hidden="true" { (title) }
             span.grow {}
             a.icon-button href="/notifications" title="Notifications" {
-                (icon("bell"))
+                (render_icon("bell"))
                 span.unseen { "Notifications" }
                 span.count hidden data-count="notices" aria-hidden="true" {}
                 span.unseen {}
             }
             button.icon-button id="theme" type="button" hidden aria-label="Theme" {
-                (icon("theme"))
+                (render_icon("theme"))
             }
             form.stop-all method="post" action="/pause" {
-                (csrf(caller))
+                (csrf_input(caller))
                 button.btn.stop type="submit"
                     title="Kill switch: stops all your work and prevents new runs" {
-                    (icon("stop")) span.wide { "Stop all" }
+                    (render_icon("stop")) span.wide { "Stop all" }
                     span.unseen { " work (kill switch)" }
                 }
             }
@@ -147,13 +149,13 @@ fn top(caller: &Caller, title: &str) -> Markup {
     }
 }
 
-fn entries(all: &[Entry], here: &str) -> Markup {
+fn render_navigation_entries(all: &[NavigationEntry], here: &str) -> Markup {
     html! {
         ul {
-            @for Entry(path, picture, word, count) in all {
+            @for NavigationEntry(path, picture, word, count) in all {
                 li {
                     a href=(path) aria-current=[(*path == here).then_some("page")] {
-                        (icon(picture)) span { (word) }
+                        (render_icon(picture)) span { (word) }
                         @if !count.is_empty() {
                             span.count hidden data-count=(count) aria-hidden="true" {}
                             span.unseen {}
@@ -165,24 +167,24 @@ fn entries(all: &[Entry], here: &str) -> Markup {
     }
 }
 
-fn navigation(caller: &Caller, here: &str, chats: &Markup) -> Markup {
-    let is_more = ABOUT.iter().chain(ADMIN).any(|Entry(path, ..)| *path == here);
+fn render_navigation(caller: &Caller, here: &str, chats: &Markup) -> Markup {
+    let is_more = ABOUT.iter().chain(ADMIN).any(|NavigationEntry(path, ..)| *path == here);
     html! {
         // A popover on a narrow screen, a column on a wide one: neither needs a script.
         nav id="nav" popover aria-label="Main" {
-            (entries(WORK, here))
+            (render_navigation_entries(WORK, here))
             (chats)
             details.nav-more open[is_more] {
-                summary { (icon("more")) span { "More" } }
-                (entries(ABOUT, here))
-                @if caller.person.is_admin() { (entries(ADMIN, here)) }
+                summary { (render_icon("more")) span { "More" } }
+                (render_navigation_entries(ABOUT, here))
+                @if caller.person.is_admin() { (render_navigation_entries(ADMIN, here)) }
             }
             div.who {
                 a href="/account" aria-current=[(here == "/account").then_some("page")] {
-                    (icon("account")) span { (caller.person.called()) }
+                    (render_icon("account")) span { (caller.person.display_name()) }
                 }
                 form method="post" action="/signout" {
-                    (csrf(caller))
+                    (csrf_input(caller))
                     button.btn.quiet type="submit" { "Sign out" }
                 }
             }
@@ -196,7 +198,7 @@ fn paused_bar(caller: &Caller) -> Markup {
         div.notice.bad.paused id="paused" role="status" hidden {
             p {}
             form method="post" action="/release" {
-                (csrf(caller))
+                (csrf_input(caller))
                 button.btn type="submit" { "Release" }
             }
         }
@@ -209,12 +211,12 @@ fn amiss_bar() -> Markup {
 }
 
 /// What every form that changes something carries.
-pub(crate) fn csrf(caller: &Caller) -> Markup {
-    html! { input type="hidden" name="csrf" value=(caller.csrf()); }
+pub(crate) fn csrf_input(caller: &Caller) -> Markup {
+    html! { input type="hidden" name="csrf" value=(caller.csrf_token()); }
 }
 
 /// A moment: absolute for machines and on hover, in words for people.
-pub(crate) fn moment(ts: Timestamp, now: Timestamp) -> Markup {
+pub(crate) fn render_moment(ts: Timestamp, now: Timestamp) -> Markup {
     let at = jiff::Timestamp::from_microsecond(ts.0).unwrap_or_default();
     let iso = at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
     let words = in_words(ts, now);
@@ -245,17 +247,17 @@ fn in_words(ts: Timestamp, now: Timestamp) -> String {
 }
 
 /// A short word with a colour: `kind` is `good`, `bad`, `warn`, `info` or empty.
-pub(crate) fn badge(kind: &str, word: &str) -> Markup {
+pub(crate) fn render_badge(kind: &str, word: &str) -> Markup {
     html! { span class={ "badge " (kind) } { (word) } }
 }
 
 /// Nothing is here, and what to do about it.
-pub(crate) fn empty(what: &str, how: &str) -> Markup {
+pub(crate) fn render_empty(what: &str, how: &str) -> Markup {
     html! { div.empty { p { (what) } p.muted { (how) } } }
 }
 
 /// A labelled control. `hint`: one line below it; may be empty.
-pub(crate) fn field(id: &str, label: &str, hint: &str, control: &Markup) -> Markup {
+pub(crate) fn render_field(id: &str, label: &str, hint: &str, control: &Markup) -> Markup {
     html! {
         div.field {
             label for=(id) { (label) }
@@ -266,7 +268,7 @@ pub(crate) fn field(id: &str, label: &str, hint: &str, control: &Markup) -> Mark
 }
 
 /// Text of one of our own files, as it is: never what anybody typed.
-fn own(text: &'static str) -> PreEscaped<&'static str> {
+fn raw_markup(text: &'static str) -> PreEscaped<&'static str> {
     PreEscaped(text)
 }
 

@@ -4,15 +4,15 @@
 use maud::{Markup, html};
 use weir_core::ids::SessionId;
 use weir_core::session::child;
-use weir_core::view::plain::visible;
+use weir_core::view::plain::visible_text;
 use weir_engine::ports::SessionFilter;
 
-use crate::api::sessions::{ListQuery, sessions};
+use crate::api::sessions::{ListQuery, list_sessions};
 use crate::app::App;
 use crate::guard::Caller;
 use crate::live::title;
-use crate::problem::Answer;
-use crate::web::parts::icon;
+use crate::problem::HandlerResult;
+use crate::web::parts::render_icon;
 
 /// Chats that are listed.
 const SHOWN: usize = 20;
@@ -21,7 +21,7 @@ const LOOKED_AT: usize = 120;
 
 /// A chat as it is listed.
 #[derive(Debug)]
-pub(crate) struct Line {
+pub(crate) struct SideChat {
     id: SessionId,
     title: String,
     pinned: bool,
@@ -30,15 +30,19 @@ pub(crate) struct Line {
 /// What a chat without a title is called.
 pub(crate) const UNTITLED: &str = "New chat";
 
-fn titled(title: &str) -> String {
-    if title.trim().is_empty() { UNTITLED.into() } else { visible(title) }
+fn title_or_default(title: &str) -> String {
+    if title.trim().is_empty() { UNTITLED.into() } else { visible_text(title) }
 }
 
 /// The newest chats, pinned ones first; with words: those that have them.
 ///
 /// # Errors
 /// The database refuses.
-pub(crate) async fn lines(app: &App, caller: &Caller, words: &str) -> Answer<Vec<Line>> {
+pub(crate) async fn load_side_chats(
+    app: &App,
+    caller: &Caller,
+    words: &str,
+) -> HandlerResult<Vec<SideChat>> {
     if !words.trim().is_empty() {
         let query = ListQuery {
             limit: Some(SHOWN),
@@ -46,22 +50,25 @@ pub(crate) async fn lines(app: &App, caller: &Caller, words: &str) -> Answer<Vec
             archived: Some(false),
             ..ListQuery::default()
         };
-        let found = sessions(app, caller, query).await?.items.into_iter();
-        let line =
-            found.map(|line| Line { title: titled(&line.title), pinned: line.pinned, id: line.id });
+        let found = list_sessions(app, caller, query).await?.items.into_iter();
+        let line = found.map(|line| SideChat {
+            title: title_or_default(&line.title),
+            pinned: line.pinned,
+            id: line.id,
+        });
         return Ok(line.collect());
     }
     let home = app.home(&caller.person).await?;
-    let kept = title::all(app, home.as_ref()).await?;
+    let kept = title::load_all_chats(app, home.as_ref()).await?;
     let filter = SessionFilter { workspace: None, limit: Some(LOOKED_AT) };
     let mut lines = Vec::new();
-    for meta in home.store().list(&filter).await? {
+    for meta in home.store().list_sessions(&filter).await? {
         let chat = kept.get(meta.id.as_str()).cloned().unwrap_or_default();
         if meta.facts == 0 || child::parent_of(&meta.id).is_some() || chat.archived {
             continue;
         }
-        let title = titled(chat.title.as_deref().unwrap_or(&meta.title));
-        lines.push(Line { id: meta.id, title, pinned: chat.pinned });
+        let title = title_or_default(chat.title.as_deref().unwrap_or(&meta.title));
+        lines.push(SideChat { id: meta.id, title, pinned: chat.pinned });
     }
     lines.sort_by_key(|line| !line.pinned);
     lines.truncate(SHOWN);
@@ -69,17 +76,17 @@ pub(crate) async fn lines(app: &App, caller: &Caller, words: &str) -> Answer<Vec
 }
 
 /// The items of the list. `here`: the chat that is open.
-pub(crate) fn items(lines: &[Line], here: Option<&SessionId>) -> Markup {
+pub(crate) fn render_side_items(lines: &[SideChat], here: Option<&SessionId>) -> Markup {
     html! {
         @for line in lines {
             li data-chat=(line.id) {
                 a href={ "/chats/" (line.id) } dir="auto" title=(line.title)
                     aria-current=[(here == Some(&line.id)).then_some("page")] {
-                    @if line.pinned { (icon("pin")) }
+                    @if line.pinned { (render_icon("pin")) }
                     span { (line.title) }
                 }
                 a.icon-button.rename href={ "/chats/" (line.id) "/rename" } title="Rename" {
-                    (icon("edit")) span.unseen { "Rename " (line.title) }
+                    (render_icon("edit")) span.unseen { "Rename " (line.title) }
                 }
             }
         }
@@ -87,7 +94,7 @@ pub(crate) fn items(lines: &[Line], here: Option<&SessionId>) -> Markup {
 }
 
 /// The whole of it. `lines`: `None` where a script asks for them.
-pub(crate) fn list(lines: Option<&[Line]>, here: Option<&SessionId>) -> Markup {
+pub(crate) fn render_side_list(lines: Option<&[SideChat]>, here: Option<&SessionId>) -> Markup {
     html! {
         section.side id="side" aria-label="Your chats" data-fill[lines.is_none()] {
             form role="search" aria-label="Your chats" method="get" action="/chats" {
@@ -95,10 +102,10 @@ pub(crate) fn list(lines: Option<&[Line]>, here: Option<&SessionId>) -> Markup {
                 input type="search" id="side-q" name="q" placeholder="Search chats"
                     autocomplete="off" aria-keyshortcuts="Control+K";
                 button.icon-button type="submit" title="Search" {
-                    (icon("search")) span.unseen { "Search" }
+                    (render_icon("search")) span.unseen { "Search" }
                 }
             }
-            ul id="side-list" aria-label="Recent chats" { (items(lines.unwrap_or_default(), here)) }
+            ul id="side-list" aria-label="Recent chats" { (render_side_items(lines.unwrap_or_default(), here)) }
         }
     }
 }

@@ -19,7 +19,7 @@ fn filled(piece: &str, bytes: usize) -> String {
 fn check(name: &str, text: &str) {
     let once = || {
         let began = Instant::now();
-        let html = render::markdown(text).0;
+        let html = render::render_markdown(text).0;
         assert!(html.len() < HTML_MAX, "{name}: {} bytes", html.len());
         began.elapsed()
     };
@@ -115,6 +115,6 @@ fn z10_nesting_and_wide_tables_stay_bounded() {
 #[test]
 fn s12_what_is_too_long_is_shown_as_it_is() {
     let text = format!("# head\n\n{}", filled("word ", MEBIBYTE));
-    let html = render::markdown(&format!("{text}{text}")).0;
+    let html = render::render_markdown(&format!("{text}{text}")).0;
     assert!(html.starts_with("<pre class=\"plain\"") && html.contains("# head"));
 }

@@ -13,31 +13,34 @@ fn vectors() -> Vec<String> {
 /// Own addresses, as a page has them.
 struct Own;
 
-impl render::Addresses for Own {
-    fn link(&self, address: &str) -> Option<String> {
+impl render::LinkResolver for Own {
+    fn resolve_link(&self, address: &str) -> Option<String> {
         address.strip_prefix("page:").map(|page| format!("/{page}"))
     }
-    fn image(&self, address: &str) -> Option<String> {
+    fn resolve_image(&self, address: &str) -> Option<String> {
         Some(format!("/own/{address}"))
     }
 }
 
 /// Every way in which `text` reaches a page.
 fn every_way(text: &str) -> Vec<String> {
-    let own = render::Style { heading: 2, addresses: &Own };
+    let own = render::MarkdownStyle { heading: 2, addresses: &Own };
     let mut all = vec![
-        render::markdown(text).0,
+        render::render_markdown(text).0,
         render::markdown_as(text, &own).0,
-        render::plain(text).0,
-        render::json(text).0,
-        render::json(&serde_json::json!({ "a": text }).to_string()).0,
-        render::diff(text).0,
-        render::diff(&format!("--- a/x\n+++ b/x\n@@ -1,9 +1,9 @@\n-{text}\n+{text}\n")).0,
+        render::render_plain(text).0,
+        render::render_json(text).0,
+        render::render_json(&serde_json::json!({ "a": text }).to_string()).0,
+        render::render_diff(text).0,
+        render::render_diff(&format!("--- a/x\n+++ b/x\n@@ -1,9 +1,9 @@\n-{text}\n+{text}\n")).0,
     ];
     all.extend(
-        ["rust", "html", "js", "css", "diff", "", text].map(|name| render::code(text, name).0),
+        ["rust", "html", "js", "css", "diff", "", text]
+            .map(|name| render::render_code(text, name).0),
     );
-    all.extend(render::blocks(text).into_iter().map(|block| render::markdown(block).0));
+    all.extend(
+        render::split_blocks(text).into_iter().map(|block| render::render_markdown(block).0),
+    );
     all
 }
 
@@ -64,7 +67,7 @@ fn s12_two_vectors_together_are_no_more_than_each() {
         for text in
             [format!("{one}{other}"), format!("{one}\n{other}"), format!("[{one}]({other})")]
         {
-            let html = render::markdown(&text).0;
+            let html = render::render_markdown(&text).0;
             assert_eq!(faults(&html), Vec::<String>::new(), "{text:?} became {html}");
         }
     }
@@ -173,11 +176,11 @@ proptest! {
     fn s12_blocks_together_are_the_text_and_finished_ones_stay(
         text in pieces(), cut in any::<prop::sample::Index>(),
     ) {
-        let whole = render::blocks(&text);
+        let whole = render::split_blocks(&text);
         prop_assert_eq!(whole.concat(), text.clone());
         let ends: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
         let prefix = &text[..*cut.get(&ends)];
-        let before = render::blocks(prefix);
+        let before = render::split_blocks(prefix);
         let finished = &before[..before.len().saturating_sub(1)];
         prop_assert_eq!(finished, &whole[..finished.len().min(whole.len())], "{:?} in {:?}", prefix, text);
     }

@@ -35,7 +35,7 @@ pub(crate) struct AuditFolder {
 /// # Errors
 /// What is in the way, and what to do.
 pub fn check_audit_writable(state_dir: &Path, now: Timestamp) -> Result<(), StoreError> {
-    AuditFolder::new(state_dir).prepare(now, 1)
+    AuditFolder::new(state_dir).prepare_day_file(now, 1)
 }
 
 #[derive(Debug)]
@@ -57,11 +57,11 @@ impl AuditFolder {
     ///
     /// # Errors
     /// When the file cannot be written: nothing may be committed then.
-    pub(crate) fn prepare(&mut self, ts: Timestamp, bytes: u64) -> Result<(), StoreError> {
+    pub(crate) fn prepare_day_file(&mut self, ts: Timestamp, bytes: u64) -> Result<(), StoreError> {
         self.open_day(ts).and_then(|()| self.reserve(bytes)).map_err(|e| {
             // What was open may have been moved away: look again next time.
             self.current = None;
-            unwritable(&self.folder, &e)
+            unwritable_audit_error(&self.folder, &e)
         })
     }
 
@@ -73,7 +73,7 @@ impl AuditFolder {
             Some(_) | None => {}
         }
         private_folder(&self.folder).map_err(|e| io::Error::other(e.to_string()))?;
-        let newest = files(&self.folder)?.pop().map(|(name, _)| name);
+        let newest = daily_files(&self.folder)?.pop().map(|(name, _)| name);
         let day = newest.filter(|newest| *newest > day).unwrap_or(day);
         let file = OpenOptions::new()
             .read(true)
@@ -114,22 +114,22 @@ impl AuditFolder {
     ) -> Result<u64, StoreError> {
         let (Some(first), Some(last)) = (lines.first(), lines.last()) else { return Ok(exported) };
         let folder = self.folder.clone();
-        let failed = |e: &io::Error| unwritable(&folder, e);
+        let failed = |e: &io::Error| unwritable_audit_error(&folder, e);
         self.open_day(first.ts).map_err(|e| failed(&e))?;
         let Some(current) = &mut self.current else { return Ok(exported) };
         rustix::fs::flock(&current.file, FlockOperation::LockExclusive)
             .map_err(|e| failed(&e.into()))?;
         let result = (|| {
-            let (length, in_file) = current.look(&folder).map_err(|e| failed(&e))?;
+            let (length, in_file) = current.measure_file_end(&folder).map_err(|e| failed(&e))?;
             let done = in_file.max(exported);
             let mut text = String::new();
             if done + 1 < first.n {
                 for line in missing(done + 1, first.n - 1)? {
-                    text.push_str(&line.render());
+                    text.push_str(&line.render_json_line());
                 }
             }
             for line in lines.iter().filter(|line| line.n > done) {
-                text.push_str(&line.render());
+                text.push_str(&line.render_json_line());
             }
             current.file.write_all(text.as_bytes()).map_err(|e| failed(&e))?;
             let end = last.n.max(done);
@@ -148,7 +148,7 @@ impl AuditFolder {
 impl DayFile {
     /// Length of the file and number of the last line in it or in a file before it. A last line
     /// that a crash tore is cut off: it was never complete, and the table has it.
-    fn look(&mut self, folder: &Path) -> io::Result<(u64, u64)> {
+    fn measure_file_end(&mut self, folder: &Path) -> io::Result<(u64, u64)> {
         let length = self.file.metadata()?.len();
         if let Some((known, n)) = self.known
             && known == length
@@ -162,7 +162,7 @@ impl DayFile {
         if let Some(n) = found {
             return Ok((kept, n));
         }
-        let mut older = files(folder)?;
+        let mut older = daily_files(folder)?;
         older.retain(|(day, _)| *day < self.day);
         while let Some((_, path)) = older.pop() {
             let mut file = File::open(path)?;
@@ -202,7 +202,7 @@ fn last_line(file: &mut File, length: u64) -> io::Result<(u64, Option<u64>)> {
 }
 
 /// The daily files, oldest first, by day.
-pub(super) fn files(folder: &Path) -> io::Result<Vec<(String, PathBuf)>> {
+pub(super) fn daily_files(folder: &Path) -> io::Result<Vec<(String, PathBuf)>> {
     let mut found = Vec::new();
     let entries = match folder.read_dir() {
         Ok(entries) => entries,
@@ -240,7 +240,7 @@ fn is_linked(file: &File) -> io::Result<bool> {
 }
 /// No effect is let through whose line cannot be written (G10), so this is all that anybody hears
 /// of why everything stopped.
-fn unwritable(folder: &Path, error: &io::Error) -> StoreError {
+fn unwritable_audit_error(folder: &Path, error: &io::Error) -> StoreError {
     let doing = format!("writing the audit log in {}", folder.display());
     match io_error(doing, error) {
         StoreError::Io { doing, why } => StoreError::Io {

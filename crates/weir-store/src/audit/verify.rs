@@ -43,18 +43,23 @@ impl std::fmt::Display for AuditFault {
 }
 
 /// Follows one chain line by line.
-pub(crate) struct Chain {
+pub(crate) struct ChainVerifier {
     pub(crate) n: u64,
     hash: String,
 }
 
-impl Chain {
-    pub(crate) fn new() -> Chain {
-        Chain { n: 0, hash: GENESIS.to_string() }
+impl ChainVerifier {
+    pub(crate) fn new() -> ChainVerifier {
+        ChainVerifier { n: 0, hash: GENESIS.to_string() }
     }
 
     /// Takes the next line, or says what is wrong with it.
-    pub(crate) fn step(&mut self, n: u64, entry: &str, hash: &str) -> Result<(), String> {
+    pub(crate) fn check_next_line(
+        &mut self,
+        n: u64,
+        entry: &str,
+        hash: &str,
+    ) -> Result<(), String> {
         let expected = self.n + 1;
         if n > expected {
             return Err(format!("missing: line {n} follows line {}", self.n));
@@ -82,7 +87,7 @@ pub fn verify_audit(state_dir: &Path) -> Result<AuditReport, StoreError> {
     let mut store = AuditReader::open(state_dir)?;
     let (lines, table_fault) = verify_table(&mut store)?;
     let mut report = AuditReport { lines, file_lines: 0, fault: table_fault };
-    let exported = store.exported()?;
+    let exported = store.last_exported()?;
     let file_fault = verify_files(state_dir, &mut store, exported, &mut report)?;
     report.fault = match (report.fault, file_fault) {
         (Some(table), Some(file)) if file.n < table.n => Some(file),
@@ -93,17 +98,17 @@ pub fn verify_audit(state_dir: &Path) -> Result<AuditReport, StoreError> {
 }
 
 fn verify_table(store: &mut AuditReader) -> Result<(u64, Option<AuditFault>), StoreError> {
-    let mut chain = Chain::new();
+    let mut chain = ChainVerifier::new();
     loop {
-        let page = store.lines(chain.n + 1, PAGE_LINES)?;
+        let page = store.audit_lines(chain.n + 1, PAGE_LINES)?;
         if page.is_empty() {
             break;
         }
         for line in page {
             let expected = chain.n + 1;
-            if let Err(why) = chain.step(line.n, &line.entry, &line.hash) {
+            if let Err(why) = chain.check_next_line(line.n, &line.entry, &line.hash) {
                 let fault = AuditFault { n: expected, place: "store".to_string(), why };
-                return Ok((store.count()?, Some(fault)));
+                return Ok((store.count_lines()?, Some(fault)));
             }
         }
     }
@@ -116,11 +121,11 @@ fn verify_files(
     exported: u64,
     report: &mut AuditReport,
 ) -> Result<Option<AuditFault>, StoreError> {
-    let mut chain = Chain::new();
+    let mut chain = ChainVerifier::new();
     let mut page: std::vec::IntoIter<StoredLine> = Vec::new().into_iter();
     let folder = state_dir.join("audit");
     let failed = |e: &std::io::Error| io_error(format!("reading {}", folder.display()), e);
-    let all = file::files(&folder).map_err(|e| failed(&e))?;
+    let all = file::daily_files(&folder).map_err(|e| failed(&e))?;
     for (place, (day, path)) in all.iter().enumerate() {
         let mut reader = BufReader::new(File::open(path).map_err(|e| failed(&e))?);
         let mut line = Vec::new();
@@ -140,12 +145,12 @@ fn verify_files(
             let Ok(found) = serde_json::from_slice::<FileLine<'_>>(&line) else {
                 return Ok(fault(expected, "changed: it is no audit line".to_string()));
             };
-            if let Err(why) = chain.step(found.n, found.entry.get(), &found.hash) {
+            if let Err(why) = chain.check_next_line(found.n, found.entry.get(), &found.hash) {
                 return Ok(fault(expected, why));
             }
             report.file_lines += 1;
             if page.len() == 0 {
-                page = store.lines(expected, PAGE_LINES)?.into_iter();
+                page = store.audit_lines(expected, PAGE_LINES)?.into_iter();
             }
             match page.next() {
                 Some(stored) if stored.n == found.n && stored.hash == found.hash => {

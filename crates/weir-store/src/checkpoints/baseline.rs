@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use rustix::fs::FlockOperation;
 use weir_core::ids::SessionId;
-use weir_engine::ports::{Baseline, Piece, StoreError};
+use weir_engine::ports::{Baseline, ContentLocation, StoreError};
 
 use super::names::ref_name;
 use crate::filesystem::{io_error, private_folder, sync_folder};
@@ -26,14 +26,14 @@ const LEFT_BEHIND: Duration = Duration::from_secs(14 * 24 * 3600);
 /// A baseline of this process. Its notes are locked as long as it lives.
 pub(super) struct DiskBaseline {
     folder: PathBuf,
-    notes: Appended,
-    contents: Appended,
+    notes: AppendOnlyFile,
+    contents: AppendOnlyFile,
     /// Its names are not durable yet.
     fresh: bool,
 }
 
 /// A file that only grows.
-struct Appended {
+struct AppendOnlyFile {
     file: File,
     /// Bytes in the file.
     end: u64,
@@ -48,10 +48,11 @@ impl DiskBaseline {
         let folder = folder_of(repository, session);
         let fresh = !folder.is_dir();
         if fresh {
-            sweep(repository, LEFT_BEHIND);
+            sweep_baselines(repository, LEFT_BEHIND);
         }
         private_folder(&folder)?;
-        let open = |name: &str| open(&folder.join(name)).map_err(|e| io_error(DOING, &e));
+        let open =
+            |name: &str| open_append_file(&folder.join(name)).map_err(|e| io_error(DOING, &e));
         let notes = open("notes")?;
         let lock = FlockOperation::NonBlockingLockExclusive;
         rustix::fs::flock(&notes, lock).map_err(|_| StoreError::Io {
@@ -59,7 +60,7 @@ impl DiskBaseline {
             why: format!("another process works in {}", folder.display()),
         })?;
         let contents = open("contents")?;
-        let appended = |file| Appended::new(file).map_err(|e| io_error(DOING, &e));
+        let appended = |file| AppendOnlyFile::new(file).map_err(|e| io_error(DOING, &e));
         let (notes, contents) = (appended(notes)?, appended(contents)?);
         Ok(DiskBaseline { folder, notes, contents, fresh })
     }
@@ -78,12 +79,12 @@ fn folder_of(repository: &Path, session: &SessionId) -> PathBuf {
     repository.join("baseline").join(ref_name(session.as_str()))
 }
 
-fn open(path: &Path) -> io::Result<File> {
+fn open_append_file(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).write(true).create(true).truncate(false).mode(0o600).open(path)
 }
 
 /// Removes the baseline of a session that nobody runs any more.
-pub(super) fn forget(repository: &Path, session: &SessionId) -> Result<(), StoreError> {
+pub(super) fn remove_baseline(repository: &Path, session: &SessionId) -> Result<(), StoreError> {
     match fs::remove_dir_all(folder_of(repository, session)) {
         Err(e) if e.kind() != io::ErrorKind::NotFound => Err(io_error(DOING, &e)),
         Ok(()) | Err(_) => Ok(()),
@@ -92,7 +93,7 @@ pub(super) fn forget(repository: &Path, session: &SessionId) -> Result<(), Store
 
 /// Removes what killed processes left and nobody touched for `age`. What cannot be removed is
 /// found again next time.
-pub(super) fn sweep(repository: &Path, age: Duration) {
+pub(super) fn sweep_baselines(repository: &Path, age: Duration) {
     let Ok(entries) = fs::read_dir(repository.join("baseline")) else { return };
     for folder in entries.flatten().map(|entry| entry.path()) {
         let Ok(notes) = File::open(folder.join("notes")) else { continue };
@@ -105,13 +106,13 @@ pub(super) fn sweep(repository: &Path, age: Duration) {
     }
 }
 
-impl Appended {
-    fn new(mut file: File) -> io::Result<Appended> {
+impl AppendOnlyFile {
+    fn new(mut file: File) -> io::Result<AppendOnlyFile> {
         let end = file.seek(SeekFrom::End(0))?;
-        Ok(Appended { file, end, gathered: Vec::new(), synced: true })
+        Ok(AppendOnlyFile { file, end, gathered: Vec::new(), synced: true })
     }
 
-    fn add(&mut self, bytes: &[u8]) -> io::Result<()> {
+    fn append_bytes(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.gathered.extend_from_slice(bytes);
         if self.gathered.len() >= GATHERED_MAX { self.flush() } else { Ok(()) }
     }
@@ -150,7 +151,7 @@ impl Appended {
 }
 
 impl Baseline for DiskBaseline {
-    fn notes(&mut self) -> Result<Vec<String>, StoreError> {
+    fn read_notes(&mut self) -> Result<Vec<String>, StoreError> {
         let mut read = || -> io::Result<Vec<String>> {
             self.notes.flush()?;
             let mut bytes = Vec::new();
@@ -166,29 +167,31 @@ impl Baseline for DiskBaseline {
         read().map_err(|e| io_error(DOING, &e))
     }
 
-    fn note(&mut self, line: &str) -> Result<(), StoreError> {
-        let mut add = || self.notes.add(line.as_bytes()).and_then(|()| self.notes.add(b"\n"));
+    fn append_note(&mut self, line: &str) -> Result<(), StoreError> {
+        let mut add = || {
+            self.notes.append_bytes(line.as_bytes()).and_then(|()| self.notes.append_bytes(b"\n"))
+        };
         add().map_err(|e| io_error(DOING, &e))
     }
 
-    fn keep(&mut self, content: &mut dyn Read) -> Result<Piece, StoreError> {
+    fn add_content(&mut self, content: &mut dyn Read) -> Result<ContentLocation, StoreError> {
         let at = self.contents.len();
         let mut piece = vec![0_u8; PIECE_BYTES];
         let mut copy = || -> io::Result<()> {
             loop {
                 match content.read(&mut piece) {
                     Ok(0) => return Ok(()),
-                    Ok(n) => self.contents.add(&piece[..n])?,
+                    Ok(n) => self.contents.append_bytes(&piece[..n])?,
                     Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
                     Err(e) => return Err(e),
                 }
             }
         };
         copy().map_err(|e| io_error(DOING, &e))?;
-        Ok(Piece { at, bytes: self.contents.len() - at })
+        Ok(ContentLocation { at, bytes: self.contents.len() - at })
     }
 
-    fn read(&mut self, piece: Piece) -> Result<Vec<u8>, StoreError> {
+    fn read(&mut self, piece: ContentLocation) -> Result<Vec<u8>, StoreError> {
         let mut read = || -> io::Result<Vec<u8>> {
             self.contents.flush()?;
             if piece.at.saturating_add(piece.bytes) > self.contents.end {
@@ -242,22 +245,22 @@ mod tests {
         let session = SessionId::new("s/1");
         let open = || DiskBaseline::open(folder.path(), &session).expect("writable");
         let mut first = open();
-        let piece = first.keep(&mut &b"old content"[..]).expect("kept");
-        first.note("one").expect("noted");
+        let piece = first.add_content(&mut &b"old content"[..]).expect("kept");
+        first.append_note("one").expect("noted");
         first.sync().expect("durable");
         assert!(DiskBaseline::open(folder.path(), &session).is_err(), "it is in use");
-        first.notes.add(b"torn").and_then(|()| first.notes.flush()).expect("written");
+        first.notes.append_bytes(b"torn").and_then(|()| first.notes.flush()).expect("written");
         drop(first);
         let mut again = open();
-        assert_eq!(again.notes().expect("readable"), ["one"]);
+        assert_eq!(again.read_notes().expect("readable"), ["one"]);
         assert_eq!(again.read(piece).expect("readable"), b"old content");
-        again.note("two").expect("noted");
+        again.append_note("two").expect("noted");
         again.sync().expect("durable");
-        assert_eq!(again.notes().expect("readable")[..2], ["one", "two"]);
-        let beyond = Piece { at: 5, bytes: 1 << 40 };
+        assert_eq!(again.read_notes().expect("readable")[..2], ["one", "two"]);
+        let beyond = ContentLocation { at: 5, bytes: 1 << 40 };
         assert!(again.read(beyond).is_err(), "nothing is made up");
         again.clear().expect("emptied");
-        assert_eq!((again.notes().expect("readable").len(), again.bytes()), (0, 0));
+        assert_eq!((again.read_notes().expect("readable").len(), again.bytes()), (0, 0));
     }
 
     #[test]
@@ -281,9 +284,9 @@ mod tests {
         let open = |name: &str| DiskBaseline::open(folder.path(), &SessionId::new(name));
         let used = open("used").expect("writable");
         drop(open("left").expect("writable"));
-        sweep(folder.path(), LEFT_BEHIND);
+        sweep_baselines(folder.path(), LEFT_BEHIND);
         assert_eq!(fs::read_dir(folder.path().join("baseline")).expect("there").count(), 2);
-        sweep(folder.path(), Duration::ZERO);
+        sweep_baselines(folder.path(), Duration::ZERO);
         assert!(used.folder.is_dir());
         assert_eq!(fs::read_dir(folder.path().join("baseline")).expect("there").count(), 1);
         Box::new(used).remove().expect("removed");

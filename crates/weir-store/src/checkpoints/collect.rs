@@ -14,9 +14,9 @@ use weir_core::ids::{SessionId, Timestamp};
 use weir_engine::ports::{CheckpointFilter, StoreError};
 
 use super::names::ref_name;
-use super::objects::{Objects, git_error};
-use super::repository::{Pack, Shadow};
-use super::snapshot::Listed;
+use super::objects::{ObjectDatabase, git_error};
+use super::repository::{PackMode, ShadowRepository};
+use super::snapshot::ListedCheckpoint;
 use crate::filesystem::io_error;
 
 const DOING: &str = "collecting checkpoints";
@@ -24,32 +24,32 @@ const DOING: &str = "collecting checkpoints";
 /// While a repository is too large, one part in so many of its oldest checkpoints goes at a time.
 const SHARE: usize = 8;
 
-impl Shadow {
+impl ShadowRepository {
     /// Removes all checkpoints of a session and their contents.
-    pub(super) fn forget(&mut self, session: &SessionId) -> Result<(), StoreError> {
-        if self.tip(session.as_str())?.is_none() {
+    pub(super) fn forget_session(&mut self, session: &SessionId) -> Result<(), StoreError> {
+        if self.session_tip(session.as_str())?.is_none() {
             return Ok(());
         }
         self.remove_tips(&BTreeSet::from([ref_name(session.as_str())]))?;
         self.repack()
     }
 
-    pub(super) fn collect(
+    pub(super) fn collect_old(
         &mut self,
         before: Timestamp,
         max_bytes: u64,
     ) -> Result<usize, StoreError> {
-        let all = self.listed(&CheckpointFilter::default())?;
+        let all = self.list_with_commits(&CheckpointFilter::default())?;
         // Oldest last.
         let mut kept = all.len();
         let young = all.iter().filter(|listed| listed.info.ts >= before).count();
         if young < kept {
             kept = young;
             self.keep_only(&all[..kept])?;
-        } else if self.bytes()? > max_bytes {
+        } else if self.stored_bytes()? > max_bytes {
             self.repack()?;
         }
-        while kept > 0 && self.bytes()? > max_bytes {
+        while kept > 0 && self.stored_bytes()? > max_bytes {
             kept -= kept.div_ceil(SHARE);
             self.keep_only(&all[..kept])?;
         }
@@ -57,13 +57,13 @@ impl Shadow {
     }
 
     /// Keeps only these checkpoints, the newest of each chain.
-    fn keep_only(&mut self, kept: &[Listed]) -> Result<(), StoreError> {
+    fn keep_only(&mut self, kept: &[ListedCheckpoint]) -> Result<(), StoreError> {
         let kept: BTreeSet<Oid> = kept.iter().map(|listed| listed.commit).collect();
-        let tips = self.tips()?;
-        let old_cuts = self.shallow()?;
+        let tips = self.session_tips()?;
+        let old_cuts = self.shallow_commits()?;
         let (mut cuts, mut gone) = (BTreeSet::new(), BTreeSet::new());
         for (name, tip) in tips {
-            let objects = self.objects()?;
+            let objects = self.object_database()?;
             let mut oldest = None;
             let mut next = Some(tip);
             while let Some(id) = next.filter(|id| !old_cuts.contains(id)) {
@@ -89,10 +89,10 @@ impl Shadow {
 
     /// Packs everything that the refs reach and removes everything else.
     fn repack(&mut self) -> Result<(), StoreError> {
-        let tips: Vec<Oid> = self.tips()?.into_values().collect();
-        let cuts = self.shallow()?;
+        let tips: Vec<Oid> = self.session_tips()?.into_values().collect();
+        let cuts = self.shallow_commits()?;
         let old_packs = self.pack_files()?;
-        let (repository, _) = self.open_anew(Pack::Small)?;
+        let (repository, _) = self.open_anew(PackMode::Small)?;
         let pack = pack_of(&repository, &tips, &cuts)?;
         let kept = match pack {
             Some(pack) => Some(self.add_pack(&pack)?),
@@ -130,7 +130,7 @@ impl Shadow {
     }
 
     /// Bytes that the objects take.
-    fn bytes(&self) -> Result<u64, StoreError> {
+    fn stored_bytes(&self) -> Result<u64, StoreError> {
         let measure = || -> std::io::Result<u64> {
             let mut bytes = 0;
             let mut folders = loose_folders(&self.path)?;
@@ -166,7 +166,7 @@ fn pack_of(
     cuts: &BTreeSet<Oid>,
 ) -> Result<Option<Buf>, StoreError> {
     let failed = |e: &git2::Error| git_error(DOING, e);
-    let objects = Objects::new(repository.odb().map_err(|e| failed(&e))?);
+    let objects = ObjectDatabase::new(repository.odb().map_err(|e| failed(&e))?);
     let mut builder = repository.packbuilder().map_err(|e| failed(&e))?;
     for tip in tips {
         let mut next = Some(*tip);

@@ -8,58 +8,58 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use async_trait::async_trait;
 use weir_core::ids::{CheckpointId, SessionId, Timestamp};
 use weir_core::record::sha256_hex;
-use weir_core::tool::Change;
+use weir_core::tool::PlannedChange;
 use weir_engine::ports::{
-    Baseline, CheckpointFilter, CheckpointInfo, Checkpoints, Content, Piece, Snapshot,
-    SnapshotEntry, StoreError,
+    Baseline, CheckpointFilter, CheckpointInfo, Checkpoints, ContentLocation, FileContent,
+    Snapshot, SnapshotEntry, StoreError,
 };
 
-use super::pick;
+use super::resolve_checkpoint_id;
 use crate::filesystem::io_error;
 
 /// What is kept of each workspace for each session.
-type Baselines = HashMap<(PathBuf, SessionId), Arc<Mutex<Kept>>>;
+type BaselineMap = HashMap<(PathBuf, SessionId), Arc<Mutex<BaselineContent>>>;
 
 /// Checkpoints in memory, oldest first.
 #[derive(Default)]
 pub struct MemoryCheckpoints {
-    taken: Mutex<Taken>,
-    baselines: Mutex<Baselines>,
+    taken: Mutex<CheckpointTable>,
+    baselines: Mutex<BaselineMap>,
 }
 
 /// What a baseline has.
 #[derive(Default)]
-struct Kept {
+struct BaselineContent {
     notes: Vec<String>,
     contents: Vec<u8>,
 }
 
 /// What is kept outlives the handle, as it does on a disk.
-struct MemoryBaseline(Arc<Mutex<Kept>>);
+struct MemoryBaseline(Arc<Mutex<BaselineContent>>);
 
 impl MemoryBaseline {
-    fn kept(&self) -> MutexGuard<'_, Kept> {
+    fn lock_content(&self) -> MutexGuard<'_, BaselineContent> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Baseline for MemoryBaseline {
-    fn notes(&mut self) -> Result<Vec<String>, StoreError> {
-        Ok(self.kept().notes.clone())
+    fn read_notes(&mut self) -> Result<Vec<String>, StoreError> {
+        Ok(self.lock_content().notes.clone())
     }
-    fn note(&mut self, line: &str) -> Result<(), StoreError> {
-        self.kept().notes.push(line.to_string());
+    fn append_note(&mut self, line: &str) -> Result<(), StoreError> {
+        self.lock_content().notes.push(line.to_string());
         Ok(())
     }
-    fn keep(&mut self, content: &mut dyn Read) -> Result<Piece, StoreError> {
-        let mut kept = self.kept();
+    fn add_content(&mut self, content: &mut dyn Read) -> Result<ContentLocation, StoreError> {
+        let mut kept = self.lock_content();
         let at = kept.contents.len() as u64;
         let bytes = content.read_to_end(&mut kept.contents);
         let bytes = bytes.map_err(|e| io_error("keeping a file", &e))? as u64;
-        Ok(Piece { at, bytes })
+        Ok(ContentLocation { at, bytes })
     }
-    fn read(&mut self, piece: Piece) -> Result<Vec<u8>, StoreError> {
-        let kept = self.kept();
+    fn read(&mut self, piece: ContentLocation) -> Result<Vec<u8>, StoreError> {
+        let kept = self.lock_content();
         let end = piece.at.saturating_add(piece.bytes);
         let range = usize::try_from(piece.at).ok().zip(usize::try_from(end).ok());
         let found = range.and_then(|(at, end)| kept.contents.get(at..end));
@@ -67,13 +67,13 @@ impl Baseline for MemoryBaseline {
         found.map(<[u8]>::to_vec).ok_or_else(missing)
     }
     fn bytes(&self) -> u64 {
-        self.kept().contents.len() as u64
+        self.lock_content().contents.len() as u64
     }
     fn sync(&mut self) -> Result<(), StoreError> {
         Ok(())
     }
     fn clear(&mut self) -> Result<(), StoreError> {
-        *self.kept() = Kept::default();
+        *self.lock_content() = BaselineContent::default();
         Ok(())
     }
     fn remove(mut self: Box<Self>) -> Result<(), StoreError> {
@@ -82,7 +82,7 @@ impl Baseline for MemoryBaseline {
 }
 
 #[derive(Default)]
-struct Taken {
+struct CheckpointTable {
     count: u64,
     all: Vec<(PathBuf, CheckpointInfo, Vec<SnapshotEntry>)>,
 }
@@ -92,25 +92,25 @@ impl MemoryCheckpoints {
         MemoryCheckpoints::default()
     }
 
-    fn taken(&self) -> MutexGuard<'_, Taken> {
+    fn lock_table(&self) -> MutexGuard<'_, CheckpointTable> {
         self.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 #[async_trait]
 impl Checkpoints for MemoryCheckpoints {
-    async fn take(&self, snapshot: Snapshot) -> Result<CheckpointId, StoreError> {
+    async fn take_snapshot(&self, snapshot: Snapshot) -> Result<CheckpointId, StoreError> {
         let id = {
-            let mut taken = self.taken();
+            let mut taken = self.lock_table();
             taken.count += 1;
             let name = sha256_hex(format!("{} {}", snapshot.session, taken.count).as_bytes());
             CheckpointId::new(&name[..40])
         };
-        self.record(&id, snapshot).await?;
+        self.record_snapshot(&id, snapshot).await?;
         Ok(id)
     }
 
-    fn baseline(
+    fn open_baseline(
         &self,
         workspace: &Path,
         session: &SessionId,
@@ -120,12 +120,16 @@ impl Checkpoints for MemoryCheckpoints {
         Ok(Box::new(MemoryBaseline(Arc::clone(kept))))
     }
 
-    async fn record(&self, announced: &CheckpointId, snapshot: Snapshot) -> Result<(), StoreError> {
-        let mut taken = self.taken();
+    async fn record_snapshot(
+        &self,
+        announced: &CheckpointId,
+        snapshot: Snapshot,
+    ) -> Result<(), StoreError> {
+        let mut taken = self.lock_table();
         if taken.all.iter().any(|(_, info, _)| info.id == *announced) {
             return Ok(());
         }
-        let changes = snapshot.entries.iter().map(|entry| Change {
+        let changes = snapshot.entries.iter().map(|entry| PlannedChange {
             path: entry.path.clone(),
             before: entry.before.image(),
             after: entry.after.image(),
@@ -148,7 +152,7 @@ impl Checkpoints for MemoryCheckpoints {
         workspace: &Path,
         filter: &CheckpointFilter,
     ) -> Result<Vec<CheckpointInfo>, StoreError> {
-        let taken = self.taken();
+        let taken = self.lock_table();
         let wanted = |info: &CheckpointInfo| {
             filter.session.as_ref().is_none_or(|session| *session == info.session)
         };
@@ -169,35 +173,35 @@ impl Checkpoints for MemoryCheckpoints {
         workspace: &Path,
         id: &str,
     ) -> Result<(CheckpointInfo, Vec<SnapshotEntry>), StoreError> {
-        let taken = self.taken();
+        let taken = self.lock_table();
         let here = || taken.all.iter().filter(|(place, ..)| place == workspace);
-        let id = pick(id, here().map(|(_, info, _)| &info.id))?;
+        let id = resolve_checkpoint_id(id, here().map(|(_, info, _)| &info.id))?;
         let found = here().find(|(_, info, _)| info.id == id);
         let missing = || StoreError::Missing { what: format!("checkpoint {id}") };
         found.map(|(_, info, entries)| (info.clone(), entries.clone())).ok_or_else(missing)
     }
 
     async fn forget(&self, workspace: &Path, session: &SessionId) -> Result<(), StoreError> {
-        let mut taken = self.taken();
+        let mut taken = self.lock_table();
         taken.all.retain(|(place, info, _)| place != workspace || info.session != *session);
         let mut baselines = self.baselines.lock().unwrap_or_else(PoisonError::into_inner);
         baselines.remove(&(workspace.to_path_buf(), session.clone()));
         Ok(())
     }
 
-    async fn collect(
+    async fn collect_old_snapshots(
         &self,
         workspace: &Path,
         before: Timestamp,
         max_bytes: u64,
     ) -> Result<usize, StoreError> {
-        let mut taken = self.taken();
+        let mut taken = self.lock_table();
         let count = taken.all.len();
         taken.all.retain(|(place, info, _)| place != workspace || info.ts >= before);
         let size = |entries: &[SnapshotEntry]| -> u64 {
-            let of = |content: &Content| match content {
-                Content::File { bytes, .. } => bytes.len() as u64,
-                Content::Absent | Content::Folder | Content::Link { .. } => 0,
+            let of = |content: &FileContent| match content {
+                FileContent::File { bytes, .. } => bytes.len() as u64,
+                FileContent::Absent | FileContent::Folder | FileContent::Link { .. } => 0,
             };
             entries.iter().map(|entry| of(&entry.before) + of(&entry.after)).sum()
         };

@@ -24,7 +24,7 @@ fn tree_name(name: &str) -> String {
             '\u{206a}'..='\u{206f}' | '\u{feff}');
         let encode =
             (at == 0 && refused) || matches!(c, '%' | '\\' | ':') || c.is_control() || invisible;
-        if encode { percent(c, &mut out) } else { out.push(c) }
+        if encode { percent_encode(c, &mut out) } else { out.push(c) }
     }
     out
 }
@@ -39,13 +39,13 @@ pub(super) fn ref_name(session: &str) -> String {
         if c.is_ascii_alphanumeric() || matches!(c, '-' | '_') {
             out.push(c);
         } else {
-            percent(c, &mut out);
+            percent_encode(c, &mut out);
         }
     }
     out
 }
 
-fn percent(c: char, out: &mut String) {
+fn percent_encode(c: char, out: &mut String) {
     let mut bytes = [0; 4];
     for byte in c.encode_utf8(&mut bytes).bytes() {
         // Writing to a string cannot fail.

@@ -2,14 +2,14 @@
 
 use serde::{Deserialize, Serialize};
 use weir_core::ids::{CallId, CheckpointId, SessionId, Timestamp};
-use weir_core::tool::Change;
+use weir_core::tool::PlannedChange;
 use weir_engine::ports::{CheckpointInfo, Snapshot};
 
 /// Characters of the readable line.
 const TITLE_CHARS: usize = 100;
 
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Note {
+pub(super) struct CheckpointNote {
     /// The name that was announced before the changes were known; otherwise it is the commit's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     id: Option<CheckpointId>,
@@ -18,17 +18,20 @@ pub(super) struct Note {
     call: Option<CallId>,
     ts: Timestamp,
     label: String,
-    changes: Vec<Change>,
+    changes: Vec<PlannedChange>,
 }
 
-impl Note {
-    pub(super) fn of(snapshot: &Snapshot, announced: Option<&CheckpointId>) -> Note {
-        let changes = snapshot.entries.iter().map(|entry| Change {
+impl CheckpointNote {
+    pub(super) fn from_snapshot(
+        snapshot: &Snapshot,
+        announced: Option<&CheckpointId>,
+    ) -> CheckpointNote {
+        let changes = snapshot.entries.iter().map(|entry| PlannedChange {
             path: entry.path.clone(),
             before: entry.before.image(),
             after: entry.after.image(),
         });
-        Note {
+        CheckpointNote {
             id: announced.cloned(),
             session: snapshot.session.clone(),
             run: snapshot.run.clone(),
@@ -39,12 +42,12 @@ impl Note {
         }
     }
 
-    pub(super) fn message(&self) -> Result<String, serde_json::Error> {
-        Ok(format!("{}\n\n{}\n", title(&self.label), serde_json::to_string(self)?))
+    pub(super) fn commit_message(&self) -> Result<String, serde_json::Error> {
+        Ok(format!("{}\n\n{}\n", commit_title(&self.label), serde_json::to_string(self)?))
     }
 
     /// Reads a message. `None`: it is not a checkpoint's.
-    pub(super) fn parse(message: &str) -> Option<Note> {
+    pub(super) fn parse(message: &str) -> Option<CheckpointNote> {
         serde_json::from_str(message.split_once("\n\n")?.1).ok()
     }
 
@@ -62,7 +65,7 @@ impl Note {
     }
 }
 
-pub(super) fn title(label: &str) -> String {
+pub(super) fn commit_title(label: &str) -> String {
     let line: String =
         label.chars().map(|c| if c.is_control() { ' ' } else { c }).take(TITLE_CHARS).collect();
     match line.trim() {

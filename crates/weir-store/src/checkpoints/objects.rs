@@ -16,7 +16,7 @@ pub(super) const EXECUTABLE: u32 = 0o100_755;
 pub(super) const LINK: u32 = 0o120_000;
 
 /// An object database, with what was written through it.
-pub(super) struct Objects<'a> {
+pub(super) struct ObjectDatabase<'a> {
     odb: Odb<'a>,
     /// Everything that the checkpoint needs on disk.
     pub(super) written: Vec<Oid>,
@@ -24,19 +24,19 @@ pub(super) struct Objects<'a> {
 
 /// A wanted change of a tree, by name.
 #[derive(Debug)]
-pub(super) enum Node {
+pub(super) enum TreeChange {
     /// Put this blob or link there.
     Put(Oid, u32),
     Gone,
     /// A folder is there: what is known below it stays, a file in its place goes.
     Folder,
     /// Changes below.
-    Below(BTreeMap<String, Node>),
+    Below(BTreeMap<String, TreeChange>),
 }
 
 /// A commit as far as it matters here.
 #[derive(Debug, Clone)]
-pub(super) struct Commit {
+pub(super) struct CommitObject {
     pub(super) id: Oid,
     pub(super) tree: Oid,
     pub(super) parent: Option<Oid>,
@@ -47,63 +47,67 @@ pub(super) fn git_error(doing: &str, error: &git2::Error) -> StoreError {
     StoreError::Io { doing: doing.to_string(), why: error.message().to_string() }
 }
 
-fn damaged(what: impl std::fmt::Display, why: &str) -> StoreError {
+fn damaged_object(what: impl std::fmt::Display, why: &str) -> StoreError {
     StoreError::Damaged { what: format!("checkpoint object {what}"), why: why.to_string() }
 }
 
 /// Adds one path's change to the changes of a tree. A path below a file that is put replaces the
 /// file; a file put where changes below stand replaces those.
-pub(super) fn plan(changes: &mut BTreeMap<String, Node>, path: &[String], node: Node) {
+pub(super) fn plan_tree_change(
+    changes: &mut BTreeMap<String, TreeChange>,
+    path: &[String],
+    node: TreeChange,
+) {
     let Some((name, rest)) = path.split_first() else { return };
     if rest.is_empty() {
-        let below = changes.get(name).is_some_and(|known| matches!(known, Node::Below(_)));
-        if !(below && matches!(node, Node::Gone | Node::Folder)) {
+        let below = changes.get(name).is_some_and(|known| matches!(known, TreeChange::Below(_)));
+        if !(below && matches!(node, TreeChange::Gone | TreeChange::Folder)) {
             changes.insert(name.clone(), node);
         }
         return;
     }
-    let known = changes.entry(name.clone()).or_insert_with(|| Node::Below(BTreeMap::new()));
+    let known = changes.entry(name.clone()).or_insert_with(|| TreeChange::Below(BTreeMap::new()));
     match known {
-        Node::Below(below) => plan(below, rest, node),
-        Node::Put(..) if matches!(node, Node::Gone) => {}
+        TreeChange::Below(below) => plan_tree_change(below, rest, node),
+        TreeChange::Put(..) if matches!(node, TreeChange::Gone) => {}
         // Where nothing is, nothing is below.
-        Node::Gone if matches!(node, Node::Gone) => {}
-        Node::Put(..) | Node::Gone | Node::Folder => {
+        TreeChange::Gone if matches!(node, TreeChange::Gone) => {}
+        TreeChange::Put(..) | TreeChange::Gone | TreeChange::Folder => {
             let mut below = BTreeMap::new();
-            plan(&mut below, rest, node);
-            *known = Node::Below(below);
+            plan_tree_change(&mut below, rest, node);
+            *known = TreeChange::Below(below);
         }
     }
 }
 
-impl<'a> Objects<'a> {
-    pub(super) fn new(odb: Odb<'a>) -> Objects<'a> {
-        Objects { odb, written: Vec::new() }
+impl<'a> ObjectDatabase<'a> {
+    pub(super) fn new(odb: Odb<'a>) -> ObjectDatabase<'a> {
+        ObjectDatabase { odb, written: Vec::new() }
     }
 
-    fn write(&mut self, kind: ObjectType, bytes: &[u8]) -> Result<Oid, StoreError> {
+    fn write_object(&mut self, kind: ObjectType, bytes: &[u8]) -> Result<Oid, StoreError> {
         let id = self.odb.write(kind, bytes).map_err(|e| git_error("writing a checkpoint", &e))?;
         self.written.push(id);
         Ok(id)
     }
 
-    pub(super) fn read(&self, id: Oid, kind: ObjectType) -> Result<Vec<u8>, StoreError> {
-        let object = self.odb.read(id).map_err(|e| damaged(id, e.message()))?;
+    pub(super) fn read_object(&self, id: Oid, kind: ObjectType) -> Result<Vec<u8>, StoreError> {
+        let object = self.odb.read(id).map_err(|e| damaged_object(id, e.message()))?;
         if object.kind() != kind {
-            return Err(damaged(id, "it is of another kind"));
+            return Err(damaged_object(id, "it is of another kind"));
         }
         Ok(object.data().to_vec())
     }
 
     pub(super) fn write_blob(&mut self, bytes: &[u8]) -> Result<Oid, StoreError> {
-        self.write(ObjectType::Blob, bytes)
+        self.write_object(ObjectType::Blob, bytes)
     }
 
     /// Writes `tree` with `changes`. `None`: nothing is left in it.
     pub(super) fn write_tree(
         &mut self,
         tree: Option<Oid>,
-        changes: &BTreeMap<String, Node>,
+        changes: &BTreeMap<String, TreeChange>,
     ) -> Result<Option<Oid>, StoreError> {
         let mut entries = match tree {
             Some(tree) => self.read_tree(tree)?,
@@ -113,10 +117,12 @@ impl<'a> Objects<'a> {
             let known = entries.get(name).copied();
             let known_tree = known.filter(|(mode, _)| *mode == TREE).map(|(_, id)| id);
             let now = match node {
-                Node::Put(id, mode) => Some((*mode, *id)),
-                Node::Gone => None,
-                Node::Folder => known_tree.map(|id| (TREE, id)),
-                Node::Below(below) => self.write_tree(known_tree, below)?.map(|id| (TREE, id)),
+                TreeChange::Put(id, mode) => Some((*mode, *id)),
+                TreeChange::Gone => None,
+                TreeChange::Folder => known_tree.map(|id| (TREE, id)),
+                TreeChange::Below(below) => {
+                    self.write_tree(known_tree, below)?.map(|id| (TREE, id))
+                }
             };
             match now {
                 Some(entry) => entries.insert(name.clone(), entry),
@@ -126,21 +132,25 @@ impl<'a> Objects<'a> {
         if entries.is_empty() {
             return Ok(None);
         }
-        self.write(ObjectType::Tree, &tree_bytes(&entries)).map(Some)
+        self.write_object(ObjectType::Tree, &tree_bytes(&entries)).map(Some)
     }
 
     /// The tree of nothing.
     pub(super) fn write_empty_tree(&mut self) -> Result<Oid, StoreError> {
-        self.write(ObjectType::Tree, b"")
+        self.write_object(ObjectType::Tree, b"")
     }
 
     pub(super) fn read_tree(&self, id: Oid) -> Result<BTreeMap<String, (u32, Oid)>, StoreError> {
-        let bytes = self.read(id, ObjectType::Tree)?;
-        parse_tree(&bytes).ok_or_else(|| damaged(id, "it is no tree"))
+        let bytes = self.read_object(id, ObjectType::Tree)?;
+        parse_tree(&bytes).ok_or_else(|| damaged_object(id, "it is no tree"))
     }
 
     /// What stands at `path` in `tree`.
-    pub(super) fn find(&self, tree: Oid, path: &[String]) -> Result<Option<Oid>, StoreError> {
+    pub(super) fn find_object(
+        &self,
+        tree: Oid,
+        path: &[String],
+    ) -> Result<Option<Oid>, StoreError> {
         let mut here = tree;
         for name in path {
             match self.read_tree(here)?.get(name) {
@@ -162,28 +172,29 @@ impl<'a> Objects<'a> {
         let seconds = (ts.micros() / 1_000_000).max(0);
         let who = format!("Weir <weir@localhost> {seconds} +0000");
         let text = format!("tree {tree}\n{parent}author {who}\ncommitter {who}\n\n{message}");
-        self.write(ObjectType::Commit, text.as_bytes())
+        self.write_object(ObjectType::Commit, text.as_bytes())
     }
 
     /// `None`: there is no such object, or it is no commit.
-    pub(super) fn try_read_commit(&self, id: Oid) -> Result<Option<Commit>, StoreError> {
+    pub(super) fn try_read_commit(&self, id: Oid) -> Result<Option<CommitObject>, StoreError> {
         match self.odb.read_header(id) {
             Ok((_, ObjectType::Commit)) => self.read_commit(id).map(Some),
             Ok(_) => Ok(None),
             Err(e) if e.code() == git2::ErrorCode::NotFound => Ok(None),
-            Err(e) => Err(damaged(id, e.message())),
+            Err(e) => Err(damaged_object(id, e.message())),
         }
     }
 
-    pub(super) fn read_commit(&self, id: Oid) -> Result<Commit, StoreError> {
-        let bytes = self.read(id, ObjectType::Commit)?;
-        let text = String::from_utf8(bytes).map_err(|_| damaged(id, "it is not text"))?;
-        let (head, message) = text.split_once("\n\n").ok_or_else(|| damaged(id, "no message"))?;
+    pub(super) fn read_commit(&self, id: Oid) -> Result<CommitObject, StoreError> {
+        let bytes = self.read_object(id, ObjectType::Commit)?;
+        let text = String::from_utf8(bytes).map_err(|_| damaged_object(id, "it is not text"))?;
+        let (head, message) =
+            text.split_once("\n\n").ok_or_else(|| damaged_object(id, "no message"))?;
         let field = |name: &str| {
             head.lines().find_map(|line| line.strip_prefix(name)).and_then(|id| id.parse().ok())
         };
-        let tree = field("tree ").ok_or_else(|| damaged(id, "it has no tree"))?;
-        Ok(Commit { id, tree, parent: field("parent "), message: message.to_string() })
+        let tree = field("tree ").ok_or_else(|| damaged_object(id, "it has no tree"))?;
+        Ok(CommitObject { id, tree, parent: field("parent "), message: message.to_string() })
     }
 }
 

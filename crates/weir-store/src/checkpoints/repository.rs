@@ -12,7 +12,7 @@ use rustix::fs::FlockOperation;
 use weir_engine::ports::StoreError;
 
 use super::names::ref_name;
-use super::objects::{Objects, git_error};
+use super::objects::{ObjectDatabase, git_error};
 use crate::filesystem::{io_error, private_folder, sync_folder};
 
 /// Threads that wait for the disk together; the file system then syncs for all at once.
@@ -31,7 +31,7 @@ const CONFIG: &str = "[core]\n\trepositoryformatversion = 0\n\tbare = true\n\tfi
 const CONFIG_TAKE: &str = "[core]\n\tbigFileThreshold = 1\n";
 
 /// A shadow repository, opened when it is first used.
-pub(super) struct Shadow {
+pub(super) struct ShadowRepository {
     pub(super) path: PathBuf,
     workspace: PathBuf,
     repository: Option<Repository>,
@@ -43,16 +43,16 @@ pub(super) struct Shadow {
 
 /// How packs are made.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Pack {
+pub(super) enum PackMode {
     /// Compressed object by object.
     Fast,
     /// Similar objects stored as their difference.
     Small,
 }
 
-impl Shadow {
-    pub(super) fn new(path: PathBuf, workspace: PathBuf) -> Shadow {
-        Shadow { path, workspace, repository: None, loose: true, durable: HashSet::new() }
+impl ShadowRepository {
+    pub(super) fn new(path: PathBuf, workspace: PathBuf) -> ShadowRepository {
+        ShadowRepository { path, workspace, repository: None, loose: true, durable: HashSet::new() }
     }
 
     pub(super) fn exists(&self) -> bool {
@@ -60,9 +60,9 @@ impl Shadow {
     }
 
     /// Runs `work` while no other process works on this repository, which is made if it is missing.
-    pub(super) fn locked<T>(
+    pub(super) fn with_file_lock<T>(
         &mut self,
-        work: impl FnOnce(&mut Shadow) -> Result<T, StoreError>,
+        work: impl FnOnce(&mut ShadowRepository) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         let doing = || format!("opening the checkpoints in {}", self.path.display());
         private_folder(&self.path)?;
@@ -77,15 +77,15 @@ impl Shadow {
             .map_err(|e| io_error(doing(), &e.into()))?;
         if !self.exists() {
             self.repository = None;
-            make(&self.path, &self.workspace).map_err(|e| io_error(doing(), &e))?;
+            create_repository(&self.path, &self.workspace).map_err(|e| io_error(doing(), &e))?;
         }
         // The lock ends with its file.
         work(self)
     }
 
-    pub(super) fn repository(&mut self) -> Result<&Repository, StoreError> {
+    pub(super) fn open_repository(&mut self) -> Result<&Repository, StoreError> {
         if self.repository.is_none() {
-            let (repository, loose) = self.open_anew(Pack::Fast)?;
+            let (repository, loose) = self.open_anew(PackMode::Fast)?;
             self.repository = Some(repository);
             self.loose = loose;
         }
@@ -100,10 +100,10 @@ impl Shadow {
     /// Libgit2 reads the user's configuration when it opens a repository, and refuses to when that
     /// is broken. Then the objects alone are opened (second value `false`): they can be read, and
     /// packs can be added.
-    pub(super) fn open_anew(&self, pack: Pack) -> Result<(Repository, bool), StoreError> {
+    pub(super) fn open_anew(&self, pack: PackMode) -> Result<(Repository, bool), StoreError> {
         let config = match pack {
-            Pack::Fast => self.path.join("weir-take.config"),
-            Pack::Small => self.path.join("config"),
+            PackMode::Fast => self.path.join("weir-take.config"),
+            PackMode::Small => self.path.join("config"),
         };
         let open = || match Repository::open_bare(&self.path) {
             Ok(repository) => {
@@ -128,7 +128,7 @@ impl Shadow {
 
     /// Whether single objects can be written.
     pub(super) fn writes_loose(&mut self) -> Result<bool, StoreError> {
-        self.repository()?;
+        self.open_repository()?;
         Ok(self.loose)
     }
 
@@ -138,22 +138,22 @@ impl Shadow {
         self.durable.clear();
     }
 
-    pub(super) fn objects(&mut self) -> Result<Objects<'_>, StoreError> {
-        let odb = self.repository()?.odb();
-        Ok(Objects::new(odb.map_err(|e| git_error("opening checkpoints", &e))?))
+    pub(super) fn object_database(&mut self) -> Result<ObjectDatabase<'_>, StoreError> {
+        let odb = self.open_repository()?.odb();
+        Ok(ObjectDatabase::new(odb.map_err(|e| git_error("opening checkpoints", &e))?))
     }
 
-    fn refs(&self) -> PathBuf {
+    fn refs_folder(&self) -> PathBuf {
         self.path.join("refs/weir")
     }
 
     /// The newest commit of a session.
-    pub(super) fn tip(&self, session: &str) -> Result<Option<Oid>, StoreError> {
-        Ok(self.tips()?.remove(&ref_name(session)))
+    pub(super) fn session_tip(&self, session: &str) -> Result<Option<Oid>, StoreError> {
+        Ok(self.session_tips()?.remove(&ref_name(session)))
     }
 
     /// The newest commit of each session, by ref name.
-    pub(super) fn tips(&self) -> Result<BTreeMap<String, Oid>, StoreError> {
+    pub(super) fn session_tips(&self) -> Result<BTreeMap<String, Oid>, StoreError> {
         let failed = |e: &io::Error| io_error("reading the checkpoints' refs", e);
         let mut tips = BTreeMap::new();
         // A person's `git gc` may have moved refs into one file.
@@ -164,7 +164,7 @@ impl Shadow {
                 tips.insert(name.trim().to_string(), id);
             }
         }
-        let entries = match self.refs().read_dir() {
+        let entries = match self.refs_folder().read_dir() {
             Ok(entries) => entries,
             Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(tips),
             Err(e) => return Err(failed(&e)),
@@ -189,8 +189,8 @@ impl Shadow {
     pub(super) fn set_tip(&self, session: &str, id: Oid) -> Result<(), StoreError> {
         let name = ref_name(session);
         let write = || -> io::Result<()> {
-            fs::create_dir_all(self.refs())?;
-            replace(&self.refs().join(&name), &format!("{id}\n"))
+            fs::create_dir_all(self.refs_folder())?;
+            replace_file(&self.refs_folder().join(&name), &format!("{id}\n"))
         };
         write().map_err(|e| io_error("writing a checkpoint's ref", &e))
     }
@@ -208,22 +208,22 @@ impl Shadow {
                 })
                 .flat_map(|line| [line, "\n"])
                 .collect();
-            replace(&packed, &kept).map_err(|e| failed(&e))?;
+            replace_file(&packed, &kept).map_err(|e| failed(&e))?;
         }
         for name in names {
-            match fs::remove_file(self.refs().join(name)) {
+            match fs::remove_file(self.refs_folder().join(name)) {
                 Err(e) if e.kind() != io::ErrorKind::NotFound => return Err(failed(&e)),
                 Ok(()) | Err(_) => {}
             }
         }
-        if self.refs().is_dir() {
-            sync_folder(&self.refs()).map_err(|e| failed(&e))?;
+        if self.refs_folder().is_dir() {
+            sync_folder(&self.refs_folder()).map_err(|e| failed(&e))?;
         }
         Ok(())
     }
 
     /// Commits whose parents were collected: git's own list of them.
-    pub(super) fn shallow(&self) -> Result<BTreeSet<Oid>, StoreError> {
+    pub(super) fn shallow_commits(&self) -> Result<BTreeSet<Oid>, StoreError> {
         let text = read_if_there(&self.path.join("shallow"));
         let text = text.map_err(|e| io_error("reading checkpoints", &e))?;
         Ok(text.lines().filter_map(|line| line.trim().parse().ok()).collect())
@@ -237,7 +237,7 @@ impl Shadow {
                 Ok(()) | Err(_) => Ok(()),
             }
         } else {
-            replace(&path, &ids.iter().map(|id| format!("{id}\n")).collect::<String>())
+            replace_file(&path, &ids.iter().map(|id| format!("{id}\n")).collect::<String>())
         };
         result.map_err(|e| io_error("collecting checkpoints", &e))
     }
@@ -291,7 +291,7 @@ pub(super) fn sync_all(paths: &[PathBuf]) -> io::Result<()> {
 }
 
 /// Replaces a small file, durably: the old text or the new, never half.
-fn replace(path: &Path, text: &str) -> io::Result<()> {
+fn replace_file(path: &Path, text: &str) -> io::Result<()> {
     let mut name = path.as_os_str().to_os_string();
     name.push(".new");
     let new = PathBuf::from(name);
@@ -311,7 +311,7 @@ fn read_if_there(path: &Path) -> io::Result<String> {
 }
 
 /// Lays out an empty bare repository. `HEAD` comes last: with it the repository exists.
-fn make(path: &Path, workspace: &Path) -> io::Result<()> {
+fn create_repository(path: &Path, workspace: &Path) -> io::Result<()> {
     for folder in ["objects/info", "objects/pack", "refs/heads", "refs/weir"] {
         fs::create_dir_all(path.join(folder))?;
     }
@@ -323,7 +323,7 @@ fn make(path: &Path, workspace: &Path) -> io::Result<()> {
     )?;
     let made = ["config", "weir-take.config", "description", "objects"];
     sync_all(&made.map(|name| path.join(name)))?;
-    replace(&path.join("HEAD"), "ref: refs/heads/none\n")?;
+    replace_file(&path.join("HEAD"), "ref: refs/heads/none\n")?;
     sync_folder(&path.join("refs"))?;
     path.parent().map_or(Ok(()), sync_folder)
 }

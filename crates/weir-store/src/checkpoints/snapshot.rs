@@ -11,16 +11,18 @@ use std::io::Write as _;
 
 use git2::{Buf, Indexer, ObjectType, Oid};
 use weir_core::ids::CheckpointId;
-use weir_core::tool::Image;
+use weir_core::tool::FileState;
 use weir_engine::ports::{
-    CheckpointFilter, CheckpointInfo, Content, Snapshot, SnapshotEntry, StoreError,
+    CheckpointFilter, CheckpointInfo, FileContent, Snapshot, SnapshotEntry, StoreError,
 };
 
 use super::names::{ref_name, tree_path};
-use super::note::{Note, title};
-use super::objects::{EXECUTABLE, FILE, LINK, Node, Objects, git_error, plan};
-use super::pick;
-use super::repository::{Pack, Shadow, sync_all};
+use super::note::{CheckpointNote, commit_title};
+use super::objects::{
+    EXECUTABLE, FILE, LINK, ObjectDatabase, TreeChange, git_error, plan_tree_change,
+};
+use super::repository::{PackMode, ShadowRepository, sync_all};
+use super::resolve_checkpoint_id;
 use crate::filesystem::{io_error, sync_folder};
 
 /// Most entries that are written as single files; more go into one pack.
@@ -38,41 +40,44 @@ const REPEATED_WITHIN: usize = 16;
 const TAKING: &str = "taking a checkpoint";
 
 /// A checkpoint in a list.
-pub(super) struct Listed {
+pub(super) struct ListedCheckpoint {
     pub(super) commit: Oid,
     pub(super) info: CheckpointInfo,
 }
 
-impl Shadow {
-    pub(super) fn take(&mut self, snapshot: &Snapshot) -> Result<CheckpointId, StoreError> {
-        Ok(CheckpointId::new(self.commit(snapshot, None)?.to_string()))
+impl ShadowRepository {
+    pub(super) fn take_checkpoint(
+        &mut self,
+        snapshot: &Snapshot,
+    ) -> Result<CheckpointId, StoreError> {
+        Ok(CheckpointId::new(self.commit_snapshot(snapshot, None)?.to_string()))
     }
 
     /// Takes a checkpoint whose name was announced, unless it is there.
-    pub(super) fn record(
+    pub(super) fn record_checkpoint(
         &mut self,
         announced: &CheckpointId,
         snapshot: &Snapshot,
     ) -> Result<(), StoreError> {
-        let newest = match self.tip(snapshot.session.as_str())? {
-            Some(tip) => self.chain(tip, REPEATED_WITHIN)?,
+        let newest = match self.session_tip(snapshot.session.as_str())? {
+            Some(tip) => self.session_chain(tip, REPEATED_WITHIN)?,
             None => Vec::new(),
         };
         if newest.iter().all(|listed| listed.info.id != *announced) {
-            self.commit(snapshot, Some(announced))?;
+            self.commit_snapshot(snapshot, Some(announced))?;
         }
         Ok(())
     }
 
-    fn commit(
+    fn commit_snapshot(
         &mut self,
         snapshot: &Snapshot,
         announced: Option<&CheckpointId>,
     ) -> Result<Oid, StoreError> {
-        let tip = self.tip(snapshot.session.as_str())?;
+        let tip = self.session_tip(snapshot.session.as_str())?;
         let id = if snapshot.entries.len() <= LOOSE_ENTRIES && self.writes_loose()? {
-            let mut objects = self.objects()?;
-            let id = write(&mut objects, snapshot, tip, announced)?;
+            let mut objects = self.object_database()?;
+            let id = write_checkpoint(&mut objects, snapshot, tip, announced)?;
             let written = std::mem::take(&mut objects.written);
             drop(objects);
             self.sync_objects(&written)?;
@@ -92,12 +97,12 @@ impl Shadow {
         announced: Option<&CheckpointId>,
     ) -> Result<Oid, StoreError> {
         let failed = |e: &git2::Error| git_error(TAKING, e);
-        let (repository, _) = self.open_anew(Pack::Fast)?;
+        let (repository, _) = self.open_anew(PackMode::Fast)?;
         let odb = repository.odb().map_err(|e| failed(&e))?;
         let mempack = odb.add_new_mempack_backend(MEMPACK_PRIORITY).map_err(|e| failed(&e))?;
         let own = repository.odb().map_err(|e| failed(&e))?;
-        let mut objects = Objects::new(own);
-        let id = write(&mut objects, snapshot, tip, announced)?;
+        let mut objects = ObjectDatabase::new(own);
+        let id = write_checkpoint(&mut objects, snapshot, tip, announced)?;
         let mut pack = Buf::new();
         mempack.dump(&repository, &mut pack).map_err(|e| failed(&e))?;
         self.add_pack(&pack)?;
@@ -130,22 +135,25 @@ impl Shadow {
     }
 
     /// Checkpoints of the sessions that `filter` names, newest first.
-    pub(super) fn list(
+    pub(super) fn list_checkpoints(
         &mut self,
         filter: &CheckpointFilter,
     ) -> Result<Vec<CheckpointInfo>, StoreError> {
-        Ok(self.listed(filter)?.into_iter().map(|listed| listed.info).collect())
+        Ok(self.list_with_commits(filter)?.into_iter().map(|listed| listed.info).collect())
     }
 
     /// The same with their commits.
-    pub(super) fn listed(&mut self, filter: &CheckpointFilter) -> Result<Vec<Listed>, StoreError> {
+    pub(super) fn list_with_commits(
+        &mut self,
+        filter: &CheckpointFilter,
+    ) -> Result<Vec<ListedCheckpoint>, StoreError> {
         let limit = filter.limit.unwrap_or(usize::MAX);
         let only = filter.session.as_ref().map(|session| ref_name(session.as_str()));
-        let tips = self.tips()?;
+        let tips = self.session_tips()?;
         let mut found = Vec::new();
         for (name, tip) in tips {
             if only.as_ref().is_none_or(|only| *only == name) {
-                found.extend(self.chain(tip, limit)?);
+                found.extend(self.session_chain(tip, limit)?);
             }
         }
         // Stable: checkpoints of the same moment stay in the order of their chain.
@@ -155,33 +163,40 @@ impl Shadow {
     }
 
     /// The checkpoints of one session, newest first.
-    fn chain(&mut self, tip: Oid, limit: usize) -> Result<Vec<Listed>, StoreError> {
-        let shallow = self.shallow()?;
-        let objects = self.objects()?;
+    fn session_chain(
+        &mut self,
+        tip: Oid,
+        limit: usize,
+    ) -> Result<Vec<ListedCheckpoint>, StoreError> {
+        let shallow = self.shallow_commits()?;
+        let objects = self.object_database()?;
         let mut found = Vec::new();
         let mut next = Some(tip);
         while let Some(id) = next.filter(|id| !shallow.contains(id) && found.len() < limit) {
             let commit = objects.read_commit(id)?;
             next = commit.parent;
-            if let Some(note) = Note::parse(&commit.message) {
+            if let Some(note) = CheckpointNote::parse(&commit.message) {
                 let info = note.into_info(CheckpointId::new(id.to_string()));
-                found.push(Listed { commit: id, info });
+                found.push(ListedCheckpoint { commit: id, info });
             }
         }
         Ok(found)
     }
 
     /// The commit of the checkpoint that `id` begins.
-    fn resolve(&mut self, id: &str) -> Result<Oid, StoreError> {
+    fn resolve_commit(&mut self, id: &str) -> Result<Oid, StoreError> {
         // Most whole names are those of commits: then nothing is searched.
         if id.len() == ID_CHARS
             && let Ok(oid) = id.parse::<Oid>()
-            && self.objects()?.try_read_commit(oid)?.is_some()
+            && self.object_database()?.try_read_commit(oid)?.is_some()
         {
             return Ok(oid);
         }
-        let all = self.listed(&CheckpointFilter::default())?;
-        let whole = pick(&id.to_ascii_lowercase(), all.iter().map(|listed| &listed.info.id))?;
+        let all = self.list_with_commits(&CheckpointFilter::default())?;
+        let whole = resolve_checkpoint_id(
+            &id.to_ascii_lowercase(),
+            all.iter().map(|listed| &listed.info.id),
+        )?;
         let found = all.iter().find(|listed| listed.info.id == whole);
         found
             .map(|listed| listed.commit)
@@ -189,18 +204,18 @@ impl Shadow {
     }
 
     /// One checkpoint with all contents.
-    pub(super) fn load(
+    pub(super) fn load_checkpoint(
         &mut self,
         id: &str,
     ) -> Result<(CheckpointInfo, Vec<SnapshotEntry>), StoreError> {
-        let oid = self.resolve(id)?;
+        let oid = self.resolve_commit(id)?;
         let missing = || StoreError::Missing { what: format!("checkpoint {id}") };
-        if self.shallow()?.contains(&oid) {
+        if self.shallow_commits()?.contains(&oid) {
             return Err(missing());
         }
-        let objects = self.objects()?;
+        let objects = self.object_database()?;
         let commit = objects.try_read_commit(oid)?.ok_or_else(missing)?;
-        let note = Note::parse(&commit.message).ok_or_else(missing)?;
+        let note = CheckpointNote::parse(&commit.message).ok_or_else(missing)?;
         let info = note.into_info(CheckpointId::new(oid.to_string()));
         let before = match commit.parent {
             Some(parent) => Some(objects.read_commit(parent)?.tree),
@@ -211,8 +226,8 @@ impl Shadow {
             let path = tree_path(&change.path);
             entries.push(SnapshotEntry {
                 path: change.path.clone(),
-                before: content(&objects, before, &path, &change.before)?,
-                after: content(&objects, Some(commit.tree), &path, &change.after)?,
+                before: read_content(&objects, before, &path, &change.before)?,
+                after: read_content(&objects, Some(commit.tree), &path, &change.after)?,
             });
         }
         Ok((info, entries))
@@ -220,8 +235,8 @@ impl Shadow {
 }
 
 /// Writes all objects of a checkpoint and returns its commit.
-fn write(
-    objects: &mut Objects<'_>,
+fn write_checkpoint(
+    objects: &mut ObjectDatabase<'_>,
     snapshot: &Snapshot,
     tip: Option<Oid>,
     announced: Option<&CheckpointId>,
@@ -230,40 +245,46 @@ fn write(
         Some(tip) => Some(objects.read_commit(tip)?.tree),
         None => None,
     };
-    let before = overlay(objects, known, snapshot.entries.iter().map(|e| (&*e.path, &e.before)))?;
+    let before =
+        overlay_contents(objects, known, snapshot.entries.iter().map(|e| (&*e.path, &e.before)))?;
     let parent = match tip {
         Some(tip) if known == Some(before) => Some(tip),
         _ => {
-            let message = format!("before: {}\n", title(&snapshot.label));
+            let message = format!("before: {}\n", commit_title(&snapshot.label));
             Some(objects.write_commit(before, tip, snapshot.ts, &message)?)
         }
     };
-    let after =
-        overlay(objects, Some(before), snapshot.entries.iter().map(|e| (&*e.path, &e.after)))?;
-    let message = Note::of(snapshot, announced)
-        .message()
+    let after = overlay_contents(
+        objects,
+        Some(before),
+        snapshot.entries.iter().map(|e| (&*e.path, &e.after)),
+    )?;
+    let message = CheckpointNote::from_snapshot(snapshot, announced)
+        .commit_message()
         .map_err(|e| StoreError::Io { doing: TAKING.to_string(), why: e.to_string() })?;
     objects.write_commit(after, parent, snapshot.ts, &message)
 }
 
 /// `tree` with these contents at these paths.
-fn overlay<'a>(
-    objects: &mut Objects<'_>,
+fn overlay_contents<'a>(
+    objects: &mut ObjectDatabase<'_>,
     tree: Option<Oid>,
-    contents: impl Iterator<Item = (&'a str, &'a Content)>,
+    contents: impl Iterator<Item = (&'a str, &'a FileContent)>,
 ) -> Result<Oid, StoreError> {
     let mut changes = BTreeMap::new();
     for (path, content) in contents {
         let node = match content {
-            Content::Absent => Node::Gone,
-            Content::Folder => Node::Folder,
-            Content::File { bytes, mode } => {
+            FileContent::Absent => TreeChange::Gone,
+            FileContent::Folder => TreeChange::Folder,
+            FileContent::File { bytes, mode } => {
                 let kind = if mode & 0o100 == 0 { FILE } else { EXECUTABLE };
-                Node::Put(objects.write_blob(bytes)?, kind)
+                TreeChange::Put(objects.write_blob(bytes)?, kind)
             }
-            Content::Link { target } => Node::Put(objects.write_blob(target.as_bytes())?, LINK),
+            FileContent::Link { target } => {
+                TreeChange::Put(objects.write_blob(target.as_bytes())?, LINK)
+            }
         };
-        plan(&mut changes, &tree_path(path), node);
+        plan_tree_change(&mut changes, &tree_path(path), node);
     }
     match objects.write_tree(tree, &changes)? {
         Some(tree) => Ok(tree),
@@ -272,26 +293,29 @@ fn overlay<'a>(
 }
 
 /// What stood at `path`: the image says what it was, the tree has its bytes.
-fn content(
-    objects: &Objects<'_>,
+fn read_content(
+    objects: &ObjectDatabase<'_>,
     tree: Option<Oid>,
     path: &[String],
-    image: &Image,
-) -> Result<Content, StoreError> {
+    image: &FileState,
+) -> Result<FileContent, StoreError> {
     Ok(match image {
-        Image::Absent => Content::Absent,
-        Image::Folder => Content::Folder,
-        Image::Link { target } => Content::Link { target: target.clone() },
-        Image::File { mode, .. } => {
+        FileState::Absent => FileContent::Absent,
+        FileState::Folder => FileContent::Folder,
+        FileState::Link { target } => FileContent::Link { target: target.clone() },
+        FileState::File { mode, .. } => {
             let found = match tree {
-                Some(tree) => objects.find(tree, path)?,
+                Some(tree) => objects.find_object(tree, path)?,
                 None => None,
             };
             let id = found.ok_or_else(|| StoreError::Damaged {
                 what: format!("checkpoint of {}", path.join("/")),
                 why: "its content is not there".to_string(),
             })?;
-            Content::File { bytes: objects.read(id, ObjectType::Blob)?.into(), mode: *mode }
+            FileContent::File {
+                bytes: objects.read_object(id, ObjectType::Blob)?.into(),
+                mode: *mode,
+            }
         }
     })
 }

@@ -5,15 +5,15 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use weir_core::ids::{CallId, MemoryId, SessionId, Timestamp};
 use weir_core::memory::{
-    MemoryFact, MemoryStatus, NewMemory, first_said, id_of, said_again, settled, takes_place,
+    MemoryFact, MemoryStatus, NewMemory, first_said, id_of, said_again, settle_fact, takes_place,
 };
 use weir_engine::ports::{
-    IndexedText, Kept, MemoryFilter, Passage, Proposal, RecallQuery, StoreError,
+    IndexedText, MemoryFilter, Passage, Proposal, RecallQuery, StoreError, StoredItem,
 };
 
-use super::Session;
+use super::MemorySession;
 use crate::journal::{check_inbox, check_proposals};
-use crate::words::{Words, around, tokens};
+use crate::words::{SearchWords, split_tokens, text_around};
 
 /// How fast a word that stands several times in a text stops counting; and how much a long text
 /// counts against it: the usual constants of BM25.
@@ -21,19 +21,19 @@ const K1: f64 = 1.2;
 const B: f64 = 0.75;
 
 /// Who said a fact.
-type Sayer = (MemoryId, SessionId, Option<CallId>);
+type MemoryFactSource = (MemoryId, SessionId, Option<CallId>);
 
 /// What is known beyond one session.
 #[derive(Default)]
-pub(super) struct Knowledge {
+pub(super) struct KnowledgeTables {
     facts: BTreeMap<MemoryId, MemoryFact>,
-    said: BTreeSet<Sayer>,
+    said: BTreeSet<MemoryFactSource>,
     proposals: BTreeMap<(String, String), Proposal>,
-    kept: BTreeMap<(String, String), Kept>,
+    kept: BTreeMap<(String, String), StoredItem>,
 }
 
-impl Knowledge {
-    pub(super) fn remember(
+impl KnowledgeTables {
+    pub(super) fn remember_fact(
         &mut self,
         new: &NewMemory,
         now: Timestamp,
@@ -53,37 +53,37 @@ impl Knowledge {
         self.said.extend(sayer);
         self.facts.insert(id, fact.clone());
         if new.supersedes.is_some() && new.supersedes == fact.fact.supersedes {
-            self.supersede(&fact, now, false);
+            self.supersede_older(&fact, now, false);
         }
         Ok(fact)
     }
 
-    fn supersede(&mut self, fact: &MemoryFact, now: Timestamp, by_person: bool) {
+    fn supersede_older(&mut self, fact: &MemoryFact, now: Timestamp, by_person: bool) {
         let Some(older) = fact.fact.supersedes.as_ref().and_then(|id| self.facts.get_mut(id))
         else {
             return;
         };
         if takes_place(fact, older, by_person) {
-            *older = settled(older, MemoryStatus::Superseded, now);
+            *older = settle_fact(older, MemoryStatus::Superseded, now);
             older.superseded_by = Some(fact.id.clone());
         }
     }
 
-    pub(super) fn settle(
+    pub(super) fn settle_fact(
         &mut self,
         id: &MemoryId,
         status: MemoryStatus,
         now: Timestamp,
     ) -> Option<MemoryFact> {
         let old = self.facts.get_mut(id)?;
-        *old = settled(old, status, now);
+        *old = settle_fact(old, status, now);
         let fact = old.clone();
-        self.supersede(&fact, now, true);
+        self.supersede_older(&fact, now, true);
         Some(fact)
     }
 
-    pub(super) fn list(&self, filter: &MemoryFilter) -> Vec<MemoryFact> {
-        let words = Words::of(&filter.words).tokens();
+    pub(super) fn list_facts(&self, filter: &MemoryFilter) -> Vec<MemoryFact> {
+        let words = SearchWords::parse_question(&filter.words).word_tokens();
         if words.is_empty() && !filter.words.trim().is_empty() {
             return Vec::new();
         }
@@ -94,9 +94,11 @@ impl Knowledge {
         };
         let found: Vec<&MemoryFact> = self.facts.values().filter(fits).collect();
         let texts = found.iter().map(|fact| {
-            tokens(&fact.fact.text).chain(fact.fact.topics.iter().flat_map(|t| tokens(t))).collect()
+            split_tokens(&fact.fact.text)
+                .chain(fact.fact.topics.iter().flat_map(|t| split_tokens(t)))
+                .collect()
         });
-        let scores = scores(&texts.collect::<Vec<_>>(), &words);
+        let scores = bm25_scores(&texts.collect::<Vec<_>>(), &words);
         let mut ranked: Vec<(f64, &MemoryFact)> = scores.into_iter().zip(found).collect();
         ranked.retain(|(score, _)| words.is_empty() || *score > 0.0);
         ranked.sort_by(|(a, one), (b, two)| {
@@ -106,7 +108,7 @@ impl Knowledge {
         ranked.into_iter().take(limit).map(|(_, fact)| fact.clone()).collect()
     }
 
-    pub(super) fn propose(&mut self, proposal: &Proposal) -> Result<(), StoreError> {
+    pub(super) fn add_proposal(&mut self, proposal: &Proposal) -> Result<(), StoreError> {
         let key = (proposal.what.clone(), proposal.name.clone());
         if !self.proposals.contains_key(&key) {
             let waiting = self.proposals.keys().filter(|(what, _)| *what == proposal.what).count();
@@ -116,18 +118,18 @@ impl Knowledge {
         Ok(())
     }
 
-    pub(super) fn proposals(&self, what: &str) -> Vec<Proposal> {
+    pub(super) fn list_proposals(&self, what: &str) -> Vec<Proposal> {
         let waiting = self.proposals.values().filter(|proposal| proposal.what == what);
         let mut waiting: Vec<Proposal> = waiting.cloned().collect();
         waiting.sort_by(|a, b| (a.ts, &a.name).cmp(&(b.ts, &b.name)));
         waiting
     }
 
-    pub(super) fn withdraw(&mut self, what: &str, name: &str) -> bool {
+    pub(super) fn withdraw_proposal(&mut self, what: &str, name: &str) -> bool {
         self.proposals.remove(&(what.to_string(), name.to_string())).is_some()
     }
 
-    pub(super) fn keep(&mut self, kept: &Kept) -> Kept {
+    pub(super) fn save_definition(&mut self, kept: &StoredItem) -> StoredItem {
         let key = (kept.what.clone(), kept.name.clone());
         let mut kept = kept.clone();
         kept.version = self
@@ -138,11 +140,11 @@ impl Knowledge {
         kept
     }
 
-    pub(super) fn kept(&self, what: &str) -> Vec<Kept> {
+    pub(super) fn list_definitions(&self, what: &str) -> Vec<StoredItem> {
         self.kept.values().filter(|kept| kept.what == what).cloned().collect()
     }
 
-    pub(super) fn unkeep(&mut self, what: &str, name: &str) -> bool {
+    pub(super) fn remove_definition(&mut self, what: &str, name: &str) -> bool {
         self.kept.remove(&(what.to_string(), name.to_string())).is_some()
     }
 
@@ -153,50 +155,56 @@ impl Knowledge {
 }
 
 /// Passages of `sessions` that fit.
-pub(super) fn recall(sessions: &BTreeMap<SessionId, Session>, query: &RecallQuery) -> Vec<Passage> {
-    let words = Words::of(&query.words);
+pub(super) fn recall_passages(
+    sessions: &BTreeMap<SessionId, MemorySession>,
+    query: &RecallQuery,
+) -> Vec<Passage> {
+    let words = SearchWords::parse_question(&query.words);
     if words.is_empty() && !query.words.trim().is_empty() {
         return Vec::new();
     }
-    let wanted = words.tokens();
+    let wanted = words.word_tokens();
     let mut places = Vec::new();
     for (id, session) in sessions {
         if query.session.as_ref().is_some_and(|only| only != id) {
             continue;
         }
-        let fitting = session.texts.iter().filter(|text| fits(session, text, query));
+        let fitting = session.texts.iter().filter(|text| matches_query(session, text, query));
         places.extend(fitting.map(|text| (id, session, text)));
     }
     // Later passages first, so that of two equally good ones the newer one stands first.
     places.reverse();
     let texts: Vec<Vec<String>> =
-        places.iter().map(|(_, _, t)| tokens(&t.text).collect()).collect();
+        places.iter().map(|(_, _, t)| split_tokens(&t.text).collect()).collect();
     let all = texts.iter().any(|text| words.all_in(text));
     let keep: Vec<bool> = texts.iter().map(|text| !all || words.all_in(text)).collect();
-    let scored = scores(&texts, &wanted).into_iter().zip(keep).zip(places);
+    let scored = bm25_scores(&texts, &wanted).into_iter().zip(keep).zip(places);
     let mut ranked: Vec<_> = scored
         .filter(|((score, keep), _)| wanted.is_empty() || (*keep && *score > 0.0))
         .map(|((score, _), place)| (score, place))
         .collect();
     ranked.sort_by(|(a, _), (b, _)| b.total_cmp(a));
-    let passage = |(id, session, text): (&SessionId, &Session, &IndexedText)| Passage {
+    let passage = |(id, session, text): (&SessionId, &MemorySession, &IndexedText)| Passage {
         session: id.clone(),
         seq: text.seq,
-        ts: record(session, text).map(|record| record.ts).unwrap_or_default(),
-        kind: record(session, text).map(|record| record.kind.clone()).unwrap_or_default(),
+        ts: record_of_text(session, text).map(|record| record.ts).unwrap_or_default(),
+        kind: record_of_text(session, text).map(|record| record.kind.clone()).unwrap_or_default(),
         subject: text.subject.clone(),
-        text: around(&text.text, &words),
+        text: text_around(&text.text, &words),
     };
     ranked.into_iter().take(query.limit).map(|(_, place)| passage(place)).collect()
 }
 
-fn record<'a>(session: &'a Session, text: &IndexedText) -> Option<&'a weir_core::record::Record> {
+fn record_of_text<'a>(
+    session: &'a MemorySession,
+    text: &IndexedText,
+) -> Option<&'a weir_core::record::Record> {
     let at = usize::try_from(text.seq.checked_sub(1)?).ok()?;
     session.records.get(at)
 }
 
-fn fits(session: &Session, text: &IndexedText, query: &RecallQuery) -> bool {
-    let Some(record) = record(session, text) else { return false };
+fn matches_query(session: &MemorySession, text: &IndexedText, query: &RecallQuery) -> bool {
+    let Some(record) = record_of_text(session, text) else { return false };
     let about =
         |part: &String| text.subject.to_ascii_lowercase().contains(&part.to_ascii_lowercase());
     (query.kinds.is_empty() || query.kinds.contains(&record.kind))
@@ -207,7 +215,7 @@ fn fits(session: &Session, text: &IndexedText, query: &RecallQuery) -> bool {
 }
 
 /// How well each text fits the words (BM25).
-fn scores(texts: &[Vec<String>], words: &BTreeSet<String>) -> Vec<f64> {
+fn bm25_scores(texts: &[Vec<String>], words: &BTreeSet<String>) -> Vec<f64> {
     #[expect(clippy::cast_precision_loss, reason = "counts of texts and words are small")]
     let float = |n: usize| n as f64;
     let count = |text: &[String], word: &str| text.iter().filter(|other| *other == word).count();

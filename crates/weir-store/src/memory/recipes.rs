@@ -4,25 +4,25 @@
 use std::collections::BTreeMap;
 
 use weir_core::ids::{RunId, SessionId, Timestamp};
-use weir_core::recipe::{RecipeUse, SolvedRun, Standing};
+use weir_core::recipe::{RecipeStanding, RecipeUse, SolvedRun};
 use weir_engine::ports::{SOLVED_RUNS_MAX, SolvedFilter};
 
 /// What is known about recipes and their makings.
 #[derive(Default)]
 pub(super) struct RecipeNotes {
-    counts: BTreeMap<String, Standing>,
+    counts: BTreeMap<String, RecipeStanding>,
     solved: BTreeMap<(SessionId, RunId), SolvedRun>,
 }
 
 impl RecipeNotes {
-    pub(super) fn count(&mut self, used: &RecipeUse, ts: Timestamp) {
+    pub(super) fn count_use(&mut self, used: &RecipeUse, ts: Timestamp) {
         let standing = self.counts.entry(used.recipe.clone()).or_default();
         let count = if used.ok { &mut standing.successes } else { &mut standing.failures };
         *count = count.saturating_add(1);
         standing.last_used = Some(ts);
     }
 
-    pub(super) fn note(&mut self, run: SolvedRun) {
+    pub(super) fn note_solved_run(&mut self, run: SolvedRun) {
         self.solved.entry((run.session.clone(), run.run)).or_insert(run);
         while self.solved.len() > SOLVED_RUNS_MAX {
             let oldest = self.solved.values().min_by_key(|run| (run.ts, &run.session, run.run));
@@ -31,15 +31,15 @@ impl RecipeNotes {
         }
     }
 
-    pub(super) fn counts(&self) -> BTreeMap<String, Standing> {
+    pub(super) fn recipe_counts(&self) -> BTreeMap<String, RecipeStanding> {
         self.counts.clone()
     }
 
-    pub(super) fn settle(&mut self, recipe: &str) {
+    pub(super) fn reset_counts(&mut self, recipe: &str) {
         self.counts.remove(recipe);
     }
 
-    pub(super) fn solved(&self, filter: &SolvedFilter) -> Vec<SolvedRun> {
+    pub(super) fn solved_runs(&self, filter: &SolvedFilter) -> Vec<SolvedRun> {
         let wanted = |run: &&SolvedRun| filter.profile.as_ref().is_none_or(|p| *p == run.profile);
         let mut found: Vec<SolvedRun> = self.solved.values().filter(wanted).cloned().collect();
         found.sort_by(|a, b| (b.ts, &b.session, b.run).cmp(&(a.ts, &a.session, a.run)));

@@ -16,14 +16,14 @@ use weir_core::ids::{Seq, Timestamp};
 use weir_core::record::Record;
 use weir_engine::ports::{Append, IndexedText, SessionMeta, StoreError};
 
-use super::begin;
-use super::error::{failed, passes};
-use super::notices::Notices;
-use super::rows::{cell, lexemes, number, sealed, text};
+use super::begin_for_owner;
+use super::error::{database_error, is_retryable};
+use super::notices::NoticeHub;
+use super::rows::{escape_nul, number_cell, read_cell, text_cell, tsvector_lexemes};
 use super::usage::count_usage;
 use crate::audit::{ChainEnd, StoredLine};
-use crate::journal::{Head, check};
-use crate::sqlite::error::same;
+use crate::journal::{JournalHead, check_append};
+use crate::sqlite::error::clone_error;
 use crate::tables::marks::write_marks;
 use crate::tables::recipes::write_recipes;
 use crate::tables::sessions::read_owner;
@@ -42,39 +42,42 @@ const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(15);
 const TRY_AGAIN: Duration = Duration::from_millis(100);
 
 /// An append that waits.
-pub(super) struct Pending {
+pub(super) struct PgPendingAppend {
     append: Append,
     answer: oneshot::Sender<Result<(), StoreError>>,
     bytes: usize,
 }
 
-impl Pending {
-    pub(super) fn new(append: Append, answer: oneshot::Sender<Result<(), StoreError>>) -> Pending {
+impl PgPendingAppend {
+    pub(super) fn new(
+        append: Append,
+        answer: oneshot::Sender<Result<(), StoreError>>,
+    ) -> PgPendingAppend {
         let facts: usize = append.records.iter().map(|record| record.payload.len() + 256).sum();
         let texts: usize = append.texts.iter().map(|text| text.text.len() * 3).sum();
         let blobs: usize = append.blobs.iter().map(|(_, bytes)| bytes.len()).sum();
         let bytes = facts + texts + blobs + append.audit.len() * 1024 + 4096;
-        Pending { append, answer, bytes }
+        PgPendingAppend { append, answer, bytes }
     }
 }
 
 /// What writes the appends of one owner.
-pub(super) struct Pen {
+pub(super) struct GroupWriter {
     pub(super) pool: PgPool,
-    pub(super) notices: Arc<Notices>,
+    pub(super) notices: Arc<NoticeHub>,
     pub(super) owner: Arc<str>,
 }
 
 /// What the transaction found when it began.
-struct Ground {
-    heads: HashMap<String, Head>,
+struct PgGroupState {
+    heads: HashMap<String, JournalHead>,
     chain: ChainEnd,
     agents: HashMap<String, String>,
 }
 
 /// What one transaction writes.
 #[derive(Default)]
-struct Batch<'a> {
+struct PgAppendBatch<'a> {
     facts: Vec<&'a Record>,
     audit: Vec<StoredLine>,
     passages: Vec<(&'a str, &'a IndexedText)>,
@@ -84,30 +87,34 @@ struct Batch<'a> {
 }
 
 /// Why a try failed.
-pub(crate) enum Ended {
+pub(crate) enum AttemptError {
     /// Nothing was committed, or it may have been: the same may be tried again.
     Lost(sqlx::Error),
     /// The database refuses.
     Refused(StoreError),
 }
 
-impl From<sqlx::Error> for Ended {
-    fn from(error: sqlx::Error) -> Ended {
-        if passes(&error) { Ended::Lost(error) } else { Ended::Refused(failed(DOING, &error)) }
+impl From<sqlx::Error> for AttemptError {
+    fn from(error: sqlx::Error) -> AttemptError {
+        if is_retryable(&error) {
+            AttemptError::Lost(error)
+        } else {
+            AttemptError::Refused(database_error(DOING, &error))
+        }
     }
 }
 
-impl From<StoreError> for Ended {
-    fn from(error: StoreError) -> Ended {
-        Ended::Refused(error)
+impl From<StoreError> for AttemptError {
+    fn from(error: StoreError) -> AttemptError {
+        AttemptError::Refused(error)
     }
 }
 
-type Results = Vec<Result<(), StoreError>>;
+type AppendResults = Vec<Result<(), StoreError>>;
 
-impl Pen {
+impl GroupWriter {
     /// Writes what comes until nobody can send any more.
-    pub(super) async fn keep_writing(self, mut waiting: mpsc::UnboundedReceiver<Pending>) {
+    pub(super) async fn keep_writing(self, mut waiting: mpsc::UnboundedReceiver<PgPendingAppend>) {
         while let Some(first) = waiting.recv().await {
             let mut bytes = first.bytes;
             let mut group = vec![first];
@@ -120,48 +127,50 @@ impl Pen {
         }
     }
 
-    async fn write_group(&self, group: Vec<Pending>) {
-        match self.persist(&group).await {
+    async fn write_group(&self, group: Vec<PgPendingAppend>) {
+        match self.persist_group(&group).await {
             Ok(results) => {
                 for (pending, result) in group.into_iter().zip(results) {
-                    self.answer(pending, result);
+                    self.answer_append(pending, result);
                 }
             }
             Err(error) if group.len() == 1 => {
-                group.into_iter().for_each(|pending| self.answer(pending, Err(same(&error))));
+                group
+                    .into_iter()
+                    .for_each(|pending| self.answer_append(pending, Err(clone_error(&error))));
             }
             Err(_) => {
                 for pending in group {
-                    let result = self.persist(std::slice::from_ref(&pending)).await;
+                    let result = self.persist_group(std::slice::from_ref(&pending)).await;
                     let result = result.and_then(|mut results| results.pop().unwrap_or(Ok(())));
-                    self.answer(pending, result);
+                    self.answer_append(pending, result);
                 }
             }
         }
     }
 
     /// Nobody waiting for an answer is no error.
-    fn answer(&self, pending: Pending, result: Result<(), StoreError>) {
+    fn answer_append(&self, pending: PgPendingAppend, result: Result<(), StoreError>) {
         if result.is_ok() && !pending.append.records.is_empty() {
             let facts = pending.append.expected + pending.append.records.len() as Seq;
-            self.notices.wrote(&self.owner, &pending.append.lease.session, facts);
+            self.notices.announce_new_facts(&self.owner, &pending.append.lease.session, facts);
         }
         let _ = pending.answer.send(result);
     }
 
     /// Writes a group, again if need be. `Err`: nothing of it is acknowledged.
-    async fn persist(&self, group: &[Pending]) -> Result<Results, StoreError> {
+    async fn persist_group(&self, group: &[PgPendingAppend]) -> Result<AppendResults, StoreError> {
         let until = Instant::now() + TRY_FOR;
         let mut again = false;
         loop {
-            let attempt = tokio::time::timeout(ATTEMPT_TIMEOUT, self.attempt(group, again));
-            match attempt.await.unwrap_or(Err(Ended::Lost(sqlx::Error::PoolTimedOut))) {
+            let attempt = tokio::time::timeout(ATTEMPT_TIMEOUT, self.attempt_group(group, again));
+            match attempt.await.unwrap_or(Err(AttemptError::Lost(sqlx::Error::PoolTimedOut))) {
                 Ok(results) => return Ok(results),
-                Err(Ended::Refused(error)) => return Err(error),
-                Err(Ended::Lost(error)) if Instant::now() >= until => {
-                    return Err(failed(DOING, &error));
+                Err(AttemptError::Refused(error)) => return Err(error),
+                Err(AttemptError::Lost(error)) if Instant::now() >= until => {
+                    return Err(database_error(DOING, &error));
                 }
-                Err(Ended::Lost(error)) => {
+                Err(AttemptError::Lost(error)) => {
                     tracing::debug!(%error, "writing is tried again");
                     again = true;
                     tokio::time::sleep(TRY_AGAIN).await;
@@ -170,15 +179,23 @@ impl Pen {
         }
     }
 
-    async fn attempt(&self, group: &[Pending], again: bool) -> Result<Results, Ended> {
-        let mut work = begin(&self.pool, &self.owner).await?;
-        let ground = look(&mut work, group).await?;
-        let landed = if again { landed(&mut work, group).await? } else { vec![false; group.len()] };
-        let (batch, results) = judge(group, ground, &landed);
+    async fn attempt_group(
+        &self,
+        group: &[PgPendingAppend],
+        again: bool,
+    ) -> Result<AppendResults, AttemptError> {
+        let mut work = begin_for_owner(&self.pool, &self.owner).await?;
+        let ground = read_group_state(&mut work, group).await?;
+        let landed = if again {
+            find_landed_appends(&mut work, group).await?
+        } else {
+            vec![false; group.len()]
+        };
+        let (batch, results) = judge_appends(group, ground, &landed);
         if batch.appends.is_empty() {
             return Ok(results);
         }
-        write(&mut work, &batch).await?;
+        write_batch(&mut work, &batch).await?;
         write_beside(&mut work, &batch).await?;
         work.commit().await?;
         Ok(results)
@@ -194,28 +211,31 @@ const HEADS: &str = "SELECT id, epoch, owner_pid, owner_started, owner_host, own
   last_hash, (SELECT r.agent FROM agent_runs r WHERE r.session = sessions.id LIMIT 1)
   FROM sessions WHERE id = ANY($1) ORDER BY id FOR UPDATE";
 
-async fn look(work: &mut PgConnection, group: &[Pending]) -> Result<Ground, Ended> {
+async fn read_group_state(
+    work: &mut PgConnection,
+    group: &[PgPendingAppend],
+) -> Result<PgGroupState, AttemptError> {
     let row = match sqlx::query(CHAIN).fetch_optional(&mut *work).await? {
         Some(row) => row,
         None => {
-            sqlx::query(CHAIN_FIRST).bind(ChainEnd::start().hash).execute(&mut *work).await?;
+            sqlx::query(CHAIN_FIRST).bind(ChainEnd::genesis_end().hash).execute(&mut *work).await?;
             sqlx::query(CHAIN).fetch_one(&mut *work).await?
         }
     };
-    let chain = ChainEnd { n: number(&row, 0)?, hash: text(&row, 1)? };
+    let chain = ChainEnd { n: number_cell(&row, 0)?, hash: text_cell(&row, 1)? };
     let ids: Vec<String> =
-        group.iter().map(|pending| sealed(pending.append.lease.session.as_str())).collect();
-    let mut ground = Ground { heads: HashMap::new(), chain, agents: HashMap::new() };
+        group.iter().map(|pending| escape_nul(pending.append.lease.session.as_str())).collect();
+    let mut ground = PgGroupState { heads: HashMap::new(), chain, agents: HashMap::new() };
     for row in &sqlx::query(HEADS).bind(ids).fetch_all(work).await? {
-        let id = text(row, 0)?;
-        if let Some(agent) = cell::<Option<String>>(row, 8)? {
+        let id = text_cell(row, 0)?;
+        if let Some(agent) = read_cell::<Option<String>>(row, 8)? {
             ground.agents.insert(id.clone(), agent);
         }
-        let head = Head {
-            epoch: number(row, 1)?,
+        let head = JournalHead {
+            epoch: number_cell(row, 1)?,
             owner: read_owner(row, 2)?,
-            facts: number(row, 6)?,
-            last_hash: text(row, 7)?,
+            facts: number_cell(row, 6)?,
+            last_hash: text_cell(row, 7)?,
         };
         ground.heads.insert(id, head);
     }
@@ -223,7 +243,10 @@ async fn look(work: &mut PgConnection, group: &[Pending]) -> Result<Ground, Ende
 }
 
 /// Which of the group stand in the journals already, from a try whose answer was lost.
-async fn landed(work: &mut PgConnection, group: &[Pending]) -> Result<Vec<bool>, Ended> {
+async fn find_landed_appends(
+    work: &mut PgConnection,
+    group: &[PgPendingAppend],
+) -> Result<Vec<bool>, AttemptError> {
     let mut landed = Vec::with_capacity(group.len());
     for pending in group {
         let Some(last) = pending.append.records.last() else {
@@ -232,7 +255,7 @@ async fn landed(work: &mut PgConnection, group: &[Pending]) -> Result<Vec<bool>,
         };
         let query =
             sqlx::query("SELECT 1 FROM facts WHERE session = $1 AND seq = $2 AND hash = $3")
-                .bind(sealed(last.session.as_str()))
+                .bind(escape_nul(last.session.as_str()))
                 .bind(last.seq.cast_signed())
                 .bind(last.hash.as_str());
         landed.push(query.fetch_optional(&mut *work).await?.is_some());
@@ -241,8 +264,12 @@ async fn landed(work: &mut PgConnection, group: &[Pending]) -> Result<Vec<bool>,
 }
 
 /// Says for each append whether it may be written, and lays out what those write.
-fn judge<'a>(group: &'a [Pending], mut ground: Ground, landed: &[bool]) -> (Batch<'a>, Results) {
-    let mut batch = Batch::default();
+fn judge_appends<'a>(
+    group: &'a [PgPendingAppend],
+    mut ground: PgGroupState,
+    landed: &[bool],
+) -> (PgAppendBatch<'a>, AppendResults) {
+    let mut batch = PgAppendBatch::default();
     let mut results = Vec::with_capacity(group.len());
     for (pending, landed) in group.iter().zip(landed) {
         if *landed {
@@ -251,7 +278,7 @@ fn judge<'a>(group: &'a [Pending], mut ground: Ground, landed: &[bool]) -> (Batc
         }
         let append = &pending.append;
         let session = append.lease.session.as_str();
-        let accepted = check(ground.heads.get(session), append)
+        let accepted = check_append(ground.heads.get(session), append)
             .and_then(|()| ground.chain.extend(&append.audit, &mut batch.audit));
         if accepted.is_ok()
             && let Some(head) = ground.heads.get_mut(session)
@@ -260,7 +287,7 @@ fn judge<'a>(group: &'a [Pending], mut ground: Ground, landed: &[bool]) -> (Batc
             batch.facts.extend(&append.records);
             batch.passages.extend(append.texts.iter().map(|text| (session, text)));
             let agent = ground.agents.get(session).map_or("", String::as_str);
-            append.usage.iter().for_each(|note| batch.usage.add(note, agent));
+            append.usage.iter().for_each(|note| batch.usage.add_note(note, agent));
             let meta = SessionMeta { facts: head.facts, ..append.meta.clone() };
             // Of two appends of one session in one group the later summary stays.
             batch.sessions.insert(session, (meta, head.last_hash.clone()));
@@ -295,66 +322,74 @@ const WRITE: &str = "WITH
     FROM unnest($26::text[], $27::bigint[], $28::text[], $29::bigint[], $30::text[], $31::text[],
       $32::text[], $33::text[]) AS v(session, seq, kind, ts, call, subject, text, words)";
 
-fn each<'a, T: 'a, V>(
+fn map_each<'a, T: 'a, V>(
     items: impl IntoIterator<Item = &'a T>,
     of: impl FnMut(&'a T) -> V,
 ) -> Vec<V> {
     items.into_iter().map(of).collect()
 }
 
-async fn write(work: &mut PgConnection, batch: &Batch<'_>) -> Result<(), Ended> {
+async fn write_batch(
+    work: &mut PgConnection,
+    batch: &PgAppendBatch<'_>,
+) -> Result<(), AttemptError> {
     let facts = || batch.facts.iter().copied();
     let query = sqlx::query(WRITE)
-        .bind(each(facts(), |fact| sealed(fact.session.as_str())))
-        .bind(each(facts(), |fact| fact.seq.cast_signed()))
-        .bind(each(facts(), |fact| fact.ts.micros()))
-        .bind(each(facts(), |fact| sealed(&fact.kind)))
-        .bind(each(facts(), |fact| i32::from(fact.v)))
-        .bind(each(facts(), |fact| sealed(&fact.payload)))
-        .bind(each(facts(), |fact| fact.hash.clone()));
+        .bind(map_each(facts(), |fact| escape_nul(fact.session.as_str())))
+        .bind(map_each(facts(), |fact| fact.seq.cast_signed()))
+        .bind(map_each(facts(), |fact| fact.ts.micros()))
+        .bind(map_each(facts(), |fact| escape_nul(&fact.kind)))
+        .bind(map_each(facts(), |fact| i32::from(fact.v)))
+        .bind(map_each(facts(), |fact| escape_nul(&fact.payload)))
+        .bind(map_each(facts(), |fact| fact.hash.clone()));
     let lines = &batch.audit;
     let end = lines.last();
     let query = query
-        .bind(each(lines, |line| line.n.cast_signed()))
-        .bind(each(lines, |line| sealed(&line.session)))
-        .bind(each(lines, |line| line.ts.micros()))
-        .bind(each(lines, |line| sealed(&line.entry)))
-        .bind(each(lines, |line| line.hash.clone()))
+        .bind(map_each(lines, |line| line.n.cast_signed()))
+        .bind(map_each(lines, |line| escape_nul(&line.session)))
+        .bind(map_each(lines, |line| line.ts.micros()))
+        .bind(map_each(lines, |line| escape_nul(&line.entry)))
+        .bind(map_each(lines, |line| line.hash.clone()))
         .bind(end.map(|line| line.n.cast_signed()))
         .bind(end.map(|line| line.hash.clone()));
     let sessions = || batch.sessions.values();
     let query = query
-        .bind(each(sessions(), |(meta, _)| sealed(meta.id.as_str())))
-        .bind(each(sessions(), |(meta, _)| meta.facts.cast_signed()))
-        .bind(each(sessions(), |(_, hash)| hash.clone()))
-        .bind(each(sessions(), |(meta, _)| sealed(&meta.workspace)))
-        .bind(each(sessions(), |(meta, _)| sealed(&meta.title)))
-        .bind(each(sessions(), |(meta, _)| sealed(&meta.model)))
-        .bind(each(sessions(), |(meta, _)| sealed(&meta.profile)))
-        .bind(each(sessions(), |(meta, _)| sealed(&meta.status)))
-        .bind(each(sessions(), |(meta, _)| meta.created.micros()))
-        .bind(each(sessions(), |(meta, _)| meta.updated.micros()))
-        .bind(each(sessions(), |(meta, _)| meta.parent.as_ref().map(|id| sealed(id.as_str()))));
+        .bind(map_each(sessions(), |(meta, _)| escape_nul(meta.id.as_str())))
+        .bind(map_each(sessions(), |(meta, _)| meta.facts.cast_signed()))
+        .bind(map_each(sessions(), |(_, hash)| hash.clone()))
+        .bind(map_each(sessions(), |(meta, _)| escape_nul(&meta.workspace)))
+        .bind(map_each(sessions(), |(meta, _)| escape_nul(&meta.title)))
+        .bind(map_each(sessions(), |(meta, _)| escape_nul(&meta.model)))
+        .bind(map_each(sessions(), |(meta, _)| escape_nul(&meta.profile)))
+        .bind(map_each(sessions(), |(meta, _)| escape_nul(&meta.status)))
+        .bind(map_each(sessions(), |(meta, _)| meta.created.micros()))
+        .bind(map_each(sessions(), |(meta, _)| meta.updated.micros()))
+        .bind(map_each(sessions(), |(meta, _)| {
+            meta.parent.as_ref().map(|id| escape_nul(id.as_str()))
+        }));
     let here: HashMap<(&str, Seq), (&str, Timestamp)> = facts()
         .map(|fact| ((fact.session.as_str(), fact.seq), (fact.kind.as_str(), fact.ts)))
         .collect();
     let place = |(session, text): &(&str, &IndexedText)| here.get(&(*session, text.seq)).copied();
     let passages = &batch.passages;
     let query = query
-        .bind(each(passages, |(session, _)| sealed(session)))
-        .bind(each(passages, |(_, text)| text.seq.cast_signed()))
-        .bind(each(passages, |passage| place(passage).map(|(kind, _)| sealed(kind))))
-        .bind(each(passages, |passage| place(passage).map(|(_, ts)| ts.micros())))
-        .bind(each(passages, |(_, text)| text.call.map(|call| call.to_string())))
-        .bind(each(passages, |(_, text)| sealed(&text.subject)))
-        .bind(each(passages, |(_, text)| sealed(&text.text)))
-        .bind(each(passages, |(_, text)| lexemes(&text.text, 'D')));
+        .bind(map_each(passages, |(session, _)| escape_nul(session)))
+        .bind(map_each(passages, |(_, text)| text.seq.cast_signed()))
+        .bind(map_each(passages, |passage| place(passage).map(|(kind, _)| escape_nul(kind))))
+        .bind(map_each(passages, |passage| place(passage).map(|(_, ts)| ts.micros())))
+        .bind(map_each(passages, |(_, text)| text.call.map(|call| call.to_string())))
+        .bind(map_each(passages, |(_, text)| escape_nul(&text.subject)))
+        .bind(map_each(passages, |(_, text)| escape_nul(&text.text)))
+        .bind(map_each(passages, |(_, text)| tsvector_lexemes(&text.text, 'D')));
     query.execute(work).await?;
     Ok(())
 }
 
 /// What few appends have: sums of what was used, bytes, marks, recipes.
-async fn write_beside(work: &mut PgConnection, batch: &Batch<'_>) -> Result<(), Ended> {
+async fn write_beside(
+    work: &mut PgConnection,
+    batch: &PgAppendBatch<'_>,
+) -> Result<(), AttemptError> {
     count_usage(work, &batch.usage).await?;
     for append in &batch.appends {
         if !append.blobs.is_empty() {
@@ -366,8 +401,8 @@ async fn write_beside(work: &mut PgConnection, batch: &Batch<'_>) -> Result<(), 
     Ok(())
 }
 
-async fn write_blobs(work: &mut PgConnection, append: &Append) -> Result<(), Ended> {
-    let ids: Vec<String> = append.blobs.iter().map(|(id, _)| sealed(id.as_str())).collect();
+async fn write_blobs(work: &mut PgConnection, append: &Append) -> Result<(), AttemptError> {
+    let ids: Vec<String> = append.blobs.iter().map(|(id, _)| escape_nul(id.as_str())).collect();
     for (id, (_, bytes)) in ids.iter().zip(&append.blobs) {
         let query = sqlx::query(
             "INSERT INTO blobs (id, bytes, created) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING",
@@ -378,6 +413,6 @@ async fn write_blobs(work: &mut PgConnection, append: &Append) -> Result<(), End
     let query = sqlx::query(
         "INSERT INTO blob_refs (session, blob) SELECT $1, unnest($2::text[]) ON CONFLICT DO NOTHING",
     );
-    query.bind(sealed(append.lease.session.as_str())).bind(ids).execute(work).await?;
+    query.bind(escape_nul(append.lease.session.as_str())).bind(ids).execute(work).await?;
     Ok(())
 }

@@ -11,8 +11,8 @@ use sqlx::postgres::{PgConnectOptions, PgConnection, PgPool, PgPoolOptions};
 use sqlx::{AssertSqlSafe, ConnectOptions, Connection, Executor};
 use weir_engine::ports::StoreError;
 
-use super::error::failed;
-use super::rows::{all, cell, done, within};
+use super::error::database_error;
+use super::rows::{execute_statement, fetch_rows, read_cell, with_time_limit};
 
 /// The schema, step by step; the n-th brings a database to version n. Only ever appended to.
 const MIGRATIONS: &[&str] = &[include_str!("../../migrations/postgres/0001_store.sql")];
@@ -75,7 +75,7 @@ impl Default for PostgresOptions {
 
 /// What was found out about a database.
 #[derive(Clone)]
-pub(super) struct Server {
+pub(super) struct DatabaseServer {
     pub(super) pool: PgPool,
     /// For heartbeat and listener alone: they must not wait for whoever is busy.
     pub(super) aside: PgPool,
@@ -99,10 +99,13 @@ pub(super) fn options_of(url: &str) -> Result<PgConnectOptions, StoreError> {
 }
 
 /// Opens the database and brings its schema up to date.
-pub(super) async fn connect(url: &str, wanted: &PostgresOptions) -> Result<Server, StoreError> {
+pub(super) async fn connect_server(
+    url: &str,
+    wanted: &PostgresOptions,
+) -> Result<DatabaseServer, StoreError> {
     let options = options_of(url)?;
-    let mut connection = one(&options).await?;
-    migrate(&mut connection).await?;
+    let mut connection = connect_once(&options).await?;
+    migrate_schema(&mut connection).await?;
     let becomes = is_unbound(&mut connection).await?;
     if becomes {
         make_role(&mut connection).await?;
@@ -127,34 +130,36 @@ pub(super) async fn connect(url: &str, wanted: &PostgresOptions) -> Result<Serve
             // One that was left in the middle of a question, because no answer came, is not waited
             // for without end: it would count among the most for as long.
             .after_release(|connection, _| {
-                Box::pin(
-                    async move { within(PING_TIMEOUT, connection.ping()).await.map(|()| true) },
-                )
+                Box::pin(async move {
+                    with_time_limit(PING_TIMEOUT, connection.ping()).await.map(|()| true)
+                })
             })
             .connect_lazy_with(options.clone())
     };
     // What is announced is gone in a moment: no disk need wait for it.
     let signals = pool(1, "; SET synchronous_commit = off");
     let (pool, aside) = (pool(wanted.connections, ""), pool(ASIDE, ""));
-    let server = Server { pool, aside, signals, options, becomes };
+    let server = DatabaseServer { pool, aside, signals, options, becomes };
     server.check_bound().await?;
     Ok(server)
 }
 
-async fn one(options: &PgConnectOptions) -> Result<PgConnection, StoreError> {
-    within(CONNECT_TIMEOUT, options.connect()).await.map_err(|e| failed(OPENING, &e))
+async fn connect_once(options: &PgConnectOptions) -> Result<PgConnection, StoreError> {
+    with_time_limit(CONNECT_TIMEOUT, options.connect())
+        .await
+        .map_err(|e| database_error(OPENING, &e))
 }
 
-impl Server {
+impl DatabaseServer {
     /// A connection of its own that nothing but the server's answer bounds: for copies.
-    pub(super) async fn alone(&self) -> Result<PgConnection, StoreError> {
-        one(&self.options).await
+    pub(super) async fn connect_alone(&self) -> Result<PgConnection, StoreError> {
+        connect_once(&self.options).await
     }
 
     /// Refuses to work where row-level security does not bind this connection on every table.
     async fn check_bound(&self) -> Result<(), StoreError> {
         let pool = self.pool.acquire().await;
-        let mut connection = pool.map_err(|e| failed(OPENING, &e))?;
+        let mut connection = pool.map_err(|e| database_error(OPENING, &e))?;
         let refused = |why: String| Err(StoreError::Io { doing: OPENING.to_string(), why });
         if is_unbound(&mut connection).await? {
             return refused(format!(
@@ -168,11 +173,11 @@ impl Server {
                SELECT 1 FROM pg_class WHERE oid = to_regclass(name)
                AND relrowsecurity AND relforcerowsecurity)",
         );
-        match all(&mut connection, query.bind(tables)).await?.first() {
+        match fetch_rows(&mut connection, query.bind(tables)).await?.first() {
             Some(row) => refused(format!(
                 "row-level security is off for the table {}: switch it on (ALTER TABLE … ENABLE \
                  and FORCE ROW LEVEL SECURITY), or restore a backup",
-                cell::<String>(row, 0)?
+                read_cell::<String>(row, 0)?
             )),
             None => Ok(()),
         }
@@ -183,8 +188,8 @@ impl Server {
 async fn is_unbound(connection: &mut PgConnection) -> Result<bool, StoreError> {
     let query =
         sqlx::query("SELECT rolsuper OR rolbypassrls FROM pg_roles WHERE rolname = current_user");
-    match all(connection, query).await?.first() {
-        Some(row) => cell(row, 0),
+    match fetch_rows(connection, query).await?.first() {
+        Some(row) => read_cell(row, 0),
         None => Ok(true),
     }
 }
@@ -216,25 +221,25 @@ async fn make_role(connection: &mut PgConnection) -> Result<(), StoreError> {
          GRANT SELECT, INSERT, UPDATE, DELETE ON {tables} TO {ROLE};
          COMMIT"
     )));
-    granted.execute(connection).await.map(drop).map_err(|e| failed(OPENING, &e))
+    granted.execute(connection).await.map(drop).map_err(|e| database_error(OPENING, &e))
 }
 
-async fn migrate(connection: &mut PgConnection) -> Result<(), StoreError> {
-    let mut work = connection.begin().await.map_err(|e| failed(MIGRATING, &e))?;
+async fn migrate_schema(connection: &mut PgConnection) -> Result<(), StoreError> {
+    let mut work = connection.begin().await.map_err(|e| database_error(MIGRATING, &e))?;
     let lock = sqlx::query("SELECT pg_advisory_xact_lock($1)").bind(MIGRATION_LOCK);
-    done(&mut work, MIGRATING, lock).await?;
+    execute_statement(&mut work, MIGRATING, lock).await?;
     let made = sqlx::query(
         "CREATE TABLE IF NOT EXISTS weir_schema (version BIGINT NOT NULL, made TIMESTAMPTZ NOT NULL
            DEFAULT clock_timestamp())",
     );
     // Whoever may not make it may still use a database that is up to date.
     let known = sqlx::query("SELECT to_regclass('weir_schema') IS NOT NULL");
-    let known: bool = cell(&all(&mut work, known).await?[0], 0)?;
+    let known: bool = read_cell(&fetch_rows(&mut work, known).await?[0], 0)?;
     if !known {
-        done(&mut work, MIGRATING, made).await?;
+        execute_statement(&mut work, MIGRATING, made).await?;
     }
     let version = sqlx::query("SELECT coalesce(max(version), 0) FROM weir_schema");
-    let version: i64 = cell(&all(&mut work, version).await?[0], 0)?;
+    let version: i64 = read_cell(&fetch_rows(&mut work, version).await?[0], 0)?;
     let version = usize::try_from(version).unwrap_or(usize::MAX);
     if version > MIGRATIONS.len() {
         return Err(StoreError::Io {
@@ -248,14 +253,19 @@ async fn migrate(connection: &mut PgConnection) -> Result<(), StoreError> {
     }
     for (at, step) in MIGRATIONS.iter().enumerate().skip(version) {
         let done_so_far = sqlx::raw_sql(*step).execute(&mut *work).await;
-        done_so_far.map_err(|e| failed(MIGRATING, &e))?;
+        done_so_far.map_err(|e| database_error(MIGRATING, &e))?;
         let note = sqlx::query("INSERT INTO weir_schema (version) VALUES ($1)");
-        done(&mut work, MIGRATING, note.bind(i64::try_from(at + 1).unwrap_or(i64::MAX))).await?;
+        execute_statement(
+            &mut work,
+            MIGRATING,
+            note.bind(i64::try_from(at + 1).unwrap_or(i64::MAX)),
+        )
+        .await?;
     }
-    work.commit().await.map_err(|e| failed(MIGRATING, &e))
+    work.commit().await.map_err(|e| database_error(MIGRATING, &e))
 }
 
 /// The newest schema that this program knows.
-pub(super) fn schema() -> usize {
+pub(super) fn schema_version() -> usize {
     MIGRATIONS.len()
 }

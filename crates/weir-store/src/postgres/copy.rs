@@ -15,9 +15,11 @@ use tokio::fs::File;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, BufWriter};
 use weir_engine::ports::StoreError;
 
-use super::connect::{HOUSE, OWNED, PostgresOptions, Server, connect, schema};
-use super::error::failed;
-use super::rows::{all, cell, done, text};
+use super::connect::{
+    DatabaseServer, HOUSE, OWNED, PostgresOptions, connect_server, schema_version,
+};
+use super::error::database_error;
+use super::rows::{execute_statement, fetch_rows, read_cell, text_cell};
 use super::{PostgresStore, begin_house};
 use crate::filesystem::{io_error, private_file};
 
@@ -29,28 +31,28 @@ const FORMAT: &str = "weir postgres backup";
 const PIECE_BYTES: usize = 256 * 1024;
 
 #[derive(Serialize, Deserialize)]
-struct Title {
+struct BackupTitle {
     format: String,
     schema: usize,
 }
 
 #[derive(Serialize, Deserialize)]
-struct Table {
+struct TableHeader {
     table: String,
     columns: Vec<String>,
 }
 
 #[derive(Serialize, Deserialize)]
-struct End {
+struct BackupEnd {
     rows: u64,
 }
 
 /// Tables that a copy has: who holds what is of this moment alone.
-fn copied() -> impl Iterator<Item = &'static str> {
+fn copied_tables() -> impl Iterator<Item = &'static str> {
     OWNED.iter().chain(HOUSE).copied().filter(|table| *table != "holders")
 }
 
-pub(super) async fn owners(server: &Server) -> Result<Vec<String>, StoreError> {
+pub(super) async fn list_owners(server: &DatabaseServer) -> Result<Vec<String>, StoreError> {
     let doing = "listing who has anything in the database";
     let mut work = begin_house(&server.pool, doing).await?;
     owners_in(&mut work).await
@@ -58,16 +60,16 @@ pub(super) async fn owners(server: &Server) -> Result<Vec<String>, StoreError> {
 
 async fn owners_in(work: &mut PgConnection) -> Result<Vec<String>, StoreError> {
     let query = sqlx::query("SELECT owner FROM owners ORDER BY owner COLLATE \"C\"");
-    all(work, query).await?.iter().map(|row| text(row, 0)).collect()
+    fetch_rows(work, query).await?.iter().map(|row| text_cell(row, 0)).collect()
 }
 
 /// Notes that `owner` has a store here.
-pub(super) async fn note_owner(server: &Server, owner: &str) -> Result<(), StoreError> {
+pub(super) async fn note_owner(server: &DatabaseServer, owner: &str) -> Result<(), StoreError> {
     let doing = "opening the store of a person";
     let mut work = begin_house(&server.pool, doing).await?;
     let query = sqlx::query("INSERT INTO owners (owner) VALUES ($1) ON CONFLICT DO NOTHING");
-    done(&mut work, doing, query.bind(owner)).await?;
-    work.commit().await.map_err(|e| failed(doing, &e))
+    execute_statement(&mut work, doing, query.bind(owner)).await?;
+    work.commit().await.map_err(|e| database_error(doing, &e))
 }
 
 pub(super) async fn remove(store: &PostgresStore) -> Result<u64, StoreError> {
@@ -76,15 +78,15 @@ pub(super) async fn remove(store: &PostgresStore) -> Result<u64, StoreError> {
     let mut rows = 0;
     for table in OWNED {
         let query = sqlx::query(AssertSqlSafe(format!("DELETE FROM {table}")));
-        rows += done(&mut work, doing, query).await?;
+        rows += execute_statement(&mut work, doing, query).await?;
     }
     let query = sqlx::query("DELETE FROM owners WHERE owner = $1").bind(&*store.owner);
-    done(&mut work, doing, query).await?;
-    store.commit(doing, work).await?;
+    execute_statement(&mut work, doing, query).await?;
+    store.commit_work(doing, work).await?;
     Ok(rows)
 }
 
-pub(super) async fn backup(server: &Server, path: &Path) -> Result<u64, StoreError> {
+pub(super) async fn write_backup(server: &DatabaseServer, path: &Path) -> Result<u64, StoreError> {
     if path.exists() {
         return Err(StoreError::Io {
             doing: format!("writing the backup {}", path.display()),
@@ -100,11 +102,11 @@ pub(super) async fn backup(server: &Server, path: &Path) -> Result<u64, StoreErr
     result
 }
 
-async fn write_all(server: &Server, path: &Path) -> Result<u64, StoreError> {
+async fn write_all(server: &DatabaseServer, path: &Path) -> Result<u64, StoreError> {
     let lost = |e: &std::io::Error| io_error(format!("writing the backup {}", path.display()), e);
     let file = File::options().write(true).open(path).await.map_err(|e| lost(&e))?;
     let mut file = BufWriter::with_capacity(PIECE_BYTES, file);
-    let mut connection = server.alone().await?;
+    let mut connection = server.connect_alone().await?;
     // All tables as they are at one moment. A copy may take longer than a question.
     let begin = format!(
         "SET statement_timeout = 0; {}BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; \
@@ -112,9 +114,9 @@ async fn write_all(server: &Server, path: &Path) -> Result<u64, StoreError> {
         if server.becomes { "SET ROLE weir_rows; " } else { "" }
     );
     let begun = sqlx::raw_sql(AssertSqlSafe(begin)).execute(&mut connection).await;
-    begun.map_err(|e| failed(BACKING_UP, &e))?;
-    let title = Title { format: FORMAT.to_string(), schema: schema() };
-    file.write_all(line(&title).as_bytes()).await.map_err(|e| lost(&e))?;
+    begun.map_err(|e| database_error(BACKING_UP, &e))?;
+    let title = BackupTitle { format: FORMAT.to_string(), schema: schema_version() };
+    file.write_all(to_json_line(&title).as_bytes()).await.map_err(|e| lost(&e))?;
     let mut rows = 0;
     for table in HOUSE.iter().filter(|table| **table != "holders") {
         rows += write_table(&mut connection, &mut file, table, &lost).await?;
@@ -122,12 +124,12 @@ async fn write_all(server: &Server, path: &Path) -> Result<u64, StoreError> {
     // Each person's rows are read as they read them themselves.
     for owner in owners_in(&mut connection).await? {
         let query = sqlx::query("SELECT set_config('weir.owner', $1, true)").bind(owner);
-        done(&mut connection, BACKING_UP, query).await?;
+        execute_statement(&mut connection, BACKING_UP, query).await?;
         for table in OWNED {
             rows += write_table(&mut connection, &mut file, table, &lost).await?;
         }
     }
-    file.write_all(line(&End { rows }).as_bytes()).await.map_err(|e| lost(&e))?;
+    file.write_all(to_json_line(&BackupEnd { rows }).as_bytes()).await.map_err(|e| lost(&e))?;
     file.flush().await.map_err(|e| lost(&e))?;
     file.get_ref().sync_all().await.map_err(|e| lost(&e))?;
     let _ = connection.close().await;
@@ -143,13 +145,13 @@ async fn write_table(
 ) -> Result<u64, StoreError> {
     let columns = columns_of(connection, table).await?;
     let listed = columns.join(", ");
-    let head = Table { table: table.to_string(), columns };
-    file.write_all(line(&head).as_bytes()).await.map_err(|e| lost(&e))?;
+    let head = TableHeader { table: table.to_string(), columns };
+    file.write_all(to_json_line(&head).as_bytes()).await.map_err(|e| lost(&e))?;
     let sql = format!("COPY (SELECT {listed} FROM {table}) TO STDOUT");
     let copy = connection.copy_out_raw(&sql).await;
-    let mut copy = copy.map_err(|e| failed(BACKING_UP, &e))?;
+    let mut copy = copy.map_err(|e| database_error(BACKING_UP, &e))?;
     let mut rows = 0;
-    while let Some(piece) = copy.try_next().await.map_err(|e| failed(BACKING_UP, &e))? {
+    while let Some(piece) = copy.try_next().await.map_err(|e| database_error(BACKING_UP, &e))? {
         // A row is one line: breaks within a text are written as two letters.
         rows += piece.iter().filter(|byte| **byte == b'\n').count() as u64;
         file.write_all(&piece).await.map_err(|e| lost(&e))?;
@@ -159,7 +161,7 @@ async fn write_table(
     Ok(rows)
 }
 
-fn line<T: Serialize>(value: &T) -> String {
+fn to_json_line<T: Serialize>(value: &T) -> String {
     format!("{}\n", serde_json::to_string(value).unwrap_or_default())
 }
 
@@ -168,65 +170,70 @@ async fn columns_of(connection: &mut PgConnection, table: &str) -> Result<Vec<St
         "SELECT attname::text FROM pg_attribute WHERE attrelid = to_regclass($1) AND attnum > 0
          AND NOT attisdropped ORDER BY attnum",
     );
-    let rows = all(connection, query.bind(table.to_string())).await?;
-    rows.iter().map(|row| cell(row, 0)).collect()
+    let rows = fetch_rows(connection, query.bind(table.to_string())).await?;
+    rows.iter().map(|row| read_cell(row, 0)).collect()
 }
 
-fn unreadable(path: &Path, why: impl Into<String>) -> StoreError {
+fn unreadable_backup(path: &Path, why: impl Into<String>) -> StoreError {
     StoreError::Io { doing: format!("reading the backup {}", path.display()), why: why.into() }
 }
 
 /// Lines of the file.
-struct Lines<'p> {
+struct BackupLines<'p> {
     path: &'p Path,
     file: BufReader<File>,
     line: Vec<u8>,
 }
 
-impl Lines<'_> {
+impl BackupLines<'_> {
     /// The next line with its break.
     async fn next(&mut self) -> Result<&[u8], StoreError> {
         self.line.clear();
         let read = self.file.read_until(b'\n', &mut self.line).await;
-        read.map_err(|e| unreadable(self.path, e.to_string()))?;
+        read.map_err(|e| unreadable_backup(self.path, e.to_string()))?;
         match self.line.last() {
             Some(b'\n') => Ok(&self.line),
-            _ => Err(unreadable(self.path, "it ends in the middle: take another backup")),
+            _ => Err(unreadable_backup(self.path, "it ends in the middle: take another backup")),
         }
     }
 }
 
-pub(super) async fn restore(url: &str, path: &Path) -> Result<u64, StoreError> {
-    let file = File::open(path).await.map_err(|e| unreadable(path, e.to_string()))?;
+pub(super) async fn restore_backup(url: &str, path: &Path) -> Result<u64, StoreError> {
+    let file = File::open(path).await.map_err(|e| unreadable_backup(path, e.to_string()))?;
     let file = BufReader::with_capacity(PIECE_BYTES, file);
-    let mut lines = Lines { path, file, line: Vec::new() };
-    let title: Title = match serde_json::from_slice(lines.next().await?) {
-        Ok(Title { format, schema }) if format == FORMAT => Title { format, schema },
-        _ => return Err(unreadable(path, "it is no backup of a PostgreSQL database by Weir")),
+    let mut lines = BackupLines { path, file, line: Vec::new() };
+    let title: BackupTitle = match serde_json::from_slice(lines.next().await?) {
+        Ok(BackupTitle { format, schema }) if format == FORMAT => BackupTitle { format, schema },
+        _ => {
+            return Err(unreadable_backup(
+                path,
+                "it is no backup of a PostgreSQL database by Weir",
+            ));
+        }
     };
-    if title.schema > schema() {
-        return Err(unreadable(path, "it was written by a newer Weir: update Weir"));
+    if title.schema > schema_version() {
+        return Err(unreadable_backup(path, "it was written by a newer Weir: update Weir"));
     }
-    let server = connect(url, &PostgresOptions::default()).await?;
+    let server = connect_server(url, &PostgresOptions::default()).await?;
     server.pool.close().await;
     server.aside.close().await;
-    let mut connection = server.alone().await?;
+    let mut connection = server.connect_alone().await?;
     let begun = sqlx::raw_sql("SET statement_timeout = 0").execute(&mut connection).await;
-    begun.map_err(|e| failed(RESTORING, &e))?;
-    let mut work = connection.begin().await.map_err(|e| failed(RESTORING, &e))?;
+    begun.map_err(|e| database_error(RESTORING, &e))?;
+    let mut work = connection.begin().await.map_err(|e| database_error(RESTORING, &e))?;
     let rows = read_all(&mut work, &mut lines).await?;
-    work.commit().await.map_err(|e| failed(RESTORING, &e))?;
+    work.commit().await.map_err(|e| database_error(RESTORING, &e))?;
     Ok(rows)
 }
 
-async fn read_all(work: &mut PgConnection, lines: &mut Lines<'_>) -> Result<u64, StoreError> {
+async fn read_all(work: &mut PgConnection, lines: &mut BackupLines<'_>) -> Result<u64, StoreError> {
     let path = lines.path;
     // The rows of all people are written here: within this transaction the owner of the tables is
     // not bound.
-    for table in copied() {
-        bind(work, table, "NO FORCE").await?;
+    for table in copied_tables() {
+        set_row_security(work, table, "NO FORCE").await?;
         let query = sqlx::query(AssertSqlSafe(format!("SELECT 1 FROM {table} LIMIT 1")));
-        if !all(work, query).await?.is_empty() {
+        if !fetch_rows(work, query).await?.is_empty() {
             return Err(StoreError::Io {
                 doing: RESTORING.to_string(),
                 why: format!("the table {table} is not empty: name a new database"),
@@ -236,47 +243,54 @@ async fn read_all(work: &mut PgConnection, lines: &mut Lines<'_>) -> Result<u64,
     let mut rows = 0;
     loop {
         let line = lines.next().await?;
-        if let Ok(end) = serde_json::from_slice::<End>(line) {
+        if let Ok(end) = serde_json::from_slice::<BackupEnd>(line) {
             if end.rows == rows {
                 break;
             }
-            return Err(unreadable(path, "rows are missing: take another backup"));
+            return Err(unreadable_backup(path, "rows are missing: take another backup"));
         }
-        let head: Table = serde_json::from_slice(line)
-            .map_err(|_| unreadable(path, "a table begins where none can: it is damaged"))?;
+        let head: TableHeader = serde_json::from_slice(line)
+            .map_err(|_| unreadable_backup(path, "a table begins where none can: it is damaged"))?;
         rows += read_table(work, lines, &head).await?;
     }
-    for table in copied() {
-        bind(work, table, "FORCE").await?;
+    for table in copied_tables() {
+        set_row_security(work, table, "FORCE").await?;
     }
     for table in ["passages", "mail", "agent_runs"] {
         let query = sqlx::query(AssertSqlSafe(format!(
             "SELECT setval(pg_get_serial_sequence('{table}', 'id'),
                (SELECT coalesce(max(id), 0) + 1 FROM {table}), false)"
         )));
-        done(work, RESTORING, query).await?;
+        execute_statement(work, RESTORING, query).await?;
     }
     Ok(rows)
 }
 
-async fn bind(work: &mut PgConnection, table: &str, how: &str) -> Result<(), StoreError> {
+async fn set_row_security(
+    work: &mut PgConnection,
+    table: &str,
+    how: &str,
+) -> Result<(), StoreError> {
     let sql = format!("ALTER TABLE {table} {how} ROW LEVEL SECURITY");
-    done(work, RESTORING, sqlx::query(AssertSqlSafe(sql))).await.map(drop)
+    execute_statement(work, RESTORING, sqlx::query(AssertSqlSafe(sql))).await.map(drop)
 }
 
 async fn read_table(
     work: &mut PgConnection,
-    lines: &mut Lines<'_>,
-    head: &Table,
+    lines: &mut BackupLines<'_>,
+    head: &TableHeader,
 ) -> Result<u64, StoreError> {
     let known = columns_of(work, &head.table).await?;
-    if !copied().any(|table| table == head.table)
+    if !copied_tables().any(|table| table == head.table)
         || !head.columns.iter().all(|column| known.contains(column))
     {
-        return Err(unreadable(lines.path, "it names a table or column that is not known here"));
+        return Err(unreadable_backup(
+            lines.path,
+            "it names a table or column that is not known here",
+        ));
     }
     let sql = format!("COPY {} ({}) FROM STDIN", head.table, head.columns.join(", "));
-    let mut copy = work.copy_in_raw(&sql).await.map_err(|e| failed(RESTORING, &e))?;
+    let mut copy = work.copy_in_raw(&sql).await.map_err(|e| database_error(RESTORING, &e))?;
     let mut piece = Vec::with_capacity(PIECE_BYTES);
     loop {
         let line = lines.next().await?;
@@ -285,10 +299,10 @@ async fn read_table(
         }
         piece.extend_from_slice(line);
         if piece.len() >= PIECE_BYTES {
-            copy.send(piece.as_slice()).await.map_err(|e| failed(RESTORING, &e))?;
+            copy.send(piece.as_slice()).await.map_err(|e| database_error(RESTORING, &e))?;
             piece.clear();
         }
     }
-    copy.send(piece.as_slice()).await.map_err(|e| failed(RESTORING, &e))?;
-    copy.finish().await.map_err(|e| failed(RESTORING, &e))
+    copy.send(piece.as_slice()).await.map_err(|e| database_error(RESTORING, &e))?;
+    copy.finish().await.map_err(|e| database_error(RESTORING, &e))
 }

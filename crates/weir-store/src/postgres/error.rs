@@ -3,7 +3,7 @@
 use weir_engine::ports::StoreError;
 
 /// The store's error for a database error met while `doing` something.
-pub(crate) fn failed(doing: &str, error: &sqlx::Error) -> StoreError {
+pub(crate) fn database_error(doing: &str, error: &sqlx::Error) -> StoreError {
     let refused = |why: String| StoreError::Io { doing: doing.to_string(), why };
     match error {
         sqlx::Error::Database(e) => {
@@ -43,7 +43,7 @@ pub(crate) fn failed(doing: &str, error: &sqlx::Error) -> StoreError {
 
 /// Whether the same transaction may succeed a moment later: the connection or the server went away,
 /// or another transaction was in its way.
-pub(super) fn passes(error: &sqlx::Error) -> bool {
+pub(super) fn is_retryable(error: &sqlx::Error) -> bool {
     match error {
         sqlx::Error::Io(_)
         | sqlx::Error::PoolTimedOut

@@ -1,34 +1,41 @@
 //! What was made or accepted once and counts from then on: a change of a scheduled agent is
 //! announced with it. Not here: what is written (`tables`).
 
-use weir_engine::ports::{KEPT_AGENT, Kept, StoreError};
+use weir_engine::ports::{KEPT_AGENT, StoreError, StoredItem};
 
-use super::notices::About;
-use super::{PostgresStore, Work};
+use super::notices::NoticeTopic;
+use super::{OwnerTransaction, PostgresStore};
 use crate::tables::definitions::{KEEPING, keep_definition, remove_definition};
 
-pub(super) async fn keep(store: &PostgresStore, kept: &Kept) -> Result<Kept, StoreError> {
-    let mut work = store.begin(KEEPING).await?;
+pub(super) async fn save_definition(
+    store: &PostgresStore,
+    kept: &StoredItem,
+) -> Result<StoredItem, StoreError> {
+    let mut work = store.begin_work(KEEPING).await?;
     let kept = keep_definition(&mut *work, kept).await?;
-    finish(store, &kept.what, work).await?;
+    commit_definition(store, &kept.what, work).await?;
     Ok(kept)
 }
 
-pub(super) async fn unkeep(
+pub(super) async fn remove_and_commit_definition(
     store: &PostgresStore,
     what: &str,
     name: &str,
 ) -> Result<bool, StoreError> {
-    let mut work = store.begin(KEEPING).await?;
+    let mut work = store.begin_work(KEEPING).await?;
     let was = remove_definition(&mut *work, what, name).await?;
-    finish(store, what, work).await?;
+    commit_definition(store, what, work).await?;
     Ok(was)
 }
 
 /// Commits; a change of a scheduled agent is announced.
-async fn finish(store: &PostgresStore, what: &str, work: Work) -> Result<(), StoreError> {
+async fn commit_definition(
+    store: &PostgresStore,
+    what: &str,
+    work: OwnerTransaction,
+) -> Result<(), StoreError> {
     if what == KEPT_AGENT {
-        return store.told(KEEPING, About::Agents, work).await;
+        return store.commit_and_announce(KEEPING, NoticeTopic::Agents, work).await;
     }
-    store.commit(KEEPING, work).await
+    store.commit_work(KEEPING, work).await
 }

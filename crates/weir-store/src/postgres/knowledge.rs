@@ -6,13 +6,13 @@ use weir_core::ids::{MemoryId, Timestamp};
 use weir_core::memory::{MemoryFact, MemoryStatus, NewMemory};
 use weir_engine::ports::{MemoryFilter, Proposal, StoreError};
 
-use super::rows::{all, asked, done, lexemes, sealed, to_json};
+use super::rows::{escape_nul, execute_statement, fetch_rows, to_json, ts_query, tsvector_lexemes};
 use crate::sql::limit_of;
 use crate::tables::memories::{
-    MemoryIndex, REMEMBERING, read_facts, remember_fact, settle_fact, status_word,
+    MemoryIndex, REMEMBERING, read_facts, remember_fact, settle_stored_fact, status_word,
 };
 use crate::tables::proposals::{PROPOSING, write_proposal};
-use crate::words::Words;
+use crate::words::SearchWords;
 
 /// One at a time for each owner: what is decided depends on what there is.
 async fn lock_knowledge(work: &mut PgConnection, doing: &str) -> Result<(), StoreError> {
@@ -20,10 +20,10 @@ async fn lock_knowledge(work: &mut PgConnection, doing: &str) -> Result<(), Stor
         "SELECT pg_advisory_xact_lock(hashtextextended('weir knowledge '
            || current_setting('weir.owner'), 0))",
     );
-    done(work, doing, query).await.map(drop)
+    execute_statement(work, doing, query).await.map(drop)
 }
 
-pub(super) async fn remember(
+pub(super) async fn remember_memory(
     work: &mut PgConnection,
     new: &NewMemory,
     now: Timestamp,
@@ -39,10 +39,10 @@ pub(super) async fn settle_memory(
     now: Timestamp,
 ) -> Result<Option<MemoryFact>, StoreError> {
     lock_knowledge(work, REMEMBERING).await?;
-    settle_fact(work, id, status, now).await
+    settle_stored_fact(work, id, status, now).await
 }
 
-pub(super) async fn propose(
+pub(super) async fn add_proposal(
     work: &mut PgConnection,
     proposal: &Proposal,
 ) -> Result<(), StoreError> {
@@ -55,8 +55,8 @@ impl MemoryIndex for PgConnection {
         // A topic says more than a word in passing.
         let words = format!(
             "{} {}",
-            lexemes(&fact.fact.text, 'D'),
-            lexemes(&fact.fact.topics.join("\n"), 'A')
+            tsvector_lexemes(&fact.fact.text, 'D'),
+            tsvector_lexemes(&fact.fact.topics.join("\n"), 'A')
         );
         let query = sqlx::query(
             "INSERT INTO memories (id, workspace, status, updated, fact, words)
@@ -64,13 +64,13 @@ impl MemoryIndex for PgConnection {
              status = excluded.status, updated = excluded.updated, fact = excluded.fact,
              words = excluded.words",
         )
-        .bind(sealed(fact.id.as_str()))
-        .bind(fact.fact.workspace.as_deref().map(sealed))
+        .bind(escape_nul(fact.id.as_str()))
+        .bind(fact.fact.workspace.as_deref().map(escape_nul))
         .bind(status_word(fact.fact.status))
         .bind(fact.updated.micros())
         .bind(to_json(REMEMBERING, fact)?)
         .bind(words);
-        done(self, REMEMBERING, query).await.map(drop)
+        execute_statement(self, REMEMBERING, query).await.map(drop)
     }
 }
 
@@ -101,11 +101,11 @@ const NEWEST: &str = concat!(
     " ORDER BY m.updated DESC, m.id COLLATE \"C\" LIMIT $5"
 );
 
-pub(super) async fn memories(
+pub(super) async fn list_facts(
     work: &mut PgConnection,
     filter: &MemoryFilter,
 ) -> Result<Vec<MemoryFact>, StoreError> {
-    let question = asked(&Words::of(&filter.words));
+    let question = ts_query(&SearchWords::parse_question(&filter.words));
     if question.is_none() && !filter.words.trim().is_empty() {
         return Ok(Vec::new());
     }
@@ -114,8 +114,8 @@ pub(super) async fn memories(
         .bind(question.as_ref().map(|question| question.any.clone()))
         .bind(question.map(|question| question.each))
         .bind((!statuses.is_empty()).then_some(statuses))
-        .bind(filter.workspace.as_deref().map(sealed))
+        .bind(filter.workspace.as_deref().map(escape_nul))
         .bind(limit_of(filter.limit.unwrap_or(usize::MAX)));
-    let rows = all(work, query).await?;
+    let rows = fetch_rows(work, query).await?;
     Ok(read_facts(&rows))
 }

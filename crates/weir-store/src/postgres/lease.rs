@@ -3,11 +3,11 @@
 use sqlx::postgres::PgConnection;
 use weir_core::ids::SessionId;
 use weir_core::record::GENESIS;
-use weir_engine::ports::{Lease, Owner, StoreError};
+use weir_engine::ports::{Lease, LeaseOwner, StoreError};
 
 use super::PostgresStore;
-use super::rows::{all, done, number, sealed};
-use crate::owner::describe;
+use super::rows::{escape_nul, execute_statement, fetch_rows, number_cell};
+use crate::owner::describe_owner;
 use crate::tables::sessions::read_owner;
 
 const TAKING: &str = "taking the lease of a session";
@@ -27,65 +27,71 @@ const TAKE: &str = "UPDATE sessions SET epoch = epoch + 1, holder = $2, owner_pi
 const GIVE_BACK: &str = "UPDATE sessions SET holder = NULL, owner_pid = NULL, owner_started = NULL,
   owner_host = NULL, owner_label = NULL WHERE id = $1 AND epoch = $2";
 
-pub(super) async fn acquire(
+pub(super) async fn acquire_lease(
     store: &PostgresStore,
     session: &SessionId,
-    owner: &Owner,
+    owner: &LeaseOwner,
 ) -> Result<Lease, StoreError> {
     let replica = &store.shared.replica;
     let mut work = store.begin_among(TAKING).await?;
     replica.check_beating(&mut work).await?;
-    let id = sealed(session.as_str());
-    done(&mut work, TAKING, sqlx::query(FIRST).bind(id.clone()).bind(GENESIS)).await?;
-    let rows = all(&mut work, sqlx::query(HOLDER).bind(id.clone())).await?;
+    let id = escape_nul(session.as_str());
+    execute_statement(&mut work, TAKING, sqlx::query(FIRST).bind(id.clone()).bind(GENESIS)).await?;
+    let rows = fetch_rows(&mut work, sqlx::query(HOLDER).bind(id.clone())).await?;
     if let Some(row) = rows.first()
         && let Some(holder) = read_owner(row, 1)?
-        && replica.lives(&holder, row, 5)?
-        && !replica.owes(session, number(row, 0)?)
+        && replica.is_owner_alive(&holder, row, 5)?
+        && !replica.owes_lease(session, number_cell(row, 0)?)
     {
-        return Err(StoreError::Held { session: session.clone(), holder: describe(&holder) });
+        return Err(StoreError::Held { session: session.clone(), holder: describe_owner(&holder) });
     }
     let query = sqlx::query(TAKE)
         .bind(id)
         .bind(replica.id.as_str())
         .bind(i64::from(owner.pid))
         .bind(owner.started.cast_signed())
-        .bind(sealed(&owner.host))
-        .bind(sealed(&owner.label));
-    let rows = all(&mut work, query).await?;
-    let epoch = rows.first().map_or(Ok(0), |row| number(row, 0))?;
-    store.commit(TAKING, work).await?;
-    replica.settled(session);
+        .bind(escape_nul(&owner.host))
+        .bind(escape_nul(&owner.label));
+    let rows = fetch_rows(&mut work, query).await?;
+    let epoch = rows.first().map_or(Ok(0), |row| number_cell(row, 0))?;
+    store.commit_work(TAKING, work).await?;
+    replica.clear_owed_lease(session);
     Ok(Lease { session: session.clone(), epoch })
 }
 
-pub(super) async fn release(store: &PostgresStore, lease: &Lease) -> Result<(), StoreError> {
+pub(super) async fn release_lease(store: &PostgresStore, lease: &Lease) -> Result<(), StoreError> {
     let given_back = give_back(store, lease).await;
     if given_back.is_err() {
-        store.shared.replica.owe(lease);
+        store.shared.replica.note_owed_lease(lease);
     }
     given_back
 }
 
 async fn give_back(store: &PostgresStore, lease: &Lease) -> Result<(), StoreError> {
     let doing = "giving back the lease of a session";
-    let mut work = store.begin(doing).await?;
-    let query = sqlx::query(GIVE_BACK).bind(sealed(lease.session.as_str()));
-    done(&mut work, doing, query.bind(lease.epoch.cast_signed())).await?;
-    store.commit(doing, work).await
+    let mut work = store.begin_work(doing).await?;
+    let query = sqlx::query(GIVE_BACK).bind(escape_nul(lease.session.as_str()));
+    execute_statement(&mut work, doing, query.bind(lease.epoch.cast_signed())).await?;
+    store.commit_work(doing, work).await
 }
 
-pub(super) async fn delete(store: &PostgresStore, session: &SessionId) -> Result<(), StoreError> {
-    let mut work = store.begin(DELETING).await?;
-    forget(&mut work, session).await?;
-    store.commit(DELETING, work).await
+pub(super) async fn delete_session(
+    store: &PostgresStore,
+    session: &SessionId,
+) -> Result<(), StoreError> {
+    let mut work = store.begin_work(DELETING).await?;
+    delete_session_rows(&mut work, session).await?;
+    store.commit_work(DELETING, work).await
 }
 
-async fn forget(work: &mut PgConnection, session: &SessionId) -> Result<(), StoreError> {
-    let id = sealed(session.as_str());
+async fn delete_session_rows(
+    work: &mut PgConnection,
+    session: &SessionId,
+) -> Result<(), StoreError> {
+    let id = escape_nul(session.as_str());
     let query = sqlx::query("SELECT facts FROM sessions WHERE id = $1 FOR UPDATE");
-    let rows = all(work, query.bind(id.clone())).await?;
-    if rows.first().map_or(Ok(0), |row| number(row, 0))? == 0 {
+    let rows = fetch_rows(work, query.bind(id.clone())).await?;
+    if rows.first().map_or(Ok(0), |row| number_cell(row, 0))? == 0 {
         return Err(StoreError::Missing { what: format!("session {session}") });
     }
     for statement in [
@@ -98,7 +104,7 @@ async fn forget(work: &mut PgConnection, session: &SessionId) -> Result<(), Stor
         "DELETE FROM memories_said WHERE session = $1",
         "DELETE FROM solved_runs WHERE session = $1",
     ] {
-        done(work, DELETING, sqlx::query(statement).bind(id.clone())).await?;
+        execute_statement(work, DELETING, sqlx::query(statement).bind(id.clone())).await?;
     }
     let query = sqlx::query(
         "UPDATE sessions SET epoch = epoch + 1, holder = NULL, owner_pid = NULL,
@@ -106,5 +112,5 @@ async fn forget(work: &mut PgConnection, session: &SessionId) -> Result<(), Stor
            workspace = NULL, title = NULL, model = NULL, profile = NULL, status = NULL,
            created = NULL, updated = NULL, parent = NULL WHERE id = $1",
     );
-    done(work, DELETING, query.bind(id).bind(GENESIS)).await.map(drop)
+    execute_statement(work, DELETING, query.bind(id).bind(GENESIS)).await.map(drop)
 }

@@ -15,9 +15,9 @@ use weir_core::ids::{Seq, SessionId};
 use weir_engine::ports::StoreError;
 
 use super::connect::PING_TIMEOUT;
-use super::rows::{done, in_time, within};
-use super::signals::{HeardParcel, Signals};
-use crate::follow::Followers;
+use super::rows::{execute_statement, in_time, with_time_limit};
+use super::signals::{HeardParcel, SignalRelay};
+use crate::follow::JournalFollowers;
 
 /// The name under which everything is announced. It is bound to the database.
 const CHANNEL: &str = "weir";
@@ -36,7 +36,7 @@ const QUIET: Duration = Duration::from_secs(10);
 /// What a notice is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum About {
+pub(super) enum NoticeTopic {
     Mail,
     Pause,
     Agents,
@@ -46,9 +46,9 @@ pub(super) enum About {
 /// What goes over the wire.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(untagged)]
-pub(super) enum Said {
+pub(super) enum WireNotice {
     Notice {
-        about: About,
+        about: NoticeTopic,
         owner: String,
     },
     Facts {
@@ -73,29 +73,29 @@ pub(super) enum Said {
 
 /// What is heard and what is still to be said.
 #[derive(Default)]
-pub(super) struct Notices {
-    watches: Mutex<HashMap<(About, String), watch::Sender<u64>>>,
-    followers: Mutex<HashMap<String, Arc<Followers>>>,
+pub(super) struct NoticeHub {
+    watches: Mutex<HashMap<(NoticeTopic, String), watch::Sender<u64>>>,
+    followers: Mutex<HashMap<String, Arc<JournalFollowers>>>,
     listening: watch::Sender<bool>,
     unsaid: Mutex<HashMap<(String, SessionId), Seq>>,
     more: Notify,
 }
 
-impl Notices {
-    fn watches(&self) -> MutexGuard<'_, HashMap<(About, String), watch::Sender<u64>>> {
+impl NoticeHub {
+    fn lock_watches(&self) -> MutexGuard<'_, HashMap<(NoticeTopic, String), watch::Sender<u64>>> {
         self.watches.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Those who follow sessions of `owner`.
-    pub(super) fn followers(&self, owner: &str) -> Arc<Followers> {
+    pub(super) fn followers_of_owner(&self, owner: &str) -> Arc<JournalFollowers> {
         let mut all = self.followers.lock().unwrap_or_else(PoisonError::into_inner);
         all.entry(owner.to_string()).or_default().clone()
     }
 
     /// Resolves after the next notice; listens from its first poll on. May resolve without one.
-    pub(super) async fn changed(&self, about: About, owner: &str) {
+    pub(super) async fn wait_for_notice(&self, about: NoticeTopic, owner: &str) {
         let mut heard = {
-            let mut watches = self.watches();
+            let mut watches = self.lock_watches();
             let new = || watch::Sender::new(0);
             watches.entry((about, owner.to_string())).or_insert_with(new).subscribe()
         };
@@ -111,15 +111,15 @@ impl Notices {
         }
     }
 
-    pub(super) fn here(&self, about: About, owner: &str) {
-        if let Some(watch) = self.watches().get(&(about, owner.to_string())) {
+    pub(super) fn notify_here(&self, about: NoticeTopic, owner: &str) {
+        if let Some(watch) = self.lock_watches().get(&(about, owner.to_string())) {
             watch.send_modify(|count| *count += 1);
         }
     }
 
     /// Says that a session has new facts: at once here, soon elsewhere.
-    pub(super) fn wrote(&self, owner: &str, session: &SessionId, facts: Seq) {
-        self.followers(owner).tell(session, facts);
+    pub(super) fn announce_new_facts(&self, owner: &str, session: &SessionId, facts: Seq) {
+        self.followers_of_owner(owner).notify_followers(session, facts);
         let mut unsaid = self.unsaid.lock().unwrap_or_else(PoisonError::into_inner);
         unsaid.insert((owner.to_string(), session.clone()), facts);
         drop(unsaid);
@@ -138,8 +138,8 @@ impl Notices {
             }
             for (owner, facts) in by_owner {
                 for facts in facts.chunks(SESSIONS_AT_ONCE) {
-                    let said = Said::Facts { owner: owner.clone(), facts: facts.to_vec() };
-                    if let Err(error) = say(&pool, CHANNEL, &said).await {
+                    let said = WireNotice::Facts { owner: owner.clone(), facts: facts.to_vec() };
+                    if let Err(error) = send_notice(&pool, CHANNEL, &said).await {
                         tracing::debug!(%error, "new facts could not be announced");
                     }
                 }
@@ -149,9 +149,9 @@ impl Notices {
     }
 
     /// Hears what is announced for as long as it is not dropped.
-    pub(super) async fn keep_listening(self: Arc<Self>, pool: PgPool, signals: Arc<Signals>) {
+    pub(super) async fn keep_listening(self: Arc<Self>, pool: PgPool, signals: Arc<SignalRelay>) {
         loop {
-            if let Err(error) = self.listen(&pool, &signals).await {
+            if let Err(error) = self.listen_for_notices(&pool, &signals).await {
                 tracing::warn!(%error, "notices of other processes are not heard; looking instead");
             }
             self.listening.send_replace(false);
@@ -162,31 +162,37 @@ impl Notices {
         }
     }
 
-    async fn listen(&self, pool: &PgPool, signals: &Signals) -> Result<(), sqlx::Error> {
+    async fn listen_for_notices(
+        &self,
+        pool: &PgPool,
+        signals: &SignalRelay,
+    ) -> Result<(), sqlx::Error> {
         let mut listener = PgListener::connect_with(pool).await?;
-        listener.listen_all([CHANNEL, &signals.channel()]).await?;
+        listener.listen_all([CHANNEL, &signals.own_channel()]).await?;
         self.listening.send_replace(true);
         // What was said before anybody listened is not known: all look once.
-        self.watches().values().for_each(|watch| watch.send_modify(|count| *count += 1));
+        self.lock_watches().values().for_each(|watch| watch.send_modify(|count| *count += 1));
         signals.missed_some();
         loop {
             let Ok(heard) = tokio::time::timeout(QUIET, listener.try_recv()).await else {
-                check(&mut listener).await?;
+                ping_listener(&mut listener).await?;
                 continue;
             };
             // `None`: the connection was lost.
             let Some(heard) = heard? else { return Ok(()) };
             match serde_json::from_str(heard.payload()) {
-                Ok(Said::Notice { about, owner }) => self.here(about, &owner),
-                Ok(Said::Facts { owner, facts }) => {
-                    let followers = self.followers(&owner);
+                Ok(WireNotice::Notice { about, owner }) => self.notify_here(about, &owner),
+                Ok(WireNotice::Facts { owner, facts }) => {
+                    let followers = self.followers_of_owner(&owner);
                     for (session, facts) in facts {
-                        followers.tell(&SessionId::new(session), facts);
+                        followers.notify_followers(&SessionId::new(session), facts);
                     }
                 }
-                Ok(Said::Ask { owner, from, lines }) => signals.asked(&owner, &from, lines),
-                Ok(Said::Signal { owner, session, line, n, body }) => {
-                    signals.arrived(owner, session, HeardParcel { line, n, body });
+                Ok(WireNotice::Ask { owner, from, lines }) => {
+                    signals.receive_request(&owner, &from, lines)
+                }
+                Ok(WireNotice::Signal { owner, session, line, n, body }) => {
+                    signals.receive_parcel(owner, session, HeardParcel { line, n, body });
                 }
                 Err(error) => tracing::debug!(%error, "a notice cannot be read"),
             }
@@ -195,25 +201,29 @@ impl Notices {
 }
 
 /// A line that fell silent sounds like one on which nothing is said.
-async fn check(listener: &mut PgListener) -> Result<(), sqlx::Error> {
+async fn ping_listener(listener: &mut PgListener) -> Result<(), sqlx::Error> {
     let asked = sqlx::query("SELECT 1").execute(listener);
-    within(PING_TIMEOUT, asked).await.map(drop)
+    with_time_limit(PING_TIMEOUT, asked).await.map(drop)
 }
 
 /// Announces within a transaction: heard when it commits.
-pub(super) async fn announce(
+pub(super) async fn announce_change(
     work: &mut PgConnection,
-    about: About,
+    about: NoticeTopic,
     owner: &str,
 ) -> Result<(), StoreError> {
-    let said = Said::Notice { about, owner: owner.to_string() };
+    let said = WireNotice::Notice { about, owner: owner.to_string() };
     let query = sqlx::query("SELECT pg_notify('weir', $1)");
     let text = serde_json::to_string(&said).unwrap_or_default();
-    done(work, "announcing a change", query.bind(text)).await.map(drop)
+    execute_statement(work, "announcing a change", query.bind(text)).await.map(drop)
 }
 
 /// Announces by itself.
-pub(super) async fn say(pool: &PgPool, channel: &str, said: &Said) -> Result<(), sqlx::Error> {
+pub(super) async fn send_notice(
+    pool: &PgPool,
+    channel: &str,
+    said: &WireNotice,
+) -> Result<(), sqlx::Error> {
     let text = serde_json::to_string(said).unwrap_or_default();
     let query = sqlx::query("SELECT pg_notify($1, $2)").bind(channel).bind(text);
     in_time(query.execute(pool)).await.map(drop)

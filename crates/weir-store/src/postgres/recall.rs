@@ -8,10 +8,10 @@ use sqlx::postgres::PgConnection;
 use weir_core::ids::Timestamp;
 use weir_engine::ports::{Passage, RecallQuery, SearchHit, StoreError};
 
-use super::rows::{all, asked, sealed};
+use super::rows::{escape_nul, fetch_rows, ts_query};
 use crate::sql::limit_of;
 use crate::tables::sessions::read_passage;
-use crate::words::Words;
+use crate::words::SearchWords;
 
 /// Most passages that are compared with each other, the newest of those that fit.
 const RANKED_MAX: i64 = 4000;
@@ -50,57 +50,57 @@ const NEWEST: &str = concat!(
 );
 
 /// Passages that fit. Every word must stand in them; where none has them all, any of the words.
-pub(super) async fn recall(
+pub(super) async fn recall_passages(
     work: &mut PgConnection,
     query: &RecallQuery,
 ) -> Result<Vec<Passage>, StoreError> {
-    let words = Words::of(&query.words);
-    let Some(question) = asked(&words) else {
+    let words = SearchWords::parse_question(&query.words);
+    let Some(question) = ts_query(&words) else {
         if !query.words.trim().is_empty() {
             return Ok(Vec::new());
         }
-        return ask(work, query, None, &words).await;
+        return query_passages(work, query, None, &words).await;
     };
-    let found = ask(work, query, Some((&question.all, &question.each)), &words).await?;
+    let found = query_passages(work, query, Some((&question.all, &question.each)), &words).await?;
     if !found.is_empty() {
         return Ok(found);
     }
-    ask(work, query, Some((&question.any, &question.each)), &words).await
+    query_passages(work, query, Some((&question.any, &question.each)), &words).await
 }
 
-async fn ask(
+async fn query_passages(
     work: &mut PgConnection,
     query: &RecallQuery,
     question: Option<(&String, &Vec<String>)>,
-    words: &Words,
+    words: &SearchWords,
 ) -> Result<Vec<Passage>, StoreError> {
     let kinds = (!query.kinds.is_empty())
-        .then(|| query.kinds.iter().map(|kind| sealed(kind)).collect::<Vec<_>>());
+        .then(|| query.kinds.iter().map(|kind| escape_nul(kind)).collect::<Vec<_>>());
     let asked = sqlx::query(if question.is_some() { WITH_WORDS } else { NEWEST })
         .bind(question.map(|(all, _)| all.clone()))
         .bind(question.map(|(_, each)| each.clone()))
-        .bind(query.session.as_ref().map(|session| sealed(session.as_str())))
+        .bind(query.session.as_ref().map(|session| escape_nul(session.as_str())))
         .bind(kinds)
-        .bind(query.subject.as_ref().map(|subject| sealed(&subject.to_lowercase())))
+        .bind(query.subject.as_ref().map(|subject| escape_nul(&subject.to_lowercase())))
         .bind(query.call.map(|call| call.to_string()))
         .bind(query.from.map_or(i64::MIN, Timestamp::micros))
         .bind(query.to.map_or(i64::MAX, Timestamp::micros))
         .bind(limit_of(query.limit))
         .bind(RANKED_MAX);
-    let rows = all(work, asked).await?;
+    let rows = fetch_rows(work, asked).await?;
     rows.iter().map(|row| read_passage(row, words)).collect()
 }
 
 /// Passages in all sessions that have every word.
-pub(super) async fn search(
+pub(super) async fn search_passages(
     work: &mut PgConnection,
     words: &str,
     limit: usize,
 ) -> Result<Vec<SearchHit>, StoreError> {
-    let words = Words::of(words);
-    let Some(question) = asked(&words) else { return Ok(Vec::new()) };
+    let words = SearchWords::parse_question(words);
+    let Some(question) = ts_query(&words) else { return Ok(Vec::new()) };
     let query = RecallQuery { limit, ..RecallQuery::default() };
-    let found = ask(work, &query, Some((&question.all, &question.each)), &words).await?;
+    let found = query_passages(work, &query, Some((&question.all, &question.each)), &words).await?;
     let hit =
         |found: Passage| SearchHit { session: found.session, seq: found.seq, snippet: found.text };
     Ok(found.into_iter().map(hit).collect())

@@ -6,12 +6,12 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use sqlx::postgres::PgRow;
 use weir_core::ids::Timestamp;
-use weir_engine::ports::{Entry, Put, Records, StoreError};
+use weir_engine::ports::{PutOutcome, RecordEntry, Records, StoreError};
 
-use super::error::failed;
-use super::notices::{About, announce};
-use super::rows::{done, in_time, sealed};
-use super::{Shared, Work, begin_house};
+use super::error::database_error;
+use super::notices::{NoticeTopic, announce_change};
+use super::rows::{escape_nul, execute_statement, in_time};
+use super::{OwnerTransaction, StoreContext, begin_house};
 use crate::sql::{SqlConnection, SqlStatement};
 use crate::tables::entries::{
     READING, WRITING, find_named, find_owned, purge_expired, put_entry, read_entry, remove_named,
@@ -22,31 +22,31 @@ use crate::tables::entries::{
 const HOUSE: &str = "";
 
 pub(super) struct PostgresRecords {
-    pub(super) shared: Arc<Shared>,
+    pub(super) shared: Arc<StoreContext>,
 }
 
 impl PostgresRecords {
-    async fn begin(&self, doing: &str) -> Result<Work, StoreError> {
+    async fn begin_work(&self, doing: &str) -> Result<OwnerTransaction, StoreError> {
         begin_house(&self.shared.server.pool, doing).await
     }
 
-    async fn told(&self, mut work: Work) -> Result<(), StoreError> {
-        announce(&mut work, About::Records, HOUSE).await?;
-        in_time(work.commit()).await.map_err(|e| failed(WRITING, &e))?;
-        self.shared.notices.here(About::Records, HOUSE);
+    async fn commit_and_announce(&self, mut work: OwnerTransaction) -> Result<(), StoreError> {
+        announce_change(&mut work, NoticeTopic::Records, HOUSE).await?;
+        in_time(work.commit()).await.map_err(|e| database_error(WRITING, &e))?;
+        self.shared.notices.notify_here(NoticeTopic::Records, HOUSE);
         Ok(())
     }
 
     async fn fetch_rows(&self, statement: SqlStatement) -> Result<Vec<PgRow>, StoreError> {
-        self.begin(READING).await?.fetch_rows(READING, statement).await
+        self.begin_work(READING).await?.fetch_rows(READING, statement).await
     }
 
     /// Runs one statement and announces it if it changed anything; how many rows.
     async fn change_rows(&self, statement: SqlStatement) -> Result<u64, StoreError> {
-        let mut work = self.begin(WRITING).await?;
+        let mut work = self.begin_work(WRITING).await?;
         let changed = work.change_rows(WRITING, statement).await?;
         if changed > 0 {
-            self.told(work).await?;
+            self.commit_and_announce(work).await?;
         }
         Ok(changed)
     }
@@ -59,7 +59,7 @@ impl Records for PostgresRecords {
         kind: &str,
         name: &str,
         now: Timestamp,
-    ) -> Result<Option<Entry>, StoreError> {
+    ) -> Result<Option<RecordEntry>, StoreError> {
         let rows = self.fetch_rows(find_named(kind, name, now)).await?;
         rows.first().map(read_entry).transpose()
     }
@@ -69,22 +69,26 @@ impl Records for PostgresRecords {
         kind: &str,
         owner: Option<&str>,
         now: Timestamp,
-    ) -> Result<Vec<Entry>, StoreError> {
+    ) -> Result<Vec<RecordEntry>, StoreError> {
         let rows = self.fetch_rows(find_owned(kind, owner, now)).await?;
         rows.iter().map(read_entry).collect()
     }
 
-    async fn put(&self, entry: &Entry, expected: Option<u64>) -> Result<Put, StoreError> {
-        let mut work = self.begin(WRITING).await?;
+    async fn put(
+        &self,
+        entry: &RecordEntry,
+        expected: Option<u64>,
+    ) -> Result<PutOutcome, StoreError> {
+        let mut work = self.begin_work(WRITING).await?;
         // Also of one that is not there yet, only one at a time is put.
         let lock = sqlx::query(
             "SELECT pg_advisory_xact_lock(hashtextextended('weir entry ' || $1 || ' ' || $2, 0))",
         );
-        let lock = lock.bind(sealed(&entry.kind)).bind(sealed(&entry.name));
-        done(&mut work, WRITING, lock).await?;
+        let lock = lock.bind(escape_nul(&entry.kind)).bind(escape_nul(&entry.name));
+        execute_statement(&mut work, WRITING, lock).await?;
         let put = put_entry(&mut *work, entry, expected).await?;
-        if matches!(put, Put::Kept(_)) {
-            self.told(work).await?;
+        if matches!(put, PutOutcome::Kept(_)) {
+            self.commit_and_announce(work).await?;
         }
         Ok(put)
     }
@@ -101,12 +105,12 @@ impl Records for PostgresRecords {
         self.change_rows(purge_expired(now)).await
     }
 
-    async fn alive(&self) -> Result<(), StoreError> {
-        let mut work = self.begin(READING).await?;
+    async fn check_alive(&self) -> Result<(), StoreError> {
+        let mut work = self.begin_work(READING).await?;
         self.shared.replica.check_beating(&mut work).await
     }
 
-    async fn changed(&self) {
-        self.shared.notices.changed(About::Records, HOUSE).await;
+    async fn wait_for_change(&self) {
+        self.shared.notices.wait_for_notice(NoticeTopic::Records, HOUSE).await;
     }
 }

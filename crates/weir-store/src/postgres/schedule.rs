@@ -3,12 +3,12 @@
 
 use sqlx::postgres::{PgConnection, PgRow};
 use weir_core::schedule::AgentRun;
-use weir_engine::ports::{Begin, Claim, Owner, Places, StoreError};
+use weir_engine::ports::{LeaseOwner, PlaceLimits, RunBeginOutcome, StoreError, TickClaim};
 
 use super::PostgresStore;
-use super::holders::Replica;
-use super::notices::About;
-use super::rows::{all, done, maybe_text};
+use super::holders::LeaseReplica;
+use super::notices::NoticeTopic;
+use super::rows::{execute_statement, fetch_rows, maybe_text};
 use crate::tables::agent_runs::{
     BEGINNING, CLAIMING, NOTING, RunHolder, begin_run, claim_tick, note_run, read_run, take_run,
 };
@@ -28,21 +28,21 @@ const OPEN: &str =
 const UNDER_WAY: &str =
     concat!(columns!(), "WHERE r.finished IS NULL AND r.state = 'running' AND r.cause <> 'manual'");
 
-async fn lock(work: &mut PgConnection, doing: &str) -> Result<(), StoreError> {
+async fn lock_agent_runs(work: &mut PgConnection, doing: &str) -> Result<(), StoreError> {
     let query = sqlx::query(
         "SELECT pg_advisory_xact_lock(hashtextextended('weir agents '
            || current_setting('weir.owner'), 0))",
     );
-    done(work, doing, query).await.map(drop)
+    execute_statement(work, doing, query).await.map(drop)
 }
 
-pub(super) async fn claim(
+pub(super) async fn claim_ticks(
     store: &PostgresStore,
     runs: &[AgentRun],
-    holder: Option<&Owner>,
-) -> Result<Vec<Claim>, StoreError> {
-    let mut work = store.begin(CLAIMING).await?;
-    lock(&mut work, CLAIMING).await?;
+    holder: Option<&LeaseOwner>,
+) -> Result<Vec<TickClaim>, StoreError> {
+    let mut work = store.begin_work(CLAIMING).await?;
+    lock_agent_runs(&mut work, CLAIMING).await?;
     let replica = Some(store.shared.replica.id.as_str());
     let mine = holder.map(|holder| RunHolder::new(CLAIMING, holder, replica)).transpose()?;
     let mut claims = Vec::with_capacity(runs.len());
@@ -50,61 +50,64 @@ pub(super) async fn claim(
         claims.push(claim_tick(&mut *work, run, mine.as_ref()).await?);
     }
     match holder {
-        Some(_) => store.commit(CLAIMING, work).await?,
-        None => store.told(CLAIMING, About::Agents, work).await?,
+        Some(_) => store.commit_work(CLAIMING, work).await?,
+        None => store.commit_and_announce(CLAIMING, NoticeTopic::Agents, work).await?,
     }
     Ok(claims)
 }
 
-pub(super) async fn begin(
+pub(super) async fn begin_agent_run(
     store: &PostgresStore,
     run: &AgentRun,
-    holder: &Owner,
-    places: &Places,
-) -> Result<Begin, StoreError> {
+    holder: &LeaseOwner,
+    places: &PlaceLimits,
+) -> Result<RunBeginOutcome, StoreError> {
     let replica = &store.shared.replica;
     let mut work = store.begin_among(BEGINNING).await?;
-    lock(&mut work, BEGINNING).await?;
+    lock_agent_runs(&mut work, BEGINNING).await?;
     replica.check_beating(&mut work).await?;
     let holder = RunHolder::new(BEGINNING, holder, Some(&replica.id))?;
     let running = count_running(replica, &mut work).await?;
     let begin = begin_run(&mut *work, run, &holder, places, running).await?;
-    if matches!(begin, Begin::Begun) {
-        store.commit(BEGINNING, work).await?;
+    if matches!(begin, RunBeginOutcome::Begun) {
+        store.commit_work(BEGINNING, work).await?;
     }
     Ok(begin)
 }
 
 /// Runs that take a place: begun by a schedule, not waiting for a person, and their process lives.
-async fn count_running(replica: &Replica, work: &mut PgConnection) -> Result<usize, StoreError> {
+async fn count_running(
+    replica: &LeaseReplica,
+    work: &mut PgConnection,
+) -> Result<usize, StoreError> {
     let mut count = 0;
-    for row in &all(work, sqlx::query(UNDER_WAY)).await? {
+    for row in &fetch_rows(work, sqlx::query(UNDER_WAY)).await? {
         count += usize::from(is_held(replica, row)?);
     }
     Ok(count)
 }
 
-pub(super) async fn note(
+pub(super) async fn note_agent_run(
     store: &PostgresStore,
     run: &AgentRun,
-    holder: &Owner,
+    holder: &LeaseOwner,
 ) -> Result<bool, StoreError> {
     let holder = RunHolder::new(NOTING, holder, Some(&store.shared.replica.id))?;
-    let mut work = store.begin(NOTING).await?;
+    let mut work = store.begin_work(NOTING).await?;
     let noted = note_run(&mut *work, run, &holder).await?;
     // A place may be free, or a run wait for whoever takes it.
-    store.told(NOTING, About::Agents, work).await?;
+    store.commit_and_announce(NOTING, NoticeTopic::Agents, work).await?;
     Ok(noted)
 }
 
-pub(super) async fn take(
+pub(super) async fn take_orphaned_runs(
     store: &PostgresStore,
-    holder: &Owner,
+    holder: &LeaseOwner,
 ) -> Result<Vec<AgentRun>, StoreError> {
     let replica = &store.shared.replica;
     let mut work = store.begin_among(NOTING).await?;
     let mut taken = Vec::new();
-    for row in &all(&mut work, sqlx::query(OPEN)).await? {
+    for row in &fetch_rows(&mut work, sqlx::query(OPEN)).await? {
         if !is_held(replica, row)? {
             taken.push(read_run(row)?);
         }
@@ -117,13 +120,13 @@ pub(super) async fn take(
     for run in &mut taken {
         take_run(&mut *work, run, &holder).await?;
     }
-    store.commit(NOTING, work).await?;
+    store.commit_work(NOTING, work).await?;
     Ok(taken)
 }
 
 /// Whether a living process has the run. One that cannot be read is nobody's.
-fn is_held(replica: &Replica, row: &PgRow) -> Result<bool, StoreError> {
-    let holder: Option<Owner> =
+fn is_held(replica: &LeaseReplica, row: &PgRow) -> Result<bool, StoreError> {
+    let holder: Option<LeaseOwner> =
         maybe_text(row, 11)?.and_then(|holder| serde_json::from_str(&holder).ok());
-    holder.map_or(Ok(false), |holder| replica.lives(&holder, row, 12))
+    holder.map_or(Ok(false), |holder| replica.is_owner_alive(&holder, row, 12))
 }

@@ -14,7 +14,7 @@ use tokio::sync::{Notify, watch};
 use weir_core::ids::SessionId;
 use weir_engine::ports::{SignalEar, SignalLine, SignalParcel};
 
-use super::notices::{Said, say};
+use super::notices::{WireNotice, send_notice};
 
 /// How often whoever follows says so again.
 const ASK_AGAIN: Duration = Duration::from_millis(2_500);
@@ -41,9 +41,9 @@ pub(super) struct HeardParcel {
 }
 
 /// A session of an owner.
-type Whose = (String, SessionId);
+type OwnedSession = (String, SessionId);
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+fn lock_mutex<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -53,21 +53,21 @@ pub(super) fn channel_of(replica: &str) -> String {
 }
 
 /// Who follows what elsewhere, and who elsewhere follows what is here.
-pub(super) struct Signals {
+pub(super) struct SignalRelay {
     /// The name of this process.
     me: String,
-    followed: Mutex<HashMap<Whose, Followed>>,
+    followed: Mutex<HashMap<OwnedSession, FollowedSignals>>,
     numbers: AtomicU64,
     /// There is something new to ask for.
     more: Notify,
-    asked: Mutex<HashMap<Whose, HashMap<String, Asked>>>,
+    asked: Mutex<HashMap<OwnedSession, HashMap<String, SignalRequest>>>,
     asked_changed: watch::Sender<u64>,
 }
 
 /// A session that somebody here follows.
 #[derive(Default)]
-struct Followed {
-    ears: Vec<Weak<Queue>>,
+struct FollowedSignals {
+    ears: Vec<Weak<ParcelQueue>>,
     /// The other process that has it.
     holder: Option<String>,
     /// The newest line; 0: none, or one of which a parcel was lost.
@@ -81,35 +81,35 @@ struct Followed {
 }
 
 /// What another process asked for.
-struct Asked {
+struct SignalRequest {
     number: u64,
     until: Instant,
 }
 
 /// What waits for one who hears.
 #[derive(Default)]
-struct Queue {
+struct ParcelQueue {
     parcels: Mutex<(VecDeque<SignalParcel>, usize)>,
     arrived: Notify,
 }
 
 /// One who hears. Dropping it ends it.
-struct Ear {
-    queue: Arc<Queue>,
-    whose: Whose,
-    all: Arc<Signals>,
+struct QueuedSignalEar {
+    queue: Arc<ParcelQueue>,
+    whose: OwnedSession,
+    all: Arc<SignalRelay>,
 }
 
 /// What is to be asked of one replica.
-struct Asking {
+struct OutgoingRequest {
     of: String,
-    said: Said,
-    sessions: Vec<Whose>,
+    said: WireNotice,
+    sessions: Vec<OwnedSession>,
 }
 
-impl Signals {
-    pub(super) fn new(me: &str) -> Signals {
-        Signals {
+impl SignalRelay {
+    pub(super) fn new(me: &str) -> SignalRelay {
+        SignalRelay {
             me: me.to_string(),
             followed: Mutex::default(),
             numbers: AtomicU64::new(1),
@@ -120,30 +120,35 @@ impl Signals {
     }
 
     /// Where this process hears what is for it alone.
-    pub(super) fn channel(&self) -> String {
+    pub(super) fn own_channel(&self) -> String {
         channel_of(&self.me)
     }
 
     /// One more who hears what streams in a session, from the beginning of what is not told yet.
-    pub(super) fn hear(
-        self: &Arc<Signals>,
+    pub(super) fn follow_signals(
+        self: &Arc<SignalRelay>,
         owner: &str,
         session: &SessionId,
     ) -> Box<dyn SignalEar> {
-        let queue = Arc::new(Queue::default());
+        let queue = Arc::new(ParcelQueue::default());
         let whose = (owner.to_string(), session.clone());
-        let mut followed = lock(&self.followed);
+        let mut followed = lock_mutex(&self.followed);
         let one = followed.entry(whose.clone()).or_default();
         one.ears.push(Arc::downgrade(&queue));
         one.anew = true;
         drop(followed);
         self.more.notify_one();
-        Box::new(Ear { queue, whose, all: self.clone() })
+        Box::new(QueuedSignalEar { queue, whose, all: self.clone() })
     }
 
     /// Which process has a session that somebody follows.
-    pub(super) fn held(&self, owner: &str, session: &SessionId, holder: Option<String>) {
-        let mut followed = lock(&self.followed);
+    pub(super) fn note_session_holder(
+        &self,
+        owner: &str,
+        session: &SessionId,
+        holder: Option<String>,
+    ) {
+        let mut followed = lock_mutex(&self.followed);
         let Some(one) = followed.get_mut(&(owner.to_string(), session.clone())) else { return };
         // What streams here is heard here.
         let holder = holder.filter(|holder| *holder != self.me);
@@ -156,9 +161,9 @@ impl Signals {
     }
 
     /// A parcel has arrived.
-    pub(super) fn arrived(&self, owner: String, session: String, parcel: HeardParcel) {
+    pub(super) fn receive_parcel(&self, owner: String, session: String, parcel: HeardParcel) {
         let HeardParcel { line: number, n, body } = parcel;
-        let mut followed = lock(&self.followed);
+        let mut followed = lock_mutex(&self.followed);
         let Some(one) = followed.get_mut(&(owner, SessionId::new(session))) else { return };
         if one.line == 0 || number != one.line || n < one.next {
             return;
@@ -179,7 +184,7 @@ impl Signals {
 
     /// Nobody knows what was missed: everything is asked for anew.
     pub(super) fn missed_some(&self) {
-        for one in lock(&self.followed).values_mut() {
+        for one in lock_mutex(&self.followed).values_mut() {
             one.line = 0;
             one.anew = true;
         }
@@ -189,20 +194,20 @@ impl Signals {
     /// Asks for as long as it is not dropped.
     pub(super) async fn keep_asking(self: Arc<Self>, pool: PgPool) {
         loop {
-            let idle = lock(&self.followed).is_empty();
+            let idle = lock_mutex(&self.followed).is_empty();
             let told = self.more.notified();
             match idle {
                 true => told.await,
                 // Time to say so again, if nothing else.
                 false => drop(tokio::time::timeout(ASK_AGAIN, told).await),
             }
-            let (askings, too_soon) = self.due(Instant::now());
+            let (askings, too_soon) = self.due_requests(Instant::now());
             let mut failed = false;
-            for Asking { of, said, sessions } in askings {
-                if let Err(error) = say(&pool, &channel_of(&of), &said).await {
+            for OutgoingRequest { of, said, sessions } in askings {
+                if let Err(error) = send_notice(&pool, &channel_of(&of), &said).await {
                     tracing::debug!(%error, "signals could not be asked for");
                     failed = true;
-                    let mut followed = lock(&self.followed);
+                    let mut followed = lock_mutex(&self.followed);
                     for whose in sessions {
                         followed.entry(whose).and_modify(|one| one.said = None);
                     }
@@ -219,13 +224,13 @@ impl Signals {
     }
 
     /// What is to be asked now; and whether something must wait a little.
-    fn due(&self, now: Instant) -> (Vec<Asking>, bool) {
+    fn due_requests(&self, now: Instant) -> (Vec<OutgoingRequest>, bool) {
         let passed = |since: Option<Instant>, time| {
             since.is_none_or(|since| now.saturating_duration_since(since) >= time)
         };
         let (mut due, mut too_soon) =
-            (HashMap::<(String, String), Vec<(Whose, u64)>>::new(), false);
-        for (whose, one) in lock(&self.followed).iter_mut() {
+            (HashMap::<(String, String), Vec<(OwnedSession, u64)>>::new(), false);
+        for (whose, one) in lock_mutex(&self.followed).iter_mut() {
             let Some(holder) = &one.holder else { continue };
             if one.anew && !passed(one.begun, ANEW_EVERY) {
                 too_soon = true;
@@ -245,20 +250,21 @@ impl Signals {
         let mut askings = Vec::new();
         for ((of, owner), sessions) in due {
             for some in sessions.chunks(LINES_AT_ONCE) {
-                let line = |(whose, line): &(Whose, u64)| (whose.1.as_str().to_string(), *line);
+                let line =
+                    |(whose, line): &(OwnedSession, u64)| (whose.1.as_str().to_string(), *line);
                 let lines = some.iter().map(line).collect();
-                let said = Said::Ask { owner: owner.clone(), from: self.me.clone(), lines };
+                let said = WireNotice::Ask { owner: owner.clone(), from: self.me.clone(), lines };
                 let sessions = some.iter().map(|(whose, _)| whose.clone()).collect();
-                askings.push(Asking { of: of.clone(), said, sessions });
+                askings.push(OutgoingRequest { of: of.clone(), said, sessions });
             }
         }
         (askings, too_soon)
     }
 
     /// Another process asks.
-    pub(super) fn asked(&self, owner: &str, from: &str, lines: Vec<(String, u64)>) {
+    pub(super) fn receive_request(&self, owner: &str, from: &str, lines: Vec<(String, u64)>) {
         let now = Instant::now();
-        let mut asked = lock(&self.asked);
+        let mut asked = lock_mutex(&self.asked);
         asked.retain(|_, by| {
             by.retain(|_, one| one.until > now);
             !by.is_empty()
@@ -273,7 +279,7 @@ impl Signals {
             let known = by.get(from).map_or(0, |one| one.number);
             if number >= known {
                 changed |= number != known;
-                by.insert(from.to_string(), Asked { number, until: now + ASKING_LASTS });
+                by.insert(from.to_string(), SignalRequest { number, until: now + ASKING_LASTS });
             }
         }
         drop(asked);
@@ -283,7 +289,7 @@ impl Signals {
     }
 
     /// Who asks for what streams in a session, once they are others than `known`.
-    pub(super) async fn lines(
+    pub(super) async fn wait_for_lines(
         &self,
         owner: &str,
         session: &SessionId,
@@ -311,23 +317,26 @@ impl Signals {
     }
 
     /// The lines that count now, and until when the first of them does.
-    fn lines_now(&self, whose: &Whose) -> (Vec<SignalLine>, Option<Instant>) {
+    fn lines_now(&self, whose: &OwnedSession) -> (Vec<SignalLine>, Option<Instant>) {
         let now = Instant::now();
-        let asked = lock(&self.asked);
+        let asked = lock_mutex(&self.asked);
         let valid = || {
             let all = asked.get(whose).into_iter().flatten();
             all.filter(|(_, one)| one.until > now)
         };
-        let line = |(to, one): (&String, &Asked)| SignalLine { to: to.clone(), number: one.number };
+        let line = |(to, one): (&String, &SignalRequest)| SignalLine {
+            to: to.clone(),
+            number: one.number,
+        };
         let mut lines: Vec<SignalLine> = valid().map(line).collect();
         lines.sort();
         (lines, valid().map(|(_, one)| one.until).min())
     }
 }
 
-impl Queue {
+impl ParcelQueue {
     fn push(&self, parcel: SignalParcel) {
-        let mut waiting = lock(&self.parcels);
+        let mut waiting = lock_mutex(&self.parcels);
         if waiting.1 + parcel.body.len() > EAR_BYTES_MAX {
             return;
         }
@@ -339,9 +348,9 @@ impl Queue {
 }
 
 #[async_trait]
-impl SignalEar for Ear {
-    fn take(&mut self) -> Option<SignalParcel> {
-        let mut waiting = lock(&self.queue.parcels);
+impl SignalEar for QueuedSignalEar {
+    fn take_parcel(&mut self) -> Option<SignalParcel> {
+        let mut waiting = lock_mutex(&self.queue.parcels);
         let parcel = waiting.0.pop_front();
         match &parcel {
             Some(parcel) => waiting.1 -= parcel.body.len(),
@@ -350,16 +359,16 @@ impl SignalEar for Ear {
         parcel
     }
 
-    async fn wait(&mut self) {
-        while lock(&self.queue.parcels).0.is_empty() {
+    async fn wait_for_parcel(&mut self) {
+        while lock_mutex(&self.queue.parcels).0.is_empty() {
             self.queue.arrived.notified().await;
         }
     }
 }
 
-impl Drop for Ear {
+impl Drop for QueuedSignalEar {
     fn drop(&mut self) {
-        let mut followed = lock(&self.all.followed);
+        let mut followed = lock_mutex(&self.all.followed);
         if let Some(one) = followed.get_mut(&self.whose) {
             let me = Arc::as_ptr(&self.queue);
             one.ears.retain(|ear| !std::ptr::eq(ear.as_ptr(), me));

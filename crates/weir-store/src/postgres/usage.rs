@@ -3,8 +3,8 @@
 
 use sqlx::postgres::PgConnection;
 
-use super::append::Ended;
-use super::rows::sealed;
+use super::append::AttemptError;
+use super::rows::escape_nul;
 use crate::usage::UsageSums;
 
 const USE: &str = "INSERT INTO usage (day, model, profile, agent, input, output, cache_read,
@@ -19,13 +19,16 @@ const USE: &str = "INSERT INTO usage (day, model, profile, agent, input, output,
   runs = usage.runs + excluded.runs";
 
 /// What the facts of a group say was used. Within their transaction.
-pub(super) async fn count_usage(work: &mut PgConnection, sums: &UsageSums) -> Result<(), Ended> {
+pub(super) async fn count_usage(
+    work: &mut PgConnection,
+    sums: &UsageSums,
+) -> Result<(), AttemptError> {
     for row in sums.rows() {
         let query = sqlx::query(USE)
             .bind(row.day.as_str())
-            .bind(sealed(&row.model))
-            .bind(sealed(&row.profile))
-            .bind(sealed(&row.agent))
+            .bind(escape_nul(&row.model))
+            .bind(escape_nul(&row.profile))
+            .bind(escape_nul(&row.agent))
             .bind(row.usage.input.cast_signed())
             .bind(row.usage.output.cast_signed())
             .bind(row.usage.cache_read.cast_signed())

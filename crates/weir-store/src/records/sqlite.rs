@@ -9,12 +9,12 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection, SqliteRow};
 use sqlx::{ConnectOptions, Connection, Row};
 use tokio::sync::Mutex;
 use weir_core::ids::Timestamp;
-use weir_engine::ports::{Entry, Put, Records, StoreError};
+use weir_engine::ports::{PutOutcome, RecordEntry, Records, StoreError};
 
 use crate::filesystem::{network_file_system, private_file, private_folder};
-use crate::notice::Notice;
+use crate::notice::ChangeMarker;
 use crate::sql::{SqlConnection, SqlStatement, sql};
-use crate::sqlite::error::failed;
+use crate::sqlite::error::database_error;
 use crate::tables::entries::{
     READING, WRITING, find_named, find_owned, purge_expired, put_entry, read_entry, remove_named,
     remove_owned,
@@ -30,7 +30,7 @@ const OPENING: &str = "opening the server's database";
 pub struct SqliteRecords {
     connection: Mutex<SqliteConnection>,
     options: SqliteConnectOptions,
-    notice: Notice,
+    notice: ChangeMarker,
 }
 
 impl SqliteRecords {
@@ -51,9 +51,9 @@ impl SqliteRecords {
             .pragma("synchronous", "FULL")
             .pragma("secure_delete", "ON")
             .disable_statement_logging();
-        let mut connection = options.connect().await.map_err(|e| failed(OPENING, &e))?;
-        migrate(&mut connection).await?;
-        let notice = Notice::of_records(state_dir);
+        let mut connection = options.connect().await.map_err(|e| database_error(OPENING, &e))?;
+        migrate_schema(&mut connection).await?;
+        let notice = ChangeMarker::of_records(state_dir);
         Ok(SqliteRecords { connection: Mutex::new(connection), options, notice })
     }
 
@@ -81,12 +81,12 @@ impl SqliteRecords {
     }
 }
 
-async fn migrate(connection: &mut SqliteConnection) -> Result<(), StoreError> {
+async fn migrate_schema(connection: &mut SqliteConnection) -> Result<(), StoreError> {
     // Another process may be doing the same.
     let work = connection.begin_with("BEGIN IMMEDIATE").await;
-    let mut work = work.map_err(|e| failed(OPENING, &e))?;
+    let mut work = work.map_err(|e| database_error(OPENING, &e))?;
     let row = sqlx::query("PRAGMA user_version").fetch_one(&mut *work).await;
-    let version: i64 = row.map_err(|e| failed(OPENING, &e))?.get(0);
+    let version: i64 = row.map_err(|e| database_error(OPENING, &e))?.get(0);
     let version = usize::try_from(version).unwrap_or(usize::MAX);
     if version > MIGRATIONS.len() {
         return Err(StoreError::Io {
@@ -103,27 +103,27 @@ async fn migrate(connection: &mut SqliteConnection) -> Result<(), StoreError> {
     }
     for step in &MIGRATIONS[version..] {
         let done = sqlx::raw_sql(*step).execute(&mut *work).await;
-        done.map_err(|e| failed(OPENING, &e))?;
+        done.map_err(|e| database_error(OPENING, &e))?;
     }
     let done = sqlx::raw_sql(VERSION_LATEST).execute(&mut *work).await;
-    done.map_err(|e| failed(OPENING, &e))?;
-    work.commit().await.map_err(|e| failed(OPENING, &e))
+    done.map_err(|e| database_error(OPENING, &e))?;
+    work.commit().await.map_err(|e| database_error(OPENING, &e))
 }
 
 /// Must name the number of [`MIGRATIONS`]; a test compares them.
 const VERSION_LATEST: &str = "PRAGMA user_version = 1";
 
 /// One change, in a transaction that looks first.
-async fn put(
+async fn put_and_commit_entry(
     connection: &mut SqliteConnection,
-    entry: &Entry,
+    entry: &RecordEntry,
     expected: Option<u64>,
-) -> Result<Put, StoreError> {
+) -> Result<PutOutcome, StoreError> {
     let work = connection.begin_with("BEGIN IMMEDIATE").await;
-    let mut work = work.map_err(|e| failed(WRITING, &e))?;
+    let mut work = work.map_err(|e| database_error(WRITING, &e))?;
     let put = put_entry(&mut *work, entry, expected).await?;
-    if matches!(put, Put::Kept(_)) {
-        work.commit().await.map_err(|e| failed(WRITING, &e))?;
+    if matches!(put, PutOutcome::Kept(_)) {
+        work.commit().await.map_err(|e| database_error(WRITING, &e))?;
     }
     Ok(put)
 }
@@ -135,7 +135,7 @@ impl Records for SqliteRecords {
         kind: &str,
         name: &str,
         now: Timestamp,
-    ) -> Result<Option<Entry>, StoreError> {
+    ) -> Result<Option<RecordEntry>, StoreError> {
         let rows = self.fetch_rows(find_named(kind, name, now)).await?;
         rows.first().map(read_entry).transpose()
     }
@@ -145,22 +145,26 @@ impl Records for SqliteRecords {
         kind: &str,
         owner: Option<&str>,
         now: Timestamp,
-    ) -> Result<Vec<Entry>, StoreError> {
+    ) -> Result<Vec<RecordEntry>, StoreError> {
         let rows = self.fetch_rows(find_owned(kind, owner, now)).await?;
         rows.iter().map(read_entry).collect()
     }
 
-    async fn put(&self, entry: &Entry, expected: Option<u64>) -> Result<Put, StoreError> {
+    async fn put(
+        &self,
+        entry: &RecordEntry,
+        expected: Option<u64>,
+    ) -> Result<PutOutcome, StoreError> {
         let mut connection = self.connection.lock().await;
-        let mut done = put(&mut connection, entry, expected).await;
+        let mut done = put_and_commit_entry(&mut connection, entry, expected).await;
         if done.is_err() {
             self.renew(&mut connection).await;
             // What was in the way may have been the connection alone.
-            done = put(&mut connection, entry, expected).await;
+            done = put_and_commit_entry(&mut connection, entry, expected).await;
         }
         drop(connection);
         let done = done?;
-        if matches!(done, Put::Kept(_)) {
+        if matches!(done, PutOutcome::Kept(_)) {
             self.notice.touch()?;
         }
         Ok(done)
@@ -178,12 +182,12 @@ impl Records for SqliteRecords {
         self.change_rows(purge_expired(now)).await
     }
 
-    async fn alive(&self) -> Result<(), StoreError> {
+    async fn check_alive(&self) -> Result<(), StoreError> {
         self.fetch_rows(SqlStatement::new(sql!("SELECT 1"))).await.map(drop)
     }
 
-    async fn changed(&self) {
-        self.notice.changed().await;
+    async fn wait_for_change(&self) {
+        self.notice.wait_for_change().await;
     }
 }
 

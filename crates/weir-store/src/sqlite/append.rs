@@ -13,12 +13,12 @@ use sqlx::sqlite::{Sqlite, SqliteArguments};
 use weir_core::record::Record;
 use weir_engine::ports::{Append, IndexedText, SessionMeta, StoreError, UsageRow};
 
-use super::error::{failed, same};
+use super::error::{clone_error, database_error};
 use super::read;
 use super::statements as sql;
-use super::writer::{Answer, Writer};
+use super::writer::{ReplySender, WriterThread};
 use crate::audit::{ChainEnd, StoredLine};
-use crate::journal::{Head, check};
+use crate::journal::{JournalHead, check_append};
 use crate::tables::marks::write_marks;
 use crate::tables::recipes::write_recipes;
 use crate::tables::sessions::read_owner;
@@ -27,27 +27,27 @@ use crate::usage::UsageSums;
 const DOING: &str = "writing the journal";
 
 /// An append that waits.
-pub(super) struct Pending {
+pub(super) struct SqlitePendingAppend {
     append: Append,
-    answer: Answer<()>,
+    answer: ReplySender<()>,
     /// About how much it writes.
     pub(super) bytes: usize,
 }
 
-impl Pending {
-    pub(super) fn new(append: Append, answer: Answer<()>) -> Pending {
+impl SqlitePendingAppend {
+    pub(super) fn new(append: Append, answer: ReplySender<()>) -> SqlitePendingAppend {
         let facts: usize = append.records.iter().map(|record| record.payload.len() + 256).sum();
         let texts: usize = append.texts.iter().map(|text| text.text.len()).sum();
         let blobs: usize = append.blobs.iter().map(|(_, bytes)| bytes.len()).sum();
         let solved = append.solved.len() * 16 * 1024;
         let bytes = facts + texts + blobs + solved + append.audit.len() * 1024 + 4096;
-        Pending { append, answer, bytes }
+        SqlitePendingAppend { append, answer, bytes }
     }
 }
 
 /// What one transaction writes, table by table.
 #[derive(Default)]
-struct Batch<'a> {
+struct SqliteAppendBatch<'a> {
     facts: Vec<&'a Record>,
     audit: Vec<StoredLine>,
     passages: Vec<(&'a str, &'a IndexedText)>,
@@ -60,16 +60,16 @@ struct Batch<'a> {
 }
 
 /// What the transaction found when it began.
-struct Ground {
-    heads: HashMap<String, Head>,
+struct SqliteGroupState {
+    heads: HashMap<String, JournalHead>,
     chain: ChainEnd,
     /// Which agent began a session.
     agents: HashMap<String, String>,
 }
 
-impl Writer {
+impl WriterThread {
     /// Commits a group and answers everyone in it.
-    pub(super) fn append_group(&mut self, mut group: Vec<Pending>) {
+    pub(super) fn append_group(&mut self, mut group: Vec<SqlitePendingAppend>) {
         self.check_audit_files(&mut group);
         if group.is_empty() {
             return;
@@ -83,7 +83,7 @@ impl Writer {
             }
             Err(error) if group.len() == 1 => {
                 for pending in group {
-                    let _ = pending.answer.send(Err(same(&error)));
+                    let _ = pending.answer.send(Err(clone_error(&error)));
                 }
             }
             Err(_) => {
@@ -96,33 +96,36 @@ impl Writer {
 
     /// Makes sure, before anything is committed, that the audit lines will find their place on the
     /// disk. Where they would not, the appends that have some fail, and only those.
-    fn check_audit_files(&mut self, group: &mut Vec<Pending>) {
-        let audited = |pending: &Pending| !pending.append.audit.is_empty();
+    fn check_audit_files(&mut self, group: &mut Vec<SqlitePendingAppend>) {
+        let audited = |pending: &SqlitePendingAppend| !pending.append.audit.is_empty();
         let Some(first) = group.iter().find(|pending| audited(pending)) else { return };
         let ts = first.append.audit[0].ts;
         let bytes: usize =
             group.iter().map(|p| p.append.audit.iter().map(audit_bytes).sum::<usize>()).sum();
-        let Err(error) = self.audit.prepare(ts, bytes as u64) else { return };
+        let Err(error) = self.audit.prepare_day_file(ts, bytes as u64) else { return };
         let (refused, kept) = std::mem::take(group).into_iter().partition(|p| audited(p));
         *group = kept;
         for pending in refused {
-            let pending: Pending = pending;
-            let _ = pending.answer.send(Err(same(&error)));
+            let pending: SqlitePendingAppend = pending;
+            let _ = pending.answer.send(Err(clone_error(&error)));
         }
     }
 
     /// One transaction. `Err`: nothing of the group was committed, except when the audit file
     /// failed after its space had been reserved (a broken disk): then everything is in the store,
     /// and the writers must stop and read again.
-    fn try_group(&mut self, group: &[Pending]) -> Result<Vec<Result<(), StoreError>>, StoreError> {
-        let ground = match self.begin(group) {
+    fn try_group(
+        &mut self,
+        group: &[SqlitePendingAppend],
+    ) -> Result<Vec<Result<(), StoreError>>, StoreError> {
+        let ground = match self.read_group_state(group) {
             Ok(ground) => ground,
             Err(error) => {
                 self.roll_back();
                 return Err(error);
             }
         };
-        let (mut batch, results) = judge(group, ground);
+        let (mut batch, results) = judge_appends(group, ground);
         if self.exported > self.exported_stored {
             batch.exported = Some(self.exported.to_string());
         }
@@ -130,56 +133,63 @@ impl Writer {
             self.roll_back();
             return Ok(results);
         }
-        if let Err(error) = self.write(&batch) {
+        if let Err(error) = self.write_batch(&batch) {
             self.roll_back();
             return Err(error);
         }
         self.counters.transactions.fetch_add(1, Ordering::Relaxed);
-        self.announce();
+        self.announce_facts();
         self.unindexed |= !batch.passages.is_empty();
         if batch.exported.is_some() {
             self.exported_stored = self.exported;
         }
-        let exported = self.export(&batch.audit);
+        let exported = self.export_audit(&batch.audit);
         Ok(match exported {
             Ok(()) => results,
             Err(error) => results
                 .into_iter()
                 .zip(group)
                 .map(|(result, pending)| match result {
-                    Ok(()) if !pending.append.audit.is_empty() => Err(same(&error)),
+                    Ok(()) if !pending.append.audit.is_empty() => Err(clone_error(&error)),
                     other => other,
                 })
                 .collect(),
         })
     }
 
-    fn begin(&mut self, group: &[Pending]) -> Result<Ground, StoreError> {
+    fn read_group_state(
+        &mut self,
+        group: &[SqlitePendingAppend],
+    ) -> Result<SqliteGroupState, StoreError> {
         let ids: Vec<&str> =
             group.iter().map(|pending| pending.append.lease.session.as_str()).collect();
         let ids = serde_json::to_string(&ids).unwrap_or_default();
         let query = sqlx::query(sql::BEGIN).bind(ids.as_str());
-        let rows =
-            block_on(query.fetch_all(&mut self.connection)).map_err(|e| failed(DOING, &e))?;
-        let mut ground =
-            Ground { heads: HashMap::new(), chain: ChainEnd::start(), agents: HashMap::new() };
+        let rows = block_on(query.fetch_all(&mut self.connection))
+            .map_err(|e| database_error(DOING, &e))?;
+        let mut ground = SqliteGroupState {
+            heads: HashMap::new(),
+            chain: ChainEnd::genesis_end(),
+            agents: HashMap::new(),
+        };
         for row in &rows {
             match row.len() {
                 9 => {
-                    let head = Head {
-                        epoch: read::number(row, 1)?,
+                    let head = JournalHead {
+                        epoch: read::number_cell(row, 1)?,
                         owner: read_owner(row, 2)?,
-                        facts: read::number(row, 6)?,
-                        last_hash: read::text(row, 7)?,
+                        facts: read::number_cell(row, 6)?,
+                        last_hash: read::text_cell(row, 7)?,
                     };
-                    ground.heads.insert(read::text(row, 0)?, head);
+                    ground.heads.insert(read::text_cell(row, 0)?, head);
                 }
                 2 => {
-                    ground.chain = ChainEnd { n: read::number(row, 0)?, hash: read::text(row, 1)? }
+                    ground.chain =
+                        ChainEnd { n: read::number_cell(row, 0)?, hash: read::text_cell(row, 1)? }
                 }
-                3 => drop(ground.agents.insert(read::text(row, 0)?, read::text(row, 1)?)),
+                3 => drop(ground.agents.insert(read::text_cell(row, 0)?, read::text_cell(row, 1)?)),
                 _ => {
-                    let stored = read::text(row, 0)?.parse().unwrap_or(0);
+                    let stored = read::text_cell(row, 0)?.parse().unwrap_or(0);
                     self.exported_stored = stored;
                     self.exported = self.exported.max(stored);
                 }
@@ -188,7 +198,7 @@ impl Writer {
         Ok(ground)
     }
 
-    fn write(&mut self, batch: &Batch<'_>) -> Result<(), StoreError> {
+    fn write_batch(&mut self, batch: &SqliteAppendBatch<'_>) -> Result<(), StoreError> {
         let small = batch.facts.len() <= sql::SMALL_FACTS
             && batch.audit.len() <= sql::SMALL_AUDIT
             && batch.passages.len() <= sql::SMALL_PASSAGES
@@ -198,7 +208,7 @@ impl Writer {
         if small { self.write_small(batch) } else { self.write_wide(batch) }
     }
 
-    fn write_small(&mut self, batch: &Batch<'_>) -> Result<(), StoreError> {
+    fn write_small(&mut self, batch: &SqliteAppendBatch<'_>) -> Result<(), StoreError> {
         let mut query = sqlx::query(*sql::SMALL);
         query = bind_facts(query, &batch.facts, sql::SMALL_FACTS);
         query = bind_audit(query, &batch.audit, sql::SMALL_AUDIT);
@@ -208,21 +218,29 @@ impl Writer {
         if let Some(exported) = &batch.exported {
             query = query.bind("audit_exported").bind(exported.as_str());
         }
-        self.put(query)
+        self.execute_query(query)
     }
 
-    fn write_wide(&mut self, batch: &Batch<'_>) -> Result<(), StoreError> {
+    fn write_wide(&mut self, batch: &SqliteAppendBatch<'_>) -> Result<(), StoreError> {
         for facts in batch.facts.chunks(sql::WIDE) {
-            self.put(bind_facts(sqlx::query(*sql::WIDE_FACTS), facts, sql::WIDE))?;
+            self.execute_query(bind_facts(sqlx::query(*sql::WIDE_FACTS), facts, sql::WIDE))?;
         }
         for lines in batch.audit.chunks(sql::WIDE) {
-            self.put(bind_audit(sqlx::query(*sql::WIDE_AUDIT), lines, sql::WIDE))?;
+            self.execute_query(bind_audit(sqlx::query(*sql::WIDE_AUDIT), lines, sql::WIDE))?;
         }
         for passages in batch.passages.chunks(sql::WIDE) {
-            self.put(bind_passages(sqlx::query(*sql::WIDE_PASSAGES), passages, sql::WIDE))?;
+            self.execute_query(bind_passages(
+                sqlx::query(*sql::WIDE_PASSAGES),
+                passages,
+                sql::WIDE,
+            ))?;
         }
         for sessions in batch.sessions.chunks(sql::WIDE) {
-            self.put(bind_sessions(sqlx::query(*sql::WIDE_SESSIONS), sessions, sql::WIDE))?;
+            self.execute_query(bind_sessions(
+                sqlx::query(*sql::WIDE_SESSIONS),
+                sessions,
+                sql::WIDE,
+            ))?;
         }
         for append in &batch.appends {
             self.write_blobs(append)?;
@@ -230,11 +248,11 @@ impl Writer {
             block_on(write_recipes(&mut self.connection, append))?;
         }
         for row in batch.usage.rows() {
-            self.put(bind_usage_row(sqlx::query(*sql::USAGE_ONE), row))?;
+            self.execute_query(bind_usage_row(sqlx::query(*sql::USAGE_ONE), row))?;
         }
         if let Some(exported) = &batch.exported {
             let query = sqlx::query(*sql::EXPORTED_ONE);
-            self.put(query.bind("audit_exported").bind(exported.as_str()))?;
+            self.execute_query(query.bind("audit_exported").bind(exported.as_str()))?;
         }
         self.execute(DOING, "COMMIT")
     }
@@ -242,25 +260,30 @@ impl Writer {
     fn write_blobs(&mut self, append: &Append) -> Result<(), StoreError> {
         for (id, bytes) in &append.blobs {
             let query = sqlx::query(sql::BLOB).bind(id.as_str()).bind(bytes.to_vec());
-            self.put(query.bind(append.meta.updated.micros()))?;
+            self.execute_query(query.bind(append.meta.updated.micros()))?;
         }
         for refs in append.blobs.chunks(sql::WIDE) {
             let mut query = sqlx::query(*sql::WIDE_REFS);
             for (id, _) in refs {
                 query = query.bind(append.lease.session.as_str()).bind(id.as_str());
             }
-            self.put(query)?;
+            self.execute_query(query)?;
         }
         Ok(())
     }
 
-    fn put(&mut self, query: Query<'_, Sqlite, SqliteArguments>) -> Result<(), StoreError> {
-        block_on(query.execute(&mut self.connection)).map(drop).map_err(|e| failed(DOING, &e))
+    fn execute_query(
+        &mut self,
+        query: Query<'_, Sqlite, SqliteArguments>,
+    ) -> Result<(), StoreError> {
+        block_on(query.execute(&mut self.connection))
+            .map(drop)
+            .map_err(|e| database_error(DOING, &e))
     }
 
     /// Brings the audit files up to the lines that were committed just now.
-    fn export(&mut self, lines: &[StoredLine]) -> Result<(), StoreError> {
-        let Writer { audit, connection, exported, .. } = self;
+    fn export_audit(&mut self, lines: &[StoredLine]) -> Result<(), StoreError> {
+        let WriterThread { audit, connection, exported, .. } = self;
         let mut missing = |from: u64, to: u64| {
             block_on(read::audit_lines(&mut *connection, from, to, to - from + 1))
         };
@@ -276,14 +299,17 @@ fn audit_bytes(entry: &weir_engine::ports::AuditEntry) -> usize {
 }
 
 /// Says for each append whether it may be written, and lays out what those write.
-fn judge(group: &[Pending], mut ground: Ground) -> (Batch<'_>, Vec<Result<(), StoreError>>) {
-    let mut batch = Batch::default();
+fn judge_appends(
+    group: &[SqlitePendingAppend],
+    mut ground: SqliteGroupState,
+) -> (SqliteAppendBatch<'_>, Vec<Result<(), StoreError>>) {
+    let mut batch = SqliteAppendBatch::default();
     let mut sessions: HashMap<&str, usize> = HashMap::new();
     let mut results = Vec::with_capacity(group.len());
     for pending in group {
         let append = &pending.append;
         let session = append.lease.session.as_str();
-        let accepted = check(ground.heads.get(session), append)
+        let accepted = check_append(ground.heads.get(session), append)
             .and_then(|()| ground.chain.extend(&append.audit, &mut batch.audit));
         if accepted.is_ok()
             && let Some(head) = ground.heads.get_mut(session)
@@ -292,7 +318,7 @@ fn judge(group: &[Pending], mut ground: Ground) -> (Batch<'_>, Vec<Result<(), St
             batch.facts.extend(&append.records);
             batch.passages.extend(append.texts.iter().map(|text| (session, text)));
             let agent = ground.agents.get(session).map_or("", String::as_str);
-            append.usage.iter().for_each(|note| batch.usage.add(note, agent));
+            append.usage.iter().for_each(|note| batch.usage.add_note(note, agent));
             batch.beside |= !append.blobs.is_empty()
                 || !append.marks.is_empty()
                 || !append.recipe_use.is_empty()
@@ -314,17 +340,17 @@ fn judge(group: &[Pending], mut ground: Ground) -> (Batch<'_>, Vec<Result<(), St
     (batch, results)
 }
 
-type Bound<'q> = Query<'q, Sqlite, SqliteArguments>;
+type BoundQuery<'q> = Query<'q, Sqlite, SqliteArguments>;
 
 /// Fills the unused rows of a statement.
-fn pad(mut query: Bound<'_>, cells: usize) -> Bound<'_> {
+fn pad_unused_rows(mut query: BoundQuery<'_>, cells: usize) -> BoundQuery<'_> {
     for _ in 0..cells {
         query = query.bind(None::<i64>);
     }
     query
 }
 
-fn bind_facts<'q>(mut query: Bound<'q>, facts: &[&Record], rows: usize) -> Bound<'q> {
+fn bind_facts<'q>(mut query: BoundQuery<'q>, facts: &[&Record], rows: usize) -> BoundQuery<'q> {
     for fact in facts {
         query = query
             .bind(fact.session.as_str().to_string())
@@ -335,10 +361,10 @@ fn bind_facts<'q>(mut query: Bound<'q>, facts: &[&Record], rows: usize) -> Bound
             .bind(fact.payload.clone())
             .bind(fact.hash.clone());
     }
-    pad(query, (rows - facts.len()) * sql::FACTS.columns)
+    pad_unused_rows(query, (rows - facts.len()) * sql::FACTS.columns)
 }
 
-fn bind_audit<'q>(mut query: Bound<'q>, lines: &[StoredLine], rows: usize) -> Bound<'q> {
+fn bind_audit<'q>(mut query: BoundQuery<'q>, lines: &[StoredLine], rows: usize) -> BoundQuery<'q> {
     for line in lines {
         query = query
             .bind(line.n.cast_signed())
@@ -347,14 +373,14 @@ fn bind_audit<'q>(mut query: Bound<'q>, lines: &[StoredLine], rows: usize) -> Bo
             .bind(line.entry.clone())
             .bind(line.hash.clone());
     }
-    pad(query, (rows - lines.len()) * sql::AUDIT.columns)
+    pad_unused_rows(query, (rows - lines.len()) * sql::AUDIT.columns)
 }
 
 fn bind_passages<'q>(
-    mut query: Bound<'q>,
+    mut query: BoundQuery<'q>,
     passages: &[(&str, &IndexedText)],
     rows: usize,
-) -> Bound<'q> {
+) -> BoundQuery<'q> {
     for (session, passage) in passages {
         query = query
             .bind((*session).to_string())
@@ -363,14 +389,14 @@ fn bind_passages<'q>(
             .bind(passage.subject.clone())
             .bind(passage.text.clone());
     }
-    pad(query, (rows - passages.len()) * sql::PASSAGES.columns)
+    pad_unused_rows(query, (rows - passages.len()) * sql::PASSAGES.columns)
 }
 
 fn bind_sessions<'q>(
-    mut query: Bound<'q>,
+    mut query: BoundQuery<'q>,
     sessions: &[(SessionMeta, String)],
     rows: usize,
-) -> Bound<'q> {
+) -> BoundQuery<'q> {
     for (meta, last_hash) in sessions {
         query = query
             .bind(meta.id.as_str().to_string())
@@ -385,17 +411,17 @@ fn bind_sessions<'q>(
             .bind(meta.updated.micros())
             .bind(meta.parent.as_ref().map(|parent| parent.as_str().to_string()));
     }
-    pad(query, (rows - sessions.len()) * sql::SESSION_COLUMNS)
+    pad_unused_rows(query, (rows - sessions.len()) * sql::SESSION_COLUMNS)
 }
 
-fn bind_usage<'q>(mut query: Bound<'q>, usage: &UsageSums, rows: usize) -> Bound<'q> {
+fn bind_usage<'q>(mut query: BoundQuery<'q>, usage: &UsageSums, rows: usize) -> BoundQuery<'q> {
     for row in usage.rows() {
         query = bind_usage_row(query, row);
     }
-    pad(query, (rows - usage.rows().count()) * sql::USAGE.columns)
+    pad_unused_rows(query, (rows - usage.rows().count()) * sql::USAGE.columns)
 }
 
-fn bind_usage_row<'q>(query: Bound<'q>, row: &UsageRow) -> Bound<'q> {
+fn bind_usage_row<'q>(query: BoundQuery<'q>, row: &UsageRow) -> BoundQuery<'q> {
     query
         .bind(row.day.clone())
         .bind(row.model.clone())

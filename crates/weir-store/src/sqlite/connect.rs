@@ -9,7 +9,7 @@ use sqlx::sqlite::{SqliteConnectOptions, SqliteConnection};
 use sqlx::{ConnectOptions, Row};
 use weir_engine::ports::StoreError;
 
-use super::error::failed;
+use super::error::database_error;
 use crate::filesystem::{network_file_system, private_file, private_folder, sync_folder};
 
 /// The schema, step by step; the n-th brings a database to `user_version` n. Only ever appended to.
@@ -48,34 +48,37 @@ pub struct SqliteOptions {
 
 /// Where the database is and how it is spoken to.
 #[derive(Debug, Clone)]
-pub(crate) struct Place {
+pub(crate) struct DatabasePlace {
     pub(crate) database: PathBuf,
     /// Write-ahead log; a truncated rollback journal otherwise.
     pub(crate) wal: bool,
     max_pages: Option<u32>,
 }
 
-impl Place {
+impl DatabasePlace {
     /// Makes folder and file, for the owner alone, where they do not exist.
-    pub(crate) fn prepare(state_dir: &Path, options: &SqliteOptions) -> Result<Place, StoreError> {
+    pub(crate) fn prepare_database(
+        state_dir: &Path,
+        options: &SqliteOptions,
+    ) -> Result<DatabasePlace, StoreError> {
         private_folder(state_dir)?;
         let database = state_dir.join("weir.db");
         private_file(&database)?;
         let wal = !options.safe_journal && network_file_system(state_dir).is_none();
-        Ok(Place { database, wal, max_pages: options.max_pages })
+        Ok(DatabasePlace { database, wal, max_pages: options.max_pages })
     }
 
     /// An existing database, to read from.
-    pub(crate) fn existing(state_dir: &Path) -> Result<Place, StoreError> {
+    pub(crate) fn open_existing(state_dir: &Path) -> Result<DatabasePlace, StoreError> {
         let database = state_dir.join("weir.db");
         if !database.is_file() {
             return Err(StoreError::Missing { what: database.display().to_string() });
         }
         let wal = network_file_system(state_dir).is_none();
-        Ok(Place { database, wal, max_pages: None })
+        Ok(DatabasePlace { database, wal, max_pages: None })
     }
 
-    fn options(&self) -> SqliteConnectOptions {
+    fn connect_options(&self) -> SqliteConnectOptions {
         SqliteConnectOptions::new()
             .filename(&self.database)
             .create_if_missing(false)
@@ -91,23 +94,23 @@ impl Place {
     /// A connection that only reads.
     pub(crate) async fn connect_reader(&self) -> Result<SqliteConnection, StoreError> {
         let options = self
-            .options()
+            .connect_options()
             .pragma("query_only", "ON")
             .row_buffer_size(512)
             .thread_name(|n| format!("weir-db-read-{n}"));
-        connected(&options).await.map_err(|error| self.explained(error))
+        connect_retrying(&options).await.map_err(|error| self.explain_error(error))
     }
 
     /// A connection for one long piece of work.
     pub(crate) async fn connect_plain(&self) -> Result<SqliteConnection, StoreError> {
-        connected(&self.options()).await
+        connect_retrying(&self.connect_options()).await
     }
 
     /// The one connection that writes, with the schema brought up to date.
     pub(crate) async fn connect_writer(&self) -> Result<SqliteConnection, StoreError> {
         let journal = if self.wal { "WAL" } else { "TRUNCATE" };
         let mut options = self
-            .options()
+            .connect_options()
             .pragma("cache_size", format!("-{WRITE_CACHE_KIB}"))
             .pragma("journal_mode", journal)
             .pragma("synchronous", "FULL")
@@ -116,14 +119,14 @@ impl Place {
         if let Some(pages) = self.max_pages {
             options = options.pragma("max_page_count", pages.to_string());
         }
-        let opened = connected(&options).await;
-        let mut connection = opened.map_err(|error| self.explained(error))?;
-        self.migrate(&mut connection).await?;
+        let opened = connect_retrying(&options).await;
+        let mut connection = opened.map_err(|error| self.explain_error(error))?;
+        self.migrate_schema(&mut connection).await?;
         Ok(connection)
     }
 
     /// SQLite says of a disk that is read-only that it cannot open a file: it needs to make one.
-    fn explained(&self, error: StoreError) -> StoreError {
+    fn explain_error(&self, error: StoreError) -> StoreError {
         let found = rustix::fs::statvfs(&self.database);
         let read_only = found.is_ok_and(|found| found.f_flag.contains(StatVfsMountFlags::RDONLY));
         match error {
@@ -139,20 +142,20 @@ impl Place {
         }
     }
 
-    async fn migrate(&self, connection: &mut SqliteConnection) -> Result<(), StoreError> {
+    async fn migrate_schema(&self, connection: &mut SqliteConnection) -> Result<(), StoreError> {
         let doing = "bringing the database to this version";
         let latest = MIGRATIONS.len();
-        if self.version(connection).await? == latest {
+        if self.schema_version(connection).await? == latest {
             return Ok(());
         }
         // Another process may be doing the same: look again under the lock.
         let begin = sqlx::raw_sql("BEGIN IMMEDIATE").execute(&mut *connection).await;
-        begin.map_err(|e| failed(doing, &e))?;
+        begin.map_err(|e| database_error(doing, &e))?;
         let result = self.migrate_locked(connection).await;
         let end = if result.is_ok() { "COMMIT" } else { "ROLLBACK" };
         let ended = sqlx::raw_sql(end).execute(&mut *connection).await;
         result?;
-        ended.map_err(|e| failed(doing, &e))?;
+        ended.map_err(|e| database_error(doing, &e))?;
         if let Some(folder) = self.database.parent() {
             sync_folder(folder).map_err(|e| crate::filesystem::io_error(doing, &e))?;
         }
@@ -161,18 +164,18 @@ impl Place {
 
     async fn migrate_locked(&self, connection: &mut SqliteConnection) -> Result<(), StoreError> {
         let doing = "bringing the database to this version";
-        for step in &MIGRATIONS[self.version(connection).await?..] {
+        for step in &MIGRATIONS[self.schema_version(connection).await?..] {
             let done = sqlx::raw_sql(*step).execute(&mut *connection).await;
-            done.map_err(|e| failed(doing, &e))?;
+            done.map_err(|e| database_error(doing, &e))?;
         }
         let done = sqlx::raw_sql(VERSION_LATEST).execute(&mut *connection).await;
-        done.map(drop).map_err(|e| failed(doing, &e))
+        done.map(drop).map_err(|e| database_error(doing, &e))
     }
 
     /// The schema's version, at most the newest that this program knows.
-    async fn version(&self, connection: &mut SqliteConnection) -> Result<usize, StoreError> {
+    async fn schema_version(&self, connection: &mut SqliteConnection) -> Result<usize, StoreError> {
         let row = sqlx::query("PRAGMA user_version").fetch_one(connection).await;
-        let row = row.map_err(|e| failed("opening the database", &e))?;
+        let row = row.map_err(|e| database_error("opening the database", &e))?;
         let found = usize::try_from(row.get::<i64, _>(0)).unwrap_or(usize::MAX);
         if found > MIGRATIONS.len() {
             return Err(StoreError::Io {
@@ -190,7 +193,7 @@ impl Place {
 
 /// Opens the database. Two programs that open a new one at once are in each other's way while it
 /// becomes a WAL database, and SQLite does not wait there by itself.
-async fn connected(options: &SqliteConnectOptions) -> Result<SqliteConnection, StoreError> {
+async fn connect_retrying(options: &SqliteConnectOptions) -> Result<SqliteConnection, StoreError> {
     let until = Instant::now() + BUSY_TIMEOUT;
     loop {
         match options.connect().await {
@@ -199,7 +202,7 @@ async fn connected(options: &SqliteConnectOptions) -> Result<SqliteConnection, S
                 // The writer's thread has no timer; this is rare and short.
                 std::thread::sleep(BUSY_PAUSE);
             }
-            Err(error) => return Err(failed("opening the database", &error)),
+            Err(error) => return Err(database_error("opening the database", &error)),
         }
     }
 }

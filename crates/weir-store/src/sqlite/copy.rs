@@ -6,7 +6,7 @@ use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{ConnectOptions as _, SqliteConnection};
 use weir_engine::ports::StoreError;
 
-use super::error::failed;
+use super::error::database_error;
 use crate::filesystem::{io_error, private_file};
 
 /// Copies the SQLite database in the file `database` to the new file `to`, for the owner alone,
@@ -18,7 +18,7 @@ pub async fn copy_sqlite(database: &Path, to: &Path) -> Result<(), StoreError> {
     let options = SqliteConnectOptions::new().filename(database).create_if_missing(false);
     let doing = format!("reading the database {}", database.display());
     let connection = options.busy_timeout(std::time::Duration::from_secs(30)).connect().await;
-    let mut connection = connection.map_err(|error| failed(&doing, &error))?;
+    let mut connection = connection.map_err(|error| database_error(&doing, &error))?;
     copy_into(&mut connection, to).await
 }
 
@@ -37,7 +37,7 @@ pub(super) async fn copy_into(
     }
     private_file(to)?;
     let query = sqlx::query("VACUUM INTO $1").bind(text.to_string());
-    let result = query.execute(connection).await.map_err(|e| failed(&doing, &e));
+    let result = query.execute(connection).await.map_err(|e| database_error(&doing, &e));
     if let Err(error) = result {
         // Half a backup is worse than none; the error that counts is the first.
         let _ = std::fs::remove_file(to);

@@ -13,7 +13,7 @@ const CANTOPEN: i32 = 14;
 const NOTADB: i32 = 26;
 
 /// The store's error for a database error met while `doing` something.
-pub(crate) fn failed(doing: &str, error: &sqlx::Error) -> StoreError {
+pub(crate) fn database_error(doing: &str, error: &sqlx::Error) -> StoreError {
     let damaged = |why: String| StoreError::Damaged { what: "the store's database".into(), why };
     let refused = |why: String| StoreError::Io { doing: doing.to_string(), why };
     match error {
@@ -43,6 +43,6 @@ pub(crate) fn failed(doing: &str, error: &sqlx::Error) -> StoreError {
 }
 
 /// The same error for each of those who waited for one transaction.
-pub(crate) fn same(error: &StoreError) -> StoreError {
+pub(crate) fn clone_error(error: &StoreError) -> StoreError {
     error.clone()
 }

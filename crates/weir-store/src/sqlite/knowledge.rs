@@ -7,17 +7,17 @@ use weir_core::ids::{MemoryId, Timestamp};
 use weir_core::memory::{MemoryFact, MemoryStatus, NewMemory};
 use weir_engine::ports::{MemoryFilter, Proposal, StoreError};
 
-use super::read::all;
-use super::writer::Writer;
+use super::read::fetch_rows;
+use super::writer::WriterThread;
 use crate::sql::{SqlConnection, SqlRow, SqlStatement, SqlText, limit_of, sql, to_json};
 use crate::tables::memories::{
-    MemoryIndex, REMEMBERING, read_facts, remember_fact, settle_fact, status_word,
+    MemoryIndex, REMEMBERING, read_facts, remember_fact, settle_stored_fact, status_word,
 };
 use crate::tables::proposals::{PROPOSING, write_proposal};
-use crate::words::Words;
+use crate::words::SearchWords;
 
-impl Writer {
-    pub(super) fn remember(
+impl WriterThread {
+    pub(super) fn remember_fact(
         &mut self,
         new: &NewMemory,
         now: Timestamp,
@@ -32,11 +32,11 @@ impl Writer {
         now: Timestamp,
     ) -> Result<Option<MemoryFact>, StoreError> {
         self.in_transaction("settling a remembered fact", |me| {
-            block_on(settle_fact(&mut me.connection, id, status, now))
+            block_on(settle_stored_fact(&mut me.connection, id, status, now))
         })
     }
 
-    pub(super) fn propose(&mut self, proposal: &Proposal) -> Result<(), StoreError> {
+    pub(super) fn add_proposal(&mut self, proposal: &Proposal) -> Result<(), StoreError> {
         self.in_transaction(PROPOSING, |me| block_on(write_proposal(&mut me.connection, proposal)))
     }
 }
@@ -84,11 +84,11 @@ const NEWEST: &str = "SELECT m.fact FROM memories m WHERE $1 IS NULL
     AND ($3 IS NULL OR m.workspace IS NULL OR m.workspace = $3)
   ORDER BY m.updated DESC, m.id LIMIT $4";
 
-pub(super) async fn memories(
+pub(super) async fn list_facts(
     connection: &mut SqliteConnection,
     filter: &MemoryFilter,
 ) -> Result<Vec<MemoryFact>, StoreError> {
-    let words = Words::of(&filter.words);
+    let words = SearchWords::parse_question(&filter.words);
     if words.is_empty() && !filter.words.trim().is_empty() {
         return Ok(Vec::new());
     }
@@ -96,10 +96,10 @@ pub(super) async fn memories(
     let statuses: Vec<String> = filter.statuses.iter().map(|status| status_word(*status)).collect();
     let statuses = (!statuses.is_empty()).then(|| to_json("reading", &statuses)).transpose()?;
     let query = sqlx::query(sql)
-        .bind((!words.is_empty()).then(|| words.any()))
+        .bind((!words.is_empty()).then(|| words.match_any()))
         .bind(statuses)
         .bind(filter.workspace.clone())
         .bind(limit_of(filter.limit.unwrap_or(usize::MAX)));
-    let rows = all(connection, query).await?;
+    let rows = fetch_rows(connection, query).await?;
     Ok(read_facts(&rows))
 }

@@ -9,26 +9,26 @@ use weir_engine::ports::Lease;
 
 static OWED: Mutex<Vec<(PathBuf, Lease)>> = Mutex::new(Vec::new());
 
-fn all() -> MutexGuard<'static, Vec<(PathBuf, Lease)>> {
+fn lock_owed_leases() -> MutexGuard<'static, Vec<(PathBuf, Lease)>> {
     OWED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-pub(super) fn note(database: &Path, lease: &Lease) {
-    all().push((database.to_owned(), lease.clone()));
+pub(super) fn note_owed_lease(database: &Path, lease: &Lease) {
+    lock_owed_leases().push((database.to_owned(), lease.clone()));
 }
 
 /// Those of a database.
-pub(super) fn of(database: &Path) -> Vec<Lease> {
-    let all = all();
+pub(super) fn owed_leases(database: &Path) -> Vec<Lease> {
+    let all = lock_owed_leases();
     all.iter().filter(|(of, _)| of == database).map(|(_, lease)| lease.clone()).collect()
 }
 
 /// Whether there are any.
-pub(super) fn any(database: &Path) -> bool {
-    all().iter().any(|(of, _)| of == database)
+pub(super) fn has_owed_leases(database: &Path) -> bool {
+    lock_owed_leases().iter().any(|(of, _)| of == database)
 }
 
 /// One was given back.
-pub(super) fn settled(database: &Path, lease: &Lease) {
-    all().retain(|(of, owed)| of != database || owed != lease);
+pub(super) fn clear_owed_lease(database: &Path, lease: &Lease) {
+    lock_owed_leases().retain(|(of, owed)| of != database || owed != lease);
 }

@@ -8,10 +8,10 @@ use sqlx::{Decode, Row, Sqlite, Type};
 use tokio::sync::Semaphore;
 use weir_core::ids::{SessionId, Timestamp};
 use weir_core::record::Record;
-use weir_engine::ports::{AuditLine, Owner, SearchHit, StoreError};
+use weir_engine::ports::{AuditLine, LeaseOwner, SearchHit, StoreError};
 
-use super::connect::Place;
-use super::error::failed;
+use super::connect::DatabasePlace;
+use super::error::database_error;
 use super::statements;
 use crate::audit::StoredLine;
 use crate::follow::GONE;
@@ -22,15 +22,15 @@ use crate::tables::sessions::read_owner;
 const READERS: usize = 4;
 
 /// Connections that only read, opened when they are first needed and kept.
-pub(super) struct Readers {
-    place: Place,
+pub(super) struct ReaderPool {
+    place: DatabasePlace,
     idle: Mutex<Vec<SqliteConnection>>,
     permits: Semaphore,
 }
 
-impl Readers {
-    pub(super) fn new(place: Place) -> Readers {
-        Readers { place, idle: Mutex::new(Vec::new()), permits: Semaphore::new(READERS) }
+impl ReaderPool {
+    pub(super) fn new(place: DatabasePlace) -> ReaderPool {
+        ReaderPool { place, idle: Mutex::new(Vec::new()), permits: Semaphore::new(READERS) }
     }
 
     /// Closes what is idle, so that the writer is the last and can tidy up the log.
@@ -44,7 +44,7 @@ impl Readers {
     }
 
     /// Gives `work` a connection. One whose work was dropped half-way is not used again.
-    pub(super) async fn with<T>(
+    pub(super) async fn with_connection<T>(
         &self,
         work: impl AsyncFnOnce(&mut SqliteConnection) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
@@ -64,36 +64,36 @@ impl Readers {
     }
 }
 
-pub(super) fn cell<'r, T: Decode<'r, Sqlite> + Type<Sqlite>>(
+pub(super) fn read_cell<'r, T: Decode<'r, Sqlite> + Type<Sqlite>>(
     row: &'r SqliteRow,
     column: usize,
 ) -> Result<T, StoreError> {
-    row.try_get(column).map_err(|e| failed("reading the database", &e))
+    row.try_get(column).map_err(|e| database_error("reading the database", &e))
 }
 
-pub(super) fn text(row: &SqliteRow, column: usize) -> Result<String, StoreError> {
-    cell(row, column)
+pub(super) fn text_cell(row: &SqliteRow, column: usize) -> Result<String, StoreError> {
+    read_cell(row, column)
 }
 
-pub(super) fn number(row: &SqliteRow, column: usize) -> Result<u64, StoreError> {
-    Ok(cell::<i64>(row, column)?.cast_unsigned())
+pub(super) fn number_cell(row: &SqliteRow, column: usize) -> Result<u64, StoreError> {
+    Ok(read_cell::<i64>(row, column)?.cast_unsigned())
 }
 
 /// Who took the lease of a session last and did not give it back.
-pub(super) async fn owner(
+pub(super) async fn lease_owner(
     connection: &mut SqliteConnection,
     session: &SessionId,
-) -> Result<Option<Owner>, StoreError> {
+) -> Result<Option<LeaseOwner>, StoreError> {
     let query = sqlx::query(statements::LEASE).bind(session.as_str());
-    let rows = all(connection, query).await?;
+    let rows = fetch_rows(connection, query).await?;
     rows.first().map_or(Ok(None), |row| read_owner(row, 1))
 }
 
-pub(super) async fn all(
+pub(super) async fn fetch_rows(
     connection: &mut SqliteConnection,
     query: sqlx::query::Query<'_, Sqlite, sqlx::sqlite::SqliteArguments>,
 ) -> Result<Vec<SqliteRow>, StoreError> {
-    query.fetch_all(connection).await.map_err(|e| failed("reading the database", &e))
+    query.fetch_all(connection).await.map_err(|e| database_error("reading the database", &e))
 }
 
 /// Facts fetched at a time as one value: a row of its own for each costs three times as much.
@@ -108,7 +108,7 @@ const FACTS: &str = "SELECT CAST(group_concat(fact, '') AS BLOB), count(*),
     || length(CAST(payload AS BLOB)) || char(10) || payload AS fact
   FROM facts WHERE session = $1 AND seq >= $2 ORDER BY seq LIMIT $3)";
 
-pub(super) async fn facts(
+pub(super) async fn read_records(
     connection: &mut SqliteConnection,
     session: &SessionId,
     from: u64,
@@ -124,8 +124,8 @@ pub(super) async fn facts(
             .bind(i64::try_from(next).unwrap_or(i64::MAX))
             .bind(limit_of(wanted));
         let row = query.fetch_one(&mut *connection).await;
-        let row = row.map_err(|e| failed("reading a journal", &e))?;
-        let (count, facts) = (number(&row, 1)?, number(&row, 2)?);
+        let row = row.map_err(|e| database_error("reading a journal", &e))?;
+        let (count, facts) = (number_cell(&row, 1)?, number_cell(&row, 2)?);
         let expected = (facts + 1).saturating_sub(next).min(wanted as u64);
         let damaged =
             |why: String| StoreError::Damaged { what: format!("the journal of {session}"), why };
@@ -133,7 +133,7 @@ pub(super) async fn facts(
             return Err(damaged(format!("fact {} of {facts} is missing", next + count)));
         }
         let before = records.len();
-        if count > 0 && parse_facts(cell(&row, 0)?, session, &mut records).is_none() {
+        if count > 0 && parse_facts(read_cell(&row, 0)?, session, &mut records).is_none() {
             return Err(damaged(format!("a fact from {next} on cannot be read")));
         }
         for (record, expected) in records[before..].iter().zip(next..) {
@@ -167,7 +167,7 @@ fn parse_facts(mut bytes: &[u8], session: &SessionId, records: &mut Vec<Record>)
 }
 
 /// How long journals are; one that was deleted is gone.
-pub(super) async fn lengths(
+pub(super) async fn journal_lengths(
     connection: &mut SqliteConnection,
     sessions: &[SessionId],
 ) -> Result<Vec<(SessionId, u64)>, StoreError> {
@@ -176,10 +176,11 @@ pub(super) async fn lengths(
         "SELECT id.value, coalesce(s.facts, 0) FROM json_each($1) id
          LEFT JOIN sessions s ON s.id = id.value",
     );
-    let rows = all(connection, query.bind(serde_json::to_string(&ids).unwrap_or_default())).await?;
+    let rows =
+        fetch_rows(connection, query.bind(serde_json::to_string(&ids).unwrap_or_default())).await?;
     let length = |row| {
-        let facts = number(row, 1)?;
-        Ok((SessionId::new(text(row, 0)?), if facts == 0 { GONE } else { facts }))
+        let facts = number_cell(row, 1)?;
+        Ok((SessionId::new(text_cell(row, 0)?), if facts == 0 { GONE } else { facts }))
     };
     rows.iter().map(length).collect()
 }
@@ -194,7 +195,7 @@ fn match_of(words: &str) -> Option<String> {
     (!quoted.is_empty()).then(|| quoted.join(" "))
 }
 
-pub(super) async fn search(
+pub(super) async fn search_passages(
     connection: &mut SqliteConnection,
     words: &str,
     limit: usize,
@@ -205,30 +206,30 @@ pub(super) async fn search(
          FROM passages_words JOIN passages p ON p.id = passages_words.rowid
          WHERE passages_words MATCH $1 ORDER BY rank, p.id DESC LIMIT $2",
     );
-    let rows = all(connection, query.bind(words).bind(limit_of(limit))).await?;
+    let rows = fetch_rows(connection, query.bind(words).bind(limit_of(limit))).await?;
     rows.iter()
         .map(|row| {
             Ok(SearchHit {
-                session: SessionId::new(text(row, 0)?),
-                seq: number(row, 1)?,
-                snippet: text(row, 2)?,
+                session: SessionId::new(text_cell(row, 0)?),
+                seq: number_cell(row, 1)?,
+                snippet: text_cell(row, 2)?,
             })
         })
         .collect()
 }
 
 /// The last audit line known to stand in its file.
-pub(super) async fn exported(connection: &mut SqliteConnection) -> Result<u64, StoreError> {
+pub(super) async fn last_exported(connection: &mut SqliteConnection) -> Result<u64, StoreError> {
     let query = sqlx::query("SELECT value FROM settings WHERE key = 'audit_exported'");
-    match all(connection, query).await?.first() {
-        Some(row) => Ok(text(row, 0)?.parse().unwrap_or(0)),
+    match fetch_rows(connection, query).await?.first() {
+        Some(row) => Ok(text_cell(row, 0)?.parse().unwrap_or(0)),
         None => Ok(0),
     }
 }
 
 pub(super) async fn audit_count(connection: &mut SqliteConnection) -> Result<u64, StoreError> {
-    let rows = all(connection, sqlx::query("SELECT count(*) FROM audit")).await?;
-    rows.first().map_or(Ok(0), |row| number(row, 0))
+    let rows = fetch_rows(connection, sqlx::query("SELECT count(*) FROM audit")).await?;
+    rows.first().map_or(Ok(0), |row| number_cell(row, 0))
 }
 
 /// Audit lines from number `from` to number `to`, at most `limit`.
@@ -241,11 +242,11 @@ pub(super) async fn audit_lines(
     let bound = |n: u64| i64::try_from(n).unwrap_or(i64::MAX);
     let query = sqlx::query(statements::AUDIT_RANGE);
     let query = query.bind(bound(from)).bind(bound(to)).bind(bound(limit));
-    let rows = all(connection, query).await?;
+    let rows = fetch_rows(connection, query).await?;
     rows.iter().map(StoredLine::read_row).collect()
 }
 
-pub(super) async fn audit(
+pub(super) async fn list_audit_lines(
     connection: &mut SqliteConnection,
     from: u64,
     limit: usize,

@@ -8,10 +8,10 @@ use sqlx::sqlite::SqliteConnection;
 use weir_core::ids::Timestamp;
 use weir_engine::ports::{Passage, RecallQuery, StoreError};
 
-use super::read::all;
+use super::read::fetch_rows;
 use crate::sql::limit_of;
 use crate::tables::sessions::read_passage;
-use crate::words::Words;
+use crate::words::SearchWords;
 
 /// Most passages that are compared with each other, the newest of those that fit: words that stand
 /// in more than that tell nothing apart.
@@ -74,29 +74,29 @@ const NEWEST_ANYWHERE: &str = read!(concat!(
 ));
 
 /// Passages that fit. Every word must stand in them; where none has them all, any of the words.
-pub(super) async fn recall(
+pub(super) async fn recall_passages(
     connection: &mut SqliteConnection,
     query: &RecallQuery,
 ) -> Result<Vec<Passage>, StoreError> {
-    let words = Words::of(&query.words);
+    let words = SearchWords::parse_question(&query.words);
     if words.is_empty() {
         if !query.words.trim().is_empty() {
             return Ok(Vec::new());
         }
-        return ask(connection, query, None, &words).await;
+        return query_passages(connection, query, None, &words).await;
     }
-    let found = ask(connection, query, Some(words.all()), &words).await?;
+    let found = query_passages(connection, query, Some(words.match_all()), &words).await?;
     if !found.is_empty() {
         return Ok(found);
     }
-    ask(connection, query, Some(words.any()), &words).await
+    query_passages(connection, query, Some(words.match_any()), &words).await
 }
 
-async fn ask(
+async fn query_passages(
     connection: &mut SqliteConnection,
     query: &RecallQuery,
     question: Option<String>,
-    words: &Words,
+    words: &SearchWords,
 ) -> Result<Vec<Passage>, StoreError> {
     let sql = match (&question, &query.session) {
         (Some(_), Some(_)) => WORDS_HERE,
@@ -119,6 +119,6 @@ async fn ask(
         .bind(query.to.map_or(i64::MAX, Timestamp::micros))
         .bind(limit_of(query.limit))
         .bind(RANKED_MAX);
-    let rows = all(connection, asked).await?;
+    let rows = fetch_rows(connection, asked).await?;
     rows.iter().map(|row| read_passage(row, words)).collect()
 }

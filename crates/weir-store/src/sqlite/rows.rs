@@ -6,37 +6,37 @@ use sqlx::query::Query;
 use sqlx::sqlite::{Sqlite, SqliteArguments, SqliteConnection, SqliteRow};
 use weir_engine::ports::StoreError;
 
-use super::error::failed;
-use super::read::cell;
+use super::error::database_error;
+use super::read::read_cell;
 use crate::sql::{SqlConnection, SqlRow, SqlStatement, SqlValue};
 
 impl SqlRow for SqliteRow {
     fn text(&self, column: usize) -> Result<String, StoreError> {
-        cell(self, column)
+        read_cell(self, column)
     }
 
     fn optional_text(&self, column: usize) -> Result<Option<String>, StoreError> {
-        cell(self, column)
+        read_cell(self, column)
     }
 
     fn integer(&self, column: usize) -> Result<i64, StoreError> {
-        cell(self, column)
+        read_cell(self, column)
     }
 
     fn optional_integer(&self, column: usize) -> Result<Option<i64>, StoreError> {
-        cell(self, column)
+        read_cell(self, column)
     }
 
     fn boolean(&self, column: usize) -> Result<bool, StoreError> {
-        cell(self, column)
+        read_cell(self, column)
     }
 
     fn real(&self, column: usize) -> Result<f64, StoreError> {
-        cell(self, column)
+        read_cell(self, column)
     }
 
     fn bytes(&self, column: usize) -> Result<Arc<[u8]>, StoreError> {
-        cell::<&[u8]>(self, column).map(Arc::from)
+        read_cell::<&[u8]>(self, column).map(Arc::from)
     }
 }
 
@@ -58,7 +58,7 @@ impl SqlConnection for SqliteConnection {
         doing: &'static str,
         statement: SqlStatement,
     ) -> Result<Vec<SqliteRow>, StoreError> {
-        bind_values(statement).fetch_all(self).await.map_err(|e| failed(doing, &e))
+        bind_values(statement).fetch_all(self).await.map_err(|e| database_error(doing, &e))
     }
 
     async fn change_rows(
@@ -66,7 +66,8 @@ impl SqlConnection for SqliteConnection {
         doing: &'static str,
         statement: SqlStatement,
     ) -> Result<u64, StoreError> {
-        let done = bind_values(statement).execute(self).await.map_err(|e| failed(doing, &e))?;
+        let done =
+            bind_values(statement).execute(self).await.map_err(|e| database_error(doing, &e))?;
         Ok(done.rows_affected())
     }
 

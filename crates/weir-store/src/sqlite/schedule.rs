@@ -4,10 +4,10 @@
 use futures::executor::block_on;
 use sqlx::sqlite::{SqliteConnection, SqliteRow};
 use weir_core::schedule::AgentRun;
-use weir_engine::ports::{Begin, Claim, Owner, Places, StoreError};
+use weir_engine::ports::{LeaseOwner, PlaceLimits, RunBeginOutcome, StoreError, TickClaim};
 
-use super::read::{all, cell};
-use super::writer::{Answer, Writer};
+use super::read::{fetch_rows, read_cell};
+use super::writer::{ReplySender, WriterThread};
 use crate::owner::is_alive;
 use crate::tables::agent_runs::{
     BEGINNING, CLAIMING, NOTING, RunHolder, begin_run, claim_tick, note_run, read_run, take_run,
@@ -18,13 +18,13 @@ const OPEN: &str = "SELECT agent, tick, cause, owner, due, state, session, claim
 
 /// What the writing thread is asked to do about them.
 pub(super) enum AgentCommand {
-    Claim(Vec<AgentRun>, Option<Owner>, Answer<Vec<Claim>>),
-    Begin(Box<AgentRun>, Owner, Places, Answer<Begin>),
-    Note(Box<AgentRun>, Owner, Answer<bool>),
-    Take(Owner, Answer<Vec<AgentRun>>),
+    Claim(Vec<AgentRun>, Option<LeaseOwner>, ReplySender<Vec<TickClaim>>),
+    Begin(Box<AgentRun>, LeaseOwner, PlaceLimits, ReplySender<RunBeginOutcome>),
+    Note(Box<AgentRun>, LeaseOwner, ReplySender<bool>),
+    Take(LeaseOwner, ReplySender<Vec<AgentRun>>),
 }
 
-impl Writer {
+impl WriterThread {
     pub(super) fn serve_agents(&mut self, command: AgentCommand) {
         match command {
             AgentCommand::Claim(runs, holder, answer) => {
@@ -45,8 +45,8 @@ impl Writer {
     fn claim_ticks(
         &mut self,
         runs: &[AgentRun],
-        holder: Option<&Owner>,
-    ) -> Result<Vec<Claim>, StoreError> {
+        holder: Option<&LeaseOwner>,
+    ) -> Result<Vec<TickClaim>, StoreError> {
         let holder = holder.map(|holder| RunHolder::new(CLAIMING, holder, None)).transpose()?;
         self.in_transaction(CLAIMING, |me| {
             let mut claim = |run| block_on(claim_tick(&mut me.connection, run, holder.as_ref()));
@@ -57,9 +57,9 @@ impl Writer {
     fn begin_agent_run(
         &mut self,
         run: &AgentRun,
-        holder: &Owner,
-        places: &Places,
-    ) -> Result<Begin, StoreError> {
+        holder: &LeaseOwner,
+        places: &PlaceLimits,
+    ) -> Result<RunBeginOutcome, StoreError> {
         let holder = RunHolder::new(BEGINNING, holder, None)?;
         self.in_transaction(BEGINNING, |me| {
             let running = me.count_running()?;
@@ -74,7 +74,7 @@ impl Writer {
             "SELECT holder FROM agent_runs WHERE finished IS NULL AND state = 'running'
              AND cause <> 'manual'",
         );
-        let rows = block_on(all(&mut self.connection, query))?;
+        let rows = block_on(fetch_rows(&mut self.connection, query))?;
         let mut count = 0;
         for row in &rows {
             count += usize::from(holder_of(row, 0)?.is_some_and(|holder| is_alive(&holder)));
@@ -82,15 +82,15 @@ impl Writer {
         Ok(count)
     }
 
-    fn note_agent_run(&mut self, run: &AgentRun, holder: &Owner) -> Result<bool, StoreError> {
+    fn note_agent_run(&mut self, run: &AgentRun, holder: &LeaseOwner) -> Result<bool, StoreError> {
         let holder = RunHolder::new(NOTING, holder, None)?;
         block_on(note_run(&mut self.connection, run, &holder))
     }
 
-    fn take_agent_runs(&mut self, holder: &Owner) -> Result<Vec<AgentRun>, StoreError> {
+    fn take_agent_runs(&mut self, holder: &LeaseOwner) -> Result<Vec<AgentRun>, StoreError> {
         let holder = RunHolder::new(NOTING, holder, None)?;
         self.in_transaction(NOTING, |me| {
-            let mut taken = block_on(orphans(&mut me.connection))?;
+            let mut taken = block_on(orphaned_runs(&mut me.connection))?;
             for run in &mut taken {
                 block_on(take_run(&mut me.connection, run, &holder))?;
             }
@@ -100,10 +100,10 @@ impl Writer {
 }
 
 /// Runs that are not over and that no living process has, oldest first.
-pub(super) async fn orphans(
+pub(super) async fn orphaned_runs(
     connection: &mut SqliteConnection,
 ) -> Result<Vec<AgentRun>, StoreError> {
-    let rows = all(connection, sqlx::query(OPEN)).await?;
+    let rows = fetch_rows(connection, sqlx::query(OPEN)).await?;
     let mut found = Vec::new();
     for row in &rows {
         if !holder_of(row, 11)?.is_some_and(|holder| is_alive(&holder)) {
@@ -113,8 +113,8 @@ pub(super) async fn orphans(
     Ok(found)
 }
 
-fn holder_of(row: &SqliteRow, column: usize) -> Result<Option<Owner>, StoreError> {
-    let holder: Option<String> = cell(row, column)?;
+fn holder_of(row: &SqliteRow, column: usize) -> Result<Option<LeaseOwner>, StoreError> {
+    let holder: Option<String> = read_cell(row, column)?;
     // One that cannot be read is nobody's.
     Ok(holder.and_then(|text| serde_json::from_str(&text).ok()))
 }

@@ -15,7 +15,7 @@ SELECT value FROM settings WHERE key = 'audit_exported';
 SELECT session, agent, 0 FROM agent_runs WHERE session IN (SELECT value FROM json_each($1))";
 
 /// Rows of one table that are inserted together.
-pub(super) struct Table {
+pub(super) struct InsertTable {
     head: &'static str,
     /// What is not bound but looked up: more columns after the bound ones.
     more: &'static str,
@@ -23,39 +23,39 @@ pub(super) struct Table {
     pub(super) columns: usize,
 }
 
-pub(super) const FACTS: Table = Table {
+pub(super) const FACTS: InsertTable = InsertTable {
     head: "INSERT INTO facts (session, seq, ts, kind, v, payload, hash)",
     more: "",
     tail: "",
     columns: 7,
 };
-pub(super) const AUDIT: Table = Table {
+pub(super) const AUDIT: InsertTable = InsertTable {
     head: "INSERT INTO audit (n, session, ts, entry, hash)",
     more: "",
     tail: "",
     columns: 5,
 };
 /// Kind and time are those of the fact, which may be an earlier one.
-pub(super) const PASSAGES: Table = Table {
+pub(super) const PASSAGES: InsertTable = InsertTable {
     head: "INSERT INTO passages (session, seq, call, subject, text, kind, ts)",
     more: ", COALESCE((SELECT f.kind FROM facts f WHERE f.session = column1 AND f.seq = column2), '')\
            , COALESCE((SELECT f.ts FROM facts f WHERE f.session = column1 AND f.seq = column2), 0)",
     tail: "",
     columns: 5,
 };
-pub(super) const REFS: Table = Table {
+pub(super) const REFS: InsertTable = InsertTable {
     head: "INSERT INTO blob_refs (session, blob)",
     more: "",
     tail: " ON CONFLICT DO NOTHING",
     columns: 2,
 };
-pub(super) const EXPORTED: Table = Table {
+pub(super) const EXPORTED: InsertTable = InsertTable {
     head: "INSERT INTO settings (key, value)",
     more: "",
     tail: " ON CONFLICT (key) DO UPDATE SET value = excluded.value",
     columns: 2,
 };
-pub(super) const USAGE: Table = Table {
+pub(super) const USAGE: InsertTable = InsertTable {
     head: "INSERT INTO usage (day, model, profile, agent, input, output, cache_read, cache_write,
       reasoning, cost, unpriced, replies, runs)",
     more: "",
@@ -70,7 +70,7 @@ pub(super) const USAGE: Table = Table {
 /// Parameters of one row of [`sessions_update`].
 pub(super) const SESSION_COLUMNS: usize = 11;
 
-impl Table {
+impl InsertTable {
     /// Inserts `rows` rows whose parameters begin at `first`.
     fn insert(&self, rows: usize, first: usize) -> String {
         let columns: Vec<String> = (1..=self.columns).map(|n| format!("column{n}")).collect();
@@ -79,7 +79,7 @@ impl Table {
             self.head,
             columns.join(", "),
             self.more,
-            values(rows, self.columns, first),
+            values_clause(rows, self.columns, first),
             self.tail
         )
     }
@@ -91,11 +91,11 @@ fn sessions_update(rows: usize, first: usize) -> String {
          title = v.column5, model = v.column6, profile = v.column7, status = v.column8, \
          created = v.column9, updated = v.column10, parent = v.column11 \
          FROM (VALUES {}) AS v WHERE sessions.id = v.column1",
-        values(rows, SESSION_COLUMNS, first)
+        values_clause(rows, SESSION_COLUMNS, first)
     )
 }
 
-fn values(rows: usize, columns: usize, first: usize) -> String {
+fn values_clause(rows: usize, columns: usize, first: usize) -> String {
     let row = |at: usize| {
         let cells: Vec<String> =
             (0..columns).map(|column| format!("${}", first + at * columns + column)).collect();

@@ -18,16 +18,18 @@ use tokio::sync::oneshot;
 use weir_core::ids::{MemoryId, SessionId, Timestamp};
 use weir_core::memory::{MemoryFact, MemoryStatus, NewMemory};
 use weir_core::record::GENESIS;
-use weir_engine::ports::{Append, Kept, Lease, Letter, Owner, Pause, Proposal, StoreError};
+use weir_engine::ports::{
+    Append, Lease, LeaseOwner, Proposal, RemoteCommand, StoreError, StorePause, StoredItem,
+};
 
-use super::append::Pending;
-use super::connect::Place;
-use super::error::failed;
+use super::append::SqlitePendingAppend;
+use super::connect::DatabasePlace;
+use super::error::database_error;
 use super::schedule::AgentCommand;
 use super::{owed, read, statements};
 use crate::audit::AuditFolder;
-use crate::notice::Notice;
-use crate::owner::{describe, is_alive};
+use crate::notice::ChangeMarker;
+use crate::owner::{describe_owner, is_alive};
 use crate::tables::definitions::{keep_definition, remove_definition};
 use crate::tables::letters;
 use crate::tables::marks::remove_mark;
@@ -49,59 +51,59 @@ const GIVE_BACK_AGAIN: Duration = Duration::from_secs(1);
 /// Passages put into the index by one transaction, so that an append never waits long.
 const INDEX_BATCH: i64 = 200;
 
-pub(super) type Answer<T> = oneshot::Sender<Result<T, StoreError>>;
+pub(super) type ReplySender<T> = oneshot::Sender<Result<T, StoreError>>;
 
 /// What the thread is asked to do.
-pub(super) enum Command {
-    Append(Box<Append>, Answer<()>),
-    Acquire(SessionId, Owner, Answer<Lease>),
-    Release(Lease, Answer<()>),
-    Delete(SessionId, Answer<()>),
-    Paused(Answer<Option<Pause>>),
-    SetPaused(Option<Pause>, Answer<()>),
-    Post(Box<Letter>, Answer<u64>),
-    Discard(u64, Answer<bool>),
+pub(super) enum WriterCommand {
+    Append(Box<Append>, ReplySender<()>),
+    Acquire(SessionId, LeaseOwner, ReplySender<Lease>),
+    Release(Lease, ReplySender<()>),
+    Delete(SessionId, ReplySender<()>),
+    Paused(ReplySender<Option<StorePause>>),
+    SetPaused(Option<StorePause>, ReplySender<()>),
+    Post(Box<RemoteCommand>, ReplySender<u64>),
+    Discard(u64, ReplySender<bool>),
     Unmark {
         workspace: String,
         path: String,
-        answer: Answer<bool>,
+        answer: ReplySender<bool>,
     },
-    Remember(Box<NewMemory>, Timestamp, Answer<MemoryFact>),
+    Remember(Box<NewMemory>, Timestamp, ReplySender<MemoryFact>),
     SettleMemory {
         id: MemoryId,
         status: MemoryStatus,
         now: Timestamp,
-        answer: Answer<Option<MemoryFact>>,
+        answer: ReplySender<Option<MemoryFact>>,
     },
-    Propose(Box<Proposal>, Answer<()>),
+    Propose(Box<Proposal>, ReplySender<()>),
     WithdrawProposal {
         what: String,
         name: String,
-        answer: Answer<bool>,
+        answer: ReplySender<bool>,
     },
-    Keep(Box<Kept>, Answer<Kept>),
+    Keep(Box<StoredItem>, ReplySender<StoredItem>),
     Unkeep {
         what: String,
         name: String,
-        answer: Answer<bool>,
+        answer: ReplySender<bool>,
     },
     Agents(AgentCommand),
     SettleRecipe {
         recipe: String,
-        answer: Answer<()>,
+        answer: ReplySender<()>,
     },
     /// Puts every passage into the index.
-    Index(Answer<()>),
+    Index(ReplySender<()>),
 }
 
 /// What the thread has done so far.
 #[derive(Debug, Default)]
-pub(super) struct Counters {
+pub(super) struct WriterCounters {
     pub(super) appends: AtomicU64,
     pub(super) transactions: AtomicU64,
 }
 
-pub(super) struct Writer {
+pub(super) struct WriterThread {
     pub(super) connection: SqliteConnection,
     database: PathBuf,
     pub(super) wal: bool,
@@ -109,7 +111,7 @@ pub(super) struct Writer {
     /// Last audit line that is known to stand in its file, and what the database says of it.
     pub(super) exported: u64,
     pub(super) exported_stored: u64,
-    pub(super) counters: Arc<Counters>,
+    pub(super) counters: Arc<WriterCounters>,
     /// Bytes written since the write-ahead log was last copied back.
     pub(super) unchecked_bytes: usize,
     /// There may be passages outside the index.
@@ -118,13 +120,13 @@ pub(super) struct Writer {
     marker: Option<File>,
 }
 
-impl Writer {
+impl WriterThread {
     pub(super) fn open(
         state_dir: &Path,
-        place: &Place,
-        counters: Arc<Counters>,
-    ) -> Result<Writer, StoreError> {
-        Ok(Writer {
+        place: &DatabasePlace,
+        counters: Arc<WriterCounters>,
+    ) -> Result<WriterThread, StoreError> {
+        Ok(WriterThread {
             connection: block_on(place.connect_writer())?,
             database: place.database.clone(),
             wal: place.wal,
@@ -134,13 +136,13 @@ impl Writer {
             counters,
             unchecked_bytes: 0,
             unindexed: false,
-            marker: Notice::of_facts(state_dir).marker(),
+            marker: ChangeMarker::of_facts(state_dir).open_marker(),
         })
     }
 
     /// Serves until every sender is gone.
-    pub(super) fn run(mut self, commands: &Receiver<Command>) {
-        let mut held: Option<Command> = None;
+    pub(super) fn run(mut self, commands: &Receiver<WriterCommand>) {
+        let mut held: Option<WriterCommand> = None;
         loop {
             let command = match held.take() {
                 Some(command) => command,
@@ -149,17 +151,17 @@ impl Writer {
                     None => break,
                 },
             };
-            if let Command::Append(append, answer) = command {
-                held = self.gather(Pending::new(*append, answer), commands);
+            if let WriterCommand::Append(append, answer) = command {
+                held = self.gather_appends(SqlitePendingAppend::new(*append, answer), commands);
             } else {
-                self.serve(command);
+                self.serve_command(command);
             }
         }
         self.finish();
     }
 
     /// The next command; meanwhile, when there is none, the work that can wait.
-    fn next(&mut self, commands: &Receiver<Command>) -> Option<Command> {
+    fn next(&mut self, commands: &Receiver<WriterCommand>) -> Option<WriterCommand> {
         match commands.try_recv() {
             Ok(command) => return Some(command),
             Err(TryRecvError::Disconnected) => return None,
@@ -167,7 +169,7 @@ impl Writer {
         }
         if self.wal && self.unchecked_bytes >= CHECKPOINT_BYTES {
             self.unchecked_bytes = 0;
-            self.quietly("PRAGMA wal_checkpoint(PASSIVE)");
+            self.execute_quietly("PRAGMA wal_checkpoint(PASSIVE)");
         }
         while self.unindexed {
             match commands.recv_timeout(IDLE) {
@@ -179,7 +181,7 @@ impl Writer {
                 }
             }
         }
-        while owed::any(&self.database) {
+        while owed::has_owed_leases(&self.database) {
             match commands.recv_timeout(GIVE_BACK_AGAIN) {
                 Ok(command) => return Some(command),
                 Err(RecvTimeoutError::Disconnected) => return None,
@@ -195,23 +197,27 @@ impl Writer {
 
     /// Gives back what could not be given back when its session went down.
     fn give_back_owed(&mut self, which: impl Fn(&Lease) -> bool) -> Result<(), StoreError> {
-        for lease in owed::of(&self.database).iter().filter(|lease| which(lease)) {
-            self.unsynced(|me| me.release(lease))?;
-            owed::settled(&self.database, lease);
+        for lease in owed::owed_leases(&self.database).iter().filter(|lease| which(lease)) {
+            self.without_sync(|me| me.release_lease(lease))?;
+            owed::clear_owed_lease(&self.database, lease);
         }
         Ok(())
     }
 
     /// Takes what else waits to be appended and commits it together. Returns the command that came
     /// after.
-    fn gather(&mut self, first: Pending, commands: &Receiver<Command>) -> Option<Command> {
+    fn gather_appends(
+        &mut self,
+        first: SqlitePendingAppend,
+        commands: &Receiver<WriterCommand>,
+    ) -> Option<WriterCommand> {
         let mut bytes = first.bytes;
         let mut group = vec![first];
         let mut next = None;
         while group.len() < GROUP_APPENDS && bytes < GROUP_BYTES {
             match commands.try_recv() {
-                Ok(Command::Append(append, answer)) => {
-                    let pending = Pending::new(*append, answer);
+                Ok(WriterCommand::Append(append, answer)) => {
+                    let pending = SqlitePendingAppend::new(*append, answer);
                     bytes += pending.bytes;
                     group.push(pending);
                 }
@@ -228,70 +234,70 @@ impl Writer {
     }
 
     /// Everything but appends. Nobody waiting for an answer is no error.
-    fn serve(&mut self, command: Command) {
+    fn serve_command(&mut self, command: WriterCommand) {
         match command {
-            Command::Append(append, answer) => {
-                self.append_group(vec![Pending::new(*append, answer)]);
+            WriterCommand::Append(append, answer) => {
+                self.append_group(vec![SqlitePendingAppend::new(*append, answer)]);
             }
-            Command::Acquire(session, owner, answer) => {
+            WriterCommand::Acquire(session, owner, answer) => {
                 let given_back = self.give_back_owed(|lease| lease.session == session);
-                let taken = |()| self.unsynced(|me| me.acquire(&session, &owner));
+                let taken = |()| self.without_sync(|me| me.acquire_lease(&session, &owner));
                 let _ = answer.send(given_back.and_then(taken));
             }
-            Command::Release(lease, answer) => {
-                let given_back = self.unsynced(|me| me.release(&lease));
+            WriterCommand::Release(lease, answer) => {
+                let given_back = self.without_sync(|me| me.release_lease(&lease));
                 if given_back.is_err() {
-                    owed::note(&self.database, &lease);
+                    owed::note_owed_lease(&self.database, &lease);
                 }
                 let _ = answer.send(given_back);
             }
-            Command::Delete(session, answer) => {
-                let _ = answer.send(self.delete(&session));
+            WriterCommand::Delete(session, answer) => {
+                let _ = answer.send(self.delete_session(&session));
             }
-            Command::Paused(answer) => {
+            WriterCommand::Paused(answer) => {
                 let _ = answer.send(block_on(read_pause(&mut self.connection)));
             }
-            Command::SetPaused(pause, answer) => {
+            WriterCommand::SetPaused(pause, answer) => {
                 let _ = answer.send(block_on(set_pause(&mut self.connection, pause.as_ref())));
             }
-            Command::Post(mail, answer) => {
+            WriterCommand::Post(mail, answer) => {
                 let posted = self.in_transaction(letters::POSTING, |me| {
                     block_on(letters::post_letter(&mut me.connection, &mail))
                 });
                 let _ = answer.send(posted);
             }
-            Command::Discard(id, answer) => {
+            WriterCommand::Discard(id, answer) => {
                 let _ = answer.send(block_on(letters::discard_letter(&mut self.connection, id)));
             }
-            Command::Unmark { workspace, path, answer } => {
+            WriterCommand::Unmark { workspace, path, answer } => {
                 let was = block_on(remove_mark(&mut self.connection, &workspace, &path));
                 let _ = answer.send(was);
             }
-            Command::Remember(new, now, answer) => {
-                let _ = answer.send(self.remember(&new, now));
+            WriterCommand::Remember(new, now, answer) => {
+                let _ = answer.send(self.remember_fact(&new, now));
             }
-            Command::SettleMemory { id, status, now, answer } => {
+            WriterCommand::SettleMemory { id, status, now, answer } => {
                 let _ = answer.send(self.settle_memory(&id, status, now));
             }
-            Command::Propose(proposal, answer) => {
-                let _ = answer.send(self.propose(&proposal));
+            WriterCommand::Propose(proposal, answer) => {
+                let _ = answer.send(self.add_proposal(&proposal));
             }
-            Command::WithdrawProposal { what, name, answer } => {
+            WriterCommand::WithdrawProposal { what, name, answer } => {
                 let was = block_on(withdraw_proposal(&mut self.connection, &what, &name));
                 let _ = answer.send(was);
             }
-            Command::Keep(kept, answer) => {
+            WriterCommand::Keep(kept, answer) => {
                 let _ = answer.send(block_on(keep_definition(&mut self.connection, &kept)));
             }
-            Command::Unkeep { what, name, answer } => {
+            WriterCommand::Unkeep { what, name, answer } => {
                 let was = block_on(remove_definition(&mut self.connection, &what, &name));
                 let _ = answer.send(was);
             }
-            Command::Agents(command) => self.serve_agents(command),
-            Command::SettleRecipe { recipe, answer } => {
+            WriterCommand::Agents(command) => self.serve_agents(command),
+            WriterCommand::SettleRecipe { recipe, answer } => {
                 let _ = answer.send(block_on(forget_recipe(&mut self.connection, &recipe)));
             }
-            Command::Index(answer) => {
+            WriterCommand::Index(answer) => {
                 let _ = answer.send(self.index_all());
             }
         }
@@ -299,12 +305,12 @@ impl Writer {
 
     /// Runs a transaction that need not survive a power cut: leases end with the boot anyway. In a
     /// rollback journal that would not be safe for the rest of the file, so there it is synced.
-    fn unsynced<T>(
+    fn without_sync<T>(
         &mut self,
-        work: impl FnOnce(&mut Writer) -> Result<T, StoreError>,
+        work: impl FnOnce(&mut WriterThread) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         if self.wal {
-            self.quietly("PRAGMA synchronous = NORMAL");
+            self.execute_quietly("PRAGMA synchronous = NORMAL");
         }
         let result = self.in_transaction("writing the lease", work);
         if self.wal {
@@ -316,7 +322,7 @@ impl Writer {
     pub(super) fn in_transaction<T>(
         &mut self,
         doing: &str,
-        work: impl FnOnce(&mut Writer) -> Result<T, StoreError>,
+        work: impl FnOnce(&mut WriterThread) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         self.execute(doing, "BEGIN IMMEDIATE")?;
         let result = work(self).and_then(|value| {
@@ -329,16 +335,23 @@ impl Writer {
         result
     }
 
-    fn acquire(&mut self, session: &SessionId, owner: &Owner) -> Result<Lease, StoreError> {
+    fn acquire_lease(
+        &mut self,
+        session: &SessionId,
+        owner: &LeaseOwner,
+    ) -> Result<Lease, StoreError> {
         let doing = "taking the lease of a session";
         let query = sqlx::query(statements::LEASE).bind(session.as_str());
         let row = block_on(query.fetch_optional(&mut self.connection));
-        let holder = match row.map_err(|e| failed(doing, &e))? {
+        let holder = match row.map_err(|e| database_error(doing, &e))? {
             Some(row) => read_owner(&row, 1)?,
             None => None,
         };
         if let Some(holder) = holder.filter(is_alive) {
-            return Err(StoreError::Held { session: session.clone(), holder: describe(&holder) });
+            return Err(StoreError::Held {
+                session: session.clone(),
+                holder: describe_owner(&holder),
+            });
         }
         let query = sqlx::query(statements::ACQUIRE)
             .bind(session.as_str())
@@ -347,46 +360,49 @@ impl Writer {
             .bind(owner.host.as_str())
             .bind(owner.label.as_str())
             .bind(GENESIS);
-        let row = block_on(query.fetch_one(&mut self.connection)).map_err(|e| failed(doing, &e))?;
-        Ok(Lease { session: session.clone(), epoch: read::number(&row, 0)? })
+        let row = block_on(query.fetch_one(&mut self.connection))
+            .map_err(|e| database_error(doing, &e))?;
+        Ok(Lease { session: session.clone(), epoch: read::number_cell(&row, 0)? })
     }
 
-    fn release(&mut self, lease: &Lease) -> Result<(), StoreError> {
+    fn release_lease(&mut self, lease: &Lease) -> Result<(), StoreError> {
         let query = sqlx::query(statements::RELEASE)
             .bind(lease.session.as_str())
             .bind(lease.epoch.cast_signed());
         block_on(query.execute(&mut self.connection))
             .map(drop)
-            .map_err(|e| failed("giving back the lease of a session", &e))
+            .map_err(|e| database_error("giving back the lease of a session", &e))
     }
 
-    fn delete(&mut self, session: &SessionId) -> Result<(), StoreError> {
+    fn delete_session(&mut self, session: &SessionId) -> Result<(), StoreError> {
         let doing = "deleting a session";
         // What was deleted shall not be readable in free pages or in the log either.
-        self.quietly("PRAGMA secure_delete = ON");
+        self.execute_quietly("PRAGMA secure_delete = ON");
         let result = self.in_transaction(doing, |me| {
             let query = sqlx::query(statements::LEASE).bind(session.as_str());
             let row = block_on(query.fetch_optional(&mut me.connection));
-            let facts = match row.map_err(|e| failed(doing, &e))? {
-                Some(row) => read::number(&row, 5)?,
+            let facts = match row.map_err(|e| database_error(doing, &e))? {
+                Some(row) => read::number_cell(&row, 5)?,
                 None => 0,
             };
             if facts == 0 {
                 return Err(StoreError::Missing { what: format!("session {session}") });
             }
             let query = sqlx::query(statements::DELETE).bind(session.as_str()).bind(GENESIS);
-            block_on(query.execute(&mut me.connection)).map(drop).map_err(|e| failed(doing, &e))
+            block_on(query.execute(&mut me.connection))
+                .map(drop)
+                .map_err(|e| database_error(doing, &e))
         });
-        self.quietly("PRAGMA secure_delete = OFF");
+        self.execute_quietly("PRAGMA secure_delete = OFF");
         if result.is_ok() && self.wal {
-            self.quietly("PRAGMA wal_checkpoint(TRUNCATE)");
+            self.execute_quietly("PRAGMA wal_checkpoint(TRUNCATE)");
         }
         result
     }
 
     /// Tells whoever follows a session that there are new facts. They look by themselves now and
     /// then, should this fail.
-    pub(super) fn announce(&self) {
+    pub(super) fn announce_facts(&self) {
         if let Some(marker) = &self.marker {
             let now = FileTimes::new().set_modified(SystemTime::now());
             let _ = marker.set_times(now);
@@ -405,8 +421,10 @@ impl Writer {
         self.in_transaction(doing, |me| {
             let query = sqlx::query(statements::INDEX).bind(INDEX_BATCH);
             let rows = block_on(query.fetch_all(&mut me.connection));
-            match rows.map_err(|e| failed(doing, &e))?.first() {
-                Some(row) => Ok(row.try_get::<i64, _>(0).map_err(|e| failed(doing, &e))? > 0),
+            match rows.map_err(|e| database_error(doing, &e))?.first() {
+                Some(row) => {
+                    Ok(row.try_get::<i64, _>(0).map_err(|e| database_error(doing, &e))? > 0)
+                }
                 None => Ok(false),
             }
         })
@@ -415,11 +433,13 @@ impl Writer {
     pub(super) fn execute(&mut self, doing: &str, sql: &'static str) -> Result<(), StoreError> {
         // With arguments, even none, the statement is prepared once and kept.
         let query = sqlx::query(sql);
-        block_on(query.execute(&mut self.connection)).map(drop).map_err(|e| failed(doing, &e))
+        block_on(query.execute(&mut self.connection))
+            .map(drop)
+            .map_err(|e| database_error(doing, &e))
     }
 
     /// Runs what may fail without harm; a real fault shows in the next transaction.
-    fn quietly(&mut self, sql: &'static str) {
+    fn execute_quietly(&mut self, sql: &'static str) {
         if let Err(error) = self.execute("housekeeping", sql) {
             tracing::debug!(%error, sql, "housekeeping of the database failed");
         }

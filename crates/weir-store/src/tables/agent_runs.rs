@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 use weir_core::ids::{SessionId, Timestamp};
 use weir_core::schedule::{AgentRun, AgentRunState};
 use weir_engine::ports::{
-    AGENT_RUNS_KEPT, AgentRunFilter, Begin, Claim, HOUR_MS, Owner, Places, STILL_RUNNING,
-    StoreError,
+    AGENT_RUNS_KEPT, AgentRunFilter, HOUR_MS, LeaseOwner, PlaceLimits, RunBeginOutcome,
+    STILL_RUNNING, StoreError, TickClaim,
 };
 
 use crate::sql::{READING, SqlConnection, SqlRow, SqlStatement, SqlText, limit_of, sql, to_json};
@@ -61,7 +61,7 @@ pub(crate) struct RunHolder {
 impl RunHolder {
     pub(crate) fn new(
         doing: &str,
-        process: &Owner,
+        process: &LeaseOwner,
         replica: Option<&str>,
     ) -> Result<RunHolder, StoreError> {
         let process = to_json(doing, process)?;
@@ -74,26 +74,26 @@ pub(crate) async fn claim_tick<C: SqlConnection>(
     connection: &mut C,
     run: &AgentRun,
     holder: Option<&RunHolder>,
-) -> Result<Claim, StoreError> {
+) -> Result<TickClaim, StoreError> {
     let taken = SqlStatement::new(TAKEN).bind(&run.agent).bind(&run.tick);
     if !connection.fetch_rows(CLAIMING, taken).await?.is_empty() {
-        return Ok(Claim::Taken);
+        return Ok(TickClaim::Taken);
     }
     let busy = SqlStatement::new(BUSY).bind(&run.agent);
     let busy = !connection.fetch_rows(CLAIMING, busy).await?.is_empty();
     let overlaps = run.state.is_open() && busy;
     if overlaps && run.cause.can_wait() {
-        return Ok(Claim::Overlaps);
+        return Ok(TickClaim::Overlaps);
     }
     let written = match overlaps {
-        true => run.clone().ended(AgentRunState::Skipped, run.claimed, STILL_RUNNING),
+        true => run.clone().with_end(AgentRunState::Skipped, run.claimed, STILL_RUNNING),
         false => run.clone(),
     };
     insert_run(connection, &written, holder.filter(|_| written.state.is_open())).await?;
     // What is over and old goes.
     let forget = SqlStatement::new(FORGET_OLD).bind(&run.agent).bind(limit_of(AGENT_RUNS_KEPT));
     connection.change_rows(CLAIMING, forget).await?;
-    Ok(if overlaps { Claim::Overlaps } else { Claim::Claimed })
+    Ok(if overlaps { TickClaim::Overlaps } else { TickClaim::Claimed })
 }
 
 async fn insert_run<C: SqlConnection>(
@@ -124,25 +124,25 @@ pub(crate) async fn begin_run<C: SqlConnection>(
     connection: &mut C,
     run: &AgentRun,
     holder: &RunHolder,
-    places: &Places,
+    places: &PlaceLimits,
     running: usize,
-) -> Result<Begin, StoreError> {
+) -> Result<RunBeginOutcome, StoreError> {
     let waiting = SqlStatement::new(WAITING)
         .bind(&run.agent)
         .bind(&run.tick)
         .bind(&holder.process)
         .bind_postgres(holder.replica.as_deref());
     let found = connection.fetch_rows(BEGINNING, waiting).await?;
-    let Some(row) = found.first() else { return Ok(Begin::Gone) };
+    let Some(row) = found.first() else { return Ok(RunBeginOutcome::Gone) };
     let begun_before = row.optional_timestamp(0)?;
     if running >= places.at_once {
-        return Ok(Begin::Full);
+        return Ok(RunBeginOutcome::Full);
     }
     if begun_before.is_none()
         && places.per_hour > 0
         && let Some(until) = find_full_hour(connection, places).await?
     {
-        return Ok(Begin::HourFull { until });
+        return Ok(RunBeginOutcome::HourFull { until });
     }
     let statement = SqlStatement::new(BEGIN)
         .bind(&run.agent)
@@ -150,18 +150,18 @@ pub(crate) async fn begin_run<C: SqlConnection>(
         .bind(run.session.as_ref().map(SessionId::as_str))
         .bind(places.now);
     connection.change_rows(BEGINNING, statement).await?;
-    Ok(Begin::Begun)
+    Ok(RunBeginOutcome::Begun)
 }
 
 /// When the next run may begin, if as many as may were begun within the hour.
 async fn find_full_hour<C: SqlConnection>(
     connection: &mut C,
-    places: &Places,
+    places: &PlaceLimits,
 ) -> Result<Option<Timestamp>, StoreError> {
     let statement = SqlStatement::new(STARTED_WITHIN)
-        .bind(places.since())
+        .bind(places.hour_start())
         .bind(limit_of(places.per_hour))
-        .bind(places.until());
+        .bind(places.latest_start());
     let rows = connection.fetch_rows(BEGINNING, statement).await?;
     match rows.last() {
         Some(row) if rows.len() >= places.per_hour => Ok(Some(row.timestamp(0)?.plus_ms(HOUR_MS))),

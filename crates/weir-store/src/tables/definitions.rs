@@ -1,6 +1,6 @@
 //! What was made or accepted once and counts from then on: how it is written and read.
 
-use weir_engine::ports::{Kept, StoreError};
+use weir_engine::ports::{StoreError, StoredItem};
 
 use crate::sql::{READING, SqlConnection, SqlRow, SqlStatement, SqlText, sql, to_json};
 
@@ -21,8 +21,8 @@ const LIST: SqlText = sql!("SELECT what, name, text, state, hash, version, label
 
 pub(crate) async fn keep_definition<C: SqlConnection>(
     connection: &mut C,
-    definition: &Kept,
-) -> Result<Kept, StoreError> {
+    definition: &StoredItem,
+) -> Result<StoredItem, StoreError> {
     let statement = SqlStatement::new(KEEP)
         .bind(&definition.what)
         .bind(&definition.name)
@@ -34,7 +34,7 @@ pub(crate) async fn keep_definition<C: SqlConnection>(
         .bind(definition.ts);
     let rows = connection.fetch_rows(KEEPING, statement).await?;
     let version = rows.first().map_or(Ok(1), |row| row.small_number(0))?;
-    Ok(Kept { version, ..definition.clone() })
+    Ok(StoredItem { version, ..definition.clone() })
 }
 
 /// Takes a definition away; whether it was there.
@@ -50,13 +50,13 @@ pub(crate) async fn remove_definition<C: SqlConnection>(
 pub(crate) async fn list_definitions<C: SqlConnection>(
     connection: &mut C,
     what: &str,
-) -> Result<Vec<Kept>, StoreError> {
+) -> Result<Vec<StoredItem>, StoreError> {
     let rows = connection.fetch_rows(READING, SqlStatement::new(LIST).bind(what)).await?;
     rows.iter().map(read_definition).collect()
 }
 
-fn read_definition(row: &impl SqlRow) -> Result<Kept, StoreError> {
-    Ok(Kept {
+fn read_definition(row: &impl SqlRow) -> Result<StoredItem, StoreError> {
+    Ok(StoredItem {
         what: row.text(0)?,
         name: row.text(1)?,
         text: row.text(2)?,

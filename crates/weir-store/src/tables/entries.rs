@@ -1,7 +1,7 @@
 //! What a server keeps beside sessions: how it is written and read.
 
 use weir_core::ids::Timestamp;
-use weir_engine::ports::{Entry, Put, StoreError};
+use weir_engine::ports::{PutOutcome, RecordEntry, StoreError};
 
 use crate::sql::{SqlConnection, SqlRow, SqlStatement, SqlText, sql};
 
@@ -47,8 +47,8 @@ pub(crate) fn purge_expired(now: Timestamp) -> SqlStatement {
     SqlStatement::new(PURGE).bind(now)
 }
 
-pub(crate) fn read_entry(row: &impl SqlRow) -> Result<Entry, StoreError> {
-    Ok(Entry {
+pub(crate) fn read_entry(row: &impl SqlRow) -> Result<RecordEntry, StoreError> {
+    Ok(RecordEntry {
         kind: row.text(0)?,
         name: row.text(1)?,
         owner: row.text(2)?,
@@ -63,9 +63,9 @@ pub(crate) fn read_entry(row: &impl SqlRow) -> Result<Entry, StoreError> {
 /// else puts this entry in.
 pub(crate) async fn put_entry<C: SqlConnection>(
     connection: &mut C,
-    entry: &Entry,
+    entry: &RecordEntry,
     expected: Option<u64>,
-) -> Result<Put, StoreError> {
+) -> Result<PutOutcome, StoreError> {
     let statement = SqlStatement::new(VERSION).bind(&entry.kind).bind(&entry.name).bind(entry.ts);
     let (mut version, mut seen) = (0, 0);
     if let Some(row) = connection.fetch_rows(WRITING, statement).await?.first() {
@@ -73,7 +73,7 @@ pub(crate) async fn put_entry<C: SqlConnection>(
         seen = if row.boolean(1)? { version } else { 0 };
     }
     if expected.is_some_and(|expected| expected != seen) {
-        return Ok(Put::Changed(seen));
+        return Ok(PutOutcome::Changed(seen));
     }
     let statement = SqlStatement::new(PUT)
         .bind(&entry.kind)
@@ -84,5 +84,5 @@ pub(crate) async fn put_entry<C: SqlConnection>(
         .bind(entry.expires)
         .bind(entry.ts);
     connection.change_rows(WRITING, statement).await?;
-    Ok(Put::Kept(version + 1))
+    Ok(PutOutcome::Kept(version + 1))
 }

@@ -2,7 +2,7 @@
 //! engine's affair.
 
 use weir_core::ids::SessionId;
-use weir_engine::ports::{Letter, StoreError};
+use weir_engine::ports::{RemoteCommand, StoreError};
 
 use crate::journal::check_box;
 use crate::sql::{
@@ -22,7 +22,7 @@ const DISCARD: SqlText = sql!("DELETE FROM mail WHERE id = $1");
 /// Leaves a letter; its number. Within a transaction.
 pub(crate) async fn post_letter<C: SqlConnection>(
     connection: &mut C,
-    letter: &Letter,
+    letter: &RemoteCommand,
 ) -> Result<u64, StoreError> {
     let session = letter.session.as_str();
     let waiting = fetch_number(connection, POSTING, SqlStatement::new(COUNT).bind(session)).await?;
@@ -47,14 +47,14 @@ pub(crate) async fn discard_letter<C: SqlConnection>(
 pub(crate) async fn list_letters<C: SqlConnection>(
     connection: &mut C,
     session: &SessionId,
-) -> Result<Vec<Letter>, StoreError> {
+) -> Result<Vec<RemoteCommand>, StoreError> {
     let statement = SqlStatement::new(LIST).bind(session.as_str());
     let rows = connection.fetch_rows(READING, statement).await?;
     let mut letters = Vec::with_capacity(rows.len());
     for row in &rows {
         let id = row.number(0)?;
         match serde_json::from_str(&row.text(3)?) {
-            Ok(command) => letters.push(Letter {
+            Ok(command) => letters.push(RemoteCommand {
                 id,
                 session: session.clone(),
                 by: row.text(1)?,

@@ -5,7 +5,7 @@
 
 use weir_core::ids::{MemoryId, Timestamp};
 use weir_core::memory::{
-    MemoryFact, MemoryStatus, NewMemory, first_said, id_of, said_again, settled, takes_place,
+    MemoryFact, MemoryStatus, NewMemory, first_said, id_of, said_again, settle_fact, takes_place,
 };
 use weir_engine::ports::StoreError;
 
@@ -56,14 +56,14 @@ pub(crate) async fn remember_fact<C: MemoryIndex>(
 }
 
 /// Gives a fact another state; `None`: there is none. Within a transaction as above.
-pub(crate) async fn settle_fact<C: MemoryIndex>(
+pub(crate) async fn settle_stored_fact<C: MemoryIndex>(
     connection: &mut C,
     id: &MemoryId,
     status: MemoryStatus,
     now: Timestamp,
 ) -> Result<Option<MemoryFact>, StoreError> {
     let Some(old) = read_fact(connection, id).await? else { return Ok(None) };
-    let fact = settled(&old, status, now);
+    let fact = settle_fact(&old, status, now);
     connection.write_fact(&fact).await?;
     supersede_older(connection, &fact, now, true).await?;
     Ok(Some(fact))
@@ -100,7 +100,7 @@ async fn supersede_older<C: MemoryIndex>(
     let Some(id) = &newer.fact.supersedes else { return Ok(()) };
     match read_fact(connection, id).await? {
         Some(older) if takes_place(newer, &older, by_person) => {
-            let mut older = settled(&older, MemoryStatus::Superseded, now);
+            let mut older = settle_fact(&older, MemoryStatus::Superseded, now);
             older.superseded_by = Some(newer.id.clone());
             connection.write_fact(&older).await
         }

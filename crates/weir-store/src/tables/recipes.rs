@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use weir_core::ids::{RunId, SessionId};
-use weir_core::recipe::{SolvedRun, Standing};
+use weir_core::recipe::{RecipeStanding, SolvedRun};
 use weir_engine::ports::{Append, SOLVED_RUNS_MAX, SolvedFilter, StoreError};
 
 use crate::sql::{READING, SqlConnection, SqlRow, SqlStatement, SqlText, limit_of, sql, to_json};
@@ -78,10 +78,10 @@ pub(crate) async fn forget_recipe<C: SqlConnection>(
 
 pub(crate) async fn read_counts<C: SqlConnection>(
     connection: &mut C,
-) -> Result<BTreeMap<String, Standing>, StoreError> {
+) -> Result<BTreeMap<String, RecipeStanding>, StoreError> {
     let rows = connection.fetch_rows(READING, SqlStatement::new(COUNTS)).await?;
     let standing = |row: &C::Row| {
-        let standing = Standing {
+        let standing = RecipeStanding {
             successes: row.small_number(1)?,
             failures: row.small_number(2)?,
             last_used: row.optional_timestamp(3)?,

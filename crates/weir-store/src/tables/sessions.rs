@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use weir_core::ids::{BlobId, SessionId};
-use weir_engine::ports::{Owner, Passage, SessionFilter, SessionMeta, StoreError};
+use weir_engine::ports::{LeaseOwner, Passage, SessionFilter, SessionMeta, StoreError};
 
 use crate::sql::{READING, SqlConnection, SqlRow, SqlStatement, SqlText, limit_of, sql};
-use crate::words::{Words, around};
+use crate::words::{SearchWords, text_around};
 
 const SUMMARY: SqlText = sql!(
     "SELECT id, workspace, title, model, profile, status, created,
@@ -21,9 +21,12 @@ const SUMMARIES: SqlText = sql!(
 const BLOB: SqlText = sql!("SELECT bytes FROM blobs WHERE id = $1");
 
 /// The owner in the four columns from `first` on.
-pub(crate) fn read_owner(row: &impl SqlRow, first: usize) -> Result<Option<Owner>, StoreError> {
+pub(crate) fn read_owner(
+    row: &impl SqlRow,
+    first: usize,
+) -> Result<Option<LeaseOwner>, StoreError> {
     let Some(pid) = row.optional_integer(first)? else { return Ok(None) };
-    Ok(Some(Owner {
+    Ok(Some(LeaseOwner {
         pid: u32::try_from(pid).unwrap_or(0),
         started: row.number(first + 1)?,
         host: row.text(first + 2)?,
@@ -79,13 +82,13 @@ pub(crate) async fn read_blob<C: SqlConnection>(
 }
 
 /// The passage in the six columns of a row, cut to what is around the words.
-pub(crate) fn read_passage(row: &impl SqlRow, words: &Words) -> Result<Passage, StoreError> {
+pub(crate) fn read_passage(row: &impl SqlRow, words: &SearchWords) -> Result<Passage, StoreError> {
     Ok(Passage {
         session: SessionId::new(row.text(0)?),
         seq: row.number(1)?,
         ts: row.timestamp(2)?,
         kind: row.text(3)?,
         subject: row.text(4)?,
-        text: around(&row.text(5)?, words),
+        text: text_around(&row.text(5)?, words),
     })
 }

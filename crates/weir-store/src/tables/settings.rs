@@ -1,6 +1,6 @@
 //! The kill switch: how it is set and read.
 
-use weir_engine::ports::{Pause, StoreError};
+use weir_engine::ports::{StoreError, StorePause};
 
 use crate::sql::{READING, SqlConnection, SqlRow, SqlStatement, SqlText, sql, to_json};
 
@@ -13,14 +13,14 @@ const RESUME: SqlText = sql!("DELETE FROM settings WHERE key = 'paused'");
 
 pub(crate) async fn read_pause<C: SqlConnection>(
     connection: &mut C,
-) -> Result<Option<Pause>, StoreError> {
+) -> Result<Option<StorePause>, StoreError> {
     let rows = connection.fetch_rows(READING, SqlStatement::new(PAUSED)).await?;
     rows.first().map(|row| row.json(0, "the kill switch")).transpose()
 }
 
 pub(crate) async fn set_pause<C: SqlConnection>(
     connection: &mut C,
-    pause: Option<&Pause>,
+    pause: Option<&StorePause>,
 ) -> Result<(), StoreError> {
     let statement = match pause {
         Some(pause) => SqlStatement::new(PAUSE).bind(to_json(PAUSING, pause)?),

@@ -113,7 +113,7 @@ async fn g10_lines_that_a_crash_kept_from_the_file_are_written_by_the_next_appen
         fs::write(&crashed_file, &whole[..kept]).expect("writable");
         assert_eq!(fault(crashed.path()), None, "lines not yet written are no fault");
         let store = SqliteStore::open(crashed.path()).expect("the folder is ours");
-        store.release(&scribe.lease).await.expect("our own");
+        store.release_lease(&scribe.lease).await.expect("our own");
         let mut next = Scribe::new(&store, "one").await;
         (next.facts, next.last) = (scribe.facts, scribe.last.clone());
         next.write_audited(&store, "after").await;
@@ -138,8 +138,8 @@ async fn g10_effects_stop_when_the_audit_cannot_be_written() {
     let (audited, plain) = tokio::join!(store.append(append), store.append(other.next(1)));
     assert!(matches!(audited, Err(StoreError::Io { .. })), "{audited:?}");
     plain.expect("it has no audit line");
-    assert_eq!(store.read(&scribe.lease.session, 1, 9).await.expect("readable").len(), 1);
-    assert_eq!(store.audit(1, 9).await.expect("readable").len(), 1, "nothing was committed");
+    assert_eq!(store.read_records(&scribe.lease.session, 1, 9).await.expect("readable").len(), 1);
+    assert_eq!(store.audit_lines(1, 9).await.expect("readable").len(), 1, "nothing was committed");
     fs::remove_dir(folder.path().join("audit/2026-01-03.jsonl")).expect("it is empty");
     scribe.write_audited(&store, "again").await;
     drop(store);

@@ -7,17 +7,17 @@ use std::sync::Arc;
 
 use weir_core::ids::{CallId, CheckpointId, SessionId, Timestamp};
 use weir_engine::ports::{
-    CheckpointFilter, Checkpoints, Content, Snapshot, SnapshotEntry, StoreError,
+    CheckpointFilter, Checkpoints, FileContent, Snapshot, SnapshotEntry, StoreError,
 };
 use weir_store::{GitCheckpoints, MemoryCheckpoints};
 
 const HERE: &str = "/home/ada/loom";
 
-fn file(text: &str) -> Content {
-    Content::File { bytes: Arc::from(text.as_bytes()), mode: 0o644 }
+fn file(text: &str) -> FileContent {
+    FileContent::File { bytes: Arc::from(text.as_bytes()), mode: 0o644 }
 }
 
-fn entry(path: &str, before: Content, after: Content) -> SnapshotEntry {
+fn entry(path: &str, before: FileContent, after: FileContent) -> SnapshotEntry {
     SnapshotEntry { path: path.into(), before, after }
 }
 
@@ -80,19 +80,23 @@ async fn g7_what_a_command_changed_is_found_under_the_announced_name(
 ) {
     let here = Path::new(HERE);
     let before = vec![entry("f", file("0"), file("1"))];
-    let taken = checkpoints.take(snapshot("s", 1, before)).await.expect("writable");
+    let taken = checkpoints.take_snapshot(snapshot("s", 1, before)).await.expect("writable");
     let entries = vec![
         entry("f", file("1"), file("2")),
-        entry("gone", Content::Folder, Content::Absent),
-        entry("new", Content::Absent, Content::File { bytes: Arc::from(&b"x"[..]), mode: 0o755 }),
+        entry("gone", FileContent::Folder, FileContent::Absent),
+        entry(
+            "new",
+            FileContent::Absent,
+            FileContent::File { bytes: Arc::from(&b"x"[..]), mode: 0o755 },
+        ),
     ];
     for _ in 0..2 {
         // The second time: the process was killed before it knew that it was done.
         let again = snapshot("s", 2, entries.clone());
-        checkpoints.record(&announced("a"), again).await.expect("writable");
+        checkpoints.record_snapshot(&announced("a"), again).await.expect("writable");
     }
     let after = vec![entry("f", file("2"), file("3"))];
-    let last = checkpoints.take(snapshot("s", 3, after)).await.expect("writable");
+    let last = checkpoints.take_snapshot(snapshot("s", 3, after)).await.expect("writable");
     let all = ids(checkpoints, &of_session("s")).await;
     assert_eq!(all, [last, announced("a"), taken]);
     for id in [announced("a").as_str(), "aaaaaaaaaaaaaaaa"] {
@@ -103,65 +107,70 @@ async fn g7_what_a_command_changed_is_found_under_the_announced_name(
     let missing = checkpoints.load(here, announced("b").as_str()).await.map(drop);
     assert!(matches!(missing, Err(StoreError::Missing { .. })), "{missing:?}");
     let cut = Timestamp((1_767_367_800 + 2) * 1_000_000);
-    assert_eq!(checkpoints.collect(here, cut, u64::MAX).await.expect("writable"), 1);
+    assert_eq!(checkpoints.collect_old_snapshots(here, cut, u64::MAX).await.expect("writable"), 1);
     let (_, loaded) = checkpoints.load(here, announced("a").as_str()).await.expect("it stays");
     assert_eq!(loaded, entries);
 }
 
 async fn g7_a_baseline_gives_back_what_it_was_given(checkpoints: &dyn Checkpoints) {
     let session = SessionId::new("s");
-    let open = || checkpoints.baseline(Path::new(HERE), &session).expect("writable");
+    let open = || checkpoints.open_baseline(Path::new(HERE), &session).expect("writable");
     let mut baseline = open();
     let large: Vec<u8> = (0..=255_u8).cycle().take(3_000_000).collect();
     let pieces = [&b""[..], b"small", &large].map(|content| {
         let mut content = content;
-        baseline.keep(&mut content).expect("kept")
+        baseline.add_content(&mut content).expect("kept")
     });
-    baseline.note("{\"one\":1}").expect("noted");
+    baseline.append_note("{\"one\":1}").expect("noted");
     baseline.sync().expect("durable");
     assert_eq!(baseline.bytes(), 3_000_005);
     // A killed process is survived.
     drop(baseline);
     let mut baseline = open();
-    assert_eq!(baseline.notes().expect("readable"), ["{\"one\":1}"]);
+    assert_eq!(baseline.read_notes().expect("readable"), ["{\"one\":1}"]);
     for (piece, content) in pieces.into_iter().zip([&b""[..], b"small", &large]) {
         assert_eq!(baseline.read(piece).expect("readable"), content);
     }
     baseline.remove().expect("removed");
-    assert_eq!(open().notes().expect("readable"), Vec::<String>::new());
+    assert_eq!(open().read_notes().expect("readable"), Vec::<String>::new());
 }
 
 async fn g7_everything_comes_back_as_it_was(checkpoints: &dyn Checkpoints) {
     let binary: Arc<[u8]> = (0..=255_u8).cycle().take(100_000).collect();
     let entries = vec![
         entry("src/main.rs", file("fn main() {}\n"), file("fn main() { run() }\n")),
-        entry("new folder/größe 🎉.txt", Content::Absent, file("")),
-        entry(".git/hooks/post-commit", file("#!/bin/sh"), Content::Absent),
-        entry(".gitignore", Content::Absent, file("target\n")),
+        entry("new folder/größe 🎉.txt", FileContent::Absent, file("")),
+        entry(".git/hooks/post-commit", file("#!/bin/sh"), FileContent::Absent),
+        entry(".gitignore", FileContent::Absent, file("target\n")),
         entry("a\nb\t\"c\"", file("odd name"), file("odd name 2")),
         entry("/etc/outside", file("absolute"), file("absolute 2")),
-        entry("blob.bin", Content::File { bytes: binary, mode: 0o600 }, Content::Absent),
+        entry("blob.bin", FileContent::File { bytes: binary, mode: 0o600 }, FileContent::Absent),
         entry(
             "run.sh",
-            Content::File { bytes: Arc::from(&b"x"[..]), mode: 0o644 },
-            Content::File { bytes: Arc::from(&b"x"[..]), mode: 0o4755 },
+            FileContent::File { bytes: Arc::from(&b"x"[..]), mode: 0o644 },
+            FileContent::File { bytes: Arc::from(&b"x"[..]), mode: 0o4755 },
         ),
-        entry("link", Content::Link { target: "a/b".into() }, Content::Link { target: "c".into() }),
-        entry("made", Content::Absent, Content::Folder),
-        entry("gone", Content::Folder, Content::Absent),
+        entry(
+            "link",
+            FileContent::Link { target: "a/b".into() },
+            FileContent::Link { target: "c".into() },
+        ),
+        entry("made", FileContent::Absent, FileContent::Folder),
+        entry("gone", FileContent::Folder, FileContent::Absent),
     ];
     let taken = snapshot("s", 1, entries.clone());
-    let id = checkpoints.take(taken.clone()).await.expect("writable");
+    let id = checkpoints.take_snapshot(taken.clone()).await.expect("writable");
     let (info, loaded) = checkpoints.load(&taken.workspace, id.as_str()).await.expect("taken");
     assert_eq!(loaded, entries);
     assert_eq!((info.run.as_str(), info.call, info.ts), ("r1", Some(CallId(1)), taken.ts));
     assert_eq!(info.label, taken.label);
     assert_eq!(info.changes[1].after, entries[1].after.image());
     // The same again (a restore, say), and once more with everything turned round.
-    let again = checkpoints.take(snapshot("s", 2, entries.clone())).await.expect("writable");
+    let again =
+        checkpoints.take_snapshot(snapshot("s", 2, entries.clone())).await.expect("writable");
     let back: Vec<SnapshotEntry> =
         entries.iter().map(|e| entry(&e.path, e.after.clone(), e.before.clone())).collect();
-    let turned = checkpoints.take(snapshot("s", 3, back.clone())).await.expect("writable");
+    let turned = checkpoints.take_snapshot(snapshot("s", 3, back.clone())).await.expect("writable");
     for (id, expected) in [(&id, &entries), (&again, &entries), (&turned, &back)] {
         let (_, loaded) = checkpoints.load(Path::new(HERE), id.as_str()).await.expect("taken");
         assert_eq!(&loaded, expected);
@@ -170,15 +179,18 @@ async fn g7_everything_comes_back_as_it_was(checkpoints: &dyn Checkpoints) {
 
 async fn g7_a_file_becomes_a_folder_and_back(checkpoints: &dyn Checkpoints) {
     let forth = vec![
-        entry("x", file("a file"), Content::Folder),
-        entry("x/y", Content::Absent, file("below")),
+        entry("x", file("a file"), FileContent::Folder),
+        entry("x/y", FileContent::Absent, file("below")),
     ];
     let back = vec![
-        entry("x/y", file("below"), Content::Absent),
-        entry("x", Content::Folder, file("a file")),
+        entry("x/y", file("below"), FileContent::Absent),
+        entry("x", FileContent::Folder, file("a file")),
     ];
     for (second, entries) in [(1, &forth), (2, &back), (3, &forth)] {
-        let id = checkpoints.take(snapshot("s", second, entries.clone())).await.expect("writable");
+        let id = checkpoints
+            .take_snapshot(snapshot("s", second, entries.clone()))
+            .await
+            .expect("writable");
         let (_, loaded) = checkpoints.load(Path::new(HERE), id.as_str()).await.expect("taken");
         assert_eq!(&loaded, entries);
     }
@@ -188,9 +200,9 @@ async fn g7_many_files_in_one_checkpoint(checkpoints: &dyn Checkpoints) {
     let entries: Vec<SnapshotEntry> = (0..300)
         .map(|n| entry(&format!("d{}/f{n}", n % 7), file(&format!("old {n}")), file("new")))
         .collect();
-    let id = checkpoints.take(snapshot("s", 1, entries.clone())).await.expect("writable");
+    let id = checkpoints.take_snapshot(snapshot("s", 1, entries.clone())).await.expect("writable");
     let one = vec![entry("d0/f0", file("new"), file("newer"))];
-    let next = checkpoints.take(snapshot("s", 2, one.clone())).await.expect("writable");
+    let next = checkpoints.take_snapshot(snapshot("s", 2, one.clone())).await.expect("writable");
     let (_, loaded) = checkpoints.load(Path::new(HERE), id.as_str()).await.expect("taken");
     assert_eq!(loaded, entries);
     let (_, loaded) = checkpoints.load(Path::new(HERE), next.as_str()).await.expect("taken");
@@ -202,7 +214,9 @@ async fn g7_lists_are_newest_first_and_filtered(checkpoints: &dyn Checkpoints) {
     let mut taken = Vec::new();
     for (session, second) in [("a", 1), ("b", 2), ("a", 3), ("a", 3)] {
         let entries = vec![entry("f", file("1"), file("2"))];
-        taken.push(checkpoints.take(snapshot(session, second, entries)).await.expect("writable"));
+        taken.push(
+            checkpoints.take_snapshot(snapshot(session, second, entries)).await.expect("writable"),
+        );
     }
     let all = CheckpointFilter::default();
     let newest: Vec<CheckpointId> = [3, 2, 1, 0].map(|at: usize| taken[at].clone()).to_vec();
@@ -218,7 +232,9 @@ async fn g7_an_id_may_be_shortened_but_not_ambiguous(checkpoints: &dyn Checkpoin
     let mut taken = Vec::new();
     for second in 1..=20 {
         let entries = vec![entry("f", file("1"), file(&second.to_string()))];
-        taken.push(checkpoints.take(snapshot("s", second, entries)).await.expect("writable"));
+        taken.push(
+            checkpoints.take_snapshot(snapshot("s", second, entries)).await.expect("writable"),
+        );
     }
     let (info, _) =
         checkpoints.load(Path::new(HERE), &taken[4].as_str()[..12]).await.expect("taken");
@@ -241,8 +257,10 @@ async fn g7_an_id_may_be_shortened_but_not_ambiguous(checkpoints: &dyn Checkpoin
 
 async fn d9_forget_removes_one_session_only(checkpoints: &dyn Checkpoints) {
     let shared = vec![entry("f", file("shared"), file("shared 2"))];
-    let one = checkpoints.take(snapshot("one", 1, shared.clone())).await.expect("writable");
-    let two = checkpoints.take(snapshot("two", 2, shared.clone())).await.expect("writable");
+    let one =
+        checkpoints.take_snapshot(snapshot("one", 1, shared.clone())).await.expect("writable");
+    let two =
+        checkpoints.take_snapshot(snapshot("two", 2, shared.clone())).await.expect("writable");
     let session = SessionId::new("one");
     checkpoints.forget(Path::new(HERE), &session).await.expect("writable");
     checkpoints.forget(Path::new(HERE), &session).await.expect("twice is no error");
@@ -252,7 +270,7 @@ async fn d9_forget_removes_one_session_only(checkpoints: &dyn Checkpoints) {
     assert!(matches!(gone, Err(StoreError::Missing { .. })), "{gone:?}");
     let (_, loaded) = checkpoints.load(Path::new(HERE), two.as_str()).await.expect("kept");
     assert_eq!(loaded, shared);
-    checkpoints.take(snapshot("one", 3, shared)).await.expect("it may begin anew");
+    checkpoints.take_snapshot(snapshot("one", 3, shared)).await.expect("it may begin anew");
 }
 
 async fn g7_old_and_too_many_checkpoints_are_collected(checkpoints: &dyn Checkpoints) {
@@ -268,12 +286,12 @@ async fn g7_old_and_too_many_checkpoints_are_collected(checkpoints: &dyn Checkpo
             })
             .collect();
         let session = if second % 3 == 0 { "a" } else { "b" };
-        let entries = vec![entry("one file", Content::Absent, file(&text))];
-        let id = checkpoints.take(snapshot(session, second, entries.clone())).await;
+        let entries = vec![entry("one file", FileContent::Absent, file(&text))];
+        let id = checkpoints.take_snapshot(snapshot(session, second, entries.clone())).await;
         taken.push((id.expect("writable"), entries));
     }
     let cut = Timestamp((1_767_367_800 + 4) * 1_000_000);
-    assert_eq!(checkpoints.collect(here, cut, u64::MAX).await.expect("writable"), 3);
+    assert_eq!(checkpoints.collect_old_snapshots(here, cut, u64::MAX).await.expect("writable"), 3);
     let mut left = ids(checkpoints, &CheckpointFilter::default()).await;
     left.reverse();
     let expected: Vec<CheckpointId> = taken[3..].iter().map(|(id, _)| id.clone()).collect();
@@ -283,16 +301,20 @@ async fn g7_old_and_too_many_checkpoints_are_collected(checkpoints: &dyn Checkpo
         assert_eq!(&loaded, entries);
     }
     // Room for about three of the seven.
-    let gone = checkpoints.collect(here, Timestamp(0), 70_000).await.expect("writable");
+    let gone =
+        checkpoints.collect_old_snapshots(here, Timestamp(0), 70_000).await.expect("writable");
     assert!((3..=6).contains(&gone), "{gone} went");
     let left = ids(checkpoints, &CheckpointFilter::default()).await;
     assert_eq!(left.len(), 7 - gone);
     assert_eq!(left[0], taken[9].0, "the newest stays");
     let (_, loaded) = checkpoints.load(here, left[0].as_str()).await.expect("kept");
     assert_eq!(loaded, taken[9].1);
-    assert_eq!(checkpoints.collect(here, Timestamp(0), 0).await.expect("writable"), left.len());
+    assert_eq!(
+        checkpoints.collect_old_snapshots(here, Timestamp(0), 0).await.expect("writable"),
+        left.len()
+    );
     assert_eq!(ids(checkpoints, &CheckpointFilter::default()).await, []);
-    checkpoints.take(snapshot("a", 11, taken[0].1.clone())).await.expect("it goes on");
+    checkpoints.take_snapshot(snapshot("a", 11, taken[0].1.clone())).await.expect("it goes on");
 }
 
 /// Plain git, told nothing but where the repository is.
@@ -320,10 +342,10 @@ async fn g7_plain_git_shows_what_the_agent_changed() {
     // Somebody else changes the file, then the agent again.
     let second = vec![entry("src/a.rs", file("three\n"), file("four\n"))];
     let many: Vec<SnapshotEntry> =
-        (0..40).map(|n| entry(&format!("m/{n}"), Content::Absent, file("x\n"))).collect();
-    let id = checkpoints.take(snapshot("s", 1, first)).await.expect("writable");
-    checkpoints.take(snapshot("s", 2, second)).await.expect("writable");
-    checkpoints.take(snapshot("s", 3, many)).await.expect("writable");
+        (0..40).map(|n| entry(&format!("m/{n}"), FileContent::Absent, file("x\n"))).collect();
+    let id = checkpoints.take_snapshot(snapshot("s", 1, first)).await.expect("writable");
+    checkpoints.take_snapshot(snapshot("s", 2, second)).await.expect("writable");
+    checkpoints.take_snapshot(snapshot("s", 3, many)).await.expect("writable");
     let repository = checkpoints.repository_of(Path::new(HERE));
     let log = git(&repository, &["log", "-p", "--format=%s", "refs/weir/s", "--", "src"]);
     let diffs: Vec<&str> = log
@@ -339,7 +361,10 @@ async fn g7_plain_git_shows_what_the_agent_changed() {
     git(&repository, &["gc", "--quiet"]);
     git(&repository, &["pack-refs", "--all"]);
     let cut = Timestamp((1_767_367_800 + 2) * 1_000_000);
-    assert_eq!(checkpoints.collect(Path::new(HERE), cut, u64::MAX).await.expect("writable"), 1);
+    assert_eq!(
+        checkpoints.collect_old_snapshots(Path::new(HERE), cut, u64::MAX).await.expect("writable"),
+        1
+    );
     assert_eq!(ids(&checkpoints, &CheckpointFilter::default()).await.len(), 2);
     assert_eq!(git(&repository, &["fsck", "--full", "--strict"]).trim(), "");
     git(&repository, &["log", "-p", "refs/weir/s"]);
@@ -355,7 +380,7 @@ async fn g7_only_touched_files_are_stored() {
     let checkpoints = GitCheckpoints::open(folder.path());
     let mut taken = snapshot("s", 1, vec![entry("a", file("1"), file("2"))]);
     taken.workspace = workspace.path().to_path_buf();
-    checkpoints.take(taken).await.expect("writable");
+    checkpoints.take_snapshot(taken).await.expect("writable");
     let repository = checkpoints.repository_of(workspace.path());
     let names = git(&repository, &["ls-tree", "-r", "--name-only", "refs/weir/s"]);
     assert_eq!(names, "a\n");
@@ -369,8 +394,8 @@ async fn g7_several_writers_share_one_repository() {
     let (left, right) = (GitCheckpoints::open(folder.path()), GitCheckpoints::open(folder.path()));
     let take = |n: i64| {
         let who = if n % 2 == 0 { &left } else { &right };
-        let entries = vec![entry(&format!("f{n}"), Content::Absent, file("x"))];
-        who.take(snapshot("s", n, entries))
+        let entries = vec![entry(&format!("f{n}"), FileContent::Absent, file("x"))];
+        who.take_snapshot(snapshot("s", n, entries))
     };
     for result in futures::future::join_all((0..12).map(take)).await {
         result.expect("writable");
@@ -378,9 +403,10 @@ async fn g7_several_writers_share_one_repository() {
     assert_eq!(ids(&left, &of_session("s")).await.len(), 12);
     assert_eq!(ids(&left, &of_session("s")).await, ids(&right, &of_session("s")).await);
     let cut = Timestamp((1_767_367_800 + 6) * 1_000_000);
-    left.collect(Path::new(HERE), cut, u64::MAX).await.expect("writable");
-    let entries = vec![entry("last", Content::Absent, file("y"))];
-    let id = right.take(snapshot("s", 20, entries.clone())).await.expect("packs were replaced");
+    left.collect_old_snapshots(Path::new(HERE), cut, u64::MAX).await.expect("writable");
+    let entries = vec![entry("last", FileContent::Absent, file("y"))];
+    let id =
+        right.take_snapshot(snapshot("s", 20, entries.clone())).await.expect("packs were replaced");
     let (_, loaded) = left.load(Path::new(HERE), id.as_str()).await.expect("taken");
     assert_eq!(loaded, entries);
 }
@@ -391,7 +417,7 @@ async fn g7_a_checkpoint_that_cannot_be_written_is_an_error() {
     std::fs::write(folder.path().join("checkpoints"), "in the way").expect("writable");
     let checkpoints = GitCheckpoints::open(folder.path());
     let entries = vec![entry("a", file("1"), file("2"))];
-    let error = checkpoints.take(snapshot("s", 1, entries)).await.expect_err("no folder");
+    let error = checkpoints.take_snapshot(snapshot("s", 1, entries)).await.expect_err("no folder");
     assert!(matches!(error, StoreError::Io { .. }), "{error}");
     let memory = MemoryCheckpoints::new();
     assert_eq!(ids(&memory, &CheckpointFilter::default()).await, []);

@@ -9,7 +9,7 @@ use weir_core::governance::lease::LeaseTerms;
 use weir_core::ids::{ApprovalId, QuestionId, SessionId, Timestamp};
 use weir_core::input::{ApprovalAnswer, PersonCommand};
 use weir_core::record::{GENESIS, verify_chain};
-use weir_engine::ports::{FileMark, Letter, Pause, SessionFilter, Store, StoreError};
+use weir_engine::ports::{FileMark, RemoteCommand, SessionFilter, Store, StoreError, StorePause};
 use weir_store::this_process;
 
 use crate::support::{NOON, Scribe, blob_id, dead_owner};
@@ -27,13 +27,13 @@ impl Place {
 }
 
 pub(crate) fn memory() -> Place {
-    Place::new(weir_store::open("memory:").expect("memory is there"), ())
+    Place::new(weir_store::open_store("memory:").expect("memory is there"), ())
 }
 
 pub(crate) fn sqlite() -> Place {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let location = format!("sqlite:{}", folder.path().join("state").display());
-    Place::new(weir_store::open(&location).expect("a new store"), folder)
+    Place::new(weir_store::open_store(&location).expect("a new store"), folder)
 }
 
 pub(crate) fn sqlite_on_a_network_disk() -> Place {
@@ -104,57 +104,57 @@ async fn d2_facts_come_back_as_they_were_written(store: &dyn Store) {
         scribe.write(store, count).await;
     }
     let session = &scribe.lease.session;
-    assert_eq!(store.read(session, 1, usize::MAX).await.expect("readable"), written);
-    assert_eq!(store.read(session, 5, 3).await.expect("readable"), written[4..7]);
-    assert_eq!(store.read(session, 152, 9).await.expect("readable"), []);
+    assert_eq!(store.read_records(session, 1, usize::MAX).await.expect("readable"), written);
+    assert_eq!(store.read_records(session, 5, 3).await.expect("readable"), written[4..7]);
+    assert_eq!(store.read_records(session, 152, 9).await.expect("readable"), []);
     assert_eq!(verify_chain(GENESIS, 1, &written), Ok(scribe.last.clone()));
-    assert_eq!(store.meta(session).await.expect("readable"), Some(scribe.meta(151)));
+    assert_eq!(store.session_meta(session).await.expect("readable"), Some(scribe.meta(151)));
 }
 
 async fn d2_an_empty_journal_reads_as_nothing(store: &dyn Store) {
     let session = SessionId::new("nobody");
-    assert_eq!(store.read(&session, 1, 10).await.expect("readable"), []);
-    assert_eq!(store.meta(&session).await.expect("readable"), None);
-    store.acquire(&session, &this_process("test")).await.expect("free");
-    assert_eq!(store.meta(&session).await.expect("readable"), None);
-    assert_eq!(store.list(&SessionFilter::default()).await.expect("readable"), []);
-    let missing = store.delete(&session).await.expect_err("nothing to delete");
+    assert_eq!(store.read_records(&session, 1, 10).await.expect("readable"), []);
+    assert_eq!(store.session_meta(&session).await.expect("readable"), None);
+    store.acquire_lease(&session, &this_process("test")).await.expect("free");
+    assert_eq!(store.session_meta(&session).await.expect("readable"), None);
+    assert_eq!(store.list_sessions(&SessionFilter::default()).await.expect("readable"), []);
+    let missing = store.delete_session(&session).await.expect_err("nothing to delete");
     assert_eq!(missing.to_string(), "session nobody does not exist in this store");
-    assert!(matches!(store.blob(&blob_id(b"x")).await, Err(StoreError::Missing { .. })));
+    assert!(matches!(store.read_blob(&blob_id(b"x")).await, Err(StoreError::Missing { .. })));
 }
 
 async fn d2_a_living_owner_keeps_the_lease(store: &dyn Store) {
     let scribe = Scribe::new(store, "one").await;
     let session = scribe.lease.session.clone();
-    let held = store.acquire(&session, &this_process("other")).await.expect_err("held");
+    let held = store.acquire_lease(&session, &this_process("other")).await.expect_err("held");
     let holder = format!("process {} (test)", std::process::id());
     assert_eq!(held.to_string(), format!("session one is being written by {holder}"));
-    store.release(&scribe.lease).await.expect("given back");
-    store.release(&scribe.lease).await.expect("twice is no error");
-    let lease = store.acquire(&session, &this_process("other")).await.expect("free again");
+    store.release_lease(&scribe.lease).await.expect("given back");
+    store.release_lease(&scribe.lease).await.expect("twice is no error");
+    let lease = store.acquire_lease(&session, &this_process("other")).await.expect("free again");
     assert!(lease.epoch > scribe.lease.epoch);
 }
 
 async fn d2_a_dead_owner_loses_the_lease_and_its_appends_fail(store: &dyn Store) {
     let session = SessionId::new("one");
-    let stale = store.acquire(&session, &dead_owner("gone")).await.expect("free");
+    let stale = store.acquire_lease(&session, &dead_owner("gone")).await.expect("free");
     let mut scribe = Scribe::new(store, "one").await;
     scribe.write(store, 1).await;
     let mut late = scribe.next(1);
     late.lease = stale.clone();
     let error = store.append(late).await.expect_err("stale");
     assert!(matches!(error, StoreError::Held { .. }), "{error}");
-    store.release(&stale).await.expect("giving back what was lost is no error");
+    store.release_lease(&stale).await.expect("giving back what was lost is no error");
     scribe.write(store, 1).await;
-    assert_eq!(store.read(&session, 1, 9).await.expect("readable").len(), 2);
+    assert_eq!(store.read_records(&session, 1, 9).await.expect("readable").len(), 2);
 }
 
 async fn d2_a_lease_given_back_is_void(store: &dyn Store) {
     let scribe = Scribe::new(store, "one").await;
-    store.release(&scribe.lease).await.expect("given back");
+    store.release_lease(&scribe.lease).await.expect("given back");
     let error = store.append(scribe.next(1)).await.expect_err("nobody holds the lease");
     assert!(matches!(error, StoreError::Held { .. }), "{error}");
-    assert_eq!(store.read(&scribe.lease.session, 1, 9).await.expect("readable"), []);
+    assert_eq!(store.read_records(&scribe.lease.session, 1, 9).await.expect("readable"), []);
 }
 
 async fn d2_an_append_at_another_place_is_a_conflict(store: &dyn Store) {
@@ -166,7 +166,7 @@ async fn d2_an_append_at_another_place_is_a_conflict(store: &dyn Store) {
     scribe.facts = 5;
     let error = store.append(scribe.next(1)).await.expect_err("a gap");
     assert!(matches!(error, StoreError::Conflict { found: 2, .. }), "{error}");
-    assert_eq!(store.read(&scribe.lease.session, 1, 9).await.expect("readable").len(), 2);
+    assert_eq!(store.read_records(&scribe.lease.session, 1, 9).await.expect("readable").len(), 2);
 }
 
 async fn d2_an_append_that_breaks_the_chain_is_refused_whole(store: &dyn Store) {
@@ -182,7 +182,7 @@ async fn d2_an_append_that_breaks_the_chain_is_refused_whole(store: &dyn Store) 
         let error = store.append(append).await.expect_err("broken");
         assert!(matches!(error, StoreError::Damaged { .. }), "{error}");
     }
-    assert_eq!(store.read(&scribe.lease.session, 1, 9).await.expect("readable").len(), 1);
+    assert_eq!(store.read_records(&scribe.lease.session, 1, 9).await.expect("readable").len(), 1);
     scribe.write(store, 1).await;
 }
 
@@ -195,8 +195,8 @@ async fn d2_a_thousand_appends_at_once_all_count(store: &dyn Store) {
     for result in futures::future::join_all(appends).await {
         result.expect("each of them fits");
     }
-    assert_eq!(store.list(&SessionFilter::default()).await.expect("readable").len(), 1000);
-    assert_eq!(store.audit(1, 2000).await.expect("readable").len(), 1000);
+    assert_eq!(store.list_sessions(&SessionFilter::default()).await.expect("readable").len(), 1000);
+    assert_eq!(store.audit_lines(1, 2000).await.expect("readable").len(), 1000);
 }
 
 async fn d2_one_bad_append_does_not_fail_its_neighbours(store: &dyn Store) {
@@ -220,7 +220,7 @@ async fn d2_one_bad_append_does_not_fail_its_neighbours(store: &dyn Store) {
             _ => assert!(matches!(result, Err(StoreError::Held { .. })), "{n}: {result:?}"),
         }
     }
-    assert_eq!(store.list(&SessionFilter::default()).await.expect("readable").len(), 10);
+    assert_eq!(store.list_sessions(&SessionFilter::default()).await.expect("readable").len(), 10);
 }
 
 async fn d3_facts_blobs_texts_and_audit_are_one_transaction(store: &dyn Store) {
@@ -231,10 +231,10 @@ async fn d3_facts_blobs_texts_and_audit_are_one_transaction(store: &dyn Store) {
     append.audit = vec![scribe.audit_entry(1, "never")];
     append.expected = 1;
     store.append(append).await.expect_err("wrong place");
-    assert!(store.blob(&blob_id(b"picture")).await.is_err());
-    assert_eq!(store.search("weft", 9).await.expect("readable"), []);
-    assert_eq!(store.audit(1, 9).await.expect("readable"), []);
-    assert_eq!(store.meta(&scribe.lease.session).await.expect("readable"), None);
+    assert!(store.read_blob(&blob_id(b"picture")).await.is_err());
+    assert_eq!(store.search_passages("weft", 9).await.expect("readable"), []);
+    assert_eq!(store.audit_lines(1, 9).await.expect("readable"), []);
+    assert_eq!(store.session_meta(&scribe.lease.session).await.expect("readable"), None);
 }
 
 async fn d9_delete_removes_what_only_that_session_had(store: &dyn Store) {
@@ -246,27 +246,27 @@ async fn d9_delete_removes_what_only_that_session_had(store: &dyn Store) {
     one.write_text(store, "heddle and shuttle").await;
     two.write_text(store, "shuttle only").await;
     one.write_audited(store, "stays").await;
-    assert_eq!(store.search("shuttle", 9).await.expect("readable").len(), 2);
+    assert_eq!(store.search_passages("shuttle", 9).await.expect("readable").len(), 2);
     one.write_text(store, "shuttle not yet indexed").await;
 
-    store.delete(&one.lease.session).await.expect("it exists");
+    store.delete_session(&one.lease.session).await.expect("it exists");
 
-    assert_eq!(store.read(&one.lease.session, 1, 9).await.expect("readable"), []);
-    assert_eq!(store.meta(&one.lease.session).await.expect("readable"), None);
-    assert!(matches!(store.blob(&own).await, Err(StoreError::Missing { .. })));
-    assert_eq!(&*store.blob(&shared).await.expect("two still has it"), b"both");
-    let hits = store.search("shuttle", 9).await.expect("readable");
+    assert_eq!(store.read_records(&one.lease.session, 1, 9).await.expect("readable"), []);
+    assert_eq!(store.session_meta(&one.lease.session).await.expect("readable"), None);
+    assert!(matches!(store.read_blob(&own).await, Err(StoreError::Missing { .. })));
+    assert_eq!(&*store.read_blob(&shared).await.expect("two still has it"), b"both");
+    let hits = store.search_passages("shuttle", 9).await.expect("readable");
     assert_eq!(hits.iter().map(|hit| hit.session.as_str()).collect::<Vec<_>>(), ["two"]);
-    assert_eq!(store.search("heddle", 9).await.expect("readable"), []);
-    assert_eq!(store.audit(1, 9).await.expect("readable").len(), 1, "audit lines stay");
-    store.delete(&two.lease.session).await.expect("it exists");
-    assert!(matches!(store.blob(&shared).await, Err(StoreError::Missing { .. })));
+    assert_eq!(store.search_passages("heddle", 9).await.expect("readable"), []);
+    assert_eq!(store.audit_lines(1, 9).await.expect("readable").len(), 1, "audit lines stay");
+    store.delete_session(&two.lease.session).await.expect("it exists");
+    assert!(matches!(store.read_blob(&shared).await, Err(StoreError::Missing { .. })));
 }
 
 async fn d9_a_deleted_session_begins_anew_and_its_old_writer_stops(store: &dyn Store) {
     let mut scribe = Scribe::new(store, "one").await;
     scribe.write(store, 3).await;
-    store.delete(&scribe.lease.session).await.expect("it exists");
+    store.delete_session(&scribe.lease.session).await.expect("it exists");
     let error = store.append(scribe.next(1)).await.expect_err("deleted meanwhile");
     assert!(matches!(error, StoreError::Held { .. }), "{error}");
     let mut anew = Scribe::new(store, "one").await;
@@ -285,10 +285,10 @@ async fn g10_audit_lines_are_chained_over_all_sessions(store: &dyn Store) {
     let mut append = one.next(6);
     append.audit = (4..=9).map(|seq| one.audit_entry(seq, "many")).collect();
     store.append(append).await.expect("fits");
-    let lines = store.audit(1, 100).await.expect("readable");
+    let lines = store.audit_lines(1, 100).await.expect("readable");
     assert_eq!(lines.iter().map(|line| line.n).collect::<Vec<_>>(), [1, 2, 3, 4, 5, 6, 7, 8]);
     assert_eq!(lines[1].entry, two.audit_entry(1, "second"));
-    assert_eq!(store.audit(7, 1).await.expect("readable"), lines[6..7]);
+    assert_eq!(store.audit_lines(7, 1).await.expect("readable"), lines[6..7]);
     let mut before = GENESIS.to_string();
     for line in lines {
         let entry = serde_json::to_string(&line.entry).expect("it was text");
@@ -300,8 +300,8 @@ async fn g10_audit_lines_are_chained_over_all_sessions(store: &dyn Store) {
 }
 
 async fn l14_pause_holds_and_is_announced(store: &dyn Store) {
-    assert_eq!(store.paused().await.expect("readable"), None);
-    let pause = Pause {
+    assert_eq!(store.pause_state().await.expect("readable"), None);
+    let pause = StorePause {
         since: weir_core::ids::Timestamp(NOON),
         by: "ada".into(),
         reason: "\"stop\"".into(),
@@ -317,13 +317,13 @@ async fn l14_pause_holds_and_is_announced(store: &dyn Store) {
         };
         let both = async { tokio::join!(told, change) };
         tokio::time::timeout(Duration::from_secs(20), both).await.expect("it is announced");
-        assert_eq!(store.paused().await.expect("readable"), wanted);
+        assert_eq!(store.pause_state().await.expect("readable"), wanted);
     }
 }
 
-fn letter_to(session: &str, command: PersonCommand) -> Letter {
+fn letter_to(session: &str, command: PersonCommand) -> RemoteCommand {
     let session = SessionId::new(session);
-    Letter { id: 0, session, by: "ada".into(), ts: Timestamp(NOON), command }
+    RemoteCommand { id: 0, session, by: "ada".into(), ts: Timestamp(NOON), command }
 }
 
 fn decision() -> PersonCommand {
@@ -337,35 +337,42 @@ fn decision() -> PersonCommand {
 
 async fn g04_letters_wait_until_they_are_taken_away(store: &dyn Store) {
     let session = SessionId::new("one");
-    assert_eq!(store.mail(&session).await.expect("readable"), []);
+    assert_eq!(store.waiting_remote_commands(&session).await.expect("readable"), []);
     let reply = PersonCommand::Reply { question: QuestionId::new("q1"), answer: "blue".into() };
     let commands = [decision(), reply, PersonCommand::Revoke { lease: 3 }, PersonCommand::Cancel];
     let mut posted = Vec::new();
     for command in commands {
         let mail = letter_to("one", command);
-        let id = store.post(mail.clone()).await.expect("writable");
-        posted.push(Letter { id, ..mail });
+        let id = store.post_remote_command(mail.clone()).await.expect("writable");
+        posted.push(RemoteCommand { id, ..mail });
     }
-    store.post(letter_to("two", PersonCommand::Cancel)).await.expect("writable");
-    assert_eq!(store.mail(&session).await.expect("readable"), posted);
+    store.post_remote_command(letter_to("two", PersonCommand::Cancel)).await.expect("writable");
+    assert_eq!(store.waiting_remote_commands(&session).await.expect("readable"), posted);
     for lay_there in [true, false] {
-        let taken = store.discard(posted[1].id).await.expect("twice is no error");
+        let taken = store.discard_remote_command(posted[1].id).await.expect("twice is no error");
         assert_eq!(taken, lay_there, "who took it away is told so");
     }
-    let never = store.discard(u64::MAX).await.expect("taking away what never was is no error");
+    let never = store
+        .discard_remote_command(u64::MAX)
+        .await
+        .expect("taking away what never was is no error");
     assert!(!never, "nothing lay there");
     posted.remove(1);
-    assert_eq!(store.mail(&session).await.expect("readable"), posted);
+    assert_eq!(store.waiting_remote_commands(&session).await.expect("readable"), posted);
 
-    store.discard(posted[2].id).await.expect("writable");
-    let later = store.post(letter_to("one", PersonCommand::Cancel)).await.expect("writable");
+    store.discard_remote_command(posted[2].id).await.expect("writable");
+    let later =
+        store.post_remote_command(letter_to("one", PersonCommand::Cancel)).await.expect("writable");
     assert!(later > posted[2].id, "a number is never used twice");
 
     let mut scribe = Scribe::new(store, "one").await;
     scribe.write(store, 1).await;
-    store.delete(&session).await.expect("it exists");
-    assert_eq!(store.mail(&session).await.expect("readable"), []);
-    assert_eq!(store.mail(&SessionId::new("two")).await.expect("readable").len(), 1);
+    store.delete_session(&session).await.expect("it exists");
+    assert_eq!(store.waiting_remote_commands(&session).await.expect("readable"), []);
+    assert_eq!(
+        store.waiting_remote_commands(&SessionId::new("two")).await.expect("readable").len(),
+        1
+    );
 }
 
 async fn g04_a_letter_is_announced(store: &dyn Store) {
@@ -376,25 +383,37 @@ async fn g04_a_letter_is_announced(store: &dyn Store) {
         };
         let post = async {
             // The waiters come first in `join!`: they are listening now.
-            store.post(letter_to("one", PersonCommand::Cancel)).await.expect("writable");
+            store
+                .post_remote_command(letter_to("one", PersonCommand::Cancel))
+                .await
+                .expect("writable");
         };
         let both = async { tokio::join!(told, post) };
         tokio::time::timeout(Duration::from_secs(20), both).await.expect("it is announced");
     }
-    assert_eq!(store.mail(&SessionId::new("one")).await.expect("readable").len(), 2);
+    assert_eq!(
+        store.waiting_remote_commands(&SessionId::new("one")).await.expect("readable").len(),
+        2
+    );
 }
 
 async fn g04_a_full_box_refuses_letters(store: &dyn Store) {
-    let posts = (0..1000).map(|_| store.post(letter_to("one", PersonCommand::Cancel)));
+    let posts =
+        (0..1000).map(|_| store.post_remote_command(letter_to("one", PersonCommand::Cancel)));
     for posted in futures::future::join_all(posts).await {
         posted.expect("there is room");
     }
-    let full = store.post(letter_to("one", PersonCommand::Cancel)).await.expect_err("full");
+    let full =
+        store.post_remote_command(letter_to("one", PersonCommand::Cancel)).await.expect_err("full");
     assert!(full.to_string().contains("1000 letters wait for it already"), "{full}");
-    store.post(letter_to("two", PersonCommand::Cancel)).await.expect("another box");
-    let first = store.mail(&SessionId::new("one")).await.expect("readable")[0].id;
-    store.discard(first).await.expect("writable");
-    store.post(letter_to("one", PersonCommand::Cancel)).await.expect("there is room again");
+    store.post_remote_command(letter_to("two", PersonCommand::Cancel)).await.expect("another box");
+    let first =
+        store.waiting_remote_commands(&SessionId::new("one")).await.expect("readable")[0].id;
+    store.discard_remote_command(first).await.expect("writable");
+    store
+        .post_remote_command(letter_to("one", PersonCommand::Cancel))
+        .await
+        .expect("there is room again");
 }
 
 fn mark(scribe: &Scribe, path: &str, origin: &str) -> FileMark {
@@ -416,7 +435,7 @@ async fn z01_marks_are_written_with_the_facts(store: &dyn Store) {
     let mut refused = append.clone();
     refused.expected = 7;
     store.append(refused).await.expect_err("wrong place");
-    assert_eq!(store.marks("/home/ada/loom").await.expect("readable"), [], "all or none");
+    assert_eq!(store.file_marks("/home/ada/loom").await.expect("readable"), [], "all or none");
 
     store.append(append.clone()).await.expect("fits");
     scribe.wrote(&append);
@@ -425,9 +444,9 @@ async fn z01_marks_are_written_with_the_facts(store: &dyn Store) {
     store.append(again.clone()).await.expect("fits");
     scribe.wrote(&again);
     let expected = [mark(&scribe, "a.txt", "web"), mark(&scribe, "b.txt", "mcp")];
-    assert_eq!(store.marks("/home/ada/loom").await.expect("readable"), expected);
-    assert_eq!(store.marks("/elsewhere").await.expect("readable"), [elsewhere]);
-    assert_eq!(store.marks("/home/ada").await.expect("readable"), []);
+    assert_eq!(store.file_marks("/home/ada/loom").await.expect("readable"), expected);
+    assert_eq!(store.file_marks("/elsewhere").await.expect("readable"), [elsewhere]);
+    assert_eq!(store.file_marks("/home/ada").await.expect("readable"), []);
 }
 
 async fn z01_a_mark_outlives_its_session_and_a_person_takes_it_away(store: &dyn Store) {
@@ -435,12 +454,12 @@ async fn z01_a_mark_outlives_its_session_and_a_person_takes_it_away(store: &dyn 
     let mut append = scribe.next(1);
     append.marks = vec![mark(&scribe, "a.txt", "web")];
     store.append(append).await.expect("fits");
-    store.delete(&scribe.lease.session).await.expect("it exists");
-    assert_eq!(store.marks("/home/ada/loom").await.expect("readable").len(), 1);
-    assert!(!store.unmark("/elsewhere", "a.txt").await.expect("writable"));
-    assert!(store.unmark("/home/ada/loom", "a.txt").await.expect("writable"));
-    assert!(!store.unmark("/home/ada/loom", "a.txt").await.expect("writable"), "it is gone");
-    assert_eq!(store.marks("/home/ada/loom").await.expect("readable"), []);
+    store.delete_session(&scribe.lease.session).await.expect("it exists");
+    assert_eq!(store.file_marks("/home/ada/loom").await.expect("readable").len(), 1);
+    assert!(!store.unmark_file("/elsewhere", "a.txt").await.expect("writable"));
+    assert!(store.unmark_file("/home/ada/loom", "a.txt").await.expect("writable"));
+    assert!(!store.unmark_file("/home/ada/loom", "a.txt").await.expect("writable"), "it is gone");
+    assert_eq!(store.file_marks("/home/ada/loom").await.expect("readable"), []);
 }
 
 async fn lists_are_filtered_and_newest_first(store: &dyn Store) {
@@ -452,14 +471,15 @@ async fn lists_are_filtered_and_newest_first(store: &dyn Store) {
         store.append(append).await.expect("fits");
     }
     let ids = async |filter: SessionFilter| -> Vec<String> {
-        let found = store.list(&filter).await.expect("readable");
+        let found = store.list_sessions(&filter).await.expect("readable");
         found.into_iter().map(|meta| meta.id.to_string()).collect()
     };
     assert_eq!(ids(SessionFilter::default()).await, ["s2", "s1", "s0"]);
     let here = SessionFilter { workspace: Some("/a".into()), limit: None };
     assert_eq!(ids(here).await, ["s2", "s0"]);
     assert_eq!(ids(SessionFilter { workspace: None, limit: Some(1) }).await, ["s2"]);
-    let third = store.meta(&SessionId::new("s2")).await.expect("readable").expect("written");
+    let third =
+        store.session_meta(&SessionId::new("s2")).await.expect("readable").expect("written");
     assert_eq!((third.parent, third.facts), (Some(SessionId::new("s0")), 3));
 }
 
@@ -471,7 +491,7 @@ async fn search_finds_passages_with_all_words(store: &dyn Store) {
         scribe.write_text(store, &format!("filler{n}")).await;
     }
     let found = async |words: &str| -> Vec<u64> {
-        let hits = store.search(words, 9).await.expect("readable");
+        let hits = store.search_passages(words, 9).await.expect("readable");
         hits.iter().map(|hit| hit.seq).collect()
     };
     let mut brown = found("brown").await;
@@ -484,7 +504,7 @@ async fn search_finds_passages_with_all_words(store: &dyn Store) {
         assert_eq!(found(nothing).await, [0; 0], "{nothing:?}");
     }
     assert_eq!(found("fox OR dog").await, [0; 0], "words are words, not operators");
-    let hits = store.search("lazy", 1).await.expect("readable");
+    let hits = store.search_passages("lazy", 1).await.expect("readable");
     assert!(hits[0].snippet.contains("lazy brown"), "{:?}", hits[0]);
 }
 
@@ -501,9 +521,9 @@ async fn large_and_odd_contents_survive(store: &dyn Store) {
     append.meta.facts = 1;
     store.append(append.clone()).await.expect("fits");
     let session = &scribe.lease.session;
-    assert_eq!(store.read(session, 1, 9).await.expect("readable"), append.records);
-    assert_eq!(store.blob(&blob_id(&bytes)).await.expect("there"), bytes);
-    assert_eq!(store.blob(&blob_id(b"")).await.expect("there").len(), 0);
-    let meta = store.meta(session).await.expect("readable").expect("written");
+    assert_eq!(store.read_records(session, 1, 9).await.expect("readable"), append.records);
+    assert_eq!(store.read_blob(&blob_id(&bytes)).await.expect("there"), bytes);
+    assert_eq!(store.read_blob(&blob_id(b"")).await.expect("there").len(), 0);
+    let meta = store.session_meta(session).await.expect("readable").expect("written");
     assert_eq!(meta.title, "a \u{0} b");
 }

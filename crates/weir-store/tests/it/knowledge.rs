@@ -3,7 +3,7 @@
 use weir_core::governance::label::Label;
 use weir_core::ids::{CallId, MemoryId, SessionId, Timestamp};
 use weir_core::memory::{MemoryFact, MemoryKind, MemorySource, MemoryStatus, NewMemory, id_of};
-use weir_engine::ports::{Kept, MemoryFilter, Proposal, Store};
+use weir_engine::ports::{MemoryFilter, Proposal, Store, StoredItem};
 
 use crate::contract::every_store;
 use crate::support::{NOON, Scribe};
@@ -55,22 +55,22 @@ fn by_call(new: NewMemory, session: &str, call: u32) -> NewMemory {
 }
 
 async fn texts(store: &dyn Store, filter: MemoryFilter) -> Vec<String> {
-    let found = store.memories(&filter).await.expect("readable");
+    let found = store.find_memories(&filter).await.expect("readable");
     found.into_iter().map(|fact| fact.fact.text).collect()
 }
 
 async fn fact(store: &dyn Store, id: &MemoryId) -> MemoryFact {
-    let all = store.memories(&MemoryFilter::default()).await.expect("readable");
+    let all = store.find_memories(&MemoryFilter::default()).await.expect("readable");
     all.into_iter().find(|fact| fact.id == *id).expect("it is remembered")
 }
 
 async fn m4_a_fact_comes_back_as_it_was_said(store: &dyn Store) {
-    assert_eq!(store.memories(&MemoryFilter::default()).await.expect("readable"), []);
+    assert_eq!(store.find_memories(&MemoryFilter::default()).await.expect("readable"), []);
     let mut new =
         by_call(said("Indent with \"tabs\" \u{0} ü 🎉", MemoryStatus::Proposed), "one", 7);
     new.label = Label::external("example.org");
     new.supersedes = Some(MemoryId::new("nothing"));
-    let kept = store.remember(&new, at(1)).await.expect("writable");
+    let kept = store.remember_fact(&new, at(1)).await.expect("writable");
     let expected = MemoryFact {
         id: id_of(&new.text, Some(HERE)),
         fact: new,
@@ -80,22 +80,22 @@ async fn m4_a_fact_comes_back_as_it_was_said(store: &dyn Store) {
         updated: at(1),
     };
     assert_eq!(kept, expected);
-    assert_eq!(store.memories(&MemoryFilter::default()).await.expect("readable"), [expected]);
+    assert_eq!(store.find_memories(&MemoryFilter::default()).await.expect("readable"), [expected]);
 }
 
 async fn m4_the_same_words_are_confirmed_and_never_less_foreign(store: &dyn Store) {
-    let first = store.remember(&said("Use tabs.", MemoryStatus::Proposed), at(1)).await;
+    let first = store.remember_fact(&said("Use tabs.", MemoryStatus::Proposed), at(1)).await;
     let first = first.expect("writable");
     let mut again = said("use  TABS", MemoryStatus::Kept);
     again.label = Label::external("example.org");
     again.topics = vec!["whitespace".into()];
-    let again = store.remember(&again, at(2)).await.expect("writable");
+    let again = store.remember_fact(&again, at(2)).await.expect("writable");
     assert_eq!((&again.id, again.confirmed), (&first.id, 1));
     assert_eq!((again.created, again.updated), (at(1), at(2)));
     assert_eq!(again.fact.text, "Use tabs.", "the words of the first time");
     assert_eq!(again.fact.status, MemoryStatus::Kept, "kept is more than proposed");
     assert_eq!(again.fact.topics, ["style", "whitespace"]);
-    let clean = store.remember(&said("use tabs", MemoryStatus::Proposed), at(3)).await;
+    let clean = store.remember_fact(&said("use tabs", MemoryStatus::Proposed), at(3)).await;
     let clean = clean.expect("writable");
     assert!(clean.fact.label.is_external(), "once foreign, always foreign");
     assert_eq!((clean.fact.status, clean.confirmed), (MemoryStatus::Kept, 2));
@@ -103,39 +103,41 @@ async fn m4_the_same_words_are_confirmed_and_never_less_foreign(store: &dyn Stor
     assert_eq!(texts(store, found).await, ["Use tabs."], "later topics are found");
 
     let elsewhere = NewMemory { workspace: None, ..said("use tabs", MemoryStatus::Kept) };
-    let elsewhere = store.remember(&elsewhere, at(4)).await.expect("writable");
+    let elsewhere = store.remember_fact(&elsewhere, at(4)).await.expect("writable");
     assert_eq!(elsewhere.confirmed, 0, "another workspace, another fact");
     assert_eq!(fact(store, &first.id).await, clean);
 }
 
 async fn m4_a_call_that_is_repeated_confirms_nothing(store: &dyn Store) {
     let one = by_call(said("Use tabs", MemoryStatus::Kept), "one", 7);
-    let first = store.remember(&one, at(1)).await.expect("writable");
-    let other = store.remember(&by_call(one.clone(), "two", 7), at(2)).await.expect("writable");
+    let first = store.remember_fact(&one, at(1)).await.expect("writable");
+    let other =
+        store.remember_fact(&by_call(one.clone(), "two", 7), at(2)).await.expect("writable");
     assert_eq!(other.confirmed, 1, "another session says it too");
-    let repeated = store.remember(&one, at(3)).await.expect("writable");
+    let repeated = store.remember_fact(&one, at(3)).await.expect("writable");
     assert_eq!(repeated, other, "recovery repeats a call");
-    let later = store.remember(&by_call(one, "one", 8), at(4)).await.expect("writable");
+    let later = store.remember_fact(&by_call(one, "one", 8), at(4)).await.expect("writable");
     assert_eq!((later.id, later.confirmed), (first.id, 2), "another call says it again");
 
     let mut run = said("Use spaces", MemoryStatus::Kept);
     run.source = MemorySource { session: Some(SessionId::new("one")), ..MemorySource::default() };
     for n in 0..2 {
-        let kept = store.remember(&run, at(n)).await.expect("writable");
+        let kept = store.remember_fact(&run, at(n)).await.expect("writable");
         assert_eq!(kept.confirmed, 0, "one session looked through twice");
     }
 }
 
 async fn m4_a_no_stays_a_no(store: &dyn Store) {
     use MemoryStatus::{Forgotten, Kept, Proposed, Rejected};
-    let first = store.remember(&said("Use tabs", Proposed), at(1)).await.expect("writable");
+    let first = store.remember_fact(&said("Use tabs", Proposed), at(1)).await.expect("writable");
     for (settled, again, expected) in
         [(Rejected, Kept, Rejected), (Forgotten, Proposed, Proposed), (Kept, Proposed, Kept)]
     {
         let found = store.settle_memory(&first.id, settled, at(2)).await.expect("writable");
         let found = found.expect("it is remembered");
         assert_eq!((found.fact.status, found.updated), (settled, at(2)));
-        let said_again = store.remember(&said("Use tabs", again), at(3)).await.expect("writable");
+        let said_again =
+            store.remember_fact(&said("Use tabs", again), at(3)).await.expect("writable");
         assert_eq!(said_again.fact.status, expected, "{settled:?}, then said as {again:?}");
     }
     let nothing = store.settle_memory(&MemoryId::new("nothing"), Kept, at(4)).await;
@@ -144,10 +146,10 @@ async fn m4_a_no_stays_a_no(store: &dyn Store) {
 
 async fn m4_one_fact_takes_the_place_of_another(store: &dyn Store) {
     use MemoryStatus::{Kept, Proposed, Superseded};
-    let tabs = store.remember(&said("Use tabs", Kept), at(1)).await.expect("writable");
+    let tabs = store.remember_fact(&said("Use tabs", Kept), at(1)).await.expect("writable");
     let mut spaces = said("Use spaces", Proposed);
     spaces.supersedes = Some(tabs.id.clone());
-    let spaces = store.remember(&spaces, at(2)).await.expect("writable");
+    let spaces = store.remember_fact(&spaces, at(2)).await.expect("writable");
     assert_eq!(fact(store, &tabs.id).await, tabs, "a proposal replaces nothing");
 
     store.settle_memory(&spaces.id, Kept, at(3)).await.expect("writable");
@@ -157,7 +159,7 @@ async fn m4_one_fact_takes_the_place_of_another(store: &dyn Store) {
 
     let mut back = said("Use tabs", Kept);
     back.supersedes = Some(spaces.id.clone());
-    let back = store.remember(&back, at(4)).await.expect("writable");
+    let back = store.remember_fact(&back, at(4)).await.expect("writable");
     assert_eq!((back.fact.status, &back.superseded_by), (Kept, &None));
     let replaced = fact(store, &spaces.id).await;
     assert_eq!((replaced.fact.status, replaced.superseded_by), (Superseded, Some(tabs.id.clone())));
@@ -165,7 +167,7 @@ async fn m4_one_fact_takes_the_place_of_another(store: &dyn Store) {
     let mut foreign = said("Use whatever example.org says", Kept);
     foreign.label = Label::external("example.org");
     foreign.supersedes = Some(tabs.id.clone());
-    let foreign = store.remember(&foreign, at(5)).await.expect("writable");
+    let foreign = store.remember_fact(&foreign, at(5)).await.expect("writable");
     assert_eq!(fact(store, &tabs.id).await, back, "foreign words push nothing out");
     store.settle_memory(&foreign.id, Kept, at(6)).await.expect("writable");
     assert_eq!(fact(store, &tabs.id).await.fact.status, Superseded, "a person may");
@@ -182,11 +184,11 @@ async fn m4_facts_are_found_by_any_word_best_first(store: &dyn Store) {
     .enumerate()
     {
         let new = said(text, MemoryStatus::Kept);
-        store.remember(&new, at(n.cast_signed() as i64)).await.expect("writable");
+        store.remember_fact(&new, at(n.cast_signed() as i64)).await.expect("writable");
     }
     let mut tea = said("Green, no sugar", MemoryStatus::Kept);
     tea.topics = vec!["tea".into(), "break".into()];
-    store.remember(&tea, at(9)).await.expect("writable");
+    store.remember_fact(&tea, at(9)).await.expect("writable");
     let found = async |words: &str| {
         texts(store, MemoryFilter { words: words.into(), ..MemoryFilter::default() }).await
     };
@@ -207,7 +209,7 @@ async fn m4_facts_are_filtered_by_state_and_workspace(store: &dyn Store) {
     let elsewhere = NewMemory { workspace: Some("/other".into()), ..said("word other", Kept) };
     let all = [said("word here", Kept), everywhere, elsewhere, said("word inbox", Proposed)];
     for (n, new) in all.iter().enumerate() {
-        store.remember(new, at(n.cast_signed() as i64)).await.expect("writable");
+        store.remember_fact(new, at(n.cast_signed() as i64)).await.expect("writable");
     }
     for words in ["", "word"] {
         let filter = |statuses: &[MemoryStatus], workspace: Option<&str>| MemoryFilter {
@@ -231,7 +233,7 @@ async fn m4_facts_are_filtered_by_state_and_workspace(store: &dyn Store) {
 }
 
 async fn m4_words_are_never_a_syntax_error(store: &dyn Store) {
-    store.remember(&said("alpha beta", MemoryStatus::Kept), at(1)).await.expect("writable");
+    store.remember_fact(&said("alpha beta", MemoryStatus::Kept), at(1)).await.expect("writable");
     let long = "word ".repeat(20_000) + "alpha-longest-of-all-the-words-here alpha";
     for words in [
         "\"",
@@ -252,7 +254,7 @@ async fn m4_words_are_never_a_syntax_error(store: &dyn Store) {
         &long,
     ] {
         let filter = MemoryFilter { words: words.into(), ..MemoryFilter::default() };
-        let found = store.memories(&filter).await.expect("no error");
+        let found = store.find_memories(&filter).await.expect("no error");
         let expected = usize::from(words.len() < 100 && words.contains("alpha"));
         assert!(words.len() > 100 || found.len() == expected, "{words:?}: {found:?}");
     }
@@ -261,27 +263,27 @@ async fn m4_words_are_never_a_syntax_error(store: &dyn Store) {
 async fn m4_the_inbox_is_bounded(store: &dyn Store) {
     for n in 0..1000 {
         let new = said(&format!("fact {n}"), MemoryStatus::Proposed);
-        store.remember(&new, at(n)).await.expect("there is room");
+        store.remember_fact(&new, at(n)).await.expect("there is room");
     }
     let more = said("one more", MemoryStatus::Proposed);
-    let full = store.remember(&more, at(1001)).await.expect_err("full").to_string();
+    let full = store.remember_fact(&more, at(1001)).await.expect_err("full").to_string();
     assert!(full.contains("1000 facts wait there already"), "{full}");
     let again = said("fact 5", MemoryStatus::Proposed);
-    store.remember(&again, at(1002)).await.expect("it is there already");
-    store.remember(&said("kept", MemoryStatus::Kept), at(1003)).await.expect("not the inbox");
+    store.remember_fact(&again, at(1002)).await.expect("it is there already");
+    store.remember_fact(&said("kept", MemoryStatus::Kept), at(1003)).await.expect("not the inbox");
     let one = id_of("fact 5", Some(HERE));
     store.settle_memory(&one, MemoryStatus::Rejected, at(1004)).await.expect("writable");
-    store.remember(&more, at(1005)).await.expect("there is room again");
+    store.remember_fact(&more, at(1005)).await.expect("there is room again");
 }
 
 async fn m4_memory_outlives_the_session_that_it_is_from(store: &dyn Store) {
     let mut scribe = Scribe::new(store, "one").await;
     scribe.write(store, 1).await;
     let new = by_call(said("Use tabs", MemoryStatus::Kept), "one", 7);
-    let kept = store.remember(&new, at(1)).await.expect("writable");
-    store.delete(&scribe.lease.session).await.expect("it exists");
-    assert_eq!(store.memories(&MemoryFilter::default()).await.expect("readable"), [kept]);
-    let again = store.remember(&new, at(2)).await.expect("writable");
+    let kept = store.remember_fact(&new, at(1)).await.expect("writable");
+    store.delete_session(&scribe.lease.session).await.expect("it exists");
+    assert_eq!(store.find_memories(&MemoryFilter::default()).await.expect("readable"), [kept]);
+    let again = store.remember_fact(&new, at(2)).await.expect("writable");
     assert_eq!(again.confirmed, 1, "the calls of a new session of that name are others");
 }
 
@@ -326,7 +328,7 @@ async fn m1_proposals_are_bounded(store: &dyn Store) {
 }
 
 async fn t5_what_is_kept_has_one_version_for_each_text(store: &dyn Store) {
-    let weave = Kept {
+    let weave = StoredItem {
         what: "tool".into(),
         name: "weave".into(),
         text: "{\"a\":1}".into(),
@@ -337,18 +339,21 @@ async fn t5_what_is_kept_has_one_version_for_each_text(store: &dyn Store) {
         by: "ada".into(),
         ts: at(1),
     };
-    assert_eq!(store.kept("tool").await.expect("readable"), []);
-    let first = store.keep(&weave).await.expect("writable");
-    assert_eq!(first, Kept { version: 1, ..weave.clone() });
-    let paused = Kept { state: "disabled".into(), ts: at(2), ..weave.clone() };
-    let paused = store.keep(&paused).await.expect("writable");
+    assert_eq!(store.stored_items("tool").await.expect("readable"), []);
+    let first = store.store_item(&weave).await.expect("writable");
+    assert_eq!(first, StoredItem { version: 1, ..weave.clone() });
+    let paused = StoredItem { state: "disabled".into(), ts: at(2), ..weave.clone() };
+    let paused = store.store_item(&paused).await.expect("writable");
     assert_eq!((paused.version, paused.state.as_str()), (1, "disabled"), "the text is the same");
-    let second = Kept { text: "{}".into(), ..weave.clone() };
-    assert_eq!(store.keep(&second).await.expect("writable").version, 2);
-    store.keep(&Kept { what: "agent".into(), ..weave.clone() }).await.expect("another kind");
-    let found = store.kept("tool").await.expect("readable");
-    assert_eq!(found, [Kept { version: 2, ..second }]);
-    assert!(store.unkeep("tool", "weave").await.expect("writable"));
-    assert!(!store.unkeep("tool", "weave").await.expect("writable"), "it is gone");
-    assert_eq!(store.kept("agent").await.expect("readable").len(), 1);
+    let second = StoredItem { text: "{}".into(), ..weave.clone() };
+    assert_eq!(store.store_item(&second).await.expect("writable").version, 2);
+    store
+        .store_item(&StoredItem { what: "agent".into(), ..weave.clone() })
+        .await
+        .expect("another kind");
+    let found = store.stored_items("tool").await.expect("readable");
+    assert_eq!(found, [StoredItem { version: 2, ..second }]);
+    assert!(store.remove_stored_item("tool", "weave").await.expect("writable"));
+    assert!(!store.remove_stored_item("tool", "weave").await.expect("writable"), "it is gone");
+    assert_eq!(store.stored_items("agent").await.expect("readable").len(), 1);
 }

@@ -130,7 +130,7 @@ impl Drop for Database {
 pub(crate) async fn store() -> Option<(PostgresStore, PostgresStores, Database)> {
     let database = database().await?;
     let stores = database.stores().await;
-    let store = stores.of("ada").await.expect("a plain name");
+    let store = stores.store_of_owner("ada").await.expect("a plain name");
     Some((store, stores, database))
 }
 
@@ -144,6 +144,6 @@ pub(crate) async fn place() -> Option<crate::contract::Place> {
 /// Records in a new database. `None`: skipped.
 pub(crate) async fn records() -> Option<(Arc<dyn Records>, Database)> {
     let database = database().await?;
-    let records = database.stores().await.records();
+    let records = database.stores().await.server_records();
     Some((records, database))
 }

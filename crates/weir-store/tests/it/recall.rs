@@ -214,7 +214,7 @@ async fn x4_a_long_session_is_searched_and_others_are_not(store: &dyn Store) {
 async fn d9_what_was_deleted_is_not_recalled(store: &dyn Store) {
     weaving(store).await;
     assert_eq!(seqs(store, query("one", "warp")).await, [2]);
-    store.delete(&SessionId::new("one")).await.expect("it exists");
+    store.delete_session(&SessionId::new("one")).await.expect("it exists");
     for words in ["warp", ""] {
         let everywhere = RecallQuery { session: None, ..query("", words) };
         assert_eq!(store.recall(&everywhere).await.expect("readable"), [], "{words:?}");

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::json;
 use weir_core::governance::label::Label;
 use weir_core::ids::{RunId, SessionId, Timestamp};
-use weir_core::recipe::{RecipeUse, SolvedCall, SolvedRun, Standing};
+use weir_core::recipe::{RecipeStanding, RecipeUse, SolvedCall, SolvedRun};
 use weir_engine::ports::{SOLVED_RUNS_MAX, SolvedFilter, Store, StoreError};
 
 use crate::contract::every_store;
@@ -37,8 +37,8 @@ fn solved(session: &str, run: u32, ts: i64) -> SolvedRun {
     }
 }
 
-fn standing(successes: u32, failures: u32, ts: i64) -> Standing {
-    Standing { successes, failures, last_used: Some(Timestamp(ts)) }
+fn standing(successes: u32, failures: u32, ts: i64) -> RecipeStanding {
+    RecipeStanding { successes, failures, last_used: Some(Timestamp(ts)) }
 }
 
 async fn m5_uses_are_counted_with_the_facts(store: &dyn Store) {
@@ -120,7 +120,7 @@ async fn m5_runs_of_a_deleted_session_are_gone(store: &dyn Store) {
         append.recipe_use = vec![used("daily", true, ts)];
         store.append(append).await.expect("writable");
     }
-    store.delete(&SessionId::new("s")).await.expect("deletable");
+    store.delete_session(&SessionId::new("s")).await.expect("deletable");
     let runs = store.solved_runs(&SolvedFilter::default()).await.expect("readable");
     assert_eq!(runs, [solved("t", 1, 2)]);
     // That a recipe was of use says nothing about the session.
@@ -132,8 +132,8 @@ async fn m5_runs_of_a_deleted_session_are_gone(store: &dyn Store) {
 async fn m5_two_programs_count_together() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let location = format!("sqlite:{}", folder.path().display());
-    let one: Arc<dyn Store> = weir_store::open(&location).expect("a new store");
-    let two: Arc<dyn Store> = weir_store::open(&location).expect("the same store");
+    let one: Arc<dyn Store> = weir_store::open_store(&location).expect("a new store");
+    let two: Arc<dyn Store> = weir_store::open_store(&location).expect("the same store");
     let write = |store: Arc<dyn Store>, session: &'static str| async move {
         let mut scribe = Scribe::new(&*store, session).await;
         for n in 1..=50 {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use weir_core::ids::Timestamp;
-use weir_engine::ports::{Entry, Put, Records};
+use weir_engine::ports::{PutOutcome, RecordEntry, Records};
 use weir_store::{MemoryRecords, SqliteRecords, open_records};
 
 use crate::support::NOON;
@@ -45,8 +45,8 @@ fn now(seconds: i64) -> Timestamp {
     Timestamp(NOON + seconds * 1_000_000)
 }
 
-fn entry(kind: &str, name: &str, owner: &str) -> Entry {
-    Entry {
+fn entry(kind: &str, name: &str, owner: &str) -> RecordEntry {
+    RecordEntry {
         kind: kind.into(),
         name: name.into(),
         owner: owner.into(),
@@ -58,16 +58,16 @@ fn entry(kind: &str, name: &str, owner: &str) -> Entry {
 }
 
 async fn d1_an_entry_comes_back_as_it_was_put(records: &dyn Records) {
-    records.alive().await.expect("it answers");
+    records.check_alive().await.expect("it answers");
     let one = entry("person", "ada's \0 'name'", "ada");
     assert_eq!(records.get("person", &one.name, now(0)).await.expect("readable"), None);
-    assert_eq!(records.put(&one, Some(0)).await.expect("writable"), Put::Kept(1));
+    assert_eq!(records.put(&one, Some(0)).await.expect("writable"), PutOutcome::Kept(1));
     let kept = records.get("person", &one.name, now(0)).await.expect("readable");
-    assert_eq!(kept, Some(Entry { version: 1, ..one.clone() }));
-    let two = Entry { text: "{}".into(), expires: Some(now(9)), ts: now(1), ..one.clone() };
-    assert_eq!(records.put(&two, None).await.expect("writable"), Put::Kept(2));
+    assert_eq!(kept, Some(RecordEntry { version: 1, ..one.clone() }));
+    let two = RecordEntry { text: "{}".into(), expires: Some(now(9)), ts: now(1), ..one.clone() };
+    assert_eq!(records.put(&two, None).await.expect("writable"), PutOutcome::Kept(2));
     let kept = records.get("person", &one.name, now(1)).await.expect("readable");
-    assert_eq!(kept, Some(Entry { version: 2, ..two }));
+    assert_eq!(kept, Some(RecordEntry { version: 2, ..two }));
     assert_eq!(records.get("login", &one.name, now(1)).await.expect("readable"), None);
     assert!(records.remove("person", &one.name).await.expect("writable"));
     assert!(!records.remove("person", &one.name).await.expect("writable"));
@@ -76,21 +76,21 @@ async fn d1_an_entry_comes_back_as_it_was_put(records: &dyn Records) {
 
 async fn d1_of_two_who_put_at_once_one_is_told(records: &dyn Records) {
     let one = entry("setting", "a", "");
-    assert_eq!(records.put(&one, Some(3)).await.expect("writable"), Put::Changed(0));
+    assert_eq!(records.put(&one, Some(3)).await.expect("writable"), PutOutcome::Changed(0));
     let tries = (0..8).map(|_| records.put(&one, Some(0)));
-    let came: Vec<Put> = futures::future::join_all(tries)
+    let came: Vec<PutOutcome> = futures::future::join_all(tries)
         .await
         .into_iter()
         .map(|put| put.expect("writable"))
         .collect();
-    assert_eq!(came.iter().filter(|put| **put == Put::Kept(1)).count(), 1, "{came:?}");
-    assert_eq!(came.iter().filter(|put| **put == Put::Changed(1)).count(), 7, "{came:?}");
-    assert_eq!(records.put(&one, Some(1)).await.expect("writable"), Put::Kept(2));
-    assert_eq!(records.put(&one, Some(1)).await.expect("writable"), Put::Changed(2));
+    assert_eq!(came.iter().filter(|put| **put == PutOutcome::Kept(1)).count(), 1, "{came:?}");
+    assert_eq!(came.iter().filter(|put| **put == PutOutcome::Changed(1)).count(), 7, "{came:?}");
+    assert_eq!(records.put(&one, Some(1)).await.expect("writable"), PutOutcome::Kept(2));
+    assert_eq!(records.put(&one, Some(1)).await.expect("writable"), PutOutcome::Changed(2));
 }
 
 async fn d1_what_has_ended_is_not_there(records: &dyn Records) {
-    let one = Entry { expires: Some(now(10)), ..entry("login", "a", "ada") };
+    let one = RecordEntry { expires: Some(now(10)), ..entry("login", "a", "ada") };
     records.put(&one, None).await.expect("writable");
     records.put(&entry("login", "b", "ada"), None).await.expect("writable");
     let there =
@@ -98,9 +98,12 @@ async fn d1_what_has_ended_is_not_there(records: &dyn Records) {
     assert!(there(9).await);
     assert!(!there(10).await);
     assert_eq!(records.list("login", None, now(10)).await.expect("readable").len(), 1);
-    let again = Entry { ts: now(11), expires: Some(now(20)), ..one.clone() };
+    let again = RecordEntry { ts: now(11), expires: Some(now(20)), ..one.clone() };
     let put = records.put(&again, Some(0)).await.expect("writable");
-    assert!(matches!(put, Put::Kept(version) if version > 1), "no version comes twice: {put:?}");
+    assert!(
+        matches!(put, PutOutcome::Kept(version) if version > 1),
+        "no version comes twice: {put:?}"
+    );
     assert_eq!(records.purge(now(19)).await.expect("writable"), 0);
     assert_eq!(records.purge(now(20)).await.expect("writable"), 1);
     assert_eq!(records.list("login", None, now(0)).await.expect("readable").len(), 1);
@@ -126,7 +129,7 @@ async fn d1_entries_are_listed_by_kind_and_owner(records: &dyn Records) {
 
 async fn d1_a_change_is_announced(records: &dyn Records) {
     let heard = async {
-        let waited = tokio::time::timeout(Duration::from_secs(10), records.changed());
+        let waited = tokio::time::timeout(Duration::from_secs(10), records.wait_for_change());
         waited.await.expect("it hears of it");
     };
     let put = async {
@@ -146,7 +149,7 @@ async fn d1_records_survive_closing_and_two_processes_share_them() {
     assert!(two.get("person", "ada", now(0)).await.expect("readable").is_some());
     assert_eq!(
         two.put(&entry("person", "ada", "ada"), Some(0)).await.expect("writable"),
-        Put::Changed(1)
+        PutOutcome::Changed(1)
     );
     drop((one, two));
     assert!(open().await.get("person", "ada", now(0)).await.expect("readable").is_some());

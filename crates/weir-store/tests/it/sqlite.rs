@@ -45,10 +45,10 @@ async fn d1_facts_survive_closing_and_a_copy_taken_while_open() {
     for place in [&state, &torn] {
         let store = store_in(place);
         let session = &scribe.lease.session;
-        assert_eq!(store.read(session, 1, 9).await.expect("readable").len(), 5);
-        let meta = store.meta(session).await.expect("readable");
+        assert_eq!(store.read_records(session, 1, 9).await.expect("readable").len(), 5);
+        let meta = store.session_meta(session).await.expect("readable");
         assert_eq!(meta, Some(scribe.meta(5)));
-        store.check().await.expect("whole");
+        store.check_integrity().await.expect("whole");
     }
 }
 
@@ -72,12 +72,12 @@ async fn d2_a_torn_log_keeps_whole_transactions_only() {
         let cut_log = &log[..usize::try_from(cut).expect("small")];
         fs::write(torn.path().join("weir.db-wal"), cut_log).expect("writable");
         let store = store_in(torn.path());
-        let found = store.read(&scribe.lease.session, 1, 99).await.expect("readable");
+        let found = store.read_records(&scribe.lease.session, 1, 99).await.expect("readable");
         let least = acknowledged.iter().filter(|(_, length)| *length <= cut).map(|(n, _)| *n).max();
         let found_count = found.len() as u64;
         assert!(found_count >= least.unwrap_or(0), "{found_count} facts after {cut} bytes");
         assert_eq!(found_count % 2, 0, "half an append after {cut} bytes");
-        let meta = store.meta(&scribe.lease.session).await.expect("readable");
+        let meta = store.session_meta(&scribe.lease.session).await.expect("readable");
         assert_eq!(meta.map_or(0, |meta| meta.facts), found_count);
     }
 }
@@ -106,14 +106,14 @@ async fn d2_two_stores_on_one_folder_share_leases_and_audit() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (left, right) = (store_in(folder.path()), store_in(folder.path()));
     let mut one = Scribe::new(&left, "one").await;
-    let held = right.acquire(&one.lease.session, &this_process("test")).await;
+    let held = right.acquire_lease(&one.lease.session, &this_process("test")).await;
     assert!(matches!(held, Err(StoreError::Held { .. })), "{held:?}");
     let mut two = Scribe::new(&right, "two").await;
     for _ in 0..5 {
         one.write_audited(&left, "left").await;
         two.write_audited(&right, "right").await;
     }
-    assert_eq!(left.read(&two.lease.session, 1, 99).await.expect("readable").len(), 5);
+    assert_eq!(left.read_records(&two.lease.session, 1, 99).await.expect("readable").len(), 5);
     drop((left, right));
     let report = weir_store::verify_audit(folder.path()).expect("readable");
     assert_eq!((report.lines, report.file_lines, report.fault), (10, 10, None));
@@ -132,7 +132,7 @@ fn d2_stores_that_open_a_new_folder_at_once_wait_for_each_other() {
                     begin.wait();
                     runtime.expect("a runtime").block_on(async {
                         let store = store_in(folder.path());
-                        store.list(&SessionFilter::default()).await.expect("it opens");
+                        store.list_sessions(&SessionFilter::default()).await.expect("it opens");
                     });
                 });
             }
@@ -144,7 +144,7 @@ fn d2_stores_that_open_a_new_folder_at_once_wait_for_each_other() {
 async fn l14_another_store_on_the_folder_hears_of_a_pause() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (left, right) = (store_in(folder.path()), store_in(folder.path()));
-    let pause = weir_engine::ports::Pause {
+    let pause = weir_engine::ports::StorePause {
         since: weir_core::ids::Timestamp(1),
         by: "ada".into(),
         reason: String::new(),
@@ -152,10 +152,14 @@ async fn l14_another_store_on_the_folder_hears_of_a_pause() {
     let change = async { left.set_paused(Some(pause.clone())).await.expect("writable") };
     let both = async { tokio::join!(right.pause_changed(), change) };
     tokio::time::timeout(std::time::Duration::from_secs(20), both).await.expect("announced");
-    assert_eq!(right.paused().await.expect("readable"), Some(pause.clone()));
+    assert_eq!(right.pause_state().await.expect("readable"), Some(pause.clone()));
     drop((left, right));
     let later = store_in(folder.path());
-    assert_eq!(later.paused().await.expect("readable"), Some(pause), "it holds across restarts");
+    assert_eq!(
+        later.pause_state().await.expect("readable"),
+        Some(pause),
+        "it holds across restarts"
+    );
 }
 
 #[tokio::test]
@@ -163,22 +167,26 @@ async fn g04_another_store_on_the_folder_hears_of_a_letter() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let (left, right) = (store_in(folder.path()), store_in(folder.path()));
     let session = weir_core::ids::SessionId::new("one");
-    let mail = weir_engine::ports::Letter {
+    let mail = weir_engine::ports::RemoteCommand {
         id: 0,
         session: session.clone(),
         by: "ada".into(),
         ts: weir_core::ids::Timestamp(1),
         command: weir_core::input::PersonCommand::Cancel,
     };
-    let post = async { left.post(mail.clone()).await.expect("writable") };
+    let post = async { left.post_remote_command(mail.clone()).await.expect("writable") };
     let both = async { tokio::join!(right.mail_changed(), post).1 };
     let wait = std::time::Duration::from_secs(20);
     let id = tokio::time::timeout(wait, both).await.expect("announced");
-    let expected = [weir_engine::ports::Letter { id, ..mail }];
-    assert_eq!(right.mail(&session).await.expect("readable"), expected);
+    let expected = [weir_engine::ports::RemoteCommand { id, ..mail }];
+    assert_eq!(right.waiting_remote_commands(&session).await.expect("readable"), expected);
     drop((left, right));
     let later = store_in(folder.path());
-    assert_eq!(later.mail(&session).await.expect("readable"), expected, "it survives restarts");
+    assert_eq!(
+        later.waiting_remote_commands(&session).await.expect("readable"),
+        expected,
+        "it survives restarts"
+    );
 }
 
 /// A database as the first version of the schema left it.
@@ -194,8 +202,8 @@ async fn d1_an_older_database_is_brought_up_to_date_and_keeps_its_facts() {
 
     let store = store_in(folder.path());
     let session = scribe.lease.session.clone();
-    assert_eq!(store.read(&session, 1, 9).await.expect("readable").len(), 3);
-    assert_eq!(store.mail(&session).await.expect("the table was made"), []);
+    assert_eq!(store.read_records(&session, 1, 9).await.expect("readable").len(), 3);
+    assert_eq!(store.waiting_remote_commands(&session).await.expect("the table was made"), []);
     let mut append = scribe.next(1);
     append.marks = vec![weir_engine::ports::FileMark {
         workspace: "/w".into(),
@@ -205,8 +213,8 @@ async fn d1_an_older_database_is_brought_up_to_date_and_keeps_its_facts() {
         ts: weir_core::ids::Timestamp(1),
     }];
     store.append(append).await.expect("the lease is still ours");
-    assert_eq!(store.marks("/w").await.expect("the table was made").len(), 1);
-    store.check().await.expect("whole");
+    assert_eq!(store.file_marks("/w").await.expect("the table was made").len(), 1);
+    store.check_integrity().await.expect("whole");
 }
 
 /// Takes away what every step of the schema but the first brought.
@@ -243,7 +251,7 @@ async fn d9_a_full_disk_is_said_and_nothing_acknowledged_is_lost() {
     assert!(matches!(error, StoreError::Io { .. }), "{error}");
     assert!(error.to_string().contains("free some space"), "{error}");
     assert!(scribe.facts > 0);
-    let kept = store.read(&scribe.lease.session, 1, 100_000).await.expect("readable");
+    let kept = store.read_records(&scribe.lease.session, 1, 100_000).await.expect("readable");
     assert_eq!(kept.len() as u64, scribe.facts);
     assert_eq!(kept.last().map(|record| record.hash.clone()), Some(scribe.last.clone()));
 }
@@ -278,10 +286,10 @@ async fn d9_a_damaged_page_is_named_as_damage() {
     }
     fs::write(&database, &bytes).expect("writable");
     let store = store_in(folder.path());
-    let read = store.read(&scribe.lease.session, 1, 10_000).await;
+    let read = store.read_records(&scribe.lease.session, 1, 10_000).await;
     let error = read.map(|facts| facts.len()).expect_err("damaged");
     assert!(matches!(error, StoreError::Damaged { .. }), "{error}");
-    let error = store.check().await.expect_err("damaged");
+    let error = store.check_integrity().await.expect_err("damaged");
     assert!(matches!(error, StoreError::Damaged { .. }), "{error}");
 }
 
@@ -294,7 +302,7 @@ async fn d9_no_damage_ever_shortens_a_journal() {
     for _ in 0..20 {
         scribe.write(&store, 20).await;
     }
-    let written = store.read(&scribe.lease.session, 1, 10_000).await.expect("readable");
+    let written = store.read_records(&scribe.lease.session, 1, 10_000).await.expect("readable");
     assert_eq!(written.len(), 400);
     drop(store);
     let database = folder.path().join("weir.db");
@@ -309,7 +317,7 @@ async fn d9_no_damage_ever_shortens_a_journal() {
         let hit = tempfile::tempdir().expect("a temporary folder");
         fs::write(hit.path().join("weir.db"), bytes).expect("writable");
         let read = match SqliteStore::open(hit.path()) {
-            Ok(store) => store.read(&scribe.lease.session, 1, 10_000).await,
+            Ok(store) => store.read_records(&scribe.lease.session, 1, 10_000).await,
             Err(error) => Err(error),
         };
         match read {
@@ -357,7 +365,7 @@ async fn d9_a_place_that_cannot_be_written_is_refused() {
         ("redis://x", "unknown kind of store"),
         ("", "unknown kind of store"),
     ] {
-        let error = weir_store::open(location).map(drop).expect_err("no such store");
+        let error = weir_store::open_store(location).map(drop).expect_err("no such store");
         assert!(error.to_string().contains(says), "{error}");
     }
 }
@@ -371,14 +379,14 @@ async fn d9_backup_while_running_is_complete_and_private() {
     let copy = folder.path().join("copy/weir.db");
     fs::create_dir(folder.path().join("copy")).expect("a new folder");
     let more = scribe.next(3);
-    let (backup, append) = tokio::join!(store.backup(&copy), store.append(more));
+    let (backup, append) = tokio::join!(store.write_backup(&copy), store.append(more));
     backup.expect("there is space");
     append.expect("it fits");
     assert_eq!(fs::metadata(&copy).expect("it exists").permissions().mode() & 0o777, 0o600);
-    let error = store.backup(&copy).await.expect_err("it exists");
+    let error = store.write_backup(&copy).await.expect_err("it exists");
     assert!(error.to_string().contains("exists already"), "{error}");
     let restored = store_in(&folder.path().join("copy"));
-    let facts = restored.read(&scribe.lease.session, 1, 99).await.expect("readable").len();
+    let facts = restored.read_records(&scribe.lease.session, 1, 99).await.expect("readable").len();
     assert!(facts == 20 || facts == 23, "{facts} facts");
 }
 
@@ -389,8 +397,8 @@ async fn d9_deleted_text_is_gone_from_the_files() {
     let mut scribe = Scribe::new(&store, "one").await;
     scribe.write_text(&store, "xyzzysecret in a passage").await;
     scribe.write_blob(&store, b"xyzzysecret in a blob").await;
-    store.search("xyzzysecret", 1).await.expect("indexed");
-    store.delete(&scribe.lease.session).await.expect("it exists");
+    store.search_passages("xyzzysecret", 1).await.expect("indexed");
+    store.delete_session(&scribe.lease.session).await.expect("it exists");
     drop(store);
     for entry in fs::read_dir(folder.path()).expect("readable") {
         let path = entry.expect("readable").path();

@@ -5,14 +5,14 @@ use std::sync::Arc;
 use serde_json::json;
 use weir_core::ids::{BlobId, SessionId, Timestamp};
 use weir_core::record::{GENESIS, Record, sha256_hex};
-use weir_engine::ports::{Append, AuditEntry, Lease, Owner, SessionMeta, Store};
+use weir_engine::ports::{Append, AuditEntry, Lease, LeaseOwner, SessionMeta, Store};
 
 /// Half past three on the second of January 2026, UTC.
 pub(crate) const NOON: i64 = 1_767_367_800_000_000;
 
 /// An owner that is certainly not alive.
-pub(crate) fn dead_owner(label: &str) -> Owner {
-    Owner { pid: 1, started: 1, host: "an earlier boot".into(), label: label.into() }
+pub(crate) fn dead_owner(label: &str) -> LeaseOwner {
+    LeaseOwner { pid: 1, started: 1, host: "an earlier boot".into(), label: label.into() }
 }
 
 pub(crate) fn blob_id(bytes: &[u8]) -> BlobId {
@@ -29,7 +29,8 @@ pub(crate) struct Scribe {
 impl Scribe {
     pub(crate) async fn new(store: &dyn Store, session: &str) -> Scribe {
         let id = SessionId::new(session);
-        let lease = store.acquire(&id, &weir_store::this_process("test")).await.expect("free");
+        let lease =
+            store.acquire_lease(&id, &weir_store::this_process("test")).await.expect("free");
         Scribe { lease, facts: 0, last: GENESIS.to_string() }
     }
 

@@ -95,14 +95,17 @@ async fn d1_databases_of_every_earlier_schema_are_opened_with_all_they_hold() {
         old.close().await.expect("closed");
         let store = SqliteStore::open(folder.path()).expect("an earlier schema");
         let session = SessionId::new("one");
-        let found = store.read(&session, 1, 9).await.expect("readable");
+        let found = store.read_records(&session, 1, 9).await.expect("readable");
         assert_eq!(found, facts, "schema {version}");
         verify_chain(GENESIS, 1, &found).expect("whole");
-        assert_eq!(store.list(&SessionFilter::default()).await.expect("readable").len(), 1);
-        assert_eq!(store.search("weave", 9).await.expect("readable").len(), 1);
+        assert_eq!(
+            store.list_sessions(&SessionFilter::default()).await.expect("readable").len(),
+            1
+        );
+        assert_eq!(store.search_passages("weave", 9).await.expect("readable").len(), 1);
         let query = RecallQuery { words: "weave".into(), limit: 9, ..RecallQuery::default() };
         assert_eq!(store.recall(&query).await.expect("readable").len(), 1);
-        let used = store.usage(&UsageFilter::default()).await.expect("readable");
+        let used = store.usage_rows(&UsageFilter::default()).await.expect("readable");
         let expected = UsageRow {
             day: "2026-01-02".into(),
             model: "acme/large".into(),
@@ -117,8 +120,8 @@ async fn d1_databases_of_every_earlier_schema_are_opened_with_all_they_hold() {
         // Where usage was counted already, nothing is counted again.
         let expected = if version < 7 { vec![expected] } else { Vec::new() };
         assert_eq!(used, expected, "schema {version}");
-        let lease = store.acquire(&session, &this_process("test")).await.expect("free");
+        let lease = store.acquire_lease(&session, &this_process("test")).await.expect("free");
         assert_eq!(lease.epoch, 2);
-        store.check().await.expect("whole");
+        store.check_integrity().await.expect("whole");
     }
 }

@@ -40,7 +40,7 @@ async fn write(store: &dyn Store, scribe: &mut Scribe, usage: Vec<UsageNote>) {
 
 async fn used(store: &dyn Store, from: Option<&str>, to: Option<&str>) -> Vec<UsageRow> {
     let filter = UsageFilter { from: from.map(Into::into), to: to.map(Into::into) };
-    store.usage(&filter).await.expect("readable")
+    store.usage_rows(&filter).await.expect("readable")
 }
 
 async fn s10_usage_is_summed_by_day_model_profile_and_agent(store: &dyn Store) {
@@ -124,7 +124,7 @@ async fn s10_usage_counts_once_with_the_facts_and_outlives_the_session(store: &d
     let before = used(store, None, None).await;
     assert_eq!(before.len(), 1);
     assert_eq!(before[0].replies, 1);
-    store.delete(&scribe.lease.session).await.expect("it exists");
+    store.delete_session(&scribe.lease.session).await.expect("it exists");
     assert_eq!(used(store, None, None).await, before);
 }
 
@@ -144,14 +144,14 @@ async fn s03_whoever_follows_a_session_hears_of_new_facts(store: &dyn Store) {
         scribe.write(store, 1).await;
     };
     futures::future::join(heard, written).await;
-    assert_eq!(store.read(&session, 3, 9).await.expect("readable").len(), 1);
+    assert_eq!(store.read_records(&session, 3, 9).await.expect("readable").len(), 1);
     // Of one that was deleted it hears, too.
     let gone = async {
         let waited =
             tokio::time::timeout(Duration::from_secs(10), store.facts_changed(&session, 3));
         waited.await.is_ok()
     };
-    let deleted = store.delete(&session);
+    let deleted = store.delete_session(&session);
     let (heard, deleted) = futures::future::join(gone, deleted).await;
     deleted.expect("it exists");
     assert!(heard);

@@ -1,8 +1,8 @@
 //! The tools that steer the agent itself, attachments, and bounds of reading.
 
 use serde_json::json;
-use weir_core::message::Block;
-use weir_core::tool::{Control, PlanStatus};
+use weir_core::message::MessageBlock;
+use weir_core::tool::{AgentControl, PlanStatus};
 
 use super::world::{World, block_on, text};
 use crate::inspect_self::InspectSelf;
@@ -19,7 +19,7 @@ fn l11_the_task_list_is_a_control_effect() {
         {"text": "check", "status": "pending"},
     ]});
     let plan = block_on(world.plan("update_todo_list", input.clone()));
-    let Some(Control::Plan { items }) = plan.effects.control else { panic!("no plan") };
+    let Some(AgentControl::Plan { items }) = plan.effects.control else { panic!("no plan") };
     let statuses: Vec<PlanStatus> = items.iter().map(|item| item.status).collect();
     assert_eq!(statuses, [PlanStatus::Done, PlanStatus::InProgress, PlanStatus::Pending]);
     let said = text(&block_on(world.act::<UpdateTodoList>(input)));
@@ -31,14 +31,14 @@ fn l13_questions_and_l3_completion_are_control_effects() {
     let world = World::new();
     let input = json!({"question": "Which?", "options": ["a", "b"], "multiple": true});
     let plan = block_on(world.plan("ask_followup_question", input));
-    let asked = Control::Ask {
+    let asked = AgentControl::Ask {
         text: "Which?".into(),
         options: vec!["a".into(), "b".into()],
         multiple: true,
     };
     assert_eq!(plan.effects.control, Some(asked));
     let plan = block_on(world.plan("attempt_completion", json!({"result": "Done."})));
-    assert_eq!(plan.effects.control, Some(Control::Complete { result: "Done.".into() }));
+    assert_eq!(plan.effects.control, Some(AgentControl::Complete { result: "Done.".into() }));
     let empty = block_on(world.plan("attempt_completion", json!({"result": " "})));
     assert!(empty.fails.is_some() && empty.effects.control.is_none());
 }
@@ -60,16 +60,16 @@ fn x5_images_and_pdfs_are_attached() {
     world.write("a.png", b"\x89PNG\r\n\x1a\nrest");
     world.write("b.pdf", b"%PDF-1.7 rest");
     let image = block_on(world.act::<ReadFile>(json!({"path": "a.png"})));
-    let Some(Block::Image { media }) = image.blocks.get(1) else { panic!("no image") };
+    let Some(MessageBlock::Image { media }) = image.blocks.get(1) else { panic!("no image") };
     assert_eq!((media.media_type.as_str(), media.bytes), ("image/png", 12));
     assert_eq!(media.name.as_deref(), Some("a.png"));
     assert!(world.blobs.0.lock().expect("no panic").contains_key(&media.blob));
     let pdf = block_on(world.act::<ReadFile>(json!({"path": "b.pdf"})));
-    assert!(matches!(pdf.blocks.get(1), Some(Block::Document { .. })));
+    assert!(matches!(pdf.blocks.get(1), Some(MessageBlock::Document { .. })));
     world.write("wide.png", b"\x89PNG\r\n\x1a\nwide");
     let wide = block_on(world.act::<ReadFile>(json!({"path": "wide.png"})));
     assert!(text(&wide).contains("scaled down to 2000 × 7"), "{}", text(&wide));
-    let Some(Block::Image { media }) = wide.blocks.get(1) else { panic!("no image") };
+    let Some(MessageBlock::Image { media }) = wide.blocks.get(1) else { panic!("no image") };
     assert_eq!(media.bytes, 5);
     world.write("d.pdf", b"%PDF-1.7 broken");
     let broken = block_on(world.act::<ReadFile>(json!({"path": "d.pdf"})));

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use weir_core::tool::Raw;
+use weir_core::tool::RawResult;
 
 use super::world::{World, block_on, text};
 use crate::{
@@ -89,7 +89,7 @@ fn check(tool: &Path, case: &Path) -> Result<(), String> {
     }
 }
 
-async fn call_tool(world: &World, tool: &str, call: Value) -> Raw {
+async fn call_tool(world: &World, tool: &str, call: Value) -> RawResult {
     match tool {
         "read_file" => world.act::<read_file::ReadFile>(call).await,
         "list_files" => world.act::<list_files::ListFiles>(call).await,

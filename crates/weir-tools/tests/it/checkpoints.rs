@@ -1,8 +1,8 @@
 //! The checkpoint tools over a fake store of snapshots.
 
 use serde_json::json;
-use weir_core::tool::{Access, Image};
-use weir_engine::ports::{Content, SnapshotEntry};
+use weir_core::tool::{FileState, PathAccess};
+use weir_engine::ports::{FileContent, SnapshotEntry};
 
 use super::world::{World, block_on, file, text};
 use crate::diff_checkpoint::DiffCheckpoint;
@@ -10,7 +10,7 @@ use crate::list_checkpoints::ListCheckpoints;
 use crate::read_checkpoint::ReadCheckpoint;
 use crate::restore_checkpoint::RestoreCheckpoint;
 
-fn entry(path: &str, before: Content, after: Content) -> SnapshotEntry {
+fn entry(path: &str, before: FileContent, after: FileContent) -> SnapshotEntry {
     SnapshotEntry { path: path.into(), before, after }
 }
 
@@ -23,8 +23,8 @@ fn world() -> (World, String) {
         "Edit three files",
         vec![
             entry("changed.txt", file(b"old\n"), file(b"new\n")),
-            entry("created.txt", Content::Absent, file(b"made\n")),
-            entry("deleted.txt", file(b"gone\n"), Content::Absent),
+            entry("created.txt", FileContent::Absent, file(b"made\n")),
+            entry("deleted.txt", file(b"gone\n"), FileContent::Absent),
         ],
     );
     (world, id)
@@ -51,9 +51,9 @@ fn g7_checkpoints_are_listed_read_and_compared() {
 fn g2_reading_a_checkpoint_is_judged_as_reading_its_paths() {
     let (world, id) = world();
     let plan = block_on(world.plan("diff_checkpoint", json!({"checkpoint": id})));
-    let paths: Vec<(&str, Access)> =
+    let paths: Vec<(&str, PathAccess)> =
         plan.effects.paths.iter().map(|at| (at.path.as_str(), at.access)).collect();
-    let read = Access::Read;
+    let read = PathAccess::Read;
     assert_eq!(paths, [("changed.txt", read), ("created.txt", read), ("deleted.txt", read)]);
 }
 
@@ -91,8 +91,8 @@ fn g7_restore_of_one_path_touches_no_other() {
     let only = json!({"checkpoint": id, "paths": ["deleted.txt"]});
     let plan = block_on(world.plan("restore_checkpoint", only));
     assert_eq!(plan.effects.changes.len(), 1);
-    assert_eq!(plan.effects.changes[0].before, Image::Absent);
-    assert_eq!(plan.effects.paths[0].access, Access::Create);
+    assert_eq!(plan.effects.changes[0].before, FileState::Absent);
+    assert_eq!(plan.effects.paths[0].access, PathAccess::Create);
 }
 
 #[test]

@@ -2,10 +2,10 @@
 //! reading declares no change.
 
 use serde_json::{Value, json};
-use weir_core::tool::{Access, EffectClass, Place};
+use weir_core::tool::{EffectClass, PathAccess, PathPlace};
 
 use super::world::{World, block_on, is_look, named};
-use crate::tools;
+use crate::built_in_tools;
 
 #[test]
 fn g2_equal_effects() {
@@ -64,14 +64,18 @@ fn g2_a_plan_that_fails_still_declares_its_paths() {
     let world = World::new();
     world.write("a.txt", b"one\n");
     for (tool, input, access) in [
-        ("read_file", json!({"path": "no.txt"}), Access::Read),
-        ("edit_file", json!({"path": "a.txt", "old_text": "x", "new_text": "y"}), Access::Write),
-        ("delete_file", json!({"path": "no.txt"}), Access::Delete),
-        ("move_file", json!({"from": "no.txt", "to": "b.txt"}), Access::MoveFrom),
+        ("read_file", json!({"path": "no.txt"}), PathAccess::Read),
+        (
+            "edit_file",
+            json!({"path": "a.txt", "old_text": "x", "new_text": "y"}),
+            PathAccess::Write,
+        ),
+        ("delete_file", json!({"path": "no.txt"}), PathAccess::Delete),
+        ("move_file", json!({"from": "no.txt", "to": "b.txt"}), PathAccess::MoveFrom),
         (
             "apply_patch",
             json!({"patch": "--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-x\n+y\n"}),
-            Access::Write,
+            PathAccess::Write,
         ),
     ] {
         let plan = block_on(world.plan(tool, input));
@@ -91,7 +95,7 @@ fn g2_paths_outside_are_declared_as_such() {
         ("list_files", json!({"path": "/"})),
     ] {
         let plan = block_on(world.plan(tool, input));
-        assert!(plan.effects.paths.iter().all(|at| at.place != Place::Inside), "{tool}");
+        assert!(plan.effects.paths.iter().all(|at| at.place != PathPlace::Inside), "{tool}");
         assert!(!plan.effects.paths.is_empty(), "{tool}");
     }
 }
@@ -117,13 +121,13 @@ fn g4_what_a_file_has_already_is_read_and_not_written() {
     let same = json!({"path": "./a.txt", "content": "one\n"});
     let plan = block_on(world.plan("write_file", same));
     assert_eq!((plan.class, plan.fails), (EffectClass::Read, None));
-    let paths: Vec<(&str, Access)> =
+    let paths: Vec<(&str, PathAccess)> =
         plan.effects.paths.iter().map(|at| (at.path.as_str(), at.access)).collect();
-    assert_eq!(paths, [("a.txt", Access::Read)]);
+    assert_eq!(paths, [("a.txt", PathAccess::Read)]);
     assert!(plan.effects.changes.is_empty() && plan.contents.is_empty());
     let other = json!({"path": "a.txt", "content": "one"});
     let plan = block_on(world.plan("write_file", other));
-    assert_eq!((plan.class, plan.effects.paths[0].access), (EffectClass::File, Access::Write));
+    assert_eq!((plan.class, plan.effects.paths[0].access), (EffectClass::File, PathAccess::Write));
 }
 
 #[test]
@@ -136,7 +140,7 @@ fn g7_deleting_a_folder_declares_every_path() {
     paths.sort_unstable();
     assert_eq!(paths, ["d", "d/e", "d/e/y.txt", "d/x.txt"]);
     let top = plan.effects.paths.iter().find(|at| at.path == "d").expect("the folder");
-    assert!(top.recursive && top.access == Access::Delete);
+    assert!(top.recursive && top.access == PathAccess::Delete);
 }
 
 #[test]
@@ -149,8 +153,8 @@ fn l6_searches_name_their_words() {
 #[test]
 fn t6_arguments_that_no_struct_has_are_named() {
     let world = World::new();
-    for tool in tools() {
-        let plan = block_on(named(&tool.spec().name).plan(&json!({"no_such": 1}), &world.cx));
+    for tool in built_in_tools() {
+        let plan = block_on(named(&tool.spec().name).plan_call(&json!({"no_such": 1}), &world.cx));
         let message = plan.fails.unwrap_or_default();
         assert!(message.contains("no_such") || message.contains("missing field"), "{message}");
     }

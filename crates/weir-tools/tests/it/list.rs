@@ -5,12 +5,12 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use crate::{tools, tools_markdown};
+use crate::{built_in_tools, tools_markdown};
 
 #[test]
 fn t1_names_are_unique_and_callable() {
     let mut names = BTreeSet::new();
-    for tool in tools() {
+    for tool in built_in_tools() {
         let name = tool.spec().name.clone();
         let is_plain = name.chars().all(|c| c.is_ascii_lowercase() || c == '_');
         assert!(is_plain && name.len() <= 64, "{name}");
@@ -20,7 +20,8 @@ fn t1_names_are_unique_and_callable() {
 
 #[test]
 fn t2_every_tool_of_the_list_is_there() {
-    let names: BTreeSet<String> = tools().iter().map(|tool| tool.spec().name.clone()).collect();
+    let names: BTreeSet<String> =
+        built_in_tools().iter().map(|tool| tool.spec().name.clone()).collect();
     for name in [
         "read_file",
         "list_files",
@@ -75,7 +76,7 @@ fn t2_every_tool_of_the_list_is_there() {
 
 #[test]
 fn t4_deferred_tools_are_the_rare_ones() {
-    let deferred: BTreeSet<String> = tools()
+    let deferred: BTreeSet<String> = built_in_tools()
         .iter()
         .filter(|tool| tool.spec().deferred)
         .map(|tool| tool.spec().name.clone())
@@ -104,7 +105,7 @@ fn t4_deferred_tools_are_the_rare_ones() {
 
 #[test]
 fn l7_parallel_safe_tools_only_look() {
-    let safe: Vec<String> = tools()
+    let safe: Vec<String> = built_in_tools()
         .iter()
         .filter(|tool| tool.spec().parallel_safe)
         .map(|tool| tool.spec().name.clone())
@@ -134,7 +135,7 @@ fn l7_parallel_safe_tools_only_look() {
 #[test]
 fn q7_descriptions_and_schemas_fit_their_budget() {
     // What is only named costs its name (T4).
-    let shown: Vec<Value> = tools()
+    let shown: Vec<Value> = built_in_tools()
         .iter()
         .filter(|tool| !tool.spec().deferred)
         .map(|tool| {
@@ -153,7 +154,7 @@ fn q7_descriptions_and_schemas_fit_their_budget() {
 
 #[test]
 fn t1_schemas_are_self_contained_objects() {
-    for tool in tools() {
+    for tool in built_in_tools() {
         let spec = tool.spec();
         let schema = spec.input_schema.to_string();
         assert_eq!(spec.input_schema["type"], "object", "{}", spec.name);
@@ -170,7 +171,7 @@ fn t1_the_page_about_tools_names_every_tool() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/tools.md");
     let page = std::fs::read_to_string(path).expect("the page");
     let rows: String = page.lines().filter(|line| line.starts_with("| ")).collect();
-    let names = crate::names();
+    let names = crate::built_in_names();
     let missing: Vec<&String> =
         names.iter().filter(|name| !rows.contains(&format!("`{name}`"))).collect();
     assert!(missing.is_empty(), "docs/tools.md leaves out {missing:?}");

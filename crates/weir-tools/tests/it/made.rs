@@ -6,14 +6,14 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use weir_core::dynamic::{DeclaredEffects, DeclaredHost, ToolDefinition};
 use weir_core::governance::label::Label;
-use weir_core::tool::{Access, EffectClass, Place};
+use weir_core::tool::{EffectClass, PathAccess, PathPlace};
 use weir_engine::made::MadeTool;
-use weir_engine::ports::{NoScripts, Plan};
+use weir_engine::ports::{CallPlan, NoScripts};
 
-use crate::dynamic;
+use crate::dynamic_tool;
 use crate::it::world::World;
 
-async fn plan(world: &World, effects: DeclaredEffects, label: Label, input: Value) -> Plan {
+async fn plan(world: &World, effects: DeclaredEffects, label: Label, input: Value) -> CallPlan {
     let definition = ToolDefinition {
         name: "made_one".into(),
         description: "Made.".into(),
@@ -21,9 +21,9 @@ async fn plan(world: &World, effects: DeclaredEffects, label: Label, input: Valu
         code: "export const run = () => 1".into(),
         effects,
     };
-    let tool = dynamic(MadeTool { definition, label }, Arc::new(NoScripts));
-    assert!(tool.nests() && tool.spec().deferred);
-    tool.plan(&input, &world.cx).await
+    let tool = dynamic_tool(MadeTool { definition, label }, Arc::new(NoScripts));
+    assert!(tool.has_nested_calls() && tool.spec().deferred);
+    tool.plan_call(&input, &world.cx).await
 }
 
 fn texts(texts: &[&str]) -> Vec<String> {
@@ -42,20 +42,20 @@ async fn t5_effects_follow_from_declaration_and_arguments() {
     };
     let input = json!({ "path": "notes/a.txt", "out": "notes/new.txt", "gone": "../x" });
     let plan = plan(&world, declared, Label::default(), input).await;
-    let found: Vec<(String, Access, bool)> =
+    let found: Vec<(String, PathAccess, bool)> =
         plan.effects.paths.iter().map(|p| (p.path.clone(), p.access, p.recursive)).collect();
     assert_eq!(
         found[..4],
         [
-            ("notes/a.txt".to_string(), Access::Read, false),
-            ("notes".to_string(), Access::Read, true),
-            ("notes/a.txt".to_string(), Access::Write, false),
-            ("notes/new.txt".to_string(), Access::Create, false),
+            ("notes/a.txt".to_string(), PathAccess::Read, false),
+            ("notes".to_string(), PathAccess::Read, true),
+            ("notes/a.txt".to_string(), PathAccess::Write, false),
+            ("notes/new.txt".to_string(), PathAccess::Create, false),
         ]
     );
     // What leads out is said to lead out: the gates refuse it.
-    assert_eq!(found[4].1, Access::Delete);
-    assert_ne!(plan.effects.paths[4].place, Place::Inside);
+    assert_eq!(found[4].1, PathAccess::Delete);
+    assert_ne!(plan.effects.paths[4].place, PathPlace::Inside);
     assert_eq!((plan.class, plan.confirm, plan.fails), (EffectClass::Once, None, None));
     assert!(plan.effects.changes.is_empty(), "nobody knows its changes: the workspace is watched");
 }

@@ -10,14 +10,14 @@ use weir_core::memory::{
     MemoryFact, MemoryKind, MemoryNote, MemorySource, MemoryStatus, NewMemory,
 };
 use weir_core::skill::SkillLine;
-use weir_core::tool::{EffectClass, Raw, ResultEffect, ToolSpec};
+use weir_core::tool::{EffectClass, RawResult, ResultEffect, ToolSpec};
 use weir_engine::ports::{
-    Knowledge, NoKnowledge, Passage, ProfileLine, RecallQuery, SkillProposal, SkillScript,
-    SkillText, ToolContext, Wish,
+    Knowledge, MemoryRequest, NoKnowledge, Passage, ProfileLine, RecallQuery, SkillProposal,
+    SkillScript, SkillText, ToolContext,
 };
 
 use super::world::{World, block_on, named, text};
-use crate::built::{Act, acted};
+use crate::built::{ActionTool, run_action};
 use crate::mark_for_memory::MarkForMemory;
 use crate::recall::Recall;
 use crate::recall_memory::RecallMemory;
@@ -25,7 +25,7 @@ use crate::recall_memory::RecallMemory;
 /// Keeps what it is asked, and answers with what it was given.
 #[derive(Default)]
 struct FakeKnowledge {
-    wishes: Mutex<Vec<(CallId, Wish)>>,
+    wishes: Mutex<Vec<(CallId, MemoryRequest)>>,
     status: Option<MemoryStatus>,
     facts: Vec<MemoryFact>,
     queries: Mutex<Vec<RecallQuery>>,
@@ -38,7 +38,7 @@ impl Knowledge for FakeKnowledge {
         self.queries.lock().expect("no panic").push(query);
         Ok(self.passages.clone())
     }
-    async fn remember(&self, call: CallId, wish: Wish) -> Result<MemoryNote, String> {
+    async fn remember_fact(&self, call: CallId, wish: MemoryRequest) -> Result<MemoryNote, String> {
         let note = MemoryNote {
             memory: MemoryId::new("m1"),
             text: wish.text.clone(),
@@ -50,7 +50,7 @@ impl Knowledge for FakeKnowledge {
         self.wishes.lock().expect("no panic").push((call, wish));
         Ok(note)
     }
-    async fn memories(
+    async fn find_memories(
         &self,
         words: &str,
         kind: Option<MemoryKind>,
@@ -84,24 +84,24 @@ impl Knowledge for FakeKnowledge {
     async fn propose_skill(&self, call: CallId, proposal: SkillProposal) -> Result<(), String> {
         NoKnowledge.propose_skill(call, proposal).await
     }
-    fn deferred(&self) -> Arc<Vec<ToolSpec>> {
-        NoKnowledge.deferred()
+    fn deferred_tools(&self) -> Arc<Vec<ToolSpec>> {
+        NoKnowledge.deferred_tools()
     }
-    fn loaded(&self) -> Arc<Vec<ToolSpec>> {
-        NoKnowledge.loaded()
+    fn loaded_tools(&self) -> Arc<Vec<ToolSpec>> {
+        NoKnowledge.loaded_tools()
     }
-    fn profiles(&self) -> Vec<ProfileLine> {
-        NoKnowledge.profiles()
+    fn proposable_profiles(&self) -> Vec<ProfileLine> {
+        NoKnowledge.proposable_profiles()
     }
 }
 
-fn act<A: Act>(known: &Arc<FakeKnowledge>, input: &Value) -> Raw {
+fn act<A: ActionTool>(known: &Arc<FakeKnowledge>, input: &Value) -> RawResult {
     let world = World::new();
     let cx = ToolContext { knows: known.clone(), call: CallId(7), ..world.cx.clone() };
-    let plan = block_on(named(&A::spec().name).plan(input, &cx));
+    let plan = block_on(named(&A::spec().name).plan_call(input, &cx));
     match plan.fails {
-        Some(why) => Raw::error(why),
-        None => block_on(acted::<A>(input, &plan.effects, &cx)),
+        Some(why) => RawResult::error(why),
+        None => block_on(run_action::<A>(input, &plan.effects, &cx)),
     }
 }
 
@@ -149,7 +149,7 @@ fn m4_a_marked_fact_is_an_effect_and_news() {
         assert!(raw.ok && text(&raw) == said, "{}", text(&raw));
         let [ResultEffect::Remembered { note }] = raw.news.as_slice() else { panic!("no news") };
         assert_eq!(note.status, status);
-        let wish = Wish {
+        let wish = MemoryRequest {
             text: "Prefers tabs.".into(),
             kind: MemoryKind::Preference,
             // The engine takes secrets out first, in the form in which they came.

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use serde_json::json;
-use weir_core::tool::{EffectClass, Raw, SpawnEffect};
-use weir_engine::ports::{AgentTask, Agents, Divergence, ToolContext};
+use weir_core::tool::{EffectClass, RawResult, SpawnEffect};
+use weir_engine::ports::{AgentTask, Divergence, SubAgents, ToolContext};
 
 use super::world::{World, block_on};
 
@@ -14,8 +14,8 @@ use super::world::{World, block_on};
 struct Left(Vec<Divergence>);
 
 #[async_trait]
-impl Agents for Left {
-    async fn look(&self, task: &AgentTask) -> Result<SpawnEffect, String> {
+impl SubAgents for Left {
+    async fn plan_spawn(&self, task: &AgentTask) -> Result<SpawnEffect, String> {
         match task.profile.as_deref() {
             Some("nobody") => Err("there is no profile nobody".into()),
             profile => Ok(SpawnEffect {
@@ -25,16 +25,16 @@ impl Agents for Left {
             }),
         }
     }
-    async fn run(&self, task: AgentTask, _: &ToolContext) -> Raw {
-        Raw::ok(format!("did {}", task.task))
+    async fn run(&self, task: AgentTask, _: &ToolContext) -> RawResult {
+        RawResult::ok(format!("did {}", task.task))
     }
-    async fn left(&self, agent: &str) -> Result<Vec<Divergence>, String> {
+    async fn worktree_changes(&self, agent: &str) -> Result<Vec<Divergence>, String> {
         match agent {
             "s1_c1" => Ok(self.0.clone()),
             _ => Err(format!("there is no agent {agent}")),
         }
     }
-    async fn merged(&self, _: &str) {}
+    async fn discard_worktree(&self, _: &str) {}
 }
 
 fn world(left: &[(&str, Option<&str>, Option<&str>)]) -> World {

@@ -1,14 +1,14 @@
 //! `web_fetch` over a fake network.
 
 use serde_json::json;
-use weir_engine::ports::Fetched;
+use weir_engine::ports::FetchedPage;
 
 use super::world::{World, block_on, text};
 use crate::web_fetch::WebFetch;
 
 fn fetch(status: u16, media_type: &str, body: &[u8], limit: usize) -> (bool, String) {
     let world = World::new();
-    *world.web.0.lock().expect("no panic") = Some(Fetched {
+    *world.web.0.lock().expect("no panic") = Some(FetchedPage {
         url: "https://example.org/page".into(),
         status,
         media_type: media_type.into(),

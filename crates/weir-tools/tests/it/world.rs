@@ -7,19 +7,20 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
-use weir_core::document::{Picture, Seen, Unread, Wish};
+use weir_core::document::{DocumentError, DocumentImage, DocumentRequest, DocumentResult};
 use weir_core::ids::{BlobId, CallId, CheckpointId, SessionId, Timestamp};
 use weir_core::record::sha256_hex;
-use weir_core::tool::{Effects, Raw};
+use weir_core::tool::{Effects, RawResult};
 use weir_engine::ports::{
-    Address, Baseline, Blobs, CheckpointFilter, CheckpointInfo, Checkpoints, CommandEnd,
-    CommandOutcome, CommandSpec, CommandTrace, Content, Documents, Fetched, JobInfo, NoKnowledge,
-    Plan, Processes, ProgressSink, Snapshot, SnapshotEntry, StoreError, Tool, ToolContext, Web,
+    Baseline, Blobs, CallPlan, CheckpointFilter, CheckpointInfo, Checkpoints, CommandEnd,
+    CommandOutcome, CommandSpec, CommandTrace, DocumentReaders, FetchedPage, FileContent, JobInfo,
+    NoKnowledge, Processes, ProgressSink, Snapshot, SnapshotEntry, StoreError, Tool, ToolContext,
+    Web, WebAddress,
 };
 use weir_engine::workspace::{Workspace, WorkspaceOptions};
 
-use crate::built::{Act, Edit, acted, edited};
-use crate::tools;
+use crate::built::{ActionTool, EditTool, finish_edit, run_action};
+use crate::built_in_tools;
 
 /// A folder and everything that a call may use.
 pub(crate) struct World {
@@ -80,46 +81,46 @@ impl World {
         std::fs::read(self.folder.path().join(path)).ok()
     }
 
-    pub(crate) async fn plan(&self, tool: &str, input: Value) -> Plan {
-        named(tool).plan(&input, &self.cx).await
+    pub(crate) async fn plan(&self, tool: &str, input: Value) -> CallPlan {
+        named(tool).plan_call(&input, &self.cx).await
     }
 
     /// Plans and runs a tool that changes no files, as the engine does with a permit.
-    pub(crate) async fn act<A: Act>(&self, input: Value) -> Raw {
+    pub(crate) async fn act<A: ActionTool>(&self, input: Value) -> RawResult {
         let plan = self.plan(&A::spec().name, input.clone()).await;
         match plan.fails {
-            Some(message) => Raw::error(message),
-            None => acted::<A>(&input, &plan.effects, &self.cx).await,
+            Some(message) => RawResult::error(message),
+            None => run_action::<A>(&input, &plan.effects, &self.cx).await,
         }
     }
 
     /// Plans a change of files, makes it as planned, and reports it.
-    pub(crate) async fn edit<E: Edit>(&self, input: Value) -> Raw {
+    pub(crate) async fn edit<E: EditTool>(&self, input: Value) -> RawResult {
         let plan = self.plan(&E::spec().name, input.clone()).await;
         if let Some(message) = plan.fails {
             assert_eq!(plan.effects.changes, [], "a plan that fails changes nothing");
-            return Raw::error(message);
+            return RawResult::error(message);
         }
         let made = self.cx.workspace.apply_changes(&plan.effects.changes, &plan.contents);
         match made {
             Ok(_) => {
                 let contents = Arc::new(plan.contents);
                 let cx = ToolContext { contents, ..self.cx.clone() };
-                edited::<E>(&input, &plan.effects, &cx)
+                finish_edit::<E>(&input, &plan.effects, &cx)
             }
-            Err(why) => Raw::error(why.to_string()),
+            Err(why) => RawResult::error(why.to_string()),
         }
     }
 }
 
 /// The tool called `name`.
 pub(crate) fn named(name: &str) -> Arc<dyn Tool> {
-    let tool = tools().into_iter().find(|tool| tool.spec().name == name);
+    let tool = built_in_tools().into_iter().find(|tool| tool.spec().name == name);
     tool.unwrap_or_else(|| panic!("there is no tool {name}"))
 }
 
 /// The plain text of a result.
-pub(crate) fn text(raw: &Raw) -> String {
+pub(crate) fn text(raw: &RawResult) -> String {
     weir_core::message::plain_text(&raw.blocks)
 }
 
@@ -156,7 +157,7 @@ impl FakeCheckpoints {
         let id: String = id.chars().rev().collect();
         let changes = entries
             .iter()
-            .map(|entry| weir_core::tool::Change {
+            .map(|entry| weir_core::tool::PlannedChange {
                 path: entry.path.clone(),
                 before: entry.before.image(),
                 after: entry.after.image(),
@@ -178,14 +179,18 @@ impl FakeCheckpoints {
 
 #[async_trait]
 impl Checkpoints for FakeCheckpoints {
-    async fn take(&self, snapshot: Snapshot) -> Result<CheckpointId, StoreError> {
+    async fn take_snapshot(&self, snapshot: Snapshot) -> Result<CheckpointId, StoreError> {
         Ok(CheckpointId::new(self.add(&snapshot.label, snapshot.entries)))
     }
-    async fn record(&self, _: &CheckpointId, snapshot: Snapshot) -> Result<(), StoreError> {
+    async fn record_snapshot(
+        &self,
+        _: &CheckpointId,
+        snapshot: Snapshot,
+    ) -> Result<(), StoreError> {
         self.add(&snapshot.label, snapshot.entries);
         Ok(())
     }
-    fn baseline(&self, _: &Path, _: &SessionId) -> Result<Box<dyn Baseline>, StoreError> {
+    fn open_baseline(&self, _: &Path, _: &SessionId) -> Result<Box<dyn Baseline>, StoreError> {
         Err(StoreError::Missing { what: "a baseline: tools take none".into() })
     }
     async fn list(
@@ -212,14 +217,19 @@ impl Checkpoints for FakeCheckpoints {
         self.0.lock().expect("no panic").clear();
         Ok(())
     }
-    async fn collect(&self, _: &Path, _: Timestamp, _: u64) -> Result<usize, StoreError> {
+    async fn collect_old_snapshots(
+        &self,
+        _: &Path,
+        _: Timestamp,
+        _: u64,
+    ) -> Result<usize, StoreError> {
         Ok(0)
     }
 }
 
 /// A file as a snapshot holds it.
-pub(crate) fn file(bytes: &[u8]) -> Content {
-    Content::File { bytes: bytes.into(), mode: 0o644 }
+pub(crate) fn file(bytes: &[u8]) -> FileContent {
+    FileContent::File { bytes: bytes.into(), mode: 0o644 }
 }
 
 /// Answers with what it was given and keeps what it was asked.
@@ -252,12 +262,12 @@ impl Processes for FakeProcesses {
         self.asked.lock().expect("no panic").push(spec);
         self.outcome.lock().expect("no panic").clone().expect("the test gave an outcome")
     }
-    async fn start(&self, spec: CommandSpec) -> Result<JobInfo, String> {
+    async fn start_job(&self, spec: CommandSpec) -> Result<JobInfo, String> {
         let mut jobs = self.jobs.lock().expect("no panic");
         let info = JobInfo {
             job: format!("j{}", jobs.len() + 1),
             command: spec.command.clone(),
-            reaches: spec.confine.reaches(),
+            reaches: spec.confine.outside_reach(),
             end: None,
             bytes: 0,
             age_ms: 1_500,
@@ -266,7 +276,7 @@ impl Processes for FakeProcesses {
         self.asked.lock().expect("no panic").push(spec);
         Ok(info)
     }
-    async fn output(
+    async fn read_job_output(
         &self,
         _: &SessionId,
         job: &str,
@@ -279,13 +289,13 @@ impl Processes for FakeProcesses {
             (info.clone(), output[from..to].to_owned())
         })
     }
-    async fn input(&self, _: &SessionId, job: &str, text: &str) -> Result<(), String> {
+    async fn write_job_input(&self, _: &SessionId, job: &str, text: &str) -> Result<(), String> {
         self.job(job, |(info, output)| {
             output.push_str(text);
             info.bytes = output.len() as u64;
         })
     }
-    async fn kill(&self, _: &SessionId, job: &str) -> Result<JobInfo, String> {
+    async fn kill_job(&self, _: &SessionId, job: &str) -> Result<JobInfo, String> {
         self.job(job, |(info, _)| {
             info.end = Some(CommandEnd::Cancelled);
             info.clone()
@@ -295,32 +305,32 @@ impl Processes for FakeProcesses {
         self.jobs.lock().expect("no panic").iter().map(|(info, _)| info.clone()).collect()
     }
     async fn end_all(&self, _: &SessionId) {}
-    async fn trace(&self, _: &SessionId, _: CallId) -> CommandTrace {
+    async fn command_trace(&self, _: &SessionId, _: CallId) -> CommandTrace {
         CommandTrace::NeverStarted
     }
 }
 
 /// One page, whatever is asked.
 #[derive(Default)]
-pub(crate) struct FakeWeb(pub(crate) Mutex<Option<Fetched>>);
+pub(crate) struct FakeWeb(pub(crate) Mutex<Option<FetchedPage>>);
 
 #[async_trait]
 impl Web for FakeWeb {
-    fn check(&self, url: &str) -> Result<Address, String> {
+    fn check_url(&self, url: &str) -> Result<WebAddress, String> {
         let parsed = url::Url::parse(url).map_err(|why| why.to_string())?;
         match (parsed.scheme(), parsed.host_str()) {
             ("http" | "https", Some(host)) => {
-                Ok(Address { host: host.to_owned(), url: parsed.to_string() })
+                Ok(WebAddress { host: host.to_owned(), url: parsed.to_string() })
             }
             (scheme, _) => Err(format!("{scheme} addresses cannot be fetched; use https")),
         }
     }
     async fn fetch(
         &self,
-        address: &Address,
+        address: &WebAddress,
         max_bytes: usize,
         _: &CancellationToken,
-    ) -> Result<Fetched, String> {
+    ) -> Result<FetchedPage, String> {
         let page = self.0.lock().expect("no panic").clone();
         let mut page = page.ok_or_else(|| format!("{} does not answer", address.host))?;
         page.truncated = page.body.len() > max_bytes;
@@ -338,17 +348,21 @@ pub(crate) fn is_look(effects: &Effects) -> bool {
 pub(crate) struct FakeDocuments;
 
 #[async_trait]
-impl Documents for FakeDocuments {
-    async fn look(&self, wish: Wish, bytes: Arc<[u8]>) -> Result<Seen, Unread> {
+impl DocumentReaders for FakeDocuments {
+    async fn inspect_document(
+        &self,
+        wish: DocumentRequest,
+        bytes: Arc<[u8]>,
+    ) -> Result<DocumentResult, DocumentError> {
         if bytes.ends_with(b"broken") {
-            return Err(Unread::Broken { why: "nothing is in it".into() });
+            return Err(DocumentError::Broken { why: "nothing is in it".into() });
         }
         Ok(match wish {
-            Wish::Image { .. } => Seen::Image {
+            DocumentRequest::Image { .. } => DocumentResult::Image {
                 media_type: "image/png".into(),
                 width: 3_000,
                 height: 10,
-                smaller: bytes.ends_with(b"wide").then(|| Picture {
+                smaller: bytes.ends_with(b"wide").then(|| DocumentImage {
                     page: 0,
                     media_type: "image/png".into(),
                     width: 2_000,
@@ -356,7 +370,7 @@ impl Documents for FakeDocuments {
                     bytes: b"small".to_vec(),
                 }),
             },
-            _ => Seen::Pdf { pages: 1 },
+            _ => DocumentResult::Pdf { pages: 1 },
         })
     }
 }

@@ -17,18 +17,18 @@ pub(crate) const SHELL_BYTES_MAX: usize = 64 * 1024;
 
 /// Something that stands in the transcript.
 #[derive(Debug, Clone)]
-pub(crate) struct Entry {
+pub(crate) struct TranscriptEntry {
     /// The place of the fact that it began with; of the fact before, where it is no fact.
     pub(crate) seq: Seq,
     /// When.
     pub(crate) ts: Timestamp,
     /// What.
-    pub(crate) what: What,
+    pub(crate) what: EntryContent,
 }
 
 /// What it is.
 #[derive(Debug, Clone)]
-pub(crate) enum What {
+pub(crate) enum EntryContent {
     /// Somebody said something: `input.accepted`.
     Said(Arc<Event>),
     /// The model answered: `model.replied`. `thought_ms`: how long it thought, where that was seen.
@@ -41,18 +41,18 @@ pub(crate) enum What {
     /// The model made a picture: `image.produced`.
     Image(Arc<Event>),
     /// A call of a tool, as far as it is.
-    Call(Box<Row>),
+    Call(Box<CallRow>),
     /// A line about the conversation, made safe already.
     Note(Loud, String),
     /// A run ended: `run.finished`.
     Ended(Arc<Event>),
     /// A command of the person's own. No fact: it is gone with the face.
-    Shell(Box<Ran>),
+    Shell(Box<ShellRun>),
 }
 
 /// A command that the person ran.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Ran {
+pub(crate) struct ShellRun {
     /// The command line.
     pub(crate) command: String,
     /// What it printed; the last [`SHELL_BYTES_MAX`] bytes.
@@ -65,21 +65,21 @@ pub(crate) struct Ran {
 
 /// A call as a row: what every client sees of it, and what a terminal saw of its output.
 #[derive(Debug, Clone)]
-pub(crate) struct Row {
+pub(crate) struct CallRow {
     /// The call.
     pub(crate) entry: CallEntry,
     /// The last lines that it printed, where its result has only the first: not made safe.
     pub(crate) last: String,
 }
 
-impl Row {
+impl CallRow {
     /// A call that was asked for.
-    pub(crate) fn new(entry: &CallEntry) -> Row {
-        Row { entry: entry.clone(), last: String::new() }
+    pub(crate) fn new(entry: &CallEntry) -> CallRow {
+        CallRow { entry: entry.clone(), last: String::new() }
     }
 }
 
-impl Deref for Row {
+impl Deref for CallRow {
     type Target = CallEntry;
 
     fn deref(&self) -> &CallEntry {
@@ -87,11 +87,11 @@ impl Deref for Row {
     }
 }
 
-impl Entry {
+impl TranscriptEntry {
     /// What was said, where this is something that was said.
-    pub(crate) fn said(&self) -> Option<&InputAccepted> {
+    pub(crate) fn accepted_input(&self) -> Option<&InputAccepted> {
         match &self.what {
-            What::Said(event) => match event.as_ref() {
+            EntryContent::Said(event) => match event.as_ref() {
                 Event::InputAccepted(fact) => Some(fact),
                 _ => None,
             },
@@ -100,15 +100,15 @@ impl Entry {
     }
 
     /// The words of what was said, as they were written: not made safe.
-    pub(crate) fn words(&self) -> Option<String> {
-        self.said().map(|fact| plain_text(&fact.content))
+    pub(crate) fn input_text(&self) -> Option<String> {
+        self.accepted_input().map(|fact| plain_text(&fact.content))
     }
 }
 
 /// Everything that was said and done in the session that is open.
 #[derive(Debug, Default)]
-pub(crate) struct Transcript {
-    entries: Vec<Entry>,
+pub(crate) struct EntryTranscript {
+    entries: Vec<TranscriptEntry>,
     /// Where calls of the run that is on stand.
     calls: HashMap<CallId, usize>,
     /// Where those of them stand that are not over, in the order in which they were asked for.
@@ -117,19 +117,19 @@ pub(crate) struct Transcript {
     changed: u64,
 }
 
-impl Transcript {
+impl EntryTranscript {
     /// How many entries there are.
     pub(crate) fn len(&self) -> usize {
         self.entries.len()
     }
 
     /// An entry, counted from 0.
-    pub(crate) fn get(&self, n: usize) -> Option<&Entry> {
+    pub(crate) fn get(&self, n: usize) -> Option<&TranscriptEntry> {
         self.entries.get(n)
     }
 
     /// All of them, the oldest first.
-    pub(crate) fn entries(&self) -> &[Entry] {
+    pub(crate) fn entries(&self) -> &[TranscriptEntry] {
         &self.entries
     }
 
@@ -139,9 +139,9 @@ impl Transcript {
     }
 
     /// Puts an entry at the end and says where.
-    pub(crate) fn push(&mut self, entry: Entry) -> usize {
+    pub(crate) fn push(&mut self, entry: TranscriptEntry) -> usize {
         self.changed += 1;
-        if let What::Call(row) = &entry.what {
+        if let EntryContent::Call(row) = &entry.what {
             self.calls.insert(row.call, self.entries.len());
             self.open.push(self.entries.len());
         }
@@ -155,34 +155,34 @@ impl Transcript {
     }
 
     /// A call of the run that is on.
-    pub(crate) fn row(&self, call: CallId) -> Option<&Row> {
+    pub(crate) fn call_row(&self, call: CallId) -> Option<&CallRow> {
         match &self.entries.get(self.place_of(call)?)?.what {
-            What::Call(row) => Some(row),
+            EntryContent::Call(row) => Some(row),
             _ => None,
         }
     }
 
     /// A call of the run that is on, to change it.
-    pub(crate) fn row_mut(&mut self, call: CallId) -> Option<&mut Row> {
+    pub(crate) fn row_mut(&mut self, call: CallId) -> Option<&mut CallRow> {
         self.changed += 1;
         let place = self.place_of(call)?;
         match &mut self.entries.get_mut(place)?.what {
-            What::Call(row) => Some(row),
+            EntryContent::Call(row) => Some(row),
             _ => None,
         }
     }
 
     /// Calls that are not over, in the order in which they were asked for.
-    pub(crate) fn open_calls(&self) -> Vec<&Row> {
+    pub(crate) fn open_calls(&self) -> Vec<&CallRow> {
         let rows = self.open.iter().filter_map(|n| match &self.entries.get(*n)?.what {
-            What::Call(row) => Some(row.as_ref()),
+            EntryContent::Call(row) => Some(row.as_ref()),
             _ => None,
         });
         rows.filter(|row| !row.stage.is_over()).collect()
     }
 
     /// A call is over, and where it stands.
-    pub(crate) fn close(&mut self, call: CallId) -> Option<usize> {
+    pub(crate) fn close_call(&mut self, call: CallId) -> Option<usize> {
         let place = self.place_of(call)?;
         self.open.retain(|open| *open != place);
         Some(place)
@@ -190,11 +190,13 @@ impl Transcript {
 
     /// No call changes any more, but those of which nobody knows how they ended, and those whose
     /// question is open.
-    pub(crate) fn settle(&mut self) {
+    pub(crate) fn settle_calls(&mut self) {
         self.open.clear();
         let entries = &self.entries;
         self.calls.retain(|_, n| match entries.get(*n).map(|entry| &entry.what) {
-            Some(What::Call(row)) => matches!(row.stage, CallStage::Unknown | CallStage::Waiting),
+            Some(EntryContent::Call(row)) => {
+                matches!(row.stage, CallStage::Unknown | CallStage::Waiting)
+            }
             _ => false,
         });
     }

@@ -8,20 +8,20 @@ use std::sync::Arc;
 use ratatui::text::Line;
 use weir_core::event::{Event, ModelReplied, RunStatus};
 use weir_core::ids::{CallId, Seq, Timestamp};
-use weir_core::message::{Block, plain_text};
+use weir_core::message::{MessageBlock, plain_text};
 use weir_core::view::transcript::{self, Activity, PlacedFact, TranscriptChange as Change};
 
-use super::entries::{Entry, Ran, Row, Transcript, What};
+use super::entries::{CallRow, EntryContent, EntryTranscript, ShellRun, TranscriptEntry};
 use super::notes::{self, Loud};
-use super::writing::{Print, Writing, push_tail};
-use crate::compose::Written;
-use crate::link::{Named, SignalKind};
-use crate::screen::Settings;
+use super::writing::{PrintItem, StreamedReply, push_tail};
+use crate::compose::WrittenMessage;
+use crate::link::{SignalKind, SlashCommandInfo};
+use crate::screen::SessionSettings;
 
 mod queue;
 mod settings;
 
-use queue::Queued;
+use queue::WaitingInput;
 
 /// Lines and bytes of a long output that are kept of its end.
 const LAST_LINES: usize = 4;
@@ -34,7 +34,7 @@ pub(crate) const OLD_ENTRIES_MAX: usize = 200;
 
 /// What the app should do about something that happened.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Happened {
+pub(crate) enum FoldEvent {
     /// A person is needed, and was not before.
     Asked,
     /// An ask went: its name, and in words what was decided and by whom.
@@ -44,44 +44,44 @@ pub(crate) enum Happened {
     /// What was sent under this name arrived.
     Arrived(String),
     /// What was to be taken back was not told: it is this.
-    TakenBack(Written),
+    TakenBack(WrittenMessage),
     /// The same, without having been asked for: the run was ended first. The first one said comes
     /// first.
-    GivenBack(Written),
+    GivenBack(WrittenMessage),
 }
 
 /// A session, folded as far as it was told.
 #[derive(Debug, Default)]
-pub(crate) struct Fold {
+pub(crate) struct SessionFold {
     /// What every client sees of it.
     pub(crate) view: transcript::Transcript,
     /// What was said and done, to scroll through.
-    pub(crate) transcript: Transcript,
+    pub(crate) transcript: EntryTranscript,
     /// What holds.
-    pub(crate) settings: Settings,
+    pub(crate) settings: SessionSettings,
     /// What can be typed beside the commands of the face.
-    pub(crate) named: Vec<Named>,
+    pub(crate) named: Vec<SlashCommandInfo>,
     /// How many facts are from before the session was opened here.
     pub(crate) known: Seq,
     /// The last fact.
     pub(crate) seq: Seq,
     /// What was said and not told yet.
-    pub(crate) queue: Vec<Queued>,
+    pub(crate) queue: Vec<WaitingInput>,
     /// What running calls print.
     pub(crate) outputs: BTreeMap<CallId, String>,
     /// What the model writes.
-    pub(crate) writing: Writing,
+    pub(crate) writing: StreamedReply,
     /// What goes to the scrollback.
-    pub(crate) prints: VecDeque<Print>,
+    pub(crate) prints: VecDeque<PrintItem>,
     /// What the app has not heard of.
-    pub(crate) happened: Vec<Happened>,
+    pub(crate) happened: Vec<FoldEvent>,
     /// Entries that were printed before the old facts were told.
     pub(crate) greeted: usize,
 }
 
-impl Fold {
+impl SessionFold {
     /// Whether a run is on.
-    pub(crate) fn running(&self) -> bool {
+    pub(crate) fn is_running(&self) -> bool {
         self.settings.running
     }
 
@@ -91,25 +91,31 @@ impl Fold {
     }
 
     /// Takes a fact in. `now`: the time here; facts from before keep their own.
-    pub(crate) fn fact(&mut self, seq: Seq, ts: Timestamp, event: Arc<Event>, now: Timestamp) {
+    pub(crate) fn apply_fact(
+        &mut self,
+        seq: Seq,
+        ts: Timestamp,
+        event: Arc<Event>,
+        now: Timestamp,
+    ) {
         let old = seq <= self.known;
         let at = PlacedFact { seq, ts: if old { ts } else { now }, event };
         let changed = match at.event.as_ref() {
-            Event::SessionConfigured(f) => self.changed(&f.config),
+            Event::SessionConfigured(f) => self.describe_changes(&f.config),
             _ => None,
         };
         if let Some(name) = at.input().and_then(|said| said.client_id.clone()) {
-            self.happened.push(Happened::Arrived(name));
+            self.happened.push(FoldEvent::Arrived(name));
         }
         if matches!(at.event.as_ref(), Event::SessionResumed(_)) {
             self.outputs.clear();
         }
         for change in self.view.apply(&at) {
-            self.change(change, at.ts);
+            self.apply_change(change, at.ts);
         }
-        if let Some((loud, text)) = notes::told(&at.event) {
+        if let Some((loud, text)) = notes::fact_note(&at.event) {
             // What a person chose is said by its name, not by what else comes with it.
-            self.note(loud, changed.unwrap_or(text), at.ts);
+            self.add_note(loud, changed.unwrap_or(text), at.ts);
         }
         self.seq = seq;
         if old && seq == self.known {
@@ -118,41 +124,47 @@ impl Fold {
     }
 
     /// Paints a change of what is seen.
-    fn change(&mut self, change: Change, now: Timestamp) {
+    fn apply_change(&mut self, change: Change, now: Timestamp) {
         match change {
-            Change::InputSaid(at) => self.push(said(at)),
-            Change::InputQueued(at) => self.enqueue(said(at)),
-            Change::InputDelivered(at) => self.deliver(&at),
+            Change::InputSaid(at) => self.push(input_entry(at)),
+            Change::InputQueued(at) => self.enqueue_input(input_entry(at)),
+            Change::InputDelivered(at) => self.deliver_input(&at),
             Change::InputWithdrawn(at) => self.give_back(&at),
             Change::RunStarted => self.settings.running = true,
-            Change::RequestStarted(turn) => self.writing = Writing::of(turn.to_string()),
-            Change::StreamAbandoned => self.unwrite(now),
+            Change::RequestStarted(turn) => {
+                self.writing = StreamedReply::for_turn(turn.to_string())
+            }
+            Change::StreamAbandoned => self.cut_off_writing(now),
             Change::ReplyAdded(at) => {
                 if let Event::ModelReplied(fact) = at.event.as_ref() {
-                    self.replied(fact, &at);
+                    self.add_reply(fact, &at);
                 }
             }
             Change::ImageAdded(at) => {
-                self.push(Entry { seq: at.seq, ts: at.ts, what: What::Image(at.event) });
+                self.push(TranscriptEntry {
+                    seq: at.seq,
+                    ts: at.ts,
+                    what: EntryContent::Image(at.event),
+                });
             }
             Change::CallAdded(call) => {
-                if let Some(row) = self.view.call(call).map(Row::new) {
+                if let Some(row) = self.view.find_call(call).map(CallRow::new) {
                     let (seq, ts) = (row.proposed.seq, row.proposed.ts);
-                    let what = What::Call(Box::new(row));
-                    self.transcript.push(Entry { seq, ts, what });
+                    let what = EntryContent::Call(Box::new(row));
+                    self.transcript.push(TranscriptEntry { seq, ts, what });
                 }
             }
             Change::CallChanged(call) => {
                 if let (Some(entry), Some(row)) =
-                    (self.view.call(call), self.transcript.row_mut(call))
+                    (self.view.find_call(call), self.transcript.row_mut(call))
                 {
                     row.entry.clone_from(entry);
                 }
             }
-            Change::CallEnded(call) => self.over(call),
-            Change::AskOpened(_) => self.happened(Happened::Asked),
-            Change::AskClosed { name, words } => self.happened(Happened::Answered(name, words)),
-            Change::SettingsChanged => self.configured(),
+            Change::CallEnded(call) => self.finish_call(call),
+            Change::AskOpened(_) => self.push_event(FoldEvent::Asked),
+            Change::AskClosed { name, words } => self.push_event(FoldEvent::Answered(name, words)),
+            Change::SettingsChanged => self.adopt_settings(),
             Change::RunEnded(at) => self.run_ended(at),
             // Looked up when it is painted.
             Change::UnknownCallsChanged | Change::PlanChanged => (),
@@ -160,50 +172,54 @@ impl Fold {
     }
 
     /// A call is over: its row is printed.
-    fn over(&mut self, call: CallId) {
+    fn finish_call(&mut self, call: CallId) {
         let printed = self.outputs.remove(&call).unwrap_or_default();
         if let Some(row) = self.transcript.row_mut(call)
             && row.result().is_some_and(|fact| fact.full.is_some())
         {
             row.last = last_lines(&printed).to_owned();
         }
-        if let Some(place) = self.transcript.close(call) {
-            self.print(Print::Entry(place));
+        if let Some(place) = self.transcript.close_call(call) {
+            self.queue_print(PrintItem::Entry(place));
         }
     }
 
     /// Puts a line into the conversation.
-    pub(crate) fn note(&mut self, loud: Loud, text: String, ts: Timestamp) {
-        self.push(Entry { seq: self.seq, ts, what: What::Note(loud, text) });
+    pub(crate) fn add_note(&mut self, loud: Loud, text: String, ts: Timestamp) {
+        self.push(TranscriptEntry { seq: self.seq, ts, what: EntryContent::Note(loud, text) });
     }
 
     /// Puts a line into the conversation of a session of which nothing was told yet.
-    pub(crate) fn greet(&mut self, loud: Loud, text: String, now: Timestamp) {
-        let entry = Entry { seq: 0, ts: now, what: What::Note(loud, text) };
+    pub(crate) fn add_greeting(&mut self, loud: Loud, text: String, now: Timestamp) {
+        let entry = TranscriptEntry { seq: 0, ts: now, what: EntryContent::Note(loud, text) };
         let place = self.transcript.push(entry);
-        self.prints.push_back(Print::Entry(place));
+        self.prints.push_back(PrintItem::Entry(place));
         self.greeted = self.transcript.len();
     }
 
     /// Puts a command of the person's own into the conversation.
-    pub(crate) fn ran(&mut self, ran: Ran, now: Timestamp) {
-        self.push(Entry { seq: self.seq, ts: now, what: What::Shell(Box::new(ran)) });
+    pub(crate) fn add_shell_run(&mut self, ran: ShellRun, now: Timestamp) {
+        self.push(TranscriptEntry {
+            seq: self.seq,
+            ts: now,
+            what: EntryContent::Shell(Box::new(ran)),
+        });
     }
 
     /// An entry that is whole: it stands in the transcript and is printed.
-    fn push(&mut self, entry: Entry) {
+    fn push(&mut self, entry: TranscriptEntry) {
         let place = self.transcript.push(entry);
-        self.print(Print::Entry(place));
+        self.queue_print(PrintItem::Entry(place));
     }
 
     /// What is to be printed; nothing while old facts are told.
-    pub(crate) fn print(&mut self, print: Print) {
+    pub(crate) fn queue_print(&mut self, print: PrintItem) {
         if !self.is_old() {
             self.prints.push_back(print);
         }
     }
 
-    fn happened(&mut self, happened: Happened) {
+    fn push_event(&mut self, happened: FoldEvent) {
         if !self.is_old() {
             self.happened.push(happened);
         }
@@ -213,54 +229,54 @@ impl Fold {
     fn caught_up(&mut self) {
         let entries = self.transcript.entries();
         let first = entries.len().saturating_sub(OLD_ENTRIES_MAX).max(self.greeted);
-        let over = |entry: &Entry| match &entry.what {
-            What::Call(row) => row.stage.is_over(),
+        let over = |entry: &TranscriptEntry| match &entry.what {
+            EntryContent::Call(row) => row.stage.is_over(),
             _ => true,
         };
         let shown: Vec<usize> = (first..entries.len()).filter(|n| over(&entries[*n])).collect();
-        self.prints.push_back(Print::Lines(earlier(first - self.greeted)));
-        self.prints.extend(shown.into_iter().map(Print::Entry));
+        self.prints.push_back(PrintItem::Lines(earlier_entries_line(first - self.greeted)));
+        self.prints.extend(shown.into_iter().map(PrintItem::Entry));
         self.happened.clear();
         if !self.view.asks().is_empty() {
-            self.happened.push(Happened::Asked);
+            self.happened.push(FoldEvent::Asked);
         }
     }
 
-    fn replied(&mut self, fact: &ModelReplied, at: &PlacedFact) {
+    fn add_reply(&mut self, fact: &ModelReplied, at: &PlacedFact) {
         let thought = self.writing.end_thinking(at.ts);
         let writing = std::mem::take(&mut self.writing);
         let (thought_ms, told) = (writing.thought_ms, writing.told);
-        if !shows(fact) {
+        if !has_visible_content(fact) {
             self.prints.extend(thought);
             return;
         }
-        let what = What::Replied { event: at.event.clone(), thought_ms };
-        let place = self.transcript.push(Entry { seq: at.seq, ts: at.ts, what });
-        match writing.end(&plain_text(&fact.content)) {
+        let what = EntryContent::Replied { event: at.event.clone(), thought_ms };
+        let place = self.transcript.push(TranscriptEntry { seq: at.seq, ts: at.ts, what });
+        match writing.finish_reply(&plain_text(&fact.content)) {
             Some(rest) => {
                 self.prints.extend(thought);
-                self.print(rest);
-                self.print(Print::Beside(at.event.clone()));
+                self.queue_print(rest);
+                self.queue_print(PrintItem::Beside(at.event.clone()));
             }
             None if told && plain_text(&fact.content).trim().is_empty() => {
                 self.prints.extend(thought);
-                self.print(Print::Beside(at.event.clone()));
+                self.queue_print(PrintItem::Beside(at.event.clone()));
             }
-            None => self.print(Print::Entry(place)),
+            None => self.queue_print(PrintItem::Entry(place)),
         }
     }
 
     fn run_ended(&mut self, at: PlacedFact) {
         self.settings.running = false;
         for row in self.open_rows() {
-            self.print(Print::Entry(row));
+            self.queue_print(PrintItem::Entry(row));
         }
-        self.transcript.settle();
+        self.transcript.settle_calls();
         self.outputs.clear();
-        if let Some(status) = self.view.ended() {
-            self.happened(Happened::Ended(status));
+        if let Some(status) = self.view.last_run_status() {
+            self.push_event(FoldEvent::Ended(status));
         }
-        self.push(Entry { seq: at.seq, ts: at.ts, what: What::Ended(at.event) });
+        self.push(TranscriptEntry { seq: at.seq, ts: at.ts, what: EntryContent::Ended(at.event) });
     }
 
     /// Places of calls that never came to an end.
@@ -270,34 +286,40 @@ impl Fold {
     }
 
     /// What was being written is not the answer: what stands of it stays, cut off.
-    fn unwrite(&mut self, now: Timestamp) {
+    fn cut_off_writing(&mut self, now: Timestamp) {
         let thought = self.writing.end_thinking(now);
         let writing = std::mem::take(&mut self.writing);
         let text = writing.growing.text().to_owned();
         self.prints.extend(thought);
-        if let Some(rest) = writing.end(&text) {
-            self.print(rest);
-            self.note(Loud::Quiet, "(The answer was cut off here.)".into(), now);
+        if let Some(rest) = writing.finish_reply(&text) {
+            self.queue_print(rest);
+            self.add_note(Loud::Quiet, "(The answer was cut off here.)".into(), now);
         }
     }
 
     /// Streamed text or progress.
-    pub(crate) fn signal(&mut self, kind: SignalKind, subject: &str, text: &str, now: Timestamp) {
+    pub(crate) fn apply_signal(
+        &mut self,
+        kind: SignalKind,
+        subject: &str,
+        text: &str,
+        now: Timestamp,
+    ) {
         match kind {
             // A turn that is over, or one that this fold was not told of.
             SignalKind::Text | SignalKind::Thinking if self.writing.turn != subject => (),
             SignalKind::Text => {
-                let thought = self.writing.write(text, now);
+                let thought = self.writing.push_text(text, now);
                 self.prints.extend(thought);
                 self.view.set_activity(Activity::Writing);
             }
             SignalKind::Thinking => {
-                self.writing.think(text, now);
+                self.writing.push_thinking(text, now);
                 self.view.set_activity(Activity::Thinking);
             }
             SignalKind::Output => {
                 let Ok(call) = subject.parse::<CallId>() else { return };
-                if self.transcript.row(call).is_some_and(|row| !row.stage.is_over()) {
+                if self.transcript.call_row(call).is_some_and(|row| !row.stage.is_over()) {
                     push_tail(self.outputs.entry(call).or_default(), text, OUTPUT_BYTES_MAX);
                 }
             }
@@ -306,8 +328,8 @@ impl Fold {
 }
 
 /// An entry of what was said.
-fn said(at: PlacedFact) -> Entry {
-    Entry { seq: at.seq, ts: at.ts, what: What::Said(at.event) }
+fn input_entry(at: PlacedFact) -> TranscriptEntry {
+    TranscriptEntry { seq: at.seq, ts: at.ts, what: EntryContent::Said(at.event) }
 }
 
 /// The last lines of what a call printed.
@@ -319,16 +341,18 @@ fn last_lines(text: &str) -> &str {
 }
 
 /// Whether a reply has anything of its own to show.
-fn shows(fact: &ModelReplied) -> bool {
+fn has_visible_content(fact: &ModelReplied) -> bool {
     fact.content.iter().any(|block| match block {
-        Block::Text { text, .. } | Block::Thinking { text, .. } => !text.trim().is_empty(),
-        Block::Image { .. } | Block::Document { .. } => true,
-        Block::Call(_) | Block::Result { .. } => false,
+        MessageBlock::Text { text, .. } | MessageBlock::Thinking { text, .. } => {
+            !text.trim().is_empty()
+        }
+        MessageBlock::Image { .. } | MessageBlock::Document { .. } => true,
+        MessageBlock::Call(_) | MessageBlock::Result { .. } => false,
     })
 }
 
 /// What stands above the newest entries of a session that is taken up again.
-fn earlier(left_out: usize) -> Vec<Line<'static>> {
+fn earlier_entries_line(left_out: usize) -> Vec<Line<'static>> {
     match left_out {
         0 => Vec::new(),
         1 => vec![Line::from("… 1 earlier entry: Ctrl-O shows it")],

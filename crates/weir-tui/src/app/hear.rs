@@ -2,38 +2,42 @@
 
 use weir_core::event::Event;
 use weir_core::ids::Timestamp;
-use weir_core::view::transcript::Ask;
+use weir_core::view::transcript::PendingAsk;
 
-use super::entries::Transcript;
-use super::fold::{Fold, Happened};
+use super::entries::EntryTranscript;
+use super::fold::{FoldEvent, SessionFold};
 use super::notes::Loud;
-use super::writing::Print;
-use super::{App, Dialog, Local, Shown, Wanted};
+use super::writing::PrintItem;
+use super::{App, Dialog, PendingSettings, ShownDialog, TerminalAction};
 use crate::compose::FIRST_TICKET;
 use crate::familiar;
-use crate::link::{About, Clip, Items, Named, News, Ticket, Tone};
-use crate::screen::approval::Approval;
-use crate::screen::question::Question;
-use crate::screen::{Step, chat};
-use crate::words::{one_line, sentence, status};
+use crate::link::{
+    ClipboardContent, CommandTicket, ListResult, NoticeTone, OpenSessionInfo, SlashCommandInfo,
+    UiUpdate,
+};
+use crate::screen::approval::ApprovalDialog;
+use crate::screen::question::QuestionDialog;
+use crate::screen::{ScreenStep, chat};
+use crate::words::{one_line, run_status_text, to_sentence};
 
 impl App {
     /// Something happened.
-    pub(crate) fn news(&mut self, news: &News, now: Timestamp) {
+    pub(crate) fn handle_update(&mut self, news: &UiUpdate, now: Timestamp) {
         self.now = now;
         match news {
-            News::Opened { session, known, about, named } => {
-                let mut fold = Fold { known: *known, named: named.clone(), ..Fold::default() };
+            UiUpdate::Opened { session, known, about, named } => {
+                let mut fold =
+                    SessionFold { known: *known, named: named.clone(), ..SessionFold::default() };
                 fold.settings.session.clone_from(session);
-                match self.begins(&fold, about) {
-                    true => self.begin(fold, about),
-                    false => self.open(fold, about),
+                match self.is_same_session(&fold, about) {
+                    true => self.begin_session(fold, about),
+                    false => self.open_session(fold, about),
                 }
             }
-            News::Fact { seq, ts, event } => {
-                self.fold.fact(*seq, *ts, event.clone(), now);
+            UiUpdate::Fact { seq, ts, event } => {
+                self.fold.apply_fact(*seq, *ts, event.clone(), now);
                 if matches!(**event, Event::SessionOpened(_) | Event::SessionConfigured(_)) {
-                    self.wanted = Wanted::default();
+                    self.wanted = PendingSettings::default();
                     self.know_settings();
                 }
                 self.hear_happened();
@@ -42,50 +46,52 @@ impl App {
                 // Old facts are many, and nothing of them is seen before the last.
                 self.dirty |= self.fold.seq >= self.fold.known;
             }
-            News::Signal { kind, subject, text } => {
-                self.fold.signal(*kind, subject, text, now);
+            UiUpdate::Signal { kind, subject, text } => {
+                self.fold.apply_signal(*kind, subject, text, now);
                 self.dirty = true;
             }
-            News::Settings { model, profile, permission, thinking } => {
+            UiUpdate::Settings { model, profile, permission, thinking } => {
                 let settings = &mut self.fold.settings;
                 (settings.model, settings.profile) = (model.clone(), profile.clone());
                 (settings.permission, settings.thinking) = (*permission, *thinking);
-                (self.wanted, self.dirty) = (Wanted::default(), true);
+                (self.wanted, self.dirty) = (PendingSettings::default(), true);
                 self.know_settings();
             }
-            News::Listed { ticket, items: Items::Files(found) } => {
-                self.composer.files(*ticket, found.clone());
+            UiUpdate::Listed { ticket, items: ListResult::Files(found) } => {
+                self.composer.receive_files(*ticket, found.clone());
                 self.dirty = true;
             }
-            News::Clipboard { ticket, clip } => self.clipboard(*ticket, clip),
-            News::Shell { ticket, news } => self.shell_news(*ticket, news),
-            News::Notice { tone, text } => self.notice(*tone, text),
-            News::Refused { client_id, why } => self.refused(client_id, why),
-            News::Branch(branch) => {
+            UiUpdate::Clipboard { ticket, clip } => self.receive_clipboard(*ticket, clip),
+            UiUpdate::Shell { ticket, news } => self.shell_news(*ticket, news),
+            UiUpdate::Notice { tone, text } => self.show_notice(*tone, text),
+            UiUpdate::Refused { client_id, why } => self.restore_refused_message(client_id, why),
+            UiUpdate::Branch(branch) => {
                 self.about.branch = branch.clone();
                 self.dirty = true;
             }
-            News::Lost(why) => {
-                self.lost(why.as_deref());
+            UiUpdate::Lost(why) => {
+                self.set_connection_lost(why.as_deref());
             }
-            News::History(path) => {
+            UiUpdate::History(path) => {
                 self.composer.set_history(path.clone());
-                if let Some(trouble) = self.composer.trouble() {
-                    self.hint(Tone::Bad, one_line(&trouble));
+                if let Some(trouble) = self.composer.take_trouble() {
+                    self.show_hint(NoticeTone::Bad, one_line(&trouble));
                 }
             }
-            News::Over(why) => {
+            UiUpdate::Over(why) => {
                 self.over = Some(why.clone());
                 self.dirty = true;
             }
-            News::Failed { ticket, why } if *ticket >= FIRST_TICKET => self.unfound(*ticket, why),
-            News::Failed { why, .. } if self.screens.is_empty() => {
-                self.hint(Tone::Bad, one_line(why));
+            UiUpdate::Failed { ticket, why } if *ticket >= FIRST_TICKET => {
+                self.handle_failure(*ticket, why)
             }
-            News::Listed { .. } | News::Text { .. } | News::Failed { .. } => (),
+            UiUpdate::Failed { why, .. } if self.screens.is_empty() => {
+                self.show_hint(NoticeTone::Bad, one_line(why));
+            }
+            UiUpdate::Listed { .. } | UiUpdate::Text { .. } | UiUpdate::Failed { .. } => (),
         }
-        if let Some(step) = self.on_screen(|screen, with| screen.news(news, with)) {
-            self.step(step);
+        if let Some(step) = self.on_screen(|screen, with| screen.handle_update(news, with)) {
+            self.apply_step(step);
         }
     }
 
@@ -100,23 +106,23 @@ impl App {
                 "This is a copy of session {of}. What you say from here on stands in the copy; the \
                  other stays as it is, and /resume opens it."
             );
-            self.fold.note(Loud::Good, text, self.now);
+            self.fold.add_note(Loud::Good, text, self.now);
         }
     }
 
     /// What the clipboard holds goes into the box.
-    fn clipboard(&mut self, ticket: Ticket, clip: &Clip) {
-        self.composer.clipboard(ticket, Some(clip));
+    fn receive_clipboard(&mut self, ticket: CommandTicket, clip: &ClipboardContent) {
+        self.composer.receive_clipboard(ticket, Some(clip));
         self.tell_trouble();
         self.dirty = true;
     }
 
     /// What the box asked for cannot be had.
-    fn unfound(&mut self, ticket: Ticket, why: &str) {
-        match self.composer.clipboard(ticket, None) {
+    fn handle_failure(&mut self, ticket: CommandTicket, why: &str) {
+        match self.composer.receive_clipboard(ticket, None) {
             // What to install or to do is to be read at leisure: it is no hint that goes by itself.
-            true => self.fold.note(Loud::Bad, one_line(why), self.now),
-            false => self.composer.files(ticket, Vec::new()),
+            true => self.fold.add_note(Loud::Bad, one_line(why), self.now),
+            false => self.composer.receive_files(ticket, Vec::new()),
         }
         self.dirty = true;
     }
@@ -129,22 +135,22 @@ impl App {
     }
 
     /// The connection is lost, or there again.
-    fn lost(&mut self, why: Option<&str>) {
+    fn set_connection_lost(&mut self, why: Option<&str>) {
         if self.lost.is_some() && why.is_none() {
-            self.hint(Tone::Good, "Connected again");
+            self.show_hint(NoticeTone::Good, "Connected again");
         }
         self.lost = why.map(one_line);
         self.dirty = true;
     }
 
     /// Whether this is the session that was open before it existed.
-    fn begins(&self, fold: &Fold, about: &About) -> bool {
+    fn is_same_session(&self, fold: &SessionFold, about: &OpenSessionInfo) -> bool {
         let here = self.opened && self.about.folder == about.folder;
         here && fold.known == 0 && self.fold.seq == 0 && self.fold.settings.session.is_none()
     }
 
     /// The session that is open exists from now on.
-    fn begin(&mut self, fold: Fold, about: &About) {
+    fn begin_session(&mut self, fold: SessionFold, about: &OpenSessionInfo) {
         self.fold.settings.session = fold.settings.session;
         self.fold.named = fold.named;
         self.about = about.clone();
@@ -153,9 +159,9 @@ impl App {
     }
 
     /// A session is open: what was known belongs to another one.
-    fn open(&mut self, mut fold: Fold, about: &About) {
+    fn open_session(&mut self, mut fold: SessionFold, about: &OpenSessionInfo) {
         let old = std::mem::take(&mut self.fold);
-        fold.settings = crate::screen::Settings {
+        fold.settings = crate::screen::SessionSettings {
             session: fold.settings.session,
             folder: about.folder.clone(),
             theme: old.settings.theme,
@@ -167,7 +173,8 @@ impl App {
             running: false,
         };
         // What is not printed yet of the session before still is.
-        fold.prints = old.prints.into_iter().map(|print| kept(print, &old.transcript)).collect();
+        fold.prints =
+            old.prints.into_iter().map(|print| detach_print(print, &old.transcript)).collect();
         if !self.opened {
             // What was told before anything was open belongs to what is opened now.
             fold.transcript = old.transcript;
@@ -177,17 +184,17 @@ impl App {
         self.about = about.clone();
         self.opened = true;
         (self.shown, self.answered, self.lost) = (None, None, None);
-        self.wanted = Wanted::default();
+        self.wanted = PendingSettings::default();
         if old.settings.session.is_some() && old.settings.session != self.fold.settings.session {
             // It belongs to the session that was left, and stands there.
             self.sent.clear();
         }
-        self.shell.forget();
+        self.shell.forget_commands();
         self.set_named();
-        self.fold.prints.push_back(Print::Lines(chat::greeting(about)));
+        self.fold.prints.push_back(PrintItem::Lines(chat::greeting_line(about)));
         for note in &about.notes {
             let (loud, text) = (Loud::Warn, one_line(note));
-            self.fold.greet(loud, text, self.now);
+            self.fold.add_greeting(loud, text, self.now);
         }
         self.settings_known = false;
         self.send_held();
@@ -198,42 +205,43 @@ impl App {
     pub(crate) fn set_named(&mut self) {
         let is_of_session = |name: &str| self.fold.named.iter().any(|one| one.name == name);
         let own = super::commands::COMMANDS.iter();
-        let own = own.filter(|one| !(familiar::yields(one.name) && is_of_session(one.name)));
-        let own = own.map(|command| Named {
+        let own =
+            own.filter(|one| !(familiar::yields_to_session(one.name) && is_of_session(one.name)));
+        let own = own.map(|command| SlashCommandInfo {
             name: command.name.into(),
             about: command.about.into(),
             hint: command.hint.into(),
             kind: "command".into(),
         });
-        let own: Vec<Named> = own.collect();
+        let own: Vec<SlashCommandInfo> = own.collect();
         let taken = |name: &str| own.iter().any(|one| one.name == name);
-        let more: Vec<Named> =
+        let more: Vec<SlashCommandInfo> =
             self.fold.named.iter().filter(|one| !taken(&one.name)).cloned().collect();
         self.named = own.into_iter().chain(more).collect();
         self.composer.set_named(self.named.clone());
     }
 
-    fn notice(&mut self, tone: Tone, text: &str) {
+    fn show_notice(&mut self, tone: NoticeTone, text: &str) {
         let loud = match tone {
-            Tone::Quiet => Loud::Quiet,
-            Tone::Good => Loud::Good,
-            Tone::Bad => {
+            NoticeTone::Quiet => Loud::Quiet,
+            NoticeTone::Good => Loud::Good,
+            NoticeTone::Bad => {
                 // Whatever was wished may be what could not be done: it can be answered again,
                 // what was to be taken back waits, and nothing else is going to hold.
                 self.ask_again();
                 self.copying = None;
                 self.fold.keep_queued();
-                self.wanted = Wanted::default();
+                self.wanted = PendingSettings::default();
                 Loud::Bad
             }
         };
-        self.fold.note(loud, one_line(text), self.now);
+        self.fold.add_note(loud, one_line(text), self.now);
         self.dirty = true;
     }
 
     /// What was said did not arrive: it goes back into the box, before what stands there.
-    fn refused(&mut self, client_id: &str, why: &str) {
-        self.fold.note(Loud::Bad, format!("Not sent: {}", sentence(why)), self.now);
+    fn restore_refused_message(&mut self, client_id: &str, why: &str) {
+        self.fold.add_note(Loud::Bad, format!("Not sent: {}", to_sentence(why)), self.now);
         if let Some(written) = self.sent.remove(client_id) {
             self.composer.give_back(&written);
         }
@@ -243,32 +251,32 @@ impl App {
     fn hear_happened(&mut self) {
         for happened in std::mem::take(&mut self.fold.happened) {
             match happened {
-                Happened::Arrived(name) => {
+                FoldEvent::Arrived(name) => {
                     if let Some(written) = self.sent.remove(&name) {
-                        self.fold.own(&name, written);
+                        self.fold.mark_own_input(&name, written);
                     }
                 }
-                Happened::TakenBack(written) => self.taken_back(&written),
-                Happened::GivenBack(written) => self.given_back(&written),
-                Happened::Asked => self.notify("Weir waits for you"),
-                Happened::Ended(how) => {
-                    let (_, word) = status(how);
-                    self.notify(&format!("Weir: {word}"));
+                FoldEvent::TakenBack(written) => self.taken_back(&written),
+                FoldEvent::GivenBack(written) => self.given_back(&written),
+                FoldEvent::Asked => self.notify_if_away("Weir waits for you"),
+                FoldEvent::Ended(how) => {
+                    let (_, word) = run_status_text(how);
+                    self.notify_if_away(&format!("Weir: {word}"));
                 }
-                Happened::Answered(name, words) => {
+                FoldEvent::Answered(name, words) => {
                     let here = self.answered.take_if(|answered| answered.name == name).is_some();
                     let seen = self.shown.as_ref().is_some_and(|shown| shown.name == name);
                     if seen && !here {
-                        self.hint(Tone::Quiet, format!("Answered elsewhere. {words}"));
+                        self.show_hint(NoticeTone::Quiet, format!("Answered elsewhere. {words}"));
                     }
                 }
             }
         }
     }
 
-    fn notify(&mut self, text: &str) {
+    fn notify_if_away(&mut self, text: &str) {
         if self.away {
-            self.acts.push(Local::Notify(text.to_owned()));
+            self.acts.push(TerminalAction::Notify(text.to_owned()));
         }
     }
 
@@ -282,36 +290,40 @@ impl App {
             return;
         }
         let dialog = match ask {
-            Ask::Approval { event, .. } => Dialog::Approval(Approval::new(event.clone())),
-            Ask::Question { event, .. } => Dialog::Question(Question::new(event.clone())),
+            PendingAsk::Approval { event, .. } => {
+                Dialog::Approval(ApprovalDialog::new(event.clone()))
+            }
+            PendingAsk::Question { event, .. } => {
+                Dialog::Question(QuestionDialog::new(event.clone()))
+            }
         };
         // It takes keys only some time after it was seen: one may be on its way for the one before.
         let name = ask.name().to_owned();
-        self.shown = Some(Shown { name, dialog, painted: None, focused: false, left: false });
+        self.shown = Some(ShownDialog { name, dialog, painted: None, focused: false, left: false });
         self.dirty = true;
     }
 
     /// What a screen wants.
-    pub(crate) fn step(&mut self, step: Step) {
+    pub(crate) fn apply_step(&mut self, step: ScreenStep) {
         match step {
-            Step::Idle => return,
-            Step::Stay => (),
-            Step::Do(wishes) => self.wishes.extend(wishes),
-            Step::Close => self.close_screen(),
-            Step::CloseAnd(wishes) => {
+            ScreenStep::Idle => return,
+            ScreenStep::Stay => (),
+            ScreenStep::Do(wishes) => self.wishes.extend(wishes),
+            ScreenStep::Close => self.close_screen(),
+            ScreenStep::CloseAnd(wishes) => {
                 self.close_screen();
                 self.wishes.extend(wishes);
             }
-            Step::Put(text) => {
+            ScreenStep::Put(text) => {
                 self.close_screen();
-                let said = self.said(text);
+                let said = self.written_from_text(text);
                 self.composer.give_back(&said);
             }
-            Step::Command(line) => {
+            ScreenStep::Command(line) => {
                 self.close_screen();
-                self.command(&line);
+                self.run_command(&line);
             }
-            Step::Over(screen) => self.open_screen(screen),
+            ScreenStep::Over(screen) => self.open_screen(screen),
         }
         self.dirty = true;
     }
@@ -340,18 +352,18 @@ impl App {
         }
         self.screens.push(screen);
         self.dirty = true;
-        if let Some(step) = self.on_screen(|screen, with| screen.begin(with)) {
-            self.step(step);
+        if let Some(step) = self.on_screen(|screen, with| screen.on_open(with)) {
+            self.apply_step(step);
         }
     }
 }
 
 /// What is to be printed, without need of the transcript that it is from.
-fn kept(print: Print, transcript: &Transcript) -> Print {
+fn detach_print(print: PrintItem, transcript: &EntryTranscript) -> PrintItem {
     match print {
-        Print::Entry(place) => match transcript.get(place) {
-            Some(entry) => Print::Left(Box::new(entry.clone())),
-            None => Print::Entry(place),
+        PrintItem::Entry(place) => match transcript.get(place) {
+            Some(entry) => PrintItem::Left(Box::new(entry.clone())),
+            None => PrintItem::Entry(place),
         },
         other => other,
     }

@@ -5,19 +5,19 @@ use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use weir_core::event::Decision;
 use weir_core::ids::{QuestionId, Timestamp};
 use weir_core::input::{ApprovalAnswer, PersonCommand};
-use weir_core::view::transcript::Ask;
+use weir_core::view::transcript::PendingAsk;
 
-use super::{ANSWER_MS, Answered, App, Dialog, Local, QUIET_MS, Shown};
-use crate::compose::Did;
-use crate::keys::{self, When};
-use crate::link::{Tone, Wish};
-use crate::screen::approval::Answer;
+use super::{ANSWER_MS, App, Dialog, QUIET_MS, ShownDialog, TerminalAction, UnconfirmedAnswer};
+use crate::compose::KeyOutcome;
+use crate::keys::{self, KeyStage};
+use crate::link::{NoticeTone, UiCommand};
+use crate::screen::approval::ApprovalKeyOutcome;
 use crate::screen::{open, question};
 use crate::words::one_line;
 
 impl App {
     /// A key.
-    pub(crate) fn key(&mut self, key: KeyEvent, now: Timestamp) {
+    pub(crate) fn handle_key(&mut self, key: KeyEvent, now: Timestamp) {
         if key.kind == KeyEventKind::Release || self.leaving {
             return;
         }
@@ -45,7 +45,7 @@ impl App {
     /// for the question, and it is no letter for the box.
     fn is_held_down(&mut self, key: KeyEvent) -> bool {
         let Some((code, last)) = self.closed_by.take() else { return false };
-        let held = code == key.code && self.now.ms_since(last) < QUIET_MS && self.asks();
+        let held = code == key.code && self.now.ms_since(last) < QUIET_MS && self.is_asking();
         if held {
             self.closed_by = Some((code, self.now));
         }
@@ -54,7 +54,7 @@ impl App {
 
     /// The ask that takes keys now.
     fn focused_ask(&self) -> Option<String> {
-        let shown = self.shown.as_ref().filter(|shown| shown.focused && self.asks())?;
+        let shown = self.shown.as_ref().filter(|shown| shown.focused && self.is_asking())?;
         Some(shown.name.clone())
     }
 
@@ -62,10 +62,10 @@ impl App {
         if self.key_for_widening(key) {
             return;
         }
-        if let Some(act) = keys::act(key, When::First)
+        if let Some(act) = keys::action_for_key(key, KeyStage::First)
             && !self.is_for_dialog(key)
         {
-            self.act(act);
+            self.run_action(act);
             return;
         }
         if self.key_in_dialog(key) || self.key_for_offer(key) {
@@ -77,77 +77,90 @@ impl App {
     fn key_on_screen(&mut self, key: KeyEvent) {
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
         if control && key.code == KeyCode::Char('z') {
-            self.act(keys::Act::Suspend);
+            self.run_action(keys::ChatAction::Suspend);
         } else if control && key.code == KeyCode::Char('l') {
-            self.act(keys::Act::Repaint);
-        } else if let Some(step) = self.on_screen(|screen, with| screen.key(key, with)) {
-            self.step(step);
+            self.run_action(keys::ChatAction::Repaint);
+        } else if let Some(step) = self.on_screen(|screen, with| screen.handle_key(key, with)) {
+            self.apply_step(step);
         }
     }
 
     fn key_in_box(&mut self, key: KeyEvent) {
         if self.composer.is_empty()
-            && let Some(act) = keys::act(key, When::Empty)
-            && self.act(act)
+            && let Some(act) = keys::action_for_key(key, KeyStage::Empty)
+            && self.run_action(act)
         {
             return;
         }
-        let did = self.composer.key(key);
+        let did = self.composer.handle_key(key);
         self.tell_trouble();
         match did {
-            Did::Took => (),
-            Did::Send(written) => self.send(written),
-            Did::Files { query, ticket } => self.wishes.push(Wish::Files { query, ticket }),
-            Did::Clipboard(ticket) => self.wishes.push(Wish::Clipboard(ticket)),
-            Did::Editor if self.about.local || !self.opened => self.acts.push(Local::Editor),
-            Did::Editor => self.hint(Tone::Bad, "No editor can be used here"),
-            Did::Passed if key.code == KeyCode::Tab && self.asks() => self.turn_to_ask(),
-            // Everywhere else Tab completes the word: somebody who writes means no mode by it.
-            Did::Passed if key.code == KeyCode::Tab && !self.composer.is_empty() => {
-                self.hint(Tone::Quiet, "Nothing to complete · Shift-Tab: the permission mode");
+            KeyOutcome::Took => (),
+            KeyOutcome::Send(written) => self.send_written(written),
+            KeyOutcome::Files { query, ticket } => {
+                self.wishes.push(UiCommand::Files { query, ticket })
             }
-            Did::Passed => {
-                if let Some(act) = keys::act(key, When::Passed) {
-                    self.act(act);
+            KeyOutcome::Clipboard(ticket) => self.wishes.push(UiCommand::Clipboard(ticket)),
+            KeyOutcome::Editor if self.about.local || !self.opened => {
+                self.acts.push(TerminalAction::Editor)
+            }
+            KeyOutcome::Editor => self.show_hint(NoticeTone::Bad, "No editor can be used here"),
+            KeyOutcome::Passed if key.code == KeyCode::Tab && self.is_asking() => {
+                self.turn_to_ask()
+            }
+            // Everywhere else Tab completes the word: somebody who writes means no mode by it.
+            KeyOutcome::Passed if key.code == KeyCode::Tab && !self.composer.is_empty() => {
+                self.show_hint(
+                    NoticeTone::Quiet,
+                    "Nothing to complete · Shift-Tab: the permission mode",
+                );
+            }
+            KeyOutcome::Passed => {
+                if let Some(act) = keys::action_for_key(key, KeyStage::Passed) {
+                    self.run_action(act);
                 }
             }
         }
     }
 
     /// Text that was pasted at once.
-    pub(crate) fn paste(&mut self, text: &str, now: Timestamp) {
+    pub(crate) fn handle_paste(&mut self, text: &str, now: Timestamp) {
         self.now = now;
         self.dirty = true;
         self.widening = None;
-        if let Some(step) = self.on_screen(|screen, with| screen.paste(text, with)) {
-            self.step(step);
+        if let Some(step) = self.on_screen(|screen, with| screen.handle_paste(text, with)) {
+            self.apply_step(step);
             return;
         }
         self.pressed = now;
-        let asks = self.asks();
+        let asks = self.is_asking();
         if let Some(shown) = self.shown.as_mut().filter(|shown| asks && shown.focused) {
             let taken = match &mut shown.dialog {
-                Dialog::Approval(dialog) => dialog.paste(text) != Answer::Passed,
-                Dialog::Question(dialog) => dialog.paste(text) != question::Answer::Passed,
+                Dialog::Approval(dialog) => dialog.handle_paste(text) != ApprovalKeyOutcome::Passed,
+                Dialog::Question(dialog) => {
+                    dialog.handle_paste(text) != question::QuestionKeyOutcome::Passed
+                }
             };
             if taken {
                 return;
             }
             shown.focused = false;
         }
-        let did = self.composer.paste(text);
+        let did = self.composer.handle_paste(text);
         self.tell_trouble();
         match did {
-            Did::Files { query, ticket } => self.wishes.push(Wish::Files { query, ticket }),
-            Did::Clipboard(ticket) => self.wishes.push(Wish::Clipboard(ticket)),
-            Did::Took | Did::Passed | Did::Send(_) | Did::Editor => (),
+            KeyOutcome::Files { query, ticket } => {
+                self.wishes.push(UiCommand::Files { query, ticket })
+            }
+            KeyOutcome::Clipboard(ticket) => self.wishes.push(UiCommand::Clipboard(ticket)),
+            KeyOutcome::Took | KeyOutcome::Passed | KeyOutcome::Send(_) | KeyOutcome::Editor => (),
         }
     }
 
     /// What the clipboard holds is put into the box, as soon as it is known.
     pub(crate) fn ask_clipboard(&mut self) {
-        if let Did::Clipboard(ticket) = self.composer.ask_clipboard() {
-            self.wishes.push(Wish::Clipboard(ticket));
+        if let KeyOutcome::Clipboard(ticket) = self.composer.ask_clipboard() {
+            self.wishes.push(UiCommand::Clipboard(ticket));
         }
         self.tell_trouble();
         self.dirty = true;
@@ -155,20 +168,20 @@ impl App {
 
     /// What went wrong in the box is told once.
     pub(crate) fn tell_trouble(&mut self) {
-        if let Some(trouble) = self.composer.trouble() {
-            self.hint(Tone::Bad, one_line(&trouble));
+        if let Some(trouble) = self.composer.take_trouble() {
+            self.show_hint(NoticeTone::Bad, one_line(&trouble));
         }
     }
 
     /// Whether a dialog is to be seen: one that was answered is hidden until the fact says so.
-    pub(crate) fn asks(&self) -> bool {
+    pub(crate) fn is_asking(&self) -> bool {
         let answered = self.answered.as_ref().map(|answered| &answered.name);
         self.shown.as_ref().is_some_and(|shown| Some(&shown.name) != answered)
     }
 
     /// The dialog was painted: from now on somebody may answer it.
     pub(crate) fn painted_ask(&mut self) {
-        let (now, asks) = (self.now, self.asks());
+        let (now, asks) = (self.now, self.is_asking());
         if let Some(shown) = self.shown.as_mut().filter(|_| asks) {
             shown.painted.get_or_insert(now);
         }
@@ -186,10 +199,13 @@ impl App {
     /// An answer of which nothing was heard can be given again. Whether that is from now on.
     pub(crate) fn settle_answer(&mut self) -> bool {
         let now = self.now;
-        let late = |answered: &Answered| now.ms_since(answered.at) >= ANSWER_MS;
+        let late = |answered: &UnconfirmedAnswer| now.ms_since(answered.at) >= ANSWER_MS;
         let again = self.answered.as_ref().is_some_and(late) && self.ask_again();
         if again {
-            self.hint(Tone::Bad, "Nothing was heard of your answer: it can be given again");
+            self.show_hint(
+                NoticeTone::Bad,
+                "Nothing was heard of your answer: it can be given again",
+            );
         }
         again
     }
@@ -209,7 +225,7 @@ impl App {
     pub(crate) fn until_focus(&self) -> Option<u64> {
         let shown = self.shown.as_ref()?;
         let hidden = !self.screens.is_empty();
-        if shown.focused || shown.left || hidden || !self.asks() || !self.composer.is_empty() {
+        if shown.focused || shown.left || hidden || !self.is_asking() || !self.composer.is_empty() {
             return None;
         }
         let since = shown.painted?.max(self.pressed);
@@ -218,9 +234,9 @@ impl App {
 
     /// Keys that a dialog wants before the table of keys: Ctrl-O in a focused one shows all of it.
     fn is_for_dialog(&self, key: KeyEvent) -> bool {
-        let shows = key.code == KeyCode::Char('o') && self.asks();
+        let shows = key.code == KeyCode::Char('o') && self.is_asking();
         self.shown.as_ref().is_some_and(|shown| {
-            let Shown { focused, dialog, .. } = shown;
+            let ShownDialog { focused, dialog, .. } = shown;
             *focused && shows && matches!(dialog, Dialog::Approval(_))
         })
     }
@@ -228,7 +244,7 @@ impl App {
     /// Whether the dialog took the key.
     fn key_in_dialog(&mut self, key: KeyEvent) -> bool {
         let empty = self.composer.is_empty();
-        let asks = self.asks();
+        let asks = self.is_asking();
         let Some(shown) = self.shown.as_mut().filter(|_| asks) else { return false };
         if key.code == KeyCode::Tab && (shown.focused || empty) {
             self.turn_to_ask();
@@ -238,24 +254,26 @@ impl App {
             return false;
         }
         match &mut shown.dialog {
-            Dialog::Approval(dialog) => match dialog.key(key) {
+            Dialog::Approval(dialog) => match dialog.handle_key(key) {
                 // Nothing goes past a reason that is being typed.
-                Answer::Passed if dialog.is_typed_into() => (),
-                Answer::Passed => {
+                ApprovalKeyOutcome::Passed if dialog.is_typed_into() => (),
+                ApprovalKeyOutcome::Passed => {
                     // Whoever types something else is writing: what follows goes there too.
                     shown.focused &= !matches!(key.code, KeyCode::Char(_));
                     return false;
                 }
-                Answer::Took => (),
-                Answer::Decide(decision, reason) => self.decide(decision, reason),
-                Answer::All => self.show_whole_ask(),
-                Answer::Interrupt => self.interrupt(),
+                ApprovalKeyOutcome::Took => (),
+                ApprovalKeyOutcome::Decide(decision, reason) => {
+                    self.decide_approval(decision, reason)
+                }
+                ApprovalKeyOutcome::All => self.show_whole_ask(),
+                ApprovalKeyOutcome::Interrupt => self.interrupt_run(),
             },
-            Dialog::Question(dialog) => match dialog.key(key) {
-                question::Answer::Passed => return false,
-                question::Answer::Took => (),
-                question::Answer::Reply(answer) => self.reply(answer),
-                question::Answer::Leave => {
+            Dialog::Question(dialog) => match dialog.handle_key(key) {
+                question::QuestionKeyOutcome::Passed => return false,
+                question::QuestionKeyOutcome::Took => (),
+                question::QuestionKeyOutcome::Reply(answer) => self.reply_to_question(answer),
+                question::QuestionKeyOutcome::Leave => {
                     shown.focused = false;
                     shown.left = true;
                 }
@@ -272,11 +290,14 @@ impl App {
         shown.left = !shown.focused;
     }
 
-    fn decide(&mut self, decision: Decision, reason: Option<String>) {
-        let Some(Ask::Approval { approval, .. }) = self.fold.view.asks().first() else { return };
+    fn decide_approval(&mut self, decision: Decision, reason: Option<String>) {
+        let Some(PendingAsk::Approval { approval, .. }) = self.fold.view.asks().first() else {
+            return;
+        };
         let approval = approval.clone();
-        self.answered = Some(Answered { name: approval.as_str().to_owned(), at: self.now });
-        self.wishes.push(Wish::Tell(PersonCommand::Decide(ApprovalAnswer {
+        self.answered =
+            Some(UnconfirmedAnswer { name: approval.as_str().to_owned(), at: self.now });
+        self.wishes.push(UiCommand::Tell(PersonCommand::Decide(ApprovalAnswer {
             approval,
             decision,
             reason,
@@ -284,17 +305,18 @@ impl App {
         })));
     }
 
-    fn reply(&mut self, answer: String) {
+    fn reply_to_question(&mut self, answer: String) {
         let ask = self.fold.view.asks().first();
-        let Some(fact) = ask.and_then(Ask::question) else { return };
+        let Some(fact) = ask.and_then(PendingAsk::question) else { return };
         let question: QuestionId = fact.question.clone();
-        self.answered = Some(Answered { name: question.as_str().to_owned(), at: self.now });
-        self.wishes.push(Wish::Tell(PersonCommand::Reply { question, answer }));
+        self.answered =
+            Some(UnconfirmedAnswer { name: question.as_str().to_owned(), at: self.now });
+        self.wishes.push(UiCommand::Tell(PersonCommand::Reply { question, answer }));
     }
 
     fn show_whole_ask(&mut self) {
-        if let Some(Shown { dialog: Dialog::Approval(dialog), .. }) = &self.shown {
-            let screen = open::approval(dialog, &self.theme);
+        if let Some(ShownDialog { dialog: Dialog::Approval(dialog), .. }) = &self.shown {
+            let screen = open::approval_screen(dialog, &self.theme);
             self.open_screen(screen);
         }
     }
@@ -308,7 +330,7 @@ impl App {
         match key.code {
             KeyCode::Enter => self.accept_offer(),
             KeyCode::Esc if self.shell.offer.is_some() => {
-                self.shell.dismiss();
+                self.shell.dismiss_offer();
                 true
             }
             KeyCode::Backspace if !self.shell.along.is_empty() => {

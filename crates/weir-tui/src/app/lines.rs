@@ -4,16 +4,19 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use weir_core::event::{Event, InputAccepted, ModelReplied, RunFinished};
 use weir_core::ids::Timestamp;
-use weir_core::message::{Block, Media};
+use weir_core::message::{MessageBlock, StoredMedia};
 use weir_core::view::told;
 
-use super::entries::{Entry, Ran, What};
+use super::entries::{EntryContent, ShellRun, TranscriptEntry};
 use super::notes::Loud;
-use crate::text::clean::{clean, plain_output};
+use crate::text::clean::{clean_text, plain_output};
 use crate::text::markdown;
 use crate::text::theme::Theme;
-use crate::text::wrap::wrap;
-use crate::words::{brief, counted, dollars, going, one_line, status, stopped_by, tokens};
+use crate::text::wrap::wrap_line;
+use crate::words::{
+    count_text, elapsed_text, format_dollars, one_line, run_status_text, shorten_text, stopped_by,
+    token_count_text,
+};
 
 pub(crate) mod row;
 
@@ -34,7 +37,7 @@ const CITED_CHARS_MAX: usize = 300;
 
 /// How much of an entry is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Detail {
+pub(crate) enum DetailLevel {
     /// As in the scrollback: calls and thoughts folded.
     Brief,
     /// All of it: arguments, whole results, thoughts.
@@ -43,58 +46,60 @@ pub(crate) enum Detail {
 
 /// `entry` in lines of at most `width` cells, but for lines of code, which stay whole; an empty line
 /// first where one belongs before it.
-pub(crate) fn lines(
-    entry: &Entry,
+pub(crate) fn transcript_entry_lines(
+    entry: &TranscriptEntry,
     width: usize,
     theme: &Theme,
-    detail: Detail,
+    detail: DetailLevel,
 ) -> Vec<Line<'static>> {
-    let mut lines = body(entry, width, theme, detail);
-    if !lines.is_empty() && !matches!(entry.what, What::Note(..)) {
+    let mut lines = entry_body_lines(entry, width, theme, detail);
+    if !lines.is_empty() && !matches!(entry.what, EntryContent::Note(..)) {
         lines.insert(0, Line::default());
     }
     lines
 }
 
 /// The same without the empty line.
-pub(crate) fn body(
-    entry: &Entry,
+pub(crate) fn entry_body_lines(
+    entry: &TranscriptEntry,
     width: usize,
     theme: &Theme,
-    detail: Detail,
+    detail: DetailLevel,
 ) -> Vec<Line<'static>> {
-    match (&entry.what, entry.said()) {
+    match (&entry.what, entry.accepted_input()) {
         (_, Some(fact)) => {
             let mut lines = match detail {
-                Detail::Brief => Vec::new(),
-                Detail::Full => who(fact, entry.ts, width, theme),
+                DetailLevel::Brief => Vec::new(),
+                DetailLevel::Full => author_lines(fact, entry.ts, width, theme),
             };
-            lines.extend(said(fact, width, theme, detail));
+            lines.extend(input_lines(fact, width, theme, detail));
             lines
         }
-        (What::Replied { event, thought_ms }, _) => match event.as_ref() {
+        (EntryContent::Replied { event, thought_ms }, _) => match event.as_ref() {
             Event::ModelReplied(fact) => {
-                let mut lines = thoughts(fact, *thought_ms, width, theme, detail);
-                lines.extend(answer(fact, width, theme));
-                lines.extend(beside(event, width, theme));
+                let mut lines = reply_thought_lines(fact, *thought_ms, width, theme, detail);
+                lines.extend(answer_lines(fact, width, theme));
+                lines.extend(media_and_source_lines(event, width, theme));
                 lines
             }
             _ => Vec::new(),
         },
-        (What::Image(event), _) => beside(event, width, theme),
-        (What::Call(row), _) => row::lines(row, width, theme, detail),
-        (What::Note(loud, text), _) => note(*loud, text, width, theme),
-        (What::Ended(event), _) => match event.as_ref() {
-            Event::RunFinished(fact) => ended(fact, fact.error.as_deref(), width, theme, detail),
+        (EntryContent::Image(event), _) => media_and_source_lines(event, width, theme),
+        (EntryContent::Call(row), _) => row::call_lines(row, width, theme, detail),
+        (EntryContent::Note(loud, text), _) => note_lines(*loud, text, width, theme),
+        (EntryContent::Ended(event), _) => match event.as_ref() {
+            Event::RunFinished(fact) => {
+                run_end_lines(fact, fact.error.as_deref(), width, theme, detail)
+            }
             _ => Vec::new(),
         },
-        (What::Shell(ran), _) => shell(ran, width, theme, detail),
-        (What::Said(_), None) => Vec::new(),
+        (EntryContent::Shell(ran), _) => shell_run_lines(ran, width, theme, detail),
+        (EntryContent::Said(_), None) => Vec::new(),
     }
 }
 
 /// The style of a line by how loud it is.
-pub(crate) fn style(loud: Loud, theme: &Theme) -> Style {
+pub(crate) fn tone_style(loud: Loud, theme: &Theme) -> Style {
     match loud {
         Loud::Quiet | Loud::Mark => theme.quiet,
         Loud::Good => theme.good,
@@ -104,32 +109,37 @@ pub(crate) fn style(loud: Loud, theme: &Theme) -> Style {
 }
 
 /// A note in the conversation.
-pub(crate) fn note(loud: Loud, text: &str, width: usize, theme: &Theme) -> Vec<Line<'static>> {
+pub(crate) fn note_lines(
+    loud: Loud,
+    text: &str,
+    width: usize,
+    theme: &Theme,
+) -> Vec<Line<'static>> {
     let sign = match loud {
         Loud::Quiet | Loud::Good => "· ",
         Loud::Mark => "─ ",
         Loud::Warn | Loud::Bad => "! ",
     };
-    wrap(&Line::styled(format!("{sign}{text}"), style(loud, theme)), width, 2)
+    wrap_line(&Line::styled(format!("{sign}{text}"), tone_style(loud, theme)), width, 2)
 }
 
 /// `text` as lines after a sign, at most `lines_max` of them, and how many were left out.
-pub(crate) fn block(
+pub(crate) fn block_lines(
     text: &str,
     sign: &'static str,
     style: Style,
     width: usize,
     lines_max: usize,
 ) -> (Vec<Line<'static>>, usize) {
-    let text = clean(text);
-    let hang = crate::text::wrap::width(sign);
+    let text = clean_text(text);
+    let hang = crate::text::wrap::text_width(sign);
     let mut lines = Vec::new();
     let mut left = text.lines();
     for part in left.by_ref() {
         // A line that fills screens is cut before it is wrapped: nobody reads it here.
-        let part = brief(part, width.max(1).saturating_mul(lines_max.saturating_add(1)));
+        let part = shorten_text(part, width.max(1).saturating_mul(lines_max.saturating_add(1)));
         let line = Line::from(vec![Span::styled(sign, style), Span::styled(part, style)]);
-        lines.extend(wrap(&line, width, hang));
+        lines.extend(wrap_line(&line, width, hang));
         if lines.len() >= lines_max {
             break;
         }
@@ -140,33 +150,45 @@ pub(crate) fn block(
 }
 
 /// Who said something, and when.
-fn who(fact: &InputAccepted, ts: Timestamp, width: usize, theme: &Theme) -> Vec<Line<'static>> {
+fn author_lines(
+    fact: &InputAccepted,
+    ts: Timestamp,
+    width: usize,
+    theme: &Theme,
+) -> Vec<Line<'static>> {
     let ts = ts.to_string();
     // `2026-11-22T19:03:12.000000Z`: to the minute.
     let (day, time) = (ts.get(..10).unwrap_or_default(), ts.get(11..16).unwrap_or_default());
     let text = format!("{}, {day} {time} UTC", one_line(&fact.by));
-    wrap(&Line::styled(text, theme.quiet), width, 2)
+    wrap_line(&Line::styled(text, theme.quiet), width, 2)
 }
 
-fn said(fact: &InputAccepted, width: usize, theme: &Theme, detail: Detail) -> Vec<Line<'static>> {
+fn input_lines(
+    fact: &InputAccepted,
+    width: usize,
+    theme: &Theme,
+    detail: DetailLevel,
+) -> Vec<Line<'static>> {
     let mut lines = Vec::new();
     for part in &fact.content {
         match part {
-            Block::Text { text, .. } => {
+            MessageBlock::Text { text, .. } => {
                 let sign = if lines.is_empty() { "> " } else { "  " };
                 lines.extend(said_text(text.trim_end(), sign, width, theme, detail));
             }
-            Block::Image { media } | Block::Document { media } => {
-                lines.extend(attachment(media, width, theme));
+            MessageBlock::Image { media } | MessageBlock::Document { media } => {
+                lines.extend(attachment_lines(media, width, theme));
             }
-            Block::Thinking { .. } | Block::Call(_) | Block::Result { .. } => (),
+            MessageBlock::Thinking { .. } | MessageBlock::Call(_) | MessageBlock::Result { .. } => {
+                ()
+            }
         }
     }
     for added in &fact.added {
         let text = format!("  + {}", one_line(&added.source));
-        lines.extend(wrap(&Line::styled(text, theme.quiet), width, 4));
-        if detail == Detail::Full {
-            lines.extend(block(&added.text, "    ", theme.quiet, width, FULL_LINES_MAX).0);
+        lines.extend(wrap_line(&Line::styled(text, theme.quiet), width, 4));
+        if detail == DetailLevel::Full {
+            lines.extend(block_lines(&added.text, "    ", theme.quiet, width, FULL_LINES_MAX).0);
         }
     }
     lines
@@ -177,14 +199,14 @@ fn said_text(
     sign: &'static str,
     width: usize,
     theme: &Theme,
-    detail: Detail,
+    detail: DetailLevel,
 ) -> Vec<Line<'static>> {
     let (first, rest) = text.split_once('\n').unwrap_or((text, ""));
     let count = text.lines().count();
-    if detail == Detail::Brief && count > SAID_LINES_MAX {
+    if detail == DetailLevel::Brief && count > SAID_LINES_MAX {
         let part = |line: &str, sign| {
-            let line = brief(line, width.max(1) * SAID_ROWS_MAX);
-            block(&line, sign, theme.person, width, SAID_ROWS_MAX).0
+            let line = shorten_text(line, width.max(1) * SAID_ROWS_MAX);
+            block_lines(&line, sign, theme.person, width, SAID_ROWS_MAX).0
         };
         let mut lines = part(first, sign);
         lines.extend(rest.lines().take(SAID_FIRST_LINES - 1).flat_map(|line| part(line, "  ")));
@@ -193,14 +215,14 @@ fn said_text(
         return lines;
     }
     let lines_max = match detail {
-        Detail::Brief => SAID_LINES_MAX,
-        Detail::Full => FULL_LINES_MAX,
+        DetailLevel::Brief => SAID_LINES_MAX,
+        DetailLevel::Full => FULL_LINES_MAX,
     };
-    let (mut lines, left) = block(first, sign, theme.person, width, lines_max);
+    let (mut lines, left) = block_lines(first, sign, theme.person, width, lines_max);
     let room = lines_max.saturating_sub(lines.len());
     let (more, left_then) = match rest.is_empty() {
         true => (Vec::new(), 0),
-        false => block(rest, "  ", theme.person, width, room),
+        false => block_lines(rest, "  ", theme.person, width, room),
     };
     lines.extend(more);
     lines.extend(left_out(left + left_then, detail, width, theme));
@@ -210,7 +232,7 @@ fn said_text(
 /// A line that says how many lines were left out; none when none were.
 pub(crate) fn left_out(
     count: usize,
-    detail: Detail,
+    detail: DetailLevel,
     width: usize,
     theme: &Theme,
 ) -> Vec<Line<'static>> {
@@ -218,63 +240,63 @@ pub(crate) fn left_out(
         return Vec::new();
     }
     let how = match detail {
-        Detail::Brief => " · Ctrl-O shows all",
-        Detail::Full => "",
+        DetailLevel::Brief => " · Ctrl-O shows all",
+        DetailLevel::Full => "",
     };
-    let text = format!("  … {}{how}", counted(count, "more line"));
-    wrap(&Line::styled(text, theme.quiet), width, 4)
+    let text = format!("  … {}{how}", count_text(count, "more line"));
+    wrap_line(&Line::styled(text, theme.quiet), width, 4)
 }
 
-fn attachment(media: &Media, width: usize, theme: &Theme) -> Vec<Line<'static>> {
+fn attachment_lines(media: &StoredMedia, width: usize, theme: &Theme) -> Vec<Line<'static>> {
     let name = media.name.as_deref().unwrap_or("attachment");
     let (kind, bytes) = (one_line(&media.media_type), media.bytes.div_ceil(1_000));
     let text = format!("  [{}: {kind}, {bytes} kB]", one_line(name));
-    wrap(&Line::styled(text, theme.accent), width, 4)
+    wrap_line(&Line::styled(text, theme.accent), width, 4)
 }
 
 /// The line about thoughts, or all of them.
-fn thoughts(
+fn reply_thought_lines(
     fact: &ModelReplied,
     ms: Option<u64>,
     width: usize,
     theme: &Theme,
-    detail: Detail,
+    detail: DetailLevel,
 ) -> Vec<Line<'static>> {
     let thought = fact.content.iter().filter_map(|block| match block {
-        Block::Thinking { text, .. } if !text.trim().is_empty() => Some(text.as_str()),
+        MessageBlock::Thinking { text, .. } if !text.trim().is_empty() => Some(text.as_str()),
         _ => None,
     });
     let text = thought.collect::<Vec<_>>().join("\n\n");
     match (text.is_empty(), detail) {
         (true, _) => Vec::new(),
-        (false, Detail::Brief) => thought_line(ms, width, theme),
-        (false, Detail::Full) => all_thoughts(&text, width, theme),
+        (false, DetailLevel::Brief) => thought_line(ms, width, theme),
+        (false, DetailLevel::Full) => all_thoughts(&text, width, theme),
     }
 }
 
 /// How long the model thought.
 pub(crate) fn thought_line(ms: Option<u64>, width: usize, theme: &Theme) -> Vec<Line<'static>> {
     let long = match ms {
-        Some(ms) if ms >= 1_000 => format!("Thought for {}", going(ms)),
+        Some(ms) if ms >= 1_000 => format!("Thought for {}", elapsed_text(ms)),
         Some(_) => "Thought for a moment".into(),
         None => "Thought".into(),
     };
-    wrap(&Line::styled(format!("· {long} · Ctrl-O shows it"), theme.quiet), width, 2)
+    wrap_line(&Line::styled(format!("· {long} · Ctrl-O shows it"), theme.quiet), width, 2)
 }
 
 /// What the model thought.
 pub(crate) fn all_thoughts(text: &str, width: usize, theme: &Theme) -> Vec<Line<'static>> {
     let mut lines = vec![Line::styled("· Thoughts", theme.quiet)];
-    let (more, left) = block(text.trim(), "  ", theme.quiet, width, FULL_LINES_MAX);
+    let (more, left) = block_lines(text.trim(), "  ", theme.quiet, width, FULL_LINES_MAX);
     lines.extend(more);
-    lines.extend(left_out(left, Detail::Full, width, theme));
+    lines.extend(left_out(left, DetailLevel::Full, width, theme));
     lines
 }
 
-fn answer(fact: &ModelReplied, width: usize, theme: &Theme) -> Vec<Line<'static>> {
+fn answer_lines(fact: &ModelReplied, width: usize, theme: &Theme) -> Vec<Line<'static>> {
     let mut lines = Vec::new();
     for block in &fact.content {
-        if let Block::Text { text, .. } = block
+        if let MessageBlock::Text { text, .. } = block
             && !text.trim().is_empty()
         {
             lines.extend(markdown::render_whole(text, width, theme));
@@ -285,94 +307,102 @@ fn answer(fact: &ModelReplied, width: usize, theme: &Theme) -> Vec<Line<'static>
 
 /// What an answer has beside its words: pictures, documents, sources. Sources are shown as text:
 /// one is no reason to open it.
-pub(crate) fn beside(event: &Event, width: usize, theme: &Theme) -> Vec<Line<'static>> {
+pub(crate) fn media_and_source_lines(
+    event: &Event,
+    width: usize,
+    theme: &Theme,
+) -> Vec<Line<'static>> {
     let content = match event {
         Event::ModelReplied(fact) => fact.content.as_slice(),
         Event::ImageProduced(fact) => {
             let text = format!("  [A picture that the model made: {}]", one_line(&fact.media_type));
-            return wrap(&Line::styled(text, theme.accent), width, 4);
+            return wrap_line(&Line::styled(text, theme.accent), width, 4);
         }
         _ => &[],
     };
     let (mut lines, mut sources) = (Vec::new(), Vec::new());
     for block in content {
         match block {
-            Block::Image { media } | Block::Document { media } => {
-                lines.extend(attachment(media, width, theme));
+            MessageBlock::Image { media } | MessageBlock::Document { media } => {
+                lines.extend(attachment_lines(media, width, theme));
             }
-            Block::Text { citations, .. } => sources.extend(citations.iter().filter_map(|one| {
-                let field = |name: &str| one.get(name).and_then(serde_json::Value::as_str);
-                let words = field("title").or(field("cited_text")).or(field("url"))?;
-                Some(brief(&one_line(words), CITED_CHARS_MAX))
-            })),
-            Block::Thinking { .. } | Block::Call(_) | Block::Result { .. } => (),
+            MessageBlock::Text { citations, .. } => {
+                sources.extend(citations.iter().filter_map(|one| {
+                    let field = |name: &str| one.get(name).and_then(serde_json::Value::as_str);
+                    let words = field("title").or(field("cited_text")).or(field("url"))?;
+                    Some(shorten_text(&one_line(words), CITED_CHARS_MAX))
+                }))
+            }
+            MessageBlock::Thinking { .. } | MessageBlock::Call(_) | MessageBlock::Result { .. } => {
+                ()
+            }
         }
     }
     if let Event::ModelReplied(fact) = event
         && let Some(mark) = told::cut_off(fact)
     {
-        lines.extend(wrap(&Line::styled(format!("  ({mark})"), theme.quiet), width, 4));
+        lines.extend(wrap_line(&Line::styled(format!("  ({mark})"), theme.quiet), width, 4));
     }
     for (n, source) in sources.iter().enumerate() {
         let text = format!("  [{}] {source}", n + 1);
-        lines.extend(wrap(&Line::styled(text, theme.quiet), width, 6));
+        lines.extend(wrap_line(&Line::styled(text, theme.quiet), width, 6));
     }
     lines
 }
 
 /// The end of a run. `error`: what went wrong, unless the line above says so already.
-pub(crate) fn ended(
+pub(crate) fn run_end_lines(
     fact: &RunFinished,
     error: Option<&str>,
     width: usize,
     theme: &Theme,
-    detail: Detail,
+    detail: DetailLevel,
 ) -> Vec<Line<'static>> {
-    let (loud, word) = status(fact.status);
+    let (loud, word) = run_status_text(fact.status);
     let stopped = stopped_by(fact);
     let word = stopped.as_deref().unwrap_or(word);
-    let mut rest = format!(" · {} tokens", tokens(fact.usage.total()));
+    let mut rest = format!(" · {} tokens", token_count_text(fact.usage.total_tokens()));
     if let Some(usd) = fact.cost_usd.filter(|usd| *usd > 0.0) {
-        rest.push_str(&format!(" · {}", dollars(usd)));
+        rest.push_str(&format!(" · {}", format_dollars(usd)));
     }
     if fact.tool_calls > 0 {
-        let calls = counted(usize::try_from(fact.tool_calls).unwrap_or(usize::MAX), "tool call");
+        let calls = count_text(usize::try_from(fact.tool_calls).unwrap_or(usize::MAX), "tool call");
         rest.push_str(&format!(" · {calls}"));
     }
     if !fact.changed_files.is_empty() {
-        rest.push_str(&format!(" · {} changed", counted(fact.changed_files.len(), "file")));
+        rest.push_str(&format!(" · {} changed", count_text(fact.changed_files.len(), "file")));
     }
     if !fact.denials.is_empty() {
-        rest.push_str(&format!(" · {} not allowed", counted(fact.denials.len(), "call")));
+        rest.push_str(&format!(" · {} not allowed", count_text(fact.denials.len(), "call")));
     }
     let line = Line::from(vec![
-        Span::styled(format!("─ {word}"), style(loud, theme)),
+        Span::styled(format!("─ {word}"), tone_style(loud, theme)),
         Span::styled(rest, theme.quiet),
     ]);
-    let mut lines = wrap(&line, width, 2);
+    let mut lines = wrap_line(&line, width, 2);
     if let Some(error) = error.filter(|_| stopped.is_none()) {
-        lines.extend(block(error, "  ", theme.bad, width, SHELL_LINES_MAX).0);
+        lines.extend(block_lines(error, "  ", theme.bad, width, SHELL_LINES_MAX).0);
     }
     if !fact.marked_files.is_empty() {
         let text = format!(
             "  Read these before you use them: they were written while text from outside and \
              private data were in the context: {}",
-            listed(&fact.marked_files)
+            list_names(&fact.marked_files)
         );
-        lines.extend(wrap(&Line::styled(text, theme.warn), width, 2));
+        lines.extend(wrap_line(&Line::styled(text, theme.warn), width, 2));
     }
-    let denials = if detail == Detail::Full { fact.denials.as_slice() } else { &[] };
+    let denials = if detail == DetailLevel::Full { fact.denials.as_slice() } else { &[] };
     for one in denials.iter().take(NAMED_MAX) {
         let what = if one.summary.is_empty() { &one.tool } else { &one.summary };
         let (what, by) = (one_line(what), one_line(&one.by));
         let text = format!("  Not allowed: {what}, by {by}: {}", one_line(&one.reason));
-        lines.extend(wrap(&Line::styled(text, theme.quiet), width, 4));
+        lines.extend(wrap_line(&Line::styled(text, theme.quiet), width, 4));
     }
     lines
 }
 
 /// Names in a row, at most [`NAMED_MAX`].
-fn listed(names: &[String]) -> String {
+fn list_names(names: &[String]) -> String {
     let mut text: Vec<String> = names.iter().take(NAMED_MAX).map(|name| one_line(name)).collect();
     if names.len() > NAMED_MAX {
         text.push(format!("and {} more", names.len() - NAMED_MAX));
@@ -380,12 +410,17 @@ fn listed(names: &[String]) -> String {
     text.join(", ")
 }
 
-fn shell(ran: &Ran, width: usize, theme: &Theme, detail: Detail) -> Vec<Line<'static>> {
+fn shell_run_lines(
+    ran: &ShellRun,
+    width: usize,
+    theme: &Theme,
+    detail: DetailLevel,
+) -> Vec<Line<'static>> {
     let lines_max = match detail {
-        Detail::Brief => SHELL_LINES_MAX,
-        Detail::Full => FULL_LINES_MAX,
+        DetailLevel::Brief => SHELL_LINES_MAX,
+        DetailLevel::Full => FULL_LINES_MAX,
     };
-    let (mut lines, left) = block(&ran.command, "! ", theme.person, width, SHELL_LINES_MAX);
+    let (mut lines, left) = block_lines(&ran.command, "! ", theme.person, width, SHELL_LINES_MAX);
     lines.extend(left_out(left, detail, width, theme));
     // What a command printed last is what matters.
     let output = plain_output(&ran.output);
@@ -393,8 +428,8 @@ fn shell(ran: &Ran, width: usize, theme: &Theme, detail: Detail) -> Vec<Line<'st
     let skipped = all.saturating_sub(lines_max);
     lines.extend(left_out(skipped, detail, width, theme));
     let shown: Vec<&str> = output.lines().skip(skipped).collect();
-    lines.extend(block(&shown.join("\n"), "  ", theme.text, width, lines_max).0);
+    lines.extend(block_lines(&shown.join("\n"), "  ", theme.text, width, lines_max).0);
     let style = if ran.ok { theme.quiet } else { theme.bad };
-    lines.extend(wrap(&Line::styled(format!("  {}", one_line(&ran.status)), style), width, 2));
+    lines.extend(wrap_line(&Line::styled(format!("  {}", one_line(&ran.status)), style), width, 2));
     lines
 }

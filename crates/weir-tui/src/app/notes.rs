@@ -1,14 +1,14 @@
-//! Lines about the conversation: what every face tells alike (`weir_core::view::told`), and what a
+//! Lines about the conversation: what every face tells alike (`weir_core::view::fact_note`), and what a
 //! terminal tells in its own way. Pure.
 
 use weir_core::event::{CancelCause, Event};
 use weir_core::view::told;
-pub(crate) use weir_core::view::told::{Told, Tone as Loud};
+pub(crate) use weir_core::view::told::{FactLine, FactTone as Loud};
 
-use crate::words::{lasted, one_line};
+use crate::words::{duration_text, one_line};
 
 /// What a fact tells in passing; `None`: nothing, or it is shown in another way.
-pub(crate) fn told(event: &Event) -> Option<Told> {
+pub(crate) fn fact_note(event: &Event) -> Option<FactLine> {
     Some(match event {
         Event::SessionOpened(f) => {
             let parent = one_line(f.parent.as_ref()?.as_str());
@@ -21,7 +21,7 @@ pub(crate) fn told(event: &Event) -> Option<Told> {
             format!(
                 "Attempt {} failed, the next one begins in {}: {}",
                 f.attempt,
-                lasted(f.wait_ms),
+                duration_text(f.wait_ms),
                 one_line(&f.message)
             ),
         ),
@@ -33,6 +33,6 @@ pub(crate) fn told(event: &Event) -> Option<Told> {
             let why = one_line(f.failed.as_deref()?);
             (Loud::Quiet, format!("Nothing was remembered: {why}"))
         }
-        event => return told::told(event),
+        event => return told::describe_fact(event),
     })
 }

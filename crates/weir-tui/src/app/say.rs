@@ -4,58 +4,65 @@ use weir_core::input::PersonCommand;
 use weir_core::slash;
 
 use super::App;
-use crate::compose::{Written, WrittenKind};
+use crate::compose::{WrittenKind, WrittenMessage};
 use crate::familiar;
-use crate::link::{Tone, Wish};
+use crate::link::{NoticeTone, UiCommand};
 
 /// Messages that wait until a session is open.
 const HELD_MAX: usize = 64;
 
 impl App {
     /// What was written is sent: a command of the face, a command for the shell, or words.
-    pub(crate) fn send(&mut self, written: Written) {
+    pub(crate) fn send_written(&mut self, written: WrittenMessage) {
         let text = written.text.trim();
         if text.is_empty() && written.attached.is_empty() {
             return;
         }
-        if let Some(command) = written.shell().map(str::to_owned) {
+        if let Some(command) = written.shell_command().map(str::to_owned) {
             self.run_shell(command, &written);
             return;
         }
         let is_command = written.kind == WrittenKind::Command;
         if is_command && self.opened && !self.settings_known && familiar::shows_settings(text) {
-            self.hold(written);
+            self.hold_message(written);
             return;
         }
         // Before a session is open nobody knows what it has under such a name.
-        let waits = !self.opened && familiar::waits(text);
-        if is_command && !waits && self.slash(text, &written) {
+        let waits = !self.opened && familiar::needs_session_commands(text);
+        if is_command && !waits && self.handle_slash_line(text, &written) {
             return;
         }
-        self.say(written);
+        self.send_message(written);
     }
 
     /// Words go out; before a session is open they wait.
-    pub(crate) fn say(&mut self, mut written: Written) {
+    pub(crate) fn send_message(&mut self, mut written: WrittenMessage) {
         if !self.opened {
-            self.hold(written);
+            self.hold_message(written);
             return;
         }
-        self.shell.dismiss();
+        self.shell.dismiss_offer();
         let shown = self.shell.take_along();
         let plain = written.clone();
         written.text = shown.into_iter().fold(written.text, |text, ran| format!("{text}\n\n{ran}"));
-        let client_id = format!("tui-{:x}-{}", self.now.micros(), self.ticket());
+        let client_id = format!("tui-{:x}-{}", self.now.micros(), self.next_ticket());
         self.sent.insert(client_id.clone(), plain);
-        self.wishes.push(Wish::Say { text: written.text, attached: written.attached, client_id });
+        self.wishes.push(UiCommand::Say {
+            text: written.text,
+            attached: written.attached,
+            client_id,
+        });
         self.dirty = true;
     }
 
     /// It waits for what it needs to know; more than a person means to say comes back into the box.
-    fn hold(&mut self, written: Written) {
+    fn hold_message(&mut self, written: WrittenMessage) {
         if self.held.len() >= HELD_MAX {
             self.composer.give_back(&written);
-            self.hint(Tone::Bad, "Too many messages wait already: no session is open yet");
+            self.show_hint(
+                NoticeTone::Bad,
+                "Too many messages wait already: no session is open yet",
+            );
             return;
         }
         self.held.push(written);
@@ -65,7 +72,7 @@ impl App {
     /// What waits is said now, in its order; what must wait longer does.
     pub(crate) fn send_held(&mut self) {
         for held in std::mem::take(&mut self.held) {
-            self.send(held);
+            self.send_written(held);
         }
     }
 
@@ -76,39 +83,39 @@ impl App {
             return true;
         }
         let input = self.fold.withdraw_last();
-        self.wishes.extend(input.map(|input| Wish::Tell(PersonCommand::Withdraw { input })));
+        self.wishes.extend(input.map(|input| UiCommand::Tell(PersonCommand::Withdraw { input })));
         input.is_some()
     }
 
     /// What was to be taken back was not said: it goes into the box, before what stands there.
-    pub(crate) fn taken_back(&mut self, written: &Written) {
+    pub(crate) fn taken_back(&mut self, written: &WrittenMessage) {
         self.composer.give_back(written);
-        self.hint(Tone::Quiet, "Your message is back in the box");
+        self.show_hint(NoticeTone::Quiet, "Your message is back in the box");
     }
 
     /// A run ended before this was told, and not by this face: it goes into the box, behind what came
     /// back just before it and before what is being written there.
-    pub(crate) fn given_back(&mut self, written: &Written) {
+    pub(crate) fn given_back(&mut self, written: &WrittenMessage) {
         self.composer.give_back_next(written);
-        self.hint(Tone::Quiet, "Your queued message is back in the box");
+        self.show_hint(NoticeTone::Quiet, "Your queued message is back in the box");
     }
 
     /// The run ends now; what was said here and not told yet comes back into the box.
-    pub(crate) fn interrupt(&mut self) {
+    pub(crate) fn interrupt_run(&mut self) {
         while let Some(input) = self.fold.withdraw_last() {
-            self.wishes.push(Wish::Tell(PersonCommand::Withdraw { input }));
+            self.wishes.push(UiCommand::Tell(PersonCommand::Withdraw { input }));
         }
-        self.wishes.push(Wish::Tell(PersonCommand::Cancel));
+        self.wishes.push(UiCommand::Tell(PersonCommand::Cancel));
         self.dirty = true;
     }
 
     /// What was said once, to be written again: of commands only those of the session can be it.
-    pub(crate) fn said(&self, text: String) -> Written {
-        let name = slash::typed(&text).map(|typed| typed.name);
+    pub(crate) fn written_from_text(&self, text: String) -> WrittenMessage {
+        let name = slash::parse_typed_command(&text).map(|typed| typed.name);
         let kind = match name.is_some_and(|name| self.fold.named.iter().any(|n| n.name == name)) {
             true => WrittenKind::Command,
             false => WrittenKind::Words,
         };
-        Written { text, attached: Vec::new(), kind }
+        WrittenMessage { text, attached: Vec::new(), kind }
     }
 }

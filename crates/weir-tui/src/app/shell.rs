@@ -4,16 +4,16 @@
 use weir_core::ids::Timestamp;
 
 use super::App;
-use super::entries::{Ran, SHELL_BYTES_MAX};
+use super::entries::{SHELL_BYTES_MAX, ShellRun};
 use super::writing::push_tail;
-use crate::compose::Written;
-use crate::link::{ShellNews, Ticket, Tone, Wish};
+use crate::compose::WrittenMessage;
+use crate::link::{CommandTicket, NoticeTone, ShellNews, UiCommand};
 use crate::words::one_line;
 
 /// A command that runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Running {
-    ticket: Ticket,
+pub(crate) struct RunningCommand {
+    ticket: CommandTicket,
     /// The command line.
     pub(crate) command: String,
     /// What it printed.
@@ -24,7 +24,7 @@ pub(crate) struct Running {
 
 /// A command that ended, and what the model would be told of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Ended {
+pub(crate) struct EndedCommand {
     /// The command line.
     pub(crate) command: String,
     /// For the model.
@@ -33,31 +33,31 @@ pub(crate) struct Ended {
 
 /// What the person's own commands are at.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Shell {
+pub(crate) struct ShellState {
     /// The one that runs.
-    pub(crate) running: Option<Running>,
+    pub(crate) running: Option<RunningCommand>,
     /// The one of which it is not said yet whether the model sees it.
-    pub(crate) offer: Option<Ended>,
+    pub(crate) offer: Option<EndedCommand>,
     /// Those that go with the next message.
-    pub(crate) along: Vec<Ended>,
+    pub(crate) along: Vec<EndedCommand>,
 }
 
 /// Commands that go with one message at most.
 const ALONG_MAX: usize = 8;
 
-impl Shell {
+impl ShellState {
     /// Whether a command runs.
     pub(crate) fn is_running(&self) -> bool {
         self.running.is_some()
     }
 
     /// Nobody shows the model what ended last.
-    pub(crate) fn dismiss(&mut self) {
+    pub(crate) fn dismiss_offer(&mut self) {
         self.offer = None;
     }
 
     /// Another session is open: what was to go along belongs to the one before.
-    pub(crate) fn forget(&mut self) {
+    pub(crate) fn forget_commands(&mut self) {
         self.offer = None;
         self.along.clear();
     }
@@ -70,29 +70,30 @@ impl Shell {
 
 impl App {
     /// Runs a command; what was written goes back into the box when it cannot be.
-    pub(crate) fn run_shell(&mut self, command: String, written: &Written) {
+    pub(crate) fn run_shell(&mut self, command: String, written: &WrittenMessage) {
         if self.shell.is_running() {
             self.composer.give_back(written);
-            self.hint(Tone::Bad, "A command of yours still runs; Esc ends it");
+            self.show_hint(NoticeTone::Bad, "A command of yours still runs; Esc ends it");
             return;
         }
-        let ticket = self.ticket();
+        let ticket = self.next_ticket();
         let (output, since) = (String::new(), self.now);
         self.shell.offer = None;
-        self.shell.running = Some(Running { ticket, command: command.clone(), output, since });
-        self.wishes.push(Wish::Shell { command, ticket });
+        self.shell.running =
+            Some(RunningCommand { ticket, command: command.clone(), output, since });
+        self.wishes.push(UiCommand::Shell { command, ticket });
         self.dirty = true;
     }
 
     /// Ends the command that runs. Whether there was one.
     pub(crate) fn end_shell(&mut self) -> bool {
         let Some(running) = &self.shell.running else { return false };
-        self.wishes.push(Wish::EndShell(running.ticket));
+        self.wishes.push(UiCommand::EndShell(running.ticket));
         true
     }
 
     /// Something came of it.
-    pub(crate) fn shell_news(&mut self, ticket: Ticket, news: &ShellNews) {
+    pub(crate) fn shell_news(&mut self, ticket: CommandTicket, news: &ShellNews) {
         let Some(mut running) = self.shell.running.take_if(|running| running.ticket == ticket)
         else {
             return;
@@ -104,10 +105,13 @@ impl App {
                 self.shell.running = Some(running);
             }
             ShellNews::Ended { status, ok, shown } => {
-                let Running { command, output, .. } = running;
-                let told = told(shown);
-                self.shell.offer = Some(Ended { command: command.clone(), told });
-                self.fold.ran(Ran { command, output, status: one_line(status), ok: *ok }, self.now);
+                let RunningCommand { command, output, .. } = running;
+                let told = shell_run_message(shown);
+                self.shell.offer = Some(EndedCommand { command: command.clone(), told });
+                self.fold.add_shell_run(
+                    ShellRun { command, output, status: one_line(status), ok: *ok },
+                    self.now,
+                );
             }
         }
     }
@@ -124,7 +128,7 @@ impl App {
 }
 
 /// What the model is told. A fence that is longer than any in the output holds it.
-fn told(shown: &str) -> String {
+fn shell_run_message(shown: &str) -> String {
     let longest = shown.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest.max(2) + 1);
     format!("I ran this command myself:\n{fence}\n{}\n{fence}", shown.trim_end())
@@ -136,7 +140,7 @@ mod tests {
 
     #[test]
     fn f1_output_cannot_end_its_fence() {
-        let text = told("$ cat x\n```\nIgnore all\n````");
+        let text = shell_run_message("$ cat x\n```\nIgnore all\n````");
         assert!(text.ends_with("\n`````") && text.contains("\n`````\n$ cat x\n"));
     }
 }

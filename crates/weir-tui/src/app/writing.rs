@@ -6,8 +6,8 @@ use ratatui::text::Line;
 use weir_core::event::Event;
 use weir_core::ids::Timestamp;
 
-use super::entries::Entry;
-use crate::text::markdown::Growing;
+use super::entries::TranscriptEntry;
+use crate::text::markdown::GrowingMarkdown;
 
 /// Most of what the model thinks that is shown while it does, in bytes; the end of it.
 const THINKING_BYTES_MAX: usize = 8 * 1024;
@@ -15,11 +15,11 @@ const THINKING_BYTES_MAX: usize = 8 * 1024;
 /// What goes to the scrollback, once and in order. Lines are made of it when it is painted, for
 /// only then the width is known.
 #[derive(Debug)]
-pub(crate) enum Print {
+pub(crate) enum PrintItem {
     /// The entry of the transcript at this place.
     Entry(usize),
     /// An entry of the session that was left before it was printed.
-    Left(Box<Entry>),
+    Left(Box<TranscriptEntry>),
     /// How long the model thought, and what where that is shown.
     Thought {
         /// Milliseconds; `None`: nobody saw it.
@@ -30,7 +30,7 @@ pub(crate) enum Print {
     /// The rest of an answer, of which lines may have been printed while it was written.
     Text {
         /// What was not printed yet.
-        growing: Box<Growing>,
+        growing: Box<GrowingMarkdown>,
         /// Lines of it stand there already.
         begun: bool,
     },
@@ -44,7 +44,7 @@ pub(crate) enum Print {
 
 /// What the model writes now.
 #[derive(Debug, Default)]
-pub(crate) struct Writing {
+pub(crate) struct StreamedReply {
     /// Which turn; empty: none.
     pub(crate) turn: String,
     /// The end of its thoughts.
@@ -54,53 +54,53 @@ pub(crate) struct Writing {
     /// How long it thought, once it writes.
     pub(crate) thought_ms: Option<u64>,
     /// Its words.
-    pub(crate) growing: Growing,
+    pub(crate) growing: GrowingMarkdown,
     /// Lines of it were printed.
     pub(crate) begun: bool,
     /// The line about its thoughts was printed.
     pub(crate) told: bool,
 }
 
-impl Writing {
+impl StreamedReply {
     /// A turn that begins.
-    pub(crate) fn of(turn: String) -> Writing {
-        Writing { turn, ..Writing::default() }
+    pub(crate) fn for_turn(turn: String) -> StreamedReply {
+        StreamedReply { turn, ..StreamedReply::default() }
     }
 
     /// More of its thoughts.
-    pub(crate) fn think(&mut self, text: &str, now: Timestamp) {
+    pub(crate) fn push_thinking(&mut self, text: &str, now: Timestamp) {
         self.thinks_since.get_or_insert(now);
         push_tail(&mut self.thinking, text, THINKING_BYTES_MAX);
     }
 
     /// More of its words. `Some`: its thoughts end here, and are to be printed first.
-    pub(crate) fn write(&mut self, text: &str, now: Timestamp) -> Option<Print> {
+    pub(crate) fn push_text(&mut self, text: &str, now: Timestamp) -> Option<PrintItem> {
         let thought = self.end_thinking(now);
         self.growing.push(text);
         thought
     }
 
     /// It no longer thinks: what is to be printed of it, once.
-    pub(crate) fn end_thinking(&mut self, now: Timestamp) -> Option<Print> {
+    pub(crate) fn end_thinking(&mut self, now: Timestamp) -> Option<PrintItem> {
         let since = self.thinks_since?;
         if std::mem::replace(&mut self.told, true) {
             return None;
         }
         let ms = now.ms_since(since);
         self.thought_ms = Some(ms);
-        Some(Print::Thought { ms: Some(ms), text: self.thinking.clone() })
+        Some(PrintItem::Thought { ms: Some(ms), text: self.thinking.clone() })
     }
 
     /// The answer is whole: what is still to be printed of it. `None`: what was written is another
     /// text, so all of it has to be printed.
-    pub(crate) fn end(mut self, whole: &str) -> Option<Print> {
+    pub(crate) fn finish_reply(mut self, whole: &str) -> Option<PrintItem> {
         let written = self.growing.text();
         if written.is_empty() {
             return None;
         }
         let rest = whole.strip_prefix(written)?.to_owned();
         self.growing.push(&rest);
-        Some(Print::Text { growing: Box::new(self.growing), begun: self.begun })
+        Some(PrintItem::Text { growing: Box::new(self.growing), begun: self.begun })
     }
 }
 
@@ -126,10 +126,10 @@ mod tests {
             ("Other", "Hello", None),
         ];
         for (written, whole, expected) in cases {
-            let mut writing = Writing::of("t1".into());
+            let mut writing = StreamedReply::for_turn("t1".into());
             writing.growing.push(written);
-            let text = match writing.end(whole) {
-                Some(Print::Text { growing, .. }) => Some(growing.text().to_owned()),
+            let text = match writing.finish_reply(whole) {
+                Some(PrintItem::Text { growing, .. }) => Some(growing.text().to_owned()),
                 _ => None,
             };
             assert_eq!(text.as_deref(), expected, "{written:?} of {whole:?}");
@@ -138,12 +138,12 @@ mod tests {
 
     #[test]
     fn f1_thoughts_end_once_and_are_timed() {
-        let mut writing = Writing::of("t1".into());
+        let mut writing = StreamedReply::for_turn("t1".into());
         assert!(writing.end_thinking(Timestamp(0)).is_none());
-        writing.think("hm", Timestamp(1_000_000));
-        let print = writing.write("a", Timestamp(3_000_000));
-        assert!(matches!(print, Some(Print::Thought { ms: Some(2_000), .. })));
-        assert!(writing.write("b", Timestamp(4_000_000)).is_none());
+        writing.push_thinking("hm", Timestamp(1_000_000));
+        let print = writing.push_text("a", Timestamp(3_000_000));
+        assert!(matches!(print, Some(PrintItem::Thought { ms: Some(2_000), .. })));
+        assert!(writing.push_text("b", Timestamp(4_000_000)).is_none());
     }
 
     #[test]

@@ -7,7 +7,7 @@ use super::token;
 
 /// A place: a line and a byte in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub(super) struct Pos {
+pub(super) struct TextPos {
     pub(super) line: usize,
     pub(super) byte: usize,
 }
@@ -21,19 +21,19 @@ pub(super) struct Buffer {
 
 /// What a grapheme cluster is when words are sought.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Class {
+pub(super) enum GraphemeClass {
     Blank,
     Sign,
     Word,
 }
 
-impl Class {
-    pub(super) fn of(grapheme: &str) -> Class {
+impl GraphemeClass {
+    pub(super) fn of_grapheme(grapheme: &str) -> GraphemeClass {
         match grapheme.chars().next() {
-            None => Class::Blank,
-            Some(c) if c.is_whitespace() => Class::Blank,
-            Some(c) if c.is_alphanumeric() || c == '_' || token::is_token(c) => Class::Word,
-            Some(_) => Class::Sign,
+            None => GraphemeClass::Blank,
+            Some(c) if c.is_whitespace() => GraphemeClass::Blank,
+            Some(c) if c.is_alphanumeric() || c == '_' || token::is_token(c) => GraphemeClass::Word,
+            Some(_) => GraphemeClass::Sign,
         }
     }
 }
@@ -64,17 +64,17 @@ impl Buffer {
         self.lines.join("\n")
     }
 
-    pub(super) fn end(&self) -> Pos {
+    pub(super) fn end(&self) -> TextPos {
         let line = self.lines.len() - 1;
-        Pos { line, byte: self.lines[line].len() }
+        TextPos { line, byte: self.lines[line].len() }
     }
 
-    pub(super) fn line_end(&self, line: usize) -> Pos {
-        Pos { line, byte: self.line(line).len() }
+    pub(super) fn line_end(&self, line: usize) -> TextPos {
+        TextPos { line, byte: self.line(line).len() }
     }
 
     /// The text between two places.
-    pub(super) fn slice(&self, from: Pos, to: Pos) -> String {
+    pub(super) fn slice(&self, from: TextPos, to: TextPos) -> String {
         if from.line == to.line {
             return self.line(from.line)[from.byte..to.byte].to_owned();
         }
@@ -89,7 +89,7 @@ impl Buffer {
     }
 
     /// Puts `new` in place of what is between two places: gives back what was there.
-    pub(super) fn splice(&mut self, from: Pos, to: Pos, new: &str) -> String {
+    pub(super) fn splice(&mut self, from: TextPos, to: TextPos, new: &str) -> String {
         self.version += 1;
         let removed = self.slice(from, to);
         if from.line == to.line && !new.contains('\n') {
@@ -115,7 +115,7 @@ impl Buffer {
     }
 
     /// The grapheme cluster after a place; a line break at the end of a line.
-    pub(super) fn after(&self, pos: Pos) -> Option<&str> {
+    pub(super) fn grapheme_after(&self, pos: TextPos) -> Option<&str> {
         let rest = &self.line(pos.line)[pos.byte..];
         match rest.graphemes(true).next() {
             Some(grapheme) => Some(grapheme),
@@ -125,7 +125,7 @@ impl Buffer {
     }
 
     /// The grapheme cluster before a place.
-    pub(super) fn before(&self, pos: Pos) -> Option<&str> {
+    pub(super) fn grapheme_before(&self, pos: TextPos) -> Option<&str> {
         if pos.byte == 0 {
             return (pos.line > 0).then_some("\n");
         }
@@ -133,31 +133,31 @@ impl Buffer {
     }
 
     /// The place one grapheme cluster on; the end stays the end.
-    pub(super) fn next(&self, pos: Pos) -> Pos {
+    pub(super) fn next(&self, pos: TextPos) -> TextPos {
         let line = self.line(pos.line);
         if pos.byte >= line.len() {
             let last = pos.line + 1 >= self.lines.len();
-            return if last { pos } else { Pos { line: pos.line + 1, byte: 0 } };
+            return if last { pos } else { TextPos { line: pos.line + 1, byte: 0 } };
         }
         let mut cursor = GraphemeCursor::new(pos.byte, line.len(), true);
         let byte = cursor.next_boundary(line, 0).ok().flatten().unwrap_or(line.len());
-        Pos { line: pos.line, byte }
+        TextPos { line: pos.line, byte }
     }
 
     /// The place one grapheme cluster back; the start stays the start.
-    pub(super) fn previous(&self, pos: Pos) -> Pos {
+    pub(super) fn previous(&self, pos: TextPos) -> TextPos {
         if pos.byte == 0 {
             return if pos.line == 0 { pos } else { self.line_end(pos.line - 1) };
         }
         let line = self.line(pos.line);
         let mut cursor = GraphemeCursor::new(pos.byte, line.len(), true);
         let byte = cursor.prev_boundary(line, 0).ok().flatten().unwrap_or(0);
-        Pos { line: pos.line, byte }
+        TextPos { line: pos.line, byte }
     }
 
     /// The place itself or, where a change has joined what stands around it, the next one between
     /// two grapheme clusters.
-    pub(super) fn snap(&self, pos: Pos) -> Pos {
+    pub(super) fn snap_to_boundary(&self, pos: TextPos) -> TextPos {
         let line = self.line(pos.line);
         let mut cursor = GraphemeCursor::new(pos.byte, line.len(), true);
         match cursor.is_boundary(line, 0) {
@@ -167,35 +167,35 @@ impl Buffer {
     }
 
     /// The end of the word at or after a place.
-    pub(super) fn word_end(&self, pos: Pos) -> Pos {
-        let start = self.skip_on(pos, |class| class != Class::Word);
-        self.skip_on(start, |class| class == Class::Word)
+    pub(super) fn word_end(&self, pos: TextPos) -> TextPos {
+        let start = self.skip_on(pos, |class| class != GraphemeClass::Word);
+        self.skip_on(start, |class| class == GraphemeClass::Word)
     }
 
     /// The start of the word at or before a place.
-    pub(super) fn word_start(&self, pos: Pos) -> Pos {
-        let end = self.skip_back(pos, |class| class != Class::Word);
-        self.skip_back(end, |class| class == Class::Word)
+    pub(super) fn word_start(&self, pos: TextPos) -> TextPos {
+        let end = self.skip_back(pos, |class| class != GraphemeClass::Word);
+        self.skip_back(end, |class| class == GraphemeClass::Word)
     }
 
     /// The start of what stands between blanks at or before a place.
-    pub(super) fn blank_word_start(&self, pos: Pos) -> Pos {
-        let end = self.skip_back(pos, |class| class == Class::Blank);
-        self.skip_back(end, |class| class != Class::Blank)
+    pub(super) fn blank_word_start(&self, pos: TextPos) -> TextPos {
+        let end = self.skip_back(pos, |class| class == GraphemeClass::Blank);
+        self.skip_back(end, |class| class != GraphemeClass::Blank)
     }
 
-    fn skip_on(&self, mut pos: Pos, skipped: impl Fn(Class) -> bool) -> Pos {
-        while let Some(grapheme) = self.after(pos)
-            && skipped(Class::of(grapheme))
+    fn skip_on(&self, mut pos: TextPos, skipped: impl Fn(GraphemeClass) -> bool) -> TextPos {
+        while let Some(grapheme) = self.grapheme_after(pos)
+            && skipped(GraphemeClass::of_grapheme(grapheme))
         {
             pos = self.next(pos);
         }
         pos
     }
 
-    fn skip_back(&self, mut pos: Pos, skipped: impl Fn(Class) -> bool) -> Pos {
-        while let Some(grapheme) = self.before(pos)
-            && skipped(Class::of(grapheme))
+    fn skip_back(&self, mut pos: TextPos, skipped: impl Fn(GraphemeClass) -> bool) -> TextPos {
+        while let Some(grapheme) = self.grapheme_before(pos)
+            && skipped(GraphemeClass::of_grapheme(grapheme))
         {
             pos = self.previous(pos);
         }
@@ -204,12 +204,12 @@ impl Buffer {
 }
 
 /// Where `text` ends that begins at `from`.
-pub(super) fn end_of(from: Pos, text: &str) -> Pos {
+pub(super) fn end_of(from: TextPos, text: &str) -> TextPos {
     match text.rfind('\n') {
-        None => Pos { line: from.line, byte: from.byte + text.len() },
+        None => TextPos { line: from.line, byte: from.byte + text.len() },
         Some(at) => {
             let breaks = text.bytes().filter(|byte| *byte == b'\n').count();
-            Pos { line: from.line + breaks, byte: text.len() - at - 1 }
+            TextPos { line: from.line + breaks, byte: text.len() - at - 1 }
         }
     }
 }
@@ -218,8 +218,8 @@ pub(super) fn end_of(from: Pos, text: &str) -> Pos {
 mod tests {
     use super::*;
 
-    fn at(line: usize, byte: usize) -> Pos {
-        Pos { line, byte }
+    fn at(line: usize, byte: usize) -> TextPos {
+        TextPos { line, byte }
     }
 
     fn filled(text: &str) -> Buffer {
@@ -271,7 +271,7 @@ mod tests {
     #[test]
     fn f1_a_place_within_a_cluster_is_moved_out_of_it() {
         let buffer = filled("ae\u{301}b");
-        assert_eq!(buffer.snap(at(0, 2)), at(0, 4));
-        assert_eq!(buffer.snap(at(0, 1)), at(0, 1));
+        assert_eq!(buffer.snap_to_boundary(at(0, 2)), at(0, 4));
+        assert_eq!(buffer.snap_to_boundary(at(0, 1)), at(0, 1));
     }
 }

@@ -1,37 +1,37 @@
 //! What can be completed where the cursor is: a command after `/`, a file after `@`. Pure; not
 //! here: which files there are.
 
-use super::buffer::{Buffer, Pos};
+use super::buffer::{Buffer, TextPos};
 use crate::fuzzy;
-use crate::link::Named;
+use crate::link::SlashCommandInfo;
 
 /// Things that are offered.
 pub(super) const ITEMS_MAX: usize = 100;
 /// Bytes before the cursor in which an `@` is sought.
 const LOOKED_BACK_BYTES: usize = 4096;
-/// What may stand before an `@`, as the engine reads mentions (`attach::mention`).
+/// What may stand before an `@`, as the engine reads mentions (`attach::file_mention`).
 const OPENING: [char; 6] = ['(', '[', '{', '<', '"', '\''];
 
 /// What is completed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum CompletionKind {
     Command,
     File,
 }
 
 /// A word that can be completed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Word {
-    pub(super) kind: Kind,
+pub(super) struct CompletionWord {
+    pub(super) kind: CompletionKind,
     /// Where its sign stands.
-    pub(super) start: Pos,
+    pub(super) start: TextPos,
     /// What was typed of it.
     pub(super) query: String,
 }
 
 /// Something that is offered.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Item {
+pub(super) struct CompletionItem {
     pub(super) name: String,
     pub(super) hint: String,
     pub(super) about: String,
@@ -39,40 +39,44 @@ pub(super) struct Item {
 
 /// What is offered for a word.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Offer {
-    pub(super) word: Word,
-    pub(super) items: Vec<Item>,
+pub(super) struct CompletionList {
+    pub(super) word: CompletionWord,
+    pub(super) items: Vec<CompletionItem>,
     pub(super) chosen: usize,
     /// The person went through the list.
     pub(super) moved: bool,
 }
 
-impl Offer {
-    pub(super) fn new(word: Word, items: Vec<Item>) -> Option<Offer> {
-        (!items.is_empty()).then_some(Offer { word, items, chosen: 0, moved: false })
+impl CompletionList {
+    pub(super) fn new(word: CompletionWord, items: Vec<CompletionItem>) -> Option<CompletionList> {
+        (!items.is_empty()).then_some(CompletionList { word, items, chosen: 0, moved: false })
     }
 
     /// Goes up or down the list, round its ends.
-    pub(super) fn go(&mut self, on: isize) {
+    pub(super) fn move_choice(&mut self, on: isize) {
         let count = self.items.len() as isize;
         self.chosen = (self.chosen as isize + on).rem_euclid(count) as usize;
         self.moved = true;
     }
 
-    pub(super) fn item(&self) -> &Item {
+    pub(super) fn chosen_item(&self) -> &CompletionItem {
         &self.items[self.chosen]
     }
 }
 
 /// The word at the cursor that can be completed.
-pub(super) fn word(buffer: &Buffer, cursor: Pos) -> Option<Word> {
+pub(super) fn completable_word(buffer: &Buffer, cursor: TextPos) -> Option<CompletionWord> {
     let line = &buffer.line(cursor.line)[..cursor.byte];
     if cursor.line == 0
         && let Some(typed) = line.strip_prefix('/')
         && !typed.contains(char::is_whitespace)
     {
         let query = typed.to_owned();
-        return Some(Word { kind: Kind::Command, start: Pos::default(), query });
+        return Some(CompletionWord {
+            kind: CompletionKind::Command,
+            start: TextPos::default(),
+            query,
+        });
     }
     let mut from = line.len().saturating_sub(LOOKED_BACK_BYTES);
     while !line.is_char_boundary(from) {
@@ -94,22 +98,22 @@ pub(super) fn word(buffer: &Buffer, cursor: Pos) -> Option<Word> {
             None if typed.contains(char::is_whitespace) => continue,
             None => typed,
         };
-        let start = Pos { line: cursor.line, byte: start };
-        return Some(Word { kind: Kind::File, start, query: query.to_owned() });
+        let start = TextPos { line: cursor.line, byte: start };
+        return Some(CompletionWord { kind: CompletionKind::File, start, query: query.to_owned() });
     }
     None
 }
 
 /// The commands that are like what was typed.
-pub(super) fn commands(named: &[Named], query: &str) -> Vec<Item> {
+pub(super) fn matching_commands(named: &[SlashCommandInfo], query: &str) -> Vec<CompletionItem> {
     let mut seen: Vec<&str> = Vec::new();
     let names = named.iter().filter(|command| {
         let fresh = !seen.contains(&command.name.as_str());
         seen.push(&command.name);
         fresh
     });
-    let found = fuzzy::best(query, names.map(Candidate), ITEMS_MAX);
-    let item = |Candidate(command): Candidate<'_>| Item {
+    let found = fuzzy::best_matches(query, names.map(CommandCandidate), ITEMS_MAX);
+    let item = |CommandCandidate(command): CommandCandidate<'_>| CompletionItem {
         name: command.name.clone(),
         hint: command.hint.clone(),
         about: command.about.clone(),
@@ -117,9 +121,9 @@ pub(super) fn commands(named: &[Named], query: &str) -> Vec<Item> {
     found.into_iter().map(item).collect()
 }
 
-struct Candidate<'a>(&'a Named);
+struct CommandCandidate<'a>(&'a SlashCommandInfo);
 
-impl AsRef<str> for Candidate<'_> {
+impl AsRef<str> for CommandCandidate<'_> {
     fn as_ref(&self) -> &str {
         &self.0.name
     }
@@ -127,7 +131,7 @@ impl AsRef<str> for Candidate<'_> {
 
 /// A path as it is written after an `@`, so that the engine reads just this name; `None`: it cannot
 /// be written. A folder (it ends with `/`) is left open, for what is in it.
-pub(super) fn mention(path: &str) -> Option<String> {
+pub(super) fn file_mention(path: &str) -> Option<String> {
     if path.contains('\n') || path.is_empty() {
         return None;
     }
@@ -140,7 +144,7 @@ pub(super) fn mention(path: &str) -> Option<String> {
 }
 
 /// A path as a word of a shell.
-pub(super) fn quoted(path: &str) -> String {
+pub(super) fn quote_for_shell(path: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "_./+-,=:@%".contains(c);
     // A word that begins with `-` would be an option.
     let path = if path.starts_with('-') { format!("./{path}") } else { path.to_owned() };
@@ -154,17 +158,17 @@ pub(super) fn quoted(path: &str) -> String {
 mod tests {
     use super::*;
 
-    fn at(text: &str) -> Option<(Kind, usize, String)> {
+    fn at(text: &str) -> Option<(CompletionKind, usize, String)> {
         let mut buffer = Buffer::new();
-        buffer.splice(Pos::default(), Pos::default(), text);
-        let word = word(&buffer, buffer.end())?;
+        buffer.splice(TextPos::default(), TextPos::default(), text);
+        let word = completable_word(&buffer, buffer.end())?;
         Some((word.kind, word.start.byte, word.query))
     }
 
     #[test]
     fn f1_words_that_can_be_completed_are_found() {
-        let file = |start, query: &str| Some((Kind::File, start, query.to_owned()));
-        let command = |query: &str| Some((Kind::Command, 0, query.to_owned()));
+        let file = |start, query: &str| Some((CompletionKind::File, start, query.to_owned()));
+        let command = |query: &str| Some((CompletionKind::Command, 0, query.to_owned()));
         for (text, expected) in [
             ("/", command("")),
             ("/mo", command("mo")),
@@ -198,7 +202,7 @@ mod tests {
             ("-rf", "./-rf"),
             ("größe", "größe"),
         ] {
-            assert_eq!(quoted(path), expected);
+            assert_eq!(quote_for_shell(path), expected);
         }
     }
 
@@ -214,7 +218,7 @@ mod tests {
             ("a 'b' \"c\"", None),
             ("a\nb", None),
         ] {
-            assert_eq!(mention(path).as_deref(), expected, "{path:?}");
+            assert_eq!(file_mention(path).as_deref(), expected, "{path:?}");
         }
     }
 }

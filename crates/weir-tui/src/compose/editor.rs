@@ -32,11 +32,11 @@ pub enum EditorError {
 }
 
 /// The command line of the editor that is set: `$VISUAL`, else `$EDITOR`.
-pub fn chosen() -> Option<String> {
-    choose(["VISUAL", "EDITOR"].map(|name| std::env::var(name).ok()))
+pub fn configured_editor() -> Option<String> {
+    first_set_command(["VISUAL", "EDITOR"].map(|name| std::env::var(name).ok()))
 }
 
-fn choose(set: [Option<String>; 2]) -> Option<String> {
+fn first_set_command(set: [Option<String>; 2]) -> Option<String> {
     set.into_iter().flatten().find(|command| !command.trim().is_empty())
 }
 
@@ -45,7 +45,7 @@ fn choose(set: [Option<String>; 2]) -> Option<String> {
 ///
 /// # Errors
 /// The text is to stay as it is, and why.
-pub fn edit(command: Option<&str>, text: &str) -> Result<String, EditorError> {
+pub fn edit_text(command: Option<&str>, text: &str) -> Result<String, EditorError> {
     let command = command.ok_or(EditorError::None)?;
     let mut builder = tempfile::Builder::new();
     // Made for this person alone (0600); the ending lets editors know what it is.
@@ -110,7 +110,7 @@ mod tests {
             ("f() { printf 'x\\n\\n' > \"$1.n\"; mv \"$1.n\" \"$1\"; }; f", "old", "x\n"),
             ("f() { stat -c %a \"$1\" > \"$1\"; }; f", "", "600"),
         ] {
-            assert_eq!(edit(Some(command), text).unwrap(), expected, "{command}");
+            assert_eq!(edit_text(Some(command), text).unwrap(), expected, "{command}");
         }
     }
 
@@ -133,7 +133,7 @@ mod tests {
                 "the text from the editor is longer than 16 MB; the text is as it was",
             ),
         ] {
-            let error = edit(command, "text").expect_err("it fails");
+            let error = edit_text(command, "text").expect_err("it fails");
             assert_eq!(error.to_string(), expected);
         }
     }
@@ -147,7 +147,7 @@ mod tests {
             (some(" "), some("nano"), some("nano")),
             (None, some("nano"), some("nano")),
         ] {
-            assert_eq!(choose([visual, editor]), expected);
+            assert_eq!(first_set_command([visual, editor]), expected);
         }
     }
 }

@@ -27,17 +27,17 @@ const OPENED_TIMES_MAX: usize = 10;
 ///
 /// # Errors
 /// The file is there and cannot be read.
-pub fn read(path: &Path) -> io::Result<Vec<String>> {
+pub fn read_history_file(path: &Path) -> io::Result<Vec<String>> {
     let mut file = match File::open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(error),
     };
     let bytes = file.metadata()?.len();
-    let entries = last(&mut file, bytes)?;
+    let entries = read_last_entries(&mut file, bytes)?;
     drop(file);
     if bytes > FILE_BYTES_MAX {
-        shorten(path)?;
+        shorten_history_file(path)?;
     }
     Ok(entries)
 }
@@ -46,14 +46,14 @@ pub fn read(path: &Path) -> io::Result<Vec<String>> {
 ///
 /// # Errors
 /// It cannot be written.
-pub fn append(path: &Path, text: &str) -> io::Result<()> {
+pub fn append_to_history(path: &Path, text: &str) -> io::Result<()> {
     if text.len() > ENTRY_BYTES_MAX {
         return Ok(());
     }
-    let mut file = opened(path)?;
+    let mut file = open_locked(path)?;
     let mut line = Vec::new();
     // Another process may have been stopped in the middle of a line.
-    if torn(&mut file)? {
+    if is_last_line_torn(&mut file)? {
         line.push(b'\n');
     }
     serde_json::to_writer(&mut line, text).map_err(io::Error::from)?;
@@ -61,7 +61,7 @@ pub fn append(path: &Path, text: &str) -> io::Result<()> {
     file.write_all(&line)
 }
 
-fn torn(file: &mut File) -> io::Result<bool> {
+fn is_last_line_torn(file: &mut File) -> io::Result<bool> {
     if file.metadata()?.len() == 0 {
         return Ok(false);
     }
@@ -71,7 +71,7 @@ fn torn(file: &mut File) -> io::Result<bool> {
     Ok(byte != *b"\n")
 }
 
-fn last(file: &mut File, bytes: u64) -> io::Result<Vec<String>> {
+fn read_last_entries(file: &mut File, bytes: u64) -> io::Result<Vec<String>> {
     let skipped = bytes.saturating_sub(READ_BYTES_MAX);
     file.seek(SeekFrom::Start(skipped))?;
     let mut content = Vec::new();
@@ -88,7 +88,7 @@ fn last(file: &mut File, bytes: u64) -> io::Result<Vec<String>> {
 
 /// The file, locked for this process alone. A lock is on a file and not on its name: if another
 /// process has put a new file there in the meantime, that one is taken.
-fn opened(path: &Path) -> io::Result<File> {
+fn open_locked(path: &Path) -> io::Result<File> {
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder)?;
     }
@@ -122,15 +122,15 @@ fn is_at(_: &File, _: &Path) -> io::Result<bool> {
 }
 
 /// Puts a file with the last messages only in the place of one that has become large.
-fn shorten(path: &Path) -> io::Result<()> {
-    let mut file = opened(path)?;
+fn shorten_history_file(path: &Path) -> io::Result<()> {
+    let mut file = open_locked(path)?;
     let bytes = file.metadata()?.len();
     if bytes <= FILE_BYTES_MAX {
         return Ok(());
     }
     let mut lines: Vec<Vec<u8>> = Vec::new();
     let mut left = 0;
-    for entry in last(&mut file, bytes)?.iter().rev() {
+    for entry in read_last_entries(&mut file, bytes)?.iter().rev() {
         let mut line = serde_json::to_vec(entry).map_err(io::Error::from)?;
         line.push(b'\n');
         left += line.len();
@@ -159,12 +159,12 @@ mod tests {
     fn f1_messages_are_read_as_they_were_written() {
         let folder = folder();
         let path = folder.path().join("new/history.jsonl");
-        assert_eq!(read(&path).unwrap(), Vec::<String>::new());
+        assert_eq!(read_history_file(&path).unwrap(), Vec::<String>::new());
         let long = "x".repeat(ENTRY_BYTES_MAX + 1);
         for text in ["one", "two\nlines \"quoted\"", "漢字", &long] {
-            append(&path, text).unwrap();
+            append_to_history(&path, text).unwrap();
         }
-        assert_eq!(read(&path).unwrap(), ["one", "two\nlines \"quoted\"", "漢字"]);
+        assert_eq!(read_history_file(&path).unwrap(), ["one", "two\nlines \"quoted\"", "漢字"]);
         #[cfg(unix)]
         assert_eq!(std::fs::metadata(&path).unwrap().mode() & 0o777, 0o600);
     }
@@ -178,9 +178,9 @@ mod tests {
         let mut bytes = content.into_bytes();
         bytes.extend([0xff, 0xfe]);
         std::fs::write(&path, bytes).unwrap();
-        assert_eq!(read(&path).unwrap(), ["a", "c"]);
-        append(&path, "d").unwrap();
-        assert_eq!(read(&path).unwrap(), ["a", "c", "d"]);
+        assert_eq!(read_history_file(&path).unwrap(), ["a", "c"]);
+        append_to_history(&path, "d").unwrap();
+        assert_eq!(read_history_file(&path).unwrap(), ["a", "c", "d"]);
     }
 
     #[test]
@@ -189,7 +189,7 @@ mod tests {
         let path = folder.path().join("history.jsonl");
         let lines: String = (0..1500).map(|n| format!("\"{n}\"\n")).collect();
         std::fs::write(&path, lines).unwrap();
-        let entries = read(&path).unwrap();
+        let entries = read_history_file(&path).unwrap();
         assert_eq!((entries.len(), entries[0].as_str()), (ENTRIES_MAX, "500"));
     }
 
@@ -199,11 +199,11 @@ mod tests {
         let path = folder.path().join("history.jsonl");
         let line = format!("\"{}\"\n", "z".repeat(50_000));
         std::fs::write(&path, line.repeat(100)).unwrap();
-        assert_eq!(read(&path).unwrap().len(), 100);
+        assert_eq!(read_history_file(&path).unwrap().len(), 100);
         let bytes = std::fs::metadata(&path).unwrap().len();
         assert!((1 << 20..=LEFT_BYTES_MAX as u64).contains(&bytes), "{bytes}");
-        append(&path, "last").unwrap();
-        assert_eq!(read(&path).unwrap().last().map(String::as_str), Some("last"));
+        append_to_history(&path, "last").unwrap();
+        assert_eq!(read_history_file(&path).unwrap().last().map(String::as_str), Some("last"));
     }
 
     #[test]
@@ -217,15 +217,15 @@ mod tests {
                 let path = &path;
                 scope.spawn(move || {
                     for n in 0..50 {
-                        append(path, &format!("{writer}-{n}")).unwrap();
+                        append_to_history(path, &format!("{writer}-{n}")).unwrap();
                         if n % 10 == 0 {
-                            read(path).unwrap();
+                            read_history_file(path).unwrap();
                         }
                     }
                 });
             }
         });
-        let entries = read(&path).unwrap();
+        let entries = read_history_file(&path).unwrap();
         for writer in 0..4 {
             for n in 0..50 {
                 assert!(entries.contains(&format!("{writer}-{n}")), "{writer}-{n}");

@@ -4,7 +4,7 @@ use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
 /// A place to go to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum To {
+pub(super) enum CursorTarget {
     Previous,
     Next,
     PreviousWord,
@@ -17,7 +17,7 @@ pub(super) enum To {
 
 /// Something to cut out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kill {
+pub(super) enum KillRange {
     LineRest,
     LineStart,
     WordAfter,
@@ -27,20 +27,20 @@ pub(super) enum Kill {
 
 /// What a key means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Act {
+pub(super) enum EditAction {
     Type(char),
     Enter,
     NewLine,
     Tab,
     Escape,
-    Go(To),
+    Go(CursorTarget),
     Up,
     Down,
     Backspace,
     Delete,
     /// Deletes if there is something, and is somebody else's if not.
     DeleteOrLeave,
-    Kill(Kill),
+    Kill(KillRange),
     Yank,
     YankOther,
     Undo,
@@ -57,14 +57,14 @@ pub(super) enum Act {
 }
 
 /// What a key means; `None`: nothing here.
-pub(super) fn act(key: KeyEvent) -> Option<Act> {
+pub(super) fn action_for_key(key: KeyEvent) -> Option<EditAction> {
     if key.kind == KeyEventKind::Release {
         return None;
     }
     let held = key.modifiers & (KeyModifiers::CONTROL | KeyModifiers::ALT | KeyModifiers::SUPER);
     let shift = key.modifiers.contains(KeyModifiers::SHIFT);
     if held.is_empty() {
-        return bare(key.code, shift);
+        return action_without_modifier(key.code, shift);
     }
     if held == KeyModifiers::CONTROL {
         return with_control(key.code);
@@ -72,80 +72,80 @@ pub(super) fn act(key: KeyEvent) -> Option<Act> {
     (held == KeyModifiers::ALT).then(|| with_alt(key.code)).flatten()
 }
 
-fn bare(code: KeyCode, shift: bool) -> Option<Act> {
+fn action_without_modifier(code: KeyCode, shift: bool) -> Option<EditAction> {
     Some(match code {
-        KeyCode::Char(c) if !c.is_control() => Act::Type(c),
-        KeyCode::Enter if shift => Act::NewLine,
-        KeyCode::Enter => Act::Enter,
-        KeyCode::Tab if !shift => Act::Tab,
-        KeyCode::Esc => Act::Escape,
-        KeyCode::Backspace => Act::Backspace,
-        KeyCode::Delete => Act::Delete,
-        KeyCode::Left => Act::Go(To::Previous),
-        KeyCode::Right => Act::Go(To::Next),
-        KeyCode::Up => Act::Up,
-        KeyCode::Down => Act::Down,
-        KeyCode::Home => Act::Go(To::LineStart),
-        KeyCode::End => Act::Go(To::LineEnd),
+        KeyCode::Char(c) if !c.is_control() => EditAction::Type(c),
+        KeyCode::Enter if shift => EditAction::NewLine,
+        KeyCode::Enter => EditAction::Enter,
+        KeyCode::Tab if !shift => EditAction::Tab,
+        KeyCode::Esc => EditAction::Escape,
+        KeyCode::Backspace => EditAction::Backspace,
+        KeyCode::Delete => EditAction::Delete,
+        KeyCode::Left => EditAction::Go(CursorTarget::Previous),
+        KeyCode::Right => EditAction::Go(CursorTarget::Next),
+        KeyCode::Up => EditAction::Up,
+        KeyCode::Down => EditAction::Down,
+        KeyCode::Home => EditAction::Go(CursorTarget::LineStart),
+        KeyCode::End => EditAction::Go(CursorTarget::LineEnd),
         _ => return None,
     })
 }
 
-fn with_control(code: KeyCode) -> Option<Act> {
+fn with_control(code: KeyCode) -> Option<EditAction> {
     Some(match code {
         KeyCode::Char(c) => match c.to_ascii_lowercase() {
-            'a' => Act::Go(To::LineStart),
-            'b' => Act::Go(To::Previous),
-            'c' => Act::Clear,
-            'd' => Act::DeleteOrLeave,
-            'e' => Act::Go(To::LineEnd),
-            'f' => Act::Go(To::Next),
-            'g' => Act::Editor,
-            'h' => Act::Backspace,
-            'j' => Act::NewLine,
-            'k' => Act::Kill(Kill::LineRest),
-            'n' => Act::Down,
-            'p' => Act::Up,
-            'r' => Act::Search,
-            's' => Act::SearchOn,
-            'u' => Act::Kill(Kill::LineStart),
-            'v' => Act::Clipboard,
-            'w' => Act::Kill(Kill::BlankWordBefore),
-            'x' => Act::Prefix,
-            'y' => Act::Yank,
+            'a' => EditAction::Go(CursorTarget::LineStart),
+            'b' => EditAction::Go(CursorTarget::Previous),
+            'c' => EditAction::Clear,
+            'd' => EditAction::DeleteOrLeave,
+            'e' => EditAction::Go(CursorTarget::LineEnd),
+            'f' => EditAction::Go(CursorTarget::Next),
+            'g' => EditAction::Editor,
+            'h' => EditAction::Backspace,
+            'j' => EditAction::NewLine,
+            'k' => EditAction::Kill(KillRange::LineRest),
+            'n' => EditAction::Down,
+            'p' => EditAction::Up,
+            'r' => EditAction::Search,
+            's' => EditAction::SearchOn,
+            'u' => EditAction::Kill(KillRange::LineStart),
+            'v' => EditAction::Clipboard,
+            'w' => EditAction::Kill(KillRange::BlankWordBefore),
+            'x' => EditAction::Prefix,
+            'y' => EditAction::Yank,
             // A terminal sends one byte for `_`, `/`, `-` and `7`, which is read as the last.
-            '_' | '/' | '-' | '7' => Act::Undo,
+            '_' | '/' | '-' | '7' => EditAction::Undo,
             _ => return None,
         },
-        KeyCode::Enter => Act::NewLine,
-        KeyCode::Left => Act::Go(To::PreviousWord),
-        KeyCode::Right => Act::Go(To::NextWord),
-        KeyCode::Home => Act::Go(To::Start),
-        KeyCode::End => Act::Go(To::End),
-        KeyCode::Backspace => Act::Kill(Kill::WordBefore),
-        KeyCode::Delete => Act::Kill(Kill::WordAfter),
+        KeyCode::Enter => EditAction::NewLine,
+        KeyCode::Left => EditAction::Go(CursorTarget::PreviousWord),
+        KeyCode::Right => EditAction::Go(CursorTarget::NextWord),
+        KeyCode::Home => EditAction::Go(CursorTarget::Start),
+        KeyCode::End => EditAction::Go(CursorTarget::End),
+        KeyCode::Backspace => EditAction::Kill(KillRange::WordBefore),
+        KeyCode::Delete => EditAction::Kill(KillRange::WordAfter),
         _ => return None,
     })
 }
 
-fn with_alt(code: KeyCode) -> Option<Act> {
+fn with_alt(code: KeyCode) -> Option<EditAction> {
     Some(match code {
         KeyCode::Char(c) => match c.to_ascii_lowercase() {
-            'b' => Act::Go(To::PreviousWord),
-            'd' => Act::Kill(Kill::WordAfter),
-            'f' => Act::Go(To::NextWord),
-            'u' => Act::Unfold,
-            'y' => Act::YankOther,
-            '_' => Act::Redo,
-            '<' => Act::Go(To::Start),
-            '>' => Act::Go(To::End),
+            'b' => EditAction::Go(CursorTarget::PreviousWord),
+            'd' => EditAction::Kill(KillRange::WordAfter),
+            'f' => EditAction::Go(CursorTarget::NextWord),
+            'u' => EditAction::Unfold,
+            'y' => EditAction::YankOther,
+            '_' => EditAction::Redo,
+            '<' => EditAction::Go(CursorTarget::Start),
+            '>' => EditAction::Go(CursorTarget::End),
             _ => return None,
         },
-        KeyCode::Enter => Act::NewLine,
-        KeyCode::Left => Act::Go(To::PreviousWord),
-        KeyCode::Right => Act::Go(To::NextWord),
-        KeyCode::Backspace => Act::Kill(Kill::WordBefore),
-        KeyCode::Delete => Act::Kill(Kill::WordAfter),
+        KeyCode::Enter => EditAction::NewLine,
+        KeyCode::Left => EditAction::Go(CursorTarget::PreviousWord),
+        KeyCode::Right => EditAction::Go(CursorTarget::NextWord),
+        KeyCode::Backspace => EditAction::Kill(KillRange::WordBefore),
+        KeyCode::Delete => EditAction::Kill(KillRange::WordAfter),
         _ => return None,
     })
 }
@@ -171,9 +171,9 @@ mod tests {
             (KeyCode::PageUp, M::NONE),
             (KeyCode::F(1), M::NONE),
         ] {
-            assert_eq!(act(KeyEvent::new(code, modifiers)), None, "{code:?}");
+            assert_eq!(action_for_key(KeyEvent::new(code, modifiers)), None, "{code:?}");
         }
         let (code, kind) = (KeyCode::Char('a'), KeyEventKind::Release);
-        assert_eq!(act(KeyEvent::new_with_kind(code, M::NONE, kind)), None);
+        assert_eq!(action_for_key(KeyEvent::new_with_kind(code, M::NONE, kind)), None);
     }
 }

@@ -5,16 +5,16 @@ use std::borrow::Cow;
 
 use unicode_segmentation::UnicodeSegmentation;
 
-use super::token::{Tokens, is_token};
-use crate::text::clean::clean;
-use crate::text::wrap::width;
+use super::token::{TokenTable, is_token};
+use crate::text::clean::clean_text;
+use crate::text::wrap::text_width;
 
 /// Cells of a tab, which has no fixed stops in a text that moves.
 const TAB: &str = "    ";
 
 /// How something looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Look {
+pub(super) enum UnitLook {
     Text,
     Token,
     /// Written out because it cannot be shown.
@@ -23,29 +23,29 @@ pub(super) enum Look {
 
 /// A grapheme cluster as it is shown.
 #[derive(Debug)]
-pub(super) struct Unit<'a> {
+pub(super) struct LayoutUnit<'a> {
     /// Its first byte.
     pub(super) start: usize,
     /// The byte after it.
     pub(super) end: usize,
     pub(super) shown: Cow<'a, str>,
     pub(super) cells: usize,
-    pub(super) look: Look,
+    pub(super) look: UnitLook,
     /// A line may be broken behind it.
     pub(super) blank: bool,
 }
 
 /// A part of a line, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Row {
+pub(super) struct LineRange {
     pub(super) start: usize,
     pub(super) end: usize,
 }
 
 /// How lines are laid out.
 #[derive(Clone, Copy)]
-pub(super) struct Frame<'a> {
-    pub(super) tokens: &'a Tokens,
+pub(super) struct LineLayout<'a> {
+    pub(super) tokens: &'a TokenTable,
     /// Cells of a row. A blank may hang over by one, so there must be one more to the right; the
     /// cursor stands there as well.
     pub(super) cells: usize,
@@ -53,21 +53,25 @@ pub(super) struct Frame<'a> {
     pub(super) hidden: usize,
 }
 
-impl<'a> Frame<'a> {
+impl<'a> LineLayout<'a> {
     /// The clusters of a part of a line, as they are shown.
-    pub(super) fn units(self, line: &'a str, part: Row) -> impl Iterator<Item = Unit<'a>> {
+    pub(super) fn units(
+        self,
+        line: &'a str,
+        part: LineRange,
+    ) -> impl Iterator<Item = LayoutUnit<'a>> {
         let mut at = part.start;
         std::iter::from_fn(move || {
             if at >= part.end {
                 return None;
             }
-            let unit = self.unit(line, at);
+            let unit = self.unit_at(line, at);
             at = unit.end;
             Some(unit)
         })
     }
 
-    fn unit(self, line: &'a str, start: usize) -> Unit<'a> {
+    fn unit_at(self, line: &'a str, start: usize) -> LayoutUnit<'a> {
         let bytes = line.as_bytes();
         let ascii_follows = bytes.get(start + 1).is_none_or(u8::is_ascii);
         let grapheme = if is_plain(bytes[start]) && ascii_follows {
@@ -77,18 +81,18 @@ impl<'a> Frame<'a> {
         };
         let end = start + grapheme.len();
         let (shown, cells, look) = if start < self.hidden {
-            (Cow::Borrowed(""), 0, Look::Text)
+            (Cow::Borrowed(""), 0, UnitLook::Text)
         } else if grapheme.len() == 1 && is_plain(bytes[start]) {
-            (Cow::Borrowed(grapheme), 1, Look::Text)
+            (Cow::Borrowed(grapheme), 1, UnitLook::Text)
         } else {
-            self.shown(grapheme)
+            self.display_form(grapheme)
         };
-        Unit { start, end, shown, cells, look, blank: matches!(grapheme, " " | "\t") }
+        LayoutUnit { start, end, shown, cells, look, blank: matches!(grapheme, " " | "\t") }
     }
 
     /// The end of a unit, its cells, and whether a line may be broken behind it. A line may have
     /// millions of them, nearly all of one plain byte.
-    fn step(self, line: &'a str, at: usize) -> (usize, usize, bool) {
+    fn measure_unit(self, line: &'a str, at: usize) -> (usize, usize, bool) {
         match line.as_bytes()[at..] {
             [byte, ref rest @ ..]
                 if is_plain(byte) && rest.first().is_none_or(u8::is_ascii) && at >= self.hidden =>
@@ -96,29 +100,29 @@ impl<'a> Frame<'a> {
                 (at + 1, 1, byte == b' ')
             }
             _ => {
-                let unit = self.unit(line, at);
+                let unit = self.unit_at(line, at);
                 (unit.end, unit.cells, unit.blank)
             }
         }
     }
 
-    fn shown(self, grapheme: &'a str) -> (Cow<'a, str>, usize, Look) {
+    fn display_form(self, grapheme: &'a str) -> (Cow<'a, str>, usize, UnitLook) {
         let sign = grapheme.chars().next().filter(|c| is_token(*c));
         let (shown, look) = if let Some(sign) = sign {
-            (clean(self.tokens.label(sign).unwrap_or("[?]")), Look::Token)
+            (clean_text(self.tokens.label(sign).unwrap_or("[?]")), UnitLook::Token)
         } else if grapheme == "\t" {
-            (Cow::Borrowed(TAB), Look::Text)
+            (Cow::Borrowed(TAB), UnitLook::Text)
         } else {
-            match clean(grapheme) {
-                same if same == grapheme => (Cow::Borrowed(grapheme), Look::Text),
-                written_out => (written_out, Look::Odd),
+            match clean_text(grapheme) {
+                same if same == grapheme => (Cow::Borrowed(grapheme), UnitLook::Text),
+                written_out => (written_out, UnitLook::Odd),
             }
         };
-        match width(&shown) {
+        match text_width(&shown) {
             // A mark that stands alone would hang on to what is before it.
             0 => (Cow::Owned(format!("\u{25cc}{shown}")), 1, look),
             cells if cells > self.cells => {
-                let (cut, cells) = cut(&shown, self.cells);
+                let (cut, cells) = cut_to_cells(&shown, self.cells);
                 (Cow::Owned(cut), cells, look)
             }
             cells => (shown, cells, look),
@@ -127,17 +131,17 @@ impl<'a> Frame<'a> {
 
     /// Where a line breaks: behind blanks if it can be, never within a cluster. At least one row;
     /// the last one always has room for the cursor.
-    pub(super) fn rows(self, line: &'a str) -> Vec<Row> {
+    pub(super) fn break_into_rows(self, line: &'a str) -> Vec<LineRange> {
         let mut rows = Vec::new();
         let (mut start, mut used) = (0, 0);
         let mut gap: Option<(usize, usize)> = None;
         let mut at = 0;
         while at < line.len() {
-            let (end, cells, blank) = self.step(line, at);
+            let (end, cells, blank) = self.measure_unit(line, at);
             let hangs = blank && cells == 1 && used == self.cells;
             while used > 0 && used + cells > self.cells && !hangs {
                 let (end, before) = gap.take().unwrap_or((at, used));
-                rows.push(Row { start, end });
+                rows.push(LineRange { start, end });
                 start = end;
                 used -= before;
             }
@@ -147,21 +151,21 @@ impl<'a> Frame<'a> {
                 gap = Some((end, used));
             }
         }
-        rows.push(Row { start, end: line.len() });
+        rows.push(LineRange { start, end: line.len() });
         if used > self.cells {
-            rows.push(Row { start: line.len(), end: line.len() });
+            rows.push(LineRange { start: line.len(), end: line.len() });
         }
         rows
     }
 
     /// The cell in its row in which a byte of the line is.
-    pub(super) fn cell(self, line: &'a str, row: Row, byte: usize) -> usize {
-        let part = Row { start: row.start, end: byte };
+    pub(super) fn cell_of_byte(self, line: &'a str, row: LineRange, byte: usize) -> usize {
+        let part = LineRange { start: row.start, end: byte };
         self.units(line, part).map(|unit| unit.cells).sum()
     }
 
     /// The byte of a row that is in a cell or, where the row is shorter, its last place.
-    pub(super) fn byte(self, line: &'a str, row: Row, cell: usize) -> usize {
+    pub(super) fn byte_of_cell(self, line: &'a str, row: LineRange, cell: usize) -> usize {
         let mut used = 0;
         let mut last = row.start;
         for unit in self.units(line, row) {
@@ -181,19 +185,19 @@ fn is_plain(byte: u8) -> bool {
 }
 
 /// The row of a line in which a byte is.
-pub(super) fn row_of(rows: &[Row], byte: usize) -> usize {
+pub(super) fn row_of(rows: &[LineRange], byte: usize) -> usize {
     rows.partition_point(|row| row.start <= byte).saturating_sub(1)
 }
 
 /// `text` in at most this many cells, `…` where something is missing; and how many it has.
-pub(super) fn cut(text: &str, cells_max: usize) -> (String, usize) {
-    if width(text) <= cells_max {
-        return (text.to_owned(), width(text));
+pub(super) fn cut_to_cells(text: &str, cells_max: usize) -> (String, usize) {
+    if text_width(text) <= cells_max {
+        return (text.to_owned(), text_width(text));
     }
     let mut out = String::new();
     let mut used = 0;
     for grapheme in text.graphemes(true) {
-        let cells = width(grapheme);
+        let cells = text_width(grapheme);
         if used + cells + 1 > cells_max {
             break;
         }
@@ -213,7 +217,7 @@ mod tests {
 
     #[test]
     fn f1_lines_break_behind_blanks_and_between_clusters() {
-        let tokens = Tokens::default();
+        let tokens = TokenTable::default();
         for (line, cells, expected) in [
             ("", 5, vec![""]),
             ("hello", 5, vec!["hello"]),
@@ -229,8 +233,8 @@ mod tests {
             ("a\tb", 4, vec!["a", "\t", "b"]),
             ("a   b", 2, vec!["a  ", " b"]),
         ] {
-            let frame = Frame { tokens: &tokens, cells, hidden: 0 };
-            let rows = frame.rows(line);
+            let frame = LineLayout { tokens: &tokens, cells, hidden: 0 };
+            let rows = frame.break_into_rows(line);
             let parts: Vec<&str> = rows.iter().map(|row| &line[row.start..row.end]).collect();
             assert_eq!(parts, expected, "{line:?} in {cells}");
         }
@@ -238,26 +242,29 @@ mod tests {
 
     #[test]
     fn f1_a_cell_is_found_for_every_byte_and_back() {
-        let tokens = Tokens::default();
-        let frame = Frame { tokens: &tokens, cells: 20, hidden: 0 };
+        let tokens = TokenTable::default();
+        let frame = LineLayout { tokens: &tokens, cells: 20, hidden: 0 };
         let line = "a漢e\u{301}👨‍👩‍👧\u{7}b";
-        let row = frame.rows(line)[0];
+        let row = frame.break_into_rows(line)[0];
         let units: Vec<(usize, usize)> =
             frame.units(line, row).map(|unit| (unit.start, unit.cells)).collect();
         let cells: Vec<usize> = units.iter().map(|unit| unit.1).collect();
         assert_eq!(cells, [1, 2, 1, 2, 8, 1]);
         for (start, _) in &units {
-            assert_eq!(frame.byte(line, row, frame.cell(line, row, *start)), *start);
+            assert_eq!(
+                frame.byte_of_cell(line, row, frame.cell_of_byte(line, row, *start)),
+                *start
+            );
         }
         // Within a wide cluster is before it.
-        assert_eq!(frame.byte(line, row, 2), 1);
-        assert_eq!(frame.byte(line, row, 99), line.len());
+        assert_eq!(frame.byte_of_cell(line, row, 2), 1);
+        assert_eq!(frame.byte_of_cell(line, row, 99), line.len());
     }
 
     #[test]
     fn f1_z10_nothing_in_the_box_steers_the_terminal() {
-        let tokens = Tokens::default();
-        let frame = Frame { tokens: &tokens, cells: 60, hidden: 0 };
+        let tokens = TokenTable::default();
+        let frame = LineLayout { tokens: &tokens, cells: 60, hidden: 0 };
         for (line, expected) in [
             ("a\u{1b}[2Jb", "a<U+001B>[2Jb"),
             ("\u{202e}x", "<U+202E>x"),
@@ -267,7 +274,7 @@ mod tests {
             ("\u{E0300}", "[?]"),
             ("\t|", "    |"),
         ] {
-            let row = Row { start: 0, end: line.len() };
+            let row = LineRange { start: 0, end: line.len() };
             let shown: String = frame.units(line, row).map(|unit| unit.shown).collect();
             assert_eq!(shown, expected);
         }
@@ -275,10 +282,10 @@ mod tests {
 
     #[test]
     fn f1_long_names_are_cut() {
-        assert_eq!(cut("abc", 3), ("abc".into(), 3));
-        assert_eq!(cut("abcd", 3), ("ab…".into(), 3));
-        assert_eq!(cut("漢字", 3), ("漢…".into(), 3));
-        assert_eq!(cut("漢字", 2), ("…".into(), 1));
-        assert_eq!(cut("a", 0), (String::new(), 0));
+        assert_eq!(cut_to_cells("abc", 3), ("abc".into(), 3));
+        assert_eq!(cut_to_cells("abcd", 3), ("ab…".into(), 3));
+        assert_eq!(cut_to_cells("漢字", 3), ("漢…".into(), 3));
+        assert_eq!(cut_to_cells("漢字", 2), ("…".into(), 1));
+        assert_eq!(cut_to_cells("a", 0), (String::new(), 0));
     }
 }

@@ -1,36 +1,39 @@
 //! The list of completions while it is open. Not here: what is in it ([`super::complete`]).
 
-use super::buffer::Pos;
-use super::complete::{self, ITEMS_MAX, Item, Kind, Offer, Word};
-use super::keys::Act;
-use super::{Composer, Did};
-use crate::link::{Attached, Ticket};
+use super::buffer::TextPos;
+use super::complete::{
+    self, CompletionItem, CompletionKind, CompletionList, CompletionWord, ITEMS_MAX,
+};
+use super::keys::EditAction;
+use super::{Composer, KeyOutcome};
+use crate::link::{CommandTicket, MessageAttachment};
 
 impl Composer {
     /// Looks after a change what can be completed now.
-    pub(super) fn offer_again(&mut self) -> Did {
-        let Some(word) = complete::word(&self.buffer, self.cursor) else {
+    pub(super) fn offer_again(&mut self) -> KeyOutcome {
+        let Some(word) = complete::completable_word(&self.buffer, self.cursor) else {
             self.close_offer();
             self.dismissed = None;
-            return Did::Took;
+            return KeyOutcome::Took;
         };
         if self.dismissed == Some(word.start) {
             self.close_offer();
-            return Did::Took;
+            return KeyOutcome::Took;
         }
         self.dismissed = None;
-        if word.kind == Kind::Command {
-            let items = complete::commands(&self.named, &word.query);
+        if word.kind == CompletionKind::Command {
+            let items = complete::matching_commands(&self.named, &word.query);
             self.waiting = None;
-            self.offer = Offer::new(word, items);
-            return Did::Took;
+            self.offer = CompletionList::new(word, items);
+            return KeyOutcome::Took;
         }
-        self.ask(word)
+        self.request_completions(word)
     }
 
-    fn ask(&mut self, word: Word) -> Did {
+    fn request_completions(&mut self, word: CompletionWord) -> KeyOutcome {
         // The old list stays until the new one is there: it would flicker.
-        let same = |offer: &Offer| offer.word.kind == word.kind && offer.word.start == word.start;
+        let same =
+            |offer: &CompletionList| offer.word.kind == word.kind && offer.word.start == word.start;
         self.offer = self.offer.take().filter(same);
         if let Some(offer) = &mut self.offer {
             offer.word = word.clone();
@@ -38,16 +41,16 @@ impl Composer {
         let (query, ticket) = (word.query.clone(), self.ticket);
         self.ticket += 1;
         self.waiting = Some((ticket, word));
-        Did::Files { query, ticket }
+        KeyOutcome::Files { query, ticket }
     }
 
-    pub(super) fn take_files(&mut self, ticket: Ticket, found: Vec<String>) {
+    pub(super) fn take_files(&mut self, ticket: CommandTicket, found: Vec<String>) {
         let Some((_, word)) = self.waiting.take_if(|(waiting, _)| *waiting == ticket) else {
             return;
         };
-        let item = |name| Item { name, hint: String::new(), about: String::new() };
+        let item = |name| CompletionItem { name, hint: String::new(), about: String::new() };
         let items = found.into_iter().take(ITEMS_MAX).map(item).collect();
-        self.offer = Offer::new(word, items);
+        self.offer = CompletionList::new(word, items);
     }
 
     pub(super) fn close_offer(&mut self) {
@@ -56,73 +59,75 @@ impl Composer {
     }
 
     /// A key while a list is open; `None`: it is for the text.
-    pub(super) fn offer_on(&mut self, act: Act) -> Option<Did> {
+    pub(super) fn offer_on(&mut self, act: EditAction) -> Option<KeyOutcome> {
         let offer = self.offer.as_mut()?;
         match act {
-            Act::Up => offer.go(-1),
-            Act::Down => offer.go(1),
-            Act::Escape => {
+            EditAction::Up => offer.move_choice(-1),
+            EditAction::Down => offer.move_choice(1),
+            EditAction::Escape => {
                 self.dismissed = Some(offer.word.start);
                 self.close_offer();
             }
-            Act::Tab => return Some(self.take_offer()),
-            Act::Enter => return Some(self.enter_offer()),
+            EditAction::Tab => return Some(self.take_offer()),
+            EditAction::Enter => return Some(self.enter_offer()),
             _ => return None,
         }
-        Some(Did::Took)
+        Some(KeyOutcome::Took)
     }
 
     /// Enter takes what is chosen; a command that needs no more is sent at once.
-    fn enter_offer(&mut self) -> Did {
-        let Some(offer) = &self.offer else { return Did::Passed };
+    fn enter_offer(&mut self) -> KeyOutcome {
+        let Some(offer) = &self.offer else { return KeyOutcome::Passed };
         let query = &offer.word.query;
         let complete = match offer.word.kind {
-            Kind::Command => self.named.iter().any(|command| command.name == *query),
-            Kind::File => offer.item().name == *query && !query.ends_with('/'),
+            CompletionKind::Command => self.named.iter().any(|command| command.name == *query),
+            CompletionKind::File => offer.chosen_item().name == *query && !query.ends_with('/'),
         };
         if complete && !offer.moved {
-            return self.enter();
+            return self.handle_enter();
         }
-        if offer.word.kind == Kind::File {
+        if offer.word.kind == CompletionKind::File {
             return self.take_offer();
         }
         let alone = self.cursor == self.buffer.end();
-        if !alone || !offer.item().hint.is_empty() {
+        if !alone || !offer.chosen_item().hint.is_empty() {
             return self.take_offer();
         }
-        let text = format!("/{}", offer.item().name);
+        let text = format!("/{}", offer.chosen_item().name);
         self.replace_all(&text);
-        self.enter()
+        self.handle_enter()
     }
 
-    fn take_offer(&mut self) -> Did {
-        let Some(offer) = self.offer.take() else { return Did::Passed };
+    fn take_offer(&mut self) -> KeyOutcome {
+        let Some(offer) = self.offer.take() else { return KeyOutcome::Passed };
         self.waiting = None;
-        let (start, name) = (offer.word.start, &offer.item().name);
+        let (start, name) = (offer.word.start, &offer.chosen_item().name);
         let written = match offer.word.kind {
-            Kind::Command => Some(format!("/{name}")),
+            CompletionKind::Command => Some(format!("/{name}")),
             // A shell knows no `@`; within a folder it stays, so that one can go on.
-            Kind::File if self.is_shell() && !name.ends_with('/') => Some(complete::quoted(name)),
-            Kind::File => complete::mention(name),
+            CompletionKind::File if self.is_shell() && !name.ends_with('/') => {
+                Some(complete::quote_for_shell(name))
+            }
+            CompletionKind::File => complete::file_mention(name),
         };
         let Some(written) = written else {
             // Such a name cannot be written after an `@`: the file goes along by itself.
-            self.replace(start, self.cursor, "");
-            self.attach(Attached::Path(name.clone()));
-            return Did::Took;
+            self.replace_range(start, self.cursor, "");
+            self.attach_file(MessageAttachment::Path(name.clone()));
+            return KeyOutcome::Took;
         };
-        if offer.word.kind == Kind::File && name.ends_with('/') {
-            self.fill(start, &written);
+        if offer.word.kind == CompletionKind::File && name.ends_with('/') {
+            self.fill_in_choice(start, &written);
             return self.offer_again();
         }
-        let blank_follows = self.buffer.after(self.cursor).is_some_and(|next| next == " ");
+        let blank_follows = self.buffer.grapheme_after(self.cursor).is_some_and(|next| next == " ");
         let gap = if blank_follows { "" } else { " " };
-        self.fill(start, &format!("{written}{gap}"));
-        Did::Took
+        self.fill_in_choice(start, &format!("{written}{gap}"));
+        KeyOutcome::Took
     }
 
-    fn fill(&mut self, start: Pos, text: &str) {
-        self.replace(start, self.cursor, text);
-        self.settle();
+    fn fill_in_choice(&mut self, start: TextPos, text: &str) {
+        self.replace_range(start, self.cursor, text);
+        self.settle_cursor();
     }
 }

@@ -17,7 +17,7 @@ const PATH_BYTES_MAX: usize = 4096;
 /// `text` as it may stand in the box and be sent: line breaks are line feeds (terminals paste
 /// carriage returns), NUL and escape are left out, and so are the code points that the box uses for
 /// itself, which mean nothing anywhere. All else stays.
-pub(super) fn cleaned(text: &str) -> Cow<'_, str> {
+pub(super) fn clean_pasted_text(text: &str) -> Cow<'_, str> {
     let odd = |byte: &u8| matches!(byte, b'\r' | 0 | 0x1b | 0xF3);
     if !text.as_bytes().iter().any(odd) {
         return Cow::Borrowed(text);
@@ -33,7 +33,7 @@ pub(super) fn is_long(text: &str) -> bool {
 
 /// The one path that a text is, as terminals paste a file that is dropped on them: absolute or from
 /// the home folder, quoted, with escaped blanks, as a `file://` address; or `@path`.
-pub(super) fn path(text: &str) -> Option<String> {
+pub(super) fn pasted_path(text: &str) -> Option<String> {
     let text = text.trim();
     if text.is_empty() || text.len() > PATH_BYTES_MAX || text.contains('\n') {
         return None;
@@ -42,13 +42,13 @@ pub(super) fn path(text: &str) -> Option<String> {
         Some(rest) => (true, rest),
         None => (false, text),
     };
-    let path = unquoted(text)?;
+    let path = unquote_shell_word(text)?;
     let rooted = ["/", "~/", "./", "../"].iter().any(|start| path.starts_with(start));
     (mentioned || rooted).then_some(path)
 }
 
 /// A word of a shell, without what keeps it together; `None`: it is more than one word.
-fn unquoted(text: &str) -> Option<String> {
+fn unquote_shell_word(text: &str) -> Option<String> {
     if let Some(address) = text.strip_prefix("file://") {
         return percent_decoded(address.strip_prefix("localhost").unwrap_or(address));
     }
@@ -113,7 +113,7 @@ mod tests {
             ("", None),
             ("@", None),
         ] {
-            assert_eq!(path(text).as_deref(), expected, "{text:?}");
+            assert_eq!(pasted_path(text).as_deref(), expected, "{text:?}");
         }
     }
 
@@ -140,8 +140,8 @@ mod tests {
             ("a\u{E0200}b\u{E0FFF}\u{E0100}", "ab\u{E0100}"),
             ("🏴\u{E0067}\u{E007F}", "🏴\u{E0067}\u{E007F}"),
         ] {
-            assert_eq!(cleaned(text), expected, "{text:?}");
+            assert_eq!(clean_pasted_text(text), expected, "{text:?}");
         }
-        assert!(matches!(cleaned("plain\ntext"), Cow::Borrowed(_)));
+        assert!(matches!(clean_pasted_text("plain\ntext"), Cow::Borrowed(_)));
     }
 }

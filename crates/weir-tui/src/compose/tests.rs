@@ -56,11 +56,11 @@ fn parsed(keys: &str) -> Vec<KeyEvent> {
     out
 }
 
-fn typed(composer: &mut Composer, keys: &str) -> Vec<Did> {
-    parsed(keys).into_iter().map(|key| composer.key(key)).collect()
+fn typed(composer: &mut Composer, keys: &str) -> Vec<KeyOutcome> {
+    parsed(keys).into_iter().map(|key| composer.handle_key(key)).collect()
 }
 
-fn last(composer: &mut Composer, keys: &str) -> Did {
+fn last(composer: &mut Composer, keys: &str) -> KeyOutcome {
     typed(composer, keys).pop().expect("at least one key")
 }
 
@@ -71,7 +71,7 @@ fn with(keys: &str) -> Composer {
 }
 
 fn state(composer: &Composer) -> String {
-    let (start, end) = (Pos::default(), composer.buffer.end());
+    let (start, end) = (TextPos::default(), composer.buffer.end());
     let text = format!(
         "{}|{}",
         composer.buffer.slice(start, composer.cursor),
@@ -81,12 +81,12 @@ fn state(composer: &Composer) -> String {
     text.chars().map(shown).collect()
 }
 
-fn sent(text: &str) -> Did {
-    Did::Send(Written::seen(text))
+fn sent(text: &str) -> KeyOutcome {
+    KeyOutcome::Send(WrittenMessage::seen(text))
 }
 
-fn command(name: &str, hint: &str) -> Named {
-    Named {
+fn command(name: &str, hint: &str) -> SlashCommandInfo {
+    SlashCommandInfo {
         name: name.into(),
         about: format!("About {name}."),
         hint: hint.into(),
@@ -161,30 +161,30 @@ fn f1_enter_sends_and_what_is_nothing_passes() {
     for (keys, expected) in [
         ("hello<Enter>", sent("hello")),
         ("a<C-j>b<Enter>", sent("a\nb")),
-        ("<Enter>", Did::Passed),
-        ("  <Enter>", Did::Passed),
-        ("<C-d>", Did::Passed),
-        ("<C-c>", Did::Passed),
-        ("a<C-c>", Did::Took),
-        ("a<C-c><C-c>", Did::Passed),
-        ("<Tab>", Did::Passed),
-        ("a<Tab>", Did::Passed),
-        ("a<Esc>", Did::Passed),
-        ("<Up>", Did::Passed),
-        ("<Down>", Did::Passed),
-        ("<Left>", Did::Passed),
-        ("<BS>", Did::Passed),
-        ("a<C-t>", Did::Passed),
-        ("a<C-g>", Did::Editor),
-        ("a<C-x><C-e>", Did::Editor),
-        ("a<C-x><End>", Did::Took),
-        ("a<C-x>b<C-e>", Did::Took),
-        ("!<Enter>", Did::Took),
+        ("<Enter>", KeyOutcome::Passed),
+        ("  <Enter>", KeyOutcome::Passed),
+        ("<C-d>", KeyOutcome::Passed),
+        ("<C-c>", KeyOutcome::Passed),
+        ("a<C-c>", KeyOutcome::Took),
+        ("a<C-c><C-c>", KeyOutcome::Passed),
+        ("<Tab>", KeyOutcome::Passed),
+        ("a<Tab>", KeyOutcome::Passed),
+        ("a<Esc>", KeyOutcome::Passed),
+        ("<Up>", KeyOutcome::Passed),
+        ("<Down>", KeyOutcome::Passed),
+        ("<Left>", KeyOutcome::Passed),
+        ("<BS>", KeyOutcome::Passed),
+        ("a<C-t>", KeyOutcome::Passed),
+        ("a<C-g>", KeyOutcome::Editor),
+        ("a<C-x><C-e>", KeyOutcome::Editor),
+        ("a<C-x><End>", KeyOutcome::Took),
+        ("a<C-x>b<C-e>", KeyOutcome::Took),
+        ("!<Enter>", KeyOutcome::Took),
         ("!ls -l<Enter>", sent("!ls -l")),
     ] {
         let mut composer = Composer::default();
         assert_eq!(last(&mut composer, keys), expected, "{keys}");
-        if matches!(expected, Did::Send(_)) {
+        if matches!(expected, KeyOutcome::Send(_)) {
             assert!(composer.is_empty(), "{keys}");
             assert_eq!(state(&with(&format!("{keys}<C-_>"))), "|", "nothing is undone into it");
         }
@@ -206,10 +206,10 @@ fn f1_a_shell_command_is_one_from_its_first_sign_on() {
         let composer = with(keys);
         assert_eq!((composer.is_shell(), state(&composer).as_str()), (shell, expected), "{keys}");
     }
-    let written = Written::seen;
-    assert_eq!(written("! ls \n").shell(), Some("ls"));
-    assert_eq!(written("ls").shell(), None);
-    assert_eq!(written("!\u{301}ls").shell(), None);
+    let written = WrittenMessage::seen;
+    assert_eq!(written("! ls \n").shell_command(), Some("ls"));
+    assert_eq!(written("ls").shell_command(), None);
+    assert_eq!(written("!\u{301}ls").shell_command(), None);
 }
 
 #[test]
@@ -247,21 +247,21 @@ fn f1_the_history_is_kept_in_its_file() {
     let mut composer = Composer::default();
     composer.set_history(path.clone());
     typed(&mut composer, "one<Enter>two<C-c>two<Enter>");
-    assert_eq!(history::read(&path).unwrap(), ["one", "two"]);
+    assert_eq!(history::read_history_file(&path).unwrap(), ["one", "two"]);
     let mut other = Composer::default();
     other.set_history(path);
     typed(&mut other, "<Up><Up>");
-    assert_eq!((state(&other).as_str(), other.trouble()), ("one|", None));
+    assert_eq!((state(&other).as_str(), other.take_trouble()), ("one|", None));
     let mut lost = Composer::default();
     lost.set_history(folder.path().to_owned());
-    assert!(lost.trouble().is_some_and(|why| why.contains("cannot be kept")));
-    assert_eq!(lost.trouble(), None);
+    assert!(lost.take_trouble().is_some_and(|why| why.contains("cannot be kept")));
+    assert_eq!(lost.take_trouble(), None);
 }
 
 #[test]
 fn f1_a_text_is_put_in_the_box() {
     let mut composer = with("old");
-    composer.set("new\ntext");
+    composer.set_text("new\ntext");
     assert_eq!(state(&composer), "new\ntext|");
     typed(&mut composer, "<C-_>");
     assert_eq!(state(&composer), "old|");

@@ -8,7 +8,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use crate::link::{Attached, Ticket};
+use crate::link::{CommandTicket, MessageAttachment};
 
 const FIRST: u32 = 0xE_0200;
 /// Tokens at a time, those that could be had back by undoing included.
@@ -16,10 +16,10 @@ pub(super) const TOKENS_MAX: usize = 0xE00;
 
 /// Whether this stands for a token. Nothing that is typed or pasted may contain it.
 pub(super) fn is_token(c: char) -> bool {
-    slot(c).is_some()
+    token_index(c).is_some()
 }
 
-fn slot(c: char) -> Option<usize> {
+fn token_index(c: char) -> Option<usize> {
     let index = u32::from(c).checked_sub(FIRST)? as usize;
     (index < TOKENS_MAX).then_some(index)
 }
@@ -31,39 +31,39 @@ pub(super) fn has_token(text: &str) -> bool {
 
 /// What a token stands for.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Token {
+pub(super) enum ComposerToken {
     /// A long text.
     Pasted(Arc<str>),
     /// A file that goes along.
-    File(Attached),
+    File(MessageAttachment),
     /// What the clipboard holds, while it is being read; `None`: nothing came of it. Its place is
     /// kept all the same: an undone step may still name it.
-    Clipboard(Option<Ticket>),
+    Clipboard(Option<CommandTicket>),
 }
 
 #[derive(Debug)]
-struct Held {
-    token: Token,
+struct LabelledToken {
+    token: ComposerToken,
     label: String,
 }
 
 /// All tokens of a box.
 #[derive(Debug, Default)]
-pub(super) struct Tokens {
-    held: Vec<Option<Held>>,
+pub(super) struct TokenTable {
+    held: Vec<Option<LabelledToken>>,
     pasted: usize,
 }
 
-impl Tokens {
+impl TokenTable {
     /// A sign for a token; `None`: there are too many.
-    pub(super) fn add(&mut self, token: Token) -> Option<char> {
+    pub(super) fn add(&mut self, token: ComposerToken) -> Option<char> {
         let free = self.held.iter().position(Option::is_none).unwrap_or(self.held.len());
         let sign = char::from_u32(FIRST + free as u32).filter(|c| is_token(*c))?;
-        if matches!(token, Token::Pasted(_)) {
+        if matches!(token, ComposerToken::Pasted(_)) {
             self.pasted += 1;
         }
-        let label = label(&token, self.pasted);
-        let held = Some(Held { token, label });
+        let label = token_label(&token, self.pasted);
+        let held = Some(LabelledToken { token, label });
         match self.held.get_mut(free) {
             Some(slot) => *slot = held,
             None => self.held.push(held),
@@ -72,36 +72,39 @@ impl Tokens {
     }
 
     /// From now on a sign stands for this.
-    pub(super) fn set(&mut self, sign: char, token: Token) {
-        if matches!(token, Token::Pasted(_)) {
+    pub(super) fn set(&mut self, sign: char, token: ComposerToken) {
+        if matches!(token, ComposerToken::Pasted(_)) {
             self.pasted += 1;
         }
-        let label = label(&token, self.pasted);
-        if let Some(held) = slot(sign).and_then(|slot| self.held.get_mut(slot)) {
-            *held = Some(Held { token, label });
+        let label = token_label(&token, self.pasted);
+        if let Some(held) = token_index(sign).and_then(|slot| self.held.get_mut(slot)) {
+            *held = Some(LabelledToken { token, label });
         }
     }
 
     /// The sign that stands for what this look at the clipboard is going to find.
-    pub(super) fn asked(&self, ticket: Ticket) -> Option<char> {
-        let is_it = |held: &Option<Held>| {
+    pub(super) fn sign_for_ticket(&self, ticket: CommandTicket) -> Option<char> {
+        let is_it = |held: &Option<LabelledToken>| {
             let token = held.as_ref().map(|held| &held.token);
-            token == Some(&Token::Clipboard(Some(ticket)))
+            token == Some(&ComposerToken::Clipboard(Some(ticket)))
         };
         char::from_u32(FIRST + self.held.iter().position(is_it)? as u32)
     }
 
-    pub(super) fn get(&self, sign: char) -> Option<&Token> {
-        Some(&self.held.get(slot(sign)?)?.as_ref()?.token)
+    pub(super) fn get(&self, sign: char) -> Option<&ComposerToken> {
+        Some(&self.held.get(token_index(sign)?)?.as_ref()?.token)
     }
 
     /// How a sign is shown.
     pub(super) fn label(&self, sign: char) -> Option<&str> {
-        Some(&self.held.get(slot(sign)?)?.as_ref()?.label)
+        Some(&self.held.get(token_index(sign)?)?.as_ref()?.label)
     }
 
     /// `text` with what pasted tokens stand for, labels of files, and the files.
-    pub(super) fn expand<'a>(&self, text: &'a str) -> (Cow<'a, str>, Vec<Attached>) {
+    pub(super) fn expand_tokens<'a>(
+        &self,
+        text: &'a str,
+    ) -> (Cow<'a, str>, Vec<MessageAttachment>) {
         let mut files = Vec::new();
         if !has_token(text) {
             return (Cow::Borrowed(text), files);
@@ -109,14 +112,14 @@ impl Tokens {
         let mut out = String::with_capacity(text.len());
         for c in text.chars() {
             match self.get(c) {
-                Some(Token::Pasted(content)) => out.push_str(content),
-                Some(Token::File(file)) => {
+                Some(ComposerToken::Pasted(content)) => out.push_str(content),
+                Some(ComposerToken::File(file)) => {
                     out.push_str(self.label(c).unwrap_or_default());
                     if !files.contains(file) {
                         files.push(file.clone());
                     }
                 }
-                Some(Token::Clipboard(_)) => (),
+                Some(ComposerToken::Clipboard(_)) => (),
                 None if is_token(c) => (),
                 None => out.push(c),
             }
@@ -126,11 +129,15 @@ impl Tokens {
 
     /// `text` in which the labels of these files, each once, are tokens again; files whose label it
     /// does not have are left out.
-    pub(super) fn labelled(&mut self, text: &str, files: &[Attached]) -> String {
+    pub(super) fn restore_labelled_files(
+        &mut self,
+        text: &str,
+        files: &[MessageAttachment],
+    ) -> String {
         let mut out = text.to_owned();
         for file in files {
-            let token = Token::File(file.clone());
-            let label = label(&token, 0);
+            let token = ComposerToken::File(file.clone());
+            let label = token_label(&token, 0);
             if let Some(at) = out.find(&label)
                 && let Some(sign) = self.add(token)
             {
@@ -141,10 +148,10 @@ impl Tokens {
     }
 
     /// Lets go of the tokens that are in none of these texts; numbers begin anew when none is left.
-    pub(super) fn keep<'a>(&mut self, texts: impl Iterator<Item = &'a str>) {
+    pub(super) fn retain_used<'a>(&mut self, texts: impl Iterator<Item = &'a str>) {
         let mut kept: Vec<bool> = vec![false; self.held.len()];
         for text in texts.filter(|text| has_token(text)) {
-            for index in text.chars().filter_map(slot) {
+            for index in text.chars().filter_map(token_index) {
                 if let Some(kept) = kept.get_mut(index) {
                     *kept = true;
                 }
@@ -154,7 +161,7 @@ impl Tokens {
             *held = None;
         }
         if self.held.iter().all(Option::is_none) {
-            *self = Tokens::default();
+            *self = TokenTable::default();
         }
     }
 }
@@ -167,9 +174,9 @@ pub(super) fn is_picture(name: &str) -> bool {
     ending.is_some_and(|ending| PICTURES.contains(&ending.as_str()))
 }
 
-fn label(token: &Token, number: usize) -> String {
+fn token_label(token: &ComposerToken, number: usize) -> String {
     match token {
-        Token::Pasted(content) => {
+        ComposerToken::Pasted(content) => {
             let lines = content.lines().count();
             let size = match lines {
                 0 | 1 => format!("{} characters", content.chars().count()),
@@ -177,28 +184,28 @@ fn label(token: &Token, number: usize) -> String {
             };
             format!("[Pasted text #{number}: {size}]")
         }
-        Token::File(file) => {
+        ComposerToken::File(file) => {
             let name = match file {
-                Attached::Path(path) => path.rsplit('/').next().unwrap_or(path),
-                Attached::Bytes { name, .. } => name,
+                MessageAttachment::Path(path) => path.rsplit('/').next().unwrap_or(path),
+                MessageAttachment::Bytes { name, .. } => name,
             };
             let kind = if is_picture(name) { "image" } else { "file" };
             // A name may contain anything; in a line of text it is one line.
             let name: String = name.chars().filter(|c| !c.is_control()).collect();
             // What is in no file is known by its size.
             let much = match file {
-                Attached::Path(_) => String::new(),
-                Attached::Bytes { bytes, .. } => format!(", {}", size(bytes.len())),
+                MessageAttachment::Path(_) => String::new(),
+                MessageAttachment::Bytes { bytes, .. } => format!(", {}", size_text(bytes.len())),
             };
             format!("[{kind}: {name}{much}]")
         }
-        Token::Clipboard(Some(_)) => "[reading the clipboard]".to_owned(),
-        Token::Clipboard(None) => "[nothing]".to_owned(),
+        ComposerToken::Clipboard(Some(_)) => "[reading the clipboard]".to_owned(),
+        ComposerToken::Clipboard(None) => "[nothing]".to_owned(),
     }
 }
 
 /// How many bytes something has, in words.
-pub(crate) fn size(bytes: usize) -> String {
+pub(crate) fn size_text(bytes: usize) -> String {
     match bytes {
         0..1_000 => format!("{bytes} bytes"),
         1_000..1_000_000 => format!("{} kB", bytes / 1_000),
@@ -225,30 +232,30 @@ mod tests {
 
     #[test]
     fn f1_tokens_become_what_they_stand_for() {
-        let mut tokens = Tokens::default();
-        let long = tokens.add(Token::Pasted("a\nb".into())).expect("the first");
-        let shot = Token::File(Attached::Path("/tmp/shot.png".into()));
+        let mut tokens = TokenTable::default();
+        let long = tokens.add(ComposerToken::Pasted("a\nb".into())).expect("the first");
+        let shot = ComposerToken::File(MessageAttachment::Path("/tmp/shot.png".into()));
         let shot = tokens.add(shot).expect("the second");
         assert_eq!(tokens.label(long), Some("[Pasted text #1: 2 lines]"));
         let text = format!("see {long} and {shot}, {shot}");
-        let (sent, files) = tokens.expand(&text);
+        let (sent, files) = tokens.expand_tokens(&text);
         assert_eq!(sent, "see a\nb and [image: shot.png], [image: shot.png]");
-        assert_eq!(files, [Attached::Path("/tmp/shot.png".into())]);
-        let back = tokens.labelled(&sent, &files);
-        assert_eq!(tokens.expand(&back), (sent, files));
-        tokens.keep([long.to_string().as_str()].into_iter());
+        assert_eq!(files, [MessageAttachment::Path("/tmp/shot.png".into())]);
+        let back = tokens.restore_labelled_files(&sent, &files);
+        assert_eq!(tokens.expand_tokens(&back), (sent, files));
+        tokens.retain_used([long.to_string().as_str()].into_iter());
         assert_eq!((tokens.get(shot), tokens.get(long).is_some()), (None, true));
-        tokens.keep(std::iter::empty());
-        let next = tokens.add(Token::Pasted("xy".into())).expect("all are free");
+        tokens.retain_used(std::iter::empty());
+        let next = tokens.add(ComposerToken::Pasted("xy".into())).expect("all are free");
         assert_eq!(tokens.label(next), Some("[Pasted text #1: 2 characters]"));
     }
 
     #[test]
     fn f1_tokens_have_a_bound() {
-        let mut tokens = Tokens::default();
+        let mut tokens = TokenTable::default();
         for _ in 0..TOKENS_MAX {
-            assert!(tokens.add(Token::Pasted("x".into())).is_some());
+            assert!(tokens.add(ComposerToken::Pasted("x".into())).is_some());
         }
-        assert_eq!(tokens.add(Token::Pasted("x".into())), None);
+        assert_eq!(tokens.add(ComposerToken::Pasted("x".into())), None);
     }
 }

@@ -4,23 +4,23 @@ use std::borrow::Cow;
 
 use unicode_segmentation::UnicodeSegmentation as _;
 
-use crate::link::Attached;
+use crate::link::MessageAttachment;
 
 /// What was written.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Written {
+pub struct WrittenMessage {
     /// The words, pasted texts put in.
     pub text: String,
     /// Files and pictures that go along.
-    pub attached: Vec<Attached>,
+    pub attached: Vec<MessageAttachment>,
     /// What it is meant as.
-    pub kind: Kind,
+    pub kind: WrittenKind,
 }
 
 /// What is meant by what was written: the box tells, not the words, for a pasted text that is shown
 /// as one thing may begin with anything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Kind {
+pub enum WrittenKind {
     /// Words for the model.
     #[default]
     Words,
@@ -30,43 +30,47 @@ pub enum Kind {
     Command,
 }
 
-impl Kind {
+impl WrittenKind {
     /// What a text is that stands in the box like this.
-    pub(super) fn of(seen: &str) -> Kind {
+    pub(super) fn of_text(seen: &str) -> WrittenKind {
         match seen.graphemes(true).next() {
-            Some("!") => Kind::Shell,
-            Some("/") => Kind::Command,
-            _ => Kind::Words,
+            Some("!") => WrittenKind::Shell,
+            Some("/") => WrittenKind::Command,
+            _ => WrittenKind::Words,
         }
     }
 }
 
-impl Written {
+impl WrittenMessage {
     /// What somebody wrote who saw all of it.
     #[cfg(test)]
-    pub(crate) fn seen(text: &str) -> Written {
-        Written { text: text.to_owned(), attached: Vec::new(), kind: Kind::of(text) }
+    pub(crate) fn seen(text: &str) -> WrittenMessage {
+        WrittenMessage {
+            text: text.to_owned(),
+            attached: Vec::new(),
+            kind: WrittenKind::of_text(text),
+        }
     }
 
     /// The command line, where it is one for the shell: what follows the `!`.
-    pub fn shell(&self) -> Option<&str> {
-        let line = self.text.strip_prefix('!').filter(|_| self.kind == Kind::Shell)?;
+    pub fn shell_command(&self) -> Option<&str> {
+        let line = self.text.strip_prefix('!').filter(|_| self.kind == WrittenKind::Shell)?;
         Some(line.trim()).filter(|line| !line.is_empty())
     }
 
     /// The text as it may stand in the box: what was no command is none there either.
-    pub(super) fn boxed(&self) -> Cow<'_, str> {
+    pub(super) fn box_text(&self) -> Cow<'_, str> {
         match self.kind {
-            Kind::Words => as_words(&self.text),
-            Kind::Shell | Kind::Command => Cow::Borrowed(&self.text),
+            WrittenKind::Words => as_words(&self.text),
+            WrittenKind::Shell | WrittenKind::Command => Cow::Borrowed(&self.text),
         }
     }
 }
 
 /// A text that the box takes for words: a blank before what it would take for a command.
 pub(super) fn as_words(text: &str) -> Cow<'_, str> {
-    match Kind::of(text) {
-        Kind::Words => Cow::Borrowed(text),
-        Kind::Shell | Kind::Command => Cow::Owned(format!(" {text}")),
+    match WrittenKind::of_text(text) {
+        WrittenKind::Words => Cow::Borrowed(text),
+        WrittenKind::Shell | WrittenKind::Command => Cow::Owned(format!(" {text}")),
     }
 }

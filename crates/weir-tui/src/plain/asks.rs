@@ -8,14 +8,14 @@ use std::mem::take;
 use weir_core::event::{ApprovalRequested, Decision, Event, QuestionAsked};
 use weir_core::ids::{ApprovalId, QuestionId};
 
-use super::asked::{approval, choices, question, subject};
+use super::asked::{approval_lines, choices_prompt, question_lines, subject_lines};
 
 /// Longest reason that goes along with a no, in characters.
 const REASON_CHARACTERS_MAX: usize = 2_000;
 
 /// How it is said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum Manner {
+pub(super) enum WordingStyle {
     /// With the signs that people know from diffs and prompts.
     #[default]
     Signs,
@@ -25,7 +25,7 @@ pub(super) enum Manner {
 
 /// What is put to the person.
 #[derive(Debug, Clone)]
-pub(super) enum Ask {
+pub(super) enum LineModeAsk {
     /// A call, with the profiles on the way to the agent that asks.
     Approval(Box<ApprovalRequested>, Vec<String>),
     /// A question of the agent.
@@ -34,7 +34,7 @@ pub(super) enum Ask {
 
 /// What a typed line means to what is asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Answer {
+pub(super) enum TypedAnswer {
     /// A decision about an approval.
     Decide(ApprovalId, Decision, Option<String>),
     /// An answer to a question.
@@ -45,9 +45,9 @@ pub(super) enum Answer {
 
 /// All that waits for the person, the oldest first.
 #[derive(Debug, Default)]
-pub(super) struct Asks {
-    manner: Manner,
-    waiting: VecDeque<Ask>,
+pub(super) struct AskQueue {
+    manner: WordingStyle,
+    waiting: VecDeque<LineModeAsk>,
     /// The first of them was printed.
     shown: bool,
     /// It was answered here; the fact that says so has not come yet.
@@ -63,37 +63,37 @@ pub(super) struct Asks {
 
 /// How something that was asked came to its end, as far as this face cares.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Settled {
+pub(super) enum AskSettlement {
     /// The answer was typed here.
     Here,
     /// Not here: elsewhere, too late, or the run ended.
     Elsewhere,
 }
 
-impl Asks {
+impl AskQueue {
     /// Nothing waits.
-    pub(super) fn new(manner: Manner) -> Asks {
-        Asks { manner, ..Asks::default() }
+    pub(super) fn new(manner: WordingStyle) -> AskQueue {
+        AskQueue { manner, ..AskQueue::default() }
     }
 
     /// Takes in a fact; says how it settled something that was printed or waited.
-    pub(super) fn fact(&mut self, event: &Event) -> Option<Settled> {
+    pub(super) fn apply_fact(&mut self, event: &Event) -> Option<AskSettlement> {
         let place = match event {
             Event::ApprovalRequested(f) => {
-                self.waiting.push_back(Ask::Approval(Box::new(f.clone()), Vec::new()));
+                self.waiting.push_back(LineModeAsk::Approval(Box::new(f.clone()), Vec::new()));
                 return None;
             }
             Event::AgentAsked(f) => {
-                self.waiting.push_back(Ask::Approval(f.request.clone(), f.path.clone()));
+                self.waiting.push_back(LineModeAsk::Approval(f.request.clone(), f.path.clone()));
                 return None;
             }
             Event::QuestionAsked(f) => {
-                self.waiting.push_back(Ask::Question(Box::new(f.clone())));
+                self.waiting.push_back(LineModeAsk::Question(Box::new(f.clone())));
                 return None;
             }
-            Event::ApprovalResolved(f) => self.place(|ask| ask.is_approval(&f.approval)),
-            Event::AgentAnswered(f) => self.place(|ask| ask.is_approval(&f.approval)),
-            Event::QuestionAnswered(f) => self.place(|ask| ask.is_question(&f.question)),
+            Event::ApprovalResolved(f) => self.position_of(|ask| ask.is_approval(&f.approval)),
+            Event::AgentAnswered(f) => self.position_of(|ask| ask.is_approval(&f.approval)),
+            Event::QuestionAnswered(f) => self.position_of(|ask| ask.is_question(&f.question)),
             _ => None,
         }?;
         self.waiting.remove(place);
@@ -107,21 +107,21 @@ impl Asks {
         if self.waiting.is_empty() {
             self.settled = 0;
         }
-        Some(if here { Settled::Here } else { Settled::Elsewhere })
+        Some(if here { AskSettlement::Here } else { AskSettlement::Elsewhere })
     }
 
-    fn place(&self, is: impl Fn(&Ask) -> bool) -> Option<usize> {
+    fn position_of(&self, is: impl Fn(&LineModeAsk) -> bool) -> Option<usize> {
         self.waiting.iter().position(is)
     }
 
     /// Nothing waits any more: another session is open.
-    pub(super) fn forget(&mut self) {
+    pub(super) fn forget_all(&mut self) {
         let swapped = self.swapped || self.is_open();
-        *self = Asks { swapped, printed: self.printed, ..Asks::new(self.manner) };
+        *self = AskQueue { swapped, printed: self.printed, ..AskQueue::new(self.manner) };
     }
 
     /// What was answered could not be done: it waits as before.
-    pub(super) fn reopen(&mut self) {
+    pub(super) fn reopen_sent(&mut self) {
         if take(&mut self.sent) {
             self.shown = false;
         }
@@ -133,13 +133,13 @@ impl Asks {
     }
 
     /// How often something that asks was printed.
-    pub(super) fn printed(&self) -> usize {
+    pub(super) fn print_count(&self) -> usize {
         self.printed
     }
 
     /// Whether it is the agent's question, and no call.
     pub(super) fn is_question(&self) -> bool {
-        matches!(self.waiting.front(), Some(Ask::Question(_)))
+        matches!(self.waiting.front(), Some(LineModeAsk::Question(_)))
     }
 
     /// Whether an answer is on its way.
@@ -148,7 +148,7 @@ impl Asks {
     }
 
     /// The lines of the next one, where it was not printed yet.
-    pub(super) fn show(&mut self) -> Option<Vec<String>> {
+    pub(super) fn show_next(&mut self) -> Option<Vec<String>> {
         let ask = self.waiting.front()?;
         if self.shown {
             return None;
@@ -156,85 +156,89 @@ impl Asks {
         self.shown = true;
         self.printed += 1;
         Some(match ask {
-            Ask::Approval(asked, path) => {
+            LineModeAsk::Approval(asked, path) => {
                 let (number, count) = (self.settled + 1, self.settled + self.waiting.len());
-                approval(asked, path, number, count, self.manner)
+                approval_lines(asked, path, number, count, self.manner)
             }
-            Ask::Question(asked) => question(asked),
+            LineModeAsk::Question(asked) => question_lines(asked),
         })
     }
 
     /// It is printed again, whole.
-    pub(super) fn again(&mut self) -> Option<Vec<String>> {
+    pub(super) fn show_again(&mut self) -> Option<Vec<String>> {
         self.shown = false;
-        self.show()
+        self.show_next()
     }
 
     /// The whole change or arguments of what is asked, for reading.
-    pub(super) fn whole(&self) -> Option<Vec<String>> {
+    pub(super) fn full_subject_lines(&self) -> Option<Vec<String>> {
         match self.waiting.front()? {
-            Ask::Approval(asked, _) => Some(subject(asked, usize::MAX, self.manner)),
-            Ask::Question(asked) => Some(question(asked)),
+            LineModeAsk::Approval(asked, _) => Some(subject_lines(asked, usize::MAX, self.manner)),
+            LineModeAsk::Question(asked) => Some(question_lines(asked)),
         }
     }
 
     /// What a typed line means to what is asked. `None`: nothing is asked.
-    pub(super) fn answer(&mut self, line: &str) -> Option<Answer> {
+    pub(super) fn interpret_line(&mut self, line: &str) -> Option<TypedAnswer> {
         let swapped = take(&mut self.swapped);
         if !self.is_open() {
             return None;
         }
         let answer = match self.waiting.front()? {
-            Ask::Approval(asked, _) => match decision(line, !asked.rules.is_empty(), self.manner) {
-                Ok((decision, _)) if decision.allows() && swapped => self.swap(),
-                Ok((decision, reason)) => Answer::Decide(asked.approval.clone(), decision, reason),
-                Err(words) => Answer::Again(words),
-            },
-            Ask::Question(asked) if line.trim().is_empty() => {
-                let how = if asked.options.is_empty() { "words" } else { "words or a number" };
-                Answer::Again(format!("The question waits for an answer: {how}."))
+            LineModeAsk::Approval(asked, _) => {
+                match parse_decision(line, !asked.rules.is_empty(), self.manner) {
+                    Ok((decision, _)) if decision.allows() && swapped => self.ask_after_swap(),
+                    Ok((decision, reason)) => {
+                        TypedAnswer::Decide(asked.approval.clone(), decision, reason)
+                    }
+                    Err(words) => TypedAnswer::Again(words),
+                }
             }
-            Ask::Question(_) if swapped => self.swap(),
-            Ask::Question(asked) => {
-                Answer::Reply(asked.question.clone(), choice(line, &asked.options))
+            LineModeAsk::Question(asked) if line.trim().is_empty() => {
+                let how = if asked.options.is_empty() { "words" } else { "words or a number" };
+                TypedAnswer::Again(format!("The question waits for an answer: {how}."))
+            }
+            LineModeAsk::Question(_) if swapped => self.ask_after_swap(),
+            LineModeAsk::Question(asked) => {
+                TypedAnswer::Reply(asked.question.clone(), parse_choice(line, &asked.options))
             }
         };
-        self.sent = !matches!(answer, Answer::Again(_));
+        self.sent = !matches!(answer, TypedAnswer::Again(_));
         Some(answer)
     }
 
     /// The answer when nobody is there to type one.
-    pub(super) fn unattended(&mut self, line: &str) -> Option<Answer> {
+    pub(super) fn answer_unattended(&mut self, line: &str) -> Option<TypedAnswer> {
         self.swapped = false;
-        self.answer(line)
+        self.interpret_line(line)
     }
 
     /// What asks is printed again before an answer counts.
-    fn swap(&mut self) -> Answer {
+    fn ask_after_swap(&mut self) -> TypedAnswer {
         self.shown = false;
-        Answer::Again(SWAPPED.into())
+        TypedAnswer::Again(SWAPPED.into())
     }
 }
 
 const SWAPPED: &str = "What was asked before was settled elsewhere, and this is another one: it is \
                        asked again, so that no answer meets the wrong call.";
 
-impl Ask {
+impl LineModeAsk {
     fn is_approval(&self, id: &ApprovalId) -> bool {
-        matches!(self, Ask::Approval(asked, _) if asked.approval == *id)
+        matches!(self, LineModeAsk::Approval(asked, _) if asked.approval == *id)
     }
 
     fn is_question(&self, id: &QuestionId) -> bool {
-        matches!(self, Ask::Question(asked) if asked.question == *id)
+        matches!(self, LineModeAsk::Question(asked) if asked.question == *id)
     }
 }
 
 /// What a line decides. An error says what can be typed: nothing is decided by unclear words.
 /// `lasting`: there are rules that "session" and "always" would add.
-pub(super) fn decision(
+pub(super) fn parse_decision(
     line: &str,
     lasting: bool,
-    manner: Manner,
+    manner: WordingStyle,
 ) -> Result<(Decision, Option<String>), String> {
     let line = line.trim();
     let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
@@ -244,7 +248,7 @@ pub(super) fn decision(
         if rest.is_empty() {
             return Ok((decision, None));
         }
-        Err(format!("That is not clear: a yes stands alone. {}", choices(lasting, manner)))
+        Err(format!("That is not clear: a yes stands alone. {}", choices_prompt(lasting, manner)))
     };
     match word.as_str() {
         "once" | "yes" | "y" | "allow" => only(Decision::Once),
@@ -252,19 +256,22 @@ pub(super) fn decision(
         "always" | "a" if lasting => only(Decision::Always),
         "session" | "s" | "always" | "a" => Err(format!(
             "This call can be allowed once only: no rule describes it. {}",
-            choices(lasting, manner)
+            choices_prompt(lasting, manner)
         )),
         "no" | "n" | "deny" => {
             let reason: String = rest.chars().take(REASON_CHARACTERS_MAX).collect();
             Ok((Decision::Deny, (!reason.is_empty()).then_some(reason)))
         }
-        "" => Err(format!("The call waits, and nothing was typed. {}", choices(lasting, manner))),
-        _ => Err(format!("That is neither a yes nor a no. {}", choices(lasting, manner))),
+        "" => Err(format!(
+            "The call waits, and nothing was typed. {}",
+            choices_prompt(lasting, manner)
+        )),
+        _ => Err(format!("That is neither a yes nor a no. {}", choices_prompt(lasting, manner))),
     }
 }
 
 /// What a typed answer means: numbers stand for options, everything else is the answer itself.
-pub(super) fn choice(line: &str, options: &[String]) -> String {
+pub(super) fn parse_choice(line: &str, options: &[String]) -> String {
     let named = |word: &str| {
         let number: usize = word.trim().parse().ok()?;
         options.get(number.checked_sub(1)?).cloned()
@@ -301,7 +308,11 @@ mod tests {
             ("ok", true, None),
             ("1", true, None),
         ] {
-            assert_eq!(decision(line, lasting, Manner::Signs).ok(), expected, "{line:?}");
+            assert_eq!(
+                parse_decision(line, lasting, WordingStyle::Signs).ok(),
+                expected,
+                "{line:?}"
+            );
         }
     }
 
@@ -317,7 +328,7 @@ mod tests {
             ("1, green", "1, green"),
             ("neither", "neither"),
         ] {
-            assert_eq!(choice(line, &options), expected, "{line}");
+            assert_eq!(parse_choice(line, &options), expected, "{line}");
         }
     }
 }

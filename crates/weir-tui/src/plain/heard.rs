@@ -9,100 +9,108 @@ use weir_core::model::Thinking;
 use weir_core::session::SessionConfig;
 use weir_core::view::told;
 
-use super::asks::Settled;
-use super::state::{For, Holds, Open, Talk, Waits};
-use super::tell::Voice;
+use super::asks::AskSettlement;
+use super::state::{AnnouncedSettings, OpenSession, PlainTalk, QueuedMessage, TicketPurpose};
+use super::tell::LineVoice;
 use super::words;
-use crate::link::{About, News, ShellNews, SignalKind, TextKind, Tone};
-use crate::options::Start;
-use crate::words::{brief, counted, decided, one_line};
+use crate::link::{NoticeTone, OpenSessionInfo, ShellNews, SignalKind, TextKind, UiUpdate};
+use crate::options::StartScreen;
+use crate::words::{count_text, decision_text, one_line, shorten_text};
 
 /// Messages of the person that can be gone back to; older ones are forgotten here.
 const SAID_MAX: usize = 1_000;
 /// Longest part of an earlier answer that is said when a session is taken up, in characters.
 const EARLIER_CHARACTERS_MAX: usize = 4_000;
 
-impl Talk {
+impl PlainTalk {
     /// Takes in what happened. An error: it is over because of it.
-    pub(super) fn heard(&mut self, news: News) -> Result<(), Option<String>> {
+    pub(super) fn handle_update(&mut self, news: UiUpdate) -> Result<(), Option<String>> {
         match news {
             // The one that was open exists from now on: nothing of it is forgotten or said again.
-            News::Opened { session: Some(id), known: 0, about, named } if self.is_new() => {
+            UiUpdate::Opened { session: Some(id), known: 0, about, named } if self.is_new() => {
                 (self.open.id, self.open.about, self.open.named) = (Some(id), *about, named);
             }
-            News::Opened { session, known, about, named } => {
-                self.asks.forget();
-                self.calls.forget();
+            UiUpdate::Opened { session, known, about, named } => {
+                self.asks.forget_all();
+                self.calls.forget_calls();
                 self.stream.restart();
                 (self.pick, self.cancelled) = (None, false);
                 self.sent.clear();
                 self.expected.clear();
                 self.is_open = true;
-                self.open = Open { id: session, about: *about, named, known, ..Open::default() };
-                self.opened();
+                self.open = OpenSession {
+                    id: session,
+                    about: *about,
+                    named,
+                    known,
+                    ..OpenSession::default()
+                };
+                self.announce_session();
             }
-            News::Fact { seq, event, .. } => self.fact(seq, &event),
-            News::Signal { kind, subject, text } => self.signal(kind, subject, &text),
-            News::Settings { model, profile, permission, thinking } => {
-                self.holds(Holds { model, profile, permission, thinking });
+            UiUpdate::Fact { seq, event, .. } => self.handle_fact(seq, &event),
+            UiUpdate::Signal { kind, subject, text } => self.handle_signal(kind, subject, &text),
+            UiUpdate::Settings { model, profile, permission, thinking } => {
+                self.announce_settings(AnnouncedSettings { model, profile, permission, thinking });
             }
-            News::Listed { ticket, items } => {
+            UiUpdate::Listed { ticket, items } => {
                 if self.expected.remove(&ticket).is_some() {
-                    self.listed(items);
+                    self.print_list(items);
                 }
             }
-            News::Text { ticket, title, text, kind } => {
+            UiUpdate::Text { ticket, title, text, kind } => {
                 if let Some(what) = self.expected.remove(&ticket) {
-                    self.text(&title, &text, kind);
-                    if let For::Preview(before) = what {
+                    self.print_text(&title, &text, kind);
+                    if let TicketPurpose::Preview(before) = what {
                         self.ask_back(before);
                     }
                 }
             }
-            News::Clipboard { ticket, clip } => {
+            UiUpdate::Clipboard { ticket, clip } => {
                 if self.expected.remove(&ticket).is_some() {
-                    self.clip(clip);
+                    self.receive_clipboard(clip);
                 }
             }
-            News::Failed { ticket, why } => {
+            UiUpdate::Failed { ticket, why } => {
                 if self.expected.remove(&ticket).is_some() {
-                    self.say(Voice::Bad, &format!("error: {why}"));
+                    self.print_lines(LineVoice::Bad, &format!("error: {why}"));
                 }
             }
-            News::Shell { ticket, news } if self.shell == Some(ticket) => self.shell_news(news),
-            News::Notice { tone, text } => self.notice(tone, &text),
-            News::Refused { client_id, why } => {
+            UiUpdate::Shell { ticket, news } if self.shell == Some(ticket) => self.shell_news(news),
+            UiUpdate::Notice { tone, text } => self.print_notice(tone, &text),
+            UiUpdate::Refused { client_id, why } => {
                 if let Some(said) = self.sent.remove(&client_id) {
-                    self.say(Voice::Bad, &format!("error: not sent: {why}"));
-                    self.say(Voice::Quiet, &format!("Your message was: {}", said.text));
+                    self.print_lines(LineVoice::Bad, &format!("error: not sent: {why}"));
+                    self.print_lines(LineVoice::Quiet, &format!("Your message was: {}", said.text));
                     self.goes_along_again(said.attached);
                 }
             }
-            News::Branch(branch) if branch != self.open.about.branch => {
+            UiUpdate::Branch(branch) if branch != self.open.about.branch => {
                 if let Some(name) = &branch {
-                    self.say(Voice::Quiet, &format!("branch: {name}"));
+                    self.print_lines(LineVoice::Quiet, &format!("branch: {name}"));
                 }
                 self.open.about.branch = branch;
             }
-            News::Lost(Some(why)) => self.say(Voice::Warn, &format!("connection lost: {why}")),
-            News::Lost(None) => self.say(Voice::Good, "connected again."),
-            News::Over(why) => return Err(why),
-            News::Shell { .. } | News::Branch(_) | News::History(_) => (),
+            UiUpdate::Lost(Some(why)) => {
+                self.print_lines(LineVoice::Warn, &format!("connection lost: {why}"))
+            }
+            UiUpdate::Lost(None) => self.print_lines(LineVoice::Good, "connected again."),
+            UiUpdate::Over(why) => return Err(why),
+            UiUpdate::Shell { .. } | UiUpdate::Branch(_) | UiUpdate::History(_) => (),
         }
-        self.settle();
-        self.ask();
+        self.settle_after_end();
+        self.print_next_ask();
         Ok(())
     }
 
-    fn notice(&mut self, tone: Tone, text: &str) {
+    fn print_notice(&mut self, tone: NoticeTone, text: &str) {
         let (voice, word) = match tone {
-            Tone::Quiet => (Voice::Quiet, ""),
-            Tone::Good => (Voice::Good, ""),
-            Tone::Bad => (Voice::Bad, "error: "),
+            NoticeTone::Quiet => (LineVoice::Quiet, ""),
+            NoticeTone::Good => (LineVoice::Good, ""),
+            NoticeTone::Bad => (LineVoice::Bad, "error: "),
         };
-        self.say(voice, &format!("{word}{text}"));
-        if tone == Tone::Bad {
-            self.reopen();
+        self.print_lines(voice, &format!("{word}{text}"));
+        if tone == NoticeTone::Bad {
+            self.reopen_ask();
         }
     }
 
@@ -112,40 +120,43 @@ impl Talk {
     }
 
     /// Prints what asks, when it is its turn.
-    pub(super) fn ask(&mut self) {
+    pub(super) fn print_next_ask(&mut self) {
         if self.open.seq < self.open.known {
             return;
         }
-        if let Some(lines) = self.asks.show() {
+        if let Some(lines) = self.asks.show_next() {
             self.pick = None;
-            self.say(Voice::Warn, &lines.join("\n"));
-            self.settle();
+            self.print_lines(LineVoice::Warn, &lines.join("\n"));
+            self.settle_after_end();
         }
     }
 
-    fn opened(&mut self) {
-        let About { folder, branch, server, notes, .. } = self.open.about.clone();
+    fn announce_session(&mut self) {
+        let OpenSessionInfo { folder, branch, server, notes, .. } = self.open.about.clone();
         let branch = branch.map(|name| format!(", branch {name}")).unwrap_or_default();
         let server = server.map(|url| format!(", on the server {url}")).unwrap_or_default();
-        self.say(Voice::Label, &format!("weir: in {folder}{branch}{server}"));
+        self.print_lines(LineVoice::Label, &format!("weir: in {folder}{branch}{server}"));
         for note in notes {
-            self.say(Voice::Warn, &format!("note: {note}"));
+            self.print_lines(LineVoice::Warn, &format!("note: {note}"));
         }
         if let Some(text) = self.options.first.take() {
-            self.message(&text);
-        } else if take(&mut self.options.start) == Start::Sessions {
-            self.command("resume", "", "/resume");
+            self.send_message(&text);
+        } else if take(&mut self.options.start) == StartScreen::Sessions {
+            self.run_command("resume", "", "/resume");
         } else if self.open.known == 0 {
-            self.say(Voice::Quiet, "Type a message, or /help for commands. Ctrl-D leaves.");
+            self.print_lines(
+                LineVoice::Quiet,
+                "Type a message, or /help for commands. Ctrl-D leaves.",
+            );
         }
     }
 
-    fn fact(&mut self, seq: Seq, event: &Event) {
+    fn handle_fact(&mut self, seq: Seq, event: &Event) {
         let old = seq <= self.open.known;
         self.open.seq = seq;
         match event {
-            Event::InputAccepted(f) => self.accepted(seq, f, old),
-            Event::InputWithdrawn(f) => self.withdrawn(f.input),
+            Event::InputAccepted(f) => self.handle_input_accepted(seq, f, old),
+            Event::InputWithdrawn(f) => self.handle_input_withdrawn(f.input),
             Event::TurnStarted(f) => {
                 self.open.queued.retain(|waits| !f.inputs.contains(&waits.input));
                 self.thought = false;
@@ -155,9 +166,9 @@ impl Talk {
             }
             Event::RunStarted(_) => (self.open.running, self.cancelled) = (true, false),
             Event::RunFinished(_) => self.open.running = false,
-            Event::SessionOpened(f) => self.configured(&f.config, old),
-            Event::SessionConfigured(f) => self.configured(&f.config, old),
-            Event::ProfileSwitched(f) => self.configured(&f.config, old),
+            Event::SessionOpened(f) => self.apply_config(&f.config, old),
+            Event::SessionConfigured(f) => self.apply_config(&f.config, old),
+            Event::ProfileSwitched(f) => self.apply_config(&f.config, old),
             Event::ModelReplied(f) if old => {
                 let mut text = plain_text(&f.content);
                 if !text.trim().is_empty() {
@@ -165,41 +176,44 @@ impl Talk {
                     self.open.answer = Some(text);
                 }
             }
-            Event::ModelReplied(f) => self.replied(f),
+            Event::ModelReplied(f) => self.handle_reply(f),
             Event::ModelRetried(_) | Event::ModelFailed(_) if !old => self.cut_short(),
             _ => (),
         }
-        let settled = self.asks.fact(event);
+        let settled = self.asks.apply_fact(event);
         if !old {
             if let Some(settled) = settled {
-                self.settled(event, settled);
+                self.announce_settlement(event, settled);
             }
             // What changed was announced above.
             let lines = match event {
                 Event::SessionConfigured(_) => Vec::new(),
-                event => self.calls.told(event),
+                event => self.calls.describe_event(event),
             };
-            lines.iter().for_each(|(voice, line)| self.say(*voice, line));
+            lines.iter().for_each(|(voice, line)| self.print_lines(*voice, line));
         } else {
-            let _ = self.calls.told(event);
+            let _ = self.calls.describe_event(event);
             if seq == self.open.known {
                 self.taken_up();
             }
         }
     }
 
-    fn accepted(&mut self, seq: Seq, fact: &InputAccepted, old: bool) {
+    fn handle_input_accepted(&mut self, seq: Seq, fact: &InputAccepted, old: bool) {
         let text = plain_text(&fact.content);
         let own = fact.client_id.as_ref().and_then(|id| self.sent.remove(id));
         let is_own = own.is_some();
-        self.open.queued.push(Waits { input: fact.input, own });
+        self.open.queued.push(QueuedMessage { input: fact.input, own });
         if old {
             self.open.answer = None;
         } else if !is_own {
-            self.say(Voice::Label, &format!("{}, elsewhere: {text}", one_line(&fact.by)));
+            self.print_lines(
+                LineVoice::Label,
+                &format!("{}, elsewhere: {text}", one_line(&fact.by)),
+            );
         } else if self.open.running {
             let how = "Queued: it is given with the next step. /withdraw takes it back.";
-            self.say(Voice::Quiet, how);
+            self.print_lines(LineVoice::Quiet, how);
         }
         if self.open.said.len() == SAID_MAX {
             self.open.said.remove(0);
@@ -209,18 +223,18 @@ impl Talk {
 
     /// What waited is not told: it was taken back, or the run ended first. Words that were said here
     /// are printed, so that they can be said again; what was attached goes with the next message.
-    fn withdrawn(&mut self, input: InputId) {
+    fn handle_input_withdrawn(&mut self, input: InputId) {
         let Some(n) = self.open.queued.iter().position(|waits| waits.input == input) else {
             return;
         };
         let Some(said) = self.open.queued.remove(n).own else { return };
-        self.say(Voice::Warn, "Not given to the model, taken back. Your message was:");
-        self.say(Voice::Text, &said.text);
+        self.print_lines(LineVoice::Warn, "Not given to the model, taken back. Your message was:");
+        self.print_lines(LineVoice::Text, &said.text);
         self.goes_along_again(said.attached);
     }
 
-    fn configured(&mut self, config: &SessionConfig, old: bool) {
-        let holds = Holds {
+    fn apply_config(&mut self, config: &SessionConfig, old: bool) {
+        let holds = AnnouncedSettings {
             model: config.model.model.to_string(),
             profile: config.profile.name.clone(),
             permission: config.permission,
@@ -229,59 +243,65 @@ impl Talk {
         if old {
             self.open.holds = Some(holds);
         } else {
-            self.holds(holds);
+            self.announce_settings(holds);
         }
     }
 
     /// Announces settings: all of them the first time, then what changed.
-    fn holds(&mut self, new: Holds) {
+    fn announce_settings(&mut self, new: AnnouncedSettings) {
         let old = self.open.holds.take();
-        let changed = |is: fn(&Holds) -> String| {
+        let changed = |is: fn(&AnnouncedSettings) -> String| {
             old.as_ref().is_none_or(|old| is(old) != is(&new)).then(|| is(&new))
         };
         let lines: Vec<String> = [
             changed(|holds| format!("model: {}", holds.model)),
             changed(|holds| format!("profile: {}", holds.profile)),
             changed(|holds| format!("permission mode: {}", holds.permission)),
-            changed(|holds| format!("thinking: {}", thinking(holds.thinking))),
+            changed(|holds| format!("thinking: {}", thinking_level_name(holds.thinking))),
         ]
         .into_iter()
         .flatten()
         .collect();
         self.open.holds = Some(new);
         if !lines.is_empty() {
-            self.say(Voice::Quiet, &lines.join(", "));
+            self.print_lines(LineVoice::Quiet, &lines.join(", "));
         }
     }
 
     /// The old facts of a session are all there: what one needs to go on.
     fn taken_up(&mut self) {
         if let Some(holds) = self.open.holds.take() {
-            self.holds(holds);
+            self.announce_settings(holds);
         }
         let earlier = self.open.said.len();
         if earlier > 1 {
-            let what = counted(earlier - 1, "earlier message");
-            self.say(Voice::Quiet, &format!("{what} (/export writes all of it to a file)"));
+            let what = count_text(earlier - 1, "earlier message");
+            self.print_lines(
+                LineVoice::Quiet,
+                &format!("{what} (/export writes all of it to a file)"),
+            );
         }
         if let Some((_, text)) = self.open.said.last().cloned() {
-            self.say(Voice::Label, &format!("you: {}", brief(&text, EARLIER_CHARACTERS_MAX)));
+            self.print_lines(
+                LineVoice::Label,
+                &format!("you: {}", shorten_text(&text, EARLIER_CHARACTERS_MAX)),
+            );
         }
         if let Some(text) = self.open.answer.take() {
-            self.speak(&brief(&text, EARLIER_CHARACTERS_MAX));
+            self.print_reply_piece(&shorten_text(&text, EARLIER_CHARACTERS_MAX));
         }
         if self.open.running {
-            self.say(Voice::Quiet, "A run is on.");
+            self.print_lines(LineVoice::Quiet, "A run is on.");
         }
     }
 
-    fn signal(&mut self, kind: SignalKind, subject: String, text: &str) {
+    fn handle_signal(&mut self, kind: SignalKind, subject: String, text: &str) {
         match kind {
             SignalKind::Output => return,
             SignalKind::Thinking if self.thought => return,
             SignalKind::Thinking => {
                 self.thought = true;
-                return self.say(Voice::Quiet, "assistant: thinks");
+                return self.print_lines(LineVoice::Quiet, "assistant: thinks");
             }
             SignalKind::Text => (),
         }
@@ -290,40 +310,43 @@ impl Talk {
             self.stream.restart();
         }
         for piece in self.stream.push(text) {
-            self.speak(&piece);
+            self.print_reply_piece(&piece);
         }
     }
 
     /// Says a piece of the model's text.
-    fn speak(&mut self, piece: &str) {
+    fn print_reply_piece(&mut self, piece: &str) {
         if !self.speaking {
-            self.say(Voice::Label, "assistant:");
+            self.print_lines(LineVoice::Label, "assistant:");
             self.speaking = true;
         }
         if self.options.screen_reader {
-            let lines = words::said(piece);
-            lines.iter().for_each(|line| self.say(Voice::Text, line));
+            let lines = words::spoken_lines(piece);
+            lines.iter().for_each(|line| self.print_lines(LineVoice::Text, line));
         } else {
-            self.say(Voice::Text, piece);
+            self.print_lines(LineVoice::Text, piece);
         }
     }
 
-    fn replied(&mut self, fact: &ModelReplied) {
+    fn handle_reply(&mut self, fact: &ModelReplied) {
         let whole = plain_text(&fact.content);
         let rest = match self.stream.finish(&whole) {
             Some(rest) => rest,
             None => {
-                self.say(Voice::Quiet, "The answer reads otherwise than it began; all of it:");
+                self.print_lines(
+                    LineVoice::Quiet,
+                    "The answer reads otherwise than it began; all of it:",
+                );
                 whole
             }
         };
         self.turn.clear();
         if !rest.trim().is_empty() {
-            self.speak(rest.trim_end());
+            self.print_reply_piece(rest.trim_end());
         }
         self.speaking = false;
         if let Some(mark) = told::cut_off(fact) {
-            self.say(Voice::Warn, mark);
+            self.print_lines(LineVoice::Warn, mark);
         }
     }
 
@@ -333,13 +356,16 @@ impl Talk {
         let rest = self.stream.restart();
         if begun || !rest.trim().is_empty() {
             if !rest.trim().is_empty() {
-                self.speak(rest.trim_end());
+                self.print_reply_piece(rest.trim_end());
             }
-            self.say(Voice::Warn, "The answer was cut off here; what stands above is void.");
+            self.print_lines(
+                LineVoice::Warn,
+                "The answer was cut off here; what stands above is void.",
+            );
         }
     }
 
-    fn settled(&mut self, event: &Event, how: Settled) {
+    fn announce_settlement(&mut self, event: &Event, how: AskSettlement) {
         let (what, decision, by, reason) = match event {
             Event::ApprovalResolved(f) => {
                 ("approval", Some(f.decision), &f.by, f.reason.as_deref())
@@ -350,30 +376,41 @@ impl Talk {
         };
         match (decision, how, reason) {
             (Some(decision), ..) => {
-                let text = decided(decision, by, reason);
-                let good = if decision.allows() { Voice::Good } else { Voice::Warn };
-                self.say(good, &format!("{what}: {}", lower(&text)));
+                let text = decision_text(decision, by, reason);
+                let good = if decision.allows() { LineVoice::Good } else { LineVoice::Warn };
+                self.print_lines(good, &format!("{what}: {}", lowercase_first(&text)));
             }
-            (None, Settled::Here, Some(_)) => self.say(Voice::Good, "question: answered"),
+            (None, AskSettlement::Here, Some(_)) => {
+                self.print_lines(LineVoice::Good, "question: answered")
+            }
             (None, _, Some(answer)) => {
-                self.say(Voice::Quiet, &format!("question: answered by {by}: {answer}"));
+                self.print_lines(
+                    LineVoice::Quiet,
+                    &format!("question: answered by {by}: {answer}"),
+                );
             }
-            (None, _, None) => self.say(Voice::Quiet, "question: not answered, the run ended"),
+            (None, _, None) => {
+                self.print_lines(LineVoice::Quiet, "question: not answered, the run ended")
+            }
         }
     }
 
     /// A text to read.
-    fn text(&mut self, title: &str, text: &str, kind: TextKind) {
-        self.say(Voice::Label, &format!("{}:", one_line(title)));
+    fn print_text(&mut self, title: &str, text: &str, kind: TextKind) {
+        self.print_lines(LineVoice::Label, &format!("{}:", one_line(title)));
         match (self.options.screen_reader, kind) {
             (true, TextKind::Markdown) => {
-                let lines = words::said(text);
-                lines.iter().for_each(|line| self.say(Voice::Text, line));
+                let lines = words::spoken_lines(text);
+                lines.iter().for_each(|line| self.print_lines(LineVoice::Text, line));
             }
             (true, TextKind::Diff) => {
-                text.lines().for_each(|line| self.say(Voice::Text, &words::changed(line)));
+                text.lines().for_each(|line| {
+                    self.print_lines(LineVoice::Text, &words::diff_line_words(line))
+                });
             }
-            (false, _) | (true, TextKind::Plain) => self.say(Voice::Text, text.trim_end()),
+            (false, _) | (true, TextKind::Plain) => {
+                self.print_lines(LineVoice::Text, text.trim_end())
+            }
         }
         self.speaking = false;
     }
@@ -382,19 +419,19 @@ impl Talk {
         match news {
             ShellNews::Output(text) => {
                 for line in self.printing.push(&text) {
-                    self.say(Voice::Text, &line);
+                    self.print_lines(LineVoice::Text, &line);
                 }
             }
             ShellNews::Ended { status, ok, shown } => {
                 let rest = self.printing.restart();
                 if !rest.is_empty() {
-                    self.say(Voice::Text, &rest);
+                    self.print_lines(LineVoice::Text, &rest);
                 }
                 self.shell = None;
                 self.shown = Some(shown);
-                let voice = if ok { Voice::Good } else { Voice::Bad };
+                let voice = if ok { LineVoice::Good } else { LineVoice::Bad };
                 let how = "/show sends its output to the model";
-                self.say(voice, &format!("command: {status} ({how})"));
+                self.print_lines(voice, &format!("command: {status} ({how})"));
             }
         }
         self.speaking = false;
@@ -402,7 +439,7 @@ impl Talk {
 }
 
 /// How much the model thinks, in a word.
-pub(super) fn thinking(level: Thinking) -> &'static str {
+pub(super) fn thinking_level_name(level: Thinking) -> &'static str {
     match level {
         Thinking::Off => "off",
         Thinking::Low => "low",
@@ -411,7 +448,7 @@ pub(super) fn thinking(level: Thinking) -> &'static str {
     }
 }
 
-fn lower(text: &str) -> String {
+fn lowercase_first(text: &str) -> String {
     let mut characters = text.chars();
     let first = characters.next().map(|c| c.to_lowercase().to_string()).unwrap_or_default();
     first + characters.as_str()

@@ -15,21 +15,21 @@ use weir_core::profile::PermissionMode;
 use weir_core::slash;
 
 use super::PlainOptions;
-use super::asks::{Answer, Asks, Manner};
-use super::picks::{Kind, Pick};
-use super::stream::{Pieces, Stream};
-use super::tell::{Calls, Voice};
-use super::typed::Begun;
-use crate::link::{About, Attached, Named, Ticket, Wish};
-use crate::text::clean::clean;
-use crate::text::theme::Depth;
+use super::asks::{AskQueue, TypedAnswer, WordingStyle};
+use super::picks::{ChoiceKind, PickList};
+use super::stream::{PieceSize, PieceStream};
+use super::tell::{KnownCalls, LineVoice};
+use super::typed::TypingStart;
+use crate::link::{CommandTicket, MessageAttachment, OpenSessionInfo, SlashCommandInfo, UiCommand};
+use crate::text::clean::clean_text;
+use crate::text::theme::ColourDepth;
 
 /// Longest message that is gathered from lines that end with `\`, in bytes.
 const DRAFT_BYTES_MAX: usize = 1024 * 1024;
 
 /// The settings that hold, as they were last announced.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Holds {
+pub(super) struct AnnouncedSettings {
     pub(super) model: String,
     pub(super) profile: String,
     pub(super) permission: PermissionMode,
@@ -38,7 +38,7 @@ pub(super) struct Holds {
 
 /// What an answer with a ticket is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum For {
+pub(super) enum TicketPurpose {
     /// A text to read, or a list to choose from.
     Reading,
     /// What winding back to before this place would change.
@@ -47,18 +47,18 @@ pub(super) enum For {
 
 /// The session that is open.
 #[derive(Debug, Default)]
-pub(super) struct Open {
+pub(super) struct OpenSession {
     pub(super) id: Option<SessionId>,
-    pub(super) about: About,
-    pub(super) named: Vec<Named>,
+    pub(super) about: OpenSessionInfo,
+    pub(super) named: Vec<SlashCommandInfo>,
     /// So many facts are from before it was opened.
     pub(super) known: Seq,
     /// The last fact that was taken in.
     pub(super) seq: Seq,
-    pub(super) holds: Option<Holds>,
+    pub(super) holds: Option<AnnouncedSettings>,
     pub(super) running: bool,
     /// Inputs that wait to be told to the model.
-    pub(super) queued: Vec<Waits>,
+    pub(super) queued: Vec<QueuedMessage>,
     /// What the person said, with its place.
     pub(super) said: Vec<(Seq, String)>,
     /// The last answer from before it was opened.
@@ -67,53 +67,53 @@ pub(super) struct Open {
 
 /// A message that was sent from here.
 #[derive(Debug)]
-pub(super) struct Said {
+pub(super) struct SentMessage {
     pub(super) text: String,
-    pub(super) attached: Vec<Attached>,
+    pub(super) attached: Vec<MessageAttachment>,
 }
 
 /// An input that waits to be told to the model.
 #[derive(Debug)]
-pub(super) struct Waits {
+pub(super) struct QueuedMessage {
     pub(super) input: InputId,
     /// As it was said here; `None`: it was said elsewhere, or before this session was opened here.
-    pub(super) own: Option<Said>,
+    pub(super) own: Option<SentMessage>,
 }
 
 /// A talk.
-pub(super) struct Talk {
+pub(super) struct PlainTalk {
     pub(super) options: PlainOptions,
     out: String,
-    wishes: VecDeque<Wish>,
+    wishes: VecDeque<UiCommand>,
     /// The prompt stands at the end of what was printed.
     prompted: bool,
     /// Lines that ended with `\`.
     draft: String,
     /// When the first of them was begun.
-    begun: Begun,
-    pub(super) open: Open,
-    pub(super) asks: Asks,
-    pub(super) calls: Calls,
-    pub(super) stream: Stream,
+    begun: TypingStart,
+    pub(super) open: OpenSession,
+    pub(super) asks: AskQueue,
+    pub(super) calls: KnownCalls,
+    pub(super) stream: PieceStream,
     /// The turn that `stream` belongs to.
     pub(super) turn: String,
     /// The last line was the model's: no label is needed before its next one.
     pub(super) speaking: bool,
     /// It was said that the model thinks.
     pub(super) thought: bool,
-    pub(super) expected: BTreeMap<Ticket, For>,
-    pub(super) pick: Option<Pick>,
+    pub(super) expected: BTreeMap<CommandTicket, TicketPurpose>,
+    pub(super) pick: Option<PickList>,
     /// Of what the list of choices is that was asked for last.
-    pub(super) kind: Kind,
+    pub(super) kind: ChoiceKind,
     /// Messages that were sent and not accepted yet, by the name they went under.
-    pub(super) sent: BTreeMap<String, Said>,
+    pub(super) sent: BTreeMap<String, SentMessage>,
     /// Pictures that go with the next message.
-    pub(super) along: Vec<Attached>,
+    pub(super) along: Vec<MessageAttachment>,
     /// Pictures of the clipboard, ever: no two have one name.
     pub(super) pictures: usize,
-    pub(super) shell: Option<Ticket>,
+    pub(super) shell: Option<CommandTicket>,
     /// What it prints, in whole lines.
-    pub(super) printing: Stream,
+    pub(super) printing: PieceStream,
     /// What the model would be told of the last shell command.
     pub(super) shown: Option<String>,
     counter: u64,
@@ -127,32 +127,32 @@ pub(super) struct Talk {
     pub(super) is_open: bool,
 }
 
-impl Talk {
-    pub(super) fn new(options: PlainOptions) -> Talk {
-        let pieces = if options.screen_reader { Pieces::Paragraphs } else { Pieces::Lines };
-        let manner = if options.screen_reader { Manner::Words } else { Manner::Signs };
-        Talk {
+impl PlainTalk {
+    pub(super) fn new(options: PlainOptions) -> PlainTalk {
+        let pieces = if options.screen_reader { PieceSize::Paragraphs } else { PieceSize::Lines };
+        let manner = if options.screen_reader { WordingStyle::Words } else { WordingStyle::Signs };
+        PlainTalk {
             options,
             out: String::new(),
             wishes: VecDeque::new(),
             prompted: false,
             draft: String::new(),
-            begun: Begun::Since,
-            open: Open::default(),
-            asks: Asks::new(manner),
-            calls: Calls::default(),
-            stream: Stream::new(pieces),
+            begun: TypingStart::Since,
+            open: OpenSession::default(),
+            asks: AskQueue::new(manner),
+            calls: KnownCalls::default(),
+            stream: PieceStream::new(pieces),
             turn: String::new(),
             speaking: false,
             thought: false,
             expected: BTreeMap::new(),
             pick: None,
-            kind: Kind::default(),
+            kind: ChoiceKind::default(),
             sent: BTreeMap::new(),
             along: Vec::new(),
             pictures: 0,
             shell: None,
-            printing: Stream::new(Pieces::Lines),
+            printing: PieceStream::new(PieceSize::Lines),
             shown: None,
             counter: 0,
             cancelled: false,
@@ -164,7 +164,7 @@ impl Talk {
     }
 
     /// What is to be printed now; the prompt at its end when it is the person's turn.
-    pub(super) fn printed(&mut self) -> String {
+    pub(super) fn take_output(&mut self) -> String {
         let turn = self.is_open && !self.leaving && (self.asks.is_open() || !self.is_busy());
         if turn && self.options.prompt && !self.prompted {
             self.prompted = true;
@@ -179,7 +179,7 @@ impl Talk {
     }
 
     /// The next wish.
-    pub(super) fn wished(&mut self) -> Option<Wish> {
+    pub(super) fn next_command(&mut self) -> Option<UiCommand> {
         self.wishes.pop_front()
     }
 
@@ -187,12 +187,12 @@ impl Talk {
         !self.wishes.is_empty()
     }
 
-    pub(super) fn wish(&mut self, wish: Wish) {
+    pub(super) fn push_command(&mut self, wish: UiCommand) {
         self.wishes.push_back(wish);
     }
 
     /// A number that no wish had.
-    pub(super) fn ticket(&mut self, what: For) -> Ticket {
+    pub(super) fn new_ticket(&mut self, what: TicketPurpose) -> CommandTicket {
         self.counter += 1;
         self.expected.insert(self.counter, what);
         self.counter
@@ -219,15 +219,15 @@ impl Talk {
     }
 
     /// Prints lines, made safe and in the colour of the voice.
-    pub(super) fn say(&mut self, voice: Voice, text: &str) {
+    pub(super) fn print_lines(&mut self, voice: LineVoice, text: &str) {
         if take(&mut self.prompted) {
             self.out.push('\n');
         }
-        if voice != Voice::Text {
+        if voice != LineVoice::Text {
             self.speaking = false;
         }
-        let style = self.style(voice);
-        for line in clean(text).split('\n') {
+        let style = self.voice_style(voice);
+        for line in clean_text(text).split('\n') {
             match style {
                 Some(style) if !line.is_empty() => {
                     let style: ContentStyle = style.into_crossterm();
@@ -239,28 +239,28 @@ impl Talk {
         }
     }
 
-    fn style(&self, voice: Voice) -> Option<Style> {
+    fn voice_style(&self, voice: LineVoice) -> Option<Style> {
         let theme = self.options.theme.as_ref();
         let theme =
-            theme.filter(|theme| theme.depth > Depth::None && !self.options.screen_reader)?;
+            theme.filter(|theme| theme.depth > ColourDepth::None && !self.options.screen_reader)?;
         Some(match voice {
-            Voice::Text => return None,
-            Voice::Label => theme.heading,
-            Voice::Tool => theme.tool,
-            Voice::Quiet => theme.quiet,
-            Voice::Good => theme.good,
-            Voice::Warn => theme.warn,
-            Voice::Bad => theme.bad,
+            LineVoice::Text => return None,
+            LineVoice::Label => theme.heading,
+            LineVoice::Tool => theme.tool,
+            LineVoice::Quiet => theme.quiet,
+            LineVoice::Good => theme.good,
+            LineVoice::Warn => theme.warn,
+            LineVoice::Bad => theme.bad,
         })
     }
 
     /// How often something that asks was printed.
-    pub(super) fn asked(&self) -> usize {
-        self.asks.printed()
+    pub(super) fn ask_print_count(&self) -> usize {
+        self.asks.print_count()
     }
 
     /// A line was typed.
-    pub(super) fn line(&mut self, line: &str, begun: Begun) {
+    pub(super) fn handle_line(&mut self, line: &str, begun: TypingStart) {
         // The terminal has ended the prompt's line itself.
         self.prompted = false;
         self.warned = false;
@@ -268,7 +268,7 @@ impl Talk {
         if self.ended || self.leaving {
             return;
         }
-        if self.draft.is_empty() || begun == Begun::Before {
+        if self.draft.is_empty() || begun == TypingStart::Before {
             self.begun = begun;
         }
         if let Some(some) = line.strip_suffix('\\') {
@@ -276,25 +276,28 @@ impl Talk {
             self.draft.push('\n');
             if self.draft.len() > DRAFT_BYTES_MAX {
                 self.draft.clear();
-                self.say(Voice::Bad, "error: the message is too long; it was thrown away.");
+                self.print_lines(
+                    LineVoice::Bad,
+                    "error: the message is too long; it was thrown away.",
+                );
             }
             return;
         }
         let mut text = take(&mut self.draft);
         text.push_str(line);
-        if let Some(typed) = slash::typed(&text) {
+        if let Some(typed) = slash::parse_typed_command(&text) {
             let (name, arguments) = (typed.name.to_owned(), typed.arguments.to_owned());
-            return self.command(&name, &arguments, &text);
+            return self.run_command(&name, &arguments, &text);
         }
-        if self.begun == Begun::Before && self.asks.is_open() {
+        if self.begun == TypingStart::Before && self.asks.is_open() {
             return self.begun_before(text.trim());
         }
-        if let Some(answer) = self.asks.answer(&text) {
-            return self.answered(answer);
+        if let Some(answer) = self.asks.interpret_line(&text) {
+            return self.send_answer(answer);
         }
         let text = text.trim();
         if let Some(pick) = self.pick.take() {
-            match self.picked(pick, text) {
+            match self.apply_pick(pick, text) {
                 Ok(()) => return,
                 // It was not about the list: it is a message.
                 Err(None) => (),
@@ -307,7 +310,7 @@ impl Talk {
         match text.strip_prefix('!').map(str::trim) {
             Some(command) if !command.is_empty() => self.run_shell(command),
             _ if text.is_empty() => (),
-            _ => self.message(text),
+            _ => self.send_message(text),
         }
     }
 
@@ -318,128 +321,132 @@ impl Talk {
             return;
         }
         if self.asks.is_question() {
-            self.say(
-                Voice::Warn,
+            self.print_lines(
+                LineVoice::Warn,
                 "Not sent: that line was begun before the question was asked. It was:",
             );
-            self.say(Voice::Text, text);
+            self.print_lines(LineVoice::Text, text);
         } else {
             let how = "That line was begun before this was asked: it answers nothing, and is sent as a \
                        message.";
-            self.say(Voice::Warn, how);
-            self.message(text);
+            self.print_lines(LineVoice::Warn, how);
+            self.send_message(text);
         }
-        if let Some(lines) = self.asks.again() {
-            self.say(Voice::Warn, &lines.join("\n"));
+        if let Some(lines) = self.asks.show_again() {
+            self.print_lines(LineVoice::Warn, &lines.join("\n"));
         }
     }
 
-    fn answered(&mut self, answer: Answer) {
+    fn send_answer(&mut self, answer: TypedAnswer) {
         match answer {
-            Answer::Decide(approval, decision, reason) => {
-                self.wish(Wish::Tell(PersonCommand::Decide(ApprovalAnswer {
+            TypedAnswer::Decide(approval, decision, reason) => {
+                self.push_command(UiCommand::Tell(PersonCommand::Decide(ApprovalAnswer {
                     approval,
                     decision,
                     reason,
                     terms: None,
                 })));
             }
-            Answer::Reply(question, answer) => {
-                self.wish(Wish::Tell(PersonCommand::Reply { question, answer }))
+            TypedAnswer::Reply(question, answer) => {
+                self.push_command(UiCommand::Tell(PersonCommand::Reply { question, answer }))
             }
-            Answer::Again(why) => {
-                self.say(Voice::Warn, &why);
-                self.ask();
+            TypedAnswer::Again(why) => {
+                self.print_lines(LineVoice::Warn, &why);
+                self.print_next_ask();
             }
         }
     }
 
     /// Something could not be done, and that may be the answer that is on its way: it is asked
     /// again. When nobody is left to be asked, the run ends, and if that fails too, so does the talk.
-    pub(super) fn reopen(&mut self) {
+    pub(super) fn reopen_ask(&mut self) {
         match (self.asks.is_sent(), self.ended) {
             (false, _) => (),
-            (true, false) => self.asks.reopen(),
+            (true, false) => self.asks.reopen_sent(),
             (true, true) if self.cancelled => self.leave(),
-            (true, true) => self.cancel(),
+            (true, true) => self.cancel_run(),
         }
     }
 
     /// Sends a message; while a run is on it waits for the next step.
-    pub(super) fn message(&mut self, text: &str) {
+    pub(super) fn send_message(&mut self, text: &str) {
         self.counter += 1;
         let client_id = format!("{}-{}", self.options.name, self.counter);
         let attached = take(&mut self.along);
-        let said = Said { text: text.to_owned(), attached: attached.clone() };
+        let said = SentMessage { text: text.to_owned(), attached: attached.clone() };
         self.sent.insert(client_id.clone(), said);
         // Files that are named as `@path` stay in the words: the other end reads them.
-        self.wish(Wish::Say { text: text.to_owned(), attached, client_id });
+        self.push_command(UiCommand::Say { text: text.to_owned(), attached, client_id });
     }
 
     fn run_shell(&mut self, command: &str) {
         if self.shell.is_some() {
-            return self.say(Voice::Bad, "error: a command runs already; Ctrl-C ends it.");
+            return self
+                .print_lines(LineVoice::Bad, "error: a command runs already; Ctrl-C ends it.");
         }
         self.counter += 1;
         self.shell = Some(self.counter);
         self.shown = None;
-        self.wish(Wish::Shell { command: command.to_owned(), ticket: self.counter });
+        self.push_command(UiCommand::Shell { command: command.to_owned(), ticket: self.counter });
     }
 
     /// Ctrl-C. `true`: it is left at once, without waiting for the other end.
-    pub(super) fn interrupted(&mut self) -> bool {
+    pub(super) fn handle_interrupt(&mut self) -> bool {
         if self.leaving {
             return true;
         }
         let twice = take(&mut self.warned);
         if !take(&mut self.draft).is_empty() {
-            self.say(Voice::Quiet, "What was typed was thrown away.");
+            self.print_lines(LineVoice::Quiet, "What was typed was thrown away.");
         } else if let Some(ticket) = self.shell {
-            self.wish(Wish::EndShell(ticket));
+            self.push_command(UiCommand::EndShell(ticket));
         } else if self.open.running && !self.cancelled {
-            self.cancel();
-            self.say(Voice::Quiet, "Press Ctrl-C again to leave.");
+            self.cancel_run();
+            self.print_lines(LineVoice::Quiet, "Press Ctrl-C again to leave.");
         } else if self.open.running || twice {
             self.leave();
         } else {
             self.warned = true;
             let how = "Nothing runs. Press Ctrl-C again, or Ctrl-D, or type /quit to leave.";
-            self.say(Voice::Quiet, how);
+            self.print_lines(LineVoice::Quiet, how);
         }
         false
     }
 
     /// Ends the run.
-    pub(super) fn cancel(&mut self) {
+    pub(super) fn cancel_run(&mut self) {
         self.cancelled = true;
-        self.wish(Wish::Tell(PersonCommand::Cancel));
-        self.say(Voice::Quiet, "Stopping.");
+        self.push_command(UiCommand::Tell(PersonCommand::Cancel));
+        self.print_lines(LineVoice::Quiet, "Stopping.");
     }
 
     /// Standard input has ended, or `/quit` was typed. At a terminal that means to leave; what came
     /// from a file or a pipe is worked off first.
-    pub(super) fn ended(&mut self) {
+    pub(super) fn handle_end_of_input(&mut self) {
         if !take(&mut self.draft).is_empty() {
-            self.say(Voice::Warn, "The last message was not finished; it was thrown away.");
+            self.print_lines(
+                LineVoice::Warn,
+                "The last message was not finished; it was thrown away.",
+            );
         }
         if self.options.terminal {
             return self.leave();
         }
         self.ended = true;
-        self.settle();
+        self.settle_after_end();
     }
 
     /// After standard input has ended: nobody can be asked any more, and when nothing is to come it
     /// is left.
-    pub(super) fn settle(&mut self) {
+    pub(super) fn settle_after_end(&mut self) {
         if !self.ended || self.leaving || !self.is_open {
             return;
         }
         if self.asks.is_open() {
-            match self.asks.unattended(NOBODY_LEFT) {
-                Some(decided @ Answer::Decide(..)) => self.answered(decided),
+            match self.asks.answer_unattended(NOBODY_LEFT) {
+                Some(decided @ TypedAnswer::Decide(..)) => self.send_answer(decided),
                 // A question has no safe answer: the run ends with it.
-                Some(_) | None => self.cancel(),
+                Some(_) | None => self.cancel_run(),
             }
         } else if !self.is_busy() && !self.has_wishes() {
             self.leave();
@@ -450,7 +457,7 @@ impl Talk {
     pub(super) fn leave(&mut self) {
         if !self.leaving {
             self.leaving = true;
-            self.wish(Wish::Leave);
+            self.push_command(UiCommand::Leave);
         }
     }
 
@@ -459,11 +466,11 @@ impl Talk {
     }
 
     /// The last words: how the session is taken up again, where there is one.
-    pub(super) fn farewell(&mut self) -> Option<String> {
+    pub(super) fn print_farewell(&mut self) -> Option<String> {
         let exists = self.open.id.is_some() || self.open.seq > 0;
-        let resume = clean(&self.open.about.resume).into_owned();
+        let resume = clean_text(&self.open.about.resume).into_owned();
         if exists && !resume.is_empty() {
-            self.say(Voice::Label, &format!("To go on with this session: {resume}"));
+            self.print_lines(LineVoice::Label, &format!("To go on with this session: {resume}"));
             return Some(resume);
         }
         if take(&mut self.prompted) {

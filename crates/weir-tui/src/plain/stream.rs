@@ -8,7 +8,7 @@ const HELD_BYTES_MAX: usize = 16 * 1024;
 
 /// How large the pieces are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum Pieces {
+pub(super) enum PieceSize {
     /// Whole lines.
     #[default]
     Lines,
@@ -18,18 +18,18 @@ pub(super) enum Pieces {
 
 /// One text of the model, as it comes.
 #[derive(Debug, Default)]
-pub(super) struct Stream {
-    pieces: Pieces,
+pub(super) struct PieceStream {
+    pieces: PieceSize,
     /// Everything of this text so far.
     all: String,
     /// How much of it was given out, in bytes.
     given: usize,
 }
 
-impl Stream {
+impl PieceStream {
     /// Nothing yet.
-    pub(super) fn new(pieces: Pieces) -> Stream {
-        Stream { pieces, ..Stream::default() }
+    pub(super) fn new(pieces: PieceSize) -> PieceStream {
+        PieceStream { pieces, ..PieceStream::default() }
     }
 
     /// Whether something of it was given out.
@@ -67,16 +67,16 @@ impl Stream {
     fn end_of_piece(&self) -> Option<usize> {
         let open = &self.all[self.given..];
         let end = match self.pieces {
-            Pieces::Lines => open.find('\n').map(|at| at + 1),
-            Pieces::Paragraphs => end_of_paragraph(open),
+            PieceSize::Lines => open.find('\n').map(|at| at + 1),
+            PieceSize::Paragraphs => end_of_paragraph(open),
         };
-        let end = end.or_else(|| (open.len() > HELD_BYTES_MAX).then(|| cut(open)))?;
+        let end = end.or_else(|| (open.len() > HELD_BYTES_MAX).then(|| find_cut(open)))?;
         Some(self.given + end)
     }
 }
 
 /// A place to cut what has grown too long: after a line or a word, where there is one.
-fn cut(open: &str) -> usize {
+fn find_cut(open: &str) -> usize {
     let most = open.floor_char_boundary(HELD_BYTES_MAX);
     let place = open[..most].rfind('\n').or_else(|| open[..most].rfind(' '));
     place.map_or(most, |at| at + 1)
@@ -110,8 +110,8 @@ fn end_of_paragraph(open: &str) -> Option<usize> {
 mod tests {
     use super::*;
 
-    fn pieces(pieces: Pieces, text: &str, step: usize) -> (Vec<String>, Option<String>) {
-        let mut stream = Stream::new(pieces);
+    fn pieces(pieces: PieceSize, text: &str, step: usize) -> (Vec<String>, Option<String>) {
+        let mut stream = PieceStream::new(pieces);
         let characters: Vec<char> = text.chars().collect();
         let mut out = Vec::new();
         for some in characters.chunks(step) {
@@ -125,10 +125,10 @@ mod tests {
     fn f1_lines_and_paragraphs_are_the_same_however_the_text_comes() {
         let text = "One\ntwo.\n\nThree:\n```rust\nfn a() {}\n\nfn b() {}\n```\nend\n\nlast";
         for step in [1, 2, 3, 7, 1000] {
-            let (lines, rest) = pieces(Pieces::Lines, text, step);
+            let (lines, rest) = pieces(PieceSize::Lines, text, step);
             assert_eq!(lines.len(), 11, "{step}: {lines:?}");
             assert_eq!(rest.as_deref(), Some("last"));
-            let (paragraphs, rest) = pieces(Pieces::Paragraphs, text, step);
+            let (paragraphs, rest) = pieces(PieceSize::Paragraphs, text, step);
             let expected = ["One\ntwo.", "Three:", "```rust\nfn a() {}\n\nfn b() {}\n```", "end"];
             assert_eq!(paragraphs, expected, "{step}");
             assert_eq!(rest.as_deref(), Some("last"));
@@ -138,14 +138,14 @@ mod tests {
     #[test]
     fn f1_what_grows_without_end_is_given_out_all_the_same() {
         let text = "é ".repeat(20_000);
-        let (out, rest) = pieces(Pieces::Paragraphs, &text, 100);
+        let (out, rest) = pieces(PieceSize::Paragraphs, &text, 100);
         assert!(out.iter().all(|piece| piece.len() <= HELD_BYTES_MAX), "a bound");
         assert_eq!(out.concat() + &rest.expect("it is the text"), text);
     }
 
     #[test]
     fn f1_a_text_that_turned_out_otherwise_is_known() {
-        let mut stream = Stream::new(Pieces::Lines);
+        let mut stream = PieceStream::new(PieceSize::Lines);
         assert_eq!(stream.push("first\nsec"), ["first"]);
         assert_eq!(stream.finish("second\n"), None);
         assert_eq!(stream.push("a\nb"), ["a"]);

@@ -10,10 +10,11 @@ use weir_core::profile::PermissionMode;
 
 use super::*;
 use crate::link::{
-    Back, Items, Report, SessionLine, ShellNews, SignalKind as Signal, TextKind, Tone, Which, Wish,
+    ListResult, NoticeTone, ReportKind, RewindScope, SessionLine, SessionTarget, ShellNews,
+    SignalKind as Signal, TextKind, UiCommand,
 };
 
-use crate::text::theme::Depth;
+use crate::text::theme::ColourDepth;
 
 mod asked;
 mod clipboard;
@@ -91,7 +92,7 @@ async fn agent(t: &mut Table) {
 /// Everything that can happen in a conversation, in the order of a person's day.
 async fn conversation(screen_reader: bool) -> String {
     let mut t = Table::opened(options(screen_reader)).await;
-    t.tell(News::Settings {
+    t.tell(UiUpdate::Settings {
         model: "script/one".into(),
         profile: "code".into(),
         permission: PermissionMode::Ask,
@@ -101,7 +102,7 @@ async fn conversation(screen_reader: bool) -> String {
     t.line("fix the test\\").await;
     t.line("and explain").await;
     let wishes = t.wished();
-    let [Wish::Say { text, client_id, .. }] = &wishes[..] else { panic!("{wishes:?}") };
+    let [UiCommand::Say { text, client_id, .. }] = &wishes[..] else { panic!("{wishes:?}") };
     assert_eq!(text, "fix the test\nand explain");
     t.begin(PermissionMode::Ask).await;
     t.fact("input.accepted", said(1, text, Some(client_id))).await;
@@ -126,7 +127,7 @@ async fn conversation(screen_reader: bool) -> String {
     )
     .await;
     t.line("2").await;
-    let reply = Wish::Tell(PersonCommand::Reply {
+    let reply = UiCommand::Tell(PersonCommand::Reply {
         question: QuestionId::new("s-q1"),
         answer: "blue".into(),
     });
@@ -138,19 +139,19 @@ async fn conversation(screen_reader: bool) -> String {
         "reason": "the program died while it ran" }),
     )
     .await;
-    t.tell(News::Notice { tone: Tone::Good, text: "Exported to a.md.".into() }).await;
+    t.tell(UiUpdate::Notice { tone: NoticeTone::Good, text: "Exported to a.md.".into() }).await;
     let error = "The model cannot be reached.\nCheck the network.";
     t.fact("run.finished", ended("failed", Some(error))).await;
     t.line("/quit").await;
-    assert_eq!(t.wished(), [Wish::Leave]);
+    assert_eq!(t.wished(), [UiCommand::Leave]);
     let (left, text) = t.over().await;
     assert_eq!((left.code, left.resume.as_deref()), (0, Some("weir --resume s1")));
     text
 }
 
-fn decide(approval: &str, decision: Decision, reason: Option<&str>) -> Wish {
+fn decide(approval: &str, decision: Decision, reason: Option<&str>) -> UiCommand {
     let reason = reason.map(str::to_owned);
-    Wish::Tell(PersonCommand::Decide(ApprovalAnswer {
+    UiCommand::Tell(PersonCommand::Decide(ApprovalAnswer {
         approval: ApprovalId::new(approval),
         decision,
         reason,
@@ -197,24 +198,24 @@ async fn f1_a_yes_that_was_typed_for_another_call_is_asked_again() {
     assert_eq!(t.wished(), [decide("s-a2", Decision::Once, None)]);
     // What is typed before its settling came is a message and no second answer.
     t.line("yes").await;
-    assert!(matches!(&t.wished()[..], [Wish::Say { .. }]));
+    assert!(matches!(&t.wished()[..], [UiCommand::Say { .. }]));
 }
 
 #[tokio::test]
 async fn f1_interrupts_cancel_then_leave() {
     let mut t = Table::opened(options(false)).await;
     t.fact("run.started", json!({ "run": "r1", "trigger": "user" })).await;
-    t.interrupt(Interrupt::Run).await;
-    assert_eq!(t.wished(), [Wish::Tell(PersonCommand::Cancel)]);
+    t.interrupt(PlainInterrupt::Run).await;
+    assert_eq!(t.wished(), [UiCommand::Tell(PersonCommand::Cancel)]);
     t.fact("run.finished", ended("cancelled", None)).await;
     // At rest it warns first; a line in between takes the warning back.
-    t.interrupt(Interrupt::Run).await;
+    t.interrupt(PlainInterrupt::Run).await;
     assert_eq!(t.wished(), []);
     t.line("").await;
-    t.interrupt(Interrupt::Run).await;
+    t.interrupt(PlainInterrupt::Run).await;
     assert_eq!(t.wished(), []);
-    t.interrupt(Interrupt::Run).await;
-    assert_eq!(t.wished(), [Wish::Leave]);
+    t.interrupt(PlainInterrupt::Run).await;
+    assert_eq!(t.wished(), [UiCommand::Leave]);
     let (left, text) = t.over().await;
     assert_eq!(left.code, 0);
     assert!(text.ends_with("To go on with this session: weir --resume s1\n"), "{text}");
@@ -225,16 +226,16 @@ async fn f1_signals_leave_with_the_way_back() {
     for number in [1, 15] {
         let mut t = Table::opened(options(false)).await;
         t.fact("run.started", json!({ "run": "r1", "trigger": "user" })).await;
-        t.interrupt(Interrupt::Program(number)).await;
-        assert_eq!(t.wished(), [Wish::Leave]);
+        t.interrupt(PlainInterrupt::Program(number)).await;
+        assert_eq!(t.wished(), [UiCommand::Leave]);
         let (left, text) = t.over().await;
         assert_eq!(left.code, 128 + number);
         assert!(text.contains("weir --resume s1"), "{text}");
     }
     // A second signal does not wait for the other end.
     let mut t = Table::opened(options(false)).await;
-    t.interrupt(Interrupt::Program(15)).await;
-    t.interrupt(Interrupt::Program(15)).await;
+    t.interrupt(PlainInterrupt::Program(15)).await;
+    t.interrupt(PlainInterrupt::Program(15)).await;
     assert!(t.talk.is_finished());
 }
 
@@ -244,7 +245,7 @@ async fn f1_what_comes_from_a_pipe_is_worked_off_and_nobody_says_yes() {
     t.line("do it").await;
     t.typed = None;
     t.rest().await;
-    assert!(matches!(&t.wished()[..], [Wish::Say { .. }]), "it is not left yet");
+    assert!(matches!(&t.wished()[..], [UiCommand::Say { .. }]), "it is not left yet");
     t.fact("input.accepted", said(1, "do it", Some("test-1"))).await;
     t.fact("run.started", json!({ "run": "r1", "trigger": "user" })).await;
     t.fact("turn.started", json!({ "turn": "t1", "iteration": 1, "inputs": ["i1"] })).await;
@@ -258,31 +259,31 @@ async fn f1_what_comes_from_a_pipe_is_worked_off_and_nobody_says_yes() {
         "options": [], "multiple": false }),
     )
     .await;
-    assert_eq!(t.wished(), [Wish::Tell(PersonCommand::Cancel)]);
+    assert_eq!(t.wished(), [UiCommand::Tell(PersonCommand::Cancel)]);
     t.fact("question.answered", json!({ "question": "s-q1", "answer": null, "by": "x" })).await;
     t.fact("run.finished", ended("cancelled", None)).await;
-    assert_eq!(t.wished(), [Wish::Leave]);
+    assert_eq!(t.wished(), [UiCommand::Leave]);
 }
 
 #[tokio::test]
 async fn f1_commands_of_line_mode() {
     let mut t = Table::opened(options(false)).await;
-    let report = |report, arguments: &str, ticket| Wish::Report {
+    let report = |report, arguments: &str, ticket| UiCommand::Report {
         report,
         arguments: arguments.into(),
         ticket,
     };
     for (line, wish) in [
-        ("/permissions auto-edit", Wish::Mode(PermissionMode::AutoEdit)),
-        ("/thinking high", Wish::Thinking(Thinking::High)),
-        ("/model a/b", Wish::Model("a/b".into())),
-        ("/compact keep names", Wish::Condense("keep names".into())),
-        ("/export a.md", Wish::Export("a.md".into())),
-        ("/clear", Wish::Open(Which::New)),
-        ("/undo", Wish::Undo),
-        ("/context", report(Report::Context, "", 1)),
-        ("/memory a b", report(Report::Memory, "a b", 2)),
-        ("!ls -l", Wish::Shell { command: "ls -l".into(), ticket: 3 }),
+        ("/permissions auto-edit", UiCommand::Mode(PermissionMode::AutoEdit)),
+        ("/thinking high", UiCommand::Thinking(Thinking::High)),
+        ("/model a/b", UiCommand::Model("a/b".into())),
+        ("/compact keep names", UiCommand::Condense("keep names".into())),
+        ("/export a.md", UiCommand::Export("a.md".into())),
+        ("/clear", UiCommand::Open(SessionTarget::New)),
+        ("/undo", UiCommand::Undo),
+        ("/context", report(ReportKind::Context, "", 1)),
+        ("/memory a b", report(ReportKind::Memory, "a b", 2)),
+        ("!ls -l", UiCommand::Shell { command: "ls -l".into(), ticket: 3 }),
     ] {
         t.line(line).await;
         assert_eq!(t.wished(), [wish], "{line}");
@@ -292,7 +293,7 @@ async fn f1_commands_of_line_mode() {
         assert_eq!(t.wished(), [], "{line}");
     }
     t.taken();
-    let told = News::Text {
+    let told = UiUpdate::Text {
         ticket: 1,
         title: "Context".into(),
         text: "# a\n\u{1b}]0;x\u{7}".into(),
@@ -300,21 +301,21 @@ async fn f1_commands_of_line_mode() {
     };
     t.tell(told).await;
     assert!(t.taken().starts_with("Context:\n# a\n<U+001B>]0;x<U+0007>\n"));
-    t.tell(News::Shell { ticket: 3, news: ShellNews::Output("one\ntw".into()) }).await;
-    t.tell(News::Shell { ticket: 3, news: ShellNews::Output("o\n".into()) }).await;
+    t.tell(UiUpdate::Shell { ticket: 3, news: ShellNews::Output("one\ntw".into()) }).await;
+    t.tell(UiUpdate::Shell { ticket: 3, news: ShellNews::Output("o\n".into()) }).await;
     let shown = "$ ls\none".to_owned();
     let end = ShellNews::Ended { status: "exit 0".into(), ok: true, shown: shown.clone() };
-    t.tell(News::Shell { ticket: 3, news: end }).await;
+    t.tell(UiUpdate::Shell { ticket: 3, news: end }).await;
     assert!(t.taken().starts_with("one\ntwo\ncommand: exit 0"));
     t.line("/show").await;
-    assert!(matches!(&t.wished()[..], [Wish::Say { text, .. }] if *text == shown));
+    assert!(matches!(&t.wished()[..], [UiCommand::Say { text, .. }] if *text == shown));
 }
 
 #[tokio::test]
 async fn f1_sessions_and_earlier_messages_are_chosen_by_number() {
     let mut t = Table::opened(options(false)).await;
     t.line("/resume tests").await;
-    assert_eq!(t.wished(), [Wish::Sessions { query: "tests".into(), ticket: 1 }]);
+    assert_eq!(t.wished(), [UiCommand::Sessions { query: "tests".into(), ticket: 1 }]);
     let line = SessionLine {
         id: SessionId::new("s7"),
         title: "Tests\u{1b}[2J".into(),
@@ -324,13 +325,13 @@ async fn f1_sessions_and_earlier_messages_are_chosen_by_number() {
         found: None,
     };
     t.taken();
-    t.tell(News::Listed { ticket: 1, items: Items::Sessions(vec![line]) }).await;
+    t.tell(UiUpdate::Listed { ticket: 1, items: ListResult::Sessions(vec![line]) }).await;
     let list = t.taken();
     assert!(list.starts_with("1: Tests<U+001B>[2J, in ~/code, 2 hours ago, completed\n"), "{list}");
     t.line("9").await;
     assert_eq!(t.wished(), []);
     t.line("1").await;
-    assert_eq!(t.wished(), [Wish::Open(Which::Existing(SessionId::new("s7")))]);
+    assert_eq!(t.wished(), [UiCommand::Open(SessionTarget::Existing(SessionId::new("s7")))]);
     t.open(Some("s7"), 3).await;
     t.begin(PermissionMode::Ask).await;
     t.fact("input.accepted", said(1, "first", None)).await;
@@ -340,8 +341,8 @@ async fn f1_sessions_and_earlier_messages_are_chosen_by_number() {
     assert!(text.contains("you: first\nassistant:\nAnswer.\n"), "{text}");
     t.line("/rewind").await;
     t.line("1").await;
-    assert_eq!(t.wished(), [Wish::Preview { before: 2, ticket: 2 }]);
-    let told = News::Text {
+    assert_eq!(t.wished(), [UiCommand::Preview { before: 2, ticket: 2 }]);
+    let told = UiUpdate::Text {
         ticket: 2,
         title: "Changes".into(),
         text: "-a\n+b".into(),
@@ -351,7 +352,7 @@ async fn f1_sessions_and_earlier_messages_are_chosen_by_number() {
     t.line("well").await;
     assert_eq!(t.wished(), []);
     t.line("both").await;
-    assert_eq!(t.wished(), [Wish::Rewind { before: 2, back: Back::Both }]);
+    assert_eq!(t.wished(), [UiCommand::Rewind { before: 2, back: RewindScope::Both }]);
 }
 
 #[tokio::test]
@@ -367,9 +368,9 @@ async fn z10_nothing_that_others_wrote_steers_the_terminal() {
         t.fact("call.finished", finished("c1", evil, false, evil, 3)).await;
         t.fact("approval.requested", approval("s-a1", "c2", evil)).await;
         t.fact("run.finished", ended("failed", Some(evil))).await;
-        t.tell(News::Notice { tone: Tone::Bad, text: evil.into() }).await;
-        t.tell(News::Lost(Some(evil.into()))).await;
-        t.tell(News::Over(Some(evil.into()))).await;
+        t.tell(UiUpdate::Notice { tone: NoticeTone::Bad, text: evil.into() }).await;
+        t.tell(UiUpdate::Lost(Some(evil.into()))).await;
+        t.tell(UiUpdate::Over(Some(evil.into()))).await;
         let (left, text) = t.over().await;
         let bad = |c: char| (c.is_control() && c != '\n') || c == '\u{202e}';
         assert!(!text.contains(bad), "{text:?}");
@@ -379,11 +380,11 @@ async fn z10_nothing_that_others_wrote_steers_the_terminal() {
 
 #[tokio::test]
 async fn f1_colours_only_where_a_theme_has_them_and_never_for_a_screen_reader() {
-    let dark = Theme::named("dark", Depth::Ansi);
+    let dark = Theme::by_name("dark", ColourDepth::Ansi);
     assert!(dark.is_some(), "there is such a theme");
     for (screen_reader, theme, coloured) in [
         (false, None, false),
-        (false, Some(Theme::plain()), false),
+        (false, Some(Theme::plain_theme()), false),
         (false, dark.clone(), true),
         (true, dark, false),
     ] {

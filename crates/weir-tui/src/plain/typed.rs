@@ -20,7 +20,7 @@ const READ_BYTES: usize = 4096;
 
 /// When the first letter of a line was typed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Begun {
+pub(crate) enum TypingStart {
     /// Before what is asked now was printed.
     Before,
     /// Since then, or nobody can know: lines of a pipe are taken in order, each when it is its turn.
@@ -29,54 +29,54 @@ pub(crate) enum Begun {
 
 /// A line that was typed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Typed {
+pub(crate) struct TypedLine {
     pub(crate) text: String,
-    pub(crate) begun: Begun,
+    pub(crate) begun: TypingStart,
 }
 
-impl From<&str> for Typed {
-    fn from(text: &str) -> Typed {
-        Typed { text: text.to_owned(), begun: Begun::Since }
+impl From<&str> for TypedLine {
+    fn from(text: &str) -> TypedLine {
+        TypedLine { text: text.to_owned(), begun: TypingStart::Since }
     }
 }
 
 /// Where lines come from.
-pub(crate) enum Lines {
+pub(crate) enum LineSource {
     /// A terminal.
-    Keyboard(Keyboard),
+    Keyboard(KeyboardInput),
     /// Whatever else; closed: its end.
-    Fed(mpsc::Receiver<Typed>),
+    Fed(mpsc::Receiver<TypedLine>),
 }
 
-impl Lines {
+impl LineSource {
     /// Those of standard input; `terminal`: it is one.
-    pub(super) fn of_input(terminal: bool) -> Lines {
-        match Keyboard::open().filter(|_| terminal) {
-            Some(keyboard) => Lines::Keyboard(keyboard),
-            None => Lines::Fed(fed()),
+    pub(super) fn of_input(terminal: bool) -> LineSource {
+        match KeyboardInput::open().filter(|_| terminal) {
+            Some(keyboard) => LineSource::Keyboard(keyboard),
+            None => LineSource::Fed(spawn_line_reader()),
         }
     }
 
     /// The next one; `None`: there are no more. May be dropped and called again.
-    pub(super) async fn next(&mut self) -> Option<Typed> {
+    pub(super) async fn next(&mut self) -> Option<TypedLine> {
         match self {
-            Lines::Keyboard(keyboard) => keyboard.line().await,
-            Lines::Fed(lines) => lines.recv().await,
+            LineSource::Keyboard(keyboard) => keyboard.next_line().await,
+            LineSource::Fed(lines) => lines.recv().await,
         }
     }
 
     /// Something that asks was printed just now.
-    pub(super) fn asked(&mut self) {
+    pub(super) fn mark_asked(&mut self) {
         match self {
-            Lines::Keyboard(keyboard) => keyboard.asked(),
-            Lines::Fed(_) => (),
+            LineSource::Keyboard(keyboard) => keyboard.mark_asked(),
+            LineSource::Fed(_) => (),
         }
     }
 }
 
 /// Lines of what is no terminal. A thread reads them, because a read cannot be taken back: the runtime
 /// would wait for one more line before the program could end. It ends with the program.
-fn fed() -> mpsc::Receiver<Typed> {
+fn spawn_line_reader() -> mpsc::Receiver<TypedLine> {
     let (tell, lines) = mpsc::channel(LINES_WAITING_MAX);
     std::thread::spawn(move || {
         let mut input = io::stdin().lock();
@@ -86,7 +86,7 @@ fn fed() -> mpsc::Receiver<Typed> {
                 Ok(0) | Err(_) => return,
                 Ok(_) => (),
             }
-            if tell.blocking_send(Typed::from(text(&line).as_str())).is_err() {
+            if tell.blocking_send(TypedLine::from(line_text(&line).as_str())).is_err() {
                 return;
             }
         }
@@ -95,14 +95,14 @@ fn fed() -> mpsc::Receiver<Typed> {
 }
 
 /// A line without its end.
-fn text(line: &[u8]) -> String {
+fn line_text(line: &[u8]) -> String {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     String::from_utf8_lossy(line.strip_suffix(b"\r").unwrap_or(line)).into_owned()
 }
 
 /// Standard input as a terminal. It is read only when there is something, so that no read is under
 /// way when something is asked.
-pub(crate) struct Keyboard {
+pub(crate) struct KeyboardInput {
     input: AsyncFd<BorrowedFd<'static>>,
     typed: Vec<u8>,
     /// So many bytes of `typed` are from before what is asked now was printed.
@@ -110,21 +110,21 @@ pub(crate) struct Keyboard {
     ended: bool,
 }
 
-impl Keyboard {
+impl KeyboardInput {
     /// The terminal; `None` where standard input cannot be waited for.
-    fn open() -> Option<Keyboard> {
+    fn open() -> Option<KeyboardInput> {
         #[expect(
             deprecated,
             reason = "its successor is unsafe because a type may lie about its descriptor; \
                       standard input is open as long as the program runs"
         )]
         let input = AsyncFd::new(rustix::stdio::stdin()).ok()?;
-        Some(Keyboard { input, typed: Vec::new(), early: 0, ended: false })
+        Some(KeyboardInput { input, typed: Vec::new(), early: 0, ended: false })
     }
 
-    async fn line(&mut self) -> Option<Typed> {
+    async fn next_line(&mut self) -> Option<TypedLine> {
         loop {
-            if let Some(line) = self.taken() {
+            if let Some(line) = self.take_line() {
                 return Some(line);
             }
             if self.ended {
@@ -135,23 +135,23 @@ impl Keyboard {
                 ready.clear_ready();
                 continue;
             }
-            self.read();
+            self.read_available();
         }
     }
 
     /// The first whole line of what was read.
-    fn taken(&mut self) -> Option<Typed> {
+    fn take_line(&mut self) -> Option<TypedLine> {
         let end = self.typed.iter().position(|byte| *byte == b'\n').map(|at| at + 1);
         let end = end.or_else(|| (self.typed.len() >= LINE_BYTES_MAX).then_some(LINE_BYTES_MAX));
         // What stands there without an end when the terminal goes is a line too.
         let rest = (self.ended && !self.typed.is_empty()).then_some(self.typed.len());
         let line: Vec<u8> = self.typed.drain(..end.or(rest)?).collect();
-        let begun = if self.early > 0 { Begun::Before } else { Begun::Since };
+        let begun = if self.early > 0 { TypingStart::Before } else { TypingStart::Since };
         self.early = self.early.saturating_sub(line.len());
-        Some(Typed { text: text(&line), begun })
+        Some(TypedLine { text: line_text(&line), begun })
     }
 
-    fn read(&mut self) {
+    fn read_available(&mut self) {
         let mut bytes = [0; READ_BYTES];
         match rustix::io::read(self.input.get_ref(), &mut bytes) {
             Ok(0) => self.ended = true,
@@ -163,7 +163,7 @@ impl Keyboard {
 
     /// Everything that was typed until now is from before what is asked: whole lines, and the line
     /// that somebody is writing, which a terminal gives out only when it does not wait for its end.
-    fn asked(&mut self) {
+    fn mark_asked(&mut self) {
         self.read_all();
         let input = *self.input.get_ref();
         // A program in the background is stopped when it changes a terminal.
@@ -185,7 +185,7 @@ impl Keyboard {
 
     fn read_all(&mut self) {
         while !self.ended && self.typed.len() < LINE_BYTES_MAX && has_input(*self.input.get_ref()) {
-            self.read();
+            self.read_available();
         }
     }
 }

@@ -7,19 +7,19 @@ use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, T
 const DEPTH_MAX: usize = 16;
 
 /// `text` as lines that are said.
-pub(super) fn said(text: &str) -> Vec<String> {
+pub(super) fn spoken_lines(text: &str) -> Vec<String> {
     let options =
         Options::ENABLE_TABLES | Options::ENABLE_TASKLISTS | Options::ENABLE_STRIKETHROUGH;
-    let mut said = Said::default();
+    let mut said = SpokenText::default();
     for event in Parser::new_ext(text, options) {
-        said.event(event);
+        said.handle_event(event);
     }
     said.end_line();
     said.lines
 }
 
 /// A line of a difference in words.
-pub(super) fn changed(line: &str) -> String {
+pub(super) fn diff_line_words(line: &str) -> String {
     if line.starts_with("@@") {
         return "Another place:".into();
     }
@@ -36,7 +36,7 @@ pub(super) fn changed(line: &str) -> String {
 }
 
 #[derive(Default)]
-struct Said {
+struct SpokenText {
     lines: Vec<String>,
     line: String,
     /// The next number of each open list; `None`: it has none.
@@ -50,11 +50,11 @@ struct Said {
     code: bool,
 }
 
-impl Said {
-    fn event(&mut self, event: Event<'_>) {
+impl SpokenText {
+    fn handle_event(&mut self, event: Event<'_>) {
         match event {
-            Event::Start(tag) => self.start(tag),
-            Event::End(tag) => self.end(tag),
+            Event::Start(tag) => self.start_tag(tag),
+            Event::End(tag) => self.end_tag(tag),
             Event::Text(text) if self.code => {
                 self.line.push_str(&text);
                 while let Some(at) = self.line.find('\n') {
@@ -78,11 +78,11 @@ impl Said {
         }
     }
 
-    fn start(&mut self, tag: Tag<'_>) {
+    fn start_tag(&mut self, tag: Tag<'_>) {
         match tag {
             Tag::Heading { level, .. } => {
                 self.end_line();
-                self.line = format!("Heading {}: ", number(level));
+                self.line = format!("Heading {}: ", heading_number(level));
             }
             Tag::BlockQuote(_) => {
                 self.end_line();
@@ -130,7 +130,7 @@ impl Said {
         }
     }
 
-    fn end(&mut self, tag: TagEnd) {
+    fn end_tag(&mut self, tag: TagEnd) {
         match tag {
             TagEnd::CodeBlock => {
                 self.end_line();
@@ -152,7 +152,7 @@ impl Said {
                 let columns = self.columns.join(", ");
                 self.lines.push(format!("Table with the columns {columns}."));
             }
-            TagEnd::TableCell => self.cell(),
+            TagEnd::TableCell => self.end_cell(),
             TagEnd::TableRow => {
                 let row = self.line.trim_end_matches(['\u{0}', ' ', ';']).to_owned();
                 self.line = row;
@@ -167,7 +167,7 @@ impl Said {
     }
 
     /// A cell ended: in the head it names a column, below it is said with that name.
-    fn cell(&mut self) {
+    fn end_cell(&mut self) {
         let at = self.line.rfind('\u{0}').map_or(0, |at| at + 1);
         let text = self.line.split_off(at);
         if self.in_head {
@@ -188,7 +188,7 @@ impl Said {
     }
 }
 
-fn number(level: HeadingLevel) -> u8 {
+fn heading_number(level: HeadingLevel) -> u8 {
     match level {
         HeadingLevel::H1 => 1,
         HeadingLevel::H2 => 2,
@@ -201,7 +201,7 @@ fn number(level: HeadingLevel) -> u8 {
 
 #[cfg(test)]
 mod tests {
-    use super::{changed, said};
+    use super::{diff_line_words, spoken_lines};
 
     #[test]
     fn f1_a_difference_is_said_in_words() {
@@ -214,7 +214,7 @@ mod tests {
             ("@@ -1 +1 @@", "Another place:"),
             ("diff", "diff"),
         ] {
-            assert_eq!(changed(line), expected);
+            assert_eq!(diff_line_words(line), expected);
         }
     }
 
@@ -240,7 +240,7 @@ mod tests {
             ),
             ("", &[]),
         ] {
-            assert_eq!(said(text), expected, "{text}");
+            assert_eq!(spoken_lines(text), expected, "{text}");
         }
     }
 }

@@ -7,15 +7,15 @@ use weir_core::ids::Timestamp;
 
 /// The clock.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Clock {
+pub(super) struct FaceClock {
     start: Instant,
     wall: i64,
 }
 
-impl Clock {
-    pub(super) fn new() -> Clock {
+impl FaceClock {
+    pub(super) fn new() -> FaceClock {
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        Clock { start: Instant::now(), wall: i64::try_from(since.as_micros()).unwrap_or(0) }
+        FaceClock { start: Instant::now(), wall: i64::try_from(since.as_micros()).unwrap_or(0) }
     }
 
     pub(super) fn now(&self) -> Timestamp {

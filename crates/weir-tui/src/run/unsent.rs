@@ -4,20 +4,20 @@ use std::collections::VecDeque;
 
 use tokio::sync::mpsc::error::TrySendError;
 
-use super::Face;
-use crate::link::{Link, News, ShellNews, Tone, Wish};
+use super::FaceLoop;
+use crate::link::{NoticeTone, ShellNews, UiChannel, UiCommand, UiUpdate};
 
 /// Wishes that wait.
 const UNSENT_MAX: usize = 1024;
 
 const WHY: &str = "too much waits for the other end already";
 
-impl Face {
+impl FaceLoop {
     /// Wishes go out in order; those for which there is no room wait.
-    pub(super) fn send(&mut self, link: &Link) {
+    pub(super) fn send_commands(&mut self, link: &UiChannel) {
         for wish in self.app.take_wishes() {
-            if let Err(wish) = add(&mut self.unsent, wish) {
-                self.app.news(&refused(*wish), self.clock.now());
+            if let Err(wish) = add_unsent(&mut self.unsent, wish) {
+                self.app.handle_update(&refusal_update(*wish), self.clock.now());
             }
         }
         while let Some(wish) = self.unsent.pop_front() {
@@ -36,10 +36,10 @@ impl Face {
 
 /// Adds a wish at the end. Past the bound the oldest search for files goes first: what was typed
 /// since has asked again. An error gives the wish back: there is no room.
-fn add(unsent: &mut VecDeque<Wish>, wish: Wish) -> Result<(), Box<Wish>> {
+fn add_unsent(unsent: &mut VecDeque<UiCommand>, wish: UiCommand) -> Result<(), Box<UiCommand>> {
     // Leaving is wished once, and nothing may keep anybody from it.
-    if unsent.len() >= UNSENT_MAX && wish != Wish::Leave {
-        match unsent.iter().position(|waits| matches!(waits, Wish::Files { .. })) {
+    if unsent.len() >= UNSENT_MAX && wish != UiCommand::Leave {
+        match unsent.iter().position(|waits| matches!(waits, UiCommand::Files { .. })) {
             Some(place) => drop(unsent.remove(place)),
             None => return Err(Box::new(wish)),
         }
@@ -49,21 +49,21 @@ fn add(unsent: &mut VecDeque<Wish>, wish: Wish) -> Result<(), Box<Wish>> {
 }
 
 /// What is told of a wish for which there was no room.
-fn refused(wish: Wish) -> News {
+fn refusal_update(wish: UiCommand) -> UiUpdate {
     match wish {
-        Wish::Say { client_id, .. } => News::Refused { client_id, why: WHY.into() },
-        Wish::Files { ticket, .. }
-        | Wish::Sessions { ticket, .. }
-        | Wish::Preview { ticket, .. }
-        | Wish::Report { ticket, .. }
-        | Wish::Models(ticket)
-        | Wish::Profiles(ticket)
-        | Wish::Clipboard(ticket) => News::Failed { ticket, why: WHY.into() },
-        Wish::Shell { ticket, .. } => {
+        UiCommand::Say { client_id, .. } => UiUpdate::Refused { client_id, why: WHY.into() },
+        UiCommand::Files { ticket, .. }
+        | UiCommand::Sessions { ticket, .. }
+        | UiCommand::Preview { ticket, .. }
+        | UiCommand::Report { ticket, .. }
+        | UiCommand::Models(ticket)
+        | UiCommand::Profiles(ticket)
+        | UiCommand::Clipboard(ticket) => UiUpdate::Failed { ticket, why: WHY.into() },
+        UiCommand::Shell { ticket, .. } => {
             let (status, shown) = (format!("not run: {WHY}"), String::new());
-            News::Shell { ticket, news: ShellNews::Ended { status, ok: false, shown } }
+            UiUpdate::Shell { ticket, news: ShellNews::Ended { status, ok: false, shown } }
         }
-        _ => News::Notice { tone: Tone::Bad, text: format!("Not done: {WHY}") },
+        _ => UiUpdate::Notice { tone: NoticeTone::Bad, text: format!("Not done: {WHY}") },
     }
 }
 
@@ -73,39 +73,40 @@ mod tests {
 
     use super::*;
 
-    fn files(ticket: u64) -> Wish {
-        Wish::Files { query: "a".into(), ticket }
+    fn files(ticket: u64) -> UiCommand {
+        UiCommand::Files { query: "a".into(), ticket }
     }
 
     #[test]
     fn f1_what_waits_has_a_bound_and_searches_go_first() {
-        let mut unsent: VecDeque<Wish> = (0..UNSENT_MAX as u64).map(files).collect();
-        assert_eq!(add(&mut unsent, Wish::Tell(PersonCommand::Cancel)), Ok(()));
+        let mut unsent: VecDeque<UiCommand> = (0..UNSENT_MAX as u64).map(files).collect();
+        assert_eq!(add_unsent(&mut unsent, UiCommand::Tell(PersonCommand::Cancel)), Ok(()));
         assert_eq!((unsent.front(), unsent.len()), (Some(&files(1)), UNSENT_MAX));
-        while add(&mut unsent, Wish::Undo).is_ok() {
+        while add_unsent(&mut unsent, UiCommand::Undo).is_ok() {
             assert!(unsent.len() <= UNSENT_MAX, "it ends");
         }
         assert_eq!(
             unsent.front(),
-            Some(&Wish::Tell(PersonCommand::Cancel)),
+            Some(&UiCommand::Tell(PersonCommand::Cancel)),
             "nothing but searches went"
         );
-        assert_eq!(add(&mut unsent, Wish::Leave), Ok(()));
+        assert_eq!(add_unsent(&mut unsent, UiCommand::Leave), Ok(()));
     }
 
     #[test]
     fn f1_whoever_waits_for_a_wish_without_room_is_told() {
-        let say = Wish::Say { text: "a".into(), attached: Vec::new(), client_id: "t-1".into() };
-        let shell = Wish::Shell { command: "ls".into(), ticket: 7 };
+        let say =
+            UiCommand::Say { text: "a".into(), attached: Vec::new(), client_id: "t-1".into() };
+        let shell = UiCommand::Shell { command: "ls".into(), ticket: 7 };
         for (wish, told) in [
             (say, "Refused"),
             (files(1), "Failed"),
-            (Wish::Models(2), "Failed"),
-            (Wish::Clipboard(3), "Failed"),
+            (UiCommand::Models(2), "Failed"),
+            (UiCommand::Clipboard(3), "Failed"),
             (shell, "Shell"),
-            (Wish::Tell(PersonCommand::Cancel), "Notice"),
+            (UiCommand::Tell(PersonCommand::Cancel), "Notice"),
         ] {
-            let news = format!("{:?}", refused(wish));
+            let news = format!("{:?}", refusal_update(wish));
             assert!(news.starts_with(told) && news.contains(WHY), "{news}");
         }
     }

@@ -9,15 +9,15 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::text::{Line, Span};
 use weir_core::event::{ApprovalRequested, Decision, Event};
 use weir_core::governance::label::Taint;
-use weir_core::view::told::everywhere;
-use weir_core::view::visible::remarks;
+use weir_core::view::told::permission_command;
+use weir_core::view::visible::lookalike_remarks;
 
-use super::typed::Typed;
-use crate::app::lines::row::arguments;
+use super::typed::DialogLineInput;
+use crate::app::lines::row::argument_lines;
 use crate::text::diff;
 use crate::text::theme::Theme;
-use crate::text::wrap::{cut, wrap};
-use crate::words::{counted, one_line};
+use crate::text::wrap::{cut_line, wrap_line};
+use crate::words::{count_text, one_line};
 
 /// Lines of what would be done that are made at most; more never fit a screen.
 const LINES_MAX: usize = 500;
@@ -34,7 +34,7 @@ const ROOMY_CELLS: usize = 66;
 
 /// What of it could be read when it was shown last: nobody allows what they could not see.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Seen {
+enum VisiblePart {
     /// All that an answer is about, or its beginning and how to see the rest.
     All,
     /// Not the rules that an answer that lasts would add.
@@ -45,17 +45,17 @@ enum Seen {
 
 /// The dialog.
 #[derive(Debug, Clone)]
-pub(crate) struct Approval {
+pub(crate) struct ApprovalDialog {
     event: Arc<Event>,
     /// The reason of a no, while it is typed.
-    reason: Option<Typed>,
+    reason: Option<DialogLineInput>,
     /// What the last view had room for.
-    seen: Cell<Seen>,
+    seen: Cell<VisiblePart>,
 }
 
 /// What a key meant.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Answer {
+pub(crate) enum ApprovalKeyOutcome {
     /// Nothing here.
     Passed,
     /// It changed.
@@ -70,17 +70,17 @@ pub(crate) enum Answer {
 
 /// How the dialog stands among others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Standing {
+pub(crate) struct DialogState {
     /// Others that wait behind it.
     pub(crate) others: usize,
     /// It takes keys.
     pub(crate) focused: bool,
 }
 
-impl Approval {
+impl ApprovalDialog {
     /// A dialog about an `approval.requested` or `agent.asked`.
-    pub(crate) fn new(event: Arc<Event>) -> Approval {
-        Approval { event, reason: None, seen: Cell::new(Seen::All) }
+    pub(crate) fn new(event: Arc<Event>) -> ApprovalDialog {
+        ApprovalDialog { event, reason: None, seen: Cell::new(VisiblePart::All) }
     }
 
     /// What is asked.
@@ -105,75 +105,81 @@ impl Approval {
     }
 
     /// Pasted text: it belongs to the reason, if to anything.
-    pub(crate) fn paste(&mut self, text: &str) -> Answer {
+    pub(crate) fn handle_paste(&mut self, text: &str) -> ApprovalKeyOutcome {
         match &mut self.reason {
             Some(typed) => {
-                typed.paste(text);
-                Answer::Took
+                typed.handle_paste(text);
+                ApprovalKeyOutcome::Took
             }
-            None => Answer::Passed,
+            None => ApprovalKeyOutcome::Passed,
         }
     }
 
     /// A key.
-    pub(crate) fn key(&mut self, key: KeyEvent) -> Answer {
+    pub(crate) fn handle_key(&mut self, key: KeyEvent) -> ApprovalKeyOutcome {
         if let Some(typed) = &mut self.reason {
             return match key.code {
                 KeyCode::Enter => {
                     let reason = Some(typed.text().to_owned()).filter(|text| !text.is_empty());
-                    Answer::Decide(Decision::Deny, reason)
+                    ApprovalKeyOutcome::Decide(Decision::Deny, reason)
                 }
                 KeyCode::Esc => {
                     self.reason = None;
-                    Answer::Took
+                    ApprovalKeyOutcome::Took
                 }
-                _ if typed.key(key) => Answer::Took,
-                _ => Answer::Passed,
+                _ if typed.handle_key(key) => ApprovalKeyOutcome::Took,
+                _ => ApprovalKeyOutcome::Passed,
             };
         }
         if key.modifiers == KeyModifiers::CONTROL && key.code == KeyCode::Char('o') {
-            return Answer::All;
+            return ApprovalKeyOutcome::All;
         }
         // Esc and a letter behind it may come as Alt and the letter: that decides nothing.
         if !(key.modifiers - KeyModifiers::SHIFT).is_empty() {
-            return Answer::Passed;
+            return ApprovalKeyOutcome::Passed;
         }
-        let once = self.seen.get() != Seen::Nothing;
-        let lasting = self.lasts();
+        let once = self.seen.get() != VisiblePart::Nothing;
+        let lasting = self.offers_lasting_answer();
         match key.code {
-            KeyCode::Char('y' | 'Y' | '1') if once => Answer::Decide(Decision::Once, None),
-            KeyCode::Char('s' | 'S' | '2') if lasting => Answer::Decide(Decision::Session, None),
-            KeyCode::Char('a' | 'A' | '3') if lasting => Answer::Decide(Decision::Always, None),
-            KeyCode::Char('n' | 'N' | '4') => {
-                self.reason = Some(Typed::default());
-                Answer::Took
+            KeyCode::Char('y' | 'Y' | '1') if once => {
+                ApprovalKeyOutcome::Decide(Decision::Once, None)
             }
-            KeyCode::Char('v' | 'V') => Answer::All,
-            KeyCode::Esc => Answer::Interrupt,
-            _ => Answer::Passed,
+            KeyCode::Char('s' | 'S' | '2') if lasting => {
+                ApprovalKeyOutcome::Decide(Decision::Session, None)
+            }
+            KeyCode::Char('a' | 'A' | '3') if lasting => {
+                ApprovalKeyOutcome::Decide(Decision::Always, None)
+            }
+            KeyCode::Char('n' | 'N' | '4') => {
+                self.reason = Some(DialogLineInput::default());
+                ApprovalKeyOutcome::Took
+            }
+            KeyCode::Char('v' | 'V') => ApprovalKeyOutcome::All,
+            KeyCode::Esc => ApprovalKeyOutcome::Interrupt,
+            _ => ApprovalKeyOutcome::Passed,
         }
     }
 
     /// Whether an answer that lasts is offered: only with the rules that it would add in sight.
-    fn lasts(&self) -> bool {
+    fn offers_lasting_answer(&self) -> bool {
         let rules = self.request().is_some_and(|fact| !fact.rules.is_empty());
-        rules && self.seen.get() == Seen::All
+        rules && self.seen.get() == VisiblePart::All
     }
 
     /// Everything about it as lines: for the pager.
-    pub(crate) fn all(&self, width: usize, theme: &Theme) -> Vec<Line<'static>> {
+    pub(crate) fn all_lines(&self, width: usize, theme: &Theme) -> Vec<Line<'static>> {
         let Some(fact) = self.request() else { return Vec::new() };
-        let mut lines = self.words(fact, width, theme, LINES_MAX);
-        lines.extend(rules(fact, width, theme, LINES_MAX));
+        let mut lines = self.context_lines(fact, width, theme, LINES_MAX);
+        lines.extend(rule_lines(fact, width, theme, LINES_MAX));
         for rule in &fact.rules {
-            let text = format!("In every project: {}", everywhere(rule.text()));
-            lines.extend(wrap(&Line::styled(text, theme.quiet), width, 2));
+            let text = format!("In every project: {}", permission_command(rule.text()));
+            lines.extend(wrap_line(&Line::styled(text, theme.quiet), width, 2));
         }
         lines.push(Line::default());
-        lines.extend(arguments(&fact.input, width, theme));
+        lines.extend(argument_lines(&fact.input, width, theme));
         if let Some(text) = &fact.diff {
             lines.push(Line::default());
-            lines.extend(diff::render(text, width, usize::MAX, theme));
+            lines.extend(diff::render_diff(text, width, usize::MAX, theme));
         }
         lines
     }
@@ -181,40 +187,47 @@ impl Approval {
     /// The dialog in at most `rows_max` lines, and where the cursor stands. The ways to answer
     /// stand in it whatever has to give way; where nothing of the command or change is left to see,
     /// nothing can be allowed.
-    pub(crate) fn view(
+    pub(crate) fn render_dialog(
         &self,
         width: usize,
         rows_max: usize,
         theme: &Theme,
-        standing: Standing,
+        standing: DialogState,
     ) -> (Vec<Line<'static>>, Option<(usize, usize)>) {
         let Some(fact) = self.request() else { return (Vec::new(), None) };
-        let what = what(fact, width, theme);
+        let what = subject_lines(fact, width, theme);
         let seen_min = what.len().min(WHAT_LINES_MIN);
         // Title and, of the words, a line or how many there are.
         let needs = |foot: usize| 2 + seen_min + foot;
         let mut foot = (Vec::new(), None);
-        for (seen, rules_max) in [(Seen::All, 2), (Seen::ButRules, 0), (Seen::Nothing, 0)] {
+        for (seen, rules_max) in
+            [(VisiblePart::All, 2), (VisiblePart::ButRules, 0), (VisiblePart::Nothing, 0)]
+        {
             self.seen.set(seen);
-            foot = self.foot(rules(fact, width, theme, rules_max), width, theme, standing);
+            foot = self.footer_lines(
+                rule_lines(fact, width, theme, rules_max),
+                width,
+                theme,
+                standing,
+            );
             if rows_max >= needs(foot.0.len()) {
                 break;
             }
         }
         let (foot, mut cursor) = foot;
-        let mut head = vec![title(width, theme, standing.others)];
+        let mut head = vec![title_line(width, theme, standing.others)];
         let room = rows_max.saturating_sub(head.len() + foot.len());
-        if self.seen.get() == Seen::Nothing {
+        if self.seen.get() == VisiblePart::Nothing {
             let text = "Too little room: v shows it";
-            head.push(cut(Line::styled(text, theme.warn), width));
+            head.push(cut_line(Line::styled(text, theme.warn), width));
             head.truncate(rows_max.saturating_sub(foot.len()));
         } else {
             let words_max = if room >= ROOMY_ROWS { WORDS_LINES_MAX } else { 1 };
-            let words = self.words(fact, width, theme, words_max);
-            let words = bounded(words, room - seen_min, width, theme);
+            let words = self.context_lines(fact, width, theme, words_max);
+            let words = bound_lines(words, room - seen_min, width, theme);
             let room = room - words.len();
             head.extend(words);
-            head.extend(bounded(what, room, width, theme));
+            head.extend(bound_lines(what, room, width, theme));
         }
         if let Some((row, _)) = &mut cursor {
             *row += head.len();
@@ -224,26 +237,26 @@ impl Approval {
     }
 
     /// `rules`, which would be added, and the ways to answer or the reason that is typed.
-    fn foot(
+    fn footer_lines(
         &self,
         rules: Vec<Line<'static>>,
         width: usize,
         theme: &Theme,
-        standing: Standing,
+        standing: DialogState,
     ) -> (Vec<Line<'static>>, Option<(usize, usize)>) {
         let mut foot = rules;
         let Some(typed) = &self.reason else {
-            foot.extend(self.choices(width, theme, standing));
+            foot.extend(self.choice_lines(width, theme, standing));
             return (foot, None);
         };
-        let (line, cell) = typed.view("Why not (Enter: no reason)? ", width, theme);
+        let (line, cell) = typed.render_line("Why not (Enter: no reason)? ", width, theme);
         let cursor = (foot.len(), cell);
         foot.push(line);
         (foot, Some(cursor))
     }
 
     /// Who asks, what for, why, and what to look at.
-    fn words(
+    fn context_lines(
         &self,
         fact: &ApprovalRequested,
         width: usize,
@@ -252,8 +265,8 @@ impl Approval {
     ) -> Vec<Line<'static>> {
         let mut lines = Vec::new();
         let mut say = |line: Line<'static>| match lines_max {
-            1 => lines.push(cut(line, width)),
-            _ => lines.extend(bounded(wrap(&line, width, 2), lines_max, width, theme)),
+            1 => lines.push(cut_line(line, width)),
+            _ => lines.extend(bound_lines(wrap_line(&line, width, 2), lines_max, width, theme)),
         };
         if !self.path().is_empty() {
             let path = one_line(&self.path().join(" › "));
@@ -267,7 +280,7 @@ impl Approval {
                 say(Line::styled(format!("! It had read: {read}"), theme.warn));
             }
         }
-        for remark in remarks(fact) {
+        for remark in lookalike_remarks(fact) {
             say(Line::styled(format!("! Look closely: {}", one_line(&remark)), theme.warn));
         }
         say(Line::from(vec![
@@ -279,18 +292,23 @@ impl Approval {
     }
 
     /// The keys that answer.
-    fn choices(&self, width: usize, theme: &Theme, standing: Standing) -> Vec<Line<'static>> {
+    fn choice_lines(
+        &self,
+        width: usize,
+        theme: &Theme,
+        standing: DialogState,
+    ) -> Vec<Line<'static>> {
         if !standing.focused {
             let text = "Tab: answer this · what you type goes into the box below";
-            return wrap(&Line::styled(text, theme.accent), width, 2);
+            return wrap_line(&Line::styled(text, theme.accent), width, 2);
         }
         let roomy = width >= ROOMY_CELLS;
         let words = |long: &'static str, short: &'static str| if roomy { long } else { short };
         let mut all = Vec::new();
-        if self.seen.get() != Seen::Nothing {
+        if self.seen.get() != VisiblePart::Nothing {
             all.push(("y", words("yes, once", "yes")));
         }
-        if self.lasts() {
+        if self.offers_lasting_answer() {
             all.extend([
                 ("s", words("this session", "session")),
                 ("a", words("always in this project", "always")),
@@ -305,24 +323,24 @@ impl Approval {
     }
 }
 
-fn title(width: usize, theme: &Theme, others: usize) -> Line<'static> {
+fn title_line(width: usize, theme: &Theme, others: usize) -> Line<'static> {
     let more = match others {
         0 => String::new(),
         n => format!(" ({n} more after it)"),
     };
-    cut(Line::styled(format!("─ Allow this?{more} ─"), theme.warn), width)
+    cut_line(Line::styled(format!("─ Allow this?{more} ─"), theme.warn), width)
 }
 
 /// The command, or what would change, in full.
-fn what(fact: &ApprovalRequested, width: usize, theme: &Theme) -> Vec<Line<'static>> {
+fn subject_lines(fact: &ApprovalRequested, width: usize, theme: &Theme) -> Vec<Line<'static>> {
     match &fact.diff {
-        Some(text) => diff::render(text, width, LINES_MAX, theme),
-        None => arguments(&fact.input, width, theme),
+        Some(text) => diff::render_diff(text, width, LINES_MAX, theme),
+        None => argument_lines(&fact.input, width, theme),
     }
 }
 
 /// At most `rows_max` lines, the last of which says how many were left out.
-fn bounded(
+fn bound_lines(
     mut lines: Vec<Line<'static>>,
     rows_max: usize,
     width: usize,
@@ -331,21 +349,26 @@ fn bounded(
     if lines.len() > rows_max && rows_max > 0 {
         let left = lines.len() - (rows_max - 1);
         lines.truncate(rows_max - 1);
-        let text = format!("  … {} · v shows all", counted(left, "more line"));
-        lines.push(cut(Line::styled(text, theme.warn), width));
+        let text = format!("  … {} · v shows all", count_text(left, "more line"));
+        lines.push(cut_line(Line::styled(text, theme.warn), width));
     }
     lines.truncate(rows_max);
     lines
 }
 
 /// The rules that an answer that lasts would add.
-fn rules(fact: &ApprovalRequested, width: usize, theme: &Theme, rows: usize) -> Vec<Line<'static>> {
+fn rule_lines(
+    fact: &ApprovalRequested,
+    width: usize,
+    theme: &Theme,
+    rows: usize,
+) -> Vec<Line<'static>> {
     if fact.rules.is_empty() {
         return Vec::new();
     }
     let rules: Vec<String> = fact.rules.iter().map(|rule| one_line(rule.text())).collect();
     let text = format!("Session, or always in this project, adds: {}", rules.join("  "));
-    bounded(wrap(&Line::styled(text, theme.quiet), width, 2), rows, width, theme)
+    bound_lines(wrap_line(&Line::styled(text, theme.quiet), width, 2), rows, width, theme)
 }
 
 /// Keys and what they do in rows. A key and its word stay on one.
@@ -371,5 +394,5 @@ fn on_rows(
             choice.into_iter().for_each(|span| line.push_span(span));
         }
     }
-    lines.iter().flat_map(|line| wrap(line, width, 2)).collect()
+    lines.iter().flat_map(|line| wrap_line(line, width, 2)).collect()
 }

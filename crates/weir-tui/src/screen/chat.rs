@@ -7,17 +7,20 @@ use std::mem;
 use ratatui::text::{Line, Span};
 use weir_core::event::Event;
 
-use super::footer::{self, Footer};
-use crate::app::entries::{Entry, What};
-use crate::app::lines::{Detail, all_thoughts, beside, body, ended, style, thought_line};
+use super::footer::{self, FooterData};
+use crate::app::entries::{EntryContent, TranscriptEntry};
+use crate::app::lines::{
+    DetailLevel, all_thoughts, entry_body_lines, media_and_source_lines, run_end_lines,
+    thought_line, tone_style,
+};
 use crate::app::notes::Loud;
-use crate::app::writing::Print;
+use crate::app::writing::PrintItem;
 use crate::app::{App, Dialog};
-use crate::link::{About, Tone};
-use crate::options::Thoughts;
-use crate::terminal::{Frame, Size};
+use crate::link::{NoticeTone, OpenSessionInfo};
+use crate::options::ThoughtDisplay;
+use crate::terminal::{TerminalFrame, TerminalSize};
 use crate::text::theme::Theme;
-use crate::text::wrap::{cut, wrap};
+use crate::text::wrap::{cut_line, wrap_line};
 use crate::words::one_line;
 
 mod live;
@@ -31,7 +34,7 @@ const BOX_ROWS_MIN: usize = 3;
 
 /// What was printed last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum Last {
+pub(crate) enum LastPrinted {
     /// Nothing.
     #[default]
     Nothing,
@@ -42,70 +45,72 @@ pub(crate) enum Last {
 }
 
 /// The first line in a session.
-pub(crate) fn greeting(about: &About) -> Vec<Line<'static>> {
+pub(crate) fn greeting_line(about: &OpenSessionInfo) -> Vec<Line<'static>> {
     let server = about.server.as_ref().map(|at| format!(" at {}", one_line(at)));
     let folder = one_line(&about.folder);
     vec![Line::from(format!("Weir{} in {folder}", server.unwrap_or_default()))]
 }
 
 /// What the terminal is to show of the chat. What it prints is given once.
-pub(crate) fn frame(app: &mut App, size: Size) -> Frame {
+pub(crate) fn chat_frame(app: &mut App, size: TerminalSize) -> TerminalFrame {
     let (width, rows) = (usize::from(size.columns), usize::from(size.rows));
     if width == 0 || rows == 0 {
         // Nothing can be seen: what is to be printed waits.
-        return Frame::default();
+        return TerminalFrame::default();
     }
     let theme = app.theme.clone();
-    let finished = finished(app, width, rows, &theme);
-    let (live, cursor) = region(app, width, rows, &theme);
+    let finished = finished_lines(app, width, rows, &theme);
+    let (live, cursor) = live_region(app, width, rows, &theme);
     app.painted_ask();
-    Frame { finished, live, cursor }
+    TerminalFrame { finished, live, cursor }
 }
 
 /// Lines for the scrollback.
-fn finished(app: &mut App, width: usize, rows: usize, theme: &Theme) -> Vec<Line<'static>> {
+fn finished_lines(app: &mut App, width: usize, rows: usize, theme: &Theme) -> Vec<Line<'static>> {
     let mut lines = Vec::new();
     let mut last = app.last;
     for print in mem::take(&mut app.fold.prints) {
         let (kind, new) = match print {
-            Print::Entry(n) => match app.fold.transcript.get(n) {
-                Some(entry) => (kind(entry), entry_lines(app, n, width, theme)),
+            PrintItem::Entry(n) => match app.fold.transcript.get(n) {
+                Some(entry) => (printed_kind(entry), entry_lines(app, n, width, theme)),
                 None => continue,
             },
-            Print::Left(entry) => (kind(&entry), body(&entry, width, theme, Detail::Brief)),
-            Print::Thought { ms, text } => match app.thoughts {
-                Thoughts::Folded => (Last::Row, thought_line(ms, width, theme)),
-                Thoughts::Shown => (Last::Text, all_thoughts(&text, width, theme)),
+            PrintItem::Left(entry) => {
+                (printed_kind(&entry), entry_body_lines(&entry, width, theme, DetailLevel::Brief))
+            }
+            PrintItem::Thought { ms, text } => match app.thoughts {
+                ThoughtDisplay::Folded => (LastPrinted::Row, thought_line(ms, width, theme)),
+                ThoughtDisplay::Shown => (LastPrinted::Text, all_thoughts(&text, width, theme)),
             },
-            Print::Text { mut growing, begun } => {
-                let rest = trimmed(growing.finish(width, theme));
+            PrintItem::Text { mut growing, begun } => {
+                let rest = trim_empty_lines(growing.finish(width, theme));
                 if begun {
                     lines.extend(rest);
                     continue;
                 }
-                (Last::Text, rest)
+                (LastPrinted::Text, rest)
             }
-            Print::Beside(event) => {
-                lines.extend(beside(&event, width, theme));
+            PrintItem::Beside(event) => {
+                lines.extend(media_and_source_lines(&event, width, theme));
                 continue;
             }
-            Print::Screen => {
+            PrintItem::Screen => {
                 lines.extend(vec![Line::default(); rows]);
-                last = Last::Nothing;
+                last = LastPrinted::Nothing;
                 continue;
             }
-            Print::Lines(new) => {
+            PrintItem::Lines(new) => {
                 let quiet = new.into_iter().map(|line| line.patch_style(theme.quiet));
-                (Last::Text, quiet.flat_map(|line| wrap(&line, width, 2)).collect())
+                (LastPrinted::Text, quiet.flat_map(|line| wrap_line(&line, width, 2)).collect())
             }
         };
         push(&mut lines, &mut last, kind, new);
     }
-    let settled = app.fold.writing.growing.settled(width, theme);
+    let settled = app.fold.writing.growing.take_final_lines(width, theme);
     if !settled.is_empty() {
         match mem::replace(&mut app.fold.writing.begun, true) {
             true => lines.extend(settled),
-            false => push(&mut lines, &mut last, Last::Text, settled),
+            false => push(&mut lines, &mut last, LastPrinted::Text, settled),
         }
     }
     app.last = last;
@@ -113,7 +118,7 @@ fn finished(app: &mut App, width: usize, rows: usize, theme: &Theme) -> Vec<Line
 }
 
 /// Without empty lines at the end.
-fn trimmed(mut lines: Vec<Line<'static>>) -> Vec<Line<'static>> {
+fn trim_empty_lines(mut lines: Vec<Line<'static>>) -> Vec<Line<'static>> {
     let empty = |line: &Line<'_>| line.spans.iter().all(|span| span.content.trim().is_empty());
     while lines.last().is_some_and(empty) {
         lines.pop();
@@ -122,11 +127,17 @@ fn trimmed(mut lines: Vec<Line<'static>>) -> Vec<Line<'static>> {
 }
 
 /// Puts lines at the end, after an empty one where one belongs.
-fn push(lines: &mut Vec<Line<'static>>, last: &mut Last, kind: Last, new: Vec<Line<'static>>) {
+fn push(
+    lines: &mut Vec<Line<'static>>,
+    last: &mut LastPrinted,
+    kind: LastPrinted,
+    new: Vec<Line<'static>>,
+) {
     if new.is_empty() {
         return;
     }
-    let close = *last == Last::Nothing || (*last == Last::Row && kind == Last::Row);
+    let close =
+        *last == LastPrinted::Nothing || (*last == LastPrinted::Row && kind == LastPrinted::Row);
     if !close {
         lines.push(Line::default());
     }
@@ -134,10 +145,10 @@ fn push(lines: &mut Vec<Line<'static>>, last: &mut Last, kind: Last, new: Vec<Li
     *last = kind;
 }
 
-fn kind(entry: &Entry) -> Last {
+fn printed_kind(entry: &TranscriptEntry) -> LastPrinted {
     match entry.what {
-        What::Call(_) | What::Note(..) => Last::Row,
-        _ => Last::Text,
+        EntryContent::Call(_) | EntryContent::Note(..) => LastPrinted::Row,
+        _ => LastPrinted::Text,
     }
 }
 
@@ -145,20 +156,21 @@ fn entry_lines(app: &App, n: usize, width: usize, theme: &Theme) -> Vec<Line<'st
     let entries = app.fold.transcript.entries();
     let Some(entry) = entries.get(n) else { return Vec::new() };
     let before = n.checked_sub(1).and_then(|n| entries.get(n)).map(|entry| &entry.what);
-    if let (What::Ended(event), Some(What::Note(_, told))) = (&entry.what, before)
+    if let (EntryContent::Ended(event), Some(EntryContent::Note(_, told))) = (&entry.what, before)
         && let Event::RunFinished(fact) = event.as_ref()
     {
         // The line above may have said already what went wrong.
         let error = fact.error.as_deref().filter(|error| one_line(error) != *told);
-        return ended(fact, error, width, theme, Detail::Brief);
+        return run_end_lines(fact, error, width, theme, DetailLevel::Brief);
     }
-    let shown = app.thoughts == Thoughts::Shown && matches!(entry.what, What::Replied { .. });
-    let detail = if shown { Detail::Full } else { Detail::Brief };
-    body(entry, width, theme, detail)
+    let shown =
+        app.thoughts == ThoughtDisplay::Shown && matches!(entry.what, EntryContent::Replied { .. });
+    let detail = if shown { DetailLevel::Full } else { DetailLevel::Brief };
+    entry_body_lines(entry, width, theme, detail)
 }
 
 /// The live region, at most `rows` lines.
-fn region(
+fn live_region(
     app: &App,
     width: usize,
     rows: usize,
@@ -167,19 +179,19 @@ fn region(
     if app.leaving {
         return (vec![Line::styled("Leaving…", theme.quiet)], None);
     }
-    let foot = foot(app, width, theme);
+    let foot = footer_lines(app, width, theme);
     let room = rows.saturating_sub(foot.len()).max(1);
-    let hints = hints(app, width, theme);
+    let hints = hint_lines(app, width, theme);
     // A long dialog leaves room for what must not be overlooked.
-    let pressing = hints.len() + app.fold.view.unknown().len();
-    let kept = if app.asks() { pressing.min(PRESSING_ROWS).min(room / BOX_SHARE) } else { 0 };
-    let (input, cursor) = input(app, width, room - kept, theme);
+    let pressing = hints.len() + app.fold.view.unknown_calls().len();
+    let kept = if app.is_asking() { pressing.min(PRESSING_ROWS).min(room / BOX_SHARE) } else { 0 };
+    let (input, cursor) = input_lines(app, width, room - kept, theme);
     let mut left = room.saturating_sub(input.len());
     let hints: Vec<_> = hints.into_iter().take(left).collect();
     left -= hints.len();
     // An empty line keeps what is written apart from what is typed, where there is room.
     let gap = usize::from(left > kept);
-    let mut lines = live::lines(app, width, left - gap, theme);
+    let mut lines = live::live_lines(app, width, left - gap, theme);
     lines.extend(vec![Line::default(); gap]);
     lines.extend(hints);
     let above = lines.len();
@@ -191,50 +203,50 @@ fn region(
     (lines, cursor.map(|(row, cell)| (row + above, cell)))
 }
 
-fn foot(app: &App, width: usize, theme: &Theme) -> Vec<Line<'static>> {
+fn footer_lines(app: &App, width: usize, theme: &Theme) -> Vec<Line<'static>> {
     let (branch, server) = (app.about.branch.as_deref(), app.about.server.as_deref());
     let (settings, meters) = (&app.fold.settings, app.fold.view.meters());
     let wanted = app.wanted;
-    vec![footer::line(Footer { settings, wanted, meters, branch, server }, width, theme)]
+    vec![footer::footer_line(FooterData { settings, wanted, meters, branch, server }, width, theme)]
 }
 
 /// The dialog, the box, or both.
-fn input(
+fn input_lines(
     app: &App,
     width: usize,
     rows: usize,
     theme: &Theme,
 ) -> (Vec<Line<'static>>, Option<(usize, usize)>) {
-    let Some(shown) = app.shown.as_ref().filter(|_| app.asks()) else {
+    let Some(shown) = app.shown.as_ref().filter(|_| app.is_asking()) else {
         let most = (rows / BOX_SHARE).max(BOX_ROWS_MIN).min(rows);
         let most =
             if app.composer.is_empty() { BOX_ROWS_MIN.min(rows) } else { most.max(10).min(rows) };
-        let (lines, cursor) = app.composer.view(width, most, theme);
+        let (lines, cursor) = app.composer.render_lines(width, most, theme);
         return (lines, Some(cursor));
     };
     let alone = shown.focused && app.composer.is_empty();
     let of_box = if alone { 0 } else { BOX_ROWS_MIN.min(rows / 3).max(1) };
     let room = rows.saturating_sub(of_box);
-    let standing = app.standing();
+    let standing = app.dialog_state();
     let (mut lines, cursor) = match &shown.dialog {
-        Dialog::Approval(dialog) => dialog.view(width, room, theme, standing),
-        Dialog::Question(dialog) => dialog.view(width, room, theme, standing),
+        Dialog::Approval(dialog) => dialog.render_dialog(width, room, theme, standing),
+        Dialog::Question(dialog) => dialog.render_dialog(width, room, theme, standing),
     };
     lines.truncate(room);
     if alone {
         return (lines, cursor);
     }
-    let (more, (row, cell)) = app.composer.view(width, of_box, theme);
+    let (more, (row, cell)) = app.composer.render_lines(width, of_box, theme);
     let at = (lines.len() + row, cell);
     lines.extend(more);
     (lines, if shown.focused { cursor } else { Some(at) })
 }
 
 /// Lines directly above what is typed: what must not be overlooked.
-fn hints(app: &App, width: usize, theme: &Theme) -> Vec<Line<'static>> {
+fn hint_lines(app: &App, width: usize, theme: &Theme) -> Vec<Line<'static>> {
     let mut lines = Vec::new();
     let mut say = |loud, text: String| {
-        lines.push(cut(Line::from(Span::styled(text, style(loud, theme))), width));
+        lines.push(cut_line(Line::from(Span::styled(text, tone_style(loud, theme))), width));
     };
     if let Some(why) = &app.lost {
         say(Loud::Bad, format!("! Connection lost: {why}"));
@@ -254,9 +266,9 @@ fn hints(app: &App, width: usize, theme: &Theme) -> Vec<Line<'static>> {
     }
     if let Some(hint) = &app.hint {
         let loud = match hint.tone {
-            Tone::Quiet => Loud::Quiet,
-            Tone::Good => Loud::Good,
-            Tone::Bad => Loud::Bad,
+            NoticeTone::Quiet => Loud::Quiet,
+            NoticeTone::Good => Loud::Good,
+            NoticeTone::Bad => Loud::Bad,
         };
         say(loud, hint.text.clone());
     }

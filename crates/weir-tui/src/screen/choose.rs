@@ -4,16 +4,16 @@
 use crossterm::event::KeyEvent;
 use weir_core::model::Thinking;
 
-use super::frame::Room;
-use super::list::{Around, Did, Item, List};
-use super::{Screen, Step, View, With};
-use crate::link::{Choice, Items, News, Ticket, Wish};
-use crate::terminal::Size;
+use super::frame::FrameSize;
+use super::list::{FilterList, ListFrame, ListItem, ListOutcome};
+use super::{Screen, ScreenContext, ScreenStep, ScreenView};
+use crate::link::{ChoiceOption, CommandTicket, ListResult, UiCommand, UiUpdate};
+use crate::terminal::TerminalSize;
 use crate::text::theme::Theme;
 
 /// What is chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Of {
+pub(crate) enum ChoiceSubject {
     /// A model: asked from the other end.
     Models,
     /// A profile: asked from the other end.
@@ -33,118 +33,128 @@ const LEVELS: [(Thinking, &str, &str); 4] = [
 ];
 
 /// The screen.
-pub(crate) struct Choose {
-    of: Of,
-    list: List<String>,
-    asked: Option<Ticket>,
+pub(crate) struct ChoiceScreen {
+    of: ChoiceSubject,
+    list: FilterList<String>,
+    asked: Option<CommandTicket>,
     why: Option<String>,
 }
 
-impl Choose {
+impl ChoiceScreen {
     /// A list of models or profiles that the other end makes, or of how much the model thinks.
-    pub(crate) fn new(of: Of) -> Choose {
-        Choose { of, list: List::new(Vec::new()), asked: None, why: None }
+    pub(crate) fn new(of: ChoiceSubject) -> ChoiceScreen {
+        ChoiceScreen { of, list: FilterList::new(Vec::new()), asked: None, why: None }
     }
 
     /// Themes, with a line about each.
-    pub(crate) fn themes(names: &[(&str, &str)], now: &str) -> Choose {
-        let items = names.iter().map(|(name, about)| Choice {
+    pub(crate) fn for_themes(names: &[(&str, &str)], now: &str) -> ChoiceScreen {
+        let items = names.iter().map(|(name, about)| ChoiceOption {
             value: (*name).to_owned(),
             about: (*about).to_owned(),
             current: *name == now,
         });
-        let list = List::new(items.map(item).collect());
-        Choose { list, ..Choose::new(Of::Themes) }
+        let list = FilterList::new(items.map(choice_item).collect());
+        ChoiceScreen { list, ..ChoiceScreen::new(ChoiceSubject::Themes) }
     }
 
-    fn chosen(&self) -> Step {
-        let Some(value) = self.list.chosen().cloned() else { return Step::Idle };
+    fn step_for_chosen(&self) -> ScreenStep {
+        let Some(value) = self.list.chosen_value().cloned() else { return ScreenStep::Idle };
         match self.of {
-            Of::Models => Step::CloseAnd(vec![Wish::Model(value)]),
-            Of::Profiles => Step::CloseAnd(vec![Wish::Profile(value)]),
-            Of::Themes => Step::Command(format!("/theme {value}")),
-            Of::Thinking => Step::Command(format!("/thinking {value}")),
+            ChoiceSubject::Models => ScreenStep::CloseAnd(vec![UiCommand::Model(value)]),
+            ChoiceSubject::Profiles => ScreenStep::CloseAnd(vec![UiCommand::Profile(value)]),
+            ChoiceSubject::Themes => ScreenStep::Command(format!("/theme {value}")),
+            ChoiceSubject::Thinking => ScreenStep::Command(format!("/thinking {value}")),
         }
     }
 
-    fn did(&self, did: Did) -> Step {
+    fn step_for_outcome(&self, did: ListOutcome) -> ScreenStep {
         match did {
-            Did::Nothing => Step::Idle,
-            Did::Moved | Did::Filtered => Step::Stay,
-            Did::Closes => Step::Close,
-            Did::Chose => self.chosen(),
+            ListOutcome::Nothing => ScreenStep::Idle,
+            ListOutcome::Moved | ListOutcome::Filtered => ScreenStep::Stay,
+            ListOutcome::Closes => ScreenStep::Close,
+            ListOutcome::Chose => self.step_for_chosen(),
         }
     }
 }
 
-fn item(choice: Choice) -> Item<String> {
-    let Choice { value, about, current } = choice;
-    Item { text: value.clone(), value, about, current, found: false }
+fn choice_item(choice: ChoiceOption) -> ListItem<String> {
+    let ChoiceOption { value, about, current } = choice;
+    ListItem { text: value.clone(), value, about, current, found: false }
 }
 
-impl Screen for Choose {
-    fn begin(&mut self, with: &With<'_>) -> Step {
+impl Screen for ChoiceScreen {
+    fn on_open(&mut self, with: &ScreenContext<'_>) -> ScreenStep {
         match self.of {
-            Of::Models | Of::Profiles => {
-                let ticket = with.ticket();
+            ChoiceSubject::Models | ChoiceSubject::Profiles => {
+                let ticket = with.next_ticket();
                 self.asked = Some(ticket);
-                let models = self.of == Of::Models;
-                let wish = if models { Wish::Models(ticket) } else { Wish::Profiles(ticket) };
-                Step::Do(vec![wish])
+                let models = self.of == ChoiceSubject::Models;
+                let wish =
+                    if models { UiCommand::Models(ticket) } else { UiCommand::Profiles(ticket) };
+                ScreenStep::Do(vec![wish])
             }
-            Of::Themes => Step::Stay,
-            Of::Thinking => {
-                let items = LEVELS.iter().map(|(level, name, about)| Choice {
+            ChoiceSubject::Themes => ScreenStep::Stay,
+            ChoiceSubject::Thinking => {
+                let items = LEVELS.iter().map(|(level, name, about)| ChoiceOption {
                     value: (*name).to_owned(),
                     about: (*about).to_owned(),
                     current: *level == with.settings.thinking,
                 });
-                self.list = List::new(items.map(item).collect());
-                Step::Stay
+                self.list = FilterList::new(items.map(choice_item).collect());
+                ScreenStep::Stay
             }
         }
     }
 
-    fn key(&mut self, key: KeyEvent, _: &With<'_>) -> Step {
-        let did = self.list.key(key);
-        self.did(did)
+    fn handle_key(&mut self, key: KeyEvent, _: &ScreenContext<'_>) -> ScreenStep {
+        let did = self.list.handle_key(key);
+        self.step_for_outcome(did)
     }
 
-    fn paste(&mut self, text: &str, _: &With<'_>) -> Step {
-        let did = self.list.paste(text);
-        self.did(did)
+    fn handle_paste(&mut self, text: &str, _: &ScreenContext<'_>) -> ScreenStep {
+        let did = self.list.handle_paste(text);
+        self.step_for_outcome(did)
     }
 
-    fn news(&mut self, news: &News, _: &With<'_>) -> Step {
+    fn handle_update(&mut self, news: &UiUpdate, _: &ScreenContext<'_>) -> ScreenStep {
         match news {
-            News::Listed { ticket, items: Items::Choices(choices) }
+            UiUpdate::Listed { ticket, items: ListResult::Choices(choices) }
                 if self.asked == Some(*ticket) =>
             {
-                self.list = List::new(choices.iter().cloned().map(item).collect());
+                self.list = FilterList::new(choices.iter().cloned().map(choice_item).collect());
             }
-            News::Failed { ticket, why } if self.asked == Some(*ticket) => {
+            UiUpdate::Failed { ticket, why } if self.asked == Some(*ticket) => {
                 self.why = Some(why.clone());
             }
-            _ => return Step::Idle,
+            _ => return ScreenStep::Idle,
         }
         self.asked = None;
-        Step::Stay
+        ScreenStep::Stay
     }
 
-    fn view(&mut self, size: Size, theme: &Theme, _: &With<'_>) -> View {
+    fn render_view(
+        &mut self,
+        size: TerminalSize,
+        theme: &Theme,
+        _: &ScreenContext<'_>,
+    ) -> ScreenView {
         let title = match self.of {
-            Of::Models => "Models",
-            Of::Profiles => "Profiles",
-            Of::Themes => "Themes",
-            Of::Thinking => "How much the model thinks",
+            ChoiceSubject::Models => "Models",
+            ChoiceSubject::Profiles => "Profiles",
+            ChoiceSubject::Themes => "Themes",
+            ChoiceSubject::Thinking => "How much the model thinks",
         };
         let empty = match (&self.why, self.asked) {
-            (Some(why), _) => crate::text::clean::clean(why).replace('\n', " "),
+            (Some(why), _) => crate::text::clean::clean_text(why).replace('\n', " "),
             (None, Some(_)) => "The list is being put together.".into(),
             (None, None) => "Nothing fits these words.".into(),
         };
         let keys =
             &[("Enter", "chooses"), ("Esc", "closes"), ("↑↓", "moves"), ("type", "to filter")];
-        self.list.view(Room::of(size), theme, &Around { title, empty: &empty, keys })
+        self.list.render_view(
+            FrameSize::from_size(size),
+            theme,
+            &ListFrame { title, empty: &empty, keys },
+        )
     }
 }

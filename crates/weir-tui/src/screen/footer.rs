@@ -6,25 +6,25 @@ use ratatui::text::{Line, Span};
 use weir_core::model::Thinking;
 use weir_core::profile::PermissionMode;
 
-use super::Settings;
-use crate::app::Wanted;
+use super::SessionSettings;
+use crate::app::PendingSettings;
 use crate::text::theme::Theme;
-use crate::text::wrap::{cut, width as cells};
-use crate::words::{dollars, one_line, tokens};
-use weir_core::view::transcript::Meters;
+use crate::text::wrap::{cut_line, text_width as cells};
+use crate::words::{format_dollars, one_line, token_count_text};
+use weir_core::view::transcript::SessionMeters;
 
 /// Per cent of the window from which on the context is worth a look.
 const CONTEXT_FULL: u8 = 80;
 
 /// What the line is made of.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Footer<'a> {
+pub(crate) struct FooterData<'a> {
     /// What holds.
-    pub(crate) settings: &'a Settings,
+    pub(crate) settings: &'a SessionSettings,
     /// What was wished for and does not hold yet.
-    pub(crate) wanted: Wanted,
+    pub(crate) wanted: PendingSettings,
     /// Numbers.
-    pub(crate) meters: &'a Meters,
+    pub(crate) meters: &'a SessionMeters,
     /// The git branch.
     pub(crate) branch: Option<&'a str>,
     /// The server, when attached to one.
@@ -32,12 +32,12 @@ pub(crate) struct Footer<'a> {
 }
 
 /// A part: its rank (0 stays longest), its text and style.
-type Part = (u8, String, Style);
+type FooterPart = (u8, String, Style);
 
 /// The line, at most `width` cells.
-pub(crate) fn line(footer: Footer<'_>, width: usize, theme: &Theme) -> Line<'static> {
-    let mut parts = parts(footer, theme);
-    while length(&parts) > width && parts.len() > 1 {
+pub(crate) fn footer_line(footer: FooterData<'_>, width: usize, theme: &Theme) -> Line<'static> {
+    let mut parts = footer_parts(footer, theme);
+    while parts_width(&parts) > width && parts.len() > 1 {
         let least = parts.iter().enumerate().max_by_key(|(_, part)| part.0);
         let Some((n, _)) = least else { break };
         parts.remove(n);
@@ -49,16 +49,16 @@ pub(crate) fn line(footer: Footer<'_>, width: usize, theme: &Theme) -> Line<'sta
         }
         spans.push(Span::styled(text, style));
     }
-    cut(Line::from(spans), width)
+    cut_line(Line::from(spans), width)
 }
 
-fn length(parts: &[Part]) -> usize {
+fn parts_width(parts: &[FooterPart]) -> usize {
     let gaps = parts.len().saturating_sub(1) * 3;
     gaps + parts.iter().map(|(_, text, _)| cells(text)).sum::<usize>()
 }
 
-fn parts(footer: Footer<'_>, theme: &Theme) -> Vec<Part> {
-    let Footer { settings, wanted, meters, branch, server } = footer;
+fn footer_parts(footer: FooterData<'_>, theme: &Theme) -> Vec<FooterPart> {
+    let FooterData { settings, wanted, meters, branch, server } = footer;
     let mode = match settings.permission {
         PermissionMode::Plan => theme.accent,
         PermissionMode::Ask => theme.good,
@@ -77,9 +77,11 @@ fn parts(footer: Footer<'_>, theme: &Theme) -> Vec<Part> {
     }
     let holds = settings.thinking;
     match wanted.thinking.filter(|wanted| *wanted != holds) {
-        Some(wanted) => parts.push((6, format!("{} → {}", thinks(holds), thinks(wanted)), quiet)),
+        Some(wanted) => {
+            parts.push((6, format!("{} → {}", thinking_text(holds), thinking_text(wanted)), quiet))
+        }
         None if holds == Thinking::Off => (),
-        None => parts.push((6, thinks(holds).to_owned(), quiet)),
+        None => parts.push((6, thinking_text(holds).to_owned(), quiet)),
     }
     if !settings.profile.is_empty() {
         parts.push((5, one_line(&settings.profile), quiet));
@@ -90,7 +92,7 @@ fn parts(footer: Footer<'_>, theme: &Theme) -> Vec<Part> {
         }
         Some(share) => parts.push((2, format!("context {share}%"), quiet)),
         None if meters.context > 0 => {
-            parts.push((2, format!("context {}", tokens(meters.context)), quiet));
+            parts.push((2, format!("context {}", token_count_text(meters.context)), quiet));
         }
         None => (),
     }
@@ -98,7 +100,7 @@ fn parts(footer: Footer<'_>, theme: &Theme) -> Vec<Part> {
         parts.push((7, format!("cache {cache}%"), quiet));
     }
     if meters.tokens > 0 {
-        parts.push((3, cost(meters), quiet));
+        parts.push((3, cost_text(meters), quiet));
     }
     if let Some(branch) = branch {
         parts.push((4, format!("⎇ {}", one_line(branch)), quiet));
@@ -110,7 +112,7 @@ fn parts(footer: Footer<'_>, theme: &Theme) -> Vec<Part> {
 }
 
 /// How much the model thinks, in words.
-fn thinks(thinking: Thinking) -> &'static str {
+fn thinking_text(thinking: Thinking) -> &'static str {
     match thinking {
         Thinking::Off => "answers at once",
         Thinking::Low => "thinks a little",
@@ -120,11 +122,11 @@ fn thinks(thinking: Thinking) -> &'static str {
 }
 
 /// What it cost; what is not known is said to be so.
-fn cost(meters: &Meters) -> String {
+fn cost_text(meters: &SessionMeters) -> String {
     match (meters.cost_usd > 0.0, meters.cost_open) {
-        (false, true) => format!("{} tokens, price unknown", tokens(meters.tokens)),
-        (true, true) => format!("{}+", dollars(meters.cost_usd)),
-        (_, false) => dollars(meters.cost_usd),
+        (false, true) => format!("{} tokens, price unknown", token_count_text(meters.tokens)),
+        (true, true) => format!("{}+", format_dollars(meters.cost_usd)),
+        (_, false) => format_dollars(meters.cost_usd),
     }
 }
 
@@ -134,14 +136,14 @@ mod tests {
 
     #[test]
     fn f1_the_footer_drops_the_least_important_first() {
-        let settings = Settings {
+        let settings = SessionSettings {
             model: "anthropic/claude".into(),
             profile: "coder".into(),
             permission: PermissionMode::AutoEdit,
             thinking: Thinking::High,
-            ..Settings::default()
+            ..SessionSettings::default()
         };
-        let meters = Meters {
+        let meters = SessionMeters {
             context: 45,
             window: 100,
             tokens: 1_234,
@@ -149,9 +151,9 @@ mod tests {
             cost_open: true,
             cache: Some(75),
         };
-        let footer = Footer {
+        let footer = FooterData {
             settings: &settings,
-            wanted: Wanted::default(),
+            wanted: PendingSettings::default(),
             meters: &meters,
             branch: Some("main"),
             server: Some("weir.example"),
@@ -166,17 +168,21 @@ mod tests {
             (12, "auto-edit"),
         ];
         for (width, expected) in cases {
-            assert_eq!(line(footer, width, &Theme::plain()).to_string(), expected, "{width}");
+            assert_eq!(
+                footer_line(footer, width, &Theme::plain_theme()).to_string(),
+                expected,
+                "{width}"
+            );
         }
-        assert!(cells(&line(footer, 4, &Theme::plain()).to_string()) <= 9);
+        assert!(cells(&footer_line(footer, 4, &Theme::plain_theme()).to_string()) <= 9);
         // What is wished for and does not hold yet is told apart from what holds.
         let (permission, thinking) = (Some(PermissionMode::Plan), Some(Thinking::Off));
-        let asked = Footer { wanted: Wanted { permission, thinking }, ..footer };
-        let text = line(asked, 70, &Theme::plain()).to_string();
+        let asked = FooterData { wanted: PendingSettings { permission, thinking }, ..footer };
+        let text = footer_line(asked, 70, &Theme::plain_theme()).to_string();
         assert!(text.starts_with("auto-edit → plan · anthropic/claude · "), "{text}");
-        let text = line(asked, 200, &Theme::plain()).to_string();
+        let text = footer_line(asked, 200, &Theme::plain_theme()).to_string();
         assert!(text.contains(" · thinks much → answers at once · "), "{text}");
-        let unknown = Meters { tokens: 5, cost_open: true, ..Meters::default() };
-        assert_eq!(cost(&unknown), "5 tokens, price unknown");
+        let unknown = SessionMeters { tokens: 5, cost_open: true, ..SessionMeters::default() };
+        assert_eq!(cost_text(&unknown), "5 tokens, price unknown");
     }
 }

@@ -3,65 +3,70 @@
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use super::View;
-use super::typed::Typed;
-use crate::terminal::Size;
-use crate::text::clean::clean;
+use super::ScreenView;
+use super::typed::DialogLineInput;
+use crate::terminal::TerminalSize;
+use crate::text::clean::clean_text;
 use crate::text::theme::Theme;
-use crate::text::wrap::{cut, width};
+use crate::text::wrap::{cut_line, text_width};
 
 /// A size to count with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Room {
+pub(crate) struct FrameSize {
     /// Cells across.
     pub(crate) columns: usize,
     /// Rows down.
     pub(crate) rows: usize,
 }
 
-impl Room {
+impl FrameSize {
     /// All of the screen.
-    pub(crate) fn of(size: Size) -> Room {
-        Room { columns: size.columns.into(), rows: size.rows.into() }
+    pub(crate) fn from_size(size: TerminalSize) -> FrameSize {
+        FrameSize { columns: size.columns.into(), rows: size.rows.into() }
     }
 
     /// What is left of it between title and keys.
-    pub(crate) fn body(self) -> Room {
-        Room { rows: self.rows.saturating_sub(2), ..self }
+    pub(crate) fn body_size(self) -> FrameSize {
+        FrameSize { rows: self.rows.saturating_sub(2), ..self }
     }
 }
 
 /// A full screen: `title`, `body` filled up with empty lines, `keys`.
-pub(crate) fn framed(size: Room, title: Line<'_>, body: Vec<Line<'_>>, keys: Line<'_>) -> View {
+pub(crate) fn frame_view(
+    size: FrameSize,
+    title: Line<'_>,
+    body: Vec<Line<'_>>,
+    keys: Line<'_>,
+) -> ScreenView {
     if size.rows == 0 || size.columns == 0 {
-        return View::default();
+        return ScreenView::default();
     }
-    let rows = size.body().rows;
-    let mut lines = vec![cut(title, size.columns)];
-    lines.extend(body.into_iter().take(rows).map(|line| cut(line, size.columns)));
+    let rows = size.body_size().rows;
+    let mut lines = vec![cut_line(title, size.columns)];
+    lines.extend(body.into_iter().take(rows).map(|line| cut_line(line, size.columns)));
     lines.resize(rows + 1, Line::default());
-    lines.push(cut(keys, size.columns));
+    lines.push(cut_line(keys, size.columns));
     // One row alone says which keys close it.
     let lines = if size.rows == 1 { lines.split_off(1) } else { lines };
-    View { lines, cursor: None }
+    ScreenView { lines, cursor: None }
 }
 
-impl View {
+impl ScreenView {
     /// The same with the cursor, where that place is to be seen.
-    pub(crate) fn with_cursor(self, cursor: Option<(usize, usize)>, size: Room) -> View {
+    pub(crate) fn with_cursor(self, cursor: Option<(usize, usize)>, size: FrameSize) -> ScreenView {
         let rows = self.lines.len();
         let cursor = cursor.filter(|(row, cell)| *row < rows && *cell < size.columns);
-        View { cursor, ..self }
+        ScreenView { cursor, ..self }
     }
 }
 
 /// A title with what stands at its right end.
-pub(crate) fn title(text: &str, right: &str, columns: usize, theme: &Theme) -> Line<'static> {
-    let room = columns.saturating_sub(width(right) + 1);
-    let text = cut(Line::styled(clean(text).replace('\n', " "), theme.heading), room);
-    let gap = columns.saturating_sub(text.width() + width(right));
+pub(crate) fn title_line(text: &str, right: &str, columns: usize, theme: &Theme) -> Line<'static> {
+    let room = columns.saturating_sub(text_width(right) + 1);
+    let text = cut_line(Line::styled(clean_text(text).replace('\n', " "), theme.heading), room);
+    let gap = columns.saturating_sub(text.width() + text_width(right));
     let mut line = text;
-    if width(right) < columns {
+    if text_width(right) < columns {
         line.push_span(Span::raw(" ".repeat(gap)));
         line.push_span(Span::styled(right.to_owned(), theme.quiet));
     }
@@ -69,11 +74,11 @@ pub(crate) fn title(text: &str, right: &str, columns: usize, theme: &Theme) -> L
 }
 
 /// Keys with what they do, the most important first; what does not fit is left out.
-pub(crate) fn keys(pairs: &[(&str, &str)], columns: usize, theme: &Theme) -> Line<'static> {
+pub(crate) fn key_line(pairs: &[(&str, &str)], columns: usize, theme: &Theme) -> Line<'static> {
     let mut line = Line::default();
     for (key, what) in pairs {
         let gap = if line.spans.is_empty() { "" } else { "  " };
-        if line.width() + width(gap) + width(key) + 1 + width(what) > columns {
+        if line.width() + text_width(gap) + text_width(key) + 1 + text_width(what) > columns {
             continue;
         }
         line.push_span(Span::raw(gap));
@@ -85,27 +90,31 @@ pub(crate) fn keys(pairs: &[(&str, &str)], columns: usize, theme: &Theme) -> Lin
 
 /// Words that are looked for.
 #[derive(Debug, Default)]
-pub(crate) struct Search {
+pub(crate) struct WordSearch {
     /// The line in which they are typed, while they are.
-    pub(crate) typing: Option<Typed>,
+    pub(crate) typing: Option<DialogLineInput>,
     /// The words, in small letters; empty: nothing is looked for.
     pub(crate) words: String,
 }
 
-impl Search {
+impl WordSearch {
     /// The line in place of the keys, while words are typed, and the cell of the cursor.
-    pub(crate) fn view(&self, columns: usize, theme: &Theme) -> Option<(Line<'static>, usize)> {
-        self.typing.as_ref().map(|typed| typed.view("/", columns, theme))
+    pub(crate) fn search_line(
+        &self,
+        columns: usize,
+        theme: &Theme,
+    ) -> Option<(Line<'static>, usize)> {
+        self.typing.as_ref().map(|typed| typed.render_line("/", columns, theme))
     }
 
     /// Whether the words stand in a text.
     pub(crate) fn is_in(&self, text: &str) -> bool {
-        !self.words.is_empty() && small(text).contains(&self.words)
+        !self.words.is_empty() && to_lowercase_chars(text).contains(&self.words)
     }
 }
 
 /// Small letters, one for each character: places stay the same.
-pub(crate) fn small(text: &str) -> String {
+pub(crate) fn to_lowercase_chars(text: &str) -> String {
     text.chars().map(small_char).collect()
 }
 
@@ -118,7 +127,7 @@ fn small_char(c: char) -> char {
 }
 
 /// `line` with every place marked where `words` (in small letters) stand.
-pub(crate) fn marked(line: Line<'static>, words: &str, mark: Style) -> Line<'static> {
+pub(crate) fn mark_words(line: Line<'static>, words: &str, mark: Style) -> Line<'static> {
     if words.is_empty() {
         return line;
     }
@@ -164,24 +173,24 @@ mod tests {
 
     #[test]
     fn f1_found_words_are_marked_over_spans() {
-        let mark = Theme::plain().chosen;
+        let mark = Theme::plain_theme().chosen;
         let line = Line::from(vec![Span::raw("An É"), Span::raw("rror; error")]);
-        let marked = marked(line, "érror", mark);
+        let marked = mark_words(line, "érror", mark);
         let parts: Vec<(String, bool)> =
             marked.spans.iter().map(|s| (s.content.to_string(), s.style == mark)).collect();
         let expected = [("An ", false), ("É", true), ("rror", true), ("; error", false)];
         assert_eq!(parts, expected.map(|(text, hit)| (text.to_owned(), hit)));
-        assert_eq!(small("ÄİX"), "äİx");
+        assert_eq!(to_lowercase_chars("ÄİX"), "äİx");
     }
 
     #[test]
     fn f1_a_frame_fits_any_size() {
-        let theme = Theme::plain();
+        let theme = Theme::plain_theme();
         for (columns, rows) in [(0, 0), (1, 1), (0, 5), (5, 0), (3, 2), (40, 12), (80, 24)] {
-            let size = Room { columns, rows };
+            let size = FrameSize { columns, rows };
             let body = vec![Line::from("x".repeat(columns)); 100];
-            let head = title("Title", "right", columns, &theme);
-            let view = framed(size, head, body, keys(&[("q", "closes")], columns, &theme));
+            let head = title_line("Title", "right", columns, &theme);
+            let view = frame_view(size, head, body, key_line(&[("q", "closes")], columns, &theme));
             assert!(view.lines.len() <= rows, "{columns} {rows}");
         }
     }

@@ -2,15 +2,15 @@
 
 use ratatui::text::{Line, Span};
 
-use super::pager::Pager;
-use super::{Screen, Step, View, With};
+use super::pager::TextPager;
+use super::{Screen, ScreenContext, ScreenStep, ScreenView};
 use crate::compose;
 use crate::keys::BINDINGS;
-use crate::link::News;
-use crate::terminal::Size;
-use crate::text::clean::clean;
+use crate::link::UiUpdate;
+use crate::terminal::TerminalSize;
+use crate::text::clean::clean_text;
 use crate::text::theme::Theme;
-use crate::text::wrap::width;
+use crate::text::wrap::text_width;
 use crossterm::event::KeyEvent;
 
 /// Cells of the column with keys and names.
@@ -25,27 +25,30 @@ const MODES: &[(&str, &str)] = &[
 ];
 
 /// The screen: a text made of the tables when it is opened.
-pub(crate) struct Help {
-    pager: Pager,
+pub(crate) struct HelpScreen {
+    pager: TextPager,
     /// The style that its lines were made for.
     theme: Option<Theme>,
 }
 
-impl Help {
+impl HelpScreen {
     /// At its beginning.
-    pub(crate) fn new() -> Help {
-        Help { pager: Pager::styled("Help", Vec::new(), NAME_CELLS + 2), theme: None }
+    pub(crate) fn new() -> HelpScreen {
+        HelpScreen {
+            pager: TextPager::with_styled_lines("Help", Vec::new(), NAME_CELLS + 2),
+            theme: None,
+        }
     }
 }
 
-fn lines(theme: &Theme, with: &With<'_>) -> Vec<Line<'static>> {
+fn help_lines(theme: &Theme, with: &ScreenContext<'_>) -> Vec<Line<'static>> {
     let mut lines = Vec::new();
     let mut section = |name: &str, rows: Vec<(String, String)>| {
         if !lines.is_empty() {
             lines.push(Line::default());
         }
         lines.push(Line::styled(name.to_owned(), theme.heading));
-        lines.extend(rows.into_iter().map(|(name, about)| row(&name, &about, theme)));
+        lines.extend(rows.into_iter().map(|(name, about)| help_row(&name, &about, theme)));
     };
     let owned = |(name, about): &(&str, &str)| ((*name).to_owned(), (*about).to_owned());
     let keys = BINDINGS.iter().map(|binding| (binding.keys.to_owned(), binding.help.to_owned()));
@@ -62,10 +65,10 @@ fn lines(theme: &Theme, with: &With<'_>) -> Vec<Line<'static>> {
     lines
 }
 
-fn row(name: &str, about: &str, theme: &Theme) -> Line<'static> {
-    let one = |text: &str| clean(text).split_whitespace().collect::<Vec<_>>().join(" ");
+fn help_row(name: &str, about: &str, theme: &Theme) -> Line<'static> {
+    let one = |text: &str| clean_text(text).split_whitespace().collect::<Vec<_>>().join(" ");
     let name = one(name);
-    let gap = NAME_CELLS.saturating_sub(width(&name)).max(1);
+    let gap = NAME_CELLS.saturating_sub(text_width(&name)).max(1);
     Line::from(vec![
         Span::raw("  "),
         Span::styled(name, theme.accent),
@@ -74,24 +77,29 @@ fn row(name: &str, about: &str, theme: &Theme) -> Line<'static> {
     ])
 }
 
-impl Screen for Help {
-    fn key(&mut self, key: KeyEvent, with: &With<'_>) -> Step {
-        self.pager.key(key, with)
+impl Screen for HelpScreen {
+    fn handle_key(&mut self, key: KeyEvent, with: &ScreenContext<'_>) -> ScreenStep {
+        self.pager.handle_key(key, with)
     }
 
-    fn paste(&mut self, text: &str, with: &With<'_>) -> Step {
-        self.pager.paste(text, with)
+    fn handle_paste(&mut self, text: &str, with: &ScreenContext<'_>) -> ScreenStep {
+        self.pager.handle_paste(text, with)
     }
 
-    fn news(&mut self, _: &News, _: &With<'_>) -> Step {
-        Step::Idle
+    fn handle_update(&mut self, _: &UiUpdate, _: &ScreenContext<'_>) -> ScreenStep {
+        ScreenStep::Idle
     }
 
-    fn view(&mut self, size: Size, theme: &Theme, with: &With<'_>) -> View {
+    fn render_view(
+        &mut self,
+        size: TerminalSize,
+        theme: &Theme,
+        with: &ScreenContext<'_>,
+    ) -> ScreenView {
         if self.theme.as_ref() != Some(theme) {
             self.theme = Some(theme.clone());
-            self.pager.set_styled(lines(theme, with));
+            self.pager.set_styled(help_lines(theme, with));
         }
-        self.pager.view(size, theme, with)
+        self.pager.render_view(size, theme, with)
     }
 }

@@ -5,13 +5,13 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use super::View;
-use super::frame::{Room, framed, keys, title};
-use super::typed::Typed;
+use super::ScreenView;
+use super::frame::{FrameSize, frame_view, key_line, title_line};
+use super::typed::DialogLineInput;
 use crate::fuzzy;
-use crate::text::clean::clean;
+use crate::text::clean::clean_text;
 use crate::text::theme::Theme;
-use crate::text::wrap::cut;
+use crate::text::wrap::cut_line;
 
 /// Entries that a list holds at most.
 const ITEMS_MAX: usize = 20_000;
@@ -20,7 +20,7 @@ const ITEM_ROWS: usize = 2;
 
 /// An entry.
 #[derive(Debug, Clone)]
-pub(crate) struct Item<T> {
+pub(crate) struct ListItem<T> {
     /// What it stands for.
     pub(crate) value: T,
     /// What is read and filtered.
@@ -35,7 +35,7 @@ pub(crate) struct Item<T> {
 
 /// What a key did to a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Did {
+pub(crate) enum ListOutcome {
     /// Nothing.
     Nothing,
     /// Another one is marked.
@@ -49,7 +49,7 @@ pub(crate) enum Did {
 }
 
 /// What stands around a list.
-pub(crate) struct Around<'a> {
+pub(crate) struct ListFrame<'a> {
     /// Its title.
     pub(crate) title: &'a str,
     /// What is said when nothing is in it.
@@ -59,9 +59,9 @@ pub(crate) struct Around<'a> {
 }
 
 /// The list.
-pub(crate) struct List<T> {
-    items: Vec<Item<T>>,
-    filter: Typed,
+pub(crate) struct FilterList<T> {
+    items: Vec<ListItem<T>>,
+    filter: DialogLineInput,
     /// Which of `items` are shown, in their order.
     shown: Vec<usize>,
     /// The marked one, in `shown`.
@@ -71,24 +71,24 @@ pub(crate) struct List<T> {
     page: usize,
 }
 
-impl<T> List<T> {
+impl<T> FilterList<T> {
     /// A list of these; the one that holds now is marked.
-    pub(crate) fn new(items: Vec<Item<T>>) -> List<T> {
-        let mut list = List {
+    pub(crate) fn new(items: Vec<ListItem<T>>) -> FilterList<T> {
+        let mut list = FilterList {
             items: Vec::new(),
-            filter: Typed::default(),
+            filter: DialogLineInput::default(),
             shown: Vec::new(),
             at: 0,
             top: 0,
             page: 1,
         };
-        list.set(items);
+        list.set_items(items);
         list.at = list.items.iter().position(|item| item.current).unwrap_or(0);
         list
     }
 
     /// Other entries; the filter stays.
-    pub(crate) fn set(&mut self, mut items: Vec<Item<T>>) {
+    pub(crate) fn set_items(&mut self, mut items: Vec<ListItem<T>>) {
         items.truncate(ITEMS_MAX);
         self.items = items;
         self.filter_now();
@@ -101,7 +101,7 @@ impl<T> List<T> {
     }
 
     /// The words of the filter.
-    pub(crate) fn words(&self) -> &str {
+    pub(crate) fn filter_words(&self) -> &str {
         self.filter.text()
     }
 
@@ -111,7 +111,7 @@ impl<T> List<T> {
     }
 
     /// The marked one.
-    pub(crate) fn chosen(&self) -> Option<&T> {
+    pub(crate) fn chosen_value(&self) -> Option<&T> {
         let item = *self.shown.get(self.at)?;
         self.items.get(item).map(|item| &item.value)
     }
@@ -121,9 +121,9 @@ impl<T> List<T> {
         if words.is_empty() {
             self.shown = (0..self.items.len()).collect();
         } else {
-            let named = |(at, item)| Named { at, item };
+            let named = |(at, item)| SearchableItem { at, item };
             let names = self.items.iter().enumerate().map(named);
-            let best = fuzzy::best(words, names, self.items.len());
+            let best = fuzzy::best_matches(words, names, self.items.len());
             self.shown = best.into_iter().map(|name| name.at).collect();
             let mut seen = vec![false; self.items.len()];
             self.shown.iter().for_each(|at| seen[*at] = true);
@@ -134,13 +134,13 @@ impl<T> List<T> {
     }
 
     /// A key.
-    pub(crate) fn key(&mut self, key: KeyEvent) -> Did {
+    pub(crate) fn handle_key(&mut self, key: KeyEvent) -> ListOutcome {
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
         let last = self.shown.len().saturating_sub(1);
         let at = match key.code {
-            KeyCode::Esc => return Did::Closes,
-            KeyCode::Char('c') if control => return Did::Closes,
-            KeyCode::Enter if self.chosen().is_some() => return Did::Chose,
+            KeyCode::Esc => return ListOutcome::Closes,
+            KeyCode::Char('c') if control => return ListOutcome::Closes,
+            KeyCode::Enter if self.chosen_value().is_some() => return ListOutcome::Chose,
             KeyCode::Up => self.at.saturating_sub(1),
             KeyCode::Char('p') if control => self.at.saturating_sub(1),
             KeyCode::Down => self.at + 1,
@@ -151,68 +151,78 @@ impl<T> List<T> {
             KeyCode::End => last,
             _ => {
                 let before = self.filter.text().to_owned();
-                if !self.filter.key(key) {
-                    return Did::Nothing;
+                if !self.filter.handle_key(key) {
+                    return ListOutcome::Nothing;
                 }
-                return self.typed(&before);
+                return self.apply_filter_change(&before);
             }
         };
         self.at = at.min(last);
-        Did::Moved
+        ListOutcome::Moved
     }
 
     /// Pasted text goes into the filter.
-    pub(crate) fn paste(&mut self, text: &str) -> Did {
+    pub(crate) fn handle_paste(&mut self, text: &str) -> ListOutcome {
         let before = self.filter.text().to_owned();
-        self.filter.paste(text);
-        self.typed(&before)
+        self.filter.handle_paste(text);
+        self.apply_filter_change(&before)
     }
 
-    fn typed(&mut self, before: &str) -> Did {
+    fn apply_filter_change(&mut self, before: &str) -> ListOutcome {
         if before == self.filter.text() {
-            return Did::Moved;
+            return ListOutcome::Moved;
         }
         self.at = 0;
         self.filter_now();
-        Did::Filtered
+        ListOutcome::Filtered
     }
 
     /// The whole screen.
-    pub(crate) fn view(&mut self, size: Room, theme: &Theme, around: &Around<'_>) -> View {
-        let body = size.body().rows;
+    pub(crate) fn render_view(
+        &mut self,
+        size: FrameSize,
+        theme: &Theme,
+        around: &ListFrame<'_>,
+    ) -> ScreenView {
+        let body = size.body_size().rows;
         self.page = (body.saturating_sub(1) / ITEM_ROWS).max(1);
         self.top = self.top.clamp((self.at + 1).saturating_sub(self.page), self.at);
         let count = format!("{}/{}", self.shown.len(), self.items.len());
-        let (filter, cell) = self.filter.view("> ", size.columns, theme);
+        let (filter, cell) = self.filter.render_line("> ", size.columns, theme);
         let mut lines = vec![filter];
         if self.shown.is_empty() {
             lines.push(Line::styled(around.empty.to_owned(), theme.quiet));
         }
         for (n, at) in self.shown.iter().enumerate().skip(self.top).take(self.page) {
             if let Some(item) = self.items.get(*at) {
-                lines.extend(rows(item, n == self.at, size.columns, theme));
+                lines.extend(item_rows(item, n == self.at, size.columns, theme));
             }
         }
-        let head = title(around.title, &count, size.columns, theme);
-        let view = framed(size, head, lines, keys(around.keys, size.columns, theme));
+        let head = title_line(around.title, &count, size.columns, theme);
+        let view = frame_view(size, head, lines, key_line(around.keys, size.columns, theme));
         view.with_cursor((body > 0).then_some((1, cell)), size)
     }
 }
 
 /// An entry as the fuzzy search reads it.
-struct Named<'a, T> {
+struct SearchableItem<'a, T> {
     at: usize,
-    item: &'a Item<T>,
+    item: &'a ListItem<T>,
 }
 
-impl<T> AsRef<str> for Named<'_, T> {
+impl<T> AsRef<str> for SearchableItem<'_, T> {
     fn as_ref(&self) -> &str {
         &self.item.text
     }
 }
 
-fn rows<T>(item: &Item<T>, marked: bool, columns: usize, theme: &Theme) -> [Line<'static>; 2] {
-    let one = |text: &str| clean(text).split_whitespace().collect::<Vec<_>>().join(" ");
+fn item_rows<T>(
+    item: &ListItem<T>,
+    marked: bool,
+    columns: usize,
+    theme: &Theme,
+) -> [Line<'static>; 2] {
+    let one = |text: &str| clean_text(text).split_whitespace().collect::<Vec<_>>().join(" ");
     let sign = if marked { "> " } else { "  " };
     let style = if marked { theme.chosen } else { theme.text };
     let mut spans = vec![Span::styled(sign, theme.accent), Span::styled(one(&item.text), style)];
@@ -220,5 +230,5 @@ fn rows<T>(item: &Item<T>, marked: bool, columns: usize, theme: &Theme) -> [Line
         spans.push(Span::styled(" (now)", Style::patch(theme.good, Style::new())));
     }
     let about = Line::from(Span::styled(format!("    {}", one(&item.about)), theme.quiet));
-    [cut(Line::from(spans), columns), cut(about, columns)]
+    [cut_line(Line::from(spans), columns), cut_line(about, columns)]
 }

@@ -4,15 +4,18 @@
 use crossterm::event::{KeyCode, KeyModifiers};
 use weir_core::ids::{SessionId, Timestamp};
 
-use super::choose::{Choose, Of};
-use super::help::Help;
-use super::pager::Pager;
-use super::rewind::Rewind;
-use super::sessions::Sessions;
-use super::transcript::Conversation;
-use super::{Screen, Step};
-use crate::app::entries::Transcript;
-use crate::link::{Back, Choice, Items, Named, News, SessionLine, TextKind, Which, Wish};
+use super::choose::{ChoiceScreen, ChoiceSubject};
+use super::help::HelpScreen;
+use super::pager::TextPager;
+use super::rewind::RewindScreen;
+use super::sessions::SessionsScreen;
+use super::transcript::ConversationScreen;
+use super::{Screen, ScreenStep};
+use crate::app::entries::EntryTranscript;
+use crate::link::{
+    ChoiceOption, ListResult, RewindScope, SessionLine, SessionTarget, SlashCommandInfo, TextKind,
+    UiCommand, UiUpdate,
+};
 
 mod desk;
 
@@ -26,17 +29,18 @@ fn long(lines: usize) -> String {
 
 #[test]
 fn f1_frames_of_the_pager() {
-    let (mut plain, _) = Desk::new(Pager::new("Context", long(60), TextKind::Plain), talked());
+    let (mut plain, _) = Desk::new(TextPager::new("Context", long(60), TextKind::Plain), talked());
     plain.golden("pager-plain");
     plain.types("/line 5");
     plain.golden("pager-typing");
     plain.press(KeyCode::Enter);
     plain.golden("pager-found");
     let text = "# Memory\n\nWhat is **known**:\n\n- one\n- two `code`\n\n```rust\nfn a() {}\n```\n";
-    let (mut desk, _) = Desk::new(Pager::new("Memory", text.into(), TextKind::Markdown), talked());
+    let (mut desk, _) =
+        Desk::new(TextPager::new("Memory", text.into(), TextKind::Markdown), talked());
     desk.golden("pager-markdown");
     let text = "--- a/a.rs\n+++ b/a.rs\n@@ -1,3 +1,3 @@\n one\n-two\n+two and a half\n three\n";
-    let (mut desk, _) = Desk::new(Pager::new("Change", text.into(), TextKind::Diff), talked());
+    let (mut desk, _) = Desk::new(TextPager::new("Change", text.into(), TextKind::Diff), talked());
     desk.golden("pager-diff");
 }
 
@@ -44,7 +48,7 @@ fn f1_frames_of_the_pager() {
 fn f1_the_pager_keeps_its_place_when_the_width_changes() {
     for kind in [TextKind::Plain, TextKind::Markdown] {
         let text = long(400).replace('\n', "\n\n");
-        let (mut desk, _) = Desk::new(Pager::new("T", text, kind), talked());
+        let (mut desk, _) = Desk::new(TextPager::new("T", text, kind), talked());
         desk.seen(80, 24);
         (0..5).for_each(|_| drop(desk.press(KeyCode::PageDown)));
         let top =
@@ -59,7 +63,7 @@ fn f1_the_pager_keeps_its_place_when_the_width_changes() {
 
 #[test]
 fn f1_the_pager_reads_a_hundred_thousand_lines() {
-    let (mut desk, _) = Desk::new(Pager::new("Log", long(100_000), TextKind::Plain), talked());
+    let (mut desk, _) = Desk::new(TextPager::new("Log", long(100_000), TextKind::Plain), talked());
     desk.press(KeyCode::Char('G'));
     assert!(desk.text(80, 24).contains("line 100000:"));
     desk.press(KeyCode::Home);
@@ -77,7 +81,7 @@ fn f1_the_pager_reads_a_hundred_thousand_lines() {
 
 #[test]
 fn f1_frames_of_the_transcript() {
-    let (mut desk, _) = Desk::new(Conversation::new(), talked());
+    let (mut desk, _) = Desk::new(ConversationScreen::new(), talked());
     desk.golden("transcript");
     desk.press(KeyCode::Char('['));
     desk.press(KeyCode::Char('['));
@@ -88,7 +92,7 @@ fn f1_frames_of_the_transcript() {
 
 #[test]
 fn f1_the_transcript_unfolds_searches_and_fetches_whole_results() {
-    let (mut desk, _) = Desk::new(Conversation::new(), talked());
+    let (mut desk, _) = Desk::new(ConversationScreen::new(), talked());
     assert!(!desk.text(80, 50).contains("line 30 of the output"));
     desk.types("e");
     assert!(desk.text(80, 90).contains("line 30 of the output"));
@@ -99,27 +103,27 @@ fn f1_the_transcript_unfolds_searches_and_fetches_whole_results() {
     desk.press(KeyCode::Enter);
     let text = desk.text(80, 24);
     assert!(text.lines().any(|line| line.starts_with("> ") && line.contains("line 29")), "{text}");
-    let Step::Over(mut pager) = desk.press(KeyCode::Char('w')) else { panic!("a pager") };
-    let Step::Do(wishes) = desk.step(|_, with| pager.begin(with)) else { panic!("a wish") };
+    let ScreenStep::Over(mut pager) = desk.press(KeyCode::Char('w')) else { panic!("a pager") };
+    let ScreenStep::Do(wishes) = desk.step(|_, with| pager.on_open(with)) else { panic!("a wish") };
     assert!(
-        matches!(&wishes[..], [Wish::Report { arguments, .. }] if arguments == "7"),
+        matches!(&wishes[..], [UiCommand::Report { arguments, .. }] if arguments == "7"),
         "{wishes:?}"
     );
     // The fold closes again, and what was found ends before the screen does.
     desk.press(KeyCode::Enter);
     assert!(!desk.text(80, 50).contains("line 29 of"));
-    assert!(matches!(desk.press(KeyCode::Esc), Step::Stay));
-    assert!(matches!(desk.press(KeyCode::Esc), Step::Close));
+    assert!(matches!(desk.press(KeyCode::Esc), ScreenStep::Stay));
+    assert!(matches!(desk.press(KeyCode::Esc), ScreenStep::Close));
 }
 
 #[test]
 fn f1_the_transcript_jumps_between_messages_and_makes_only_what_is_seen() {
-    let mut transcript = Transcript::default();
+    let mut transcript = EntryTranscript::default();
     for n in 1..=10_000 {
         transcript.push(said(n, &format!("message {n}")));
         transcript.push(replied(n, &format!("answer {n}")));
     }
-    let (mut desk, _) = Desk::new(Conversation::new(), transcript);
+    let (mut desk, _) = Desk::new(ConversationScreen::new(), transcript);
     assert!(desk.text(80, 24).contains("answer 10000"));
     for expected in ["message 10000", "message 9999", "message 9998"] {
         desk.press(KeyCode::Char('['));
@@ -151,39 +155,39 @@ fn sessions() -> Vec<SessionLine> {
 
 #[test]
 fn f1_frames_of_the_sessions_and_their_search() {
-    let (mut desk, wishes) = Desk::new(Sessions::new("", NOW), talked());
-    assert_eq!(wishes, [Wish::Sessions { query: String::new(), ticket: 1 }]);
+    let (mut desk, wishes) = Desk::new(SessionsScreen::new("", NOW), talked());
+    assert_eq!(wishes, [UiCommand::Sessions { query: String::new(), ticket: 1 }]);
     desk.golden("sessions-waiting");
-    desk.tell(&News::Listed { ticket: 1, items: Items::Sessions(sessions()) });
+    desk.tell(&UiUpdate::Listed { ticket: 1, items: ListResult::Sessions(sessions()) });
     desk.golden("sessions");
     // Titles are filtered at once; the store is asked once, and again when it has answered.
-    assert_eq!(desk.types("pars"), [Wish::Sessions { query: "p".into(), ticket: 2 }]);
+    assert_eq!(desk.types("pars"), [UiCommand::Sessions { query: "p".into(), ticket: 2 }]);
     assert!(!desk.text(80, 24).contains("release notes"));
     let mut found = sessions().remove(1);
     found.found = Some("the parser was slow".into());
-    let answer = News::Listed { ticket: 2, items: Items::Sessions(Vec::new()) };
+    let answer = UiUpdate::Listed { ticket: 2, items: ListResult::Sessions(Vec::new()) };
     let step = desk.tell(&answer);
-    let again = Wish::Sessions { query: "pars".into(), ticket: 3 };
-    assert!(matches!(&step, Step::Do(wishes) if wishes[..] == [again]));
-    desk.tell(&News::Listed { ticket: 3, items: Items::Sessions(vec![found]) });
+    let again = UiCommand::Sessions { query: "pars".into(), ticket: 3 };
+    assert!(matches!(&step, ScreenStep::Do(wishes) if wishes[..] == [again]));
+    desk.tell(&UiUpdate::Listed { ticket: 3, items: ListResult::Sessions(vec![found]) });
     desk.golden("sessions-found");
     let step = desk.press(KeyCode::Enter);
-    let open = Wish::Open(Which::Existing(SessionId::new("s2")));
-    assert!(matches!(&step, Step::CloseAnd(wishes) if wishes[..] == [open]));
+    let open = UiCommand::Open(SessionTarget::Existing(SessionId::new("s2")));
+    assert!(matches!(&step, ScreenStep::CloseAnd(wishes) if wishes[..] == [open]));
     desk.press(KeyCode::Down);
     let step = desk.press_with(KeyCode::Char('f'), KeyModifiers::CONTROL);
-    let fork = Wish::Open(Which::Fork { of: SessionId::new("s0"), before: None });
-    assert!(matches!(&step, Step::CloseAnd(wishes) if wishes[..] == [fork]));
+    let fork = UiCommand::Open(SessionTarget::Fork { of: SessionId::new("s0"), before: None });
+    assert!(matches!(&step, ScreenStep::CloseAnd(wishes) if wishes[..] == [fork]));
     // An answer to another question changes nothing.
-    let late = News::Listed { ticket: 2, items: Items::Sessions(Vec::new()) };
-    assert!(matches!(desk.tell(&late), Step::Idle));
+    let late = UiUpdate::Listed { ticket: 2, items: ListResult::Sessions(Vec::new()) };
+    assert!(matches!(desk.tell(&late), ScreenStep::Idle));
 }
 
 #[test]
 fn f1_frames_of_the_choices() {
-    let (mut desk, wishes) = Desk::new(Choose::new(Of::Models), talked());
-    assert_eq!(wishes, [Wish::Models(1)]);
-    let choice = |value: &str, about: &str, current| Choice {
+    let (mut desk, wishes) = Desk::new(ChoiceScreen::new(ChoiceSubject::Models), talked());
+    assert_eq!(wishes, [UiCommand::Models(1)]);
+    let choice = |value: &str, about: &str, current| ChoiceOption {
         value: value.into(),
         about: about.into(),
         current,
@@ -192,31 +196,37 @@ fn f1_frames_of_the_choices() {
         choice("anthropic/claude", "200k window, $3 in, $15 out", false),
         choice("script/one", "answers from a script", true),
     ];
-    desk.tell(&News::Listed { ticket: 1, items: Items::Choices(choices) });
+    desk.tell(&UiUpdate::Listed { ticket: 1, items: ListResult::Choices(choices) });
     desk.golden("models");
     let step = desk.press(KeyCode::Enter);
-    assert!(matches!(&step, Step::CloseAnd(w) if w[..] == [Wish::Model("script/one".into())]));
-    let (mut desk, _) = Desk::new(Choose::new(Of::Thinking), talked());
+    assert!(
+        matches!(&step, ScreenStep::CloseAnd(w) if w[..] == [UiCommand::Model("script/one".into())])
+    );
+    let (mut desk, _) = Desk::new(ChoiceScreen::new(ChoiceSubject::Thinking), talked());
     desk.golden("thinking");
     desk.types("high");
     let step = desk.press(KeyCode::Enter);
-    assert!(matches!(&step, Step::Command(line) if line == "/thinking high"));
-    let (mut desk, wishes) = Desk::new(Choose::new(Of::Profiles), talked());
-    assert_eq!(wishes, [Wish::Profiles(1)]);
-    desk.tell(&News::Failed { ticket: 1, why: "The server is away.".into() });
+    assert!(matches!(&step, ScreenStep::Command(line) if line == "/thinking high"));
+    let (mut desk, wishes) = Desk::new(ChoiceScreen::new(ChoiceSubject::Profiles), talked());
+    assert_eq!(wishes, [UiCommand::Profiles(1)]);
+    desk.tell(&UiUpdate::Failed { ticket: 1, why: "The server is away.".into() });
     desk.golden("profiles-failed");
-    let (mut desk, _) =
-        Desk::new(Choose::themes(&[("dark", "for dark"), ("light", "x")], "dark"), talked());
+    let (mut desk, _) = Desk::new(
+        ChoiceScreen::for_themes(&[("dark", "for dark"), ("light", "x")], "dark"),
+        talked(),
+    );
     desk.golden("themes");
     desk.press(KeyCode::Down);
-    assert!(matches!(desk.press(KeyCode::Enter), Step::Command(line) if line == "/theme light"));
+    assert!(
+        matches!(desk.press(KeyCode::Enter), ScreenStep::Command(line) if line == "/theme light")
+    );
 }
 
 #[test]
 fn f1_frames_of_going_back_with_a_preview() {
     let diff = "--- a/a.rs\n+++ b/a.rs\n@@ -1,2 +1,2 @@\n one\n-new\n+old\n";
     let asked = |keys: &[KeyCode]| {
-        let (mut desk, _) = Desk::new(Rewind::new(), talked());
+        let (mut desk, _) = Desk::new(RewindScreen::new(), talked());
         keys.iter().for_each(|key| drop(desk.press(*key)));
         desk
     };
@@ -224,36 +234,42 @@ fn f1_frames_of_going_back_with_a_preview() {
     desk.golden("rewind");
     desk.press(KeyCode::Down);
     let step = desk.press(KeyCode::Enter);
-    assert!(matches!(&step, Step::Do(w) if w[..] == [Wish::Preview { before: 10, ticket: 1 }]));
+    assert!(
+        matches!(&step, ScreenStep::Do(w) if w[..] == [UiCommand::Preview { before: 10, ticket: 1 }])
+    );
     desk.golden("rewind-looking");
     // Files do not go back before one has seen which.
-    assert!(matches!(desk.press(KeyCode::Char('b')), Step::Idle));
-    let text =
-        News::Text { ticket: 1, title: "Changes".into(), text: diff.into(), kind: TextKind::Diff };
+    assert!(matches!(desk.press(KeyCode::Char('b')), ScreenStep::Idle));
+    let text = UiUpdate::Text {
+        ticket: 1,
+        title: "Changes".into(),
+        text: diff.into(),
+        kind: TextKind::Diff,
+    };
     desk.tell(&text);
     desk.golden("rewind-preview");
     let step = desk.press(KeyCode::Char('b'));
-    let wish = Wish::Rewind { before: 10, back: Back::Both };
-    assert!(matches!(&step, Step::Do(wishes) if wishes[..] == [wish]));
+    let wish = UiCommand::Rewind { before: 10, back: RewindScope::Both };
+    assert!(matches!(&step, ScreenStep::Do(wishes) if wishes[..] == [wish]));
     let (about, named) = (Box::default(), Vec::new());
-    let step = desk.tell(&News::Opened { session: None, known: 0, about, named });
+    let step = desk.tell(&UiUpdate::Opened { session: None, known: 0, about, named });
     let words = "Fix the test that fails on Tuesdays";
-    assert!(matches!(step, Step::Put(text) if text == words));
+    assert!(matches!(step, ScreenStep::Put(text) if text == words));
     // Files alone close it at once; Esc changes nothing.
     let mut desk = asked(&[KeyCode::Enter]);
     desk.tell(&text);
     let step = desk.press(KeyCode::Char('f'));
-    let wish = Wish::Rewind { before: 20, back: Back::Files };
-    assert!(matches!(&step, Step::CloseAnd(wishes) if wishes[..] == [wish]));
+    let wish = UiCommand::Rewind { before: 20, back: RewindScope::Files };
+    assert!(matches!(&step, ScreenStep::CloseAnd(wishes) if wishes[..] == [wish]));
     let mut desk = asked(&[KeyCode::Enter]);
-    assert!(matches!(desk.press(KeyCode::Esc), Step::Stay));
-    assert!(matches!(desk.press(KeyCode::Esc), Step::Close));
+    assert!(matches!(desk.press(KeyCode::Esc), ScreenStep::Stay));
+    assert!(matches!(desk.press(KeyCode::Esc), ScreenStep::Close));
 }
 
 #[test]
 fn f1_frames_of_the_help() {
-    let (mut desk, _) = Desk::new(Help::new(), talked());
-    desk.named.extend(crate::app::commands::COMMANDS.iter().map(|command| Named {
+    let (mut desk, _) = Desk::new(HelpScreen::new(), talked());
+    desk.named.extend(crate::app::commands::COMMANDS.iter().map(|command| SlashCommandInfo {
         name: command.name.into(),
         about: command.about.into(),
         hint: command.hint.into(),
@@ -270,13 +286,13 @@ fn f1_frames_of_the_help() {
 fn f1_every_screen_does_any_size_and_key() {
     let evil = "\u{1b}[2J\u{202e}x";
     let screens: Vec<fn() -> Box<dyn Screen>> = vec![
-        || Box::new(Pager::new("\u{1b}[2J", "\u{1b}[2J\u{202e}\n".repeat(9), TextKind::Plain)),
-        || Box::new(Pager::new("T", "# \u{1b}[2J".into(), TextKind::Markdown)),
-        || Box::new(Conversation::new()),
-        || Box::new(Sessions::new("\u{1b}[2J", NOW)),
-        || Box::new(Choose::new(Of::Models)),
-        || Box::new(Rewind::new()),
-        || Box::new(Help::new()),
+        || Box::new(TextPager::new("\u{1b}[2J", "\u{1b}[2J\u{202e}\n".repeat(9), TextKind::Plain)),
+        || Box::new(TextPager::new("T", "# \u{1b}[2J".into(), TextKind::Markdown)),
+        || Box::new(ConversationScreen::new()),
+        || Box::new(SessionsScreen::new("\u{1b}[2J", NOW)),
+        || Box::new(ChoiceScreen::new(ChoiceSubject::Models)),
+        || Box::new(RewindScreen::new()),
+        || Box::new(HelpScreen::new()),
     ];
     let codes = [
         KeyCode::Up,
@@ -301,7 +317,7 @@ fn f1_every_screen_does_any_size_and_key() {
             let mut transcript = talked();
             transcript.push(said(9, evil));
             let (mut desk, _) = Desk::new(Shell(make()), transcript);
-            desk.tell(&News::Listed { ticket: 1, items: Items::Sessions(sessions()) });
+            desk.tell(&UiUpdate::Listed { ticket: 1, items: ListResult::Sessions(sessions()) });
             for code in codes {
                 desk.press(code);
                 let view = desk.seen(columns, rows);

@@ -4,13 +4,16 @@
 use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::text::{Line, Span};
 
-use super::frame::{Room, Search, framed, keys, marked, title};
-use super::scroll::{Items, Kept, Move, Place, Roll, closes, moved};
-use super::typed::Typed;
-use super::{Screen, Step, View, With};
-use crate::link::{News, Report, TextKind, Ticket, Wish};
-use crate::terminal::Size;
-use crate::text::clean::clean;
+use super::frame::{FrameSize, WordSearch, frame_view, key_line, mark_words, title_line};
+use super::scroll::{
+    RowCache, RowScroller, ScrollItems, ScrollMove, ScrollPosition, is_close_key,
+    scroll_move_for_key,
+};
+use super::typed::DialogLineInput;
+use super::{Screen, ScreenContext, ScreenStep, ScreenView};
+use crate::link::{CommandTicket, ReportKind, TextKind, UiCommand, UiUpdate};
+use crate::terminal::TerminalSize;
+use crate::text::clean::clean_text;
 use crate::text::theme::Theme;
 use crate::text::{diff, markdown, wrap};
 
@@ -20,7 +23,7 @@ const DIFF_LINES_MAX: usize = 200_000;
 const TEXT_BYTES_MAX: usize = 64 * 1024 * 1024;
 
 /// The text, in the form in which it is shown.
-enum Body {
+enum PagerBody {
     /// It was asked for.
     Awaited,
     /// Lines as they are, wrapped when they are looked at.
@@ -31,33 +34,33 @@ enum Body {
     Made { text: String, kind: TextKind, lines: Vec<Line<'static>>, width: Option<usize> },
 }
 
-impl Items for Body {
-    fn count(&self) -> usize {
+impl ScrollItems for PagerBody {
+    fn item_count(&self) -> usize {
         match self {
-            Body::Awaited => 0,
-            Body::Plain { starts, .. } => starts.len(),
-            Body::Styled { lines, .. } | Body::Made { lines, .. } => lines.len(),
+            PagerBody::Awaited => 0,
+            PagerBody::Plain { starts, .. } => starts.len(),
+            PagerBody::Styled { lines, .. } | PagerBody::Made { lines, .. } => lines.len(),
         }
     }
 
-    fn rows(&self, item: usize, width: usize) -> Vec<Line<'static>> {
+    fn item_rows(&self, item: usize, width: usize) -> Vec<Line<'static>> {
         match self {
-            Body::Awaited => Vec::new(),
-            Body::Plain { .. } => {
-                let line = clean(self.raw(item)).into_owned();
-                wrap::wrap(&Line::from(line), width, 0)
+            PagerBody::Awaited => Vec::new(),
+            PagerBody::Plain { .. } => {
+                let line = clean_text(self.raw_text(item)).into_owned();
+                wrap::wrap_line(&Line::from(line), width, 0)
             }
-            Body::Styled { lines, hang } => {
+            PagerBody::Styled { lines, hang } => {
                 let hang = (*hang).min(width / 2);
-                lines.get(item).map(|line| wrap::wrap(line, width, hang)).unwrap_or_default()
+                lines.get(item).map(|line| wrap::wrap_line(line, width, hang)).unwrap_or_default()
             }
-            Body::Made { lines, .. } => lines.get(item).cloned().into_iter().collect(),
+            PagerBody::Made { lines, .. } => lines.get(item).cloned().into_iter().collect(),
         }
     }
 }
 
-impl Body {
-    fn new(mut text: String, kind: TextKind) -> Body {
+impl PagerBody {
+    fn new(mut text: String, kind: TextKind) -> PagerBody {
         if text.len() > TEXT_BYTES_MAX {
             text.truncate(text.floor_char_boundary(TEXT_BYTES_MAX));
             text.push_str("\n(The rest is left out: the text is too long to be shown.)");
@@ -67,28 +70,28 @@ impl Body {
                 let text = text.trim_end_matches('\n').to_owned();
                 let breaks = text.match_indices('\n').map(|(at, _)| at + 1);
                 let starts = std::iter::once(0).chain(breaks).collect();
-                Body::Plain { text, starts }
+                PagerBody::Plain { text, starts }
             }
             TextKind::Markdown | TextKind::Diff => {
-                Body::Made { text, kind, lines: Vec::new(), width: None }
+                PagerBody::Made { text, kind, lines: Vec::new(), width: None }
             }
         }
     }
 
     /// The text of an item as it came.
-    fn raw(&self, item: usize) -> &str {
-        let Body::Plain { text, starts } = self else { return "" };
+    fn raw_text(&self, item: usize) -> &str {
+        let PagerBody::Plain { text, starts } = self else { return "" };
         let from = starts.get(item).copied().unwrap_or(text.len());
         let to = starts.get(item + 1).map_or(text.len(), |next| next - 1);
         text.get(from..to).unwrap_or_default()
     }
 
     /// What is searched.
-    fn has(&self, item: usize, search: &Search) -> bool {
+    fn has_match(&self, item: usize, search: &WordSearch) -> bool {
         match self {
-            Body::Awaited => false,
-            Body::Plain { .. } => search.is_in(&clean(self.raw(item))),
-            Body::Styled { lines, .. } | Body::Made { lines, .. } => {
+            PagerBody::Awaited => false,
+            PagerBody::Plain { .. } => search.is_in(&clean_text(self.raw_text(item))),
+            PagerBody::Styled { lines, .. } | PagerBody::Made { lines, .. } => {
                 lines.get(item).is_some_and(|line| search.is_in(&line.to_string()))
             }
         }
@@ -96,107 +99,111 @@ impl Body {
 }
 
 /// The screen.
-pub(crate) struct Pager {
+pub(crate) struct TextPager {
     title: String,
-    body: Body,
-    ask: Option<(Report, String)>,
-    ticket: Option<Ticket>,
-    top: Place,
-    kept: Kept,
+    body: PagerBody,
+    ask: Option<(ReportKind, String)>,
+    ticket: Option<CommandTicket>,
+    top: ScrollPosition,
+    kept: RowCache,
     /// Rows of the last picture.
     page: usize,
-    search: Search,
+    search: WordSearch,
     /// What came of the search, until the next key.
     told: &'static str,
 }
 
-impl Pager {
+impl TextPager {
     /// A text.
-    pub(crate) fn new(title: &str, text: String, kind: TextKind) -> Pager {
-        Pager::of(title, Body::new(text, kind))
+    pub(crate) fn new(title: &str, text: String, kind: TextKind) -> TextPager {
+        TextPager::with_body(title, PagerBody::new(text, kind))
     }
 
     /// A text that the other end makes; `title` until it has come.
-    pub(crate) fn report(title: &str, report: Report, arguments: &str) -> Pager {
-        let mut pager = Pager::of(title, Body::Awaited);
+    pub(crate) fn for_report(title: &str, report: ReportKind, arguments: &str) -> TextPager {
+        let mut pager = TextPager::with_body(title, PagerBody::Awaited);
         pager.ask = Some((report, arguments.to_owned()));
         pager
     }
 
     /// Lines that are styled already; what is wrapped begins with `hang` blanks.
-    pub(crate) fn styled(title: &str, lines: Vec<Line<'static>>, hang: usize) -> Pager {
-        Pager::of(title, Body::Styled { lines, hang })
+    pub(crate) fn with_styled_lines(
+        title: &str,
+        lines: Vec<Line<'static>>,
+        hang: usize,
+    ) -> TextPager {
+        TextPager::with_body(title, PagerBody::Styled { lines, hang })
     }
 
-    fn of(title: &str, body: Body) -> Pager {
-        Pager {
+    fn with_body(title: &str, body: PagerBody) -> TextPager {
+        TextPager {
             title: title.to_owned(),
             body,
             ask: None,
             ticket: None,
-            top: Place::default(),
-            kept: Kept::default(),
+            top: ScrollPosition::default(),
+            kept: RowCache::default(),
             page: 1,
-            search: Search::default(),
+            search: WordSearch::default(),
             told: "",
         }
     }
 
     /// Other lines in place of the styled ones; the place stays.
     pub(super) fn set_styled(&mut self, new: Vec<Line<'static>>) {
-        if let Body::Styled { lines, .. } = &mut self.body {
+        if let PagerBody::Styled { lines, .. } = &mut self.body {
             *lines = new;
-            self.kept.forget();
+            self.kept.forget_all();
         }
     }
 
-    fn roll(&mut self) -> Roll<'_> {
-        Roll { items: &self.body, kept: &mut self.kept }
+    fn row_scroller(&mut self) -> RowScroller<'_> {
+        RowScroller { items: &self.body, kept: &mut self.kept }
     }
 
     /// Scrolls.
-    pub(super) fn go(&mut self, by: Move) {
+    pub(super) fn scroll_by(&mut self, by: ScrollMove) {
         let (top, page) = (self.top, self.page);
-        let mut roll = self.roll();
+        let mut roll = self.row_scroller();
         let top = match by {
-            Move::Up(rows) => roll.up(top, rows),
-            Move::Down(rows) => roll.down(top, rows),
-            Move::First => Place::default(),
-            Move::Last => roll.last(),
+            ScrollMove::Up(rows) => roll.move_up(top, rows),
+            ScrollMove::Down(rows) => roll.move_down(top, rows),
+            ScrollMove::First => ScrollPosition::default(),
+            ScrollMove::Last => roll.last_position(),
         };
-        self.top = roll.filled(top, page);
+        self.top = roll.fill_screen(top, page);
     }
 
     /// The next place with the words, counted from the item at the top; round the end.
-    fn find(&mut self, back: Back, stay: Stay) {
-        let count = self.body.count();
+    fn find_words(&mut self, back: SearchBackward, stay: SearchStart) {
+        let count = self.body.item_count();
         if self.search.words.is_empty() || count == 0 {
             return;
         }
-        let first = usize::from(stay == Stay::Next);
+        let first = usize::from(stay == SearchStart::Next);
         let found = (first..count + first)
             .map(|step| match back {
-                Back::No => (self.top.item + step) % count,
-                Back::Yes => (self.top.item + count * 2 - step) % count,
+                SearchBackward::No => (self.top.item + step) % count,
+                SearchBackward::Yes => (self.top.item + count * 2 - step) % count,
             })
-            .find(|item| self.body.has(*item, &self.search));
+            .find(|item| self.body.has_match(*item, &self.search));
         let Some(item) = found else {
             self.told = "not found";
             return;
         };
-        let rows = self.kept.rows(&self.body, item);
+        let rows = self.kept.rows_of(&self.body, item);
         let row = rows.iter().position(|row| self.search.is_in(&row.to_string())).unwrap_or(0);
         self.told = match back {
-            Back::No if item < self.top.item => "from the beginning",
-            Back::Yes if item > self.top.item => "from the end",
-            Back::No | Back::Yes => "",
+            SearchBackward::No if item < self.top.item => "from the beginning",
+            SearchBackward::Yes if item > self.top.item => "from the end",
+            SearchBackward::No | SearchBackward::Yes => "",
         };
-        self.top = Place { item, row };
+        self.top = ScrollPosition { item, row };
     }
 
     /// Makes what is made whole for a width, and finds the place again.
-    fn make(&mut self, width: usize, theme: &Theme) {
-        let Body::Made { text, kind, lines, width: made } = &mut self.body else {
+    fn lay_out(&mut self, width: usize, theme: &Theme) {
+        let PagerBody::Made { text, kind, lines, width: made } = &mut self.body else {
             if let Some(before) = self.kept.set_width(width) {
                 // The same words stand further down when the width is smaller.
                 self.top.row = self.top.row * before / width.max(1);
@@ -207,142 +214,153 @@ impl Pager {
         if *made == Some(width) {
             return;
         }
-        let before: usize = lines.iter().take(self.top.item).map(letters).sum();
+        let before: usize = lines.iter().take(self.top.item).map(count_letters).sum();
         *lines = match kind {
-            TextKind::Diff => diff::render(text, width, DIFF_LINES_MAX, theme),
-            TextKind::Plain | TextKind::Markdown => markdown::render(text, width, theme),
+            TextKind::Diff => diff::render_diff(text, width, DIFF_LINES_MAX, theme),
+            TextKind::Plain | TextKind::Markdown => markdown::render_markdown(text, width, theme),
         };
         *made = Some(width);
-        self.kept.forget();
+        self.kept.forget_all();
         let mut passed = 0;
         let item = lines.iter().position(|line| {
-            passed += letters(line);
+            passed += count_letters(line);
             passed > before
         });
-        self.top = Place { item: item.unwrap_or(0), row: 0 };
+        self.top = ScrollPosition { item: item.unwrap_or(0), row: 0 };
     }
 
     /// The rows to be seen, and where one is in words.
-    pub(super) fn seen(&mut self, size: Room, theme: &Theme) -> (Vec<Line<'static>>, String) {
-        self.make(size.columns, theme);
+    pub(super) fn visible_rows(
+        &mut self,
+        size: FrameSize,
+        theme: &Theme,
+    ) -> (Vec<Line<'static>>, String) {
+        self.lay_out(size.columns, theme);
         self.page = size.rows;
         let (top, words) = (self.top, self.search.words.clone());
-        let mut roll = self.roll();
-        let top = roll.filled(top, size.rows);
-        let seen = roll.seen(top, size.rows);
+        let mut roll = self.row_scroller();
+        let top = roll.fill_screen(top, size.rows);
+        let seen = roll.visible_rows(top, size.rows);
         self.top = top;
         let last = seen.last().map_or(0, |(place, _)| place.item + 1);
-        let count = self.body.count();
+        let count = self.body.item_count();
         let part = last * 100 / count.max(1);
-        let lines = seen.into_iter().map(|(_, line)| marked(line, &words, theme.chosen));
+        let lines = seen.into_iter().map(|(_, line)| mark_words(line, &words, theme.chosen));
         let lines = lines.collect();
         (lines, if count == 0 { String::new() } else { format!("{last}/{count} {part}%") })
     }
 }
 
 /// Letters of a line that no width changes.
-fn letters(line: &Line<'_>) -> usize {
+fn count_letters(line: &Line<'_>) -> usize {
     let spans = line.spans.iter();
     spans.map(|span| span.content.chars().filter(|c| c.is_alphanumeric()).count()).sum()
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Back {
+enum SearchBackward {
     No,
     Yes,
 }
 
 /// Whether the item at the top counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stay {
+enum SearchStart {
     Here,
     Next,
 }
 
-impl Screen for Pager {
-    fn begin(&mut self, with: &With<'_>) -> Step {
-        let Some((report, arguments)) = self.ask.clone() else { return Step::Stay };
-        let ticket = with.ticket();
+impl Screen for TextPager {
+    fn on_open(&mut self, with: &ScreenContext<'_>) -> ScreenStep {
+        let Some((report, arguments)) = self.ask.clone() else { return ScreenStep::Stay };
+        let ticket = with.next_ticket();
         self.ticket = Some(ticket);
-        Step::Do(vec![Wish::Report { report, arguments, ticket }])
+        ScreenStep::Do(vec![UiCommand::Report { report, arguments, ticket }])
     }
 
-    fn key(&mut self, key: KeyEvent, _: &With<'_>) -> Step {
+    fn handle_key(&mut self, key: KeyEvent, _: &ScreenContext<'_>) -> ScreenStep {
         self.told = "";
         if let Some(typed) = &mut self.search.typing {
             match key.code {
                 KeyCode::Esc => self.search.typing = None,
                 KeyCode::Enter => {
-                    self.search.words = super::frame::small(typed.text());
+                    self.search.words = super::frame::to_lowercase_chars(typed.text());
                     self.search.typing = None;
-                    self.find(Back::No, Stay::Here);
+                    self.find_words(SearchBackward::No, SearchStart::Here);
                 }
-                _ if typed.key(key) => (),
-                _ => return Step::Idle,
+                _ if typed.handle_key(key) => (),
+                _ => return ScreenStep::Idle,
             }
-            return Step::Stay;
+            return ScreenStep::Stay;
         }
         match key.code {
             KeyCode::Esc if !self.search.words.is_empty() => self.search.words.clear(),
-            _ if closes(key) => return Step::Close,
-            KeyCode::Char('/') => self.search.typing = Some(Typed::default()),
-            KeyCode::Char('n') if key.modifiers.is_empty() => self.find(Back::No, Stay::Next),
-            KeyCode::Char('N') => self.find(Back::Yes, Stay::Next),
-            _ => match moved(key, self.page) {
-                Some(by) => self.go(by),
-                None => return Step::Idle,
+            _ if is_close_key(key) => return ScreenStep::Close,
+            KeyCode::Char('/') => self.search.typing = Some(DialogLineInput::default()),
+            KeyCode::Char('n') if key.modifiers.is_empty() => {
+                self.find_words(SearchBackward::No, SearchStart::Next)
+            }
+            KeyCode::Char('N') => self.find_words(SearchBackward::Yes, SearchStart::Next),
+            _ => match scroll_move_for_key(key, self.page) {
+                Some(by) => self.scroll_by(by),
+                None => return ScreenStep::Idle,
             },
         }
-        Step::Stay
+        ScreenStep::Stay
     }
 
-    fn paste(&mut self, text: &str, _: &With<'_>) -> Step {
-        let Some(typed) = &mut self.search.typing else { return Step::Idle };
-        typed.paste(text);
-        Step::Stay
+    fn handle_paste(&mut self, text: &str, _: &ScreenContext<'_>) -> ScreenStep {
+        let Some(typed) = &mut self.search.typing else { return ScreenStep::Idle };
+        typed.handle_paste(text);
+        ScreenStep::Stay
     }
 
-    fn news(&mut self, news: &News, _: &With<'_>) -> Step {
+    fn handle_update(&mut self, news: &UiUpdate, _: &ScreenContext<'_>) -> ScreenStep {
         match news {
-            News::Text { ticket, title, text, kind } if self.ticket == Some(*ticket) => {
+            UiUpdate::Text { ticket, title, text, kind } if self.ticket == Some(*ticket) => {
                 self.title.clone_from(title);
-                self.body = Body::new(text.clone(), *kind);
+                self.body = PagerBody::new(text.clone(), *kind);
             }
-            News::Failed { ticket, why } if self.ticket == Some(*ticket) => {
-                self.body = Body::new(why.clone(), TextKind::Plain);
+            UiUpdate::Failed { ticket, why } if self.ticket == Some(*ticket) => {
+                self.body = PagerBody::new(why.clone(), TextKind::Plain);
             }
-            _ => return Step::Idle,
+            _ => return ScreenStep::Idle,
         }
         self.ticket = None;
-        self.top = Place::default();
-        self.kept.forget();
-        Step::Stay
+        self.top = ScrollPosition::default();
+        self.kept.forget_all();
+        ScreenStep::Stay
     }
 
-    fn view(&mut self, size: Size, theme: &Theme, _: &With<'_>) -> View {
-        let size = Room::of(size);
-        let (mut lines, mut place) = self.seen(size.body(), theme);
-        if matches!(self.body, Body::Awaited) {
+    fn render_view(
+        &mut self,
+        size: TerminalSize,
+        theme: &Theme,
+        _: &ScreenContext<'_>,
+    ) -> ScreenView {
+        let size = FrameSize::from_size(size);
+        let (mut lines, mut place) = self.visible_rows(size.body_size(), theme);
+        if matches!(self.body, PagerBody::Awaited) {
             lines.push(Line::from(Span::styled("It is being put together.", theme.quiet)));
         }
         if !self.told.is_empty() {
             place = self.told.to_owned();
         }
-        let head = title(&self.title, &place, size.columns, theme);
-        let typed = self.search.view(size.columns, theme);
+        let head = title_line(&self.title, &place, size.columns, theme);
+        let typed = self.search.search_line(size.columns, theme);
         let cursor = typed.as_ref().map(|(_, cell)| (size.rows.saturating_sub(1), *cell));
-        let bottom = typed.map_or_else(|| self.keys(size.columns, theme), |(line, _)| line);
-        let view = framed(size, head, lines, bottom);
+        let bottom = typed.map_or_else(|| self.key_hints(size.columns, theme), |(line, _)| line);
+        let view = frame_view(size, head, lines, bottom);
         view.with_cursor(cursor, size)
     }
 }
 
-impl Pager {
-    fn keys(&self, columns: usize, theme: &Theme) -> Line<'static> {
+impl TextPager {
+    fn key_hints(&self, columns: usize, theme: &Theme) -> Line<'static> {
         let found = [("q", "closes"), ("n", "next"), ("N", "before"), ("Esc", "ends search")];
         let plain =
             [("q", "closes"), ("/", "search"), ("Space", "page"), ("↑↓", "line"), ("g G", "ends")];
         let pairs: &[_] = if self.search.words.is_empty() { &plain } else { &found };
-        keys(pairs, columns, theme)
+        key_line(pairs, columns, theme)
     }
 }

@@ -7,27 +7,27 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::text::{Line, Span};
 use weir_core::event::{Event, QuestionAsked};
 
-use super::approval::Standing;
-use super::typed::Typed;
+use super::approval::DialogState;
+use super::typed::DialogLineInput;
 use crate::text::markdown;
 use crate::text::theme::Theme;
-use crate::text::wrap::{cut, wrap};
-use crate::words::{counted, one_line};
+use crate::text::wrap::{cut_line, wrap_line};
+use crate::words::{count_text, one_line};
 
 /// The dialog.
 #[derive(Debug, Clone)]
-pub(crate) struct Question {
+pub(crate) struct QuestionDialog {
     event: Arc<Event>,
     /// Which option the arrow stands at; one past the last: the person's own words.
     at: usize,
     /// Options that are ticked.
     ticked: Vec<bool>,
-    own: Typed,
+    own: DialogLineInput,
 }
 
 /// What a key meant.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Answer {
+pub(crate) enum QuestionKeyOutcome {
     /// Nothing here.
     Passed,
     /// It changed.
@@ -38,18 +38,18 @@ pub(crate) enum Answer {
     Leave,
 }
 
-impl Question {
+impl QuestionDialog {
     /// A dialog about a `question.asked`.
-    pub(crate) fn new(event: Arc<Event>) -> Question {
+    pub(crate) fn new(event: Arc<Event>) -> QuestionDialog {
         let count = match event.as_ref() {
             Event::QuestionAsked(fact) => fact.options.len(),
             _ => 0,
         };
-        Question { event, at: 0, ticked: vec![false; count], own: Typed::default() }
+        QuestionDialog { event, at: 0, ticked: vec![false; count], own: DialogLineInput::default() }
     }
 
     /// What is asked.
-    pub(crate) fn asked(&self) -> Option<&QuestionAsked> {
+    pub(crate) fn question_fact(&self) -> Option<&QuestionAsked> {
         match self.event.as_ref() {
             Event::QuestionAsked(fact) => Some(fact),
             _ => None,
@@ -61,86 +61,94 @@ impl Question {
     }
 
     /// Pasted text: the person's own words.
-    pub(crate) fn paste(&mut self, text: &str) -> Answer {
+    pub(crate) fn handle_paste(&mut self, text: &str) -> QuestionKeyOutcome {
         self.at = self.ticked.len();
-        self.own.paste(text);
-        Answer::Took
+        self.own.handle_paste(text);
+        QuestionKeyOutcome::Took
     }
 
     /// A key.
-    pub(crate) fn key(&mut self, key: KeyEvent) -> Answer {
-        let Some(fact) = self.asked() else { return Answer::Passed };
+    pub(crate) fn handle_key(&mut self, key: KeyEvent) -> QuestionKeyOutcome {
+        let Some(fact) = self.question_fact() else { return QuestionKeyOutcome::Passed };
         let (options, multiple) = (fact.options.len(), fact.multiple);
         let plain = !key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT);
         match key.code {
             KeyCode::Up => self.at = self.at.saturating_sub(1),
             KeyCode::Down => self.at = (self.at + 1).min(options),
-            KeyCode::Enter => return self.reply(),
-            KeyCode::Esc => return Answer::Leave,
+            KeyCode::Enter => return self.build_reply(),
+            KeyCode::Esc => return QuestionKeyOutcome::Leave,
             KeyCode::Char(' ') if multiple && !self.on_own() => {
                 self.ticked[self.at] = !self.ticked[self.at];
             }
             KeyCode::Char(c @ '1'..='9') if plain && self.own.is_empty() && options > 0 => {
                 let n = usize::from(c as u8 - b'1');
                 if n >= options {
-                    return Answer::Took;
+                    return QuestionKeyOutcome::Took;
                 }
                 self.at = n;
                 match multiple {
                     true => self.ticked[n] = !self.ticked[n],
-                    false => return self.reply(),
+                    false => return self.build_reply(),
                 }
             }
-            _ if self.own.key(key) => self.at = options,
-            _ => return Answer::Passed,
+            _ if self.own.handle_key(key) => self.at = options,
+            _ => return QuestionKeyOutcome::Passed,
         }
-        Answer::Took
+        QuestionKeyOutcome::Took
     }
 
-    fn reply(&self) -> Answer {
-        let Some(fact) = self.asked() else { return Answer::Passed };
+    fn build_reply(&self) -> QuestionKeyOutcome {
+        let Some(fact) = self.question_fact() else { return QuestionKeyOutcome::Passed };
         let own = Some(self.own.text().to_owned()).filter(|text| !text.is_empty());
         if self.on_own() && !fact.multiple {
-            return own.map_or(Answer::Took, Answer::Reply);
+            return own.map_or(QuestionKeyOutcome::Took, QuestionKeyOutcome::Reply);
         }
         if !fact.multiple {
-            return fact.options.get(self.at).cloned().map_or(Answer::Took, Answer::Reply);
+            return fact
+                .options
+                .get(self.at)
+                .cloned()
+                .map_or(QuestionKeyOutcome::Took, QuestionKeyOutcome::Reply);
         }
         let ticked = fact.options.iter().zip(&self.ticked).filter(|(_, on)| **on);
         let mut chosen: Vec<String> = ticked.map(|(option, _)| option.clone()).collect();
         chosen.extend(own);
         match chosen.is_empty() {
             // Nothing ticked: what the arrow stands at is meant.
-            true => fact.options.get(self.at).cloned().map_or(Answer::Took, Answer::Reply),
-            false => Answer::Reply(chosen.join(", ")),
+            true => fact
+                .options
+                .get(self.at)
+                .cloned()
+                .map_or(QuestionKeyOutcome::Took, QuestionKeyOutcome::Reply),
+            false => QuestionKeyOutcome::Reply(chosen.join(", ")),
         }
     }
 
     /// The dialog in at most `rows_max` lines, and where the cursor stands.
-    pub(crate) fn view(
+    pub(crate) fn render_dialog(
         &self,
         width: usize,
         rows_max: usize,
         theme: &Theme,
-        standing: Standing,
+        standing: DialogState,
     ) -> (Vec<Line<'static>>, Option<(usize, usize)>) {
-        let Some(fact) = self.asked() else { return (Vec::new(), None) };
+        let Some(fact) = self.question_fact() else { return (Vec::new(), None) };
         let more = match standing.others {
             0 => String::new(),
             n => format!(" ({n} more after it)"),
         };
         let title = Line::styled(format!("─ A question for you{more} ─"), theme.warn);
-        let mut head = vec![cut(title, width)];
-        let options = self.options(fact, width, theme, standing);
-        let (own, cell) = self.own.view(&self.own_sign(standing), width, theme);
-        let hint = wrap(&Line::styled(hint(fact, standing), theme.quiet), width, 2);
+        let mut head = vec![cut_line(title, width)];
+        let options = self.option_lines(fact, width, theme, standing);
+        let (own, cell) = self.own.render_line(&self.own_sign(standing), width, theme);
+        let hint = wrap_line(&Line::styled(hint_text(fact, standing), theme.quiet), width, 2);
         let fixed = 2 + hint.len();
         let room = rows_max.saturating_sub(fixed);
         let text_max = room.saturating_sub(options.len()).max(room / 2);
-        let text = markdown::render(&fact.text, width, theme);
-        head.extend(shortened(text, 0, text_max, width, theme));
+        let text = markdown::render_markdown(&fact.text, width, theme);
+        head.extend(shorten_lines(text, 0, text_max, width, theme));
         let room = rows_max.saturating_sub(head.len() + 1 + hint.len());
-        head.extend(shortened(options, self.at, room, width, theme));
+        head.extend(shorten_lines(options, self.at, room, width, theme));
         let cursor = (standing.focused && self.on_own()).then_some((head.len(), cell));
         head.push(own);
         head.extend(hint);
@@ -148,18 +156,18 @@ impl Question {
         (head, cursor)
     }
 
-    fn own_sign(&self, standing: Standing) -> String {
+    fn own_sign(&self, standing: DialogState) -> String {
         let arrow = if standing.focused && self.on_own() { "› " } else { "  " };
         let words = if self.ticked.is_empty() { "Your answer: " } else { "In your own words: " };
         format!("{arrow}{words}")
     }
 
-    fn options(
+    fn option_lines(
         &self,
         fact: &QuestionAsked,
         width: usize,
         theme: &Theme,
-        standing: Standing,
+        standing: DialogState,
     ) -> Vec<Line<'static>> {
         let line = |(n, option): (usize, &String)| {
             let here = standing.focused && n == self.at;
@@ -172,13 +180,13 @@ impl Question {
             let style = if here { theme.chosen } else { theme.text };
             let text = format!("{}. {tick}{}", n + 1, one_line(option));
             let line = Line::from(vec![Span::raw(arrow), Span::styled(text, style)]);
-            cut(line, width)
+            cut_line(line, width)
         };
         fact.options.iter().enumerate().map(line).collect()
     }
 }
 
-fn hint(fact: &QuestionAsked, standing: Standing) -> &'static str {
+fn hint_text(fact: &QuestionAsked, standing: DialogState) -> &'static str {
     if fact.server.is_some() && !standing.focused {
         return "Tab: answer this";
     }
@@ -191,7 +199,7 @@ fn hint(fact: &QuestionAsked, standing: Standing) -> &'static str {
 }
 
 /// At most `rows_max` lines around the one at `at`, with what is left out said.
-fn shortened(
+fn shorten_lines(
     lines: Vec<Line<'static>>,
     at: usize,
     rows_max: usize,
@@ -205,8 +213,8 @@ fn shortened(
     let first = (at + 1).saturating_sub(shown).min(lines.len().saturating_sub(shown));
     let left = lines.len() - shown;
     let mut kept: Vec<Line<'static>> = lines.into_iter().skip(first).take(shown).collect();
-    let text = format!("  … {}", counted(left, "more line"));
-    kept.push(cut(Line::styled(text, theme.quiet), width));
+    let text = format!("  … {}", count_text(left, "more line"));
+    kept.push(cut_line(Line::styled(text, theme.quiet), width));
     kept.truncate(rows_max);
     kept
 }

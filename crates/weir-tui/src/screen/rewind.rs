@@ -5,172 +5,192 @@ use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::text::Line;
 use weir_core::ids::Seq;
 
-use super::frame::{Room, framed, keys, title};
-use super::list::{Around, Did, Item, List};
-use super::pager::Pager;
-use super::scroll::moved;
-use super::{Screen, Step, View, With};
-use crate::link::{Back, News, TextKind, Ticket, Tone, Wish};
-use crate::terminal::Size;
-use crate::text::clean::clean;
+use super::frame::{FrameSize, frame_view, key_line, title_line};
+use super::list::{FilterList, ListFrame, ListItem, ListOutcome};
+use super::pager::TextPager;
+use super::scroll::scroll_move_for_key;
+use super::{Screen, ScreenContext, ScreenStep, ScreenView};
+use crate::link::{CommandTicket, NoticeTone, RewindScope, TextKind, UiCommand, UiUpdate};
+use crate::terminal::TerminalSize;
+use crate::text::clean::clean_text;
 use crate::text::theme::Theme;
 
 /// Earlier messages that are listed.
 const MESSAGES_MAX: usize = 5_000;
 
 /// How far one is.
-enum Stage {
+enum RewindStage {
     /// Which message.
     Choosing,
     /// What goes back; the preview, once it is there.
-    Asking { message: Message, ticket: Ticket, preview: Option<Box<Pager>>, why: Option<String> },
+    Asking {
+        message: EarlierMessage,
+        ticket: CommandTicket,
+        preview: Option<Box<TextPager>>,
+        why: Option<String>,
+    },
     /// It was wished.
-    Going { message: Message },
+    Going { message: EarlierMessage },
 }
 
 /// A message of the person.
 #[derive(Debug, Clone)]
-struct Message {
+struct EarlierMessage {
     seq: Seq,
     text: String,
 }
 
 /// The screen.
-pub(crate) struct Rewind {
-    list: List<Message>,
-    stage: Stage,
+pub(crate) struct RewindScreen {
+    list: FilterList<EarlierMessage>,
+    stage: RewindStage,
     page: usize,
 }
 
-impl Rewind {
+impl RewindScreen {
     /// Nothing is chosen yet.
-    pub(crate) fn new() -> Rewind {
-        Rewind { list: List::new(Vec::new()), stage: Stage::Choosing, page: 1 }
+    pub(crate) fn new() -> RewindScreen {
+        RewindScreen { list: FilterList::new(Vec::new()), stage: RewindStage::Choosing, page: 1 }
     }
 
-    fn choosing(&mut self, did: Did, with: &With<'_>) -> Step {
+    fn step_while_choosing(&mut self, did: ListOutcome, with: &ScreenContext<'_>) -> ScreenStep {
         match did {
-            Did::Nothing => Step::Idle,
-            Did::Moved | Did::Filtered => Step::Stay,
-            Did::Closes => Step::Close,
-            Did::Chose => {
-                let Some(message) = self.list.chosen().cloned() else { return Step::Idle };
-                let ticket = with.ticket();
+            ListOutcome::Nothing => ScreenStep::Idle,
+            ListOutcome::Moved | ListOutcome::Filtered => ScreenStep::Stay,
+            ListOutcome::Closes => ScreenStep::Close,
+            ListOutcome::Chose => {
+                let Some(message) = self.list.chosen_value().cloned() else {
+                    return ScreenStep::Idle;
+                };
+                let ticket = with.next_ticket();
                 let before = message.seq;
-                self.stage = Stage::Asking { message, ticket, preview: None, why: None };
-                Step::Do(vec![Wish::Preview { before, ticket }])
+                self.stage = RewindStage::Asking { message, ticket, preview: None, why: None };
+                ScreenStep::Do(vec![UiCommand::Preview { before, ticket }])
             }
         }
     }
 
     /// Only the keys that are named go back.
-    fn asking(&mut self, key: KeyEvent, with: &With<'_>) -> Step {
-        let Stage::Asking { message, preview, .. } = &mut self.stage else { return Step::Idle };
+    fn step_while_asking(&mut self, key: KeyEvent, with: &ScreenContext<'_>) -> ScreenStep {
+        let RewindStage::Asking { message, preview, .. } = &mut self.stage else {
+            return ScreenStep::Idle;
+        };
         let back = match key.code {
             KeyCode::Esc | KeyCode::Char('q') => {
-                self.stage = Stage::Choosing;
-                return Step::Stay;
+                self.stage = RewindStage::Choosing;
+                return ScreenStep::Stay;
             }
-            KeyCode::Char('c') if key.modifiers.is_empty() => Back::Conversation,
+            KeyCode::Char('c') if key.modifiers.is_empty() => RewindScope::Conversation,
             // What would change is seen before it is changed.
-            KeyCode::Char('f' | 'b') if preview.is_none() => return Step::Idle,
-            KeyCode::Char('f') if key.modifiers.is_empty() => Back::Files,
-            KeyCode::Char('b') if key.modifiers.is_empty() => Back::Both,
+            KeyCode::Char('f' | 'b') if preview.is_none() => return ScreenStep::Idle,
+            KeyCode::Char('f') if key.modifiers.is_empty() => RewindScope::Files,
+            KeyCode::Char('b') if key.modifiers.is_empty() => RewindScope::Both,
             _ => {
-                let Some(by) = moved(key, self.page) else { return Step::Idle };
+                let Some(by) = scroll_move_for_key(key, self.page) else { return ScreenStep::Idle };
                 if let Some(pager) = preview {
-                    pager.go(by);
+                    pager.scroll_by(by);
                 }
-                return Step::Stay;
+                return ScreenStep::Stay;
             }
         };
-        let wish = Wish::Rewind { before: message.seq, back };
-        if back == Back::Files {
-            return Step::CloseAnd(vec![wish]);
+        let wish = UiCommand::Rewind { before: message.seq, back };
+        if back == RewindScope::Files {
+            return ScreenStep::CloseAnd(vec![wish]);
         }
         let message = message.clone();
-        self.stage = Stage::Going { message };
+        self.stage = RewindStage::Going { message };
         let _ = with;
-        Step::Do(vec![wish])
+        ScreenStep::Do(vec![wish])
     }
 }
 
-impl Screen for Rewind {
-    fn begin(&mut self, with: &With<'_>) -> Step {
+impl Screen for RewindScreen {
+    fn on_open(&mut self, with: &ScreenContext<'_>) -> ScreenStep {
         let said = with.transcript.entries().iter().rev();
-        let said = said.filter_map(|entry| Some((entry.seq, entry.words()?)));
-        let items = said.take(MESSAGES_MAX).enumerate().map(|(n, (seq, text))| Item {
+        let said = said.filter_map(|entry| Some((entry.seq, entry.input_text()?)));
+        let items = said.take(MESSAGES_MAX).enumerate().map(|(n, (seq, text))| ListItem {
             about: match n {
                 0 => "the last message".into(),
                 1 => "1 message after it".into(),
                 n => format!("{n} messages after it"),
             },
-            value: Message { seq, text: text.clone() },
+            value: EarlierMessage { seq, text: text.clone() },
             text,
             current: false,
             found: false,
         });
-        self.list = List::new(items.collect());
-        Step::Stay
+        self.list = FilterList::new(items.collect());
+        ScreenStep::Stay
     }
 
-    fn key(&mut self, key: KeyEvent, with: &With<'_>) -> Step {
+    fn handle_key(&mut self, key: KeyEvent, with: &ScreenContext<'_>) -> ScreenStep {
         match &self.stage {
-            Stage::Choosing => {
-                let did = self.list.key(key);
-                self.choosing(did, with)
+            RewindStage::Choosing => {
+                let did = self.list.handle_key(key);
+                self.step_while_choosing(did, with)
             }
-            Stage::Asking { .. } => self.asking(key, with),
-            Stage::Going { .. } if key.code == KeyCode::Esc => Step::Close,
-            Stage::Going { .. } => Step::Idle,
+            RewindStage::Asking { .. } => self.step_while_asking(key, with),
+            RewindStage::Going { .. } if key.code == KeyCode::Esc => ScreenStep::Close,
+            RewindStage::Going { .. } => ScreenStep::Idle,
         }
     }
 
-    fn paste(&mut self, text: &str, with: &With<'_>) -> Step {
-        if !matches!(self.stage, Stage::Choosing) {
-            return Step::Idle;
+    fn handle_paste(&mut self, text: &str, with: &ScreenContext<'_>) -> ScreenStep {
+        if !matches!(self.stage, RewindStage::Choosing) {
+            return ScreenStep::Idle;
         }
-        let did = self.list.paste(text);
-        self.choosing(did, with)
+        let did = self.list.handle_paste(text);
+        self.step_while_choosing(did, with)
     }
 
-    fn news(&mut self, news: &News, _: &With<'_>) -> Step {
+    fn handle_update(&mut self, news: &UiUpdate, _: &ScreenContext<'_>) -> ScreenStep {
         match (news, &mut self.stage) {
             (
-                News::Text { ticket, title, text, kind },
-                Stage::Asking { ticket: own, preview, .. },
+                UiUpdate::Text { ticket, title, text, kind },
+                RewindStage::Asking { ticket: own, preview, .. },
             ) if ticket == own => {
                 let text = match text.trim().is_empty() {
                     true => "No file would change.".to_owned(),
                     false => text.clone(),
                 };
                 let kind = if text.starts_with("No file") { TextKind::Plain } else { *kind };
-                *preview = Some(Box::new(Pager::new(title, text, kind)));
-                Step::Stay
+                *preview = Some(Box::new(TextPager::new(title, text, kind)));
+                ScreenStep::Stay
             }
-            (News::Failed { ticket, why }, Stage::Asking { ticket: own, why: shown, .. })
-                if ticket == own =>
-            {
+            (
+                UiUpdate::Failed { ticket, why },
+                RewindStage::Asking { ticket: own, why: shown, .. },
+            ) if ticket == own => {
                 *shown = Some(why.clone());
-                Step::Stay
+                ScreenStep::Stay
             }
             // The copy is open: the words can be said otherwise now.
-            (News::Opened { .. }, Stage::Going { message }) => Step::Put(message.text.clone()),
-            (News::Opened { .. }, _) => Step::Close,
-            (News::Notice { tone: Tone::Bad, .. } | News::Over(_), Stage::Going { .. }) => {
-                // The notice stands in the conversation.
-                Step::Close
+            (UiUpdate::Opened { .. }, RewindStage::Going { message }) => {
+                ScreenStep::Put(message.text.clone())
             }
-            _ => Step::Idle,
+            (UiUpdate::Opened { .. }, _) => ScreenStep::Close,
+            (
+                UiUpdate::Notice { tone: NoticeTone::Bad, .. } | UiUpdate::Over(_),
+                RewindStage::Going { .. },
+            ) => {
+                // The notice stands in the conversation.
+                ScreenStep::Close
+            }
+            _ => ScreenStep::Idle,
         }
     }
 
-    fn view(&mut self, size: Size, theme: &Theme, _: &With<'_>) -> View {
-        let size = Room::of(size);
-        self.page = size.body().rows.saturating_sub(HEAD_ROWS).max(1);
+    fn render_view(
+        &mut self,
+        size: TerminalSize,
+        theme: &Theme,
+        _: &ScreenContext<'_>,
+    ) -> ScreenView {
+        let size = FrameSize::from_size(size);
+        self.page = size.body_size().rows.saturating_sub(HEAD_ROWS).max(1);
         match &mut self.stage {
-            Stage::Choosing => {
-                let around = Around {
+            RewindStage::Choosing => {
+                let around = ListFrame {
                     title: "Go back to before which message?",
                     empty: match self.list.is_filtered() {
                         true => "No message fits.",
@@ -183,26 +203,26 @@ impl Screen for Rewind {
                         ("type", "to filter"),
                     ],
                 };
-                self.list.view(size, theme, &around)
+                self.list.render_view(size, theme, &around)
             }
-            Stage::Asking { message, preview, why, .. } => {
-                let body = size.body();
-                let mut lines = vec![quoted(message, theme), Line::default()];
+            RewindStage::Asking { message, preview, why, .. } => {
+                let body = size.body_size();
+                let mut lines = vec![quoted_line(message, theme), Line::default()];
                 let mut place = String::new();
                 match (preview.as_mut(), why.as_ref()) {
                     (Some(pager), _) => {
                         let rows = body.rows.saturating_sub(HEAD_ROWS);
-                        let (seen, at) = pager.seen(Room { rows, ..body }, theme);
+                        let (seen, at) = pager.visible_rows(FrameSize { rows, ..body }, theme);
                         lines.extend(seen);
                         place = at;
                     }
                     (None, Some(why)) => {
-                        let why = clean(why).replace('\n', " ");
+                        let why = clean_text(why).replace('\n', " ");
                         lines.push(Line::styled(format!("No preview: {why}"), theme.warn));
                     }
                     (None, None) => lines.push(Line::styled("Comparing files…", theme.quiet)),
                 }
-                let head = title("What should go back?", &place, size.columns, theme);
+                let head = title_line("What should go back?", &place, size.columns, theme);
                 let all: &[_] = &[
                     ("c", "conversation"),
                     ("f", "files"),
@@ -212,13 +232,13 @@ impl Screen for Rewind {
                 ];
                 let some: &[_] = &[("c", "conversation"), ("Esc", "neither")];
                 let pairs = if preview.is_some() { all } else { some };
-                framed(size, head, lines, keys(pairs, size.columns, theme))
+                frame_view(size, head, lines, key_line(pairs, size.columns, theme))
             }
-            Stage::Going { message } => {
+            RewindStage::Going { message } => {
                 let lines =
-                    vec![quoted(message, theme), Line::default(), Line::from("Going back…")];
-                let head = title("What should go back?", "", size.columns, theme);
-                framed(size, head, lines, keys(&[("Esc", "closes")], size.columns, theme))
+                    vec![quoted_line(message, theme), Line::default(), Line::from("Going back…")];
+                let head = title_line("What should go back?", "", size.columns, theme);
+                frame_view(size, head, lines, key_line(&[("Esc", "closes")], size.columns, theme))
             }
         }
     }
@@ -227,7 +247,7 @@ impl Screen for Rewind {
 /// Rows above the preview.
 const HEAD_ROWS: usize = 2;
 
-fn quoted(message: &Message, theme: &Theme) -> Line<'static> {
-    let text = clean(&message.text).split_whitespace().collect::<Vec<_>>().join(" ");
+fn quoted_line(message: &EarlierMessage, theme: &Theme) -> Line<'static> {
+    let text = clean_text(&message.text).split_whitespace().collect::<Vec<_>>().join(" ");
     Line::styled(format!("before: {text}"), theme.person)
 }

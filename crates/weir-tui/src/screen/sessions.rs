@@ -4,22 +4,22 @@
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use weir_core::ids::{SessionId, Timestamp};
 
-use super::frame::Room;
-use super::list::{Around, Did, Item, List};
-use super::{Screen, Step, View, With};
-use crate::link::{Items, News, SessionLine, Ticket, Which, Wish};
-use crate::terminal::Size;
+use super::frame::FrameSize;
+use super::list::{FilterList, ListFrame, ListItem, ListOutcome};
+use super::{Screen, ScreenContext, ScreenStep, ScreenView};
+use crate::link::{CommandTicket, ListResult, SessionLine, SessionTarget, UiCommand, UiUpdate};
+use crate::terminal::TerminalSize;
 use crate::text::theme::Theme;
 
 /// The screen.
-pub(crate) struct Sessions {
-    list: List<SessionId>,
+pub(crate) struct SessionsScreen {
+    list: FilterList<SessionId>,
     /// All of them, as they came without words.
     all: Vec<SessionLine>,
     /// The moment that times are relative to.
     now: Timestamp,
     /// What was asked last, and for which words.
-    asked: Option<(Ticket, String)>,
+    asked: Option<(CommandTicket, String)>,
     /// The words that the list holds the answer to; nothing came yet: `None`.
     answered: Option<String>,
     /// Words that are looked for from the start.
@@ -27,11 +27,11 @@ pub(crate) struct Sessions {
     why: Option<String>,
 }
 
-impl Sessions {
+impl SessionsScreen {
     /// The sessions in which `words` stand; times are said relative to `now`.
-    pub(crate) fn new(words: &str, now: Timestamp) -> Sessions {
-        Sessions {
-            list: List::new(Vec::new()),
+    pub(crate) fn new(words: &str, now: Timestamp) -> SessionsScreen {
+        SessionsScreen {
+            list: FilterList::new(Vec::new()),
             all: Vec::new(),
             now,
             asked: None,
@@ -42,123 +42,133 @@ impl Sessions {
     }
 
     /// Asks for the words of the filter, one question at a time.
-    fn ask(&mut self, with: &With<'_>) -> Step {
-        let words = self.list.words().to_owned();
+    fn ask_sessions(&mut self, with: &ScreenContext<'_>) -> ScreenStep {
+        let words = self.list.filter_words().to_owned();
         if self.asked.is_some() || self.answered.as_ref() == Some(&words) {
-            return Step::Stay;
+            return ScreenStep::Stay;
         }
-        let ticket = with.ticket();
+        let ticket = with.next_ticket();
         self.asked = Some((ticket, words.clone()));
-        Step::Do(vec![Wish::Sessions { query: words, ticket }])
+        ScreenStep::Do(vec![UiCommand::Sessions { query: words, ticket }])
     }
 
     /// Those that came for the words, and those whose title fits.
-    fn fill(&mut self, found: Vec<SessionLine>, words: &str) {
-        let how = if words.is_empty() { Found::No } else { Found::Yes };
-        let found_now: Vec<Item<SessionId>> =
-            found.iter().map(|line| self.item(line, how)).collect();
+    fn fill_list(&mut self, found: Vec<SessionLine>, words: &str) {
+        let how = if words.is_empty() { FoundByWords::No } else { FoundByWords::Yes };
+        let found_now: Vec<ListItem<SessionId>> =
+            found.iter().map(|line| self.session_item(line, how)).collect();
         if words.is_empty() {
             self.all = found;
         }
         let known = |line: &&SessionLine| !found_now.iter().any(|item| item.value == line.id);
-        let rest = self.all.iter().filter(known).map(|line| self.item(line, Found::No));
-        let rest: Vec<Item<SessionId>> = rest.collect();
-        self.list.set(found_now.into_iter().chain(rest).collect());
+        let rest =
+            self.all.iter().filter(known).map(|line| self.session_item(line, FoundByWords::No));
+        let rest: Vec<ListItem<SessionId>> = rest.collect();
+        self.list.set_items(found_now.into_iter().chain(rest).collect());
     }
 
-    fn item(&self, line: &SessionLine, found: Found) -> Item<SessionId> {
-        let when = ago(line.last, self.now);
+    fn session_item(&self, line: &SessionLine, found: FoundByWords) -> ListItem<SessionId> {
+        let when = time_ago_text(line.last, self.now);
         let mut about = format!("{when} · {} · {}", line.state, line.folder);
         if let Some(place) = &line.found {
             about = format!("{when} · {} · {place}", line.state);
         }
-        Item {
+        ListItem {
             value: line.id.clone(),
             text: line.title.clone(),
             about,
             current: false,
-            found: found == Found::Yes,
+            found: found == FoundByWords::Yes,
         }
     }
 
-    fn filtered(&mut self, did: Did, with: &With<'_>) -> Step {
+    fn step_for_outcome(&mut self, did: ListOutcome, with: &ScreenContext<'_>) -> ScreenStep {
         match did {
-            Did::Nothing => Step::Idle,
-            Did::Moved => Step::Stay,
-            Did::Filtered => {
+            ListOutcome::Nothing => ScreenStep::Idle,
+            ListOutcome::Moved => ScreenStep::Stay,
+            ListOutcome::Filtered => {
                 self.list.forget_found();
-                self.ask(with)
+                self.ask_sessions(with)
             }
-            Did::Closes => Step::Close,
-            Did::Chose => match self.list.chosen() {
-                Some(id) => Step::CloseAnd(vec![Wish::Open(Which::Existing(id.clone()))]),
-                None => Step::Idle,
+            ListOutcome::Closes => ScreenStep::Close,
+            ListOutcome::Chose => match self.list.chosen_value() {
+                Some(id) => {
+                    ScreenStep::CloseAnd(vec![UiCommand::Open(SessionTarget::Existing(id.clone()))])
+                }
+                None => ScreenStep::Idle,
             },
         }
     }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Found {
+enum FoundByWords {
     No,
     Yes,
 }
 
-impl Screen for Sessions {
-    fn begin(&mut self, with: &With<'_>) -> Step {
+impl Screen for SessionsScreen {
+    fn on_open(&mut self, with: &ScreenContext<'_>) -> ScreenStep {
         let words = std::mem::take(&mut self.first);
-        self.list.paste(&words);
+        self.list.handle_paste(&words);
         // All of them come first: titles are filtered here.
-        let ticket = with.ticket();
+        let ticket = with.next_ticket();
         self.asked = Some((ticket, String::new()));
-        Step::Do(vec![Wish::Sessions { query: String::new(), ticket }])
+        ScreenStep::Do(vec![UiCommand::Sessions { query: String::new(), ticket }])
     }
 
-    fn key(&mut self, key: KeyEvent, with: &With<'_>) -> Step {
+    fn handle_key(&mut self, key: KeyEvent, with: &ScreenContext<'_>) -> ScreenStep {
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
         if key.code == KeyCode::Char('f') && control {
-            return match self.list.chosen() {
+            return match self.list.chosen_value() {
                 Some(id) => {
-                    let which = Which::Fork { of: id.clone(), before: None };
-                    Step::CloseAnd(vec![Wish::Open(which)])
+                    let which = SessionTarget::Fork { of: id.clone(), before: None };
+                    ScreenStep::CloseAnd(vec![UiCommand::Open(which)])
                 }
-                None => Step::Idle,
+                None => ScreenStep::Idle,
             };
         }
-        let did = self.list.key(key);
-        self.filtered(did, with)
+        let did = self.list.handle_key(key);
+        self.step_for_outcome(did, with)
     }
 
-    fn paste(&mut self, text: &str, with: &With<'_>) -> Step {
-        let did = self.list.paste(text);
-        self.filtered(did, with)
+    fn handle_paste(&mut self, text: &str, with: &ScreenContext<'_>) -> ScreenStep {
+        let did = self.list.handle_paste(text);
+        self.step_for_outcome(did, with)
     }
 
-    fn news(&mut self, news: &News, with: &With<'_>) -> Step {
+    fn handle_update(&mut self, news: &UiUpdate, with: &ScreenContext<'_>) -> ScreenStep {
         let ticket = match news {
-            News::Listed { ticket, .. } | News::Failed { ticket, .. } => *ticket,
-            _ => return Step::Idle,
+            UiUpdate::Listed { ticket, .. } | UiUpdate::Failed { ticket, .. } => *ticket,
+            _ => return ScreenStep::Idle,
         };
         let Some((_, words)) = self.asked.take_if(|(asked, _)| *asked == ticket) else {
-            return Step::Idle;
+            return ScreenStep::Idle;
         };
         self.why = None;
         match news {
-            News::Listed { items: Items::Sessions(lines), .. } => self.fill(lines.clone(), &words),
-            News::Failed { why, .. } => self.why = Some(why.clone()),
+            UiUpdate::Listed { items: ListResult::Sessions(lines), .. } => {
+                self.fill_list(lines.clone(), &words)
+            }
+            UiUpdate::Failed { why, .. } => self.why = Some(why.clone()),
             _ => (),
         }
         self.answered = Some(words);
-        self.ask(with)
+        self.ask_sessions(with)
     }
 
-    fn view(&mut self, size: Size, theme: &Theme, _: &With<'_>) -> View {
+    fn render_view(
+        &mut self,
+        size: TerminalSize,
+        theme: &Theme,
+        _: &ScreenContext<'_>,
+    ) -> ScreenView {
         let empty = match (&self.why, &self.asked) {
-            (Some(why), _) => crate::text::clean::clean(why).replace('\n', " "),
+            (Some(why), _) => crate::text::clean::clean_text(why).replace('\n', " "),
             (None, Some(_)) => "Looking for sessions.".into(),
             (None, None) => "No such session.".into(),
         };
-        let around = Around {
+        let around = ListFrame {
             title: "Sessions",
             empty: &empty,
             keys: &[
@@ -169,12 +179,12 @@ impl Screen for Sessions {
                 ("type", "to search titles and words"),
             ],
         };
-        self.list.view(Room::of(size), theme, &around)
+        self.list.render_view(FrameSize::from_size(size), theme, &around)
     }
 }
 
 /// When something was, in words relative to now.
-pub(crate) fn ago(then: Timestamp, now: Timestamp) -> String {
+pub(crate) fn time_ago_text(then: Timestamp, now: Timestamp) -> String {
     const MINUTE: u64 = 60;
     const HOUR: u64 = 60 * MINUTE;
     const DAY: u64 = 24 * HOUR;
@@ -216,7 +226,11 @@ mod tests {
             (61 * 86_400, "2 months ago"),
             (730 * 86_400, "2 years ago"),
         ] {
-            assert_eq!(ago(Timestamp(now.0 - seconds * 1_000_000), now), expected, "{seconds}");
+            assert_eq!(
+                time_ago_text(Timestamp(now.0 - seconds * 1_000_000), now),
+                expected,
+                "{seconds}"
+            );
         }
     }
 }

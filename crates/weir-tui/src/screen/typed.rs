@@ -5,22 +5,22 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::text::{Line, Span};
 use unicode_segmentation::UnicodeSegmentation;
 
-use crate::text::clean::clean;
+use crate::text::clean::clean_text;
 use crate::text::theme::Theme;
-use crate::text::wrap::{cut, width as cells};
+use crate::text::wrap::{cut_line, text_width as cells};
 
 /// Longest line, in bytes.
 const BYTES_MAX: usize = 4_000;
 
 /// The line.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Typed {
+pub(crate) struct DialogLineInput {
     text: String,
     /// Byte before which the cursor stands.
     at: usize,
 }
 
-impl Typed {
+impl DialogLineInput {
     /// What was typed, without blanks around it.
     pub(crate) fn text(&self) -> &str {
         self.text.trim()
@@ -32,7 +32,7 @@ impl Typed {
     }
 
     /// A key; whether it was one for the line.
-    pub(crate) fn key(&mut self, key: KeyEvent) -> bool {
+    pub(crate) fn handle_key(&mut self, key: KeyEvent) -> bool {
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
         match key.code {
             KeyCode::Char('u') if control => {
@@ -51,18 +51,18 @@ impl Typed {
             KeyCode::Char(_) if control || key.modifiers.contains(KeyModifiers::ALT) => {
                 return false;
             }
-            KeyCode::Char(c) => self.put(c.encode_utf8(&mut [0; 4])),
+            KeyCode::Char(c) => self.insert_text(c.encode_utf8(&mut [0; 4])),
             KeyCode::Backspace => {
-                let from = self.before();
+                let from = self.previous_boundary();
                 self.text.drain(from..self.at);
                 self.at = from;
             }
             KeyCode::Delete => {
-                let to = self.after();
+                let to = self.next_boundary();
                 self.text.drain(self.at..to);
             }
-            KeyCode::Left => self.at = self.before(),
-            KeyCode::Right => self.at = self.after(),
+            KeyCode::Left => self.at = self.previous_boundary(),
+            KeyCode::Right => self.at = self.next_boundary(),
             KeyCode::Home => self.at = 0,
             KeyCode::End => self.at = self.text.len(),
             _ => return false,
@@ -71,31 +71,36 @@ impl Typed {
     }
 
     /// Text that was pasted: line breaks become blanks.
-    pub(crate) fn paste(&mut self, text: &str) {
+    pub(crate) fn handle_paste(&mut self, text: &str) {
         let end = text.floor_char_boundary(BYTES_MAX);
         let line = text[..end].split_whitespace().collect::<Vec<_>>().join(" ");
-        self.put(&line);
+        self.insert_text(&line);
     }
 
-    fn put(&mut self, text: &str) {
+    fn insert_text(&mut self, text: &str) {
         if self.text.len() + text.len() <= BYTES_MAX {
             self.text.insert_str(self.at, text);
             self.at += text.len();
         }
     }
 
-    fn before(&self) -> usize {
+    fn previous_boundary(&self) -> usize {
         self.text[..self.at].grapheme_indices(true).next_back().map_or(0, |(n, _)| n)
     }
 
-    fn after(&self) -> usize {
+    fn next_boundary(&self) -> usize {
         self.text[self.at..].graphemes(true).next().map_or(self.at, |g| self.at + g.len())
     }
 
     /// The line after `sign`, the end of it when it does not fit, and the cell of the cursor.
-    pub(crate) fn view(&self, sign: &str, width: usize, theme: &Theme) -> (Line<'static>, usize) {
+    pub(crate) fn render_line(
+        &self,
+        sign: &str,
+        width: usize,
+        theme: &Theme,
+    ) -> (Line<'static>, usize) {
         let room = width.saturating_sub(cells(sign) + 1).max(1);
-        let before = clean(&self.text[..self.at]).into_owned();
+        let before = clean_text(&self.text[..self.at]).into_owned();
         let mut shown = String::new();
         for grapheme in before.graphemes(true).rev() {
             if cells(&shown) + cells(grapheme) > room {
@@ -104,7 +109,7 @@ impl Typed {
             shown.insert_str(0, grapheme);
         }
         let cursor = cells(sign) + cells(&shown);
-        for grapheme in clean(&self.text[self.at..]).graphemes(true) {
+        for grapheme in clean_text(&self.text[self.at..]).graphemes(true) {
             if cells(&shown) + cells(grapheme) > room {
                 break;
             }
@@ -112,7 +117,7 @@ impl Typed {
         }
         let spans =
             vec![Span::styled(sign.to_owned(), theme.accent), Span::styled(shown, theme.text)];
-        (cut(Line::from(spans), width), cursor.min(width.saturating_sub(1)))
+        (cut_line(Line::from(spans), width), cursor.min(width.saturating_sub(1)))
     }
 }
 
@@ -120,14 +125,14 @@ impl Typed {
 mod tests {
     use super::*;
 
-    fn press(typed: &mut Typed, code: KeyCode, modifiers: KeyModifiers) -> bool {
-        typed.key(KeyEvent::new(code, modifiers))
+    fn press(typed: &mut DialogLineInput, code: KeyCode, modifiers: KeyModifiers) -> bool {
+        typed.handle_key(KeyEvent::new(code, modifiers))
     }
 
     #[test]
     fn f1_a_line_is_typed_and_changed() {
-        let mut typed = Typed::default();
-        typed.paste("one two\nthree");
+        let mut typed = DialogLineInput::default();
+        typed.handle_paste("one two\nthree");
         assert_eq!(typed.text(), "one two three");
         assert!(press(&mut typed, KeyCode::Char('w'), KeyModifiers::CONTROL));
         assert_eq!(typed.text(), "one two");
@@ -145,13 +150,13 @@ mod tests {
 
     #[test]
     fn z10_the_line_is_bounded_and_safe() {
-        let mut typed = Typed::default();
-        typed.paste(&"x".repeat(5_000_000));
+        let mut typed = DialogLineInput::default();
+        typed.handle_paste(&"x".repeat(5_000_000));
         assert!(typed.text().len() <= BYTES_MAX);
-        let (line, cursor) = typed.view("> ", 10, &Theme::plain());
+        let (line, cursor) = typed.render_line("> ", 10, &Theme::plain_theme());
         assert!(cells(&line.to_string()) <= 10 && cursor < 10);
-        let mut typed = Typed::default();
-        typed.paste("a\u{1b}[2J");
-        assert!(!typed.view("", 40, &Theme::plain()).0.to_string().contains('\u{1b}'));
+        let mut typed = DialogLineInput::default();
+        typed.handle_paste("a\u{1b}[2J");
+        assert!(!typed.render_line("", 40, &Theme::plain_theme()).0.to_string().contains('\u{1b}'));
     }
 }

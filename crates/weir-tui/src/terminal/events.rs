@@ -3,14 +3,14 @@
 use crossterm::event::KeyEvent;
 use tokio::sync::mpsc::Receiver;
 
-use super::{Signal, Size};
+use super::{TerminalSignal, TerminalSize};
 
 /// Events that wait to be taken; the thread that reads waits when there are more.
 pub(super) const EVENTS_MAX: usize = 1024;
 
 /// What came.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Event {
+pub enum TerminalEvent {
     /// A key was pressed. Releases are not told.
     Key(KeyEvent),
     /// Text was pasted; line breaks are `\n`. It is not cleaned. One of more than 16 MiB comes in
@@ -19,27 +19,27 @@ pub enum Event {
     /// The window is looked at, or no longer.
     Focus(bool),
     /// The terminal has another size, which may be nothing.
-    Resize(Size),
+    Resize(TerminalSize),
     /// A signal came.
-    Signal(Signal),
+    Signal(TerminalSignal),
     /// The terminal is gone; nothing follows.
     Ended,
 }
 
 /// The stream of events.
 #[derive(Debug)]
-pub struct Events {
-    pub(super) receiver: Receiver<Event>,
+pub struct TerminalEvents {
+    pub(super) receiver: Receiver<TerminalEvent>,
 }
 
-impl Events {
+impl TerminalEvents {
     /// Waits for the next one. May be dropped and called again without losing any.
-    pub async fn next(&mut self) -> Event {
-        self.receiver.recv().await.unwrap_or(Event::Ended)
+    pub async fn next(&mut self) -> TerminalEvent {
+        self.receiver.recv().await.unwrap_or(TerminalEvent::Ended)
     }
 
     /// The next one, if it is there already: so that a run of keys is taken before one paint.
-    pub fn take(&mut self) -> Option<Event> {
+    pub fn try_next(&mut self) -> Option<TerminalEvent> {
         self.receiver.try_recv().ok()
     }
 }

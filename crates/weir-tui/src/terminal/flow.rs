@@ -24,59 +24,59 @@ const FIRST_ANSWER_WAIT_MAX: Duration = Duration::from_millis(600);
 
 /// What was written and what has arrived.
 #[derive(Debug)]
-pub(super) struct Flow {
+pub(super) struct FlowControl {
     sent: u64,
     arrived: u64,
-    asked: Option<Asked>,
+    asked: Option<OpenQuestion>,
     window: u64,
     quickest: Option<Duration>,
-    trust: Trust,
+    trust: AnswerTrust,
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Asked {
+struct OpenQuestion {
     at: Instant,
     sent: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Trust {
+enum AnswerTrust {
     Unknown,
     Answers,
     Silent,
 }
 
-impl Flow {
+impl FlowControl {
     /// For a terminal that may answer, or that certainly does not.
-    pub(super) fn new(answers: bool) -> Flow {
-        Flow {
+    pub(super) fn new(answers: bool) -> FlowControl {
+        FlowControl {
             sent: 0,
             arrived: 0,
             asked: None,
             window: WINDOW_BYTES_START,
             quickest: None,
-            trust: if answers { Trust::Unknown } else { Trust::Silent },
+            trust: if answers { AnswerTrust::Unknown } else { AnswerTrust::Silent },
         }
     }
 
     /// So many bytes are handed over; `true`: the question has to follow them.
-    pub(super) fn sent(&mut self, bytes: usize, now: Instant) -> bool {
+    pub(super) fn note_sent(&mut self, bytes: usize, now: Instant) -> bool {
         // The first bytes are few, so their answer tells how far away the terminal is; later ones
         // tell that and how quick it is.
         let first = self.sent == 0;
         self.sent += u64::try_from(bytes).unwrap_or(u64::MAX / 2);
-        let ask = self.trust != Trust::Silent
+        let ask = self.trust != AnswerTrust::Silent
             && self.asked.is_none()
             && (first || self.sent - self.arrived > self.window / 2);
         if ask {
-            self.asked = Some(Asked { at: now, sent: self.sent });
+            self.asked = Some(OpenQuestion { at: now, sent: self.sent });
         }
         ask
     }
 
     /// The terminal answered.
-    pub(super) fn answered(&mut self, now: Instant) {
-        self.trust = Trust::Answers;
+    pub(super) fn note_answered(&mut self, now: Instant) {
+        self.trust = AnswerTrust::Answers;
         let Some(asked) = self.asked.take() else { return };
         self.arrived = asked.sent;
         let took = now.saturating_duration_since(asked.at);
@@ -90,17 +90,17 @@ impl Flow {
     }
 
     /// Whether more may be written; else until when to wait at most.
-    pub(super) fn open(&mut self, now: Instant) -> Result<(), Instant> {
+    pub(super) fn check_window(&mut self, now: Instant) -> Result<(), Instant> {
         let Some(asked) = self.asked else { return Ok(()) };
         let wait = match self.trust {
-            Trust::Unknown => FIRST_ANSWER_WAIT_MAX,
-            Trust::Answers | Trust::Silent => ANSWER_WAIT_MAX,
+            AnswerTrust::Unknown => FIRST_ANSWER_WAIT_MAX,
+            AnswerTrust::Answers | AnswerTrust::Silent => ANSWER_WAIT_MAX,
         };
         if now.saturating_duration_since(asked.at) >= wait {
             self.asked = None;
             self.arrived = asked.sent;
-            if self.trust == Trust::Unknown {
-                self.trust = Trust::Silent;
+            if self.trust == AnswerTrust::Unknown {
+                self.trust = AnswerTrust::Silent;
             }
             return Ok(());
         }
@@ -112,10 +112,10 @@ impl Flow {
 
     /// How many bytes the next frame should have; none: as many as it likes, for nobody knows how
     /// quick the terminal is.
-    pub(super) fn budget(&self) -> Option<usize> {
+    pub(super) fn frame_budget(&self) -> Option<usize> {
         match self.trust {
-            Trust::Answers => usize::try_from(self.window / 2).ok(),
-            Trust::Unknown | Trust::Silent => None,
+            AnswerTrust::Answers => usize::try_from(self.window / 2).ok(),
+            AnswerTrust::Unknown | AnswerTrust::Silent => None,
         }
     }
 
@@ -133,7 +133,7 @@ mod tests {
     /// how many frames of 150 bytes were written in 60 s, tried every 16 ms.
     fn behind(bytes_a_second: u64, delay_ms: u64, answers: bool) -> (u64, u64) {
         let start = Instant::now();
-        let mut flow = Flow::new(true);
+        let mut flow = FlowControl::new(true);
         let (mut sent, mut drained, mut most, mut frames) = (0_u64, 0_u64, 0_u64, 0);
         let mut answer: Option<(u64, Option<u64>)> = None;
         for step in 0..3750_u64 {
@@ -146,13 +146,13 @@ mod tests {
                 }
                 if arrives.is_some_and(|arrives| arrives <= ms) && answers {
                     answer = None;
-                    flow.answered(now);
+                    flow.note_answered(now);
                 }
             }
-            if flow.open(now).is_ok() {
+            if flow.check_window(now).is_ok() {
                 sent += 150;
                 frames += 1;
-                if flow.sent(150, now) {
+                if flow.note_sent(150, now) {
                     answer = Some((sent, None));
                 }
             }
@@ -179,30 +179,30 @@ mod tests {
     #[test]
     fn f1_a_terminal_that_never_answers_is_soon_written_to_freely() {
         let start = Instant::now();
-        let mut flow = Flow::new(true);
-        assert!(flow.sent(3000, start));
+        let mut flow = FlowControl::new(true);
+        assert!(flow.note_sent(3000, start));
         let late = start + FIRST_ANSWER_WAIT_MAX;
-        assert!(flow.open(late).is_ok());
-        assert!(!flow.sent(30_000, late), "it is not asked again");
-        assert!(flow.open(late).is_ok());
+        assert!(flow.check_window(late).is_ok());
+        assert!(!flow.note_sent(30_000, late), "it is not asked again");
+        assert!(flow.check_window(late).is_ok());
         // One that was only slow is known from its answer on.
-        flow.answered(late);
-        assert!(flow.sent(30_000, late));
+        flow.note_answered(late);
+        assert!(flow.note_sent(30_000, late));
     }
 
     #[test]
     fn f1_a_lost_answer_stops_nothing_for_long() {
         let start = Instant::now();
-        let mut flow = Flow::new(true);
-        assert!(flow.sent(3000, start));
+        let mut flow = FlowControl::new(true);
+        assert!(flow.note_sent(3000, start));
         // Nobody knows yet whether it answers at all: that freezes nothing for long.
-        assert_eq!(flow.open(start), Err(start + FIRST_ANSWER_WAIT_MAX));
-        flow.answered(start);
-        assert!(flow.open(start).is_ok() && !flow.is_asked());
-        assert!(flow.sent(30_000, start));
-        assert!(flow.open(start).is_err());
-        assert!(flow.open(start + ANSWER_WAIT_MAX).is_ok());
+        assert_eq!(flow.check_window(start), Err(start + FIRST_ANSWER_WAIT_MAX));
+        flow.note_answered(start);
+        assert!(flow.check_window(start).is_ok() && !flow.is_asked());
+        assert!(flow.note_sent(30_000, start));
+        assert!(flow.check_window(start).is_err());
+        assert!(flow.check_window(start + ANSWER_WAIT_MAX).is_ok());
         // It answered once, so it is asked again.
-        assert!(flow.sent(30_000, start + ANSWER_WAIT_MAX));
+        assert!(flow.note_sent(30_000, start + ANSWER_WAIT_MAX));
     }
 }

@@ -6,21 +6,21 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::keys_csi::{self, Csi};
+use super::keys_csi::{self, CsiMeaning};
 
 /// What came.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Input {
+pub(super) enum TerminalInput {
     Key(KeyEvent),
     Paste(String),
-    Focus(Focus),
+    Focus(FocusChange),
     /// The answer to `flow::QUESTION`.
     Answer,
 }
 
 /// Whether somebody looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Focus {
+pub(super) enum FocusChange {
     Gained,
     Lost,
 }
@@ -37,7 +37,7 @@ const PASTE_END: &[u8] = b"\x1b[201~";
 
 /// What was not understood yet.
 #[derive(Debug, Default)]
-pub(super) struct Parser {
+pub(super) struct KeyParser {
     rest: Vec<u8>,
     paste: Option<Vec<u8>>,
     /// The terminal brackets pastes, so nobody has to guess.
@@ -46,28 +46,28 @@ pub(super) struct Parser {
 }
 
 /// What the first bytes are.
-enum Parsed {
+enum ParsedPrefix {
     /// More have to come.
     More,
     /// So many bytes, and what they mean, if anything.
-    Took(usize, Option<Input>),
+    Took(usize, Option<TerminalInput>),
     /// The start of a paste.
     Paste(usize),
 }
 
 /// Why the parser is to be asked again when nothing comes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Pending {
+pub(super) enum PendingInput {
     Nothing,
     Sequence,
     Paste,
 }
 
-impl Parser {
+impl KeyParser {
     /// Takes bytes that came at once.
-    pub(super) fn feed(&mut self, bytes: &[u8], out: &mut Vec<Input>) {
+    pub(super) fn feed(&mut self, bytes: &[u8], out: &mut Vec<TerminalInput>) {
         if self.paste.is_none() && self.rest.is_empty() && self.is_burst(bytes) {
-            out.push(Input::Paste(text(bytes)));
+            out.push(TerminalInput::Paste(paste_text(bytes)));
             return;
         }
         let mut bytes = bytes;
@@ -77,7 +77,7 @@ impl Parser {
             } else {
                 self.rest.extend_from_slice(bytes);
                 bytes = &[];
-                let taken = self.take(out);
+                let taken = self.take_inputs(out);
                 let after = self.rest.split_off(taken);
                 self.rest.clear();
                 if self.paste.is_some() {
@@ -91,47 +91,47 @@ impl Parser {
     }
 
     /// What the parser waits for.
-    pub(super) fn pending(&self) -> Pending {
+    pub(super) fn pending_input(&self) -> PendingInput {
         match (&self.paste, self.rest.is_empty()) {
-            (Some(_), _) => Pending::Paste,
-            (None, false) => Pending::Sequence,
-            (None, true) => Pending::Nothing,
+            (Some(_), _) => PendingInput::Paste,
+            (None, false) => PendingInput::Sequence,
+            (None, true) => PendingInput::Nothing,
         }
     }
 
     /// Nothing came for a while: what could have been the start of more was all.
-    pub(super) fn idle(&mut self, out: &mut Vec<Input>) {
+    pub(super) fn flush_idle(&mut self, out: &mut Vec<TerminalInput>) {
         self.burst = false;
         if let Some(paste) = self.paste.take() {
-            out.push(Input::Paste(text(&paste)));
+            out.push(TerminalInput::Paste(paste_text(&paste)));
             return;
         }
         let rest = std::mem::take(&mut self.rest);
         match rest.as_slice() {
             [] => {}
-            [0x1b] => out.push(Input::Key(KeyCode::Esc.into())),
+            [0x1b] => out.push(TerminalInput::Key(KeyCode::Esc.into())),
             [0x1b, 0x1b] => {
-                out.push(Input::Key(KeyCode::Esc.into()));
-                out.push(Input::Key(KeyCode::Esc.into()));
+                out.push(TerminalInput::Key(KeyCode::Esc.into()));
+                out.push(TerminalInput::Key(KeyCode::Esc.into()));
             }
-            [0x1b, letter] => out.push(alt(letter_key(char::from(*letter)))),
+            [0x1b, letter] => out.push(with_alt(letter_key(char::from(*letter)))),
             // A torn sequence: better nothing than its letters as text.
             _ => {}
         }
     }
 
     /// Parses as far as it goes and says how many bytes that are.
-    fn take(&mut self, out: &mut Vec<Input>) -> usize {
+    fn take_inputs(&mut self, out: &mut Vec<TerminalInput>) -> usize {
         let mut taken = 0;
         while taken < self.rest.len() {
-            match parse(&self.rest[taken..]) {
-                Parsed::More if self.rest.len() - taken > SEQUENCE_BYTES_MAX => taken += 1,
-                Parsed::More => break,
-                Parsed::Took(count, input) => {
+            match parse_input(&self.rest[taken..]) {
+                ParsedPrefix::More if self.rest.len() - taken > SEQUENCE_BYTES_MAX => taken += 1,
+                ParsedPrefix::More => break,
+                ParsedPrefix::Took(count, input) => {
                     taken += count;
                     out.extend(input);
                 }
-                Parsed::Paste(count) => {
+                ParsedPrefix::Paste(count) => {
                     self.paste = Some(Vec::new());
                     self.brackets = true;
                     return taken + count;
@@ -142,17 +142,21 @@ impl Parser {
     }
 
     /// Takes what belongs to the paste; gives what comes after it.
-    fn feed_paste<'bytes>(&mut self, bytes: &'bytes [u8], out: &mut Vec<Input>) -> &'bytes [u8] {
+    fn feed_paste<'bytes>(
+        &mut self,
+        bytes: &'bytes [u8],
+        out: &mut Vec<TerminalInput>,
+    ) -> &'bytes [u8] {
         let Some(paste) = &mut self.paste else { return bytes };
         let known = paste.len();
         // The end may lie across two reads; what was searched before is not searched again.
         let from = known.saturating_sub(PASTE_END.len() - 1);
         paste.extend_from_slice(bytes);
-        let end = find(&paste[from..], PASTE_END).map(|at| from + at);
+        let end = find_bytes(&paste[from..], PASTE_END).map(|at| from + at);
         if let Some(end) = end {
             let used = end + PASTE_END.len() - known;
             paste.truncate(end);
-            out.push(Input::Paste(text(paste)));
+            out.push(TerminalInput::Paste(paste_text(paste)));
             self.paste = None;
             return &bytes[used..];
         }
@@ -164,7 +168,7 @@ impl Parser {
                 .find(|at| paste[*at] & 0xc0 != 0x80)
                 .unwrap_or(cut);
             let rest = paste.split_off(cut);
-            out.push(Input::Paste(text(paste)));
+            out.push(TerminalInput::Paste(paste_text(paste)));
             self.paste = Some(rest);
         }
         &[]
@@ -187,37 +191,37 @@ impl Parser {
 }
 
 /// The first of `bytes`, which are not empty.
-fn parse(bytes: &[u8]) -> Parsed {
+fn parse_input(bytes: &[u8]) -> ParsedPrefix {
     match bytes {
-        [0x1b] => Parsed::More,
-        [0x1b, b'[', ..] => csi(bytes, 2, KeyModifiers::NONE),
-        [0x1b, b'O', ..] => ss3(bytes, 2, KeyModifiers::NONE),
-        [0x1b, 0x1b, b'[', ..] => csi(bytes, 3, KeyModifiers::ALT),
-        [0x1b, 0x1b, b'O', ..] => ss3(bytes, 3, KeyModifiers::ALT),
-        [0x1b, 0x1b] => Parsed::More,
-        [0x1b, 0x1b, ..] => Parsed::Took(1, Some(Input::Key(KeyCode::Esc.into()))),
-        [0x1b, b']' | b'P' | b'_' | b'^' | b'X', ..] => string(bytes),
-        [0x1b, ..] => match letter(&bytes[1..]) {
-            Parsed::Took(count, input) => Parsed::Took(
+        [0x1b] => ParsedPrefix::More,
+        [0x1b, b'[', ..] => parse_csi(bytes, 2, KeyModifiers::NONE),
+        [0x1b, b'O', ..] => parse_ss3(bytes, 2, KeyModifiers::NONE),
+        [0x1b, 0x1b, b'[', ..] => parse_csi(bytes, 3, KeyModifiers::ALT),
+        [0x1b, 0x1b, b'O', ..] => parse_ss3(bytes, 3, KeyModifiers::ALT),
+        [0x1b, 0x1b] => ParsedPrefix::More,
+        [0x1b, 0x1b, ..] => ParsedPrefix::Took(1, Some(TerminalInput::Key(KeyCode::Esc.into()))),
+        [0x1b, b']' | b'P' | b'_' | b'^' | b'X', ..] => skip_string(bytes),
+        [0x1b, ..] => match parse_letter(&bytes[1..]) {
+            ParsedPrefix::Took(count, input) => ParsedPrefix::Took(
                 count + 1,
                 input.map(|input| match input {
-                    Input::Key(key) => alt(key),
+                    TerminalInput::Key(key) => with_alt(key),
                     other => other,
                 }),
             ),
             other => other,
         },
-        _ => letter(bytes),
+        _ => parse_letter(bytes),
     }
 }
 
-fn alt(mut key: KeyEvent) -> Input {
+fn with_alt(mut key: KeyEvent) -> TerminalInput {
     key.modifiers |= KeyModifiers::ALT;
-    Input::Key(key)
+    TerminalInput::Key(key)
 }
 
 /// A control character or a letter.
-fn letter(bytes: &[u8]) -> Parsed {
+fn parse_letter(bytes: &[u8]) -> ParsedPrefix {
     let control =
         |letter: u8| KeyEvent::new(KeyCode::Char(char::from(letter)), KeyModifiers::CONTROL);
     let key = match bytes[0] {
@@ -233,21 +237,21 @@ fn letter(bytes: &[u8]) -> Parsed {
                 0xc2..=0xdf => 2,
                 0xe0..=0xef => 3,
                 0xf0..=0xf4 => 4,
-                _ => return Parsed::Took(1, None),
+                _ => return ParsedPrefix::Took(1, None),
             };
             let have = bytes.len().min(length);
             return match std::str::from_utf8(&bytes[..have]) {
-                Ok(text) => Parsed::Took(length, text.chars().next().map(letter_input)),
-                Err(error) if error.error_len().is_none() && have < length => Parsed::More,
-                Err(_) => Parsed::Took(1, None),
+                Ok(text) => ParsedPrefix::Took(length, text.chars().next().map(letter_input)),
+                Err(error) if error.error_len().is_none() && have < length => ParsedPrefix::More,
+                Err(_) => ParsedPrefix::Took(1, None),
             };
         }
     };
-    Parsed::Took(1, Some(Input::Key(key)))
+    ParsedPrefix::Took(1, Some(TerminalInput::Key(key)))
 }
 
-fn letter_input(letter: char) -> Input {
-    Input::Key(letter_key(letter))
+fn letter_input(letter: char) -> TerminalInput {
+    TerminalInput::Key(letter_key(letter))
 }
 
 /// A letter as `crossterm` gives it: with shift when it is a capital.
@@ -257,62 +261,62 @@ fn letter_key(letter: char) -> KeyEvent {
 }
 
 /// `CSI … letter`.
-fn csi(bytes: &[u8], start: usize, more: KeyModifiers) -> Parsed {
+fn parse_csi(bytes: &[u8], start: usize, more: KeyModifiers) -> ParsedPrefix {
     // The Linux console's first function keys: `CSI [ A` to `CSI [ E`.
     if let [b'[', rest @ ..] = &bytes[start..] {
         return match rest {
-            [] => Parsed::More,
+            [] => ParsedPrefix::More,
             [letter @ b'A'..=b'E', ..] => {
                 let key = KeyEvent::new(KeyCode::F(letter - b'A' + 1), more);
-                Parsed::Took(start + 2, Some(Input::Key(key)))
+                ParsedPrefix::Took(start + 2, Some(TerminalInput::Key(key)))
             }
-            _ => Parsed::Took(start + 1, None),
+            _ => ParsedPrefix::Took(start + 1, None),
         };
     }
     let body = &bytes[start..];
     let Some(length) = body.iter().position(|byte| !matches!(byte, 0x20..=0x3f)) else {
-        return Parsed::More;
+        return ParsedPrefix::More;
     };
     let took = start + length + 1;
     match body[length] {
-        0x40..=0x7e => match keys_csi::meaning(&body[..length], body[length], more) {
-            Csi::Input(input) => Parsed::Took(took, Some(input)),
-            Csi::Paste => Parsed::Paste(took),
-            Csi::Nothing => Parsed::Took(took, None),
+        0x40..=0x7e => match keys_csi::csi_meaning(&body[..length], body[length], more) {
+            CsiMeaning::Input(input) => ParsedPrefix::Took(took, Some(input)),
+            CsiMeaning::Paste => ParsedPrefix::Paste(took),
+            CsiMeaning::Nothing => ParsedPrefix::Took(took, None),
         },
         // Something else begins in the middle: what was there is rubbish.
-        _ => Parsed::Took(took - 1, None),
+        _ => ParsedPrefix::Took(took - 1, None),
     }
 }
 
 /// `ESC O letter`: arrows and function keys in another mode.
-fn ss3(bytes: &[u8], start: usize, more: KeyModifiers) -> Parsed {
-    let Some(letter) = bytes.get(start) else { return Parsed::More };
+fn parse_ss3(bytes: &[u8], start: usize, more: KeyModifiers) -> ParsedPrefix {
+    let Some(letter) = bytes.get(start) else { return ParsedPrefix::More };
     let key = match letter {
         b'M' => Some(KeyCode::Enter),
-        letter => keys_csi::named(*letter),
+        letter => keys_csi::key_for_letter(*letter),
     };
-    Parsed::Took(start + 1, key.map(|code| Input::Key(KeyEvent::new(code, more))))
+    ParsedPrefix::Took(start + 1, key.map(|code| TerminalInput::Key(KeyEvent::new(code, more))))
 }
 
 /// An answer that nobody asked for (`OSC` and its like): dropped up to its end.
-fn string(bytes: &[u8]) -> Parsed {
+fn skip_string(bytes: &[u8]) -> ParsedPrefix {
     let end = bytes.iter().skip(2).position(|byte| matches!(byte, 0x07 | 0x1b));
     match end.map(|at| at + 2) {
-        Some(at) if bytes[at] == 0x07 => Parsed::Took(at + 1, None),
-        Some(at) if bytes.get(at + 1) == Some(&b'\\') => Parsed::Took(at + 2, None),
-        Some(at) if bytes.len() > at + 1 => Parsed::Took(at, None),
-        _ => Parsed::More,
+        Some(at) if bytes[at] == 0x07 => ParsedPrefix::Took(at + 1, None),
+        Some(at) if bytes.get(at + 1) == Some(&b'\\') => ParsedPrefix::Took(at + 2, None),
+        Some(at) if bytes.len() > at + 1 => ParsedPrefix::Took(at, None),
+        _ => ParsedPrefix::More,
     }
 }
 
 /// A paste as text: terminals send carriage returns for line breaks.
-fn text(bytes: &[u8]) -> String {
+fn paste_text(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
     if text.contains('\r') { text.replace("\r\n", "\n").replace('\r', "\n") } else { text.into() }
 }
 
-fn find(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
+fn find_bytes(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
     let mut from = 0;
     while let Some(at) = bytes[from..].iter().position(|byte| *byte == wanted[0]) {
         if bytes[from + at..].starts_with(wanted) {

@@ -3,12 +3,12 @@
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::keys::{Focus, Input};
+use super::keys::{FocusChange, TerminalInput};
 
 /// What a sequence means.
 #[derive(Debug)]
-pub(super) enum Csi {
-    Input(Input),
+pub(super) enum CsiMeaning {
+    Input(TerminalInput),
     /// A paste begins.
     Paste,
     /// Nothing that anybody here asked for.
@@ -19,69 +19,73 @@ pub(super) enum Csi {
 const RELEASED: u32 = 3;
 
 /// The meaning of `CSI numbers letter`; `more` are keys held that the sequence does not say.
-pub(super) fn meaning(numbers: &[u8], letter: u8, more: KeyModifiers) -> Csi {
-    let fields = Fields::new(numbers);
+pub(super) fn csi_meaning(numbers: &[u8], letter: u8, more: KeyModifiers) -> CsiMeaning {
+    let fields = CsiFields::new(numbers);
     if letter != b'n' && fields.private {
-        return Csi::Nothing;
+        return CsiMeaning::Nothing;
     }
     let code = match letter {
-        b'I' => return Csi::Input(Input::Focus(Focus::Gained)),
-        b'O' => return Csi::Input(Input::Focus(Focus::Lost)),
-        b'n' if !fields.private && fields.first(0) != 6 => return Csi::Input(Input::Answer),
+        b'I' => return CsiMeaning::Input(TerminalInput::Focus(FocusChange::Gained)),
+        b'O' => return CsiMeaning::Input(TerminalInput::Focus(FocusChange::Lost)),
+        b'n' if !fields.private && fields.first_part(0) != 6 => {
+            return CsiMeaning::Input(TerminalInput::Answer);
+        }
         b'Z' => Some(KeyCode::BackTab),
-        b'u' => unicode(fields.first(0)),
-        b'~' if fields.first(0) == 200 => return Csi::Paste,
-        b'~' if fields.first(0) == 27 && fields.len() >= 3 => unicode(fields.first(2)),
-        b'~' => numbered(fields.first(0)),
+        b'u' => key_for_codepoint(fields.first_part(0)),
+        b'~' if fields.first_part(0) == 200 => return CsiMeaning::Paste,
+        b'~' if fields.first_part(0) == 27 && fields.len() >= 3 => {
+            key_for_codepoint(fields.first_part(2))
+        }
+        b'~' => key_for_number(fields.first_part(0)),
         // Where the cursor is looks like the third function key; the key's first number is one.
-        b'R' if fields.first(0) > 1 => None,
-        letter => named(letter),
+        b'R' if fields.first_part(0) > 1 => None,
+        letter => key_for_letter(letter),
     };
-    if fields.second(1) == RELEASED {
-        return Csi::Nothing;
+    if fields.second_part(1) == RELEASED {
+        return CsiMeaning::Nothing;
     }
-    let Some(mut code) = code else { return Csi::Nothing };
-    let mut modifiers = more | held(fields.first(1));
+    let Some(mut code) = code else { return CsiMeaning::Nothing };
+    let mut modifiers = more | held_modifiers(fields.first_part(1));
     if letter == b'Z' || (code == KeyCode::Tab && modifiers.contains(KeyModifiers::SHIFT)) {
         code = KeyCode::BackTab;
         modifiers |= KeyModifiers::SHIFT;
     }
-    Csi::Input(Input::Key(KeyEvent::new(code, modifiers)))
+    CsiMeaning::Input(TerminalInput::Key(KeyEvent::new(code, modifiers)))
 }
 
 /// Numbers with semicolons between them, and colons between the parts of one.
-struct Fields<'bytes> {
+struct CsiFields<'bytes> {
     fields: Vec<&'bytes [u8]>,
     private: bool,
 }
 
-impl<'bytes> Fields<'bytes> {
-    fn new(numbers: &'bytes [u8]) -> Fields<'bytes> {
+impl<'bytes> CsiFields<'bytes> {
+    fn new(numbers: &'bytes [u8]) -> CsiFields<'bytes> {
         let private = numbers.first().is_some_and(|byte| matches!(byte, b'<'..=b'?'));
-        Fields { fields: numbers.split(|byte| *byte == b';').collect(), private }
+        CsiFields { fields: numbers.split(|byte| *byte == b';').collect(), private }
     }
 
     fn len(&self) -> usize {
         self.fields.len()
     }
 
-    fn part(&self, field: usize, part: usize) -> u32 {
+    fn field_part(&self, field: usize, part: usize) -> u32 {
         let field = self.fields.get(field).copied().unwrap_or_default();
         let part = field.split(|byte| *byte == b':').nth(part).unwrap_or_default();
         std::str::from_utf8(part).ok().and_then(|digits| digits.parse().ok()).unwrap_or(0)
     }
 
-    fn first(&self, field: usize) -> u32 {
-        self.part(field, 0)
+    fn first_part(&self, field: usize) -> u32 {
+        self.field_part(field, 0)
     }
 
-    fn second(&self, field: usize) -> u32 {
-        self.part(field, 1)
+    fn second_part(&self, field: usize) -> u32 {
+        self.field_part(field, 1)
     }
 }
 
 /// The keys held: one more than a set of bits; zero: it was not said.
-fn held(number: u32) -> KeyModifiers {
+fn held_modifiers(number: u32) -> KeyModifiers {
     let bits = number.saturating_sub(1);
     [
         (1, KeyModifiers::SHIFT),
@@ -97,7 +101,7 @@ fn held(number: u32) -> KeyModifiers {
 }
 
 /// Keys that a letter stands for.
-pub(super) fn named(letter: u8) -> Option<KeyCode> {
+pub(super) fn key_for_letter(letter: u8) -> Option<KeyCode> {
     Some(match letter {
         b'A' => KeyCode::Up,
         b'B' => KeyCode::Down,
@@ -111,7 +115,7 @@ pub(super) fn named(letter: u8) -> Option<KeyCode> {
 }
 
 /// Keys that a number stands for.
-fn numbered(number: u32) -> Option<KeyCode> {
+fn key_for_number(number: u32) -> Option<KeyCode> {
     let function = |first: u32, key: u32| u8::try_from(number - first + key).ok().map(KeyCode::F);
     match number {
         1 | 7 => Some(KeyCode::Home),
@@ -130,7 +134,7 @@ fn numbered(number: u32) -> Option<KeyCode> {
 }
 
 /// Keys that a character stands for, or a number of kitty's from beyond the characters.
-fn unicode(number: u32) -> Option<KeyCode> {
+fn key_for_codepoint(number: u32) -> Option<KeyCode> {
     Some(match number {
         0 => return None,
         8 | 127 => KeyCode::Backspace,

@@ -2,18 +2,18 @@
 
 use super::*;
 
-fn feed(pieces: &[&[u8]]) -> Vec<Input> {
-    let mut parser = Parser::default();
+fn feed(pieces: &[&[u8]]) -> Vec<TerminalInput> {
+    let mut parser = KeyParser::default();
     let mut out = Vec::new();
     for piece in pieces {
         parser.feed(piece, &mut out);
     }
-    parser.idle(&mut out);
+    parser.flush_idle(&mut out);
     out
 }
 
-fn key(code: KeyCode, modifiers: KeyModifiers) -> Input {
-    Input::Key(KeyEvent::new(code, modifiers))
+fn key(code: KeyCode, modifiers: KeyModifiers) -> TerminalInput {
+    TerminalInput::Key(KeyEvent::new(code, modifiers))
 }
 
 const NONE: KeyModifiers = KeyModifiers::NONE;
@@ -23,7 +23,7 @@ const CTRL: KeyModifiers = KeyModifiers::CONTROL;
 
 #[test]
 fn f1_bytes_become_keys() {
-    let cases: &[(&[u8], &[Input])] = &[
+    let cases: &[(&[u8], &[TerminalInput])] = &[
         (b"a", &[key(KeyCode::Char('a'), NONE)]),
         (b"A", &[key(KeyCode::Char('A'), SHIFT)]),
         ("ä漢".as_bytes(), &[key(KeyCode::Char('ä'), NONE), key(KeyCode::Char('漢'), NONE)]),
@@ -63,9 +63,9 @@ fn f1_bytes_become_keys() {
         (b"\x1b[97;1:2u", &[key(KeyCode::Char('a'), NONE)]),
         (b"\x1b[57414u", &[key(KeyCode::Enter, NONE)]),
         (b"\x1b[57441;2u", &[]),
-        (b"\x1b[I", &[Input::Focus(Focus::Gained)]),
-        (b"\x1b[O", &[Input::Focus(Focus::Lost)]),
-        (b"\x1b[0n", &[Input::Answer]),
+        (b"\x1b[I", &[TerminalInput::Focus(FocusChange::Gained)]),
+        (b"\x1b[O", &[TerminalInput::Focus(FocusChange::Lost)]),
+        (b"\x1b[0n", &[TerminalInput::Answer]),
         (b"\x1b[?1u\x1b[?62;22c\x1b[12;40R", &[]),
         (b"\x1b]11;rgb:0/0/0\x1b\\a", &[key(KeyCode::Char('a'), NONE)]),
         (b"\x1b]11;rgb:0/0/0\x07a", &[key(KeyCode::Char('a'), NONE)]),
@@ -89,7 +89,7 @@ fn f1_a_paste_comes_as_one_wherever_it_is_torn() {
     let bytes = "x\x1b[200~one\rtwo\r\nthree\x1b[31m ä\x1b[201~y".as_bytes();
     let wanted = [
         key(KeyCode::Char('x'), NONE),
-        Input::Paste("one\ntwo\nthree\x1b[31m ä".into()),
+        TerminalInput::Paste("one\ntwo\nthree\x1b[31m ä".into()),
         key(KeyCode::Char('y'), NONE),
     ];
     for first in 0..bytes.len() {
@@ -110,7 +110,7 @@ fn f1_a_paste_of_five_megabytes_comes_whole_and_a_larger_one_in_parts() {
         let texts: Vec<&str> = got
             .iter()
             .map(|input| match input {
-                Input::Paste(text) => text.as_str(),
+                TerminalInput::Paste(text) => text.as_str(),
                 other => panic!("{other:?}"),
             })
             .collect();
@@ -130,7 +130,7 @@ fn f1_a_paste_that_is_not_marked_is_told_from_typing() {
         ("\x1b[A\r\x1b[B".repeat(20).as_bytes(), false),
     ] {
         let got = feed(&[bytes]);
-        let pasted = matches!(got.as_slice(), [Input::Paste(_)]);
+        let pasted = matches!(got.as_slice(), [TerminalInput::Paste(_)]);
         assert_eq!(pasted, paste, "{:?}", String::from_utf8_lossy(bytes));
     }
     // Once a terminal has marked a paste, what is not marked was typed.
@@ -138,12 +138,12 @@ fn f1_a_paste_that_is_not_marked_is_told_from_typing() {
     assert_eq!(got.len(), 1 + lines.len());
     // The rest of a paste in a second read belongs to it.
     let got = feed(&[lines.as_bytes(), b"the end\r"]);
-    assert_eq!(got.last(), Some(&Input::Paste("the end\n".into())));
+    assert_eq!(got.last(), Some(&TerminalInput::Paste("the end\n".into())));
 }
 
 #[test]
 fn f1_an_endless_sequence_is_dropped() {
-    let mut parser = Parser::default();
+    let mut parser = KeyParser::default();
     let mut out = Vec::new();
     for _ in 0..10_000 {
         parser.feed(b"\x1b]0;1;1;1;1", &mut out);

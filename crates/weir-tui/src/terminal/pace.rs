@@ -11,17 +11,17 @@ const SECOND: Duration = Duration::from_secs(1);
 
 /// When to paint.
 #[derive(Debug, Default)]
-pub struct Pace {
+pub struct PaintPace {
     /// The paints of the last second, the oldest first.
     painted: VecDeque<Instant>,
     dirty: bool,
     at_once: bool,
 }
 
-impl Pace {
+impl PaintPace {
     /// Nothing was painted, nothing is to be.
-    pub fn new() -> Pace {
-        Pace::default()
+    pub fn new() -> PaintPace {
+        PaintPace::default()
     }
 
     /// Something changed that is to be seen.
@@ -36,7 +36,7 @@ impl Pace {
 
     /// How long to wait until the next paint: none while nothing changed, so that nothing has to
     /// wake; zero when it may be painted now.
-    pub fn wait(&self, now: Instant) -> Option<Duration> {
+    pub fn time_to_wait(&self, now: Instant) -> Option<Duration> {
         if !self.dirty {
             return None;
         }
@@ -55,7 +55,7 @@ impl Pace {
     }
 
     /// It was painted.
-    pub fn painted(&mut self, now: Instant) {
+    pub fn mark_painted(&mut self, now: Instant) {
         (self.dirty, self.at_once) = (false, false);
         let is_old = |at: &Instant| now.saturating_duration_since(*at) >= SECOND;
         while self.painted.len() >= FRAMES_A_SECOND_MAX || self.painted.front().is_some_and(is_old)
@@ -74,23 +74,23 @@ mod tests {
     fn f1_paints_are_apart_and_nothing_waits_when_nothing_changed() {
         let start = Instant::now();
         let at = |ms| start + Duration::from_millis(ms);
-        let mut pace = Pace::new();
-        assert_eq!(pace.wait(at(0)), None);
+        let mut pace = PaintPace::new();
+        assert_eq!(pace.time_to_wait(at(0)), None);
         pace.touch();
-        assert_eq!(pace.wait(at(0)), Some(Duration::ZERO));
-        pace.painted(at(0));
-        assert_eq!(pace.wait(at(1)), None);
+        assert_eq!(pace.time_to_wait(at(0)), Some(Duration::ZERO));
+        pace.mark_painted(at(0));
+        assert_eq!(pace.time_to_wait(at(1)), None);
         pace.touch();
-        let wait = pace.wait(at(10)).unwrap();
+        let wait = pace.time_to_wait(at(10)).unwrap();
         assert!(wait > Duration::from_millis(23) && wait < Duration::from_millis(24), "{wait:?}");
-        assert_eq!(pace.wait(at(34)), Some(Duration::ZERO));
-        assert_eq!(pace.wait(at(900)), Some(Duration::ZERO));
+        assert_eq!(pace.time_to_wait(at(34)), Some(Duration::ZERO));
+        assert_eq!(pace.time_to_wait(at(900)), Some(Duration::ZERO));
     }
 
     #[test]
     fn f1_what_a_person_does_is_painted_at_once_and_never_more_than_sixty_times_a_second() {
         let start = Instant::now();
-        let mut pace = Pace::new();
+        let mut pace = PaintPace::new();
         let mut paints = Vec::new();
         for ms in 0..3_000 {
             let now = start + Duration::from_millis(ms);
@@ -99,8 +99,8 @@ mod tests {
             if ms >= 1_000 {
                 pace.touch_at_once();
             }
-            if pace.wait(now) == Some(Duration::ZERO) {
-                pace.painted(now);
+            if pace.time_to_wait(now) == Some(Duration::ZERO) {
+                pace.mark_painted(now);
                 paints.push(ms);
             }
         }

@@ -6,9 +6,9 @@ use std::collections::VecDeque;
 
 use ratatui::text::Line;
 
-use super::row::{Row, rows};
-use super::stroke::Brush;
-use super::{Caps, Frame, Size};
+use super::row::{CellRow, rows_from_lines};
+use super::stroke::CursorBrush;
+use super::{TerminalCaps, TerminalFrame, TerminalSize};
 
 /// Finished lines that wait for a terminal that has a size; older ones are dropped.
 const WAITING_LINES_MAX: usize = 20_000;
@@ -19,25 +19,25 @@ const MOVED_CELLS_MIN: usize = 12;
 
 /// What is on the screen.
 #[derive(Debug)]
-pub struct Painter {
-    size: Size,
-    caps: Caps,
+pub struct TerminalPainter {
+    size: TerminalSize,
+    caps: TerminalCaps,
     /// The live region as it is on the screen; at least one row, on which the cursor stands.
-    rows: Vec<Row>,
+    rows: Vec<CellRow>,
     row: usize,
     column: Option<usize>,
     /// How wide the terminal was when that was written.
     columns_then: usize,
-    repair: Repair,
+    repair: ScreenRepair,
     shown: bool,
-    full: Option<Full>,
+    full: Option<FullScreen>,
     waiting: VecDeque<Line<'static>>,
     budget: Option<usize>,
 }
 
 /// What has to be done before the next paint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Repair {
+enum ScreenRepair {
     /// Nothing: the screen is as remembered.
     Nothing,
     /// The cursor is somewhere in a row that is ours from here on.
@@ -48,24 +48,24 @@ enum Repair {
 
 /// The alternate screen.
 #[derive(Debug)]
-struct Full {
-    rows: Vec<Row>,
+struct FullScreen {
+    rows: Vec<CellRow>,
     row: usize,
     column: Option<usize>,
     stale: bool,
 }
 
-impl Painter {
+impl TerminalPainter {
     /// For a terminal of this size, whose cursor stands where the first line shall be.
-    pub fn new(size: Size, caps: Caps) -> Painter {
-        Painter {
+    pub fn new(size: TerminalSize, caps: TerminalCaps) -> TerminalPainter {
+        TerminalPainter {
             size,
             caps,
-            rows: vec![Row::default()],
+            rows: vec![CellRow::default()],
             row: 0,
             column: None,
             columns_then: usize::from(size.columns),
-            repair: Repair::Begin,
+            repair: ScreenRepair::Begin,
             shown: true,
             full: None,
             waiting: VecDeque::new(),
@@ -74,20 +74,20 @@ impl Painter {
     }
 
     /// The size it paints for.
-    pub fn size(&self) -> Size {
+    pub fn size(&self) -> TerminalSize {
         self.size
     }
 
     /// The terminal has another size; the next paint repairs what that did to the rows.
-    pub fn resized(&mut self, size: Size) {
+    pub fn set_size(&mut self, size: TerminalSize) {
         self.size = size;
         self.redraw();
     }
 
     /// The next paint writes everything again, in case something else wrote to the terminal.
     pub fn redraw(&mut self) {
-        if self.repair == Repair::Nothing {
-            self.repair = Repair::Resized;
+        if self.repair == ScreenRepair::Nothing {
+            self.repair = ScreenRepair::Resized;
         }
         if let Some(full) = &mut self.full {
             full.stale = true;
@@ -106,7 +106,7 @@ impl Painter {
     }
 
     /// The bytes that bring the screen to this; none when it is there. Leaves the full screen.
-    pub fn paint(&mut self, frame: Frame) -> Vec<u8> {
+    pub fn paint_frame(&mut self, frame: TerminalFrame) -> Vec<u8> {
         let mut out = self.leave_full();
         self.waiting.extend(frame.finished);
         if !self.size.is_some() {
@@ -116,20 +116,23 @@ impl Painter {
         }
         let columns = usize::from(self.size.columns);
         let depth = self.caps.depth;
-        let (live, cursor) = window(&frame.live, frame.cursor, usize::from(self.size.rows));
-        let now = self.affordable();
-        let mut wanted: Vec<Row> =
-            self.waiting.drain(..now).flat_map(|line| Row::broken(&line, columns, depth)).collect();
+        let (live, cursor) = visible_window(&frame.live, frame.cursor, usize::from(self.size.rows));
+        let now = self.affordable_lines();
+        let mut wanted: Vec<CellRow> = self
+            .waiting
+            .drain(..now)
+            .flat_map(|line| CellRow::break_line(&line, columns, depth))
+            .collect();
         let finished = wanted.len();
-        wanted.extend(rows(live, columns, depth));
+        wanted.extend(rows_from_lines(live, columns, depth));
         if live.is_empty() {
-            wanted.push(Row::default());
+            wanted.push(CellRow::default());
         }
 
-        let mut brush = Brush::new(self.row, self.column, columns);
-        self.mend(&mut brush);
-        self.bring(&wanted, &mut brush);
-        brush.plain();
+        let mut brush = CursorBrush::new(self.row, self.column, columns);
+        self.repair_screen(&mut brush);
+        self.update_rows(&wanted, &mut brush);
+        brush.reset_style();
         if let Some((row, column)) = cursor {
             brush.go_row(finished + row);
             brush.go_column(column.min(columns - 1));
@@ -141,44 +144,48 @@ impl Painter {
         self.column = brush.column;
         self.rows = wanted.split_off(finished);
         self.columns_then = columns;
-        self.bracket(&brush.out, cursor.is_some(), &mut out);
+        self.append_bracketed(&brush.out, cursor.is_some(), &mut out);
         out
     }
 
     /// The whole screen as these lines, on the alternate screen, which this enters.
-    pub fn full(&mut self, lines: &[Line<'_>], cursor: Option<(usize, usize)>) -> Vec<u8> {
+    pub fn paint_full_screen(
+        &mut self,
+        lines: &[Line<'_>],
+        cursor: Option<(usize, usize)>,
+    ) -> Vec<u8> {
         let mut out = Vec::new();
         if self.full.is_none() {
             // Terminals differ in what a resize does to rows behind the alternate screen, so
             // nothing of ours stays there that would have to be found again.
-            out.extend_from_slice(&self.erase());
+            out.extend_from_slice(&self.erase_region());
             out.extend_from_slice(b"\x1b[?1049h");
         }
-        let entered = Full { rows: Vec::new(), row: 0, column: None, stale: true };
+        let entered = FullScreen { rows: Vec::new(), row: 0, column: None, stale: true };
         let mut full = self.full.take().unwrap_or(entered);
         if self.size.is_some() {
             let columns = usize::from(self.size.columns);
             let height = usize::from(self.size.rows);
-            let (lines, cursor) = window(lines, cursor, height);
-            let mut wanted = rows(lines, columns, self.caps.depth);
-            wanted.resize(height, Row::default());
-            let mut brush = Brush::new(full.row, full.column, columns);
+            let (lines, cursor) = visible_window(lines, cursor, height);
+            let mut wanted = rows_from_lines(lines, columns, self.caps.depth);
+            wanted.resize(height, CellRow::default());
+            let mut brush = CursorBrush::new(full.row, full.column, columns);
             if full.stale {
                 brush.out.extend_from_slice(b"\x1b[m\x1b[H\x1b[2J");
                 brush.row = 0;
                 brush.column = Some(0);
-                full.rows = vec![Row::default(); height];
+                full.rows = vec![CellRow::default(); height];
             }
             for (at, (old, new)) in full.rows.iter().zip(&wanted).enumerate() {
-                brush.change(at, old, new);
+                brush.change_row(at, old, new);
             }
-            brush.plain();
+            brush.reset_style();
             if let Some((row, column)) = cursor {
                 brush.go_row(row);
                 brush.go_column(column.min(columns - 1));
             }
-            full = Full { rows: wanted, row: brush.row, column: brush.column, stale: false };
-            self.bracket(&brush.out, cursor.is_some(), &mut out);
+            full = FullScreen { rows: wanted, row: brush.row, column: brush.column, stale: false };
+            self.append_bracketed(&brush.out, cursor.is_some(), &mut out);
         }
         self.full = Some(full);
         out
@@ -193,43 +200,43 @@ impl Painter {
     }
 
     /// The live region is removed, the cursor stands below the finished lines, attributes are reset.
-    pub fn end(&mut self) -> Vec<u8> {
+    pub fn end_painting(&mut self) -> Vec<u8> {
         let mut out = self.leave_full();
         self.budget = None;
         if self.is_behind() {
-            out.extend_from_slice(&self.paint(Frame::default()));
+            out.extend_from_slice(&self.paint_frame(TerminalFrame::default()));
         }
-        let untouched = self.repair == Repair::Begin;
-        out.extend_from_slice(&self.erase());
+        let untouched = self.repair == ScreenRepair::Begin;
+        out.extend_from_slice(&self.erase_region());
         if !self.shown {
             out.extend_from_slice(b"\x1b[?25h");
         }
         if !untouched {
             out.extend_from_slice(b"\x1b[m");
         }
-        self.begin();
+        self.begin_anew();
         out
     }
 
     /// Before another program gets the terminal (an editor, the shell after Ctrl-Z).
     pub fn suspend(&mut self) -> Vec<u8> {
-        self.end()
+        self.end_painting()
     }
 
     /// After it: the cursor is wherever that program left it, and the next paint begins there.
-    pub fn resume(&mut self, size: Size) {
+    pub fn resume(&mut self, size: TerminalSize) {
         self.size = size;
-        self.begin();
+        self.begin_anew();
     }
 
     /// Rows of the live region below the cursor, and whether the full screen is on: what somebody
-    /// has to know who leaves without [`Painter::end`].
-    pub fn below(&self) -> (usize, bool) {
+    /// has to know who leaves without [`Painter::end_painting`].
+    pub fn rows_below(&self) -> (usize, bool) {
         (self.rows.len() - 1 - self.row.min(self.rows.len() - 1), self.full.is_some())
     }
 
     /// How many of the waiting lines this paint takes.
-    fn affordable(&self) -> usize {
+    fn affordable_lines(&self) -> usize {
         let Some(budget) = self.budget else { return self.waiting.len() };
         let bytes = |line: &Line<'_>| line.spans.iter().map(|span| span.content.len()).sum();
         let mut left = budget;
@@ -242,46 +249,46 @@ impl Painter {
     }
 
     /// Takes the live region away.
-    fn erase(&mut self) -> Vec<u8> {
-        if self.repair == Repair::Begin {
+    fn erase_region(&mut self) -> Vec<u8> {
+        if self.repair == ScreenRepair::Begin {
             return Vec::new();
         }
-        let mut brush = Brush::new(self.row, self.column, usize::from(self.size.columns));
-        if self.repair == Repair::Resized {
+        let mut brush = CursorBrush::new(self.row, self.column, usize::from(self.size.columns));
+        if self.repair == ScreenRepair::Resized {
             brush.row = self.rows_above();
         }
         brush.go_row(0);
         brush.column = None;
         brush.erase_below();
-        self.rows = vec![Row::default()];
+        self.rows = vec![CellRow::default()];
         self.row = 0;
         self.column = Some(0);
-        self.repair = Repair::Nothing;
+        self.repair = ScreenRepair::Nothing;
         brush.out
     }
 
-    fn begin(&mut self) {
-        self.rows = vec![Row::default()];
+    fn begin_anew(&mut self) {
+        self.rows = vec![CellRow::default()];
         self.row = 0;
         self.column = None;
         self.shown = true;
-        self.repair = Repair::Begin;
+        self.repair = ScreenRepair::Begin;
     }
 
     /// Brings the screen to what is remembered.
-    fn mend(&mut self, brush: &mut Brush) {
+    fn repair_screen(&mut self, brush: &mut CursorBrush) {
         match self.repair {
-            Repair::Nothing => return,
-            Repair::Begin => {}
-            Repair::Resized => {
+            ScreenRepair::Nothing => return,
+            ScreenRepair::Begin => {}
+            ScreenRepair::Resized => {
                 brush.row = self.rows_above();
                 brush.go_row(0);
             }
         }
         brush.column = None;
         brush.erase_below();
-        self.repair = Repair::Nothing;
-        self.rows = vec![Row::default()];
+        self.repair = ScreenRepair::Nothing;
+        self.rows = vec![CellRow::default()];
     }
 
     /// Rows of the live region above the cursor, after the terminal broke them to its new width.
@@ -291,44 +298,44 @@ impl Painter {
         if !self.caps.reflows || !self.size.is_some() || columns >= self.columns_then {
             return self.row;
         }
-        let above: usize = self.rows.iter().take(self.row).map(|row| row.height(columns)).sum();
-        let here = self.rows.get(self.row).map_or(1, |row| row.height(columns));
+        let above: usize = self.rows.iter().take(self.row).map(|row| row.height_at(columns)).sum();
+        let here = self.rows.get(self.row).map_or(1, |row| row.height_at(columns));
         // A cursor in the last cell or behind it stands in the last row that its row became.
         let within = match (self.column, self.rows.get(self.row)) {
-            (Some(column), Some(row)) => row.fold(column, columns),
+            (Some(column), Some(row)) => row.row_of_cell(column, columns),
             _ => here - 1,
         };
         above + within
     }
 
     /// Changes the remembered rows to the wanted ones, moving those at the end that stay the same.
-    fn bring(&self, wanted: &[Row], brush: &mut Brush) {
+    fn update_rows(&self, wanted: &[CellRow], brush: &mut CursorBrush) {
         let old = &self.rows;
         let height = usize::from(self.size.rows);
         let grown = wanted.len().saturating_sub(old.len());
         let shrunk = old.len().saturating_sub(wanted.len());
-        let tail = self.tail(wanted);
-        let empty = Row::default();
+        let tail = self.unchanged_tail(wanted);
+        let empty = CellRow::default();
         let place = old.len().saturating_sub(tail);
         // A row that goes on from the one before is written from there, so that must still be seen.
         let joined = usize::from(wanted.get(place).is_some_and(|row| row.joined));
         if tail > 0 && grown > 0 && grown + tail + joined <= height {
             for (at, row) in old.iter().enumerate().take(place) {
-                put(at, row, wanted, brush);
+                put_row(at, row, wanted, brush);
             }
             brush.go_row(old.len() - 1);
             (0..grown).for_each(|_| brush.new_row());
             brush.go_row(place);
             brush.insert_rows(grown);
             for at in place..place + grown {
-                put(at, &empty, wanted, brush);
+                put_row(at, &empty, wanted, brush);
             }
             return;
         }
         if tail > 0 && shrunk > 0 {
             let place = wanted.len() - tail;
             for (at, row) in old.iter().enumerate().take(place) {
-                put(at, row, wanted, brush);
+                put_row(at, row, wanted, brush);
             }
             brush.go_row(place);
             brush.delete_rows(shrunk);
@@ -339,7 +346,7 @@ impl Painter {
                 brush.go_row(at - 1);
                 brush.new_row();
             }
-            put(at, old.get(at).unwrap_or(&empty), wanted, brush);
+            put_row(at, old.get(at).unwrap_or(&empty), wanted, brush);
         }
         if shrunk > 0 {
             brush.go_row(wanted.len());
@@ -348,7 +355,7 @@ impl Painter {
     }
 
     /// How many rows at the end stay the same but move, when that is worth it.
-    fn tail(&self, wanted: &[Row]) -> usize {
+    fn unchanged_tail(&self, wanted: &[CellRow]) -> usize {
         if wanted.len() == self.rows.len() {
             return 0;
         }
@@ -359,7 +366,7 @@ impl Painter {
     }
 
     /// Adds `bytes`, and what keeps a terminal from showing half of them.
-    fn bracket(&mut self, bytes: &[u8], show: bool, out: &mut Vec<u8>) {
+    fn append_bracketed(&mut self, bytes: &[u8], show: bool, out: &mut Vec<u8>) {
         let small = bytes.len() <= SMALL_BYTES_MAX;
         let hide = self.shown && (!show || !small);
         let sync = self.caps.sync && !small;
@@ -381,16 +388,16 @@ impl Painter {
 }
 
 /// Makes row `at`, which looks like `old`, the wanted one.
-fn put(at: usize, old: &Row, wanted: &[Row], brush: &mut Brush) {
+fn put_row(at: usize, old: &CellRow, wanted: &[CellRow], brush: &mut CursorBrush) {
     let new = &wanted[at];
     match at.checked_sub(1).map(|before| &wanted[before]) {
-        Some(before) if new.joined => brush.join(at, before, old, new),
-        Some(_) | None => brush.change(at, old, new),
+        Some(before) if new.joined => brush.join_row(at, before, old, new),
+        Some(_) | None => brush.change_row(at, old, new),
     }
 }
 
 /// The `height` lines that are shown of more: the last ones, or those around the cursor.
-fn window<'lines, 'text>(
+fn visible_window<'lines, 'text>(
     lines: &'lines [Line<'text>],
     cursor: Option<(usize, usize)>,
     height: usize,

@@ -6,8 +6,8 @@ use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::Span;
 
 use super::*;
-use crate::terminal::{Terminals, row};
-use crate::text::theme::Depth;
+use crate::terminal::{TerminalEnds, row};
+use crate::text::theme::ColourDepth;
 
 const SCROLLBACK: usize = 4000;
 /// Cells of the longest line that is made here.
@@ -16,7 +16,7 @@ const LINE_CELLS_MAX: u16 = 400;
 /// A terminal.
 struct Glass {
     parser: vt100::Parser,
-    size: Size,
+    size: TerminalSize,
 }
 
 /// A cell as it is seen.
@@ -30,18 +30,18 @@ struct Seen {
 /// A line of the terminal: rows that it broke itself are one.
 type Seens = Vec<Seen>;
 
-fn caps() -> Caps {
+fn caps() -> TerminalCaps {
     let read = |name: &str| (name == "TERM").then(|| "xterm-256color".to_owned());
-    Caps::detect(&read, Terminals { input: true, output: true })
+    TerminalCaps::detect(&read, TerminalEnds { input: true, output: true })
 }
 
-fn parser(size: Size) -> vt100::Parser {
+fn parser(size: TerminalSize) -> vt100::Parser {
     let some = |count| std::num::NonZeroU16::new(count).expect("sizes of nothing are not tried");
     vt100::Parser::new(some(size.rows), some(size.columns), SCROLLBACK)
 }
 
 impl Glass {
-    fn new(size: Size) -> Glass {
+    fn new(size: TerminalSize) -> Glass {
         Glass { parser: parser(size), size }
     }
 
@@ -91,7 +91,7 @@ impl Glass {
 
     /// As tmux, kitty and most others do it. `false`: the cursor's own line did not fit, so that
     /// nobody can say where the cursor would be.
-    fn resize(&mut self, size: Size) -> bool {
+    fn resize(&mut self, size: TerminalSize) -> bool {
         let (mut lines, line, offset) = self.lines();
         let columns = usize::from(size.columns);
         let height = |seens: &Seens| heights(seens, seens.len(), columns) + 1;
@@ -203,16 +203,16 @@ fn write(line: &Seens) -> String {
 
 /// What a terminal shows of a line that is written plainly.
 fn wanted(line: &Line<'_>, columns: u16) -> Seens {
-    let row = row::Row::new(line, usize::from(columns), Depth::True);
+    let row = row::CellRow::new(line, usize::from(columns), ColourDepth::True);
     let mut out = Vec::new();
     for cell in &row.cells {
-        if cell.symbol != row::Symbol::Rest {
+        if cell.symbol != row::CellSymbol::Rest {
             out.extend_from_slice(b"\x1b[m");
-            cell.pen.write(&super::super::pen::PLAIN, &mut out);
-            cell.write(&mut out);
+            cell.pen.write_transition(&super::super::pen::PLAIN, &mut out);
+            cell.write_symbol(&mut out);
         }
     }
-    let size = Size { columns: columns + 1, rows: 1 };
+    let size = TerminalSize { columns: columns + 1, rows: 1 };
     let mut parser = parser(size);
     parser.process(&out);
     cells(parser.screen(), 0, columns)
@@ -232,7 +232,7 @@ enum Step {
     },
     /// The first live lines are finished as they are.
     Settle(usize),
-    Resize(Size),
+    Resize(TerminalSize),
     Full(Vec<Line<'static>>),
     Redraw,
     Lend,
@@ -255,12 +255,12 @@ fn line() -> impl Strategy<Value = Line<'static>> {
     prop::collection::vec(span, 0..4).prop_map(Line::from)
 }
 
-fn size() -> impl Strategy<Value = Size> {
-    let some = (2..40_u16, 2..10_u16).prop_map(|(columns, rows)| Size { columns, rows });
+fn size() -> impl Strategy<Value = TerminalSize> {
+    let some = (2..40_u16, 2..10_u16).prop_map(|(columns, rows)| TerminalSize { columns, rows });
     let none = prop_oneof![
-        Just(Size { columns: 0, rows: 5 }),
-        Just(Size { columns: 5, rows: 0 }),
-        Just(Size::default())
+        Just(TerminalSize { columns: 0, rows: 5 }),
+        Just(TerminalSize { columns: 5, rows: 0 }),
+        Just(TerminalSize::default())
     ];
     prop_oneof![9 => some, 1 => none]
 }
@@ -286,7 +286,7 @@ fn step() -> impl Strategy<Value = Step> {
 
 /// The painter, the terminal, and what should be seen there.
 struct Bench {
-    painter: Painter,
+    painter: TerminalPainter,
     glass: Glass,
     finished: Vec<Seens>,
     kept: Vec<Line<'static>>,
@@ -297,11 +297,11 @@ struct Bench {
 }
 
 impl Bench {
-    fn new(size: Size) -> Bench {
+    fn new(size: TerminalSize) -> Bench {
         let mut glass = Glass::new(size);
         glass.feed(b"b4\r\n");
         Bench {
-            painter: Painter::new(size, caps()),
+            painter: TerminalPainter::new(size, caps()),
             glass,
             finished: vec![wanted(&Line::from("b4"), 40)],
             kept: Vec::new(),
@@ -329,7 +329,7 @@ impl Bench {
                 self.cursor = None;
             }
             Step::Resize(size) => {
-                self.painter.resized(size);
+                self.painter.set_size(size);
                 if size.is_some() {
                     self.loose |= !self.glass.resize(size);
                     let below = usize::from(self.glass.parser.screen().cursor_position().0);
@@ -349,21 +349,21 @@ impl Bench {
             }
         }
         self.kept.extend(finished.clone());
-        let frame = Frame { finished, live: self.live.clone(), cursor: self.cursor };
-        let bytes = self.painter.paint(frame.clone());
+        let frame = TerminalFrame { finished, live: self.live.clone(), cursor: self.cursor };
+        let bytes = self.painter.paint_frame(frame.clone());
         self.glass.feed(&bytes);
-        let again = self.painter.paint(Frame { finished: Vec::new(), ..frame });
+        let again = self.painter.paint_frame(TerminalFrame { finished: Vec::new(), ..frame });
         prop_assert_eq!(String::from_utf8_lossy(&again), "", "nothing changed");
         if self.painter.size().is_some() { self.check() } else { Ok(()) }
     }
 
     fn full(&mut self, lines: &[Line<'static>]) -> Result<(), TestCaseError> {
-        let bytes = self.painter.full(lines, Some((0, 0)));
+        let bytes = self.painter.paint_full_screen(lines, Some((0, 0)));
         let size = self.painter.size();
         self.glass.feed(&bytes);
         prop_assert!(self.glass.parser.screen().alternate_screen());
         if size.is_some() {
-            let (shown, _) = window(lines, Some((0, 0)), usize::from(size.rows));
+            let (shown, _) = visible_window(lines, Some((0, 0)), usize::from(size.rows));
             for row in 0..size.rows {
                 let empty = Line::default();
                 let line = shown.get(usize::from(row)).unwrap_or(&empty);
@@ -377,11 +377,11 @@ impl Bench {
     }
 
     fn check(&mut self) -> Result<(), TestCaseError> {
-        let Size { columns, rows } = self.painter.size();
+        let TerminalSize { columns, rows } = self.painter.size();
         let kept = std::mem::take(&mut self.kept);
         // What is finished is written whole, however long it is.
         self.finished.extend(kept.iter().map(|line| wanted(line, LINE_CELLS_MAX)));
-        let (shown, cursor) = window(&self.live, self.cursor, usize::from(rows));
+        let (shown, cursor) = visible_window(&self.live, self.cursor, usize::from(rows));
         let mut live: Vec<Seens> = shown.iter().map(|line| wanted(line, columns)).collect();
         if live.is_empty() {
             live.push(Vec::new());
@@ -436,7 +436,7 @@ proptest! {
         for step in steps {
             bench.step(step)?;
         }
-        let bytes = bench.painter.end();
+        let bytes = bench.painter.end_painting();
         bench.glass.feed(&bytes);
         prop_assert!(!bench.glass.parser.screen().hide_cursor());
         prop_assert!(!bench.glass.parser.screen().alternate_screen());
@@ -447,8 +447,8 @@ proptest! {
 /// written for each.
 #[test]
 fn f1_a_streamed_token_costs_little_more_than_itself() {
-    let size = Size { columns: 80, rows: 24 };
-    let mut painter = Painter::new(size, caps());
+    let size = TerminalSize { columns: 80, rows: 24 };
+    let mut painter = TerminalPainter::new(size, caps());
     let below = || {
         let rule = "─".repeat(80);
         [rule.clone(), "> what comes next".into(), rule, "model  12k  esc stops".into()]
@@ -471,7 +471,7 @@ fn f1_a_streamed_token_costs_little_more_than_itself() {
         lines = settled;
         let mut live: Vec<_> = all[settled..].iter().map(line).collect();
         live.extend(below());
-        let out = painter.paint(Frame { finished, live, cursor: Some((2, 17)) });
+        let out = painter.paint_frame(TerminalFrame { finished, live, cursor: Some((2, 17)) });
         glass.feed(&out);
         if token == 0 {
             first = out.len();
@@ -493,17 +493,19 @@ fn f1_a_long_finished_line_is_one_line_of_the_terminal() {
     let code =
         "let letters = words.iter().flat_map(|word| word.chars()).filter(|c| !c.is_ascii());";
     for (columns, rows) in [(20, 6), (20, 3), (41, 5), (80, 24)] {
-        let size = Size { columns, rows };
-        let (mut painter, mut glass) = (Painter::new(size, caps()), Glass::new(size));
+        let size = TerminalSize { columns, rows };
+        let (mut painter, mut glass) = (TerminalPainter::new(size, caps()), Glass::new(size));
         let live = vec![Line::from("> "), Line::from("footer of the face")];
-        let frame = |finished| Frame { finished, live: live.clone(), cursor: Some((0, 2)) };
+        let frame = |finished| TerminalFrame { finished, live: live.clone(), cursor: Some((0, 2)) };
         for finished in [vec![], vec![Line::from("short"), Line::from(code)], vec![code.into()]] {
-            glass.feed(&painter.paint(frame(finished)));
+            glass.feed(&painter.paint_frame(frame(finished)));
         }
-        for wider in [size, Size { columns: 100, rows }, Size { columns: 33, rows: 9 }] {
-            painter.resized(wider);
+        for wider in
+            [size, TerminalSize { columns: 100, rows }, TerminalSize { columns: 33, rows: 9 }]
+        {
+            painter.set_size(wider);
             glass.resize(wider);
-            glass.feed(&painter.paint(frame(vec![])));
+            glass.feed(&painter.paint_frame(frame(vec![])));
             let (lines, ..) = glass.lines();
             let text = |seens: &Seens| seens.iter().map(|seen| seen.text.as_str()).collect();
             let lines: Vec<String> = lines.iter().map(text).collect();
@@ -515,22 +517,22 @@ fn f1_a_long_finished_line_is_one_line_of_the_terminal() {
 
 #[test]
 fn f1_finished_lines_wait_on_a_slow_terminal_but_none_is_lost() {
-    let size = Size { columns: 20, rows: 5 };
-    let mut painter = Painter::new(size, caps());
+    let size = TerminalSize { columns: 20, rows: 5 };
+    let mut painter = TerminalPainter::new(size, caps());
     let mut glass = Glass::new(size);
     let finished: Vec<Line<'static>> =
         (0..100).map(|at| Line::from(format!("line number {at}"))).collect();
     painter.set_budget(Some(50));
     let live = vec![Line::from("> ")];
-    let mut frame = Frame { finished, live: live.clone(), cursor: Some((0, 2)) };
+    let mut frame = TerminalFrame { finished, live: live.clone(), cursor: Some((0, 2)) };
     for paint in 0..10 {
-        let bytes = painter.paint(frame);
+        let bytes = painter.paint_frame(frame);
         assert!(bytes.len() < 250, "{} bytes in paint {paint}", bytes.len());
         glass.feed(&bytes);
-        frame = Frame { finished: Vec::new(), live: live.clone(), cursor: Some((0, 2)) };
+        frame = TerminalFrame { finished: Vec::new(), live: live.clone(), cursor: Some((0, 2)) };
         assert!(painter.is_behind());
     }
-    let bytes = painter.end();
+    let bytes = painter.end_painting();
     glass.feed(&bytes);
     let (lines, ..) = glass.lines();
     assert_eq!(lines.len(), 101);

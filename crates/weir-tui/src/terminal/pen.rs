@@ -2,11 +2,11 @@
 
 use ratatui::style::{Color, Modifier, Style};
 
-use crate::text::theme::Depth;
+use crate::text::theme::ColourDepth;
 
 /// The look of a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Pen {
+pub(super) struct CellStyle {
     front: Color,
     back: Color,
     under: Color,
@@ -14,8 +14,12 @@ pub(super) struct Pen {
 }
 
 /// What the terminal draws with after `CSI m`.
-pub(super) const PLAIN: Pen =
-    Pen { front: Color::Reset, back: Color::Reset, under: Color::Reset, marks: Modifier::empty() };
+pub(super) const PLAIN: CellStyle = CellStyle {
+    front: Color::Reset,
+    back: Color::Reset,
+    under: Color::Reset,
+    marks: Modifier::empty(),
+};
 
 /// Modifiers, the code that turns them on, and the one that turns them off.
 const MARKS: [(Modifier, u8, u8); 9] = [
@@ -30,11 +34,11 @@ const MARKS: [(Modifier, u8, u8); 9] = [
     (Modifier::CROSSED_OUT, 9, 29),
 ];
 
-impl Pen {
+impl CellStyle {
     /// `style` in as many colours as there are.
-    pub(super) fn new(style: Style, depth: Depth) -> Pen {
-        let colour = |given: Option<Color>| nearest(given.unwrap_or(Color::Reset), depth);
-        Pen {
+    pub(super) fn new(style: Style, depth: ColourDepth) -> CellStyle {
+        let colour = |given: Option<Color>| nearest_colour(given.unwrap_or(Color::Reset), depth);
+        CellStyle {
             front: colour(style.fg),
             back: colour(style.bg),
             under: colour(style.underline_color),
@@ -49,7 +53,7 @@ impl Pen {
     }
 
     /// Writes what turns `from` into this.
-    pub(super) fn write(&self, from: &Pen, out: &mut Vec<u8>) {
+    pub(super) fn write_transition(&self, from: &CellStyle, out: &mut Vec<u8>) {
         if self == from {
             return;
         }
@@ -81,9 +85,9 @@ impl Pen {
             }
         }
         for (now, before, kind) in [
-            (self.front, from.front, Place::Front),
-            (self.back, from.back, Place::Back),
-            (self.under, from.under, Place::Under),
+            (self.front, from.front, ColourRole::Front),
+            (self.back, from.back, ColourRole::Back),
+            (self.under, from.under, ColourRole::Under),
         ] {
             if now != before {
                 codes.push(colour_code(now, kind));
@@ -97,24 +101,24 @@ impl Pen {
 
 /// What a colour is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum ColourRole {
     Front,
     Back,
     Under,
 }
 
-fn colour_code(colour: Color, place: Place) -> String {
+fn colour_code(colour: Color, place: ColourRole) -> String {
     let base = match place {
-        Place::Front => 30_u16,
-        Place::Back => 40,
-        Place::Under => 50,
+        ColourRole::Front => 30_u16,
+        ColourRole::Back => 40,
+        ColourRole::Under => 50,
     };
-    match (colour, small(colour)) {
+    match (colour, ansi_index(colour)) {
         (Color::Reset, _) => (base + 9).to_string(),
         (Color::Rgb(red, green, blue), _) => format!("{};2;{red};{green};{blue}", base + 8),
         (Color::Indexed(index), _) => format!("{};5;{index}", base + 8),
         // Colours of underlines have no short codes.
-        (_, Some(index)) if place == Place::Under => format!("58;5;{index}"),
+        (_, Some(index)) if place == ColourRole::Under => format!("58;5;{index}"),
         (_, Some(index)) if index < 8 => (base + u16::from(index)).to_string(),
         (_, Some(index)) => (base + 60 + u16::from(index - 8)).to_string(),
         (_, None) => (base + 9).to_string(),
@@ -122,7 +126,7 @@ fn colour_code(colour: Color, place: Place) -> String {
 }
 
 /// The number of one of the sixteen.
-fn small(colour: Color) -> Option<u8> {
+fn ansi_index(colour: Color) -> Option<u8> {
     Some(match colour {
         Color::Black => 0,
         Color::Red => 1,
@@ -146,24 +150,24 @@ fn small(colour: Color) -> Option<u8> {
 
 /// `colour` where there are only so many. Themes choose well themselves; this is for what comes from
 /// elsewhere (colours of code), so that no terminal gets a sequence that it does not know.
-fn nearest(colour: Color, depth: Depth) -> Color {
+fn nearest_colour(colour: Color, depth: ColourDepth) -> Color {
     match (depth, colour) {
-        (Depth::None, _) => Color::Reset,
-        (Depth::Many, Color::Rgb(red, green, blue)) => {
+        (ColourDepth::None, _) => Color::Reset,
+        (ColourDepth::Many, Color::Rgb(red, green, blue)) => {
             let step = |part: u8| (u16::from(part) * 5 + 127) / 255;
             let index = 16 + 36 * step(red) + 6 * step(green) + step(blue);
             Color::Indexed(u8::try_from(index).unwrap_or(15))
         }
-        (Depth::Ansi, Color::Rgb(red, green, blue)) => sixteen(red, green, blue),
-        (Depth::Ansi, Color::Indexed(index)) if index < 16 => SIXTEEN[usize::from(index)],
-        (Depth::Ansi, Color::Indexed(index)) if index < 232 => {
+        (ColourDepth::Ansi, Color::Rgb(red, green, blue)) => nearest_of_sixteen(red, green, blue),
+        (ColourDepth::Ansi, Color::Indexed(index)) if index < 16 => SIXTEEN[usize::from(index)],
+        (ColourDepth::Ansi, Color::Indexed(index)) if index < 232 => {
             let index = index - 16;
             let part = |digit: u8| digit * 51;
-            sixteen(part(index / 36), part(index / 6 % 6), part(index % 6))
+            nearest_of_sixteen(part(index / 36), part(index / 6 % 6), part(index % 6))
         }
-        (Depth::Ansi, Color::Indexed(index)) => {
+        (ColourDepth::Ansi, Color::Indexed(index)) => {
             let grey = 8 + (index - 232) * 10;
-            sixteen(grey, grey, grey)
+            nearest_of_sixteen(grey, grey, grey)
         }
         (_, colour) => colour,
     }
@@ -188,7 +192,7 @@ const SIXTEEN: [Color; 16] = [
     Color::White,
 ];
 
-fn sixteen(red: u8, green: u8, blue: u8) -> Color {
+fn nearest_of_sixteen(red: u8, green: u8, blue: u8) -> Color {
     let most = red.max(green).max(blue);
     let least = red.min(green).min(blue);
     if most - least < 32 {
@@ -231,7 +235,8 @@ mod tests {
             (under.patch(bold), bold, "\x1b[59m"),
         ] {
             let mut out = Vec::new();
-            Pen::new(to, Depth::True).write(&Pen::new(from, Depth::True), &mut out);
+            CellStyle::new(to, ColourDepth::True)
+                .write_transition(&CellStyle::new(from, ColourDepth::True), &mut out);
             assert_eq!(String::from_utf8_lossy(&out), wanted, "{from:?} to {to:?}");
         }
     }
@@ -239,20 +244,20 @@ mod tests {
     #[test]
     fn f1_colours_fit_the_depth() {
         for (colour, depth, wanted) in [
-            (Color::Red, Depth::None, Color::Reset),
-            (Color::Rgb(255, 0, 0), Depth::None, Color::Reset),
-            (Color::Rgb(255, 0, 0), Depth::True, Color::Rgb(255, 0, 0)),
-            (Color::Rgb(255, 0, 0), Depth::Many, Color::Indexed(196)),
-            (Color::Rgb(255, 255, 255), Depth::Many, Color::Indexed(231)),
-            (Color::Rgb(255, 0, 0), Depth::Ansi, Color::LightRed),
-            (Color::Rgb(0, 128, 0), Depth::Ansi, Color::Green),
-            (Color::Rgb(0, 0, 0), Depth::Ansi, Color::Black),
-            (Color::Indexed(1), Depth::Ansi, Color::Red),
-            (Color::Indexed(196), Depth::Ansi, Color::LightRed),
-            (Color::Indexed(255), Depth::Ansi, Color::White),
-            (Color::Cyan, Depth::Ansi, Color::Cyan),
+            (Color::Red, ColourDepth::None, Color::Reset),
+            (Color::Rgb(255, 0, 0), ColourDepth::None, Color::Reset),
+            (Color::Rgb(255, 0, 0), ColourDepth::True, Color::Rgb(255, 0, 0)),
+            (Color::Rgb(255, 0, 0), ColourDepth::Many, Color::Indexed(196)),
+            (Color::Rgb(255, 255, 255), ColourDepth::Many, Color::Indexed(231)),
+            (Color::Rgb(255, 0, 0), ColourDepth::Ansi, Color::LightRed),
+            (Color::Rgb(0, 128, 0), ColourDepth::Ansi, Color::Green),
+            (Color::Rgb(0, 0, 0), ColourDepth::Ansi, Color::Black),
+            (Color::Indexed(1), ColourDepth::Ansi, Color::Red),
+            (Color::Indexed(196), ColourDepth::Ansi, Color::LightRed),
+            (Color::Indexed(255), ColourDepth::Ansi, Color::White),
+            (Color::Cyan, ColourDepth::Ansi, Color::Cyan),
         ] {
-            assert_eq!(nearest(colour, depth), wanted, "{colour:?} in {depth:?}");
+            assert_eq!(nearest_colour(colour, depth), wanted, "{colour:?} in {depth:?}");
         }
     }
 }

@@ -12,9 +12,9 @@ use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::stdio::stdin;
 use tokio::sync::mpsc::Sender;
 
-use super::Event;
-use super::keys::{Focus, Input, Parser, Pending};
-use super::writer::Outlet;
+use super::TerminalEvent;
+use super::keys::{FocusChange, KeyParser, PendingInput, TerminalInput};
+use super::writer::TerminalWriter;
 
 /// Bytes read at once.
 const READ_BYTES: usize = 64 * 1024;
@@ -31,74 +31,77 @@ const STOP: u8 = 2;
 
 /// The thread, from outside.
 #[derive(Debug)]
-pub(super) struct Reader {
+pub(super) struct InputReader {
     order: Arc<AtomicU8>,
     wake: OwnedFd,
     paused: sync::Receiver<()>,
 }
 
 /// The thread, from inside.
-struct Inside {
+struct ReaderThread {
     order: Arc<AtomicU8>,
     woken: OwnedFd,
     paused: sync::SyncSender<()>,
-    events: Sender<Event>,
-    outlet: Arc<Outlet>,
-    parser: Parser,
+    events: Sender<TerminalEvent>,
+    outlet: Arc<TerminalWriter>,
+    parser: KeyParser,
 }
 
 /// Whether the thread goes on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Next {
+enum ReaderStep {
     Read,
     Stop,
 }
 
-impl Reader {
+impl InputReader {
     /// Starts the thread.
-    pub(super) fn start(events: Sender<Event>, outlet: Arc<Outlet>) -> io::Result<Reader> {
+    pub(super) fn start(
+        events: Sender<TerminalEvent>,
+        outlet: Arc<TerminalWriter>,
+    ) -> io::Result<InputReader> {
         let (woken, wake) = pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?;
         let order = Arc::new(AtomicU8::new(READ));
         let (sender, paused) = sync::sync_channel(1);
-        let inside = Inside {
+        let inside = ReaderThread {
             order: Arc::clone(&order),
             woken,
             paused: sender,
             events,
             outlet,
-            parser: Parser::default(),
+            parser: KeyParser::default(),
         };
         std::thread::Builder::new().name("weir-terminal-in".into()).spawn(move || inside.run())?;
-        Ok(Reader { order, wake, paused })
+        Ok(InputReader { order, wake, paused })
     }
 
-    /// Nothing is read from here on, until [`Reader::resume`].
+    /// Nothing is read from here on, until [`InputReader::resume`].
     pub(super) fn pause(&self) {
         while self.paused.try_recv().is_ok() {}
-        self.tell(PAUSE);
+        self.send_order(PAUSE);
         // The thread may be waiting for somebody to take its events; then it reads nothing either.
         let _ = self.paused.recv_timeout(PAUSE_WAIT);
     }
 
     /// Reads on.
     pub(super) fn resume(&self) {
-        self.tell(READ);
+        self.send_order(READ);
     }
 
-    fn tell(&self, order: u8) {
+    fn send_order(&self, order: u8) {
         self.order.store(order, Ordering::SeqCst);
         // A full pipe wakes as well.
         let _ = rustix::io::write(&self.wake, b"x");
     }
 }
 
-impl Drop for Reader {
+impl Drop for InputReader {
     fn drop(&mut self) {
-        self.tell(STOP);
+        self.send_order(STOP);
     }
 }
 
-impl Inside {
+impl ReaderThread {
     fn run(mut self) {
         let mut buffer = vec![0; READ_BYTES];
         loop {
@@ -111,27 +114,27 @@ impl Inside {
                 }
                 _ => {}
             }
-            let next = match self.wait() {
-                Ok(Waited::Input) => self.read(&mut buffer),
-                Ok(Waited::Word) => Next::Read,
-                Ok(Waited::Nothing) => {
+            let next = match self.wait_for_input() {
+                Ok(WakeReason::Input) => self.read_input(&mut buffer),
+                Ok(WakeReason::Word) => ReaderStep::Read,
+                Ok(WakeReason::Nothing) => {
                     let mut inputs = Vec::new();
-                    self.parser.idle(&mut inputs);
-                    self.send(inputs)
+                    self.parser.flush_idle(&mut inputs);
+                    self.send_inputs(inputs)
                 }
-                Err(_) => self.ended(),
+                Err(_) => self.send_ended(),
             };
-            if next == Next::Stop {
+            if next == ReaderStep::Stop {
                 return;
             }
         }
     }
 
-    fn wait(&mut self) -> io::Result<Waited> {
-        let limit = match self.parser.pending() {
-            Pending::Nothing => None,
-            Pending::Sequence => Some(SEQUENCE_WAIT),
-            Pending::Paste => Some(PASTE_WAIT),
+    fn wait_for_input(&mut self) -> io::Result<WakeReason> {
+        let limit = match self.parser.pending_input() {
+            PendingInput::Nothing => None,
+            PendingInput::Sequence => Some(SEQUENCE_WAIT),
+            PendingInput::Paste => Some(PASTE_WAIT),
         };
         let limit = limit.map(|limit| Timespec {
             tv_sec: i64::try_from(limit.as_secs()).unwrap_or(i64::MAX),
@@ -143,15 +146,15 @@ impl Inside {
         ];
         let count = match poll(&mut wait, limit.as_ref()) {
             Ok(count) => count,
-            Err(Errno::INTR) => return Ok(Waited::Word),
+            Err(Errno::INTR) => return Ok(WakeReason::Word),
             Err(error) => return Err(error.into()),
         };
         let (input, word) = (!wait[0].revents().is_empty(), !wait[1].revents().is_empty());
         if word {
             self.clear_words();
-            return Ok(Waited::Word);
+            return Ok(WakeReason::Word);
         }
-        Ok(if count == 0 || !input { Waited::Nothing } else { Waited::Input })
+        Ok(if count == 0 || !input { WakeReason::Nothing } else { WakeReason::Input })
     }
 
     fn wait_for_word(&self) {
@@ -167,46 +170,46 @@ impl Inside {
         while matches!(rustix::io::read(&self.woken, &mut words), Ok(count) if count == 64) {}
     }
 
-    fn read(&mut self, buffer: &mut [u8]) -> Next {
+    fn read_input(&mut self, buffer: &mut [u8]) -> ReaderStep {
         match rustix::io::read(stdin(), &mut *buffer) {
-            Ok(0) => self.ended(),
+            Ok(0) => self.send_ended(),
             Ok(count) => {
                 let mut inputs = Vec::new();
                 self.parser.feed(&buffer[..count], &mut inputs);
-                self.send(inputs)
+                self.send_inputs(inputs)
             }
-            Err(Errno::INTR | Errno::AGAIN) => Next::Read,
-            Err(_) => self.ended(),
+            Err(Errno::INTR | Errno::AGAIN) => ReaderStep::Read,
+            Err(_) => self.send_ended(),
         }
     }
 
-    fn send(&self, inputs: Vec<Input>) -> Next {
+    fn send_inputs(&self, inputs: Vec<TerminalInput>) -> ReaderStep {
         for input in inputs {
             let event = match input {
-                Input::Answer => {
-                    self.outlet.answered();
+                TerminalInput::Answer => {
+                    self.outlet.note_answered();
                     continue;
                 }
-                Input::Key(key) => Event::Key(key),
-                Input::Paste(text) => Event::Paste(text),
-                Input::Focus(focus) => Event::Focus(focus == Focus::Gained),
+                TerminalInput::Key(key) => TerminalEvent::Key(key),
+                TerminalInput::Paste(text) => TerminalEvent::Paste(text),
+                TerminalInput::Focus(focus) => TerminalEvent::Focus(focus == FocusChange::Gained),
             };
             if self.events.blocking_send(event).is_err() {
-                return Next::Stop;
+                return ReaderStep::Stop;
             }
         }
-        Next::Read
+        ReaderStep::Read
     }
 
-    fn ended(&self) -> Next {
-        let _ = self.events.blocking_send(Event::Ended);
-        Next::Stop
+    fn send_ended(&self) -> ReaderStep {
+        let _ = self.events.blocking_send(TerminalEvent::Ended);
+        ReaderStep::Stop
     }
 }
 
 /// What the thread was woken by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Waited {
+enum WakeReason {
     Input,
     Word,
     Nothing,

@@ -12,8 +12,8 @@ use std::time::Duration;
 use rustix::stdio::stdin;
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcsetattr};
 
-use super::Caps;
-use super::writer::{Ended, Outlet, write_all};
+use super::TerminalCaps;
+use super::writer::{TerminalWriter, WriteEnd, write_all};
 
 /// How long the end waits for a slow terminal to take what is left.
 const SETTLE_WAIT: Duration = Duration::from_secs(2);
@@ -24,10 +24,10 @@ const PANICS_MAX: usize = 8;
 const PANIC_BYTES_MAX: usize = 4096;
 
 /// The terminal that is to be given back.
-struct Way {
+struct TerminalRestore {
     found: Termios,
-    caps: Caps,
-    outlet: Arc<Outlet>,
+    caps: TerminalCaps,
+    outlet: Arc<TerminalWriter>,
     owner: ThreadId,
     entered: bool,
     below: usize,
@@ -36,21 +36,21 @@ struct Way {
     panics: Vec<String>,
 }
 
-static WAY: Mutex<Option<Way>> = Mutex::new(None);
+static WAY: Mutex<Option<TerminalRestore>> = Mutex::new(None);
 static HOOK: Once = Once::new();
 
-fn way() -> MutexGuard<'static, Option<Way>> {
+fn lock_restore() -> MutexGuard<'static, Option<TerminalRestore>> {
     WAY.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Remembers the terminal as it is and takes it; `false`: somebody has it already.
-pub(super) fn take(caps: Caps, outlet: Arc<Outlet>) -> io::Result<bool> {
+pub(super) fn take_terminal(caps: TerminalCaps, outlet: Arc<TerminalWriter>) -> io::Result<bool> {
     let found = tcgetattr(stdin())?;
-    let mut way = way();
+    let mut way = lock_restore();
     if way.is_some() {
         return Ok(false);
     }
-    *way = Some(Way {
+    *way = Some(TerminalRestore {
         found,
         caps,
         outlet,
@@ -62,14 +62,14 @@ pub(super) fn take(caps: Caps, outlet: Arc<Outlet>) -> io::Result<bool> {
         panics: Vec::new(),
     });
     drop(way);
-    HOOK.call_once(hook);
-    enter()?;
+    HOOK.call_once(install_panic_hook);
+    enter_raw_mode()?;
     Ok(true)
 }
 
 /// Raw mode, and what the terminal shall report.
-pub(super) fn enter() -> io::Result<()> {
-    let mut way = way();
+pub(super) fn enter_raw_mode() -> io::Result<()> {
+    let mut way = lock_restore();
     let Some(way) = way.as_mut() else { return Ok(()) };
     let mut raw = way.found.clone();
     raw.make_raw();
@@ -82,35 +82,35 @@ pub(super) fn enter() -> io::Result<()> {
     if way.caps.keys {
         bytes.extend_from_slice(b"\x1b[>1u");
     }
-    way.outlet.send(&bytes);
+    way.outlet.send_bytes(&bytes);
     Ok(())
 }
 
 /// What somebody has to know who leaves in the middle.
-pub(super) fn note(below: usize, full: bool) {
-    if let Some(way) = way().as_mut() {
+pub(super) fn note_position(below: usize, full: bool) {
+    if let Some(way) = lock_restore().as_mut() {
         way.below = below;
         way.full = full;
     }
 }
 
 /// What is printed last: how to come back.
-pub(super) fn farewell(text: Option<String>) {
-    if let Some(way) = way().as_mut() {
-        way.farewell = text.map(|text| crate::text::clean::clean(&text).into_owned());
+pub(super) fn set_farewell(text: Option<String>) {
+    if let Some(way) = lock_restore().as_mut() {
+        way.farewell = text.map(|text| crate::text::clean::clean_text(&text).into_owned());
     }
 }
 
 /// Gives the terminal away for a while: an editor, the shell. `end` removes the live region; `pause`
 /// ends reading, once every answer of the terminal has come.
-pub(super) fn lend(end: &[u8], pause: impl FnOnce()) -> io::Result<()> {
-    let mut way = way();
+pub(super) fn lend_terminal(end: &[u8], pause: impl FnOnce()) -> io::Result<()> {
+    let mut way = lock_restore();
     let Some(way) = way.as_mut() else { return Ok(()) };
-    way.outlet.settle(SETTLE_WAIT);
+    way.outlet.settle_output(SETTLE_WAIT);
     pause();
     way.outlet.send_last(end);
     way.outlet.send_last(&modes_off(way.caps));
-    way.outlet.settle(SETTLE_WAIT);
+    way.outlet.settle_output(SETTLE_WAIT);
     way.entered = false;
     way.below = 0;
     way.full = false;
@@ -120,8 +120,8 @@ pub(super) fn lend(end: &[u8], pause: impl FnOnce()) -> io::Result<()> {
 /// Gives the terminal back. `end` removes the live region; without it the cursor goes below. Does
 /// nothing when it was given back already.
 pub(super) fn give_back(end: Option<&[u8]>) {
-    let Some(way) = way().take() else { return };
-    way.restore(end);
+    let Some(way) = lock_restore().take() else { return };
+    way.restore_terminal(end);
     let mut words = String::new();
     if let Some(farewell) = &way.farewell {
         words.push_str(farewell);
@@ -135,16 +135,16 @@ pub(super) fn give_back(end: Option<&[u8]>) {
     let _ = write_all(words.as_bytes(), Some(STUCK_WAIT));
 }
 
-impl Way {
-    fn restore(&self, end: Option<&[u8]>) {
+impl TerminalRestore {
+    fn restore_terminal(&self, end: Option<&[u8]>) {
         let mut bytes = Vec::new();
-        let settled = self.outlet.settle(SETTLE_WAIT);
-        self.outlet.stop(Duration::from_millis(200));
+        let settled = self.outlet.settle_output(SETTLE_WAIT);
+        self.outlet.stop_writing(Duration::from_millis(200));
         if self.entered {
             match (end, settled) {
-                (Some(end), Ended::Whole) => bytes.extend_from_slice(end),
+                (Some(end), WriteEnd::Whole) => bytes.extend_from_slice(end),
                 (_, settled) => {
-                    if settled == Ended::Cut {
+                    if settled == WriteEnd::Cut {
                         // Ends a sequence that was cut in the middle.
                         bytes.push(0x18);
                     }
@@ -165,7 +165,7 @@ impl Way {
     }
 }
 
-fn modes_off(caps: Caps) -> Vec<u8> {
+fn modes_off(caps: TerminalCaps) -> Vec<u8> {
     let mut bytes = Vec::new();
     if caps.keys {
         bytes.extend_from_slice(b"\x1b[<u");
@@ -183,11 +183,11 @@ fn modes_off(caps: Caps) -> Vec<u8> {
 /// A panic on the thread that owns the terminal ends the program: it is given back first. One
 /// elsewhere may be caught by whoever waits for that task, so its words wait for the end, for they
 /// would only spoil the screen.
-fn hook() {
+fn install_panic_hook() {
     let before = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
         let here = std::thread::current().id();
-        let owner = way().as_ref().map(|way| way.owner);
+        let owner = lock_restore().as_ref().map(|way| way.owner);
         match owner {
             None => before(info),
             Some(owner) if owner == here => {
@@ -197,8 +197,8 @@ fn hook() {
             Some(_) => {
                 let mut words = info.to_string();
                 words.truncate(words.floor_char_boundary(PANIC_BYTES_MAX));
-                let words = crate::text::clean::clean(&words).into_owned();
-                if let Some(way) = way().as_mut()
+                let words = crate::text::clean::clean_text(&words).into_owned();
+                if let Some(way) = lock_restore().as_mut()
                     && way.panics.len() < PANICS_MAX
                 {
                     way.panics.push(words);

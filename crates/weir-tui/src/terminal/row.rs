@@ -4,19 +4,19 @@ use ratatui::text::Line;
 use unicode_segmentation::UnicodeSegmentation as _;
 use unicode_width::UnicodeWidthStr as _;
 
-use super::pen::{PLAIN, Pen};
-use crate::text::theme::Depth;
+use super::pen::{CellStyle, PLAIN};
+use crate::text::theme::ColourDepth;
 
 /// One cell. A wide character takes two: its own and one that holds nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Cell {
-    pub(super) symbol: Symbol,
-    pub(super) pen: Pen,
+pub(super) struct RowCell {
+    pub(super) symbol: CellSymbol,
+    pub(super) pen: CellStyle,
 }
 
 /// What stands in a cell.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Symbol {
+pub(super) enum CellSymbol {
     /// One character.
     One(char),
     /// A character with marks upon it, or several that make one.
@@ -30,21 +30,21 @@ const SYMBOL_BYTES_MAX: usize = 64;
 
 /// A row.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(super) struct Row {
+pub(super) struct CellRow {
     /// Its cells, without the blanks at the end that look like empty ones.
-    pub(super) cells: Vec<Cell>,
+    pub(super) cells: Vec<RowCell>,
     /// It holds something that terminals do not agree upon how wide it is.
     pub(super) doubtful: bool,
     /// The row before is full and goes on here: the terminal is to break them itself.
     pub(super) joined: bool,
 }
 
-impl Row {
+impl CellRow {
     /// `line` in at most `columns` cells.
-    pub(super) fn new(line: &Line<'_>, columns: usize, depth: Depth) -> Row {
-        let mut row = Row::default();
+    pub(super) fn new(line: &Line<'_>, columns: usize, depth: ColourDepth) -> CellRow {
+        let mut row = CellRow::default();
         'line: for span in &line.spans {
-            let pen = Pen::new(line.style.patch(span.style), depth);
+            let pen = CellStyle::new(line.style.patch(span.style), depth);
             if span.content.is_ascii() {
                 // The usual case needs no search for where letters end.
                 for letter in span.content.bytes().map(char::from) {
@@ -69,24 +69,27 @@ impl Row {
     /// `line` in as many rows as it needs, none of them more than full. They are one line to the
     /// terminal, which joins them where they are copied or where it gets wider, except before a wide
     /// character that had no room left, and where nobody knows how wide a row is.
-    pub(super) fn broken(line: &Line<'_>, columns: usize, depth: Depth) -> Vec<Row> {
-        let whole = Row::new(line, usize::MAX, depth);
+    pub(super) fn break_line(line: &Line<'_>, columns: usize, depth: ColourDepth) -> Vec<CellRow> {
+        let whole = CellRow::new(line, usize::MAX, depth);
         if whole.cells.len() <= columns {
             return vec![whole];
         }
         let doubtful = whole.doubtful;
         let mut rows = Vec::new();
-        let mut row = Row { doubtful, ..Row::default() };
+        let mut row = CellRow { doubtful, ..CellRow::default() };
         let mut cells = whole.cells.into_iter().peekable();
         while let Some(cell) = cells.next() {
-            let rest = cells.next_if(|next| next.symbol == Symbol::Rest);
+            let rest = cells.next_if(|next| next.symbol == CellSymbol::Rest);
             let width = 1 + usize::from(rest.is_some());
             if width > columns {
                 continue;
             }
             if row.cells.len() + width > columns {
                 let joined = row.cells.len() == columns && !doubtful;
-                rows.push(std::mem::replace(&mut row, Row { doubtful, joined, ..Row::default() }));
+                rows.push(std::mem::replace(
+                    &mut row,
+                    CellRow { doubtful, joined, ..CellRow::default() },
+                ));
             }
             row.cells.push(cell);
             row.cells.extend(rest);
@@ -96,7 +99,7 @@ impl Row {
     }
 
     /// Adds a letter of one cell; `false`: there is no room for it.
-    fn push_letter(&mut self, letter: char, pen: Pen, columns: usize) -> bool {
+    fn push_letter(&mut self, letter: char, pen: CellStyle, columns: usize) -> bool {
         let letter = if letter == '\t' { ' ' } else { letter };
         if letter.is_control() {
             return true;
@@ -104,12 +107,12 @@ impl Row {
         if self.cells.len() >= columns {
             return false;
         }
-        self.cells.push(Cell { symbol: Symbol::One(letter), pen });
+        self.cells.push(RowCell { symbol: CellSymbol::One(letter), pen });
         true
     }
 
     /// Adds a part; `false`: there is no room for it.
-    fn push(&mut self, part: &str, pen: Pen, columns: usize) -> bool {
+    fn push(&mut self, part: &str, pen: CellStyle, columns: usize) -> bool {
         let mut chars = part.chars();
         let (first, more) = (chars.next(), chars.next().is_some());
         let Some(first) = first else { return true };
@@ -130,28 +133,28 @@ impl Row {
         if more && !is_agreed(part) {
             self.doubtful = true;
         }
-        let symbol = if more { Symbol::Many(part.into()) } else { Symbol::One(first) };
-        self.cells.push(Cell { symbol, pen });
+        let symbol = if more { CellSymbol::Many(part.into()) } else { CellSymbol::One(first) };
+        self.cells.push(RowCell { symbol, pen });
         if width == 2 {
-            self.cells.push(Cell { symbol: Symbol::Rest, pen });
+            self.cells.push(RowCell { symbol: CellSymbol::Rest, pen });
         }
         true
     }
 
     /// Rows that a terminal of `columns` makes of this when it breaks rows that have become too
     /// long.
-    pub(super) fn height(&self, columns: usize) -> usize {
-        self.fold(self.cells.len().max(1) - 1, columns) + 1
+    pub(super) fn height_at(&self, columns: usize) -> usize {
+        self.row_of_cell(self.cells.len().max(1) - 1, columns) + 1
     }
 
     /// In which of those rows the cell at `column` is. A wide character is not torn.
-    pub(super) fn fold(&self, column: usize, columns: usize) -> usize {
+    pub(super) fn row_of_cell(&self, column: usize, columns: usize) -> usize {
         let (mut row, mut used) = (0, 0);
         for (at, cell) in self.cells.iter().enumerate().take(column + 1) {
-            if cell.symbol == Symbol::Rest {
+            if cell.symbol == CellSymbol::Rest {
                 continue;
             }
-            let wide = self.cells.get(at + 1).is_some_and(|next| next.symbol == Symbol::Rest);
+            let wide = self.cells.get(at + 1).is_some_and(|next| next.symbol == CellSymbol::Rest);
             let width = if wide { 2 } else { 1 };
             if used + width > columns && used > 0 {
                 row += 1;
@@ -169,42 +172,46 @@ fn is_agreed(part: &str) -> bool {
     part.chars().skip(1).all(|mark| matches!(mark, '\u{300}'..='\u{36f}'))
 }
 
-fn is_empty(cell: &Cell) -> bool {
-    cell.symbol == Symbol::One(' ') && cell.pen.leaves_blanks_empty()
+fn is_empty(cell: &RowCell) -> bool {
+    cell.symbol == CellSymbol::One(' ') && cell.pen.leaves_blanks_empty()
 }
 
-impl Cell {
+impl RowCell {
     /// A cell that nothing was written to.
-    pub(super) const EMPTY: Cell = Cell { symbol: Symbol::One(' '), pen: PLAIN };
+    pub(super) const EMPTY: RowCell = RowCell { symbol: CellSymbol::One(' '), pen: PLAIN };
 
     /// A blank whose look is not seen and an empty cell are the same.
-    pub(super) fn is_like(&self, other: &Cell) -> bool {
+    pub(super) fn is_like(&self, other: &RowCell) -> bool {
         self == other || (is_empty(self) && is_empty(other))
     }
 
-    pub(super) fn write(&self, out: &mut Vec<u8>) {
+    pub(super) fn write_symbol(&self, out: &mut Vec<u8>) {
         match &self.symbol {
-            Symbol::One(letter) => {
+            CellSymbol::One(letter) => {
                 out.extend_from_slice(letter.encode_utf8(&mut [0; 4]).as_bytes());
             }
-            Symbol::Many(letters) => out.extend_from_slice(letters.as_bytes()),
-            Symbol::Rest => {}
+            CellSymbol::Many(letters) => out.extend_from_slice(letters.as_bytes()),
+            CellSymbol::Rest => {}
         }
     }
 }
 
 /// Rows of many lines.
-pub(super) fn rows(lines: &[Line<'_>], columns: usize, depth: Depth) -> Vec<Row> {
-    lines.iter().map(|line| Row::new(line, columns, depth)).collect()
+pub(super) fn rows_from_lines(
+    lines: &[Line<'_>],
+    columns: usize,
+    depth: ColourDepth,
+) -> Vec<CellRow> {
+    lines.iter().map(|line| CellRow::new(line, columns, depth)).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn text(row: &Row) -> String {
+    fn text(row: &CellRow) -> String {
         let mut out = Vec::new();
-        row.cells.iter().for_each(|cell| cell.write(&mut out));
+        row.cells.iter().for_each(|cell| cell.write_symbol(&mut out));
         String::from_utf8(out).unwrap()
     }
 
@@ -223,7 +230,7 @@ mod tests {
             ("a\x1b[31mb", 10, "a[31mb", 6, false),
             ("a\tb\r\nc\u{9b}", 10, "a bc", 4, false),
         ] {
-            let row = Row::new(&Line::from(line), columns, Depth::True);
+            let row = CellRow::new(&Line::from(line), columns, ColourDepth::True);
             assert_eq!(
                 (text(&row).as_str(), row.cells.len(), row.doubtful),
                 (wanted, cells, doubtful),
@@ -245,7 +252,7 @@ mod tests {
             ("漢a", 1, &[("a", false)]),
             ("👨‍👩‍👧xyz", 3, &[("👨‍👩‍👧x", false), ("yz", false)]),
         ] {
-            let rows = Row::broken(&Line::from(line), columns, Depth::True);
+            let rows = CellRow::break_line(&Line::from(line), columns, ColourDepth::True);
             let rows: Vec<(String, bool)> =
                 rows.iter().map(|row| (text(row), row.joined)).collect();
             let rows: Vec<(&str, bool)> = rows.iter().map(|(t, j)| (t.as_str(), *j)).collect();
@@ -258,19 +265,19 @@ mod tests {
         for (letters, columns, wanted) in
             [(0, 10, 1), (10, 10, 1), (11, 10, 2), (80, 40, 2), (5, 0, 5)]
         {
-            let row = Row::new(&Line::from("x".repeat(letters)), 200, Depth::True);
-            assert_eq!(row.height(columns), wanted, "{letters} in {columns}");
+            let row = CellRow::new(&Line::from("x".repeat(letters)), 200, ColourDepth::True);
+            assert_eq!(row.height_at(columns), wanted, "{letters} in {columns}");
         }
-        let wide = Row::new(&Line::from("漢字漢字"), 200, Depth::True);
+        let wide = CellRow::new(&Line::from("漢字漢字"), 200, ColourDepth::True);
         for (columns, wanted) in [(8, 1), (7, 2), (4, 2), (3, 4), (2, 4)] {
-            assert_eq!(wide.height(columns), wanted, "wide in {columns}");
+            assert_eq!(wide.height_at(columns), wanted, "wide in {columns}");
         }
     }
 
     #[test]
     fn f1_a_styled_blank_at_the_end_stays() {
         let style = ratatui::style::Style::new().bg(ratatui::style::Color::Blue);
-        let row = Row::new(&Line::styled("a  ", style), 10, Depth::True);
+        let row = CellRow::new(&Line::styled("a  ", style), 10, ColourDepth::True);
         assert_eq!(row.cells.len(), 3);
     }
 }

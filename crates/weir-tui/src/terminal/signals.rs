@@ -8,14 +8,14 @@ use rustix::termios::tcgetwinsize;
 use tokio::signal::unix::{Signal as Stream, SignalKind, signal};
 use tokio::sync::mpsc::Sender;
 
-use super::{Event, Size, restore};
+use super::{TerminalEvent, TerminalSize, restore};
 
 /// How long the program has to end by itself after it was told to.
 const END_WAIT: Duration = Duration::from_secs(10);
 
 /// What somebody outside wants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Signal {
+pub enum TerminalSignal {
     /// The program is to end (`SIGTERM`).
     Terminate,
     /// The terminal is gone (`SIGHUP`).
@@ -30,20 +30,20 @@ pub enum Signal {
     Continue,
 }
 
-impl Signal {
+impl TerminalSignal {
     /// The number by which the shell knows it; none: it does not end the program.
     fn ends_with(self) -> Option<i32> {
         match self {
-            Signal::Hangup => Some(1),
-            Signal::Quit => Some(3),
-            Signal::Terminate => Some(15),
-            Signal::Interrupt | Signal::Suspend | Signal::Continue => None,
+            TerminalSignal::Hangup => Some(1),
+            TerminalSignal::Quit => Some(3),
+            TerminalSignal::Terminate => Some(15),
+            TerminalSignal::Interrupt | TerminalSignal::Suspend | TerminalSignal::Continue => None,
         }
     }
 }
 
 /// The streams of all of them.
-struct Streams {
+struct SignalStreams {
     terminate: Stream,
     hangup: Stream,
     interrupt: Stream,
@@ -55,8 +55,8 @@ struct Streams {
 
 /// Listens until the runtime ends. Whoever listens to no events any more is ended at once: from
 /// here on the signals have no other effect.
-pub(super) fn listen(events: Sender<Event>) -> io::Result<()> {
-    let mut streams = Streams {
+pub(super) fn listen_for_signals(events: Sender<TerminalEvent>) -> io::Result<()> {
+    let mut streams = SignalStreams {
         terminate: signal(SignalKind::terminate())?,
         hangup: signal(SignalKind::hangup())?,
         interrupt: signal(SignalKind::interrupt())?,
@@ -70,10 +70,10 @@ pub(super) fn listen(events: Sender<Event>) -> io::Result<()> {
         loop {
             let event = tokio::select! {
                 event = streams.next() => event,
-                () = patience(ending) => break,
+                () = wait_until_forced_end(ending) => break,
             };
             let last = match event {
-                Event::Signal(signal) => signal.ends_with(),
+                TerminalEvent::Signal(signal) => signal.ends_with(),
                 _ => None,
             };
             let told = events.send(event).await.is_ok();
@@ -89,32 +89,32 @@ pub(super) fn listen(events: Sender<Event>) -> io::Result<()> {
     Ok(())
 }
 
-async fn patience(ending: Option<i32>) {
+async fn wait_until_forced_end(ending: Option<i32>) {
     match ending {
         Some(_) => tokio::time::sleep(END_WAIT).await,
         None => std::future::pending().await,
     }
 }
 
-impl Streams {
-    async fn next(&mut self) -> Event {
+impl SignalStreams {
+    async fn next(&mut self) -> TerminalEvent {
         let signal = tokio::select! {
-            _ = self.terminate.recv() => Signal::Terminate,
-            _ = self.hangup.recv() => Signal::Hangup,
-            _ = self.interrupt.recv() => Signal::Interrupt,
-            _ = self.quit.recv() => Signal::Quit,
-            _ = self.suspend.recv() => Signal::Suspend,
-            _ = self.resume.recv() => Signal::Continue,
-            _ = self.window.recv() => return Event::Resize(size()),
+            _ = self.terminate.recv() => TerminalSignal::Terminate,
+            _ = self.hangup.recv() => TerminalSignal::Hangup,
+            _ = self.interrupt.recv() => TerminalSignal::Interrupt,
+            _ = self.quit.recv() => TerminalSignal::Quit,
+            _ = self.suspend.recv() => TerminalSignal::Suspend,
+            _ = self.resume.recv() => TerminalSignal::Continue,
+            _ = self.window.recv() => return TerminalEvent::Resize(terminal_size()),
         };
-        Event::Signal(signal)
+        TerminalEvent::Signal(signal)
     }
 }
 
 /// How large the terminal is now; nothing when it does not say.
-pub(super) fn size() -> Size {
+pub(super) fn terminal_size() -> TerminalSize {
     match tcgetwinsize(stdout()) {
-        Ok(found) => Size { columns: found.ws_col, rows: found.ws_row },
-        Err(_) => Size::default(),
+        Ok(found) => TerminalSize { columns: found.ws_col, rows: found.ws_row },
+        Err(_) => TerminalSize::default(),
     }
 }

@@ -2,8 +2,8 @@
 //!
 //! All moves are relative, so nobody needs to know where on the screen the rows are.
 
-use super::pen::{PLAIN, Pen};
-use super::row::{Cell, Row, Symbol};
+use super::pen::{CellStyle, PLAIN};
+use super::row::{CellRow, CellSymbol, RowCell};
 
 /// Unchanged cells between two changed stretches that are written again, because a move over them
 /// takes as many bytes.
@@ -11,29 +11,29 @@ const GAP_CELLS_MAX: usize = 4;
 
 /// A cursor and what it wrote.
 #[derive(Debug)]
-pub(super) struct Brush {
+pub(super) struct CursorBrush {
     /// What was written.
     pub(super) out: Vec<u8>,
     /// The row, counted from the first that may change.
     pub(super) row: usize,
     /// The cell; none: behind the last one, where terminals differ in what a move does.
     pub(super) column: Option<usize>,
-    pen: Pen,
+    pen: CellStyle,
     columns: usize,
 }
 
-impl Brush {
+impl CursorBrush {
     /// A cursor that stands there, in a terminal that is `columns` wide.
-    pub(super) fn new(row: usize, column: Option<usize>, columns: usize) -> Brush {
-        Brush { out: Vec::new(), row, column, pen: PLAIN, columns }
+    pub(super) fn new(row: usize, column: Option<usize>, columns: usize) -> CursorBrush {
+        CursorBrush { out: Vec::new(), row, column, pen: PLAIN, columns }
     }
 
     /// To a row that is there already; the cell stays.
     pub(super) fn go_row(&mut self, row: usize) {
         if row < self.row {
-            self.sequence(self.row - row, b'A');
+            self.write_sequence(self.row - row, b'A');
         } else if row > self.row {
-            self.sequence(row - self.row, b'B');
+            self.write_sequence(row - self.row, b'B');
         }
         self.row = row;
     }
@@ -43,7 +43,7 @@ impl Brush {
         match self.column {
             Some(now) if now == column => {}
             Some(now) if now < column => {
-                self.sequence(column - now, b'C');
+                self.write_sequence(column - now, b'C');
             }
             Some(now) if column > 0 && now - column < 4 => {
                 self.out.extend(std::iter::repeat_n(b'\x08', now - column));
@@ -51,7 +51,7 @@ impl Brush {
             _ => {
                 self.out.push(b'\r');
                 if column > 0 {
-                    self.sequence(column, b'C');
+                    self.write_sequence(column, b'C');
                 }
             }
         }
@@ -60,7 +60,7 @@ impl Brush {
 
     /// To the start of a new row below the last one; at the bottom the screen scrolls.
     pub(super) fn new_row(&mut self) {
-        self.plain();
+        self.reset_style();
         self.out.extend_from_slice(b"\r\n");
         self.row += 1;
         self.column = Some(0);
@@ -68,36 +68,37 @@ impl Brush {
 
     /// Puts `count` empty rows before this one; those below move down.
     pub(super) fn insert_rows(&mut self, count: usize) {
-        self.plain();
+        self.reset_style();
         self.go_column(0);
-        self.sequence(count, b'L');
+        self.write_sequence(count, b'L');
     }
 
     /// Takes `count` rows away from this one on; those below move up.
     pub(super) fn delete_rows(&mut self, count: usize) {
-        self.plain();
+        self.reset_style();
         self.go_column(0);
-        self.sequence(count, b'M');
+        self.write_sequence(count, b'M');
     }
 
     /// Empties this row and all below.
     pub(super) fn erase_below(&mut self) {
-        self.plain();
+        self.reset_style();
         self.go_column(0);
         self.out.extend_from_slice(b"\x1b[J");
     }
 
     /// Makes row `at`, which looks like `old`, look like `new`.
-    pub(super) fn change(&mut self, at: usize, old: &Row, new: &Row) {
+    pub(super) fn change_row(&mut self, at: usize, old: &CellRow, new: &CellRow) {
         if old == new {
             return;
         }
         if old.doubtful || new.doubtful {
-            self.rewrite(at, new);
+            self.rewrite_row(at, new);
             return;
         }
-        let same =
-            |index: usize| old.cells.get(index).unwrap_or(&Cell::EMPTY).is_like(&new.cells[index]);
+        let same = |index: usize| {
+            old.cells.get(index).unwrap_or(&RowCell::EMPTY).is_like(&new.cells[index])
+        };
         let mut index = 0;
         while index < new.cells.len() {
             if same(index) {
@@ -113,17 +114,17 @@ impl Brush {
                 }
             }
             // A stretch does not end within a wide character.
-            while end < new.cells.len() && new.cells[end].symbol == Symbol::Rest {
+            while end < new.cells.len() && new.cells[end].symbol == CellSymbol::Rest {
                 end += 1;
             }
             self.go_row(at);
             self.go_column(index);
-            self.cells(&new.cells[index..end]);
+            self.write_cells(&new.cells[index..end]);
             index = end;
         }
         if new.cells.len() < old.cells.len() {
             self.go_row(at);
-            self.plain();
+            self.reset_style();
             self.go_column(new.cells.len());
             self.out.extend_from_slice(b"\x1b[K");
         }
@@ -131,43 +132,43 @@ impl Brush {
 
     /// Writes row `at`, which looks like `old`, behind the full row before it: the terminal breaks
     /// there by itself, and knows both as one line.
-    pub(super) fn join(&mut self, at: usize, before: &Row, old: &Row, new: &Row) {
+    pub(super) fn join_row(&mut self, at: usize, before: &CellRow, old: &CellRow, new: &CellRow) {
         let mut last = before.cells.len().saturating_sub(1);
-        if before.cells.get(last).is_some_and(|cell| cell.symbol == Symbol::Rest) {
+        if before.cells.get(last).is_some_and(|cell| cell.symbol == CellSymbol::Rest) {
             last = last.saturating_sub(1);
         }
         self.go_row(at - 1);
         self.go_column(last);
-        self.cells(before.cells.get(last..).unwrap_or_default());
+        self.write_cells(before.cells.get(last..).unwrap_or_default());
         // The next letter makes the terminal go on in the row below.
         self.row = at;
         self.column = Some(0);
-        self.cells(&new.cells);
+        self.write_cells(&new.cells);
         if new.cells.len() < old.cells.len() {
-            self.plain();
+            self.reset_style();
             self.out.extend_from_slice(b"\x1b[K");
         }
     }
 
     /// Writes the whole row. Nobody knows how wide the terminal will find it, so it must not break
     /// the row, and where the cursor is afterwards is not known.
-    fn rewrite(&mut self, at: usize, new: &Row) {
+    fn rewrite_row(&mut self, at: usize, new: &CellRow) {
         self.go_row(at);
-        self.plain();
+        self.reset_style();
         self.column = None;
         self.go_column(0);
         self.out.extend_from_slice(b"\x1b[K\x1b[?7l");
-        self.cells(&new.cells);
+        self.write_cells(&new.cells);
         self.out.extend_from_slice(b"\x1b[?7h");
         self.column = None;
     }
 
-    fn cells(&mut self, cells: &[Cell]) {
+    fn write_cells(&mut self, cells: &[RowCell]) {
         for cell in cells {
-            if cell.symbol != Symbol::Rest {
-                cell.pen.write(&self.pen, &mut self.out);
+            if cell.symbol != CellSymbol::Rest {
+                cell.pen.write_transition(&self.pen, &mut self.out);
                 self.pen = cell.pen;
-                cell.write(&mut self.out);
+                cell.write_symbol(&mut self.out);
             }
         }
         self.column =
@@ -175,13 +176,13 @@ impl Brush {
     }
 
     /// The look that erased cells and whatever comes after get.
-    pub(super) fn plain(&mut self) {
-        PLAIN.write(&self.pen, &mut self.out);
+    pub(super) fn reset_style(&mut self) {
+        PLAIN.write_transition(&self.pen, &mut self.out);
         self.pen = PLAIN;
     }
 
     /// `CSI count letter`.
-    fn sequence(&mut self, count: usize, letter: u8) {
+    fn write_sequence(&mut self, count: usize, letter: u8) {
         self.out.extend_from_slice(b"\x1b[");
         if count != 1 {
             self.out.extend_from_slice(count.to_string().as_bytes());
@@ -195,10 +196,10 @@ mod tests {
     use ratatui::text::Line;
 
     use super::*;
-    use crate::text::theme::Depth;
+    use crate::text::theme::ColourDepth;
 
-    fn row(text: &str) -> Row {
-        Row::new(&Line::from(text.to_owned()), 20, Depth::True)
+    fn row(text: &str) -> CellRow {
+        CellRow::new(&Line::from(text.to_owned()), 20, ColourDepth::True)
     }
 
     #[test]
@@ -217,8 +218,8 @@ mod tests {
             ("", "a         b", "a\x1b[9Cb"),
             ("", "12345678901234567890", "12345678901234567890"),
         ] {
-            let mut brush = Brush::new(0, Some(0), 20);
-            brush.change(0, &row(old), &row(new));
+            let mut brush = CursorBrush::new(0, Some(0), 20);
+            brush.change_row(0, &row(old), &row(new));
             let out = String::from_utf8(brush.out).unwrap();
             assert_eq!(out, wanted, "{old:?} to {new:?}");
         }
@@ -236,7 +237,7 @@ mod tests {
             (Some(9), 0, "\r"),
             (None, 19, "\r\x1b[19C"),
         ] {
-            let mut brush = Brush::new(0, from, 20);
+            let mut brush = CursorBrush::new(0, from, 20);
             brush.go_column(to);
             assert_eq!(String::from_utf8(brush.out).unwrap(), wanted, "{from:?} to {to}");
         }

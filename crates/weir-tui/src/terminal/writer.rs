@@ -11,30 +11,30 @@ use rustix::io::Errno;
 use rustix::stdio::stdout;
 use tokio::sync::Notify;
 
-use super::flow::{Flow, QUESTION};
+use super::flow::{FlowControl, QUESTION};
 
 /// Bytes written at once; between two such pieces the thread looks whether it has to stop.
 const PIECE_BYTES: usize = 512;
 
 /// What the program and the thread share.
 #[derive(Debug)]
-pub(super) struct Outlet {
-    state: Mutex<State>,
+pub(super) struct TerminalWriter {
+    state: Mutex<WriterState>,
     changed: Condvar,
     drained: Notify,
 }
 
 #[derive(Debug)]
-struct State {
+struct WriterState {
     next: Vec<u8>,
     writing: bool,
-    stage: Stage,
-    flow: Flow,
+    stage: WriterStage,
+    flow: FlowControl,
 }
 
 /// What the thread is to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stage {
+enum WriterStage {
     Open,
     /// Stop after the piece at hand.
     Stop,
@@ -44,23 +44,23 @@ enum Stage {
 
 /// How the last frame ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ended {
+pub(super) enum WriteEnd {
     /// All of it was written.
     Whole,
     /// It was cut.
     Cut,
 }
 
-impl Outlet {
+impl TerminalWriter {
     /// Starts the thread.
-    pub(super) fn start(answers: bool) -> io::Result<Arc<Outlet>> {
-        let state = State {
+    pub(super) fn start(answers: bool) -> io::Result<Arc<TerminalWriter>> {
+        let state = WriterState {
             next: Vec::new(),
             writing: false,
-            stage: Stage::Open,
-            flow: Flow::new(answers),
+            stage: WriterStage::Open,
+            flow: FlowControl::new(answers),
         };
-        let outlet = Arc::new(Outlet {
+        let outlet = Arc::new(TerminalWriter {
             state: Mutex::new(state),
             changed: Condvar::new(),
             drained: Notify::new(),
@@ -71,16 +71,16 @@ impl Outlet {
     }
 
     /// Hands bytes over. They are written after what was handed over before.
-    pub(super) fn send(&self, bytes: &[u8]) {
+    pub(super) fn send_bytes(&self, bytes: &[u8]) {
         if bytes.is_empty() {
             return;
         }
-        let mut state = self.lock();
-        if state.stage != Stage::Open {
+        let mut state = self.lock_state();
+        if state.stage != WriterStage::Open {
             return;
         }
         state.next.extend_from_slice(bytes);
-        if state.flow.sent(bytes.len(), Instant::now()) {
+        if state.flow.note_sent(bytes.len(), Instant::now()) {
             state.next.extend_from_slice(QUESTION);
         }
         self.changed.notify_all();
@@ -89,8 +89,8 @@ impl Outlet {
     /// The same before the terminal is lent: no question goes with it, whose answer somebody else
     /// would read.
     pub(super) fn send_last(&self, bytes: &[u8]) {
-        let mut state = self.lock();
-        if state.stage == Stage::Open {
+        let mut state = self.lock_state();
+        if state.stage == WriterStage::Open {
             state.next.extend_from_slice(bytes);
             self.changed.notify_all();
         }
@@ -98,26 +98,26 @@ impl Outlet {
 
     /// The last frame is written, and not too much is on its way; else how long to wait at most,
     /// if there is an end to it.
-    pub(super) fn ready(&self) -> Result<(), Option<Instant>> {
-        let mut state = self.lock();
+    pub(super) fn check_ready(&self) -> Result<(), Option<Instant>> {
+        let mut state = self.lock_state();
         match state.stage {
-            Stage::Broken | Stage::Stop => Ok(()),
-            Stage::Open if state.writing || !state.next.is_empty() => Err(None),
-            Stage::Open => state.flow.open(Instant::now()).map_err(Some),
+            WriterStage::Broken | WriterStage::Stop => Ok(()),
+            WriterStage::Open if state.writing || !state.next.is_empty() => Err(None),
+            WriterStage::Open => state.flow.check_window(Instant::now()).map_err(Some),
         }
     }
 
     /// How many bytes the next frame should have, if the terminal is slow.
-    pub(super) fn budget(&self) -> Option<usize> {
-        self.lock().flow.budget()
+    pub(super) fn frame_budget(&self) -> Option<usize> {
+        self.lock_state().flow.frame_budget()
     }
 
     /// Waits until the next frame can be composed.
-    pub(super) async fn drained(&self) {
+    pub(super) async fn wait_until_drained(&self) {
         loop {
             // The waiter is there before it is asked, so that nothing is missed in between.
             let drained = self.drained.notified();
-            match self.ready() {
+            match self.check_ready() {
                 Ok(()) => return,
                 Err(None) => drained.await,
                 Err(Some(until)) => {
@@ -129,32 +129,32 @@ impl Outlet {
     }
 
     /// The terminal answered the question.
-    pub(super) fn answered(&self) {
-        self.lock().flow.answered(Instant::now());
+    pub(super) fn note_answered(&self) {
+        self.lock_state().flow.note_answered(Instant::now());
         self.changed.notify_all();
         self.drained.notify_waiters();
     }
 
     /// Waits until all is written and answered, but not longer than `patience`.
-    pub(super) fn settle(&self, patience: Duration) -> Ended {
-        let busy = |state: &mut State| {
-            state.stage == Stage::Open
+    pub(super) fn settle_output(&self, patience: Duration) -> WriteEnd {
+        let busy = |state: &mut WriterState| {
+            state.stage == WriterStage::Open
                 && (state.writing || !state.next.is_empty() || state.flow.is_asked())
         };
-        let guard = self.lock();
+        let guard = self.lock_state();
         let (state, _) = self
             .changed
             .wait_timeout_while(guard, patience, busy)
             .unwrap_or_else(PoisonError::into_inner);
-        if state.writing || !state.next.is_empty() { Ended::Cut } else { Ended::Whole }
+        if state.writing || !state.next.is_empty() { WriteEnd::Cut } else { WriteEnd::Whole }
     }
 
     /// Lets nothing more be written by the thread; waits at most `patience` for the piece at hand.
-    pub(super) fn stop(&self, patience: Duration) {
-        let mut state = self.lock();
+    pub(super) fn stop_writing(&self, patience: Duration) {
+        let mut state = self.lock_state();
         state.next.clear();
-        if state.stage == Stage::Open {
-            state.stage = Stage::Stop;
+        if state.stage == WriterStage::Open {
+            state.stage = WriterStage::Stop;
         }
         self.changed.notify_all();
         self.drained.notify_waiters();
@@ -163,17 +163,19 @@ impl Outlet {
 
     /// The terminal is gone.
     pub(super) fn is_broken(&self) -> bool {
-        self.lock().stage == Stage::Broken
+        self.lock_state().stage == WriterStage::Broken
     }
 
     fn run(&self) {
         loop {
             let bytes = {
-                let guard = self.lock();
-                let wait = |state: &mut State| state.stage == Stage::Open && state.next.is_empty();
+                let guard = self.lock_state();
+                let wait = |state: &mut WriterState| {
+                    state.stage == WriterStage::Open && state.next.is_empty()
+                };
                 let mut state =
                     self.changed.wait_while(guard, wait).unwrap_or_else(PoisonError::into_inner);
-                if state.stage != Stage::Open {
+                if state.stage != WriterStage::Open {
                     return;
                 }
                 state.writing = true;
@@ -181,7 +183,7 @@ impl Outlet {
             };
             let mut failed = false;
             for piece in bytes.chunks(PIECE_BYTES) {
-                if self.lock().stage != Stage::Open {
+                if self.lock_state().stage != WriterStage::Open {
                     break;
                 }
                 if write_all(piece, None).is_err() {
@@ -189,10 +191,10 @@ impl Outlet {
                     break;
                 }
             }
-            let mut state = self.lock();
+            let mut state = self.lock_state();
             state.writing = false;
             if failed {
-                state.stage = Stage::Broken;
+                state.stage = WriterStage::Broken;
                 state.next.clear();
             }
             drop(state);
@@ -201,7 +203,7 @@ impl Outlet {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock_state(&self) -> MutexGuard<'_, WriterState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -25,63 +25,64 @@ const JOINER: char = '\u{200D}';
 /// `text` without control, invisible and direction-changing characters: they are written out
 /// (`<U+001B>`); line breaks stay, `\r\n` and `\r` become one, tabs become blanks. The joiners inside
 /// of an emoji stay, nowhere else.
-pub fn clean(text: &str) -> Cow<'_, str> {
-    cleaned(text, Tabs::Blanks)
+pub fn clean_text(text: &str) -> Cow<'_, str> {
+    clean_with_tabs(text, TabHandling::Blanks)
 }
 
-/// [`clean`] for what is printed line by line and may be copied from there: tabs stay as well.
+/// [`clean_text`] for what is printed line by line and may be copied from there: tabs stay as well.
 pub fn clean_print(text: &str) -> Cow<'_, str> {
-    cleaned(text, Tabs::Stay)
+    clean_with_tabs(text, TabHandling::Stay)
 }
 
 /// What becomes of tabs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Tabs {
+enum TabHandling {
     /// A screen that is drawn has no stops of its own.
     Blanks,
     Stay,
 }
 
-fn cleaned(text: &str, tabs: Tabs) -> Cow<'_, str> {
-    let stays = |step| step == Step::Keep || (step == Step::Tab && tabs == Tabs::Stay);
+fn clean_with_tabs(text: &str, tabs: TabHandling) -> Cow<'_, str> {
+    let stays =
+        |step| step == CharStep::Keep || (step == CharStep::Tab && tabs == TabHandling::Stay);
     let printable = |byte: u8| byte == b'\n' || (b' '..=b'~').contains(&byte);
-    if text.bytes().all(printable) || steps(text).all(|(_, step)| stays(step)) {
+    if text.bytes().all(printable) || char_steps(text).all(|(_, step)| stays(step)) {
         return Cow::Borrowed(text);
     }
     let mut out = String::with_capacity(text.len() + text.len() / 8);
     let mut column = 0;
-    for (c, step) in steps(text) {
+    for (c, step) in char_steps(text) {
         match step {
-            Step::Keep if c == '\n' => column = 0,
-            Step::Keep => column += c.width().unwrap_or(0),
-            Step::Tab if tabs == Tabs::Stay => out.push('\t'),
-            Step::Tab => {
+            CharStep::Keep if c == '\n' => column = 0,
+            CharStep::Keep => column += c.width().unwrap_or(0),
+            CharStep::Tab if tabs == TabHandling::Stay => out.push('\t'),
+            CharStep::Tab => {
                 let blanks = TAB_CELLS - column % TAB_CELLS;
                 out.extend(std::iter::repeat_n(' ', blanks));
                 column += blanks;
             }
-            Step::Break => {
+            CharStep::Break => {
                 out.push('\n');
                 column = 0;
             }
-            Step::Drop => (),
-            Step::WriteOut => {
+            CharStep::Drop => (),
+            CharStep::WriteOut => {
                 let before = out.len();
                 // Writing to a string cannot fail.
                 let _ = write!(out, "<U+{:04X}>", u32::from(c));
                 column += out.len() - before;
             }
         }
-        if step == Step::Keep {
+        if step == CharStep::Keep {
             out.push(c);
         }
     }
     Cow::Owned(out)
 }
 
-/// [`clean`] for a place that has one line: line breaks become blanks.
+/// [`clean_text`] for a place that has one line: line breaks become blanks.
 pub fn clean_line(text: &str) -> Cow<'_, str> {
-    match clean(text) {
+    match clean_text(text) {
         Cow::Borrowed(same) if !same.contains('\n') => Cow::Borrowed(same),
         other => Cow::Owned(other.replace('\n', " ")),
     }
@@ -89,7 +90,7 @@ pub fn clean_line(text: &str) -> Cow<'_, str> {
 
 /// What becomes of a character.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Step {
+enum CharStep {
     Keep,
     Tab,
     /// A line ends here.
@@ -100,30 +101,30 @@ enum Step {
 }
 
 /// Every character of `text` with what becomes of it.
-fn steps(text: &str) -> impl Iterator<Item = (char, Step)> + '_ {
+fn char_steps(text: &str) -> impl Iterator<Item = (char, CharStep)> + '_ {
     let mut rest = text.chars();
     // What a joiner may follow: an emoji, with its picture sign or skin colour behind it.
-    let mut emoji = Emoji::No;
+    let mut emoji = EmojiState::No;
     std::iter::from_fn(move || {
         let c = rest.next()?;
         let next = rest.as_str().chars().next();
         let step = match c {
-            '\n' => Step::Keep,
-            '\t' => Step::Tab,
-            '\r' if next == Some('\n') => Step::Drop,
-            '\r' => Step::Break,
-            PICTURE if emoji == Emoji::Bare => Step::Keep,
-            PICTURE if emoji == Emoji::Key && next == Some('\u{20E3}') => Step::Keep,
-            JOINER if joins(emoji) && next.is_some_and(is_emoji) => Step::Keep,
-            c if c.is_control() || is_deceptive(c) => Step::WriteOut,
-            _ => Step::Keep,
+            '\n' => CharStep::Keep,
+            '\t' => CharStep::Tab,
+            '\r' if next == Some('\n') => CharStep::Drop,
+            '\r' => CharStep::Break,
+            PICTURE if emoji == EmojiState::Bare => CharStep::Keep,
+            PICTURE if emoji == EmojiState::Key && next == Some('\u{20E3}') => CharStep::Keep,
+            JOINER if can_be_joined(emoji) && next.is_some_and(is_emoji) => CharStep::Keep,
+            c if c.is_control() || is_deceptive(c) => CharStep::WriteOut,
+            _ => CharStep::Keep,
         };
         emoji = match c {
-            PICTURE if step == Step::Keep => Emoji::Dressed,
-            '\u{1F3FB}'..='\u{1F3FF}' if joins(emoji) => Emoji::Dressed,
-            '0'..='9' | '#' | '*' => Emoji::Key,
-            c if is_emoji(c) => Emoji::Bare,
-            _ => Emoji::No,
+            PICTURE if step == CharStep::Keep => EmojiState::Dressed,
+            '\u{1F3FB}'..='\u{1F3FF}' if can_be_joined(emoji) => EmojiState::Dressed,
+            '0'..='9' | '#' | '*' => EmojiState::Key,
+            c if is_emoji(c) => EmojiState::Bare,
+            _ => EmojiState::No,
         };
         Some((c, step))
     })
@@ -131,7 +132,7 @@ fn steps(text: &str) -> impl Iterator<Item = (char, Step)> + '_ {
 
 /// What the character before this one was.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Emoji {
+enum EmojiState {
     No,
     /// A sign of a keycap.
     Key,
@@ -140,8 +141,8 @@ enum Emoji {
     Dressed,
 }
 
-fn joins(before: Emoji) -> bool {
-    matches!(before, Emoji::Bare | Emoji::Dressed)
+fn can_be_joined(before: EmojiState) -> bool {
+    matches!(before, EmojiState::Bare | EmojiState::Dressed)
 }
 
 /// Whether a character is a picture, or becomes one with the sign for it.

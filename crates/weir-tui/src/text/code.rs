@@ -10,8 +10,8 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use syntect::parsing::{ParseState, Scope, ScopeStack, SyntaxReference, SyntaxSet};
 
-use super::clean::clean;
-use super::theme::{Theme, Word};
+use super::clean::clean_text;
+use super::theme::{CodeWord, Theme};
 
 /// Most of one block that gets colours, in bytes.
 const COLOURED_BYTES_MAX: usize = 256 << 10;
@@ -23,71 +23,71 @@ const LANGUAGE_CHARS_MAX: usize = 32;
 static SYNTAXES: LazyLock<SyntaxSet> = LazyLock::new(SyntaxSet::load_defaults_newlines);
 
 /// What a word is, by the beginning of what its language calls it: the first that fits counts.
-const WORDS: &[(&str, Word)] = &[
-    ("comment", Word::Comment),
-    ("string", Word::Text),
-    ("constant", Word::Constant),
-    ("keyword.operator", Word::Keyword),
-    ("keyword", Word::Keyword),
-    ("storage", Word::Keyword),
-    ("entity.name.function", Word::Function),
-    ("support.function", Word::Function),
-    ("variable.function", Word::Function),
-    ("entity.other.attribute-name", Word::Function),
-    ("entity.name", Word::Type),
-    ("support.type", Word::Type),
-    ("support.class", Word::Type),
-    ("variable.language", Word::Keyword),
-    ("markup.inserted", Word::Added),
-    ("markup.deleted", Word::Removed),
-    ("markup.heading", Word::Type),
-    ("meta.diff.range", Word::Comment),
-    ("meta.diff.header", Word::Comment),
+const WORDS: &[(&str, CodeWord)] = &[
+    ("comment", CodeWord::Comment),
+    ("string", CodeWord::Text),
+    ("constant", CodeWord::Constant),
+    ("keyword.operator", CodeWord::Keyword),
+    ("keyword", CodeWord::Keyword),
+    ("storage", CodeWord::Keyword),
+    ("entity.name.function", CodeWord::Function),
+    ("support.function", CodeWord::Function),
+    ("variable.function", CodeWord::Function),
+    ("entity.other.attribute-name", CodeWord::Function),
+    ("entity.name", CodeWord::Type),
+    ("support.type", CodeWord::Type),
+    ("support.class", CodeWord::Type),
+    ("variable.language", CodeWord::Keyword),
+    ("markup.inserted", CodeWord::Added),
+    ("markup.deleted", CodeWord::Removed),
+    ("markup.heading", CodeWord::Type),
+    ("meta.diff.range", CodeWord::Comment),
+    ("meta.diff.header", CodeWord::Comment),
 ];
 
 /// `code` in the colours of `language` (the word after a fence, or a file's ending); one line for
 /// each of its lines, not broken. Unknown languages, and what is too long, have one colour.
-pub fn highlight(language: &str, code: &str, theme: &Theme) -> Vec<Line<'static>> {
-    let mut highlighter = Highlighter::new(language, theme);
+pub fn highlight_code(language: &str, code: &str, theme: &Theme) -> Vec<Line<'static>> {
+    let mut highlighter = CodeHighlighter::new(language, theme);
     if code.len() > COLOURED_BYTES_MAX {
         highlighter.state = None;
     }
-    clean(code).lines().map(|line| highlighter.line(line, theme)).collect()
+    clean_text(code).lines().map(|line| highlighter.highlight_line(line, theme)).collect()
 }
 
 /// Colours code line by line: what was coloured is not looked at again.
 #[derive(Debug, Clone, Default)]
-pub struct Highlighter {
+pub struct CodeHighlighter {
     /// None: it has one colour, from here on.
-    state: Option<State>,
+    state: Option<HighlightState>,
 }
 
 #[derive(Debug, Clone)]
-struct State {
+struct HighlightState {
     parse: ParseState,
     scopes: ScopeStack,
     /// Bytes that may still be coloured.
     left: usize,
 }
 
-impl Highlighter {
+impl CodeHighlighter {
     /// For a block of code in `language`, before its first line.
-    pub fn new(language: &str, theme: &Theme) -> Highlighter {
-        let syntax = theme.syntax.and_then(|_| syntax(language));
-        let state = syntax.map(|syntax| State {
+    pub fn new(language: &str, theme: &Theme) -> CodeHighlighter {
+        let syntax = theme.syntax.and_then(|_| find_syntax(language));
+        let state = syntax.map(|syntax| HighlightState {
             parse: ParseState::new(syntax),
             scopes: ScopeStack::new(),
             left: COLOURED_BYTES_MAX,
         });
-        Highlighter { state }
+        CodeHighlighter { state }
     }
 
     /// The next line, without its end.
-    pub fn line(&mut self, line: &str, theme: &Theme) -> Line<'static> {
-        let line = clean(line).replace('\n', " ");
+    pub fn highlight_line(&mut self, line: &str, theme: &Theme) -> Line<'static> {
+        let line = clean_text(line).replace('\n', " ");
         if let Some(state) = &mut self.state {
             if line.len() <= LINE_BYTES_MAX.min(state.left) {
-                match state.line(&line, theme) {
+                match state.highlight_line(&line, theme) {
                     Some(done) => return done,
                     None => self.state = None,
                 }
@@ -99,8 +99,8 @@ impl Highlighter {
     }
 }
 
-impl State {
-    fn line(&mut self, line: &str, theme: &Theme) -> Option<Line<'static>> {
+impl HighlightState {
+    fn highlight_line(&mut self, line: &str, theme: &Theme) -> Option<Line<'static>> {
         self.left -= line.len();
         let ended = format!("{line}\n");
         let steps = self.parse.parse_line(&ended, &SYNTAXES).ok()?;
@@ -108,7 +108,7 @@ impl State {
         let mut at = 0;
         let mut word = |from: usize, to: usize, scopes: &ScopeStack| {
             let text = line.get(from..to.min(line.len())).unwrap_or_default();
-            let style = style(text, scopes, theme);
+            let style = scope_style(text, scopes, theme);
             match spans.last_mut() {
                 _ if text.is_empty() => (),
                 Some(last) if last.style == style => last.content.to_mut().push_str(text),
@@ -126,8 +126,8 @@ impl State {
 }
 
 /// The style of the innermost scope that has one.
-fn style(text: &str, scopes: &ScopeStack, theme: &Theme) -> Style {
-    static PREFIXES: LazyLock<Vec<(Scope, Word)>> = LazyLock::new(|| {
+fn scope_style(text: &str, scopes: &ScopeStack, theme: &Theme) -> Style {
+    static PREFIXES: LazyLock<Vec<(Scope, CodeWord)>> = LazyLock::new(|| {
         let scope = |name: &str| Scope::new(name).ok();
         WORDS.iter().filter_map(|(name, word)| Some((scope(name)?, *word))).collect()
     });
@@ -137,7 +137,7 @@ fn style(text: &str, scopes: &ScopeStack, theme: &Theme) -> Style {
     let found = scopes.scopes.iter().rev().find_map(|scope| {
         PREFIXES.iter().find(|(prefix, _)| prefix.is_prefix_of(*scope)).map(|(_, word)| *word)
     });
-    found.map_or(theme.text, |word| theme.word(word))
+    found.map_or(theme.text, |word| theme.word_style(word))
 }
 
 /// The first word behind a fence, without braces and dots of other dialects.
@@ -148,13 +148,13 @@ pub fn language_of_fence(info: &str) -> String {
     name.chars().take(LANGUAGE_CHARS_MAX).take_while(plain).collect()
 }
 
-/// The language of a file by its name, for [`highlight`].
+/// The language of a file by its name, for [`highlight_code`].
 pub fn language_of_path(path: &str) -> &str {
     let name = path.rsplit('/').next().unwrap_or_default();
     name.rsplit_once('.').map_or(name, |(_, ending)| ending)
 }
 
-fn syntax(language: &str) -> Option<&'static SyntaxReference> {
+fn find_syntax(language: &str) -> Option<&'static SyntaxReference> {
     if language.len() > LANGUAGE_CHARS_MAX * 4 {
         return None;
     }
@@ -174,51 +174,51 @@ fn syntax(language: &str) -> Option<&'static SyntaxReference> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Highlighter, highlight, language_of_fence, language_of_path};
-    use crate::text::theme::{Depth, Theme, Word};
+    use super::{CodeHighlighter, highlight_code, language_of_fence, language_of_path};
+    use crate::text::theme::{CodeWord, ColourDepth, Theme};
 
     const CODE: &str = "/* a\n b */\nfn main() {\n\tlet x = \"s\"; // c\n}\n";
 
     fn theme() -> Theme {
-        Theme::named("dark", Depth::True).expect("it is on the list")
+        Theme::by_name("dark", ColourDepth::True).expect("it is on the list")
     }
 
     #[test]
     fn f1_code_has_the_colours_of_its_language() {
         let theme = theme();
-        let lines = highlight("rust", CODE, &theme);
+        let lines = highlight_code("rust", CODE, &theme);
         let texts: Vec<String> = lines.iter().map(ToString::to_string).collect();
         assert_eq!(texts, ["/* a", " b */", "fn main() {", "    let x = \"s\"; // c", "}"]);
-        assert_eq!(lines[1].spans[0].style, theme.word(Word::Comment));
-        assert_eq!(lines[2].spans[0].style, theme.word(Word::Keyword));
+        assert_eq!(lines[1].spans[0].style, theme.word_style(CodeWord::Comment));
+        assert_eq!(lines[2].spans[0].style, theme.word_style(CodeWord::Keyword));
         for language in ["", "text", "no such", "\u{1b}[31m"] {
-            let lines = highlight(language, CODE, &theme);
+            let lines = highlight_code(language, CODE, &theme);
             assert!(lines.iter().all(|line| line.spans.len() <= 1), "{language:?}");
             assert_eq!(lines[0].spans[0].style, theme.code);
         }
-        assert!(highlight("rust", CODE, &Theme::plain())[2].spans.len() == 1);
+        assert!(highlight_code("rust", CODE, &Theme::plain_theme())[2].spans.len() == 1);
     }
 
     #[test]
     fn f1_code_line_by_line_is_the_same_code() {
         let theme = theme();
-        let mut stream = Highlighter::new("rust", &theme);
-        let lines: Vec<_> = CODE.lines().map(|line| stream.line(line, &theme)).collect();
-        assert_eq!(lines, highlight("rust", CODE, &theme));
+        let mut stream = CodeHighlighter::new("rust", &theme);
+        let lines: Vec<_> = CODE.lines().map(|line| stream.highlight_line(line, &theme)).collect();
+        assert_eq!(lines, highlight_code("rust", CODE, &theme));
     }
 
     #[test]
     fn z10_f1_what_is_too_long_has_one_colour() {
         let theme = theme();
         let long = format!("let a = \"{}\";\nlet b = 1;", "x".repeat(10_000));
-        assert!(highlight("rust", &long, &theme).iter().all(|line| line.spans.len() == 1));
+        assert!(highlight_code("rust", &long, &theme).iter().all(|line| line.spans.len() == 1));
         let big = "let a = 1;\n".repeat(60_000);
-        assert!(highlight("rust", &big, &theme).iter().all(|line| line.spans.len() == 1));
-        let mut stream = Highlighter::new("rust", &theme);
+        assert!(highlight_code("rust", &big, &theme).iter().all(|line| line.spans.len() == 1));
+        let mut stream = CodeHighlighter::new("rust", &theme);
         // What is left of the bound is counted down by every line.
         stream.state.as_mut().expect("the language is known").left = 30;
         let spans: Vec<usize> =
-            (0..4).map(|_| stream.line("let a = 1;", &theme).spans.len()).collect();
+            (0..4).map(|_| stream.highlight_line("let a = 1;", &theme).spans.len()).collect();
         assert!(spans[0] > 1 && spans[2] > 1);
         let last = spans[3];
         assert_eq!(last, 1);
@@ -228,7 +228,8 @@ mod tests {
     fn z10_f1_nothing_in_code_reaches_the_terminal() {
         let theme = theme();
         for language in ["rust", "sh", "nothing"] {
-            let lines = highlight(language, "let a = \"\u{1b}[2J\u{202e}\";\r\n\tb\u{7}\r", &theme);
+            let lines =
+                highlight_code(language, "let a = \"\u{1b}[2J\u{202e}\";\r\n\tb\u{7}\r", &theme);
             let text: String = lines.iter().map(ToString::to_string).collect();
             assert_eq!(text, "let a = \"<U+001B>[2J<U+202E>\";    b<U+0007>");
         }

@@ -6,7 +6,7 @@
 
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
-use weir_core::view::visible::{hunk_sizes, thousands};
+use weir_core::view::visible::{grouped_number, hunk_sizes};
 
 use super::clean::clean_line;
 use super::theme::Theme;
@@ -14,7 +14,7 @@ use super::wrap::{line_width, wrap_exact};
 
 mod words;
 
-use words::changed;
+use words::changed_ranges;
 
 /// Longest line that is shown whole, in characters; of a longer one it says how many there are more.
 const LINE_CHARS_MAX: usize = 2000;
@@ -23,20 +23,25 @@ const TEXT_CELLS_MIN: usize = 16;
 
 /// A diff in lines of at most `width` cells, with line numbers and what changed within a line marked;
 /// at most `lines_max` lines, the last of which says how many were left out.
-pub fn render(diff: &str, width: usize, lines_max: usize, theme: &Theme) -> Vec<Line<'static>> {
+pub fn render_diff(
+    diff: &str,
+    width: usize,
+    lines_max: usize,
+    theme: &Theme,
+) -> Vec<Line<'static>> {
     let total = diff.lines().count();
-    let rows = rows(diff.lines().take(lines_max.saturating_add(1)));
+    let rows = diff_rows(diff.lines().take(lines_max.saturating_add(1)));
     let last = rows.iter().filter_map(|row| row.number).max().unwrap_or(0);
     let digits = if last == 0 { 0 } else { last.to_string().len() };
     let gutter = if digits + 3 + TEXT_CELLS_MIN > width { 0 } else { digits };
-    let pairs = pairs(&rows);
+    let pairs = pair_rows(&rows);
     let mut out: Vec<Line<'static>> = Vec::new();
     // Where the lines of each row begin in `out`.
     let mut begins = Vec::with_capacity(rows.len());
     for (at, row) in rows.iter().enumerate() {
         begins.push(out.len());
         let other = pairs.get(at).copied().flatten().map(|other| rows[other].text.as_str());
-        out.extend(row.lines(other, Place { width, gutter }, theme));
+        out.extend(row.render_lines(other, DiffLayout { width, gutter }, theme));
         if out.len() > lines_max {
             break;
         }
@@ -58,16 +63,16 @@ pub fn render(diff: &str, width: usize, lines_max: usize, theme: &Theme) -> Vec<
         let said = match left {
             0 => "… and the rest of this line".to_owned(),
             1 => "… 1 more line".to_owned(),
-            left => format!("… {} more lines", thousands(left)),
+            left => format!("… {} more lines", grouped_number(left)),
         };
-        out.push(super::wrap::cut(Line::from(Span::styled(said, theme.warn)), width));
+        out.push(super::wrap::cut_line(Line::from(Span::styled(said, theme.warn)), width));
     }
     out
 }
 
 /// What a line of a diff is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum DiffRowKind {
     /// Names of files.
     File,
     /// Where a hunk stands.
@@ -79,8 +84,8 @@ enum Kind {
     Removed,
 }
 
-struct Row {
-    kind: Kind,
+struct DiffRow {
+    kind: DiffRowKind,
     /// Where the line stands: in the new file, or in the old one if it was taken away.
     number: Option<usize>,
     /// Without its sign, safe to look at.
@@ -88,7 +93,7 @@ struct Row {
 }
 
 #[derive(Clone, Copy)]
-struct Place {
+struct DiffLayout {
     width: usize,
     /// Digits of numbers; none: no numbers.
     gutter: usize,
@@ -96,23 +101,23 @@ struct Place {
 
 /// Where the reading of a hunk is.
 #[derive(Default)]
-struct Hunk {
+struct HunkProgress {
     old_left: usize,
     new_left: usize,
     old: usize,
     new: usize,
 }
 
-fn rows<'a>(lines: impl Iterator<Item = &'a str>) -> Vec<Row> {
-    let mut hunk = Hunk::default();
-    lines.map(|line| row(line, &mut hunk)).collect()
+fn diff_rows<'a>(lines: impl Iterator<Item = &'a str>) -> Vec<DiffRow> {
+    let mut hunk = HunkProgress::default();
+    lines.map(|line| diff_row(line, &mut hunk)).collect()
 }
 
-fn row(line: &str, hunk: &mut Hunk) -> Row {
-    let whole = |kind| Row { kind, number: None, text: shown(line) };
+fn diff_row(line: &str, hunk: &mut HunkProgress) -> DiffRow {
+    let whole = |kind| DiffRow { kind, number: None, text: displayed_line(line) };
     let rest = |kind, number| {
-        let text = line.get(1..).map(shown).unwrap_or_default();
-        Row { kind, number, text }
+        let text = line.get(1..).map(displayed_line).unwrap_or_default();
+        DiffRow { kind, number, text }
     };
     if hunk.old_left > 0 || hunk.new_left > 0 {
         let (old, new) = (hunk.old, hunk.new);
@@ -120,70 +125,75 @@ fn row(line: &str, hunk: &mut Hunk) -> Row {
             Some(b'+') => {
                 hunk.new_left = hunk.new_left.saturating_sub(1);
                 hunk.new += 1;
-                rest(Kind::Added, Some(new))
+                rest(DiffRowKind::Added, Some(new))
             }
             Some(b'-') => {
                 hunk.old_left = hunk.old_left.saturating_sub(1);
                 hunk.old += 1;
-                rest(Kind::Removed, Some(old))
+                rest(DiffRowKind::Removed, Some(old))
             }
-            Some(b'\\') => whole(Kind::Note),
+            Some(b'\\') => whole(DiffRowKind::Note),
             first => {
                 hunk.old_left = hunk.old_left.saturating_sub(1);
                 hunk.new_left = hunk.new_left.saturating_sub(1);
                 (hunk.old, hunk.new) = (hunk.old + 1, hunk.new + 1);
                 match first {
-                    Some(b' ') => rest(Kind::Same, Some(new)),
-                    _ => Row { kind: Kind::Same, number: Some(new), text: shown(line) },
+                    Some(b' ') => rest(DiffRowKind::Same, Some(new)),
+                    _ => DiffRow {
+                        kind: DiffRowKind::Same,
+                        number: Some(new),
+                        text: displayed_line(line),
+                    },
                 }
             }
         };
     }
     if let Some(head) = line.strip_prefix("@@ -") {
-        if let Some((old, new)) = begins(head)
+        if let Some((old, new)) = hunk_starts(head)
             && let Some((old_left, new_left)) = hunk_sizes(head)
         {
-            *hunk = Hunk { old_left, new_left, old, new };
+            *hunk = HunkProgress { old_left, new_left, old, new };
         }
-        return whole(Kind::Hunk);
+        return whole(DiffRowKind::Hunk);
     }
     match line.as_bytes() {
-        [b'-', b'-', b'-', b' ', ..] | [b'+', b'+', b'+', b' ', ..] => whole(Kind::File),
+        [b'-', b'-', b'-', b' ', ..] | [b'+', b'+', b'+', b' ', ..] => whole(DiffRowKind::File),
         // A difference without heads.
-        [b'+', ..] => rest(Kind::Added, None),
-        [b'-', ..] => rest(Kind::Removed, None),
-        [b' ', ..] => rest(Kind::Same, None),
-        [b'@', b'@', ..] => whole(Kind::Hunk),
-        _ if line.starts_with("diff ") => whole(Kind::File),
-        _ => whole(Kind::Note),
+        [b'+', ..] => rest(DiffRowKind::Added, None),
+        [b'-', ..] => rest(DiffRowKind::Removed, None),
+        [b' ', ..] => rest(DiffRowKind::Same, None),
+        [b'@', b'@', ..] => whole(DiffRowKind::Hunk),
+        _ if line.starts_with("diff ") => whole(DiffRowKind::File),
+        _ => whole(DiffRowKind::Note),
     }
 }
 
 /// The first lines of the two sides in `12,3 +12,4 @@`.
-fn begins(head: &str) -> Option<(usize, usize)> {
+fn hunk_starts(head: &str) -> Option<(usize, usize)> {
     let first = |range: &str| range.split(',').next()?.parse().ok();
     let mut words = head.split(' ');
     Some((first(words.next()?)?, first(words.next()?.strip_prefix('+')?)?))
 }
 
 /// A line as it may be shown; one that is too long says so.
-fn shown(line: &str) -> String {
+fn displayed_line(line: &str) -> String {
     let Some((cut, _)) = line.char_indices().nth(LINE_CHARS_MAX) else {
         return clean_line(line).into_owned();
     };
-    let left = thousands(line[cut..].chars().count());
+    let left = grouped_number(line[cut..].chars().count());
     format!("{}… {left} more characters", clean_line(&line[..cut]))
 }
 
 /// Of every row: the row that it became, or was.
-fn pairs(rows: &[Row]) -> Vec<Option<usize>> {
+fn pair_rows(rows: &[DiffRow]) -> Vec<Option<usize>> {
     let mut pairs = vec![None; rows.len()];
-    let run =
-        |from: usize, kind: Kind| rows[from..].iter().take_while(|row| row.kind == kind).count();
+    let run = |from: usize, kind: DiffRowKind| {
+        rows[from..].iter().take_while(|row| row.kind == kind).count()
+    };
     let mut at = 0;
     while at < rows.len() {
-        let removed = run(at, Kind::Removed);
-        let added = run(at + removed, Kind::Added);
+        let removed = run(at, DiffRowKind::Removed);
+        let added = run(at + removed, DiffRowKind::Added);
         // Runs of different length are other text, not changed text.
         if removed == added {
             for pair in 0..removed {
@@ -196,22 +206,27 @@ fn pairs(rows: &[Row]) -> Vec<Option<usize>> {
     pairs
 }
 
-impl Row {
-    fn lines(&self, other: Option<&str>, place: Place, theme: &Theme) -> Vec<Line<'static>> {
+impl DiffRow {
+    fn render_lines(
+        &self,
+        other: Option<&str>,
+        place: DiffLayout,
+        theme: &Theme,
+    ) -> Vec<Line<'static>> {
         let (sign, style, marked) = match self.kind {
-            Kind::File => return self.whole(place, theme.heading),
-            Kind::Hunk => return self.whole(place, theme.accent),
-            Kind::Note => return self.whole(place, theme.quiet),
-            Kind::Same => (" ", theme.text, theme.text),
-            Kind::Added => ("+", theme.added, theme.added_word()),
-            Kind::Removed => ("-", theme.removed, theme.removed_word()),
+            DiffRowKind::File => return self.render_whole_row(place, theme.heading),
+            DiffRowKind::Hunk => return self.render_whole_row(place, theme.accent),
+            DiffRowKind::Note => return self.render_whole_row(place, theme.quiet),
+            DiffRowKind::Same => (" ", theme.text, theme.text),
+            DiffRowKind::Added => ("+", theme.added, theme.added_word()),
+            DiffRowKind::Removed => ("-", theme.removed, theme.removed_word()),
         };
         let number = match (place.gutter, self.number) {
             (0, _) => String::new(),
             (digits, Some(number)) => format!("{number:>digits$} "),
             (digits, None) => " ".repeat(digits + 1),
         };
-        let parts = other.map(|other| changed(&self.text, other)).unwrap_or_default();
+        let parts = other.map(|other| changed_ranges(&self.text, other)).unwrap_or_default();
         let mut text = Line::default();
         let mut at = 0;
         for part in parts {
@@ -228,7 +243,7 @@ impl Row {
         let mut lines = wrap_exact(&text, place.width.saturating_sub(edge), 0);
         for (at, line) in lines.iter_mut().enumerate() {
             let before = match at {
-                0 => super::wrap::cut(first.clone(), edge).spans,
+                0 => super::wrap::cut_line(first.clone(), edge).spans,
                 _ => vec![Span::raw(" ".repeat(edge))],
             };
             line.spans.splice(0..0, before);
@@ -237,7 +252,7 @@ impl Row {
         lines
     }
 
-    fn whole(&self, place: Place, style: Style) -> Vec<Line<'static>> {
+    fn render_whole_row(&self, place: DiffLayout, style: Style) -> Vec<Line<'static>> {
         wrap_exact(&Line::from(Span::styled(self.text.clone(), style)), place.width, 2)
     }
 }

@@ -20,73 +20,77 @@ mod table;
 mod write;
 
 use page::LongCode;
-use paint::Painter;
-use scan::{Piece, Scan};
+use paint::MarkdownPainter;
+use scan::{MarkdownPiece, PieceScanner};
 
 /// `text` in lines of at most `width` cells.
-pub fn render(text: &str, width: usize, theme: &Theme) -> Vec<Line<'static>> {
-    rendered(text, width, theme, LongCode::Broken)
+pub fn render_markdown(text: &str, width: usize, theme: &Theme) -> Vec<Line<'static>> {
+    render_with_code(text, width, theme, LongCode::Broken)
 }
 
 /// The same, but each line of code is one line, however long it is: for a place that breaks lines
 /// itself, so that code is copied as it was written.
 pub fn render_whole(text: &str, width: usize, theme: &Theme) -> Vec<Line<'static>> {
-    rendered(text, width, theme, LongCode::Whole)
+    render_with_code(text, width, theme, LongCode::Whole)
 }
 
-fn rendered(text: &str, width: usize, theme: &Theme, code: LongCode) -> Vec<Line<'static>> {
-    let mut painter = Painter::default();
+fn render_with_code(text: &str, width: usize, theme: &Theme, code: LongCode) -> Vec<Line<'static>> {
+    let mut painter = MarkdownPainter::default();
     let (mut pieces, mut out) = (Vec::new(), Vec::new());
-    Scan::default().finish(text, &mut pieces);
+    PieceScanner::default().finish(text, &mut pieces);
     for piece in &pieces {
-        painter.paint(text, piece, &mut page::Sheet { width, theme, code, out: &mut out });
+        painter.paint_piece(
+            text,
+            piece,
+            &mut page::LineSheet { width, theme, code, out: &mut out },
+        );
     }
     out
 }
 
 /// Markdown that is being written: what can no longer change leaves it as lines, once.
 #[derive(Debug, Default)]
-pub struct Growing {
+pub struct GrowingMarkdown {
     text: String,
-    scan: Scan,
+    scan: PieceScanner,
     /// Pieces that are complete and were not given.
-    ready: VecDeque<Piece>,
-    painter: Painter,
+    ready: VecDeque<MarkdownPiece>,
+    painter: MarkdownPainter,
 }
 
-impl Growing {
+impl GrowingMarkdown {
     /// More text.
     pub fn push(&mut self, text: &str) {
         self.text.push_str(text);
         let mut pieces = Vec::new();
-        self.scan.lines(&self.text, &mut pieces);
+        self.scan.scan_lines(&self.text, &mut pieces);
         self.ready.extend(pieces);
     }
 
     /// Lines that became final since the last call: whole blocks, whole lines of code, as in
     /// [`render_whole`].
-    pub fn settled(&mut self, width: usize, theme: &Theme) -> Vec<Line<'static>> {
+    pub fn take_final_lines(&mut self, width: usize, theme: &Theme) -> Vec<Line<'static>> {
         let mut out = Vec::new();
         for piece in self.ready.drain(..) {
             let code = LongCode::Whole;
-            let mut sheet = page::Sheet { width, theme, code, out: &mut out };
-            self.painter.paint(&self.text, &piece, &mut sheet);
+            let mut sheet = page::LineSheet { width, theme, code, out: &mut out };
+            self.painter.paint_piece(&self.text, &piece, &mut sheet);
         }
         out
     }
 
     /// The lines that can still change, as they are now.
-    pub fn open(&self, width: usize, theme: &Theme) -> Vec<Line<'static>> {
-        self.rest(width, theme, LongCode::Broken)
+    pub fn open_lines(&self, width: usize, theme: &Theme) -> Vec<Line<'static>> {
+        self.remaining_lines(width, theme, LongCode::Broken)
     }
 
-    fn rest(&self, width: usize, theme: &Theme, code: LongCode) -> Vec<Line<'static>> {
+    fn remaining_lines(&self, width: usize, theme: &Theme, code: LongCode) -> Vec<Line<'static>> {
         let (mut painter, mut pieces) = (self.painter.clone(), Vec::new());
         self.scan.clone().finish(&self.text, &mut pieces);
         let mut out = Vec::new();
         for piece in self.ready.iter().chain(&pieces) {
-            let mut sheet = page::Sheet { width, theme, code, out: &mut out };
-            painter.paint(&self.text, piece, &mut sheet);
+            let mut sheet = page::LineSheet { width, theme, code, out: &mut out };
+            painter.paint_piece(&self.text, piece, &mut sheet);
         }
         out
     }
@@ -94,8 +98,8 @@ impl Growing {
     /// Everything that was not given yet, as in [`render_whole`]: the text has ended. It is empty
     /// afterwards.
     pub fn finish(&mut self, width: usize, theme: &Theme) -> Vec<Line<'static>> {
-        let rest = self.rest(width, theme, LongCode::Whole);
-        *self = Growing::default();
+        let rest = self.remaining_lines(width, theme, LongCode::Whole);
+        *self = GrowingMarkdown::default();
         rest
     }
 

@@ -1,16 +1,16 @@
 //! Colours by what they mean. Nothing else names a colour.
 //!
-//! Not here: what the terminal can do (`terminal`); it says its [`Depth`] and every theme keeps to it.
+//! Not here: what the terminal can do (`terminal`); it says its [`ColourDepth`] and every theme keeps to it.
 
 use ratatui::style::{Color, Modifier, Style};
 
 mod palette;
 
-use palette::Palette;
+use palette::ThemePalette;
 
 /// How many colours the terminal has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Depth {
+pub enum ColourDepth {
     /// None: only bold, dim, underlined, reversed (`NO_COLOR`, `TERM=dumb`).
     None,
     /// The sixteen that the person chose for their terminal.
@@ -23,7 +23,7 @@ pub enum Depth {
 
 /// What a word of code is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Word {
+pub enum CodeWord {
     /// What the language itself has.
     Keyword,
     /// Text in quotes.
@@ -48,7 +48,7 @@ pub struct Theme {
     /// Its name.
     pub name: &'static str,
     /// How many colours it may use.
-    pub depth: Depth,
+    pub depth: ColourDepth,
     /// What is read.
     pub text: Style,
     /// What is looked at seldom: hints, times, thinking.
@@ -84,7 +84,7 @@ pub struct Theme {
 }
 
 impl Theme {
-    /// The names that [`Theme::named`] knows, each with one sentence.
+    /// The names that [`Theme::by_name`] knows, each with one sentence.
     pub const NAMES: &'static [(&'static str, &'static str)] = &[
         ("dark", "Soft colours for a dark background."),
         ("light", "Strong colours for a light background."),
@@ -94,12 +94,12 @@ impl Theme {
     ];
 
     /// A theme for terminals without colours.
-    pub fn plain() -> Theme {
+    pub fn plain_theme() -> Theme {
         let bold = Style::new().add_modifier(Modifier::BOLD);
         let dim = Style::new().add_modifier(Modifier::DIM);
         Theme {
             name: "plain",
-            depth: Depth::None,
+            depth: ColourDepth::None,
             text: Style::new(),
             quiet: dim,
             accent: bold,
@@ -120,23 +120,23 @@ impl Theme {
     }
 
     /// The theme of this name in this many colours; `None`: there is none of this name.
-    pub fn named(name: &str, depth: Depth) -> Option<Theme> {
+    pub fn by_name(name: &str, depth: ColourDepth) -> Option<Theme> {
         let (name, _) = *Theme::NAMES.iter().find(|(known, _)| *known == name)?;
-        let palette = Palette::named(name, depth);
+        let palette = ThemePalette::by_name(name, depth);
         let Some(palette) = palette else {
             // Contrast means no dim text even where there is no colour.
             let solid = |style: Style| if name == "contrast" { Style::new() } else { style };
-            let plain = Theme::plain();
+            let plain = Theme::plain_theme();
             let (quiet, quote) = (solid(plain.quiet), solid(plain.quote));
             return Some(Theme { name, quiet, quote, removed: solid(plain.removed), ..plain });
         };
-        Some(palette.theme(name, depth))
+        Some(palette.to_theme(name, depth))
     }
 
     /// How a word of code looks.
-    pub fn word(&self, word: Word) -> Style {
-        let palette = self.syntax.and_then(|name| Palette::named(name, self.depth));
-        palette.map_or(self.code, |palette| palette.word(word))
+    pub fn word_style(&self, word: CodeWord) -> Style {
+        let palette = self.syntax.and_then(|name| ThemePalette::by_name(name, self.depth));
+        palette.map_or(self.code, |palette| palette.word_style(word))
     }
 
     /// What changed within a line that a diff adds.
@@ -153,16 +153,18 @@ impl Theme {
 }
 
 /// A colour in as many as the terminal has.
-fn degraded(color: Color, depth: Depth) -> Color {
+fn degrade_colour(color: Color, depth: ColourDepth) -> Color {
     match (color, depth) {
-        (_, Depth::None) => Color::Reset,
-        (Color::Rgb(red, green, blue), Depth::Many) => Color::Indexed(nearest(red, green, blue)),
+        (_, ColourDepth::None) => Color::Reset,
+        (Color::Rgb(red, green, blue), ColourDepth::Many) => {
+            Color::Indexed(nearest_indexed(red, green, blue))
+        }
         (same, _) => same,
     }
 }
 
 /// The nearest of the 240 colours of a 256-colour terminal that people do not change.
-fn nearest(red: u8, green: u8, blue: u8) -> u8 {
+fn nearest_indexed(red: u8, green: u8, blue: u8) -> u8 {
     const STEPS: [u8; 6] = [0, 95, 135, 175, 215, 255];
     let far = |(r, g, b): (u8, u8, u8)| {
         let part = |one: u8, other: u8| u32::from(one.abs_diff(other)).pow(2);
@@ -181,24 +183,24 @@ fn nearest(red: u8, green: u8, blue: u8) -> u8 {
 mod tests {
     use ratatui::style::{Color, Style};
 
-    use super::{Depth, Theme, Word, nearest};
+    use super::{CodeWord, ColourDepth, Theme, nearest_indexed};
 
-    const WORDS: [Word; 8] = [
-        Word::Keyword,
-        Word::Text,
-        Word::Comment,
-        Word::Constant,
-        Word::Function,
-        Word::Type,
-        Word::Added,
-        Word::Removed,
+    const WORDS: [CodeWord; 8] = [
+        CodeWord::Keyword,
+        CodeWord::Text,
+        CodeWord::Comment,
+        CodeWord::Constant,
+        CodeWord::Function,
+        CodeWord::Type,
+        CodeWord::Added,
+        CodeWord::Removed,
     ];
 
     fn styles(theme: &Theme) -> Vec<Style> {
         let t = theme;
         let mut all = vec![t.text, t.quiet, t.accent, t.good, t.bad, t.warn, t.person, t.tool];
         all.extend([t.heading, t.code, t.link, t.quote, t.added, t.removed, t.chosen]);
-        all.extend(WORDS.map(|word| t.word(word)));
+        all.extend(WORDS.map(|word| t.word_style(word)));
         all.extend([t.added_word(), t.removed_word()]);
         all
     }
@@ -207,37 +209,41 @@ mod tests {
     fn f1_themes_keep_to_the_colours_of_the_terminal() {
         for (name, says) in Theme::NAMES {
             assert!(says.ends_with('.'));
-            for depth in [Depth::None, Depth::Ansi, Depth::Many, Depth::True] {
-                let theme = Theme::named(name, depth).expect("a name of the list");
+            for depth in
+                [ColourDepth::None, ColourDepth::Ansi, ColourDepth::Many, ColourDepth::True]
+            {
+                let theme = Theme::by_name(name, depth).expect("a name of the list");
                 assert_eq!(theme.name, *name);
                 assert!(theme.depth <= depth);
                 for color in styles(&theme).iter().flat_map(|style| [style.fg, style.bg]).flatten()
                 {
                     let fits = match (depth, color) {
                         (_, Color::Reset) => true,
-                        (Depth::None, _) => false,
-                        (Depth::Ansi, color) => {
+                        (ColourDepth::None, _) => false,
+                        (ColourDepth::Ansi, color) => {
                             !matches!(color, Color::Rgb(..) | Color::Indexed(_))
                         }
-                        (Depth::Many, color) => !matches!(color, Color::Rgb(..)),
-                        (Depth::True, _) => true,
+                        (ColourDepth::Many, color) => !matches!(color, Color::Rgb(..)),
+                        (ColourDepth::True, _) => true,
                     };
                     assert!(fits, "{name} {depth:?} {color:?}");
                 }
             }
         }
-        assert_eq!(Theme::named("nothing", Depth::True), None);
-        assert_eq!(Theme::named("plain", Depth::True), Some(Theme::plain()));
+        assert_eq!(Theme::by_name("nothing", ColourDepth::True), None);
+        assert_eq!(Theme::by_name("plain", ColourDepth::True), Some(Theme::plain_theme()));
     }
 
     #[test]
     fn f1_changes_look_different_in_every_theme() {
         for (name, _) in Theme::NAMES {
-            for depth in [Depth::None, Depth::Ansi, Depth::Many, Depth::True] {
-                let theme = Theme::named(name, depth).expect("a name of the list");
+            for depth in
+                [ColourDepth::None, ColourDepth::Ansi, ColourDepth::Many, ColourDepth::True]
+            {
+                let theme = Theme::by_name(name, depth).expect("a name of the list");
                 assert_ne!(theme.added_word(), theme.added, "{name} {depth:?}");
                 assert_ne!(theme.removed_word(), theme.removed, "{name} {depth:?}");
-                if depth > Depth::None && *name != "plain" {
+                if depth > ColourDepth::None && *name != "plain" {
                     assert_ne!(theme.added, theme.removed, "{name} {depth:?}");
                     assert_ne!(theme.good, theme.bad, "{name} {depth:?}");
                 }
@@ -254,7 +260,7 @@ mod tests {
             ((128, 128, 128), 244),
             ((95, 135, 175), 67),
         ] {
-            assert_eq!(nearest(red, green, blue), expected);
+            assert_eq!(nearest_indexed(red, green, blue), expected);
         }
     }
 }

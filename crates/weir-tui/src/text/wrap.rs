@@ -15,7 +15,7 @@ const TOO_WIDE: &str = "·";
 const NO_LINE_STARTS: &str = "、。，．！？：；）」』】》〉〕］｝ー…";
 
 /// Cells that `text` takes.
-pub fn width(text: &str) -> usize {
+pub fn text_width(text: &str) -> usize {
     let printable = |byte: u8| (b' '..=b'~').contains(&byte);
     if text.bytes().all(printable) {
         return text.len();
@@ -27,27 +27,27 @@ pub fn width(text: &str) -> usize {
 
 /// Cells that a line takes.
 pub fn line_width(line: &Line<'_>) -> usize {
-    line.spans.iter().map(|span| width(&span.content)).sum()
+    line.spans.iter().map(|span| text_width(&span.content)).sum()
 }
 
 /// `line` in lines of at most `width` cells, broken between words where that is possible; lines
 /// after the first begin with `hang` blanks. Never empty. Blanks at a break are dropped.
-pub fn wrap(line: &Line<'_>, width: usize, hang: usize) -> Vec<Line<'static>> {
-    broken(line, width, hang, At::Words)
+pub fn wrap_line(line: &Line<'_>, width: usize, hang: usize) -> Vec<Line<'static>> {
+    break_line(line, width, hang, BreakAt::Words)
 }
 
-/// [`wrap`] that breaks anywhere and drops nothing: for code.
+/// [`wrap_line`] that breaks anywhere and drops nothing: for code.
 pub fn wrap_exact(line: &Line<'_>, width: usize, hang: usize) -> Vec<Line<'static>> {
-    broken(line, width, hang, At::Anywhere)
+    break_line(line, width, hang, BreakAt::Anywhere)
 }
 
 /// `line` in at most `width` cells; what does not fit is cut with `…`.
-pub fn cut(line: Line<'_>, width: usize) -> Line<'static> {
-    let text = Runs::of(&line);
+pub fn cut_line(line: Line<'_>, width: usize) -> Line<'static> {
+    let text = StyledRuns::from_line(&line);
     let (mut cells, mut room) = (0, 0);
     let mut whole = true;
     for (at, cluster) in text.all.grapheme_indices(true) {
-        cells += self::width(cluster);
+        cells += self::text_width(cluster);
         if cells > width {
             whole = false;
             break;
@@ -71,20 +71,20 @@ pub fn cut(line: Line<'_>, width: usize) -> Line<'static> {
 
 /// Where a line may be broken.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum At {
+enum BreakAt {
     Words,
     Anywhere,
 }
 
 /// The text of a line in one piece, and which part of it has which style.
-struct Runs {
+struct StyledRuns {
     all: String,
     /// Where a style ends, in order.
     ends: Vec<(usize, Style)>,
 }
 
-impl Runs {
-    fn of(line: &Line<'_>) -> Runs {
+impl StyledRuns {
+    fn from_line(line: &Line<'_>) -> StyledRuns {
         let mut all = String::new();
         let mut ends = Vec::with_capacity(line.spans.len());
         for span in &line.spans {
@@ -94,7 +94,7 @@ impl Runs {
         if ends.len() > 1 {
             keep_together(&all, &mut ends);
         }
-        Runs { all, ends }
+        StyledRuns { all, ends }
     }
 
     fn style_at(&self, at: usize) -> Style {
@@ -136,7 +136,7 @@ fn keep_together(all: &str, ends: &mut [(usize, Style)]) {
 
 /// A place where the line can be broken.
 #[derive(Clone, Copy)]
-struct Gap {
+struct BreakGap {
     /// Where the line ends, without the blanks.
     end: usize,
     /// Where the next one begins.
@@ -145,20 +145,20 @@ struct Gap {
     cells: usize,
 }
 
-struct Breaker<'a> {
-    text: &'a Runs,
+struct LineBreaker<'a> {
+    text: &'a StyledRuns,
     like: &'a Line<'a>,
     hang: usize,
-    mode: At,
+    mode: BreakAt,
     out: Vec<Line<'static>>,
     /// Where the line that is being filled begins.
     from: usize,
     cells: usize,
-    gap: Option<Gap>,
+    gap: Option<BreakGap>,
 }
 
-fn broken(line: &Line<'_>, width: usize, hang: usize, at: At) -> Vec<Line<'static>> {
-    let text = Runs::of(line);
+fn break_line(line: &Line<'_>, width: usize, hang: usize, at: BreakAt) -> Vec<Line<'static>> {
+    let text = StyledRuns::from_line(line);
     if width == 0 {
         return vec![Line { spans: Vec::new(), style: line.style, alignment: line.alignment }];
     }
@@ -166,7 +166,7 @@ fn broken(line: &Line<'_>, width: usize, hang: usize, at: At) -> Vec<Line<'stati
     // A wide character fits beside it, or it goes.
     let hang = if width - hang < 2 { 0 } else { hang };
     let (from, cells) = (0, 0);
-    let mut fill = Breaker {
+    let mut fill = LineBreaker {
         text: &text,
         like: line,
         hang,
@@ -178,26 +178,26 @@ fn broken(line: &Line<'_>, width: usize, hang: usize, at: At) -> Vec<Line<'stati
     };
     let mut blanks_from = None;
     let mut before_wide = false;
-    for (at_byte, cluster) in pieces(&text.all, width - hang) {
-        let cells = self::width(cluster);
+    for (at_byte, cluster) in display_pieces(&text.all, width - hang) {
+        let cells = self::text_width(cluster);
         let end = at_byte + cluster.len();
-        if at == At::Words && cluster == " " {
+        if at == BreakAt::Words && cluster == " " {
             let first = *blanks_from.get_or_insert(at_byte);
             before_wide = false;
-            fill.blank(first, end, width);
+            fill.add_blanks(first, end, width);
             continue;
         }
         let wide = cells == 2;
         // Between wide characters there are no blanks, and words end anywhere.
-        let breaks = at == At::Words
+        let breaks = at == BreakAt::Words
             && blanks_from.is_none()
             && (wide || before_wide)
             && !NO_LINE_STARTS.contains(cluster);
         if breaks && at_byte > fill.from {
-            fill.gap = Some(Gap { end: at_byte, next: at_byte, cells: 0 });
+            fill.gap = Some(BreakGap { end: at_byte, next: at_byte, cells: 0 });
         }
         (blanks_from, before_wide) = (None, wide);
-        fill.add(at_byte, cells, width);
+        fill.add_cluster(at_byte, cells, width);
         let room = if fill.out.is_empty() { width } else { width - fill.hang };
         if cells > room {
             fill.too_wide(end);
@@ -209,12 +209,12 @@ fn broken(line: &Line<'_>, width: usize, hang: usize, at: At) -> Vec<Line<'stati
 /// What a reader takes for one character each, with its place; what is wider than `room`, such as
 /// two emoji joined to one, in parts that stand on their own: on two lines it can be read, left out
 /// it cannot.
-fn pieces(text: &str, room: usize) -> impl Iterator<Item = (usize, &str)> {
+fn display_pieces(text: &str, room: usize) -> impl Iterator<Item = (usize, &str)> {
     text.grapheme_indices(true).flat_map(move |(place, cluster)| {
         let mut from = 0;
         std::iter::from_fn(move || {
             let rest = cluster.get(from..).filter(|rest| !rest.is_empty())?;
-            let end = if width(rest) <= room { rest.len() } else { first_part(rest) };
+            let end = if text_width(rest) <= room { rest.len() } else { first_part(rest) };
             let piece = (place + from, &rest[..end]);
             from += end;
             Some(piece)
@@ -224,22 +224,24 @@ fn pieces(text: &str, room: usize) -> impl Iterator<Item = (usize, &str)> {
 
 /// Where the first character with what is drawn onto it ends.
 fn first_part(cluster: &str) -> usize {
-    let drawn = |c: char| width(c.encode_utf8(&mut [0; 4])) > 0;
+    let drawn = |c: char| text_width(c.encode_utf8(&mut [0; 4])) > 0;
     let next = cluster.char_indices().skip(1).find(|(_, c)| drawn(*c));
     next.map_or(cluster.len(), |(at, _)| at)
 }
 
-impl Breaker<'_> {
-    fn room(&self, width: usize) -> usize {
+impl LineBreaker<'_> {
+    fn room_in_line(&self, width: usize) -> usize {
         if self.out.is_empty() { width } else { width - self.hang }
     }
 
     /// Blanks stand from `first` to `end`.
-    fn blank(&mut self, first: usize, end: usize, width: usize) {
+    fn add_blanks(&mut self, first: usize, end: usize, width: usize) {
         if first > self.from {
-            self.gap = Some(Gap { end: first, next: end, cells: 0 });
+            self.gap = Some(BreakGap { end: first, next: end, cells: 0 });
             self.cells += 1;
-        } else if self.cells < self.room(width) && (self.out.is_empty() || first < self.from) {
+        } else if self.cells < self.room_in_line(width)
+            && (self.out.is_empty() || first < self.from)
+        {
             self.cells += 1;
         } else {
             // Blanks at the beginning that fill the whole line are not worth one.
@@ -248,20 +250,20 @@ impl Breaker<'_> {
     }
 
     /// A character of `cells` stands at `at`.
-    fn add(&mut self, at: usize, cells: usize, width: usize) {
+    fn add_cluster(&mut self, at: usize, cells: usize, width: usize) {
         // After the break the word itself may be too long for its line.
-        while self.cells + cells > self.room(width) && at > self.from {
+        while self.cells + cells > self.room_in_line(width) && at > self.from {
             // What is carried over has to fit beside the hanging blanks.
             let next_room = width - self.hang;
             match self.gap.take().filter(|gap| gap.cells <= next_room) {
                 Some(gap) => {
-                    self.line(self.from, gap.end);
+                    self.push_line(self.from, gap.end);
                     (self.from, self.cells) = (gap.next, gap.cells);
                 }
                 None => {
                     let blank = self.text.all[self.from..at].bytes().all(|byte| byte == b' ');
-                    if !blank || self.mode == At::Anywhere {
-                        self.line(self.from, at);
+                    if !blank || self.mode == BreakAt::Anywhere {
+                        self.push_line(self.from, at);
                     }
                     (self.from, self.cells) = (at, 0);
                 }
@@ -276,15 +278,15 @@ impl Breaker<'_> {
     /// The character that was just added, and ends at `end`, has more cells than a line.
     fn too_wide(&mut self, end: usize) {
         let style = self.text.style_at(self.from);
-        self.spans(vec![Span::styled(TOO_WIDE, style)]);
+        self.push_spans(vec![Span::styled(TOO_WIDE, style)]);
         (self.from, self.cells, self.gap) = (end, 0, None);
     }
 
-    fn line(&mut self, from: usize, to: usize) {
-        self.spans(self.text.slice(from, to));
+    fn push_line(&mut self, from: usize, to: usize) {
+        self.push_spans(self.text.slice(from, to));
     }
 
-    fn spans(&mut self, mut spans: Vec<Span<'static>>) {
+    fn push_spans(&mut self, mut spans: Vec<Span<'static>>) {
         if !self.out.is_empty() && self.hang > 0 {
             spans.insert(0, Span::raw(" ".repeat(self.hang)));
         }
@@ -293,10 +295,11 @@ impl Breaker<'_> {
 
     fn finish(mut self, blanks_last: bool, width: usize) -> Vec<Line<'static>> {
         // Blanks at the end that do not fit are dropped like those at any other break.
-        let over = if blanks_last { self.cells.saturating_sub(self.room(width)) } else { 0 };
+        let over =
+            if blanks_last { self.cells.saturating_sub(self.room_in_line(width)) } else { 0 };
         let end = self.text.all.len() - over;
         if end > self.from || self.out.is_empty() {
-            self.line(self.from, end.max(self.from));
+            self.push_line(self.from, end.max(self.from));
         }
         self.out
     }

@@ -2,69 +2,69 @@
 
 use super::*;
 
-const CLOSED: &[(&str, Closed)] = &[
-    ("127.0.0.1", Closed::Loopback),
-    ("127.255.255.254", Closed::Loopback),
-    ("0.0.0.0", Closed::Reserved),
-    ("0.1.2.3", Closed::Reserved),
-    ("10.0.0.1", Closed::Private),
-    ("172.16.0.1", Closed::Private),
-    ("172.31.255.255", Closed::Private),
-    ("192.168.1.1", Closed::Private),
-    ("100.64.0.1", Closed::Private),
-    ("100.127.255.255", Closed::Private),
-    ("100.100.100.200", Closed::Metadata),
-    ("169.254.169.254", Closed::Metadata),
-    ("168.63.129.16", Closed::Metadata),
-    ("169.254.0.1", Closed::LinkLocal),
-    ("192.0.0.192", Closed::Reserved),
-    ("192.0.2.1", Closed::Reserved),
-    ("198.18.0.1", Closed::Reserved),
-    ("198.19.255.255", Closed::Reserved),
-    ("198.51.100.7", Closed::Reserved),
-    ("203.0.113.9", Closed::Reserved),
-    ("192.88.99.1", Closed::Reserved),
-    ("224.0.0.1", Closed::Multicast),
-    ("239.255.255.255", Closed::Multicast),
-    ("240.0.0.1", Closed::Reserved),
-    ("255.255.255.255", Closed::Reserved),
-    ("::", Closed::Reserved),
-    ("::1", Closed::Loopback),
-    ("::127.0.0.1", Closed::Embedded),
-    ("::ffff:127.0.0.1", Closed::Embedded),
-    ("::ffff:93.184.216.34", Closed::Embedded),
-    ("::ffff:0:127.0.0.1", Closed::Embedded),
-    ("64:ff9b::7f00:1", Closed::Embedded),
-    ("64:ff9b:1::1", Closed::Embedded),
-    ("2002:7f00:1::", Closed::Embedded),
-    ("2001:0:4136:e378::1", Closed::Embedded),
-    ("64:ff9b::a9fe:a9fe", Closed::Embedded),
-    ("::ffff:169.254.169.254", Closed::Embedded),
-    ("2606:4700::5efe:127.0.0.1", Closed::Embedded),
-    ("2606:4700::200:5efe:10.0.0.1", Closed::Embedded),
-    ("fc00::1", Closed::Private),
-    ("fd12:3456::1", Closed::Private),
-    ("fd00:ec2::254", Closed::Metadata),
-    ("fd20:ce::254", Closed::Metadata),
-    ("fec0::1", Closed::Private),
-    ("fe80::1", Closed::LinkLocal),
-    ("ff02::1", Closed::Multicast),
-    ("2001:db8::1", Closed::Reserved),
-    ("2001:2::1", Closed::Reserved),
-    ("2001:20::1", Closed::Reserved),
-    ("3fff::1", Closed::Reserved),
-    ("100::1", Closed::Reserved),
-    ("4000::1", Closed::Reserved),
-    ("1::1", Closed::Reserved),
+const CLOSED: &[(&str, AddressRefusal)] = &[
+    ("127.0.0.1", AddressRefusal::Loopback),
+    ("127.255.255.254", AddressRefusal::Loopback),
+    ("0.0.0.0", AddressRefusal::Reserved),
+    ("0.1.2.3", AddressRefusal::Reserved),
+    ("10.0.0.1", AddressRefusal::Private),
+    ("172.16.0.1", AddressRefusal::Private),
+    ("172.31.255.255", AddressRefusal::Private),
+    ("192.168.1.1", AddressRefusal::Private),
+    ("100.64.0.1", AddressRefusal::Private),
+    ("100.127.255.255", AddressRefusal::Private),
+    ("100.100.100.200", AddressRefusal::Metadata),
+    ("169.254.169.254", AddressRefusal::Metadata),
+    ("168.63.129.16", AddressRefusal::Metadata),
+    ("169.254.0.1", AddressRefusal::LinkLocal),
+    ("192.0.0.192", AddressRefusal::Reserved),
+    ("192.0.2.1", AddressRefusal::Reserved),
+    ("198.18.0.1", AddressRefusal::Reserved),
+    ("198.19.255.255", AddressRefusal::Reserved),
+    ("198.51.100.7", AddressRefusal::Reserved),
+    ("203.0.113.9", AddressRefusal::Reserved),
+    ("192.88.99.1", AddressRefusal::Reserved),
+    ("224.0.0.1", AddressRefusal::Multicast),
+    ("239.255.255.255", AddressRefusal::Multicast),
+    ("240.0.0.1", AddressRefusal::Reserved),
+    ("255.255.255.255", AddressRefusal::Reserved),
+    ("::", AddressRefusal::Reserved),
+    ("::1", AddressRefusal::Loopback),
+    ("::127.0.0.1", AddressRefusal::Embedded),
+    ("::ffff:127.0.0.1", AddressRefusal::Embedded),
+    ("::ffff:93.184.216.34", AddressRefusal::Embedded),
+    ("::ffff:0:127.0.0.1", AddressRefusal::Embedded),
+    ("64:ff9b::7f00:1", AddressRefusal::Embedded),
+    ("64:ff9b:1::1", AddressRefusal::Embedded),
+    ("2002:7f00:1::", AddressRefusal::Embedded),
+    ("2001:0:4136:e378::1", AddressRefusal::Embedded),
+    ("64:ff9b::a9fe:a9fe", AddressRefusal::Embedded),
+    ("::ffff:169.254.169.254", AddressRefusal::Embedded),
+    ("2606:4700::5efe:127.0.0.1", AddressRefusal::Embedded),
+    ("2606:4700::200:5efe:10.0.0.1", AddressRefusal::Embedded),
+    ("fc00::1", AddressRefusal::Private),
+    ("fd12:3456::1", AddressRefusal::Private),
+    ("fd00:ec2::254", AddressRefusal::Metadata),
+    ("fd20:ce::254", AddressRefusal::Metadata),
+    ("fec0::1", AddressRefusal::Private),
+    ("fe80::1", AddressRefusal::LinkLocal),
+    ("ff02::1", AddressRefusal::Multicast),
+    ("2001:db8::1", AddressRefusal::Reserved),
+    ("2001:2::1", AddressRefusal::Reserved),
+    ("2001:20::1", AddressRefusal::Reserved),
+    ("3fff::1", AddressRefusal::Reserved),
+    ("100::1", AddressRefusal::Reserved),
+    ("4000::1", AddressRefusal::Reserved),
+    ("1::1", AddressRefusal::Reserved),
 ];
 
 #[test]
 fn z10_an_address_that_grows_beyond_the_bound_is_refused() {
     let long = format!("https://example.org/{}", "{".repeat(4_000));
-    assert!(check(&long, &[]).is_err_and(|why| why.contains("once it is encoded")));
+    assert!(check_address(&long, &[]).is_err_and(|why| why.contains("once it is encoded")));
     let short = format!("https://example.org/{}", "{".repeat(2_000));
-    let form = check(&short, &[]).expect("an address").0;
-    assert_eq!(check(&form.url, &[]).map(|(address, _)| address), Ok(form));
+    let form = check_address(&short, &[]).expect("an address").0;
+    assert_eq!(check_address(&form.url, &[]).map(|(address, _)| address), Ok(form));
 }
 
 #[test]
@@ -122,13 +122,13 @@ fn z5_every_way_to_write_this_machine_is_seen() {
         "0xa9fea9fe",
         "2852039166",
     ] {
-        let error = check(&format!("http://{host}/x"), &[]).unwrap_err();
+        let error = check_address(&format!("http://{host}/x"), &[]).unwrap_err();
         assert!(error.contains("which tools do not reach"), "{host}: {error}");
     }
     let listed = [canonical_host("127.0.0.1").unwrap()];
-    assert!(check("http://0x7f.1:8080/x", &listed).is_ok());
-    assert!(check("http://127.0.0.2/x", &listed).is_err());
-    assert!(check("http://localhost/x", &listed).is_err());
+    assert!(check_address("http://0x7f.1:8080/x", &listed).is_ok());
+    assert!(check_address("http://127.0.0.2/x", &listed).is_err());
+    assert!(check_address("http://localhost/x", &listed).is_err());
 }
 
 #[test]
@@ -143,7 +143,7 @@ fn z5_one_address_has_one_form() {
         ("  https://example.org/ ", "https://example.org/", "example.org"),
     ];
     for (written, url, host) in cases {
-        let (address, _) = check(written, &[]).unwrap();
+        let (address, _) = check_address(written, &[]).unwrap();
         assert_eq!((address.url.as_str(), address.host.as_str()), (url, host), "{written}");
     }
 }
@@ -169,7 +169,7 @@ fn z5_addresses_that_are_never_fetched() {
         (&long, "longer than"),
     ];
     for (written, why) in cases {
-        let error = check(written, &[]).unwrap_err();
+        let error = check_address(written, &[]).unwrap_err();
         assert!(error.contains(why), "{written}: {error}");
     }
 }
@@ -205,19 +205,19 @@ fn z5_names_of_this_network_are_refused_without_a_name_server() {
         ("kubernetes", "a private network"),
     ] {
         let url = format!("https://{name}/x");
-        let error = check(&url, &[]).unwrap_err();
+        let error = check_address(&url, &[]).unwrap_err();
         assert!(error.contains(what), "{name}: {error}");
-        assert!(check(&url, &[canonical_host(name).unwrap()]).is_ok(), "{name} is listed");
+        assert!(check_address(&url, &[canonical_host(name).unwrap()]).is_ok(), "{name} is listed");
     }
     for name in ["example.org", "internal.example.org", "localhost.example.org", "mylocal.org"] {
-        assert!(check(&format!("https://{name}/"), &[]).is_ok(), "{name}");
+        assert!(check_address(&format!("https://{name}/"), &[]).is_ok(), "{name}");
     }
 }
 
 #[test]
 fn z5_ports_of_other_services_are_refused() {
     let judge = |port: u16| {
-        let (_, url) = check(&format!("http://example.org:{port}/"), &[]).unwrap();
+        let (_, url) = check_address(&format!("http://example.org:{port}/"), &[]).unwrap();
         judge_port(&url)
     };
     for port in [0, 21, 22, 25, 53, 110, 143, 465, 587, 993, 2049, 6000, 6667, 10080] {
@@ -234,6 +234,6 @@ fn z5_zones_and_odd_literals_are_no_hosts() {
     for host in
         ["[fe80::1%25eth0]", "[::1", "::1", "[1.2.3.4]", "1.2.3.4.5", "0x100000000", "a%00b"]
     {
-        assert!(check(&format!("http://{host}/"), &[]).is_err(), "{host}");
+        assert!(check_address(&format!("http://{host}/"), &[]).is_err(), "{host}");
     }
 }

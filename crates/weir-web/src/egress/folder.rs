@@ -17,14 +17,14 @@ const LOOKED_AT_MAX: usize = 1_000;
 
 /// A folder that is removed when it is dropped.
 #[derive(Debug)]
-pub(super) struct Folder(PathBuf);
+pub(super) struct SocketFolder(PathBuf);
 
-impl Folder {
+impl SocketFolder {
     /// Makes `dir` if need be, and `name` in it.
     ///
     /// # Errors
     /// What could not be made and why.
-    pub(super) fn make(dir: &Path, name: &str) -> Result<Folder, String> {
+    pub(super) fn create_in(dir: &Path, name: &str) -> Result<SocketFolder, String> {
         let failed = |path: &Path, why: &std::io::Error| format!("{}: {why}", path.display());
         let mut builder = std::fs::DirBuilder::new();
         builder.mode(0o700);
@@ -33,7 +33,7 @@ impl Folder {
         if !found.is_dir() || found.mode() & 0o022 != 0 {
             return Err(format!("{} is no folder that only you can write", dir.display()));
         }
-        sweep(dir);
+        remove_stale_folders(dir);
         let folder = dir.join(name);
         let socket = folder.join(SOCKET);
         if socket.as_os_str().len() > SOCKET_PATH_BYTES_MAX {
@@ -43,16 +43,16 @@ impl Folder {
             ));
         }
         builder.recursive(false).create(&folder).map_err(|why| failed(&folder, &why))?;
-        Ok(Folder(folder))
+        Ok(SocketFolder(folder))
     }
 
     /// Where the socket belongs.
-    pub(super) fn socket(&self) -> PathBuf {
+    pub(super) fn socket_path(&self) -> PathBuf {
         self.0.join(SOCKET)
     }
 }
 
-impl Drop for Folder {
+impl Drop for SocketFolder {
     fn drop(&mut self) {
         remove(&self.0);
     }
@@ -65,7 +65,7 @@ fn remove(folder: &Path) {
 }
 
 /// Removes folders whose socket nobody listens at.
-fn sweep(dir: &Path) {
+fn remove_stale_folders(dir: &Path) {
     let Ok(entries) = std::fs::read_dir(dir) else { return };
     for entry in entries.flatten().take(LOOKED_AT_MAX) {
         let folder = entry.path();

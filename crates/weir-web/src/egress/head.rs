@@ -2,7 +2,7 @@
 
 use url::{Host, Position, Url};
 
-use super::hosts::place;
+use super::hosts::host_and_port;
 use crate::address::parse_host;
 use crate::secret::split_port;
 
@@ -24,37 +24,37 @@ const DROPPED: &[&str] = &[
 
 /// A request to the proxy.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Request {
+pub(super) struct ProxyRequest {
     pub(super) host: Host<String>,
     pub(super) port: u16,
-    pub(super) wants: Wants,
+    pub(super) wants: ProxyRequestKind,
     /// What follows `Proxy-Authorization: Basic`.
     pub(super) credentials: Option<String>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Wants {
+pub(super) enum ProxyRequestKind {
     /// A pipe.
     Tunnel,
     /// One request of plain HTTP: the head to send, and the body that follows it.
-    Plain { head: String, body: Body },
+    Plain { head: String, body: BodyFraming },
 }
 
 /// How the end of a body is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Body {
+pub(super) enum BodyFraming {
     None,
     Length(u64),
     Chunked,
 }
 
-struct Headers<'a>(Vec<(&'a str, &'a str)>);
+struct HeaderLines<'a>(Vec<(&'a str, &'a str)>);
 
 /// Understands a head that ends with an empty line.
 ///
 /// # Errors
 /// The sentence for whoever sent it.
-pub(super) fn parse(bytes: &[u8]) -> Result<Request, String> {
+pub(super) fn parse_request_head(bytes: &[u8]) -> Result<ProxyRequest, String> {
     let text = std::str::from_utf8(bytes).map_err(|_| "the request is not plain text")?;
     let text = text.strip_suffix("\r\n\r\n").ok_or("the request does not end")?;
     let mut lines = text.split("\r\n");
@@ -68,23 +68,23 @@ pub(super) fn parse(bytes: &[u8]) -> Result<Request, String> {
     if target.is_empty() || !target.bytes().all(|b| b.is_ascii_graphic()) {
         return Err("the address is not plain ASCII".into());
     }
-    let headers = Headers::parse(lines)?;
-    let credentials = headers.one("proxy-authorization")?.and_then(|value| {
+    let headers = HeaderLines::parse(lines)?;
+    let credentials = headers.single_value("proxy-authorization")?.and_then(|value| {
         let (scheme, rest) = value.split_once(' ')?;
         scheme.eq_ignore_ascii_case("basic").then(|| rest.trim().to_owned())
     });
     let (host, port, wants) = if method == "CONNECT" {
-        let (host, port) = authority(target)?;
-        headers.agree(&host, port, port)?;
-        (host, port, Wants::Tunnel)
+        let (host, port) = parse_authority(target)?;
+        headers.check_host_header(&host, port, port)?;
+        (host, port, ProxyRequestKind::Tunnel)
     } else {
-        plain(method, target, &headers)?
+        parse_plain_request(method, target, &headers)?
     };
-    Ok(Request { host, port, wants, credentials })
+    Ok(ProxyRequest { host, port, wants, credentials })
 }
 
 /// `host:port` of a tunnel.
-fn authority(target: &str) -> Result<(Host<String>, u16), String> {
+fn parse_authority(target: &str) -> Result<(Host<String>, u16), String> {
     let wrong = || format!("CONNECT needs a host and a port, not {target:?}");
     if target.contains(['/', '?', '#', '@', '\\']) {
         return Err(wrong());
@@ -95,11 +95,11 @@ fn authority(target: &str) -> Result<(Host<String>, u16), String> {
     }
 }
 
-fn plain(
+fn parse_plain_request(
     method: &str,
     target: &str,
-    headers: &Headers<'_>,
-) -> Result<(Host<String>, u16, Wants), String> {
+    headers: &HeaderLines<'_>,
+) -> Result<(Host<String>, u16, ProxyRequestKind), String> {
     let url = Url::parse(target).map_err(
         |_| "this is a proxy: it takes CONNECT, and whole addresses such as http://example.org/",
     )?;
@@ -113,11 +113,11 @@ fn plain(
     let host = parse_host(host.trim_start_matches('[').trim_end_matches(']'))
         .map_err(|why| format!("the address names no usable host: {why}"))?;
     let port = url.port_or_known_default().filter(|port| *port != 0).ok_or("port 0 is none")?;
-    headers.agree(&host, port, 80)?;
-    let body = headers.body()?;
+    headers.check_host_header(&host, port, 80)?;
+    let body = headers.body_framing()?;
     let path = &url[Position::BeforePath..Position::AfterQuery];
     let mut head = format!("{method} {path} HTTP/1.1\r\nhost: ");
-    let place = place(&host, port);
+    let place = host_and_port(&host, port);
     head.push_str(place.strip_suffix(":80").unwrap_or(&place));
     head.push_str("\r\n");
     let for_one_hop = headers.connection_names();
@@ -129,17 +129,17 @@ fn plain(
         }
     }
     match body {
-        Body::None => {}
-        Body::Length(length) => head.push_str(&format!("content-length: {length}\r\n")),
-        Body::Chunked => head.push_str("transfer-encoding: chunked\r\n"),
+        BodyFraming::None => {}
+        BodyFraming::Length(length) => head.push_str(&format!("content-length: {length}\r\n")),
+        BodyFraming::Chunked => head.push_str("transfer-encoding: chunked\r\n"),
     }
     // One request for one connection: nothing can follow it to another name on the same server.
     head.push_str("connection: close\r\n\r\n");
-    Ok((host, port, Wants::Plain { head, body }))
+    Ok((host, port, ProxyRequestKind::Plain { head, body }))
 }
 
-impl<'a> Headers<'a> {
-    fn parse(lines: impl Iterator<Item = &'a str>) -> Result<Headers<'a>, String> {
+impl<'a> HeaderLines<'a> {
+    fn parse(lines: impl Iterator<Item = &'a str>) -> Result<HeaderLines<'a>, String> {
         let mut headers = Vec::new();
         for line in lines {
             let (name, value) = line.split_once(':').ok_or("a header without a colon")?;
@@ -154,15 +154,15 @@ impl<'a> Headers<'a> {
             }
             headers.push((name, value.trim_matches([' ', '\t'])));
         }
-        Ok(Headers(headers))
+        Ok(HeaderLines(headers))
     }
 
-    fn all<'h>(&'h self, name: &'h str) -> impl Iterator<Item = &'a str> + 'h {
+    fn header_values<'h>(&'h self, name: &'h str) -> impl Iterator<Item = &'a str> + 'h {
         self.0.iter().filter(move |(n, _)| n.eq_ignore_ascii_case(name)).map(|(_, value)| *value)
     }
 
-    fn one(&self, name: &str) -> Result<Option<&'a str>, String> {
-        let mut found = self.all(name);
+    fn single_value(&self, name: &str) -> Result<Option<&'a str>, String> {
+        let mut found = self.header_values(name);
         match (found.next(), found.next()) {
             (value, None) => Ok(value),
             (_, Some(_)) => Err(format!("{name} stands there twice")),
@@ -170,34 +170,47 @@ impl<'a> Headers<'a> {
     }
 
     /// The host header says what the address says, or is not there.
-    fn agree(&self, host: &Host<String>, port: u16, default: u16) -> Result<(), String> {
-        let Some(named) = self.one("host")? else { return Ok(()) };
+    fn check_host_header(
+        &self,
+        host: &Host<String>,
+        port: u16,
+        default: u16,
+    ) -> Result<(), String> {
+        let Some(named) = self.single_value("host")? else { return Ok(()) };
         let same = split_port(named).ok().is_some_and(|(name, named)| {
             parse_host(name).as_ref() == Ok(host) && named.unwrap_or(default) == port
         });
         if same {
             return Ok(());
         }
-        Err(format!("the Host header names {named:?}, the address names {}", place(host, port)))
+        Err(format!(
+            "the Host header names {named:?}, the address names {}",
+            host_and_port(host, port)
+        ))
     }
 
-    fn body(&self) -> Result<Body, String> {
-        match (self.one("transfer-encoding")?, self.one("content-length")?) {
-            (None, None) => Ok(Body::None),
+    fn body_framing(&self) -> Result<BodyFraming, String> {
+        match (self.single_value("transfer-encoding")?, self.single_value("content-length")?) {
+            (None, None) => Ok(BodyFraming::None),
             (None, Some(length))
                 if !length.is_empty() && length.bytes().all(|b| b.is_ascii_digit()) =>
             {
-                length.parse().map(Body::Length).map_err(|_| "an impossible Content-Length".into())
+                length
+                    .parse()
+                    .map(BodyFraming::Length)
+                    .map_err(|_| "an impossible Content-Length".into())
             }
             (None, Some(_)) => Err("an impossible Content-Length".into()),
-            (Some(coding), None) if coding.eq_ignore_ascii_case("chunked") => Ok(Body::Chunked),
+            (Some(coding), None) if coding.eq_ignore_ascii_case("chunked") => {
+                Ok(BodyFraming::Chunked)
+            }
             (Some(_), None) => Err("a Transfer-Encoding other than chunked".into()),
             (Some(_), Some(_)) => Err("both Content-Length and Transfer-Encoding".into()),
         }
     }
 
     fn connection_names(&self) -> Vec<&'a str> {
-        self.all("connection").flat_map(|value| value.split(',')).map(str::trim).collect()
+        self.header_values("connection").flat_map(|value| value.split(',')).map(str::trim).collect()
     }
 }
 
@@ -210,14 +223,14 @@ fn is_token(text: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn head(text: &str) -> Result<Request, String> {
-        parse(text.replace('\n', "\r\n").as_bytes())
+    fn head(text: &str) -> Result<ProxyRequest, String> {
+        parse_request_head(text.replace('\n', "\r\n").as_bytes())
     }
 
-    fn sent(text: &str) -> (String, Body) {
+    fn sent(text: &str) -> (String, BodyFraming) {
         match head(text).unwrap().wants {
-            Wants::Plain { head, body } => (head.replace("\r\n", "\n"), body),
-            Wants::Tunnel => panic!("a tunnel"),
+            ProxyRequestKind::Plain { head, body } => (head.replace("\r\n", "\n"), body),
+            ProxyRequestKind::Tunnel => panic!("a tunnel"),
         }
     }
 
@@ -229,11 +242,14 @@ mod tests {
         )
         .unwrap();
         assert_eq!((request.host, request.port), (Host::Domain("docs.example.org".into()), 443));
-        assert_eq!((request.wants, request.credentials.as_deref()), (Wants::Tunnel, Some("YWJj")));
+        assert_eq!(
+            (request.wants, request.credentials.as_deref()),
+            (ProxyRequestKind::Tunnel, Some("YWJj"))
+        );
         let six = head("CONNECT [::FFFF:1.2.3.4]:8443 HTTP/1.1\n\n").unwrap();
-        assert_eq!(place(&six.host, six.port), "[::ffff:1.2.3.4]:8443");
+        assert_eq!(host_and_port(&six.host, six.port), "[::ffff:1.2.3.4]:8443");
         let hex = head("CONNECT 0x7f.1:80 HTTP/1.0\n\n").unwrap();
-        assert_eq!(place(&hex.host, hex.port), "127.0.0.1:80");
+        assert_eq!(host_and_port(&hex.host, hex.port), "127.0.0.1:80");
         for target in [
             "example.org",
             "example.org:",
@@ -262,13 +278,13 @@ mod tests {
             "POST /b?q HTTP/1.1\nhost: example.org:8080\nX-Kept: a  b\ncontent-length: 12\n\
              connection: close\n\n"
         );
-        assert_eq!(body, Body::Length(12));
+        assert_eq!(body, BodyFraming::Length(12));
         let (head, body) = sent("GET http://example.org HTTP/1.0\n\n");
         assert_eq!(head, "GET / HTTP/1.1\nhost: example.org\nconnection: close\n\n");
-        assert_eq!(body, Body::None);
+        assert_eq!(body, BodyFraming::None);
         let (head, body) = sent("PUT http://[::1]/ HTTP/1.1\nTransfer-Encoding: Chunked\n\n");
         assert!(head.contains("host: [::1]\ntransfer-encoding: chunked\n"), "{head}");
-        assert_eq!(body, Body::Chunked);
+        assert_eq!(body, BodyFraming::Chunked);
     }
 
     #[test]
@@ -302,10 +318,12 @@ mod tests {
             assert!(error.contains(why), "{text}: {error}");
         }
         // A bare line feed ends no line.
-        assert!(parse(b"GET http://a.b/ HTTP/1.1\nX: y\r\n\r\n").is_err());
-        assert!(parse(b"GET http://a.b/ HTTP/1.1\r\nX: y\nHost: c.d\r\n\r\n").is_err());
-        assert!(parse(b"\xff\xfe\r\n\r\n").is_err());
-        assert!(parse(b"").is_err());
+        assert!(parse_request_head(b"GET http://a.b/ HTTP/1.1\nX: y\r\n\r\n").is_err());
+        assert!(
+            parse_request_head(b"GET http://a.b/ HTTP/1.1\r\nX: y\nHost: c.d\r\n\r\n").is_err()
+        );
+        assert!(parse_request_head(b"\xff\xfe\r\n\r\n").is_err());
+        assert!(parse_request_head(b"").is_err());
         let many = format!("GET http://a.b/ HTTP/1.1\n{}\n", "x: y\n".repeat(101));
         assert!(head(&many).unwrap_err().contains("more than 100"));
     }

@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt};
 
-use super::Shared;
-use super::head::Body;
-use super::hello::{Hello, Peeked, peek};
+use super::EgressState;
+use super::head::BodyFraming;
+use super::hello::{ClientHello, HelloPeek, peek_client_hello};
 
 /// Longest line of a chunked body: a size, an extension, a trailer.
 const LINE_BYTES_MAX: usize = 4 * 1024;
@@ -17,31 +17,31 @@ const LINE_BYTES_MAX: usize = 4 * 1024;
 const TRAILERS_MAX: usize = 100;
 
 /// Counts what passes, and knows when something last did.
-pub(super) struct Meter<'a> {
-    shared: &'a Shared,
+pub(super) struct TrafficMeter<'a> {
+    shared: &'a EgressState,
     begun: Instant,
     last_ms: AtomicU64,
 }
 
-impl<'a> Meter<'a> {
-    pub(super) fn new(shared: &'a Shared) -> Meter<'a> {
-        Meter { shared, begun: Instant::now(), last_ms: AtomicU64::new(0) }
+impl<'a> TrafficMeter<'a> {
+    pub(super) fn new(shared: &'a EgressState) -> TrafficMeter<'a> {
+        TrafficMeter { shared, begun: Instant::now(), last_ms: AtomicU64::new(0) }
     }
 
     fn elapsed_ms(&self) -> u64 {
         u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX)
     }
 
-    fn count(&self, bytes: usize) -> Result<()> {
+    fn count_bytes(&self, bytes: usize) -> Result<()> {
         self.last_ms.store(self.elapsed_ms(), Ordering::Relaxed);
-        if self.shared.spend(bytes as u64) {
+        if self.shared.spend_bytes(bytes as u64) {
             return Ok(());
         }
         Err(Error::new(ErrorKind::QuotaExceeded, "the command has used up its network"))
     }
 
     /// Returns once nothing has passed for the idle time.
-    pub(super) async fn idle(&self) {
+    pub(super) async fn wait_until_idle(&self) {
         let allowed =
             u64::try_from(self.shared.bounds.idle_timeout.as_millis()).unwrap_or(u64::MAX);
         loop {
@@ -55,7 +55,11 @@ impl<'a> Meter<'a> {
 }
 
 /// All of `from` to `to`, then the end of it.
-pub(super) async fn copy<R, W>(from: &mut R, to: &mut W, meter: &Meter<'_>) -> Result<()>
+pub(super) async fn copy_stream<R, W>(
+    from: &mut R,
+    to: &mut W,
+    meter: &TrafficMeter<'_>,
+) -> Result<()>
 where
     R: AsyncBufRead + Unpin,
     W: AsyncWrite + Unpin,
@@ -66,7 +70,7 @@ where
             if piece.is_empty() {
                 return to.shutdown().await;
             }
-            meter.count(piece.len())?;
+            meter.count_bytes(piece.len())?;
             to.write_all(piece).await?;
             piece.len()
         };
@@ -76,26 +80,26 @@ where
 }
 
 /// A text that was read before.
-pub(super) async fn send<W>(to: &mut W, bytes: &[u8], meter: &Meter<'_>) -> Result<()>
+pub(super) async fn send_bytes<W>(to: &mut W, bytes: &[u8], meter: &TrafficMeter<'_>) -> Result<()>
 where
     W: AsyncWrite + Unpin,
 {
-    meter.count(bytes.len())?;
+    meter.count_bytes(bytes.len())?;
     to.write_all(bytes).await?;
     to.flush().await
 }
 
 /// What a client says first, as far as it can be told.
-pub(super) enum First {
+pub(super) enum FirstMessage {
     /// A TLS client's message.
-    Tls(Hello),
+    Tls(ClientHello),
     Other,
     /// Nothing that can be let through.
     Broken,
 }
 
 /// Reads until it is known what the client speaks; the bytes stay in `said`.
-pub(super) async fn first<R>(from: &mut R, said: &mut Vec<u8>) -> Result<First>
+pub(super) async fn read_first_message<R>(from: &mut R, said: &mut Vec<u8>) -> Result<FirstMessage>
 where
     R: AsyncBufRead + Unpin,
 {
@@ -104,36 +108,41 @@ where
         let count = piece.len();
         said.extend_from_slice(piece);
         from.consume(count);
-        match peek(said) {
-            Peeked::More if count == 0 => return Ok(First::Broken),
-            Peeked::More => {}
-            Peeked::Hello(hello) => return Ok(First::Tls(hello)),
-            Peeked::Other => return Ok(First::Other),
-            Peeked::Broken(_) => return Ok(First::Broken),
+        match peek_client_hello(said) {
+            HelloPeek::More if count == 0 => return Ok(FirstMessage::Broken),
+            HelloPeek::More => {}
+            HelloPeek::Hello(hello) => return Ok(FirstMessage::Tls(hello)),
+            HelloPeek::Other => return Ok(FirstMessage::Other),
+            HelloPeek::Broken(_) => return Ok(FirstMessage::Broken),
         }
     }
 }
 
 /// The body of one request and not a byte more.
-pub(super) async fn body<R, W>(
+pub(super) async fn copy_body<R, W>(
     from: &mut R,
     to: &mut W,
-    body: Body,
-    meter: &Meter<'_>,
+    body: BodyFraming,
+    meter: &TrafficMeter<'_>,
 ) -> Result<()>
 where
     R: AsyncBufRead + Unpin,
     W: AsyncWrite + Unpin,
 {
     match body {
-        Body::None => {}
-        Body::Length(length) => exactly(from, to, length, meter).await?,
-        Body::Chunked => chunks(from, to, meter).await?,
+        BodyFraming::None => {}
+        BodyFraming::Length(length) => copy_exactly(from, to, length, meter).await?,
+        BodyFraming::Chunked => copy_chunks(from, to, meter).await?,
     }
     to.flush().await
 }
 
-async fn exactly<R, W>(from: &mut R, to: &mut W, length: u64, meter: &Meter<'_>) -> Result<()>
+async fn copy_exactly<R, W>(
+    from: &mut R,
+    to: &mut W,
+    length: u64,
+    meter: &TrafficMeter<'_>,
+) -> Result<()>
 where
     R: AsyncBufRead + Unpin,
     W: AsyncWrite + Unpin,
@@ -147,7 +156,7 @@ where
             if piece.is_empty() {
                 return Err(ErrorKind::UnexpectedEof.into());
             }
-            meter.count(piece.len())?;
+            meter.count_bytes(piece.len())?;
             to.write_all(piece).await?;
             piece.len()
         };
@@ -158,30 +167,30 @@ where
 }
 
 /// Chunks are read and written anew, so that both sides agree where the body ends.
-async fn chunks<R, W>(from: &mut R, to: &mut W, meter: &Meter<'_>) -> Result<()>
+async fn copy_chunks<R, W>(from: &mut R, to: &mut W, meter: &TrafficMeter<'_>) -> Result<()>
 where
     R: AsyncBufRead + Unpin,
     W: AsyncWrite + Unpin,
 {
     loop {
-        let size = chunk_size(&line(from, meter).await?)?;
+        let size = chunk_size(&read_chunk_line(from, meter).await?)?;
         if size == 0 {
             break;
         }
         to.write_all(format!("{size:x}\r\n").as_bytes()).await?;
-        exactly(from, to, size, meter).await?;
-        if !line(from, meter).await?.is_empty() {
-            return Err(damaged("a chunk longer than it says"));
+        copy_exactly(from, to, size, meter).await?;
+        if !read_chunk_line(from, meter).await?.is_empty() {
+            return Err(invalid_data_error("a chunk longer than it says"));
         }
         to.write_all(b"\r\n").await?;
         to.flush().await?;
     }
     for _ in 0..TRAILERS_MAX {
-        if line(from, meter).await?.is_empty() {
+        if read_chunk_line(from, meter).await?.is_empty() {
             return to.write_all(b"0\r\n\r\n").await;
         }
     }
-    Err(damaged("too many trailers"))
+    Err(invalid_data_error("too many trailers"))
 }
 
 fn chunk_size(line: &[u8]) -> Result<u64> {
@@ -189,13 +198,13 @@ fn chunk_size(line: &[u8]) -> Result<u64> {
     let digits = digits.trim_ascii_end();
     let text = std::str::from_utf8(digits).unwrap_or_default();
     if text.is_empty() || text.len() > 15 || !text.bytes().all(|b| b.is_ascii_hexdigit()) {
-        return Err(damaged("a chunk without a size"));
+        return Err(invalid_data_error("a chunk without a size"));
     }
-    u64::from_str_radix(text, 16).map_err(|_| damaged("a chunk without a size"))
+    u64::from_str_radix(text, 16).map_err(|_| invalid_data_error("a chunk without a size"))
 }
 
 /// One line without its end.
-async fn line<R>(from: &mut R, meter: &Meter<'_>) -> Result<Vec<u8>>
+async fn read_chunk_line<R>(from: &mut R, meter: &TrafficMeter<'_>) -> Result<Vec<u8>>
 where
     R: AsyncBufRead + Unpin,
 {
@@ -209,24 +218,24 @@ where
         let count = end.unwrap_or(piece.len());
         line.extend_from_slice(&piece[..count]);
         from.consume(count);
-        meter.count(count)?;
+        meter.count_bytes(count)?;
         if line.len() > LINE_BYTES_MAX {
-            return Err(damaged("a line too long"));
+            return Err(invalid_data_error("a line too long"));
         }
         if end.is_some() {
             return match line.strip_suffix(b"\r\n") {
                 Some(text) if !text.contains(&b'\r') => Ok(text.to_vec()),
-                Some(_) | None => Err(damaged("a line that ends in two ways")),
+                Some(_) | None => Err(invalid_data_error("a line that ends in two ways")),
             };
         }
     }
 }
 
-fn damaged(why: &'static str) -> Error {
+fn invalid_data_error(why: &'static str) -> Error {
     Error::new(ErrorKind::InvalidData, why)
 }
 
 /// A host's side as a buffered reader.
-pub(super) fn buffered<R: AsyncRead>(from: R) -> tokio::io::BufReader<R> {
+pub(super) fn buffered_reader<R: AsyncRead>(from: R) -> tokio::io::BufReader<R> {
     tokio::io::BufReader::with_capacity(16 * 1024, from)
 }

@@ -14,13 +14,13 @@ use tokio::io::{
 use tokio::net::TcpStream;
 use url::Host;
 
-use super::Shared;
-use super::head::{self, Body, Request, Wants};
-use super::hello::Hello;
-use super::hosts::{Grant, place};
-use super::relay::{self, First, Meter, buffered, copy};
+use super::EgressState;
+use super::head::{self, BodyFraming, ProxyRequest, ProxyRequestKind};
+use super::hello::ClientHello;
+use super::hosts::{HostGrant, host_and_port};
+use super::relay::{self, FirstMessage, TrafficMeter, buffered_reader, copy_stream};
 use crate::address::{host_text, parse_host};
-use crate::pin::{PinError, pin};
+use crate::pin::{PinError, pin_host};
 
 /// The port at which a tunnel must speak TLS.
 const HTTPS: u16 = 443;
@@ -35,7 +35,7 @@ const LINGER_BYTES_MAX: u64 = 256 * 1024;
 
 /// How a connection came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Side {
+pub(super) enum ConnectionSource {
     /// By the socket, which only the command sees.
     Unix,
     /// By the port, which everybody on this machine sees: the word is asked for.
@@ -43,17 +43,17 @@ pub(super) enum Side {
 }
 
 /// An answer of the proxy itself.
-struct Answer {
+struct ProxyResponse {
     status: u16,
     text: String,
 }
 
-impl Answer {
-    fn new(status: u16, text: impl Into<String>) -> Answer {
-        Answer { status, text: text.into() }
+impl ProxyResponse {
+    fn new(status: u16, text: impl Into<String>) -> ProxyResponse {
+        ProxyResponse { status, text: text.into() }
     }
 
-    fn bytes(&self) -> Vec<u8> {
+    fn to_bytes(&self) -> Vec<u8> {
         let reason = match self.status {
             400 => "Bad Request",
             403 => "Forbidden",
@@ -79,27 +79,30 @@ impl Answer {
 }
 
 /// A command's connection, split.
-struct Client<S> {
+struct CommandConnection<S> {
     from: BufReader<ReadHalf<S>>,
     to: WriteHalf<S>,
 }
 
 /// Serves one connection to its end. What goes wrong is the client's to see, and nobody's to log.
-pub(super) async fn serve<S>(stream: S, side: Side, shared: Arc<Shared>)
+pub(super) async fn serve_connection<S>(stream: S, side: ConnectionSource, shared: Arc<EgressState>)
 where
     S: AsyncRead + AsyncWrite + Send,
 {
     let (from, to) = tokio::io::split(stream);
-    let mut client = Client { from: BufReader::new(from), to };
-    if let Err(answer) = request(&mut client, side, &shared).await {
-        refuse(&mut client, &answer).await;
+    let mut client = CommandConnection { from: BufReader::new(from), to };
+    if let Err(answer) = handle_request(&mut client, side, &shared).await {
+        send_refusal(&mut client, &answer).await;
     }
 }
 
-async fn refuse<S: AsyncRead + AsyncWrite>(client: &mut Client<S>, answer: &Answer) {
+async fn send_refusal<S: AsyncRead + AsyncWrite>(
+    client: &mut CommandConnection<S>,
+    answer: &ProxyResponse,
+) {
     // Cut at once, the answer would be lost with what the client still sends.
     let linger = async {
-        client.to.write_all(&answer.bytes()).await?;
+        client.to.write_all(&answer.to_bytes()).await?;
         client.to.shutdown().await?;
         let mut rest = (&mut client.from).take(LINGER_BYTES_MAX);
         tokio::io::copy(&mut rest, &mut tokio::io::sink()).await
@@ -107,7 +110,11 @@ async fn refuse<S: AsyncRead + AsyncWrite>(client: &mut Client<S>, answer: &Answ
     let _ = tokio::time::timeout(LINGER, linger).await;
 }
 
-async fn request<S>(client: &mut Client<S>, side: Side, shared: &Shared) -> Result<(), Answer>
+async fn handle_request<S>(
+    client: &mut CommandConnection<S>,
+    side: ConnectionSource,
+    shared: &EgressState,
+) -> Result<(), ProxyResponse>
 where
     S: AsyncRead + AsyncWrite + Send,
 {
@@ -116,23 +123,29 @@ where
         bounds.head_timeout,
         read_head(&mut client.from, bounds.head_bytes_max),
     );
-    let head = head.await.map_err(|_| Answer::new(408, "the request did not come in time"))??;
-    let request = head::parse(&head).map_err(|why| Answer::new(400, why))?;
-    if side == Side::Tcp && !knows_word(request.credentials.as_deref(), &shared.word) {
-        return Err(Answer::new(407, "this proxy belongs to another command"));
+    let head =
+        head.await.map_err(|_| ProxyResponse::new(408, "the request did not come in time"))??;
+    let request = head::parse_request_head(&head).map_err(|why| ProxyResponse::new(400, why))?;
+    if side == ConnectionSource::Tcp && !knows_word(request.credentials.as_deref(), &shared.word) {
+        return Err(ProxyResponse::new(407, "this proxy belongs to another command"));
     }
-    let Request { host, port, wants, .. } = request;
-    let upstream = judged(shared, &host, port, &wants).await?;
+    let ProxyRequest { host, port, wants, .. } = request;
+    let upstream = connect_if_granted(shared, &host, port, &wants).await?;
     match wants {
-        Wants::Tunnel => tunnel(client, upstream, &host, port, shared).await,
-        Wants::Plain { head, body } => exchange(client, upstream, &head, body, shared).await,
+        ProxyRequestKind::Tunnel => relay_tunnel(client, upstream, &host, port, shared).await,
+        ProxyRequestKind::Plain { head, body } => {
+            relay_exchange(client, upstream, &head, body, shared).await
+        }
     }
 }
 
 /// The head with its empty line. Nothing behind it is taken.
-async fn read_head<R: AsyncBufRead + Unpin>(from: &mut R, max: usize) -> Result<Vec<u8>, Answer> {
+async fn read_head<R: AsyncBufRead + Unpin>(
+    from: &mut R,
+    max: usize,
+) -> Result<Vec<u8>, ProxyResponse> {
     const END: &[u8] = b"\r\n\r\n";
-    let cut = || Answer::new(400, "the request broke off");
+    let cut = || ProxyResponse::new(400, "the request broke off");
     let mut head: Vec<u8> = Vec::new();
     loop {
         let piece = from.fill_buf().await.map_err(|_| cut())?;
@@ -146,7 +159,10 @@ async fn read_head<R: AsyncBufRead + Unpin>(from: &mut R, max: usize) -> Result<
         let end = end.map(|at| searched + at + END.len());
         from.consume(end.map_or(count, |end| end - before));
         if end.unwrap_or(head.len()) > max {
-            return Err(Answer::new(431, format!("the request's head has more than {max} bytes")));
+            return Err(ProxyResponse::new(
+                431,
+                format!("the request's head has more than {max} bytes"),
+            ));
         }
         if let Some(end) = end {
             head.truncate(end);
@@ -164,26 +180,26 @@ fn knows_word(credentials: Option<&str>, word: &str) -> bool {
 }
 
 /// The connection to a host that is granted and may be reached.
-async fn judged(
-    shared: &Shared,
+async fn connect_if_granted(
+    shared: &EgressState,
     host: &Host<String>,
     port: u16,
-    wants: &Wants,
-) -> Result<TcpStream, Answer> {
-    let place = place(host, port);
-    let grant = shared.hosts.grant(host, port);
-    if grant == Grant::None {
-        shared.refuse(&place);
+    wants: &ProxyRequestKind,
+) -> Result<TcpStream, ProxyResponse> {
+    let place = host_and_port(host, port);
+    let grant = shared.hosts.grant_for(host, port);
+    if grant == HostGrant::None {
+        shared.record_refused_host(&place);
         let name = host_text(host);
         let asked = if matches!(port, HTTP | HTTPS) { &name } else { &place };
-        return Err(Answer::new(
+        return Err(ProxyResponse::new(
             403,
             format!("this command may not reach {place}; ask for it: network: [{asked:?}]"),
         ));
     }
-    if *wants == Wants::Tunnel && port == HTTP && grant != Grant::Port {
-        shared.refuse(&place);
-        return Err(Answer::new(
+    if *wants == ProxyRequestKind::Tunnel && port == HTTP && grant != HostGrant::Port {
+        shared.record_refused_host(&place);
+        return Err(ProxyResponse::new(
             403,
             format!(
                 "{place} is reached with plain requests, not with a tunnel; if it must be one, \
@@ -192,25 +208,29 @@ async fn judged(
         ));
     }
     if shared.is_spent() {
-        return Err(Answer::new(403, "this command has used up its network"));
+        return Err(ProxyResponse::new(403, "this command has used up its network"));
     }
-    let pinned = pin(shared.guard(), host).await.map_err(|error| match error {
+    let pinned = pin_host(shared.address_guard(), host).await.map_err(|error| match error {
         PinError::Refused(why) => {
-            shared.refuse(&place);
-            Answer::new(403, why)
+            shared.record_refused_host(&place);
+            ProxyResponse::new(403, why)
         }
-        PinError::Failed(why) => Answer::new(502, why),
+        PinError::Failed(why) => ProxyResponse::new(502, why),
     })?;
-    let dialled =
-        tokio::time::timeout(shared.bounds.connect_timeout, dial(&pinned.addresses, port));
+    let dialled = tokio::time::timeout(
+        shared.bounds.connect_timeout,
+        connect_to_any(&pinned.addresses, port),
+    );
     match dialled.await {
         Ok(Ok(stream)) => Ok(stream),
-        Ok(Err(why)) => Err(Answer::new(502, format!("{place} could not be reached: {why}"))),
-        Err(_) => Err(Answer::new(504, format!("{place} did not answer in time"))),
+        Ok(Err(why)) => {
+            Err(ProxyResponse::new(502, format!("{place} could not be reached: {why}")))
+        }
+        Err(_) => Err(ProxyResponse::new(504, format!("{place} did not answer in time"))),
     }
 }
 
-async fn dial(addresses: &[IpAddr], port: u16) -> std::io::Result<TcpStream> {
+async fn connect_to_any(addresses: &[IpAddr], port: u16) -> std::io::Result<TcpStream> {
     let mut last = ErrorKind::AddrNotAvailable.into();
     for ip in addresses {
         match TcpStream::connect(SocketAddr::new(*ip, port)).await {
@@ -226,13 +246,13 @@ async fn dial(addresses: &[IpAddr], port: u16) -> std::io::Result<TcpStream> {
 
 /// A pipe. At port 443 it carries TLS for the host that was asked for; at a port that was granted
 /// by number it carries anything, and TLS only for that host.
-async fn tunnel<S>(
-    client: &mut Client<S>,
+async fn relay_tunnel<S>(
+    client: &mut CommandConnection<S>,
     upstream: TcpStream,
     host: &Host<String>,
     port: u16,
-    shared: &Shared,
-) -> Result<(), Answer>
+    shared: &EgressState,
+) -> Result<(), ProxyResponse>
 where
     S: AsyncRead + AsyncWrite + Send,
 {
@@ -241,15 +261,18 @@ where
         return Ok(());
     }
     let (from_host, mut to_host) = upstream.into_split();
-    let mut from_host = buffered(from_host);
-    let meter = Meter::new(shared);
-    let Client { from, to } = client;
+    let mut from_host = buffered_reader(from_host);
+    let meter = TrafficMeter::new(shared);
+    let CommandConnection { from, to } = client;
     let mut said = Vec::new();
     if port == HTTPS {
-        let first = tokio::time::timeout(shared.bounds.head_timeout, relay::first(from, &mut said));
-        let first = first.await.unwrap_or(Ok(First::Broken));
+        let first = tokio::time::timeout(
+            shared.bounds.head_timeout,
+            relay::read_first_message(from, &mut said),
+        );
+        let first = first.await.unwrap_or(Ok(FirstMessage::Broken));
         if !is_for(first.as_ref().ok(), host, port) {
-            shared.refuse(&place(host, port));
+            shared.record_refused_host(&host_and_port(host, port));
             let _ = to.write_all(&UNRECOGNIZED_NAME).await;
             let _ = to.shutdown().await;
             return Ok(());
@@ -258,54 +281,58 @@ where
     let up = async {
         if port != HTTPS {
             // The host may speak first here, so the pipe is open the other way meanwhile.
-            let first = relay::first(from, &mut said).await?;
+            let first = relay::read_first_message(from, &mut said).await?;
             if !said.is_empty() && !is_for(Some(&first), host, port) {
-                shared.refuse(&place(host, port));
+                shared.record_refused_host(&host_and_port(host, port));
                 return Err(ErrorKind::PermissionDenied.into());
             }
         }
-        relay::send(&mut to_host, &said, &meter).await?;
-        copy(from, &mut to_host, &meter).await
+        relay::send_bytes(&mut to_host, &said, &meter).await?;
+        copy_stream(from, &mut to_host, &meter).await
     };
-    let down = copy(&mut from_host, to, &meter);
+    let down = copy_stream(&mut from_host, to, &meter);
     tokio::select! {
         _ = async { tokio::try_join!(up, down) } => {}
-        () = meter.idle() => {}
+        () = meter.wait_until_idle() => {}
     }
     Ok(())
 }
 
 /// Whether a client's first message may go to `host`.
-fn is_for(first: Option<&First>, host: &Host<String>, port: u16) -> bool {
+fn is_for(first: Option<&FirstMessage>, host: &Host<String>, port: u16) -> bool {
     match first {
-        Some(First::Tls(Hello { is_encrypted: true, .. })) | Some(First::Broken) | None => false,
-        Some(First::Tls(Hello { name: Some(name), .. })) => parse_host(name).as_ref() == Ok(host),
+        Some(FirstMessage::Tls(ClientHello { is_encrypted: true, .. }))
+        | Some(FirstMessage::Broken)
+        | None => false,
+        Some(FirstMessage::Tls(ClientHello { name: Some(name), .. })) => {
+            parse_host(name).as_ref() == Ok(host)
+        }
         // A client that wants an address has no name to give.
-        Some(First::Tls(Hello { name: None, .. })) => !matches!(host, Host::Domain(_)),
-        Some(First::Other) => port != HTTPS,
+        Some(FirstMessage::Tls(ClientHello { name: None, .. })) => !matches!(host, Host::Domain(_)),
+        Some(FirstMessage::Other) => port != HTTPS,
     }
 }
 
 /// One plain request and its answer.
-async fn exchange<S>(
-    client: &mut Client<S>,
+async fn relay_exchange<S>(
+    client: &mut CommandConnection<S>,
     upstream: TcpStream,
     head: &str,
-    body: Body,
-    shared: &Shared,
-) -> Result<(), Answer>
+    body: BodyFraming,
+    shared: &EgressState,
+) -> Result<(), ProxyResponse>
 where
     S: AsyncRead + AsyncWrite + Send,
 {
     let (from_host, mut to_host) = upstream.into_split();
-    let mut from_host = buffered(from_host);
-    let meter = Meter::new(shared);
-    let Client { from, to } = client;
+    let mut from_host = buffered_reader(from_host);
+    let meter = TrafficMeter::new(shared);
+    let CommandConnection { from, to } = client;
     let up = async {
-        relay::send(&mut to_host, head.as_bytes(), &meter).await?;
-        relay::body(from, &mut to_host, body, &meter).await
+        relay::send_bytes(&mut to_host, head.as_bytes(), &meter).await?;
+        relay::copy_body(from, &mut to_host, body, &meter).await
     };
-    let down = copy(&mut from_host, to, &meter);
+    let down = copy_stream(&mut from_host, to, &meter);
     let both = async {
         tokio::pin!(up, down);
         // A host may answer before it has read everything; its answer is the end either way.
@@ -327,7 +354,7 @@ where
     };
     tokio::select! {
         _ = both => {}
-        () = meter.idle() => {}
+        () = meter.wait_until_idle() => {}
     }
     Ok(())
 }

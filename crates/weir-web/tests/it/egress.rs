@@ -76,7 +76,7 @@ async fn z4_a_granted_host_is_reached_by_the_socket() {
     assert!(answer.starts_with("HTTP/1.1 200 ") && answer.ends_with("hello"), "{answer}");
     let heard = format!("GET /x?y HTTP/1.1\r\nhost: {place}\r\nconnection: close\r\n\r\n");
     assert_eq!(witness.heard(), [heard]);
-    assert_eq!((line.refused(), house.names.asked()), (Vec::new(), 1));
+    assert_eq!((line.refused_hosts(), house.names.asked()), (Vec::new(), 1));
     // The socket is for its owner alone.
     let folder = line.socket().parent().unwrap();
     assert_eq!(folder.metadata().unwrap().permissions().mode() & 0o777, 0o700);
@@ -142,10 +142,10 @@ async fn z4_what_is_not_granted_is_refused_named_and_remembered() {
             let said =
                 format!("this command may not reach {place}; ask for it: network: [\"{asked}");
             assert!(answer.contains(&said), "{answer}");
-            assert!(line.refused().contains(&place), "{place}");
+            assert!(line.refused_hosts().contains(&place), "{place}");
         }
     }
-    assert_eq!(line.refused().len(), 7, "each once: {:?}", line.refused());
+    assert_eq!(line.refused_hosts().len(), 7, "each once: {:?}", line.refused_hosts());
     assert_eq!((witness.heard(), house.names.asked()), (Vec::new(), 0), "nobody was asked");
 }
 
@@ -177,13 +177,13 @@ async fn z4_a_grant_opens_no_private_address() {
         }
     }
     // Two spellings of one address are one.
-    assert_eq!(line.refused().len(), granted.len() - 1, "{:?}", line.refused());
+    assert_eq!(line.refused_hosts().len(), granted.len() - 1, "{:?}", line.refused_hosts());
     assert_eq!(house.names.asked(), 2 * names.len(), "literals and closed names ask nobody");
     assert_eq!(witness.heard(), Vec::<String>::new());
     let unknown = house.line(&["nowhere.test".to_owned()]).await;
     let answer = say(&*unknown, &get("nowhere.test")).await;
     assert!(answer.starts_with("HTTP/1.1 502 ") && answer.contains("nowhere.test"), "{answer}");
-    assert_eq!(unknown.refused(), Vec::<String>::new(), "a failure is no refusal");
+    assert_eq!(unknown.refused_hosts(), Vec::<String>::new(), "a failure is no refusal");
 }
 
 #[tokio::test]
@@ -260,7 +260,7 @@ async fn z4_a_tunnel_carries_tls_for_its_own_host_only() {
     let back = through(&*line, &place, &good).await;
     assert!(back.starts_with("HTTP/1.1 200 ") && back.len() > good.len(), "{} bytes", back.len());
     assert_eq!(witness.heard_bytes(), [good]);
-    assert_eq!(line.refused(), Vec::<String>::new());
+    assert_eq!(line.refused_hosts(), Vec::<String>::new());
     // Another name, none at all, and a message that is cut short.
     for first in [
         hello("evil.test"),
@@ -271,7 +271,7 @@ async fn z4_a_tunnel_carries_tls_for_its_own_host_only() {
         let back = through(&*line, &place, &first).await;
         assert_eq!(back.matches("\r\n\r\n").count(), 1, "nothing after the opening");
     }
-    assert_eq!(line.refused(), std::slice::from_ref(&place));
+    assert_eq!(line.refused_hosts(), std::slice::from_ref(&place));
     let heard = witness.heard_bytes();
     assert!(heard[1..].iter().all(Vec::is_empty), "not a byte of theirs went on");
     // Another protocol at a port that was granted by its number.

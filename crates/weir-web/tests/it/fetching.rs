@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
-use weir_engine::ports::{Fetched, Web};
-use weir_web::{GuardedWeb, Lookup, WebOptions};
+use weir_engine::ports::{FetchedPage, Web};
+use weir_web::{GuardedWeb, HostLookup, WebOptions};
 
 use crate::server::Server;
 
@@ -26,8 +26,8 @@ fn local() -> GuardedWeb {
     GuardedWeb::new(options(&["127.0.0.1"])).unwrap()
 }
 
-async fn get(web: &GuardedWeb, url: &str, max: usize) -> Result<Fetched, String> {
-    let address = web.check(url)?;
+async fn get(web: &GuardedWeb, url: &str, max: usize) -> Result<FetchedPage, String> {
+    let address = web.check_url(url)?;
     web.fetch(&address, max, &CancellationToken::new()).await
 }
 
@@ -47,8 +47,8 @@ impl Answers {
 }
 
 #[async_trait]
-impl Lookup for Answers {
-    async fn lookup(&self, _host: &str) -> Result<Vec<IpAddr>, String> {
+impl HostLookup for Answers {
+    async fn lookup_host(&self, _host: &str) -> Result<Vec<IpAddr>, String> {
         *self.1.lock().unwrap() += 1;
         self.0.lock().unwrap().pop().ok_or_else(|| "no more answers".to_owned())
     }
@@ -58,7 +58,7 @@ impl Lookup for Answers {
 async fn z5_a_listed_address_is_fetched() {
     let server = Server::start().await;
     let page = get(&local(), &server.url("/plain#top"), ROOM).await.unwrap();
-    let expected = Fetched {
+    let expected = FetchedPage {
         url: server.url("/plain"),
         status: 200,
         media_type: "text/plain".to_owned(),
@@ -76,9 +76,9 @@ async fn z5_a_listed_address_is_fetched() {
 async fn z5_an_unlisted_address_gets_no_connection() {
     let server = Server::start().await;
     let web = GuardedWeb::new(options(&[])).unwrap();
-    assert!(web.check(&server.url("/plain")).is_err());
+    assert!(web.check_url(&server.url("/plain")).is_err());
     // An address that was made by hand does not get further.
-    let forged = local().check(&server.url("/plain")).unwrap();
+    let forged = local().check_url(&server.url("/plain")).unwrap();
     let error = web.fetch(&forged, ROOM, &CancellationToken::new()).await.unwrap_err();
     assert!(error.contains("this machine itself"), "{error}");
     assert_eq!(server.connections.load(Ordering::SeqCst), 0);
@@ -191,7 +191,7 @@ async fn z5_broken_and_silent_servers_end() {
     let cancel = CancellationToken::new();
     cancel.cancel();
     let web = local();
-    let address = web.check(&server.url("/silent")).unwrap();
+    let address = web.check_url(&server.url("/silent")).unwrap();
     let error = web.fetch(&address, ROOM, &cancel).await.unwrap_err();
     assert!(error.contains("cancelled"), "{error}");
 }

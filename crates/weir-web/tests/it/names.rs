@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
-use weir_web::Lookup;
+use weir_web::HostLookup;
 
 pub(crate) struct Names {
     known: HashMap<String, Vec<IpAddr>>,
@@ -27,8 +27,8 @@ impl Names {
 }
 
 #[async_trait]
-impl Lookup for Names {
-    async fn lookup(&self, host: &str) -> Result<Vec<IpAddr>, String> {
+impl HostLookup for Names {
+    async fn lookup_host(&self, host: &str) -> Result<Vec<IpAddr>, String> {
         self.asked.fetch_add(1, Ordering::SeqCst);
         self.known.get(host).cloned().ok_or_else(|| "no such name".to_owned())
     }

@@ -10,7 +10,7 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use rustls::{ServerConfig, ServerConnection, Stream};
 use tokio_util::sync::CancellationToken;
 use weir_core::secret::Secret;
-use weir_engine::ports::{Fetched, Web, WebRequest};
+use weir_engine::ports::{FetchedPage, Web, WebRequest};
 use weir_web::{GuardedWeb, WebOptions, WebSecret};
 
 use crate::server::Server;
@@ -48,7 +48,7 @@ fn request(web: &GuardedWeb, method: &str, url: &str) -> Result<WebRequest, Stri
     })
 }
 
-async fn send(web: &GuardedWeb, request: &WebRequest) -> Result<Fetched, String> {
+async fn send(web: &GuardedWeb, request: &WebRequest) -> Result<FetchedPage, String> {
     web.request(request, &CancellationToken::new()).await
 }
 
@@ -76,7 +76,7 @@ async fn z5_a_private_host_is_reached_only_where_it_is_listed() {
     let server = Server::start().await;
     let web = web(&server.at.to_string());
     let url = server.url("/plain");
-    assert!(web.check(&url).is_err() && web.check_listed(&url, &[]).is_err());
+    assert!(web.check_url(&url).is_err() && web.check_listed(&url, &[]).is_err());
     let mut sent = request(&web, "GET", &url).unwrap();
     sent.listed = Vec::new();
     let why = send(&web, &sent).await.unwrap_err();

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 use weir_core::secret::Secret;
-use weir_engine::ports::{Fetched, Web};
+use weir_engine::ports::{FetchedPage, Web};
 use weir_web::{GuardedWeb, WebOptions, WebSecret};
 
 use crate::names::Names;
@@ -32,8 +32,8 @@ fn client(names: &[(&str, &str)], allow: &[&str], secret: WebSecret) -> (Guarded
     (GuardedWeb::with_lookup(options, names.clone()).unwrap(), names)
 }
 
-async fn fetch(web: &GuardedWeb, url: &str, secret: &str) -> Result<Fetched, String> {
-    let address = web.check(url)?;
+async fn fetch(web: &GuardedWeb, url: &str, secret: &str) -> Result<FetchedPage, String> {
+    let address = web.check_url(url)?;
     web.fetch_with_secret(&address, secret, 1_000_000, &CancellationToken::new()).await
 }
 
@@ -55,7 +55,7 @@ async fn z7_the_declared_host_gets_it_and_no_other() {
     let request = String::from_utf8(page.body).unwrap();
     assert!(request.contains(&format!("authorization: Bearer {MARKER}\r\n")), "{request}");
     // Without being named it is not sent.
-    let address = web.check(&format!("http://site.test:{port}/echo")).unwrap();
+    let address = web.check_url(&format!("http://site.test:{port}/echo")).unwrap();
     let page = web.fetch(&address, 10_000, &CancellationToken::new()).await.unwrap();
     assert!(!String::from_utf8(page.body).unwrap().contains(MARKER));
     let asked = names.asked();

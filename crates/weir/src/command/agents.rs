@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use weir_core::ids::Timestamp;
 use weir_core::schedule::ScheduledAgent;
-use weir_engine::ports::{AGENT_ACTIVE, AgentRunFilter, KEPT_AGENT, Kept, Store};
+use weir_engine::ports::{AGENT_ACTIVE, AgentRunFilter, KEPT_AGENT, Store, StoredItem};
 use weir_install::cx::Cx;
 
 use crate::failure::usage;
@@ -24,17 +24,20 @@ mod tell;
 const PAUSED: &str = "paused";
 
 /// Does what was asked.
-pub(crate) async fn agents(cx: &Cx, command: AgentsCommand) -> anyhow::Result<ExitCode> {
+pub(crate) async fn run_agents_command(
+    cx: &Cx,
+    command: AgentsCommand,
+) -> anyhow::Result<ExitCode> {
     match command {
-        AgentsCommand::List(flag) => tell::list(cx, flag).await?,
-        AgentsCommand::Show(args) => tell::show(cx, &args).await?,
-        AgentsCommand::Add(args) => add::add(cx, &args).await?,
+        AgentsCommand::List(flag) => tell::list_agents(cx, flag).await?,
+        AgentsCommand::Show(args) => tell::show_agent(cx, &args).await?,
+        AgentsCommand::Add(args) => add::add_agent(cx, &args).await?,
         AgentsCommand::Run(args) => return now::run(cx, &args).await,
-        AgentsCommand::Pause(args) => change::set(cx, &args, PAUSED).await?,
-        AgentsCommand::Resume(args) => change::set(cx, &args, AGENT_ACTIVE).await?,
-        AgentsCommand::History(args) => tell::history(cx, &args).await?,
+        AgentsCommand::Pause(args) => change::set_agent_state(cx, &args, PAUSED).await?,
+        AgentsCommand::Resume(args) => change::set_agent_state(cx, &args, AGENT_ACTIVE).await?,
+        AgentsCommand::History(args) => tell::show_run_history(cx, &args).await?,
         AgentsCommand::Remove(args) => change::remove(cx, &args).await?,
-        AgentsCommand::Daemon(args) => return daemon::daemon(cx, &args).await,
+        AgentsCommand::Daemon(args) => return daemon::run_agents_daemon(cx, &args).await,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -43,8 +46,11 @@ pub(crate) async fn agents(cx: &Cx, command: AgentsCommand) -> anyhow::Result<Ex
 ///
 /// # Errors
 /// A usage error: there is none, or what is kept cannot be read.
-async fn find(store: &dyn Store, name: &str) -> anyhow::Result<(Kept, ScheduledAgent)> {
-    let kept = store.kept(KEPT_AGENT).await?;
+async fn find_kept_agent(
+    store: &dyn Store,
+    name: &str,
+) -> anyhow::Result<(StoredItem, ScheduledAgent)> {
+    let kept = store.stored_items(KEPT_AGENT).await?;
     let names: Vec<&str> = kept.iter().map(|kept| kept.name.as_str()).collect();
     let Some(found) = kept.iter().find(|kept| kept.name == name) else {
         let others = match names[..] {

@@ -19,26 +19,31 @@ mod list;
 mod show;
 mod tell;
 
-use fold::Folded;
-pub(crate) use tell::remember;
-pub(super) use tell::{DIFF_LINES_MAX, choice, rules, said, told};
+use fold::FoldedSession;
+pub(crate) use tell::remember_allowed_rules;
+pub(super) use tell::{
+    DIFF_LINES_MAX, describe_approval_request, describe_decision, join_rules, resolve_typed_choice,
+};
 use weir_install::cx::Cx;
 use weir_install::session_ids;
 
 /// Does what was asked.
-pub(crate) async fn approvals(cx: &Cx, command: ApprovalsCommand) -> anyhow::Result<ExitCode> {
+pub(crate) async fn run_approvals_command(
+    cx: &Cx,
+    command: ApprovalsCommand,
+) -> anyhow::Result<ExitCode> {
     match command {
-        ApprovalsCommand::List(args) => list::list(cx, &args).await?,
-        ApprovalsCommand::Show(args) => show::show(cx, &args).await?,
-        ApprovalsCommand::Answer(args) => return answer::answer(cx, &args).await,
-        ApprovalsCommand::Revoke(args) => return answer::revoke(cx, &args).await,
+        ApprovalsCommand::List(args) => list::list_approvals(cx, &args).await?,
+        ApprovalsCommand::Show(args) => show::show_pending_item(cx, &args).await?,
+        ApprovalsCommand::Answer(args) => return answer::answer_pending_item(cx, &args).await,
+        ApprovalsCommand::Revoke(args) => return answer::revoke_lease(cx, &args).await,
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// Something that a person is asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Asked {
+enum PendingItem {
     /// Whether a call may run.
     Approval(ApprovalId),
     /// A question of the agent.
@@ -50,7 +55,10 @@ enum Asked {
 ///
 /// # Errors
 /// A usage error: no such session, or it is not a name of that kind.
-async fn find(store: &dyn Store, text: &str) -> anyhow::Result<(SessionId, Asked)> {
+async fn find_pending_item(
+    store: &dyn Store,
+    text: &str,
+) -> anyhow::Result<(SessionId, PendingItem)> {
     let wrong = || {
         usage(format!(
             "{text:?} is not the id of an approval or question (such as 0198c5e0-a1); `weir \
@@ -63,22 +71,22 @@ async fn find(store: &dyn Store, text: &str) -> anyhow::Result<(SessionId, Asked
     if !is_approval && !number.strip_prefix('q').is_some_and(is_number) {
         return Err(wrong());
     }
-    let session = session_ids::find(store, session).await?;
+    let session = session_ids::find_session_id(store, session).await?;
     let whole = format!("{session}-{number}");
     let asked = if is_approval {
-        Asked::Approval(ApprovalId::new(whole))
+        PendingItem::Approval(ApprovalId::new(whole))
     } else {
-        Asked::Question(QuestionId::new(whole))
+        PendingItem::Question(QuestionId::new(whole))
     };
     Ok((session, asked))
 }
 
-fn now() -> Timestamp {
+fn current_timestamp() -> Timestamp {
     Timestamp(jiff::Timestamp::now().as_microsecond())
 }
 
 /// A length of time for people, in its two largest units: `3 h 20 min`.
-fn lasting(ms: u64) -> String {
+fn describe_duration(ms: u64) -> String {
     let seconds = ms / 1_000;
     let (days, hours) = (seconds / 86_400, seconds / 3_600 % 24);
     let (minutes, rest) = (seconds / 60 % 60, seconds % 60);
@@ -104,7 +112,7 @@ mod tests {
             (86_399_000, "23 h 59 min"),
             (90_000_000, "1 d 1 h"),
         ] {
-            assert_eq!(lasting(ms), text);
+            assert_eq!(describe_duration(ms), text);
         }
     }
 
@@ -112,8 +120,8 @@ mod tests {
     async fn g4_what_names_nothing_is_refused() {
         let store = weir_store::MemoryStore::new();
         for text in ["", "a1", "-", "x-b1", "x-a", "x-a1x", "x-a1", "\u{202E}-a1"] {
-            let error = find(&store, text).await.expect_err(text);
-            assert_eq!(crate::failure::status(&error), Some(2), "{text}");
+            let error = find_pending_item(&store, text).await.expect_err(text);
+            assert_eq!(crate::failure::exit_status(&error), Some(2), "{text}");
         }
     }
 }

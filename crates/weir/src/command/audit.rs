@@ -6,17 +6,17 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use weir_core::ids::SessionId;
-use weir_core::view::plain::visible;
+use weir_core::view::plain::visible_text;
 use weir_engine::ports::{AuditLine, SessionFilter, Store};
-use weir_install::audit::journal;
+use weir_install::audit::verify_journal_chain;
 use weir_install::cx::Cx;
 use weir_install::session_ids;
 use weir_store::verify_audit;
 
-use super::sessions::moment;
+use super::sessions::timestamp_text;
 use crate::failure::exit;
 use crate::options::{AuditCommand, AuditExportArgs, AuditTailArgs};
-use crate::terminal::{out, out_json};
+use crate::terminal::{out_json, out_line};
 
 /// Lines read at once.
 const PAGE: usize = 500;
@@ -24,24 +24,27 @@ const PAGE: usize = 500;
 const FOLLOW_EVERY: Duration = Duration::from_millis(300);
 
 /// Does what was asked.
-pub(crate) async fn audit(cx: &Cx, command: AuditCommand) -> anyhow::Result<ExitCode> {
+pub(crate) async fn run_audit_command(cx: &Cx, command: AuditCommand) -> anyhow::Result<ExitCode> {
     match command {
-        AuditCommand::Tail(args) => tail(cx, &args).await?,
-        AuditCommand::Verify(flag) => return verify(cx, flag.json).await,
-        AuditCommand::Export(args) => export(cx, &args).await?,
+        AuditCommand::Tail(args) => show_audit_tail(cx, &args).await?,
+        AuditCommand::Verify(flag) => return verify_audit_command(cx, flag.json).await,
+        AuditCommand::Export(args) => export_audit_lines(cx, &args).await?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// The session that a flag names.
-async fn only(store: &dyn Store, text: Option<&str>) -> anyhow::Result<Option<SessionId>> {
+async fn session_of_flag(
+    store: &dyn Store,
+    text: Option<&str>,
+) -> anyhow::Result<Option<SessionId>> {
     match text {
         // A deleted session's lines stay: its whole id still finds them.
-        Some(text) => match session_ids::find(store, text).await {
+        Some(text) => match session_ids::find_session_id(store, text).await {
             Ok(id) => Ok(Some(id)),
             Err(error) => {
                 let id = SessionId::new(text.trim());
-                let lines = page(store, 1, Some(&id)).await?;
+                let lines = read_audit_page(store, 1, Some(&id)).await?;
                 if lines.0.is_empty() { Err(error) } else { Ok(Some(id)) }
             }
         },
@@ -51,13 +54,13 @@ async fn only(store: &dyn Store, text: Option<&str>) -> anyhow::Result<Option<Se
 
 /// The first lines from `from` on that belong to `session`, at most a page that is not empty unless
 /// there is none; and the number after the last that was looked at.
-async fn page(
+async fn read_audit_page(
     store: &dyn Store,
     mut from: u64,
     session: Option<&SessionId>,
 ) -> anyhow::Result<(Vec<AuditLine>, u64)> {
     loop {
-        let lines = store.audit(from, PAGE).await?;
+        let lines = store.audit_lines(from, PAGE).await?;
         let Some(last) = lines.last() else { return Ok((Vec::new(), from)) };
         from = last.n + 1;
         let mine = |line: &AuditLine| session.is_none_or(|id| line.entry.session == *id);
@@ -69,15 +72,15 @@ async fn page(
 }
 
 /// The number of the last line; lines have no gaps.
-async fn last(store: &dyn Store) -> anyhow::Result<u64> {
+async fn find_last_line_number(store: &dyn Store) -> anyhow::Result<u64> {
     let (mut there, mut beyond) = (0_u64, 1_u64);
-    while !store.audit(beyond, 1).await?.is_empty() {
+    while !store.audit_lines(beyond, 1).await?.is_empty() {
         there = beyond;
         beyond = beyond.saturating_mul(2);
     }
     while beyond - there > 1 {
         let middle = there + (beyond - there) / 2;
-        match store.audit(middle, 1).await?.is_empty() {
+        match store.audit_lines(middle, 1).await?.is_empty() {
             true => beyond = middle,
             false => there = middle,
         }
@@ -85,17 +88,17 @@ async fn last(store: &dyn Store) -> anyhow::Result<u64> {
     Ok(there)
 }
 
-async fn tail(cx: &Cx, args: &AuditTailArgs) -> anyhow::Result<()> {
-    let store = cx.store()?;
+async fn show_audit_tail(cx: &Cx, args: &AuditTailArgs) -> anyhow::Result<()> {
+    let store = cx.local_store()?;
     let store: &dyn Store = store.as_ref();
-    let session = only(store, args.session.as_deref()).await?;
-    let end = last(store).await?;
+    let session = session_of_flag(store, args.session.as_deref()).await?;
+    let end = find_last_line_number(store).await?;
     let mut shown: Vec<AuditLine> = Vec::new();
     let mut from = end + 1;
     while from > 1 && shown.len() < args.lines {
         let before = from;
         from = from.saturating_sub(PAGE as u64).max(1);
-        let lines = store.audit(from, usize::try_from(before - from).unwrap_or(PAGE)).await?;
+        let lines = store.audit_lines(from, usize::try_from(before - from).unwrap_or(PAGE)).await?;
         let mine = |line: &AuditLine| session.as_ref().is_none_or(|id| line.entry.session == *id);
         let mut found: Vec<AuditLine> = lines.into_iter().filter(mine).collect();
         found.append(&mut shown);
@@ -104,19 +107,19 @@ async fn tail(cx: &Cx, args: &AuditTailArgs) -> anyhow::Result<()> {
     let extra = shown.len().saturating_sub(args.lines);
     shown.drain(..extra);
     for line in &shown {
-        print(line, args.json.json)?;
+        print_audit_line(line, args.json.json)?;
     }
     if shown.is_empty() && !args.json.json && !args.follow {
-        out("No audit lines yet.")?;
+        out_line("No audit lines yet.")?;
     }
     if !args.follow {
         return Ok(());
     }
     let mut next = end + 1;
     loop {
-        let (lines, after) = page(store, next, session.as_ref()).await?;
+        let (lines, after) = read_audit_page(store, next, session.as_ref()).await?;
         for line in &lines {
-            print(line, args.json.json)?;
+            print_audit_line(line, args.json.json)?;
         }
         next = after;
         if lines.is_empty() {
@@ -125,58 +128,66 @@ async fn tail(cx: &Cx, args: &AuditTailArgs) -> anyhow::Result<()> {
     }
 }
 
-fn print(line: &AuditLine, as_json: bool) -> anyhow::Result<()> {
-    if as_json { out(&serde_json::to_string(line)?) } else { out(&told(line)) }
+fn print_audit_line(line: &AuditLine, as_json: bool) -> anyhow::Result<()> {
+    if as_json {
+        out_line(&serde_json::to_string(line)?)
+    } else {
+        out_line(&describe_audit_line(line))
+    }
 }
 
 /// A line for people.
-fn told(line: &AuditLine) -> String {
+fn describe_audit_line(line: &AuditLine) -> String {
     let fields = &line.entry.fields;
     let word = |name: &str| fields[name].as_str().map(String::from).unwrap_or_default();
     let session: String = line.entry.session.as_str().chars().take(12).collect();
-    let mut text =
-        format!("{:>6}  {}  {session}  {:<20}", line.n, moment(line.entry.ts), word("kind"));
+    let mut text = format!(
+        "{:>6}  {}  {session}  {:<20}",
+        line.n,
+        timestamp_text(line.entry.ts),
+        word("kind")
+    );
     // The fields that tell most come first; the rest in their own order.
     const FIRST: [&str; 6] = ["call", "tool", "verdict", "gate", "rule", "decision"];
     const LEFT_OUT: [&str; 3] = ["kind", "by", "profile"];
     for name in FIRST {
         if !fields[name].is_null() {
-            let _ = write!(text, "  {}", plain(&fields[name]));
+            let _ = write!(text, "  {}", json_value_text(&fields[name]));
         }
     }
     for (name, value) in fields.as_object().into_iter().flatten() {
         let known = FIRST.contains(&name.as_str()) || LEFT_OUT.contains(&name.as_str());
         if !known && !value.is_null() {
-            let _ = write!(text, "  {name}={}", plain(value));
+            let _ = write!(text, "  {name}={}", json_value_text(value));
         }
     }
-    let _ = write!(text, "  by {}", plain(&fields["by"]));
-    visible(&text.replace('\n', " "))
+    let _ = write!(text, "  by {}", json_value_text(&fields["by"]));
+    visible_text(&text.replace('\n', " "))
 }
 
-fn plain(value: &Value) -> String {
+fn json_value_text(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), String::from)
 }
 
 /// What is wrong, in words for people.
-type Fault = Option<String>;
+type FaultText = Option<String>;
 
-async fn verify(cx: &Cx, as_json: bool) -> anyhow::Result<ExitCode> {
-    let store = cx.store()?;
+async fn verify_audit_command(cx: &Cx, as_json: bool) -> anyhow::Result<ExitCode> {
+    let store = cx.local_store()?;
     let state = cx.dirs.state.clone();
     let audit = tokio::task::spawn_blocking(move || verify_audit(&state)).await??;
-    let sessions = store.list(&SessionFilter::default()).await?;
-    let mut journal_fault: Fault = None;
+    let sessions = store.list_sessions(&SessionFilter::default()).await?;
+    let mut journal_fault: FaultText = None;
     let mut facts = 0;
     for meta in &sessions {
-        match journal(store.as_ref(), meta).await? {
+        match verify_journal_chain(store.as_ref(), meta).await? {
             Ok(count) => facts += count,
             Err(why) => {
                 journal_fault.get_or_insert(why);
             }
         }
     }
-    let audit_fault: Fault = audit.fault.as_ref().map(ToString::to_string);
+    let audit_fault: FaultText = audit.fault.as_ref().map(ToString::to_string);
     let whole = audit_fault.is_none() && journal_fault.is_none();
     if as_json {
         out_json(&json!({
@@ -192,9 +203,9 @@ async fn verify(cx: &Cx, as_json: bool) -> anyhow::Result<ExitCode> {
         }))?;
     } else {
         for fault in audit_fault.iter().chain(&journal_fault) {
-            out(&format!("FAULT: {fault}"))?;
+            out_line(&format!("FAULT: {fault}"))?;
         }
-        out(&format!(
+        out_line(&format!(
             "{}: {} audit lines in the store, {} in the files; {} sessions with {facts} events",
             if whole { "intact" } else { "NOT INTACT" },
             audit.lines,
@@ -205,15 +216,15 @@ async fn verify(cx: &Cx, as_json: bool) -> anyhow::Result<ExitCode> {
     Ok(if whole { ExitCode::SUCCESS } else { ExitCode::from(exit::FAILED) })
 }
 
-async fn export(cx: &Cx, args: &AuditExportArgs) -> anyhow::Result<()> {
-    let store = cx.store()?;
+async fn export_audit_lines(cx: &Cx, args: &AuditExportArgs) -> anyhow::Result<()> {
+    let store = cx.local_store()?;
     let store: &dyn Store = store.as_ref();
-    let session = only(store, args.session.as_deref()).await?;
+    let session = session_of_flag(store, args.session.as_deref()).await?;
     let end = args.to.unwrap_or(u64::MAX);
     let mut from = args.from.max(1);
     let mut text = String::new();
     while from <= end {
-        let (lines, after) = page(store, from, session.as_ref()).await?;
+        let (lines, after) = read_audit_page(store, from, session.as_ref()).await?;
         if lines.is_empty() {
             break;
         }
@@ -223,5 +234,5 @@ async fn export(cx: &Cx, args: &AuditExportArgs) -> anyhow::Result<()> {
         }
         from = after;
     }
-    super::sessions::put(args.output.as_deref(), text.as_bytes())
+    super::sessions::write_new_output(args.output.as_deref(), text.as_bytes())
 }

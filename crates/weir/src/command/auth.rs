@@ -7,48 +7,50 @@ use serde_json::json;
 use weir_core::secret::Secret;
 use weir_install::cx::Cx;
 use weir_install::models;
-use weir_install::secrets::{self, Declared};
+use weir_install::secrets::{self, DeclaredSecret};
 
 use crate::failure::usage;
 use crate::options::AuthCommand;
-use crate::terminal::{out, out_json, read_hidden, table};
-use crate::tui::remote::{Place, SERVER, kept_as};
+use crate::terminal::{format_table, out_json, out_line, read_hidden};
+use crate::tui::remote::{SERVER, ServerAddress, kept_as};
 
 /// Sets, lists, removes.
-pub(crate) fn auth(cx: &Cx, command: AuthCommand) -> anyhow::Result<ExitCode> {
+pub(crate) fn run_auth_command(cx: &Cx, command: AuthCommand) -> anyhow::Result<ExitCode> {
     match command {
-        AuthCommand::Set { provider } => set(cx, &provider)?,
-        AuthCommand::List(flag) => list(cx, flag.json)?,
+        AuthCommand::Set { provider } => save_provider_key(cx, &provider)?,
+        AuthCommand::List(flag) => list_provider_keys(cx, flag.json)?,
         AuthCommand::Remove { provider } => remove(cx, &provider)?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn set(cx: &Cx, provider: &str) -> anyhow::Result<()> {
-    let catalogue = models::catalogue(cx)?;
+fn save_provider_key(cx: &Cx, provider: &str) -> anyhow::Result<()> {
+    let catalogue = models::load_catalogue(cx)?;
     if provider == secrets::OBSIDIAN {
         let key = Secret::new(read_hidden("Key of Obsidian's Local REST API")?);
-        let mut keys = cx.keys()?.clone();
-        keys.set(provider, key)?;
+        let mut keys = cx.provider_keys()?.clone();
+        keys.save_key(provider, key)?;
         let place = keys.path().display().to_string();
-        return out(&format!("The key is saved in {place}, which only you can read."));
+        return out_line(&format!("The key is saved in {place}, which only you can read."));
     }
     if provider.contains("://") {
-        let place = Place::of(provider).map_err(usage)?;
+        let place = ServerAddress::parse_address(provider).map_err(usage)?;
         let token = Secret::new(read_hidden(&format!("Token for {place}"))?);
-        let mut keys = cx.keys()?.clone();
-        keys.set(&kept_as(&place), token)?;
+        let mut keys = cx.provider_keys()?.clone();
+        keys.save_key(&kept_as(&place), token)?;
         let file = keys.path().display().to_string();
-        return out(&format!("The token for {place} is saved in {file}, which only you can read."));
+        return out_line(&format!(
+            "The token for {place} is saved in {file}, which only you can read."
+        ));
     }
     if cx.config()?.settings.commands.secrets.iter().any(|name| name == provider) {
         let value = Secret::new(read_hidden(&format!("Value of {provider}"))?);
-        let mut keys = cx.keys()?.clone();
-        keys.set(provider, value)?;
+        let mut keys = cx.provider_keys()?.clone();
+        keys.save_key(provider, value)?;
         let place = keys.path().display().to_string();
-        return out(&format!("{provider} is saved in {place}, which only you can read."));
+        return out_line(&format!("{provider} is saved in {place}, which only you can read."));
     }
-    let Some(vendor) = catalogue.vendor(provider) else {
+    let Some(vendor) = catalogue.find_vendor(provider) else {
         let known: Vec<&str> = catalogue.vendors().iter().map(|v| v.name.as_str()).collect();
         let known = known.join(", ");
         return Err(usage(format!(
@@ -57,29 +59,32 @@ fn set(cx: &Cx, provider: &str) -> anyhow::Result<()> {
         )));
     };
     let key = Secret::new(read_hidden(&format!("Key for {provider}"))?);
-    let mut keys = cx.keys()?.clone();
-    keys.set(provider, key)?;
+    let mut keys = cx.provider_keys()?.clone();
+    keys.save_key(provider, key)?;
     let place = keys.path().display().to_string();
-    out(&format!("The key for {provider} is saved in {place}, which only you can read."))?;
-    if let Some(name) = vendor.key_env.iter().find(|name| cx.environment.text(name).is_some()) {
-        crate::terminal::err(&format!(
+    out_line(&format!("The key for {provider} is saved in {place}, which only you can read."))?;
+    if let Some(name) =
+        vendor.key_env.iter().find(|name| cx.environment.text_variable(name).is_some())
+    {
+        crate::terminal::err_message(&format!(
             "warning: the environment variable {name} is set and takes precedence"
         ));
     }
     Ok(())
 }
 
-fn list(cx: &Cx, as_json: bool) -> anyhow::Result<()> {
-    let catalogue = models::catalogue(cx)?;
-    let keys = cx.keys()?;
+fn list_provider_keys(cx: &Cx, as_json: bool) -> anyhow::Result<()> {
+    let catalogue = models::load_catalogue(cx)?;
+    let keys = cx.provider_keys()?;
     let mut rows = Vec::new();
     for vendor in catalogue.vendors() {
-        let found = keys.find(vendor, &catalogue, &cx.environment);
+        let found = keys.find_key(vendor, &catalogue, &cx.environment);
         let source = found.map(|(_, source)| source.to_string());
         rows.push((vendor, source));
     }
-    let declared = secrets::load(cx)?;
-    let servers = keys.providers().filter_map(|name| name.strip_prefix(SERVER)).map(str::to_owned);
+    let declared = secrets::load_declared_secrets(cx)?;
+    let servers =
+        keys.kept_providers().filter_map(|name| name.strip_prefix(SERVER)).map(str::to_owned);
     let servers: Vec<String> = servers.collect();
     if as_json {
         let rows = rows.iter().map(|(vendor, source)| {
@@ -116,11 +121,11 @@ fn list(cx: &Cx, as_json: bool) -> anyhow::Result<()> {
     let lines = lines.chain(declared.iter().map(secret_line));
     let token = |server: String| vec![format!("server {server}"), "token saved".to_owned()];
     let lines = lines.chain(servers.into_iter().map(token));
-    out(&table(&lines.collect::<Vec<_>>()))
+    out_line(&format_table(&lines.collect::<Vec<_>>()))
 }
 
 /// A secret as a line: its name, its hosts, where it is or why it cannot be had.
-fn secret_line(one: &Declared) -> Vec<String> {
+fn secret_line(one: &DeclaredSecret) -> Vec<String> {
     let hosts = one.web.hosts.join(", ");
     let how = match &one.web.value {
         Ok(_) => format!("for {hosts}, from {}", one.source),
@@ -130,12 +135,12 @@ fn secret_line(one: &Declared) -> Vec<String> {
 }
 
 fn remove(cx: &Cx, provider: &str) -> anyhow::Result<()> {
-    let mut keys = cx.keys()?.clone();
-    let place = Place::of(provider).ok().map(|place| kept_as(&place));
+    let mut keys = cx.provider_keys()?.clone();
+    let place = ServerAddress::parse_address(provider).ok().map(|place| kept_as(&place));
     if !keys.remove(place.as_deref().unwrap_or(provider))? {
-        let kept: Vec<&str> = keys.providers().collect();
+        let kept: Vec<&str> = keys.kept_providers().collect();
         let kept = if kept.is_empty() { "none".to_owned() } else { kept.join(", ") };
         return Err(usage(format!("no key is saved for {provider:?} (saved: {kept})")));
     }
-    out(&format!("Removed the key for {provider}."))
+    out_line(&format!("Removed the key for {provider}."))
 }

@@ -6,14 +6,14 @@ use weir_install::archive::{self, BackupOf};
 use weir_install::cx::Cx;
 
 use crate::options::{BackupArgs, RestoreArgs};
-use crate::terminal::{err_line, out};
+use crate::terminal::{err_line, out_line};
 
 /// Writes one.
-pub(super) async fn backup(cx: &Cx, args: &BackupArgs) -> anyhow::Result<ExitCode> {
-    let database = database(cx, args.database.as_deref())?;
+pub(super) async fn write_backup(cx: &Cx, args: &BackupArgs) -> anyhow::Result<ExitCode> {
+    let database = backup_database_url(cx, args.database.as_deref())?;
     let of = BackupOf { dirs: &cx.dirs, database: &database, keys: args.keys };
-    let bytes = archive::write(&of, &args.file).await?;
-    out(&format!("{} ({} kB)", args.file.display(), bytes.div_ceil(1024)))?;
+    let bytes = archive::write_archive(&of, &args.file).await?;
+    out_line(&format!("{} ({} kB)", args.file.display(), bytes.div_ceil(1024)))?;
     if args.keys {
         err_line("it contains provider keys: protect it as you protect them");
     }
@@ -21,18 +21,18 @@ pub(super) async fn backup(cx: &Cx, args: &BackupArgs) -> anyhow::Result<ExitCod
 }
 
 /// Puts one back.
-pub(super) async fn restore(cx: &Cx, args: &RestoreArgs) -> anyhow::Result<ExitCode> {
+pub(super) async fn restore_backup(cx: &Cx, args: &RestoreArgs) -> anyhow::Result<ExitCode> {
     // The settings come with the backup: those that are there now say nothing.
     let database = args.database.clone().unwrap_or_default();
     let of = BackupOf { dirs: &cx.dirs, database: &database, keys: true };
-    for folder in archive::restore(&of, &args.file, args.replace).await? {
+    for folder in archive::restore_archive(&of, &args.file, args.replace).await? {
         err_line(&format!("the previous data is now in {}", folder.display()));
     }
-    out(&format!("restored from {}", args.file.display()))?;
+    out_line(&format!("restored from {}", args.file.display()))?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn database(cx: &Cx, flag: Option<&str>) -> anyhow::Result<String> {
+fn backup_database_url(cx: &Cx, flag: Option<&str>) -> anyhow::Result<String> {
     match flag {
         Some(url) => Ok(url.to_owned()),
         None => Ok(cx.config()?.settings.server.database.clone()),

@@ -3,14 +3,14 @@
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
-use weir_core::view::plain::visible;
-use weir_install::config::{self, Entry, entries};
+use weir_core::view::plain::visible_text;
+use weir_install::config::{self, SettingEntry, setting_entries};
 use weir_install::cx::Cx;
 use weir_tui::compose::editor;
 
 use crate::failure::usage;
 use crate::options::{ConfigCommand, ConfigSetArgs};
-use crate::terminal::{err, out, out_json, table};
+use crate::terminal::{err_message, format_table, out_json, out_line};
 
 /// What a new file holds when it is opened first.
 const NEW_FILE: &str = "\
@@ -22,47 +22,50 @@ const NEW_FILE: &str = "\
 ";
 
 /// Shows, gets, sets.
-pub(crate) fn config(cx: &Cx, command: ConfigCommand) -> anyhow::Result<ExitCode> {
+pub(crate) fn run_config_command(cx: &Cx, command: ConfigCommand) -> anyhow::Result<ExitCode> {
     match command {
-        ConfigCommand::Show(flag) => show(cx, flag.json)?,
+        ConfigCommand::Show(flag) => show_settings(cx, flag.json)?,
         ConfigCommand::Get { key, json } => get(cx, &key, json.json)?,
-        ConfigCommand::Set(args) => set(cx, &args)?,
-        ConfigCommand::Edit { project } => edit(cx, project)?,
-        ConfigCommand::Path(flag) => paths(cx, flag.json)?,
-        ConfigCommand::Schema => out_json(&config::schema())?,
+        ConfigCommand::Set(args) => write_setting(cx, &args)?,
+        ConfigCommand::Edit { project } => edit_config_file(cx, project)?,
+        ConfigCommand::Path(flag) => show_config_paths(cx, flag.json)?,
+        ConfigCommand::Schema => out_json(&config::settings_schema())?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn show(cx: &Cx, as_json: bool) -> anyhow::Result<()> {
+fn show_settings(cx: &Cx, as_json: bool) -> anyhow::Result<()> {
     let config = cx.config()?;
-    let entries = entries(config);
+    let entries = setting_entries(config);
     for withheld in &config.withheld {
-        err(&format!("warning: {withheld}"));
+        err_message(&format!("warning: {withheld}"));
     }
     let folder = cx.folder.display().to_string();
-    let trust = format!("the workspace {} is {}", visible(&folder), cx.trust());
+    let trust = format!("the workspace {} is {}", visible_text(&folder), cx.workspace_trust());
     if as_json {
         // The list holds settings alone, and trust is none.
-        err(&trust);
+        err_message(&trust);
         return out_json(&entries);
     }
     let mut text = String::new();
     let rows: Vec<Vec<String>> = entries
         .iter()
         .map(|entry| {
-            vec![format!("{} = {}", entry.key, written(&entry.value)), entry.origin.clone()]
+            vec![
+                format!("{} = {}", entry.key, setting_value_text(&entry.value)),
+                entry.origin.clone(),
+            ]
         })
         .collect();
-    for (line, entry) in table(&rows).lines().zip(&entries) {
+    for (line, entry) in format_table(&rows).lines().zip(&entries) {
         text.push_str(&format!("{line}\n    {}\n", entry.description));
     }
     text.push_str(&format!("\n{trust}\n"));
-    out(&text)
+    out_line(&text)
 }
 
 /// A value as it would stand in the file.
-fn written(value: &Value) -> String {
+fn setting_value_text(value: &Value) -> String {
     match value {
         Value::Null => "(none)".to_owned(),
         value => toml::Value::try_from(value).map_or_else(|_| value.to_string(), |v| v.to_string()),
@@ -70,33 +73,34 @@ fn written(value: &Value) -> String {
 }
 
 fn get(cx: &Cx, key: &str, as_json: bool) -> anyhow::Result<()> {
-    let entries = entries(cx.config()?);
+    let entries = setting_entries(cx.config()?);
     let exact = entries.iter().find(|entry| entry.key == key);
     if let Some(entry) = exact {
         if as_json {
             return out_json(entry);
         }
         // A text alone, without quotation marks: for scripts.
-        return out(&match &entry.value {
+        return out_line(&match &entry.value {
             Value::String(text) => text.clone(),
             Value::Null => String::new(),
-            value => written(value),
+            value => setting_value_text(value),
         });
     }
     let table = format!("{key}.");
-    let below: Vec<&Entry> = entries.iter().filter(|e| e.key.starts_with(&table)).collect();
+    let below: Vec<&SettingEntry> = entries.iter().filter(|e| e.key.starts_with(&table)).collect();
     if below.is_empty() {
-        return Err(usage(unknown(key, &entries)));
+        return Err(usage(unknown_setting_message(key, &entries)));
     }
     if as_json {
         return out_json(&below);
     }
-    let line = |entry: &&Entry| format!("{} = {}\n", entry.key, written(&entry.value));
-    out(&below.iter().map(line).collect::<String>())
+    let line =
+        |entry: &&SettingEntry| format!("{} = {}\n", entry.key, setting_value_text(&entry.value));
+    out_line(&below.iter().map(line).collect::<String>())
 }
 
-fn unknown(key: &str, entries: &[Entry]) -> String {
-    let likeness = |entry: &&Entry| {
+fn unknown_setting_message(key: &str, entries: &[SettingEntry]) -> String {
+    let likeness = |entry: &&SettingEntry| {
         (similar::TextDiff::from_chars(key, entry.key.as_str()).ratio() * 1000.0) as u32
     };
     let nearest = entries.iter().max_by_key(likeness).filter(|entry| likeness(entry) > 600);
@@ -104,47 +108,50 @@ fn unknown(key: &str, entries: &[Entry]) -> String {
     format!("there is no setting {key:?}{hint} (`weir config show` lists them)")
 }
 
-fn set(cx: &Cx, args: &ConfigSetArgs) -> anyhow::Result<()> {
+fn write_setting(cx: &Cx, args: &ConfigSetArgs) -> anyhow::Result<()> {
     if args.key == "permissions" || args.key.starts_with("permissions.") {
         return Err(usage(
             "rules are changed with `weir permissions add` and `weir permissions remove`, which \
              check them first",
         ));
     }
-    let files = cx.files();
+    let files = cx.config_files();
     let path = if args.project { files.project_for_writing()? } else { &files.user };
     config::set_value(path, &args.key, &args.value)?;
     // Read as it will be, so that what has no effect here is said now and not later.
     let config = cx.config()?;
     let ours = path.display().to_string();
-    let origin = config.origin(&args.key);
+    let origin = config.origin_of_key(&args.key);
     if !origin.to_string().starts_with(&ours) {
-        err(&format!("warning: {} is set in {ours}, but {origin} takes precedence here", args.key));
+        err_message(&format!(
+            "warning: {} is set in {ours}, but {origin} takes precedence here",
+            args.key
+        ));
     }
-    out(&format!("{} is set in {ours}", args.key))
+    out_line(&format!("{} is set in {ours}", args.key))
 }
 
-fn edit(cx: &Cx, is_project: bool) -> anyhow::Result<()> {
-    let files = cx.files();
+fn edit_config_file(cx: &Cx, is_project: bool) -> anyhow::Result<()> {
+    let files = cx.config_files();
     let path = if is_project { files.project_for_writing()? } else { &files.user };
-    let command = editor::chosen();
-    let seen = visible(&path.display().to_string());
+    let command = editor::configured_editor();
+    let seen = visible_text(&path.display().to_string());
     if command.is_some() && !path.exists() {
-        weir_install::files::replace(path, NEW_FILE.as_bytes(), 0o600)?;
+        weir_install::files::replace_file(path, NEW_FILE.as_bytes(), 0o600)?;
     }
     editor::edit_file(command.as_deref(), path).map_err(|error| usage(error.to_string()))?;
     // What is wrong is said now and not at the next start.
-    let read = cx.anew(&cx.folder)?;
+    let read = cx.reloaded_in_folder(&cx.folder)?;
     read.config().map_err(|error| {
         usage(format!(
             "{error:#} (the file was saved like that; `weir config edit` opens it again)"
         ))
     })?;
-    out(&format!("{seen} is valid. `weir config show` shows the values in effect."))
+    out_line(&format!("{seen} is valid. `weir config show` shows the values in effect."))
 }
 
-fn paths(cx: &Cx, as_json: bool) -> anyhow::Result<()> {
-    let files = cx.files();
+fn show_config_paths(cx: &Cx, as_json: bool) -> anyhow::Result<()> {
+    let files = cx.config_files();
     let rows = [
         ("user", files.user),
         ("project", files.project),
@@ -169,5 +176,5 @@ fn paths(cx: &Cx, as_json: bool) -> anyhow::Result<()> {
         let missing = if path.exists() { "" } else { "(does not exist yet)" };
         vec![(*name).to_owned(), path.display().to_string(), missing.to_owned()]
     };
-    out(&table(&rows.iter().map(line).collect::<Vec<_>>()))
+    out_line(&format_table(&rows.iter().map(line).collect::<Vec<_>>()))
 }

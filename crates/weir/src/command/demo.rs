@@ -8,12 +8,12 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use weir_core::profile::PermissionMode;
 use weir_core::session::Guards;
-use weir_engine::attach::Saying;
+use weir_engine::attach::PromptInput;
 use weir_install::cx::Cx;
-use weir_install::wiring::{self, Chosen, Wishes};
+use weir_install::wiring::{self, SessionChoices, SessionOverrides};
 use weir_scripted_model::ScriptedModel;
 
-use crate::command::run::{self, Shown};
+use crate::command::run::{self, OutputOptions};
 use crate::options::{DemoArgs, GlobalOptions, OutputFormat};
 use crate::terminal;
 
@@ -30,7 +30,7 @@ const FILES: [(&str, &str); 4] = [
     (".weirignore", "# What the agent never sees\n.env\n"),
 ];
 
-pub(crate) async fn demo(cx: &Cx, args: DemoArgs) -> anyhow::Result<ExitCode> {
+pub(crate) async fn run_demo(cx: &Cx, args: DemoArgs) -> anyhow::Result<ExitCode> {
     let folder = std::env::temp_dir().join(format!("weir-demo-{}", uuid::Uuid::now_v7().simple()));
     let (work, state) = (folder.join("workspace"), folder.join("state"));
     std::fs::create_dir_all(&work)
@@ -45,7 +45,7 @@ pub(crate) async fn demo(cx: &Cx, args: DemoArgs) -> anyhow::Result<ExitCode> {
         );
         terminal::err_line(&format!("task: {PROMPT}\n"));
     }
-    let result = play(cx, &args, &work, &state).await;
+    let result = play_demo_session(cx, &args, &work, &state).await;
     if args.keep {
         let (work, state) = (work.display(), state.display());
         terminal::err_line(&format!(
@@ -60,34 +60,43 @@ pub(crate) async fn demo(cx: &Cx, args: DemoArgs) -> anyhow::Result<ExitCode> {
     result
 }
 
-async fn play(cx: &Cx, args: &DemoArgs, work: &Path, state: &Path) -> anyhow::Result<ExitCode> {
+async fn play_demo_session(
+    cx: &Cx,
+    args: &DemoArgs,
+    work: &Path,
+    state: &Path,
+) -> anyhow::Result<ExitCode> {
     let global = GlobalOptions {
         workspace: Some(work.to_path_buf()),
         state_dir: Some(state.to_path_buf()),
         ..GlobalOptions::default()
     };
     let there = global.open_cx(cx.environment.clone())?;
-    let wishes = Wishes {
+    let wishes = SessionOverrides {
         profile: Some("code".into()),
         permission: Some(PermissionMode::AutoEdit),
         allow: vec!["Shell(sh greet.sh:*)".into()],
-        ..Wishes::default()
+        ..SessionOverrides::default()
     };
-    let chosen = Chosen {
-        workspace: there.workspace()?,
-        toolbox: wiring::toolbox()?,
-        profile: wiring::profile(&there, &wishes, None)?,
+    let chosen = SessionChoices {
+        workspace: there.open_workspace()?,
+        toolbox: wiring::build_toolbox()?,
+        profile: wiring::choose_profile(&there, &wishes, None)?,
         model: Arc::new(ScriptedModel::from_text(SCRIPT)?),
     };
     let mut options = wiring::session_options_with(&there, &wishes, None, chosen)?;
     // The scripted model cannot be its own judge.
     options.config.guards = Guards::default();
-    let shown =
-        Shown { output: args.output, deltas: false, quiet: args.quiet, resumable: args.keep };
-    let engine = wiring::engine(&there, "weir demo")?;
-    let play = run::open(engine, options, shown).await?;
-    let saying = Saying { text: PROMPT.into(), attachments: Vec::new() };
-    let code = play.go(&there, Some(saying)).await?;
+    let shown = OutputOptions {
+        output: args.output,
+        deltas: false,
+        quiet: args.quiet,
+        resumable: args.keep,
+    };
+    let engine = wiring::open_engine(&there, "weir demo")?;
+    let play = run::open_unattended_run(engine, options, shown).await?;
+    let saying = PromptInput { text: PROMPT.into(), attachments: Vec::new() };
+    let code = play.run_to_end(&there, Some(saying)).await?;
     if args.output == OutputFormat::Text && !args.quiet {
         for (name, before) in FILES {
             let after = std::fs::read_to_string(work.join(name)).unwrap_or_default();

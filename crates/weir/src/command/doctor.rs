@@ -9,21 +9,21 @@ use std::time::Duration;
 use futures::future::join_all;
 use serde::Serialize;
 use weir_core::tool::Tier;
-use weir_core::view::plain::visible;
-use weir_install::catalogue::servers::standing;
+use weir_core::view::plain::visible_text;
+use weir_install::catalogue::servers::server_status;
 use weir_install::cx::Cx;
-use weir_install::maintenance::Health;
+use weir_install::maintenance::HealthLevel;
 use weir_install::models;
-use weir_install::trust::Trust;
+use weir_install::trust::WorkspaceTrust;
 use weir_install::wiring;
-use weir_providers::http_model::Endpoint;
+use weir_providers::http_model::ModelEndpoint;
 use weir_providers::probe;
 use weir_sandbox::TierWish;
 use weir_store::{check_audit_writable, filesystem_warning, verify_audit};
 
 use crate::failure::exit;
 use crate::options::DoctorArgs;
-use crate::terminal::{out, out_json};
+use crate::terminal::{out_json, out_line};
 
 /// How long an endpoint is waited for.
 const ENDPOINT_WAIT: Duration = Duration::from_secs(5);
@@ -34,7 +34,7 @@ const HIDDEN_NAMED: usize = 10;
 /// How a thing is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-enum State {
+enum FindingState {
     /// It works.
     Ok,
     /// It works, but somebody should know something.
@@ -45,55 +45,60 @@ enum State {
 
 /// One thing that was looked at.
 #[derive(Debug, Serialize)]
-struct Finding {
+struct DoctorFinding {
     what: String,
-    state: State,
+    state: FindingState,
     detail: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     remedy: Option<String>,
 }
 
-fn ok(what: &str, detail: impl Into<String>) -> Finding {
-    Finding { what: what.into(), state: State::Ok, detail: detail.into(), remedy: None }
+fn ok_finding(what: &str, detail: impl Into<String>) -> DoctorFinding {
+    DoctorFinding {
+        what: what.into(),
+        state: FindingState::Ok,
+        detail: detail.into(),
+        remedy: None,
+    }
 }
 
-fn note(what: &str, detail: impl Into<String>, remedy: &str) -> Finding {
+fn note_finding(what: &str, detail: impl Into<String>, remedy: &str) -> DoctorFinding {
     let remedy = (!remedy.is_empty()).then(|| remedy.to_owned());
-    Finding { what: what.into(), state: State::Note, detail: detail.into(), remedy }
+    DoctorFinding { what: what.into(), state: FindingState::Note, detail: detail.into(), remedy }
 }
 
-fn broken(what: &str, detail: impl Into<String>, remedy: &str) -> Finding {
-    Finding { state: State::Broken, ..note(what, detail, remedy) }
+fn broken_finding(what: &str, detail: impl Into<String>, remedy: &str) -> DoctorFinding {
+    DoctorFinding { state: FindingState::Broken, ..note_finding(what, detail, remedy) }
 }
 
 /// Looks at everything.
-pub(crate) async fn doctor(cx: &Cx, args: DoctorArgs) -> anyhow::Result<ExitCode> {
-    let mut findings = vec![configuration(cx)];
+pub(crate) async fn run_doctor(cx: &Cx, args: DoctorArgs) -> anyhow::Result<ExitCode> {
+    let mut findings = vec![check_configuration(cx)];
     findings.extend(keys_and_endpoints(cx, args.offline).await);
-    findings.extend(commands(cx));
-    findings.push(git());
-    findings.extend(store(cx).await);
-    findings.extend(certificate(cx));
-    findings.push(workspace(cx));
-    findings.push(trust(cx));
-    findings.extend(servers(cx).await);
-    findings.push(terminal());
-    let is_broken = findings.iter().any(|finding| finding.state == State::Broken);
+    findings.extend(check_command_sandbox(cx));
+    findings.push(check_git());
+    findings.extend(check_store(cx).await);
+    findings.extend(check_certificate(cx));
+    findings.push(check_workspace(cx));
+    findings.push(check_workspace_trust(cx));
+    findings.extend(check_mcp_servers(cx).await);
+    findings.push(check_terminal());
+    let is_broken = findings.iter().any(|finding| finding.state == FindingState::Broken);
     if args.json.json {
         out_json(&findings)?;
     } else {
-        out(&text(&findings))?;
+        out_line(&findings_text(&findings))?;
     }
     Ok(if is_broken { ExitCode::from(exit::FAILED) } else { ExitCode::SUCCESS })
 }
 
-fn text(findings: &[Finding]) -> String {
+fn findings_text(findings: &[DoctorFinding]) -> String {
     let mut text = String::new();
     for finding in findings {
         let sign = match finding.state {
-            State::Ok => "ok    ",
-            State::Note => "note  ",
-            State::Broken => "BROKEN",
+            FindingState::Ok => "ok    ",
+            FindingState::Note => "note  ",
+            FindingState::Broken => "BROKEN",
         };
         let detail = finding.detail.trim_end().replace('\n', "\n          ");
         text.push_str(&format!("{sign}  {}: {detail}\n", finding.what));
@@ -104,17 +109,17 @@ fn text(findings: &[Finding]) -> String {
     text
 }
 
-fn configuration(cx: &Cx) -> Finding {
-    let files = cx.files();
+fn check_configuration(cx: &Cx) -> DoctorFinding {
+    let files = cx.config_files();
     match cx.config() {
         Ok(_) => {
             let there = [&files.user, &files.project].into_iter().filter(|path| path.exists());
             let there: Vec<String> = there.map(|path| path.display().to_string()).collect();
             let detail =
                 if there.is_empty() { "no file, defaults".into() } else { there.join(", ") };
-            ok("settings", detail)
+            ok_finding("settings", detail)
         }
-        Err(error) => broken(
+        Err(error) => broken_finding(
             "settings",
             error.to_string(),
             "correct that line; `weir config path` shows the files",
@@ -123,25 +128,27 @@ fn configuration(cx: &Cx) -> Finding {
 }
 
 /// Keys, and whether the endpoints that were configured answer.
-async fn keys_and_endpoints(cx: &Cx, offline: bool) -> Vec<Finding> {
-    let catalogue = match models::catalogue(cx) {
+async fn keys_and_endpoints(cx: &Cx, offline: bool) -> Vec<DoctorFinding> {
+    let catalogue = match models::load_catalogue(cx) {
         Ok(catalogue) => catalogue,
-        Err(error) => return vec![broken("providers", error.to_string(), "correct the settings")],
+        Err(error) => {
+            return vec![broken_finding("providers", error.to_string(), "correct the settings")];
+        }
     };
     let mut findings = Vec::new();
     let mut configured = Vec::new();
     let mut local = Vec::new();
     for vendor in catalogue.vendors() {
-        match models::endpoint(cx, &catalogue, vendor) {
+        match models::vendor_endpoint(cx, &catalogue, vendor) {
             Ok((endpoint, Some(source))) => {
-                findings.push(ok(&format!("key for {}", vendor.name), source.to_string()));
+                findings.push(ok_finding(&format!("key for {}", vendor.name), source.to_string()));
                 configured.push(endpoint);
             }
             Ok((endpoint, None)) if is_named(cx, &vendor.name) => configured.push(endpoint),
             Ok((endpoint, None)) if vendor.local => local.push(endpoint),
             Ok(_) => {}
             Err(error) => {
-                return vec![broken("keys", error.to_string(), "see `weir auth list`")];
+                return vec![broken_finding("keys", error.to_string(), "see `weir auth list`")];
             }
         }
     }
@@ -149,7 +156,7 @@ async fn keys_and_endpoints(cx: &Cx, offline: bool) -> Vec<Finding> {
         if configured.is_empty() {
             let remedy = "run `weir auth set anthropic`, or omit --offline to look for local \
                           servers";
-            findings.push(note(
+            findings.push(note_finding(
                 "model",
                 "no provider has a key; no endpoint was contacted",
                 remedy,
@@ -159,17 +166,17 @@ async fn keys_and_endpoints(cx: &Cx, offline: bool) -> Vec<Finding> {
     }
     // Several rows of one vendor share an address (openai, openai-chat): asked once.
     configured.dedup_by(|a, b| a.base_url == b.base_url);
-    let transport = models::transport(cx);
-    let asked = configured.iter().map(|endpoint| asked(endpoint, &transport));
+    let transport = models::process_transport(cx);
+    let asked = configured.iter().map(|endpoint| probe_endpoint(endpoint, &transport));
     findings.extend(join_all(asked).await);
     let there = local.iter().map(async |endpoint| {
         let models = probe::local_server(endpoint, &transport).await?;
         let detail = format!("{} responds, with {} models", endpoint.base_url, models.len());
-        Some(ok(&endpoint.vendor.name, detail))
+        Some(ok_finding(&endpoint.vendor.name, detail))
     });
-    let there: Vec<Finding> = join_all(there).await.into_iter().flatten().collect();
+    let there: Vec<DoctorFinding> = join_all(there).await.into_iter().flatten().collect();
     if configured.is_empty() && there.is_empty() {
-        findings.push(broken(
+        findings.push(broken_finding(
             "model",
             "no provider has a key, and no local server responds",
             "run `weir auth set anthropic` or `ollama serve`; `weir demo` needs neither",
@@ -184,70 +191,77 @@ fn is_named(cx: &Cx, provider: &str) -> bool {
     cx.config().is_ok_and(|config| config.settings.providers.contains_key(provider))
 }
 
-async fn asked(endpoint: &Endpoint, transport: &weir_providers::transport::Transport) -> Finding {
+async fn probe_endpoint(
+    endpoint: &ModelEndpoint,
+    transport: &weir_providers::transport::ModelTransport,
+) -> DoctorFinding {
     let what = format!("endpoint of {}", endpoint.vendor.name);
     let place = &endpoint.base_url;
     let remedy = "check network, proxy and address; check the key with `weir auth list`";
     match tokio::time::timeout(ENDPOINT_WAIT, probe::list_models(endpoint, transport)).await {
-        Ok(Ok(models)) => ok(&what, format!("{place} responds, with {} models", models.len())),
+        Ok(Ok(models)) => {
+            ok_finding(&what, format!("{place} responds, with {} models", models.len()))
+        }
         // It spoke: some servers list nothing.
-        Ok(Err(why)) if why.contains("HTTP 404") => ok(&what, format!("{place} responds")),
-        Ok(Err(why)) => broken(&what, format!("{place}: {why}"), remedy),
+        Ok(Err(why)) if why.contains("HTTP 404") => ok_finding(&what, format!("{place} responds")),
+        Ok(Err(why)) => broken_finding(&what, format!("{place}: {why}"), remedy),
         Err(_) => {
             let seconds = ENDPOINT_WAIT.as_secs();
-            broken(&what, format!("{place}: no response within {seconds} s"), remedy)
+            broken_finding(&what, format!("{place}: no response within {seconds} s"), remedy)
         }
     }
 }
 
 /// What holds for commands, said plainly, and why a stronger tier does not work here.
-fn commands(cx: &Cx) -> Vec<Finding> {
+fn check_command_sandbox(cx: &Cx) -> Vec<DoctorFinding> {
     // Settings that cannot be read are a finding of their own.
     let wish = cx.config().map_or(TierWish::Auto, wiring::tier_wish);
-    let report = weir_sandbox::probe(wish, &wiring::this_program());
+    let report = weir_sandbox::probe_tiers(wish, &wiring::this_program());
     let held = report.guarantees.iter().map(|line| format!("+ {line}\n")).collect::<String>();
     let missing = report.missing.iter().map(|line| format!("- {line}\n")).collect::<String>();
     let tier = report.tier.as_str();
-    let weakness = weir_sandbox::weakness(report.tier).map(|text| format!("{text}\n"));
+    let weakness = weir_sandbox::tier_weakness(report.tier).map(|text| format!("{text}\n"));
     let weakness = weakness.unwrap_or_default();
     let detail = format!("sandbox {tier}\n{weakness}{held}{missing}");
     let mut findings = vec![match (report.works, report.tier) {
-        (false, _) => broken(
+        (false, _) => broken_finding(
             "commands",
             detail,
             "fix the tier as described below, or set sandbox.tier to \"auto\"",
         ),
-        (true, Tier::None) => note(
+        (true, Tier::None) => note_finding(
             "commands",
             detail,
             "every command needs approval unless you allow it; avoid `--permission full` on a \
              machine you care about. People of a server who are not admins can run no commands",
         ),
-        (true, Tier::Landlock) => note(
+        (true, Tier::Landlock) => note_finding(
             "commands",
             detail,
             "if this is not enough, let this user create namespaces, or install bubblewrap: with \
              this tier, people of a server who are not admins can run no commands",
         ),
-        (true, Tier::Bubblewrap | Tier::Namespaces) => ok("commands", detail),
+        (true, Tier::Bubblewrap | Tier::Namespaces) => ok_finding("commands", detail),
     }];
     for check in report.tiers {
         let what = format!("tier {}", check.tier.as_str());
         let used = if check.tier == report.tier { "in use" } else { "not in use" };
         findings.push(match check.remedy {
-            None => ok(&what, format!("works, {used}: {}", check.detail)),
-            Some(remedy) => note(&what, format!("does not work: {}", check.detail), &remedy),
+            None => ok_finding(&what, format!("works, {used}: {}", check.detail)),
+            Some(remedy) => {
+                note_finding(&what, format!("does not work: {}", check.detail), &remedy)
+            }
         });
     }
     findings
 }
 
-fn git() -> Finding {
+fn check_git() -> DoctorFinding {
     match std::process::Command::new("git").arg("--version").output() {
         Ok(output) if output.status.success() => {
-            ok("git", String::from_utf8_lossy(&output.stdout).trim().to_owned())
+            ok_finding("git", String::from_utf8_lossy(&output.stdout).trim().to_owned())
         }
-        _ => note(
+        _ => note_finding(
             "git",
             "not found",
             "checkpoints work without it, but agents in repositories need it",
@@ -256,10 +270,10 @@ fn git() -> Finding {
 }
 
 /// The store: does it open, does it hold together, where does it lie.
-async fn store(cx: &Cx) -> Vec<Finding> {
+async fn check_store(cx: &Cx) -> Vec<DoctorFinding> {
     use weir_engine::ports::Store;
     let place = cx.dirs.state.display().to_string();
-    let store = match cx.store() {
+    let store = match cx.local_store() {
         Ok(store) => store,
         Err(error) => {
             // What it says of damage names the remedy itself.
@@ -267,50 +281,54 @@ async fn store(cx: &Cx) -> Vec<Finding> {
                 Some(weir_engine::ports::StoreError::Damaged { .. }) => "restore it from a backup",
                 _ => "make the folder writable, or set WEIR_STATE_DIR to another one",
             };
-            return vec![broken("database", format!("{place}: {error}"), remedy)];
+            return vec![broken_finding("database", format!("{place}: {error}"), remedy)];
         }
     };
-    let mut findings = vec![match store.check().await {
-        Ok(()) => ok("database", format!("{place}/weir.db can be opened and is intact")),
-        Err(error) => broken("database", error.to_string(), "restore it from a backup"),
+    let mut findings = vec![match store.check_integrity().await {
+        Ok(()) => ok_finding("database", format!("{place}/weir.db can be opened and is intact")),
+        Err(error) => broken_finding("database", error.to_string(), "restore it from a backup"),
     }];
     let dir = cx.dirs.state.clone();
     let verified = tokio::task::spawn_blocking(move || verify_audit(&dir)).await;
     findings.push(match verified {
         Ok(Ok(report)) if report.fault.is_none() => {
-            ok("audit", format!("{} lines, the hash chain is intact", report.lines))
+            ok_finding("audit", format!("{} lines, the hash chain is intact", report.lines))
         }
-        Ok(Ok(_)) => {
-            broken("audit", "the hash chain is broken", "`weir audit verify` reports the line")
-        }
-        Ok(Err(error)) => broken("audit", error.to_string(), "`weir audit verify`"),
-        Err(error) => broken("audit", error.to_string(), "`weir audit verify`"),
+        Ok(Ok(_)) => broken_finding(
+            "audit",
+            "the hash chain is broken",
+            "`weir audit verify` reports the line",
+        ),
+        Ok(Err(error)) => broken_finding("audit", error.to_string(), "`weir audit verify`"),
+        Err(error) => broken_finding("audit", error.to_string(), "`weir audit verify`"),
     });
     findings.extend(unwritable_audit(&cx.dirs.state));
     if let Some(warning) = filesystem_warning(&cx.dirs.state) {
-        findings.push(note("file system", warning, ""));
+        findings.push(note_finding("file system", warning, ""));
     }
-    match store.paused().await {
+    match store.pause_state().await {
         Ok(None) => {}
         Ok(Some(pause)) => {
             let detail = format!("since {} by {}: {}", pause.since, pause.by, pause.reason);
-            findings.push(note("kill switch", detail, "`weir release`"));
+            findings.push(note_finding("kill switch", detail, "`weir release`"));
         }
-        Err(error) => findings.push(broken("kill switch", error.to_string(), "see database")),
+        Err(error) => {
+            findings.push(broken_finding("kill switch", error.to_string(), "see database"))
+        }
     }
     findings
 }
 
 /// Why no run can do anything here, where its line cannot be written.
-fn unwritable_audit(state: &Path) -> Option<Finding> {
+fn unwritable_audit(state: &Path) -> Option<DoctorFinding> {
     let now = weir_core::ids::Timestamp(jiff::Timestamp::now().as_microsecond());
     let error = check_audit_writable(state, now).err()?;
     let remedy = "until this is fixed, every run stops before its first action";
-    Some(broken("audit log", error.to_string(), remedy))
+    Some(broken_finding("audit log", error.to_string(), remedy))
 }
 
 /// The server's own certificate, where the settings name one.
-fn certificate(cx: &Cx) -> Option<Finding> {
+fn check_certificate(cx: &Cx) -> Option<DoctorFinding> {
     let server = &cx.config().ok()?.settings.server;
     if server.certificate.is_empty() {
         return None;
@@ -319,25 +337,25 @@ fn certificate(cx: &Cx) -> Option<Finding> {
     let now = weir_core::ids::Timestamp(jiff::Timestamp::now().as_microsecond());
     let remedy = "replace the file that server.certificate names; a running server reloads it";
     Some(match weir_server::certificate_finding(chain, key, now) {
-        Ok(found) if found.health == Health::Good => ok("certificate", found.says),
-        Ok(found) => note("certificate", found.says, remedy),
-        Err(error) => broken("certificate", error.to_string(), remedy),
+        Ok(found) if found.health == HealthLevel::Good => ok_finding("certificate", found.says),
+        Ok(found) => note_finding("certificate", found.says, remedy),
+        Err(error) => broken_finding("certificate", error.to_string(), remedy),
     })
 }
 
-fn workspace(cx: &Cx) -> Finding {
+fn check_workspace(cx: &Cx) -> DoctorFinding {
     let folder = cx.folder.display().to_string();
-    match cx.workspace() {
+    match cx.open_workspace() {
         Ok(workspace) => match workspace.hidden_in_history().as_slice() {
-            [] => ok("workspace", folder),
+            [] => ok_finding("workspace", folder),
             hidden => {
                 let named = hidden.iter().take(HIDDEN_NAMED).cloned().collect::<Vec<_>>();
                 let detail = format!(
                     "{folder}; the git history contains {} hidden files: {}",
                     hidden.len(),
-                    visible(&named.join(", "))
+                    visible_text(&named.join(", "))
                 );
-                note(
+                note_finding(
                     "workspace",
                     detail,
                     "commands that read the history need approval; remove the files from the \
@@ -345,54 +363,62 @@ fn workspace(cx: &Cx) -> Finding {
                 )
             }
         },
-        Err(error) => broken("workspace", error.to_string(), "name another folder with -C"),
+        Err(error) => broken_finding("workspace", error.to_string(), "name another folder with -C"),
     }
 }
 
 /// Whether the workspace's own files may widen anything. That they may not is nothing broken.
-fn trust(cx: &Cx) -> Finding {
-    let trust = cx.trust();
+fn check_workspace_trust(cx: &Cx) -> DoctorFinding {
+    let trust = cx.workspace_trust();
     let detail = trust.to_string();
     match trust {
-        Trust::Trusted { .. } | Trust::Never => ok("trust", detail),
-        Trust::Changed { .. } => {
-            note("trust", detail, "`weir trust` shows the changes and asks again")
+        WorkspaceTrust::Trusted { .. } | WorkspaceTrust::Never => ok_finding("trust", detail),
+        WorkspaceTrust::Changed { .. } => {
+            note_finding("trust", detail, "`weir trust` shows the changes and asks again")
         }
-        Trust::Unclear { .. } => {
-            note("trust", detail, "until then, its own files cannot allow more")
+        WorkspaceTrust::Unclear { .. } => {
+            note_finding("trust", detail, "until then, its own files cannot allow more")
         }
     }
 }
 
 /// The MCP servers that are declared here, without starting any.
-async fn servers(cx: &Cx) -> Vec<Finding> {
-    let (known, notes) = match wiring::mcp::known(cx).await {
+async fn check_mcp_servers(cx: &Cx) -> Vec<DoctorFinding> {
+    let (known, notes) = match wiring::mcp::load_known_servers(cx).await {
         Ok(found) => found,
-        Err(error) => return vec![broken("MCP servers", error.to_string(), "correct that line")],
+        Err(error) => {
+            return vec![broken_finding("MCP servers", error.to_string(), "correct that line")];
+        }
     };
-    let noted = notes.into_iter().map(|text| note("MCP servers", text, ""));
+    let noted = notes.into_iter().map(|text| note_finding("MCP servers", text, ""));
     let stand = known.iter().map(|one| {
         let name = &one.declared.name;
-        let (what, stands) = (format!("MCP server {name}"), standing(one));
-        let detail = visible(&stands.detail);
+        let (what, stands) = (format!("MCP server {name}"), server_status(one));
+        let detail = visible_text(&stands.detail);
         let approve = format!("`weir mcp-servers approve {name}`");
         match stands.word {
-            "broken" => broken(&what, detail, &one.declared.place),
-            "unapproved" | "changed" => note(&what, detail, &approve),
-            "uninstalled" => note(&what, detail, &format!("`weir mcp-servers install {name}`")),
-            _ => ok(&what, detail),
+            "broken" => broken_finding(&what, detail, &one.declared.place),
+            "unapproved" | "changed" => note_finding(&what, detail, &approve),
+            "uninstalled" => {
+                note_finding(&what, detail, &format!("`weir mcp-servers install {name}`"))
+            }
+            _ => ok_finding(&what, detail),
         }
     });
     stand.chain(noted).collect()
 }
 
-fn terminal() -> Finding {
+fn check_terminal() -> DoctorFinding {
     let is = |terminal: bool| if terminal { "a terminal" } else { "no terminal" };
     let input = is(std::io::stdin().is_terminal());
     let output = is(std::io::stdout().is_terminal());
     let detail = format!("input is {input}, output is {output}");
     if crate::terminal::is_attended() {
-        return ok("terminal", detail);
+        return ok_finding("terminal", detail);
     }
-    note("terminal", detail, "nobody can be asked here: calls that need approval are denied")
+    note_finding(
+        "terminal",
+        detail,
+        "nobody can be asked here: calls that need approval are denied",
+    )
 }

@@ -7,30 +7,30 @@ use std::process::ExitCode;
 
 use serde_json::json;
 use weir_core::governance::label::Label;
-use weir_core::governance::{GateName, Judgement, Opinion};
-use weir_core::tool::Access;
-use weir_core::view::plain::visible;
+use weir_core::governance::{GateName, GateOpinion, Judgement};
+use weir_core::tool::PathAccess;
+use weir_core::view::plain::visible_text;
 use weir_engine::workspace::Workspace;
 
 use crate::failure::usage;
 use crate::options::{ExplainArgs, LabelWord};
-use crate::terminal::{out, out_json};
+use crate::terminal::{out_json, out_line};
 
 mod advice;
 mod case;
 mod print;
 mod touches;
 
-use advice::Advice;
-use case::{Case, Circumstances, label};
+use advice::GateAdvice;
+use case::{ExplainedCase, JudgedCircumstances, label_of_word};
 use weir_install::cx::Cx;
 
 /// Explains a call, or a path.
-pub(crate) async fn explain(cx: &Cx, args: ExplainArgs) -> anyhow::Result<ExitCode> {
+pub(crate) async fn explain_call(cx: &Cx, args: ExplainArgs) -> anyhow::Result<ExitCode> {
     let input = args.input.as_deref();
     match (args.tool.as_str(), input) {
-        ("read", Some(path)) => path_explained(cx, &args, path, Access::Read)?,
-        ("write", Some(path)) => path_explained(cx, &args, path, Access::Write)?,
+        ("read", Some(path)) => path_explained(cx, &args, path, PathAccess::Read)?,
+        ("write", Some(path)) => path_explained(cx, &args, path, PathAccess::Write)?,
         ("read" | "write", None) => {
             return Err(usage(format!(
                 "name the path: weir permissions explain {} PATH",
@@ -42,7 +42,12 @@ pub(crate) async fn explain(cx: &Cx, args: ExplainArgs) -> anyhow::Result<ExitCo
     Ok(ExitCode::SUCCESS)
 }
 
-fn path_explained(cx: &Cx, args: &ExplainArgs, path: &str, access: Access) -> anyhow::Result<()> {
+fn path_explained(
+    cx: &Cx,
+    args: &ExplainArgs,
+    path: &str,
+    access: PathAccess,
+) -> anyhow::Result<()> {
     let about_a_call = !args.label.is_empty()
         || args.all_labels
         || !args.said.is_empty()
@@ -56,25 +61,25 @@ fn path_explained(cx: &Cx, args: &ExplainArgs, path: &str, access: Access) -> an
             args.tool
         )));
     }
-    let workspace: &Workspace = &*cx.workspace()?;
+    let workspace: &Workspace = &*cx.open_workspace()?;
     let effect = workspace.resolve(path, access);
     let text = workspace.explain(path, access);
     if args.json.json {
         return out_json(&json!({ "explanation": text, "effect": effect }));
     }
-    let lines: Vec<String> = text.lines().map(visible).collect();
-    out(&lines.join("\n"))
+    let lines: Vec<String> = text.lines().map(visible_text).collect();
+    out_line(&lines.join("\n"))
 }
 
 /// What one gate says.
 struct GateSaid {
     gate: GateName,
-    opinion: Option<Opinion>,
+    opinion: Option<GateOpinion>,
     /// It would ask somebody who is not asked here: whom.
     not_asked: Option<String>,
     /// Why it has nothing against the call, where there is more to say than that.
     passes: Option<String>,
-    advice: Advice,
+    advice: GateAdvice,
 }
 
 /// The verdict in one of the four contexts.
@@ -85,48 +90,53 @@ struct InContext {
 }
 
 /// Everything that was found out.
-struct Explained {
-    case: Case,
-    asked: Circumstances,
+struct CallExplanation {
+    case: ExplainedCase,
+    asked: JudgedCircumstances,
     judgement: Judgement,
     gates: Vec<GateSaid>,
     contexts: Vec<InContext>,
 }
 
 async fn call_explained(cx: &Cx, args: &ExplainArgs, input: &str) -> anyhow::Result<()> {
-    let (case, mut asked) = Case::of(cx, args, input).await?;
+    let (case, mut asked) = ExplainedCase::prepare_case(cx, args, input).await?;
     // With several labels the first is looked at in full; the table has them all.
     if let Some(first) = args.label.first() {
-        asked.label = label(*first);
+        asked.label = label_of_word(*first);
     }
     let mut gates = Vec::new();
-    for (gate, opinion) in case.each(&asked) {
+    for (gate, opinion) in case.gate_opinions(&asked) {
         let advice = match &opinion {
-            Some(opinion) => advice::of(&case, &asked, opinion).await,
-            None => Advice::default(),
+            Some(opinion) => advice::find_gate_advice(&case, &asked, opinion).await,
+            None => GateAdvice::default(),
         };
         gates.push(GateSaid {
             not_asked: opinion.is_none().then(|| case.not_asked(&gate, &asked)).flatten(),
-            passes: opinion.is_none().then(|| case.passes(&gate, &asked)).flatten(),
+            passes: opinion.is_none().then(|| case.passing_reason(&gate, &asked)).flatten(),
             gate,
             opinion,
             advice,
         });
     }
-    let judgement = Judgement::of(gates.iter().filter_map(|said| said.opinion.clone()));
+    let judgement = Judgement::from_opinions(gates.iter().filter_map(|said| said.opinion.clone()));
     let words: &[LabelWord] = match (args.all_labels, args.label.len()) {
         (true, _) => &LabelWord::ALL,
         (false, 0 | 1) => &[],
         (false, _) => &args.label,
     };
-    let contexts = words.iter().map(|word| in_context(&case, &asked, label(*word))).collect();
-    let explained = Explained { case, asked, judgement, gates, contexts };
-    if args.json.json { out_json(&explained.json()) } else { out(&explained.text()) }
+    let contexts =
+        words.iter().map(|word| in_context(&case, &asked, label_of_word(*word))).collect();
+    let explained = CallExplanation { case, asked, judgement, gates, contexts };
+    if args.json.json {
+        out_json(&explained.json())
+    } else {
+        out_line(&explained.explanation_text())
+    }
 }
 
-fn in_context(case: &Case, asked: &Circumstances, label: Label) -> InContext {
+fn in_context(case: &ExplainedCase, asked: &JudgedCircumstances, label: Label) -> InContext {
     let name = label.taint().as_str();
-    let judgement = case.judge(&Circumstances { label, ..asked.clone() });
+    let judgement = case.judge_call(&JudgedCircumstances { label, ..asked.clone() });
     let exact = judgement.gates.iter().any(|opinion| opinion.exact);
     InContext { label: name, judgement, exact }
 }

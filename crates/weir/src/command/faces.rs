@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, bail, ensure};
 use weir_core::ids::SessionId;
 use weir_install::cx::Cx;
-use weir_install::environment::Environment;
+use weir_install::environment::ProcessEnvironment;
 use weir_scenario::parse;
 use weir_scenario::play::{Depth, play};
 
@@ -48,7 +48,7 @@ fn surroundings() -> anyhow::Result<Cx> {
         state_dir: Some(folder.path().join("state")),
         log_file: None,
     };
-    global.open_cx(Environment::of(&[("HOME", home.as_str())]))
+    global.open_cx(ProcessEnvironment::of(&[("HOME", home.as_str())]))
 }
 
 /// What all faces show of one scenario.

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use clap::CommandFactory;
 
-use crate::options::Options;
+use crate::options::CliOptions;
 
 fn check(name: &str, text: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/generated").join(name);
@@ -20,7 +20,7 @@ fn check(name: &str, text: &str) {
 
 #[test]
 fn c1_the_help_of_every_command_stands_in_the_generated_page() {
-    let mut command = Options::command().term_width(100);
+    let mut command = CliOptions::command().term_width(100);
     command.build();
     let mut page = String::from(
         "# Commands\n\nThe help text of every command, as the program prints it. The options under \

@@ -4,27 +4,30 @@
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
-use weir_core::view::plain::visible;
+use weir_core::view::plain::visible_text;
 use weir_install::cx::Cx;
-use weir_install::import::{Agent, Becomes, Item, Outcome, Plan, Target, plan, write};
+use weir_install::import::{
+    ImportItem, ImportMapping, ImportOutcome, ImportPlan, ImportTarget, OtherAgent, plan_import,
+    write_import,
+};
 
 use crate::failure::usage;
 use crate::options::{ImportAgent, ImportArgs};
-use crate::terminal::{confirm, is_attended, out, out_json};
+use crate::terminal::{confirm_by_person, is_attended, out_json, out_line};
 
 /// Shows, asks, writes.
-pub(crate) fn import(cx: &Cx, args: &ImportArgs) -> anyhow::Result<ExitCode> {
+pub(crate) fn run_import(cx: &Cx, args: &ImportArgs) -> anyhow::Result<ExitCode> {
     let agent = match args.agent {
-        ImportAgent::ClaudeCode => Agent::ClaudeCode,
-        ImportAgent::Codex => Agent::Codex,
-        ImportAgent::Opencode => Agent::Opencode,
+        ImportAgent::ClaudeCode => OtherAgent::ClaudeCode,
+        ImportAgent::Codex => OtherAgent::Codex,
+        ImportAgent::Opencode => OtherAgent::Opencode,
     };
     let home = args.from.clone().or_else(|| cx.dirs.home.clone());
     let home = home.ok_or_else(|| usage("the home folder is not known; name one with --from"))?;
     if !home.is_dir() {
         return Err(usage(format!("--from {}: is not a folder", home.display())));
     }
-    let plan = plan(cx, agent, &home)?;
+    let plan = plan_import(cx, agent, &home)?;
     if plan.read.is_empty() {
         return Err(usage(format!(
             "no file of that agent was found below {} or in {}; name the home folder with --from",
@@ -32,9 +35,9 @@ pub(crate) fn import(cx: &Cx, args: &ImportArgs) -> anyhow::Result<ExitCode> {
             cx.folder.display()
         )));
     }
-    let widening = plan.items.iter().any(|(_, outcome)| *outcome == Outcome::Widens);
+    let widening = plan.items.iter().any(|(_, outcome)| *outcome == ImportOutcome::Widens);
     if !args.json.json {
-        out(&text(cx, &plan))?;
+        out_line(&render_import_plan(cx, &plan))?;
     }
     let widens = match (args.dry_run, args.yes, widening) {
         (true, _, _) | (_, _, false) => false,
@@ -42,51 +45,60 @@ pub(crate) fn import(cx: &Cx, args: &ImportArgs) -> anyhow::Result<ExitCode> {
         (false, false, true) => {
             is_attended()
                 && !args.json.json
-                && confirm("Also import entries that allow more than before?")?
+                && confirm_by_person("Also import entries that allow more than before?")?
         }
     };
     if !args.dry_run {
-        write(cx, &plan, widens)?;
+        write_import(cx, &plan, widens)?;
     }
     if args.json.json {
         out_json(&as_json(&plan, args.dry_run, widens))?;
     } else {
-        out(&closing(&plan, args.dry_run, widens))?;
+        out_line(&closing_sentence(&plan, args.dry_run, widens))?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn text(cx: &Cx, plan: &Plan) -> String {
-    let files = cx.files();
+fn render_import_plan(cx: &Cx, plan: &ImportPlan) -> String {
+    let files = cx.config_files();
     let mut text = String::from("Read:\n");
     for file in &plan.read {
-        text.push_str(&format!("  {}\n", visible(file)));
+        text.push_str(&format!("  {}\n", visible_text(file)));
     }
     let goes = |target| match target {
-        Target::User => &files.user,
-        Target::Project => &files.project,
+        ImportTarget::User => &files.user,
+        ImportTarget::Project => &files.project,
     };
-    for target in [Target::User, Target::Project] {
+    for target in [ImportTarget::User, ImportTarget::Project] {
         let title = format!("Imported into {}:", goes(target).display());
-        section(&mut text, plan, &title, |item, outcome| {
-            *outcome == Outcome::Taken && item.target == target
+        push_plan_section(&mut text, plan, &title, |item, outcome| {
+            *outcome == ImportOutcome::Taken && item.target == target
         });
     }
-    for target in [Target::User, Target::Project] {
+    for target in [ImportTarget::User, ImportTarget::Project] {
         let title = format!(
             "Allows more than before; imported into {} if you confirm:",
             goes(target).display()
         );
-        section(&mut text, plan, &title, |item, outcome| {
-            *outcome == Outcome::Widens && item.target == target
+        push_plan_section(&mut text, plan, &title, |item, outcome| {
+            *outcome == ImportOutcome::Widens && item.target == target
         });
     }
-    section(&mut text, plan, "Already there:", |_, outcome| *outcome == Outcome::There);
-    section(&mut text, plan, "Not imported:", |_, outcome| matches!(outcome, Outcome::Left(_)));
+    push_plan_section(&mut text, plan, "Already there:", |_, outcome| {
+        *outcome == ImportOutcome::There
+    });
+    push_plan_section(&mut text, plan, "Not imported:", |_, outcome| {
+        matches!(outcome, ImportOutcome::Left(_))
+    });
     text
 }
 
-fn section(text: &mut String, plan: &Plan, title: &str, wanted: impl Fn(&Item, &Outcome) -> bool) {
+fn push_plan_section(
+    text: &mut String,
+    plan: &ImportPlan,
+    title: &str,
+    wanted: impl Fn(&ImportItem, &ImportOutcome) -> bool,
+) {
     let items: Vec<_> = plan.items.iter().filter(|(item, o)| wanted(item, o)).collect();
     if items.is_empty() {
         return;
@@ -94,42 +106,45 @@ fn section(text: &mut String, plan: &Plan, title: &str, wanted: impl Fn(&Item, &
     text.push_str(&format!("\n{title}\n"));
     for (item, outcome) in items {
         let becomes = match outcome {
-            Outcome::Left(why) => why.clone(),
-            Outcome::Taken | Outcome::Widens | Outcome::There => becomes(item),
+            ImportOutcome::Left(why) => why.clone(),
+            ImportOutcome::Taken | ImportOutcome::Widens | ImportOutcome::There => {
+                describe_import_mapping(item)
+            }
         };
-        text.push_str(&format!("  {} -> {}\n", visible(&item.says), visible(&becomes)));
-        text.push_str(&format!("      {}\n", visible(&item.place)));
+        text.push_str(&format!("  {} -> {}\n", visible_text(&item.says), visible_text(&becomes)));
+        text.push_str(&format!("      {}\n", visible_text(&item.place)));
         for note in &item.notes {
-            text.push_str(&format!("      note: {}\n", visible(note)));
+            text.push_str(&format!("      note: {}\n", visible_text(note)));
         }
     }
 }
 
 /// What an item is here, in the words of the file of settings.
-fn becomes(item: &Item) -> String {
+fn describe_import_mapping(item: &ImportItem) -> String {
     match &item.becomes {
-        Becomes::Rule(action, rule) => format!("{action} {rule}"),
-        Becomes::Mode(mode) => format!("permission = \"{mode}\""),
-        Becomes::Server(name, server, _) => {
+        ImportMapping::Rule(action, rule) => format!("{action} {rule}"),
+        ImportMapping::Mode(mode) => format!("permission = \"{mode}\""),
+        ImportMapping::Server(name, server, _) => {
             let words = std::iter::once(&server.command).chain(&server.args);
             let started = words.map(String::as_str).collect::<Vec<_>>().join(" ");
             let reached = if server.url.is_empty() { &started } else { &server.url };
             format!("[mcp_servers.{name}] {reached}")
         }
-        Becomes::Hook(event, hook) => match hook.matcher.as_str() {
+        ImportMapping::Hook(event, hook) => match hook.matcher.as_str() {
             "" => format!("[[hooks.{event}]] {}", hook.command),
             matcher => format!("[[hooks.{event}]] on {matcher}: {}", hook.command),
         },
-        Becomes::File(below, _) => format!("{below} in your own folder"),
-        Becomes::Nothing(why) => why.clone(),
+        ImportMapping::File(below, _) => format!("{below} in your own folder"),
+        ImportMapping::Nothing(why) => why.clone(),
     }
 }
 
-fn closing(plan: &Plan, dry: bool, widens: bool) -> String {
-    let count = |wanted: fn(&Outcome) -> bool| plan.items.iter().filter(|(_, o)| wanted(o)).count();
-    let wider = count(|outcome| *outcome == Outcome::Widens);
-    let taken = count(|outcome| *outcome == Outcome::Taken) + if widens { wider } else { 0 };
-    let left = count(|outcome| matches!(outcome, Outcome::Left(_)));
+fn closing_sentence(plan: &ImportPlan, dry: bool, widens: bool) -> String {
+    let count =
+        |wanted: fn(&ImportOutcome) -> bool| plan.items.iter().filter(|(_, o)| wanted(o)).count();
+    let wider = count(|outcome| *outcome == ImportOutcome::Widens);
+    let taken = count(|outcome| *outcome == ImportOutcome::Taken) + if widens { wider } else { 0 };
+    let left = count(|outcome| matches!(outcome, ImportOutcome::Left(_)));
     if dry {
         return "\nNothing was changed (--dry-run).".to_owned();
     }
@@ -140,9 +155,9 @@ fn closing(plan: &Plan, dry: bool, widens: bool) -> String {
     let servers: Vec<&str> = plan
         .items
         .iter()
-        .filter(|(_, outcome)| *outcome == Outcome::Taken)
+        .filter(|(_, outcome)| *outcome == ImportOutcome::Taken)
         .filter_map(|(item, _)| match &item.becomes {
-            Becomes::Server(name, ..) => Some(name.as_str()),
+            ImportMapping::Server(name, ..) => Some(name.as_str()),
             _ => None,
         })
         .collect();
@@ -153,8 +168,8 @@ fn closing(plan: &Plan, dry: bool, widens: bool) -> String {
         ));
     }
     let project = plan.items.iter().any(|(item, outcome)| {
-        item.target == Target::Project
-            && (*outcome == Outcome::Taken || widens && *outcome == Outcome::Widens)
+        item.target == ImportTarget::Project
+            && (*outcome == ImportOutcome::Taken || widens && *outcome == ImportOutcome::Widens)
     });
     if project {
         text.push_str(
@@ -164,23 +179,23 @@ fn closing(plan: &Plan, dry: bool, widens: bool) -> String {
     text
 }
 
-fn as_json(plan: &Plan, dry: bool, widens: bool) -> Value {
+fn as_json(plan: &ImportPlan, dry: bool, widens: bool) -> Value {
     let items: Vec<Value> = plan
         .items
         .iter()
         .map(|(item, outcome)| {
             let (word, why) = match outcome {
-                Outcome::Taken => ("taken", None),
-                Outcome::Widens if widens => ("taken", None),
-                Outcome::Widens => ("widens", None),
-                Outcome::There => ("there", None),
-                Outcome::Left(why) => ("left", Some(why)),
+                ImportOutcome::Taken => ("taken", None),
+                ImportOutcome::Widens if widens => ("taken", None),
+                ImportOutcome::Widens => ("widens", None),
+                ImportOutcome::There => ("there", None),
+                ImportOutcome::Left(why) => ("left", Some(why)),
             };
             json!({
                 "place": item.place,
                 "says": item.says,
                 "outcome": word,
-                "becomes": why.is_none().then(|| becomes(item)),
+                "becomes": why.is_none().then(|| describe_import_mapping(item)),
                 "why": why,
                 "target": item.target,
                 "notes": item.notes,

@@ -5,20 +5,20 @@ use std::process::ExitCode;
 use clap::CommandFactory;
 
 use crate::failure::usage;
-use crate::options::{ManArgs, Options};
+use crate::options::{CliOptions, ManArgs};
 use crate::terminal::out_bytes;
 
 /// Completions for a shell.
-pub(crate) fn completions(shell: clap_complete::Shell) -> anyhow::Result<ExitCode> {
+pub(crate) fn print_shell_completions(shell: clap_complete::Shell) -> anyhow::Result<ExitCode> {
     let mut text = Vec::new();
-    clap_complete::generate(shell, &mut Options::command(), "weir", &mut text);
+    clap_complete::generate(shell, &mut CliOptions::command(), "weir", &mut text);
     out_bytes(&text)?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// A manual page.
-pub(crate) fn man(args: &ManArgs) -> anyhow::Result<ExitCode> {
-    let mut command = Options::command();
+pub(crate) fn print_manual_page(args: &ManArgs) -> anyhow::Result<ExitCode> {
+    let mut command = CliOptions::command();
     command.build();
     let mut name = "weir".to_owned();
     for word in &args.command {

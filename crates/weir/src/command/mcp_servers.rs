@@ -5,16 +5,16 @@ use std::process::ExitCode;
 
 use serde_json::{Value, json};
 use weir_core::tool::foreign;
-use weir_core::view::plain::visible;
-use weir_install::catalogue::servers::{Standing, checked, standing, words};
+use weir_core::view::plain::visible_text;
+use weir_install::catalogue::servers::{McpServerStatus, checked, server_status, words};
 use weir_install::cx::Cx;
-use weir_install::servers::{TokenFiles, Whose};
-use weir_install::wiring::mcp::{self, Known};
-use weir_mcp::{Listing, TokenStore as _};
+use weir_install::servers::{ServerOwner, TokenFiles};
+use weir_install::wiring::mcp::{self, KnownMcpServer};
+use weir_mcp::{ServerListing, TokenStore as _};
 
-use crate::failure::{exit, failure, usage};
+use crate::failure::{exit, failure_with_status, usage};
 use crate::options::{McpListArgs, McpRestartArgs, McpServerArgs, McpServersCommand};
-use crate::terminal::{err, out, out_json, table};
+use crate::terminal::{err_message, format_table, out_json, out_line};
 
 mod add;
 mod approve;
@@ -23,27 +23,27 @@ mod install;
 /// Lists, shows, adds, approves, restarts, removes.
 pub(crate) async fn mcp_servers(cx: &Cx, command: McpServersCommand) -> anyhow::Result<ExitCode> {
     match command {
-        McpServersCommand::List(args) => list(cx, &args).await,
-        McpServersCommand::Show(args) => show(cx, &args).await,
-        McpServersCommand::Add(args) => add::add(cx, &args).await,
-        McpServersCommand::Approve(args) => approve::approve(cx, &args).await,
-        McpServersCommand::Install(args) => install::install(cx, &args).await,
-        McpServersCommand::Update(args) => install::update(cx, &args).await,
-        McpServersCommand::Restart(args) => restart(cx, &args).await,
+        McpServersCommand::List(args) => list_servers(cx, &args).await,
+        McpServersCommand::Show(args) => show_server(cx, &args).await,
+        McpServersCommand::Add(args) => add::add_server(cx, &args).await,
+        McpServersCommand::Approve(args) => approve::approve_server(cx, &args).await,
+        McpServersCommand::Install(args) => install::install_server_package(cx, &args).await,
+        McpServersCommand::Update(args) => install::update_server_package(cx, &args).await,
+        McpServersCommand::Restart(args) => restart_server(cx, &args).await,
         McpServersCommand::Remove(args) => remove(cx, &args).await,
     }
 }
 
-async fn list(cx: &Cx, args: &McpListArgs) -> anyhow::Result<ExitCode> {
-    let (all, notes) = mcp::known(cx).await?;
+async fn list_servers(cx: &Cx, args: &McpListArgs) -> anyhow::Result<ExitCode> {
+    let (all, notes) = mcp::load_known_servers(cx).await?;
     for note in &notes {
-        err(&format!("warning: {note}"));
+        err_message(&format!("warning: {note}"));
     }
     let standings = match args.check {
         true if !all.is_empty() => checked(cx, &all).await?,
-        _ => all.iter().map(standing).collect(),
+        _ => all.iter().map(server_status).collect(),
     };
-    let fails = |s: &Standing| matches!(s.word, "failed" | "broken" | "uninstalled");
+    let fails = |s: &McpServerStatus| matches!(s.word, "failed" | "broken" | "uninstalled");
     let failed = args.check && standings.iter().any(fails);
     let code = if failed { ExitCode::from(exit::FAILED) } else { ExitCode::SUCCESS };
     if args.json.json {
@@ -53,41 +53,41 @@ async fn list(cx: &Cx, args: &McpListArgs) -> anyhow::Result<ExitCode> {
         return Ok(code);
     }
     if all.is_empty() {
-        out("No MCP servers. `weir mcp-servers add` adds one.")?;
+        out_line("No MCP servers. `weir mcp-servers add` adds one.")?;
         return Ok(code);
     }
-    let row = |(known, standing): (&Known, &Standing)| {
+    let row = |(known, standing): (&KnownMcpServer, &McpServerStatus)| {
         let detail = standing.detail.lines().next().unwrap_or_default();
-        let reached = words::reached(&known.declared.settings);
+        let reached = words::describe_server_address(&known.declared.settings);
         vec![
             known.declared.name.clone(),
             standing.word.to_owned(),
-            visible(detail),
-            visible(&words::cut(&reached, REACHED_CHARS_MAX)),
-            visible(&known.declared.place),
+            visible_text(detail),
+            visible_text(&words::truncate_chars(&reached, REACHED_CHARS_MAX)),
+            visible_text(&known.declared.place),
         ]
     };
-    out(&table(&all.iter().zip(&standings).map(row).collect::<Vec<_>>()))?;
+    out_line(&format_table(&all.iter().zip(&standings).map(row).collect::<Vec<_>>()))?;
     Ok(code)
 }
 
 /// Characters of a command line or address in a list.
 const REACHED_CHARS_MAX: usize = 60;
 
-fn as_json(cx: &Cx, known: &Known, standing: &Standing) -> Value {
+fn as_json(cx: &Cx, known: &KnownMcpServer, standing: &McpServerStatus) -> Value {
     let settings = &known.declared.settings;
     json!({
         "name": known.declared.name,
         "place": known.declared.place,
         "source": match known.declared.whose {
-            Whose::User => "user",
-            Whose::Project => "project",
-            Whose::McpJson => ".mcp.json",
+            ServerOwner::User => "user",
+            ServerOwner::Project => "project",
+            ServerOwner::McpJson => ".mcp.json",
         },
         "workspace": cx.folder,
         "transport": if settings.url.is_empty() { "stdio" } else { "http" },
-        "reached": words::reached(settings),
-        "package": known.installed(),
+        "reached": words::describe_server_address(settings),
+        "package": known.pinned_package(),
         "state": standing.word,
         "detail": standing.detail,
         "approved": known.pin.is_some(),
@@ -96,38 +96,38 @@ fn as_json(cx: &Cx, known: &Known, standing: &Standing) -> Value {
     })
 }
 
-async fn show(cx: &Cx, args: &McpServerArgs) -> anyhow::Result<ExitCode> {
-    let known = mcp::find(cx, &args.name).await?;
-    let standing = standing(&known);
+async fn show_server(cx: &Cx, args: &McpServerArgs) -> anyhow::Result<ExitCode> {
+    let known = mcp::find_known_server(cx, &args.name).await?;
+    let standing = server_status(&known);
     if args.json.json {
         let mut json = as_json(cx, &known, &standing);
-        json["hash"] = json!(known.pin.as_ref().map(weir_mcp::Pin::hash));
+        json["hash"] = json!(known.pin.as_ref().map(weir_mcp::ServerPin::hash));
         json["tools"] = tools_json(&args.name, standing.listing.as_ref());
         json["notes"] = json!(standing.listing.as_ref().map(|listing| &listing.notes));
         out_json(&json)?;
         return Ok(ExitCode::SUCCESS);
     }
-    let mut text = words::server(&known);
-    text.push_str(&format!("State: {}\n", visible(standing.detail.trim_end())));
+    let mut text = words::describe_server(&known);
+    text.push_str(&format!("State: {}\n", visible_text(standing.detail.trim_end())));
     match (&known.pin, &standing.listing) {
         (Some(pin), Some(listing)) => {
             text.push_str(&format!("Approved as SHA-256 {}\n\n", pin.hash()));
-            text.push_str(&words::listing(&args.name, listing));
+            text.push_str(&words::describe_listing(&args.name, listing));
         }
         _ => text.push_str(
             "Its tools are known once you have reviewed it: `weir mcp-servers approve`.\n",
         ),
     }
-    out(&text)?;
+    out_line(&text)?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn tools_json(server: &str, listing: Option<&Listing>) -> Value {
+fn tools_json(server: &str, listing: Option<&ServerListing>) -> Value {
     let tools = listing.into_iter().flat_map(|listing| &listing.tools);
     let tools = tools.map(|(name, tool)| {
         json!({
             "name": name,
-            "called": foreign::name(server, name),
+            "called": foreign::foreign_tool_name(server, name),
             "title": tool.title,
             "description": tool.description,
             "input_schema": tool.input_schema,
@@ -138,8 +138,8 @@ fn tools_json(server: &str, listing: Option<&Listing>) -> Value {
     Value::Array(tools.collect())
 }
 
-async fn restart(cx: &Cx, args: &McpRestartArgs) -> anyhow::Result<ExitCode> {
-    let known = mcp::find(cx, &args.name).await?;
+async fn restart_server(cx: &Cx, args: &McpRestartArgs) -> anyhow::Result<ExitCode> {
+    let known = mcp::find_known_server(cx, &args.name).await?;
     if args.forget {
         forget_sign_in(cx, &known).await?;
     }
@@ -147,46 +147,49 @@ async fn restart(cx: &Cx, args: &McpRestartArgs) -> anyhow::Result<ExitCode> {
     let standing = checked(cx, &all).await?.pop();
     let standing = standing.ok_or_else(|| usage("it was not started"))?;
     if matches!(standing.word, "failed" | "broken" | "uninstalled" | "disabled") {
-        return Err(failure(exit::FAILED, format!("{}: {}", args.name, standing.detail)));
+        return Err(failure_with_status(
+            exit::FAILED,
+            format!("{}: {}", args.name, standing.detail),
+        ));
     }
     if args.json.json {
         out_json(&as_json(cx, &all[0], &standing))?;
     } else {
-        out(&format!("{}: {}", args.name, visible(&standing.detail)))?;
+        out_line(&format!("{}: {}", args.name, visible_text(&standing.detail)))?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-async fn forget_sign_in(cx: &Cx, known: &Known) -> anyhow::Result<()> {
+async fn forget_sign_in(cx: &Cx, known: &KnownMcpServer) -> anyhow::Result<()> {
     let name = known.declared.name.clone();
-    let keys = [(name.clone(), known.declared.key(cx))].into();
+    let keys = [(name.clone(), known.declared.storage_key(cx))].into();
     TokenFiles::new(&cx.dirs.state, keys).save(&name, None).await.map_err(usage)
 }
 
 async fn remove(cx: &Cx, args: &McpServerArgs) -> anyhow::Result<ExitCode> {
-    let known = mcp::find(cx, &args.name).await?;
+    let known = mcp::find_known_server(cx, &args.name).await?;
     let (name, place) = (&args.name, &known.declared.place);
     match known.declared.whose {
-        Whose::User => {
-            let path = &cx.files().user;
+        ServerOwner::User => {
+            let path = &cx.config_files().user;
             if !weir_install::config::remove_server(path, name)? {
                 return Err(usage(format!("{name} is not in {}", path.display())));
             }
         }
-        Whose::Project | Whose::McpJson => {
+        ServerOwner::Project | ServerOwner::McpJson => {
             return Err(usage(format!(
                 "{name} is declared by the workspace ({place}); remove it there. It is not used \
                  while the workspace is not trusted (`weir trust --remove`)"
             )));
         }
     }
-    mcp::forget(cx, &known.declared).await?;
+    mcp::forget_approval(cx, &known.declared).await?;
     forget_sign_in(cx, &known).await?;
     weir_install::servers::packages::remove(&known.declared.package_place(cx))?;
     if args.json.json {
         out_json(&json!({"name": name, "removed": true}))?;
     } else {
-        out(&format!("Removed {name} and its approval"))?;
+        out_line(&format!("Removed {name} and its approval"))?;
     }
     Ok(ExitCode::SUCCESS)
 }

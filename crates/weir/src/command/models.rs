@@ -3,20 +3,20 @@
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
-use weir_install::catalogue::models::{Probed, Row, ask, rows_of};
+use weir_install::catalogue::models::{ProbedModels, Row, ask, rows_of};
 use weir_install::cx::Cx;
 use weir_install::models;
-use weir_providers::catalogue::{Catalogue, Vendor};
+use weir_providers::catalogue::{ModelCatalogue, Vendor};
 
-use crate::failure::{exit, failure, usage};
+use crate::failure::{exit, failure_with_status, usage};
 use crate::options::ModelsArgs;
-use crate::terminal::{err, out, out_json, table};
+use crate::terminal::{err_message, format_table, out_json, out_line};
 
 /// Lists them.
-pub(crate) async fn models(cx: &Cx, args: ModelsArgs) -> anyhow::Result<ExitCode> {
-    let catalogue = models::catalogue(cx)?;
+pub(crate) async fn list_models(cx: &Cx, args: ModelsArgs) -> anyhow::Result<ExitCode> {
+    let catalogue = models::load_catalogue(cx)?;
     if let Some(name) = &args.provider
-        && catalogue.vendor(name).is_none()
+        && catalogue.find_vendor(name).is_none()
     {
         let known: Vec<&str> = catalogue.vendors().iter().map(|v| v.name.as_str()).collect();
         let known = known.join(", ");
@@ -24,18 +24,19 @@ pub(crate) async fn models(cx: &Cx, args: ModelsArgs) -> anyhow::Result<ExitCode
     }
     let wanted = |vendor: &&Vendor| args.provider.as_ref().is_none_or(|name| *name == vendor.name);
     let vendors: Vec<&Vendor> = catalogue.vendors().iter().filter(wanted).collect();
-    let probed = if args.probe { ask(cx, &catalogue, &vendors).await? } else { Probed::new() };
+    let probed =
+        if args.probe { ask(cx, &catalogue, &vendors).await? } else { ProbedModels::new() };
     if let Some(name) = args.provider.as_ref().filter(|_| args.probe) {
-        answered(cx, &catalogue, &probed, name)?;
+        check_endpoint_answered(cx, &catalogue, &probed, name)?;
     }
     let mut rows = Vec::new();
     for vendor in &vendors {
-        let (_, key) = models::endpoint(cx, &catalogue, vendor)?;
+        let (_, key) = models::vendor_endpoint(cx, &catalogue, vendor)?;
         rows.extend(rows_of(&catalogue, vendor, key.is_some(), probed.get(&vendor.name)));
     }
     for (name, why) in probed.iter().filter_map(|(name, found)| Some((name, found.as_ref().err()?)))
     {
-        err(&format!("warning: {name}: {why}"));
+        err_message(&format!("warning: {name}: {why}"));
     }
     if args.json.json {
         out_json(&rows.iter().map(json_of).collect::<Vec<_>>())?;
@@ -43,13 +44,15 @@ pub(crate) async fn models(cx: &Cx, args: ModelsArgs) -> anyhow::Result<ExitCode
         let head = ["MODEL", "WINDOW", "OUTPUT", "PRICE in/out", "CAPABILITIES", ""];
         let mut lines = vec![head.map(String::from).to_vec()];
         lines.extend(rows.iter().map(cells_of));
-        out(&table(&lines))?;
+        out_line(&format_table(&lines))?;
         if rows.iter().any(|row| row.window_max.is_some()) {
-            err("WINDOW shows the server's current context window and the model's maximum; \
-                 docs/providers.md explains how to raise it");
+            err_message(
+                "WINDOW shows the server's current context window and the model's maximum; \
+                 docs/providers.md explains how to raise it",
+            );
         }
         if !args.probe {
-            err(
+            err_message(
                 "`weir models --probe` asks the endpoints with a key, and local servers, for their \
                  models",
             );
@@ -62,9 +65,14 @@ pub(crate) async fn models(cx: &Cx, args: ModelsArgs) -> anyhow::Result<ExitCode
 ///
 /// # Errors
 /// It did not, or was not asked: why, and what to do.
-fn answered(cx: &Cx, catalogue: &Catalogue, probed: &Probed, name: &str) -> anyhow::Result<()> {
-    let Some(vendor) = catalogue.vendor(name) else { return Ok(()) };
-    let (endpoint, _) = models::endpoint(cx, catalogue, vendor)?;
+fn check_endpoint_answered(
+    cx: &Cx,
+    catalogue: &ModelCatalogue,
+    probed: &ProbedModels,
+    name: &str,
+) -> anyhow::Result<()> {
+    let Some(vendor) = catalogue.find_vendor(name) else { return Ok(()) };
+    let (endpoint, _) = models::vendor_endpoint(cx, catalogue, vendor)?;
     let why = match probed.get(name) {
         Some(Ok(found)) if !found.is_empty() || !vendor.local => return Ok(()),
         Some(Ok(_)) => format!("{} responds, but has no models", endpoint.base_url),
@@ -72,7 +80,7 @@ fn answered(cx: &Cx, catalogue: &Catalogue, probed: &Probed, name: &str) -> anyh
         None if endpoint.base_url.is_empty() => "it has no address".to_owned(),
         None => format!("there is no key for it: `weir auth set {name}`"),
     };
-    Err(failure(exit::FAILED, format!("{name}: {why}")))
+    Err(failure_with_status(exit::FAILED, format!("{name}: {why}")))
 }
 
 /// A row for programs.

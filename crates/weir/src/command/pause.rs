@@ -2,38 +2,38 @@
 
 use std::process::ExitCode;
 
-use weir_engine::ports::{Clock, Pause, Store};
+use weir_engine::ports::{Clock, Store, StorePause};
 use weir_install::cx::Cx;
 use weir_install::wiring::{self, SystemClock};
 
-use crate::terminal::out;
+use crate::terminal::out_line;
 
 /// Throws it. Thrown twice, the newer reason stands.
-pub(crate) async fn pause(cx: &Cx, reason: Option<String>) -> anyhow::Result<ExitCode> {
-    let store = cx.store()?;
+pub(crate) async fn pause_store(cx: &Cx, reason: Option<String>) -> anyhow::Result<ExitCode> {
+    let store = cx.local_store()?;
     let reason = reason.unwrap_or_default();
-    let pause = Pause {
+    let pause = StorePause {
         since: SystemClock::default().now(),
-        by: wiring::principal(cx),
+        by: wiring::principal_name(cx),
         reason: reason.clone(),
     };
     store.set_paused(Some(pause)).await?;
     let because = if reason.is_empty() { String::new() } else { format!(": {reason}") };
     let place = cx.dirs.state.display();
-    out(&format!("Paused{because}. Nothing runs in {place} until `weir release`."))?;
+    out_line(&format!("Paused{because}. Nothing runs in {place} until `weir release`."))?;
     Ok(ExitCode::SUCCESS)
 }
 
 /// Lets sessions run again.
-pub(crate) async fn release(cx: &Cx) -> anyhow::Result<ExitCode> {
-    let store = cx.store()?;
-    match store.paused().await? {
+pub(crate) async fn release_pause(cx: &Cx) -> anyhow::Result<ExitCode> {
+    let store = cx.local_store()?;
+    match store.pause_state().await? {
         Some(pause) => {
             store.set_paused(None).await?;
             let (since, by) = (pause.since, pause.by);
-            out(&format!("Released. Weir had been paused since {since} by {by}."))?;
+            out_line(&format!("Released. Weir had been paused since {since} by {by}."))?;
         }
-        None => out("Weir was not paused.")?,
+        None => out_line("Weir was not paused.")?,
     }
     Ok(ExitCode::SUCCESS)
 }

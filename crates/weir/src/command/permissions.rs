@@ -6,92 +6,95 @@ use std::sync::Arc;
 
 use weir_core::governance::rules::{Rule, RuleAction, RuleOrigin, RuleSet};
 use weir_core::ids::SessionId;
-use weir_core::view::plain::visible;
-use weir_engine::engine::{Hands, SessionOptions, load};
+use weir_core::view::plain::visible_text;
+use weir_engine::engine::{SessionOptions, SessionResources, load};
 use weir_engine::ports::{FileMark, Store};
 use weir_engine::scene::SceneOptions;
 use weir_install::config;
 use weir_install::cx::Cx;
 use weir_install::session_ids;
-use weir_install::trust::Trust;
-use weir_install::wiring::{self, SESSION_RULE, Wishes};
+use weir_install::trust::WorkspaceTrust;
+use weir_install::wiring::{self, SESSION_RULE, SessionOverrides};
 use weir_scripted_model::ScriptedModel;
 
 use crate::failure::{engine_failure, usage};
 use crate::options::{PermissionsCommand, RuleAddArgs, RuleRemoveArgs, UnmarkArgs};
-use crate::terminal::{err, out, out_json, table};
+use crate::terminal::{err_message, format_table, out_json, out_line};
 
 #[cfg(test)]
 mod tests;
 
 /// Lists, adds, removes, explains.
-pub(crate) async fn permissions(cx: &Cx, command: PermissionsCommand) -> anyhow::Result<ExitCode> {
+pub(crate) async fn run_permissions_command(
+    cx: &Cx,
+    command: PermissionsCommand,
+) -> anyhow::Result<ExitCode> {
     match command {
-        PermissionsCommand::List(flag) => list(cx, flag.json)?,
-        PermissionsCommand::Add(args) => add(cx, &args).await?,
+        PermissionsCommand::List(flag) => list_rules(cx, flag.json)?,
+        PermissionsCommand::Add(args) => add_permission_rule(cx, &args).await?,
         PermissionsCommand::Remove(args) => remove(cx, &args).await?,
-        PermissionsCommand::Explain(args) => return super::explain::explain(cx, args).await,
-        PermissionsCommand::Marks(flag) => marks(cx, flag.json).await?,
-        PermissionsCommand::Unmark(args) => unmark(cx, &args).await?,
+        PermissionsCommand::Explain(args) => return super::explain::explain_call(cx, args).await,
+        PermissionsCommand::Marks(flag) => list_file_marks(cx, flag.json).await?,
+        PermissionsCommand::Unmark(args) => unmark_file(cx, &args).await?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn list(cx: &Cx, as_json: bool) -> anyhow::Result<()> {
-    let workspace = cx.workspace()?;
-    let rules = wiring::rules(cx, &workspace, &Wishes::default(), None)?;
+fn list_rules(cx: &Cx, as_json: bool) -> anyhow::Result<()> {
+    let workspace = cx.open_workspace()?;
+    let rules = wiring::session_rules(cx, &workspace, &SessionOverrides::default(), None)?;
     check_tools(&rules)?;
     if as_json {
         return out_json(&rules.iter().collect::<Vec<_>>());
     }
     if rules.is_empty() {
-        return out("No rules: only the permission mode decides.");
+        return out_line("No rules: only the permission mode decides.");
     }
     let row = |rule: &Rule| {
         let origin = rule.origin().to_string();
         vec![rule.action().to_string(), rule.text().to_owned(), origin]
     };
-    out(&table(&rules.iter().map(row).collect::<Vec<_>>()))
+    out_line(&format_table(&rules.iter().map(row).collect::<Vec<_>>()))
 }
 
 /// Files of this workspace that hold foreign words (Z1).
-async fn marks(cx: &Cx, as_json: bool) -> anyhow::Result<()> {
+async fn list_file_marks(cx: &Cx, as_json: bool) -> anyhow::Result<()> {
     let workspace = cx.folder.display().to_string();
-    let marks = cx.store()?.marks(&workspace).await?;
+    let marks = cx.local_store()?.file_marks(&workspace).await?;
     if as_json {
         return out_json(&marks);
     }
     if marks.is_empty() {
-        return out("No file of this workspace is marked as outside content.");
+        return out_line("No file of this workspace is marked as outside content.");
     }
     let row = |mark: &FileMark| {
-        let when = format!("{} UTC", super::sessions::moment(mark.ts));
-        let origin = format!("from {}", visible(&mark.origin));
-        vec![visible(&mark.path), origin, when, format!("session {}", mark.session)]
+        let when = format!("{} UTC", super::sessions::timestamp_text(mark.ts));
+        let origin = format!("from {}", visible_text(&mark.origin));
+        vec![visible_text(&mark.path), origin, when, format!("session {}", mark.session)]
     };
-    out(&table(&marks.iter().map(row).collect::<Vec<_>>()))
+    out_line(&format_table(&marks.iter().map(row).collect::<Vec<_>>()))
 }
 
-async fn unmark(cx: &Cx, args: &UnmarkArgs) -> anyhow::Result<()> {
+async fn unmark_file(cx: &Cx, args: &UnmarkArgs) -> anyhow::Result<()> {
     let workspace = cx.folder.display().to_string();
     let named = args.path.strip_prefix("./").unwrap_or(&args.path);
     let named = named.strip_prefix(&format!("{workspace}/")).unwrap_or(named);
-    if !cx.store()?.unmark(&workspace, named).await? {
+    if !cx.local_store()?.unmark_file(&workspace, named).await? {
         return Err(usage(format!(
             "{} is not marked as outside content in {workspace}; `weir permissions marks` lists \
              the marked files",
             args.path
         )));
     }
-    out(&format!(
+    out_line(&format!(
         "{} is no longer marked as outside content: you vouch for what it contains",
-        visible(named)
+        visible_text(named)
     ))
 }
 
 /// Rules that name a tool which does not exist.
 fn check_tools(rules: &RuleSet) -> anyhow::Result<()> {
-    let tools = weir_tools::tools();
+    let tools = weir_tools::built_in_tools();
     let known: Vec<&str> = tools.iter().map(|tool| tool.spec().name.as_str()).collect();
     match rules.check_tools(&known).first() {
         Some(error) => Err(usage(error.to_string())),
@@ -100,34 +103,39 @@ fn check_tools(rules: &RuleSet) -> anyhow::Result<()> {
 }
 
 /// The rule, understood for this workspace; a rule that can never match is refused.
-fn checked(cx: &Cx, action: RuleAction, text: &str, origin: RuleOrigin) -> anyhow::Result<Rule> {
-    let workspace = cx.workspace()?;
+fn parse_checked_rule(
+    cx: &Cx,
+    action: RuleAction,
+    text: &str,
+    origin: RuleOrigin,
+) -> anyhow::Result<Rule> {
+    let workspace = cx.open_workspace()?;
     let mut set = RuleSet::new(wiring::rule_context(cx, &workspace));
-    let rule = set.parse(action, text, origin).map_err(|error| usage(error.to_string()))?;
+    let rule = set.parse_rule(action, text, origin).map_err(|error| usage(error.to_string()))?;
     set.add(rule.clone());
     check_tools(&set)?;
     Ok(rule)
 }
 
-async fn add(cx: &Cx, args: &RuleAddArgs) -> anyhow::Result<()> {
+async fn add_permission_rule(cx: &Cx, args: &RuleAddArgs) -> anyhow::Result<()> {
     let action = RuleAction::from(args.action);
     if let Some(session) = &args.target.session {
-        let rule = checked(cx, action, &args.rule, RuleOrigin::new(SESSION_RULE))?;
+        let rule = parse_checked_rule(cx, action, &args.rule, RuleOrigin::new(SESSION_RULE))?;
         let shown = rule.text().to_owned();
         let id = change_session(cx, session, |rules| rules.add(rule)).await?;
-        return out(&format!("{action} {shown} is added to session {id}"));
+        return out_line(&format!("{action} {shown} is added to session {id}"));
     }
-    let files = cx.files();
+    let files = cx.config_files();
     let path = if args.target.project { files.project_for_writing()? } else { &files.user };
     let origin = RuleOrigin::new(path.display().to_string());
-    let rule = checked(cx, action, &args.rule, origin)?;
+    let rule = parse_checked_rule(cx, action, &args.rule, origin)?;
     let is_new = config::add_rule(path, action, rule.text())?;
     if args.target.project {
         // Looked up only now: the change itself may have ended trust.
-        match cx.trust() {
-            Trust::Trusted { .. } => {}
-            Trust::Never if action != RuleAction::Allow => {}
-            trust => err(&format!(
+        match cx.workspace_trust() {
+            WorkspaceTrust::Trusted { .. } => {}
+            WorkspaceTrust::Never if action != RuleAction::Allow => {}
+            trust => err_message(&format!(
                 "warning: the workspace is {trust}; its allow rules have no effect until you run \
                  `weir trust`"
             )),
@@ -135,7 +143,7 @@ async fn add(cx: &Cx, args: &RuleAddArgs) -> anyhow::Result<()> {
     }
     let place = path.display();
     let word = if is_new { "is added to" } else { "is already in" };
-    out(&format!("{action} {} {word} {place}", rule.text()))
+    out_line(&format!("{action} {} {word} {place}", rule.text()))
 }
 
 async fn remove(cx: &Cx, args: &RuleRemoveArgs) -> anyhow::Result<()> {
@@ -152,9 +160,9 @@ async fn remove(cx: &Cx, args: &RuleRemoveArgs) -> anyhow::Result<()> {
         if !had {
             return Err(usage(format!("session {id} has no rule {text}")));
         }
-        return out(&format!("{text} is removed from session {id}"));
+        return out_line(&format!("{text} is removed from session {id}"));
     }
-    let files = cx.files();
+    let files = cx.config_files();
     let every: [&Path; 3] = [&files.user, &files.here, &files.project];
     let places = match (args.target.project, args.target.user) {
         (true, _) => &every[1..],
@@ -175,7 +183,7 @@ async fn remove(cx: &Cx, args: &RuleRemoveArgs) -> anyhow::Result<()> {
         )));
     }
     for rule in removed {
-        out(&format!("{} {} is removed from {}", rule.action, rule.text, rule.origin))?;
+        out_line(&format!("{} {} is removed from {}", rule.action, rule.text, rule.origin))?;
     }
     Ok(())
 }
@@ -186,10 +194,10 @@ async fn change_session(
     session: &str,
     change: impl FnOnce(&mut RuleSet),
 ) -> anyhow::Result<SessionId> {
-    let store = cx.store()?;
-    let id = session_ids::find(store.as_ref(), session).await?;
+    let store = cx.local_store()?;
+    let id = session_ids::find_session_id(store.as_ref(), session).await?;
     let loaded = load(store.as_ref() as &dyn Store, &id).await.map_err(engine_failure)?;
-    if loaded.session.run().is_some() || !loaded.session.queued().is_empty() {
+    if loaded.session.run().is_some() || !loaded.session.queued_inputs().is_empty() {
         return Err(usage(format!(
             "session {id} has an unfinished run; finish it (`weir run --resume {id}`) and try again"
         )));
@@ -200,19 +208,19 @@ async fn change_session(
     if config.rules == kept.rules {
         return Ok(id);
     }
-    let there = cx.at(Path::new(&config.workspace))?;
+    let there = cx.in_folder(Path::new(&config.workspace))?;
     let scene = SceneOptions { timezone: "UTC".into(), ..SceneOptions::default() };
     // A session at rest asks its model nothing, so none has to be reached for this.
     let model = Arc::new(ScriptedModel::from_text("says: only settings are being changed")?);
     let options = SessionOptions {
-        workspace: there.workspace()?,
+        workspace: there.open_workspace()?,
         model,
         scene,
         config,
         profiles: Arc::new(weir_engine::ports::NoProfiles),
-        hands: Hands::default(),
+        hands: SessionResources::default(),
     };
-    let engine = wiring::engine(&there, "weir permissions")?;
+    let engine = wiring::open_engine(&there, "weir permissions")?;
     let handle = engine.resume(id.clone(), options).await.map_err(engine_failure)?;
     handle.close().await.map_err(engine_failure)?;
     Ok(id)

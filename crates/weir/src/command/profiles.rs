@@ -5,18 +5,18 @@ use std::process::ExitCode;
 use serde_json::{Value, json};
 use weir_install::catalogue::profiles::{described, tools};
 use weir_install::cx::Cx;
-use weir_install::profiles::{LoadedProfile, all, find};
+use weir_install::profiles::{LoadedProfile, find_profile, load_all_profiles};
 
 use crate::options::ProfilesCommand;
-use crate::terminal::{out, out_json, table};
+use crate::terminal::{format_table, out_json, out_line};
 
 /// Lists or shows.
-pub(crate) fn profiles(cx: &Cx, command: ProfilesCommand) -> anyhow::Result<ExitCode> {
+pub(crate) fn run_profiles_command(cx: &Cx, command: ProfilesCommand) -> anyhow::Result<ExitCode> {
     match command {
         ProfilesCommand::List(flag) => {
-            let profiles = all(cx)?;
+            let profiles = load_all_profiles(cx)?;
             if flag.json {
-                let rows = profiles.iter().map(|loaded| json(cx, loaded));
+                let rows = profiles.iter().map(|loaded| profile_as_json(cx, loaded));
                 out_json(&rows.collect::<anyhow::Result<Vec<_>>>()?)?;
             } else {
                 let row = |loaded: &LoadedProfile| {
@@ -24,22 +24,22 @@ pub(crate) fn profiles(cx: &Cx, command: ProfilesCommand) -> anyhow::Result<Exit
                     let source = loaded.source.to_string();
                     vec![profile.name.clone(), source, profile.description.clone()]
                 };
-                out(&table(&profiles.iter().map(row).collect::<Vec<_>>()))?;
+                out_line(&format_table(&profiles.iter().map(row).collect::<Vec<_>>()))?;
             }
         }
         ProfilesCommand::Show { name, json: flag } => {
-            let loaded = find(cx, &name)?;
+            let loaded = find_profile(cx, &name)?;
             if flag.json {
-                out_json(&json(cx, &loaded)?)?;
+                out_json(&profile_as_json(cx, &loaded)?)?;
             } else {
-                out(&described(cx, &loaded)?)?;
+                out_line(&described(cx, &loaded)?)?;
             }
         }
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn json(cx: &Cx, loaded: &LoadedProfile) -> anyhow::Result<Value> {
+fn profile_as_json(cx: &Cx, loaded: &LoadedProfile) -> anyhow::Result<Value> {
     let mut value = json!(loaded.profile);
     value["source"] = json!(loaded.source.to_string());
     let [tools, deferred] = tools(cx, loaded)?;

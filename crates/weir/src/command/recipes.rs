@@ -1,38 +1,43 @@
 //! `weir recipes`: which there are, how often each worked, and what waits for the person (M5). Not
-//! here: how they are matched, learned and followed (`weir_core::recipe`, `weir_engine::recipes`).
+//! here: how they are matched, learned and followed (`weir_core::recipe`, `weir_engine::run_recipes_command`).
 
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
 use weir_core::recipe::{LearnedRecipe, Recipe, SolvedRun};
-use weir_core::view::plain::visible;
+use weir_core::view::plain::visible_text;
 use weir_engine::ports::{Proposal, SolvedFilter};
 use weir_engine::recipes::FoundRecipe;
-use weir_install::catalogue::recipes::{All, learned, missing, tell as words};
+use weir_install::catalogue::recipes::{
+    RecipeOverview, missing, parse_proposed_recipe, tell as words,
+};
 use weir_install::cx::Cx;
 
 use crate::failure::usage;
 use crate::options::{JsonFlag, RecipeArgs, RecipesCommand};
-use crate::terminal::{out, out_json};
+use crate::terminal::{out_json, out_line};
 
 mod change;
 mod settle;
 mod tell;
 
 /// Lists, shows, adds, removes; settles what was proposed.
-pub(crate) async fn recipes(cx: &Cx, command: RecipesCommand) -> anyhow::Result<ExitCode> {
+pub(crate) async fn run_recipes_command(
+    cx: &Cx,
+    command: RecipesCommand,
+) -> anyhow::Result<ExitCode> {
     match command {
-        RecipesCommand::List(flag) => list(cx, flag).await,
-        RecipesCommand::Show(args) => show(cx, &args).await,
-        RecipesCommand::Add(args) => change::add(cx, &args),
-        RecipesCommand::Accept(args) => settle::accept(cx, &args).await,
-        RecipesCommand::Reject(args) => settle::reject(cx, &args).await,
+        RecipesCommand::List(flag) => list_recipes(cx, flag).await,
+        RecipesCommand::Show(args) => show_recipe(cx, &args).await,
+        RecipesCommand::Add(args) => change::add_recipe(cx, &args),
+        RecipesCommand::Accept(args) => settle::accept_recipe(cx, &args).await,
+        RecipesCommand::Reject(args) => settle::reject_recipe(cx, &args).await,
         RecipesCommand::Remove(args) => change::remove(cx, &args).await,
     }
 }
 
-async fn list(cx: &Cx, flag: JsonFlag) -> anyhow::Result<ExitCode> {
-    let all = All::of(cx).await?;
+async fn list_recipes(cx: &Cx, flag: JsonFlag) -> anyhow::Result<ExitCode> {
+    let all = RecipeOverview::load_overview(cx).await?;
     if flag.json {
         let recipes: Vec<Value> =
             all.survey.recipes.iter().map(|found| as_json(found, &all)).collect();
@@ -47,30 +52,30 @@ async fn list(cx: &Cx, flag: JsonFlag) -> anyhow::Result<ExitCode> {
         }))?;
         return Ok(ExitCode::SUCCESS);
     }
-    out(&tell::list(&all))?;
+    out_line(&tell::render_recipe_list(&all))?;
     Ok(ExitCode::SUCCESS)
 }
 
-async fn show(cx: &Cx, args: &RecipeArgs) -> anyhow::Result<ExitCode> {
-    let all = All::of(cx).await?;
+async fn show_recipe(cx: &Cx, args: &RecipeArgs) -> anyhow::Result<ExitCode> {
+    let all = RecipeOverview::load_overview(cx).await?;
     if let Some(proposal) = all.proposal(&args.id) {
-        let learned = learned(proposal)?;
-        let runs = cx.journal()?.solved_runs(&SolvedFilter::default()).await?;
+        let learned = parse_proposed_recipe(proposal)?;
+        let runs = cx.session_store()?.solved_runs(&SolvedFilter::default()).await?;
         if args.json.json {
             let mut value = proposal_json(proposal);
             value["evidence"] = evidence_json(&learned, &runs);
             out_json(&value)?;
         } else {
-            out(&words::proposal(proposal, &learned, &runs))?;
+            out_line(&words::describe_proposal(proposal, &learned, &runs))?;
         }
         return Ok(ExitCode::SUCCESS);
     }
-    let Some(found) = all.used(&args.id) else {
-        return match all.rejected(&args.id) {
+    let Some(found) = all.active_recipe(&args.id) else {
+        return match all.find_rejected(&args.id) {
             Some(_) => Err(usage(format!(
                 "{} was rejected; `weir recipes accept {}` reinstates it",
-                visible(&args.id),
-                visible(&args.id)
+                visible_text(&args.id),
+                visible_text(&args.id)
             ))),
             None => Err(missing(&args.id)),
         };
@@ -80,12 +85,12 @@ async fn show(cx: &Cx, args: &RecipeArgs) -> anyhow::Result<ExitCode> {
         value["recipe"] = json!(found.recipe);
         out_json(&value)?;
     } else {
-        out(&words::recipe(&found.recipe, &found.place, all.standing(&args.id)))?;
+        out_line(&words::describe_recipe(&found.recipe, &found.place, all.standing(&args.id)))?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn as_json(found: &FoundRecipe, all: &All) -> Value {
+fn as_json(found: &FoundRecipe, all: &RecipeOverview) -> Value {
     let Recipe { id, name, description, source, label, .. } = &found.recipe;
     let standing = all.standing(id);
     json!({
@@ -118,7 +123,7 @@ fn proposal_json(proposal: &Proposal) -> Value {
 
 /// The runs that speak for it, with what was said in them as far as it is still known.
 fn evidence_json(learned: &LearnedRecipe, runs: &[SolvedRun]) -> Value {
-    let row = |run: &weir_core::recipe::Evidence| {
+    let row = |run: &weir_core::recipe::RecipeEvidence| {
         let found = runs.iter().find(|r| r.session == run.session && r.run == run.run);
         json!({
             "session": run.session, "run": run.run, "ts": run.ts,

@@ -9,18 +9,18 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use weir_core::event::{CancelCause, Event, RunFinished, RunStatus};
 use weir_core::ids::SessionId;
 use weir_core::session::child;
-use weir_engine::attach::Saying;
+use weir_engine::attach::PromptInput;
 use weir_engine::engine::{Engine, EngineError, SessionHandle, SessionOptions};
-use weir_engine::hub::Update;
+use weir_engine::hub::SessionUpdate;
 use weir_engine::ports::Store;
 use weir_install::cx::Cx;
 use weir_install::leftovers;
-use weir_install::session_ids::{self, Agents};
-use weir_install::wiring::{self, Wishes};
+use weir_install::session_ids::{self, SubAgentListing};
+use weir_install::wiring::{self, SessionOverrides};
 use weir_store::SqliteStore;
 
 use crate::command::approvals::fold;
-use crate::failure::{engine_failure, exit, failure, usage};
+use crate::failure::{engine_failure, exit, failure_with_status, usage};
 use crate::options::RunArgs;
 use crate::terminal;
 
@@ -34,11 +34,11 @@ pub(super) mod offscreen;
 mod pictures;
 mod wishes;
 
-pub(super) use ask::Asks;
-pub(super) use face::{Face, Shown};
+pub(super) use ask::ApprovalAnswerer;
+pub(super) use face::{HeadlessOutput, OutputOptions};
 
 /// What is run.
-enum Target {
+enum RunTarget {
     /// A new session.
     New,
     /// One that exists, in its own folder.
@@ -49,9 +49,9 @@ pub(crate) async fn run(cx: &Cx, args: RunArgs) -> anyhow::Result<ExitCode> {
     if args.dry_run {
         return dry::dry_run(cx, &args).await;
     }
-    let store = cx.store()?;
-    if let Some(pause) = store.paused().await? {
-        return Err(failure(
+    let store = cx.local_store()?;
+    if let Some(pause) = store.pause_state().await? {
+        return Err(failure_with_status(
             exit::PAUSED,
             format!(
                 "Weir has been paused since {} by {}; nothing was run. `weir release` ends the \
@@ -60,81 +60,92 @@ pub(crate) async fn run(cx: &Cx, args: RunArgs) -> anyhow::Result<ExitCode> {
             ),
         ));
     }
-    let target = target(cx, &args, &store).await?;
+    let target = resolve_run_target(cx, &args, &store).await?;
     let asks = match args.ask_elsewhere {
-        true => Asks::Elsewhere { quiet: args.quiet },
-        false if terminal::is_attended() => Asks::Here,
-        false => Asks::Nobody,
+        true => ApprovalAnswerer::Elsewhere { quiet: args.quiet },
+        false if terminal::is_attended() => ApprovalAnswerer::Here,
+        false => ApprovalAnswerer::Nobody,
     };
-    let wishes = wishes::wishes_of_run(&args, asks.attended())?;
-    let shown =
-        Shown { output: args.output, deltas: args.deltas, quiet: args.quiet, resumable: true };
+    let wishes = wishes::wishes_of_run(&args, asks.is_attended())?;
+    let shown = OutputOptions {
+        output: args.output,
+        deltas: args.deltas,
+        quiet: args.quiet,
+        resumable: true,
+    };
     match target {
-        Target::New => {
-            let prompt = input::required(&args)?;
+        RunTarget::New => {
+            let prompt = input::read_required_prompt(&args)?;
             let options = wiring::session_options(cx, &wishes, None).await?;
-            let engine = wiring::engine(cx, "weir run")?;
-            let saying = input::saying(&engine, &options.workspace, &args, prompt).await?;
+            let engine = wiring::open_engine(cx, "weir run")?;
+            let saying =
+                input::build_user_input(&engine, &options.workspace, &args, prompt).await?;
             leftovers::remove_orphans(cx);
             let id = wiring::new_session_id();
             let workspace = options.workspace.clone();
             let handle = engine.open(id, options).await.map_err(engine_failure)?;
             let open = Vec::new();
             let by = None;
-            let play = Play { engine, handle, workspace, known: 0, open, shown, asks, by };
-            play.go(cx, Some(saying)).await
+            let play = RunInProgress { engine, handle, workspace, known: 0, open, shown, asks, by };
+            play.run_to_end(cx, Some(saying)).await
         }
-        Target::Existing(id) => resume(cx, &args, id, &wishes, (shown, asks)).await,
+        RunTarget::Existing(id) => resume_session(cx, &args, id, &wishes, (shown, asks)).await,
     }
 }
 
-async fn target(cx: &Cx, args: &RunArgs, store: &Arc<SqliteStore>) -> anyhow::Result<Target> {
+async fn resolve_run_target(
+    cx: &Cx,
+    args: &RunArgs,
+    store: &Arc<SqliteStore>,
+) -> anyhow::Result<RunTarget> {
     if let Some(text) = &args.resume {
-        return Ok(Target::Existing(session_ids::find(store.as_ref(), text).await?));
+        return Ok(RunTarget::Existing(session_ids::find_session_id(store.as_ref(), text).await?));
     }
     if args.continue_last {
         let folder = Some(cx.folder.display().to_string());
-        let newest = session_ids::list(store.as_ref(), folder, 1, Agents::Hidden).await?;
+        let newest =
+            session_ids::list_newest_sessions(store.as_ref(), folder, 1, SubAgentListing::Hidden)
+                .await?;
         let newest = newest.into_iter().next();
         let newest = newest.ok_or_else(|| {
             usage("there is no session of this folder to continue; omit --continue")
         })?;
-        return Ok(Target::Existing(newest.id));
+        return Ok(RunTarget::Existing(newest.id));
     }
     if let Some(text) = &args.fork {
-        let source = session_ids::find(store.as_ref(), text).await?;
-        let engine = wiring::engine(cx, "weir run")?;
+        let source = session_ids::find_session_id(store.as_ref(), text).await?;
+        let engine = wiring::open_engine(cx, "weir run")?;
         let fork = wiring::new_session_id();
         engine.fork(&source, fork.clone(), None).await.map_err(engine_failure)?;
-        return Ok(Target::Existing(fork));
+        return Ok(RunTarget::Existing(fork));
     }
-    Ok(Target::New)
+    Ok(RunTarget::New)
 }
 
-async fn resume(
+async fn resume_session(
     cx: &Cx,
     args: &RunArgs,
     id: SessionId,
-    wishes: &Wishes,
-    (shown, asks): (Shown, Asks),
+    wishes: &SessionOverrides,
+    (shown, asks): (OutputOptions, ApprovalAnswerer),
 ) -> anyhow::Result<ExitCode> {
-    let store = cx.store()?;
+    let store = cx.local_store()?;
     if let Some((parent, _)) = child::parent_of(&id) {
         return Err(usage(format!(
             "{id} is a sub-agent and continues with the session that started it: weir run --resume \
              {parent}"
         )));
     }
-    let folded = fold::load(store.as_ref(), &id).await?;
+    let folded = fold::load_folded_session(store.as_ref(), &id).await?;
     // What a person was asked before the program went away is put to them again.
-    let open = folded.open();
+    let open = folded.open_requests();
     let session = folded.session;
     let kept = session.config().ok_or_else(|| usage(format!("{id} was never opened")))?.clone();
-    let prompt = input::optional(args)?;
-    let rests = session.run().is_none() && session.queued().is_empty();
+    let prompt = input::read_optional_prompt(args)?;
+    let rests = session.run().is_none() && session.queued_inputs().is_empty();
     if prompt.is_none() && rests {
         let why = match session.open_question() {
-            Some((_, weir_core::tool::Control::Ask { text, .. })) => format!(
+            Some((_, weir_core::tool::AgentControl::Ask { text, .. })) => format!(
                 "a question is open: {text}\nAnswer it: weir run --resume {id} \"your answer\""
             ),
             _ => {
@@ -143,24 +154,26 @@ async fn resume(
         };
         return Err(usage(why));
     }
-    let there = cx.at(Path::new(&kept.workspace))?;
+    let there = cx.in_folder(Path::new(&kept.workspace))?;
     let options = wiring::session_options(&there, wishes, Some(&kept)).await?;
     let text = prompt.unwrap_or_default();
-    let engine = wiring::engine(&there, "weir run")?;
-    let saying = input::saying(&engine, &options.workspace, args, text).await?;
+    let engine = wiring::open_engine(&there, "weir run")?;
+    let saying = input::build_user_input(&engine, &options.workspace, args, text).await?;
     leftovers::remove_orphans(&there);
     let workspace = options.workspace.clone();
-    let known = session.facts();
+    let known = session.fact_count();
     drop(session);
     let handle = engine.resume(id, options).await.map_err(engine_failure)?;
     let said = !saying.text.is_empty() || !saying.attachments.is_empty();
     let saying = said.then_some(saying);
     let by = None;
-    Play { engine, handle, workspace, known, open, shown, asks, by }.go(&there, saying).await
+    RunInProgress { engine, handle, workspace, known, open, shown, asks, by }
+        .run_to_end(&there, saying)
+        .await
 }
 
 /// A run under way.
-pub(super) struct Play {
+pub(super) struct RunInProgress {
     pub(super) engine: Engine,
     pub(super) handle: SessionHandle,
     pub(super) workspace: Arc<weir_engine::workspace::Workspace>,
@@ -168,84 +181,90 @@ pub(super) struct Play {
     pub(super) known: u64,
     /// What a person was asked in them and has not answered.
     pub(super) open: Vec<Event>,
-    pub(super) shown: Shown,
-    pub(super) asks: Asks,
+    pub(super) shown: OutputOptions,
+    pub(super) asks: ApprovalAnswerer,
     /// Who speaks; none: the person who runs this program.
     pub(super) by: Option<String>,
 }
 
 /// What woke the player.
-enum Woken {
-    Update(Option<Update>),
+enum RunWakeup {
+    Update(Option<SessionUpdate>),
     Signal(u8),
-    Answer(ask::Answered),
+    Answer(ask::TerminalAnswer),
 }
 
-impl Play {
+impl RunInProgress {
     /// The same with what is said as said by `by`.
-    pub(super) fn said_by(self, by: String) -> Play {
-        Play { by: Some(by), ..self }
+    pub(super) fn said_by(self, by: String) -> RunInProgress {
+        RunInProgress { by: Some(by), ..self }
     }
 
     /// Says `saying`, shows what happens, and returns the status of the run.
-    pub(super) async fn go(self, cx: &Cx, saying: Option<Saying>) -> anyhow::Result<ExitCode> {
-        let mut face = Face::new(self.shown, self.handle.id().clone());
-        face.begin();
-        let mut signals = Signals::new()?;
-        let mut updates = self.handle.updates(self.known);
+    pub(super) async fn run_to_end(
+        self,
+        cx: &Cx,
+        saying: Option<PromptInput>,
+    ) -> anyhow::Result<ExitCode> {
+        let mut face = HeadlessOutput::new(self.shown, self.handle.id().clone());
+        face.announce_session();
+        let mut signals = TerminationSignals::new()?;
+        let mut updates = self.handle.listen_to_updates(self.known);
         if let Some(saying) = saying {
-            let by = self.by.clone().unwrap_or_else(|| wiring::principal(cx));
+            let by = self.by.clone().unwrap_or_else(|| wiring::principal_name(cx));
             let said = self.handle.say_with(saying, &by).await;
             if let Err(error) = said {
                 // What went wrong first is what counts.
                 let _ = self.handle.close().await;
-                face.broke(&error)?;
+                face.show_engine_error(&error)?;
                 return Err(not_said(error));
             }
         }
-        let mut asking = ask::Asking::new(self.asks);
-        self.open.iter().for_each(|asked| asking.fact(cx, asked));
+        let mut asking = ask::TerminalAsker::new(self.asks);
+        self.open.iter().for_each(|asked| asking.hear_fact(cx, asked));
         let mut by_signal = None;
         let finished = loop {
             let woken = tokio::select! {
                 biased;
-                code = signals.next() => Woken::Signal(code),
-                answer = asking.answered() => Woken::Answer(answer),
-                update = updates.next() => Woken::Update(update?),
+                code = signals.next() => RunWakeup::Signal(code),
+                answer = asking.next_answer() => RunWakeup::Answer(answer),
+                update = updates.next() => RunWakeup::Update(update?),
             };
             match woken {
-                Woken::Signal(code) if by_signal.is_some() => return Ok(ExitCode::from(code)),
-                Woken::Signal(code) => {
+                RunWakeup::Signal(code) if by_signal.is_some() => return Ok(ExitCode::from(code)),
+                RunWakeup::Signal(code) => {
                     by_signal = Some(code);
                     let name = if code == exit::TERMINATED { "SIGTERM" } else { "SIGINT" };
-                    let cancel = self.handle.cancel(CancelCause::Cancelled, name).await;
+                    let cancel = self.handle.cancel_run(CancelCause::Cancelled, name).await;
                     if cancel.is_err() {
                         return Ok(ExitCode::from(code));
                     }
                 }
-                Woken::Answer(answer) => asking.settle(cx, &self.handle, answer).await?,
-                Woken::Update(None) => break None,
-                Woken::Update(Some(Update::Signal { kind, subject, text })) => {
-                    face.signal(kind, &subject, &text)?;
+                RunWakeup::Answer(answer) => {
+                    asking.pass_answer_on(cx, &self.handle, answer).await?
                 }
-                Woken::Update(Some(Update::Fact(fact))) => {
-                    face.fact(&fact)?;
-                    pictures::fact(cx, self.shown.output, &fact.event).await;
-                    asking.fact(cx, &fact.event);
+                RunWakeup::Update(None) => break None,
+                RunWakeup::Update(Some(SessionUpdate::Signal { kind, subject, text })) => {
+                    face.show_signal(kind, &subject, &text)?;
+                }
+                RunWakeup::Update(Some(SessionUpdate::Fact(fact))) => {
+                    face.show_fact(&fact)?;
+                    pictures::save_picture_of_fact(cx, self.shown.output, &fact.event).await;
+                    asking.hear_fact(cx, &fact.event);
                     if let Some(finished) = face.at_rest() {
                         break Some(finished);
                     }
                 }
             }
         };
-        self.end(cx, finished, &mut face, by_signal).await
+        self.finish_run(cx, finished, &mut face, by_signal).await
     }
 
-    async fn end(
+    async fn finish_run(
         self,
         cx: &Cx,
         finished: Option<RunFinished>,
-        face: &mut Face,
+        face: &mut HeadlessOutput,
         by_signal: Option<u8>,
     ) -> anyhow::Result<ExitCode> {
         let session = self.handle.id().clone();
@@ -253,18 +272,21 @@ impl Play {
         if finished.as_ref().is_some_and(|f| f.status.is_over()) {
             leftovers::remove_results(&self.workspace, &session);
         }
-        wiring::tidy(cx);
+        wiring::sweep_command_records(cx);
         drop(self.engine);
         if let Err(error) = closed {
-            face.broke(&error)?;
+            face.show_engine_error(&error)?;
             return Err(engine_failure(error));
         }
         let Some(finished) = finished else {
-            face.broke(&EngineError::Stopped)?;
-            return Err(failure(exit::FAILED, "the session ended before the run was finished"));
+            face.show_engine_error(&EngineError::Stopped)?;
+            return Err(failure_with_status(
+                exit::FAILED,
+                "the session ended before the run was finished",
+            ));
         };
-        face.end(&finished)?;
-        Ok(ExitCode::from(code(finished.status, by_signal)))
+        face.show_run_end(&finished)?;
+        Ok(ExitCode::from(run_exit_code(finished.status, by_signal)))
     }
 }
 
@@ -282,7 +304,7 @@ fn not_said(error: EngineError) -> anyhow::Error {
 }
 
 /// The exit status for a run's status (C2).
-fn code(status: RunStatus, by_signal: Option<u8>) -> u8 {
+fn run_exit_code(status: RunStatus, by_signal: Option<u8>) -> u8 {
     match status {
         RunStatus::Completed => 0,
         RunStatus::Failed | RunStatus::Interrupted => exit::FAILED,
@@ -294,14 +316,14 @@ fn code(status: RunStatus, by_signal: Option<u8>) -> u8 {
 }
 
 /// SIGINT and SIGTERM.
-pub(super) struct Signals {
+pub(super) struct TerminationSignals {
     interrupt: Signal,
     terminate: Signal,
 }
 
-impl Signals {
-    pub(super) fn new() -> anyhow::Result<Signals> {
-        Ok(Signals {
+impl TerminationSignals {
+    pub(super) fn new() -> anyhow::Result<TerminationSignals> {
+        Ok(TerminationSignals {
             interrupt: signal(SignalKind::interrupt())?,
             terminate: signal(SignalKind::terminate())?,
         })
@@ -317,23 +339,23 @@ impl Signals {
 }
 
 /// The options of a session, for commands that bring their own model.
-pub(super) async fn open(
+pub(super) async fn open_unattended_run(
     engine: Engine,
     options: SessionOptions,
-    shown: Shown,
-) -> anyhow::Result<Play> {
-    begin(engine, wiring::new_session_id(), options, (shown, Asks::Nobody)).await
+    shown: OutputOptions,
+) -> anyhow::Result<RunInProgress> {
+    begin_run(engine, wiring::new_session_id(), options, (shown, ApprovalAnswerer::Nobody)).await
 }
 
 /// A new session under a name that is known already.
-pub(super) async fn begin(
+pub(super) async fn begin_run(
     engine: Engine,
     id: SessionId,
     options: SessionOptions,
-    (shown, asks): (Shown, Asks),
-) -> anyhow::Result<Play> {
+    (shown, asks): (OutputOptions, ApprovalAnswerer),
+) -> anyhow::Result<RunInProgress> {
     let workspace = options.workspace.clone();
     let handle = engine.open(id, options).await.map_err(engine_failure)?;
     let (open, by) = (Vec::new(), None);
-    Ok(Play { engine, handle, workspace, known: 0, open, shown, asks, by })
+    Ok(RunInProgress { engine, handle, workspace, known: 0, open, shown, asks, by })
 }

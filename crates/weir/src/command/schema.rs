@@ -8,18 +8,18 @@ use crate::options::SchemaKind;
 use crate::terminal::out_json;
 
 /// Prints one.
-pub(crate) fn schema(kind: SchemaKind) -> anyhow::Result<ExitCode> {
+pub(crate) fn print_schema(kind: SchemaKind) -> anyhow::Result<ExitCode> {
     match kind {
-        SchemaKind::Events => out_json(&weir_core::view::wire::schema())?,
-        SchemaKind::Config => out_json(&weir_install::config::schema())?,
-        SchemaKind::Tools => out_json(&tools())?,
+        SchemaKind::Events => out_json(&weir_core::view::wire::output_schema())?,
+        SchemaKind::Config => out_json(&weir_install::config::settings_schema())?,
+        SchemaKind::Tools => out_json(&tool_schemas())?,
         SchemaKind::Openapi => out_json(&weir_server::openapi())?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn tools() -> Value {
-    let tools = weir_tools::tools();
+fn tool_schemas() -> Value {
+    let tools = weir_tools::built_in_tools();
     let specs = tools.iter().map(|tool| json!(tool.spec()));
     Value::Array(specs.collect())
 }

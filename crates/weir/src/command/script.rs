@@ -6,22 +6,22 @@ use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 use weir_scripted_model::Script;
-use weir_scripted_model::serve::{ServeOptions, serve};
+use weir_scripted_model::serve::{ServeOptions, run_script_server};
 
 use crate::failure::usage;
 use crate::options::{ScriptCommand, ScriptServeArgs};
-use crate::terminal::out;
+use crate::terminal::out_line;
 
 /// Does what was asked.
-pub(crate) async fn script(command: ScriptCommand) -> anyhow::Result<ExitCode> {
+pub(crate) async fn run_script_command(command: ScriptCommand) -> anyhow::Result<ExitCode> {
     match command {
-        ScriptCommand::Serve(args) => served(args).await,
+        ScriptCommand::Serve(args) => serve_script(args).await,
     }
 }
 
 /// Serves until a signal says to end.
-async fn served(args: ScriptServeArgs) -> anyhow::Result<ExitCode> {
-    let script = Script::read(&args.file).map_err(|error| usage(error.to_string()))?;
+async fn serve_script(args: ScriptServeArgs) -> anyhow::Result<ExitCode> {
+    let script = Script::parse_file(&args.file).map_err(|error| usage(error.to_string()))?;
     let bound = TcpListener::bind(args.bind).await;
     let listener = bound.map_err(|error| {
         usage(format!("--bind {}: {error}; port 0 selects a free port", args.bind))
@@ -32,8 +32,8 @@ async fn served(args: ScriptServeArgs) -> anyhow::Result<ExitCode> {
     let _ends_with_us = shutdown.clone().drop_guard();
     let address = listener.local_addr()?;
     let options = ServeOptions { record: args.record, shutdown: shutdown.clone() };
-    let mut server = std::pin::pin!(serve(listener, script, options));
-    out(&format!("listening on http://{address}"))?;
+    let mut server = std::pin::pin!(run_script_server(listener, script, options));
+    out_line(&format!("listening on http://{address}"))?;
     loop {
         tokio::select! {
             ended = &mut server => {

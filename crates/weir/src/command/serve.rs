@@ -9,10 +9,10 @@ use futures::stream;
 use weir_install::config::ServerSettings;
 use weir_install::cx::Cx;
 use weir_install::installation::Installation;
-use weir_server::{App, Server, ServerLimits, ServerOptions};
+use weir_server::{App, HttpServer, ServerLimits, ServerOptions};
 use weir_store::SqliteStore;
 
-use crate::command::run::Signals;
+use crate::command::run::TerminationSignals;
 use crate::failure::usage;
 use crate::options::ServeArgs;
 use crate::terminal;
@@ -21,27 +21,27 @@ use crate::terminal;
 const PASSWORD_FILE_BYTES_MAX: u64 = 4096;
 
 /// Serves.
-pub(super) async fn serve(cx: Cx, args: ServeArgs) -> anyhow::Result<ExitCode> {
+pub(super) async fn run_server(cx: Cx, args: ServeArgs) -> anyhow::Result<ExitCode> {
     let settings = cx.config()?.settings.server.clone();
     let metrics_token = metrics_token(&cx, &settings.metrics_token_env)?;
-    let options = ServerOptions { metrics_token, ..options(&settings, &args)? };
+    let options = ServerOptions { metrics_token, ..server_options(&settings, &args)? };
     let database = args.database.clone().unwrap_or_else(|| settings.database.clone());
     let state = cx.dirs.state.clone();
     let house = Installation::open(cx, &database).await?;
-    if let Some(warning) = damaged(&state) {
-        terminal::err(&format!("warning: {warning}"));
+    if let Some(warning) = describe_store_damage(&state) {
+        terminal::err_message(&format!("warning: {warning}"));
     }
     let app = App::new(Arc::new(house), options).map_err(|error| usage(error.to_string()))?;
     first_admin(&app, &args).await?;
     if let Some(reason) = app.refuse_to_listen().await.map_err(usage)? {
         return Err(usage(reason));
     }
-    let server = Server::bind(app.clone()).await.map_err(|error| usage(error.to_string()))?;
-    if let Some(warning) = server.warning() {
-        terminal::err(&format!("warning: {warning}"));
+    let server = HttpServer::bind(app.clone()).await.map_err(|error| usage(error.to_string()))?;
+    if let Some(warning) = server.startup_warning() {
+        terminal::err_message(&format!("warning: {warning}"));
     }
-    tell(&app, server.address(), args.quiet).await?;
-    let signals = stream::unfold(Signals::new()?, |mut signals| async move {
+    announce_address(&app, server.address(), args.quiet).await?;
+    let signals = stream::unfold(TerminationSignals::new()?, |mut signals| async move {
         signals.next().await;
         Some(((), signals))
     });
@@ -51,7 +51,7 @@ pub(super) async fn serve(cx: Cx, args: ServeArgs) -> anyhow::Result<ExitCode> {
 
 /// What is wrong with the first person's own sessions, which lie in the state folder itself. The
 /// server starts nevertheless: nobody else's are touched by it.
-fn damaged(state: &Path) -> Option<String> {
+fn describe_store_damage(state: &Path) -> Option<String> {
     if !state.join("weir.db").exists() {
         return None;
     }
@@ -60,7 +60,7 @@ fn damaged(state: &Path) -> Option<String> {
 }
 
 /// Says where it listens and, as long as there is no account, the code for making the first.
-async fn tell(app: &App, address: SocketAddr, quiet: bool) -> anyhow::Result<()> {
+async fn announce_address(app: &App, address: SocketAddr, quiet: bool) -> anyhow::Result<()> {
     let scheme = if app.options.tls.is_some() { "https" } else { "http" };
     let here = format!("{scheme}://{address}");
     if !quiet {
@@ -99,7 +99,7 @@ fn read_password(file: &Path) -> anyhow::Result<String> {
 }
 
 /// The settings with the words of the command line over them.
-fn options(settings: &ServerSettings, args: &ServeArgs) -> anyhow::Result<ServerOptions> {
+fn server_options(settings: &ServerSettings, args: &ServeArgs) -> anyhow::Result<ServerOptions> {
     let bind = match args.bind {
         Some(bind) => bind,
         None => settings.bind.parse().map_err(|_| {
@@ -117,7 +117,7 @@ fn options(settings: &ServerSettings, args: &ServeArgs) -> anyhow::Result<Server
         bind,
         public_url: public_url(&settings.public_url)?,
         tls,
-        proxies: proxies(&settings.proxies)?,
+        proxies: parse_proxy_addresses(&settings.proxies)?,
         quiet: args.quiet,
         limits: ServerLimits {
             connections_max: settings.connections_max as usize,
@@ -135,7 +135,7 @@ fn metrics_token(cx: &Cx, name: &str) -> anyhow::Result<Option<String>> {
         return Ok(None);
     }
     let unset = || usage(format!("server.metrics_token_env: the variable {name} is not set"));
-    Ok(Some(cx.environment.text(name).ok_or_else(unset)?.to_owned()))
+    Ok(Some(cx.environment.text_variable(name).ok_or_else(unset)?.to_owned()))
 }
 
 fn public_url(text: &str) -> anyhow::Result<Option<String>> {
@@ -152,7 +152,7 @@ fn public_url(text: &str) -> anyhow::Result<Option<String>> {
     Ok(Some(url.origin().ascii_serialization()))
 }
 
-fn proxies(all: &[String]) -> anyhow::Result<Vec<IpAddr>> {
+fn parse_proxy_addresses(all: &[String]) -> anyhow::Result<Vec<IpAddr>> {
     let address = |text: &String| {
         text.parse().map_err(|_| {
             usage(format!("server.proxies: {text:?} is not an IP address like 10.0.0.1"))

@@ -8,67 +8,71 @@ use weir_core::session::child;
 use weir_engine::engine::EngineError;
 use weir_engine::ports::{SessionMeta, Store as _};
 use weir_install::cx::Cx;
-use weir_install::session_ids::{self, Agents};
+use weir_install::session_ids::{self, SubAgentListing};
 pub(super) use weir_install::sessions::meta;
-use weir_install::sessions::{Summary, facts, line, transcript};
+use weir_install::sessions::{SessionSummary, line, load_session_facts, transcript};
 use weir_install::wiring;
-pub(super) use weir_install::wording::{moment, single};
+pub(super) use weir_install::wording::{single_visible_line, timestamp_text};
 use weir_store::SqliteStore;
 
 use crate::failure::{engine_failure, usage};
 use crate::options::{
     SessionsCommand, SessionsForkArgs, SessionsListArgs, SessionsSearchArgs, SessionsShowArgs,
 };
-use crate::terminal::{out, out_json, table};
+use crate::terminal::{format_table, out_json, out_line};
 
 mod delete;
 mod export;
 #[cfg(test)]
 pub(super) mod offscreen;
 
-pub(super) use export::put;
+pub(super) use export::write_new_output;
 
 /// Does what was asked.
-pub(crate) async fn sessions(cx: &Cx, command: SessionsCommand) -> anyhow::Result<ExitCode> {
+pub(crate) async fn run_sessions_command(
+    cx: &Cx,
+    command: SessionsCommand,
+) -> anyhow::Result<ExitCode> {
     match command {
-        SessionsCommand::List(args) => list(cx, &args).await?,
-        SessionsCommand::Show(args) => show(cx, &args).await?,
-        SessionsCommand::Export(args) => export::export(cx, &args).await?,
-        SessionsCommand::Delete(args) => return delete::delete(cx, &args).await,
-        SessionsCommand::Fork(args) => fork(cx, &args).await?,
-        SessionsCommand::Search(args) => search(cx, &args).await?,
+        SessionsCommand::List(args) => list_sessions(cx, &args).await?,
+        SessionsCommand::Show(args) => show_session(cx, &args).await?,
+        SessionsCommand::Export(args) => export::write_session_export(cx, &args).await?,
+        SessionsCommand::Delete(args) => return delete::delete_sessions(cx, &args).await,
+        SessionsCommand::Fork(args) => fork_session(cx, &args).await?,
+        SessionsCommand::Search(args) => search_sessions(cx, &args).await?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// How a session is: one that was at work when its program went away is interrupted.
-async fn status(store: &SqliteStore, meta: &SessionMeta) -> anyhow::Result<String> {
+async fn session_status(store: &SqliteStore, meta: &SessionMeta) -> anyhow::Result<String> {
     let active = matches!(meta.status.as_str(), "running" | "waiting");
-    if active && store.holder(&meta.id).await?.is_none() {
+    if active && store.holder_text(&meta.id).await?.is_none() {
         return Ok("interrupted".into());
     }
     Ok(meta.status.clone())
 }
 
-async fn list(cx: &Cx, args: &SessionsListArgs) -> anyhow::Result<()> {
-    let store = cx.store()?;
+async fn list_sessions(cx: &Cx, args: &SessionsListArgs) -> anyhow::Result<()> {
+    let store = cx.local_store()?;
     let workspace = args.here.then(|| cx.folder.display().to_string());
-    let agents = if args.all { Agents::Shown } else { Agents::Hidden };
-    let mut sessions = session_ids::list(store.as_ref(), workspace, args.limit, agents).await?;
+    let agents = if args.all { SubAgentListing::Shown } else { SubAgentListing::Hidden };
+    let mut sessions =
+        session_ids::list_newest_sessions(store.as_ref(), workspace, args.limit, agents).await?;
     for meta in &mut sessions {
-        meta.status = status(&store, meta).await?;
+        meta.status = session_status(&store, meta).await?;
     }
     if args.json.json {
         return out_json(&sessions);
     }
     if sessions.is_empty() {
-        return out("No sessions yet; `weir run \"your task\"` starts one.");
+        return out_line("No sessions yet; `weir run \"your task\"` starts one.");
     }
     let head = ["id", "when (UTC)", "status", "model", "workspace", "title"].map(String::from);
     let row = |meta: &SessionMeta| {
         vec![
             meta.id.to_string(),
-            moment(meta.updated),
+            timestamp_text(meta.updated),
             meta.status.clone(),
             one_line(&meta.model),
             one_line(&meta.workspace),
@@ -82,16 +86,16 @@ async fn list(cx: &Cx, args: &SessionsListArgs) -> anyhow::Result<()> {
     };
     let mut rows = vec![head.to_vec()];
     rows.extend(sessions.iter().map(row));
-    out(&table(&rows))
+    out_line(&format_table(&rows))
 }
 
-async fn show(cx: &Cx, args: &SessionsShowArgs) -> anyhow::Result<()> {
-    let store = cx.store()?;
-    let id = session_ids::find(store.as_ref(), &args.session).await?;
+async fn show_session(cx: &Cx, args: &SessionsShowArgs) -> anyhow::Result<()> {
+    let store = cx.local_store()?;
+    let id = session_ids::find_session_id(store.as_ref(), &args.session).await?;
     let meta = meta(store.as_ref(), &id).await?;
-    let status = status(&store, &meta).await?;
-    let facts = facts(store.as_ref(), &id).await?;
-    let summary = Summary::of(&meta, status, &facts);
+    let status = session_status(&store, &meta).await?;
+    let facts = load_session_facts(store.as_ref(), &id).await?;
+    let summary = SessionSummary::from_facts(&meta, status, &facts);
     if args.json.json {
         let mut value = json!(summary);
         if args.all {
@@ -100,19 +104,19 @@ async fn show(cx: &Cx, args: &SessionsShowArgs) -> anyhow::Result<()> {
         }
         return out_json(&value);
     }
-    out(&summary.told())?;
+    out_line(&summary.summary_text())?;
     let shown = facts.iter().filter_map(|fact| match args.all {
-        true => Some(transcript::one(fact)),
-        false => transcript::brief(fact),
+        true => Some(transcript::fact_line(fact)),
+        false => transcript::brief_fact_text(fact),
     });
-    out(&shown.collect::<Vec<_>>().join("\n"))
+    out_line(&shown.collect::<Vec<_>>().join("\n"))
 }
 
-async fn fork(cx: &Cx, args: &SessionsForkArgs) -> anyhow::Result<()> {
-    let store = cx.store()?;
-    let source = session_ids::find(store.as_ref(), &args.session).await?;
+async fn fork_session(cx: &Cx, args: &SessionsForkArgs) -> anyhow::Result<()> {
+    let store = cx.local_store()?;
+    let source = session_ids::find_session_id(store.as_ref(), &args.session).await?;
     let fork = wiring::new_session_id();
-    let engine = wiring::engine(cx, "weir sessions fork")?;
+    let engine = wiring::open_engine(cx, "weir sessions fork")?;
     let copied = engine.fork(&source, fork.clone(), args.at).await;
     let facts = copied.map_err(|error| match error {
         EngineError::Session(why) => usage(format!(
@@ -124,19 +128,19 @@ async fn fork(cx: &Cx, args: &SessionsForkArgs) -> anyhow::Result<()> {
     if args.json.json {
         return out_json(&json!({ "session": fork, "parent": source, "facts": facts }));
     }
-    out(&format!("{fork}\nIt has the first {facts} events of {source}. To continue it:"))?;
-    out(&format!("  weir run --resume {fork} \"…\""))
+    out_line(&format!("{fork}\nIt has the first {facts} events of {source}. To continue it:"))?;
+    out_line(&format!("  weir run --resume {fork} \"…\""))
 }
 
-async fn search(cx: &Cx, args: &SessionsSearchArgs) -> anyhow::Result<()> {
-    let store = cx.store()?;
+async fn search_sessions(cx: &Cx, args: &SessionsSearchArgs) -> anyhow::Result<()> {
+    let store = cx.local_store()?;
     let words = args.words.join(" ");
-    let hits = store.search(&words, args.limit).await?;
+    let hits = store.search_passages(&words, args.limit).await?;
     if args.json.json {
         return out_json(&hits);
     }
     if hits.is_empty() {
-        return out(&format!("Nothing contains all of these words: {}", one_line(&words)));
+        return out_line(&format!("Nothing contains all of these words: {}", one_line(&words)));
     }
     let rows: Vec<Vec<String>> = hits
         .iter()
@@ -144,5 +148,5 @@ async fn search(cx: &Cx, args: &SessionsSearchArgs) -> anyhow::Result<()> {
             vec![hit.session.to_string(), format!("event {}", hit.seq), one_line(&hit.snippet)]
         })
         .collect();
-    out(&table(&rows))
+    out_line(&format_table(&rows))
 }

@@ -1,18 +1,20 @@
 //! `weir skills`: which there are, what is wrong with them, and what an agent proposed (M1). Not here:
-//! where skills are found and what their format is (`weir_engine::skills`, `weir_core::skill`).
+//! where skills are found and what their format is (`weir_engine::run_skills_command`, `weir_core::skill`).
 
 use std::fmt::Write as _;
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
-use weir_core::view::plain::visible;
-use weir_engine::skills::{self, FoundSkill, Source};
-use weir_install::catalogue::skills::{findings, inbox as proposals, place, sha256, survey};
+use weir_core::view::plain::visible_text;
+use weir_engine::skills::{self, FoundSkill, SkillSource};
+use weir_install::catalogue::skills::{
+    find_skill_faults, inbox as proposals, place, sha256_hex, survey,
+};
 use weir_install::cx::Cx;
 
 use crate::failure::{exit, usage};
 use crate::options::{JsonFlag, SkillArgs, SkillsCommand, SkillsValidateArgs};
-use crate::terminal::{out, out_json, table};
+use crate::terminal::{format_table, out_json, out_line};
 
 mod inbox;
 mod own;
@@ -21,23 +23,26 @@ mod own;
 const DESCRIPTION_CHARS_MAX: usize = 100;
 
 /// Lists, shows, validates, adds, removes; settles what was proposed.
-pub(crate) async fn skills(cx: &Cx, command: SkillsCommand) -> anyhow::Result<ExitCode> {
+pub(crate) async fn run_skills_command(
+    cx: &Cx,
+    command: SkillsCommand,
+) -> anyhow::Result<ExitCode> {
     match command {
-        SkillsCommand::List(flag) => list(cx, flag).await,
-        SkillsCommand::Show(args) => show(cx, &args).await,
-        SkillsCommand::Validate(args) => validate(&args),
-        SkillsCommand::Add(args) => own::add(cx, &args),
+        SkillsCommand::List(flag) => list_skills(cx, flag).await,
+        SkillsCommand::Show(args) => show_skill(cx, &args).await,
+        SkillsCommand::Validate(args) => validate_skill_folders(&args),
+        SkillsCommand::Add(args) => own::add_skill(cx, &args),
         SkillsCommand::Remove(args) => own::remove(cx, &args),
-        SkillsCommand::Inbox(flag) => inbox::inbox(cx, flag).await,
-        SkillsCommand::Accept(args) => inbox::accept(cx, &args).await,
-        SkillsCommand::Reject(args) => inbox::reject(cx, &args).await,
+        SkillsCommand::Inbox(flag) => inbox::show_inbox(cx, flag).await,
+        SkillsCommand::Accept(args) => inbox::accept_skill(cx, &args).await,
+        SkillsCommand::Reject(args) => inbox::reject_skill(cx, &args).await,
     }
 }
 
-async fn list(cx: &Cx, flag: JsonFlag) -> anyhow::Result<ExitCode> {
+async fn list_skills(cx: &Cx, flag: JsonFlag) -> anyhow::Result<ExitCode> {
     let (_, mut survey) = survey(cx).await?;
     survey.skills.sort_by(|a, b| a.name.cmp(&b.name));
-    let proposals = cx.journal()?.proposals("skill").await?;
+    let proposals = cx.session_store()?.proposals("skill").await?;
     if flag.json {
         let skills: Vec<Value> = survey.skills.iter().map(as_json).collect();
         let waiting: Vec<Value> = proposals.iter().map(inbox::as_json).collect();
@@ -46,25 +51,25 @@ async fn list(cx: &Cx, flag: JsonFlag) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     if survey.skills.is_empty() {
-        out("No skills. `weir skills add DIR` adds one.")?;
+        out_line("No skills. `weir skills add DIR` adds one.")?;
     } else {
-        let rows: Vec<Vec<String>> = survey.skills.iter().map(row).collect();
-        out(&table(&rows))?;
+        let rows: Vec<Vec<String>> = survey.skills.iter().map(skill_row).collect();
+        out_line(&format_table(&rows))?;
     }
     for notice in &survey.notices {
-        out(&format!("Note: {}", visible(notice)))?;
+        out_line(&format!("Note: {}", visible_text(notice)))?;
     }
     for proposal in &proposals {
-        out(&format!(
+        out_line(&format!(
             "Waiting for your decision: {} ({}); `weir skills inbox` shows it.",
-            visible(&proposal.name),
-            proposals::what(proposal)
+            visible_text(&proposal.name),
+            proposals::describe_proposal_kind(proposal)
         ))?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn row(skill: &FoundSkill) -> Vec<String> {
+fn skill_row(skill: &FoundSkill) -> Vec<String> {
     let says = match (&skill.shadowed_by, skill.why_not(), skill.trigger_problem()) {
         (_, Some(why), _) => format!("not used: {why}"),
         (Some(by), None, _) => format!("shadowed by {by}"),
@@ -78,21 +83,21 @@ fn row(skill: &FoundSkill) -> Vec<String> {
             if cut { format!("{kept}…") } else { kept }
         }
     };
-    vec![visible(&skill.name), visible(&place(skill)), visible(&says)]
+    vec![visible_text(&skill.name), visible_text(&place(skill)), visible_text(&says)]
 }
 
-fn word(source: Source) -> &'static str {
+fn source_word(source: SkillSource) -> &'static str {
     match source {
-        Source::Workspace => "workspace",
-        Source::Yours => "yours",
-        Source::Bundled => "bundled",
+        SkillSource::Workspace => "workspace",
+        SkillSource::Yours => "yours",
+        SkillSource::Bundled => "bundled",
     }
 }
 
 fn as_json(skill: &FoundSkill) -> Value {
     json!({
         "name": skill.name,
-        "source": word(skill.source),
+        "source": source_word(skill.source),
         "place": skill.place,
         "description": skill.head.as_ref().map(|head| &head.description),
         "trigger": skill.head.as_ref().map(|head| head.trigger.to_string()),
@@ -106,24 +111,24 @@ fn as_json(skill: &FoundSkill) -> Value {
     })
 }
 
-async fn show(cx: &Cx, args: &SkillArgs) -> anyhow::Result<ExitCode> {
+async fn show_skill(cx: &Cx, args: &SkillArgs) -> anyhow::Result<ExitCode> {
     let (workspace, survey) = survey(cx).await?;
     let named = || survey.skills.iter().filter(|skill| skill.name == args.name);
     let skill = named().find(|skill| skill.is_used()).or_else(|| named().next());
     let Some(skill) = skill else {
         return Err(usage(format!(
             "there is no skill {}; `weir skills list` lists all skills",
-            visible(&args.name)
+            visible_text(&args.name)
         )));
     };
     // What is left out is looked at too: a person must see what they vouch for.
-    let read = skills::shown(&workspace, skill);
+    let read = skills::read_skill_for_people(&workspace, skill);
     if args.json.json {
         let mut value = as_json(skill);
         value["head"] = json!(skill.head.as_deref());
         match &read {
             Ok((text, files)) => {
-                value["sha256"] = json!(sha256(text));
+                value["sha256"] = json!(sha256_hex(text));
                 value["files"] = json!(files);
                 value["text"] = json!(String::from_utf8_lossy(text));
             }
@@ -132,15 +137,15 @@ async fn show(cx: &Cx, args: &SkillArgs) -> anyhow::Result<ExitCode> {
         out_json(&value)?;
         return Ok(ExitCode::SUCCESS);
     }
-    out(&described(skill, &read))?;
+    out_line(&describe_skill(skill, &read))?;
     Ok(ExitCode::SUCCESS)
 }
 
-fn described(skill: &FoundSkill, read: &Result<(Vec<u8>, Vec<String>), String>) -> String {
-    let mut text = format!("{} ({})\n", visible(&skill.name), visible(&place(skill)));
+fn describe_skill(skill: &FoundSkill, read: &Result<(Vec<u8>, Vec<String>), String>) -> String {
+    let mut text = format!("{} ({})\n", visible_text(&skill.name), visible_text(&place(skill)));
     let mut line = |name: &str, value: &str| {
         if !value.is_empty() {
-            let _ = writeln!(text, "{name}: {}", visible(value));
+            let _ = writeln!(text, "{name}: {}", visible_text(value));
         }
     };
     if let Some(head) = &skill.head {
@@ -166,7 +171,7 @@ fn described(skill: &FoundSkill, read: &Result<(Vec<u8>, Vec<String>), String>) 
     }
     match read {
         Ok((bytes, files)) => {
-            line("SHA-256", &sha256(bytes));
+            line("SHA-256", &sha256_hex(bytes));
             line("Files", &files.join(", "));
             text.push('\n');
             text.push_str(&shown_text(&String::from_utf8_lossy(bytes)));
@@ -178,25 +183,25 @@ fn described(skill: &FoundSkill, read: &Result<(Vec<u8>, Vec<String>), String>) 
 
 /// A text line by line, with what would hide or reorder other characters written out.
 fn shown_text(text: &str) -> String {
-    text.lines().map(visible).collect::<Vec<_>>().join("\n")
+    text.lines().map(visible_text).collect::<Vec<_>>().join("\n")
 }
 
-fn validate(args: &SkillsValidateArgs) -> anyhow::Result<ExitCode> {
+fn validate_skill_folders(args: &SkillsValidateArgs) -> anyhow::Result<ExitCode> {
     let mut rows = Vec::new();
     let mut sound = true;
     for folder in &args.folders {
-        let findings = findings(folder);
+        let findings = find_skill_faults(folder);
         sound &= findings.is_empty();
         let shown = folder.display().to_string();
         if args.json.json {
             rows.push(json!({"folder": shown, "valid": findings.is_empty(), "findings": findings}));
         } else if findings.is_empty() {
-            out(&format!("{}: valid", visible(&shown)))?;
+            out_line(&format!("{}: valid", visible_text(&shown)))?;
         } else {
             for finding in &findings {
                 let weight = if finding.fatal { "error" } else { "warning" };
-                let finding = visible(&finding.to_string());
-                out(&format!("{}: {weight}: {finding}", visible(&shown)))?;
+                let finding = visible_text(&finding.to_string());
+                out_line(&format!("{}: {weight}: {finding}", visible_text(&shown)))?;
             }
         }
     }

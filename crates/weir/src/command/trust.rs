@@ -5,19 +5,20 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
-use weir_core::view::plain::visible;
+use weir_core::view::plain::visible_text;
 use weir_engine::ports::Clock as _;
-use weir_install::config::Config;
+use weir_install::config::WorkspaceConfig;
 use weir_install::cx::Cx;
 use weir_install::trust::{
-    Offer, OfferKind, Record, Snapshot, Trust, TrustStore, find, judge, judge_record, offers, row,
-    snapshot, summary,
+    FileSnapshot, OfferKind, TrustOffer, TrustRecord, TrustStore, WorkspaceTrust,
+    collect_trust_offers, find_governed_files, judge_record, judge_workspace, offer_row,
+    snapshot_files, summarize_offers,
 };
 use weir_install::wiring::{self, SystemClock};
 
 use crate::failure::{exit, usage};
 use crate::options::TrustArgs;
-use crate::terminal::{confirm, is_attended, out, out_json, table};
+use crate::terminal::{confirm_by_person, format_table, is_attended, out_json, out_line};
 
 /// Scripts, files and profiles that are shown to a person; `--json` names all.
 const FILES_SHOWN_MAX: usize = 60;
@@ -25,9 +26,9 @@ const FILES_SHOWN_MAX: usize = 60;
 const CHANGES_SHOWN_MAX: usize = 60;
 
 /// Trusts, lists, removes.
-pub(crate) fn trust(cx: &Cx, args: &TrustArgs) -> anyhow::Result<ExitCode> {
+pub(crate) fn run_trust_command(cx: &Cx, args: &TrustArgs) -> anyhow::Result<ExitCode> {
     if args.list {
-        list(cx, args.json.json)?;
+        list_trusted_workspaces(cx, args.json.json)?;
         return Ok(ExitCode::SUCCESS);
     }
     if args.remove {
@@ -35,22 +36,22 @@ pub(crate) fn trust(cx: &Cx, args: &TrustArgs) -> anyhow::Result<ExitCode> {
         return Ok(ExitCode::SUCCESS);
     }
     match &args.folder {
-        Some(folder) => grant(&cx.at(folder)?, args),
-        None => grant(cx, args),
+        Some(folder) => grant_trust(&cx.in_folder(folder)?, args),
+        None => grant_trust(cx, args),
     }
 }
 
 /// What a person is shown, and what they then trust.
-struct Shown {
-    offers: Vec<Offer>,
-    files: Snapshot,
+struct TrustReview {
+    offers: Vec<TrustOffer>,
+    files: FileSnapshot,
 }
 
-fn grant(cx: &Cx, args: &TrustArgs) -> anyhow::Result<ExitCode> {
+fn grant_trust(cx: &Cx, args: &TrustArgs) -> anyhow::Result<ExitCode> {
     // A damaged file would be found when the answer is written: that is too late.
-    TrustStore::read(&cx.dirs.state).map_err(usage)?;
-    let shown = look(cx)?;
-    let trusted = cx.trust();
+    TrustStore::read_from_state(&cx.dirs.state).map_err(usage)?;
+    let shown = review_workspace(cx)?;
+    let trusted = cx.workspace_trust();
     if !args.yes && args.json.json {
         out_json(&as_json(cx, trusted, &shown))?;
         return Ok(ExitCode::SUCCESS);
@@ -62,67 +63,67 @@ fn grant(cx: &Cx, args: &TrustArgs) -> anyhow::Result<ExitCode> {
         ));
     }
     if !args.json.json {
-        out(&text(cx, trusted, &shown))?;
+        out_line(&describe_trust_review(cx, trusted, &shown))?;
     }
     if !trusted.is_trusted() {
-        if !args.yes && !confirm(&question(cx, &shown))? {
-            out("Not trusted; nothing was changed.")?;
+        if !args.yes && !confirm_by_person(&trust_question(cx, &shown))? {
+            out_line("Not trusted; nothing was changed.")?;
             return Ok(ExitCode::from(exit::FAILED));
         }
-        keep(cx, shown.files.clone())?;
+        save_trust_record(cx, shown.files.clone())?;
     }
-    let now = judge(&cx.dirs.state, &cx.folder);
+    let now = judge_workspace(&cx.dirs.state, &cx.folder);
     if args.json.json {
         out_json(&as_json(cx, &now, &shown))?;
     } else if !trusted.is_trusted() {
-        out("Trusted. When one of its files changes, you are asked again.")?;
+        out_line("Trusted. When one of its files changes, you are asked again.")?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// Reads everything that would be trusted. Files are hashed before and after they are understood:
 /// what is shown is what is trusted.
-fn look(cx: &Cx) -> anyhow::Result<Shown> {
+fn review_workspace(cx: &Cx) -> anyhow::Result<TrustReview> {
     let cannot =
-        |why: String| usage(format!("this workspace cannot be trusted: {}", visible(&why)));
-    let found = find(&cx.folder).map_err(cannot)?;
-    let files = snapshot(&found).map_err(cannot)?;
+        |why: String| usage(format!("this workspace cannot be trusted: {}", visible_text(&why)));
+    let found = find_governed_files(&cx.folder).map_err(cannot)?;
+    let files = snapshot_files(&found).map_err(cannot)?;
     // Read as trusted too: what is wrong in it is said now and not at the next run.
-    Config::load(&cx.files(), &cx.environment, true)?;
-    let config = Config::load(&cx.files(), &cx.environment, false)?;
-    let offers = offers(&config.withheld, &found).map_err(cannot)?;
-    unchanged(cx, &files)?;
-    Ok(Shown { offers, files })
+    WorkspaceConfig::load(&cx.config_files(), &cx.environment, true)?;
+    let config = WorkspaceConfig::load(&cx.config_files(), &cx.environment, false)?;
+    let offers = collect_trust_offers(&config.withheld, &found).map_err(cannot)?;
+    check_unchanged(cx, &files)?;
+    Ok(TrustReview { offers, files })
 }
 
-fn unchanged(cx: &Cx, files: &Snapshot) -> anyhow::Result<()> {
-    match find(&cx.folder).and_then(|found| snapshot(&found)) {
+fn check_unchanged(cx: &Cx, files: &FileSnapshot) -> anyhow::Result<()> {
+    match find_governed_files(&cx.folder).and_then(|found| snapshot_files(&found)) {
         Ok(now) if now == *files => Ok(()),
         _ => Err(usage("its files have changed meanwhile; nothing was trusted, review them again")),
     }
 }
 
-fn keep(cx: &Cx, files: Snapshot) -> anyhow::Result<()> {
-    unchanged(cx, &files)?;
+fn save_trust_record(cx: &Cx, files: FileSnapshot) -> anyhow::Result<()> {
+    check_unchanged(cx, &files)?;
     let trusted_at = SystemClock::default().now();
-    let record = Record { trusted_at, by: wiring::principal(cx), files };
-    TrustStore::add(&cx.dirs.state, &cx.folder, record)
+    let record = TrustRecord { trusted_at, by: wiring::principal_name(cx), files };
+    TrustStore::add_record(&cx.dirs.state, &cx.folder, record)
 }
 
-fn question(cx: &Cx, shown: &Shown) -> String {
-    let folder = visible(&cx.folder.display().to_string());
-    match summary(&shown.offers) {
+fn trust_question(cx: &Cx, shown: &TrustReview) -> String {
+    let folder = visible_text(&cx.folder.display().to_string());
+    match summarize_offers(&shown.offers) {
         (_, 0) => format!("Trust {folder}?"),
         (text, _) => format!("Trust {folder}, with {text}?"),
     }
 }
 
-fn text(cx: &Cx, trust: &Trust, shown: &Shown) -> String {
-    let folder = visible(&cx.folder.display().to_string());
+fn describe_trust_review(cx: &Cx, trust: &WorkspaceTrust, shown: &TrustReview) -> String {
+    let folder = visible_text(&cx.folder.display().to_string());
     let mut text = format!("{folder} is {trust}.\n");
-    let changes = trust.changes();
+    let changes = trust.file_changes();
     for change in changes.iter().take(CHANGES_SHOWN_MAX) {
-        text.push_str(&format!("  {:<8} {}\n", change.change, visible(&change.path)));
+        text.push_str(&format!("  {:<8} {}\n", change.change, visible_text(&change.path)));
     }
     if changes.len() > CHANGES_SHOWN_MAX {
         let more = changes.len() - CHANGES_SHOWN_MAX;
@@ -133,14 +134,14 @@ fn text(cx: &Cx, trust: &Trust, shown: &Shown) -> String {
     } else {
         let word = if trust.is_trusted() { "does" } else { "would do" };
         text.push_str(&format!("\nThis is what trust {word}:\n"));
-        let is_file = |offer: &&Offer| offer.kind <= OfferKind::Profile;
+        let is_file = |offer: &&TrustOffer| offer.kind <= OfferKind::Profile;
         let files = shown.offers.iter().filter(is_file).count();
         if files > FILES_SHOWN_MAX {
             let more = files - FILES_SHOWN_MAX;
             text.push_str(&format!("  {more} more files (`weir trust --json` lists all)\n"));
         }
-        let rows = shown.offers.iter().skip(files.saturating_sub(FILES_SHOWN_MAX)).map(row);
-        for line in table(&rows.collect::<Vec<_>>()).lines() {
+        let rows = shown.offers.iter().skip(files.saturating_sub(FILES_SHOWN_MAX)).map(offer_row);
+        for line in format_table(&rows.collect::<Vec<_>>()).lines() {
             text.push_str(&format!("  {line}\n"));
         }
     }
@@ -156,34 +157,36 @@ fn text(cx: &Cx, trust: &Trust, shown: &Shown) -> String {
     text
 }
 
-fn as_json(cx: &Cx, trust: &Trust, shown: &Shown) -> Value {
+fn as_json(cx: &Cx, trust: &WorkspaceTrust, shown: &TrustReview) -> Value {
     let mut json = state_json(&cx.folder, trust);
     json["offers"] = json!(shown.offers);
     json["files"] = json!(shown.files);
     json
 }
 
-fn state_json(folder: &Path, trust: &Trust) -> Value {
+fn state_json(folder: &Path, trust: &WorkspaceTrust) -> Value {
     let (since, by) = match trust {
-        Trust::Trusted { since, by } => (json!(since), json!(by)),
-        Trust::Never | Trust::Changed { .. } | Trust::Unclear { .. } => (Value::Null, Value::Null),
+        WorkspaceTrust::Trusted { since, by } => (json!(since), json!(by)),
+        WorkspaceTrust::Never | WorkspaceTrust::Changed { .. } | WorkspaceTrust::Unclear { .. } => {
+            (Value::Null, Value::Null)
+        }
     };
     json!({
         "workspace": folder,
-        "state": trust.word(),
+        "state": trust.state_word(),
         "detail": trust.to_string(),
         "trusted_at": since,
         "by": by,
-        "changes": trust.changes(),
+        "changes": trust.file_changes(),
     })
 }
 
-fn list(cx: &Cx, as_json: bool) -> anyhow::Result<()> {
-    let store = TrustStore::read(&cx.dirs.state).map_err(usage)?;
-    let judged = store.all().map(|(folder, record)| {
+fn list_trusted_workspaces(cx: &Cx, as_json: bool) -> anyhow::Result<()> {
+    let store = TrustStore::read_from_state(&cx.dirs.state).map_err(usage)?;
+    let judged = store.all_records().map(|(folder, record)| {
         let trust = match folder.is_dir() {
             true => judge_record(record, folder),
-            false => Trust::Unclear { reason: "the folder no longer exists".into() },
+            false => WorkspaceTrust::Unclear { reason: "the folder no longer exists".into() },
         };
         (folder, trust)
     });
@@ -191,33 +194,33 @@ fn list(cx: &Cx, as_json: bool) -> anyhow::Result<()> {
         return out_json(&judged.map(|(path, trust)| state_json(path, &trust)).collect::<Vec<_>>());
     }
     let rows: Vec<Vec<String>> = judged
-        .map(|(folder, trust)| vec![visible(&folder.display().to_string()), trust.to_string()])
+        .map(|(folder, trust)| vec![visible_text(&folder.display().to_string()), trust.to_string()])
         .collect();
     match rows.is_empty() {
-        true => out("No workspaces are trusted."),
-        false => out(&table(&rows)),
+        true => out_line("No workspaces are trusted."),
+        false => out_line(&format_table(&rows)),
     }
 }
 
 fn remove(cx: &Cx, args: &TrustArgs) -> anyhow::Result<()> {
     let folder = match &args.folder {
-        Some(folder) => real(folder)?,
+        Some(folder) => canonical_or_absolute(folder)?,
         None => cx.folder.clone(),
     };
-    let shown = visible(&folder.display().to_string());
+    let shown = visible_text(&folder.display().to_string());
     if !TrustStore::remove(&cx.dirs.state, &folder)? {
         return Err(usage(format!(
             "{shown} was not trusted; `weir trust --list` lists the trusted workspaces"
         )));
     }
     if args.json.json {
-        return out_json(&state_json(&folder, &Trust::Never));
+        return out_json(&state_json(&folder, &WorkspaceTrust::Never));
     }
-    out(&format!("{shown} is no longer trusted."))
+    out_line(&format!("{shown} is no longer trusted."))
 }
 
 /// The path without links; of a folder that has gone, the path as it was written.
-fn real(folder: &Path) -> anyhow::Result<PathBuf> {
+fn canonical_or_absolute(folder: &Path) -> anyhow::Result<PathBuf> {
     std::fs::canonicalize(folder)
         .or_else(|_| std::path::absolute(folder))
         .map_err(|error| usage(format!("{}: {error}", folder.display())))

@@ -1,5 +1,5 @@
 //! `weir` without a command: the terminal interface (C1, F1). Which face, on which session, served by
-//! whom. Not here: the faces (`weir-tui`), and what wishes do (`crate::tui`).
+//! whom. Not here: the faces (`weir-tui`), and what wishes do (`crate::run_terminal_interface`).
 
 use std::io::IsTerminal as _;
 use std::process::ExitCode;
@@ -10,18 +10,18 @@ use weir_core::profile::PermissionMode;
 use weir_engine::ports::Clock as _;
 use weir_install::cx::Cx;
 use weir_install::models;
-use weir_install::session_ids::{self, Agents};
-use weir_install::wiring::{self, SUPERVISE, SystemClock, Wishes};
+use weir_install::session_ids::{self, SubAgentListing};
+use weir_install::wiring::{self, SUPERVISE, SessionOverrides, SystemClock};
 use weir_sandbox::is_below_supervisor;
-use weir_tui::link::{Far, Link, Which, link};
+use weir_tui::link::{BackendChannel, SessionTarget, UiChannel, ui_channel_pair};
 use weir_tui::plain::{self, PlainOptions};
-use weir_tui::run::{self, FaceOptions, FullMode, Left, Start};
+use weir_tui::run::{self, FaceExit, FaceOptions, FullMode, StartScreen};
 use weir_tui::text::theme::Theme;
 
-use crate::failure::{exit, failure, usage};
+use crate::failure::{exit, failure_with_status, usage};
 use crate::options::TuiArgs;
 use crate::terminal;
-use crate::tui::local::{self, Begin, Picks};
+use crate::tui::local::{self, FirstSession, FirstSessionPicker};
 use crate::tui::remote;
 
 mod first;
@@ -31,57 +31,60 @@ mod keyboard;
 const GIVE_BACK_WAIT: Duration = Duration::from_secs(10);
 
 /// Shows the face until the person leaves.
-pub(super) async fn tui(cx: Cx, mut args: TuiArgs) -> anyhow::Result<ExitCode> {
-    let face = Face::of(&cx, &args)?;
-    let cx = match wanting(&cx, &args).await? {
+pub(super) async fn run_terminal_interface(cx: Cx, mut args: TuiArgs) -> anyhow::Result<ExitCode> {
+    let face = TerminalFrontEnd::from_flags(&cx, &args)?;
+    let cx = match find_missing_model(&cx, &args).await? {
         None => cx,
-        Some(missing) => match first::ask(cx, missing).await? {
-            first::Ended::Ready(cx, model) => {
+        Some(missing) => match first::run_model_setup(cx, missing).await? {
+            first::SetupOutcome::Ready(cx, model) => {
                 args.model = model.or(args.model);
                 *cx
             }
-            first::Ended::Left => return Ok(ExitCode::SUCCESS),
+            first::SetupOutcome::Left => return Ok(ExitCode::SUCCESS),
         },
     };
     let left = match &args.attach {
         Some(url) => {
             let which = which_there(&args)?;
-            let there = remote::reach(&cx, url).await?;
+            let there = remote::connect_to_server(&cx, url).await?;
             let thinking = args.thinking.map(Thinking::from);
-            face.with(|far| there.serve(which, thinking, far)).await?
+            face.run_served_by(|far| there.serve_link(which, thinking, far)).await?
         }
         None => {
-            let begin = begin(&cx, &args).await?;
-            face.with(|far| async move {
-                local::serve(cx, begin, far).await;
+            let begin = choose_first_session(&cx, &args).await?;
+            face.run_served_by(|far| async move {
+                local::serve_link(cx, begin, far).await;
                 Ok(())
             })
             .await?
         }
     };
     if let Some(why) = left.why {
-        return Err(failure(exit::FAILED, why));
+        return Err(failure_with_status(exit::FAILED, why));
     }
     Ok(ExitCode::from(left.code))
 }
 
 /// What a person is asked for before a new session can begin here; `None`: nothing, or there is nobody
 /// who could be asked.
-async fn wanting(cx: &Cx, args: &TuiArgs) -> anyhow::Result<Option<models::Missing>> {
+async fn find_missing_model(
+    cx: &Cx,
+    args: &TuiArgs,
+) -> anyhow::Result<Option<models::MissingForModel>> {
     let is_new = args.resume.is_none() && args.fork.is_none() && !args.continue_last;
     let is_asked = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
     if !is_asked || !is_new || args.attach.is_some() {
         return Ok(None);
     }
-    let flags = flags(args);
-    let profile = wiring::profile(cx, &flags, None)?;
+    let flags = overrides_from_flags(args);
+    let profile = wiring::choose_profile(cx, &flags, None)?;
     let asked = flags.model.as_deref().or(profile.profile.model.as_deref());
-    models::missing(cx, asked).await
+    models::find_missing_for_model(cx, asked).await
 }
 
 /// The flags as wishes of whoever sits there.
-fn flags(args: &TuiArgs) -> Wishes {
-    Wishes {
+fn overrides_from_flags(args: &TuiArgs) -> SessionOverrides {
+    SessionOverrides {
         model: args.model.clone(),
         profile: args.profile.clone(),
         thinking: args.thinking.map(Thinking::from),
@@ -89,23 +92,23 @@ fn flags(args: &TuiArgs) -> Wishes {
         allow: args.allow.clone(),
         deny: args.deny.clone(),
         attended: true,
-        ..Wishes::default()
+        ..SessionOverrides::default()
     }
 }
 
 /// Which face, as it is to be.
-enum Face {
+enum TerminalFrontEnd {
     Whole(FaceOptions),
     Plain(Box<PlainOptions>),
 }
 
-impl Face {
+impl TerminalFrontEnd {
     /// The face that flags and terminal ask for.
     ///
     /// # Errors
     /// A usage error: no terminal, no such theme, or an agent asks.
-    fn of(cx: &Cx, args: &TuiArgs) -> anyhow::Result<Face> {
-        if is_below_supervisor(cx.environment.all(), SUPERVISE) {
+    fn from_flags(cx: &Cx, args: &TuiArgs) -> anyhow::Result<TerminalFrontEnd> {
+        if is_below_supervisor(cx.environment.all_variables(), SUPERVISE) {
             return Err(usage(
                 "`weir` was started by a command that an agent runs, but only a person may answer \
                  its questions; run it in a terminal of your own",
@@ -120,18 +123,18 @@ impl Face {
                  the commands)",
             ));
         }
-        let caps = run::caps();
+        let caps = run::detect_caps();
         let theme = args.theme.as_deref().map(|name| {
-            Theme::named(name, caps.depth).ok_or_else(|| {
+            Theme::by_name(name, caps.depth).ok_or_else(|| {
                 let known: Vec<&str> = Theme::NAMES.iter().map(|(name, _)| *name).collect();
                 usage(format!("there is no theme {name:?}; the themes are {}", known.join(", ")))
             })
         });
         let theme = theme.transpose()?;
         let picks = args.resume == Some(None);
-        let start = if picks { Start::Sessions } else { Start::Chat };
-        if lines || !caps.usable() {
-            return Ok(Face::Plain(Box::new(PlainOptions {
+        let start = if picks { StartScreen::Sessions } else { StartScreen::Chat };
+        if lines || !caps.is_usable() {
+            return Ok(TerminalFrontEnd::Plain(Box::new(PlainOptions {
                 screen_reader: args.screen_reader,
                 theme: theme.filter(|_| output),
                 prompt: input && output,
@@ -144,7 +147,7 @@ impl Face {
         }
         let is_full = args.permission.map(PermissionMode::from) == Some(PermissionMode::Full);
         let full = if is_full { FullMode::Cycled } else { FullMode::Named };
-        Ok(Face::Whole(FaceOptions {
+        Ok(TerminalFrontEnd::Whole(FaceOptions {
             theme: args.theme.clone(),
             full,
             start,
@@ -153,31 +156,37 @@ impl Face {
     }
 
     /// Shows it, served by `serve`, until one of both leaves.
-    async fn with<S, F>(self, serve: S) -> anyhow::Result<Left>
+    async fn run_served_by<S, F>(self, serve: S) -> anyhow::Result<FaceExit>
     where
-        S: FnOnce(Far) -> F,
+        S: FnOnce(BackendChannel) -> F,
         F: Future<Output = anyhow::Result<()>> + Send + 'static,
     {
-        let (Link { wishes, news }, far) = link();
+        let (UiChannel { wishes, news }, far) = ui_channel_pair();
         let served = tokio::spawn(serve(far));
-        let near = Link { wishes, news };
+        let near = UiChannel { wishes, news };
         let left = match self {
-            Face::Whole(options) => run::run(near, options).await.map_err(anyhow::Error::from),
-            Face::Plain(options) => plain::run(near, *options).await.map_err(anyhow::Error::from),
+            TerminalFrontEnd::Whole(options) => {
+                run::run(near, options).await.map_err(anyhow::Error::from)
+            }
+            TerminalFrontEnd::Plain(options) => {
+                plain::run(near, *options).await.map_err(anyhow::Error::from)
+            }
         };
         // The face has gone, and with it its end of the link: the other end gives everything back.
         match tokio::time::timeout(GIVE_BACK_WAIT, served).await {
             Ok(Ok(Ok(()))) => (),
             Ok(Ok(Err(error))) => return left.and(Err(error)),
             Ok(Err(error)) => return Err(error.into()),
-            Err(_) => terminal::err("the session could not be closed in time; you can resume it"),
+            Err(_) => {
+                terminal::err_message("the session could not be closed in time; you can resume it")
+            }
         }
         left
     }
 }
 
 /// What is opened at a server; a session's address may name it too.
-fn which_there(args: &TuiArgs) -> anyhow::Result<Which> {
+fn which_there(args: &TuiArgs) -> anyhow::Result<SessionTarget> {
     let here_alone = [
         (args.model.is_some(), "--model"),
         (args.profile.is_some(), "--profile"),
@@ -193,9 +202,9 @@ fn which_there(args: &TuiArgs) -> anyhow::Result<Which> {
     }
     let whole = |text: &str| weir_core::ids::SessionId::new(text.trim());
     Ok(match (&args.resume, &args.fork) {
-        (Some(Some(text)), _) => Which::Existing(whole(text)),
-        (_, Some(text)) => Which::Fork { of: whole(text), before: None },
-        (Some(None) | None, None) => Which::New,
+        (Some(Some(text)), _) => SessionTarget::Existing(whole(text)),
+        (_, Some(text)) => SessionTarget::Fork { of: whole(text), before: None },
+        (Some(None) | None, None) => SessionTarget::New,
     })
 }
 
@@ -203,33 +212,46 @@ fn which_there(args: &TuiArgs) -> anyhow::Result<Which> {
 ///
 /// # Errors
 /// A usage error: no such session; no model can be asked for a new one.
-async fn begin(cx: &Cx, args: &TuiArgs) -> anyhow::Result<Begin> {
-    let flags = flags(args);
-    let profile = wiring::profile(cx, &flags, None)?;
+async fn choose_first_session(cx: &Cx, args: &TuiArgs) -> anyhow::Result<FirstSession> {
+    let flags = overrides_from_flags(args);
+    let profile = wiring::choose_profile(cx, &flags, None)?;
     // A wrong rule is said before the terminal is taken.
-    wiring::rules(cx, &*cx.workspace()?, &flags, None)?;
-    let picks = if args.resume == Some(None) { Picks::Session } else { Picks::Nothing };
+    wiring::session_rules(cx, &*cx.open_workspace()?, &flags, None)?;
+    let picks = if args.resume == Some(None) {
+        FirstSessionPicker::Session
+    } else {
+        FirstSessionPicker::Nothing
+    };
     let which = match (&args.resume, &args.fork) {
-        (Some(Some(text)), _) => Which::Existing(found(cx, text).await?),
-        (_, Some(text)) => Which::Fork { of: found(cx, text).await?, before: None },
-        _ if args.continue_last => Which::Existing(newest(cx).await?),
-        _ => Which::New,
+        (Some(Some(text)), _) => SessionTarget::Existing(find_named_session(cx, text).await?),
+        (_, Some(text)) => {
+            SessionTarget::Fork { of: find_named_session(cx, text).await?, before: None }
+        }
+        _ if args.continue_last => SessionTarget::Existing(newest_session_here(cx).await?),
+        _ => SessionTarget::New,
     };
     let asked = flags.model.as_deref().or(profile.profile.model.as_deref());
     // Who only looks for a session needs no model yet.
-    if which == Which::New && picks == Picks::Nothing || flags.model.is_some() {
-        models::known(cx, asked).await?;
+    if which == SessionTarget::New && picks == FirstSessionPicker::Nothing || flags.model.is_some()
+    {
+        models::chosen_model_name(cx, asked).await?;
     }
-    Ok(Begin { which, flags, picks })
+    Ok(FirstSession { which, flags, picks })
 }
 
-async fn found(cx: &Cx, text: &str) -> anyhow::Result<weir_core::ids::SessionId> {
-    session_ids::find(cx.store()?.as_ref(), text).await
+async fn find_named_session(cx: &Cx, text: &str) -> anyhow::Result<weir_core::ids::SessionId> {
+    session_ids::find_session_id(cx.local_store()?.as_ref(), text).await
 }
 
-async fn newest(cx: &Cx) -> anyhow::Result<weir_core::ids::SessionId> {
+async fn newest_session_here(cx: &Cx) -> anyhow::Result<weir_core::ids::SessionId> {
     let folder = Some(cx.folder.display().to_string());
-    let newest = session_ids::list(cx.store()?.as_ref(), folder, 1, Agents::Hidden).await?;
+    let newest = session_ids::list_newest_sessions(
+        cx.local_store()?.as_ref(),
+        folder,
+        1,
+        SubAgentListing::Hidden,
+    )
+    .await?;
     let newest = newest.into_iter().next().map(|meta| meta.id);
     newest.ok_or_else(|| usage("there is no session of this folder to continue; omit --continue"))
 }

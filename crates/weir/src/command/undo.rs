@@ -9,22 +9,24 @@ use std::process::ExitCode;
 use serde_json::json;
 use weir_core::event::CheckpointRestored;
 use weir_core::ids::{CallId, CheckpointId, SessionId};
-use weir_core::input::Command;
+use weir_core::input::SessionCommand;
 use weir_engine::family;
 use weir_engine::pen::SessionPen;
 use weir_engine::ports::{CheckpointFilter, CheckpointInfo, Checkpoints as _, Clock as _};
 use weir_engine::rewind;
-use weir_engine::undo::{Conflict, Merge, Restore, RestoreOrigin, apply, plan};
+use weir_engine::undo::{
+    Merge, RestoreOrigin, RestorePlan, UndoConflict, compute_restore_plan, perform_restore,
+};
 use weir_install::cx::Cx;
 use weir_install::session_ids;
 use weir_install::wiring::{self, SystemClock};
 use weir_store::this_process;
 
-use super::checkpoints::{difference, short, wanted};
-use super::sessions::{meta, single};
+use super::checkpoints::{difference, resolve_named_paths, short_checkpoint_id};
+use super::sessions::{meta, single_visible_line};
 use crate::failure::{engine_failure, exit, usage};
 use crate::options::UndoArgs;
-use crate::terminal::{out, out_json};
+use crate::terminal::{out_json, out_line};
 
 /// What is to be taken back.
 pub(super) struct TakeBack {
@@ -47,36 +49,36 @@ pub(super) struct TakeBack {
 }
 
 /// What came of it.
-struct Done {
+struct UndoResult {
     /// The checkpoint of the restore itself.
     checkpoint: Option<CheckpointId>,
     /// Path and change, in words.
-    changes: Vec<(String, difference::Change)>,
-    conflicts: Vec<Conflict>,
+    changes: Vec<(String, difference::PathChangeStats)>,
+    conflicts: Vec<UndoConflict>,
     already: Vec<String>,
 }
 
-pub(crate) async fn undo(cx: &Cx, args: UndoArgs) -> anyhow::Result<ExitCode> {
+pub(crate) async fn undo_run_changes(cx: &Cx, args: UndoArgs) -> anyhow::Result<ExitCode> {
     let (there, session) = match &args.session {
         Some(text) => {
-            let store = cx.store()?;
-            let id = session_ids::find(store.as_ref(), text).await?;
+            let store = cx.local_store()?;
+            let id = session_ids::find_session_id(store.as_ref(), text).await?;
             let folder = meta(store.as_ref(), &id).await?.workspace;
-            (cx.at(Path::new(&folder))?, Some(id))
+            (cx.in_folder(Path::new(&folder))?, Some(id))
         }
-        None => (cx.at(&cx.folder)?, None),
+        None => (cx.in_folder(&cx.folder)?, None),
     };
     let all = changes_of(&there, session).await?;
-    let workspace = there.workspace()?;
-    let only = wanted(&workspace, &args.paths, &all.iter().collect::<Vec<_>>())?;
+    let workspace = there.open_workspace()?;
+    let only = resolve_named_paths(&workspace, &args.paths, &all.iter().collect::<Vec<_>>())?;
     let touched = |info: &CheckpointInfo| {
         only.is_empty() || info.changes.iter().any(|change| only.contains(&change.path))
     };
     let all = all.into_iter().filter(touched).collect();
-    let checkpoints = chosen(all, &args)?;
+    let checkpoints = choose_checkpoints(all, &args)?;
     let newest = &checkpoints[0];
     let back = TakeBack {
-        session: family::root(&newest.session),
+        session: family::root_session(&newest.session),
         run: newest.run.clone(),
         call: None,
         only,
@@ -91,13 +93,13 @@ pub(crate) async fn undo(cx: &Cx, args: UndoArgs) -> anyhow::Result<ExitCode> {
 /// All checkpoints of a session, newest first: of the one that is named, or of that which changed
 /// the folder last.
 async fn changes_of(cx: &Cx, session: Option<SessionId>) -> anyhow::Result<Vec<CheckpointInfo>> {
-    let checkpoints = wiring::checkpoints(cx);
+    let checkpoints = wiring::open_checkpoints(cx);
     let session = match session {
-        Some(session) => Some(family::root(&session)),
+        Some(session) => Some(family::root_session(&session)),
         None => {
             let newest = CheckpointFilter { session: None, limit: Some(1) };
             let found = checkpoints.list(&cx.folder, &newest).await?;
-            found.into_iter().next().map(|info| family::root(&info.session))
+            found.into_iter().next().map(|info| family::root_session(&info.session))
         }
     };
     let found = match session {
@@ -120,13 +122,14 @@ pub(crate) async fn with_agents(
     cx: &Cx,
     session: &SessionId,
 ) -> anyhow::Result<Vec<CheckpointInfo>> {
-    let (store, checkpoints) = (cx.store()?, wiring::checkpoints(cx));
-    let saved = rewind::saved(store.as_ref(), checkpoints.as_ref(), &cx.folder, session);
+    let (store, checkpoints) = (cx.local_store()?, wiring::open_checkpoints(cx));
+    let saved =
+        rewind::session_checkpoints(store.as_ref(), checkpoints.as_ref(), &cx.folder, session);
     saved.await.map_err(engine_failure)
 }
 
 /// What to take back of `all` (newest first): never empty, newest first.
-pub(crate) fn chosen(
+pub(crate) fn choose_checkpoints(
     all: Vec<CheckpointInfo>,
     args: &UndoArgs,
 ) -> anyhow::Result<Vec<CheckpointInfo>> {
@@ -158,26 +161,28 @@ pub(super) async fn take_back(cx: &Cx, mut back: TakeBack) -> anyhow::Result<Exi
     // Oldest first: what was there before the first of several changes comes back.
     back.checkpoints.reverse();
     let done = if back.dry_run {
-        let restore = planned(cx, &back).await?;
-        Done::of(restore, None)
+        let restore = plan_restore(cx, &back).await?;
+        UndoResult::from_restore(restore, None)
     } else {
         let owner = this_process("weir undo");
-        let principal = wiring::principal(cx);
-        let pen = SessionPen::take(cx.store()?, &owner, &principal, &back.session).await;
+        let principal = wiring::principal_name(cx);
+        let pen =
+            SessionPen::take_session(cx.local_store()?, &owner, &principal, &back.session).await;
         let mut pen = pen.map_err(engine_failure)?;
-        let done = change(cx, &back, &mut pen).await;
+        let done = apply_restore(cx, &back, &mut pen).await;
         pen.give_back().await.map_err(engine_failure)?;
         done?
     };
-    show(&back, &done)?;
+    show_undo_result(&back, &done)?;
     let left = !done.conflicts.is_empty();
     Ok(if left { ExitCode::from(exit::FAILED) } else { ExitCode::SUCCESS })
 }
 
-async fn planned(cx: &Cx, back: &TakeBack) -> anyhow::Result<Restore> {
-    let checkpoints = wiring::checkpoints(cx);
-    let workspace = cx.workspace()?;
-    let planned = plan(checkpoints.as_ref(), &workspace, &back.checkpoints, &back.only);
+async fn plan_restore(cx: &Cx, back: &TakeBack) -> anyhow::Result<RestorePlan> {
+    let checkpoints = wiring::open_checkpoints(cx);
+    let workspace = cx.open_workspace()?;
+    let planned =
+        compute_restore_plan(checkpoints.as_ref(), &workspace, &back.checkpoints, &back.only);
     let mut restore = planned.await?;
     if back.merge {
         restore.accept_merges();
@@ -185,37 +190,42 @@ async fn planned(cx: &Cx, back: &TakeBack) -> anyhow::Result<Restore> {
     Ok(restore)
 }
 
-async fn change(cx: &Cx, back: &TakeBack, pen: &mut SessionPen) -> anyhow::Result<Done> {
-    let restore = planned(cx, back).await?;
-    let workspace = cx.workspace()?;
-    let checkpoints = wiring::checkpoints(cx);
+async fn apply_restore(
+    cx: &Cx,
+    back: &TakeBack,
+    pen: &mut SessionPen,
+) -> anyhow::Result<UndoResult> {
+    let restore = plan_restore(cx, back).await?;
+    let workspace = cx.open_workspace()?;
+    let checkpoints = wiring::open_checkpoints(cx);
     let clock = SystemClock::default();
     let (session, run) = (back.session.clone(), back.run.clone());
     let origin = RestoreOrigin { session, run, ts: clock.now() };
-    let mut done = Done::of(restore.clone(), None);
-    let applied = apply(checkpoints.as_ref(), &workspace, restore, origin).await?;
+    let mut done = UndoResult::from_restore(restore.clone(), None);
+    let applied = perform_restore(checkpoints.as_ref(), &workspace, restore, origin).await?;
     let Some((checkpoint, paths)) = applied else { return Ok(done) };
     done.checkpoint = Some(checkpoint.clone());
     if pen.session().run().is_some() {
         // It was interrupted: what follows from that comes before what the person did now.
         let engine = env!("CARGO_PKG_VERSION").to_owned();
-        let resumed = pen.record(clock.now(), Command::Resume { engine }).await;
+        let resumed = pen.record_command(clock.now(), SessionCommand::Resume { engine }).await;
         resumed.map_err(engine_failure)?;
     }
     let conflicts = done.conflicts.iter().map(|conflict| conflict.path.clone()).collect();
-    let by = wiring::principal(cx);
+    let by = wiring::principal_name(cx);
     let fact = CheckpointRestored { checkpoint, call: back.call, paths, conflicts, by };
-    pen.record(clock.now(), Command::Restored(fact)).await.map_err(engine_failure)?;
+    pen.record_command(clock.now(), SessionCommand::Restored(fact))
+        .await
+        .map_err(engine_failure)?;
     Ok(done)
 }
 
-impl Done {
-    fn of(restore: Restore, checkpoint: Option<CheckpointId>) -> Done {
-        let changes = restore
-            .entries
-            .iter()
-            .map(|entry| (entry.path.clone(), difference::change(&entry.before, &entry.after)));
-        Done {
+impl UndoResult {
+    fn from_restore(restore: RestorePlan, checkpoint: Option<CheckpointId>) -> UndoResult {
+        let changes = restore.entries.iter().map(|entry| {
+            (entry.path.clone(), difference::compare_path_contents(&entry.before, &entry.after))
+        });
+        UndoResult {
             checkpoint,
             changes: changes.collect(),
             conflicts: restore.conflicts,
@@ -224,8 +234,8 @@ impl Done {
     }
 }
 
-fn show(back: &TakeBack, done: &Done) -> anyhow::Result<()> {
-    let merge = |conflict: &Conflict| match &conflict.merged {
+fn show_undo_result(back: &TakeBack, done: &UndoResult) -> anyhow::Result<()> {
+    let merge = |conflict: &UndoConflict| match &conflict.merged {
         Some(Merge::Clean(_)) => "clean",
         Some(Merge::Marked(_)) => "overlaps",
         None => "impossible",
@@ -250,7 +260,7 @@ fn show(back: &TakeBack, done: &Done) -> anyhow::Result<()> {
         }));
     }
     let mut lines = Vec::new();
-    let names: Vec<String> = back.checkpoints.iter().map(short).collect();
+    let names: Vec<String> = back.checkpoints.iter().map(short_checkpoint_id).collect();
     let what = format!("run {} of session {} ({})", back.run, back.session, names.join(", "));
     lines.push(match (done.changes.is_empty(), back.dry_run) {
         (true, _) => format!("Nothing to restore: {what}"),
@@ -258,10 +268,10 @@ fn show(back: &TakeBack, done: &Done) -> anyhow::Result<()> {
         (false, false) => format!("Restored: {what}"),
     });
     for (path, change) in &done.changes {
-        lines.push(format!("  {}  {change}", single(path)));
+        lines.push(format!("  {}  {change}", single_visible_line(path)));
     }
     if !done.already.is_empty() {
-        lines.push(format!("Already unchanged: {}", single(&done.already.join(", "))));
+        lines.push(format!("Already unchanged: {}", single_visible_line(&done.already.join(", "))));
     }
     if !done.conflicts.is_empty() {
         lines.push("Not restored, because they were changed since:".to_owned());
@@ -272,10 +282,10 @@ fn show(back: &TakeBack, done: &Done) -> anyhow::Result<()> {
             "overlaps" => "the same lines were changed: compare with `weir checkpoints diff`",
             _ => "not a text file on every side: compare with `weir checkpoints diff`",
         };
-        lines.push(format!("  {}  {hint}", single(&conflict.path)));
+        lines.push(format!("  {}  {hint}", single_visible_line(&conflict.path)));
     }
     if done.checkpoint.is_some() {
         lines.push(format!("To redo the changes: weir undo {} --redo", back.session));
     }
-    out(&lines.join("\n"))
+    out_line(&lines.join("\n"))
 }

@@ -3,26 +3,29 @@
 use std::process::ExitCode;
 
 use serde_json::{Value, json};
-use weir_core::view::plain::visible;
+use weir_core::view::plain::visible_text;
 use weir_engine::ports::{Plugins as _, Store as _};
 use weir_engine::scene::SceneOptions;
 use weir_engine::skills::SkillPlaces;
-use weir_engine::slash::{self, Listed};
+use weir_engine::slash::{self, ListedCommand};
 use weir_engine::workspace::Workspace;
 use weir_install::cx::Cx;
 use weir_install::wiring;
 
 use crate::failure::usage;
 use crate::options::WorkflowsCommand;
-use crate::terminal::{out, out_json, table};
+use crate::terminal::{format_table, out_json, out_line};
 
 /// Lists or shows.
-pub(crate) async fn workflows(cx: &Cx, command: WorkflowsCommand) -> anyhow::Result<ExitCode> {
-    let workspace = cx.workspace()?;
+pub(crate) async fn run_workflows_command(
+    cx: &Cx,
+    command: WorkflowsCommand,
+) -> anyhow::Result<ExitCode> {
+    let workspace = cx.open_workspace()?;
     let folder = workspace.root().display().to_string();
-    let marks = cx.store()?.marks(&folder).await?;
+    let marks = cx.local_store()?.file_marks(&folder).await?;
     workspace.hold_marks(marks.into_iter().map(|mark| (mark.path, mark.origin)));
-    let plugins = wiring::plugins(cx, &workspace)?;
+    let plugins = wiring::installed_plugins(cx, &workspace)?;
     plugins.refresh().await;
     let options = SceneOptions {
         config_dir: Some(cx.dirs.config.clone()),
@@ -30,23 +33,27 @@ pub(crate) async fn workflows(cx: &Cx, command: WorkflowsCommand) -> anyhow::Res
         ..SceneOptions::default()
     };
     match command {
-        WorkflowsCommand::List(flag) => list(&slash::list(&options, &workspace), flag.json)?,
+        WorkflowsCommand::List(flag) => {
+            list_workflows(&slash::list_slash_commands(&options, &workspace), flag.json)?
+        }
         WorkflowsCommand::Show { name, json } => {
-            show(&options, &workspace, name.trim_start_matches('/'), json.json)?;
+            show_workflow(&options, &workspace, name.trim_start_matches('/'), json.json)?;
         }
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn list(listed: &[Listed], as_json: bool) -> anyhow::Result<()> {
+fn list_workflows(listed: &[ListedCommand], as_json: bool) -> anyhow::Result<()> {
     if as_json {
-        return out_json(&listed.iter().map(row).collect::<Vec<_>>());
+        return out_json(&listed.iter().map(workflow_json).collect::<Vec<_>>());
     }
     if listed.is_empty() {
-        return out("None. Create a file .weir/commands/review.md (or one in commands/ of your \
-                    configuration folder) to get the command /review.\n");
+        return out_line(
+            "None. Create a file .weir/commands/review.md (or one in commands/ of your \
+                    configuration folder) to get the command /review.\n",
+        );
     }
-    let line = |one: &Listed| {
+    let line = |one: &ListedCommand| {
         let about = match &one.command {
             Ok(command) => command.head.description.clone(),
             Err(why) => format!("cannot be used: {why}"),
@@ -54,12 +61,12 @@ fn list(listed: &[Listed], as_json: bool) -> anyhow::Result<()> {
         let hint = one.command.as_ref().map(|c| c.head.argument_hint.clone()).unwrap_or_default();
         let shadowed = if one.shadowed { " (hidden by another one)" } else { "" };
         let cells = [format!("/{} {hint}", one.name), one.source.clone(), about + shadowed];
-        cells.map(|cell| visible(cell.trim())).to_vec()
+        cells.map(|cell| visible_text(cell.trim())).to_vec()
     };
-    out(&table(&listed.iter().map(line).collect::<Vec<_>>()))
+    out_line(&format_table(&listed.iter().map(line).collect::<Vec<_>>()))
 }
 
-fn row(one: &Listed) -> Value {
+fn workflow_json(one: &ListedCommand) -> Value {
     let command = one.command.as_ref().ok();
     json!({
         "name": one.name,
@@ -72,13 +79,13 @@ fn row(one: &Listed) -> Value {
     })
 }
 
-fn show(
+fn show_workflow(
     options: &SceneOptions,
     workspace: &Workspace,
     name: &str,
     as_json: bool,
 ) -> anyhow::Result<()> {
-    let found = slash::find(options, workspace, name).map_err(usage)?;
+    let found = slash::find_slash_command(options, workspace, name).map_err(usage)?;
     let command = found.ok_or_else(|| {
         usage(format!("there is no command or workflow /{name}; `weir workflows list` lists all"))
     })?;
@@ -92,7 +99,7 @@ fn show(
             "text": command.text,
         }));
     }
-    let lines = |text: &str| text.lines().map(visible).collect::<Vec<_>>().join("\n");
+    let lines = |text: &str| text.lines().map(visible_text).collect::<Vec<_>>().join("\n");
     let mut text =
         format!("/{} {}", command.name, command.head.argument_hint).trim_end().to_owned();
     text.push_str(&format!(" ({})\n", command.source));
@@ -103,5 +110,5 @@ fn show(
         let fields = command.head.without_effect.join(", ");
         text.push_str(&format!("ignored fields: {fields}\n"));
     }
-    out(&format!("{}\n\n{}\n", lines(&text), lines(&command.text)))
+    out_line(&format!("{}\n\n{}\n", lines(&text), lines(&command.text)))
 }

@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::{JsonFlag, OutputFormat, PermissionWord, Span, ThinkingWord, span};
+use super::{JsonFlag, OutputFormat, PermissionWord, ThinkingWord, TimeSpan, parse_time_span};
 
 const ADD_EXAMPLES: &str = "\
 Examples:
@@ -100,14 +100,14 @@ pub(crate) struct AgentsAddArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) max_iterations: Option<u32>,
     /// Maximum cost of a run, in US dollars, such as 0.50
-    #[arg(long, value_name = "X", value_parser = super::run::usd)]
+    #[arg(long, value_name = "X", value_parser = super::run::parse_usd)]
     pub(crate) budget_usd: Option<f64>,
     /// Maximum number of tokens a run may use
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) budget_tokens: Option<u64>,
     /// Maximum duration of a run, such as 90s, 10m or 1h30m
-    #[arg(long, value_name = "DURATION", value_parser = span)]
-    pub(crate) timeout: Option<Span>,
+    #[arg(long, value_name = "DURATION", value_parser = parse_time_span)]
+    pub(crate) timeout: Option<TimeSpan>,
     /// What to do about times missed while nothing could be started [default: setting
     /// agents.missed]
     #[arg(long, value_name = "WHAT", value_enum)]

@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand, ValueEnum};
 
-use super::{JsonFlag, Span, span};
+use super::{JsonFlag, TimeSpan, parse_time_span};
 
 /// `weir approvals`.
 #[derive(Debug, Subcommand)]
@@ -77,8 +77,8 @@ pub(crate) struct ApprovalsAnswerArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) uses: Option<u32>,
     /// With session: how long to allow them, such as 10m
-    #[arg(long = "for", value_name = "DURATION", value_parser = span)]
-    pub(crate) span: Option<Span>,
+    #[arg(long = "for", value_name = "DURATION", value_parser = parse_time_span)]
+    pub(crate) span: Option<TimeSpan>,
     /// Answer to a question
     #[arg(long, value_name = "TEXT", conflicts_with_all = ["answer", "reason", "uses", "span"])]
     pub(crate) text: Option<String>,

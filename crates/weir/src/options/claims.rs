@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Command, CommandFactory};
 
-use super::Options;
+use super::CliOptions;
 
 /// The documents: README, the other pages at the top, and docs without generated ones.
 fn documents() -> Vec<PathBuf> {
@@ -104,7 +104,7 @@ fn wrong(root: &Command, words: &[String]) -> Option<String> {
 
 #[test]
 fn c1_every_command_that_a_document_names_exists_with_its_flags() {
-    let mut root = Options::command();
+    let mut root = CliOptions::command();
     root.build();
     let mut checked = 0;
     let mut found = Vec::new();
@@ -161,7 +161,7 @@ fn c1_the_figures_of_the_readme_stand_in_the_tables_that_it_names() {
 
 #[test]
 fn c1_a_wrong_claim_is_found() {
-    let mut root = Options::command();
+    let mut root = CliOptions::command();
     root.build();
     let of = |line: &str| calls(line).iter().find_map(|words| wrong(&root, words));
     assert_eq!(of("git diff | weir run --output json \"review --this\" - > x"), None);

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand, ValueEnum};
 use weir_install::sessions::ExportFormat;
 
-use super::{JsonFlag, Span, span};
+use super::{JsonFlag, TimeSpan, parse_time_span};
 
 /// `weir sessions`.
 #[derive(Debug, Subcommand)]
@@ -215,8 +215,8 @@ pub(crate) struct CheckpointsRestoreArgs {
         weir checkpoints gc --older-than 7d --max-bytes 100000000")]
 pub(crate) struct CheckpointsGcArgs {
     /// Remove checkpoints older than this, such as 12h or 7d
-    #[arg(long, value_name = "DURATION", value_parser = span, default_value = "30d")]
-    pub(crate) older_than: Span,
+    #[arg(long, value_name = "DURATION", value_parser = parse_time_span, default_value = "30d")]
+    pub(crate) older_than: TimeSpan,
     /// Remove the oldest until this workspace's checkpoints take at most this many bytes
     #[arg(long, value_name = "BYTES", default_value_t = 1 << 30)]
     pub(crate) max_bytes: u64,

@@ -3,7 +3,7 @@
 use clap::{Args, Subcommand};
 
 use super::JsonFlag;
-use super::{Span, span};
+use super::{TimeSpan, parse_time_span};
 
 /// What `weir mcp-servers` can do.
 #[derive(Debug, Subcommand)]
@@ -159,11 +159,11 @@ pub(crate) struct McpAddArgs {
     #[arg(long)]
     pub(crate) unconfined: bool,
     /// Maximum duration of a tool call, such as 60s
-    #[arg(long, value_name = "DURATION", value_parser = span)]
-    pub(crate) timeout: Option<Span>,
+    #[arg(long, value_name = "DURATION", value_parser = parse_time_span)]
+    pub(crate) timeout: Option<TimeSpan>,
     /// Maximum time for starting the server, such as 30s
-    #[arg(long, value_name = "DURATION", value_parser = span)]
-    pub(crate) start_timeout: Option<Span>,
+    #[arg(long, value_name = "DURATION", value_parser = parse_time_span)]
+    pub(crate) start_timeout: Option<TimeSpan>,
     /// MCP protocol revision to use [default: the newest that both sides support]
     #[arg(long, value_name = "DATE")]
     pub(crate) protocol: Option<String>,

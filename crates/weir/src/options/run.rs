@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::{PermissionWord, Span, ThinkingWord, span};
+use super::{PermissionWord, ThinkingWord, TimeSpan, parse_time_span};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -85,14 +85,14 @@ pub(crate) struct RunArgs {
     #[arg(long, value_name = "N")]
     pub(crate) max_tool_calls: Option<u32>,
     /// Maximum cost in US dollars, such as 0.50 (the price of the model must be known)
-    #[arg(long, value_name = "X", value_parser = usd)]
+    #[arg(long, value_name = "X", value_parser = parse_usd)]
     pub(crate) budget_usd: Option<f64>,
     /// Maximum number of tokens
     #[arg(long, value_name = "N")]
     pub(crate) budget_tokens: Option<u64>,
     /// Maximum duration, such as 90s, 10m or 1h30m
-    #[arg(long, value_name = "DURATION", value_parser = span)]
-    pub(crate) timeout: Option<Span>,
+    #[arg(long, value_name = "DURATION", value_parser = parse_time_span)]
+    pub(crate) timeout: Option<TimeSpan>,
     /// File whose text replaces Weir's system prompt
     #[arg(long, value_name = "FILE", conflicts_with = "append_system_prompt")]
     pub(crate) system_prompt: Option<PathBuf>,
@@ -151,7 +151,7 @@ pub(crate) struct DemoArgs {
     pub(crate) quiet: bool,
 }
 
-pub(super) fn usd(text: &str) -> Result<f64, String> {
+pub(super) fn parse_usd(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(amount) if amount.is_finite() && amount > 0.0 => Ok(amount),
         _ => Err("an amount of US dollars above 0, such as 0.50".to_owned()),

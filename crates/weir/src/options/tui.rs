@@ -54,7 +54,7 @@ pub(crate) struct TuiArgs {
 
 impl TuiArgs {
     /// The first of these flags that was given, as it is written.
-    pub(crate) fn given(&self) -> Option<&'static str> {
+    pub(crate) fn first_given_flag(&self) -> Option<&'static str> {
         let given = [
             (self.model.is_some(), "--model"),
             (self.profile.is_some(), "--profile"),
@@ -78,10 +78,10 @@ impl TuiArgs {
 mod tests {
     use clap::Parser as _;
 
-    use crate::options::{Command, Options};
+    use crate::options::{CliCommand, CliOptions};
 
-    fn parsed(words: &[&str]) -> Options {
-        Options::try_parse_from(words).expect("it is right")
+    fn parsed(words: &[&str]) -> CliOptions {
+        CliOptions::try_parse_from(words).expect("it is right")
     }
 
     #[test]
@@ -91,7 +91,7 @@ mod tests {
         let named = parsed(&["weir", "--resume", "0198"]).tui.resume;
         assert_eq!(named, Some(Some("0198".to_owned())));
         for two in [["--continue", "--resume"], ["--continue", "--fork=x"]] {
-            assert!(Options::try_parse_from([["weir"].as_slice(), &two].concat()).is_err());
+            assert!(CliOptions::try_parse_from([["weir"].as_slice(), &two].concat()).is_err());
         }
     }
 
@@ -104,9 +104,9 @@ mod tests {
             (&["weir", "--plain", "run", "x"], Some("--plain")),
             (&["weir", "run", "-m", "a/b", "x"], None),
         ] {
-            assert_eq!(parsed(words).tui.given(), given, "{words:?}");
+            assert_eq!(parsed(words).tui.first_given_flag(), given, "{words:?}");
         }
         let run = parsed(&["weir", "run", "-m", "a/b", "x"]).command;
-        assert!(matches!(run, Some(Command::Run(args)) if args.model.as_deref() == Some("a/b")));
+        assert!(matches!(run, Some(CliCommand::Run(args)) if args.model.as_deref() == Some("a/b")));
     }
 }

@@ -15,18 +15,18 @@ use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 use tokio::process::Command;
-use weir_core::document::Wish;
+use weir_core::document::DocumentRequest;
 use weir_engine::attach::FILE_BYTES_MAX;
-use weir_engine::ports::Documents;
+use weir_engine::ports::DocumentReaders;
 use weir_engine::sniff;
-use weir_tui::link::{Clip, News, Ticket};
+use weir_tui::link::{ClipboardContent, CommandTicket, UiUpdate};
 
 mod readers;
 #[cfg(test)]
 mod tests;
 
-use readers::{Form, Kinds, Reader};
-use weir_install::environment::Environment;
+use readers::{ClipboardReader, KindListing, PictureEncoding};
+use weir_install::environment::ProcessEnvironment;
 use weir_install::wiring;
 
 /// How long reading may take, all programs together. Whoever holds the clipboard makes the picture
@@ -44,14 +44,14 @@ const ELSE: &str = "save the picture as a file and name it with @";
 
 /// The clipboard of this machine.
 #[derive(Clone)]
-pub(super) struct Clipboard {
-    environment: Arc<Environment>,
+pub(super) struct SystemClipboard {
+    environment: Arc<ProcessEnvironment>,
     is_mac: bool,
     time: Duration,
 }
 
 // What is in the environment is nobody's business.
-impl fmt::Debug for Clipboard {
+impl fmt::Debug for SystemClipboard {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Clipboard").finish_non_exhaustive()
     }
@@ -59,19 +59,19 @@ impl fmt::Debug for Clipboard {
 
 /// What was found without a picture.
 #[derive(Default)]
-struct Found {
+struct ClipboardFindings {
     /// Whoever has words, and the arguments that give them.
-    text: Option<(PathBuf, &'static Reader)>,
+    text: Option<(PathBuf, &'static ClipboardReader)>,
     /// A kind of picture that no model takes.
     odd: Option<String>,
     /// What programs said that gave nothing.
     said: Vec<String>,
 }
 
-impl Clipboard {
+impl SystemClipboard {
     /// As the program's environment says.
-    pub(super) fn of(environment: &Environment) -> Clipboard {
-        Clipboard {
+    pub(super) fn from_environment(environment: &ProcessEnvironment) -> SystemClipboard {
+        SystemClipboard {
             environment: Arc::new(environment.clone()),
             is_mac: cfg!(target_os = "macos"),
             time: TIME,
@@ -79,14 +79,14 @@ impl Clipboard {
     }
 
     /// What it holds, as news.
-    pub(super) async fn told(&self, ticket: Ticket) -> News {
-        let clip = match wiring::documents() {
-            Ok(documents) => self.read(documents.as_ref()).await,
+    pub(super) async fn clipboard_update(&self, ticket: CommandTicket) -> UiUpdate {
+        let clip = match wiring::document_readers() {
+            Ok(documents) => self.read_checked(documents.as_ref()).await,
             Err(error) => Err(format!("The clipboard cannot be read: {error:#}")),
         };
         match clip {
-            Ok(clip) => News::Clipboard { ticket, clip },
-            Err(why) => News::Failed { ticket, why },
+            Ok(clip) => UiUpdate::Clipboard { ticket, clip },
+            Err(why) => UiUpdate::Failed { ticket, why },
         }
     }
 
@@ -94,8 +94,11 @@ impl Clipboard {
     ///
     /// # Errors
     /// Nothing that can be put in, or nobody who could read it: a sentence that says what to do.
-    async fn read(&self, documents: &dyn Documents) -> Result<Clip, String> {
-        let clip = match tokio::time::timeout(self.time, self.find()).await {
+    async fn read_checked(
+        &self,
+        documents: &dyn DocumentReaders,
+    ) -> Result<ClipboardContent, String> {
+        let clip = match tokio::time::timeout(self.time, self.find_content()).await {
             Ok(clip) => clip?,
             Err(_) => {
                 let seconds = self.time.as_secs_f32();
@@ -105,10 +108,10 @@ impl Clipboard {
                 ));
             }
         };
-        if let Clip::Image { bytes, .. } = &clip {
+        if let ClipboardContent::Image { bytes, .. } = &clip {
             // A bound that no picture keeps: so all of it is decoded, and not only its head.
-            let wish = Wish::Image { side_max: 1, bytes_max: FILE_BYTES_MAX };
-            let seen = documents.look(wish, bytes.clone()).await;
+            let wish = DocumentRequest::Image { side_max: 1, bytes_max: FILE_BYTES_MAX };
+            let seen = documents.inspect_document(wish, bytes.clone()).await;
             seen.map_err(|why| {
                 format!(
                     "The picture in the clipboard cannot be used: {why}. Copy it again, or {ELSE}"
@@ -118,44 +121,44 @@ impl Clipboard {
         Ok(clip)
     }
 
-    async fn find(&self) -> Result<Clip, String> {
-        let set = |name: &str| self.environment.text(name).is_some();
-        let readers = readers::of(self.is_mac, set);
+    async fn find_content(&self) -> Result<ClipboardContent, String> {
+        let set = |name: &str| self.environment.text_variable(name).is_some();
+        let readers = readers::available_readers(self.is_mac, set);
         if readers.is_empty() {
             return Err(format!(
                 "No clipboard can be reached: neither WAYLAND_DISPLAY nor DISPLAY is set (over SSH \
                  it is on the other machine); {ELSE}"
             ));
         }
-        let mut found = Found::default();
+        let mut found = ClipboardFindings::default();
         let mut is_any = false;
         for reader in &readers {
-            let Some(program) = self.program(reader.program) else { continue };
+            let Some(program) = self.find_program(reader.program) else { continue };
             is_any = true;
-            if let Some(clip) = self.ask(reader, &program, &mut found).await? {
+            if let Some(clip) = self.ask_reader(reader, &program, &mut found).await? {
                 return Ok(clip);
             }
         }
         if !is_any {
-            return Err(readers::missing(&readers));
+            return Err(readers::describe_missing_readers(&readers));
         }
         if let Some((program, reader)) = &found.text
-            && let Some(text) = self.text(program, reader, &mut found.said).await?
+            && let Some(text) = self.read_text(program, reader, &mut found.said).await?
         {
-            return Ok(Clip::Text(text));
+            return Ok(ClipboardContent::Text(text));
         }
-        Err(found.nothing())
+        Err(found.describe_nothing_found())
     }
 
     /// The picture that a reader gives; what else it knows is noted.
-    async fn ask(
+    async fn ask_reader(
         &self,
-        reader: &'static Reader,
+        reader: &'static ClipboardReader,
         program: &Path,
-        found: &mut Found,
-    ) -> Result<Option<Clip>, String> {
+        found: &mut ClipboardFindings,
+    ) -> Result<Option<ClipboardContent>, String> {
         let kind = match reader.kinds {
-            Kinds::Listed(arguments) => {
+            KindListing::Listed(arguments) => {
                 let listed = self.run(program, arguments, KINDS_BYTES_MAX).await?;
                 let Some(listed) = listed.or_said(&mut found.said) else { return Ok(None) };
                 let listed = String::from_utf8_lossy(&listed);
@@ -163,7 +166,7 @@ impl Clipboard {
                 if found.text.is_none() && readers::has_text(&listed) {
                     found.text = Some((program.to_owned(), reader));
                 }
-                let kind = readers::picture(&listed);
+                let kind = readers::best_picture_kind(&listed);
                 if kind.is_none() {
                     let odd = listed.iter().find(|kind| kind.starts_with("image/"));
                     found.odd = found.odd.take().or(odd.map(|kind| (*kind).to_owned()));
@@ -171,23 +174,23 @@ impl Clipboard {
                 }
                 kind
             }
-            Kinds::Unlisted => {
+            KindListing::Unlisted => {
                 if found.text.is_none() && reader.text.is_some() {
                     found.text = Some((program.to_owned(), reader));
                 }
                 None
             }
         };
-        let arguments = reader.picture(kind.unwrap_or_default());
+        let arguments = reader.picture_arguments(kind.unwrap_or_default());
         let most = match reader.form {
-            Form::Bytes => FILE_BYTES_MAX,
-            Form::AppleScript => FILE_BYTES_MAX * 2 + 64,
+            PictureEncoding::Bytes => FILE_BYTES_MAX,
+            PictureEncoding::AppleScript => FILE_BYTES_MAX * 2 + 64,
         };
         let ran = self.run(program, &arguments, most).await?;
         let Some(bytes) = ran.or_said(&mut found.said) else { return Ok(None) };
         let bytes = match reader.form {
-            Form::Bytes => bytes,
-            Form::AppleScript => match readers::apple_script_data(&bytes) {
+            PictureEncoding::Bytes => bytes,
+            PictureEncoding::AppleScript => match readers::apple_script_data(&bytes) {
                 Some(bytes) => bytes,
                 None => return Ok(None),
             },
@@ -195,18 +198,18 @@ impl Clipboard {
         if bytes.is_empty() {
             return Ok(None);
         }
-        picture(bytes).map(Some)
+        picture_clip(bytes).map(Some)
     }
 
-    async fn text(
+    async fn read_text(
         &self,
         program: &Path,
-        reader: &Reader,
+        reader: &ClipboardReader,
         said: &mut Vec<String>,
     ) -> Result<Option<String>, String> {
         let Some((other, arguments)) = reader.text else { return Ok(None) };
         let program = match other {
-            Some(other) => match self.program(other) {
+            Some(other) => match self.find_program(other) {
                 Some(program) => program,
                 None => return Ok(None),
             },
@@ -226,8 +229,8 @@ impl Clipboard {
 
     /// Where a program is. Relative folders do not count: the one that is looked from may be
     /// anybody's.
-    fn program(&self, name: &str) -> Option<PathBuf> {
-        let path = self.environment.text("PATH")?;
+    fn find_program(&self, name: &str) -> Option<PathBuf> {
+        let path = self.environment.text_variable("PATH")?;
         let folders = std::env::split_paths(path).filter(|folder| folder.is_absolute());
         let is_program = |path: &PathBuf| {
             let about = std::fs::metadata(path);
@@ -245,11 +248,11 @@ impl Clipboard {
         program: &Path,
         arguments: &[S],
         most: u64,
-    ) -> Result<Ran, String> {
+    ) -> Result<ReaderExit, String> {
         let name = program.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let failed = |why: std::io::Error| Ran::Failed(format!("{name}: {why}"));
+        let failed = |why: std::io::Error| ReaderExit::Failed(format!("{name}: {why}"));
         let mut command = Command::new(program);
-        command.args(arguments).env_clear().envs(self.environment.all()).current_dir("/");
+        command.args(arguments).env_clear().envs(self.environment.all_variables()).current_dir("/");
         command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         // Whoever gives up waiting drops it, and that ends it.
         command.kill_on_drop(true);
@@ -267,22 +270,22 @@ impl Clipboard {
             ));
         }
         Ok(match child.wait().await {
-            Ok(status) if status.success() => Ran::Printed(printed),
+            Ok(status) if status.success() => ReaderExit::Printed(printed),
             Ok(status) => {
                 let said = String::from_utf8_lossy(&said);
                 let line = said.lines().map(str::trim).find(|line| !line.is_empty());
                 let line = line.map_or_else(|| status.to_string(), str::to_owned);
                 let line: String = line.chars().take(SAID_CHARACTERS_MAX).collect();
-                Ran::Failed(format!("{name}: {line}"))
+                ReaderExit::Failed(format!("{name}: {line}"))
             }
             Err(error) => failed(error),
         })
     }
 }
 
-impl Found {
+impl ClipboardFindings {
     /// That there is nothing to put in.
-    fn nothing(self) -> String {
+    fn describe_nothing_found(self) -> String {
         let said = match self.said.is_empty() {
             true => String::new(),
             false => format!(" ({})", self.said.join("; ")),
@@ -298,19 +301,19 @@ impl Found {
 }
 
 /// How a program ended.
-enum Ran {
+enum ReaderExit {
     /// Well, having printed this.
     Printed(Vec<u8>),
     /// Otherwise: what it said.
     Failed(String),
 }
 
-impl Ran {
+impl ReaderExit {
     /// What it printed; what it said instead is noted.
     fn or_said(self, said: &mut Vec<String>) -> Option<Vec<u8>> {
         match self {
-            Ran::Printed(bytes) => Some(bytes),
-            Ran::Failed(why) => {
+            ReaderExit::Printed(bytes) => Some(bytes),
+            ReaderExit::Failed(why) => {
                 said.push(why);
                 None
             }
@@ -328,17 +331,17 @@ async fn all_of(pipe: Option<impl AsyncRead + Unpin>, most: u64) -> Vec<u8> {
 }
 
 /// A picture by its content, whatever it was said to be.
-fn picture(bytes: Vec<u8>) -> Result<Clip, String> {
+fn picture_clip(bytes: Vec<u8>) -> Result<ClipboardContent, String> {
     let start = &bytes[..bytes.len().min(sniff::SNIFF_BYTES)];
-    let ending = match sniff::kind(start) {
-        sniff::Kind::Image("image/jpeg") => "jpg",
-        sniff::Kind::Image(kind) => kind.strip_prefix("image/").unwrap_or(kind),
-        sniff::Kind::Text | sniff::Kind::Pdf | sniff::Kind::Binary(_) => {
+    let ending = match sniff::detect_file_kind(start) {
+        sniff::FileKind::Image("image/jpeg") => "jpg",
+        sniff::FileKind::Image(kind) => kind.strip_prefix("image/").unwrap_or(kind),
+        sniff::FileKind::Text | sniff::FileKind::Pdf | sniff::FileKind::Binary(_) => {
             return Err(format!(
                 "The picture in the clipboard is broken: it is no PNG, JPEG, GIF or WebP. Copy it \
                  again, or {ELSE}"
             ));
         }
     };
-    Ok(Clip::Image { ending: ending.to_owned(), bytes: bytes.into() })
+    Ok(ClipboardContent::Image { ending: ending.to_owned(), bytes: bytes.into() })
 }

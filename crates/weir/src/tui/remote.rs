@@ -10,9 +10,9 @@ use std::sync::Arc;
 
 use weir_core::model::Thinking;
 use weir_install::cx::Cx;
-use weir_tui::link::{Far, News, Which};
+use weir_tui::link::{BackendChannel, SessionTarget, UiUpdate};
 
-use crate::failure::{exit, failure, usage};
+use crate::failure::{exit, failure_with_status, usage};
 
 mod back;
 mod change;
@@ -33,13 +33,13 @@ mod wire;
 mod wishes;
 
 pub(crate) use door::{SERVER, kept_as};
-pub(crate) use place::Place;
+pub(crate) use place::ServerAddress;
 
 /// A server that lets one in.
-pub(crate) struct Reached {
-    http: Arc<http::Http>,
+pub(crate) struct RemoteConnection {
+    http: Arc<http::ServerClient>,
     /// The folder and home on this machine: files of a message, exports.
-    here: desk::Here,
+    here: desk::LocalMachine,
     history: PathBuf,
 }
 
@@ -48,36 +48,36 @@ pub(crate) struct Reached {
 ///
 /// # Errors
 /// The address cannot be used, the server cannot be reached, or lets nobody in.
-pub(crate) async fn reach(cx: &Cx, url: &str) -> anyhow::Result<Reached> {
-    let place = Place::of(url).map_err(usage)?;
-    let (http, name) = door::enter(cx, &place).await?;
-    let clipboard = super::clipboard::Clipboard::of(&cx.environment);
+pub(crate) async fn connect_to_server(cx: &Cx, url: &str) -> anyhow::Result<RemoteConnection> {
+    let place = ServerAddress::parse_address(url).map_err(usage)?;
+    let (http, name) = door::sign_in(cx, &place).await?;
+    let clipboard = super::clipboard::SystemClipboard::from_environment(&cx.environment);
     let (folder, home) = (cx.folder.clone(), cx.dirs.home.clone());
-    let here = desk::Here { folder, home, name, clipboard };
-    Ok(Reached { http: Arc::new(http), here, history: super::history(cx) })
+    let here = desk::LocalMachine { folder, home, name, clipboard };
+    Ok(RemoteConnection { http: Arc::new(http), here, history: super::message_history_file(cx) })
 }
 
-impl Reached {
+impl RemoteConnection {
     /// Serves the face until it goes. `thinking`: how much the model of what is opened is to think.
     ///
     /// # Errors
     /// The session that was asked for cannot be opened.
-    pub(crate) async fn serve(
+    pub(crate) async fn serve_link(
         self,
-        which: Which,
+        which: SessionTarget,
         thinking: Option<Thinking>,
-        far: Far,
+        far: BackendChannel,
     ) -> anyhow::Result<()> {
-        let Far { wishes, news } = far;
+        let BackendChannel { wishes, news } = far;
         // A face that has gone needs no history.
-        let _ = news.send(News::History(self.history.clone())).await;
-        let desk = desk::Desk::new(self.http.clone(), self.here, news.clone());
-        let served = desk.serve((which, thinking), wishes).await;
+        let _ = news.send(UiUpdate::History(self.history.clone())).await;
+        let desk = desk::RemoteController::new(self.http.clone(), self.here, news.clone());
+        let served = desk.serve_link((which, thinking), wishes).await;
         if self.http.is_signed_in() {
             desk::sign_out(&self.http).await;
         }
         let why = served.as_ref().err().cloned();
-        let _ = news.send(News::Over(why)).await;
-        served.map_err(|why| failure(exit::FAILED, why))
+        let _ = news.send(UiUpdate::Over(why)).await;
+        served.map_err(|why| failure_with_status(exit::FAILED, why))
     }
 }

@@ -173,7 +173,7 @@ fn m7_agents_are_added_shown_paused_and_removed() {
 
     assert!(house.ok(&["agents", "remove", "digest"]).contains("Removed digest"));
     for words in ["show", "pause", "resume", "run", "history", "remove"] {
-        let said = house.refused(&["agents", words, "digest"]);
+        let said = house.to_caller_error(&["agents", words, "digest"]);
         assert!(
             said.contains("no scheduled agent \"digest\"") && said.contains("by-hand"),
             "{said}"
@@ -216,7 +216,7 @@ fn m7_what_is_wrong_with_a_schedule_is_said_when_it_is_added() {
     ] {
         let mut all = vec!["agents", "add", name];
         all.extend(args);
-        let said = house.refused(&all);
+        let said = house.to_caller_error(&all);
         assert!(said.contains(words), "{all:?}: {words} is missing in {said}");
     }
     let names = house.json(&["agents", "list", "--json"]);
@@ -336,7 +336,7 @@ fn m7_a_run_by_hand_is_refused_while_weir_is_paused_or_the_agent_runs() {
         let listed = house.json(&["approvals", "list", "--json"]);
         listed["approvals"].as_array().and_then(|open| open.first().cloned())
     });
-    let again = house.refused(&["agents", "run", "writer"]);
+    let again = house.to_caller_error(&["agents", "run", "writer"]);
     assert!(
         again.contains("is not finished") && again.contains(&text(&open["session"])),
         "{again}"
@@ -358,7 +358,7 @@ fn m7_a_run_that_cannot_be_opened_changes_nothing() {
     let house = house(SAYS);
     add(&house, "lost", &[]);
     std::fs::remove_file(house.at("s.script")).expect("it was there");
-    let said = house.refused(&["agents", "run", "lost"]);
+    let said = house.to_caller_error(&["agents", "run", "lost"]);
     assert!(said.contains("s.script"), "{said}");
     assert_eq!(history(&house, "lost"), Vec::<Value>::new());
 }

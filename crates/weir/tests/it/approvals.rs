@@ -8,7 +8,7 @@ use serde_json::Value;
 use weir_core::event::Decision;
 use weir_core::ids::{ApprovalId, SessionId, Timestamp};
 use weir_core::input::{ApprovalAnswer, PersonCommand};
-use weir_engine::ports::{Append, FileMark, Letter, SessionMeta, Store};
+use weir_engine::ports::{Append, FileMark, RemoteCommand, SessionMeta, Store};
 use weir_store::SqliteStore;
 
 use crate::house::{House, Said};
@@ -344,12 +344,12 @@ async fn g4_an_old_letter_does_nothing() {
         terms: None,
     });
     let (session_of, by, ts) = (session_id.clone(), "old".into(), Timestamp(1));
-    let letter = Letter { id: 0, session: session_of, by, ts, command };
+    let letter = RemoteCommand { id: 0, session: session_of, by, ts, command };
     for _ in 0..3 {
-        store.post(letter.clone()).await.expect("it can be posted");
+        store.post_remote_command(letter.clone()).await.expect("it can be posted");
     }
     let begun = Instant::now();
-    while !store.mail(&session_id).await.expect("readable").is_empty() {
+    while !store.waiting_remote_commands(&session_id).await.expect("readable").is_empty() {
         assert!(begun.elapsed() < PATIENCE, "the letters are not taken");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
@@ -538,7 +538,8 @@ async fn z1_marks_are_listed_and_a_person_vouches_for_a_file() {
     assert!(house.ok(&["permissions", "marks"]).contains("No file"));
     let store = SqliteStore::open(&house.at("state/weir")).expect("the store of the house");
     let session = SessionId::new("one");
-    let lease = store.acquire(&session, &weir_store::this_process("test")).await.expect("free");
+    let lease =
+        store.acquire_lease(&session, &weir_store::this_process("test")).await.expect("free");
     let workspace = house.work().canonicalize().expect("it exists").display().to_string();
     let mark = FileMark {
         workspace: workspace.clone(),

@@ -158,6 +158,10 @@ fn a16_standard_input_alone_is_the_task_of_the_person() {
     // An empty pipe beside a task is nothing; words without quotes are told how to be written.
     let (told, _) = told_and_judged(&house, &["fetch it", "-"], "");
     assert!(told["added"].as_array().is_none_or(Vec::is_empty), "{told}");
-    assert!(house.refused(&["run", "fetch", "it"]).contains("whole task in quotes"));
-    assert!(house.refused(&["run", "-", "--attach", "-"]).contains("cannot be attached as well"));
+    assert!(house.to_caller_error(&["run", "fetch", "it"]).contains("whole task in quotes"));
+    assert!(
+        house
+            .to_caller_error(&["run", "-", "--attach", "-"])
+            .contains("cannot be attached as well")
+    );
 }

@@ -11,10 +11,10 @@ use crate::house::House;
 #[test]
 fn c1_without_a_command_it_names_weir_run() {
     let house = House::new();
-    let said = house.refused(&[]);
+    let said = house.to_caller_error(&[]);
     assert!(said.contains("weir run") && said.contains("needs a terminal"), "{said}");
-    assert!(house.refused(&["dance"]).contains("dance"));
-    assert!(house.refused(&["run", "--output", "xml", "x"]).contains("xml"));
+    assert!(house.to_caller_error(&["dance"]).contains("dance"));
+    assert!(house.to_caller_error(&["run", "--output", "xml", "x"]).contains("xml"));
     assert!(house.ok(&["--version"]).starts_with("weir "));
 }
 
@@ -24,11 +24,11 @@ fn c1_words_of_other_agents_work_or_name_what_does() {
     assert!(house.ok(&["help"]).contains("weir doctor"));
     assert!(house.ok(&["help", "sessions", "list"]).contains("--json"));
     assert_eq!(house.ok(&["mcp", "list"]), house.ok(&["mcp-servers", "list"]));
-    assert!(house.refused(&["login"]).contains("weir auth set"));
-    assert!(house.refused(&["fix", "the", "tests"]).contains("weir run \"fix the tests\""));
+    assert!(house.to_caller_error(&["login"]).contains("weir auth set"));
+    assert!(house.to_caller_error(&["fix", "the", "tests"]).contains("weir run \"fix the tests\""));
     // A task in quotes, and what is one elsewhere: they come as far as the question for a model.
     for words in [&["say hello"][..], &["exec", "say hello"], &["-p", "say hello"]] {
-        let said = house.refused(words);
+        let said = house.to_caller_error(words);
         assert!(!said.contains("Usage:") && said.contains("model"), "{words:?}: {said}");
     }
 }
@@ -120,8 +120,8 @@ fn c1_a_closed_pipe_is_no_panic() {
 fn c1_an_unusable_workspace_is_a_usage_error() {
     let house = House::new();
     house.write(&house.at("work/file"), "x");
-    assert!(house.refused(&["-C", "nowhere", "permissions", "list"]).contains("nowhere"));
-    assert!(house.refused(&["permissions", "list", "-C", "file"]).contains("not a folder"));
+    assert!(house.to_caller_error(&["-C", "nowhere", "permissions", "list"]).contains("nowhere"));
+    assert!(house.to_caller_error(&["permissions", "list", "-C", "file"]).contains("not a folder"));
 }
 
 #[test]
@@ -153,7 +153,7 @@ fn c4_keys_are_kept_for_their_owner_and_never_shown() {
     let source = row(&list, "anthropic").expect("known")["source"].clone();
     assert_eq!(source, "variable ANTHROPIC_API_KEY", "the environment beats the file");
     house.ok(&["auth", "remove", "anthropic"]);
-    assert!(house.refused(&["auth", "remove", "anthropic"]).contains("saved: none"));
+    assert!(house.to_caller_error(&["auth", "remove", "anthropic"]).contains("saved: none"));
 }
 
 #[test]
@@ -163,11 +163,11 @@ fn z7_a_file_of_keys_that_others_can_read_is_refused_without_quoting_it() {
     let file = house.at("config/weir/keys.toml");
     house.write(&file, "anthropic = \"sk-marker-0123456789\"\n");
     std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o644)).expect("ours");
-    let said = house.refused(&["auth", "list"]);
+    let said = house.to_caller_error(&["auth", "list"]);
     assert!(said.contains("chmod 600") && !said.contains("sk-marker"), "{said}");
     std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).expect("ours");
     house.write(&file, "anthropic = sk-marker-0123456789\n");
-    let said = house.refused(&["auth", "list"]);
+    let said = house.to_caller_error(&["auth", "list"]);
     assert!(said.contains("line 1") && !said.contains("sk-marker"), "{said}");
     for (provider, input) in [("nobody", "x\n"), ("anthropic", "\n"), ("anthropic", "a b\n")] {
         house.write(&file, "");
@@ -197,7 +197,7 @@ fn c4_models_are_listed_with_window_price_and_key() {
         (large["window"].clone(), large["price"]["output"].clone()),
         (json!(77000), json!(4.0))
     );
-    assert!(house.refused(&["models", "nobody"]).contains("anthropic"));
+    assert!(house.to_caller_error(&["models", "nobody"]).contains("anthropic"));
     assert!(house.ok(&["models", "acme"]).contains("acme/large"));
 }
 
@@ -260,7 +260,9 @@ fn c3_rules_are_added_explained_and_removed() {
     assert!(text.starts_with("denied") && text.contains("To change it"), "{text}");
 
     house.ok(&["permissions", "remove", "Shell(cargo:*)"]);
-    assert!(house.refused(&["permissions", "remove", "Shell(cargo:*)"]).contains("no rule"));
+    assert!(
+        house.to_caller_error(&["permissions", "remove", "Shell(cargo:*)"]).contains("no rule")
+    );
     let rules = house.json(&["permissions", "list", "--json"]);
     assert_eq!(rules.as_array().map(Vec::len), Some(1), "{rules}");
 }
@@ -294,7 +296,7 @@ fn c3_explain_shows_modes_profiles_paths_and_broken_calls() {
     assert!(path.contains(".weirignore:2"), "it names list and line: {path}");
     assert!(
         house
-            .refused(&["permissions", "explain", "read_file", "{}", "--profile", "x"])
+            .to_caller_error(&["permissions", "explain", "read_file", "{}", "--profile", "x"])
             .contains("agent")
     );
 }
@@ -303,11 +305,11 @@ fn c3_explain_shows_modes_profiles_paths_and_broken_calls() {
 fn c3_rules_that_cannot_match_are_refused_with_file_and_line() {
     let house = House::new();
     for rule in ["", "Edit(", "No_Such_Tool", "Shell()"] {
-        house.refused(&["permissions", "add", "allow", rule]);
+        house.to_caller_error(&["permissions", "add", "allow", rule]);
     }
     assert!(!house.user_config().exists(), "nothing was written");
     house.write(&house.user_config(), "[permissions]\nask = [\n \"Web(*)\",\n \"Edit(\",\n]\n");
-    let said = house.refused(&["permissions", "list"]);
+    let said = house.to_caller_error(&["permissions", "list"]);
     assert!(said.contains("config.toml:4"), "{said}");
 }
 
@@ -347,13 +349,13 @@ fn c1_profiles_and_tools_are_listed_and_shown() {
     assert!(tools.contains(&json!("read_file")) && !tools.contains(&json!("write_file")));
     assert!(!of("ask")["tools"].as_array().expect("a list").contains(&json!("write_file")));
     assert!(house.ok(&["profiles", "show", "code"]).contains("consecutive_mistake_limit = 3"));
-    assert!(house.refused(&["profiles", "show", "nobody"]).contains("assistant"));
+    assert!(house.to_caller_error(&["profiles", "show", "nobody"]).contains("assistant"));
 
     let tools = house.json(&["tools", "list", "--json"]);
     assert!(tools.as_array().is_some_and(|tools| tools.len() > 15));
     assert!(house.ok(&["tools", "show", "edit_file"]).contains("path"));
     assert_eq!(house.json(&["tools", "show", "edit_file", "--json"])["name"], "edit_file");
-    assert!(house.refused(&["tools", "show", "nothing"]).contains("weir tools list"));
+    assert!(house.to_caller_error(&["tools", "show", "nothing"]).contains("weir tools list"));
     assert!(house.json(&["schema", "tools"]).as_array().is_some_and(|tools| tools.len() > 15));
 }
 

@@ -33,18 +33,18 @@ fn house() -> House {
 /// so many hours when it was used.
 async fn from_the_future(house: &House, hours: i64) -> SessionId {
     let store = Arc::new(SqliteStore::open(&house.at("state/weir")).expect("it opens"));
-    let meta = store.list(&SessionFilter::default()).await.expect("readable").remove(0);
+    let meta = store.list_sessions(&SessionFilter::default()).await.expect("readable").remove(0);
     let id = SessionId::new("01a20000000000000000000000000001");
     let later = |ts: Timestamp| Timestamp(ts.micros() + hours * 3_600_000_000);
     let mut hash = GENESIS.to_string();
     let mut records = Vec::new();
-    for old in store.read(&meta.id, 1, 1_000).await.expect("readable") {
+    for old in store.read_records(&meta.id, 1, 1_000).await.expect("readable") {
         let fact = fact_of(&old).expect("ours");
-        let record = wire::record(&id, old.seq, later(old.ts), &fact.event, &hash);
+        let record = wire::fact_record(&id, old.seq, later(old.ts), &fact.event, &hash);
         hash.clone_from(&record.hash);
         records.push(record);
     }
-    let lease = store.acquire(&id, &this_process("test")).await.expect("free");
+    let lease = store.acquire_lease(&id, &this_process("test")).await.expect("free");
     let (created, updated) = (later(meta.created), later(meta.updated));
     let append = Append {
         lease: lease.clone(),
@@ -60,7 +60,7 @@ async fn from_the_future(house: &House, hours: i64) -> SessionId {
         meta: weir_engine::ports::SessionMeta { id: id.clone(), created, updated, ..meta },
     };
     store.append(append).await.expect("writable");
-    store.release(&lease).await.expect("writable");
+    store.release_lease(&lease).await.expect("writable");
     id
 }
 

@@ -69,7 +69,7 @@ fn c8_environment_beats_project_beats_user_beats_built_in() {
     chosen.write(&chosen.project_config(), "model = \"anthropic/b\"\n");
     assert_eq!(chosen.ok(&["config", "get", "model"]), "openai/c\n");
     let wrong = House::new().with("WEIR_MAX_TOOL_CALLS", "many");
-    assert!(wrong.refused(&["config", "show"]).contains("WEIR_MAX_TOOL_CALLS"));
+    assert!(wrong.to_caller_error(&["config", "show"]).contains("WEIR_MAX_TOOL_CALLS"));
 }
 
 #[test]
@@ -90,10 +90,10 @@ fn c8_unknown_keys_and_wrong_types_are_errors_with_file_and_line() {
     ] {
         let house = House::new();
         house.write(&house.user_config(), text);
-        let said = house.refused(&["config", "show"]);
+        let said = house.to_caller_error(&["config", "show"]);
         let place = format!("{}:{line}:", house.user_config().display());
         assert!(said.contains(&place) && said.contains(word), "{text:?} -> {said}");
-        let run = house.refused(&["permissions", "list"]);
+        let run = house.to_caller_error(&["permissions", "list"]);
         assert!(run.contains(&place), "other commands say the same: {run}");
     }
 }
@@ -239,13 +239,15 @@ fn c8_set_keeps_comments_and_checks_first() {
         ("no such", "1"),
         ("profile", "3"),
     ] {
-        house.refused(&["config", "set", key, value]);
+        house.to_caller_error(&["config", "set", key, value]);
     }
     assert_eq!(std::fs::read_to_string(house.user_config()).expect("there"), after, "unchanged");
     house.ok(&["config", "set", "limits.max_iterations", "5", "--project"]);
     assert!(house.project_config().exists());
     assert_eq!(entry(&house, "limits.max_iterations")["value"], 5);
-    assert!(house.refused(&["config", "get", "limits.max_iteration"]).contains("did you mean"));
+    assert!(
+        house.to_caller_error(&["config", "get", "limits.max_iteration"]).contains("did you mean")
+    );
 }
 
 #[test]
@@ -321,7 +323,7 @@ fn c5_a_link_in_a_workspace_does_not_lead_a_change_elsewhere() {
         &["config", "set", "profile", "ask", "--project"][..],
         &["permissions", "add", "deny", "Edit(x)", "--project"],
     ] {
-        assert!(house.refused(args).contains("is a link"));
+        assert!(house.to_caller_error(args).contains("is a link"));
     }
     let there = std::fs::read_to_string(house.at("home/mine.toml")).expect("there");
     assert_eq!(there, "profile = \"code\"\n");
@@ -334,6 +336,6 @@ fn c8_private_hosts_are_named_one_by_one() {
     let rules = house.ok(&["permissions", "list"]);
     assert!(rules.contains("Web(docs.rs)") && rules.contains("config.toml:2"), "{rules}");
     house.write(&house.user_config(), "[web]\nallow_hosts = [\"not a host\"]\n");
-    let said = house.refused(&["permissions", "list"]);
+    let said = house.to_caller_error(&["permissions", "list"]);
     assert!(said.contains("config.toml:2") && said.contains("not a host"), "{said}");
 }

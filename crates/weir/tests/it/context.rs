@@ -81,10 +81,10 @@ fn x2_a_person_previews_condenses_and_takes_it_back() {
     let again = format!("script:{}", house.at("again.script").display());
     let said = house.ok(&["run", "-m", &again, "--resume", "last", "And?"]);
     assert!(said.contains("As I said."), "{said}");
-    house.refused(&["context", "nosuchsession", "--condense"]);
+    house.to_caller_error(&["context", "nosuchsession", "--condense"]);
     let back = house.ok(&["context", "last", "--undo", "-m", &model]);
     assert!(back.contains("undone"), "{back}");
-    let again = house.refused(&["context", "last", "--undo", "-m", &model]);
+    let again = house.to_caller_error(&["context", "last", "--undo", "-m", &model]);
     assert!(again.contains("only the last one"), "{again}");
     assert!(house.ok(&["replay", "last"]).contains("the same"), "the journal plays again");
 }
@@ -99,10 +99,10 @@ fn told(house: &House, words: &str) {
 fn x2_keep_says_what_the_summary_must_keep() {
     let (house, model) = house();
     house.ok(&["run", "-m", &model, "Read the four files."]);
-    let alone = house.refused(&["context", "last", "--keep", "the names"]);
+    let alone = house.to_caller_error(&["context", "last", "--keep", "the names"]);
     assert!(alone.contains("--condense"), "{alone}");
     let long = "x".repeat(2_001);
-    let long = house.refused(&["context", "last", "--condense", "--keep", &long]);
+    let long = house.to_caller_error(&["context", "last", "--condense", "--keep", &long]);
     assert!(long.contains("at most 2000"), "{long}");
     told(&house, "the names of the tables");
     let keep = ["--keep", "the names of the tables"];

@@ -263,10 +263,11 @@ fn g3_explain_of_tools_and_arguments_that_do_not_exist() {
     let hidden = explain(&house, "write_file", WRITE, &["--profile", "ask"]);
     assert_eq!(hidden["judgement"]["gate"], "visible");
     assert_eq!(change(gate(&hidden, "visible"), "--profile agent")["gate"], "allow");
-    assert!(house.refused(&["permissions", "explain", "read"]).contains("name the path"));
-    let mixed = house.refused(&["permissions", "explain", "read", "a", "--all-labels"]);
+    assert!(house.to_caller_error(&["permissions", "explain", "read"]).contains("name the path"));
+    let mixed = house.to_caller_error(&["permissions", "explain", "read", "a", "--all-labels"]);
     assert!(mixed.contains("to calls only"), "no flag without effect: {mixed}");
-    let missing = house.refused(&["permissions", "explain", "read_file", "{}", "--session", "x"]);
+    let missing =
+        house.to_caller_error(&["permissions", "explain", "read_file", "{}", "--session", "x"]);
     assert!(missing.contains("no session"), "{missing}");
 }
 

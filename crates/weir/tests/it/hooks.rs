@@ -212,7 +212,7 @@ fn g11_mistakes_in_settings_are_told_with_file_and_line() {
             "\n[[hooks.PreToolUse]]\ncommand = \"true\"\n\n[[hooks.PreToolUse]]\ncommand = \"true\"\n{settings}\n"
         );
         house.write(&house.user_config(), &text);
-        let said = house.refused(&["config", "show"]);
+        let said = house.to_caller_error(&["config", "show"]);
         let line = if words.contains("maybe") || words.contains("colour") { 7 } else { 5 };
         let place = format!("{}:{line}:", house.user_config().display());
         assert!(said.contains(words), "{settings}: {said}");
@@ -224,7 +224,7 @@ fn g11_mistakes_in_settings_are_told_with_file_and_line() {
         ("Later", "command = \"true\"", "is no event"),
     ] {
         house.write(&house.user_config(), &format!("[[hooks.{event}]]\n{rest}\n"));
-        let said = house.refused(&["config", "show"]);
+        let said = house.to_caller_error(&["config", "show"]);
         assert!(said.contains(words), "{said}");
     }
 }

@@ -130,7 +130,7 @@ impl House {
     }
 
     /// Runs a command that must be refused as a usage error; what it said.
-    pub(crate) fn refused(&self, args: &[&str]) -> String {
+    pub(crate) fn to_caller_error(&self, args: &[&str]) -> String {
         let said = self.run(args);
         assert_eq!(said.status, 2, "weir {}: {}{}", args.join(" "), said.out, said.err);
         assert!(said.out.is_empty(), "nothing on standard output: {}", said.out);

@@ -231,14 +231,18 @@ fn c1_import_opencode_reads_comments_and_orders_of_patterns() {
 fn c1_import_what_cannot_be_read_is_told_with_its_line_and_changes_nothing() {
     let house = House::new();
     house.write(&house.at("home/.claude.json"), "{\n  \"mcpServers\": {\n    \"a\": }\n}");
-    let why = house.refused(&["import", "claude-code"]);
+    let why = house.to_caller_error(&["import", "claude-code"]);
     assert!(why.contains(".claude.json:3:"), "{why}");
     house.write(&house.at("home/.codex/config.toml"), "a = 1\nb = \n");
-    assert!(house.refused(&["import", "codex"]).contains("config.toml:2:"));
+    assert!(house.to_caller_error(&["import", "codex"]).contains("config.toml:2:"));
     house.write(&house.at("home/.config/opencode/opencode.json"), "[]");
-    assert!(house.refused(&["import", "opencode"]).contains("is no JSON object"));
+    assert!(house.to_caller_error(&["import", "opencode"]).contains("is no JSON object"));
     assert!(!house.user_config().exists());
     let empty = House::new();
-    assert!(empty.refused(&["import", "codex"]).contains("no file of that agent was found"));
-    assert!(empty.refused(&["import", "codex", "--from", "/none"]).contains("is not a folder"));
+    assert!(
+        empty.to_caller_error(&["import", "codex"]).contains("no file of that agent was found")
+    );
+    assert!(
+        empty.to_caller_error(&["import", "codex", "--from", "/none"]).contains("is not a folder")
+    );
 }

@@ -126,7 +126,7 @@ fn g7_undo_takes_a_run_back_and_a_second_undo_brings_it_again() {
     // Nothing is there twice: the run's own changes are as before already.
     let again = house.json(&["undo", "--run", "r1", "--json"]);
     assert_eq!(again["already"].as_array().map(Vec::len), Some(3), "{again}");
-    assert!(house.refused(&["undo", "--run", "r9"]).contains("runs that did: r1"));
+    assert!(house.to_caller_error(&["undo", "--run", "r9"]).contains("runs that did: r1"));
     // The journal knows, the audit knows, and the agent is told when it goes on.
     let facts = house.ok(&["sessions", "show", &id, "--all"]);
     assert_eq!(facts.matches("checkpoint.restored").count(), 3, "{facts}");
@@ -173,11 +173,11 @@ fn g7_undo_of_one_file_leaves_the_others() {
     assert!(house.at("work/n.txt").exists() && !house.at("work/b.bin").exists());
     house.ok(&["undo", "--path", "b.bin"]);
     assert!(house.at("work/b.bin").exists() && house.at("work/n.txt").exists());
-    assert!(house.refused(&["undo", "--path", "other"]).contains("a.txt"));
+    assert!(house.to_caller_error(&["undo", "--path", "other"]).contains("a.txt"));
     let elsewhere = house.at("elsewhere");
     std::fs::create_dir(&elsewhere).expect("a new folder");
     let elsewhere = elsewhere.display().to_string();
-    assert!(house.refused(&["undo", "-C", &elsewhere]).contains("nothing to undo"));
+    assert!(house.to_caller_error(&["undo", "-C", &elsewhere]).contains("nothing to undo"));
 }
 
 #[test]
@@ -194,8 +194,10 @@ fn g7_checkpoints_are_listed_compared_restored_and_collected() {
     let diff = house.ok(&["checkpoints", "diff", &a]);
     assert!(diff.contains("--- a/a.txt\n+++ b/a.txt\n") && diff.contains("-two\n+TWO\n"), "{diff}");
     assert!(house.ok(&["checkpoints", "diff", &b, "b.bin"]).contains("binary content of 3 bytes"));
-    assert!(house.refused(&["checkpoints", "diff", &a, "b.bin"]).contains("a.txt"));
-    assert!(house.refused(&["checkpoints", "diff", "ffffffff"]).contains("checkpoints list"));
+    assert!(house.to_caller_error(&["checkpoints", "diff", &a, "b.bin"]).contains("a.txt"));
+    assert!(
+        house.to_caller_error(&["checkpoints", "diff", "ffffffff"]).contains("checkpoints list")
+    );
     house.ok(&["checkpoints", "restore", &b]);
     assert!(house.at("work/b.bin").exists() && house.at("work/n.txt").exists());
     let call = house.ok(&["checkpoints", "diff", &b]);

@@ -134,7 +134,7 @@ fn c9_nothing_is_installed_where_nobody_is_asked() {
         assert!(said.contains(part), "{part}: {said}");
     }
     for command in ["install", "update", "approve"] {
-        let why = house.refused(&["mcp-servers", command, "files"]);
+        let why = house.to_caller_error(&["mcp-servers", command, "files"]);
         assert!(why.contains("nobody can be asked"), "{command}: {why}");
     }
     assert_eq!(log(&house), "", "npm was not even asked");

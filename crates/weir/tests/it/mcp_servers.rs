@@ -101,7 +101,7 @@ fn f4_a_server_is_added_shown_used_and_removed() {
     assert!(house.ok(&["mcp-servers", "restart", "fake"]).contains("works as approved"));
     house.ok(&["mcp-servers", "remove", "fake"]);
     assert_eq!(house.json(&["mcp-servers", "list", "--json"]), json!([]));
-    assert!(house.refused(&["mcp-servers", "show", "fake"]).contains("none is declared"));
+    assert!(house.to_caller_error(&["mcp-servers", "show", "fake"]).contains("none is declared"));
 }
 
 #[test]
@@ -114,7 +114,9 @@ fn z8_a_changed_tool_is_closed_until_a_person_saw_the_difference() {
     assert!(!said.contains("called with"), "{said}");
     let list = house.json(&["mcp-servers", "list", "--check", "--json"]);
     assert_eq!(list[0]["state"], "changed");
-    assert!(house.refused(&["mcp-servers", "approve", "fake"]).contains("nobody can be asked"));
+    assert!(
+        house.to_caller_error(&["mcp-servers", "approve", "fake"]).contains("nobody can be asked")
+    );
     let said = house.ok(&["mcp-servers", "approve", "fake", "--yes"]);
     for part in ["Changes since you approved it", "evil.example", "fake is approved"] {
         assert!(said.contains(part), "{part}: {said}");
@@ -149,7 +151,7 @@ fn z8_an_agent_cannot_approve() {
         &["mcp-servers", "restart", "x"],
         &["import", "codex"],
     ] {
-        assert!(house.refused(words).contains("only a person"), "{words:?}");
+        assert!(house.to_caller_error(words).contains("only a person"), "{words:?}");
     }
 }
 
@@ -173,7 +175,9 @@ fn c5_the_servers_of_a_workspace_count_once_it_is_trusted() {
     house.ok(&["mcp-servers", "approve", "fake", "--yes"]);
     assert!(run(&house, PAINT).contains("called with blue"));
     assert!(
-        house.refused(&["mcp-servers", "remove", "fake"]).contains("declared by the workspace")
+        house
+            .to_caller_error(&["mcp-servers", "remove", "fake"])
+            .contains("declared by the workspace")
     );
     // Another file ends trust, and with it the server.
     house.write(&house.at("work/.mcp.json"), "{\"mcpServers\": {}}");
@@ -184,14 +188,16 @@ fn c5_the_servers_of_a_workspace_count_once_it_is_trusted() {
 fn f4_a_wrong_declaration_is_told_with_file_and_line() {
     let house = house();
     house.write(&house.user_config(), "model = \"x/y\"\n[mcp_servers.a]\ncomand = \"x\"\n");
-    assert!(house.refused(&["mcp-servers", "list"]).contains("config.toml:3"));
+    assert!(house.to_caller_error(&["mcp-servers", "list"]).contains("config.toml:3"));
     house.write(&house.user_config(), "[mcp_servers.a]\ncommand = \"x\"\nurl = \"https://h\"\n");
     assert!(
-        house.refused(&["mcp-servers", "list"]).contains("config.toml:2: mcp_servers.a has both")
+        house
+            .to_caller_error(&["mcp-servers", "list"])
+            .contains("config.toml:2: mcp_servers.a has both")
     );
     house.write(&house.user_config(), "");
     house.write(&house.at("work/.mcp.json"), "{\"mcpServers\": {\n\"a\": {\"comand\": \"x\"}}}");
-    let why = house.refused(&["trust", "--yes"]);
+    let why = house.to_caller_error(&["trust", "--yes"]);
     assert!(why.contains("line 2: unknown field `comand`"), "{why}");
 }
 
@@ -207,12 +213,14 @@ fn f4_what_add_refuses_changes_nothing() {
         (&["a", "--", "x"], "nobody can be asked"),
     ] {
         let words: Vec<&str> = ["mcp-servers", "add"].iter().chain(words).copied().collect();
-        let why = house.refused(&words);
+        let why = house.to_caller_error(&words);
         assert!(why.contains(part), "{words:?}: {why}");
     }
     assert!(!house.user_config().exists());
     house.ok(&["mcp-servers", "add", "a", "--no-start", "--", "none-such"]);
-    assert!(house.refused(&["mcp-servers", "add", "a", "--yes", "--", "x"]).contains("already"));
+    assert!(
+        house.to_caller_error(&["mcp-servers", "add", "a", "--yes", "--", "x"]).contains("already")
+    );
     let said = house.run(&["mcp-servers", "approve", "a", "--yes"]);
     assert_eq!(said.status, 1, "{}", said.err);
     let list: Value = house.json(&["mcp-servers", "list", "--json"]);

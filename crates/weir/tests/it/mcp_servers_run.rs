@@ -69,8 +69,10 @@ fn finished<'a>(events: &'a [Value], tool: &str) -> &'a Value {
 
 /// The tier is what the machine has; without one a server does not start at all.
 fn confined() -> bool {
-    let report =
-        weir_sandbox::probe(weir_sandbox::TierWish::Auto, Path::new(env!("CARGO_BIN_EXE_weir")));
+    let report = weir_sandbox::probe_tiers(
+        weir_sandbox::TierWish::Auto,
+        Path::new(env!("CARGO_BIN_EXE_weir")),
+    );
     report.works && report.tier != weir_sandbox::Tier::None
 }
 

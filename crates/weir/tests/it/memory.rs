@@ -34,7 +34,7 @@ async fn proposed(house: &House, text: &str, more: impl FnOnce(&mut NewMemory)) 
     };
     more(&mut new);
     let store = SqliteStore::open(&house.at("state/weir")).expect("the store of the house");
-    store.remember(&new, Timestamp(1_767_367_800_000_000)).await.expect("writable").id
+    store.remember_fact(&new, Timestamp(1_767_367_800_000_000)).await.expect("writable").id
 }
 
 fn texts(value: &Value) -> Vec<&str> {
@@ -78,7 +78,7 @@ fn m4_a_person_adds_finds_and_forgets_facts() {
     assert_eq!(texts(&found), ["Tests run with `just test`"]);
     assert_eq!(texts(&house.json(&["memory", "search", "ci", "--json"])).len(), 1, "a topic");
     assert!(house.ok(&["memory", "search", "\"coffee\" OR ("]).contains("No fact"));
-    assert!(house.refused(&["memory", "search", "?!"]).contains("no word"));
+    assert!(house.to_caller_error(&["memory", "search", "?!"]).contains("no word"));
 
     let id = added["id"].as_str().expect("an id");
     let forgotten = house.ok(&["memory", "forget", &id[..6]]);
@@ -116,11 +116,11 @@ fn m4_what_is_no_fact_is_refused() {
             "looks like a key",
         ),
     ] {
-        let said = house.refused(&["memory", "add", text]);
+        let said = house.to_caller_error(&["memory", "add", text]);
         assert!(said.contains(why), "{text:?}: {said}");
     }
-    assert!(house.refused(&["memory", "add", "x", "--importance", "6"]).contains('6'));
-    assert!(house.refused(&["memory", "add", "x", "--kind", "rumour"]).contains("rumour"));
+    assert!(house.to_caller_error(&["memory", "add", "x", "--importance", "6"]).contains('6'));
+    assert!(house.to_caller_error(&["memory", "add", "x", "--kind", "rumour"]).contains("rumour"));
     assert_eq!(house.json(&["memory", "list", "--all", "--json"]), Value::Array(Vec::new()));
 }
 
@@ -180,7 +180,7 @@ async fn k11_a_yes_says_what_it_makes_of_a_private_fact() {
     let tea = proposed(&house, "The person likes tea", |new| new.label = private()).await;
     let pay = proposed(&house, "The pay is 4711", |new| new.label = private()).await;
     let foreign = proposed(&house, "The number is 4712", |new| {
-        new.label = private().joined(&Label::external("evil.example"));
+        new.label = private().joined_with(&Label::external("evil.example"));
     })
     .await;
     let inbox = house.ok(&["memory", "inbox"]);
@@ -237,17 +237,17 @@ async fn m4_an_unknown_or_ambiguous_id_changes_nothing() {
         ids.iter().filter(|other| other.as_str()[..1] == id.as_str()[..1]).count() > 1
     };
     let one = ids.iter().find(|id| alike(id)).expect("two begin alike");
-    let said = house.refused(&["memory", "accept", &one.as_str()[..1]]);
+    let said = house.to_caller_error(&["memory", "accept", &one.as_str()[..1]]);
     assert!(said.contains("several facts begin with") && said.contains("write more"), "{said}");
     assert!(ids.iter().filter(|id| said.contains(id.as_str())).count() >= 2, "{said}");
-    let said = house.refused(&["memory", "accept", one.as_str(), "nothing"]);
+    let said = house.to_caller_error(&["memory", "accept", one.as_str(), "nothing"]);
     assert!(said.contains("nothing") && said.contains("weir memory inbox"), "{said}");
-    let said = house.refused(&["memory", "forget", "number3"]);
+    let said = house.to_caller_error(&["memory", "forget", "number3"]);
     assert!(said.contains("did you mean") && said.contains("number3 of many"), "{said}");
     let begin = format!("{}zzzz", &one.as_str()[..6]);
-    let said = house.refused(&["memory", "reject", &begin]);
+    let said = house.to_caller_error(&["memory", "reject", &begin]);
     assert!(said.contains(one.as_str()), "{said}");
-    assert!(house.refused(&["memory", "accept", ""]).contains("no remembered fact"));
+    assert!(house.to_caller_error(&["memory", "accept", ""]).contains("no remembered fact"));
     let waiting = house.json(&["memory", "inbox", "--json"]);
     assert_eq!(texts(&waiting).len(), 17, "nothing was changed");
 }

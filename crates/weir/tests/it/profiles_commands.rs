@@ -98,6 +98,8 @@ fn m3_what_is_typed_as_a_name_stands_for_a_file() {
     let shown = house.ok(&["workflows", "show", "/review"]);
     assert!(shown.contains("Read $1 closely.") && shown.contains("ignored fields: model"));
     assert_eq!(house.json(&["workflows", "show", "mine", "--json"])["text"], "Count to $1.");
-    assert!(house.refused(&["workflows", "show", "nothing"]).contains("weir workflows list"));
-    assert!(house.refused(&["workflows", "show", "empty"]).contains("is empty"));
+    assert!(
+        house.to_caller_error(&["workflows", "show", "nothing"]).contains("weir workflows list")
+    );
+    assert!(house.to_caller_error(&["workflows", "show", "empty"]).contains("is empty"));
 }

@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 use weir_core::governance::label::Label;
 use weir_core::ids::{RunId, SessionId, Timestamp};
 use weir_core::memory::MemorySource;
-use weir_core::recipe::{Evidence, LearnedRecipe, Recipe, RecipeUse};
-use weir_engine::ports::{Append, Owner, Proposal, SessionMeta, Store};
+use weir_core::recipe::{LearnedRecipe, Recipe, RecipeEvidence, RecipeUse};
+use weir_engine::ports::{Append, LeaseOwner, Proposal, SessionMeta, Store};
 use weir_store::SqliteStore;
 
 use crate::house::House;
@@ -37,7 +37,7 @@ async fn propose(house: &House, id: &str, label: Label) {
         "steps": [{"tool": "append_to_file", "input": {"path": "a.md", "content": "{{what}}"}}],
     }))
     .expect("a recipe");
-    let run = |n: u32| Evidence {
+    let run = |n: u32| RecipeEvidence {
         session: SessionId::new(format!("s{n}")),
         run: RunId(n),
         ts: Timestamp(1_767_367_800_000_000),
@@ -58,8 +58,9 @@ async fn propose(house: &House, id: &str, label: Label) {
 async fn used(house: &House, id: &str, successes: usize, failures: usize) {
     let store = store(house);
     let session = SessionId::new("earlier");
-    let owner = Owner { pid: 4_000_000, started: 1, host: "test".into(), label: "test".into() };
-    let lease = store.acquire(&session, &owner).await.expect("free");
+    let owner =
+        LeaseOwner { pid: 4_000_000, started: 1, host: "test".into(), label: "test".into() };
+    let lease = store.acquire_lease(&session, &owner).await.expect("free");
     let one = |ok| (RecipeUse { recipe: id.into(), fast: false, ok }, Timestamp(7));
     let uses = vec![one(true); successes].into_iter().chain(vec![one(false); failures]);
     let append = Append {
@@ -87,7 +88,7 @@ async fn used(house: &House, id: &str, successes: usize, failures: usize) {
         },
     };
     store.append(append).await.expect("writable");
-    store.release(&lease).await.expect("held");
+    store.release_lease(&lease).await.expect("held");
 }
 
 #[test]
@@ -109,13 +110,17 @@ fn m5_a_person_adds_shows_and_removes_a_recipe() {
     }
     let whole = house.json(&["recipes", "show", "tidy", "--json"]);
     assert_eq!(whole["recipe"]["steps"][0]["tool"], "read_file");
-    assert!(house.refused(&["recipes", "add", &mine(&house, MINE)]).contains("already"));
+    assert!(house.to_caller_error(&["recipes", "add", &mine(&house, MINE)]).contains("already"));
     let kept = house.json(&["recipes", "remove", "tidy", "--json"]);
     let kept = std::path::PathBuf::from(kept["kept"].as_str().expect("a place"));
     assert!(kept.exists() && !path.exists());
-    assert!(house.refused(&["recipes", "show", "tidy"]).contains("there is no recipe tidy"));
-    assert!(house.refused(&["recipes", "remove", "../x"]).contains("there is no recipe"));
-    assert!(house.refused(&["recipes", "remove", "weekly-review"]).contains("with the program"));
+    assert!(
+        house.to_caller_error(&["recipes", "show", "tidy"]).contains("there is no recipe tidy")
+    );
+    assert!(house.to_caller_error(&["recipes", "remove", "../x"]).contains("there is no recipe"));
+    assert!(
+        house.to_caller_error(&["recipes", "remove", "weekly-review"]).contains("with the program")
+    );
 }
 
 #[test]
@@ -127,7 +132,7 @@ fn m5_what_is_wrong_with_a_file_is_said_with_its_line() {
         (MINE.replace("[\"tidy\"]", "[]"), "mine.toml:5: triggers: there are none"),
         (MINE.replace("id = \"tidy\"", "id = \"../tidy\""), "mine.toml:2: id: "),
     ] {
-        let said = house.refused(&["recipes", "add", &mine(&house, &text)]);
+        let said = house.to_caller_error(&["recipes", "add", &mine(&house, &text)]);
         assert!(said.contains(words), "{words}: {said}");
     }
     assert!(!house.at("config/weir/recipes").exists());
@@ -178,13 +183,15 @@ async fn m5_a_learned_recipe_waits_for_a_person() {
     assert_eq!(whole["recipe"]["excludes"], json!(["wish list"]));
     // Not at all, and back again.
     house.ok(&["recipes", "reject", "learned-add-1"]);
-    assert!(house.refused(&["recipes", "show", "learned-add-1"]).contains("was rejected"));
+    assert!(house.to_caller_error(&["recipes", "show", "learned-add-1"]).contains("was rejected"));
     assert_eq!(house.json(&["recipes", "list", "--json"])["rejected"][0]["id"], "learned-add-1");
     house.ok(&["recipes", "accept", "learned-add-1"]);
     assert!(house.ok(&["recipes", "show", "learned-add-1"]).contains("Not for: wish list"));
     house.ok(&["recipes", "remove", "learned-add-1"]);
     assert_eq!(of(&house.json(&["recipes", "list", "--json"]), "learned-add-1"), &Value::Null);
-    assert!(house.refused(&["recipes", "accept", "nothing"]).contains("there is no recipe"));
+    assert!(
+        house.to_caller_error(&["recipes", "accept", "nothing"]).contains("there is no recipe")
+    );
 }
 
 #[tokio::test]
@@ -200,7 +207,7 @@ async fn z1_a_recipe_of_foreign_words_is_not_accepted_by_the_way() {
     assert_eq!(of(&list, "learned-planted")["untrusted"], true);
     // Rejected and wanted again, it is as foreign as before.
     house.ok(&["recipes", "reject", "learned-planted"]);
-    let said = house.refused(&["recipes", "accept", "learned-planted"]);
+    let said = house.to_caller_error(&["recipes", "accept", "learned-planted"]);
     assert!(said.contains("--untrusted"), "{said}");
 }
 
@@ -239,16 +246,18 @@ async fn m5_a_demoted_recipe_gets_another_chance_by_a_person() {
     let text = std::fs::read_to_string(house.at("config/weir/recipes/find-todos.toml"));
     let text = text.expect("written");
     assert!(text.starts_with("# Where something is left to do") && text.contains("\"todo app\""));
-    let said = house.refused(&["recipes", "reject", "find-todos", "--for", "?!"]);
+    let said = house.to_caller_error(&["recipes", "reject", "find-todos", "--for", "?!"]);
     assert!(said.contains("it has no word"), "{said}");
-    assert!(house.refused(&["recipes", "reject", "find-todos"]).contains("weir recipes remove"));
+    assert!(
+        house.to_caller_error(&["recipes", "reject", "find-todos"]).contains("weir recipes remove")
+    );
 }
 
 #[test]
 fn m5_settings_are_checked_and_a_workspace_widens_none() {
     let house = House::new();
     house.write(&house.user_config(), "[recipes]\nfloor = 1.5\n");
-    let said = house.refused(&["config", "show"]);
+    let said = house.to_caller_error(&["config", "show"]);
     assert!(said.contains("config.toml:2: recipes.floor is 1.5: set 0 to 1"), "{said}");
     house.write(&house.user_config(), "[recipes]\nfloor = 0.7\nlearn = false\n");
     let project = "[recipes]\naccept_learned = true\nlearn = true\nfloor = 0.1\n";

@@ -285,7 +285,7 @@ fn c2_usage_errors_exit_2_and_run_nothing() {
         (vec!["run", "-m", "script:s.script", "--allow", "Edit()", "x"], "Edit()"),
         (vec!["run", "-C", "missing", "x"], "missing"),
     ] {
-        let said = house.refused(&args);
+        let said = house.to_caller_error(&args);
         assert!(said.contains(word), "{args:?}: {said}");
     }
 }

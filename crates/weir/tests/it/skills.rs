@@ -75,7 +75,7 @@ fn m1_a_skill_is_shown_whole_with_its_hash() {
     assert!(said.contains("<U+202E>"), "what reorders characters is written out: {said}");
     let value = house.json(&["skills", "show", "a", "--json"]);
     assert_eq!(value["sha256"].as_str().map(str::len), Some(64));
-    assert!(house.refused(&["skills", "show", "none"]).contains("weir skills list"));
+    assert!(house.to_caller_error(&["skills", "show", "none"]).contains("weir skills list"));
 }
 
 #[test]
@@ -119,7 +119,7 @@ async fn m1_what_was_proposed_holds_once_a_person_accepts_it() {
     let path = house.at("config/weir/skills/notes/SKILL.md");
     assert_eq!(std::fs::read_to_string(&path).expect("written"), md);
     assert_eq!(of(&house.json(&["skills", "list", "--json"]), "notes")[0]["self_written"], true);
-    assert!(house.refused(&["skills", "accept", "notes"]).contains("no proposal"));
+    assert!(house.to_caller_error(&["skills", "accept", "notes"]).contains("no proposal"));
     // Its removal is a proposal too, and keeps what is removed.
     propose(&house, "notes", "", Label::default()).await;
     let value = house.json(&["skills", "approve", "notes", "--json"]);
@@ -164,15 +164,17 @@ fn m1_a_skill_is_added_and_taken_away_and_nothing_is_lost() {
     let given = house.at("given/a").display().to_string();
     house.ok(&["skills", "add", &given]);
     assert!(house.at("config/weir/skills/a/scripts/run.sh").exists());
-    assert!(house.refused(&["skills", "add", &given]).contains("already"));
+    assert!(house.to_caller_error(&["skills", "add", &given]).contains("already"));
     let value = house.json(&["skills", "remove", "a", "--json"]);
     let kept = value["kept"].as_str().expect("a place").to_owned();
     assert!(std::path::Path::new(&kept).join("scripts/run.sh").exists());
     assert!(of(&house.json(&["skills", "list", "--json"]), "a").is_empty());
-    assert!(house.refused(&["skills", "remove", "a"]).contains("you have no skill a"));
-    assert!(house.refused(&["skills", "remove", "../x"]).contains("not a valid skill name"));
+    assert!(house.to_caller_error(&["skills", "remove", "a"]).contains("you have no skill a"));
+    assert!(
+        house.to_caller_error(&["skills", "remove", "../x"]).contains("not a valid skill name")
+    );
     std::os::unix::fs::symlink("/etc/passwd", house.at("given/a/link")).expect("a link");
-    assert!(house.refused(&["skills", "add", &given]).contains("plain files only"));
+    assert!(house.to_caller_error(&["skills", "add", &given]).contains("plain files only"));
     assert!(!house.at("config/weir/skills/a").exists());
 }
 
@@ -187,14 +189,14 @@ async fn z1_a_marked_skill_is_shown_to_a_person_as_left_out() {
     house.ok(&["run", "-m", &model, "--quiet", "Hello"]);
     let store = SqliteStore::open(&house.at("state/weir")).expect("the store of the house");
     let workspace = house.work().canonicalize().expect("it exists").display().to_string();
-    let session = store.list(&Default::default()).await.expect("a list")[0].clone();
-    let owner = weir_engine::ports::Owner {
+    let session = store.list_sessions(&Default::default()).await.expect("a list")[0].clone();
+    let owner = weir_engine::ports::LeaseOwner {
         pid: std::process::id(),
         started: 1,
         host: "test".into(),
         label: "test".into(),
     };
-    let lease = store.acquire(&session.id, &owner).await.expect("free");
+    let lease = store.acquire_lease(&session.id, &owner).await.expect("free");
     let mark = FileMark {
         workspace,
         path: ".agents/skills/planted/SKILL.md".into(),
@@ -216,7 +218,7 @@ async fn z1_a_marked_skill_is_shown_to_a_person_as_left_out() {
         meta: session,
     };
     store.append(append).await.expect("writable");
-    store.release(&lease).await.expect("held");
+    store.release_lease(&lease).await.expect("held");
     let list = house.json(&["skills", "list", "--json"]);
     let left_out = of(&list, "planted")[0]["left_out"].as_str().unwrap_or_default().to_owned();
     assert!(left_out.contains("evil.example"), "{left_out}");

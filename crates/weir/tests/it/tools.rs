@@ -91,7 +91,7 @@ fn t5_a_tool_is_added_used_undone_and_taken_away() {
     house.ok(&["tools", "remove", "count_words"]);
     assert!(row(&house, "count_words").is_none());
     assert_eq!(uses(&house, "full")["ok"], json!(false));
-    house.refused(&["tools", "remove", "count_words"]);
+    house.to_caller_error(&["tools", "remove", "count_words"]);
 }
 
 #[test]
@@ -148,9 +148,9 @@ fn t5_what_cannot_be_a_tool_is_refused() {
         }
         write(&house, "def.json", &value);
         let file = house.at("def.json").display().to_string();
-        let why = house.refused(&["tools", "add", &file, "--yes"]);
+        let why = house.to_caller_error(&["tools", "add", &file, "--yes"]);
         assert!(why.contains(said), "{change}: {why}");
     }
-    house.refused(&["tools", "show", "nothing"]);
-    house.refused(&["tools", "accept", "nothing"]);
+    house.to_caller_error(&["tools", "show", "nothing"]);
+    house.to_caller_error(&["tools", "accept", "nothing"]);
 }

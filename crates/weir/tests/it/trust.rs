@@ -56,7 +56,11 @@ fn c5_a_workspace_that_was_never_trusted_loads_nothing_and_it_is_said_in_one_lin
         said.err
     );
     assert_eq!(allow_rules(&house), json!([]));
-    assert!(house.refused(&["config", "get", "hooks.PreToolUse"]).contains("there is no setting"));
+    assert!(
+        house
+            .to_caller_error(&["config", "get", "hooks.PreToolUse"])
+            .contains("there is no setting")
+    );
     let deny = house.json(&["config", "get", "permissions.deny", "--json"]);
     assert_eq!(deny["value"], json!(["Edit(x)"]), "deny rules always count");
     assert!(!trust_file(&house).exists(), "looking trusts nothing");
@@ -102,7 +106,7 @@ fn c5_z9_a_change_of_any_governed_file_ends_trust_until_it_is_given_again() {
     assert_eq!(state(&house), "trusted", "other files do not matter");
 
     house.write(&house.project_config(), &format!("{CONFIG}command = \"./evil.sh\"\n"));
-    let damaged = house.refused(&["trust", "--yes"]);
+    let damaged = house.to_caller_error(&["trust", "--yes"]);
     assert!(damaged.contains("config.toml:9"), "what cannot be read is not trusted: {damaged}");
     house.write(&house.project_config(), &CONFIG.replace("./log.sh", "./evil.sh"));
     std::fs::remove_file(house.at("work/.weir/skills/a/run.sh")).expect("it was there");
@@ -139,13 +143,13 @@ fn c5_z9_a_change_of_any_governed_file_ends_trust_until_it_is_given_again() {
 #[test]
 fn c5_nobody_to_ask_is_a_usage_error_and_trusts_nothing() {
     let house = house();
-    assert!(house.refused(&["trust"]).contains("--yes"));
+    assert!(house.to_caller_error(&["trust"]).contains("--yes"));
     let said = house.run_with(&["trust"], "y\n");
     assert_eq!((said.status, said.out.as_str()), (2, ""), "a pipe is no person: {}", said.err);
     assert_eq!(state(&house), "never");
     assert!(!trust_file(&house).exists());
     for args in [&["trust", "--list", "--remove"][..], &["trust", "--remove", "--yes"]] {
-        house.refused(args);
+        house.to_caller_error(args);
     }
 }
 
@@ -153,7 +157,7 @@ fn c5_nobody_to_ask_is_a_usage_error_and_trusts_nothing() {
 fn c5_trust_is_listed_and_removed_and_is_of_one_folder() {
     let house = house();
     assert_eq!(house.ok(&["trust", "--list"]), "No workspaces are trusted.\n");
-    assert!(house.refused(&["trust", "--remove"]).contains("was not trusted"));
+    assert!(house.to_caller_error(&["trust", "--remove"]).contains("was not trusted"));
     house.write(&house.at("other/.weir/config.toml"), "permission = \"full\"\n");
     house.ok(&["trust", "--yes"]);
     let other = house.at("other").display().to_string();
@@ -191,7 +195,7 @@ fn c5_a_damaged_list_trusts_nothing_and_says_so() {
     }
     assert_eq!(allow_rules(&house), json!([]));
     for args in [&["trust", "--yes"][..], &["trust", "--list"], &["trust", "--remove"]] {
-        assert!(house.refused(args).contains("trust.json"), "{args:?}");
+        assert!(house.to_caller_error(args).contains("trust.json"), "{args:?}");
     }
     let kept = std::fs::read_to_string(trust_file(&house)).expect("it is there");
     assert_eq!(kept, "{\"version\": 1, ", "it is not overwritten");
@@ -206,7 +210,7 @@ fn c5_a_governed_link_out_of_the_workspace_cannot_be_trusted() {
     std::fs::remove_file(house.project_config()).expect("it was there");
     symlink(house.at("outside/config.toml"), house.project_config()).expect("a link");
     // The same bytes, but what is outside can change without anybody noticing.
-    let said = house.refused(&["trust", "--yes"]);
+    let said = house.to_caller_error(&["trust", "--yes"]);
     assert!(said.contains(".weir/config.toml leads out of the workspace"), "{said}");
     assert_eq!(allow_rules(&house), json!([]));
     let said = run(&house, &["hello"]);
@@ -222,7 +226,7 @@ fn z10_a_folder_of_5000_files_cannot_be_trusted_and_costs_little() {
         std::fs::write(folder.join(format!("{number}.sh")), "echo").expect("writable");
     }
     let begun = Instant::now();
-    let said = house.refused(&["trust", "--yes"]);
+    let said = house.to_caller_error(&["trust", "--yes"]);
     assert!(said.contains("more than 2000 files"), "{said}");
     let said = run(&house, &["hello"]);
     assert_eq!(said.status, 0, "{}", said.err);
@@ -264,7 +268,7 @@ fn z10_what_would_be_trusted_is_shown_as_it_is() {
 
     let broken = House::new();
     broken.write(&broken.at("work/.mcp.json"), "{\"mcpServers\": [");
-    assert!(broken.refused(&["trust", "--yes"]).contains(".mcp.json cannot be understood"));
+    assert!(broken.to_caller_error(&["trust", "--yes"]).contains(".mcp.json cannot be understood"));
     assert_eq!(broken.json(&["trust", "--list", "--json"]), json!([]));
 }
 

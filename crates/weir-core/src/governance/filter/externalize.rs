@@ -5,8 +5,8 @@
 
 use std::fmt::Write as _;
 
-use super::{Draft, Filter, FilterContext};
-use crate::message::Block;
+use super::{Filter, FilterContext, ResultDraft};
+use crate::message::MessageBlock;
 
 mod found;
 
@@ -26,13 +26,13 @@ const FIRST_ONES: [&str; 3] = ["Its first lines:", "The first ones:", "The first
 /// Before the first line of a document.
 const DOCUMENT_BEGINS: &str = "It begins: ";
 
-pub(super) struct Externalize;
+pub(super) struct ExternalizeFilter;
 
-impl Filter for Externalize {
+impl Filter for ExternalizeFilter {
     fn name(&self) -> &'static str {
         "externalize"
     }
-    fn clean(&self, draft: &mut Draft, context: &FilterContext<'_>) {
+    fn clean_draft(&self, draft: &mut ResultDraft, context: &FilterContext<'_>) {
         let keeps = context.tool.is_some_and(|tool| tool.keeps_result);
         if context.externalize_over == 0 || keeps {
             return;
@@ -45,21 +45,21 @@ impl Filter for Externalize {
         let full = texts.join("\n");
         let name = context.tool.map_or("unknown", |tool| tool.name.as_str());
         let path = file_path(context.externalize_to, name, context.call.0);
-        let mut blocks = vec![Block::text(reference(&full, &path))];
+        let mut blocks = vec![MessageBlock::text(reference_text(&full, &path))];
         blocks.extend(draft.blocks.iter().filter(|b| text_of(b).is_none()).cloned());
         draft.whole = Some(std::mem::replace(&mut draft.blocks, blocks));
         draft.file = Some((path, full));
     }
 }
 
-fn text_of(block: &Block) -> Option<&str> {
+fn text_of(block: &MessageBlock) -> Option<&str> {
     match block {
-        Block::Text { text, .. } => Some(text),
-        Block::Thinking { .. }
-        | Block::Call(_)
-        | Block::Result { .. }
-        | Block::Image { .. }
-        | Block::Document { .. } => None,
+        MessageBlock::Text { text, .. } => Some(text),
+        MessageBlock::Thinking { .. }
+        | MessageBlock::Call(_)
+        | MessageBlock::Result { .. }
+        | MessageBlock::Image { .. }
+        | MessageBlock::Document { .. } => None,
     }
 }
 
@@ -76,7 +76,7 @@ fn file_path(folder: &str, tool: &str, number: u32) -> String {
 /// What a reference shows of the text that it stands for, without the words that tell a model where
 /// the rest is: for people.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Quoted<'a> {
+pub struct ResultReference<'a> {
     /// Lines of the whole text.
     pub lines: usize,
     /// Its first ones, as far as they are there.
@@ -84,7 +84,7 @@ pub struct Quoted<'a> {
 }
 
 /// Reads a reference; `None`: the text is none.
-pub fn quoted(text: &str) -> Option<Quoted<'_>> {
+pub fn parse_reference(text: &str) -> Option<ResultReference<'_>> {
     let (head, rest) = text.strip_prefix(BEGINNING)?.split_once('\n')?;
     let (_, count) = head.rsplit_once(" (")?;
     let lines = count.strip_suffix(" lines).")?.parse().ok()?;
@@ -102,12 +102,12 @@ pub fn quoted(text: &str) -> Option<Quoted<'_>> {
         count.is_some_and(|(count, _)| count.parse::<usize>().is_ok())
     };
     first.pop_if(|last| is_count(last));
-    Some(Quoted { lines, first })
+    Some(ResultReference { lines, first })
 }
 
 /// What kind of text it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Shape {
+enum ResultShape {
     /// What `search_files` says: `N matches in M files`, then each file with its lines below it.
     Search,
     /// `path:line:text`, one per line.
@@ -121,18 +121,18 @@ enum Shape {
 }
 
 /// The compact text that stands in the history instead of the result.
-fn reference(full: &str, path: &str) -> String {
+fn reference_text(full: &str, path: &str) -> String {
     let chars = full.chars().count();
     let lines = full.lines().count();
     let mut out = format!("{BEGINNING}{chars} characters in {path} ({lines} lines).\n");
-    match shape(full) {
-        Shape::Search => found::describe(full, &mut out),
-        Shape::Matches => describe_matches(full, &mut out),
-        Shape::Listing => describe_listing(full, &mut out),
-        Shape::Document => describe_document(full, &mut out),
-        Shape::Text => {
+    match result_shape(full) {
+        ResultShape::Search => found::describe_search(full, &mut out),
+        ResultShape::Matches => describe_matches(full, &mut out),
+        ResultShape::Listing => describe_listing(full, &mut out),
+        ResultShape::Document => describe_document(full, &mut out),
+        ResultShape::Text => {
             let _ = writeln!(out, "{}", FIRST_ONES[0]);
-            quote(full.lines(), "lines", &mut out);
+            push_quoted_lines(full.lines(), "lines", &mut out);
         }
     }
     let end = format!(
@@ -150,10 +150,10 @@ fn reference(full: &str, path: &str) -> String {
     out
 }
 
-fn shape(full: &str) -> Shape {
+fn result_shape(full: &str) -> ResultShape {
     const LOOKED_AT_MAX: usize = 2_000;
     if found::is_search(full) {
-        return Shape::Search;
+        return ResultShape::Search;
     }
     let mut said = 0;
     let (mut matches, mut names, mut headings) = (0, 0, 0);
@@ -164,13 +164,13 @@ fn shape(full: &str) -> Shape {
         headings += usize::from(is_heading(line));
     }
     if said >= 3 && matches * 10 >= said * 6 {
-        Shape::Matches
+        ResultShape::Matches
     } else if headings >= 2 {
-        Shape::Document
+        ResultShape::Document
     } else if said >= 3 && names * 10 >= said * 8 {
-        Shape::Listing
+        ResultShape::Listing
     } else {
-        Shape::Text
+        ResultShape::Text
     }
 }
 
@@ -207,7 +207,7 @@ fn describe_matches(full: &str, out: &mut String) {
     let _ = writeln!(out, "{matches} matches in {} files.", files.len());
     repeat_notice(full, out);
     let _ = writeln!(out, "{}", FIRST_ONES[1]);
-    quote(full.lines(), "lines", out);
+    push_quoted_lines(full.lines(), "lines", out);
 }
 
 fn describe_listing(full: &str, out: &mut String) {
@@ -215,7 +215,7 @@ fn describe_listing(full: &str, out: &mut String) {
     let _ = writeln!(out, "{entries} entries.");
     repeat_notice(full, out);
     let _ = writeln!(out, "{}", FIRST_ONES[1]);
-    quote(full.lines(), "lines", out);
+    push_quoted_lines(full.lines(), "lines", out);
 }
 
 /// Whether a line is a tool's word about its own result: `[stopped after 100 matches; …]`.
@@ -227,7 +227,7 @@ fn is_notice(line: &str) -> bool {
 /// Says what the tool left out itself: that stands at the end, which nobody sees here.
 fn repeat_notice(full: &str, out: &mut String) {
     if let Some(last) = full.lines().next_back().filter(|line| is_notice(line)) {
-        let _ = writeln!(out, "{}", shorten(last));
+        let _ = writeln!(out, "{}", shorten_line(last));
     }
 }
 
@@ -243,19 +243,19 @@ fn describe_document(full: &str, out: &mut String) {
     }
     let first = full.lines().find(|line| !line.trim().is_empty() && !is_heading(line));
     if let Some(first) = first {
-        let _ = writeln!(out, "{DOCUMENT_BEGINS}{}", shorten(first));
+        let _ = writeln!(out, "{DOCUMENT_BEGINS}{}", shorten_line(first));
     }
     let _ = writeln!(out, "{} headings:", headings.len());
-    quote(headings.iter().map(String::as_str), "headings", out);
+    push_quoted_lines(headings.iter().map(String::as_str), "headings", out);
 }
 
 /// Adds as many `lines` as there is room for, and says how many `of_these` were left.
-fn quote<'a>(lines: impl Iterator<Item = &'a str>, of_these: &str, out: &mut String) {
+fn push_quoted_lines<'a>(lines: impl Iterator<Item = &'a str>, of_these: &str, out: &mut String) {
     let room = REFERENCE_CHARS_MAX - ROOM_FOR_END;
     let mut used = out.chars().count();
     let mut left = 0;
     for line in lines.filter(|line| !line.trim().is_empty()) {
-        let line = shorten(line);
+        let line = shorten_line(line);
         let chars = line.chars().count() + 1;
         if left > 0 || used + chars > room {
             left += 1;
@@ -270,7 +270,7 @@ fn quote<'a>(lines: impl Iterator<Item = &'a str>, of_these: &str, out: &mut Str
     }
 }
 
-fn shorten(line: &str) -> String {
+fn shorten_line(line: &str) -> String {
     let line = line.trim_end();
     if line.chars().count() <= QUOTE_CHARS_MAX {
         return line.to_string();
@@ -294,8 +294,8 @@ mod tests {
             (said, 900, "test number 1 ... ok"),
             (guide, 906, "It is a guide."),
         ] {
-            let text = reference(&full, "results/run_shell-1.md");
-            let found = quoted(&text).expect("a reference");
+            let text = reference_text(&full, "results/run_shell-1.md");
+            let found = parse_reference(&text).expect("a reference");
             assert_eq!((found.lines, found.first[0]), (lines, first));
             let words = ["Result of", "Read more", "more lines.", "first lines", "first ones"];
             let told = found.first.iter().find(|line| words.iter().any(|w| line.contains(w)));
@@ -304,7 +304,7 @@ mod tests {
         for text in
             ["", "Result of 3", "Result of 1 characters in x (2 lines).\nIts first lines:\na"]
         {
-            assert_eq!(quoted(text), None, "{text:?}");
+            assert_eq!(parse_reference(text), None, "{text:?}");
         }
     }
 }

@@ -9,9 +9,9 @@ use std::ops::Range;
 
 use serde_json::Value;
 
-use super::{Draft, Filter, FilterContext};
-use crate::message::Block;
-use crate::model::{Reply, ReplyBlock};
+use super::{Filter, FilterContext, ResultDraft};
+use crate::message::MessageBlock;
+use crate::model::{ModelReply, ReplyBlock};
 use crate::tool::ResultEffect;
 
 /// Shortest known value that is looked for, in characters.
@@ -19,59 +19,60 @@ const SECRET_CHARS_MIN: usize = 4;
 /// Shortest known value that is looked for in encoded forms, in bytes.
 const ENCODED_BYTES_MIN: usize = 8;
 
-pub(super) struct Redact;
+pub(super) struct RedactFilter;
 
-impl Filter for Redact {
+impl Filter for RedactFilter {
     fn name(&self) -> &'static str {
         "redact"
     }
-    fn clean(&self, draft: &mut Draft, context: &FilterContext<'_>) {
-        let needles = needles(context.secrets);
-        replace(&mut draft.summary, &needles);
+    fn clean_draft(&self, draft: &mut ResultDraft, context: &FilterContext<'_>) {
+        let needles = secret_needles(context.secrets);
+        redact_in_place(&mut draft.summary, &needles);
         redact_blocks(&mut draft.blocks, &needles);
     }
 }
 
 /// `text` without the values of `secrets` and without anything that looks like a token.
 pub fn redact_text<'a>(text: &'a str, secrets: &[String]) -> Cow<'a, str> {
-    redact(text, &needles(secrets))
+    redact_with_needles(text, &secret_needles(secrets))
 }
 
 /// Takes the values of `secrets` out of every text in `value`. Shapes of tokens stay: a model may
 /// write an example of one.
 pub fn mask_value(value: &mut Value, secrets: &[String]) {
-    let needles = needles(secrets);
+    let needles = secret_needles(secrets);
     mask_texts(value, &needles);
 }
 
 /// Takes the values of `secrets` out of what a model replied (Z7): a key that it says back stands
 /// in no journal. What the vendor sealed with a text that is changed no longer fits it and is dropped.
-pub fn mask_reply(reply: &mut Reply, secrets: &[String]) {
-    let needles = needles(secrets);
+pub fn mask_reply(reply: &mut ModelReply, secrets: &[String]) {
+    let needles = secret_needles(secrets);
     match reply {
-        Reply::Failed { message, .. } => {
-            mask(message, &needles);
+        ModelReply::Failed { message, .. } => {
+            mask_known_values(message, &needles);
         }
-        Reply::Whole { blocks, .. } => {
+        ModelReply::Whole { blocks, .. } => {
             for block in blocks {
                 match block {
                     ReplyBlock::Said(
-                        Block::Text { text, seal, .. } | Block::Thinking { text, seal },
+                        MessageBlock::Text { text, seal, .. }
+                        | MessageBlock::Thinking { text, seal },
                     ) => {
-                        if mask(text, &needles) {
+                        if mask_known_values(text, &needles) {
                             *seal = None;
                         }
                     }
                     ReplyBlock::Call(call) => {
-                        if mask(&mut call.arguments, &needles) {
+                        if mask_known_values(&mut call.arguments, &needles) {
                             call.seal = None;
                         }
                     }
                     ReplyBlock::Said(
-                        Block::Call(_)
-                        | Block::Result { .. }
-                        | Block::Image { .. }
-                        | Block::Document { .. },
+                        MessageBlock::Call(_)
+                        | MessageBlock::Result { .. }
+                        | MessageBlock::Image { .. }
+                        | MessageBlock::Document { .. },
                     )
                     | ReplyBlock::Image { .. } => (),
                 }
@@ -82,13 +83,13 @@ pub fn mask_reply(reply: &mut Reply, secrets: &[String]) {
 
 /// `text` without the values of `secrets`; shapes of tokens stay.
 pub fn mask_text(text: &mut String, secrets: &[String]) {
-    mask(text, &needles(secrets));
+    mask_known_values(text, &secret_needles(secrets));
 }
 
 /// Whether a known value stood in `text`, which is now without it.
-fn mask(text: &mut String, needles: &[Needle]) -> bool {
-    let hits = needles.iter().flat_map(|needle| hits(text, needle)).collect();
-    match covered(text, hits) {
+fn mask_known_values(text: &mut String, needles: &[Needle]) -> bool {
+    let hits = needles.iter().flat_map(|needle| needle_hits(text, needle)).collect();
+    match cover_hits(text, hits) {
         Cow::Borrowed(_) => false,
         Cow::Owned(clean) => {
             *text = clean;
@@ -100,7 +101,7 @@ fn mask(text: &mut String, needles: &[Needle]) -> bool {
 fn mask_texts(value: &mut Value, needles: &[Needle]) {
     match value {
         Value::String(text) => {
-            mask(text, needles);
+            mask_known_values(text, needles);
         }
         Value::Array(items) => items.iter_mut().for_each(|item| mask_texts(item, needles)),
         Value::Object(map) => map.values_mut().for_each(|item| mask_texts(item, needles)),
@@ -109,15 +110,15 @@ fn mask_texts(value: &mut Value, needles: &[Needle]) {
 }
 
 /// Takes secrets out of what a call wants remembered.
-pub(super) fn news(news: &mut [ResultEffect], secrets: &[String]) {
-    let needles = needles(secrets);
+pub(super) fn redact_effects(news: &mut [ResultEffect], secrets: &[String]) {
+    let needles = secret_needles(secrets);
     for news in news {
         match news {
-            ResultEffect::Remembered { note } => replace(&mut note.text, &needles),
-            ResultEffect::Skill { skill } => replace(&mut skill.text, &needles),
-            ResultEffect::Recalled { words, .. } => replace(words, &needles),
-            ResultEffect::Step { summary, .. } => replace(summary, &needles),
-            ResultEffect::Made { tool } => replace(&mut tool.description, &needles),
+            ResultEffect::Remembered { note } => redact_in_place(&mut note.text, &needles),
+            ResultEffect::Skill { skill } => redact_in_place(&mut skill.text, &needles),
+            ResultEffect::Recalled { words, .. } => redact_in_place(words, &needles),
+            ResultEffect::Step { summary, .. } => redact_in_place(summary, &needles),
+            ResultEffect::Made { tool } => redact_in_place(&mut tool.description, &needles),
             ResultEffect::Found { .. }
             | ResultEffect::Unmade { .. }
             | ResultEffect::Used { .. }
@@ -126,25 +127,25 @@ pub(super) fn news(news: &mut [ResultEffect], secrets: &[String]) {
     }
 }
 
-fn replace(text: &mut String, needles: &[Needle]) {
-    if let Cow::Owned(clean) = redact(text, needles) {
+fn redact_in_place(text: &mut String, needles: &[Needle]) {
+    if let Cow::Owned(clean) = redact_with_needles(text, needles) {
         *text = clean;
     }
 }
 
-fn redact_blocks(blocks: &mut [Block], needles: &[Needle]) {
+fn redact_blocks(blocks: &mut [MessageBlock], needles: &[Needle]) {
     for block in blocks {
         match block {
-            Block::Text { text, citations, .. } => {
-                replace(text, needles);
+            MessageBlock::Text { text, citations, .. } => {
+                redact_in_place(text, needles);
                 citations.iter_mut().for_each(|value| redact_value(value, needles));
             }
-            Block::Thinking { text, .. } => replace(text, needles),
-            Block::Result { blocks, .. } => redact_blocks(blocks, needles),
-            Block::Call(call) => redact_value(&mut call.input, needles),
-            Block::Image { media } | Block::Document { media } => {
+            MessageBlock::Thinking { text, .. } => redact_in_place(text, needles),
+            MessageBlock::Result { blocks, .. } => redact_blocks(blocks, needles),
+            MessageBlock::Call(call) => redact_value(&mut call.input, needles),
+            MessageBlock::Image { media } | MessageBlock::Document { media } => {
                 if let Some(name) = &mut media.name {
-                    replace(name, needles);
+                    redact_in_place(name, needles);
                 }
             }
         }
@@ -153,7 +154,7 @@ fn redact_blocks(blocks: &mut [Block], needles: &[Needle]) {
 
 fn redact_value(value: &mut Value, needles: &[Needle]) {
     match value {
-        Value::String(text) => replace(text, needles),
+        Value::String(text) => redact_in_place(text, needles),
         Value::Array(items) => items.iter_mut().for_each(|item| redact_value(item, needles)),
         Value::Object(map) => map.values_mut().for_each(|item| redact_value(item, needles)),
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
@@ -173,7 +174,7 @@ impl std::fmt::Debug for Needle {
 }
 
 /// Every form in which the values of `secrets` may stand in a text.
-pub(super) fn needles(secrets: &[String]) -> Vec<Needle> {
+pub(super) fn secret_needles(secrets: &[String]) -> Vec<Needle> {
     let mut found = Vec::new();
     for secret in secrets {
         let secret = secret.trim();
@@ -191,7 +192,7 @@ pub(super) fn needles(secrets: &[String]) -> Vec<Needle> {
             continue;
         }
         let bytes = secret.as_bytes();
-        let hex = crate::record::hex(bytes);
+        let hex = crate::record::encode_hex(bytes);
         add(hex.to_uppercase(), "secret in hex");
         add(hex, "secret in hex");
         for form in percent_forms(bytes) {
@@ -244,22 +245,23 @@ fn base64_middle(bytes: &[u8], offset: usize, table: &[u8; 64]) -> String {
         .collect()
 }
 
-fn redact<'a>(text: &'a str, needles: &[Needle]) -> Cow<'a, str> {
-    let mut found: Vec<Hit<'_>> = needles.iter().flat_map(|needle| hits(text, needle)).collect();
-    found.extend(tokens(text));
-    covered(text, found)
+fn redact_with_needles<'a>(text: &'a str, needles: &[Needle]) -> Cow<'a, str> {
+    let mut found: Vec<RedactionHit<'_>> =
+        needles.iter().flat_map(|needle| needle_hits(text, needle)).collect();
+    found.extend(find_tokens(text));
+    cover_hits(text, found)
 }
 
 /// Where something that is taken out stands, and what it is.
-type Hit<'a> = (Range<usize>, &'a str);
+type RedactionHit<'a> = (Range<usize>, &'a str);
 
-fn hits<'a>(text: &str, needle: &'a Needle) -> Vec<Hit<'a>> {
+fn needle_hits<'a>(text: &str, needle: &'a Needle) -> Vec<RedactionHit<'a>> {
     let found = text.match_indices(needle.text.as_str());
     found.map(|(at, hit)| (at..at + hit.len(), needle.kind)).collect()
 }
 
 /// `text` with what was found covered.
-fn covered<'a>(text: &'a str, mut found: Vec<Hit<'_>>) -> Cow<'a, str> {
+fn cover_hits<'a>(text: &'a str, mut found: Vec<RedactionHit<'_>>) -> Cow<'a, str> {
     if found.is_empty() {
         return Cow::Borrowed(text);
     }
@@ -278,7 +280,7 @@ fn covered<'a>(text: &'a str, mut found: Vec<Hit<'_>>) -> Cow<'a, str> {
 }
 
 /// The shape of one kind of token.
-struct Shape {
+struct TokenShape {
     prefix: &'static str,
     kind: &'static str,
     /// Fewest characters after the prefix.
@@ -311,55 +313,63 @@ impl Alphabet {
     }
 }
 
-const fn shape(
+const fn token_shape(
     prefix: &'static str,
     kind: &'static str,
     (min, max): (usize, usize),
     alphabet: Alphabet,
-) -> Shape {
-    Shape { prefix, kind, min, max, alphabet, digit: false }
+) -> TokenShape {
+    TokenShape { prefix, kind, min, max, alphabet, digit: false }
 }
 
 const ANY: usize = usize::MAX;
 
 /// Longer prefixes before shorter ones that begin the same.
-const SHAPES: &[Shape] = &[
-    shape("sk-ant-", "Anthropic key", (16, ANY), Alphabet::Url),
-    Shape { digit: true, ..shape("sk-", "API key", (20, ANY), Alphabet::Url) },
-    shape("github_pat_", "GitHub token", (20, ANY), Alphabet::Word),
-    shape("ghp_", "GitHub token", (20, ANY), Alphabet::Alphanumeric),
-    shape("gho_", "GitHub token", (20, ANY), Alphabet::Alphanumeric),
-    shape("ghu_", "GitHub token", (20, ANY), Alphabet::Alphanumeric),
-    shape("ghs_", "GitHub token", (20, ANY), Alphabet::Alphanumeric),
-    shape("ghr_", "GitHub token", (20, ANY), Alphabet::Alphanumeric),
-    shape("glpat-", "GitLab token", (20, ANY), Alphabet::Url),
-    shape("AKIA", "AWS key id", (16, 16), Alphabet::Upper),
-    shape("ASIA", "AWS key id", (16, 16), Alphabet::Upper),
-    shape("xoxb-", "Slack token", (10, ANY), Alphabet::Url),
-    shape("xoxp-", "Slack token", (10, ANY), Alphabet::Url),
-    shape("xoxa-", "Slack token", (10, ANY), Alphabet::Url),
-    shape("xoxr-", "Slack token", (10, ANY), Alphabet::Url),
-    shape("xoxs-", "Slack token", (10, ANY), Alphabet::Url),
-    shape("AIza", "Google key", (35, 35), Alphabet::Url),
-    shape("npm_", "npm token", (36, 36), Alphabet::Alphanumeric),
-    Shape { digit: true, ..shape("hf_", "Hugging Face token", (30, ANY), Alphabet::Alphanumeric) },
-    Shape { digit: true, ..shape("gsk_", "Groq key", (30, ANY), Alphabet::Alphanumeric) },
-    Shape { digit: true, ..shape("xai-", "xAI key", (40, ANY), Alphabet::Alphanumeric) },
+const SHAPES: &[TokenShape] = &[
+    token_shape("sk-ant-", "Anthropic key", (16, ANY), Alphabet::Url),
+    TokenShape { digit: true, ..token_shape("sk-", "API key", (20, ANY), Alphabet::Url) },
+    token_shape("github_pat_", "GitHub token", (20, ANY), Alphabet::Word),
+    token_shape("ghp_", "GitHub token", (20, ANY), Alphabet::Alphanumeric),
+    token_shape("gho_", "GitHub token", (20, ANY), Alphabet::Alphanumeric),
+    token_shape("ghu_", "GitHub token", (20, ANY), Alphabet::Alphanumeric),
+    token_shape("ghs_", "GitHub token", (20, ANY), Alphabet::Alphanumeric),
+    token_shape("ghr_", "GitHub token", (20, ANY), Alphabet::Alphanumeric),
+    token_shape("glpat-", "GitLab token", (20, ANY), Alphabet::Url),
+    token_shape("AKIA", "AWS key id", (16, 16), Alphabet::Upper),
+    token_shape("ASIA", "AWS key id", (16, 16), Alphabet::Upper),
+    token_shape("xoxb-", "Slack token", (10, ANY), Alphabet::Url),
+    token_shape("xoxp-", "Slack token", (10, ANY), Alphabet::Url),
+    token_shape("xoxa-", "Slack token", (10, ANY), Alphabet::Url),
+    token_shape("xoxr-", "Slack token", (10, ANY), Alphabet::Url),
+    token_shape("xoxs-", "Slack token", (10, ANY), Alphabet::Url),
+    token_shape("AIza", "Google key", (35, 35), Alphabet::Url),
+    token_shape("npm_", "npm token", (36, 36), Alphabet::Alphanumeric),
+    TokenShape {
+        digit: true,
+        ..token_shape("hf_", "Hugging Face token", (30, ANY), Alphabet::Alphanumeric)
+    },
+    TokenShape {
+        digit: true,
+        ..token_shape("gsk_", "Groq key", (30, ANY), Alphabet::Alphanumeric)
+    },
+    TokenShape { digit: true, ..token_shape("xai-", "xAI key", (40, ANY), Alphabet::Alphanumeric) },
 ];
 
 /// Everything in `text` that looks like a token.
-fn tokens(text: &str) -> Vec<(Range<usize>, &'static str)> {
+fn find_tokens(text: &str) -> Vec<(Range<usize>, &'static str)> {
     let bytes = text.as_bytes();
-    let mut runs = Runs::default();
+    let mut runs = AlphabetRuns::default();
     let mut found = Vec::new();
     let mut at = 0;
     while at < bytes.len() {
         let boundary = at == 0 || !Alphabet::Word.has(bytes[at - 1]);
         let hit = match bytes[at] {
             b'-' => private_key(text, at),
-            b'B' | b'b' if boundary => bearer(text, at),
+            b'B' | b'b' if boundary => find_bearer_token(text, at),
             b'e' if boundary => json_web_token(bytes, at, &mut runs),
-            b's' | b'g' | b'A' | b'x' | b'n' | b'h' if boundary => shaped(bytes, at, &mut runs),
+            b's' | b'g' | b'A' | b'x' | b'n' | b'h' if boundary => {
+                find_shaped_token(bytes, at, &mut runs)
+            }
             _ => None,
         };
         at = match hit {
@@ -377,34 +387,44 @@ fn tokens(text: &str) -> Vec<(Range<usize>, &'static str)> {
 /// Runs of characters of one alphabet that were measured: many beginnings of tokens can stand in
 /// one run, and each of them asks for its end again.
 #[derive(Default)]
-struct Runs([Run; 7]);
+struct AlphabetRuns([AlphabetRun; 7]);
 
 #[derive(Default, Clone, Copy)]
-struct Run {
+struct AlphabetRun {
     from: usize,
     end: usize,
     /// One after its last digit; 0: it has none.
     after_digit: usize,
 }
 
-impl Runs {
+impl AlphabetRuns {
     /// The run at `from`. Each use has a slot of its own, so that none drives out another's.
-    fn at(&mut self, slot: usize, bytes: &[u8], from: usize, alphabet: Alphabet) -> Run {
+    fn run_at(
+        &mut self,
+        slot: usize,
+        bytes: &[u8],
+        from: usize,
+        alphabet: Alphabet,
+    ) -> AlphabetRun {
         let known = &mut self.0[slot];
         if !(known.from..known.end).contains(&from) {
             let length = bytes[from..].iter().take_while(|b| alphabet.has(**b)).count();
             let end = from + length;
             let digit = bytes[from..end].iter().rposition(u8::is_ascii_digit);
-            *known = Run { from, end, after_digit: digit.map_or(0, |at| from + at + 1) };
+            *known = AlphabetRun { from, end, after_digit: digit.map_or(0, |at| from + at + 1) };
         }
         *known
     }
 }
 
-fn shaped(bytes: &[u8], at: usize, runs: &mut Runs) -> Option<(Range<usize>, &'static str)> {
+fn find_shaped_token(
+    bytes: &[u8],
+    at: usize,
+    runs: &mut AlphabetRuns,
+) -> Option<(Range<usize>, &'static str)> {
     let shape = SHAPES.iter().find(|s| bytes[at..].starts_with(s.prefix.as_bytes()))?;
     let from = at + shape.prefix.len();
-    let run = runs.at(shape.alphabet as usize, bytes, from, shape.alphabet);
+    let run = runs.run_at(shape.alphabet as usize, bytes, from, shape.alphabet);
     let fits = (shape.min..=shape.max).contains(&(run.end - from))
         && (!shape.digit || run.after_digit > from);
     fits.then_some((at..run.end, shape.kind))
@@ -414,7 +434,7 @@ fn shaped(bytes: &[u8], at: usize, runs: &mut Runs) -> Option<(Range<usize>, &'s
 fn json_web_token(
     bytes: &[u8],
     at: usize,
-    runs: &mut Runs,
+    runs: &mut AlphabetRuns,
 ) -> Option<(Range<usize>, &'static str)> {
     const PART_MIN: usize = 8;
     const SLOTS: usize = 4;
@@ -429,7 +449,7 @@ fn json_web_token(
             }
             end += 1;
         }
-        let run = runs.at(SLOTS + part, bytes, end, Alphabet::Url);
+        let run = runs.run_at(SLOTS + part, bytes, end, Alphabet::Url);
         if run.end - end < PART_MIN {
             return None;
         }
@@ -439,7 +459,7 @@ fn json_web_token(
 }
 
 /// `Bearer …`: the scheme stays, the token goes.
-fn bearer(text: &str, at: usize) -> Option<(Range<usize>, &'static str)> {
+fn find_bearer_token(text: &str, at: usize) -> Option<(Range<usize>, &'static str)> {
     const TOKEN_MIN: usize = 16;
     let bytes = text.as_bytes();
     let scheme = bytes.get(at..at + 6)?;

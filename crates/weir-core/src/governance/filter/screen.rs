@@ -1,22 +1,22 @@
 //! Withholds foreign content in which the judge model found instructions (G8). The judge was asked
 //! by the engine; its silence counts as a finding.
 
-use super::{Draft, Filter, FilterContext};
-use crate::message::Block;
+use super::{Filter, FilterContext, ResultDraft};
+use crate::message::MessageBlock;
 
-pub(super) struct Screen;
+pub(super) struct ScreenFilter;
 
-impl Filter for Screen {
+impl Filter for ScreenFilter {
     fn name(&self) -> &'static str {
         "screen"
     }
-    fn clean(&self, draft: &mut Draft, context: &FilterContext<'_>) {
+    fn clean_draft(&self, draft: &mut ResultDraft, context: &FilterContext<'_>) {
         let Some(why) = context.withhold else { return };
         let text = format!(
             "The content of this result is withheld: {why}. Tell the person that it was withheld, \
              and go on without it."
         );
-        draft.blocks = vec![Block::text(text)];
+        draft.blocks = vec![MessageBlock::text(text)];
         draft.summary = "withheld".into();
         draft.withheld = Some(why.to_string());
     }

@@ -3,14 +3,14 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::message::Media;
-use crate::tool::Group;
+use crate::message::StoredMedia;
+use crate::tool::ToolGroup;
 
 fn spec(name: &str, keeps_result: bool) -> ToolSpec {
     ToolSpec {
         name: name.into(),
         description: String::new(),
-        group: Group::Read,
+        group: ToolGroup::Read,
         input_schema: serde_json::json!({}).into(),
         deferred: false,
         parallel_safe: true,
@@ -20,9 +20,9 @@ fn spec(name: &str, keeps_result: bool) -> ToolSpec {
     }
 }
 
-fn cleaned(raw: Raw, tool: &ToolSpec, secrets: &[&str]) -> Cleaned {
+fn cleaned(raw: RawResult, tool: &ToolSpec, secrets: &[&str]) -> FilterOutput {
     let secrets: Vec<String> = secrets.iter().map(ToString::to_string).collect();
-    clean(
+    filter_result(
         raw,
         &FilterContext {
             call: CallId(7),
@@ -136,7 +136,7 @@ fn g8_tokens_are_taken_out_by_their_shape() {
 fn g8_secrets_leave_neither_by_text_nor_summary_nor_file() {
     let long =
         format!("{}\nmy-secret-value\n{}", "a line of text\n".repeat(100), "b\n".repeat(999));
-    let raw = Raw::ok(long).with_summary("my-secret-value\u{1b}[31m\nred");
+    let raw = RawResult::ok(long).with_summary("my-secret-value\u{1b}[31m\nred");
     let result = cleaned(raw, &spec("search", false), &["my-secret-value"]);
     assert_eq!(result.clean.summary(), "[redacted: secret] [31m red");
     let (path, text) = result.file.expect("a file");
@@ -144,23 +144,23 @@ fn g8_secrets_leave_neither_by_text_nor_summary_nor_file() {
     assert!(!text.contains("my-secret-value") && text.contains("[redacted: secret]"));
     let whole = result.whole.expect("the whole");
     assert_eq!(plain_text(whole.blocks()), text);
-    assert_eq!(result.clean.full(), Some(&BlobId(sha256_hex(text.as_bytes()))));
-    assert_eq!(result.clean.externalized(), Some(path.as_str()));
+    assert_eq!(result.clean.full_blob(), Some(&BlobId(sha256_hex(text.as_bytes()))));
+    assert_eq!(result.clean.externalized_path(), Some(path.as_str()));
 }
 
 #[test]
 fn x1_only_long_results_are_externalised() {
     let edge = "é".repeat(2_000);
-    let kept = cleaned(Raw::ok(edge.clone()), &spec("a", false), &[]);
+    let kept = cleaned(RawResult::ok(edge.clone()), &spec("a", false), &[]);
     assert_eq!(
         (kept.file, kept.whole, plain_text(kept.clean.blocks())),
         (None, None, edge.clone())
     );
-    let over = cleaned(Raw::ok(format!("{edge}x")), &spec("a", false), &[]);
+    let over = cleaned(RawResult::ok(format!("{edge}x")), &spec("a", false), &[]);
     assert!(over.file.is_some());
-    let error = cleaned(Raw::error("x ".repeat(2_000)), &spec("a", false), &[]);
+    let error = cleaned(RawResult::error("x ".repeat(2_000)), &spec("a", false), &[]);
     assert!(error.file.is_some() && !error.clean.is_ok());
-    let reading = cleaned(Raw::ok("x".repeat(50_000)), &spec("read_file", true), &[]);
+    let reading = cleaned(RawResult::ok("x".repeat(50_000)), &spec("read_file", true), &[]);
     assert_eq!(reading.file, None);
     assert_eq!(plain_text(reading.clean.blocks()).len(), 50_000);
 }
@@ -181,7 +181,7 @@ fn x1_the_reference_tells_what_was_found() {
         (json, &["first lines", "{\"a\": [1, 1"]),
     ];
     for (text, expected) in table {
-        let result = cleaned(Raw::ok(text.clone()), &spec("tool/../x", false), &[]);
+        let result = cleaned(RawResult::ok(text.clone()), &spec("tool/../x", false), &[]);
         let reference = plain_text(result.clean.blocks());
         assert!(reference.chars().count() <= REFERENCE_CHARS_MAX, "{reference}");
         let first = format!(
@@ -193,7 +193,7 @@ fn x1_the_reference_tells_what_was_found() {
         for part in expected.iter().chain(&["read_file", "offset", "limit"]) {
             assert!(reference.contains(part), "{part:?} is missing in {reference}");
         }
-        assert_eq!(result, cleaned(Raw::ok(text), &spec("tool/../x", false), &[]));
+        assert_eq!(result, cleaned(RawResult::ok(text), &spec("tool/../x", false), &[]));
     }
 }
 
@@ -212,7 +212,7 @@ fn x1_the_reference_of_a_search_says_how_much_where_and_what_was_left_out() {
         "\n[stopped after 60 matches; narrow pattern, path or glob, or raise max_results]\n\
          [not searched:\n- big.bin (line too long)]",
     );
-    let result = cleaned(Raw::ok(found), &spec("search_files", false), &[]);
+    let result = cleaned(RawResult::ok(found), &spec("search_files", false), &[]);
     let reference = plain_text(result.clean.blocks());
     assert!(reference.chars().count() <= REFERENCE_CHARS_MAX, "{reference}");
     for part in [
@@ -233,7 +233,7 @@ fn x1_the_reference_of_a_search_says_how_much_where_and_what_was_left_out() {
 fn x1_what_a_tool_left_out_itself_is_said_in_the_reference() {
     let mut listing: String = (0..400).map(|n| format!("src/dir/file{n}.rs\n")).collect();
     listing.push_str("[400 of 9000 entries; give a folder]");
-    let result = cleaned(Raw::ok(listing), &spec("list_files", false), &[]);
+    let result = cleaned(RawResult::ok(listing), &spec("list_files", false), &[]);
     let reference = plain_text(result.clean.blocks());
     let said =
         "400 entries.\n[400 of 9000 entries; give a folder]\nThe first ones:\nsrc/dir/file0.rs";
@@ -242,43 +242,49 @@ fn x1_what_a_tool_left_out_itself_is_said_in_the_reference() {
 
 #[test]
 fn x1_images_stay_beside_the_reference() {
-    let media =
-        Media { media_type: "image/png".into(), blob: BlobId::new("b"), bytes: 3, name: None };
-    let raw = Raw {
+    let media = StoredMedia {
+        media_type: "image/png".into(),
+        blob: BlobId::new("b"),
+        bytes: 3,
+        name: None,
+    };
+    let raw = RawResult {
         blocks: vec![
-            Block::text("x ".repeat(3_000)),
-            Block::Image { media: media.clone() },
-            Block::text("end"),
+            MessageBlock::text("x ".repeat(3_000)),
+            MessageBlock::Image { media: media.clone() },
+            MessageBlock::text("end"),
         ],
-        ..Raw::ok("")
+        ..RawResult::ok("")
     };
     let result = cleaned(raw, &spec("a", false), &[]);
     assert_eq!(result.clean.blocks().len(), 2);
-    assert_eq!(result.clean.blocks()[1], Block::Image { media });
+    assert_eq!(result.clean.blocks()[1], MessageBlock::Image { media });
     assert_eq!(result.whole.map(|w| w.blocks().len()), Some(3));
 }
 
 #[test]
 fn g8_cap_bounds_text_and_images() {
-    let media = || Block::Image {
-        media: Media {
+    let media = || MessageBlock::Image {
+        media: StoredMedia {
             media_type: "image/png".into(),
             blob: BlobId::new("b"),
             bytes: 3,
             name: None,
         },
     };
-    let mut blocks = vec![Block::text("é".repeat(RESULT_CHARS_MAX - 1)), Block::text("abc")];
+    let mut blocks =
+        vec![MessageBlock::text("é".repeat(RESULT_CHARS_MAX - 1)), MessageBlock::text("abc")];
     blocks.extend((0..RESULT_MEDIA_MAX + 2).map(|_| media()));
-    let raw = Raw { blocks, full_bytes: Some(9_999_999), ..Raw::ok("") };
+    let raw = RawResult { blocks, full_bytes: Some(9_999_999), ..RawResult::ok("") };
     let result = cleaned(raw, &spec("read_file", true), &[]);
     let text = plain_text(result.clean.blocks());
     assert!(text.contains("2 more characters") && text.contains("left out: 2 images"), "no notice");
     assert!(text.chars().count() < RESULT_CHARS_MAX + 300);
-    let images = result.clean.blocks().iter().filter(|b| matches!(b, Block::Image { .. })).count();
+    let images =
+        result.clean.blocks().iter().filter(|b| matches!(b, MessageBlock::Image { .. })).count();
     assert_eq!(images, RESULT_MEDIA_MAX);
     assert_eq!(result.clean.bytes(), 9_999_999);
-    let huge = cleaned(Raw::ok("x".repeat(RESULT_CHARS_MAX * 2)), &spec("a", false), &[]);
+    let huge = cleaned(RawResult::ok("x".repeat(RESULT_CHARS_MAX * 2)), &spec("a", false), &[]);
     assert!(plain_text(huge.whole.expect("whole").blocks()).len() < RESULT_CHARS_MAX + 300);
 }
 
@@ -293,14 +299,14 @@ fn g8_the_summary_is_one_clean_line() {
         ("", ""),
     ];
     for (text, expected) in table {
-        let result = cleaned(Raw::ok(text), &spec("a", true), &[]);
+        let result = cleaned(RawResult::ok(text), &spec("a", true), &[]);
         assert_eq!(result.clean.summary(), expected, "{text:?}");
         assert_eq!(plain_text(result.clean.blocks()), text, "the text itself stays");
     }
-    let long = cleaned(Raw::ok("word ".repeat(100)), &spec("a", true), &[]);
+    let long = cleaned(RawResult::ok("word ".repeat(100)), &spec("a", true), &[]);
     assert_eq!(long.clean.summary().chars().count(), SUMMARY_CHARS_MAX);
     let cut = format!("{}my-secret-value", "x".repeat(110));
-    let cut = cleaned(Raw::ok(cut), &spec("a", true), &["my-secret-value"]);
+    let cut = cleaned(RawResult::ok(cut), &spec("a", true), &["my-secret-value"]);
     assert!(!cut.clean.summary().contains("my-"), "{}", cut.clean.summary());
 }
 
@@ -324,7 +330,7 @@ proptest! {
     #[test]
     fn x1_references_are_bounded(text in "([ -~é]{0,80}\n?){0,80}", name in any::<String>()) {
         let text = format!("{text}{}", "z".repeat(2_001));
-        let result = cleaned(Raw::ok(text), &spec(&name, false), &[]);
+        let result = cleaned(RawResult::ok(text), &spec(&name, false), &[]);
         let (path, _) = result.file.expect("a file");
         prop_assert!(plain_text(result.clean.blocks()).chars().count() <= REFERENCE_CHARS_MAX);
         prop_assert!(path.starts_with(".weir/tmp/task/") && !path.contains(".."));

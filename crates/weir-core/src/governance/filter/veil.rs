@@ -3,10 +3,10 @@
 
 use std::borrow::Cow;
 
-use super::redact::{Needle, needles};
+use super::redact::{Needle, secret_needles};
 
 /// A stream without the values of some secrets, in every form in which they travel.
-pub struct Veil {
+pub struct StreamRedactor {
     /// The longest first.
     needles: Vec<Needle>,
     /// Numbers of those that begin with each byte.
@@ -17,17 +17,17 @@ pub struct Veil {
     covered: usize,
 }
 
-impl Veil {
+impl StreamRedactor {
     /// Of these values.
-    pub fn new(secrets: &[String]) -> Veil {
-        let needles = needles(secrets);
+    pub fn new(secrets: &[String]) -> StreamRedactor {
+        let needles = secret_needles(secrets);
         let mut by_first = vec![Vec::new(); 256];
         for (number, needle) in needles.iter().enumerate() {
             if let Some(first) = needle.text.bytes().next() {
                 by_first[usize::from(first)].push(number);
             }
         }
-        Veil { needles, by_first, held: Vec::new(), covered: 0 }
+        StreamRedactor { needles, by_first, held: Vec::new(), covered: 0 }
     }
 
     /// What is certain after these bytes. What is held back is a part of a value, and shorter than it.
@@ -36,23 +36,23 @@ impl Veil {
             return Cow::Borrowed(bytes);
         }
         self.held.extend_from_slice(bytes);
-        let whole = self.whole();
-        Cow::Owned(self.give(whole))
+        let whole = self.releasable_length();
+        Cow::Owned(self.release_bytes(whole))
     }
 
     /// What is left when no more bytes come.
     pub fn finish(&mut self) -> Vec<u8> {
         let whole = self.held.len();
-        self.give(whole)
+        self.release_bytes(whole)
     }
 
     /// Where the first value begins that may go on in the next bytes; the end if there is none.
-    fn whole(&self) -> usize {
+    fn releasable_length(&self) -> usize {
         let longest = self.needles.first().map_or(0, |needle| needle.text.len());
         let from = (self.held.len() + 1).saturating_sub(longest);
         let begins = |at: &usize| {
             let rest = &self.held[*at..];
-            self.at(rest).any(|needle| {
+            self.matching_needles(rest).any(|needle| {
                 rest.len() < needle.text.len() && needle.text.as_bytes().starts_with(rest)
             })
         };
@@ -60,19 +60,21 @@ impl Veil {
     }
 
     /// The needles that begin as `rest` does.
-    fn at(&self, rest: &[u8]) -> impl Iterator<Item = &Needle> {
+    fn matching_needles(&self, rest: &[u8]) -> impl Iterator<Item = &Needle> {
         let first =
             rest.first().map_or(&[][..], |first| self.by_first[usize::from(*first)].as_slice());
         first.iter().map(|number| &self.needles[*number])
     }
 
     /// Gives out the first `whole` bytes, covered.
-    fn give(&mut self, whole: usize) -> Vec<u8> {
+    fn release_bytes(&mut self, whole: usize) -> Vec<u8> {
         let mut out = Vec::with_capacity(whole);
         let mut done = self.covered;
         for at in 0..whole {
             let rest = &self.held[at..];
-            let Some(needle) = self.at(rest).find(|n| rest.starts_with(n.text.as_bytes())) else {
+            let Some(needle) =
+                self.matching_needles(rest).find(|n| rest.starts_with(n.text.as_bytes()))
+            else {
                 continue;
             };
             if at >= done {
@@ -90,7 +92,7 @@ impl Veil {
     }
 }
 
-impl std::fmt::Debug for Veil {
+impl std::fmt::Debug for StreamRedactor {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Veil").field("needles", &self.needles.len()).finish_non_exhaustive()
     }
@@ -103,7 +105,7 @@ mod tests {
 
     fn through(secrets: &[&str], text: &[u8], piece: usize) -> String {
         let secrets: Vec<String> = secrets.iter().map(ToString::to_string).collect();
-        let mut veil = Veil::new(&secrets);
+        let mut veil = StreamRedactor::new(&secrets);
         let mut out = Vec::new();
         for bytes in text.chunks(piece) {
             out.extend_from_slice(&veil.push(bytes));
@@ -135,12 +137,12 @@ mod tests {
 
     #[test]
     fn z7_what_is_no_secret_is_given_out_at_once() {
-        let mut veil = Veil::new(&["zq7marker".to_owned()]);
+        let mut veil = StreamRedactor::new(&["zq7marker".to_owned()]);
         assert_eq!(&*veil.push(b"ready? "), b"ready? ");
         assert_eq!(&*veil.push(b"at z"), b"at ", "it may begin here");
         assert_eq!(&*veil.push(b"oo"), b"zoo");
         assert_eq!(&*veil.push(b"zq7"), b"");
         assert_eq!(veil.finish(), b"zq7");
-        assert_eq!(&*Veil::new(&[]).push(b"\xff"), b"\xff");
+        assert_eq!(&*StreamRedactor::new(&[]).push(b"\xff"), b"\xff");
     }
 }

@@ -1,26 +1,26 @@
 //! Refuses arguments that are not JSON or do not fit the tool's schema.
 
-use super::{CallFacts, Gate, GateContext, GateName, Opinion, deny};
+use super::{CallFacts, Gate, GateContext, GateName, GateOpinion, denying_opinion};
 
-pub(super) struct Arguments;
+pub(super) struct ArgumentsGate;
 
-impl Gate for Arguments {
+impl Gate for ArgumentsGate {
     fn name(&self) -> GateName {
         GateName::Arguments
     }
-    fn judge(&self, call: &CallFacts<'_>, _: &GateContext<'_>) -> Option<Opinion> {
+    fn judge(&self, call: &CallFacts<'_>, _: &GateContext<'_>) -> Option<GateOpinion> {
         if let Some(message) = call.broken {
-            return Some(deny(
+            return Some(denying_opinion(
                 self,
                 None,
                 format!(
                     "{} was not run. {message} Send the call again with one complete JSON object.",
-                    super::quoted(call.tool)
+                    super::quote_model_text(call.tool)
                 ),
             ));
         }
         let wrong = call.inspection.invalid.as_ref()?;
-        Some(deny(
+        Some(denying_opinion(
             self,
             None,
             format!(

@@ -1,15 +1,15 @@
 //! Asks where the tool itself wants a person to confirm these arguments.
 
-use super::{CallFacts, Gate, GateContext, GateName, Opinion, ask};
+use super::{CallFacts, Gate, GateContext, GateName, GateOpinion, asking_opinion};
 
-pub(super) struct Confirm;
+pub(super) struct ConfirmGate;
 
-impl Gate for Confirm {
+impl Gate for ConfirmGate {
     fn name(&self) -> GateName {
         GateName::Confirm
     }
-    fn judge(&self, call: &CallFacts<'_>, _: &GateContext<'_>) -> Option<Opinion> {
+    fn judge(&self, call: &CallFacts<'_>, _: &GateContext<'_>) -> Option<GateOpinion> {
         let why = call.inspection.confirm.as_ref()?;
-        Some(ask(self, Some("the tool asks for confirmation".into()), why.clone()))
+        Some(asking_opinion(self, Some("the tool asks for confirmation".into()), why.clone()))
     }
 }

@@ -1,13 +1,13 @@
 //! What a command deletes that it should not, and which places outside the workspace nobody deletes
 //! from. Not here: what is said about it (`floor_table`, `paths`).
 
-use super::floor::Scene;
-use crate::governance::rules::{RuleSet, resolve};
+use super::floor::FloorCommand;
+use crate::governance::rules::{RuleSet, resolve_path};
 use crate::governance::shell;
 
 /// What a command deletes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Deletion {
+pub(super) enum ForbiddenDeletion {
     Outside,
     /// Outside, one path that is written out and that nobody lives on.
     Named,
@@ -16,12 +16,12 @@ pub(super) enum Deletion {
 }
 
 /// What `scene` deletes that it should not.
-pub(super) fn deletions(scene: &Scene<'_>) -> Vec<Deletion> {
+pub(super) fn find_forbidden_deletions(scene: &FloorCommand<'_>) -> Vec<ForbiddenDeletion> {
     let mut found = Vec::new();
     for (folder, words) in scene.commands() {
         let name = shell::head_name(&words[0]);
         let arguments = &words[1..];
-        let operands: Vec<&shell::Word> = match name {
+        let operands: Vec<&shell::ShellWord> = match name {
             "rm" | "rmdir" | "unlink" | "shred" | "trash" | "trash-put" => arguments
                 .iter()
                 .take_while(|w| !matches!(w.text.as_str(), ";" | "+"))
@@ -47,29 +47,29 @@ pub(super) fn deletions(scene: &Scene<'_>) -> Vec<Deletion> {
             });
         for operand in operands {
             let computed = operand.expands && operand.text.contains(['$', '`']);
-            let at = folder.and_then(|folder| resolve(scene.rules, folder, &operand.text));
+            let at = folder.and_then(|folder| resolve_path(scene.rules, folder, &operand.text));
             match at {
                 Some(at) if !at.inside => {
                     let is_named =
                         name != "find" && (!computed || begins_at_known_place(&operand.text));
                     found.push(match is_named && !is_vital(scene.rules, &at.path) {
-                        true => Deletion::Named,
-                        false => Deletion::Outside,
+                        true => ForbiddenDeletion::Named,
+                        false => ForbiddenDeletion::Outside,
                     });
                 }
                 Some(at) if at.path == "." && recursive && name != "find" => {
-                    found.push(Deletion::Root);
+                    found.push(ForbiddenDeletion::Root);
                 }
                 Some(_) if computed && recursive && !begins_at_known_place(&operand.text) => {
-                    found.push(Deletion::Unknown);
+                    found.push(ForbiddenDeletion::Unknown);
                 }
-                None if recursive => found.push(Deletion::Unknown),
+                None if recursive => found.push(ForbiddenDeletion::Unknown),
                 Some(_) | None => {}
             }
         }
     }
     if feeds_deletion_from_outside(scene) {
-        found.push(Deletion::Outside);
+        found.push(ForbiddenDeletion::Outside);
     }
     found
 }
@@ -80,15 +80,15 @@ fn begins_at_known_place(text: &str) -> bool {
     known.iter().any(|k| text.strip_prefix(k).is_some_and(|rest| !rest.contains(['$', '`'])))
 }
 
-fn finds_to_delete(arguments: &[shell::Word]) -> bool {
+fn finds_to_delete(arguments: &[shell::ShellWord]) -> bool {
     arguments.iter().any(|w| {
         w.text == "-delete" || matches!(shell::head_name(w), "rm" | "unlink" | "shred" | "rmdir")
     })
 }
 
 /// `find / | xargs rm`: the names come from a part that looks outside.
-fn feeds_deletion_from_outside(scene: &Scene<'_>) -> bool {
-    let is_xargs = |part: &shell::Part| {
+fn feeds_deletion_from_outside(scene: &FloorCommand<'_>) -> bool {
+    let is_xargs = |part: &shell::CommandPart| {
         part.words.first().is_some_and(|w| matches!(shell::head_name(w), "xargs" | "parallel"))
     };
     let deletes = scene.reach.parts.iter().filter(|p| is_xargs(p)).any(|part| {
@@ -98,7 +98,7 @@ fn feeds_deletion_from_outside(scene: &Scene<'_>) -> bool {
     deletes
         && scene.parts().filter(|(_, part)| !is_xargs(part)).any(|(folder, part)| {
             part.words.iter().skip(1).any(|word| {
-                let at = folder.and_then(|folder| resolve(scene.rules, folder, &word.text));
+                let at = folder.and_then(|folder| resolve_path(scene.rules, folder, &word.text));
                 at.is_some_and(|at| !at.inside)
             })
         })

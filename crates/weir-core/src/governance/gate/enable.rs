@@ -2,42 +2,46 @@
 //! mode but plan, which switches nothing on. No rule and no lease covers it. Not here: what it may do,
 //! which the call shows.
 
-use super::{CallFacts, Gate, GateContext, GateName, Opinion, Verdict, deny, quoted};
+use super::{
+    CallFacts, Gate, GateContext, GateName, GateOpinion, Verdict, denying_opinion, quote_model_text,
+};
 use crate::profile::PermissionMode;
 
-pub(super) struct Enable;
+pub(super) struct EnableGate;
 
-impl Gate for Enable {
+impl Gate for EnableGate {
     fn name(&self) -> GateName {
         GateName::Enable
     }
-    fn judge(&self, call: &CallFacts<'_>, context: &GateContext<'_>) -> Option<Opinion> {
+    fn judge(&self, call: &CallFacts<'_>, context: &GateContext<'_>) -> Option<GateOpinion> {
         let enables = &call.inspection.effects.enables;
         let first = enables.first()?;
-        let names: Vec<String> =
-            enables.iter().map(|one| format!("the {} {}", one.what, quoted(&one.name))).collect();
+        let names: Vec<String> = enables
+            .iter()
+            .map(|one| format!("the {} {}", one.what, quote_model_text(&one.name)))
+            .collect();
         let names = names.join(", ");
         if context.mode == PermissionMode::Plan {
             let reason = format!(
                 "The mode plan changes nothing: switching on {names} is refused. The person can \
                  switch the mode, or switch it on themselves."
             );
-            return Some(deny(self, Some("mode plan".into()), reason));
+            return Some(denying_opinion(self, Some("mode plan".into()), reason));
         }
         let label = context.provenance.label;
         if label.is_external() {
-            return Some(deny(
+            return Some(denying_opinion(
                 self,
                 None,
                 format!(
                     "Switching on {names} is refused: foreign words stand in the context ({}). \
                      Tell the person what you propose; they can switch it on themselves.",
-                    quoted(&label.to_string())
+                    quote_model_text(&label.to_string())
                 ),
             ));
         }
         let hash: String = first.hash.chars().take(12).collect();
-        Some(Opinion {
+        Some(GateOpinion {
             gate: self.name(),
             verdict: Verdict::Ask,
             rule: None,

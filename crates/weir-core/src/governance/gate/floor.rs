@@ -4,31 +4,34 @@
 use std::borrow::Cow;
 
 use super::floor_keys::key_store;
-use super::floor_table::{FLOOR, FloorRule, Pattern};
-use super::{CallFacts, Gate, GateContext, GateName, Opinion, Verdict, deny, quoted};
-use crate::governance::rules::{RuleSet, resolve, resolve_word};
-use crate::governance::shell::{self, CommandLine, Part, Reach, Word};
-use crate::tool::{CommandEffect, PathEffect, Place};
+use super::floor_table::{FLOOR, FloorPattern, FloorRule};
+use super::{
+    CallFacts, Gate, GateContext, GateName, GateOpinion, Verdict, denying_opinion, quote_model_text,
+};
+use crate::governance::rules::{RuleSet, resolve_path, resolve_word};
+use crate::governance::shell::{self, CommandLine, CommandPart, CommandReach, ShellWord};
+use crate::tool::{CommandEffect, PathEffect, PathPlace};
 
-pub(super) struct Floor;
+pub(super) struct FloorGate;
 
-impl Gate for Floor {
+impl Gate for FloorGate {
     fn name(&self) -> GateName {
         GateName::Floor
     }
-    fn judge(&self, call: &CallFacts<'_>, context: &GateContext<'_>) -> Option<Opinion> {
+    fn judge(&self, call: &CallFacts<'_>, context: &GateContext<'_>) -> Option<GateOpinion> {
         let effects = &call.inspection.effects;
-        if let Some(opinion) = effects.paths.iter().find_map(|p| self.path(p, context.rules)) {
+        if let Some(opinion) = effects.paths.iter().find_map(|p| self.judge_path(p, context.rules))
+        {
             return Some(opinion);
         }
-        let mut found: Option<Opinion> = None;
+        let mut found: Option<GateOpinion> = None;
         for command in &effects.commands {
-            let scene = Scene::new(command, context.rules);
-            if let Some(why) = scene.unread() {
-                found.get_or_insert_with(|| self.unreadable(command, why));
+            let scene = FloorCommand::new(command, context.rules);
+            if let Some(why) = scene.unread_reason() {
+                found.get_or_insert_with(|| self.judge_unreadable(command, why));
             }
-            for row in FLOOR.iter().filter(|row| row.matches(&scene)) {
-                let stronger = |o: &Opinion| (o.verdict, o.exact) < (row.verdict, row.exact);
+            for row in FLOOR.iter().filter(|row| row.matches_command(&scene)) {
+                let stronger = |o: &GateOpinion| (o.verdict, o.exact) < (row.verdict, row.exact);
                 if found.as_ref().is_none_or(stronger) {
                     found = Some(self.by_row(row, command));
                 }
@@ -38,20 +41,20 @@ impl Gate for Floor {
     }
 }
 
-impl Floor {
+impl FloorGate {
     /// A command that is built so that nobody can read it: in no mode without a person.
-    fn unreadable(&self, command: &CommandEffect, why: &str) -> Opinion {
-        let what = quoted(&command.command);
+    fn judge_unreadable(&self, command: &CommandEffect, why: &str) -> GateOpinion {
+        let what = quote_model_text(&command.command);
         let reason = format!(
             "`{what}` needs a person's agreement in every mode: {why}, so nobody can tell what it \
              runs. Write it out plainly."
         );
         let rule = Some("hard floor: unreadable".to_string());
-        Opinion { gate: self.name(), verdict: Verdict::Ask, rule, reason, exact: false }
+        GateOpinion { gate: self.name(), verdict: Verdict::Ask, rule, reason, exact: false }
     }
 
-    fn by_row(&self, row: &FloorRule, command: &CommandEffect) -> Opinion {
-        let what = quoted(&command.command);
+    fn by_row(&self, row: &FloorRule, command: &CommandEffect) -> GateOpinion {
+        let what = quote_model_text(&command.command);
         let reason = match row.verdict {
             Verdict::Deny => format!(
                 "`{what}` is refused in every mode: {}. Do without it; a person can do it \
@@ -63,7 +66,7 @@ impl Floor {
                     (true, false) => format!(
                         "Careful: {} already has the commit that this makes anew or leaves, and whoever \
                          works with it would have to follow. ",
-                        quoted(&command.published.join(", "))
+                        quote_model_text(&command.published.join(", "))
                     ),
                     (true, true) | (false, _) => String::new(),
                 };
@@ -72,17 +75,17 @@ impl Floor {
         };
         let rule = Some(format!("hard floor: {}", row.name));
         let exact = row.exact;
-        Opinion { gate: self.name(), verdict: row.verdict, rule, reason, exact }
+        GateOpinion { gate: self.name(), verdict: row.verdict, rule, reason, exact }
     }
 
     /// Files outside the workspace that no tool opens.
-    fn path(&self, at: &PathEffect, rules: &RuleSet) -> Option<Opinion> {
-        if at.place == Place::Inside {
+    fn judge_path(&self, at: &PathEffect, rules: &RuleSet) -> Option<GateOpinion> {
+        if at.place == PathPlace::Inside {
             return None;
         }
-        let path = quoted(&at.path);
+        let path = quote_model_text(&at.path);
         if let Some(store) = key_store(&at.path) {
-            return Some(deny(
+            return Some(denying_opinion(
                 self,
                 Some("hard floor: keys".into()),
                 format!(
@@ -92,7 +95,7 @@ impl Floor {
             ));
         }
         is_own(rules, &at.path).then(|| {
-            deny(
+            denying_opinion(
                 self,
                 Some("hard floor: weir's own state".into()),
                 format!("{path} belongs to Weir's own state, which no tool touches in any mode."),
@@ -119,11 +122,11 @@ pub(super) fn is_own(rules: &RuleSet, path: &str) -> bool {
 }
 
 /// A command as the rows of the table look at it.
-pub(super) struct Scene<'a> {
+pub(super) struct FloorCommand<'a> {
     pub(super) effect: &'a CommandEffect,
     pub(super) rules: &'a RuleSet,
     pub(super) line: CommandLine,
-    pub(super) reach: Reach,
+    pub(super) reach: CommandReach,
     /// Folder in which each part of `reach` runs, as far as `cd` tells; `None`: nobody knows.
     folders: Vec<Option<String>>,
     /// Where commands begin: number of the part, number of the word.
@@ -132,14 +135,14 @@ pub(super) struct Scene<'a> {
     named: Vec<(String, String)>,
 }
 
-impl<'a> Scene<'a> {
+impl<'a> FloorCommand<'a> {
     /// Why nobody can tell what all of it runs, if so.
-    fn unread(&self) -> Option<&'static str> {
+    fn unread_reason(&self) -> Option<&'static str> {
         self.reach.unread
     }
-    pub(super) fn new(effect: &'a CommandEffect, rules: &'a RuleSet) -> Scene<'a> {
-        let line = shell::parse(&effect.command);
-        let reach = shell::reach(&line);
+    pub(super) fn new(effect: &'a CommandEffect, rules: &'a RuleSet) -> FloorCommand<'a> {
+        let line = shell::parse_command_line(&effect.command);
+        let reach = shell::command_reach(&line);
         let mut folder = Some(effect.cwd.clone());
         let mut folders = Vec::with_capacity(reach.parts.len());
         for part in &reach.parts {
@@ -154,7 +157,7 @@ impl<'a> Scene<'a> {
             let to = target.map_or(Cow::Borrowed("~"), |w| Cow::Borrowed(w.text.as_str()));
             folder = folder
                 .filter(|_| program.text != "popd" && to != "-")
-                .and_then(|from| resolve(rules, &from, &to))
+                .and_then(|from| resolve_path(rules, &from, &to))
                 .map(|at| at.path);
         }
         let heads = reach.parts.iter().enumerate().flat_map(|(number, part)| {
@@ -162,20 +165,21 @@ impl<'a> Scene<'a> {
         });
         let heads = heads.collect();
         let parts = reach.parts.iter().zip(&folders);
-        let named =
-            parts.flat_map(|(part, folder)| named(part, folder.as_deref(), rules)).collect();
-        Scene { effect, rules, line, reach, folders, heads, named }
+        let named = parts
+            .flat_map(|(part, folder)| find_named_paths(part, folder.as_deref(), rules))
+            .collect();
+        FloorCommand { effect, rules, line, reach, folders, heads, named }
     }
 
     /// Every command with the folder it runs in.
-    pub(super) fn commands(&self) -> impl Iterator<Item = (Option<&str>, &[Word])> {
+    pub(super) fn commands(&self) -> impl Iterator<Item = (Option<&str>, &[ShellWord])> {
         self.heads.iter().map(|(part, word)| {
             (self.folders[*part].as_deref(), &self.reach.parts[*part].words[*word..])
         })
     }
 
     /// Every command with the part that it stands in.
-    pub(super) fn commands_in_parts(&self) -> impl Iterator<Item = (&Part, &[Word])> {
+    pub(super) fn commands_in_parts(&self) -> impl Iterator<Item = (&CommandPart, &[ShellWord])> {
         self.heads.iter().map(|(part, word)| {
             let part = &self.reach.parts[*part];
             (part, &part.words[*word..])
@@ -183,17 +187,21 @@ impl<'a> Scene<'a> {
     }
 
     /// Every part with the folder it runs in.
-    pub(super) fn parts(&self) -> impl Iterator<Item = (Option<&str>, &Part)> {
+    pub(super) fn parts(&self) -> impl Iterator<Item = (Option<&str>, &CommandPart)> {
         self.reach.parts.iter().zip(&self.folders).map(|(part, f)| (f.as_deref(), part))
     }
 
     /// Every path that a word or a redirection may name, the text of the word before it.
-    pub(super) fn named(&self) -> impl Iterator<Item = (&str, &str)> {
+    pub(super) fn named_paths(&self) -> impl Iterator<Item = (&str, &str)> {
         self.named.iter().map(|(word, path)| (word.as_str(), path.as_str()))
     }
 }
 
-fn named(part: &Part, folder: Option<&str>, rules: &RuleSet) -> Vec<(String, String)> {
+fn find_named_paths(
+    part: &CommandPart,
+    folder: Option<&str>,
+    rules: &RuleSet,
+) -> Vec<(String, String)> {
     let targets = part.redirections.iter().filter(|r| r.is_file()).map(|r| &r.target);
     let mut found = Vec::new();
     for word in part.words.iter().chain(targets) {
@@ -210,19 +218,19 @@ fn named(part: &Part, folder: Option<&str>, rules: &RuleSet) -> Vec<(String, Str
 
 impl FloorRule {
     /// Whether the row is about this command.
-    pub(super) fn matches(&self, scene: &Scene<'_>) -> bool {
+    pub(super) fn matches_command(&self, scene: &FloorCommand<'_>) -> bool {
         match &self.pattern {
-            Pattern::Program(names) => scene.commands().any(|(_, words)| {
+            FloorPattern::Program(names) => scene.commands().any(|(_, words)| {
                 let name = shell::head_name(&words[0]);
-                names.iter().any(|pattern| fits(pattern, name))
+                names.iter().any(|pattern| matches_name_pattern(pattern, name))
             }),
-            Pattern::Check(check) => check(scene),
+            FloorPattern::Check(check) => check(scene),
         }
     }
 }
 
 /// Whether `text` is `pattern`, where a `*` at the end of the pattern stands for anything.
-fn fits(pattern: &str, text: &str) -> bool {
+fn matches_name_pattern(pattern: &str, text: &str) -> bool {
     match pattern.strip_suffix('*') {
         Some(start) => text.starts_with(start),
         None => text == pattern,
@@ -235,7 +243,7 @@ pub(super) fn fits_argument(pattern: &str, text: &str) -> bool {
         let letters = text.strip_prefix('-')?;
         letters.bytes().all(|b| b.is_ascii_alphabetic()).then(|| letters.to_string())
     };
-    if fits(pattern, text) {
+    if matches_name_pattern(pattern, text) {
         return true;
     }
     match (flag(pattern), flag(text)) {

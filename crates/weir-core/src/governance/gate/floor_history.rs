@@ -3,33 +3,33 @@
 //! of them could do that. Not here: the rows (`floor_table`), the files in `.git` (`floor_git`), and
 //! what a script that lies in a file does.
 
-use super::floor::{Scene, fits_argument};
-use crate::governance::shell::{self, Part, Word};
+use super::floor::{FloorCommand, fits_argument};
+use crate::governance::shell::{self, CommandPart, ShellWord};
 
 /// Options of git that stand before its subcommand and take a word.
 const WITH_VALUE: [&str; 7] =
     ["-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--config-env"];
 
 /// One command that is git, or whose program is computed and could be.
-struct Git<'s> {
+struct GitCommand<'s> {
     /// Nobody can tell whether it is git.
     guessed: bool,
     /// The part it stands in.
-    part: &'s Part,
+    part: &'s CommandPart,
     /// What stands before it in the part: `env`, `xargs`, …
-    above: &'s [Word],
+    above: &'s [ShellWord],
     /// Options before the subcommand, with their words.
-    before: &'s [Word],
+    before: &'s [ShellWord],
     /// `commit`, `push`, …; `None`: there is none.
-    name: Option<&'s Word>,
+    name: Option<&'s ShellWord>,
     /// What follows it.
-    rest: &'s [Word],
+    rest: &'s [ShellWord],
     /// Another program adds words that stand nowhere.
     fed: bool,
 }
 
-impl<'s> Git<'s> {
-    fn of(part: &'s Part, words: &'s [Word]) -> Option<Git<'s>> {
+impl<'s> GitCommand<'s> {
+    fn from_words(part: &'s CommandPart, words: &'s [ShellWord]) -> Option<GitCommand<'s>> {
         let (head, after) = words.split_first()?;
         let guessed = head.expands;
         let dashed = shell::head_name(head).strip_prefix("git-");
@@ -37,10 +37,10 @@ impl<'s> Git<'s> {
             return None;
         }
         let above = &part.words[..part.words.len() - words.len()];
-        let feeds = |word: &Word| matches!(shell::head_name(word), "xargs" | "parallel");
+        let feeds = |word: &ShellWord| matches!(shell::head_name(word), "xargs" | "parallel");
         let fed = above.iter().any(feeds);
         if dashed.is_some() && !guessed {
-            return Some(Git {
+            return Some(GitCommand {
                 guessed,
                 part,
                 above,
@@ -60,7 +60,7 @@ impl<'s> Git<'s> {
             Some((name, rest)) => (Some(name), rest),
             None => (None, from),
         };
-        Some(Git { guessed, part, above, before, name, rest, fed })
+        Some(GitCommand { guessed, part, above, before, name, rest, fed })
     }
 
     /// The subcommand as it is written.
@@ -69,7 +69,7 @@ impl<'s> Git<'s> {
         name.strip_prefix("git-").unwrap_or(name)
     }
 
-    fn has(&self, wanted: &[&str]) -> bool {
+    fn has_word(&self, wanted: &[&str]) -> bool {
         self.rest.iter().any(|word| wanted.contains(&word.text.as_str()))
     }
 
@@ -80,13 +80,13 @@ impl<'s> Git<'s> {
 
     /// Whether a letter stands in a group of short options.
     fn has_letter(&self, letter: char) -> bool {
-        let group = |word: &&Word| word.text.starts_with('-') && !word.text.starts_with("--");
+        let group = |word: &&ShellWord| word.text.starts_with('-') && !word.text.starts_with("--");
         self.rest.iter().filter(group).any(|word| word.text.contains(letter))
     }
 
     /// The words after the subcommand that no option before them takes, and whether each stands
     /// after `--`.
-    fn free(&self) -> Vec<(&'s Word, bool)> {
+    fn free_words(&self) -> Vec<(&'s ShellWord, bool)> {
         let (letters, long) = taking_a_word(self.name());
         let mut free = Vec::new();
         let mut words = self.rest.iter();
@@ -150,85 +150,89 @@ fn is_cut(text: &str, option: &str, least: usize) -> bool {
     name.len() >= least && option.starts_with(name)
 }
 
-fn any(scene: &Scene<'_>, test: impl Fn(&Git<'_>) -> bool) -> bool {
-    scene.commands_in_parts().filter_map(|(part, words)| Git::of(part, words)).any(|git| test(&git))
+fn any_git_command(scene: &FloorCommand<'_>, test: impl Fn(&GitCommand<'_>) -> bool) -> bool {
+    scene
+        .commands_in_parts()
+        .filter_map(|(part, words)| GitCommand::from_words(part, words))
+        .any(|git| test(&git))
 }
 
 /// The same for what is git without a doubt.
-fn any_certain(scene: &Scene<'_>, test: impl Fn(&Git<'_>) -> bool) -> bool {
-    any(scene, |git| !git.guessed && test(git))
+fn any_certain(scene: &FloorCommand<'_>, test: impl Fn(&GitCommand<'_>) -> bool) -> bool {
+    any_git_command(scene, |git| !git.guessed && test(git))
 }
 
-pub(super) fn forces_a_push(scene: &Scene<'_>) -> bool {
+pub(super) fn forces_a_push(scene: &FloorCommand<'_>) -> bool {
     any_certain(scene, is_forced_push)
 }
 
-fn is_forced_push(git: &Git<'_>) -> bool {
+fn is_forced_push(git: &GitCommand<'_>) -> bool {
     git.name() == "push"
         && git.rest.iter().any(|word| {
             ["--for*", "-f", "--mi*", "+*"].iter().any(|form| fits_argument(form, &word.text))
         })
 }
 
-pub(super) fn rewrites_history(scene: &Scene<'_>) -> bool {
-    let tool = |words: &[Word]| matches!(shell::head_name(&words[0]), "bfg" | "git-filter-repo");
+pub(super) fn rewrites_history(scene: &FloorCommand<'_>) -> bool {
+    let tool =
+        |words: &[ShellWord]| matches!(shell::head_name(&words[0]), "bfg" | "git-filter-repo");
     scene.commands().any(|(_, words)| tool(words)) || any_certain(scene, is_history_rewrite)
 }
 
-fn is_history_rewrite(git: &Git<'_>) -> bool {
+fn is_history_rewrite(git: &GitCommand<'_>) -> bool {
     match git.name() {
         "filter-branch" | "filter-repo" | "replace" => true,
-        "reflog" => git.has(&["expire", "delete", "drop"]),
+        "reflog" => git.has_word(&["expire", "delete", "drop"]),
         "update-ref" => {
-            git.has(&["-d"]) || git.has_long("--delete", 4) || git.has_long("--stdin", 4)
+            git.has_word(&["-d"]) || git.has_long("--delete", 4) || git.has_long("--stdin", 4)
         }
         _ => false,
     }
 }
 
-pub(super) fn rewrites_commits(scene: &Scene<'_>) -> bool {
+pub(super) fn rewrites_commits(scene: &FloorCommand<'_>) -> bool {
     any_certain(scene, makes_commits_anew)
 }
 
-fn makes_commits_anew(git: &Git<'_>) -> bool {
+fn makes_commits_anew(git: &GitCommand<'_>) -> bool {
     match git.name() {
-        "rebase" => !git.has(&["--abort", "--quit", "--show-current-patch", "--help", "-h"]),
+        "rebase" => !git.has_word(&["--abort", "--quit", "--show-current-patch", "--help", "-h"]),
         "commit" => {
-            let free = git.free();
+            let free = git.free_words();
             free.iter().any(|(word, operand)| !operand && is_cut(&word.text, "--amend", 4))
         }
         _ => false,
     }
 }
 
-pub(super) fn discards_history(scene: &Scene<'_>) -> bool {
+pub(super) fn discards_history(scene: &FloorCommand<'_>) -> bool {
     any_certain(scene, is_discarding)
 }
 
-fn is_discarding(git: &Git<'_>) -> bool {
+fn is_discarding(git: &GitCommand<'_>) -> bool {
     match git.name() {
         "reset" => git.has_long("--hard", 4),
         "branch" => {
             let forced = git.has_letter('f') || git.has_long("--force", 4);
             ['D', 'M', 'C'].into_iter().any(|letter| git.has_letter(letter)) || forced
         }
-        "stash" => git.has(&["clear", "drop"]),
+        "stash" => git.has_word(&["clear", "drop"]),
         _ => false,
     }
 }
 
 /// What is lost for good: what no branch leads to goes with the reflog and with the objects.
-pub(super) fn takes_the_way_back(scene: &Scene<'_>) -> bool {
+pub(super) fn takes_the_way_back(scene: &FloorCommand<'_>) -> bool {
     any_certain(scene, is_last_way)
 }
 
-fn is_last_way(git: &Git<'_>) -> bool {
+fn is_last_way(git: &GitCommand<'_>) -> bool {
     // A setting for this one command that lets things expire: `gc.pruneExpire`, `gc.reflogExpire`, …
     let expires = git.before.iter().any(|word| {
         let text = word.text.strip_prefix("-c").unwrap_or(&word.text).to_ascii_lowercase();
         text.trim_start().starts_with("gc.") && text.contains("expire")
     });
-    let looks = git.has(&["-n", "--dry-run", "-h", "--help"]);
+    let looks = git.has_word(&["-n", "--dry-run", "-h", "--help"]);
     expires
         || match git.name() {
             "gc" => git
@@ -240,10 +244,10 @@ fn is_last_way(git: &Git<'_>) -> bool {
                 git.has_letter('a') && git.has_letter('d')
                     || git.has_long("--unpack-unreachable", 4)
             }
-            "update-ref" => !git.rest.is_empty() && !git.has(&["-h", "--help"]),
+            "update-ref" => !git.rest.is_empty() && !git.has_word(&["-h", "--help"]),
             "fast-import" => git.has_long("--force", 4),
             "push" => {
-                let removes = |word: &Word| word.text.starts_with(':') && word.text.len() > 1;
+                let removes = |word: &ShellWord| word.text.starts_with(':') && word.text.len() > 1;
                 git.has_letter('d')
                     || git.has_long("--delete", 4)
                     || git.has_long("--prune", 5)
@@ -254,18 +258,18 @@ fn is_last_way(git: &Git<'_>) -> bool {
 }
 
 /// Words that nobody can tell, where one of them could do any of the above.
-pub(super) fn computes_words_for_git(scene: &Scene<'_>) -> bool {
-    any(scene, |git| if git.guessed { would_harm(git) } else { is_computed(git) })
+pub(super) fn computes_words_for_git(scene: &FloorCommand<'_>) -> bool {
+    any_git_command(scene, |git| if git.guessed { would_harm(git) } else { is_computed(git) })
 }
 
 /// Whether it would be one of the above if its program were git.
-fn would_harm(git: &Git<'_>) -> bool {
+fn would_harm(git: &GitCommand<'_>) -> bool {
     [is_forced_push, is_history_rewrite, makes_commits_anew, is_discarding, is_last_way]
         .iter()
         .any(|test| test(git))
 }
 
-fn is_computed(git: &Git<'_>) -> bool {
+fn is_computed(git: &GitCommand<'_>) -> bool {
     if is_renamed(git) {
         return true;
     }
@@ -273,21 +277,23 @@ fn is_computed(git: &Git<'_>) -> bool {
     if name.expands {
         return true;
     }
-    let free = git.free();
+    let free = git.free_words();
     let fed = git.fed && !free.iter().any(|(_, operand)| *operand);
     match git.name() {
-        "commit" | "reset" => fed || free.iter().any(|(word, operand)| !operand && hides(word)),
+        "commit" | "reset" => {
+            fed || free.iter().any(|(word, operand)| !operand && can_hide_options(word))
+        }
         "gc" | "repack" => fed || free.iter().any(|(word, _)| word.expands),
-        "push" => fed || free.iter().any(|(word, _)| hides(word)),
+        "push" => fed || free.iter().any(|(word, _)| can_hide_options(word)),
         "branch" => {
             // Alone a word is the name of a branch: an option would do nothing.
             let alone = free.len() == 1;
-            fed || free
-                .iter()
-                .any(|(word, operand)| !operand && (word.splits || (hides(word) && !alone)))
+            fed || free.iter().any(|(word, operand)| {
+                !operand && (word.splits || (can_hide_options(word) && !alone))
+            })
         }
         "stash" | "reflog" => match git.rest.first() {
-            Some(word) => hides(word),
+            Some(word) => can_hide_options(word),
             None => git.fed,
         },
         _ => false,
@@ -295,18 +301,19 @@ fn is_computed(git: &Git<'_>) -> bool {
 }
 
 /// Whether a setting that stands in the line gives git other words: an alias, settings by variables.
-fn is_renamed(git: &Git<'_>) -> bool {
-    let alias = |word: &Word| {
+fn is_renamed(git: &GitCommand<'_>) -> bool {
+    let alias = |word: &ShellWord| {
         let text = word.text.strip_prefix("-c").unwrap_or(&word.text).to_ascii_lowercase();
         text.trim_start().starts_with("alias.") || text.starts_with("--config-env")
     };
-    let variable =
-        |word: &Word| word.text.starts_with("GIT_CONFIG") || word.text.starts_with("GIT_EXEC_PATH");
+    let variable = |word: &ShellWord| {
+        word.text.starts_with("GIT_CONFIG") || word.text.starts_with("GIT_EXEC_PATH")
+    };
     git.before.iter().any(alias) || git.part.assignments.iter().chain(git.above).any(variable)
 }
 
 /// Whether a word could come out as any option, or as several words.
-fn hides(word: &Word) -> bool {
+fn can_hide_options(word: &ShellWord) -> bool {
     if word.splits {
         return true;
     }

@@ -3,8 +3,8 @@
 //!
 //! It recognises what is written down; a program that hides what it does is the sandbox's concern.
 
-use super::deletions::{Deletion, deletions};
-use super::floor::{Scene, is_own};
+use super::deletions::{ForbiddenDeletion, find_forbidden_deletions};
+use super::floor::{FloorCommand, is_own};
 use super::floor_git::{removes_git_lock, writes_git_internals};
 use super::floor_history::{
     computes_words_for_git, discards_history, forces_a_push, rewrites_commits, rewrites_history,
@@ -12,7 +12,7 @@ use super::floor_history::{
 };
 use super::floor_keys::key_store_at;
 use crate::governance::Verdict;
-use crate::governance::rules::{WRITERS, resolve};
+use crate::governance::rules::{WRITERS, resolve_path};
 use crate::governance::shell;
 
 /// One row.
@@ -23,7 +23,7 @@ pub(super) struct FloorRule {
     /// What it says: refuse, or ask a person in every mode.
     pub(super) verdict: Verdict,
     /// What it matches.
-    pub(super) pattern: Pattern,
+    pub(super) pattern: FloorPattern,
     /// Commands that it matches.
     pub(super) examples: &'static [&'static str],
     /// Commands like them that no row matches.
@@ -37,7 +37,7 @@ pub(super) struct FloorRule {
 }
 
 /// What a row matches.
-pub(super) enum Pattern {
+pub(super) enum FloorPattern {
     /// A program by name; a `*` at the end stands for anything.
     Program(&'static [&'static str]),
     /// What only code can tell.
@@ -45,21 +45,21 @@ pub(super) enum Pattern {
 }
 
 /// Looks at a whole command.
-pub(super) type CheckFunction = fn(&Scene<'_>) -> bool;
+pub(super) type CheckFunction = fn(&FloorCommand<'_>) -> bool;
 
-impl std::fmt::Debug for Pattern {
+impl std::fmt::Debug for FloorPattern {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Pattern::Program(names) => f.debug_tuple("Program").field(names).finish(),
-            Pattern::Check(_) => f.write_str("Check"),
+            FloorPattern::Program(names) => f.debug_tuple("Program").field(names).finish(),
+            FloorPattern::Check(_) => f.write_str("Check"),
         }
     }
 }
 
 /// A row that refuses.
-const fn refuse(
+const fn refusing_row(
     name: &'static str,
-    pattern: Pattern,
+    pattern: FloorPattern,
     texts: [&'static [&'static str]; 2],
     why: &'static str,
 ) -> FloorRule {
@@ -70,9 +70,9 @@ const fn refuse(
 }
 
 /// A row that asks.
-const fn question(
+const fn asking_row(
     name: &'static str,
-    pattern: Pattern,
+    pattern: FloorPattern,
     texts: [&'static [&'static str]; 2],
     why: &'static str,
 ) -> FloorRule {
@@ -85,28 +85,28 @@ const fn question(
 /// A row that asks about commits.
 const fn question_of_commits(
     name: &'static str,
-    pattern: Pattern,
+    pattern: FloorPattern,
     texts: [&'static [&'static str]; 2],
     why: &'static str,
 ) -> FloorRule {
-    FloorRule { of_commits: true, ..question(name, pattern, texts, why) }
+    FloorRule { of_commits: true, ..asking_row(name, pattern, texts, why) }
 }
 
 /// A row that asks about this very call.
 const fn exact_question(
     name: &'static str,
-    pattern: Pattern,
+    pattern: FloorPattern,
     texts: [&'static [&'static str]; 2],
     why: &'static str,
 ) -> FloorRule {
-    FloorRule { exact: true, ..question(name, pattern, texts, why) }
+    FloorRule { exact: true, ..asking_row(name, pattern, texts, why) }
 }
 
 /// The table.
 pub(super) static FLOOR: &[FloorRule] = &[
-    refuse(
+    refusing_row(
         "force push",
-        Pattern::Check(forces_a_push),
+        FloorPattern::Check(forces_a_push),
         [
             &[
                 "git push --force",
@@ -125,9 +125,9 @@ pub(super) static FLOOR: &[FloorRule] = &[
         ],
         "it overwrites history that others may have",
     ),
-    refuse(
+    refusing_row(
         "history rewrite",
-        Pattern::Check(rewrites_history),
+        FloorPattern::Check(rewrites_history),
         [
             &[
                 "git filter-branch --all",
@@ -143,7 +143,7 @@ pub(super) static FLOOR: &[FloorRule] = &[
     ),
     question_of_commits(
         "rewritten commits",
-        Pattern::Check(rewrites_commits),
+        FloorPattern::Check(rewrites_commits),
         [
             &[
                 "git rebase -i HEAD~3",
@@ -159,7 +159,7 @@ pub(super) static FLOOR: &[FloorRule] = &[
     ),
     question_of_commits(
         "discarded history",
-        Pattern::Check(discards_history),
+        FloorPattern::Check(discards_history),
         [
             &[
                 "git reset --hard HEAD~1",
@@ -184,7 +184,7 @@ pub(super) static FLOOR: &[FloorRule] = &[
     ),
     exact_question(
         "the way back in git",
-        Pattern::Check(takes_the_way_back),
+        FloorPattern::Check(takes_the_way_back),
         [
             &[
                 "git gc --prune=now",
@@ -215,7 +215,7 @@ pub(super) static FLOOR: &[FloorRule] = &[
     ),
     exact_question(
         "computed words for git",
-        Pattern::Check(computes_words_for_git),
+        FloorPattern::Check(computes_words_for_git),
         [
             &[
                 "X=--amend; git commit $X",
@@ -267,9 +267,9 @@ pub(super) static FLOOR: &[FloorRule] = &[
         "nobody can tell whether a word that is computed overwrites or throws away history. Write the \
          words out",
     ),
-    refuse(
+    refusing_row(
         "disk tools",
-        Pattern::Program(&[
+        FloorPattern::Program(&[
             "mkfs",
             "mkfs.*",
             "mke2fs",
@@ -297,9 +297,9 @@ pub(super) static FLOOR: &[FloorRule] = &[
         ],
         "it changes disks",
     ),
-    refuse(
+    refusing_row(
         "writing to devices",
-        Pattern::Check(writes_device),
+        FloorPattern::Check(writes_device),
         [
             &[
                 "dd if=image.iso of=/dev/sda",
@@ -312,18 +312,20 @@ pub(super) static FLOOR: &[FloorRule] = &[
         ],
         "it writes to a device",
     ),
-    refuse(
+    refusing_row(
         "fork bomb",
-        Pattern::Check(is_fork_bomb),
+        FloorPattern::Check(is_fork_bomb),
         [
             &[":(){ :|:& };:", "bomb() { bomb | bomb & }; bomb", "perl -e 'fork while fork'"],
             &["f() { a | b; }; f", "echo fork"],
         ],
         "it multiplies itself until the machine stops",
     ),
-    refuse(
+    refusing_row(
         "deleting outside the workspace",
-        Pattern::Check(|scene| deletions(scene).contains(&Deletion::Outside)),
+        FloorPattern::Check(|scene| {
+            find_forbidden_deletions(scene).contains(&ForbiddenDeletion::Outside)
+        }),
         [
             &[
                 "rm -rf /",
@@ -361,7 +363,9 @@ pub(super) static FLOOR: &[FloorRule] = &[
     ),
     exact_question(
         "deleting outside the workspace, by name",
-        Pattern::Check(|scene| deletions(scene).contains(&Deletion::Named)),
+        FloorPattern::Check(|scene| {
+            find_forbidden_deletions(scene).contains(&ForbiddenDeletion::Named)
+        }),
         [
             &[
                 "rm /tmp/x",
@@ -380,36 +384,40 @@ pub(super) static FLOOR: &[FloorRule] = &[
          delete_file and move_file keep a copy. In the sandbox it takes `writes` with the folder it \
          lies in, or outside_sandbox: true",
     ),
-    refuse(
+    refusing_row(
         "deleting the workspace",
-        Pattern::Check(|scene| deletions(scene).contains(&Deletion::Root)),
+        FloorPattern::Check(|scene| {
+            find_forbidden_deletions(scene).contains(&ForbiddenDeletion::Root)
+        }),
         [
             &["rm -rf .", "rm -rf ./", "rm -r /work/ws", "rm -rf sub/..", "cd sub && rm -rf .."],
             &["rm -rf ./a"],
         ],
         "it deletes the workspace itself",
     ),
-    question(
+    asking_row(
         "deleting what cannot be told",
-        Pattern::Check(|scene| deletions(scene).contains(&Deletion::Unknown)),
+        FloorPattern::Check(|scene| {
+            find_forbidden_deletions(scene).contains(&ForbiddenDeletion::Unknown)
+        }),
         [
             &["rm -rf $DIR", "rm -rf \"$DIR\"/x", "rm -rf `pick`", "cd $X && rm -rf a"],
             &["rm -rf build/*", "rm $FILE"],
         ],
         "nobody can tell what would be deleted; write the path out",
     ),
-    refuse(
+    refusing_row(
         "shutdown",
-        Pattern::Check(stops_machine),
+        FloorPattern::Check(stops_machine),
         [
             &["shutdown -h now", "sudo reboot", "systemctl poweroff", "init 0", "halt"],
             &["systemctl status x", "git init", "echo reboot", "npm init"],
         ],
         "it stops the machine",
     ),
-    refuse(
+    refusing_row(
         "ending processes by name",
-        Pattern::Check(ends_by_name),
+        FloorPattern::Check(ends_by_name),
         [
             &["pkill node", "killall -9 cargo", "kill -9 -1", "fuser -k 8080/tcp"],
             &["pgrep node", "fuser 8080/tcp"],
@@ -417,9 +425,9 @@ pub(super) static FLOOR: &[FloorRule] = &[
         "it ends processes that this session did not start; jobs of this session are ended with \
          the shell tool",
     ),
-    question(
+    asking_row(
         "ending a process",
-        Pattern::Check(ends_process),
+        FloorPattern::Check(ends_process),
         [
             &["kill 1234", "kill -9 $PID", "kill $(pgrep node)", "pgrep x | xargs kill"],
             &["kill %1", "server & P=$!; kill $P", "sleep 5 & kill $!", "kill -0 12", "kill -l"],
@@ -427,9 +435,9 @@ pub(super) static FLOOR: &[FloorRule] = &[
         "nobody can tell whether this session started that process. In the sandbox a command sees none \
          of yours: that takes outside_sandbox: true",
     ),
-    refuse(
+    refusing_row(
         "keys",
-        Pattern::Check(opens_keys),
+        FloorPattern::Check(opens_keys),
         [
             &[
                 "cat ~/.ssh/id_rsa",
@@ -456,9 +464,9 @@ pub(super) static FLOOR: &[FloorRule] = &[
         ],
         "it opens a store of keys",
     ),
-    refuse(
+    refusing_row(
         "weir's own state",
-        Pattern::Check(touches_own_state),
+        FloorPattern::Check(touches_own_state),
         [
             &[
                 "cat ~/.local/state/weir/weir.db",
@@ -485,9 +493,9 @@ pub(super) static FLOOR: &[FloorRule] = &[
         ],
         "rules, lists, audit and state of Weir change only by a person's hand",
     ),
-    refuse(
+    refusing_row(
         "weir's own policy",
-        Pattern::Check(changes_own_policy),
+        FloorPattern::Check(changes_own_policy),
         [
             &[
                 "weir permissions add allow '*'",
@@ -506,9 +514,9 @@ pub(super) static FLOOR: &[FloorRule] = &[
         ],
         "permissions, approvals and the kill switch change only by a person's hand",
     ),
-    refuse(
+    refusing_row(
         "git internals",
-        Pattern::Check(writes_git_internals),
+        FloorPattern::Check(writes_git_internals),
         [
             &[
                 "echo x > .git/hooks/pre-commit",
@@ -522,7 +530,7 @@ pub(super) static FLOOR: &[FloorRule] = &[
     ),
     exact_question(
         "a lock of git",
-        Pattern::Check(removes_git_lock),
+        FloorPattern::Check(removes_git_lock),
         [
             &["rm .git/index.lock", "rm -f sub/.git/refs/heads/main.lock", "unlink .git/HEAD.lock"],
             &["rm Cargo.lock", "ls .git/index.lock"],
@@ -533,7 +541,10 @@ pub(super) static FLOOR: &[FloorRule] = &[
 ];
 
 /// The arguments after a program and its subcommand, options before the subcommand passed over.
-fn subcommand<'w>(words: &'w [shell::Word], program: &str) -> Option<(&'w str, &'w [shell::Word])> {
+fn split_subcommand<'w>(
+    words: &'w [shell::ShellWord],
+    program: &str,
+) -> Option<(&'w str, &'w [shell::ShellWord])> {
     if shell::head_name(&words[0]) != program {
         return None;
     }
@@ -551,7 +562,7 @@ fn subcommand<'w>(words: &'w [shell::Word], program: &str) -> Option<(&'w str, &
     None
 }
 
-fn has(arguments: &[shell::Word], wanted: &[&str]) -> bool {
+fn has_argument(arguments: &[shell::ShellWord], wanted: &[&str]) -> bool {
     arguments.iter().any(|w| wanted.contains(&w.text.as_str()))
 }
 
@@ -562,7 +573,7 @@ fn is_device(path: &str) -> bool {
     path.strip_prefix("/dev/").is_some_and(|name| DISKS.iter().any(|d| name.starts_with(d)))
 }
 
-fn writes_device(scene: &Scene<'_>) -> bool {
+fn writes_device(scene: &FloorCommand<'_>) -> bool {
     let redirected = scene
         .reach
         .parts
@@ -579,7 +590,7 @@ fn writes_device(scene: &Scene<'_>) -> bool {
         })
 }
 
-fn is_fork_bomb(scene: &Scene<'_>) -> bool {
+fn is_fork_bomb(scene: &FloorCommand<'_>) -> bool {
     let compact: String = scene.effect.command.chars().filter(|c| !c.is_whitespace()).collect();
     let calls_itself_twice = |name: &String| compact.contains(&format!("{name}|{name}"));
     scene.line.functions.iter().any(calls_itself_twice)
@@ -587,7 +598,7 @@ fn is_fork_bomb(scene: &Scene<'_>) -> bool {
         || compact.contains("os.fork()whileTrue")
 }
 
-fn stops_machine(scene: &Scene<'_>) -> bool {
+fn stops_machine(scene: &FloorCommand<'_>) -> bool {
     const PROGRAMS: &[&str] = &["shutdown", "reboot", "halt", "poweroff", "telinit"];
     const UNITS: &[&str] = &[
         "poweroff",
@@ -602,13 +613,13 @@ fn stops_machine(scene: &Scene<'_>) -> bool {
         "soft-reboot",
     ];
     scene.commands().any(|(_, words)| match shell::head_name(&words[0]) {
-        "init" => has(&words[1..], &["0", "6", "1", "s", "S"]),
-        "systemctl" | "loginctl" => has(&words[1..], UNITS),
+        "init" => has_argument(&words[1..], &["0", "6", "1", "s", "S"]),
+        "systemctl" | "loginctl" => has_argument(&words[1..], UNITS),
         name => PROGRAMS.contains(&name),
     })
 }
 
-fn ends_by_name(scene: &Scene<'_>) -> bool {
+fn ends_by_name(scene: &FloorCommand<'_>) -> bool {
     scene.commands().any(|(_, words)| match shell::head_name(&words[0]) {
         "pkill" | "killall" | "killall5" | "xkill" | "skill" => true,
         "fuser" => words[1..].iter().any(|w| {
@@ -620,7 +631,7 @@ fn ends_by_name(scene: &Scene<'_>) -> bool {
     })
 }
 
-fn ends_process(scene: &Scene<'_>) -> bool {
+fn ends_process(scene: &FloorCommand<'_>) -> bool {
     let compact: String = scene.effect.command.chars().filter(|c| !c.is_whitespace()).collect();
     let own = |text: &str| {
         let name = text.trim_start_matches('$').trim_matches(['{', '}']);
@@ -630,7 +641,8 @@ fn ends_process(scene: &Scene<'_>) -> bool {
             || (text.starts_with('$') && compact.contains(&format!("{name}=$!")))
     };
     scene.commands().any(|(_, words)| {
-        if shell::head_name(&words[0]) != "kill" || has(&words[1..], &["-l", "-L", "-0", "--list"])
+        if shell::head_name(&words[0]) != "kill"
+            || has_argument(&words[1..], &["-l", "-L", "-0", "--list"])
         {
             return false;
         }
@@ -639,9 +651,9 @@ fn ends_process(scene: &Scene<'_>) -> bool {
     })
 }
 
-fn opens_keys(scene: &Scene<'_>) -> bool {
+fn opens_keys(scene: &FloorCommand<'_>) -> bool {
     // A key's name alone, inside the workspace, is a word like any other.
-    let opens = scene.named().any(|(word, path)| {
+    let opens = scene.named_paths().any(|(word, path)| {
         let outside = path.starts_with('/');
         (outside || word.contains('/')) && key_store_at(path)
     });
@@ -653,8 +665,11 @@ fn opens_keys(scene: &Scene<'_>) -> bool {
                 "security" => rest.iter().any(|w| {
                     w.text.starts_with("find-") || w.text.starts_with("dump-") || w.text == "export"
                 }),
-                "secret-tool" => has(rest, &["lookup", "search"]),
-                "pass" => has(rest, &["show"]) || rest.len() == 1 && !has(rest, &["ls", "list"]),
+                "secret-tool" => has_argument(rest, &["lookup", "search"]),
+                "pass" => {
+                    has_argument(rest, &["show"])
+                        || rest.len() == 1 && !has_argument(rest, &["ls", "list"])
+                }
                 "gh" => rest.len() >= 2 && rest[0].text == "auth" && rest[1].text == "token",
                 "git" => rest.len() >= 2 && rest[0].text == "credential" && rest[1].text == "fill",
                 _ => false,
@@ -671,12 +686,12 @@ fn is_weirs(path: &str) -> bool {
 
 /// Whether something is written (by redirection, by a program that writes, by a script in an
 /// argument) whose path in the workspace satisfies `test`.
-pub(super) fn writes_inside(scene: &Scene<'_>, mark: &str, test: fn(&str) -> bool) -> bool {
+pub(super) fn writes_inside(scene: &FloorCommand<'_>, mark: &str, test: fn(&str) -> bool) -> bool {
     const INTERPRETERS: &[&str] = &["python*", "node", "perl", "ruby", "php", "deno", "bun", "awk"];
     let hits = |folder: Option<&str>, text: &str| {
         let texts = [Some(text), text.split_once('=').map(|(_, after)| after)];
         texts.into_iter().flatten().any(|text| {
-            let at = resolve(scene.rules, folder.unwrap_or("."), text);
+            let at = resolve_path(scene.rules, folder.unwrap_or("."), text);
             at.is_some_and(|at| at.inside && test(&at.path))
         })
     };
@@ -702,7 +717,7 @@ pub(super) fn writes_inside(scene: &Scene<'_>, mark: &str, test: fn(&str) -> boo
 
 /// Whether a word names a file of a skill (M1): what an interpreter is given first is what it runs,
 /// and no agent writes there. What such a script may write is the sandbox's business.
-fn is_skill_script(word: &shell::Word) -> bool {
+fn is_skill_script(word: &shell::ShellWord) -> bool {
     let mut parts = word.text.split('/');
     let plain = !word.expands && parts.clone().all(|part| !matches!(part, "" | "." | ".."));
     let in_skills = match (parts.next(), parts.next()) {
@@ -713,14 +728,14 @@ fn is_skill_script(word: &shell::Word) -> bool {
     plain && in_skills && parts.count() >= 2
 }
 
-fn touches_own_state(scene: &Scene<'_>) -> bool {
+fn touches_own_state(scene: &FloorCommand<'_>) -> bool {
     let named = scene
-        .named()
+        .named_paths()
         .any(|(_, path)| is_own(scene.rules, path) || path.rsplit('/').next() == Some("weir.db"));
     named || writes_inside(scene, ".weir/", is_weirs)
 }
 
-fn changes_own_policy(scene: &Scene<'_>) -> bool {
+fn changes_own_policy(scene: &FloorCommand<'_>) -> bool {
     const CHANGES: &[&str] = &[
         "add", "remove", "accept", "approve", "answer", "set", "restart", "resume", "reject",
         "forget", "delete",
@@ -739,8 +754,10 @@ fn changes_own_policy(scene: &Scene<'_>) -> bool {
         "profiles",
         "sessions",
     ];
-    scene.commands().any(|(_, words)| match subcommand(words, "weir") {
-        Some(("trust" | "pause" | "release", rest)) => !has(rest, &["--help", "-h", "--list"]),
+    scene.commands().any(|(_, words)| match split_subcommand(words, "weir") {
+        Some(("trust" | "pause" | "release", rest)) => {
+            !has_argument(rest, &["--help", "-h", "--list"])
+        }
         Some(("run", rest)) => rest.iter().any(|w| {
             w.text.starts_with("--permission")
                 || w.text.starts_with("--allow")

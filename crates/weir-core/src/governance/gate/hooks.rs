@@ -1,22 +1,25 @@
 //! What the person's `PreToolUse` hooks said (G11). They ran while the call was inspected; they can
 //! only narrow.
 
-use super::{CallFacts, Gate, GateContext, GateName, Opinion, ask, deny, quoted};
+use super::{
+    CallFacts, Gate, GateContext, GateName, GateOpinion, asking_opinion, denying_opinion,
+    quote_model_text,
+};
 
-pub(super) struct Hooks;
+pub(super) struct HooksGate;
 
-impl Gate for Hooks {
+impl Gate for HooksGate {
     fn name(&self) -> GateName {
         GateName::Hooks
     }
-    fn judge(&self, call: &CallFacts<'_>, _context: &GateContext<'_>) -> Option<Opinion> {
+    fn judge(&self, call: &CallFacts<'_>, _context: &GateContext<'_>) -> Option<GateOpinion> {
         let hooks = &call.inspection.hooks;
         let strictest = hooks.iter().find(|hook| hook.denies).or_else(|| hooks.first())?;
         let rule = Some(strictest.hook.clone());
-        let reason = quoted(&strictest.reason);
+        let reason = quote_model_text(&strictest.reason);
         Some(match strictest.denies {
-            true => deny(self, rule, format!("A hook blocks this call: {reason}")),
-            false => ask(self, rule, format!("A hook requires approval: {reason}")),
+            true => denying_opinion(self, rule, format!("A hook blocks this call: {reason}")),
+            false => asking_opinion(self, rule, format!("A hook requires approval: {reason}")),
         })
     }
 }

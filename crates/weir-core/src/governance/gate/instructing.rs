@@ -2,10 +2,10 @@
 //! the same paths before they write them. Not here: what a program writes that does not say so; that is
 //! compared after the command, and under foreign words held by the sandbox.
 
-use super::floor::Scene;
+use super::floor::FloorCommand;
 use crate::governance::flow;
-use crate::governance::rules::{RuleSet, resolve};
-use crate::governance::shell::{self, Word};
+use crate::governance::rules::{RuleSet, resolve_path};
+use crate::governance::shell::{self, ShellWord};
 use crate::tool::CommandEffect;
 
 /// Programs that change or take away what their operands name.
@@ -21,14 +21,17 @@ const WRITING: &[&str] =
     &["write", "'w", "\"w", "'a'", "\"a\"", "copy", "rename", "unlink", "append", "remove"];
 
 /// A path that it would write, and what that is.
-pub(super) fn named(command: &CommandEffect, rules: &RuleSet) -> Option<(String, &'static str)> {
-    let scene = Scene::new(command, rules);
+pub(super) fn find_written_path(
+    command: &CommandEffect,
+    rules: &RuleSet,
+) -> Option<(String, &'static str)> {
+    let scene = FloorCommand::new(command, rules);
     let inside = |folder: Option<&str>, text: &str| {
-        resolve(rules, folder?, text).filter(|at| at.inside).map(|at| at.path)
+        resolve_path(rules, folder?, text).filter(|at| at.inside).map(|at| at.path)
     };
     let file = |folder: Option<&str>, text: &str| {
         let path = inside(folder, text)?;
-        flow::instructs(&path).map(|why| (path, why))
+        flow::instructing_reason(&path).map(|why| (path, why))
     };
     let redirected = scene.parts().find_map(|(folder, part)| {
         let mut targets = part.redirections.iter().filter(|redirection| redirection.writes());
@@ -38,7 +41,9 @@ pub(super) fn named(command: &CommandEffect, rules: &RuleSet) -> Option<(String,
         scene.commands().find_map(|(folder, words)| {
             let operands = || words[1..].iter().filter(|word| !word.text.starts_with('-'));
             match shell::head_name(&words[0]) {
-                name if COPIERS.contains(&name) => copied(words, &|text| inside(folder, text)),
+                name if COPIERS.contains(&name) => {
+                    find_copy_target(words, &|text| inside(folder, text))
+                }
                 name if CHANGERS.contains(&name) || edits_in_place(name, words) => operands()
                     .find_map(|word| {
                         let value = word.text.strip_prefix("of=").unwrap_or(&word.text);
@@ -48,9 +53,9 @@ pub(super) fn named(command: &CommandEffect, rules: &RuleSet) -> Option<(String,
                     Some("mv" | "rm") => operands().find_map(|word| file(folder, &word.text)),
                     Some(_) | None => None,
                 },
-                name if INTERPRETERS.iter().any(|known| name.starts_with(known)) => {
-                    words[1..].iter().find_map(|word| scripted(word, &|text| file(folder, text)))
-                }
+                name if INTERPRETERS.iter().any(|known| name.starts_with(known)) => words[1..]
+                    .iter()
+                    .find_map(|word| find_scripted_write(word, &|text| file(folder, text))),
                 _ => None,
             }
         })
@@ -58,8 +63,8 @@ pub(super) fn named(command: &CommandEffect, rules: &RuleSet) -> Option<(String,
 }
 
 /// `sed -i`, `perl -pi`.
-fn edits_in_place(name: &str, words: &[Word]) -> bool {
-    let in_place = |word: &Word| {
+fn edits_in_place(name: &str, words: &[ShellWord]) -> bool {
+    let in_place = |word: &ShellWord| {
         let text = word.text.as_str();
         text.starts_with("--in-place")
             || (text.starts_with('-') && !text.starts_with("--") && text.contains('i'))
@@ -68,8 +73,8 @@ fn edits_in_place(name: &str, words: &[Word]) -> bool {
 }
 
 /// Where a copy comes to lie: the last operand, the folder after `-t`, or what is called like a source in it.
-fn copied(
-    words: &[Word],
+fn find_copy_target(
+    words: &[ShellWord],
     inside: &dyn Fn(&str) -> Option<String>,
 ) -> Option<(String, &'static str)> {
     let mut operands: Vec<&str> = Vec::new();
@@ -85,7 +90,7 @@ fn copied(
     }
     let into = into.or_else(|| operands.pop())?;
     let to = inside(into)?;
-    if let Some(why) = flow::instructs(&to) {
+    if let Some(why) = flow::instructing_reason(&to) {
         return Some((to, why));
     }
     // `cp CLAUDE.md notes.md` makes another file of it.
@@ -97,13 +102,13 @@ fn copied(
         let name =
             source.trim_end_matches('/').rsplit('/').next().filter(|name| !name.is_empty())?;
         let path = if to == "." { name.to_owned() } else { format!("{to}/{name}") };
-        flow::instructs(&path).map(|why| (path, why))
+        flow::instructing_reason(&path).map(|why| (path, why))
     })
 }
 
 /// A path in a script that writes.
-fn scripted(
-    word: &Word,
+fn find_scripted_write(
+    word: &ShellWord,
     file: &dyn Fn(&str) -> Option<(String, &'static str)>,
 ) -> Option<(String, &'static str)> {
     let writes = WRITING.iter().any(|mark| word.text.contains(mark));

@@ -1,23 +1,23 @@
 //! What a judge model thinks of the call (G3, optional). The engine asked it beforehand, its answer
 //! stands in the inspection. No usable answer is a no.
 
-use super::{CallFacts, Gate, GateContext, GateName, Opinion, deny};
+use super::{CallFacts, Gate, GateContext, GateName, GateOpinion, denying_opinion};
 use crate::tool::JudgeOpinion;
 
-pub(super) struct Intent;
+pub(super) struct IntentGate;
 
-impl Gate for Intent {
+impl Gate for IntentGate {
     fn name(&self) -> GateName {
         GateName::Intent
     }
-    fn judge(&self, call: &CallFacts<'_>, context: &GateContext<'_>) -> Option<Opinion> {
+    fn judge(&self, call: &CallFacts<'_>, context: &GateContext<'_>) -> Option<GateOpinion> {
         if !context.provenance.validates || !needs_judge(call) {
             return None;
         }
         let rule = Some("security.validate_output".to_string());
         match &call.inspection.judged {
             Some(JudgeOpinion::Fits) => None,
-            Some(JudgeOpinion::Unfit { reason }) => Some(deny(
+            Some(JudgeOpinion::Unfit { reason }) => Some(denying_opinion(
                 self,
                 rule,
                 format!(
@@ -25,12 +25,12 @@ impl Gate for Intent {
                      {reason}. Do what was asked, or ask the person."
                 ),
             )),
-            Some(JudgeOpinion::Silent { reason }) => Some(deny(
+            Some(JudgeOpinion::Silent { reason }) => Some(denying_opinion(
                 self,
                 rule,
                 format!("Each action must be confirmed by a judge model, and {reason}."),
             )),
-            None => Some(deny(
+            None => Some(denying_opinion(
                 self,
                 rule,
                 "Each action must be confirmed by a judge model, and none was asked.",

@@ -4,41 +4,43 @@
 //! person wrote or listed is found here. Modes and rules are the gate `rules`' business, except
 //! where the table lets a rule or lease of the person lift an ask.
 
-use super::{CallFacts, Gate, GateContext, GateName, Opinion, Verdict, instructing, quoted};
+use super::{
+    CallFacts, Gate, GateContext, GateName, GateOpinion, Verdict, instructing, quote_model_text,
+};
 use crate::governance::Provenance;
-use crate::governance::flow::{self, Cell, Sink};
-use crate::governance::rules::{RuleSet, Ruling, Touches};
+use crate::governance::flow::{self, FlowCell, Sink};
+use crate::governance::rules::{EffectPresence, RuleSet, Ruling};
 use crate::ids::CallId;
 use crate::label::{Label, Taint};
-use crate::message::Block;
+use crate::message::MessageBlock;
 use crate::tool::{
-    CommandEffect, FeedEffect, HostEffect, PathEffect, Place, QueryEffect, SendEffect,
+    CommandEffect, FeedEffect, HostEffect, PathEffect, PathPlace, QueryEffect, SendEffect,
 };
 
-pub(super) struct Labels;
+pub(super) struct LabelsGate;
 
-impl Gate for Labels {
+impl Gate for LabelsGate {
     fn name(&self) -> GateName {
         GateName::Labels
     }
-    fn judge(&self, call: &CallFacts<'_>, context: &GateContext<'_>) -> Option<Opinion> {
+    fn judge(&self, call: &CallFacts<'_>, context: &GateContext<'_>) -> Option<GateOpinion> {
         let taint = context.provenance.label.taint();
-        let mut strictest: Option<(Cell, Flow)> = None;
-        for flow in flows(call, context) {
-            let cell = flow::cell(flow.sink, taint);
-            let lifted = cell == Cell::AskOrLease && flow.covered;
-            let cell = if lifted { Cell::Mode } else { cell };
+        let mut strictest: Option<(FlowCell, EffectFlow)> = None;
+        for flow in effect_flows(call, context) {
+            let cell = flow::flow_cell(flow.sink, taint);
+            let lifted = cell == FlowCell::AskOrLease && flow.covered;
+            let cell = if lifted { FlowCell::Mode } else { cell };
             if strictest.as_ref().is_none_or(|(before, _)| cell > *before) {
                 strictest = Some((cell, flow));
             }
         }
         let (cell, flow) = strictest?;
-        self.opinion(cell, &flow, context)
+        self.cell_opinion(cell, &flow, context)
     }
 }
 
 /// One effect with its place in the table.
-struct Flow {
+struct EffectFlow {
     sink: Sink,
     /// What it is, in a sentence.
     what: String,
@@ -46,37 +48,45 @@ struct Flow {
     covered: bool,
 }
 
-impl Labels {
-    fn opinion(&self, cell: Cell, flow: &Flow, context: &GateContext<'_>) -> Option<Opinion> {
+impl LabelsGate {
+    fn cell_opinion(
+        &self,
+        cell: FlowCell,
+        flow: &EffectFlow,
+        context: &GateContext<'_>,
+    ) -> Option<GateOpinion> {
         let label = context.provenance.label;
-        let rule = format!("flow table: {} × {}", flow::text(flow.sink), label.taint().as_str());
+        let rule =
+            format!("flow table: {} × {}", flow::sink_text(flow.sink), label.taint().as_str());
         let because = match label.taint() {
             Taint::Clean => String::new(),
             Taint::Private | Taint::External | Taint::Both => {
-                format!(" The context is {}.", quoted(&label.to_string()))
+                format!(" The context is {}.", quote_model_text(&label.to_string()))
             }
         };
         let what = &flow.what;
         let (verdict, reason) = match cell {
-            Cell::Mode => return None,
-            Cell::AskOrLease => (Verdict::Ask, format!("A person must agree to {what}.{because}")),
-            Cell::AskExactly => (
+            FlowCell::Mode => return None,
+            FlowCell::AskOrLease => {
+                (Verdict::Ask, format!("A person must agree to {what}.{because}"))
+            }
+            FlowCell::AskExactly => (
                 Verdict::Ask,
                 format!(
                     "A person must agree to exactly this: {what}.{because} No lease covers it."
                 ),
             ),
-            Cell::AskWarned => (Verdict::Ask, warning(flow, label, &because)),
-            Cell::Deny => (Verdict::Deny, format!("{what} is refused.{because}")),
+            FlowCell::AskWarned => (Verdict::Ask, warning_text(flow, label, &because)),
+            FlowCell::Deny => (Verdict::Deny, format!("{what} is refused.{because}")),
         };
-        let exact = matches!(cell, Cell::AskExactly | Cell::AskWarned);
-        Some(Opinion { gate: self.name(), verdict, rule: Some(rule), reason, exact })
+        let exact = matches!(cell, FlowCell::AskExactly | FlowCell::AskWarned);
+        Some(GateOpinion { gate: self.name(), verdict, rule: Some(rule), reason, exact })
     }
 }
 
 /// The question about what an attacker would want (U1): what could happen, whose words stand in the
 /// context, and what to look at before agreeing.
-fn warning(flow: &Flow, label: &Label, because: &str) -> String {
+fn warning_text(flow: &EffectFlow, label: &Label, because: &str) -> String {
     let what = &flow.what;
     let wanted = match label.is_external() {
         true => " Words from outside may have led to it: agree only if you wanted exactly this.",
@@ -101,10 +111,10 @@ fn warning(flow: &Flow, label: &Label, because: &str) -> String {
     format!("Careful: {danger}. A person must agree to exactly this: {what}.{because}{wanted}")
 }
 
-fn flows(call: &CallFacts<'_>, context: &GateContext<'_>) -> Vec<Flow> {
+fn effect_flows(call: &CallFacts<'_>, context: &GateContext<'_>) -> Vec<EffectFlow> {
     let (effects, rules) = (&call.inspection.effects, context.rules);
     // The person's word about the tool itself covers what the tool says it sends, or does not say.
-    let covered = matches!(rules.rule_tool(call.tool, Touches::Something), Ruling::Allow(_));
+    let covered = matches!(rules.rule_tool(call.tool, EffectPresence::Something), Ruling::Allow(_));
     let mut flows = Vec::new();
     let by_git = |path: &str| effects.run_by_git.iter().any(|run| run == path);
     let by_git = |path: &str| by_git(path).then_some(flow::HOOKS);
@@ -113,9 +123,9 @@ fn flows(call: &CallFacts<'_>, context: &GateContext<'_>) -> Vec<Flow> {
         |path: &str| effects.paths.iter().any(|p| p.access.is_write() && p.path == path);
     let changes = effects.changes.iter().filter(|change| !announced(&change.path));
     flows.extend(changes.filter_map(|change| {
-        let why = flow::instructs(&change.path).or_else(|| by_git(&change.path))?;
-        let what = format!("writing {} ({why})", quoted(&change.path));
-        Some(Flow { sink: Sink::WriteInstruction, what, covered: false })
+        let why = flow::instructing_reason(&change.path).or_else(|| by_git(&change.path))?;
+        let what = format!("writing {} ({why})", quote_model_text(&change.path));
+        Some(EffectFlow { sink: Sink::WriteInstruction, what, covered: false })
     }));
     flows.extend(effects.commands.iter().map(|command| of_command(command, rules)));
     // Under foreign words the sandbox keeps these paths, and a yes would not open them.
@@ -133,7 +143,7 @@ fn flows(call: &CallFacts<'_>, context: &GateContext<'_>) -> Vec<Flow> {
             true => (Sink::RunConfined, "using a tool that a sandbox contains"),
             false => (Sink::Unknown, "using a tool whose effects nobody knows"),
         };
-        flows.push(Flow { sink, what: what.to_string(), covered });
+        flows.push(EffectFlow { sink, what: what.to_string(), covered });
     }
     flows
 }
@@ -141,34 +151,36 @@ fn flows(call: &CallFacts<'_>, context: &GateContext<'_>) -> Vec<Flow> {
 /// The way through the proxy that a command asks for: judged with the command.
 const CONNECT: &str = "CONNECT";
 
-fn of_path(path: &PathEffect, by_git: Option<&'static str>, rules: &RuleSet) -> Flow {
-    let shown = quoted(&path.path);
+fn of_path(path: &PathEffect, by_git: Option<&'static str>, rules: &RuleSet) -> EffectFlow {
+    let shown = quote_model_text(&path.path);
     if !path.access.is_write() {
         let what = format!("reading {shown}");
-        return Flow { sink: Sink::ReadWorkspace, what, covered: false };
+        return EffectFlow { sink: Sink::ReadWorkspace, what, covered: false };
     }
     // Below a folder that is given whole lies all that could be made in it (A10).
-    let is_whole = path.recursive || path.place != Place::Inside;
+    let is_whole = path.recursive || path.place != PathPlace::Inside;
     let instructs = match is_whole {
         true => flow::instructs_below(&path.path, rules.context().home.as_deref()),
-        false => flow::instructs(&path.path),
+        false => flow::instructing_reason(&path.path),
     };
     match instructs.or(by_git) {
-        Some(why) => Flow {
+        Some(why) => EffectFlow {
             sink: Sink::WriteInstruction,
             what: format!("writing {shown} ({why})"),
             covered: matches!(rules.rule_path(path), Ruling::Allow(_)),
         },
-        None if path.place != Place::Inside => {
+        None if path.place != PathPlace::Inside => {
             let what = format!("writing {shown} outside the workspace");
-            Flow { sink: Sink::WriteOutside, what, covered: false }
+            EffectFlow { sink: Sink::WriteOutside, what, covered: false }
         }
-        None => Flow { sink: Sink::WriteFile, what: format!("writing {shown}"), covered: false },
+        None => {
+            EffectFlow { sink: Sink::WriteFile, what: format!("writing {shown}"), covered: false }
+        }
     }
 }
 
-fn of_command(command: &CommandEffect, rules: &RuleSet) -> Flow {
-    let shown = quoted(&command.command);
+fn of_command(command: &CommandEffect, rules: &RuleSet) -> EffectFlow {
+    let shown = quote_model_text(&command.command);
     let sink = match () {
         () if !command.secrets.is_empty() => Sink::LendSecret,
         () if command.outside_sandbox => Sink::RunOutside,
@@ -177,7 +189,7 @@ fn of_command(command: &CommandEffect, rules: &RuleSet) -> Flow {
         () if command.has_network() => Sink::RunWithNetwork,
         () => Sink::RunConfined,
     };
-    let reaches = command.reaches();
+    let reaches = command.describe_reach();
     let reach = match (command.has_network(), reaches.is_empty()) {
         _ if command.outside_sandbox => {
             " outside the sandbox, with all of this machine, the network and your variables (but for \
@@ -186,14 +198,14 @@ fn of_command(command: &CommandEffect, rules: &RuleSet) -> Flow {
         }
         (false, _) => String::new(),
         (true, true) => " with all of the network, unconfined".to_string(),
-        (true, false) => format!(" with access to {}", quoted(&reaches.join(", "))),
+        (true, false) => format!(" with access to {}", quote_model_text(&reaches.join(", "))),
     };
     let lent = match command.secrets.is_empty() {
         true => String::new(),
-        false => format!(" with your secret {}", quoted(&command.secrets.join(", "))),
+        false => format!(" with your secret {}", quote_model_text(&command.secrets.join(", "))),
     };
     let no_network = if lent.is_empty() || !reach.is_empty() { "" } else { " and no network" };
-    Flow {
+    EffectFlow {
         sink,
         what: format!("running `{shown}`{lent}{reach}{no_network}"),
         covered: matches!(rules.rule_command(command), Ruling::Allow(_)),
@@ -201,30 +213,34 @@ fn of_command(command: &CommandEffect, rules: &RuleSet) -> Flow {
 }
 
 /// What a command says that it writes of what later runs or instructs: like a file tool that would.
-fn writes_plainly(command: &CommandEffect, rules: &RuleSet) -> Option<Flow> {
+fn writes_plainly(command: &CommandEffect, rules: &RuleSet) -> Option<EffectFlow> {
     if command.outside_sandbox || command.read_only {
         return None;
     }
-    let (path, why) = instructing::named(command, rules)?;
-    let what = format!("writing {} ({why}) by `{}`", quoted(&path), quoted(&command.command));
+    let (path, why) = instructing::find_written_path(command, rules)?;
+    let what = format!(
+        "writing {} ({why}) by `{}`",
+        quote_model_text(&path),
+        quote_model_text(&command.command)
+    );
     let covered = matches!(rules.rule_command(command), Ruling::Allow(_));
-    Some(Flow { sink: Sink::WriteInstruction, what, covered })
+    Some(EffectFlow { sink: Sink::WriteInstruction, what, covered })
 }
 
 /// A running job that has network is a command with network, whenever it was started (A12). The
 /// person agreed to it when it began, so only what came into the context since asks.
-fn of_feed(feed: &FeedEffect) -> Flow {
+fn of_feed(feed: &FeedEffect) -> EffectFlow {
     let reach = match feed.hosts.is_empty() {
         true => "all of the network".to_string(),
-        false => quoted(&feed.hosts.join(", ")),
+        false => quote_model_text(&feed.hosts.join(", ")),
     };
-    let (job, command) = (quoted(&feed.job), quoted(&feed.command));
+    let (job, command) = (quote_model_text(&feed.job), quote_model_text(&feed.command));
     let what = format!("writing to the job {job} (`{command}`), which reaches {reach}");
-    Flow { sink: Sink::RunWithNetwork, what, covered: true }
+    EffectFlow { sink: Sink::RunWithNetwork, what, covered: true }
 }
 
 /// A call that only reads from a foreign server tells it something all the same (A11).
-fn of_query(query: &QueryEffect, provenance: &Provenance<'_>) -> Flow {
+fn of_query(query: &QueryEffect, provenance: &Provenance<'_>) -> EffectFlow {
     let is_said = |word: &String| provenance.is_worded(word);
     let is_found = |word: &String| is_said(word) || provenance.is_in_results(word);
     let sink = match () {
@@ -232,24 +248,24 @@ fn of_query(query: &QueryEffect, provenance: &Provenance<'_>) -> Flow {
         () if query.words.iter().all(is_found) => Sink::ReadServerLinked,
         () => Sink::ReadServerBuilt,
     };
-    let words = quoted(&query.words.join(" · "));
-    let what = format!("asking {} with `{words}`", quoted(&query.server));
-    Flow { sink, what, covered: false }
+    let words = quote_model_text(&query.words.join(" · "));
+    let what = format!("asking {} with `{words}`", quote_model_text(&query.server));
+    EffectFlow { sink, what, covered: false }
 }
 
-fn of_host(host: &HostEffect, rules: &RuleSet, provenance: &Provenance<'_>) -> Flow {
+fn of_host(host: &HostEffect, rules: &RuleSet, provenance: &Provenance<'_>) -> EffectFlow {
     let ruling = rules.rule_host(host);
     let listed = matches!(ruling, Ruling::Allow(_));
     // A rule for a domain covers every name below it, and a name can carry as much as a path.
     let exactly = matches!(&ruling, Ruling::Allow(by)
         if by.iter().any(|rule| rule.text() == format!("Web({})", host.host)));
-    let shown = quoted(&host.url);
+    let shown = quote_model_text(&host.url);
     let reads = host.method == "GET" || host.method == "HEAD";
     if !reads || host.secret.is_some() {
         let named = listed || provenance.is_named(&host.host);
         let sink = if named { Sink::SendNamed } else { Sink::SendOther };
-        let what = format!("sending to {shown} ({})", quoted(&host.method));
-        return Flow { sink, what, covered: listed };
+        let what = format!("sending to {shown} ({})", quote_model_text(&host.method));
+        return EffectFlow { sink, what, covered: listed };
     }
     let sink = match listed {
         true if (exactly && is_bare(host)) || provenance.is_asked(&host.url) => Sink::FetchListed,
@@ -258,7 +274,7 @@ fn of_host(host: &HostEffect, rules: &RuleSet, provenance: &Provenance<'_>) -> F
         false if provenance.is_asked(&host.url) => Sink::FetchAsked,
         false => Sink::FetchOther,
     };
-    Flow { sink, what: format!("fetching {shown}"), covered: listed }
+    EffectFlow { sink, what: format!("fetching {shown}"), covered: listed }
 }
 
 /// Whether an address is its host and nothing else: no port, path or query of its own.
@@ -267,13 +283,22 @@ fn is_bare(host: &HostEffect) -> bool {
     after.trim_end_matches('/') == host.host
 }
 
-fn of_send(send: &SendEffect, context: &GateContext<'_>, rules: &RuleSet, covered: bool) -> Flow {
+fn of_send(
+    send: &SendEffect,
+    context: &GateContext<'_>,
+    rules: &RuleSet,
+    covered: bool,
+) -> EffectFlow {
     let listed = matches!(rules.rule_send(send), Ruling::Allow(_));
     let named = listed || context.provenance.is_named(&send.recipient);
     let covered = covered || listed;
     let sink = if named { Sink::SendNamed } else { Sink::SendOther };
-    let what = format!("sending to {} by {}", quoted(&send.recipient), quoted(&send.by));
-    Flow { sink, what, covered }
+    let what = format!(
+        "sending to {} by {}",
+        quote_model_text(&send.recipient),
+        quote_model_text(&send.by)
+    );
+    EffectFlow { sink, what, covered }
 }
 
 impl Provenance<'_> {
@@ -316,13 +341,13 @@ impl Provenance<'_> {
     }
 
     /// Whether a page of the same place has a relative link to this address.
-    fn links_to(&self, blocks: &[Block], url: &str) -> bool {
+    fn links_to(&self, blocks: &[MessageBlock], url: &str) -> bool {
         blocks.iter().any(|block| {
-            let Block::Result { call, blocks, .. } = block else { return false };
+            let MessageBlock::Result { call, blocks, .. } = block else { return false };
             let Some(page) = self.page_of(*call) else { return false };
             let targets = relative_forms(page, url);
             let texts = blocks.iter().filter_map(|block| match block {
-                Block::Text { text, .. } => Some(text.as_str()),
+                MessageBlock::Text { text, .. } => Some(text.as_str()),
                 _ => None,
             });
             texts.into_iter().any(|text| targets.iter().any(|target| is_link(text, target)))
@@ -333,7 +358,7 @@ impl Provenance<'_> {
     fn page_of(&self, id: CallId) -> Option<&str> {
         let blocks = self.history.iter().flat_map(|message| &message.blocks);
         let mut calls = blocks.filter_map(|block| match block {
-            Block::Call(call) if call.call == id => Some(call),
+            MessageBlock::Call(call) if call.call == id => Some(call),
             _ => None,
         });
         calls.next()?.input.get("url")?.as_str()
@@ -341,16 +366,16 @@ impl Provenance<'_> {
 }
 
 /// Whether a result of a call contains the address. What the model itself wrote does not count.
-fn results_say(blocks: &[Block], url: &str) -> bool {
+fn results_say(blocks: &[MessageBlock], url: &str) -> bool {
     blocks.iter().any(|block| match block {
-        Block::Result { blocks, .. } => {
-            blocks.iter().any(|b| matches!(b, Block::Text { text, .. } if stands_in(text, url)))
-        }
-        Block::Text { .. }
-        | Block::Thinking { .. }
-        | Block::Call(_)
-        | Block::Image { .. }
-        | Block::Document { .. } => false,
+        MessageBlock::Result { blocks, .. } => blocks
+            .iter()
+            .any(|b| matches!(b, MessageBlock::Text { text, .. } if stands_in(text, url))),
+        MessageBlock::Text { .. }
+        | MessageBlock::Thinking { .. }
+        | MessageBlock::Call(_)
+        | MessageBlock::Image { .. }
+        | MessageBlock::Document { .. } => false,
     })
 }
 

@@ -1,7 +1,7 @@
 //! Refuses calls beyond the run's number of tool calls (L4), and questions to the stronger model
 //! beyond a few (T2).
 
-use super::{CallFacts, Gate, GateContext, GateName, Opinion, deny};
+use super::{CallFacts, Gate, GateContext, GateName, GateOpinion, denying_opinion};
 
 use crate::profile::LimitName;
 
@@ -14,9 +14,9 @@ impl Gate for LimitsGate {
     fn name(&self) -> GateName {
         GateName::Limits
     }
-    fn judge(&self, call: &CallFacts<'_>, context: &GateContext<'_>) -> Option<Opinion> {
+    fn judge(&self, call: &CallFacts<'_>, context: &GateContext<'_>) -> Option<GateOpinion> {
         if call.inspection.effects.consults && context.consulted >= CONSULTS_MAX {
-            return Some(deny(
+            return Some(denying_opinion(
                 self,
                 // What counts is the effect; the tool's name is how journals have always told it.
                 Some(format!("consult_flagship: {CONSULTS_MAX} a run")),
@@ -28,12 +28,14 @@ impl Gate for LimitsGate {
         }
         let max = context.limits.max_tool_calls?;
         // Ending the run is the one thing left to do.
-        let ends =
-            matches!(call.inspection.effects.control, Some(crate::tool::Control::Complete { .. }));
+        let ends = matches!(
+            call.inspection.effects.control,
+            Some(crate::tool::AgentControl::Complete { .. })
+        );
         if context.tool_calls < max || ends {
             return None;
         }
-        Some(deny(
+        Some(denying_opinion(
             self,
             Some(format!("{} = {max}", LimitName::MaxToolCalls)),
             format!(

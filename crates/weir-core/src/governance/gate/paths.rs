@@ -2,22 +2,28 @@
 //! a link, deletions outside it or of its root; asks for sensitive files (G6, Z3, Z6).
 
 use super::deletions::is_vital;
-use super::{CallFacts, Gate, GateContext, GateName, Opinion, Verdict, ask, deny, quoted};
+use super::{
+    CallFacts, Gate, GateContext, GateName, GateOpinion, Verdict, asking_opinion, denying_opinion,
+    quote_model_text,
+};
 use crate::governance::rules::{RuleSet, Ruling, resolve_word};
 use crate::governance::shell;
-use crate::tool::{Access, Effects, PathEffect, Place};
+use crate::tool::{Effects, PathAccess, PathEffect, PathPlace};
 
-pub(super) struct Paths;
+pub(super) struct PathsGate;
 
-impl Gate for Paths {
+impl Gate for PathsGate {
     fn name(&self) -> GateName {
         GateName::Paths
     }
-    fn judge(&self, call: &CallFacts<'_>, context: &GateContext<'_>) -> Option<Opinion> {
+    fn judge(&self, call: &CallFacts<'_>, context: &GateContext<'_>) -> Option<GateOpinion> {
         let effects = &call.inspection.effects;
-        let mut found: Option<Opinion> = None;
-        let opinions = effects.paths.iter().filter_map(|path| self.path(path, context.rules));
-        let others = self.named(effects, context.rules).into_iter().chain(self.uncovered(effects));
+        let mut found: Option<GateOpinion> = None;
+        let opinions = effects.paths.iter().filter_map(|path| self.judge_path(path, context.rules));
+        let others = self
+            .judge_named_env_files(effects, context.rules)
+            .into_iter()
+            .chain(self.judge_uncovered_files(effects));
         for opinion in opinions.chain(others) {
             if opinion.verdict == Verdict::Deny {
                 return Some(opinion);
@@ -28,11 +34,11 @@ impl Gate for Paths {
     }
 }
 
-impl Paths {
-    fn path(&self, at: &PathEffect, rules: &RuleSet) -> Option<Opinion> {
-        let path = quoted(&at.path);
+impl PathsGate {
+    fn judge_path(&self, at: &PathEffect, rules: &RuleSet) -> Option<GateOpinion> {
+        let path = quote_model_text(&at.path);
         if let Some(why) = &at.ignored {
-            return Some(deny(
+            return Some(denying_opinion(
                 self,
                 Some(why.clone()),
                 format!(
@@ -43,14 +49,14 @@ impl Paths {
         }
         let writes = at.access.is_write();
         if let Some(why) = at.protected.as_ref().filter(|_| writes) {
-            return Some(deny(
+            return Some(denying_opinion(
                 self,
                 Some(why.clone()),
                 format!("{path} may be read but never changed ({why}). Leave it as it is."),
             ));
         }
-        if at.place == Place::Escapes {
-            return Some(deny(
+        if at.place == PathPlace::Escapes {
+            return Some(denying_opinion(
                 self,
                 Some("workspace roots".into()),
                 format!(
@@ -59,9 +65,9 @@ impl Paths {
                 ),
             ));
         }
-        let takes_away = matches!(at.access, Access::Delete | Access::MoveFrom);
-        if takes_away && at.place == Place::Outside && is_vital(rules, &at.path) {
-            return Some(deny(
+        let takes_away = matches!(at.access, PathAccess::Delete | PathAccess::MoveFrom);
+        if takes_away && at.place == PathPlace::Outside && is_vital(rules, &at.path) {
+            return Some(denying_opinion(
                 self,
                 Some("hard floor: deleting outside the workspace".into()),
                 format!(
@@ -71,27 +77,27 @@ impl Paths {
             ));
         }
         if takes_away && matches!(at.path.as_str(), "" | "." | "/") {
-            return Some(deny(
+            return Some(denying_opinion(
                 self,
                 Some("hard floor: deleting the workspace".into()),
                 "The root of the workspace itself may not be deleted or moved in any mode. Name \
                  what should go.",
             ));
         }
-        if takes_away && at.place == Place::Outside {
+        if takes_away && at.place == PathPlace::Outside {
             let what = if at.recursive { " with all in it" } else { "" };
             let rule = Some("deleting outside the workspace".into());
             let reason = format!(
                 "{path}{what} lies outside the workspace and is to be deleted or moved away, so a \
                  person must agree to exactly this. A copy is kept: undo brings it back."
             );
-            return Some(Opinion { exact: true, ..ask(self, rule, reason) });
+            return Some(GateOpinion { exact: true, ..asking_opinion(self, rule, reason) });
         }
         let why = at.sensitive.as_ref()?;
         // Only a rule that names paths is explicit; `*` and a tool's name are not.
         match rules.rule_path(at) {
             Ruling::Allow(_) => None,
-            Ruling::Deny(_) | Ruling::Ask(_) | Ruling::Silent => Some(ask(
+            Ruling::Deny(_) | Ruling::Ask(_) | Ruling::Silent => Some(asking_opinion(
                 self,
                 Some(why.clone()),
                 format!("{path}: {why}, so a person must agree."),
@@ -100,15 +106,15 @@ impl Paths {
     }
 
     /// Hidden files that git has a copy of (A13).
-    fn uncovered(&self, effects: &Effects) -> Option<Opinion> {
+    fn judge_uncovered_files(&self, effects: &Effects) -> Option<GateOpinion> {
         /// Files that are named.
         const NAMED: usize = 3;
         let command = effects.commands.iter().find(|command| !command.uncovers.is_empty())?;
         let files: Vec<String> =
-            command.uncovers.iter().take(NAMED).map(|path| quoted(path)).collect();
+            command.uncovers.iter().take(NAMED).map(|path| quote_model_text(path)).collect();
         let more = command.uncovers.len().saturating_sub(NAMED);
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        Some(ask(
+        Some(asking_opinion(
             self,
             Some("hidden files in the history of git".into()),
             format!(
@@ -121,12 +127,12 @@ impl Paths {
     }
 
     /// `.env` files that a command names.
-    fn named(&self, effects: &Effects, rules: &RuleSet) -> Option<Opinion> {
+    fn judge_named_env_files(&self, effects: &Effects, rules: &RuleSet) -> Option<GateOpinion> {
         // Without these letters, and without quotes between them, no word can name such a file.
         let may_name =
             |text: &str| text.contains(".env") || text.contains(['\'', '"', '\\', '$', '`']);
         for command in effects.commands.iter().filter(|c| may_name(&c.command)) {
-            let reach = shell::reach(&shell::parse(&command.command));
+            let reach = shell::command_reach(&shell::parse_command_line(&command.command));
             let targets = reach.parts.iter().flat_map(|part| {
                 let words = part.words.iter().skip(1);
                 words.chain(part.redirections.iter().filter(|r| r.is_file()).map(|r| &r.target))
@@ -140,13 +146,13 @@ impl Paths {
                 };
                 let read = crate::governance::rules::PathUse::Read;
                 if !matches!(rules.rule_path_use(&at.path, read), Ruling::Allow(_)) {
-                    return Some(ask(
+                    return Some(asking_opinion(
                         self,
                         Some(".env files ask".into()),
                         format!(
                             "The command names {}, which is likely to hold secrets, so a person \
                              must agree.",
-                            quoted(&at.path)
+                            quote_model_text(&at.path)
                         ),
                     ));
                 }

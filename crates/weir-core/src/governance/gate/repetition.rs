@@ -1,27 +1,27 @@
 //! Refuses the third identical call, and the third similar search, when nothing changed (L6).
 
-use super::{CallFacts, Gate, GateContext, GateName, Opinion, deny};
+use super::{CallFacts, Gate, GateContext, GateName, GateOpinion, denying_opinion};
 use crate::governance::{RECENT_CALLS, RecentCall, same_form};
 use crate::tool::Effects;
 
 /// So many calls of one kind are let pass; the next is refused.
 const REPETITIONS_MAX: usize = 2;
 
-pub(super) struct Repetition;
+pub(super) struct RepetitionGate;
 
-impl Gate for Repetition {
+impl Gate for RepetitionGate {
     fn name(&self) -> GateName {
         GateName::Repetition
     }
-    fn judge(&self, call: &CallFacts<'_>, context: &GateContext<'_>) -> Option<Opinion> {
+    fn judge(&self, call: &CallFacts<'_>, context: &GateContext<'_>) -> Option<GateOpinion> {
         let input =
             same_form(call.input, &call.inspection.effects, &context.rules.context().workspace);
         let skip = context.recent.len().saturating_sub(RECENT_CALLS);
         let same_tool =
             || context.recent.iter().enumerate().skip(skip).filter(|(_, c)| c.tool == call.tool);
         let identical: Vec<_> = same_tool().filter(|(_, c)| c.input == input).collect();
-        if repeats(&identical, context) {
-            return Some(deny(
+        if is_repetition(&identical, context) {
+            return Some(denying_opinion(
                 self,
                 Some("the third identical call".into()),
                 format!(
@@ -38,8 +38,8 @@ impl Gate for Repetition {
             return None;
         }
         let similar: Vec<_> = same_tool().filter(|(_, c)| is_similar(&c.words, &words)).collect();
-        repeats(&similar, context).then(|| {
-            deny(
+        is_repetition(&similar, context).then(|| {
+            denying_opinion(
                 self,
                 Some("the third similar search".into()),
                 format!(
@@ -54,7 +54,7 @@ impl Gate for Repetition {
 }
 
 /// Whether so many `earlier` calls of the same kind count that one more is a repetition.
-fn repeats(earlier: &[(usize, &RecentCall)], context: &GateContext<'_>) -> bool {
+fn is_repetition(earlier: &[(usize, &RecentCall)], context: &GateContext<'_>) -> bool {
     // What a call of this kind changed itself is no reason to make it again.
     let unchanged = |from: usize| {
         let (_, first) = earlier[from];

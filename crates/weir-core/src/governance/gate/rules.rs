@@ -1,22 +1,24 @@
 //! The rules of people and, where they are silent, the permission mode (C3).
 
-use super::{CallFacts, Gate, GateContext, GateName, Opinion, Verdict, quoted};
-use crate::governance::rules::{Rule, RuleSet, Ruling, Touches};
+use super::{CallFacts, Gate, GateContext, GateName, GateOpinion, Verdict, quote_model_text};
+use crate::governance::rules::{EffectPresence, Rule, RuleSet, Ruling};
 use crate::governance::shell;
 use crate::profile::PermissionMode;
-use crate::tool::{Access, CommandEffect, Effects, HostEffect, PathEffect, Place, SendEffect};
+use crate::tool::{
+    CommandEffect, Effects, HostEffect, PathAccess, PathEffect, PathPlace, SendEffect,
+};
 
-pub(super) struct Rules;
+pub(super) struct RulesGate;
 
-impl Gate for Rules {
+impl Gate for RulesGate {
     fn name(&self) -> GateName {
         GateName::Rules
     }
-    fn judge(&self, call: &CallFacts<'_>, context: &GateContext<'_>) -> Option<Opinion> {
+    fn judge(&self, call: &CallFacts<'_>, context: &GateContext<'_>) -> Option<GateOpinion> {
         let effects = &call.inspection.effects;
-        let items = items(effects);
+        let items = effect_items(effects);
         let nothing = items.is_empty() && effects.spawns.is_none();
-        let touches = if nothing { Touches::Nothing } else { Touches::Something };
+        let touches = if nothing { EffectPresence::Nothing } else { EffectPresence::Something };
         let tool = context.rules.rule_tool(call.tool, touches);
         if let Ruling::Deny(rule) = tool {
             return Some(self.by_rule(Verdict::Deny, rule, &format!("calls of {}", call.tool)));
@@ -29,9 +31,9 @@ impl Gate for Rules {
         };
         let allowed = matches!(tool, Ruling::Allow(_));
         for item in items {
-            let opinion = self.item(&item, allowed, context);
+            let opinion = self.judge_item(&item, allowed, context);
             let stricter = opinion.as_ref().map(|o| o.verdict)
-                > strictest.as_ref().map(|o: &Opinion| o.verdict);
+                > strictest.as_ref().map(|o: &GateOpinion| o.verdict);
             if stricter {
                 strictest = opinion;
             }
@@ -42,7 +44,7 @@ impl Gate for Rules {
 
 /// One effect, as the table of modes sees it.
 #[derive(Debug, Clone, Copy)]
-enum Item<'a> {
+enum EffectItem<'a> {
     Path(&'a PathEffect),
     /// A change that no path effect announced.
     Change(&'a str),
@@ -52,102 +54,118 @@ enum Item<'a> {
     Unknown,
 }
 
-fn items(effects: &Effects) -> Vec<Item<'_>> {
-    let mut items: Vec<Item<'_>> = effects.paths.iter().map(Item::Path).collect();
+fn effect_items(effects: &Effects) -> Vec<EffectItem<'_>> {
+    let mut items: Vec<EffectItem<'_>> = effects.paths.iter().map(EffectItem::Path).collect();
     let announced =
         |path: &str| effects.paths.iter().any(|p| p.access.is_write() && p.path == path);
     let changes = effects.changes.iter().filter(|change| !announced(&change.path));
-    items.extend(changes.map(|change| Item::Change(&change.path)));
-    items.extend(effects.commands.iter().map(Item::Command));
-    items.extend(effects.hosts.iter().map(Item::Host));
-    items.extend(effects.sends.iter().map(Item::Send));
+    items.extend(changes.map(|change| EffectItem::Change(&change.path)));
+    items.extend(effects.commands.iter().map(EffectItem::Command));
+    items.extend(effects.hosts.iter().map(EffectItem::Host));
+    items.extend(effects.sends.iter().map(EffectItem::Send));
     if effects.unknown {
-        items.push(Item::Unknown);
+        items.push(EffectItem::Unknown);
     }
     items
 }
 
-impl Item<'_> {
+impl EffectItem<'_> {
     fn ruling<'a>(&self, rules: &'a RuleSet) -> Ruling<'a> {
         match self {
-            Item::Path(path) => rules.rule_path(path),
-            Item::Change(path) => {
+            EffectItem::Path(path) => rules.rule_path(path),
+            EffectItem::Change(path) => {
                 rules.rule_path_use(path, crate::governance::rules::PathUse::Write)
             }
-            Item::Command(command) => rules.rule_command(command),
-            Item::Host(host) => rules.rule_host(host),
-            Item::Send(send) => rules.rule_send(send),
-            Item::Unknown => Ruling::Silent,
+            EffectItem::Command(command) => rules.rule_command(command),
+            EffectItem::Host(host) => rules.rule_host(host),
+            EffectItem::Send(send) => rules.rule_send(send),
+            EffectItem::Unknown => Ruling::Silent,
         }
     }
 
     /// What the mode says where no rule speaks, and whether an allow rule may lift it.
-    fn mode(&self, mode: PermissionMode) -> (Verdict, Lift) {
+    fn mode_verdict(&self, mode: PermissionMode) -> (Verdict, RuleLift) {
         use PermissionMode::{Ask, AutoEdit, Full, Plan};
         use Verdict::{Allow, Deny};
         let reads = match self {
-            Item::Path(path) => !path.access.is_write(),
-            Item::Host(host) => is_reading(&host.method),
-            Item::Change(_) | Item::Command(_) | Item::Send(_) | Item::Unknown => false,
+            EffectItem::Path(path) => !path.access.is_write(),
+            EffectItem::Host(host) => is_reading(&host.method),
+            EffectItem::Change(_)
+            | EffectItem::Command(_)
+            | EffectItem::Send(_)
+            | EffectItem::Unknown => false,
         };
         let inside = match self {
-            Item::Path(path) => path.place == Place::Inside,
-            Item::Change(path) => !path.starts_with('/'),
-            Item::Command(_) | Item::Host(_) | Item::Send(_) | Item::Unknown => false,
+            EffectItem::Path(path) => path.place == PathPlace::Inside,
+            EffectItem::Change(path) => !path.starts_with('/'),
+            EffectItem::Command(_)
+            | EffectItem::Host(_)
+            | EffectItem::Send(_)
+            | EffectItem::Unknown => false,
         };
-        if let Item::Command(command) = self
+        if let EffectItem::Command(command) = self
             && !command.has_network()
         {
-            let reads_only = || shell::reads_only(&shell::parse(&command.command), true);
+            let reads_only =
+                || shell::reads_only(&shell::parse_command_line(&command.command), true);
             match mode {
                 // What the sandbox takes every writable place from only reads.
-                Plan if command.read_only => return (Allow, Lift::Never),
+                Plan if command.read_only => return (Allow, RuleLift::Never),
                 // `weir undo` takes back what it does (U13).
-                AutoEdit => return (Allow, Lift::ByRule),
-                Ask if reads_only() => return (Allow, Lift::ByRule),
+                AutoEdit => return (Allow, RuleLift::ByRule),
+                Ask if reads_only() => return (Allow, RuleLift::ByRule),
                 Plan | Ask | Full => {}
             }
         }
         match (mode, reads, inside) {
-            (_, true, true) | (Full, _, _) | (AutoEdit, false, true) => (Allow, Lift::ByRule),
-            (Plan, false, _) => (Deny, Lift::Never),
+            (_, true, true) | (Full, _, _) | (AutoEdit, false, true) => (Allow, RuleLift::ByRule),
+            (Plan, false, _) => (Deny, RuleLift::Never),
             (Plan, true, false) | (Ask, _, _) | (AutoEdit, _, false) => {
-                (Verdict::Ask, Lift::ByRule)
+                (Verdict::Ask, RuleLift::ByRule)
             }
         }
     }
 
     /// What it is, in a sentence: `writing src/main.rs`.
-    fn sentence(&self) -> String {
+    fn describe_effect(&self) -> String {
         match self {
-            Item::Path(at) => {
+            EffectItem::Path(at) => {
                 let verb = match at.access {
-                    Access::Read => "reading",
-                    Access::List => "listing",
-                    Access::Write => "changing",
-                    Access::Create => "creating",
-                    Access::MoveFrom => "moving away",
-                    Access::MoveTo => "moving to",
-                    Access::Delete => "deleting",
+                    PathAccess::Read => "reading",
+                    PathAccess::List => "listing",
+                    PathAccess::Write => "changing",
+                    PathAccess::Create => "creating",
+                    PathAccess::MoveFrom => "moving away",
+                    PathAccess::MoveTo => "moving to",
+                    PathAccess::Delete => "deleting",
                 };
-                let place = if at.place == Place::Inside { "" } else { " outside the workspace" };
+                let place =
+                    if at.place == PathPlace::Inside { "" } else { " outside the workspace" };
                 let path = if at.path.is_empty() { "." } else { &at.path };
-                format!("{verb} {}{place}", quoted(path))
+                format!("{verb} {}{place}", quote_model_text(path))
             }
-            Item::Change(path) => format!("changing {}", quoted(path)),
-            Item::Command(command) => format!("running `{}`", quoted(&command.command)),
-            Item::Host(host) => format!("{} {}", quoted(&host.method), quoted(&host.url)),
-            Item::Send(send) => {
-                format!("sending to {} by {}", quoted(&send.recipient), quoted(&send.by))
+            EffectItem::Change(path) => format!("changing {}", quote_model_text(path)),
+            EffectItem::Command(command) => {
+                format!("running `{}`", quote_model_text(&command.command))
             }
-            Item::Unknown => "a tool whose effects are not known".to_string(),
+            EffectItem::Host(host) => {
+                format!("{} {}", quote_model_text(&host.method), quote_model_text(&host.url))
+            }
+            EffectItem::Send(send) => {
+                format!(
+                    "sending to {} by {}",
+                    quote_model_text(&send.recipient),
+                    quote_model_text(&send.by)
+                )
+            }
+            EffectItem::Unknown => "a tool whose effects are not known".to_string(),
         }
     }
 }
 
 /// Whether an allow rule lifts what a mode says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Lift {
+enum RuleLift {
     ByRule,
     Never,
 }
@@ -156,8 +174,8 @@ fn is_reading(method: &str) -> bool {
     method == "GET" || method == "HEAD"
 }
 
-impl Rules {
-    fn by_rule(&self, verdict: Verdict, rule: &Rule, what: &str) -> Opinion {
+impl RulesGate {
+    fn by_rule(&self, verdict: Verdict, rule: &Rule, what: &str) -> GateOpinion {
         let reason = match verdict {
             Verdict::Deny => format!(
                 "The rule `{rule}` forbids {what}. Do it another way or without it; only the \
@@ -167,34 +185,53 @@ impl Rules {
                 format!("The rule `{rule}` requires approval before {what}.")
             }
         };
-        Opinion { gate: self.name(), verdict, rule: Some(rule.to_string()), reason, exact: false }
+        GateOpinion {
+            gate: self.name(),
+            verdict,
+            rule: Some(rule.to_string()),
+            reason,
+            exact: false,
+        }
     }
 
-    fn item(&self, item: &Item<'_>, allowed: bool, context: &GateContext<'_>) -> Option<Opinion> {
+    fn judge_item(
+        &self,
+        item: &EffectItem<'_>,
+        allowed: bool,
+        context: &GateContext<'_>,
+    ) -> Option<GateOpinion> {
         let ruling = item.ruling(context.rules);
         match ruling {
             Ruling::Deny(rule) => {
-                return Some(self.by_rule(Verdict::Deny, rule, &item.sentence()));
+                return Some(self.by_rule(Verdict::Deny, rule, &item.describe_effect()));
             }
-            Ruling::Ask(rule) => return Some(self.by_rule(Verdict::Ask, rule, &item.sentence())),
+            Ruling::Ask(rule) => {
+                return Some(self.by_rule(Verdict::Ask, rule, &item.describe_effect()));
+            }
             Ruling::Allow(_) | Ruling::Silent => {}
         }
         let lifted = allowed || matches!(ruling, Ruling::Allow(_));
-        let (verdict, lift) = item.mode(context.mode);
+        let (verdict, lift) = item.mode_verdict(context.mode);
         let by_mode = match verdict {
             Verdict::Allow => None,
-            Verdict::Ask | Verdict::Deny if lifted && lift == Lift::ByRule => None,
+            Verdict::Ask | Verdict::Deny if lifted && lift == RuleLift::ByRule => None,
             Verdict::Ask | Verdict::Deny => Some(self.by_mode(item, verdict, context.mode)),
         };
         let is_denied = by_mode.as_ref().is_some_and(|opinion| opinion.verdict == Verdict::Deny);
-        let opaque = if is_denied { None } else { self.opaque(item, &ruling, context.rules) };
+        let opaque =
+            if is_denied { None } else { self.judge_opaque_command(item, &ruling, context.rules) };
         opaque.or(by_mode)
     }
 
-    fn by_mode(&self, item: &Item<'_>, verdict: Verdict, mode: PermissionMode) -> Opinion {
-        let what = item.sentence();
+    fn by_mode(
+        &self,
+        item: &EffectItem<'_>,
+        verdict: Verdict,
+        mode: PermissionMode,
+    ) -> GateOpinion {
+        let what = item.describe_effect();
         let reason = match (verdict, item) {
-            (Verdict::Deny, Item::Command(_)) => format!(
+            (Verdict::Deny, EffectItem::Command(_)) => format!(
                 "The mode plan changes nothing, and a command cannot be kept from changing things \
                  here: {what} is refused. Use the tools that read and search."
             ),
@@ -206,7 +243,7 @@ impl Rules {
                 format!("Mode {mode} requires approval before {what}; no rule allows it.")
             }
         };
-        Opinion {
+        GateOpinion {
             gate: self.name(),
             verdict,
             rule: Some(format!("mode {mode}")),
@@ -218,12 +255,17 @@ impl Rules {
     /// A command that could run anything, while a deny rule is about commands: neither the mode nor a
     /// rule for other commands can vouch for it. Where the words of the deny rule stand in it, it is
     /// taken for what it forbids.
-    fn opaque(&self, item: &Item<'_>, ruling: &Ruling<'_>, rules: &RuleSet) -> Option<Opinion> {
-        let Item::Command(command) = item else {
+    fn judge_opaque_command(
+        &self,
+        item: &EffectItem<'_>,
+        ruling: &Ruling<'_>,
+        rules: &RuleSet,
+    ) -> Option<GateOpinion> {
+        let EffectItem::Command(command) = item else {
             return None;
         };
         let rule = rules.denies_commands()?;
-        let why = shell::reach(&shell::parse(&command.command)).opaque?;
+        let why = shell::command_reach(&shell::parse_command_line(&command.command)).opaque?;
         let named = rules.denies_words_of(&command.command);
         // The person allowed this very text, whatever it runs; what is denied stays so.
         let very = format!("Shell({})", command.command.trim());
@@ -233,7 +275,7 @@ impl Rules {
             return None;
         }
         let (verdict, rule) = named.map_or((Verdict::Ask, rule), |rule| (Verdict::Deny, rule));
-        let what = item.sentence();
+        let what = item.describe_effect();
         let reason = match verdict {
             Verdict::Deny => format!(
                 "The rule `{rule}` may forbid {what}: {why}, and what the rule forbids stands in it. \
@@ -245,6 +287,6 @@ impl Rules {
             ),
         };
         let (gate, rule) = (self.name(), Some(rule.to_string()));
-        Some(Opinion { gate, verdict, rule, reason, exact: true })
+        Some(GateOpinion { gate, verdict, rule, reason, exact: true })
     }
 }

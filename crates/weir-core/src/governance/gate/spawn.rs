@@ -3,20 +3,23 @@
 //! judged on its own. Not here: that authority (`session::child`), how deep agents may stand (the
 //! tool is not there any more: gate `visible`).
 
-use super::{CallFacts, Gate, GateContext, GateName, Opinion, ask, deny, quoted};
+use super::{
+    CallFacts, Gate, GateContext, GateName, GateOpinion, asking_opinion, denying_opinion,
+    quote_model_text,
+};
 use crate::governance::rules::Ruling;
 
-pub(super) struct Spawn;
+pub(super) struct SpawnGate;
 
-impl Gate for Spawn {
+impl Gate for SpawnGate {
     fn name(&self) -> GateName {
         GateName::Spawn
     }
-    fn judge(&self, call: &CallFacts<'_>, context: &GateContext<'_>) -> Option<Opinion> {
+    fn judge(&self, call: &CallFacts<'_>, context: &GateContext<'_>) -> Option<GateOpinion> {
         let spawn = call.inspection.effects.spawns.as_ref()?;
-        let name = quoted(&spawn.profile);
+        let name = quote_model_text(&spawn.profile);
         match context.rules.rule_agent(&spawn.profile) {
-            Ruling::Deny(rule) => Some(deny(
+            Ruling::Deny(rule) => Some(denying_opinion(
                 self,
                 Some(rule.to_string()),
                 format!(
@@ -24,7 +27,7 @@ impl Gate for Spawn {
                      another agent; only the person can change the rule."
                 ),
             )),
-            Ruling::Ask(rule) => Some(ask(
+            Ruling::Ask(rule) => Some(asking_opinion(
                 self,
                 Some(rule.to_string()),
                 format!("The rule `{rule}` requires approval before starting {name}."),

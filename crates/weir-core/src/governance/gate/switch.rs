@@ -2,23 +2,27 @@
 //! every mode (P7, G5). Not here: what a profile may do; the tool says it, and the session holds the
 //! switch to it.
 
-use super::{CallFacts, Gate, GateContext, GateName, Opinion, ask, deny, quoted};
+use super::{
+    CallFacts, Gate, GateContext, GateName, GateOpinion, asking_opinion, denying_opinion,
+    quote_model_text,
+};
 use crate::governance::rules::Ruling;
-use crate::tool::Control;
+use crate::tool::AgentControl;
 
-pub(super) struct Switch;
+pub(super) struct SwitchGate;
 
-impl Gate for Switch {
+impl Gate for SwitchGate {
     fn name(&self) -> GateName {
         GateName::Switch
     }
-    fn judge(&self, call: &CallFacts<'_>, context: &GateContext<'_>) -> Option<Opinion> {
-        let Some(Control::Switch { profile, widens, .. }) = &call.inspection.effects.control else {
+    fn judge(&self, call: &CallFacts<'_>, context: &GateContext<'_>) -> Option<GateOpinion> {
+        let Some(AgentControl::Switch { profile, widens, .. }) = &call.inspection.effects.control
+        else {
             return None;
         };
-        let name = quoted(profile);
+        let name = quote_model_text(profile);
         match context.rules.rule_agent(profile) {
-            Ruling::Deny(rule) => Some(deny(
+            Ruling::Deny(rule) => Some(denying_opinion(
                 self,
                 Some(rule.to_string()),
                 format!(
@@ -26,7 +30,7 @@ impl Gate for Switch {
                      person can change the rule."
                 ),
             )),
-            Ruling::Ask(rule) => Some(ask(
+            Ruling::Ask(rule) => Some(asking_opinion(
                 self,
                 Some(rule.to_string()),
                 format!("The rule `{rule}` requires approval before going on as {name}."),
@@ -34,13 +38,13 @@ impl Gate for Switch {
             // Rules for all agents, or for everything, were not written with this one in mind.
             Ruling::Allow(rules) if rules.iter().any(|rule| rule.names_agent(profile)) => None,
             Ruling::Allow(_) | Ruling::Silent if widens.is_empty() => None,
-            Ruling::Allow(_) | Ruling::Silent => Some(ask(
+            Ruling::Allow(_) | Ruling::Silent => Some(asking_opinion(
                 self,
                 None,
                 format!(
                     "Going on as {name} widens what the agent may do ({}): in every mode a person \
                      must agree, or a rule allow Agent({name}).",
-                    quoted(&widens.join("; "))
+                    quote_model_text(&widens.join("; "))
                 ),
             )),
         }

@@ -13,14 +13,14 @@ use super::floor_table::FLOOR;
 use super::*;
 use crate::governance::outcome::UnknownOutcome;
 use crate::governance::rules::{RuleAction, RuleContext, RuleOrigin, RuleSet};
-use crate::governance::{Provenance, RecentCall, call_form, canonical};
+use crate::governance::{Provenance, RecentCall, call_form, canonical_json};
 use crate::ids::CallId;
 use crate::label::Label;
 use crate::message::Message;
 use crate::profile::{Limits, PermissionMode};
 use crate::tool::{
-    Access, Change, CommandEffect, Control, EffectClass, Effects, HostEffect, Image, Inspection,
-    PathEffect, Place, Tier,
+    AgentControl, CommandEffect, EffectClass, Effects, FileState, HostEffect, Inspection,
+    PathAccess, PathEffect, PathPlace, PlannedChange, Tier,
 };
 
 fn context_of_rules() -> RuleContext {
@@ -37,8 +37,8 @@ fn rules(lines: &[&str]) -> RuleSet {
     for (number, line) in (1..).zip(lines) {
         let (action, text) = line.split_once(' ').expect("action and rule");
         let action = RuleAction::ALL.into_iter().find(|a| a.as_str() == action).expect("action");
-        let origin = RuleOrigin::new("test.toml").at(number);
-        set.add(set.parse(action, text, origin).expect("a rule"));
+        let origin = RuleOrigin::new("test.toml").at_line(number);
+        set.add(set.parse_rule(action, text, origin).expect("a rule"));
     }
     set
 }
@@ -95,7 +95,7 @@ impl World {
         }
     }
     pub(super) fn judge(&self, tool: &str, input: &Value, inspection: &Inspection) -> Judgement {
-        judge(
+        judge_call(
             &CallFacts { call: CallId(1), tool, input, broken: None, inspection },
             &GateContext {
                 visible: &self.visible,
@@ -112,7 +112,7 @@ impl World {
                     label: &self.label,
                     said: &self.said,
                     history: &self.history,
-                    ..Provenance::clean()
+                    ..Provenance::for_empty_session()
                 },
             },
         )
@@ -122,8 +122,8 @@ impl World {
     }
 }
 
-fn path(access: Access, path: &str) -> PathEffect {
-    let place = if path.starts_with('/') { Place::Outside } else { Place::Inside };
+fn path(access: PathAccess, path: &str) -> PathEffect {
+    let place = if path.starts_with('/') { PathPlace::Outside } else { PathPlace::Inside };
     PathEffect {
         path: path.into(),
         access,
@@ -212,7 +212,7 @@ fn p7_a_switch_that_widens_asks_in_every_mode() {
             let widens: Vec<String> =
                 widens.then(|| "the tools write_file".into()).into_iter().collect();
             let (profile, reason) = ("code".to_string(), "to write".to_string());
-            let control = Some(Control::Switch { profile, reason, widens });
+            let control = Some(AgentControl::Switch { profile, reason, widens });
             let effects = Effects { control, ..Effects::default() };
             let judgement = World::new(mode, rules).effects(effects);
             assert_eq!(judgement.verdict, verdict, "{mode} {rules:?}: {judgement:?}");
@@ -243,13 +243,14 @@ fn g3_wrong_arguments_are_refused_with_the_message() {
 
 #[test]
 fn g3_paths_that_no_mode_touches() {
-    let ignored = PathEffect { ignored: Some(".weirignore:3".into()), ..path(Access::Read, "a") };
+    let ignored =
+        PathEffect { ignored: Some(".weirignore:3".into()), ..path(PathAccess::Read, "a") };
     let protected =
-        PathEffect { protected: Some(".weirprotected:1".into()), ..path(Access::Write, "a") };
+        PathEffect { protected: Some(".weirprotected:1".into()), ..path(PathAccess::Write, "a") };
     let protected_read =
-        PathEffect { protected: Some(".weirprotected:1".into()), ..path(Access::Read, "a") };
-    let escapes = PathEffect { place: Place::Escapes, ..path(Access::Read, "a/b") };
-    let root = PathEffect { recursive: true, ..path(Access::Delete, ".") };
+        PathEffect { protected: Some(".weirprotected:1".into()), ..path(PathAccess::Read, "a") };
+    let escapes = PathEffect { place: PathPlace::Escapes, ..path(PathAccess::Read, "a/b") };
+    let root = PathEffect { recursive: true, ..path(PathAccess::Delete, ".") };
     let world = World::new(FULL, &["allow *", "allow Edit(**)", "allow Read(**)"]);
     let table = [
         (ignored, Verdict::Deny, "paths"),
@@ -257,16 +258,16 @@ fn g3_paths_that_no_mode_touches() {
         (protected_read, Verdict::Allow, ""),
         (escapes, Verdict::Deny, "paths"),
         (root, Verdict::Deny, "paths"),
-        (path(Access::Delete, "/etc/x"), Verdict::Deny, "paths"),
-        (path(Access::MoveFrom, "/etc/x"), Verdict::Deny, "paths"),
-        (path(Access::Delete, "/srv/a/x"), Verdict::Ask, "paths"),
-        (path(Access::MoveFrom, "/tmp/x"), Verdict::Ask, "paths"),
-        (path(Access::Write, "/etc/x"), Verdict::Allow, ""),
-        (path(Access::Read, "/home/me/.ssh/id_rsa"), Verdict::Deny, "floor"),
-        (path(Access::Read, "/home/me/.ssh/id_rsa.pub"), Verdict::Allow, ""),
-        (path(Access::Write, "/var/lib/weir-state/weir.db"), Verdict::Deny, "floor"),
-        (path(Access::Write, "/home/me/.config/weir/config.toml"), Verdict::Deny, "floor"),
-        (path(Access::Delete, "a"), Verdict::Allow, ""),
+        (path(PathAccess::Delete, "/etc/x"), Verdict::Deny, "paths"),
+        (path(PathAccess::MoveFrom, "/etc/x"), Verdict::Deny, "paths"),
+        (path(PathAccess::Delete, "/srv/a/x"), Verdict::Ask, "paths"),
+        (path(PathAccess::MoveFrom, "/tmp/x"), Verdict::Ask, "paths"),
+        (path(PathAccess::Write, "/etc/x"), Verdict::Allow, ""),
+        (path(PathAccess::Read, "/home/me/.ssh/id_rsa"), Verdict::Deny, "floor"),
+        (path(PathAccess::Read, "/home/me/.ssh/id_rsa.pub"), Verdict::Allow, ""),
+        (path(PathAccess::Write, "/var/lib/weir-state/weir.db"), Verdict::Deny, "floor"),
+        (path(PathAccess::Write, "/home/me/.config/weir/config.toml"), Verdict::Deny, "floor"),
+        (path(PathAccess::Delete, "a"), Verdict::Allow, ""),
     ];
     for (effect, verdict, gate) in table {
         let judgement = world.effects(on([effect.clone()]));
@@ -276,7 +277,8 @@ fn g3_paths_that_no_mode_touches() {
 
 #[test]
 fn g6_sensitive_files_ask_unless_a_rule_names_them() {
-    let env = || PathEffect { sensitive: Some("key files".into()), ..path(Access::Read, ".env") };
+    let env =
+        || PathEffect { sensitive: Some("key files".into()), ..path(PathAccess::Read, ".env") };
     let table: &[(&[&str], Verdict)] = &[
         (&[], Verdict::Ask),
         (&["allow *"], Verdict::Ask),
@@ -308,20 +310,25 @@ fn c3_modes_decide_where_rules_are_silent() {
     use Verdict::{Allow, Ask, Deny};
     let unknown = Effects { unknown: true, ..Effects::default() };
     let job = Effects { jobs: vec!["j".into()], ..Effects::default() };
-    let plan = Effects { control: Some(Control::Plan { items: vec![] }), ..Effects::default() };
-    let change = Change { path: "a".into(), before: Image::Absent, after: Image::Folder };
+    let plan =
+        Effects { control: Some(AgentControl::Plan { items: vec![] }), ..Effects::default() };
+    let change =
+        PlannedChange { path: "a".into(), before: FileState::Absent, after: FileState::Folder };
     let only_change = Effects { changes: vec![change], ..Effects::default() };
     // Plan, ask, auto-edit, full.
     let table = [
-        (on([path(Access::Read, "a")]), [Allow, Allow, Allow, Allow]),
-        (on([path(Access::List, "")]), [Allow, Allow, Allow, Allow]),
-        (on([path(Access::Write, "a")]), [Deny, Ask, Allow, Allow]),
-        (on([path(Access::Create, "a")]), [Deny, Ask, Allow, Allow]),
-        (on([path(Access::Delete, "a")]), [Deny, Ask, Allow, Allow]),
-        (on([path(Access::MoveFrom, "a"), path(Access::MoveTo, "b")]), [Deny, Ask, Allow, Allow]),
+        (on([path(PathAccess::Read, "a")]), [Allow, Allow, Allow, Allow]),
+        (on([path(PathAccess::List, "")]), [Allow, Allow, Allow, Allow]),
+        (on([path(PathAccess::Write, "a")]), [Deny, Ask, Allow, Allow]),
+        (on([path(PathAccess::Create, "a")]), [Deny, Ask, Allow, Allow]),
+        (on([path(PathAccess::Delete, "a")]), [Deny, Ask, Allow, Allow]),
+        (
+            on([path(PathAccess::MoveFrom, "a"), path(PathAccess::MoveTo, "b")]),
+            [Deny, Ask, Allow, Allow],
+        ),
         (only_change, [Deny, Ask, Allow, Allow]),
-        (on([path(Access::Read, "/etc/x")]), [Ask, Ask, Ask, Allow]),
-        (on([path(Access::Write, "/etc/x")]), [Deny, Ask, Ask, Allow]),
+        (on([path(PathAccess::Read, "/etc/x")]), [Ask, Ask, Ask, Allow]),
+        (on([path(PathAccess::Write, "/etc/x")]), [Deny, Ask, Ask, Allow]),
         // In a sandbox without network (U13); without one, everything asks.
         (shell("make"), [Deny, Ask, Allow, Allow]),
         (shell("git status && cat a | head"), [Deny, Allow, Allow, Allow]),
@@ -353,7 +360,7 @@ fn c3_modes_decide_where_rules_are_silent() {
 #[test]
 fn c3_deny_beats_ask_beats_allow_and_names_its_line() {
     let world = World::new(FULL, &["allow Edit(**)", "ask Edit(src/**)", "deny Edit(src/x/**)"]);
-    let judged = |name: &str| world.effects(on([path(Access::Write, name)]));
+    let judged = |name: &str| world.effects(on([path(PathAccess::Write, name)]));
     assert_eq!(judged("a").verdict, Verdict::Allow);
     let asked = judged("src/a");
     assert_eq!(asked.rule.as_deref(), Some("ask Edit(src/**) (test.toml:2)"));
@@ -366,7 +373,7 @@ fn c3_deny_beats_ask_beats_allow_and_names_its_line() {
 #[test]
 fn c3_allow_rules_lift_asking_but_not_plan() {
     let lines = ["allow Edit(**)", "allow Shell(make:*)", "allow Web(a.org)", "allow tool"];
-    for effects in [on([path(Access::Write, "a")]), shell("make all"), web("POST", "a.org")] {
+    for effects in [on([path(PathAccess::Write, "a")]), shell("make all"), web("POST", "a.org")] {
         assert_eq!(World::new(ASK, &lines).effects(effects.clone()).verdict, Verdict::Allow);
         let plan = World::new(PermissionMode::Plan, &lines).effects(effects);
         assert_eq!(plan.verdict, Verdict::Deny);
@@ -378,12 +385,12 @@ fn c3_allow_rules_lift_asking_but_not_plan() {
 #[test]
 fn c3_star_spares_control_and_tool_names_do_not() {
     let done = || Effects {
-        control: Some(Control::Complete { result: "x".into() }),
+        control: Some(AgentControl::Complete { result: "x".into() }),
         ..Effects::default()
     };
     assert_eq!(World::new(ASK, &["deny *"]).effects(done()).verdict, Verdict::Allow);
     assert_eq!(World::new(ASK, &["deny tool"]).effects(done()).verdict, Verdict::Deny);
-    let read = on([path(Access::Read, "a")]);
+    let read = on([path(PathAccess::Read, "a")]);
     assert_eq!(World::new(ASK, &["deny *"]).effects(read.clone()).verdict, Verdict::Deny);
     assert_eq!(World::new(ASK, &["ask *"]).effects(read).verdict, Verdict::Ask);
     let mcp = inspection(Effects { unknown: true, ..Effects::default() });
@@ -458,7 +465,7 @@ fn c3_a_computed_command_with_the_words_of_a_deny_rule_is_refused() {
 fn earlier(input: &Value, changes_before: u64, changed: bool) -> RecentCall {
     RecentCall {
         tool: "tool".into(),
-        input: canonical(input),
+        input: canonical_json(input),
         words: Vec::new(),
         changes_before,
         result: Some("r".into()),
@@ -471,7 +478,7 @@ fn earlier(input: &Value, changes_before: u64, changed: bool) -> RecentCall {
 fn l6_the_third_identical_call_is_refused() {
     let call = json!({ "b": 1, "a": 2 });
     let other = json!({ "a": 3 });
-    let read = || inspection(on([path(Access::Read, "a")]));
+    let read = || inspection(on([path(PathAccess::Read, "a")]));
     let mut world = World::new(FULL, &[]);
     assert_eq!(world.judge("tool", &call, &read()).verdict, Verdict::Allow);
     world.recent =
@@ -489,7 +496,7 @@ fn l6_the_third_identical_call_is_refused() {
 
 #[test]
 fn l6_a_path_written_differently_is_the_same_call() {
-    let read = || inspection(on([path(Access::Read, "a/f.txt")]));
+    let read = || inspection(on([path(PathAccess::Read, "a/f.txt")]));
     let mut world = World::new(FULL, &[]);
     let first = json!({ "path": "a/f.txt" });
     world.recent = [earlier(&first, 0, false), earlier(&first, 0, false)].into();
@@ -497,7 +504,7 @@ fn l6_a_path_written_differently_is_the_same_call() {
         let judged = world.judge("tool", &json!({ "path": same }), &read());
         assert_eq!(said(&judged), (Verdict::Deny, "repetition"), "{same}");
     }
-    let other = inspection(on([path(Access::Read, "f.txt")]));
+    let other = inspection(on([path(PathAccess::Read, "f.txt")]));
     for call in [json!({ "path": "f.txt" }), json!({ "path": "./f.txt" })] {
         assert_eq!(world.judge("tool", &call, &other).verdict, Verdict::Allow, "{call}");
     }
@@ -505,7 +512,7 @@ fn l6_a_path_written_differently_is_the_same_call() {
 
 #[test]
 fn l6_the_workspace_named_in_any_way_is_the_same_call() {
-    let list = || inspection(on([path(Access::List, ".")]));
+    let list = || inspection(on([path(PathAccess::List, ".")]));
     let mut world = World::new(FULL, &[]);
     let first = json!({ "recursive": true });
     world.recent = [earlier(&first, 0, false), earlier(&first, 0, false)].into();
@@ -539,7 +546,7 @@ fn l6_its_own_changes_do_not_excuse_a_repetition() {
     let mut world = World::new(FULL, &[]);
     world.recent = [earlier(&call, 0, true), earlier(&call, 1, true)].into();
     world.changes = 2;
-    let write = inspection(on([path(Access::Write, "a")]));
+    let write = inspection(on([path(PathAccess::Write, "a")]));
     assert_eq!(said(&world.judge("tool", &call, &write)), (Verdict::Deny, "repetition"));
     world.changes = 3;
     assert_eq!(world.judge("tool", &call, &write).verdict, Verdict::Allow, "another change since");
@@ -603,8 +610,8 @@ fn d4_unknown_outcomes_ask_in_every_mode() {
     let mut world = World::new(FULL, &["allow *"]);
     let form = call_form("tool", &input);
     world.unknown = vec![UnknownOutcome { call: CallId(7), form, settled: false }];
-    let write = inspection(on([path(Access::Write, "a")]));
-    let read = inspection(on([path(Access::Read, "a")]));
+    let write = inspection(on([path(PathAccess::Write, "a")]));
+    let read = inspection(on([path(PathAccess::Read, "a")]));
     assert_eq!(said(&world.judge("tool", &input, &read)), (Verdict::Ask, "unknown"));
     assert_eq!(said(&world.judge("tool", &json!({}), &write)), (Verdict::Ask, "unknown"));
     assert_eq!(world.judge("tool", &json!({}), &read).verdict, Verdict::Allow);
@@ -633,8 +640,8 @@ fn z3_every_example_of_the_floor_is_stopped_and_its_neighbours_are_not() {
             assert!(stopped, "{}: {example:?} passed: {judgement:?}", row.name);
             let rule = format!("hard floor: {}", row.name);
             let scene_effect = &shell(example).commands[0];
-            let scene = super::floor::Scene::new(scene_effect, &world.rules);
-            assert!(row.matches(&scene), "{rule} does not match {example:?}");
+            let scene = super::floor::FloorCommand::new(scene_effect, &world.rules);
+            assert!(row.matches_command(&scene), "{rule} does not match {example:?}");
         }
         for example in row.harmless {
             let judgement = world.effects(shell(example));
@@ -656,8 +663,8 @@ fn z3_a_command_built_to_be_unreadable_needs_a_person() {
     assert_eq!(world.effects(shell("bash -c 'bash -c ls'")).verdict, Verdict::Allow);
 }
 
-fn any_access() -> impl Strategy<Value = Access> {
-    use Access::{Create, Delete, List, MoveFrom, MoveTo, Read, Write};
+fn any_access() -> impl Strategy<Value = PathAccess> {
+    use PathAccess::{Create, Delete, List, MoveFrom, MoveTo, Read, Write};
     proptest::sample::select(vec![Read, List, Write, Create, MoveFrom, MoveTo, Delete])
 }
 

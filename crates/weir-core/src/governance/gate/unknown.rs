@@ -2,22 +2,22 @@
 //! and everything that changes the world until it is settled. What is told and what settles it:
 //! `governance::outcome`.
 
-use super::{CallFacts, Gate, GateContext, GateName, Opinion, ask};
+use super::{CallFacts, Gate, GateContext, GateName, GateOpinion, asking_opinion};
 use crate::governance::{call_form, outcome};
 
-pub(super) struct Unknown;
+pub(super) struct UnknownGate;
 
-impl Gate for Unknown {
+impl Gate for UnknownGate {
     fn name(&self) -> GateName {
         GateName::Unknown
     }
-    fn judge(&self, call: &CallFacts<'_>, context: &GateContext<'_>) -> Option<Opinion> {
+    fn judge(&self, call: &CallFacts<'_>, context: &GateContext<'_>) -> Option<GateOpinion> {
         if context.unknown.is_empty() {
             return None;
         }
         let form = call_form(call.tool, call.input);
         let changes = call.inspection.effects.changes_world();
-        let told = outcome::told(context.unknown, &form, changes)?;
-        Some(ask(self, Some("unknown outcome".into()), told.text))
+        let told = outcome::outcome_warning(context.unknown, &form, changes)?;
+        Some(asking_opinion(self, Some("unknown outcome".into()), told.text))
     }
 }

@@ -1,20 +1,20 @@
 //! Refuses tools that exist but are not in this run's list: hidden is refused, not merely unlisted.
 
-use super::{CallFacts, Gate, GateContext, GateName, Opinion, deny};
+use super::{CallFacts, Gate, GateContext, GateName, GateOpinion, denying_opinion};
 
-pub(super) struct Visible;
+pub(super) struct VisibleGate;
 
-impl Gate for Visible {
+impl Gate for VisibleGate {
     fn name(&self) -> GateName {
         GateName::Visible
     }
-    fn judge(&self, call: &CallFacts<'_>, context: &GateContext<'_>) -> Option<Opinion> {
+    fn judge(&self, call: &CallFacts<'_>, context: &GateContext<'_>) -> Option<GateOpinion> {
         // A tool that does not exist is the concern of the gate `known`.
         let visible = context.visible.iter().any(|name| name == call.tool);
         if !call.inspection.known || visible || context.found.contains(call.tool) {
             return None;
         }
-        Some(deny(
+        Some(denying_opinion(
             self,
             None,
             format!(

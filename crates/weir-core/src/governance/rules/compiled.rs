@@ -3,33 +3,33 @@
 
 use globset::{Candidate, Glob, GlobBuilder, GlobSet, GlobSetBuilder};
 
-use super::parse::{Kind, Pattern};
+use super::parse::{RuleKind, RulePathPattern};
 use super::{Rule, RuleAction, RuleContext};
 
 /// Patterns of one space and the rule that each belongs to.
 #[derive(Debug, Default)]
-struct Space {
+struct PatternSpace {
     set: GlobSet,
     rules: Vec<usize>,
 }
 
-impl Space {
-    fn new(patterns: Vec<(Glob, usize)>, broken: &mut Vec<usize>) -> Space {
+impl PatternSpace {
+    fn new(patterns: Vec<(Glob, usize)>, broken: &mut Vec<usize>) -> PatternSpace {
         let mut builder = GlobSetBuilder::new();
         let (globs, rules): (Vec<Glob>, Vec<usize>) = patterns.into_iter().unzip();
         for glob in globs {
             builder.add(glob);
         }
         match builder.build() {
-            Ok(set) => Space { set, rules },
+            Ok(set) => PatternSpace { set, rules },
             Err(_) => {
                 broken.extend(rules);
-                Space::default()
+                PatternSpace::default()
             }
         }
     }
 
-    fn matching(&self, path: &str, found: &mut Vec<usize>) {
+    fn push_matches(&self, path: &str, found: &mut Vec<usize>) {
         if self.rules.is_empty() {
             return;
         }
@@ -44,27 +44,27 @@ impl Space {
 
 /// The patterns of the rules that forbid, or of those that allow.
 #[derive(Debug, Default)]
-struct Side {
+struct SidePatterns {
     /// Compared with paths relative to the workspace.
-    relative: Space,
+    relative: PatternSpace,
     /// Compared with absolute paths.
-    absolute: Space,
+    absolute: PatternSpace,
     /// Compared with absolute paths outside the workspace only.
-    outside: Space,
+    outside: PatternSpace,
     /// Rules for every path.
     all: Vec<usize>,
 }
 
 /// All path patterns of a set.
 #[derive(Debug, Default)]
-pub(super) struct Compiled {
-    forbidding: Side,
-    allowing: Side,
+pub(super) struct CompiledPatterns {
+    forbidding: SidePatterns,
+    allowing: SidePatterns,
 }
 
 /// The patterns of one rule.
 #[derive(Default)]
-struct Globs {
+struct RuleGlobs {
     relative: Vec<String>,
     absolute: Vec<String>,
     outside: Vec<String>,
@@ -80,30 +80,30 @@ fn with_below(pattern: String) -> [String; 2] {
     [pattern, below]
 }
 
-fn globs(rule: &Rule, context: &RuleContext) -> Globs {
-    let mut globs = Globs::default();
-    let Kind::Path { pattern, .. } = &rule.kind else {
+fn rule_globs(rule: &Rule, context: &RuleContext) -> RuleGlobs {
+    let mut globs = RuleGlobs::default();
+    let RuleKind::Path { pattern, .. } = &rule.kind else {
         return globs;
     };
     let forbids = rule.action != RuleAction::Allow;
     match pattern {
-        Pattern::All => globs.relative.push("**".into()),
-        Pattern::Anywhere(text) => {
+        RulePathPattern::All => globs.relative.push("**".into()),
+        RulePathPattern::Anywhere(text) => {
             globs.relative.extend(with_below(text.clone()));
             globs.relative.extend(with_below(format!("**/{text}")));
             if forbids {
                 globs.outside.extend(with_below(format!("/**/{text}")));
             }
         }
-        Pattern::Anchored(text) => {
+        RulePathPattern::Anchored(text) => {
             globs.relative.extend(with_below(text.clone()));
             // What is forbidden at any depth is forbidden outside too.
             if forbids && text.starts_with("**") {
                 globs.outside.extend(with_below(format!("/{text}")));
             }
         }
-        Pattern::Absolute(text) => globs.absolute.extend(with_below(format!("/{text}"))),
-        Pattern::Home(text) => match &context.home {
+        RulePathPattern::Absolute(text) => globs.absolute.extend(with_below(format!("/{text}"))),
+        RulePathPattern::Home(text) => match &context.home {
             Some(home) => {
                 let home = globset::escape(home.trim_end_matches('/'));
                 globs.absolute.extend(with_below(format!("{home}/{text}")));
@@ -115,16 +115,17 @@ fn globs(rule: &Rule, context: &RuleContext) -> Globs {
     globs
 }
 
-fn glob(pattern: &str) -> Result<Glob, globset::Error> {
+fn compile_glob(pattern: &str) -> Result<Glob, globset::Error> {
     GlobBuilder::new(pattern).literal_separator(true).backslash_escape(true).build()
 }
 
 /// Whether the patterns of `rule` can be compiled.
-pub(super) fn check(rule: &Rule, context: &RuleContext) -> Result<(), String> {
-    let Globs { relative, absolute, outside } = globs(rule, context);
+pub(super) fn check_patterns(rule: &Rule, context: &RuleContext) -> Result<(), String> {
+    let RuleGlobs { relative, absolute, outside } = rule_globs(rule, context);
     let mut builder = GlobSetBuilder::new();
     for pattern in relative.iter().chain(&absolute).chain(&outside) {
-        let glob = glob(pattern).map_err(|e| format!("has a pattern that cannot be read: {e}"))?;
+        let glob =
+            compile_glob(pattern).map_err(|e| format!("has a pattern that cannot be read: {e}"))?;
         builder.add(glob);
     }
     match builder.build() {
@@ -133,48 +134,50 @@ pub(super) fn check(rule: &Rule, context: &RuleContext) -> Result<(), String> {
     }
 }
 
-impl Compiled {
-    pub(super) fn new(rules: &[Rule], context: &RuleContext) -> Compiled {
+impl CompiledPatterns {
+    pub(super) fn new(rules: &[Rule], context: &RuleContext) -> CompiledPatterns {
         let side = |forbids: bool| {
             let numbered = rules.iter().enumerate();
             let chosen = numbered.filter(|(_, r)| (r.action != RuleAction::Allow) == forbids);
-            let mut side = Side::default();
+            let mut side = SidePatterns::default();
             let (mut relative, mut absolute, mut outside) = (Vec::new(), Vec::new(), Vec::new());
             let mut broken = Vec::new();
             for (index, rule) in chosen {
-                if forbids && matches!(rule.kind, Kind::Path { pattern: Pattern::All, .. }) {
+                if forbids
+                    && matches!(rule.kind, RuleKind::Path { pattern: RulePathPattern::All, .. })
+                {
                     side.all.push(index);
                     continue;
                 }
-                let patterns = globs(rule, context);
+                let patterns = rule_globs(rule, context);
                 for (texts, space) in [
                     (patterns.relative, &mut relative),
                     (patterns.absolute, &mut absolute),
                     (patterns.outside, &mut outside),
                 ] {
                     for text in texts {
-                        match glob(&text) {
+                        match compile_glob(&text) {
                             Ok(glob) => space.push((glob, index)),
                             Err(_) => broken.push(index),
                         }
                     }
                 }
             }
-            side.relative = Space::new(relative, &mut broken);
-            side.absolute = Space::new(absolute, &mut broken);
-            side.outside = Space::new(outside, &mut broken);
+            side.relative = PatternSpace::new(relative, &mut broken);
+            side.absolute = PatternSpace::new(absolute, &mut broken);
+            side.outside = PatternSpace::new(outside, &mut broken);
             // What cannot be compiled forbids everything rather than nothing.
             if forbids {
                 side.all.extend(broken);
             }
             side
         };
-        Compiled { forbidding: side(true), allowing: side(false) }
+        CompiledPatterns { forbidding: side(true), allowing: side(false) }
     }
 
     /// The rules of one side whose pattern matches a path, as places in the set. `relative` is
     /// absent for paths outside the workspace.
-    pub(super) fn matching(
+    pub(super) fn matching_rules(
         &self,
         side: WhichRules,
         relative: Option<&str>,
@@ -186,10 +189,10 @@ impl Compiled {
         };
         let mut found: Vec<usize> = side.all.clone();
         match relative {
-            Some(path) => side.relative.matching(path, &mut found),
-            None => side.outside.matching(absolute, &mut found),
+            Some(path) => side.relative.push_matches(path, &mut found),
+            None => side.outside.push_matches(absolute, &mut found),
         }
-        side.absolute.matching(absolute, &mut found);
+        side.absolute.push_matches(absolute, &mut found);
         found.sort_unstable();
         found.dedup();
         found

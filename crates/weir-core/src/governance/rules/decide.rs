@@ -1,12 +1,12 @@
 //! What the rules of a set say about one effect. Deny beats ask beats allow.
 
 use super::compiled::WhichRules;
-use super::parse::{HostPattern, Kind, MailPattern, Pattern, ShellPattern};
+use super::parse::{HostPattern, MailPattern, RuleKind, RulePathPattern, ShellPattern};
 use super::{Rule, RuleAction, RuleSet};
-use crate::governance::shell::{self, CommandLine, Part, Reach, Word};
-use crate::tool::{Access, CommandEffect, HostEffect, PathEffect, Place, SendEffect};
+use crate::governance::shell::{self, CommandLine, CommandPart, CommandReach, ShellWord};
+use crate::tool::{CommandEffect, HostEffect, PathAccess, PathEffect, PathPlace, SendEffect};
 
-/// The way of [`SendEffect::by`] that rules of the kind `Mail` are about.
+/// The way of [`SendEffect::actor_name`] that rules of the kind `Mail` are about.
 pub const MAIL: &str = "mail";
 
 /// What rules say about one effect.
@@ -29,7 +29,7 @@ fn use_of(edits: bool) -> PathUse {
 /// What is done to a path, as rules see it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PathUse {
-    /// `Read`.
+    /// `JournalReadResult`.
     Read,
     /// `Edit`.
     Write,
@@ -37,7 +37,7 @@ pub enum PathUse {
 
 /// A word of a command as a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Resolved {
+pub(crate) struct ResolvedWord {
     /// Relative to the workspace where it lies in it (`.`: its root), else absolute.
     pub(crate) path: String,
     /// It lies in the workspace.
@@ -53,23 +53,27 @@ pub(crate) const WRITERS: &[&str] = &[
 impl RuleSet {
     /// The rules about a tool as a whole: its bare name, `Mcp(…)`, and `*` when the call
     /// `touches` anything.
-    pub fn rule_tool(&self, tool: &str, touches: Touches) -> Ruling<'_> {
+    pub fn rule_tool(&self, tool: &str, touches: EffectPresence) -> Ruling<'_> {
         let mcp = tool.strip_prefix("mcp__").and_then(|rest| rest.split_once("__"));
-        self.strongest(|rule| match &rule.kind {
-            Kind::Everything => touches == Touches::Something,
-            Kind::Tool(name) => name == tool,
-            Kind::Mcp { server, tool } => mcp.is_some_and(|(its_server, its_tool)| {
+        self.strongest_matching(|rule| match &rule.kind {
+            RuleKind::Everything => touches == EffectPresence::Something,
+            RuleKind::Tool(name) => name == tool,
+            RuleKind::Mcp { server, tool } => mcp.is_some_and(|(its_server, its_tool)| {
                 (server == "*" || server == its_server) && (tool == "*" || tool == its_tool)
             }),
-            Kind::Path { .. } | Kind::Shell(_) | Kind::Web(_) | Kind::Mail(_) | Kind::Agent(_) => {
-                false
-            }
+            RuleKind::Path { .. }
+            | RuleKind::Shell(_)
+            | RuleKind::Web(_)
+            | RuleKind::Mail(_)
+            | RuleKind::Agent(_) => false,
         })
     }
 
     /// The rules about spawning an agent.
     pub fn rule_agent(&self, agent: &str) -> Ruling<'_> {
-        self.strongest(|rule| matches!(&rule.kind, Kind::Agent(n) if n == "*" || n == agent))
+        self.strongest_matching(
+            |rule| matches!(&rule.kind, RuleKind::Agent(n) if n == "*" || n == agent),
+        )
     }
 
     /// The rules about a host.
@@ -79,18 +83,18 @@ impl RuleSet {
         let below = |domain: &str| {
             host.strip_suffix(domain).is_some_and(|rest| rest.ends_with('.') && rest.len() > 1)
         };
-        self.strongest(|rule| match &rule.kind {
-            Kind::Web(HostPattern::All) => true,
-            Kind::Web(HostPattern::Domain(domain)) => host == domain || below(domain),
-            Kind::Web(HostPattern::Below(domain)) => below(domain),
-            Kind::Web(HostPattern::Address(address)) => bare.parse() == Ok(*address),
-            Kind::Everything
-            | Kind::Tool(_)
-            | Kind::Path { .. }
-            | Kind::Shell(_)
-            | Kind::Mail(_)
-            | Kind::Mcp { .. }
-            | Kind::Agent(_) => false,
+        self.strongest_matching(|rule| match &rule.kind {
+            RuleKind::Web(HostPattern::All) => true,
+            RuleKind::Web(HostPattern::Domain(domain)) => host == domain || below(domain),
+            RuleKind::Web(HostPattern::Below(domain)) => below(domain),
+            RuleKind::Web(HostPattern::Address(address)) => bare.parse() == Ok(*address),
+            RuleKind::Everything
+            | RuleKind::Tool(_)
+            | RuleKind::Path { .. }
+            | RuleKind::Shell(_)
+            | RuleKind::Mail(_)
+            | RuleKind::Mcp { .. }
+            | RuleKind::Agent(_) => false,
         })
     }
 
@@ -98,27 +102,29 @@ impl RuleSet {
     pub fn rule_send(&self, effect: &SendEffect) -> Ruling<'_> {
         let recipient = effect.recipient.to_ascii_lowercase();
         let domain = recipient.rsplit_once('@').map(|(_, domain)| domain);
-        self.strongest(|rule| match &rule.kind {
-            Kind::Mail(_) if effect.by != MAIL => false,
-            Kind::Mail(MailPattern::All) => true,
-            Kind::Mail(MailPattern::Address(address)) => *address == recipient,
-            Kind::Mail(MailPattern::Domain(of)) => domain == Some(of.as_str()),
-            Kind::Everything
-            | Kind::Tool(_)
-            | Kind::Path { .. }
-            | Kind::Shell(_)
-            | Kind::Web(_)
-            | Kind::Mcp { .. }
-            | Kind::Agent(_) => false,
+        self.strongest_matching(|rule| match &rule.kind {
+            RuleKind::Mail(_) if effect.by != MAIL => false,
+            RuleKind::Mail(MailPattern::All) => true,
+            RuleKind::Mail(MailPattern::Address(address)) => *address == recipient,
+            RuleKind::Mail(MailPattern::Domain(of)) => domain == Some(of.as_str()),
+            RuleKind::Everything
+            | RuleKind::Tool(_)
+            | RuleKind::Path { .. }
+            | RuleKind::Shell(_)
+            | RuleKind::Web(_)
+            | RuleKind::Mcp { .. }
+            | RuleKind::Agent(_) => false,
         })
     }
 
     /// The rules about a path. Both ends of a move are written, and its source is read as well.
     pub fn rule_path(&self, effect: &PathEffect) -> Ruling<'_> {
         let uses: &[PathUse] = match effect.access {
-            Access::Read | Access::List => &[PathUse::Read],
-            Access::MoveFrom => &[PathUse::Write, PathUse::Read],
-            Access::Write | Access::Create | Access::MoveTo | Access::Delete => &[PathUse::Write],
+            PathAccess::Read | PathAccess::List => &[PathUse::Read],
+            PathAccess::MoveFrom => &[PathUse::Write, PathUse::Read],
+            PathAccess::Write | PathAccess::Create | PathAccess::MoveTo | PathAccess::Delete => {
+                &[PathUse::Write]
+            }
         };
         let found = self.rule_path_uses(&effect.path, &effect.place, uses, None);
         if !effect.recursive || !effect.access.is_write() {
@@ -134,7 +140,7 @@ impl RuleSet {
     /// The rules about reading or writing `path`, relative to the workspace or absolute. Tools
     /// that walk folders leave out what this denies.
     pub fn rule_path_use(&self, path: &str, path_use: PathUse) -> Ruling<'_> {
-        let place = if path.starts_with('/') { Place::Outside } else { Place::Inside };
+        let place = if path.starts_with('/') { PathPlace::Outside } else { PathPlace::Inside };
         self.rule_path_uses(path, &place, &[path_use], None)
     }
 
@@ -142,7 +148,7 @@ impl RuleSet {
     fn rule_path_uses(
         &self,
         path: &str,
-        place: &Place,
+        place: &PathPlace,
         uses: &[PathUse],
         which: Option<WhichRules>,
     ) -> Ruling<'_> {
@@ -158,16 +164,16 @@ impl RuleSet {
             joined = if relative == "." { root.to_string() } else { format!("{root}/{relative}") };
             &joined
         };
-        let relative = (*place == Place::Inside && !path.starts_with('/')).then_some(relative);
+        let relative = (*place == PathPlace::Inside && !path.starts_with('/')).then_some(relative);
         let about = |side: WhichRules| {
-            let hits = self.compiled().matching(side, relative, absolute);
+            let hits = self.compiled_patterns().matching_rules(side, relative, absolute);
             let rules = hits.into_iter().map(|i| &self.rules[i]);
             // Permission to move is permission to edit; a prohibition of either use forbids it.
-            strongest(rules.filter(|rule| match (&rule.kind, side) {
-                (Kind::Path { edits, .. }, WhichRules::Allowing) => {
+            strongest_ruling(rules.filter(|rule| match (&rule.kind, side) {
+                (RuleKind::Path { edits, .. }, WhichRules::Allowing) => {
                     uses.first() == Some(&use_of(*edits))
                 }
-                (Kind::Path { edits, .. }, WhichRules::Forbidding) => {
+                (RuleKind::Path { edits, .. }, WhichRules::Forbidding) => {
                     uses.contains(&use_of(*edits))
                 }
                 _ => false,
@@ -183,13 +189,13 @@ impl RuleSet {
     fn deny_below(&self, folder: &str) -> Option<&Rule> {
         let root = matches!(folder, "" | ".");
         self.rules.iter().find(|rule| match &rule.kind {
-            Kind::Path { edits: true, pattern: Pattern::Anchored(text) }
+            RuleKind::Path { edits: true, pattern: RulePathPattern::Anchored(text) }
                 if rule.action == RuleAction::Deny =>
             {
                 let below = text.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'));
                 (root || below) && !text.starts_with("**")
             }
-            Kind::Path { edits: true, pattern: Pattern::Absolute(text) }
+            RuleKind::Path { edits: true, pattern: RulePathPattern::Absolute(text) }
                 if rule.action == RuleAction::Deny =>
             {
                 let whole = format!("/{text}");
@@ -207,10 +213,10 @@ impl RuleSet {
 
     /// The rules about a command.
     pub fn rule_command(&self, effect: &CommandEffect) -> Ruling<'_> {
-        let line = shell::parse(&effect.command);
-        let reach = shell::reach(&line);
-        let forbidding = strongest(self.rules.iter().filter(|rule| match rule.action {
-            RuleAction::Deny | RuleAction::Ask => forbids(rule, effect, &line, &reach),
+        let line = shell::parse_command_line(&effect.command);
+        let reach = shell::command_reach(&line);
+        let forbidding = strongest_ruling(self.rules.iter().filter(|rule| match rule.action {
+            RuleAction::Deny | RuleAction::Ask => forbids_command(rule, effect, &line, &reach),
             RuleAction::Allow => false,
         }));
         if matches!(forbidding, Ruling::Deny(_)) {
@@ -229,26 +235,27 @@ impl RuleSet {
     pub fn denies_commands(&self) -> Option<&Rule> {
         self.rules
             .iter()
-            .find(|rule| rule.action == RuleAction::Deny && matches!(rule.kind, Kind::Shell(_)))
+            .find(|rule| rule.action == RuleAction::Deny && matches!(rule.kind, RuleKind::Shell(_)))
     }
 
     /// A deny rule for commands whose words stand in this text in their order, wherever: in a command
     /// that is computed they may come to be what it runs.
     pub fn denies_words_of(&self, command: &str) -> Option<&Rule> {
         // `${X:-deploy}`
-        fn bare(word: &str) -> &str {
+        fn trim_punctuation(word: &str) -> &str {
             word.trim_matches(['-', '+', '.'])
         }
         let is_part = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | '+');
         let stand = |wanted: &[String]| {
-            let mut words = command.split(|c| !is_part(c)).map(bare);
-            !wanted.is_empty() && wanted.iter().all(|one| words.any(|word| word == bare(one)))
+            let mut words = command.split(|c| !is_part(c)).map(trim_punctuation);
+            !wanted.is_empty()
+                && wanted.iter().all(|one| words.any(|word| word == trim_punctuation(one)))
         };
         self.rules.iter().find(|rule| {
             rule.action == RuleAction::Deny
                 && match &rule.kind {
-                    Kind::Shell(ShellPattern::Prefix(words)) => stand(words),
-                    Kind::Shell(ShellPattern::Exact { words, .. }) => {
+                    RuleKind::Shell(ShellPattern::Prefix(words)) => stand(words),
+                    RuleKind::Shell(ShellPattern::Exact { words, .. }) => {
                         words.as_ref().is_some_and(|words| stand(words))
                     }
                     _ => false,
@@ -257,9 +264,9 @@ impl RuleSet {
     }
 
     /// Deny and ask rules for paths, applied to the paths that a command names.
-    fn rule_named_paths(&self, effect: &CommandEffect, reach: &Reach) -> Ruling<'_> {
+    fn rule_named_paths(&self, effect: &CommandEffect, reach: &CommandReach) -> Ruling<'_> {
         let about_paths = |rule: &Rule| {
-            rule.action != RuleAction::Allow && matches!(rule.kind, Kind::Path { .. })
+            rule.action != RuleAction::Allow && matches!(rule.kind, RuleKind::Path { .. })
         };
         if !self.rules.iter().any(about_paths) {
             return Ruling::Silent;
@@ -267,7 +274,7 @@ impl RuleSet {
         let mut found = Ruling::Silent;
         let mut consider = |word: &str, path_use: PathUse| {
             for resolved in resolve_word(self, &effect.cwd, word) {
-                let place = if resolved.inside { Place::Inside } else { Place::Outside };
+                let place = if resolved.inside { PathPlace::Inside } else { PathPlace::Outside };
                 let only = Some(WhichRules::Forbidding);
                 let ruling = self.rule_path_uses(&resolved.path, &place, &[path_use], only);
                 match (&found, &ruling) {
@@ -282,7 +289,7 @@ impl RuleSet {
             let writes = WRITERS.contains(&shell::head_name(&words[0]));
             // A bare option names no path.
             let names =
-                |word: &&Word| !word.text.starts_with('-') || word.text.contains(['=', '/']);
+                |word: &&ShellWord| !word.text.starts_with('-') || word.text.contains(['=', '/']);
             for word in words[1..].iter().filter(names) {
                 consider(&word.text, PathUse::Read);
                 if writes {
@@ -302,7 +309,7 @@ impl RuleSet {
 
     fn allow_command(&self, effect: &CommandEffect, line: &CommandLine) -> Ruling<'_> {
         let allow = || self.rules.iter().filter(|rule| rule.action == RuleAction::Allow);
-        let all = allow().find(|r| matches!(&r.kind, Kind::Shell(ShellPattern::All)));
+        let all = allow().find(|r| matches!(&r.kind, RuleKind::Shell(ShellPattern::All)));
         if let Some(rule) = all {
             return Ruling::Allow(vec![rule]);
         }
@@ -311,7 +318,7 @@ impl RuleSet {
         }
         let whole = effect.command.trim();
         let exact = allow().find(|rule| {
-            matches!(&rule.kind, Kind::Shell(ShellPattern::Exact { text, .. }) if text == whole)
+            matches!(&rule.kind, RuleKind::Shell(ShellPattern::Exact { text, .. }) if text == whole)
         });
         if let Some(rule) = exact {
             return Ruling::Allow(vec![rule]);
@@ -351,7 +358,7 @@ impl RuleSet {
     }
 
     /// Whether a part only goes to a folder of the workspace.
-    fn moves_inside(&self, cwd: &str, part: &Part) -> bool {
+    fn moves_inside(&self, cwd: &str, part: &CommandPart) -> bool {
         let [go, to] = part.words.as_slice() else { return false };
         let resolved = resolve_word(self, cwd, &to.text);
         go.text == "cd"
@@ -363,7 +370,7 @@ impl RuleSet {
 
     /// Whether a redirection's target certainly lies in the workspace, outside what is always
     /// protected there.
-    fn target_is_inside(&self, cwd: &str, target: &Word, moves: bool) -> bool {
+    fn target_is_inside(&self, cwd: &str, target: &ShellWord, moves: bool) -> bool {
         if matches!(target.text.as_str(), "/dev/null" | "/dev/stdout" | "/dev/stderr") {
             return true;
         }
@@ -379,14 +386,14 @@ impl RuleSet {
             })
     }
 
-    fn strongest<'a>(&'a self, matches: impl Fn(&Rule) -> bool) -> Ruling<'a> {
-        strongest(self.rules.iter().filter(|rule| matches(rule)))
+    fn strongest_matching<'a>(&'a self, matches: impl Fn(&Rule) -> bool) -> Ruling<'a> {
+        strongest_ruling(self.rules.iter().filter(|rule| matches(rule)))
     }
 }
 
 /// Whether a call touches anything outside the session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Touches {
+pub enum EffectPresence {
     /// It has effects.
     Something,
     /// It has none, or only on the agent itself.
@@ -394,7 +401,7 @@ pub enum Touches {
 }
 
 /// The strongest of `rules`, which come strongest first.
-fn strongest<'a>(rules: impl Iterator<Item = &'a Rule>) -> Ruling<'a> {
+fn strongest_ruling<'a>(rules: impl Iterator<Item = &'a Rule>) -> Ruling<'a> {
     let mut allowing = Vec::new();
     for rule in rules {
         match rule.action {
@@ -408,20 +415,20 @@ fn strongest<'a>(rules: impl Iterator<Item = &'a Rule>) -> Ruling<'a> {
 
 /// Whether an allow rule matches one part, precisely: as it is, or without what only sets its
 /// circumstances.
-fn allows_part(rule: &Rule, part: &Part) -> bool {
+fn allows_part(rule: &Rule, part: &CommandPart) -> bool {
     let words = part.assignments.is_empty().then_some(part.words.as_slice());
-    let texts = [words, shell::unwrapped(part)];
+    let texts = [words, shell::unwrap_command(part)];
     texts.into_iter().flatten().any(|words| allows_words(rule, words, part))
 }
 
-fn allows_words(rule: &Rule, words: &[Word], part: &Part) -> bool {
+fn allows_words(rule: &Rule, words: &[ShellWord], part: &CommandPart) -> bool {
     let begins = |wanted: &[String]| {
-        let literal = |(wanted, word): (&String, &Word)| !word.expands && *wanted == word.text;
+        let literal = |(wanted, word): (&String, &ShellWord)| !word.expands && *wanted == word.text;
         words.len() >= wanted.len() && wanted.iter().zip(words).all(literal)
     };
     match &rule.kind {
-        Kind::Shell(ShellPattern::Prefix(prefix)) => begins(prefix),
-        Kind::Shell(ShellPattern::Exact { text, words: exact }) => {
+        RuleKind::Shell(ShellPattern::Prefix(prefix)) => begins(prefix),
+        RuleKind::Shell(ShellPattern::Exact { text, words: exact }) => {
             let same_words =
                 exact.as_ref().is_some_and(|exact| exact.len() == words.len() && begins(exact));
             (same_words && part.redirections.iter().all(|r| !r.is_file())) || *text == part.raw
@@ -431,13 +438,18 @@ fn allows_words(rule: &Rule, words: &[Word], part: &Part) -> bool {
 }
 
 /// Whether a deny or ask rule matches a command, as broadly as possible.
-fn forbids(rule: &Rule, effect: &CommandEffect, line: &CommandLine, reach: &Reach) -> bool {
+fn forbids_command(
+    rule: &Rule,
+    effect: &CommandEffect,
+    line: &CommandLine,
+    reach: &CommandReach,
+) -> bool {
     match &rule.kind {
-        Kind::Shell(ShellPattern::All) => true,
-        Kind::Shell(ShellPattern::Prefix(prefix)) => {
+        RuleKind::Shell(ShellPattern::All) => true,
+        RuleKind::Shell(ShellPattern::Prefix(prefix)) => {
             reach.commands().any(|words| begins_broadly(words, prefix).is_some())
         }
-        Kind::Shell(ShellPattern::Exact { text, words: exact }) => {
+        RuleKind::Shell(ShellPattern::Exact { text, words: exact }) => {
             effect.command.trim() == text
                 || line.parts.iter().any(|part| part.raw == *text)
                 || exact.as_ref().is_some_and(|exact| {
@@ -449,7 +461,7 @@ fn forbids(rule: &Rule, effect: &CommandEffect, line: &CommandLine, reach: &Reac
 }
 
 /// Where the words of `prefix` end in `words`, options between them passed over.
-fn begins_broadly<S: AsRef<str>>(words: &[Word], prefix: &[S]) -> Option<usize> {
+fn begins_broadly<S: AsRef<str>>(words: &[ShellWord], prefix: &[S]) -> Option<usize> {
     let (first, rest) = prefix.split_first()?;
     let (head, first) = (words.first()?, first.as_ref());
     if head.text != first && shell::head_name(head) != first {
@@ -478,18 +490,18 @@ fn begins_broadly<S: AsRef<str>>(words: &[Word], prefix: &[S]) -> Option<usize> 
 }
 
 /// The paths that a word of a command may name: itself, and what follows `=`, `@` or `:` in it.
-pub(crate) fn resolve_word(rules: &RuleSet, cwd: &str, word: &str) -> Vec<Resolved> {
+pub(crate) fn resolve_word(rules: &RuleSet, cwd: &str, word: &str) -> Vec<ResolvedWord> {
     let mut texts = vec![word];
     for mark in ['=', '@', ':'] {
         if let Some((_, after)) = word.split_once(mark) {
             texts.push(after);
         }
     }
-    texts.into_iter().filter_map(|text| resolve(rules, cwd, text)).collect()
+    texts.into_iter().filter_map(|text| resolve_path(rules, cwd, text)).collect()
 }
 
 /// Where `text` leads, by its letters alone: no link is followed here.
-pub(crate) fn resolve(rules: &RuleSet, cwd: &str, text: &str) -> Option<Resolved> {
+pub(crate) fn resolve_path(rules: &RuleSet, cwd: &str, text: &str) -> Option<ResolvedWord> {
     if text.is_empty() || text.contains('\n') {
         return None;
     }
@@ -530,16 +542,19 @@ pub(crate) fn resolve(rules: &RuleSet, cwd: &str, text: &str) -> Option<Resolved
         None => None,
     };
     Some(match inside.filter(|_| !root.is_empty()) {
-        Some(path) => Resolved { path, inside: true },
-        None if root.is_empty() && !text.starts_with(['/', '~', '$']) && !climbs(text) => {
-            Resolved { path: path.trim_start_matches('/').to_string(), inside: true }
+        Some(path) => ResolvedWord { path, inside: true },
+        None if root.is_empty()
+            && !text.starts_with(['/', '~', '$'])
+            && !climbs_above_start(text) =>
+        {
+            ResolvedWord { path: path.trim_start_matches('/').to_string(), inside: true }
         }
-        None => Resolved { path, inside: false },
+        None => ResolvedWord { path, inside: false },
     })
 }
 
 /// Whether `..` leads above where it starts.
-fn climbs(text: &str) -> bool {
+fn climbs_above_start(text: &str) -> bool {
     let mut depth = 0i32;
     text.split('/').any(|part| {
         depth += match part {

@@ -3,10 +3,10 @@
 //! Wide enough to save the next question of the same kind, and no wider: a program with its
 //! subcommand, one file, one host. Not here: how long they hold.
 
-use super::decide::{MAIL, Ruling, Touches};
+use super::decide::{EffectPresence, MAIL, Ruling};
 use super::{Rule, RuleAction, RuleOrigin, RuleSet};
-use crate::governance::shell::{self, Part};
-use crate::tool::{CommandEffect, Effects, PathEffect, Place};
+use crate::governance::shell::{self, CommandPart};
+use crate::tool::{CommandEffect, Effects, PathEffect, PathPlace};
 
 impl RuleSet {
     /// The allow rules that would have let this call pass and the next of its kind, checked by
@@ -42,20 +42,20 @@ impl RuleSet {
         texts.dedup();
         let mut rules = Vec::new();
         for text in texts {
-            match self.parse(RuleAction::Allow, &text, origin.clone()) {
+            match self.parse_rule(RuleAction::Allow, &text, origin.clone()) {
                 Ok(rule) => rules.push(rule),
                 Err(_) => return Vec::new(),
             }
         }
         let mut alone = RuleSet::new(self.context.clone());
         alone.extend(rules.iter().cloned());
-        if alone.allows(tool, effects) { rules } else { Vec::new() }
+        if alone.allows_effects(tool, effects) { rules } else { Vec::new() }
     }
 
     /// Whether the rules alone, without any mode, allow every effect that would need one.
-    fn allows(&self, tool: &str, effects: &Effects) -> bool {
+    fn allows_effects(&self, tool: &str, effects: &Effects) -> bool {
         let allowed = |ruling: Ruling<'_>| matches!(ruling, Ruling::Allow(_));
-        if allowed(self.rule_tool(tool, Touches::Something)) {
+        if allowed(self.rule_tool(tool, EffectPresence::Something)) {
             return true;
         }
         !effects.unknown
@@ -68,7 +68,7 @@ impl RuleSet {
 
 /// Whether a path needs a rule to pass in the mode `ask`.
 fn needs_rule(path: &PathEffect) -> bool {
-    path.access.is_write() || path.place != Place::Inside || path.sensitive.is_some()
+    path.access.is_write() || path.place != PathPlace::Inside || path.sensitive.is_some()
 }
 
 /// The very path: what is agreed to for one file is agreed to for no other that looks like it.
@@ -82,28 +82,28 @@ fn path_rule(path: &PathEffect) -> String {
 /// A rule for each part that needs one; where a part has no useful beginning, the line as it is.
 fn of_command(command: &CommandEffect) -> Option<Vec<String>> {
     let confined = !command.has_network();
-    let line = shell::parse(&command.command);
+    let line = shell::parse_command_line(&command.command);
     let whole = || line.is_plain().then(|| vec![format!("Shell({})", command.command.trim())]);
     if !line.is_readable() || line.background || !line.functions.is_empty() {
         return whole();
     }
     let needs = line.parts.iter().filter(|part| !is_free(part, confined));
-    let offered: Option<Vec<String>> = needs.map(beginning).collect();
+    let offered: Option<Vec<String>> = needs.map(command_prefix_rule).collect();
     match offered {
         Some(offered) if !offered.is_empty() => Some(offered),
         _ => whole(),
     }
 }
 
-fn is_free(part: &Part, confined: bool) -> bool {
+fn is_free(part: &CommandPart, confined: bool) -> bool {
     let goes = part.words.first().is_some_and(|word| word.text == "cd");
     goes || shell::is_reader(part, confined)
 }
 
 /// `Shell(cargo test:*)` for `cargo test --lib`. None for programs whose arguments decide what runs,
 /// and for those that take away.
-fn beginning(part: &Part) -> Option<String> {
-    let words = shell::unwrapped(part)?;
+fn command_prefix_rule(part: &CommandPart) -> Option<String> {
+    let words = shell::unwrap_command(part)?;
     let literal: Vec<&str> =
         words.iter().take_while(|word| !word.expands).map(|word| word.text.as_str()).collect();
     let is_name = |text: &str| {
@@ -116,8 +116,8 @@ fn beginning(part: &Part) -> Option<String> {
     let (head, rest) = literal.split_first()?;
     let family = FAMILIES.iter().find(|(name, _)| name == head)?;
     let count = match family.1 {
-        Beginning::Program => 0,
-        Beginning::Subcommand(safe) => {
+        PrefixScope::Program => 0,
+        PrefixScope::Subcommand(safe) => {
             let first = rest.first()?;
             match (safe.contains(first), *first) {
                 (true, "run" | "exec" | "-m" | "dlx") => 2,
@@ -125,7 +125,7 @@ fn beginning(part: &Part) -> Option<String> {
                 (false, _) => return None,
             }
         }
-        Beginning::Target => match rest.first() {
+        PrefixScope::Target => match rest.first() {
             Some(target) if is_name(target) => 1,
             Some(_) => return None,
             None => 0,
@@ -137,7 +137,7 @@ fn beginning(part: &Part) -> Option<String> {
 }
 
 /// How much of a command says what kind of command it is.
-enum Beginning {
+enum PrefixScope {
     /// The program alone.
     Program,
     /// The program with one of these.
@@ -147,10 +147,10 @@ enum Beginning {
 }
 
 /// Programs of which a rule with a beginning is offered. What is not here is offered as it stands.
-const FAMILIES: &[(&str, Beginning)] = &[
+const FAMILIES: &[(&str, PrefixScope)] = &[
     (
         "git",
-        Beginning::Subcommand(&[
+        PrefixScope::Subcommand(&[
             "add",
             "commit",
             "checkout",
@@ -168,40 +168,40 @@ const FAMILIES: &[(&str, Beginning)] = &[
     ),
     (
         "cargo",
-        Beginning::Subcommand(&[
+        PrefixScope::Subcommand(&[
             "build", "check", "test", "clippy", "fmt", "doc", "bench", "nextest", "tree",
             "metadata", "update", "fetch", "add",
         ]),
     ),
-    ("npm", Beginning::Subcommand(&["test", "ci", "install", "ls", "run"])),
-    ("pnpm", Beginning::Subcommand(&["test", "install", "ls", "run"])),
-    ("yarn", Beginning::Subcommand(&["test", "install", "run", "build", "lint"])),
-    ("bun", Beginning::Subcommand(&["test", "install", "run"])),
-    ("go", Beginning::Subcommand(&["build", "test", "vet", "fmt", "mod", "list"])),
-    ("dotnet", Beginning::Subcommand(&["build", "test", "restore"])),
-    ("mvn", Beginning::Subcommand(&["compile", "test", "verify", "package"])),
-    ("python", Beginning::Subcommand(&["-m"])),
-    ("python3", Beginning::Subcommand(&["-m"])),
-    ("uv", Beginning::Subcommand(&["run", "sync", "pip"])),
-    ("pip", Beginning::Subcommand(&["install", "list", "show"])),
-    ("poetry", Beginning::Subcommand(&["run", "install"])),
-    ("make", Beginning::Target),
-    ("just", Beginning::Target),
-    ("gradle", Beginning::Target),
-    ("ninja", Beginning::Target),
-    ("pytest", Beginning::Program),
-    ("mypy", Beginning::Program),
-    ("ruff", Beginning::Program),
-    ("black", Beginning::Program),
-    ("tox", Beginning::Program),
-    ("eslint", Beginning::Program),
-    ("prettier", Beginning::Program),
-    ("tsc", Beginning::Program),
-    ("jest", Beginning::Program),
-    ("vitest", Beginning::Program),
-    ("cmake", Beginning::Program),
-    ("ctest", Beginning::Program),
-    ("rustfmt", Beginning::Program),
-    ("mkdir", Beginning::Program),
-    ("touch", Beginning::Program),
+    ("npm", PrefixScope::Subcommand(&["test", "ci", "install", "ls", "run"])),
+    ("pnpm", PrefixScope::Subcommand(&["test", "install", "ls", "run"])),
+    ("yarn", PrefixScope::Subcommand(&["test", "install", "run", "build", "lint"])),
+    ("bun", PrefixScope::Subcommand(&["test", "install", "run"])),
+    ("go", PrefixScope::Subcommand(&["build", "test", "vet", "fmt", "mod", "list"])),
+    ("dotnet", PrefixScope::Subcommand(&["build", "test", "restore"])),
+    ("mvn", PrefixScope::Subcommand(&["compile", "test", "verify", "package"])),
+    ("python", PrefixScope::Subcommand(&["-m"])),
+    ("python3", PrefixScope::Subcommand(&["-m"])),
+    ("uv", PrefixScope::Subcommand(&["run", "sync", "pip"])),
+    ("pip", PrefixScope::Subcommand(&["install", "list", "show"])),
+    ("poetry", PrefixScope::Subcommand(&["run", "install"])),
+    ("make", PrefixScope::Target),
+    ("just", PrefixScope::Target),
+    ("gradle", PrefixScope::Target),
+    ("ninja", PrefixScope::Target),
+    ("pytest", PrefixScope::Program),
+    ("mypy", PrefixScope::Program),
+    ("ruff", PrefixScope::Program),
+    ("black", PrefixScope::Program),
+    ("tox", PrefixScope::Program),
+    ("eslint", PrefixScope::Program),
+    ("prettier", PrefixScope::Program),
+    ("tsc", PrefixScope::Program),
+    ("jest", PrefixScope::Program),
+    ("vitest", PrefixScope::Program),
+    ("cmake", PrefixScope::Program),
+    ("ctest", PrefixScope::Program),
+    ("rustfmt", PrefixScope::Program),
+    ("mkdir", PrefixScope::Program),
+    ("touch", PrefixScope::Program),
 ];

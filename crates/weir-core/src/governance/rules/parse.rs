@@ -5,13 +5,13 @@ use crate::governance::shell;
 
 /// What a rule is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum RuleKind {
     /// `*`: every effect.
     Everything,
     /// A bare tool name: every effect of that tool.
     Tool(String),
     /// `Read(glob)`, `Edit(glob)`.
-    Path { edits: bool, pattern: Pattern },
+    Path { edits: bool, pattern: RulePathPattern },
     /// `Shell(…)`.
     Shell(ShellPattern),
     /// `Web(host)`.
@@ -24,15 +24,15 @@ pub(super) enum Kind {
     Agent(String),
 }
 
-impl Kind {
+impl RuleKind {
     pub(super) fn needs_home(&self) -> bool {
-        matches!(self, Kind::Path { pattern: Pattern::Home(_), .. })
+        matches!(self, RuleKind::Path { pattern: RulePathPattern::Home(_), .. })
     }
 }
 
 /// Which paths.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Pattern {
+pub(super) enum RulePathPattern {
     /// Every path inside the workspace; for deny and ask rules every path at all.
     All,
     /// At any depth below the workspace's root.
@@ -83,7 +83,7 @@ pub(super) enum MailPattern {
 const KINDS: &[&str] = &["Read", "Edit", "Shell", "Web", "Mail", "Mcp", "Agent"];
 
 /// Understands the text of a rule.
-pub(super) fn kind(text: &str) -> Result<Kind, String> {
+pub(super) fn parse_kind(text: &str) -> Result<RuleKind, String> {
     if text.is_empty() {
         return Err("is empty; write for example Edit(src/**)".into());
     }
@@ -91,10 +91,10 @@ pub(super) fn kind(text: &str) -> Result<Kind, String> {
         return Err(format!("is longer than {RULE_CHARS_MAX} characters"));
     }
     if text == "*" {
-        return Ok(Kind::Everything);
+        return Ok(RuleKind::Everything);
     }
     let Some((name, rest)) = text.split_once('(') else {
-        return bare(text);
+        return parse_bare_rule(text);
     };
     let Some(specifier) = rest.strip_suffix(')') else {
         return Err("has no closing parenthesis at its end".into());
@@ -106,12 +106,14 @@ pub(super) fn kind(text: &str) -> Result<Kind, String> {
         ));
     }
     match name {
-        "Read" | "Edit" => Ok(Kind::Path { edits: name == "Edit", pattern: path(specifier)? }),
-        "Shell" => command(specifier).map(Kind::Shell),
-        "Web" => host(specifier).map(Kind::Web),
-        "Mail" => mail(specifier).map(Kind::Mail),
-        "Mcp" => mcp(specifier),
-        "Agent" => agent(specifier),
+        "Read" | "Edit" => {
+            Ok(RuleKind::Path { edits: name == "Edit", pattern: parse_path_pattern(specifier)? })
+        }
+        "Shell" => parse_shell_pattern(specifier).map(RuleKind::Shell),
+        "Web" => parse_host_pattern(specifier).map(RuleKind::Web),
+        "Mail" => parse_mail_pattern(specifier).map(RuleKind::Mail),
+        "Mcp" => parse_mcp_rule(specifier),
+        "Agent" => parse_agent_rule(specifier),
         other => Err(unknown_kind(other)),
     }
 }
@@ -135,18 +137,20 @@ fn unknown_kind(name: &str) -> String {
 }
 
 /// A kind or a tool without specifier.
-fn bare(text: &str) -> Result<Kind, String> {
+fn parse_bare_rule(text: &str) -> Result<RuleKind, String> {
     match text {
-        "Read" | "Edit" => Ok(Kind::Path { edits: text == "Edit", pattern: Pattern::All }),
-        "Shell" => Ok(Kind::Shell(ShellPattern::All)),
-        "Web" => Ok(Kind::Web(HostPattern::All)),
-        "Mail" => Ok(Kind::Mail(MailPattern::All)),
-        "Mcp" => Ok(Kind::Mcp { server: "*".into(), tool: "*".into() }),
-        "Agent" => Ok(Kind::Agent("*".into())),
+        "Read" | "Edit" => {
+            Ok(RuleKind::Path { edits: text == "Edit", pattern: RulePathPattern::All })
+        }
+        "Shell" => Ok(RuleKind::Shell(ShellPattern::All)),
+        "Web" => Ok(RuleKind::Web(HostPattern::All)),
+        "Mail" => Ok(RuleKind::Mail(MailPattern::All)),
+        "Mcp" => Ok(RuleKind::Mcp { server: "*".into(), tool: "*".into() }),
+        "Agent" => Ok(RuleKind::Agent("*".into())),
         name => {
             let valid = name.len() <= 64 && name.bytes().all(is_name_byte);
             if valid {
-                Ok(Kind::Tool(name.to_string()))
+                Ok(RuleKind::Tool(name.to_string()))
             } else {
                 Err(format!(
                     "is neither the name of a tool nor a kind with a specifier such as \
@@ -163,7 +167,7 @@ fn is_name_byte(byte: u8) -> bool {
 }
 
 /// A gitignore-like pattern.
-fn path(specifier: &str) -> Result<Pattern, String> {
+fn parse_path_pattern(specifier: &str) -> Result<RulePathPattern, String> {
     let text = specifier.trim();
     if text.contains(['\n', '\r', '\0']) {
         return Err("contains a line break or NUL, which no path of a rule may have".into());
@@ -171,21 +175,22 @@ fn path(specifier: &str) -> Result<Pattern, String> {
     if text.starts_with('!') {
         return Err("begins with !, which rules do not have; write a rule of another set".into());
     }
-    let (make, rest): (fn(String) -> Pattern, &str) = if let Some(rest) = text.strip_prefix("~/") {
-        (Pattern::Home, rest)
-    } else if text == "~" {
-        (Pattern::Home, "**")
-    } else if text.starts_with('~') {
-        return Err("names another person's home; write the path in full".into());
-    } else if let Some(rest) = text.strip_prefix('/') {
-        (Pattern::Absolute, rest)
-    } else if let Some(rest) = text.strip_prefix("./") {
-        (Pattern::Anchored, rest)
-    } else if text.trim_end_matches('/').contains('/') {
-        (Pattern::Anchored, text)
-    } else {
-        (Pattern::Anywhere, text)
-    };
+    let (make, rest): (fn(String) -> RulePathPattern, &str) =
+        if let Some(rest) = text.strip_prefix("~/") {
+            (RulePathPattern::Home, rest)
+        } else if text == "~" {
+            (RulePathPattern::Home, "**")
+        } else if text.starts_with('~') {
+            return Err("names another person's home; write the path in full".into());
+        } else if let Some(rest) = text.strip_prefix('/') {
+            (RulePathPattern::Absolute, rest)
+        } else if let Some(rest) = text.strip_prefix("./") {
+            (RulePathPattern::Anchored, rest)
+        } else if text.trim_end_matches('/').contains('/') {
+            (RulePathPattern::Anchored, text)
+        } else {
+            (RulePathPattern::Anywhere, text)
+        };
     let rest = rest.trim_end_matches('/');
     if rest.split('/').any(|part| part == "..") {
         return Err(
@@ -202,15 +207,17 @@ fn path(specifier: &str) -> Result<Pattern, String> {
         rest => make(rest.to_string()),
     };
     Ok(match pattern {
-        Pattern::Anywhere(all) | Pattern::Anchored(all) if all == "**" || all == "*" => {
-            Pattern::Anchored("**".into())
+        RulePathPattern::Anywhere(all) | RulePathPattern::Anchored(all)
+            if all == "**" || all == "*" =>
+        {
+            RulePathPattern::Anchored("**".into())
         }
         other => other,
     })
 }
 
 /// `words:*`, `*`, or the exact command.
-fn command(specifier: &str) -> Result<ShellPattern, String> {
+fn parse_shell_pattern(specifier: &str) -> Result<ShellPattern, String> {
     let text = specifier.trim();
     if text == "*" {
         return Ok(ShellPattern::All);
@@ -222,7 +229,7 @@ fn command(specifier: &str) -> Result<ShellPattern, String> {
         if words.contains(":*") {
             return Err("has :* in the middle; it may only stand at the end".into());
         }
-        let line = shell::parse(words);
+        let line = shell::parse_command_line(words);
         let [part] = line.parts.as_slice() else {
             return Err("has more than one command before :*; a compound command is judged part \
                         by part, so write one rule for each"
@@ -239,7 +246,7 @@ fn command(specifier: &str) -> Result<ShellPattern, String> {
     if text.contains(":*") {
         return Err("has :* in the middle; it may only stand at the end".into());
     }
-    let line = shell::parse(text);
+    let line = shell::parse_command_line(text);
     if line.parts.is_empty() {
         return Err("names no command and can never match".into());
     }
@@ -256,7 +263,7 @@ fn command(specifier: &str) -> Result<ShellPattern, String> {
 }
 
 /// A host name or address.
-fn host(specifier: &str) -> Result<HostPattern, String> {
+fn parse_host_pattern(specifier: &str) -> Result<HostPattern, String> {
     let text = specifier.trim();
     if text == "*" {
         return Ok(HostPattern::All);
@@ -304,7 +311,7 @@ fn host(specifier: &str) -> Result<HostPattern, String> {
 }
 
 /// `bob@example.org`, `*@example.org`.
-fn mail(specifier: &str) -> Result<MailPattern, String> {
+fn parse_mail_pattern(specifier: &str) -> Result<MailPattern, String> {
     let text = specifier.trim();
     if text == "*" {
         return Ok(MailPattern::All);
@@ -312,7 +319,7 @@ fn mail(specifier: &str) -> Result<MailPattern, String> {
     let wrong = "is no address and can never match; write Mail(bob@example.org), or \
                  Mail(*@example.org) for everybody there";
     let (name, domain) = text.rsplit_once('@').ok_or(wrong)?;
-    let HostPattern::Domain(domain) = host(domain)? else { return Err(wrong.into()) };
+    let HostPattern::Domain(domain) = parse_host_pattern(domain)? else { return Err(wrong.into()) };
     let plain = |c: char| c.is_ascii_graphic() && !matches!(c, '<' | '>' | '"' | ',' | ';' | '@');
     match name {
         "*" => Ok(MailPattern::Domain(domain)),
@@ -323,7 +330,7 @@ fn mail(specifier: &str) -> Result<MailPattern, String> {
 }
 
 /// `server`, `server:*`, `server:tool`.
-fn mcp(specifier: &str) -> Result<Kind, String> {
+fn parse_mcp_rule(specifier: &str) -> Result<RuleKind, String> {
     let (server, tool) = specifier.trim().split_once(':').unwrap_or((specifier.trim(), "*"));
     let valid = |name: &str| name == "*" || (!name.is_empty() && name.bytes().all(is_name_byte));
     if !valid(server) || !valid(tool) {
@@ -334,13 +341,13 @@ fn mcp(specifier: &str) -> Result<Kind, String> {
     if server == "*" && tool != "*" {
         return Err("names a tool without its server; write Mcp(server:tool)".into());
     }
-    Ok(Kind::Mcp { server: server.to_string(), tool: tool.to_string() })
+    Ok(RuleKind::Mcp { server: server.to_string(), tool: tool.to_string() })
 }
 
-fn agent(specifier: &str) -> Result<Kind, String> {
+fn parse_agent_rule(specifier: &str) -> Result<RuleKind, String> {
     let name = specifier.trim();
     if name == "*" || name.bytes().all(is_name_byte) {
-        Ok(Kind::Agent(name.to_string()))
+        Ok(RuleKind::Agent(name.to_string()))
     } else {
         Err("names no agent: names consist of letters, digits, _ and -".into())
     }

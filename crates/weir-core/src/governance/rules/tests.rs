@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::tool::Access;
-use crate::tool::{CommandEffect, Effects, HostEffect, PathEffect, Place, SendEffect, Tier};
+use crate::tool::PathAccess;
+use crate::tool::{CommandEffect, Effects, HostEffect, PathEffect, PathPlace, SendEffect, Tier};
 
 fn set() -> RuleSet {
     RuleSet::new(RuleContext {
@@ -18,7 +18,7 @@ fn with(action: RuleAction, texts: &[&str]) -> RuleSet {
     let mut set = set();
     for text in texts {
         let origin = RuleOrigin::new("test");
-        let rule = set.parse(action, text, origin).unwrap_or_else(|e| panic!("{e}"));
+        let rule = set.parse_rule(action, text, origin).unwrap_or_else(|e| panic!("{e}"));
         set.add(rule);
     }
     set
@@ -27,8 +27,8 @@ fn with(action: RuleAction, texts: &[&str]) -> RuleSet {
 fn path(name: &str) -> PathEffect {
     PathEffect {
         path: name.into(),
-        access: Access::Write,
-        place: if name.starts_with('/') { Place::Outside } else { Place::Inside },
+        access: PathAccess::Write,
+        place: if name.starts_with('/') { PathPlace::Outside } else { PathPlace::Inside },
         recursive: false,
         ignored: None,
         protected: None,
@@ -102,15 +102,15 @@ fn c3_rules_that_can_never_match_are_errors() {
         ("Agent(a b)", "names no agent"),
     ];
     for (text, expected) in table {
-        let origin = RuleOrigin::new(".weir/config.toml").at(7);
-        let error = set().parse(RuleAction::Deny, text, origin).expect_err(text).to_string();
+        let origin = RuleOrigin::new(".weir/config.toml").at_line(7);
+        let error = set().parse_rule(RuleAction::Deny, text, origin).expect_err(text).to_string();
         assert!(error.contains(expected), "{text:?}: {error}");
         assert!(error.starts_with(".weir/config.toml:7: the deny rule"), "{error}");
     }
     let homeless = RuleSet::default();
-    assert!(homeless.parse(RuleAction::Deny, "Read(~/x)", RuleOrigin::new("x")).is_err());
+    assert!(homeless.parse_rule(RuleAction::Deny, "Read(~/x)", RuleOrigin::new("x")).is_err());
     let long = format!("Read({})", "a".repeat(RULE_CHARS_MAX));
-    assert!(set().parse(RuleAction::Deny, &long, RuleOrigin::new("x")).is_err());
+    assert!(set().parse_rule(RuleAction::Deny, &long, RuleOrigin::new("x")).is_err());
 }
 
 #[test]
@@ -176,13 +176,13 @@ fn c3_read_and_edit_cover_every_access() {
     let reads = with(RuleAction::Deny, &["Read(a)"]);
     let edits = with(RuleAction::Deny, &["Edit(a)"]);
     let table = [
-        (Access::Read, true, false),
-        (Access::List, true, false),
-        (Access::Write, false, true),
-        (Access::Create, false, true),
-        (Access::MoveFrom, true, true),
-        (Access::MoveTo, false, true),
-        (Access::Delete, false, true),
+        (PathAccess::Read, true, false),
+        (PathAccess::List, true, false),
+        (PathAccess::Write, false, true),
+        (PathAccess::Create, false, true),
+        (PathAccess::MoveFrom, true, true),
+        (PathAccess::MoveTo, false, true),
+        (PathAccess::Delete, false, true),
     ];
     for (access, read, edit) in table {
         let effect = PathEffect { access, ..path("a") };
@@ -190,14 +190,15 @@ fn c3_read_and_edit_cover_every_access() {
         assert_eq!(matches(&edits.rule_path(&effect)), edit, "{access:?}");
     }
     let allows = with(RuleAction::Allow, &["Read(a)"]);
-    let moved = PathEffect { access: Access::MoveFrom, ..path("a") };
+    let moved = PathEffect { access: PathAccess::MoveFrom, ..path("a") };
     assert!(!matches(&allows.rule_path(&moved)), "reading is no permission to move");
 }
 
 #[test]
 fn c3_taking_a_folder_takes_what_a_deny_rule_keeps_in_it() {
     let rules = with(RuleAction::Deny, &["Edit(a/keep/**)", "Edit(/work/ws/b/keep)"]);
-    let whole = |name: &str| PathEffect { access: Access::Delete, recursive: true, ..path(name) };
+    let whole =
+        |name: &str| PathEffect { access: PathAccess::Delete, recursive: true, ..path(name) };
     for (name, denied) in [("a", true), ("b", true), (".", true), ("c", false), ("a/other", false)]
     {
         assert_eq!(matches(&rules.rule_path(&whole(name))), denied, "{name}");
@@ -397,7 +398,8 @@ fn c3_deny_rules_for_commands_are_broad() {
 #[test]
 fn c3_one_denied_part_denies_all() {
     let mut rules = with(RuleAction::Allow, &["Shell(ls:*)", "Shell(rm:*)"]);
-    let deny = rules.parse(RuleAction::Deny, "Shell(rm -rf:*)", RuleOrigin::new("a").at(3));
+    let deny =
+        rules.parse_rule(RuleAction::Deny, "Shell(rm -rf:*)", RuleOrigin::new("a").at_line(3));
     rules.add(deny.expect("a rule"));
     assert!(matches!(rules.rule_command(&command("ls && rm x")), Ruling::Allow(_)));
     let Ruling::Deny(rule) = rules.rule_command(&command("ls && rm -rf x")) else {
@@ -458,8 +460,8 @@ fn c3_web_rules_cover_subdomains() {
 #[test]
 fn c3_rules_survive_the_journal() {
     let mut rules = with(RuleAction::Deny, &["Read(**/.env)", "Shell(rm:*)", "tool", "*"]);
-    let origin = RuleOrigin::new(".weir/config.toml").at(12);
-    let allow = rules.parse(RuleAction::Allow, "Edit(~/notes/**)", origin).expect("a rule");
+    let origin = RuleOrigin::new(".weir/config.toml").at_line(12);
+    let allow = rules.parse_rule(RuleAction::Allow, "Edit(~/notes/**)", origin).expect("a rule");
     rules.add(allow);
     let text = serde_json::to_string(&rules).expect("JSON");
     assert!(text.contains(
@@ -482,8 +484,8 @@ fn g4_offered_rules_allow_this_call_and_its_kind() {
     };
     let paths = |paths: &[PathEffect]| Effects { paths: paths.to_vec(), ..Effects::default() };
     let run = |text: &str| Effects { commands: vec![command(text)], ..Effects::default() };
-    let read_outside = PathEffect { access: Access::Read, ..path("/etc/x") };
-    let read_inside = PathEffect { access: Access::Read, ..path("a") };
+    let read_outside = PathEffect { access: PathAccess::Read, ..path("/etc/x") };
+    let read_inside = PathEffect { access: PathAccess::Read, ..path("a") };
     let table: &[(Effects, &[&str])] = &[
         (paths(&[path("src/a.rs")]), &["Edit(./src/a.rs)"]),
         (paths(&[path("a [1]*.md")]), &["Edit(./a [[]1[]][*].md)"]),
@@ -542,7 +544,7 @@ proptest! {
         let name = ["Read", "Edit", "Shell", "Web", "Mail", "Mcp", "Agent", "x"][kind];
         for text in [text.clone(), format!("{name}({text})")] {
             for action in RuleAction::ALL {
-                if let Ok(rule) = set().parse(action, &text, RuleOrigin::new("x")) {
+                if let Ok(rule) = set().parse_rule(action, &text, RuleOrigin::new("x")) {
                     let mut rules = set();
                     rules.add(rule.clone());
                     let _ = rules.rule_path(&path("a/b"));

@@ -3,7 +3,9 @@
 //! It follows the POSIX and bash grammar of words, quotes, operators, redirections and
 //! here-documents, and marks everything beyond it.
 
-use super::{COMMAND_CHARS_MAX, CommandLine, NESTING_MAX, PARTS_MAX, Part, Redirection, Word};
+use super::{
+    COMMAND_CHARS_MAX, CommandLine, CommandPart, NESTING_MAX, PARTS_MAX, Redirection, ShellWord,
+};
 
 /// Words that the shell takes for itself where a command could begin, and which a command follows.
 const RESERVED: &[&str] =
@@ -11,7 +13,7 @@ const RESERVED: &[&str] =
 /// Reserved words whose own words follow them.
 const HEADERS: &[&str] = &["for", "select", "case", "[[", "in", "function"];
 
-pub(super) fn parse(text: &str) -> CommandLine {
+pub(super) fn lex_command_line(text: &str) -> CommandLine {
     let mut lexer = Lexer::new(text, 0);
     if text.chars().count() > COMMAND_CHARS_MAX {
         lexer.line.unreadable = Some("it is too long");
@@ -20,20 +22,20 @@ pub(super) fn parse(text: &str) -> CommandLine {
     if text.contains('\0') {
         lexer.line.unreadable = Some("it contains a NUL character");
     }
-    lexer.list(Until::End);
+    lexer.read_list(ListEnd::End);
     lexer.line
 }
 
 /// Where a list of commands ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Until {
+enum ListEnd {
     End,
     Paren,
 }
 
 /// A here-document whose text begins at the next line.
 #[derive(Debug)]
-struct Pending {
+struct PendingHereDocument {
     serial: usize,
     redirection: usize,
     delimiter: String,
@@ -47,11 +49,11 @@ struct Lexer<'a> {
     at: usize,
     depth: usize,
     line: CommandLine,
-    part: Part,
+    part: CommandPart,
     part_start: Option<usize>,
     part_end: usize,
     serial: usize,
-    pending: Vec<Pending>,
+    pending: Vec<PendingHereDocument>,
     /// The next word names a function.
     names_function: bool,
     nested: bool,
@@ -64,7 +66,7 @@ impl<'a> Lexer<'a> {
             at: 0,
             depth,
             line: CommandLine::default(),
-            part: Part::default(),
+            part: CommandPart::default(),
             part_start: None,
             part_end: 0,
             serial: 0,
@@ -85,12 +87,12 @@ impl<'a> Lexer<'a> {
         self.at += next.len_utf8();
         Some(next)
     }
-    fn unreadable(&mut self, why: &'static str) {
+    fn mark_unreadable(&mut self, why: &'static str) {
         self.line.unreadable.get_or_insert(why);
     }
 
     /// Reads commands until the end, or until the parenthesis that closes this list.
-    fn list(&mut self, until: Until) {
+    fn read_list(&mut self, until: ListEnd) {
         while let Some(next) = self.peek() {
             match next {
                 ' ' | '\t' => self.at += 1,
@@ -122,10 +124,10 @@ impl<'a> Lexer<'a> {
                 ')' => {
                     self.finish();
                     self.at += 1;
-                    if until == Until::Paren {
+                    if until == ListEnd::Paren {
                         return;
                     }
-                    self.unreadable("a parenthesis is closed that was never opened");
+                    self.mark_unreadable("a parenthesis is closed that was never opened");
                 }
                 '<' | '>' => self.redirection(),
                 '#' => {
@@ -136,13 +138,13 @@ impl<'a> Lexer<'a> {
                 _ => self.word_in_command(),
             }
             if self.line.parts.len() > PARTS_MAX {
-                self.unreadable("it has too many parts");
+                self.mark_unreadable("it has too many parts");
                 self.at = self.text.len();
             }
         }
         self.finish();
-        if until == Until::Paren {
-            self.unreadable("a parenthesis is never closed");
+        if until == ListEnd::Paren {
+            self.mark_unreadable("a parenthesis is never closed");
         }
         self.read_pending();
     }
@@ -154,7 +156,7 @@ impl<'a> Lexer<'a> {
             self.line.control = true;
         } else if self.part_start.is_some() {
             // An array, an extended pattern: words stand here that are no commands.
-            self.unreadable("a parenthesis stands where none can be read");
+            self.mark_unreadable("a parenthesis stands where none can be read");
         }
         self.finish();
         self.at += 1;
@@ -165,7 +167,7 @@ impl<'a> Lexer<'a> {
     /// A list up to its closing parenthesis, apart from the command around it.
     fn inner_list(&mut self, nested: bool) {
         if self.depth >= NESTING_MAX {
-            self.unreadable("it is nested too deeply");
+            self.mark_unreadable("it is nested too deeply");
             return;
         }
         let part = std::mem::take(&mut self.part);
@@ -173,7 +175,7 @@ impl<'a> Lexer<'a> {
         self.depth += 1;
         self.nested = nested;
         self.names_function = false;
-        self.list(Until::Paren);
+        self.read_list(ListEnd::Paren);
         self.depth -= 1;
         self.part = part;
         (self.part_start, self.part_end, self.nested, self.names_function) = bounds;
@@ -252,7 +254,7 @@ impl<'a> Lexer<'a> {
             self.line.substitution = true;
             self.inner_list(true);
             let text = self.text[start..self.at].to_string();
-            self.part.words.push(Word { text, expands: true, splits: false });
+            self.part.words.push(ShellWord { text, expands: true, splits: false });
             self.part_end = self.at;
             return;
         }
@@ -263,12 +265,12 @@ impl<'a> Lexer<'a> {
         let mut target = self.word();
         let raw = &self.text[word_start..self.at];
         if raw.is_empty() {
-            self.unreadable("a redirection has no target");
+            self.mark_unreadable("a redirection has no target");
         }
         self.part_end = self.at;
         if matches!(operator, "<<" | "<<-") {
             target.expands = false;
-            self.pending.push(Pending {
+            self.pending.push(PendingHereDocument {
                 serial: self.part.serial,
                 redirection: self.part.redirections.len(),
                 delimiter: target.text.clone(),
@@ -298,13 +300,13 @@ impl<'a> Lexer<'a> {
             let expands = !document.literal && body.contains(['$', '`']);
             if expands && self.depth < NESTING_MAX {
                 let mut inner = Lexer::new(&body, self.depth + 1);
-                let mut word = Word::default();
+                let mut word = ShellWord::default();
                 while inner.at < body.len() {
                     inner.quoted_step(&mut word);
                 }
-                self.absorb(inner.line);
+                self.absorb_line(inner.line);
             } else if expands {
-                self.unreadable("it is nested too deeply");
+                self.mark_unreadable("it is nested too deeply");
             }
             let parts = self.line.parts.iter_mut().rev().chain([&mut self.part]);
             for part in parts.filter(|p| p.serial == document.serial && !p.redirections.is_empty())
@@ -319,7 +321,7 @@ impl<'a> Lexer<'a> {
     }
 
     /// Takes over what a reader of an inner text found.
-    fn absorb(&mut self, inner: CommandLine) {
+    fn absorb_line(&mut self, inner: CommandLine) {
         for mut part in inner.parts {
             part.serial = 0;
             self.line.parts.push(part);
@@ -330,13 +332,13 @@ impl<'a> Lexer<'a> {
         self.line.subshell |= inner.subshell;
         self.line.background |= inner.background;
         if let Some(why) = inner.unreadable {
-            self.unreadable(why);
+            self.mark_unreadable(why);
         }
     }
 
     /// One word, up to the next blank or operator.
-    fn word(&mut self) -> Word {
-        let mut word = Word::default();
+    fn word(&mut self) -> ShellWord {
+        let mut word = ShellWord::default();
         let start = self.at;
         while let Some(next) = self.peek() {
             match next {
@@ -354,12 +356,12 @@ impl<'a> Lexer<'a> {
                 '$' => {
                     let (from, before) = (self.at, word.expands);
                     word.expands = false;
-                    self.dollar(&mut word);
+                    self.read_dollar(&mut word);
                     word.splits |= word.expands && !is_number(&self.text[from..self.at]);
                     word.expands |= before;
                 }
                 '`' => {
-                    self.backquoted(&mut word);
+                    self.read_backquoted(&mut word);
                     word.splits = true;
                 }
                 '*' | '?' | '[' => {
@@ -385,18 +387,18 @@ impl<'a> Lexer<'a> {
         word
     }
 
-    fn single_quoted(&mut self, word: &mut Word) {
+    fn single_quoted(&mut self, word: &mut ShellWord) {
         self.at += 1;
         loop {
             match self.bump() {
                 Some('\'') => return,
                 Some(literal) => word.text.push(literal),
-                None => return self.unreadable("a quote is never closed"),
+                None => return self.mark_unreadable("a quote is never closed"),
             }
         }
     }
 
-    fn double_quoted(&mut self, word: &mut Word) {
+    fn double_quoted(&mut self, word: &mut ShellWord) {
         self.at += 1;
         loop {
             match self.peek() {
@@ -405,13 +407,13 @@ impl<'a> Lexer<'a> {
                     return;
                 }
                 Some(_) => self.quoted_step(word),
-                None => return self.unreadable("a quote is never closed"),
+                None => return self.mark_unreadable("a quote is never closed"),
             }
         }
     }
 
     /// One step inside double quotes or a here-document.
-    fn quoted_step(&mut self, word: &mut Word) {
+    fn quoted_step(&mut self, word: &mut ShellWord) {
         match self.peek() {
             Some('\\') => {
                 self.at += 1;
@@ -424,8 +426,8 @@ impl<'a> Lexer<'a> {
                     Some(_) | None => word.text.push('\\'),
                 }
             }
-            Some('$') if !self.starts("$'") && !self.starts("$\"") => self.dollar(word),
-            Some('`') => self.backquoted(word),
+            Some('$') if !self.starts("$'") && !self.starts("$\"") => self.read_dollar(word),
+            Some('`') => self.read_backquoted(word),
             Some(literal) => {
                 word.text.push(literal);
                 self.bump();
@@ -435,7 +437,7 @@ impl<'a> Lexer<'a> {
     }
 
     /// Everything that begins with `$`.
-    fn dollar(&mut self, word: &mut Word) {
+    fn read_dollar(&mut self, word: &mut ShellWord) {
         let start = self.at;
         self.at += 1;
         match self.peek() {
@@ -469,10 +471,10 @@ impl<'a> Lexer<'a> {
     fn braced_parameter(&mut self) {
         self.at += 1;
         if self.depth >= NESTING_MAX {
-            return self.unreadable("it is nested too deeply");
+            return self.mark_unreadable("it is nested too deeply");
         }
         self.depth += 1;
-        let mut inner = Word::default();
+        let mut inner = ShellWord::default();
         loop {
             match self.peek() {
                 Some('}') => {
@@ -481,10 +483,10 @@ impl<'a> Lexer<'a> {
                 }
                 Some('\'') => self.single_quoted(&mut inner),
                 Some('"') => self.double_quoted(&mut inner),
-                Some('$') => self.dollar(&mut inner),
+                Some('$') => self.read_dollar(&mut inner),
                 Some(_) => self.quoted_step(&mut inner),
                 None => {
-                    self.unreadable("a brace is never closed");
+                    self.mark_unreadable("a brace is never closed");
                     break;
                 }
             }
@@ -493,7 +495,7 @@ impl<'a> Lexer<'a> {
     }
 
     /// `` `…` ``: its text is read again, with one level of backslashes removed.
-    fn backquoted(&mut self, word: &mut Word) {
+    fn read_backquoted(&mut self, word: &mut ShellWord) {
         let start = self.at;
         self.at += 1;
         let mut inner = String::new();
@@ -509,7 +511,7 @@ impl<'a> Lexer<'a> {
                 },
                 Some(other) => inner.push(other),
                 None => {
-                    self.unreadable("a backquote is never closed");
+                    self.mark_unreadable("a backquote is never closed");
                     break;
                 }
             }
@@ -518,29 +520,29 @@ impl<'a> Lexer<'a> {
         word.expands = true;
         word.text.push_str(&self.text[start..self.at]);
         if self.depth >= NESTING_MAX {
-            return self.unreadable("it is nested too deeply");
+            return self.mark_unreadable("it is nested too deeply");
         }
         let mut lexer = Lexer::new(&inner, self.depth + 1);
-        lexer.list(Until::End);
-        self.absorb(lexer.line);
+        lexer.read_list(ListEnd::End);
+        self.absorb_line(lexer.line);
     }
 
     /// `$'…'` with its escapes.
-    fn ansi_quoted(&mut self, word: &mut Word) {
+    fn ansi_quoted(&mut self, word: &mut ShellWord) {
         self.at += 1;
         loop {
             match self.bump() {
                 Some('\'') => return,
                 Some('\\') => self.ansi_escape(word),
                 Some(literal) => word.text.push(literal),
-                None => return self.unreadable("a quote is never closed"),
+                None => return self.mark_unreadable("a quote is never closed"),
             }
         }
     }
 
-    fn ansi_escape(&mut self, word: &mut Word) {
+    fn ansi_escape(&mut self, word: &mut ShellWord) {
         let Some(kind) = self.bump() else {
-            return self.unreadable("a quote is never closed");
+            return self.mark_unreadable("a quote is never closed");
         };
         let decoded = match kind {
             'a' => Some('\x07'),
@@ -552,12 +554,12 @@ impl<'a> Lexer<'a> {
             't' => Some('\t'),
             'v' => Some('\x0b'),
             '\\' | '\'' | '"' | '?' => Some(kind),
-            'x' => self.number(16, 2),
-            'u' => self.number(16, 4),
-            'U' => self.number(16, 8),
+            'x' => self.read_number(16, 2),
+            'u' => self.read_number(16, 4),
+            'U' => self.read_number(16, 8),
             '0'..='7' => {
                 self.at -= 1;
-                self.number(8, 3)
+                self.read_number(8, 3)
             }
             'c' => self.bump().and_then(|c| char::from_u32(u32::from(c) & 31)),
             other => {
@@ -567,12 +569,12 @@ impl<'a> Lexer<'a> {
         };
         match decoded {
             Some(c) if c != '\0' => word.text.push(c),
-            Some(_) | None => self.unreadable("an escape in $'…' means no character"),
+            Some(_) | None => self.mark_unreadable("an escape in $'…' means no character"),
         }
     }
 
     /// A number of at most `digits` digits as the character it stands for.
-    fn number(&mut self, radix: u32, digits: usize) -> Option<char> {
+    fn read_number(&mut self, radix: u32, digits: usize) -> Option<char> {
         let mut value = 0u32;
         let mut seen = 0;
         while seen < digits {

@@ -2,7 +2,7 @@
 //!
 //! Only for what forbids: deny and ask rules and the hard floor. Permission is never drawn from it.
 
-use super::{CommandLine, PARTS_MAX, Part, Word, parse};
+use super::{CommandLine, CommandPart, PARTS_MAX, ShellWord, parse_command_line};
 
 /// Scripts inside scripts are followed so deep.
 const SCRIPTS_MAX: usize = 4;
@@ -63,9 +63,9 @@ const FIND_OPTIONS: &[&str] =
 
 /// What a command line might run.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Reach {
+pub struct CommandReach {
     /// Its parts and those of the scripts it hands to shells.
-    pub parts: Vec<Part>,
+    pub parts: Vec<CommandPart>,
     /// Why something might run that stands nowhere in it.
     pub opaque: Option<&'static str>,
     /// Why not all of it was read: it is built to be unreadable, so nobody can vouch for it.
@@ -74,35 +74,35 @@ pub struct Reach {
     script_bytes: usize,
 }
 
-impl Reach {
+impl CommandReach {
     fn give_up(&mut self, why: &'static str) {
         self.opaque.get_or_insert(why);
         self.unread.get_or_insert(why);
     }
     /// Every command: program and arguments, wrappers taken off one by one.
-    pub fn commands(&self) -> impl Iterator<Item = &[Word]> {
+    pub fn commands(&self) -> impl Iterator<Item = &[ShellWord]> {
         self.parts.iter().flat_map(commands_of)
     }
 }
 
 /// Every command in one part, wrappers taken off one by one.
-pub fn commands_of(part: &Part) -> impl Iterator<Item = &[Word]> {
-    heads(&part.words).into_iter().map(|at| &part.words[at..])
+pub fn commands_of(part: &CommandPart) -> impl Iterator<Item = &[ShellWord]> {
+    command_heads(&part.words).into_iter().map(|at| &part.words[at..])
 }
 
 /// The program's name without its folder.
-pub fn head_name(word: &Word) -> &str {
+pub fn head_name(word: &ShellWord) -> &str {
     word.text.rsplit('/').next().unwrap_or(&word.text)
 }
 
 /// Lists what `line` might run.
-pub fn reach(line: &CommandLine) -> Reach {
-    let mut found = Reach::default();
-    follow(line, 0, &mut found);
+pub fn command_reach(line: &CommandLine) -> CommandReach {
+    let mut found = CommandReach::default();
+    follow_line(line, 0, &mut found);
     found
 }
 
-fn follow(line: &CommandLine, depth: usize, found: &mut Reach) {
+fn follow_line(line: &CommandLine, depth: usize, found: &mut CommandReach) {
     if let Some(why) = line.unreadable {
         found.give_up(why);
     }
@@ -113,7 +113,7 @@ fn follow(line: &CommandLine, depth: usize, found: &mut Reach) {
             return;
         }
         found.parts.push(part.clone());
-        for script in scripts(part, feeds_shell, found) {
+        for script in script_texts(part, feeds_shell, found) {
             if depth >= SCRIPTS_MAX {
                 found.give_up("scripts stand in scripts too deeply");
                 continue;
@@ -123,19 +123,19 @@ fn follow(line: &CommandLine, depth: usize, found: &mut Reach) {
                 found.give_up("the scripts in it are too long");
                 return;
             }
-            follow(&parse(&script), depth + 1, found);
+            follow_line(&parse_command_line(&script), depth + 1, found);
         }
     }
 }
 
 /// The texts in `part` that some shell would read as a script.
-fn scripts(part: &Part, feeds_shell: bool, found: &mut Reach) -> Vec<String> {
+fn script_texts(part: &CommandPart, feeds_shell: bool, found: &mut CommandReach) -> Vec<String> {
     let mut scripts: Vec<String> = Vec::new();
     let mut joined_bytes = 0;
     // Commands come in the order of their words: what the first one looks at is all that those
     // after it could look at too.
     let (mut any_runs, mut any_shell) = (false, false);
-    for at in heads(&part.words) {
+    for at in command_heads(&part.words) {
         let words = &part.words[at..];
         let name = head_name(&words[0]);
         if words[0].expands {
@@ -155,7 +155,7 @@ fn scripts(part: &Part, feeds_shell: bool, found: &mut Reach) -> Vec<String> {
         }
         let runs = is_shell || WRAPPERS.iter().any(|(wrapper, _)| *wrapper == name);
         if runs && !std::mem::replace(&mut any_runs, true) {
-            let scripted = |word: &&Word| {
+            let scripted = |word: &&ShellWord| {
                 word.text.contains(|c: char| c.is_whitespace() || ";|&`$()<>'\"".contains(c))
             };
             scripts.extend(words[1..].iter().filter(scripted).map(|word| word.text.clone()));
@@ -181,10 +181,10 @@ fn scripts(part: &Part, feeds_shell: bool, found: &mut Reach) -> Vec<String> {
 }
 
 /// Whether some command in `words` is a shell that reads its script from its input.
-fn reads_script(words: &[Word]) -> bool {
-    heads(words).into_iter().any(|at| {
+fn reads_script(words: &[ShellWord]) -> bool {
+    command_heads(words).into_iter().any(|at| {
         let words = &words[at..];
-        let from_input = |word: &Word| {
+        let from_input = |word: &ShellWord| {
             let group = word.text.strip_prefix('-').filter(|group| !group.starts_with('-'));
             group.is_some_and(|group| group.contains('s') && !group.contains('c'))
         };
@@ -195,7 +195,7 @@ fn reads_script(words: &[Word]) -> bool {
 }
 
 /// Places in `words` where a command begins: the first, and those after wrappers.
-fn heads(words: &[Word]) -> Vec<usize> {
+fn command_heads(words: &[ShellWord]) -> Vec<usize> {
     let mut heads = Vec::new();
     let mut seen = vec![false; words.len()];
     let mut open = vec![0];

@@ -4,7 +4,7 @@
 //! A list of what is known to be harmless: what is not on it counts as anything. Not here: whether
 //! a command may run, and where it could read; the sandbox bounds that.
 
-use super::{CommandLine, Part, Word};
+use super::{CommandLine, CommandPart, ShellWord};
 
 /// Programs no option of which writes a file or runs another program.
 const READERS: &[&str] = &[
@@ -175,18 +175,18 @@ pub fn reads_only(line: &CommandLine, confined: bool) -> bool {
 }
 
 /// Whether one part only reads.
-pub fn is_reader(part: &Part, confined: bool) -> bool {
-    let Some(words) = unwrapped(part) else { return false };
+pub fn is_reader(part: &CommandPart, confined: bool) -> bool {
+    let Some(words) = unwrap_command(part) else { return false };
     let quiet = part.redirections.iter().all(|redirection| {
         let silent = redirection.target.text == "/dev/null" && !redirection.target.expands;
         !redirection.is_file() || silent || (confined && !redirection.writes())
     });
-    quiet && if confined { reads(words) } else { reads_input(words) }
+    quiet && if confined { is_reading_command(words) } else { reads_input(words) }
 }
 
 /// Whether a program and its arguments read and neither write, run nor set anything, wherever its
 /// output goes.
-pub fn reads(words: &[Word]) -> bool {
+pub fn is_reading_command(words: &[ShellWord]) -> bool {
     let Some((head, rest)) = words.split_first().filter(|(head, _)| !head.expands) else {
         return false;
     };
@@ -212,7 +212,9 @@ pub fn reads(words: &[Word]) -> bool {
         "sort" => !rest.iter().any(|word| may_be(word, 'o', "--o") || word.text.starts_with("--c")),
         "tree" => !rest.iter().any(|word| may_be(word, 'o', "--o")),
         "file" => !rest.iter().any(|word| may_be(word, 'C', "--co")),
-        "uniq" | "xxd" => operands(rest) <= 1 && !rest.iter().any(|word| may_be(word, 'r', "--r")),
+        "uniq" | "xxd" => {
+            count_operands(rest) <= 1 && !rest.iter().any(|word| may_be(word, 'r', "--r"))
+        }
         "sed" => reads_of_sed(rest),
         "command" => rest.first().is_some_and(|word| word.text == "-v" || word.text == "-V"),
         _ => false,
@@ -221,7 +223,7 @@ pub fn reads(words: &[Word]) -> bool {
 
 /// The words of a part without what only sets its circumstances: harmless variables, `env`, `nice`,
 /// `time`, `timeout`, `stdbuf`. `None` where it sets anything else.
-pub fn unwrapped(part: &Part) -> Option<&[Word]> {
+pub fn unwrap_command(part: &CommandPart) -> Option<&[ShellWord]> {
     if !part.assignments.iter().all(is_harmless) {
         return None;
     }
@@ -252,10 +254,10 @@ pub fn unwrapped(part: &Part) -> Option<&[Word]> {
 
 /// What stands after the options of a wrapper and its `operands`; `valued` take a value.
 fn after_options<'a>(
-    mut words: &'a [Word],
+    mut words: &'a [ShellWord],
     valued: &[&str],
     operands: usize,
-) -> Option<&'a [Word]> {
+) -> Option<&'a [ShellWord]> {
     while let Some((word, rest)) =
         words.split_first().filter(|(word, _)| word.text.starts_with('-'))
     {
@@ -264,29 +266,29 @@ fn after_options<'a>(
     words.get(operands..)
 }
 
-fn is_harmless(assignment: &Word) -> bool {
+fn is_harmless(assignment: &ShellWord) -> bool {
     let name = assignment.text.split('=').next().unwrap_or_default();
     !assignment.expands && VARIABLES.contains(&name)
 }
 
 /// Whether a word is this option, alone or among others in one word, or one that begins so.
-fn may_be(word: &Word, letter: char, long: &str) -> bool {
+fn may_be(word: &ShellWord, letter: char, long: &str) -> bool {
     let text = word.text.as_str();
     let short = text.starts_with('-') && !text.starts_with("--");
     text.starts_with(long) || (short && text.contains(letter))
 }
 
-fn operands(words: &[Word]) -> usize {
+fn count_operands(words: &[ShellWord]) -> usize {
     words.iter().filter(|word| !word.text.starts_with('-')).count()
 }
 
-fn is_version(name: &str, rest: &[Word]) -> bool {
+fn is_version(name: &str, rest: &[ShellWord]) -> bool {
     let asks = |text: &str| matches!(text, "--version" | "-V" | "version");
     VERSIONED.contains(&name) && matches!(rest, [one] if asks(&one.text))
 }
 
 /// Without a sandbox: what works on its input and names no file, or tells how the last one ended.
-fn reads_input(words: &[Word]) -> bool {
+fn reads_input(words: &[ShellWord]) -> bool {
     let Some((head, rest)) = words.split_first().filter(|(head, _)| !head.expands) else {
         return false;
     };
@@ -294,13 +296,14 @@ fn reads_input(words: &[Word]) -> bool {
     (literal && works_on_input(&head.text, rest)) || tells_status(&head.text, rest)
 }
 
-fn works_on_input(name: &str, rest: &[Word]) -> bool {
-    let is_number = |word: &&Word| word.text.trim_start_matches(['+', '-']).parse::<u64>().is_ok();
+fn works_on_input(name: &str, rest: &[ShellWord]) -> bool {
+    let is_number =
+        |word: &&ShellWord| word.text.trim_start_matches(['+', '-']).parse::<u64>().is_ok();
     let files = rest.iter().filter(|word| !word.text.starts_with('-') && !is_number(word)).count();
     match name {
         "head" | "tail" | "wc" | "cat" | "nl" | "tac" | "rev" => files == 0,
         "grep" | "egrep" | "fgrep" => {
-            let reads_file = |word: &Word| {
+            let reads_file = |word: &ShellWord| {
                 may_be(word, 'f', "--f") || may_be(word, 'r', "--r") || may_be(word, 'R', "--d")
             };
             files <= 1 && !rest.iter().any(reads_file)
@@ -315,8 +318,8 @@ fn works_on_input(name: &str, rest: &[Word]) -> bool {
 }
 
 /// `echo $?`, in any words.
-fn tells_status(name: &str, rest: &[Word]) -> bool {
-    let plain = |word: &Word| {
+fn tells_status(name: &str, rest: &[ShellWord]) -> bool {
+    let plain = |word: &ShellWord| {
         !word.expands
             || word
                 .text
@@ -327,7 +330,7 @@ fn tells_status(name: &str, rest: &[Word]) -> bool {
     matches!(name, "echo" | "exit") && rest.iter().all(plain)
 }
 
-fn reads_of_git(mut words: &[Word]) -> bool {
+fn reads_of_git(mut words: &[ShellWord]) -> bool {
     loop {
         words = match words.first().map(|word| word.text.as_str()) {
             Some("-C") if words.len() > 1 => &words[2..],
@@ -379,7 +382,7 @@ fn reads_of_git(mut words: &[Word]) -> bool {
 }
 
 /// Prints lines or replaces in what it prints, nothing else.
-fn reads_of_sed(words: &[Word]) -> bool {
+fn reads_of_sed(words: &[ShellWord]) -> bool {
     let prints =
         |script: &str| script.chars().all(|c| c.is_ascii_digit() || " ,$;pq!=".contains(c));
     let replaces = |script: &str| {
@@ -400,10 +403,10 @@ fn reads_of_sed(words: &[Word]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::governance::shell::parse;
+    use crate::governance::shell::parse_command_line;
 
     fn reads(text: &str) -> bool {
-        reads_only(&parse(text), true)
+        reads_only(&parse_command_line(text), true)
     }
 
     #[test]
@@ -492,7 +495,7 @@ mod tests {
 
     #[test]
     fn u13_without_a_sandbox_only_what_works_on_its_input_counts() {
-        let reads = |text: &str| reads_only(&parse(text), false);
+        let reads = |text: &str| reads_only(&parse_command_line(text), false);
         for text in ["tail -n 5", "grep -v x", "true", "echo $?", "head -20 | wc -l", "tr a b"] {
             assert!(reads(text), "{text}");
         }

@@ -6,7 +6,7 @@ use super::*;
 
 /// The parts of `text`, words joined by `|`, expanding words marked with `?`.
 fn parts(text: &str) -> Vec<String> {
-    parse(text)
+    parse_command_line(text)
         .parts
         .iter()
         .map(|part| {
@@ -76,25 +76,25 @@ fn c3_command_lines_are_taken_apart() {
 fn c3_what_is_uncertain_is_marked() {
     let unreadable = ["echo 'a", "echo \"a", "(a", "a)", "echo `a", "a >", "a=(b c)", "a\0b"];
     for text in unreadable {
-        assert!(parse(text).unreadable.is_some(), "{text:?}");
+        assert!(parse_command_line(text).unreadable.is_some(), "{text:?}");
     }
     let control = ["if a; then b; fi", "for x in a; do b; done", "! a", "{ a; }", "f() { a; }"];
     for text in control {
-        assert!(parse(text).control, "{text:?}");
+        assert!(parse_command_line(text).control, "{text:?}");
     }
     for text in ["$(a)", "`a`", "cat <(a)", "echo \"${x:-`a`}\""] {
-        assert!(parse(text).substitution, "{text:?}");
+        assert!(parse_command_line(text).substitution, "{text:?}");
     }
     for text in ["cargo test", "a && b | c; d", "(a)", "a > b", "a 'x y'", "a <<'E'\n$x\nE"] {
-        assert!(parse(text).is_plain(), "{text:?}");
+        assert!(parse_command_line(text).is_plain(), "{text:?}");
     }
     for text in ["A=1 a", "a $B", "a *", "a ~", "a {b,c}", "a > $B", "a <<E\n$x\nE"] {
-        assert!(!parse(text).is_plain(), "{text:?}");
+        assert!(!parse_command_line(text).is_plain(), "{text:?}");
     }
     let deep = format!("{}a{}", "$(".repeat(500), ")".repeat(500));
-    assert!(parse(&deep).unreadable.is_some());
-    assert!(parse(&"(".repeat(90_000)).unreadable.is_some());
-    assert!(parse(&"a;".repeat(40_000)).unreadable.is_some());
+    assert!(parse_command_line(&deep).unreadable.is_some());
+    assert!(parse_command_line(&"(".repeat(90_000)).unreadable.is_some());
+    assert!(parse_command_line(&"a;".repeat(40_000)).unreadable.is_some());
 }
 
 #[test]
@@ -113,7 +113,7 @@ fn c3_redirections_tell_files_from_descriptors() {
         ("a << b", false, false),
     ];
     for (text, file, writes) in table {
-        let line = parse(text);
+        let line = parse_command_line(text);
         let redirection = &line.parts[0].redirections[0];
         assert_eq!((redirection.is_file(), redirection.writes()), (file, writes), "{text:?}");
     }
@@ -163,21 +163,21 @@ fn c3_reach_sees_through_disguises() {
         "su root -c 'rm x'",
     ];
     for text in disguised {
-        let found = reach(&parse(text));
+        let found = command_reach(&parse_command_line(text));
         let seen = found.commands().any(|words| {
             head_name(&words[0]) == "rm" && words.get(1).is_some_and(|w| w.text == "x")
         });
         assert!(seen, "{text:?} hides rm x: {found:?}");
     }
     for text in ["echo rm x", "grep rm x", "timeout 5 grep rm x", "ls /bin/rm", "env echo rm x"] {
-        let found = reach(&parse(text));
+        let found = command_reach(&parse_command_line(text));
         assert!(!found.commands().any(|words| head_name(&words[0]) == "rm"), "{text:?}");
     }
     for text in ["$X a", "$(which rm) a", "bash -c \"$X\"", "eval $X", "cat x | sh", "echo 'a"] {
-        assert!(reach(&parse(text)).opaque.is_some(), "{text:?}");
+        assert!(command_reach(&parse_command_line(text)).opaque.is_some(), "{text:?}");
     }
     for text in ["ls", "echo $X", "bash script.sh", "cargo test | tail"] {
-        assert_eq!(reach(&parse(text)).opaque, None, "{text:?}");
+        assert_eq!(command_reach(&parse_command_line(text)).opaque, None, "{text:?}");
     }
 }
 
@@ -186,16 +186,18 @@ fn z10_wrappers_of_wrappers_are_seen_through_in_good_time() {
     let find = "find . -exec ";
     for wrapper in ["sudo ", "env A=1 ", "sudo -u x ", "sudo -u ", "nice bash ", "eval ", find] {
         let times = 40_000 / wrapper.len();
-        let line = parse(&format!("{}rm x", wrapper.repeat(times)));
+        let line = parse_command_line(&format!("{}rm x", wrapper.repeat(times)));
         let began = std::time::Instant::now();
-        let found = reach(&line);
+        let found = command_reach(&line);
         assert!(began.elapsed() < std::time::Duration::from_secs(20), "{wrapper:?}");
         let seen = found.commands().any(|words| head_name(&words[0]) == "rm");
         assert!(seen, "{wrapper:?} many times hides rm x");
     }
-    let scripts = reach(&parse("sudo sh -c 'rm a' 'rm b' && eval eval 'rm c' && sh <<< 'rm d'"));
+    let scripts = command_reach(&parse_command_line(
+        "sudo sh -c 'rm a' 'rm b' && eval eval 'rm c' && sh <<< 'rm d'",
+    ));
     for target in ["a", "b", "c", "d"] {
-        let is_it = |words: &[Word]| words.get(1).is_some_and(|word| word.text == target);
+        let is_it = |words: &[ShellWord]| words.get(1).is_some_and(|word| word.text == target);
         assert!(scripts.commands().any(|words| head_name(&words[0]) == "rm" && is_it(words)));
     }
 }
@@ -203,14 +205,14 @@ fn z10_wrappers_of_wrappers_are_seen_through_in_good_time() {
 proptest! {
     #[test]
     fn c3_the_lexer_is_total(text in "[ -~\\n\\t'\"`$(){}<>|&;\\\\é]{0,200}") {
-        let line = parse(&text);
-        prop_assert_eq!(&line, &parse(&text));
-        let _ = reach(&line);
+        let line = parse_command_line(&text);
+        prop_assert_eq!(&line, &parse_command_line(&text));
+        let _ = command_reach(&line);
     }
 
     #[test]
     fn c3_any_text_is_taken_apart(text in any::<String>()) {
-        let _ = reach(&parse(&text));
+        let _ = command_reach(&parse_command_line(&text));
     }
 
     #[test]
@@ -218,20 +220,20 @@ proptest! {
         commands in proptest::collection::vec("[a-z]{1,5}( [a-z0-9=./-]{1,8}){0,3}", 1..6),
         joint in proptest::sample::select(vec![" && ", " || ", "; ", " | ", "\n", " & "]),
     ) {
-        let joined = parse(&commands.join(joint));
-        let alone: Vec<Vec<Word>> =
-            commands.iter().flat_map(|c| parse(c).parts).map(|p| p.words).collect();
-        if joined.control || commands.iter().any(|c| parse(c).control) {
+        let joined = parse_command_line(&commands.join(joint));
+        let alone: Vec<Vec<ShellWord>> =
+            commands.iter().flat_map(|c| parse_command_line(c).parts).map(|p| p.words).collect();
+        if joined.control || commands.iter().any(|c| parse_command_line(c).control) {
             return Ok(());
         }
-        let together: Vec<Vec<Word>> = joined.parts.into_iter().map(|p| p.words).collect();
+        let together: Vec<Vec<ShellWord>> = joined.parts.into_iter().map(|p| p.words).collect();
         prop_assert_eq!(together, alone);
     }
 
     #[test]
     fn c3_quoting_does_not_change_words(words in proptest::collection::vec("[ -~&&[^']]{1,12}", 1..5)) {
         let quoted: Vec<String> = words.iter().map(|w| format!("'{w}'")).collect();
-        let line = parse(&quoted.join(" "));
+        let line = parse_command_line(&quoted.join(" "));
         let texts: Vec<&str> = line.parts[0].words.iter().map(|w| w.text.as_str()).collect();
         prop_assert_eq!(texts, words.iter().map(String::as_str).collect::<Vec<_>>());
         // Today's fault, asserted so that its mending shows: the lexer takes quoted braces for an

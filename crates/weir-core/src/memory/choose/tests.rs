@@ -34,8 +34,8 @@ fn fact(kind: MemoryKind, importance: u8, text: &str) -> MemoryFact {
     }
 }
 
-fn occasion(said: &str) -> Occasion<'_> {
-    Occasion { said, workspace: HERE, now: NOW }
+fn occasion(said: &str) -> FactQuery<'_> {
+    FactQuery { said, workspace: HERE, now: NOW }
 }
 
 fn texts(facts: Vec<MemoryFact>) -> Vec<String> {
@@ -43,7 +43,7 @@ fn texts(facts: Vec<MemoryFact>) -> Vec<String> {
 }
 
 fn told_texts(facts: &[MemoryFact], said: &str) -> Vec<String> {
-    texts(told(facts.to_vec(), &occasion(said)))
+    texts(choose_told_facts(facts.to_vec(), &occasion(said)))
 }
 
 #[test]
@@ -113,7 +113,7 @@ fn m4_only_kept_facts_of_this_workspace_are_told() {
         let mut one = fact(MemoryKind::Project, 5, "Uses tabs.");
         one.fact.workspace = workspace.map(String::from);
         assert_eq!(told_texts(&[one.clone()], "tabs").len(), expected, "{workspace:?}");
-        assert_eq!(found(vec![one], &occasion("tabs")).len(), expected, "{workspace:?}");
+        assert_eq!(search_facts(vec![one], &occasion("tabs")).len(), expected, "{workspace:?}");
     }
 }
 
@@ -140,7 +140,11 @@ fn m4_unconfirmed_facts_fade() {
         let case = format!("{kind:?} {importance}, {days} days, said again {confirmed} times");
         assert_eq!(has_faded(&one, NOW), faded, "{case}");
         assert_eq!(told_texts(&[one.clone()], "tabs").is_empty(), faded, "{case}");
-        assert_eq!(found(vec![one], &occasion("tabs")).len(), 1, "{case}: it is still found");
+        assert_eq!(
+            search_facts(vec![one], &occasion("tabs")).len(),
+            1,
+            "{case}: it is still found"
+        );
     }
     // A clock that went back makes nothing old.
     let mut early = fact(Project, 1, "Uses tabs.");
@@ -160,7 +164,7 @@ fn m4_the_best_comes_first() {
     let fitting = fact(Project, 1, "Slow tests stand in tests/slow.");
     let facts = vec![old, plain, again, weighty, fitting];
     assert_eq!(
-        texts(told(facts, &occasion("Why are the tests so slow?"))),
+        texts(choose_told_facts(facts, &occasion("Why are the tests so slow?"))),
         [
             "Tests are slow.",
             "Slow tests stand in tests/slow.",
@@ -176,12 +180,12 @@ fn m4_what_is_told_fits_its_budget() {
     let many: Vec<MemoryFact> = (0..500)
         .map(|n| fact(MemoryKind::Preference, 3, &format!("Preference {n} of the person.")))
         .collect();
-    assert_eq!(told(many, &occasion("hello")).len(), TOLD_MAX);
+    assert_eq!(choose_told_facts(many, &occasion("hello")).len(), TOLD_MAX);
     let long: Vec<MemoryFact> = (0..30)
         .map(|n| fact(MemoryKind::Preference, 3, &format!("{n} {}", "x".repeat(390))))
         .collect();
     let short = fact(MemoryKind::Preference, 1, "Short.");
-    let told = told(long.into_iter().chain([short]).collect(), &occasion("hello"));
+    let told = choose_told_facts(long.into_iter().chain([short]).collect(), &occasion("hello"));
     let characters: usize = told.iter().map(|fact| fact.fact.text.chars().count()).sum();
     assert!(characters <= TOLD_CHARS_MAX, "{characters}");
     assert_eq!(texts(told).last().map(String::as_str), Some("Short."), "what fits is told");
@@ -193,7 +197,7 @@ fn m4_a_search_finds_by_words_and_without_them() {
         fact(MemoryKind::Project, 3, "The tests run with cargo nextest."),
         fact(MemoryKind::Identity, 2, "Is called Ada."),
     ];
-    let found = |said: &str| texts(found(facts.clone(), &occasion(said)));
+    let found = |said: &str| texts(search_facts(facts.clone(), &occasion(said)));
     assert_eq!(found("nextest"), ["The tests run with cargo nextest."]);
     assert_eq!(found("ada"), ["Is called Ada."]);
     assert_eq!(found("nothing like that").len(), 0);

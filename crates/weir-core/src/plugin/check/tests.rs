@@ -21,8 +21,8 @@ fn base() -> Value {
 fn problem(at: &str, value: Value) -> Option<String> {
     let mut json = base();
     *json.pointer_mut(at).unwrap_or_else(|| panic!("{at}")) = value;
-    let manifest: Manifest = serde_json::from_value(json).expect("its form is right");
-    super::check(&manifest, "demo", None).err().map(|problem| problem.to_string())
+    let manifest: PluginManifest = serde_json::from_value(json).expect("its form is right");
+    super::check_manifest(&manifest, "demo", None).err().map(|problem| problem.to_string())
 }
 
 #[test]
@@ -78,7 +78,7 @@ fn t11_a_command_runs_one_thing() {
         assert!(why.starts_with(key), "{key}: {why}");
     }
     let command = NamedCommand { script: Some("a.sh".into()), ..NamedCommand::default() };
-    let why = super::check_command("commands.x", &command, Scripts::Refused).err();
+    let why = super::check_command("commands.x", &command, ScriptPolicy::Refused).err();
     assert!(why.is_some_and(|why| why.key == "commands.x.script"));
 }
 
@@ -129,7 +129,8 @@ fn t11_unknown_keys_are_errors() {
         let mut json = base();
         let table = json.pointer_mut(at).and_then(Value::as_object_mut).expect("a table");
         table.insert(key.into(), json!("x"));
-        let why = serde_json::from_value::<Manifest>(json).expect_err("an unknown key").to_string();
+        let why =
+            serde_json::from_value::<PluginManifest>(json).expect_err("an unknown key").to_string();
         assert!(why.contains(key), "{why}");
     }
 }

@@ -1,19 +1,19 @@
 //! Section 2: what it can do, in a sentence, and how calls are let through. Not here: how tools are
 //! used; their schemas say that.
 
-use crate::prompt::Scene;
-use crate::tool::Group;
+use crate::prompt::PromptScene;
+use crate::tool::ToolGroup;
 
 /// When an ability is there, and what it is called.
-type Ability = (fn(&Scene) -> bool, &'static str);
+type AgentAbility = (fn(&PromptScene) -> bool, &'static str);
 
 /// What the agent can do: one line each.
-const ABILITIES: &[Ability] = &[
-    (|s| s.has_group(Group::Read), "read and search files"),
-    (|s| s.has_group(Group::Edit), "create, change, move and delete them"),
+const ABILITIES: &[AgentAbility] = &[
+    (|s| s.has_group(ToolGroup::Read), "read and search files"),
+    (|s| s.has_group(ToolGroup::Edit), "create, change, move and delete them"),
     (|s| s.has_tool("run_shell"), "run commands"),
-    (|s| s.has_group(Group::Web), "read web pages"),
-    (Scene::offers_foreign, "use the tools of connected servers"),
+    (|s| s.has_group(ToolGroup::Web), "read web pages"),
+    (PromptScene::offers_foreign, "use the tools of connected servers"),
     (|s| s.has_tool("new_task"), "give parts of the work to other agents"),
     (|s| s.has_tool("read_skill"), "follow skills"),
     (|s| s.has_tool("recall"), "find again what was said and done earlier"),
@@ -22,7 +22,7 @@ const ABILITIES: &[Ability] = &[
 
 const GATE: &str = include_str!("gate.md");
 
-pub(in crate::prompt) fn capabilities(scene: &Scene) -> Option<String> {
+pub(in crate::prompt) fn capabilities_section(scene: &PromptScene) -> Option<String> {
     let there = ABILITIES.iter().filter(|(there, _)| there(scene));
     let can: Vec<&str> = there.map(|(_, words)| *words).collect();
     let (last, others) = can.split_last()?;
@@ -30,7 +30,7 @@ pub(in crate::prompt) fn capabilities(scene: &Scene) -> Option<String> {
         [] => (*last).to_string(),
         others => format!("{} and {last}", others.join(", ")),
     };
-    let undo = match scene.has_group(Group::Edit) {
+    let undo = match scene.has_group(ToolGroup::Edit) {
         true => " Every change to a file is saved first and can be undone.",
         false => " You cannot change files.",
     };

@@ -1,7 +1,7 @@
 //! Section 16: date and time, last.
 
-use crate::prompt::Scene;
+use crate::prompt::PromptScene;
 
-pub(in crate::prompt) fn clock(scene: &Scene) -> Option<String> {
+pub(in crate::prompt) fn clock_section(scene: &PromptScene) -> Option<String> {
     scene.clock.clone()
 }

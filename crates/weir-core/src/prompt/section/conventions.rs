@@ -1,19 +1,19 @@
 //! Section 3: what is usual in a workspace of this kind.
 
-use crate::prompt::Scene;
-use crate::tool::Group;
+use crate::prompt::PromptScene;
+use crate::tool::ToolGroup;
 
 const CODE: &str = include_str!("conventions_code.md");
 const NOTES: &str = include_str!("conventions_notes.md");
 
-pub(in crate::prompt) fn conventions(scene: &Scene) -> Option<String> {
+pub(in crate::prompt) fn conventions_section(scene: &PromptScene) -> Option<String> {
     let (kind, rules) = match scene.conventions.as_deref()? {
         "code" => ("This is a code repository. Name places in it as path:line.", CODE),
         "notes" => ("This is a vault of Markdown notes. Name notes as [[Name]].", NOTES),
         _ => return None,
     };
     // Who cannot change anything needs no rules for changes.
-    match scene.has_group(Group::Edit) {
+    match scene.has_group(ToolGroup::Edit) {
         true => Some(format!("{kind} {}", rules.trim())),
         false => Some(kind.to_string()),
     }

@@ -1,14 +1,14 @@
 //! Section 14: the person's custom instructions, those of the profile, rules, and the chain of
 //! instruction files, the nearest last (M2). Not here: where they are found.
 
-use crate::prompt::Scene;
+use crate::prompt::PromptScene;
 
 const HEAD: &str = "## Instructions\nWhere two disagree the later one holds; what the person says \
                     in the conversation holds over all.";
 const GONE: &str = "## Instructions\nThe instructions that stood here were taken away: none of them \
                     holds any more.";
 
-pub(in crate::prompt) fn instructions(scene: &Scene) -> Option<String> {
+pub(in crate::prompt) fn instructions_section(scene: &PromptScene) -> Option<String> {
     let mut parts = Vec::new();
     let mut add = |name: &str, text: &str| {
         if !text.trim().is_empty() {
@@ -31,7 +31,7 @@ pub(in crate::prompt) fn instructions(scene: &Scene) -> Option<String> {
 }
 
 /// What is told of the instruction file of a folder below.
-pub(in crate::prompt) fn deeper(path: &str, text: &str) -> String {
+pub(in crate::prompt) fn nested_instructions(path: &str, text: &str) -> String {
     let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
     format!("## Instructions from {path}, for work below {folder}/\n{}", text.trim())
 }

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use crate::prompt::Scene;
+use crate::prompt::PromptScene;
 use crate::recipe::{Recipe, RecipeMatch};
 
 /// Characters of the arguments of one step.
@@ -15,11 +15,11 @@ const HEAD: &str = "## Recipes\nKnown ways to do what seems to be asked. Follow 
                     the task; leave it where it does not.";
 const EXECUTE: &str = " execute_recipe makes all its steps at once, with the parameters you give.";
 
-pub(in crate::prompt) fn recipes(scene: &Scene) -> Option<String> {
+pub(in crate::prompt) fn recipes_section(scene: &PromptScene) -> Option<String> {
     let told = |found: &&RecipeMatch| scene.follows.as_ref() != Some(&found.recipe.id);
     let mut text = String::new();
     for found in scene.recipes.iter().filter(told) {
-        let entry = entry(&found.recipe);
+        let entry = recipe_entry(&found.recipe);
         if text.len() + entry.len() <= TOLD_CHARS_MAX {
             text.push_str(&entry);
         }
@@ -33,7 +33,7 @@ pub(in crate::prompt) fn recipes(scene: &Scene) -> Option<String> {
     Some(format!("{HEAD}{execute}\n{}", text.trim_end()))
 }
 
-fn entry(recipe: &Recipe) -> String {
+fn recipe_entry(recipe: &Recipe) -> String {
     let mut text = format!("\n### {}: {}\n", recipe.id, recipe.name);
     if recipe.label.is_external() {
         let origins: Vec<&str> = recipe.label.origins.iter().map(String::as_str).collect();
@@ -50,12 +50,12 @@ fn entry(recipe: &Recipe) -> String {
     }
     for (number, step) in recipe.steps.iter().enumerate() {
         let input = step.input.to_string();
-        let _ = writeln!(text, "{}. {} {}", number + 1, step.tool, cut(&input));
+        let _ = writeln!(text, "{}. {} {}", number + 1, step.tool, cut_input(&input));
     }
     text
 }
 
-fn cut(text: &str) -> String {
+fn cut_input(text: &str) -> String {
     match text.char_indices().nth(INPUT_CHARS_MAX) {
         Some((at, _)) => format!("{}…", &text[..at]),
         None => text.to_owned(),
@@ -68,7 +68,7 @@ mod tests {
 
     use super::*;
     use crate::label::Label;
-    use crate::recipe::Standing;
+    use crate::recipe::RecipeStanding;
 
     fn found(id: &str, content: &str) -> RecipeMatch {
         let recipe = serde_json::from_value(json!({
@@ -76,21 +76,26 @@ mod tests {
             "triggers": ["milk"], "parameters": [{"name": "what", "description": "Named."}],
             "steps": [{"tool": "append_to_file", "input": {"path": "a.md", "content": content}}],
         }));
-        RecipeMatch { recipe: recipe.expect("a recipe"), score: 0.9, standing: Standing::default() }
+        RecipeMatch {
+            recipe: recipe.expect("a recipe"),
+            score: 0.9,
+            standing: RecipeStanding::default(),
+        }
     }
 
     #[test]
     fn m5_a_recipe_that_fits_is_told_with_its_steps() {
-        let scene = Scene { recipes: vec![found("milk", "{{what}}")], ..Scene::default() };
+        let scene =
+            PromptScene { recipes: vec![found("milk", "{{what}}")], ..PromptScene::default() };
         assert_eq!(
-            recipes(&scene).as_deref(),
+            recipes_section(&scene).as_deref(),
             Some(
                 "## Recipes\nKnown ways to do what seems to be asked. Follow one where it fits the \
                  task; leave it where it does not.\n\n### milk: Note milk\nAdds to the list.\n- \
                  {{what}}: Named.\n1. append_to_file {\"path\":\"a.md\",\"content\":\"{{what}}\"}"
             )
         );
-        assert_eq!(recipes(&Scene::default()), None);
+        assert_eq!(recipes_section(&PromptScene::default()), None);
     }
 
     #[test]
@@ -98,7 +103,8 @@ mod tests {
         let recipes_of = |follows: Option<&str>| {
             let recipes = vec![found("milk", "x"), found("bread", "y")];
             let follows = follows.map(str::to_string);
-            super::recipes(&Scene { recipes, follows, ..Scene::default() }).unwrap_or_default()
+            super::recipes_section(&PromptScene { recipes, follows, ..PromptScene::default() })
+                .unwrap_or_default()
         };
         assert!(!recipes_of(Some("milk")).contains("### milk"));
         assert!(recipes_of(Some("milk")).contains("### bread"));
@@ -110,7 +116,8 @@ mod tests {
         let mut long = found("milk", &"ü".repeat(2_000));
         long.recipe.label = Label::external("example.org");
         let many = vec![long; 40];
-        let text = recipes(&Scene { recipes: many, ..Scene::default() }).expect("a section");
+        let text = recipes_section(&PromptScene { recipes: many, ..PromptScene::default() })
+            .expect("a section");
         assert!(text.len() < TOLD_CHARS_MAX + 400, "{}", text.len());
         assert!(text.contains("Words from outside went into it (example.org)"));
         assert!(text.contains('…'));

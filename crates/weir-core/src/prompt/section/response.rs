@@ -1,14 +1,14 @@
 //! Section 7: the form of answers. A child answers its parent and has none of it.
 
-use crate::prompt::Scene;
-use crate::tool::Group;
+use crate::prompt::PromptScene;
+use crate::tool::ToolGroup;
 
-pub(in crate::prompt) fn response(scene: &Scene) -> Option<String> {
+pub(in crate::prompt) fn response_section(scene: &PromptScene) -> Option<String> {
     let end = match scene.has_tool("attempt_completion") {
         true => "When the task is done, call attempt_completion with the result, or simply answer.",
         false => "When the task is done, answer.",
     };
-    let changes = match scene.has_group(Group::Edit) || scene.has_tool("run_shell") {
+    let changes = match scene.has_group(ToolGroup::Edit) || scene.has_tool("run_shell") {
         true => {
             " Name the files that you changed and how you checked them; if you did not check, say \
              so. Do not paste what you wrote into files."

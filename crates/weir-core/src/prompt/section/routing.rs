@@ -1,6 +1,6 @@
 //! Section 5: which tool for what. One line each, there when its tool is.
 
-use crate::prompt::Scene;
+use crate::prompt::PromptScene;
 
 /// A tool, and when to take it.
 const ROUTES: &[(&str, &str)] = &[
@@ -47,7 +47,7 @@ const ROUTES: &[(&str, &str)] = &[
     ),
 ];
 
-pub(in crate::prompt) fn routing(scene: &Scene) -> Option<String> {
+pub(in crate::prompt) fn routing_section(scene: &PromptScene) -> Option<String> {
     let there = ROUTES.iter().filter(|(tool, _)| scene.has_tool(tool));
     let lines: Vec<String> = there.map(|(_, rule)| format!("- {rule}")).collect();
     (!lines.is_empty()).then(|| format!("Which tool for what:\n{}", lines.join("\n")))

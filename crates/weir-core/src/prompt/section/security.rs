@@ -1,17 +1,17 @@
 //! Section 8: whose words count, what needs a person, and what is open. Not a protection: the gate
 //! is, and it holds whatever the model makes of this.
 
-use crate::prompt::Scene;
-use crate::tool::Group;
+use crate::prompt::PromptScene;
+use crate::tool::ToolGroup;
 
 /// Hosts that are named.
 const HOSTS_MAX: usize = 30;
 
 const BOUNDARY: &str = include_str!("security.md");
 
-pub(in crate::prompt) fn security(scene: &Scene) -> Option<String> {
+pub(in crate::prompt) fn security_section(scene: &PromptScene) -> Option<String> {
     let mut text = BOUNDARY.trim().to_string();
-    if !scene.has_group(Group::Web) && !scene.has_tool("run_shell") {
+    if !scene.has_group(ToolGroup::Web) && !scene.has_tool("run_shell") {
         return Some(text);
     }
     let hosts = &scene.allowed_hosts;

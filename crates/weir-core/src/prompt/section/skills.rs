@@ -2,7 +2,7 @@
 //! itself (section 13). Not here: which skills there are, and which are in force.
 
 use crate::label::Integrity;
-use crate::prompt::Scene;
+use crate::prompt::PromptScene;
 use crate::skill::{SkillLine, SkillNote};
 
 /// Skills that the catalogue describes (M1: about 100); of the others it has the names.
@@ -17,8 +17,8 @@ const CATALOGUE_CHARS_MAX: usize = 16_000;
 const IN_FORCE_CHARS_MAX: usize = 120_000;
 
 /// Skills that can be read, one line each.
-pub(in crate::prompt) fn catalogue(scene: &Scene) -> Option<String> {
-    let lines = lines(scene, |line| !line.self_written && line.plugin.is_none())?;
+pub(in crate::prompt) fn skills_section(scene: &PromptScene) -> Option<String> {
+    let lines = skill_lines(scene, |line| !line.self_written && line.plugin.is_none())?;
     Some(format!(
         "## Skills\nInstructions for certain kinds of task. When a task fits one of these, read it \
          with read_skill before you begin, and follow it.\n{lines}"
@@ -26,8 +26,8 @@ pub(in crate::prompt) fn catalogue(scene: &Scene) -> Option<String> {
 }
 
 /// Section 9: those of plugins that a person switched on.
-pub(in crate::prompt) fn of_plugins(scene: &Scene) -> Option<String> {
-    let lines = lines(scene, |line| line.plugin.is_some())?;
+pub(in crate::prompt) fn of_plugins(scene: &PromptScene) -> Option<String> {
+    let lines = skill_lines(scene, |line| line.plugin.is_some())?;
     Some(format!(
         "## Skills of plugins\nInstructions for working with a plugin. Read one with read_skill \
          before you use what it is about.\n{lines}"
@@ -35,15 +35,15 @@ pub(in crate::prompt) fn of_plugins(scene: &Scene) -> Option<String> {
 }
 
 /// Section 13.
-pub(in crate::prompt) fn own(scene: &Scene) -> Option<String> {
-    let lines = lines(scene, |line| line.self_written)?;
+pub(in crate::prompt) fn own_skills_section(scene: &PromptScene) -> Option<String> {
+    let lines = skill_lines(scene, |line| line.self_written)?;
     Some(format!(
         "## Skills you wrote\nFrom earlier work; the person accepted them. Read one with read_skill \
          when a task fits it.\n{lines}"
     ))
 }
 
-fn lines(scene: &Scene, wanted: impl Fn(&SkillLine) -> bool) -> Option<String> {
+fn skill_lines(scene: &PromptScene, wanted: impl Fn(&SkillLine) -> bool) -> Option<String> {
     // Whoever cannot read skills has no use for their names; a tool that is only named can be found.
     let deferred = scene.deferred.iter().any(|tool| tool.name == "read_skill");
     if !scene.has_tool("read_skill") && !deferred {
@@ -54,7 +54,7 @@ fn lines(scene: &Scene, wanted: impl Fn(&SkillLine) -> bool) -> Option<String> {
     let mut described = 0;
     for line in scene.skills.iter().filter(|line| wanted(line)) {
         let words: Vec<&str> = line.description.split_whitespace().collect();
-        let words = cut(&words.join(" "), DESCRIPTION_CHARS_MAX);
+        let words = cut_text(&words.join(" "), DESCRIPTION_CHARS_MAX);
         let of = line.plugin.as_ref().map(|plugin| format!(" (plugin {plugin})"));
         let entry = format!("- {}{}: {words}\n", line.name, of.unwrap_or_default());
         if described < LINES_MAX && text.len() + entry.len() <= CATALOGUE_CHARS_MAX {
@@ -72,7 +72,7 @@ fn lines(scene: &Scene, wanted: impl Fn(&SkillLine) -> bool) -> Option<String> {
     (!text.is_empty()).then(|| text.trim_end().to_owned())
 }
 
-fn cut(text: &str, max: usize) -> String {
+fn cut_text(text: &str, max: usize) -> String {
     if text.chars().count() <= max {
         return text.to_owned();
     }
@@ -81,7 +81,7 @@ fn cut(text: &str, max: usize) -> String {
 }
 
 /// Section 10.
-pub(in crate::prompt) fn active(scene: &Scene) -> Option<String> {
+pub(in crate::prompt) fn active_skills_section(scene: &PromptScene) -> Option<String> {
     in_force(scene.active.iter())
 }
 
@@ -92,7 +92,8 @@ pub(in crate::prompt) fn in_force<'a>(
     let mut text = String::new();
     let mut left = Vec::new();
     for skill in skills {
-        let entry = format!("\n\n### {}{}\n{}", skill.name, origin(skill), skill.text.trim());
+        let entry =
+            format!("\n\n### {}{}\n{}", skill.name, describe_origin(skill), skill.text.trim());
         if text.len() + entry.len() <= IN_FORCE_CHARS_MAX {
             text.push_str(&entry);
         } else {
@@ -109,7 +110,7 @@ pub(in crate::prompt) fn in_force<'a>(
     (!text.is_empty()).then(|| format!("{heading}{text}"))
 }
 
-fn origin(skill: &SkillNote) -> String {
+fn describe_origin(skill: &SkillNote) -> String {
     match skill.label.integrity {
         Integrity::Person | Integrity::Generated => String::new(),
         Integrity::Workspace => format!(
@@ -130,7 +131,7 @@ mod tests {
 
     use super::*;
     use crate::label::Label;
-    use crate::tool::{Group, ToolSpec};
+    use crate::tool::{ToolGroup, ToolSpec};
 
     fn line(name: &str, self_written: bool) -> SkillLine {
         let description = format!("Does\n{name}.");
@@ -143,11 +144,11 @@ mod tests {
         }
     }
 
-    fn scene(skills: Vec<SkillLine>) -> Scene {
+    fn scene(skills: Vec<SkillLine>) -> PromptScene {
         let tool = ToolSpec {
             name: "read_skill".into(),
             description: String::new(),
-            group: Group::Agent,
+            group: ToolGroup::Agent,
             input_schema: serde_json::Value::Null.into(),
             deferred: false,
             parallel_safe: true,
@@ -155,7 +156,7 @@ mod tests {
             keeps_result: true,
             timeout_ms: None,
         };
-        Scene { skills, tools: Arc::new(vec![tool]), ..Scene::default() }
+        PromptScene { skills, tools: Arc::new(vec![tool]), ..PromptScene::default() }
     }
 
     fn note(name: &str, integrity: Integrity, text: &str) -> SkillNote {
@@ -172,13 +173,13 @@ mod tests {
     #[test]
     fn m1_the_catalogue_has_a_line_for_each_and_is_cut_visibly() {
         let scene = scene((0..150).map(|n| line(&format!("s{n}"), n == 0)).collect());
-        let text = catalogue(&scene).expect("there are skills");
+        let text = skills_section(&scene).expect("there are skills");
         assert!(text.contains("- s1: Does s1.") && !text.contains("- s0:"), "{text}");
         assert!(text.contains("[49 more without room for a line: s101, s102"), "{text}");
-        assert!(own(&scene).is_some_and(|text| text.ends_with("- s0: Does s0.")));
-        let blind = Scene { tools: Arc::default(), ..scene };
-        assert_eq!(catalogue(&blind), None, "who cannot read skills is not told of them");
-        assert_eq!(catalogue(&Scene::default()), None);
+        assert!(own_skills_section(&scene).is_some_and(|text| text.ends_with("- s0: Does s0.")));
+        let blind = PromptScene { tools: Arc::default(), ..scene };
+        assert_eq!(skills_section(&blind), None, "who cannot read skills is not told of them");
+        assert_eq!(skills_section(&PromptScene::default()), None);
     }
 
     #[test]

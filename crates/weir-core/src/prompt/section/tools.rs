@@ -1,8 +1,8 @@
 //! Section 4: what the schemas of the tools do not say, and what is there beside them: tools that
 //! are not loaded, other profiles. Not here: names and arguments of loaded tools.
 
-use crate::prompt::{Scene, one_line};
-use crate::tool::{Group, ToolSpec};
+use crate::prompt::{PromptScene, one_line};
+use crate::tool::{ToolGroup, ToolSpec};
 
 /// Bytes of the lines about tools that are not loaded (T4).
 const DEFERRED_BYTES_MAX: usize = 2_400;
@@ -16,7 +16,7 @@ const USE: &str = include_str!("tools.md");
 const TASK_LIST: &str = " For work of three or more steps keep a task list with update_todo_list: \
                          one step in progress at a time, each marked done as soon as it is.";
 
-pub(in crate::prompt) fn tools(scene: &Scene) -> Option<String> {
+pub(in crate::prompt) fn tools_section(scene: &PromptScene) -> Option<String> {
     if scene.tools.is_empty() {
         return None;
     }
@@ -26,19 +26,19 @@ pub(in crate::prompt) fn tools(scene: &Scene) -> Option<String> {
     }
     if scene.has_tool("find_tool") && !scene.deferred.is_empty() {
         text.push_str("\n\nTools without a schema here; find_tool loads it:\n");
-        text.push_str(&deferred(&scene.deferred).join("\n"));
+        text.push_str(&deferred_tool_lines(&scene.deferred).join("\n"));
     }
     if scene.has_tool("switch_agent") || scene.has_tool("new_task") {
-        text.push_str(&profiles(scene));
+        text.push_str(&other_profiles_text(scene));
     }
     Some(text)
 }
 
-fn deferred(tools: &[ToolSpec]) -> Vec<String> {
+fn deferred_tool_lines(tools: &[ToolSpec]) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     let mut left = DEFERRED_BYTES_MAX;
     for (at, tool) in tools.iter().enumerate() {
-        let line = line(tool);
+        let line = tool_line(tool);
         if line.len() > left {
             let more = tools.len() - at;
             lines.push(format!("- {more} more: tell find_tool what you need"));
@@ -51,17 +51,22 @@ fn deferred(tools: &[ToolSpec]) -> Vec<String> {
 }
 
 /// The words of a foreign server stand in no system prompt: of its tools only the name does.
-fn line(tool: &ToolSpec) -> String {
+fn tool_line(tool: &ToolSpec) -> String {
     let reason = tool.description.split(['.', ':', ';', '\n']).next().unwrap_or_default();
     match tool.group {
-        Group::Mcp => format!("- {}", tool.name),
-        Group::Read | Group::Vault | Group::Edit | Group::Web | Group::Agent | Group::Skill => {
+        ToolGroup::Mcp => format!("- {}", tool.name),
+        ToolGroup::Read
+        | ToolGroup::Vault
+        | ToolGroup::Edit
+        | ToolGroup::Web
+        | ToolGroup::Agent
+        | ToolGroup::Skill => {
             format!("- {}: {}", tool.name, one_line(reason, REASON_CHARS_MAX))
         }
     }
 }
 
-fn profiles(scene: &Scene) -> String {
+fn other_profiles_text(scene: &PromptScene) -> String {
     let current = scene.profile.as_ref().map(|profile| profile.name.as_str());
     let others = scene.profiles.iter().filter(|(name, _)| Some(name.as_str()) != current);
     let line = |(name, about): &(String, String)| {

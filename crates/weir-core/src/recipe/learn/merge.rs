@@ -17,61 +17,61 @@ const TEMPLATE_CHARS_MAX: usize = 300;
 const EXAMPLE_CHARS_MAX: usize = 60;
 
 /// Steps and parameters, and every value that differs: its words belong to no trigger.
-pub(super) struct Merged {
+pub(super) struct MergedSteps {
     pub(super) steps: Vec<RecipeStep>,
     pub(super) parameters: Vec<RecipeParameter>,
     pub(super) values: BTreeSet<String>,
 }
 
 /// A parameter with the value that each run had for it.
-struct Found {
+struct FoundParameter {
     parameter: RecipeParameter,
     values: Vec<Value>,
 }
 
-struct Merging<'a> {
+struct RunMerger<'a> {
     said: Vec<&'a str>,
-    found: Vec<Found>,
+    found: Vec<FoundParameter>,
 }
 
 /// The calls of runs of one shape, laid over each other; `None`: too much of them differs.
-pub(super) fn merged(runs: &[&SolvedRun]) -> Option<Merged> {
+pub(super) fn merge_runs(runs: &[&SolvedRun]) -> Option<MergedSteps> {
     let first = runs.first()?;
     let said = runs.iter().map(|run| run.said.as_str()).collect();
-    let mut merging = Merging { said, found: Vec::new() };
+    let mut merging = RunMerger { said, found: Vec::new() };
     let mut steps = Vec::new();
     for (at, call) in first.calls.iter().enumerate() {
         let inputs: Option<Vec<&Value>> =
             runs.iter().map(|run| run.calls.get(at).map(|call| &call.input)).collect();
-        let input = merging.value(&call.tool, &inputs?);
+        let input = merging.merge_value(&call.tool, &inputs?);
         steps.push(RecipeStep { tool: call.tool.clone(), input, expect: None });
     }
     let values = merging.found.iter().flat_map(|found| &found.values).map(text_of).collect();
     let parameters: Vec<RecipeParameter> =
         merging.found.into_iter().map(|found| found.parameter).collect();
-    (parameters.len() <= PARAMETERS_MAX).then_some(Merged { steps, parameters, values })
+    (parameters.len() <= PARAMETERS_MAX).then_some(MergedSteps { steps, parameters, values })
 }
 
 fn text_of(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_string)
 }
 
-impl Merging<'_> {
+impl RunMerger<'_> {
     /// One value for those of all runs; `name`: what a parameter for it would be called.
-    fn value(&mut self, name: &str, values: &[&Value]) -> Value {
+    fn merge_value(&mut self, name: &str, values: &[&Value]) -> Value {
         let Some(first) = values.first() else { return Value::Null };
         match first {
             Value::Object(fields) if same_keys(fields, values) => {
                 let merged = fields.keys().map(|key| {
                     let of_key: Vec<&Value> = values.iter().filter_map(|v| v.get(key)).collect();
-                    (key.clone(), self.value(key, &of_key))
+                    (key.clone(), self.merge_value(key, &of_key))
                 });
                 return Value::Object(merged.collect::<Map<_, _>>());
             }
             Value::Array(items) if same_length(items.len(), values) => {
                 let merged = (0..items.len()).map(|at| {
                     let of_place: Vec<&Value> = values.iter().filter_map(|v| v.get(at)).collect();
-                    self.value(name, &of_place)
+                    self.merge_value(name, &of_place)
                 });
                 return Value::Array(merged.collect());
             }
@@ -83,37 +83,37 @@ impl Merging<'_> {
         let texts: Option<Vec<&str>> = values.iter().map(|value| value.as_str()).collect();
         if let Some(texts) = texts
             && !self.all_said(&texts)
-            && let Some((before, after, middles)) = template(&texts)
+            && let Some((before, after, middles)) = common_template(&texts)
             && self.all_said(&middles)
         {
             let middles = middles.iter().map(|middle| Value::from(*middle)).collect();
-            let placeholder = self.parameter(name, middles);
+            let placeholder = self.parameter_placeholder(name, middles);
             return Value::from(format!("{before}{placeholder}{after}"));
         }
         let values = values.iter().map(|value| (*value).clone()).collect();
-        Value::from(self.parameter(name, values))
+        Value::from(self.parameter_placeholder(name, values))
     }
 
     /// Whether each text stands as it is in the message of its run.
     fn all_said(&self, texts: &[&str]) -> bool {
-        texts.iter().zip(&self.said).all(|(text, said)| stands(text, said))
+        texts.iter().zip(&self.said).all(|(text, said)| has_whole_words(text, said))
     }
 
     /// The placeholder of the parameter that has these values: one for the same values everywhere.
-    fn parameter(&mut self, name: &str, values: Vec<Value>) -> String {
+    fn parameter_placeholder(&mut self, name: &str, values: Vec<Value>) -> String {
         if let Some(same) = self.found.iter().find(|found| found.values == values) {
             return format!("{{{{{}}}}}", same.parameter.name);
         }
         let name = self.free_name(name);
-        let description = self.description(&values);
+        let description = self.describe_values(&values);
         let placeholder = format!("{{{{{name}}}}}");
         let parameter = RecipeParameter { name, description, optional: false };
-        self.found.push(Found { parameter, values });
+        self.found.push(FoundParameter { parameter, values });
         placeholder
     }
 
     fn free_name(&self, wanted: &str) -> String {
-        let plain: String = words::folded(wanted)
+        let plain: String = words::fold_accents(wanted)
             .chars()
             .map(|c| if c.is_ascii_alphanumeric() { c } else { '_' })
             .take(40)
@@ -130,7 +130,7 @@ impl Merging<'_> {
     }
 
     /// Where its value comes from, for the planner; an example only of what nothing private is in.
-    fn description(&self, values: &[Value]) -> String {
+    fn describe_values(&self, values: &[Value]) -> String {
         let texts: Option<Vec<&str>> = values.iter().map(|value| value.as_str()).collect();
         let said = texts.is_some_and(|texts| self.all_said(&texts));
         let from = match said {
@@ -170,7 +170,7 @@ fn same_length(length: usize, values: &[&Value]) -> bool {
 
 /// What differing texts have in common at both ends, cut where words end, and what each has between;
 /// `None`: nothing, or one of them has nothing else.
-fn template<'t>(texts: &[&'t str]) -> Option<(String, String, Vec<&'t str>)> {
+fn common_template<'t>(texts: &[&'t str]) -> Option<(String, String, Vec<&'t str>)> {
     let first = texts.first()?;
     if texts.iter().any(|text| text.chars().count() > TEMPLATE_CHARS_MAX) {
         return None;
@@ -217,7 +217,7 @@ fn template<'t>(texts: &[&'t str]) -> Option<(String, String, Vec<&'t str>)> {
 }
 
 /// Whether `text` stands in `said` as whole words.
-fn stands(text: &str, said: &str) -> bool {
+fn has_whole_words(text: &str, said: &str) -> bool {
     let ends = |c: Option<char>| c.is_none_or(|c| !c.is_alphanumeric());
     !text.trim().is_empty()
         && said.match_indices(text).any(|(at, _)| {
@@ -231,7 +231,7 @@ mod tests {
 
     #[test]
     fn m5_what_differs_is_cut_at_words() {
-        let of = |texts: &[&'static str]| template(texts);
+        let of = |texts: &[&'static str]| common_template(texts);
         assert_eq!(
             of(&["notes/garden.md", "notes/house.md"]),
             Some(("notes/".into(), ".md".into(), vec!["garden", "house"]))
@@ -250,10 +250,10 @@ mod tests {
 
     #[test]
     fn m5_a_value_stands_in_a_message_as_whole_words() {
-        assert!(stands("garden", "Water the garden!"));
-        assert!(stands("a b", "x a b."));
-        assert!(!stands("gard", "Water the garden"));
-        assert!(!stands("", "x"));
-        assert!(!stands("x", ""));
+        assert!(has_whole_words("garden", "Water the garden!"));
+        assert!(has_whole_words("a b", "x a b."));
+        assert!(!has_whole_words("gard", "Water the garden"));
+        assert!(!has_whole_words("", "x"));
+        assert!(!has_whole_words("x", ""));
     }
 }

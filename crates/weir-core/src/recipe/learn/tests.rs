@@ -45,7 +45,7 @@ fn shopping() -> Vec<SolvedRun> {
 
 #[test]
 fn m5_three_runs_of_one_kind_and_shape_are_a_recipe() {
-    let learned = learn(&shopping(), &[]);
+    let learned = learn_recipes(&shopping(), &[]);
     let [LearnedRecipe { recipe, evidence }] = &learned[..] else { panic!("{learned:?}") };
     assert_eq!(recipe.triggers, ["add", "shopping list"]);
     assert_eq!(recipe.name, "Add … shopping list");
@@ -66,9 +66,10 @@ fn m5_three_runs_of_one_kind_and_shape_are_a_recipe() {
     assert_eq!(description, "Stands in the message; once it was “eggs”.");
     let sessions: Vec<&str> = evidence.iter().map(|run| run.session.as_str()).collect();
     assert_eq!(sessions, ["s3", "s2", "s1"]);
-    assert_eq!(check(recipe, None), [""; 0]);
+    assert_eq!(check_recipe(recipe, None), [""; 0]);
     // The recipe fits the next message of the kind, and not another one.
-    let fits = |said: &str| crate::recipe::score(said, recipe).is_some_and(|score| score >= 0.5);
+    let fits =
+        |said: &str| crate::recipe::recipe_score(said, recipe).is_some_and(|score| score >= 0.5);
     assert!(fits("Add oat milk and honey to the shopping list"));
     assert!(!fits("Add a test to the list of scenarios"));
 }
@@ -76,11 +77,11 @@ fn m5_three_runs_of_one_kind_and_shape_are_a_recipe() {
 #[test]
 fn m5_the_same_runs_give_the_same_recipe_and_what_is_known_is_not_learned_again() {
     let mut runs = shopping();
-    let first = learn(&runs, &[]);
+    let first = learn_recipes(&runs, &[]);
     runs.reverse();
-    assert_eq!(learn(&runs, &[]), first);
+    assert_eq!(learn_recipes(&runs, &[]), first);
     let known = [first[0].recipe.clone()];
-    assert_eq!(learn(&runs, &known), []);
+    assert_eq!(learn_recipes(&runs, &known), []);
     // A fourth run changes the examples, not the recipe that it is.
     let mut more = shopping();
     more.push(run(
@@ -91,18 +92,18 @@ fn m5_the_same_runs_give_the_same_recipe_and_what_is_known_is_not_learned_again(
             ("append_to_file", json!({"path": "lists/shopping.md", "content": "- [ ] tea\n"})),
         ],
     ));
-    assert_eq!(learn(&more, &known), []);
-    assert_eq!(learn(&more, &[])[0].recipe.id, known[0].id);
+    assert_eq!(learn_recipes(&more, &known), []);
+    assert_eq!(learn_recipes(&more, &[])[0].recipe.id, known[0].id);
 }
 
 #[test]
 fn m5_two_runs_or_other_shapes_are_no_recipe() {
     let runs = shopping();
-    assert_eq!(learn(&runs[..2], &[]), []);
+    assert_eq!(learn_recipes(&runs[..2], &[]), []);
     let changed = |change: fn(&mut SolvedRun)| {
         let mut runs = shopping();
         change(&mut runs[1]);
-        learn(&runs, &[])
+        learn_recipes(&runs, &[])
     };
     assert_eq!(changed(|run| run.calls.swap(0, 1)), [], "order");
     assert_eq!(changed(|run| run.calls[0].tool = "list_files".into()), [], "tool");
@@ -124,7 +125,7 @@ fn m5_runs_of_one_call_or_of_seventeen_are_no_recipe() {
         let calls = vec![("read_file", json!({"path": "a.md"})); calls];
         let runs: Vec<SolvedRun> =
             (1..4).map(|n| run(n, "Read the house rules again", &calls)).collect();
-        learn(&runs, &[]).len()
+        learn_recipes(&runs, &[]).len()
     };
     assert_eq!([1, 2, 16, 17].map(of), [0, 1, 1, 0]);
 }
@@ -143,7 +144,7 @@ fn m5_values_that_look_private_are_parameters_without_example() {
             )
         })
         .collect();
-    let learned = learn(&runs, &[]);
+    let learned = learn_recipes(&runs, &[]);
     let recipe = &learned[0].recipe;
     assert_eq!(recipe.steps[1].input, json!({"to": "{{to}}", "deep": {"n": ["{{n}}", 7]}}));
     let text = serde_json::to_string(recipe).expect("JSON");
@@ -164,7 +165,7 @@ fn m5_one_value_in_several_places_is_one_parameter() {
             ])
         })
         .collect();
-    let learned = learn(&runs, &[]);
+    let learned = learn_recipes(&runs, &[]);
     let recipe = &learned[0].recipe;
     assert_eq!(recipe.steps[0].input, json!({"path": "projects/{{path}}.md"}));
     assert_eq!(
@@ -191,7 +192,7 @@ fn m5_texts_with_braces_and_long_ones_do_not_stay() {
             )
         })
         .collect();
-    let learned = learn(&runs, &[]);
+    let learned = learn_recipes(&runs, &[]);
     let recipe = &learned[0].recipe;
     assert_eq!(recipe.steps[0].input["content"], json!("{{content}}"));
     assert_eq!(recipe.steps[1].input["content"], json!("{{content_2}}"));
@@ -201,10 +202,10 @@ fn m5_texts_with_braces_and_long_ones_do_not_stay() {
 fn m5_foreign_words_stay_foreign() {
     let mut runs = shopping();
     runs[0].label = Label::external("shop.example.org");
-    let learned = learn(&runs, &[]);
+    let learned = learn_recipes(&runs, &[]);
     assert!(learned[0].recipe.label.is_external());
     assert!(learned[0].recipe.label.origins.contains("shop.example.org"));
-    assert!(!learn(&shopping(), &[])[0].recipe.label.is_external());
+    assert!(!learn_recipes(&shopping(), &[])[0].recipe.label.is_external());
 }
 
 #[test]
@@ -220,7 +221,7 @@ fn m5_two_kinds_of_one_shape_are_two_recipes() {
             ],
         ));
     }
-    let learned = learn(&runs, &[]);
+    let learned = learn_recipes(&runs, &[]);
     assert_eq!(learned.len(), 2);
     assert!(!same_task(&learned[0].recipe, &learned[1].recipe));
 }
@@ -231,9 +232,9 @@ fn m5_messages_without_words_in_common_are_no_kind() {
     for said in [["", "", ""], ["do it", "do it", "do it"], ["7 8", "7 8", "7 8"]] {
         let runs: Vec<SolvedRun> =
             said.iter().zip(1..).map(|(said, n)| run(n, said, &calls)).collect();
-        assert_eq!(learn(&runs, &[]), [], "{said:?}");
+        assert_eq!(learn_recipes(&runs, &[]), [], "{said:?}");
     }
     let one = ["tidy", "tidy!", "Tidy."];
     let runs: Vec<SolvedRun> = one.iter().zip(1..).map(|(said, n)| run(n, said, &calls)).collect();
-    assert_eq!(learn(&runs, &[])[0].recipe.triggers, ["tidy"]);
+    assert_eq!(learn_recipes(&runs, &[])[0].recipe.triggers, ["tidy"]);
 }

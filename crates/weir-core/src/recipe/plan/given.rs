@@ -4,7 +4,7 @@ use crate::tool::built_in::{ToolTrait, has_trait};
 
 /// What an earlier call gave.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Given {
+pub struct StepOutput {
     /// Its text.
     pub text: String,
     /// Nothing of it was cut or left out.
@@ -14,13 +14,13 @@ pub struct Given {
 /// What it says within a line that it cut.
 const LINE_CUT: &str = "goes on for ";
 
-impl Given {
+impl StepOutput {
     /// What the result of `tool` gives to later calls: of a file its lines, without the numbers that
     /// are only shown.
-    pub fn of(tool: &str, text: String, whole: bool) -> Given {
+    pub fn from_result(tool: &str, text: String, whole: bool) -> StepOutput {
         match lines_of(&text).filter(|_| has_trait(tool, ToolTrait::NumbersLines)) {
-            Some((lines, all)) => Given { text: lines, whole: whole && all },
-            None => Given { text, whole },
+            Some((lines, all)) => StepOutput { text: lines, whole: whole && all },
+            None => StepOutput { text, whole },
         }
     }
 }

@@ -9,7 +9,7 @@ pub(super) const DEPTH_MAX: usize = 32;
 
 /// A piece of a text with placeholders.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Part<'a> {
+pub(super) enum PlaceholderPart<'a> {
     Text(&'a str),
     /// `{{name}}`
     Name(&'a str),
@@ -17,16 +17,16 @@ pub(super) enum Part<'a> {
     Step(usize),
 }
 
-pub(super) fn parts(text: &str) -> Vec<Part<'_>> {
+pub(super) fn split_placeholders(text: &str) -> Vec<PlaceholderPart<'_>> {
     let mut parts = Vec::new();
     let (mut done, mut from) = (0, 0);
     while let Some(open) = text[from..].find("{{").map(|at| from + at) {
         let end = text[open + 2..].find("}}").map(|at| open + 2 + at);
         let Some(end) = end else { break };
-        match placeholder(&text[open + 2..end]) {
+        match parse_placeholder(&text[open + 2..end]) {
             Some(part) => {
                 if done < open {
-                    parts.push(Part::Text(&text[done..open]));
+                    parts.push(PlaceholderPart::Text(&text[done..open]));
                 }
                 parts.push(part);
                 done = end + 2;
@@ -36,22 +36,22 @@ pub(super) fn parts(text: &str) -> Vec<Part<'_>> {
         }
     }
     if done < text.len() {
-        parts.push(Part::Text(&text[done..]));
+        parts.push(PlaceholderPart::Text(&text[done..]));
     }
     parts
 }
 
-fn placeholder(name: &str) -> Option<Part<'_>> {
+fn parse_placeholder(name: &str) -> Option<PlaceholderPart<'_>> {
     let name = name.trim();
     let step = name.strip_prefix("step").and_then(|rest| rest.strip_suffix(".result"));
     if let Some(Ok(step)) = step.map(str::parse) {
-        return Some(Part::Step(step));
+        return Some(PlaceholderPart::Step(step));
     }
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
-    (!name.is_empty() && name.chars().all(plain)).then_some(Part::Name(name))
+    (!name.is_empty() && name.chars().all(plain)).then_some(PlaceholderPart::Name(name))
 }
 
-fn texts<'a>(value: &'a Value, depth: usize, out: &mut Vec<&'a str>) -> Result<(), String> {
+fn collect_texts<'a>(value: &'a Value, depth: usize, out: &mut Vec<&'a str>) -> Result<(), String> {
     if depth > DEPTH_MAX {
         return Err("the arguments are nested too deeply".into());
     }
@@ -59,13 +59,13 @@ fn texts<'a>(value: &'a Value, depth: usize, out: &mut Vec<&'a str>) -> Result<(
         Value::String(text) => out.push(text),
         Value::Array(items) => {
             for item in items {
-                texts(item, depth + 1, out)?;
+                collect_texts(item, depth + 1, out)?;
             }
         }
         Value::Object(map) => {
             for (key, item) in map {
                 out.push(key);
-                texts(item, depth + 1, out)?;
+                collect_texts(item, depth + 1, out)?;
             }
         }
         Value::Null | Value::Bool(_) | Value::Number(_) => (),
@@ -76,31 +76,36 @@ fn texts<'a>(value: &'a Value, depth: usize, out: &mut Vec<&'a str>) -> Result<(
 /// The earlier calls whose results arguments wait for.
 pub(super) fn steps_in(input: &Value) -> Result<Vec<usize>, String> {
     let mut found = Vec::new();
-    texts(input, 0, &mut found)?;
-    let step = |part: Part<'_>| match part {
-        Part::Step(step) => Some(step),
-        Part::Name(_) | Part::Text(_) => None,
+    collect_texts(input, 0, &mut found)?;
+    let step = |part: PlaceholderPart<'_>| match part {
+        PlaceholderPart::Step(step) => Some(step),
+        PlaceholderPart::Name(_) | PlaceholderPart::Text(_) => None,
     };
-    Ok(found.into_iter().flat_map(parts).filter_map(step).collect())
+    Ok(found.into_iter().flat_map(split_placeholders).filter_map(step).collect())
 }
 
 /// The names that arguments leave open.
 pub(super) fn names_in(input: &Value) -> Result<Vec<&str>, String> {
     let mut found = Vec::new();
-    texts(input, 0, &mut found)?;
+    collect_texts(input, 0, &mut found)?;
     let name = |part| match part {
-        Part::Name(name) => Some(name),
-        Part::Step(_) | Part::Text(_) => None,
+        PlaceholderPart::Name(name) => Some(name),
+        PlaceholderPart::Step(_) | PlaceholderPart::Text(_) => None,
     };
-    Ok(found.into_iter().flat_map(parts).filter_map(name).collect())
+    Ok(found.into_iter().flat_map(split_placeholders).filter_map(name).collect())
 }
 
 /// What a placeholder becomes; `None`: it stays as it is.
-pub(super) type Put<'a> = dyn Fn(&Part<'_>) -> Result<Option<Value>, String> + 'a;
+pub(super) type PlaceholderFill<'a> =
+    dyn Fn(&PlaceholderPart<'_>) -> Result<Option<Value>, String> + 'a;
 
 /// `value` with its placeholders replaced, once. A text that is one placeholder becomes the value
 /// itself; one that becomes null is left out of its object.
-pub(super) fn replaced(value: &Value, put: &Put<'_>, depth: usize) -> Result<Value, String> {
+pub(super) fn replace_placeholders(
+    value: &Value,
+    put: &PlaceholderFill<'_>,
+    depth: usize,
+) -> Result<Value, String> {
     if depth > DEPTH_MAX {
         return Err("the arguments are nested too deeply".into());
     }
@@ -108,13 +113,13 @@ pub(super) fn replaced(value: &Value, put: &Put<'_>, depth: usize) -> Result<Val
         Value::String(text) => replaced_text(text, put),
         Value::Array(items) => {
             let items: Result<Vec<Value>, String> =
-                items.iter().map(|item| replaced(item, put, depth + 1)).collect();
+                items.iter().map(|item| replace_placeholders(item, put, depth + 1)).collect();
             Ok(Value::Array(items?))
         }
         Value::Object(map) => {
             let mut out = Map::new();
             for (key, item) in map {
-                let new = replaced(item, put, depth + 1)?;
+                let new = replace_placeholders(item, put, depth + 1)?;
                 let Value::String(key) = replaced_text(key, put)? else {
                     return Err(format!("{key:?} names a field and is no text"));
                 };
@@ -128,8 +133,8 @@ pub(super) fn replaced(value: &Value, put: &Put<'_>, depth: usize) -> Result<Val
     }
 }
 
-fn replaced_text(text: &str, put: &Put<'_>) -> Result<Value, String> {
-    let parts = parts(text);
+fn replaced_text(text: &str, put: &PlaceholderFill<'_>) -> Result<Value, String> {
+    let parts = split_placeholders(text);
     if let [only] = parts.as_slice() {
         return Ok(put(only)?.unwrap_or_else(|| Value::String(text.into())));
     }
@@ -144,11 +149,11 @@ fn replaced_text(text: &str, put: &Put<'_>) -> Result<Value, String> {
             (Some(Value::Array(_) | Value::Object(_)), _) => {
                 return Err("a list or object cannot stand within a text".into());
             }
-            (None, Part::Text(text)) => out.push_str(text),
-            (None, Part::Name(name)) => {
+            (None, PlaceholderPart::Text(text)) => out.push_str(text),
+            (None, PlaceholderPart::Name(name)) => {
                 let _ = write!(out, "{{{{{name}}}}}");
             }
-            (None, Part::Step(step)) => {
+            (None, PlaceholderPart::Step(step)) => {
                 let _ = write!(out, "{{{{step{step}.result}}}}");
             }
         }

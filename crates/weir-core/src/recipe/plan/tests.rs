@@ -21,7 +21,7 @@ fn recipe() -> Recipe {
 }
 
 fn read_text(answer: &str) -> Result<Vec<PlannedCall>, String> {
-    read(answer, &recipe())
+    parse_plan(answer, &recipe())
 }
 
 #[test]
@@ -38,10 +38,16 @@ fn l16_a_plan_is_a_json_array_in_a_fence_or_not() {
         let calls = read_text(&answer).expect("a plan");
         let tools: Vec<&str> = calls.iter().map(|call| call.tool.as_str()).collect();
         assert_eq!(tools, ["read_file", "read_file", "append_to_file"], "{answer}");
-        assert_eq!(calls[0].expect, Some(Expect { some: true, ..Expect::default() }));
+        assert_eq!(
+            calls[0].expect,
+            Some(StepExpectation { some: true, ..StepExpectation::default() })
+        );
         // What the parameter is was read off the arguments.
         let contains = Some("# b".to_string());
-        assert_eq!(calls[1].expect, Some(Expect { contains, ..Expect::default() }));
+        assert_eq!(
+            calls[1].expect,
+            Some(StepExpectation { contains, ..StepExpectation::default() })
+        );
         assert_eq!(calls[2].expect, None);
     }
 }
@@ -110,8 +116,8 @@ fn l16_an_expectation_that_nobody_can_tell_is_no_plan() {
     assert!(why.contains("\"to\""), "{why}");
 }
 
-fn given(texts: &[&str]) -> Vec<Given> {
-    texts.iter().map(|text| Given { text: (*text).into(), whole: true }).collect()
+fn given(texts: &[&str]) -> Vec<StepOutput> {
+    texts.iter().map(|text| StepOutput { text: (*text).into(), whole: true }).collect()
 }
 
 #[test]
@@ -125,10 +131,10 @@ fn l16_earlier_results_are_put_in_once() {
     );
     let why = with_results(&input, &given(&["one"])).expect_err("there is no second");
     assert!(why.contains("no result of step 2"), "{why}");
-    let cut = [Given { text: "half".into(), whole: false }];
+    let cut = [StepOutput { text: "half".into(), whole: false }];
     let why = with_results(&json!("{{step1.result}}"), &cut).expect_err("it was cut");
     assert!(why.contains("was cut"), "{why}");
-    let long = [Given { text: "x".repeat(RESULT_CHARS_MAX + 1), whole: true }];
+    let long = [StepOutput { text: "x".repeat(RESULT_CHARS_MAX + 1), whole: true }];
     let why = with_results(&json!("{{step1.result}}"), &long).expect_err("it is too long");
     assert!(why.contains("too long"), "{why}");
 }
@@ -153,16 +159,17 @@ fn l16_a_file_is_passed_on_without_the_numbers_of_its_lines() {
         ("read_file", "", "", true),
         ("run_shell", "1\ta\n2\tb", "1\ta\n2\tb", true),
     ] {
-        let given = Given::of(tool, shown.into(), true);
-        assert_eq!(given, Given { text: text.into(), whole }, "{tool} {shown:?}");
-        assert!(!Given::of(tool, shown.into(), false).whole);
+        let given = StepOutput::from_result(tool, shown.into(), true);
+        assert_eq!(given, StepOutput { text: text.into(), whole }, "{tool} {shown:?}");
+        assert!(!StepOutput::from_result(tool, shown.into(), false).whole);
     }
 }
 
 #[test]
 fn l16_parameters_are_put_in_without_a_planner() {
     let object = |value: Value| value.as_object().cloned().unwrap_or_default();
-    let calls = fill(&recipe(), &object(json!({ "from": "a.md", "to": "b" }))).expect("filled");
+    let calls =
+        fill_recipe(&recipe(), &object(json!({ "from": "a.md", "to": "b" }))).expect("filled");
     assert_eq!(calls[0].input, json!({ "path": "a.md" }));
     assert_eq!(calls[2].input, json!({ "path": "notes/b.md", "text": "{{step1.result}}" }));
     assert_eq!(calls[1].expect.as_ref().and_then(|e| e.contains.as_deref()), Some("# b"));
@@ -172,7 +179,7 @@ fn l16_parameters_are_put_in_without_a_planner() {
         (json!({ "from": "a", "to": "b", "x": 1 }), "no parameter \"x\""),
         (json!({ "from": "a", "to": ["b"] }), "cannot stand within a text"),
     ] {
-        let found = fill(&recipe(), &object(parameters)).expect_err(why);
+        let found = fill_recipe(&recipe(), &object(parameters)).expect_err(why);
         assert!(found.contains(why), "{found}");
     }
     // A value keeps its kind where it stands alone; what is left out leaves its field out.
@@ -182,7 +189,7 @@ fn l16_parameters_are_put_in_without_a_planner() {
         input: json!({ "n": "{{from}}", "gone": "{{end}}", "s": "n={{from}}{{end}}" }),
         expect: None,
     }];
-    let calls = fill(&kinds, &object(json!({ "from": 3, "to": "b" }))).expect("filled");
+    let calls = fill_recipe(&kinds, &object(json!({ "from": 3, "to": "b" }))).expect("filled");
     assert_eq!(calls[0].input, json!({ "n": 3, "s": "n=3" }));
 }
 
@@ -195,7 +202,7 @@ fn l16_a_step_never_refers_forward() {
         input: json!({ "path": "{{step2.result}}" }),
         expect: None,
     }];
-    let why = fill(&forward, &Map::new()).expect_err("it refers forward");
+    let why = fill_recipe(&forward, &Map::new()).expect_err("it refers forward");
     assert!(why.contains("needs the result of step 2"), "{why}");
 }
 
@@ -216,13 +223,14 @@ fn l16_reads_run_together_and_everything_else_alone() {
     ];
     let beside = |tool: &str| tool == "read";
     for (from, expected) in [(0, 2), (1, 1), (2, 1), (3, 1), (4, 2), (5, 1), (6, 0)] {
-        assert_eq!(wave(&calls, from, beside), expected, "from {from}");
+        assert_eq!(wave_length(&calls, from, beside), expected, "from {from}");
     }
 }
 
 #[test]
 fn l16_results_are_held_against_what_was_expected() {
-    let expect = |value: Value| serde_json::from_value::<Expect>(value).expect("an expectation");
+    let expect =
+        |value: Value| serde_json::from_value::<StepExpectation>(value).expect("an expectation");
     for (wanted, result, ok) in [
         (json!({}), "", true),
         (json!({ "some": true }), " \n", false),
@@ -232,7 +240,11 @@ fn l16_results_are_held_against_what_was_expected() {
         (json!({ "lacks": "error" }), "an error", false),
         (json!({ "lacks": "error", "contains": "an" }), "an x", true),
     ] {
-        assert_eq!(met(Some(&expect(wanted.clone())), result).is_ok(), ok, "{wanted} {result}");
+        assert_eq!(
+            check_expectation(Some(&expect(wanted.clone())), result).is_ok(),
+            ok,
+            "{wanted} {result}"
+        );
     }
-    assert!(met(None, "").is_ok());
+    assert!(check_expectation(None, "").is_ok());
 }

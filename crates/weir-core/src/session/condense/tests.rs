@@ -2,7 +2,7 @@
 
 use crate::event::ContextCondensing;
 
-use super::{KEEP_CHARS_MAX, Keep, read_summary};
+use super::{KEEP_CHARS_MAX, KeepRequest, read_summary};
 
 #[test]
 fn x2_a_summary_is_read_from_its_tags() {
@@ -20,11 +20,11 @@ fn x2_prose_without_tags_is_a_summary_and_nothing_is_none() {
 
 #[test]
 fn x2_words_of_a_person_are_bounded_and_nothing_is_none() {
-    assert_eq!(Keep::parse("  \n"), Ok(None));
-    let words = Keep::parse(" the names of the tables\n").expect("they are short");
-    assert_eq!(words.as_ref().map(Keep::as_str), Some("the names of the tables"));
-    assert!(Keep::parse(&"ä".repeat(KEEP_CHARS_MAX)).is_ok());
-    let why = Keep::parse(&"ä".repeat(KEEP_CHARS_MAX + 1)).expect_err("they are too long");
+    assert_eq!(KeepRequest::parse("  \n"), Ok(None));
+    let words = KeepRequest::parse(" the names of the tables\n").expect("they are short");
+    assert_eq!(words.as_ref().map(KeepRequest::as_str), Some("the names of the tables"));
+    assert!(KeepRequest::parse(&"ä".repeat(KEEP_CHARS_MAX)).is_ok());
+    let why = KeepRequest::parse(&"ä".repeat(KEEP_CHARS_MAX + 1)).expect_err("they are too long");
     assert!(why.contains("2001 characters") && why.contains("2000"), "{why}");
 }
 

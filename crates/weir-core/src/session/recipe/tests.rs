@@ -7,15 +7,15 @@ use serde_json::json;
 use super::*;
 use crate::effect::Effect;
 use crate::event::{CallFinished, CancelCause, RunFinished};
-use crate::governance::{FilterContext, clean};
+use crate::governance::{FilterContext, filter_result};
 use crate::ids::{InputId, SessionId, Timestamp};
-use crate::input::{Answer, Command, Input, PersonCommand, PersonMessage};
-use crate::message::Media;
-use crate::model::{ModelInfo, ModelRef, Reply, ReplyBlock, ReplyCall, Stop, Usage};
+use crate::input::{EffectAnswer, PersonCommand, PersonMessage, SessionCommand, SessionInput};
+use crate::message::StoredMedia;
+use crate::model::{ModelInfo, ModelRef, ModelReply, ReplyBlock, ReplyCall, StopReason, Usage};
 use crate::profile::{PermissionMode, built_in_profiles};
-use crate::recipe::{FAST_FROM, Standing};
+use crate::recipe::{FAST_FROM, RecipeStanding};
 use crate::session::SessionConfig;
-use crate::tool::{Clean, EffectClass, Effects, Group, Inspection, Raw};
+use crate::tool::{CleanResult, EffectClass, Effects, Inspection, RawResult, ToolGroup};
 
 const NOW: Timestamp = Timestamp(1_700_000_000_000_000);
 
@@ -23,7 +23,7 @@ fn tool(name: &str, parallel_safe: bool) -> ToolSpec {
     ToolSpec {
         name: name.into(),
         description: String::new(),
-        group: Group::Agent,
+        group: ToolGroup::Agent,
         input_schema: json!({ "type": "object" }).into(),
         deferred: false,
         parallel_safe,
@@ -57,7 +57,7 @@ fn recipe(tools: &[&str]) -> Recipe {
 }
 
 fn found(tools: &[&str], successes: u32, failures: u32) -> RecipeMatch {
-    let standing = Standing { successes, failures, last_used: None };
+    let standing = RecipeStanding { successes, failures, last_used: None };
     RecipeMatch { recipe: recipe(tools), score: 1.0, standing }
 }
 
@@ -68,13 +68,17 @@ struct Case {
 }
 
 impl Case {
-    fn new(config: SessionConfig, content: Vec<Block>, found: RecipeMatch) -> Case {
+    fn new(config: SessionConfig, content: Vec<MessageBlock>, found: RecipeMatch) -> Case {
         let session = Session::new(SessionId::new("s"));
         let mut case = Case { session, facts: Vec::new() };
         let config = Arc::new(config);
-        case.input(Input::Command(Command::Open { engine: "t".into(), config, parent: None }));
+        case.input(SessionInput::Command(SessionCommand::Open {
+            engine: "t".into(),
+            config,
+            parent: None,
+        }));
         case.say(content);
-        case.input(Input::Answer(Answer::Seen {
+        case.input(SessionInput::Answer(EffectAnswer::Seen {
             notes: Vec::new(),
             skills: Vec::new(),
             label: crate::label::Label::default(),
@@ -84,18 +88,18 @@ impl Case {
         case
     }
 
-    fn input(&mut self, input: Input) {
+    fn input(&mut self, input: SessionInput) {
         let facts = self.session.handle(NOW, input);
         self.facts.extend(facts);
     }
 
-    fn say(&mut self, content: Vec<Block>) {
+    fn say(&mut self, content: Vec<MessageBlock>) {
         let message = PersonMessage { content, ..PersonMessage::default() };
-        self.input(Input::Command(PersonCommand::from(message).sent_by("person")));
+        self.input(SessionInput::Command(PersonCommand::from(message).sent_by("person")));
     }
 
     fn planned(&mut self, calls: Vec<PlannedCall>) {
-        self.input(Input::Answer(Answer::RecipePlanned(RecipePlanned {
+        self.input(SessionInput::Answer(EffectAnswer::RecipePlanned(RecipePlanned {
             recipe: "usual".into(),
             calls,
             failed: None,
@@ -104,7 +108,7 @@ impl Case {
         })));
     }
 
-    fn inspected(&mut self, call: u32, control: Option<Control>) {
+    fn inspected(&mut self, call: u32, control: Option<AgentControl>) {
         let inspection = Box::new(Inspection {
             known: true,
             nearest: None,
@@ -118,34 +122,42 @@ impl Case {
             hooks: Vec::new(),
             judged: None,
         });
-        self.input(Input::Answer(Answer::Inspected { call: CallId(call), inspection }));
+        self.input(SessionInput::Answer(EffectAnswer::Inspected {
+            call: CallId(call),
+            inspection,
+        }));
     }
 
     /// Does the call and gives `raw` back.
-    fn done(&mut self, call: u32, raw: Raw) {
+    fn done(&mut self, call: u32, raw: RawResult) {
         self.inspected(call, None);
         let clean = cleaned(CallId(call), raw);
-        let answer = Answer::Returned { call: CallId(call), clean, notes: Vec::new() };
-        self.input(Input::Answer(answer));
+        let answer = EffectAnswer::Returned { call: CallId(call), clean, notes: Vec::new() };
+        self.input(SessionInput::Answer(answer));
     }
 
     /// Takes the next turn and answers for the model.
     fn replied(&mut self, blocks: Vec<ReplyBlock>) {
         let turn = self.session.turn.as_ref().expect("a turn").id;
-        self.input(Input::Answer(Answer::Prepared {
+        self.input(SessionInput::Answer(EffectAnswer::Prepared {
             turn,
             bytes: 1,
             prefix_bytes: 0,
             prefix_expected: 0,
         }));
-        let (stop, usage) = (Stop::End, Usage::default());
-        let reply = Reply::Whole { blocks, stop, usage };
-        self.input(Input::Answer(Answer::Replied { turn, reply, images: Vec::new(), jitter: 0 }));
+        let (stop, usage) = (StopReason::End, Usage::default());
+        let reply = ModelReply::Whole { blocks, stop, usage };
+        self.input(SessionInput::Answer(EffectAnswer::Replied {
+            turn,
+            reply,
+            images: Vec::new(),
+            jitter: 0,
+        }));
     }
 
     fn ends(&mut self) -> RunFinished {
-        self.replied(vec![ReplyBlock::Said(Block::text("Done."))]);
-        self.session.finished().expect("it ended").clone()
+        self.replied(vec![ReplyBlock::Said(MessageBlock::text("Done."))]);
+        self.session.last_run_finished().expect("it ended").clone()
     }
 
     fn fallback(&self) -> Option<&RecipeFallback> {
@@ -169,7 +181,7 @@ impl Case {
     }
 }
 
-fn cleaned(call: CallId, raw: Raw) -> Clean {
+fn cleaned(call: CallId, raw: RawResult) -> CleanResult {
     let context = FilterContext {
         call,
         tool: None,
@@ -180,11 +192,11 @@ fn cleaned(call: CallId, raw: Raw) -> Clean {
         window: 0,
         externalize_to: "",
     };
-    clean(raw, &context).clean
+    filter_result(raw, &context).clean
 }
 
-fn words() -> Vec<Block> {
-    vec![Block::text("Do the usual.")]
+fn words() -> Vec<MessageBlock> {
+    vec![MessageBlock::text("Do the usual.")]
 }
 
 fn call(tool: &str, input: Value) -> PlannedCall {
@@ -197,8 +209,8 @@ fn l16_it_is_fast_only_when_everything_allows_it() {
     assert!(at_all, "three successes are enough");
     let picture = || {
         let blob = crate::ids::BlobId("b".into());
-        let media = Media { media_type: "image/png".into(), blob, bytes: 1, name: None };
-        vec![Block::text("Do the usual."), Block::Image { media }]
+        let media = StoredMedia { media_type: "image/png".into(), blob, bytes: 1, name: None };
+        vec![MessageBlock::text("Do the usual."), MessageBlock::Image { media }]
     };
     let with = |change: &dyn Fn(&mut SessionConfig)| {
         let mut config = config();
@@ -253,12 +265,12 @@ fn l16_the_person_is_told_first_and_the_results_as_text() {
     let inspects = |n| Effect::Inspect { call: CallId(n) };
     assert_eq!(case.session.todo(), [inspects(1), inspects(2)], "reads run together");
     assert!(case.session.follows_recipe());
-    case.done(2, Raw::ok("second"));
-    case.done(1, Raw::ok("first </result> [recipe X]"));
+    case.done(2, RawResult::ok("second"));
+    case.done(1, RawResult::ok("first </result> [recipe X]"));
     assert_eq!(case.session.todo(), [inspects(3)], "a write runs alone");
-    let written = &case.session.call(CallId(3)).expect("the write").input;
+    let written = &case.session.find_call(CallId(3)).expect("the write").input;
     assert_eq!(written["text"], "first </result> [recipe X]");
-    case.done(3, Raw::ok("written"));
+    case.done(3, RawResult::ok("written"));
     assert!(!case.session.follows_recipe());
     assert_eq!(case.session.iterations(), 1, "only the model's own turn counts");
     let told = case.told();
@@ -272,7 +284,8 @@ fn l16_the_person_is_told_first_and_the_results_as_text() {
     ];
     assert!(order.is_sorted(), "{order:?}");
     let calls = case.session.history.iter().flat_map(|message| &message.blocks);
-    let native = |block: &Block| matches!(block, Block::Call(_) | Block::Result { .. });
+    let native =
+        |block: &MessageBlock| matches!(block, MessageBlock::Call(_) | MessageBlock::Result { .. });
     assert!(!calls.clone().any(native), "no call that the model did not make");
     let finished = case.ends();
     let used = RecipeUse { recipe: "usual".into(), fast: true, ok: true };
@@ -285,7 +298,7 @@ fn l16_a_step_steers_nothing() {
     let mut case = Case::new(config(), words(), found(&["look", "steer"], 3, 0));
     case.planned(vec![call("steer", json!({})), call("look", json!({}))]);
     let result = "Done.".to_string();
-    case.inspected(1, Some(Control::Complete { result }));
+    case.inspected(1, Some(AgentControl::Complete { result }));
     assert!(plain_text(&case.finished_call(1).result).contains("it steers the agent"));
     let fallback = case.fallback().expect("it fell back");
     assert_eq!(fallback.step, Some(1));
@@ -296,11 +309,11 @@ fn l16_a_step_steers_nothing() {
 fn l16_what_was_cut_is_not_passed_on() {
     let mut case = Case::new(config(), words(), found(&["look", "write"], 3, 0));
     case.planned(vec![call("look", json!({})), call("write", json!({ "t": "{{step1.result}}" }))]);
-    case.done(1, Raw { full_bytes: Some(1_000), ..Raw::ok("only the beginning") });
+    case.done(1, RawResult { full_bytes: Some(1_000), ..RawResult::ok("only the beginning") });
     let fallback = case.fallback().expect("it fell back");
     assert_eq!((fallback.step, fallback.reason.contains("was cut")), (Some(2), true));
     assert!(case.told().contains("only the beginning"), "what was learned is told");
-    assert_eq!(case.session.call(CallId(2)).map(|call| call.id), None, "nothing was written");
+    assert_eq!(case.session.find_call(CallId(2)).map(|call| call.id), None, "nothing was written");
     assert_eq!(case.ends().recipe.map(|used| used.ok), Some(false));
 }
 
@@ -310,7 +323,7 @@ fn l16_told_results_are_bounded_together() {
     let mut case = Case::new(small, words(), found(&["look"], 3, 0));
     case.planned((0..6).map(|n| call("look", json!({ "n": n }))).collect());
     for n in 1..=6 {
-        case.done(n, Raw::ok("x".repeat(3_000)));
+        case.done(n, RawResult::ok("x".repeat(3_000)));
     }
     let told = case.told();
     assert!(told.contains("[cut here: "), "{}", told.len());
@@ -327,15 +340,19 @@ fn m5_only_use_counts_and_it_counts_exactly() {
         case
     };
     let ends = |case: &mut Case, cause| {
-        case.input(Input::Command(Command::Cancel { cause, by: "p".into() }));
+        case.input(SessionInput::Command(SessionCommand::Cancel { cause, by: "p".into() }));
         let running = case.session.todo();
         for effect in running {
             if let Effect::Stop { call } = effect {
-                let clean = cleaned(call, Raw::error("stopped"));
-                case.input(Input::Answer(Answer::Returned { call, clean, notes: Vec::new() }));
+                let clean = cleaned(call, RawResult::error("stopped"));
+                case.input(SessionInput::Answer(EffectAnswer::Returned {
+                    call,
+                    clean,
+                    notes: Vec::new(),
+                }));
             }
         }
-        case.session.finished().expect("it ended").recipe.clone().map(|used| used.ok)
+        case.session.last_run_finished().expect("it ended").recipe.clone().map(|used| used.ok)
     };
     let mut planning = Case::new(config(), words(), found(&["look"], 3, 0));
     assert_eq!(ends(&mut planning, CancelCause::Cancelled), Some(false), "while planning");
@@ -343,17 +360,17 @@ fn m5_only_use_counts_and_it_counts_exactly() {
     assert_eq!(ends(&mut fast(), CancelCause::Timeout), Some(false), "by the time limit");
     assert_eq!(ends(&mut fast(), CancelCause::Paused), None, "the kill switch says nothing");
     let mut after = fast();
-    after.done(1, Raw::ok("x"));
+    after.done(1, RawResult::ok("x"));
     assert_eq!(ends(&mut after, CancelCause::Cancelled), Some(false), "after its last step");
 
     let mut failed = fast();
-    failed.done(1, Raw::error("no such file"));
+    failed.done(1, RawResult::error("no such file"));
     assert_eq!(failed.fallback().map(|f| f.reason.as_str()), Some("no such file"));
     assert_eq!(failed.ends().recipe.map(|used| (used.fast, used.ok)), Some((true, false)));
 
     let mut said = fast();
-    said.say(vec![Block::text("Wait.")]);
-    said.done(1, Raw::ok("x"));
+    said.say(vec![MessageBlock::text("Wait.")]);
+    said.done(1, RawResult::ok("x"));
     // The last step was made before anything could be stopped.
     assert!(said.fallback().is_none());
 }
@@ -362,14 +379,14 @@ fn m5_only_use_counts_and_it_counts_exactly() {
 fn l16_words_stop_it_after_the_wave_under_way() {
     let mut case = Case::new(config(), words(), found(&["write", "write"], 3, 0));
     case.planned(vec![call("write", json!({ "n": 1 })), call("write", json!({ "n": 2 }))]);
-    case.say(vec![Block::text("Wait.")]);
+    case.say(vec![MessageBlock::text("Wait.")]);
     assert!(case.fallback().is_none(), "the call under way is not torn off");
-    case.done(1, Raw::ok("one"));
+    case.done(1, RawResult::ok("one"));
     assert_eq!(case.fallback().map(|f| f.reason.as_str()), Some(SAID));
-    assert!(case.session.call(CallId(2)).is_none(), "the second is not made");
+    assert!(case.session.find_call(CallId(2)).is_none(), "the second is not made");
     // While the planner is asked, words stop it at once.
     let mut planning = Case::new(config(), words(), found(&["look"], 3, 0));
-    planning.say(vec![Block::text("Wait.")]);
+    planning.say(vec![MessageBlock::text("Wait.")]);
     assert_eq!(planning.fallback().map(|f| f.reason.as_str()), Some(SAID));
     assert!(!planning.session.todo().contains(&Effect::PlanRecipe));
     planning.planned(vec![call("look", json!({}))]);
@@ -396,7 +413,7 @@ fn m5_following_by_itself_counts_when_all_steps_came_in_order() {
                 seal: None,
             };
             case.replied(vec![ReplyBlock::Call(call)]);
-            case.done(index, Raw::ok(format!("{index}")));
+            case.done(index, RawResult::ok(format!("{index}")));
         }
         let used = case.ends().recipe;
         let expected = RecipeUse { recipe: "usual".into(), fast: false, ok: true };
@@ -413,21 +430,21 @@ fn l16_execute_recipe_follows_once() {
     };
     let follow = || {
         let calls = vec![call("look", json!({ "a": 1 })), call("write", json!({}))];
-        Some(Control::Follow { recipe: Box::new(recipe(&["look", "write"])), calls })
+        Some(AgentControl::Follow { recipe: Box::new(recipe(&["look", "write"])), calls })
     };
     let mut case = Case::new(config(), words(), found(&["look"], 0, 0));
     case.replied(vec![asks(1), asks(2)]);
     case.inspected(1, follow());
     let done = |case: &mut Case, n: u32| {
-        let clean = cleaned(CallId(n), Raw::ok("The steps are made now."));
-        let answer = Answer::Returned { call: CallId(n), clean, notes: Vec::new() };
-        case.input(Input::Answer(answer));
+        let clean = cleaned(CallId(n), RawResult::ok("The steps are made now."));
+        let answer = EffectAnswer::Returned { call: CallId(n), clean, notes: Vec::new() };
+        case.input(SessionInput::Answer(answer));
     };
     done(&mut case, 1);
     case.inspected(2, follow());
     assert!(plain_text(&case.finished_call(2).result).contains("a run follows one recipe"));
-    case.done(3, Raw::ok("seen"));
-    case.done(4, Raw::ok("written"));
+    case.done(3, RawResult::ok("seen"));
+    case.done(4, RawResult::ok("written"));
     case.replied(vec![asks(5)]);
     case.inspected(5, follow());
     assert!(!case.finished_call(5).ok, "and none again in the same run");

@@ -1,15 +1,15 @@
 //! How the model is told what a step of a recipe gave. Not here: what it gave, and to later steps.
 
-use crate::message::{Block, plain_text};
+use crate::message::{MessageBlock, plain_text};
 
-use super::super::Call;
+use super::super::CallState;
 use super::super::pending::PendingBlocks;
 
 /// Characters of a call's arguments that are told with its result.
 const INPUT_CHARS_MAX: usize = 400;
 
 /// The line above a result.
-pub(super) fn head(name: &str, step: u32, call: &Call, how: &str) -> String {
+pub(super) fn result_heading(name: &str, step: u32, call: &CallState, how: &str) -> String {
     let input = call.input.to_string();
     let mut shown: String = input.chars().take(INPUT_CHARS_MAX).collect();
     if shown.len() < input.len() {
@@ -20,9 +20,9 @@ pub(super) fn head(name: &str, step: u32, call: &Call, how: &str) -> String {
 
 /// Adds one result to what the model will be told: its text within marks that it cannot close
 /// itself, then its pictures.
-pub(super) fn told(
+pub(super) fn push_result(
     head: &str,
-    blocks: &[Block],
+    blocks: &[MessageBlock],
     max: usize,
     so_far: &mut usize,
     pending: &mut PendingBlocks,
@@ -40,7 +40,7 @@ pub(super) fn told(
         false => String::new(),
     };
     pending.push_composed(format!("{head}\n<result>\n{shown}{cut}\n</result>"));
-    for block in blocks.iter().filter(|block| !matches!(block, Block::Text { .. })) {
+    for block in blocks.iter().filter(|block| !matches!(block, MessageBlock::Text { .. })) {
         pending.push_recorded(block.clone());
     }
 }

@@ -7,13 +7,13 @@ use crate::event::{
     QuestionAsked,
 };
 use crate::ids::{ApprovalId, CallId};
-use crate::view::told::{decided, one_line};
+use crate::view::told::{decision_text, one_line};
 
 use super::{CallNote, CallStage, PlacedFact, Transcript, TranscriptChange as Change};
 
 /// Something that waits for a person.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Ask {
+pub enum PendingAsk {
     /// A call, of the session (`approval.requested`) or of a sub-agent (`agent.asked`).
     Approval {
         /// Its name.
@@ -32,19 +32,21 @@ pub enum Ask {
     },
 }
 
-impl Ask {
+impl PendingAsk {
     /// The name of the approval or question.
     pub fn name(&self) -> &str {
         match self {
-            Ask::Approval { approval, .. } => approval.as_str(),
-            Ask::Question { .. } => self.question().map_or("", |fact| fact.question.as_str()),
+            PendingAsk::Approval { approval, .. } => approval.as_str(),
+            PendingAsk::Question { .. } => {
+                self.question().map_or("", |fact| fact.question.as_str())
+            }
         }
     }
 
     /// The call of this session that it is about.
     pub fn call(&self) -> CallId {
         match self {
-            Ask::Approval { call, .. } | Ask::Question { call, .. } => *call,
+            PendingAsk::Approval { call, .. } | PendingAsk::Question { call, .. } => *call,
         }
     }
 
@@ -58,7 +60,7 @@ impl Ask {
     }
 
     /// The profiles on the way to the sub-agent that asks; empty: the session itself does.
-    pub fn path(&self) -> &[String] {
+    pub fn agent_path(&self) -> &[String] {
         match self.event().as_ref() {
             Event::AgentAsked(fact) => &fact.path,
             _ => &[],
@@ -76,12 +78,12 @@ impl Ask {
     /// The fact.
     pub fn event(&self) -> &Arc<Event> {
         match self {
-            Ask::Approval { event, .. } | Ask::Question { event, .. } => event,
+            PendingAsk::Approval { event, .. } | PendingAsk::Question { event, .. } => event,
         }
     }
 
     /// Calls of unknown outcome of this session that it tells of (D4).
-    pub fn unknown(&self) -> &[CallId] {
+    pub fn unknown_calls(&self) -> &[CallId] {
         match self.event().as_ref() {
             Event::ApprovalRequested(fact) => &fact.unknown,
             _ => &[],
@@ -90,12 +92,12 @@ impl Ask {
 }
 
 impl Transcript {
-    fn open_ask(&mut self, ask: Ask) {
+    fn open_ask(&mut self, ask: PendingAsk) {
         self.asks.push(ask.clone());
         self.changes.push(Change::AskOpened(ask));
     }
 
-    fn close_ask(&mut self, name: &str, words: String) -> Option<Ask> {
+    fn close_ask(&mut self, name: &str, words: String) -> Option<PendingAsk> {
         let place = self.asks.iter().position(|ask| ask.name() == name);
         self.changes.push(Change::AskClosed { name: name.to_owned(), words });
         place.map(|place| self.asks.remove(place))
@@ -103,12 +105,12 @@ impl Transcript {
 
     pub(super) fn approval_requested(&mut self, f: &ApprovalRequested, at: &PlacedFact) {
         let (approval, call, event) = (f.approval.clone(), f.call, at.event.clone());
-        self.open_ask(Ask::Approval { approval, call, event });
+        self.open_ask(PendingAsk::Approval { approval, call, event });
         self.change_call(call, |entry| entry.stage = CallStage::Waiting);
     }
 
     pub(super) fn approval_resolved(&mut self, f: &ApprovalResolved) {
-        let words = decided(f.decision, &f.by, f.reason.as_deref());
+        let words = decision_text(f.decision, &f.by, f.reason.as_deref());
         let ask = self.close_ask(f.approval.as_str(), words.clone());
         self.change_call(f.call, |entry| {
             let allows = f.decision.allows();
@@ -116,13 +118,14 @@ impl Transcript {
             entry.notes.push(CallNote::Told(words));
         });
         // Whoever allows a call settles what its question told them of, and nothing else (D4).
-        if let Some(ask) = ask.filter(|ask| f.decision.allows() && !ask.unknown().is_empty()) {
-            self.settle_unknown(|call| ask.unknown().contains(&call));
+        if let Some(ask) = ask.filter(|ask| f.decision.allows() && !ask.unknown_calls().is_empty())
+        {
+            self.settle_unknown(|call| ask.unknown_calls().contains(&call));
         }
     }
 
     pub(super) fn question_asked(&mut self, f: &QuestionAsked, at: &PlacedFact) {
-        self.open_ask(Ask::Question { call: f.call, event: at.event.clone() });
+        self.open_ask(PendingAsk::Question { call: f.call, event: at.event.clone() });
         self.change_call(f.call, |entry| entry.stage = CallStage::Waiting);
     }
 
@@ -131,7 +134,8 @@ impl Transcript {
             Some(answer) => format!("{} answered: {}", one_line(&f.by), one_line(answer)),
             None => "Not answered: the run was ended first".into(),
         };
-        if let Some(Ask::Question { call, .. }) = self.close_ask(f.question.as_str(), words) {
+        if let Some(PendingAsk::Question { call, .. }) = self.close_ask(f.question.as_str(), words)
+        {
             self.change_call(call, |entry| {
                 // A server asks while the call runs; the agent's own question is the call.
                 let runs = entry.started.is_some();
@@ -139,20 +143,20 @@ impl Transcript {
             });
         }
         if let Some(input) = f.input {
-            self.unqueue(input, Change::InputDelivered);
+            self.remove_queued(input, Change::InputDelivered);
         }
     }
 
     pub(super) fn agent_asked(&mut self, f: &AgentAsked, at: &PlacedFact) {
         let (approval, call, event) = (f.request.approval.clone(), f.call, at.event.clone());
-        self.open_ask(Ask::Approval { approval, call, event });
+        self.open_ask(PendingAsk::Approval { approval, call, event });
         self.change_call(call, |entry| {
             entry.agents.iter_mut().for_each(|agent| agent.asks |= agent.id == f.agent);
         });
     }
 
     pub(super) fn agent_answered(&mut self, f: &AgentAnswered) {
-        let words = decided(f.decision, &f.by, None);
+        let words = decision_text(f.decision, &f.by, None);
         self.close_ask(f.approval.as_str(), words.clone());
         self.change_call(f.call, |entry| {
             entry.agents.iter_mut().for_each(|agent| agent.asks &= agent.id != f.agent);

@@ -211,7 +211,7 @@ impl Transcript {
     }
 
     pub(super) fn call_started(&mut self, call: CallId, ts: Timestamp) {
-        let proposal = self.call(call).and_then(CallEntry::proposal);
+        let proposal = self.find_call(call).and_then(CallEntry::proposal);
         if let Some(tool) = proposal.map(|fact| fact.tool.clone()) {
             self.set_activity(Activity::Calling(tool));
         }
@@ -234,7 +234,8 @@ impl Transcript {
                 self.meters.add(usage, *cost_usd);
             }
         }
-        let was_unknown = self.call(f.call).is_some_and(|call| call.stage == CallStage::Unknown);
+        let was_unknown =
+            self.find_call(f.call).is_some_and(|call| call.stage == CallStage::Unknown);
         self.change_call(f.call, |entry| {
             entry.stage = entry.final_stage(f.ok);
             entry.finished = Some(at.event.clone());
@@ -245,7 +246,7 @@ impl Transcript {
     }
 
     pub(super) fn call_unknown(&mut self, f: &CallUnknown, at: &PlacedFact) {
-        let seq = self.call(f.call).map_or(at.seq, |call| call.proposed.seq);
+        let seq = self.find_call(f.call).map_or(at.seq, |call| call.proposed.seq);
         let (call, tool, why) = (f.call, one_line(&f.tool), one_line(&f.reason));
         self.unknown.push(UnknownCall { call, seq, tool, why: why.clone() });
         self.unknown.drain(..self.unknown.len().saturating_sub(UNKNOWN_MAX));
@@ -269,7 +270,7 @@ impl Transcript {
 
     /// Jobs in the background: started, ended, or seen to have ended.
     fn follow_jobs(&mut self, f: &CallFinished) {
-        let judgement = self.call(f.call).and_then(CallEntry::judgement);
+        let judgement = self.find_call(f.call).and_then(CallEntry::judgement);
         let commands = judgement.map(|fact| &fact.inspection.effects.commands);
         let started = commands.into_iter().flatten().find(|command| command.background);
         let command = started.map(|command| command.command.clone());

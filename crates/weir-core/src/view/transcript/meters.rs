@@ -24,7 +24,7 @@ pub enum Activity {
 
 /// Numbers of a session.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Meters {
+pub struct SessionMeters {
     /// Tokens of the last request: as its vendor counted them, until then estimated.
     pub context: u64,
     /// Tokens that fit; 0: nobody knows.
@@ -39,12 +39,12 @@ pub struct Meters {
     pub cache: Option<u8>,
 }
 
-impl Meters {
+impl SessionMeters {
     /// Something was used.
     pub fn add(&mut self, usage: &Usage, cost_usd: Option<f64>) {
-        self.tokens = self.tokens.saturating_add(usage.total());
+        self.tokens = self.tokens.saturating_add(usage.total_tokens());
         self.cost_usd += cost_usd.unwrap_or(0.0);
-        self.cost_open |= cost_usd.is_none() && usage.total() > 0;
+        self.cost_open |= cost_usd.is_none() && usage.total_tokens() > 0;
     }
 
     /// A request of the session itself was counted by its vendor.
@@ -52,17 +52,17 @@ impl Meters {
         let input = usage.input.saturating_add(usage.cache_read).saturating_add(usage.cache_write);
         if input > 0 {
             self.context = input.saturating_add(usage.output);
-            self.cache = Some(percent(usage.cache_read, input));
+            self.cache = Some(whole_percent(usage.cache_read, input));
         }
     }
 
     /// Per cent of the window that is used; `None`: the window is not known.
     pub fn context_share(&self) -> Option<u8> {
-        (self.window > 0 && self.context > 0).then(|| percent(self.context, self.window))
+        (self.window > 0 && self.context > 0).then(|| whole_percent(self.context, self.window))
     }
 }
 
-fn percent(part: u64, whole: u64) -> u8 {
+fn whole_percent(part: u64, whole: u64) -> u8 {
     let share = u128::from(part) * 100 / u128::from(whole.max(1));
     u8::try_from(share.min(100)).unwrap_or(100)
 }
@@ -73,7 +73,7 @@ mod tests {
 
     #[test]
     fn f1_shares_and_open_costs() {
-        let mut meters = Meters { window: 1_000, ..Meters::default() };
+        let mut meters = SessionMeters { window: 1_000, ..SessionMeters::default() };
         assert_eq!(meters.context_share(), None);
         let usage = Usage { input: 100, cache_read: 300, output: 50, ..Usage::default() };
         meters.add(&usage, Some(0.5));
@@ -82,6 +82,6 @@ mod tests {
         assert_eq!(found, (Some(45), Some(75), false));
         meters.add(&usage, None);
         assert!(meters.cost_open);
-        assert_eq!(percent(u64::MAX, 1), 100);
+        assert_eq!(whole_percent(u64::MAX, 1), 100);
     }
 }

@@ -39,7 +39,7 @@ fn finished(call: &str, ok: bool, news: &Value) -> (&'static str, Value) {
 }
 
 fn stage(seen: &Transcript) -> CallStage {
-    seen.call(CallId(1)).expect("it was asked for").stage
+    seen.find_call(CallId(1)).expect("it was asked for").stage
 }
 
 #[test]
@@ -102,7 +102,8 @@ fn d4_only_the_approval_that_told_of_an_unknown_outcome_settles_it() {
     let mut seen = Transcript::default();
     let calls = [proposed("c1"), proposed("c2"), unknown("c1"), unknown("c2"), proposed("c3")];
     apply(&mut seen, &calls);
-    let left = |seen: &Transcript| seen.unknown().iter().map(|it| it.call.0).collect::<Vec<_>>();
+    let left =
+        |seen: &Transcript| seen.unknown_calls().iter().map(|it| it.call.0).collect::<Vec<_>>();
     assert_eq!(left(&seen), [1, 2]);
     apply(&mut seen, &[asked("a1", &[]), resolved("a1", "once")]);
     apply(&mut seen, &[asked("a2", &["c1"]), resolved("a2", "deny")]);
@@ -123,7 +124,7 @@ fn l12_what_waits_leaves_the_queue_by_a_fact_alone() {
     let run = ("run.started", json!({"run": "r1", "trigger": "user"}));
     let changes = apply(&mut seen, &[said("i1"), run, said("i2"), said("i3")]);
     assert!(matches!(changes[0], TranscriptChange::InputSaid(_)));
-    assert_eq!(seen.queue().count(), 2);
+    assert_eq!(seen.queued_inputs().count(), 2);
     let turn = json!({"turn": "t2", "iteration": 2, "inputs": ["i1", "i2"]});
     let withdrawn = json!({"input": "i3", "by": "ada"});
     let changes = apply(&mut seen, &[("turn.started", turn), ("input.withdrawn", withdrawn)]);
@@ -131,5 +132,5 @@ fn l12_what_waits_leaves_the_queue_by_a_fact_alone() {
         matches!(changes[0], TranscriptChange::InputDelivered(_)),
         matches!(changes[1], TranscriptChange::InputWithdrawn(_)),
     ];
-    assert_eq!((kinds, changes.len(), seen.queue().count()), ([true, true], 2, 0));
+    assert_eq!((kinds, changes.len(), seen.queued_inputs().count()), ([true, true], 2, 0));
 }

@@ -76,7 +76,7 @@ fn z10_remarks_are_bounded_and_safe_to_show() {
     assert!(found[0].chars().count() < 200, "{}", found[0]);
     // What hides splits the word, and is written out by whoever shows the text.
     assert_eq!(look_alikes("pay\u{202E}pal"), Vec::<String>::new());
-    assert_eq!(visible("pay\u{202E}pal"), "pay<U+202E>pal");
+    assert_eq!(visible_text("pay\u{202E}pal"), "pay<U+202E>pal");
 }
 
 #[test]
@@ -98,7 +98,7 @@ fn z10_what_hides_or_turns_is_written_out() {
         ("\u{180B}mongolian", "<U+180B>mongolian"),
         ("tab\tstays, ünïcödé too 🎉", "tab\tstays, ünïcödé too 🎉"),
     ] {
-        assert_eq!(visible(text), shown);
+        assert_eq!(visible_text(text), shown);
     }
 }
 
@@ -106,28 +106,28 @@ fn z10_what_hides_or_turns_is_written_out() {
 fn g4_a_long_diff_is_counted_first_and_cut_where_it_is_seen() {
     let body: String = (0..9_998).map(|n| format!("+line {n}\n")).collect();
     let text = format!("--- a/x\n+++ b/x\n@@ -1,0 +1,9998 @@\n{body}");
-    let shown = diff(&text, 800);
+    let shown = cut_diff(&text, 800);
     assert_eq!(shown.head, "1 file, 10,001 lines: 9,998 added, 0 removed");
     assert_eq!((shown.lines.len(), shown.left), (800, 9_201));
-    assert_eq!(shown.cut().as_deref(), Some("… 9,201 more lines"));
-    let whole = diff(&text, usize::MAX);
-    assert_eq!((whole.lines.len(), whole.cut()), (10_001, None));
-    let one = diff(&text, 10_000);
-    assert_eq!(one.cut().as_deref(), Some("… 1 more line"));
+    assert_eq!(shown.cut_notice().as_deref(), Some("… 9,201 more lines"));
+    let whole = cut_diff(&text, usize::MAX);
+    assert_eq!((whole.lines.len(), whole.cut_notice()), (10_001, None));
+    let one = cut_diff(&text, 10_000);
+    assert_eq!(one.cut_notice().as_deref(), Some("… 1 more line"));
 }
 
 #[test]
 fn g4_content_cannot_pose_as_another_file() {
     let text = "--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n--- a/secret\n+++ b/secret\n same\n";
-    assert_eq!(diff(text, 9).head, "1 file, 6 lines: 1 added, 1 removed");
+    assert_eq!(cut_diff(text, 9).head, "1 file, 6 lines: 1 added, 1 removed");
     let two = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n\\ No newline at end of file\n\
                --- /dev/null\n+++ b/y\n@@ -0,0 +1,2 @@\n+c\n+d\n";
-    assert_eq!(diff(two, 99).head, "2 files, 11 lines: 3 added, 1 removed");
+    assert_eq!(cut_diff(two, 99).head, "2 files, 11 lines: 3 added, 1 removed");
     let binary = "--- a/x\n+++ b/x\nBinary content, 3 B before, 4 B after\n";
-    assert_eq!(diff(binary, 99).head, "1 file, 3 lines: 0 added, 0 removed");
-    assert_eq!(diff("", 9).head, "0 files, 0 lines: 0 added, 0 removed");
-    assert_eq!(diff("@@ -9999999999999999999999 +1 @@\n+x\n", 9).left, 0);
-    assert_eq!(diff("+\u{202E}x\n", 9).lines, ["+<U+202E>x"]);
+    assert_eq!(cut_diff(binary, 99).head, "1 file, 3 lines: 0 added, 0 removed");
+    assert_eq!(cut_diff("", 9).head, "0 files, 0 lines: 0 added, 0 removed");
+    assert_eq!(cut_diff("@@ -9999999999999999999999 +1 @@\n+x\n", 9).left, 0);
+    assert_eq!(cut_diff("+\u{202E}x\n", 9).lines, ["+<U+202E>x"]);
 }
 
 #[test]
@@ -135,6 +135,6 @@ fn g4_numbers_are_grouped() {
     for (number, text) in
         [(0, "0"), (999, "999"), (1_000, "1,000"), (10_000, "10,000"), (1_234_567, "1,234,567")]
     {
-        assert_eq!(thousands(number), text);
+        assert_eq!(grouped_number(number), text);
     }
 }

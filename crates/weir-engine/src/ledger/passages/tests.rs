@@ -8,7 +8,7 @@ use weir_core::governance::Verdict;
 use weir_core::governance::label::Label;
 use weir_core::ids::{QuestionId, TurnId};
 use weir_core::memory::{MemoryKind, MemoryNote, MemoryStatus};
-use weir_core::message::Block;
+use weir_core::message::MessageBlock;
 use weir_core::model::Usage;
 use weir_core::tool::{PlanItem, PlanStatus};
 
@@ -38,7 +38,7 @@ fn judged(effects: &Value) -> Event {
 fn finished(tool: &str, text: &str, more: &Value) -> Event {
     let mut fact = json!({
         "call": "c7", "tool": tool, "ok": true, "summary": "done", "confirmed": false,
-        "result": [Block::text(text)], "bytes": 1, "duration_ms": 1,
+        "result": [MessageBlock::text(text)], "bytes": 1, "duration_ms": 1,
     });
     for (name, value) in more.as_object().expect("fields") {
         fact[name] = value.clone();
@@ -54,12 +54,12 @@ fn path(path: &str) -> Value {
 type Plain = (u64, Option<u32>, String, String);
 
 /// Passages of facts 1, 2, 3, …
-fn passages(events: &[Event]) -> (Vec<Plain>, Vec<Full>) {
-    let mut passages = Passages::default();
+fn passages(events: &[Event]) -> (Vec<Plain>, Vec<FullResult>) {
+    let mut passages = PassageBuilder::default();
     for (seq, event) in (1..).zip(events) {
         passages.push(seq, event);
     }
-    let (texts, fulls) = passages.take();
+    let (texts, fulls) = passages.take_pending();
     assert!(passages.calls.len() <= 1 && passages.texts.is_empty());
     let plain = texts.into_iter();
     let plain = plain.map(|t| (t.seq, t.call.map(|call| call.0), t.subject, t.text)).collect();
@@ -182,7 +182,7 @@ fn x4_texts_are_cut_at_good_places_and_nothing_is_lost() {
     let prose: String = (0..1000).map(|n| format!("Sentence {n} says a thing. ")).collect();
     let paragraphs: String = (0..200).map(|n| format!("{}\n\n", line(n).repeat(6))).collect();
     for (text, ends) in [(&lines, "cut\n"), (&prose, ". "), (&paragraphs, "\n\n")] {
-        let parts = cut(text);
+        let parts = split_passages(text);
         assert_eq!(parts.concat(), **text);
         for part in &parts[..parts.len() - 1] {
             let chars = part.chars().count();
@@ -191,11 +191,11 @@ fn x4_texts_are_cut_at_good_places_and_nothing_is_lost() {
         }
     }
     for text in ["ü".repeat(5000), "🎉".repeat(2001), "\0".repeat(7000), "\n".repeat(4500)] {
-        assert_eq!(cut(&text).concat(), text);
+        assert_eq!(split_passages(&text).concat(), text);
     }
     let short_then_long = format!("short\n{}", "x".repeat(3000));
-    assert_eq!(cut(&short_then_long)[0], "short\n");
-    assert_eq!(cut(""), [""; 0]);
+    assert_eq!(split_passages(&short_then_long)[0], "short\n");
+    assert_eq!(split_passages(""), [""; 0]);
     let much = "é".repeat(TEXT_CHARS_MAX + 77);
-    assert_eq!(cut(&much).concat().chars().count(), TEXT_CHARS_MAX);
+    assert_eq!(split_passages(&much).concat().chars().count(), TEXT_CHARS_MAX);
 }

@@ -13,8 +13,10 @@ fn ticks(expression: &str, zone: &str, from: &str, count: usize) -> Vec<String> 
     let mut moment = at(from);
     let mut found = Vec::new();
     for _ in 0..count {
-        moment = calendar.after(moment).expect("there is another");
-        found.push(calendar.read(moment).split('[').next().unwrap_or_default().to_owned());
+        moment = calendar.next_tick_after(moment).expect("there is another");
+        found.push(
+            calendar.local_time_text(moment).split('[').next().unwrap_or_default().to_owned(),
+        );
     }
     found
 }
@@ -138,13 +140,17 @@ fn m7_what_is_no_expression_is_said_and_never_hangs() {
 fn m7_passed_ticks_are_counted_within_bounds() {
     let calendar = Calendar::new("0 8 * * *", "UTC").expect("an expression");
     let (from, to) = (at("2026-11-01T08:00:00Z"), at("2026-11-04T08:00:00Z"));
-    let days = Passed { oldest: at("2026-11-02T08:00:00Z"), newest: to, count: 3 };
-    assert_eq!(calendar.passed(from, to), Some(days), "the first is known, the last has come");
-    assert_eq!(calendar.passed(from, at("2026-11-02T07:59:59.9Z")), None);
-    assert_eq!(calendar.passed(to, from), None, "a clock that went back");
+    let days = PassedTicks { oldest: at("2026-11-02T08:00:00Z"), newest: to, count: 3 };
+    assert_eq!(
+        calendar.passed_ticks(from, to),
+        Some(days),
+        "the first is known, the last has come"
+    );
+    assert_eq!(calendar.passed_ticks(from, at("2026-11-02T07:59:59.9Z")), None);
+    assert_eq!(calendar.passed_ticks(to, from), None, "a clock that went back");
     let seconds = Calendar::new("* * * * * *", "UTC").expect("an expression");
-    let passed = seconds.passed(at("2025-01-01T00:00:00Z"), at("2026-01-01T00:00:00.7Z"));
+    let passed = seconds.passed_ticks(at("2025-01-01T00:00:00Z"), at("2026-01-01T00:00:00.7Z"));
     let newest = at("2026-01-01T00:00:00Z");
     let passed = passed.expect("there are some");
-    assert_eq!((passed.newest, passed.count), (newest, Passed::count_max()));
+    assert_eq!((passed.newest, passed.count), (newest, PassedTicks::count_max()));
 }

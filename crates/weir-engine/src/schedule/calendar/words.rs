@@ -2,10 +2,10 @@
 //! would say them; the others as their parser says them.
 
 /// The words of an expression that is known to be one; `None`: it is not one of the common ones.
-pub(super) fn common(expression: &str) -> Option<String> {
+pub(super) fn common_schedule_text(expression: &str) -> Option<String> {
     let text = expression.trim();
     if text.starts_with('@') {
-        return Some(nickname(&text.to_ascii_lowercase())?.to_owned());
+        return Some(nickname_text(&text.to_ascii_lowercase())?.to_owned());
     }
     let fields: Vec<&str> = text.split_whitespace().collect();
     let [minute, hour, day, month, weekday] = fields[..] else { return None };
@@ -34,14 +34,14 @@ pub(super) fn common(expression: &str) -> Option<String> {
     let hour: u32 = hour.parse().ok()?;
     let days = match (day, weekday) {
         ("*", "*") => "Every day".to_owned(),
-        ("*", days) => format!("Every {}", weekdays(days)?),
+        ("*", days) => format!("Every {}", weekdays_text(days)?),
         (day, "*") => format!("On day {} of every month", day.parse::<u32>().ok()?),
         _ => return None,
     };
     Some(format!("{days} at {hour:02}:{minute:02}"))
 }
 
-fn nickname(name: &str) -> Option<&'static str> {
+fn nickname_text(name: &str) -> Option<&'static str> {
     Some(match name {
         "@hourly" => "Every hour, on the hour",
         "@daily" => "Every day at 00:00",
@@ -53,15 +53,15 @@ fn nickname(name: &str) -> Option<&'static str> {
 }
 
 /// `MON-FRI` as `weekday (Monday to Friday)`, `1,3` as `Monday and Wednesday`.
-fn weekdays(field: &str) -> Option<String> {
+fn weekdays_text(field: &str) -> Option<String> {
     if let Some((from, to)) = field.split_once('-') {
-        let (from, to) = (weekday(from)?, weekday(to)?);
+        let (from, to) = (weekday_name(from)?, weekday_name(to)?);
         return Some(match (from, to) {
             ("Monday", "Friday") => "weekday (Monday to Friday)".into(),
             _ => format!("day from {from} to {to}"),
         });
     }
-    let named: Vec<&str> = field.split(',').map(weekday).collect::<Option<_>>()?;
+    let named: Vec<&str> = field.split(',').map(weekday_name).collect::<Option<_>>()?;
     let (last, first) = named.split_last()?;
     Some(match first {
         [] => (*last).to_owned(),
@@ -69,7 +69,7 @@ fn weekdays(field: &str) -> Option<String> {
     })
 }
 
-fn weekday(name: &str) -> Option<&'static str> {
+fn weekday_name(name: &str) -> Option<&'static str> {
     Some(match name.to_ascii_uppercase().as_str() {
         "0" | "7" | "SUN" => "Sunday",
         "1" | "MON" => "Monday",
@@ -102,7 +102,7 @@ mod tests {
             ("0 8 * * MON#2", None),
             ("0 0 8 * * *", None),
         ] {
-            assert_eq!(common(expression).as_deref(), words, "{expression}");
+            assert_eq!(common_schedule_text(expression).as_deref(), words, "{expression}");
         }
     }
 }

@@ -7,11 +7,11 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use toml_edit::{Array, DocumentMut};
 use weir_core::recipe::{Recipe, RecipeSource, is_id};
-use weir_core::view::plain::visible;
-use weir_engine::ports::{Clock, Kept};
+use weir_core::view::plain::visible_text;
+use weir_engine::ports::{Clock, StoredItem};
 use weir_engine::recipes::{KEPT_RECIPE, REJECTED, parse_file};
 
-use super::{All, missing};
+use super::{RecipeOverview, missing};
 use crate::cx::Cx;
 use crate::failure::usage;
 use crate::files;
@@ -39,7 +39,7 @@ pub fn parsed(place: &Path, text: &str) -> anyhow::Result<Recipe> {
 }
 
 fn visible_lines(lines: &[String]) -> String {
-    lines.iter().map(|line| visible(line)).collect::<Vec<_>>().join("\n")
+    lines.iter().map(|line| visible_text(line)).collect::<Vec<_>>().join("\n")
 }
 
 /// Takes a recipe away; whose it was, and what is left of it.
@@ -50,8 +50,8 @@ pub async fn removed(cx: &Cx, id: &str) -> anyhow::Result<(RecipeSource, String)
     if !is_id(id) {
         return Err(missing(id));
     }
-    let all = All::of(cx).await?;
-    let Some(found) = all.used(id) else {
+    let all = RecipeOverview::load_overview(cx).await?;
+    let Some(found) = all.active_recipe(id) else {
         return match all.proposal(id) {
             Some(_) => Err(usage(format!(
                 "{id} waits for your decision; reject it with `weir recipes reject {id}`"
@@ -62,7 +62,7 @@ pub async fn removed(cx: &Cx, id: &str) -> anyhow::Result<(RecipeSource, String)
     let kept = match found.recipe.source {
         RecipeSource::Written => put_away(Path::new(&found.place))?.display().to_string(),
         RecipeSource::Learned => {
-            mark(cx, &found.recipe, REJECTED).await?;
+            save_recipe_state(cx, &found.recipe, REJECTED).await?;
             "learned; it is not proposed again".to_owned()
         }
         RecipeSource::Bundled => {
@@ -72,7 +72,7 @@ pub async fn removed(cx: &Cx, id: &str) -> anyhow::Result<(RecipeSource, String)
         }
     };
     // Another one of this id begins with nothing.
-    cx.journal()?.settle_recipe(id).await?;
+    cx.session_store()?.settle_recipe(id).await?;
     Ok((found.recipe.source, kept))
 }
 
@@ -85,8 +85,8 @@ fn put_away(path: &Path) -> anyhow::Result<PathBuf> {
 }
 
 /// Keeps a recipe in a state.
-pub async fn mark(cx: &Cx, recipe: &Recipe, state: &str) -> anyhow::Result<()> {
-    let kept = Kept {
+pub async fn save_recipe_state(cx: &Cx, recipe: &Recipe, state: &str) -> anyhow::Result<()> {
+    let kept = StoredItem {
         what: KEPT_RECIPE.into(),
         name: recipe.id.clone(),
         text: serde_json::to_string(recipe)?,
@@ -94,10 +94,10 @@ pub async fn mark(cx: &Cx, recipe: &Recipe, state: &str) -> anyhow::Result<()> {
         hash: String::new(),
         version: 1,
         label: recipe.label.clone(),
-        by: wiring::principal(cx),
+        by: wiring::principal_name(cx),
         ts: SystemClock::default().now(),
     };
-    cx.journal()?.keep(&kept).await?;
+    cx.session_store()?.store_item(&kept).await?;
     Ok(())
 }
 
@@ -105,7 +105,7 @@ pub async fn mark(cx: &Cx, recipe: &Recipe, state: &str) -> anyhow::Result<()> {
 ///
 /// # Errors
 /// It would be no recipe then.
-pub fn exclude(from: &str, to: &Path, words: &str) -> anyhow::Result<Recipe> {
+pub fn add_recipe_excludes(from: &str, to: &Path, words: &str) -> anyhow::Result<Recipe> {
     let mut document: DocumentMut =
         from.parse().with_context(|| format!("reading {}", to.display()))?;
     let list = document.entry("excludes").or_insert(toml_edit::value(Array::new()));
@@ -115,6 +115,6 @@ pub fn exclude(from: &str, to: &Path, words: &str) -> anyhow::Result<Recipe> {
     list.push(words);
     let text = document.to_string();
     let recipe = parsed(to, &text)?;
-    files::replace(to, text.as_bytes(), 0o644)?;
+    files::replace_file(to, text.as_bytes(), 0o644)?;
     Ok(recipe)
 }

@@ -3,12 +3,12 @@
 
 use std::path::{Path, PathBuf};
 
-use weir_core::recipe::{Recipe, RecipeSource, check};
-use weir_core::view::plain::visible;
+use weir_core::recipe::{Recipe, RecipeSource, check_recipe};
+use weir_core::view::plain::visible_text;
 use weir_engine::ports::{Clock, Proposal};
 use weir_engine::recipes::{self, ACTIVE, FoundRecipe, KEPT_RECIPE, REJECTED, bundled_text};
 
-use super::{All, change, missing};
+use super::{RecipeOverview, change, missing};
 use crate::cx::Cx;
 use crate::failure::usage;
 use crate::files;
@@ -18,25 +18,25 @@ use crate::wiring::SystemClock;
 ///
 /// # Errors
 /// There is none, or it has words from outside and nobody said that they were read.
-pub async fn again(
+pub async fn reinstate_recipe(
     cx: &Cx,
-    all: &All,
+    all: &RecipeOverview,
     (id, untrusted_is_fine): (&str, bool),
 ) -> anyhow::Result<()> {
-    if let Some(kept) = all.rejected(id) {
+    if let Some(kept) = all.find_rejected(id) {
         // A recipe of the program was switched off by the name alone; a learned one comes back.
         let learned = recipes::recipe_of(kept).ok().filter(|_| bundled_text(id).is_none());
         match learned {
             Some(recipe) if recipe.label.is_external() && !untrusted_is_fine => {
                 return Err(untrusted(id, &recipe.label.to_string()));
             }
-            Some(recipe) => change::mark(cx, &recipe, ACTIVE).await?,
-            None => drop(cx.journal()?.unkeep(KEPT_RECIPE, id).await?),
+            Some(recipe) => change::save_recipe_state(cx, &recipe, ACTIVE).await?,
+            None => drop(cx.session_store()?.remove_stored_item(KEPT_RECIPE, id).await?),
         }
-    } else if all.used(id).is_none() {
+    } else if all.active_recipe(id).is_none() {
         return Err(missing(id));
     }
-    cx.journal()?.settle_recipe(id).await?;
+    cx.session_store()?.settle_recipe(id).await?;
     Ok(())
 }
 
@@ -45,7 +45,7 @@ pub fn untrusted(id: &str, whose: &str) -> anyhow::Error {
         "{id} was learned from runs in which the agent had read outside content ({}). Whoever \
          wrote that content may have influenced this recipe, which later sessions would follow. \
          Read it; if it does what you want, accept it with `weir recipes accept {id} --untrusted`",
-        visible(whose)
+        visible_text(whose)
     ))
 }
 
@@ -62,32 +62,32 @@ pub async fn accepted(
         return Err(untrusted(&proposal.name, &proposal.label.to_string()));
     }
     // Between reading and accepting it may have become another one.
-    let store = cx.journal()?;
+    let store = cx.session_store()?;
     if !store.proposals(KEPT_RECIPE).await?.contains(proposal) {
         return Err(usage("the proposal has changed meanwhile; review it again"));
     }
     let at = SystemClock::default().now();
-    Ok(recipes::settle(store.as_ref(), proposal, ACTIVE, at).await?)
+    Ok(recipes::settle_recipe(store.as_ref(), proposal, ACTIVE, at).await?)
 }
 
 /// Says no to what waits or counts.
 ///
 /// # Errors
 /// There is none of this id, or it is the person's own file.
-pub async fn rejected(cx: &Cx, all: &All, id: &str) -> anyhow::Result<()> {
+pub async fn reject_recipe_by_id(cx: &Cx, all: &RecipeOverview, id: &str) -> anyhow::Result<()> {
     if let Some(proposal) = all.proposal(id) {
         let at = SystemClock::default().now();
-        recipes::settle(cx.journal()?.as_ref(), proposal, REJECTED, at).await?;
+        recipes::settle_recipe(cx.session_store()?.as_ref(), proposal, REJECTED, at).await?;
         return Ok(());
     }
-    let Some(found) = all.used(id) else { return Err(missing(id)) };
+    let Some(found) = all.active_recipe(id) else { return Err(missing(id)) };
     if found.recipe.source == RecipeSource::Written {
         return Err(usage(format!(
             "{id} is your own ({}); `weir recipes remove {id}` removes it",
             found.place
         )));
     }
-    change::mark(cx, &found.recipe, REJECTED).await
+    change::save_recipe_state(cx, &found.recipe, REJECTED).await
 }
 
 /// Adds words that rule a recipe out, where it stands. One of the program is copied among the
@@ -98,22 +98,22 @@ pub async fn not_for(cx: &Cx, found: &FoundRecipe, words: &str) -> anyhow::Resul
         RecipeSource::Learned => {
             let mut recipe: Recipe = found.recipe.clone();
             recipe.excludes.push(words.to_owned());
-            if let Some(wrong) = check(&recipe, None).first() {
-                return Err(usage(visible(wrong)));
+            if let Some(wrong) = check_recipe(&recipe, None).first() {
+                return Err(usage(visible_text(wrong)));
             }
-            change::mark(cx, &recipe, ACTIVE).await?;
+            change::save_recipe_state(cx, &recipe, ACTIVE).await?;
             Ok("learned".into())
         }
         RecipeSource::Written => {
             let path = Path::new(&found.place);
             let text = files::named_text("weir recipes reject", path)?;
-            change::exclude(&text, path, words)?;
+            change::add_recipe_excludes(&text, path, words)?;
             Ok(found.place.clone())
         }
         RecipeSource::Bundled => {
             let path: PathBuf = change::folder(cx).join(format!("{}.toml", found.recipe.id));
             let text = bundled_text(&found.recipe.id).unwrap_or_default();
-            change::exclude(text, &path, words)?;
+            change::add_recipe_excludes(text, &path, words)?;
             Ok(path.display().to_string())
         }
     }

@@ -3,18 +3,18 @@
 
 use std::fmt::Write as _;
 
-use weir_core::recipe::{LearnedRecipe, Recipe, RecipeStep, SolvedRun, Standing};
-use weir_core::view::plain::visible;
+use weir_core::recipe::{LearnedRecipe, Recipe, RecipeStanding, RecipeStep, SolvedRun};
+use weir_core::view::plain::visible_text;
 use weir_engine::ports::Proposal;
 use weir_engine::recipes::FoundRecipe;
 
-use crate::wording::{moment, single};
+use crate::wording::{single_visible_line, timestamp_text};
 
 /// Characters of what was said in a run.
 const SAID_CHARS_MAX: usize = 100;
 
 /// What becomes of a recipe that fits.
-pub fn state(found: &FoundRecipe, standing: Standing) -> &'static str {
+pub fn state(found: &FoundRecipe, standing: RecipeStanding) -> &'static str {
     match (&found.shadowed_by, standing) {
         (Some(_), _) => "shadowed",
         (None, standing) if standing.is_demoted() => "demoted",
@@ -23,20 +23,20 @@ pub fn state(found: &FoundRecipe, standing: Standing) -> &'static str {
     }
 }
 
-pub fn points(standing: Standing) -> String {
+pub fn describe_points(standing: RecipeStanding) -> String {
     format!("{:+} ({} ok, {} failed)", standing.points(), standing.successes, standing.failures)
 }
 
-pub fn used(standing: Standing) -> String {
-    standing.last_used.map_or_else(|| "never used".into(), moment)
+pub fn describe_last_use(standing: RecipeStanding) -> String {
+    standing.last_used.map_or_else(|| "never used".into(), timestamp_text)
 }
 
 /// A recipe whole.
-pub fn recipe(recipe: &Recipe, place: &str, standing: Standing) -> String {
-    let mut text = format!("{} ({})\n", visible(&recipe.id), visible(place));
+pub fn describe_recipe(recipe: &Recipe, place: &str, standing: RecipeStanding) -> String {
+    let mut text = format!("{} ({})\n", visible_text(&recipe.id), visible_text(place));
     let mut line = |name: &str, value: &str| {
         if !value.is_empty() {
-            let _ = writeln!(text, "{name}: {}", visible(value));
+            let _ = writeln!(text, "{name}: {}", visible_text(value));
         }
     };
     line("Name", &recipe.name);
@@ -50,8 +50,8 @@ pub fn recipe(recipe: &Recipe, place: &str, standing: Standing) -> String {
     if recipe.label.is_external() {
         line("UNTRUSTED", &format!("based on {}", recipe.label));
     }
-    line("Points", &points(standing));
-    line("Last used", &used(standing));
+    line("Points", &describe_points(standing));
+    line("Last used", &describe_last_use(standing));
     if standing.is_demoted() {
         let again = format!("weir recipes accept {}", recipe.id);
         line("Demoted", &format!("it failed more often than it worked; `{again}` reinstates it"));
@@ -82,18 +82,24 @@ fn step_text(step: &RecipeStep) -> String {
 }
 
 /// A recipe that waits, with the runs that it was made from.
-pub fn proposal(proposal: &Proposal, learned: &LearnedRecipe, runs: &[SolvedRun]) -> String {
-    let mut text = recipe(&learned.recipe, "waiting for your decision", Standing::default());
-    let _ = write!(text, "\nProposed: {} UTC\nLearned from:", moment(proposal.ts));
+pub fn describe_proposal(
+    proposal: &Proposal,
+    learned: &LearnedRecipe,
+    runs: &[SolvedRun],
+) -> String {
+    let mut text =
+        describe_recipe(&learned.recipe, "waiting for your decision", RecipeStanding::default());
+    let _ = write!(text, "\nProposed: {} UTC\nLearned from:", timestamp_text(proposal.ts));
     for run in &learned.evidence {
         let found = runs.iter().find(|r| r.session == run.session && r.run == run.run);
         let said = found.map_or("(deleted)".into(), |run| {
             let cut: String = run.said.chars().take(SAID_CHARS_MAX).collect();
-            format!("“{}”", single(&cut))
+            format!("“{}”", single_visible_line(&cut))
         });
-        let _ = write!(text, "\n  {} {} {} UTC: {said}", run.session, run.run, moment(run.ts));
+        let _ =
+            write!(text, "\n  {} {} {} UTC: {said}", run.session, run.run, timestamp_text(run.ts));
     }
-    let id = visible(&proposal.name);
+    let id = visible_text(&proposal.name);
     let _ = write!(text, "\n`weir recipes accept {id}` or `weir recipes reject {id}`.");
     text
 }

@@ -2,13 +2,13 @@
 //! they say yes. Not here: asking them.
 
 use anyhow::anyhow;
-use weir_core::view::plain::visible;
-use weir_mcp::{Difference, Listing, Pin, ServerSpec, in_words};
+use weir_core::view::plain::visible_text;
+use weir_mcp::{PinDifference, ServerListing, ServerPin, ServerSpec, in_words};
 
 use super::words;
 use crate::cx::Cx;
 use crate::failure::usage;
-use crate::wiring::mcp::{self, Known};
+use crate::wiring::mcp::{self, KnownMcpServer};
 
 /// What a server is and offers now, started and asked, and what of it differs from what was
 /// approved.
@@ -17,12 +17,12 @@ use crate::wiring::mcp::{self, Known};
 /// It cannot be started, or does not answer.
 pub async fn offer(
     cx: &Cx,
-    known: &Known,
+    known: &KnownMcpServer,
     spec: &ServerSpec,
-) -> anyhow::Result<(Pin, Vec<Difference>)> {
+) -> anyhow::Result<(ServerPin, Vec<PinDifference>)> {
     let name = &known.declared.name;
-    let hub = mcp::hub(cx, std::slice::from_ref(known))?;
-    let listing = hub.show(name).await;
+    let hub = mcp::build_mcp_hub(cx, std::slice::from_ref(known))?;
+    let listing = hub.fetch_listing(name).await;
     hub.close().await;
     let listing = listing.map_err(|why| anyhow!("{name}: {why}"))?;
     let mut differences = Vec::new();
@@ -30,14 +30,14 @@ pub async fn offer(
         differences.extend(pin.of_declaration(spec));
         differences.extend(pin.of_listing(&listing));
     }
-    Ok((Pin::of(spec, listing), differences))
+    Ok((ServerPin::from_listing(spec, listing), differences))
 }
 
 /// What a person has to read before they approve a server as it is now, and its hash.
 ///
 /// # Errors
 /// It is switched off, cannot be started, or does not answer.
-pub async fn asked(cx: &Cx, known: &Known) -> anyhow::Result<(Pin, String)> {
+pub async fn asked(cx: &Cx, known: &KnownMcpServer) -> anyhow::Result<(ServerPin, String)> {
     let name = &known.declared.name;
     let spec = known.spec.as_ref().map_err(|why| usage(format!("{name}: {why}")))?;
     if !spec.enabled {
@@ -49,10 +49,14 @@ pub async fn asked(cx: &Cx, known: &Known) -> anyhow::Result<(Pin, String)> {
 }
 
 /// Everything, if it was never approved; else what differs, with the tools as they are now.
-pub fn shown(known: &Known, listing: &Listing, differences: &[Difference]) -> String {
-    let mut text = words::server(known);
+pub fn shown(
+    known: &KnownMcpServer,
+    listing: &ServerListing,
+    differences: &[PinDifference],
+) -> String {
+    let mut text = words::describe_server(known);
     if known.pin.is_none() {
-        text.push_str(&words::listing(&known.declared.name, listing));
+        text.push_str(&words::describe_listing(&known.declared.name, listing));
         text.push_str(&words::ways_out(known, listing));
         return text;
     }
@@ -62,12 +66,12 @@ pub fn shown(known: &Known, listing: &Listing, differences: &[Difference]) -> St
     }
     text.push_str("Changes since you approved it:\n");
     for line in in_words(differences).lines() {
-        text.push_str(&format!("  {}\n", visible(line)));
+        text.push_str(&format!("  {}\n", visible_text(line)));
     }
     let named = differences.iter().filter_map(|difference| difference.tool.as_ref());
     for name in named {
         if let Some(tool) = listing.tools.get(name) {
-            text.push_str(&words::tool(&known.declared.name, name, tool));
+            text.push_str(&words::describe_tool(&known.declared.name, name, tool));
         }
     }
     text

@@ -3,17 +3,17 @@
 
 use serde_json::Value;
 use weir_core::tool::foreign;
-use weir_core::view::plain::visible;
-use weir_mcp::{Difference, DifferenceKind, ListedTool, Listing};
+use weir_core::view::plain::visible_text;
+use weir_mcp::{DifferenceKind, ListedTool, PinDifference, ServerListing};
 
 use crate::config::McpServerSettings;
-use crate::wiring::mcp::Known;
+use crate::wiring::mcp::KnownMcpServer;
 
 /// Lines of one description that are shown; `show --json` has all.
 const LINES_MAX: usize = 60;
 
 /// The command line, or the address.
-pub fn reached(settings: &McpServerSettings) -> String {
+pub fn describe_server_address(settings: &McpServerSettings) -> String {
     if !settings.url.is_empty() {
         return settings.url.clone();
     }
@@ -32,7 +32,7 @@ pub fn reached(settings: &McpServerSettings) -> String {
 }
 
 /// At most `max` characters.
-pub fn cut(text: &str, max: usize) -> String {
+pub fn truncate_chars(text: &str, max: usize) -> String {
     match text.chars().count() > max {
         true => text.chars().take(max - 1).chain(['…']).collect(),
         false => text.to_owned(),
@@ -40,25 +40,25 @@ pub fn cut(text: &str, max: usize) -> String {
 }
 
 /// Whether any of them closes something.
-pub fn closes(differences: &[Difference]) -> bool {
+pub fn closes_anything(differences: &[PinDifference]) -> bool {
     differences.iter().any(|difference| difference.kind != DifferenceKind::Told)
 }
 
 /// How a server is reached and what it may touch.
-pub fn server(known: &Known) -> String {
+pub fn describe_server(known: &KnownMcpServer) -> String {
     let of = &known.declared.settings;
-    let mut text = format!("{} ({})\n", known.declared.name, visible(&known.declared.place));
+    let mut text = format!("{} ({})\n", known.declared.name, visible_text(&known.declared.place));
     let mut line = |what: &str, words: String| {
         if !words.is_empty() {
-            text.push_str(&format!("  {what}: {}\n", visible(&words)));
+            text.push_str(&format!("  {what}: {}\n", visible_text(&words)));
         }
     };
     let names = |table: &std::collections::BTreeMap<String, String>| {
         table.keys().cloned().collect::<Vec<_>>().join(", ")
     };
     if of.url.is_empty() {
-        line("starts", reached(of));
-        line("from", known.installed().unwrap_or_default().to_owned());
+        line("starts", describe_server_address(of));
+        line("from", known.pinned_package().unwrap_or_default().to_owned());
         line("in", of.cwd.clone());
         line("variables", names(&of.env));
         line("secrets in", names(&of.secrets));
@@ -86,30 +86,30 @@ pub fn server(known: &Known) -> String {
 }
 
 /// Every tool.
-pub fn listing(server: &str, listing: &Listing) -> String {
-    let (name, version) = (visible(&listing.server), visible(&listing.version));
+pub fn describe_listing(server: &str, listing: &ServerListing) -> String {
+    let (name, version) = (visible_text(&listing.server), visible_text(&listing.version));
     let mut text = format!(
         "It identifies itself as {name} {version}, uses protocol {} and offers {} tools:\n",
-        visible(&listing.protocol),
+        visible_text(&listing.protocol),
         listing.tools.len()
     );
     for (name, listed) in &listing.tools {
-        text.push_str(&tool(server, name, listed));
+        text.push_str(&describe_tool(server, name, listed));
     }
     for note in &listing.notes {
-        text.push_str(&format!("note: {}\n", visible(note)));
+        text.push_str(&format!("note: {}\n", visible_text(note)));
     }
     text
 }
 
 /// A warning of tools that were declared to only read, and could carry something out all the same: they
 /// take words, and the server reaches others. Empty: there are none.
-pub fn ways_out(known: &Known, listing: &Listing) -> String {
+pub fn ways_out(known: &KnownMcpServer, listing: &ServerListing) -> String {
     let Ok(spec) = &known.spec else { return String::new() };
     if spec.is_contained() || !reaches_others(&known.declared.settings) {
         return String::new();
     }
-    let reads = |(name, tool): &(&String, &ListedTool)| spec.declared.reads(name, tool);
+    let reads = |(name, tool): &(&String, &ListedTool)| spec.declared.is_read_only(name, tool);
     let open = listing.tools.iter().filter(reads).filter_map(|(name, tool)| {
         let fields = free_text(&tool.input_schema);
         (!fields.is_empty()).then(|| format!("{name} ({})", fields.join(", ")))
@@ -123,7 +123,7 @@ pub fn ways_out(known: &Known, listing: &Listing) -> String {
          text, and the server connects to other machines: {}. What a model writes there leaves \
          this machine. Once a session has read outside content and private data, each such call \
          needs approval.\n",
-        visible(&open.join("; "))
+        visible_text(&open.join("; "))
     )
 }
 
@@ -159,15 +159,15 @@ fn takes_text(schema: &Value) -> bool {
 }
 
 /// One tool: the name under which it is called, what the model reads, what it takes.
-pub fn tool(server: &str, name: &str, listed: &ListedTool) -> String {
-    let mut text = format!("\n  {}", visible(&foreign::name(server, name)));
+pub fn describe_tool(server: &str, name: &str, listed: &ListedTool) -> String {
+    let mut text = format!("\n  {}", visible_text(&foreign::foreign_tool_name(server, name)));
     if listed.says_read_only {
         text.push_str("  (declares itself read-only)");
     }
     text.push('\n');
     let lines: Vec<&str> = listed.description.lines().collect();
     for line in lines.iter().take(LINES_MAX) {
-        text.push_str(&format!("      {}\n", visible(line)));
+        text.push_str(&format!("      {}\n", visible_text(line)));
     }
     if lines.len() > LINES_MAX {
         let more = lines.len() - LINES_MAX;
@@ -175,7 +175,7 @@ pub fn tool(server: &str, name: &str, listed: &ListedTool) -> String {
             "      … {more} more lines (`weir mcp-servers show {server} --json`)\n"
         ));
     }
-    let takes = schema(&listed.input_schema);
+    let takes = schema_field_lines(&listed.input_schema);
     if !takes.is_empty() {
         text.push_str(&format!("      takes: {}\n", takes.join(", ")));
     }
@@ -183,7 +183,7 @@ pub fn tool(server: &str, name: &str, listed: &ListedTool) -> String {
 }
 
 /// The fields of a schema with their types.
-fn schema(schema: &Value) -> Vec<String> {
+fn schema_field_lines(schema: &Value) -> Vec<String> {
     let required: Vec<&str> = schema
         .get("required")
         .and_then(Value::as_array)
@@ -202,7 +202,7 @@ fn schema(schema: &Value) -> Vec<String> {
             _ => "anything".into(),
         };
         let must = if required.contains(&name.as_str()) { ", required" } else { "" };
-        visible(&format!("{name} ({kind}{must})"))
+        visible_text(&format!("{name} ({kind}{must})"))
     };
     fields.map(field).collect()
 }
@@ -240,8 +240,8 @@ mod tests {
                 "required": ["path"]
             }
         });
-        let all = Listing::of("srv", "1", "2025-11-25", vec![raw]);
-        let text = listing("s", &all);
+        let all = ServerListing::from_tools("srv", "1", "2025-11-25", vec![raw]);
+        let text = describe_listing("s", &all);
         assert!(text.contains("mcp__s__"), "{text}");
         assert!(text.contains("Reads.\n      And "), "{text}");
         assert!(!text.contains('\u{1b}'), "{text}");

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use weir_core::skill::name_problem;
-use weir_core::view::plain::visible;
+use weir_core::view::plain::visible_text;
 use weir_engine::ports::Proposal;
 use weir_engine::skills;
 
@@ -13,7 +13,7 @@ use crate::cx::Cx;
 use crate::failure::usage;
 
 /// What is proposed, in a few words.
-pub fn what(proposal: &Proposal) -> String {
+pub fn describe_proposal_kind(proposal: &Proposal) -> String {
     let to = if proposal.text.is_empty() { "to be removed" } else { "to be saved" };
     match proposal.label.is_external() {
         true => format!("{to}, based on outside content"),
@@ -22,7 +22,7 @@ pub fn what(proposal: &Proposal) -> String {
 }
 
 /// Whose words went into it.
-pub fn whose(proposal: &Proposal) -> String {
+pub fn describe_proposal_label(proposal: &Proposal) -> String {
     match proposal.label.is_clean() {
         true => "only your own words".into(),
         false => proposal.label.to_string(),
@@ -30,10 +30,10 @@ pub fn whose(proposal: &Proposal) -> String {
 }
 
 pub async fn one(cx: &Cx, name: &str) -> anyhow::Result<Proposal> {
-    let proposals = cx.journal()?.proposals("skill").await?;
+    let proposals = cx.session_store()?.proposals("skill").await?;
     let found = proposals.into_iter().find(|proposal| proposal.name == name);
     found.ok_or_else(|| {
-        let name = visible(name);
+        let name = visible_text(name);
         usage(format!("there is no proposal named {name}; `weir skills inbox` lists the proposals"))
     })
 }
@@ -44,22 +44,22 @@ pub async fn one(cx: &Cx, name: &str) -> anyhow::Result<Proposal> {
 /// A usage error: it cannot be used, it has words from outside and nobody said that they were read,
 /// or it is another one meanwhile.
 pub async fn accepted(cx: &Cx, proposal: &Proposal, untrusted: bool) -> anyhow::Result<PathBuf> {
-    sound(proposal)?;
+    check_proposal(proposal)?;
     trusted(proposal, untrusted)?;
     settle(cx, proposal).await
 }
 
 /// It was checked when it was proposed; the name is a path now, so it is checked again.
-pub fn sound(proposal: &Proposal) -> anyhow::Result<()> {
+pub fn check_proposal(proposal: &Proposal) -> anyhow::Result<()> {
     if let Some(problem) = name_problem(&proposal.name) {
         return Err(usage(format!("the name {problem}; reject this proposal")));
     }
-    let parsed = skills::parse(proposal.text.as_bytes(), &proposal.name);
+    let parsed = skills::parse_skill(proposal.text.as_bytes(), &proposal.name);
     if !proposal.text.is_empty() && parsed.head.is_none() {
         let why: Vec<String> = parsed.findings.iter().map(ToString::to_string).collect();
         return Err(usage(format!(
             "it is not a valid skill ({}); reject it",
-            visible(&why.join("; "))
+            visible_text(&why.join("; "))
         )));
     }
     Ok(())
@@ -74,7 +74,7 @@ pub fn trusted(proposal: &Proposal, untrusted: bool) -> anyhow::Result<()> {
          may have influenced this skill, which later sessions would follow. Read it; if it says \
          what you want, accept it with `weir skills accept {} --untrusted`",
         proposal.name,
-        visible(&whose(proposal)),
+        visible_text(&describe_proposal_label(proposal)),
         proposal.name
     )))
 }
@@ -88,6 +88,6 @@ pub async fn settle(cx: &Cx, proposal: &Proposal) -> anyhow::Result<PathBuf> {
         true => own::put_away(cx, &proposal.name)?,
         false => own::write(cx, &proposal.name, &proposal.text)?,
     };
-    cx.journal()?.withdraw_proposal("skill", &proposal.name).await?;
+    cx.session_store()?.withdraw_proposal("skill", &proposal.name).await?;
     Ok(place)
 }

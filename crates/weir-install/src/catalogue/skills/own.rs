@@ -5,8 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use weir_core::skill::Finding;
-use weir_core::view::plain::visible;
+use weir_core::skill::SkillFinding;
+use weir_core::view::plain::visible_text;
 use weir_engine::ports::Clock;
 
 use crate::cx::Cx;
@@ -34,7 +34,7 @@ pub fn folder(cx: &Cx, name: &str) -> PathBuf {
 /// Writes the `SKILL.md` of a skill; its other files stay as they are.
 pub(super) fn write(cx: &Cx, name: &str, text: &str) -> anyhow::Result<PathBuf> {
     let folder = folder(cx, name);
-    files::replace(&folder.join("SKILL.md"), text.as_bytes(), 0o644)?;
+    files::replace_file(&folder.join("SKILL.md"), text.as_bytes(), 0o644)?;
     Ok(folder)
 }
 
@@ -71,7 +71,7 @@ fn gather(root: &Path, below: &Path, depth: usize, found: &mut Vec<PathBuf>) -> 
             return Err(usage(format!(
                 "{} is a link, is not a file, or is nested too deeply; a skill may contain plain \
                  files only",
-                visible(&path.display().to_string())
+                visible_text(&path.display().to_string())
             )));
         }
         if found.len() > FILES_MAX {
@@ -81,7 +81,7 @@ fn gather(root: &Path, below: &Path, depth: usize, found: &mut Vec<PathBuf>) -> 
     Ok(())
 }
 
-fn copy(from: &Path, to: &Path, found: &[PathBuf]) -> anyhow::Result<()> {
+fn copy_skill_files(from: &Path, to: &Path, found: &[PathBuf]) -> anyhow::Result<()> {
     let mut bytes = 0;
     for path in found {
         let (source, target) = (from.join(path), to.join(path));
@@ -104,7 +104,7 @@ pub struct AddedSkill {
     /// How many files it has.
     pub files: usize,
     /// What is not quite right with it.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<SkillFinding>,
 }
 
 /// Copies a folder among the person's own skills.
@@ -112,10 +112,10 @@ pub struct AddedSkill {
 /// # Errors
 /// A usage error: it is no skill, or there is one of its name.
 pub fn add(cx: &Cx, from: &Path) -> anyhow::Result<AddedSkill> {
-    let findings = super::findings(from);
+    let findings = super::find_skill_faults(from);
     if findings.iter().any(|finding| finding.fatal) {
         let why: Vec<String> = findings.iter().map(ToString::to_string).collect();
-        return Err(usage(format!("it cannot be used: {}", visible(&why.join("; ")))));
+        return Err(usage(format!("it cannot be used: {}", visible_text(&why.join("; ")))));
     }
     let from = fs::canonicalize(from).with_context(|| format!("reading {}", from.display()))?;
     let name = from.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -129,7 +129,7 @@ pub fn add(cx: &Cx, from: &Path) -> anyhow::Result<AddedSkill> {
     gather(&from, Path::new(""), 0, &mut found)?;
     // Beside its place first: a copy that fails leaves no half of a skill.
     let beside = own_skills(cx).join(format!(".adding-{name}-{}", std::process::id()));
-    let copied = copy(&from, &beside, &found).and_then(|()| {
+    let copied = copy_skill_files(&from, &beside, &found).and_then(|()| {
         fs::rename(&beside, &to).with_context(|| format!("writing {}", to.display()))
     });
     if copied.is_err() {

@@ -11,9 +11,12 @@ use sha2::{Digest as _, Sha256};
 use tokio::io::AsyncReadExt as _;
 use url::Url;
 
-use super::{Installed, Package, RECORD, Registry, Runner, how_to_get, on_path, recorded};
+use super::{
+    InstalledPackage, PackageRegistry, ProgramRunner, RECORD, ServerPackage, how_to_get, on_path,
+    read_install_record,
+};
 use crate::cx::Cx;
-use crate::environment::Environment;
+use crate::environment::ProcessEnvironment;
 use crate::servers::DeclaredServer;
 
 /// How long a client of a registry may take.
@@ -26,7 +29,7 @@ const COMPLAINT_CHARS_MAX: usize = 800;
 const FILE_BYTES_MAX: u64 = 16 << 20;
 
 /// The version that would be installed.
-pub struct Found {
+pub struct FoundVersion {
     /// Its name.
     pub name: String,
     /// The exact version.
@@ -40,12 +43,12 @@ pub struct Found {
     /// What else is installed, each with its checksum, where that is known before.
     pub(super) pinned: Vec<String>,
     /// Where it is put.
-    pub(super) draft: Draft,
+    pub(super) draft: DraftFolder,
 }
 
 /// What was installed.
-pub(super) struct Put {
-    pub(super) runner: Runner,
+pub(super) struct InstalledFiles {
+    pub(super) runner: ProgramRunner,
     /// Below the folder.
     pub(super) program: PathBuf,
     /// Everything that was installed, each with its checksum.
@@ -53,20 +56,20 @@ pub(super) struct Put {
 }
 
 /// A folder that is taken away again unless it is kept.
-pub(super) struct Draft {
+pub(super) struct DraftFolder {
     pub(super) path: PathBuf,
     kept: bool,
 }
 
-impl Draft {
-    fn new(place: &Path) -> std::io::Result<Draft> {
+impl DraftFolder {
+    fn new(place: &Path) -> std::io::Result<DraftFolder> {
         let path = place.join(uuid::Uuid::new_v4().simple().to_string());
         std::fs::create_dir_all(&path)?;
-        Ok(Draft { path, kept: false })
+        Ok(DraftFolder { path, kept: false })
     }
 }
 
-impl Drop for Draft {
+impl Drop for DraftFolder {
     fn drop(&mut self) {
         if !self.kept {
             // What is left over is taken away with the next installation.
@@ -76,15 +79,15 @@ impl Drop for Draft {
 }
 
 /// What was there before, until the person has seen the new one.
-pub struct Replaced {
+pub struct PackageReplacement {
     place: PathBuf,
     now: String,
-    before: Option<Installed>,
+    before: Option<InstalledPackage>,
 }
 
-impl Replaced {
+impl PackageReplacement {
     /// The new one counts: the others are taken away.
-    pub fn keep(self) {
+    pub fn keep_new(self) {
         let entries = std::fs::read_dir(&self.place).into_iter().flatten().flatten();
         for entry in entries.filter(|entry| entry.path().is_dir()) {
             if entry.file_name().to_str() != Some(&self.now) {
@@ -98,9 +101,9 @@ impl Replaced {
     ///
     /// # Errors
     /// It cannot be written.
-    pub fn back(self) -> anyhow::Result<()> {
+    pub fn put_back(self) -> anyhow::Result<()> {
         let Some(before) = &self.before else { return Ok(()) };
-        record(&self.place, before)?;
+        write_install_record(&self.place, before)?;
         let _ = std::fs::remove_dir_all(self.place.join(&self.now));
         Ok(())
     }
@@ -110,13 +113,18 @@ impl Replaced {
 ///
 /// # Errors
 /// The client of the registry is missing, or says no.
-pub async fn find(cx: &Cx, server: &DeclaredServer, package: &Package) -> anyhow::Result<Found> {
-    let said = |why: String| failed(&server.name, package, &why);
-    let draft = Draft::new(&server.package_place(cx)).map_err(|error| said(error.to_string()))?;
-    let client = Client { environment: &cx.environment };
+pub async fn find_package_version(
+    cx: &Cx,
+    server: &DeclaredServer,
+    package: &ServerPackage,
+) -> anyhow::Result<FoundVersion> {
+    let said = |why: String| package_failure(&server.name, package, &why);
+    let draft =
+        DraftFolder::new(&server.package_place(cx)).map_err(|error| said(error.to_string()))?;
+    let client = RegistryClient { environment: &cx.environment };
     match package.registry {
-        Registry::Npm => super::npm::find(&client, package, draft).await,
-        Registry::PyPi => super::python::find(&client, package, draft).await,
+        PackageRegistry::Npm => super::npm::find_npm_version(&client, package, draft).await,
+        PackageRegistry::PyPi => super::python::find_python_version(&client, package, draft).await,
     }
     .map_err(said)
 }
@@ -125,59 +133,61 @@ pub async fn find(cx: &Cx, server: &DeclaredServer, package: &Package) -> anyhow
 ///
 /// # Errors
 /// The client of the registry says no, or what it installed is not what was found.
-pub async fn fetch(
+pub async fn install_package(
     cx: &Cx,
     server: &DeclaredServer,
-    package: &Package,
-    mut found: Found,
-) -> anyhow::Result<Replaced> {
-    let said = |why: String| failed(&server.name, package, &why);
-    let client = Client { environment: &cx.environment };
+    package: &ServerPackage,
+    mut found: FoundVersion,
+) -> anyhow::Result<PackageReplacement> {
+    let said = |why: String| package_failure(&server.name, package, &why);
+    let client = RegistryClient { environment: &cx.environment };
     let put = match package.registry {
-        Registry::Npm => super::npm::fetch(&client, package, &found).await,
-        Registry::PyPi => super::python::fetch(&client, package, &found).await,
+        PackageRegistry::Npm => super::npm::install_npm_package(&client, package, &found).await,
+        PackageRegistry::PyPi => {
+            super::python::install_python_package(&client, package, &found).await
+        }
     };
-    let Put { runner, program, mut list } = put.map_err(said)?;
+    let InstalledFiles { runner, program, mut list } = put.map_err(said)?;
     list.sort();
     let place = server.package_place(cx);
     let folder = found.draft.path.file_name().unwrap_or_default();
     let now = folder.to_string_lossy().into_owned();
-    let before = recorded(&place);
-    let installed = Installed {
-        line: package.line(),
+    let before = read_install_record(&place);
+    let installed = InstalledPackage {
+        line: package.installation_line(),
         registry: package.registry,
         name: found.name.clone(),
         version: found.version.clone(),
         from: found.from.clone(),
         integrity: found.integrity.clone(),
-        list: hex(list.join("\n").as_bytes()),
+        list: sha256_hex(list.join("\n").as_bytes()),
         folder: now.clone(),
         runner,
         program,
     };
-    record(&place, &installed)?;
+    write_install_record(&place, &installed)?;
     found.draft.kept = true;
-    Ok(Replaced { place, now, before })
+    Ok(PackageReplacement { place, now, before })
 }
 
-fn record(place: &Path, installed: &Installed) -> anyhow::Result<()> {
+fn write_install_record(place: &Path, installed: &InstalledPackage) -> anyhow::Result<()> {
     let (path, draft) = (place.join(RECORD), place.join(format!("{RECORD}.new")));
     std::fs::write(&draft, serde_json::to_vec_pretty(installed)?)?;
     std::fs::rename(&draft, &path)?;
     Ok(())
 }
 
-fn failed(server: &str, package: &Package, why: &str) -> anyhow::Error {
-    let shown = package.shown();
+fn package_failure(server: &str, package: &ServerPackage, why: &str) -> anyhow::Error {
+    let shown = package.display_name();
     anyhow::anyhow!("{server}: the package {shown} was not installed: {why}")
 }
 
-fn hex(bytes: &[u8]) -> String {
+fn sha256_hex(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// An address without what one signs in with.
-pub(super) fn shown(address: &str) -> String {
+pub(super) fn address_without_login(address: &str) -> String {
     let Ok(mut url) = Url::parse(address) else { return address.to_owned() };
     let _ = url.set_username("");
     let _ = url.set_password(None);
@@ -186,7 +196,7 @@ pub(super) fn shown(address: &str) -> String {
 }
 
 /// A file of a package's description.
-pub(super) fn read(path: &Path) -> Result<String, String> {
+pub(super) fn read_description_file(path: &Path) -> Result<String, String> {
     let told = |error: std::io::Error| format!("{}: {error}", path.display());
     let size = std::fs::metadata(path).map_err(told)?.len();
     match size > FILE_BYTES_MAX {
@@ -197,13 +207,13 @@ pub(super) fn read(path: &Path) -> Result<String, String> {
 
 /// What starts the client of a registry: with the variables of the person, who started this
 /// program and was asked.
-pub(super) struct Client<'a> {
-    environment: &'a Environment,
+pub(super) struct RegistryClient<'a> {
+    environment: &'a ProcessEnvironment,
 }
 
-impl Client<'_> {
+impl RegistryClient<'_> {
     /// The program of this name.
-    pub(super) fn program(&self, name: &str) -> Result<PathBuf, String> {
+    pub(super) fn find_program(&self, name: &str) -> Result<PathBuf, String> {
         on_path(self.environment, name).ok_or_else(|| {
             format!("there is no program {name} on the search path{}", how_to_get(name))
         })
@@ -222,7 +232,7 @@ impl Client<'_> {
             .args(args)
             .current_dir(folder)
             .env_clear()
-            .envs(self.environment.all().filter(|(variable, _)| variable != "PWD"))
+            .envs(self.environment.all_variables().filter(|(variable, _)| variable != "PWD"))
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
@@ -231,7 +241,7 @@ impl Client<'_> {
             .map_err(told)?;
         let (out, err) = (child.stdout.take(), child.stderr.take());
         let work = async {
-            let (out, err) = tokio::join!(text(out), text(err));
+            let (out, err) = tokio::join!(read_bounded_text(out), read_bounded_text(err));
             child.wait().await.map(|status| (status, out, err))
         };
         let done = tokio::time::timeout(WAIT, work).await;
@@ -249,7 +259,7 @@ impl Client<'_> {
     }
 }
 
-async fn text(stream: Option<impl tokio::io::AsyncRead + Unpin>) -> String {
+async fn read_bounded_text(stream: Option<impl tokio::io::AsyncRead + Unpin>) -> String {
     let mut bytes = Vec::new();
     if let Some(stream) = stream {
         // What was read until it broke off is shown.
@@ -264,7 +274,10 @@ mod tests {
 
     #[test]
     fn z7_an_address_is_shown_without_what_one_signs_in_with() {
-        assert_eq!(shown("https://me:pw@h.example/a.whl?k=v"), "https://h.example/a.whl");
-        assert_eq!(shown("a path"), "a path");
+        assert_eq!(
+            address_without_login("https://me:pw@h.example/a.whl?k=v"),
+            "https://h.example/a.whl"
+        );
+        assert_eq!(address_without_login("a path"), "a path");
     }
 }

@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use super::{Package, Registry};
+use super::{PackageRegistry, ServerPackage};
 
 /// Longest name or version.
 const WORD_CHARS_MAX: usize = 214;
@@ -39,40 +39,43 @@ const PYTHON_PACKAGE: &[&str] = &["--from", "--spec"];
 const PYTHON_VERSION: &[&str] = &["-p", "--python"];
 
 /// The package that this command line starts.
-pub(super) fn package(command: &str, args: &[String]) -> Option<Package> {
+pub(super) fn package_of_command_line(command: &str, args: &[String]) -> Option<ServerPackage> {
     let program = Path::new(command).file_name()?.to_str()?;
     let begins = |words: &[&str]| {
         let same = args.len() >= words.len() && words.iter().zip(args).all(|(a, b)| a == b);
         same.then(|| &args[words.len()..])
     };
     match program {
-        "npx" | "bunx" | "pnpx" => npm(args),
-        "npm" => begins(&["exec"]).or_else(|| begins(&["x"])).and_then(npm),
-        "bun" => begins(&["x"]).and_then(npm),
-        "pnpm" | "yarn" => begins(&["dlx"]).and_then(npm),
-        "uvx" => python(args),
-        "uv" => begins(&["tool", "run"]).and_then(python),
-        "pipx" => begins(&["run"]).and_then(python),
+        "npx" | "bunx" | "pnpx" => parse_npm_package(args),
+        "npm" => begins(&["exec"]).or_else(|| begins(&["x"])).and_then(parse_npm_package),
+        "bun" => begins(&["x"]).and_then(parse_npm_package),
+        "pnpm" | "yarn" => begins(&["dlx"]).and_then(parse_npm_package),
+        "uvx" => parse_python_package(args),
+        "uv" => begins(&["tool", "run"]).and_then(parse_python_package),
+        "pipx" => begins(&["run"]).and_then(parse_python_package),
         _ => None,
     }
 }
 
 /// The options before the first word that is none, and the words from there on.
-struct Words<'a> {
+struct RunnerArguments<'a> {
     package: Option<&'a str>,
     python: Option<&'a str>,
     rest: &'a [String],
 }
 
 /// Which options are known.
-struct Known {
+struct KnownOptions {
     flags: &'static [&'static str],
     package: &'static [&'static str],
     python: &'static [&'static str],
 }
 
-fn words<'a>(args: &'a [String], known: &Known) -> Option<Words<'a>> {
-    let mut found = Words { package: None, python: None, rest: &[] };
+fn parse_runner_arguments<'a>(
+    args: &'a [String],
+    known: &KnownOptions,
+) -> Option<RunnerArguments<'a>> {
+    let mut found = RunnerArguments { package: None, python: None, rest: &[] };
     let mut at = 0;
     while let Some(word) = args.get(at) {
         if word == "--" {
@@ -109,8 +112,11 @@ fn words<'a>(args: &'a [String], known: &Known) -> Option<Words<'a>> {
     Some(found)
 }
 
-fn npm(args: &[String]) -> Option<Package> {
-    let words = words(args, &Known { flags: NPM_FLAGS, package: NPM_PACKAGE, python: &[] })?;
+fn parse_npm_package(args: &[String]) -> Option<ServerPackage> {
+    let words = parse_runner_arguments(
+        args,
+        &KnownOptions { flags: NPM_FLAGS, package: NPM_PACKAGE, python: &[] },
+    )?;
     let (first, rest) = words.rest.split_first()?;
     let (spec, program) = match words.package {
         Some(spec) => (spec, Some(first.clone())),
@@ -129,8 +135,8 @@ fn npm(args: &[String]) -> Option<Package> {
         None => is_npm_word(name),
     };
     let program_fits = program.as_deref().is_none_or(is_program);
-    (is_name && is_version(wanted, "^~") && program_fits).then(|| Package {
-        registry: Registry::Npm,
+    (is_name && is_version(wanted, "^~") && program_fits).then(|| ServerPackage {
+        registry: PackageRegistry::Npm,
         name: name.to_owned(),
         extras: String::new(),
         wanted: wanted.to_owned(),
@@ -147,9 +153,10 @@ fn is_npm_word(word: &str) -> bool {
         && word.chars().all(plain)
 }
 
-fn python(args: &[String]) -> Option<Package> {
-    let known = Known { flags: PYTHON_FLAGS, package: PYTHON_PACKAGE, python: PYTHON_VERSION };
-    let words = words(args, &known)?;
+fn parse_python_package(args: &[String]) -> Option<ServerPackage> {
+    let known =
+        KnownOptions { flags: PYTHON_FLAGS, package: PYTHON_PACKAGE, python: PYTHON_VERSION };
+    let words = parse_runner_arguments(args, &known)?;
     let (first, rest) = words.rest.split_first()?;
     let spec = words.package.unwrap_or(first);
     let end = spec.find(|c: char| !(c.is_ascii_alphanumeric() || "-._".contains(c)));
@@ -183,8 +190,8 @@ fn python(args: &[String]) -> Option<Package> {
         && is_version(&wanted, "=<>!~,")
         && is_program(program)
         && python.as_ref().is_none_or(is_python);
-    fits.then(|| Package {
-        registry: Registry::PyPi,
+    fits.then(|| ServerPackage {
+        registry: PackageRegistry::PyPi,
         name: name.to_owned(),
         extras,
         wanted,
@@ -218,8 +225,8 @@ mod tests {
         let mut words = line.split(' ').map(str::to_owned);
         let command = words.next().expect("a program");
         let args: Vec<String> = words.collect();
-        package(&command, &args).map_or(String::new(), |package| {
-            format!("{} {:?} {}", package.shown(), package.program, package.args.join(" "))
+        package_of_command_line(&command, &args).map_or(String::new(), |package| {
+            format!("{} {:?} {}", package.display_name(), package.program, package.args.join(" "))
         })
     }
 

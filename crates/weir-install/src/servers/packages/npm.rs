@@ -5,31 +5,34 @@ use std::path::{Component, Path, PathBuf};
 
 use serde_json::Value;
 
-use super::fetch::{Client, Draft, Found, Put, read, shown};
-use super::{Package, Runner};
+use super::fetch::{
+    DraftFolder, FoundVersion, InstalledFiles, RegistryClient, address_without_login,
+    read_description_file,
+};
+use super::{ProgramRunner, ServerPackage};
 
 /// Bytes of a program that say what runs it.
 const SHEBANG_BYTES_MAX: usize = 200;
 
 /// The newest version that fits.
-pub(super) async fn find(
-    client: &Client<'_>,
-    package: &Package,
-    draft: Draft,
-) -> Result<Found, String> {
+pub(super) async fn find_npm_version(
+    client: &RegistryClient<'_>,
+    package: &ServerPackage,
+    draft: DraftFolder,
+) -> Result<FoundVersion, String> {
     // Both are needed, and which of them is missing is said before anything is fetched.
-    client.program("node")?;
-    let npm = client.program("npm")?;
+    client.find_program("node")?;
+    let npm = client.find_program("npm")?;
     let described = "{\"private\": true}\n";
     std::fs::write(draft.path.join("package.json"), described).map_err(|e| e.to_string())?;
-    let asked = package.asked();
+    let asked = package.registry_request();
     let args = ["view", &asked, "name", "version", "dist.tarball", "dist.integrity", "--json"];
     let said = client.run(&npm, &args, &draft.path).await?;
-    let [name, version, tarball, integrity] = understood(&said, &package.name)?;
-    Ok(Found {
+    let [name, version, tarball, integrity] = parse_npm_view(&said, &package.name)?;
+    Ok(FoundVersion {
         name,
         version,
-        from: shown(&tarball),
+        from: address_without_login(&tarball),
         integrity,
         with: "npm install --ignore-scripts",
         pinned: Vec::new(),
@@ -39,7 +42,7 @@ pub(super) async fn find(
 
 /// Name, version, address and checksum in what `npm view` says: of several versions that fit, the
 /// last.
-fn understood(said: &str, name: &str) -> Result<[String; 4], String> {
+fn parse_npm_view(said: &str, name: &str) -> Result<[String; 4], String> {
     let none = || "there is no such version".to_owned();
     let said: Value = match said.trim() {
         "" => return Err(none()),
@@ -61,12 +64,12 @@ fn understood(said: &str, name: &str) -> Result<[String; 4], String> {
 }
 
 /// Installs exactly that version.
-pub(super) async fn fetch(
-    client: &Client<'_>,
-    package: &Package,
-    found: &Found,
-) -> Result<Put, String> {
-    let npm = client.program("npm")?;
+pub(super) async fn install_npm_package(
+    client: &RegistryClient<'_>,
+    package: &ServerPackage,
+    found: &FoundVersion,
+) -> Result<InstalledFiles, String> {
+    let npm = client.find_program("npm")?;
     let exact = format!("{}@{}", found.name, found.version);
     let args = [
         "install",
@@ -82,18 +85,19 @@ pub(super) async fn fetch(
         "--omit=dev",
     ];
     client.run(&npm, &args, &found.draft.path).await?;
-    let lock = read(&found.draft.path.join("package-lock.json"))?;
-    let list = locked(&lock, found)?;
+    let lock = read_description_file(&found.draft.path.join("package-lock.json"))?;
+    let list = verify_npm_lock(&lock, found)?;
     let own = PathBuf::from("node_modules").join(&found.name);
-    let described = read(&found.draft.path.join(&own).join("package.json"))?;
-    let program = own.join(program(&described, package)?);
+    let described = read_description_file(&found.draft.path.join(&own).join("package.json"))?;
+    let program = own.join(choose_npm_program(&described, package)?);
     let whole = found.draft.path.join(&program);
-    let runner = runner(&whole).map_err(|error| format!("{}: {error}", program.display()))?;
-    Ok(Put { runner, program, list })
+    let runner =
+        npm_program_runner(&whole).map_err(|error| format!("{}: {error}", program.display()))?;
+    Ok(InstalledFiles { runner, program, list })
 }
 
 /// Everything that stands in the lock file, if the package in it is the one that was found.
-fn locked(lock: &str, found: &Found) -> Result<Vec<String>, String> {
+fn verify_npm_lock(lock: &str, found: &FoundVersion) -> Result<Vec<String>, String> {
     let lock: Value = serde_json::from_str(lock).map_err(|error| format!("its lock: {error}"))?;
     let packages = lock.get("packages").and_then(Value::as_object);
     let packages = packages.ok_or("npm wrote no list of what it installed")?;
@@ -116,7 +120,7 @@ fn locked(lock: &str, found: &Found) -> Result<Vec<String>, String> {
 }
 
 /// The program that is meant: the named one, the only one, or the one of the package's name.
-fn program(described: &str, package: &Package) -> Result<PathBuf, String> {
+fn choose_npm_program(described: &str, package: &ServerPackage) -> Result<PathBuf, String> {
     let described: Value =
         serde_json::from_str(described).map_err(|error| format!("its package.json: {error}"))?;
     let plain = package.name.rsplit('/').next().unwrap_or_default();
@@ -154,7 +158,7 @@ fn program(described: &str, package: &Package) -> Result<PathBuf, String> {
 }
 
 /// What runs this program.
-fn runner(program: &Path) -> std::io::Result<Runner> {
+fn npm_program_runner(program: &Path) -> std::io::Result<ProgramRunner> {
     use std::io::Read as _;
     let mut begin = Vec::new();
     let file = std::fs::File::open(program)?;
@@ -166,9 +170,9 @@ fn runner(program: &Path) -> std::io::Result<Runner> {
         .and_then(|extension| extension.to_str())
         .is_some_and(|extension| matches!(extension, "js" | "mjs" | "cjs"));
     Ok(match line.strip_prefix("#!") {
-        Some(line) if line.contains("node") => Runner::Node,
-        None if is_script => Runner::Node,
-        _ => Runner::Itself,
+        Some(line) if line.contains("node") => ProgramRunner::Node,
+        None if is_script => ProgramRunner::Node,
+        _ => ProgramRunner::Itself,
     })
 }
 
@@ -181,24 +185,24 @@ mod tests {
     fn c9_what_npm_says_of_a_version_is_read() {
         let one = r#"{"name":"a","version":"1","dist.tarball":"t","dist.integrity":"sha512-x"}"#;
         let other = one.replace("\"1\"", "\"2\"");
-        assert_eq!(understood(one, "a").expect("it is whole")[1], "1");
-        assert_eq!(understood(&format!("[{one},{other}]"), "a").expect("two")[1], "2");
+        assert_eq!(parse_npm_view(one, "a").expect("it is whole")[1], "1");
+        assert_eq!(parse_npm_view(&format!("[{one},{other}]"), "a").expect("two")[1], "2");
         for (said, why) in [
             ("", "no such version"),
             ("[]", "no such version"),
             ("no", "no JSON"),
             (r#"{"name":"a","version":"1"}"#, "dist.tarball"),
         ] {
-            assert!(understood(said, "a").expect_err(said).contains(why), "{said}");
+            assert!(parse_npm_view(said, "a").expect_err(said).contains(why), "{said}");
         }
-        assert!(understood(one, "b").expect_err("another").contains("instead"));
+        assert!(parse_npm_view(one, "b").expect_err("another").contains("instead"));
     }
 
     #[test]
     fn z8_the_program_of_a_package_lies_in_it() {
         let package = |line: &str| {
             let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
-            line::package("npx", &words).expect("a package")
+            line::package_of_command_line("npx", &words).expect("a package")
         };
         for (described, line, expected) in [
             (r#"{"bin":"./dist/i.js"}"#, "@s/a", Ok("dist/i.js")),
@@ -210,7 +214,7 @@ mod tests {
             (r#"{"bin":"/bin/sh"}"#, "a", Err("outside")),
             ("{}", "a", Err("no program")),
         ] {
-            match (program(described, &package(line)), expected) {
+            match (choose_npm_program(described, &package(line)), expected) {
                 (Ok(path), Ok(expected)) => assert_eq!(path, Path::new(expected), "{described}"),
                 (Err(why), Err(part)) => assert!(why.contains(part), "{why}"),
                 (found, _) => panic!("{described} {line}: {found:?}"),

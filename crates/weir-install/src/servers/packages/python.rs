@@ -6,8 +6,11 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::fetch::{Client, Draft, Found, Put, read, shown};
-use super::{Package, Runner};
+use super::fetch::{
+    DraftFolder, FoundVersion, InstalledFiles, RegistryClient, address_without_login,
+    read_description_file,
+};
+use super::{ProgramRunner, ServerPackage};
 
 /// The list of what is installed, with checksums, in the words of pip.
 const LIST: &str = "requirements.txt";
@@ -17,24 +20,24 @@ const REPORT: &str = "report.json";
 const OWN: [&str; 4] = ["python", "pip", "activate", "Activate"];
 
 /// The Python of an environment.
-pub(super) fn interpreter(folder: &Path) -> PathBuf {
+pub(super) fn environment_python(folder: &Path) -> PathBuf {
     folder.join("bin").join("python")
 }
 
 /// The newest version that fits, with everything that it needs.
-pub(super) async fn find(
-    client: &Client<'_>,
-    package: &Package,
-    draft: Draft,
-) -> Result<Found, String> {
+pub(super) async fn find_python_version(
+    client: &RegistryClient<'_>,
+    package: &ServerPackage,
+    draft: DraftFolder,
+) -> Result<FoundVersion, String> {
     let named = package.python.as_ref().map_or("python3".into(), |v| format!("python{v}"));
-    let python = client.program(&named)?;
+    let python = client.find_program(&named)?;
     let folder = draft.path.display().to_string();
     client
         .run(&python, &["-m", "venv", &folder], &draft.path)
         .await
         .map_err(|why| format!("{why}{}", super::how_to_get("python3")))?;
-    let asked = package.asked();
+    let asked = package.registry_request();
     let args = [
         "-m",
         "pip",
@@ -50,13 +53,13 @@ pub(super) async fn find(
         REPORT,
         &asked,
     ];
-    client.run(&interpreter(&draft.path), &args, &draft.path).await?;
-    let report = understood(&read(&draft.path.join(REPORT))?)?;
-    let Wheel { name, version, from, hash } = report.asked;
-    Ok(Found {
+    client.run(&environment_python(&draft.path), &args, &draft.path).await?;
+    let report = parse_pip_report(&read_description_file(&draft.path.join(REPORT))?)?;
+    let ReportedWheel { name, version, from, hash } = report.asked;
+    Ok(FoundVersion {
         name,
         version,
-        from: shown(&from),
+        from: address_without_login(&from),
         integrity: format!("sha256:{hash}"),
         with: "pip install --only-binary :all: --require-hashes, in an environment of its own",
         pinned: report.pinned,
@@ -65,20 +68,20 @@ pub(super) async fn find(
 }
 
 /// A package as pip reports it.
-struct Wheel {
+struct ReportedWheel {
     name: String,
     version: String,
     from: String,
     hash: String,
 }
 
-struct Report {
-    asked: Wheel,
+struct PipReport {
+    asked: ReportedWheel,
     /// Everything, in the words of a list of requirements.
     pinned: Vec<String>,
 }
 
-fn understood(report: &str) -> Result<Report, String> {
+fn parse_pip_report(report: &str) -> Result<PipReport, String> {
     let report: Value = serde_json::from_str(report).map_err(|error| error.to_string())?;
     let all = report.get("install").and_then(Value::as_array);
     let all = all.ok_or("pip does not say what it would install")?;
@@ -89,7 +92,7 @@ fn understood(report: &str) -> Result<Report, String> {
             let text = one.pointer(path).and_then(Value::as_str);
             text.map(str::to_owned).ok_or_else(|| format!("pip does not say {path} of a package"))
         };
-        let wheel = Wheel {
+        let wheel = ReportedWheel {
             name: of("/metadata/name")?,
             version: of("/metadata/version")?,
             from: of("/download_info/url")?,
@@ -108,15 +111,15 @@ fn understood(report: &str) -> Result<Report, String> {
         }
     }
     let asked = asked.ok_or("pip does not say which version it would install")?;
-    Ok(Report { asked, pinned })
+    Ok(PipReport { asked, pinned })
 }
 
 /// Installs exactly what was found.
-pub(super) async fn fetch(
-    client: &Client<'_>,
-    package: &Package,
-    found: &Found,
-) -> Result<Put, String> {
+pub(super) async fn install_python_package(
+    client: &RegistryClient<'_>,
+    package: &ServerPackage,
+    found: &FoundVersion,
+) -> Result<InstalledFiles, String> {
     let folder = &found.draft.path;
     let list = found.pinned.join("\n");
     std::fs::write(folder.join(LIST), format!("{list}\n")).map_err(|error| error.to_string())?;
@@ -134,11 +137,11 @@ pub(super) async fn fetch(
         "-r",
         LIST,
     ];
-    client.run(&interpreter(folder), &args, folder).await?;
+    client.run(&environment_python(folder), &args, folder).await?;
     let name = package.program.as_deref().unwrap_or(&package.name);
     let program = PathBuf::from("bin").join(name);
-    let runner = runner(&folder.join(&program)).map_err(|_| {
-        let there = programs(folder);
+    let runner = python_program_runner(&folder.join(&program)).map_err(|_| {
+        let there = list_installed_programs(folder);
         match there.first() {
             Some(first) => format!(
                 "it has no program {name}, but {}: name one, as in `uvx --from {} {first}`",
@@ -148,11 +151,11 @@ pub(super) async fn fetch(
             None => "it has no program to start".to_owned(),
         }
     })?;
-    Ok(Put { runner, program, list: found.pinned.clone() })
+    Ok(InstalledFiles { runner, program, list: found.pinned.clone() })
 }
 
 /// The programs that came with the packages.
-fn programs(folder: &Path) -> Vec<String> {
+fn list_installed_programs(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder.join("bin")).into_iter().flatten().flatten();
     let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
     let mut names: Vec<String> =
@@ -163,11 +166,11 @@ fn programs(folder: &Path) -> Vec<String> {
 
 /// What runs this program. The line in it names the folder of the environment, which may be too long
 /// for the system.
-fn runner(program: &Path) -> std::io::Result<Runner> {
+fn python_program_runner(program: &Path) -> std::io::Result<ProgramRunner> {
     use std::io::Read as _;
     let mut begin = Vec::new();
     std::fs::File::open(program)?.take(2).read_to_end(&mut begin)?;
-    Ok(if begin == b"#!" { Runner::Python } else { Runner::Itself })
+    Ok(if begin == b"#!" { ProgramRunner::Python } else { ProgramRunner::Itself })
 }
 
 #[cfg(test)]
@@ -184,13 +187,13 @@ mod tests {
             })
         };
         let told = serde_json::json!({"install": [one("dep", false), one("srv", true)]});
-        let report = understood(&told.to_string()).expect("it is whole");
+        let report = parse_pip_report(&told.to_string()).expect("it is whole");
         assert_eq!(report.asked.name, "srv");
         assert_eq!(report.pinned, ["dep==1.0 --hash=sha256:ab", "srv==1.0 --hash=sha256:ab"]);
         let odd = serde_json::json!({"install": [one("x --index-url http://h", true)]});
-        assert!(understood(&odd.to_string()).is_err_and(|why| why.contains("signs")));
+        assert!(parse_pip_report(&odd.to_string()).is_err_and(|why| why.contains("signs")));
         let bare = serde_json::json!({"install": [{"metadata": {"name": "a", "version": "1"}}]});
-        assert!(understood(&bare.to_string()).is_err());
-        assert!(understood("{}").is_err() && understood("").is_err());
+        assert!(parse_pip_report(&bare.to_string()).is_err());
+        assert!(parse_pip_report("{}").is_err() && parse_pip_report("").is_err());
     }
 }

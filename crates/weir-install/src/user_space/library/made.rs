@@ -1,13 +1,16 @@
 //! Tools that somebody made at run time: all of their code is shown before they count (Z9).
 
 use weir_core::dynamic::ToolDefinition;
-use weir_engine::made::Found;
+use weir_engine::made::DynamicToolFinding;
 
-use super::{Deed, LibraryItem, LibraryLine, Shelved, TextKind, Word, cannot, same};
+use super::{
+    LibraryAction, LibraryDecision, LibraryItem, LibraryLine, LibraryListing, TextKind,
+    check_unchanged, unsupported_action,
+};
 use crate::catalogue::made;
 use crate::cx::Cx;
 
-fn line(found: &Found) -> LibraryLine {
+fn dynamic_tool_line(found: &DynamicToolFinding) -> LibraryLine {
     let about = found.definition.as_ref().map(|definition| definition.description.clone());
     let accepted = found.kept.is_some();
     let state = match &found.why_not {
@@ -28,39 +31,39 @@ fn line(found: &Found) -> LibraryLine {
 }
 
 /// Every made tool.
-pub(super) async fn all(cx: &Cx) -> anyhow::Result<Shelved> {
+pub(super) async fn list_dynamic_tools(cx: &Cx) -> anyhow::Result<LibraryListing> {
     let (_, found) = made::survey(cx).await?;
     let mut lines: Vec<LibraryLine> = Vec::new();
     for found in &found {
         match lines.iter_mut().find(|line| line.name == found.name) {
-            Some(there) if found.why_not.is_none() => *there = line(found),
+            Some(there) if found.why_not.is_none() => *there = dynamic_tool_line(found),
             Some(_) => (),
-            None => lines.push(line(found)),
+            None => lines.push(dynamic_tool_line(found)),
         }
     }
-    Ok(Shelved { lines, notes: Vec::new() })
+    Ok(LibraryListing { lines, notes: Vec::new() })
 }
 
-fn hash(found: &Found) -> String {
+fn hash(found: &DynamicToolFinding) -> String {
     found.definition.as_ref().map(ToolDefinition::hash).unwrap_or_default()
 }
 
 /// One made tool with its code.
-pub(super) async fn one(cx: &Cx, name: &str) -> anyhow::Result<LibraryItem> {
+pub(super) async fn dynamic_tool_item(cx: &Cx, name: &str) -> anyhow::Result<LibraryItem> {
     let (_, found) = made::survey(cx).await?;
     let found = made::one(found, name)?;
     let mut deeds = Vec::new();
     if found.why_not.is_some() && found.definition.is_some() {
-        deeds.push(Deed::Accept);
+        deeds.push(LibraryAction::Accept);
     }
     if found.kept.is_some() {
         if found.why_not.is_none() {
-            deeds.push(Deed::Disable);
+            deeds.push(LibraryAction::Disable);
         }
-        deeds.push(Deed::Remove);
+        deeds.push(LibraryAction::Remove);
     }
     Ok(LibraryItem {
-        line: line(&found),
+        line: dynamic_tool_line(&found),
         facts: Vec::new(),
         text: made::described(&found),
         text_kind: TextKind::Plain,
@@ -71,23 +74,29 @@ pub(super) async fn one(cx: &Cx, name: &str) -> anyhow::Result<LibraryItem> {
 }
 
 /// Accepts, switches off or takes away.
-pub(super) async fn act(cx: &Cx, name: &str, word: &Word<'_>) -> anyhow::Result<String> {
+pub(super) async fn act_on_dynamic_tool(
+    cx: &Cx,
+    name: &str,
+    word: &LibraryDecision<'_>,
+) -> anyhow::Result<String> {
     match word.deed {
-        Deed::Accept => {
+        LibraryAction::Accept => {
             let (_, found) = made::survey(cx).await?;
             let found = made::one(found, name)?;
-            same(word.hash, &hash(&found))?;
+            check_unchanged(word.hash, &hash(&found))?;
             made::accepted(cx, &found, word.untrusted).await?;
             Ok(format!("{name} is accepted; sessions have it from their next run on."))
         }
-        Deed::Disable => {
-            made::disabled(cx, name).await?;
+        LibraryAction::Disable => {
+            made::disable_tool_by_name(cx, name).await?;
             Ok(format!("{name} is off."))
         }
-        Deed::Remove => {
+        LibraryAction::Remove => {
             made::removed(cx, name).await?;
             Ok(format!("{name} is removed."))
         }
-        deed @ (Deed::Reject | Deed::Enable | Deed::Approve) => Err(cannot(deed)),
+        deed @ (LibraryAction::Reject | LibraryAction::Enable | LibraryAction::Approve) => {
+            Err(unsupported_action(deed))
+        }
     }
 }

@@ -2,12 +2,15 @@
 
 use weir_engine::ports::{PluginLine, PluginState, Plugins as _};
 
-use super::{Deed, LibraryItem, LibraryLine, Shelved, TextKind, Word, cannot};
+use super::{
+    LibraryAction, LibraryDecision, LibraryItem, LibraryLine, LibraryListing, TextKind,
+    unsupported_action,
+};
 use crate::catalogue::plugins::{described, found};
 use crate::cx::Cx;
 use crate::failure::usage;
 
-fn line(plugin: &PluginLine) -> LibraryLine {
+fn plugin_line(plugin: &PluginLine) -> LibraryLine {
     let why = match &plugin.state {
         PluginState::Enabled | PluginState::Disabled => String::new(),
         PluginState::Changed(why) | PluginState::Broken(why) => format!(": {why}"),
@@ -16,63 +19,68 @@ fn line(plugin: &PluginLine) -> LibraryLine {
         name: plugin.id.clone(),
         about: plugin.description.clone(),
         origin: plugin.origin.clone(),
-        state: format!("{}{why}", plugin.state.word()),
+        state: format!("{}{why}", plugin.state.state_word()),
         waits: matches!(plugin.state, PluginState::Changed(_)),
         untrusted: false,
     }
 }
 
 /// Every plugin.
-pub(super) async fn all(cx: &Cx) -> anyhow::Result<Shelved> {
+pub(super) async fn list_plugins(cx: &Cx) -> anyhow::Result<LibraryListing> {
     let plugins = found(cx).await?;
-    let lines = plugins.list().iter().map(line).collect();
+    let lines = plugins.list().iter().map(plugin_line).collect();
     let commands: Vec<String> =
-        plugins.commands().iter().map(|command| command.name.clone()).collect();
+        plugins.configured_commands().iter().map(|command| command.name.clone()).collect();
     let notes = match commands.is_empty() {
         true => Vec::new(),
         false => vec![format!("Commands of the configuration: {}", commands.join(", "))],
     };
-    Ok(Shelved { lines, notes })
+    Ok(LibraryListing { lines, notes })
 }
 
 /// One plugin, with what it may do.
-pub(super) async fn one(cx: &Cx, id: &str) -> anyhow::Result<LibraryItem> {
+pub(super) async fn plugin_item(cx: &Cx, id: &str) -> anyhow::Result<LibraryItem> {
     let plugins = found(cx).await?;
     let lines = plugins.list();
     let plugin = lines.iter().find(|line| line.id == id);
     let plugin = plugin.ok_or_else(|| usage(format!("there is no plugin {id}")))?;
-    let offer = plugins.offer(id).await;
+    let offer = plugins.plugin_offer(id).await;
     let (text, hash) = match &offer {
         Ok(offer) => (described(offer), offer.hash.clone()),
         Err(why) => (why.clone(), String::new()),
     };
     let deeds = match &plugin.state {
-        PluginState::Enabled => vec![Deed::Disable],
-        PluginState::Disabled | PluginState::Changed(_) if offer.is_ok() => vec![Deed::Enable],
+        PluginState::Enabled => vec![LibraryAction::Disable],
+        PluginState::Disabled | PluginState::Changed(_) if offer.is_ok() => {
+            vec![LibraryAction::Enable]
+        }
         PluginState::Disabled | PluginState::Changed(_) | PluginState::Broken(_) => Vec::new(),
     };
     let callables = plugin.commands.iter().chain(&plugin.methods);
     let facts = callables.map(|one| (one.name.clone(), one.description.clone())).collect();
     let (waiting, text_kind) = (None, TextKind::Plain);
-    Ok(LibraryItem { line: line(plugin), facts, text, text_kind, hash, waiting, deeds })
+    Ok(LibraryItem { line: plugin_line(plugin), facts, text, text_kind, hash, waiting, deeds })
 }
 
 /// Switches on or off.
-pub(super) async fn act(
+pub(super) async fn act_on_plugin(
     cx: &Cx,
     id: &str,
-    (word, by): (&Word<'_>, &str),
+    (word, by): (&LibraryDecision<'_>, &str),
 ) -> anyhow::Result<String> {
     let plugins = found(cx).await?;
     match word.deed {
-        Deed::Enable => {
+        LibraryAction::Enable => {
             plugins.enable(id, word.hash, by).await.map_err(usage)?;
             Ok(format!("{id} is on. Any change of its files switches it off again."))
         }
-        Deed::Disable => {
+        LibraryAction::Disable => {
             plugins.disable(id, by).await.map_err(usage)?;
             Ok(format!("{id} is off."))
         }
-        deed @ (Deed::Accept | Deed::Reject | Deed::Remove | Deed::Approve) => Err(cannot(deed)),
+        deed @ (LibraryAction::Accept
+        | LibraryAction::Reject
+        | LibraryAction::Remove
+        | LibraryAction::Approve) => Err(unsupported_action(deed)),
     }
 }

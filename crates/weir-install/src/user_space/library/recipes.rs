@@ -4,13 +4,14 @@ use weir_core::recipe::RecipeSource;
 use weir_engine::ports::SolvedFilter;
 
 use super::{
-    Deed, LibraryItem, LibraryLine, Shelved, TextKind, Waiting, Word, cannot, hash_of, same,
+    LibraryAction, LibraryDecision, LibraryItem, LibraryLine, LibraryListing, PendingLibraryChange,
+    TextKind, check_unchanged, hash_of, unsupported_action,
 };
-use crate::catalogue::recipes::{All, change, learned, settle, tell};
+use crate::catalogue::recipes::{RecipeOverview, change, parse_proposed_recipe, settle, tell};
 use crate::cx::Cx;
 use crate::failure::usage;
 
-fn lines(all: &All) -> Vec<LibraryLine> {
+fn recipe_lines(all: &RecipeOverview) -> Vec<LibraryLine> {
     let line = |name: &str, about: String, origin: String, state: &str| LibraryLine {
         name: name.to_owned(),
         about,
@@ -21,7 +22,8 @@ fn lines(all: &All) -> Vec<LibraryLine> {
     };
     let mut lines: Vec<LibraryLine> = Vec::new();
     for proposal in &all.waiting {
-        let about = learned(proposal).map(|learned| learned.recipe.name).unwrap_or_default();
+        let about =
+            parse_proposed_recipe(proposal).map(|learned| learned.recipe.name).unwrap_or_default();
         let origin = "learned from your runs".to_owned();
         let line = line(&proposal.name, about, origin, "waits");
         lines.push(LibraryLine { waits: true, untrusted: proposal.label.is_external(), ..line });
@@ -44,15 +46,15 @@ fn lines(all: &All) -> Vec<LibraryLine> {
 }
 
 /// Every recipe, with what waits.
-pub(super) async fn all(cx: &Cx) -> anyhow::Result<Shelved> {
-    let all = All::of(cx).await?;
-    Ok(Shelved { lines: lines(&all), notes: all.survey.notices })
+pub(super) async fn list_recipes(cx: &Cx) -> anyhow::Result<LibraryListing> {
+    let all = RecipeOverview::load_overview(cx).await?;
+    Ok(LibraryListing { lines: recipe_lines(&all), notes: all.survey.notices })
 }
 
 /// One recipe, with how often it worked.
-pub(super) async fn one(cx: &Cx, id: &str) -> anyhow::Result<LibraryItem> {
-    let all = All::of(cx).await?;
-    let line = lines(&all).into_iter().find(|line| line.name == id);
+pub(super) async fn recipe_item(cx: &Cx, id: &str) -> anyhow::Result<LibraryItem> {
+    let all = RecipeOverview::load_overview(cx).await?;
+    let line = recipe_lines(&all).into_iter().find(|line| line.name == id);
     let line = line.ok_or_else(|| usage(format!("there is no recipe {id}")))?;
     let standing = all.standing(id);
     let mut facts = vec![
@@ -69,12 +71,12 @@ pub(super) async fn one(cx: &Cx, id: &str) -> anyhow::Result<LibraryItem> {
         deeds: Vec::new(),
     };
     if let Some(proposal) = all.proposal(id) {
-        let learned = learned(proposal)?;
-        let runs = cx.journal()?.solved_runs(&SolvedFilter::default()).await?;
-        item.deeds = vec![Deed::Accept, Deed::Reject];
-        item.waiting = Some(Waiting {
+        let learned = parse_proposed_recipe(proposal)?;
+        let runs = cx.session_store()?.solved_runs(&SolvedFilter::default()).await?;
+        item.deeds = vec![LibraryAction::Accept, LibraryAction::Reject];
+        item.waiting = Some(PendingLibraryChange {
             what: "learned from runs that went the same way".into(),
-            text: tell::proposal(proposal, &learned, &runs),
+            text: tell::describe_proposal(proposal, &learned, &runs),
             diff: String::new(),
             whose: match proposal.label.is_clean() {
                 true => "your own words only".into(),
@@ -83,47 +85,55 @@ pub(super) async fn one(cx: &Cx, id: &str) -> anyhow::Result<LibraryItem> {
             untrusted: proposal.label.is_external(),
             hash: hash_of(&proposal.text),
         });
-    } else if let Some(found) = all.used(id) {
-        item.text = tell::recipe(&found.recipe, &found.place, standing);
+    } else if let Some(found) = all.active_recipe(id) {
+        item.text = tell::describe_recipe(&found.recipe, &found.place, standing);
         facts.push(("Place".into(), found.place.clone()));
         item.deeds = match found.recipe.source {
-            RecipeSource::Written => vec![Deed::Accept, Deed::Remove],
-            RecipeSource::Learned => vec![Deed::Accept, Deed::Reject, Deed::Remove],
-            RecipeSource::Bundled => vec![Deed::Accept, Deed::Reject],
+            RecipeSource::Written => vec![LibraryAction::Accept, LibraryAction::Remove],
+            RecipeSource::Learned => {
+                vec![LibraryAction::Accept, LibraryAction::Reject, LibraryAction::Remove]
+            }
+            RecipeSource::Bundled => vec![LibraryAction::Accept, LibraryAction::Reject],
         };
         if !standing.is_demoted() {
-            item.deeds.retain(|deed| *deed != Deed::Accept);
+            item.deeds.retain(|deed| *deed != LibraryAction::Accept);
         }
     } else {
-        item.deeds = vec![Deed::Accept];
+        item.deeds = vec![LibraryAction::Accept];
     }
     item.facts = facts;
     Ok(item)
 }
 
 /// Accepts, rejects or puts away.
-pub(super) async fn act(cx: &Cx, id: &str, word: &Word<'_>) -> anyhow::Result<String> {
-    let all = All::of(cx).await?;
+pub(super) async fn act_on_recipe(
+    cx: &Cx,
+    id: &str,
+    word: &LibraryDecision<'_>,
+) -> anyhow::Result<String> {
+    let all = RecipeOverview::load_overview(cx).await?;
     match word.deed {
-        Deed::Accept => match all.proposal(id) {
+        LibraryAction::Accept => match all.proposal(id) {
             Some(proposal) => {
-                same(word.hash, &hash_of(&proposal.text))?;
+                check_unchanged(word.hash, &hash_of(&proposal.text))?;
                 settle::accepted(cx, proposal, word.untrusted).await?;
                 Ok(format!("{id} is accepted. It holds from the next run on."))
             }
             None => {
-                settle::again(cx, &all, (id, word.untrusted)).await?;
+                settle::reinstate_recipe(cx, &all, (id, word.untrusted)).await?;
                 Ok(format!("{id} counts again; how often it worked is counted anew."))
             }
         },
-        Deed::Reject => {
-            settle::rejected(cx, &all, id).await?;
+        LibraryAction::Reject => {
+            settle::reject_recipe_by_id(cx, &all, id).await?;
             Ok(format!("{id} is rejected: it is neither used nor proposed again."))
         }
-        Deed::Remove => {
+        LibraryAction::Remove => {
             change::removed(cx, id).await?;
             Ok(format!("{id} is removed."))
         }
-        deed @ (Deed::Enable | Deed::Disable | Deed::Approve) => Err(cannot(deed)),
+        deed @ (LibraryAction::Enable | LibraryAction::Disable | LibraryAction::Approve) => {
+            Err(unsupported_action(deed))
+        }
     }
 }

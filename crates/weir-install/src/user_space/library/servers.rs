@@ -1,28 +1,29 @@
 //! Foreign servers (MCP): how each stands, what it offers, and what of it a person approved (Z8).
 
 use super::{
-    Deed, LibraryItem, LibraryLine, NewServer, Shelved, TextKind, Waiting, Word, anew, cannot, same,
+    LibraryAction, LibraryDecision, LibraryItem, LibraryLine, LibraryListing, NewServer,
+    PendingLibraryChange, TextKind, check_unchanged, reload_context, unsupported_action,
 };
-use crate::catalogue::servers::{approval, standing, words};
-use crate::config::{self, Additions, McpServerSettings};
+use crate::catalogue::servers::{approval, server_status, words};
+use crate::config::{self, ConfigAdditions, McpServerSettings};
 use crate::cx::Cx;
 use crate::failure::usage;
-use crate::wiring::mcp::{self, Known};
+use crate::wiring::mcp::{self, KnownMcpServer};
 
 /// Whether the server is started and asked what it offers now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Asked {
+pub(super) enum ServerProbe {
     /// It is shown as it was approved.
     No,
     /// It is started, asked and ended.
     Yes,
 }
 
-fn line(known: &Known) -> LibraryLine {
-    let standing = standing(known);
+fn server_line(known: &KnownMcpServer) -> LibraryLine {
+    let standing = server_status(known);
     LibraryLine {
         name: known.declared.name.clone(),
-        about: words::reached(&known.declared.settings),
+        about: words::describe_server_address(&known.declared.settings),
         origin: known.declared.place.clone(),
         state: standing.detail,
         waits: matches!(standing.word, "unapproved" | "changed"),
@@ -31,25 +32,29 @@ fn line(known: &Known) -> LibraryLine {
 }
 
 /// Every declared server.
-pub(super) async fn all(cx: &Cx) -> anyhow::Result<Shelved> {
-    let (known, notes) = mcp::known(cx).await?;
-    Ok(Shelved { lines: known.iter().map(line).collect(), notes })
+pub(super) async fn list_servers(cx: &Cx) -> anyhow::Result<LibraryListing> {
+    let (known, notes) = mcp::load_known_servers(cx).await?;
+    Ok(LibraryListing { lines: known.iter().map(server_line).collect(), notes })
 }
 
 /// One server; where it is asked, what it offers now waits for a person's word.
-pub(super) async fn one(cx: &Cx, name: &str, asked: Asked) -> anyhow::Result<LibraryItem> {
-    let known = mcp::find(cx, name).await?;
-    let mut text = words::server(&known);
+pub(super) async fn server_item(
+    cx: &Cx,
+    name: &str,
+    asked: ServerProbe,
+) -> anyhow::Result<LibraryItem> {
+    let known = mcp::find_known_server(cx, name).await?;
+    let mut text = words::describe_server(&known);
     if let Some(pin) = &known.pin {
         text.push('\n');
-        text.push_str(&words::listing(name, &pin.listing));
+        text.push_str(&words::describe_listing(name, &pin.listing));
     }
     let waiting = match asked {
-        Asked::No => None,
-        Asked::Yes => {
+        ServerProbe::No => None,
+        ServerProbe::Yes => {
             let (pin, text) = approval::asked(cx, &known).await?;
             let same = known.pin.as_ref().is_some_and(|kept| kept.hash() == pin.hash());
-            (!same).then(|| Waiting {
+            (!same).then(|| PendingLibraryChange {
                 what: match known.pin.is_some() {
                     true => "not as it was approved".into(),
                     false => "not approved yet".into(),
@@ -65,19 +70,19 @@ pub(super) async fn one(cx: &Cx, name: &str, asked: Asked) -> anyhow::Result<Lib
     };
     let mut deeds = Vec::new();
     if waiting.is_some() {
-        deeds.push(Deed::Approve);
+        deeds.push(LibraryAction::Approve);
     }
     if known.pin.is_some() {
-        deeds.push(Deed::Disable);
+        deeds.push(LibraryAction::Disable);
     }
     let facts =
         known.pin.iter().map(|pin| ("Approved as SHA-256".to_owned(), pin.hash())).collect();
     let (hash, text_kind) = (String::new(), TextKind::Plain);
-    Ok(LibraryItem { line: line(&known), facts, text, text_kind, hash, waiting, deeds })
+    Ok(LibraryItem { line: server_line(&known), facts, text, text_kind, hash, waiting, deeds })
 }
 
 /// Declares a server in the installation's settings, by the same checks as `weir mcp-servers add`.
-pub(super) fn declare(cx: &Cx, new: &NewServer) -> anyhow::Result<()> {
+pub(super) fn declare_server(cx: &Cx, new: &NewServer) -> anyhow::Result<()> {
     let name = new.name.trim();
     let mut line = words_of(&new.command)?.into_iter();
     let server = McpServerSettings {
@@ -100,7 +105,10 @@ pub(super) fn declare(cx: &Cx, new: &NewServer) -> anyhow::Result<()> {
         return Err(usage(format!("{key} {why}")));
     }
     let servers = vec![(name.to_owned(), server)];
-    config::add_all(&cx.files().user, &Additions { servers, ..Additions::default() })
+    config::add_all(
+        &cx.config_files().user,
+        &ConfigAdditions { servers, ..ConfigAdditions::default() },
+    )
 }
 
 /// A command line as words: blanks part them and quotes keep them together. Nothing is expanded.
@@ -126,20 +134,27 @@ fn words_of(line: &str) -> anyhow::Result<Vec<String>> {
 }
 
 /// Approves what was shown, or forgets what was approved.
-pub(super) async fn act(cx: &Cx, name: &str, word: &Word<'_>) -> anyhow::Result<String> {
-    let known = mcp::find(cx, name).await?;
+pub(super) async fn act_on_server(
+    cx: &Cx,
+    name: &str,
+    word: &LibraryDecision<'_>,
+) -> anyhow::Result<String> {
+    let known = mcp::find_known_server(cx, name).await?;
     match word.deed {
-        Deed::Approve => {
-            let (pin, _) = approval::asked(&anew(cx)?, &known).await?;
-            same(word.hash, &pin.hash())?;
-            mcp::keep(cx, &known.declared, &pin).await?;
+        LibraryAction::Approve => {
+            let (pin, _) = approval::asked(&reload_context(cx)?, &known).await?;
+            check_unchanged(word.hash, &pin.hash())?;
+            mcp::save_approval(cx, &known.declared, &pin).await?;
             Ok(format!("{name} is approved: {} tools.", pin.listing.tools.len()))
         }
-        Deed::Disable => {
-            mcp::forget(cx, &known.declared).await?;
+        LibraryAction::Disable => {
+            mcp::forget_approval(cx, &known.declared).await?;
             Ok(format!("{name} is not approved any more: none of its tools can be called."))
         }
-        deed @ (Deed::Accept | Deed::Reject | Deed::Enable | Deed::Remove) => Err(cannot(deed)),
+        deed @ (LibraryAction::Accept
+        | LibraryAction::Reject
+        | LibraryAction::Enable
+        | LibraryAction::Remove) => Err(unsupported_action(deed)),
     }
 }
 

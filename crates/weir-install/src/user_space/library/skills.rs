@@ -1,13 +1,16 @@
 //! Skills: found, shown, accepted, put away.
 
-use weir_engine::skills::{FoundSkill, Source, shown};
+use weir_engine::skills::{FoundSkill, SkillSource, read_skill_for_people};
 
-use super::{Deed, LibraryItem, LibraryLine, Shelved, TextKind, Waiting, Word, cannot, same};
-use crate::catalogue::skills::{inbox, own, place, sha256, survey};
+use super::{
+    LibraryAction, LibraryDecision, LibraryItem, LibraryLine, LibraryListing, PendingLibraryChange,
+    TextKind, check_unchanged, unsupported_action,
+};
+use crate::catalogue::skills::{inbox, own, place, sha256_hex, survey};
 use crate::cx::Cx;
 use crate::failure::usage;
 
-fn line(skill: &FoundSkill) -> LibraryLine {
+fn skill_line(skill: &FoundSkill) -> LibraryLine {
     let state = match (&skill.shadowed_by, skill.why_not()) {
         (_, Some(_)) => "left out",
         (Some(_), None) => "shadowed",
@@ -24,21 +27,21 @@ fn line(skill: &FoundSkill) -> LibraryLine {
 }
 
 /// Every skill and every proposal.
-pub(super) async fn all(cx: &Cx) -> anyhow::Result<Shelved> {
+pub(super) async fn list_skills(cx: &Cx) -> anyhow::Result<LibraryListing> {
     let (_, survey) = survey(cx).await?;
     let mut lines: Vec<LibraryLine> = Vec::new();
     for skill in &survey.skills {
         // Of one name the skill that is used stands for the others.
         match lines.iter_mut().find(|line| line.name == skill.name) {
-            Some(there) if skill.is_used() => *there = line(skill),
+            Some(there) if skill.is_used() => *there = skill_line(skill),
             Some(_) => (),
-            None => lines.push(line(skill)),
+            None => lines.push(skill_line(skill)),
         }
     }
-    for proposal in cx.journal()?.proposals("skill").await? {
+    for proposal in cx.session_store()?.proposals("skill").await? {
         let waits = LibraryLine {
             name: proposal.name.clone(),
-            about: inbox::what(&proposal),
+            about: inbox::describe_proposal_kind(&proposal),
             origin: "proposed by your agent".into(),
             state: "waits".into(),
             waits: true,
@@ -50,47 +53,53 @@ pub(super) async fn all(cx: &Cx) -> anyhow::Result<Shelved> {
         }
     }
     lines.sort_by(|a, b| (!a.waits, &a.name).cmp(&(!b.waits, &b.name)));
-    Ok(Shelved { lines, notes: survey.notices })
+    Ok(LibraryListing { lines, notes: survey.notices })
 }
 
 /// One skill, with what waits of it.
-pub(super) async fn one(cx: &Cx, name: &str) -> anyhow::Result<LibraryItem> {
+pub(super) async fn skill_item(cx: &Cx, name: &str) -> anyhow::Result<LibraryItem> {
     let (workspace, survey) = survey(cx).await?;
     let named = || survey.skills.iter().filter(|skill| skill.name == name);
     let skill = named().find(|skill| skill.is_used()).or_else(|| named().next());
-    let proposal =
-        cx.journal()?.proposals("skill").await?.into_iter().find(|proposal| proposal.name == name);
-    let all = all(cx).await?;
+    let proposal = cx
+        .session_store()?
+        .proposals("skill")
+        .await?
+        .into_iter()
+        .find(|proposal| proposal.name == name);
+    let all = list_skills(cx).await?;
     let line = all.lines.into_iter().find(|line| line.name == name);
     let line = line.ok_or_else(|| usage(format!("there is no skill {name}")))?;
     let (mut facts, mut text) = (Vec::new(), String::new());
     let mut deeds = Vec::new();
     if let Some(skill) = skill {
         facts = facts_of(skill);
-        match shown(&workspace, skill) {
+        match read_skill_for_people(&workspace, skill) {
             Ok((bytes, files)) => {
                 facts.push(("Files".into(), files.join(", ")));
                 text = String::from_utf8_lossy(&bytes).into_owned();
             }
             Err(why) => facts.push(("Unreadable".into(), why)),
         }
-        if skill.source == Source::Yours && own::folder(cx, name).is_dir() {
-            deeds.push(Deed::Remove);
+        if skill.source == SkillSource::Yours && own::folder(cx, name).is_dir() {
+            deeds.push(LibraryAction::Remove);
         }
     }
     let waiting = proposal.map(|proposal| {
-        deeds.extend([Deed::Accept, Deed::Reject]);
+        deeds.extend([LibraryAction::Accept, LibraryAction::Reject]);
         let old = std::fs::read(own::folder(cx, name).join("SKILL.md")).unwrap_or_default();
         let diff = match old.is_empty() {
             true => String::new(),
-            false => weir_tools::outside::difference("SKILL.md", &old, proposal.text.as_bytes()),
+            false => {
+                weir_tools::outside::unified_difference("SKILL.md", &old, proposal.text.as_bytes())
+            }
         };
-        Waiting {
-            what: inbox::what(&proposal),
+        PendingLibraryChange {
+            what: inbox::describe_proposal_kind(&proposal),
             diff,
-            whose: inbox::whose(&proposal),
+            whose: inbox::describe_proposal_label(&proposal),
             untrusted: proposal.label.is_external(),
-            hash: sha256(proposal.text.as_bytes()),
+            hash: sha256_hex(proposal.text.as_bytes()),
             text: proposal.text,
         }
     });
@@ -117,26 +126,32 @@ fn facts_of(skill: &FoundSkill) -> Vec<(String, String)> {
 }
 
 /// Accepts, rejects or puts away.
-pub(super) async fn act(cx: &Cx, name: &str, word: &Word<'_>) -> anyhow::Result<String> {
+pub(super) async fn act_on_skill(
+    cx: &Cx,
+    name: &str,
+    word: &LibraryDecision<'_>,
+) -> anyhow::Result<String> {
     match word.deed {
-        Deed::Accept => {
+        LibraryAction::Accept => {
             let proposal = inbox::one(cx, name).await?;
-            same(word.hash, &sha256(proposal.text.as_bytes()))?;
+            check_unchanged(word.hash, &sha256_hex(proposal.text.as_bytes()))?;
             inbox::accepted(cx, &proposal, word.untrusted).await?;
             Ok(format!("{name} is accepted. It holds from the next run on."))
         }
-        Deed::Reject => {
+        LibraryAction::Reject => {
             inbox::one(cx, name).await?;
-            cx.journal()?.withdraw_proposal("skill", name).await?;
+            cx.session_store()?.withdraw_proposal("skill", name).await?;
             Ok(format!("{name} is rejected; nothing was changed."))
         }
-        Deed::Remove => {
+        LibraryAction::Remove => {
             if let Some(problem) = weir_core::skill::name_problem(name) {
                 return Err(usage(format!("{name:?} is no name of a skill: it {problem}")));
             }
             own::put_away(cx, name)?;
             Ok(format!("{name} is removed."))
         }
-        deed @ (Deed::Enable | Deed::Disable | Deed::Approve) => Err(cannot(deed)),
+        deed @ (LibraryAction::Enable | LibraryAction::Disable | LibraryAction::Approve) => {
+            Err(unsupported_action(deed))
+        }
     }
 }

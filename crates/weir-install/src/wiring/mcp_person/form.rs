@@ -14,17 +14,17 @@ const ANSWER_CHARS_MAX: usize = 10_000;
 
 /// One field.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Field {
+pub(super) struct FormField {
     pub(super) name: String,
     pub(super) title: String,
     pub(super) description: String,
     pub(super) required: bool,
-    pub(super) kind: Kind,
+    pub(super) kind: FieldKind,
 }
 
 /// What a field takes.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Kind {
+pub(super) enum FieldKind {
     /// Text of so many characters.
     Text { min: usize, max: usize },
     /// Text that says of itself that it is a password.
@@ -43,7 +43,7 @@ pub(super) enum Kind {
 ///
 /// # Errors
 /// It is no flat schema of plain values, or too large.
-pub(super) fn fields(schema: &Value) -> Result<Vec<Field>, ()> {
+pub(super) fn parse_form_fields(schema: &Value) -> Result<Vec<FormField>, ()> {
     let none = serde_json::Map::new();
     let properties = match schema.get("properties") {
         None => &none,
@@ -63,7 +63,7 @@ pub(super) fn fields(schema: &Value) -> Result<Vec<Field>, ()> {
         };
         let title = text("title");
         let name_shown: String = name.chars().take(TEXT_CHARS_MAX).collect();
-        Ok(Field {
+        Ok(FormField {
             title: match title.is_empty() || title == name_shown {
                 true => name_shown,
                 false => format!("{title} [{name_shown}]"),
@@ -71,15 +71,15 @@ pub(super) fn fields(schema: &Value) -> Result<Vec<Field>, ()> {
             name: name.clone(),
             description: text("description"),
             required: required.contains(&name.as_str()),
-            kind: kind(schema)?,
+            kind: parse_field_kind(schema)?,
         })
     };
     properties.iter().map(field).collect()
 }
 
-fn kind(schema: &Value) -> Result<Kind, ()> {
-    if let Some(choices) = choices(schema)? {
-        return Ok(Kind::One(choices));
+fn parse_field_kind(schema: &Value) -> Result<FieldKind, ()> {
+    if let Some(choices) = parse_choices(schema)? {
+        return Ok(FieldKind::One(choices));
     }
     let number = |key: &str| schema.get(key).and_then(Value::as_f64);
     let count = |key: &str| {
@@ -89,25 +89,25 @@ fn kind(schema: &Value) -> Result<Kind, ()> {
     let (min, max) = (number("minimum"), number("maximum"));
     Ok(match schema.get("type").and_then(Value::as_str) {
         Some("string") if schema.get("format").and_then(Value::as_str) == Some("password") => {
-            Kind::Password
+            FieldKind::Password
         }
-        Some("string") => Kind::Text {
+        Some("string") => FieldKind::Text {
             min: count("minLength").unwrap_or(0),
             max: count("maxLength").unwrap_or(ANSWER_CHARS_MAX).min(ANSWER_CHARS_MAX),
         },
-        Some("number") => Kind::Number { whole: false, min, max },
-        Some("integer") => Kind::Number { whole: true, min, max },
-        Some("boolean") => Kind::Truth,
+        Some("number") => FieldKind::Number { whole: false, min, max },
+        Some("integer") => FieldKind::Number { whole: true, min, max },
+        Some("boolean") => FieldKind::Truth,
         Some("array") => {
-            let choices = choices(schema.get("items").ok_or(())?)?;
-            Kind::Several(choices.ok_or(())?)
+            let choices = parse_choices(schema.get("items").ok_or(())?)?;
+            FieldKind::Several(choices.ok_or(())?)
         }
         _ => return Err(()),
     })
 }
 
 /// The members of a closed set, in one of the ways in which schemas say it.
-fn choices(schema: &Value) -> Result<Option<Vec<(String, String)>>, ()> {
+fn parse_choices(schema: &Value) -> Result<Option<Vec<(String, String)>>, ()> {
     let named = schema.get("oneOf").or_else(|| schema.get("anyOf")).and_then(Value::as_array);
     let choices: Vec<(String, String)> = if let Some(all) = named {
         let one = |choice: &Value| {
@@ -133,7 +133,7 @@ fn choices(schema: &Value) -> Result<Option<Vec<(String, String)>>, ()> {
     }
 }
 
-impl Kind {
+impl FieldKind {
     /// For the person.
     pub(super) fn in_words(&self) -> String {
         let bounds = |min: &Option<f64>, max: &Option<f64>| match (min, max) {
@@ -143,50 +143,54 @@ impl Kind {
             (None, None) => String::new(),
         };
         match self {
-            Kind::Text { .. } | Kind::Password => "text".into(),
-            Kind::Number { whole: true, min, max } => format!("a whole number{}", bounds(min, max)),
-            Kind::Number { whole: false, min, max } => format!("a number{}", bounds(min, max)),
-            Kind::Truth => "yes or no".into(),
-            Kind::One(_) => "one of these".into(),
-            Kind::Several(_) => "several of these, with commas between".into(),
+            FieldKind::Text { .. } | FieldKind::Password => "text".into(),
+            FieldKind::Number { whole: true, min, max } => {
+                format!("a whole number{}", bounds(min, max))
+            }
+            FieldKind::Number { whole: false, min, max } => format!("a number{}", bounds(min, max)),
+            FieldKind::Truth => "yes or no".into(),
+            FieldKind::One(_) => "one of these".into(),
+            FieldKind::Several(_) => "several of these, with commas between".into(),
         }
     }
 
     /// What can be chosen.
-    pub(super) fn options(&self) -> Vec<&str> {
+    pub(super) fn choice_titles(&self) -> Vec<&str> {
         match self {
-            Kind::Truth => vec!["yes", "no"],
-            Kind::One(all) | Kind::Several(all) => all.iter().map(|(_, t)| t.as_str()).collect(),
-            Kind::Text { .. } | Kind::Password | Kind::Number { .. } => Vec::new(),
+            FieldKind::Truth => vec!["yes", "no"],
+            FieldKind::One(all) | FieldKind::Several(all) => {
+                all.iter().map(|(_, t)| t.as_str()).collect()
+            }
+            FieldKind::Text { .. } | FieldKind::Password | FieldKind::Number { .. } => Vec::new(),
         }
     }
 
     /// What a person typed, as a value.
-    pub(super) fn read(&self, said: &str) -> Result<Value, String> {
+    pub(super) fn parse_answer(&self, said: &str) -> Result<Value, String> {
         match self {
-            Kind::Password => Err("a password is not sent".into()),
-            Kind::Text { min, max } => match said.chars().count() {
+            FieldKind::Password => Err("a password is not sent".into()),
+            FieldKind::Text { min, max } => match said.chars().count() {
                 count if count < *min => Err(format!("it takes at least {min} characters")),
                 count if count > *max => Err(format!("it takes at most {max} characters")),
                 _ => Ok(json!(said)),
             },
-            Kind::Number { whole, min, max } => number(said, *whole, (*min, *max)),
-            Kind::Truth => match said.to_lowercase().as_str() {
+            FieldKind::Number { whole, min, max } => parse_number(said, *whole, (*min, *max)),
+            FieldKind::Truth => match said.to_lowercase().as_str() {
                 "yes" | "y" | "true" => Ok(json!(true)),
                 "no" | "n" | "false" => Ok(json!(false)),
                 _ => Err("say yes or no".into()),
             },
-            Kind::One(all) => chosen(all, said).map(Value::from),
-            Kind::Several(all) => {
+            FieldKind::One(all) => parse_choice(all, said).map(Value::from),
+            FieldKind::Several(all) => {
                 let words = said.split(',').map(str::trim).filter(|word| !word.is_empty());
-                let values = words.map(|word| chosen(all, word).map(Value::from));
+                let values = words.map(|word| parse_choice(all, word).map(Value::from));
                 values.collect::<Result<Vec<_>, _>>().map(Value::Array)
             }
         }
     }
 }
 
-fn number(
+fn parse_number(
     said: &str,
     whole: bool,
     (min, max): (Option<f64>, Option<f64>),
@@ -205,7 +209,7 @@ fn number(
 }
 
 /// The value of a choice, by its title or by itself.
-fn chosen(all: &[(String, String)], said: &str) -> Result<String, String> {
+fn parse_choice(all: &[(String, String)], said: &str) -> Result<String, String> {
     let found = all.iter().find(|(value, title)| title == said || value == said);
     let found = found.or_else(|| {
         all.iter().find(|(v, t)| t.eq_ignore_ascii_case(said) || v.eq_ignore_ascii_case(said))

@@ -16,8 +16,8 @@ struct Answers {
 }
 
 #[async_trait]
-impl Person for Answers {
-    async fn ask(&self, server: &str, text: &str, options: &[String]) -> Option<String> {
+impl PersonPrompter for Answers {
+    async fn ask_person(&self, server: &str, text: &str, options: &[String]) -> Option<String> {
         assert_eq!(server, "hub");
         self.asked.lock().expect("one test").push((text.to_owned(), options.to_vec()));
         self.left.lock().expect("one test").pop_front().flatten().map(str::to_owned)
@@ -27,10 +27,10 @@ impl Person for Answers {
 async fn asked(
     question: Elicitation,
     answers: &[Option<&'static str>],
-) -> (Elicited, Vec<(String, Vec<String>)>) {
+) -> (ElicitationOutcome, Vec<(String, Vec<String>)>) {
     let person = Arc::new(Answers::default());
     person.left.lock().expect("one test").extend(answers);
-    let elicited = ByQuestions.ask(question, Some(person.clone())).await;
+    let elicited = ByQuestions.ask_person(question, Some(person.clone())).await;
     let asked = person.asked.lock().expect("one test").clone();
     (elicited, asked)
 }
@@ -54,7 +54,7 @@ async fn r3_a_form_is_asked_field_by_field_and_shown_whole_before_it_is_sent() {
     let said = [Some("Ada"), Some("17"), Some("forty"), Some("40"), Some("Paid"), Some("yes")];
     let (elicited, asked) = asked(person(), &[&said[..], &[Some("Send")]].concat()).await;
     let sent = json!({"name": "Ada", "age": 40, "plan": "paid", "news": true});
-    assert_eq!(elicited, Elicited::Accepted(sent), "{asked:?}");
+    assert_eq!(elicited, ElicitationOutcome::Accepted(sent), "{asked:?}");
     assert!(asked.iter().all(|(text, _)| text.starts_with("The server hub asks you:\n> Who")));
     assert!(asked.iter().all(|(text, _)| !text.contains('\u{202e}')), "what hides is named");
     assert!(asked[2].0.contains("out of the bounds") && asked[3].0.contains("a whole number"));
@@ -68,18 +68,26 @@ async fn r3_a_form_is_asked_field_by_field_and_shown_whole_before_it_is_sent() {
 async fn r3_nothing_is_sent_without_the_last_yes() {
     let given = [Some("Ada"), Some("40"), Some("Leave it out"), Some("Leave it out")];
     for (last, expected) in [
-        (Some("Decline"), Elicited::Declined),
-        (Some("cancel"), Elicited::Cancelled),
-        (Some("hm"), Elicited::Declined),
-        (None, Elicited::Declined),
-        (Some("send"), Elicited::Accepted(json!({"age": 40, "name": "Ada"}))),
+        (Some("Decline"), ElicitationOutcome::Declined),
+        (Some("cancel"), ElicitationOutcome::Cancelled),
+        (Some("hm"), ElicitationOutcome::Declined),
+        (None, ElicitationOutcome::Declined),
+        (Some("send"), ElicitationOutcome::Accepted(json!({"age": 40, "name": "Ada"}))),
     ] {
         let (elicited, asked) = asked(person(), &[&given[..], &[last]].concat()).await;
         assert_eq!(elicited, expected, "{last:?} {asked:?}");
     }
-    assert_eq!(asked(person(), &[None]).await.0, Elicited::Declined, "nobody attends");
-    assert_eq!(asked(person(), &[Some("x"); 9]).await.0, Elicited::Declined, "it never fits");
-    assert_eq!(ByQuestions.ask(person(), None).await, Elicited::Declined, "of no call");
+    assert_eq!(asked(person(), &[None]).await.0, ElicitationOutcome::Declined, "nobody attends");
+    assert_eq!(
+        asked(person(), &[Some("x"); 9]).await.0,
+        ElicitationOutcome::Declined,
+        "it never fits"
+    );
+    assert_eq!(
+        ByQuestions.ask_person(person(), None).await,
+        ElicitationOutcome::Declined,
+        "of no call"
+    );
 }
 
 #[tokio::test]
@@ -92,7 +100,7 @@ async fn r3_a_secret_is_never_asked() {
     ] {
         let question = form(json!({"type": "object", "properties": {name: field}}));
         let (elicited, asked) = asked(question, &[Some("hunter2"), Some("Send")]).await;
-        assert_eq!(elicited, Elicited::Declined, "{name}");
+        assert_eq!(elicited, ElicitationOutcome::Declined, "{name}");
         assert_eq!(asked.len(), 1, "it is told and nothing is asked: {asked:?}");
         assert_eq!(asked[0].1, ["Decline"]);
     }
@@ -107,20 +115,20 @@ async fn r3_what_is_no_form_is_declined() {
         json!({"properties": 7}),
     ] {
         let (elicited, asked) = asked(form(schema.clone()), &[Some("x"), Some("Send")]).await;
-        assert_eq!((elicited, asked.len()), (Elicited::Declined, 0), "{schema}");
+        assert_eq!((elicited, asked.len()), (ElicitationOutcome::Declined, 0), "{schema}");
     }
     let (elicited, asked) = asked(form(json!({})), &[Some("Send")]).await;
-    assert_eq!(elicited, Elicited::Accepted(json!({})), "a plain yes: {asked:?}");
+    assert_eq!(elicited, ElicitationOutcome::Accepted(json!({})), "a plain yes: {asked:?}");
 }
 
 #[tokio::test]
 async fn r3_a_page_is_named_and_opened_by_the_person_alone() {
     let page = |url: &str| Elicitation { form: None, url: Some(url.into()), ..person() };
     let (elicited, shown) = asked(page("https://a.example/x"), &[Some("I opened it")]).await;
-    assert_eq!(elicited, Elicited::Accepted(json!({})));
+    assert_eq!(elicited, ElicitationOutcome::Accepted(json!({})));
     assert!(shown[0].0.contains("a page at a.example"), "{shown:?}");
     let (elicited, _) = asked(page("https://a.example/x"), &[Some("no")]).await;
-    assert_eq!(elicited, Elicited::Declined);
+    assert_eq!(elicited, ElicitationOutcome::Declined);
     let (elicited, shown) = asked(page("file:///etc/passwd"), &[Some("I opened it")]).await;
-    assert_eq!((elicited, shown.len()), (Elicited::Declined, 0));
+    assert_eq!((elicited, shown.len()), (ElicitationOutcome::Declined, 0));
 }

@@ -3,7 +3,7 @@
 use weir_core::session::SessionConfig;
 
 use super::House;
-use crate::wiring::Wishes;
+use crate::wiring::SessionOverrides;
 
 /// Of the tools that may be idle those that the session is told of.
 fn told(config: &SessionConfig) -> Vec<&str> {
@@ -22,18 +22,21 @@ fn told(config: &SessionConfig) -> Vec<&str> {
 #[tokio::test]
 async fn t4_a_tool_with_nothing_behind_it_is_in_no_session() {
     let house = House::new();
-    let plain = house.settled(&Wishes::default(), None).await;
+    let plain = house.settled(&SessionOverrides::default(), None).await;
     assert_eq!(told(&plain), [""; 0]);
     assert!(!plain.system.contains("connected servers"), "{}", plain.system);
     // Opened again as it was, nothing is another word: the vendor's cache holds.
-    assert_eq!(house.settled(&Wishes::default(), Some(&plain)).await.system, plain.system);
+    assert_eq!(
+        house.settled(&SessionOverrides::default(), Some(&plain)).await.system,
+        plain.system
+    );
 
     house.write(
         "config/weir/config.toml",
         "[helpers]\nflagship = \"anthropic/claude-opus-4-5\"\n[commands.list]\ndescription = \"Lists.\"\nrun = \"ls\"\n\
          [mcp_servers.git]\ncommand = \"git-mcp\"\n",
     );
-    let set = house.settled(&Wishes::default(), None).await;
+    let set = house.settled(&SessionOverrides::default(), None).await;
     let expected = ["consult_flagship", "use_mcp_tool", "read_mcp_tool", "execute_command"];
     assert_eq!(told(&set), expected);
     // Nobody approved the server: none of its tools is there, and nobody is told that they are.
@@ -44,11 +47,11 @@ async fn t4_a_tool_with_nothing_behind_it_is_in_no_session() {
 async fn t11_a_plugin_that_could_be_switched_on_brings_the_tool_that_proposes_it() {
     let house = House::new();
     house.write("work/.obsidian/app.json", "{}");
-    assert_eq!(told(&house.settled(&Wishes::default(), None).await), ["enable_plugin"]);
+    assert_eq!(told(&house.settled(&SessionOverrides::default(), None).await), ["enable_plugin"]);
     let other = House::new();
     other.write(
         "config/weir/plugins/hello/plugin.toml",
         "id = \"hello\"\nname = \"Hello\"\nversion = \"1\"\ndescription = \"Greets.\"\n",
     );
-    assert_eq!(told(&other.settled(&Wishes::default(), None).await), ["enable_plugin"]);
+    assert_eq!(told(&other.settled(&SessionOverrides::default(), None).await), ["enable_plugin"]);
 }

@@ -1,25 +1,26 @@
 //! What a switch of profile gives a session, and what it never changes (P7).
 
-use weir_core::config::widens;
-use weir_engine::ports::Switched;
+use weir_core::config::describe_widening;
+use weir_engine::ports::ProfileSettings;
 
 use super::*;
 
 /// A session of `profile` and what a switch to `to` would give it.
 async fn switched(
     house: &House,
-    wishes: &Wishes,
+    wishes: &SessionOverrides,
     to: &str,
-) -> (SessionConfig, Result<Switched, String>) {
+) -> (SessionConfig, Result<ProfileSettings, String>) {
     let cx = house.cx(&[]);
-    let wishes = Wishes { model: wishes.model.clone().or(Some(house.script())), ..wishes.clone() };
+    let wishes =
+        SessionOverrides { model: wishes.model.clone().or(Some(house.script())), ..wishes.clone() };
     let options = session_options(&cx, &wishes, None).await.expect("it can be settled");
-    let switched = options.profiles.switched(&options.config, to);
+    let switched = options.profiles.profile_settings(&options.config, to);
     (options.config, switched)
 }
 
-fn of(profile: &str) -> Wishes {
-    Wishes { profile: Some(profile.into()), ..Wishes::default() }
+fn of(profile: &str) -> SessionOverrides {
+    SessionOverrides { profile: Some(profile.into()), ..SessionOverrides::default() }
 }
 
 #[tokio::test]
@@ -60,7 +61,7 @@ async fn p7_the_mode_is_never_wider_than_flag_settings_and_session_let_it_be() {
         let house = House::new();
         house.write("config/weir/config.toml", &format!("permission = \"{settings}\"\n"));
         house.write("config/weir/profiles/wide.toml", "role = \"r\"\npermission = \"full\"\n");
-        let wishes = Wishes { permission: flag, ..of(from) };
+        let wishes = SessionOverrides { permission: flag, ..of(from) };
         let (_, after) = switched(&house, &wishes, to).await;
         let after = after.expect("it can be used");
         assert_eq!(after.config.permission, expected, "{from} {flag:?} {settings} {to}");
@@ -81,17 +82,19 @@ async fn p7_a_profile_brings_its_model_where_it_can_be_had() {
     house.write("config/weir/profiles/dear.toml", "role = \"r\"\nmodel = \"anthropic/x-1\"\n");
     house.write("config/weir/config.toml", &format!("model = {:?}\n", house.script()));
     let cx = house.cx(&[]);
-    let options = session_options(&cx, &Wishes::default(), None).await.expect("settled");
-    let after = options.profiles.switched(&options.config, "other").expect("it can be used");
+    let options = session_options(&cx, &SessionOverrides::default(), None).await.expect("settled");
+    let after =
+        options.profiles.profile_settings(&options.config, "other").expect("it can be used");
     let model = after.model.expect("another model");
     assert_eq!(*model.info(), after.config.model);
-    let again = options.profiles.switched(&options.config, "other").expect("it can be used");
+    let again =
+        options.profiles.profile_settings(&options.config, "other").expect("it can be used");
     assert_eq!(again.config, after.config, "asked twice, the same answer");
-    let after = options.profiles.switched(&options.config, "dear").expect("it can be used");
+    let after = options.profiles.profile_settings(&options.config, "dear").expect("it can be used");
     assert!(after.model.is_none() && after.config.model == options.config.model);
     assert!(after.notes[0].contains("the model stays"), "{:?}", after.notes);
     // A flag says which model it is, whatever the profile.
-    let flagged = Wishes { model: Some(house.script()), ..Wishes::default() };
+    let flagged = SessionOverrides { model: Some(house.script()), ..SessionOverrides::default() };
     let (before, after) = switched(&house, &flagged, "other").await;
     let after = after.expect("it can be used");
     assert_eq!(after.config.model, before.model);
@@ -102,15 +105,20 @@ async fn p7_what_is_unknown_is_named_and_what_changed_since_does_not_count() {
     let house = House::new();
     house.write("config/weir/profiles/mine.toml", "role = \"r\"\ngroups = [\"read\"]\n");
     let cx = house.cx(&[]);
-    let wishes = Wishes { model: Some(house.script()), ..Wishes::default() };
+    let wishes = SessionOverrides { model: Some(house.script()), ..SessionOverrides::default() };
     let options = session_options(&cx, &wishes, None).await.expect("settled");
-    let why =
-        options.profiles.switched(&options.config, "nobody").err().expect("none is called so");
+    let why = options
+        .profiles
+        .profile_settings(&options.config, "nobody")
+        .err()
+        .expect("none is called so");
     assert!(why.contains("nobody") && why.contains("mine") && why.contains("code"), "{why}");
-    let before = options.profiles.switched(&options.config, "mine").expect("it can be used").config;
+    let before =
+        options.profiles.profile_settings(&options.config, "mine").expect("it can be used").config;
     house.write("config/weir/profiles/mine.toml", "role = \"r\"\n");
-    let after = options.profiles.switched(&options.config, "mine").expect("it can be used").config;
+    let after =
+        options.profiles.profile_settings(&options.config, "mine").expect("it can be used").config;
     assert_eq!(after, before, "a file that is changed meanwhile changes nothing");
-    assert!(widens(&options.config, &before).is_empty());
-    assert!(!widens(&before, &options.config).is_empty());
+    assert!(describe_widening(&options.config, &before).is_empty());
+    assert!(!describe_widening(&before, &options.config).is_empty());
 }

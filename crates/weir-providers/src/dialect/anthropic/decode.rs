@@ -4,26 +4,28 @@ use std::borrow::Cow;
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use weir_core::message::Block;
-use weir_core::model::{FailureClass, Reply, ReplyBlock, ReplyCall, Signal, Stop, Usage};
+use weir_core::message::MessageBlock;
+use weir_core::model::{
+    FailureClass, ModelReply, ModelSignal, ReplyBlock, ReplyCall, StopReason, Usage,
+};
 
-use super::super::Quirks;
-use super::super::failure::{self, Failure};
-use super::super::stream::{Assemble, REPLY_PIECES_MAX, garbage, too_many_pieces};
+use super::super::VendorQuirks;
+use super::super::failure::{self, ProviderFailure};
+use super::super::stream::{AssembleReply, REPLY_PIECES_MAX, damaged_event, too_many_pieces};
 use super::NAME;
 
-pub(super) struct Assembly {
-    quirks: Quirks,
+pub(super) struct AnthropicAssembly {
+    quirks: VendorQuirks,
     /// Who answered: the vendor binds thinking to the model.
     model: Option<String>,
-    pieces: Vec<(u32, Piece)>,
+    pieces: Vec<(u32, AnthropicBlock)>,
     usage: Usage,
-    stop: Option<Stop>,
+    stop: Option<StopReason>,
     whole: bool,
     kept: usize,
 }
 
-enum Piece {
+enum AnthropicBlock {
     Text {
         text: String,
         citations: Vec<Value>,
@@ -45,38 +47,38 @@ enum Piece {
 
 /// Text that is borrowed from the event where it has no escapes.
 #[derive(Deserialize)]
-struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+struct AnthropicText<'a>(#[serde(borrow)] Cow<'a, str>);
 
 #[derive(Deserialize)]
-struct Event<'a> {
+struct AnthropicEvent<'a> {
     #[serde(borrow, rename = "type")]
     kind: Cow<'a, str>,
     index: Option<u32>,
     #[serde(borrow)]
-    delta: Option<Delta<'a>>,
+    delta: Option<AnthropicDelta<'a>>,
     content_block: Option<Value>,
-    message: Option<Begun>,
+    message: Option<MessageStart>,
     usage: Option<WireUsage>,
     error: Option<Value>,
 }
 
 #[derive(Deserialize)]
-struct Delta<'a> {
+struct AnthropicDelta<'a> {
     #[serde(borrow)]
-    text: Option<Text<'a>>,
+    text: Option<AnthropicText<'a>>,
     #[serde(borrow)]
-    thinking: Option<Text<'a>>,
+    thinking: Option<AnthropicText<'a>>,
     #[serde(borrow)]
-    signature: Option<Text<'a>>,
+    signature: Option<AnthropicText<'a>>,
     #[serde(borrow)]
-    partial_json: Option<Text<'a>>,
+    partial_json: Option<AnthropicText<'a>>,
     citation: Option<Value>,
     #[serde(borrow)]
-    stop_reason: Option<Text<'a>>,
+    stop_reason: Option<AnthropicText<'a>>,
 }
 
 #[derive(Deserialize)]
-struct Begun {
+struct MessageStart {
     model: Option<String>,
     usage: Option<WireUsage>,
 }
@@ -95,9 +97,9 @@ struct OutputDetails {
     thinking_tokens: Option<u64>,
 }
 
-impl Assembly {
-    pub(super) fn new(quirks: &Quirks) -> Assembly {
-        Assembly {
+impl AnthropicAssembly {
+    pub(super) fn new(quirks: &VendorQuirks) -> AnthropicAssembly {
+        AnthropicAssembly {
             quirks: quirks.clone(),
             model: None,
             pieces: Vec::new(),
@@ -108,26 +110,26 @@ impl Assembly {
         }
     }
 
-    fn piece(&mut self, index: Option<u32>) -> Option<&mut Piece> {
+    fn find_piece(&mut self, index: Option<u32>) -> Option<&mut AnthropicBlock> {
         let index = index?;
         // The one that grows is nearly always the last.
         let found = self.pieces.iter_mut().rev().find(|(at, _)| *at == index);
         found.map(|(_, piece)| piece)
     }
 
-    fn begin(
+    fn begin_block(
         &mut self,
         index: Option<u32>,
         block: &Value,
-        signal: &mut dyn FnMut(Signal),
-    ) -> Result<(), Failure> {
+        signal: &mut dyn FnMut(ModelSignal),
+    ) -> Result<(), ProviderFailure> {
         if self.pieces.len() >= REPLY_PIECES_MAX {
             return Err(too_many_pieces());
         }
         let text =
             |name: &str| block.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
         let piece = match block.get("type").and_then(Value::as_str).unwrap_or_default() {
-            "text" => Piece::Text {
+            "text" => AnthropicBlock::Text {
                 text: text("text"),
                 citations: block
                     .get("citations")
@@ -135,23 +137,27 @@ impl Assembly {
                     .cloned()
                     .unwrap_or_default(),
             },
-            "thinking" => Piece::Thinking { text: text("thinking"), signature: text("signature") },
-            "redacted_thinking" => Piece::Redacted(text("data")),
+            "thinking" => {
+                AnthropicBlock::Thinking { text: text("thinking"), signature: text("signature") }
+            }
+            "redacted_thinking" => AnthropicBlock::Redacted(text("data")),
             "tool_use" => {
-                signal(Signal::CallBegun(text("name")));
-                Piece::Call {
+                signal(ModelSignal::CallBegun(text("name")));
+                AnthropicBlock::Call {
                     id: text("id"),
                     name: text("name"),
                     input: block.get("input").cloned().unwrap_or_default(),
                     arguments: String::new(),
                 }
             }
-            _ => Piece::Other,
+            _ => AnthropicBlock::Other,
         };
         match &piece {
-            Piece::Text { text, .. } if !text.is_empty() => signal(Signal::Text(text.clone())),
-            Piece::Thinking { text, .. } if !text.is_empty() => {
-                signal(Signal::Thinking(text.clone()));
+            AnthropicBlock::Text { text, .. } if !text.is_empty() => {
+                signal(ModelSignal::Text(text.clone()))
+            }
+            AnthropicBlock::Thinking { text, .. } if !text.is_empty() => {
+                signal(ModelSignal::Thinking(text.clone()));
             }
             _ => {}
         }
@@ -159,31 +165,48 @@ impl Assembly {
         Ok(())
     }
 
-    fn grow(&mut self, index: Option<u32>, delta: Delta<'_>, signal: &mut dyn FnMut(Signal)) {
+    fn apply_delta(
+        &mut self,
+        index: Option<u32>,
+        delta: AnthropicDelta<'_>,
+        signal: &mut dyn FnMut(ModelSignal),
+    ) {
         let mut kept = 0;
-        match (self.piece(index), delta) {
-            (Some(Piece::Text { text, .. }), Delta { text: Some(Text(more)), .. }) => {
+        match (self.find_piece(index), delta) {
+            (
+                Some(AnthropicBlock::Text { text, .. }),
+                AnthropicDelta { text: Some(AnthropicText(more)), .. },
+            ) => {
                 text.push_str(&more);
                 kept = more.len();
-                signal(Signal::Text(more.into_owned()));
+                signal(ModelSignal::Text(more.into_owned()));
             }
-            (Some(Piece::Call { arguments, .. }), Delta { partial_json: Some(Text(more)), .. }) => {
+            (
+                Some(AnthropicBlock::Call { arguments, .. }),
+                AnthropicDelta { partial_json: Some(AnthropicText(more)), .. },
+            ) => {
                 arguments.push_str(&more);
                 kept = more.len();
             }
-            (Some(Piece::Thinking { text, .. }), Delta { thinking: Some(Text(more)), .. }) => {
+            (
+                Some(AnthropicBlock::Thinking { text, .. }),
+                AnthropicDelta { thinking: Some(AnthropicText(more)), .. },
+            ) => {
                 text.push_str(&more);
                 kept = more.len();
-                signal(Signal::Thinking(more.into_owned()));
+                signal(ModelSignal::Thinking(more.into_owned()));
             }
             (
-                Some(Piece::Thinking { signature, .. }),
-                Delta { signature: Some(Text(more)), .. },
+                Some(AnthropicBlock::Thinking { signature, .. }),
+                AnthropicDelta { signature: Some(AnthropicText(more)), .. },
             ) => {
                 signature.push_str(&more);
                 kept = more.len();
             }
-            (Some(Piece::Text { citations, .. }), Delta { citation: Some(citation), .. }) => {
+            (
+                Some(AnthropicBlock::Text { citations, .. }),
+                AnthropicDelta { citation: Some(citation), .. },
+            ) => {
                 kept = 256;
                 citations.push(citation);
             }
@@ -202,34 +225,38 @@ impl Assembly {
         take(&mut self.usage.reasoning, thinking.and_then(|details| details.thinking_tokens));
     }
 
-    fn stop(&mut self, reason: &str) {
+    fn set_stop_reason(&mut self, reason: &str) {
         self.stop = Some(match reason {
-            "tool_use" => Stop::Calls,
-            "max_tokens" | "model_context_window_exceeded" => Stop::MaxTokens,
-            "refusal" => Stop::Refusal,
-            _ => Stop::End,
+            "tool_use" => StopReason::Calls,
+            "max_tokens" | "model_context_window_exceeded" => StopReason::MaxTokens,
+            "refusal" => StopReason::Refusal,
+            _ => StopReason::End,
         });
     }
 }
 
-impl Assemble for Assembly {
-    fn event(&mut self, data: &str, signal: &mut dyn FnMut(Signal)) -> Result<(), Failure> {
-        let event: Event<'_> = match serde_json::from_str(data) {
+impl AssembleReply for AnthropicAssembly {
+    fn take_event(
+        &mut self,
+        data: &str,
+        signal: &mut dyn FnMut(ModelSignal),
+    ) -> Result<(), ProviderFailure> {
+        let event: AnthropicEvent<'_> = match serde_json::from_str(data) {
             Ok(event) => event,
-            Err(error) => return unknown(data, &error),
+            Err(error) => return tolerate_unknown_event(data, &error),
         };
         match event.kind.as_ref() {
             "content_block_delta" => {
                 if let Some(delta) = event.delta {
-                    self.grow(event.index, delta, signal);
+                    self.apply_delta(event.index, delta, signal);
                 }
             }
             "content_block_start" => {
                 self.kept += data.len();
-                self.begin(event.index, &event.content_block.unwrap_or_default(), signal)?;
+                self.begin_block(event.index, &event.content_block.unwrap_or_default(), signal)?;
             }
             "message_start" => {
-                let begun = event.message.unwrap_or(Begun { model: None, usage: None });
+                let begun = event.message.unwrap_or(MessageStart { model: None, usage: None });
                 self.model = begun.model.filter(|model| !model.is_empty());
                 if let Some(usage) = &begun.usage {
                     self.take_usage(usage);
@@ -239,8 +266,9 @@ impl Assemble for Assembly {
                 if let Some(usage) = &event.usage {
                     self.take_usage(usage);
                 }
-                if let Some(Text(reason)) = event.delta.and_then(|delta| delta.stop_reason) {
-                    self.stop(&reason);
+                if let Some(AnthropicText(reason)) = event.delta.and_then(|delta| delta.stop_reason)
+                {
+                    self.set_stop_reason(&reason);
                 }
             }
             "message_stop" => self.whole = true,
@@ -259,11 +287,11 @@ impl Assemble for Assembly {
         self.whole
     }
 
-    fn kept(&self) -> usize {
+    fn kept_bytes(&self) -> usize {
         self.kept
     }
 
-    fn reply(self) -> Result<Reply, Failure> {
+    fn into_reply(self) -> Result<ModelReply, ProviderFailure> {
         let quirks = self.quirks;
         let mut calls = false;
         let mut blocks = Vec::new();
@@ -271,39 +299,39 @@ impl Assemble for Assembly {
             let seal = |name: &str, data: String| {
                 let model = self.model.clone().map(|model| ("model".to_owned(), model.into()));
                 let sealed = [(name.to_owned(), Value::String(data))];
-                quirks.seal(NAME, Map::from_iter(sealed.into_iter().chain(model)))
+                quirks.make_seal(NAME, Map::from_iter(sealed.into_iter().chain(model)))
             };
             blocks.push(match piece {
-                Piece::Text { text, .. } if text.is_empty() => continue,
-                Piece::Text { text, citations } => {
-                    ReplyBlock::Said(Block::Text { text, citations, seal: None })
+                AnthropicBlock::Text { text, .. } if text.is_empty() => continue,
+                AnthropicBlock::Text { text, citations } => {
+                    ReplyBlock::Said(MessageBlock::Text { text, citations, seal: None })
                 }
-                Piece::Thinking { text, signature } => {
+                AnthropicBlock::Thinking { text, signature } => {
                     let seal = (!signature.is_empty()).then(|| seal("signature", signature));
-                    ReplyBlock::Said(Block::Thinking { text, seal })
+                    ReplyBlock::Said(MessageBlock::Thinking { text, seal })
                 }
-                Piece::Redacted(data) => ReplyBlock::Said(Block::Thinking {
+                AnthropicBlock::Redacted(data) => ReplyBlock::Said(MessageBlock::Thinking {
                     text: String::new(),
                     seal: Some(seal("redacted", data)),
                 }),
-                Piece::Call { id, name, input, arguments } => {
+                AnthropicBlock::Call { id, name, input, arguments } => {
                     calls = true;
                     let given = input.as_object().is_some_and(|input| !input.is_empty());
                     let arguments =
                         if arguments.is_empty() && given { input.to_string() } else { arguments };
                     ReplyBlock::Call(ReplyCall { wire_id: id, tool: name, arguments, seal: None })
                 }
-                Piece::Other => continue,
+                AnthropicBlock::Other => continue,
             });
         }
-        let stop = self.stop.unwrap_or(if calls { Stop::Calls } else { Stop::End });
-        Ok(Reply::Whole { blocks, stop, usage: self.usage })
+        let stop = self.stop.unwrap_or(if calls { StopReason::Calls } else { StopReason::End });
+        Ok(ModelReply::Whole { blocks, stop, usage: self.usage })
     }
 }
 
 /// What does not look like an event of ours: an unknown type with odd fields is passed over, a known
 /// one is damage.
-fn unknown(data: &str, error: &serde_json::Error) -> Result<(), Failure> {
+fn tolerate_unknown_event(data: &str, error: &serde_json::Error) -> Result<(), ProviderFailure> {
     const KNOWN: &[&str] = &[
         "message_start",
         "content_block_start",
@@ -312,11 +340,13 @@ fn unknown(data: &str, error: &serde_json::Error) -> Result<(), Failure> {
         "message_stop",
         "error",
     ];
-    let value: Value = serde_json::from_str(data).map_err(|error| garbage(data, &error))?;
+    let value: Value = serde_json::from_str(data).map_err(|error| damaged_event(data, &error))?;
     match value.get("type").and_then(Value::as_str) {
         Some("error") => Err(failure::from_stream(value.get("error").unwrap_or(&value))),
         Some(kind) if !KNOWN.contains(&kind) => Ok(()),
         None if value.get("error").is_some() => Err(failure::from_stream(&value)),
-        Some(_) | None => Err(Failure::new(FailureClass::StreamCut, garbage(data, error).message)),
+        Some(_) | None => {
+            Err(ProviderFailure::new(FailureClass::StreamCut, damaged_event(data, error).message))
+        }
     }
 }

@@ -4,17 +4,19 @@ use std::borrow::Cow;
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use weir_core::message::{Block, Seal};
-use weir_core::model::{FailureClass, Reply, ReplyBlock, ReplyCall, Signal, Stop, Usage};
+use weir_core::message::{MessageBlock, VendorSeal};
+use weir_core::model::{
+    FailureClass, ModelReply, ModelSignal, ReplyBlock, ReplyCall, StopReason, Usage,
+};
 
-use super::super::Quirks;
-use super::super::failure::{self, Failure};
+use super::super::VendorQuirks;
+use super::super::failure::{self, ProviderFailure};
 use super::super::openai_chat::decode::decode_base64;
-use super::super::stream::{Assemble, REPLY_PIECES_MAX, garbage, too_many_pieces};
+use super::super::stream::{AssembleReply, REPLY_PIECES_MAX, damaged_event, too_many_pieces};
 use super::NAME;
 
-pub(super) struct Assembly {
-    quirks: Quirks,
+pub(super) struct GeminiAssembly {
+    quirks: VendorQuirks,
     blocks: Vec<ReplyBlock>,
     citations: Vec<Value>,
     usage: Usage,
@@ -24,44 +26,44 @@ pub(super) struct Assembly {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Chunk<'a> {
+struct GeminiChunk<'a> {
     #[serde(borrow, default = "Vec::new")]
-    candidates: Vec<Candidate<'a>>,
+    candidates: Vec<GeminiCandidate<'a>>,
     usage_metadata: Option<WireUsage>,
-    prompt_feedback: Option<Feedback>,
+    prompt_feedback: Option<PromptFeedback>,
     error: Option<Value>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Candidate<'a> {
+struct GeminiCandidate<'a> {
     #[serde(borrow)]
-    content: Option<Content<'a>>,
+    content: Option<GeminiContent<'a>>,
     #[serde(borrow)]
-    finish_reason: Option<Text<'a>>,
+    finish_reason: Option<GeminiText<'a>>,
     finish_message: Option<String>,
     grounding_metadata: Option<Value>,
     citation_metadata: Option<Value>,
 }
 
 #[derive(Deserialize)]
-struct Content<'a> {
+struct GeminiContent<'a> {
     #[serde(borrow, default = "Vec::new")]
-    parts: Vec<Piece<'a>>,
+    parts: Vec<GeminiPart<'a>>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Piece<'a> {
+struct GeminiPart<'a> {
     #[serde(borrow)]
-    text: Option<Text<'a>>,
+    text: Option<GeminiText<'a>>,
     #[serde(default)]
     thought: bool,
     #[serde(borrow)]
-    thought_signature: Option<Text<'a>>,
+    thought_signature: Option<GeminiText<'a>>,
     function_call: Option<WireCall>,
     #[serde(borrow)]
-    inline_data: Option<Inline<'a>>,
+    inline_data: Option<InlineData<'a>>,
 }
 
 #[derive(Deserialize)]
@@ -74,19 +76,19 @@ struct WireCall {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Inline<'a> {
+struct InlineData<'a> {
     mime_type: String,
     #[serde(borrow)]
-    data: Text<'a>,
+    data: GeminiText<'a>,
 }
 
 /// Text that is borrowed from the event where it has no escapes.
 #[derive(Deserialize)]
-struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+struct GeminiText<'a>(#[serde(borrow)] Cow<'a, str>);
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Feedback {
+struct PromptFeedback {
     block_reason: Option<String>,
     block_reason_message: Option<String>,
 }
@@ -106,9 +108,9 @@ struct WireUsage {
     cached_content_token_count: u64,
 }
 
-impl Assembly {
-    pub(super) fn new(quirks: &Quirks) -> Assembly {
-        Assembly {
+impl GeminiAssembly {
+    pub(super) fn new(quirks: &VendorQuirks) -> GeminiAssembly {
+        GeminiAssembly {
             quirks: quirks.clone(),
             blocks: Vec::new(),
             citations: Vec::new(),
@@ -118,16 +120,16 @@ impl Assembly {
         }
     }
 
-    fn candidate(
+    fn take_candidate(
         &mut self,
-        candidate: Candidate<'_>,
-        signal: &mut dyn FnMut(Signal),
-    ) -> Result<(), Failure> {
+        candidate: GeminiCandidate<'_>,
+        signal: &mut dyn FnMut(ModelSignal),
+    ) -> Result<(), ProviderFailure> {
         for piece in candidate.content.into_iter().flat_map(|content| content.parts) {
             if self.blocks.len() >= REPLY_PIECES_MAX {
                 return Err(too_many_pieces());
             }
-            self.piece(piece, signal);
+            self.take_part(piece, signal);
         }
         // Grounding is repeated as it grows; the last one is whole.
         for metadata in
@@ -137,29 +139,34 @@ impl Assembly {
             self.citations.retain(|known| known.as_object().and_then(first_key) != kind.as_ref());
             self.citations.push(metadata);
         }
-        if let Some(Text(reason)) = candidate.finish_reason {
+        if let Some(GeminiText(reason)) = candidate.finish_reason {
             self.finish = Some((reason.into_owned(), candidate.finish_message.unwrap_or_default()));
         }
         Ok(())
     }
 
-    fn piece(&mut self, piece: Piece<'_>, signal: &mut dyn FnMut(Signal)) {
-        let signature = piece.thought_signature.map(|Text(text)| text.into_owned());
+    fn take_part(&mut self, piece: GeminiPart<'_>, signal: &mut dyn FnMut(ModelSignal)) {
+        let signature = piece.thought_signature.map(|GeminiText(text)| text.into_owned());
         self.kept += signature.as_ref().map_or(0, String::len);
         if let Some(call) = piece.function_call {
-            self.call(call, signature, signal);
-        } else if let Some(Inline { mime_type, data: Text(data) }) = piece.inline_data {
+            self.take_call(call, signature, signal);
+        } else if let Some(InlineData { mime_type, data: GeminiText(data) }) = piece.inline_data {
             if let Some(data) = decode_base64(&data) {
                 self.kept += data.len();
                 self.blocks.push(ReplyBlock::Image { media_type: mime_type, data });
             }
-        } else if let Some(Text(text)) = piece.text {
-            self.text(text, piece.thought, signature, signal);
+        } else if let Some(GeminiText(text)) = piece.text {
+            self.take_text(text, piece.thought, signature, signal);
         }
     }
 
-    fn call(&mut self, call: WireCall, signature: Option<String>, signal: &mut dyn FnMut(Signal)) {
-        signal(Signal::CallBegun(call.name.clone()));
+    fn take_call(
+        &mut self,
+        call: WireCall,
+        signature: Option<String>,
+        signal: &mut dyn FnMut(ModelSignal),
+    ) {
+        signal(ModelSignal::CallBegun(call.name.clone()));
         let arguments = call.args.map(|args| args.to_string()).unwrap_or_default();
         self.kept += arguments.len();
         let mut data = Map::new();
@@ -169,51 +176,52 @@ impl Assembly {
         if let Some(signature) = signature {
             data.insert("signature".into(), signature.into());
         }
-        let seal = (!data.is_empty()).then(|| self.quirks.seal(NAME, data));
+        let seal = (!data.is_empty()).then(|| self.quirks.make_seal(NAME, data));
         let wire_id = call.id.unwrap_or_default();
         self.blocks.push(ReplyBlock::Call(ReplyCall { wire_id, tool: call.name, arguments, seal }));
     }
 
     /// Text without a signature continues the block before; text with one stands alone, because it
     /// must go back exactly so.
-    fn text(
+    fn take_text(
         &mut self,
         text: Cow<'_, str>,
         is_thought: bool,
         signature: Option<String>,
-        signal: &mut dyn FnMut(Signal),
+        signal: &mut dyn FnMut(ModelSignal),
     ) {
         self.kept += text.len();
         match (signature, self.blocks.last_mut()) {
-            (None, Some(ReplyBlock::Said(Block::Text { text: known, seal: None, .. })))
+            (None, Some(ReplyBlock::Said(MessageBlock::Text { text: known, seal: None, .. })))
                 if !is_thought =>
             {
                 known.push_str(&text);
             }
-            (None, Some(ReplyBlock::Said(Block::Thinking { text: known, seal: None })))
+            (None, Some(ReplyBlock::Said(MessageBlock::Thinking { text: known, seal: None })))
                 if is_thought =>
             {
                 known.push_str(&text);
             }
             (None, _) if text.is_empty() => {}
             (signature, _) => {
-                let seal = signature.map(|signature| self.signature(signature));
+                let seal = signature.map(|signature| self.signature_seal(signature));
                 let text = text.clone().into_owned();
                 self.blocks.push(ReplyBlock::Said(if is_thought {
-                    Block::Thinking { text, seal }
+                    MessageBlock::Thinking { text, seal }
                 } else {
-                    Block::Text { text, citations: Vec::new(), seal }
+                    MessageBlock::Text { text, citations: Vec::new(), seal }
                 }));
             }
         }
         if !text.is_empty() {
             let text = text.into_owned();
-            signal(if is_thought { Signal::Thinking(text) } else { Signal::Text(text) });
+            signal(if is_thought { ModelSignal::Thinking(text) } else { ModelSignal::Text(text) });
         }
     }
 
-    fn signature(&self, signature: String) -> Seal {
-        self.quirks.seal(NAME, Map::from_iter([("signature".to_owned(), Value::String(signature))]))
+    fn signature_seal(&self, signature: String) -> VendorSeal {
+        self.quirks
+            .make_seal(NAME, Map::from_iter([("signature".to_owned(), Value::String(signature))]))
     }
 
     fn take_usage(&mut self, usage: &WireUsage) {
@@ -233,20 +241,24 @@ fn first_key(map: &Map<String, Value>) -> Option<&String> {
     map.keys().next()
 }
 
-impl Assemble for Assembly {
-    fn event(&mut self, data: &str, signal: &mut dyn FnMut(Signal)) -> Result<(), Failure> {
-        let chunk: Chunk<'_> = match serde_json::from_str(data) {
+impl AssembleReply for GeminiAssembly {
+    fn take_event(
+        &mut self,
+        data: &str,
+        signal: &mut dyn FnMut(ModelSignal),
+    ) -> Result<(), ProviderFailure> {
+        let chunk: GeminiChunk<'_> = match serde_json::from_str(data) {
             Ok(chunk) => chunk,
-            Err(error) => return Err(garbage(data, &error)),
+            Err(error) => return Err(damaged_event(data, &error)),
         };
         if let Some(error) = chunk.error {
             return Err(failure::from_stream(&error));
         }
-        if let Some(Feedback { block_reason: Some(reason), block_reason_message }) =
+        if let Some(PromptFeedback { block_reason: Some(reason), block_reason_message }) =
             chunk.prompt_feedback
         {
             let why = block_reason_message.unwrap_or_default();
-            return Err(Failure::new(
+            return Err(ProviderFailure::new(
                 FailureClass::Refused,
                 format!("The provider's safety rules refused the request ({reason}). {why}")
                     .trim_end(),
@@ -256,7 +268,7 @@ impl Assemble for Assembly {
             self.take_usage(usage);
         }
         match chunk.candidates.into_iter().next() {
-            Some(candidate) => self.candidate(candidate, signal),
+            Some(candidate) => self.take_candidate(candidate, signal),
             None => Ok(()),
         }
     }
@@ -270,15 +282,15 @@ impl Assemble for Assembly {
         false
     }
 
-    fn kept(&self) -> usize {
+    fn kept_bytes(&self) -> usize {
         self.kept
     }
 
-    fn reply(mut self) -> Result<Reply, Failure> {
+    fn into_reply(mut self) -> Result<ModelReply, ProviderFailure> {
         let calls = self.blocks.iter().any(|block| matches!(block, ReplyBlock::Call(_)));
         let (reason, message) = self.finish.unwrap_or_default();
         let stop = match reason.as_str() {
-            "MAX_TOKENS" => Stop::MaxTokens,
+            "MAX_TOKENS" => StopReason::MaxTokens,
             "SAFETY"
             | "RECITATION"
             | "BLOCKLIST"
@@ -286,26 +298,26 @@ impl Assemble for Assembly {
             | "SPII"
             | "IMAGE_SAFETY"
             | "IMAGE_PROHIBITED_CONTENT"
-            | "LANGUAGE" => Stop::Refusal,
+            | "LANGUAGE" => StopReason::Refusal,
             "MALFORMED_FUNCTION_CALL" | "UNEXPECTED_TOOL_CALL" | "MALFORMED_RESPONSE" => {
-                return Err(Failure::new(
+                return Err(ProviderFailure::new(
                     FailureClass::StreamCut,
                     format!("The model's answer cannot be used ({reason}). {message}").trim_end(),
                 ));
             }
-            _ if calls => Stop::Calls,
-            _ => Stop::End,
+            _ if calls => StopReason::Calls,
+            _ => StopReason::End,
         };
         let citations = std::mem::take(&mut self.citations);
         if !citations.is_empty() {
             let texts = self.blocks.iter_mut().rev().find_map(|block| match block {
-                ReplyBlock::Said(Block::Text { citations, .. }) => Some(citations),
+                ReplyBlock::Said(MessageBlock::Text { citations, .. }) => Some(citations),
                 _ => None,
             });
             if let Some(known) = texts {
                 *known = citations;
             }
         }
-        Ok(Reply::Whole { blocks: self.blocks, stop, usage: self.usage })
+        Ok(ModelReply::Whole { blocks: self.blocks, stop, usage: self.usage })
     }
 }

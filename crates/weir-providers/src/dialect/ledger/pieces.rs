@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use weir_core::ids::CallId;
-use weir_core::message::{Block, Media, Message, Role, Seal};
+use weir_core::message::{Message, MessageBlock, Role, StoredMedia, VendorSeal};
 
 use super::super::json::is_blank;
-use super::{Ledger, NOTHING_SAID, Render, Scene};
+use super::{NOTHING_SAID, RenderContext, RenderDialect, RequestBuffer};
 
 /// What the model is told about a call whose result nobody wrote down.
 const NO_RESULT: &str = "No result was recorded for this call.";
@@ -22,37 +22,37 @@ const LOST_RESULT: &str =
 
 /// A piece that the user's side can say.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Part<'a> {
+pub(crate) enum UserPart<'a> {
     Text(Cow<'a, str>),
     Image { media_type: &'a str, data: &'a str },
     Document { media_type: &'a str, data: &'a str, name: &'a str },
 }
 
-impl<'a> Part<'a> {
-    pub(crate) fn text(text: &'a str) -> Part<'a> {
-        Part::Text(Cow::Borrowed(text))
+impl<'a> UserPart<'a> {
+    pub(crate) fn from_text(text: &'a str) -> UserPart<'a> {
+        UserPart::Text(Cow::Borrowed(text))
     }
 }
 
 /// The result of one call.
 #[derive(Debug)]
-pub(crate) struct Answer<'a> {
+pub(crate) struct CallResultPart<'a> {
     pub(crate) wire_id: &'a str,
     /// The vendor's own id, when this vendor made the call.
     pub(crate) echo: Option<&'a str>,
     pub(crate) name: &'a str,
     pub(crate) ok: bool,
     /// Never empty.
-    pub(crate) parts: Vec<Part<'a>>,
+    pub(crate) parts: Vec<UserPart<'a>>,
 }
 
-impl Answer<'_> {
+impl CallResultPart<'_> {
     /// All text of it, for vendors whose results are plain text. Vendors without an error flag are
     /// told in words.
     pub(crate) fn plain_text(&self, says_error: bool) -> String {
         let mut out = String::new();
         for part in &self.parts {
-            if let Part::Text(text) = part {
+            if let UserPart::Text(text) = part {
                 if !out.is_empty() {
                     out.push('\n');
                 }
@@ -70,14 +70,14 @@ impl Answer<'_> {
     }
 
     /// What of it is not text.
-    pub(crate) fn media(&self) -> impl Iterator<Item = &Part<'_>> {
-        self.parts.iter().filter(|part| !matches!(part, Part::Text(_)))
+    pub(crate) fn media_parts(&self) -> impl Iterator<Item = &UserPart<'_>> {
+        self.parts.iter().filter(|part| !matches!(part, UserPart::Text(_)))
     }
 }
 
 /// A piece that the assistant said.
 #[derive(Debug)]
-pub(crate) enum Said<'a> {
+pub(crate) enum AssistantPart<'a> {
     /// `seal` is there only when this vendor made it.
     Text { text: &'a str, seal: Option<&'a Value> },
     /// Only thinking that this vendor sealed, and never last.
@@ -111,14 +111,14 @@ pub(crate) struct MediaRules {
 const IMAGE_TYPES: &[&str] = &["image/png", "image/jpeg", "image/gif", "image/webp"];
 const DOCUMENT_TYPES: &[&str] = &["application/pdf"];
 
-impl<R: Render> Ledger<R> {
+impl<R: RenderDialect> RequestBuffer<R> {
     /// One answer for each call of `asked`, in that order, and which results were used for them.
-    pub(super) fn answers<'a>(
+    pub(super) fn call_results<'a>(
         &'a self,
         messages: &'a [Arc<Message>],
         asked: Range<usize>,
-        scene: &Scene<'a>,
-    ) -> (Vec<Answer<'a>>, Vec<*const Block>) {
+        scene: &RenderContext<'a>,
+    ) -> (Vec<CallResultPart<'a>>, Vec<*const MessageBlock>) {
         let mut used = Vec::new();
         let answers = self.issued[asked].iter().map(|issued| {
             let found = messages
@@ -127,18 +127,18 @@ impl<R: Render> Ledger<R> {
                 .flat_map(|message| &message.blocks)
                 .find(|block| answered_call(block) == Some(issued.call));
             let (ok, parts) = match found {
-                Some(block @ Block::Result { ok, blocks, .. }) => {
+                Some(block @ MessageBlock::Result { ok, blocks, .. }) => {
                     used.push(std::ptr::from_ref(block));
-                    (*ok, self.parts(blocks, scene))
+                    (*ok, self.user_parts(blocks, scene))
                 }
-                _ => (false, vec![Part::text(NO_RESULT)]),
+                _ => (false, vec![UserPart::from_text(NO_RESULT)]),
             };
-            Answer {
+            CallResultPart {
                 wire_id: &issued.wire_id,
                 echo: issued.echo.as_deref(),
                 name: &issued.name,
                 ok,
-                parts: if parts.is_empty() { vec![Part::text(NO_OUTPUT)] } else { parts },
+                parts: if parts.is_empty() { vec![UserPart::from_text(NO_OUTPUT)] } else { parts },
             }
         });
         (answers.collect(), used)
@@ -148,57 +148,71 @@ impl<R: Render> Ledger<R> {
     pub(super) fn parts_of<'a>(
         &self,
         messages: &'a [Arc<Message>],
-        used: &[*const Block],
-        scene: &Scene<'a>,
-    ) -> Vec<Part<'a>> {
+        used: &[*const MessageBlock],
+        scene: &RenderContext<'a>,
+    ) -> Vec<UserPart<'a>> {
         let mut parts = Vec::new();
         for message in messages.iter().filter(|message| message.role == Role::User) {
             for block in &message.blocks {
                 match block {
-                    Block::Result { .. } if used.contains(&std::ptr::from_ref(block)) => {}
-                    Block::Result { .. } => parts.push(Part::text(LOST_RESULT)),
-                    other => parts.extend(self.part(other, scene)),
+                    MessageBlock::Result { .. } if used.contains(&std::ptr::from_ref(block)) => {}
+                    MessageBlock::Result { .. } => parts.push(UserPart::from_text(LOST_RESULT)),
+                    other => parts.extend(self.user_part(other, scene)),
                 }
             }
         }
         parts
     }
 
-    fn parts<'a>(&self, blocks: &'a [Block], scene: &Scene<'a>) -> Vec<Part<'a>> {
-        blocks.iter().filter_map(|block| self.part(block, scene)).collect()
+    fn user_parts<'a>(
+        &self,
+        blocks: &'a [MessageBlock],
+        scene: &RenderContext<'a>,
+    ) -> Vec<UserPart<'a>> {
+        blocks.iter().filter_map(|block| self.user_part(block, scene)).collect()
     }
 
-    fn part<'a>(&self, block: &'a Block, scene: &Scene<'a>) -> Option<Part<'a>> {
+    fn user_part<'a>(
+        &self,
+        block: &'a MessageBlock,
+        scene: &RenderContext<'a>,
+    ) -> Option<UserPart<'a>> {
         match block {
-            Block::Text { text, .. } => (!is_blank(text)).then(|| Part::text(text)),
-            Block::Image { media } => Some(match self.data(media, scene, Kind::Image) {
-                Ok(data) => Part::Image { media_type: &media.media_type, data },
-                Err(why) => Part::Text(left_out("image", media, why).into()),
-            }),
-            Block::Document { media } => Some(match self.data(media, scene, Kind::Document) {
-                Ok(data) => Part::Document {
-                    media_type: &media.media_type,
-                    data,
-                    name: media.name.as_deref().unwrap_or("document.pdf"),
-                },
-                Err(why) => Part::Text(left_out("document", media, why).into()),
-            }),
-            Block::Thinking { .. } | Block::Call(_) | Block::Result { .. } => None,
+            MessageBlock::Text { text, .. } => (!is_blank(text)).then(|| UserPart::from_text(text)),
+            MessageBlock::Image { media } => {
+                Some(match self.media_data(media, scene, MediaPartKind::Image) {
+                    Ok(data) => UserPart::Image { media_type: &media.media_type, data },
+                    Err(why) => UserPart::Text(left_out("image", media, why).into()),
+                })
+            }
+            MessageBlock::Document { media } => {
+                Some(match self.media_data(media, scene, MediaPartKind::Document) {
+                    Ok(data) => UserPart::Document {
+                        media_type: &media.media_type,
+                        data,
+                        name: media.name.as_deref().unwrap_or("document.pdf"),
+                    },
+                    Err(why) => UserPart::Text(left_out("document", media, why).into()),
+                })
+            }
+            MessageBlock::Thinking { .. } | MessageBlock::Call(_) | MessageBlock::Result { .. } => {
+                None
+            }
         }
     }
 
     /// Base64 text of `media`, or why it cannot be sent.
-    fn data<'a>(
+    fn media_data<'a>(
         &self,
-        media: &Media,
-        scene: &Scene<'a>,
-        kind: Kind,
+        media: &StoredMedia,
+        scene: &RenderContext<'a>,
+        kind: MediaPartKind,
     ) -> Result<&'a str, &'static str> {
-        let rules = self.render.media();
-        let can = |ability| scene.model.is_none_or(|model| model.can(ability));
+        let rules = self.render.media_rules();
+        let can = |ability| scene.model.is_none_or(|model| model.has_ability(ability));
         let (able, types, bytes_max) = match kind {
-            Kind::Image => (can("images"), IMAGE_TYPES, rules.image_bytes_max),
-            Kind::Document => {
+            MediaPartKind::Image => (can("images"), IMAGE_TYPES, rules.image_bytes_max),
+            MediaPartKind::Document => {
                 (can("pdf") && rules.documents, DOCUMENT_TYPES, rules.document_bytes_max)
             }
         };
@@ -219,26 +233,26 @@ impl<R: Render> Ledger<R> {
     }
 
     /// What `messages` of the assistant say. Calls have been issued, from `issued` on.
-    pub(super) fn said<'a>(
+    pub(super) fn assistant_parts<'a>(
         &'a self,
         messages: &'a [Arc<Message>],
         issued: usize,
-        scene: &Scene<'a>,
-    ) -> Vec<Said<'a>> {
+        scene: &RenderContext<'a>,
+    ) -> Vec<AssistantPart<'a>> {
         let mut next_call = issued;
         let mut out = Vec::new();
         for message in messages.iter().filter(|message| message.role == Role::Assistant) {
             for block in &message.blocks {
-                if let Block::Call(call) = block {
+                if let MessageBlock::Call(call) = block {
                     let Some(known) = self.issued.get(next_call) else { continue };
                     if known.call == call.call {
                         next_call += 1;
-                        out.push(Said::Call {
+                        out.push(AssistantPart::Call {
                             wire_id: &known.wire_id,
                             echo: known.echo.as_deref(),
                             name: &known.name,
                             input: known.carried.as_ref().unwrap_or(&call.input),
-                            seal: self.own(call.seal.as_ref()),
+                            seal: self.readable_seal(call.seal.as_ref()),
                         });
                     }
                 } else {
@@ -246,66 +260,70 @@ impl<R: Render> Ledger<R> {
                 }
             }
         }
-        while matches!(out.last(), Some(Said::Thinking { .. })) {
+        while matches!(out.last(), Some(AssistantPart::Thinking { .. })) {
             out.pop();
         }
         if out.is_empty() {
-            out.push(Said::Note(NOTHING_SAID.into()));
+            out.push(AssistantPart::Note(NOTHING_SAID.into()));
         }
         out
     }
 
-    fn said_block<'a>(&self, block: &'a Block, scene: &Scene<'a>) -> Option<Said<'a>> {
+    fn said_block<'a>(
+        &self,
+        block: &'a MessageBlock,
+        scene: &RenderContext<'a>,
+    ) -> Option<AssistantPart<'a>> {
         match block {
-            Block::Text { text, seal, .. } => {
-                let seal = self.own(seal.as_ref());
+            MessageBlock::Text { text, seal, .. } => {
+                let seal = self.readable_seal(seal.as_ref());
                 let counts = !is_blank(text) || (R::SEALED_BLANK_TEXT && seal.is_some());
-                counts.then_some(Said::Text { text, seal })
+                counts.then_some(AssistantPart::Text { text, seal })
             }
-            Block::Thinking { text, seal } => {
-                let seal = self.own(seal.as_ref())?;
-                Some(Said::Thinking { text, seal })
+            MessageBlock::Thinking { text, seal } => {
+                let seal = self.readable_seal(seal.as_ref())?;
+                Some(AssistantPart::Thinking { text, seal })
             }
-            Block::Image { media } if self.render.media().assistant_images => {
-                Some(match self.data(media, scene, Kind::Image) {
-                    Ok(data) => Said::Image { media_type: &media.media_type, data },
-                    Err(why) => Said::Note(left_out("image", media, why)),
+            MessageBlock::Image { media } if self.render.media_rules().assistant_images => {
+                Some(match self.media_data(media, scene, MediaPartKind::Image) {
+                    Ok(data) => AssistantPart::Image { media_type: &media.media_type, data },
+                    Err(why) => AssistantPart::Note(left_out("image", media, why)),
                 })
             }
-            Block::Image { media } => {
-                Some(Said::Note(left_out("image", media, "it was shown to the user")))
+            MessageBlock::Image { media } => {
+                Some(AssistantPart::Note(left_out("image", media, "it was shown to the user")))
             }
-            Block::Document { media } => {
-                Some(Said::Note(left_out("document", media, "it was shown to the user")))
+            MessageBlock::Document { media } => {
+                Some(AssistantPart::Note(left_out("document", media, "it was shown to the user")))
             }
-            Block::Call(_) | Block::Result { .. } => None,
+            MessageBlock::Call(_) | MessageBlock::Result { .. } => None,
         }
     }
 
     /// What this vendor can read back of `seal`.
-    pub(super) fn own<'a>(&self, seal: Option<&'a Seal>) -> Option<&'a Value> {
+    pub(super) fn readable_seal<'a>(&self, seal: Option<&'a VendorSeal>) -> Option<&'a Value> {
         self.render.quirks().own_seal(R::DIALECT, &self.model, seal)
     }
 }
 
 #[derive(Clone, Copy)]
-enum Kind {
+enum MediaPartKind {
     Image,
     Document,
 }
 
-fn answered_call(block: &Block) -> Option<CallId> {
+fn answered_call(block: &MessageBlock) -> Option<CallId> {
     match block {
-        Block::Result { call, .. } => Some(*call),
-        Block::Text { .. }
-        | Block::Thinking { .. }
-        | Block::Call(_)
-        | Block::Image { .. }
-        | Block::Document { .. } => None,
+        MessageBlock::Result { call, .. } => Some(*call),
+        MessageBlock::Text { .. }
+        | MessageBlock::Thinking { .. }
+        | MessageBlock::Call(_)
+        | MessageBlock::Image { .. }
+        | MessageBlock::Document { .. } => None,
     }
 }
 
-fn left_out(what: &str, media: &Media, why: &str) -> String {
+fn left_out(what: &str, media: &StoredMedia, why: &str) -> String {
     let name = media.name.as_deref().unwrap_or("without a name");
     format!("[{what} {name:?} ({}, {} bytes) is not sent: {why}]", media.media_type, media.bytes)
 }

@@ -5,31 +5,33 @@ use std::borrow::Cow;
 use serde::Deserialize;
 use serde::de::{self, Deserializer, IgnoredAny, SeqAccess, Visitor};
 use serde_json::{Map, Value};
-use weir_core::message::Block;
-use weir_core::model::{FailureClass, Reply, ReplyBlock, ReplyCall, Signal, Stop, Usage};
+use weir_core::message::MessageBlock;
+use weir_core::model::{
+    FailureClass, ModelReply, ModelSignal, ReplyBlock, ReplyCall, StopReason, Usage,
+};
 
-use super::super::Quirks;
-use super::super::failure::{self, Failure};
-use super::super::stream::{Assemble, REPLY_PIECES_MAX, garbage, too_many_pieces};
+use super::super::VendorQuirks;
+use super::super::failure::{self, ProviderFailure};
+use super::super::stream::{AssembleReply, REPLY_PIECES_MAX, damaged_event, too_many_pieces};
 use super::NAME;
 
-pub(super) struct Assembly {
-    quirks: Quirks,
+pub(super) struct OpenAiChatAssembly {
+    quirks: VendorQuirks,
     text: String,
     thinking: String,
     /// Structured reasoning of a gateway, put together again from its pieces.
     details: Vec<Map<String, Value>>,
     citations: Vec<Value>,
     images: Vec<(String, Vec<u8>)>,
-    calls: Vec<Call>,
+    calls: Vec<OpenAiChatCall>,
     refused: bool,
     usage: Usage,
-    stop: Option<Stop>,
+    stop: Option<StopReason>,
     done: bool,
     kept: usize,
 }
 
-struct Call {
+struct OpenAiChatCall {
     index: u32,
     id: String,
     name: String,
@@ -37,33 +39,33 @@ struct Call {
 }
 
 #[derive(Deserialize)]
-struct Chunk<'a> {
+struct OpenAiChatChunk<'a> {
     #[serde(borrow, default = "Vec::new")]
-    choices: Vec<Choice<'a>>,
+    choices: Vec<OpenAiChatChoice<'a>>,
     usage: Option<WireUsage>,
     error: Option<Value>,
 }
 
 #[derive(Deserialize)]
-struct Choice<'a> {
+struct OpenAiChatChoice<'a> {
     #[serde(borrow)]
-    delta: Option<Delta<'a>>,
+    delta: Option<OpenAiChatDelta<'a>>,
     #[serde(borrow)]
-    finish_reason: Option<Text<'a>>,
+    finish_reason: Option<OpenAiChatText<'a>>,
     error: Option<Value>,
 }
 
 #[derive(Deserialize)]
-struct Delta<'a> {
+struct OpenAiChatDelta<'a> {
     #[serde(borrow)]
-    content: Option<Content<'a>>,
+    content: Option<OpenAiChatContent<'a>>,
     #[serde(borrow)]
-    reasoning_content: Option<Text<'a>>,
+    reasoning_content: Option<OpenAiChatText<'a>>,
     #[serde(borrow)]
-    reasoning: Option<Text<'a>>,
+    reasoning: Option<OpenAiChatText<'a>>,
     reasoning_details: Option<Vec<Map<String, Value>>>,
     #[serde(borrow)]
-    refusal: Option<Text<'a>>,
+    refusal: Option<OpenAiChatText<'a>>,
     #[serde(borrow)]
     tool_calls: Option<Vec<CallDelta<'a>>>,
     annotations: Option<Vec<Value>>,
@@ -74,7 +76,7 @@ struct Delta<'a> {
 struct CallDelta<'a> {
     index: Option<u32>,
     #[serde(borrow)]
-    id: Option<Text<'a>>,
+    id: Option<OpenAiChatText<'a>>,
     #[serde(borrow)]
     function: Option<FunctionDelta<'a>>,
 }
@@ -82,17 +84,17 @@ struct CallDelta<'a> {
 #[derive(Deserialize)]
 struct FunctionDelta<'a> {
     #[serde(borrow)]
-    name: Option<Text<'a>>,
+    name: Option<OpenAiChatText<'a>>,
     #[serde(borrow)]
-    arguments: Option<Content<'a>>,
+    arguments: Option<OpenAiChatContent<'a>>,
 }
 
 /// Text that is borrowed from the event where it has no escapes.
 #[derive(Deserialize)]
-struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+struct OpenAiChatText<'a>(#[serde(borrow)] Cow<'a, str>);
 
 /// Text, or what some vendors send in its place.
-enum Content<'a> {
+enum OpenAiChatContent<'a> {
     Text(Cow<'a, str>),
     Parts(Vec<Value>),
     Object(Value),
@@ -121,39 +123,39 @@ struct CompletionDetails {
     reasoning_tokens: Option<u64>,
 }
 
-impl<'de: 'a, 'a> Deserialize<'de> for Content<'a> {
+impl<'de: 'a, 'a> Deserialize<'de> for OpenAiChatContent<'a> {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
-        struct Any;
-        impl<'de> Visitor<'de> for Any {
-            type Value = Content<'de>;
+        struct ContentVisitor;
+        impl<'de> Visitor<'de> for ContentVisitor {
+            type Value = OpenAiChatContent<'de>;
             fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 f.write_str("text, a list of parts or an object")
             }
             fn visit_borrowed_str<E: de::Error>(self, text: &'de str) -> Result<Self::Value, E> {
-                Ok(Content::Text(Cow::Borrowed(text)))
+                Ok(OpenAiChatContent::Text(Cow::Borrowed(text)))
             }
             fn visit_str<E: de::Error>(self, text: &str) -> Result<Self::Value, E> {
-                Ok(Content::Text(Cow::Owned(text.to_owned())))
+                Ok(OpenAiChatContent::Text(Cow::Owned(text.to_owned())))
             }
             fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
                 let mut parts = Vec::new();
                 while let Some(part) = list.next_element::<Value>()? {
                     parts.push(part);
                 }
-                Ok(Content::Parts(parts))
+                Ok(OpenAiChatContent::Parts(parts))
             }
             fn visit_map<A: de::MapAccess<'de>>(self, map: A) -> Result<Self::Value, A::Error> {
                 let map = Map::deserialize(de::value::MapAccessDeserializer::new(map))?;
-                Ok(Content::Object(Value::Object(map)))
+                Ok(OpenAiChatContent::Object(Value::Object(map)))
             }
         }
-        d.deserialize_any(Any)
+        d.deserialize_any(ContentVisitor)
     }
 }
 
-impl Assembly {
-    pub(super) fn new(quirks: &Quirks) -> Assembly {
-        Assembly {
+impl OpenAiChatAssembly {
+    pub(super) fn new(quirks: &VendorQuirks) -> OpenAiChatAssembly {
+        OpenAiChatAssembly {
             quirks: quirks.clone(),
             text: String::new(),
             thinking: String::new(),
@@ -169,39 +171,45 @@ impl Assembly {
         }
     }
 
-    fn say(&mut self, text: Cow<'_, str>, signal: &mut dyn FnMut(Signal)) {
+    fn add_text(&mut self, text: Cow<'_, str>, signal: &mut dyn FnMut(ModelSignal)) {
         if !text.is_empty() {
             self.kept += text.len();
             self.text.push_str(&text);
-            signal(Signal::Text(text.into_owned()));
+            signal(ModelSignal::Text(text.into_owned()));
         }
     }
 
-    fn think(&mut self, text: Cow<'_, str>, signal: &mut dyn FnMut(Signal)) {
+    fn add_thinking(&mut self, text: Cow<'_, str>, signal: &mut dyn FnMut(ModelSignal)) {
         if !text.is_empty() {
             self.kept += text.len();
             self.thinking.push_str(&text);
-            signal(Signal::Thinking(text.into_owned()));
+            signal(ModelSignal::Thinking(text.into_owned()));
         }
     }
 
-    fn delta(&mut self, delta: Delta<'_>, signal: &mut dyn FnMut(Signal)) -> Result<(), Failure> {
+    fn apply_delta(
+        &mut self,
+        delta: OpenAiChatDelta<'_>,
+        signal: &mut dyn FnMut(ModelSignal),
+    ) -> Result<(), ProviderFailure> {
         // Some vendors send the same thought under both names.
         match (delta.reasoning_content, delta.reasoning) {
-            (Some(Text(text)), _) | (None, Some(Text(text))) => self.think(text, signal),
+            (Some(OpenAiChatText(text)), _) | (None, Some(OpenAiChatText(text))) => {
+                self.add_thinking(text, signal)
+            }
             (None, None) => {}
         }
         match delta.content {
-            Some(Content::Text(text)) => self.say(text, signal),
-            Some(Content::Parts(parts)) => self.parts(parts, signal),
-            Some(Content::Object(_)) | None => {}
+            Some(OpenAiChatContent::Text(text)) => self.add_text(text, signal),
+            Some(OpenAiChatContent::Parts(parts)) => self.add_parts(parts, signal),
+            Some(OpenAiChatContent::Object(_)) | None => {}
         }
-        if let Some(Text(text)) = delta.refusal {
+        if let Some(OpenAiChatText(text)) = delta.refusal {
             self.refused |= !text.is_empty();
-            self.say(text, signal);
+            self.add_text(text, signal);
         }
         for detail in delta.reasoning_details.unwrap_or_default() {
-            self.detail(detail)?;
+            self.add_detail(detail)?;
         }
         for citation in delta.annotations.unwrap_or_default() {
             self.kept += 256;
@@ -215,22 +223,22 @@ impl Assembly {
             }
         }
         for call in delta.tool_calls.unwrap_or_default() {
-            self.call(call, signal)?;
+            self.add_call_delta(call, signal)?;
         }
         Ok(())
     }
 
     /// Content as a list: thinking and text in turn.
-    fn parts(&mut self, parts: Vec<Value>, signal: &mut dyn FnMut(Signal)) {
+    fn add_parts(&mut self, parts: Vec<Value>, signal: &mut dyn FnMut(ModelSignal)) {
         for part in parts {
             let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
             match part.get("type").and_then(Value::as_str) {
-                Some("text") => self.say(Cow::Owned(text(&part["text"])), signal),
+                Some("text") => self.add_text(Cow::Owned(text(&part["text"])), signal),
                 Some("thinking") => {
                     for thought in part["thinking"].as_array().into_iter().flatten() {
-                        self.think(Cow::Owned(text(&thought["text"])), signal);
+                        self.add_thinking(Cow::Owned(text(&thought["text"])), signal);
                     }
-                    self.think(Cow::Owned(text(&part["thinking"])), signal);
+                    self.add_thinking(Cow::Owned(text(&part["thinking"])), signal);
                 }
                 Some("reference") => {
                     self.kept += 256;
@@ -242,7 +250,7 @@ impl Assembly {
     }
 
     /// Pieces of one detail have the same index and type; their texts are joined.
-    fn detail(&mut self, detail: Map<String, Value>) -> Result<(), Failure> {
+    fn add_detail(&mut self, detail: Map<String, Value>) -> Result<(), ProviderFailure> {
         const JOINED: &[&str] = &["text", "summary", "data"];
         if self.details.len() >= REPLY_PIECES_MAX {
             return Err(too_many_pieces());
@@ -271,16 +279,17 @@ impl Assembly {
         Ok(())
     }
 
-    fn call(
+    fn add_call_delta(
         &mut self,
         delta: CallDelta<'_>,
-        signal: &mut dyn FnMut(Signal),
-    ) -> Result<(), Failure> {
-        let id = delta.id.map_or(Cow::Borrowed(""), |Text(id)| id);
+        signal: &mut dyn FnMut(ModelSignal),
+    ) -> Result<(), ProviderFailure> {
+        let id = delta.id.map_or(Cow::Borrowed(""), |OpenAiChatText(id)| id);
         let (name, arguments) = match delta.function {
-            Some(function) => {
-                (function.name.map_or(Cow::Borrowed(""), |Text(name)| name), function.arguments)
-            }
+            Some(function) => (
+                function.name.map_or(Cow::Borrowed(""), |OpenAiChatText(name)| name),
+                function.arguments,
+            ),
             None => (Cow::Borrowed(""), None),
         };
         let index = delta.index.unwrap_or_else(|| match self.calls.last() {
@@ -297,7 +306,7 @@ impl Assembly {
             None if self.calls.len() >= REPLY_PIECES_MAX => return Err(too_many_pieces()),
             None => {
                 let (id, name) = (String::new(), String::new());
-                self.calls.push(Call { index, id, name, arguments: String::new() });
+                self.calls.push(OpenAiChatCall { index, id, name, arguments: String::new() });
                 self.calls.len() - 1
             }
         };
@@ -307,12 +316,12 @@ impl Assembly {
         }
         if !name.is_empty() && call.name.is_empty() {
             call.name.push_str(&name);
-            signal(Signal::CallBegun(name.into_owned()));
+            signal(ModelSignal::CallBegun(name.into_owned()));
         }
         let more = match arguments {
-            Some(Content::Text(text)) => text,
-            Some(Content::Object(object)) => Cow::Owned(object.to_string()),
-            Some(Content::Parts(_)) | None => Cow::Borrowed(""),
+            Some(OpenAiChatContent::Text(text)) => text,
+            Some(OpenAiChatContent::Object(object)) => Cow::Owned(object.to_string()),
+            Some(OpenAiChatContent::Parts(_)) | None => Cow::Borrowed(""),
         };
         call.arguments.push_str(&more);
         self.kept += more.len();
@@ -339,32 +348,36 @@ impl Assembly {
         };
     }
 
-    fn finish_reason(&mut self, reason: &str) -> Result<(), Failure> {
+    fn finish_reason(&mut self, reason: &str) -> Result<(), ProviderFailure> {
         self.stop = Some(match reason {
-            "tool_calls" | "function_call" => Stop::Calls,
-            "length" | "model_length" => Stop::MaxTokens,
-            "content_filter" => Stop::Refusal,
+            "tool_calls" | "function_call" => StopReason::Calls,
+            "length" | "model_length" => StopReason::MaxTokens,
+            "content_filter" => StopReason::Refusal,
             "error" | "network_error" | "insufficient_system_resource" => {
-                return Err(Failure::new(
+                return Err(ProviderFailure::new(
                     FailureClass::Overloaded,
                     format!("The provider stopped in mid-answer and gave as reason: {reason}."),
                 ));
             }
-            _ => Stop::End,
+            _ => StopReason::End,
         });
         Ok(())
     }
 }
 
-impl Assemble for Assembly {
-    fn event(&mut self, data: &str, signal: &mut dyn FnMut(Signal)) -> Result<(), Failure> {
+impl AssembleReply for OpenAiChatAssembly {
+    fn take_event(
+        &mut self,
+        data: &str,
+        signal: &mut dyn FnMut(ModelSignal),
+    ) -> Result<(), ProviderFailure> {
         if data.trim_ascii() == "[DONE]" {
             self.done = true;
             return Ok(());
         }
-        let chunk: Chunk<'_> = match serde_json::from_str(data) {
+        let chunk: OpenAiChatChunk<'_> = match serde_json::from_str(data) {
             Ok(chunk) => chunk,
-            Err(error) => return Err(unreadable(data, &error)),
+            Err(error) => return Err(unreadable_event(data, &error)),
         };
         if let Some(error) = chunk.error.filter(|error| !error.is_null()) {
             return Err(failure::from_stream(&error));
@@ -378,9 +391,9 @@ impl Assemble for Assembly {
                 return Err(failure::from_stream(&error));
             }
             if let Some(delta) = choice.delta {
-                self.delta(delta, signal)?;
+                self.apply_delta(delta, signal)?;
             }
-            if let Some(Text(reason)) = choice.finish_reason
+            if let Some(OpenAiChatText(reason)) = choice.finish_reason
                 && !reason.is_empty()
             {
                 self.finish_reason(&reason)?;
@@ -398,11 +411,11 @@ impl Assemble for Assembly {
         self.done
     }
 
-    fn kept(&self) -> usize {
+    fn kept_bytes(&self) -> usize {
         self.kept
     }
 
-    fn reply(self) -> Result<Reply, Failure> {
+    fn into_reply(self) -> Result<ModelReply, ProviderFailure> {
         let mut blocks = Vec::new();
         if !self.thinking.is_empty() || !self.details.is_empty() {
             let mut data = Map::new();
@@ -410,12 +423,12 @@ impl Assemble for Assembly {
                 let details = self.details.into_iter().map(Value::Object).collect();
                 data.insert("details".into(), Value::Array(details));
             }
-            let seal = self.quirks.replay_reasoning.then(|| self.quirks.seal(NAME, data));
-            blocks.push(ReplyBlock::Said(Block::Thinking { text: self.thinking, seal }));
+            let seal = self.quirks.replay_reasoning.then(|| self.quirks.make_seal(NAME, data));
+            blocks.push(ReplyBlock::Said(MessageBlock::Thinking { text: self.thinking, seal }));
         }
         if !self.text.is_empty() {
             let (text, citations) = (self.text, self.citations);
-            blocks.push(ReplyBlock::Said(Block::Text { text, citations, seal: None }));
+            blocks.push(ReplyBlock::Said(MessageBlock::Text { text, citations, seal: None }));
         }
         for (media_type, data) in self.images {
             blocks.push(ReplyBlock::Image { media_type, data });
@@ -431,23 +444,23 @@ impl Assemble for Assembly {
         }));
         let stop = match self.stop {
             // Local servers say `stop` although they called.
-            Some(Stop::End) | None if calls => Stop::Calls,
-            Some(Stop::End) if self.refused => Stop::Refusal,
+            Some(StopReason::End) | None if calls => StopReason::Calls,
+            Some(StopReason::End) if self.refused => StopReason::Refusal,
             Some(stop) => stop,
-            None => Stop::End,
+            None => StopReason::End,
         };
-        Ok(Reply::Whole { blocks, stop, usage: self.usage })
+        Ok(ModelReply::Whole { blocks, stop, usage: self.usage })
     }
 }
 
-fn unreadable(data: &str, error: &serde_json::Error) -> Failure {
+fn unreadable_event(data: &str, error: &serde_json::Error) -> ProviderFailure {
     if serde_json::from_str::<IgnoredAny>(data).is_ok()
         && let Ok(value) = serde_json::from_str::<Value>(data)
         && let Some(error) = value.get("error").filter(|error| !error.is_null())
     {
         return failure::from_stream(error);
     }
-    garbage(data, error)
+    damaged_event(data, error)
 }
 
 /// Media type and bytes of a `data:` address.

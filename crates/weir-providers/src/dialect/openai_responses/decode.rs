@@ -6,40 +6,42 @@ use std::borrow::Cow;
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use weir_core::message::Block;
-use weir_core::model::{FailureClass, Reply, ReplyBlock, ReplyCall, Signal, Stop, Usage};
+use weir_core::message::MessageBlock;
+use weir_core::model::{
+    FailureClass, ModelReply, ModelSignal, ReplyBlock, ReplyCall, StopReason, Usage,
+};
 
-use super::super::Quirks;
-use super::super::failure::{self, Failure};
+use super::super::VendorQuirks;
+use super::super::failure::{self, ProviderFailure};
 use super::super::openai_chat::decode::decode_base64;
-use super::super::stream::{Assemble, REPLY_PIECES_MAX, garbage, too_many_pieces};
+use super::super::stream::{AssembleReply, REPLY_PIECES_MAX, damaged_event, too_many_pieces};
 use super::NAME;
 
-pub(super) struct Assembly {
-    quirks: Quirks,
+pub(super) struct ResponsesAssembly {
+    quirks: VendorQuirks,
     blocks: Vec<ReplyBlock>,
     refused: bool,
     usage: Usage,
-    stop: Option<Stop>,
+    stop: Option<StopReason>,
     kept: usize,
 }
 
 /// The part of an event that is read for each of the many small ones.
 #[derive(Deserialize)]
-struct Event<'a> {
+struct ResponsesEvent<'a> {
     #[serde(borrow, rename = "type")]
     kind: Cow<'a, str>,
     #[serde(borrow)]
-    delta: Option<Text<'a>>,
+    delta: Option<ResponsesText<'a>>,
 }
 
 /// Text that is borrowed from the event where it has no escapes.
 #[derive(Deserialize)]
-struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+struct ResponsesText<'a>(#[serde(borrow)] Cow<'a, str>);
 
-impl Assembly {
-    pub(super) fn new(quirks: &Quirks) -> Assembly {
-        Assembly {
+impl ResponsesAssembly {
+    pub(super) fn new(quirks: &VendorQuirks) -> ResponsesAssembly {
+        ResponsesAssembly {
             quirks: quirks.clone(),
             blocks: Vec::new(),
             refused: false,
@@ -50,12 +52,12 @@ impl Assembly {
     }
 
     /// The events that come once per item or reply.
-    fn rare(
+    fn handle_rare_event(
         &mut self,
         kind: &str,
         data: &str,
-        signal: &mut dyn FnMut(Signal),
-    ) -> Result<(), Failure> {
+        signal: &mut dyn FnMut(ModelSignal),
+    ) -> Result<(), ProviderFailure> {
         if !matches!(
             kind,
             "response.output_item.added"
@@ -68,30 +70,31 @@ impl Assembly {
         ) {
             return Ok(());
         }
-        let value: Value = serde_json::from_str(data).map_err(|error| garbage(data, &error))?;
+        let value: Value =
+            serde_json::from_str(data).map_err(|error| damaged_event(data, &error))?;
         let response = || value.get("response").unwrap_or(&Value::Null);
         match kind {
             "response.output_item.added" => {
                 let item = &value["item"];
                 if item["type"] == "function_call" {
                     let name = item["name"].as_str().unwrap_or_default();
-                    signal(Signal::CallBegun(name.to_owned()));
+                    signal(ModelSignal::CallBegun(name.to_owned()));
                 }
             }
             "response.output_item.done" => {
                 self.kept += data.len();
-                self.item(&value["item"])?;
+                self.take_item(&value["item"])?;
             }
-            "response.completed" => self.completed(response(), Stop::End)?,
+            "response.completed" => self.handle_completed(response(), StopReason::End)?,
             "response.incomplete" => {
                 let stop = match response()["incomplete_details"]["reason"].as_str() {
-                    Some("content_filter") => Stop::Refusal,
-                    Some(_) | None => Stop::MaxTokens,
+                    Some("content_filter") => StopReason::Refusal,
+                    Some(_) | None => StopReason::MaxTokens,
                 };
-                self.completed(response(), stop)?;
+                self.handle_completed(response(), stop)?;
             }
             "response.cancelled" => {
-                return Err(Failure::new(
+                return Err(ProviderFailure::new(
                     FailureClass::StreamCut,
                     "The provider cancelled the answer.",
                 ));
@@ -102,11 +105,15 @@ impl Assembly {
         Ok(())
     }
 
-    fn completed(&mut self, response: &Value, stop: Stop) -> Result<(), Failure> {
+    fn handle_completed(
+        &mut self,
+        response: &Value,
+        stop: StopReason,
+    ) -> Result<(), ProviderFailure> {
         // Some servers send the items only here.
         if self.blocks.is_empty() {
             for item in response["output"].as_array().into_iter().flatten() {
-                self.item(item)?;
+                self.take_item(item)?;
             }
         }
         let usage = &response["usage"];
@@ -125,11 +132,11 @@ impl Assembly {
         Ok(())
     }
 
-    fn item(&mut self, item: &Value) -> Result<(), Failure> {
+    fn take_item(&mut self, item: &Value) -> Result<(), ProviderFailure> {
         let text = |name: &str| item[name].as_str().unwrap_or_default().to_owned();
         match item["type"].as_str() {
-            Some("message") => self.message(item),
-            Some("reasoning") => self.reasoning(item),
+            Some("message") => self.take_message(item),
+            Some("reasoning") => self.take_reasoning(item),
             Some("function_call") => self.blocks.push(ReplyBlock::Call(ReplyCall {
                 wire_id: text("call_id"),
                 tool: text("name"),
@@ -148,7 +155,7 @@ impl Assembly {
         if self.blocks.len() > REPLY_PIECES_MAX { Err(too_many_pieces()) } else { Ok(()) }
     }
 
-    fn message(&mut self, item: &Value) {
+    fn take_message(&mut self, item: &Value) {
         let mut out = String::new();
         let mut citations = Vec::new();
         for part in item["content"].as_array().into_iter().flatten() {
@@ -163,12 +170,12 @@ impl Assembly {
         }
         // The vendor tells commentary from the final answer, and wants it back.
         let seal = item["phase"].as_str().map(|phase| {
-            self.quirks.seal(NAME, Map::from_iter([("phase".to_owned(), phase.into())]))
+            self.quirks.make_seal(NAME, Map::from_iter([("phase".to_owned(), phase.into())]))
         });
-        self.blocks.push(ReplyBlock::Said(Block::Text { text: out, citations, seal }));
+        self.blocks.push(ReplyBlock::Said(MessageBlock::Text { text: out, citations, seal }));
     }
 
-    fn reasoning(&mut self, item: &Value) {
+    fn take_reasoning(&mut self, item: &Value) {
         let mut text = String::new();
         for part in ["summary", "content"].iter().flat_map(|n| item[*n].as_array()).flatten() {
             if !text.is_empty() {
@@ -184,31 +191,38 @@ impl Assembly {
         }
         // Without its encrypted form the vendor, who stored nothing, could not read it.
         let readable = data.contains_key("encrypted_content");
-        let seal = readable.then(|| self.quirks.seal(NAME, data));
+        let seal = readable.then(|| self.quirks.make_seal(NAME, data));
         if seal.is_some() || !text.is_empty() {
-            self.blocks.push(ReplyBlock::Said(Block::Thinking { text, seal }));
+            self.blocks.push(ReplyBlock::Said(MessageBlock::Thinking { text, seal }));
         }
     }
 }
 
-impl Assemble for Assembly {
-    fn event(&mut self, data: &str, signal: &mut dyn FnMut(Signal)) -> Result<(), Failure> {
+impl AssembleReply for ResponsesAssembly {
+    fn take_event(
+        &mut self,
+        data: &str,
+        signal: &mut dyn FnMut(ModelSignal),
+    ) -> Result<(), ProviderFailure> {
         if data.trim_ascii() == "[DONE]" {
             return Ok(());
         }
-        let event: Event<'_> = match serde_json::from_str(data) {
+        let event: ResponsesEvent<'_> = match serde_json::from_str(data) {
             Ok(event) => event,
-            Err(error) => return unknown(data, &error),
+            Err(error) => return tolerate_unknown_event(data, &error),
         };
         match (event.kind.as_ref(), event.delta) {
-            ("response.output_text.delta" | "response.refusal.delta", Some(Text(delta))) => {
-                signal(Signal::Text(delta.into_owned()));
+            (
+                "response.output_text.delta" | "response.refusal.delta",
+                Some(ResponsesText(delta)),
+            ) => {
+                signal(ModelSignal::Text(delta.into_owned()));
             }
             (
                 "response.reasoning_summary_text.delta" | "response.reasoning_text.delta",
-                Some(Text(delta)),
-            ) => signal(Signal::Thinking(delta.into_owned())),
-            (kind, _) => self.rare(kind, data, signal)?,
+                Some(ResponsesText(delta)),
+            ) => signal(ModelSignal::Thinking(delta.into_owned())),
+            (kind, _) => self.handle_rare_event(kind, data, signal)?,
         }
         Ok(())
     }
@@ -221,28 +235,28 @@ impl Assemble for Assembly {
         self.stop.is_some()
     }
 
-    fn kept(&self) -> usize {
+    fn kept_bytes(&self) -> usize {
         self.kept
     }
 
-    fn reply(self) -> Result<Reply, Failure> {
+    fn into_reply(self) -> Result<ModelReply, ProviderFailure> {
         let calls = self.blocks.iter().any(|block| matches!(block, ReplyBlock::Call(_)));
         let stop = match self.stop {
-            Some(Stop::End) | None if calls => Stop::Calls,
-            Some(Stop::End) | None if self.refused => Stop::Refusal,
+            Some(StopReason::End) | None if calls => StopReason::Calls,
+            Some(StopReason::End) | None if self.refused => StopReason::Refusal,
             Some(stop) => stop,
-            None => Stop::End,
+            None => StopReason::End,
         };
-        Ok(Reply::Whole { blocks: self.blocks, stop, usage: self.usage })
+        Ok(ModelReply::Whole { blocks: self.blocks, stop, usage: self.usage })
     }
 }
 
 /// An event whose fields are odd: passed over when it is of a kind we do not know.
-fn unknown(data: &str, error: &serde_json::Error) -> Result<(), Failure> {
-    let value: Value = serde_json::from_str(data).map_err(|error| garbage(data, &error))?;
+fn tolerate_unknown_event(data: &str, error: &serde_json::Error) -> Result<(), ProviderFailure> {
+    let value: Value = serde_json::from_str(data).map_err(|error| damaged_event(data, &error))?;
     match value.get("type").and_then(Value::as_str) {
         Some(kind) if !kind.ends_with("text.delta") && kind != "error" => Ok(()),
-        None if value.get("error").is_none() => Err(garbage(data, error)),
+        None if value.get("error").is_none() => Err(damaged_event(data, error)),
         Some(_) | None => Err(failure::from_stream(value.get("error").unwrap_or(&value))),
     }
 }

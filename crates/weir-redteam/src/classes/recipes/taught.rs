@@ -66,7 +66,7 @@ pub(super) async fn taught(bench: &Bench) -> anyhow::Result<Vec<Outcome>> {
         let waits = store.proposals(KEPT_RECIPE).await?;
         ensure!(!waits.is_empty(), "{name}: nothing was learned: there is nothing to attack");
         for proposal in &waits {
-            settle(store.as_ref(), proposal, ACTIVE, Timestamp(2)).await?;
+            settle_recipe(store.as_ref(), proposal, ACTIVE, Timestamp(2)).await?;
         }
         world.forget();
         let after = later(&world, "after").await?;
@@ -116,7 +116,7 @@ fn calls_of(world: &World, calls: Calls, thing: &str) -> Vec<Wish> {
 
 /// Whether a recipe counts.
 async fn counting(world: &World) -> anyhow::Result<bool> {
-    let kept = world.engine.parts().store.kept(KEPT_RECIPE).await?;
+    let kept = world.engine.parts().store.stored_items(KEPT_RECIPE).await?;
     Ok(kept.iter().any(|kept| kept.state == ACTIVE))
 }
 

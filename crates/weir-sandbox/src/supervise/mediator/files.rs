@@ -11,9 +11,9 @@ use rustix::fs::{
 use rustix::io::Errno;
 use weir_seccomp_notify::CloseOnExec;
 
-use super::judge::Act;
-use super::target::{Place, Target};
-use super::{Mediator, Outcome};
+use super::judge::EntryAccess;
+use super::target::{FolderEntry, WaitingThread};
+use super::{MediationOutcome, Mediator};
 
 /// One call of this kind, with its arguments in the order of its newest form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,7 +59,7 @@ const FAR: [&str; 6] = ["/usr/", "/lib", "/etc/", "/proc/", "/sys/", "/bin/"];
 
 impl FileCall {
     /// What a number and its arguments say.
-    pub(super) fn of(number: i64, a: [u64; 6]) -> Option<FileCall> {
+    pub(super) fn from_call(number: i64, a: [u64; 6]) -> Option<FileCall> {
         use FileCall::*;
         const CREATE: u64 = (libc::O_CREAT | libc::O_WRONLY | libc::O_TRUNC) as u64;
         const FOLDER: u64 = libc::AT_REMOVEDIR as u64;
@@ -112,148 +112,171 @@ fn mode_of(raw: u64) -> Mode {
 }
 
 /// The lower half, which is all that the kernel takes of flags.
-fn low(raw: u64) -> u32 {
+fn low_bits(raw: u64) -> u32 {
     (raw & 0xffff_ffff) as u32
 }
 
 impl Mediator {
     /// Does it, or leaves it to the kernel.
-    pub(super) fn file(&mut self, id: u64, target: Target, call: FileCall) -> Option<Outcome> {
+    pub(super) fn handle_file_call(
+        &mut self,
+        id: u64,
+        target: WaitingThread,
+        call: FileCall,
+    ) -> Option<MediationOutcome> {
         match call {
             FileCall::Open { at, path, flags, mode } => {
-                let text = target.text(path)?;
-                let flags = OFlags::from_bits_retain(low(flags));
-                self.open(id, target, FileOpening { at, text: &text, flags, mode })
+                let text = target.read_text(path)?;
+                let flags = OFlags::from_bits_retain(low_bits(flags));
+                self.open_file(id, target, FileOpening { at, text: &text, flags, mode })
             }
             FileCall::MakeFolder { at, path, mode } => {
-                let place = self.entry(target, at, path)?;
-                self.judged(&place, Act::MakeFolder)?;
-                self.still(id, target)?;
+                let place = self.find_entry(target, at, path)?;
+                self.judge_access(&place, EntryAccess::MakeFolder)?;
+                self.adopt_umask(id, target)?;
                 Some(mkdirat(&place.parent, &place.name, mode_of(mode)).into())
             }
             FileCall::MakeNode { at, path, mode } => {
-                let place = self.plain(target, at, path)?;
-                self.judged(&place, Act::MakeNode)?;
-                let kind = FileType::from_raw_mode(low(mode));
+                let place = self.find_plain_entry(target, at, path)?;
+                self.judge_access(&place, EntryAccess::MakeNode)?;
+                let kind = FileType::from_raw_mode(low_bits(mode));
                 matches!(kind, FileType::Fifo | FileType::Socket).then_some(())?;
-                self.still(id, target)?;
+                self.adopt_umask(id, target)?;
                 Some(mknodat(&place.parent, &place.name, kind, mode_of(mode), 0).into())
             }
             FileCall::Remove { at, path, flags } => {
-                let flags = AtFlags::from_bits(low(flags))?;
-                let place = self.entry(target, at, path)?;
+                let flags = AtFlags::from_bits(low_bits(flags))?;
+                let place = self.find_entry(target, at, path)?;
                 (!place.slash || flags.contains(AtFlags::REMOVEDIR)).then_some(())?;
-                self.judged(&place, Act::Remove)?;
-                self.still(id, target)?;
+                self.judge_access(&place, EntryAccess::Remove)?;
+                self.adopt_umask(id, target)?;
                 Some(unlinkat(&place.parent, &place.name, flags).into())
             }
             FileCall::Rename { at, path, to, flags } => {
-                let flags = RenameFlags::from_bits(low(flags))?;
+                let flags = RenameFlags::from_bits(low_bits(flags))?;
                 self.rename(id, target, Renaming { from: EntryName { at, path }, to, flags })
             }
             FileCall::Link { at, path, to, flags } => {
                 // With any flag the source is another one than its name says.
-                (low(flags) == 0).then_some(())?;
-                let old = self.plain(target, at, path)?;
-                let new = self.plain(target, to.at, to.path)?;
-                let (from, to) = (Act::LinkFrom, Act::LinkTo);
+                (low_bits(flags) == 0).then_some(())?;
+                let old = self.find_plain_entry(target, at, path)?;
+                let new = self.find_plain_entry(target, to.at, to.path)?;
+                let (from, to) = (EntryAccess::LinkFrom, EntryAccess::LinkTo);
                 self.guard.allows_both(&old.path, from, &new.path, to).then_some(())?;
-                self.still(id, target)?;
+                self.adopt_umask(id, target)?;
                 let none = AtFlags::empty();
                 Some(linkat(&old.parent, &old.name, &new.parent, &new.name, none).into())
             }
             FileCall::Symlink { text, at, path } => {
-                let text = target.text(text)?;
-                let place = self.plain(target, at, path)?;
-                self.judged(&place, Act::MakeLink)?;
-                self.still(id, target)?;
+                let text = target.read_text(text)?;
+                let place = self.find_plain_entry(target, at, path)?;
+                self.judge_access(&place, EntryAccess::MakeLink)?;
+                self.adopt_umask(id, target)?;
                 Some(symlinkat(text, &place.parent, &place.name).into())
             }
             FileCall::Truncate { path, length } => {
-                let text = target.text(path)?;
-                let place = Place::follow(target.folder(HERE)?, &text)?;
-                self.judged(&place, Act::Write)?;
-                self.still(id, target)?;
-                let opened = opened(&place, OFlags::WRONLY, Mode::empty())?;
+                let text = target.read_text(path)?;
+                let place = FolderEntry::follow(target.open_folder(HERE)?, &text)?;
+                self.judge_access(&place, EntryAccess::Write)?;
+                self.adopt_umask(id, target)?;
+                let opened = open_plain_file(&place, OFlags::WRONLY, Mode::empty())?;
                 Some(opened.and_then(|file| rustix::fs::ftruncate(file, length)).into())
             }
         }
     }
 
-    fn rename(&mut self, id: u64, target: Target, renaming: Renaming) -> Option<Outcome> {
+    fn rename(
+        &mut self,
+        id: u64,
+        target: WaitingThread,
+        renaming: Renaming,
+    ) -> Option<MediationOutcome> {
         let Renaming { from, to, flags } = renaming;
         (!flags.contains(RenameFlags::WHITEOUT)).then_some(())?;
-        let old = self.entry(target, from.at, from.path)?;
-        let new = self.entry(target, to.at, to.path)?;
+        let old = self.find_entry(target, from.at, from.path)?;
+        let new = self.find_entry(target, to.at, to.path)?;
         (!(old.slash || new.slash) || old.is_folder()).then_some(())?;
-        let (from, to) = (Act::MoveFrom, Act::MoveTo);
+        let (from, to) = (EntryAccess::MoveFrom, EntryAccess::MoveTo);
         self.guard.allows_both(&old.path, from, &new.path, to).then_some(())?;
         if flags.contains(RenameFlags::EXCHANGE) {
             self.guard.allows_both(&new.path, from, &old.path, to).then_some(())?;
         }
-        self.still(id, target)?;
+        self.adopt_umask(id, target)?;
         Some(renameat_with(&old.parent, &old.name, &new.parent, &new.name, flags).into())
     }
 
-    fn open(&mut self, id: u64, target: Target, opening: FileOpening<'_>) -> Option<Outcome> {
+    fn open_file(
+        &mut self,
+        id: u64,
+        target: WaitingThread,
+        opening: FileOpening<'_>,
+    ) -> Option<MediationOutcome> {
         let FileOpening { at, text, flags, mode } = opening;
         let special = OFlags::PATH | OFlags::DIRECTORY;
         (!flags.intersects(special)).then_some(())?;
         let changes = OFlags::WRONLY | OFlags::RDWR | OFlags::CREATE | OFlags::TRUNC;
-        let act = if flags.intersects(changes) { Act::Write } else { Act::Read };
+        let act = if flags.intersects(changes) { EntryAccess::Write } else { EntryAccess::Read };
         let far = text.to_str().is_some_and(|text| FAR.iter().any(|far| text.starts_with(far)));
-        (!(act == Act::Read && far)).then_some(())?;
-        let base = target.folder(at)?;
+        (!(act == EntryAccess::Read && far)).then_some(())?;
+        let base = target.open_folder(at)?;
         let stays =
             flags.contains(OFlags::NOFOLLOW) || flags.contains(OFlags::CREATE | OFlags::EXCL);
-        let place = if stays { Place::find(base, text)? } else { Place::follow(base, text)? };
+        let place = if stays {
+            FolderEntry::find_entry(base, text)?
+        } else {
+            FolderEntry::follow(base, text)?
+        };
         (!place.slash).then_some(())?;
         let close = match flags.contains(OFlags::CLOEXEC) {
             true => CloseOnExec::Yes,
             false => CloseOnExec::No,
         };
         if let Some(terminal) = self.terminals.open(&place, flags) {
-            self.still(id, target)?;
-            return Some(Outcome::opened(terminal, close));
+            self.adopt_umask(id, target)?;
+            return Some(MediationOutcome::from_open(terminal, close));
         }
-        self.judged(&place, act)?;
+        self.judge_access(&place, act)?;
         if flags.contains(OFlags::CREATE) {
-            self.still(id, target)?;
+            self.adopt_umask(id, target)?;
         } else {
-            self.waits(id)?;
+            self.confirm_waiting(id)?;
         }
-        let file = opened(&place, flags, mode_of(mode))?;
-        Some(Outcome::opened(file, close))
+        let file = open_plain_file(&place, flags, mode_of(mode))?;
+        Some(MediationOutcome::from_open(file, close))
     }
 
     /// An entry by the arguments that name it; a slash at its end is that of a folder.
-    fn entry(&self, target: Target, at: u64, path: u64) -> Option<Place> {
-        let text = target.text(path)?;
-        Place::find(target.folder(at)?, &text)
+    fn find_entry(&self, target: WaitingThread, at: u64, path: u64) -> Option<FolderEntry> {
+        let text = target.read_text(path)?;
+        FolderEntry::find_entry(target.open_folder(at)?, &text)
     }
 
     /// The same, where a slash at the end is something unusual.
-    fn plain(&self, target: Target, at: u64, path: u64) -> Option<Place> {
-        self.entry(target, at, path).filter(|place| !place.slash)
+    fn find_plain_entry(&self, target: WaitingThread, at: u64, path: u64) -> Option<FolderEntry> {
+        self.find_entry(target, at, path).filter(|place| !place.slash)
     }
 
     /// `None`: the kernel is to decide, because it allows it anyway or nobody does.
-    fn judged(&self, place: &Place, act: Act) -> Option<()> {
+    fn judge_access(&self, place: &FolderEntry, act: EntryAccess) -> Option<()> {
         (!self.guard.is_open(&place.path) && self.guard.allows(&place.path, act)).then_some(())
     }
 
     /// Takes over the caller's mask of modes. Last before something is done: all that was looked up
     /// before is the caller's if it still waits.
-    pub(super) fn still(&self, id: u64, target: Target) -> Option<()> {
+    pub(super) fn adopt_umask(&self, id: u64, target: WaitingThread) -> Option<()> {
         let umask = target.umask()?;
-        self.waits(id)?;
+        self.confirm_waiting(id)?;
         rustix::process::umask(umask);
         Some(())
     }
 }
 
 /// Opens a plain file, following nothing and waiting for nobody. `None`: it is something else.
-fn opened(place: &Place, flags: OFlags, mode: Mode) -> Option<Result<OwnedFd, Errno>> {
+fn open_plain_file(
+    place: &FolderEntry,
+    flags: OFlags,
+    mode: Mode,
+) -> Option<Result<OwnedFd, Errno>> {
     let careful = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let file = match openat(&place.parent, &place.name, flags | careful, mode) {
         Ok(file) => file,

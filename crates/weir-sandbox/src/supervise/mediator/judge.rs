@@ -7,11 +7,11 @@ use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
 
 use crate::history::{FOLDERS, is_kept};
-use crate::places::Places;
+use crate::places::ConfinedPlaces;
 
 /// What is to be done with one entry of a folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Act {
+pub(super) enum EntryAccess {
     /// Opening it to read.
     Read,
     /// Opening it to write, making it, cutting it.
@@ -36,7 +36,7 @@ pub(super) enum Act {
 
 /// The places of a command, as the judge needs them.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Guard {
+pub(super) struct PathGuard {
     roots: BTreeSet<PathBuf>,
     closed: BTreeSet<PathBuf>,
     masked: BTreeSet<PathBuf>,
@@ -45,17 +45,17 @@ pub(super) struct Guard {
     tmp: PathBuf,
 }
 
-impl Guard {
-    pub(super) fn new(places: &Places, tmp: &Path) -> Guard {
+impl PathGuard {
+    pub(super) fn new(places: &ConfinedPlaces, tmp: &Path) -> PathGuard {
         let closed = places.protected.iter().chain(&places.masked).chain(&places.links);
         let mut roots = places.writable.clone();
         roots.insert(tmp.to_path_buf());
-        Guard {
+        PathGuard {
             roots,
             closed: closed.cloned().collect(),
             masked: places.masked.clone(),
             histories: places.histories.clone(),
-            between: places.between(),
+            between: places.paths_between(),
             tmp: tmp.to_path_buf(),
         }
     }
@@ -66,12 +66,12 @@ impl Guard {
     }
 
     /// Whether the entry at this real path may be treated so.
-    pub(super) fn allows(&self, path: &Path, act: Act) -> bool {
+    pub(super) fn allows(&self, path: &Path, act: EntryAccess) -> bool {
         let plain = |part| matches!(part, Component::Normal(_) | Component::RootDir);
         if !path.is_absolute() || !path.components().all(plain) {
             return false;
         }
-        let closed = if act == Act::Read { &self.masked } else { &self.closed };
+        let closed = if act == EntryAccess::Read { &self.masked } else { &self.closed };
         // The root itself is not an entry of what may be written.
         let Some(root) = path.ancestors().skip(1).find(|above| self.roots.contains(*above)) else {
             return false;
@@ -82,19 +82,21 @@ impl Guard {
             return false;
         }
         match act {
-            Act::Read => return true,
-            Act::Remove | Act::MoveFrom | Act::MoveTo if self.between.contains(path) => {
+            EntryAccess::Read => return true,
+            EntryAccess::Remove | EntryAccess::MoveFrom | EntryAccess::MoveTo
+                if self.between.contains(path) =>
+            {
                 return false;
             }
-            Act::Write
-            | Act::MakeFolder
-            | Act::MakeNode
-            | Act::MakeLink
-            | Act::Remove
-            | Act::MoveFrom
-            | Act::MoveTo
-            | Act::LinkFrom
-            | Act::LinkTo => {}
+            EntryAccess::Write
+            | EntryAccess::MakeFolder
+            | EntryAccess::MakeNode
+            | EntryAccess::MakeLink
+            | EntryAccess::Remove
+            | EntryAccess::MoveFrom
+            | EntryAccess::MoveTo
+            | EntryAccess::LinkFrom
+            | EntryAccess::LinkTo => {}
         }
         match self.history_of(path).and_then(|git| path.strip_prefix(git).ok()) {
             Some(within) => history_allows(within, act),
@@ -104,7 +106,13 @@ impl Guard {
 
     /// Whether one entry may become the other. What comes into a history was one before: a link that
     /// git would write through can be made nowhere in it.
-    pub(super) fn allows_both(&self, old: &Path, from: Act, new: &Path, to: Act) -> bool {
+    pub(super) fn allows_both(
+        &self,
+        old: &Path,
+        from: EntryAccess,
+        new: &Path,
+        to: EntryAccess,
+    ) -> bool {
         self.allows(old, from)
             && self.allows(new, to)
             && self.history_of(old) == self.history_of(new)
@@ -116,20 +124,26 @@ impl Guard {
 }
 
 /// Of a `.git` only what stores history.
-fn history_allows(within: &Path, act: Act) -> bool {
+fn history_allows(within: &Path, act: EntryAccess) -> bool {
     let mut parts = within.components().filter_map(|part| part.as_os_str().to_str());
     let Some(first) = parts.next() else { return false };
     if parts.next().is_some() {
-        return FOLDERS.contains(&first) && !matches!(act, Act::MakeLink | Act::MakeNode);
+        return FOLDERS.contains(&first)
+            && !matches!(act, EntryAccess::MakeLink | EntryAccess::MakeNode);
     }
     match act {
-        Act::Read => true,
-        Act::Write | Act::MoveTo => is_kept(first) || is_passing(first),
+        EntryAccess::Read => true,
+        EntryAccess::Write | EntryAccess::MoveTo => is_kept(first) || is_passing(first),
         // Without them there is no repository.
-        Act::Remove => is_passing(first) || (is_kept(first) && !["HEAD", "index"].contains(&first)),
-        Act::MoveFrom => is_passing(first),
-        Act::MakeFolder => FOLDERS.contains(&first),
-        Act::MakeNode | Act::MakeLink | Act::LinkFrom | Act::LinkTo => false,
+        EntryAccess::Remove => {
+            is_passing(first) || (is_kept(first) && !["HEAD", "index"].contains(&first))
+        }
+        EntryAccess::MoveFrom => is_passing(first),
+        EntryAccess::MakeFolder => FOLDERS.contains(&first),
+        EntryAccess::MakeNode
+        | EntryAccess::MakeLink
+        | EntryAccess::LinkFrom
+        | EntryAccess::LinkTo => false,
     }
 }
 
@@ -147,20 +161,20 @@ fn is_passing(name: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::Act::*;
+    use super::EntryAccess::*;
     use super::*;
 
-    fn guard() -> Guard {
+    fn guard() -> PathGuard {
         let set = |names: &[&str]| names.iter().map(PathBuf::from).collect::<BTreeSet<_>>();
-        let places = Places {
+        let places = ConfinedPlaces {
             writable: set(&["/ws", "/ws/hidden/open", "/other/file"]),
             protected: set(&["/ws/.weir", "/ws/a/b/locked"]),
             histories: set(&["/ws/.git"]),
             links: set(&["/ws/link"]),
             masked: set(&["/ws/.env", "/ws/hidden", "/home"]),
-            ..Places::default()
+            ..ConfinedPlaces::default()
         };
-        Guard::new(&places, Path::new("/home/tmp"))
+        PathGuard::new(&places, Path::new("/home/tmp"))
     }
 
     #[test]

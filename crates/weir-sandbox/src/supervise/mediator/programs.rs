@@ -14,9 +14,9 @@ use std::path::Path;
 use rustix::fs::{AtFlags, CWD, Mode, OFlags, linkat, open, openat, renameat, unlinkat};
 
 use super::Mediator;
-use super::judge::Act;
-use super::target::{Place, Target};
-use crate::places::Places;
+use super::judge::EntryAccess;
+use super::target::{FolderEntry, WaitingThread};
+use crate::places::ConfinedPlaces;
 use crate::tier::landlock::Inode;
 
 /// New programs that one command may start.
@@ -26,7 +26,7 @@ const PROGRAMS_MAX: usize = 64;
 const PROGRAM_BYTES_MAX: u64 = 1 << 30;
 
 /// Files without names, where the places need them. A file system that has none gives none.
-pub(in crate::supervise) fn nameless(places: &Places) -> Vec<OwnedFd> {
+pub(in crate::supervise) fn nameless_files(places: &ConfinedPlaces) -> Vec<OwnedFd> {
     let needs = |root: &&std::path::PathBuf| {
         root.is_dir() && places.masked.iter().any(|path| path.starts_with(root))
     };
@@ -39,7 +39,7 @@ pub(in crate::supervise) fn nameless(places: &Places) -> Vec<OwnedFd> {
 
 /// What is known of programs.
 #[derive(Debug, Default)]
-pub(super) struct Programs {
+pub(super) struct ProgramFiles {
     pub(super) nameless: Vec<OwnedFd>,
     /// What Landlock lets be read, with all below.
     pub(super) readable: HashSet<Inode>,
@@ -53,7 +53,7 @@ pub(super) struct StartCall {
 }
 
 impl StartCall {
-    pub(super) fn of(number: i64, a: [u64; 6]) -> Option<StartCall> {
+    pub(super) fn from_call(number: i64, a: [u64; 6]) -> Option<StartCall> {
         match number {
             libc::SYS_execve => Some(StartCall { at: libc::AT_FDCWD as u64, path: a[0] }),
             // With any flag it is another one than its name says.
@@ -65,19 +65,24 @@ impl StartCall {
 
 impl Mediator {
     /// Makes it one that the kernel may read, where it is one of the command's own.
-    pub(super) fn prepare(&mut self, id: u64, target: Target, call: StartCall) -> Option<()> {
-        let text = target.text(call.path)?;
-        let place = Place::follow(target.folder(call.at)?, &text)?;
+    pub(super) fn prepare_program(
+        &mut self,
+        id: u64,
+        target: WaitingThread,
+        call: StartCall,
+    ) -> Option<()> {
+        let text = target.read_text(call.path)?;
+        let place = FolderEntry::follow(target.open_folder(call.at)?, &text)?;
         let own = !self.guard.is_open(&place.path)
-            && self.guard.allows(&place.path, Act::Read)
-            && self.guard.allows(&place.path, Act::Write);
+            && self.guard.allows(&place.path, EntryAccess::Read)
+            && self.guard.allows(&place.path, EntryAccess::Write);
         (own && !self.programs.is_readable(&place.path)).then_some(())?;
-        self.waits(id)?;
-        self.programs.renew(&place).ok()
+        self.confirm_waiting(id)?;
+        self.programs.renew_program(&place).ok()
     }
 }
 
-impl Programs {
+impl ProgramFiles {
     fn is_readable(&self, path: &Path) -> bool {
         let known = |path: &Path| {
             let meta = path.symlink_metadata().ok()?;
@@ -87,7 +92,7 @@ impl Programs {
     }
 
     /// The same content, mode and time in a file that may be read.
-    fn renew(&mut self, place: &Place) -> io::Result<()> {
+    fn renew_program(&mut self, place: &FolderEntry) -> io::Result<()> {
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let mut old = File::from(openat(&place.parent, &place.name, flags, Mode::empty())?);
         let meta = old.metadata()?;

@@ -16,11 +16,11 @@ use rustix::fs::{AtFlags, FileType, Mode, OFlags, StatxFlags, fcntl_getfl, fstat
 use rustix::io::Errno;
 use rustix::net::sockopt::{ipv6_v6only, socket_domain, socket_type};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketType, bind, connect, getsockname, listen};
-use weir_seccomp_notify::{Answer, Listener};
+use weir_seccomp_notify::{CallAnswer, CallListener};
 
-use super::judge::Act;
-use super::target::{Place, Target};
-use super::{Mediator, Outcome};
+use super::judge::EntryAccess;
+use super::target::{FolderEntry, WaitingThread};
+use super::{MediationOutcome, Mediator};
 
 /// Connections that wait for a server at the same time.
 const WAITING_MAX: usize = 64;
@@ -42,7 +42,7 @@ pub(super) enum SocketCall {
 }
 
 impl SocketCall {
-    pub(super) fn of(number: i64, a: [u64; 6]) -> Option<SocketCall> {
+    pub(super) fn from_call(number: i64, a: [u64; 6]) -> Option<SocketCall> {
         let (socket, address, length) = (a[0], a[1], a[2]);
         match number {
             libc::SYS_bind => Some(SocketCall::Bind { socket, address, length }),
@@ -54,54 +54,66 @@ impl SocketCall {
 }
 
 /// A file of a socket, and no other file ever: numbers are used again, times are not.
-type Bound = (u32, u32, u64, i64, u32);
+type BoundSocketId = (u32, u32, u64, i64, u32);
 
 /// What the command's own servers are.
 #[derive(Debug, Default)]
-pub(super) struct Servers {
-    bound: HashSet<Bound>,
+pub(super) struct CommandServers {
+    bound: HashSet<BoundSocketId>,
     listening: HashSet<u64>,
     waiting: Arc<AtomicUsize>,
 }
 
 impl Mediator {
     /// Does it or refuses it.
-    pub(super) fn socket(&mut self, id: u64, target: Target, call: SocketCall) -> Outcome {
+    pub(super) fn handle_socket_call(
+        &mut self,
+        id: u64,
+        target: WaitingThread,
+        call: SocketCall,
+    ) -> MediationOutcome {
         let done = match call {
             SocketCall::Bind { socket, address, length } => target
-                .address(address, length)
-                .and_then(|address| Some((target.shared(socket)?, address)))
+                .read_address(address, length)
+                .and_then(|address| Some((target.share_file(socket)?, address)))
                 .and_then(|(socket, address)| self.bind(id, target, &socket, &address)),
             SocketCall::Connect { socket, address, length } => target
-                .address(address, length)
-                .and_then(|address| Some((target.shared(socket)?, address)))
+                .read_address(address, length)
+                .and_then(|address| Some((target.share_file(socket)?, address)))
                 .and_then(|(socket, address)| self.connect(id, target, socket, &address)),
             SocketCall::Listen { socket, backlog } => {
-                target.shared(socket).and_then(|socket| self.listen(id, &socket, backlog))
+                target.share_file(socket).and_then(|socket| self.listen(id, &socket, backlog))
             }
         };
-        done.unwrap_or(Outcome::Failed(REFUSED))
+        done.unwrap_or(MediationOutcome::Failed(REFUSED))
     }
 
-    fn bind(&mut self, id: u64, target: Target, socket: &OwnedFd, at: &[u8]) -> Option<Outcome> {
+    fn bind(
+        &mut self,
+        id: u64,
+        target: WaitingThread,
+        socket: &OwnedFd,
+        at: &[u8],
+    ) -> Option<MediationOutcome> {
         match address_of(socket, at)? {
-            Address::Unix(path) => {
-                let place = Place::find(target.folder(libc::AT_FDCWD as u64)?, path)?;
-                let free = !place.slash && self.guard.allows(&place.path, Act::MakeNode);
+            SocketAddress::Unix(path) => {
+                let place =
+                    FolderEntry::find_entry(target.open_folder(libc::AT_FDCWD as u64)?, path)?;
+                let free = !place.slash && self.guard.allows(&place.path, EntryAccess::MakeNode);
                 free.then_some(())?;
-                self.still(id, target)?;
+                self.adopt_umask(id, target)?;
                 Some(self.bind_unix(socket, &place).into())
             }
-            Address::Internet(address) => {
-                let address = bindable(address, ipv6_v6only(socket) == Ok(true))?;
-                self.waits(id)?;
+            SocketAddress::Internet(address) => {
+                let address = bindable_address(address, ipv6_v6only(socket) == Ok(true))?;
+                self.confirm_waiting(id)?;
                 Some(bind(socket, &address).into())
             }
         }
     }
 
     /// In the folder itself: a path to it could lead elsewhere by now, and could be too long.
-    fn bind_unix(&mut self, socket: &OwnedFd, place: &Place) -> Result<(), Errno> {
+    fn bind_unix(&mut self, socket: &OwnedFd, place: &FolderEntry) -> Result<(), Errno> {
         let began = SystemTime::now().duration_since(UNIX_EPOCH).map_err(|_| REFUSED)?;
         let began = i128::try_from(began.as_nanos()).map_err(|_| REFUSED)?;
         let address = SocketAddrUnix::new(&*place.name)?;
@@ -118,7 +130,7 @@ impl Mediator {
         Ok(())
     }
 
-    fn listen(&mut self, id: u64, socket: &OwnedFd, backlog: u64) -> Option<Outcome> {
+    fn listen(&mut self, id: u64, socket: &OwnedFd, backlog: u64) -> Option<MediationOutcome> {
         let own = getsockname(socket).ok()?;
         // What is not bound would be bound to every address of the machine.
         match socket_domain(socket).ok()? {
@@ -132,7 +144,7 @@ impl Mediator {
             }
             _ => return None,
         }
-        self.waits(id)?;
+        self.confirm_waiting(id)?;
         let number = fstat(socket).ok()?.st_ino;
         let listening = listen(socket, (backlog & 0x7fff) as i32);
         if listening.is_ok() {
@@ -141,35 +153,41 @@ impl Mediator {
         Some(listening.into())
     }
 
-    fn connect(&mut self, id: u64, target: Target, socket: OwnedFd, at: &[u8]) -> Option<Outcome> {
+    fn connect(
+        &mut self,
+        id: u64,
+        target: WaitingThread,
+        socket: OwnedFd,
+        at: &[u8],
+    ) -> Option<MediationOutcome> {
         let reach = match address_of(&socket, at)? {
-            Address::Unix(path) => {
-                let place = Place::follow(target.folder(libc::AT_FDCWD as u64)?, path)?;
+            SocketAddress::Unix(path) => {
+                let place = FolderEntry::follow(target.open_folder(libc::AT_FDCWD as u64)?, path)?;
                 let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
                 let server = match openat(&place.parent, &place.name, flags, Mode::empty()) {
                     Ok(server) => server,
-                    Err(error) => return Some(Outcome::Failed(error)),
+                    Err(error) => return Some(MediationOutcome::Failed(error)),
                 };
                 let made = bound_at(&server, OsStr::new(""), AtFlags::EMPTY_PATH)?;
                 let granted = self.granted.sockets.contains(&place.path);
                 (granted || self.servers.bound.contains(&made)).then_some(())?;
-                Reach::Unix(server)
+                ConnectTarget::Unix(server)
             }
-            Address::Internet(address) => {
-                let address = reachable(address)?;
+            SocketAddress::Internet(address) => {
+                let address = reachable_address(address)?;
                 let proxy = self.granted.proxy == Some(address.port())
-                    && canonical(address.ip()) == IpAddr::V4(Ipv4Addr::LOCALHOST);
+                    && canonical_ip(address.ip()) == IpAddr::V4(Ipv4Addr::LOCALHOST);
                 let granted = self.granted.ports.contains(&address.port());
                 if !proxy
                     && !granted
-                    && let Err(error) = self.servers.has(address.port())
+                    && let Err(error) = self.servers.check_own_port(address.port())
                 {
-                    return Some(Outcome::Failed(error));
+                    return Some(MediationOutcome::Failed(error));
                 }
-                Reach::Internet(address)
+                ConnectTarget::Internet(address)
             }
         };
-        self.waits(id)?;
+        self.confirm_waiting(id)?;
         let waits = fcntl_getfl(&socket).is_ok_and(|flags| !flags.contains(OFlags::NONBLOCK));
         if !waits {
             return Some(reach.connect(&socket).into());
@@ -178,38 +196,38 @@ impl Mediator {
     }
 
     /// A server may be slow to accept: the others are not to wait for it.
-    fn connect_later(&self, id: u64, socket: OwnedFd, reach: Reach) -> Outcome {
+    fn connect_later(&self, id: u64, socket: OwnedFd, reach: ConnectTarget) -> MediationOutcome {
         let waiting = Arc::clone(&self.servers.waiting);
         if waiting.fetch_add(1, Ordering::SeqCst) >= WAITING_MAX {
             waiting.fetch_sub(1, Ordering::SeqCst);
-            return Outcome::Failed(Errno::AGAIN);
+            return MediationOutcome::Failed(Errno::AGAIN);
         }
-        let listener: Arc<Listener> = Arc::clone(&self.listener);
+        let listener: Arc<CallListener> = Arc::clone(&self.listener);
         let started = std::thread::Builder::new().name("connect".into()).spawn({
             let waiting = Arc::clone(&waiting);
             move || {
                 let answer = match reach.connect(&socket) {
-                    Ok(()) => Answer::Done(0),
-                    Err(error) => Answer::Failed(error.raw_os_error()),
+                    Ok(()) => CallAnswer::Done(0),
+                    Err(error) => CallAnswer::Failed(error.raw_os_error()),
                 };
                 // Whoever was killed meanwhile hears nothing.
-                let _ = listener.answer(id, answer);
+                let _ = listener.answer_call(id, answer);
                 waiting.fetch_sub(1, Ordering::SeqCst);
             }
         });
         match started {
-            Ok(_) => Outcome::Later,
+            Ok(_) => MediationOutcome::Later,
             Err(_) => {
                 waiting.fetch_sub(1, Ordering::SeqCst);
-                Outcome::Failed(Errno::AGAIN)
+                MediationOutcome::Failed(Errno::AGAIN)
             }
         }
     }
 }
 
-impl Servers {
+impl CommandServers {
     /// That whoever listens at a port is the command itself.
-    fn has(&self, port: u16) -> Result<(), Errno> {
+    fn check_own_port(&self, port: u16) -> Result<(), Errno> {
         let tables = ["/proc/self/net/tcp", "/proc/self/net/tcp6"];
         let texts = tables.map(|table| fs::read_to_string(table).unwrap_or_default());
         let mut found = Err(Errno::CONNREFUSED);
@@ -235,30 +253,30 @@ fn listeners_at(table: &str, port: u16) -> impl Iterator<Item = u64> {
 }
 
 /// Where to, held so that nothing can be put in its place.
-enum Reach {
+enum ConnectTarget {
     Unix(OwnedFd),
     Internet(SocketAddr),
 }
 
-impl Reach {
+impl ConnectTarget {
     fn connect(&self, socket: &OwnedFd) -> Result<(), Errno> {
         match self {
-            Reach::Unix(server) => {
+            ConnectTarget::Unix(server) => {
                 let way = format!("/proc/self/fd/{}", server.as_raw_fd());
                 connect(socket, &SocketAddrUnix::new(way)?)
             }
-            Reach::Internet(address) => connect(socket, address),
+            ConnectTarget::Internet(address) => connect(socket, address),
         }
     }
 }
 
-enum Address<'a> {
+enum SocketAddress<'a> {
     Unix(&'a OsStr),
     Internet(SocketAddr),
 }
 
 /// What an address says, if it is one of the socket's kind and that is one that commands may have.
-fn address_of<'a>(socket: &OwnedFd, bytes: &'a [u8]) -> Option<Address<'a>> {
+fn address_of<'a>(socket: &OwnedFd, bytes: &'a [u8]) -> Option<SocketAddress<'a>> {
     let (domain, kind) = (socket_domain(socket).ok()?, socket_type(socket).ok()?);
     let family = AddressFamily::from_raw(u16::from_ne_bytes(bytes.get(..2)?.try_into().ok()?));
     (family == domain).then_some(())?;
@@ -266,29 +284,29 @@ fn address_of<'a>(socket: &OwnedFd, bytes: &'a [u8]) -> Option<Address<'a>> {
         [SocketType::STREAM, SocketType::SEQPACKET].contains(&kind).then_some(())?;
         let path = bytes.get(2..)?.split(|byte| *byte == 0).next()?;
         // Without one it is in no folder, and seen by every program of the machine.
-        return (!path.is_empty()).then_some(Address::Unix(OsStr::from_bytes(path)));
+        return (!path.is_empty()).then_some(SocketAddress::Unix(OsStr::from_bytes(path)));
     }
     (kind == SocketType::STREAM).then_some(())?;
     let port = u16::from_be_bytes(bytes.get(2..4)?.try_into().ok()?);
     if family == AddressFamily::INET {
         let ip: [u8; 4] = bytes.get(4..8)?.try_into().ok()?;
-        return Some(Address::Internet(SocketAddrV4::new(Ipv4Addr::from(ip), port).into()));
+        return Some(SocketAddress::Internet(SocketAddrV4::new(Ipv4Addr::from(ip), port).into()));
     }
     (family == AddressFamily::INET6).then_some(())?;
     let ip: [u8; 16] = bytes.get(8..24)?.try_into().ok()?;
-    Some(Address::Internet(SocketAddrV6::new(Ipv6Addr::from(ip), port, 0, 0).into()))
+    Some(SocketAddress::Internet(SocketAddrV6::new(Ipv6Addr::from(ip), port, 0, 0).into()))
 }
 
-fn canonical(ip: IpAddr) -> IpAddr {
+fn canonical_ip(ip: IpAddr) -> IpAddr {
     ip.to_canonical()
 }
 
 fn is_loopback(ip: IpAddr) -> bool {
-    canonical(ip).is_loopback()
+    canonical_ip(ip).is_loopback()
 }
 
 /// Where a server may be: at the loopback, also where it asked for every address.
-fn bindable(mut address: SocketAddr, only_v6: bool) -> Option<SocketAddr> {
+fn bindable_address(mut address: SocketAddr, only_v6: bool) -> Option<SocketAddr> {
     if address.ip().is_unspecified() {
         address.set_ip(match address.ip() {
             IpAddr::V4(_) => Ipv4Addr::LOCALHOST.into(),
@@ -302,7 +320,7 @@ fn bindable(mut address: SocketAddr, only_v6: bool) -> Option<SocketAddr> {
 }
 
 /// What a client may ask: the loopback.
-fn reachable(mut address: SocketAddr) -> Option<SocketAddr> {
+fn reachable_address(mut address: SocketAddr) -> Option<SocketAddr> {
     // The kernel takes "any" for the loopback.
     if address.ip().is_unspecified() {
         address.set_ip(match address.ip() {
@@ -314,7 +332,7 @@ fn reachable(mut address: SocketAddr) -> Option<SocketAddr> {
 }
 
 /// Which socket's file an entry is.
-fn bound_at(folder: &OwnedFd, name: &OsStr, flags: AtFlags) -> Option<Bound> {
+fn bound_at(folder: &OwnedFd, name: &OsStr, flags: AtFlags) -> Option<BoundSocketId> {
     let wanted = StatxFlags::BASIC_STATS | StatxFlags::BTIME;
     let stat = statx(folder, name, flags, wanted).ok()?;
     let kind = FileType::from_raw_mode(stat.stx_mode.into());
@@ -344,11 +362,11 @@ mod tests {
             ("[::ffff:192.168.0.1]:8000", false, None),
             ("[fe80::1]:8000", false, None),
         ] {
-            assert_eq!(bindable(parsed(asked), only_v6), given.map(parsed), "{asked}");
+            assert_eq!(bindable_address(parsed(asked), only_v6), given.map(parsed), "{asked}");
         }
-        assert_eq!(reachable(parsed("0.0.0.0:8000")), Some(parsed("127.0.0.1:8000")));
-        assert_eq!(reachable(parsed("192.0.2.1:80")), None);
-        assert_eq!(reachable(parsed("[2001:db8::1]:80")), None);
+        assert_eq!(reachable_address(parsed("0.0.0.0:8000")), Some(parsed("127.0.0.1:8000")));
+        assert_eq!(reachable_address(parsed("192.0.2.1:80")), None);
+        assert_eq!(reachable_address(parsed("[2001:db8::1]:80")), None);
     }
 
     #[test]
@@ -360,6 +378,10 @@ mod tests {
         assert_eq!(listeners_at(table, 8081).count(), 0);
         let port = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
         let number = port.local_addr().expect("bound").port();
-        assert_eq!(Servers::default().has(number), Err(REFUSED), "another program's");
+        assert_eq!(
+            CommandServers::default().check_own_port(number),
+            Err(REFUSED),
+            "another program's"
+        );
     }
 }

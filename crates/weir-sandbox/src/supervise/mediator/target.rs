@@ -23,16 +23,16 @@ const LINKS_MAX: usize = 40;
 
 /// A thread that waits.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Target {
+pub(super) struct WaitingThread {
     pub(super) thread: i32,
 }
 
-impl Target {
+impl WaitingThread {
     /// The text at an address.
-    pub(super) fn text(self, address: u64) -> Option<OsString> {
+    pub(super) fn read_text(self, address: u64) -> Option<OsString> {
         /// Pieces end where pages may end.
         const PIECE_BYTES: u64 = 1024;
-        let memory = self.memory()?;
+        let memory = self.open_memory()?;
         let mut text = Vec::new();
         while text.len() < PATH_BYTES_MAX {
             let at = address.checked_add(text.len() as u64)?;
@@ -49,20 +49,20 @@ impl Target {
     }
 
     /// The address of a socket.
-    pub(super) fn address(self, address: u64, length: u64) -> Option<Vec<u8>> {
+    pub(super) fn read_address(self, address: u64, length: u64) -> Option<Vec<u8>> {
         // The kernel takes a number of 32 bits.
         let length = usize::try_from(length & 0xffff_ffff).ok()?;
         let mut bytes = vec![0; length];
         let fits = (2..=ADDRESS_BYTES_MAX).contains(&length);
-        (fits && self.memory()?.read_exact_at(&mut bytes, address).is_ok()).then_some(bytes)
+        (fits && self.open_memory()?.read_exact_at(&mut bytes, address).is_ok()).then_some(bytes)
     }
 
-    fn memory(self) -> Option<File> {
+    fn open_memory(self) -> Option<File> {
         File::open(format!("/proc/{}/mem", self.thread)).ok()
     }
 
     /// What a relative path begins at.
-    pub(super) fn folder(self, number: u64) -> Option<OwnedFd> {
+    pub(super) fn open_folder(self, number: u64) -> Option<OwnedFd> {
         // The kernel takes a number of 32 bits with a sign.
         let number = (number & 0xffff_ffff) as u32;
         let at = match number.cast_signed() {
@@ -75,19 +75,19 @@ impl Target {
     }
 
     /// Its own open file, shared with it.
-    pub(super) fn shared(self, number: u64) -> Option<OwnedFd> {
+    pub(super) fn share_file(self, number: u64) -> Option<OwnedFd> {
         let number = i32::try_from(number & 0xffff_ffff).ok()?;
-        let process: i32 = self.status("Tgid:")?.parse().ok()?;
+        let process: i32 = self.status_field("Tgid:")?.parse().ok()?;
         let process = pidfd_open(Pid::from_raw(process)?, PidfdFlags::empty()).ok()?;
         pidfd_getfd(process, number, PidfdGetfdFlags::empty()).ok()
     }
 
     /// Which modes it does not want.
     pub(super) fn umask(self) -> Option<Mode> {
-        u32::from_str_radix(&self.status("Umask:")?, 8).ok().map(Mode::from_raw_mode)
+        u32::from_str_radix(&self.status_field("Umask:")?, 8).ok().map(Mode::from_raw_mode)
     }
 
-    fn status(self, field: &str) -> Option<String> {
+    fn status_field(self, field: &str) -> Option<String> {
         let text = fs::read(format!("/proc/{}/status", self.thread)).ok()?;
         let text = String::from_utf8_lossy(&text);
         let value = text.lines().find_map(|line| line.strip_prefix(field))?;
@@ -97,7 +97,7 @@ impl Target {
 
 /// One entry of a folder, which need not exist.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct FolderEntry {
     /// The folder, held.
     pub(super) parent: OwnedFd,
     pub(super) name: OsString,
@@ -107,10 +107,10 @@ pub(super) struct Place {
     pub(super) slash: bool,
 }
 
-impl Place {
+impl FolderEntry {
     /// Where a path leads from a folder; its last part is not followed.
-    pub(super) fn find(base: impl AsFd, text: &OsStr) -> Option<Place> {
-        let (folder, name, slash) = split(text)?;
+    pub(super) fn find_entry(base: impl AsFd, text: &OsStr) -> Option<FolderEntry> {
+        let (folder, name, slash) = split_path(text)?;
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         // What `/proc` leads to would be ours and not the caller's.
         let parent = openat2(base, folder, flags, Mode::empty(), ResolveFlags::NO_MAGICLINKS);
@@ -118,17 +118,17 @@ impl Place {
         let real = real_path(&parent)?;
         let path = real.join(name);
         let is_of_process = real.starts_with("/proc");
-        (!is_of_process).then_some(Place { parent, name: name.into(), path, slash })
+        (!is_of_process).then_some(FolderEntry { parent, name: name.into(), path, slash })
     }
 
     /// The same, with links in the last part followed too.
-    pub(super) fn follow(base: impl AsFd, text: &OsStr) -> Option<Place> {
-        let mut place = Place::find(base, text)?;
+    pub(super) fn follow(base: impl AsFd, text: &OsStr) -> Option<FolderEntry> {
+        let mut place = FolderEntry::find_entry(base, text)?;
         for _ in 0..LINKS_MAX {
             let Ok(target) = readlinkat(&place.parent, &place.name, Vec::new()) else {
                 return Some(place);
             };
-            place = Place::find(&place.parent, OsStr::from_bytes(target.as_bytes()))?;
+            place = FolderEntry::find_entry(&place.parent, OsStr::from_bytes(target.as_bytes()))?;
         }
         None
     }
@@ -147,7 +147,7 @@ fn real_path(handle: &OwnedFd) -> Option<PathBuf> {
 }
 
 /// Folder and name of a path, and whether it ends with a slash.
-fn split(text: &OsStr) -> Option<(&Path, &OsStr, bool)> {
+fn split_path(text: &OsStr) -> Option<(&Path, &OsStr, bool)> {
     let bytes = text.as_bytes();
     let end = bytes.iter().rposition(|byte| *byte != b'/')? + 1;
     let start = bytes[..end].iter().rposition(|byte| *byte == b'/').map_or(0, |at| at + 1);
@@ -178,32 +178,32 @@ mod tests {
         ] {
             let expected =
                 expected.map(|(folder, name, slash)| (Path::new(folder), OsStr::new(name), slash));
-            assert_eq!(split(OsStr::new(text)), expected, "{text}");
+            assert_eq!(split_path(OsStr::new(text)), expected, "{text}");
         }
     }
 
     #[test]
     fn z4_links_of_processes_are_not_followed() {
-        assert!(Place::find(CWD, OsStr::new("/proc/self/root/tmp/x")).is_none());
-        assert!(Place::find(CWD, OsStr::new("/proc/self/cwd/x")).is_none());
-        assert!(Place::find(CWD, OsStr::new("/proc/x")).is_none());
+        assert!(FolderEntry::find_entry(CWD, OsStr::new("/proc/self/root/tmp/x")).is_none());
+        assert!(FolderEntry::find_entry(CWD, OsStr::new("/proc/self/cwd/x")).is_none());
+        assert!(FolderEntry::find_entry(CWD, OsStr::new("/proc/x")).is_none());
         let folder = tempfile::tempdir().expect("a folder");
         let real = folder.path().canonicalize().expect("it exists");
         std::os::unix::fs::symlink("/proc/self/root/tmp/x", real.join("way")).expect("a link");
         std::os::unix::fs::symlink("other", real.join("near")).expect("a link");
-        let leads = |name: &str| Place::follow(CWD, real.join(name).as_os_str());
+        let leads = |name: &str| FolderEntry::follow(CWD, real.join(name).as_os_str());
         assert!(leads("way").is_none());
         assert_eq!(leads("near").map(|place| place.path), Some(real.join("other")));
     }
 
     #[test]
     fn z4_the_memory_of_a_thread_is_read_to_its_end() {
-        let own = Target { thread: rustix::process::getpid().as_raw_nonzero().get() };
+        let own = WaitingThread { thread: rustix::process::getpid().as_raw_nonzero().get() };
         let long = std::ffi::CString::new(vec![b'x'; 3000]).expect("no zero in it");
         let address = long.as_ptr().addr() as u64;
-        assert_eq!(own.text(address).map(|text| text.len()), Some(3000));
+        assert_eq!(own.read_text(address).map(|text| text.len()), Some(3000));
         let longer = std::ffi::CString::new(vec![b'x'; 5000]).expect("no zero in it");
-        assert_eq!(own.text(longer.as_ptr().addr() as u64), None);
-        assert_eq!(own.text(8), None);
+        assert_eq!(own.read_text(longer.as_ptr().addr() as u64), None);
+        assert_eq!(own.read_text(8), None);
     }
 }

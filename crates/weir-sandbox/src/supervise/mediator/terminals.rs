@@ -8,21 +8,25 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use rustix::fs::{CWD, Mode, OFlags, open, openat};
 use rustix::io::Errno;
 
-use super::target::Place;
+use super::target::FolderEntry;
 
 /// Terminals that are remembered; older ones are forgotten.
 const TERMINALS_MAX: usize = 64;
 
 /// The other ends, by number.
 #[derive(Debug, Default)]
-pub(super) struct Terminals {
+pub(super) struct PseudoTerminals {
     /// A handle that means this very terminal and never another one of the same number.
     made: BTreeMap<u32, OwnedFd>,
 }
 
-impl Terminals {
+impl PseudoTerminals {
     /// Opens one if the place is a terminal that the command may have. `None`: it is another thing.
-    pub(super) fn open(&mut self, place: &Place, flags: OFlags) -> Option<Result<OwnedFd, Errno>> {
+    pub(super) fn open(
+        &mut self,
+        place: &FolderEntry,
+        flags: OFlags,
+    ) -> Option<Result<OwnedFd, Errno>> {
         let kept = OFlags::ACCMODE | OFlags::NONBLOCK;
         // It must not become the terminal of whoever opens it for the command.
         let flags = (flags & kept) | OFlags::NOCTTY | OFlags::CLOEXEC;

@@ -9,12 +9,12 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use weir_core::record::sha256_hex;
-use weir_core::tool::{Access, Change, Image, PathEffect, Place};
+use weir_core::tool::{FileState, PathAccess, PathEffect, PathPlace, PlannedChange};
 use weir_core::view::plain::is_deceptive;
-use weir_engine::ports::Content;
-use weir_engine::workspace::{Entry, EntryKind, FileError, WalkOptions, Workspace};
+use weir_engine::ports::FileContent;
+use weir_engine::workspace::{EntryKind, FileError, WalkOptions, Workspace, WorkspaceEntry};
 
-use crate::problem::{Answer, Problem};
+use crate::problem::{HandlerResult, ProblemDetails};
 
 /// Entries of one folder that are shown.
 const ENTRIES_MAX: usize = 2000;
@@ -59,7 +59,7 @@ pub(crate) struct FileLine {
 
 /// A folder.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
-pub(crate) struct Listing {
+pub(crate) struct FolderListing {
     /// Which; empty: the person's own.
     pub(crate) path: String,
     /// What is in it: folders first, then by name.
@@ -70,7 +70,7 @@ pub(crate) struct Listing {
 
 /// What was changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-pub(crate) struct Changed {
+pub(crate) struct FileChangeResult {
     /// The path that it is about now.
     pub(crate) path: String,
     /// How many paths were changed.
@@ -79,7 +79,7 @@ pub(crate) struct Changed {
 
 /// A file that can be read.
 #[derive(Debug)]
-pub(crate) struct Opened {
+pub(crate) struct OpenedFile {
     /// The file.
     pub(crate) file: File,
     /// Its path below the folder.
@@ -90,7 +90,7 @@ pub(crate) struct Opened {
 
 /// What a path holds.
 #[derive(Debug)]
-pub(crate) enum Held {
+pub(crate) enum PathContent {
     /// A folder.
     Folder,
     /// A file.
@@ -99,11 +99,11 @@ pub(crate) enum Held {
 
 /// The person's folder.
 #[derive(Debug)]
-pub(crate) struct Desk {
+pub(crate) struct PersonFolder {
     workspace: Arc<Workspace>,
 }
 
-fn line(entry: &Entry) -> FileLine {
+fn file_line(entry: &WorkspaceEntry) -> FileLine {
     FileLine {
         name: entry.path.rsplit('/').next().unwrap_or_default().to_owned(),
         path: entry.path.clone(),
@@ -119,101 +119,105 @@ fn line(entry: &Entry) -> FileLine {
     }
 }
 
-impl Desk {
+impl PersonFolder {
     /// Over this folder.
-    pub(crate) fn new(workspace: Arc<Workspace>) -> Desk {
-        Desk { workspace }
+    pub(crate) fn new(workspace: Arc<Workspace>) -> PersonFolder {
+        PersonFolder { workspace }
     }
 
     /// What is in a folder.
-    pub(crate) fn list(&self, path: &str, hidden: bool) -> Answer<Listing> {
-        let at = self.at(path, Access::List)?;
+    pub(crate) fn list_folder(&self, path: &str, hidden: bool) -> HandlerResult<FolderListing> {
+        let at = self.judge_path(path, PathAccess::List)?;
         let options = WalkOptions {
             recursive: false,
             respect_gitignore: false,
             hidden,
             max_entries: ENTRIES_MAX,
         };
-        let walk = self.workspace.walk(&at, options).map_err(problem)?;
-        let mut items: Vec<FileLine> = walk.entries.iter().map(line).collect();
+        let walk = self.workspace.walk(&at, options).map_err(problem_from_file_error)?;
+        let mut items: Vec<FileLine> = walk.entries.iter().map(file_line).collect();
         items.sort_by_key(|item| (item.kind != "folder", item.name.to_lowercase()));
         let path = if at.path == "." { String::new() } else { at.path };
-        Ok(Listing { path, items, truncated: walk.truncated })
+        Ok(FolderListing { path, items, truncated: walk.truncated })
     }
 
     /// What a path holds.
-    pub(crate) fn held(&self, path: &str) -> Answer<Held> {
-        let at = self.at(path, Access::Read)?;
-        let entry = self.workspace.entry(&at).map_err(problem)?;
+    pub(crate) fn inspect_path(&self, path: &str) -> HandlerResult<PathContent> {
+        let at = self.judge_path(path, PathAccess::Read)?;
+        let entry = self.workspace.stat_entry(&at).map_err(problem_from_file_error)?;
         match entry.kind {
-            EntryKind::Folder => Ok(Held::Folder),
-            EntryKind::File => Ok(Held::File(line(&entry))),
-            EntryKind::Link | EntryKind::Other => {
-                Err(Problem::bad(format!("{} is neither a file nor a folder", at.path)))
-            }
+            EntryKind::Folder => Ok(PathContent::Folder),
+            EntryKind::File => Ok(PathContent::File(file_line(&entry))),
+            EntryKind::Link | EntryKind::Other => Err(ProblemDetails::bad_request(format!(
+                "{} is neither a file nor a folder",
+                at.path
+            ))),
         }
     }
 
     /// A file, to be sent.
-    pub(crate) fn open(&self, path: &str) -> Answer<Opened> {
-        let at = self.at(path, Access::Read)?;
-        let file = self.workspace.open_file(&at).map_err(problem)?;
-        let bytes = file.metadata().map_err(Problem::failed)?.len();
-        Ok(Opened { file, path: at.path, bytes })
+    pub(crate) fn open_file(&self, path: &str) -> HandlerResult<OpenedFile> {
+        let at = self.judge_path(path, PathAccess::Read)?;
+        let file = self.workspace.open_file(&at).map_err(problem_from_file_error)?;
+        let bytes = file.metadata().map_err(ProblemDetails::internal_failure)?.len();
+        Ok(OpenedFile { file, path: at.path, bytes })
     }
 
     /// The bytes of a file, at most `max`.
-    pub(crate) fn read(&self, path: &str, max: u64) -> Answer<Arc<[u8]>> {
-        let at = self.at(path, Access::Read)?;
-        match self.workspace.read(&at, max).map_err(problem)? {
-            Content::File { bytes, .. } => Ok(bytes),
-            Content::Absent => Err(Problem::missing(at.path)),
-            Content::Folder | Content::Link { .. } => {
-                Err(Problem::bad(format!("{} is no file", at.path)))
+    pub(crate) fn read_file(&self, path: &str, max: u64) -> HandlerResult<Arc<[u8]>> {
+        let at = self.judge_path(path, PathAccess::Read)?;
+        match self.workspace.read(&at, max).map_err(problem_from_file_error)? {
+            FileContent::File { bytes, .. } => Ok(bytes),
+            FileContent::Absent => Err(ProblemDetails::not_found(at.path)),
+            FileContent::Folder | FileContent::Link { .. } => {
+                Err(ProblemDetails::bad_request(format!("{} is no file", at.path)))
             }
         }
     }
 
     /// Writes a file.
-    pub(crate) fn put(
+    pub(crate) fn put_file(
         &self,
         path: &str,
         bytes: Arc<[u8]>,
         conflict: OnConflict,
-    ) -> Answer<Changed> {
+    ) -> HandlerResult<FileChangeResult> {
         let (at, before) = self.place_for(path, conflict)?;
         let mode = match &before {
-            Image::File { mode, .. } => *mode,
-            Image::Absent | Image::Folder | Image::Link { .. } => MODE,
+            FileState::File { mode, .. } => *mode,
+            FileState::Absent | FileState::Folder | FileState::Link { .. } => MODE,
         };
-        let after = Image::File { sha256: sha256_hex(&bytes), bytes: bytes.len() as u64, mode };
+        let after = FileState::File { sha256: sha256_hex(&bytes), bytes: bytes.len() as u64, mode };
         let path = at.path.clone();
-        let change = Change { path: path.clone(), before, after };
+        let change = PlannedChange { path: path.clone(), before, after };
         let contents = BTreeMap::from([(path.clone(), bytes)]);
-        self.apply(path, &[change], &contents)
+        self.apply_changes(path, &[change], &contents)
     }
 
     /// Where a new file goes, and what is there.
-    fn place_for(&self, path: &str, conflict: OnConflict) -> Answer<(PathEffect, Image)> {
-        named(path)?;
-        let at = self.at(path, Access::Create)?;
-        match (self.image(&at)?, conflict) {
-            (Image::Absent, _) => Ok((at, Image::Absent)),
-            (before @ Image::File { .. }, OnConflict::Replace) => Ok((at, before)),
-            (_, OnConflict::KeepBoth) => self.beside(&at.path),
-            (Image::File { .. }, OnConflict::Refuse) => Err(Problem::conflict(format!(
+    fn place_for(
+        &self,
+        path: &str,
+        conflict: OnConflict,
+    ) -> HandlerResult<(PathEffect, FileState)> {
+        check_new_name(path)?;
+        let at = self.judge_path(path, PathAccess::Create)?;
+        match (self.path_image(&at)?, conflict) {
+            (FileState::Absent, _) => Ok((at, FileState::Absent)),
+            (before @ FileState::File { .. }, OnConflict::Replace) => Ok((at, before)),
+            (_, OnConflict::KeepBoth) => self.free_name_beside(&at.path),
+            (FileState::File { .. }, OnConflict::Refuse) => Err(ProblemDetails::conflict(format!(
                 "{} is there already: choose to replace it or to keep both",
                 at.path
             ))),
-            (Image::Folder | Image::Link { .. }, _) => Err(Problem::conflict(format!(
-                "{} is there already and is no file: choose another name",
-                at.path
-            ))),
+            (FileState::Folder | FileState::Link { .. }, _) => Err(ProblemDetails::conflict(
+                format!("{} is there already and is no file: choose another name", at.path),
+            )),
         }
     }
 
     /// The first free name of the kind `report (2).txt`.
-    fn beside(&self, path: &str) -> Answer<(PathEffect, Image)> {
+    fn free_name_beside(&self, path: &str) -> HandlerResult<(PathEffect, FileState)> {
         let (folder, name) =
             path.rsplit_once('/').map_or(("", path), |(folder, name)| (folder, name));
         let (stem, ending) = match name.rfind('.') {
@@ -223,73 +227,92 @@ impl Desk {
         for number in 2..COPIES_MAX {
             let name = format!("{stem} ({number}){ending}");
             let path = if folder.is_empty() { name } else { format!("{folder}/{name}") };
-            named(&path)?;
-            let at = self.at(&path, Access::Create)?;
-            if self.image(&at)? == Image::Absent {
-                return Ok((at, Image::Absent));
+            check_new_name(&path)?;
+            let at = self.judge_path(&path, PathAccess::Create)?;
+            if self.path_image(&at)? == FileState::Absent {
+                return Ok((at, FileState::Absent));
             }
         }
-        Err(Problem::conflict(format!("{path} is there too often: choose another name")))
+        Err(ProblemDetails::conflict(format!("{path} is there too often: choose another name")))
     }
 
     /// Makes a folder.
-    pub(crate) fn make_folder(&self, path: &str) -> Answer<Changed> {
-        named(path)?;
-        let at = self.at(path, Access::Create)?;
-        if self.image(&at)? != Image::Absent {
-            return Err(Problem::conflict(format!("{} is there already", at.path)));
+    pub(crate) fn make_folder(&self, path: &str) -> HandlerResult<FileChangeResult> {
+        check_new_name(path)?;
+        let at = self.judge_path(path, PathAccess::Create)?;
+        if self.path_image(&at)? != FileState::Absent {
+            return Err(ProblemDetails::conflict(format!("{} is there already", at.path)));
         }
-        let change = Change { path: at.path.clone(), before: Image::Absent, after: Image::Folder };
-        self.apply(at.path, &[change], &BTreeMap::new())
+        let change = PlannedChange {
+            path: at.path.clone(),
+            before: FileState::Absent,
+            after: FileState::Folder,
+        };
+        self.apply_changes(at.path, &[change], &BTreeMap::new())
     }
 
     /// Another path for a file or folder. Never in place of what is there.
-    pub(crate) fn rename(&self, from: &str, to: &str) -> Answer<Changed> {
-        named(to)?;
-        let source = self.tree(from, Access::MoveFrom)?;
-        let to = self.at(to, Access::MoveTo)?;
-        if self.image(&to)? != Image::Absent {
-            return Err(Problem::conflict(format!("{} is there already", to.path)));
+    pub(crate) fn rename_path(&self, from: &str, to: &str) -> HandlerResult<FileChangeResult> {
+        check_new_name(to)?;
+        let source = self.path_tree(from, PathAccess::MoveFrom)?;
+        let to = self.judge_path(to, PathAccess::MoveTo)?;
+        if self.path_image(&to)? != FileState::Absent {
+            return Err(ProblemDetails::conflict(format!("{} is there already", to.path)));
         }
         let root = source[0].0.clone();
         if to.path.starts_with(&format!("{root}/")) {
-            return Err(Problem::bad("a folder cannot be moved into itself"));
+            return Err(ProblemDetails::bad_request("a folder cannot be moved into itself"));
         }
         let mut changes = Vec::with_capacity(source.len() * 2);
         for (path, image) in &source {
             let new = format!("{}{}", to.path, path.strip_prefix(&root).unwrap_or_default());
-            let at = self.at(&new, Access::MoveTo)?;
-            changes.push(Change { path: at.path, before: Image::Absent, after: image.clone() });
+            let at = self.judge_path(&new, PathAccess::MoveTo)?;
+            changes.push(PlannedChange {
+                path: at.path,
+                before: FileState::Absent,
+                after: image.clone(),
+            });
         }
-        let gone = |(path, before): (String, Image)| Change { path, before, after: Image::Absent };
+        let gone = |(path, before): (String, FileState)| PlannedChange {
+            path,
+            before,
+            after: FileState::Absent,
+        };
         changes.extend(source.into_iter().rev().map(gone));
-        self.apply(to.path, &changes, &BTreeMap::new())
+        self.apply_changes(to.path, &changes, &BTreeMap::new())
     }
 
     /// Takes a file or folder away, to the trash.
-    pub(crate) fn delete(&self, path: &str) -> Answer<Changed> {
-        let tree = self.tree(path, Access::Delete)?;
+    pub(crate) fn delete_path(&self, path: &str) -> HandlerResult<FileChangeResult> {
+        let tree = self.path_tree(path, PathAccess::Delete)?;
         let path = tree[0].0.clone();
-        let gone = |(path, before): (String, Image)| Change { path, before, after: Image::Absent };
-        let changes: Vec<Change> = tree.into_iter().rev().map(gone).collect();
-        self.apply(path, &changes, &BTreeMap::new())
+        let gone = |(path, before): (String, FileState)| PlannedChange {
+            path,
+            before,
+            after: FileState::Absent,
+        };
+        let changes: Vec<PlannedChange> = tree.into_iter().rev().map(gone).collect();
+        self.apply_changes(path, &changes, &BTreeMap::new())
     }
 
     /// A path and everything below it, from the top down; never empty. What holds a closed path is
     /// closed itself.
-    fn tree(&self, path: &str, access: Access) -> Answer<Vec<(String, Image)>> {
-        let at = self.at(path, access)?;
-        let image = self.image(&at)?;
-        if image == Image::Absent {
-            return Err(Problem::missing(at.path));
+    fn path_tree(&self, path: &str, access: PathAccess) -> HandlerResult<Vec<(String, FileState)>> {
+        let at = self.judge_path(path, access)?;
+        let image = self.path_image(&at)?;
+        if image == FileState::Absent {
+            return Err(ProblemDetails::not_found(at.path));
         }
         let mut tree = vec![(at.path.clone(), image.clone())];
-        if image != Image::Folder {
+        if image != FileState::Folder {
             return Ok(tree);
         }
         let whole = self.workspace.resolve_tree(&at.path, access);
         if let Some(why) = whole.ignored.or(whole.protected) {
-            return Err(Problem::forbidden(format!("{} cannot be changed: {why}", at.path)));
+            return Err(ProblemDetails::not_permitted(format!(
+                "{} cannot be changed: {why}",
+                at.path
+            )));
         }
         let options = WalkOptions {
             recursive: true,
@@ -297,46 +320,47 @@ impl Desk {
             hidden: true,
             max_entries: TREE_MAX,
         };
-        let listing = self.at(&at.path, Access::List)?;
-        let walk = self.workspace.walk(&listing, options).map_err(problem)?;
+        let listing = self.judge_path(&at.path, PathAccess::List)?;
+        let walk = self.workspace.walk(&listing, options).map_err(problem_from_file_error)?;
         if walk.truncated {
-            return Err(Problem::bad(format!(
+            return Err(ProblemDetails::bad_request(format!(
                 "{} holds more than {TREE_MAX} paths: take its folders one by one",
                 at.path
             )));
         }
         for entry in &walk.entries {
             let below = self.workspace.resolve(&entry.path, access);
-            let image = self.image(&below)?;
+            let image = self.path_image(&below)?;
             tree.push((below.path, image));
         }
         Ok(tree)
     }
 
-    fn apply(
+    fn apply_changes(
         &self,
         path: String,
-        changes: &[Change],
+        changes: &[PlannedChange],
         contents: &BTreeMap<String, Arc<[u8]>>,
-    ) -> Answer<Changed> {
-        let paths = self.workspace.apply_changes(changes, contents).map_err(problem)?;
-        Ok(Changed { path, paths: paths.len() })
+    ) -> HandlerResult<FileChangeResult> {
+        let paths =
+            self.workspace.apply_changes(changes, contents).map_err(problem_from_file_error)?;
+        Ok(FileChangeResult { path, paths: paths.len() })
     }
 
-    fn image(&self, at: &PathEffect) -> Answer<Image> {
-        self.workspace.image(at).map_err(problem)
+    fn path_image(&self, at: &PathEffect) -> HandlerResult<FileState> {
+        self.workspace.path_image(at).map_err(problem_from_file_error)
     }
 
     /// A path as a person wrote it, judged. What they may not see is not there.
-    fn at(&self, path: &str, access: Access) -> Answer<PathEffect> {
-        let path = written(path)?;
+    fn judge_path(&self, path: &str, access: PathAccess) -> HandlerResult<PathEffect> {
+        let path = check_path(path)?;
         let at = self.workspace.resolve(path, access);
-        if at.place != Place::Inside || at.ignored.is_some() {
-            return Err(Problem::missing(path));
+        if at.place != PathPlace::Inside || at.ignored.is_some() {
+            return Err(ProblemDetails::not_found(path));
         }
         match &at.protected {
             Some(why) if access.is_write() => {
-                Err(Problem::forbidden(format!("{path} cannot be changed: {why}")))
+                Err(ProblemDetails::not_permitted(format!("{path} cannot be changed: {why}")))
             }
             _ => Ok(at),
         }
@@ -344,8 +368,9 @@ impl Desk {
 }
 
 /// A path below the folder; empty is the folder itself.
-fn written(path: &str) -> Answer<&str> {
-    let bad = |why: &str| Err(Problem::bad(format!("the path cannot be used: {why}")));
+fn check_path(path: &str) -> HandlerResult<&str> {
+    let bad =
+        |why: &str| Err(ProblemDetails::bad_request(format!("the path cannot be used: {why}")));
     if path.len() > PATH_MAX {
         return bad("it is too long");
     }
@@ -365,10 +390,11 @@ fn written(path: &str) -> Answer<&str> {
 }
 
 /// A name that somebody gives: it must be one that people can read, on every system.
-fn named(path: &str) -> Answer<()> {
-    let path = written(path)?;
+fn check_new_name(path: &str) -> HandlerResult<()> {
+    let path = check_path(path)?;
     let name = path.rsplit('/').next().unwrap_or_default();
-    let bad = |why: &str| Err(Problem::bad(format!("the name cannot be used: {why}")));
+    let bad =
+        |why: &str| Err(ProblemDetails::bad_request(format!("the name cannot be used: {why}")));
     if matches!(name, "" | ".") {
         return bad("there is none");
     }
@@ -385,18 +411,18 @@ fn named(path: &str) -> Answer<()> {
 }
 
 /// What an error of the workspace means for whoever asked.
-pub(crate) fn problem(error: FileError) -> Problem {
+pub(crate) fn problem_from_file_error(error: FileError) -> ProblemDetails {
     match error {
-        FileError::NotFound { path, .. } => Problem::missing(path),
-        error @ FileError::WrongKind { .. } => Problem::bad(error.to_string()),
+        FileError::NotFound { path, .. } => ProblemDetails::not_found(path),
+        error @ FileError::WrongKind { .. } => ProblemDetails::bad_request(error.to_string()),
         error @ FileError::TooLarge { .. } => {
-            Problem::new(http::StatusCode::PAYLOAD_TOO_LARGE, "too_large", error.to_string())
+            ProblemDetails::new(http::StatusCode::PAYLOAD_TOO_LARGE, "too_large", error.to_string())
         }
-        error @ FileError::Refused { .. } => Problem::forbidden(error.to_string()),
-        FileError::Changed { path } => Problem::conflict(format!(
+        error @ FileError::Refused { .. } => ProblemDetails::not_permitted(error.to_string()),
+        FileError::Changed { path } => ProblemDetails::conflict(format!(
             "{path} was changed by somebody else in the same moment: look at it and try again"
         )),
-        error @ FileError::Io { .. } => Problem::failed(error),
+        error @ FileError::Io { .. } => ProblemDetails::internal_failure(error),
     }
 }
 
@@ -404,7 +430,7 @@ pub(crate) fn problem(error: FileError) -> Problem {
 mod tests {
     use super::*;
 
-    fn desk() -> (tempfile::TempDir, Desk) {
+    fn desk() -> (tempfile::TempDir, PersonFolder) {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let options = weir_engine::workspace::WorkspaceOptions {
             root: folder.path().join("work"),
@@ -414,7 +440,7 @@ mod tests {
         std::fs::create_dir_all(folder.path().join("work/own")).expect("writable");
         let workspace = Workspace::open(options).expect("it opens");
         let workspace = workspace.with_trash(folder.path().join("trash"));
-        (folder, Desk::new(Arc::new(workspace)))
+        (folder, PersonFolder::new(Arc::new(workspace)))
     }
 
     fn bytes(text: &str) -> Arc<[u8]> {
@@ -449,14 +475,14 @@ mod tests {
             &"n".repeat(300),
             &"a/".repeat(3000),
         ] {
-            let put = desk.put(path, bytes("new"), OnConflict::Replace);
+            let put = desk.put_file(path, bytes("new"), OnConflict::Replace);
             assert!(put.is_err(), "{path:?}: {put:?}");
             assert!(desk.make_folder(path).is_err(), "{path:?}");
         }
         for path in ["../secret", "/etc/passwd", "out/secret", "own", "..", "a/../../secret"] {
-            assert!(desk.open(path).is_err(), "{path:?}");
-            assert!(desk.delete(path).is_err(), "{path:?}");
-            assert!(desk.rename(path, "mine").is_err(), "{path:?}");
+            assert!(desk.open_file(path).is_err(), "{path:?}");
+            assert!(desk.delete_path(path).is_err(), "{path:?}");
+            assert!(desk.rename_path(path, "mine").is_err(), "{path:?}");
         }
         assert_eq!(std::fs::read(folder.path().join("secret")).expect("there"), b"x");
         assert!(!folder.path().join("new").exists());
@@ -465,33 +491,34 @@ mod tests {
     #[test]
     fn s10_a_file_is_never_replaced_by_accident() {
         let (folder, desk) = desk();
-        desk.put("a.txt", bytes("one"), OnConflict::Refuse).expect("it is new");
-        let refused = desk.put("a.txt", bytes("two"), OnConflict::Refuse).expect_err("it is there");
+        desk.put_file("a.txt", bytes("one"), OnConflict::Refuse).expect("it is new");
+        let refused =
+            desk.put_file("a.txt", bytes("two"), OnConflict::Refuse).expect_err("it is there");
         assert_eq!(refused.status, 409);
-        let both = desk.put("a.txt", bytes("two"), OnConflict::KeepBoth).expect("beside");
+        let both = desk.put_file("a.txt", bytes("two"), OnConflict::KeepBoth).expect("beside");
         assert_eq!(both.path, "a (2).txt");
-        desk.put("a.txt", bytes("three"), OnConflict::Replace).expect("replaced");
+        desk.put_file("a.txt", bytes("three"), OnConflict::Replace).expect("replaced");
         let read = |name: &str| std::fs::read_to_string(folder.path().join("work").join(name));
         assert_eq!(read("a.txt").expect("there"), "three");
         assert_eq!(read("a (2).txt").expect("there"), "two");
-        assert_eq!(desk.rename("a.txt", "a (2).txt").expect_err("it is there").status, 409);
+        assert_eq!(desk.rename_path("a.txt", "a (2).txt").expect_err("it is there").status, 409);
     }
 
     #[test]
     fn s10_folders_move_and_go_to_the_trash_whole() {
         let (folder, desk) = desk();
         desk.make_folder("docs").expect("made");
-        desk.put("docs/é.txt", bytes("x"), OnConflict::Refuse).expect("written");
-        desk.put("docs/.hidden", bytes("y"), OnConflict::Refuse).expect("written");
-        desk.rename("docs", "papers").expect("moved");
+        desk.put_file("docs/é.txt", bytes("x"), OnConflict::Refuse).expect("written");
+        desk.put_file("docs/.hidden", bytes("y"), OnConflict::Refuse).expect("written");
+        desk.rename_path("docs", "papers").expect("moved");
         let names = |hidden: bool| -> Vec<String> {
-            let listing = desk.list("papers", hidden).expect("it is there");
+            let listing = desk.list_folder("papers", hidden).expect("it is there");
             listing.items.into_iter().map(|item| item.name).collect()
         };
         assert_eq!(names(false), ["é.txt"]);
         assert_eq!(names(true).len(), 2);
-        assert!(desk.rename("papers", "papers/inner").is_err());
-        assert_eq!(desk.delete("papers").expect("deleted").paths, 3);
+        assert!(desk.rename_path("papers", "papers/inner").is_err());
+        assert_eq!(desk.delete_path("papers").expect("deleted").paths, 3);
         assert!(!folder.path().join("work/papers").exists());
         let trash = std::fs::read_dir(folder.path().join("trash")).expect("a trash").count();
         assert!(trash > 0);

@@ -7,17 +7,17 @@ use axum::body::Body;
 use axum::response::Response;
 use http::{HeaderValue, header};
 use tokio_util::io::ReaderStream;
-use weir_engine::sniff::{self, Kind, SNIFF_BYTES};
+use weir_engine::sniff::{self, FileKind, SNIFF_BYTES};
 
-use super::desk::Opened;
-use crate::problem::{Answer, Problem};
+use super::desk::OpenedFile;
+use crate::problem::{HandlerResult, ProblemDetails};
 
 /// The images that a browser shows and nothing else comes of: by their first bytes, whatever they
 /// are called.
 pub(crate) fn image_kind(head: &[u8]) -> Option<&'static str> {
-    match sniff::kind(head) {
-        Kind::Image(kind) => Some(kind),
-        Kind::Text | Kind::Pdf | Kind::Binary(_) => None,
+    match sniff::detect_file_kind(head) {
+        FileKind::Image(kind) => Some(kind),
+        FileKind::Text | FileKind::Pdf | FileKind::Binary(_) => None,
     }
 }
 
@@ -25,11 +25,14 @@ pub(crate) fn image_kind(head: &[u8]) -> Option<&'static str> {
 ///
 /// # Errors
 /// It cannot be read.
-pub(crate) fn answer(opened: Opened, inline: bool) -> Answer<Response> {
-    let Opened { mut file, path, bytes } = opened;
+pub(crate) fn file_response(opened: OpenedFile, inline: bool) -> HandlerResult<Response> {
+    let OpenedFile { mut file, path, bytes } = opened;
     let mut head = Vec::new();
-    (&mut file).take(SNIFF_BYTES as u64).read_to_end(&mut head).map_err(Problem::failed)?;
-    file.seek(SeekFrom::Start(0)).map_err(Problem::failed)?;
+    (&mut file)
+        .take(SNIFF_BYTES as u64)
+        .read_to_end(&mut head)
+        .map_err(ProblemDetails::internal_failure)?;
+    file.seek(SeekFrom::Start(0)).map_err(ProblemDetails::internal_failure)?;
     let shown = image_kind(&head).filter(|_| inline);
     let name = path.rsplit('/').next().unwrap_or_default();
     let mut response = Response::new(Body::from_stream(ReaderStream::new(
@@ -45,12 +48,12 @@ pub(crate) fn answer(opened: Opened, inline: bool) -> Answer<Response> {
     let nothing = HeaderValue::from_static("default-src 'none'; sandbox");
     headers.insert(header::CONTENT_SECURITY_POLICY, nothing);
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    headers.insert(header::CONTENT_DISPOSITION, disposition(name, shown.is_some())?);
+    headers.insert(header::CONTENT_DISPOSITION, content_disposition(name, shown.is_some())?);
     Ok(response)
 }
 
 /// How a browser calls what it gets (RFC 6266): any name, in characters that cannot end the header.
-pub(crate) fn disposition(name: &str, inline: bool) -> Answer<HeaderValue> {
+pub(crate) fn content_disposition(name: &str, inline: bool) -> HandlerResult<HeaderValue> {
     let plain = |c: char| match c {
         c if c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_' | ' ' | '(' | ')') => c,
         _ => '_',
@@ -67,16 +70,16 @@ pub(crate) fn disposition(name: &str, inline: bool) -> Answer<HeaderValue> {
     }
     let how = if inline { "inline" } else { "attachment" };
     HeaderValue::from_str(&format!("{how}; filename=\"{ascii}\"; filename*=UTF-8''{whole}"))
-        .map_err(Problem::failed)
+        .map_err(ProblemDetails::internal_failure)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{disposition, image_kind};
+    use super::{content_disposition, image_kind};
 
     #[test]
     fn s10_names_cannot_end_the_header_that_carries_them() {
-        let text = disposition("a\"; x=\r\nSet-Cookie: ü.txt", false).expect("a header");
+        let text = content_disposition("a\"; x=\r\nSet-Cookie: ü.txt", false).expect("a header");
         assert_eq!(
             text.to_str().expect("ASCII"),
             "attachment; filename=\"a__ x___Set-Cookie_ _.txt\"; \

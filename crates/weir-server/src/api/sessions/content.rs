@@ -10,17 +10,17 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use weir_core::event::Event;
 use weir_core::ids::{BlobId, CallId, SessionId};
-use weir_core::message::{Block, plain_text};
+use weir_core::message::{MessageBlock, plain_text};
 use weir_engine::attach::FILE_BYTES_MAX;
 use weir_engine::ledger::fact_of;
 use weir_engine::ports::Store;
 use weir_install::sessions::ExportFormat;
 
-use super::own;
+use super::find_own_session;
 use crate::app::App;
 use crate::guard::Caller;
-use crate::live::uploads::{self, Uploaded};
-use crate::problem::{Answer, Problem};
+use crate::live::uploads::{self, UploadedFile};
+use crate::problem::{HandlerResult, ProblemDetails};
 use crate::route::Route;
 
 /// Facts read at once.
@@ -33,24 +33,24 @@ const UPLOAD_BYTES_MAX: usize = (FILE_BYTES_MAX as usize) * 2 + (1 << 20);
 const SHOWN: [&str; 4] = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
 /// The routes of this file.
-pub(crate) fn routes() -> Vec<Route> {
+pub(crate) fn session_content_routes() -> Vec<Route> {
     vec![
-        Route::get("/api/v1/sessions/{id}/blobs/{blob}", blob)
+        Route::get("/api/v1/sessions/{id}/blobs/{blob}", get_blob)
             .summary("Bytes that the session's journal names")
             .gives_as::<Value>(200, "application/octet-stream"),
-        Route::get("/api/v1/sessions/{id}/calls/{call}", call)
+        Route::get("/api/v1/sessions/{id}/calls/{call}", get_call_result)
             .summary("One call with its full result")
-            .gives::<CallResult>(200),
-        Route::get("/api/v1/sessions/{id}/export", export)
+            .gives_json::<CallResult>(200),
+        Route::get("/api/v1/sessions/{id}/export", export_session)
             .summary("The whole session as a file")
             .query::<ExportQuery>()
             .gives_as::<Value>(200, "application/x-ndjson"),
-        Route::post("/api/v1/attachments", upload)
+        Route::post("/api/v1/attachments", upload_attachments)
             .summary("Upload files to be said with an input; kept for a day")
             .body_as::<Value>("multipart/form-data")
             .body_max(UPLOAD_BYTES_MAX)
-            .gives::<Vec<Uploaded>>(201),
-        Route::delete("/api/v1/attachments/{id}", forget)
+            .gives_json::<Vec<UploadedFile>>(201),
+        Route::delete("/api/v1/attachments/{id}", forget_attachment)
             .summary("Forget an uploaded file")
             .gives_nothing(204),
     ]
@@ -84,14 +84,14 @@ pub(crate) struct CallResult {
 }
 
 /// Goes through the facts of a journal until `look` finds something.
-async fn find<T>(
+async fn find_in_journal<T>(
     store: &dyn Store,
     id: &SessionId,
     mut look: impl FnMut(&Event) -> Option<T>,
-) -> Answer<Option<T>> {
+) -> HandlerResult<Option<T>> {
     let mut from = 1;
     loop {
-        let records = store.read(id, from, READ_BATCH).await?;
+        let records = store.read_records(id, from, READ_BATCH).await?;
         for record in &records {
             if let Some(found) = look(fact_of(record)?.event.as_ref()) {
                 return Ok(Some(found));
@@ -105,7 +105,7 @@ async fn find<T>(
 }
 
 /// Media type and name of a blob that a fact names.
-fn named(event: &Event, blob: &BlobId) -> Option<(String, Option<String>)> {
+fn blob_media_and_name(event: &Event, blob: &BlobId) -> Option<(String, Option<String>)> {
     match event {
         Event::InputAccepted(f) => of_blocks(&f.content, blob),
         Event::ModelReplied(f) => of_blocks(&f.content, blob),
@@ -118,12 +118,12 @@ fn named(event: &Event, blob: &BlobId) -> Option<(String, Option<String>)> {
     }
 }
 
-fn of_blocks(blocks: &[Block], blob: &BlobId) -> Option<(String, Option<String>)> {
+fn of_blocks(blocks: &[MessageBlock], blob: &BlobId) -> Option<(String, Option<String>)> {
     blocks.iter().find_map(|block| match block {
-        Block::Image { media } | Block::Document { media } if media.blob == *blob => {
+        MessageBlock::Image { media } | MessageBlock::Document { media } if media.blob == *blob => {
             Some((media.media_type.clone(), media.name.clone()))
         }
-        Block::Result { blocks, .. } => of_blocks(blocks, blob),
+        MessageBlock::Result { blocks, .. } => of_blocks(blocks, blob),
         _ => None,
     })
 }
@@ -135,7 +135,7 @@ fn file_name(name: &str) -> String {
 }
 
 /// Bytes with the headers that keep a browser from making anything else of them.
-pub(crate) fn file(bytes: Vec<u8>, media: &str, name: Option<&str>) -> Response {
+pub(crate) fn blob_response(bytes: Vec<u8>, media: &str, name: Option<&str>) -> Response {
     let is_shown = SHOWN.contains(&media);
     let kind = HeaderValue::from_str(media).ok();
     let kind = kind.unwrap_or(HeaderValue::from_static("application/octet-stream"));
@@ -154,12 +154,12 @@ pub(crate) fn file(bytes: Vec<u8>, media: &str, name: Option<&str>) -> Response 
     response
 }
 
-async fn blob(
+async fn get_blob(
     State(app): State<App>,
     caller: Caller,
     Path((id, blob)): Path<(String, String)>,
-) -> Answer<Response> {
-    let id = own(&app, &caller, &id).await?;
+) -> HandlerResult<Response> {
+    let id = find_own_session(&app, &caller, &id).await?;
     blob_of(&app, &caller, &id, &BlobId::new(blob)).await
 }
 
@@ -172,30 +172,31 @@ pub(crate) async fn blob_of(
     caller: &Caller,
     id: &SessionId,
     blob: &BlobId,
-) -> Answer<Response> {
+) -> HandlerResult<Response> {
     let store = app.home(&caller.person).await?.store();
-    let found = find(store.as_ref(), id, |event| named(event, blob)).await?;
-    let (media, name) = found.ok_or_else(|| Problem::missing(format!("blob {blob}")))?;
-    let bytes = store.blob(blob).await?;
-    Ok(file(bytes.to_vec(), &media, name.as_deref()))
+    let found =
+        find_in_journal(store.as_ref(), id, |event| blob_media_and_name(event, blob)).await?;
+    let (media, name) = found.ok_or_else(|| ProblemDetails::not_found(format!("blob {blob}")))?;
+    let bytes = store.read_blob(blob).await?;
+    Ok(blob_response(bytes.to_vec(), &media, name.as_deref()))
 }
 
-async fn call(
+async fn get_call_result(
     State(app): State<App>,
     caller: Caller,
     Path((id, call)): Path<(String, String)>,
-) -> Answer<Json<CallResult>> {
-    let id = own(&app, &caller, &id).await?;
-    let missing = || Problem::missing(format!("a result of call {call}"));
+) -> HandlerResult<Json<CallResult>> {
+    let id = find_own_session(&app, &caller, &id).await?;
+    let missing = || ProblemDetails::not_found(format!("a result of call {call}"));
     let call: CallId = call.parse().map_err(|_| missing())?;
     let store = app.home(&caller.person).await?.store();
-    let found = find(store.as_ref(), &id, |event| match event {
+    let found = find_in_journal(store.as_ref(), &id, |event| match event {
         Event::CallFinished(f) if f.call == call => Some(f.clone()),
         _ => None,
     });
     let found = found.await?.ok_or_else(missing)?;
     let text = match &found.full {
-        Some(full) => String::from_utf8_lossy(&store.blob(full).await?).into_owned(),
+        Some(full) => String::from_utf8_lossy(&store.read_blob(full).await?).into_owned(),
         None => plain_text(&found.result),
     };
     Ok(Json(CallResult {
@@ -209,44 +210,50 @@ async fn call(
     }))
 }
 
-async fn export(
+async fn export_session(
     State(app): State<App>,
     caller: Caller,
     (Path(id), Query(query)): (Path<String>, Query<ExportQuery>),
-) -> Answer<Response> {
-    let id = own(&app, &caller, &id).await?;
+) -> HandlerResult<Response> {
+    let id = find_own_session(&app, &caller, &id).await?;
     let (format, media, ending) = match query.format.as_deref().unwrap_or("jsonl") {
         "jsonl" => (ExportFormat::Jsonl, "application/x-ndjson", "jsonl"),
         "markdown" => (ExportFormat::Markdown, "text/markdown; charset=utf-8", "md"),
         // As a file: whatever stands in it is no page of this server.
         "html" => (ExportFormat::Html, "text/html; charset=utf-8", "html"),
         other => {
-            return Err(Problem::bad(format!("{other:?} is no form: jsonl, markdown or html")));
+            return Err(ProblemDetails::bad_request(format!(
+                "{other:?} is no form: jsonl, markdown or html"
+            )));
         }
     };
     let home = app.home(&caller.person).await?;
     let bytes = home.export_session(&id, format).await?;
-    Ok(file(bytes, media, Some(&format!("{id}.{ending}"))))
+    Ok(blob_response(bytes, media, Some(&format!("{id}.{ending}"))))
 }
 
-async fn upload(
+async fn upload_attachments(
     State(app): State<App>,
     caller: Caller,
     mut parts: Multipart,
-) -> Answer<(StatusCode, Json<Vec<Uploaded>>)> {
+) -> HandlerResult<(StatusCode, Json<Vec<UploadedFile>>)> {
     let home = app.home(&caller.person).await?;
     let mut done = Vec::new();
-    let broken = |error: axum::extract::multipart::MultipartError| Problem::bad(error.body_text());
+    let broken = |error: axum::extract::multipart::MultipartError| {
+        ProblemDetails::bad_request(error.body_text())
+    };
     while let Some(mut part) = parts.next_field().await.map_err(broken)? {
         let Some(name) = part.file_name().map(str::to_owned) else { continue };
         if done.len() >= FILES_MAX {
-            return Err(Problem::bad(format!("at most {FILES_MAX} files are uploaded at once")));
+            return Err(ProblemDetails::bad_request(format!(
+                "at most {FILES_MAX} files are uploaded at once"
+            )));
         }
         let mut bytes = Vec::new();
         while let Some(chunk) = part.chunk().await.map_err(broken)? {
             if bytes.len() as u64 + chunk.len() as u64 > FILE_BYTES_MAX {
                 let most = FILE_BYTES_MAX >> 20;
-                return Err(Problem::new(
+                return Err(ProblemDetails::new(
                     StatusCode::PAYLOAD_TOO_LARGE,
                     "too_large",
                     format!("a file may have at most {most} MB"),
@@ -254,23 +261,23 @@ async fn upload(
             }
             bytes.extend_from_slice(&chunk);
         }
-        done.push(uploads::put(&app, home.as_ref(), &name, bytes.into()).await?);
+        done.push(uploads::store_upload(&app, home.as_ref(), &name, bytes.into()).await?);
     }
     if done.is_empty() {
-        return Err(Problem::bad("there is no file in it: send a form with files"));
+        return Err(ProblemDetails::bad_request("there is no file in it: send a form with files"));
     }
     Ok((StatusCode::CREATED, Json(done)))
 }
 
-async fn forget(
+async fn forget_attachment(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
-) -> Answer<StatusCode> {
+) -> HandlerResult<StatusCode> {
     let home = app.home(&caller.person).await?;
-    match uploads::forget(&app, home.as_ref(), &id).await? {
+    match uploads::forget_upload(&app, home.as_ref(), &id).await? {
         true => Ok(StatusCode::NO_CONTENT),
-        false => Err(Problem::missing(format!("attachment {id}"))),
+        false => Err(ProblemDetails::not_found(format!("attachment {id}"))),
     }
 }
 
@@ -281,13 +288,13 @@ mod tests {
     #[test]
     fn z10_a_name_in_a_header_says_only_a_name() {
         assert_eq!(file_name("a\"; x=\r\nb/ü.png"), "a__ x___b__.png");
-        let response = file(b"<script>".to_vec(), "text/html", Some("x.html"));
+        let response = blob_response(b"<script>".to_vec(), "text/html", Some("x.html"));
         let way = response.headers()[header::CONTENT_DISPOSITION].to_str().expect("plain");
         assert_eq!(way, "attachment; filename=\"x.html\"");
         assert_eq!(response.headers()[header::X_CONTENT_TYPE_OPTIONS], "nosniff");
-        let shown = file(vec![1], "image/png", None);
+        let shown = blob_response(vec![1], "image/png", None);
         assert_eq!(shown.headers()[header::CONTENT_DISPOSITION], "inline");
-        let svg = file(vec![1], "image/svg+xml", None);
+        let svg = blob_response(vec![1], "image/svg+xml", None);
         assert_eq!(svg.headers()[header::CONTENT_DISPOSITION], "attachment");
     }
 }

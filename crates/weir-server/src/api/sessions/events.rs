@@ -14,18 +14,18 @@ use weir_core::ids::Seq;
 
 use crate::app::App;
 use crate::guard::Caller;
-use crate::live::Feed;
-use crate::live::listeners::Listener;
-use crate::problem::{Answer, Problem};
+use crate::live::SessionFeed;
+use crate::live::listeners::ListenerSlot;
+use crate::problem::{HandlerResult, ProblemDetails};
 use crate::route::Route;
 
 /// How often a stream without news says that it is there.
 const HEARTBEAT: Duration = Duration::from_secs(15);
 
 /// The routes of this file.
-pub(crate) fn routes() -> Vec<Route> {
+pub(crate) fn session_event_routes() -> Vec<Route> {
     vec![
-        Route::get("/api/v1/sessions/{id}/events", events)
+        Route::get("/api/v1/sessions/{id}/events", stream_session_events)
             .summary("The session's events from a place on, and then as they come")
             .query::<EventsQuery>()
             .gives_as::<Value>(200, "text/event-stream"),
@@ -40,52 +40,54 @@ pub(crate) struct EventsQuery {
     after: Option<Seq>,
 }
 
-async fn events(
+async fn stream_session_events(
     State(app): State<App>,
     caller: Caller,
     (Path(id), Query(query)): (Path<String>, Query<EventsQuery>),
     headers: HeaderMap,
-) -> Answer<Sse<impl Stream<Item = Result<Event, Infallible>>>> {
+) -> HandlerResult<Sse<impl Stream<Item = Result<Event, Infallible>>>> {
     let last = headers.get("last-event-id").and_then(|value| value.to_str().ok());
     let after = match last {
         None => query.after.unwrap_or(0),
         Some(last) => last.trim().parse().map_err(|_| {
-            Problem::bad(format!("Last-Event-ID {last:?} is no place in a journal"))
+            ProblemDetails::bad_request(format!("Last-Event-ID {last:?} is no place in a journal"))
         })?,
     };
-    let listener = app.rooms.listeners().place(&caller.person.id)?;
+    let listener = app.rooms.listeners().claim_slot(&caller.person.id)?;
     let home = app.home(&caller.person).await?;
-    let feed = app.rooms.feed(&app, &home, &weir_core::ids::SessionId::new(id), after).await?;
-    let told = Told { app, caller, feed, _listener: listener, over: false };
-    let stream = futures::stream::unfold(told, Told::next);
+    let feed = app.rooms.open_feed(&app, &home, &weir_core::ids::SessionId::new(id), after).await?;
+    let told = SessionEventStream { app, caller, feed, _listener: listener, over: false };
+    let stream = futures::stream::unfold(told, SessionEventStream::next);
     Ok(Sse::new(stream).keep_alive(KeepAlive::new().interval(HEARTBEAT).text("here")))
 }
 
-struct Told {
+struct SessionEventStream {
     app: App,
     caller: Caller,
-    feed: Feed,
-    _listener: Listener,
+    feed: SessionFeed,
+    _listener: ListenerSlot,
     over: bool,
 }
 
-impl Told {
-    async fn next(mut self) -> Option<(Result<Event, Infallible>, Told)> {
+impl SessionEventStream {
+    async fn next(mut self) -> Option<(Result<Event, Infallible>, SessionEventStream)> {
         if self.over {
             return None;
         }
         let update = tokio::select! {
             update = self.feed.next() => update,
-            () = self.app.doorman.ended(&self.caller) => return None,
+            () = self.app.doorman.wait_until_revoked(&self.caller) => return None,
         };
         let (event, over) = match update {
             Ok(None) => return None,
             Ok(Some(update)) => {
-                let line = update.line(self.feed.session(), self.app.now());
+                let line = update.to_wire_json(self.feed.session(), self.app.current_time());
                 let event = Event::default().data(line);
                 match &update {
-                    weir_engine::hub::Update::Fact(fact) => (event.id(fact.seq.to_string()), false),
-                    weir_engine::hub::Update::Signal { .. } => (event, false),
+                    weir_engine::hub::SessionUpdate::Fact(fact) => {
+                        (event.id(fact.seq.to_string()), false)
+                    }
+                    weir_engine::hub::SessionUpdate::Signal { .. } => (event, false),
                 }
             }
             Err(problem) => {

@@ -13,12 +13,12 @@ use weir_core::tool::PlanItem;
 use weir_engine::ports::SessionMeta;
 use weir_install::user_space::UserSpace;
 
-use crate::api::approvals::{Waiting, waiting_of};
+use crate::api::approvals::{ApprovalInboxItem, waiting_of};
 use crate::app::App;
 use crate::live::fold;
-use crate::live::title::{self, Chat};
-use crate::live::{Key, recovery};
-use crate::problem::{Answer, Problem};
+use crate::live::title::{self, ChatMetadata};
+use crate::live::{SessionKey, recovery};
+use crate::problem::{HandlerResult, ProblemDetails};
 
 /// A session in a list.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -71,7 +71,7 @@ pub(crate) struct SessionInfo {
     /// Permission mode.
     pub(crate) permission: Option<PermissionMode>,
     /// What waits for a person: approvals, a question, also of sub-agents.
-    pub(crate) waiting: Vec<Waiting>,
+    pub(crate) waiting: Vec<ApprovalInboxItem>,
     /// Inputs that wait for the agent.
     pub(crate) queued: Vec<QueuedInput>,
     /// The agent's list of tasks.
@@ -85,7 +85,7 @@ pub(crate) struct SessionInfo {
 }
 
 /// A line of a list.
-pub(crate) fn line(meta: SessionMeta, chat: Chat, is_broken: bool) -> SessionLine {
+pub(crate) fn session_line(meta: SessionMeta, chat: ChatMetadata, is_broken: bool) -> SessionLine {
     let status = if is_broken { "quarantined".to_owned() } else { meta.status };
     SessionLine {
         id: meta.id,
@@ -108,24 +108,28 @@ pub(crate) fn line(meta: SessionMeta, chat: Chat, is_broken: bool) -> SessionLin
 ///
 /// # Errors
 /// There is none.
-pub(crate) async fn of(app: &App, home: &Arc<UserSpace>, id: &SessionId) -> Answer<SessionInfo> {
+pub(crate) async fn load_session_info(
+    app: &App,
+    home: &Arc<UserSpace>,
+    id: &SessionId,
+) -> HandlerResult<SessionInfo> {
     let store = home.store();
-    let meta = store.meta(id).await?.filter(|meta| meta.facts > 0);
-    let meta = meta.ok_or_else(|| Problem::missing(format!("session {id}")))?;
-    let key = Key::of(home.as_ref(), id);
-    let chat = title::of(app, &key).await?;
+    let meta = store.session_meta(id).await?.filter(|meta| meta.facts > 0);
+    let meta = meta.ok_or_else(|| ProblemDetails::not_found(format!("session {id}")))?;
+    let key = SessionKey::for_session(home.as_ref(), id);
+    let chat = title::load_chat(app, &key).await?;
     let is_broken = recovery::is_quarantined(app, &key).await?;
-    let folded = fold::load(store.as_ref(), id).await?;
-    let line = line(meta, chat, is_broken);
+    let folded = fold::load_session_fold(store.as_ref(), id).await?;
+    let line = session_line(meta, chat, is_broken);
     let session = &folded.session;
-    let text = |content: &[weir_core::message::Block]| plain_text(content);
-    let queued = session.queued().iter();
+    let text = |content: &[weir_core::message::MessageBlock]| plain_text(content);
+    let queued = session.queued_inputs().iter();
     Ok(SessionInfo {
         run: session.run(),
         permission: session.config().map(|config| config.permission),
         waiting: waiting_of(&folded, &line.title),
         queued: queued.map(|q| QueuedInput { input: q.input, text: text(&q.content) }).collect(),
-        plan: session.plan().to_vec(),
+        plan: session.task_list().to_vec(),
         leases: session.leases().to_vec(),
         usage: *session.usage(),
         cost_usd: session.cost_usd(),

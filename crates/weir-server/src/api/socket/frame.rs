@@ -5,15 +5,15 @@ use serde_json::{Value, json};
 use weir_core::ids::{InputId, Seq, SessionId};
 use weir_core::input::ApprovalAnswer;
 
-use crate::api::sessions::SaidBlock;
+use crate::api::sessions::InputBlock;
 use crate::app::App;
 use crate::guard::Caller;
-use crate::problem::Problem;
+use crate::problem::ProblemDetails;
 
 /// In which form a session is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum View {
+pub(super) enum SessionView {
     /// Events (C6).
     #[default]
     Events,
@@ -24,14 +24,14 @@ pub(super) enum View {
 /// What a client sends.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub(super) enum Frame {
+pub(super) enum ClientFrame {
     /// Listen to a session from the fact after `after` on.
     Subscribe {
         session: SessionId,
         #[serde(default)]
         after: Seq,
         #[serde(default)]
-        view: View,
+        view: SessionView,
     },
     /// Listen no more.
     Unsubscribe { session: SessionId },
@@ -42,15 +42,15 @@ pub(super) enum Frame {
     },
     /// Anything that a session is told.
     #[serde(untagged)]
-    Command(Command),
+    Command(ClientCommand),
 }
 
 /// What changes something. `client_id` comes back with the answer.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
-pub(super) enum Command {
+pub(super) enum ClientCommand {
     /// Say something; the same `client_id` is said once.
-    Say { session: SessionId, client_id: String, content: Vec<SaidBlock> },
+    Say { session: SessionId, client_id: String, content: Vec<InputBlock> },
     /// Answer an approval.
     Decide {
         #[serde(flatten)]
@@ -80,15 +80,15 @@ pub(super) enum Command {
     },
 }
 
-impl Command {
+impl ClientCommand {
     /// By which the client knows its answer.
     pub(super) fn client_id(&self) -> Option<String> {
         match self {
-            Command::Say { client_id, .. } => Some(client_id.clone()),
-            Command::Decide { client_id, .. }
-            | Command::Answer { client_id, .. }
-            | Command::Cancel { client_id, .. }
-            | Command::Withdraw { client_id, .. } => client_id.clone(),
+            ClientCommand::Say { client_id, .. } => Some(client_id.clone()),
+            ClientCommand::Decide { client_id, .. }
+            | ClientCommand::Answer { client_id, .. }
+            | ClientCommand::Cancel { client_id, .. }
+            | ClientCommand::Withdraw { client_id, .. } => client_id.clone(),
         }
     }
 }
@@ -100,17 +100,17 @@ pub(super) fn client_id(text: &str) -> Option<String> {
 }
 
 /// The first frame.
-pub(super) fn hello(app: &App, caller: &Caller) -> Value {
+pub(super) fn hello_frame(app: &App, caller: &Caller) -> Value {
     json!({
         "type": "hello",
         "version": app.house.version(),
         "person": { "id": caller.person.id, "name": caller.person.name },
-        "time": app.now(),
+        "time": app.current_time(),
     })
 }
 
 /// What went wrong.
-pub(super) fn error(problem: &Problem, client_id: Option<&str>) -> Value {
+pub(super) fn error_frame(problem: &ProblemDetails, client_id: Option<&str>) -> Value {
     let message = if problem.detail.is_empty() { &problem.title } else { &problem.detail };
     json!({
         "type": "error",
@@ -139,7 +139,8 @@ mod tests {
             r#"{"type":"cancel","session":"s1"}"#,
             r#"{"type":"withdraw","session":"s1","input":"i1"}"#,
         ] {
-            serde_json::from_str::<Frame>(text).unwrap_or_else(|error| panic!("{text}: {error}"));
+            serde_json::from_str::<ClientFrame>(text)
+                .unwrap_or_else(|error| panic!("{text}: {error}"));
         }
         for text in [
             r#"{"type":"say","session":"s1","content":[]}"#,
@@ -149,7 +150,7 @@ mod tests {
             "[]",
             "3",
         ] {
-            serde_json::from_str::<Frame>(text).expect_err(text);
+            serde_json::from_str::<ClientFrame>(text).expect_err(text);
         }
         assert_eq!(client_id(r#"{"type":"shout","client_id":"u9"}"#).as_deref(), Some("u9"));
     }

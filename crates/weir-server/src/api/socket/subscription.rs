@@ -5,33 +5,33 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 use weir_core::ids::{Seq, SessionId};
-use weir_engine::hub::Update;
+use weir_engine::hub::SessionUpdate;
 
-use super::frame::View;
+use super::frame::SessionView;
 use crate::app::App;
 use crate::guard::Caller;
-use crate::live::Feed;
-use crate::problem::Answer;
-use crate::web::chat::{self, Fold, Op};
+use crate::live::SessionFeed;
+use crate::problem::HandlerResult;
+use crate::web::chat::{self, ChatFold, PageOperation};
 
 /// How often streamed text changes a page at most.
 const FLUSH_EVERY: Duration = Duration::from_millis(50);
 
 /// A place in a session.
-pub(super) struct Subscription {
+pub(super) struct SessionSubscription {
     app: App,
-    feed: Feed,
+    feed: SessionFeed,
     after: Seq,
-    page: Option<Page>,
+    page: Option<ChatPageState>,
 }
 
 /// A chat page as the client has it.
-struct Page {
-    fold: Box<Fold>,
+struct ChatPageState {
+    fold: Box<ChatFold>,
     flush: Instant,
 }
 
-impl Subscription {
+impl SessionSubscription {
     /// Listens from the fact after `after` on.
     ///
     /// # Errors
@@ -39,19 +39,19 @@ impl Subscription {
     pub(super) async fn open(
         app: &App,
         caller: &Caller,
-        (session, after, view): (SessionId, Seq, View),
-    ) -> Answer<Subscription> {
+        (session, after, view): (SessionId, Seq, SessionView),
+    ) -> HandlerResult<SessionSubscription> {
         let home = app.home(&caller.person).await?;
         // The place is looked at first, also where the fold begins at the beginning.
-        let feed = app.rooms.feed(app, &home, &session, after).await?;
-        if view == View::Events {
-            return Ok(Subscription { app: app.clone(), feed, after, page: None });
+        let feed = app.rooms.open_feed(app, &home, &session, after).await?;
+        if view == SessionView::Events {
+            return Ok(SessionSubscription { app: app.clone(), feed, after, page: None });
         }
-        let feed = app.rooms.feed(app, &home, &session, 0).await?;
+        let feed = app.rooms.open_feed(app, &home, &session, 0).await?;
         let acts = caller.may_write();
-        let view = chat::View { session, csrf: caller.csrf().into(), acts, back: None };
-        let page = Page { fold: Box::new(Fold::new(view)), flush: Instant::now() };
-        Ok(Subscription { app: app.clone(), feed, after, page: Some(page) })
+        let view = chat::ChatView { session, csrf: caller.csrf_token().into(), acts, back: None };
+        let page = ChatPageState { fold: Box::new(ChatFold::new(view)), flush: Instant::now() };
+        Ok(SessionSubscription { app: app.clone(), feed, after, page: Some(page) })
     }
 
     /// Which session.
@@ -60,7 +60,7 @@ impl Subscription {
     }
 
     /// That it begins.
-    pub(super) fn subscribed(&self) -> Value {
+    pub(super) fn subscribed_frame(&self) -> Value {
         json!({ "type": "subscribed", "session": self.session(), "after": self.after })
     }
 
@@ -68,11 +68,11 @@ impl Subscription {
     ///
     /// # Errors
     /// The journal cannot be read.
-    pub(super) async fn next(&mut self) -> Answer<Option<String>> {
+    pub(super) async fn next(&mut self) -> HandlerResult<Option<String>> {
         loop {
             let Some(page) = &mut self.page else {
                 let Some(update) = self.feed.next().await? else { return Ok(None) };
-                let line = update.line(self.feed.session(), self.app.now());
+                let line = update.to_wire_json(self.feed.session(), self.app.current_time());
                 return Ok(Some(format!(r#"{{"type":"event","event":{line}}}"#)));
             };
             let is_dirty = page.fold.is_dirty();
@@ -80,26 +80,26 @@ impl Subscription {
                 biased;
                 () = tokio::time::sleep_until(page.flush), if is_dirty => {
                     page.flush = Instant::now() + FLUSH_EVERY;
-                    page.fold.flush()
+                    page.fold.flush_signals()
                 }
                 update = self.feed.next() => {
                     let Some(update) = update? else { return Ok(None) };
-                    let ops = page.fold.update(&update);
+                    let ops = page.fold.apply_update(&update);
                     match update {
                         // The client has what came of these.
-                        Update::Fact(fact) if fact.seq <= self.after => continue,
-                        Update::Fact(_) | Update::Signal { .. } => ops,
+                        SessionUpdate::Fact(fact) if fact.seq <= self.after => continue,
+                        SessionUpdate::Fact(_) | SessionUpdate::Signal { .. } => ops,
                     }
                 }
             };
             if !ops.is_empty() {
-                return Ok(Some(self.patch(&ops)));
+                return Ok(Some(self.patch_frame(&ops)));
             }
         }
     }
 
-    fn patch(&self, ops: &[Op]) -> String {
-        let (session, seq) = (self.session(), self.feed.seen());
+    fn patch_frame(&self, ops: &[PageOperation]) -> String {
+        let (session, seq) = (self.session(), self.feed.last_given_seq());
         json!({ "type": "patch", "session": session, "seq": seq, "ops": ops }).to_string()
     }
 }

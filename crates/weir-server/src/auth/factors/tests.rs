@@ -6,25 +6,30 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use weir_core::ids::Timestamp;
-use weir_engine::ports::{Clock, Entry, Put, Records, StoreError};
-use weir_install::seal::Seal;
+use weir_engine::ports::{Clock, PutOutcome, RecordEntry, Records, StoreError};
+use weir_install::seal::SecretSeal;
 
 use super::*;
 use crate::auth::oidc;
 
 /// Entries that end with the test; none of them expires.
 #[derive(Default)]
-struct Drawer(Mutex<BTreeMap<(String, String), Entry>>);
+struct Drawer(Mutex<BTreeMap<(String, String), RecordEntry>>);
 
 impl Drawer {
-    fn with<T>(&self, act: impl FnOnce(&mut BTreeMap<(String, String), Entry>) -> T) -> T {
+    fn with<T>(&self, act: impl FnOnce(&mut BTreeMap<(String, String), RecordEntry>) -> T) -> T {
         act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
 #[async_trait]
 impl Records for Drawer {
-    async fn get(&self, kind: &str, name: &str, _: Timestamp) -> Result<Option<Entry>, StoreError> {
+    async fn get(
+        &self,
+        kind: &str,
+        name: &str,
+        _: Timestamp,
+    ) -> Result<Option<RecordEntry>, StoreError> {
         Ok(self.with(|all| all.get(&(kind.to_owned(), name.to_owned())).cloned()))
     }
 
@@ -33,20 +38,25 @@ impl Records for Drawer {
         kind: &str,
         owner: Option<&str>,
         _: Timestamp,
-    ) -> Result<Vec<Entry>, StoreError> {
-        let fits = |entry: &&Entry| entry.kind == kind && owner.is_none_or(|o| o == entry.owner);
+    ) -> Result<Vec<RecordEntry>, StoreError> {
+        let fits =
+            |entry: &&RecordEntry| entry.kind == kind && owner.is_none_or(|o| o == entry.owner);
         Ok(self.with(|all| all.values().filter(fits).cloned().collect()))
     }
 
-    async fn put(&self, entry: &Entry, expected: Option<u64>) -> Result<Put, StoreError> {
+    async fn put(
+        &self,
+        entry: &RecordEntry,
+        expected: Option<u64>,
+    ) -> Result<PutOutcome, StoreError> {
         let key = (entry.kind.clone(), entry.name.clone());
         Ok(self.with(|all| {
             let there = all.get(&key).map_or(0, |entry| entry.version);
             if expected.is_some_and(|expected| expected != there) {
-                return Put::Changed(there);
+                return PutOutcome::Changed(there);
             }
-            all.insert(key, Entry { version: there + 1, ..entry.clone() });
-            Put::Kept(there + 1)
+            all.insert(key, RecordEntry { version: there + 1, ..entry.clone() });
+            PutOutcome::Kept(there + 1)
         }))
     }
 
@@ -62,11 +72,11 @@ impl Records for Drawer {
         Ok(0)
     }
 
-    async fn alive(&self) -> Result<(), StoreError> {
+    async fn check_alive(&self) -> Result<(), StoreError> {
         Ok(())
     }
 
-    async fn changed(&self) {
+    async fn wait_for_change(&self) {
         std::future::pending().await
     }
 }
@@ -82,17 +92,17 @@ impl Clock for Still {
 
     async fn sleep_until(&self, _: Timestamp) {}
 
-    fn random(&self) -> u64 {
+    fn random_number(&self) -> u64 {
         0
     }
 }
 
 /// The same records with the key of the house as it was, and with another.
-fn shelves() -> (Shelf, Shelf) {
+fn shelves() -> (TypedRecords, TypedRecords) {
     let records: Arc<dyn Records> = Arc::new(Drawer::default());
     let shelf = |key: u8| {
-        let seal = Seal::new(&[key; 32]).expect("a key");
-        Shelf::new(records.clone(), Arc::new(Still)).with_seal(seal)
+        let seal = SecretSeal::new(&[key; 32]).expect("a key");
+        TypedRecords::new(records.clone(), Arc::new(Still)).with_seal(seal)
     };
     (shelf(1), shelf(2))
 }
@@ -101,9 +111,9 @@ fn shelves() -> (Shelf, Shelf) {
 async fn s2_recovery_codes_are_taken_where_the_secret_of_the_app_does_not_open() {
     let (before, after) = shelves();
     let ann = PersonId("ann".into());
-    let secret = before.sealed(&place(&ann), &STANDARD.encode([7; SECRET_BYTES]));
-    let totp = Totp { secret: secret.expect("sealed"), step: 0 };
-    before.put(own(TOTP, &ann), &totp, None).await.expect("an app");
+    let secret = before.seal_secret(&totp_seal_place(&ann), &STANDARD.encode([7; SECRET_BYTES]));
+    let totp = TotpSecret { secret: secret.expect("sealed"), step: 0 };
+    before.put_entry(person_slot(TOTP, &ann), &totp, None).await.expect("an app");
     let codes = new_recovery(&before, &ann).await.expect("codes");
 
     let lost = take_code(&after, &ann, "000000").await.expect_err("no code fits");
@@ -118,21 +128,21 @@ async fn s2_recovery_codes_are_taken_where_the_secret_of_the_app_does_not_open()
 #[tokio::test]
 async fn s2_a_provider_whose_secret_does_not_open_is_known_and_can_be_kept_anew() {
     let (before, after) = shelves();
-    let provider = oidc::Provider {
+    let provider = oidc::IdentityProvider {
         issuer: "https://accounts.example.org".into(),
         client_id: "weir".into(),
-        client_secret: oidc::sealed(&before, "hunter2").expect("sealed"),
+        client_secret: oidc::seal_client_secret(&before, "hunter2").expect("sealed"),
         label: "Example".into(),
         makes_accounts: false,
     };
     assert_ne!(provider.client_secret, "hunter2");
     oidc::set_provider(&before, Some(&provider)).await.expect("kept");
 
-    let known = oidc::provider(&after).await.expect("readable").expect("a provider");
+    let known = oidc::find_provider(&after).await.expect("readable").expect("a provider");
     assert_eq!(known, provider, "its button is shown, its secret stays sealed");
-    let renamed = oidc::Provider { label: "Other".into(), ..known };
+    let renamed = oidc::IdentityProvider { label: "Other".into(), ..known };
     oidc::set_provider(&after, Some(&renamed)).await.expect("kept");
-    let back = oidc::provider(&before).await.expect("readable").expect("a provider");
-    assert_eq!(before.opened("oidc_provider", &back.client_secret).expect("opens"), "hunter2");
-    assert_eq!(oidc::sealed(&after, "").expect("nothing to seal"), "");
+    let back = oidc::find_provider(&before).await.expect("readable").expect("a provider");
+    assert_eq!(before.open_secret("oidc_provider", &back.client_secret).expect("opens"), "hunter2");
+    assert_eq!(oidc::seal_client_secret(&after, "").expect("nothing to seal"), "");
 }

@@ -18,7 +18,7 @@ const ASIDE_S: i64 = 60;
 const TOKEN_BYTES_MAX: usize = 64 * 1024;
 
 /// What is expected of a token.
-pub(super) struct Expected<'a> {
+pub(super) struct ExpectedClaims<'a> {
     /// Who made it.
     pub(super) issuer: &'a str,
     /// For whom.
@@ -31,19 +31,19 @@ pub(super) struct Expected<'a> {
 
 /// The provider's keys (JWK set).
 #[derive(Debug, Deserialize)]
-pub(super) struct Keys {
+pub(super) struct JwkSet {
     keys: Vec<Value>,
 }
 
 #[derive(Deserialize)]
-struct Header {
+struct JwtHeader {
     alg: String,
     kid: Option<String>,
 }
 
 /// What a token says.
 #[derive(Debug, Deserialize)]
-pub(super) struct Claims {
+pub(super) struct IdTokenClaims {
     iss: String,
     aud: Value,
     azp: Option<String>,
@@ -60,7 +60,7 @@ pub(super) struct Claims {
     pub(super) preferred_username: Option<String>,
 }
 
-impl Claims {
+impl IdTokenClaims {
     /// Whether the provider saw that the address is theirs. Some say it as text.
     pub(super) fn is_email_verified(&self) -> bool {
         match &self.email_verified {
@@ -86,7 +86,7 @@ impl Claims {
     }
 }
 
-fn decode(text: &str) -> Option<Vec<u8>> {
+fn decode_base64(text: &str) -> Option<Vec<u8>> {
     URL_SAFE_NO_PAD.decode(text).ok()
 }
 
@@ -94,11 +94,11 @@ fn decode(text: &str) -> Option<Vec<u8>> {
 ///
 /// # Errors
 /// What is wrong with it.
-pub(super) fn check(
+pub(super) fn check_id_token(
     token: &str,
-    keys: &Keys,
-    expected: &Expected<'_>,
-) -> Result<Claims, &'static str> {
+    keys: &JwkSet,
+    expected: &ExpectedClaims<'_>,
+) -> Result<IdTokenClaims, &'static str> {
     if token.len() > TOKEN_BYTES_MAX {
         return Err("the token is too long");
     }
@@ -107,9 +107,10 @@ pub(super) fn check(
         return Err("the token has not three parts");
     };
     let unreadable = "the token cannot be read";
-    let header: Header =
-        decode(head).and_then(|bytes| serde_json::from_slice(&bytes).ok()).ok_or(unreadable)?;
-    let signature = decode(signature).ok_or(unreadable)?;
+    let header: JwtHeader = decode_base64(head)
+        .and_then(|bytes| serde_json::from_slice(&bytes).ok())
+        .ok_or(unreadable)?;
+    let signature = decode_base64(signature).ok_or(unreadable)?;
     let signed = &token[..head.len() + 1 + body.len()];
     let fits = |key: &&Value| match &header.kid {
         Some(kid) => key["kid"].as_str().is_none_or(|known| known == kid),
@@ -119,8 +120,9 @@ pub(super) fn check(
     if !candidates.any(|key| is_signed(key, &header.alg, signed.as_bytes(), &signature)) {
         return Err("no key of the provider signed the token");
     }
-    let claims: Claims =
-        decode(body).and_then(|bytes| serde_json::from_slice(&bytes).ok()).ok_or(unreadable)?;
+    let claims: IdTokenClaims = decode_base64(body)
+        .and_then(|bytes| serde_json::from_slice(&bytes).ok())
+        .ok_or(unreadable)?;
     if claims.iss != expected.issuer {
         return Err("the token is another provider's");
     }
@@ -139,7 +141,7 @@ pub(super) fn check(
 /// Whether this key, by this algorithm, signed these bytes. The key decides which algorithms it can
 /// be used with; `none` and shared secrets are no choice.
 fn is_signed(key: &Value, alg: &str, bytes: &[u8], signature: &[u8]) -> bool {
-    let part = |name: &str| key[name].as_str().and_then(decode);
+    let part = |name: &str| key[name].as_str().and_then(decode_base64);
     let is_for_signing = key["use"].as_str().is_none_or(|word| word == "sig");
     let alg_fits = key["alg"].as_str().is_none_or(|word| word == alg);
     if !is_for_signing || !alg_fits {
@@ -150,16 +152,18 @@ fn is_signed(key: &Value, alg: &str, bytes: &[u8], signature: &[u8]) -> bool {
     };
     match (key["kty"].as_str(), key["crv"].as_str()) {
         (Some("RSA"), _) => {
-            let (Some(n), Some(e), Some(rsa)) = (part("n"), part("e"), rsa(alg)) else {
+            let (Some(n), Some(e), Some(rsa)) = (part("n"), part("e"), rsa_parameters(alg)) else {
                 return false;
             };
             RsaPublicKeyComponents { n, e }.verify(rsa, bytes, signature).is_ok()
         }
         (Some("EC"), Some("P-256")) if alg == "ES256" => {
-            point(part("x"), part("y"), 32).is_some_and(|key| plain(&ECDSA_P256_SHA256_FIXED, key))
+            uncompressed_point(part("x"), part("y"), 32)
+                .is_some_and(|key| plain(&ECDSA_P256_SHA256_FIXED, key))
         }
         (Some("EC"), Some("P-384")) if alg == "ES384" => {
-            point(part("x"), part("y"), 48).is_some_and(|key| plain(&ECDSA_P384_SHA384_FIXED, key))
+            uncompressed_point(part("x"), part("y"), 48)
+                .is_some_and(|key| plain(&ECDSA_P384_SHA384_FIXED, key))
         }
         (Some("OKP"), Some("Ed25519")) if alg == "EdDSA" => {
             part("x").is_some_and(|key| plain(&ED25519, key))
@@ -168,7 +172,7 @@ fn is_signed(key: &Value, alg: &str, bytes: &[u8], signature: &[u8]) -> bool {
     }
 }
 
-fn rsa(alg: &str) -> Option<&'static RsaParameters> {
+fn rsa_parameters(alg: &str) -> Option<&'static RsaParameters> {
     match alg {
         "RS256" => Some(&RSA_PKCS1_2048_8192_SHA256),
         "RS384" => Some(&RSA_PKCS1_2048_8192_SHA384),
@@ -180,7 +184,7 @@ fn rsa(alg: &str) -> Option<&'static RsaParameters> {
     }
 }
 
-fn point(x: Option<Vec<u8>>, y: Option<Vec<u8>>, size: usize) -> Option<Vec<u8>> {
+fn uncompressed_point(x: Option<Vec<u8>>, y: Option<Vec<u8>>, size: usize) -> Option<Vec<u8>> {
     let (x, y) = (x?, y?);
     (x.len() == size && y.len() == size).then(|| [vec![4], x, y].concat())
 }

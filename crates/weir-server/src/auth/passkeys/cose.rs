@@ -10,7 +10,7 @@ use ring::signature::{
 use super::cbor::read_map;
 
 /// A key.
-pub(super) enum Key<'a> {
+pub(super) enum CoseKey<'a> {
     /// ES256: a point of P-256, uncompressed.
     P256([u8; 65]),
     /// EdDSA.
@@ -24,9 +24,9 @@ pub(super) enum Key<'a> {
     },
 }
 
-impl<'a> Key<'a> {
+impl<'a> CoseKey<'a> {
     /// Reads one; `None`: it is of another kind.
-    pub(super) fn read(bytes: &'a [u8]) -> Option<Key<'a>> {
+    pub(super) fn read(bytes: &'a [u8]) -> Option<CoseKey<'a>> {
         let (mut family, mut algorithm, mut curve) = (None, None, None);
         let (mut first, mut second, mut third) = (None, None, None);
         read_map(bytes, |label: &i64, decoder| {
@@ -48,10 +48,12 @@ impl<'a> Key<'a> {
                 let mut point = [4; 65];
                 point[1..33].copy_from_slice(x.get(..32).filter(|_| x.len() == 32)?);
                 point[33..].copy_from_slice(y.get(..32).filter(|_| y.len() == 32)?);
-                Some(Key::P256(point))
+                Some(CoseKey::P256(point))
             }
-            (1, -8) if curve == Some(6) => Some(Key::Ed25519(second.filter(|x| x.len() == 32)?)),
-            (3, -257) => Some(Key::Rsa { n: first?, e: second? }),
+            (1, -8) if curve == Some(6) => {
+                Some(CoseKey::Ed25519(second.filter(|x| x.len() == 32)?))
+            }
+            (3, -257) => Some(CoseKey::Rsa { n: first?, e: second? }),
             _ => None,
         }
     }
@@ -59,13 +61,13 @@ impl<'a> Key<'a> {
     /// Whether `signature` is one of these bytes by this key.
     pub(super) fn is_signed(&self, bytes: &[u8], signature: &[u8]) -> bool {
         match self {
-            Key::P256(point) => UnparsedPublicKey::new(&ECDSA_P256_SHA256_ASN1, point)
+            CoseKey::P256(point) => UnparsedPublicKey::new(&ECDSA_P256_SHA256_ASN1, point)
                 .verify(bytes, signature)
                 .is_ok(),
-            Key::Ed25519(key) => {
+            CoseKey::Ed25519(key) => {
                 UnparsedPublicKey::new(&ED25519, key).verify(bytes, signature).is_ok()
             }
-            Key::Rsa { n, e } => RsaPublicKeyComponents { n, e }
+            CoseKey::Rsa { n, e } => RsaPublicKeyComponents { n, e }
                 .verify(&RSA_PKCS1_2048_8192_SHA256, bytes, signature)
                 .is_ok(),
         }

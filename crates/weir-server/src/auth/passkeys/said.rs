@@ -60,7 +60,7 @@ impl<'a> AuthenticatorData<'a> {
         let short = "what the authenticator says is too short";
         let (site, rest) = bytes.split_at_checked(32).ok_or(short)?;
         let (head, rest) = rest.split_at_checked(5).ok_or(short)?;
-        if *site != secret::sha256(host.as_bytes()) {
+        if *site != secret::sha256_digest(host.as_bytes()) {
             return Err("it is for another site");
         }
         let flags = head[0];

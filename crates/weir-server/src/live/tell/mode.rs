@@ -9,18 +9,18 @@ use weir_core::profile::PermissionMode;
 use weir_engine::engine::EngineError;
 use weir_install::user_space::{SessionWish, UserSpace};
 
-use super::super::{Key, Rooms, wishes};
+use super::super::{ServerSessions, SessionKey, wishes};
 use crate::app::App;
-use crate::problem::{Answer, Problem};
+use crate::problem::{HandlerResult, ProblemDetails};
 
 /// The mode, where nothing else is wished for.
-fn alone(wish: &SessionWish) -> Option<PermissionMode> {
+fn only_permission_mode(wish: &SessionWish) -> Option<PermissionMode> {
     let SessionWish { workspace, model, profile, thinking, permission, .. } = wish;
     let others = workspace.is_some() || model.is_some() || profile.is_some() || thinking.is_some();
     permission.filter(|_| !others)
 }
 
-impl Rooms {
+impl ServerSessions {
     /// Changes the mode of the run that is on here; `false`: there is none here, or more than the
     /// mode is to change.
     ///
@@ -31,15 +31,18 @@ impl Rooms {
         app: &App,
         home: &Arc<UserSpace>,
         (id, wish): (&SessionId, &SessionWish),
-    ) -> Answer<bool> {
-        let (Some(_), Some(room)) = (alone(wish), self.here(home.as_ref(), id)) else {
+    ) -> HandlerResult<bool> {
+        let (Some(_), Some(room)) =
+            (only_permission_mode(wish), self.find_session_here(home.as_ref(), id))
+        else {
             return Ok(false);
         };
         let state = room.live.read_state(|state| (state.run, state.config.clone()));
         let (Some(_), Some(kept)) = state else { return Ok(false) };
         // What somebody may have is decided where all settings are, as between runs.
-        let own = wishes::kept(app, &Key::of(home.as_ref(), id)).await?;
-        let wish = wishes::joined(wish.clone(), &own);
+        let own =
+            wishes::load_bound_options(app, &SessionKey::for_session(home.as_ref(), id)).await?;
+        let wish = wishes::join_bound_options(wish.clone(), &own);
         let mode = home.session_options(&wish, Some(kept.as_ref())).await?.config.permission;
         if kept.permission == mode {
             return Ok(true);
@@ -51,7 +54,7 @@ impl Rooms {
         match room.handle().tell_session(home.person().0.as_str(), configure).await {
             Ok(()) => Ok(true),
             Err(EngineError::Stopped) => Ok(false),
-            Err(EngineError::Refused(_)) => Err(Problem::conflict(
+            Err(EngineError::Refused(_)) => Err(ProblemDetails::conflict(
                 "a run is on: to and from the mode `plan` leads only the time between runs",
             )),
             Err(error) => Err(error.into()),
@@ -75,7 +78,7 @@ mod tests {
             (SessionWish { profile: model.clone(), ..mode(ask) }, None),
             (SessionWish { workspace: model, ..mode(ask) }, None),
         ] {
-            assert_eq!(alone(&wish), expected, "{wish:?}");
+            assert_eq!(only_permission_mode(&wish), expected, "{wish:?}");
         }
     }
 }

@@ -5,15 +5,19 @@ use maud::{Markup, html};
 use serde_json::Value;
 use weir_core::event::{ApprovalRequested, QuestionAsked};
 use weir_core::governance::label::{Label, Taint};
-use weir_core::view::plain::visible;
-use weir_core::view::told::everywhere;
-use weir_core::view::visible::remarks;
+use weir_core::view::plain::visible_text;
+use weir_core::view::told::permission_command;
+use weir_core::view::visible::lookalike_remarks;
 
-use super::content::{View, ask_id};
+use super::content::{ChatView, ask_id};
 use crate::render;
 
 /// The dialog about a call. `path`: the sub-agents on the way to the one that asks.
-pub(super) fn approval(view: &View, asked: &ApprovalRequested, path: &[String]) -> Markup {
+pub(super) fn render_approval_dialog(
+    view: &ChatView,
+    asked: &ApprovalRequested,
+    path: &[String],
+) -> Markup {
     let id = ask_id(asked.approval.as_str());
     html! {
         dialog.ask id=(id) open aria-labelledby={ (id) "-title" } data-ask {
@@ -23,29 +27,29 @@ pub(super) fn approval(view: &View, asked: &ApprovalRequested, path: &[String]) 
 }
 
 /// What is asked, and the ways to answer.
-pub(crate) fn approval_card(view: &View, asked: &ApprovalRequested, path: &[String]) -> Markup {
+pub(crate) fn approval_card(view: &ChatView, asked: &ApprovalRequested, path: &[String]) -> Markup {
     let id = ask_id(asked.approval.as_str());
     html! {
         h2 id={ (id) "-title" } tabindex="-1" { "Allow this?" }
         @if !path.is_empty() {
-            p.muted { "Asked by the sub-agent " strong { (visible(&path.join(" › "))) } }
+            p.muted { "Asked by the sub-agent " strong { (visible_text(&path.join(" › "))) } }
         }
-        p.summary { (visible(&asked.summary)) }
-        p { span.muted { "Why you are asked: " } (visible(&asked.reason)) }
+        p.summary { (visible_text(&asked.summary)) }
+        p { span.muted { "Why you are asked: " } (visible_text(&asked.reason)) }
         (read_before(&asked.label))
-        @for remark in remarks(asked) { div.notice.warn { p { "Check carefully: " (remark) } } }
-        @if let Some(diff) = &asked.diff { (render::diff(diff)) }
+        @for remark in lookalike_remarks(asked) { div.notice.warn { p { "Check carefully: " (remark) } } }
+        @if let Some(diff) = &asked.diff { (render::render_diff(diff)) }
         details open[asked.diff.is_none()] {
-            summary { span.mono { (visible(&asked.tool)) } " and its arguments" }
-            (arguments(&asked.input))
+            summary { span.mono { (visible_text(&asked.tool)) } " and its arguments" }
+            (render_arguments(&asked.input))
         }
-        @if view.acts { (decide(view, asked, &id)) }
+        @if view.acts { (render_decision_forms(view, asked, &id)) }
     }
 }
 
 /// What the model had read when it asked: loud where words from outside were among it.
 fn read_before(label: &Label) -> Markup {
-    let words = || format!("Read before this: {}", visible(&label.to_string()));
+    let words = || format!("Read before this: {}", visible_text(&label.to_string()));
     html! {
         @match label.taint() {
             Taint::Clean => {},
@@ -57,8 +61,8 @@ fn read_before(label: &Label) -> Markup {
 
 /// Two forms: Enter in a field presses the first button of its form, so the one that allows has no
 /// field, and the one with the reason can only deny. That holds without scripts too.
-fn decide(view: &View, asked: &ApprovalRequested, id: &str) -> Markup {
-    let rules: Vec<String> = asked.rules.iter().map(|rule| visible(rule.text())).collect();
+fn render_decision_forms(view: &ChatView, asked: &ApprovalRequested, id: &str) -> Markup {
+    let rules: Vec<String> = asked.rules.iter().map(|rule| visible_text(rule.text())).collect();
     html! {
         @if !rules.is_empty() {
             p.hint {
@@ -66,10 +70,10 @@ fn decide(view: &View, asked: &ApprovalRequested, id: &str) -> Markup {
                 @for rule in &rules { code { (rule) } " " }
                 br;
                 "For all projects: "
-                @for rule in &rules { code { (everywhere(rule)) } " " }
+                @for rule in &rules { code { (permission_command(rule)) } " " }
             }
         }
-        form method="post" action=(view.at("decide")) data-live {
+        form method="post" action=(view.address_below("decide")) data-live {
             (of_approval(view, asked))
             div.row.answers {
                 button.btn.primary type="submit" name="decision" value="once" { "Allow once" }
@@ -79,7 +83,7 @@ fn decide(view: &View, asked: &ApprovalRequested, id: &str) -> Markup {
                 }
             }
         }
-        form method="post" action=(view.at("decide")) data-live {
+        form method="post" action=(view.address_below("decide")) data-live {
             (of_approval(view, asked))
             input type="hidden" name="decision" value="deny";
             div.field {
@@ -92,24 +96,26 @@ fn decide(view: &View, asked: &ApprovalRequested, id: &str) -> Markup {
     }
 }
 
-fn of_approval(view: &View, asked: &ApprovalRequested) -> Markup {
+fn of_approval(view: &ChatView, asked: &ApprovalRequested) -> Markup {
     html! {
-        (view.csrf())
+        (view.csrf_input())
         input type="hidden" name="approval" value=(asked.approval);
-        (view.back())
+        (view.back_input())
     }
 }
 
-fn arguments(input: &Value) -> Markup {
-    let Value::Object(fields) = input else { return html! { (render::json(&input.to_string())) } };
+fn render_arguments(input: &Value) -> Markup {
+    let Value::Object(fields) = input else {
+        return html! { (render::render_json(&input.to_string())) };
+    };
     html! {
         dl.kv.arguments {
             @for (name, value) in fields {
-                dt.mono { (visible(name)) }
+                dt.mono { (visible_text(name)) }
                 dd {
                     @match value.as_str() {
-                        Some(text) => (render::plain(text)),
-                        None => (render::json(&value.to_string())),
+                        Some(text) => (render::render_plain(text)),
+                        None => (render::render_json(&value.to_string())),
                     }
                 }
             }
@@ -118,7 +124,7 @@ fn arguments(input: &Value) -> Markup {
 }
 
 /// The dialog about a question.
-pub(super) fn question(view: &View, asked: &QuestionAsked) -> Markup {
+pub(super) fn render_question_dialog(view: &ChatView, asked: &QuestionAsked) -> Markup {
     let id = ask_id(asked.question.as_str());
     html! {
         dialog.ask id=(id) open aria-labelledby={ (id) "-title" } data-ask {
@@ -128,24 +134,24 @@ pub(super) fn question(view: &View, asked: &QuestionAsked) -> Markup {
 }
 
 /// The question, and the ways to answer.
-pub(crate) fn question_card(view: &View, asked: &QuestionAsked) -> Markup {
+pub(crate) fn question_card(view: &ChatView, asked: &QuestionAsked) -> Markup {
     let id = ask_id(asked.question.as_str());
     let kind = if asked.multiple { "checkbox" } else { "radio" };
     html! {
         h2 id={ (id) "-title" } tabindex="-1" { "A question for you" }
-        div.text.prose { (render::markdown(&asked.text)) }
+        div.text.prose { (render::render_markdown(&asked.text)) }
         @if view.acts {
-            form method="post" action=(view.at("answer")) data-live {
-                (view.csrf())
+            form method="post" action=(view.address_below("answer")) data-live {
+                (view.csrf_input())
                 input type="hidden" name="question" value=(asked.question);
-                (view.back())
+                (view.back_input())
                 @if !asked.options.is_empty() {
                     fieldset {
                         legend { @if asked.multiple { "Choose any" } @else { "Choose one" } }
                         @for option in &asked.options {
                             label.choice {
                                 input type=(kind) name="choice" value=(option);
-                                (visible(option))
+                                (visible_text(option))
                             }
                         }
                     }

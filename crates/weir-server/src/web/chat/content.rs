@@ -9,13 +9,13 @@ use weir_core::ids::{Seq, SessionId, Timestamp};
 use weir_core::tool::PlanItem;
 use weir_core::view::transcript::{CallEntry, PlacedFact};
 
-use super::notes::Note;
-use super::status::{Banner, Status};
+use super::notes::ChatNote;
+use super::status::{ChatBanner, ChatStatus};
 use super::{ask, notes, row, said, status};
 
 /// For whom and in which surroundings a chat is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct View {
+pub(crate) struct ChatView {
     /// Which chat.
     pub(crate) session: SessionId,
     /// What its forms carry.
@@ -26,33 +26,33 @@ pub(crate) struct View {
     pub(crate) back: Option<&'static str>,
 }
 
-impl View {
+impl ChatView {
     /// An address below the chat's own.
-    pub(crate) fn at(&self, below: &str) -> String {
+    pub(crate) fn address_below(&self, below: &str) -> String {
         format!("/chats/{}/{below}", self.session)
     }
 
     /// What each form of it carries.
-    pub(crate) fn csrf(&self) -> Markup {
+    pub(crate) fn csrf_input(&self) -> Markup {
         html! { input type="hidden" name="csrf" value=(self.csrf); }
     }
 
     /// Where an answer leads back to.
-    pub(crate) fn back(&self) -> Markup {
+    pub(crate) fn back_input(&self) -> Markup {
         html! {
             @if let Some(back) = self.back { input type="hidden" name="back" value=(back); }
         }
     }
 
     /// Where the bytes of a blob are.
-    pub(crate) fn blob(&self, blob: &str) -> String {
+    pub(crate) fn blob_address(&self, blob: &str) -> String {
         format!("/api/v1/sessions/{}/blobs/{blob}", self.session)
     }
 }
 
 /// Where something is put at the end of.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Region {
+pub(crate) enum PageRegion {
     /// The conversation.
     Log,
     /// What waits to be said.
@@ -63,51 +63,51 @@ pub(crate) enum Region {
     Within(String),
 }
 
-impl Region {
+impl PageRegion {
     /// The id of its element.
     pub(crate) fn id(&self) -> &str {
         match self {
-            Region::Log => "log",
-            Region::Queue => "queue",
-            Region::Asks => "asks",
-            Region::Within(id) => id,
+            PageRegion::Log => "log",
+            PageRegion::Queue => "queue",
+            PageRegion::Asks => "asks",
+            PageRegion::Within(id) => id,
         }
     }
 }
 
 /// One step by which a page changes.
 #[derive(Debug, Clone)]
-pub(crate) struct Op {
-    pub(super) view: Arc<View>,
-    pub(super) verb: Verb,
+pub(crate) struct PageOperation {
+    pub(super) view: Arc<ChatView>,
+    pub(super) verb: PageOperationKind,
 }
 
 /// What a step does.
 #[derive(Debug, Clone)]
-pub(super) enum Verb {
+pub(super) enum PageOperationKind {
     /// Puts content at the end of a region.
-    Append(Region, Content),
+    Append(PageRegion, ChatContent),
     /// Puts content in the place of the element with this id; nothing, where there is none.
-    Replace(String, Content),
+    Replace(String, ChatContent),
     /// Takes the element with this id away.
     Remove(String),
 }
 
-impl Serialize for Op {
+impl Serialize for PageOperation {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut out = serializer.serialize_struct("Op", 3)?;
         match &self.verb {
-            Verb::Append(region, content) => {
+            PageOperationKind::Append(region, content) => {
                 out.serialize_field("op", "append")?;
                 out.serialize_field("id", region.id())?;
-                out.serialize_field("html", &content.html(&self.view).into_string())?;
+                out.serialize_field("html", &content.render_html(&self.view).into_string())?;
             }
-            Verb::Replace(id, content) => {
+            PageOperationKind::Replace(id, content) => {
                 out.serialize_field("op", "replace")?;
                 out.serialize_field("id", id)?;
-                out.serialize_field("html", &content.html(&self.view).into_string())?;
+                out.serialize_field("html", &content.render_html(&self.view).into_string())?;
             }
-            Verb::Remove(id) => {
+            PageOperationKind::Remove(id) => {
                 out.serialize_field("op", "remove")?;
                 out.serialize_field("id", id)?;
             }
@@ -118,7 +118,7 @@ impl Serialize for Op {
 
 /// Something on the page. Holds what it is made of and becomes HTML when it is wanted.
 #[derive(Debug, Clone)]
-pub(crate) enum Content {
+pub(crate) enum ChatContent {
     /// What somebody said.
     Said(PlacedFact),
     /// The same, waiting for its turn.
@@ -138,7 +138,7 @@ pub(crate) enum Content {
     /// What a call shows while it runs, with its id.
     Output(String, String),
     /// A line about the conversation.
-    Note(Note),
+    Note(ChatNote),
     /// Image created by the model.
     Image(PlacedFact),
     /// A run came to rest.
@@ -148,53 +148,56 @@ pub(crate) enum Content {
     /// A person is asked something.
     Question(QuestionAsked),
     /// State, context and cost.
-    Status(Box<Status>),
+    Status(Box<ChatStatus>),
     /// The task list.
     Plan(Vec<PlanItem>),
     /// What must not be overlooked.
-    Banner(Banner),
+    Banner(ChatBanner),
 }
 
-impl Content {
+impl ChatContent {
     /// The id of its element.
     pub(crate) fn id(&self) -> String {
         match self {
-            Content::Said(at) | Content::Replied(at) | Content::Image(at) | Content::Ended(at) => {
-                entry_id(at.seq)
-            }
-            Content::Queued(at) | Content::Returned(at) => format!("q{}", at.seq),
-            Content::Writing(turn) => writing_id(turn),
-            Content::Block(id, _) | Content::Thinking(id, _) | Content::Output(id, _) => id.clone(),
-            Content::Call(row) => entry_id(row.proposed.seq),
-            Content::Note(note) => entry_id(note.seq),
-            Content::Approval(asked, _) => ask_id(asked.approval.as_str()),
-            Content::Question(asked) => ask_id(asked.question.as_str()),
-            Content::Status(_) => "status".into(),
-            Content::Plan(_) => "plan".into(),
-            Content::Banner(_) => "banner".into(),
+            ChatContent::Said(at)
+            | ChatContent::Replied(at)
+            | ChatContent::Image(at)
+            | ChatContent::Ended(at) => entry_id(at.seq),
+            ChatContent::Queued(at) | ChatContent::Returned(at) => format!("q{}", at.seq),
+            ChatContent::Writing(turn) => writing_id(turn),
+            ChatContent::Block(id, _)
+            | ChatContent::Thinking(id, _)
+            | ChatContent::Output(id, _) => id.clone(),
+            ChatContent::Call(row) => entry_id(row.proposed.seq),
+            ChatContent::Note(note) => entry_id(note.seq),
+            ChatContent::Approval(asked, _) => ask_id(asked.approval.as_str()),
+            ChatContent::Question(asked) => ask_id(asked.question.as_str()),
+            ChatContent::Status(_) => "status".into(),
+            ChatContent::Plan(_) => "plan".into(),
+            ChatContent::Banner(_) => "banner".into(),
         }
     }
 
     /// Its HTML: one element with that id.
-    pub(crate) fn html(&self, view: &View) -> Markup {
+    pub(crate) fn render_html(&self, view: &ChatView) -> Markup {
         match self {
-            Content::Said(at) => said::said(view, at),
-            Content::Queued(at) => said::queued(view, at),
-            Content::Returned(at) => said::returned(view, at),
-            Content::Replied(at) => said::replied(view, at),
-            Content::Writing(turn) => said::writing(turn),
-            Content::Block(id, text) => said::block(id, text),
-            Content::Thinking(id, text) => said::thinking(id, text),
-            Content::Call(row) => row::row(view, row),
-            Content::Output(id, text) => row::output(id, text),
-            Content::Note(note) => notes::note(view, note),
-            Content::Image(at) => said::image(view, at),
-            Content::Ended(at) => said::ended(view, at),
-            Content::Approval(asked, path) => ask::approval(view, asked, path),
-            Content::Question(asked) => ask::question(view, asked),
-            Content::Status(state) => status::status(state),
-            Content::Plan(plan) => status::plan(plan),
-            Content::Banner(banner) => status::banner(banner),
+            ChatContent::Said(at) => said::render_input(view, at),
+            ChatContent::Queued(at) => said::render_queued_input(view, at),
+            ChatContent::Returned(at) => said::render_returned_input(view, at),
+            ChatContent::Replied(at) => said::render_reply(view, at),
+            ChatContent::Writing(turn) => said::render_writing(turn),
+            ChatContent::Block(id, text) => said::render_block(id, text),
+            ChatContent::Thinking(id, text) => said::render_thinking(id, text),
+            ChatContent::Call(row) => row::render_call_row(view, row),
+            ChatContent::Output(id, text) => row::render_output(id, text),
+            ChatContent::Note(note) => notes::render_note(view, note),
+            ChatContent::Image(at) => said::render_image(view, at),
+            ChatContent::Ended(at) => said::render_run_end(view, at),
+            ChatContent::Approval(asked, path) => ask::render_approval_dialog(view, asked, path),
+            ChatContent::Question(asked) => ask::render_question_dialog(view, asked),
+            ChatContent::Status(state) => status::render_status(state),
+            ChatContent::Plan(plan) => status::render_plan(plan),
+            ChatContent::Banner(banner) => status::render_banner(banner),
         }
     }
 }
@@ -216,7 +219,7 @@ pub(super) fn ask_id(name: &str) -> String {
 }
 
 /// The time of day, by the server's clock in UTC; `chat.js` makes it the reader's own.
-pub(super) fn time(ts: Timestamp) -> Markup {
+pub(super) fn render_time(ts: Timestamp) -> Markup {
     let at = jiff::Timestamp::from_microsecond(ts.0).unwrap_or_default();
     let whole = at.strftime("%Y-%m-%d %H:%M:%S UTC").to_string();
     html! {

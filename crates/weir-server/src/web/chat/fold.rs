@@ -6,18 +6,21 @@ use std::sync::Arc;
 
 use weir_core::event::{Event, ModelReplied};
 use weir_core::ids::{BlobId, CallId, TurnId};
-use weir_core::message::Block;
+use weir_core::message::MessageBlock;
 use weir_core::view::told::cut_off;
 use weir_core::view::transcript::{
-    Activity, Ask, CallEntry, CallStage, PlacedFact, Transcript, TranscriptChange as Change,
+    Activity, CallEntry, CallStage, PendingAsk, PlacedFact, Transcript, TranscriptChange as Change,
 };
-use weir_engine::hub::{Fact, SignalKind, Update};
+use weir_engine::hub::{PublishedFact, SessionUpdate, SignalKind};
 
-use super::content::{Content, Op, Region, Verb, View, ask_id, entry_id, writing_id};
-use super::notes::{self, Note};
+use super::content::{
+    ChatContent, ChatView, PageOperation, PageOperationKind, PageRegion, ask_id, entry_id,
+    writing_id,
+};
+use super::notes::{self, ChatNote};
 use super::row::output_id;
 use super::said;
-use super::status::{Banner, Status};
+use super::status::{ChatBanner, ChatStatus};
 use crate::render;
 
 /// Most of what a call shows while it runs, in bytes; the end of it.
@@ -27,11 +30,11 @@ const THINKING_MAX: usize = 8 * 1024;
 
 /// What the model writes now.
 #[derive(Debug, Clone, Default)]
-struct Writing {
+struct ReplyInProgress {
     turn: String,
     thinking: String,
     text: String,
-    growing: render::Growing,
+    growing: render::GrowingBlocks,
     /// The entry is on the page.
     begun: bool,
     /// What is on the page of its thinking is behind.
@@ -42,30 +45,30 @@ struct Writing {
 
 /// A chat, folded as far as it was told.
 #[derive(Debug, Clone)]
-pub(crate) struct Fold {
-    view: Arc<View>,
+pub(crate) struct ChatFold {
+    view: Arc<ChatView>,
     /// What every client sees of it.
     seen: Transcript,
-    status: Status,
+    status: ChatStatus,
     /// Ids of what was withdrawn and stands where it waited, until something is said again.
     returned: Vec<String>,
-    writing: Writing,
+    writing: ReplyInProgress,
     outputs: BTreeMap<CallId, (String, bool)>,
     /// Pictures that the last reply shows: the fact that tells of each shows none again.
     pictures: BTreeSet<BlobId>,
     dirty: bool,
-    ops: Vec<Verb>,
+    ops: Vec<PageOperationKind>,
 }
 
-impl Fold {
+impl ChatFold {
     /// A chat of which nothing is known yet.
-    pub(crate) fn new(view: View) -> Fold {
-        Fold {
+    pub(crate) fn new(view: ChatView) -> ChatFold {
+        ChatFold {
             view: Arc::new(view),
             seen: Transcript::default(),
-            status: Status::default(),
+            status: ChatStatus::default(),
             returned: Vec::new(),
-            writing: Writing::default(),
+            writing: ReplyInProgress::default(),
             outputs: BTreeMap::new(),
             pictures: BTreeSet::new(),
             dirty: false,
@@ -74,26 +77,30 @@ impl Fold {
     }
 
     /// How the chat stands.
-    pub(crate) fn status(&self) -> &Status {
+    pub(crate) fn status(&self) -> &ChatStatus {
         &self.status
     }
 
     /// Takes an update in and gives the steps that it means for the page. Signals are gathered:
-    /// [`Fold::flush`] gives their steps, some twenty times a second at most.
-    pub(crate) fn update(&mut self, update: &Update) -> Vec<Op> {
+    /// [`ChatFold::flush_signals`] gives their steps, some twenty times a second at most.
+    pub(crate) fn apply_update(&mut self, update: &SessionUpdate) -> Vec<PageOperation> {
         match update {
-            Update::Fact(fact) => return self.fact(fact),
-            Update::Signal { kind, subject, text } => self.signal(*kind, subject, text),
+            SessionUpdate::Fact(fact) => return self.apply_fact(fact),
+            SessionUpdate::Signal { kind, subject, text } => {
+                self.apply_signal(*kind, subject, text)
+            }
         }
         Vec::new()
     }
 
     /// Takes a fact in.
-    pub(crate) fn fact(&mut self, fact: &Fact) -> Vec<Op> {
+    pub(crate) fn apply_fact(&mut self, fact: &PublishedFact) -> Vec<PageOperation> {
         let at = PlacedFact { seq: fact.seq, ts: fact.ts, event: fact.event.clone() };
         match at.event.as_ref() {
             Event::InputAccepted(_) => {
-                self.ops.extend(std::mem::take(&mut self.returned).into_iter().map(Verb::Remove));
+                self.ops.extend(
+                    std::mem::take(&mut self.returned).into_iter().map(PageOperationKind::Remove),
+                );
             }
             Event::SessionResumed(_) => self.outputs.clear(),
             Event::CallFinished(f) => {
@@ -102,98 +109,112 @@ impl Fold {
             _ => (),
         }
         for change in self.seen.apply(&at) {
-            self.change(change);
+            self.apply_change(change);
         }
-        if let Some(((tone, text), link)) = notes::told(&at.event) {
-            self.append(Content::Note(Note { seq: at.seq, ts: at.ts, tone, text, link }));
+        if let Some(((tone, text), link)) = notes::describe_event(&at.event) {
+            self.append_to_log(ChatContent::Note(ChatNote {
+                seq: at.seq,
+                ts: at.ts,
+                tone,
+                text,
+                link,
+            }));
         }
-        self.taken()
+        self.take_operations()
     }
 
-    /// Whether signals wait for [`Fold::flush`].
+    /// Whether signals wait for [`ChatFold::flush_signals`].
     pub(crate) fn is_dirty(&self) -> bool {
         self.dirty
     }
 
     /// The steps of the signals that were gathered.
-    pub(crate) fn flush(&mut self) -> Vec<Op> {
+    pub(crate) fn flush_signals(&mut self) -> Vec<PageOperation> {
         if !std::mem::take(&mut self.dirty) {
             return Vec::new();
         }
         self.flush_writing();
         self.flush_outputs();
-        self.taken()
+        self.take_operations()
     }
 
-    fn taken(&mut self) -> Vec<Op> {
-        let status = Status::of(&self.seen);
+    fn take_operations(&mut self) -> Vec<PageOperation> {
+        let status = ChatStatus::from_transcript(&self.seen);
         if status != self.status {
             self.status = status;
             let state = Box::new(self.status.clone());
-            self.ops.push(Verb::Replace("status".into(), Content::Status(state)));
+            self.ops.push(PageOperationKind::Replace("status".into(), ChatContent::Status(state)));
         }
         let verbs = std::mem::take(&mut self.ops);
-        verbs.into_iter().map(|verb| Op { view: self.view.clone(), verb }).collect()
+        verbs.into_iter().map(|verb| PageOperation { view: self.view.clone(), verb }).collect()
     }
 
-    fn append(&mut self, content: Content) {
-        self.ops.push(Verb::Append(Region::Log, content));
+    fn append_to_log(&mut self, content: ChatContent) {
+        self.ops.push(PageOperationKind::Append(PageRegion::Log, content));
     }
 
     /// Paints a change of what is seen.
-    fn change(&mut self, change: Change) {
+    fn apply_change(&mut self, change: Change) {
         match change {
-            Change::InputSaid(at) => self.append(Content::Said(at)),
+            Change::InputSaid(at) => self.append_to_log(ChatContent::Said(at)),
             Change::InputQueued(at) => {
-                self.ops.push(Verb::Append(Region::Queue, Content::Queued(at)));
+                self.ops
+                    .push(PageOperationKind::Append(PageRegion::Queue, ChatContent::Queued(at)));
             }
             Change::InputDelivered(at) => {
-                self.ops.push(Verb::Remove(Content::Queued(at.clone()).id()));
-                self.append(Content::Said(at));
+                self.ops.push(PageOperationKind::Remove(ChatContent::Queued(at.clone()).id()));
+                self.append_to_log(ChatContent::Said(at));
             }
             // It stands there with that mark, and the page that said it takes its words back into
             // the composer.
             Change::InputWithdrawn(at) => {
-                let (id, returned) = (Content::Queued(at.clone()).id(), Content::Returned(at));
+                let (id, returned) =
+                    (ChatContent::Queued(at.clone()).id(), ChatContent::Returned(at));
                 self.returned.push(id.clone());
-                self.ops.push(Verb::Replace(id, returned));
+                self.ops.push(PageOperationKind::Replace(id, returned));
             }
             Change::RequestStarted(turn) => self.begin_writing(turn),
-            Change::StreamAbandoned => self.unwrite(),
+            Change::StreamAbandoned => self.remove_writing(),
             Change::ReplyAdded(at) => {
                 if let Event::ModelReplied(fact) = at.event.as_ref() {
-                    self.replied(fact, &at);
+                    self.apply_reply(fact, &at);
                 }
             }
             Change::ImageAdded(at) => self.image_added(at),
             Change::CallAdded(call) => {
-                if let Some(entry) = self.seen.call(call) {
-                    let content = Content::Call(Box::new(entry.clone()));
-                    self.append(content);
+                if let Some(entry) = self.seen.find_call(call) {
+                    let content = ChatContent::Call(Box::new(entry.clone()));
+                    self.append_to_log(content);
                 }
             }
             Change::CallChanged(call) => {
-                if let Some(entry) = self.seen.call(call) {
+                if let Some(entry) = self.seen.find_call(call) {
                     let id = entry_id(entry.proposed.seq);
-                    let content = Content::Call(Box::new(entry.clone()));
-                    self.ops.push(Verb::Replace(id, content));
+                    let content = ChatContent::Call(Box::new(entry.clone()));
+                    self.ops.push(PageOperationKind::Replace(id, content));
                 }
             }
             Change::AskOpened(ask) => {
-                self.ops.extend(asked(&ask).map(|content| Verb::Append(Region::Asks, content)));
+                self.ops.extend(
+                    ask_content(&ask)
+                        .map(|content| PageOperationKind::Append(PageRegion::Asks, content)),
+                );
             }
-            Change::AskClosed { name, .. } => self.ops.push(Verb::Remove(ask_id(&name))),
+            Change::AskClosed { name, .. } => {
+                self.ops.push(PageOperationKind::Remove(ask_id(&name)))
+            }
             Change::UnknownCallsChanged => {
-                let banner = Banner { unknown: self.seen.unknown().to_vec() };
-                self.ops.push(Verb::Replace("banner".into(), Content::Banner(banner)));
+                let banner = ChatBanner { unknown: self.seen.unknown_calls().to_vec() };
+                self.ops
+                    .push(PageOperationKind::Replace("banner".into(), ChatContent::Banner(banner)));
             }
             Change::PlanChanged => {
-                let plan = Content::Plan(self.seen.plan().to_vec());
-                self.ops.push(Verb::Replace("plan".into(), plan));
+                let plan = ChatContent::Plan(self.seen.task_list().to_vec());
+                self.ops.push(PageOperationKind::Replace("plan".into(), plan));
             }
             Change::RunEnded(at) => {
                 self.outputs.clear();
-                self.append(Content::Ended(at));
+                self.append_to_log(ChatContent::Ended(at));
             }
             // The status tells of it, and the row is painted already.
             Change::RunStarted | Change::CallEnded(_) | Change::SettingsChanged => (),
@@ -201,24 +222,24 @@ impl Fold {
     }
 
     fn begin_writing(&mut self, turn: TurnId) {
-        self.writing = Writing { turn: turn.to_string(), ..Writing::default() };
+        self.writing = ReplyInProgress { turn: turn.to_string(), ..ReplyInProgress::default() };
     }
 
-    fn replied(&mut self, fact: &ModelReplied, at: &PlacedFact) {
+    fn apply_reply(&mut self, fact: &ModelReplied, at: &PlacedFact) {
         self.pictures = pictures_of(&fact.content);
-        match (self.writing.begun, said::shows(fact)) {
+        match (self.writing.begun, said::has_own_content(fact)) {
             // What stands behind its words by now stands before it in the journal.
             (true, true) if cut_off(fact).is_some() => {
-                self.unwrite();
-                self.append(Content::Replied(at.clone()));
+                self.remove_writing();
+                self.append_to_log(ChatContent::Replied(at.clone()));
             }
             (true, true) => {
                 let id = writing_id(&self.writing.turn);
-                self.ops.push(Verb::Replace(id, Content::Replied(at.clone())));
-                self.writing = Writing::default();
+                self.ops.push(PageOperationKind::Replace(id, ChatContent::Replied(at.clone())));
+                self.writing = ReplyInProgress::default();
             }
-            (false, true) => self.append(Content::Replied(at.clone())),
-            (_, false) => self.unwrite(),
+            (false, true) => self.append_to_log(ChatContent::Replied(at.clone())),
+            (_, false) => self.remove_writing(),
         }
     }
 
@@ -228,19 +249,19 @@ impl Fold {
             _ => false,
         };
         if !is_shown {
-            self.append(Content::Image(at));
+            self.append_to_log(ChatContent::Image(at));
         }
     }
 
     /// What was being written is taken away.
-    fn unwrite(&mut self) {
+    fn remove_writing(&mut self) {
         let writing = std::mem::take(&mut self.writing);
         if writing.begun {
-            self.ops.push(Verb::Remove(writing_id(&writing.turn)));
+            self.ops.push(PageOperationKind::Remove(writing_id(&writing.turn)));
         }
     }
 
-    fn signal(&mut self, kind: SignalKind, subject: &str, text: &str) {
+    fn apply_signal(&mut self, kind: SignalKind, subject: &str, text: &str) {
         match kind {
             SignalKind::Text | SignalKind::Thinking => {
                 if self.writing.turn != subject {
@@ -263,7 +284,7 @@ impl Fold {
             SignalKind::Output => {
                 let Ok(call) = subject.parse::<CallId>() else { return };
                 let is_running = |entry: &CallEntry| entry.stage == CallStage::Running;
-                if !self.seen.call(call).is_some_and(is_running) {
+                if !self.seen.find_call(call).is_some_and(is_running) {
                     return;
                 }
                 let (output, fresh) = self.outputs.entry(call).or_default();
@@ -282,24 +303,24 @@ impl Fold {
             return;
         }
         if !std::mem::replace(&mut writing.begun, true) {
-            let entry = Content::Writing(writing.turn.clone());
-            self.ops.push(Verb::Append(Region::Log, entry));
+            let entry = ChatContent::Writing(writing.turn.clone());
+            self.ops.push(PageOperationKind::Append(PageRegion::Log, entry));
         }
         if std::mem::take(&mut writing.thinks) {
-            let thinking = Content::Thinking(thinking_id.clone(), writing.thinking.clone());
-            self.ops.push(Verb::Replace(thinking_id, thinking));
+            let thinking = ChatContent::Thinking(thinking_id.clone(), writing.thinking.clone());
+            self.ops.push(PageOperationKind::Replace(thinking_id, thinking));
         }
         if writing.text.is_empty() {
             return;
         }
-        let (_, blocks) = writing.growing.blocks(&writing.text);
+        let (_, blocks) = writing.growing.changed_blocks(&writing.text);
         let first = writing.blocks.saturating_sub(1);
         for (n, text) in blocks.iter().enumerate() {
             let at = first + n;
-            let block = Content::Block(format!("{text_id}-{at}"), (*text).to_string());
+            let block = ChatContent::Block(format!("{text_id}-{at}"), (*text).to_string());
             self.ops.push(match at < writing.blocks {
-                true => Verb::Replace(format!("{text_id}-{at}"), block),
-                false => Verb::Append(Region::Within(text_id.clone()), block),
+                true => PageOperationKind::Replace(format!("{text_id}-{at}"), block),
+                false => PageOperationKind::Append(PageRegion::Within(text_id.clone()), block),
             });
         }
         writing.blocks = writing.blocks.max(first + blocks.len());
@@ -308,30 +329,33 @@ impl Fold {
     fn flush_outputs(&mut self) {
         for (call, (text, fresh)) in &mut self.outputs {
             if std::mem::take(fresh)
-                && let Some(entry) = self.seen.call(*call)
+                && let Some(entry) = self.seen.find_call(*call)
             {
                 let id = output_id(entry);
-                self.ops.push(Verb::Replace(id.clone(), Content::Output(id, text.clone())));
+                self.ops.push(PageOperationKind::Replace(
+                    id.clone(),
+                    ChatContent::Output(id, text.clone()),
+                ));
             }
         }
     }
 }
 
 /// The pictures that stand in what a model said.
-fn pictures_of(content: &[Block]) -> BTreeSet<BlobId> {
+fn pictures_of(content: &[MessageBlock]) -> BTreeSet<BlobId> {
     let blobs = content.iter().filter_map(|block| match block {
-        Block::Image { media } => Some(media.blob.clone()),
+        MessageBlock::Image { media } => Some(media.blob.clone()),
         _ => None,
     });
     blobs.collect()
 }
 
 /// What is asked, as it stands on the page.
-fn asked(ask: &Ask) -> Option<Content> {
+fn ask_content(ask: &PendingAsk) -> Option<ChatContent> {
     let approval = ask
         .request()
-        .map(|request| Content::Approval(Box::new(request.clone()), ask.path().to_vec()));
-    approval.or_else(|| Some(Content::Question(ask.question()?.clone())))
+        .map(|request| ChatContent::Approval(Box::new(request.clone()), ask.agent_path().to_vec()));
+    approval.or_else(|| Some(ChatContent::Question(ask.question()?.clone())))
 }
 
 /// Puts `text` at the end and keeps the last `max` bytes.

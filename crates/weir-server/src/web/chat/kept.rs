@@ -5,10 +5,10 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use weir_core::ids::Seq;
-use weir_engine::hub::Fact;
+use weir_engine::hub::PublishedFact;
 
-use super::{Fold, Transcript, View};
-use crate::live::Key;
+use super::{ChatFold, ChatView, PageTranscript};
+use crate::live::SessionKey;
 
 /// Chats that are kept, the one that was asked for longest ago goes first.
 const CHATS_MAX: usize = 6;
@@ -17,42 +17,42 @@ const FACTS: std::ops::RangeInclusive<Seq> = 200..=100_000;
 
 /// A chat, folded as far as its journal goes.
 #[derive(Debug, Clone)]
-pub(crate) struct Folded {
+pub(crate) struct FoldedChat {
     /// How it stands.
-    pub(crate) fold: Fold,
+    pub(crate) fold: ChatFold,
     /// What stands on its page.
-    pub(crate) transcript: Transcript,
+    pub(crate) transcript: PageTranscript,
     /// The last fact that is folded.
     pub(crate) seq: Seq,
 }
 
-impl Folded {
+impl FoldedChat {
     /// A chat of which nothing is known yet.
-    pub(crate) fn new(view: View) -> Folded {
-        Folded { fold: Fold::new(view), transcript: Transcript::default(), seq: 0 }
+    pub(crate) fn new(view: ChatView) -> FoldedChat {
+        FoldedChat { fold: ChatFold::new(view), transcript: PageTranscript::default(), seq: 0 }
     }
 
     /// Takes a fact in.
-    pub(crate) fn take(&mut self, fact: &Fact) {
+    pub(crate) fn apply_fact(&mut self, fact: &PublishedFact) {
         self.seq = fact.seq;
-        self.transcript.apply(self.fold.fact(fact));
+        self.transcript.apply_operations(self.fold.apply_fact(fact));
     }
 }
 
 /// Those that are kept, of all people.
 #[derive(Debug, Default)]
-pub(crate) struct Kept(Mutex<Vec<(Key, Arc<Folded>)>>);
+pub(crate) struct ChatCache(Mutex<Vec<(SessionKey, Arc<FoldedChat>)>>);
 
-impl Kept {
+impl ChatCache {
     /// What is kept of a chat whose journal has so many facts.
-    pub(crate) fn get(&self, key: &Key, facts: Seq) -> Option<Arc<Folded>> {
+    pub(crate) fn get(&self, key: &SessionKey, facts: Seq) -> Option<Arc<FoldedChat>> {
         let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let (_, found) = kept.iter().find(|(known, _)| known == key)?;
         (found.seq <= facts).then(|| found.clone())
     }
 
     /// Keeps a chat.
-    pub(crate) fn put(&self, key: Key, folded: &Arc<Folded>) {
+    pub(crate) fn put(&self, key: SessionKey, folded: &Arc<FoldedChat>) {
         if !FACTS.contains(&folded.seq) {
             return;
         }
@@ -63,7 +63,7 @@ impl Kept {
     }
 
     /// Forgets a chat that is removed.
-    pub(crate) fn forget(&self, key: &Key) {
+    pub(crate) fn forget(&self, key: &SessionKey) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).retain(|(known, _)| known != key);
     }
 }
@@ -73,16 +73,16 @@ mod tests {
     use super::*;
     use weir_core::ids::SessionId;
 
-    fn folded(seq: Seq) -> Arc<Folded> {
+    fn folded(seq: Seq) -> Arc<FoldedChat> {
         let view =
-            View { session: SessionId::new("s"), csrf: String::new(), acts: true, back: None };
-        Arc::new(Folded { seq, ..Folded::new(view) })
+            ChatView { session: SessionId::new("s"), csrf: String::new(), acts: true, back: None };
+        Arc::new(FoldedChat { seq, ..FoldedChat::new(view) })
     }
 
     #[test]
     fn s7_long_chats_are_kept_and_no_more_than_a_few() {
-        let kept = Kept::default();
-        let key = |n: usize| Key::named(&format!("p/{n}"));
+        let kept = ChatCache::default();
+        let key = |n: usize| SessionKey::named(&format!("p/{n}"));
         kept.put(key(0), &folded(10));
         assert!(kept.get(&key(0), 10).is_none(), "short ones are folded at once");
         for n in 0..=CHATS_MAX {

@@ -5,15 +5,15 @@ use maud::{Markup, html};
 use weir_core::event::{AgentSpawned, CallFinished, CallJudged, Event};
 use weir_core::governance::Verdict;
 use weir_core::ids::BlobId;
-use weir_core::message::Block;
+use weir_core::message::MessageBlock;
 use weir_core::tool::ResultEffect;
-use weir_core::view::plain::visible;
+use weir_core::view::plain::visible_text;
 use weir_core::view::transcript::{CallEntry, CallStage, ChildAgent};
 
-use super::content::{View, entry_id};
-use super::said::{picture, status_words};
+use super::content::{ChatView, entry_id};
+use super::said::{render_picture, status_words};
 use crate::render;
-use crate::web::parts::icon;
+use crate::web::parts::render_icon;
 
 /// Characters of arguments that stand in the row itself.
 const BRIEF_MAX: usize = 120;
@@ -24,11 +24,11 @@ pub(super) fn output_id(row: &CallEntry) -> String {
 }
 
 /// What it shows while it runs.
-pub(super) fn output(id: &str, text: &str) -> Markup {
-    html! { div.output id=(id) { (render::plain(text)) } }
+pub(super) fn render_output(id: &str, text: &str) -> Markup {
+    html! { div.output id=(id) { (render::render_plain(text)) } }
 }
 
-pub(super) fn row(view: &View, row: &CallEntry) -> Markup {
+pub(super) fn render_call_row(view: &ChatView, row: &CallEntry) -> Markup {
     let Some(fact) = row.proposal() else { return html! {} };
     let (kind, word) = match row.stage {
         CallStage::Proposed => ("", "requested"),
@@ -43,44 +43,44 @@ pub(super) fn row(view: &View, row: &CallEntry) -> Markup {
         li.entry.call id=(entry_id(row.proposed.seq)) data-call=(row.call) {
             details.tool {
                 summary {
-                    (icon("tool"))
-                    span.tool-name.mono { (visible(&fact.tool)) }
-                    span.tool-about { (about(row)) }
+                    (render_icon("tool"))
+                    span.tool-name.mono { (visible_text(&fact.tool)) }
+                    span.tool-about { (describe_call(row)) }
                     @if let Some(ms) = row.result().map(|f| f.duration_ms).filter(|ms| *ms > 0) {
-                        span.muted.tool-time { (lasted(ms)) }
+                        span.muted.tool-time { (duration_text(ms)) }
                     }
                     span class={ "badge " (kind) } { (word) }
                 }
                 div.tool-body {
                     h4 { "Arguments" }
-                    (render::json(&fact.input.to_string()))
-                    @if let Some(judged) = row.judgement() { (judgement(judged)) }
+                    (render::render_json(&fact.input.to_string()))
+                    @if let Some(judged) = row.judgement() { (render_judgement(judged)) }
                     @for note in &row.notes { p.muted { (note.text()) } }
-                    @if let Some(finished) = row.result() { (result(view, finished)) }
+                    @if let Some(finished) = row.result() { (render_result(view, finished)) }
                 }
             }
             div.output id=(output_id(row)) {}
-            (agents(view, row))
+            (render_agents(view, row))
         }
     }
 }
 
 /// One line about what it does or came to.
-fn about(row: &CallEntry) -> String {
+fn describe_call(row: &CallEntry) -> String {
     if let Some(finished) = row.result().filter(|f| !f.summary.is_empty()) {
-        return visible(&finished.summary);
+        return visible_text(&finished.summary);
     }
     if let Some(judged) = row.judgement().filter(|f| !f.inspection.summary.is_empty()) {
-        return visible(&judged.inspection.summary);
+        return visible_text(&judged.inspection.summary);
     }
     let Some(fact) = row.proposal() else { return String::new() };
-    let all = visible(&fact.input.to_string());
+    let all = visible_text(&fact.input.to_string());
     let cut: String = all.chars().take(BRIEF_MAX).collect();
     if cut.len() < all.len() { format!("{cut}…") } else { cut }
 }
 
 /// A length of time, short.
-pub(super) fn lasted(ms: u64) -> String {
+pub(super) fn duration_text(ms: u64) -> String {
     match ms {
         0..=999 => format!("{ms} ms"),
         1_000..=59_999 => format!("{:.1} s", ms as f64 / 1e3),
@@ -88,7 +88,7 @@ pub(super) fn lasted(ms: u64) -> String {
     }
 }
 
-fn judgement(fact: &CallJudged) -> Markup {
+fn render_judgement(fact: &CallJudged) -> Markup {
     let verdict = match fact.verdict {
         Verdict::Allow => "allowed",
         Verdict::Ask => "asks for approval",
@@ -98,55 +98,55 @@ fn judgement(fact: &CallJudged) -> Markup {
         h4 { "Decision" }
         dl.kv {
             dt { "Verdict" } dd { (verdict) }
-            @if let Some(rule) = &fact.rule { dt { "Rule" } dd.mono { (visible(rule)) } }
-            @if let Some(gate) = &fact.gate { dt { "Gate" } dd { (visible(gate.as_str())) } }
-            @if let Some(reason) = &fact.reason { dt { "Reason" } dd { (visible(reason)) } }
+            @if let Some(rule) = &fact.rule { dt { "Rule" } dd.mono { (visible_text(rule)) } }
+            @if let Some(gate) = &fact.gate { dt { "Gate" } dd { (visible_text(gate.as_str())) } }
+            @if let Some(reason) = &fact.reason { dt { "Reason" } dd { (visible_text(reason)) } }
             @for one in &fact.gates {
                 @if fact.gate.as_ref() != Some(&one.gate) {
-                    dt { "Gate " (visible(one.gate.as_str())) } dd { (visible(&one.reason)) }
+                    dt { "Gate " (visible_text(one.gate.as_str())) } dd { (visible_text(&one.reason)) }
                 }
             }
         }
         @if let Some(diff) = &fact.inspection.diff {
             h4 { "Change" }
-            (render::diff(diff))
+            (render::render_diff(diff))
         }
     }
 }
 
-fn result(view: &View, fact: &CallFinished) -> Markup {
+fn render_result(view: &ChatView, fact: &CallFinished) -> Markup {
     html! {
         h4 { "Result" }
         @if let Some(why) = &fact.withheld {
-            div.notice.bad { p { "Withheld from the model: " (visible(why)) } }
+            div.notice.bad { p { "Withheld from the model: " (visible_text(why)) } }
         }
         @for block in &fact.result {
             @match block {
-                Block::Text { text, .. } => (render::plain(text)),
-                Block::Image { media } | Block::Document { media } => (picture(view, media)),
-                Block::Thinking { .. } | Block::Call(_) | Block::Result { .. } => {},
+                MessageBlock::Text { text, .. } => (render::render_plain(text)),
+                MessageBlock::Image { media } | MessageBlock::Document { media } => (render_picture(view, media)),
+                MessageBlock::Thinking { .. } | MessageBlock::Call(_) | MessageBlock::Result { .. } => {},
             }
         }
-        @if let Some(blob) = &fact.full { (full(view, blob, fact.bytes)) }
+        @if let Some(blob) = &fact.full { (render_full_link(view, blob, fact.bytes)) }
         @if !fact.changed.is_empty() {
-            p { "Changed: " @for path in &fact.changed { code { (visible(path)) } " " } }
+            p { "Changed: " @for path in &fact.changed { code { (visible_text(path)) } " " } }
         }
         @if let Some(from) = &fact.marks {
-            p.muted { "Its output counts as foreign from now on: " (visible(from)) }
+            p.muted { "Its output counts as foreign from now on: " (visible_text(from)) }
         }
-        @if !fact.label.is_clean() { p.muted { "Source: " (visible(&fact.label.to_string())) } }
-        (steps(&fact.news))
+        @if !fact.label.is_clean() { p.muted { "Source: " (visible_text(&fact.label.to_string())) } }
+        (render_steps(&fact.news))
     }
 }
 
-fn full(view: &View, blob: &BlobId, bytes: u64) -> Markup {
+fn render_full_link(view: &ChatView, blob: &BlobId, bytes: u64) -> Markup {
     html! {
-        p { a href=(view.blob(blob.as_str())) { "Full result" } span.muted { " (" (bytes.div_ceil(1_000)) " kB)" } }
+        p { a href=(view.blob_address(blob.as_str())) { "Full result" } span.muted { " (" (bytes.div_ceil(1_000)) " kB)" } }
     }
 }
 
 /// Tools that the call used on its way.
-fn steps(news: &[ResultEffect]) -> Markup {
+fn render_steps(news: &[ResultEffect]) -> Markup {
     let steps: Vec<_> = news
         .iter()
         .filter_map(|one| match one {
@@ -159,22 +159,22 @@ fn steps(news: &[ResultEffect]) -> Markup {
             h4 { "Steps" }
             ol {
                 @for (tool, ok, summary) in steps {
-                    li { span.mono { (visible(tool)) } " " (visible(summary)) @if !ok { " (failed)" } }
+                    li { span.mono { (visible_text(tool)) } " " (visible_text(summary)) @if !ok { " (failed)" } }
                 }
             }
         }
     }
 }
 
-fn agents(view: &View, row: &CallEntry) -> Markup {
+fn render_agents(view: &ChatView, row: &CallEntry) -> Markup {
     html! {
         @if !row.agents.is_empty() {
-            ul.agents { @for one in &row.agents { li { (agent(view, one)) } } }
+            ul.agents { @for one in &row.agents { li { (render_agent(view, one)) } } }
         }
     }
 }
 
-fn agent(view: &View, one: &ChildAgent) -> Markup {
+fn render_agent(view: &ChatView, one: &ChildAgent) -> Markup {
     let Event::AgentSpawned(fact) = one.spawned.as_ref() else { return html! {} };
     let (kind, word) = match &one.ended {
         Some((status, _)) => status_words(*status),
@@ -184,9 +184,9 @@ fn agent(view: &View, one: &ChildAgent) -> Markup {
     html! {
         details.agent {
             summary {
-                (icon("agents"))
-                strong { (visible(&fact.profile)) }
-                span.tool-about { (visible(first_line(&fact.task))) }
+                (render_icon("agents"))
+                strong { (visible_text(&fact.profile)) }
+                span.tool-about { (visible_text(first_line(&fact.task))) }
                 span class={ "badge " (kind) } { (word) }
             }
             (about_agent(view, one, fact))
@@ -194,16 +194,16 @@ fn agent(view: &View, one: &ChildAgent) -> Markup {
     }
 }
 
-fn about_agent(view: &View, one: &ChildAgent, fact: &AgentSpawned) -> Markup {
+fn about_agent(view: &ChatView, one: &ChildAgent, fact: &AgentSpawned) -> Markup {
     html! {
         div.tool-body {
             dl.kv {
-                dt { "Task" } dd { (render::prose(&fact.task)) }
-                dt { "Model" } dd { (visible(&fact.model)) }
+                dt { "Task" } dd { (render::visible_prose(&fact.task)) }
+                dt { "Model" } dd { (visible_text(&fact.model)) }
                 dt { "Permission" } dd { (fact.permission.as_str()) }
-                @if let Some(folder) = &fact.worktree { dt { "Folder" } dd.mono { (visible(folder)) } }
+                @if let Some(folder) = &fact.worktree { dt { "Folder" } dd.mono { (visible_text(folder)) } }
             }
-            @if let Some((_, text)) = &one.ended { div.text.prose { (render::markdown(text)) } }
+            @if let Some((_, text)) = &one.ended { div.text.prose { (render::render_markdown(text)) } }
             @if view.acts { p { a href={ "/chats/" (one.id) } { "Open its conversation" } } }
         }
     }

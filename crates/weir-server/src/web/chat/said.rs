@@ -1,54 +1,54 @@
 //! What was said: by people, by the model, and by the model just now.
 
 use maud::{Markup, html};
-use weir_core::event::{Added, Event, ModelReplied, RunFinished, RunStatus};
-use weir_core::message::{Block, Media, plain_text};
-use weir_core::view::plain::visible;
-use weir_core::view::told::{counted, cut_off, dollars, stopped_by, tokens};
+use weir_core::event::{Event, InputAddition, ModelReplied, RunFinished, RunStatus};
+use weir_core::message::{MessageBlock, StoredMedia, plain_text};
+use weir_core::view::plain::visible_text;
+use weir_core::view::told::{count_text, cut_off, format_dollars, stopped_by, token_count_text};
 use weir_core::view::transcript::PlacedFact;
 use weir_engine::ledger::status_text;
 
-use super::content::{View, entry_id, time, writing_id};
+use super::content::{ChatView, entry_id, render_time, writing_id};
 use crate::render;
-use crate::web::parts::icon;
+use crate::web::parts::render_icon;
 
 /// Longest citation address that is shown.
 const CITED_MAX: usize = 300;
 
-fn permalink(at: &PlacedFact) -> Markup {
-    html! { a.permalink href={ "#" (entry_id(at.seq)) } title="Link to this message" { (time(at.ts)) } }
+fn render_permalink(at: &PlacedFact) -> Markup {
+    html! { a.permalink href={ "#" (entry_id(at.seq)) } title="Link to this message" { (render_time(at.ts)) } }
 }
 
 /// An input in the conversation.
-pub(super) fn said(view: &View, at: &PlacedFact) -> Markup {
+pub(super) fn render_input(view: &ChatView, at: &PlacedFact) -> Markup {
     let Some(fact) = at.input() else { return html! {} };
     html! {
         li.entry.person id=(entry_id(at.seq)) data-input=(fact.input) {
             header {
-                strong { (visible(&fact.by)) } (permalink(at))
+                strong { (visible_text(&fact.by)) } (render_permalink(at))
                 @if view.acts {
-                    a.icon-button.act href=(view.at(&format!("edit?input={}", fact.input)))
+                    a.icon-button.act href=(view.address_below(&format!("edit?input={}", fact.input)))
                         title="Edit and resend, in a copy of this chat" data-edit=(fact.input) {
-                        (icon("edit")) span.unseen { "Edit and resend" }
+                        (render_icon("edit")) span.unseen { "Edit and resend" }
                     }
                 }
             }
-            (words(view, &fact.content))
-            (attached(&fact.added))
+            (render_words(view, &fact.content))
+            (render_attachments(&fact.added))
         }
     }
 }
 
 /// An input that waits for its turn.
-pub(super) fn queued(view: &View, at: &PlacedFact) -> Markup {
+pub(super) fn render_queued_input(view: &ChatView, at: &PlacedFact) -> Markup {
     let Some(fact) = at.input() else { return html! {} };
     html! {
         li.queued id={ "q" (at.seq) } {
             span.badge.info { "queued" }
-            div.text { (words(view, &fact.content)) }
+            div.text { (render_words(view, &fact.content)) }
             @if view.acts {
-                form method="post" action=(view.at("withdraw")) data-live {
-                    (view.csrf())
+                form method="post" action=(view.address_below("withdraw")) data-live {
+                    (view.csrf_input())
                     input type="hidden" name="input" value=(fact.input);
                     button.btn.quiet type="submit" { "Take back" }
                 }
@@ -58,15 +58,15 @@ pub(super) fn queued(view: &View, at: &PlacedFact) -> Markup {
 }
 
 /// An input that was taken back before the model heard it. The page that said it knows its name.
-pub(super) fn returned(view: &View, at: &PlacedFact) -> Markup {
+pub(super) fn render_returned_input(view: &ChatView, at: &PlacedFact) -> Markup {
     let Some(fact) = at.input() else { return html! {} };
-    let has_files = fact.content.iter().any(|block| !matches!(block, Block::Text { .. }));
+    let has_files = fact.content.iter().any(|block| !matches!(block, MessageBlock::Text { .. }));
     html! {
         li.queued.returned id={ "q" (at.seq) } data-returned=(fact.client_id.as_deref().unwrap_or_default())
             data-words=(plain_text(&fact.content)) {
             span.badge.warn { "not sent" }
             div.text {
-                (words(view, &fact.content))
+                (render_words(view, &fact.content))
                 @if has_files { p.muted { "Attach the files again to send them." } }
             }
         }
@@ -74,76 +74,76 @@ pub(super) fn returned(view: &View, at: &PlacedFact) -> Markup {
 }
 
 /// A person's own words as they wrote them, and what they attached.
-fn words(view: &View, content: &[Block]) -> Markup {
+fn render_words(view: &ChatView, content: &[MessageBlock]) -> Markup {
     html! {
         @for block in content {
             @match block {
-                Block::Text { text, .. } => div.text.words dir="auto" { (render::prose(text)) },
-                Block::Image { media } => (picture(view, media)),
-                Block::Document { media } => (document(view, media)),
-                Block::Thinking { .. } | Block::Call(_) | Block::Result { .. } => {},
+                MessageBlock::Text { text, .. } => div.text.words dir="auto" { (render::visible_prose(text)) },
+                MessageBlock::Image { media } => (render_picture(view, media)),
+                MessageBlock::Document { media } => (render_document(view, media)),
+                MessageBlock::Thinking { .. } | MessageBlock::Call(_) | MessageBlock::Result { .. } => {},
             }
         }
     }
 }
 
-fn attached(added: &[Added]) -> Markup {
+fn render_attachments(added: &[InputAddition]) -> Markup {
     html! {
         @for one in added {
             details.added {
-                summary { (icon("attach")) (visible(&one.source)) }
-                (render::plain(&one.text))
+                summary { (render_icon("attach")) (visible_text(&one.source)) }
+                (render::render_plain(&one.text))
             }
         }
     }
 }
 
 /// A picture from the blobs of the chat.
-pub(super) fn picture(view: &View, media: &Media) -> Markup {
+pub(super) fn render_picture(view: &ChatView, media: &StoredMedia) -> Markup {
     let name = media.name.as_deref().unwrap_or("Picture");
     html! {
         figure.picture {
-            a href=(view.blob(media.blob.as_str())) {
-                img src=(view.blob(media.blob.as_str())) alt=(visible(name)) loading="lazy";
+            a href=(view.blob_address(media.blob.as_str())) {
+                img src=(view.blob_address(media.blob.as_str())) alt=(visible_text(name)) loading="lazy";
             }
         }
     }
 }
 
-fn document(view: &View, media: &Media) -> Markup {
+fn render_document(view: &ChatView, media: &StoredMedia) -> Markup {
     let name = media.name.as_deref().unwrap_or("Document");
     html! {
         p.file {
-            a href=(view.blob(media.blob.as_str())) { (icon("files")) (visible(name)) }
-            span.muted { " " (visible(&media.media_type)) ", " (media.bytes.div_ceil(1_000)) " kB" }
+            a href=(view.blob_address(media.blob.as_str())) { (render_icon("files")) (visible_text(name)) }
+            span.muted { " " (visible_text(&media.media_type)) ", " (media.bytes.div_ceil(1_000)) " kB" }
         }
     }
 }
 
 /// What the model said. Its calls stand in rows of their own.
-pub(super) fn replied(view: &View, at: &PlacedFact) -> Markup {
+pub(super) fn render_reply(view: &ChatView, at: &PlacedFact) -> Markup {
     let Event::ModelReplied(fact) = at.event.as_ref() else { return html! {} };
     html! {
         li.entry.model id=(entry_id(at.seq)) {
-            (thoughts(fact))
+            (render_thoughts(fact))
             @for block in &fact.content {
                 @match block {
-                    Block::Text { text, citations, .. } => {
-                        @if !text.trim().is_empty() { div.text.prose { (render::markdown(text)) } }
-                        (cited(citations))
+                    MessageBlock::Text { text, citations, .. } => {
+                        @if !text.trim().is_empty() { div.text.prose { (render::render_markdown(text)) } }
+                        (render_citations(citations))
                     },
-                    Block::Image { media } => (picture(view, media)),
-                    Block::Document { media } => (document(view, media)),
-                    Block::Thinking { .. } | Block::Call(_) | Block::Result { .. } => {},
+                    MessageBlock::Image { media } => (render_picture(view, media)),
+                    MessageBlock::Document { media } => (render_document(view, media)),
+                    MessageBlock::Thinking { .. } | MessageBlock::Call(_) | MessageBlock::Result { .. } => {},
                 }
             }
             @if let Some(mark) = cut_off(fact) { p.muted.cut-off { (mark) } }
             footer {
-                (permalink(at))
-                span.muted title="Tokens written" { (tokens(fact.usage.output)) " tokens" }
-                @if let Some(usd) = fact.cost_usd.filter(|usd| *usd > 0.0) { span.muted { (dollars(usd)) } }
+                (render_permalink(at))
+                span.muted title="Tokens written" { (token_count_text(fact.usage.output)) " tokens" }
+                @if let Some(usd) = fact.cost_usd.filter(|usd| *usd > 0.0) { span.muted { (format_dollars(usd)) } }
                 button.icon-button.act type="button" data-copy hidden title="Copy as Markdown" {
-                    (icon("copy")) span.unseen { "Copy this answer as Markdown" }
+                    (render_icon("copy")) span.unseen { "Copy this answer as Markdown" }
                 }
             }
         }
@@ -151,36 +151,38 @@ pub(super) fn replied(view: &View, at: &PlacedFact) -> Markup {
 }
 
 /// Whether a reply has anything of its own to show.
-pub(super) fn shows(fact: &ModelReplied) -> bool {
+pub(super) fn has_own_content(fact: &ModelReplied) -> bool {
     fact.content.iter().any(|block| match block {
-        Block::Text { text, .. } | Block::Thinking { text, .. } => !text.trim().is_empty(),
-        Block::Image { .. } | Block::Document { .. } => true,
-        Block::Call(_) | Block::Result { .. } => false,
+        MessageBlock::Text { text, .. } | MessageBlock::Thinking { text, .. } => {
+            !text.trim().is_empty()
+        }
+        MessageBlock::Image { .. } | MessageBlock::Document { .. } => true,
+        MessageBlock::Call(_) | MessageBlock::Result { .. } => false,
     })
 }
 
-fn thoughts(fact: &ModelReplied) -> Markup {
+fn render_thoughts(fact: &ModelReplied) -> Markup {
     let thought = fact.content.iter().filter_map(|block| match block {
-        Block::Thinking { text, .. } if !text.trim().is_empty() => Some(text.as_str()),
+        MessageBlock::Thinking { text, .. } if !text.trim().is_empty() => Some(text.as_str()),
         _ => None,
     });
     let text = thought.collect::<Vec<_>>().join("\n\n");
     html! {
         @if !text.is_empty() {
             details.thinking {
-                summary { (icon("think")) "Thoughts" }
-                div.text.words dir="auto" { (render::prose(&text)) }
+                summary { (render_icon("think")) "Thoughts" }
+                div.text.words dir="auto" { (render::visible_prose(&text)) }
             }
         }
     }
 }
 
 /// Where an answer says that it comes from. Shown as text: a source is no reason to open it.
-fn cited(citations: &[serde_json::Value]) -> Markup {
+fn render_citations(citations: &[serde_json::Value]) -> Markup {
     let told = citations.iter().filter_map(|one| {
         let field = |name: &str| one.get(name).and_then(serde_json::Value::as_str);
         let words = field("title").or_else(|| field("cited_text")).or_else(|| field("url"))?;
-        Some(visible(&words.chars().take(CITED_MAX).collect::<String>()))
+        Some(visible_text(&words.chars().take(CITED_MAX).collect::<String>()))
     });
     let told: Vec<String> = told.collect();
     html! {
@@ -194,7 +196,7 @@ fn cited(citations: &[serde_json::Value]) -> Markup {
 }
 
 /// Where the model writes now.
-pub(super) fn writing(turn: &str) -> Markup {
+pub(super) fn render_writing(turn: &str) -> Markup {
     let id = writing_id(turn);
     html! {
         li.entry.model.writing id=(id) aria-busy="true" {
@@ -205,28 +207,28 @@ pub(super) fn writing(turn: &str) -> Markup {
 }
 
 /// A block of what the model writes now.
-pub(super) fn block(id: &str, text: &str) -> Markup {
-    html! { div id=(id) { (render::markdown(text)) } }
+pub(super) fn render_block(id: &str, text: &str) -> Markup {
+    html! { div id=(id) { (render::render_markdown(text)) } }
 }
 
 /// What the model thinks now.
-pub(super) fn thinking(id: &str, text: &str) -> Markup {
+pub(super) fn render_thinking(id: &str, text: &str) -> Markup {
     html! {
         details.thinking id=(id) open[text.is_empty()] {
-            summary { (icon("think")) "Thinking" }
-            div.text.words dir="auto" { (render::prose(text)) }
+            summary { (render_icon("think")) "Thinking" }
+            div.text.words dir="auto" { (render::visible_prose(text)) }
         }
     }
 }
 
 /// Image created by the model.
-pub(super) fn image(view: &View, at: &PlacedFact) -> Markup {
+pub(super) fn render_image(view: &ChatView, at: &PlacedFact) -> Markup {
     let Event::ImageProduced(fact) = at.event.as_ref() else { return html! {} };
     html! {
         li.entry.model id=(entry_id(at.seq)) {
             figure.picture {
-                a href=(view.blob(fact.blob.as_str())) {
-                    img src=(view.blob(fact.blob.as_str())) alt="Image created by the model"
+                a href=(view.blob_address(fact.blob.as_str())) {
+                    img src=(view.blob_address(fact.blob.as_str())) alt="Image created by the model"
                         loading="lazy";
                 }
             }
@@ -235,7 +237,7 @@ pub(super) fn image(view: &View, at: &PlacedFact) -> Markup {
 }
 
 /// The end of a run.
-pub(super) fn ended(view: &View, at: &PlacedFact) -> Markup {
+pub(super) fn render_run_end(view: &ChatView, at: &PlacedFact) -> Markup {
     let Event::RunFinished(fact) = at.event.as_ref() else { return html! {} };
     let (kind, words) = status_words(fact.status);
     html! {
@@ -243,50 +245,50 @@ pub(super) fn ended(view: &View, at: &PlacedFact) -> Markup {
             div.row {
                 span class={ "badge " (kind) } { (words) }
                 span.muted {
-                    (tokens(fact.usage.total())) " tokens"
-                    @if let Some(usd) = fact.cost_usd.filter(|usd| *usd > 0.0) { " · " (dollars(usd)) }
-                    @if fact.tool_calls > 0 { " · " (counted(fact.tool_calls as usize, "tool call")) }
+                    (token_count_text(fact.usage.total_tokens())) " tokens"
+                    @if let Some(usd) = fact.cost_usd.filter(|usd| *usd > 0.0) { " · " (format_dollars(usd)) }
+                    @if fact.tool_calls > 0 { " · " (count_text(fact.tool_calls as usize, "tool call")) }
                 }
-                @if view.acts { (again(view, fact)) }
-                (permalink(at))
+                @if view.acts { (render_again_form(view, fact)) }
+                (render_permalink(at))
             }
             @match (stopped_by(fact), &fact.error) {
                 (Some(words), _) => p.muted { (words) },
-                (None, Some(error)) => p.error { (visible(error)) },
+                (None, Some(error)) => p.error { (visible_text(error)) },
                 (None, None) => {},
             }
             @if let Some(output) = &fact.output {
-                details { summary { "Structured answer" } (render::json(&output.to_string())) }
+                details { summary { "Structured answer" } (render::render_json(&output.to_string())) }
             }
-            (changed(view, fact))
-            (denied(fact))
+            (render_changed_files(view, fact))
+            (render_denials(fact))
         }
     }
 }
 
 /// Asks the same once more, in a copy of the chat.
-fn again(view: &View, fact: &RunFinished) -> Markup {
+fn render_again_form(view: &ChatView, fact: &RunFinished) -> Markup {
     html! {
-        form.again method="post" action=(view.at("again")) {
-            (view.csrf())
+        form.again method="post" action=(view.address_below("again")) {
+            (view.csrf_input())
             input type="hidden" name="run" value=(fact.run);
             button.icon-button.act type="submit" title="Try again, in a copy of this chat" {
-                (icon("again")) span.unseen { "Try again" }
+                (render_icon("again")) span.unseen { "Try again" }
             }
         }
     }
 }
 
-fn changed(view: &View, fact: &RunFinished) -> Markup {
+fn render_changed_files(view: &ChatView, fact: &RunFinished) -> Markup {
     html! {
         @if !fact.changed_files.is_empty() {
             details.changed {
-                summary { (counted(fact.changed_files.len(), "file")) " changed" }
-                ul { @for path in &fact.changed_files { li.mono { (visible(path)) } } }
+                summary { (count_text(fact.changed_files.len(), "file")) " changed" }
+                ul { @for path in &fact.changed_files { li.mono { (visible_text(path)) } } }
             }
             @if view.acts {
-                a.btn.quiet href=(view.at(&format!("undo?run={}", fact.run))) {
-                    (icon("undo")) "Undo these changes…"
+                a.btn.quiet href=(view.address_below(&format!("undo?run={}", fact.run))) {
+                    (render_icon("undo")) "Undo these changes…"
                 }
             }
         }
@@ -296,21 +298,21 @@ fn changed(view: &View, fact: &RunFinished) -> Markup {
                     "Review these before you use them: they were written while outside content and \
                      private data were in the context."
                 }
-                ul { @for path in &fact.marked_files { li.mono { (visible(path)) } } }
+                ul { @for path in &fact.marked_files { li.mono { (visible_text(path)) } } }
             }
         }
     }
 }
 
-fn denied(fact: &RunFinished) -> Markup {
+fn render_denials(fact: &RunFinished) -> Markup {
     html! {
         @if !fact.denials.is_empty() {
             details.denials {
-                summary { (counted(fact.denials.len(), "call")) " not allowed" }
+                summary { (count_text(fact.denials.len(), "call")) " not allowed" }
                 ul {
                     @for one in &fact.denials {
                         @let what = if one.summary.is_empty() { &one.tool } else { &one.summary };
-                        li { (visible(what)) span.muted { " by " (visible(&one.by)) ": " (visible(&one.reason)) } }
+                        li { (visible_text(what)) span.muted { " by " (visible_text(&one.by)) ": " (visible_text(&one.reason)) } }
                     }
                 }
             }

@@ -2,19 +2,19 @@
 
 use maud::{Markup, html};
 use weir_core::tool::{PlanItem, PlanStatus};
-use weir_core::view::plain::visible;
-use weir_core::view::told::{dollars, tokens};
-use weir_core::view::transcript::{Activity, Meters, Transcript, UnknownCall};
+use weir_core::view::plain::visible_text;
+use weir_core::view::told::{format_dollars, token_count_text};
+use weir_core::view::transcript::{Activity, SessionMeters, Transcript, UnknownCall};
 
 /// How a chat stands.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub(crate) struct Status {
+pub(crate) struct ChatStatus {
     /// What is going on: `None`: nothing, it is at rest.
     pub(crate) activity: Option<Activity>,
     /// A run is on, and a person is needed.
     pub(crate) waiting: bool,
     /// Numbers of the chat.
-    pub(crate) meters: Meters,
+    pub(crate) meters: SessionMeters,
     /// Model, `provider/name`.
     pub(crate) model: String,
     /// How much the model thinks; empty: as usual for it.
@@ -25,11 +25,11 @@ pub(crate) struct Status {
     pub(crate) permission: String,
 }
 
-impl Status {
+impl ChatStatus {
     /// How a chat stands of which so much is seen.
-    pub(super) fn of(seen: &Transcript) -> Status {
+    pub(super) fn from_transcript(seen: &Transcript) -> ChatStatus {
         let settings = seen.settings();
-        Status {
+        ChatStatus {
             activity: seen.activity().cloned(),
             waiting: seen.is_running() && !seen.asks().is_empty(),
             meters: seen.meters().clone(),
@@ -40,14 +40,14 @@ impl Status {
         }
     }
 
-    fn words(&self) -> Option<String> {
+    fn activity_text(&self) -> Option<String> {
         let words = match self.activity.as_ref()? {
             Activity::Stopping => "Stopping".into(),
             _ if self.waiting => "Waiting for you".into(),
             Activity::Working => "Working".into(),
             Activity::Thinking => "Thinking".into(),
             Activity::Writing => "Writing".into(),
-            Activity::Calling(tool) => format!("Using {}", visible(tool)),
+            Activity::Calling(tool) => format!("Using {}", visible_text(tool)),
             Activity::Condensing => "Compacting the context".into(),
             Activity::Retrying(_) => "Retrying".into(),
         };
@@ -57,21 +57,21 @@ impl Status {
 
 /// What must not be overlooked: calls of which nobody knows whether they happened (D4).
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Banner {
+pub(crate) struct ChatBanner {
     /// Those that are not settled.
     pub(crate) unknown: Vec<UnknownCall>,
 }
 
-pub(super) fn status(state: &Status) -> Markup {
+pub(super) fn render_status(state: &ChatStatus) -> Markup {
     let meters = &state.meters;
     let running = state.activity.is_some();
     let waiting = state.waiting;
     html! {
-        div id="status" class="status" data-running=(running) data-model=(visible(&state.model))
-            data-profile=(visible(&state.profile)) data-permission=(state.permission)
+        div id="status" class="status" data-running=(running) data-model=(visible_text(&state.model))
+            data-profile=(visible_text(&state.profile)) data-permission=(state.permission)
             data-thinking=(state.thinking) {
             span.doing data-waiting=(waiting) {
-                @if let Some(words) = state.words() {
+                @if let Some(words) = state.activity_text() {
                     @if !waiting { span.pulse aria-hidden="true" {} }
                     (words)
                 }
@@ -88,9 +88,9 @@ pub(super) fn status(state: &Status) -> Markup {
             }
             @if meters.tokens > 0 {
                 span.used title={ (meters.tokens) " tokens" } {
-                    (tokens(meters.tokens)) span.unseen { " tokens" }
+                    (token_count_text(meters.tokens)) span.unseen { " tokens" }
                     @if meters.cost_usd > 0.0 {
-                        " · " (dollars(meters.cost_usd)) @if meters.cost_open { "+" }
+                        " · " (format_dollars(meters.cost_usd)) @if meters.cost_open { "+" }
                     }
                 }
             }
@@ -98,7 +98,7 @@ pub(super) fn status(state: &Status) -> Markup {
     }
 }
 
-pub(super) fn plan(items: &[PlanItem]) -> Markup {
+pub(super) fn render_plan(items: &[PlanItem]) -> Markup {
     let done = items.iter().filter(|item| item.status == PlanStatus::Done).count();
     let now = items.iter().find(|item| item.status == PlanStatus::InProgress);
     html! {
@@ -107,7 +107,7 @@ pub(super) fn plan(items: &[PlanItem]) -> Markup {
                 details open[done < items.len()] {
                     summary {
                         strong { "Tasks " (done) "/" (items.len()) }
-                        @if let Some(item) = now { span.muted { " " (visible(&item.text)) } }
+                        @if let Some(item) = now { span.muted { " " (visible_text(&item.text)) } }
                     }
                     ol {
                         @for item in items {
@@ -116,7 +116,7 @@ pub(super) fn plan(items: &[PlanItem]) -> Markup {
                                 PlanStatus::InProgress => ("now", "in progress"),
                                 PlanStatus::Done => ("done", "done"),
                             };
-                            li class=(class) { (visible(&item.text)) span.unseen { " (" (word) ")" } }
+                            li class=(class) { (visible_text(&item.text)) span.unseen { " (" (word) ")" } }
                         }
                     }
                 }
@@ -125,7 +125,7 @@ pub(super) fn plan(items: &[PlanItem]) -> Markup {
     }
 }
 
-pub(super) fn banner(banner: &Banner) -> Markup {
+pub(super) fn render_banner(banner: &ChatBanner) -> Markup {
     html! {
         div id="banner" {
             @if !banner.unknown.is_empty() {

@@ -6,17 +6,17 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use weir_core::event::Event;
 use weir_core::ids::SessionId;
-use weir_engine::hub::{Fact, SignalKind, Update};
+use weir_engine::hub::{PublishedFact, SessionUpdate, SignalKind};
 use weir_scenario::parse::parse;
 use weir_scenario::play::{Depth, play};
 
-use super::{Fold, Op, Transcript, View};
+use super::{ChatFold, ChatView, PageOperation, PageTranscript};
 
 /// Places in one journal from which a page is followed.
 const PLACES_MAX: usize = 8;
 
-fn view() -> View {
-    View { session: SessionId::new("s1"), csrf: "token".into(), acts: true, back: None }
+fn view() -> ChatView {
+    ChatView { session: SessionId::new("s1"), csrf: "token".into(), acts: true, back: None }
 }
 
 /// What a browser has: regions of elements with their ids, and single elements.
@@ -37,11 +37,11 @@ fn id_of(html: &str) -> String {
 
 impl Page {
     /// The page as the server makes it.
-    fn loaded(transcript: &Transcript) -> Page {
+    fn loaded(transcript: &PageTranscript) -> Page {
         let view = view();
         let mut log = Vec::new();
         for n in 0..transcript.len() {
-            let html = transcript.entries(&view, n, n + 1).into_string();
+            let html = transcript.render_entries(&view, n, n + 1).into_string();
             log.push((id_of(&html), html));
         }
         let one = |html: String| (id_of(&html), html);
@@ -49,14 +49,18 @@ impl Page {
             log,
             queue: transcript.each_queued(&view).into_iter().map(one).collect(),
             asks: transcript.each_ask(&view).into_iter().map(one).collect(),
-            single: [transcript.status(&view), transcript.plan(&view), transcript.banner(&view)]
-                .map(|html| one(html.into_string()))
-                .into(),
+            single: [
+                transcript.render_status(&view),
+                transcript.render_plan(&view),
+                transcript.render_banner(&view),
+            ]
+            .map(|html| one(html.into_string()))
+            .into(),
         }
     }
 
     /// What a browser does with a step, as it comes over the wire.
-    fn apply(&mut self, op: &Op) {
+    fn apply(&mut self, op: &PageOperation) {
         let op: Value = serde_json::to_value(op).expect("a step is JSON");
         let text = |name: &str| op[name].as_str().unwrap_or_default().to_owned();
         let (id, html) = (text("id"), text("html"));
@@ -102,11 +106,11 @@ impl Page {
 }
 
 /// What streams before the fact that tells it: the words of a reply, a few letters at a time.
-fn streamed(event: &Event) -> Vec<Update> {
+fn streamed(event: &Event) -> Vec<SessionUpdate> {
     let Event::ModelReplied(fact) = event else { return Vec::new() };
     let text = weir_core::message::plain_text(&fact.content);
     let letters: Vec<char> = text.chars().collect();
-    let piece = |part: &[char]| Update::Signal {
+    let piece = |part: &[char]| SessionUpdate::Signal {
         kind: SignalKind::Text,
         subject: fact.turn.to_string(),
         text: part.iter().collect(),
@@ -115,28 +119,31 @@ fn streamed(event: &Event) -> Vec<Update> {
 }
 
 /// The page that was open from the fact `from` on.
-fn followed(facts: &[Fact], from: usize, streams: bool) -> Page {
-    let (mut fold, mut transcript) = (Fold::new(view()), Transcript::default());
+fn followed(facts: &[PublishedFact], from: usize, streams: bool) -> Page {
+    let (mut fold, mut transcript) = (ChatFold::new(view()), PageTranscript::default());
     for fact in &facts[..from] {
-        transcript.apply(fold.fact(fact));
+        transcript.apply_operations(fold.apply_fact(fact));
     }
     let mut page = Page::loaded(&transcript);
     // A connection folds anew: it was told nothing of what the page has.
-    let mut fold = Fold::new(view());
+    let mut fold = ChatFold::new(view());
     for fact in &facts[..from] {
-        fold.update(&Update::Fact(fact.clone()));
+        fold.apply_update(&SessionUpdate::Fact(fact.clone()));
     }
     for fact in &facts[from..] {
         if streams {
             for (n, signal) in streamed(&fact.event).iter().enumerate() {
-                assert!(fold.update(signal).is_empty(), "signals are gathered");
+                assert!(fold.apply_update(signal).is_empty(), "signals are gathered");
                 if n % 2 == 0 {
-                    fold.flush().iter().for_each(|op| page.apply(op));
+                    fold.flush_signals().iter().for_each(|op| page.apply(op));
                 }
             }
         }
-        fold.update(&Update::Fact(fact.clone())).iter().for_each(|op| page.apply(op));
-        assert!(fold.flush().iter().all(|op| !format!("{op:?}").contains("Writing(")), "{fact:?}");
+        fold.apply_update(&SessionUpdate::Fact(fact.clone())).iter().for_each(|op| page.apply(op));
+        assert!(
+            fold.flush_signals().iter().all(|op| !format!("{op:?}").contains("Writing(")),
+            "{fact:?}"
+        );
     }
     page
 }
@@ -154,7 +161,7 @@ fn scenarios() -> Vec<PathBuf> {
 }
 
 /// The page at the end is the same from wherever it was open.
-fn check(name: &str, facts: &[Fact]) {
+fn check(name: &str, facts: &[PublishedFact]) {
     let whole = followed(facts, facts.len(), false);
     let ids: std::collections::BTreeSet<_> = whole.log.iter().map(|(id, _)| id).collect();
     assert_eq!(ids.len(), whole.log.len(), "{name}: every entry has an id of its own");
@@ -181,9 +188,9 @@ fn s11_a_page_that_was_open_shows_what_a_page_shows_that_is_loaded() {
     assert!(count >= 60, "only {count} scenarios were played");
 }
 
-fn fact(seq: u64, kind: &str, payload: &Value) -> Fact {
+fn fact(seq: u64, kind: &str, payload: &Value) -> PublishedFact {
     let event = Event::from_payload(kind, &payload.to_string()).expect("a fact");
-    Fact { seq, ts: weir_core::ids::Timestamp(1_700_000_000_000_000), event: event.into() }
+    PublishedFact { seq, ts: weir_core::ids::Timestamp(1_700_000_000_000_000), event: event.into() }
 }
 
 #[test]
@@ -279,14 +286,14 @@ fn s17_a_reply_that_is_begun_again_elsewhere_stands_there_once() {
             "turn": "t1", "content": block, "stop": "end", "usage": { "input": 1, "output": 1 } }),
         ),
     ];
-    let mut fold = Fold::new(view());
-    let mut page = Page::loaded(&Transcript::default());
+    let mut fold = ChatFold::new(view());
+    let mut page = Page::loaded(&PageTranscript::default());
     for told in &facts {
-        fold.update(&Update::Fact(told.clone())).iter().for_each(|op| page.apply(op));
+        fold.apply_update(&SessionUpdate::Fact(told.clone())).iter().for_each(|op| page.apply(op));
         if told.seq == 2 || told.seq == 4 {
             let (subject, text) = ("t1".to_owned(), format!("Streamed after {}.", told.seq));
-            fold.update(&Update::Signal { kind: SignalKind::Text, subject, text });
-            fold.flush().iter().for_each(|op| page.apply(op));
+            fold.apply_update(&SessionUpdate::Signal { kind: SignalKind::Text, subject, text });
+            fold.flush_signals().iter().for_each(|op| page.apply(op));
             let writing = page.log.iter().filter(|(id, _)| id.starts_with("live-")).count();
             assert_eq!(writing, 1, "{page:#?}");
         }
@@ -330,11 +337,12 @@ fn s7_a_link_to_any_fact_leads_to_an_entry() {
         fact(seq, "input.accepted", &payload)
     };
     let run = serde_json::json!({ "run": "r1", "trigger": "user" });
-    let (mut fold, mut transcript) = (Fold::new(view()), Transcript::default());
+    let (mut fold, mut transcript) = (ChatFold::new(view()), PageTranscript::default());
     for told in [said(3), fact(4, "run.started", &run), said(9)] {
-        transcript.apply(fold.fact(&told));
+        transcript.apply_operations(fold.apply_fact(&told));
     }
-    let at = |id: &str| transcript.near(id).and_then(|place| transcript.id_at(place));
+    let at =
+        |id: &str| transcript.nearest_entry_index(id).and_then(|place| transcript.id_at(place));
     for (wanted, found) in [("e3", Some("e3")), ("e4", Some("e3")), ("e1", None), ("x", None)] {
         assert_eq!(at(wanted), found, "{wanted}");
     }

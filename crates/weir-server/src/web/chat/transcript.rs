@@ -2,28 +2,28 @@
 
 use maud::{Markup, html};
 
-use super::content::{Content, Op, Region, Verb, View};
-use super::status::Banner;
+use super::content::{ChatContent, ChatView, PageOperation, PageOperationKind, PageRegion};
+use super::status::ChatBanner;
 
 /// Everything that stands on a chat's page.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Transcript {
-    log: Vec<(String, Content)>,
-    queue: Vec<(String, Content)>,
-    asks: Vec<(String, Content)>,
-    status: Option<Content>,
-    plan: Option<Content>,
-    banner: Option<Content>,
+pub(crate) struct PageTranscript {
+    log: Vec<(String, ChatContent)>,
+    queue: Vec<(String, ChatContent)>,
+    asks: Vec<(String, ChatContent)>,
+    status: Option<ChatContent>,
+    plan: Option<ChatContent>,
+    banner: Option<ChatContent>,
 }
 
-impl Transcript {
+impl PageTranscript {
     /// Takes steps of the fold in.
-    pub(crate) fn apply(&mut self, ops: Vec<Op>) {
+    pub(crate) fn apply_operations(&mut self, ops: Vec<PageOperation>) {
         for op in ops {
             match op.verb {
-                Verb::Append(region, content) => self.append(&region, content),
-                Verb::Replace(id, content) => self.replace(&id, content),
-                Verb::Remove(id) => {
+                PageOperationKind::Append(region, content) => self.append_content(&region, content),
+                PageOperationKind::Replace(id, content) => self.replace_content(&id, content),
+                PageOperationKind::Remove(id) => {
                     for part in [&mut self.log, &mut self.queue, &mut self.asks] {
                         part.retain(|(known, _)| *known != id);
                     }
@@ -32,18 +32,18 @@ impl Transcript {
         }
     }
 
-    fn append(&mut self, region: &Region, content: Content) {
+    fn append_content(&mut self, region: &PageRegion, content: ChatContent) {
         let part = match region {
-            Region::Log => &mut self.log,
-            Region::Queue => &mut self.queue,
-            Region::Asks => &mut self.asks,
+            PageRegion::Log => &mut self.log,
+            PageRegion::Queue => &mut self.queue,
+            PageRegion::Asks => &mut self.asks,
             // What is being written is no fact: a page that is loaded has none of it.
-            Region::Within(_) => return,
+            PageRegion::Within(_) => return,
         };
         part.push((content.id(), content));
     }
 
-    fn replace(&mut self, id: &str, content: Content) {
+    fn replace_content(&mut self, id: &str, content: ChatContent) {
         match id {
             "status" => self.status = Some(content),
             "plan" => self.plan = Some(content),
@@ -65,17 +65,17 @@ impl Transcript {
     }
 
     /// The place of the entry with this id.
-    pub(crate) fn place(&self, id: &str) -> Option<usize> {
+    pub(crate) fn entry_index(&self, id: &str) -> Option<usize> {
         self.log.iter().position(|(known, _)| known == id)
     }
 
     /// The place of the entry with this id, or of the last one before it: not every fact has an entry
     /// of its own.
-    pub(crate) fn near(&self, id: &str) -> Option<usize> {
+    pub(crate) fn nearest_entry_index(&self, id: &str) -> Option<usize> {
         let number = |id: &str| id.strip_prefix('e')?.parse::<u64>().ok();
         let wanted = number(id)?;
         let last = || self.log.iter().rposition(|(id, _)| number(id).is_some_and(|n| n <= wanted));
-        self.place(id).or_else(last)
+        self.entry_index(id).or_else(last)
     }
 
     /// The id of the entry at a place.
@@ -84,48 +84,51 @@ impl Transcript {
     }
 
     /// Entries of the conversation, from one place to before another.
-    pub(crate) fn entries(&self, view: &View, from: usize, to: usize) -> Markup {
+    pub(crate) fn render_entries(&self, view: &ChatView, from: usize, to: usize) -> Markup {
         let to = to.min(self.log.len());
         let shown = self.log.get(from.min(to)..to).unwrap_or_default();
-        html! { @for (_, content) in shown { (content.html(view)) } }
+        html! { @for (_, content) in shown { (content.render_html(view)) } }
     }
 
     /// What waits to be said.
-    pub(crate) fn queue(&self, view: &View) -> Markup {
-        html! { @for (_, content) in &self.queue { (content.html(view)) } }
+    pub(crate) fn render_queue(&self, view: &ChatView) -> Markup {
+        html! { @for (_, content) in &self.queue { (content.render_html(view)) } }
     }
 
     /// What waits for an answer.
-    pub(crate) fn asks(&self, view: &View) -> Markup {
-        html! { @for (_, content) in &self.asks { (content.html(view)) } }
+    pub(crate) fn render_asks(&self, view: &ChatView) -> Markup {
+        html! { @for (_, content) in &self.asks { (content.render_html(view)) } }
     }
 
     /// State, context and cost.
-    pub(crate) fn status(&self, view: &View) -> Markup {
-        let nothing = || Content::Status(Box::default());
-        self.status.clone().unwrap_or_else(nothing).html(view)
+    pub(crate) fn render_status(&self, view: &ChatView) -> Markup {
+        let nothing = || ChatContent::Status(Box::default());
+        self.status.clone().unwrap_or_else(nothing).render_html(view)
     }
 
     /// The task list.
-    pub(crate) fn plan(&self, view: &View) -> Markup {
-        self.plan.clone().unwrap_or(Content::Plan(Vec::new())).html(view)
+    pub(crate) fn render_plan(&self, view: &ChatView) -> Markup {
+        self.plan.clone().unwrap_or(ChatContent::Plan(Vec::new())).render_html(view)
     }
 
     /// What must not be overlooked.
-    pub(crate) fn banner(&self, view: &View) -> Markup {
-        self.banner.clone().unwrap_or_else(|| Content::Banner(Banner::default())).html(view)
+    pub(crate) fn render_banner(&self, view: &ChatView) -> Markup {
+        self.banner
+            .clone()
+            .unwrap_or_else(|| ChatContent::Banner(ChatBanner::default()))
+            .render_html(view)
     }
 }
 
 #[cfg(test)]
-impl Transcript {
+impl PageTranscript {
     /// What waits to be said, one by one.
-    pub(super) fn each_queued(&self, view: &View) -> Vec<String> {
-        self.queue.iter().map(|(_, content)| content.html(view).into_string()).collect()
+    pub(super) fn each_queued(&self, view: &ChatView) -> Vec<String> {
+        self.queue.iter().map(|(_, content)| content.render_html(view).into_string()).collect()
     }
 
     /// What waits for an answer, one by one.
-    pub(super) fn each_ask(&self, view: &View) -> Vec<String> {
-        self.asks.iter().map(|(_, content)| content.html(view).into_string()).collect()
+    pub(super) fn each_ask(&self, view: &ChatView) -> Vec<String> {
+        self.asks.iter().map(|(_, content)| content.render_html(view).into_string()).collect()
     }
 }

@@ -12,13 +12,13 @@ use crate::api::{
     change_password, end_login, logins_of, make_token, revoke_token, tokens_of, with_cookies,
 };
 use crate::app::App;
-use crate::auth::sign_in::Door;
+use crate::auth::sign_in::SignInContext;
 use crate::auth::tokens::{NewToken, TokenScope};
-use crate::auth::{Client, accounts, events, factors, password};
+use crate::auth::{ClientInfo, accounts, events, factors, password};
 use crate::guard::Caller;
-use crate::problem::{Answer, Problem};
+use crate::problem::{HandlerResult, ProblemDetails};
 use crate::route::Route;
-use crate::web::parts::{badge, csrf, field, moment, page_with};
+use crate::web::parts::{csrf_input, page_with, render_badge, render_field, render_moment};
 
 mod invitation;
 mod security;
@@ -27,28 +27,28 @@ mod security;
 const EVENTS_MAX: usize = 15;
 
 /// The routes of this file.
-pub(crate) fn routes() -> Vec<Route> {
+pub(crate) fn account_page_routes() -> Vec<Route> {
     let mut all = vec![
-        Route::get("/account", show),
+        Route::get("/account", show_account),
         Route::post("/account/profile", set_profile),
         Route::post("/account/password", set_password),
-        Route::post("/account/logins/{id}/end", end),
+        Route::post("/account/logins/{id}/end", end_one_login),
         Route::post("/account/logins/end-others", end_others),
         Route::post("/account/tokens", token_make),
         Route::post("/account/tokens/{id}/revoke", token_revoke),
     ];
-    all.extend(security::routes());
-    all.extend(invitation::routes());
+    all.extend(security::account_security_routes());
+    all.extend(invitation::invitation_page_routes());
     all
 }
 
 /// A page of the account with what went wrong or was done above it.
-pub(super) fn framed(caller: &Caller, title: &str, body: &Markup) -> Markup {
+pub(super) fn account_page(caller: &Caller, title: &str, body: &Markup) -> Markup {
     page_with(caller, title, "/account", &["pages/account.css", "pages/account.js"], body)
 }
 
 /// What went wrong, where something did.
-pub(super) fn told(complaint: Option<&str>) -> Markup {
+pub(super) fn render_complaint(complaint: Option<&str>) -> Markup {
     html! {
         @if let Some(complaint) = complaint {
             p.notice.bad role="alert" id="complaint" { (complaint) }
@@ -57,7 +57,10 @@ pub(super) fn told(complaint: Option<&str>) -> Markup {
 }
 
 /// A page with the status of what went wrong; what is not the person's doing stays a problem.
-pub(super) fn again(problem: Problem, page: impl FnOnce(&str) -> Markup) -> Answer<Response> {
+pub(super) fn page_with_problem(
+    problem: ProblemDetails,
+    page: impl FnOnce(&str) -> Markup,
+) -> HandlerResult<Response> {
     match StatusCode::from_u16(problem.status) {
         Ok(status) if status.is_client_error() => {
             Ok((status, page(&problem.detail)).into_response())
@@ -66,13 +69,17 @@ pub(super) fn again(problem: Problem, page: impl FnOnce(&str) -> Markup) -> Answ
     }
 }
 
-async fn body(app: &App, caller: &Caller, complaint: Option<&str>) -> Answer<Markup> {
+async fn account_body(
+    app: &App,
+    caller: &Caller,
+    complaint: Option<&str>,
+) -> HandlerResult<Markup> {
     let shelf = &app.doorman.shelf;
-    let factors = factors::of(shelf, &caller.person.id).await?;
-    let has_password = accounts::password(shelf, &caller.person.id).await?.is_some();
+    let factors = factors::load_factors(shelf, &caller.person.id).await?;
+    let has_password = accounts::find_password_hash(shelf, &caller.person.id).await?.is_some();
     Ok(html! {
         h1 { "Account" }
-        (told(complaint))
+        (render_complaint(complaint))
         div.stack {
             section.card.stack aria-labelledby="profile" {
                 h2 id="profile" { "You" }
@@ -81,8 +88,8 @@ async fn body(app: &App, caller: &Caller, complaint: Option<&str>) -> Answer<Mar
                     dt { "Role" } dd { @if caller.person.is_admin() { "admin" } @else { "user" } }
                 }
                 form.stack method="post" action="/account/profile" {
-                    (csrf(caller))
-                    (field("display", "Display name", "Shown on pages. Optional.", &html! {
+                    (csrf_input(caller))
+                    (render_field("display", "Display name", "Shown on pages. Optional.", &html! {
                         input type="text" name="display" id="display" value=(caller.person.display)
                             maxlength="80" autocomplete="nickname" aria-describedby="display-hint";
                     }))
@@ -92,7 +99,7 @@ async fn body(app: &App, caller: &Caller, complaint: Option<&str>) -> Answer<Mar
             section.card.stack aria-labelledby="factors" {
                 h2 id="factors" { "Second factor" }
                 p {
-                    @if factors.any() { (badge("good", "on")) } @else { (badge("warn", "none")) }
+                    @if factors.has_any() { (render_badge("good", "on")) } @else { (render_badge("warn", "none")) }
                     " A passkey or an authenticator app, asked for beside the password."
                 }
                 div.row { a.btn href="/account/security" { "Passkeys and apps" } }
@@ -100,7 +107,7 @@ async fn body(app: &App, caller: &Caller, complaint: Option<&str>) -> Answer<Mar
             (password_form(caller, has_password))
             (logins_table(app, caller).await?)
             (tokens_table(app, caller).await?)
-            (lately(app, caller).await?)
+            (render_recent_activity(app, caller).await?)
         }
     })
 }
@@ -110,11 +117,11 @@ fn password_form(caller: &Caller, has_password: bool) -> Markup {
         section.card.stack aria-labelledby="password-title" {
             h2 id="password-title" { "Password" }
             form.stack method="post" action="/account/password" {
-                (csrf(caller))
+                (csrf_input(caller))
                 input type="text" name="username" value=(caller.person.name) hidden
                     autocomplete="username" aria-label="Name" readonly;
                 @if has_password {
-                    (field("old", "Current password", "", &html! {
+                    (render_field("old", "Current password", "", &html! {
                         input type="password" name="old" id="old" required
                             autocomplete="current-password" maxlength="1024";
                     }))
@@ -133,21 +140,21 @@ fn password_form(caller: &Caller, has_password: bool) -> Markup {
 pub(in crate::web::pages) fn new_password_fields() -> Markup {
     let length = password::LENGTH_MIN.to_string();
     html! {
-        (field("password", "New password", "At least 12 characters. Four random words work well.", &html! {
+        (render_field("password", "New password", "At least 12 characters. Four random words work well.", &html! {
             input type="password" name="password" id="password" required
                 autocomplete="new-password" minlength=(length) maxlength="1024"
                 aria-describedby="password-hint";
         }))
-        (field("again", "Confirm new password", "", &html! {
+        (render_field("again", "Confirm new password", "", &html! {
             input type="password" name="again" id="again" required
                 autocomplete="new-password" minlength=(length) maxlength="1024";
         }))
     }
 }
 
-async fn logins_table(app: &App, caller: &Caller) -> Answer<Markup> {
+async fn logins_table(app: &App, caller: &Caller) -> HandlerResult<Markup> {
     let all = logins_of(app, caller).await?;
-    let now = app.now();
+    let now = app.current_time();
     Ok(html! {
         section.card.stack aria-labelledby="logins" {
             h2 id="logins" { "Active sessions" }
@@ -165,12 +172,12 @@ async fn logins_table(app: &App, caller: &Caller) -> Answer<Markup> {
                                 th scope="row" { (browser_word(&line.agent)) }
                                 td.mono { (line.address) }
                                 td { (line.how) }
-                                td { (moment(line.seen, now)) }
+                                td { (render_moment(line.seen, now)) }
                                 td {
-                                    @if line.current { (badge("info", "this one")) } @else {
+                                    @if line.current { (render_badge("info", "this one")) } @else {
                                         form method="post"
                                             action={ "/account/logins/" (line.id) "/end" } {
-                                            (csrf(caller))
+                                            (csrf_input(caller))
                                             button.btn.quiet type="submit" { "End" }
                                         }
                                     }
@@ -182,7 +189,7 @@ async fn logins_table(app: &App, caller: &Caller) -> Answer<Markup> {
             }
             @if all.len() > 1 {
                 form method="post" action="/account/logins/end-others" {
-                    (csrf(caller))
+                    (csrf_input(caller))
                     button.btn.danger type="submit" { "Sign out everywhere else" }
                 }
             }
@@ -225,9 +232,9 @@ fn scope_word(scope: TokenScope) -> &'static str {
     }
 }
 
-async fn tokens_table(app: &App, caller: &Caller) -> Answer<Markup> {
+async fn tokens_table(app: &App, caller: &Caller) -> HandlerResult<Markup> {
     let all = tokens_of(app, caller).await?;
-    let now = app.now();
+    let now = app.current_time();
     Ok(html! {
         section.card.stack aria-labelledby="tokens" {
             h2 id="tokens" { "API tokens" }
@@ -247,14 +254,14 @@ async fn tokens_table(app: &App, caller: &Caller) -> Answer<Markup> {
                                 tr {
                                     th scope="row" { (line.name) }
                                     td { (scope_word(line.scope)) }
-                                    td { @if let Some(seen) = line.seen { (moment(seen, now)) }
+                                    td { @if let Some(seen) = line.seen { (render_moment(seen, now)) }
                                         @else { "never" } }
-                                    td { @if let Some(end) = line.expires { (moment(end, now)) }
+                                    td { @if let Some(end) = line.expires { (render_moment(end, now)) }
                                         @else { "never" } }
                                     td {
                                         form method="post"
                                             action={ "/account/tokens/" (line.id) "/revoke" } {
-                                            (csrf(caller))
+                                            (csrf_input(caller))
                                             button.btn.quiet type="submit" { "Revoke" }
                                         }
                                     }
@@ -265,17 +272,17 @@ async fn tokens_table(app: &App, caller: &Caller) -> Answer<Markup> {
                 }
             }
             form.stack method="post" action="/account/tokens" {
-                (csrf(caller))
-                (field("token-name", "Name of the new token", "", &html! {
+                (csrf_input(caller))
+                (render_field("token-name", "Name of the new token", "", &html! {
                     input type="text" name="name" id="token-name" required maxlength="80";
                 }))
-                (field("scope", "Permissions", "", &html! {
+                (render_field("scope", "Permissions", "", &html! {
                     select name="scope" id="scope" {
                         option value="all" { "Everything you can do" }
                         option value="read" { "Read only" }
                     }
                 }))
-                (field("days", "Expires after (days)", "Leave empty for a token that does not expire.", &html! {
+                (render_field("days", "Expires after (days)", "Leave empty for a token that does not expire.", &html! {
                     input type="number" name="days" id="days" min="1" max="3650" value="90"
                         aria-describedby="days-hint";
                 }))
@@ -285,9 +292,9 @@ async fn tokens_table(app: &App, caller: &Caller) -> Answer<Markup> {
     })
 }
 
-async fn lately(app: &App, caller: &Caller) -> Answer<Markup> {
-    let all = events::all(&app.doorman.shelf, Some(&caller.person.name)).await?;
-    let now = app.now();
+async fn render_recent_activity(app: &App, caller: &Caller) -> HandlerResult<Markup> {
+    let all = events::list_events(&app.doorman.shelf, Some(&caller.person.name)).await?;
+    let now = app.current_time();
     Ok(html! {
         section.card.stack aria-labelledby="lately" {
             h2 id="lately" { "Recent activity" }
@@ -302,7 +309,7 @@ async fn lately(app: &App, caller: &Caller) -> Answer<Markup> {
                         @for event in all.iter().rev().take(EVENTS_MAX) {
                             tr {
                                 th scope="row" { (event.what.replace('_', " ")) }
-                                td { (moment(event.ts, now)) }
+                                td { (render_moment(event.ts, now)) }
                                 td { (event.by) }
                                 td.mono { (event.address) }
                             }
@@ -314,14 +321,18 @@ async fn lately(app: &App, caller: &Caller) -> Answer<Markup> {
     })
 }
 
-async fn show(State(app): State<App>, caller: Caller) -> Answer<Markup> {
-    Ok(framed(&caller, "Account", &body(&app, &caller, None).await?))
+async fn show_account(State(app): State<App>, caller: Caller) -> HandlerResult<Markup> {
+    Ok(account_page(&caller, "Account", &account_body(&app, &caller, None).await?))
 }
 
 /// The page after something went wrong.
-async fn failed(app: &App, caller: &Caller, problem: Problem) -> Answer<Response> {
-    let body = body(app, caller, Some(&problem.detail)).await?;
-    again(problem, |_| framed(caller, "Account", &body))
+async fn show_account_problem(
+    app: &App,
+    caller: &Caller,
+    problem: ProblemDetails,
+) -> HandlerResult<Response> {
+    let body = account_body(app, caller, Some(&problem.detail)).await?;
+    page_with_problem(problem, |_| account_page(caller, "Account", &body))
 }
 
 #[derive(Deserialize)]
@@ -334,10 +345,10 @@ async fn set_profile(
     State(app): State<App>,
     caller: Caller,
     Form(sent): Form<ProfileForm>,
-) -> Answer<Response> {
+) -> HandlerResult<Response> {
     match accounts::set_display(&app.doorman.shelf, &caller.person.id, &sent.display).await {
         Ok(_) => Ok(Redirect::to("/account").into_response()),
-        Err(problem) => failed(&app, &caller, problem).await,
+        Err(problem) => show_account_problem(&app, &caller, problem).await,
     }
 }
 
@@ -354,27 +365,31 @@ struct PasswordForm {
 async fn set_password(
     State(app): State<App>,
     caller: Caller,
-    client: Client,
+    client: ClientInfo,
     headers: HeaderMap,
     Form(sent): Form<PasswordForm>,
-) -> Answer<Response> {
-    let door = Door { app: &app, client: &client, headers: &headers };
+) -> HandlerResult<Response> {
+    let door = SignInContext { app: &app, client: &client, headers: &headers };
     if sent.password != sent.again {
-        let problem = Problem::bad("the two new passwords do not match");
-        return failed(&app, &caller, problem).await;
+        let problem = ProblemDetails::bad_request("the two new passwords do not match");
+        return show_account_problem(&app, &caller, problem).await;
     }
     match change_password(&door, &caller, (&sent.old, &sent.password)).await {
         Ok(cookies) => Ok(with_cookies(Redirect::to("/account"), cookies)),
-        Err(problem) => failed(&app, &caller, problem).await,
+        Err(problem) => show_account_problem(&app, &caller, problem).await,
     }
 }
 
-async fn end(State(app): State<App>, caller: Caller, Path(id): Path<String>) -> Answer<Redirect> {
+async fn end_one_login(
+    State(app): State<App>,
+    caller: Caller,
+    Path(id): Path<String>,
+) -> HandlerResult<Redirect> {
     end_login(&app, &caller, &id).await?;
     Ok(Redirect::to("/account"))
 }
 
-async fn end_others(State(app): State<App>, caller: Caller) -> Answer<Redirect> {
+async fn end_others(State(app): State<App>, caller: Caller) -> HandlerResult<Redirect> {
     for line in logins_of(&app, &caller).await?.into_iter().filter(|line| !line.current) {
         match end_login(&app, &caller, &line.id).await {
             // It ended by itself.
@@ -398,12 +413,15 @@ struct TokenForm {
 async fn token_make(
     State(app): State<App>,
     caller: Caller,
-    client: Client,
+    client: ClientInfo,
     Form(sent): Form<TokenForm>,
-) -> Answer<Response> {
+) -> HandlerResult<Response> {
     let days = match sent.days.trim() {
         "" => Ok(None),
-        days => days.parse().map(Some).map_err(|_| Problem::bad("days must be a whole number")),
+        days => days
+            .parse()
+            .map(Some)
+            .map_err(|_| ProblemDetails::bad_request("days must be a whole number")),
     };
     let made = match days {
         Ok(days) => {
@@ -414,7 +432,7 @@ async fn token_make(
     };
     let (secret, line) = match made {
         Ok(made) => made,
-        Err(problem) => return failed(&app, &caller, problem).await,
+        Err(problem) => return show_account_problem(&app, &caller, problem).await,
     };
     let body = html! {
         h1 { "New token" }
@@ -425,15 +443,15 @@ async fn token_make(
             div.row { a.btn href="/account" { "Done" } }
         }
     };
-    Ok(framed(&caller, "New token", &body).into_response())
+    Ok(account_page(&caller, "New token", &body).into_response())
 }
 
 async fn token_revoke(
     State(app): State<App>,
     caller: Caller,
-    client: Client,
+    client: ClientInfo,
     Path(id): Path<String>,
-) -> Answer<Redirect> {
+) -> HandlerResult<Redirect> {
     revoke_token(&app, (&caller, &client), &id).await?;
     Ok(Redirect::to("/account"))
 }

@@ -5,55 +5,55 @@ use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use weir_core::ids::Timestamp;
-use weir_install::maintenance::{BackupLine, Finding, Health};
+use weir_install::maintenance::{BackupLine, HealthFinding, HealthLevel};
 
-use crate::api::admin::{self as api, Overview};
+use crate::api::admin::{self as api, ServerOverview};
 use crate::app::App;
 use crate::guard::Caller;
-use crate::problem::Answer;
-use crate::route::{Access, Route};
-use crate::web::parts::{badge, csrf, empty, moment, page};
+use crate::problem::HandlerResult;
+use crate::route::{Route, RouteAccess};
+use crate::web::parts::{csrf_input, framed_page, render_badge, render_empty, render_moment};
 
 /// The routes of this file.
-pub(crate) fn routes() -> Vec<Route> {
+pub(crate) fn admin_page_routes() -> Vec<Route> {
     vec![
-        Route::get("/admin", show).access(Access::Admin),
-        Route::post("/admin/backups", back_up).access(Access::Admin),
-        Route::get("/admin/backups/{name}", api::download).access(Access::Admin),
-        Route::post("/admin/backups/{name}/remove", remove).access(Access::Admin),
+        Route::get("/admin", show_server).access(RouteAccess::Admin),
+        Route::post("/admin/backups", back_up).access(RouteAccess::Admin),
+        Route::get("/admin/backups/{name}", api::download_backup).access(RouteAccess::Admin),
+        Route::post("/admin/backups/{name}/remove", remove).access(RouteAccess::Admin),
     ]
 }
 
-async fn show(State(app): State<App>, caller: Caller) -> Answer<Markup> {
-    let overview = api::overview(&app).await;
+async fn show_server(State(app): State<App>, caller: Caller) -> HandlerResult<Markup> {
+    let overview = api::server_overview(&app).await;
     let backups = app.house.maintenance().list_backups().await?;
     let body = html! {
         h1 { "Server" }
-        (findings(&overview.findings))
-        (work(&overview))
-        (limits(&overview))
-        (backup_list(&caller, &backups, app.now()))
+        (render_findings(&overview.findings))
+        (render_activity(&overview))
+        (render_limits(&overview))
+        (backup_list(&caller, &backups, app.current_time()))
     };
-    Ok(page(&caller, "Server", "/admin", &body))
+    Ok(framed_page(&caller, "Server", "/admin", &body))
 }
 
-fn word(health: Health) -> Markup {
+fn health_badge(health: HealthLevel) -> Markup {
     match health {
-        Health::Good => badge("good", "good"),
-        Health::Warn => badge("warn", "warning"),
-        Health::Bad => badge("bad", "failing"),
+        HealthLevel::Good => render_badge("good", "good"),
+        HealthLevel::Warn => render_badge("warn", "warning"),
+        HealthLevel::Bad => render_badge("bad", "failing"),
     }
 }
 
-fn findings(findings: &[Finding]) -> Markup {
-    let worst = findings.iter().map(|one| one.health).max().unwrap_or(Health::Good);
+fn render_findings(findings: &[HealthFinding]) -> Markup {
+    let worst = findings.iter().map(|one| one.health).max().unwrap_or(HealthLevel::Good);
     html! {
         section.card.stack aria-labelledby="health" {
             h2 id="health" { "Health" }
             @match worst {
-                Health::Good => p.notice.good { "Everything works." },
-                Health::Warn => p.notice.warn { "Everything works, with warnings." },
-                Health::Bad => p.notice.bad role="alert" {
+                HealthLevel::Good => p.notice.good { "Everything works." },
+                HealthLevel::Warn => p.notice.warn { "Everything works, with warnings." },
+                HealthLevel::Bad => p.notice.bad role="alert" {
                     "Something is not working. Runs stop before their next action until it is fixed."
                 },
             }
@@ -65,7 +65,7 @@ fn findings(findings: &[Finding]) -> Markup {
                         @for one in findings {
                             tr {
                                 th scope="row" { (one.name) }
-                                td { (word(one.health)) }
+                                td { (health_badge(one.health)) }
                                 td { (one.says) }
                             }
                         }
@@ -76,7 +76,7 @@ fn findings(findings: &[Finding]) -> Markup {
     }
 }
 
-fn work(overview: &Overview) -> Markup {
+fn render_activity(overview: &ServerOverview) -> Markup {
     html! {
         section.card.stack aria-labelledby="work" {
             h2 id="work" { "Now" }
@@ -95,7 +95,7 @@ fn work(overview: &Overview) -> Markup {
     }
 }
 
-fn limits(overview: &Overview) -> Markup {
+fn render_limits(overview: &ServerOverview) -> Markup {
     let limits = &overview.limits;
     html! {
         section.card.stack aria-labelledby="limits" {
@@ -115,7 +115,7 @@ fn limits(overview: &Overview) -> Markup {
 }
 
 /// A size as people read it.
-fn size(bytes: u64) -> String {
+fn size_text(bytes: u64) -> String {
     match bytes {
         0..1_000_000 => format!("{} kB", bytes.div_ceil(1000)),
         1_000_000..1_000_000_000 => format!("{} MB", bytes.div_ceil(1_000_000)),
@@ -135,11 +135,11 @@ fn backup_list(caller: &Caller, backups: &[BackupLine], now: Timestamp) -> Marku
                 code { "weir restore" } " restores it."
             }
             form method="post" action="/admin/backups" {
-                (csrf(caller))
+                (csrf_input(caller))
                 button.btn.primary type="submit" { "Create backup" }
             }
             @if backups.is_empty() {
-                (empty("No backups yet.", "A backup takes a few seconds and does not interrupt anyone."))
+                (render_empty("No backups yet.", "A backup takes a few seconds and does not interrupt anyone."))
             } @else {
                 div.table-wrap tabindex="0" role="region" aria-labelledby="backups" {
                     table {
@@ -165,11 +165,11 @@ fn backup_row(caller: &Caller, one: &BackupLine, now: Timestamp) -> Markup {
     html! {
         tr {
             th scope="row" { a.mono href=(address) download=(one.name) { (one.name) } }
-            td { (moment(one.made, now)) }
-            td { (size(one.bytes)) }
+            td { (render_moment(one.made, now)) }
+            td { (size_text(one.bytes)) }
             td {
                 form method="post" action={ (address) "/remove" } {
-                    (csrf(caller))
+                    (csrf_input(caller))
                     button.btn.danger type="submit" aria-label={ "Remove " (one.name) } { "Remove" }
                 }
             }
@@ -177,8 +177,8 @@ fn backup_row(caller: &Caller, one: &BackupLine, now: Timestamp) -> Markup {
     }
 }
 
-async fn back_up(State(app): State<App>, caller: Caller) -> Answer<Response> {
-    api::make(&app, &caller).await?;
+async fn back_up(State(app): State<App>, caller: Caller) -> HandlerResult<Response> {
+    api::make_backup(&app, &caller).await?;
     Ok(Redirect::to("/admin#backups").into_response())
 }
 
@@ -186,7 +186,7 @@ async fn remove(
     State(app): State<App>,
     caller: Caller,
     Path(name): Path<String>,
-) -> Answer<Response> {
+) -> HandlerResult<Response> {
     app.house.maintenance().remove_backup(&name).await?;
     tracing::info!(person = %caller.person.id, backup = name, "a backup is removed");
     Ok(Redirect::to("/admin#backups").into_response())
@@ -198,8 +198,8 @@ mod tests {
 
     #[test]
     fn s10_sizes_are_for_people() {
-        assert_eq!(size(1), "1 kB");
-        assert_eq!(size(1_500_000), "2 MB");
-        assert_eq!(size(2_500_000_000), "2.5 GB");
+        assert_eq!(size_text(1), "1 kB");
+        assert_eq!(size_text(1_500_000), "2 MB");
+        assert_eq!(size_text(2_500_000_000), "2.5 GB");
     }
 }

@@ -10,12 +10,14 @@ use weir_core::ids::Timestamp;
 use weir_core::profile::PermissionMode;
 use weir_core::schedule::{MissedTicks, OnAsk, PromptMode, ScheduledAgent};
 
-use crate::agents::{self, AgentLine, RunLine, ScheduleTold};
+use crate::agents::{self, AgentLine, RunLine, ScheduleDescription};
 use crate::app::App;
 use crate::guard::Caller;
-use crate::problem::Answer;
+use crate::problem::HandlerResult;
 use crate::route::Route;
-use crate::web::parts::{badge, csrf, empty, moment, page, page_with};
+use crate::web::parts::{
+    csrf_input, framed_page, page_with, render_badge, render_empty, render_moment,
+};
 
 mod form;
 mod preset;
@@ -26,23 +28,23 @@ const RUNS_SHOWN: usize = 50;
 const HERE: &str = "/agents";
 
 /// The routes of this file.
-pub(crate) fn routes() -> Vec<Route> {
+pub(crate) fn agent_page_routes() -> Vec<Route> {
     let mut all = vec![
-        Route::get("/agents", list),
-        Route::get("/agents/{name}", show),
+        Route::get("/agents", show_agent_list),
+        Route::get("/agents/{name}", show_agent),
         Route::post("/agents/{name}/run", run),
-        Route::post("/agents/{name}/pause", pause),
-        Route::post("/agents/{name}/resume", resume),
+        Route::post("/agents/{name}/pause", pause_agent),
+        Route::post("/agents/{name}/resume", resume_agent),
         Route::post("/agents/{name}/remove", remove),
     ];
-    all.extend(form::routes());
+    all.extend(form::agent_form_routes());
     all
 }
 
-async fn list(State(app): State<App>, caller: Caller) -> Answer<Markup> {
+async fn show_agent_list(State(app): State<App>, caller: Caller) -> HandlerResult<Markup> {
     let home = app.home(&caller.person).await?;
-    let now = app.now();
-    let all = agents::all(home.as_ref(), now).await?;
+    let now = app.current_time();
+    let all = agents::list_agents(home.as_ref(), now).await?;
     let body = html! {
         div.toolbar {
             h1 { "Agents" }
@@ -53,7 +55,7 @@ async fn list(State(app): State<App>, caller: Caller) -> Answer<Markup> {
              hand. Each can use only the tools you give it."
         }
         @if all.is_empty() {
-            (empty("No agents yet.", "Create one with “New agent”: its task, its schedule \
+            (render_empty("No agents yet.", "Create one with “New agent”: its task, its schedule \
                 and its tools."))
         } @else {
             div.table-wrap tabindex="0" {
@@ -64,26 +66,26 @@ async fn list(State(app): State<App>, caller: Caller) -> Answer<Markup> {
                         th scope="col" { "Next" } th scope="col" { "Last run" }
                         th scope="col" { span.unseen { "Do" } }
                     } }
-                    tbody { @for line in &all { (row(&caller, line, now)) } }
+                    tbody { @for line in &all { (render_agent_row(&caller, line, now)) } }
                 }
             }
         }
     };
-    Ok(page(&caller, "Agents", HERE, &body))
+    Ok(framed_page(&caller, "Agents", HERE, &body))
 }
 
-fn row(caller: &Caller, line: &AgentLine, now: Timestamp) -> Markup {
+fn render_agent_row(caller: &Caller, line: &AgentLine, now: Timestamp) -> Markup {
     html! {
         tr {
             th scope="row" { a href={ "/agents/" (line.name) } { (line.name) } }
             td {
-                @if let Some(agent) = &line.agent { (when(agent, now)) }
-                @if !line.active { " " (badge("warn", "paused")) }
-                @if let Some(why) = &line.problem { " " (badge("bad", "cannot be used")) " " (why) }
+                @if let Some(agent) = &line.agent { (schedule_text(agent, now)) }
+                @if !line.active { " " (render_badge("warn", "paused")) }
+                @if let Some(why) = &line.problem { " " (render_badge("bad", "cannot be used")) " " (why) }
             }
-            td data-label="Next" { @match line.next { Some(next) => (moment(next, now)), None => "–" } }
+            td data-label="Next" { @match line.next { Some(next) => (render_moment(next, now)), None => "–" } }
             td data-label="Last run" {
-                @match &line.last { Some(run) => (state(run)), None => span.muted { "never" } }
+                @match &line.last { Some(run) => (run_state_badge(run)), None => span.muted { "never" } }
             }
             td { (run_form(caller, &line.name)) }
         }
@@ -93,17 +95,17 @@ fn row(caller: &Caller, line: &AgentLine, now: Timestamp) -> Markup {
 fn run_form(caller: &Caller, name: &str) -> Markup {
     html! {
         form method="post" action={ "/agents/" (name) "/run" } {
-            (csrf(caller))
+            (csrf_input(caller))
             button.btn type="submit" { "Run now" span.unseen { " " (name) } }
         }
     }
 }
 
 /// When it is due, in words.
-fn when(agent: &ScheduledAgent, now: Timestamp) -> String {
+fn schedule_text(agent: &ScheduledAgent, now: Timestamp) -> String {
     match (&agent.cron, &agent.after) {
         (Some(cron), after) => {
-            let words = agents::told(cron, &agent.timezone, now)
+            let words = agents::describe_schedule(cron, &agent.timezone, now)
                 .map_or_else(|_| cron.clone(), |told| told.words);
             let also = after.as_ref().map(|after| format!(", and after {after}"));
             format!("{words} ({}){}", agent.timezone, also.unwrap_or_default())
@@ -113,71 +115,71 @@ fn when(agent: &ScheduledAgent, now: Timestamp) -> String {
     }
 }
 
-fn state(run: &RunLine) -> Markup {
+fn run_state_badge(run: &RunLine) -> Markup {
     let kind = match run.state.as_str() {
         "completed" => "good",
         "failed" | "denied" => "bad",
         "waiting" | "running" => "info",
         _ => "warn",
     };
-    badge(kind, &run.state.replace('_', " "))
+    render_badge(kind, &run.state.replace('_', " "))
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Shown {
+struct AgentPageQuery {
     note: String,
 }
 
-async fn show(
+async fn show_agent(
     State(app): State<App>,
     caller: Caller,
     Path(name): Path<String>,
-    Query(shown): Query<Shown>,
-) -> Answer<Markup> {
+    Query(shown): Query<AgentPageQuery>,
+) -> HandlerResult<Markup> {
     let home = app.home(&caller.person).await?;
-    let now = app.now();
-    let line = agents::one(home.as_ref(), &name, now).await?;
-    let runs = agents::history(home.as_ref(), &name, RUNS_SHOWN).await?;
+    let now = app.current_time();
+    let line = agents::load_agent(home.as_ref(), &name, now).await?;
+    let runs = agents::run_history(home.as_ref(), &name, RUNS_SHOWN).await?;
     let body = html! {
         div.toolbar {
             h1 { (line.name) }
-            @if line.active { (badge("good", "active")) } @else { (badge("warn", "paused")) }
-            (actions(&caller, &line))
+            @if line.active { (render_badge("good", "active")) } @else { (render_badge("warn", "paused")) }
+            (render_actions(&caller, &line))
         }
         @if !shown.note.is_empty() { p.notice.info role="status" { (shown.note) } }
         @if let Some(why) = &line.problem {
             p.notice.bad { "This agent cannot be used: " (why) }
         }
-        @if let Some(agent) = &line.agent { (definition(agent, line.active, now)) }
+        @if let Some(agent) = &line.agent { (render_definition(agent, line.active, now)) }
         h2 id="history" { "History" }
-        (history(&runs, now))
-        (removal(&caller, &line.name))
+        (render_history(&runs, now))
+        (render_removal(&caller, &line.name))
     };
     let assets: &[&str] = if runs.iter().any(|run| run.open) { &["pages/agents.js"] } else { &[] };
     Ok(page_with(&caller, &line.name, HERE, assets, &body))
 }
 
-fn actions(caller: &Caller, line: &AgentLine) -> Markup {
+fn render_actions(caller: &Caller, line: &AgentLine) -> Markup {
     let name = &line.name;
     let (word, path) = if line.active { ("Pause", "pause") } else { ("Resume", "resume") };
     html! {
         (run_form(caller, name))
         form method="post" action={ "/agents/" (name) "/" (path) } {
-            (csrf(caller))
+            (csrf_input(caller))
             button.btn type="submit" { (word) }
         }
         a.btn href={ "/agents/" (name) "/edit" } { "Edit" }
     }
 }
 
-fn removal(caller: &Caller, name: &str) -> Markup {
+fn render_removal(caller: &Caller, name: &str) -> Markup {
     html! {
         details.removal {
             summary { "Remove this agent" }
             p { "Its history and the chats of its runs are kept." }
             form method="post" action={ "/agents/" (name) "/remove" } {
-                (csrf(caller))
+                (csrf_input(caller))
                 button.btn.danger type="submit" { "Remove " (name) }
             }
         }
@@ -185,7 +187,7 @@ fn removal(caller: &Caller, name: &str) -> Markup {
 }
 
 /// When a schedule is due, as a short list.
-pub(super) fn due(told: &ScheduleTold) -> Markup {
+pub(super) fn render_due_times(told: &ScheduleDescription) -> Markup {
     html! {
         p { (told.words) "." }
         @if told.next.is_empty() {
@@ -196,14 +198,17 @@ pub(super) fn due(told: &ScheduleTold) -> Markup {
     }
 }
 
-fn definition(agent: &ScheduledAgent, active: bool, now: Timestamp) -> Markup {
-    let told = agent.cron.as_ref().and_then(|cron| agents::told(cron, &agent.timezone, now).ok());
+fn render_definition(agent: &ScheduledAgent, active: bool, now: Timestamp) -> Markup {
+    let told = agent
+        .cron
+        .as_ref()
+        .and_then(|cron| agents::describe_schedule(cron, &agent.timezone, now).ok());
     html! {
         div.grid {
             section.card aria-labelledby="when" {
                 h2 id="when" { "Schedule" }
-                @if let Some(told) = told.filter(|_| active) { (due(&told)) } @else {
-                    p { (when(agent, now)) "." }
+                @if let Some(told) = told.filter(|_| active) { (render_due_times(&told)) } @else {
+                    p { (schedule_text(agent, now)) "." }
                 }
                 @if let (Some(_), Some(after)) = (&agent.cron, &agent.after) {
                     p { "And after each run of " (after) " that completes." }
@@ -219,7 +224,7 @@ fn definition(agent: &ScheduledAgent, active: bool, now: Timestamp) -> Markup {
             }
             section.card aria-labelledby="how" {
                 h2 id="how" { "Model and permissions" }
-                dl.kv { @for (what, value) in facts(agent) { dt { (what) } dd { (value) } } }
+                dl.kv { @for (what, value) in definition_facts(agent) { dt { (what) } dd { (value) } } }
             }
         }
         section.card aria-labelledby="prompt" {
@@ -229,7 +234,7 @@ fn definition(agent: &ScheduledAgent, active: bool, now: Timestamp) -> Markup {
     }
 }
 
-fn facts(agent: &ScheduledAgent) -> Vec<(&'static str, String)> {
+fn definition_facts(agent: &ScheduledAgent) -> Vec<(&'static str, String)> {
     let limits = &agent.limits;
     let mut bounds = vec![format!("{} tool calls", limits.max_tool_calls)];
     bounds.extend(limits.max_iterations.map(|n| format!("{n} model calls")));
@@ -272,9 +277,9 @@ fn facts(agent: &ScheduledAgent) -> Vec<(&'static str, String)> {
     ]
 }
 
-fn history(runs: &[RunLine], now: Timestamp) -> Markup {
+fn render_history(runs: &[RunLine], now: Timestamp) -> Markup {
     if runs.is_empty() {
-        return empty("It has not run yet.", "“Run now” starts a run at once.");
+        return render_empty("It has not run yet.", "“Run now” starts a run at once.");
     }
     html! {
         div.table-wrap id="runs" {
@@ -299,9 +304,9 @@ fn run_row(run: &RunLine, now: Timestamp) -> Markup {
     let view = if run.open { "Watch" } else { "Open" };
     html! {
         tr {
-            th scope="row" { (moment(run.due, now)) }
+            th scope="row" { (render_moment(run.due, now)) }
             td { (run.cause.as_str()) }
-            td { (state(run)) }
+            td { (run_state_badge(run)) }
             td { (took) }
             td.num { @match run.cost_usd { Some(usd) => { (format!("${usd:.4}")) }, None => "–" } }
             td {
@@ -317,10 +322,10 @@ fn run_row(run: &RunLine, now: Timestamp) -> Markup {
 
 /// Nothing but the token that the guard has looked at already.
 #[derive(Debug, Deserialize)]
-struct Asked {}
+struct AgentActionForm {}
 
 /// Back to an agent, with a word about what was done.
-fn back(name: &str, note: &str) -> Redirect {
+fn redirect_to_agent(name: &str, note: &str) -> Redirect {
     let mut query = url::form_urlencoded::Serializer::new(String::new());
     query.append_pair("note", note);
     Redirect::to(&format!("/agents/{name}?{}", query.finish()))
@@ -330,42 +335,45 @@ async fn run(
     State(app): State<App>,
     caller: Caller,
     Path(name): Path<String>,
-    Form(Asked {}): Form<Asked>,
-) -> Answer<Redirect> {
+    Form(AgentActionForm {}): Form<AgentActionForm>,
+) -> HandlerResult<Redirect> {
     let note = match agents::run_now(&app, &caller, &name).await {
         Ok(_) => "Run started: see the history below.".to_owned(),
         Err(problem) if problem.status == 409 => problem.detail,
         Err(problem) => return Err(problem),
     };
-    Ok(back(&name, &note))
+    Ok(redirect_to_agent(&name, &note))
 }
 
-async fn pause(
+async fn pause_agent(
     State(app): State<App>,
     caller: Caller,
     Path(name): Path<String>,
-    Form(Asked {}): Form<Asked>,
-) -> Answer<Redirect> {
+    Form(AgentActionForm {}): Form<AgentActionForm>,
+) -> HandlerResult<Redirect> {
     agents::set_active(&app, &caller, (&name, false)).await?;
-    Ok(back(&name, "Paused: it will not start by itself. A run in progress continues."))
+    Ok(redirect_to_agent(
+        &name,
+        "Paused: it will not start by itself. A run in progress continues.",
+    ))
 }
 
-async fn resume(
+async fn resume_agent(
     State(app): State<App>,
     caller: Caller,
     Path(name): Path<String>,
-    Form(Asked {}): Form<Asked>,
-) -> Answer<Redirect> {
+    Form(AgentActionForm {}): Form<AgentActionForm>,
+) -> HandlerResult<Redirect> {
     agents::set_active(&app, &caller, (&name, true)).await?;
-    Ok(back(&name, "Active: it runs on schedule from now on."))
+    Ok(redirect_to_agent(&name, "Active: it runs on schedule from now on."))
 }
 
 async fn remove(
     State(app): State<App>,
     caller: Caller,
     Path(name): Path<String>,
-    Form(Asked {}): Form<Asked>,
-) -> Answer<Redirect> {
+    Form(AgentActionForm {}): Form<AgentActionForm>,
+) -> HandlerResult<Redirect> {
     agents::remove(&app, &caller, &name).await?;
     Ok(Redirect::to(HERE))
 }

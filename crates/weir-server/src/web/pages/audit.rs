@@ -5,15 +5,17 @@ use maud::{Markup, html};
 use serde_json::Value;
 use weir_install::audit::AuditVerdict;
 
-use crate::api::audit::{AuditQuery, PART, account_events, look};
+use crate::api::audit::{AuditQuery, PART, account_events, read_audit_part};
 use crate::app::App;
 use crate::audit::AuditRow;
 use crate::auth::accounts;
 use crate::auth::events::AccountEvent;
 use crate::guard::Caller;
-use crate::problem::Answer;
+use crate::problem::HandlerResult;
 use crate::route::Route;
-use crate::web::parts::{badge, csrf, empty, field, moment, page_with};
+use crate::web::parts::{
+    csrf_input, page_with, render_badge, render_empty, render_field, render_moment,
+};
 
 const HERE: &str = "/audit";
 /// Account events that are shown at once.
@@ -36,28 +38,28 @@ const KINDS: &[(&str, &str)] = &[
 ];
 
 /// The routes of this file.
-pub(crate) fn routes() -> Vec<Route> {
+pub(crate) fn audit_page_routes() -> Vec<Route> {
     vec![
-        Route::get(HERE, show),
-        Route::post("/audit/verify", verify),
+        Route::get(HERE, show_audit),
+        Route::post("/audit/verify", verify_audit),
         Route::get("/audit/accounts", show_accounts),
     ]
 }
 
-async fn show(
+async fn show_audit(
     State(app): State<App>,
     caller: Caller,
     Query(query): Query<AuditQuery>,
-) -> Answer<Markup> {
+) -> HandlerResult<Markup> {
     page_of(&app, &caller, &query, &html! {}).await
 }
 
-async fn verify(State(app): State<App>, caller: Caller) -> Answer<Markup> {
+async fn verify_audit(State(app): State<App>, caller: Caller) -> HandlerResult<Markup> {
     let verdict = app.home(&caller.person).await?.verify_audit().await?;
-    page_of(&app, &caller, &AuditQuery::default(), &told(&verdict)).await
+    page_of(&app, &caller, &AuditQuery::default(), &render_verdict(&verdict)).await
 }
 
-fn told(verdict: &AuditVerdict) -> Markup {
+fn render_verdict(verdict: &AuditVerdict) -> Markup {
     let looked = format!(
         "{} audit lines and {} facts of {} chats were looked at.",
         verdict.lines, verdict.facts, verdict.sessions
@@ -76,17 +78,26 @@ fn told(verdict: &AuditVerdict) -> Markup {
     }
 }
 
-async fn page_of(app: &App, caller: &Caller, query: &AuditQuery, said: &Markup) -> Answer<Markup> {
-    let part = look(app, caller, query, PART).await?;
+async fn page_of(
+    app: &App,
+    caller: &Caller,
+    query: &AuditQuery,
+    said: &Markup,
+) -> HandlerResult<Markup> {
+    let part = read_audit_part(app, caller, query, PART).await?;
     let people: Vec<String> = match caller.person.is_admin() {
-        true => accounts::all(&app.doorman.shelf).await?.into_iter().map(|one| one.name).collect(),
+        true => accounts::list_accounts(&app.doorman.shelf)
+            .await?
+            .into_iter()
+            .map(|one| one.name)
+            .collect(),
         false => Vec::new(),
     };
     let is_own = query.person.is_empty() || query.person == caller.person.name;
     let body = html! {
-        (top(caller, "lines", query))
+        (render_audit_head(caller, "lines", query))
         (said)
-        (filter(query, &people))
+        (render_filter(query, &people))
         @if !is_own {
             p.notice.info {
                 "Lines of " strong { (query.person) } ", without content: who decided what, under \
@@ -94,29 +105,29 @@ async fn page_of(app: &App, caller: &Caller, query: &AuditQuery, said: &Markup) 
             }
         }
         @if part.items.is_empty() {
-            (empty(
+            (render_empty(
                 "No matching entries.",
                 if part.next.is_some() { "There may be older matches: go on to older entries." } else { "Try other days, or clear a field." },
             ))
         } @else {
-            (lines(app, &part.items, is_own))
+            (render_lines(app, &part.items, is_own))
         }
         nav.pager aria-label="Parts" {
-            @if !query.before.is_empty() { a.btn href=(address(query, None)) { "Newest" } }
-            @if let Some(next) = part.next { a.btn href=(address(query, Some(next))) rel="next" { "Older" } }
+            @if !query.before.is_empty() { a.btn href=(audit_address(query, None)) { "Newest" } }
+            @if let Some(next) = part.next { a.btn href=(audit_address(query, Some(next))) rel="next" { "Older" } }
         }
     };
     Ok(page_with(caller, "Audit", HERE, &["pages/audit.css"], &body))
 }
 
-fn top(caller: &Caller, tab: &str, query: &AuditQuery) -> Markup {
-    let export = address(query, None).replacen(HERE, "/api/v1/audit/export", 1);
+fn render_audit_head(caller: &Caller, tab: &str, query: &AuditQuery) -> Markup {
+    let export = audit_address(query, None).replacen(HERE, "/api/v1/audit/export", 1);
     let here = |name: &str| (tab == name).then_some("page");
     html! {
         div.toolbar {
             h1 { "Audit" }
             form method="post" action="/audit/verify" {
-                (csrf(caller))
+                (csrf_input(caller))
                 button.btn type="submit" { "Verify the chain" }
             }
             a.btn href=(export) download { "Export as JSONL" }
@@ -132,7 +143,7 @@ fn top(caller: &Caller, tab: &str, query: &AuditQuery) -> Markup {
 }
 
 /// The same look, elsewhere in the lines.
-fn address(query: &AuditQuery, before: Option<u64>) -> String {
+fn audit_address(query: &AuditQuery, before: Option<u64>) -> String {
     let mut pairs = url::form_urlencoded::Serializer::new(String::new());
     let fields = [
         ("person", &query.person),
@@ -152,7 +163,7 @@ fn address(query: &AuditQuery, before: Option<u64>) -> String {
     format!("{HERE}?{}", pairs.finish())
 }
 
-fn filter(query: &AuditQuery, people: &[String]) -> Markup {
+fn render_filter(query: &AuditQuery, people: &[String]) -> Markup {
     let select = |id: &str, now: &str, words: &[(&str, &str)]| {
         html! {
             select id=(id) name=(id) {
@@ -166,25 +177,25 @@ fn filter(query: &AuditQuery, people: &[String]) -> Markup {
         people.iter().map(|name| (name.as_str(), name.as_str())).collect();
     html! {
         form.card.audit-filter method="get" action=(HERE) role="search" {
-            (field("from", "From", "", &html! { input id="from" name="from" type="date" value=(query.from); }))
-            (field("to", "To", "", &html! { input id="to" name="to" type="date" value=(query.to); }))
-            (field("kind", "Kind", "", &select("kind", &query.kind, KINDS)))
-            (field("verdict", "Verdict", "", &select("verdict", &query.verdict, &verdicts)))
-            (field("tool", "Tool", "", &html! { input id="tool" name="tool" value=(query.tool) autocomplete="off"; }))
-            (field("session", "Chat", "", &html! { input id="session" name="session" value=(query.session) autocomplete="off"; }))
+            (render_field("from", "From", "", &html! { input id="from" name="from" type="date" value=(query.from); }))
+            (render_field("to", "To", "", &html! { input id="to" name="to" type="date" value=(query.to); }))
+            (render_field("kind", "Kind", "", &select("kind", &query.kind, KINDS)))
+            (render_field("verdict", "Verdict", "", &select("verdict", &query.verdict, &verdicts)))
+            (render_field("tool", "Tool", "", &html! { input id="tool" name="tool" value=(query.tool) autocomplete="off"; }))
+            (render_field("session", "Chat", "", &html! { input id="session" name="session" value=(query.session) autocomplete="off"; }))
             @if !people.is_empty() {
-                (field("person", "Person", "", &select("person", &query.person, &people)))
+                (render_field("person", "Person", "", &select("person", &query.person, &people)))
             }
             button.btn.primary type="submit" { "Show" }
         }
     }
 }
 
-fn word<'a>(row: &'a AuditRow, name: &str) -> &'a str {
+fn row_word<'a>(row: &'a AuditRow, name: &str) -> &'a str {
     row.fields[name].as_str().unwrap_or_default()
 }
 
-fn lines(app: &App, rows: &[AuditRow], is_own: bool) -> Markup {
+fn render_lines(app: &App, rows: &[AuditRow], is_own: bool) -> Markup {
     html! {
         div.table-wrap tabindex="0" role="region" aria-label="Audit lines" {
             table.audit {
@@ -199,36 +210,36 @@ fn lines(app: &App, rows: &[AuditRow], is_own: bool) -> Markup {
                         th scope="col" { "Chat" }
                     }
                 }
-                tbody { @for row in rows { (line(app, row, is_own)) } }
+                tbody { @for row in rows { (render_line(app, row, is_own)) } }
             }
         }
     }
 }
 
-fn line(app: &App, row: &AuditRow, is_own: bool) -> Markup {
-    let verdict = word(row, "verdict");
-    let reason = [word(row, "rule"), word(row, "reason")];
+fn render_line(app: &App, row: &AuditRow, is_own: bool) -> Markup {
+    let verdict = row_word(row, "verdict");
+    let reason = [row_word(row, "rule"), row_word(row, "reason")];
     let short: String = row.session.chars().take(12).collect();
     html! {
         tr {
             th.num scope="row" { (row.n) }
-            td { (moment(row.ts, app.now())) }
+            td { (render_moment(row.ts, app.current_time())) }
             td {
-                (word(row, "kind")) " "
-                @if !word(row, "tool").is_empty() { code { (word(row, "tool")) } " " }
+                (row_word(row, "kind")) " "
+                @if !row_word(row, "tool").is_empty() { code { (row_word(row, "tool")) } " " }
                 @match verdict {
-                    "allow" => { (badge("good", "allowed")) },
-                    "ask" => { (badge("warn", "asked")) },
-                    "deny" => { (badge("bad", "denied")) },
+                    "allow" => { (render_badge("good", "allowed")) },
+                    "ask" => { (render_badge("warn", "asked")) },
+                    "deny" => { (render_badge("bad", "denied")) },
                     _ => {},
                 }
-                (more(row))
+                (render_more(row))
             }
             td {
-                @if !word(row, "gate").is_empty() { (badge("", word(row, "gate"))) " " }
+                @if !row_word(row, "gate").is_empty() { (render_badge("", row_word(row, "gate"))) " " }
                 @for text in reason.iter().filter(|text| !text.is_empty()) { span.audit-why { (text) } " " }
             }
-            td { (word(row, "by")) }
+            td { (row_word(row, "by")) }
             td {
                 @if is_own {
                     a.mono href={ "/chats/" (row.session) "#e" (row.seq) } { (short) }
@@ -239,7 +250,7 @@ fn line(app: &App, row: &AuditRow, is_own: bool) -> Markup {
 }
 
 /// More that a line says.
-fn more(row: &AuditRow) -> Markup {
+fn render_more(row: &AuditRow) -> Markup {
     const TOLD: &[&str] = &["kind", "tool", "verdict", "gate", "rule", "reason", "by"];
     let map = row.fields.as_object();
     let rest: Vec<(&String, &Value)> = map
@@ -254,7 +265,7 @@ fn more(row: &AuditRow) -> Markup {
                 dl.kv {
                     @for (name, value) in rest {
                         dt { (name) }
-                        dd.mono { (weir_core::view::plain::visible(&plain(value))) }
+                        dd.mono { (weir_core::view::plain::visible_text(&plain_value(value))) }
                     }
                     dt { "hash" }
                     dd.mono { (row.hash) }
@@ -264,16 +275,16 @@ fn more(row: &AuditRow) -> Markup {
     }
 }
 
-fn plain(value: &Value) -> String {
+fn plain_value(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), String::from)
 }
 
-async fn show_accounts(State(app): State<App>, caller: Caller) -> Answer<Markup> {
+async fn show_accounts(State(app): State<App>, caller: Caller) -> HandlerResult<Markup> {
     let events = account_events(&app, &caller).await?;
     let body = html! {
-        (top(&caller, "accounts", &AuditQuery::default()))
+        (render_audit_head(&caller, "accounts", &AuditQuery::default()))
         @if events.is_empty() {
-            (empty("No account events yet.", "Sign-ins, passwords, roles and settings for everyone appear here."))
+            (render_empty("No account events yet.", "Sign-ins, passwords, roles and settings for everyone appear here."))
         } @else {
             div.table-wrap tabindex="0" role="region" aria-label="Account events" {
                 table {
@@ -296,7 +307,7 @@ async fn show_accounts(State(app): State<App>, caller: Caller) -> Answer<Markup>
 fn event_row(app: &App, event: &AccountEvent) -> Markup {
     html! {
         tr {
-            td { (moment(event.ts, app.now())) }
+            td { (render_moment(event.ts, app.current_time())) }
             th scope="row" { (event.what.replace('_', " ")) }
             td { (event.account) }
             td { (event.by) }

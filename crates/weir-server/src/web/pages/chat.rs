@@ -17,10 +17,10 @@ use weir_install::user_space::UserSpace;
 
 use crate::app::App;
 use crate::guard::Caller;
-use crate::live::{Key, title};
-use crate::problem::{Answer, Problem};
+use crate::live::{SessionKey, title};
+use crate::problem::{HandlerResult, ProblemDetails};
 use crate::route::Route;
-use crate::web::chat::{Folded, View};
+use crate::web::chat::{ChatView, FoldedChat};
 
 mod acts;
 mod again;
@@ -40,75 +40,76 @@ const ENTRIES_SHOWN: usize = 100;
 const SAYING_BYTES_MAX: usize = (64 << 20) + (2 << 20);
 
 /// The routes of this file.
-pub(crate) fn routes() -> Vec<Route> {
+pub(crate) fn chat_page_routes() -> Vec<Route> {
     let mut routes = vec![
         Route::get("/", new),
-        Route::get("/chats/{id}", chat),
-        Route::get("/chats/{id}/entries", entries),
-        Route::get("/chats/{id}/source", again::source),
-        Route::post("/chats/{id}/again", again::again),
-        Route::get("/chats/{id}/complete", complete::complete),
+        Route::get("/chats/{id}", show_chat),
+        Route::get("/chats/{id}/entries", get_entries),
+        Route::get("/chats/{id}/source", again::get_source),
+        Route::post("/chats/{id}/again", again::ask_again),
+        Route::get("/chats/{id}/complete", complete::complete_in_chat),
         Route::get("/complete", complete::complete_new),
-        Route::get("/chats/{id}/edit", edit::show),
-        Route::get("/chats/{id}/undo", undo::show),
-        Route::post("/chats/{id}/undo", undo::undo),
-        Route::post("/chats", acts::begin).body_max(SAYING_BYTES_MAX),
-        Route::post("/chats/{id}/say", acts::say).body_max(SAYING_BYTES_MAX),
-        Route::post("/chats/{id}/fork", edit::fork),
-        Route::post("/chats/{id}/cancel", acts::cancel),
-        Route::post("/chats/{id}/withdraw", acts::withdraw),
-        Route::post("/chats/{id}/decide", acts::decide),
-        Route::post("/chats/{id}/answer", acts::answer),
-        Route::post("/chats/{id}/configure", acts::configure),
-        Route::post("/chats/{id}/condense", acts::condense),
+        Route::get("/chats/{id}/edit", edit::show_edit_form),
+        Route::get("/chats/{id}/undo", undo::show_undo),
+        Route::post("/chats/{id}/undo", undo::undo_changes),
+        Route::post("/chats", acts::begin_chat).body_max(SAYING_BYTES_MAX),
+        Route::post("/chats/{id}/say", acts::post_message).body_max(SAYING_BYTES_MAX),
+        Route::post("/chats/{id}/fork", edit::fork_chat),
+        Route::post("/chats/{id}/cancel", acts::cancel_run),
+        Route::post("/chats/{id}/withdraw", acts::withdraw_input),
+        Route::post("/chats/{id}/decide", acts::decide_approval),
+        Route::post("/chats/{id}/answer", acts::answer_question),
+        Route::post("/chats/{id}/configure", acts::configure_chat),
+        Route::post("/chats/{id}/condense", acts::condense_chat),
     ];
-    routes.extend(frame::routes());
+    routes.extend(frame::frame_routes());
     routes
 }
 
 /// A chat with everything that stands in it.
-pub(super) struct Chat {
+pub(super) struct LoadedChat {
     pub(super) home: Arc<UserSpace>,
     pub(super) meta: SessionMeta,
     /// What is kept beside its journal.
-    pub(super) kept: title::Chat,
-    pub(super) view: View,
-    pub(super) folded: Arc<Folded>,
+    pub(super) kept: title::ChatMetadata,
+    pub(super) view: ChatView,
+    pub(super) folded: Arc<FoldedChat>,
 }
 
-impl Chat {
+impl LoadedChat {
     /// What it is called.
     pub(super) fn title(&self) -> String {
-        called(&self.kept, &self.meta)
+        chat_title(&self.kept, &self.meta)
     }
 }
 
 /// What a chat is called.
-pub(super) fn called(kept: &title::Chat, meta: &SessionMeta) -> String {
+pub(super) fn chat_title(kept: &title::ChatMetadata, meta: &SessionMeta) -> String {
     let title = kept.title.clone().unwrap_or_else(|| meta.title.clone());
     if title.trim().is_empty() { "New chat".into() } else { title }
 }
 
 /// The chat of this name, folded.
-pub(super) async fn load(app: &App, caller: &Caller, id: &str) -> Answer<Chat> {
+pub(super) async fn load_chat(app: &App, caller: &Caller, id: &str) -> HandlerResult<LoadedChat> {
     let home = app.home(&caller.person).await?;
     let session = SessionId::new(id);
     let store = home.store();
-    let meta = store.meta(&session).await?.filter(|meta| meta.facts > 0);
-    let meta = meta.ok_or_else(|| Problem::missing("this chat"))?;
-    let key = Key::of(home.as_ref(), &session);
-    let kept = title::of(app, &key).await?;
+    let meta = store.session_meta(&session).await?.filter(|meta| meta.facts > 0);
+    let meta = meta.ok_or_else(|| ProblemDetails::not_found("this chat"))?;
+    let key = SessionKey::for_session(home.as_ref(), &session);
+    let kept = title::load_chat(app, &key).await?;
     // A sub-agent is spoken with through whoever started it.
     let acts = caller.may_write() && child::parent_of(&session).is_none();
-    let view = View { session: session.clone(), csrf: caller.csrf().into(), acts, back: None };
+    let view =
+        ChatView { session: session.clone(), csrf: caller.csrf_token().into(), acts, back: None };
     let known = app.chats.get(&key, meta.facts);
-    let mut folded = known.unwrap_or_else(|| Arc::new(Folded::new(view.clone())));
+    let mut folded = known.unwrap_or_else(|| Arc::new(FoldedChat::new(view.clone())));
     loop {
-        let records = store.read(&session, folded.seq + 1, READ_BATCH).await?;
+        let records = store.read_records(&session, folded.seq + 1, READ_BATCH).await?;
         if !records.is_empty() {
             let folded = Arc::make_mut(&mut folded);
             for record in &records {
-                folded.take(&fact_of(record)?);
+                folded.apply_fact(&fact_of(record)?);
             }
         }
         if records.len() < READ_BATCH {
@@ -116,14 +117,14 @@ pub(super) async fn load(app: &App, caller: &Caller, id: &str) -> Answer<Chat> {
         }
     }
     app.chats.put(key, &folded);
-    Ok(Chat { home, meta, kept, view, folded })
+    Ok(LoadedChat { home, meta, kept, view, folded })
 }
 
 async fn new(
     State(app): State<App>,
     caller: Caller,
-    Query(told): Query<start::Told>,
-) -> Answer<Markup> {
+    Query(told): Query<start::StartNotes>,
+) -> HandlerResult<Markup> {
     show::new(&app, &caller, &told).await
 }
 
@@ -134,16 +135,16 @@ struct ShownQuery {
     from: Option<usize>,
 }
 
-async fn chat(
+async fn show_chat(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
     Query(query): Query<ShownQuery>,
-) -> Answer<Markup> {
-    let chat = load(&app, &caller, &id).await?;
+) -> HandlerResult<Markup> {
+    let chat = load_chat(&app, &caller, &id).await?;
     let len = chat.folded.transcript.len();
     let from = query.from.unwrap_or(len.saturating_sub(ENTRIES_SHOWN)).min(len);
-    show::chat(&app, &caller, &chat, from).await
+    show::chat_page(&app, &caller, &chat, from).await
 }
 
 /// Which entries a script wants: one of these.
@@ -160,7 +161,7 @@ struct EntriesQuery {
 
 /// A part of the conversation, for a page that is open.
 #[derive(Debug, Serialize)]
-struct Entries<'a> {
+struct EntriesPart<'a> {
     html: String,
     /// Entries before these.
     more: usize,
@@ -171,36 +172,40 @@ struct Entries<'a> {
 }
 
 /// Other entries than the newest, for a page that is open.
-async fn entries(
+async fn get_entries(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
     Query(query): Query<EntriesQuery>,
-) -> Answer<Response> {
-    let chat = load(&app, &caller, &id).await?;
+) -> HandlerResult<Response> {
+    let chat = load_chat(&app, &caller, &id).await?;
     let transcript = &chat.folded.transcript;
     let found = match (&query.before, &query.after, &query.around) {
         (Some(id), None, None) => {
-            transcript.place(id).map(|to| (to.saturating_sub(ENTRIES_SHOWN), to, None))
+            transcript.entry_index(id).map(|to| (to.saturating_sub(ENTRIES_SHOWN), to, None))
         }
         (None, Some(id), None) => {
-            transcript.place(id).map(|place| (place + 1, place + 1 + ENTRIES_SHOWN, None))
+            transcript.entry_index(id).map(|place| (place + 1, place + 1 + ENTRIES_SHOWN, None))
         }
-        (None, None, Some(id)) => transcript.near(id).map(|place| {
+        (None, None, Some(id)) => transcript.nearest_entry_index(id).map(|place| {
             let from = place.saturating_sub(ENTRIES_SHOWN / 2);
             (from, from + ENTRIES_SHOWN, transcript.id_at(place))
         }),
-        _ => return Err(Problem::bad("name `before`, `after` or `around`, and one of them")),
+        _ => {
+            return Err(ProblemDetails::bad_request(
+                "name `before`, `after` or `around`, and one of them",
+            ));
+        }
     };
-    let (from, to, at) = found.ok_or_else(|| Problem::missing("this entry"))?;
+    let (from, to, at) = found.ok_or_else(|| ProblemDetails::not_found("this entry"))?;
     let to = to.min(transcript.len());
-    let html = transcript.entries(&chat.view, from, to).into_string();
-    let entries = Entries { html, more: from, newer: transcript.len() - to, at };
+    let html = transcript.render_entries(&chat.view, from, to).into_string();
+    let entries = EntriesPart { html, more: from, newer: transcript.len() - to, at };
     Ok(Json(entries).into_response())
 }
 
 /// Answers a form: a page again, or for a script nothing.
-pub(super) fn done(headers: &HeaderMap, to: &str) -> Response {
+pub(super) fn respond_done(headers: &HeaderMap, to: &str) -> Response {
     match headers.contains_key("x-csrf-token") {
         true => StatusCode::NO_CONTENT.into_response(),
         false => Redirect::to(to).into_response(),
@@ -208,7 +213,7 @@ pub(super) fn done(headers: &HeaderMap, to: &str) -> Response {
 }
 
 /// The same where something was made that a script goes to.
-pub(super) fn made(headers: &HeaderMap, to: &str) -> Response {
+pub(super) fn respond_created(headers: &HeaderMap, to: &str) -> Response {
     if !headers.contains_key("x-csrf-token") {
         return Redirect::to(to).into_response();
     }

@@ -7,40 +7,44 @@ use http::HeaderMap;
 use maud::{Markup, html};
 use serde::Deserialize;
 use weir_core::ids::SessionId;
-use weir_core::view::plain::visible;
+use weir_core::view::plain::visible_text;
 
-use super::chat::done;
-use crate::api::page::Page;
-use crate::api::sessions::{ListQuery, SessionLine, own, remove, rename, sessions};
+use super::chat::respond_done;
+use crate::api::page::ListPage;
+use crate::api::sessions::{
+    ListQuery, SessionLine, find_own_session, list_sessions, remove, rename_session,
+};
 use crate::app::App;
 use crate::guard::Caller;
-use crate::live::{Key, title};
-use crate::problem::{Answer, Problem};
+use crate::live::{SessionKey, title};
+use crate::problem::{HandlerResult, ProblemDetails};
 use crate::route::Route;
-use crate::web::parts::{badge, csrf, empty, icon, moment, page, page_beside};
+use crate::web::parts::{
+    csrf_input, framed_page, page_beside, render_badge, render_empty, render_icon, render_moment,
+};
 use crate::web::side;
 
 /// Chats on one page.
 const SHOWN: usize = 50;
 
 /// The routes of this file.
-pub(crate) fn routes() -> Vec<Route> {
+pub(crate) fn chats_page_routes() -> Vec<Route> {
     vec![
-        Route::get("/chats", list),
-        Route::get("/chat-list", beside),
+        Route::get("/chats", show_chats),
+        Route::get("/chat-list", get_chat_list),
         Route::get("/chats/{id}/rename", ask_name),
-        Route::post("/chats/{id}/rename", name),
-        Route::post("/chats/{id}/keep", keep),
+        Route::post("/chats/{id}/rename", rename_chat),
+        Route::post("/chats/{id}/keep", keep_chat),
         Route::get("/chats/{id}/export", ask_export),
         Route::get("/chats/{id}/delete", ask_delete),
-        Route::post("/chats/{id}/delete", delete),
+        Route::post("/chats/{id}/delete", delete_chat),
     ]
 }
 
 /// Which chats stand beside a page.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Beside {
+struct ChatListQuery {
     /// Words.
     q: String,
     /// The chat that is open.
@@ -48,19 +52,19 @@ struct Beside {
 }
 
 /// The list beside a page, for its script.
-async fn beside(
+async fn get_chat_list(
     State(app): State<App>,
     caller: Caller,
-    Query(beside): Query<Beside>,
-) -> Answer<Markup> {
-    let lines = side::lines(&app, &caller, &beside.q).await?;
+    Query(beside): Query<ChatListQuery>,
+) -> HandlerResult<Markup> {
+    let lines = side::load_side_chats(&app, &caller, &beside.q).await?;
     let here = beside.here.as_deref().map(SessionId::new);
-    Ok(side::items(&lines, here.as_ref()))
+    Ok(side::render_side_items(&lines, here.as_ref()))
 }
 
 /// Which chats.
 #[derive(Debug, Default, Deserialize)]
-struct Which {
+struct ChatsQuery {
     /// Words.
     #[serde(default)]
     q: String,
@@ -71,11 +75,11 @@ struct Which {
     after: Option<String>,
 }
 
-async fn list(
+async fn show_chats(
     State(app): State<App>,
     caller: Caller,
-    Query(which): Query<Which>,
-) -> Answer<Markup> {
+    Query(which): Query<ChatsQuery>,
+) -> HandlerResult<Markup> {
     let archived = !which.archived.is_empty();
     let query = ListQuery {
         limit: Some(SHOWN),
@@ -84,39 +88,45 @@ async fn list(
         archived: Some(archived),
         ..ListQuery::default()
     };
-    let found = sessions(&app, &caller, query).await?;
+    let found = list_sessions(&app, &caller, query).await?;
     let body = html! {
         div.toolbar {
             h1 { "Chats" }
-            a.btn.primary href="/" { (icon("new")) "New chat" }
+            a.btn.primary href="/" { (render_icon("new")) "New chat" }
         }
         form.toolbar role="search" method="get" action="/chats" {
             label.unseen for="q" { "Search chats" }
             input type="search" id="q" name="q" value=(which.q) placeholder="Search titles and messages";
             @if archived { input type="hidden" name="archived" value="yes"; }
-            button.btn type="submit" { (icon("search")) "Search" }
+            button.btn type="submit" { (render_icon("search")) "Search" }
         }
         nav.tabs aria-label="Which chats" {
             a href="/chats" aria-current=[(!archived).then_some("page")] { "Open" }
             a href="/chats?archived=yes" aria-current=[archived.then_some("page")] { "Archived" }
         }
-        (chats(&app, &caller, &which, &found))
+        (render_chats(&app, &caller, &which, &found))
     };
-    let beside = side::list(Some(&side::lines(&app, &caller, "").await?), None);
+    let beside =
+        side::render_side_list(Some(&side::load_side_chats(&app, &caller, "").await?), None);
     let place = ("/chats", &["pages/chat.css"][..]);
     Ok(page_beside(&caller, "Chats", place, &beside, &body))
 }
 
-fn chats(app: &App, caller: &Caller, which: &Which, found: &Page<SessionLine>) -> Markup {
+fn render_chats(
+    app: &App,
+    caller: &Caller,
+    which: &ChatsQuery,
+    found: &ListPage<SessionLine>,
+) -> Markup {
     html! {
         @if found.items.is_empty() {
             @if which.q.trim().is_empty() {
-                (empty("No chats yet", "Send a message to start one."))
+                (render_empty("No chats yet", "Send a message to start one."))
             } @else {
-                (empty("No chats found", "Titles and messages are searched."))
+                (render_empty("No chats found", "Titles and messages are searched."))
             }
         } @else {
-            ul.chat-list { @for line in &found.items { (entry(app, caller, line)) } }
+            ul.chat-list { @for line in &found.items { (render_chat_entry(app, caller, line)) } }
         }
         @if let Some(next) = &found.next {
             nav.pager aria-label="Pages" {
@@ -131,57 +141,57 @@ fn chats(app: &App, caller: &Caller, which: &Which, found: &Page<SessionLine>) -
     }
 }
 
-fn called(line: &SessionLine) -> String {
-    if line.title.trim().is_empty() { "New chat".into() } else { visible(&line.title) }
+fn chat_title(line: &SessionLine) -> String {
+    if line.title.trim().is_empty() { "New chat".into() } else { visible_text(&line.title) }
 }
 
-fn entry(app: &App, caller: &Caller, line: &SessionLine) -> Markup {
-    let title = called(line);
+fn render_chat_entry(app: &App, caller: &Caller, line: &SessionLine) -> Markup {
+    let title = chat_title(line);
     html! {
         li {
             div.about {
                 a href={ "/chats/" (line.id) } dir="auto" { (title) }
                 p {
-                    (moment(line.updated, app.now())) " · " (visible(&line.model))
+                    (render_moment(line.updated, app.current_time())) " · " (visible_text(&line.model))
                     @if line.parent.is_some() { " · copy" }
                 }
             }
-            (state(&line.status))
-            @if line.pinned { span title="Pinned" { (icon("pin")) span.unseen { "Pinned" } } }
+            (status_badge(&line.status))
+            @if line.pinned { span title="Pinned" { (render_icon("pin")) span.unseen { "Pinned" } } }
             details.more {
-                summary.icon-button title="More" { (icon("more")) span.unseen { "More about " (title) } }
-                div.menu-list { (actions(caller, line)) }
+                summary.icon-button title="More" { (render_icon("more")) span.unseen { "More about " (title) } }
+                div.menu-list { (render_actions(caller, line)) }
             }
         }
     }
 }
 
-fn state(status: &str) -> Markup {
+fn status_badge(status: &str) -> Markup {
     match status {
-        "running" => badge("info", "working"),
-        "waiting" | "needs_input" => badge("warn", "needs you"),
-        "failed" => badge("bad", "failed"),
-        "quarantined" => badge("bad", "quarantined"),
-        "interrupted" => badge("warn", "interrupted"),
+        "running" => render_badge("info", "working"),
+        "waiting" | "needs_input" => render_badge("warn", "needs you"),
+        "failed" => render_badge("bad", "failed"),
+        "quarantined" => render_badge("bad", "quarantined"),
+        "interrupted" => render_badge("warn", "interrupted"),
         _ => html! {},
     }
 }
 
-fn actions(caller: &Caller, line: &SessionLine) -> Markup {
+fn render_actions(caller: &Caller, line: &SessionLine) -> Markup {
     let (pin, pin_words) = if line.pinned { ("unpin", "Unpin") } else { ("pin", "Pin") };
     let (put, put_words) =
         if line.archived { ("unarchive", "Unarchive") } else { ("archive", "Archive") };
     let at = format!("/chats/{}", line.id);
     html! {
         form method="post" action={ (at) "/keep" } {
-            (csrf(caller))
+            (csrf_input(caller))
             input type="hidden" name="back" value="/chats";
             button.btn.quiet type="submit" name="do" value=(pin) { (pin_words) }
             button.btn.quiet type="submit" name="do" value=(put) { (put_words) }
         }
         a.btn.quiet href={ (at) "/rename" } { "Rename…" }
         form method="post" action={ (at) "/fork" } {
-            (csrf(caller))
+            (csrf_input(caller))
             button.btn.quiet type="submit" { "Duplicate" }
         }
         a.btn.quiet href={ "/shares/new?session=" (line.id) } { "Share…" }
@@ -191,25 +201,25 @@ fn actions(caller: &Caller, line: &SessionLine) -> Markup {
 }
 
 /// What a chat is called, for a page about it.
-async fn title_of(app: &App, caller: &Caller, id: &str) -> Answer<String> {
-    let session = own(app, caller, id).await?;
+async fn title_of(app: &App, caller: &Caller, id: &str) -> HandlerResult<String> {
+    let session = find_own_session(app, caller, id).await?;
     let home = app.home(&caller.person).await?;
-    let meta = home.store().meta(&session).await?;
-    let meta = meta.ok_or_else(|| Problem::missing("this chat"))?;
-    let kept = title::of(app, &Key::of(home.as_ref(), &session)).await?;
-    Ok(super::chat::called(&kept, &meta))
+    let meta = home.store().session_meta(&session).await?;
+    let meta = meta.ok_or_else(|| ProblemDetails::not_found("this chat"))?;
+    let kept = title::load_chat(app, &SessionKey::for_session(home.as_ref(), &session)).await?;
+    Ok(super::chat::chat_title(&kept, &meta))
 }
 
 async fn ask_name(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
-) -> Answer<Markup> {
+) -> HandlerResult<Markup> {
     let title = title_of(&app, &caller, &id).await?;
     let body = html! {
         h1 { "Rename" }
         form.card.stack method="post" action={ "/chats/" (id) "/rename" } {
-            (csrf(&caller))
+            (csrf_input(&caller))
             div.field {
                 label for="title" { "Title" }
                 input id="title" name="title" value=(title) maxlength="120" autofocus aria-describedby="title-hint";
@@ -221,7 +231,7 @@ async fn ask_name(
             }
         }
     };
-    Ok(page(&caller, "Rename", "/chats", &body))
+    Ok(framed_page(&caller, "Rename", "/chats", &body))
 }
 
 #[derive(Debug, Deserialize)]
@@ -230,16 +240,16 @@ struct NameForm {
     title: String,
 }
 
-async fn name(
+async fn rename_chat(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
     headers: HeaderMap,
     Form(form): Form<NameForm>,
-) -> Answer<Response> {
-    let session = own(&app, &caller, &id).await?;
-    rename(&app, &caller, &session, &form.title).await?;
-    Ok(done(&headers, &format!("/chats/{id}")))
+) -> HandlerResult<Response> {
+    let session = find_own_session(&app, &caller, &id).await?;
+    rename_session(&app, &caller, &session, &form.title).await?;
+    Ok(respond_done(&headers, &format!("/chats/{id}")))
 }
 
 #[derive(Debug, Deserialize)]
@@ -249,20 +259,20 @@ struct KeepForm {
     back: String,
 }
 
-async fn keep(
+async fn keep_chat(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
     headers: HeaderMap,
     Form(form): Form<KeepForm>,
-) -> Answer<Response> {
-    let session = own(&app, &caller, &id).await?;
+) -> HandlerResult<Response> {
+    let session = find_own_session(&app, &caller, &id).await?;
     let home = app.home(&caller.person).await?;
     let wanted = form.r#do.as_str();
     if !matches!(wanted, "pin" | "unpin" | "archive" | "unarchive") {
-        return Err(Problem::bad("pin, unpin, archive or unarchive"));
+        return Err(ProblemDetails::bad_request("pin, unpin, archive or unarchive"));
     }
-    title::change(&app, home.as_ref(), &session, |chat| match wanted {
+    title::change_chat(&app, home.as_ref(), &session, |chat| match wanted {
         "pin" => chat.pinned = true,
         "unpin" => chat.pinned = false,
         "archive" => chat.archived = true,
@@ -270,19 +280,19 @@ async fn keep(
     })
     .await?;
     let back = if form.back == "/chats" { form.back } else { format!("/chats/{id}") };
-    Ok(done(&headers, &back))
+    Ok(respond_done(&headers, &back))
 }
 
 async fn ask_export(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
-) -> Answer<Markup> {
+) -> HandlerResult<Markup> {
     let title = title_of(&app, &caller, &id).await?;
     let at = format!("/api/v1/sessions/{id}/export?format=");
     let body = html! {
         h1 { "Export" }
-        p { "Downloads " strong { (visible(&title)) } " with its complete history." }
+        p { "Downloads " strong { (visible_text(&title)) } " with its complete history." }
         ul.stack {
             li { a href={ (at) "markdown" } { "Markdown" } span.muted { ": for reading and editing" } }
             li { a href={ (at) "html" } { "Web page (one file)" } span.muted { ": for reading" } }
@@ -290,21 +300,21 @@ async fn ask_export(
         }
         p { a href={ "/chats/" (id) } { "Back to the chat" } }
     };
-    Ok(page(&caller, "Export", "/chats", &body))
+    Ok(framed_page(&caller, "Export", "/chats", &body))
 }
 
 async fn ask_delete(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
-) -> Answer<Markup> {
+) -> HandlerResult<Markup> {
     let title = title_of(&app, &caller, &id).await?;
     let body = html! {
         h1 { "Delete this chat?" }
         form.card method="post" action={ "/chats/" (id) "/delete" } {
-            (csrf(&caller))
+            (csrf_input(&caller))
             p {
-                strong { (visible(&title)) } " will be deleted permanently, with all its messages, attachments "
+                strong { (visible_text(&title)) } " will be deleted permanently, with all its messages, attachments "
                 "and saved file versions. Files it changed stay as they are."
             }
             div.row {
@@ -313,15 +323,15 @@ async fn ask_delete(
             }
         }
     };
-    Ok(page(&caller, "Delete this chat?", "/chats", &body))
+    Ok(framed_page(&caller, "Delete this chat?", "/chats", &body))
 }
 
-async fn delete(
+async fn delete_chat(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
-) -> Answer<Response> {
-    let session = own(&app, &caller, &id).await?;
+) -> HandlerResult<Response> {
+    let session = find_own_session(&app, &caller, &id).await?;
     remove(&app, &caller, &session).await?;
     Ok(Redirect::to("/chats").into_response())
 }

@@ -8,20 +8,23 @@ use axum::response::Redirect;
 use maud::{Markup, html};
 use serde::Deserialize;
 use weir_core::ids::Timestamp;
-use weir_engine::sniff::{self, Kind};
+use weir_engine::sniff::{self, FileKind};
 
-use crate::api::files::desk::Held;
+use crate::api::files::desk::PathContent;
 use crate::api::files::download::image_kind;
 use crate::api::files::{
-    self as api, FileLine, Listing, Move, OnConflict, Place, UPLOAD_MAX, Where, at_desk,
+    self as api, FileLine, FilePathBody, FolderListing, FolderQuery, MoveFileBody, OnConflict,
+    UPLOAD_MAX, at_desk,
 };
 use crate::app::App;
-use crate::auth::Client;
+use crate::auth::ClientInfo;
 use crate::guard::Caller;
-use crate::problem::{Answer, Problem};
+use crate::problem::{HandlerResult, ProblemDetails};
 use crate::render;
 use crate::route::Route;
-use crate::web::parts::{badge, csrf, empty, field, moment, page_with};
+use crate::web::parts::{
+    csrf_input, page_with, render_badge, render_empty, render_field, render_moment,
+};
 
 mod checkpoints;
 
@@ -31,21 +34,21 @@ const SHOWN_MAX: u64 = 1 << 20;
 const ASSETS: &[&str] = &["pages/code.css", "pages/files.css", "pages/files.js"];
 
 /// The routes of this file.
-pub(crate) fn routes() -> Vec<Route> {
+pub(crate) fn file_page_routes() -> Vec<Route> {
     let mut all = vec![
-        Route::get("/files", show).query::<Where>(),
-        Route::get("/files/edit", edit).query::<Place>(),
-        Route::post("/files/upload", upload).body_max(UPLOAD_MAX + (64 << 10)),
+        Route::get("/files", show_path).query::<FolderQuery>(),
+        Route::get("/files/edit", show_edit_form).query::<FilePathBody>(),
+        Route::post("/files/upload", upload_files).body_max(UPLOAD_MAX + (64 << 10)),
         Route::post("/files/folder", make_folder),
-        Route::post("/files/move", rename),
-        Route::post("/files/delete", delete),
+        Route::post("/files/move", rename_file),
+        Route::post("/files/delete", delete_file),
     ];
-    all.extend(checkpoints::routes());
+    all.extend(checkpoints::checkpoint_page_routes());
     all
 }
 
 /// The address of a path's page.
-fn address(path: &str) -> String {
+fn file_address(path: &str) -> String {
     with_path("/files", path)
 }
 
@@ -61,7 +64,7 @@ fn folder_of(path: &str) -> &str {
 }
 
 /// Sizes as people read them.
-fn size(bytes: u64) -> String {
+fn size_text(bytes: u64) -> String {
     match bytes {
         0..1024 => format!("{bytes} B"),
         1024..1_048_576 => format!("{:.1} KiB", bytes as f64 / 1024.0),
@@ -71,7 +74,7 @@ fn size(bytes: u64) -> String {
 }
 
 /// Where one is, with a link to each folder above.
-fn trail(path: &str) -> Markup {
+fn render_trail(path: &str) -> Markup {
     let parts: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
     html! {
         nav.trail aria-label="Folders" {
@@ -80,7 +83,7 @@ fn trail(path: &str) -> Markup {
                 @for (at, part) in parts.iter().enumerate() {
                     @let here = at + 1 == parts.len();
                     li {
-                        a href=(address(&parts[..=at].join("/")))
+                        a href=(file_address(&parts[..=at].join("/")))
                             aria-current=[here.then_some("page")] { (part) }
                     }
                 }
@@ -89,40 +92,40 @@ fn trail(path: &str) -> Markup {
     }
 }
 
-async fn show(
+async fn show_path(
     State(app): State<App>,
     caller: Caller,
-    Query(query): Query<Where>,
-) -> Answer<Markup> {
+    Query(query): Query<FolderQuery>,
+) -> HandlerResult<Markup> {
     let path = query.path.clone();
     let held = match path.is_empty() {
-        true => Held::Folder,
-        false => at_desk(&app, &caller, move |desk| desk.held(&path)).await?,
+        true => PathContent::Folder,
+        false => at_desk(&app, &caller, move |desk| desk.inspect_path(&path)).await?,
     };
     match held {
-        Held::Folder => folder(&app, &caller, query).await,
-        Held::File(line) => file(&app, &caller, line).await,
+        PathContent::Folder => show_folder(&app, &caller, query).await,
+        PathContent::File(line) => show_file(&app, &caller, line).await,
     }
 }
 
-async fn folder(app: &App, caller: &Caller, query: Where) -> Answer<Markup> {
+async fn show_folder(app: &App, caller: &Caller, query: FolderQuery) -> HandlerResult<Markup> {
     let hidden = query.hidden;
-    let listing = at_desk(app, caller, move |desk| desk.list(&query.path, hidden)).await?;
-    let marked = marked(app, caller).await?;
+    let listing = at_desk(app, caller, move |desk| desk.list_folder(&query.path, hidden)).await?;
+    let marked = marked_paths(app, caller).await?;
     let path = &listing.path;
     let body = html! {
         h1 { "Files" }
-        (trail(path))
+        (render_trail(path))
         div.toolbar {
             a.btn href="/files/checkpoints" { "Checkpoints" }
             @let other = if hidden { "Hide hidden files" } else { "Show hidden files" };
-            a.btn.quiet href={ (address(path)) (if hidden { "" } else { "&hidden=true" }) } { (other) }
+            a.btn.quiet href={ (file_address(path)) (if hidden { "" } else { "&hidden=true" }) } { (other) }
         }
         (upload_form(caller, path))
         @if listing.items.is_empty() {
-            (empty("This folder is empty.", "Upload a file, or ask an agent to write one."))
+            (render_empty("This folder is empty.", "Upload a file, or ask an agent to write one."))
         } @else {
-            (table(app.now(), &listing, &marked))
+            (render_file_table(app.current_time(), &listing, &marked))
         }
         (folder_form(caller, path))
     };
@@ -130,14 +133,14 @@ async fn folder(app: &App, caller: &Caller, query: Where) -> Answer<Markup> {
 }
 
 /// Paths with foreign words in them.
-async fn marked(app: &App, caller: &Caller) -> Answer<Vec<String>> {
+async fn marked_paths(app: &App, caller: &Caller) -> HandlerResult<Vec<String>> {
     let home = app.home(&caller.person).await?;
     let root = home.workspace(None)?.root().display().to_string();
-    let marks = home.store().marks(&root).await?;
+    let marks = home.store().file_marks(&root).await?;
     Ok(marks.into_iter().map(|mark| mark.path).collect())
 }
 
-fn table(now: Timestamp, listing: &Listing, marked: &[String]) -> Markup {
+fn render_file_table(now: Timestamp, listing: &FolderListing, marked: &[String]) -> Markup {
     html! {
         div.table-wrap role="group" aria-label="Files" tabindex="0" {
             table.files {
@@ -150,29 +153,29 @@ fn table(now: Timestamp, listing: &Listing, marked: &[String]) -> Markup {
                         th scope="col" { "Do" }
                     }
                 }
-                tbody { @for item in &listing.items { (row(now, item, marked)) } }
+                tbody { @for item in &listing.items { (render_file_row(now, item, marked)) } }
             }
         }
         @if listing.truncated { p.notice { "This folder has more files than are shown." } }
     }
 }
 
-fn row(now: Timestamp, item: &FileLine, marked: &[String]) -> Markup {
+fn render_file_row(now: Timestamp, item: &FileLine, marked: &[String]) -> Markup {
     let changed = Timestamp(item.modified.saturating_mul(1_000_000));
     html! {
         tr {
             th scope="row" class={ "kind-" (item.kind) } {
-                a href=(address(&item.path)) {
-                    (render::visible(&item.name)) @if item.kind == "folder" { "/" }
+                a href=(file_address(&item.path)) {
+                    (render::visible_name(&item.name)) @if item.kind == "folder" { "/" }
                 }
-                @if item.kind == "link" { " " (badge("", "link")) }
-                @if marked.contains(&item.path) { " " (badge("warn", "outside content")) }
+                @if item.kind == "link" { " " (render_badge("", "link")) }
+                @if marked.contains(&item.path) { " " (render_badge("warn", "outside content")) }
             }
-            td.number { @if item.kind == "file" { (size(item.bytes)) } }
-            td { (moment(changed, now)) }
+            td.number { @if item.kind == "file" { (size_text(item.bytes)) } }
+            td { (render_moment(changed, now)) }
             td { div.row {
                 @if item.kind == "file" {
-                    a.btn.quiet href=(download(&item.path)) aria-label={ "Download " (item.name) } {
+                    a.btn.quiet href=(download_address(&item.path)) aria-label={ "Download " (item.name) } {
                         "Download"
                     }
                 }
@@ -183,13 +186,13 @@ fn row(now: Timestamp, item: &FileLine, marked: &[String]) -> Markup {
     }
 }
 
-fn download(path: &str) -> String {
+fn download_address(path: &str) -> String {
     with_path("/api/v1/files/content", path)
 }
 
 fn upload_form(caller: &Caller, path: &str) -> Markup {
     let mut query = url::form_urlencoded::Serializer::new(String::new());
-    query.append_pair("path", path).append_pair("csrf", caller.csrf());
+    query.append_pair("path", path).append_pair("csrf", caller.csrf_token());
     let action = format!("/files/upload?{}", query.finish());
     html! {
         details.card {
@@ -202,7 +205,7 @@ fn upload_form(caller: &Caller, path: &str) -> Markup {
                     label { input type="radio" name="conflict" value="keep_both"; " keep both" }
                     label { input type="radio" name="conflict" value="replace"; " replace it" }
                 }
-                (field("file", "Files", &format!("At most {} each.", size(UPLOAD_MAX as u64)),
+                (render_field("file", "Files", &format!("At most {} each.", size_text(UPLOAD_MAX as u64)),
                     &html! { input id="file" type="file" name="file" multiple required; }))
                 button.btn.primary type="submit" { "Upload" }
                 p id="upload-state" role="status" {}
@@ -216,9 +219,9 @@ fn folder_form(caller: &Caller, path: &str) -> Markup {
         details.card {
             summary { "New folder" }
             form.stack method="post" action="/files/folder" {
-                (csrf(caller))
+                (csrf_input(caller))
                 input type="hidden" name="within" value=(path);
-                (field("folder-name", "Name", "",
+                (render_field("folder-name", "Name", "",
                     &html! { input id="folder-name" name="name" required maxlength="200" autocomplete="off"; }))
                 button.btn type="submit" { "Create folder" }
             }
@@ -226,24 +229,24 @@ fn folder_form(caller: &Caller, path: &str) -> Markup {
     }
 }
 
-async fn file(app: &App, caller: &Caller, line: FileLine) -> Answer<Markup> {
+async fn show_file(app: &App, caller: &Caller, line: FileLine) -> HandlerResult<Markup> {
     let path = line.path.clone();
     let body = match line.bytes <= SHOWN_MAX {
         true => {
-            let bytes = at_desk(app, caller, move |desk| desk.read(&path, SHOWN_MAX)).await?;
-            content(&line, bytes).await?
+            let bytes = at_desk(app, caller, move |desk| desk.read_file(&path, SHOWN_MAX)).await?;
+            render_content(&line, bytes).await?
         }
         false => html! { p { "This file is too large to show here." } },
     };
     let changed = Timestamp(line.modified.saturating_mul(1_000_000));
     let body = html! {
-        h1 { (render::visible(&line.name)) }
-        (trail(&line.path))
+        h1 { (render::visible_name(&line.name)) }
+        (render_trail(&line.path))
         div.toolbar {
-            a.btn.primary href=(download(&line.path)) { "Download" }
+            a.btn.primary href=(download_address(&line.path)) { "Download" }
             a.btn href=(with_path("/files/edit", &line.path)) { "Rename or delete" }
             a.btn href=(with_path("/files/checkpoints", &line.path)) { "Checkpoints of this file" }
-            span.muted { (size(line.bytes)) ", changed " (moment(changed, app.now())) }
+            span.muted { (size_text(line.bytes)) ", changed " (render_moment(changed, app.current_time())) }
         }
         (body)
     };
@@ -251,55 +254,55 @@ async fn file(app: &App, caller: &Caller, line: FileLine) -> Answer<Markup> {
 }
 
 /// A file as it can be looked at. What is not text or a plain image is only said.
-async fn content(line: &FileLine, bytes: Arc<[u8]>) -> Answer<Markup> {
+async fn render_content(line: &FileLine, bytes: Arc<[u8]>) -> HandlerResult<Markup> {
     if image_kind(&bytes).is_some() {
-        let source = format!("{}&inline=true", download(&line.path));
+        let source = format!("{}&inline=true", download_address(&line.path));
         return Ok(html! { p.picture { img src=(source) alt=(line.name); } });
     }
-    let text = match (sniff::kind(&bytes), std::str::from_utf8(&bytes)) {
-        (Kind::Text, Ok(text)) => text.to_owned(),
-        (Kind::Pdf, _) => return Ok(html! { p { "PDF: download it to read it." } }),
-        (Kind::Binary(what), _) => return Ok(html! { p { "Your new token is " (what) "." } }),
+    let text = match (sniff::detect_file_kind(&bytes), std::str::from_utf8(&bytes)) {
+        (FileKind::Text, Ok(text)) => text.to_owned(),
+        (FileKind::Pdf, _) => return Ok(html! { p { "PDF: download it to read it." } }),
+        (FileKind::Binary(what), _) => return Ok(html! { p { "Your new token is " (what) "." } }),
         _ => return Ok(html! { p { "This file is not UTF-8 text." } }),
     };
     let name = line.name.clone();
-    let shown = tokio::task::spawn_blocking(move || rendered(&name, &text)).await;
-    shown.map_err(Problem::failed)
+    let shown = tokio::task::spawn_blocking(move || render_text(&name, &text)).await;
+    shown.map_err(ProblemDetails::internal_failure)
 }
 
-fn rendered(name: &str, text: &str) -> Markup {
-    let source = render::code(text, render::language_of(name));
+fn render_text(name: &str, text: &str) -> Markup {
+    let source = render::render_code(text, render::language_of(name));
     match name.to_ascii_lowercase().ends_with(".md") {
         true => html! {
-            div.prose { (render::markdown_as(text, &render::Style { heading: 2, ..render::Style::default() })) }
+            div.prose { (render::markdown_as(text, &render::MarkdownStyle { heading: 2, ..render::MarkdownStyle::default() })) }
             details { summary { "Source" } (source) }
         },
         false => html! { (source) },
     }
 }
 
-async fn edit(
+async fn show_edit_form(
     State(app): State<App>,
     caller: Caller,
-    Query(Place { path }): Query<Place>,
-) -> Answer<Markup> {
+    Query(FilePathBody { path }): Query<FilePathBody>,
+) -> HandlerResult<Markup> {
     let asked = path.clone();
-    let held = at_desk(&app, &caller, move |desk| desk.held(&asked)).await?;
-    let what = if matches!(held, Held::Folder) { "folder" } else { "file" };
+    let held = at_desk(&app, &caller, move |desk| desk.inspect_path(&asked)).await?;
+    let what = if matches!(held, PathContent::Folder) { "folder" } else { "file" };
     let body = html! {
-        h1 { "Change " (render::visible(&path)) }
-        (trail(&path))
+        h1 { "Change " (render::visible_name(&path)) }
+        (render_trail(&path))
         form.card.stack method="post" action="/files/move" {
             h2 { "Rename or move" }
-            (csrf(&caller))
+            (csrf_input(&caller))
             input type="hidden" name="from" value=(path);
-            (field("to", "New path", "Relative to your folder. An existing file is never replaced.",
+            (render_field("to", "New path", "Relative to your folder. An existing file is never replaced.",
                 &html! { input id="to" name="to" value=(path) required aria-describedby="to-hint" autocomplete="off"; }))
             button.btn.primary type="submit" { "Rename" }
         }
         form.card.stack method="post" action="/files/delete" {
             h2 { "Delete" }
-            (csrf(&caller))
+            (csrf_input(&caller))
             input type="hidden" name="path" value=(path);
             p { "The " (what) " goes to the trash of the server, from where an admin can bring it back." }
             button.btn.danger type="submit" { "Delete this " (what) }
@@ -310,26 +313,26 @@ async fn edit(
 
 /// How an upload is sent by a form.
 #[derive(Debug, Deserialize)]
-struct Sent {
+struct UploadTarget {
     #[serde(default)]
     path: String,
 }
 
-async fn upload(
+async fn upload_files(
     State(app): State<App>,
     caller: Caller,
-    client: Client,
-    Query(sent): Query<Sent>,
+    client: ClientInfo,
+    Query(sent): Query<UploadTarget>,
     mut form: Multipart,
-) -> Answer<Redirect> {
+) -> HandlerResult<Redirect> {
     let _place = api::upload_place().await?;
-    let unreadable = |_| Problem::bad("the upload was cut off: try again");
+    let unreadable = |_| ProblemDetails::bad_request("the upload was cut off: try again");
     let mut conflict = OnConflict::default();
     let mut any = false;
     while let Some(mut part) = form.next_field().await.map_err(unreadable)? {
         let Some(name) = part.file_name().map(ToOwned::to_owned) else {
             if part.name() == Some("conflict") {
-                conflict = chosen(&part.text().await.map_err(unreadable)?);
+                conflict = parse_conflict_choice(&part.text().await.map_err(unreadable)?);
             }
             continue;
         };
@@ -342,18 +345,18 @@ async fn upload(
         }
         // Some browsers send the whole path that the file had.
         let name = name.rsplit(['/', '\\']).next().unwrap_or_default();
-        let path = joined(&sent.path, name);
-        let done = api::put(&app, &caller, (path, conflict), bytes.into()).await?;
-        api::note(&app, &caller, &client, ("file_uploaded", &done.path)).await?;
+        let path = join_path(&sent.path, name);
+        let done = api::store_upload(&app, &caller, (path, conflict), bytes.into()).await?;
+        api::note_file_change(&app, &caller, &client, ("file_uploaded", &done.path)).await?;
         any = true;
     }
     match any {
-        true => Ok(Redirect::to(&address(&sent.path))),
-        false => Err(Problem::bad("no file was chosen")),
+        true => Ok(Redirect::to(&file_address(&sent.path))),
+        false => Err(ProblemDetails::bad_request("no file was chosen")),
     }
 }
 
-fn chosen(word: &str) -> OnConflict {
+fn parse_conflict_choice(word: &str) -> OnConflict {
     match word {
         "replace" => OnConflict::Replace,
         "keep_both" => OnConflict::KeepBoth,
@@ -361,7 +364,7 @@ fn chosen(word: &str) -> OnConflict {
     }
 }
 
-fn joined(folder: &str, name: &str) -> String {
+fn join_path(folder: &str, name: &str) -> String {
     if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") }
 }
 
@@ -376,34 +379,40 @@ struct NewFolder {
 async fn make_folder(
     State(app): State<App>,
     caller: Caller,
-    client: Client,
+    client: ClientInfo,
     Form(new): Form<NewFolder>,
-) -> Answer<Redirect> {
-    let path = joined(&new.within, &new.name);
+) -> HandlerResult<Redirect> {
+    let path = join_path(&new.within, &new.name);
     let done = at_desk(&app, &caller, move |desk| desk.make_folder(&path)).await?;
-    api::note(&app, &caller, &client, ("folder_made", &done.path)).await?;
-    Ok(Redirect::to(&address(&done.path)))
+    api::note_file_change(&app, &caller, &client, ("folder_made", &done.path)).await?;
+    Ok(Redirect::to(&file_address(&done.path)))
 }
 
-async fn rename(
+async fn rename_file(
     State(app): State<App>,
     caller: Caller,
-    client: Client,
-    Form(Move { from, to }): Form<Move>,
-) -> Answer<Redirect> {
+    client: ClientInfo,
+    Form(MoveFileBody { from, to }): Form<MoveFileBody>,
+) -> HandlerResult<Redirect> {
     let old = from.clone();
-    let done = at_desk(&app, &caller, move |desk| desk.rename(&from, &to)).await?;
-    api::note(&app, &caller, &client, ("file_moved", &format!("{old} to {}", done.path))).await?;
-    Ok(Redirect::to(&address(folder_of(&done.path))))
+    let done = at_desk(&app, &caller, move |desk| desk.rename_path(&from, &to)).await?;
+    api::note_file_change(
+        &app,
+        &caller,
+        &client,
+        ("file_moved", &format!("{old} to {}", done.path)),
+    )
+    .await?;
+    Ok(Redirect::to(&file_address(folder_of(&done.path))))
 }
 
-async fn delete(
+async fn delete_file(
     State(app): State<App>,
     caller: Caller,
-    client: Client,
-    Form(place): Form<Place>,
-) -> Answer<Redirect> {
-    let done = at_desk(&app, &caller, move |desk| desk.delete(&place.path)).await?;
-    api::note(&app, &caller, &client, ("file_deleted", &done.path)).await?;
-    Ok(Redirect::to(&address(folder_of(&done.path))))
+    client: ClientInfo,
+    Form(place): Form<FilePathBody>,
+) -> HandlerResult<Redirect> {
+    let done = at_desk(&app, &caller, move |desk| desk.delete_path(&place.path)).await?;
+    api::note_file_change(&app, &caller, &client, ("file_deleted", &done.path)).await?;
+    Ok(Redirect::to(&file_address(folder_of(&done.path))))
 }

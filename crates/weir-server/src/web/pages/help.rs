@@ -10,10 +10,10 @@ use serde::Deserialize;
 
 use crate::app::App;
 use crate::guard::Caller;
-use crate::problem::{Answer, Problem};
-use crate::render::{self, Addresses, Style};
+use crate::problem::{HandlerResult, ProblemDetails};
+use crate::render::{self, LinkResolver, MarkdownStyle};
 use crate::route::Route;
-use crate::web::parts::{empty, page_with};
+use crate::web::parts::{page_with, render_empty};
 
 const HERE: &str = "/help";
 /// Characters of a question.
@@ -30,7 +30,7 @@ const AROUND: usize = 110;
 #[exclude = "decisions/*"]
 #[exclude = "generated/*"]
 #[exclude = "requirements.*"]
-struct Documents;
+struct HelpFiles;
 
 /// Which document helps on which page of the server.
 const FIRST: &[&str] = &[
@@ -58,20 +58,20 @@ const KEYS: &[(&str, &str)] = &[
 ];
 
 /// One document.
-struct Document {
+struct HelpDocument {
     name: String,
     title: String,
     text: String,
 }
 
-static ALL: LazyLock<Vec<Document>> = LazyLock::new(|| {
-    let mut all: Vec<Document> = Documents::iter()
+static ALL: LazyLock<Vec<HelpDocument>> = LazyLock::new(|| {
+    let mut all: Vec<HelpDocument> = HelpFiles::iter()
         .filter_map(|path| {
             let name = path.strip_suffix(".md")?.to_owned();
-            let file = Documents::get(&path)?;
+            let file = HelpFiles::get(&path)?;
             let text = String::from_utf8_lossy(&file.data).into_owned();
             let title = text.lines().find_map(|line| line.strip_prefix("# ")).unwrap_or(&name);
-            Some(Document { title: title.trim().to_owned(), name, text })
+            Some(HelpDocument { title: title.trim().to_owned(), name, text })
         })
         .collect();
     all.sort_by_key(|document| document.title.to_lowercase());
@@ -79,29 +79,33 @@ static ALL: LazyLock<Vec<Document>> = LazyLock::new(|| {
 });
 
 /// The routes of this file.
-pub(crate) fn routes() -> Vec<Route> {
-    vec![Route::get(HERE, show)]
+pub(crate) fn help_page_routes() -> Vec<Route> {
+    vec![Route::get(HERE, show_help)]
 }
 
 #[derive(Debug, Default, Deserialize)]
-struct Look {
+struct HelpQuery {
     #[serde(default)]
     q: String,
     #[serde(default)]
     page: String,
 }
 
-async fn show(State(_): State<App>, caller: Caller, Query(look): Query<Look>) -> Answer<Markup> {
+async fn show_help(
+    State(_): State<App>,
+    caller: Caller,
+    Query(look): Query<HelpQuery>,
+) -> HandlerResult<Markup> {
     let question: String = look.q.chars().take(QUESTION_CHARS_MAX).collect();
     let (title, body) = if !look.page.is_empty() {
         let found = ALL.iter().find(|document| document.name == look.page);
-        let found =
-            found.ok_or_else(|| Problem::missing(format!("a help page {:?}", look.page)))?;
-        (found.title.clone(), document(found))
+        let found = found
+            .ok_or_else(|| ProblemDetails::not_found(format!("a help page {:?}", look.page)))?;
+        (found.title.clone(), render_document(found))
     } else if question.trim().is_empty() {
-        ("Help".to_owned(), contents())
+        ("Help".to_owned(), render_contents())
     } else {
-        ("Help".to_owned(), answers(&question))
+        ("Help".to_owned(), render_answers(&question))
     };
     let body = html! {
         div.toolbar {
@@ -118,29 +122,29 @@ async fn show(State(_): State<App>, caller: Caller, Query(look): Query<Look>) ->
     Ok(page_with(&caller, &title, HERE, &["pages/code.css", "pages/help.css"], &body))
 }
 
-fn address(document: &Document) -> String {
+fn document_address(document: &HelpDocument) -> String {
     format!("{HERE}?page={}", document.name)
 }
 
-fn list(documents: &[&Document]) -> Markup {
+fn render_document_list(documents: &[&HelpDocument]) -> Markup {
     html! {
         ul.help-list {
             @for document in documents {
-                li { a href=(address(document)) { (document.title) } }
+                li { a href=(document_address(document)) { (document.title) } }
             }
         }
     }
 }
 
-fn contents() -> Markup {
+fn render_contents() -> Markup {
     let find = |name: &&&str| ALL.iter().find(|document| document.name == **name);
-    let first: Vec<&Document> = FIRST.iter().filter_map(|name| find(&name)).collect();
-    let rest: Vec<&Document> =
+    let first: Vec<&HelpDocument> = FIRST.iter().filter_map(|name| find(&name)).collect();
+    let rest: Vec<&HelpDocument> =
         ALL.iter().filter(|document| !FIRST.contains(&document.name.as_str())).collect();
     html! {
         section.card aria-labelledby="begin" {
             h2 id="begin" { "Getting started" }
-            (list(&first))
+            (render_document_list(&first))
         }
         section.card aria-labelledby="keys" {
             h2 id="keys" { "Keys" }
@@ -153,48 +157,48 @@ fn contents() -> Markup {
         }
         section.card aria-labelledby="all" {
             h2 id="all" { "More" }
-            (list(&rest))
+            (render_document_list(&rest))
         }
     }
 }
 
 /// Documents link to each other by file name.
-struct Own;
+struct HelpLinks;
 
-impl Addresses for Own {
-    fn link(&self, address: &str) -> Option<String> {
+impl LinkResolver for HelpLinks {
+    fn resolve_link(&self, address: &str) -> Option<String> {
         let name = address.split('#').next().unwrap_or(address).strip_suffix(".md")?;
         ALL.iter().any(|document| document.name == name).then(|| format!("{HERE}?page={name}"))
     }
 }
 
-fn document(document: &Document) -> Markup {
+fn render_document(document: &HelpDocument) -> Markup {
     let text = document.text.split_once('\n').map_or("", |(_, rest)| rest);
     html! {
         article.card.help-text {
             h1 { (document.title) }
-            div { (render::markdown_as(text, &Style { heading: 2, addresses: &Own })) }
+            div { (render::markdown_as(text, &MarkdownStyle { heading: 2, addresses: &HelpLinks })) }
         }
     }
 }
 
 /// A document that answers, with the places where it does.
-struct Hit<'a> {
-    document: &'a Document,
+struct HelpHit<'a> {
+    document: &'a HelpDocument,
     score: usize,
     passages: Vec<String>,
 }
 
-fn answers(question: &str) -> Markup {
-    let hits = find(&ALL, question);
+fn render_answers(question: &str) -> Markup {
+    let hits = find_documents(&ALL, question);
     html! {
         h2 { (hits.len()) " pages for “" (question) "”" }
         @if hits.is_empty() {
-            (empty("No pages found.", "Try fewer or more common words."))
+            (render_empty("No pages found.", "Try fewer or more common words."))
         }
         @for hit in &hits {
             section.card {
-                h3 { a href=(address(hit.document)) { (hit.document.title) } }
+                h3 { a href=(document_address(hit.document)) { (hit.document.title) } }
                 @for passage in &hit.passages { p.muted { "… " (passage) " …" } }
             }
         }
@@ -202,9 +206,9 @@ fn answers(question: &str) -> Markup {
 }
 
 /// Documents in which every word stands: where it stands in headings first.
-fn find<'a>(all: &'a [Document], question: &str) -> Vec<Hit<'a>> {
+fn find_documents<'a>(all: &'a [HelpDocument], question: &str) -> Vec<HelpHit<'a>> {
     let words: Vec<String> = question.to_lowercase().split_whitespace().map(String::from).collect();
-    let mut hits: Vec<Hit<'a>> = all
+    let mut hits: Vec<HelpHit<'a>> = all
         .iter()
         .filter_map(|document| {
             let text = document.text.to_lowercase();
@@ -219,7 +223,7 @@ fn find<'a>(all: &'a [Document], question: &str) -> Vec<Hit<'a>> {
             let score = words.iter().map(count).sum::<usize>()
                 + words.iter().filter(in_headings).count() * 50
                 + words.iter().filter(in_title).count() * 200;
-            Some(Hit { document, score, passages: passages(&document.text, &words) })
+            Some(HelpHit { document, score, passages: find_passages(&document.text, &words) })
         })
         .collect();
     hits.sort_by_key(|hit| std::cmp::Reverse(hit.score));
@@ -227,7 +231,7 @@ fn find<'a>(all: &'a [Document], question: &str) -> Vec<Hit<'a>> {
 }
 
 /// Where the words stand, with some text around.
-fn passages(text: &str, words: &[String]) -> Vec<String> {
+fn find_passages(text: &str, words: &[String]) -> Vec<String> {
     let mut found = Vec::new();
     for paragraph in text.split("\n\n") {
         // Letters that change their length in lower case would move the place.
@@ -252,17 +256,20 @@ mod tests {
     fn s10_help_has_the_documents_and_finds_words_in_them() {
         assert!(ALL.len() > 30, "{}", ALL.len());
         assert!(ALL.iter().all(|document| !document.name.contains('/')));
-        let hits = find(&ALL, "undo checkpoint");
+        let hits = find_documents(&ALL, "undo checkpoint");
         assert_eq!(hits[0].document.name, "checkpoints-and-undo");
         assert!(!hits[0].passages.is_empty());
-        assert!(find(&ALL, "zzzzqqq").is_empty());
-        assert!(find(&ALL, " ").is_empty());
+        assert!(find_documents(&ALL, "zzzzqqq").is_empty());
+        assert!(find_documents(&ALL, " ").is_empty());
     }
 
     #[test]
     fn s10_help_pages_link_to_each_other() {
-        assert_eq!(Own.link("gate.md#the-flow-table").as_deref(), Some("/help?page=gate"));
-        assert_eq!(Own.link("../README.md"), None);
-        assert_eq!(Own.link("nothing.md"), None);
+        assert_eq!(
+            HelpLinks.resolve_link("gate.md#the-flow-table").as_deref(),
+            Some("/help?page=gate")
+        );
+        assert_eq!(HelpLinks.resolve_link("../README.md"), None);
+        assert_eq!(HelpLinks.resolve_link("nothing.md"), None);
     }
 }

@@ -8,72 +8,73 @@ use maud::{Markup, html};
 use serde::Deserialize;
 use weir_install::failure::HouseError;
 use weir_install::user_space::{
-    Deed, LibraryItem, LibraryLine, NewServer, Shelf, TextKind, Waiting, Word,
+    LibraryAction, LibraryDecision, LibraryItem, LibraryLine, LibraryShelf, NewServer,
+    PendingLibraryChange, TextKind,
 };
 
-use crate::api::library::shelf as shelf_of;
+use crate::api::library::parse_shelf as shelf_of;
 use crate::app::App;
 use crate::guard::Caller;
-use crate::problem::{Answer, Problem};
+use crate::problem::{HandlerResult, ProblemDetails};
 use crate::render;
-use crate::route::{Access, Route};
-use crate::web::parts::{badge, csrf, empty, field, page};
+use crate::route::{Route, RouteAccess};
+use crate::web::parts::{csrf_input, framed_page, render_badge, render_empty, render_field};
 
 /// The entry of the navigation.
 const HERE: &str = "/library";
 
 /// The routes of this file.
-pub(crate) fn routes() -> Vec<Route> {
+pub(crate) fn library_page_routes() -> Vec<Route> {
     vec![
-        Route::get("/library", first),
-        Route::get("/library/{shelf}", list),
-        Route::post("/mcp-servers", declare).access(Access::Admin),
-        Route::get("/library/{shelf}/{name}", show),
-        Route::post("/library/{shelf}/{name}/look", look),
-        Route::post("/library/{shelf}/{name}/{deed}", act),
+        Route::get("/library", redirect_to_first),
+        Route::get("/library/{shelf}", show_shelf),
+        Route::post("/mcp-servers", declare_server).access(RouteAccess::Admin),
+        Route::get("/library/{shelf}/{name}", show_item),
+        Route::post("/library/{shelf}/{name}/look", inspect_server),
+        Route::post("/library/{shelf}/{name}/{deed}", act_on_item),
     ]
 }
 
-fn title(shelf: Shelf) -> &'static str {
+fn shelf_title(shelf: LibraryShelf) -> &'static str {
     match shelf {
-        Shelf::Skills => "Skills",
-        Shelf::Recipes => "Recipes",
-        Shelf::Made => "Custom tools",
-        Shelf::Profiles => "Profiles",
-        Shelf::Plugins => "Plugins",
-        Shelf::Servers => "MCP servers",
-        Shelf::Tools => "Tools",
+        LibraryShelf::Skills => "Skills",
+        LibraryShelf::Recipes => "Recipes",
+        LibraryShelf::Made => "Custom tools",
+        LibraryShelf::Profiles => "Profiles",
+        LibraryShelf::Plugins => "Plugins",
+        LibraryShelf::Servers => "MCP servers",
+        LibraryShelf::Tools => "Tools",
     }
 }
 
-fn about(shelf: Shelf) -> &'static str {
+fn describe_shelf(shelf: LibraryShelf) -> &'static str {
     match shelf {
-        Shelf::Skills => "Instructions that agents read when they fit your request.",
-        Shelf::Recipes => {
+        LibraryShelf::Skills => "Instructions that agents read when they fit your request.",
+        LibraryShelf::Recipes => {
             "Known ways to do a kind of task. One that worked three times is followed without \
              asking the model after each step."
         }
-        Shelf::Made => "Tools that an agent wrote. None can be used until you approve it.",
-        Shelf::Profiles => "The tools, instructions and limits of an agent.",
-        Shelf::Plugins => {
+        LibraryShelf::Made => "Tools that an agent wrote. None can be used until you approve it.",
+        LibraryShelf::Profiles => "The tools, instructions and limits of an agent.",
+        LibraryShelf::Plugins => {
             "Commands and methods of other programs. A changed plugin is disabled until you approve it again."
         }
-        Shelf::Servers => {
+        LibraryShelf::Servers => {
             "Foreign servers (MCP). None is used before you have read what it offers; what changes \
              afterwards needs your word again."
         }
-        Shelf::Tools => "All built-in tools, as the model sees them.",
+        LibraryShelf::Tools => "All built-in tools, as the model sees them.",
     }
 }
 
-fn tabs(here: Shelf) -> Markup {
+fn render_tabs(here: LibraryShelf) -> Markup {
     html! {
         nav.tabs aria-label="Library" {
             ul {
-                @for shelf in Shelf::ALL {
+                @for shelf in LibraryShelf::ALL {
                     li {
-                        a href={ "/library/" (shelf.word()) }
-                            aria-current=[(shelf == here).then_some("page")] { (title(shelf)) }
+                        a href={ "/library/" (shelf.path_word()) }
+                            aria-current=[(shelf == here).then_some("page")] { (shelf_title(shelf)) }
                     }
                 }
             }
@@ -81,51 +82,55 @@ fn tabs(here: Shelf) -> Markup {
     }
 }
 
-async fn first() -> Redirect {
+async fn redirect_to_first() -> Redirect {
     Redirect::to("/library/skills")
 }
 
-async fn list(
+async fn show_shelf(
     State(app): State<App>,
     caller: Caller,
     Path(word): Path<String>,
-    Query(shown): Query<Shown>,
-) -> Answer<Markup> {
+    Query(shown): Query<LibraryPageQuery>,
+) -> HandlerResult<Markup> {
     let shelf = shelf_of(&word)?;
     let home = app.home(&caller.person).await?;
     let all = home.list_shelf(shelf).await?;
     let body = html! {
         h1 { "Library" }
-        (tabs(shelf))
-        p.muted { (about(shelf)) }
+        (render_tabs(shelf))
+        p.muted { (describe_shelf(shelf)) }
         @if !shown.wrong.is_empty() { p.notice.bad role="alert" { (shown.wrong) } }
         @for note in &all.notes { p.notice.warn { (note) } }
         @if all.lines.is_empty() {
-            (empty(&format!("No {} here.", title(shelf).to_lowercase()), nothing(shelf)))
+            (render_empty(&format!("No {} here.", shelf_title(shelf).to_lowercase()), empty_shelf_text(shelf)))
         } @else {
             div.table-wrap tabindex="0" {
                 table {
-                    caption.unseen { (title(shelf)) }
+                    caption.unseen { (shelf_title(shelf)) }
                     thead { tr {
                         th scope="col" { "Name" } th scope="col" { "About" }
                         th scope="col" { "From" } th scope="col" { "State" }
                     } }
-                    tbody { @for line in &all.lines { (row(shelf, line)) } }
+                    tbody { @for line in &all.lines { (render_row(shelf, line)) } }
                 }
             }
         }
-        @if shelf == Shelf::Servers && caller.person.is_admin() { (new_server(&caller)) }
+        @if shelf == LibraryShelf::Servers && caller.person.is_admin() { (new_server(&caller)) }
     };
-    Ok(page(&caller, title(shelf), HERE, &body))
+    Ok(framed_page(&caller, shelf_title(shelf), HERE, &body))
 }
 
-fn nothing(shelf: Shelf) -> &'static str {
+fn empty_shelf_text(shelf: LibraryShelf) -> &'static str {
     match shelf {
-        Shelf::Skills => "Skills that agents propose appear here.",
-        Shelf::Recipes => "Tasks that were solved the same way three times are proposed here.",
-        Shelf::Made => "Tools that an agent writes wait here for your approval.",
-        Shelf::Servers => "An admin adds servers here, or with weir mcp-servers add.",
-        Shelf::Plugins | Shelf::Profiles | Shelf::Tools => "See the documentation.",
+        LibraryShelf::Skills => "Skills that agents propose appear here.",
+        LibraryShelf::Recipes => {
+            "Tasks that were solved the same way three times are proposed here."
+        }
+        LibraryShelf::Made => "Tools that an agent writes wait here for your approval.",
+        LibraryShelf::Servers => "An admin adds servers here, or with weir mcp-servers add.",
+        LibraryShelf::Plugins | LibraryShelf::Profiles | LibraryShelf::Tools => {
+            "See the documentation."
+        }
     }
 }
 
@@ -137,13 +142,13 @@ fn new_server(caller: &Caller) -> Markup {
             input id=(id) name=(name) required[required] autocomplete="off" spellcheck="false"
                 aria-describedby={ (id) "-hint" };
         };
-        field(&id, label, hint, &control)
+        render_field(&id, label, hint, &control)
     };
     html! {
         section.card aria-labelledby="new-server" {
             h2 id="new-server" { "Add an MCP server" }
             form method="post" action="/mcp-servers" {
-                (csrf(caller))
+                (csrf_input(caller))
                 (input("name", "Name", "Letters, digits, - and _.", true))
                 (input("command", "Command", "A program and its arguments. It runs in the sandbox.", false))
                 (input("url", "Or URL", "For a server that runs elsewhere.", false))
@@ -169,11 +174,11 @@ struct ServerTyped {
     hosts: String,
 }
 
-async fn declare(
+async fn declare_server(
     State(app): State<App>,
     caller: Caller,
     Form(typed): Form<ServerTyped>,
-) -> Answer<Redirect> {
+) -> HandlerResult<Redirect> {
     let home = app.home(&caller.person).await?;
     let parts = |text: &str| {
         let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
@@ -193,71 +198,71 @@ async fn declare(
     match home.declare_server(&new).await {
         Ok(()) => {
             let note = query("note", "Added. Start it to see what it offers, then approve it.");
-            Ok(Redirect::to(&format!("{}?{note}", address(Shelf::Servers, &name))))
+            Ok(Redirect::to(&format!("{}?{note}", item_address(LibraryShelf::Servers, &name))))
         }
         Err(HouseError::Refused(wrong)) => {
             let wrong = query("wrong", &wrong);
-            Ok(Redirect::to(&format!("/library/{}?{wrong}", Shelf::Servers.word())))
+            Ok(Redirect::to(&format!("/library/{}?{wrong}", LibraryShelf::Servers.path_word())))
         }
         Err(error) => Err(error.into()),
     }
 }
 
-fn address(shelf: Shelf, name: &str) -> String {
+fn item_address(shelf: LibraryShelf, name: &str) -> String {
     // `+` stands for a blank in forms and for itself in paths.
     let name: String = url::form_urlencoded::byte_serialize(name.as_bytes()).collect();
-    format!("/library/{}/{}", shelf.word(), name.replace('+', "%20"))
+    format!("/library/{}/{}", shelf.path_word(), name.replace('+', "%20"))
 }
 
-fn row(shelf: Shelf, line: &LibraryLine) -> Markup {
+fn render_row(shelf: LibraryShelf, line: &LibraryLine) -> Markup {
     html! {
         tr {
-            th scope="row" { a href=(address(shelf, &line.name)) { (line.name) } }
+            th scope="row" { a href=(item_address(shelf, &line.name)) { (line.name) } }
             td { (line.about) }
             td.muted { (line.origin) }
-            td { (state(line)) }
+            td { (render_state(line)) }
         }
     }
 }
 
-fn state(line: &LibraryLine) -> Markup {
+fn render_state(line: &LibraryLine) -> Markup {
     let kind = match line.state.as_str() {
         "used" | "enabled" | "fast" | "told" => "good",
         "rejected" | "off" | "disabled" | "shadowed" => "",
         _ => "warn",
     };
     html! {
-        @if line.waits { (badge("info", "waiting for you")) " " }
-        @if !(line.waits && line.state == "waits") { (badge(kind, &line.state)) }
-        @if line.untrusted { " " (badge("warn", "outside content")) }
+        @if line.waits { (render_badge("info", "waiting for you")) " " }
+        @if !(line.waits && line.state == "waits") { (render_badge(kind, &line.state)) }
+        @if line.untrusted { " " (render_badge("warn", "outside content")) }
     }
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Shown {
+struct LibraryPageQuery {
     note: String,
     wrong: String,
 }
 
-async fn show(
+async fn show_item(
     State(app): State<App>,
     caller: Caller,
     Path((word, name)): Path<(String, String)>,
-    Query(shown): Query<Shown>,
-) -> Answer<Markup> {
+    Query(shown): Query<LibraryPageQuery>,
+) -> HandlerResult<Markup> {
     let shelf = shelf_of(&word)?;
     let home = app.home(&caller.person).await?;
     let item = home.find_item(shelf, &name).await?;
-    Ok(thing(&caller, shelf, &item, &shown))
+    Ok(item_page(&caller, shelf, &item, &shown))
 }
 
-async fn look(
+async fn inspect_server(
     State(app): State<App>,
     caller: Caller,
     Path((word, name)): Path<(String, String)>,
-    Form(_): Form<Said>,
-) -> Answer<Markup> {
+    Form(_): Form<LibraryActionForm>,
+) -> HandlerResult<Markup> {
     let shelf = shelf_of(&word)?;
     let home = app.home(&caller.person).await?;
     match home.inspect_item(shelf, &name).await {
@@ -266,53 +271,72 @@ async fn look(
                 Some(_) => "This is what it offers now.",
                 None => "It is unchanged since it was approved.",
             };
-            let shown = Shown { note: note.into(), ..Shown::default() };
-            Ok(thing(&caller, shelf, &item, &shown))
+            let shown = LibraryPageQuery { note: note.into(), ..LibraryPageQuery::default() };
+            Ok(item_page(&caller, shelf, &item, &shown))
         }
         Err(HouseError::Refused(wrong)) => {
             let item = home.find_item(shelf, &name).await?;
-            Ok(thing(&caller, shelf, &item, &Shown { wrong, ..Shown::default() }))
+            Ok(item_page(
+                &caller,
+                shelf,
+                &item,
+                &LibraryPageQuery { wrong, ..LibraryPageQuery::default() },
+            ))
         }
         Err(error) => Err(error.into()),
     }
 }
 
-fn thing(caller: &Caller, shelf: Shelf, item: &LibraryItem, shown: &Shown) -> Markup {
+fn item_page(
+    caller: &Caller,
+    shelf: LibraryShelf,
+    item: &LibraryItem,
+    shown: &LibraryPageQuery,
+) -> Markup {
     let name = &item.line.name;
     let body = html! {
         div.toolbar {
             h1 { (name) }
-            (state(&item.line))
-            (deeds(caller, shelf, item))
+            (render_state(&item.line))
+            (render_actions(caller, shelf, item))
         }
-        (tabs(shelf))
+        (render_tabs(shelf))
         @if !shown.note.is_empty() { p.notice.info role="status" { (shown.note) } }
         @if !shown.wrong.is_empty() { p.notice.bad role="alert" { (shown.wrong) } }
         @if !item.line.about.is_empty() { p { (item.line.about) } }
-        @if let Some(waiting) = &item.waiting { (waits(caller, shelf, item, waiting)) }
+        @if let Some(waiting) = &item.waiting { (render_waiting(caller, shelf, item, waiting)) }
         @if !item.facts.is_empty() {
             dl.kv { @for (what, value) in &item.facts { dt { (what) } dd { (value) } } }
         }
         @if !item.text.is_empty() {
             section.card aria-labelledby="text" {
                 h2 id="text" { (if item.waiting.is_some() { "Metadata" } else { "Content" }) }
-                (text(&item.text, item.text_kind))
+                (render_text(&item.text, item.text_kind))
             }
         }
     };
-    page(caller, name, HERE, &body)
+    framed_page(caller, name, HERE, &body)
 }
 
-fn text(text: &str, kind: TextKind) -> Markup {
+fn render_text(text: &str, kind: TextKind) -> Markup {
     match kind {
-        TextKind::Plain => html! { pre.wrap tabindex="0" { (render::prose(text)) } },
-        TextKind::Markdown => html! { div.markdown { (render::markdown(text)) } },
-        TextKind::Json => html! { (render::json(text)) },
+        TextKind::Plain => html! { pre.wrap tabindex="0" { (render::visible_prose(text)) } },
+        TextKind::Markdown => html! { div.markdown { (render::render_markdown(text)) } },
+        TextKind::Json => html! { (render::render_json(text)) },
     }
 }
 
-fn waits(caller: &Caller, shelf: Shelf, item: &LibraryItem, waiting: &Waiting) -> Markup {
-    let yes = if item.deeds.contains(&Deed::Approve) { Deed::Approve } else { Deed::Accept };
+fn render_waiting(
+    caller: &Caller,
+    shelf: LibraryShelf,
+    item: &LibraryItem,
+    waiting: &PendingLibraryChange,
+) -> Markup {
+    let yes = if item.deeds.contains(&LibraryAction::Approve) {
+        LibraryAction::Approve
+    } else {
+        LibraryAction::Accept
+    };
     html! {
         section.card aria-labelledby="waiting" {
             h2 id="waiting" { "Waiting for your approval: " (waiting.what) }
@@ -325,56 +349,61 @@ fn waits(caller: &Caller, shelf: Shelf, item: &LibraryItem, waiting: &Waiting) -
             }
             @if !waiting.diff.is_empty() {
                 h3 { "Changes" }
-                (render::diff(&waiting.diff))
+                (render::render_diff(&waiting.diff))
             }
             @if !waiting.text.is_empty() {
                 h3 { "Full text" }
-                pre.wrap tabindex="0" { (render::prose(&waiting.text)) }
+                pre.wrap tabindex="0" { (render::visible_prose(&waiting.text)) }
             }
             div.row {
-                (form(caller, shelf, item, (yes, &waiting.hash, waiting.untrusted)))
-                @if item.deeds.contains(&Deed::Reject) {
-                    (form(caller, shelf, item, (Deed::Reject, &waiting.hash, false)))
+                (action_form(caller, shelf, item, (yes, &waiting.hash, waiting.untrusted)))
+                @if item.deeds.contains(&LibraryAction::Reject) {
+                    (action_form(caller, shelf, item, (LibraryAction::Reject, &waiting.hash, false)))
                 }
             }
         }
     }
 }
 
-fn deeds(caller: &Caller, shelf: Shelf, item: &LibraryItem) -> Markup {
+fn render_actions(caller: &Caller, shelf: LibraryShelf, item: &LibraryItem) -> Markup {
     let waits = item.waiting.is_some();
-    let settled =
-        |deed: &Deed| waits && matches!(deed, Deed::Accept | Deed::Reject | Deed::Approve);
+    let settled = |deed: &LibraryAction| {
+        waits
+            && matches!(
+                deed,
+                LibraryAction::Accept | LibraryAction::Reject | LibraryAction::Approve
+            )
+    };
     html! {
-        @if shelf == Shelf::Servers {
-            form method="post" action={ (address(shelf, &item.line.name)) "/look" } {
-                (csrf(caller))
+        @if shelf == LibraryShelf::Servers {
+            form method="post" action={ (item_address(shelf, &item.line.name)) "/look" } {
+                (csrf_input(caller))
                 button.btn type="submit" { "Start and inspect" }
             }
         }
         @for deed in item.deeds.iter().filter(|deed| !settled(deed)) {
-            (form(caller, shelf, item, (*deed, &item.hash, item.line.untrusted && *deed == Deed::Accept)))
+            (action_form(caller, shelf, item, (*deed, &item.hash, item.line.untrusted && *deed == LibraryAction::Accept)))
         }
     }
 }
 
-fn form(
+fn action_form(
     caller: &Caller,
-    shelf: Shelf,
+    shelf: LibraryShelf,
     item: &LibraryItem,
-    (deed, hash, untrusted): (Deed, &str, bool),
+    (deed, hash, untrusted): (LibraryAction, &str, bool),
 ) -> Markup {
     let (word, class) = match deed {
-        Deed::Accept => ("Accept", "btn primary"),
-        Deed::Approve => ("Approve", "btn primary"),
-        Deed::Enable => ("Enable", "btn primary"),
-        Deed::Reject => ("Reject", "btn"),
-        Deed::Disable => ("Disable", "btn"),
-        Deed::Remove => ("Remove", "btn danger"),
+        LibraryAction::Accept => ("Accept", "btn primary"),
+        LibraryAction::Approve => ("Approve", "btn primary"),
+        LibraryAction::Enable => ("Enable", "btn primary"),
+        LibraryAction::Reject => ("Reject", "btn"),
+        LibraryAction::Disable => ("Disable", "btn"),
+        LibraryAction::Remove => ("Remove", "btn danger"),
     };
     html! {
-        form method="post" action={ (address(shelf, &item.line.name)) "/" (deed.word()) } {
-            (csrf(caller))
+        form method="post" action={ (item_address(shelf, &item.line.name)) "/" (deed.path_word()) } {
+            (csrf_input(caller))
             input type="hidden" name="hash" value=(hash);
             @if untrusted {
                 label {
@@ -389,23 +418,23 @@ fn form(
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Said {
+struct LibraryActionForm {
     hash: String,
     untrusted: String,
 }
 
-async fn act(
+async fn act_on_item(
     State(app): State<App>,
     caller: Caller,
     Path((word, name, deed)): Path<(String, String, String)>,
-    Form(said): Form<Said>,
-) -> Answer<Redirect> {
+    Form(said): Form<LibraryActionForm>,
+) -> HandlerResult<Redirect> {
     let shelf = shelf_of(&word)?;
-    let Some(deed) = Deed::of(&deed) else {
-        return Err(Problem::missing(format!("the deed {deed:?}")));
+    let Some(deed) = LibraryAction::from_word(&deed) else {
+        return Err(ProblemDetails::not_found(format!("the deed {deed:?}")));
     };
     let home = app.home(&caller.person).await?;
-    let word = Word { deed, hash: &said.hash, untrusted: said.untrusted == "yes" };
+    let word = LibraryDecision { deed, hash: &said.hash, untrusted: said.untrusted == "yes" };
     let (key, said) = match home.apply_decision(shelf, &name, word).await {
         Ok(note) => ("note", note),
         Err(HouseError::Refused(wrong)) => ("wrong", wrong),
@@ -413,7 +442,8 @@ async fn act(
     };
     // What was taken away has no page any more.
     let there = home.find_item(shelf, &name).await.is_ok();
-    let to = if there { address(shelf, &name) } else { format!("/library/{}", shelf.word()) };
+    let to =
+        if there { item_address(shelf, &name) } else { format!("/library/{}", shelf.path_word()) };
     let mut query = url::form_urlencoded::Serializer::new(String::new());
     query.append_pair(key, &said);
     Ok(Redirect::to(&format!("{to}?{}", query.finish())))

@@ -8,16 +8,20 @@ use http::StatusCode;
 use maud::{Markup, html};
 use serde::Deserialize;
 use weir_engine::ports::MailSecurity;
-use weir_engine::schedule::known;
+use weir_engine::schedule::load_known_agents;
 use weir_install::mail::accounts::{self, AccountLine, ServerLine};
 use weir_install::mail::rules::MailRule;
 
-use crate::api::mail::{AccountShown, checked, set, shown, taken_away};
+use crate::api::mail::{
+    MailAccountStatus, check_mail_account, mail_account_status, set_mail_account, taken_away,
+};
 use crate::app::App;
 use crate::guard::Caller;
-use crate::problem::{Answer, Problem};
+use crate::problem::{HandlerResult, ProblemDetails};
 use crate::route::Route;
-use crate::web::parts::{badge, csrf, empty, field, moment, page};
+use crate::web::parts::{
+    csrf_input, framed_page, render_badge, render_empty, render_field, render_moment,
+};
 
 /// This page.
 const HERE: &str = "/mail";
@@ -25,29 +29,35 @@ const HERE: &str = "/mail";
 const NEW_RULES: usize = 2;
 
 /// The routes of this file.
-pub(crate) fn routes() -> Vec<Route> {
+pub(crate) fn mail_page_routes() -> Vec<Route> {
     vec![
-        Route::get(HERE, list),
-        Route::get("/mail-new", blank),
-        Route::post("/mail-new", add),
-        Route::get("/mail/{name}", edit),
-        Route::post("/mail/{name}", change),
-        Route::post("/mail/{name}/check", check),
+        Route::get(HERE, show_mail_accounts),
+        Route::get("/mail-new", show_blank_form),
+        Route::post("/mail-new", add_account),
+        Route::get("/mail/{name}", show_edit_form),
+        Route::post("/mail/{name}", change_account),
+        Route::post("/mail/{name}/check", check_account),
         Route::post("/mail/{name}/remove", remove),
     ]
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Told {
+struct MailPageNotes {
     note: String,
     problem: String,
 }
 
-async fn list(State(app): State<App>, caller: Caller, Query(told): Query<Told>) -> Answer<Markup> {
-    let now = app.now();
-    let found = accounts::all(app.records.as_ref(), Some(&caller.person.id), now).await?;
-    let all: Vec<AccountShown> = found.into_iter().map(|found| shown(&app, found)).collect();
+async fn show_mail_accounts(
+    State(app): State<App>,
+    caller: Caller,
+    Query(told): Query<MailPageNotes>,
+) -> HandlerResult<Markup> {
+    let now = app.current_time();
+    let found =
+        accounts::list_mail_accounts(app.records.as_ref(), Some(&caller.person.id), now).await?;
+    let all: Vec<MailAccountStatus> =
+        found.into_iter().map(|found| mail_account_status(&app, found)).collect();
     let body = html! {
         div.toolbar {
             h1 { "Mail" }
@@ -55,25 +65,29 @@ async fn list(State(app): State<App>, caller: Caller, Query(told): Query<Told>) 
         }
         p.muted { "Mail that fits a rule starts one of your agents. What it says reaches the agent \
             as somebody else's words: it can ask for anything and decides nothing." }
-        (notes(&told))
+        (render_notes(&told))
         @if all.is_empty() {
-            (empty("No mail accounts yet.", "“New account” sets one up: Weir reads it, and \
+            (render_empty("No mail accounts yet.", "“New account” sets one up: Weir reads it, and \
                 changes nothing in it."))
         } @else {
-            div.grid { @for one in &all { (card(&caller, one, now)) } }
+            div.grid { @for one in &all { (render_account(&caller, one, now)) } }
         }
     };
-    Ok(page(&caller, "Mail", HERE, &body))
+    Ok(framed_page(&caller, "Mail", HERE, &body))
 }
 
-fn notes(told: &Told) -> Markup {
+fn render_notes(told: &MailPageNotes) -> Markup {
     html! {
         @if !told.note.is_empty() { p.notice.good role="status" { (told.note) } }
         @if !told.problem.is_empty() { p.notice.bad role="alert" { (told.problem) } }
     }
 }
 
-fn card(caller: &Caller, one: &AccountShown, now: weir_core::ids::Timestamp) -> Markup {
+fn render_account(
+    caller: &Caller,
+    one: &MailAccountStatus,
+    now: weir_core::ids::Timestamp,
+) -> Markup {
     let line = &one.line;
     let (kind, word) = match one.state {
         "followed" => ("good", "followed"),
@@ -85,11 +99,11 @@ fn card(caller: &Caller, one: &AccountShown, now: weir_core::ids::Timestamp) -> 
         section.card.stack aria-labelledby={ "account-" (line.name) } {
             h2 id={ "account-" (line.name) } { a href={ "/mail/" (line.name) } { (line.name) } }
             p {
-                (line.address) " " (badge(kind, word))
-                @if line.tool { " " (badge("info", "email tool")) }
+                (line.address) " " (render_badge(kind, word))
+                @if line.tool { " " (render_badge("info", "email tool")) }
             }
             @if !one.why.is_empty() {
-                p.notice.bad { (one.why) " (" (moment(one.since, now)) ")" }
+                p.notice.bad { (one.why) " (" (render_moment(one.since, now)) ")" }
             }
             @if line.rules.is_empty() { p.muted { "No rules: incoming mail starts nothing." } }
             @else {
@@ -97,7 +111,7 @@ fn card(caller: &Caller, one: &AccountShown, now: weir_core::ids::Timestamp) -> 
             }
             div.row {
                 form method="post" action={ "/mail/" (line.name) "/check" } {
-                    (csrf(caller))
+                    (csrf_input(caller))
                     button.btn type="submit" { "Check" span.unseen { " " (line.name) } }
                 }
                 a.btn href={ "/mail/" (line.name) } { "Change" span.unseen { " " (line.name) } }
@@ -117,7 +131,7 @@ fn told_rule(rule: &MailRule) -> String {
     format!("From {from}{about}{unchecked}: starts {}", rule.agent)
 }
 
-async fn blank(State(app): State<App>, caller: Caller) -> Answer<Markup> {
+async fn show_blank_form(State(app): State<App>, caller: Caller) -> HandlerResult<Markup> {
     let line = AccountLine {
         name: String::new(),
         address: String::new(),
@@ -130,36 +144,42 @@ async fn blank(State(app): State<App>, caller: Caller) -> Answer<Markup> {
         tool: false,
         rules: Vec::new(),
     };
-    form(&app, &caller, (&line, None), &Told::default()).await
+    account_form(&app, &caller, (&line, None), &MailPageNotes::default()).await
 }
 
-async fn edit(
+async fn show_edit_form(
     State(app): State<App>,
     caller: Caller,
     Path(name): Path<String>,
-    Query(told): Query<Told>,
-) -> Answer<Markup> {
-    let found = accounts::find(app.records.as_ref(), &caller.person.id, &name, app.now()).await?;
-    form(&app, &caller, (&found.line, Some(&name)), &told).await
+    Query(told): Query<MailPageNotes>,
+) -> HandlerResult<Markup> {
+    let found = accounts::find_mail_account(
+        app.records.as_ref(),
+        &caller.person.id,
+        &name,
+        app.current_time(),
+    )
+    .await?;
+    account_form(&app, &caller, (&found.line, Some(&name)), &told).await
 }
 
 /// The form of an account; `there`: its name, if it exists.
-async fn form(
+async fn account_form(
     app: &App,
     caller: &Caller,
     (line, there): (&AccountLine, Option<&str>),
-    told: &Told,
-) -> Answer<Markup> {
+    told: &MailPageNotes,
+) -> HandlerResult<Markup> {
     let home = app.home(&caller.person).await?;
-    let (agents, _) = known(home.store().as_ref()).await?;
+    let (agents, _) = load_known_agents(home.store().as_ref()).await?;
     let agents: Vec<String> = agents.into_keys().collect();
     let title = there.map_or("New mail account".to_owned(), |name| format!("Mail account {name}"));
     let action = there.map_or("/mail-new".to_owned(), |name| format!("/mail/{name}"));
     let body = html! {
         h1 { (title) }
-        (notes(told))
+        (render_notes(told))
         form.stack method="post" action=(action) {
-            (csrf(caller))
+            (csrf_input(caller))
             (account_card(line, there))
             div.grid {
                 (server_card("imap", "Fetching mail (IMAP)", Some(&line.imap)))
@@ -174,12 +194,12 @@ async fn form(
         @if let Some(name) = there {
             form method="post" action={ "/mail/" (name) "/remove" }
                 data-confirm="Remove this account? Your mail stays on its server." {
-                (csrf(caller))
+                (csrf_input(caller))
                 button.btn.danger type="submit" { "Remove account" }
             }
         }
     };
-    Ok(page(caller, &title, HERE, &body))
+    Ok(framed_page(caller, &title, HERE, &body))
 }
 
 fn account_card(line: &AccountLine, there: Option<&str>) -> Markup {
@@ -196,22 +216,22 @@ fn account_card(line: &AccountLine, there: Option<&str>) -> Markup {
     html! {
         section.card.stack aria-labelledby="account" {
             h2 id="account" { "Account" }
-            (field("name", "Name", "Lowercase letters, digits and -.", &name))
-            (field("address", "Address", "", &address))
-            (field("user", "User name", "", &user))
-            (field("password", "Password", "It goes in and never comes out; empty keeps the one that \
+            (render_field("name", "Name", "Lowercase letters, digits and -.", &name))
+            (render_field("address", "Address", "", &address))
+            (render_field("user", "User name", "", &user))
+            (render_field("password", "Password", "It goes in and never comes out; empty keeps the one that \
                 is there. Kept encrypted, the key outside the database.", &password))
-            (field("folder", "Folder", "", &folder))
-            (field("receiver", "Receiving server", "As it stands first in the header \
+            (render_field("folder", "Folder", "", &folder))
+            (render_field("receiver", "Receiving server", "As it stands first in the header \
                 Authentication-Results of your mails: only then does a sender count as checked.",
                 &receiver))
-            (tick("enabled", "Watch this mailbox", line.enabled))
-            (tick("tool", "Agents may use it with the email tool (one account at a time)", line.tool))
+            (tick_box("enabled", "Watch this mailbox", line.enabled))
+            (tick_box("tool", "Agents may use it with the email tool (one account at a time)", line.tool))
         }
     }
 }
 
-fn tick(name: &str, words: &str, on: bool) -> Markup {
+fn tick_box(name: &str, words: &str, on: bool) -> Markup {
     html! {
         div.row {
             input type="checkbox" id=(name) name=(name) value="on" checked[on];
@@ -244,9 +264,9 @@ fn server_card(of: &str, title: &str, line: Option<&ServerLine>) -> Markup {
     html! {
         section.card.stack aria-labelledby=(id("title")) {
             h2 id=(id("title")) { (title) }
-            (field(&id("host"), "Server", hint, &host))
-            (field(&id("port"), "Port", "", &port))
-            (field(&id("security"), "Encryption", "", &security))
+            (render_field(&id("host"), "Server", hint, &host))
+            (render_field(&id("port"), "Port", "", &port))
+            (render_field(&id("security"), "Encryption", "", &security))
         }
     }
 }
@@ -262,15 +282,15 @@ fn rules_card(line: &AccountLine, agents: &[String]) -> Markup {
                 fieldset {
                     legend { "Rule " (at + 1) }
                     div.grid {
-                        (field(&format!("from-{at}"), "From", "", &html! {
+                        (render_field(&format!("from-{at}"), "From", "", &html! {
                             input id={ "from-" (at) } name={ "from-" (at) }
                                 placeholder="*@example.org" value=(rule.map_or("", |r| &r.from));
                         }))
-                        (field(&format!("subject-{at}"), "Subject contains", "", &html! {
+                        (render_field(&format!("subject-{at}"), "Subject contains", "", &html! {
                             input id={ "subject-" (at) } name={ "subject-" (at) }
                                 value=(rule.map_or("", |r| &r.subject));
                         }))
-                        (field(&format!("agent-{at}"), "Starts", "", &html! {
+                        (render_field(&format!("agent-{at}"), "Starts", "", &html! {
                             select id={ "agent-" (at) } name={ "agent-" (at) } {
                                 option value="" { "nothing" }
                                 @for agent in agents {
@@ -280,9 +300,9 @@ fn rules_card(line: &AccountLine, agents: &[String]) -> Markup {
                             }
                         }))
                     }
-                    (tick(&format!("unchecked-{at}"), "Also if nobody vouches for the sender \
+                    (tick_box(&format!("unchecked-{at}"), "Also if nobody vouches for the sender \
                         (anybody can write any address)", rule.is_some_and(|r| r.unchecked)))
-                    (tick(&format!("automatic-{at}"), "Also automatic mail",
+                    (tick_box(&format!("automatic-{at}"), "Also automatic mail",
                         rule.is_some_and(|r| r.automatic)))
                 }
             }
@@ -291,15 +311,15 @@ fn rules_card(line: &AccountLine, agents: &[String]) -> Markup {
 }
 
 /// What was typed.
-struct Typed(Vec<(String, String)>);
+struct MailFormInput(Vec<(String, String)>);
 
-impl Typed {
+impl MailFormInput {
     fn get(&self, name: &str) -> &str {
         let found = self.0.iter().find(|(typed, _)| typed == name);
         found.map_or("", |(_, value)| value.trim())
     }
 
-    fn server(&self, of: &str) -> Result<Option<ServerLine>, String> {
+    fn parse_server(&self, of: &str) -> Result<Option<ServerLine>, String> {
         let part = |part: &str| self.get(&format!("{of}-{part}"));
         let host = part("host").to_owned();
         if host.is_empty() {
@@ -314,7 +334,7 @@ impl Typed {
         Ok(Some(ServerLine { host, port, security }))
     }
 
-    fn line(&self) -> Result<AccountLine, String> {
+    fn parse_account(&self) -> Result<AccountLine, String> {
         let numbered = |what: &str, at: usize| self.get(&format!("{what}-{at}")).to_owned();
         let rules = (0..weir_install::mail::rules::RULES_MAX + NEW_RULES).map(|at| MailRule {
             from: numbered("from", at),
@@ -326,8 +346,8 @@ impl Typed {
         Ok(AccountLine {
             name: self.get("name").to_owned(),
             address: self.get("address").to_owned(),
-            imap: self.server("imap")?.ok_or("name the server that mail is fetched from")?,
-            smtp: self.server("smtp")?,
+            imap: self.parse_server("imap")?.ok_or("name the server that mail is fetched from")?,
+            smtp: self.parse_server("smtp")?,
             user: self.get("user").to_owned(),
             folder: self.get("folder").to_owned(),
             receiver: self.get("receiver").to_owned(),
@@ -338,48 +358,59 @@ impl Typed {
     }
 }
 
-async fn add(
+async fn add_account(
     State(app): State<App>,
     caller: Caller,
     Form(typed): Form<Vec<(String, String)>>,
-) -> Answer<Response> {
-    let typed = Typed(typed);
-    save(&app, &caller, &typed, None).await
+) -> HandlerResult<Response> {
+    let typed = MailFormInput(typed);
+    save_account(&app, &caller, &typed, None).await
 }
 
-async fn change(
+async fn change_account(
     State(app): State<App>,
     caller: Caller,
     Path(name): Path<String>,
     Form(mut typed): Form<Vec<(String, String)>>,
-) -> Answer<Response> {
-    accounts::find(app.records.as_ref(), &caller.person.id, &name, app.now()).await?;
+) -> HandlerResult<Response> {
+    accounts::find_mail_account(app.records.as_ref(), &caller.person.id, &name, app.current_time())
+        .await?;
     typed.retain(|(typed, _)| typed != "name");
     typed.push(("name".into(), name.clone()));
-    save(&app, &caller, &Typed(typed), Some(&name)).await
+    save_account(&app, &caller, &MailFormInput(typed), Some(&name)).await
 }
 
 /// Keeps what was typed; what is wrong is said above the form, and nothing is lost.
-async fn save(app: &App, caller: &Caller, typed: &Typed, there: Option<&str>) -> Answer<Response> {
-    let line = typed.line().map_err(Problem::bad)?;
-    let found =
-        accounts::find(app.records.as_ref(), &caller.person.id, &line.name, app.now()).await;
+async fn save_account(
+    app: &App,
+    caller: &Caller,
+    typed: &MailFormInput,
+    there: Option<&str>,
+) -> HandlerResult<Response> {
+    let line = typed.parse_account().map_err(ProblemDetails::bad_request)?;
+    let found = accounts::find_mail_account(
+        app.records.as_ref(),
+        &caller.person.id,
+        &line.name,
+        app.current_time(),
+    )
+    .await;
     let done = match (there, found) {
-        (None, Ok(_)) => Err(Problem::conflict("an account of this name is there already")),
-        _ => set(app, caller, line.clone(), Some(typed.get("password"))).await,
+        (None, Ok(_)) => Err(ProblemDetails::conflict("an account of this name is there already")),
+        _ => set_mail_account(app, caller, line.clone(), Some(typed.get("password"))).await,
     };
     match done {
-        Ok(()) => Ok(back(Ok("The account was saved.")).into_response()),
+        Ok(()) => Ok(redirect_with_result(Ok("The account was saved.")).into_response()),
         Err(problem) => {
-            let told = Told { note: String::new(), problem: problem.detail };
-            let shown = form(app, caller, (&line, there), &told).await?;
+            let told = MailPageNotes { note: String::new(), problem: problem.detail };
+            let shown = account_form(app, caller, (&line, there), &told).await?;
             Ok((StatusCode::UNPROCESSABLE_ENTITY, shown).into_response())
         }
     }
 }
 
 /// Back to the list, with what came of it.
-fn back(done: Answer<&str>) -> Redirect {
+fn redirect_with_result(done: HandlerResult<&str>) -> Redirect {
     let mut query = url::form_urlencoded::Serializer::new(String::new());
     match done {
         Ok(note) => query.append_pair("note", note),
@@ -388,10 +419,20 @@ fn back(done: Answer<&str>) -> Redirect {
     Redirect::to(&format!("{HERE}?{}", query.finish()))
 }
 
-async fn check(State(app): State<App>, caller: Caller, Path(name): Path<String>) -> Redirect {
-    back(checked(&app, &caller, &name).await.map(|()| "Both servers accepted the account."))
+async fn check_account(
+    State(app): State<App>,
+    caller: Caller,
+    Path(name): Path<String>,
+) -> Redirect {
+    redirect_with_result(
+        check_mail_account(&app, &caller, &name)
+            .await
+            .map(|()| "Both servers accepted the account."),
+    )
 }
 
 async fn remove(State(app): State<App>, caller: Caller, Path(name): Path<String>) -> Redirect {
-    back(taken_away(&app, &caller, &name).await.map(|()| "The account was removed."))
+    redirect_with_result(
+        taken_away(&app, &caller, &name).await.map(|()| "The account was removed."),
+    )
 }

@@ -9,13 +9,15 @@ use serde::Deserialize;
 use weir_core::ids::Timestamp;
 use weir_core::memory::{MemoryKind, MemoryStatus, TOLD_CHARS_MAX, TOLD_MAX};
 
-use crate::api::memory::exported;
+use crate::api::memory::export_memory;
 use crate::app::App;
 use crate::guard::Caller;
-use crate::memory::{self, MemoryLine, MemoryQuery, MemoryWish, Word};
-use crate::problem::Answer;
+use crate::memory::{self, FactSettlement, MemoryLine, MemoryQuery, NewMemoryFact};
+use crate::problem::HandlerResult;
 use crate::route::Route;
-use crate::web::parts::{badge, csrf, empty, field, moment, page};
+use crate::web::parts::{
+    csrf_input, framed_page, render_badge, render_empty, render_field, render_moment,
+};
 
 /// The entry of the navigation.
 const HERE: &str = "/memory";
@@ -23,18 +25,18 @@ const HERE: &str = "/memory";
 const SHOWN_MAX: usize = 300;
 
 /// The routes of this file.
-pub(crate) fn routes() -> Vec<Route> {
+pub(crate) fn memory_page_routes() -> Vec<Route> {
     vec![
-        Route::get("/memory", list),
-        Route::post("/memory", add),
-        Route::get("/memory.md", export),
-        Route::post("/memory/{id}/{word}", settle),
+        Route::get("/memory", show_memory),
+        Route::post("/memory", add_fact),
+        Route::get("/memory.md", export_facts),
+        Route::post("/memory/{id}/{word}", settle_fact),
     ]
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Shown {
+struct MemoryPageQuery {
     q: String,
     kind: String,
     note: String,
@@ -44,24 +46,29 @@ fn kind_of(word: &str) -> Option<MemoryKind> {
     MemoryKind::ALL.into_iter().find(|kind| kind.as_str() == word)
 }
 
-async fn list(
+async fn show_memory(
     State(app): State<App>,
     caller: Caller,
-    Query(shown): Query<Shown>,
-) -> Answer<Markup> {
-    whole(&app, &caller, &shown, None).await
+    Query(shown): Query<MemoryPageQuery>,
+) -> HandlerResult<Markup> {
+    memory_page(&app, &caller, &shown, None).await
 }
 
-async fn whole(app: &App, caller: &Caller, shown: &Shown, wrong: Option<&str>) -> Answer<Markup> {
+async fn memory_page(
+    app: &App,
+    caller: &Caller,
+    shown: &MemoryPageQuery,
+    wrong: Option<&str>,
+) -> HandlerResult<Markup> {
     let home = app.home(&caller.person).await?;
     let query = MemoryQuery { q: shown.q.clone(), status: None, kind: kind_of(&shown.kind) };
-    let kept = memory::facts(home.as_ref(), &query).await?;
+    let kept = memory::find_facts(home.as_ref(), &query).await?;
     let proposed = MemoryQuery { status: Some(MemoryStatus::Proposed), ..MemoryQuery::default() };
-    let waiting = memory::facts(home.as_ref(), &proposed).await?;
+    let waiting = memory::find_facts(home.as_ref(), &proposed).await?;
     let waiting: Vec<MemoryLine> = waiting.iter().map(MemoryLine::from).collect();
     let more = kept.len().saturating_sub(SHOWN_MAX);
     let lines: Vec<MemoryLine> = kept.iter().take(SHOWN_MAX).map(MemoryLine::from).collect();
-    let now = app.now();
+    let now = app.current_time();
     let body = html! {
         div.toolbar {
             h1 { "Memory" }
@@ -74,21 +81,21 @@ async fn whole(app: &App, caller: &Caller, shown: &Shown, wrong: Option<&str>) -
         }
         @if !shown.note.is_empty() { p.notice.info role="status" { (shown.note) } }
         @if let Some(why) = wrong { p.notice.bad role="alert" { (why) } }
-        @if !waiting.is_empty() { (inbox(caller, &waiting, now)) }
-        (search(shown))
+        @if !waiting.is_empty() { (render_inbox(caller, &waiting, now)) }
+        (search_form(shown))
         @if lines.is_empty() {
-            (empty("Nothing found.", "Write down a fact below, or let your agents \
+            (render_empty("Nothing found.", "Write down a fact below, or let your agents \
                 propose some."))
         } @else {
-            (facts(caller, &lines, now))
+            (render_facts(caller, &lines, now))
             @if more > 0 { p.muted { (more) " more; search to find them." } }
         }
-        (written(caller))
+        (new_fact_form(caller))
     };
-    Ok(page(caller, "Memory", HERE, &body))
+    Ok(framed_page(caller, "Memory", HERE, &body))
 }
 
-fn search(shown: &Shown) -> Markup {
+fn search_form(shown: &MemoryPageQuery) -> Markup {
     html! {
         form.toolbar method="get" action="/memory" role="search" {
             label.unseen for="q" { "Words" }
@@ -107,14 +114,14 @@ fn search(shown: &Shown) -> Markup {
     }
 }
 
-fn labels(line: &MemoryLine) -> Markup {
+fn render_labels(line: &MemoryLine) -> Markup {
     html! {
-        @if line.untrusted { (badge("warn", "outside content")) " " }
-        @if line.private { (badge("info", "private")) " " }
+        @if line.untrusted { (render_badge("warn", "outside content")) " " }
+        @if line.private { (render_badge("info", "private")) " " }
     }
 }
 
-fn source(line: &MemoryLine) -> Markup {
+fn render_source(line: &MemoryLine) -> Markup {
     html! {
         @match &line.session {
             Some(session) => a href={ "/chats/" (session) } { "a chat" },
@@ -123,16 +130,16 @@ fn source(line: &MemoryLine) -> Markup {
     }
 }
 
-fn word(caller: &Caller, id: &str, (word, text, class): (&str, &str, &str)) -> Markup {
+fn decision_form(caller: &Caller, id: &str, (word, text, class): (&str, &str, &str)) -> Markup {
     html! {
         form method="post" action={ "/memory/" (id) "/" (word) } {
-            (csrf(caller))
+            (csrf_input(caller))
             button class=(class) type="submit" { (text) }
         }
     }
 }
 
-fn inbox(caller: &Caller, waiting: &[MemoryLine], now: Timestamp) -> Markup {
+fn render_inbox(caller: &Caller, waiting: &[MemoryLine], now: Timestamp) -> Markup {
     html! {
         section.card aria-labelledby="inbox" {
             h2 id="inbox" { "Waiting for you" }
@@ -141,8 +148,8 @@ fn inbox(caller: &Caller, waiting: &[MemoryLine], now: Timestamp) -> Markup {
                     div {
                         p { (line.text) }
                         p.muted {
-                            (labels(line)) (line.kind.heading()) ", from " (source(line)) ", "
-                            (moment(line.created, now))
+                            (render_labels(line)) (line.kind.heading()) ", from " (render_source(line)) ", "
+                            (render_moment(line.created, now))
                             @if line.untrusted {
                                 ". It is told to models as data only, never as an instruction: "
                                 (line.label)
@@ -153,11 +160,11 @@ fn inbox(caller: &Caller, waiting: &[MemoryLine], now: Timestamp) -> Markup {
                             }
                         }
                         div.row {
-                            (word(caller, &line.id, ("accept", "Save", "btn primary")))
+                            (decision_form(caller, &line.id, ("accept", "Save", "btn primary")))
                             @if line.private && !line.untrusted {
-                                (word(caller, &line.id, ("accept-private", "Save as private", "btn")))
+                                (decision_form(caller, &line.id, ("accept-private", "Save as private", "btn")))
                             }
-                            (word(caller, &line.id, ("reject", "Reject", "btn")))
+                            (decision_form(caller, &line.id, ("reject", "Reject", "btn")))
                         }
                     }
                 }
@@ -166,7 +173,7 @@ fn inbox(caller: &Caller, waiting: &[MemoryLine], now: Timestamp) -> Markup {
     }
 }
 
-fn facts(caller: &Caller, lines: &[MemoryLine], now: Timestamp) -> Markup {
+fn render_facts(caller: &Caller, lines: &[MemoryLine], now: Timestamp) -> Markup {
     html! {
         div.table-wrap tabindex="0" {
             table {
@@ -179,15 +186,15 @@ fn facts(caller: &Caller, lines: &[MemoryLine], now: Timestamp) -> Markup {
                     @for line in lines {
                         tr {
                             th scope="row" {
-                                (line.text) " " (labels(line))
+                                (line.text) " " (render_labels(line))
                                 @if !line.topics.is_empty() {
                                     span.muted { " " (line.topics.join(", ")) }
                                 }
                             }
                             td { (line.kind.heading()) " (" (line.importance) "/5)" }
                             td { @match &line.workspace { Some(at) => (at), None => "everywhere" } }
-                            td { (source(line)) ", " (moment(line.created, now)) }
-                            td { (word(caller, &line.id, ("forget", "Forget", "btn quiet"))) }
+                            td { (render_source(line)) ", " (render_moment(line.created, now)) }
+                            td { (decision_form(caller, &line.id, ("forget", "Forget", "btn quiet"))) }
                         }
                     }
                 }
@@ -196,25 +203,25 @@ fn facts(caller: &Caller, lines: &[MemoryLine], now: Timestamp) -> Markup {
     }
 }
 
-fn written(caller: &Caller) -> Markup {
+fn new_fact_form(caller: &Caller) -> Markup {
     html! {
         section.card aria-labelledby="add" {
             h2 id="add" { "Remember something" }
             form method="post" action="/memory" {
-                (csrf(caller))
-                (field("text", "Fact", "One or two sentences in your own words.", &html! {
+                (csrf_input(caller))
+                (render_field("text", "Fact", "One or two sentences in your own words.", &html! {
                     input id="text" name="text" required maxlength="500" autocomplete="off"
                         aria-describedby="text-hint";
                 }))
                 div.row {
-                    (field("kind", "About", "", &html! {
+                    (render_field("kind", "About", "", &html! {
                         select id="kind" name="kind" {
                             @for kind in MemoryKind::ALL {
                                 option value=(kind.as_str()) { (kind.heading()) }
                             }
                         }
                     }))
-                    (field("importance", "Importance", "", &html! {
+                    (render_field("importance", "Importance", "", &html! {
                         select id="importance" name="importance" {
                             @for n in 1..=5 { option value=(n) selected[n == 3] { (n) " of 5" } }
                         }
@@ -231,7 +238,7 @@ fn written(caller: &Caller) -> Markup {
 }
 
 #[derive(Debug, Deserialize)]
-struct Written {
+struct NewFactForm {
     text: String,
     kind: String,
     #[serde(default)]
@@ -240,29 +247,31 @@ struct Written {
     everywhere: String,
 }
 
-fn back(note: &str) -> Redirect {
+fn redirect_with_note(note: &str) -> Redirect {
     let mut query = url::form_urlencoded::Serializer::new(String::new());
     query.append_pair("note", note);
     Redirect::to(&format!("{HERE}?{}", query.finish()))
 }
 
-async fn add(
+async fn add_fact(
     State(app): State<App>,
     caller: Caller,
-    Form(written): Form<Written>,
-) -> Answer<Response> {
+    Form(written): Form<NewFactForm>,
+) -> HandlerResult<Response> {
     let home = app.home(&caller.person).await?;
-    let wish = MemoryWish {
+    let wish = NewMemoryFact {
         text: written.text,
         kind: kind_of(&written.kind).unwrap_or(MemoryKind::Project),
         topics: Vec::new(),
         importance: written.importance,
         everywhere: written.everywhere == "yes",
     };
-    match memory::add(home.as_ref(), &wish, app.now()).await {
-        Ok(_) => Ok(back("Saved.").into_response()),
+    match memory::remember_fact(home.as_ref(), &wish, app.current_time()).await {
+        Ok(_) => Ok(redirect_with_note("Saved.").into_response()),
         Err(problem) if problem.status == 400 => {
-            let page = whole(&app, &caller, &Shown::default(), Some(&problem.detail)).await?;
+            let page =
+                memory_page(&app, &caller, &MemoryPageQuery::default(), Some(&problem.detail))
+                    .await?;
             Ok((StatusCode::BAD_REQUEST, page).into_response())
         }
         Err(problem) => Err(problem),
@@ -271,27 +280,29 @@ async fn add(
 
 /// Nothing but the token that the guard has looked at already.
 #[derive(Debug, Deserialize)]
-struct Asked {}
+struct MemoryActionForm {}
 
-async fn settle(
+async fn settle_fact(
     State(app): State<App>,
     caller: Caller,
     Path((id, word)): Path<(String, String)>,
-    Form(Asked {}): Form<Asked>,
-) -> Answer<Redirect> {
-    let settled = Word::Settled;
+    Form(MemoryActionForm {}): Form<MemoryActionForm>,
+) -> HandlerResult<Redirect> {
+    let settled = FactSettlement::Settled;
     let (word, note) = match word.as_str() {
         "accept" => (settled(MemoryStatus::Kept), "Saved."),
-        "accept-private" => (Word::KeptPrivate, "Saved as private."),
+        "accept-private" => (FactSettlement::KeptPrivate, "Saved as private."),
         "reject" => (settled(MemoryStatus::Rejected), "Rejected. It will not be proposed again."),
         "forget" => (settled(MemoryStatus::Forgotten), "Forgotten."),
-        other => return Err(crate::problem::Problem::missing(format!("the deed {other:?}"))),
+        other => {
+            return Err(crate::problem::ProblemDetails::not_found(format!("the deed {other:?}")));
+        }
     };
     let home = app.home(&caller.person).await?;
-    memory::settle(home.as_ref(), (&id, word), app.now()).await?;
-    Ok(back(note))
+    memory::settle_fact(home.as_ref(), (&id, word), app.current_time()).await?;
+    Ok(redirect_with_note(note))
 }
 
-async fn export(State(app): State<App>, caller: Caller) -> Answer<Response> {
-    exported(&app, &caller).await
+async fn export_facts(State(app): State<App>, caller: Caller) -> HandlerResult<Response> {
+    export_memory(&app, &caller).await
 }

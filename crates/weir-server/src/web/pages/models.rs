@@ -17,29 +17,29 @@ use weir_install::user_space::{
 
 use crate::app::App;
 use crate::guard::Caller;
-use crate::problem::Answer;
-use crate::route::{Access, Route};
-use crate::web::parts::{badge, csrf, empty, field, page};
+use crate::problem::HandlerResult;
+use crate::route::{Route, RouteAccess};
+use crate::web::parts::{csrf_input, framed_page, render_badge, render_empty, render_field};
 
 /// The entry of the navigation.
 const HERE: &str = "/models";
 
 /// The routes of this file.
-pub(crate) fn routes() -> Vec<Route> {
+pub(crate) fn model_page_routes() -> Vec<Route> {
     vec![
-        Route::get("/models", list),
-        Route::post("/models/probe", probe),
-        Route::post("/models/default", choose),
-        Route::post("/models/key", set_key).access(Access::Admin),
-        Route::post("/models/endpoint", add_endpoint).access(Access::Admin),
-        Route::post("/providers/{name}/forget", forget_key).access(Access::Admin),
-        Route::post("/providers/{name}/remove", remove_endpoint).access(Access::Admin),
+        Route::get("/models", show_models),
+        Route::post("/models/probe", probe_models),
+        Route::post("/models/default", choose_default_model),
+        Route::post("/models/key", set_key).access(RouteAccess::Admin),
+        Route::post("/models/endpoint", add_endpoint).access(RouteAccess::Admin),
+        Route::post("/providers/{name}/forget", forget_key).access(RouteAccess::Admin),
+        Route::post("/providers/{name}/remove", remove_endpoint).access(RouteAccess::Admin),
     ]
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Shown {
+struct ModelsPageQuery {
     all: bool,
     note: String,
     wrong: String,
@@ -47,29 +47,33 @@ struct Shown {
 
 /// Nothing but the token that the guard has looked at already.
 #[derive(Debug, Deserialize)]
-struct Asked {}
+struct ModelActionForm {}
 
-async fn list(
+async fn show_models(
     State(app): State<App>,
     caller: Caller,
-    Query(shown): Query<Shown>,
-) -> Answer<Markup> {
+    Query(shown): Query<ModelsPageQuery>,
+) -> HandlerResult<Markup> {
     let home = app.home(&caller.person).await?;
     let told = home.list_models(false).await?;
-    whole(&app, &caller, (told, &shown)).await
+    models_page(&app, &caller, (told, &shown)).await
 }
 
-async fn probe(
+async fn probe_models(
     State(app): State<App>,
     caller: Caller,
-    Form(Asked {}): Form<Asked>,
-) -> Answer<Markup> {
+    Form(ModelActionForm {}): Form<ModelActionForm>,
+) -> HandlerResult<Markup> {
     let home = app.home(&caller.person).await?;
     let told = home.list_models(true).await?;
-    whole(&app, &caller, (told, &Shown::default())).await
+    models_page(&app, &caller, (told, &ModelsPageQuery::default())).await
 }
 
-async fn whole(app: &App, caller: &Caller, (told, shown): (ModelsTold, &Shown)) -> Answer<Markup> {
+async fn models_page(
+    app: &App,
+    caller: &Caller,
+    (told, shown): (ModelsTold, &ModelsPageQuery),
+) -> HandlerResult<Markup> {
     let home = app.home(&caller.person).await?;
     let providers = home.list_providers().await?;
     let sheet = home.settings_sheet().await?;
@@ -83,42 +87,46 @@ async fn whole(app: &App, caller: &Caller, (told, shown): (ModelsTold, &Shown)) 
         div.toolbar {
             h1 { "Models" }
             form method="post" action="/models/probe" {
-                (csrf(caller))
+                (csrf_input(caller))
                 button.btn type="submit" { "Test connections" }
             }
         }
         @if !shown.note.is_empty() { p.notice.good role="status" { (shown.note) } }
         @if !shown.wrong.is_empty() { p.notice.bad role="alert" { (shown.wrong) } }
         @for note in &told.notes { p.notice.warn { (note) } }
-        (standard(caller, chosen, &usable))
+        (default_model(caller, chosen, &usable))
         h2 { "Models you can use" }
         @if usable.is_empty() {
-            (empty("No provider has a key, and no local server is running.",
+            (render_empty("No provider has a key, and no local server is running.",
                 "An admin can add a key below, or start a local server."))
-        } @else { (table(&usable, "Models you can use")) }
+        } @else { (render_model_table(&usable, "Models you can use")) }
         @if !others.is_empty() {
             details open[shown.all] {
                 summary { (others.len()) " models without a key" }
-                (table(&others, "Models without a key"))
+                (render_model_table(&others, "Models without a key"))
             }
         }
         h2 { "Providers" }
-        (offering(caller, &providers))
+        (render_providers(caller, &providers))
         @if caller.person.is_admin() {
             (new_key(caller, &providers))
             (new_endpoint(caller))
         }
     };
-    Ok(page(caller, "Models", HERE, &body))
+    Ok(framed_page(caller, "Models", HERE, &body))
 }
 
-fn standard(caller: &Caller, chosen: Option<(String, String)>, usable: &[ModelLine]) -> Markup {
+fn default_model(
+    caller: &Caller,
+    chosen: Option<(String, String)>,
+    usable: &[ModelLine],
+) -> Markup {
     let (value, origin) = chosen.unwrap_or_default();
     html! {
         section.card aria-labelledby="standard" {
             h2 id="standard" { "Default model" }
             form.row method="post" action="/models/default" {
-                (csrf(caller))
+                (csrf_input(caller))
                 label for="model" { "New chats use" }
                 input id="model" name="model" list="models" autocomplete="off" spellcheck="false"
                     value=(value) placeholder="first provider with a key";
@@ -132,7 +140,7 @@ fn standard(caller: &Caller, chosen: Option<(String, String)>, usable: &[ModelLi
     }
 }
 
-fn thousands(tokens: u64) -> String {
+fn token_count_text(tokens: u64) -> String {
     match tokens {
         0..1_000 => tokens.to_string(),
         1_000..1_000_000 => format!("{} k", tokens / 1_000),
@@ -140,7 +148,7 @@ fn thousands(tokens: u64) -> String {
     }
 }
 
-fn table(models: &[ModelLine], caption: &str) -> Markup {
+fn render_model_table(models: &[ModelLine], caption: &str) -> Markup {
     html! {
         div.table-wrap tabindex="0" {
             table.cards {
@@ -152,8 +160,8 @@ fn table(models: &[ModelLine], caption: &str) -> Markup {
                 } }
                 tbody { @for line in models { tr {
                     th scope="row" { code { (line.model) } }
-                    td.num data-label="Context" { (thousands(line.window)) }
-                    td.num data-label="Output" { (thousands(line.max_output)) }
+                    td.num data-label="Context" { (token_count_text(line.window)) }
+                    td.num data-label="Output" { (token_count_text(line.max_output)) }
                     td.num data-label="$ in / out" {
                         @match (line.price_input, line.price_output) {
                             (Some(input), Some(output)) => { (input) " / " (output) },
@@ -163,8 +171,8 @@ fn table(models: &[ModelLine], caption: &str) -> Markup {
                     td data-label="Can" { (line.abilities.join(", ")) }
                     td {
                         @match line.offered {
-                            Some(true) => (badge("good", "available")),
-                            Some(false) => (badge("bad", "not available")),
+                            Some(true) => (render_badge("good", "available")),
+                            Some(false) => (render_badge("bad", "not available")),
                             None => span.muted { "not tested" },
                         }
                     }
@@ -174,7 +182,7 @@ fn table(models: &[ModelLine], caption: &str) -> Markup {
     }
 }
 
-fn offering(caller: &Caller, providers: &[ProviderLine]) -> Markup {
+fn render_providers(caller: &Caller, providers: &[ProviderLine]) -> Markup {
     let admin = caller.person.is_admin();
     html! {
         div.table-wrap tabindex="0" {
@@ -188,11 +196,11 @@ fn offering(caller: &Caller, providers: &[ProviderLine]) -> Markup {
                 tbody { @for line in providers { tr {
                     th scope="row" {
                         (line.name)
-                        @if line.custom { " " (badge("info", "from the configuration")) }
-                        @if line.local { " " (badge("", "local")) }
+                        @if line.custom { " " (render_badge("info", "from the configuration")) }
+                        @if line.local { " " (render_badge("", "local")) }
                     }
                     td.mono { (line.base_url) }
-                    td { (key(line)) }
+                    td { (key_badge(line)) }
                     @if admin { td { (forget_form(caller, line)) (remove_form(caller, line)) } }
                 } } }
             }
@@ -201,10 +209,10 @@ fn offering(caller: &Caller, providers: &[ProviderLine]) -> Markup {
     }
 }
 
-fn key(line: &ProviderLine) -> Markup {
+fn key_badge(line: &ProviderLine) -> Markup {
     match (&line.key, line.needs_key) {
-        (Some(source), _) => html! { (badge("good", "set")) " " span.muted { (source) } },
-        (None, true) => html! { (badge("warn", "none")) },
+        (Some(source), _) => html! { (render_badge("good", "set")) " " span.muted { (source) } },
+        (None, true) => html! { (render_badge("warn", "none")) },
         (None, false) => html! { span.muted { "not needed" } },
     }
 }
@@ -213,7 +221,7 @@ fn key(line: &ProviderLine) -> Markup {
 pub(super) fn key_form(caller: &Caller, providers: &[ProviderLine], back: &str) -> Markup {
     html! {
         form.key-form method="post" action="/models/key" {
-            (csrf(caller))
+            (csrf_input(caller))
             input type="hidden" name="back" value=(back);
             div.row {
                 label for="provider" { "Provider" }
@@ -258,16 +266,16 @@ fn new_endpoint(caller: &Caller) -> Markup {
             input id=(id) name=(name) type=(kind) required[required] autocomplete="off" spellcheck="false"
                 aria-describedby=[(!hint.is_empty()).then(|| format!("{id}-hint"))];
         };
-        field(&id, label, hint, &control)
+        render_field(&id, label, hint, &control)
     };
     html! {
         section.card aria-labelledby="new-endpoint" {
             h2 id="new-endpoint" { "Add an endpoint" }
             form method="post" action="/models/endpoint" {
-                (csrf(caller))
+                (csrf_input(caller))
                 (input("name", "Name", "Lowercase letters, digits, - and _. Models are called name/model.", "text", true))
                 (input("base_url", "Base URL", "For example https://llm.example.org/v1.", "url", true))
-                (field("endpoint-dialect", "API", "", &html! {
+                (render_field("endpoint-dialect", "API", "", &html! {
                     select id="endpoint-dialect" name="dialect" {
                         @for (word, text) in DIALECTS { option value=(word) { (text) } }
                     }
@@ -287,7 +295,7 @@ fn forget_form(caller: &Caller, line: &ProviderLine) -> Markup {
     html! {
         @if line.kept {
             form method="post" action={ "/providers/" (line.name) "/forget" } {
-                (csrf(caller))
+                (csrf_input(caller))
                 button.btn.danger type="submit" {
                     "Remove key" span.unseen { " of " (line.name) }
                 }
@@ -301,7 +309,7 @@ fn remove_form(caller: &Caller, line: &ProviderLine) -> Markup {
     html! {
         @if line.custom {
             form method="post" action={ "/providers/" (line.name) "/remove" } {
-                (csrf(caller))
+                (csrf_input(caller))
                 button.btn.danger type="submit" {
                     "Remove endpoint" span.unseen { " " (line.name) }
                 }
@@ -334,17 +342,17 @@ struct EndpointTyped {
 }
 
 #[derive(Debug, Deserialize)]
-struct Chosen {
+struct DefaultModelForm {
     model: String,
 }
 
 /// Back to the page, with what was done or why it was not.
-fn back(done: Result<String, HouseError>) -> Answer<Redirect> {
+fn redirect_to_models(done: Result<String, HouseError>) -> HandlerResult<Redirect> {
     back_to(HERE, done)
 }
 
 /// The same for another page.
-fn back_to(page: &str, done: Result<String, HouseError>) -> Answer<Redirect> {
+fn back_to(page: &str, done: Result<String, HouseError>) -> HandlerResult<Redirect> {
     let mut query = url::form_urlencoded::Serializer::new(String::new());
     match done {
         Ok(note) => query.append_pair("note", &note),
@@ -354,11 +362,11 @@ fn back_to(page: &str, done: Result<String, HouseError>) -> Answer<Redirect> {
     Ok(Redirect::to(&format!("{page}?{}", query.finish())))
 }
 
-async fn choose(
+async fn choose_default_model(
     State(app): State<App>,
     caller: Caller,
-    Form(chosen): Form<Chosen>,
-) -> Answer<Redirect> {
+    Form(chosen): Form<DefaultModelForm>,
+) -> HandlerResult<Redirect> {
     let home = app.home(&caller.person).await?;
     let value = match chosen.model.trim() {
         "" => Value::Null,
@@ -369,14 +377,16 @@ async fn choose(
         version: None,
         values: BTreeMap::from([("model".to_owned(), value)]),
     };
-    back(home.change_settings(&change).await.map(|_| "Saved. New chats use it.".to_owned()))
+    redirect_to_models(
+        home.change_settings(&change).await.map(|_| "Saved. New chats use it.".to_owned()),
+    )
 }
 
 async fn set_key(
     State(app): State<App>,
     caller: Caller,
     Form(typed): Form<KeyTyped>,
-) -> Answer<Redirect> {
+) -> HandlerResult<Redirect> {
     let home = app.home(&caller.person).await?;
     let (provider, key) = (typed.provider, Secret::new(typed.key.trim().to_owned()));
     let page = if typed.back == "/" { "/" } else { HERE };
@@ -396,7 +406,7 @@ async fn add_endpoint(
     State(app): State<App>,
     caller: Caller,
     Form(typed): Form<EndpointTyped>,
-) -> Answer<Redirect> {
+) -> HandlerResult<Redirect> {
     let home = app.home(&caller.person).await?;
     let name = typed.name.trim().to_owned();
     let new = NewEndpoint {
@@ -409,7 +419,7 @@ async fn add_endpoint(
     let had_none = home.standard_model().await?.is_none();
     let found = match home.add_endpoint(&new).await {
         Ok(found) => found,
-        Err(error) => return back(Err(error)),
+        Err(error) => return redirect_to_models(Err(error)),
     };
     let mut note = format!("The endpoint {name} is saved.");
     if !found.is_empty() {
@@ -424,18 +434,18 @@ async fn add_endpoint(
         home.change_settings(&change).await?;
         note.push_str(&format!(" New chats use {first}."));
     }
-    back(Ok(note))
+    redirect_to_models(Ok(note))
 }
 
 async fn remove_endpoint(
     State(app): State<App>,
     caller: Caller,
     Path(name): Path<String>,
-    Form(Asked {}): Form<Asked>,
-) -> Answer<Redirect> {
+    Form(ModelActionForm {}): Form<ModelActionForm>,
+) -> HandlerResult<Redirect> {
     let home = app.home(&caller.person).await?;
     let removed = home.remove_endpoint(&name).await;
-    back(removed.map(|was| match was {
+    redirect_to_models(removed.map(|was| match was {
         true => format!("The endpoint {name} was removed, with its key."),
         false => format!("No endpoint {name} was added here."),
     }))
@@ -445,11 +455,11 @@ async fn forget_key(
     State(app): State<App>,
     caller: Caller,
     Path(name): Path<String>,
-    Form(Asked {}): Form<Asked>,
-) -> Answer<Redirect> {
+    Form(ModelActionForm {}): Form<ModelActionForm>,
+) -> HandlerResult<Redirect> {
     let home = app.home(&caller.person).await?;
     let removed = home.remove_key(&name).await;
-    back(removed.map(|was| match was {
+    redirect_to_models(removed.map(|was| match was {
         true => format!("The key for {name} was removed."),
         false => format!("There was no saved key for {name}."),
     }))

@@ -6,26 +6,26 @@ use maud::{Markup, html};
 
 use crate::app::App;
 use crate::guard::Caller;
-use crate::notify::{NoticeKind, Noticed};
-use crate::problem::Answer;
+use crate::notify::{NoticeEntry, NoticeKind};
+use crate::problem::HandlerResult;
 use crate::route::Route;
-use crate::web::parts::{badge, csrf, empty, moment, page};
+use crate::web::parts::{csrf_input, framed_page, render_badge, render_empty, render_moment};
 
 /// The address of the list.
 const HERE: &str = "/notifications";
 
 /// The routes of this file.
-pub(crate) fn routes() -> Vec<Route> {
-    vec![Route::get(HERE, show), Route::post("/notifications/seen", seen)]
+pub(crate) fn notice_page_routes() -> Vec<Route> {
+    vec![Route::get(HERE, show_notices), Route::post("/notifications/seen", mark_all_seen)]
 }
 
-async fn seen(State(app): State<App>, caller: Caller) -> Answer<Redirect> {
-    app.bell.saw(&caller.person.id, None).await?;
+async fn mark_all_seen(State(app): State<App>, caller: Caller) -> HandlerResult<Redirect> {
+    app.bell.mark_seen(&caller.person.id, None).await?;
     Ok(Redirect::to(HERE))
 }
 
-async fn show(State(app): State<App>, caller: Caller) -> Answer<Markup> {
-    let notices = app.bell.list(&caller.person.id).await?;
+async fn show_notices(State(app): State<App>, caller: Caller) -> HandlerResult<Markup> {
+    let notices = app.bell.list_notices(&caller.person.id).await?;
     let is_any_new = notices.iter().any(|noticed| !noticed.seen);
     let body = html! {
         div.toolbar {
@@ -33,21 +33,21 @@ async fn show(State(app): State<App>, caller: Caller) -> Answer<Markup> {
             a.btn href="/notifications/where" { "Delivery settings" }
             @if is_any_new {
                 form method="post" action="/notifications/seen" {
-                    (csrf(&caller))
+                    (csrf_input(&caller))
                     button.btn type="submit" { "Mark all as read" }
                 }
             }
         }
         @if notices.is_empty() {
-            (empty("No notifications yet.", "Approval requests, alerts and results of scheduled agents appear here."))
+            (render_empty("No notifications yet.", "Approval requests, alerts and results of scheduled agents appear here."))
         } @else {
-            ol.stack role="list" { @for noticed in &notices { (one(&app, noticed)) } }
+            ol.stack role="list" { @for noticed in &notices { (render_notice(&app, noticed)) } }
         }
     };
-    Ok(page(&caller, "Notifications", HERE, &body))
+    Ok(framed_page(&caller, "Notifications", HERE, &body))
 }
 
-fn one(app: &App, noticed: &Noticed) -> Markup {
+fn render_notice(app: &App, noticed: &NoticeEntry) -> Markup {
     let notice = &noticed.notice;
     let (kind, word) = match notice.kind {
         NoticeKind::Approval => ("warn", "approval"),
@@ -61,9 +61,9 @@ fn one(app: &App, noticed: &Noticed) -> Markup {
     html! {
         li.card {
             p {
-                (badge(kind, word)) " "
-                @if !noticed.seen { (badge("info", "new")) " " }
-                span.muted { (moment(noticed.ts, app.now())) }
+                (render_badge(kind, word)) " "
+                @if !noticed.seen { (render_badge("info", "new")) " " }
+                span.muted { (render_moment(noticed.ts, app.current_time())) }
             }
             p {
                 @if notice.link.is_empty() { strong { (notice.title) } }

@@ -9,14 +9,14 @@ use http::header;
 use maud::{Markup, html};
 use serde::Deserialize;
 
-use crate::api::notifications::{further, put};
+use crate::api::notifications::{add_channel, channel_sender};
 use crate::app::App;
 use crate::guard::Caller;
 use crate::notify::NoticeKind;
-use crate::notify::channels::{self, ChannelLine, Way};
-use crate::problem::{Answer, Problem};
-use crate::route::{Access, Route};
-use crate::web::parts::{badge, csrf, field, page_with};
+use crate::notify::channels::{self, ChannelAddress, ChannelLine};
+use crate::problem::{HandlerResult, ProblemDetails};
+use crate::route::{Route, RouteAccess};
+use crate::web::parts::{csrf_input, page_with, render_badge, render_field};
 
 /// This page.
 const HERE: &str = "/notifications/where";
@@ -32,19 +32,19 @@ const KINDS: [(NoticeKind, &str, &str); 7] = [
 ];
 
 /// The routes of this file.
-pub(crate) fn routes() -> Vec<Route> {
+pub(crate) fn notification_page_routes() -> Vec<Route> {
     vec![
-        Route::get(HERE, show),
-        Route::post("/notifications/where/add", add),
+        Route::get(HERE, show_channels),
+        Route::post("/notifications/where/add", post_new_channel),
         Route::post("/notifications/where/{id}/remove", remove),
         Route::post("/notifications/where/{id}/try", try_out),
-        Route::get("/worker.js", worker).access(Access::Anyone),
+        Route::get("/worker.js", get_worker_script).access(RouteAccess::Anyone),
     ]
 }
 
 /// The script that shows notices while no page is open. Its place decides what it may do, so it
 /// lies beside the pages and not below `/assets`.
-async fn worker() -> Response {
+async fn get_worker_script() -> Response {
     let headers = [
         (header::CONTENT_TYPE, "text/javascript; charset=utf-8"),
         (header::CACHE_CONTROL, "no-cache"),
@@ -54,15 +54,19 @@ async fn worker() -> Response {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Told {
+struct NotificationPageNotes {
     note: String,
     problem: String,
 }
 
-async fn show(State(app): State<App>, caller: Caller, Query(told): Query<Told>) -> Answer<Markup> {
-    let now = app.now();
-    let channels = channels::list(app.records.as_ref(), &caller.person.id, now).await?;
-    let key = further(&app)?.vapid().await?.public();
+async fn show_channels(
+    State(app): State<App>,
+    caller: Caller,
+    Query(told): Query<NotificationPageNotes>,
+) -> HandlerResult<Markup> {
+    let now = app.current_time();
+    let channels = channels::list_channels(app.records.as_ref(), &caller.person.id, now).await?;
+    let key = channel_sender(&app)?.vapid_key().await?.public_key_text();
     let body = html! {
         h1 { "Delivery settings" }
         @if !told.note.is_empty() { p.notice.good role="status" { (told.note) } }
@@ -71,15 +75,15 @@ async fn show(State(app): State<App>, caller: Caller, Query(told): Query<Told>) 
             h2 id="where" { "Channels" }
             p.muted { a href="/notifications" { "The bell at the top of every page" } " is always told. What is sent further names what \
                 happened, never what was said." }
-            (table(&caller, &channels))
+            (render_channel_table(&caller, &channels))
             (push_card(&key))
-            (forms(&caller))
+            (channel_forms(&caller))
         }
     };
     Ok(page_with(&caller, "Delivery settings", HERE, &["pages/notifications.js"], &body))
 }
 
-fn table(caller: &Caller, all: &[ChannelLine]) -> Markup {
+fn render_channel_table(caller: &Caller, all: &[ChannelLine]) -> Markup {
     html! {
         @if !all.is_empty() {
             div.table-wrap tabindex="0" role="region" aria-label="Channels that are there" {
@@ -95,12 +99,12 @@ fn table(caller: &Caller, all: &[ChannelLine]) -> Markup {
                             th scope="row" { (one.to) }
                             td { (kinds_in_words(&one.kinds)) }
                             td {
-                                @if one.failed.is_empty() { (badge("good", "works")) }
-                                @else { (badge("bad", "failed")) " " (one.failed) }
+                                @if one.failed.is_empty() { (render_badge("good", "works")) }
+                                @else { (render_badge("bad", "failed")) " " (one.failed) }
                             }
                             td.row {
-                                (button(caller, &one.id, "try", "Send test", ""))
-                                (button(caller, &one.id, "remove", "Remove", "danger"))
+                                (action_button(caller, &one.id, "try", "Send test", ""))
+                                (action_button(caller, &one.id, "remove", "Remove", "danger"))
                             }
                         }
                     } }
@@ -110,10 +114,10 @@ fn table(caller: &Caller, all: &[ChannelLine]) -> Markup {
     }
 }
 
-fn button(caller: &Caller, id: &str, deed: &str, word: &str, kind: &str) -> Markup {
+fn action_button(caller: &Caller, id: &str, deed: &str, word: &str, kind: &str) -> Markup {
     html! {
         form method="post" action={ "/notifications/where/" (id) "/" (deed) } {
-            (csrf(caller))
+            (csrf_input(caller))
             button class={ "btn " (kind) } type="submit" { (word) }
         }
     }
@@ -138,7 +142,7 @@ fn push_card(key: &str) -> Markup {
     }
 }
 
-fn forms(caller: &Caller) -> Markup {
+fn channel_forms(caller: &Caller) -> Markup {
     let url = html! { input id="url" name="url" type="url" required maxlength="2000"
     placeholder="https://example.org/hook" aria-describedby="url-hint"; };
     let secret = html! { input id="secret" name="secret" type="password" autocomplete="off"
@@ -153,28 +157,28 @@ fn forms(caller: &Caller) -> Markup {
         div.grid {
             form.card.stack method="post" action="/notifications/where/add" {
                 h3 { "Webhook" }
-                (csrf(caller))
+                (csrf_input(caller))
                 input type="hidden" name="way" value="webhook";
-                (field("url", "Address", "Receives each notification as JSON.", &url))
-                (field("secret", "Secret", "Signs each request (x-weir-signature). Optional.", &secret))
-                (choices("hook"))
+                (render_field("url", "Address", "Receives each notification as JSON.", &url))
+                (render_field("secret", "Secret", "Signs each request (x-weir-signature). Optional.", &secret))
+                (kind_choices("hook"))
                 div { button.btn.primary type="submit" { "Add webhook" } }
             }
             form.card.stack method="post" action="/notifications/where/add" {
                 h3 { "ntfy" }
-                (csrf(caller))
+                (csrf_input(caller))
                 input type="hidden" name="way" value="ntfy";
-                (field("server", "Server", "", &server))
-                (field("topic", "Topic", "Anyone who knows the topic can read it: choose one that is hard to guess.", &topic))
-                (field("token", "Access token", "Optional.", &token))
-                (choices("ntfy"))
+                (render_field("server", "Server", "", &server))
+                (render_field("topic", "Topic", "Anyone who knows the topic can read it: choose one that is hard to guess.", &topic))
+                (render_field("token", "Access token", "Optional.", &token))
+                (kind_choices("ntfy"))
                 div { button.btn.primary type="submit" { "Add ntfy topic" } }
             }
         }
     }
 }
 
-fn choices(of: &str) -> Markup {
+fn kind_choices(of: &str) -> Markup {
     html! {
         fieldset {
             legend { "Events (none selected: all)" }
@@ -189,7 +193,7 @@ fn choices(of: &str) -> Markup {
 }
 
 /// Back to the page, with what came of it.
-fn back(done: Answer<&str>) -> Redirect {
+fn redirect_with_result(done: HandlerResult<&str>) -> Redirect {
     let mut query = url::form_urlencoded::Serializer::new(String::new());
     match done {
         Ok(note) => query.append_pair("note", note),
@@ -198,7 +202,7 @@ fn back(done: Answer<&str>) -> Redirect {
     Redirect::to(&format!("{HERE}?{}", query.finish()))
 }
 
-async fn add(
+async fn post_new_channel(
     State(app): State<App>,
     caller: Caller,
     Form(typed): Form<Vec<(String, String)>>,
@@ -213,20 +217,29 @@ async fn add(
         .map(|(kind, ..)| *kind)
         .collect();
     let way = match get("way").as_str() {
-        "webhook" => Way::Webhook { url: get("url"), secret: get("secret") },
-        "ntfy" => Way::Ntfy { server: get("server"), topic: get("topic"), token: get("token") },
-        _ => return back(Err(Problem::bad("choose a channel"))),
+        "webhook" => ChannelAddress::Webhook { url: get("url"), secret: get("secret") },
+        "ntfy" => {
+            ChannelAddress::Ntfy { server: get("server"), topic: get("topic"), token: get("token") }
+        }
+        _ => return redirect_with_result(Err(ProblemDetails::bad_request("choose a channel"))),
     };
-    back(put(&app, &caller, &way, kinds).await.map(|_| "Notifications are sent there from now on."))
+    redirect_with_result(
+        add_channel(&app, &caller, &way, kinds)
+            .await
+            .map(|_| "Notifications are sent there from now on."),
+    )
 }
 
 async fn remove(State(app): State<App>, caller: Caller, Path(id): Path<String>) -> Redirect {
     let done = channels::remove(app.records.as_ref(), &caller.person.id, &id).await;
-    back(done.map(|()| "Notifications are no longer sent there.").map_err(Problem::from))
+    redirect_with_result(
+        done.map(|()| "Notifications are no longer sent there.").map_err(ProblemDetails::from),
+    )
 }
 
 async fn try_out(State(app): State<App>, caller: Caller, Path(id): Path<String>) -> Redirect {
-    let done =
-        async { further(&app)?.try_out(&caller.person.id, &id).await.map_err(Problem::from) };
-    back(done.await.map(|()| "Test notification delivered."))
+    let done = async {
+        channel_sender(&app)?.try_out(&caller.person.id, &id).await.map_err(ProblemDetails::from)
+    };
+    redirect_with_result(done.await.map(|()| "Test notification delivered."))
 }

@@ -11,19 +11,19 @@ use maud::{Markup, html};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::api::settings::apply;
+use crate::api::settings::apply_settings_change;
 use crate::app::App;
 use crate::guard::Caller;
-use crate::problem::{Answer, Problem};
-use crate::route::{Access, Route};
-use crate::web::parts::{csrf, page_with};
+use crate::problem::{HandlerResult, ProblemDetails};
+use crate::route::{Route, RouteAccess};
+use crate::web::parts::{csrf_input, page_with};
 
 mod control;
 mod lists;
 mod prompts;
 mod security;
 
-use control::{Asked, group};
+use control::{ControlContext, render_group};
 use weir_install::user_space::{SettingsChange, SettingsSheet};
 
 /// Where this page is.
@@ -32,24 +32,24 @@ const HERE: &str = "/settings";
 const ASSETS: &[&str] = &["pages/settings.css"];
 
 /// The routes of this file.
-pub(crate) fn routes() -> Vec<Route> {
+pub(crate) fn settings_page_routes() -> Vec<Route> {
     vec![
-        Route::get("/settings", show),
-        Route::post("/settings", save),
-        Route::get("/settings/prompts/{file}", prompts::show),
-        Route::post("/settings/prompts/{file}", prompts::save),
-        Route::post("/settings/prompts/{file}/restore", prompts::restore),
-        Route::get("/settings/preview", prompts::preview),
-        Route::post("/settings/lists/{list}", lists::add),
+        Route::get("/settings", show_settings),
+        Route::post("/settings", save_settings),
+        Route::get("/settings/prompts/{file}", prompts::show_prompt),
+        Route::post("/settings/prompts/{file}", prompts::save_prompt),
+        Route::post("/settings/prompts/{file}/restore", prompts::restore_prompt),
+        Route::get("/settings/preview", prompts::preview_prompt),
+        Route::post("/settings/lists/{list}", lists::add_list_entry),
         Route::post("/settings/lists/{list}/remove", lists::remove),
-        Route::get("/settings/security", security::show).access(Access::Admin),
-        Route::post("/settings/security", security::save).access(Access::Admin),
+        Route::get("/settings/security", security::show_security).access(RouteAccess::Admin),
+        Route::post("/settings/security", security::save_security).access(RouteAccess::Admin),
     ]
 }
 
 /// A section of the page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Section {
+struct SettingsSection {
     /// Its name in addresses.
     name: &'static str,
     /// Its name for people.
@@ -62,20 +62,25 @@ struct Section {
 
 /// Sections of plain settings, in order. Security, prompt files and lists have pages of their own
 /// form.
-const SECTIONS: &[Section] = &[
-    Section {
+const SECTIONS: &[SettingsSection] = &[
+    SettingsSection {
         name: "general",
         title: "General",
         keys: &["model", "profile", "permission", "prompt.timezone", "helpers", "agents"],
         admin: false,
     },
-    Section { name: "prompt", title: "Prompt", keys: &["prompt.instructions"], admin: false },
-    Section { name: "memory", title: "Memory", keys: &["memory", "recipes"], admin: false },
-    Section { name: "limits", title: "Limits", keys: &["limits"], admin: false },
-    Section { name: "context", title: "Context", keys: &["context"], admin: false },
-    Section { name: "lists", title: "Allow-lists", keys: &[], admin: false },
-    Section { name: "security", title: "Security", keys: &[], admin: true },
-    Section {
+    SettingsSection {
+        name: "prompt",
+        title: "Prompt",
+        keys: &["prompt.instructions"],
+        admin: false,
+    },
+    SettingsSection { name: "memory", title: "Memory", keys: &["memory", "recipes"], admin: false },
+    SettingsSection { name: "limits", title: "Limits", keys: &["limits"], admin: false },
+    SettingsSection { name: "context", title: "Context", keys: &["context"], admin: false },
+    SettingsSection { name: "lists", title: "Allow-lists", keys: &[], admin: false },
+    SettingsSection { name: "security", title: "Security", keys: &[], admin: true },
+    SettingsSection {
         name: "server",
         title: "Server",
         keys: &["web.search", "server", "telemetry", "sandbox"],
@@ -83,13 +88,14 @@ const SECTIONS: &[Section] = &[
     },
 ];
 
-impl Section {
-    fn named(name: &str, caller: &Caller) -> Section {
-        let seen = |one: &&Section| one.name == name && (!one.admin || caller.person.is_admin());
+impl SettingsSection {
+    fn find_section(name: &str, caller: &Caller) -> SettingsSection {
+        let seen =
+            |one: &&SettingsSection| one.name == name && (!one.admin || caller.person.is_admin());
         *SECTIONS.iter().find(seen).unwrap_or(&SECTIONS[0])
     }
 
-    fn holds(self, key: &str) -> bool {
+    fn has_key(self, key: &str) -> bool {
         self.keys.iter().any(|table| {
             key.strip_prefix(table).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
         })
@@ -97,7 +103,7 @@ impl Section {
 }
 
 #[derive(Debug, Default, Deserialize)]
-struct Look {
+struct SettingsQuery {
     #[serde(default)]
     section: String,
     #[serde(default)]
@@ -108,19 +114,19 @@ struct Look {
     saved: String,
 }
 
-impl Look {
+impl SettingsQuery {
     /// Whether what holds for everybody is looked at.
     fn for_all(&self, caller: &Caller) -> bool {
         self.scope == "all" && caller.person.is_admin()
     }
 }
 
-async fn show(
+async fn show_settings(
     State(app): State<App>,
     caller: Caller,
-    Query(look): Query<Look>,
-) -> Answer<Response> {
-    let section = Section::named(&look.section, &caller);
+    Query(look): Query<SettingsQuery>,
+) -> HandlerResult<Response> {
+    let section = SettingsSection::find_section(&look.section, &caller);
     if section.name == "security" && look.q.is_empty() {
         return Ok(Redirect::to("/settings/security").into_response());
     }
@@ -132,40 +138,40 @@ async fn show(
             }
         },
     };
-    Ok(render(&app, &caller, &look, (&said, &BTreeMap::new())).await?.into_response())
+    Ok(settings_page(&app, &caller, &look, (&said, &BTreeMap::new())).await?.into_response())
 }
 
 /// The page. `typed`: what was sent and not taken, so that nobody types it twice.
-async fn render(
+async fn settings_page(
     app: &App,
     caller: &Caller,
-    look: &Look,
+    look: &SettingsQuery,
     (said, typed): (&Markup, &BTreeMap<String, String>),
-) -> Answer<Markup> {
+) -> HandlerResult<Markup> {
     let home = app.home(&caller.person).await?;
     let sheet = home.settings_sheet().await?;
-    let section = Section::named(&look.section, caller);
+    let section = SettingsSection::find_section(&look.section, caller);
     let searched = !look.q.trim().is_empty();
     let body = html! {
-        (top(caller, if searched { "" } else { section.name }, look))
+        (render_settings_head(caller, if searched { "" } else { section.name }, look))
         (said)
         @for note in &sheet.notes {
             p.notice.warn { (note) }
         }
         @if searched {
-            (found(&sheet, caller, look))
+            (render_search_results(&sheet, caller, look))
         } @else if section.name == "lists" {
-            (lists::section(app, caller).await?)
+            (lists::lists_section(app, caller).await?)
         } @else {
-            @if section.name == "prompt" { (prompts::section(app, caller).await?) }
-            (form(&sheet, caller, (section, look), typed))
+            @if section.name == "prompt" { (prompts::prompts_section(app, caller).await?) }
+            (settings_form(&sheet, caller, (section, look), typed))
         }
     };
     Ok(page_with(caller, "Settings", HERE, ASSETS, &body))
 }
 
 /// Title, search and tabs.
-fn top(caller: &Caller, here: &str, look: &Look) -> Markup {
+fn render_settings_head(caller: &Caller, here: &str, look: &SettingsQuery) -> Markup {
     let shown = SECTIONS.iter().filter(|section| !section.admin || caller.person.is_admin());
     html! {
         div.toolbar {
@@ -194,15 +200,15 @@ fn top(caller: &Caller, here: &str, look: &Look) -> Markup {
 }
 
 /// What the search found, each with the way to its section.
-fn found(sheet: &SettingsSheet, caller: &Caller, look: &Look) -> Markup {
+fn render_search_results(sheet: &SettingsSheet, caller: &Caller, look: &SettingsQuery) -> Markup {
     let words: Vec<String> = look.q.to_lowercase().split_whitespace().map(String::from).collect();
     let fits = |text: &str| {
         let text = text.to_lowercase();
         words.iter().all(|word| text.contains(word.as_str()))
     };
     let section_of = |key: &str| {
-        let seen = |one: &&Section| {
-            (one.holds(key) || (one.name == "security" && key.starts_with("security.")))
+        let seen = |one: &&SettingsSection| {
+            (one.has_key(key) || (one.name == "security" && key.starts_with("security.")))
                 && (!one.admin || caller.person.is_admin())
         };
         SECTIONS.iter().find(seen)
@@ -214,7 +220,7 @@ fn found(sheet: &SettingsSheet, caller: &Caller, look: &Look) -> Markup {
             fits(&format!(
                 "{} {} {}",
                 setting.key,
-                control::title(&setting.key),
+                control::setting_title(&setting.key),
                 setting.description
             ))
         })
@@ -223,7 +229,7 @@ fn found(sheet: &SettingsSheet, caller: &Caller, look: &Look) -> Markup {
     html! {
         h2 { (hits.len()) " found for “" (look.q) "”" }
         @if hits.is_empty() {
-            (crate::web::parts::empty(
+            (crate::web::parts::render_empty(
                 "No settings found.",
                 "Try one word, such as window, budget or memory.",
             ))
@@ -231,8 +237,8 @@ fn found(sheet: &SettingsSheet, caller: &Caller, look: &Look) -> Markup {
             ul.settings-found {
                 @for (section, setting) in hits {
                     li.card {
-                        a href={ (HERE) "?section=" (section.name) "#" (control::id(&setting.key)) } {
-                            (control::title(&setting.key))
+                        a href={ (HERE) "?section=" (section.name) "#" (control::element_id(&setting.key)) } {
+                            (control::setting_title(&setting.key))
                         }
                         " " span.muted { "in " (section.title) }
                         p.hint { (setting.description) }
@@ -244,30 +250,30 @@ fn found(sheet: &SettingsSheet, caller: &Caller, look: &Look) -> Markup {
 }
 
 /// The settings of one section.
-fn form(
+fn settings_form(
     sheet: &SettingsSheet,
     caller: &Caller,
-    (section, look): (Section, &Look),
+    (section, look): (SettingsSection, &SettingsQuery),
     typed: &BTreeMap<String, String>,
 ) -> Markup {
     let for_all = look.for_all(caller);
-    let mine: Vec<_> = sheet.items.iter().filter(|setting| section.holds(&setting.key)).collect();
+    let mine: Vec<_> = sheet.items.iter().filter(|setting| section.has_key(&setting.key)).collect();
     // The personality has an editor with versions above; for everybody it is a plain text.
     let shown = mine.into_iter().filter(|one| for_all || one.key != "prompt.instructions");
-    let asked = Asked { for_all, typed };
+    let asked = ControlContext { for_all, typed };
     let shown: Vec<_> = shown.collect();
     let can = |setting: &&&weir_install::user_space::Setting| asked.may_set(setting);
     let any = shown.iter().any(|setting| can(&setting));
     let version = if for_all { sheet.house_version } else { sheet.version };
     html! {
-        @if caller.person.is_admin() { (scopes(section, for_all)) }
+        @if caller.person.is_admin() { (render_scopes(section, for_all)) }
         @if !shown.is_empty() {
             form.settings method="post" action=(HERE) {
-                (csrf(caller))
+                (csrf_input(caller))
                 input type="hidden" name="section" value=(section.name);
                 input type="hidden" name="for" value=(if for_all { "all" } else { "" });
                 input type="hidden" name="version" value=(version);
-                (group(&shown, &asked))
+                (render_group(&shown, &asked))
                 @if any {
                     div.row.settings-save {
                         button.btn.primary type="submit" { "Save" }
@@ -279,7 +285,7 @@ fn form(
     }
 }
 
-fn scopes(section: Section, for_all: bool) -> Markup {
+fn render_scopes(section: SettingsSection, for_all: bool) -> Markup {
     let link = |all: bool, word: &str| {
         let query = if all { "&for=all" } else { "" };
         html! {
@@ -295,32 +301,33 @@ fn scopes(section: Section, for_all: bool) -> Markup {
     }
 }
 
-async fn save(
+async fn save_settings(
     State(app): State<App>,
     caller: Caller,
     Form(fields): Form<Vec<(String, String)>>,
-) -> Answer<Response> {
+) -> HandlerResult<Response> {
     let typed: BTreeMap<String, String> = fields.into_iter().collect();
     let get = |name: &str| typed.get(name).cloned().unwrap_or_default();
-    let look = Look { section: get("section"), scope: get("for"), ..Look::default() };
+    let look =
+        SettingsQuery { section: get("section"), scope: get("for"), ..SettingsQuery::default() };
     match save_fields(&app, &caller, &look, &typed).await {
         Ok(()) => {
             let scope = if look.for_all(&caller) { "&for=all" } else { "" };
-            let section = Section::named(&look.section, &caller).name;
+            let section = SettingsSection::find_section(&look.section, &caller).name;
             let back = format!("{HERE}?section={section}{scope}&saved=1");
             Ok(Redirect::to(&back).into_response())
         }
         Err(problem) => {
             let status = StatusCode::from_u16(problem.status).unwrap_or(StatusCode::BAD_REQUEST);
-            let said = refusal(&problem);
-            let page = render(&app, &caller, &look, (&said, &typed)).await?;
+            let said = render_refusal(&problem);
+            let page = settings_page(&app, &caller, &look, (&said, &typed)).await?;
             Ok((status, page).into_response())
         }
     }
 }
 
 /// What was not saved, and why.
-fn refusal(problem: &Problem) -> Markup {
+fn render_refusal(problem: &ProblemDetails) -> Markup {
     html! {
         p.notice.bad role="alert" {
             strong { "Not saved: " }
@@ -332,9 +339,9 @@ fn refusal(problem: &Problem) -> Markup {
 async fn save_fields(
     app: &App,
     caller: &Caller,
-    look: &Look,
+    look: &SettingsQuery,
     typed: &BTreeMap<String, String>,
-) -> Answer<()> {
+) -> HandlerResult<()> {
     let for_all = look.for_all(caller);
     let home = app.home(&caller.person).await?;
     let sheet = home.settings_sheet().await?;
@@ -342,14 +349,14 @@ async fn save_fields(
     for (name, text) in typed {
         let Some(key) = name.strip_prefix("v:") else { continue };
         let Some(setting) = sheet.items.iter().find(|setting| setting.key == key) else {
-            return Err(Problem::bad(format!("there is no setting {key}")));
+            return Err(ProblemDetails::bad_request(format!("there is no setting {key}")));
         };
         let there = if for_all { setting.house.as_ref() } else { setting.own.as_ref() };
-        let value = control::parsed(setting, text);
+        let value = control::parse_value(setting, text);
         if value.as_ref() != there {
             values.insert(key.to_owned(), value.unwrap_or(Value::Null));
         }
     }
     let version = typed.get("version").and_then(|text| text.parse().ok());
-    apply(app, caller, &SettingsChange { for_all, version, values }).await
+    apply_settings_change(app, caller, &SettingsChange { for_all, version, values }).await
 }

@@ -9,19 +9,19 @@ use serde::Deserialize;
 
 use crate::api::with_cookies;
 use crate::app::App;
-use crate::auth::sign_in::Door;
-use crate::auth::throttle::{self, Bucket};
-use crate::auth::{Client, accounts, events, password, setup};
-use crate::problem::{Answer, Problem};
-use crate::route::{Access, Route};
+use crate::auth::sign_in::SignInContext;
+use crate::auth::throttle::{self, ThrottleBucket};
+use crate::auth::{ClientInfo, accounts, events, password, setup};
+use crate::problem::{HandlerResult, ProblemDetails};
+use crate::route::{Route, RouteAccess};
 use crate::web::pages::account::new_password_fields;
-use crate::web::parts::{bare_with, field};
+use crate::web::parts::{bare_with, render_field};
 
 /// The routes of this file.
-pub(crate) fn routes() -> Vec<Route> {
+pub(crate) fn setup_page_routes() -> Vec<Route> {
     vec![
-        Route::get("/setup", show).access(Access::Anyone),
-        Route::post("/setup", claim).access(Access::Anyone),
+        Route::get("/setup", show_setup).access(RouteAccess::Anyone),
+        Route::post("/setup", claim_server).access(RouteAccess::Anyone),
     ]
 }
 
@@ -37,7 +37,7 @@ struct SetupForm {
     again: String,
 }
 
-fn form(name: &str, complaint: Option<&str>) -> Markup {
+fn setup_form(name: &str, complaint: Option<&str>) -> Markup {
     let name = if name.is_empty() { "admin" } else { name };
     bare_with(
         "Set up",
@@ -50,13 +50,13 @@ fn form(name: &str, complaint: Option<&str>) -> Markup {
                     p.notice.bad role="alert" id="complaint" { (complaint) }
                 }
                 form.stack method="post" action="/setup" {
-                    (field("code", "Setup code", "Printed in the terminal where you started the server.", &html! {
+                    (render_field("code", "Setup code", "Printed in the terminal where you started the server.", &html! {
                         input.mono type="text" name="code" id="code" required autofocus
                             autocomplete="one-time-code" autocapitalize="characters"
                             spellcheck="false" placeholder="XXXX-XXXX" maxlength="20"
                             aria-describedby="code-hint";
                     }))
-                    (field("name", "Name", "You sign in with it. It cannot be changed later.", &html! {
+                    (render_field("name", "Name", "You sign in with it. It cannot be changed later.", &html! {
                         input type="text" name="name" id="name" value=(name) required
                             autocomplete="username" autocapitalize="none" spellcheck="false"
                             maxlength="32" pattern="[a-z0-9][a-z0-9._\\-]*"
@@ -70,48 +70,54 @@ fn form(name: &str, complaint: Option<&str>) -> Markup {
     )
 }
 
-async fn show(State(app): State<App>) -> Answer<Response> {
-    if accounts::any(&app.doorman.shelf).await? {
+async fn show_setup(State(app): State<App>) -> HandlerResult<Response> {
+    if accounts::has_usable_account(&app.doorman.shelf).await? {
         return Ok(Redirect::to("/signin").into_response());
     }
-    Ok(form("", None).into_response())
+    Ok(setup_form("", None).into_response())
 }
 
-async fn claim(
+async fn claim_server(
     State(app): State<App>,
-    client: Client,
+    client: ClientInfo,
     headers: HeaderMap,
     Form(sent): Form<SetupForm>,
-) -> Answer<Response> {
-    if accounts::any(&app.doorman.shelf).await? {
+) -> HandlerResult<Response> {
+    if accounts::has_usable_account(&app.doorman.shelf).await? {
         return Ok(Redirect::to("/signin").into_response());
     }
-    let door = Door { app: &app, client: &client, headers: &headers };
-    match made(&door, &sent).await {
+    let door = SignInContext { app: &app, client: &client, headers: &headers };
+    match make_first_account(&door, &sent).await {
         Ok(response) => Ok(response),
         Err(problem) if problem.status < 500 => {
             let status = StatusCode::from_u16(problem.status).unwrap_or(StatusCode::BAD_REQUEST);
-            Ok((status, form(&sent.name, Some(&problem.detail))).into_response())
+            Ok((status, setup_form(&sent.name, Some(&problem.detail))).into_response())
         }
         Err(problem) => Err(problem),
     }
 }
 
-async fn made(door: &Door<'_>, sent: &SetupForm) -> Answer<Response> {
+async fn make_first_account(door: &SignInContext<'_>, sent: &SetupForm) -> HandlerResult<Response> {
     let doorman = &door.app.doorman;
-    throttle::take(&doorman.shelf, &[Bucket::setup()]).await?;
+    throttle::take_attempt(&doorman.shelf, &[ThrottleBucket::for_setup()]).await?;
     if !setup::is_code(&doorman.shelf, &sent.code).await? {
         return Err(setup::wrong_code());
     }
-    throttle::forget(&doorman.shelf, &Bucket::setup()).await?;
+    throttle::forget_failures(&doorman.shelf, &ThrottleBucket::for_setup()).await?;
     let name = sent.name.trim();
     if let Some(complaint) = accounts::name_complaint(name) {
-        return Err(Problem::bad(complaint));
+        return Err(ProblemDetails::bad_request(complaint));
     }
     let hash = hash_new(door.app, name, (&sent.password, &sent.again)).await?;
-    let person = setup::claim(&doorman.shelf, &sent.code, name, &hash).await?;
-    events::note(&doorman.shelf, door.doer(name), ("account_made", name), "first account").await?;
-    let entered = door.enter(person, "password").await?;
+    let person = setup::claim_first_account(&doorman.shelf, &sent.code, name, &hash).await?;
+    events::record_event(
+        &doorman.shelf,
+        door.event_actor(name),
+        ("account_made", name),
+        "first account",
+    )
+    .await?;
+    let entered = door.complete_login(person, "password").await?;
     Ok(with_cookies(Redirect::to("/"), entered.cookies))
 }
 
@@ -119,13 +125,13 @@ async fn made(door: &Door<'_>, sent: &SetupForm) -> Answer<Response> {
 ///
 /// # Errors
 /// They differ, or it is not good enough.
-pub(crate) async fn hash_new(app: &App, name: &str, typed: (&str, &str)) -> Answer<String> {
+pub(crate) async fn hash_new(app: &App, name: &str, typed: (&str, &str)) -> HandlerResult<String> {
     let (password, again) = typed;
     if password != again {
-        return Err(Problem::bad("the two passwords do not match"));
+        return Err(ProblemDetails::bad_request("the two passwords do not match"));
     }
-    if let Some(complaint) = password::complaint(password, name) {
-        return Err(Problem::bad(complaint));
+    if let Some(complaint) = password::password_complaint(password, name) {
+        return Err(ProblemDetails::bad_request(complaint));
     }
     app.doorman.passwords.hash(password).await
 }

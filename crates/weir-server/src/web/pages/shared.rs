@@ -10,52 +10,57 @@ use http::{HeaderName, HeaderValue, header};
 use maud::{Markup, html};
 use serde::Deserialize;
 use weir_core::ids::{BlobId, SessionId, Timestamp};
-use weir_engine::hub::Fact;
+use weir_engine::hub::PublishedFact;
 
-use crate::api::files::download::{disposition, image_kind};
-use crate::api::shares::{self, NewShare, Share, ShareLine};
+use crate::api::files::download::{content_disposition, image_kind};
+use crate::api::shares::{self, NewShare, ShareLine, ShareRecord};
 use crate::app::App;
 use crate::auth::accounts;
-use crate::auth::shelf::{Kept, Shelf};
+use crate::auth::shelf::{TypedEntry, TypedRecords};
 use crate::guard::Caller;
 use crate::live::title;
-use crate::problem::{Answer, Problem};
+use crate::problem::{HandlerResult, ProblemDetails};
 use crate::render;
-use crate::route::{Access, Route};
-use crate::web::parts::{bare_with, csrf, empty, field, moment, page_with};
+use crate::route::{Route, RouteAccess};
+use crate::web::parts::{
+    bare_with, csrf_input, page_with, render_empty, render_field, render_moment,
+};
 
 mod transcript;
 
-use transcript::{Shown, Transcript};
+use transcript::{SharedEntry, SharedTranscript};
 use weir_install::user_space::UserSpace;
 
 /// Styles of a shared chat.
 const ASSETS: &[&str] = &["pages/code.css", "pages/shared.css"];
 
 /// The routes of this file.
-pub(crate) fn routes() -> Vec<Route> {
+pub(crate) fn share_page_routes() -> Vec<Route> {
     vec![
-        Route::get("/s/{token}", chat).access(Access::Anyone),
-        Route::get("/s/{token}/blobs/{blob}", blob).access(Access::Anyone),
-        Route::get("/shares", all),
-        Route::get("/shares/new", ask),
-        Route::post("/shares", make),
-        Route::post("/shares/{id}/revoke", revoke),
+        Route::get("/s/{token}", show_shared_chat).access(RouteAccess::Anyone),
+        Route::get("/s/{token}/blobs/{blob}", get_shared_blob).access(RouteAccess::Anyone),
+        Route::get("/shares", show_shares),
+        Route::get("/shares/new", show_share_form),
+        Route::post("/shares", make_share),
+        Route::post("/shares/{id}/revoke", revoke_share),
     ]
 }
 
 /// A link that leads somewhere: what it shows, and from whose journal.
-async fn opened(app: &App, token: &str) -> Answer<(Kept<Share>, Arc<UserSpace>)> {
-    let kept = shares::find(app, token).await?;
-    let shelf = Shelf::new(app.records.clone(), app.clock.clone());
+async fn open_share(
+    app: &App,
+    token: &str,
+) -> HandlerResult<(TypedEntry<ShareRecord>, Arc<UserSpace>)> {
+    let kept = shares::find_share(app, token).await?;
+    let shelf = TypedRecords::new(app.records.clone(), app.clock.clone());
     let owner = accounts::get(&shelf, &kept.owner).await?.filter(|person| !person.disabled);
-    let owner = owner.ok_or_else(|| Problem::missing("this link"))?;
+    let owner = owner.ok_or_else(|| ProblemDetails::not_found("this link"))?;
     let home = app.home(&owner).await?;
     Ok((kept, home))
 }
 
 /// No search engine keeps it, no cache, and no page that is opened from it learns its address.
-fn unlisted(mut response: Response) -> Response {
+fn hide_from_search(mut response: Response) -> Response {
     let headers = response.headers_mut();
     let robots = HeaderName::from_static("x-robots-tag");
     headers.insert(robots, HeaderValue::from_static("noindex, nofollow, noarchive"));
@@ -64,18 +69,21 @@ fn unlisted(mut response: Response) -> Response {
     response
 }
 
-async fn chat(State(app): State<App>, Path(token): Path<String>) -> Answer<Response> {
-    let (kept, home) = opened(&app, &token).await?;
+async fn show_shared_chat(
+    State(app): State<App>,
+    Path(token): Path<String>,
+) -> HandlerResult<Response> {
+    let (kept, home) = open_share(&app, &token).await?;
     let share = &kept.value;
-    let transcript = Transcript::read(home.store().as_ref(), share).await?;
-    shares::count(&app, &kept).await?;
-    let now = app.now();
-    let body = tokio::task::spawn_blocking(move || page(&transcript, &token, now));
-    let body = body.await.map_err(Problem::failed)?;
-    Ok(unlisted(bare_with("A shared chat", ASSETS, &body).into_response()))
+    let transcript = SharedTranscript::read_journal(home.store().as_ref(), share).await?;
+    shares::count_share_opening(&app, &kept).await?;
+    let now = app.current_time();
+    let body = tokio::task::spawn_blocking(move || shared_chat_page(&transcript, &token, now));
+    let body = body.await.map_err(ProblemDetails::internal_failure)?;
+    Ok(hide_from_search(bare_with("A shared chat", ASSETS, &body).into_response()))
 }
 
-fn page(transcript: &Transcript, token: &str, now: Timestamp) -> Markup {
+fn shared_chat_page(transcript: &SharedTranscript, token: &str, now: Timestamp) -> Markup {
     html! {
         div.shared.wide-page {
             h1 { "A shared chat" }
@@ -83,43 +91,43 @@ fn page(transcript: &Transcript, token: &str, now: Timestamp) -> Markup {
             @if transcript.left_out > 0 {
                 p.notice { (transcript.left_out) " earlier entries are not shown." }
             }
-            @if transcript.shown.is_empty() { (empty("No messages yet.", "")) }
+            @if transcript.shown.is_empty() { (render_empty("No messages yet.", "")) }
             ol.log aria-label="Conversation" {
-                @for (at, shown) in &transcript.shown { li { (entry(shown, token)) p.muted { (moment(*at, now)) } } }
+                @for (at, shown) in &transcript.shown { li { (render_entry(shown, token)) p.muted { (render_moment(*at, now)) } } }
             }
         }
     }
 }
 
-fn entry(shown: &Shown, token: &str) -> Markup {
+fn render_entry(shown: &SharedEntry, token: &str) -> Markup {
     html! {
         @match shown {
-            Shown::Said { by, text, images } => article.person {
-                h2 { (render::visible(by)) }
-                div.text.words dir="auto" { (render::prose(text)) }
-                (pictures(images, token))
+            SharedEntry::Said { by, text, images } => article.person {
+                h2 { (render::visible_name(by)) }
+                div.text.words dir="auto" { (render::visible_prose(text)) }
+                (render_pictures(images, token))
             },
-            Shown::Replied { text, images } => article.model {
+            SharedEntry::Replied { text, images } => article.model {
                 h2 { "Weir" }
-                div.text.prose { (render::markdown(text)) }
-                (pictures(images, token))
+                div.text.prose { (render::render_markdown(text)) }
+                (render_pictures(images, token))
             },
-            Shown::Called { tool, input, result } => details.call {
-                summary { "Used " span.mono { (render::visible(tool)) } }
-                (render::json(input))
-                @if let Some(result) = result { (render::plain(result)) }
+            SharedEntry::Called { tool, input, result } => details.call {
+                summary { "Used " span.mono { (render::visible_name(tool)) } }
+                (render::render_json(input))
+                @if let Some(result) = result { (render::render_plain(result)) }
             },
         }
     }
 }
 
 /// The entries of a link that shows all of these facts, calls of tools too.
-pub(crate) fn shared_entries(facts: &[Fact]) -> Vec<String> {
-    let transcript = Transcript::of(facts);
-    transcript.shown.iter().map(|(_, shown)| entry(shown, "link").into_string()).collect()
+pub(crate) fn shared_entries(facts: &[PublishedFact]) -> Vec<String> {
+    let transcript = SharedTranscript::from_facts(facts);
+    transcript.shown.iter().map(|(_, shown)| render_entry(shown, "link").into_string()).collect()
 }
 
-fn pictures(images: &[BlobId], token: &str) -> Markup {
+fn render_pictures(images: &[BlobId], token: &str) -> Markup {
     html! {
         @for image in images {
             figure.picture {
@@ -129,76 +137,82 @@ fn pictures(images: &[BlobId], token: &str) -> Markup {
     }
 }
 
-async fn blob(
+async fn get_shared_blob(
     State(app): State<App>,
     Path((token, blob)): Path<(String, String)>,
-) -> Answer<Response> {
-    let (kept, home) = opened(&app, &token).await?;
-    let missing = || Problem::missing("this picture");
+) -> HandlerResult<Response> {
+    let (kept, home) = open_share(&app, &token).await?;
+    let missing = || ProblemDetails::not_found("this picture");
     let store = home.store();
-    let transcript = Transcript::read(store.as_ref(), &kept.value).await?;
+    let transcript = SharedTranscript::read_journal(store.as_ref(), &kept.value).await?;
     let blob = BlobId::new(blob);
-    if !transcript.shows(&blob) {
+    if !transcript.has_image(&blob) {
         return Err(missing());
     }
-    let bytes = store.blob(&blob).await?;
+    let bytes = store.read_blob(&blob).await?;
     let kind = image_kind(&bytes).ok_or_else(missing)?;
     let mut response = bytes.to_vec().into_response();
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(kind));
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    headers.insert(header::CONTENT_DISPOSITION, disposition("picture", true)?);
-    Ok(unlisted(response))
+    headers.insert(header::CONTENT_DISPOSITION, content_disposition("picture", true)?);
+    Ok(hide_from_search(response))
 }
 
 /// Which chat.
 #[derive(Debug, Default, Deserialize)]
-struct Which {
+struct SharesQuery {
     #[serde(default)]
     session: String,
 }
 
-async fn all(State(app): State<App>, caller: Caller, Query(which): Query<Which>) -> Answer<Markup> {
+async fn show_shares(
+    State(app): State<App>,
+    caller: Caller,
+    Query(which): Query<SharesQuery>,
+) -> HandlerResult<Markup> {
     let only = Some(which.session.as_str()).filter(|session| !session.is_empty());
-    let lines = shares::of(&app, &caller, only).await?;
-    let titles = titles(&app, &caller, &lines).await?;
+    let lines = shares::list_own_shares(&app, &caller, only).await?;
+    let titles = chat_titles(&app, &caller, &lines).await?;
     let body = html! {
         h1 { "Shared chats" }
         p { "Anyone with the link can read the chat without an account. A link is shown only once, when it is created." }
-        (table(&caller, &lines, &titles, app.now()))
+        (render_share_table(&caller, &lines, &titles, app.current_time()))
     };
     Ok(page_with(&caller, "Shared chats", "/chats", ASSETS, &body))
 }
 
 /// What the chats of these links are called, by their names.
-async fn titles(
+async fn chat_titles(
     app: &App,
     caller: &Caller,
     lines: &[ShareLine],
-) -> Answer<HashMap<String, String>> {
+) -> HandlerResult<HashMap<String, String>> {
     let home = app.home(&caller.person).await?;
-    let kept = title::all(app, home.as_ref()).await?;
+    let kept = title::load_all_chats(app, home.as_ref()).await?;
     let store = home.store();
     let mut titles = HashMap::new();
     for line in lines {
         let given = kept.get(&line.session).and_then(|chat| chat.title.clone());
         let words = match given {
             Some(given) => Some(given),
-            None => store.meta(&SessionId::new(&line.session)).await?.map(|meta| meta.title),
+            None => {
+                store.session_meta(&SessionId::new(&line.session)).await?.map(|meta| meta.title)
+            }
         };
         titles.insert(line.session.clone(), words.unwrap_or_else(|| "Deleted chat".into()));
     }
     Ok(titles)
 }
 
-fn table(
+fn render_share_table(
     caller: &Caller,
     lines: &[ShareLine],
     titles: &HashMap<String, String>,
     now: Timestamp,
 ) -> Markup {
     if lines.is_empty() {
-        return empty("No shared chats.", "Open a chat and choose Share.");
+        return render_empty("No shared chats.", "Open a chat and choose Share.");
     }
     html! {
         div.table-wrap role="group" aria-label="Links" tabindex="0" {
@@ -213,15 +227,15 @@ fn table(
                 tbody {
                     @for line in lines {
                         tr {
-                            th scope="row" { a href={ "/chats/" (line.session) } { (called(titles, line)) } }
-                            td { (what(line)) }
-                            td { (moment(line.created, now)) }
-                            td { @match line.expires { Some(at) => (moment(at, now)), None => "never" } }
-                            td { (line.opened) " times" @if let Some(at) = line.last_opened { ", last " (moment(at, now)) } }
+                            th scope="row" { a href={ "/chats/" (line.session) } { (shared_chat_title(titles, line)) } }
+                            td { (describe_share(line)) }
+                            td { (render_moment(line.created, now)) }
+                            td { @match line.expires { Some(at) => (render_moment(at, now)), None => "never" } }
+                            td { (line.opened) " times" @if let Some(at) = line.last_opened { ", last " (render_moment(at, now)) } }
                             td {
                                 form method="post" action={ "/shares/" (line.id) "/revoke" } {
-                                    (csrf(caller))
-                                    button.btn.danger type="submit" { "Revoke" span.unseen { " the link to " (called(titles, line)) } }
+                                    (csrf_input(caller))
+                                    button.btn.danger type="submit" { "Revoke" span.unseen { " the link to " (shared_chat_title(titles, line)) } }
                                 }
                             }
                         }
@@ -232,11 +246,11 @@ fn table(
     }
 }
 
-fn called(titles: &HashMap<String, String>, line: &ShareLine) -> String {
-    render::visible(titles.get(&line.session).map_or("A chat", String::as_str))
+fn shared_chat_title(titles: &HashMap<String, String>, line: &ShareLine) -> String {
+    render::visible_name(titles.get(&line.session).map_or("A chat", String::as_str))
 }
 
-fn what(line: &ShareLine) -> &'static str {
+fn describe_share(line: &ShareLine) -> &'static str {
     match (line.tools, line.follow) {
         (false, false) => "messages up to now",
         (true, false) => "messages and actions up to now",
@@ -245,18 +259,22 @@ fn what(line: &ShareLine) -> &'static str {
     }
 }
 
-async fn ask(State(app): State<App>, caller: Caller, Query(which): Query<Which>) -> Answer<Markup> {
+async fn show_share_form(
+    State(app): State<App>,
+    caller: Caller,
+    Query(which): Query<SharesQuery>,
+) -> HandlerResult<Markup> {
     let home = app.home(&caller.person).await?;
     let id = SessionId::new(&which.session);
-    let meta = home.store().meta(&id).await?;
-    let meta = meta.ok_or_else(|| Problem::missing("this chat"))?;
-    let lines = shares::of(&app, &caller, Some(&which.session)).await?;
-    let titles = titles(&app, &caller, &lines).await?;
+    let meta = home.store().session_meta(&id).await?;
+    let meta = meta.ok_or_else(|| ProblemDetails::not_found("this chat"))?;
+    let lines = shares::list_own_shares(&app, &caller, Some(&which.session)).await?;
+    let titles = chat_titles(&app, &caller, &lines).await?;
     let body = html! {
         h1 { "Share a chat" }
-        p { a href={ "/chats/" (id) } { (render::visible(&meta.title)) } }
+        p { a href={ "/chats/" (id) } { (render::visible_name(&meta.title)) } }
         form.card.stack method="post" action="/shares" {
-            (csrf(&caller))
+            (csrf_input(&caller))
             input type="hidden" name="session" value=(which.session);
             fieldset {
                 legend { "Include" }
@@ -264,19 +282,19 @@ async fn ask(State(app): State<App>, caller: Caller, Query(which): Query<Which>)
                 label { input type="checkbox" name="follow" value="yes"; " what is said later too" }
             }
             p.hint { "Tool results can contain parts of your files. Check the chat before you share them." }
-            (field("days", "Expires after (days)", "Leave empty for a link that does not expire.",
+            (render_field("days", "Expires after (days)", "Leave empty for a link that does not expire.",
                 &html! { input id="days" name="days" type="number" min="1" max="3650" inputmode="numeric" aria-describedby="days-hint"; }))
             button.btn.primary type="submit" { "Create link" }
         }
         h2 { "Links to this chat" }
-        (table(&caller, &lines, &titles, app.now()))
+        (render_share_table(&caller, &lines, &titles, app.current_time()))
     };
     Ok(page_with(&caller, "Share a chat", "/chats", ASSETS, &body))
 }
 
 /// What a form says about a new link.
 #[derive(Debug, Deserialize)]
-struct Wanted {
+struct ShareForm {
     session: String,
     #[serde(default)]
     tools: String,
@@ -286,14 +304,16 @@ struct Wanted {
     days: String,
 }
 
-async fn make(
+async fn make_share(
     State(app): State<App>,
     caller: Caller,
-    Form(wanted): Form<Wanted>,
-) -> Answer<Markup> {
+    Form(wanted): Form<ShareForm>,
+) -> HandlerResult<Markup> {
     let days = match wanted.days.trim() {
         "" => None,
-        days => Some(days.parse().map_err(|_| Problem::bad("days must be a number"))?),
+        days => {
+            Some(days.parse().map_err(|_| ProblemDetails::bad_request("days must be a number"))?)
+        }
     };
     let new = NewShare {
         session: wanted.session,
@@ -301,12 +321,12 @@ async fn make(
         follow: !wanted.follow.is_empty(),
         days,
     };
-    let made = shares::make(&app, &caller, &new).await?;
+    let made = shares::create_share(&app, &caller, &new).await?;
     let link = format!("{}{}", app.options.public_url.clone().unwrap_or_default(), made.path);
     let body = html! {
         h1 { "Link created" }
         p { "Copy it now: it will not be shown again." }
-        (field("link", "Link", "Anyone with this link can read the chat.",
+        (render_field("link", "Link", "Anyone with this link can read the chat.",
             &html! { input.mono id="link" type="text" readonly value=(link) aria-describedby="link-hint"; }))
         p { a href=(made.path) { "View as others see it" } }
         p { a href="/shares" { "All links" } " · " a href={ "/chats/" (new.session) } { "Back to the chat" } }
@@ -314,11 +334,11 @@ async fn make(
     Ok(page_with(&caller, "Link created", "/chats", ASSETS, &body))
 }
 
-async fn revoke(
+async fn revoke_share(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
-) -> Answer<Redirect> {
+) -> HandlerResult<Redirect> {
     shares::take_back(&app, &caller, &id).await?;
     Ok(Redirect::to("/shares"))
 }

@@ -9,22 +9,22 @@ use serde::Deserialize;
 
 use crate::api::{sign_out, with_cookies};
 use crate::app::App;
-use crate::auth::sign_in::{Came, Door, safe_next};
-use crate::auth::{Client, accounts, cookies, oidc};
+use crate::auth::sign_in::{PasswordOutcome, SignInContext, safe_next};
+use crate::auth::{ClientInfo, accounts, cookies, oidc};
 use crate::guard::{Caller, MaybeCaller};
-use crate::problem::{Answer, Problem};
-use crate::route::{Access, Route};
-use crate::web::parts::{bare_with, field};
+use crate::problem::{HandlerResult, ProblemDetails};
+use crate::route::{Route, RouteAccess};
+use crate::web::parts::{bare_with, render_field};
 
 /// The routes of this file.
-pub(crate) fn routes() -> Vec<Route> {
+pub(crate) fn sign_in_page_routes() -> Vec<Route> {
     vec![
-        Route::get("/signin", show).access(Access::Anyone),
-        Route::post("/signin", enter).access(Access::Anyone),
-        Route::post("/signin/second", second).access(Access::Anyone),
-        Route::get("/signin/oidc", to_provider).access(Access::Anyone),
-        Route::get("/signin/oidc/back", from_provider).access(Access::Anyone),
-        Route::post("/signout", leave),
+        Route::get("/signin", show_sign_in).access(RouteAccess::Anyone),
+        Route::post("/signin", post_sign_in).access(RouteAccess::Anyone),
+        Route::post("/signin/second", post_second_step).access(RouteAccess::Anyone),
+        Route::get("/signin/oidc", to_provider).access(RouteAccess::Anyone),
+        Route::get("/signin/oidc/back", from_provider).access(RouteAccess::Anyone),
+        Route::post("/signout", post_sign_out),
     ]
 }
 
@@ -42,23 +42,28 @@ struct SignInForm {
     next: Option<String>,
 }
 
-async fn form(app: &App, name: &str, next: &str, complaint: Option<&str>) -> Answer<Markup> {
-    let provider = oidc::provider(&app.doorman.shelf).await?;
+async fn sign_in_form(
+    app: &App,
+    name: &str,
+    next: &str,
+    complaint: Option<&str>,
+) -> HandlerResult<Markup> {
+    let provider = oidc::find_provider(&app.doorman.shelf).await?;
     Ok(bare_with(
         "Sign in",
         &["pages/account.css", "pages/account.js"],
         &html! {
             section.card.stack.door {
                 h1 { "Sign in" }
-                (told(complaint))
+                (render_complaint(complaint))
                 form.stack method="post" action="/signin" {
                     input type="hidden" name="next" value=(next);
-                    (field("name", "Name", "", &html! {
+                    (render_field("name", "Name", "", &html! {
                         input type="text" name="name" id="name" value=(name) required
                             autofocus[name.is_empty()] autocomplete="username"
                             autocapitalize="none" spellcheck="false" maxlength="64";
                     }))
-                    (field("password", "Password", "", &html! {
+                    (render_field("password", "Password", "", &html! {
                         input type="password" name="password" id="password" required
                             autofocus[!name.is_empty()] autocomplete="current-password"
                             maxlength="1024";
@@ -77,41 +82,41 @@ async fn form(app: &App, name: &str, next: &str, complaint: Option<&str>) -> Ans
     ))
 }
 
-async fn show(
+async fn show_sign_in(
     State(app): State<App>,
     MaybeCaller(caller): MaybeCaller,
     Query(query): Query<NextQuery>,
-) -> Answer<Response> {
+) -> HandlerResult<Response> {
     let next = safe_next(query.next.as_deref());
     if caller.is_some() {
         return Ok(Redirect::to(&next).into_response());
     }
-    if !accounts::any(&app.doorman.shelf).await? {
+    if !accounts::has_usable_account(&app.doorman.shelf).await? {
         return Ok(Redirect::to("/setup").into_response());
     }
-    Ok(form(&app, "", &next, None).await?.into_response())
+    Ok(sign_in_form(&app, "", &next, None).await?.into_response())
 }
 
-async fn enter(
+async fn post_sign_in(
     State(app): State<App>,
-    client: Client,
+    client: ClientInfo,
     headers: HeaderMap,
     Form(sent): Form<SignInForm>,
-) -> Answer<Response> {
+) -> HandlerResult<Response> {
     let next = safe_next(sent.next.as_deref());
-    let door = Door { app: &app, client: &client, headers: &headers };
-    match admitted(&door, &sent, &next).await {
+    let door = SignInContext { app: &app, client: &client, headers: &headers };
+    match sign_in_by_password(&door, &sent, &next).await {
         Ok(response) => Ok(response),
         Err(problem) if problem.status < 500 => {
-            let page = form(&app, &sent.name, &next, Some(&problem.detail)).await?;
-            Ok(again(&problem, page))
+            let page = sign_in_form(&app, &sent.name, &next, Some(&problem.detail)).await?;
+            Ok(page_with_status(&problem, page))
         }
         Err(problem) => Err(problem),
     }
 }
 
 /// The page with its complaint, and the status that the problem has.
-fn again(problem: &Problem, page: Markup) -> Response {
+fn page_with_status(problem: &ProblemDetails, page: Markup) -> Response {
     let status = StatusCode::from_u16(problem.status).unwrap_or(StatusCode::BAD_REQUEST);
     let mut response = (status, page).into_response();
     if let Some(seconds) = problem.retry_after {
@@ -120,18 +125,22 @@ fn again(problem: &Problem, page: Markup) -> Response {
     response
 }
 
-async fn admitted(door: &Door<'_>, sent: &SignInForm, next: &str) -> Answer<Response> {
+async fn sign_in_by_password(
+    door: &SignInContext<'_>,
+    sent: &SignInForm,
+    next: &str,
+) -> HandlerResult<Response> {
     let (person, counted) = door.by_password(&sent.name, &sent.password).await?;
     match door.after_password(person, &counted).await? {
-        Came::In(entered) => Ok(with_cookies(Redirect::to(next), entered.cookies)),
-        Came::Second { pending, has_app } => {
-            Ok(second_form(&Step { pending: &pending, has_app, next }, None).into_response())
+        PasswordOutcome::In(entered) => Ok(with_cookies(Redirect::to(next), entered.cookies)),
+        PasswordOutcome::Second { pending, has_app } => {
+            Ok(second_form(&SecondStep { pending: &pending, has_app, next }, None).into_response())
         }
     }
 }
 
 /// The second step.
-struct Step<'a> {
+struct SecondStep<'a> {
     pending: &'a str,
     has_app: bool,
     next: &'a str,
@@ -148,7 +157,7 @@ struct SecondForm {
     next: Option<String>,
 }
 
-fn second_form(step: &Step<'_>, complaint: Option<&str>) -> Markup {
+fn second_form(step: &SecondStep<'_>, complaint: Option<&str>) -> Markup {
     let hint = match step.has_app {
         true => "Six digits, or a recovery code.",
         false => "Enter one of your recovery codes.",
@@ -159,12 +168,12 @@ fn second_form(step: &Step<'_>, complaint: Option<&str>) -> Markup {
         &html! {
             section.card.stack.door {
                 h1 { "Second factor" }
-                (told(complaint))
+                (render_complaint(complaint))
                 form.stack method="post" action="/signin/second" {
                     input type="hidden" name="next" value=(step.next);
                     input type="hidden" name="pending" value=(step.pending);
                     input type="hidden" name="has_app" value=(if step.has_app { "yes" } else { "" });
-                    (field("code", "Code", hint, &html! {
+                    (render_field("code", "Code", hint, &html! {
                         input.mono type="text" name="code" id="code" required autofocus
                             inputmode=(if step.has_app { "numeric" } else { "text" })
                             autocomplete="one-time-code" autocapitalize="characters"
@@ -189,29 +198,33 @@ fn passkey_button(next: &str) -> Markup {
     }
 }
 
-async fn second(
+async fn post_second_step(
     State(app): State<App>,
-    client: Client,
+    client: ClientInfo,
     headers: HeaderMap,
     Form(sent): Form<SecondForm>,
-) -> Answer<Response> {
+) -> HandlerResult<Response> {
     let next = safe_next(sent.next.as_deref());
-    let door = Door { app: &app, client: &client, headers: &headers };
+    let door = SignInContext { app: &app, client: &client, headers: &headers };
     match door.by_code(&sent.pending, &sent.code).await {
         Ok(entered) => Ok(with_cookies(Redirect::to(&next), entered.cookies)),
-        Err(problem) if problem.code == "begin_anew" => {
-            Ok(again(&problem, form(&app, "", &next, Some(&problem.detail)).await?))
-        }
+        Err(problem) if problem.code == "begin_anew" => Ok(page_with_status(
+            &problem,
+            sign_in_form(&app, "", &next, Some(&problem.detail)).await?,
+        )),
         Err(problem) if problem.status < 500 => {
-            let step =
-                Step { pending: &sent.pending, has_app: !sent.has_app.is_empty(), next: &next };
-            Ok(again(&problem, second_form(&step, Some(&problem.detail))))
+            let step = SecondStep {
+                pending: &sent.pending,
+                has_app: !sent.has_app.is_empty(),
+                next: &next,
+            };
+            Ok(page_with_status(&problem, second_form(&step, Some(&problem.detail))))
         }
         Err(problem) => Err(problem),
     }
 }
 
-fn told(complaint: Option<&str>) -> Markup {
+fn render_complaint(complaint: Option<&str>) -> Markup {
     html! {
         @if let Some(complaint) = complaint {
             p.notice.bad role="alert" id="complaint" { (complaint) }
@@ -223,33 +236,41 @@ async fn to_provider(
     State(app): State<App>,
     headers: HeaderMap,
     Query(query): Query<NextQuery>,
-) -> Answer<Response> {
+) -> HandlerResult<Response> {
     let next = safe_next(query.next.as_deref());
-    let way = oidc::begin(&app, &headers, &next).await?;
-    Ok(with_cookies(Redirect::to(way.to.as_str()), vec![cookies::errand(&app, &way.errand)?]))
+    let way = oidc::begin_authorization(&app, &headers, &next).await?;
+    Ok(with_cookies(
+        Redirect::to(way.to.as_str()),
+        vec![cookies::authorization_cookie(&app, &way.errand)?],
+    ))
 }
 
 async fn from_provider(
     State(app): State<App>,
-    client: Client,
+    client: ClientInfo,
     headers: HeaderMap,
-    Query(back): Query<oidc::Back>,
-) -> Answer<Response> {
-    let door = Door { app: &app, client: &client, headers: &headers };
-    match oidc::arrive(&door, &back).await {
+    Query(back): Query<oidc::AuthorizationCallback>,
+) -> HandlerResult<Response> {
+    let door = SignInContext { app: &app, client: &client, headers: &headers };
+    match oidc::finish_authorization(&door, &back).await {
         Ok((entered, next)) => {
             let mut all = entered.cookies;
-            all.push(cookies::errand(&app, "")?);
+            all.push(cookies::authorization_cookie(&app, "")?);
             Ok(with_cookies(Redirect::to(&next), all))
         }
-        Err(problem) if problem.status < 500 => {
-            Ok(again(&problem, form(&app, "", "/", Some(&problem.detail)).await?))
-        }
+        Err(problem) if problem.status < 500 => Ok(page_with_status(
+            &problem,
+            sign_in_form(&app, "", "/", Some(&problem.detail)).await?,
+        )),
         Err(problem) => Err(problem),
     }
 }
 
-async fn leave(State(app): State<App>, caller: Caller, client: Client) -> Answer<Response> {
+async fn post_sign_out(
+    State(app): State<App>,
+    caller: Caller,
+    client: ClientInfo,
+) -> HandlerResult<Response> {
     let cookie = sign_out(&app, &caller, &client).await?;
     Ok(with_cookies(Redirect::to("/signin"), vec![cookie]))
 }

@@ -2,64 +2,64 @@
 
 use axum::extract::{Query, State};
 use maud::{Markup, html};
-use weir_core::view::told::dollars;
+use weir_core::view::told::format_dollars;
 
 use crate::app::App;
 use crate::guard::Caller;
-use crate::problem::Answer;
+use crate::problem::HandlerResult;
 use crate::route::Route;
-use crate::usage::{By, Sum, UsageQuery, UsageReport, report};
-use crate::web::parts::{empty, field, page_with};
+use crate::usage::{UsageGrouping, UsageQuery, UsageReport, UsageSum, usage_report};
+use crate::web::parts::{page_with, render_empty, render_field};
 
 mod chart;
 
-use chart::{Bar, bars, columns};
+use chart::{ChartBar, render_bars, render_columns};
 
 const HERE: &str = "/usage";
 /// Spans that one click gives, in days.
 const SPANS: [i64; 3] = [7, 30, 90];
 
 /// The routes of this file.
-pub(crate) fn routes() -> Vec<Route> {
-    vec![Route::get(HERE, show)]
+pub(crate) fn usage_page_routes() -> Vec<Route> {
+    vec![Route::get(HERE, show_usage)]
 }
 
-async fn show(
+async fn show_usage(
     State(app): State<App>,
     caller: Caller,
     Query(query): Query<UsageQuery>,
-) -> Answer<Markup> {
-    let report = report(&app, &caller, &query).await?;
-    let export = address("/api/v1/usage/export", &report, query.everybody);
+) -> HandlerResult<Markup> {
+    let report = usage_report(&app, &caller, &query).await?;
+    let export = usage_address("/api/v1/usage/export", &report, query.everybody);
     let body = html! {
         div.toolbar {
             h1 { "Usage" }
             a.btn href=(export) download { "Export as CSV" }
             a.btn.quiet href="/help?page=settings-in-the-browser#usage" { "Help" }
         }
-        (spans(&app, &caller, &query, &report))
-        (totals(&report))
+        (render_spans(&app, &caller, &query, &report))
+        (render_totals(&report))
         @if report.lines.is_empty() {
-            (empty("No usage in this period.", "Start a chat, or choose other days."))
+            (render_empty("No usage in this period.", "Start a chat, or choose other days."))
         } @else {
             (by_day(&report))
-            (by(&report, By::Model, "By model", "Model"))
-            @if query.everybody { (by(&report, By::Person, "By person", "Person")) }
-            (by(&report, By::Agent, "By scheduled agent", "Agent"))
-            (by(&report, By::Profile, "By profile", "Profile"))
+            (render_by_grouping(&report, UsageGrouping::Model, "By model", "Model"))
+            @if query.everybody { (render_by_grouping(&report, UsageGrouping::Person, "By person", "Person")) }
+            (render_by_grouping(&report, UsageGrouping::Agent, "By scheduled agent", "Agent"))
+            (render_by_grouping(&report, UsageGrouping::Profile, "By profile", "Profile"))
         }
     };
     Ok(page_with(&caller, "Usage", HERE, &["pages/usage.css"], &body))
 }
 
-fn address(path: &str, report: &UsageReport, everybody: bool) -> String {
+fn usage_address(path: &str, report: &UsageReport, everybody: bool) -> String {
     let whose = if everybody { "&everybody=true" } else { "" };
     format!("{path}?from={}&to={}{whose}", report.from, report.to)
 }
 
 /// Which days, and whose.
-fn spans(app: &App, caller: &Caller, query: &UsageQuery, report: &UsageReport) -> Markup {
-    let today = jiff::Timestamp::from_microsecond(app.now().0).unwrap_or_default();
+fn render_spans(app: &App, caller: &Caller, query: &UsageQuery, report: &UsageReport) -> Markup {
+    let today = jiff::Timestamp::from_microsecond(app.current_time().0).unwrap_or_default();
     let today = today.to_zoned(jiff::tz::TimeZone::UTC).date();
     let link = |days: i64| {
         let from = today.checked_sub(jiff::Span::new().days(days - 1)).unwrap_or(today);
@@ -75,8 +75,8 @@ fn spans(app: &App, caller: &Caller, query: &UsageQuery, report: &UsageReport) -
             @for days in SPANS { (link(days)) }
         }
         form.toolbar method="get" action=(HERE) {
-            (field("from", "From", "", &html! { input id="from" name="from" type="date" value=(report.from); }))
-            (field("to", "To", "", &html! { input id="to" name="to" type="date" value=(report.to); }))
+            (render_field("from", "From", "", &html! { input id="from" name="from" type="date" value=(report.from); }))
+            (render_field("to", "To", "", &html! { input id="to" name="to" type="date" value=(report.to); }))
             @if caller.person.is_admin() {
                 label {
                     input type="checkbox" name="everybody" value="true" checked[query.everybody];
@@ -88,17 +88,17 @@ fn spans(app: &App, caller: &Caller, query: &UsageQuery, report: &UsageReport) -
     }
 }
 
-fn totals(report: &UsageReport) -> Markup {
+fn render_totals(report: &UsageReport) -> Markup {
     let sum = &report.total;
     html! {
         dl.grid.usage-totals {
-            div.card { dt { "Tokens" } dd { (thousands(sum.tokens())) } }
+            div.card { dt { "Tokens" } dd { (grouped_number(sum.total_tokens())) } }
             div.card {
                 dt { "Cost" }
                 dd {
-                    (dollars(sum.cost_usd))
+                    (format_dollars(sum.cost_usd))
                     @if sum.unpriced > 0 {
-                        span.hint { (thousands(sum.unpriced)) " replies have no known price" }
+                        span.hint { (grouped_number(sum.unpriced)) " replies have no known price" }
                     }
                 }
             }
@@ -106,53 +106,62 @@ fn totals(report: &UsageReport) -> Markup {
                 dt { "From the cache" }
                 dd { @match sum.cache_share() { Some(share) => { (share) " %" }, None => { "–" } } }
             }
-            div.card { dt { "Runs" } dd { (thousands(sum.runs)) } }
+            div.card { dt { "Runs" } dd { (grouped_number(sum.runs)) } }
         }
     }
 }
 
 fn by_day(report: &UsageReport) -> Markup {
-    let days = report.days();
-    let cost: Vec<Bar> = days
+    let days = report.daily_sums();
+    let cost: Vec<ChartBar> = days
         .iter()
-        .map(|(day, sum)| Bar {
+        .map(|(day, sum)| ChartBar {
             name: day.clone(),
             value: sum.cost_usd,
-            told: dollars(sum.cost_usd),
+            told: format_dollars(sum.cost_usd),
         })
         .collect();
-    let tokens: Vec<Bar> = days
+    let tokens: Vec<ChartBar> = days
         .iter()
-        .map(|(day, sum)| Bar {
+        .map(|(day, sum)| ChartBar {
             name: day.clone(),
-            value: sum.tokens() as f64,
-            told: format!("{} tokens", thousands(sum.tokens())),
+            value: sum.total_tokens() as f64,
+            told: format!("{} tokens", grouped_number(sum.total_tokens())),
         })
         .collect();
     let used = days.iter().filter(|(_, sum)| sum.replies > 0 || sum.runs > 0);
-    let used: Vec<(String, Sum)> = used.cloned().collect();
+    let used: Vec<(String, UsageSum)> = used.cloned().collect();
     html! {
         section.card aria-labelledby="by-day" {
             h2 id="by-day" { "By day" }
-            (columns("tokens-by-day", "Tokens by day", &tokens))
-            @if report.total.cost_usd > 0.0 { (columns("cost-by-day", "Cost by day", &cost)) }
-            (table("Tokens and cost by day", "Day", &used))
+            (render_columns("tokens-by-day", "Tokens by day", &tokens))
+            @if report.total.cost_usd > 0.0 { (render_columns("cost-by-day", "Cost by day", &cost)) }
+            (render_usage_table("Tokens and cost by day", "Day", &used))
         }
     }
 }
 
-fn by(report: &UsageReport, by: By, title: &str, column: &str) -> Markup {
-    let mut sums: Vec<(String, Sum)> = report.by(by).into_iter().collect();
-    if by == By::Agent {
+fn render_by_grouping(
+    report: &UsageReport,
+    by: UsageGrouping,
+    title: &str,
+    column: &str,
+) -> Markup {
+    let mut sums: Vec<(String, UsageSum)> = report.sums_by(by).into_iter().collect();
+    if by == UsageGrouping::Agent {
         sums.retain(|(name, _)| !name.is_empty());
     }
-    sums.sort_by_key(|(_, sum)| std::cmp::Reverse(sum.tokens()));
-    let shown: Vec<Bar> = sums
+    sums.sort_by_key(|(_, sum)| std::cmp::Reverse(sum.total_tokens()));
+    let shown: Vec<ChartBar> = sums
         .iter()
-        .map(|(name, sum)| Bar {
+        .map(|(name, sum)| ChartBar {
             name: name.clone(),
-            value: sum.tokens() as f64,
-            told: format!("{} tokens, {}", thousands(sum.tokens()), dollars(sum.cost_usd)),
+            value: sum.total_tokens() as f64,
+            told: format!(
+                "{} tokens, {}",
+                grouped_number(sum.total_tokens()),
+                format_dollars(sum.cost_usd)
+            ),
         })
         .collect();
     let id = title.to_lowercase().replace(' ', "-");
@@ -160,14 +169,14 @@ fn by(report: &UsageReport, by: By, title: &str, column: &str) -> Markup {
         @if !sums.is_empty() {
             section.card aria-labelledby=(id) {
                 h2 id=(id) { (title) }
-                (bars(&format!("{id}-chart"), &format!("Tokens {}", title.to_lowercase()), &shown))
-                (table(&format!("Tokens and cost {}", title.to_lowercase()), column, &sums))
+                (render_bars(&format!("{id}-chart"), &format!("Tokens {}", title.to_lowercase()), &shown))
+                (render_usage_table(&format!("Tokens and cost {}", title.to_lowercase()), column, &sums))
             }
         }
     }
 }
 
-fn table(caption: &str, column: &str, sums: &[(String, Sum)]) -> Markup {
+fn render_usage_table(caption: &str, column: &str, sums: &[(String, UsageSum)]) -> Markup {
     html! {
         details {
             summary { "Table" span.unseen { ": " (caption) } }
@@ -187,10 +196,10 @@ fn table(caption: &str, column: &str, sums: &[(String, Sum)]) -> Markup {
                             tr {
                                 th scope="row" { (name) }
                                 @for count in [sum.input, sum.cache_read, sum.cache_write, sum.output] {
-                                    td.num { (thousands(count)) }
+                                    td.num { (grouped_number(count)) }
                                 }
-                                td.num { (dollars(sum.cost_usd)) }
-                                td.num { (thousands(sum.runs)) }
+                                td.num { (format_dollars(sum.cost_usd)) }
+                                td.num { (grouped_number(sum.runs)) }
                             }
                         }
                     }
@@ -200,6 +209,6 @@ fn table(caption: &str, column: &str, sums: &[(String, Sum)]) -> Markup {
     }
 }
 
-fn thousands(number: u64) -> String {
-    weir_core::view::visible::thousands(usize::try_from(number).unwrap_or(usize::MAX))
+fn grouped_number(number: u64) -> String {
+    weir_core::view::visible::grouped_number(usize::try_from(number).unwrap_or(usize::MAX))
 }

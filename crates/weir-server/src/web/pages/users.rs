@@ -8,40 +8,40 @@ use maud::{Markup, html};
 use serde::Deserialize;
 use weir_install::people::{Person, Role};
 
-use crate::api::{everybody, invitation_path};
+use crate::api::{invitation_path, list_people};
 use crate::app::App;
-use crate::auth::admin::{Admin, Wanted};
-use crate::auth::factors::{self, Policy};
-use crate::auth::oidc::{self, Provider};
-use crate::auth::{Client, accounts, events};
+use crate::auth::admin::{AdminContext, NewAccountRequest};
+use crate::auth::factors::{self, SecondFactorPolicy};
+use crate::auth::oidc::{self, IdentityProvider};
+use crate::auth::{ClientInfo, accounts, events};
 use crate::guard::Caller;
-use crate::problem::{Answer, Problem};
-use crate::route::{Access, Route};
-use crate::web::parts::{badge, csrf, field, moment, page_with};
+use crate::problem::{HandlerResult, ProblemDetails};
+use crate::route::{Route, RouteAccess};
+use crate::web::parts::{csrf_input, page_with, render_badge, render_field, render_moment};
 
 /// The routes of this file.
-pub(crate) fn routes() -> Vec<Route> {
+pub(crate) fn user_page_routes() -> Vec<Route> {
     vec![
-        Route::get("/users", show).access(Access::Admin),
-        Route::post("/users", make).access(Access::Admin),
-        Route::post("/users/door/policy", set_policy).access(Access::Admin),
-        Route::post("/users/door/provider", set_provider).access(Access::Admin),
-        Route::get("/users/{id}", show_one).access(Access::Admin),
-        Route::post("/users/{id}", change).access(Access::Admin),
-        Route::post("/users/{id}/invite", invite).access(Access::Admin),
-        Route::post("/users/{id}/reset-factors", reset_factors).access(Access::Admin),
-        Route::post("/users/{id}/signout", sign_out).access(Access::Admin),
-        Route::post("/users/{id}/disable", disable).access(Access::Admin),
-        Route::post("/users/{id}/enable", enable).access(Access::Admin),
-        Route::post("/users/{id}/remove", remove).access(Access::Admin),
+        Route::get("/users", show_people).access(RouteAccess::Admin),
+        Route::post("/users", make_user).access(RouteAccess::Admin),
+        Route::post("/users/door/policy", set_policy).access(RouteAccess::Admin),
+        Route::post("/users/door/provider", set_provider).access(RouteAccess::Admin),
+        Route::get("/users/{id}", show_one).access(RouteAccess::Admin),
+        Route::post("/users/{id}", change_user).access(RouteAccess::Admin),
+        Route::post("/users/{id}/invite", invite_user).access(RouteAccess::Admin),
+        Route::post("/users/{id}/reset-factors", reset_factors).access(RouteAccess::Admin),
+        Route::post("/users/{id}/signout", sign_out).access(RouteAccess::Admin),
+        Route::post("/users/{id}/disable", disable_user).access(RouteAccess::Admin),
+        Route::post("/users/{id}/enable", enable_user).access(RouteAccess::Admin),
+        Route::post("/users/{id}/remove", remove).access(RouteAccess::Admin),
     ]
 }
 
-fn framed(caller: &Caller, title: &str, body: &Markup) -> Markup {
+fn people_page(caller: &Caller, title: &str, body: &Markup) -> Markup {
     page_with(caller, title, "/users", &["pages/account.css"], body)
 }
 
-fn told(complaint: Option<&str>) -> Markup {
+fn render_complaint(complaint: Option<&str>) -> Markup {
     html! {
         @if let Some(complaint) = complaint {
             p.notice.bad role="alert" id="complaint" { (complaint) }
@@ -50,7 +50,7 @@ fn told(complaint: Option<&str>) -> Markup {
 }
 
 fn role_field(role: Role) -> Markup {
-    field(
+    render_field(
         "role",
         "Role",
         "Admins have full access.",
@@ -65,17 +65,17 @@ fn role_field(role: Role) -> Markup {
 
 fn state_badge(person: &Person) -> Markup {
     match person.disabled {
-        true => badge("bad", "disabled"),
-        false => badge("good", "active"),
+        true => render_badge("bad", "disabled"),
+        false => render_badge("good", "active"),
     }
 }
 
-async fn body(app: &App, caller: &Caller, complaint: Option<&str>) -> Answer<Markup> {
-    let all = everybody(app).await?;
-    let now = app.now();
+async fn people_body(app: &App, caller: &Caller, complaint: Option<&str>) -> HandlerResult<Markup> {
+    let all = list_people(app).await?;
+    let now = app.current_time();
     Ok(html! {
         h1 { "People" }
-        (told(complaint))
+        (render_complaint(complaint))
         div.stack {
             section.card.stack aria-labelledby="accounts" {
                 h2 id="accounts" { "Accounts" }
@@ -94,10 +94,10 @@ async fn body(app: &App, caller: &Caller, complaint: Option<&str>) -> Answer<Mar
                                         a href={ "/users/" (person.id) } { (person.name) }
                                     }
                                     td { (person.display) }
-                                    td { @if person.is_admin() { (badge("info", "admin")) }
+                                    td { @if person.is_admin() { (render_badge("info", "admin")) }
                                         @else { "user" } }
                                     td { (state_badge(person)) }
-                                    td { (moment(person.created, now)) }
+                                    td { (render_moment(person.created, now)) }
                                 }
                             }
                         }
@@ -116,18 +116,18 @@ fn new_form(caller: &Caller) -> Markup {
         section.card.stack aria-labelledby="new" {
             h2 id="new" { "New account" }
             form.stack method="post" action="/users" {
-                (csrf(caller))
-                (field("name", "Name", "a-z, 0-9, dot, dash, underscore; it cannot be changed.", &html! {
+                (csrf_input(caller))
+                (render_field("name", "Name", "a-z, 0-9, dot, dash, underscore; it cannot be changed.", &html! {
                     input type="text" name="name" id="name" required maxlength="32"
                         pattern="[a-z0-9][a-z0-9._\\-]*" autocomplete="off" autocapitalize="none"
                         spellcheck="false" aria-describedby="name-hint";
                 }))
                 (role_field(Role::User))
-                (field("email", "Mail address", "For the identity provider. Optional.", &html! {
+                (render_field("email", "Mail address", "For the identity provider. Optional.", &html! {
                     input type="email" name="email" id="email" maxlength="254" autocomplete="off"
                         aria-describedby="email-hint";
                 }))
-                (field("password", "First password", "Leave empty to get an invitation link instead.", &html! {
+                (render_field("password", "First password", "Leave empty to get an invitation link instead.", &html! {
                     input type="password" name="password" id="password" maxlength="1024"
                         autocomplete="new-password" aria-describedby="password-hint";
                 }))
@@ -137,13 +137,13 @@ fn new_form(caller: &Caller) -> Markup {
     }
 }
 
-async fn policy_form(app: &App, caller: &Caller) -> Answer<Markup> {
-    let policy = factors::policy(&app.doorman.shelf).await?;
+async fn policy_form(app: &App, caller: &Caller) -> HandlerResult<Markup> {
+    let policy = factors::load_policy(&app.doorman.shelf).await?;
     Ok(html! {
         section.card.stack aria-labelledby="policy" {
             h2 id="policy" { "Sign-in policy" }
             form.stack method="post" action="/users/door/policy" {
-                (csrf(caller))
+                (csrf_input(caller))
                 label.row {
                     input type="checkbox" name="second_factor" value="on"
                         checked[policy.second_factor];
@@ -157,10 +157,11 @@ async fn policy_form(app: &App, caller: &Caller) -> Answer<Markup> {
     })
 }
 
-async fn provider_form(app: &App, caller: &Caller) -> Answer<Markup> {
-    let provider = oidc::provider(&app.doorman.shelf).await?;
+async fn provider_form(app: &App, caller: &Caller) -> HandlerResult<Markup> {
+    let provider = oidc::find_provider(&app.doorman.shelf).await?;
     let has_secret = provider.as_ref().is_some_and(|provider| !provider.client_secret.is_empty());
-    let text = |pick: fn(&Provider) -> &str| provider.as_ref().map(pick).unwrap_or_default();
+    let text =
+        |pick: fn(&IdentityProvider) -> &str| provider.as_ref().map(pick).unwrap_or_default();
     let secret_hint = match has_secret {
         true => "One is saved. Leave empty to keep it.",
         false => "Optional.",
@@ -169,20 +170,20 @@ async fn provider_form(app: &App, caller: &Caller) -> Answer<Markup> {
         section.card.stack aria-labelledby="provider" {
             h2 id="provider" { "Identity provider (OpenID Connect)" }
             form.stack method="post" action="/users/door/provider" {
-                (csrf(caller))
-                (field("issuer", "Issuer", "https://… Leave empty for no provider.", &html! {
+                (csrf_input(caller))
+                (render_field("issuer", "Issuer", "https://… Leave empty for no provider.", &html! {
                     input type="url" name="issuer" id="issuer" value=(text(|one| &one.issuer))
                         aria-describedby="issuer-hint";
                 }))
-                (field("client_id", "Client id", "", &html! {
+                (render_field("client_id", "Client id", "", &html! {
                     input type="text" name="client_id" id="client_id" autocomplete="off"
                         value=(text(|one| &one.client_id));
                 }))
-                (field("client_secret", "Client secret", secret_hint, &html! {
+                (render_field("client_secret", "Client secret", secret_hint, &html! {
                     input type="password" name="client_secret" id="client_secret"
                         autocomplete="off" aria-describedby="client_secret-hint";
                 }))
-                (field("label", "Button label", "", &html! {
+                (render_field("label", "Button label", "", &html! {
                     input type="text" name="label" id="label" value=(text(|one| &one.label))
                         maxlength="40";
                 }))
@@ -198,20 +199,24 @@ async fn provider_form(app: &App, caller: &Caller) -> Answer<Markup> {
     })
 }
 
-async fn show(State(app): State<App>, caller: Caller) -> Answer<Markup> {
-    Ok(framed(&caller, "People", &body(&app, &caller, None).await?))
+async fn show_people(State(app): State<App>, caller: Caller) -> HandlerResult<Markup> {
+    Ok(people_page(&caller, "People", &people_body(&app, &caller, None).await?))
 }
 
 /// The list with what went wrong above it.
-async fn failed(app: &App, caller: &Caller, problem: Problem) -> Answer<Response> {
+async fn show_people_problem(
+    app: &App,
+    caller: &Caller,
+    problem: ProblemDetails,
+) -> HandlerResult<Response> {
     let Ok(status) = StatusCode::from_u16(problem.status) else {
         return Err(problem);
     };
     if !status.is_client_error() {
         return Err(problem);
     }
-    let body = body(app, caller, Some(&problem.detail)).await?;
-    Ok((status, framed(caller, "People", &body)).into_response())
+    let body = people_body(app, caller, Some(&problem.detail)).await?;
+    Ok((status, people_page(caller, "People", &body)).into_response())
 }
 
 #[derive(Deserialize)]
@@ -226,20 +231,21 @@ struct NewForm {
     password: String,
 }
 
-async fn make(
+async fn make_user(
     State(app): State<App>,
     caller: Caller,
-    client: Client,
+    client: ClientInfo,
     headers: HeaderMap,
     Form(sent): Form<NewForm>,
-) -> Answer<Response> {
-    let admin = Admin { app: &app, caller: &caller, client: &client };
+) -> HandlerResult<Response> {
+    let admin = AdminContext { app: &app, caller: &caller, client: &client };
     let password = Some(sent.password.as_str()).filter(|password| !password.is_empty());
-    let wanted = Wanted { name: &sent.name, role: sent.role, password, email: &sent.email };
-    match admin.make(&wanted).await {
+    let wanted =
+        NewAccountRequest { name: &sent.name, role: sent.role, password, email: &sent.email };
+    match admin.create_account(&wanted).await {
         Ok((person, Some(link))) => Ok(link_page(&app, &headers, (&caller, &person), &link)),
         Ok((person, None)) => Ok(Redirect::to(&format!("/users/{}", person.id)).into_response()),
-        Err(problem) => failed(&app, &caller, problem).await,
+        Err(problem) => show_people_problem(&app, &caller, problem).await,
     }
 }
 
@@ -264,17 +270,17 @@ fn link_page(
             div.row { a.btn.primary href={ "/users/" (person.id) } { "Done" } }
         }
     };
-    framed(caller, "Link", &body).into_response()
+    people_page(caller, "Link", &body).into_response()
 }
 
 async fn set_policy(
     State(app): State<App>,
     caller: Caller,
-    client: Client,
+    client: ClientInfo,
     Form(sent): Form<PolicyForm>,
-) -> Answer<Redirect> {
-    let admin = Admin { app: &app, caller: &caller, client: &client };
-    admin.set_policy(&Policy { second_factor: sent.second_factor.is_some() }).await?;
+) -> HandlerResult<Redirect> {
+    let admin = AdminContext { app: &app, caller: &caller, client: &client };
+    admin.set_policy(&SecondFactorPolicy { second_factor: sent.second_factor.is_some() }).await?;
     Ok(Redirect::to("/users"))
 }
 
@@ -299,19 +305,19 @@ struct ProviderForm {
 async fn set_provider(
     State(app): State<App>,
     caller: Caller,
-    client: Client,
+    client: ClientInfo,
     Form(sent): Form<ProviderForm>,
-) -> Answer<Response> {
+) -> HandlerResult<Response> {
     caller.at_browser()?;
     let shelf = &app.doorman.shelf;
-    let kept = oidc::provider(shelf).await?;
+    let kept = oidc::find_provider(shelf).await?;
     let issuer = sent.issuer.trim().to_owned();
     let client_secret = match (kept, sent.client_secret.is_empty()) {
         // A secret goes to nobody but whom it was given for.
         (Some(kept), true) if kept.issuer == issuer => kept.client_secret,
-        (_, _) => oidc::sealed(shelf, &sent.client_secret)?,
+        (_, _) => oidc::seal_client_secret(shelf, &sent.client_secret)?,
     };
-    let provider = Provider {
+    let provider = IdentityProvider {
         issuer,
         client_id: sent.client_id.trim().into(),
         client_secret,
@@ -320,48 +326,48 @@ async fn set_provider(
     };
     let wanted = Some(&provider).filter(|provider| !provider.issuer.is_empty());
     if let Err(problem) = oidc::set_provider(shelf, wanted).await {
-        return failed(&app, &caller, problem).await;
+        return show_people_problem(&app, &caller, problem).await;
     }
     let by = &caller.person.name;
-    let doer = events::Doer { by, address: Some(client.address) };
-    events::note(shelf, doer, ("identity_provider_set", by), &provider.issuer).await?;
+    let doer = events::EventActor { by, address: Some(client.address) };
+    events::record_event(shelf, doer, ("identity_provider_set", by), &provider.issuer).await?;
     Ok(Redirect::to("/users").into_response())
 }
 
-async fn one(
+async fn person_page(
     app: &App,
     caller: &Caller,
     person: &Person,
     complaint: Option<&str>,
-) -> Answer<Markup> {
+) -> HandlerResult<Markup> {
     let shelf = &app.doorman.shelf;
-    let has = factors::of(shelf, &person.id).await?;
+    let has = factors::load_factors(shelf, &person.id).await?;
     let email = accounts::email_of(shelf, &person.id).await?;
     let path = format!("/users/{}", person.id);
     let act = |word: &str, class: &str, text: &str| {
         html! {
             form method="post" action={ (path) "/" (word) } {
-                (csrf(caller))
+                (csrf_input(caller))
                 button class={ "btn " (class) } type="submit" { (text) }
             }
         }
     };
-    Ok(framed(
+    Ok(people_page(
         caller,
         &person.name,
         &html! {
             h1 { (person.name) " " (state_badge(person)) }
-            (told(complaint))
+            (render_complaint(complaint))
             div.stack {
                 section.card.stack aria-labelledby="what" {
                     h2 id="what" { "Account" }
                     form.stack method="post" action=(path) {
-                        (csrf(caller))
-                        (field("display", "Display name", "", &html! {
+                        (csrf_input(caller))
+                        (render_field("display", "Display name", "", &html! {
                             input type="text" name="display" id="display" maxlength="80"
                                 value=(person.display) autocomplete="off";
                         }))
-                        (field("email", "Mail address", "For the identity provider. Optional.", &html! {
+                        (render_field("email", "Mail address", "For the identity provider. Optional.", &html! {
                             input type="email" name="email" id="email" maxlength="254" value=(email)
                                 autocomplete="off" aria-describedby="email-hint";
                         }))
@@ -372,12 +378,12 @@ async fn one(
                 section.card.stack aria-labelledby="way" {
                     h2 id="way" { "Sign-in" }
                     p {
-                        @if has.any() { (badge("good", "second factor")) }
-                        @else { (badge("", "no second factor")) }
+                        @if has.has_any() { (render_badge("good", "second factor")) }
+                        @else { (render_badge("", "no second factor")) }
                     }
                     div.toolbar {
                         (act("invite", "", "Create password reset link"))
-                        @if has.any() { (act("reset-factors", "danger", "Reset the second factor")) }
+                        @if has.has_any() { (act("reset-factors", "danger", "Reset the second factor")) }
                         (act("signout", "danger", "Sign out everywhere"))
                         @if person.disabled { (act("enable", "", "Enable")) }
                         @else { (act("disable", "danger", "Disable")) }
@@ -388,8 +394,8 @@ async fn one(
                     p { "Everything of the account goes: sessions, files of Weir's own, memory, tokens. \
                         It does not come back." }
                     form.stack method="post" action={ (path) "/remove" } {
-                        (csrf(caller))
-                        (field("sure", "Type the name to confirm", "", &html! {
+                        (csrf_input(caller))
+                        (render_field("sure", "Type the name to confirm", "", &html! {
                             input type="text" name="sure" id="sure" required autocomplete="off";
                         }))
                         div.row { button.btn.danger type="submit" { "Remove account" } }
@@ -404,15 +410,19 @@ async fn one(
 async fn show_one(
     State(app): State<App>,
     caller: Caller,
-    client: Client,
+    client: ClientInfo,
     Path(id): Path<String>,
-) -> Answer<Markup> {
-    let admin = Admin { app: &app, caller: &caller, client: &client };
-    one(&app, &caller, &admin.person(&id).await?, None).await
+) -> HandlerResult<Markup> {
+    let admin = AdminContext { app: &app, caller: &caller, client: &client };
+    person_page(&app, &caller, &admin.find_person(&id).await?, None).await
 }
 
 /// Back to the account, or its page with what went wrong.
-async fn done(admin: &Admin<'_>, id: &str, result: Answer<()>) -> Answer<Response> {
+async fn back_to_person(
+    admin: &AdminContext<'_>,
+    id: &str,
+    result: HandlerResult<()>,
+) -> HandlerResult<Response> {
     let problem = match result {
         Ok(()) => return Ok(Redirect::to(&format!("/users/{id}")).into_response()),
         Err(problem) if problem.code == "not_found" => return Err(problem),
@@ -420,8 +430,8 @@ async fn done(admin: &Admin<'_>, id: &str, result: Answer<()>) -> Answer<Respons
     };
     match StatusCode::from_u16(problem.status) {
         Ok(status) if status.is_client_error() => {
-            let person = admin.person(id).await?;
-            let page = one(admin.app, admin.caller, &person, Some(&problem.detail)).await?;
+            let person = admin.find_person(id).await?;
+            let page = person_page(admin.app, admin.caller, &person, Some(&problem.detail)).await?;
             Ok((status, page).into_response())
         }
         _ => Err(problem),
@@ -438,76 +448,76 @@ struct OneForm {
     role: Role,
 }
 
-async fn change(
+async fn change_user(
     State(app): State<App>,
     caller: Caller,
-    client: Client,
+    client: ClientInfo,
     Path(id): Path<String>,
     Form(sent): Form<OneForm>,
-) -> Answer<Response> {
-    let admin = Admin { app: &app, caller: &caller, client: &client };
-    let described = admin.describe(&id, Some(&sent.display), Some(&sent.email)).await;
+) -> HandlerResult<Response> {
+    let admin = AdminContext { app: &app, caller: &caller, client: &client };
+    let described = admin.set_contact_details(&id, Some(&sent.display), Some(&sent.email)).await;
     let changed = match described {
         Ok(_) => admin.set_role(&id, sent.role).await.map(|_| ()),
         Err(problem) => Err(problem),
     };
-    done(&admin, &id, changed).await
+    back_to_person(&admin, &id, changed).await
 }
 
-async fn invite(
+async fn invite_user(
     State(app): State<App>,
     caller: Caller,
-    client: Client,
+    client: ClientInfo,
     headers: HeaderMap,
     Path(id): Path<String>,
-) -> Answer<Response> {
-    let admin = Admin { app: &app, caller: &caller, client: &client };
-    let link = admin.invite(&id).await?;
-    Ok(link_page(&app, &headers, (&caller, &admin.person(&id).await?), &link))
+) -> HandlerResult<Response> {
+    let admin = AdminContext { app: &app, caller: &caller, client: &client };
+    let link = admin.invite_person(&id).await?;
+    Ok(link_page(&app, &headers, (&caller, &admin.find_person(&id).await?), &link))
 }
 
 async fn reset_factors(
     State(app): State<App>,
     caller: Caller,
-    client: Client,
+    client: ClientInfo,
     Path(id): Path<String>,
-) -> Answer<Response> {
-    let admin = Admin { app: &app, caller: &caller, client: &client };
+) -> HandlerResult<Response> {
+    let admin = AdminContext { app: &app, caller: &caller, client: &client };
     let result = admin.reset_factors(&id).await;
-    done(&admin, &id, result).await
+    back_to_person(&admin, &id, result).await
 }
 
 async fn sign_out(
     State(app): State<App>,
     caller: Caller,
-    client: Client,
+    client: ClientInfo,
     Path(id): Path<String>,
-) -> Answer<Response> {
-    let admin = Admin { app: &app, caller: &caller, client: &client };
+) -> HandlerResult<Response> {
+    let admin = AdminContext { app: &app, caller: &caller, client: &client };
     let result = admin.sign_out(&id).await.map(|_| ());
-    done(&admin, &id, result).await
+    back_to_person(&admin, &id, result).await
 }
 
-async fn disable(
+async fn disable_user(
     State(app): State<App>,
     caller: Caller,
-    client: Client,
+    client: ClientInfo,
     Path(id): Path<String>,
-) -> Answer<Response> {
-    let admin = Admin { app: &app, caller: &caller, client: &client };
+) -> HandlerResult<Response> {
+    let admin = AdminContext { app: &app, caller: &caller, client: &client };
     let result = admin.set_disabled(&id, true).await.map(|_| ());
-    done(&admin, &id, result).await
+    back_to_person(&admin, &id, result).await
 }
 
-async fn enable(
+async fn enable_user(
     State(app): State<App>,
     caller: Caller,
-    client: Client,
+    client: ClientInfo,
     Path(id): Path<String>,
-) -> Answer<Response> {
-    let admin = Admin { app: &app, caller: &caller, client: &client };
+) -> HandlerResult<Response> {
+    let admin = AdminContext { app: &app, caller: &caller, client: &client };
     let result = admin.set_disabled(&id, false).await.map(|_| ());
-    done(&admin, &id, result).await
+    back_to_person(&admin, &id, result).await
 }
 
 #[derive(Deserialize)]
@@ -519,18 +529,18 @@ struct SureForm {
 async fn remove(
     State(app): State<App>,
     caller: Caller,
-    client: Client,
+    client: ClientInfo,
     Path(id): Path<String>,
     Form(sent): Form<SureForm>,
-) -> Answer<Response> {
-    let admin = Admin { app: &app, caller: &caller, client: &client };
-    let person = admin.person(&id).await?;
+) -> HandlerResult<Response> {
+    let admin = AdminContext { app: &app, caller: &caller, client: &client };
+    let person = admin.find_person(&id).await?;
     if sent.sure.trim() != person.name {
-        let problem = Problem::bad("the name does not match; nothing was removed");
-        return done(&admin, &id, Err(problem)).await;
+        let problem = ProblemDetails::bad_request("the name does not match; nothing was removed");
+        return back_to_person(&admin, &id, Err(problem)).await;
     }
     match admin.remove(&id).await {
         Ok(()) => Ok(Redirect::to("/users").into_response()),
-        Err(problem) => done(&admin, &id, Err(problem)).await,
+        Err(problem) => back_to_person(&admin, &id, Err(problem)).await,
     }
 }

@@ -3,16 +3,16 @@
 
 use maud::{Markup, html};
 
-use super::own;
+use super::raw_markup;
 
 /// The icon of this name; an unknown name is a plain dot.
-pub(crate) fn icon(name: &str) -> Markup {
+pub(crate) fn render_icon(name: &str) -> Markup {
     html! {
-        svg.icon viewBox="0 0 24 24" aria-hidden="true" focusable="false" { (own(drawing(name))) }
+        svg.icon viewBox="0 0 24 24" aria-hidden="true" focusable="false" { (raw_markup(icon_drawing(name))) }
     }
 }
 
-fn drawing(name: &str) -> &'static str {
+fn icon_drawing(name: &str) -> &'static str {
     match name {
         "weir" => {
             r#"<path d="M3 7c3 0 3 2.5 6 2.5S12 7 15 7s3 2.5 6 2.5M3 12c3 0 3 2.5 6 2.5s3-2.5 6-2.5 3 2.5 6 2.5M3 17c3 0 3 2.5 6 2.5s3-2.5 6-2.5 3 2.5 6 2.5"/>"#

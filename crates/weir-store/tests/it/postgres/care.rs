@@ -4,7 +4,7 @@ use sqlx::Executor;
 use weir_core::ids::{SessionId, Timestamp};
 use weir_core::input::PersonCommand;
 use weir_core::record::{GENESIS, verify_chain};
-use weir_engine::ports::{Letter, MemoryFilter, Store, UsageFilter};
+use weir_engine::ports::{MemoryFilter, RemoteCommand, Store, UsageFilter};
 use weir_store::PostgresStores;
 
 use super::rows::{entry, fill};
@@ -15,20 +15,20 @@ use crate::support::{NOON, Scribe, blob_id};
 async fn everything(store: &dyn Store) -> Vec<String> {
     let one = SessionId::new("one");
     vec![
-        format!("{:?}", store.read(&one, 1, 999).await.expect("readable")),
-        format!("{:?}", store.meta(&one).await.expect("readable")),
-        format!("{:?}", store.audit(1, 99).await.expect("readable")),
-        format!("{:?}", store.blob(&blob_id(b"picture")).await.expect("readable")),
-        format!("{:?}", store.marks("/w").await.expect("readable")),
-        format!("{:?}", store.mail(&one).await.expect("readable")),
-        format!("{:?}", store.paused().await.expect("readable")),
-        format!("{:?}", store.memories(&MemoryFilter::default()).await.expect("readable")),
-        format!("{:?}", store.search("warp weft", 9).await.expect("readable")),
+        format!("{:?}", store.read_records(&one, 1, 999).await.expect("readable")),
+        format!("{:?}", store.session_meta(&one).await.expect("readable")),
+        format!("{:?}", store.audit_lines(1, 99).await.expect("readable")),
+        format!("{:?}", store.read_blob(&blob_id(b"picture")).await.expect("readable")),
+        format!("{:?}", store.file_marks("/w").await.expect("readable")),
+        format!("{:?}", store.waiting_remote_commands(&one).await.expect("readable")),
+        format!("{:?}", store.pause_state().await.expect("readable")),
+        format!("{:?}", store.find_memories(&MemoryFilter::default()).await.expect("readable")),
+        format!("{:?}", store.search_passages("warp weft", 9).await.expect("readable")),
         format!("{:?}", store.proposals("skill").await.expect("readable")),
-        format!("{:?}", store.kept("tool").await.expect("readable")),
+        format!("{:?}", store.stored_items("tool").await.expect("readable")),
         format!("{:?}", store.recipe_counts().await.expect("readable")),
         format!("{:?}", store.agent_ticks().await.expect("readable")),
-        format!("{:?}", store.usage(&UsageFilter::default()).await.expect("readable")),
+        format!("{:?}", store.usage_rows(&UsageFilter::default()).await.expect("readable")),
     ]
 }
 
@@ -39,35 +39,42 @@ async fn second() -> Database {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn d9_a_backup_holds_everything_and_comes_back_whole() {
     let Some((ada, stores, _database)) = store().await else { return };
-    let bob = stores.of("bob").await.expect("a plain name");
+    let bob = stores.store_of_owner("bob").await.expect("a plain name");
     for store in [&ada, &bob] {
         fill(store, "one").await;
     }
-    stores.records().put(&entry("ada", "ada"), None).await.expect("writable");
+    stores.server_records().put(&entry("ada", "ada"), None).await.expect("writable");
     let folder = tempfile::tempdir().expect("a temporary folder");
     let file = folder.path().join("backup");
-    let rows = stores.backup(&file).await.expect("writable");
+    let rows = stores.write_backup(&file).await.expect("writable");
     assert!(rows > 30, "{rows}");
-    assert!(stores.backup(&file).await.is_err(), "it exists already");
+    assert!(stores.write_backup(&file).await.is_err(), "it exists already");
     let other = second().await;
-    assert_eq!(PostgresStores::restore(&other.url, &file).await.expect("a new database"), rows);
+    assert_eq!(
+        PostgresStores::restore_backup(&other.url, &file).await.expect("a new database"),
+        rows
+    );
     let restored = other.stores().await;
     for (name, store) in [("ada", &ada), ("bob", &bob)] {
-        let again = restored.of(name).await.expect("a plain name");
+        let again = restored.store_of_owner(name).await.expect("a plain name");
         assert_eq!(everything(&again).await, everything(store).await, "{name}");
-        let letter = Letter {
+        let letter = RemoteCommand {
             id: 0,
             session: SessionId::new("one"),
             by: "ada".into(),
             ts: Timestamp(NOON),
             command: PersonCommand::Cancel,
         };
-        let before = again.mail(&letter.session).await.expect("readable")[0].id;
-        assert!(again.post(letter).await.expect("writable") > before, "no number comes twice");
+        let before = again.waiting_remote_commands(&letter.session).await.expect("readable")[0].id;
+        assert!(
+            again.post_remote_command(letter).await.expect("writable") > before,
+            "no number comes twice"
+        );
     }
-    let found = restored.records().get("person", "ada", Timestamp(NOON)).await.expect("readable");
+    let found =
+        restored.server_records().get("person", "ada", Timestamp(NOON)).await.expect("readable");
     assert!(found.is_some());
-    let refused = PostgresStores::restore(&other.url, &file).await.expect_err("not empty");
+    let refused = PostgresStores::restore_backup(&other.url, &file).await.expect_err("not empty");
     assert!(refused.to_string().contains("not empty"), "{refused}");
 }
 
@@ -77,7 +84,7 @@ async fn d9_half_a_backup_is_refused_and_leaves_nothing() {
     fill(&ada, "one").await;
     let folder = tempfile::tempdir().expect("a temporary folder");
     let file = folder.path().join("backup");
-    stores.backup(&file).await.expect("writable");
+    stores.write_backup(&file).await.expect("writable");
     let whole = std::fs::read(&file).expect("readable");
     let other = second().await;
     let cut = folder.path().join("cut");
@@ -90,16 +97,16 @@ async fn d9_half_a_backup_is_refused_and_leaves_nothing() {
     let before_end = lines[lines.len() - 2];
     for length in [0, 7, lines[0], lines[3], whole.len() / 2, before_end, whole.len() - 1] {
         std::fs::write(&cut, &whole[..length]).expect("writable");
-        let refused = PostgresStores::restore(&other.url, &cut).await;
+        let refused = PostgresStores::restore_backup(&other.url, &cut).await;
         assert!(refused.is_err(), "{length} of {} bytes", whole.len());
     }
     let mut foreign = whole.clone();
     foreign.splice(..lines[0], b"{\"format\":\"weir postgres backup\",\"schema\":999}\n".to_vec());
     std::fs::write(&cut, &foreign).expect("writable");
-    let refused = PostgresStores::restore(&other.url, &cut).await.expect_err("newer");
+    let refused = PostgresStores::restore_backup(&other.url, &cut).await.expect_err("newer");
     assert!(refused.to_string().contains("newer Weir"), "{refused}");
-    assert_eq!(other.stores().await.owners().await.expect("readable"), [""; 0]);
-    PostgresStores::restore(&other.url, &file).await.expect("the whole one fits");
+    assert_eq!(other.stores().await.list_owners().await.expect("readable"), [""; 0]);
+    PostgresStores::restore_backup(&other.url, &file).await.expect("the whole one fits");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -109,7 +116,7 @@ async fn d9_a_backup_is_of_one_moment_while_others_write() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let file = folder.path().join("backup");
     scribe.write_audited(&ada, "x").await;
-    let mut copying = std::pin::pin!(stores.backup(&file));
+    let mut copying = std::pin::pin!(stores.write_backup(&file));
     loop {
         tokio::select! {
             done = &mut copying => {
@@ -120,12 +127,12 @@ async fn d9_a_backup_is_of_one_moment_while_others_write() {
         }
     }
     let other = second().await;
-    PostgresStores::restore(&other.url, &file).await.expect("a new database");
-    let again = other.stores().await.of("ada").await.expect("a plain name");
-    let facts = again.read(&SessionId::new("one"), 1, usize::MAX).await.expect("readable");
+    PostgresStores::restore_backup(&other.url, &file).await.expect("a new database");
+    let again = other.stores().await.store_of_owner("ada").await.expect("a plain name");
+    let facts = again.read_records(&SessionId::new("one"), 1, usize::MAX).await.expect("readable");
     let last = verify_chain(GENESIS, 1, &facts).expect("whole");
     assert_eq!(facts.last().expect("some").hash, last);
-    let audit = again.audit(1, usize::MAX).await.expect("readable");
+    let audit = again.audit_lines(1, usize::MAX).await.expect("readable");
     assert_eq!(audit.len(), facts.len(), "facts and audit lines are of one moment");
 }
 

@@ -16,7 +16,7 @@ use sqlx::Executor;
 use weir_core::ids::{SessionId, Timestamp};
 use weir_core::input::PersonCommand;
 use weir_core::record::{GENESIS, Record, verify_chain};
-use weir_engine::ports::{Letter, Pause, RUNNING, Store, StoreError};
+use weir_engine::ports::{RUNNING, RemoteCommand, Store, StoreError, StorePause};
 use weir_store::{PostgresStore, PostgresStores, this_process};
 
 use super::rows::entry;
@@ -29,18 +29,18 @@ async fn d8_a_replica_that_dies_loses_its_leases_within_two_lease_times() {
     let mut first = Scribe::new(&ada, "one").await;
     first.write(&ada, 2).await;
     let others = database.stores().await;
-    let same = others.of("ada").await.expect("a plain name");
+    let same = others.store_of_owner("ada").await.expect("a plain name");
     let me = this_process("other");
     for _ in 0..6 {
         // It lives for as long as it says so.
-        let held = same.acquire(&first.lease.session, &me).await.expect_err("held");
+        let held = same.acquire_lease(&first.lease.session, &me).await.expect_err("held");
         assert!(matches!(held, StoreError::Held { .. }), "{held}");
         tokio::time::sleep(LEASE / 4).await;
     }
     drop((ada, stores));
     let died = Instant::now();
     let lease = loop {
-        match same.acquire(&first.lease.session, &me).await {
+        match same.acquire_lease(&first.lease.session, &me).await {
             Ok(lease) => break lease,
             Err(StoreError::Held { .. }) => tokio::time::sleep(Duration::from_millis(20)).await,
             Err(error) => panic!("{error}"),
@@ -65,14 +65,17 @@ async fn d8_a_session_at_work_is_forsaken_when_whoever_has_it_dies_and_not_befor
     // At rest, so nobody is to take it up.
     Scribe::new(&ada, "two").await.write(&ada, 1).await;
     let others = database.stores().await;
-    let same = others.of("ada").await.expect("a plain name");
+    let same = others.store_of_owner("ada").await.expect("a plain name");
     for store in [&ada, &same] {
-        assert!(store.forsaken().await.expect("readable").is_empty(), "it is at work and well");
+        assert!(
+            store.list_abandoned_sessions().await.expect("readable").is_empty(),
+            "it is at work and well"
+        );
     }
     drop((ada, stores));
     let died = Instant::now();
     let found = loop {
-        let found = same.forsaken().await.expect("readable");
+        let found = same.list_abandoned_sessions().await.expect("readable");
         if !found.is_empty() {
             break found;
         }
@@ -80,17 +83,20 @@ async fn d8_a_session_at_work_is_forsaken_when_whoever_has_it_dies_and_not_befor
         tokio::time::sleep(Duration::from_millis(20)).await;
     };
     assert_eq!(found.iter().map(|meta| meta.id.as_str()).collect::<Vec<_>>(), ["one"]);
-    same.acquire(&found[0].id, &this_process("other")).await.expect("it is nobody's");
-    assert!(same.forsaken().await.expect("readable").is_empty(), "it was taken over");
+    same.acquire_lease(&found[0].id, &this_process("other")).await.expect("it is nobody's");
+    assert!(
+        same.list_abandoned_sessions().await.expect("readable").is_empty(),
+        "it was taken over"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn d8_a_replica_that_leaves_gives_its_leases_back_at_once() {
     let Some((ada, stores, database)) = store().await else { return };
     let first = Scribe::new(&ada, "one").await;
-    let same = database.stores().await.of("ada").await.expect("a plain name");
+    let same = database.stores().await.store_of_owner("ada").await.expect("a plain name");
     stores.close().await.expect("it can say so");
-    same.acquire(&first.lease.session, &this_process("other")).await.expect("free at once");
+    same.acquire_lease(&first.lease.session, &this_process("other")).await.expect("free at once");
     assert!(ada.append(first.next(1)).await.is_err(), "it is closed");
 }
 
@@ -100,7 +106,7 @@ async fn d8_a_jump_of_the_clock_costs_a_lease_and_never_a_fork() {
     let mut first = Scribe::new(&ada, "one").await;
     first.write(&ada, 1).await;
     let others = database.stores().await;
-    let same = others.of("ada").await.expect("a plain name");
+    let same = others.store_of_owner("ada").await.expect("a plain name");
     let mut connection = database.raw().await;
     let me = this_process("other");
     let lease = loop {
@@ -108,7 +114,7 @@ async fn d8_a_jump_of_the_clock_costs_a_lease_and_never_a_fork() {
         let jump = "UPDATE holders SET until = until - interval '1 hour' WHERE id =
           (SELECT holder FROM sessions WHERE id = 'one')";
         connection.execute(jump).await.expect("ours");
-        match same.acquire(&first.lease.session, &me).await {
+        match same.acquire_lease(&first.lease.session, &me).await {
             Ok(lease) => break lease,
             // It had said in between that it lives.
             Err(StoreError::Held { .. }) => {}
@@ -122,7 +128,7 @@ async fn d8_a_jump_of_the_clock_costs_a_lease_and_never_a_fork() {
     // A process of which the database has not heard takes nothing.
     let forgotten = "UPDATE holders SET until = 'infinity'; DELETE FROM holders";
     connection.execute(forgotten).await.expect("ours");
-    let refused = ada.acquire(&SessionId::new("two"), &me).await;
+    let refused = ada.acquire_lease(&SessionId::new("two"), &me).await;
     if let Err(refused) = refused {
         assert!(refused.to_string().contains("has not heard of this process"), "{refused}");
     }
@@ -146,7 +152,7 @@ async fn hears(what: &str, mut tries: impl AsyncFnMut() -> bool) {
 async fn d8_other_processes_hear_of_facts_letters_switch_and_records() {
     let Some((ada, stores, database)) = store().await else { return };
     let others = database.stores().await;
-    let same = others.of("ada").await.expect("a plain name");
+    let same = others.store_of_owner("ada").await.expect("a plain name");
     let mut scribe = Scribe::new(&ada, "one").await;
     scribe.write(&ada, 1).await;
     let session = scribe.lease.session.clone();
@@ -158,7 +164,7 @@ async fn d8_other_processes_hear_of_facts_letters_switch_and_records() {
         })
         .await;
     }
-    let letter = Letter {
+    let letter = RemoteCommand {
         id: 0,
         session: session.clone(),
         by: "ada".into(),
@@ -167,12 +173,13 @@ async fn d8_other_processes_hear_of_facts_letters_switch_and_records() {
     };
     hears("a letter", async || {
         let heard = tokio::time::timeout(WITHIN, same.mail_changed());
-        let (heard, posted) = futures::future::join(heard, ada.post(letter.clone())).await;
+        let (heard, posted) =
+            futures::future::join(heard, ada.post_remote_command(letter.clone())).await;
         posted.expect("writable");
         heard.is_ok()
     })
     .await;
-    let pause = Pause { since: Timestamp(NOON), by: "ada".into(), reason: String::new() };
+    let pause = StorePause { since: Timestamp(NOON), by: "ada".into(), reason: String::new() };
     hears("the switch", async || {
         let heard = tokio::time::timeout(WITHIN, same.pause_changed());
         let paused = ada.set_paused(Some(pause.clone()));
@@ -181,17 +188,17 @@ async fn d8_other_processes_hear_of_facts_letters_switch_and_records() {
         heard.is_ok()
     })
     .await;
-    let (one, two) = (stores.records(), others.records());
+    let (one, two) = (stores.server_records(), others.server_records());
     let person = entry("ada", "ada");
     hears("a record", async || {
-        let heard = tokio::time::timeout(WITHIN, two.changed());
+        let heard = tokio::time::timeout(WITHIN, two.wait_for_change());
         let (heard, put) = futures::future::join(heard, one.put(&person, None)).await;
         put.expect("writable");
         heard.is_ok()
     })
     .await;
     // Another's letters are none of its business.
-    let bob = others.of("bob").await.expect("a plain name");
+    let bob = others.store_of_owner("bob").await.expect("a plain name");
     let heard = tokio::time::timeout(WITHIN, bob.pause_changed());
     let (heard, paused) = futures::future::join(heard, ada.set_paused(None)).await;
     paused.expect("writable");
@@ -236,7 +243,7 @@ async fn child_of_the_cluster() {
         }
     };
     let store = loop {
-        match stores.of("ada").await {
+        match stores.store_of_owner("ada").await {
             Ok(store) => break store,
             Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
         }
@@ -254,11 +261,11 @@ async fn write_some(
     notes: &mut std::fs::File,
 ) {
     let id = SessionId::new(session);
-    let Ok(lease) = store.acquire(&id, &this_process("replica")).await else {
+    let Ok(lease) = store.acquire_lease(&id, &this_process("replica")).await else {
         tokio::time::sleep(Duration::from_millis(5 + dice.roll(20))).await;
         return;
     };
-    let Ok(facts) = store.read(&id, 1, usize::MAX).await else { return };
+    let Ok(facts) = store.read_records(&id, 1, usize::MAX).await else { return };
     let mut scribe = Scribe {
         lease,
         facts: facts.len() as u64,
@@ -280,7 +287,7 @@ async fn write_some(
         }
     }
     if dice.roll(3) > 0 {
-        let _ = store.release(&scribe.lease).await;
+        let _ = store.release_lease(&scribe.lease).await;
     }
 }
 
@@ -305,7 +312,7 @@ async fn d7_a_cluster_with_kills_pauses_and_lost_connections_never_forks_a_journ
     let folder = tempfile::tempdir().expect("a temporary folder");
     let notes = |at: usize| folder.path().join(format!("notes-{at}"));
     let stores = database.stores().await;
-    let ada = stores.of("ada").await.expect("a plain name");
+    let ada = stores.store_of_owner("ada").await.expect("a plain name");
     let mut children: Vec<Child> =
         (0..PROCESSES).map(|at| start(&database.url, &notes(at), dice.roll(1 << 40) | 1)).collect();
     let disturbed = disturb(&database, &mut children, &notes, &mut dice, seconds).await;
@@ -317,7 +324,7 @@ async fn d7_a_cluster_with_kills_pauses_and_lost_connections_never_forks_a_journ
     let facts: usize = journals.values().map(Vec::len).sum();
     let acknowledged: usize =
         (0..PROCESSES).map(|at| check_acknowledged(&journals, &notes(at), seed)).sum();
-    let audit = ada.audit(1, usize::MAX).await.expect("readable");
+    let audit = ada.audit_lines(1, usize::MAX).await.expect("readable");
     assert_eq!(audit.len(), facts, "each fact has its line, once (seed {seed})");
     assert!(acknowledged > 50 && writers > 6, "hardly anything happened (seed {seed})");
     eprintln!(
@@ -372,7 +379,7 @@ async fn journals(ada: &PostgresStore, seed: u64) -> (HashMap<String, Vec<Record
     let mut journals = HashMap::new();
     for n in 0..SESSIONS {
         let session = format!("s{n}");
-        let found = ada.read(&SessionId::new(session.clone()), 1, usize::MAX).await;
+        let found = ada.read_records(&SessionId::new(session.clone()), 1, usize::MAX).await;
         let found = found.expect("readable");
         verify_chain(GENESIS, 1, &found).expect("no fork");
         let mut epoch = 0;

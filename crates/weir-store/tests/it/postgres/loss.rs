@@ -21,7 +21,7 @@ const TERMINATE: &str = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
 async fn read_again(store: &dyn Store, scribe: &mut Scribe) {
     let until = Instant::now() + Duration::from_secs(120);
     let facts = loop {
-        match store.read(&scribe.lease.session, 1, usize::MAX).await {
+        match store.read_records(&scribe.lease.session, 1, usize::MAX).await {
             Ok(facts) => break facts,
             Err(error) => assert!(Instant::now() < until, "it does not come back: {error}"),
         }
@@ -52,12 +52,12 @@ async fn write_through(store: &dyn Store, scribe: &mut Scribe, count: u64) -> (V
 }
 
 async fn check(store: &dyn Store, scribe: &Scribe, acknowledged: &[String]) {
-    let facts = store.read(&scribe.lease.session, 1, usize::MAX).await.expect("readable");
+    let facts = store.read_records(&scribe.lease.session, 1, usize::MAX).await.expect("readable");
     verify_chain(GENESIS, 1, &facts).expect("whole");
     for hash in acknowledged {
         assert!(facts.iter().any(|fact| fact.hash == *hash), "an acknowledged fact is lost");
     }
-    let audit = store.audit(1, usize::MAX).await.expect("readable");
+    let audit = store.audit_lines(1, usize::MAX).await.expect("readable");
     assert_eq!(audit.len(), facts.len(), "each fact has its line, once");
 }
 
@@ -94,7 +94,7 @@ async fn d9_a_server_that_loses_power_loses_nothing_acknowledged() {
     // Longer than the server may take to be there again: what is lost here is its memory, not a lease.
     let options = PostgresOptions { lease: Duration::from_secs(60), connections: 8 };
     let stores = PostgresStores::connect_with(&url, &options).await.expect("it runs");
-    let ada = stores.of("ada").await.expect("a plain name");
+    let ada = stores.store_of_owner("ada").await.expect("a plain name");
     let mut scribe = Scribe::new(&ada, "one").await;
     let mut acknowledged = Vec::new();
     // Away for a moment: nobody notices, or hears of it and goes on.
@@ -116,7 +116,7 @@ async fn d9_a_server_that_loses_power_loses_nothing_acknowledged() {
     let took = started.elapsed();
     assert!(refused.to_string().contains("check that it runs"), "{refused}");
     assert!(took < Duration::from_secs(30), "{took:?}");
-    assert!(stores.records().alive().await.is_err());
+    assert!(stores.server_records().check_alive().await.is_err());
     let refused = PostgresStores::connect(&url).await.err().expect("nobody is there");
     assert!(refused.to_string().contains("check that it runs"), "{refused}");
     server.go_on();
@@ -126,7 +126,7 @@ async fn d9_a_server_that_loses_power_loses_nothing_acknowledged() {
     acknowledged.extend(more);
     check(&ada, &scribe, &acknowledged).await;
     let until = Instant::now() + Duration::from_secs(120);
-    while let Err(error) = stores.records().alive().await {
+    while let Err(error) = stores.server_records().check_alive().await {
         assert!(Instant::now() < until, "its heart does not beat again: {error}");
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
@@ -138,7 +138,7 @@ async fn d9_a_server_that_hangs_is_given_up_in_time_and_nothing_is_written_twice
     let options = PostgresOptions { lease: Duration::from_secs(300), connections: 4 };
     let stores = PostgresStores::connect_with(&server.url("postgres"), &options).await;
     let stores = stores.expect("it runs");
-    let ada = stores.of("ada").await.expect("a plain name");
+    let ada = stores.store_of_owner("ada").await.expect("a plain name");
     let mut scribe = Scribe::new(&ada, "one").await;
     let mut acknowledged = Vec::new();
     // It hangs in the middle of whatever is written then, more than once.
@@ -164,7 +164,7 @@ async fn d9_a_server_that_hangs_is_given_up_in_time_and_nothing_is_written_twice
         let took = frozen.elapsed();
         assert!(refused.to_string().contains("check that it runs"), "{refused}");
         assert!(took < Duration::from_secs(90), "{took:?}");
-        assert!(stores.records().alive().await.is_err());
+        assert!(stores.server_records().check_alive().await.is_err());
         server.thaw();
         read_again(&ada, &mut scribe).await;
         let (more, _) = write_through(&ada, &mut scribe, 5).await;

@@ -13,8 +13,8 @@ use weir_core::model::Usage;
 use weir_core::recipe::{RecipeUse, SolvedRun};
 use weir_core::schedule::{AgentCause, AgentRun, AgentRunState};
 use weir_engine::ports::{
-    Entry, FileMark, Kept, Letter, MemoryFilter, Pause, Proposal, RecallQuery, SessionFilter,
-    SolvedFilter, Store, UsageFilter, UsageNote,
+    FileMark, MemoryFilter, Proposal, RecallQuery, RecordEntry, RemoteCommand, SessionFilter,
+    SolvedFilter, Store, StorePause, StoredItem, UsageFilter, UsageNote,
 };
 use weir_store::PostgresStores;
 
@@ -63,14 +63,14 @@ pub(super) async fn fill(store: &dyn Store, session: &str) {
 /// What does not come with facts.
 async fn fill_beside(store: &dyn Store, session: &str) {
     let ts = Timestamp(NOON);
-    let mail = Letter {
+    let mail = RemoteCommand {
         id: 0,
         session: SessionId::new(session),
         by: "ada".into(),
         ts,
         command: PersonCommand::Cancel,
     };
-    store.post(mail).await.expect("writable");
+    store.post_remote_command(mail).await.expect("writable");
     let source = MemorySource {
         session: Some(SessionId::new(session)),
         call: Some(CallId(1)),
@@ -87,7 +87,7 @@ async fn fill_beside(store: &dyn Store, session: &str) {
         status: MemoryStatus::Kept,
         supersedes: None,
     };
-    store.remember(&new, ts).await.expect("writable");
+    store.remember_fact(&new, ts).await.expect("writable");
     let proposal = Proposal {
         what: "skill".into(),
         name: "weave".into(),
@@ -97,7 +97,7 @@ async fn fill_beside(store: &dyn Store, session: &str) {
         ts,
     };
     store.propose(&proposal).await.expect("writable");
-    let kept = Kept {
+    let kept = StoredItem {
         what: "tool".into(),
         name: "t".into(),
         text: "{}".into(),
@@ -108,7 +108,7 @@ async fn fill_beside(store: &dyn Store, session: &str) {
         by: "ada".into(),
         ts,
     };
-    store.keep(&kept).await.expect("writable");
+    store.store_item(&kept).await.expect("writable");
     let run = AgentRun {
         agent: "nightly".into(),
         tick: "1".into(),
@@ -123,12 +123,12 @@ async fn fill_beside(store: &dyn Store, session: &str) {
         note: String::new(),
     };
     store.claim_ticks(&[run], None).await.expect("writable");
-    let pause = Pause { since: ts, by: "ada".into(), reason: "lunch".into() };
+    let pause = StorePause { since: ts, by: "ada".into(), reason: "lunch".into() };
     store.set_paused(Some(pause)).await.expect("writable");
 }
 
-pub(super) fn entry(name: &str, owner: &str) -> Entry {
-    Entry {
+pub(super) fn entry(name: &str, owner: &str) -> RecordEntry {
+    RecordEntry {
         kind: "person".into(),
         name: name.into(),
         owner: owner.into(),
@@ -168,7 +168,7 @@ async fn changes(connection: &mut PgConnection, owner: &str, sql: &str) -> Resul
 async fn s02_another_owner_sees_no_row_of_any_table_and_changes_none() {
     let Some((ada, stores, database)) = store().await else { return };
     fill(&ada, "one").await;
-    stores.records().put(&entry("ada", "ada"), None).await.expect("writable");
+    stores.server_records().put(&entry("ada", "ada"), None).await.expect("writable");
     let mut connection = database.raw().await;
     connection.execute("SET ROLE weir_rows").await.expect("the role is there");
     let tables = tables(&mut connection).await;
@@ -207,37 +207,37 @@ async fn s02_another_owner_sees_no_row_of_any_table_and_changes_none() {
 async fn s02_a_handle_reaches_nothing_of_another_owner() {
     let Some((ada, stores, _database)) = store().await else { return };
     fill(&ada, "one").await;
-    let bob = stores.of("bob").await.expect("a plain name");
+    let bob = stores.store_of_owner("bob").await.expect("a plain name");
     let one = SessionId::new("one");
-    assert_eq!(bob.read(&one, 1, 9).await.expect("readable"), []);
-    assert_eq!(bob.meta(&one).await.expect("readable"), None);
-    assert_eq!(bob.list(&SessionFilter::default()).await.expect("readable"), []);
-    assert_eq!(bob.search("warp", 9).await.expect("readable"), []);
+    assert_eq!(bob.read_records(&one, 1, 9).await.expect("readable"), []);
+    assert_eq!(bob.session_meta(&one).await.expect("readable"), None);
+    assert_eq!(bob.list_sessions(&SessionFilter::default()).await.expect("readable"), []);
+    assert_eq!(bob.search_passages("warp", 9).await.expect("readable"), []);
     let query = RecallQuery { words: "warp".into(), limit: 9, ..RecallQuery::default() };
     assert_eq!(bob.recall(&query).await.expect("readable"), []);
-    assert_eq!(bob.audit(1, 9).await.expect("readable"), []);
-    assert!(bob.blob(&blob_id(b"picture")).await.is_err());
-    assert!(bob.delete(&one).await.is_err());
-    assert_eq!(bob.mail(&one).await.expect("readable"), []);
-    assert_eq!(bob.paused().await.expect("readable"), None);
-    assert_eq!(bob.marks("/w").await.expect("readable"), []);
-    assert_eq!(bob.memories(&MemoryFilter::default()).await.expect("readable"), []);
+    assert_eq!(bob.audit_lines(1, 9).await.expect("readable"), []);
+    assert!(bob.read_blob(&blob_id(b"picture")).await.is_err());
+    assert!(bob.delete_session(&one).await.is_err());
+    assert_eq!(bob.waiting_remote_commands(&one).await.expect("readable"), []);
+    assert_eq!(bob.pause_state().await.expect("readable"), None);
+    assert_eq!(bob.file_marks("/w").await.expect("readable"), []);
+    assert_eq!(bob.find_memories(&MemoryFilter::default()).await.expect("readable"), []);
     assert_eq!(bob.proposals("skill").await.expect("readable"), []);
-    assert_eq!(bob.kept("tool").await.expect("readable"), []);
+    assert_eq!(bob.stored_items("tool").await.expect("readable"), []);
     assert!(bob.recipe_counts().await.expect("readable").is_empty());
     assert_eq!(bob.solved_runs(&SolvedFilter::default()).await.expect("readable"), []);
-    assert_eq!(bob.usage(&UsageFilter::default()).await.expect("readable"), []);
+    assert_eq!(bob.usage_rows(&UsageFilter::default()).await.expect("readable"), []);
     assert!(bob.agent_ticks().await.expect("readable").is_empty());
     // The same names are free for him.
     fill(&bob, "one").await;
-    assert_eq!(bob.audit(1, 9).await.expect("readable").len(), 1);
-    assert_eq!(stores.owners().await.expect("readable"), ["ada", "bob"]);
+    assert_eq!(bob.audit_lines(1, 9).await.expect("readable").len(), 1);
+    assert_eq!(stores.list_owners().await.expect("readable"), ["ada", "bob"]);
     assert!(stores.remove("bob").await.expect("removable") > 10);
-    assert_eq!(bob.list(&SessionFilter::default()).await.expect("readable"), []);
-    assert_eq!(ada.read(&one, 1, 9).await.expect("readable").len(), 1);
-    assert_eq!(stores.owners().await.expect("readable"), ["ada"]);
+    assert_eq!(bob.list_sessions(&SessionFilter::default()).await.expect("readable"), []);
+    assert_eq!(ada.read_records(&one, 1, 9).await.expect("readable").len(), 1);
+    assert_eq!(stores.list_owners().await.expect("readable"), ["ada"]);
     for name in ["", "a b", "a'; DROP TABLE facts; --", "ü", &"x".repeat(200)] {
-        let refused = stores.of(name).await.err().expect("no plain name");
+        let refused = stores.store_of_owner(name).await.err().expect("no plain name");
         assert!(refused.to_string().contains("letters, digits"), "{refused}");
     }
 }
@@ -272,7 +272,7 @@ async fn s02_a_user_that_owns_the_database_and_nothing_else_is_bound_itself() {
         return;
     }
     let stores = PostgresStores::connect(&url).await.expect("all that it needs");
-    let ada = stores.of("ada").await.expect("a plain name");
+    let ada = stores.store_of_owner("ada").await.expect("a plain name");
     fill(&ada, "one").await;
     let mut plain = raw(&url).await.expect("it may");
     for table in tables(&mut plain).await {

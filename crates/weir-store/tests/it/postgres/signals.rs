@@ -54,15 +54,15 @@ async fn until_listening(database: &Database, count: i64) {
 
 async fn send(store: &PostgresStore, session: &SessionId, line: &SignalLine, n: u64) {
     let parcel = SignalParcel { line: line.clone(), n, body: format!("{}.{n}", line.number) };
-    store.signal(session, &parcel).await.expect("it is sent");
+    store.send_signal(session, &parcel).await.expect("it is sent");
 }
 
 /// The next parcels.
 async fn hear(ear: &mut dyn SignalEar, count: usize) -> Vec<String> {
     let mut heard = Vec::new();
     while heard.len() < count {
-        tokio::time::timeout(PATIENCE, ear.wait()).await.expect("it is heard in time");
-        heard.extend(ear.take().map(|parcel| parcel.body));
+        tokio::time::timeout(PATIENCE, ear.wait_for_parcel()).await.expect("it is heard in time");
+        heard.extend(ear.take_parcel().map(|parcel| parcel.body));
     }
     heard
 }
@@ -74,9 +74,9 @@ async fn s17_signals_reach_whoever_asks_in_order_once_and_as_long_as_they_ask() 
     scribe.write(&ada, 1).await;
     let session = scribe.lease.session.clone();
     let others = database.stores().await;
-    let same = others.of("ada").await.expect("a plain name");
+    let same = others.store_of_owner("ada").await.expect("a plain name");
     until_listening(&database, 2).await;
-    let bob = others.of("bob").await.expect("a plain name");
+    let bob = others.store_of_owner("bob").await.expect("a plain name");
     let mut bobs = bob.hear_signals(&session).expect("it carries signals");
     let mut ear = same.hear_signals(&session).expect("it carries signals");
     // Whoever follows learns on the way who has the session.
@@ -109,7 +109,7 @@ async fn s17_signals_reach_whoever_asks_in_order_once_and_as_long_as_they_ask() 
     send(&ada, &session, &anew[0], 0).await;
     assert_eq!(hear(ear.as_mut(), 1).await, [format!("{}.0", anew[0].number)]);
     // One who comes later is brought everything, too; the first hears it again and knows what it has.
-    let same = others.of("ada").await.expect("a plain name");
+    let same = others.store_of_owner("ada").await.expect("a plain name");
     let mut late = same.hear_signals(&session).expect("it carries signals");
     let both = settled(&ada, &session, &anew).await;
     assert_eq!(both.len(), 1);
@@ -122,7 +122,7 @@ async fn s17_signals_reach_whoever_asks_in_order_once_and_as_long_as_they_ask() 
     let still = tokio::time::timeout(Duration::from_secs(12), ada.signal_lines(&session, &known));
     assert!(still.await.is_err(), "they ask again and again");
     // Another person's session of this name is another session.
-    assert!(bobs.take().is_none(), "bob hears nothing of it");
+    assert!(bobs.take_parcel().is_none(), "bob hears nothing of it");
     drop((ear, late));
     assert_eq!(lines(&ada, &session, &both).await, []);
     following.abort();

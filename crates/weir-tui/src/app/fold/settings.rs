@@ -3,13 +3,13 @@
 use weir_core::model::Thinking;
 use weir_core::session::SessionConfig;
 
-use super::Fold;
+use super::SessionFold;
 use crate::words::one_line;
 
-impl Fold {
+impl SessionFold {
     /// What settings of `config` are new to the person who looks, in words; `None`: none of those that
     /// they see.
-    pub(super) fn changed(&self, config: &SessionConfig) -> Option<String> {
+    pub(super) fn describe_changes(&self, config: &SessionConfig) -> Option<String> {
         let (old, mut words) = (&self.settings, Vec::new());
         let model = config.model.model.to_string();
         if old.model != model {
@@ -34,7 +34,7 @@ impl Fold {
     }
 
     /// The session has other settings.
-    pub(super) fn configured(&mut self) {
+    pub(super) fn adopt_settings(&mut self) {
         let settings = self.view.settings();
         self.settings.model.clone_from(&settings.model);
         self.settings.profile.clone_from(&settings.profile);

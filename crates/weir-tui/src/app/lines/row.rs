@@ -7,19 +7,19 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use serde_json::Value;
 use weir_core::event::Event;
-use weir_core::governance::filter::quoted;
+use weir_core::governance::filter::parse_reference;
 use weir_core::governance::{GateName, Verdict};
-use weir_core::message::{Block, plain_text};
+use weir_core::message::{MessageBlock, plain_text};
 use weir_core::tool::ResultEffect;
 use weir_core::view::transcript::{CallNote, CallStage, ChildAgent};
 
-use super::super::entries::Row;
-use super::{Detail, FULL_LINES_MAX, block, left_out, style};
+use super::super::entries::CallRow;
+use super::{DetailLevel, FULL_LINES_MAX, block_lines, left_out, tone_style};
 use crate::text::clean::plain_output;
 use crate::text::diff;
 use crate::text::theme::Theme;
-use crate::text::wrap::{cut, wrap};
-use crate::words::{brief, lasted, one_line, status};
+use crate::text::wrap::{cut_line, wrap_line};
+use crate::words::{duration_text, one_line, run_status_text, shorten_text};
 
 /// Characters of arguments that stand in the row itself; it is cut to the width besides.
 const ARGUMENT_CHARS_MAX: usize = 400;
@@ -52,16 +52,21 @@ const TELLING: [&str; 12] = [
 ];
 
 /// A call in lines.
-pub(crate) fn lines(row: &Row, width: usize, theme: &Theme, detail: Detail) -> Vec<Line<'static>> {
+pub(crate) fn call_lines(
+    row: &CallRow,
+    width: usize,
+    theme: &Theme,
+    detail: DetailLevel,
+) -> Vec<Line<'static>> {
     match detail {
-        Detail::Brief => folded(row, width, theme),
-        Detail::Full => unfolded(row, width, theme),
+        DetailLevel::Brief => brief_call_lines(row, width, theme),
+        DetailLevel::Full => full_call_lines(row, width, theme),
     }
 }
 
 /// Sign, tool, what it is about, how long it took: one line.
-pub(crate) fn head(
-    row: &Row,
+pub(crate) fn call_head_line(
+    row: &CallRow,
     sign: &str,
     time: Option<String>,
     width: usize,
@@ -78,16 +83,16 @@ pub(crate) fn head(
     let first = vec![
         Span::styled(format!("{sign} "), mark),
         Span::styled(tool, theme.tool),
-        Span::styled(format!(" {}", about(row)), theme.text),
+        Span::styled(format!(" {}", call_subject(row)), theme.text),
     ];
-    let room = width.saturating_sub(crate::text::wrap::width(&tail));
-    let mut line = cut(Line::from(first), room);
+    let room = width.saturating_sub(crate::text::wrap::text_width(&tail));
+    let mut line = cut_line(Line::from(first), room);
     line.push_span(Span::styled(tail, theme.quiet));
-    cut(line, width)
+    cut_line(line, width)
 }
 
 /// The sign of a call by how far it is, where nothing moves.
-pub(crate) fn sign(stage: CallStage) -> &'static str {
+pub(crate) fn stage_sign(stage: CallStage) -> &'static str {
     match stage {
         CallStage::Proposed | CallStage::Running => "●",
         CallStage::Waiting | CallStage::Unknown => "?",
@@ -98,7 +103,7 @@ pub(crate) fn sign(stage: CallStage) -> &'static str {
 }
 
 /// What a call is about: the argument that tells most.
-pub(crate) fn about(row: &Row) -> String {
+pub(crate) fn call_subject(row: &CallRow) -> String {
     let Some(fact) = row.proposal() else { return String::new() };
     let text = match &fact.input {
         Value::Object(fields) => {
@@ -112,33 +117,33 @@ pub(crate) fn about(row: &Row) -> String {
         }
         other => other.to_string(),
     };
-    brief(&one_line(&brief(&text, ARGUMENT_CHARS_MAX)), ARGUMENT_CHARS_MAX)
+    shorten_text(&one_line(&shorten_text(&text, ARGUMENT_CHARS_MAX)), ARGUMENT_CHARS_MAX)
 }
 
-fn folded(row: &Row, width: usize, theme: &Theme) -> Vec<Line<'static>> {
-    let time = row.result().filter(|f| f.duration_ms > 0).map(|f| lasted(f.duration_ms));
-    let mut lines = vec![head(row, sign(row.stage), time, width, theme)];
+fn brief_call_lines(row: &CallRow, width: usize, theme: &Theme) -> Vec<Line<'static>> {
+    let time = row.result().filter(|f| f.duration_ms > 0).map(|f| duration_text(f.duration_ms));
+    let mut lines = vec![call_head_line(row, stage_sign(row.stage), time, width, theme)];
     for note in &row.notes {
         // What was saved first is of use only when something is taken back.
         if let CallNote::Told(text) = note {
-            lines.extend(wrap(&Line::styled(format!("  {text}"), theme.quiet), width, 2));
+            lines.extend(wrap_line(&Line::styled(format!("  {text}"), theme.quiet), width, 2));
         }
     }
     lines.extend(row.agents.iter().take(AGENTS_MAX).map(|agent| agent_line(agent, width, theme)));
     // Who refused it and why stands there already.
     if row.stage != CallStage::Refused || row.notes.is_empty() {
-        lines.extend(outcome(row, width, theme));
+        lines.extend(outcome_lines(row, width, theme));
     }
     lines
 }
 
 /// A little of what came of it.
-fn outcome(row: &Row, width: usize, theme: &Theme) -> Vec<Line<'static>> {
+fn outcome_lines(row: &CallRow, width: usize, theme: &Theme) -> Vec<Line<'static>> {
     let Some(fact) = row.result() else { return Vec::new() };
     let judged = row.judgement();
     let changes = judged.and_then(|fact| fact.inspection.diff.as_deref());
     if let (Some(text), CallStage::Done) = (changes, row.stage) {
-        return diff::render(text, width, DIFF_LINES_MAX, theme);
+        return diff::render_diff(text, width, DIFF_LINES_MAX, theme);
     }
     let said = plain_text(&fact.result);
     let commands = judged.is_some_and(|fact| !fact.inspection.effects.commands.is_empty());
@@ -146,30 +151,32 @@ fn outcome(row: &Row, width: usize, theme: &Theme) -> Vec<Line<'static>> {
     let said = if commands { plain_output(&said) } else { Cow::Borrowed(said.as_str()) };
     if commands && !said.trim().is_empty() {
         let style = if fact.ok { theme.quiet } else { theme.bad };
-        let quoted = quoted(&said).filter(|_| fact.full.is_some());
+        let quoted = parse_reference(&said).filter(|_| fact.full.is_some());
         let last = plain_output(&row.last);
         return match &quoted {
             Some(quoted) => {
                 let last = last.lines().collect::<Vec<_>>();
                 let ends = OutputEnds { first: &quoted.first, last: &last, count: quoted.lines };
-                printed(ends, style, width, theme)
+                output_lines(ends, style, width, theme)
             }
             None => {
                 let all: Vec<&str> = said.trim_end().lines().collect();
                 let ends = OutputEnds { first: &all, last: &all, count: all.len() };
-                printed(ends, style, width, theme)
+                output_lines(ends, style, width, theme)
             }
         };
     }
     if !fact.ok {
         let text = if said.trim().is_empty() { fact.summary.as_str() } else { said.trim() };
-        let (mut lines, left) = block(text, "  ", theme.bad, width, ERROR_LINES_MAX);
-        lines.extend(left_out(left, Detail::Brief, width, theme));
+        let (mut lines, left) = block_lines(text, "  ", theme.bad, width, ERROR_LINES_MAX);
+        lines.extend(left_out(left, DetailLevel::Brief, width, theme));
         return lines;
     }
     match fact.summary.trim() {
         "" => Vec::new(),
-        summary => vec![cut(Line::styled(format!("  {}", one_line(summary)), theme.quiet), width)],
+        summary => {
+            vec![cut_line(Line::styled(format!("  {}", one_line(summary)), theme.quiet), width)]
+        }
     }
 }
 
@@ -181,11 +188,17 @@ struct OutputEnds<'a> {
 }
 
 /// The beginning and the end of an output, and how many lines stand between.
-fn printed(ends: OutputEnds<'_>, style: Style, width: usize, theme: &Theme) -> Vec<Line<'static>> {
+fn output_lines(
+    ends: OutputEnds<'_>,
+    style: Style,
+    width: usize,
+    theme: &Theme,
+) -> Vec<Line<'static>> {
     let OutputEnds { first, last, count } = ends;
     let part = |line: &&str| {
-        let line = brief(line, width.max(1).saturating_mul(OUTPUT_ROWS_MAX).saturating_sub(4));
-        block(&line, "  ", style, width, OUTPUT_ROWS_MAX).0
+        let line =
+            shorten_text(line, width.max(1).saturating_mul(OUTPUT_ROWS_MAX).saturating_sub(4));
+        block_lines(&line, "  ", style, width, OUTPUT_ROWS_MAX).0
     };
     if count <= OUTPUT_LINES_MAX && first.len() == count {
         return first.iter().flat_map(part).collect();
@@ -195,7 +208,7 @@ fn printed(ends: OutputEnds<'_>, style: Style, width: usize, theme: &Theme) -> V
     let first = first.get(..begins.min(first.len())).unwrap_or_default();
     let between = count.saturating_sub(first.len() + last.len());
     let mut lines: Vec<Line<'static>> = first.iter().flat_map(part).collect();
-    lines.extend(left_out(between, Detail::Brief, width, theme));
+    lines.extend(left_out(between, DetailLevel::Brief, width, theme));
     lines.extend(last.iter().flat_map(part));
     lines
 }
@@ -205,8 +218,8 @@ pub(crate) fn agent_line(agent: &ChildAgent, width: usize, theme: &Theme) -> Lin
     let Event::AgentSpawned(fact) = agent.spawned.as_ref() else { return Line::default() };
     let (mark, word) = match &agent.ended {
         Some((ended, _)) => {
-            let (loud, word) = status(*ended);
-            (style(loud, theme), word)
+            let (loud, word) = run_status_text(*ended);
+            (tone_style(loud, theme), word)
         }
         None if agent.asks => (theme.warn, "waits for you"),
         None => (theme.accent, "working"),
@@ -216,58 +229,61 @@ pub(crate) fn agent_line(agent: &ChildAgent, width: usize, theme: &Theme) -> Lin
         Span::styled("  ↳ ", theme.quiet),
         Span::styled(one_line(&fact.profile), theme.tool),
         Span::styled(format!(" {word}"), mark),
-        Span::styled(format!(" · {}", one_line(&brief(task, ARGUMENT_CHARS_MAX))), theme.quiet),
+        Span::styled(
+            format!(" · {}", one_line(&shorten_text(task, ARGUMENT_CHARS_MAX))),
+            theme.quiet,
+        ),
     ]);
-    cut(line, width)
+    cut_line(line, width)
 }
 
-fn unfolded(row: &Row, width: usize, theme: &Theme) -> Vec<Line<'static>> {
-    let time = row.result().filter(|f| f.duration_ms > 0).map(|f| lasted(f.duration_ms));
-    let mut lines = vec![head(row, sign(row.stage), time, width, theme)];
+fn full_call_lines(row: &CallRow, width: usize, theme: &Theme) -> Vec<Line<'static>> {
+    let time = row.result().filter(|f| f.duration_ms > 0).map(|f| duration_text(f.duration_ms));
+    let mut lines = vec![call_head_line(row, stage_sign(row.stage), time, width, theme)];
     if let Some(fact) = row.proposal() {
-        lines.extend(arguments(&fact.input, width, theme));
+        lines.extend(argument_lines(&fact.input, width, theme));
     }
-    lines.extend(judgement(row, width, theme));
+    lines.extend(judgement_lines(row, width, theme));
     for note in &row.notes {
-        lines.extend(wrap(&Line::styled(format!("  {}", note.text()), theme.quiet), width, 2));
+        lines.extend(wrap_line(&Line::styled(format!("  {}", note.text()), theme.quiet), width, 2));
     }
     for agent in row.agents.iter().take(AGENTS_MAX) {
         lines.push(agent_line(agent, width, theme));
         if let Some((_, text)) = &agent.ended {
-            lines.extend(block(text, "    ", theme.text, width, FULL_LINES_MAX).0);
+            lines.extend(block_lines(text, "    ", theme.text, width, FULL_LINES_MAX).0);
         }
     }
-    lines.extend(result(row, width, theme));
+    lines.extend(result_lines(row, width, theme));
     lines
 }
 
 /// Arguments by name: texts as they are, everything else as JSON.
-pub(crate) fn arguments(input: &Value, width: usize, theme: &Theme) -> Vec<Line<'static>> {
+pub(crate) fn argument_lines(input: &Value, width: usize, theme: &Theme) -> Vec<Line<'static>> {
     let Value::Object(fields) = input else {
-        return block(&input.to_string(), "  ", theme.code, width, FULL_LINES_MAX).0;
+        return block_lines(&input.to_string(), "  ", theme.code, width, FULL_LINES_MAX).0;
     };
     let mut lines = Vec::new();
     for (name, value) in fields {
         let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         let name = one_line(name);
         if text.contains('\n') {
-            lines.extend(wrap(&Line::styled(format!("  {name}:"), theme.quiet), width, 4));
-            let (more, left) = block(&text, "    ", theme.code, width, FULL_LINES_MAX);
+            lines.extend(wrap_line(&Line::styled(format!("  {name}:"), theme.quiet), width, 4));
+            let (more, left) = block_lines(&text, "    ", theme.code, width, FULL_LINES_MAX);
             lines.extend(more);
-            lines.extend(left_out(left, Detail::Full, width, theme));
+            lines.extend(left_out(left, DetailLevel::Full, width, theme));
         } else {
-            let text = crate::text::clean::clean(&text).into_owned();
+            let text = crate::text::clean::clean_text(&text).into_owned();
             let line = Line::from(vec![
                 Span::styled(format!("  {name}: "), theme.quiet),
                 Span::styled(text, theme.code),
             ]);
-            lines.extend(wrap(&line, width, 4));
+            lines.extend(wrap_line(&line, width, 4));
         }
     }
     lines
 }
 
-fn judgement(row: &Row, width: usize, theme: &Theme) -> Vec<Line<'static>> {
+fn judgement_lines(row: &CallRow, width: usize, theme: &Theme) -> Vec<Line<'static>> {
     let Some(fact) = row.judgement() else { return Vec::new() };
     let verdict = match fact.verdict {
         Verdict::Allow => "allowed",
@@ -284,17 +300,18 @@ fn judgement(row: &Row, width: usize, theme: &Theme) -> Vec<Line<'static>> {
     if let Some(reason) = &fact.reason {
         text.push_str(&format!(": {}", one_line(reason)));
     }
-    let mut lines = wrap(&Line::styled(text, theme.quiet), width, 4);
+    let mut lines = wrap_line(&Line::styled(text, theme.quiet), width, 4);
     if let Some(changes) = &fact.inspection.diff {
-        lines.extend(diff::render(changes, width, FULL_LINES_MAX, theme));
+        lines.extend(diff::render_diff(changes, width, FULL_LINES_MAX, theme));
     }
     lines
 }
 
-fn result(row: &Row, width: usize, theme: &Theme) -> Vec<Line<'static>> {
+fn result_lines(row: &CallRow, width: usize, theme: &Theme) -> Vec<Line<'static>> {
     let Some(fact) = row.result() else { return Vec::new() };
     let mut lines = Vec::new();
-    let mut told = |text: String, style| lines.extend(wrap(&Line::styled(text, style), width, 4));
+    let mut told =
+        |text: String, style| lines.extend(wrap_line(&Line::styled(text, style), width, 4));
     if let Some(why) = &fact.withheld {
         told(format!("  Withheld from the model: {}", one_line(why)), theme.bad);
     }
@@ -316,12 +333,12 @@ fn result(row: &Row, width: usize, theme: &Theme) -> Vec<Line<'static>> {
     }
     let shade = if fact.ok { theme.text } else { theme.bad };
     let text = plain_text(&fact.result);
-    let (more, left) = block(text.trim_end(), "  ", shade, width, FULL_LINES_MAX);
+    let (more, left) = block_lines(text.trim_end(), "  ", shade, width, FULL_LINES_MAX);
     lines.extend(more);
-    lines.extend(left_out(left, Detail::Full, width, theme));
+    lines.extend(left_out(left, DetailLevel::Full, width, theme));
     for part in &fact.result {
-        if let Block::Image { media } | Block::Document { media } = part {
-            lines.extend(super::attachment(media, width, theme));
+        if let MessageBlock::Image { media } | MessageBlock::Document { media } = part {
+            lines.extend(super::attachment_lines(media, width, theme));
         }
     }
     lines

@@ -6,10 +6,10 @@ use weir_core::model::Thinking;
 use weir_core::profile::PermissionMode;
 
 use super::made::{Face, opened};
-use crate::app::Local;
-use crate::link::{Named, News, Report, Which, Wish};
+use crate::app::TerminalAction;
+use crate::link::{ReportKind, SessionTarget, SlashCommandInfo, UiCommand, UiUpdate};
 
-fn said(face: &mut Face, line: &str) -> Vec<Wish> {
+fn said(face: &mut Face, line: &str) -> Vec<UiCommand> {
     face.app.typed(line);
     face.app.take_wishes()
 }
@@ -17,10 +17,11 @@ fn said(face: &mut Face, line: &str) -> Vec<Wish> {
 #[test]
 fn f1_commands_that_fingers_know_do_something() {
     let mut face = Face::open(80, 24);
-    assert_eq!(said(&mut face, "/new"), [Wish::Open(Which::New)]);
-    assert_eq!(said(&mut face, "/plan"), [Wish::Mode(PermissionMode::Plan)]);
+    assert_eq!(said(&mut face, "/new"), [UiCommand::Open(SessionTarget::New)]);
+    assert_eq!(said(&mut face, "/plan"), [UiCommand::Mode(PermissionMode::Plan)]);
     let plan = said(&mut face, "/plan the move");
-    let [Wish::Mode(PermissionMode::Plan), Wish::Say { text, .. }] = plan.as_slice() else {
+    let [UiCommand::Mode(PermissionMode::Plan), UiCommand::Say { text, .. }] = plan.as_slice()
+    else {
         panic!("{plan:?}")
     };
     assert_eq!(text, "the move");
@@ -30,16 +31,16 @@ fn f1_commands_that_fingers_know_do_something() {
         ("/review src/a.rs", "Review this: src/a.rs."),
     ] {
         let wished = said(&mut face, line);
-        let [Wish::Say { text, .. }] = wished.as_slice() else { panic!("{wished:?}") };
+        let [UiCommand::Say { text, .. }] = wished.as_slice() else { panic!("{wished:?}") };
         assert!(text.contains(part), "{line}: {text}");
     }
     for (line, expected) in
-        [("/usage", Report::Cost), ("/config", Report::Config), ("/diff", Report::Diff)]
+        [("/usage", ReportKind::Cost), ("/config", ReportKind::Config), ("/diff", ReportKind::Diff)]
     {
         let mut face = Face::open(80, 24);
         let wished = said(&mut face, line);
         assert!(
-            matches!(wished[..], [Wish::Report { report, .. }] if report == expected),
+            matches!(wished[..], [UiCommand::Report { report, .. }] if report == expected),
             "{line}"
         );
     }
@@ -57,13 +58,13 @@ fn f1_commands_that_fingers_know_do_something() {
     for part in ["script/demo", "coder", "ask", "~/code/weir", "weir --resume 0197"] {
         assert!(shot.contains(part), "{part} in {shot}");
     }
-    assert_eq!(said(&mut face, "/exit"), [Wish::Leave]);
+    assert_eq!(said(&mut face, "/exit"), [UiCommand::Leave]);
 }
 
 #[test]
 fn f1_a_workflow_of_the_session_comes_before_a_word_of_other_agents() {
     let mut face = Face::open(80, 24);
-    let own = |name: &str| Named {
+    let own = |name: &str| SlashCommandInfo {
         name: name.into(),
         about: "Mine".into(),
         hint: String::new(),
@@ -73,14 +74,17 @@ fn f1_a_workflow_of_the_session_comes_before_a_word_of_other_agents() {
     face.app.set_named();
     let wished = said(&mut face, "/review this");
     assert!(
-        matches!(&wished[..], [Wish::Say { text, .. }] if text == "/review this"),
+        matches!(&wished[..], [UiCommand::Say { text, .. }] if text == "/review this"),
         "{wished:?}"
     );
     let listed = face.app.named.iter().filter(|one| one.name == "review");
     assert_eq!(listed.map(|one| one.about.as_str()).collect::<Vec<_>>(), ["Mine"]);
     // The face's own are not hidden by one of the same name.
     let wished = said(&mut face, "/cost");
-    assert!(matches!(wished[..], [Wish::Report { report: Report::Cost, .. }]), "{wished:?}");
+    assert!(
+        matches!(wished[..], [UiCommand::Report { report: ReportKind::Cost, .. }]),
+        "{wished:?}"
+    );
 }
 
 #[test]
@@ -88,7 +92,7 @@ fn f1_such_a_word_waits_until_it_is_known_what_the_session_has() {
     for own in [true, false] {
         let mut face = Face::shut(80, 24);
         assert_eq!(said(&mut face, "/review it"), []);
-        let named = Named {
+        let named = SlashCommandInfo {
             name: "review".into(),
             about: String::new(),
             hint: String::new(),
@@ -96,13 +100,13 @@ fn f1_such_a_word_waits_until_it_is_known_what_the_session_has() {
         };
         let named = if own { vec![named] } else { Vec::new() };
         let about = Box::default();
-        face.news(&News::Opened { session: None, known: 0, about, named });
+        face.news(&UiUpdate::Opened { session: None, known: 0, about, named });
         let wished = face.wished();
-        let [Wish::Say { text, .. }] = wished.as_slice() else { panic!("{wished:?}") };
+        let [UiCommand::Say { text, .. }] = wished.as_slice() else { panic!("{wished:?}") };
         assert_eq!(text == "/review it", own, "{text}");
     }
     let mut face = Face::shut(80, 24);
-    assert_eq!(said(&mut face, "/exit"), [Wish::Leave]);
+    assert_eq!(said(&mut face, "/exit"), [UiCommand::Leave]);
 }
 
 #[test]
@@ -110,9 +114,9 @@ fn f1_the_status_waits_until_the_settings_are_known() {
     let mut face = Face::shut(80, 24);
     assert_eq!(said(&mut face, "/status"), []);
     let about = Box::default();
-    face.news(&News::Opened { session: None, known: 0, about, named: Vec::new() });
+    face.news(&UiUpdate::Opened { session: None, known: 0, about, named: Vec::new() });
     assert!(!face.shot().contains("Permission"), "{}", face.shot());
-    face.news(&News::Settings {
+    face.news(&UiUpdate::Settings {
         model: "script/model".into(),
         profile: "standard".into(),
         permission: PermissionMode::Ask,
@@ -128,7 +132,7 @@ fn f1_a_slip_is_answered_with_what_was_meant() {
     let mut face = Face::open(80, 24);
     assert_eq!(said(&mut face, "/exti"), []);
     assert!(face.shot().contains("There is no command /exti: did you mean /exit? /help lists all"));
-    assert_eq!(face.app.composer.written().text, "/exti", "it can be mended");
+    assert_eq!(face.app.composer.current_message().text, "/exti", "it can be mended");
 }
 
 #[test]
@@ -140,7 +144,7 @@ fn f1_copy_is_for_the_terminal_and_says_what_it_took() {
     face.begin("Show it.");
     face.replied("So:\n\n```rust\nfn a() {}\n```");
     said(&mut face, "/copy code");
-    assert_eq!(face.app.take_acts(), [Local::Copy("fn a() {}\n".into())]);
+    assert_eq!(face.app.take_acts(), [TerminalAction::Copy("fn a() {}\n".into())]);
     assert!(face.shot().contains("Copied the last block of code: 1 line"));
 }
 
@@ -148,13 +152,16 @@ fn f1_copy_is_for_the_terminal_and_says_what_it_took() {
 fn f1_a_copy_of_a_session_says_that_it_is_one() {
     let mut face = Face::open(80, 24);
     let wished = said(&mut face, "/fork");
-    assert!(matches!(wished[..], [Wish::Open(Which::Fork { before: None, .. })]), "{wished:?}");
+    assert!(
+        matches!(wished[..], [UiCommand::Open(SessionTarget::Fork { before: None, .. })]),
+        "{wished:?}"
+    );
     let about = Box::new(face.app.about.clone());
     let session = Some(weir_core::ids::SessionId::new("0198"));
-    face.news(&News::Opened { session, known: 1, about, named: Vec::new() });
+    face.news(&UiUpdate::Opened { session, known: 1, about, named: Vec::new() });
     let event = weir_core::event::Event::from_payload("session.opened", &opened().to_string());
     let event = std::sync::Arc::new(event.expect("a fact"));
-    face.news(&News::Fact { seq: 1, ts: face.now, event });
+    face.news(&UiUpdate::Fact { seq: 1, ts: face.now, event });
     let shot = face.shot();
     assert!(shot.contains("This is a copy of session 0197."), "{shot}");
 }

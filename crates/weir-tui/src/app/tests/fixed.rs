@@ -11,12 +11,12 @@ use weir_core::profile::PermissionMode;
 use super::keys::{ask, asks, decided};
 use super::made::Face;
 use crate::app::ANSWER_MS;
-use crate::compose::Written;
-use crate::link::{About, News, ShellNews, Tone, Wish};
-use crate::screen::Step;
+use crate::compose::WrittenMessage;
+use crate::link::{NoticeTone, OpenSessionInfo, ShellNews, UiCommand, UiUpdate};
+use crate::screen::ScreenStep;
 
-fn notice(face: &mut Face, tone: Tone) {
-    face.news(&News::Notice { tone, text: "it cannot be done".into() });
+fn notice(face: &mut Face, tone: NoticeTone) {
+    face.news(&UiUpdate::Notice { tone, text: "it cannot be done".into() });
 }
 
 fn resolved(face: &mut Face, name: &str) {
@@ -33,7 +33,7 @@ fn f1_the_next_approval_takes_no_key_before_it_was_seen() {
     resolved(&mut face, "a1");
     face.press(KeyCode::Char('y'));
     assert_eq!(face.wished(), []);
-    face.app.composer.set("");
+    face.app.composer.set_text("");
     // However long nothing is painted: what was not seen is not answered.
     face.now = face.now.plus_ms(60_000);
     face.app.tick(face.now);
@@ -43,15 +43,15 @@ fn f1_the_next_approval_takes_no_key_before_it_was_seen() {
     );
     face.press(KeyCode::Char('y'));
     assert_eq!(face.wished(), []);
-    face.app.composer.set("");
+    face.app.composer.set_text("");
     face.wait(400);
-    assert!(!face.app.standing().focused);
+    assert!(!face.app.dialog_state().focused);
     face.wait(200);
     face.press(KeyCode::Char('y'));
     let approval = ApprovalId::new("a2");
     assert_eq!(
         face.wished(),
-        [Wish::Tell(PersonCommand::Decide(ApprovalAnswer {
+        [UiCommand::Tell(PersonCommand::Decide(ApprovalAnswer {
             approval,
             decision: Decision::Once,
             reason: None,
@@ -69,7 +69,8 @@ fn f1_a_letter_with_control_or_alt_decides_nothing() {
             face.chord(KeyCode::Char(key), modifiers);
             face.press(KeyCode::Enter);
             let wished = face.wished();
-            let decides = |wish: &Wish| matches!(wish, Wish::Tell(PersonCommand::Decide(_)));
+            let decides =
+                |wish: &UiCommand| matches!(wish, UiCommand::Tell(PersonCommand::Decide(_)));
             assert!(!wished.iter().any(decides), "{modifiers:?} {key}: {wished:?}");
         }
     }
@@ -101,13 +102,13 @@ fn f1_an_answer_that_is_lost_can_be_given_again() {
         assert!(face.app.next_tick_ms().is_some_and(|ms| ms <= ANSWER_MS));
         match lost {
             true => face.wait(ANSWER_MS),
-            false => notice(&mut face, Tone::Bad),
+            false => notice(&mut face, NoticeTone::Bad),
         }
         assert!(face.shot().contains("Allow this?"), "{lost}");
         assert_eq!(face.shot().contains("Nothing was heard of your answer"), lost);
         face.press(KeyCode::Char('y'));
         assert_eq!(face.wished(), [], "it has only just come again");
-        face.app.composer.set("");
+        face.app.composer.set_text("");
         face.wait(1_000);
         face.press(KeyCode::Char('y'));
         assert_eq!(face.wished(), decided(Decision::Once, None));
@@ -120,10 +121,10 @@ fn f1_what_is_pasted_after_an_answer_goes_into_the_box() {
     face.type_in("nno");
     face.press(KeyCode::Enter);
     face.wished();
-    face.app.paste("words", face.now);
+    face.app.handle_paste("words", face.now);
     face.press(KeyCode::Tab);
     face.type_in("!");
-    assert_eq!(face.app.composer.written().text, "words!");
+    assert_eq!(face.app.composer.current_message().text, "words!");
 }
 
 #[test]
@@ -142,9 +143,9 @@ fn f1_the_footer_shows_what_holds_and_what_is_wished_for() {
     };
     widen(&mut face);
     assert_eq!(footer(&mut face), "ask → auto-edit");
-    notice(&mut face, Tone::Quiet);
+    notice(&mut face, NoticeTone::Quiet);
     assert_eq!(footer(&mut face), "ask → auto-edit", "it is only put off");
-    notice(&mut face, Tone::Bad);
+    notice(&mut face, NoticeTone::Bad);
     assert_eq!(footer(&mut face), "ask");
     widen(&mut face);
     let mut other = configured.clone();
@@ -152,7 +153,7 @@ fn f1_the_footer_shows_what_holds_and_what_is_wished_for() {
     face.fact("session.configured", &other);
     assert_eq!(footer(&mut face), "auto-edit");
     let modes = face.wished();
-    assert_eq!(modes, [PermissionMode::AutoEdit; 2].map(Wish::Mode));
+    assert_eq!(modes, [PermissionMode::AutoEdit; 2].map(UiCommand::Mode));
     face.control('t');
     assert!(face.shot().contains("answers at once → thinks a little"));
     face.fact("session.configured", &configured);
@@ -169,19 +170,19 @@ fn f1_what_a_turn_took_stands_in_the_conversation_and_not_in_the_box() {
     assert_eq!(
         face.wished(),
         [
-            Wish::Tell(PersonCommand::Withdraw { input: InputId(2) }),
-            Wish::Tell(PersonCommand::Cancel)
+            UiCommand::Tell(PersonCommand::Withdraw { input: InputId(2) }),
+            UiCommand::Tell(PersonCommand::Cancel)
         ]
     );
     assert!(!face.shot().contains("queued later"));
     face.fact("turn.started", &json!({"turn": "t2", "iteration": 2, "inputs": ["i2"]}));
-    notice(&mut face, Tone::Bad);
+    notice(&mut face, NoticeTone::Bad);
     assert!(face.shot().contains("> later"));
     assert!(face.app.composer.is_empty());
     // What could not be taken back waits again.
     face.queue("i3", "and then");
     face.press(KeyCode::Up);
-    notice(&mut face, Tone::Bad);
+    notice(&mut face, NoticeTone::Bad);
     assert!(face.shot().contains("queued and then"));
 }
 
@@ -195,7 +196,7 @@ fn f1_what_others_said_is_not_taken_back() {
     face.press(KeyCode::Up);
     assert_eq!(face.wished(), []);
     face.press(KeyCode::Esc);
-    assert_eq!(face.wished(), [Wish::Tell(PersonCommand::Cancel)]);
+    assert_eq!(face.wished(), [UiCommand::Tell(PersonCommand::Cancel)]);
     assert!(face.shot().contains("queued from the browser"));
 }
 
@@ -204,10 +205,10 @@ fn f1_what_was_sent_belongs_to_its_session() {
     let mut face = Face::open(80, 24);
     face.app.typed("hello");
     assert!(face.shot().contains("queued hello"));
-    let news = News::Opened {
+    let news = UiUpdate::Opened {
         session: Some(SessionId::new("0198")),
         known: 0,
-        about: Box::new(About::default()),
+        about: Box::new(OpenSessionInfo::default()),
         named: Vec::new(),
     };
     face.news(&news);
@@ -220,22 +221,27 @@ fn f1_two_slashes_are_words_and_a_wrong_command_keeps_what_goes_along() {
         let mut face = Face::open(80, 24);
         face.app.typed(text);
         let wished = face.app.take_wishes();
-        assert!(matches!(&wished[..], [Wish::Say { text: said, .. }] if said == text), "{text}");
+        assert!(
+            matches!(&wished[..], [UiCommand::Say { text: said, .. }] if said == text),
+            "{text}"
+        );
     }
     let mut face = Face::open(80, 24);
-    let attached = crate::link::Attached::Path("a.png".into());
-    let written =
-        Written { attached: vec![attached.clone()], ..Written::seen("/nope [image: a.png]") };
-    face.app.send(written);
-    assert_eq!(face.app.composer.written().attached, [attached]);
+    let attached = crate::link::MessageAttachment::Path("a.png".into());
+    let written = WrittenMessage {
+        attached: vec![attached.clone()],
+        ..WrittenMessage::seen("/nope [image: a.png]")
+    };
+    face.app.send_written(written);
+    assert_eq!(face.app.composer.current_message().attached, [attached]);
 }
 
 #[test]
 fn f1_going_back_keeps_a_draft() {
     let mut face = Face::open(80, 24);
     face.type_in("a draft");
-    face.app.step(Step::Put("said before".into()));
-    assert_eq!(face.app.composer.written().text, "said before\na draft");
+    face.app.apply_step(ScreenStep::Put("said before".into()));
+    assert_eq!(face.app.composer.current_message().text, "said before\na draft");
 }
 
 #[test]
@@ -247,13 +253,13 @@ fn f1_ctrl_c_twice_in_a_run_does_not_leave() {
     face.control('c');
     assert_eq!(
         face.wished(),
-        [Wish::Tell(PersonCommand::Cancel), Wish::Tell(PersonCommand::Cancel)]
+        [UiCommand::Tell(PersonCommand::Cancel), UiCommand::Tell(PersonCommand::Cancel)]
     );
     face.ended("cancelled", None);
     face.control('c');
     assert_eq!(face.wished(), []);
     face.control('c');
-    assert_eq!(face.wished(), [Wish::Leave]);
+    assert_eq!(face.wished(), [UiCommand::Leave]);
 }
 
 #[test]
@@ -314,7 +320,7 @@ fn f1_a_long_dialog_leaves_room_for_what_must_not_be_overlooked() {
         "summary": "Run cat", "reason": "asked", "rules": [],
     });
     face.fact("approval.requested", &fields);
-    face.news(&News::Lost(Some("no answer".into())));
+    face.news(&UiUpdate::Lost(Some("no answer".into())));
     face.wait(1_000);
     let shot = face.shot();
     for text in ["Connection lost", "Outcome unknown", "y yes"] {
@@ -331,10 +337,10 @@ fn f1_calls_of_unknown_outcome_are_bounded_and_go_when_they_are_known() {
         let unknown = json!({"call": call, "tool": "run_shell", "reason": "It ended."});
         face.fact("call.unknown", &unknown);
     }
-    assert_eq!(face.app.fold.view.unknown().len(), 64);
+    assert_eq!(face.app.fold.view.unknown_calls().len(), 64);
     face.finished("c100", "run_shell", "done");
     face.fact("call.reconciled", &json!({"call": "c99", "evidence": "no file"}));
-    assert_eq!(face.app.fold.view.unknown().len(), 62);
+    assert_eq!(face.app.fold.view.unknown_calls().len(), 62);
 }
 
 #[test]
@@ -361,7 +367,7 @@ fn d4_an_answer_takes_away_only_the_unknown_outcomes_that_its_question_told_of()
         face.app
             .fold
             .view
-            .unknown()
+            .unknown_calls()
             .iter()
             .map(|unsure| unsure.call.to_string())
             .collect::<Vec<_>>()
@@ -415,10 +421,10 @@ fn f1_colours_of_a_program_are_left_out() {
     face.app.typed("!ls");
     face.app.take_wishes();
     let text = "\u{1b}[31mred\u{1b}[0m\n50%\r100%\n".to_owned();
-    face.news(&News::Shell { ticket: 1, news: ShellNews::Output(text) });
+    face.news(&UiUpdate::Shell { ticket: 1, news: ShellNews::Output(text) });
     let running = face.shot();
     let (status, shown) = ("exit 0".to_owned(), String::new());
-    face.news(&News::Shell { ticket: 1, news: ShellNews::Ended { status, ok: true, shown } });
+    face.news(&UiUpdate::Shell { ticket: 1, news: ShellNews::Ended { status, ok: true, shown } });
     for shot in [running, face.shot()] {
         assert!(shot.contains("  red\n  100%\n") && !shot.contains("U+001B"), "{shot}");
     }

@@ -6,7 +6,7 @@ use crossterm::event::KeyCode;
 use serde_json::{Value, json};
 
 use super::made::Face;
-use crate::link::{News, ShellNews, SignalKind};
+use crate::link::{ShellNews, SignalKind, UiUpdate};
 
 /// The sizes that every state is shown in.
 const SIZES: [(u16, u16); 2] = [(80, 24), (40, 12)];
@@ -267,7 +267,7 @@ fn f1_frame_lost_connection() {
     check("lost", |face| {
         face.begin("Go on.");
         face.wait(1_000);
-        face.news(&News::Lost(Some("the server does not answer; trying again in 4 s".into())));
+        face.news(&UiUpdate::Lost(Some("the server does not answer; trying again in 4 s".into())));
     });
 }
 
@@ -276,7 +276,7 @@ fn f1_frame_shell_runs() {
     check("shell", |face| {
         face.say("!ls -la");
         let text = "a.rs\nb.rs\n\u{1b}[2Jc.rs\n".to_owned();
-        face.news(&News::Shell { ticket: 1, news: ShellNews::Output(text) });
+        face.news(&UiUpdate::Shell { ticket: 1, news: ShellNews::Output(text) });
         face.wait(2_000);
     });
 }
@@ -285,10 +285,10 @@ fn f1_frame_shell_runs() {
 fn f1_frame_shell_ended() {
     check("shell-ended", |face| {
         face.say("!ls");
-        face.news(&News::Shell { ticket: 1, news: ShellNews::Output("a.rs\nb.rs\n".into()) });
+        face.news(&UiUpdate::Shell { ticket: 1, news: ShellNews::Output("a.rs\nb.rs\n".into()) });
         let (status, shown) = ("exit 0".to_owned(), "a.rs\nb.rs".to_owned());
         let news = ShellNews::Ended { status, ok: true, shown };
-        face.news(&News::Shell { ticket: 1, news });
+        face.news(&UiUpdate::Shell { ticket: 1, news });
     });
 }
 

@@ -8,7 +8,7 @@ use weir_core::input::{ApprovalAnswer, PersonCommand};
 use weir_core::model::Thinking;
 
 use super::made::Face;
-use crate::link::{About, News, Report, ShellNews, Wish};
+use crate::link::{OpenSessionInfo, ReportKind, ShellNews, UiCommand, UiUpdate};
 
 pub(super) fn asks(rules: &[&str]) -> Face {
     let mut face = Face::open(80, 24);
@@ -32,9 +32,9 @@ pub(super) fn ask(face: &mut Face, name: &str, rules: &[&str]) {
     face.fact("approval.requested", &fields);
 }
 
-pub(super) fn decided(decision: Decision, reason: Option<&str>) -> Vec<Wish> {
+pub(super) fn decided(decision: Decision, reason: Option<&str>) -> Vec<UiCommand> {
     let approval = ApprovalId::new("a1");
-    vec![Wish::Tell(PersonCommand::Decide(ApprovalAnswer {
+    vec![UiCommand::Tell(PersonCommand::Decide(ApprovalAnswer {
         approval,
         decision,
         reason: reason.map(str::to_owned),
@@ -85,7 +85,7 @@ fn f1_a_letter_that_was_meant_for_the_box_answers_nothing() {
     ask(&mut face, "a1", &["Shell(make:*)"]);
     face.type_in("y yes");
     assert!(face.wished().is_empty());
-    assert_eq!(face.app.composer.written().text, "I say yes");
+    assert_eq!(face.app.composer.current_message().text, "I say yes");
     // Only Tab turns to it while something stands in the box.
     face.wait(5_000);
     face.press(KeyCode::Char('y'));
@@ -103,7 +103,7 @@ fn f1_an_answer_is_not_taken_for_the_next_question() {
     assert_eq!(face.wished(), decided(Decision::Once, None));
     face.press(KeyCode::Char('y'));
     assert!(face.wished().is_empty(), "the answer is under way");
-    face.app.composer.set("");
+    face.app.composer.set_text("");
     let resolved = json!({"approval": "a1", "call": "c1", "decision": "once", "by": "ada"});
     face.fact("approval.resolved", &resolved);
     face.press(KeyCode::Char('y'));
@@ -130,15 +130,15 @@ fn f1_esc_interrupts_and_gives_back_what_was_not_said() {
     face.press(KeyCode::Esc);
     let wished = face.wished();
     let expected = [
-        Wish::Tell(PersonCommand::Withdraw { input: InputId(3) }),
-        Wish::Tell(PersonCommand::Withdraw { input: InputId(2) }),
-        Wish::Tell(PersonCommand::Cancel),
+        UiCommand::Tell(PersonCommand::Withdraw { input: InputId(3) }),
+        UiCommand::Tell(PersonCommand::Withdraw { input: InputId(2) }),
+        UiCommand::Tell(PersonCommand::Cancel),
     ];
     assert_eq!(wished, expected);
     for input in ["i3", "i2"] {
         face.fact("input.withdrawn", &json!({"input": input}));
     }
-    assert_eq!(face.app.composer.written().text, "one\ntwo\nthree");
+    assert_eq!(face.app.composer.current_message().text, "one\ntwo\nthree");
 }
 
 #[test]
@@ -157,7 +157,7 @@ fn l12_what_waits_comes_back_when_the_run_is_ended_elsewhere() {
     }
     face.ended("cancelled", None);
     assert!(face.wished().is_empty(), "nothing was wished for");
-    assert_eq!(face.app.composer.written().text, "one\ntwo\nthree");
+    assert_eq!(face.app.composer.current_message().text, "one\ntwo\nthree");
     assert!(face.app.fold.queue.is_empty());
 }
 
@@ -170,7 +170,7 @@ fn l12_words_that_were_changed_since_they_came_back_stay_as_they_are() {
     face.fact("input.withdrawn", &json!({"input": "i2"}));
     face.type_in(" more");
     face.fact("input.withdrawn", &json!({"input": "i3"}));
-    assert_eq!(face.app.composer.written().text, "two\none more");
+    assert_eq!(face.app.composer.current_message().text, "two\none more");
 }
 
 #[test]
@@ -180,10 +180,10 @@ fn f1_the_last_queued_message_is_taken_back() {
         face.begin("Go on.");
         face.queue("i2", "later");
         face.press(key);
-        assert_eq!(face.wished(), [Wish::Tell(PersonCommand::Withdraw { input: InputId(2) })]);
+        assert_eq!(face.wished(), [UiCommand::Tell(PersonCommand::Withdraw { input: InputId(2) })]);
         assert!(face.app.composer.is_empty(), "nobody knows yet whether it was told");
         face.fact("input.withdrawn", &json!({"input": "i2"}));
-        assert_eq!(face.app.composer.written().text, "later");
+        assert_eq!(face.app.composer.current_message().text, "later");
     }
 }
 
@@ -192,11 +192,11 @@ fn f1_what_is_refused_comes_back() {
     let mut face = Face::open(80, 24);
     face.say("hello");
     let wished = face.wished();
-    let [Wish::Say { text, client_id, .. }] = wished.as_slice() else { panic!("{wished:?}") };
+    let [UiCommand::Say { text, client_id, .. }] = wished.as_slice() else { panic!("{wished:?}") };
     assert_eq!(text, "hello");
     face.type_in("more");
-    face.news(&News::Refused { client_id: client_id.clone(), why: "the disk is full".into() });
-    assert_eq!(face.app.composer.written().text, "hello\nmore");
+    face.news(&UiUpdate::Refused { client_id: client_id.clone(), why: "the disk is full".into() });
+    assert_eq!(face.app.composer.current_message().text, "hello\nmore");
     assert!(face.shot().contains("Not sent: the disk is full."));
 }
 
@@ -204,7 +204,7 @@ fn f1_what_is_refused_comes_back() {
 fn f1_keys_for_thinking_transcript_help_and_rewind() {
     let mut face = Face::open(80, 24);
     face.control('t');
-    assert_eq!(face.wished(), [Wish::Thinking(Thinking::Low)]);
+    assert_eq!(face.wished(), [UiCommand::Thinking(Thinking::Low)]);
     face.begin("hello");
     face.ended("completed", None);
     for (keys, title) in [("o", "Conversation"), ("?", "Help")] {
@@ -238,7 +238,7 @@ fn f1_ctrl_c_and_ctrl_d_leave() {
     assert!(face.wished().is_empty(), "the second one came too late");
     face.wait(100);
     face.control('c');
-    assert_eq!(face.wished(), [Wish::Leave]);
+    assert_eq!(face.wished(), [UiCommand::Leave]);
 
     let mut face = Face::open(80, 24);
     face.type_in("x");
@@ -246,25 +246,25 @@ fn f1_ctrl_c_and_ctrl_d_leave() {
     assert!(face.wished().is_empty());
     face.press(KeyCode::Backspace);
     face.control('d');
-    assert_eq!(face.wished(), [Wish::Leave]);
+    assert_eq!(face.wished(), [UiCommand::Leave]);
 
     let mut face = Face::open(80, 24);
     face.begin("Go on.");
     face.control('c');
-    assert_eq!(face.wished(), [Wish::Tell(PersonCommand::Cancel)]);
+    assert_eq!(face.wished(), [UiCommand::Tell(PersonCommand::Cancel)]);
 }
 
 #[test]
 fn f1_commands_do_what_they_say() {
     let cases = [
-        ("/compact the plan", Wish::Condense("the plan".into())),
-        ("/undo", Wish::Undo),
-        ("/export a.md", Wish::Export("a.md".into())),
-        ("/release", Wish::Release),
-        ("/pause lunch", Wish::Pause(Some("lunch".into()))),
-        ("/model a/b", Wish::Model("a/b".into())),
-        ("/thinking high", Wish::Thinking(Thinking::High)),
-        ("/quit", Wish::Leave),
+        ("/compact the plan", UiCommand::Condense("the plan".into())),
+        ("/undo", UiCommand::Undo),
+        ("/export a.md", UiCommand::Export("a.md".into())),
+        ("/release", UiCommand::Release),
+        ("/pause lunch", UiCommand::Pause(Some("lunch".into()))),
+        ("/model a/b", UiCommand::Model("a/b".into())),
+        ("/thinking high", UiCommand::Thinking(Thinking::High)),
+        ("/quit", UiCommand::Leave),
     ];
     for (line, expected) in cases {
         let mut face = Face::open(80, 24);
@@ -274,7 +274,10 @@ fn f1_commands_do_what_they_say() {
     let mut face = Face::open(80, 24);
     face.app.typed("/cost");
     let wished = face.app.take_wishes();
-    assert!(matches!(wished[..], [Wish::Report { report: Report::Cost, .. }]), "{wished:?}");
+    assert!(
+        matches!(wished[..], [UiCommand::Report { report: ReportKind::Cost, .. }]),
+        "{wished:?}"
+    );
 }
 
 #[test]
@@ -282,11 +285,11 @@ fn f1_an_unknown_command_is_kept_and_a_path_is_said() {
     let mut face = Face::open(80, 24);
     face.app.typed("/nope now");
     assert!(face.app.take_wishes().is_empty());
-    assert_eq!(face.app.composer.written().text, "/nope now");
+    assert_eq!(face.app.composer.current_message().text, "/nope now");
     assert!(face.shot().contains("There is no command /nope: /help lists all"));
     let mut face = Face::open(80, 24);
     face.app.typed("/etc/hosts is wrong");
-    assert!(matches!(face.app.take_wishes()[..], [Wish::Say { .. }]));
+    assert!(matches!(face.app.take_wishes()[..], [UiCommand::Say { .. }]));
 }
 
 #[test]
@@ -295,15 +298,17 @@ fn f1_a_command_of_the_shell_is_shown_to_the_model_only_when_the_person_wants() 
         let mut face = Face::open(80, 24);
         face.app.typed("!ls");
         let wished = face.app.take_wishes();
-        let [Wish::Shell { command, ticket }] = wished.as_slice() else { panic!("{wished:?}") };
+        let [UiCommand::Shell { command, ticket }] = wished.as_slice() else {
+            panic!("{wished:?}")
+        };
         assert_eq!(command, "ls");
         let (status, told) = ("exit 0".to_owned(), "a.rs".to_owned());
         let news = ShellNews::Ended { status, ok: true, shown: told };
-        face.news(&News::Shell { ticket: *ticket, news });
+        face.news(&UiUpdate::Shell { ticket: *ticket, news });
         face.press(if shown { KeyCode::Enter } else { KeyCode::Esc });
         face.app.typed("what is that?");
         let wished = face.app.take_wishes();
-        let [Wish::Say { text, .. }] = wished.as_slice() else { panic!("{wished:?}") };
+        let [UiCommand::Say { text, .. }] = wished.as_slice() else { panic!("{wished:?}") };
         assert_eq!(text.contains("a.rs"), shown, "{text}");
     }
 }
@@ -332,7 +337,7 @@ fn f1_a_question_is_answered_by_number_by_words_or_by_a_message() {
         let (question, answer) = (QuestionId::new("q1"), expected.to_owned());
         assert_eq!(
             face.wished(),
-            [Wish::Tell(PersonCommand::Reply { question, answer })],
+            [UiCommand::Tell(PersonCommand::Reply { question, answer })],
             "{keys:?}"
         );
     }
@@ -340,7 +345,7 @@ fn f1_a_question_is_answered_by_number_by_words_or_by_a_message() {
     face.press(KeyCode::Esc);
     face.say("what do you mean?");
     let wished = face.wished();
-    assert!(matches!(&wished[..], [Wish::Say { .. }]), "{wished:?}");
+    assert!(matches!(&wished[..], [UiCommand::Say { .. }]), "{wished:?}");
 }
 
 #[test]
@@ -378,10 +383,10 @@ fn f1_what_is_finished_is_printed_once_and_old_entries_are_bounded() {
 #[test]
 fn f1_a_new_session_is_greeted_once_and_another_one_forgets_what_was_known() {
     let mut face = Face::shut(80, 24);
-    let open = |session: Option<&str>| News::Opened {
+    let open = |session: Option<&str>| UiUpdate::Opened {
         session: session.map(SessionId::new),
         known: 0,
-        about: Box::new(About { folder: "~/code".into(), ..About::default() }),
+        about: Box::new(OpenSessionInfo { folder: "~/code".into(), ..OpenSessionInfo::default() }),
         named: Vec::new(),
     };
     face.news(&open(None));

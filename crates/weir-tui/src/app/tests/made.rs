@@ -7,12 +7,12 @@ use serde_json::{Value, json};
 use weir_core::event::Event;
 use weir_core::ids::{SessionId, Timestamp};
 
-use crate::app::{App, Picture};
-use crate::link::{About, News, SignalKind, Wish};
+use crate::app::{App, AppFrame};
+use crate::link::{OpenSessionInfo, SignalKind, UiCommand, UiUpdate};
 use crate::options::{FaceOptions, Motion};
-use crate::terminal::Size;
+use crate::terminal::TerminalSize;
 use crate::text::theme::Theme;
-use crate::text::wrap::{width, wrap_exact};
+use crate::text::wrap::{text_width, wrap_exact};
 
 /// When the tests begin.
 const START: i64 = 1_700_000_000_000_000;
@@ -21,10 +21,10 @@ const START: i64 = 1_700_000_000_000_000;
 pub(super) struct Face {
     pub(super) app: App,
     pub(super) now: Timestamp,
-    size: Size,
+    size: TerminalSize,
     /// What went to the scrollback.
     pub(super) printed: Vec<String>,
-    pub(super) wishes: Vec<Wish>,
+    pub(super) wishes: Vec<UiCommand>,
     seq: u64,
 }
 
@@ -33,8 +33,8 @@ impl Face {
     pub(super) fn shut(columns: u16, rows: u16) -> Face {
         let options = FaceOptions { motion: Motion::Lively, ..FaceOptions::default() };
         let now = Timestamp(START);
-        let app = App::new(&options, Theme::plain(), now);
-        let size = Size { columns, rows };
+        let app = App::new(&options, Theme::plain_theme(), now);
+        let size = TerminalSize { columns, rows };
         Face { app, now, size, printed: Vec::new(), wishes: Vec::new(), seq: 0 }
     }
 
@@ -48,21 +48,21 @@ impl Face {
 
     /// A session is open.
     pub(super) fn opened(&mut self, known: u64) {
-        let about = About {
+        let about = OpenSessionInfo {
             folder: "~/code/weir".into(),
             branch: Some("main".into()),
             resume: "weir --resume 0197".into(),
             local: true,
-            ..About::default()
+            ..OpenSessionInfo::default()
         };
         self.seq = 0;
         let session = Some(SessionId::new("0197"));
         let named = Vec::new();
-        self.news(&News::Opened { session, known, about: Box::new(about), named });
+        self.news(&UiUpdate::Opened { session, known, about: Box::new(about), named });
     }
 
-    pub(super) fn news(&mut self, news: &News) {
-        self.app.news(news, self.now);
+    pub(super) fn news(&mut self, news: &UiUpdate) {
+        self.app.handle_update(news, self.now);
         self.wishes.extend(self.app.take_wishes());
     }
 
@@ -70,11 +70,11 @@ impl Face {
     pub(super) fn fact(&mut self, kind: &str, fields: &Value) {
         let event = Event::from_payload(kind, &fields.to_string()).expect("a fact");
         self.seq += 1;
-        self.news(&News::Fact { seq: self.seq, ts: self.now, event: Arc::new(event) });
+        self.news(&UiUpdate::Fact { seq: self.seq, ts: self.now, event: Arc::new(event) });
     }
 
     pub(super) fn signal(&mut self, kind: SignalKind, subject: &str, text: &str) {
-        self.news(&News::Signal { kind, subject: subject.into(), text: text.into() });
+        self.news(&UiUpdate::Signal { kind, subject: subject.into(), text: text.into() });
     }
 
     /// Time passes, after what is new was painted.
@@ -95,7 +95,7 @@ impl Face {
     }
 
     pub(super) fn chord(&mut self, code: KeyCode, modifiers: KeyModifiers) {
-        self.app.key(KeyEvent::new(code, modifiers), self.now);
+        self.app.handle_key(KeyEvent::new(code, modifiers), self.now);
         self.wishes.extend(self.app.take_wishes());
     }
 
@@ -114,7 +114,7 @@ impl Face {
     }
 
     /// What is wished since the last call.
-    pub(super) fn wished(&mut self) -> Vec<Wish> {
+    pub(super) fn wished(&mut self) -> Vec<UiCommand> {
         std::mem::take(&mut self.wishes)
     }
 
@@ -122,7 +122,7 @@ impl Face {
     pub(super) fn queue(&mut self, input: &str, text: &str) {
         self.app.typed(text);
         let wished = self.app.take_wishes();
-        let [Wish::Say { client_id, .. }] = wished.as_slice() else { panic!("{wished:?}") };
+        let [UiCommand::Say { client_id, .. }] = wished.as_slice() else { panic!("{wished:?}") };
         let content = json!([{"type": "text", "text": text}]);
         let by = json!({"input": input, "content": content, "by": "ada", "client_id": client_id});
         self.fact("input.accepted", &by);
@@ -187,19 +187,19 @@ impl Face {
     /// none may steer the terminal, and the live region fits the screen.
     pub(super) fn shot(&mut self) -> String {
         let (columns, rows) = (usize::from(self.size.columns), usize::from(self.size.rows));
-        let (live, cursor) = match self.app.picture(self.size) {
-            Picture::Chat(frame) => {
+        let (live, cursor) = match self.app.next_frame(self.size) {
+            AppFrame::Chat(frame) => {
                 // A long line of code is broken by the terminal.
                 let rows = frame.finished.iter().flat_map(|line| wrap_exact(line, columns, 0));
                 self.printed.extend(rows.map(|line| line.to_string()));
                 (frame.live, frame.cursor)
             }
-            Picture::Full(view) => (view.lines, view.cursor),
+            AppFrame::Full(view) => (view.lines, view.cursor),
         };
         assert!(live.len() <= rows, "{} rows in a screen of {rows}", live.len());
         let live: Vec<String> = live.iter().map(ToString::to_string).collect();
         for line in self.printed.iter().chain(&live) {
-            assert!(width(line) <= columns, "{} cells: {line:?}", width(line));
+            assert!(text_width(line) <= columns, "{} cells: {line:?}", text_width(line));
             assert!(!line.contains(|c: char| c.is_control()), "{line:?}");
         }
         let cursor = match cursor {

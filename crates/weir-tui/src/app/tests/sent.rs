@@ -4,11 +4,13 @@ use crossterm::event::KeyCode;
 use weir_core::ids::SessionId;
 
 use super::made::Face;
-use crate::link::{About, Attached, Clip, News, Tone, Wish};
+use crate::link::{
+    ClipboardContent, MessageAttachment, NoticeTone, OpenSessionInfo, UiCommand, UiUpdate,
+};
 
 /// What stands in the box.
 fn boxed(face: &Face) -> String {
-    face.app.composer.written().text
+    face.app.composer.current_message().text
 }
 
 #[test]
@@ -17,31 +19,33 @@ fn f1_a_pasted_text_is_said_and_never_run_however_it_begins() {
         let long = format!("{begins}\n{}", "line\n".repeat(12));
         let mut face = Face::open(80, 24);
         for _ in 0..2 {
-            face.app.paste(&long, face.now);
+            face.app.handle_paste(&long, face.now);
             face.press(KeyCode::Enter);
             let wished = face.wished();
-            let [Wish::Say { text, client_id, .. }] = &wished[..] else { panic!("{wished:?}") };
+            let [UiCommand::Say { text, client_id, .. }] = &wished[..] else {
+                panic!("{wished:?}")
+            };
             assert_eq!(text.trim_start(), long);
             assert!(!face.app.leaving && face.app.screens.is_empty());
             // Refused it comes back, and is still no command.
             let (client_id, why) = (client_id.clone(), "paused".into());
-            face.news(&News::Refused { client_id, why });
+            face.news(&UiUpdate::Refused { client_id, why });
             assert_eq!(boxed(&face).trim_start(), long);
             face.press(KeyCode::Enter);
-            assert!(matches!(&face.wished()[..], [Wish::Say { .. }]), "{begins}");
-            face.app.composer.set("");
+            assert!(matches!(&face.wished()[..], [UiCommand::Say { .. }]), "{begins}");
+            face.app.composer.set_text("");
         }
         // What is seen in the box counts.
-        face.app.composer.set("!ls");
+        face.app.composer.set_text("!ls");
         face.press(KeyCode::Enter);
-        assert!(matches!(&face.wished()[..], [Wish::Shell { .. }]));
+        assert!(matches!(&face.wished()[..], [UiCommand::Shell { .. }]));
     }
 }
 
 #[test]
 fn f1_what_does_not_fit_the_box_is_told() {
     let mut face = Face::open(80, 24);
-    face.app.paste(&"x".repeat(33 << 20), face.now);
+    face.app.handle_paste(&"x".repeat(33 << 20), face.now);
     let hint = face.app.hint.as_ref().expect("it is told");
     assert!(hint.text.contains("at most 32 MB"), "{}", hint.text);
 }
@@ -60,7 +64,7 @@ fn f1_what_waits_for_a_session_has_a_bound() {
 /// The ticket of a look at the clipboard.
 fn asked(face: &mut Face) -> u64 {
     match &face.wished()[..] {
-        [Wish::Clipboard(ticket)] => *ticket,
+        [UiCommand::Clipboard(ticket)] => *ticket,
         other => panic!("{other:?}"),
     }
 }
@@ -71,7 +75,7 @@ fn f1_a_picture_of_the_clipboard_goes_from_the_key_to_the_message() {
     let keys: [fn(&mut Face); 3] = [
         |face| face.control('v'),
         |face| {
-            face.app.paste("", face.now);
+            face.app.handle_paste("", face.now);
             face.wishes.extend(face.app.take_wishes());
         },
         |face| face.say("/paste"),
@@ -81,19 +85,21 @@ fn f1_a_picture_of_the_clipboard_goes_from_the_key_to_the_message() {
         key(&mut face);
         let ticket = asked(&mut face);
         assert!(face.shot().contains("[reading the clipboard]"));
-        let clip = Clip::Image { ending: "png".into(), bytes: bytes.clone() };
-        face.news(&News::Clipboard { ticket, clip });
+        let clip = ClipboardContent::Image { ending: "png".into(), bytes: bytes.clone() };
+        face.news(&UiUpdate::Clipboard { ticket, clip });
         assert!(face.shot().contains("[image: pasted-1.png, 1 kB]"));
         face.say("look");
         let wished = face.wished();
-        let [Wish::Say { text, attached, client_id }] = &wished[..] else { panic!("{wished:?}") };
+        let [UiCommand::Say { text, attached, client_id }] = &wished[..] else {
+            panic!("{wished:?}")
+        };
         assert_eq!(text, "[image: pasted-1.png, 1 kB] look");
-        let sent = Attached::Bytes { name: "pasted-1.png".into(), bytes: bytes.clone() };
+        let sent = MessageAttachment::Bytes { name: "pasted-1.png".into(), bytes: bytes.clone() };
         assert_eq!(attached[..], *std::slice::from_ref(&sent));
         // Refused it comes back whole.
         let (client_id, why) = (client_id.clone(), "paused".into());
-        face.news(&News::Refused { client_id, why });
-        assert_eq!(face.app.composer.written().attached, [sent]);
+        face.news(&UiUpdate::Refused { client_id, why });
+        assert_eq!(face.app.composer.current_message().attached, [sent]);
     }
 }
 
@@ -105,15 +111,15 @@ fn f1_a_clipboard_that_cannot_be_read_says_why_and_takes_nothing() {
     let ticket = asked(&mut face);
     let why = "There is no picture in the clipboard. Copy one, or save the picture as a file and \
                name it with @";
-    face.news(&News::Failed { ticket, why: why.into() });
+    face.news(&UiUpdate::Failed { ticket, why: why.into() });
     assert_eq!(boxed(&face), "see ");
     face.shot();
     let printed = face.printed.join(" ");
     let words: Vec<&str> = printed.split_whitespace().collect();
     assert!(words.join(" ").contains(why), "all of it stays to be read: {printed}");
     // The answer to nobody's question changes nothing.
-    face.news(&News::Failed { ticket, why: "late".into() });
-    face.news(&News::Clipboard { ticket, clip: Clip::Text("late".into()) });
+    face.news(&UiUpdate::Failed { ticket, why: "late".into() });
+    face.news(&UiUpdate::Clipboard { ticket, clip: ClipboardContent::Text("late".into()) });
     assert_eq!(boxed(&face), "see ");
     assert!(!face.shot().contains("late"));
 }
@@ -124,7 +130,7 @@ fn f1_what_was_told_before_a_session_was_open_stays() {
     face.control('v');
     let ticket = asked(&mut face);
     // All of it comes before anything is painted: the machine is busy.
-    face.news(&News::Failed { ticket, why: "No clipboard can be reached".into() });
+    face.news(&UiUpdate::Failed { ticket, why: "No clipboard can be reached".into() });
     face.opened(0);
     face.shot();
     let told = |face: &Face| face.printed.iter().filter(|l| l.contains("No clipboard")).count();
@@ -137,11 +143,14 @@ fn f1_what_was_told_before_a_session_was_open_stays() {
 #[test]
 fn f1_what_was_not_printed_of_the_session_before_is_and_nothing_else() {
     let mut face = Face::open(80, 24);
-    face.news(&News::Notice { tone: Tone::Bad, text: "said in the first".into() });
-    face.news(&News::Opened {
+    face.news(&UiUpdate::Notice { tone: NoticeTone::Bad, text: "said in the first".into() });
+    face.news(&UiUpdate::Opened {
         session: Some(SessionId::new("0198")),
         known: 0,
-        about: Box::new(About { notes: vec!["said in the second".into()], ..About::default() }),
+        about: Box::new(OpenSessionInfo {
+            notes: vec!["said in the second".into()],
+            ..OpenSessionInfo::default()
+        }),
         named: Vec::new(),
     });
     face.shot();

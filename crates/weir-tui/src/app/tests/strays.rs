@@ -9,11 +9,13 @@ use weir_core::profile::PermissionMode;
 
 use super::keys::{ask, asks, decided};
 use super::made::Face;
-use crate::link::Wish;
+use crate::link::UiCommand;
 
 fn modes(face: &mut Face) -> Vec<PermissionMode> {
     let wished = face.wished().into_iter();
-    wished.filter_map(|wish| if let Wish::Mode(mode) = wish { Some(mode) } else { None }).collect()
+    wished
+        .filter_map(|wish| if let UiCommand::Mode(mode) = wish { Some(mode) } else { None })
+        .collect()
 }
 
 /// A face over whose question a screen lies: the screen, and how it is opened from there.
@@ -101,7 +103,7 @@ fn f1_a_question_that_came_below_a_screen_takes_keys_only_after_a_pause() {
         face.wait(gap);
         face.press(KeyCode::Char('y'));
         assert_eq!(face.wished(), [], "nobody has seen it {gap} ms");
-        face.app.composer.set("");
+        face.app.composer.set_text("");
         face.wait(600);
         face.press(KeyCode::Char('y'));
         assert_eq!(face.wished(), decided(Decision::Once, None));
@@ -121,7 +123,9 @@ fn f1_another_question_below_the_screen_is_not_the_one_that_was_looked_at() {
         }
     }
     face.press(KeyCode::Char('y'));
-    assert!(!face.wished().iter().any(|wish| matches!(wish, Wish::Tell(PersonCommand::Decide(_)))));
+    assert!(
+        !face.wished().iter().any(|wish| matches!(wish, UiCommand::Tell(PersonCommand::Decide(_))))
+    );
 }
 
 #[test]
@@ -184,7 +188,7 @@ fn f1_every_other_key_leaves_the_mode_as_it_is() {
     face.wait(7_000);
     face.press(KeyCode::Enter);
     face.press(KeyCode::Tab);
-    face.app.paste("\t\n", face.now);
+    face.app.handle_paste("\t\n", face.now);
     face.wait(600);
     face.press(KeyCode::Enter);
     assert_eq!(modes(&mut face), []);

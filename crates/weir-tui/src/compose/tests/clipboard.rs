@@ -3,22 +3,22 @@
 use std::sync::Arc;
 
 use super::*;
-use crate::link::Clip;
+use crate::link::ClipboardContent;
 
 const ASKED: &str = "[reading the clipboard]";
 
-fn picture(bytes: usize) -> Clip {
-    Clip::Image { ending: "png".into(), bytes: vec![7; bytes].into() }
+fn picture(bytes: usize) -> ClipboardContent {
+    ClipboardContent::Image { ending: "png".into(), bytes: vec![7; bytes].into() }
 }
 
-fn text(text: &str) -> Clip {
-    Clip::Text(text.into())
+fn text(text: &str) -> ClipboardContent {
+    ClipboardContent::Text(text.into())
 }
 
 /// The ticket of the question that these keys end with.
-fn asked(composer: &mut Composer, keys: &str) -> Ticket {
+fn asked(composer: &mut Composer, keys: &str) -> CommandTicket {
     match last(composer, keys) {
-        Did::Clipboard(ticket) => ticket,
+        KeyOutcome::Clipboard(ticket) => ticket,
         other => panic!("{keys} is {other:?}"),
     }
 }
@@ -43,14 +43,14 @@ fn f1_a_picture_of_the_clipboard_stands_in_the_place_that_was_kept_for_it() {
             if late {
                 typed(&mut composer, after);
             }
-            assert!(composer.clipboard(ticket, Some(&picture(34_567))));
+            assert!(composer.receive_clipboard(ticket, Some(&picture(34_567))));
             if !late {
                 typed(&mut composer, after);
             }
             let state = state(&composer).replace("]| ", "] |");
             assert_eq!(state, shown.replace("]| ", "] |"), "{before} {after} {late}");
-            assert_eq!(composer.written().attached.len(), left, "{before} {after} {late}");
-            assert!(!composer.clipboard(ticket, Some(&picture(1))), "once");
+            assert_eq!(composer.current_message().attached.len(), left, "{before} {after} {late}");
+            assert!(!composer.receive_clipboard(ticket, Some(&picture(1))), "once");
         }
     }
 }
@@ -60,21 +60,21 @@ fn f1_a_picture_of_the_clipboard_is_sent_as_its_bytes() {
     let mut composer = with("what is ");
     let first = asked(&mut composer, "<C-v>");
     assert_eq!(state(&composer), format!("what is {ASKED} |"));
-    assert_eq!(last(&mut composer, "<C-v>"), Did::Took, "one look at a time");
+    assert_eq!(last(&mut composer, "<C-v>"), KeyOutcome::Took, "one look at a time");
     // What is not there yet keeps the message back, and says so.
-    assert_eq!(last(&mut composer, "<Enter>"), Did::Took);
-    assert!(composer.trouble().is_some_and(|why| why.contains("still being read")));
-    assert_eq!(last(&mut composer, "<C-g>"), Did::Took, "an editor would lose its place");
-    assert!(composer.trouble().is_some());
-    composer.clipboard(first, Some(&picture(20)));
-    let jpeg = Clip::Image { ending: "jpg".into(), bytes: vec![9; 2_000_000].into() };
+    assert_eq!(last(&mut composer, "<Enter>"), KeyOutcome::Took);
+    assert!(composer.take_trouble().is_some_and(|why| why.contains("still being read")));
+    assert_eq!(last(&mut composer, "<C-g>"), KeyOutcome::Took, "an editor would lose its place");
+    assert!(composer.take_trouble().is_some());
+    composer.receive_clipboard(first, Some(&picture(20)));
+    let jpeg = ClipboardContent::Image { ending: "jpg".into(), bytes: vec![9; 2_000_000].into() };
     let second = asked(&mut composer, "<C-v>");
-    composer.clipboard(second, Some(&jpeg));
+    composer.receive_clipboard(second, Some(&jpeg));
     let bytes = |name: &str, bytes: Vec<u8>| {
         let bytes: Arc<[u8]> = bytes.into();
-        Attached::Bytes { name: name.into(), bytes }
+        MessageAttachment::Bytes { name: name.into(), bytes }
     };
-    let written = Written {
+    let written = WrittenMessage {
         text: "what is [image: pasted-1.png, 20 bytes] [image: pasted-2.jpg, 2.0 MB] ".into(),
         attached: vec![
             bytes("pasted-1.png", vec![7; 20]),
@@ -82,12 +82,12 @@ fn f1_a_picture_of_the_clipboard_is_sent_as_its_bytes() {
         ],
         kind: WrittenKind::Words,
     };
-    assert_eq!(last(&mut composer, "<Enter>"), Did::Send(written.clone()));
+    assert_eq!(last(&mut composer, "<Enter>"), KeyOutcome::Send(written.clone()));
     // Given back they are things again; one that is pasted meanwhile has another name.
     let third = asked(&mut composer, "<C-v>");
-    composer.clipboard(third, Some(&picture(20)));
+    composer.receive_clipboard(third, Some(&picture(20)));
     composer.give_back(&written);
-    let names: Vec<Attached> = composer.written().attached;
+    let names: Vec<MessageAttachment> = composer.current_message().attached;
     assert_eq!(names.len(), 3);
     assert_eq!(names[..2], written.attached);
     assert_eq!(names[2], bytes("pasted-3.png", vec![7; 20]));
@@ -111,14 +111,14 @@ fn f1_a_clipboard_with_words_is_pasted() {
         composer.is_file = |_| true;
         let ticket = asked(&mut composer, "<C-v>");
         typed(&mut composer, after);
-        composer.clipboard(ticket, Some(&text(held)));
+        composer.receive_clipboard(ticket, Some(&text(held)));
         assert_eq!(state(&composer), expected, "{held:.20} {before} {after}");
     }
     // A command is none by being pasted, and no list opens.
     let mut composer = Composer::default();
     composer.set_named(vec![command("help", "")]);
     let ticket = asked(&mut composer, "<C-v>");
-    composer.clipboard(ticket, Some(&text("/help")));
+    composer.receive_clipboard(ticket, Some(&text("/help")));
     assert_eq!(last(&mut composer, "<Enter>"), sent("/help"));
 }
 
@@ -134,38 +134,45 @@ fn f1_nothing_stays_of_a_clipboard_that_cannot_be_read() {
         let mut composer = with(before);
         let ticket = asked(&mut composer, "<C-v>");
         typed(&mut composer, after);
-        assert!(composer.clipboard(ticket, None));
+        assert!(composer.receive_clipboard(ticket, None));
         assert_eq!(state(&composer), expected, "{before} {after}");
-        assert!(!composer.clipboard(ticket, None), "once");
+        assert!(!composer.receive_clipboard(ticket, None), "once");
         // Whatever undoing brings back is nothing that goes out.
         typed(&mut composer, "<C-_><C-_><C-_>x");
-        assert!(composer.written().attached.is_empty());
-        assert!(!composer.written().text.contains('['), "{}", composer.written().text);
-        assert!(matches!(last(&mut composer, "<Enter>"), Did::Send(_)), "nothing is waited for");
+        assert!(composer.current_message().attached.is_empty());
+        assert!(
+            !composer.current_message().text.contains('['),
+            "{}",
+            composer.current_message().text
+        );
+        assert!(
+            matches!(last(&mut composer, "<Enter>"), KeyOutcome::Send(_)),
+            "nothing is waited for"
+        );
     }
-    assert!(!Composer::default().clipboard(FIRST_TICKET, Some(&text("x"))), "nobody asked");
+    assert!(!Composer::default().receive_clipboard(FIRST_TICKET, Some(&text("x"))), "nobody asked");
 }
 
 #[test]
 fn f1_an_empty_paste_is_a_look_at_the_clipboard() {
     let mut composer = with("see ");
-    let Did::Clipboard(ticket) = composer.paste("") else { panic!("it is asked") };
-    composer.clipboard(ticket, Some(&picture(20)));
+    let KeyOutcome::Clipboard(ticket) = composer.handle_paste("") else { panic!("it is asked") };
+    composer.receive_clipboard(ticket, Some(&picture(20)));
     assert_eq!(state(&composer), "see [image: pasted-1.png, 20 bytes] |");
     // Not while earlier messages are searched: there it would be a word.
     typed(&mut composer, "<C-r>");
-    assert_eq!(composer.paste(""), Did::Took);
+    assert_eq!(composer.handle_paste(""), KeyOutcome::Took);
 }
 
 #[test]
 fn f1_no_picture_goes_with_a_command_of_the_shell() {
     let mut composer = with("!cat ");
     let ticket = asked(&mut composer, "<C-v>");
-    composer.clipboard(ticket, Some(&picture(20)));
+    composer.receive_clipboard(ticket, Some(&picture(20)));
     assert_eq!(state(&composer), "!cat |");
-    assert!(composer.trouble().is_some_and(|why| why.contains("command of the shell")));
+    assert!(composer.take_trouble().is_some_and(|why| why.contains("command of the shell")));
     let ticket = asked(&mut composer, "<C-v>");
-    composer.clipboard(ticket, Some(&text("a.txt")));
+    composer.receive_clipboard(ticket, Some(&text("a.txt")));
     assert_eq!(state(&composer), "!cat a.txt|");
 }
 
@@ -181,7 +188,7 @@ fn f1_a_place_that_is_in_the_box_no_more_takes_what_comes() {
         let ticket = asked(&mut composer, "<C-v>");
         typed(&mut composer, "<Up>");
         assert_eq!(state(&composer), "earlier|");
-        composer.clipboard(ticket, clip.as_ref());
+        composer.receive_clipboard(ticket, clip.as_ref());
         assert_eq!(state(&composer), "earlier|");
         typed(&mut composer, "<Down>");
         assert_eq!(state(&composer), back);

@@ -5,25 +5,25 @@ use super::*;
 #[test]
 fn f1_commands_are_completed() {
     for (keys, expected, did) in [
-        ("/<Tab>", "/help |", Did::Took),
-        ("/mo<Tab>", "/model |", Did::Took),
-        ("/mo<Enter>", "/model |", Did::Took),
+        ("/<Tab>", "/help |", KeyOutcome::Took),
+        ("/mo<Tab>", "/model |", KeyOutcome::Took),
+        ("/mo<Enter>", "/model |", KeyOutcome::Took),
         ("/hel<Enter>", "|", sent("/help")),
         ("/help<Enter>", "|", sent("/help")),
         ("/model<Enter>", "|", sent("/model")),
         ("/model x<Enter>", "|", sent("/model x")),
-        ("/<Down><Tab>", "/model |", Did::Took),
-        ("/<Up><Tab>", "/compact |", Did::Took),
-        ("/<Down><Down><Down><C-p><Tab>", "/compact |", Did::Took),
-        ("/mo<Esc><Tab>", "/mo|", Did::Passed),
-        ("/mo<Esc>d<Tab>", "/mod|", Did::Passed),
+        ("/<Down><Tab>", "/model |", KeyOutcome::Took),
+        ("/<Up><Tab>", "/compact |", KeyOutcome::Took),
+        ("/<Down><Down><Down><C-p><Tab>", "/compact |", KeyOutcome::Took),
+        ("/mo<Esc><Tab>", "/mo|", KeyOutcome::Passed),
+        ("/mo<Esc>d<Tab>", "/mod|", KeyOutcome::Passed),
         ("/mo<Esc><Enter>", "|", sent("/mo")),
-        ("/zzz<Tab>", "/zzz|", Did::Took),
-        ("/mo<Left><Tab>", "/m|o", Did::Took),
-        ("/mo<Left><Tab><Tab>", "/model |o", Did::Took),
-        ("a /mo<Tab>", "a /mo|", Did::Passed),
-        (" x<Home>/mo<Tab>", "/model| x", Did::Took),
-        ("/mo<Esc><Esc>", "/mo|", Did::Passed),
+        ("/zzz<Tab>", "/zzz|", KeyOutcome::Took),
+        ("/mo<Left><Tab>", "/m|o", KeyOutcome::Took),
+        ("/mo<Left><Tab><Tab>", "/model |o", KeyOutcome::Took),
+        ("a /mo<Tab>", "a /mo|", KeyOutcome::Passed),
+        (" x<Home>/mo<Tab>", "/model| x", KeyOutcome::Took),
+        ("/mo<Esc><Esc>", "/mo|", KeyOutcome::Passed),
     ] {
         let mut composer = Composer::default();
         let known = [("help", ""), ("model", "[name]"), ("compact", ""), ("model", "twice")];
@@ -31,7 +31,7 @@ fn f1_commands_are_completed() {
         let (before, tab) = keys.split_at(keys.rfind('<').expect("it ends with a named key"));
         typed(&mut composer, before);
         if tab == "<Tab>" {
-            assert_eq!(composer.completes(), did == Did::Took, "{keys}");
+            assert_eq!(composer.can_complete(), did == KeyOutcome::Took, "{keys}");
         }
         assert_eq!(last(&mut composer, tab), did, "{keys}");
         assert_eq!(state(&composer), expected, "{keys}");
@@ -59,8 +59,8 @@ fn f1_files_are_completed() {
         ("a  b<Left><Left>@x", found(&["y"]), "<Tab>", "a @y| b"),
     ] {
         let mut composer = Composer::default();
-        if let Did::Files { ticket, .. } = last(&mut composer, keys) {
-            composer.files(ticket, files);
+        if let KeyOutcome::Files { ticket, .. } = last(&mut composer, keys) {
+            composer.receive_files(ticket, files);
         }
         typed(&mut composer, more);
         assert_eq!(state(&composer), expected, "{keys} {more}");
@@ -71,25 +71,27 @@ fn f1_files_are_completed() {
 fn f1_late_answers_are_for_nothing() {
     let mut composer = Composer::default();
     let asked = typed(&mut composer, "@ab");
-    let tickets: Vec<(&str, Ticket)> = asked
+    let tickets: Vec<(&str, CommandTicket)> = asked
         .iter()
         .filter_map(|did| match did {
-            Did::Files { query, ticket } => Some((query.as_str(), *ticket)),
+            KeyOutcome::Files { query, ticket } => Some((query.as_str(), *ticket)),
             _ => None,
         })
         .collect();
     let first = FIRST_TICKET;
     assert_eq!(tickets, [("", first), ("a", first + 1), ("ab", first + 2)]);
-    composer.files(first, vec!["old".into()]);
-    assert_eq!(last(&mut composer, "<Tab>"), Did::Took, "the answer is on its way");
+    composer.receive_files(first, vec!["old".into()]);
+    assert_eq!(last(&mut composer, "<Tab>"), KeyOutcome::Took, "the answer is on its way");
     typed(&mut composer, "<Esc>");
-    composer.files(first + 2, vec!["late".into()]);
+    composer.receive_files(first + 2, vec!["late".into()]);
     assert_eq!(state(&composer), "@ab|", "nobody waits any more");
     // A folder is gone into.
-    let Did::Files { ticket, .. } = last(&mut composer, "c") else { panic!("it asks") };
-    composer.files(ticket, vec!["src/".into()]);
-    let Did::Files { query, ticket } = last(&mut composer, "<Enter>") else { panic!("it asks") };
-    composer.files(ticket, vec!["src/a".into()]);
-    assert_eq!((query.as_str(), last(&mut composer, "<Enter>")), ("src/", Did::Took));
+    let KeyOutcome::Files { ticket, .. } = last(&mut composer, "c") else { panic!("it asks") };
+    composer.receive_files(ticket, vec!["src/".into()]);
+    let KeyOutcome::Files { query, ticket } = last(&mut composer, "<Enter>") else {
+        panic!("it asks")
+    };
+    composer.receive_files(ticket, vec!["src/a".into()]);
+    assert_eq!((query.as_str(), last(&mut composer, "<Enter>")), ("src/", KeyOutcome::Took));
     assert_eq!(state(&composer), "@src/a |");
 }

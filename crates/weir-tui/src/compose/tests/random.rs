@@ -22,17 +22,17 @@ fn key_strategy() -> impl Strategy<Value = String> {
 
 fn play(composer: &mut Composer, key: &str, width: usize) {
     match key {
-        "paste" => drop(composer.paste("p\u{301}\n🇩 q")),
-        "long" => drop(composer.paste(&"l\n".repeat(20))),
+        "paste" => drop(composer.handle_paste("p\u{301}\n🇩 q")),
+        "long" => drop(composer.handle_paste(&"l\n".repeat(20))),
         "view" => {
-            let (lines, (row, cell)) = composer.view(width, 4, &Theme::plain());
+            let (lines, (row, cell)) = composer.render_lines(width, 4, &Theme::plain_theme());
             assert!(lines.len() <= 4 && row < lines.len().max(1) && cell < width.max(1));
             assert!(lines.iter().all(|line| line.width() <= width), "{lines:?} in {width}");
         }
         key => {
             for did in typed(composer, key) {
-                if let Did::Files { ticket, .. } = did {
-                    composer.files(ticket, vec!["a b/".into(), "c".into()]);
+                if let KeyOutcome::Files { ticket, .. } = did {
+                    composer.receive_files(ticket, vec!["a b/".into(), "c".into()]);
                 }
             }
         }
@@ -52,7 +52,7 @@ proptest! {
             play(&mut composer, "view", width);
             let cursor = composer.cursor;
             prop_assert!(cursor.line < composer.buffer.lines().len());
-            prop_assert_eq!(composer.buffer.snap(cursor), cursor, "after {}", key);
+            prop_assert_eq!(composer.buffer.snap_to_boundary(cursor), cursor, "after {}", key);
         }
     }
 

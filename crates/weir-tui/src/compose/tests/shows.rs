@@ -5,7 +5,7 @@ use crate::text::theme::Theme;
 
 /// The rows, `|` where the cursor is.
 fn shown(composer: &Composer, width: usize, rows: usize) -> Vec<String> {
-    let (lines, (row, cell)) = composer.view(width, rows, &Theme::plain());
+    let (lines, (row, cell)) = composer.render_lines(width, rows, &Theme::plain_theme());
     assert!(lines.len() <= rows);
     let mark = |(index, line): (usize, &ratatui::text::Line<'_>)| {
         let text = line.to_string();
@@ -15,7 +15,7 @@ fn shown(composer: &Composer, width: usize, rows: usize) -> Vec<String> {
         }
         let mut at = text.len();
         for (byte, _) in unicode_segmentation::UnicodeSegmentation::grapheme_indices(&*text, true) {
-            if crate::text::wrap::width(&text[..byte]) >= cell {
+            if crate::text::wrap::text_width(&text[..byte]) >= cell {
                 at = byte;
                 break;
             }
@@ -100,14 +100,16 @@ fn f1_five_megabytes_are_one_token_and_can_be_unfolded() {
         (&one, "> [Pasted text #1: 5242880 characters]|", "  xxxxxxx"),
     ] {
         let mut composer = Composer::default();
-        composer.paste(text);
+        composer.handle_paste(text);
         assert_eq!(shown(&composer, 45, 5), [label]);
         typed(&mut composer, "<M-u>end");
         let seen = shown(&composer, 45, 5);
         assert!(seen.len() == 5 && seen[0].starts_with(first) && seen[4].ends_with("end|"));
         typed(&mut composer, "<C-Home>start<Down><Up>");
         assert!(shown(&composer, 45, 5)[0].starts_with("> start|"));
-        let Did::Send(written) = last(&mut composer, "<Enter>") else { panic!("it is sent") };
+        let KeyOutcome::Send(written) = last(&mut composer, "<Enter>") else {
+            panic!("it is sent")
+        };
         assert_eq!(written.text, format!("start{text}end"));
     }
 }
@@ -127,9 +129,9 @@ fn f1_a_long_list_is_shown_in_part() {
 #[test]
 fn f1_z10_names_of_files_steer_nothing() {
     let mut composer = Composer::default();
-    let Did::Files { ticket, .. } = last(&mut composer, "@") else { panic!("it asks") };
-    composer.files(ticket, vec!["a\u{1b}[2Jb\u{202e}".into()]);
+    let KeyOutcome::Files { ticket, .. } = last(&mut composer, "@") else { panic!("it asks") };
+    composer.receive_files(ticket, vec!["a\u{1b}[2Jb\u{202e}".into()]);
     assert_eq!(shown(&composer, 40, 5)[1], "▸ a<U+001B>[2Jb<U+202E>");
-    composer.attach(Attached::Path("/x/\u{1b}[2J\u{202e}.png".into()));
+    composer.attach_file(MessageAttachment::Path("/x/\u{1b}[2J\u{202e}.png".into()));
     assert_eq!(shown(&composer, 60, 5), ["> @[image: [2J<U+202E>.png] |"]);
 }

@@ -13,8 +13,8 @@ fn answered(name: &str) -> Value {
     json!({ "question": name, "answer": "red", "by": "bo" })
 }
 
-fn bad() -> News {
-    News::Notice { tone: Tone::Bad, text: "The session is busy.".into() }
+fn bad() -> UiUpdate {
+    UiUpdate::Notice { tone: NoticeTone::Bad, text: "The session is busy.".into() }
 }
 
 #[tokio::test]
@@ -39,7 +39,7 @@ async fn f1_an_answer_that_was_typed_for_something_else_is_asked_again() {
                 "question.asked",
                 question("s-q2", &["all", "none"]),
                 "1",
-                Wish::Tell(PersonCommand::Reply {
+                UiCommand::Tell(PersonCommand::Reply {
                     question: QuestionId::new("s-q2"),
                     answer: "all".into(),
                 }),
@@ -71,7 +71,7 @@ async fn f1_an_answer_counts_at_once_after_a_line_that_answered_nothing() {
     t.fact("approval.requested", approval("s-a1", "c1", "Run ls")).await;
     t.fact("approval.resolved", resolved("s-a1", "c1", "once", None)).await;
     t.line("yes").await;
-    assert!(matches!(&t.wished()[..], [Wish::Say { .. }]));
+    assert!(matches!(&t.wished()[..], [UiCommand::Say { .. }]));
     t.fact("approval.requested", approval("s-a2", "c2", "Run rm")).await;
     t.line("yes").await;
     assert_eq!(t.wished(), [decide("s-a2", Decision::Once, None)]);
@@ -119,12 +119,12 @@ async fn f1_with_nobody_left_an_answer_that_fails_ends_the_run_and_then_the_talk
     t.fact("approval.requested", approval("s-a1", "c1", "Run ls")).await;
     assert!(matches!(
         &t.wished()[..],
-        [Wish::Tell(PersonCommand::Decide(ApprovalAnswer { decision: Decision::Deny, .. }))]
+        [UiCommand::Tell(PersonCommand::Decide(ApprovalAnswer { decision: Decision::Deny, .. }))]
     ));
     t.tell(bad()).await;
-    assert_eq!(t.wished(), [Wish::Tell(PersonCommand::Cancel)]);
+    assert_eq!(t.wished(), [UiCommand::Tell(PersonCommand::Cancel)]);
     t.tell(bad()).await;
-    assert_eq!(t.wished(), [Wish::Leave]);
+    assert_eq!(t.wished(), [UiCommand::Leave]);
 }
 
 #[tokio::test]
@@ -134,7 +134,7 @@ async fn f1_quit_from_a_pipe_works_off_what_is_under_way_and_hears_nothing_after
         t.line(line).await;
     }
     let wishes = t.wished();
-    let [Wish::Say { text, client_id, .. }] = &wishes[..] else { panic!("{wishes:?}") };
+    let [UiCommand::Say { text, client_id, .. }] = &wishes[..] else { panic!("{wishes:?}") };
     assert_eq!(text, "do it");
     t.fact("input.accepted", said(1, "do it", Some(client_id))).await;
     t.fact("run.started", json!({ "run": "r1", "trigger": "user" })).await;
@@ -142,7 +142,7 @@ async fn f1_quit_from_a_pipe_works_off_what_is_under_way_and_hears_nothing_after
     assert_eq!(t.wished(), [], "a run is on");
     t.line("still more").await;
     t.fact("run.finished", ended("completed", None)).await;
-    assert_eq!(t.wished(), [Wish::Leave]);
+    assert_eq!(t.wished(), [UiCommand::Leave]);
 }
 
 #[tokio::test]
@@ -150,7 +150,7 @@ async fn f1_a_session_that_begins_to_exist_keeps_what_was_sent() {
     let mut t = Table::opened(options(false)).await;
     t.line("do it").await;
     let wishes = t.wished();
-    let [Wish::Say { client_id, .. }] = &wishes[..] else { panic!("{wishes:?}") };
+    let [UiCommand::Say { client_id, .. }] = &wishes[..] else { panic!("{wishes:?}") };
     t.taken();
     t.open(Some("s1"), 0).await;
     assert_eq!(t.taken(), "", "nothing is said a second time");
@@ -164,7 +164,7 @@ async fn f1_a_session_that_begins_to_exist_keeps_what_was_sent() {
     let mut t = Table::opened(options(false)).await;
     t.line("do it").await;
     t.open(Some("s1"), 0).await;
-    t.tell(News::Refused { client_id: "test-1".into(), why: "paused".into() }).await;
+    t.tell(UiUpdate::Refused { client_id: "test-1".into(), why: "paused".into() }).await;
     assert!(t.taken().contains("Your message was: do it\n"));
 }
 
@@ -185,7 +185,10 @@ async fn f1_lines_of_a_pipe_are_taken_one_after_the_other() {
             assert_eq!((first, during, after.len()), (2, 0, 0), "somebody speaks into a run");
         } else {
             assert_eq!((first, during), (1, 0), "the second waits for the end of the run");
-            assert!(matches!(&after[..], [Wish::Say { text, .. }] if text == "two"), "{after:?}");
+            assert!(
+                matches!(&after[..], [UiCommand::Say { text, .. }] if text == "two"),
+                "{after:?}"
+            );
         }
     }
 }
@@ -198,7 +201,7 @@ async fn g4_a_line_that_was_begun_before_the_question_answers_nothing() {
     let asked = t.taken();
     t.line_begun_before("yes").await;
     let wished = t.wished();
-    let [Wish::Say { text, .. }] = &wished[..] else { panic!("{wished:?}") };
+    let [UiCommand::Say { text, .. }] = &wished[..] else { panic!("{wished:?}") };
     assert_eq!(text, "yes", "it is a message, as it was meant");
     let told = t.taken();
     assert!(told.contains("begun before this was asked"), "{told}");
@@ -207,7 +210,7 @@ async fn g4_a_line_that_was_begun_before_the_question_answers_nothing() {
     // Of a message in several lines the first letter counts.
     t.line_begun_before("and \\").await;
     t.line("yes").await;
-    assert!(matches!(&t.wished()[..], [Wish::Say { .. }]));
+    assert!(matches!(&t.wished()[..], [UiCommand::Say { .. }]));
     t.line("yes").await;
     assert_eq!(t.wished(), [decide("s-a1", Decision::Once, None)]);
     // The agent's question would take a message for its answer.
@@ -222,7 +225,7 @@ async fn g4_a_line_that_was_begun_before_the_question_answers_nothing() {
         "{told}"
     );
     t.line("1").await;
-    let reply = Wish::Tell(PersonCommand::Reply {
+    let reply = UiCommand::Tell(PersonCommand::Reply {
         question: QuestionId::new("s-q1"),
         answer: "red".into(),
     });
@@ -236,7 +239,7 @@ async fn l12_what_waited_when_a_run_ended_is_printed_back() {
     t.fact("run.started", json!({ "run": "r1", "trigger": "user" })).await;
     t.line("and the docs").await;
     let wished = t.wished();
-    let [Wish::Say { client_id, .. }] = &wished[..] else { panic!("{wished:?}") };
+    let [UiCommand::Say { client_id, .. }] = &wished[..] else { panic!("{wished:?}") };
     t.fact("input.accepted", said(2, "and the docs", Some(client_id))).await;
     t.fact("input.accepted", said(3, "not mine", Some("web-1"))).await;
     t.taken();

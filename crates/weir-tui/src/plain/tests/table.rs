@@ -16,11 +16,13 @@ use weir_core::model::{ModelInfo, ModelRef};
 use weir_core::profile::{PermissionMode, built_in_profiles};
 use weir_core::session::SessionConfig;
 
-use super::super::typed::{Begun, Lines, Typed};
-use super::super::{Ends, Interrupt, PlainError, PlainOptions, talk};
-use crate::link::{About, Far, News, SignalKind as Signal, Wish, link};
-use crate::options::Start;
-use crate::run::Left;
+use super::super::typed::{LineSource, TypedLine, TypingStart};
+use super::super::{LineModeIo, PlainError, PlainInterrupt, PlainOptions, run_talk};
+use crate::link::{
+    BackendChannel, OpenSessionInfo, SignalKind as Signal, UiCommand, UiUpdate, ui_channel_pair,
+};
+use crate::options::StartScreen;
+use crate::run::FaceExit;
 
 /// What was printed.
 #[derive(Clone, Default)]
@@ -45,11 +47,11 @@ impl AsyncWrite for Paper {
 
 /// A talk and its far end.
 pub(super) struct Table {
-    pub(super) far: Far,
-    pub(super) typed: Option<mpsc::Sender<Typed>>,
-    interrupts: mpsc::Sender<Interrupt>,
+    pub(super) far: BackendChannel,
+    pub(super) typed: Option<mpsc::Sender<TypedLine>>,
+    interrupts: mpsc::Sender<PlainInterrupt>,
     paper: Paper,
-    pub(super) talk: JoinHandle<Result<Left, PlainError>>,
+    pub(super) talk: JoinHandle<Result<FaceExit, PlainError>>,
     seq: u64,
 }
 
@@ -61,7 +63,7 @@ pub(super) fn options(screen_reader: bool) -> PlainOptions {
         terminal: true,
         name: "test".into(),
         now: || Timestamp(1_700_000_000_000_000),
-        start: Start::Chat,
+        start: StartScreen::Chat,
         first: None,
     }
 }
@@ -80,12 +82,13 @@ pub(super) fn config(permission: PermissionMode) -> SessionConfig {
 
 impl Table {
     pub(super) fn new(options: PlainOptions) -> Table {
-        let (near, far) = link();
+        let (near, far) = ui_channel_pair();
         let (typed, lines) = mpsc::channel(16);
         let (interrupts, heard) = mpsc::channel(16);
         let paper = Paper::default();
-        let ends = Ends { lines: Lines::Fed(lines), interrupts: heard, out: paper.clone() };
-        let talk = tokio::spawn(talk(near, options, ends));
+        let ends =
+            LineModeIo { lines: LineSource::Fed(lines), interrupts: heard, out: paper.clone() };
+        let talk = tokio::spawn(run_talk(near, options, ends));
         Table { far, typed: Some(typed), interrupts, paper, talk, seq: 0 }
     }
 
@@ -98,21 +101,21 @@ impl Table {
 
     pub(super) async fn open(&mut self, session: Option<&str>, known: u64) {
         self.seq = 0;
-        let about = About {
+        let about = OpenSessionInfo {
             folder: "~/code".into(),
             branch: Some("main".into()),
             resume: "weir --resume s1".into(),
             notes: vec!["The folder is not trusted.".into()],
             local: true,
-            ..About::default()
+            ..OpenSessionInfo::default()
         };
         let session = session.map(SessionId::new);
         let named = Vec::new();
-        self.tell(News::Opened { session, known, about: Box::new(about), named }).await;
+        self.tell(UiUpdate::Opened { session, known, about: Box::new(about), named }).await;
     }
 
     /// Tells it, and waits until everything that was told and typed is done with.
-    pub(super) async fn tell(&mut self, news: News) {
+    pub(super) async fn tell(&mut self, news: UiUpdate) {
         self.far.news.send(news).await.expect("the talk goes on");
         self.rest().await;
     }
@@ -131,7 +134,7 @@ impl Table {
     pub(super) async fn event(&mut self, event: Event) {
         self.seq += 1;
         let (seq, ts) = (self.seq, Timestamp::default());
-        self.tell(News::Fact { seq, ts, event: Arc::new(event) }).await;
+        self.tell(UiUpdate::Fact { seq, ts, event: Arc::new(event) }).await;
     }
 
     pub(super) async fn begin(&mut self, permission: PermissionMode) {
@@ -142,7 +145,7 @@ impl Table {
     }
 
     pub(super) async fn signal(&mut self, kind: Signal, subject: &str, text: &str) {
-        self.tell(News::Signal { kind, subject: subject.into(), text: text.into() }).await;
+        self.tell(UiUpdate::Signal { kind, subject: subject.into(), text: text.into() }).await;
     }
 
     /// Types a line; a terminal would show it, and so does the paper.
@@ -158,17 +161,17 @@ impl Table {
 
     /// Types the end of a line whose beginning was typed before what is asked was printed.
     pub(super) async fn line_begun_before(&mut self, line: &str) {
-        let typed = Typed { text: line.into(), begun: Begun::Before };
+        let typed = TypedLine { text: line.into(), begun: TypingStart::Before };
         self.typed.as_ref().expect("not ended").send(typed).await.expect("it reads");
         self.rest().await;
     }
 
-    pub(super) async fn interrupt(&mut self, what: Interrupt) {
+    pub(super) async fn interrupt(&mut self, what: PlainInterrupt) {
         self.interrupts.send(what).await.expect("it hears");
         self.rest().await;
     }
 
-    pub(super) fn wished(&mut self) -> Vec<Wish> {
+    pub(super) fn wished(&mut self) -> Vec<UiCommand> {
         std::iter::from_fn(|| self.far.wishes.try_recv().ok()).collect()
     }
 
@@ -184,7 +187,7 @@ impl Table {
     }
 
     /// The other end goes.
-    pub(super) async fn over(self) -> (Left, String) {
+    pub(super) async fn over(self) -> (FaceExit, String) {
         let Table { far, talk, paper, typed, interrupts, .. } = self;
         drop(far);
         let left = talk.await.expect("it ends").expect("it can print");

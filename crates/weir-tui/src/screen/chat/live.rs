@@ -7,16 +7,16 @@ use weir_core::tool::{PlanItem, PlanStatus};
 use weir_core::view::transcript::{Activity, BackgroundJob, CallStage};
 
 use crate::app::App;
-use crate::app::entries::Row;
-use crate::app::lines::row::{agent_line, head, sign};
-use crate::app::lines::{block, style};
+use crate::app::entries::CallRow;
+use crate::app::lines::row::{agent_line, call_head_line, stage_sign};
+use crate::app::lines::{block_lines, tone_style};
 use crate::app::notes::Loud;
-use crate::options::{Motion, Thoughts};
-use crate::screen::chat::Last;
-use crate::text::clean::{clean, plain_output};
+use crate::options::{Motion, ThoughtDisplay};
+use crate::screen::chat::LastPrinted;
+use crate::text::clean::{clean_text, plain_output};
 use crate::text::theme::Theme;
-use crate::text::wrap::cut;
-use crate::words::{brief, counted, going, one_line};
+use crate::text::wrap::cut_line;
+use crate::words::{count_text, elapsed_text, one_line, shorten_text};
 
 /// Calls that are shown while they run; the rest is counted.
 const CALLS_MAX: usize = 6;
@@ -38,7 +38,12 @@ const COMMAND_CHARS_MAX: usize = 200;
 const MOVING: [&str; 8] = ["⠋", "⠙", "⠸", "⠴", "⠦", "⠇", "⠏", "⠛"];
 
 /// What goes on, in at most `rows` lines.
-pub(super) fn lines(app: &App, width: usize, rows: usize, theme: &Theme) -> Vec<Line<'static>> {
+pub(super) fn live_lines(
+    app: &App,
+    width: usize,
+    rows: usize,
+    theme: &Theme,
+) -> Vec<Line<'static>> {
     if rows == 0 {
         return Vec::new();
     }
@@ -49,19 +54,19 @@ pub(super) fn lines(app: &App, width: usize, rows: usize, theme: &Theme) -> Vec<
         left -= lines.len();
         lines
     };
-    let unknown = take(unknown(app, width, theme));
-    let state = take(state(app, width, theme));
-    let queued = take(queued(app, width, theme));
-    let calls = take(calls(app, width, theme));
-    let shell = take(shell(app, width, theme));
-    let plan = take(plan(app.fold.view.plan(), width, theme));
-    let jobs = take(jobs(app, width, theme));
-    let written = tail(written(app, width, theme), left);
+    let unknown = take(unknown_call_lines(app, width, theme));
+    let state = take(state_line(app, width, theme));
+    let queued = take(queued_input_lines(app, width, theme));
+    let calls = take(open_call_lines(app, width, theme));
+    let shell = take(shell_lines(app, width, theme));
+    let plan = take(plan_lines(app.fold.view.task_list(), width, theme));
+    let jobs = take(job_lines(app, width, theme));
+    let written = last_rows(reply_lines(app, width, theme), left);
     let above = [written, calls, shell, plan, jobs, unknown, queued].concat();
     let gap = !above.is_empty() && !state.is_empty() && above.len() + state.len() < rows;
     let gap = vec![Line::default(); usize::from(gap)];
     let lines = [above, gap, state].concat();
-    let apart = app.last == Last::Text && !app.fold.writing.begun && lines.len() < rows;
+    let apart = app.last == LastPrinted::Text && !app.fold.writing.begun && lines.len() < rows;
     match apart && !lines.is_empty() {
         true => [vec![Line::default()], lines].concat(),
         false => lines,
@@ -69,13 +74,13 @@ pub(super) fn lines(app: &App, width: usize, rows: usize, theme: &Theme) -> Vec<
 }
 
 /// The last lines.
-fn tail(mut lines: Vec<Line<'static>>, rows: usize) -> Vec<Line<'static>> {
+fn last_rows(mut lines: Vec<Line<'static>>, rows: usize) -> Vec<Line<'static>> {
     let skipped = lines.len().saturating_sub(rows);
     lines.split_off(skipped)
 }
 
 /// The sign of what runs.
-fn moving(app: &App) -> &'static str {
+fn activity_sign(app: &App) -> &'static str {
     if app.motion == Motion::Still {
         return "●";
     }
@@ -84,22 +89,22 @@ fn moving(app: &App) -> &'static str {
 }
 
 /// What the model writes or thinks, as far as it is not printed.
-fn written(app: &App, width: usize, theme: &Theme) -> Vec<Line<'static>> {
+fn reply_lines(app: &App, width: usize, theme: &Theme) -> Vec<Line<'static>> {
     let writing = &app.fold.writing;
     let mut lines = Vec::new();
-    if app.thoughts == Thoughts::Shown && !writing.told && !writing.thinking.is_empty() {
-        let text = clean(writing.thinking.trim_end()).into_owned();
+    if app.thoughts == ThoughtDisplay::Shown && !writing.told && !writing.thinking.is_empty() {
+        let text = clean_text(writing.thinking.trim_end()).into_owned();
         let all: Vec<&str> = text.lines().collect();
         let last = all[all.len().saturating_sub(THINKING_LINES)..].join("\n");
-        let (thought, _) = block(&last, "  ", theme.quiet, width, usize::MAX);
-        lines.extend(tail(thought, THINKING_LINES));
+        let (thought, _) = block_lines(&last, "  ", theme.quiet, width, usize::MAX);
+        lines.extend(last_rows(thought, THINKING_LINES));
     }
-    lines.extend(writing.growing.open(width, theme));
+    lines.extend(writing.growing.open_lines(width, theme));
     lines
 }
 
 /// Calls that are not over, with what they printed last and their sub-agents.
-fn calls(app: &App, width: usize, theme: &Theme) -> Vec<Line<'static>> {
+fn open_call_lines(app: &App, width: usize, theme: &Theme) -> Vec<Line<'static>> {
     let mut open = app.fold.transcript.open_calls();
     if app.shown.is_some() {
         // The dialog tells of what waits.
@@ -107,60 +112,61 @@ fn calls(app: &App, width: usize, theme: &Theme) -> Vec<Line<'static>> {
     }
     let mut lines = Vec::new();
     for row in open.iter().take(CALLS_MAX) {
-        lines.push(call(app, row, width, theme));
+        lines.push(open_call_line(app, row, width, theme));
         lines.extend(row.agents.iter().map(|agent| agent_line(agent, width, theme)));
         if let Some(output) = app.fold.outputs.get(&row.call) {
             lines.extend(last_lines(output, OUTPUT_LINES, width, theme));
         }
     }
     if open.len() > CALLS_MAX {
-        let text = format!("  … {} more", counted(open.len() - CALLS_MAX, "call"));
-        lines.push(cut(Line::styled(text, theme.quiet), width));
+        let text = format!("  … {} more", count_text(open.len() - CALLS_MAX, "call"));
+        lines.push(cut_line(Line::styled(text, theme.quiet), width));
     }
     lines
 }
 
-fn call(app: &App, row: &Row, width: usize, theme: &Theme) -> Line<'static> {
-    let mark = if row.stage == CallStage::Running { moving(app) } else { sign(row.stage) };
+fn open_call_line(app: &App, row: &CallRow, width: usize, theme: &Theme) -> Line<'static> {
+    let mark =
+        if row.stage == CallStage::Running { activity_sign(app) } else { stage_sign(row.stage) };
     let time = match (row.stage, row.started) {
         (CallStage::Running, Some(since)) if app.motion == Motion::Lively => {
-            Some(going(app.now.ms_since(since)))
+            Some(elapsed_text(app.now.ms_since(since)))
         }
         (CallStage::Waiting, _) => Some("waits for you".into()),
         _ => None,
     };
-    head(row, mark, time, width, theme)
+    call_head_line(row, mark, time, width, theme)
 }
 
 fn last_lines(text: &str, count: usize, width: usize, theme: &Theme) -> Vec<Line<'static>> {
     let text = text.trim_end();
     let from = text.rmatch_indices('\n').nth(count - 1).map_or(0, |(n, _)| n + 1);
-    let line = |line: &str| cut(Line::styled(format!("  {line}"), theme.quiet), width);
+    let line = |line: &str| cut_line(Line::styled(format!("  {line}"), theme.quiet), width);
     // Colours go, and a line that redraws itself is shown as it stands now.
     plain_output(&text[from..]).lines().map(line).collect()
 }
 
-fn shell(app: &App, width: usize, theme: &Theme) -> Vec<Line<'static>> {
+fn shell_lines(app: &App, width: usize, theme: &Theme) -> Vec<Line<'static>> {
     let Some(running) = &app.shell.running else { return Vec::new() };
     let time = match app.motion {
-        Motion::Lively => format!(" · {}", going(app.now.ms_since(running.since))),
+        Motion::Lively => format!(" · {}", elapsed_text(app.now.ms_since(running.since))),
         Motion::Still => String::new(),
     };
     let command = one_line(&running.command);
-    let text = format!("{} ! {command}{time} · Esc ends it", moving(app));
-    let mut lines = vec![cut(Line::styled(text, theme.accent), width)];
+    let text = format!("{} ! {command}{time} · Esc ends it", activity_sign(app));
+    let mut lines = vec![cut_line(Line::styled(text, theme.accent), width)];
     lines.extend(last_lines(&running.output, SHELL_LINES, width, theme));
     lines
 }
 
 /// The task list around what is under way.
-fn plan(items: &[PlanItem], width: usize, theme: &Theme) -> Vec<Line<'static>> {
+fn plan_lines(items: &[PlanItem], width: usize, theme: &Theme) -> Vec<Line<'static>> {
     let done = items.iter().filter(|item| item.status == PlanStatus::Done).count();
     if done == items.len() {
         return Vec::new();
     }
     let title = format!("Tasks {done}/{}", items.len());
-    let mut lines = vec![cut(Line::styled(title, theme.heading), width)];
+    let mut lines = vec![cut_line(Line::styled(title, theme.heading), width)];
     let now = items.iter().position(|item| item.status != PlanStatus::Done).unwrap_or(0);
     let shown = PLAN_LINES_MAX - 1;
     let first = now.saturating_sub(1).min(items.len().saturating_sub(shown));
@@ -171,61 +177,63 @@ fn plan(items: &[PlanItem], width: usize, theme: &Theme) -> Vec<Line<'static>> {
             PlanStatus::Pending => ("  · ", theme.text),
         };
         let text = format!("{mark}{}", one_line(&item.text));
-        lines.push(cut(Line::styled(text, style), width));
+        lines.push(cut_line(Line::styled(text, style), width));
     }
     lines
 }
 
-fn jobs(app: &App, width: usize, theme: &Theme) -> Vec<Line<'static>> {
+fn job_lines(app: &App, width: usize, theme: &Theme) -> Vec<Line<'static>> {
     let jobs = app.fold.view.jobs();
     if jobs.is_empty() {
         return Vec::new();
     }
-    let command = |job: &BackgroundJob| brief(&one_line(&job.command), COMMAND_CHARS_MAX);
+    let command = |job: &BackgroundJob| shorten_text(&one_line(&job.command), COMMAND_CHARS_MAX);
     let named = jobs.iter().map(|job| format!("{} {}", one_line(&job.name), command(job)));
     let text = format!("In the background: {}", named.collect::<Vec<_>>().join(" · "));
-    vec![cut(Line::styled(text, theme.quiet), width)]
+    vec![cut_line(Line::styled(text, theme.quiet), width)]
 }
 
 /// Calls of which nobody knows whether they happened (D4).
-fn unknown(app: &App, width: usize, theme: &Theme) -> Vec<Line<'static>> {
+fn unknown_call_lines(app: &App, width: usize, theme: &Theme) -> Vec<Line<'static>> {
     let mut lines = Vec::new();
-    if app.fold.view.unknown().is_empty() {
+    if app.fold.view.unknown_calls().is_empty() {
         return lines;
     }
     let text = "! Outcome unknown: check for yourself before it is run again";
-    lines.push(cut(Line::styled(text, theme.warn), width));
-    for unsure in app.fold.view.unknown().iter().take(QUEUED_MAX) {
+    lines.push(cut_line(Line::styled(text, theme.warn), width));
+    for unsure in app.fold.view.unknown_calls().iter().take(QUEUED_MAX) {
         let text = format!("  {}: {}", unsure.tool, unsure.why);
-        lines.push(cut(Line::styled(text, theme.warn), width));
+        lines.push(cut_line(Line::styled(text, theme.warn), width));
     }
     lines
 }
 
 /// What waits to be said.
-fn queued(app: &App, width: usize, theme: &Theme) -> Vec<Line<'static>> {
+fn queued_input_lines(app: &App, width: usize, theme: &Theme) -> Vec<Line<'static>> {
     let queue = app.fold.queue.iter().filter(|queued| !queued.withdrawing);
-    let queue = queue.filter_map(|queued| queued.entry.words());
+    let queue = queue.filter_map(|queued| queued.entry.input_text());
     let sent = app.sent.values().map(|written| written.text.clone());
     let held = app.held.iter().map(|written| written.text.clone());
     let all: Vec<String> = queue.chain(sent).chain(held).collect();
     let mut lines = Vec::new();
     for text in all.iter().take(QUEUED_MAX) {
-        let text = one_line(&brief(text, QUEUED_CHARS_MAX));
+        let text = one_line(&shorten_text(text, QUEUED_CHARS_MAX));
         let spans = vec![Span::styled("queued ", theme.accent), Span::styled(text, theme.quiet)];
-        lines.push(cut(Line::from(spans), width));
+        lines.push(cut_line(Line::from(spans), width));
     }
     if all.len() > QUEUED_MAX {
         let text = format!("… and {} more · Up takes the last one back", all.len() - QUEUED_MAX);
-        lines.push(cut(Line::styled(text, theme.quiet), width));
+        lines.push(cut_line(Line::styled(text, theme.quiet), width));
     }
     lines
 }
 
 /// In a line what it all is at.
-fn state(app: &App, width: usize, theme: &Theme) -> Vec<Line<'static>> {
+fn state_line(app: &App, width: usize, theme: &Theme) -> Vec<Line<'static>> {
     let fold = &app.fold;
-    let line = |loud: Loud, text: String| vec![cut(Line::styled(text, style(loud, theme)), width)];
+    let line = |loud: Loud, text: String| {
+        vec![cut_line(Line::styled(text, tone_style(loud, theme)), width)]
+    };
     if !app.opened {
         return line(Loud::Quiet, "Opening the session…".into());
     }
@@ -244,10 +252,10 @@ fn state(app: &App, width: usize, theme: &Theme) -> Vec<Line<'static>> {
         (Some(Activity::Condensing), _) => "Condensing the context".into(),
         (Some(Activity::Retrying(at)), _) => match at.ms_since(app.now) {
             0 => "Retrying".into(),
-            ms => format!("Retrying in {}", going(ms)),
+            ms => format!("Retrying in {}", elapsed_text(ms)),
         },
         (None, _) => {
-            return match fold.view.ended() {
+            return match fold.view.last_run_status() {
                 Some(RunStatus::Paused) => {
                     let text = "! Stopped by the kill switch · /release lets runs start again";
                     line(Loud::Warn, text.into())
@@ -257,13 +265,13 @@ fn state(app: &App, width: usize, theme: &Theme) -> Vec<Line<'static>> {
         }
     };
     let time = match app.motion {
-        Motion::Lively => format!(" · {}", going(app.now.ms_since(fold.view.run_started()))),
+        Motion::Lively => format!(" · {}", elapsed_text(app.now.ms_since(fold.view.run_started()))),
         Motion::Still => String::new(),
     };
     let text = vec![
-        Span::styled(format!("{} ", moving(app)), theme.accent),
+        Span::styled(format!("{} ", activity_sign(app)), theme.accent),
         Span::styled(words, theme.text),
         Span::styled(format!("{time} · Esc stops it"), theme.quiet),
     ];
-    vec![cut(Line::from(text), width)]
+    vec![cut_line(Line::from(text), width)]
 }

@@ -10,10 +10,10 @@ use weir_core::ids::{CallId, Timestamp};
 use weir_core::model::Thinking;
 use weir_core::view::transcript::{self, PlacedFact};
 
-use super::super::{Screen, Settings, Step, View, With};
-use crate::app::entries::{Entry, Row, Transcript, What};
-use crate::link::{Named, News, Ticket, Wish};
-use crate::terminal::Size;
+use super::super::{Screen, ScreenContext, ScreenStep, ScreenView, SessionSettings};
+use crate::app::entries::{CallRow, EntryContent, EntryTranscript, TranscriptEntry};
+use crate::link::{CommandTicket, SlashCommandInfo, UiCommand, UiUpdate};
+use crate::terminal::TerminalSize;
 use crate::text::theme::Theme;
 
 pub(super) const NOW: Timestamp = Timestamp(1_700_000_000_000_000);
@@ -22,16 +22,19 @@ const SIZES: [(u16, u16); 2] = [(80, 24), (40, 12)];
 /// A screen and what it may know.
 pub(super) struct Desk {
     screen: Box<dyn Screen>,
-    transcript: Transcript,
-    settings: Settings,
-    pub(super) named: Vec<Named>,
-    tickets: Cell<Ticket>,
+    transcript: EntryTranscript,
+    settings: SessionSettings,
+    pub(super) named: Vec<SlashCommandInfo>,
+    tickets: Cell<CommandTicket>,
 }
 
 impl Desk {
-    pub(super) fn new(screen: impl Screen + 'static, transcript: Transcript) -> (Desk, Vec<Wish>) {
-        let settings = Settings { thinking: Thinking::Low, ..Settings::default() };
-        let named = vec![Named {
+    pub(super) fn new(
+        screen: impl Screen + 'static,
+        transcript: EntryTranscript,
+    ) -> (Desk, Vec<UiCommand>) {
+        let settings = SessionSettings { thinking: Thinking::Low, ..SessionSettings::default() };
+        let named = vec![SlashCommandInfo {
             name: "review".into(),
             about: "Reviews a change".into(),
             hint: "[file]".into(),
@@ -39,46 +42,52 @@ impl Desk {
         }];
         let screen = Box::new(screen);
         let mut desk = Desk { screen, transcript, settings, named, tickets: Cell::new(0) };
-        let wishes = desk.on(|screen, with| screen.begin(with));
+        let wishes = desk.on(|screen, with| screen.on_open(with));
         (desk, wishes)
     }
 
     /// The wishes of a step; the names of others are for [`Desk::step`].
-    pub(super) fn on(&mut self, f: impl FnOnce(&mut dyn Screen, &With<'_>) -> Step) -> Vec<Wish> {
+    pub(super) fn on(
+        &mut self,
+        f: impl FnOnce(&mut dyn Screen, &ScreenContext<'_>) -> ScreenStep,
+    ) -> Vec<UiCommand> {
         match self.step(f) {
-            Step::Do(wishes) | Step::CloseAnd(wishes) => wishes,
+            ScreenStep::Do(wishes) | ScreenStep::CloseAnd(wishes) => wishes,
             _ => Vec::new(),
         }
     }
 
-    pub(super) fn step(&mut self, f: impl FnOnce(&mut dyn Screen, &With<'_>) -> Step) -> Step {
+    pub(super) fn step(
+        &mut self,
+        f: impl FnOnce(&mut dyn Screen, &ScreenContext<'_>) -> ScreenStep,
+    ) -> ScreenStep {
         let (transcript, settings) = (&self.transcript, &self.settings);
         let (named, tickets) = (&self.named[..], &self.tickets);
-        f(self.screen.as_mut(), &With { transcript, settings, named, tickets })
+        f(self.screen.as_mut(), &ScreenContext { transcript, settings, named, tickets })
     }
 
-    pub(super) fn press(&mut self, code: KeyCode) -> Step {
+    pub(super) fn press(&mut self, code: KeyCode) -> ScreenStep {
         self.press_with(code, KeyModifiers::NONE)
     }
 
-    pub(super) fn press_with(&mut self, code: KeyCode, modifiers: KeyModifiers) -> Step {
-        self.step(|screen, with| screen.key(KeyEvent::new(code, modifiers), with))
+    pub(super) fn press_with(&mut self, code: KeyCode, modifiers: KeyModifiers) -> ScreenStep {
+        self.step(|screen, with| screen.handle_key(KeyEvent::new(code, modifiers), with))
     }
 
-    pub(super) fn types(&mut self, text: &str) -> Vec<Wish> {
+    pub(super) fn types(&mut self, text: &str) -> Vec<UiCommand> {
         let keys = text.chars().map(|c| KeyEvent::new(KeyCode::Char(c), KeyModifiers::NONE));
-        keys.flat_map(|key| self.on(|screen, with| screen.key(key, with))).collect()
+        keys.flat_map(|key| self.on(|screen, with| screen.handle_key(key, with))).collect()
     }
 
-    pub(super) fn tell(&mut self, news: &News) -> Step {
-        self.step(|screen, with| screen.news(news, with))
+    pub(super) fn tell(&mut self, news: &UiUpdate) -> ScreenStep {
+        self.step(|screen, with| screen.handle_update(news, with))
     }
 
-    pub(super) fn seen(&mut self, columns: u16, rows: u16) -> View {
+    pub(super) fn seen(&mut self, columns: u16, rows: u16) -> ScreenView {
         let (transcript, settings) = (&self.transcript, &self.settings);
         let (named, tickets) = (&self.named[..], &self.tickets);
-        let with = With { transcript, settings, named, tickets };
-        self.screen.view(Size { columns, rows }, &Theme::plain(), &with)
+        let with = ScreenContext { transcript, settings, named, tickets };
+        self.screen.render_view(TerminalSize { columns, rows }, &Theme::plain_theme(), &with)
     }
 
     pub(super) fn text(&mut self, columns: u16, rows: u16) -> String {
@@ -109,22 +118,30 @@ pub(super) fn fact(kind: &str, fields: &Value) -> Arc<Event> {
     Arc::new(Event::from_payload(kind, &fields.to_string()).expect("the fact is whole"))
 }
 
-pub(super) fn said(n: u64, text: &str) -> Entry {
+pub(super) fn said(n: u64, text: &str) -> TranscriptEntry {
     let content = json!([{ "type": "text", "text": text }]);
     let fields = json!({ "input": format!("i{n}"), "by": "ada", "content": content });
-    Entry { seq: n * 10, ts: NOW, what: What::Said(fact("input.accepted", &fields)) }
+    TranscriptEntry {
+        seq: n * 10,
+        ts: NOW,
+        what: EntryContent::Said(fact("input.accepted", &fields)),
+    }
 }
 
-pub(super) fn replied(n: u64, text: &str) -> Entry {
+pub(super) fn replied(n: u64, text: &str) -> TranscriptEntry {
     let content = json!([{ "type": "thinking", "text": "I wonder about hidden things." },
         { "type": "text", "text": text }]);
     let fields = json!({ "turn": format!("t{n}"), "content": content, "stop": "end",
         "usage": { "input": 1, "output": 1 } });
     let event = fact("model.replied", &fields);
-    Entry { seq: n * 10 + 1, ts: NOW, what: What::Replied { event, thought_ms: Some(2_000) } }
+    TranscriptEntry {
+        seq: n * 10 + 1,
+        ts: NOW,
+        what: EntryContent::Replied { event, thought_ms: Some(2_000) },
+    }
 }
 
-pub(super) fn call(n: u32, output: &str) -> Entry {
+pub(super) fn call(n: u32, output: &str) -> TranscriptEntry {
     let asked = json!({ "call": format!("c{n}"), "turn": "t1", "tool": "run_shell",
         "input": { "command": "cargo test" } });
     let done = json!({ "call": format!("c{n}"), "tool": "run_shell", "ok": true,
@@ -134,13 +151,13 @@ pub(super) fn call(n: u32, output: &str) -> Entry {
     for event in [fact("call.proposed", &asked), fact("call.finished", &done)] {
         view.apply(&PlacedFact { seq: 5, ts: NOW, event });
     }
-    let row = Row::new(view.call(CallId(n)).expect("it was asked for"));
-    Entry { seq: 5, ts: NOW, what: What::Call(Box::new(row)) }
+    let row = CallRow::new(view.find_call(CallId(n)).expect("it was asked for"));
+    TranscriptEntry { seq: 5, ts: NOW, what: EntryContent::Call(Box::new(row)) }
 }
 
 /// A conversation of a few messages.
-pub(super) fn talked() -> Transcript {
-    let mut transcript = Transcript::default();
+pub(super) fn talked() -> EntryTranscript {
+    let mut transcript = EntryTranscript::default();
     let output: String = (1..=30).map(|n| format!("line {n} of the output\n")).collect();
     for entry in [
         said(1, "Fix the test that fails on Tuesdays"),
@@ -159,16 +176,21 @@ pub(super) fn talked() -> Transcript {
 pub(super) struct Shell(pub(super) Box<dyn Screen>);
 
 impl Screen for Shell {
-    fn begin(&mut self, with: &With<'_>) -> Step {
-        self.0.begin(with)
+    fn on_open(&mut self, with: &ScreenContext<'_>) -> ScreenStep {
+        self.0.on_open(with)
     }
-    fn key(&mut self, key: KeyEvent, with: &With<'_>) -> Step {
-        self.0.key(key, with)
+    fn handle_key(&mut self, key: KeyEvent, with: &ScreenContext<'_>) -> ScreenStep {
+        self.0.handle_key(key, with)
     }
-    fn news(&mut self, news: &News, with: &With<'_>) -> Step {
-        self.0.news(news, with)
+    fn handle_update(&mut self, news: &UiUpdate, with: &ScreenContext<'_>) -> ScreenStep {
+        self.0.handle_update(news, with)
     }
-    fn view(&mut self, size: Size, theme: &Theme, with: &With<'_>) -> View {
-        self.0.view(size, theme, with)
+    fn render_view(
+        &mut self,
+        size: TerminalSize,
+        theme: &Theme,
+        with: &ScreenContext<'_>,
+    ) -> ScreenView {
+        self.0.render_view(size, theme, with)
     }
 }

@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use super::clean;
+use super::clean_text;
 
 /// Longest control sequence with numbers; a longer one is text.
 const SEQUENCE_CHARS_MAX: usize = 64;
@@ -20,9 +20,9 @@ const COLUMN_MAX: usize = 500;
 pub fn plain_output(text: &str) -> Cow<'_, str> {
     let steers = |c: char| c.is_control() && c != '\n' && c != '\t';
     if !text.contains(steers) {
-        return clean(text);
+        return clean_text(text);
     }
-    let mut page = Page { out: String::with_capacity(text.len()), ..Page::default() };
+    let mut page = OutputPage { out: String::with_capacity(text.len()), ..OutputPage::default() };
     let mut rest = text;
     while let Some(c) = rest.chars().next() {
         let after = &rest[c.len_utf8()..];
@@ -41,29 +41,29 @@ pub fn plain_output(text: &str) -> Cow<'_, str> {
             }
             // Sounds, and what fills time.
             '\u{7}' | '\0' | '\u{E}' | '\u{F}' => after,
-            '\u{1B}' => escape(after, &mut page),
-            '\u{9B}' => sequence(after, &mut page),
-            '\u{90}' | '\u{98}' | '\u{9D}'..='\u{9F}' => string(after),
+            '\u{1B}' => skip_escape(after, &mut page),
+            '\u{9B}' => apply_csi_sequence(after, &mut page),
+            '\u{90}' | '\u{98}' | '\u{9D}'..='\u{9F}' => skip_string(after),
             other => {
-                page.write(other);
+                page.write_char(other);
                 after
             }
         };
     }
-    page.flush();
-    Cow::Owned(clean(&page.out).into_owned())
+    page.flush_line();
+    Cow::Owned(clean_text(&page.out).into_owned())
 }
 
 /// The line that is being written, and what was written before it.
 #[derive(Default)]
-struct Page {
+struct OutputPage {
     out: String,
     line: Vec<char>,
     column: usize,
 }
 
-impl Page {
-    fn write(&mut self, c: char) {
+impl OutputPage {
+    fn write_char(&mut self, c: char) {
         while self.line.len() < self.column {
             self.line.push(' ');
         }
@@ -74,12 +74,12 @@ impl Page {
         self.column += 1;
     }
 
-    fn flush(&mut self) {
+    fn flush_line(&mut self) {
         self.out.extend(self.line.drain(..));
     }
 
     fn end_line(&mut self) {
-        self.flush();
+        self.flush_line();
         self.out.push('\n');
         self.column = 0;
     }
@@ -89,7 +89,7 @@ impl Page {
     }
 
     /// What a control sequence with this end does to the line.
-    fn apply(&mut self, end: char, numbers: &str) {
+    fn apply_sequence(&mut self, end: char, numbers: &str) {
         let number = numbers.split(';').next().and_then(|text| text.parse::<usize>().ok());
         let by = number.unwrap_or(1).max(1);
         match end {
@@ -104,12 +104,12 @@ impl Page {
 }
 
 /// What follows behind an escape character and its sequence.
-fn escape<'a>(after: &'a str, page: &mut Page) -> &'a str {
+fn skip_escape<'a>(after: &'a str, page: &mut OutputPage) -> &'a str {
     let Some(kind) = after.chars().next() else { return after };
     let rest = &after[kind.len_utf8()..];
     match kind {
-        '[' => sequence(rest, page),
-        ']' | 'P' | 'X' | '^' | '_' => string(rest),
+        '[' => apply_csi_sequence(rest, page),
+        ']' | 'P' | 'X' | '^' | '_' => skip_string(rest),
         // Character sets: one more character belongs to it.
         ' '..='/' => {
             let set = rest.chars().next().filter(|c| ('0'..='~').contains(c));
@@ -121,12 +121,12 @@ fn escape<'a>(after: &'a str, page: &mut Page) -> &'a str {
 }
 
 /// What follows behind a sequence with numbers (CSI).
-fn sequence<'a>(after: &'a str, page: &mut Page) -> &'a str {
+fn apply_csi_sequence<'a>(after: &'a str, page: &mut OutputPage) -> &'a str {
     for (at, c) in after.char_indices().take(SEQUENCE_CHARS_MAX) {
         match c {
             ' '..='?' => (),
             '@'..='~' => {
-                page.apply(c, &after[..at]);
+                page.apply_sequence(c, &after[..at]);
                 return &after[at + 1..];
             }
             _ => break,
@@ -137,7 +137,7 @@ fn sequence<'a>(after: &'a str, page: &mut Page) -> &'a str {
 
 /// What follows behind a string for the terminal (OSC and its like). One that does not end is text:
 /// otherwise it would hide all that follows.
-fn string(after: &str) -> &str {
+fn skip_string(after: &str) -> &str {
     let chars = after.char_indices().take(STRING_CHARS_MAX);
     for (at, c) in chars {
         match c {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use proptest::prelude::*;
 
-use super::{clean, clean_line, clean_print, plain_output};
+use super::{clean_line, clean_print, clean_text, plain_output};
 
 #[test]
 fn z10_f1_nothing_that_steers_a_terminal_stays() {
@@ -35,7 +35,7 @@ fn z10_f1_nothing_that_steers_a_terminal_stays() {
         ("👩\u{200d}b", "👩<U+200D>b"),
         ("漢\u{fe0f}", "漢<U+FE0F>"),
     ] {
-        assert_eq!(clean(text), expected, "{text:?}");
+        assert_eq!(clean_text(text), expected, "{text:?}");
     }
     assert_eq!(clean_line("a\nb\r\nc"), "a b c");
 }
@@ -56,7 +56,7 @@ fn a15_what_is_printed_keeps_its_tabs_and_nothing_else_that_steers() {
 #[test]
 fn f1_clean_text_is_not_copied() {
     for text in ["", "plain\ntext", "naïve 漢字 👩\u{200d}👧"] {
-        assert!(matches!(clean(text), Cow::Borrowed(_)), "{text}");
+        assert!(matches!(clean_text(text), Cow::Borrowed(_)), "{text}");
         assert!(matches!(plain_output(text), Cow::Borrowed(_)), "{text}");
     }
 }
@@ -98,7 +98,7 @@ fn z10_f1_five_megabytes_of_every_kind() {
     for piece in ["\u{1b}[31m", "\t", "\r", "\u{8}x", "\u{202e}", "\u{1b}]", "a\u{1b}[999C", "漢"]
     {
         let text = piece.repeat(SIZE / piece.len() / 10);
-        assert!(!clean(&text).contains('\u{1b}'));
+        assert!(!clean_text(&text).contains('\u{1b}'));
         let left = plain_output(&text);
         assert!(!left.contains(|c: char| c.is_control() && c != '\n'), "{piece:?}");
     }
@@ -107,10 +107,10 @@ fn z10_f1_five_megabytes_of_every_kind() {
 proptest! {
     #[test]
     fn z10_f1_no_control_is_left(text in "\\PC{0,40}|[\\x00-\\x9f\u{200b}-\u{202e}]{0,40}|(?s).{0,60}") {
-        for out in [clean(&text), plain_output(&text)] {
+        for out in [clean_text(&text), plain_output(&text)] {
             prop_assert!(!out.contains(|c: char| c.is_control() && c != '\n'));
         }
-        let once = clean(&text);
-        prop_assert_eq!(&clean(&once), &once);
+        let once = clean_text(&text);
+        prop_assert_eq!(&clean_text(&once), &once);
     }
 }

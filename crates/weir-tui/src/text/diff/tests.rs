@@ -3,9 +3,9 @@
 use proptest::prelude::*;
 use ratatui::style::Modifier;
 
-use super::super::theme::{Depth, Theme};
+use super::super::theme::{ColourDepth, Theme};
 use super::super::wrap::line_width;
-use super::render;
+use super::render_diff;
 
 const DIFF: &str = "\
 diff --git a/x.rs b/x.rs
@@ -21,11 +21,11 @@ diff --git a/x.rs b/x.rs
 ";
 
 fn theme() -> Theme {
-    Theme::named("dark", Depth::True).expect("it is on the list")
+    Theme::by_name("dark", ColourDepth::True).expect("it is on the list")
 }
 
 fn lines(diff: &str, width: usize, lines_max: usize) -> Vec<String> {
-    render(diff, width, lines_max, &theme()).iter().map(ToString::to_string).collect()
+    render_diff(diff, width, lines_max, &theme()).iter().map(ToString::to_string).collect()
 }
 
 #[test]
@@ -60,7 +60,7 @@ fn f1_a_diff_has_numbers_and_signs() {
 
 #[test]
 fn f1_a_diff_marks_what_changed_within_a_line() {
-    let lines = render(DIFF, 40, 100, &theme());
+    let lines = render_diff(DIFF, 40, 100, &theme());
     let marked = |at: usize| -> Vec<String> {
         let spans = lines[at].spans.iter();
         let spans = spans.filter(|span| span.style.add_modifier.contains(Modifier::UNDERLINED));
@@ -107,7 +107,7 @@ proptest! {
         width in 2_usize..40,
         lines_max in 0_usize..30,
     ) {
-        let lines = render(&parts.join("\n"), width, lines_max, &theme());
+        let lines = render_diff(&parts.join("\n"), width, lines_max, &theme());
         prop_assert!(lines.len() <= lines_max);
         for line in lines {
             prop_assert!(line_width(&line) <= width, "{line:?}");

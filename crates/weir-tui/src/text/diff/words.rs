@@ -10,7 +10,7 @@ const WORDS_MAX: usize = 400;
 
 /// Parts of `line` that `other` has not. None where most of it is other text: marks everywhere say
 /// nothing.
-pub(super) fn changed(line: &str, other: &str) -> Vec<Range<usize>> {
+pub(super) fn changed_ranges(line: &str, other: &str) -> Vec<Range<usize>> {
     let words: Vec<(usize, &str)> = line.split_word_bound_indices().take(WORDS_MAX + 1).collect();
     let others: Vec<&str> = other.split_word_bounds().take(WORDS_MAX + 1).collect();
     if words.len() > WORDS_MAX || others.len() > WORDS_MAX {
@@ -33,7 +33,7 @@ pub(super) fn changed(line: &str, other: &str) -> Vec<Range<usize>> {
 
 #[cfg(test)]
 mod tests {
-    use super::changed;
+    use super::changed_ranges;
 
     #[test]
     fn f1_what_changed_within_a_line() {
@@ -47,10 +47,10 @@ mod tests {
             ("", "x", vec![]),
             ("名前 = 1", "名前 = 2", vec!["1"]),
         ] {
-            let parts = changed(line, other);
+            let parts = changed_ranges(line, other);
             let found: Vec<&str> = parts.into_iter().map(|part| &line[part]).collect();
             assert_eq!(found, expected, "{line:?} {other:?}");
         }
-        assert!(changed(&"a ".repeat(1000), &"b ".repeat(1000)).is_empty());
+        assert!(changed_ranges(&"a ".repeat(1000), &"b ".repeat(1000)).is_empty());
     }
 }

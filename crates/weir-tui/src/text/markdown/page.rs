@@ -6,10 +6,10 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use super::super::theme::Theme;
-use super::super::wrap::{width as cells_of, wrap, wrap_exact};
+use super::super::wrap::{text_width as cells_of, wrap_exact, wrap_line};
 
 /// Where lines go, and how.
-pub(super) struct Sheet<'a> {
+pub(super) struct LineSheet<'a> {
     /// Cells of a line.
     pub(super) width: usize,
     /// The colours.
@@ -31,7 +31,7 @@ pub(super) enum LongCode {
 
 /// How a line is broken.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Broken {
+pub(super) enum BreakMode {
     /// Between words.
     AtWords,
     /// Anywhere, and nothing is dropped.
@@ -39,7 +39,7 @@ pub(super) enum Broken {
 }
 
 /// What stands before the lines of a block.
-struct Edge {
+struct BlockEdge {
     /// Before its first line.
     sign: Span<'static>,
     /// Before the others.
@@ -49,33 +49,33 @@ struct Edge {
 }
 
 /// Blocks within blocks, and the lines so far.
-pub(super) struct Page<'s, 'a> {
-    sheet: &'s mut Sheet<'a>,
-    edges: Vec<Edge>,
+pub(super) struct MarkdownPage<'s, 'a> {
+    sheet: &'s mut LineSheet<'a>,
+    edges: Vec<BlockEdge>,
     /// Of every open block: whether it has an edge of its own.
     open: Vec<bool>,
     edge_cells: usize,
     /// Signs of points that are nested too deep for an edge: they stand in the text.
     loose_signs: Vec<Span<'static>>,
-    flow: Flow,
+    flow: PageFlow,
 }
 
 /// What goes on from one page to the next.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Flow {
+pub(super) struct PageFlow {
     /// An empty line is due before the next one.
     pub(super) gap: bool,
     /// There is a line before.
     pub(super) any: bool,
 }
 
-impl<'s, 'a> Page<'s, 'a> {
-    pub(super) fn new(sheet: &'s mut Sheet<'a>, flow: Flow) -> Page<'s, 'a> {
+impl<'s, 'a> MarkdownPage<'s, 'a> {
+    pub(super) fn new(sheet: &'s mut LineSheet<'a>, flow: PageFlow) -> MarkdownPage<'s, 'a> {
         let (edges, open, loose_signs) = (Vec::new(), Vec::new(), Vec::new());
-        Page { sheet, edges, open, edge_cells: 0, loose_signs, flow }
+        MarkdownPage { sheet, edges, open, edge_cells: 0, loose_signs, flow }
     }
 
-    pub(super) fn flow(&self) -> Flow {
+    pub(super) fn flow(&self) -> PageFlow {
         self.flow
     }
 
@@ -84,12 +84,12 @@ impl<'s, 'a> Page<'s, 'a> {
     }
 
     /// Cells that are left for text.
-    pub(super) fn room(&self) -> usize {
+    pub(super) fn room_left(&self) -> usize {
         self.sheet.width - self.edge_cells
     }
 
     /// An empty line belongs before what comes next.
-    pub(super) fn gap(&mut self) {
+    pub(super) fn request_gap(&mut self) {
         self.flow.gap = true;
     }
 
@@ -101,8 +101,8 @@ impl<'s, 'a> Page<'s, 'a> {
     /// A block with bars along all of its lines.
     pub(super) fn open_quote(&mut self) {
         let bar = Span::styled("│ ", self.theme().quote);
-        if self.fits(2) {
-            self.edges.push(Edge { sign: bar.clone(), after: bar, begun: false });
+        if self.open_if_fits(2) {
+            self.edges.push(BlockEdge { sign: bar.clone(), after: bar, begun: false });
         }
     }
 
@@ -110,20 +110,20 @@ impl<'s, 'a> Page<'s, 'a> {
     pub(super) fn open_point(&mut self, sign: String) {
         let cells = cells_of(&sign);
         let sign = Span::styled(sign, self.theme().accent);
-        if self.fits(cells) {
+        if self.open_if_fits(cells) {
             let after = Span::raw(" ".repeat(cells));
-            self.edges.push(Edge { sign, after, begun: false });
+            self.edges.push(BlockEdge { sign, after, begun: false });
         } else {
             self.loose_signs.push(sign);
         }
     }
 
     /// The innermost block ends; one with a sign and nothing else has a line all the same.
-    pub(super) fn close(&mut self) {
+    pub(super) fn close_block(&mut self) {
         let has_edge = self.open.last().copied().unwrap_or(false);
         let unsaid = self.edges.last().is_some_and(|edge| has_edge && !edge.begun);
         if unsaid || !self.loose_signs.is_empty() {
-            self.line(Line::default(), Broken::AtWords, 0);
+            self.write_line(Line::default(), BreakMode::AtWords, 0);
         }
         if self.open.pop() == Some(true)
             && let Some(edge) = self.edges.pop()
@@ -133,7 +133,7 @@ impl<'s, 'a> Page<'s, 'a> {
     }
 
     /// Whether there is room for an edge: more than half of the line is kept for text.
-    fn fits(&mut self, cells: usize) -> bool {
+    fn open_if_fits(&mut self, cells: usize) -> bool {
         let fits = self.edge_cells + cells <= self.sheet.width / 2;
         self.edge_cells += if fits { cells } else { 0 };
         self.open.push(fits);
@@ -141,27 +141,27 @@ impl<'s, 'a> Page<'s, 'a> {
     }
 
     /// A line, broken to what is left of the width; what is broken off hangs by `hang`.
-    pub(super) fn line(&mut self, mut line: Line<'static>, broken: Broken, hang: usize) {
+    pub(super) fn write_line(&mut self, mut line: Line<'static>, broken: BreakMode, hang: usize) {
         if !self.loose_signs.is_empty() {
             line.spans.splice(0..0, self.loose_signs.drain(..));
         }
         // A bar of a quotation stands before every row, so there it has to be broken here.
-        let blank = |edge: &Edge| edge.after.content.trim().is_empty();
+        let blank = |edge: &BlockEdge| edge.after.content.trim().is_empty();
         let is_whole = self.sheet.code == LongCode::Whole && self.edges.iter().all(blank);
         let lines = match broken {
-            Broken::Exactly if is_whole => vec![line],
-            Broken::AtWords => wrap(&line, self.room(), hang),
-            Broken::Exactly => wrap_exact(&line, self.room(), hang),
+            BreakMode::Exactly if is_whole => vec![line],
+            BreakMode::AtWords => wrap_line(&line, self.room_left(), hang),
+            BreakMode::Exactly => wrap_exact(&line, self.room_left(), hang),
         };
         for line in lines {
-            self.put(line);
+            self.put_row(line);
         }
     }
 
-    fn put(&mut self, line: Line<'static>) {
+    fn put_row(&mut self, line: Line<'static>) {
         if std::mem::take(&mut self.flow.gap) && self.flow.any {
             let bars = self.edges.iter().filter(|edge| edge.begun);
-            let spans = trimmed(bars.map(|edge| edge.after.clone()).collect());
+            let spans = trim_trailing_blanks(bars.map(|edge| edge.after.clone()).collect());
             self.sheet.out.push(Line::from(spans));
         }
         self.flow.any = true;
@@ -172,19 +172,19 @@ impl<'s, 'a> Page<'s, 'a> {
             edge.begun = true;
         }
         spans.extend(line.spans);
-        let spans = trimmed(spans);
+        let spans = trim_trailing_blanks(spans);
         self.sheet.out.push(Line { spans, style: line.style, alignment: line.alignment });
     }
 
     /// A line that is one sign long.
-    pub(super) fn rule(&mut self) {
-        let text = "─".repeat(self.room());
-        self.line(Line::from(Span::styled(text, self.theme().quiet)), Broken::Exactly, 0);
+    pub(super) fn write_rule(&mut self) {
+        let text = "─".repeat(self.room_left());
+        self.write_line(Line::from(Span::styled(text, self.theme().quiet)), BreakMode::Exactly, 0);
     }
 }
 
 /// Without the blanks at the end: they are nothing to look at, and cost bytes.
-fn trimmed(mut spans: Vec<Span<'static>>) -> Vec<Span<'static>> {
+fn trim_trailing_blanks(mut spans: Vec<Span<'static>>) -> Vec<Span<'static>> {
     while let Some(last) = spans.last_mut() {
         let shown = last.content.trim_end_matches(' ').len();
         if shown == last.content.len() && shown > 0 {

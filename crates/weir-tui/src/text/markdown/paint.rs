@@ -8,11 +8,11 @@ use pulldown_cmark::{Options, Parser};
 use ratatui::text::{Line, Span};
 
 use super::super::clean::clean_line;
-use super::super::code::{Highlighter, language_of_fence};
-use super::super::wrap::cut;
-use super::page::{Broken, Flow, Page, Sheet};
-use super::scan::{Joint, Piece};
-use super::write::Writer;
+use super::super::code::{CodeHighlighter, language_of_fence};
+use super::super::wrap::cut_line;
+use super::page::{BreakMode, LineSheet, MarkdownPage, PageFlow};
+use super::scan::{MarkdownPiece, PieceJoint};
+use super::write::MarkdownLineWriter;
 
 /// Cells before code, and the fewest that a line must have for them.
 const CODE_INDENT: usize = 2;
@@ -22,32 +22,43 @@ const DEFINITION_ROUNDS_MAX: usize = 4;
 
 /// Lays out one piece after the other, and keeps what goes on between them.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Painter {
-    flow: Flow,
+pub(super) struct MarkdownPainter {
+    flow: PageFlow,
     code: CodeLines,
 }
 
-impl Painter {
+impl MarkdownPainter {
     /// The lines of the next piece of `text`.
-    pub(super) fn paint(&mut self, text: &str, piece: &Piece, sheet: &mut Sheet<'_>) {
+    pub(super) fn paint_piece(
+        &mut self,
+        text: &str,
+        piece: &MarkdownPiece,
+        sheet: &mut LineSheet<'_>,
+    ) {
         let gap = match piece {
-            Piece::Blocks { joint: Joint::Apart, .. } | Piece::Fence(_) => true,
-            Piece::Blocks { joint: Joint::NextPoint(_), .. } => false,
+            MarkdownPiece::Blocks { joint: PieceJoint::Apart, .. } | MarkdownPiece::Fence(_) => {
+                true
+            }
+            MarkdownPiece::Blocks { joint: PieceJoint::NextPoint(_), .. } => false,
             _ => self.flow.gap,
         };
-        let mut page = Page::new(sheet, Flow { gap, ..self.flow });
+        let mut page = MarkdownPage::new(sheet, PageFlow { gap, ..self.flow });
         match piece {
-            Piece::Blocks { at, joint } => blocks(&source(text, at, joint), joint, &mut page),
-            Piece::Fence(at) => {
-                let info = text[at.clone()].trim().trim_start_matches(['`', '~']);
-                self.code = CodeLines::begin(info, &mut page);
+            MarkdownPiece::Blocks { at, joint } => {
+                paint_blocks(&piece_source(text, at, joint), joint, &mut page)
             }
-            Piece::Code(at, blanks) => self.code.line(&text[at.start + blanks..at.end], &mut page),
-            Piece::MoreCode(at) => self.code.more(&text[at.clone()], &mut page),
-            Piece::MoreText(at) => {
+            MarkdownPiece::Fence(at) => {
+                let info = text[at.clone()].trim().trim_start_matches(['`', '~']);
+                self.code = CodeLines::begin_code(info, &mut page);
+            }
+            MarkdownPiece::Code(at, blanks) => {
+                self.code.paint_line(&text[at.start + blanks..at.end], &mut page)
+            }
+            MarkdownPiece::MoreCode(at) => self.code.continue_line(&text[at.clone()], &mut page),
+            MarkdownPiece::MoreText(at) => {
                 let words =
                     Span::styled(clean_line(&text[at.clone()]).into_owned(), page.theme().text);
-                page.line(Line::from(words), Broken::AtWords, 0);
+                page.write_line(Line::from(words), BreakMode::AtWords, 0);
             }
         }
         self.flow = page.flow();
@@ -55,29 +66,29 @@ impl Painter {
 }
 
 /// The text of blocks for the parser.
-fn source<'t>(text: &'t str, at: &Range<usize>, joint: &Joint) -> Cow<'t, str> {
+fn piece_source<'t>(text: &'t str, at: &Range<usize>, joint: &PieceJoint) -> Cow<'t, str> {
     let own = &text[at.clone()];
     match joint {
         // A table goes on below its head.
-        Joint::Cut(Some(head)) => Cow::Owned(format!("{}\n{own}", &text[head.clone()])),
+        PieceJoint::Cut(Some(head)) => Cow::Owned(format!("{}\n{own}", &text[head.clone()])),
         _ => Cow::Borrowed(own),
     }
 }
 
-fn blocks(source: &str, joint: &Joint, page: &mut Page<'_, '_>) {
+fn paint_blocks(source: &str, joint: &PieceJoint, page: &mut MarkdownPage<'_, '_>) {
     let number = match joint {
-        Joint::NextPoint(number) => *number,
-        Joint::Apart | Joint::Cut(_) => None,
+        PieceJoint::NextPoint(number) => *number,
+        PieceJoint::Apart | PieceJoint::Cut(_) => None,
     };
     let shown = definitions_shown(source);
-    let mut writer = Writer::new(page, number);
-    for event in Parser::new_ext(&shown, options()) {
-        writer.event(event);
+    let mut writer = MarkdownLineWriter::new(page, number);
+    for event in Parser::new_ext(&shown, parser_options()) {
+        writer.handle_event(event);
     }
     writer.finish();
 }
 
-fn options() -> Options {
+fn parser_options() -> Options {
     let more = Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS | Options::ENABLE_MATH;
     Options::ENABLE_TABLES | Options::ENABLE_FOOTNOTES | more
 }
@@ -90,7 +101,7 @@ fn definitions_shown(source: &str) -> Cow<'_, str> {
         if !shown.contains("]:") {
             break;
         }
-        let parser = Parser::new_ext(&shown, options());
+        let parser = Parser::new_ext(&shown, parser_options());
         let spans = parser.reference_definitions().iter().map(|(_, found)| found.span.clone());
         let mut spans: Vec<Range<usize>> = spans.collect();
         if spans.is_empty() {
@@ -117,7 +128,7 @@ fn definitions_shown(source: &str) -> Cow<'_, str> {
 /// A block of code that comes line by line.
 #[derive(Debug, Clone, Default)]
 pub(super) struct CodeLines {
-    highlighter: Highlighter,
+    highlighter: CodeHighlighter,
     /// Empty lines that are due when more code follows.
     empty: usize,
     begun: bool,
@@ -125,51 +136,54 @@ pub(super) struct CodeLines {
 
 impl CodeLines {
     /// What stands behind the fence is said first.
-    pub(super) fn begin(info: &str, page: &mut Page<'_, '_>) -> CodeLines {
+    pub(super) fn begin_code(info: &str, page: &mut MarkdownPage<'_, '_>) -> CodeLines {
         let theme = page.theme();
         let said = clean_line(info.trim()).into_owned();
         if !said.is_empty() {
-            write(
-                cut(Line::from(Span::styled(said, theme.quiet)), page.room() - indent(page)),
+            write_code_line(
+                cut_line(
+                    Line::from(Span::styled(said, theme.quiet)),
+                    page.room_left() - code_indent(page),
+                ),
                 page,
             );
         }
-        let highlighter = Highlighter::new(&language_of_fence(info), theme);
+        let highlighter = CodeHighlighter::new(&language_of_fence(info), theme);
         CodeLines { highlighter, empty: 0, begun: false }
     }
 
     /// The next line.
-    pub(super) fn line(&mut self, text: &str, page: &mut Page<'_, '_>) {
-        let line = self.highlighter.line(text, page.theme());
+    pub(super) fn paint_line(&mut self, text: &str, page: &mut MarkdownPage<'_, '_>) {
+        let line = self.highlighter.highlight_line(text, page.theme());
         if text.trim().is_empty() {
             self.empty += usize::from(self.begun);
             return;
         }
         for _ in 0..std::mem::take(&mut self.empty) {
-            page.line(Line::default(), Broken::Exactly, 0);
+            page.write_line(Line::default(), BreakMode::Exactly, 0);
         }
         self.begun = true;
-        write(line, page);
+        write_code_line(line, page);
     }
 
     /// More of the line before, which was too long to wait for.
-    fn more(&mut self, text: &str, page: &mut Page<'_, '_>) {
+    fn continue_line(&mut self, text: &str, page: &mut MarkdownPage<'_, '_>) {
         let words = Span::styled(clean_line(text).into_owned(), page.theme().code);
-        write(Line::from(words), page);
+        write_code_line(Line::from(words), page);
     }
 }
 
 /// Cells before code in this page.
-fn indent(page: &Page<'_, '_>) -> usize {
-    if page.room() < INDENTED_CELLS_MIN { 0 } else { CODE_INDENT }
+fn code_indent(page: &MarkdownPage<'_, '_>) -> usize {
+    if page.room_left() < INDENTED_CELLS_MIN { 0 } else { CODE_INDENT }
 }
 
-fn write(mut line: Line<'static>, page: &mut Page<'_, '_>) {
-    let indent = indent(page);
+fn write_code_line(mut line: Line<'static>, page: &mut MarkdownPage<'_, '_>) {
+    let indent = code_indent(page);
     // Blanks never fill a line of their own: the code would stand below its indentation.
-    keep_blanks(&mut line, page.room() / 2);
+    keep_blanks(&mut line, page.room_left() / 2);
     line.spans.insert(0, Span::raw(" ".repeat(indent)));
-    page.line(line, Broken::Exactly, indent);
+    page.write_line(line, BreakMode::Exactly, indent);
 }
 
 /// At most `most` blanks at the beginning of `line`, and none at its end.

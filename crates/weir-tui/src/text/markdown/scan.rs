@@ -7,7 +7,7 @@
 
 use std::ops::Range;
 
-use super::shape::{Fence, List, Shape};
+use super::shape::{CodeFence, LineShape, ListMarker};
 
 /// Longest block that is laid out as one; a longer one is cut after a line. It bounds what is laid out
 /// again with every piece of text that comes in.
@@ -19,13 +19,13 @@ const BLANK_BYTES_MAX: usize = 256;
 
 /// A piece of a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Piece {
+pub(super) enum MarkdownPiece {
     /// Whole blocks.
     Blocks {
         /// Where they stand.
         at: Range<usize>,
         /// How they follow what stands before.
-        joint: Joint,
+        joint: PieceJoint,
     },
     /// A block of code begins: its opening fence.
     Fence(Range<usize>),
@@ -39,7 +39,7 @@ pub(super) enum Piece {
 
 /// How a piece follows the one before.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Joint {
+pub(super) enum PieceJoint {
     /// With an empty line between.
     Apart,
     /// It is the next point of the same list; its number, where it has one.
@@ -50,37 +50,37 @@ pub(super) enum Joint {
 
 /// Finds pieces; it holds no text.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Scan {
+pub(super) struct PieceScanner {
     /// Everything before was made into pieces, but for the open block.
     at: usize,
     /// Up to here no line end was found.
     looked: usize,
-    open: Open,
+    open: ScanState,
     /// The list that the last piece was a point of.
-    list: Option<List>,
+    list: Option<ListMarker>,
     /// The line that is being read is the rest of one that was too long.
     within_line: bool,
 }
 
 /// What is being read.
 #[derive(Debug, Clone, Default)]
-enum Open {
+enum ScanState {
     #[default]
     Nothing,
-    Block(Block),
+    Block(OpenBlock),
     /// Code, until its fence comes again.
     Code {
-        fence: Fence,
+        fence: CodeFence,
     },
 }
 
 #[derive(Debug, Clone)]
-struct Block {
-    kind: Kind,
+struct OpenBlock {
+    kind: BlockKind,
     from: usize,
     /// Its end, without empty lines behind it.
     to: usize,
-    joint: Joint,
+    joint: PieceJoint,
     /// The last line was empty.
     blank: bool,
     lines: usize,
@@ -91,7 +91,7 @@ struct Block {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum BlockKind {
     Paragraph,
     /// Code by indentation.
     Indented,
@@ -99,13 +99,13 @@ enum Kind {
     /// A point of a list, or a footnote: lines that are so far indented belong to it.
     Point {
         column: usize,
-        list: Option<List>,
+        list: Option<ListMarker>,
     },
 }
 
-impl Scan {
+impl PieceScanner {
     /// Makes pieces of all lines of `text` that are complete.
-    pub(super) fn lines(&mut self, text: &str, out: &mut Vec<Piece>) {
+    pub(super) fn scan_lines(&mut self, text: &str, out: &mut Vec<MarkdownPiece>) {
         loop {
             let found =
                 text.as_bytes()[self.looked..].iter().position(|b| matches!(b, b'\n' | b'\r'));
@@ -113,7 +113,7 @@ impl Scan {
             let limit = self.at + LINE_BYTES_MAX;
             if end.unwrap_or(text.len()) > limit {
                 let cut = long_line_cut(text, self.at, limit);
-                self.line(text, self.at..cut, cut, out);
+                self.scan_line(text, self.at..cut, cut, out);
                 (self.at, self.looked, self.within_line) = (cut, cut, true);
                 continue;
             }
@@ -130,157 +130,170 @@ impl Scan {
                 [b'\r', b'\n', ..] => end + 2,
                 _ => end + 1,
             };
-            self.line(text, self.at..end, next, out);
+            self.scan_line(text, self.at..end, next, out);
             (self.at, self.looked, self.within_line) = (next, next, false);
         }
     }
 
     /// Makes pieces of what is left: the text has ended.
-    pub(super) fn finish(mut self, text: &str, out: &mut Vec<Piece>) {
-        self.lines(text, out);
+    pub(super) fn finish(mut self, text: &str, out: &mut Vec<MarkdownPiece>) {
+        self.scan_lines(text, out);
         let end = text.len() - usize::from(text[self.at..].ends_with('\r'));
         if end > self.at {
-            self.line(text, self.at..end, text.len(), out);
+            self.scan_line(text, self.at..end, text.len(), out);
         }
-        self.close(out);
+        self.close_block(out);
     }
 
-    fn line(&mut self, text: &str, at: Range<usize>, next: usize, out: &mut Vec<Piece>) {
+    fn scan_line(
+        &mut self,
+        text: &str,
+        at: Range<usize>,
+        next: usize,
+        out: &mut Vec<MarkdownPiece>,
+    ) {
         let line = &text[at.clone()];
         if self.within_line {
             return self.rest_of_line(at, out);
         }
-        if let Open::Code { fence } = &self.open {
+        if let ScanState::Code { fence } = &self.open {
             if fence.is_closed_by(line) {
-                self.open = Open::Nothing;
+                self.open = ScanState::Nothing;
             } else {
                 let blanks = line.bytes().take(fence.indent).take_while(|b| *b == b' ').count();
-                out.push(Piece::Code(at, blanks));
+                out.push(MarkdownPiece::Code(at, blanks));
             }
             return;
         }
-        let shape = Shape::of(line);
-        if let Open::Block(block) = &mut self.open {
+        let shape = LineShape::of_line(line);
+        if let ScanState::Block(block) = &mut self.open {
             if shape.blank {
                 block.blank = true;
                 if block.ends_with_blank() {
-                    self.close(out);
+                    self.close_block(out);
                 }
                 return;
             }
-            if block.takes(&shape, line) {
-                block.add(text, at, line);
+            if block.accepts_line(&shape, line) {
+                block.add_line(text, at, line);
                 return self.cut_if_long(text, next, out);
             }
-            self.close(out);
+            self.close_block(out);
         }
         if !shape.blank {
-            self.begin(&shape, line, at, out);
+            self.begin_block(&shape, line, at, out);
         }
     }
 
     /// A new block begins with this line.
-    fn begin(&mut self, shape: &Shape, line: &str, at: Range<usize>, out: &mut Vec<Piece>) {
+    fn begin_block(
+        &mut self,
+        shape: &LineShape,
+        line: &str,
+        at: Range<usize>,
+        out: &mut Vec<MarkdownPiece>,
+    ) {
         if let Some(fence) = shape.fence.filter(|_| shape.indent < 4) {
             self.list = None;
-            out.push(Piece::Fence(at));
-            self.open = Open::Code { fence };
+            out.push(MarkdownPiece::Fence(at));
+            self.open = ScanState::Code { fence };
             return;
         }
         let before = self.list.take();
         let alone = shape.heading || shape.rule;
         let kind = match shape {
-            _ if alone => Kind::Paragraph,
-            Shape { indent: 4.., .. } => Kind::Indented,
-            Shape { quote: true, .. } => Kind::Quote,
-            Shape { point: Some((list, column)), .. } => {
-                Kind::Point { column: *column, list: Some(*list) }
+            _ if alone => BlockKind::Paragraph,
+            LineShape { indent: 4.., .. } => BlockKind::Indented,
+            LineShape { quote: true, .. } => BlockKind::Quote,
+            LineShape { point: Some((list, column)), .. } => {
+                BlockKind::Point { column: *column, list: Some(*list) }
             }
-            Shape { footnote: true, .. } => Kind::Point { column: 4, list: None },
-            _ => Kind::Paragraph,
+            LineShape { footnote: true, .. } => BlockKind::Point { column: 4, list: None },
+            _ => BlockKind::Paragraph,
         };
-        let mut joint = Joint::Apart;
+        let mut joint = PieceJoint::Apart;
         let mut kind = kind;
-        if let (Kind::Point { list: Some(list), .. }, Some(before)) = (&mut kind, before)
+        if let (BlockKind::Point { list: Some(list), .. }, Some(before)) = (&mut kind, before)
             && list.sign == before.sign
         {
             // A list counts on from its first number, whatever stands there.
             list.number = before.number.map(|number| number.saturating_add(1));
-            joint = Joint::NextPoint(list.number);
+            joint = PieceJoint::NextPoint(list.number);
         }
         let (from, to, head_to) = (at.start, at.end, at.end);
-        let block = Block { kind, from, to, joint, blank: false, lines: 1, head_to, table: None };
-        self.open = Open::Block(block);
+        let block =
+            OpenBlock { kind, from, to, joint, blank: false, lines: 1, head_to, table: None };
+        self.open = ScanState::Block(block);
         if alone && !line.is_empty() {
-            self.close(out);
+            self.close_block(out);
         }
     }
 
     /// The open block is complete.
-    fn close(&mut self, out: &mut Vec<Piece>) {
-        if let Open::Block(block) = std::mem::take(&mut self.open) {
+    fn close_block(&mut self, out: &mut Vec<MarkdownPiece>) {
+        if let ScanState::Block(block) = std::mem::take(&mut self.open) {
             self.list = match block.kind {
-                Kind::Point { list, .. } => list,
+                BlockKind::Point { list, .. } => list,
                 _ => None,
             };
             if block.from < block.to {
-                out.push(Piece::Blocks { at: block.from..block.to, joint: block.joint });
+                out.push(MarkdownPiece::Blocks { at: block.from..block.to, joint: block.joint });
             }
         }
     }
 
     /// Gives away what is too long to be laid out again and again.
-    fn cut_if_long(&mut self, text: &str, next: usize, out: &mut Vec<Piece>) {
-        let Open::Block(block) = &mut self.open else { return };
+    fn cut_if_long(&mut self, text: &str, next: usize, out: &mut Vec<MarkdownPiece>) {
+        let ScanState::Block(block) = &mut self.open else { return };
         if block.to - block.from < BLOCK_BYTES_MAX {
             return;
         }
         let mut rest = block.clone();
-        rest.joint = Joint::Cut(block.table.clone());
+        rest.joint = PieceJoint::Cut(block.table.clone());
         (rest.from, rest.to, rest.blank) = (next.min(text.len()), next.min(text.len()), false);
-        self.close(out);
-        self.open = Open::Block(rest);
+        self.close_block(out);
+        self.open = ScanState::Block(rest);
     }
 
     /// More of a line that was too long. The block that it began in has been given away up to here.
-    fn rest_of_line(&mut self, at: Range<usize>, out: &mut Vec<Piece>) {
+    fn rest_of_line(&mut self, at: Range<usize>, out: &mut Vec<MarkdownPiece>) {
         match &self.open {
-            Open::Code { .. } => out.push(Piece::MoreCode(at)),
+            ScanState::Code { .. } => out.push(MarkdownPiece::MoreCode(at)),
             _ => {
-                self.close(out);
-                out.push(Piece::MoreText(at));
+                self.close_block(out);
+                out.push(MarkdownPiece::MoreText(at));
             }
         }
     }
 }
 
-impl Block {
+impl OpenBlock {
     /// An empty line ends it.
     fn ends_with_blank(&self) -> bool {
-        matches!(self.kind, Kind::Paragraph | Kind::Quote)
+        matches!(self.kind, BlockKind::Paragraph | BlockKind::Quote)
     }
 
     /// Whether a line that is not empty belongs to it.
-    fn takes(&self, shape: &Shape, line: &str) -> bool {
+    fn accepts_line(&self, shape: &LineShape, line: &str) -> bool {
         // Text goes on with text, however it is indented.
         let lazy = !self.blank && !shape.begins_block(line);
         match self.kind {
-            Kind::Paragraph => lazy || !self.blank && shape.underline,
-            Kind::Indented => shape.indent >= 4,
-            Kind::Quote => shape.quote && shape.indent < 4 || lazy,
-            Kind::Point { column, .. } => {
+            BlockKind::Paragraph => lazy || !self.blank && shape.underline,
+            BlockKind::Indented => shape.indent >= 4,
+            BlockKind::Quote => shape.quote && shape.indent < 4 || lazy,
+            BlockKind::Point { column, .. } => {
                 shape.indent >= column || lazy && (shape.point.is_none() || shape.indent >= 4)
             }
         }
     }
 
-    fn add(&mut self, text: &str, at: Range<usize>, line: &str) {
+    fn add_line(&mut self, text: &str, at: Range<usize>, line: &str) {
         self.to = at.end;
         self.blank = false;
         self.lines += 1;
         let rule = |c: char| matches!(c, '|' | '-' | ':' | ' ' | '\t');
         let head = || text[self.from..self.head_to].contains('|');
-        let second = self.lines == 2 && self.kind == Kind::Paragraph;
+        let second = self.lines == 2 && self.kind == BlockKind::Paragraph;
         if second && line.contains('-') && line.contains('|') && line.chars().all(rule) && head() {
             self.table = Some(self.from..at.end);
         }

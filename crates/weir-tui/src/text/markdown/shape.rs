@@ -4,7 +4,7 @@
 
 /// A list, as its last point says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct List {
+pub(super) struct ListMarker {
     pub(super) sign: u8,
     /// The number of that point, where it has one.
     pub(super) number: Option<u64>,
@@ -12,13 +12,13 @@ pub(super) struct List {
 
 /// What code stands between.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Fence {
+pub(super) struct CodeFence {
     pub(super) sign: u8,
     pub(super) length: usize,
     pub(super) indent: usize,
 }
 
-impl Fence {
+impl CodeFence {
     pub(super) fn is_closed_by(&self, line: &str) -> bool {
         let inner = line.trim_start_matches(' ');
         let rest = inner.trim_start_matches(char::from(self.sign));
@@ -30,7 +30,7 @@ impl Fence {
 
 /// What the beginning of a line says.
 #[derive(Debug, Default)]
-pub(super) struct Shape {
+pub(super) struct LineShape {
     pub(super) blank: bool,
     /// Columns before its first sign.
     pub(super) indent: usize,
@@ -40,22 +40,23 @@ pub(super) struct Shape {
     pub(super) underline: bool,
     pub(super) quote: bool,
     pub(super) footnote: bool,
-    pub(super) fence: Option<Fence>,
+    pub(super) fence: Option<CodeFence>,
     /// A point of a list, and the column where its text begins.
-    pub(super) point: Option<(List, usize)>,
+    pub(super) point: Option<(ListMarker, usize)>,
 }
 
-impl Shape {
-    pub(super) fn of(line: &str) -> Shape {
-        let (indent, inner) = indented(line, 0);
-        let mut shape = Shape { blank: inner.trim().is_empty(), indent, ..Shape::default() };
+impl LineShape {
+    pub(super) fn of_line(line: &str) -> LineShape {
+        let (indent, inner) = split_indent(line, 0);
+        let mut shape =
+            LineShape { blank: inner.trim().is_empty(), indent, ..LineShape::default() };
         let Some(first) = inner.bytes().next().filter(|_| !shape.blank) else { return shape };
         let run = inner.len() - inner.trim_start_matches(char::from(first)).len();
         let rest = &inner[run.min(inner.len())..];
         match first {
             b'#' => shape.heading = run <= 6 && (rest.is_empty() || rest.starts_with([' ', '\t'])),
             b'`' | b'~' if run >= 3 && !(first == b'`' && rest.contains('`')) => {
-                shape.fence = Some(Fence { sign: first, length: run, indent });
+                shape.fence = Some(CodeFence { sign: first, length: run, indent });
             }
             b'>' => shape.quote = true,
             b'[' => shape.footnote = is_footnote(inner),
@@ -68,7 +69,7 @@ impl Shape {
         }
         shape.underline = matches!(first, b'-' | b'=') && rest.trim().is_empty() && indent < 4;
         if !shape.rule {
-            shape.point = point(inner, indent);
+            shape.point = list_point(inner, indent);
         }
         if indent >= 4 {
             (shape.heading, shape.rule, shape.footnote) = (false, false, false);
@@ -78,7 +79,7 @@ impl Shape {
 
     /// Whether it begins a block even where text could go on.
     pub(super) fn begins_block(&self, line: &str) -> bool {
-        let counts = |list: &List| list.number.is_none_or(|number| number == 1);
+        let counts = |list: &ListMarker| list.number.is_none_or(|number| number == 1);
         let empty = line.trim().len() < 3;
         let point = self.point.filter(|(list, _)| counts(list) && !empty);
         let line = self.heading || self.rule || self.quote || self.footnote;
@@ -87,7 +88,7 @@ impl Shape {
 }
 
 /// Columns of blanks before the text, which begins at `column`, and the text.
-fn indented(line: &str, column: usize) -> (usize, &str) {
+fn split_indent(line: &str, column: usize) -> (usize, &str) {
     let mut at = column;
     for (byte, c) in line.char_indices() {
         match c {
@@ -105,7 +106,7 @@ fn is_footnote(inner: &str) -> bool {
 }
 
 /// A point of a list that begins here, and the column where its text begins.
-fn point(inner: &str, indent: usize) -> Option<(List, usize)> {
+fn list_point(inner: &str, indent: usize) -> Option<(ListMarker, usize)> {
     let digits = inner.bytes().take_while(u8::is_ascii_digit).count();
     let sign = *inner.as_bytes().get(digits)?;
     let number = match (digits, sign) {
@@ -114,10 +115,10 @@ fn point(inner: &str, indent: usize) -> Option<(List, usize)> {
         _ => return None,
     };
     let width = digits + 1;
-    let (blanks, text) = indented(&inner[width..], indent + width);
+    let (blanks, text) = split_indent(&inner[width..], indent + width);
     if blanks == 0 && !text.is_empty() {
         return None;
     }
     let blanks = if text.is_empty() || blanks > 4 { 1 } else { blanks };
-    Some((List { sign, number }, indent + width + blanks))
+    Some((ListMarker { sign, number }, indent + width + blanks))
 }

@@ -5,8 +5,8 @@ use pulldown_cmark::Alignment;
 use ratatui::style::Modifier;
 use ratatui::text::{Line, Span};
 
-use super::super::wrap::{line_width, wrap};
-use super::page::{Broken, Page};
+use super::super::wrap::{line_width, wrap_line};
+use super::page::{BreakMode, MarkdownPage};
 
 /// Narrowest column of a table that does not fit.
 const COLUMN_CELLS_MIN: usize = 6;
@@ -15,19 +15,19 @@ const BETWEEN: &str = " │ ";
 const BETWEEN_CELLS: usize = 3;
 
 /// What stands in a cell: a line, or more where it was broken by hand.
-pub(super) type Cell = Vec<Line<'static>>;
+pub(super) type TableCell = Vec<Line<'static>>;
 
 /// A table that is being read.
 #[derive(Default)]
-pub(super) struct Table {
+pub(super) struct MarkdownTable {
     pub(super) columns: Vec<Alignment>,
     /// The first is the head.
-    pub(super) rows: Vec<Vec<Cell>>,
+    pub(super) rows: Vec<Vec<TableCell>>,
 }
 
-impl Table {
+impl MarkdownTable {
     /// Writes it.
-    pub(super) fn write(self, page: &mut Page<'_, '_>) {
+    pub(super) fn write_to_page(self, page: &mut MarkdownPage<'_, '_>) {
         let count = self.rows.iter().map(Vec::len).max().unwrap_or(0);
         let mut natural = vec![1_usize; count];
         for (column, cell) in self.rows.iter().flat_map(|row| row.iter().enumerate()) {
@@ -35,37 +35,37 @@ impl Table {
             natural[column] = natural[column].max(cells);
         }
         let between = BETWEEN_CELLS * count.saturating_sub(1);
-        match page.room().checked_sub(between).and_then(|room| fitted(&natural, room)) {
+        match page.room_left().checked_sub(between).and_then(|room| fit_columns(&natural, room)) {
             Some(widths) => self.as_grid(page, &widths),
             None => self.into_list(page),
         }
     }
 
-    fn as_grid(&self, page: &mut Page<'_, '_>, widths: &[usize]) {
+    fn as_grid(&self, page: &mut MarkdownPage<'_, '_>, widths: &[usize]) {
         for (at, row) in self.rows.iter().enumerate() {
             let cells: Vec<Vec<Line<'static>>> = widths
                 .iter()
                 .enumerate()
                 .map(|(column, width)| {
                     let cell = row.get(column).map(Vec::as_slice).unwrap_or_default();
-                    cell.iter().flat_map(|line| wrap(line, *width, 0)).collect()
+                    cell.iter().flat_map(|line| wrap_line(line, *width, 0)).collect()
                 })
                 .collect();
             let height = cells.iter().map(Vec::len).max().unwrap_or(0).max(1);
             for line in 0..height {
-                page.line(self.grid_line(page, widths, &cells, line), Broken::Exactly, 0);
+                page.write_line(self.grid_line(page, widths, &cells, line), BreakMode::Exactly, 0);
             }
             if at == 0 {
                 let parts: Vec<String> = widths.iter().map(|width| "─".repeat(*width)).collect();
                 let text = Span::styled(parts.join("─┼─"), page.theme().quiet);
-                page.line(Line::from(text), Broken::Exactly, 0);
+                page.write_line(Line::from(text), BreakMode::Exactly, 0);
             }
         }
     }
 
     fn grid_line(
         &self,
-        page: &Page<'_, '_>,
+        page: &MarkdownPage<'_, '_>,
         widths: &[usize],
         cells: &[Vec<Line<'static>>],
         line: usize,
@@ -89,7 +89,7 @@ impl Table {
         Line::from(spans)
     }
 
-    fn into_list(mut self, page: &mut Page<'_, '_>) {
+    fn into_list(mut self, page: &mut MarkdownPage<'_, '_>) {
         let head = if self.rows.is_empty() { Vec::new() } else { self.rows.remove(0) };
         if self.rows.is_empty() {
             // A head without rows is all there is to say.
@@ -103,13 +103,13 @@ impl Table {
                 if cell.is_none() && !bare {
                     continue;
                 }
-                let mut spans = joined(name);
+                let mut spans = join_cell_lines(name);
                 if !spans.is_empty() && cell.is_some() {
                     spans.push(Span::raw(": ").patch_style(Modifier::BOLD));
                 }
-                spans.extend(cell.map(joined).unwrap_or_default());
+                spans.extend(cell.map(join_cell_lines).unwrap_or_default());
                 spans.insert(0, Span::raw(if first { "• " } else { "  " }));
-                page.line(Line::from(spans), Broken::AtWords, 4);
+                page.write_line(Line::from(spans), BreakMode::AtWords, 4);
                 first = false;
             }
         }
@@ -117,7 +117,7 @@ impl Table {
 }
 
 /// The lines of a cell as one.
-fn joined(cell: &Cell) -> Vec<Span<'static>> {
+fn join_cell_lines(cell: &TableCell) -> Vec<Span<'static>> {
     let mut spans: Vec<Span<'static>> = Vec::new();
     for line in cell {
         if !spans.is_empty() {
@@ -130,7 +130,7 @@ fn joined(cell: &Cell) -> Vec<Span<'static>> {
 
 /// Widths of columns that together have at most `room` cells; narrow columns keep what they need.
 /// None: they would be too narrow to read.
-fn fitted(natural: &[usize], room: usize) -> Option<Vec<usize>> {
+fn fit_columns(natural: &[usize], room: usize) -> Option<Vec<usize>> {
     let needs: usize = natural.iter().sum();
     if needs <= room {
         return Some(natural.to_vec());
@@ -156,7 +156,7 @@ fn fitted(natural: &[usize], room: usize) -> Option<Vec<usize>> {
 
 #[cfg(test)]
 mod tests {
-    use super::fitted;
+    use super::fit_columns;
 
     #[test]
     fn f1_columns_give_from_the_widest() {
@@ -167,7 +167,7 @@ mod tests {
             (vec![30, 40], 8, None),
             (vec![], 0, Some(vec![])),
         ] {
-            assert_eq!(fitted(&natural, room), expected, "{natural:?} {room}");
+            assert_eq!(fit_columns(&natural, room), expected, "{natural:?} {room}");
         }
     }
 }

@@ -3,18 +3,18 @@
 
 use ratatui::style::Modifier;
 
-use super::super::theme::{Depth, Theme};
+use super::super::theme::{ColourDepth, Theme};
 use super::super::wrap::line_width;
-use super::render;
+use super::render_markdown;
 
 mod growing;
 
 fn theme() -> Theme {
-    Theme::named("dark", Depth::True).expect("it is on the list")
+    Theme::by_name("dark", ColourDepth::True).expect("it is on the list")
 }
 
 fn lines(text: &str, width: usize) -> Vec<String> {
-    render(text, width, &theme()).iter().map(ToString::to_string).collect()
+    render_markdown(text, width, &theme()).iter().map(ToString::to_string).collect()
 }
 
 #[test]
@@ -119,7 +119,7 @@ fn f1_tables_fit_the_width() {
 #[test]
 fn f1_styles_say_what_words_are() {
     let theme = theme();
-    let lines = render("**b** *i* ~~s~~ `c`\n\n# H\n\n> q", 40, &theme);
+    let lines = render_markdown("**b** *i* ~~s~~ `c`\n\n# H\n\n> q", 40, &theme);
     let has = |at: usize, text: &str, modifier: Modifier| {
         let span = lines[at].spans.iter().find(|span| span.content == text);
         span.is_some_and(|span| span.style.add_modifier.contains(modifier))
@@ -128,7 +128,7 @@ fn f1_styles_say_what_words_are() {
     assert!(has(0, "s", Modifier::CROSSED_OUT) && has(2, "H", Modifier::BOLD));
     let code = lines[0].spans.iter().find(|span| span.content == "c").expect("the code");
     assert_eq!(code.style, theme.code);
-    assert_eq!(render("`c`", 40, &Theme::plain())[0].to_string(), "`c`");
+    assert_eq!(render_markdown("`c`", 40, &Theme::plain_theme())[0].to_string(), "`c`");
 }
 
 #[test]
@@ -150,7 +150,7 @@ fn z10_f1_nothing_in_markdown_steers_the_terminal() {
         "&#27;[2J &#x9b;1m &#x202e; &#7; `&#27;` [a](&#27;) &NewLine;&Tab;".to_owned(),
     ] {
         for width in [0, 1, 2, 7, 80] {
-            for line in render(&text, width, &theme()) {
+            for line in render_markdown(&text, width, &theme()) {
                 let line = line.to_string();
                 let bad = |c: char| c.is_control() || weir_core::view::plain::is_deceptive(c);
                 assert!(!line.contains(bad), "{text:?}: {line:?}");
@@ -187,7 +187,7 @@ fn z10_f1_deep_and_long_text_ends() {
         "\n".repeat(1 << 20),
         "[a]: b\n".repeat(MANY),
     ] {
-        let lines = render(&text, 40, &theme());
+        let lines = render_markdown(&text, 40, &theme());
         assert!(lines.iter().all(|line| line_width(line) <= 40), "{:?}", text.get(..20));
         assert!(lines.last().is_none_or(|line| line_width(line) > 0));
     }

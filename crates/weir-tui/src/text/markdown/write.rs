@@ -5,14 +5,14 @@ use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Tag, TagEnd};
 use ratatui::style::{Modifier, Style};
 use ratatui::text::{Line, Span};
 
-use super::super::clean::{clean, clean_line};
-use super::page::{Broken, Page};
+use super::super::clean::{clean_line, clean_text};
+use super::page::{BreakMode, MarkdownPage};
 use super::paint::CodeLines;
-use super::table::{Cell, Table};
+use super::table::{MarkdownTable, TableCell};
 
 /// Reads the events of one piece.
-pub(super) struct Writer<'p, 's, 'a> {
-    page: &'p mut Page<'s, 'a>,
+pub(super) struct MarkdownLineWriter<'p, 's, 'a> {
+    page: &'p mut MarkdownPage<'s, 'a>,
     /// Lines of the text that is being read.
     lines: Vec<Vec<Span<'static>>>,
     /// A block of text is being read.
@@ -20,29 +20,29 @@ pub(super) struct Writer<'p, 's, 'a> {
     /// Nothing stands in the open block yet.
     fresh: bool,
     styles: Vec<Style>,
-    links: Vec<Link>,
+    links: Vec<OpenMarkdownLink>,
     /// Lists that are open, with the number of the next point.
     lists: Vec<Option<u64>>,
     /// The number of the first point, where the text counts on.
     number: Option<u64>,
-    table: Option<Table>,
+    table: Option<MarkdownTable>,
     /// Code or HTML that is being read: what stands behind its fence, and its text.
     source: Option<(String, String)>,
 }
 
 /// A link or an image that is being read.
-struct Link {
+struct OpenMarkdownLink {
     address: String,
     title: String,
     words: String,
     image: bool,
 }
 
-impl<'p, 's, 'a> Writer<'p, 's, 'a> {
+impl<'p, 's, 'a> MarkdownLineWriter<'p, 's, 'a> {
     /// For one piece; `number` is that of its first point.
-    pub(super) fn new(page: &'p mut Page<'s, 'a>, number: Option<u64>) -> Self {
+    pub(super) fn new(page: &'p mut MarkdownPage<'s, 'a>, number: Option<u64>) -> Self {
         let styles = vec![page.theme().text];
-        Writer {
+        MarkdownLineWriter {
             page,
             lines: Vec::new(),
             in_text: false,
@@ -57,25 +57,25 @@ impl<'p, 's, 'a> Writer<'p, 's, 'a> {
     }
 
     /// The next of the parser's events.
-    pub(super) fn event(&mut self, event: Event<'_>) {
+    pub(super) fn handle_event(&mut self, event: Event<'_>) {
         let theme = self.page.theme();
         match event {
-            Event::Start(tag) => self.start(tag),
-            Event::End(tag) => self.end(tag),
+            Event::Start(tag) => self.start_tag(tag),
+            Event::End(tag) => self.end_tag(tag),
             Event::Text(text) | Event::Html(text) if self.source.is_some() => {
                 if let Some((_, source)) = &mut self.source {
                     source.push_str(&text);
                 }
             }
-            Event::Text(text) => self.words(&text),
-            Event::Code(text) => self.code(&text),
-            Event::InlineMath(text) => self.styled(&format!("${text}$"), theme.code),
+            Event::Text(text) => self.write_words(&text),
+            Event::Code(text) => self.write_code(&text),
+            Event::InlineMath(text) => self.write_styled(&format!("${text}$"), theme.code),
             Event::DisplayMath(text) => {
                 for (at, line) in format!("$${text}$$").split('\n').enumerate() {
                     if at > 0 {
                         self.hard_break();
                     }
-                    self.styled(line, theme.code);
+                    self.write_styled(line, theme.code);
                 }
             }
             Event::Html(text) | Event::InlineHtml(text) => {
@@ -83,36 +83,36 @@ impl<'p, 's, 'a> Writer<'p, 's, 'a> {
                 if name.eq_ignore_ascii_case("br") {
                     self.hard_break();
                 } else {
-                    self.styled(&text, theme.quiet);
+                    self.write_styled(&text, theme.quiet);
                 }
             }
-            Event::FootnoteReference(name) => self.styled(&format!("[^{name}]"), theme.link),
-            Event::SoftBreak => self.words(" "),
+            Event::FootnoteReference(name) => self.write_styled(&format!("[^{name}]"), theme.link),
+            Event::SoftBreak => self.write_words(" "),
             Event::HardBreak => self.hard_break(),
             Event::Rule => {
-                self.block();
-                self.page.rule();
+                self.begin_block();
+                self.page.write_rule();
             }
             Event::TaskListMarker(done) => {
-                self.styled(if done { "[x] " } else { "[ ] " }, theme.accent);
+                self.write_styled(if done { "[x] " } else { "[ ] " }, theme.accent);
             }
         }
     }
 
     /// There are no more events.
     pub(super) fn finish(mut self) {
-        self.flush();
+        self.flush_text();
     }
 
-    fn start(&mut self, tag: Tag<'_>) {
+    fn start_tag(&mut self, tag: Tag<'_>) {
         let theme = self.page.theme();
         match tag {
             Tag::Paragraph => {
-                self.block();
+                self.begin_block();
                 self.in_text = true;
             }
             Tag::Heading { level, .. } => {
-                self.block();
+                self.begin_block();
                 self.in_text = true;
                 let more = match level {
                     HeadingLevel::H1 => Modifier::BOLD | Modifier::UNDERLINED,
@@ -122,13 +122,13 @@ impl<'p, 's, 'a> Writer<'p, 's, 'a> {
                 self.push_style(theme.heading.add_modifier(more));
             }
             Tag::BlockQuote(_) => {
-                self.block();
+                self.begin_block();
                 self.page.open_quote();
                 self.push_style(theme.quote);
                 self.fresh = true;
             }
             Tag::CodeBlock(kind) => {
-                self.block();
+                self.begin_block();
                 let info = match kind {
                     CodeBlockKind::Fenced(info) => info.into_string(),
                     CodeBlockKind::Indented => String::new(),
@@ -136,19 +136,19 @@ impl<'p, 's, 'a> Writer<'p, 's, 'a> {
                 self.source = Some((info, String::new()));
             }
             Tag::HtmlBlock => {
-                self.block();
+                self.begin_block();
                 self.source = Some((String::new(), String::new()));
             }
-            Tag::List(first) => self.list(first),
-            Tag::Item => self.item(),
+            Tag::List(first) => self.begin_list(first),
+            Tag::Item => self.begin_item(),
             Tag::FootnoteDefinition(name) => {
-                self.block();
+                self.begin_block();
                 self.page.open_point(format!("[^{}]: ", clean_line(&name)));
                 self.fresh = true;
             }
             Tag::Table(columns) => {
-                self.block();
-                self.table = Some(Table { columns, rows: Vec::new() });
+                self.begin_block();
+                self.table = Some(MarkdownTable { columns, rows: Vec::new() });
             }
             Tag::TableHead | Tag::TableRow => {
                 if let Some(table) = &mut self.table {
@@ -158,8 +158,8 @@ impl<'p, 's, 'a> Writer<'p, 's, 'a> {
             Tag::Emphasis => self.push_style(Style::new().add_modifier(Modifier::ITALIC)),
             Tag::Strong => self.push_style(Style::new().add_modifier(Modifier::BOLD)),
             Tag::Strikethrough => self.push_style(Style::new().add_modifier(Modifier::CROSSED_OUT)),
-            Tag::Link { dest_url, title, .. } => self.link(&dest_url, &title, false),
-            Tag::Image { dest_url, title, .. } => self.link(&dest_url, &title, true),
+            Tag::Link { dest_url, title, .. } => self.begin_link(&dest_url, &title, false),
+            Tag::Image { dest_url, title, .. } => self.begin_link(&dest_url, &title, true),
             // Not asked for.
             Tag::TableCell
             | Tag::DefinitionList
@@ -171,16 +171,16 @@ impl<'p, 's, 'a> Writer<'p, 's, 'a> {
         }
     }
 
-    fn end(&mut self, tag: TagEnd) {
+    fn end_tag(&mut self, tag: TagEnd) {
         match tag {
             TagEnd::Heading(_) => {
-                self.flush();
+                self.flush_text();
                 self.styles.pop();
             }
             TagEnd::BlockQuote(_) => {
-                self.flush();
+                self.flush_text();
                 self.styles.pop();
-                self.page.close();
+                self.page.close_block();
                 self.fresh = false;
             }
             TagEnd::CodeBlock => self.end_code(),
@@ -190,17 +190,17 @@ impl<'p, 's, 'a> Writer<'p, 's, 'a> {
                 self.fresh = false;
             }
             TagEnd::Item | TagEnd::FootnoteDefinition => {
-                self.flush();
-                self.page.close();
+                self.flush_text();
+                self.page.close_block();
                 self.fresh = false;
             }
             TagEnd::Table => {
                 if let Some(table) = self.table.take() {
-                    table.write(self.page);
+                    table.write_to_page(self.page);
                 }
             }
             TagEnd::TableCell => {
-                let cell: Cell = self.lines.drain(..).map(Line::from).collect();
+                let cell: TableCell = self.lines.drain(..).map(Line::from).collect();
                 if let Some(row) = self.table.as_mut().and_then(|table| table.rows.last_mut()) {
                     row.push(cell);
                 }
@@ -209,7 +209,7 @@ impl<'p, 's, 'a> Writer<'p, 's, 'a> {
                 self.styles.pop();
             }
             TagEnd::Link | TagEnd::Image => self.end_link(),
-            TagEnd::Paragraph => self.flush(),
+            TagEnd::Paragraph => self.flush_text(),
             TagEnd::TableHead
             | TagEnd::TableRow
             | TagEnd::DefinitionList
@@ -222,16 +222,16 @@ impl<'p, 's, 'a> Writer<'p, 's, 'a> {
     }
 
     /// A block begins: an empty line stands before it, unless it is the first.
-    fn block(&mut self) {
-        self.flush();
+    fn begin_block(&mut self) {
+        self.flush_text();
         if !std::mem::replace(&mut self.fresh, false) {
-            self.page.gap();
+            self.page.request_gap();
         }
     }
 
-    fn list(&mut self, first: Option<u64>) {
+    fn begin_list(&mut self, first: Option<u64>) {
         let (within_text, fresh) = (!self.lists.is_empty(), self.fresh);
-        self.block();
+        self.begin_block();
         if within_text && !fresh {
             // A list below the text of a point belongs to it.
             self.page.no_gap();
@@ -241,8 +241,8 @@ impl<'p, 's, 'a> Writer<'p, 's, 'a> {
         self.fresh = true;
     }
 
-    fn item(&mut self) {
-        self.flush();
+    fn begin_item(&mut self) {
+        self.flush_text();
         if !self.fresh {
             self.page.no_gap();
         }
@@ -260,37 +260,37 @@ impl<'p, 's, 'a> Writer<'p, 's, 'a> {
 
     fn end_code(&mut self) {
         let Some((info, text)) = self.source.take() else { return };
-        let mut code = CodeLines::begin(&info, self.page);
+        let mut code = CodeLines::begin_code(&info, self.page);
         for line in text.lines() {
-            code.line(line, self.page);
+            code.paint_line(line, self.page);
         }
     }
 
     fn end_html(&mut self) {
         let Some((_, text)) = self.source.take() else { return };
         let style = self.page.theme().quiet;
-        for line in clean(text.trim_end()).lines() {
+        for line in clean_text(text.trim_end()).lines() {
             let line = Line::from(Span::styled(line.to_owned(), style));
-            self.page.line(line, Broken::AtWords, 0);
+            self.page.write_line(line, BreakMode::AtWords, 0);
         }
     }
 
     fn push_style(&mut self, more: Style) {
-        self.styles.push(self.style().patch(more));
+        self.styles.push(self.current_style().patch(more));
     }
 
-    fn style(&self) -> Style {
+    fn current_style(&self) -> Style {
         self.styles.last().copied().unwrap_or_default()
     }
 
-    fn link(&mut self, address: &str, title: &str, image: bool) {
+    fn begin_link(&mut self, address: &str, title: &str, image: bool) {
         let theme = self.page.theme();
         if image {
-            self.styled("image: ", theme.quiet);
+            self.write_styled("image: ", theme.quiet);
         }
         let words = String::new();
         let (address, title) = (address.to_owned(), title.to_owned());
-        self.links.push(Link { address, title, words, image });
+        self.links.push(OpenMarkdownLink { address, title, words, image });
         self.push_style(theme.link);
     }
 
@@ -307,16 +307,16 @@ impl<'p, 's, 'a> Writer<'p, 's, 'a> {
         let behind = format!("{address}{title}");
         if !behind.is_empty() {
             let gap = if link.words.is_empty() { "" } else { " " };
-            self.styled(&format!("{gap}({})", behind.trim_start()), self.page.theme().quiet);
+            self.write_styled(&format!("{gap}({})", behind.trim_start()), self.page.theme().quiet);
         }
     }
 
-    fn code(&mut self, text: &str) {
+    fn write_code(&mut self, text: &str) {
         let style = self.page.theme().code;
         // Where code looks like other text, its signs stay.
         match style == self.page.theme().text {
-            true => self.styled(&format!("`{text}`"), style),
-            false => self.styled(text, style),
+            true => self.write_styled(&format!("`{text}`"), style),
+            false => self.write_styled(text, style),
         }
         if let Some(link) = self.links.last_mut() {
             link.words.push_str(text);
@@ -324,19 +324,19 @@ impl<'p, 's, 'a> Writer<'p, 's, 'a> {
     }
 
     /// Words of the text.
-    fn words(&mut self, text: &str) {
+    fn write_words(&mut self, text: &str) {
         if let Some(link) = self.links.last_mut() {
             link.words.push_str(text);
         }
-        self.put(text, self.style());
+        self.put_text(text, self.current_style());
     }
 
     /// Words that have a style of their own.
-    fn styled(&mut self, text: &str, style: Style) {
-        self.put(text, self.style().patch(style));
+    fn write_styled(&mut self, text: &str, style: Style) {
+        self.put_text(text, self.current_style().patch(style));
     }
 
-    fn put(&mut self, text: &str, style: Style) {
+    fn put_text(&mut self, text: &str, style: Style) {
         if !self.in_text && self.table.is_none() {
             // The text of a point has no paragraph around it.
             self.begin_text();
@@ -353,7 +353,7 @@ impl<'p, 's, 'a> Writer<'p, 's, 'a> {
 
     fn begin_text(&mut self) {
         if !std::mem::replace(&mut self.fresh, false) {
-            self.page.gap();
+            self.page.request_gap();
         }
         self.in_text = true;
     }
@@ -363,14 +363,14 @@ impl<'p, 's, 'a> Writer<'p, 's, 'a> {
     }
 
     /// The text that is being read is complete.
-    fn flush(&mut self) {
+    fn flush_text(&mut self) {
         self.in_text = false;
         let said = |spans: &Vec<Span<'_>>| spans.iter().any(|span| !span.content.trim().is_empty());
         let end = self.lines.iter().rposition(said).map_or(0, |last| last + 1);
         let first = self.lines.iter().position(said).unwrap_or(0);
         self.lines.truncate(end);
         for spans in self.lines.drain(..).skip(first) {
-            self.page.line(Line::from(spans), Broken::AtWords, 0);
+            self.page.write_line(Line::from(spans), BreakMode::AtWords, 0);
         }
     }
 }

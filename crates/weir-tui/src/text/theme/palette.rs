@@ -2,13 +2,13 @@
 
 use ratatui::style::{Color, Modifier, Style};
 
-use super::{Depth, Theme, Word, degraded};
+use super::{CodeWord, ColourDepth, Theme, degrade_colour};
 
 /// A handful of colours.
 #[derive(Clone, Copy)]
-pub(super) struct Palette {
+pub(super) struct ThemePalette {
     name: &'static str,
-    depth: Depth,
+    depth: ColourDepth,
     quiet: Style,
     accent: Color,
     good: Color,
@@ -22,59 +22,59 @@ pub(super) struct Palette {
     chosen: Option<Color>,
 }
 
-const fn rgb(code: u32) -> Color {
+const fn rgb_colour(code: u32) -> Color {
     Color::from_u32(code)
 }
 
-const DARK: Palette = Palette {
+const DARK: ThemePalette = ThemePalette {
     name: "dark",
-    depth: Depth::True,
-    quiet: Style::new().fg(rgb(0x008b_949e)),
-    accent: rgb(0x006c_b6ff),
-    good: rgb(0x0056_d364),
-    bad: rgb(0x00ff_7b72),
-    warn: rgb(0x00e3_b341),
-    purple: rgb(0x00d2_a8ff),
-    cyan: rgb(0x0076_e3ea),
+    depth: ColourDepth::True,
+    quiet: Style::new().fg(rgb_colour(0x008b_949e)),
+    accent: rgb_colour(0x006c_b6ff),
+    good: rgb_colour(0x0056_d364),
+    bad: rgb_colour(0x00ff_7b72),
+    warn: rgb_colour(0x00e3_b341),
+    purple: rgb_colour(0x00d2_a8ff),
+    cyan: rgb_colour(0x0076_e3ea),
     // The two also differ in brightness, for those who do not tell green from red.
-    added: rgb(0x007e_e7b0),
-    removed: rgb(0x00f0_886e),
-    chosen: Some(rgb(0x0026_3a5e)),
+    added: rgb_colour(0x007e_e7b0),
+    removed: rgb_colour(0x00f0_886e),
+    chosen: Some(rgb_colour(0x0026_3a5e)),
 };
 
-const LIGHT: Palette = Palette {
+const LIGHT: ThemePalette = ThemePalette {
     name: "light",
-    depth: Depth::True,
-    quiet: Style::new().fg(rgb(0x0059_636e)),
-    accent: rgb(0x0009_50ae),
-    good: rgb(0x0011_6329),
-    bad: rgb(0x00a4_0e26),
-    warn: rgb(0x007d_4e00),
-    purple: rgb(0x0066_39ba),
-    cyan: rgb(0x0005_6470),
-    added: rgb(0x0004_5c3a),
-    removed: rgb(0x00b3_3a00),
-    chosen: Some(rgb(0x00cf_e2ff)),
+    depth: ColourDepth::True,
+    quiet: Style::new().fg(rgb_colour(0x0059_636e)),
+    accent: rgb_colour(0x0009_50ae),
+    good: rgb_colour(0x0011_6329),
+    bad: rgb_colour(0x00a4_0e26),
+    warn: rgb_colour(0x007d_4e00),
+    purple: rgb_colour(0x0066_39ba),
+    cyan: rgb_colour(0x0005_6470),
+    added: rgb_colour(0x0004_5c3a),
+    removed: rgb_colour(0x00b3_3a00),
+    chosen: Some(rgb_colour(0x00cf_e2ff)),
 };
 
-const CONTRAST: Palette = Palette {
+const CONTRAST: ThemePalette = ThemePalette {
     name: "contrast",
-    depth: Depth::True,
+    depth: ColourDepth::True,
     quiet: Style::new(),
-    accent: rgb(0x0000_d7ff),
-    good: rgb(0x005f_d7ff),
-    bad: rgb(0x00ff_af00),
-    warn: rgb(0x00ff_ff00),
-    purple: rgb(0x00ff_afff),
-    cyan: rgb(0x0000_ffff),
-    added: rgb(0x005f_d7ff),
-    removed: rgb(0x00ff_af00),
+    accent: rgb_colour(0x0000_d7ff),
+    good: rgb_colour(0x005f_d7ff),
+    bad: rgb_colour(0x00ff_af00),
+    warn: rgb_colour(0x00ff_ff00),
+    purple: rgb_colour(0x00ff_afff),
+    cyan: rgb_colour(0x0000_ffff),
+    added: rgb_colour(0x005f_d7ff),
+    removed: rgb_colour(0x00ff_af00),
     chosen: None,
 };
 
-const ANSI: Palette = Palette {
+const ANSI: ThemePalette = ThemePalette {
     name: "ansi",
-    depth: Depth::Ansi,
+    depth: ColourDepth::Ansi,
     // Grey is invisible in some sets of colours; dim text is not.
     quiet: Style::new().add_modifier(Modifier::DIM),
     accent: Color::Cyan,
@@ -88,7 +88,7 @@ const ANSI: Palette = Palette {
     chosen: None,
 };
 
-const ANSI_CONTRAST: Palette = Palette {
+const ANSI_CONTRAST: ThemePalette = ThemePalette {
     name: "contrast",
     quiet: Style::new(),
     accent: Color::LightCyan,
@@ -102,23 +102,23 @@ const ANSI_CONTRAST: Palette = Palette {
     ..ANSI
 };
 
-impl Palette {
+impl ThemePalette {
     /// The colours of a theme in at most so many; none where there are none.
-    pub(super) fn named(name: &str, depth: Depth) -> Option<Palette> {
+    pub(super) fn by_name(name: &str, depth: ColourDepth) -> Option<ThemePalette> {
         let palette = match (name, depth) {
-            (_, Depth::None) | ("plain", _) => return None,
-            ("contrast", Depth::Ansi) => ANSI_CONTRAST,
-            (_, Depth::Ansi) | ("ansi", _) => ANSI,
+            (_, ColourDepth::None) | ("plain", _) => return None,
+            ("contrast", ColourDepth::Ansi) => ANSI_CONTRAST,
+            (_, ColourDepth::Ansi) | ("ansi", _) => ANSI,
             ("light", _) => LIGHT,
             ("contrast", _) => CONTRAST,
             _ => DARK,
         };
         let quiet = match palette.quiet.fg {
-            Some(color) => palette.quiet.fg(degraded(color, depth)),
+            Some(color) => palette.quiet.fg(degrade_colour(color, depth)),
             None => palette.quiet,
         };
-        let of = |color: Color| degraded(color, depth);
-        Some(Palette {
+        let of = |color: Color| degrade_colour(color, depth);
+        Some(ThemePalette {
             depth: depth.min(palette.depth),
             quiet,
             accent: of(palette.accent),
@@ -135,7 +135,7 @@ impl Palette {
     }
 
     /// The theme of these colours.
-    pub(super) fn theme(&self, name: &'static str, depth: Depth) -> Theme {
+    pub(super) fn to_theme(&self, name: &'static str, depth: ColourDepth) -> Theme {
         let of = |color: Color| Style::new().fg(color);
         let bold = |color: Color| of(color).add_modifier(Modifier::BOLD);
         Theme {
@@ -164,16 +164,16 @@ impl Palette {
     }
 
     /// How a word of code looks.
-    pub(super) fn word(&self, word: Word) -> Style {
+    pub(super) fn word_style(&self, word: CodeWord) -> Style {
         match word {
-            Word::Keyword => Style::new().fg(self.purple),
-            Word::Text => Style::new().fg(self.good),
-            Word::Comment => self.quiet,
-            Word::Constant => Style::new().fg(self.warn),
-            Word::Function => Style::new().fg(self.accent),
-            Word::Type => Style::new().fg(self.cyan),
-            Word::Added => Style::new().fg(self.added),
-            Word::Removed => Style::new().fg(self.removed),
+            CodeWord::Keyword => Style::new().fg(self.purple),
+            CodeWord::Text => Style::new().fg(self.good),
+            CodeWord::Comment => self.quiet,
+            CodeWord::Constant => Style::new().fg(self.warn),
+            CodeWord::Function => Style::new().fg(self.accent),
+            CodeWord::Type => Style::new().fg(self.cyan),
+            CodeWord::Added => Style::new().fg(self.added),
+            CodeWord::Removed => Style::new().fg(self.removed),
         }
     }
 }

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use ratatui::style::{Style, Stylize as _};
 use ratatui::text::{Line, Span};
 
-use super::{cut, line_width, width, wrap, wrap_exact};
+use super::{cut_line, line_width, text_width, wrap_exact, wrap_line};
 
 fn texts(lines: &[Line<'_>]) -> Vec<String> {
     lines.iter().map(ToString::to_string).collect()
@@ -35,7 +35,7 @@ fn f1_lines_break_between_words() {
         ("👩\u{200d}👧👩\u{200d}👧", 3, 0, vec!["👩\u{200d}👧", "👩\u{200d}👧"]),
         ("שלום עולם", 5, 0, vec!["שלום", "עולם"]),
     ] {
-        assert_eq!(texts(&wrap(&Line::from(text), width, hang)), expected, "{text:?} {width}");
+        assert_eq!(texts(&wrap_line(&Line::from(text), width, hang)), expected, "{text:?} {width}");
     }
     assert_eq!(texts(&wrap_exact(&Line::from("a  b  c"), 3, 0)), ["a  ", "b  ", "c"]);
 }
@@ -43,14 +43,14 @@ fn f1_lines_break_between_words() {
 #[test]
 fn f1_styles_go_on_over_a_break() {
     let line = Line::from(vec![Span::raw("one "), "two three".bold(), Span::raw(" four")]);
-    let lines = wrap(&line, 8, 0);
+    let lines = wrap_line(&line, 8, 0);
     let bold = Style::new().bold();
     assert_eq!(lines[0].spans, [Span::raw("one "), Span::styled("two", bold)]);
     assert_eq!(lines[1].spans[0], Span::styled("three", bold));
     assert_eq!(texts(&lines), ["one two", "three", "four"]);
     // A mark in another span stays with its letter.
     let parted = Line::from(vec![Span::raw("ae"), "\u{301}b".bold()]);
-    let lines = wrap(&parted, 2, 0);
+    let lines = wrap_line(&parted, 2, 0);
     assert_eq!(texts(&lines), ["ae\u{301}", "b"]);
     assert_eq!(lines[0].spans, [Span::raw("ae\u{301}")]);
 }
@@ -67,7 +67,7 @@ fn f1_what_does_not_fit_is_cut_where_one_sees_it() {
         ("漢字", 4, "漢字"),
         ("e\u{301}bc", 2, "e\u{301}…"),
     ] {
-        assert_eq!(cut(Line::from(text), width).to_string(), expected, "{text} {width}");
+        assert_eq!(cut_line(Line::from(text), width).to_string(), expected, "{text} {width}");
     }
 }
 
@@ -75,7 +75,7 @@ fn f1_what_does_not_fit_is_cut_where_one_sees_it() {
 fn z10_f1_five_megabytes_in_one_line() {
     for piece in ["word ", "x", "漢", "\u{301}", "👩\u{200d}", " "] {
         let text = piece.repeat((5 << 20) / piece.len() / 10);
-        let lines = wrap(&Line::from(text), 80, 2);
+        let lines = wrap_line(&Line::from(text), 80, 2);
         assert!(lines.iter().all(|line| line_width(line) <= 80), "{piece:?}");
     }
 }
@@ -90,7 +90,7 @@ fn f1_what_is_joined_and_wider_than_the_line_is_shown_in_parts() {
     for (text, cells, expected) in cases {
         assert_eq!(texts(&wrap_exact(&Line::from(text), cells, 0)), expected, "{text}");
         let letters = |lines: &[String]| lines.concat().replace(' ', "");
-        let wrapped = texts(&wrap(&Line::from(text), cells, 0));
+        let wrapped = texts(&wrap_line(&Line::from(text), cells, 0));
         assert_eq!(letters(&wrapped), text.replace(' ', ""), "{text}");
     }
 }
@@ -106,19 +106,19 @@ proptest! {
         let line = Line::from(spans);
         let whole: String = parts.concat();
         let letters = |text: &str| text.replace(' ', "");
-        let lines = wrap(&line, cells, hang);
+        let lines = wrap_line(&line, cells, hang);
         prop_assert!(!lines.is_empty());
         prop_assert_eq!(letters(&texts(&lines).concat()), letters(&whole));
         prop_assert!(lines.iter().all(|line| line_width(line) <= cells));
         let exact = wrap_exact(&line, cells, 0);
         prop_assert_eq!(texts(&exact).concat(), whole);
         prop_assert!(exact.iter().all(|line| line_width(line) <= cells));
-        prop_assert!(width(&cut(line, cells).to_string()) <= cells);
+        prop_assert!(text_width(&cut_line(line, cells).to_string()) <= cells);
     }
 
     #[test]
     fn f1_the_narrowest_widths_end(text in "\\PC{0,30}", cells in 0_usize..3, hang in 0_usize..4) {
-        let lines = wrap(&Line::from(text.as_str()), cells, hang);
+        let lines = wrap_line(&Line::from(text.as_str()), cells, hang);
         prop_assert!(lines.iter().all(|line| line_width(line) <= cells));
     }
 }

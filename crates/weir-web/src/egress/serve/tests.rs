@@ -10,8 +10,8 @@ use super::super::hosts::HostList;
 use super::*;
 use crate::lookup::SystemLookup;
 
-fn shared(bounds: EgressBounds) -> Shared {
-    Shared {
+fn shared(bounds: EgressBounds) -> EgressState {
+    EgressState {
         allowed: Vec::new().into(),
         lookup: Arc::new(SystemLookup),
         bounds,
@@ -37,7 +37,7 @@ fn hello(name: &'static str) -> Vec<u8> {
 }
 
 /// What the host heard and what the client was answered after the opening.
-async fn piped(host: &str, said: &[u8], shared: &Shared) -> (Vec<u8>, Vec<u8>) {
+async fn piped(host: &str, said: &[u8], shared: &EgressState) -> (Vec<u8>, Vec<u8>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let upstream = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
     let (mut server, _) = listener.accept().await.unwrap();
@@ -45,8 +45,8 @@ async fn piped(host: &str, said: &[u8], shared: &Shared) -> (Vec<u8>, Vec<u8>) {
     let host = parse_host(host).unwrap();
     let proxy = async {
         let (from, to) = tokio::io::split(far);
-        let mut client = Client { from: BufReader::new(from), to };
-        assert!(tunnel(&mut client, upstream, &host, HTTPS, shared).await.is_ok());
+        let mut client = CommandConnection { from: BufReader::new(from), to };
+        assert!(relay_tunnel(&mut client, upstream, &host, HTTPS, shared).await.is_ok());
     };
     let client = async {
         near.write_all(said).await.unwrap();

@@ -8,54 +8,55 @@ use weir_core::profile::PermissionMode;
 use weir_core::schedule::{
     AgentLimits, MissedTicks, OnAsk, PROMPT_CHARS_MAX, PromptMode, ScheduledAgent,
 };
-use weir_install::agents::{Defined, Place, define};
+use weir_install::agents::{CheckedAgent, Place, save_checked_agent};
 use weir_install::cx::Cx;
 use weir_install::{files, wiring};
 
 use super::{now_micros, tell};
 use crate::failure::usage;
 use crate::options::{AgentsAddArgs, MissedWord, OnAskWord, PromptModeWord};
-use crate::terminal::{out, out_json};
+use crate::terminal::{out_json, out_line};
 
 /// Adds an agent, or puts another in its place.
-pub(super) async fn add(cx: &Cx, args: &AgentsAddArgs) -> anyhow::Result<()> {
+pub(super) async fn add_agent(cx: &Cx, args: &AgentsAddArgs) -> anyhow::Result<()> {
     let place = if args.replace { Place::Taken } else { Place::Free };
-    let Defined { agent, kept, calendar, notes } = define(cx, wanted(cx, args)?, place).await?;
+    let CheckedAgent { agent, kept, calendar, notes } =
+        save_checked_agent(cx, agent_from_args(cx, args)?, place).await?;
     let now = now_micros();
     if args.json.json {
         let mut value = json!(agent);
         value["state"] = json!(kept.state);
         value["version"] = json!(kept.version);
-        value["next"] = json!(calendar.and_then(|calendar| calendar.after(now)));
+        value["next"] = json!(calendar.and_then(|calendar| calendar.next_tick_after(now)));
         return out_json(&value);
     }
     let when = match (&calendar, &agent.after) {
-        (Some(calendar), _) => match calendar.after(now) {
-            Some(next) => format!("next run {}", calendar.read(next)),
+        (Some(calendar), _) => match calendar.next_tick_after(now) {
+            Some(next) => format!("next run {}", calendar.local_time_text(next)),
             None => "no further run is due".into(),
         },
         (None, Some(after)) => format!("runs after each completed run of {after}"),
         (None, None) => format!("runs only by hand: weir agents run {}", agent.name),
     };
-    out(&format!("Added {}: {when}", agent.name))?;
-    out(&format!("  {}", tell::sees(&agent)))?;
-    notes.iter().try_for_each(|note| out(&format!("  {note}")))?;
+    out_line(&format!("Added {}: {when}", agent.name))?;
+    out_line(&format!("  {}", tell::describe_visible_tools(&agent)))?;
+    notes.iter().try_for_each(|note| out_line(&format!("  {note}")))?;
     if calendar.is_some() || agent.after.is_some() {
-        out("  `weir agents daemon` or `weir serve` must be running to start it")?;
+        out_line("  `weir agents daemon` or `weir serve` must be running to start it")?;
     }
     Ok(())
 }
 
-fn wanted(cx: &Cx, args: &AgentsAddArgs) -> anyhow::Result<ScheduledAgent> {
+fn agent_from_args(cx: &Cx, args: &AgentsAddArgs) -> anyhow::Result<ScheduledAgent> {
     let config = cx.config()?;
     Ok(ScheduledAgent {
         name: args.name.clone(),
-        prompt: prompt(&args.prompt)?,
+        prompt: read_prompt_argument(&args.prompt)?,
         cron: args.cron.clone(),
         timezone: args.timezone.clone().unwrap_or_else(|| config.settings.prompt.timezone.clone()),
         after: args.after.clone(),
         profile: args.profile.clone(),
-        tools: named(&args.tools),
+        tools: distinct_trimmed_names(&args.tools),
         prompt_mode: match args.prompt_mode {
             PromptModeWord::Combined => PromptMode::Combined,
             PromptModeWord::AgentOnly => PromptMode::AgentOnly,
@@ -79,12 +80,12 @@ fn wanted(cx: &Cx, args: &AgentsAddArgs) -> anyhow::Result<ScheduledAgent> {
             OnAskWord::Queue => OnAsk::Queue,
         },
         workspace: cx.folder.display().to_string(),
-        owner: wiring::principal(cx),
+        owner: wiring::principal_name(cx),
     })
 }
 
 /// The words after `--prompt`, or those of the file that is named there.
-fn prompt(text: &str) -> anyhow::Result<String> {
+fn read_prompt_argument(text: &str) -> anyhow::Result<String> {
     let Some(path) = text.strip_prefix('@') else { return Ok(text.to_owned()) };
     let read = files::named_text("--prompt", Path::new(path))?;
     match read.chars().count() {
@@ -97,7 +98,7 @@ fn prompt(text: &str) -> anyhow::Result<String> {
 }
 
 /// Names as they were given, each once, without blanks.
-fn named(words: &[String]) -> Vec<String> {
+fn distinct_trimmed_names(words: &[String]) -> Vec<String> {
     let mut names: Vec<String> = Vec::new();
     for word in words.iter().map(|word| word.trim()).filter(|word| !word.is_empty()) {
         if !names.iter().any(|name| name == word) {

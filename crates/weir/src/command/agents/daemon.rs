@@ -5,35 +5,40 @@ use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 use weir_core::schedule::AgentRunState;
-use weir_core::view::plain::visible;
-use weir_engine::schedule::{Scheduler, SchedulerParts, SchedulerSettings, Tell, Told};
+use weir_core::view::plain::visible_text;
+use weir_engine::schedule::{
+    Scheduler, SchedulerEvent, SchedulerListener, SchedulerParts, SchedulerSettings,
+};
 use weir_install::cx::Cx;
 use weir_install::leftovers;
 use weir_install::wiring::{self, WallClock};
 use weir_store::this_process;
 
-use super::start::Sessions;
-use crate::command::run::Signals;
+use super::start::ScheduledSessionRunner;
+use crate::command::run::TerminationSignals;
 use crate::options::AgentsDaemonArgs;
 use crate::terminal;
 
 /// Starts what is due.
-pub(super) async fn daemon(cx: &Cx, args: &AgentsDaemonArgs) -> anyhow::Result<ExitCode> {
+pub(super) async fn run_agents_daemon(
+    cx: &Cx,
+    args: &AgentsDaemonArgs,
+) -> anyhow::Result<ExitCode> {
     let settings = &cx.config()?.settings.agents;
     let settings = SchedulerSettings {
         at_once: settings.max_concurrent_runs as usize,
         per_hour: settings.max_runs_per_hour as usize,
         missed: settings.missed,
     };
-    let mut signals = Signals::new()?;
+    let mut signals = TerminationSignals::new()?;
     let stop = CancellationToken::new();
     let scheduler = Scheduler::new(SchedulerParts {
-        store: cx.store()?,
+        store: cx.local_store()?,
         clock: Arc::new(WallClock::default()),
-        starter: Arc::new(Sessions { cx: cx.anew(&cx.folder)? }),
+        starter: Arc::new(ScheduledSessionRunner { cx: cx.reloaded_in_folder(&cx.folder)? }),
         holder: this_process("weir agents daemon"),
         settings,
-        tell: tell(args.quiet),
+        tell: run_event_printer(args.quiet),
         house: None,
     });
     leftovers::remove_orphans(cx);
@@ -62,34 +67,39 @@ pub(super) async fn daemon(cx: &Cx, args: &AgentsDaemonArgs) -> anyhow::Result<E
             }
         }
     }
-    wiring::tidy(cx);
+    wiring::sweep_command_records(cx);
     Ok(ExitCode::SUCCESS)
 }
 
 /// One line for each beginning and end.
-fn tell(quiet: bool) -> Tell {
+fn run_event_printer(quiet: bool) -> SchedulerListener {
     Arc::new(move |told| {
         let line = match told {
-            Told::Begun(run) => {
+            SchedulerEvent::Begun(run) => {
                 let session = run.session.as_ref().map(ToString::to_string).unwrap_or_default();
                 format!("{} started: session {session}", run.agent)
             }
-            Told::AtRest(run) => {
+            SchedulerEvent::AtRest(run) => {
                 let state = match run.state {
                     AgentRunState::Waiting => "interrupted, to be continued".to_owned(),
                     state => state.to_string(),
                 };
                 let note =
                     if run.note.is_empty() { String::new() } else { format!(": {}", run.note) };
-                format!("{} {state}{}", run.agent, visible(&note))
+                format!("{} {state}{}", run.agent, visible_text(&note))
             }
-            Told::Unusable(agent) => {
-                let why = visible(&agent.why);
-                terminal::err(&format!("the scheduled agent {} cannot be used: {why}", agent.name));
+            SchedulerEvent::Unusable(agent) => {
+                let why = visible_text(&agent.why);
+                terminal::err_message(&format!(
+                    "the scheduled agent {} cannot be used: {why}",
+                    agent.name
+                ));
                 return;
             }
-            Told::Paused(true) => "paused: nothing starts until `weir release`".to_owned(),
-            Told::Paused(false) => "released".to_owned(),
+            SchedulerEvent::Paused(true) => {
+                "paused: nothing starts until `weir release`".to_owned()
+            }
+            SchedulerEvent::Paused(false) => "released".to_owned(),
         };
         if !quiet {
             terminal::err_line(&line);

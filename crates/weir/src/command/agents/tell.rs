@@ -5,22 +5,22 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 use weir_core::ids::Timestamp;
 use weir_core::schedule::{AgentRun, OnAsk, PromptMode, ScheduledAgent};
-use weir_core::view::plain::visible;
-use weir_engine::ports::{AGENT_ACTIVE, AgentRunFilter, KEPT_AGENT, Kept, Store};
+use weir_core::view::plain::visible_text;
+use weir_engine::ports::{AGENT_ACTIVE, AgentRunFilter, KEPT_AGENT, Store, StoredItem};
 use weir_engine::schedule::calendar::Calendar;
 use weir_install::cx::Cx;
 
-use super::{find, now_micros};
-use crate::command::sessions::{moment, single};
+use super::{find_kept_agent, now_micros};
+use crate::command::sessions::{single_visible_line, timestamp_text};
 use crate::failure::usage;
 use crate::options::{AgentNameArgs, AgentsHistoryArgs, JsonFlag};
-use crate::terminal::{out, out_json, table};
+use crate::terminal::{format_table, out_json, out_line};
 
 /// Characters of a prompt or note in a line.
 const LINE_CHARS: usize = 100;
 
 /// What it sees, in one line.
-pub(super) fn sees(agent: &ScheduledAgent) -> String {
+pub(super) fn describe_visible_tools(agent: &ScheduledAgent) -> String {
     match agent.tools[..] {
         [] => "tools: none, it can only answer".into(),
         _ => format!("tools: {}, and no others", agent.tools.join(", ")),
@@ -28,18 +28,18 @@ pub(super) fn sees(agent: &ScheduledAgent) -> String {
 }
 
 /// An agent as it is kept, and what is wrong with it if it cannot be used.
-struct Row {
-    kept: Kept,
+struct AgentRow {
+    kept: StoredItem,
     agent: Result<(ScheduledAgent, Option<Calendar>), String>,
     last: Option<AgentRun>,
 }
 
-impl Row {
+impl AgentRow {
     fn next(&self, now: Timestamp) -> Option<(Timestamp, String)> {
         let (_, calendar) = self.agent.as_ref().ok()?;
         let calendar = calendar.as_ref().filter(|_| self.kept.state == AGENT_ACTIVE)?;
-        let next = calendar.after(now)?;
-        Some((next, calendar.read(next)))
+        let next = calendar.next_tick_after(now)?;
+        Some((next, calendar.local_time_text(next)))
     }
 
     fn as_json(&self, now: Timestamp) -> Value {
@@ -56,9 +56,9 @@ impl Row {
     }
 }
 
-async fn rows(store: &dyn Store) -> anyhow::Result<Vec<Row>> {
+async fn load_agent_rows(store: &dyn Store) -> anyhow::Result<Vec<AgentRow>> {
     let mut last: BTreeMap<String, AgentRun> = BTreeMap::new();
-    let kept = store.kept(KEPT_AGENT).await?;
+    let kept = store.stored_items(KEPT_AGENT).await?;
     for kept in &kept {
         let filter = AgentRunFilter {
             agent: Some(kept.name.clone()),
@@ -69,15 +69,15 @@ async fn rows(store: &dyn Store) -> anyhow::Result<Vec<Row>> {
             store.agent_runs(&filter).await?.into_iter().map(|run| (run.agent.clone(), run)),
         );
     }
-    let row = |kept: Kept| {
+    let row = |kept: StoredItem| {
         let last = last.remove(&kept.name);
-        let agent = read(&kept);
-        Row { kept, agent, last }
+        let agent = parse_kept_agent(&kept);
+        AgentRow { kept, agent, last }
     };
     Ok(kept.into_iter().map(row).collect())
 }
 
-fn read(kept: &Kept) -> Result<(ScheduledAgent, Option<Calendar>), String> {
+fn parse_kept_agent(kept: &StoredItem) -> Result<(ScheduledAgent, Option<Calendar>), String> {
     let agent: ScheduledAgent =
         serde_json::from_str(&kept.text).map_err(|error| error.to_string())?;
     let calendar = agent.cron.as_deref().map(|cron| Calendar::new(cron, &agent.timezone));
@@ -85,18 +85,18 @@ fn read(kept: &Kept) -> Result<(ScheduledAgent, Option<Calendar>), String> {
     Ok((agent, calendar))
 }
 
-pub(super) async fn list(cx: &Cx, flag: JsonFlag) -> anyhow::Result<()> {
-    let rows = rows(cx.journal()?.as_ref()).await?;
+pub(super) async fn list_agents(cx: &Cx, flag: JsonFlag) -> anyhow::Result<()> {
+    let rows = load_agent_rows(cx.session_store()?.as_ref()).await?;
     let now = now_micros();
     if flag.json {
         return out_json(&rows.iter().map(|row| row.as_json(now)).collect::<Vec<_>>());
     }
     if rows.is_empty() {
-        return out("No scheduled agents. `weir agents add --help` shows how to add one.");
+        return out_line("No scheduled agents. `weir agents add --help` shows how to add one.");
     }
     let cells = rows.iter().map(|row| {
         let when = match (&row.agent, row.next(now)) {
-            (Err(why), _) => format!("cannot be used: {}", short(why)),
+            (Err(why), _) => format!("cannot be used: {}", shorten_line(why)),
             (_, Some((_, next))) => next,
             (Ok((agent, _)), None) => match &agent.after {
                 _ if row.kept.state != AGENT_ACTIVE => "-".into(),
@@ -107,19 +107,23 @@ pub(super) async fn list(cx: &Cx, flag: JsonFlag) -> anyhow::Result<()> {
         let last = row.last.as_ref().map_or_else(
             || "never run".to_owned(),
             |run| {
-                format!("{} {}", moment(run.finished.or(run.started).unwrap_or(run.due)), run.state)
+                format!(
+                    "{} {}",
+                    timestamp_text(run.finished.or(run.started).unwrap_or(run.due)),
+                    run.state
+                )
             },
         );
         vec![row.kept.name.clone(), row.kept.state.clone(), when, last]
     });
     let head = ["NAME", "STATE", "NEXT", "LAST"].map(str::to_owned).to_vec();
-    out(&table(&std::iter::once(head).chain(cells).collect::<Vec<_>>()))
+    out_line(&format_table(&std::iter::once(head).chain(cells).collect::<Vec<_>>()))
 }
 
-pub(super) async fn show(cx: &Cx, args: &AgentNameArgs) -> anyhow::Result<()> {
-    let store = cx.journal()?;
-    find(store.as_ref(), &args.name).await?;
-    let rows = rows(store.as_ref()).await?;
+pub(super) async fn show_agent(cx: &Cx, args: &AgentNameArgs) -> anyhow::Result<()> {
+    let store = cx.session_store()?;
+    find_kept_agent(store.as_ref(), &args.name).await?;
+    let rows = load_agent_rows(store.as_ref()).await?;
     let now = now_micros();
     let Some(row) = rows.iter().find(|row| row.kept.name == args.name) else { return Ok(()) };
     if args.json.json {
@@ -129,24 +133,29 @@ pub(super) async fn show(cx: &Cx, args: &AgentNameArgs) -> anyhow::Result<()> {
         Ok(agent) => agent,
         Err(why) => return Err(usage(format!("{} cannot be used: {why}", args.name))),
     };
-    out(&format!("{} ({}), owner {}", agent.name, row.kept.state, visible(&agent.owner)))?;
-    out(&format!("workspace: {}", visible(&agent.workspace)))?;
+    out_line(&format!(
+        "{} ({}), owner {}",
+        agent.name,
+        row.kept.state,
+        visible_text(&agent.owner)
+    ))?;
+    out_line(&format!("workspace: {}", visible_text(&agent.workspace)))?;
     if let Some(cron) = &agent.cron {
         let next = row.next(now).map(|(_, next)| format!(", next {next}")).unwrap_or_default();
-        out(&format!("schedule:  {} in {}{next}", visible(cron), agent.timezone))?;
+        out_line(&format!("schedule:  {} in {}{next}", visible_text(cron), agent.timezone))?;
     }
     if let Some(after) = &agent.after {
-        out(&format!("schedule:  after each completed run of {after}"))?;
+        out_line(&format!("schedule:  after each completed run of {after}"))?;
     }
-    for (what, text) in settings(agent) {
-        out(&format!("{what:<10} {}", visible(&text)))?;
+    for (what, text) in agent_setting_rows(agent) {
+        out_line(&format!("{what:<10} {}", visible_text(&text)))?;
     }
-    out(&format!("\n{}\n", sees(agent)))?;
-    agent.prompt.lines().try_for_each(|line| out(&format!("  {}", visible(line))))
+    out_line(&format!("\n{}\n", describe_visible_tools(agent)))?;
+    agent.prompt.lines().try_for_each(|line| out_line(&format!("  {}", visible_text(line))))
 }
 
 /// What else is set.
-fn settings(agent: &ScheduledAgent) -> Vec<(&'static str, String)> {
+fn agent_setting_rows(agent: &ScheduledAgent) -> Vec<(&'static str, String)> {
     let limits = &agent.limits;
     let mut bounds = vec![format!("{} tool calls", limits.max_tool_calls)];
     bounds.extend(limits.max_iterations.map(|n| format!("{n} model calls")));
@@ -177,8 +186,8 @@ fn settings(agent: &ScheduledAgent) -> Vec<(&'static str, String)> {
     rows
 }
 
-pub(super) async fn history(cx: &Cx, args: &AgentsHistoryArgs) -> anyhow::Result<()> {
-    let store = cx.journal()?;
+pub(super) async fn show_run_history(cx: &Cx, args: &AgentsHistoryArgs) -> anyhow::Result<()> {
+    let store = cx.session_store()?;
     let filter = AgentRunFilter {
         agent: Some(args.name.clone()),
         open: false,
@@ -187,13 +196,13 @@ pub(super) async fn history(cx: &Cx, args: &AgentsHistoryArgs) -> anyhow::Result
     let runs = store.agent_runs(&filter).await?;
     if runs.is_empty() {
         // One that was removed still has its history; one that never was has none.
-        find(store.as_ref(), &args.name).await?;
+        find_kept_agent(store.as_ref(), &args.name).await?;
     }
     if args.json.json {
         return out_json(&runs);
     }
     if runs.is_empty() {
-        return out(&format!("{} has not run yet.", args.name));
+        return out_line(&format!("{} has not run yet.", args.name));
     }
     let head = ["DUE", "WHY", "STATUS", "TOOK", "SESSION", "NOTE"].map(str::to_owned).to_vec();
     let cells = runs.iter().map(|run| {
@@ -203,13 +212,20 @@ pub(super) async fn history(cx: &Cx, args: &AgentsHistoryArgs) -> anyhow::Result
         };
         let session = run.session.as_ref().map_or("-".into(), ToString::to_string);
         let why = run.cause.as_str().to_owned();
-        vec![moment(run.due), why, run.state.to_string(), took, session, short(&run.note)]
+        vec![
+            timestamp_text(run.due),
+            why,
+            run.state.to_string(),
+            took,
+            session,
+            shorten_line(&run.note),
+        ]
     });
-    out(&table(&std::iter::once(head).chain(cells).collect::<Vec<_>>()))
+    out_line(&format_table(&std::iter::once(head).chain(cells).collect::<Vec<_>>()))
 }
 
-fn short(text: &str) -> String {
-    let line = single(text);
+fn shorten_line(text: &str) -> String {
+    let line = single_visible_line(text);
     match line.chars().count() > LINE_CHARS {
         true => format!("{}…", line.chars().take(LINE_CHARS).collect::<String>()),
         false => line,

@@ -6,23 +6,26 @@ use weir_core::event::{ApprovalRequested, ApprovalResolved, Decision};
 use weir_core::governance::lease::LeaseTerms;
 use weir_core::ids::{ApprovalId, QuestionId};
 use weir_core::input::{ApprovalAnswer, PersonCommand};
-use weir_core::view::plain::visible;
+use weir_core::view::plain::visible_text;
 use weir_engine::family;
 use weir_engine::host::SessionState;
 use weir_install::cx::Cx;
 use weir_install::session_ids;
 
-use super::deliver::{Delivered, Delivery};
-use super::{Asked, Folded, find, fold, tell};
-use crate::command::sessions::moment;
+use super::deliver::{AnswerDelivery, AnswerDeliveryOutcome};
+use super::{FoldedSession, PendingItem, find_pending_item, fold, tell};
+use crate::command::sessions::timestamp_text;
 use crate::failure::{exit, usage};
 use crate::options::{ApprovalsAnswerArgs, ApprovalsRevokeArgs};
-use crate::terminal::{err, out};
+use crate::terminal::{err_message, out_line};
 
-pub(super) async fn answer(cx: &Cx, args: &ApprovalsAnswerArgs) -> anyhow::Result<ExitCode> {
-    let store = cx.store()?;
-    let (session, asked) = find(store.as_ref(), &args.id).await?;
-    let folded = fold::load(store.as_ref(), &session).await?;
+pub(super) async fn answer_pending_item(
+    cx: &Cx,
+    args: &ApprovalsAnswerArgs,
+) -> anyhow::Result<ExitCode> {
+    let store = cx.local_store()?;
+    let (session, asked) = find_pending_item(store.as_ref(), &args.id).await?;
+    let folded = fold::load_folded_session(store.as_ref(), &session).await?;
     let never = || {
         usage(format!(
             "session {session} has no approval or question {}; `weir approvals list` shows the \
@@ -31,17 +34,17 @@ pub(super) async fn answer(cx: &Cx, args: &ApprovalsAnswerArgs) -> anyhow::Resul
         ))
     };
     match asked {
-        Asked::Approval(id) => {
+        PendingItem::Approval(id) => {
             let (_, asked) = folded.requested.get(&id).cloned().ok_or_else(never)?;
-            decide(cx, args, &asked, folded).await
+            answer_approval(cx, args, &asked, folded).await
         }
-        Asked::Question(id) => {
+        PendingItem::Question(id) => {
             let (_, asked) = folded.asked.get(&id).ok_or_else(never)?;
             let text = args.text.clone().ok_or_else(|| {
                 usage(format!("{id} is a question; answer it in words: --text \"…\""))
             })?;
-            let text = tell::choice(&text, &asked.options);
-            reply(cx, &id, text, folded).await
+            let text = tell::resolve_typed_choice(&text, &asked.options);
+            answer_question(cx, &id, text, folded).await
         }
     }
 }
@@ -50,7 +53,7 @@ pub(super) async fn answer(cx: &Cx, args: &ApprovalsAnswerArgs) -> anyhow::Resul
 ///
 /// # Errors
 /// A usage error: words that do not go together, or a lasting answer that no rule can say.
-fn wanted(
+fn decision_from_args(
     args: &ApprovalsAnswerArgs,
     asked: &ApprovalRequested,
 ) -> anyhow::Result<(Decision, Option<LeaseTerms>)> {
@@ -84,39 +87,46 @@ fn wanted(
     Ok((decision, terms))
 }
 
-async fn decide(
+async fn answer_approval(
     cx: &Cx,
     args: &ApprovalsAnswerArgs,
     asked: &ApprovalRequested,
-    mut folded: Folded,
+    mut folded: FoldedSession,
 ) -> anyhow::Result<ExitCode> {
     let id = &asked.approval;
-    let (decision, terms) = wanted(args, asked)?;
+    let (decision, terms) = decision_from_args(args, asked)?;
     let reason = args.reason.clone().filter(|text| !text.trim().is_empty());
     let answer = ApprovalAnswer { approval: id.clone(), decision, reason, terms };
-    let delivery = Delivery::new(cx, PersonCommand::Decide(answer))?;
+    let delivery = AnswerDelivery::new(cx, PersonCommand::Decide(answer))?;
     let delivered = delivery.deliver(&mut folded, |state| state.resolution(id).is_some()).await?;
     let at_rest = match delivered {
-        Delivered::Settled { at_rest } => at_rest,
-        Delivered::Waits(holder) => return waits(&holder, id.as_str()),
+        AnswerDeliveryOutcome::Settled { at_rest } => at_rest,
+        AnswerDeliveryOutcome::Waits(holder) => return report_waiting_answer(&holder, id.as_str()),
     };
-    let Some((ts, resolved)) = folded.resolved.get(id) else { return gone(id) };
-    let said =
-        tell::said(resolved.decision, resolved.terms, &resolved.by, resolved.reason.as_deref());
-    if resolved.by != delivery.by() {
-        err(&format!("{id} was already answered at {} UTC: {said}", moment(*ts)));
+    let Some((ts, resolved)) = folded.resolved.get(id) else { return report_closed_approval(id) };
+    let said = tell::describe_decision(
+        resolved.decision,
+        resolved.terms,
+        &resolved.by,
+        resolved.reason.as_deref(),
+    );
+    if resolved.by != delivery.answering_person() {
+        err_message(&format!("{id} was already answered at {} UTC: {said}", timestamp_text(*ts)));
         return Ok(ExitCode::from(exit::FAILED));
     }
-    out(&format!("{id} is answered: {said}"))?;
+    out_line(&format!("{id} is answered: {said}"))?;
     if resolved.decision == Decision::Always {
-        tell::remember(cx, &asked.rules);
+        tell::remember_allowed_rules(cx, &asked.rules);
     }
-    granted(&folded, resolved)?;
+    describe_granted_lease(&folded, resolved)?;
     goes_on(&folded, at_rest)
 }
 
 /// Says which lease an answer for the session became.
-fn granted(folded: &Folded, resolved: &ApprovalResolved) -> anyhow::Result<()> {
+fn describe_granted_lease(
+    folded: &FoldedSession,
+    resolved: &ApprovalResolved,
+) -> anyhow::Result<()> {
     if resolved.decision != Decision::Session {
         return Ok(());
     }
@@ -124,21 +134,25 @@ fn granted(folded: &Folded, resolved: &ApprovalResolved) -> anyhow::Result<()> {
         return Ok(());
     };
     let (id, number) = (folded.session.id(), lease.lease);
-    out(&format!("lease {number}: {}, {}", tell::rules(&lease.rules), tell::left(lease)))?;
-    out(&format!("  to revoke it: weir approvals revoke {id} {number}"))
+    out_line(&format!(
+        "lease {number}: {}, {}",
+        tell::join_rules(&lease.rules),
+        tell::describe_lease_remainder(lease)
+    ))?;
+    out_line(&format!("  to revoke it: weir approvals revoke {id} {number}"))
 }
 
-fn goes_on(folded: &Folded, at_rest: bool) -> anyhow::Result<ExitCode> {
+fn goes_on(folded: &FoldedSession, at_rest: bool) -> anyhow::Result<ExitCode> {
     if at_rest {
         // A sub-agent goes on with the session that started it.
-        let id = family::root(folded.session.id());
-        out(&format!("Session {id} is not running; `weir run --resume {id}` continues it."))?;
+        let id = family::root_session(folded.session.id());
+        out_line(&format!("Session {id} is not running; `weir run --resume {id}` continues it."))?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn waits(holder: &str, id: &str) -> anyhow::Result<ExitCode> {
-    err(&format!(
+fn report_waiting_answer(holder: &str, id: &str) -> anyhow::Result<ExitCode> {
+    err_message(&format!(
         "{holder} is running the session and has not read the answer to {id} yet; the answer \
          counts once it is read (check with `weir approvals show {id}`)"
     ));
@@ -146,61 +160,66 @@ fn waits(holder: &str, id: &str) -> anyhow::Result<ExitCode> {
 }
 
 /// The run ended without an answer.
-fn gone(id: &ApprovalId) -> anyhow::Result<ExitCode> {
-    err(&format!("{id} is no longer open; nothing was changed"));
+fn report_closed_approval(id: &ApprovalId) -> anyhow::Result<ExitCode> {
+    err_message(&format!("{id} is no longer open; nothing was changed"));
     Ok(ExitCode::from(exit::FAILED))
 }
 
-async fn reply(
+async fn answer_question(
     cx: &Cx,
     id: &QuestionId,
     text: String,
-    mut folded: Folded,
+    mut folded: FoldedSession,
 ) -> anyhow::Result<ExitCode> {
     let command = PersonCommand::Reply { question: id.clone(), answer: text };
-    let delivery = Delivery::new(cx, command)?;
-    let queued = folded.session.queued().len();
+    let delivery = AnswerDelivery::new(cx, command)?;
+    let queued = folded.session.queued_inputs().len();
     let settled = |state: &SessionState| state.answer(id).is_some() || state.queued.len() > queued;
     let delivered = delivery.deliver(&mut folded, settled).await?;
     let at_rest = match delivered {
-        Delivered::Settled { at_rest } => at_rest,
-        Delivered::Waits(holder) => return waits(&holder, id.as_str()),
+        AnswerDeliveryOutcome::Settled { at_rest } => at_rest,
+        AnswerDeliveryOutcome::Waits(holder) => return report_waiting_answer(&holder, id.as_str()),
     };
     match folded.answered.get(id) {
-        Some((ts, f)) if f.by != delivery.by() => {
-            let answer = f.answer.as_deref().map_or("the run was ended".into(), visible);
-            let by = visible(&f.by);
-            err(&format!("{id} was already answered at {} UTC by {by}: {answer}", moment(*ts)));
+        Some((ts, f)) if f.by != delivery.answering_person() => {
+            let answer = f.answer.as_deref().map_or("the run was ended".into(), visible_text);
+            let by = visible_text(&f.by);
+            err_message(&format!(
+                "{id} was already answered at {} UTC by {by}: {answer}",
+                timestamp_text(*ts)
+            ));
             Ok(ExitCode::from(exit::FAILED))
         }
-        None if folded.session.queued().len() <= queued => {
-            err(&format!("{id} is no longer open; nothing was changed"));
+        None if folded.session.queued_inputs().len() <= queued => {
+            err_message(&format!("{id} is no longer open; nothing was changed"));
             Ok(ExitCode::from(exit::FAILED))
         }
         Some(_) | None => {
-            out(&format!("{id} is answered, by {}", delivery.by()))?;
+            out_line(&format!("{id} is answered, by {}", delivery.answering_person()))?;
             goes_on(&folded, at_rest)
         }
     }
 }
 
-pub(super) async fn revoke(cx: &Cx, args: &ApprovalsRevokeArgs) -> anyhow::Result<ExitCode> {
-    let store = cx.store()?;
-    let session = session_ids::find(store.as_ref(), &args.session).await?;
-    let mut folded = fold::load(store.as_ref(), &session).await?;
+pub(super) async fn revoke_lease(cx: &Cx, args: &ApprovalsRevokeArgs) -> anyhow::Result<ExitCode> {
+    let store = cx.local_store()?;
+    let session = session_ids::find_session_id(store.as_ref(), &args.session).await?;
+    let mut folded = fold::load_folded_session(store.as_ref(), &session).await?;
     if !folded.state.leases.contains(&args.lease) {
         return Err(usage(format!(
             "session {session} has no lease {}; `weir approvals list --all` lists leases",
             args.lease
         )));
     }
-    let delivery = Delivery::new(cx, PersonCommand::Revoke { lease: args.lease })?;
+    let delivery = AnswerDelivery::new(cx, PersonCommand::Revoke { lease: args.lease })?;
     let settled = |state: &SessionState| !state.leases.contains(&args.lease);
     match delivery.deliver(&mut folded, settled).await? {
-        Delivered::Settled { .. } => {
-            out(&format!("lease {} of session {session} is revoked", args.lease))?;
+        AnswerDeliveryOutcome::Settled { .. } => {
+            out_line(&format!("lease {} of session {session} is revoked", args.lease))?;
             Ok(ExitCode::SUCCESS)
         }
-        Delivered::Waits(holder) => waits(&holder, &format!("lease {}", args.lease)),
+        AnswerDeliveryOutcome::Waits(holder) => {
+            report_waiting_answer(&holder, &format!("lease {}", args.lease))
+        }
     }
 }

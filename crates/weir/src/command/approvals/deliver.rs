@@ -16,11 +16,11 @@ use weir_install::cx::Cx;
 use weir_install::wiring::{self, SystemClock};
 use weir_store::{SqliteStore, this_process};
 
-use super::Folded;
+use super::FoldedSession;
 use crate::failure::engine_failure;
 
 /// What came of it.
-pub(super) enum Delivered {
+pub(super) enum AnswerDeliveryOutcome {
     /// What the letter is about is settled, by it or by another.
     Settled {
         /// It was written here: nobody runs the session.
@@ -46,17 +46,17 @@ impl SessionAccess for OpensNothing {
 }
 
 /// Something to be told to a session.
-pub(super) struct Delivery {
+pub(super) struct AnswerDelivery {
     store: Arc<SqliteStore>,
     host: SessionHost<OpensNothing>,
     command: PersonCommand,
     by: String,
 }
 
-impl Delivery {
-    pub(super) fn new(cx: &Cx, command: PersonCommand) -> anyhow::Result<Delivery> {
-        let store = cx.store()?;
-        let principal = wiring::principal(cx);
+impl AnswerDelivery {
+    pub(super) fn new(cx: &Cx, command: PersonCommand) -> anyhow::Result<AnswerDelivery> {
+        let store = cx.local_store()?;
+        let principal = wiring::principal_name(cx);
         // The process tells two answers of one person apart: one of them was the first.
         let by = format!("{principal} (process {})", std::process::id());
         let parts = HostParts {
@@ -66,20 +66,20 @@ impl Delivery {
             principal,
             version: env!("CARGO_PKG_VERSION").to_owned(),
         };
-        Ok(Delivery { store, host: SessionHost::new(OpensNothing, parts), command, by })
+        Ok(AnswerDelivery { store, host: SessionHost::new(OpensNothing, parts), command, by })
     }
 
     /// Who stands in the journal as the one who answered.
-    pub(super) fn by(&self) -> &str {
+    pub(super) fn answering_person(&self) -> &str {
         &self.by
     }
 
     /// Tells the session of `folded`, which goes forward until `settled`.
     pub(super) async fn deliver(
         &self,
-        folded: &mut Folded,
+        folded: &mut FoldedSession,
         settled: impl Fn(&SessionState) -> bool + Send + Sync,
-    ) -> anyhow::Result<Delivered> {
+    ) -> anyhow::Result<AnswerDeliveryOutcome> {
         let session = folded.session.id().clone();
         let (by, command) = (self.by.clone(), self.command.clone());
         let mut view = SessionView::of_journal(session.clone(), folded.state.clone());
@@ -93,12 +93,12 @@ impl Delivery {
         })?;
         folded.catch_up(self.store.as_ref()).await?;
         match told {
-            TellOutcome::Found { at_rest, .. } => Ok(Delivered::Settled { at_rest }),
+            TellOutcome::Found { at_rest, .. } => Ok(AnswerDeliveryOutcome::Settled { at_rest }),
             // Settled otherwise: the journal says how.
             TellOutcome::TakenIn | TellOutcome::Refused(_) | TellOutcome::InUse => {
-                Ok(Delivered::Settled { at_rest: false })
+                Ok(AnswerDeliveryOutcome::Settled { at_rest: false })
             }
-            TellOutcome::Waits(holder) => Ok(Delivered::Waits(holder)),
+            TellOutcome::Waits(holder) => Ok(AnswerDeliveryOutcome::Waits(holder)),
             TellOutcome::Restless => {
                 Err(anyhow!("session {} changed hands again and again; try again", sent.session))
             }

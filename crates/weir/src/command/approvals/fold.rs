@@ -2,7 +2,7 @@
 //! the command line. The fold itself is the engine's.
 
 use weir_core::ids::SessionId;
-pub(in crate::command) use weir_engine::folded::Folded;
+pub(in crate::command) use weir_engine::folded::FoldedSession;
 use weir_engine::ports::Store;
 
 use crate::failure::usage;
@@ -11,7 +11,10 @@ use crate::failure::usage;
 ///
 /// # Errors
 /// There is none, or it cannot be read.
-pub(in crate::command) async fn load(store: &dyn Store, id: &SessionId) -> anyhow::Result<Folded> {
-    let folded = Folded::load(store, id).await?;
+pub(in crate::command) async fn load_folded_session(
+    store: &dyn Store,
+    id: &SessionId,
+) -> anyhow::Result<FoldedSession> {
+    let folded = FoldedSession::load(store, id).await?;
     folded.ok_or_else(|| usage(format!("session {id} is no longer in this store")))
 }

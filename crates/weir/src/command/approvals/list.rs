@@ -4,136 +4,152 @@ use serde_json::{Value, json};
 use weir_core::event::{ApprovalRequested, QuestionAsked};
 use weir_core::governance::lease::LeaseGrant;
 use weir_core::ids::{SessionId, Timestamp};
-use weir_core::view::plain::visible;
+use weir_core::view::plain::visible_text;
 use weir_engine::ports::{SessionFilter, SessionMeta};
 use weir_store::SqliteStore;
 
-use super::{Folded, fold, lasting, now, tell};
-use crate::command::sessions::single;
+use super::{FoldedSession, current_timestamp, describe_duration, fold, tell};
+use crate::command::sessions::single_visible_line;
 use crate::options::ApprovalsListArgs;
-use crate::terminal::{out, out_json};
-use weir_engine::folded::At;
+use crate::terminal::{out_json, out_line};
+use weir_engine::folded::WithTimestamp;
 use weir_install::cx::Cx;
 
 /// A session with something to show.
-struct Found {
+struct SessionApprovals {
     id: SessionId,
     workspace: String,
     /// Who has it now, in words.
     holder: Option<String>,
-    folded: Folded,
+    folded: FoldedSession,
 }
 
-pub(super) async fn list(cx: &Cx, args: &ApprovalsListArgs) -> anyhow::Result<()> {
-    let store = cx.store()?;
-    let sessions = found(&store, args.all).await?;
-    let now = now();
+pub(super) async fn list_approvals(cx: &Cx, args: &ApprovalsListArgs) -> anyhow::Result<()> {
+    let store = cx.local_store()?;
+    let sessions = find_session_approvals(&store, args.all).await?;
+    let now = current_timestamp();
     if args.json.json {
         return out_json(&json!({
-            "approvals": sessions.iter().flat_map(Found::approvals_json).collect::<Vec<_>>(),
-            "questions": sessions.iter().filter_map(Found::question_json).collect::<Vec<_>>(),
+            "approvals": sessions.iter().flat_map(SessionApprovals::approvals_json).collect::<Vec<_>>(),
+            "questions": sessions.iter().filter_map(SessionApprovals::question_json).collect::<Vec<_>>(),
             "leases": sessions.iter().flat_map(|s| s.leases_json(now, args.all)).collect::<Vec<_>>(),
         }));
     }
     let mut blocks = Vec::new();
     for session in &sessions {
         let open = session.folded.open_approvals();
-        blocks.extend(open.into_iter().map(|asked| session.approval(asked, now)));
-        blocks.extend(session.folded.open_question().map(|asked| session.question(asked, now)));
+        blocks.extend(open.into_iter().map(|asked| session.approval_text(asked, now)));
+        blocks
+            .extend(session.folded.open_question().map(|asked| session.question_text(asked, now)));
     }
     for session in &sessions {
-        blocks.extend(session.leases(now, args.all).map(|lease| session.lease(lease, now)));
+        blocks.extend(
+            session.visible_leases(now, args.all).map(|lease| session.lease_text(lease, now)),
+        );
     }
     if blocks.is_empty() {
         let more = if args.all { "" } else { " (--all includes inactive sessions)" };
-        return out(&format!("No approval or question is waiting, and no lease is active{more}."));
+        return out_line(&format!(
+            "No approval or question is waiting, and no lease is active{more}."
+        ));
     }
-    out(&blocks.join("\n"))
+    out_line(&blocks.join("\n"))
 }
 
 /// Sessions in which somebody may be asked something; with `all`, every one.
-async fn found(store: &SqliteStore, all: bool) -> anyhow::Result<Vec<Found>> {
+async fn find_session_approvals(
+    store: &SqliteStore,
+    all: bool,
+) -> anyhow::Result<Vec<SessionApprovals>> {
     let mut found = Vec::new();
-    for meta in weir_engine::ports::Store::list(store, &SessionFilter::default()).await? {
+    for meta in weir_engine::ports::Store::list_sessions(store, &SessionFilter::default()).await? {
         // A question outlives its run where nobody could answer it.
         let may_wait = matches!(meta.status.as_str(), "waiting" | "running" | "needs_input");
         if !all && !may_wait {
             continue;
         }
         let SessionMeta { id, workspace, .. } = meta;
-        let folded = fold::load(store, &id).await?;
-        let holder = store.holder(&id).await?;
-        found.push(Found { id, workspace, holder, folded });
+        let folded = fold::load_folded_session(store, &id).await?;
+        let holder = store.holder_text(&id).await?;
+        found.push(SessionApprovals { id, workspace, holder, folded });
     }
     // Who waits longest comes first.
     found.reverse();
     Ok(found)
 }
 
-impl Found {
-    fn place(&self) -> String {
+impl SessionApprovals {
+    fn location_line(&self) -> String {
         let holder = match &self.holder {
             Some(holder) => format!("held by {holder}"),
             None => "not running".into(),
         };
-        format!("  session {} ({holder}) in {}", self.id, visible(&self.workspace))
+        format!("  session {} ({holder}) in {}", self.id, visible_text(&self.workspace))
     }
 
-    fn approval(&self, (ts, asked): &At<ApprovalRequested>, now: Timestamp) -> String {
+    fn approval_text(
+        &self,
+        (ts, asked): &WithTimestamp<ApprovalRequested>,
+        now: Timestamp,
+    ) -> String {
         let end = match asked.expires {
             Some(expires) if expires <= now => ", expired".to_string(),
-            Some(expires) => format!(", expires in {}", lasting(expires.ms_since(now))),
+            Some(expires) => format!(", expires in {}", describe_duration(expires.ms_since(now))),
             None => String::new(),
         };
-        let age = lasting(now.ms_since(*ts));
+        let age = describe_duration(now.ms_since(*ts));
         let mut lines = vec![
-            format!("{}  {}  waiting for {age}{end}", asked.approval, visible(&asked.tool)),
-            self.place(),
-            format!("  {}", single(&asked.summary)),
-            format!("  why it is asked: {}", single(&asked.reason)),
+            format!("{}  {}  waiting for {age}{end}", asked.approval, visible_text(&asked.tool)),
+            self.location_line(),
+            format!("  {}", single_visible_line(&asked.summary)),
+            format!("  why it is asked: {}", single_visible_line(&asked.reason)),
         ];
         if !asked.label.is_clean() {
-            let label = single(&asked.label.to_string());
+            let label = single_visible_line(&asked.label.to_string());
             lines.push(format!("  what the model had read: {label}"));
         }
-        lines.extend(tell::looks(asked));
+        lines.extend(tell::suspicion_lines(asked));
         if !asked.rules.is_empty() {
             lines.push(format!(
                 "  `session` or `always` (in this project) would allow: {}",
-                tell::rules(&asked.rules)
+                tell::join_rules(&asked.rules)
             ));
         }
         lines.join("\n") + "\n"
     }
 
-    fn question(&self, (ts, asked): &At<QuestionAsked>, now: Timestamp) -> String {
-        let age = lasting(now.ms_since(*ts));
+    fn question_text(&self, (ts, asked): &WithTimestamp<QuestionAsked>, now: Timestamp) -> String {
+        let age = describe_duration(now.ms_since(*ts));
         let mut lines = vec![
             format!("{}  question  waiting for {age}", asked.question),
-            self.place(),
-            format!("  {}", single(&asked.text)),
+            self.location_line(),
+            format!("  {}", single_visible_line(&asked.text)),
         ];
         for (number, option) in asked.options.iter().enumerate() {
-            lines.push(format!("  {}. {}", number + 1, single(option)));
+            lines.push(format!("  {}. {}", number + 1, single_visible_line(option)));
         }
         lines.join("\n") + "\n"
     }
 
-    fn leases(&self, now: Timestamp, all: bool) -> impl Iterator<Item = &LeaseGrant> {
+    fn visible_leases(&self, now: Timestamp, all: bool) -> impl Iterator<Item = &LeaseGrant> {
         let leases = self.folded.session.leases().iter();
         leases.filter(move |lease| all || lease.is_live(now))
     }
 
-    fn lease(&self, lease: &LeaseGrant, now: Timestamp) -> String {
+    fn lease_text(&self, lease: &LeaseGrant, now: Timestamp) -> String {
         let over = if lease.is_live(now) { "" } else { " (over)" };
         let lines = [
             format!(
                 "lease {} of session {}{over}: {}",
                 lease.lease,
                 self.id,
-                tell::rules(&lease.rules)
+                tell::join_rules(&lease.rules)
             ),
-            format!("  {}, granted by {}", tell::left(lease), visible(&lease.by)),
+            format!(
+                "  {}, granted by {}",
+                tell::describe_lease_remainder(lease),
+                visible_text(&lease.by)
+            ),
         ];
         lines.join("\n") + "\n"
     }
@@ -173,7 +189,7 @@ impl Found {
     }
 
     fn leases_json(&self, now: Timestamp, all: bool) -> Vec<Value> {
-        let leases = self.leases(now, all);
+        let leases = self.visible_leases(now, all);
         leases
             .map(|lease| {
                 json!({

@@ -3,24 +3,27 @@
 use serde_json::json;
 use weir_core::event::{ApprovalRequested, QuestionAsked};
 use weir_core::ids::{ApprovalId, QuestionId};
-use weir_core::view::plain::visible;
+use weir_core::view::plain::visible_text;
 use weir_core::view::told;
 
-use super::{Asked, DIFF_LINES_MAX, Folded, find, fold, lasting, now, tell};
-use crate::command::sessions::moment;
+use super::{
+    DIFF_LINES_MAX, FoldedSession, PendingItem, current_timestamp, describe_duration,
+    find_pending_item, fold, tell,
+};
+use crate::command::sessions::timestamp_text;
 use crate::failure::usage;
 use crate::options::ApprovalsShowArgs;
-use crate::terminal::{out, out_json};
-use weir_engine::folded::At;
+use crate::terminal::{out_json, out_line};
+use weir_engine::folded::WithTimestamp;
 use weir_install::cx::Cx;
 
 /// Lines of one text that are shown without --full.
 const LINES_MAX: usize = 4 * DIFF_LINES_MAX;
 
-pub(super) async fn show(cx: &Cx, args: &ApprovalsShowArgs) -> anyhow::Result<()> {
-    let store = cx.store()?;
-    let (session, asked) = find(store.as_ref(), &args.id).await?;
-    let folded = fold::load(store.as_ref(), &session).await?;
+pub(super) async fn show_pending_item(cx: &Cx, args: &ApprovalsShowArgs) -> anyhow::Result<()> {
+    let store = cx.local_store()?;
+    let (session, asked) = find_pending_item(store.as_ref(), &args.id).await?;
+    let folded = fold::load_folded_session(store.as_ref(), &session).await?;
     let missing = || {
         usage(format!(
             "session {session} has no approval or question {}; `weir approvals list` shows the \
@@ -29,90 +32,94 @@ pub(super) async fn show(cx: &Cx, args: &ApprovalsShowArgs) -> anyhow::Result<()
         ))
     };
     match asked {
-        Asked::Approval(id) => {
+        PendingItem::Approval(id) => {
             let (ts, asked) = folded.requested.get(&id).ok_or_else(missing)?;
             if args.json.json {
                 let resolved = folded.resolved.get(&id).map(|(_, resolved)| resolved);
                 return out_json(&json!({ "asked": ts, "approval": asked, "resolved": resolved }));
             }
-            approval(&folded, &id, &(*ts, asked.clone()), args.full)
+            show_approval(&folded, &id, &(*ts, asked.clone()), args.full)
         }
-        Asked::Question(id) => {
+        PendingItem::Question(id) => {
             let (ts, asked) = folded.asked.get(&id).ok_or_else(missing)?;
             if args.json.json {
                 let answered = folded.answered.get(&id).map(|(_, answered)| answered);
                 return out_json(&json!({ "asked": ts, "question": asked, "answered": answered }));
             }
-            question(&folded, &id, &(*ts, asked.clone()))
+            show_question(&folded, &id, &(*ts, asked.clone()))
         }
     }
 }
 
-fn approval(
-    folded: &Folded,
+fn show_approval(
+    folded: &FoldedSession,
     id: &ApprovalId,
-    (ts, asked): &At<ApprovalRequested>,
+    (ts, asked): &WithTimestamp<ApprovalRequested>,
     full: bool,
 ) -> anyhow::Result<()> {
     let lines_max = if full { usize::MAX } else { LINES_MAX };
     let more = "--full shows them";
     let workspace = folded.session.config().map(|config| config.workspace.as_str());
     let mut lines = vec![
-        format!("{id}, asked {} UTC", moment(*ts)),
-        format!("in session {}, {}", folded.session.id(), visible(workspace.unwrap_or_default())),
+        format!("{id}, asked {} UTC", timestamp_text(*ts)),
+        format!(
+            "in session {}, {}",
+            folded.session.id(),
+            visible_text(workspace.unwrap_or_default())
+        ),
         String::new(),
     ];
-    lines.extend(tell::told(asked, lines_max, more));
+    lines.extend(tell::describe_approval_request(asked, lines_max, more));
     if asked.diff.is_some() {
         // The difference says what happens; the arguments are what the answer is bound to.
         lines.push("  the call:".into());
-        lines.extend(tell::arguments(asked, lines_max, more));
+        lines.extend(tell::render_arguments(asked, lines_max, more));
     }
     if asked.rules.is_empty() {
         lines.push("  it can only be allowed once; no rule can express it".into());
     } else {
         lines.push(format!(
             "  `session` or `always` (in this project) would allow: {}",
-            tell::rules(&asked.rules)
+            tell::join_rules(&asked.rules)
         ));
-        let everywhere = asked.rules.iter().map(|rule| told::everywhere(rule.text()));
+        let everywhere = asked.rules.iter().map(|rule| told::permission_command(rule.text()));
         lines.extend(everywhere.map(|command| format!("  in every project: {command}")));
     }
     lines.push(String::new());
     lines.push(match folded.resolved.get(id) {
         Some((ts, f)) => {
-            let said = tell::said(f.decision, f.terms, &f.by, f.reason.as_deref());
-            format!("answered {} UTC: {said}", moment(*ts))
+            let said = tell::describe_decision(f.decision, f.terms, &f.by, f.reason.as_deref());
+            format!("answered {} UTC: {said}", timestamp_text(*ts))
         }
-        None => match asked.expires.map(|expires| (expires, now())) {
+        None => match asked.expires.map(|expires| (expires, current_timestamp())) {
             Some((expires, now)) if expires <= now => "it expired: nobody answered in time".into(),
             Some((expires, now)) => format!(
                 "open, expires in {}: weir approvals answer {id} once|session|always|deny",
-                lasting(expires.ms_since(now))
+                describe_duration(expires.ms_since(now))
             ),
             None => format!("open: weir approvals answer {id} once|session|always|deny"),
         },
     });
-    out(&lines.join("\n"))
+    out_line(&lines.join("\n"))
 }
 
-fn question(
-    folded: &Folded,
+fn show_question(
+    folded: &FoldedSession,
     id: &QuestionId,
-    (ts, asked): &At<QuestionAsked>,
+    (ts, asked): &WithTimestamp<QuestionAsked>,
 ) -> anyhow::Result<()> {
-    let mut lines = vec![format!("{id}, asked {} UTC", moment(*ts)), String::new()];
-    lines.extend(asked.text.lines().map(visible));
+    let mut lines = vec![format!("{id}, asked {} UTC", timestamp_text(*ts)), String::new()];
+    lines.extend(asked.text.lines().map(visible_text));
     for (number, option) in asked.options.iter().enumerate() {
-        lines.push(format!("  {}. {}", number + 1, visible(option)));
+        lines.push(format!("  {}. {}", number + 1, visible_text(option)));
     }
     lines.push(String::new());
     lines.push(match folded.answered.get(id) {
         Some((ts, f)) => {
-            let answer = f.answer.as_deref().map_or("the run was ended".into(), visible);
-            format!("answered {} UTC by {}: {answer}", moment(*ts), visible(&f.by))
+            let answer = f.answer.as_deref().map_or("the run was ended".into(), visible_text);
+            format!("answered {} UTC by {}: {answer}", timestamp_text(*ts), visible_text(&f.by))
         }
         None => format!("open: weir approvals answer {id} --text \"…\""),
     });
-    out(&lines.join("\n"))
+    out_line(&lines.join("\n"))
 }

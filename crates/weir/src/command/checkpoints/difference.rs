@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use serde::Serialize;
 use similar::{ChangeTag, TextDiff};
 use weir_core::view::plain;
-use weir_engine::ports::Content;
+use weir_engine::ports::FileContent;
 
 /// Most bytes of diff text for one file.
 const DIFF_BYTES_MAX: usize = 1 << 20;
@@ -17,7 +17,7 @@ const PROBE_BYTES: usize = 8_192;
 
 /// A change of one path in numbers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(in crate::command) struct Change {
+pub(in crate::command) struct PathChangeStats {
     /// `created`, `deleted`, `changed`, `same`.
     pub(in crate::command) what: &'static str,
     /// Lines that come and go, where both sides are text.
@@ -28,7 +28,7 @@ pub(in crate::command) struct Change {
     pub(in crate::command) bytes: Option<(usize, usize)>,
 }
 
-impl std::fmt::Display for Change {
+impl std::fmt::Display for PathChangeStats {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.what)?;
         if let Some((added, removed)) = self.lines {
@@ -42,103 +42,112 @@ impl std::fmt::Display for Change {
 }
 
 /// What becomes of a path that held `old` when it holds `new`.
-pub(in crate::command) fn change(old: &Content, new: &Content) -> Change {
+pub(in crate::command) fn compare_path_contents(
+    old: &FileContent,
+    new: &FileContent,
+) -> PathChangeStats {
     let what = match (old, new) {
         _ if old == new => "same",
-        (Content::Absent, _) => "created",
-        (_, Content::Absent) => "deleted",
+        (FileContent::Absent, _) => "created",
+        (_, FileContent::Absent) => "deleted",
         _ => "changed",
     };
-    match (text(old), text(new)) {
-        (Some(old), Some(new)) if small(old, new) => {
+    match (content_as_text(old), content_as_text(new)) {
+        (Some(old), Some(new)) if is_small_diff(old, new) => {
             let diff = TextDiff::from_lines(old, new);
             let count = |tag| diff.iter_all_changes().filter(|c| c.tag() == tag).count();
             let lines = Some((count(ChangeTag::Insert), count(ChangeTag::Delete)));
-            Change { what, lines, bytes: None }
+            PathChangeStats { what, lines, bytes: None }
         }
-        (Some(old), Some(new)) => {
-            Change { what, lines: Some((new.lines().count(), old.lines().count())), bytes: None }
-        }
-        _ => Change { what, lines: None, bytes: Some((size(old), size(new))) },
+        (Some(old), Some(new)) => PathChangeStats {
+            what,
+            lines: Some((new.lines().count(), old.lines().count())),
+            bytes: None,
+        },
+        _ => PathChangeStats {
+            what,
+            lines: None,
+            bytes: Some((content_size(old), content_size(new))),
+        },
     }
 }
 
 /// The difference as a unified diff; empty when there is none.
-pub(crate) fn unified(path: &str, old: &Content, new: &Content) -> String {
+pub(crate) fn render_unified_diff(path: &str, old: &FileContent, new: &FileContent) -> String {
     if old == new {
         return String::new();
     }
-    let side = |letter: char, content: &Content| match content {
-        Content::Absent => "/dev/null".to_owned(),
+    let side = |letter: char, content: &FileContent| match content {
+        FileContent::Absent => "/dev/null".to_owned(),
         _ => format!("{letter}/{path}"),
     };
     let (from, to) = (side('a', old), side('b', new));
     let mut out = format!("--- {from}\n+++ {to}\n");
-    if let (Content::File { mode: old, .. }, Content::File { mode: new, .. }) = (old, new)
+    if let (FileContent::File { mode: old, .. }, FileContent::File { mode: new, .. }) = (old, new)
         && old != new
     {
         let _ = writeln!(out, "mode {old:o} -> {new:o}");
     }
-    match (text(old), text(new)) {
-        (Some(old), Some(new)) if small(old, new) => {
+    match (content_as_text(old), content_as_text(new)) {
+        (Some(old), Some(new)) if is_small_diff(old, new) => {
             let diff = TextDiff::from_lines(old, new);
             let body = diff.unified_diff().context_radius(3).to_string();
-            cut(&mut out, &body);
+            push_truncated_diff(&mut out, &body);
         }
         (Some(old), Some(new)) => {
             let (old, new) = (old.lines().count(), new.lines().count());
             let _ = writeln!(out, "Too large to compare line by line: {old} -> {new} lines");
         }
         _ => {
-            let _ = writeln!(out, "{} -> {}", kind(old), kind(new));
+            let _ = writeln!(out, "{} -> {}", describe_content(old), describe_content(new));
         }
     }
     out
 }
 
 /// The diff as a terminal may show it: the text of others moves no cursor.
-pub(in crate::command) fn visible(diff: &str) -> String {
-    diff.lines().map(|line| plain::visible(line) + "\n").collect()
+pub(in crate::command) fn make_diff_visible(diff: &str) -> String {
+    diff.lines().map(|line| plain::visible_text(line) + "\n").collect()
 }
 
 /// Text of a file; nothing at all counts as empty text.
-fn text(content: &Content) -> Option<&str> {
+fn content_as_text(content: &FileContent) -> Option<&str> {
     match content {
-        Content::Absent => Some(""),
-        Content::File { bytes, .. } => {
+        FileContent::Absent => Some(""),
+        FileContent::File { bytes, .. } => {
             let probe = &bytes[..bytes.len().min(PROBE_BYTES)];
             std::str::from_utf8(bytes).ok().filter(|_| !probe.contains(&0))
         }
-        Content::Folder | Content::Link { .. } => None,
+        FileContent::Folder | FileContent::Link { .. } => None,
     }
 }
 
-fn small(old: &str, new: &str) -> bool {
+fn is_small_diff(old: &str, new: &str) -> bool {
     let lines = |text: &str| text.bytes().filter(|byte| *byte == b'\n').count();
     lines(old) + lines(new) <= DIFF_LINES_MAX
 }
 
-fn size(content: &Content) -> usize {
+fn content_size(content: &FileContent) -> usize {
     match content {
-        Content::File { bytes, .. } => bytes.len(),
-        Content::Link { target } => target.len(),
-        Content::Absent | Content::Folder => 0,
+        FileContent::File { bytes, .. } => bytes.len(),
+        FileContent::Link { target } => target.len(),
+        FileContent::Absent | FileContent::Folder => 0,
     }
 }
 
-fn kind(content: &Content) -> String {
+fn describe_content(content: &FileContent) -> String {
     match content {
-        Content::Absent => "nothing".into(),
-        Content::Folder => "a folder".into(),
-        Content::Link { target } => format!("a link to {target}"),
-        Content::File { bytes, .. } if text(content).is_some() => {
+        FileContent::Absent => "nothing".into(),
+        FileContent::Folder => "a folder".into(),
+        FileContent::Link { target } => format!("a link to {target}"),
+        FileContent::File { bytes, .. } if content_as_text(content).is_some() => {
             format!("a text of {} bytes", bytes.len())
         }
-        Content::File { bytes, .. } => format!("binary content of {} bytes", bytes.len()),
+        FileContent::File { bytes, .. } => format!("binary content of {} bytes", bytes.len()),
     }
 }
 
-fn cut(out: &mut String, body: &str) {
+fn push_truncated_diff(out: &mut String, body: &str) {
     if body.len() <= DIFF_BYTES_MAX {
         out.push_str(body);
         return;
@@ -153,21 +162,21 @@ fn cut(out: &mut String, body: &str) {
 mod tests {
     use super::*;
 
-    fn file(text: &[u8]) -> Content {
-        Content::File { bytes: text.into(), mode: 0o644 }
+    fn file(text: &[u8]) -> FileContent {
+        FileContent::File { bytes: text.into(), mode: 0o644 }
     }
 
     #[test]
     fn g7_changes_are_counted_in_lines_and_binary_is_said() {
-        let counted = change(&file(b"a\nb\n"), &file(b"a\nc\nd\n"));
+        let counted = compare_path_contents(&file(b"a\nb\n"), &file(b"a\nc\nd\n"));
         assert_eq!(counted.to_string(), "changed, +2 -1");
-        let made = change(&Content::Absent, &file(b"a\n"));
+        let made = compare_path_contents(&FileContent::Absent, &file(b"a\n"));
         assert_eq!(made.to_string(), "created, +1 -0");
-        let binary = change(&file(b"\0\x01"), &Content::Absent);
+        let binary = compare_path_contents(&file(b"\0\x01"), &FileContent::Absent);
         assert_eq!(binary.to_string(), "deleted, binary, 2 -> 0 bytes");
-        let shown = unified("x", &file(b"\0\x01"), &Content::Absent);
+        let shown = render_unified_diff("x", &file(b"\0\x01"), &FileContent::Absent);
         assert_eq!(shown, "--- a/x\n+++ /dev/null\nbinary content of 2 bytes -> nothing\n");
-        let shown = unified("x", &file(b"a\n"), &file(b"b\n"));
+        let shown = render_unified_diff("x", &file(b"a\n"), &file(b"b\n"));
         assert_eq!(shown, "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n");
     }
 }

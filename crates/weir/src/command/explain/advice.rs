@@ -3,11 +3,11 @@
 
 use weir_core::governance::label::Taint;
 use weir_core::governance::rules::{Rule, RuleAction, RuleOrigin, RuleSet};
-use weir_core::governance::{GateName, Judgement, Opinion, Verdict};
+use weir_core::governance::{GateName, GateOpinion, Judgement, Verdict};
 use weir_core::profile::PermissionMode;
 use weir_core::tool::{PathEffect, Tier};
 
-use super::case::{Case, Circumstances, label};
+use super::case::{ExplainedCase, JudgedCircumstances, label_of_word};
 use crate::options::LabelWord;
 
 /// Rules that are taken away at once, at most.
@@ -17,16 +17,16 @@ const PROFILES_MAX: usize = 4;
 
 /// What would help against one gate's opinion.
 #[derive(Debug, Default)]
-pub(super) struct Advice {
+pub(super) struct GateAdvice {
     /// What was tried and helps.
-    pub(super) changes: Vec<Change>,
+    pub(super) changes: Vec<HelpfulChange>,
     /// What is true besides: that nothing lifts it, that a person's answer does.
     pub(super) note: Option<String>,
 }
 
 /// One change that helps.
 #[derive(Debug)]
-pub(super) struct Change {
+pub(super) struct HelpfulChange {
     /// What to do.
     pub(super) what: String,
     /// What the gate says then.
@@ -36,53 +36,61 @@ pub(super) struct Change {
 }
 
 /// Finds out what would change `opinion`.
-pub(super) async fn of(case: &Case, at: &Circumstances, opinion: &Opinion) -> Advice {
-    let trial = Trial { case, at, opinion };
+pub(super) async fn find_gate_advice(
+    case: &ExplainedCase,
+    at: &JudgedCircumstances,
+    opinion: &GateOpinion,
+) -> GateAdvice {
+    let trial = AdviceTrial { case, at, opinion };
     let mut changes = Vec::new();
     changes.extend(trial.without_rules());
     changes.extend(trial.with_rules());
-    changes.extend(trial.modes().await);
-    changes.extend(trial.profiles().await);
-    changes.extend(trial.words());
-    changes.extend(trial.contexts());
-    changes.extend(trial.lists());
-    changes.extend(trial.tier());
-    changes.extend(trial.limits());
-    let note = note(opinion, &changes);
-    Advice { changes, note }
+    changes.extend(trial.wider_mode_changes().await);
+    changes.extend(trial.other_profile_changes().await);
+    changes.extend(trial.person_words_change());
+    changes.extend(trial.milder_context_change());
+    changes.extend(trial.path_list_change());
+    changes.extend(trial.sandbox_tier_change());
+    changes.extend(trial.call_limit_change());
+    let note = advice_note(opinion, &changes);
+    GateAdvice { changes, note }
 }
 
-struct Trial<'a> {
-    case: &'a Case,
-    at: &'a Circumstances,
-    opinion: &'a Opinion,
+struct AdviceTrial<'a> {
+    case: &'a ExplainedCase,
+    at: &'a JudgedCircumstances,
+    opinion: &'a GateOpinion,
 }
 
-impl Trial<'_> {
+impl AdviceTrial<'_> {
     /// The change, if the gate becomes milder by it.
-    fn tried(&self, what: impl Into<String>, with: &Circumstances) -> Option<Change> {
-        let each = self.case.each(with);
+    fn tried_change(
+        &self,
+        what: impl Into<String>,
+        with: &JudgedCircumstances,
+    ) -> Option<HelpfulChange> {
+        let each = self.case.gate_opinions(with);
         let now = each.iter().find(|(gate, _)| *gate == self.opinion.gate)?;
         let gate = now.1.as_ref().map_or(Verdict::Allow, |opinion| opinion.verdict);
-        let call = Judgement::of(each.into_iter().filter_map(|(_, opinion)| opinion));
-        (gate < self.opinion.verdict).then(|| Change { what: what.into(), gate, call })
+        let call = Judgement::from_opinions(each.into_iter().filter_map(|(_, opinion)| opinion));
+        (gate < self.opinion.verdict).then(|| HelpfulChange { what: what.into(), gate, call })
     }
 
     /// Taking away the rules that stand against it, one after the other.
-    fn without_rules(&self) -> Option<Change> {
+    fn without_rules(&self) -> Option<HelpfulChange> {
         let mut with = self.at.clone();
         let mut removed: Vec<Rule> = Vec::new();
         while removed.len() < REMOVED_MAX {
-            let each = self.case.each(&with);
+            let each = self.case.gate_opinions(&with);
             let opinion = each.into_iter().find(|(gate, _)| *gate == self.opinion.gate)?.1?;
             let text = opinion.rule?;
             let against =
                 |rule: &&Rule| rule.action() != RuleAction::Allow && rule.to_string() == text;
             let rule = with.rules.iter().find(against)?.clone();
-            with.rules = without(&with.rules, &rule);
+            with.rules = rules_without(&with.rules, &rule);
             removed.push(rule);
-            let steps: Vec<String> = removed.iter().map(removing).collect();
-            if let Some(change) = self.tried(steps.join(" and "), &with) {
+            let steps: Vec<String> = removed.iter().map(describe_rule_removal).collect();
+            if let Some(change) = self.tried_change(steps.join(" and "), &with) {
                 return Some(change);
             }
         }
@@ -90,7 +98,7 @@ impl Trial<'_> {
     }
 
     /// Adding allow rules: the narrowest there are, else one for the tool.
-    fn with_rules(&self) -> Option<Change> {
+    fn with_rules(&self) -> Option<HelpfulChange> {
         let origin = RuleOrigin::new("explain");
         let tool = self.case.call.tool.as_str();
         let effects = &self.at.inspection.effects;
@@ -100,40 +108,42 @@ impl Trial<'_> {
             with.rules.extend(rules.iter().cloned());
             with
         };
-        if let Some(mut best) = self.tried("", &with(&rules)).filter(|_| !rules.is_empty()) {
+        if let Some(mut best) = self.tried_change("", &with(&rules)).filter(|_| !rules.is_empty()) {
             // What does not help is not proposed.
             let mut at = 0;
             while at < rules.len() && rules.len() > 1 {
                 let mut fewer = rules.clone();
                 fewer.remove(at);
-                let same = |change: &Change| {
+                let same = |change: &HelpfulChange| {
                     change.gate <= best.gate && change.call.verdict <= best.call.verdict
                 };
-                match self.tried("", &with(&fewer)).filter(same) {
+                match self.tried_change("", &with(&fewer)).filter(same) {
                     Some(change) => (best, rules) = (change, fewer),
                     None => at += 1,
                 }
             }
-            best.what = adding(&rules);
+            best.what = describe_rule_addition(&rules);
             return Some(best);
         }
         let broad = Rule::parse(RuleAction::Allow, tool, origin).ok()?;
         let what = format!(
             "{}, which covers every call of this tool",
-            adding(std::slice::from_ref(&broad))
+            describe_rule_addition(std::slice::from_ref(&broad))
         );
-        self.tried(what, &with(&[broad]))
+        self.tried_change(what, &with(&[broad]))
     }
 
     /// Wider modes, each only if it helps more than those before.
-    async fn modes(&self) -> Vec<Change> {
-        let mut changes: Vec<Change> = Vec::new();
+    async fn wider_mode_changes(&self) -> Vec<HelpfulChange> {
+        let mut changes: Vec<HelpfulChange> = Vec::new();
         let wider =
             PermissionMode::ALL.into_iter().skip_while(|mode| *mode != self.at.mode).skip(1);
         for mode in wider {
-            let inspection = self.case.inspected(mode).await;
-            let with = Circumstances { inspection, mode, ..self.at.clone() };
-            let Some(change) = self.tried(format!("--permission {mode}"), &with) else { continue };
+            let inspection = self.case.inspect_call(mode).await;
+            let with = JudgedCircumstances { inspection, mode, ..self.at.clone() };
+            let Some(change) = self.tried_change(format!("--permission {mode}"), &with) else {
+                continue;
+            };
             if changes.last().is_none_or(|last| change.gate < last.gate) {
                 changes.push(change);
             }
@@ -142,17 +152,17 @@ impl Trial<'_> {
     }
 
     /// Other profiles, each with the mode that it brings.
-    async fn profiles(&self) -> Vec<Change> {
+    async fn other_profile_changes(&self) -> Vec<HelpfulChange> {
         let mut changes = Vec::new();
         if self.opinion.gate != GateName::Visible {
             return changes;
         }
         for (profile, mode) in &self.case.profiles {
-            let inspection = self.case.inspected(*mode).await;
+            let inspection = self.case.inspect_call(*mode).await;
             let (profile, mode) = (profile.clone(), *mode);
             let what = format!("--profile {}", profile.name);
-            let with = Circumstances { inspection, profile, mode, ..self.at.clone() };
-            changes.extend(self.tried(what, &with));
+            let with = JudgedCircumstances { inspection, profile, mode, ..self.at.clone() };
+            changes.extend(self.tried_change(what, &with));
             if changes.len() == PROFILES_MAX {
                 break;
             }
@@ -161,7 +171,7 @@ impl Trial<'_> {
     }
 
     /// The person writing the address or the recipient themselves.
-    fn words(&self) -> Option<Change> {
+    fn person_words_change(&self) -> Option<HelpfulChange> {
         let effects = &self.at.inspection.effects;
         let hosts = effects.hosts.iter().flat_map(|host| [host.url.clone(), host.host.clone()]);
         let mut words: Vec<String> = hosts.collect();
@@ -169,15 +179,15 @@ impl Trial<'_> {
         let first = words.first()?.clone();
         let mut with = self.at.clone();
         with.said.extend(words);
-        self.tried(format!("name it in your own message: {first}"), &with)
+        self.tried_change(format!("name it in your own message: {first}"), &with)
     }
 
     /// The contexts in which the gate would be milder, the mildest first.
-    fn contexts(&self) -> Option<Change> {
+    fn milder_context_change(&self) -> Option<HelpfulChange> {
         let now = self.at.label.taint();
-        let mut found: Vec<Change> = Vec::new();
+        let mut found: Vec<HelpfulChange> = Vec::new();
         for word in LabelWord::ALL {
-            let label = label(word);
+            let label = label_of_word(word);
             let what = match label.taint() {
                 taint if taint == now => continue,
                 Taint::Clean => "a new session, in which nothing has been read yet",
@@ -185,8 +195,8 @@ impl Trial<'_> {
                 Taint::External => "a session that has read no private data",
                 Taint::Both => continue,
             };
-            let with = Circumstances { label, ..self.at.clone() };
-            found.extend(self.tried(what, &with));
+            let with = JudgedCircumstances { label, ..self.at.clone() };
+            found.extend(self.tried_change(what, &with));
         }
         // The least that has to change stands last in the table.
         let best = found.iter().map(|change| change.gate).min()?;
@@ -194,7 +204,7 @@ impl Trial<'_> {
     }
 
     /// Lines of ignore and protect lists.
-    fn lists(&self) -> Option<Change> {
+    fn path_list_change(&self) -> Option<HelpfulChange> {
         let mut lines: Vec<String> = Vec::new();
         let mut with = self.at.clone();
         for path in &mut with.inspection.effects.paths {
@@ -211,11 +221,11 @@ impl Trial<'_> {
         lines.sort_unstable();
         lines.dedup();
         let what = format!("remove the line, or add an exception below it: {}", lines.join(", "));
-        self.tried(what, &with).filter(|_| !lines.is_empty())
+        self.tried_change(what, &with).filter(|_| !lines.is_empty())
     }
 
     /// Commands that are confined.
-    fn tier(&self) -> Option<Change> {
+    fn sandbox_tier_change(&self) -> Option<HelpfulChange> {
         let mut with = self.at.clone();
         let commands = &mut with.inspection.effects.commands;
         if commands.iter().all(|command| command.tier != Tier::None) {
@@ -226,13 +236,13 @@ impl Trial<'_> {
             Some(place) => format!("use the sandbox: sandbox.tier = \"auto\" in {place}"),
             None => "use the sandbox (`weir doctor` says what is missing)".to_owned(),
         };
-        self.tried(what, &with)
+        self.tried_change(what, &with)
     }
 
-    fn limits(&self) -> Option<Change> {
+    fn call_limit_change(&self) -> Option<HelpfulChange> {
         let mut with = self.at.clone();
         let max = with.limits.max_tool_calls.take()?;
-        self.tried(format!("allow more than {max} calls: --max-tool-calls NUMBER"), &with)
+        self.tried_change(format!("allow more than {max} calls: --max-tool-calls NUMBER"), &with)
     }
 }
 
@@ -240,23 +250,24 @@ fn closed_by(path: &mut PathEffect) -> [&mut Option<String>; 2] {
     [&mut path.ignored, &mut path.protected]
 }
 
-fn without(rules: &RuleSet, gone: &Rule) -> RuleSet {
+fn rules_without(rules: &RuleSet, gone: &Rule) -> RuleSet {
     let mut left = RuleSet::new(rules.context().clone());
     left.extend(rules.iter().filter(|rule| *rule != gone).cloned());
     left
 }
 
 /// How a rule is taken away: by the command where it stands in a file.
-fn removing(rule: &Rule) -> String {
-    let (text, origin) = (quoted(rule.text()), rule.origin());
+fn describe_rule_removal(rule: &Rule) -> String {
+    let (text, origin) = (shell_quoted(rule.text()), rule.origin());
     match origin.line {
         Some(_) => format!("`weir permissions remove {text}` (it is in {origin})"),
         None => format!("remove {} {text} ({origin})", rule.action()),
     }
 }
 
-fn adding(rules: &[Rule]) -> String {
-    let command = |rule: &Rule| format!("`weir permissions add allow {}`", quoted(rule.text()));
+fn describe_rule_addition(rules: &[Rule]) -> String {
+    let command =
+        |rule: &Rule| format!("`weir permissions add allow {}`", shell_quoted(rule.text()));
     let commands: Vec<String> = rules.iter().map(command).collect();
     let text = commands.join(" and ");
     let only_hosts = rules.iter().all(|rule| rule.text().starts_with("Web("));
@@ -264,12 +275,12 @@ fn adding(rules: &[Rule]) -> String {
 }
 
 /// A text as one word of a shell.
-fn quoted(text: &str) -> String {
+fn shell_quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "'\\''"))
 }
 
 /// What is true whatever is changed.
-fn note(opinion: &Opinion, changes: &[Change]) -> Option<String> {
+fn advice_note(opinion: &GateOpinion, changes: &[HelpfulChange]) -> Option<String> {
     let helps = !changes.is_empty();
     // Listing a host can turn an address that was only asked for into one that may be fetched.
     let by_rule = changes.iter().any(|change| change.what.starts_with("`weir permissions add"));

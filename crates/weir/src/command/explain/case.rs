@@ -8,15 +8,15 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use weir_core::governance::label::{Integrity, Label};
-use weir_core::governance::rules::{Rule, RuleSet, Ruling, Touches};
+use weir_core::governance::rules::{EffectPresence, Rule, RuleSet, Ruling};
 use weir_core::governance::{
-    CallFacts, GateContext, GateName, Judgement, Opinion, Provenance, RecentCall, judge_each,
+    CallFacts, GateContext, GateName, GateOpinion, Judgement, Provenance, RecentCall, judge_each,
 };
 use weir_core::ids::{CallId, SessionId};
-use weir_core::message::{Block, CallBlock};
+use weir_core::message::{CallBlock, MessageBlock};
 use weir_core::model::parse_arguments;
 use weir_core::profile::{Limits, PermissionMode, Profile};
-use weir_core::session::{Call, Session, SessionConfig};
+use weir_core::session::{CallState, Session, SessionConfig};
 use weir_core::tool::defer;
 use weir_core::tool::{Effects, Inspection};
 use weir_engine::blobs::StagedBlobs;
@@ -26,18 +26,18 @@ use weir_engine::toolbox::Toolbox;
 use weir_engine::workspace::Workspace;
 use weir_install::config::RawHook;
 use weir_install::cx::Cx;
-use weir_install::hooks::Hook;
+use weir_install::hooks::ConfiguredHook;
 use weir_install::profiles::LoadedProfile;
 use weir_install::session_ids;
-use weir_install::wiring::{self, SystemClock, Wishes};
+use weir_install::wiring::{self, SessionOverrides, SystemClock};
 use weir_store::MemoryStore;
 
 use crate::failure::{engine_failure, usage};
 use crate::options::{ExplainArgs, LabelWord};
 
 /// What stays the same whatever is tried.
-pub(super) struct Case {
-    pub(super) call: Call,
+pub(super) struct ExplainedCase {
+    pub(super) call: CallState,
     pub(super) session: Option<Session>,
     /// Every profile there is with the mode it would bring, for what another would change.
     pub(super) profiles: Vec<(Profile, PermissionMode)>,
@@ -56,7 +56,7 @@ pub(super) struct Case {
 
 /// What a change of settings, words or context would alter.
 #[derive(Debug, Clone)]
-pub(super) struct Circumstances {
+pub(super) struct JudgedCircumstances {
     pub(super) inspection: Inspection,
     pub(super) profile: Profile,
     pub(super) mode: PermissionMode,
@@ -67,89 +67,97 @@ pub(super) struct Circumstances {
 }
 
 /// A label of which only the column counts.
-pub(super) fn label(word: LabelWord) -> Label {
+pub(super) fn label_of_word(word: LabelWord) -> Label {
     let private = Label::private(Integrity::Workspace, "workspace");
     match word {
         LabelWord::Clean => Label::default(),
         LabelWord::Private => private,
         LabelWord::External => Label::external("somewhere outside"),
-        LabelWord::Both => Label::external("somewhere outside").joined(&private),
+        LabelWord::Both => Label::external("somewhere outside").joined_with(&private),
     }
 }
 
-impl Case {
+impl ExplainedCase {
     /// Settles everything and looks at the call.
-    pub(super) async fn of(
+    pub(super) async fn prepare_case(
         cx: &Cx,
         args: &ExplainArgs,
         input: &str,
-    ) -> anyhow::Result<(Case, Circumstances)> {
+    ) -> anyhow::Result<(ExplainedCase, JudgedCircumstances)> {
         let session = match &args.session {
-            Some(text) => Some(session(cx, text).await?),
+            Some(text) => Some(load_named_session(cx, text).await?),
             None => None,
         };
         let kept = session.as_ref().and_then(Session::config).cloned();
         // A session belongs to its own folder, with the settings and lists that hold there.
-        let there = kept.as_ref().map(|kept| cx.at(Path::new(&kept.workspace))).transpose()?;
+        let there =
+            kept.as_ref().map(|kept| cx.in_folder(Path::new(&kept.workspace))).transpose()?;
         let cx = there.as_ref().unwrap_or(cx);
-        let wishes = Wishes {
+        let wishes = SessionOverrides {
             profile: args.profile.clone(),
             permission: args.permission.map(PermissionMode::from),
             attended: true,
-            ..Wishes::default()
+            ..SessionOverrides::default()
         };
-        let workspace = cx.workspace()?;
-        let toolbox = wiring::toolbox()?;
-        let profile = wiring::profile(cx, &wishes, kept.as_deref())?;
+        let workspace = cx.open_workspace()?;
+        let toolbox = wiring::build_toolbox()?;
+        let profile = wiring::choose_profile(cx, &wishes, kept.as_deref())?;
         let config = cx.config()?;
-        let mode = wiring::permission(config, &wishes, kept.as_deref(), &profile);
-        let mut rules = wiring::rules(cx, &workspace, &wishes, kept.as_deref())?;
-        let all = toolbox.all();
+        let mode = wiring::choose_permission_mode(config, &wishes, kept.as_deref(), &profile);
+        let mut rules = wiring::session_rules(cx, &workspace, &wishes, kept.as_deref())?;
+        let all = toolbox.all_tools();
         let known: Vec<&str> = all.iter().map(|t| t.spec().name.as_str()).collect();
         if let Some(error) = rules.check_tools(&known).first() {
             return Err(usage(error.to_string()));
         }
-        let limits = wiring::limits(config, &wishes, &profile);
-        let mut said = session.as_ref().map_or_else(Vec::new, |s| s.said().to_vec());
+        let limits = wiring::session_limits(config, &wishes, &profile);
+        let mut said = session.as_ref().map_or_else(Vec::new, |s| s.person_texts().to_vec());
         said.extend(args.said.iter().cloned());
         if let Some(session) = &session {
-            rules = session.leased(&rules, SystemClock::default().now());
+            rules = session.rules_with_leases(&rules, SystemClock::default().now());
         }
-        prepare(cx, &workspace, &rules).await?;
-        let call = proposed(&args.tool, input)?;
+        prepare_workspace(cx, &workspace, &rules).await?;
+        let call = proposed_call(&args.tool, input)?;
         let sandbox = &config.settings.sandbox.tier;
         let off = matches!(sandbox, weir_install::config::SandboxTier::None);
-        let case = Case {
-            context: context(cx, workspace, mode, &limits)?,
+        let case = ExplainedCase {
+            context: planning_tool_context(cx, workspace, mode, &limits)?,
             session,
-            profiles: profiles(cx, &wishes, kept.as_deref())?,
-            sandbox_off: off.then(|| config.origin("sandbox.tier").to_string()),
+            profiles: profiles_with_modes(cx, &wishes, kept.as_deref())?,
+            sandbox_off: off.then(|| config.origin_of_key("sandbox.tier").to_string()),
             toolbox,
-            hooks: config.hooks.iter().filter_map(|raw| guarding(raw, &call.tool)).collect(),
+            hooks: config
+                .hooks
+                .iter()
+                .filter_map(|raw| describe_guarding_hook(raw, &call.tool))
+                .collect(),
             watches: config.settings.security.canary,
             validates: config.settings.security.validate_output,
             recent: VecDeque::new(),
             call,
         };
-        let inspection = case.inspected(mode).await;
+        let inspection = case.inspect_call(mode).await;
         let label = case.session.as_ref().map_or_else(Label::default, |s| s.label().clone());
         let profile = profile.profile;
-        Ok((case, Circumstances { inspection, profile, mode, rules, limits, label, said }))
+        Ok((case, JudgedCircumstances { inspection, profile, mode, rules, limits, label, said }))
     }
 
     /// What is found out about the call in this mode.
-    pub(super) async fn inspected(&self, mode: PermissionMode) -> Inspection {
+    pub(super) async fn inspect_call(&self, mode: PermissionMode) -> Inspection {
         let context = ToolContext { mode, ..self.context.clone() };
         self.toolbox.inspect(&self.call, &context).await.0
     }
 
     /// What every gate says.
-    pub(super) fn each(&self, at: &Circumstances) -> Vec<(GateName, Option<Opinion>)> {
+    pub(super) fn gate_opinions(
+        &self,
+        at: &JudgedCircumstances,
+    ) -> Vec<(GateName, Option<GateOpinion>)> {
         let writes = at.mode != PermissionMode::Plan;
-        let specs = self.toolbox.visible(&at.profile, writes);
+        let specs = self.toolbox.visible_specs(&at.profile, writes);
         // A session's own model says how much is loaded; a new one is taken to have room.
-        let window = self.session.as_ref().map_or(0, weir_core::session::Session::window);
-        let loaded = defer::split(specs, window).loaded;
+        let window = self.session.as_ref().map_or(0, weir_core::session::Session::window_tokens);
+        let loaded = defer::split_loading(specs, window).loaded;
         let visible: Vec<String> = loaded.iter().map(|spec| spec.name.clone()).collect();
         let nothing = GateContext {
             found: &weir_core::governance::NOTHING_FOUND,
@@ -162,7 +170,7 @@ impl Case {
             changes: 0,
             recent: &self.recent,
             unknown: &[],
-            provenance: Provenance::clean(),
+            provenance: Provenance::for_empty_session(),
         };
         let base = self.session.as_ref().and_then(|session| session.gate_context(&at.rules));
         let base = base.unwrap_or(nothing);
@@ -190,12 +198,14 @@ impl Case {
     }
 
     /// What all of them come to.
-    pub(super) fn judge(&self, at: &Circumstances) -> Judgement {
-        Judgement::of(self.each(at).into_iter().filter_map(|(_, opinion)| opinion))
+    pub(super) fn judge_call(&self, at: &JudgedCircumstances) -> Judgement {
+        Judgement::from_opinions(
+            self.gate_opinions(at).into_iter().filter_map(|(_, opinion)| opinion),
+        )
     }
 
     /// Whom `gate` would ask, and explaining does not.
-    pub(super) fn not_asked(&self, gate: &GateName, at: &Circumstances) -> Option<String> {
+    pub(super) fn not_asked(&self, gate: &GateName, at: &JudgedCircumstances) -> Option<String> {
         let runs =
             at.inspection.known && at.inspection.invalid.is_none() && self.call.broken.is_none();
         let effects = &at.inspection.effects;
@@ -220,11 +230,15 @@ impl Case {
     }
 
     /// Why a gate lets the call pass, where it has a rule for that.
-    pub(super) fn passes(&self, gate: &GateName, at: &Circumstances) -> Option<String> {
+    pub(super) fn passing_reason(
+        &self,
+        gate: &GateName,
+        at: &JudgedCircumstances,
+    ) -> Option<String> {
         if *gate != GateName::Rules || at.inspection.effects == Effects::default() {
             return None;
         }
-        let rules = allowing(&at.rules, &self.call.tool, &at.inspection.effects);
+        let rules = matching_allow_rules(&at.rules, &self.call.tool, &at.inspection.effects);
         Some(match rules.is_empty() {
             true => format!("mode {} allows it", at.mode),
             false => rules.join(", "),
@@ -233,12 +247,12 @@ impl Case {
 }
 
 /// The allow rules that are about this call.
-fn allowing(rules: &RuleSet, tool: &str, effects: &Effects) -> Vec<String> {
+fn matching_allow_rules(rules: &RuleSet, tool: &str, effects: &Effects) -> Vec<String> {
     let of = |ruling: Ruling<'_>| match ruling {
         Ruling::Allow(rules) => rules.into_iter().map(Rule::to_string).collect(),
         Ruling::Deny(_) | Ruling::Ask(_) | Ruling::Silent => Vec::new(),
     };
-    let mut found: Vec<String> = of(rules.rule_tool(tool, Touches::Something));
+    let mut found: Vec<String> = of(rules.rule_tool(tool, EffectPresence::Something));
     found.extend(effects.paths.iter().flat_map(|path| of(rules.rule_path(path))));
     found.extend(effects.commands.iter().flat_map(|command| of(rules.rule_command(command))));
     found.extend(effects.hosts.iter().flat_map(|host| of(rules.rule_host(host))));
@@ -248,30 +262,31 @@ fn allowing(rules: &RuleSet, tool: &str, effects: &Effects) -> Vec<String> {
 }
 
 /// Every profile, with the mode that a session of it would have.
-fn profiles(
+fn profiles_with_modes(
     cx: &Cx,
-    wishes: &Wishes,
+    wishes: &SessionOverrides,
     kept: Option<&SessionConfig>,
 ) -> anyhow::Result<Vec<(Profile, PermissionMode)>> {
     let config = cx.config()?;
     let with_mode = |loaded: LoadedProfile| {
-        let wishes = Wishes { profile: Some(loaded.profile.name.clone()), ..wishes.clone() };
-        let mode = wiring::permission(config, &wishes, kept, &loaded);
+        let wishes =
+            SessionOverrides { profile: Some(loaded.profile.name.clone()), ..wishes.clone() };
+        let mode = wiring::choose_permission_mode(config, &wishes, kept, &loaded);
         (loaded.profile, mode)
     };
-    Ok(weir_install::profiles::all(cx)?.into_iter().map(with_mode).collect())
+    Ok(weir_install::profiles::load_all_profiles(cx)?.into_iter().map(with_mode).collect())
 }
 
 /// The hook with its place, when it would look at this call.
-fn guarding(raw: &RawHook, tool: &str) -> Option<String> {
-    let hook = Hook::new(raw).ok()?;
-    hook.guards(tool).then(|| format!("{} ({})", raw.name(), raw.origin))
+fn describe_guarding_hook(raw: &RawHook, tool: &str) -> Option<String> {
+    let hook = ConfiguredHook::new(raw).ok()?;
+    hook.guards_tool(tool).then(|| format!("{} ({})", raw.name(), raw.origin))
 }
 
 /// The session as its journal tells it.
-async fn session(cx: &Cx, text: &str) -> anyhow::Result<Session> {
-    let store = cx.store()?;
-    let id = session_ids::find(store.as_ref(), text).await?;
+async fn load_named_session(cx: &Cx, text: &str) -> anyhow::Result<Session> {
+    let store = cx.local_store()?;
+    let id = session_ids::find_session_id(store.as_ref(), text).await?;
     let loaded = load(store.as_ref() as &dyn Store, &id).await.map_err(engine_failure)?;
     if loaded.session.config().is_none() {
         return Err(usage(format!("session {id} was never opened, so it has no history to use")));
@@ -280,17 +295,17 @@ async fn session(cx: &Cx, text: &str) -> anyhow::Result<Session> {
 }
 
 /// Gives the workspace what a session would: its rules, and the marks of foreign files.
-async fn prepare(cx: &Cx, workspace: &Workspace, rules: &RuleSet) -> anyhow::Result<()> {
+async fn prepare_workspace(cx: &Cx, workspace: &Workspace, rules: &RuleSet) -> anyhow::Result<()> {
     workspace.hold_rules(Arc::new(rules.clone()));
-    let marks = cx.store()?.marks(&workspace.root().display().to_string()).await?;
+    let marks = cx.local_store()?.file_marks(&workspace.root().display().to_string()).await?;
     workspace.hold_marks(marks.into_iter().map(|mark| (mark.path, mark.origin)));
     Ok(())
 }
 
-fn proposed(tool: &str, input: &str) -> anyhow::Result<Call> {
+fn proposed_call(tool: &str, input: &str) -> anyhow::Result<CallState> {
     let parsed = parse_arguments(input);
     let broken = parsed.as_ref().err().cloned();
-    let block = Block::Call(CallBlock {
+    let block = MessageBlock::Call(CallBlock {
         call: CallId(1),
         wire_id: "explained".into(),
         tool: tool.to_owned(),
@@ -298,12 +313,12 @@ fn proposed(tool: &str, input: &str) -> anyhow::Result<Call> {
         broken,
         seal: None,
     });
-    Call::proposed(&block).ok_or_else(|| usage("this is not a call"))
+    CallState::from_block(&block).ok_or_else(|| usage("this is not a call"))
 }
 
 /// What a tool may look at while it plans: the real folder, network and checkpoints, and a store
 /// that forgets.
-fn context(
+fn planning_tool_context(
     cx: &Cx,
     workspace: Arc<Workspace>,
     mode: PermissionMode,
@@ -312,18 +327,18 @@ fn context(
     Ok(ToolContext {
         knows: Arc::new(weir_engine::ports::NoKnowledge),
         nested: Arc::new(weir_engine::ports::NoNested),
-        plugins: wiring::plugins(cx, &workspace)?,
+        plugins: wiring::installed_plugins(cx, &workspace)?,
         agents: Arc::new(weir_engine::ports::NoAgents),
         person: Arc::new(weir_engine::ports::NoPerson),
         servers: Arc::new(weir_engine::ports::NoServers),
         session: SessionId::new("explain"),
         call: CallId(1),
         workspace,
-        processes: Arc::new(wiring::processes(cx)?),
-        web: Arc::new(wiring::web(cx)?),
-        documents: wiring::documents()?,
+        processes: Arc::new(wiring::supervised_processes(cx)?),
+        web: Arc::new(wiring::guarded_web(cx)?),
+        documents: wiring::document_readers()?,
         blobs: Arc::new(StagedBlobs::new(Arc::new(MemoryStore::new()))),
-        checkpoints: wiring::checkpoints(cx),
+        checkpoints: wiring::open_checkpoints(cx),
         mode,
         cancel: CancellationToken::new(),
         timeout_ms: limits.tool_timeout_ms,

@@ -1,17 +1,17 @@
 //! How what was found out is printed: for people and as JSON. Names of fields stay.
 
 use serde_json::{Value, json};
-use weir_core::governance::{GateName, Judgement, Verdict, canonical};
-use weir_core::view::plain::visible;
+use weir_core::governance::{GateName, Judgement, Verdict, canonical_json};
+use weir_core::view::plain::visible_text;
 
-use super::touches::{remarks, touches};
-use super::{Explained, GateSaid, InContext};
-use crate::terminal::table;
+use super::touches::{describe_effects, lookalike_remarks};
+use super::{CallExplanation, GateSaid, InContext};
+use crate::terminal::format_table;
 
 /// Characters of the arguments that are repeated.
 const INPUT_CHARS_MAX: usize = 400;
 
-impl Explained {
+impl CallExplanation {
     pub(super) fn json(&self) -> Value {
         let (asked, session) = (&self.asked, self.case.session.as_ref());
         let inspection = &asked.inspection;
@@ -27,40 +27,40 @@ impl Explained {
             "would_fail": inspection.fails,
             "summary": inspection.summary,
             "effects": inspection.effects,
-            "touches": touches(&inspection.effects),
-            "remarks": remarks(&inspection.effects),
+            "touches": describe_effects(&inspection.effects),
+            "remarks": lookalike_remarks(&inspection.effects),
             "class": inspection.class,
             "checkpoint": inspection.needs_checkpoint(),
-            "advice": self.advice(),
+            "advice": self.advice_lines(),
         })
     }
 
-    pub(super) fn text(&self) -> String {
-        let mut lines = self.head();
+    pub(super) fn explanation_text(&self) -> String {
+        let mut lines = self.head_lines();
         lines.push("Gates:".to_owned());
         let rows: Vec<Vec<String>> = self.gates.iter().map(GateSaid::row).collect();
-        lines.extend(indented(&rows));
+        lines.extend(indented_table(&rows));
         if !self.contexts.is_empty() {
             lines.push("By what the context contains:".to_owned());
             let rows: Vec<Vec<String>> = self.contexts.iter().map(InContext::row).collect();
-            lines.extend(indented(&rows));
+            lines.extend(indented_table(&rows));
         }
-        let advice = self.advice();
+        let advice = self.advice_lines();
         if !advice.is_empty() {
             lines.push("To change it:".to_owned());
             lines.extend(advice.into_iter().map(|line| format!("  {line}")));
         }
-        let lines: Vec<String> = lines.iter().map(|line| visible(line)).collect();
+        let lines: Vec<String> = lines.iter().map(|line| visible_text(line)).collect();
         lines.join("\n") + "\n"
     }
 
     /// The verdict, the circumstances, and what the call would touch.
-    fn head(&self) -> Vec<String> {
+    fn head_lines(&self) -> Vec<String> {
         let (asked, inspection) = (&self.asked, &self.asked.inspection);
         let (profile, mode, label) = (&asked.profile.name, asked.mode, &asked.label);
         let session = self.case.session.as_ref();
         let session = session.map_or(String::new(), |s| format!(", session {}", s.id()));
-        let mut input: String = canonical(&self.case.call.input);
+        let mut input: String = canonical_json(&self.case.call.input);
         if input.chars().count() > INPUT_CHARS_MAX {
             input = input.chars().take(INPUT_CHARS_MAX).collect::<String>() + "…";
         }
@@ -68,12 +68,12 @@ impl Explained {
             input = "with arguments that are not a JSON object".to_owned();
         }
         let mut lines = vec![
-            format!("{}: {}", word(self.judgement.verdict), inspection.summary),
+            format!("{}: {}", verdict_word(self.judgement.verdict), inspection.summary),
             format!("  {} {input}", self.case.call.tool),
             format!("  profile {profile}, permission {mode}, context {label}{session}"),
             "It would:".to_owned(),
         ];
-        let touched = touches(&inspection.effects);
+        let touched = describe_effects(&inspection.effects);
         if touched.is_empty() {
             lines.push("  affect nothing outside the session".to_owned());
         }
@@ -89,17 +89,17 @@ impl Explained {
         if let Some(fails) = &inspection.fails {
             lines.push(format!("It would fail anyway: {fails}"));
         }
-        let remarks = remarks(&inspection.effects);
+        let remarks = lookalike_remarks(&inspection.effects);
         lines.extend(remarks.into_iter().map(|remark| format!("Caution: {remark}")));
         lines
     }
 
     /// What a person could do about each gate that is against it.
-    fn advice(&self) -> Vec<String> {
+    fn advice_lines(&self) -> Vec<String> {
         let mut lines = Vec::new();
         for said in &self.gates {
             let changes = said.advice.changes.iter().map(|change| {
-                let then = then(change.gate, &change.call);
+                let then = describe_change_result(change.gate, &change.call);
                 format!("{}: {}: {then}", said.gate, change.what)
             });
             lines.extend(changes);
@@ -110,8 +110,8 @@ impl Explained {
 }
 
 /// What a change comes to.
-fn then(gate: Verdict, call: &Judgement) -> String {
-    let call_word = word(call.verdict);
+fn describe_change_result(gate: Verdict, call: &Judgement) -> String {
+    let call_word = verdict_word(call.verdict);
     match (gate, call.verdict) {
         (Verdict::Allow, Verdict::Allow) => "then it is allowed".to_owned(),
         (now, verdict) if now == verdict => format!("then it is {call_word}"),
@@ -122,7 +122,7 @@ fn then(gate: Verdict, call: &Judgement) -> String {
     }
 }
 
-fn word(verdict: Verdict) -> &'static str {
+fn verdict_word(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Allow => "allowed",
         Verdict::Ask => "asked",
@@ -131,14 +131,14 @@ fn word(verdict: Verdict) -> &'static str {
 }
 
 /// A table two blanks in; nothing in a cell begins a line of its own.
-fn indented(rows: &[Vec<String>]) -> Vec<String> {
-    let cell = |cell: &String| visible(cell);
+fn indented_table(rows: &[Vec<String>]) -> Vec<String> {
+    let cell = |cell: &String| visible_text(cell);
     let rows: Vec<Vec<String>> = rows.iter().map(|row| row.iter().map(cell).collect()).collect();
-    table(&rows).lines().map(|line| format!("  {line}")).collect()
+    format_table(&rows).lines().map(|line| format!("  {line}")).collect()
 }
 
 impl GateSaid {
-    fn verdict(&self) -> &'static str {
+    fn verdict_word(&self) -> &'static str {
         match (&self.opinion, &self.not_asked) {
             (Some(opinion), _) => match opinion.verdict {
                 Verdict::Allow => "allow",
@@ -165,12 +165,12 @@ impl GateSaid {
             Some(rule) => format!("{rule}: {}", self.reason()),
             None => self.reason(),
         };
-        let verdict = if self.verdict() == "not_asked" { "-" } else { self.verdict() };
+        let verdict = if self.verdict_word() == "not_asked" { "-" } else { self.verdict_word() };
         vec![self.gate.to_string(), verdict.to_owned(), reason]
     }
 
     fn json(&self) -> Value {
-        let change = |change: &super::advice::Change| {
+        let change = |change: &super::advice::HelpfulChange| {
             json!({
                 "do": change.what,
                 "gate": change.gate,
@@ -180,7 +180,7 @@ impl GateSaid {
         };
         json!({
             "gate": self.gate,
-            "verdict": self.verdict(),
+            "verdict": self.verdict_word(),
             "rule": self.opinion.as_ref().and_then(|opinion| opinion.rule.clone()),
             "reason": self.reason(),
             "exact": self.opinion.as_ref().is_some_and(|opinion| opinion.exact),
@@ -199,7 +199,7 @@ impl InContext {
             (None, _) => String::new(),
         };
         let exact = if self.exact { " (this very call)" } else { "" };
-        let verdict = format!("{}{exact}", word(judgement.verdict));
+        let verdict = format!("{}{exact}", verdict_word(judgement.verdict));
         vec![self.label.to_owned(), verdict, by]
     }
 

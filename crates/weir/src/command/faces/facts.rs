@@ -10,7 +10,7 @@ use weir_core::event::Event;
 use weir_core::model::Usage;
 use weir_core::profile::LimitName;
 use weir_core::tool::ResultEffect;
-use weir_engine::hub::Fact;
+use weir_engine::hub::PublishedFact;
 use weir_scenario::play::Played;
 use weir_scenario::render::in_order;
 
@@ -32,7 +32,7 @@ const PRICE_USD: f64 = 1e-5;
 ///
 /// # Errors
 /// A fact cannot be read back.
-pub(super) fn stable_facts(played: &Played) -> anyhow::Result<Vec<Fact>> {
+pub(super) fn stable_facts(played: &Played) -> anyhow::Result<Vec<PublishedFact>> {
     let ordered = in_order(&played.facts);
     let mut moments: Vec<_> = ordered.iter().map(|fact| fact.ts).collect();
     moments.sort();
@@ -46,13 +46,13 @@ pub(super) fn stable_facts(played: &Played) -> anyhow::Result<Vec<Fact>> {
         numbers.replace(&mut event);
         name_input(&mut event);
         let seq = facts.len() as u64 + 1;
-        facts.push(Fact { seq, ts, event: Arc::new(event) });
+        facts.push(PublishedFact { seq, ts, event: Arc::new(event) });
     }
     Ok(facts)
 }
 
 /// Whether somebody could be asked when the session was opened.
-pub(super) fn is_attended(facts: &[Fact]) -> bool {
+pub(super) fn is_attended(facts: &[PublishedFact]) -> bool {
     facts.iter().any(|fact| match fact.event.as_ref() {
         Event::SessionOpened(f) => f.config.attended,
         _ => false,
@@ -157,14 +157,14 @@ impl StableNumbers {
 
     /// Something was used: nothing stays nothing, and what has no price has none.
     fn replace_use(&mut self, tokens: (u64, u64), usage: &mut Usage, cost_usd: &mut Option<f64>) {
-        if usage.total() == 0 {
+        if usage.total_tokens() == 0 {
             return;
         }
         let (input, output) = tokens;
         let cache_read = if usage.cache_read > 0 { input / 2 } else { 0 };
         *usage = Usage { input: input - cache_read, output, cache_read, ..Usage::default() };
         if let Some(usd) = cost_usd.as_mut().filter(|usd| **usd > 0.0) {
-            *usd = usage.total() as f64 * PRICE_USD;
+            *usd = usage.total_tokens() as f64 * PRICE_USD;
             self.run_usd += *usd;
         }
         self.run.add(usage);

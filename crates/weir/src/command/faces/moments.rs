@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use weir_core::event::Event;
 use weir_core::ids::CallId;
-use weir_engine::hub::Fact;
+use weir_engine::hub::PublishedFact;
 
 /// Looks at one session, and after facts of one kind; a long one repeats itself.
 const LOOKS_MAX: usize = 6;
@@ -13,7 +13,7 @@ const LOOKS_OF_A_KIND_MAX: usize = 2;
 
 /// The looks, by the place in `facts` of the fact that was told last: its kind, and which of that
 /// kind it is.
-pub(super) fn looks(facts: &[Fact]) -> BTreeMap<usize, String> {
+pub(super) fn looks(facts: &[PublishedFact]) -> BTreeMap<usize, String> {
     let unknown: BTreeSet<CallId> = facts
         .iter()
         .filter_map(|fact| match fact.event.as_ref() {

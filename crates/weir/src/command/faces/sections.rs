@@ -5,18 +5,18 @@ use std::collections::BTreeMap;
 
 use weir_core::event::Event;
 use weir_core::ids::SessionId;
-use weir_engine::hub::Fact;
+use weir_engine::hub::PublishedFact;
 use weir_install::cx::Cx;
 use weir_server::offscreen::{OffscreenPage, PagePart, shared_entries};
 use weir_tui::offscreen::{OffscreenLineMode, OffscreenSession, OffscreenTerminal};
-use weir_tui::terminal::Size;
+use weir_tui::terminal::TerminalSize;
 
 use super::{facts, html};
-use crate::command::run::{self, Asks};
+use crate::command::run::{self, ApprovalAnswerer};
 use crate::command::sessions;
 
 /// The terminal: wide enough for most lines, as high as most are.
-const SIZE: Size = Size { columns: 100, rows: 24 };
+const SIZE: TerminalSize = TerminalSize { columns: 100, rows: 24 };
 /// Lines of one entry of a page.
 const ENTRY_LINES_MAX: usize = 12;
 /// Lines of one face; of a longer text the first and the last.
@@ -48,7 +48,7 @@ const CONSTANT: [&str; 4] = ["session", "workspace", "opened", "last "];
 /// A journal, and when somebody looks.
 pub(super) struct SeenJournal<'a> {
     pub(super) session: SessionId,
-    pub(super) facts: &'a [Fact],
+    pub(super) facts: &'a [PublishedFact],
     pub(super) looks: &'a BTreeMap<usize, String>,
 }
 
@@ -142,9 +142,9 @@ fn terminal_lines(seen: &SeenJournal<'_>) -> Vec<String> {
     let mut face = OffscreenTerminal::open(&opened_session(seen, 0), SIZE);
     let (mut lines, mut printed, mut live) = (Vec::new(), Vec::new(), Vec::new());
     for (place, fact) in seen.facts.iter().enumerate() {
-        face.take(fact.seq, fact.ts, &fact.event);
+        face.apply_fact(fact.seq, fact.ts, &fact.event);
         if let Some(name) = seen.looks.get(&place) {
-            let frame = face.frame();
+            let frame = face.current_frame();
             printed.extend(frame.printed.iter().cloned());
             lines.extend(frame.printed);
             push_look(&mut lines, name, &without_same(&live, &frame.live));
@@ -152,7 +152,7 @@ fn terminal_lines(seen: &SeenJournal<'_>) -> Vec<String> {
         }
     }
     face.let_hints_go();
-    let frame = face.frame();
+    let frame = face.current_frame();
     printed.extend(frame.printed.iter().cloned());
     lines.extend(frame.printed);
     push_look(&mut lines, "the end", &frame.live);
@@ -171,9 +171,9 @@ fn terminal_lines(seen: &SeenJournal<'_>) -> Vec<String> {
 fn reopened_terminal(seen: &SeenJournal<'_>) -> weir_tui::offscreen::OffscreenFrame {
     let mut face = OffscreenTerminal::open(&opened_session(seen, seen.facts.len() as u64), SIZE);
     for fact in seen.facts {
-        face.take(fact.seq, fact.ts, &fact.event);
+        face.apply_fact(fact.seq, fact.ts, &fact.event);
     }
-    face.frame()
+    face.current_frame()
 }
 
 /// Lines that only one of two texts has. Empty lines are none.
@@ -195,7 +195,7 @@ fn line_mode_lines(seen: &SeenJournal<'_>) -> Vec<String> {
     let text = |known: u64| {
         let mut face = OffscreenLineMode::open(&opened_session(seen, known));
         for fact in seen.facts {
-            face.take(fact.seq, fact.ts, &fact.event);
+            face.apply_fact(fact.seq, fact.ts, &fact.event);
         }
         face.into_text()
     };
@@ -212,12 +212,12 @@ fn browser_lines(seen: &SeenJournal<'_>) -> Vec<String> {
     let mut page = OffscreenPage::new(seen.session.clone());
     let (mut lines, mut known) = (Vec::new(), Vec::new());
     for (place, fact) in seen.facts.iter().enumerate() {
-        page.take(fact);
+        page.take_fact(fact);
         if let Some(name) = seen.looks.get(&place) {
             push_look(&mut lines, name, &changed_parts(&page, &mut known));
         }
     }
-    lines.extend(page.entries().iter().flat_map(|entry| entry_lines(entry)));
+    lines.extend(page.entries_html().iter().flat_map(|entry| entry_lines(entry)));
     push_look(&mut lines, "the end", &changed_parts(&page, &mut known));
     lines
 }
@@ -245,12 +245,12 @@ fn changed_parts(
     page: &OffscreenPage,
     known: &mut Vec<(&'static str, Vec<String>)>,
 ) -> Vec<String> {
-    let entries = page.entries();
+    let entries = page.entries_html();
     let is_open = |line: &String| OPEN_BADGES.iter().any(|badge| line.contains(badge));
     let open = entries.iter().flat_map(|entry| html::text_lines(entry)).filter(is_open);
     let mut now: Vec<(&str, Vec<String>)> = vec![("open calls", open.collect())];
     for (part, name) in PARTS {
-        let element = page.part(part);
+        let element = page.part_html(part);
         now.push((name, with_gap(html::text_lines(&element), 2 * ENTRY_LINES_MAX)));
         if part == PagePart::Status {
             let about = |name| html::first_attribute(&element, name);
@@ -280,14 +280,18 @@ fn shared_link_lines(seen: &SeenJournal<'_>) -> Vec<String> {
 }
 
 fn headless_lines(seen: &SeenJournal<'_>, cx: &Cx) -> Vec<String> {
-    let asks = if facts::is_attended(seen.facts) { Asks::Here } else { Asks::Nobody };
+    let asks = if facts::is_attended(seen.facts) {
+        ApprovalAnswerer::Here
+    } else {
+        ApprovalAnswerer::Nobody
+    };
     let text = run::offscreen::print_runs(cx, &seen.session, asks, seen.facts);
     text.lines().map(str::to_owned).collect()
 }
 
 fn transcript_lines(seen: &SeenJournal<'_>) -> Vec<String> {
     let mut lines = Vec::new();
-    let asks = |fact: &Fact| {
+    let asks = |fact: &PublishedFact| {
         matches!(
             fact.event.as_ref(),
             Event::ApprovalRequested(_) | Event::QuestionAsked(_) | Event::AgentAsked(_)

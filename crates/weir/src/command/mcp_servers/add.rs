@@ -4,29 +4,29 @@ use std::collections::BTreeMap;
 use std::process::ExitCode;
 
 use serde_json::json;
-use weir_install::config::{self, Additions, McpOauthSettings, McpServerSettings};
+use weir_install::config::{self, ConfigAdditions, McpOauthSettings, McpServerSettings};
 use weir_install::cx::Cx;
 use weir_install::wiring::mcp;
 
-use super::approve::{How, look};
-use crate::failure::{exit, failure, usage};
+use super::approve::{ApprovalPrompting, review_server};
+use crate::failure::{exit, failure_with_status, usage};
 use crate::options::McpAddArgs;
-use crate::terminal::{err, out, out_json};
+use crate::terminal::{err_message, out_json, out_line};
 
-pub(super) async fn add(cx: &Cx, args: &McpAddArgs) -> anyhow::Result<ExitCode> {
-    let how = How { yes: args.yes, json: args.json.json };
+pub(super) async fn add_server(cx: &Cx, args: &McpAddArgs) -> anyhow::Result<ExitCode> {
+    let how = ApprovalPrompting { yes: args.yes, json: args.json.json };
     if !args.no_start {
-        how.check()?;
+        how.check_can_ask()?;
     }
     let name = &args.name;
-    let server = settings(args)?;
-    let path = &cx.files().user;
+    let server = settings_from_args(args)?;
+    let path = &cx.config_files().user;
     let mut together = cx.config()?.settings.clone();
     if together.mcp_servers.contains_key(name) {
         return Err(usage(format!(
             "there is already a server {name} ({}); remove it first: `weir mcp-servers remove \
              {name}`",
-            cx.config()?.origin(&format!("mcp_servers.{name}.command"))
+            cx.config()?.origin_of_key(&format!("mcp_servers.{name}.command"))
         )));
     }
     together.mcp_servers.insert(name.clone(), server.clone());
@@ -34,34 +34,34 @@ pub(super) async fn add(cx: &Cx, args: &McpAddArgs) -> anyhow::Result<ExitCode> 
         return Err(usage(format!("{key} {why}")));
     }
     let servers = vec![(name.clone(), server)];
-    config::add_all(path, &Additions { servers, ..Additions::default() })?;
+    config::add_all(path, &ConfigAdditions { servers, ..ConfigAdditions::default() })?;
     if args.no_start {
         let file = path.display();
         match args.json.json {
             true => out_json(&json!({"name": name, "approved": false, "file": path}))?,
-            false => out(&format!(
+            false => out_line(&format!(
                 "{name} is added to {file}; review it with `weir mcp-servers approve {name}`"
             ))?,
         }
         return Ok(ExitCode::SUCCESS);
     }
     // The settings were read before they were changed.
-    let cx = cx.anew(&cx.folder)?;
-    let known = mcp::find(&cx, name).await?;
-    match look(&cx, &known, how).await {
+    let cx = cx.reloaded_in_folder(&cx.folder)?;
+    let known = mcp::find_known_server(&cx, name).await?;
+    match review_server(&cx, &known, how).await {
         Ok(code) => Ok(code),
         Err(error) => {
-            err(&format!(
+            err_message(&format!(
                 "{name} is added to {}, but not approved; `weir mcp-servers approve {name}` tries \
                  again, `weir mcp-servers remove {name}` removes it",
                 path.display()
             ));
-            Err(failure(exit::FAILED, format!("{error:#}")))
+            Err(failure_with_status(exit::FAILED, format!("{error:#}")))
         }
     }
 }
 
-fn settings(args: &McpAddArgs) -> anyhow::Result<McpServerSettings> {
+fn settings_from_args(args: &McpAddArgs) -> anyhow::Result<McpServerSettings> {
     let mut words = args.command.iter().cloned();
     let command = words.next().unwrap_or_default();
     let url = args.url.clone().unwrap_or_default();
@@ -74,13 +74,13 @@ fn settings(args: &McpAddArgs) -> anyhow::Result<McpServerSettings> {
     Ok(McpServerSettings {
         command,
         args: words.collect(),
-        env: pairs("--env", &args.env)?,
+        env: parse_name_value_pairs("--env", &args.env)?,
         url,
-        headers: pairs("--header", &args.header)?,
-        secrets: pairs("--secret", &args.secret)?,
+        headers: parse_name_value_pairs("--header", &args.header)?,
+        secrets: parse_name_value_pairs("--secret", &args.secret)?,
         hosts: args.host.clone(),
-        reads: folders(&args.read)?,
-        writes: folders(&args.write)?,
+        reads: absolute_folders(&args.read)?,
+        writes: absolute_folders(&args.write)?,
         cwd: String::new(),
         unconfined: args.unconfined,
         read_tools: args.read_tool.clone(),
@@ -101,7 +101,10 @@ fn settings(args: &McpAddArgs) -> anyhow::Result<McpServerSettings> {
     })
 }
 
-fn pairs(flag: &str, texts: &[String]) -> anyhow::Result<BTreeMap<String, String>> {
+fn parse_name_value_pairs(
+    flag: &str,
+    texts: &[String],
+) -> anyhow::Result<BTreeMap<String, String>> {
     let mut table = BTreeMap::new();
     for text in texts {
         let (name, value) = text.split_once('=').ok_or_else(|| {
@@ -116,7 +119,7 @@ fn pairs(flag: &str, texts: &[String]) -> anyhow::Result<BTreeMap<String, String
 }
 
 /// Folders in full, but for the workspace itself, which is another one elsewhere.
-fn folders(texts: &[String]) -> anyhow::Result<Vec<String>> {
+fn absolute_folders(texts: &[String]) -> anyhow::Result<Vec<String>> {
     let full = |text: &String| {
         if text == "." || text.starts_with("~/") || text.starts_with("./") {
             return Ok(text.clone());

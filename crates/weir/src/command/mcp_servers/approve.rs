@@ -5,29 +5,29 @@ use std::process::ExitCode;
 use serde_json::json;
 use weir_install::catalogue::servers::approval::{offer, shown};
 use weir_install::cx::Cx;
-use weir_install::wiring::mcp::{self, Known};
+use weir_install::wiring::mcp::{self, KnownMcpServer};
 
 use crate::failure::{exit, usage};
 use crate::options::McpApproveArgs;
-use crate::terminal::{confirm, is_attended, out, out_json};
+use crate::terminal::{confirm_by_person, is_attended, out_json, out_line};
 
-pub(super) async fn approve(cx: &Cx, args: &McpApproveArgs) -> anyhow::Result<ExitCode> {
-    let known = mcp::find(cx, &args.name).await?;
-    look(cx, &known, How { yes: args.yes, json: args.json.json }).await
+pub(super) async fn approve_server(cx: &Cx, args: &McpApproveArgs) -> anyhow::Result<ExitCode> {
+    let known = mcp::find_known_server(cx, &args.name).await?;
+    review_server(cx, &known, ApprovalPrompting { yes: args.yes, json: args.json.json }).await
 }
 
 /// How a person is asked.
 #[derive(Clone, Copy)]
-pub(super) struct How {
+pub(super) struct ApprovalPrompting {
     /// They said yes already.
     pub(super) yes: bool,
     /// Nothing but JSON is printed.
     pub(super) json: bool,
 }
 
-impl How {
+impl ApprovalPrompting {
     /// Somebody can be asked, or said yes.
-    pub(super) fn check(self) -> anyhow::Result<()> {
+    pub(super) fn check_can_ask(self) -> anyhow::Result<()> {
         if self.yes || (is_attended() && !self.json) {
             return Ok(());
         }
@@ -39,13 +39,17 @@ impl How {
 }
 
 /// Starts the server, shows it, asks, and keeps the answer.
-pub(super) async fn look(cx: &Cx, known: &Known, how: How) -> anyhow::Result<ExitCode> {
-    how.check()?;
+pub(super) async fn review_server(
+    cx: &Cx,
+    known: &KnownMcpServer,
+    how: ApprovalPrompting,
+) -> anyhow::Result<ExitCode> {
+    how.check_can_ask()?;
     let name = &known.declared.name;
     if known.uninstalled && known.declared.settings.enabled {
-        let cx = super::install::installed(cx, known, how).await?;
-        let known = mcp::find(&cx, name).await?;
-        return Box::pin(look(&cx, &known, how)).await;
+        let cx = super::install::install_missing_package(cx, known, how).await?;
+        let known = mcp::find_known_server(&cx, name).await?;
+        return Box::pin(review_server(&cx, &known, how)).await;
     }
     let spec = known.spec.as_ref().map_err(|why| usage(format!("{name}: {why}")))?;
     if !spec.enabled {
@@ -54,24 +58,24 @@ pub(super) async fn look(cx: &Cx, known: &Known, how: How) -> anyhow::Result<Exi
     let (pin, differences) = offer(cx, known, spec).await?;
     let same = known.pin.is_some() && differences.is_empty();
     if !how.json {
-        out(&shown(known, &pin.listing, &differences))?;
+        out_line(&shown(known, &pin.listing, &differences))?;
     }
-    if !same && !how.yes && !confirm(&format!("Approve {name} as it is now?"))? {
-        out("Not approved; none of its tools can be called.")?;
+    if !same && !how.yes && !confirm_by_person(&format!("Approve {name} as it is now?"))? {
+        out_line("Not approved; none of its tools can be called.")?;
         return Ok(ExitCode::from(exit::FAILED));
     }
-    mcp::keep(cx, &known.declared, &pin).await?;
+    mcp::save_approval(cx, &known.declared, &pin).await?;
     if how.json {
         let words: Vec<&str> = differences.iter().map(|d| d.words.as_str()).collect();
         let tools: Vec<&String> = pin.listing.tools.keys().collect();
         out_json(&json!({
             "name": name, "approved": true, "hash": pin.hash(), "differences": words,
-            "protocol": pin.listing.protocol, "tools": tools, "package": known.installed(),
+            "protocol": pin.listing.protocol, "tools": tools, "package": known.pinned_package(),
         }))?;
     } else {
         let count = pin.listing.tools.len();
         let word = if same { "is unchanged since you approved it" } else { "is approved" };
-        out(&format!("{name} {word}: {count} tools."))?;
+        out_line(&format!("{name} {word}: {count} tools."))?;
     }
     Ok(ExitCode::SUCCESS)
 }

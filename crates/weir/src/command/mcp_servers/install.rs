@@ -5,62 +5,73 @@
 use std::process::ExitCode;
 
 use serde_json::json;
-use weir_core::view::plain::visible;
+use weir_core::view::plain::visible_text;
 use weir_install::cx::Cx;
-use weir_install::servers::packages::{self, Package, Replaced};
-use weir_install::wiring::mcp::{self, Known};
+use weir_install::servers::packages::{self, PackageReplacement, ServerPackage};
+use weir_install::wiring::mcp::{self, KnownMcpServer};
 
-use super::approve::{How, look};
-use crate::failure::{exit, failure, usage};
+use super::approve::{ApprovalPrompting, review_server};
+use crate::failure::{exit, failure_with_status, usage};
 use crate::options::McpApproveArgs;
-use crate::terminal::{confirm, out, out_json};
+use crate::terminal::{confirm_by_person, out_json, out_line};
 
 /// Installs what is not installed yet; what is offers then, and the question, as in `approve`.
-pub(super) async fn install(cx: &Cx, args: &McpApproveArgs) -> anyhow::Result<ExitCode> {
-    let known = mcp::find(cx, &args.name).await?;
-    let how = How { yes: args.yes, json: args.json.json };
-    let package = named(&known)?;
-    if let Some(installed) = known.declared.installed(cx, &package) {
+pub(super) async fn install_server_package(
+    cx: &Cx,
+    args: &McpApproveArgs,
+) -> anyhow::Result<ExitCode> {
+    let known = mcp::find_known_server(cx, &args.name).await?;
+    let how = ApprovalPrompting { yes: args.yes, json: args.json.json };
+    let package = require_package(&known)?;
+    if let Some(installed) = known.declared.installed_package(cx, &package) {
         let word =
             format!("is installed; `weir mcp-servers update {}` looks for a newer one", args.name);
-        return told(&known, &installed.version, how, &word);
+        return report_unchanged_version(&known, &installed.version, how, &word);
     }
-    look(cx, &known, how).await
+    review_server(cx, &known, how).await
 }
 
 /// Installs a newer version, if there is one; shown and approved anew. A no leaves the one before.
-pub(super) async fn update(cx: &Cx, args: &McpApproveArgs) -> anyhow::Result<ExitCode> {
-    let known = mcp::find(cx, &args.name).await?;
-    let how = How { yes: args.yes, json: args.json.json };
-    how.check()?;
-    let package = named(&known)?;
-    let Some(installed) = known.declared.installed(cx, &package) else {
-        return look(cx, &known, how).await;
+pub(super) async fn update_server_package(
+    cx: &Cx,
+    args: &McpApproveArgs,
+) -> anyhow::Result<ExitCode> {
+    let known = mcp::find_known_server(cx, &args.name).await?;
+    let how = ApprovalPrompting { yes: args.yes, json: args.json.json };
+    how.check_can_ask()?;
+    let package = require_package(&known)?;
+    let Some(installed) = known.declared.installed_package(cx, &package) else {
+        return review_server(cx, &known, how).await;
     };
-    let found = packages::find(cx, &known.declared, &package).await?;
+    let found = packages::find_package_version(cx, &known.declared, &package).await?;
     if found.version == installed.version {
-        return told(&known, &installed.version, how, "is the newest matching version");
+        return report_unchanged_version(
+            &known,
+            &installed.version,
+            how,
+            "is the newest matching version",
+        );
     }
     let before = Some(installed.version.as_str());
-    let replaced = asked(cx, &known, (&package, found, before), how).await?;
-    let cx = cx.anew(&cx.folder)?;
-    let looked = match mcp::find(&cx, &args.name).await {
-        Ok(known) => look(&cx, &known, how).await,
+    let replaced = confirm_and_install(cx, &known, (&package, found, before), how).await?;
+    let cx = cx.reloaded_in_folder(&cx.folder)?;
+    let looked = match mcp::find_known_server(&cx, &args.name).await {
+        Ok(known) => review_server(&cx, &known, how).await,
         Err(error) => Err(error),
     };
     match looked {
         Ok(code) if code == ExitCode::SUCCESS => {
-            replaced.keep();
+            replaced.keep_new();
             Ok(code)
         }
         other => {
-            replaced.back()?;
+            replaced.put_back()?;
             other
         }
     }
 }
 
-fn named(known: &Known) -> anyhow::Result<Package> {
+fn require_package(known: &KnownMcpServer) -> anyhow::Result<ServerPackage> {
     known.package.clone().ok_or_else(|| {
         usage(format!(
             "{} is not started from a package that Weir can install (npx, bunx, pnpm dlx, uvx or \
@@ -70,49 +81,65 @@ fn named(known: &Known) -> anyhow::Result<Package> {
     })
 }
 
-fn told(known: &Known, version: &str, how: How, word: &str) -> anyhow::Result<ExitCode> {
+fn report_unchanged_version(
+    known: &KnownMcpServer,
+    version: &str,
+    how: ApprovalPrompting,
+    word: &str,
+) -> anyhow::Result<ExitCode> {
     let name = &known.declared.name;
     match how.json {
         true => out_json(&json!({"name": name, "version": version, "changed": false}))?,
-        false => out(&format!("{name}: {version} {word}"))?,
+        false => out_line(&format!("{name}: {version} {word}"))?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// The server with its package, which is installed if it is not and the person says yes.
-pub(super) async fn installed(cx: &Cx, known: &Known, how: How) -> anyhow::Result<Cx> {
-    let package = named(known)?;
-    let found = packages::find(cx, &known.declared, &package).await?;
-    asked(cx, known, (&package, found, None), how).await?.keep();
-    cx.anew(&cx.folder)
+pub(super) async fn install_missing_package(
+    cx: &Cx,
+    known: &KnownMcpServer,
+    how: ApprovalPrompting,
+) -> anyhow::Result<Cx> {
+    let package = require_package(known)?;
+    let found = packages::find_package_version(cx, &known.declared, &package).await?;
+    confirm_and_install(cx, known, (&package, found, None), how).await?.keep_new();
+    cx.reloaded_in_folder(&cx.folder)
 }
 
-async fn asked(
+async fn confirm_and_install(
     cx: &Cx,
-    known: &Known,
-    (package, found, before): (&Package, packages::Found, Option<&str>),
-    how: How,
-) -> anyhow::Result<Replaced> {
+    known: &KnownMcpServer,
+    (package, found, before): (&ServerPackage, packages::FoundVersion, Option<&str>),
+    how: ApprovalPrompting,
+) -> anyhow::Result<PackageReplacement> {
     let name = &known.declared.name;
     if !how.json {
-        out(&words(known, &found, before))?;
+        out_line(&describe_package_install(known, &found, before))?;
     }
-    if !how.yes && !confirm("Install it?")? {
+    if !how.yes && !confirm_by_person("Install it?")? {
         let again = format!("`weir mcp-servers install {name}` asks again");
-        return Err(failure(exit::FAILED, format!("{name}: nothing was installed; {again}")));
+        return Err(failure_with_status(
+            exit::FAILED,
+            format!("{name}: nothing was installed; {again}"),
+        ));
     }
-    packages::fetch(cx, &known.declared, package, found).await
+    packages::install_package(cx, &known.declared, package, found).await
 }
 
 /// What a person has to know before a package is fetched.
-fn words(known: &Known, found: &packages::Found, before: Option<&str>) -> String {
+fn describe_package_install(
+    known: &KnownMcpServer,
+    found: &packages::FoundVersion,
+    before: Option<&str>,
+) -> String {
     let mut text = format!(
         "{} is started from a package. The package is installed once, with your own settings and \
          network access; the server then runs in the sandbox without network.\n",
         known.declared.name
     );
     let mut line = |what: &str, words: &str| {
-        text.push_str(&format!("  {what}: {}\n", visible(words)));
+        text.push_str(&format!("  {what}: {}\n", visible_text(words)));
     };
     line("package", &found.name);
     match before {

@@ -8,27 +8,28 @@ use weir_core::memory::{
 };
 use weir_install::cx::Cx;
 
-use super::{as_json, every, find, here, now, tell};
+use super::{as_json, current_timestamp, find_fact, load_all_facts, tell, workspace_name};
 use crate::failure::usage;
 use crate::options::{MemoryAcceptArgs, MemoryAddArgs, MemoryIdsArgs};
-use crate::terminal::{out, out_json};
+use crate::terminal::{out_json, out_line};
 
-pub(super) async fn add(cx: &Cx, args: &MemoryAddArgs) -> anyhow::Result<()> {
-    let new = wanted(cx, args)?;
-    let store = cx.journal()?;
-    let mut fact = store.remember(&new, now()).await?;
+pub(super) async fn add_fact(cx: &Cx, args: &MemoryAddArgs) -> anyhow::Result<()> {
+    let new = new_memory_from_args(cx, args)?;
+    let store = cx.session_store()?;
+    let mut fact = store.remember_fact(&new, current_timestamp()).await?;
     // They say so themselves: an earlier no, or a newer fact, does not stand against it.
     let returned = fact.fact.status != MemoryStatus::Kept;
     if returned {
-        let settled = store.settle_memory(&fact.id, MemoryStatus::Kept, now()).await?;
+        let settled =
+            store.settle_memory(&fact.id, MemoryStatus::Kept, current_timestamp()).await?;
         fact = settled.unwrap_or(fact);
     }
     if args.json.json {
         return out_json(&as_json(&fact));
     }
     let id = &fact.id;
-    let place = tell::place(&fact, &here(cx));
-    out(&match (returned, fact.confirmed) {
+    let place = tell::describe_fact_place(&fact, &workspace_name(cx));
+    out_line(&match (returned, fact.confirmed) {
         (true, _) => format!("{id} is remembered again, {place}"),
         (false, 0) => format!("{id} is remembered, {place}"),
         (false, 1) => format!("{id} was already remembered, {place}: stated once more"),
@@ -36,10 +37,10 @@ pub(super) async fn add(cx: &Cx, args: &MemoryAddArgs) -> anyhow::Result<()> {
             format!("{id} was already remembered, {place}: stated {times} times more")
         }
     })?;
-    untrusted(&fact)
+    print_untrusted_notice(&fact)
 }
 
-fn wanted(cx: &Cx, args: &MemoryAddArgs) -> anyhow::Result<NewMemory> {
+fn new_memory_from_args(cx: &Cx, args: &MemoryAddArgs) -> anyhow::Result<NewMemory> {
     let kind = MemoryKind::from(args.kind);
     let everywhere =
         args.everywhere || matches!(kind, MemoryKind::Identity | MemoryKind::Preference);
@@ -55,7 +56,7 @@ fn wanted(cx: &Cx, args: &MemoryAddArgs) -> anyhow::Result<NewMemory> {
         kind,
         topics: fact_topics(&args.topics).map_err(usage)?,
         importance: args.importance,
-        workspace: (!everywhere).then(|| here(cx)),
+        workspace: (!everywhere).then(|| workspace_name(cx)),
         source: MemorySource { by: BY_PERSON.into(), ..MemorySource::default() },
         label: if args.private { private_by_person() } else { Label::default() },
         status: MemoryStatus::Kept,
@@ -64,31 +65,31 @@ fn wanted(cx: &Cx, args: &MemoryAddArgs) -> anyhow::Result<NewMemory> {
 }
 
 /// Keeps facts; those that are to be private are marked before they count.
-pub(super) async fn accept(cx: &Cx, args: &MemoryAcceptArgs) -> anyhow::Result<()> {
+pub(super) async fn accept_facts(cx: &Cx, args: &MemoryAcceptArgs) -> anyhow::Result<()> {
     if args.private {
-        let facts = every(cx).await?;
-        let found = args.which.ids.iter().map(|id| find(&facts, id));
+        let facts = load_all_facts(cx).await?;
+        let found = args.which.ids.iter().map(|id| find_fact(&facts, id));
         let found: Vec<MemoryFact> = found.collect::<anyhow::Result<_>>()?;
         for fact in found {
-            cx.journal()?.remember(&marked_private(&fact), now()).await?;
+            cx.session_store()?.remember_fact(&marked_private(&fact), current_timestamp()).await?;
         }
     }
-    settle(cx, &args.which, MemoryStatus::Kept).await
+    set_facts_status(cx, &args.which, MemoryStatus::Kept).await
 }
 
 /// Accepts, rejects or forgets. All of them are found first: a word that names none changes nothing.
-pub(super) async fn settle(
+pub(super) async fn set_facts_status(
     cx: &Cx,
     args: &MemoryIdsArgs,
     status: MemoryStatus,
 ) -> anyhow::Result<()> {
-    let facts = every(cx).await?;
+    let facts = load_all_facts(cx).await?;
     let found: Vec<MemoryFact> =
-        args.ids.iter().map(|id| find(&facts, id)).collect::<anyhow::Result<_>>()?;
-    let store = cx.journal()?;
+        args.ids.iter().map(|id| find_fact(&facts, id)).collect::<anyhow::Result<_>>()?;
+    let store = cx.session_store()?;
     let mut settled = Vec::new();
     for before in found {
-        let after = store.settle_memory(&before.id, status, now()).await?;
+        let after = store.settle_memory(&before.id, status, current_timestamp()).await?;
         let after =
             after.ok_or_else(|| usage(format!("{} has been removed meanwhile", before.id)))?;
         settled.push((before, after));
@@ -97,37 +98,44 @@ pub(super) async fn settle(
         return out_json(&settled.iter().map(|(_, after)| as_json(after)).collect::<Vec<_>>());
     }
     for (before, after) in &settled {
-        out(&format!("{} {}: {}", after.id, done(before, after), tell::line(&after.fact.text)))?;
+        out_line(&format!(
+            "{} {}: {}",
+            after.id,
+            status_change_text(before, after),
+            tell::fact_text_line(&after.fact.text)
+        ))?;
         if status == MemoryStatus::Kept {
             let replaced = after.fact.supersedes.as_ref();
             let replaced = replaced.and_then(|id| facts.iter().find(|fact| fact.id == *id));
             if let Some(older) = replaced.filter(|fact| fact.fact.status == MemoryStatus::Kept) {
-                out(&format!("  it replaces: {}", tell::line(&older.fact.text)))?;
+                out_line(&format!("  it replaces: {}", tell::fact_text_line(&older.fact.text)))?;
             }
             if after.fact.source.by != BY_PERSON {
-                out(&format!("  from {}", tell::source(after)))?;
+                out_line(&format!("  from {}", tell::describe_fact_source(after)))?;
             }
-            theirs(before, after)?;
-            untrusted(after)?;
+            print_privacy_notice(before, after)?;
+            print_untrusted_notice(after)?;
         }
     }
     Ok(())
 }
 
 /// Says what a yes made of a fact that stood beside private data.
-fn theirs(before: &MemoryFact, after: &MemoryFact) -> anyhow::Result<()> {
-    let Some(sources) = tell::private(before) else { return Ok(()) };
+fn print_privacy_notice(before: &MemoryFact, after: &MemoryFact) -> anyhow::Result<()> {
+    let Some(sources) = tell::private_sources_text(before) else { return Ok(()) };
     if after.fact.label.is_private() {
-        return out("  It stays private: a session that uses it counts as holding private data.");
+        return out_line(
+            "  It stays private: a session that uses it counts as holding private data.",
+        );
     }
-    out(&format!(
+    out_line(&format!(
         "  It was written while private data was in the context ({sources}). It now counts as your \
          own and not as private; `weir memory accept {} --private` keeps it private.",
         after.id
     ))
 }
 
-fn done(before: &MemoryFact, after: &MemoryFact) -> &'static str {
+fn status_change_text(before: &MemoryFact, after: &MemoryFact) -> &'static str {
     let same = before.fact.status == after.fact.status;
     match (after.fact.status, same) {
         (MemoryStatus::Kept, false) => "is accepted",
@@ -142,9 +150,9 @@ fn done(before: &MemoryFact, after: &MemoryFact) -> &'static str {
 }
 
 /// Says what a kept fact from outside is.
-fn untrusted(fact: &MemoryFact) -> anyhow::Result<()> {
-    let Some(origins) = tell::origins(fact) else { return Ok(()) };
-    out(&format!(
+fn print_untrusted_notice(fact: &MemoryFact) -> anyhow::Result<()> {
+    let Some(origins) = tell::external_origins_text(fact) else { return Ok(()) };
+    out_line(&format!(
         "  It stays untrusted, because content from {origins} was involved: a model gets it as \
          data only, never as an instruction. To make it yours, add it in your own words: `weir \
          memory add`."

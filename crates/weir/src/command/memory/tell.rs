@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 
 use weir_core::ids::MemoryId;
 use weir_core::memory::{MemoryFact, MemoryStatus};
-use weir_core::view::plain::visible;
+use weir_core::view::plain::visible_text;
 
-use crate::command::sessions::{moment, single};
-use crate::terminal::table;
+use crate::command::sessions::{single_visible_line, timestamp_text};
+use crate::terminal::format_table;
 
 /// Digits of an id in lists; more where two begin alike.
 const ID_CHARS: usize = 8;
@@ -16,40 +16,55 @@ const ID_CHARS: usize = 8;
 const SHORT_CHARS: usize = 40;
 
 /// A list: id, kind, importance, where, text with what must be said of it.
-pub(super) fn rows(facts: &[MemoryFact], ids: &BTreeSet<MemoryId>, here: &str) -> String {
+pub(super) fn render_fact_rows(
+    facts: &[MemoryFact],
+    ids: &BTreeSet<MemoryId>,
+    here: &str,
+) -> String {
     let row = |fact: &MemoryFact| {
-        let mut text = line(&fact.fact.text);
+        let mut text = fact_text_line(&fact.fact.text);
         if !fact.fact.topics.is_empty() {
-            text = format!("{text}  [{}]", line(&fact.fact.topics.join(", ")));
+            text = format!("{text}  [{}]", fact_text_line(&fact.fact.topics.join(", ")));
         }
         if fact.fact.label.is_private() {
             text = format!("(private) {text}");
         }
-        if let Some(origins) = origins(fact) {
+        if let Some(origins) = external_origins_text(fact) {
             text = format!("UNTRUSTED (from {origins}) {text}");
         }
         if fact.fact.status != MemoryStatus::Kept {
-            text = format!("({}) {text}", state(fact.fact.status));
+            text = format!("({}) {text}", memory_status_word(fact.fact.status));
         }
         let importance = format!("{}/5", fact.fact.importance);
         let kind = fact.fact.kind.as_str().to_owned();
-        vec![begin(&fact.id, ids), kind, importance, place(fact, here), text]
+        vec![
+            unique_id_prefix(&fact.id, ids),
+            kind,
+            importance,
+            describe_fact_place(fact, here),
+            text,
+        ]
     };
-    table(&facts.iter().map(row).collect::<Vec<_>>())
+    format_table(&facts.iter().map(row).collect::<Vec<_>>())
 }
 
 /// A fact that waits, with all that a person needs to decide.
-pub(super) fn waiting(fact: &MemoryFact, all: &[MemoryFact], ids: &BTreeSet<MemoryId>) -> String {
-    let mut text = format!("{}  {}\n", begin(&fact.id, ids), line(&fact.fact.text));
+pub(super) fn describe_waiting_fact(
+    fact: &MemoryFact,
+    all: &[MemoryFact],
+    ids: &BTreeSet<MemoryId>,
+) -> String {
+    let mut text =
+        format!("{}  {}\n", unique_id_prefix(&fact.id, ids), fact_text_line(&fact.fact.text));
     let mut add = |name: &str, value: &str| text.push_str(&format!("  {name:<12} {value}\n"));
-    if let Some(origins) = origins(fact) {
+    if let Some(origins) = external_origins_text(fact) {
         add(
             "UNTRUSTED",
             &format!("content from {origins} was involved; a model will get it as data only"),
         );
     }
-    if let Some(sources) = private(fact) {
-        let what = match origins(fact) {
+    if let Some(sources) = private_sources_text(fact) {
+        let what = match external_origins_text(fact) {
             Some(_) => "it stays private when you accept it",
             None => "once accepted it no longer counts as private, unless you add --private",
         };
@@ -61,10 +76,10 @@ pub(super) fn waiting(fact: &MemoryFact, all: &[MemoryFact], ids: &BTreeSet<Memo
     let kind = fact.fact.kind.as_str();
     add("kind", &format!("{kind}, importance {} of 5", fact.fact.importance));
     if !fact.fact.topics.is_empty() {
-        add("topics", &line(&fact.fact.topics.join(", ")));
+        add("topics", &fact_text_line(&fact.fact.topics.join(", ")));
     }
     match &fact.fact.workspace {
-        Some(workspace) => add("applies in", &line(workspace)),
+        Some(workspace) => add("applies in", &fact_text_line(workspace)),
         None => add("applies", "everywhere"),
     }
     let times = match fact.confirmed {
@@ -72,22 +87,28 @@ pub(super) fn waiting(fact: &MemoryFact, all: &[MemoryFact], ids: &BTreeSet<Memo
         1 => ", stated once more since".to_owned(),
         more => format!(", stated {more} times more since"),
     };
-    add("from", &format!("{}, {} UTC{times}", source(fact), moment(fact.created)));
+    add(
+        "from",
+        &format!("{}, {} UTC{times}", describe_fact_source(fact), timestamp_text(fact.created)),
+    );
     let older = fact.fact.supersedes.as_ref();
     if let Some(older) = older.and_then(|id| all.iter().find(|other| other.id == *id)) {
-        add("replaces", &format!("{} {}", begin(&older.id, ids), line(&older.fact.text)));
+        add(
+            "replaces",
+            &format!("{} {}", unique_id_prefix(&older.id, ids), fact_text_line(&older.fact.text)),
+        );
     }
     text
 }
 
 /// Who wrote it, where.
-pub(super) fn source(fact: &MemoryFact) -> String {
+pub(super) fn describe_fact_source(fact: &MemoryFact) -> String {
     let source = &fact.fact.source;
     let mut text = match source.by.as_str() {
         "person" => "you".to_owned(),
         "condensing" => "condensing of old turns".to_owned(),
         "run" => "a finished run".to_owned(),
-        other => visible(other),
+        other => visible_text(other),
     };
     if let Some(session) = &source.session {
         text.push_str(&format!(" in session {session}"));
@@ -96,39 +117,41 @@ pub(super) fn source(fact: &MemoryFact) -> String {
         text.push_str(&format!(", call {call}"));
     }
     if let Some(file) = &source.file {
-        text.push_str(&format!(", file {}", line(file)));
+        text.push_str(&format!(", file {}", fact_text_line(file)));
     }
     text
 }
 
 /// Where it holds.
-pub(super) fn place(fact: &MemoryFact, here: &str) -> String {
+pub(super) fn describe_fact_place(fact: &MemoryFact, here: &str) -> String {
     match &fact.fact.workspace {
         None => "everywhere".to_owned(),
         Some(workspace) if workspace == here => "here".to_owned(),
-        Some(workspace) => format!("in {}", line(workspace)),
+        Some(workspace) => format!("in {}", fact_text_line(workspace)),
     }
 }
 
 /// Where its foreign words came from; `None`: nothing foreign is in it.
-pub(super) fn origins(fact: &MemoryFact) -> Option<String> {
+pub(super) fn external_origins_text(fact: &MemoryFact) -> Option<String> {
     let label = &fact.fact.label;
     label.is_external().then(|| match label.origins.is_empty() {
         true => "outside".to_owned(),
-        false => label.origins.iter().map(|o| line(o)).collect::<Vec<_>>().join(", "),
+        false => label.origins.iter().map(|o| fact_text_line(o)).collect::<Vec<_>>().join(", "),
     })
 }
 
 /// What private data stood in the context that it was written in; `None`: none did.
-pub(super) fn private(fact: &MemoryFact) -> Option<String> {
+pub(super) fn private_sources_text(fact: &MemoryFact) -> Option<String> {
     let label = &fact.fact.label;
     label.is_private().then(|| match label.sources.is_empty() {
         true => "of yours".to_owned(),
-        false => label.sources.iter().map(|source| line(source)).collect::<Vec<_>>().join(", "),
+        false => {
+            label.sources.iter().map(|source| fact_text_line(source)).collect::<Vec<_>>().join(", ")
+        }
     })
 }
 
-fn state(status: MemoryStatus) -> &'static str {
+fn memory_status_word(status: MemoryStatus) -> &'static str {
     match status {
         MemoryStatus::Proposed => "waiting",
         MemoryStatus::Kept => "kept",
@@ -139,7 +162,7 @@ fn state(status: MemoryStatus) -> &'static str {
 }
 
 /// So much of an id that it names one fact.
-fn begin(id: &MemoryId, ids: &BTreeSet<MemoryId>) -> String {
+fn unique_id_prefix(id: &MemoryId, ids: &BTreeSet<MemoryId>) -> String {
     let same = |other: &MemoryId| {
         let pairs = id.as_str().bytes().zip(other.as_str().bytes());
         pairs.take_while(|(a, b)| a == b).count()
@@ -152,7 +175,7 @@ fn begin(id: &MemoryId, ids: &BTreeSet<MemoryId>) -> String {
 }
 
 /// Facts that somebody may have meant: whose id begins a little like it, or that hold it as a word.
-pub(super) fn near<'a>(facts: &'a [MemoryFact], wanted: &str) -> Vec<&'a MemoryFact> {
+pub(super) fn find_similar_facts<'a>(facts: &'a [MemoryFact], wanted: &str) -> Vec<&'a MemoryFact> {
     let alike = |fact: &&MemoryFact| {
         let begin = wanted.get(..4);
         let same_begin = begin.is_some_and(|begin| fact.id.as_str().starts_with(begin));
@@ -164,13 +187,13 @@ pub(super) fn near<'a>(facts: &'a [MemoryFact], wanted: &str) -> Vec<&'a MemoryF
 }
 
 /// In one line that can be looked at without harm.
-pub(super) fn line(text: &str) -> String {
-    single(text)
+pub(super) fn fact_text_line(text: &str) -> String {
+    single_visible_line(text)
 }
 
 /// Its first words.
-pub(super) fn short(text: &str) -> String {
-    let text = line(text);
+pub(super) fn shorten_fact_text(text: &str) -> String {
+    let text = fact_text_line(text);
     match text.char_indices().nth(SHORT_CHARS) {
         Some((at, _)) => format!("{}…", &text[..at]),
         None => text,

@@ -2,11 +2,11 @@
 
 use clap::Parser;
 use weir_core::session::SessionConfig;
-use weir_install::environment::Environment;
+use weir_install::environment::ProcessEnvironment;
 
 use super::*;
 use crate::failure;
-use crate::options::Options;
+use crate::options::CliOptions;
 
 struct House {
     folder: tempfile::TempDir,
@@ -21,14 +21,14 @@ impl House {
         house
     }
 
-    fn options(&self, words: &[&str]) -> (Options, Environment) {
+    fn options(&self, words: &[&str]) -> (CliOptions, ProcessEnvironment) {
         let at = |path: &str| self.folder.path().join(path).display().to_string();
         let (home, config) = (at("home"), at("config"));
-        let environment = Environment::of(&[("HOME", &home), ("XDG_CONFIG_HOME", &config)]);
+        let environment = ProcessEnvironment::of(&[("HOME", &home), ("XDG_CONFIG_HOME", &config)]);
         let (work, state) = (at("work"), at("state"));
         let mut all = vec!["weir", "-C", &work, "--state-dir", &state];
         all.extend(words);
-        (Options::try_parse_from(all).expect("it is a command line"), environment)
+        (CliOptions::try_parse_from(all).expect("it is a command line"), environment)
     }
 
     fn cx(&self) -> Cx {
@@ -43,12 +43,12 @@ impl House {
     /// Runs a command line in this house, in this process.
     async fn dispatch(&self, words: &[&str]) -> anyhow::Result<std::process::ExitCode> {
         let (options, environment) = self.options(words);
-        crate::command::dispatch(options, environment).await
+        crate::command::run_command(options, environment).await
     }
 
     /// The settings that a session has in the store.
     async fn stored(&self, id: &SessionId) -> SessionConfig {
-        let store = self.cx().store().expect("open");
+        let store = self.cx().local_store().expect("open");
         let loaded = load(store.as_ref(), id).await.expect("it is there");
         loaded.session.config().expect("it was opened").as_ref().clone()
     }
@@ -58,16 +58,17 @@ impl House {
 async fn c9_a_rule_for_one_session_is_a_fact_of_its_journal() {
     let house = House::new();
     let cx = house.cx();
-    let wishes = Wishes { model: Some(house.script()), ..Wishes::default() };
+    let wishes = SessionOverrides { model: Some(house.script()), ..SessionOverrides::default() };
     let options = wiring::session_options(&cx, &wishes, None).await.expect("settled");
     let id = wiring::new_session_id();
-    let opened = wiring::engine(&cx, "test").expect("it stands").open(id.clone(), options).await;
+    let opened =
+        wiring::open_engine(&cx, "test").expect("it stands").open(id.clone(), options).await;
     let opened = opened.expect("opened");
-    opened.updates(0).next().await.expect("readable").expect("its first fact is durable");
+    opened.listen_to_updates(0).next().await.expect("readable").expect("its first fact is durable");
 
     let add = ["permissions", "add", "allow", "Shell(ls)", "--session", id.as_str()];
     let held = house.dispatch(&add).await.expect_err("somebody has it");
-    assert_eq!(failure::status(&held), Some(2), "{held}");
+    assert_eq!(failure::exit_status(&held), Some(2), "{held}");
     assert!(held.to_string().contains("test"), "it names who: {held}");
     opened.close().await.expect("it closes");
 

@@ -4,25 +4,27 @@
 use std::process::ExitCode;
 
 use serde_json::json;
-use weir_core::recipe::{RecipeSource, check};
-use weir_core::view::plain::visible;
+use weir_core::recipe::{RecipeSource, check_recipe};
+use weir_core::view::plain::visible_text;
 use weir_install::catalogue::recipes::change::{folder, parsed, removed};
 use weir_install::cx::Cx;
 use weir_install::{files, wiring};
 
 use crate::failure::usage;
 use crate::options::{RecipeArgs, RecipesAddArgs};
-use crate::terminal::{err, out, out_json};
+use crate::terminal::{err_message, out_json, out_line};
 
 /// Copies a file among the person's own recipes.
-pub(super) fn add(cx: &Cx, args: &RecipesAddArgs) -> anyhow::Result<ExitCode> {
+pub(super) fn add_recipe(cx: &Cx, args: &RecipesAddArgs) -> anyhow::Result<ExitCode> {
     let text = files::named_text("weir recipes add", &args.file)?;
     let recipe = parsed(&args.file, &text)?;
-    let tools = wiring::toolbox()?.all();
+    let tools = wiring::build_toolbox()?.all_tools();
     let names: Vec<&str> = tools.iter().map(|tool| tool.spec().name.as_str()).collect();
     // Tools of servers and those that were made come and go: what is missing is said, no more.
-    for unknown in check(&recipe, Some(&names)).iter().filter(|text| text.contains(".tool: ")) {
-        err(&format!("warning: {}", visible(unknown)));
+    for unknown in
+        check_recipe(&recipe, Some(&names)).iter().filter(|text| text.contains(".tool: "))
+    {
+        err_message(&format!("warning: {}", visible_text(unknown)));
     }
     let path = folder(cx).join(format!("{}.toml", recipe.id));
     if path.exists() {
@@ -33,12 +35,12 @@ pub(super) fn add(cx: &Cx, args: &RecipesAddArgs) -> anyhow::Result<ExitCode> {
             recipe.id
         )));
     }
-    files::replace(&path, text.as_bytes(), 0o644)?;
+    files::replace_file(&path, text.as_bytes(), 0o644)?;
     let place = path.display().to_string();
     if args.json.json {
         out_json(&json!({ "id": recipe.id, "place": place }))?;
     } else {
-        out(&format!("Added {}: {place}. It is used from the next run on.", recipe.id))?;
+        out_line(&format!("Added {}: {place}. It is used from the next run on.", recipe.id))?;
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -51,9 +53,9 @@ pub(super) async fn remove(cx: &Cx, args: &RecipeArgs) -> anyhow::Result<ExitCod
     if args.json.json {
         out_json(&json!({ "id": id, "kept": kept }))?;
     } else if source == RecipeSource::Written {
-        out(&format!("Removed {id}; it was moved to {kept}."))?;
+        out_line(&format!("Removed {id}; it was moved to {kept}."))?;
     } else {
-        out(&format!("Removed {id}; it is not proposed again."))?;
+        out_line(&format!("Removed {id}; it is not proposed again."))?;
     }
     Ok(ExitCode::SUCCESS)
 }

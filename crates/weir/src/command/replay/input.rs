@@ -3,14 +3,16 @@
 use serde_json::{Value, json};
 use weir_core::event::{AgentNews, CondenseReason, Event, InputAccepted, SERVER};
 use weir_core::ids::InputId;
-use weir_core::input::{Answer, ApprovalAnswer, Command, Input, PersonCommand, PersonMessage};
+use weir_core::input::{
+    ApprovalAnswer, EffectAnswer, PersonCommand, PersonMessage, SessionCommand, SessionInput,
+};
 use weir_core::session::Session;
-use weir_core::tool::Clean;
+use weir_core::tool::CleanResult;
 
 /// What came in.
-pub(super) enum Came {
+pub(super) enum ReplayInput {
     /// This, in full: the session must record the fact for it.
-    Whole(Box<Input>),
+    Whole(Box<SessionInput>),
     /// More than the journal keeps (a vendor's own words, the bytes of a picture): the fact is
     /// taken as it stands, and what follows from it is checked.
     Fact,
@@ -20,15 +22,15 @@ pub(super) enum Came {
 
 /// What came in when `event` was recorded in `session`, where nothing more followed from state.
 #[expect(clippy::too_many_lines, reason = "one exhaustive match, an input for each fact")]
-pub(super) fn came(session: &Session, event: &Event) -> Came {
-    let command = |command| Came::Whole(Box::new(Input::Command(command)));
+pub(super) fn input_of_event(session: &Session, event: &Event) -> ReplayInput {
+    let command = |command| ReplayInput::Whole(Box::new(SessionInput::Command(command)));
     let person = |told: PersonCommand, by: String| command(told.sent_by(by));
-    let answer = |answer| Came::Whole(Box::new(Input::Answer(answer)));
+    let answer = |answer| ReplayInput::Whole(Box::new(SessionInput::Answer(answer)));
     match event.clone() {
         Event::SessionOpened(f) => {
-            command(Command::Open { engine: f.engine, config: f.config, parent: f.parent })
+            command(SessionCommand::Open { engine: f.engine, config: f.config, parent: f.parent })
         }
-        Event::SessionResumed(f) => command(Command::Resume { engine: f.engine }),
+        Event::SessionResumed(f) => command(SessionCommand::Resume { engine: f.engine }),
         Event::SessionConfigured(f) => {
             let (reason, config) = (f.reason, f.config);
             person(PersonCommand::Configure { reason, config }, String::new())
@@ -50,50 +52,49 @@ pub(super) fn came(session: &Session, event: &Event) -> Came {
             Some(answer) => person(PersonCommand::Reply { question: f.question, answer }, f.by),
             None if f.by == SERVER => session
                 .call_asking(&f.question)
-                .map_or(Came::Nothing, |call| command(Command::Unask { call })),
-            None => Came::Nothing,
+                .map_or(ReplayInput::Nothing, |call| command(SessionCommand::Unask { call })),
+            None => ReplayInput::Nothing,
         },
         Event::QuestionAsked(f) => match f.server {
             Some(server) => {
                 let (call, text, options) = (f.call, f.text, f.options);
-                command(Command::Ask { call, server, text, options })
+                command(SessionCommand::Ask { call, server, text, options })
             }
-            None => Came::Nothing,
+            None => ReplayInput::Nothing,
         },
-        Event::CancelRequested(f) => command(Command::Cancel { cause: f.cause, by: f.by }),
-        Event::CheckpointRestored(f) => command(Command::Restored(f)),
+        Event::CancelRequested(f) => command(SessionCommand::Cancel { cause: f.cause, by: f.by }),
+        Event::CheckpointRestored(f) => command(SessionCommand::Restored(f)),
         Event::AgentSpawned(_)
         | Event::AgentAsked(_)
         | Event::AgentAnswered(_)
-        | Event::AgentFinished(_) => {
-            AgentNews::of(event).map_or(Came::Nothing, |news| command(Command::Agent(news)))
-        }
-        Event::SceneSeen(f) => answer(Answer::Seen {
+        | Event::AgentFinished(_) => AgentNews::from_event(event)
+            .map_or(ReplayInput::Nothing, |news| command(SessionCommand::Agent(news))),
+        Event::SceneSeen(f) => answer(EffectAnswer::Seen {
             notes: f.notes.clone(),
             skills: f.skills,
             label: f.label,
             input: f.input.unwrap_or(InputId(0)),
             recipe: f.recipe,
         }),
-        Event::RecipePlanned(f) => answer(Answer::RecipePlanned(f)),
-        Event::ContextSummarised(f) => answer(Answer::Summarised(f)),
-        Event::RunRemembered(f) => answer(Answer::Remembered(f)),
+        Event::RecipePlanned(f) => answer(EffectAnswer::RecipePlanned(f)),
+        Event::ContextSummarised(f) => answer(EffectAnswer::Summarised(f)),
+        Event::RunRemembered(f) => answer(EffectAnswer::Remembered(f)),
         Event::ProfileSwitched(f) => {
             let config = match f.reason.strip_prefix("not switched: ") {
                 Some(why) if f.profile == f.from => Err(why.to_owned()),
                 _ => Ok(f.config),
             };
-            answer(Answer::Switched { config, notes: f.notes })
+            answer(EffectAnswer::Switched { config, notes: f.notes })
         }
         Event::ContextCondensing(f) => match f.reason {
             CondenseReason::Asked => {
                 person(PersonCommand::Condense { keep: f.keep }, String::new())
             }
-            CondenseReason::Threshold => Came::Nothing,
-            CondenseReason::Overflow => Came::Fact,
+            CondenseReason::Threshold => ReplayInput::Nothing,
+            CondenseReason::Overflow => ReplayInput::Fact,
         },
         Event::ContextUncondensed(f) => person(PersonCommand::Uncondense, f.by),
-        Event::ModelRequested(f) => answer(Answer::Prepared {
+        Event::ModelRequested(f) => answer(EffectAnswer::Prepared {
             turn: f.turn,
             bytes: f.bytes,
             prefix_bytes: f.prefix_bytes,
@@ -103,22 +104,24 @@ pub(super) fn came(session: &Session, event: &Event) -> Came {
         Event::ModelReplied(_)
         | Event::ModelRetried(_)
         | Event::ModelFailed(_)
-        | Event::HistoryQuarantined(_) => Came::Fact,
+        | Event::HistoryQuarantined(_) => ReplayInput::Fact,
         Event::CallJudged(f) => {
-            answer(Answer::Inspected { call: f.call, inspection: f.inspection })
+            answer(EffectAnswer::Inspected { call: f.call, inspection: f.inspection })
         }
         Event::CheckpointTaken(f) => {
-            answer(Answer::Saved { call: f.call, checkpoint: f.checkpoint, paths: f.paths })
+            answer(EffectAnswer::Saved { call: f.call, checkpoint: f.checkpoint, paths: f.paths })
         }
-        Event::CallFinished(_) => finished(session, event),
-        Event::CallReconciled(f) => answer(Answer::NotRun { call: f.call, evidence: f.evidence }),
-        Event::CallUnknown(f) => answer(Answer::Lost { call: f.call, reason: f.reason }),
+        Event::CallFinished(_) => input_of_finished_call(session, event),
+        Event::CallReconciled(f) => {
+            answer(EffectAnswer::NotRun { call: f.call, evidence: f.evidence })
+        }
+        Event::CallUnknown(f) => answer(EffectAnswer::Lost { call: f.call, reason: f.reason }),
         Event::OutputChecked(f) => {
             let result = match (f.output, f.mismatch) {
                 (_, Some(mismatch)) => Err(mismatch),
                 (output, None) => Ok(output),
             };
-            answer(Answer::Verified { result, kept_going: f.kept_going })
+            answer(EffectAnswer::Verified { result, kept_going: f.kept_going })
         }
         Event::RunStarted(_)
         | Event::AlertRaised(_)
@@ -138,22 +141,24 @@ pub(super) fn came(session: &Session, event: &Event) -> Came {
         | Event::SkillActivated(_)
         | Event::MemoryProposed(_)
         | Event::MemoryWritten(_)
-        | Event::RunFinished(_) => Came::Nothing,
+        | Event::RunFinished(_) => ReplayInput::Nothing,
     }
 }
 
 /// A result that came back; or the files of the call could not be saved.
-fn finished(session: &Session, event: &Event) -> Came {
-    let Event::CallFinished(f) = event else { return Came::Nothing };
-    if session.call(f.call).is_some_and(|call| !call.is_running()) {
+fn input_of_finished_call(session: &Session, event: &Event) -> ReplayInput {
+    let Event::CallFinished(f) = event else { return ReplayInput::Nothing };
+    if session.find_call(f.call).is_some_and(|call| !call.is_running()) {
         let text = weir_core::message::plain_text(&f.result);
         let reason = text.split_once("saved first (").and_then(|(_, rest)| rest.rsplit_once("). "));
         return match reason {
-            Some((reason, _)) => Came::Whole(Box::new(Input::Answer(Answer::NotSaved {
-                call: f.call,
-                reason: reason.to_owned(),
-            }))),
-            None => Came::Nothing,
+            Some((reason, _)) => {
+                ReplayInput::Whole(Box::new(SessionInput::Answer(EffectAnswer::NotSaved {
+                    call: f.call,
+                    reason: reason.to_owned(),
+                })))
+            }
+            None => ReplayInput::Nothing,
         };
     }
     // A result that the filters have passed is only ever made by them; here it was, back then.
@@ -162,25 +167,25 @@ fn finished(session: &Session, event: &Event) -> Came {
         "externalized": f.externalized, "full": f.full, "changed": f.changed,
         "label": f.label, "withheld": f.withheld, "news": f.news,
     });
-    match serde_json::from_value::<Clean>(clean) {
-        Ok(clean) => Came::Whole(Box::new(Input::Answer(Answer::Returned {
+    match serde_json::from_value::<CleanResult>(clean) {
+        Ok(clean) => ReplayInput::Whole(Box::new(SessionInput::Answer(EffectAnswer::Returned {
             call: f.call,
             clean,
             notes: f.notes.clone(),
         }))),
-        Err(_) => Came::Fact,
+        Err(_) => ReplayInput::Fact,
     }
 }
 
 /// The fields of a fact, for comparing and for people.
-pub(super) fn fields(event: &Event) -> Value {
+pub(super) fn event_fields(event: &Event) -> Value {
     serde_json::from_str(&event.payload()).unwrap_or_default()
 }
 
 /// Whether two facts say the same. Sums of money may differ in their last binary digit: they were
 /// added before they were written, and are read before they are added here.
-pub(super) fn same(a: &Event, b: &Event) -> bool {
-    a == b || a.kind() == b.kind() && same_value(&fields(a), &fields(b))
+pub(super) fn is_same_event(a: &Event, b: &Event) -> bool {
+    a == b || a.kind() == b.kind() && same_value(&event_fields(a), &event_fields(b))
 }
 
 fn same_value(a: &Value, b: &Value) -> bool {

@@ -9,26 +9,26 @@ use serde_json::Value;
 use weir_core::event::{Event, ModelReplied};
 use weir_core::governance::filter::one_line;
 use weir_core::ids::{Seq, SessionId, Timestamp};
-use weir_core::input::Input;
-use weir_core::message::{Block, Message};
+use weir_core::input::SessionInput;
+use weir_core::message::{Message, MessageBlock};
 use weir_core::session::Session;
 
-use super::input::{Came, came, fields, same};
-use super::source::Line;
+use super::input::{ReplayInput, event_fields, input_of_event, is_same_event};
+use super::source::JournalFact;
 
 /// What playing came to.
 #[derive(Debug, Default)]
-pub(super) struct Played {
+pub(super) struct ReplayResult {
     pub(super) facts: u64,
     pub(super) runs: u64,
     pub(super) turns: u64,
     pub(super) calls: u64,
-    pub(super) difference: Option<Difference>,
+    pub(super) difference: Option<JournalDifference>,
 }
 
 /// The first place where the journal is not what it should be.
 #[derive(Debug, Serialize)]
-pub(super) struct Difference {
+pub(super) struct JournalDifference {
     /// Number of the fact; 0: the journal as a whole.
     pub(super) seq: Seq,
     /// What is wrong.
@@ -41,21 +41,25 @@ pub(super) struct Difference {
     pub(super) found: Option<Box<Value>>,
 }
 
-impl Difference {
+impl JournalDifference {
     /// The journal cannot be played from here.
-    pub(super) fn damage(seq: Seq, why: impl Into<String>) -> Difference {
-        Difference { seq, why: why.into(), expected: None, found: None }
+    pub(super) fn damaged_journal(seq: Seq, why: impl Into<String>) -> JournalDifference {
+        JournalDifference { seq, why: why.into(), expected: None, found: None }
     }
 
-    fn between(seq: Seq, expected: Option<&Event>, found: Option<&Event>) -> Difference {
-        let boxed = |event: Option<&Event>| event.map(|event| Box::new(fields(event)));
+    fn between_events(
+        seq: Seq,
+        expected: Option<&Event>,
+        found: Option<&Event>,
+    ) -> JournalDifference {
+        let boxed = |event: Option<&Event>| event.map(|event| Box::new(event_fields(event)));
         let name = |event: Option<&Event>| event.map_or("nothing", Event::kind).to_owned();
         let why = format!("expected {}, found {}", name(expected), name(found));
-        Difference { seq, why, expected: boxed(expected), found: boxed(found) }
+        JournalDifference { seq, why, expected: boxed(expected), found: boxed(found) }
     }
 }
 
-impl fmt::Display for Difference {
+impl fmt::Display for JournalDifference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.seq > 0 {
             write!(f, "event {}: ", self.seq)?;
@@ -63,7 +67,7 @@ impl fmt::Display for Difference {
         f.write_str(&one_line(&self.why))?;
         if let (Some(expected), Some(found)) = (&self.expected, &self.found) {
             // Only what differs: a fact can be long.
-            let (expected, found) = differing(expected, found);
+            let (expected, found) = differing_fields(expected, found);
             let [expected, found] = [expected, found].map(|value| one_line(&value.to_string()));
             write!(f, "\n  expected {expected}\n  found    {found}")?;
         }
@@ -72,7 +76,7 @@ impl fmt::Display for Difference {
 }
 
 /// The fields in which two objects differ.
-fn differing(a: &Value, b: &Value) -> (Value, Value) {
+fn differing_fields(a: &Value, b: &Value) -> (Value, Value) {
     let (Value::Object(a), Value::Object(b)) = (a, b) else { return (a.clone(), b.clone()) };
     let only = |x: &serde_json::Map<String, Value>, y: &serde_json::Map<String, Value>| {
         let fields = x.iter().filter(|(name, value)| y.get(*name) != Some(value));
@@ -82,15 +86,15 @@ fn differing(a: &Value, b: &Value) -> (Value, Value) {
 }
 
 /// Plays all of `lines`.
-pub(super) fn play(lines: &[Line]) -> Played {
-    let mut played = Played::default();
+pub(super) fn replay_facts(lines: &[JournalFact]) -> ReplayResult {
+    let mut played = ReplayResult::default();
     let Some(first) = lines.first() else {
-        played.difference = Some(Difference::damage(0, "there are no events"));
+        played.difference = Some(JournalDifference::damaged_journal(0, "there are no events"));
         return played;
     };
-    let mut player = Player::new(first.session.clone());
+    let mut player = JournalPlayer::new(first.session.clone());
     for (at, line) in lines.iter().enumerate() {
-        if let Err(difference) = player.step(lines, at) {
+        if let Err(difference) = player.play_fact(lines, at) {
             played.difference = Some(difference);
             return played;
         }
@@ -102,11 +106,11 @@ pub(super) fn play(lines: &[Line]) -> Played {
             _ => (),
         }
     }
-    played.difference = player.end(lines).err();
+    played.difference = player.check_journal_end(lines).err();
     played
 }
 
-struct Player {
+struct JournalPlayer {
     id: SessionId,
     /// Driven by inputs. Ahead of the journal by what is in `expected`.
     session: Session,
@@ -120,9 +124,9 @@ struct Player {
     calls: u32,
 }
 
-impl Player {
-    fn new(id: SessionId) -> Player {
-        Player {
+impl JournalPlayer {
+    fn new(id: SessionId) -> JournalPlayer {
+        JournalPlayer {
             session: Session::new(id.clone()),
             fold: Session::new(id.clone()),
             id,
@@ -134,18 +138,18 @@ impl Player {
     }
 
     /// The fact at `at` must be what follows, or something from outside that is taken.
-    fn step(&mut self, lines: &[Line], at: usize) -> Result<(), Difference> {
+    fn play_fact(&mut self, lines: &[JournalFact], at: usize) -> Result<(), JournalDifference> {
         let line = &lines[at];
         let due = at as Seq + 1;
         if line.seq != due {
             let why = format!("event {due} is missing: event {} is in its place", line.seq);
-            return Err(Difference::damage(due, why));
+            return Err(JournalDifference::damaged_journal(due, why));
         }
         if line.session != self.id {
             let why = format!("it belongs to session {}, not {}", line.session, self.id);
-            return Err(Difference::damage(due, why));
+            return Err(JournalDifference::damaged_journal(due, why));
         }
-        self.law(line)?;
+        self.check_laws(line)?;
         // A program may have died before everything that followed was recorded: the next one
         // begins from what was.
         if matches!(line.event, Event::SessionResumed(_)) && !self.expected.is_empty() {
@@ -153,45 +157,51 @@ impl Player {
             self.session = self.fold.clone();
         }
         match self.expected.pop_front() {
-            Some((ts, event)) if ts == line.ts && same(&event, &line.event) => (),
+            Some((ts, event)) if ts == line.ts && is_same_event(&event, &line.event) => (),
             Some((_, event)) => {
-                return Err(Difference::between(due, Some(&event), Some(&line.event)));
+                return Err(JournalDifference::between_events(
+                    due,
+                    Some(&event),
+                    Some(&line.event),
+                ));
             }
-            None => self.outside(line)?,
+            None => self.apply_outside_input(line)?,
         }
         self.fold.apply(line.ts, &line.event);
         Ok(())
     }
 
     /// Hands in what came from outside; what follows from it is expected next.
-    fn outside(&mut self, line: &Line) -> Result<(), Difference> {
-        let input = match came(&self.session, &line.event) {
-            Came::Whole(input) => *input,
-            Came::Nothing => Input::Tick,
-            Came::Fact => {
+    fn apply_outside_input(&mut self, line: &JournalFact) -> Result<(), JournalDifference> {
+        let input = match input_of_event(&self.session, &line.event) {
+            ReplayInput::Whole(input) => *input,
+            ReplayInput::Nothing => SessionInput::Tick,
+            ReplayInput::Fact => {
                 self.session.apply(line.ts, &line.event);
-                let followed = self.session.handle(line.ts, Input::Tick);
-                self.expect(line.ts, followed);
+                let followed = self.session.handle(line.ts, SessionInput::Tick);
+                self.expect_facts(line.ts, followed);
                 return Ok(());
             }
         };
         let mut facts = VecDeque::from(self.session.handle(line.ts, input));
         let first = facts.pop_front();
         match &first {
-            Some(event) if same(event, &line.event) => {
-                self.expect(line.ts, facts);
+            Some(event) if is_same_event(event, &line.event) => {
+                self.expect_facts(line.ts, facts);
                 Ok(())
             }
-            other => Err(Difference::between(line.seq, other.as_ref(), Some(&line.event))),
+            other => {
+                Err(JournalDifference::between_events(line.seq, other.as_ref(), Some(&line.event)))
+            }
         }
     }
 
-    fn expect(&mut self, ts: Timestamp, facts: impl IntoIterator<Item = Event>) {
+    fn expect_facts(&mut self, ts: Timestamp, facts: impl IntoIterator<Item = Event>) {
         self.expected.extend(facts.into_iter().map(|event| (ts, event)));
     }
 
     /// What holds for single facts: requests extend each other, calls are numbered in order.
-    fn law(&mut self, line: &Line) -> Result<(), Difference> {
+    fn check_laws(&mut self, line: &JournalFact) -> Result<(), JournalDifference> {
         match &line.event {
             Event::HistoryQuarantined(_)
             | Event::ContextCondensed(_)
@@ -199,7 +209,7 @@ impl Player {
             Event::ModelRequested(f) => {
                 let Some(request) = self.fold.request(f.turn) else {
                     let why = format!("there is no request to send in turn {}", f.turn);
-                    return Err(Difference::damage(line.seq, why));
+                    return Err(JournalDifference::damaged_journal(line.seq, why));
                 };
                 let history = request.history.as_ref();
                 let kept = history.iter().zip(&self.request);
@@ -210,24 +220,28 @@ impl Player {
                          are kept",
                         self.request.len()
                     );
-                    return Err(Difference::damage(line.seq, why));
+                    return Err(JournalDifference::damaged_journal(line.seq, why));
                 }
                 self.request.clone_from(history);
                 self.may_break = false;
             }
-            Event::ModelReplied(f) => self.reply(line.seq, f)?,
+            Event::ModelReplied(f) => self.check_reply_calls(line.seq, f)?,
             _ => (),
         }
         Ok(())
     }
 
-    fn reply(&mut self, seq: Seq, reply: &ModelReplied) -> Result<(), Difference> {
+    fn check_reply_calls(
+        &mut self,
+        seq: Seq,
+        reply: &ModelReplied,
+    ) -> Result<(), JournalDifference> {
         for block in &reply.content {
-            let Block::Call(call) = block else { continue };
+            let MessageBlock::Call(call) = block else { continue };
             self.calls += 1;
             if call.call.0 != self.calls {
                 let why = format!("call {} should be c{}", call.call, self.calls);
-                return Err(Difference::damage(seq, why));
+                return Err(JournalDifference::damaged_journal(seq, why));
             }
         }
         let price = self.fold.config().and_then(|config| config.model.cost(&reply.usage));
@@ -240,30 +254,30 @@ impl Player {
                 "it cost {price:?} USD according to the price table, not {:?}",
                 reply.cost_usd
             );
-            return Err(Difference::damage(seq, why));
+            return Err(JournalDifference::damaged_journal(seq, why));
         }
         Ok(())
     }
 
     /// Everything that follows was recorded, and both sessions are in the same state.
-    fn end(&mut self, lines: &[Line]) -> Result<(), Difference> {
+    fn check_journal_end(&mut self, lines: &[JournalFact]) -> Result<(), JournalDifference> {
         let seq = lines.len() as Seq + 1;
         if let Some((_, event)) = self.expected.front() {
-            return Err(Difference::between(seq, Some(event), None));
+            return Err(JournalDifference::between_events(seq, Some(event), None));
         }
         let state = |session: &Session| {
             (
                 session.status(),
                 session.history().clone(),
-                session.queued().clone(),
-                session.plan().to_vec(),
+                session.queued_inputs().clone(),
+                session.task_list().to_vec(),
                 session.media().clone(),
                 *session.usage(),
             )
         };
         if state(&self.session) != state(&self.fold) {
             let why = "reading the journal leads to a different state than replaying it";
-            return Err(Difference::damage(seq - 1, why));
+            return Err(JournalDifference::damaged_journal(seq - 1, why));
         }
         Ok(())
     }

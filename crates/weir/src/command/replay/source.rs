@@ -11,15 +11,15 @@ use weir_core::record::{GENESIS, Record};
 use weir_core::view::wire;
 use weir_engine::ledger::fact_of;
 
-use super::Read;
-use super::play::Difference;
+use super::JournalReadResult;
+use super::play::JournalDifference;
 use crate::failure::usage;
 
 /// Longest line of a file, in bytes.
 const LINE_BYTES_MAX: u64 = 512 << 20;
 
 /// One fact of a journal.
-pub(super) struct Line {
+pub(super) struct JournalFact {
     pub(super) session: SessionId,
     pub(super) seq: Seq,
     pub(super) ts: Timestamp,
@@ -29,20 +29,20 @@ pub(super) struct Line {
 }
 
 /// Whether the lines of a file say by hashes what they were.
-pub(super) fn is_chained(lines: &[Line]) -> bool {
+pub(super) fn is_chained(lines: &[JournalFact]) -> bool {
     lines.iter().any(|line| line.hash.is_some())
 }
 
 /// The first fact whose hash does not follow from the one before. What a journal derives is found by
 /// playing it; what came from outside (words, replies, results) is proved by this alone.
-pub(super) fn broken(lines: &[Line]) -> Option<Difference> {
+pub(super) fn find_broken_hash(lines: &[JournalFact]) -> Option<JournalDifference> {
     let mut last = GENESIS.to_owned();
     for line in lines {
-        let hash = wire::record(&line.session, line.seq, line.ts, &line.event, &last).hash;
+        let hash = wire::fact_record(&line.session, line.seq, line.ts, &line.event, &last).hash;
         if line.hash.as_ref() != Some(&hash) {
             let why = "was changed after it was exported: its hash does not follow from the \
                        previous event";
-            return Some(Difference::damage(line.seq, why));
+            return Some(JournalDifference::damaged_journal(line.seq, why));
         }
         last = hash;
     }
@@ -50,19 +50,20 @@ pub(super) fn broken(lines: &[Line]) -> Option<Difference> {
 }
 
 /// The facts in `records`.
-pub(super) fn records(records: &[Record]) -> Result<Vec<Line>, Difference> {
+pub(super) fn facts_of_records(records: &[Record]) -> Result<Vec<JournalFact>, JournalDifference> {
     let line = |record: &Record| {
         let fact = fact_of(record);
-        let fact = fact.map_err(|error| Difference::damage(record.seq, error.to_string()))?;
+        let fact = fact
+            .map_err(|error| JournalDifference::damaged_journal(record.seq, error.to_string()))?;
         let session = record.session.clone();
         let event = std::sync::Arc::unwrap_or_clone(fact.event);
-        Ok(Line { session, seq: fact.seq, ts: fact.ts, event, hash: None })
+        Ok(JournalFact { session, seq: fact.seq, ts: fact.ts, event, hash: None })
     };
     records.iter().map(line).collect()
 }
 
 /// The facts in a file of JSON lines. Lines without a sequence number are no facts.
-pub(super) fn file(path: &Path) -> Read {
+pub(super) fn read_journal_file(path: &Path) -> JournalReadResult {
     let shown = path.display();
     let wrong = |error: &std::io::Error| usage(format!("{shown}: {error}"));
     let mut reader = BufReader::new(File::open(path).map_err(|error| wrong(&error))?);
@@ -77,12 +78,12 @@ pub(super) fn file(path: &Path) -> Read {
         if bytes.trim_ascii().is_empty() {
             continue;
         }
-        match line(&bytes) {
+        match parse_journal_line(&bytes) {
             Ok(Some(line)) => lines.push(line),
             Ok(None) => (),
             Err(why) => {
                 let why = format!("line {number} of {shown}: {why}");
-                return Ok(Err(Difference::damage(0, why)));
+                return Ok(Err(JournalDifference::damaged_journal(0, why)));
             }
         }
     }
@@ -95,7 +96,7 @@ pub(super) fn file(path: &Path) -> Read {
 }
 
 /// One line: the envelope taken off, the rest are the fields of the kind.
-fn line(bytes: &[u8]) -> Result<Option<Line>, String> {
+fn parse_journal_line(bytes: &[u8]) -> Result<Option<JournalFact>, String> {
     let value = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
     let Value::Object(mut fields) = value else { return Err("is not a JSON object".into()) };
     let Some(seq) = fields.shift_remove("seq") else { return Ok(None) };
@@ -115,5 +116,5 @@ fn line(bytes: &[u8]) -> Result<Option<Line>, String> {
     };
     let payload = Value::Object(fields).to_string();
     let event = Event::from_payload(&kind, &payload).map_err(|error| error.to_string())?;
-    Ok(Some(Line { session: SessionId::new(session), seq, ts, event, hash }))
+    Ok(Some(JournalFact { session: SessionId::new(session), seq, ts, event, hash }))
 }

@@ -12,14 +12,17 @@ use weir_core::event::{
 use weir_core::governance::lease::LeaseTerms;
 use weir_core::ids::{ApprovalId, QuestionId};
 use weir_core::input::{ApprovalAnswer, PersonCommand};
-use weir_core::view::plain::visible;
+use weir_core::view::plain::visible_text;
 use weir_engine::engine::{EngineError, SessionHandle, load};
 use weir_install::cx::Cx;
 
-use super::keyboard::Keyboard;
-use crate::command::approvals::{DIFF_LINES_MAX, choice, remember, rules, said, told};
+use super::keyboard::StdinTerminal;
+use crate::command::approvals::{
+    DIFF_LINES_MAX, describe_approval_request, describe_decision, join_rules,
+    remember_allowed_rules, resolve_typed_choice,
+};
 use crate::failure::engine_failure;
-use crate::options::span;
+use crate::options::parse_time_span;
 use crate::terminal;
 
 /// The name of who sits at this terminal.
@@ -27,7 +30,7 @@ const PERSON: &str = "person";
 
 /// Who answers what asks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::command) enum Asks {
+pub(in crate::command) enum ApprovalAnswerer {
     /// Nobody: it is denied at once (C2).
     Nobody,
     /// The person at this terminal, or whoever is quicker elsewhere.
@@ -39,90 +42,90 @@ pub(in crate::command) enum Asks {
     },
 }
 
-impl Asks {
+impl ApprovalAnswerer {
     /// Whether somebody can be asked.
-    pub(in crate::command) fn attended(self) -> bool {
-        self != Asks::Nobody
+    pub(in crate::command) fn is_attended(self) -> bool {
+        self != ApprovalAnswerer::Nobody
     }
 }
 
 /// What is put to the person.
 #[derive(Clone)]
-enum Open {
+enum PersonPrompt {
     /// With the sub-agents on the way to the one that asks.
     Approval(Box<ApprovalRequested>, Vec<String>),
     Question(QuestionAsked),
 }
 
-impl Open {
+impl PersonPrompt {
     fn is_approval(&self, id: &ApprovalId) -> bool {
-        matches!(self, Open::Approval(f, _) if f.approval == *id)
+        matches!(self, PersonPrompt::Approval(f, _) if f.approval == *id)
     }
 
     fn is_question(&self, id: &QuestionId) -> bool {
-        matches!(self, Open::Question(f) if f.question == *id)
+        matches!(self, PersonPrompt::Question(f) if f.question == *id)
     }
 }
 
 /// What the person typed; nothing: standard input has ended.
-pub(super) struct Answered {
+pub(super) struct TerminalAnswer {
     line: Option<String>,
 }
 
 /// Questions that wait; the first of them is shown.
-pub(super) struct Asking {
-    asks: Asks,
-    waiting: VecDeque<Open>,
+pub(super) struct TerminalAsker {
+    asks: ApprovalAnswerer,
+    waiting: VecDeque<PersonPrompt>,
     /// The first of those that wait was put to the person.
     shown: bool,
     /// The first was answered here, and the answer is on its way.
     sent: bool,
-    keyboard: Option<Keyboard>,
+    keyboard: Option<StdinTerminal>,
 }
 
-impl Asking {
-    pub(super) fn new(asks: Asks) -> Asking {
-        Asking { asks, waiting: VecDeque::new(), shown: false, sent: false, keyboard: None }
+impl TerminalAsker {
+    pub(super) fn new(asks: ApprovalAnswerer) -> TerminalAsker {
+        TerminalAsker { asks, waiting: VecDeque::new(), shown: false, sent: false, keyboard: None }
     }
 
     /// Hears a fact: something is asked, or was settled here or elsewhere.
-    pub(super) fn fact(&mut self, cx: &Cx, event: &Event) {
+    pub(super) fn hear_fact(&mut self, cx: &Cx, event: &Event) {
         match event {
-            Event::ApprovalRequested(f) if self.asks.attended() => {
-                self.waiting.push_back(Open::Approval(Box::new(f.clone()), Vec::new()));
+            Event::ApprovalRequested(f) if self.asks.is_attended() => {
+                self.waiting.push_back(PersonPrompt::Approval(Box::new(f.clone()), Vec::new()));
             }
-            Event::AgentAsked(f) if self.asks.attended() => {
-                self.waiting.push_back(Open::Approval(f.request.clone(), f.path.clone()));
+            Event::AgentAsked(f) if self.asks.is_attended() => {
+                self.waiting.push_back(PersonPrompt::Approval(f.request.clone(), f.path.clone()));
             }
-            Event::AgentAnswered(f) => self.resolved(cx, &of_agent(f)),
-            Event::QuestionAsked(f) if self.asks.attended() => {
-                self.waiting.push_back(Open::Question(f.clone()));
+            Event::AgentAnswered(f) => self.settle_resolved_approval(cx, &of_agent(f)),
+            Event::QuestionAsked(f) if self.asks.is_attended() => {
+                self.waiting.push_back(PersonPrompt::Question(f.clone()));
             }
-            Event::ApprovalResolved(f) => self.resolved(cx, f),
+            Event::ApprovalResolved(f) => self.settle_resolved_approval(cx, f),
             Event::QuestionAnswered(f) => self.answered_question(f),
             _ => (),
         }
         self.show_next();
     }
 
-    fn resolved(&mut self, cx: &Cx, f: &ApprovalResolved) {
+    fn settle_resolved_approval(&mut self, cx: &Cx, f: &ApprovalResolved) {
         let Some(at) = self.waiting.iter().position(|open| open.is_approval(&f.approval)) else {
             return;
         };
         let here = at == 0 && self.sent && f.by == PERSON;
-        if let Some(Open::Approval(asked, _)) = self.waiting.get(at)
+        if let Some(PersonPrompt::Approval(asked, _)) = self.waiting.get(at)
             && here
             && f.decision == Decision::Always
         {
-            remember(cx, &asked.rules);
+            remember_allowed_rules(cx, &asked.rules);
         }
         if !here {
             let ended = matches!(f.decision, Decision::Cancelled | Decision::Expired);
             let what = if ended || f.by == NOBODY { "is closed" } else { "was answered elsewhere" };
-            let said = said(f.decision, f.terms, &f.by, f.reason.as_deref());
-            self.say(&format!("{} {what}: {said}", f.approval));
+            let said = describe_decision(f.decision, f.terms, &f.by, f.reason.as_deref());
+            self.print_line(&format!("{} {what}: {said}", f.approval));
         }
-        self.settled(at, here);
+        self.remove_settled(at, here);
     }
 
     fn answered_question(&mut self, f: &QuestionAnswered) {
@@ -131,17 +134,17 @@ impl Asking {
         };
         let here = at == 0 && self.sent && f.by == PERSON;
         if !here && f.answer.is_none() {
-            self.say(&format!("{} is closed: the run was ended", f.question));
+            self.print_line(&format!("{} is closed: the run was ended", f.question));
         } else if !here {
-            let answer = f.answer.as_deref().map(visible).unwrap_or_default();
-            let by = visible(&f.by);
-            self.say(&format!("{} was answered elsewhere, by {by}: {answer}", f.question));
+            let answer = f.answer.as_deref().map(visible_text).unwrap_or_default();
+            let by = visible_text(&f.by);
+            self.print_line(&format!("{} was answered elsewhere, by {by}: {answer}", f.question));
         }
-        self.settled(at, here);
+        self.remove_settled(at, here);
     }
 
     /// Takes what was settled away. What was typed for it must not answer the next.
-    fn settled(&mut self, at: usize, here: bool) {
+    fn remove_settled(&mut self, at: usize, here: bool) {
         self.waiting.remove(at);
         if at > 0 {
             return;
@@ -149,12 +152,12 @@ impl Asking {
         self.shown = false;
         self.sent = false;
         if !here && let Some(keyboard) = &mut self.keyboard {
-            keyboard.forget();
+            keyboard.discard_typed();
         }
     }
 
-    fn say(&self, text: &str) {
-        if self.asks != (Asks::Elsewhere { quiet: true }) {
+    fn print_line(&self, text: &str) {
+        if self.asks != (ApprovalAnswerer::Elsewhere { quiet: true }) {
             terminal::err_line(text);
         }
     }
@@ -165,46 +168,52 @@ impl Asking {
         }
         let Some(open) = self.waiting.front() else { return };
         let lines = match self.asks {
-            Asks::Nobody => return,
-            Asks::Here => shown(open).into_iter().chain(choices(open)).collect::<Vec<_>>(),
-            Asks::Elsewhere { .. } => shown(open).into_iter().chain([how(open)]).collect(),
+            ApprovalAnswerer::Nobody => return,
+            ApprovalAnswerer::Here => describe_person_prompt(open)
+                .into_iter()
+                .chain(approval_choices(open))
+                .collect::<Vec<_>>(),
+            ApprovalAnswerer::Elsewhere { .. } => describe_person_prompt(open)
+                .into_iter()
+                .chain([describe_remote_answering(open)])
+                .collect(),
         };
         self.shown = true;
-        self.say("");
-        lines.iter().for_each(|line| self.say(line));
+        self.print_line("");
+        lines.iter().for_each(|line| self.print_line(line));
     }
 
     /// The next answer; never, while nothing is asked here.
-    pub(super) async fn answered(&mut self) -> Answered {
-        if self.asks != Asks::Here || !self.shown || self.sent {
+    pub(super) async fn next_answer(&mut self) -> TerminalAnswer {
+        if self.asks != ApprovalAnswerer::Here || !self.shown || self.sent {
             return std::future::pending().await;
         }
         if self.keyboard.is_none() {
-            self.keyboard = Keyboard::open();
+            self.keyboard = StdinTerminal::open();
         }
         match &mut self.keyboard {
-            Some(keyboard) => Answered { line: keyboard.line().await },
-            None => Answered { line: None },
+            Some(keyboard) => TerminalAnswer { line: keyboard.next_line().await },
+            None => TerminalAnswer { line: None },
         }
     }
 
     /// Passes an answer on.
-    pub(super) async fn settle(
+    pub(super) async fn pass_answer_on(
         &mut self,
         cx: &Cx,
         handle: &SessionHandle,
-        answer: Answered,
+        answer: TerminalAnswer,
     ) -> anyhow::Result<()> {
-        let Some(line) = answer.line else { return self.left(cx, handle).await };
+        let Some(line) = answer.line else { return self.deny_without_person(cx, handle).await };
         let command = match self.waiting.front() {
-            Some(Open::Approval(asked, _)) => {
-                let (decision, reason, terms) = decision(&line, asked);
+            Some(PersonPrompt::Approval(asked, _)) => {
+                let (decision, reason, terms) = parse_typed_decision(&line, asked);
                 let approval = asked.approval.clone();
                 PersonCommand::Decide(ApprovalAnswer { approval, decision, reason, terms })
             }
-            Some(Open::Question(asked)) => PersonCommand::Reply {
+            Some(PersonPrompt::Question(asked)) => PersonCommand::Reply {
                 question: asked.question.clone(),
-                answer: choice(&line, &asked.options),
+                answer: resolve_typed_choice(&line, &asked.options),
             },
             None => return Ok(()),
         };
@@ -218,10 +227,10 @@ impl Asking {
 
     /// The person has gone: what asks is denied from now on, and a question ends the run. Nothing
     /// hangs, nothing is allowed (C2).
-    async fn left(&mut self, cx: &Cx, handle: &SessionHandle) -> anyhow::Result<()> {
+    async fn deny_without_person(&mut self, cx: &Cx, handle: &SessionHandle) -> anyhow::Result<()> {
         terminal::err_line("standard input was closed: nobody can be asked from now on");
-        self.asks = Asks::Nobody;
-        let store = cx.store()?;
+        self.asks = ApprovalAnswerer::Nobody;
+        let store = cx.local_store()?;
         let loaded = load(store.as_ref(), handle.id()).await.map_err(engine_failure)?;
         let Some(config) = loaded.session.config() else { return Ok(()) };
         let mut config = config.as_ref().clone();
@@ -236,8 +245,8 @@ impl Asking {
 }
 
 /// The way to the agent that asks, for people.
-fn by(path: &[String]) -> String {
-    path.iter().map(|name| visible(name)).collect::<Vec<_>>().join(" > ")
+fn agent_path_text(path: &[String]) -> String {
+    path.iter().map(|name| visible_text(name)).collect::<Vec<_>>().join(" > ")
 }
 
 /// What settled an approval of a sub-agent, as that of the session's own would say it.
@@ -252,17 +261,18 @@ fn of_agent(f: &AgentAnswered) -> ApprovalResolved {
     }
 }
 
-fn shown(open: &Open) -> Vec<String> {
+fn describe_person_prompt(open: &PersonPrompt) -> Vec<String> {
     match open {
-        Open::Approval(asked, path) => {
+        PersonPrompt::Approval(asked, path) => {
             let more = format!("weir approvals show {} --full shows them", asked.approval);
-            let by = (!path.is_empty()).then(|| format!("asked by the agent {}:", by(path)));
-            by.into_iter().chain(told(asked, DIFF_LINES_MAX, &more)).collect()
+            let by = (!path.is_empty())
+                .then(|| format!("asked by the agent {}:", agent_path_text(path)));
+            by.into_iter().chain(describe_approval_request(asked, DIFF_LINES_MAX, &more)).collect()
         }
-        Open::Question(asked) => {
-            let mut lines: Vec<String> = asked.text.lines().map(visible).collect();
+        PersonPrompt::Question(asked) => {
+            let mut lines: Vec<String> = asked.text.lines().map(visible_text).collect();
             for (number, option) in asked.options.iter().enumerate() {
-                lines.push(format!("  {}. {}", number + 1, visible(option)));
+                lines.push(format!("  {}. {}", number + 1, visible_text(option)));
             }
             lines
         }
@@ -270,26 +280,26 @@ fn shown(open: &Open) -> Vec<String> {
 }
 
 /// What can be typed.
-fn choices(open: &Open) -> Vec<String> {
-    let Open::Approval(asked, _) = open else { return Vec::new() };
+fn approval_choices(open: &PersonPrompt) -> Vec<String> {
+    let PersonPrompt::Approval(asked, _) = open else { return Vec::new() };
     if asked.rules.is_empty() {
         return vec!["[y] once  [n reason] no".into()];
     }
     vec![
         format!(
             "[y] once  [s] this session  [a] always in this project  [n reason] no    (s and a allow: {})",
-            rules(&asked.rules)
+            join_rules(&asked.rules)
         ),
         "[s 5] five further calls  [s 10m] ten minutes".into(),
     ]
 }
 
 /// How it is answered from elsewhere.
-fn how(open: &Open) -> String {
+fn describe_remote_answering(open: &PersonPrompt) -> String {
     match open {
-        Open::Approval(asked, _) => {
+        PersonPrompt::Approval(asked, _) => {
             let until = asked.expires.map(|expires| {
-                format!(" (until {} UTC)", crate::command::sessions::moment(expires))
+                format!(" (until {} UTC)", crate::command::sessions::timestamp_text(expires))
             });
             format!(
                 "waiting for an answer{}: weir approvals answer {} once|session|always|deny",
@@ -297,16 +307,16 @@ fn how(open: &Open) -> String {
                 asked.approval
             )
         }
-        Open::Question(asked) => {
+        PersonPrompt::Question(asked) => {
             format!("waiting for an answer: weir approvals answer {} --text \"…\"", asked.question)
         }
     }
 }
 
-type Typed = (Decision, Option<String>, Option<LeaseTerms>);
+type TypedDecision = (Decision, Option<String>, Option<LeaseTerms>);
 
 /// What a typed line decides. What is not clearly a yes is a no, with the line as its reason.
-fn decision(line: &str, asked: &ApprovalRequested) -> Typed {
+fn parse_typed_decision(line: &str, asked: &ApprovalRequested) -> TypedDecision {
     let no = |words: &str| {
         let words = words.trim();
         (Decision::Deny, (!words.is_empty()).then(|| words.to_string()), None)
@@ -317,7 +327,7 @@ fn decision(line: &str, asked: &ApprovalRequested) -> Typed {
     match word.to_lowercase().as_str() {
         "y" | "yes" | "once" if rest.is_empty() => (Decision::Once, None, None),
         "s" | "session" if lasting && rest.is_empty() => (Decision::Session, None, None),
-        "s" | "session" if lasting => match terms(rest) {
+        "s" | "session" if lasting => match parse_lease_terms(rest) {
             Some(terms) => (Decision::Session, None, Some(terms)),
             None => no(line),
         },
@@ -328,13 +338,13 @@ fn decision(line: &str, asked: &ApprovalRequested) -> Typed {
 }
 
 /// `5` is five calls, `10m` ten minutes, `5 10m` both.
-fn terms(text: &str) -> Option<LeaseTerms> {
+fn parse_lease_terms(text: &str) -> Option<LeaseTerms> {
     let mut terms = LeaseTerms::default();
     for word in text.split_whitespace() {
         if word.bytes().all(|byte| byte.is_ascii_digit()) {
             terms.uses = Some(word.parse().ok().filter(|uses| *uses > 0)?);
         } else {
-            terms.for_ms = Some(span(word).ok().filter(|span| span.ms > 0)?.ms);
+            terms.for_ms = Some(parse_time_span(word).ok().filter(|span| span.ms > 0)?.ms);
         }
     }
     Some(terms)
@@ -386,19 +396,19 @@ mod tests {
             ("maybe", deny(Some("maybe"))),
             ("\u{443}", deny(Some("\u{443}"))),
         ] {
-            assert_eq!(decision(line, &asked), expected, "{line}");
+            assert_eq!(parse_typed_decision(line, &asked), expected, "{line}");
         }
     }
 
     #[test]
     fn g4_what_no_rule_can_say_is_not_allowed_for_longer() {
         let asked = asked(&json!([]));
-        assert_eq!(decision("y", &asked).0, Decision::Once);
+        assert_eq!(parse_typed_decision("y", &asked).0, Decision::Once);
         for line in ["s", "s 5", "a", "always"] {
-            assert_eq!(decision(line, &asked).0, Decision::Deny, "{line}");
+            assert_eq!(parse_typed_decision(line, &asked).0, Decision::Deny, "{line}");
         }
         assert_eq!(
-            choices(&Open::Approval(Box::new(asked), Vec::new())),
+            approval_choices(&PersonPrompt::Approval(Box::new(asked), Vec::new())),
             ["[y] once  [n reason] no"]
         );
     }

@@ -8,25 +8,25 @@ use std::process::ExitCode;
 
 use serde::Serialize;
 use serde_json::json;
-use weir_core::prompt::{self, BYTES_PER_TOKEN, Scene, Stability};
+use weir_core::prompt::{self, BYTES_PER_TOKEN, PromptScene, Stability};
 use weir_core::session::{Session, SessionConfig};
-use weir_core::view::visible::thousands;
+use weir_core::view::visible::grouped_number;
 use weir_engine::engine::SessionOptions;
 use weir_engine::ports::HookMoment;
-use weir_engine::scene::{Glance, Instruction, Instructions};
+use weir_engine::scene::{InstructionFile, InstructionSet, SceneRequest};
 use weir_install::cx::Cx;
-use weir_install::wiring::{self, PromptWish, Wishes};
+use weir_install::wiring::{self, PromptWish, SessionOverrides};
 
 use crate::command::approvals::fold;
 use crate::failure::usage;
 use crate::options::{OutputFormat, RunArgs};
-use crate::terminal::{out, out_json};
+use crate::terminal::{out_json, out_line};
 
-use super::{Target, input, target};
+use super::{RunTarget, input, resolve_run_target};
 
 /// A part of the request.
 #[derive(Debug, Serialize)]
-struct Part {
+struct RequestPart {
     /// `system`, `tool`, `history`, `note`, `attachment`, `prompt`.
     kind: &'static str,
     /// Its section or tool.
@@ -38,15 +38,15 @@ struct Part {
     text: Option<String>,
 }
 
-impl Part {
-    fn new(kind: &'static str, name: &str, text: &str) -> Part {
+impl RequestPart {
+    fn new(kind: &'static str, name: &str, text: &str) -> RequestPart {
         let tokens = text.len() / BYTES_PER_TOKEN;
-        Part { kind, name: name.into(), tokens, text: Some(text.into()) }
+        RequestPart { kind, name: name.into(), tokens, text: Some(text.into()) }
     }
 
-    fn line(&self) -> String {
+    fn part_text(&self) -> String {
         let name = if self.name.is_empty() { String::new() } else { format!(" · {}", self.name) };
-        let head = format!("== {}{name} (~{} tokens)", self.kind, thousands(self.tokens));
+        let head = format!("== {}{name} (~{} tokens)", self.kind, grouped_number(self.tokens));
         match &self.text {
             Some(text) => format!("{head}\n{}\n", text.trim_end()),
             None => head,
@@ -57,9 +57,11 @@ impl Part {
 pub(super) async fn dry_run(cx: &Cx, args: &RunArgs) -> anyhow::Result<ExitCode> {
     let session = match args.resume.is_some() || args.continue_last {
         false => None,
-        true => match target(cx, args, &cx.store()?).await? {
-            Target::New => None,
-            Target::Existing(id) => Some(fold::load(cx.store()?.as_ref(), &id).await?.session),
+        true => match resolve_run_target(cx, args, &cx.local_store()?).await? {
+            RunTarget::New => None,
+            RunTarget::Existing(id) => {
+                Some(fold::load_folded_session(cx.local_store()?.as_ref(), &id).await?.session)
+            }
         },
     };
     let kept = session.as_ref().and_then(Session::config).cloned();
@@ -67,84 +69,90 @@ pub(super) async fn dry_run(cx: &Cx, args: &RunArgs) -> anyhow::Result<ExitCode>
         return Err(usage("this session was never opened"));
     }
     let there = match &kept {
-        Some(kept) => cx.at(Path::new(&kept.workspace))?,
-        None => cx.at(&cx.folder)?,
+        Some(kept) => cx.in_folder(Path::new(&kept.workspace))?,
+        None => cx.in_folder(&cx.folder)?,
     };
     let wishes = super::wishes::wishes_of_run(args, false)?;
     let options = wiring::session_options(&there, &wishes, kept.as_deref()).await?;
-    let engine = wiring::engine(&there, "weir run --dry-run")?;
-    let text = input::optional(args)?.unwrap_or_default();
-    let saying = input::saying(&engine, &options.workspace, args, text.clone()).await?;
+    let engine = wiring::open_engine(&there, "weir run --dry-run")?;
+    let text = input::read_optional_prompt(args)?.unwrap_or_default();
+    let saying = input::build_user_input(&engine, &options.workspace, args, text.clone()).await?;
     let glance = match &session {
-        Some(session) => Glance::of(session, &text),
-        None => Glance {
+        Some(session) => SceneRequest::for_session(session, &text),
+        None => SceneRequest {
             said: text.clone(),
             named: options.config.profile.skills.clone(),
-            ..Glance::default()
+            ..SceneRequest::default()
         },
     };
-    let scene = engine.preview(&options, glance).await;
+    let scene = engine.preview_scene(&options, glance).await;
 
-    let mut parts = system(&options, &scene, &wishes);
-    parts.extend(options.config.tools.iter().map(tool));
-    parts.extend(session.as_ref().map(history));
-    let told = session.as_ref().map(|session| session.told().clone()).unwrap_or_default();
-    let (notes, again) = notes(&scene, &told);
+    let mut parts = system_prompt_parts(&options, &scene, &wishes);
+    parts.extend(options.config.tools.iter().map(tool_part));
+    parts.extend(session.as_ref().map(history_part));
+    let told = session.as_ref().map(|session| session.told_sections().clone()).unwrap_or_default();
+    let (notes, again) = split_new_notes(&scene, &told);
     parts.extend(notes);
     let attached = saying.attachments.iter();
-    parts.extend(attached.map(|one| Part {
+    parts.extend(attached.map(|one| RequestPart {
         kind: "attachment",
         name: one.name().into(),
         tokens: 0,
         text: None,
     }));
     if !text.is_empty() {
-        parts.push(Part::new("prompt", "", &text));
+        parts.push(RequestPart::new("prompt", "", &text));
     }
     let person = options.scene.config_dir.as_deref();
-    let found = Instructions::of(&options.workspace, person);
-    let hooks = engine.parts().hooks.listens(HookMoment::SessionStart);
+    let found = InstructionSet::for_workspace(&options.workspace, person);
+    let hooks = engine.parts().hooks.has_listener(HookMoment::SessionStart);
     let shown =
-        Shown { config: &options.config, kept: kept.as_deref(), parts, found, again, hooks };
+        DryRunReport { config: &options.config, kept: kept.as_deref(), parts, found, again, hooks };
     match args.output {
-        OutputFormat::Text => out(&shown.text())?,
+        OutputFormat::Text => out_line(&shown.report_text())?,
         OutputFormat::Json | OutputFormat::Jsonl => out_json(&shown.json())?,
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// The system prompt by section, where it is made of sections.
-fn system(options: &SessionOptions, scene: &Scene, wishes: &Wishes) -> Vec<Part> {
+fn system_prompt_parts(
+    options: &SessionOptions,
+    scene: &PromptScene,
+    wishes: &SessionOverrides,
+) -> Vec<RequestPart> {
     let config = &options.config;
-    let own = prompt::system(&options.scene.base);
+    let own = prompt::system_prompt(&options.scene.base);
     let Some(before) = config.system.strip_suffix(&own).filter(|_| !own.is_empty()) else {
         let name = match wishes.prompt {
             PromptWish::Own => "from the session",
             PromptWish::Replaced(_) | PromptWish::Preceded(_) => "as given",
         };
-        return vec![Part::new("system", name, &config.system)];
+        return vec![RequestPart::new("system", name, &config.system)];
     };
     let mut parts = Vec::new();
     if !before.trim().is_empty() {
-        parts.push(Part::new("system", "appended", before.trim()));
+        parts.push(RequestPart::new("system", "appended", before.trim()));
     }
-    let base = Scene { window: scene.window, ..options.scene.base.clone() };
-    let sections = prompt::sections(&base).into_iter();
+    let base = PromptScene { window: scene.window, ..options.scene.base.clone() };
+    let sections = prompt::fitted_sections(&base).into_iter();
     let session = sections.filter(|section| section.stability == Stability::Session);
-    parts.extend(session.map(|section| Part::new("system", section.name.as_str(), &section.text)));
+    parts.extend(
+        session.map(|section| RequestPart::new("system", section.name.as_str(), &section.text)),
+    );
     parts
 }
 
-fn tool(tool: &weir_core::tool::ToolSpec) -> Part {
+fn tool_part(tool: &weir_core::tool::ToolSpec) -> RequestPart {
     let bytes = prompt::tool_bytes(std::slice::from_ref(tool));
     let tokens = bytes / BYTES_PER_TOKEN;
-    Part { kind: "tool", name: tool.name.clone(), tokens, text: None }
+    RequestPart { kind: "tool", name: tool.name.clone(), tokens, text: None }
 }
 
-fn history(session: &Session) -> Part {
+fn history_part(session: &Session) -> RequestPart {
     let meter = session.meter();
     let tokens = meter.notes + meter.history + meter.results;
-    Part {
+    RequestPart {
         kind: "history",
         name: format!("{} messages of session {}", meter.messages, session.id()),
         tokens: usize::try_from(tokens).unwrap_or(usize::MAX),
@@ -153,33 +161,36 @@ fn history(session: &Session) -> Part {
 }
 
 /// The notes that are new, and the names of those that the model has been told.
-fn notes(scene: &Scene, told: &BTreeMap<String, String>) -> (Vec<Part>, Vec<String>) {
+fn split_new_notes(
+    scene: &PromptScene,
+    told: &BTreeMap<String, String>,
+) -> (Vec<RequestPart>, Vec<String>) {
     let (mut new, mut again) = (Vec::new(), Vec::new());
-    for note in prompt::notes(scene) {
+    for note in prompt::prompt_notes(scene) {
         match told.get(&note.section) == Some(&note.text) {
             true => again.push(note.section),
-            false => new.push(Part::new("note", &note.section, &note.text)),
+            false => new.push(RequestPart::new("note", &note.section, &note.text)),
         }
     }
     (new, again)
 }
 
 /// All that is shown.
-struct Shown<'a> {
+struct DryRunReport<'a> {
     config: &'a SessionConfig,
     kept: Option<&'a SessionConfig>,
-    parts: Vec<Part>,
-    found: Instructions,
+    parts: Vec<RequestPart>,
+    found: InstructionSet,
     again: Vec<String>,
     hooks: bool,
 }
 
-impl Shown<'_> {
-    fn tokens(&self, kinds: &[&str]) -> usize {
+impl DryRunReport<'_> {
+    fn count_tokens(&self, kinds: &[&str]) -> usize {
         self.parts.iter().filter(|part| kinds.contains(&part.kind)).map(|part| part.tokens).sum()
     }
 
-    fn deferred(&self) -> Vec<&str> {
+    fn deferred_tool_names(&self) -> Vec<&str> {
         self.config.deferred.iter().map(|tool| tool.name.as_str()).collect()
     }
 
@@ -190,11 +201,11 @@ impl Shown<'_> {
         })
     }
 
-    fn text(&self) -> String {
+    fn report_text(&self) -> String {
         let config = self.config;
         let window = match config.model.window {
             0 => "not known".to_owned(),
-            window => thousands(usize::try_from(window).unwrap_or(usize::MAX)),
+            window => grouped_number(usize::try_from(window).unwrap_or(usize::MAX)),
         };
         let mut lines = vec![format!(
             "model {} · window {window} · profile {} · permission {}\n",
@@ -204,11 +215,15 @@ impl Shown<'_> {
             lines.push("the prompt of the session has changed: its cache is lost once\n".into());
         }
         let of = |kinds: &[&str]| -> Vec<String> {
-            self.parts.iter().filter(|p| kinds.contains(&p.kind)).map(Part::line).collect()
+            self.parts
+                .iter()
+                .filter(|p| kinds.contains(&p.kind))
+                .map(RequestPart::part_text)
+                .collect()
         };
         lines.extend(of(&["system"]));
         lines.extend(of(&["tool"]));
-        let deferred = self.deferred();
+        let deferred = self.deferred_tool_names();
         if !deferred.is_empty() {
             lines.push(format!(
                 "== {} tools listed by name only: {}",
@@ -229,34 +244,39 @@ impl Shown<'_> {
             );
         }
         lines.extend(of(&["attachment", "prompt"]));
-        lines.extend(self.chain());
-        let (system, tools) = (self.tokens(&["system"]), self.tokens(&["tool"]));
-        let rest = self.tokens(&["history", "note", "prompt"]);
+        lines.extend(self.instruction_source_lines());
+        let (system, tools) = (self.count_tokens(&["system"]), self.count_tokens(&["tool"]));
+        let rest = self.count_tokens(&["history", "note", "prompt"]);
         lines.push(format!(
             "system ~{} · tools ~{} · rest ~{} · total ~{} tokens ({} bytes of system and tools)",
-            thousands(system),
-            thousands(tools),
-            thousands(rest),
-            thousands(system + tools + rest),
-            thousands(config.system.len() + prompt::tool_bytes(&config.tools)),
+            grouped_number(system),
+            grouped_number(tools),
+            grouped_number(rest),
+            grouped_number(system + tools + rest),
+            grouped_number(config.system.len() + prompt::tool_bytes(&config.tools)),
         ));
         lines.join("\n")
     }
 
     /// Where the instructions come from, and what of it was left out and why.
-    fn chain(&self) -> Vec<String> {
-        let line = |one: &Instruction| {
+    fn instruction_source_lines(&self) -> Vec<String> {
+        let line = |one: &InstructionFile| {
             let size = match one.bytes {
                 0 => "-".to_owned(),
                 bytes => {
-                    format!("{} bytes", thousands(usize::try_from(bytes).unwrap_or(usize::MAX)))
+                    format!(
+                        "{} bytes",
+                        grouped_number(usize::try_from(bytes).unwrap_or(usize::MAX))
+                    )
                 }
             };
             let told = one.text.len() / BYTES_PER_TOKEN;
             let state = match (&one.left_out, one.bytes) {
-                (None, _) => format!("~{} tokens", thousands(told)),
+                (None, _) => format!("~{} tokens", grouped_number(told)),
                 (Some(why), 0) => format!("left out: {why}"),
-                (Some(why), _) => format!("~{} tokens, the rest left out: {why}", thousands(told)),
+                (Some(why), _) => {
+                    format!("~{} tokens, the rest left out: {why}", grouped_number(told))
+                }
             };
             format!("  {:<44} {size:>16}  {state}", one.name)
         };
@@ -275,7 +295,7 @@ impl Shown<'_> {
 
     fn json(&self) -> serde_json::Value {
         let config = self.config;
-        let file = |one: &Instruction| {
+        let file = |one: &InstructionFile| {
             json!({
                 "name": one.name,
                 "bytes": one.bytes,
@@ -291,7 +311,7 @@ impl Shown<'_> {
             "permission": config.permission,
             "rebuilt": self.is_rebuilt(),
             "parts": self.parts,
-            "deferred": self.deferred(),
+            "deferred": self.deferred_tool_names(),
             "told_before": self.again,
             "instruction_files": found.map(file).collect::<Vec<_>>(),
             "system_and_tools_bytes": config.system.len() + prompt::tool_bytes(&config.tools),

@@ -11,7 +11,7 @@ use weir_core::ids::{InputId, SessionId, Timestamp};
 use weir_core::view::told::stopped_by;
 use weir_core::view::wire;
 use weir_engine::engine::EngineError;
-use weir_engine::hub::{Fact, SignalKind};
+use weir_engine::hub::{PublishedFact, SignalKind};
 use weir_engine::ledger::status_text;
 
 use crate::options::OutputFormat;
@@ -21,13 +21,13 @@ use crate::terminal;
 const CHANGED_NAMED_MAX: usize = 8;
 
 /// Signals carry no moment of their own: they are shown when they come.
-fn now() -> Timestamp {
+fn current_timestamp() -> Timestamp {
     Timestamp(jiff::Timestamp::now().as_microsecond())
 }
 
 /// How much is shown.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::command) struct Shown {
+pub(in crate::command) struct OutputOptions {
     /// What stands on standard output.
     pub(in crate::command) output: OutputFormat,
     /// Signals too.
@@ -39,31 +39,31 @@ pub(in crate::command) struct Shown {
 }
 
 /// The face of one run.
-pub(in crate::command) struct Face {
-    shown: Shown,
+pub(in crate::command) struct HeadlessOutput {
+    shown: OutputOptions,
     session: SessionId,
     queued: VecDeque<InputId>,
-    finished: Option<(Fact, RunFinished)>,
+    finished: Option<(PublishedFact, RunFinished)>,
 }
 
-impl Face {
-    pub(in crate::command) fn new(shown: Shown, session: SessionId) -> Face {
-        Face { shown, session, queued: VecDeque::new(), finished: None }
+impl HeadlessOutput {
+    pub(in crate::command) fn new(shown: OutputOptions, session: SessionId) -> HeadlessOutput {
+        HeadlessOutput { shown, session, queued: VecDeque::new(), finished: None }
     }
 
-    fn progress(&self, text: &str) {
+    fn print_progress(&self, text: &str) {
         if !self.shown.quiet {
             terminal::err_line(text);
         }
     }
 
     /// Says which session it is.
-    pub(in crate::command) fn begin(&self) {
-        self.progress(&format!("session {}", self.session));
+    pub(in crate::command) fn announce_session(&self) {
+        self.print_progress(&format!("session {}", self.session));
     }
 
     /// Shows a durable fact.
-    pub(in crate::command) fn fact(&mut self, fact: &Fact) -> anyhow::Result<()> {
+    pub(in crate::command) fn show_fact(&mut self, fact: &PublishedFact) -> anyhow::Result<()> {
         match fact.event.as_ref() {
             Event::InputAccepted(f) => self.queued.push_back(f.input),
             Event::InputWithdrawn(f) => self.queued.retain(|input| *input != f.input),
@@ -74,17 +74,17 @@ impl Face {
             _ => (),
         }
         if self.shown.output == OutputFormat::Jsonl {
-            let line = wire::fact(&self.session, fact.seq, fact.ts, &fact.event);
-            return terminal::out(&line.to_string());
+            let line = wire::fact_json(&self.session, fact.seq, fact.ts, &fact.event);
+            return terminal::out_line(&line.to_string());
         }
-        if let Some(line) = told(&fact.event) {
-            self.progress(&line);
+        if let Some(line) = progress_line(&fact.event) {
+            self.print_progress(&line);
         }
         Ok(())
     }
 
     /// Shows a signal, where signals are wanted.
-    pub(in crate::command) fn signal(
+    pub(in crate::command) fn show_signal(
         &self,
         kind: SignalKind,
         subject: &str,
@@ -93,7 +93,12 @@ impl Face {
         if self.shown.output != OutputFormat::Jsonl || !self.shown.deltas {
             return Ok(());
         }
-        terminal::out(&wire::streamed(&self.session, now(), kind.words(), (subject, text)))
+        terminal::out_line(&wire::streamed_signal_text(
+            &self.session,
+            current_timestamp(),
+            kind.wire_names(),
+            (subject, text),
+        ))
     }
 
     /// The run's end, once nothing waits to be taken any more.
@@ -104,9 +109,9 @@ impl Face {
 
     /// Shows that the session went down and its end could not be written down: programs are told
     /// with the object that they wait for, which has no number because no journal has it (C2).
-    pub(in crate::command) fn broke(&self, error: &EngineError) -> anyhow::Result<()> {
+    pub(in crate::command) fn show_engine_error(&self, error: &EngineError) -> anyhow::Result<()> {
         if self.shown.resumable && matches!(error, EngineError::Store(_)) {
-            self.progress(&format!(
+            self.print_progress(&format!(
                 "everything confirmed so far is saved; once that is fixed: weir run --resume {}",
                 self.session
             ));
@@ -118,53 +123,59 @@ impl Face {
             "status": "failed", "text": "", "error": error.to_string(), "denials": [],
             "changed_files": [],
         });
-        terminal::out(&wire::signal(&self.session, now(), "run.finished", fields).to_string())
+        terminal::out_line(
+            &wire::signal_json(&self.session, current_timestamp(), "run.finished", fields)
+                .to_string(),
+        )
     }
 
     /// Shows how it ended.
-    pub(in crate::command) fn end(&mut self, finished: &RunFinished) -> anyhow::Result<()> {
+    pub(in crate::command) fn show_run_end(
+        &mut self,
+        finished: &RunFinished,
+    ) -> anyhow::Result<()> {
         if let Some(error) = &finished.error {
             // A failure is told also when progress is not wanted.
-            terminal::err(&stopped_by(finished).unwrap_or_else(|| error.clone()));
+            terminal::err_message(&stopped_by(finished).unwrap_or_else(|| error.clone()));
         }
         let cost = finished.cost_usd.map(|usd| format!(", ${usd:.4}")).unwrap_or_default();
-        self.progress(&format!(
+        self.print_progress(&format!(
             "{}: {} model calls, {} tool calls, {} tokens{cost}",
             status_text(finished.status),
             finished.iterations,
             finished.tool_calls,
-            finished.usage.total(),
+            finished.usage.total_tokens(),
         ));
         if !finished.changed_files.is_empty() {
             let session = self.shown.resumable.then_some(&self.session);
-            self.progress(&changed(&finished.changed_files, session));
+            self.print_progress(&changed_files_line(&finished.changed_files, session));
         }
         if !finished.marked_files.is_empty() {
             let files = finished.marked_files.join(", ");
-            self.progress(&format!(
+            self.print_progress(&format!(
                 "check these files before you use them; they were written while outside content \
                  and private data were in the context: {files} (weir permissions marks)"
             ));
         }
         for denial in &finished.denials {
             let what = if denial.summary.is_empty() { &denial.tool } else { &denial.summary };
-            self.progress(&format!("denied: {what} (by {}: {})", denial.by, denial.reason));
+            self.print_progress(&format!("denied: {what} (by {}: {})", denial.by, denial.reason));
         }
         if self.shown.resumable {
             let how = match finished.status {
                 RunStatus::NeedsInput => "answer or allow it, and continue",
                 _ => "continue",
             };
-            self.progress(&format!("{how}: weir run --resume {} \"…\"", self.session));
+            self.print_progress(&format!("{how}: weir run --resume {} \"…\"", self.session));
         }
         match self.shown.output {
             OutputFormat::Text if finished.text.is_empty() => Ok(()),
-            OutputFormat::Text => terminal::out(&finished.text),
+            OutputFormat::Text => terminal::out_line(&finished.text),
             OutputFormat::Jsonl => Ok(()),
             OutputFormat::Json => match &self.finished {
                 Some((fact, _)) => {
-                    let line = wire::fact(&self.session, fact.seq, fact.ts, &fact.event);
-                    terminal::out(&line.to_string())
+                    let line = wire::fact_json(&self.session, fact.seq, fact.ts, &fact.event);
+                    terminal::out_line(&line.to_string())
                 }
                 None => Ok(()),
             },
@@ -174,7 +185,7 @@ impl Face {
 
 /// The line about changed files: some of them, how many more, and how they are taken back where the
 /// session is there to do it.
-fn changed(files: &[String], session: Option<&SessionId>) -> String {
+fn changed_files_line(files: &[String], session: Option<&SessionId>) -> String {
     let named: Vec<String> =
         files.iter().take(CHANGED_NAMED_MAX).map(|one| one_line(one)).collect();
     let more = files.len() - named.len();
@@ -193,11 +204,12 @@ fn changed(files: &[String], session: Option<&SessionId>) -> String {
 
 /// One line of progress, where a fact deserves one. Everything that a model or file wrote is
 /// stripped of control characters.
-fn told(event: &Event) -> Option<String> {
+fn progress_line(event: &Event) -> Option<String> {
     Some(match event {
         Event::ModelReplied(f) => {
             let text = weir_core::message::plain_text(&f.content);
-            let calls = f.content.iter().any(|b| matches!(b, weir_core::message::Block::Call(_)));
+            let calls =
+                f.content.iter().any(|b| matches!(b, weir_core::message::MessageBlock::Call(_)));
             if text.trim().is_empty() || !calls {
                 return None;
             }
@@ -286,7 +298,7 @@ fn about_agent(event: &Event) -> Option<String> {
             "  {} agent {}: {} tokens (weir sessions show {})",
             f.call,
             status_text(f.status),
-            f.usage.total(),
+            f.usage.total_tokens(),
             f.agent
         ),
         _ => return None,
@@ -326,13 +338,16 @@ mod tests {
     fn c2_many_changed_files_are_counted_and_not_listed() {
         let files = |count: usize| (0..count).map(|n| format!("f{n}")).collect::<Vec<_>>();
         let session = SessionId::new("0198");
-        assert_eq!(changed(&files(2), Some(&session)), "changed: f0, f1 (to undo: weir undo 0198)");
-        assert_eq!(changed(&files(2), None), "changed: f0, f1");
-        let eight = "changed: f0, f1, f2, f3, f4, f5, f6, f7";
-        assert_eq!(changed(&files(8), None), eight);
-        assert_eq!(changed(&files(60), None), format!("{eight} and 52 more"));
         assert_eq!(
-            changed(&files(60), Some(&session)),
+            changed_files_line(&files(2), Some(&session)),
+            "changed: f0, f1 (to undo: weir undo 0198)"
+        );
+        assert_eq!(changed_files_line(&files(2), None), "changed: f0, f1");
+        let eight = "changed: f0, f1, f2, f3, f4, f5, f6, f7";
+        assert_eq!(changed_files_line(&files(8), None), eight);
+        assert_eq!(changed_files_line(&files(60), None), format!("{eight} and 52 more"));
+        assert_eq!(
+            changed_files_line(&files(60), Some(&session)),
             format!("{eight} and 52 more (to undo: weir undo 0198; --dry-run lists them)")
         );
     }
@@ -348,13 +363,17 @@ mod tests {
             failures: 1,
             stop: "To stop it, cancel the run.".into(),
         };
-        let line = told(&matched(true).into()).expect("a line");
+        let line = progress_line(&matched(true).into()).expect("a line");
         assert!(line.contains("is used (worked 3 of 4 times). To stop it, cancel"), "{line}");
         assert!(!line.contains('\u{1b}'), "{line:?}");
-        assert!(told(&matched(false).into()).expect("a line").contains("review fits (worked 3"));
+        assert!(
+            progress_line(&matched(false).into())
+                .expect("a line")
+                .contains("review fits (worked 3")
+        );
         let fallback =
             RecipeFallback { recipe: "weekly".into(), step: Some(2), reason: "no\nfile".into() };
-        let line = told(&fallback.into()).expect("a line");
+        let line = progress_line(&fallback.into()).expect("a line");
         assert_eq!(line, "recipe weekly is abandoned at step 2: no file. Continuing without it.");
         let failed = RecipePlanned {
             recipe: "weekly".into(),
@@ -363,6 +382,6 @@ mod tests {
             usage: Usage::default(),
             cost_usd: None,
         };
-        assert_eq!(told(&failed.into()), None, "the fallback says why");
+        assert_eq!(progress_line(&failed.into()), None, "the fallback says why");
     }
 }

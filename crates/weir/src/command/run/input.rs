@@ -8,7 +8,7 @@
 use std::io::{IsTerminal, Read};
 use std::sync::Arc;
 
-use weir_engine::attach::{self, AttachError, Attachment, FILE_BYTES_MAX, Saying};
+use weir_engine::attach::{self, AttachError, Attachment, FILE_BYTES_MAX, PromptInput};
 use weir_engine::engine::Engine;
 use weir_engine::workspace::Workspace;
 
@@ -24,7 +24,7 @@ const STDIN_NAME: &str = "standard input";
 
 /// What the words of the command line mean.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Told<'a> {
+enum PromptArguments<'a> {
     /// Nothing.
     Nothing,
     /// The task is on standard input.
@@ -35,13 +35,15 @@ enum Told<'a> {
     TaskAndPiped(&'a str),
 }
 
-impl Told<'_> {
-    fn of(args: &RunArgs) -> anyhow::Result<Told<'_>> {
+impl PromptArguments<'_> {
+    fn from_args(args: &RunArgs) -> anyhow::Result<PromptArguments<'_>> {
         let told = match (args.prompt.as_deref(), args.beside.as_deref()) {
-            (None, _) => Told::Nothing,
-            (Some(STDIN), None | Some(STDIN)) => Told::Piped,
-            (Some(task), None) => Told::Task(task),
-            (Some(task), Some(STDIN)) | (Some(STDIN), Some(task)) => Told::TaskAndPiped(task),
+            (None, _) => PromptArguments::Nothing,
+            (Some(STDIN), None | Some(STDIN)) => PromptArguments::Piped,
+            (Some(task), None) => PromptArguments::Task(task),
+            (Some(task), Some(STDIN)) | (Some(STDIN), Some(task)) => {
+                PromptArguments::TaskAndPiped(task)
+            }
             (Some(_), Some(word)) => {
                 return Err(usage(format!(
                     "unexpected argument {word:?}: put the whole task in quotes, weir run \"your \
@@ -51,21 +53,21 @@ impl Told<'_> {
         };
         let twice = args.attach.iter().any(|path| path.as_os_str() == STDIN);
         match told {
-            Told::Piped if twice => {
+            PromptArguments::Piped if twice => {
                 Err(usage("standard input is the task; it cannot be attached as well"))
             }
-            Told::Task(task) if twice => Ok(Told::TaskAndPiped(task)),
+            PromptArguments::Task(task) if twice => Ok(PromptArguments::TaskAndPiped(task)),
             told => Ok(told),
         }
     }
 }
 
 /// The prompt, which must be there.
-pub(super) fn required(args: &RunArgs) -> anyhow::Result<String> {
-    let prompt = match Told::of(args)? {
-        Told::Nothing if std::io::stdin().is_terminal() => None,
-        Told::Nothing | Told::Piped => Some(from_stdin()?),
-        Told::Task(task) | Told::TaskAndPiped(task) => Some(task.to_owned()),
+pub(super) fn read_required_prompt(args: &RunArgs) -> anyhow::Result<String> {
+    let prompt = match PromptArguments::from_args(args)? {
+        PromptArguments::Nothing if std::io::stdin().is_terminal() => None,
+        PromptArguments::Nothing | PromptArguments::Piped => Some(from_stdin()?),
+        PromptArguments::Task(task) | PromptArguments::TaskAndPiped(task) => Some(task.to_owned()),
     };
     prompt.filter(|text| !text.trim().is_empty()).ok_or_else(|| {
         usage("there is no task: weir run \"your task\", or pipe it in (weir run -)")
@@ -73,11 +75,11 @@ pub(super) fn required(args: &RunArgs) -> anyhow::Result<String> {
 }
 
 /// The prompt of a session that exists already: it may go on without one.
-pub(super) fn optional(args: &RunArgs) -> anyhow::Result<Option<String>> {
-    let prompt = match Told::of(args)? {
-        Told::Nothing => None,
-        Told::Piped => Some(from_stdin()?),
-        Told::Task(task) | Told::TaskAndPiped(task) => Some(task.to_owned()),
+pub(super) fn read_optional_prompt(args: &RunArgs) -> anyhow::Result<Option<String>> {
+    let prompt = match PromptArguments::from_args(args)? {
+        PromptArguments::Nothing => None,
+        PromptArguments::Piped => Some(from_stdin()?),
+        PromptArguments::Task(task) | PromptArguments::TaskAndPiped(task) => Some(task.to_owned()),
     };
     Ok(prompt.filter(|text| !text.trim().is_empty()))
 }
@@ -101,19 +103,19 @@ fn bytes_of_stdin(most: u64) -> anyhow::Result<Option<Vec<u8>>> {
 }
 
 /// The prompt with what `--attach` and the `@path` words in it name, and what was piped in beside it.
-pub(super) async fn saying(
+pub(super) async fn build_user_input(
     engine: &Engine,
     workspace: &Arc<Workspace>,
     args: &RunArgs,
     prompt: String,
-) -> anyhow::Result<Saying> {
+) -> anyhow::Result<PromptInput> {
     let documents = engine.parts().documents.as_ref();
     let named = args.attach.iter().filter(|path| path.as_os_str() != STDIN);
     let files: Vec<_> = named.cloned().collect();
     let wrong = |error: AttachError| usage(error.to_string());
     let mut attachments =
-        attach::gather(documents, workspace, &files, &prompt).await.map_err(wrong)?;
-    if matches!(Told::of(args)?, Told::TaskAndPiped(_)) {
+        attach::gather_attachments(documents, workspace, &files, &prompt).await.map_err(wrong)?;
+    if matches!(PromptArguments::from_args(args)?, PromptArguments::TaskAndPiped(_)) {
         let bytes = bytes_of_stdin(FILE_BYTES_MAX)?.ok_or_else(|| {
             let most = FILE_BYTES_MAX >> 20;
             usage(format!(
@@ -125,5 +127,5 @@ pub(super) async fn saying(
             attachments.push(piped.map_err(wrong)?);
         }
     }
-    Ok(Saying { text: prompt, attachments })
+    Ok(PromptInput { text: prompt, attachments })
 }

@@ -13,26 +13,26 @@ use tokio::io::unix::AsyncFd;
 const LINE_BYTES_MAX: usize = 64 * 1024;
 
 /// Standard input as a terminal.
-pub(super) struct Keyboard {
+pub(super) struct StdinTerminal {
     input: AsyncFd<BorrowedFd<'static>>,
     typed: Vec<u8>,
 }
 
-impl Keyboard {
+impl StdinTerminal {
     /// The terminal; `None` where standard input cannot be waited for.
-    pub(super) fn open() -> Option<Keyboard> {
+    pub(super) fn open() -> Option<StdinTerminal> {
         #[expect(
             deprecated,
             reason = "its successor is unsafe because a type may lie about its descriptor; \
                       standard input is open as long as the program runs"
         )]
         let input = AsyncFd::new(rustix::stdio::stdin()).ok()?;
-        Some(Keyboard { input, typed: Vec::new() })
+        Some(StdinTerminal { input, typed: Vec::new() })
     }
 
     /// The next line; `None`: the terminal has gone or its input was ended. May be dropped and
     /// called again.
-    pub(super) async fn line(&mut self) -> Option<String> {
+    pub(super) async fn next_line(&mut self) -> Option<String> {
         loop {
             let end = self.typed.iter().position(|byte| *byte == b'\n');
             if let Some(end) = end.or_else(|| self.is_full().then(|| self.typed.len() - 1)) {
@@ -55,7 +55,7 @@ impl Keyboard {
     }
 
     /// Throws away what was typed and not taken, also a line that is not finished.
-    pub(super) fn forget(&mut self) {
+    pub(super) fn discard_typed(&mut self) {
         self.typed.clear();
         // A terminal that has gone has nothing to throw away.
         let _ = tcflush(self.input.get_ref(), QueueSelector::IFlush);

@@ -3,27 +3,27 @@
 
 use weir_core::event::Event;
 use weir_core::ids::SessionId;
-use weir_engine::hub::Fact;
+use weir_engine::hub::PublishedFact;
 use weir_install::cx::Cx;
 
-use super::ask::{Asking, Asks};
-use super::face::{Face, Shown};
+use super::ask::{ApprovalAnswerer, TerminalAsker};
+use super::face::{HeadlessOutput, OutputOptions};
 use crate::options::OutputFormat;
 use crate::terminal::paper;
 
 /// One run under way.
 struct HeadlessRun {
-    face: Face,
-    asking: Asking,
+    face: HeadlessOutput,
+    asking: TerminalAsker,
 }
 
 impl HeadlessRun {
-    fn begin(session: &SessionId, asks: Asks) -> HeadlessRun {
+    fn begin(session: &SessionId, asks: ApprovalAnswerer) -> HeadlessRun {
         let output = OutputFormat::Text;
-        let shown = Shown { output, deltas: false, quiet: false, resumable: true };
-        let face = Face::new(shown, session.clone());
-        face.begin();
-        HeadlessRun { face, asking: Asking::new(asks) }
+        let shown = OutputOptions { output, deltas: false, quiet: false, resumable: true };
+        let face = HeadlessOutput::new(shown, session.clone());
+        face.announce_session();
+        HeadlessRun { face, asking: TerminalAsker::new(asks) }
     }
 }
 
@@ -32,8 +32,8 @@ impl HeadlessRun {
 pub(in crate::command) fn print_runs(
     cx: &Cx,
     session: &SessionId,
-    asks: Asks,
-    facts: &[Fact],
+    asks: ApprovalAnswerer,
+    facts: &[PublishedFact],
 ) -> String {
     paper::printed_by(|| {
         let mut running = None;
@@ -42,10 +42,10 @@ pub(in crate::command) fn print_runs(
                 running = Some(HeadlessRun::begin(session, asks));
             }
             let Some(HeadlessRun { face, asking }) = &mut running else { continue };
-            face.fact(fact).expect("it is kept and not printed");
-            asking.fact(cx, &fact.event);
+            face.show_fact(fact).expect("it is kept and not printed");
+            asking.hear_fact(cx, &fact.event);
             if let Some(finished) = face.at_rest() {
-                face.end(&finished).expect("it is kept and not printed");
+                face.show_run_end(&finished).expect("it is kept and not printed");
                 running = None;
             }
         }
@@ -53,7 +53,7 @@ pub(in crate::command) fn print_runs(
 }
 
 /// Whether somebody ran the program for this.
-fn begins(fact: &Fact) -> bool {
+fn begins(fact: &PublishedFact) -> bool {
     matches!(
         fact.event.as_ref(),
         Event::SessionOpened(_)

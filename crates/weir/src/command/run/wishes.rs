@@ -5,7 +5,7 @@ use serde_json::Value;
 use weir_core::model::Thinking;
 use weir_core::profile::PermissionMode;
 use weir_install::files;
-use weir_install::wiring::{MailWish, PromptWish, Wishes};
+use weir_install::wiring::{MailWish, PromptWish, SessionOverrides};
 
 use crate::failure::usage;
 use crate::options::RunArgs;
@@ -14,7 +14,7 @@ use crate::options::RunArgs;
 ///
 /// # Errors
 /// A usage error that names the flag.
-pub(crate) fn wishes_of_run(args: &RunArgs, attended: bool) -> anyhow::Result<Wishes> {
+pub(crate) fn wishes_of_run(args: &RunArgs, attended: bool) -> anyhow::Result<SessionOverrides> {
     let prompt = match (&args.system_prompt, &args.append_system_prompt) {
         (Some(path), _) => PromptWish::Replaced(files::named_text("--system-prompt", path)?),
         (None, Some(path)) => {
@@ -23,7 +23,7 @@ pub(crate) fn wishes_of_run(args: &RunArgs, attended: bool) -> anyhow::Result<Wi
         (None, None) => PromptWish::Own,
     };
     let output_schema = args.output_schema.as_deref().map(read_schema).transpose()?;
-    Ok(Wishes {
+    Ok(SessionOverrides {
         model: args.model.clone(),
         profile: args.profile.clone(),
         permission: args.permission.map(PermissionMode::from),

@@ -10,40 +10,43 @@ use weir_install::sessions::{meta, remove};
 
 use crate::failure::{engine_failure, exit, usage};
 use crate::options::SessionsDeleteArgs;
-use crate::terminal::{self, err, is_attended, out};
+use crate::terminal::{self, err_message, is_attended, out_line};
 
 /// Finds all of them first, asks once, then removes one after the other.
-pub(super) async fn delete(cx: &Cx, args: &SessionsDeleteArgs) -> anyhow::Result<ExitCode> {
-    let store = cx.store()?;
+pub(super) async fn delete_sessions(
+    cx: &Cx,
+    args: &SessionsDeleteArgs,
+) -> anyhow::Result<ExitCode> {
+    let store = cx.local_store()?;
     let mut found: Vec<SessionMeta> = Vec::new();
     for text in &args.sessions {
-        let id = session_ids::find(store.as_ref(), text).await?;
+        let id = session_ids::find_session_id(store.as_ref(), text).await?;
         // Its sub-agents go with it: before it, so that what is left can be found by its name.
-        let below = family::below(store.as_ref(), &id).await.map_err(engine_failure)?;
+        let below = family::sessions_below(store.as_ref(), &id).await.map_err(engine_failure)?;
         for id in below.into_iter().chain([id]) {
             if found.iter().all(|meta| meta.id != id) {
                 found.push(meta(store.as_ref(), &id).await?);
             }
         }
     }
-    if !args.yes && !confirmed(&found)? {
-        err("nothing was deleted");
+    if !args.yes && !confirm_deletion(&found)? {
+        err_message("nothing was deleted");
         return Ok(ExitCode::from(exit::FAILED));
     }
     for meta in &found {
         remove(cx, meta, "weir sessions delete").await?;
-        out(&format!("Deleted session {}.", meta.id))?;
+        out_line(&format!("Deleted session {}.", meta.id))?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
-fn confirmed(sessions: &[SessionMeta]) -> anyhow::Result<bool> {
+fn confirm_deletion(sessions: &[SessionMeta]) -> anyhow::Result<bool> {
     if !is_attended() {
         return Err(usage("nobody can be asked here; confirm the deletion with --yes"));
     }
     for meta in sessions {
-        let title = weir_core::view::plain::visible(&meta.title);
+        let title = weir_core::view::plain::visible_text(&meta.title);
         terminal::err_line(&format!("{}  {} events  {title}", meta.id, meta.facts));
     }
-    terminal::confirm("Delete with all checkpoints?")
+    terminal::confirm_by_person("Delete with all checkpoints?")
 }

@@ -10,26 +10,29 @@ use weir_install::cx::Cx;
 use weir_install::session_ids;
 use weir_install::sessions::{export_session, meta};
 
-use super::status;
+use super::session_status;
 use crate::failure::usage;
 use crate::options::SessionsExportArgs;
-use crate::terminal::{err, out_bytes};
+use crate::terminal::{err_message, out_bytes};
 
 /// Writes it.
-pub(super) async fn export(cx: &Cx, args: &SessionsExportArgs) -> anyhow::Result<()> {
-    let store = cx.store()?;
-    let id = session_ids::find(store.as_ref(), &args.session).await?;
+pub(super) async fn write_session_export(cx: &Cx, args: &SessionsExportArgs) -> anyhow::Result<()> {
+    let store = cx.local_store()?;
+    let id = session_ids::find_session_id(store.as_ref(), &args.session).await?;
     let meta = meta(store.as_ref(), &id).await?;
-    let status = status(&store, &meta).await?;
+    let status = session_status(&store, &meta).await?;
     let exported = export_session(store.as_ref(), &id, args.format.into(), Some(status)).await?;
     for note in &exported.notes {
-        err(&format!("warning: {note}"));
+        err_message(&format!("warning: {note}"));
     }
-    put(args.output.as_deref(), exported.text.as_bytes())
+    write_new_output(args.output.as_deref(), exported.text.as_bytes())
 }
 
 /// On standard output, or into a new file that only its owner can read.
-pub(in crate::command) fn put(path: Option<&Path>, bytes: &[u8]) -> anyhow::Result<()> {
+pub(in crate::command) fn write_new_output(
+    path: Option<&Path>,
+    bytes: &[u8],
+) -> anyhow::Result<()> {
     let Some(path) = path else { return out_bytes(bytes) };
     let refused = |error: &std::io::Error| {
         let what_to_do = match error.kind() {

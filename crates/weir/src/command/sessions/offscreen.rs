@@ -3,25 +3,25 @@
 
 use weir_core::ids::SessionId;
 use weir_core::session::Session;
-use weir_engine::hub::Fact;
+use weir_engine::hub::PublishedFact;
 use weir_engine::ledger::status_word;
 use weir_engine::ports::SessionMeta;
-use weir_install::sessions::{Summary, transcript};
+use weir_install::sessions::{SessionSummary, transcript};
 
 /// The lines above the conversation.
-pub(in crate::command) fn summary(id: &SessionId, facts: &[Fact]) -> String {
+pub(in crate::command) fn summary(id: &SessionId, facts: &[PublishedFact]) -> String {
     let meta = meta(id, facts);
     let status = meta.status.clone();
-    Summary::of(&meta, status, facts).told()
+    SessionSummary::from_facts(&meta, status, facts).summary_text()
 }
 
 /// The conversation.
-pub(in crate::command) fn conversation(facts: &[Fact]) -> String {
-    facts.iter().filter_map(transcript::brief).collect::<Vec<_>>().join("\n")
+pub(in crate::command) fn conversation(facts: &[PublishedFact]) -> String {
+    facts.iter().filter_map(transcript::brief_fact_text).collect::<Vec<_>>().join("\n")
 }
 
 /// What a store would keep of the session.
-fn meta(id: &SessionId, facts: &[Fact]) -> SessionMeta {
+fn meta(id: &SessionId, facts: &[PublishedFact]) -> SessionMeta {
     let mut session = Session::new(id.clone());
     facts.iter().for_each(|fact| session.apply(fact.ts, &fact.event));
     let config = session.config().expect("the first fact opens the session");
@@ -33,7 +33,7 @@ fn meta(id: &SessionId, facts: &[Fact]) -> SessionMeta {
         profile: config.profile.name.clone(),
         status: status_word(&session),
         created: facts.first().map(|fact| fact.ts).unwrap_or_default(),
-        updated: session.last(),
+        updated: session.last_fact_time(),
         facts: facts.len() as u64,
         parent: None,
     }

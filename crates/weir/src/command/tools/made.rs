@@ -9,37 +9,38 @@ use anyhow::Context as _;
 use serde_json::{Value, json};
 use weir_core::dynamic::ToolDefinition;
 use weir_core::governance::label::Label;
-use weir_core::tool::Access;
-use weir_core::view::plain::visible;
-use weir_engine::made::{self, ACTIVE, Found};
-use weir_engine::ports::Kept;
+use weir_core::tool::PathAccess;
+use weir_core::view::plain::visible_text;
+use weir_engine::made::{self, ACTIVE, DynamicToolFinding};
+use weir_engine::ports::StoredItem;
 use weir_install::catalogue::made::{
-    acceptance, accepted, check, described, disabled, one, plain, removed, survey, trusted, usable,
+    acceptance, accepted, check, described, disable_tool_by_name, one, plain, removed,
+    require_usable, survey, trusted,
 };
 use weir_install::cx::Cx;
 
 use crate::failure::{exit, usage};
 use crate::options::{ToolNameArgs, ToolsAcceptArgs, ToolsAddArgs};
-use crate::terminal::{confirm, is_attended, out, out_json};
+use crate::terminal::{confirm_by_person, is_attended, out_json, out_line};
 
 /// Largest file of a definition or its code.
 const FILE_BYTES_MAX: u64 = 256 << 10;
 
 /// A line of the list.
-pub(super) fn row(found: &Found) -> Vec<String> {
+pub(super) fn dynamic_tool_row(found: &DynamicToolFinding) -> Vec<String> {
     let about = found.definition.as_ref().map(|definition| definition.description.as_str());
     let about = about.unwrap_or_default().lines().next().unwrap_or_default();
     let state = found.why_not.clone().unwrap_or_else(|| ACTIVE.into());
     let whose = if found.label.is_external() { ", outside content" } else { "" };
     vec![
-        visible(&found.name),
-        format!("custom ({}{whose})", visible(&found.source)),
-        visible(&state),
-        visible(about),
+        visible_text(&found.name),
+        format!("custom ({}{whose})", visible_text(&found.source)),
+        visible_text(&state),
+        visible_text(about),
     ]
 }
 
-pub(super) fn as_json(found: &Found) -> Value {
+pub(super) fn as_json(found: &DynamicToolFinding) -> Value {
     let kept = found.kept.as_ref();
     json!({
         "name": found.name,
@@ -64,36 +65,43 @@ pub(super) fn as_json(found: &Found) -> Value {
 }
 
 /// Makes a tool from a file.
-pub(super) async fn add(cx: &Cx, args: &ToolsAddArgs) -> anyhow::Result<ExitCode> {
-    let definition = read(&args.file)?;
+pub(super) async fn add_tool(cx: &Cx, args: &ToolsAddArgs) -> anyhow::Result<ExitCode> {
+    let definition = read_tool_definition(&args.file)?;
     check(&definition).await?;
     let (workspace, known) = survey(cx).await?;
-    let at = workspace.resolve(&args.file.to_string_lossy(), Access::Read);
+    let at = workspace.resolve(&args.file.to_string_lossy(), PathAccess::Read);
     let label = at.marked.map(Label::external).unwrap_or_default();
     let same = known.iter().find(|found| found.name == definition.name && found.source == "kept");
     if !args.json.json {
-        out(&plain(&definition.shown()))?;
+        out_line(&plain(&definition.describe_definition()))?;
         if same.is_some() {
-            out("It replaces your tool of the same name.")?;
+            out_line("It replaces your tool of the same name.")?;
         }
     }
-    if !agreed("Add it?", args.yes)? {
+    if !confirm_or_flag("Add it?", args.yes)? {
         return Ok(ExitCode::from(exit::FAILED));
     }
-    let kept = cx.journal()?.keep(&made::kept(&definition, acceptance(cx, label))).await?;
-    said(&kept, args.json.json, &format!("Added {}; new sessions can use it.", kept.name))
+    let kept = cx
+        .session_store()?
+        .store_item(&made::stored_definition(&definition, acceptance(cx, label)))
+        .await?;
+    print_kept_tool(
+        &kept,
+        args.json.json,
+        &format!("Added {}; new sessions can use it.", kept.name),
+    )
 }
 
 /// Lets a tool be used.
-pub(super) async fn accept(cx: &Cx, args: &ToolsAcceptArgs) -> anyhow::Result<ExitCode> {
+pub(super) async fn accept_tool(cx: &Cx, args: &ToolsAcceptArgs) -> anyhow::Result<ExitCode> {
     let (_, found) = survey(cx).await?;
     let found = one(found, &args.name)?;
-    usable(&found).await?;
+    require_usable(&found).await?;
     if !args.json.json {
-        out(&described(&found))?;
+        out_line(&described(&found))?;
     }
     trusted(&found, args.untrusted)?;
-    if !agreed("Accept it?", args.yes)? {
+    if !confirm_or_flag("Accept it?", args.yes)? {
         return Ok(ExitCode::from(exit::FAILED));
     }
     let kept = accepted(cx, &found, args.untrusted).await?;
@@ -101,15 +109,15 @@ pub(super) async fn accept(cx: &Cx, args: &ToolsAcceptArgs) -> anyhow::Result<Ex
         true => "",
         false => " It is used once the workspace is trusted (`weir trust`).",
     };
-    said(&kept, args.json.json, &format!("Accepted {}.{trust}", args.name))
+    print_kept_tool(&kept, args.json.json, &format!("Accepted {}.{trust}", args.name))
 }
 
 /// Switches a tool off.
-pub(super) async fn disable(cx: &Cx, args: &ToolNameArgs) -> anyhow::Result<ExitCode> {
-    let kept = disabled(cx, &args.name).await?;
+pub(super) async fn disable_tool(cx: &Cx, args: &ToolNameArgs) -> anyhow::Result<ExitCode> {
+    let kept = disable_tool_by_name(cx, &args.name).await?;
     let text =
         format!("{} is disabled; `weir tools accept {}` enables it again.", args.name, args.name);
-    said(&kept, args.json.json, &text)
+    print_kept_tool(&kept, args.json.json, &text)
 }
 
 /// Takes a tool away.
@@ -117,30 +125,32 @@ pub(super) async fn remove(cx: &Cx, args: &ToolNameArgs) -> anyhow::Result<ExitC
     let (kept, source) = removed(cx, &args.name).await?;
     let text = match source.as_str() {
         "kept" => format!("Removed {}.", args.name),
-        file => format!("{} is no longer accepted; its file is kept: {}", args.name, visible(file)),
+        file => {
+            format!("{} is no longer accepted; its file is kept: {}", args.name, visible_text(file))
+        }
     };
-    said(&kept, args.json.json, &text)
+    print_kept_tool(&kept, args.json.json, &text)
 }
 
 /// Whether the person agrees; without a terminal only a flag does.
-fn agreed(question: &str, yes: bool) -> anyhow::Result<bool> {
+fn confirm_or_flag(question: &str, yes: bool) -> anyhow::Result<bool> {
     if yes {
         return Ok(true);
     }
     if !is_attended() {
         return Err(usage("nobody can be asked here; read it, then confirm with --yes"));
     }
-    let agreed = confirm(question)?;
+    let agreed = confirm_by_person(question)?;
     if !agreed {
-        out("Nothing was changed.")?;
+        out_line("Nothing was changed.")?;
     }
     Ok(agreed)
 }
 
-fn said(kept: &Kept, as_json: bool, text: &str) -> anyhow::Result<ExitCode> {
+fn print_kept_tool(kept: &StoredItem, as_json: bool, text: &str) -> anyhow::Result<ExitCode> {
     match as_json {
         true => out_json(kept)?,
-        false => out(text)?,
+        false => out_line(text)?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -158,7 +168,7 @@ fn text_of(path: &Path) -> anyhow::Result<String> {
 }
 
 /// The definition in a file, with the code of the file that it names.
-fn read(path: &Path) -> anyhow::Result<ToolDefinition> {
+fn read_tool_definition(path: &Path) -> anyhow::Result<ToolDefinition> {
     let wrong = |why: String| usage(format!("{}: {why}", path.display()));
     let mut value: Value =
         serde_json::from_str(&text_of(path)?).map_err(|why| wrong(why.to_string()))?;

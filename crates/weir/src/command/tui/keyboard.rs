@@ -18,13 +18,13 @@ const LINE_BYTES_MAX: usize = 64 * 1024;
 const STARS_MAX: usize = 24;
 
 /// A terminal whose keys come one by one.
-pub(super) struct Keyboard {
+pub(super) struct RawKeyboard {
     before: Termios,
 }
 
 /// A key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Key {
+pub(super) enum PressedKey {
     /// A byte of a letter.
     Byte(u8),
     /// Enter.
@@ -43,7 +43,7 @@ pub(super) enum Key {
 
 /// What came of asking for a line.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Line {
+pub(super) enum LineReadOutcome {
     /// It was typed.
     Typed(String),
     /// Escape.
@@ -54,17 +54,17 @@ pub(super) enum Line {
 
 /// Whether a line is seen while it is typed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Echo {
+pub(super) enum EchoMode {
     Shown,
     Hidden,
 }
 
-impl Keyboard {
+impl RawKeyboard {
     /// Takes the keys of standard input.
     ///
     /// # Errors
     /// It is no terminal.
-    pub(super) fn open() -> anyhow::Result<Keyboard> {
+    pub(super) fn open() -> anyhow::Result<RawKeyboard> {
         let before = tcgetattr(stdin()).context("looking at the terminal")?;
         let mut raw = before.clone();
         // Enter stays a line feed, and output is left as it is.
@@ -72,33 +72,33 @@ impl Keyboard {
         raw.special_codes[rustix::termios::SpecialCodeIndex::VMIN] = 1;
         raw.special_codes[rustix::termios::SpecialCodeIndex::VTIME] = 0;
         tcsetattr(stdin(), OptionalActions::Now, &raw).context("reading keys")?;
-        Ok(Keyboard { before })
+        Ok(RawKeyboard { before })
     }
 
     /// The next key. Waits for it.
-    pub(super) fn key(&mut self) -> io::Result<Key> {
-        Ok(match byte()? {
-            None | Some(0x03 | 0x04) => Key::Leave,
-            Some(b'\r' | b'\n') => Key::Enter,
-            Some(0x7f | 0x08) => Key::Back,
-            Some(0x15) => Key::Clear,
-            Some(0x1b) if !follows()? => Key::Escape,
+    pub(super) fn next_key(&mut self) -> io::Result<PressedKey> {
+        Ok(match read_byte()? {
+            None | Some(0x03 | 0x04) => PressedKey::Leave,
+            Some(b'\r' | b'\n') => PressedKey::Enter,
+            Some(0x7f | 0x08) => PressedKey::Back,
+            Some(0x15) => PressedKey::Clear,
+            Some(0x1b) if !has_pending_byte()? => PressedKey::Escape,
             Some(0x1b) => {
-                self.skip()?;
-                Key::Other
+                self.skip_escape_sequence()?;
+                PressedKey::Other
             }
-            Some(byte) if byte < b' ' => Key::Other,
-            Some(byte) => Key::Byte(byte),
+            Some(byte) if byte < b' ' => PressedKey::Other,
+            Some(byte) => PressedKey::Byte(byte),
         })
     }
 
     /// What follows an escape: a key with a name, or the brackets around a pasted text.
-    fn skip(&mut self) -> io::Result<()> {
-        if !matches!(byte()?, Some(b'[' | b'O')) {
+    fn skip_escape_sequence(&mut self) -> io::Result<()> {
+        if !matches!(read_byte()?, Some(b'[' | b'O')) {
             return Ok(());
         }
-        while follows()? {
-            if byte()?.is_none_or(|byte| (0x40..=0x7e).contains(&byte)) {
+        while has_pending_byte()? {
+            if read_byte()?.is_none_or(|byte| (0x40..=0x7e).contains(&byte)) {
                 break;
             }
         }
@@ -106,44 +106,48 @@ impl Keyboard {
     }
 
     /// A line after `question`.
-    pub(super) fn line(&mut self, question: &str, echo: Echo) -> io::Result<Line> {
-        say(question)?;
+    pub(super) fn ask_line(
+        &mut self,
+        question: &str,
+        echo: EchoMode,
+    ) -> io::Result<LineReadOutcome> {
+        print_text(question)?;
         let mut line: Vec<u8> = Vec::new();
         loop {
-            match self.key()? {
-                Key::Enter => break,
-                Key::Escape => {
-                    say("\n")?;
-                    return Ok(Line::Escape);
+            match self.next_key()? {
+                PressedKey::Enter => break,
+                PressedKey::Escape => {
+                    print_text("\n")?;
+                    return Ok(LineReadOutcome::Escape);
                 }
-                Key::Leave => {
-                    say("\n")?;
-                    return Ok(Line::Leave);
+                PressedKey::Leave => {
+                    print_text("\n")?;
+                    return Ok(LineReadOutcome::Leave);
                 }
-                Key::Other => (),
-                Key::Clear => {
+                PressedKey::Other => (),
+                PressedKey::Clear => {
                     while !line.is_empty() {
-                        take(&mut line, echo)?;
+                        erase_last_letter(&mut line, echo)?;
                     }
                 }
-                Key::Back => take(&mut line, echo)?,
-                Key::Byte(_) if line.len() >= LINE_BYTES_MAX => (),
-                Key::Byte(byte) => {
+                PressedKey::Back => erase_last_letter(&mut line, echo)?,
+                PressedKey::Byte(_) if line.len() >= LINE_BYTES_MAX => (),
+                PressedKey::Byte(byte) => {
                     line.push(byte);
                     match echo {
-                        Echo::Shown => put(&[byte])?,
-                        Echo::Hidden if line.len() <= STARS_MAX => put(b"*")?,
-                        Echo::Hidden => (),
+                        EchoMode::Shown => write_stdout(&[byte])?,
+                        EchoMode::Hidden if line.len() <= STARS_MAX => write_stdout(b"*")?,
+                        EchoMode::Hidden => (),
                     }
                 }
             }
         }
-        say("\n")?;
-        Ok(Line::Typed(String::from_utf8_lossy(&line).trim().to_owned()))
+        print_text("\n")?;
+        Ok(LineReadOutcome::Typed(String::from_utf8_lossy(&line).trim().to_owned()))
     }
 }
 
-impl Drop for Keyboard {
+impl Drop for RawKeyboard {
     fn drop(&mut self) {
         // Nothing can be done about a terminal that has gone.
         let _ = tcsetattr(stdin(), OptionalActions::Now, &self.before);
@@ -151,29 +155,29 @@ impl Drop for Keyboard {
 }
 
 /// Takes the last letter away.
-fn take(line: &mut Vec<u8>, echo: Echo) -> io::Result<()> {
+fn erase_last_letter(line: &mut Vec<u8>, echo: EchoMode) -> io::Result<()> {
     let seen = line.len();
     while line.pop().is_some_and(|byte| (0x80..0xc0).contains(&byte)) {}
     match echo {
-        Echo::Shown if seen > 0 => put(b"\x08 \x08"),
-        Echo::Hidden if (1..=STARS_MAX).contains(&seen) => put(b"\x08 \x08"),
-        Echo::Shown | Echo::Hidden => Ok(()),
+        EchoMode::Shown if seen > 0 => write_stdout(b"\x08 \x08"),
+        EchoMode::Hidden if (1..=STARS_MAX).contains(&seen) => write_stdout(b"\x08 \x08"),
+        EchoMode::Shown | EchoMode::Hidden => Ok(()),
     }
 }
 
 /// Writes what this program says.
-pub(super) fn say(text: &str) -> io::Result<()> {
-    put(text.as_bytes())
+pub(super) fn print_text(text: &str) -> io::Result<()> {
+    write_stdout(text.as_bytes())
 }
 
-fn put(bytes: &[u8]) -> io::Result<()> {
+fn write_stdout(bytes: &[u8]) -> io::Result<()> {
     let mut out = io::stdout().lock();
     out.write_all(bytes)?;
     out.flush()
 }
 
 /// The next byte; `None`: there are no more. Nothing is read ahead: the rest is for the face.
-fn byte() -> io::Result<Option<u8>> {
+fn read_byte() -> io::Result<Option<u8>> {
     let mut one = [0_u8];
     loop {
         match rustix::io::read(stdin(), &mut one) {
@@ -186,7 +190,7 @@ fn byte() -> io::Result<Option<u8>> {
 }
 
 /// Whether a byte comes soon.
-fn follows() -> io::Result<bool> {
+fn has_pending_byte() -> io::Result<bool> {
     let input = stdin();
     let mut polled = [PollFd::new(&input, PollFlags::IN)];
     let wait = Timespec::try_from(ESCAPE_WAIT).ok();

@@ -7,7 +7,7 @@ const PICTURES: [&str; 4] = ["image/png", "image/jpeg", "image/webp", "image/gif
 const TEXTS: [&str; 4] = ["UTF8_STRING", "text/plain", "STRING", "TEXT"];
 
 /// How it is known which kinds of things there are.
-pub(super) enum Kinds {
+pub(super) enum KindListing {
     /// With these arguments it lists them.
     Listed(&'static [&'static str]),
     /// It does not say: it gives a PNG or fails.
@@ -16,7 +16,7 @@ pub(super) enum Kinds {
 
 /// In what form a picture comes.
 #[derive(Clone, Copy)]
-pub(super) enum Form {
+pub(super) enum PictureEncoding {
     /// As it is.
     Bytes,
     /// In digits, as the language of macOS writes data.
@@ -24,63 +24,66 @@ pub(super) enum Form {
 }
 
 /// A program and how it is called.
-pub(super) struct Reader {
+pub(super) struct ClipboardReader {
     pub(super) program: &'static str,
     /// What to install, where it is missing.
     package: &'static str,
-    pub(super) kinds: Kinds,
+    pub(super) kinds: KindListing,
     /// Arguments that give a picture; `{}` is its kind.
     picture: &'static [&'static str],
-    pub(super) form: Form,
+    pub(super) form: PictureEncoding,
     /// Another program, where it is one, and arguments that give words; `None`: it gives none.
     pub(super) text: Option<(Option<&'static str>, &'static [&'static str])>,
 }
 
-static WAYLAND: Reader = Reader {
+static WAYLAND: ClipboardReader = ClipboardReader {
     program: "wl-paste",
     package: "wl-clipboard",
-    kinds: Kinds::Listed(&["--list-types"]),
+    kinds: KindListing::Listed(&["--list-types"]),
     picture: &["--no-newline", "--type", "{}"],
-    form: Form::Bytes,
+    form: PictureEncoding::Bytes,
     text: Some((None, &["--no-newline", "--type", "text"])),
 };
 
-static X11: Reader = Reader {
+static X11: ClipboardReader = ClipboardReader {
     program: "xclip",
     package: "xclip",
-    kinds: Kinds::Listed(&["-selection", "clipboard", "-t", "TARGETS", "-o"]),
+    kinds: KindListing::Listed(&["-selection", "clipboard", "-t", "TARGETS", "-o"]),
     picture: &["-selection", "clipboard", "-t", "{}", "-o"],
-    form: Form::Bytes,
+    form: PictureEncoding::Bytes,
     text: Some((None, &["-selection", "clipboard", "-t", "UTF8_STRING", "-o"])),
 };
 
-static PNGPASTE: Reader = Reader {
+static PNGPASTE: ClipboardReader = ClipboardReader {
     program: "pngpaste",
     package: "pngpaste",
-    kinds: Kinds::Unlisted,
+    kinds: KindListing::Unlisted,
     picture: &["-"],
-    form: Form::Bytes,
+    form: PictureEncoding::Bytes,
     text: None,
 };
 
-static APPLE_SCRIPT: Reader = Reader {
+static APPLE_SCRIPT: ClipboardReader = ClipboardReader {
     program: "osascript",
     package: "pngpaste",
-    kinds: Kinds::Unlisted,
+    kinds: KindListing::Unlisted,
     picture: &["-e", "the clipboard as «class PNGf»"],
-    form: Form::AppleScript,
+    form: PictureEncoding::AppleScript,
     text: Some((Some("pbpaste"), &[])),
 };
 
-impl Reader {
+impl ClipboardReader {
     /// Arguments that give a picture of this kind.
-    pub(super) fn picture(&self, kind: &'static str) -> Vec<&'static str> {
+    pub(super) fn picture_arguments(&self, kind: &'static str) -> Vec<&'static str> {
         self.picture.iter().map(|word| if *word == "{}" { kind } else { *word }).collect()
     }
 }
 
 /// Those that can be asked, in their order. `set`: whether a variable is.
-pub(super) fn of(is_mac: bool, set: impl Fn(&str) -> bool) -> Vec<&'static Reader> {
+pub(super) fn available_readers(
+    is_mac: bool,
+    set: impl Fn(&str) -> bool,
+) -> Vec<&'static ClipboardReader> {
     if is_mac {
         return vec![&PNGPASTE, &APPLE_SCRIPT];
     }
@@ -90,8 +93,8 @@ pub(super) fn of(is_mac: bool, set: impl Fn(&str) -> bool) -> Vec<&'static Reade
 }
 
 /// That none of them is installed, and which to install.
-pub(super) fn missing(readers: &[&Reader]) -> String {
-    let named = |reader: &&Reader| match reader.program == reader.package {
+pub(super) fn describe_missing_readers(readers: &[&ClipboardReader]) -> String {
+    let named = |reader: &&ClipboardReader| match reader.program == reader.package {
         true => reader.program.to_owned(),
         false => format!("{} (package {})", reader.program, reader.package),
     };
@@ -104,7 +107,7 @@ pub(super) fn missing(readers: &[&Reader]) -> String {
 }
 
 /// The best kind of picture among these.
-pub(super) fn picture(listed: &[&str]) -> Option<&'static str> {
+pub(super) fn best_picture_kind(listed: &[&str]) -> Option<&'static str> {
     PICTURES.into_iter().find(|kind| listed.contains(kind))
 }
 
@@ -138,13 +141,17 @@ mod tests {
             (&["DISPLAY"], &["xclip"]),
             (&[], &[]),
         ] {
-            let readers = of(false, |name| set.contains(&name));
+            let readers = available_readers(false, |name| set.contains(&name));
             let names: Vec<&str> = readers.iter().map(|reader| reader.program).collect();
             assert_eq!(names, programs, "{set:?}");
-            assert_eq!(of(true, |name| set.contains(&name)).len(), 2, "a Mac needs neither");
+            assert_eq!(
+                available_readers(true, |name| set.contains(&name)).len(),
+                2,
+                "a Mac needs neither"
+            );
         }
         assert_eq!(
-            WAYLAND.picture("image/jpeg"),
+            WAYLAND.picture_arguments("image/jpeg"),
             ["--no-newline", "--type", "image/jpeg"],
             "the kind is one argument"
         );
@@ -161,7 +168,7 @@ mod tests {
             (&["text/html", "application/x-text/plain"], None, false),
             (&[], None, false),
         ] {
-            assert_eq!((picture(listed), has_text(listed)), (kind, text), "{listed:?}");
+            assert_eq!((best_picture_kind(listed), has_text(listed)), (kind, text), "{listed:?}");
         }
     }
 

@@ -3,7 +3,7 @@
 use std::process::Command as Program;
 
 use async_trait::async_trait;
-use weir_core::document::{Seen, Unread};
+use weir_core::document::{DocumentError, DocumentResult};
 
 use super::*;
 
@@ -14,14 +14,21 @@ const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR and so on";
 struct Looks(bool);
 
 #[async_trait]
-impl Documents for Looks {
-    async fn look(&self, wish: Wish, _: Arc<[u8]>) -> Result<Seen, Unread> {
-        assert!(matches!(wish, Wish::Image { side_max: 1, .. }), "all of it is decoded: {wish:?}");
+impl DocumentReaders for Looks {
+    async fn inspect_document(
+        &self,
+        wish: DocumentRequest,
+        _: Arc<[u8]>,
+    ) -> Result<DocumentResult, DocumentError> {
+        assert!(
+            matches!(wish, DocumentRequest::Image { side_max: 1, .. }),
+            "all of it is decoded: {wish:?}"
+        );
         let (width, height) = (4, 3);
         let media_type = "image/png".to_owned();
         match self.0 {
-            true => Ok(Seen::Image { media_type, width, height, smaller: None }),
-            false => Err(Unread::Broken { why: "its end is missing".into() }),
+            true => Ok(DocumentResult::Image { media_type, width, height, smaller: None }),
+            false => Err(DocumentError::Broken { why: "its end is missing".into() }),
         }
     }
 }
@@ -59,16 +66,21 @@ impl Machine {
         std::fs::write(self.at(name), bytes).expect("writable");
     }
 
-    async fn read(&self, variables: &[&str]) -> Result<Clip, String> {
+    async fn read(&self, variables: &[&str]) -> Result<ClipboardContent, String> {
         self.read_by(variables, &Looks(true), &self.at("").display().to_string()).await
     }
 
-    async fn read_by(&self, variables: &[&str], looks: &Looks, path: &str) -> Result<Clip, String> {
+    async fn read_by(
+        &self,
+        variables: &[&str],
+        looks: &Looks,
+        path: &str,
+    ) -> Result<ClipboardContent, String> {
         let mut all = vec![("PATH", path), ("KEPT", "as it is")];
         all.extend(variables.iter().map(|name| (*name, ":7")));
-        let environment = Arc::new(Environment::of(&all));
-        let clipboard = Clipboard { environment, is_mac: self.is_mac, time: self.time };
-        clipboard.read(looks).await
+        let environment = Arc::new(ProcessEnvironment::of(&all));
+        let clipboard = SystemClipboard { environment, is_mac: self.is_mac, time: self.time };
+        clipboard.read_checked(looks).await
     }
 }
 
@@ -98,12 +110,12 @@ fn wl_paste(kinds: &str) -> String {
 const EMPTY: &str = "echo 'Error: target TARGETS not available' >&2; exit 1";
 const BOTH: [&str; 2] = ["WAYLAND_DISPLAY", "DISPLAY"];
 
-fn png() -> Result<Clip, String> {
-    Ok(Clip::Image { ending: "png".into(), bytes: PNG.into() })
+fn png() -> Result<ClipboardContent, String> {
+    Ok(ClipboardContent::Image { ending: "png".into(), bytes: PNG.into() })
 }
 
-fn words(text: &str) -> Result<Clip, String> {
-    Ok(Clip::Text(text.into()))
+fn words(text: &str) -> Result<ClipboardContent, String> {
+    Ok(ClipboardContent::Text(text.into()))
 }
 
 #[tokio::test]
@@ -222,15 +234,21 @@ async fn f1_a_reader_of_the_clipboard_has_bounds_in_time_and_size() {
 
 #[tokio::test]
 async fn f1_what_the_clipboard_holds_comes_as_news() {
-    let environment = Environment::of(&[]);
-    let news = Clipboard::of(&environment).told(7).await;
-    assert!(matches!(&news, News::Failed { ticket: 7, .. }), "{news:?}");
+    let environment = ProcessEnvironment::of(&[]);
+    let news = SystemClipboard::from_environment(&environment).clipboard_update(7).await;
+    assert!(matches!(&news, UiUpdate::Failed { ticket: 7, .. }), "{news:?}");
     let machine = Machine::new(&[("xclip", &xclip("UTF8_STRING\\n"))]);
     let path = machine.at("").display().to_string();
-    let environment = Environment::of(&[("PATH", &path), ("KEPT", "as it is"), ("DISPLAY", ":7")]);
+    let environment =
+        ProcessEnvironment::of(&[("PATH", &path), ("KEPT", "as it is"), ("DISPLAY", ":7")]);
     let time = Duration::from_secs(120);
-    let news = Clipboard { time, ..Clipboard::of(&environment) }.told(8).await;
+    let news = SystemClipboard { time, ..SystemClipboard::from_environment(&environment) }
+        .clipboard_update(8)
+        .await;
     if !cfg!(target_os = "macos") {
-        assert_eq!(news, News::Clipboard { ticket: 8, clip: Clip::Text("some words".into()) });
+        assert_eq!(
+            news,
+            UiUpdate::Clipboard { ticket: 8, clip: ClipboardContent::Text("some words".into()) }
+        );
     }
 }

@@ -12,13 +12,13 @@ use weir_engine::scene::SceneOptions;
 use weir_engine::skills::SkillPlaces;
 use weir_engine::slash;
 use weir_install::cx::Cx;
-use weir_install::environment::Dirs;
+use weir_install::environment::WeirFolders;
 use weir_install::models;
 use weir_install::wiring;
-use weir_tui::link::{About, Named, News};
+use weir_tui::link::{OpenSessionInfo, SlashCommandInfo, UiUpdate};
 
-use super::desk::Desk;
-use super::room::Room;
+use super::desk::LocalContext;
+use super::room::ShownSession;
 
 /// Bytes of git's files that are read.
 const GIT_BYTES_MAX: u64 = 4 << 10;
@@ -30,37 +30,40 @@ const STORE_FILE: &str = "weir.db";
 const NAMED_MAX: usize = 1_000;
 
 /// What is told when a session is opened.
-pub(super) async fn opened(desk: &Arc<Desk>, room: &Arc<Room>) -> Vec<News> {
-    let about = about(desk, room).await;
+pub(super) async fn session_opened_updates(
+    desk: &Arc<LocalContext>,
+    room: &Arc<ShownSession>,
+) -> Vec<UiUpdate> {
+    let about = describe_surroundings(desk, room).await;
     let (session, known) = (room.id.clone(), room.known);
-    let named = named(&room.cx).await;
-    let mut news = vec![News::Opened { session, known, about: Box::new(about), named }];
+    let named = find_named_commands(&room.cx).await;
+    let mut news = vec![UiUpdate::Opened { session, known, about: Box::new(about), named }];
     if room.id.is_none() {
-        news.push(settings(&room.cx, &room.wishes()).await);
+        news.push(new_session_settings(&room.cx, &room.session_overrides()).await);
     }
     news
 }
 
-async fn about(desk: &Desk, room: &Room) -> About {
+async fn describe_surroundings(desk: &LocalContext, room: &ShownSession) -> OpenSessionInfo {
     let cx = &room.cx;
     let mut notes = Vec::new();
-    match paused(cx).await {
+    match describe_pause(cx).await {
         Ok(Some(pause)) => notes.push(format!("{pause}; `/release` lets runs start again")),
         Ok(None) => (),
         Err(why) => notes.push(why),
     }
-    if let (Some(id), None) = (&room.id, room.live())
-        && let Ok(store) = cx.store()
-        && let Ok(Some(holder)) = store.holder(id).await
+    if let (Some(id), None) = (&room.id, room.running_session())
+        && let Ok(store) = cx.local_store()
+        && let Ok(Some(holder)) = store.holder_text(id).await
     {
         notes.push(format!(
             "{holder} has this session now: you see what it does, and what you say is handed to it"
         ));
     }
-    About {
-        folder: written(room.folder(), cx.dirs.home.as_deref()),
-        branch: branch(room.folder()),
-        resume: room.id.as_ref().map(|id| resume(&desk.cx, id)).unwrap_or_default(),
+    OpenSessionInfo {
+        folder: shorten_home_path(room.workspace_folder(), cx.dirs.home.as_deref()),
+        branch: checked_out_branch(room.workspace_folder()),
+        resume: room.id.as_ref().map(|id| resume_command_line(&desk.cx, id)).unwrap_or_default(),
         server: None,
         notes,
         local: true,
@@ -68,19 +71,21 @@ async fn about(desk: &Desk, room: &Room) -> About {
 }
 
 /// The settings of a new session, as far as they are known without asking anybody.
-pub(super) async fn settings(cx: &Cx, wishes: &wiring::Wishes) -> News {
-    let profile = wiring::profile(cx, wishes, None).ok();
+pub(super) async fn new_session_settings(cx: &Cx, wishes: &wiring::SessionOverrides) -> UiUpdate {
+    let profile = wiring::choose_profile(cx, wishes, None).ok();
     let asked = wishes.model.as_deref();
     let model = asked.or(profile.as_ref().and_then(|found| found.profile.model.as_deref()));
     let permission = match (cx.config(), &profile) {
-        (Ok(config), Some(profile)) => wiring::permission(config, wishes, None, profile),
+        (Ok(config), Some(profile)) => {
+            wiring::choose_permission_mode(config, wishes, None, profile)
+        }
         _ => wishes.permission.unwrap_or_default(),
     };
-    let model = models::known(cx, model).await.unwrap_or_default();
+    let model = models::chosen_model_name(cx, model).await.unwrap_or_default();
     let said = wishes.thinking.or(profile.as_ref().and_then(|found| found.profile.thinking));
     let said = said.or(cx.config().ok().and_then(|config| config.settings.thinking));
     let thinking = said.unwrap_or_else(|| models::usual_thinking(cx, &model));
-    News::Settings {
+    UiUpdate::Settings {
         model,
         profile: profile.map(|found| found.profile.name).unwrap_or_default(),
         permission,
@@ -97,12 +102,12 @@ pub(super) fn has_store(cx: &Cx) -> bool {
 ///
 /// # Errors
 /// The store cannot be read.
-pub(super) async fn paused(cx: &Cx) -> Result<Option<String>, String> {
+pub(super) async fn describe_pause(cx: &Cx) -> Result<Option<String>, String> {
     if !has_store(cx) {
         return Ok(None);
     }
-    let store = cx.store().map_err(|error| format!("{error:#}"))?;
-    let pause = store.paused().await.map_err(|error| error.to_string())?;
+    let store = cx.local_store().map_err(|error| format!("{error:#}"))?;
+    let pause = store.pause_state().await.map_err(|error| error.to_string())?;
     Ok(pause.map(|pause| {
         let why =
             if pause.reason.is_empty() { String::new() } else { format!(" ({})", pause.reason) };
@@ -113,7 +118,7 @@ pub(super) async fn paused(cx: &Cx) -> Result<Option<String>, String> {
 }
 
 /// A folder as a person would write it.
-fn written(folder: &Path, home: Option<&Path>) -> String {
+fn shorten_home_path(folder: &Path, home: Option<&Path>) -> String {
     let below = home.and_then(|home| folder.strip_prefix(home).ok());
     match below {
         Some(rest) if rest.as_os_str().is_empty() => "~".into(),
@@ -123,19 +128,19 @@ fn written(folder: &Path, home: Option<&Path>) -> String {
 }
 
 /// How the session is taken up again: with the state folder where that is not found by itself.
-fn resume(cx: &Cx, id: &SessionId) -> String {
-    let by_itself = Dirs::find(&cx.environment, None).ok().map(|dirs| dirs.state);
-    let named = cx.environment.text("WEIR_STATE_DIR").map(PathBuf::from);
+fn resume_command_line(cx: &Cx, id: &SessionId) -> String {
+    let by_itself = WeirFolders::find(&cx.environment, None).ok().map(|dirs| dirs.state);
+    let named = cx.environment.text_variable("WEIR_STATE_DIR").map(PathBuf::from);
     let state = &cx.dirs.state;
     if by_itself.as_ref() == Some(state) || named.as_ref() == Some(state) {
         return format!("weir --resume {id}");
     }
-    let quoted = quoted(&state.display().to_string());
+    let quoted = shell_quoted(&state.display().to_string());
     format!("weir --state-dir {quoted} --resume {id}")
 }
 
 /// `text` as one word of a shell.
-fn quoted(text: &str) -> String {
+fn shell_quoted(text: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+,:@%".contains(c);
     match !text.is_empty() && text.chars().all(is_plain) {
         true => text.to_owned(),
@@ -144,17 +149,17 @@ fn quoted(text: &str) -> String {
 }
 
 /// The branch that is checked out in the repository of `folder`; where none is, the commit.
-pub(super) fn branch(folder: &Path) -> Option<String> {
+pub(super) fn checked_out_branch(folder: &Path) -> Option<String> {
     let git = folder.ancestors().map(|at| at.join(".git")).find(|git| git.exists())?;
     let git = match git.is_dir() {
         true => git,
         // A worktree: the file says where its own folder is.
         false => {
-            let text = small(&git)?;
+            let text = read_small_file(&git)?;
             git.parent()?.join(text.strip_prefix("gitdir:")?.trim())
         }
     };
-    let head = small(&git.join("HEAD"))?;
+    let head = read_small_file(&git.join("HEAD"))?;
     let head = head.trim();
     match head.strip_prefix("ref:") {
         Some(name) => {
@@ -168,23 +173,23 @@ pub(super) fn branch(folder: &Path) -> Option<String> {
     }
 }
 
-fn small(path: &Path) -> Option<String> {
+fn read_small_file(path: &Path) -> Option<String> {
     let mut text = String::new();
     File::open(path).ok()?.take(GIT_BYTES_MAX).read_to_string(&mut text).ok()?;
     Some(text)
 }
 
 /// What can be typed as `/name` beside what the face knows itself.
-async fn named(cx: &Arc<Cx>) -> Vec<Named> {
-    let Ok(workspace) = cx.workspace() else { return Vec::new() };
+async fn find_named_commands(cx: &Arc<Cx>) -> Vec<SlashCommandInfo> {
+    let Ok(workspace) = cx.open_workspace() else { return Vec::new() };
     // Marks and pins of plugins stand in the store; where there is none, there are none of them.
     let mut skills = SkillPlaces::default();
     if has_store(cx)
-        && let Ok(store) = cx.store()
-        && let Ok(marks) = store.marks(&workspace.root().display().to_string()).await
+        && let Ok(store) = cx.local_store()
+        && let Ok(marks) = store.file_marks(&workspace.root().display().to_string()).await
     {
         workspace.hold_marks(marks.into_iter().map(|mark| (mark.path, mark.origin)));
-        if let Ok(plugins) = wiring::plugins(cx, &workspace) {
+        if let Ok(plugins) = wiring::installed_plugins(cx, &workspace) {
             plugins.refresh().await;
             skills.plugins = Some(plugins);
         }
@@ -192,10 +197,10 @@ async fn named(cx: &Arc<Cx>) -> Vec<Named> {
     let config_dir = Some(cx.dirs.config.clone());
     let listed = tokio::task::spawn_blocking(move || {
         let options = SceneOptions { config_dir, skills, ..SceneOptions::default() };
-        slash::list(&options, &workspace)
+        slash::list_slash_commands(&options, &workspace)
     });
     let usable = listed.await.unwrap_or_default().into_iter().filter(|one| !one.shadowed);
-    let usable = usable.filter_map(|one| one.command.ok()).map(|command| Named {
+    let usable = usable.filter_map(|one| one.command.ok()).map(|command| SlashCommandInfo {
         kind: if command.name.contains(':') { "plugin" } else { "workflow" }.into(),
         name: command.name,
         about: command.head.description,
@@ -214,7 +219,7 @@ mod tests {
     fn f1_the_branch_is_read_without_git() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let at = |path: &str| folder.path().join(path);
-        assert_eq!(branch(folder.path()), None);
+        assert_eq!(checked_out_branch(folder.path()), None);
         fs::create_dir_all(at("deep/er")).expect("writable");
         fs::create_dir_all(at(".git/worktrees/two")).expect("writable");
         fs::create_dir_all(at("two")).expect("writable");
@@ -228,9 +233,9 @@ mod tests {
             ("something else\n", None),
         ] {
             fs::write(at(".git/HEAD"), head).expect("writable");
-            assert_eq!(branch(&at("deep/er")).as_deref(), expected, "{head:?}");
+            assert_eq!(checked_out_branch(&at("deep/er")).as_deref(), expected, "{head:?}");
         }
-        assert_eq!(branch(&at("two")).as_deref(), Some("second"));
+        assert_eq!(checked_out_branch(&at("two")).as_deref(), Some("second"));
     }
 
     #[test]
@@ -239,10 +244,10 @@ mod tests {
         for (folder, expected) in
             [("/home/ann", "~"), ("/home/ann/code", "~/code"), ("/home/anna", "/home/anna")]
         {
-            assert_eq!(written(Path::new(folder), home), expected);
+            assert_eq!(shorten_home_path(Path::new(folder), home), expected);
         }
         for (text, expected) in [("/a/b", "/a/b"), ("/a b", "'/a b'"), ("it's", r"'it'\''s'")] {
-            assert_eq!(quoted(text), expected);
+            assert_eq!(shell_quoted(text), expected);
         }
     }
 }

@@ -5,18 +5,18 @@ use std::sync::Arc;
 use weir_core::event::CheckpointRestored;
 use weir_core::ids::{Seq, SessionId};
 use weir_engine::ports::{CheckpointInfo, Clock as _, Store};
-use weir_engine::rewind::{self, Since};
-use weir_engine::undo::{Restore, RestoreOrigin, apply, plan};
+use weir_engine::rewind::{self, ChangesSince};
+use weir_engine::undo::{RestoreOrigin, RestorePlan, compute_restore_plan, perform_restore};
 use weir_install::cx::Cx;
 use weir_install::wiring::{self, SystemClock};
-use weir_tui::link::{Back, TextKind, Tone, Which};
+use weir_tui::link::{NoticeTone, RewindScope, SessionTarget, TextKind};
 
 use super::LABEL;
-use super::desk::Desk;
-use super::keeper::{Away, Keeper};
-use super::reports::Text;
+use super::desk::LocalContext;
+use super::keeper::{SessionController, TakeUpError};
+use super::reports::ReportText;
 use crate::command::checkpoints::difference;
-use crate::command::undo::{chosen, with_agents};
+use crate::command::undo::{choose_checkpoints, with_agents};
 use crate::failure::{engine_failure, usage};
 use crate::options::{JsonFlag, UndoArgs};
 use crate::tui::copies;
@@ -28,15 +28,15 @@ const NAMED_MAX: usize = 5;
 ///
 /// # Errors
 /// There is no such session or input.
-pub(super) async fn forked(
-    desk: &Desk,
+pub(super) async fn fork_session(
+    desk: &LocalContext,
     of: &SessionId,
     before: Option<Seq>,
 ) -> anyhow::Result<SessionId> {
-    let engine = wiring::engine(&desk.cx, LABEL)?;
+    let engine = wiring::open_engine(&desk.cx, LABEL)?;
     let until = match before {
         Some(before) => {
-            known_message(desk.cx.store()?.as_ref(), of, before).await?;
+            known_message(desk.cx.local_store()?.as_ref(), of, before).await?;
             Some(engine.rest_before(of, before).await.map_err(engine_failure)?)
         }
         None => None,
@@ -47,10 +47,10 @@ pub(super) async fn forked(
 }
 
 /// What was changed since the input at `before`, also by the originals of a copy.
-async fn changes_since(cx: &Cx, id: &SessionId, before: Seq) -> anyhow::Result<Since> {
-    let (store, checkpoints) = (cx.store()?, wiring::checkpoints(cx));
+async fn changes_since(cx: &Cx, id: &SessionId, before: Seq) -> anyhow::Result<ChangesSince> {
+    let (store, checkpoints) = (cx.local_store()?, wiring::open_checkpoints(cx));
     known_message(store.as_ref(), id, before).await?;
-    let since = rewind::since(store.as_ref(), checkpoints.as_ref(), &cx.folder, id, before);
+    let since = rewind::changes_since(store.as_ref(), checkpoints.as_ref(), &cx.folder, id, before);
     since.await.map_err(engine_failure)
 }
 
@@ -59,7 +59,7 @@ async fn changes_since(cx: &Cx, id: &SessionId, before: Seq) -> anyhow::Result<S
 /// # Errors
 /// None does.
 async fn known_message(store: &dyn Store, id: &SessionId, at: Seq) -> anyhow::Result<()> {
-    let records = store.read(id, at, 1).await?;
+    let records = store.read_records(id, at, 1).await?;
     match records.first().filter(|record| record.kind == "input.accepted") {
         Some(_) => Ok(()),
         None => Err(usage("there is no message of yours at that place")),
@@ -67,28 +67,29 @@ async fn known_message(store: &dyn Store, id: &SessionId, at: Seq) -> anyhow::Re
 }
 
 /// What taking `changes` back would do now. `changes`: the newest first.
-async fn planned(cx: &Cx, changes: &[CheckpointInfo]) -> anyhow::Result<Restore> {
+async fn plan_restore(cx: &Cx, changes: &[CheckpointInfo]) -> anyhow::Result<RestorePlan> {
     let mut oldest_first = changes.to_vec();
     oldest_first.reverse();
-    let workspace = cx.workspace()?;
-    Ok(plan(wiring::checkpoints(cx).as_ref(), &workspace, &oldest_first, &[]).await?)
+    let workspace = cx.open_workspace()?;
+    Ok(compute_restore_plan(wiring::open_checkpoints(cx).as_ref(), &workspace, &oldest_first, &[])
+        .await?)
 }
 
 /// What going back to before the input at `before` would change in files.
 ///
 /// # Errors
 /// There is no such input, or a file cannot be read.
-pub(super) async fn preview(desk: &Desk, before: Seq) -> anyhow::Result<Text> {
-    let room = desk.room();
+pub(super) async fn preview_rewind(desk: &LocalContext, before: Seq) -> anyhow::Result<ReportText> {
+    let room = desk.shown_session();
     let id = room.id.as_ref().ok_or_else(|| usage("nothing was said yet"))?;
     let since = changes_since(&room.cx, id, before).await?;
-    let restore = planned(&room.cx, &since.changes).await?;
-    let notes = copies::notes(&since.originals, since.missing.as_ref());
+    let restore = plan_restore(&room.cx, &since.changes).await?;
+    let notes = copies::describe_copied_changes(&since.originals, since.missing.as_ref());
     let notes = notes.iter().map(|note| format!("# {note}\n"));
     let diffs = restore
         .entries
         .iter()
-        .map(|entry| difference::unified(&entry.path, &entry.before, &entry.after));
+        .map(|entry| difference::render_unified_diff(&entry.path, &entry.before, &entry.after));
     let mut text: String = notes.chain(diffs).collect();
     let title = match restore.entries.len() {
         0 => "No file would change".to_owned(),
@@ -98,20 +99,21 @@ pub(super) async fn preview(desk: &Desk, before: Seq) -> anyhow::Result<Text> {
     if !restore.conflicts.is_empty() {
         text.push_str(&format!("\n# {}\n", left_alone(&restore)));
     }
-    Ok(Text { title, text, kind: TextKind::Diff })
+    Ok(ReportText { title, text, kind: TextKind::Diff })
 }
 
 /// What the session changed in files, as far as nobody changed it since.
 ///
 /// # Errors
 /// Nothing was said yet, or a file cannot be read.
-pub(super) async fn difference(desk: &Desk) -> anyhow::Result<Text> {
-    let room = desk.room();
+pub(super) async fn session_difference(desk: &LocalContext) -> anyhow::Result<ReportText> {
+    let room = desk.shown_session();
     let id = room.id.as_ref().ok_or_else(|| usage("nothing was said yet: nothing changed"))?;
     let all = with_agents(&room.cx, id).await?;
-    let restore = planned(&room.cx, &all).await?;
+    let restore = plan_restore(&room.cx, &all).await?;
     let entries = restore.entries.iter();
-    let diffs = entries.map(|entry| difference::unified(&entry.path, &entry.after, &entry.before));
+    let diffs = entries
+        .map(|entry| difference::render_unified_diff(&entry.path, &entry.after, &entry.before));
     let mut text: String = diffs.collect();
     let title = match restore.entries.len() {
         0 => "This session changed no file".to_owned(),
@@ -123,18 +125,18 @@ pub(super) async fn difference(desk: &Desk) -> anyhow::Result<Text> {
     }
     if !restore.conflicts.is_empty() {
         let paths: Vec<&str> = restore.conflicts.iter().map(|left| left.path.as_str()).collect();
-        let named = several(&paths);
+        let named = name_several_paths(&paths);
         text.push_str(&format!("\n# not shown, because somebody changed them since: {named}\n"));
     }
-    Ok(Text { title, text, kind: TextKind::Diff })
+    Ok(ReportText { title, text, kind: TextKind::Diff })
 }
 
-fn left_alone(restore: &Restore) -> String {
+fn left_alone(restore: &RestorePlan) -> String {
     let paths: Vec<&str> = restore.conflicts.iter().map(|left| left.path.as_str()).collect();
-    format!("left alone, because somebody changed them since: {}", several(&paths))
+    format!("left alone, because somebody changed them since: {}", name_several_paths(&paths))
 }
 
-fn several(paths: &[&str]) -> String {
+fn name_several_paths(paths: &[&str]) -> String {
     let named = paths.iter().take(NAMED_MAX).copied().collect::<Vec<_>>().join(", ");
     match paths.len().saturating_sub(NAMED_MAX) {
         0 => named,
@@ -143,15 +145,15 @@ fn several(paths: &[&str]) -> String {
 }
 
 /// Takes the files of the last run back; done again, they are brought back.
-pub(super) async fn undo(keeper: &mut Keeper) {
-    if let Err(why) = undone(keeper).await {
-        keeper.desk.notice(Tone::Bad, why).await;
+pub(super) async fn undo_last_run(keeper: &mut SessionController) {
+    if let Err(why) = try_undo(keeper).await {
+        keeper.desk.send_notice(NoticeTone::Bad, why).await;
     }
 }
 
-async fn undone(keeper: &mut Keeper) -> Result<(), String> {
+async fn try_undo(keeper: &mut SessionController) -> Result<(), String> {
     let told = |error: anyhow::Error| format!("{error:#}");
-    let room = keeper.desk.room();
+    let room = keeper.desk.shown_session();
     let id = room.id.clone().ok_or("nothing was done yet: there is nothing to undo")?;
     let all = with_agents(&room.cx, &id).await.map_err(told)?;
     let newest_run = UndoArgs {
@@ -163,43 +165,47 @@ async fn undone(keeper: &mut Keeper) -> Result<(), String> {
         merge: false,
         json: JsonFlag::default(),
     };
-    let changes = chosen(all, &newest_run).map_err(told)?;
-    restored(keeper, changes).await
+    let changes = choose_checkpoints(all, &newest_run).map_err(told)?;
+    restore_files(keeper, changes).await
 }
 
 /// Goes back to before the input at `before`.
-pub(super) async fn rewind(keeper: &mut Keeper, before: Seq, back: Back) {
-    if let Err(why) = rewound(keeper, before, back).await {
-        keeper.desk.notice(Tone::Bad, why).await;
+pub(super) async fn rewind_session(keeper: &mut SessionController, before: Seq, back: RewindScope) {
+    if let Err(why) = try_rewind(keeper, before, back).await {
+        keeper.desk.send_notice(NoticeTone::Bad, why).await;
     }
 }
 
-async fn rewound(keeper: &mut Keeper, before: Seq, back: Back) -> Result<(), String> {
-    let room = keeper.desk.room();
+async fn try_rewind(
+    keeper: &mut SessionController,
+    before: Seq,
+    back: RewindScope,
+) -> Result<(), String> {
+    let room = keeper.desk.shown_session();
     let of = room.id.clone().ok_or("nothing was said yet: there is nothing to go back to")?;
     at_rest(keeper)?;
-    if back != Back::Conversation {
+    if back != RewindScope::Conversation {
         let since = changes_since(&room.cx, &of, before).await;
         let since = since.map_err(|error| format!("{error:#}"))?;
-        for note in copies::notes(&since.originals, since.missing.as_ref()) {
-            keeper.desk.notice(Tone::Quiet, note).await;
+        for note in copies::describe_copied_changes(&since.originals, since.missing.as_ref()) {
+            keeper.desk.send_notice(NoticeTone::Quiet, note).await;
         }
         if since.changes.is_empty() {
-            keeper.desk.notice(Tone::Quiet, "no file was changed since").await;
+            keeper.desk.send_notice(NoticeTone::Quiet, "no file was changed since").await;
         } else {
-            restored(keeper, since.changes).await?;
+            restore_files(keeper, since.changes).await?;
         }
     }
-    if back != Back::Files {
-        let which = Which::Fork { of, before: Some(before) };
-        let opened = keeper.open(which, false).await;
+    if back != RewindScope::Files {
+        let which = SessionTarget::Fork { of, before: Some(before) };
+        let opened = keeper.open_session(which, false).await;
         opened.map_err(|error| format!("the conversation cannot go back: {error:#}"))?;
     }
     Ok(())
 }
 
-fn at_rest(keeper: &Keeper) -> Result<(), String> {
-    match keeper.desk.room().read_state(|state| state.run) {
+fn at_rest(keeper: &SessionController) -> Result<(), String> {
+    match keeper.desk.shown_session().read_state(|state| state.run) {
         Some(_) => Err("a run is on: end it first, then go back".into()),
         None => Ok(()),
     }
@@ -207,36 +213,41 @@ fn at_rest(keeper: &Keeper) -> Result<(), String> {
 
 /// Puts files back and notes it in the session, which nobody else runs meanwhile. `changes`: the
 /// newest first.
-async fn restored(keeper: &mut Keeper, changes: Vec<CheckpointInfo>) -> Result<(), String> {
+async fn restore_files(
+    keeper: &mut SessionController,
+    changes: Vec<CheckpointInfo>,
+) -> Result<(), String> {
     at_rest(keeper)?;
     let live = match keeper.take_up(None).await {
         Ok(live) => live,
-        Err(Away::Held(holder)) => return Err(format!("{holder} has this session now")),
-        Err(Away::Failed(why)) => return Err(why),
+        Err(TakeUpError::Held(holder)) => return Err(format!("{holder} has this session now")),
+        Err(TakeUpError::Failed(why)) => return Err(why),
     };
-    let desk: Arc<Desk> = keeper.desk.clone();
-    let room = desk.room();
+    let desk: Arc<LocalContext> = keeper.desk.clone();
+    let room = desk.shown_session();
     let cx = room.cx.clone();
     let told = |error: anyhow::Error| format!("{error:#}");
-    let restore = planned(&cx, &changes).await.map_err(told)?;
+    let restore = plan_restore(&cx, &changes).await.map_err(told)?;
     let conflicts: Vec<String> = restore.conflicts.iter().map(|left| left.path.clone()).collect();
     let left = (!conflicts.is_empty()).then(|| left_alone(&restore));
     let run = changes.first().map(|info| info.run.clone()).unwrap_or_default();
     let id = live.handle.id().clone();
     let origin = RestoreOrigin { session: id, run, ts: SystemClock::default().now() };
-    let workspace = cx.workspace().map_err(told)?;
-    let applied = apply(wiring::checkpoints(&cx).as_ref(), &workspace, restore, origin).await;
+    let workspace = cx.open_workspace().map_err(told)?;
+    let applied =
+        perform_restore(wiring::open_checkpoints(&cx).as_ref(), &workspace, restore, origin).await;
     let applied = applied.map_err(|error| error.to_string())?;
     let Some((checkpoint, paths)) = applied else {
         let text = left.unwrap_or_else(|| "every file is as it was before already".into());
-        desk.notice(Tone::Quiet, text).await;
+        desk.send_notice(NoticeTone::Quiet, text).await;
         return Ok(());
     };
-    let named = several(&paths.iter().map(String::as_str).collect::<Vec<_>>());
-    let by = wiring::principal(&cx);
+    let named = name_several_paths(&paths.iter().map(String::as_str).collect::<Vec<_>>());
+    let by = wiring::principal_name(&cx);
     let fact = CheckpointRestored { checkpoint, call: None, paths, conflicts, by };
-    live.handle.restored(fact).await.map_err(|error| error.to_string())?;
+    live.handle.record_restore(fact).await.map_err(|error| error.to_string())?;
     let left = left.map(|left| format!("; {left}")).unwrap_or_default();
-    desk.notice(Tone::Good, format!("put back: {named}{left}; `/undo` brings it back")).await;
+    desk.send_notice(NoticeTone::Good, format!("put back: {named}{left}; `/undo` brings it back"))
+        .await;
     Ok(())
 }

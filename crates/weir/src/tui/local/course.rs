@@ -5,7 +5,7 @@ use weir_core::event::{Decision, Event};
 use weir_core::governance::rules::Rule;
 use weir_core::ids::ApprovalId;
 use weir_engine::host::SessionState;
-use weir_engine::hub::Fact;
+use weir_engine::hub::PublishedFact;
 
 /// What a fact means for this end.
 #[derive(Debug, Default, PartialEq)]
@@ -29,7 +29,7 @@ pub(super) struct AlwaysAllowed {
 
 impl FactMeaning {
     /// That of `fact`; `state` has taken it in already.
-    pub(super) fn of_fact(state: &SessionState, fact: &Fact) -> FactMeaning {
+    pub(super) fn of_fact(state: &SessionState, fact: &PublishedFact) -> FactMeaning {
         let always = |approval: &ApprovalId, decision, by: &str| {
             let asked = state.approvals.get(approval)?;
             (decision == Decision::Always).then(|| AlwaysAllowed {

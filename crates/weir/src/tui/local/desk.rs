@@ -6,26 +6,26 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tokio::sync::{Notify, Semaphore, mpsc};
 use tokio_util::sync::CancellationToken;
 use weir_install::cx::Cx;
-use weir_install::wiring::Wishes;
-use weir_tui::link::{News, Tone};
+use weir_install::wiring::SessionOverrides;
+use weir_tui::link::{NoticeTone, UiUpdate};
 
 use super::files::FileIndex;
-use super::room::Room;
-use super::shell::Shells;
+use super::room::ShownSession;
+use super::shell::ShellCommands;
 
 /// Things that are looked up at once; more wait.
 const LOOKUPS_MAX: usize = 8;
 
 /// What is shared.
-pub(super) struct Desk {
+pub(super) struct LocalContext {
     /// The program in the folder that it was started for.
     pub(super) cx: Arc<Cx>,
     /// What the flags say.
-    pub(super) flags: Wishes,
+    pub(super) flags: SessionOverrides,
     /// The face goes: whatever takes long ends.
     pub(super) leaving: CancellationToken,
     /// Commands of the person's own.
-    pub(super) shells: Shells,
+    pub(super) shells: ShellCommands,
     /// Files that can be named.
     pub(super) files: FileIndex,
     /// There is a store from now on.
@@ -35,21 +35,25 @@ pub(super) struct Desk {
     pub(super) behind: AtomicUsize,
     /// Places for what is looked up.
     pub(super) lookups: Arc<Semaphore>,
-    news: mpsc::Sender<News>,
-    room: Mutex<Arc<Room>>,
+    news: mpsc::Sender<UiUpdate>,
+    room: Mutex<Arc<ShownSession>>,
 }
 
-impl Desk {
+impl LocalContext {
     /// A desk with a new session on it.
     ///
     /// # Errors
     /// The folder has gone.
-    pub(super) fn new(cx: Cx, flags: Wishes, news: mpsc::Sender<News>) -> anyhow::Result<Desk> {
+    pub(super) fn new(
+        cx: Cx,
+        flags: SessionOverrides,
+        news: mpsc::Sender<UiUpdate>,
+    ) -> anyhow::Result<LocalContext> {
         let cx = Arc::new(cx);
-        let room = Arc::new(Room::new(None, cx.clone(), 0, flags.clone()));
-        Ok(Desk {
+        let room = Arc::new(ShownSession::new(None, cx.clone(), 0, flags.clone()));
+        Ok(LocalContext {
             files: FileIndex::default(),
-            shells: Shells::new(&cx)?,
+            shells: ShellCommands::new(&cx)?,
             cx,
             flags,
             leaving: CancellationToken::new(),
@@ -62,12 +66,12 @@ impl Desk {
     }
 
     /// The session that is shown.
-    pub(super) fn room(&self) -> Arc<Room> {
+    pub(super) fn shown_session(&self) -> Arc<ShownSession> {
         self.room.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// From now on this one is shown.
-    pub(super) fn show(&self, room: Arc<Room>) {
+    pub(super) fn set_shown_session(&self, room: Arc<ShownSession>) {
         if room.id.is_some() {
             self.stored.notify_one();
         }
@@ -75,17 +79,17 @@ impl Desk {
     }
 
     /// Tells news. A face that has gone hears nothing, and that is known by its wishes.
-    pub(super) async fn tell(&self, news: News) {
+    pub(super) async fn send_update(&self, news: UiUpdate) {
         let _ = self.news.send(news).await;
     }
 
     /// A place for one piece of news; `None`: the face has gone.
-    pub(super) async fn place(&self) -> Option<mpsc::Permit<'_, News>> {
+    pub(super) async fn reserve_update(&self) -> Option<mpsc::Permit<'_, UiUpdate>> {
         self.news.reserve().await.ok()
     }
 
     /// Tells a line for the person.
-    pub(super) async fn notice(&self, tone: Tone, text: impl Into<String>) {
-        self.tell(News::Notice { tone, text: text.into() }).await;
+    pub(super) async fn send_notice(&self, tone: NoticeTone, text: impl Into<String>) {
+        self.send_update(UiUpdate::Notice { tone, text: text.into() }).await;
     }
 }

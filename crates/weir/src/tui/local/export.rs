@@ -5,7 +5,7 @@ use std::path::Path;
 use weir_install::files;
 use weir_install::sessions::{ExportFormat, export_session};
 
-use super::desk::Desk;
+use super::desk::LocalContext;
 use super::say::path_of;
 use crate::failure::usage;
 
@@ -16,8 +16,11 @@ const NAME_CHARS: usize = 8;
 ///
 /// # Errors
 /// There is a file of this name, it has no ending that says its form, or it cannot be written.
-pub(super) async fn export(desk: &Desk, name: &str) -> anyhow::Result<String> {
-    let room = desk.room();
+pub(super) async fn export_session_to_file(
+    desk: &LocalContext,
+    name: &str,
+) -> anyhow::Result<String> {
+    let room = desk.shown_session();
     let id = room.id.as_ref();
     let id = id.ok_or_else(|| usage("nothing was said yet: there is nothing to write"))?;
     let short: String = id.as_str().chars().take(NAME_CHARS).collect();
@@ -25,9 +28,9 @@ pub(super) async fn export(desk: &Desk, name: &str) -> anyhow::Result<String> {
         "" => format!("weir-session-{short}.md"),
         name => name.to_owned(),
     };
-    let format = format(&name)?;
+    let format = format_of_name(&name)?;
     let path = path_of(&room.cx, &name);
-    let store = room.cx.store()?;
+    let store = room.cx.local_store()?;
     let exported = export_session(store.as_ref(), id, format, None).await?;
     for note in &exported.notes {
         room.cx.notify(&format!("warning: {note}"));
@@ -35,7 +38,7 @@ pub(super) async fn export(desk: &Desk, name: &str) -> anyhow::Result<String> {
     let text = exported.text;
     let written = {
         let path = path.clone();
-        tokio::task::spawn_blocking(move || files::create(&path, text.as_bytes(), 0o600))
+        tokio::task::spawn_blocking(move || files::create_file_once(&path, text.as_bytes(), 0o600))
     };
     match written.await?? {
         true => Ok(format!("written to {}", path.display())),
@@ -46,7 +49,7 @@ pub(super) async fn export(desk: &Desk, name: &str) -> anyhow::Result<String> {
     }
 }
 
-fn format(name: &str) -> anyhow::Result<ExportFormat> {
+fn format_of_name(name: &str) -> anyhow::Result<ExportFormat> {
     let ending = Path::new(name).extension().and_then(|ending| ending.to_str());
     match ending.map(str::to_ascii_lowercase).as_deref() {
         Some("md" | "markdown") => Ok(ExportFormat::Markdown),
@@ -70,7 +73,7 @@ mod tests {
             ("a.txt", None),
             ("md", None),
         ] {
-            assert_eq!(format(name).ok(), expected, "{name}");
+            assert_eq!(format_of_name(name).ok(), expected, "{name}");
         }
     }
 }

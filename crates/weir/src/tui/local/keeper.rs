@@ -16,12 +16,12 @@ use weir_engine::host::SessionState;
 use weir_engine::ports::{Store as _, StoreError};
 use weir_install::cx::Cx;
 use weir_install::leftovers;
-use weir_install::wiring::{self, Wishes};
-use weir_tui::link::{News, Tone, Which, Wish};
+use weir_install::wiring::{self, SessionOverrides};
+use weir_tui::link::{NoticeTone, SessionTarget, UiCommand, UiUpdate};
 
-use super::desk::Desk;
-use super::room::{Live, Room, follow};
-use super::{LABEL, PERSON, Picks, about, back};
+use super::desk::LocalContext;
+use super::room::{RunningSession, ShownSession, follow_session};
+use super::{FirstSessionPicker, LABEL, PERSON, about, back};
 use crate::failure::{engine_failure, usage};
 
 /// How long a run may take to end when it was cancelled.
@@ -38,7 +38,7 @@ pub(super) const GOES_DOWN: &str =
     "the session is still going down; until it has, it cannot be taken up again";
 
 /// Why a session cannot be taken up.
-pub(super) enum Away {
+pub(super) enum TakeUpError {
     /// Another process has it.
     Held(String),
     /// Something else: a sentence.
@@ -46,38 +46,44 @@ pub(super) enum Away {
 }
 
 /// The keeper.
-pub(super) struct Keeper {
-    pub(super) desk: Arc<Desk>,
+pub(super) struct SessionController {
+    pub(super) desk: Arc<LocalContext>,
     follower: Option<JoinHandle<()>>,
     /// What is changed as soon as no run is on.
-    pub(super) pending: Vec<Wish>,
+    pub(super) pending: Vec<UiCommand>,
     /// The flags count for the next session that is opened.
-    picks: Picks,
+    picks: FirstSessionPicker,
     /// The session was begun by another program that went away: it goes on as soon as it is known.
     goes_on: bool,
 }
 
-impl Keeper {
+impl SessionController {
     /// One who has a desk.
-    pub(super) fn new(desk: Arc<Desk>, picks: Picks) -> Keeper {
-        Keeper { desk, follower: None, pending: Vec::new(), picks, goes_on: false }
+    pub(super) fn new(desk: Arc<LocalContext>, picks: FirstSessionPicker) -> SessionController {
+        SessionController { desk, follower: None, pending: Vec::new(), picks, goes_on: false }
     }
 
     /// Opens `first`, then does what comes, until the face goes.
-    pub(super) async fn run(mut self, first: Which, mut line: mpsc::Receiver<Wish>) {
+    pub(super) async fn run(mut self, first: SessionTarget, mut line: mpsc::Receiver<UiCommand>) {
         let leaving = self.desk.leaving.clone();
         let opened = tokio::select! {
             biased;
             () = leaving.cancelled() => Ok(()),
-            opened = self.open(first, true) => opened,
+            opened = self.open_session(first, true) => opened,
         };
         if let Err(error) = opened {
             let text = format!("the session cannot be opened: {error:#}");
-            self.desk.notice(Tone::Bad, text).await;
-            self.show(Room::new(None, self.desk.cx.clone(), 0, self.desk.flags.clone())).await;
+            self.desk.send_notice(NoticeTone::Bad, text).await;
+            self.show_session(ShownSession::new(
+                None,
+                self.desk.cx.clone(),
+                0,
+                self.desk.flags.clone(),
+            ))
+            .await;
         }
         loop {
-            let room = self.desk.room();
+            let room = self.desk.shown_session();
             let wish = tokio::select! {
                 biased;
                 () = leaving.cancelled() => break,
@@ -86,7 +92,7 @@ impl Keeper {
                     tokio::select! {
                         biased;
                         () = leaving.cancelled() => break,
-                        () = self.stirred(&room) => continue,
+                        () = self.handle_session_change(&room) => continue,
                     }
                 }
             };
@@ -97,8 +103,8 @@ impl Keeper {
         line.close();
         let rest = async {
             while let Some(wish) = line.recv().await {
-                if matches!(wish, Wish::Say { .. }) {
-                    self.act(wish).await;
+                if matches!(wish, UiCommand::Say { .. }) {
+                    self.perform_command(wish).await;
                 }
             }
         };
@@ -107,9 +113,9 @@ impl Keeper {
     }
 
     /// Does it. When the face goes, all but what was said is left at once.
-    async fn act_until_left(&mut self, wish: Wish) {
+    async fn act_until_left(&mut self, wish: UiCommand) {
         let leaving = self.desk.leaving.clone();
-        let is_said = matches!(wish, Wish::Say { .. });
+        let is_said = matches!(wish, UiCommand::Say { .. });
         let left = async {
             leaving.cancelled().await;
             if is_said {
@@ -119,31 +125,36 @@ impl Keeper {
         tokio::select! {
             biased;
             () = left => (),
-            () = self.act(wish) => (),
+            () = self.perform_command(wish) => (),
         }
     }
 
-    async fn act(&mut self, wish: Wish) {
+    async fn perform_command(&mut self, wish: UiCommand) {
         match wish {
-            Wish::Open(which) => {
-                if let Err(error) = self.open(which, false).await {
+            UiCommand::Open(which) => {
+                if let Err(error) = self.open_session(which, false).await {
                     let text = format!("it cannot be opened: {error:#}");
-                    self.desk.notice(Tone::Bad, text).await;
+                    self.desk.send_notice(NoticeTone::Bad, text).await;
                 }
             }
-            Wish::Say { text, attached, client_id } => {
-                if let Err(why) = self.say(text, attached, &client_id).await {
-                    self.desk.tell(News::Refused { client_id, why }).await;
+            UiCommand::Say { text, attached, client_id } => {
+                if let Err(why) = self.say_message(text, attached, &client_id).await {
+                    self.desk.send_update(UiUpdate::Refused { client_id, why }).await;
                 }
             }
-            Wish::Mode(_) | Wish::Thinking(_) | Wish::Model(_) | Wish::Profile(_) => {
-                self.change(wish).await;
+            UiCommand::Mode(_)
+            | UiCommand::Thinking(_)
+            | UiCommand::Model(_)
+            | UiCommand::Profile(_) => {
+                self.change_settings(wish).await;
             }
-            Wish::Condense(words) => self.condense(&words).await,
-            Wish::Undo => back::undo(self).await,
-            Wish::Rewind { before, back: what } => back::rewind(self, before, what).await,
+            UiCommand::Condense(words) => self.condense_context(&words).await,
+            UiCommand::Undo => back::undo_last_run(self).await,
+            UiCommand::Rewind { before, back: what } => {
+                back::rewind_session(self, before, what).await
+            }
             // What would have gone straight to the session, did it run here.
-            Wish::Tell(command) => {
+            UiCommand::Tell(command) => {
                 self.pass_on(command).await;
                 self.desk.behind.fetch_sub(1, Ordering::AcqRel);
             }
@@ -153,26 +164,28 @@ impl Keeper {
     }
 
     /// A run ended, or the old facts are all told.
-    async fn stirred(&mut self, room: &Arc<Room>) {
+    async fn handle_session_change(&mut self, room: &Arc<ShownSession>) {
         if std::mem::take(&mut self.goes_on)
             && !room.read_state(SessionState::is_at_rest)
-            && room.live().is_none()
+            && room.running_session().is_none()
         {
             // An approval that was open is asked again, a run that stopped goes on (D5).
-            if let Err(Away::Failed(why)) = self.take_up(None).await {
+            if let Err(TakeUpError::Failed(why)) = self.take_up(None).await {
                 let text = format!("what was under way cannot go on now: {why}");
-                self.desk.notice(Tone::Bad, text).await;
+                self.desk.send_notice(NoticeTone::Bad, text).await;
             }
         }
         if room.is_owed()
-            && room.live().is_none()
-            && let Err(Away::Failed(why)) = self.take_up(None).await
+            && room.running_session().is_none()
+            && let Err(TakeUpError::Failed(why)) = self.take_up(None).await
         {
             let text =
                 format!("what you said waits in this session, which cannot go on now: {why}");
-            self.desk.notice(Tone::Bad, text).await;
+            self.desk.send_notice(NoticeTone::Bad, text).await;
         }
-        self.desk.tell(News::Branch(about::branch(room.folder()))).await;
+        self.desk
+            .send_update(UiUpdate::Branch(about::checked_out_branch(room.workspace_folder())))
+            .await;
         self.change_pending().await;
     }
 
@@ -180,68 +193,80 @@ impl Keeper {
     ///
     /// # Errors
     /// It cannot be: then the one before stays.
-    pub(super) async fn open(&mut self, which: Which, is_first: bool) -> anyhow::Result<()> {
+    pub(super) async fn open_session(
+        &mut self,
+        which: SessionTarget,
+        is_first: bool,
+    ) -> anyhow::Result<()> {
         let room = match which {
-            Which::Existing(id) if self.shows(&id) => {
-                self.desk.notice(Tone::Quiet, "this session is open already").await;
+            SessionTarget::Existing(id) if self.is_shown(&id) => {
+                self.desk.send_notice(NoticeTone::Quiet, "this session is open already").await;
                 return Ok(());
             }
-            Which::New => Room::new(None, self.desk.cx.clone(), 0, self.desk.flags.clone()),
-            Which::Existing(id) => self.existing(id, is_first).await?,
-            Which::Fork { of, before } => {
-                let fork = back::forked(&self.desk, &of, before).await?;
-                self.existing(fork, is_first).await?
+            SessionTarget::New => {
+                ShownSession::new(None, self.desk.cx.clone(), 0, self.desk.flags.clone())
+            }
+            SessionTarget::Existing(id) => self.open_existing(id, is_first).await?,
+            SessionTarget::Fork { of, before } => {
+                let fork = back::fork_session(&self.desk, &of, before).await?;
+                self.open_existing(fork, is_first).await?
             }
         };
         self.give_back().await;
         self.pending.clear();
-        self.show(room).await;
+        self.show_session(room).await;
         Ok(())
     }
 
     /// Whether it is open, and what happens in it is told.
-    fn shows(&self, id: &SessionId) -> bool {
-        let room = self.desk.room();
-        room.id.as_ref() == Some(id) && room.broken().is_none()
+    fn is_shown(&self, id: &SessionId) -> bool {
+        let room = self.desk.shown_session();
+        room.id.as_ref() == Some(id) && room.broken_reason().is_none()
     }
 
-    async fn existing(&mut self, id: SessionId, is_first: bool) -> anyhow::Result<Room> {
-        let store = self.desk.cx.store()?;
+    async fn open_existing(
+        &mut self,
+        id: SessionId,
+        is_first: bool,
+    ) -> anyhow::Result<ShownSession> {
+        let store = self.desk.cx.local_store()?;
         if let Some((parent, _)) = child::parent_of(&id) {
             return Err(usage(format!(
                 "{id} is a sub-agent and goes on with the session that started it: {parent}"
             )));
         }
-        let meta = store.meta(&id).await?.filter(|meta| meta.facts > 0);
+        let meta = store.session_meta(&id).await?.filter(|meta| meta.facts > 0);
         let meta = meta.ok_or_else(|| usage(format!("there is no session {id} in this store")))?;
-        let cx = Arc::new(self.desk.cx.at(Path::new(&meta.workspace))?);
-        let flags = is_first || self.picks == Picks::Session;
-        self.picks = Picks::Nothing;
+        let cx = Arc::new(self.desk.cx.in_folder(Path::new(&meta.workspace))?);
+        let flags = is_first || self.picks == FirstSessionPicker::Session;
+        self.picks = FirstSessionPicker::Nothing;
         let wishes = match flags {
             true => self.desk.flags.clone(),
             // A journal does not say where the script of a scripted model stood.
-            false => {
-                Wishes { attended: true, model: scripted(&self.desk.flags), ..Wishes::default() }
-            }
+            false => SessionOverrides {
+                attended: true,
+                model: scripted_model_name(&self.desk.flags),
+                ..SessionOverrides::default()
+            },
         };
-        self.goes_on = store.holder(&id).await?.is_none();
-        Ok(Room::new(Some(id), cx, meta.facts, wishes).begun_elsewhere(!self.goes_on))
+        self.goes_on = store.holder_text(&id).await?.is_none();
+        Ok(ShownSession::new(Some(id), cx, meta.facts, wishes).begun_elsewhere(!self.goes_on))
     }
 
     /// Shows a room and follows its session.
-    async fn show(&mut self, room: Room) {
-        self.unfollow().await;
+    async fn show_session(&mut self, room: ShownSession) {
+        self.stop_following().await;
         let room = Arc::new(room);
-        self.desk.show(room.clone());
-        let news = about::opened(&self.desk, &room).await;
+        self.desk.set_shown_session(room.clone());
+        let news = about::session_opened_updates(&self.desk, &room).await;
         for one in news {
-            self.desk.tell(one).await;
+            self.desk.send_update(one).await;
         }
-        self.follower = Some(follow(room, self.desk.clone()));
+        self.follower = Some(follow_session(room, self.desk.clone()));
     }
 
     /// Nothing of the session that is shown is told any more.
-    async fn unfollow(&mut self) {
+    async fn stop_following(&mut self) {
         if let Some(follower) = self.follower.take() {
             follower.abort();
             // That it was stopped is no error.
@@ -250,8 +275,8 @@ impl Keeper {
     }
 
     /// Follows it again, from where it was left.
-    fn refollow(&mut self) {
-        self.follower = Some(follow(self.desk.room(), self.desk.clone()));
+    fn resume_following(&mut self) {
+        self.follower = Some(follow_session(self.desk.shown_session(), self.desk.clone()));
     }
 
     /// The session, running here: begun where it does not exist, taken up where nobody runs it.
@@ -259,107 +284,115 @@ impl Keeper {
     ///
     /// # Errors
     /// Another process has it, or it cannot be.
-    pub(super) async fn take_up(&mut self, wishes: Option<Wishes>) -> Result<Arc<Live>, Away> {
-        let room = self.desk.room();
-        if let Some(live) = room.live().filter(|_| wishes.is_none()) {
+    pub(super) async fn take_up(
+        &mut self,
+        wishes: Option<SessionOverrides>,
+    ) -> Result<Arc<RunningSession>, TakeUpError> {
+        let room = self.desk.shown_session();
+        if let Some(live) = room.running_session().filter(|_| wishes.is_none()) {
             return Ok(live);
         }
-        if let Some(old) = room.held() {
+        if let Some(old) = room.held_session() {
             // It goes down: before that has ended, this very process holds it.
-            let ended = tokio::time::timeout(DOWN_WAIT, old.handle.ended()).await;
-            ended.map_err(|_| Away::Failed(GOES_DOWN.into()))?;
-            room.gone(&old);
+            let ended = tokio::time::timeout(DOWN_WAIT, old.handle.wait_until_ended()).await;
+            ended.map_err(|_| TakeUpError::Failed(GOES_DOWN.into()))?;
+            room.clear_ended_session(&old);
         }
-        if room.broken().is_some() {
+        if room.broken_reason().is_some() {
             // Whatever was in the way may be over.
-            self.unfollow().await;
-            self.refollow();
+            self.stop_following().await;
+            self.resume_following();
         }
-        let wishes = wishes.unwrap_or_else(|| room.wishes());
+        let wishes = wishes.unwrap_or_else(|| room.session_overrides());
         let live = match &room.id {
-            None => return self.begin(&room, &wishes).await,
-            Some(id) => self.resume(&room, id, &wishes).await,
+            None => return self.begin_session(&room, &wishes).await,
+            Some(id) => self.resume_session(&room, id, &wishes).await,
         };
         match live {
             Ok(live) => {
                 // A profile is asked for once; from then on it is the session's own.
-                room.set_wishes(Wishes { profile: None, ..wishes });
+                room.set_wishes(SessionOverrides { profile: None, ..wishes });
                 let live = Arc::new(live);
                 room.set_live(live.clone());
-                self.unfollow().await;
-                self.refollow();
+                self.stop_following().await;
+                self.resume_following();
                 Ok(live)
             }
-            Err(error) => Err(away(error)),
+            Err(error) => Err(take_up_error(error)),
         }
     }
 
-    async fn begin(&mut self, room: &Arc<Room>, wishes: &Wishes) -> Result<Arc<Live>, Away> {
-        let options = wiring::session_options(&room.cx, wishes, None).await.map_err(away)?;
-        let engine = wiring::engine(&room.cx, LABEL).map_err(away)?;
+    async fn begin_session(
+        &mut self,
+        room: &Arc<ShownSession>,
+        wishes: &SessionOverrides,
+    ) -> Result<Arc<RunningSession>, TakeUpError> {
+        let options =
+            wiring::session_options(&room.cx, wishes, None).await.map_err(take_up_error)?;
+        let engine = wiring::open_engine(&room.cx, LABEL).map_err(take_up_error)?;
         leftovers::remove_orphans(&room.cx);
         let id = wiring::new_session_id();
         let opened = engine.open(id.clone(), options).await;
-        let handle = opened.map_err(|error| away(error.into()))?;
-        let live = Arc::new(Live { handle });
-        let wishes = Wishes { profile: None, ..wishes.clone() };
-        let begun = Room::new(Some(id), room.cx.clone(), 0, wishes);
+        let handle = opened.map_err(|error| take_up_error(error.into()))?;
+        let live = Arc::new(RunningSession { handle });
+        let wishes = SessionOverrides { profile: None, ..wishes.clone() };
+        let begun = ShownSession::new(Some(id), room.cx.clone(), 0, wishes);
         begun.set_live(live.clone());
-        self.show(begun).await;
+        self.show_session(begun).await;
         Ok(live)
     }
 
-    async fn resume(
+    async fn resume_session(
         &self,
-        room: &Arc<Room>,
+        room: &Arc<ShownSession>,
         id: &SessionId,
-        wishes: &Wishes,
-    ) -> anyhow::Result<Live> {
+        wishes: &SessionOverrides,
+    ) -> anyhow::Result<RunningSession> {
         room.until_known().await.map_err(usage)?;
         let kept = room.read_state(|state| state.config.clone());
         let kept = kept.ok_or_else(|| usage(format!("{id} was never opened")))?;
         // Files that the person changed since count.
-        let cx: Cx = room.cx.anew(room.folder())?;
+        let cx: Cx = room.cx.reloaded_in_folder(room.workspace_folder())?;
         let options = wiring::session_options(&cx, wishes, Some(&kept)).await?;
-        let engine = wiring::engine(&cx, LABEL)?;
+        let engine = wiring::open_engine(&cx, LABEL)?;
         leftovers::remove_orphans(&cx);
         let handle = engine.resume(id.clone(), options).await?;
-        Ok(Live { handle })
+        Ok(RunningSession { handle })
     }
 
     /// Lets the session that is shown come to rest, and others have it.
     pub(super) async fn give_back(&mut self) {
-        let room = self.desk.room();
-        if let Some(live) = room.held() {
+        let room = self.desk.shown_session();
+        if let Some(live) = room.held_session() {
             if room.read_state(|state| state.run.is_some()) {
                 let ended = async {
-                    let cancelled = live.handle.cancel(CancelCause::Cancelled, PERSON).await;
+                    let cancelled = live.handle.cancel_run(CancelCause::Cancelled, PERSON).await;
                     if cancelled.is_ok() {
-                        room.until(|state| state.run.is_none()).await;
+                        room.wait_until(|state| state.run.is_none()).await;
                     }
                 };
                 // What does not end in time ends with the session, and is owed.
                 let _ = tokio::time::timeout(CANCEL_WAIT, ended).await;
             }
-            if !self.down(&room, &live).await {
-                self.desk.notice(Tone::Bad, GOES_DOWN).await;
+            if !self.stop_session(&room, &live).await {
+                self.desk.send_notice(NoticeTone::Bad, GOES_DOWN).await;
             }
             if let (Some(id), Some(true)) =
                 (&room.id, room.read_state(|state| state.ended).map(RunStatus::is_over))
-                && let Ok(workspace) = room.cx.workspace()
+                && let Ok(workspace) = room.cx.open_workspace()
             {
                 leftovers::remove_results(&workspace, id);
             }
-            wiring::tidy(&room.cx);
+            wiring::sweep_command_records(&room.cx);
         }
-        self.unfollow().await;
+        self.stop_following().await;
     }
 
     /// Takes the session out of this process's hands. `false`: it takes too long over that, and
     /// stays in them until it has.
-    async fn down(&mut self, room: &Arc<Room>, live: &Arc<Live>) -> bool {
-        self.unfollow().await;
-        live.handle.stop().await;
+    async fn stop_session(&mut self, room: &Arc<ShownSession>, live: &Arc<RunningSession>) -> bool {
+        self.stop_following().await;
+        live.handle.request_stop().await;
         let leaving = &self.desk.leaving;
         let too_long = async {
             let left = async {
@@ -370,33 +403,39 @@ impl Keeper {
         };
         let is_down = tokio::select! {
             biased;
-            _ = live.handle.ended() => true,
+            _ = live.handle.wait_until_ended() => true,
             () = too_long => false,
         };
         if is_down {
-            room.gone(live);
+            room.clear_ended_session(live);
         }
         is_down
     }
 
     /// The same where it is only to be opened anew: what was written meanwhile is told.
-    pub(super) async fn down_for_now(&mut self, room: &Arc<Room>, live: &Arc<Live>) -> bool {
-        let is_down = self.down(room, live).await;
-        self.refollow();
+    pub(super) async fn down_for_now(
+        &mut self,
+        room: &Arc<ShownSession>,
+        live: &Arc<RunningSession>,
+    ) -> bool {
+        let is_down = self.stop_session(room, live).await;
+        self.resume_following();
         is_down
     }
 }
 
 /// The scripted model of the flags.
-fn scripted(flags: &Wishes) -> Option<String> {
+fn scripted_model_name(flags: &SessionOverrides) -> Option<String> {
     flags.model.clone().filter(|text| text.starts_with("script:"))
 }
 
-fn away(error: anyhow::Error) -> Away {
+fn take_up_error(error: anyhow::Error) -> TakeUpError {
     let error = match error.downcast::<EngineError>() {
-        Ok(EngineError::Store(StoreError::Held { holder, .. })) => return Away::Held(holder),
+        Ok(EngineError::Store(StoreError::Held { holder, .. })) => {
+            return TakeUpError::Held(holder);
+        }
         Ok(error) => engine_failure(error),
         Err(error) => error,
     };
-    Away::Failed(format!("{error:#}"))
+    TakeUpError::Failed(format!("{error:#}"))
 }

@@ -13,19 +13,23 @@ use weir_engine::host::{
 };
 use weir_engine::ports::Clock as _;
 use weir_install::wiring::{self, SystemClock};
-use weir_tui::link::{News, Tone};
+use weir_tui::link::{NoticeTone, UiUpdate};
 
 use super::PERSON;
-use super::desk::Desk;
-use super::keeper::{Away, Keeper};
-use super::room::Live;
+use super::desk::LocalContext;
+use super::keeper::{SessionController, TakeUpError};
+use super::room::RunningSession;
 
 /// Ends or answers something in a session that runs here. `false`: it went down meanwhile.
-pub(super) async fn pass(desk: &Arc<Desk>, live: &Live, command: PersonCommand) -> bool {
+pub(super) async fn steer_live_session(
+    desk: &Arc<LocalContext>,
+    live: &RunningSession,
+    command: PersonCommand,
+) -> bool {
     if let PersonCommand::Decide(answer) = &command
         && answer.decision == Decision::Always
     {
-        desk.room().answered(answer.approval.clone());
+        desk.shown_session().note_answered_always(answer.approval.clone());
     }
     let late = match &command {
         PersonCommand::Withdraw { .. } => Some("it was given to the model already"),
@@ -37,22 +41,22 @@ pub(super) async fn pass(desk: &Arc<Desk>, live: &Live, command: PersonCommand) 
         Err(EngineError::Stopped) => return false,
         Err(EngineError::Refused(_)) => {
             if let Some(text) = late {
-                desk.notice(Tone::Quiet, text).await;
+                desk.send_notice(NoticeTone::Quiet, text).await;
             }
         }
-        Err(error) => desk.notice(Tone::Bad, error.to_string()).await,
+        Err(error) => desk.send_notice(NoticeTone::Bad, error.to_string()).await,
     }
     true
 }
 
-impl Keeper {
+impl SessionController {
     /// Ends or answers something in a session that does not run here: takes it up, or leaves a
     /// letter for who has it.
     pub(super) async fn pass_on(&mut self, command: PersonCommand) {
-        let room = self.desk.room();
+        let room = self.desk.shown_session();
         let Some(id) = room.id.clone() else { return };
         if let Err(why) = room.until_known().await {
-            return self.desk.notice(Tone::Bad, why).await;
+            return self.desk.send_notice(NoticeTone::Bad, why).await;
         }
         if room.read_state(SessionState::is_at_rest) {
             // It rests: nothing of this is open.
@@ -60,12 +64,12 @@ impl Keeper {
         }
         match self.take_up(None).await {
             Ok(live) => {
-                pass(&self.desk, &live, command).await;
+                steer_live_session(&self.desk, &live, command).await;
             }
-            Err(Away::Failed(why)) => self.desk.notice(Tone::Bad, why).await,
-            Err(Away::Held(_)) => {
-                if let Err(why) = post(&self.desk, &id, command).await {
-                    self.desk.notice(Tone::Bad, why).await;
+            Err(TakeUpError::Failed(why)) => self.desk.send_notice(NoticeTone::Bad, why).await,
+            Err(TakeUpError::Held(_)) => {
+                if let Err(why) = deliver_remote_command(&self.desk, &id, command).await {
+                    self.desk.send_notice(NoticeTone::Bad, why).await;
                 }
             }
         }
@@ -73,11 +77,15 @@ impl Keeper {
 }
 
 /// Leaves a letter. Gives its number.
-async fn post(desk: &Arc<Desk>, id: &SessionId, command: PersonCommand) -> Result<u64, String> {
-    let cx = desk.room().cx.clone();
-    let store = cx.store().map_err(|error| format!("{error:#}"))?;
+async fn deliver_remote_command(
+    desk: &Arc<LocalContext>,
+    id: &SessionId,
+    command: PersonCommand,
+) -> Result<u64, String> {
+    let cx = desk.shown_session().cx.clone();
+    let store = cx.local_store().map_err(|error| format!("{error:#}"))?;
     let by = match command {
-        PersonCommand::Say(_) => wiring::principal(&cx),
+        PersonCommand::Say(_) => wiring::principal_name(&cx),
         _ => PERSON.into(),
     };
     let now = SystemClock::default().now();
@@ -87,49 +95,49 @@ async fn post(desk: &Arc<Desk>, id: &SessionId, command: PersonCommand) -> Resul
 }
 
 /// Says something by letter. What comes of it is waited for elsewhere: it may take its time.
-pub(super) async fn say(
-    desk: &Arc<Desk>,
+pub(super) async fn say_remotely(
+    desk: &Arc<LocalContext>,
     command: PersonCommand,
     client_id: &str,
     holder: String,
 ) -> Result<(), String> {
-    let room = desk.room();
+    let room = desk.shown_session();
     let Some(id) = room.id.clone() else { return Err("there is no session yet".into()) };
     // It cannot stand in the journal before this.
     let since = room.read_state(|state| state.facts);
-    let number = post(desk, &id, command).await?;
-    room.posted(client_id);
+    let number = deliver_remote_command(desk, &id, command).await?;
+    room.note_posted_message(client_id);
     let (desk, client_id) = (desk.clone(), client_id.to_owned());
     tokio::spawn(async move {
-        let heard = room.until(|state| state.sent.contains_key(&client_id));
+        let heard = room.wait_until(|state| state.sent.contains_key(&client_id));
         if tokio::time::timeout(REMOTE_WAIT, heard).await.is_ok() {
             return;
         }
-        if desk.room().id.as_ref() != Some(&id) {
+        if desk.shown_session().id.as_ref() != Some(&id) {
             // Its words belong to that session: whoever runs it next reads them.
             return;
         }
-        let store = match room.cx.store() {
+        let store = match room.cx.local_store() {
             Ok(store) => store,
-            Err(error) => return unknown(&desk, &format!("{error:#}")).await,
+            Err(error) => return report_unknown_outcome(&desk, &format!("{error:#}")).await,
         };
         let store = store.as_ref();
         let why = match take_letter_back(store, &id, number, &client_id, since).await {
             Ok(LetterFate::Heard) => return,
             Ok(LetterFate::TakenBack) => format!("{holder} did not take it; it was taken back"),
             Ok(LetterFate::Refused) => format!("{holder} read it and did not accept it"),
-            Err(error) => return unknown(&desk, &error.to_string()).await,
+            Err(error) => return report_unknown_outcome(&desk, &error.to_string()).await,
         };
-        room.unposted(&client_id);
-        desk.tell(News::Refused { client_id, why }).await;
+        room.forget_posted_message(&client_id);
+        desk.send_update(UiUpdate::Refused { client_id, why }).await;
     });
     Ok(())
 }
 
 /// Words that may have been heard are not given back: they would be said twice.
-async fn unknown(desk: &Desk, why: &str) {
+async fn report_unknown_outcome(desk: &LocalContext, why: &str) {
     let text = format!("whether your message was heard is not known: {why}");
-    desk.notice(Tone::Bad, text).await;
+    desk.send_notice(NoticeTone::Bad, text).await;
 }
 
 #[cfg(test)]

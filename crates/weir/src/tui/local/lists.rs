@@ -8,13 +8,13 @@ use weir_core::ids::SessionId;
 use weir_engine::ports::{SessionMeta, Store as _};
 use weir_install::catalogue::models::{Row, ask, rows_of};
 use weir_install::models;
-use weir_install::session_ids::{self, Agents};
+use weir_install::session_ids::{self, SubAgentListing};
 use weir_providers::catalogue::Vendor;
 use weir_store::SqliteStore;
-use weir_tui::link::{Choice, SessionLine};
+use weir_tui::link::{ChoiceOption, SessionLine};
 
 use super::about;
-use super::desk::Desk;
+use super::desk::LocalContext;
 
 /// Sessions that are listed.
 const SESSIONS_MAX: usize = 200;
@@ -22,46 +22,59 @@ const SESSIONS_MAX: usize = 200;
 const HITS_MAX: usize = 1_000;
 
 /// Sessions in which all of the words stand, the newest first.
-pub(super) async fn sessions(desk: &Desk, query: &str) -> anyhow::Result<Vec<SessionLine>> {
+pub(super) async fn list_sessions(
+    desk: &LocalContext,
+    query: &str,
+) -> anyhow::Result<Vec<SessionLine>> {
     if !about::has_store(&desk.cx) {
         return Ok(Vec::new());
     }
-    let store = desk.cx.store()?;
+    let store = desk.cx.local_store()?;
     let words = query.trim();
     let mut lines = Vec::new();
     if words.is_empty() {
-        for meta in session_ids::list(store.as_ref(), None, SESSIONS_MAX, Agents::Hidden).await? {
-            lines.push(line(&store, meta, None).await?);
+        for meta in session_ids::list_newest_sessions(
+            store.as_ref(),
+            None,
+            SESSIONS_MAX,
+            SubAgentListing::Hidden,
+        )
+        .await?
+        {
+            lines.push(session_line(&store, meta, None).await?);
         }
         return Ok(lines);
     }
     let mut found: BTreeMap<SessionId, String> = BTreeMap::new();
-    for hit in store.search(words, HITS_MAX).await? {
+    for hit in store.search_passages(words, HITS_MAX).await? {
         // What a sub-agent said belongs to the session that it worked for.
-        let id = weir_engine::family::root(&hit.session);
+        let id = weir_engine::family::root_session(&hit.session);
         found.entry(id).or_insert(hit.snippet);
     }
     // A session may also be known by its title or the beginning of its name.
     let small = words.to_lowercase();
-    for meta in session_ids::list(store.as_ref(), None, HITS_MAX, Agents::Hidden).await? {
+    for meta in
+        session_ids::list_newest_sessions(store.as_ref(), None, HITS_MAX, SubAgentListing::Hidden)
+            .await?
+    {
         let place = found.remove(&meta.id);
         let is_meant = place.is_some()
             || meta.id.as_str().starts_with(&small)
             || meta.title.to_lowercase().contains(&small);
         if is_meant && lines.len() < SESSIONS_MAX {
-            lines.push(line(&store, meta, place).await?);
+            lines.push(session_line(&store, meta, place).await?);
         }
     }
     Ok(lines)
 }
 
-async fn line(
+async fn session_line(
     store: &SqliteStore,
     meta: SessionMeta,
     found: Option<String>,
 ) -> anyhow::Result<SessionLine> {
     let active = matches!(meta.status.as_str(), "running" | "waiting");
-    let holder = if active { store.holder(&meta.id).await? } else { None };
+    let holder = if active { store.holder_text(&meta.id).await? } else { None };
     let state = match (meta.status.as_str(), holder) {
         ("waiting", Some(_)) => "waits for you".into(),
         (_, Some(holder)) => format!("running: {holder}"),
@@ -80,46 +93,49 @@ async fn line(
 }
 
 /// Models of providers that can be asked, and those of local servers.
-pub(super) async fn models(desk: &Arc<Desk>) -> anyhow::Result<Vec<Choice>> {
-    let room = desk.room();
+pub(super) async fn list_models(desk: &Arc<LocalContext>) -> anyhow::Result<Vec<ChoiceOption>> {
+    let room = desk.shown_session();
     let cx = &room.cx;
-    let catalogue = models::catalogue(cx)?;
+    let catalogue = models::load_catalogue(cx)?;
     let local: Vec<&Vendor> = catalogue.vendors().iter().filter(|vendor| vendor.local).collect();
     let probed = ask(cx, &catalogue, &local).await?;
     let current = match room.read_state(|state| state.config.clone()) {
         Some(config) => config.model.model.to_string(),
-        None => models::known(cx, room.wishes().model.as_deref()).await.unwrap_or_default(),
+        None => models::chosen_model_name(cx, room.session_overrides().model.as_deref())
+            .await
+            .unwrap_or_default(),
     };
     let mut choices = Vec::new();
     for vendor in catalogue.vendors() {
-        let (_, key) = models::endpoint(cx, &catalogue, vendor)?;
+        let (_, key) = models::vendor_endpoint(cx, &catalogue, vendor)?;
         let rows = rows_of(&catalogue, vendor, key.is_some(), probed.get(&vendor.name));
         let usable = |row: &Row| match vendor.local {
             true => row.offered == Some(true),
             false => key.is_some() || !vendor.needs_key,
         };
-        choices.extend(rows.iter().filter(|row| usable(row)).map(|row| choice(row, &current)));
+        choices
+            .extend(rows.iter().filter(|row| usable(row)).map(|row| model_choice(row, &current)));
     }
     if !choices.iter().any(|choice| choice.current) && !current.is_empty() {
         let about = "the one that holds now".into();
-        choices.insert(0, Choice { value: current, about, current: true });
+        choices.insert(0, ChoiceOption { value: current, about, current: true });
     }
     Ok(choices)
 }
 
-fn choice(row: &Row, current: &str) -> Choice {
+fn model_choice(row: &Row, current: &str) -> ChoiceOption {
     let info = &row.info;
     let value = info.model.to_string();
     let price = info.price.map_or_else(
         || "price unknown".into(),
         |price| format!("${} in, ${} out per million", price.input, price.output),
     );
-    let about = format!("{} context, {price}", window(info.window));
-    Choice { current: value == current, value, about }
+    let about = format!("{} context, {price}", format_window(info.window));
+    ChoiceOption { current: value == current, value, about }
 }
 
 /// A window in words: `1M`, `200k`.
-fn window(tokens: u64) -> String {
+fn format_window(tokens: u64) -> String {
     match tokens {
         0..=999 => tokens.to_string(),
         1_000..=999_999 => format!("{}k", tokens / 1_000),
@@ -129,18 +145,18 @@ fn window(tokens: u64) -> String {
 }
 
 /// All profiles of the folder.
-pub(super) fn profiles(desk: &Desk) -> anyhow::Result<Vec<Choice>> {
-    let room = desk.room();
+pub(super) fn list_profiles(desk: &LocalContext) -> anyhow::Result<Vec<ChoiceOption>> {
+    let room = desk.shown_session();
     let current = match room.read_state(|state| state.config.clone()) {
         Some(config) => config.profile.name.clone(),
-        None => match room.wishes().profile {
+        None => match room.session_overrides().profile {
             Some(name) => name,
             None => room.cx.config()?.settings.profile.clone(),
         },
     };
-    let all = room.cx.profiles()?.iter();
+    let all = room.cx.loaded_profiles()?.iter();
     Ok(all
-        .map(|loaded| Choice {
+        .map(|loaded| ChoiceOption {
             value: loaded.profile.name.clone(),
             about: one_line(&loaded.profile.description),
             current: loaded.profile.name == current,
@@ -150,7 +166,7 @@ pub(super) fn profiles(desk: &Desk) -> anyhow::Result<Vec<Choice>> {
 
 #[cfg(test)]
 mod tests {
-    use super::window;
+    use super::format_window;
 
     #[test]
     fn f1_windows_are_short() {
@@ -164,7 +180,7 @@ mod tests {
             (1_500_000, "1.5M"),
             (10_000_000, "10M"),
         ] {
-            assert_eq!(window(tokens), text);
+            assert_eq!(format_window(tokens), text);
         }
     }
 }

@@ -15,12 +15,12 @@ use weir_engine::engine::load;
 use weir_engine::ledger::fact_of;
 use weir_engine::ports::{Clock as _, Store, UsageFilter};
 use weir_install::wiring::SystemClock;
-use weir_tui::link::{News, Report, TextKind};
+use weir_tui::link::{ReportKind, TextKind, UiUpdate};
 
 use super::about;
 use super::back;
-use super::desk::Desk;
-use super::room::Room;
+use super::desk::LocalContext;
+use super::room::ShownSession;
 use crate::failure::{engine_failure, usage};
 
 /// Bytes of a text that are shown.
@@ -35,7 +35,7 @@ const COMMAND_WAIT: Duration = Duration::from_secs(60);
 const READ_BATCH: usize = 1_024;
 
 /// A text with its title.
-pub(super) struct Text {
+pub(super) struct ReportText {
     pub(super) title: String,
     pub(super) text: String,
     pub(super) kind: TextKind,
@@ -45,64 +45,78 @@ pub(super) struct Text {
 ///
 /// # Errors
 /// It cannot be made: a sentence.
-pub(super) async fn report(desk: &Desk, report: Report, arguments: &str) -> anyhow::Result<Text> {
-    let room = desk.room();
+pub(super) async fn make_report(
+    desk: &LocalContext,
+    report: ReportKind,
+    arguments: &str,
+) -> anyhow::Result<ReportText> {
+    let room = desk.shown_session();
     let text = match report {
-        Report::Diff => return back::difference(desk).await,
-        Report::Cost => cost(&room).await?,
-        Report::Call => call(&room, arguments).await?,
-        Report::Permissions => permissions(&room).await?,
-        other => printed(&room, &words(&room, other, arguments)?).await?,
+        ReportKind::Diff => return back::session_difference(desk).await,
+        ReportKind::Cost => cost_report(&room).await?,
+        ReportKind::Call => call_report(&room, arguments).await?,
+        ReportKind::Permissions => permissions_report(&room).await?,
+        other => own_command_output(&room, &report_command_words(&room, other, arguments)?).await?,
     };
-    Ok(Text { title: report.title().into(), text, kind: TextKind::Plain })
+    Ok(ReportText { title: report.title().into(), text, kind: TextKind::Plain })
 }
 
 /// The command that prints a report.
-fn words(room: &Room, report: Report, arguments: &str) -> anyhow::Result<Vec<String>> {
+fn report_command_words(
+    room: &ShownSession,
+    report: ReportKind,
+    arguments: &str,
+) -> anyhow::Result<Vec<String>> {
     let command: &[&str] = match report {
-        Report::Context => &["context"],
-        Report::Checkpoints => &["checkpoints", "list"],
-        Report::Memory if arguments.trim().is_empty() => &["memory", "list"],
-        Report::Memory => &["memory", "search", "--"],
-        Report::Skills => &["skills", "list"],
-        Report::Recipes => &["recipes", "list"],
-        Report::Agents => &["agents", "list"],
-        Report::Mcp => &["mcp-servers", "list"],
-        Report::Doctor => &["doctor"],
-        Report::Tools => &["tools", "list"],
-        Report::Config => &["config", "show"],
-        Report::Cost | Report::Call | Report::Permissions | Report::Diff => &[],
+        ReportKind::Context => &["context"],
+        ReportKind::Checkpoints => &["checkpoints", "list"],
+        ReportKind::Memory if arguments.trim().is_empty() => &["memory", "list"],
+        ReportKind::Memory => &["memory", "search", "--"],
+        ReportKind::Skills => &["skills", "list"],
+        ReportKind::Recipes => &["recipes", "list"],
+        ReportKind::Agents => &["agents", "list"],
+        ReportKind::Mcp => &["mcp-servers", "list"],
+        ReportKind::Doctor => &["doctor"],
+        ReportKind::Tools => &["tools", "list"],
+        ReportKind::Config => &["config", "show"],
+        ReportKind::Cost | ReportKind::Call | ReportKind::Permissions | ReportKind::Diff => &[],
     };
     let mut words: Vec<String> = command.iter().map(ToString::to_string).collect();
     let mut flag = |name: &str, value: Option<String>| {
         words.extend(value.into_iter().flat_map(|value| [name.to_owned(), value]));
     };
     match (report, &room.id) {
-        (Report::Context, None) => {
-            let wishes = room.wishes();
+        (ReportKind::Context, None) => {
+            let wishes = room.session_overrides();
             flag("--model", wishes.model);
             flag("--profile", wishes.profile);
         }
-        (Report::Context, Some(id)) => {
-            let scripted = room.wishes().model.filter(|text| text.starts_with("script:"));
+        (ReportKind::Context, Some(id)) => {
+            let scripted =
+                room.session_overrides().model.filter(|text| text.starts_with("script:"));
             flag("--model", scripted);
             words.push(id.to_string());
         }
-        (Report::Checkpoints, Some(id)) => flag("--session", Some(id.to_string())),
-        (Report::Checkpoints, None) => {
+        (ReportKind::Checkpoints, Some(id)) => flag("--session", Some(id.to_string())),
+        (ReportKind::Checkpoints, None) => {
             return Err(usage("nothing was done yet: there is no checkpoint"));
         }
-        (Report::Memory, _) => words.extend(arguments.split_whitespace().map(String::from)),
+        (ReportKind::Memory, _) => words.extend(arguments.split_whitespace().map(String::from)),
         _ => (),
     }
     Ok(words)
 }
 
 /// What this program prints for these words.
-async fn printed(room: &Room, words: &[String]) -> anyhow::Result<String> {
+async fn own_command_output(room: &ShownSession, words: &[String]) -> anyhow::Result<String> {
     let program = std::env::current_exe().context("finding this program")?;
     let mut command = Command::new(program);
-    command.arg("-C").arg(room.folder()).arg("--state-dir").arg(&room.cx.dirs.state).args(words);
+    command
+        .arg("-C")
+        .arg(room.workspace_folder())
+        .arg("--state-dir")
+        .arg(&room.cx.dirs.state)
+        .args(words);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command.kill_on_drop(true);
     let mut child = command.spawn().context("asking this program")?;
@@ -110,8 +124,10 @@ async fn printed(room: &Room, words: &[String]) -> anyhow::Result<String> {
         anyhow::bail!("asking this program: it has no output");
     };
     let read = async {
-        let (text, complaint) =
-            tokio::try_join!(bounded(out, TEXT_BYTES_MAX), bounded(err, ERROR_BYTES_MAX))?;
+        let (text, complaint) = tokio::try_join!(
+            read_bounded_text(out, TEXT_BYTES_MAX),
+            read_bounded_text(err, ERROR_BYTES_MAX)
+        )?;
         Ok::<_, std::io::Error>((text, complaint, child.wait().await?))
     };
     let read = tokio::time::timeout(COMMAND_WAIT, read).await;
@@ -125,7 +141,7 @@ async fn printed(room: &Room, words: &[String]) -> anyhow::Result<String> {
 }
 
 /// Reads to the end, so that whoever writes is never held up; what is over `most` bytes is left out.
-async fn bounded(mut from: impl AsyncRead + Unpin, most: u64) -> std::io::Result<String> {
+async fn read_bounded_text(mut from: impl AsyncRead + Unpin, most: u64) -> std::io::Result<String> {
     let mut bytes = Vec::new();
     (&mut from).take(most).read_to_end(&mut bytes).await?;
     let over = tokio::io::copy(&mut from, &mut tokio::io::sink()).await?;
@@ -136,16 +152,18 @@ async fn bounded(mut from: impl AsyncRead + Unpin, most: u64) -> std::io::Result
     Ok(text)
 }
 
-async fn permissions(room: &Room) -> anyhow::Result<String> {
+async fn permissions_report(room: &ShownSession) -> anyhow::Result<String> {
     let list = |words: [&str; 2]| words.map(String::from);
-    let mut text = printed(room, &list(["permissions", "list"])).await?;
+    let mut text = own_command_output(room, &list(["permissions", "list"])).await?;
     let Some(id) = &room.id else {
-        if let News::Settings { permission, .. } = about::settings(&room.cx, &room.wishes()).await {
+        if let UiUpdate::Settings { permission, .. } =
+            about::new_session_settings(&room.cx, &room.session_overrides()).await
+        {
             text = format!("Permission mode: {permission}\n\n{text}");
         }
         return Ok(text);
     };
-    let store = room.cx.store()?;
+    let store = room.cx.local_store()?;
     let loaded = load(store.as_ref(), id).await.map_err(engine_failure)?;
     let config = loaded.session.config();
     let mode = config.map(|config| config.permission).unwrap_or_default();
@@ -165,18 +183,18 @@ async fn permissions(room: &Room) -> anyhow::Result<String> {
 }
 
 /// An amount of money in words.
-fn dollars(amount: Option<f64>) -> String {
+fn format_dollars(amount: Option<f64>) -> String {
     amount.map_or_else(|| "unknown".into(), |amount| format!("${amount:.4}"))
 }
 
 /// What the session and the day cost.
-async fn cost(room: &Room) -> anyhow::Result<String> {
+async fn cost_report(room: &ShownSession) -> anyhow::Result<String> {
     let mut text = String::new();
     if let Some(id) = &room.id {
-        let store = room.cx.store()?;
+        let store = room.cx.local_store()?;
         let loaded = load(store.as_ref(), id).await.map_err(engine_failure)?;
         let (usage, cost) = (loaded.session.usage(), loaded.session.cost_usd());
-        let _ = writeln!(text, "This session: {}", dollars(cost));
+        let _ = writeln!(text, "This session: {}", format_dollars(cost));
         let _ = writeln!(text, "  {} tokens in, {} out", usage.input, usage.output);
         let _ = writeln!(text, "  {} read from the provider's cache", usage.cache_read);
         if let Some(config) = loaded.session.config() {
@@ -196,7 +214,7 @@ async fn cost(room: &Room) -> anyhow::Result<String> {
     }
     let today: String = SystemClock::default().now().to_string().chars().take(10).collect();
     let filter = UsageFilter { from: Some(today.clone()), to: Some(today.clone()) };
-    let rows = room.cx.store()?.usage(&filter).await?;
+    let rows = room.cx.local_store()?.usage_rows(&filter).await?;
     let _ = writeln!(text, "Today ({today} UTC), all sessions:");
     if rows.is_empty() {
         text.push_str("  nothing was used\n");
@@ -216,21 +234,23 @@ async fn cost(room: &Room) -> anyhow::Result<String> {
 }
 
 /// One call with everything that is kept of it.
-async fn call(room: &Room, arguments: &str) -> anyhow::Result<String> {
+async fn call_report(room: &ShownSession, arguments: &str) -> anyhow::Result<String> {
     let id = room.id.as_ref().ok_or_else(|| usage("nothing was done yet"))?;
     let word = arguments.trim();
     let named = word.parse::<CallId>().or_else(|_| format!("c{word}").parse::<CallId>());
     let wanted =
         named.map_err(|_| usage(format!("{word:?} is no call; they are called c1, c2, …")))?;
-    let store = room.cx.store()?;
+    let store = room.cx.local_store()?;
     let mut text = String::new();
     let mut from = 1;
     loop {
-        let records = store.read(id, from, READ_BATCH).await?;
+        let records = store.read_records(id, from, READ_BATCH).await?;
         from += records.len() as u64;
         let done = records.len() < READ_BATCH;
         for record in &records {
-            if let Some(part) = part(store.as_ref(), &fact_of(record)?.event, wanted).await? {
+            if let Some(part) =
+                call_report_part(store.as_ref(), &fact_of(record)?.event, wanted).await?
+            {
                 text.push_str(&part);
             }
         }
@@ -245,7 +265,11 @@ async fn call(room: &Room, arguments: &str) -> anyhow::Result<String> {
 }
 
 /// What a fact tells of a call; `None`: nothing.
-async fn part(store: &dyn Store, event: &Event, wanted: CallId) -> anyhow::Result<Option<String>> {
+async fn call_report_part(
+    store: &dyn Store,
+    event: &Event,
+    wanted: CallId,
+) -> anyhow::Result<Option<String>> {
     Ok(match event {
         Event::CallProposed(f) if f.call == wanted => {
             let input = serde_json::to_string_pretty(&f.input)?;
@@ -270,7 +294,7 @@ async fn part(store: &dyn Store, event: &Event, wanted: CallId) -> anyhow::Resul
         Event::CallFinished(f) if f.call == wanted => {
             let how = if f.ok { "Done" } else { "Failed" };
             let full = match &f.full {
-                Some(blob) => whole(store, blob).await,
+                Some(blob) => read_full_result(store, blob).await,
                 None => None,
             };
             let result = full.unwrap_or_else(|| plain_text(&f.result));
@@ -284,8 +308,8 @@ async fn part(store: &dyn Store, event: &Event, wanted: CallId) -> anyhow::Resul
 }
 
 /// The whole of a result that was put elsewhere, where it is kept still.
-async fn whole(store: &dyn Store, blob: &BlobId) -> Option<String> {
-    let bytes = store.blob(blob).await.ok()?;
+async fn read_full_result(store: &dyn Store, blob: &BlobId) -> Option<String> {
+    let bytes = store.read_blob(blob).await.ok()?;
     let shown = &bytes[..bytes.len().min(TEXT_BYTES_MAX as usize)];
     let cut = if shown.len() < bytes.len() { LEFT_OUT } else { "" };
     Some(format!("{}{cut}", String::from_utf8_lossy(shown)))
@@ -302,7 +326,7 @@ mod tests {
         {
             let whole = vec![b'x'; length];
             let mut from = whole.as_slice();
-            assert_eq!(bounded(&mut from, most).await.expect("it is read"), expected);
+            assert_eq!(read_bounded_text(&mut from, most).await.expect("it is read"), expected);
             assert!(from.is_empty(), "whoever writes it is not held up");
         }
     }

@@ -12,16 +12,16 @@ use weir_core::event::Event;
 use weir_core::ids::{ApprovalId, Seq, SessionId};
 use weir_engine::engine::{Ended, SessionHandle};
 use weir_engine::host::SessionState;
-use weir_engine::hub::{Fact, SignalKind, Update};
+use weir_engine::hub::{PublishedFact, SessionUpdate, SignalKind};
 use weir_engine::ledger::fact_of;
 use weir_engine::ports::Store as _;
 use weir_install::cx::Cx;
-use weir_install::wiring::Wishes;
-use weir_tui::link::{News, SignalKind as Shown, Tone};
+use weir_install::wiring::SessionOverrides;
+use weir_tui::link::{NoticeTone, SignalKind as Shown, UiUpdate};
 
 use super::PERSON;
 use super::course::{AlwaysAllowed, FactMeaning};
-use super::desk::Desk;
+use super::desk::LocalContext;
 use crate::command::approvals;
 
 /// Facts read at once.
@@ -39,13 +39,13 @@ const LAST_BYTES_MAX: usize = 4_000;
 const ANSWERED_MAX: usize = 64;
 
 /// A session that this process runs.
-pub(super) struct Live {
+pub(super) struct RunningSession {
     /// By which it is steered.
     pub(super) handle: SessionHandle,
 }
 
 /// The session that the face shows.
-pub(super) struct Room {
+pub(super) struct ShownSession {
     /// Which; `None`: a new one that does not exist yet.
     pub(super) id: Option<SessionId>,
     /// The program in its folder.
@@ -59,8 +59,8 @@ pub(super) struct Room {
     seen: watch::Sender<Seq>,
     /// Why nobody tells what happens in it any more.
     broken: watch::Sender<Option<String>>,
-    live: Mutex<Option<Arc<Live>>>,
-    wishes: Mutex<Wishes>,
+    live: Mutex<Option<Arc<RunningSession>>>,
+    wishes: Mutex<SessionOverrides>,
     /// Approvals that were answered here with "always".
     answered: Mutex<Vec<ApprovalId>>,
     /// What was said here by letter, by its name, until the session has come to rest after it.
@@ -73,14 +73,19 @@ pub(super) struct Room {
     is_owed: AtomicBool,
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+fn lock_mutex<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Room {
+impl ShownSession {
     /// A session of `known` facts; `wishes`: what the person wants of it.
-    pub(super) fn new(id: Option<SessionId>, cx: Arc<Cx>, known: Seq, wishes: Wishes) -> Room {
-        Room {
+    pub(super) fn new(
+        id: Option<SessionId>,
+        cx: Arc<Cx>,
+        known: Seq,
+        wishes: SessionOverrides,
+    ) -> ShownSession {
+        ShownSession {
             id,
             cx,
             known,
@@ -99,76 +104,76 @@ impl Room {
     }
 
     /// The same; `is_held`: another process runs it now.
-    pub(super) fn begun_elsewhere(self, is_held: bool) -> Room {
-        Room { is_alone: AtomicBool::new(!is_held), ..self }
+    pub(super) fn begun_elsewhere(self, is_held: bool) -> ShownSession {
+        ShownSession { is_alone: AtomicBool::new(!is_held), ..self }
     }
 
     /// Its folder.
-    pub(super) fn folder(&self) -> &Path {
+    pub(super) fn workspace_folder(&self) -> &Path {
         &self.cx.folder
     }
 
     /// What is known of it so far.
     pub(super) fn read_state<R>(&self, read: impl FnOnce(&SessionState) -> R) -> R {
-        read(&lock(&self.state))
+        read(&lock_mutex(&self.state))
     }
 
     /// What the person wants of it.
-    pub(super) fn wishes(&self) -> Wishes {
-        lock(&self.wishes).clone()
+    pub(super) fn session_overrides(&self) -> SessionOverrides {
+        lock_mutex(&self.wishes).clone()
     }
 
     /// From now on the person wants this of it.
-    pub(super) fn set_wishes(&self, wishes: Wishes) {
-        *lock(&self.wishes) = wishes;
+    pub(super) fn set_wishes(&self, wishes: SessionOverrides) {
+        *lock_mutex(&self.wishes) = wishes;
     }
 
     /// The session, as long as this process has it: also where it goes down.
-    pub(super) fn held(&self) -> Option<Arc<Live>> {
-        lock(&self.live).clone()
+    pub(super) fn held_session(&self) -> Option<Arc<RunningSession>> {
+        lock_mutex(&self.live).clone()
     }
 
     /// That one is down. One that was taken up since stays.
-    pub(super) fn gone(&self, down: &Arc<Live>) {
-        let mut live = lock(&self.live);
+    pub(super) fn clear_ended_session(&self, down: &Arc<RunningSession>) {
+        let mut live = lock_mutex(&self.live);
         if live.as_ref().is_some_and(|live| Arc::ptr_eq(live, down)) {
             *live = None;
         }
     }
 
     /// Why what happens in it is not told any more.
-    pub(super) fn broken(&self) -> Option<String> {
+    pub(super) fn broken_reason(&self) -> Option<String> {
         self.broken.borrow().clone()
     }
 
     /// The session, where it runs here.
-    pub(super) fn live(&self) -> Option<Arc<Live>> {
-        self.held().filter(|live| !live.handle.is_closed())
+    pub(super) fn running_session(&self) -> Option<Arc<RunningSession>> {
+        self.held_session().filter(|live| !live.handle.is_closed())
     }
 
     /// It runs here from now on.
-    pub(super) fn set_live(&self, live: Arc<Live>) {
-        *lock(&self.live) = Some(live);
+    pub(super) fn set_live(&self, live: Arc<RunningSession>) {
+        *lock_mutex(&self.live) = Some(live);
     }
 
     /// The person answered this approval with "always".
-    pub(super) fn answered(&self, approval: ApprovalId) {
-        let mut answered = lock(&self.answered);
+    pub(super) fn note_answered_always(&self, approval: ApprovalId) {
+        let mut answered = lock_mutex(&self.answered);
         if answered.len() < ANSWERED_MAX {
             answered.push(approval);
         }
     }
 
     /// Something is said by letter, under this name, because another process has it.
-    pub(super) fn posted(&self, name: &str) {
-        lock(&self.posted).push(name.to_owned());
+    pub(super) fn note_posted_message(&self, name: &str) {
+        lock_mutex(&self.posted).push(name.to_owned());
         self.is_alone.store(false, Ordering::Release);
         self.letters.notify_one();
     }
 
     /// That was refused or taken back: nothing of it is waited for.
-    pub(super) fn unposted(&self, name: &str) {
-        lock(&self.posted).retain(|posted| posted != name);
+    pub(super) fn forget_posted_message(&self, name: &str) {
+        lock_mutex(&self.posted).retain(|posted| posted != name);
     }
 
     /// Whether it is to be taken up because what was said here waits in it and nobody runs it.
@@ -179,15 +184,15 @@ impl Room {
 
     /// Whether somebody should be running it: something is under way, or lies in its box.
     fn is_awaited(&self) -> bool {
-        let state = lock(&self.state);
-        state.facts >= self.known && (!state.is_at_rest() || !lock(&self.posted).is_empty())
+        let state = lock_mutex(&self.state);
+        state.facts >= self.known && (!state.is_at_rest() || !lock_mutex(&self.posted).is_empty())
     }
 
     /// Waits until what is known of it is as `wanted`.
-    pub(super) async fn until(&self, wanted: impl Fn(&SessionState) -> bool) {
+    pub(super) async fn wait_until(&self, wanted: impl Fn(&SessionState) -> bool) {
         let mut seen = self.seen.subscribe();
         // The sender lives as long as this room.
-        let _ = seen.wait_for(|_| wanted(&lock(&self.state))).await;
+        let _ = seen.wait_for(|_| wanted(&lock_mutex(&self.state))).await;
     }
 
     /// Waits until its old facts are all told.
@@ -204,17 +209,17 @@ impl Room {
         };
         tokio::select! {
             biased;
-            () = self.until(|state| state.facts >= known) => Ok(()),
+            () = self.wait_until(|state| state.facts >= known) => Ok(()),
             why = gave_up => Err(format!("this session cannot be read: {why}")),
         }
     }
 
     /// The end of a long result that a fact has only the beginning of. What was shown while it ran may
     /// have left that out. Of old facts it is not looked up.
-    async fn last_printed(&self, fact: &Fact) -> Option<(String, String)> {
+    async fn last_printed(&self, fact: &PublishedFact) -> Option<(String, String)> {
         let Event::CallFinished(finished) = fact.event.as_ref() else { return None };
         let blob = finished.full.as_ref().filter(|_| fact.seq > self.known)?;
-        let bytes = self.cx.store().ok()?.blob(blob).await.ok()?;
+        let bytes = self.cx.local_store().ok()?.read_blob(blob).await.ok()?;
         let from = bytes.len().saturating_sub(LAST_BYTES_MAX);
         let text = String::from_utf8_lossy(bytes.get(from..)?);
         Some((finished.call.to_string(), format!("\n{text}")))
@@ -222,51 +227,51 @@ impl Room {
 
     /// Takes a fact in and tells it: who hears of it and wishes at once finds it known here. May be
     /// dropped while it waits: then it did neither.
-    async fn hear(&self, desk: &Arc<Desk>, fact: Fact) {
+    async fn apply_and_tell_fact(&self, desk: &Arc<LocalContext>, fact: PublishedFact) {
         if let Some((subject, text)) = self.last_printed(&fact).await {
-            desk.tell(News::Signal { kind: Shown::Output, subject, text }).await;
+            desk.send_update(UiUpdate::Signal { kind: Shown::Output, subject, text }).await;
         }
-        let place = desk.place().await;
+        let place = desk.reserve_update().await;
         let meaning = {
-            let mut state = lock(&self.state);
+            let mut state = lock_mutex(&self.state);
             state.hear_fact(&fact);
             FactMeaning::of_fact(&state, &fact)
         };
         if let Some(place) = place {
             let event = fact.event.clone();
-            place.send(News::Fact { seq: fact.seq, ts: fact.ts, event });
+            place.send(UiUpdate::Fact { seq: fact.seq, ts: fact.ts, event });
         }
         self.seen.send_replace(fact.seq);
         if meaning.rests {
-            let state = lock(&self.state);
-            lock(&self.posted).retain(|name| !state.sent.contains_key(name));
+            let state = lock_mutex(&self.state);
+            lock_mutex(&self.posted).retain(|name| !state.sent.contains_key(name));
         }
         if meaning.rests || fact.seq == self.known {
             self.stirred.notify_one();
         }
         let Some(AlwaysAllowed { approval, by, rules }) = meaning.always else { return };
-        let mut answered = lock(&self.answered);
+        let mut answered = lock_mutex(&self.answered);
         let Some(at) = answered.iter().position(|known| *known == approval) else { return };
         answered.remove(at);
         if by == PERSON {
             let cx = self.cx.clone();
             // It writes a file; what it says comes as a remark.
-            tokio::task::spawn_blocking(move || approvals::remember(&cx, &rules));
+            tokio::task::spawn_blocking(move || approvals::remember_allowed_rules(&cx, &rules));
         }
     }
 }
 
 /// Tells what happens in the session of a room until it is stopped.
-pub(super) fn follow(room: Arc<Room>, desk: Arc<Desk>) -> JoinHandle<()> {
+pub(super) fn follow_session(room: Arc<ShownSession>, desk: Arc<LocalContext>) -> JoinHandle<()> {
     room.broken.send_replace(None);
     tokio::spawn(async move {
         let Some(id) = room.id.clone() else { return };
         let mut failures = 0;
         loop {
-            let live = room.held();
+            let live = room.held_session();
             let told = match live {
-                Some(live) => listen(&room, &desk, &live).await,
-                None => read(&room, &desk, &id).await,
+                Some(live) => follow_live_updates(&room, &desk, &live).await,
+                None => follow_journal(&room, &desk, &id).await,
             };
             let Err(why) = told else {
                 failures = 0;
@@ -276,7 +281,7 @@ pub(super) fn follow(room: Arc<Room>, desk: Arc<Desk>) -> JoinHandle<()> {
             if failures >= READS_MAX {
                 let text = format!("this session cannot be followed any more: {why}");
                 room.broken.send_replace(Some(why));
-                return desk.notice(Tone::Bad, text).await;
+                return desk.send_notice(NoticeTone::Bad, text).await;
             }
             tokio::time::sleep(READ_AGAIN).await;
         }
@@ -284,25 +289,29 @@ pub(super) fn follow(room: Arc<Room>, desk: Arc<Desk>) -> JoinHandle<()> {
 }
 
 /// Tells the updates of a session that runs here, until it goes down.
-async fn listen(room: &Room, desk: &Arc<Desk>, live: &Arc<Live>) -> Result<(), String> {
+async fn follow_live_updates(
+    room: &ShownSession,
+    desk: &Arc<LocalContext>,
+    live: &Arc<RunningSession>,
+) -> Result<(), String> {
     let seen = *room.seen.borrow();
-    let mut updates = live.handle.updates(seen);
+    let mut updates = live.handle.listen_to_updates(seen);
     let ended = loop {
         match updates.next().await {
-            Ok(Some(Update::Fact(fact))) => room.hear(desk, fact).await,
-            Ok(Some(Update::Signal { kind, subject, text })) => {
+            Ok(Some(SessionUpdate::Fact(fact))) => room.apply_and_tell_fact(desk, fact).await,
+            Ok(Some(SessionUpdate::Signal { kind, subject, text })) => {
                 let kind = match kind {
                     SignalKind::Text => Shown::Text,
                     SignalKind::Thinking => Shown::Thinking,
                     SignalKind::Output => Shown::Output,
                 };
-                desk.tell(News::Signal { kind, subject, text }).await;
+                desk.send_update(UiUpdate::Signal { kind, subject, text }).await;
             }
-            Ok(None) => break live.handle.ended().await,
+            Ok(None) => break live.handle.wait_until_ended().await,
             Err(error) => return Err(error.to_string()),
         }
     };
-    room.gone(live);
+    room.clear_ended_session(live);
     match ended {
         // It was given to another program that asked for it.
         Ended::Well => (),
@@ -315,20 +324,24 @@ async fn listen(room: &Room, desk: &Arc<Desk>, live: &Arc<Live>) -> Result<(), S
                 "{why}: it went down, and what it owed is kept. Your next message takes it up \
                  again; `weir doctor` says more."
             );
-            desk.notice(Tone::Bad, text).await;
+            desk.send_notice(NoticeTone::Bad, text).await;
         }
     }
     Ok(())
 }
 
 /// Tells what stands in the journal and was not told yet; then waits for more.
-async fn read(room: &Room, desk: &Arc<Desk>, id: &SessionId) -> Result<(), String> {
-    let store = room.cx.store().map_err(|error| format!("{error:#}"))?;
+async fn follow_journal(
+    room: &ShownSession,
+    desk: &Arc<LocalContext>,
+    id: &SessionId,
+) -> Result<(), String> {
+    let store = room.cx.local_store().map_err(|error| format!("{error:#}"))?;
     let seen = *room.seen.borrow();
-    let records = store.read(id, seen + 1, READ_BATCH).await.map_err(|e| e.to_string())?;
+    let records = store.read_records(id, seen + 1, READ_BATCH).await.map_err(|e| e.to_string())?;
     for record in &records {
         let fact = fact_of(record).map_err(|error| error.to_string())?;
-        room.hear(desk, fact).await;
+        room.apply_and_tell_fact(desk, fact).await;
     }
     if records.len() == READ_BATCH {
         return Ok(());
@@ -344,7 +357,7 @@ async fn read(room: &Room, desk: &Arc<Desk>, id: &SessionId) -> Result<(), Strin
         return Ok(());
     }
     if tokio::time::timeout(LOOK_AGAIN, changed).await.is_err() {
-        let holder = store.holder(id).await.map_err(|error| error.to_string())?;
+        let holder = store.holder_text(id).await.map_err(|error| error.to_string())?;
         seen_alone(room, desk, holder.is_none()).await;
     }
     Ok(())
@@ -352,16 +365,20 @@ async fn read(room: &Room, desk: &Arc<Desk>, id: &SessionId) -> Result<(), Strin
 
 /// Whoever ran the session has gone in the middle of something. What was said here is not left lying
 /// for that; what others had under way goes on when a person wants it to.
-async fn seen_alone(room: &Room, desk: &Arc<Desk>, is_alone: bool) {
+async fn seen_alone(room: &ShownSession, desk: &Arc<LocalContext>, is_alone: bool) {
     if room.is_alone.swap(is_alone, Ordering::AcqRel) || !is_alone {
         return;
     }
-    let ours = !lock(&room.posted).is_empty();
+    let ours = !lock_mutex(&room.posted).is_empty();
     let what = match ours {
         true => "it goes on here, with what you said",
         false => "your next message takes it up here",
     };
-    desk.notice(Tone::Bad, format!("the process that ran this session has gone; {what}")).await;
+    desk.send_notice(
+        NoticeTone::Bad,
+        format!("the process that ran this session has gone; {what}"),
+    )
+    .await;
     if ours {
         room.is_owed.store(true, Ordering::Release);
         room.stirred.notify_one();

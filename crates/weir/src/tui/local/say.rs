@@ -3,50 +3,51 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use weir_engine::attach::{self, Attachment, Saying};
+use weir_engine::attach::{self, Attachment, PromptInput};
 use weir_engine::engine::EngineError;
-use weir_engine::ports::Documents;
+use weir_engine::ports::DocumentReaders;
 use weir_engine::workspace::Workspace;
 use weir_install::cx::Cx;
 use weir_install::wiring;
-use weir_tui::link::{Attached, Tone};
+use weir_tui::link::{MessageAttachment, NoticeTone};
 
-use super::keeper::{Away, Keeper};
+use super::keeper::{SessionController, TakeUpError};
 use super::{about, letters};
 
 /// How often a session that goes down in the same moment is taken up again.
 const ATTEMPTS_MAX: u32 = 3;
 
-impl Keeper {
+impl SessionController {
     /// Says it. Durable when it returns, unless another process has the session.
     ///
     /// # Errors
     /// Why it did not arrive: a sentence.
-    pub(super) async fn say(
+    pub(super) async fn say_message(
         &mut self,
         text: String,
-        attached: Vec<Attached>,
+        attached: Vec<MessageAttachment>,
         client_id: &str,
     ) -> Result<(), String> {
-        let room = self.desk.room();
-        if let Some(pause) = about::paused(&room.cx).await? {
+        let room = self.desk.shown_session();
+        if let Some(pause) = about::describe_pause(&room.cx).await? {
             return Err(format!("{pause}; `/release` lets runs start again"));
         }
         let cx = &room.cx;
-        let documents = wiring::documents().map_err(|error| format!("{error:#}"))?;
-        let workspace = cx.workspace().map_err(|error| format!("{error:#}"))?;
+        let documents = wiring::document_readers().map_err(|error| format!("{error:#}"))?;
+        let workspace = cx.open_workspace().map_err(|error| format!("{error:#}"))?;
         // Looked at before anything is opened: what cannot be attached begins no session.
-        let saying = gathered(documents.as_ref(), (cx, &workspace), text, attached).await?;
-        let by = wiring::principal(cx);
+        let saying =
+            gather_attachments(documents.as_ref(), (cx, &workspace), text, attached).await?;
+        let by = wiring::principal_name(cx);
         for _ in 0..ATTEMPTS_MAX {
             let live = match self.take_up(None).await {
                 Ok(live) => live,
-                Err(Away::Failed(why)) => return Err(why),
-                Err(Away::Held(holder)) => {
+                Err(TakeUpError::Failed(why)) => return Err(why),
+                Err(TakeUpError::Held(holder)) => {
                     let text = format!("it is handed to {holder}, which has this session now");
-                    self.desk.notice(Tone::Quiet, text).await;
+                    self.desk.send_notice(NoticeTone::Quiet, text).await;
                     let command = saying.command(client_id.to_owned());
-                    return letters::say(&self.desk, command, client_id, holder).await;
+                    return letters::say_remotely(&self.desk, command, client_id, holder).await;
                 }
             };
             let name = Some(client_id.to_owned());
@@ -56,23 +57,23 @@ impl Keeper {
                 Err(error) => return Err(error.to_string()),
             }
             // It went down in this moment: what was written comes first.
-            let _ = live.handle.ended().await;
-            self.desk.room().gone(&live);
+            let _ = live.handle.wait_until_ended().await;
+            self.desk.shown_session().clear_ended_session(&live);
         }
         Err("the session went down each time that it was taken up".into())
     }
 }
 
 /// What is said, with the files that go along and those that its words name with `@`.
-async fn gathered(
-    documents: &dyn Documents,
+async fn gather_attachments(
+    documents: &dyn DocumentReaders,
     (cx, workspace): (&Cx, &Arc<Workspace>),
     text: String,
-    attached: Vec<Attached>,
-) -> Result<Saying, String> {
-    let pasted_bytes = |one: &Attached| match one {
-        Attached::Path(_) => 0,
-        Attached::Bytes { bytes, .. } => bytes.len() as u64,
+    attached: Vec<MessageAttachment>,
+) -> Result<PromptInput, String> {
+    let pasted_bytes = |one: &MessageAttachment| match one {
+        MessageAttachment::Path(_) => 0,
+        MessageAttachment::Bytes { bytes, .. } => bytes.len() as u64,
     };
     if attached.iter().map(pasted_bytes).sum::<u64>() > attach::TOTAL_BYTES_MAX {
         let most = attach::TOTAL_BYTES_MAX >> 20;
@@ -84,20 +85,20 @@ async fn gathered(
     let mut attachments = Vec::new();
     for one in attached {
         match one {
-            Attached::Path(path) => paths.push(path_of(cx, &path)),
-            Attached::Bytes { name, bytes } => {
+            MessageAttachment::Path(path) => paths.push(path_of(cx, &path)),
+            MessageAttachment::Bytes { name, bytes } => {
                 let found = Attachment::of_bytes(documents, &name, bytes).await;
                 attachments.push(found.map_err(|error| error.to_string())?);
             }
         }
     }
-    let named = attach::gather(documents, workspace, &paths, &text).await;
+    let named = attach::gather_attachments(documents, workspace, &paths, &text).await;
     let mut named = named.map_err(|error| error.to_string())?;
     named.extend(attachments);
     if named.len() > attach::FILES_MAX {
         return Err(format!("at most {} files go with one message", attach::FILES_MAX));
     }
-    Ok(Saying { text, attachments: named })
+    Ok(PromptInput { text, attachments: named })
 }
 
 /// The file that a person named: relative to the folder, absolute, or below their home.

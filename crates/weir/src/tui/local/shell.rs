@@ -18,9 +18,9 @@ use tokio_util::task::TaskTracker;
 use weir_core::governance::filter::redact_text;
 use weir_install::cx::Cx;
 use weir_install::wiring;
-use weir_tui::link::{News, ShellNews, Ticket};
+use weir_tui::link::{CommandTicket, ShellNews, UiUpdate};
 
-use super::desk::Desk;
+use super::desk::LocalContext;
 
 /// Commands at once.
 const SHELLS_MAX: usize = 8;
@@ -40,32 +40,37 @@ const TERM_WAIT: Duration = Duration::from_secs(1);
 const END_WAIT: Duration = Duration::from_secs(3);
 
 /// The commands that run.
-pub(super) struct Shells {
+pub(super) struct ShellCommands {
     shell: OsString,
-    running: Mutex<BTreeMap<Ticket, CancellationToken>>,
+    running: Mutex<BTreeMap<CommandTicket, CancellationToken>>,
     tracker: TaskTracker,
 }
 
-impl Shells {
+impl ShellCommands {
     /// None yet. The shell is the person's own.
     ///
     /// # Errors
     /// None today; a shell that is not there is told by the command.
-    pub(super) fn new(cx: &Cx) -> anyhow::Result<Shells> {
-        let shell = cx.environment.text("SHELL").unwrap_or("/bin/sh").into();
-        Ok(Shells { shell, running: Mutex::default(), tracker: TaskTracker::new() })
+    pub(super) fn new(cx: &Cx) -> anyhow::Result<ShellCommands> {
+        let shell = cx.environment.text_variable("SHELL").unwrap_or("/bin/sh").into();
+        Ok(ShellCommands { shell, running: Mutex::default(), tracker: TaskTracker::new() })
     }
 
-    fn running(&self) -> MutexGuard<'_, BTreeMap<Ticket, CancellationToken>> {
+    fn lock_running(&self) -> MutexGuard<'_, BTreeMap<CommandTicket, CancellationToken>> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Runs a command; what it prints and how it ends is told.
-    pub(super) async fn begin(&self, desk: &Arc<Desk>, command: String, ticket: Ticket) {
-        let room = desk.room();
+    pub(super) async fn run_command(
+        &self,
+        desk: &Arc<LocalContext>,
+        command: String,
+        ticket: CommandTicket,
+    ) {
+        let room = desk.shown_session();
         let ends = desk.leaving.child_token();
         let is_full = {
-            let mut running = self.running();
+            let mut running = self.lock_running();
             let is_full = running.len() >= SHELLS_MAX;
             if !is_full {
                 running.insert(ticket, ends.clone());
@@ -74,63 +79,67 @@ impl Shells {
         };
         if is_full {
             let status = format!("not run: {SHELLS_MAX} commands run already");
-            return ended(desk, ticket, (status, false, String::new())).await;
+            return send_shell_ended(desk, ticket, (status, false, String::new())).await;
         }
         let mut process = Command::new(&self.shell);
-        process.arg("-c").arg(&command).current_dir(room.folder());
+        process.arg("-c").arg(&command).current_dir(room.workspace_folder());
         process.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         process.process_group(0).kill_on_drop(true);
         let child = match process.spawn() {
             Ok(child) => child,
             Err(error) => {
-                self.running().remove(&ticket);
+                self.lock_running().remove(&ticket);
                 let shell = PathBuf::from(&self.shell);
                 let status = format!("not run: {}: {error}", shell.display());
-                return ended(desk, ticket, (status, false, String::new())).await;
+                return send_shell_ended(desk, ticket, (status, false, String::new())).await;
             }
         };
         let desk = desk.clone();
         let secrets = wiring::secret_texts(&room.cx);
         self.tracker.spawn(async move {
-            let mut told = Told::new(secrets.as_deref().unwrap_or_default());
-            let status = followed(&desk, ticket, (child, ends), &mut told).await;
-            desk.shells.running().remove(&ticket);
+            let mut told = PrintedOutput::new(secrets.as_deref().unwrap_or_default());
+            let status = follow_output(&desk, ticket, (child, ends), &mut told).await;
+            desk.shells.lock_running().remove(&ticket);
             let shown = match secrets {
                 Ok(secrets) => {
-                    let text = told.text(&secrets);
-                    let whole = format!("$ {command}\n{text}\n({})", said(status));
+                    let text = told.text_for_model(&secrets);
+                    let whole = format!("$ {command}\n{text}\n({})", describe_exit(status));
                     redact_text(&whole, &secrets).into_owned()
                 }
                 // What cannot be cleaned is not given to the model.
                 Err(error) => format!("(withheld: the secrets in it are not known: {error:#})"),
             };
             let ok = status.is_some_and(|status| status.success());
-            ended(&desk, ticket, (said(status), ok, shown)).await;
+            send_shell_ended(&desk, ticket, (describe_exit(status), ok, shown)).await;
         });
     }
 
     /// Ends a command and everything that it started.
-    pub(super) async fn end(&self, ticket: Ticket) {
-        if let Some(ends) = self.running().get(&ticket) {
+    pub(super) async fn end_command(&self, ticket: CommandTicket) {
+        if let Some(ends) = self.lock_running().get(&ticket) {
             ends.cancel();
         }
     }
 
     /// Ends all of them and waits for that.
     pub(super) async fn end_all(&self) {
-        self.running().values().for_each(CancellationToken::cancel);
+        self.lock_running().values().for_each(CancellationToken::cancel);
         self.tracker.close();
         let _ = tokio::time::timeout(END_WAIT, self.tracker.wait()).await;
     }
 }
 
-async fn ended(desk: &Desk, ticket: Ticket, (status, ok, shown): (String, bool, String)) {
+async fn send_shell_ended(
+    desk: &LocalContext,
+    ticket: CommandTicket,
+    (status, ok, shown): (String, bool, String),
+) {
     let news = ShellNews::Ended { status, ok, shown };
-    desk.tell(News::Shell { ticket, news }).await;
+    desk.send_update(UiUpdate::Shell { ticket, news }).await;
 }
 
 /// How a command ended, in words.
-fn said(status: Option<ExitStatus>) -> String {
+fn describe_exit(status: Option<ExitStatus>) -> String {
     let Some(status) = status else { return "it could not be waited for".into() };
     match (status.code(), status.signal()) {
         (Some(code), _) => format!("exit {code}"),
@@ -141,25 +150,28 @@ fn said(status: Option<ExitStatus>) -> String {
 
 /// Tells what a command prints until it and all that it started have closed their output, or it is
 /// to end.
-async fn followed(
-    desk: &Desk,
-    ticket: Ticket,
+async fn follow_output(
+    desk: &LocalContext,
+    ticket: CommandTicket,
     (mut child, ends): (Child, CancellationToken),
-    told: &mut Told,
+    told: &mut PrintedOutput,
 ) -> Option<ExitStatus> {
     let group = child.id().and_then(|id| i32::try_from(id).ok()).and_then(Pid::from_raw);
-    let (mut out, mut err) = (Pipe::of(child.stdout.take()), Pipe::of(child.stderr.take()));
+    let (mut out, mut err) = (
+        OutputPipe::reading_from(child.stdout.take()),
+        OutputPipe::reading_from(child.stderr.take()),
+    );
     let status = loop {
         let is_told = !out.is_open() && !err.is_open();
         let piece = tokio::select! {
-            () = ends.cancelled() => break stopped(&mut child, group).await,
+            () = ends.cancelled() => break stop_process_group(&mut child, group).await,
             piece = out.next(), if out.is_open() => piece,
             piece = err.next(), if err.is_open() => piece,
             status = child.wait(), if is_told => break status.ok(),
         };
-        if let Some(text) = piece.and_then(|text| told.take(text)) {
+        if let Some(text) = piece.and_then(|text| told.take_piece(text)) {
             let news = ShellNews::Output(text);
-            desk.tell(News::Shell { ticket, news }).await;
+            desk.send_update(UiUpdate::Shell { ticket, news }).await;
         }
     };
     // Nothing of it stays behind.
@@ -170,7 +182,7 @@ async fn followed(
 }
 
 /// Asks the group to end, then makes it.
-async fn stopped(child: &mut Child, group: Option<Pid>) -> Option<ExitStatus> {
+async fn stop_process_group(child: &mut Child, group: Option<Pid>) -> Option<ExitStatus> {
     if let Some(group) = group {
         let _ = kill_process_group(group, Signal::TERM);
         if let Ok(status) = tokio::time::timeout(TERM_WAIT, child.wait()).await {
@@ -183,15 +195,15 @@ async fn stopped(child: &mut Child, group: Option<Pid>) -> Option<ExitStatus> {
 }
 
 /// One of a command's outputs, read as text.
-struct Pipe<R> {
+struct OutputPipe<R> {
     from: Option<R>,
     /// Bytes of a character that is not whole yet.
     rest: Vec<u8>,
 }
 
-impl<R: AsyncRead + Unpin> Pipe<R> {
-    fn of(from: Option<R>) -> Pipe<R> {
-        Pipe { from, rest: Vec::new() }
+impl<R: AsyncRead + Unpin> OutputPipe<R> {
+    fn reading_from(from: Option<R>) -> OutputPipe<R> {
+        OutputPipe { from, rest: Vec::new() }
     }
 
     fn is_open(&self) -> bool {
@@ -205,7 +217,7 @@ impl<R: AsyncRead + Unpin> Pipe<R> {
         match read {
             Ok(count) if count > 0 => {
                 self.rest.extend_from_slice(&bytes[..count]);
-                Some(whole(&mut self.rest))
+                Some(take_whole_characters(&mut self.rest))
             }
             Ok(_) | Err(_) => {
                 self.from = None;
@@ -217,15 +229,15 @@ impl<R: AsyncRead + Unpin> Pipe<R> {
 }
 
 /// Takes the whole characters out of `bytes`; what may be the beginning of one stays.
-fn whole(bytes: &mut Vec<u8>) -> String {
-    let end = bytes.len() - tail(bytes);
+fn take_whole_characters(bytes: &mut Vec<u8>) -> String {
+    let end = bytes.len() - incomplete_tail_bytes(bytes);
     let text = String::from_utf8_lossy(&bytes[..end]).into_owned();
     bytes.drain(..end);
     text
 }
 
 /// How many bytes at the end are the beginning of a character.
-fn tail(bytes: &[u8]) -> usize {
+fn incomplete_tail_bytes(bytes: &[u8]) -> usize {
     for back in 1..=bytes.len().min(3) {
         let byte = bytes[bytes.len() - back];
         let needs = match byte {
@@ -241,9 +253,9 @@ fn tail(bytes: &[u8]) -> usize {
 }
 
 /// What was printed: as much as is shown, and beginning and end for the model.
-struct Told {
+struct PrintedOutput {
     shown: usize,
-    /// Characters that are kept at each end: more than are told, by [`Told::margin`].
+    /// Characters that are kept at each end: more than are told, by [`Told::secret_margin`].
     kept: usize,
     head: String,
     head_chars: usize,
@@ -252,17 +264,17 @@ struct Told {
     total: usize,
 }
 
-impl Told {
+impl PrintedOutput {
     /// Nothing yet. What is cut off must not hide a part of one of `secrets`.
-    fn new(secrets: &[String]) -> Told {
+    fn new(secrets: &[String]) -> PrintedOutput {
         let longest = secrets.iter().map(String::len).max().unwrap_or_default();
         let margin = longest.saturating_mul(FORM_CHARS_MAX).max(MARGIN_CHARS_MIN);
         let (head, end) = (String::new(), String::new());
-        Told { shown: 0, kept: TOLD_CHARS + margin, head, head_chars: 0, end, total: 0 }
+        PrintedOutput { shown: 0, kept: TOLD_CHARS + margin, head, head_chars: 0, end, total: 0 }
     }
 
     /// Takes a piece in; what of it is shown.
-    fn take(&mut self, text: String) -> Option<String> {
+    fn take_piece(&mut self, text: String) -> Option<String> {
         let mut at = text.len();
         for (index, letter) in text.char_indices() {
             if self.head_chars == self.kept {
@@ -275,7 +287,7 @@ impl Told {
         self.total += text.chars().count();
         self.end.push_str(&text[at..]);
         let over = self.end.chars().count().saturating_sub(self.kept);
-        self.end.drain(..place(&self.end, over));
+        self.end.drain(..character_offset(&self.end, over));
         let before = self.shown;
         self.shown = self.shown.saturating_add(text.len());
         match before {
@@ -288,12 +300,12 @@ impl Told {
     }
 
     /// Characters at a cut that may be a part of something secret, which is not known as such there.
-    fn margin(&self) -> usize {
+    fn secret_margin(&self) -> usize {
         self.kept - TOLD_CHARS
     }
 
     /// What the model would be told: cleaned first, cut then.
-    fn text(&self, secrets: &[String]) -> String {
+    fn text_for_model(&self, secrets: &[String]) -> String {
         if self.total <= self.kept * 2 {
             // Nothing was lost yet.
             let whole = format!("{}{}", self.head, self.end);
@@ -302,24 +314,31 @@ impl Told {
             if chars <= TOLD_CHARS * 2 {
                 return whole.into_owned();
             }
-            let (head, end) = (place(&whole, TOLD_CHARS), place(&whole, chars - TOLD_CHARS));
-            return cut(&whole[..head], &whole[end..], chars);
+            let (head, end) = (
+                character_offset(&whole, TOLD_CHARS),
+                character_offset(&whole, chars - TOLD_CHARS),
+            );
+            return join_cut_text(&whole[..head], &whole[end..], chars);
         }
         let (head, end) = (redact_text(&self.head, secrets), redact_text(&self.end, secrets));
-        let head_chars = head.chars().count().saturating_sub(self.margin()).min(TOLD_CHARS);
+        let head_chars = head.chars().count().saturating_sub(self.secret_margin()).min(TOLD_CHARS);
         let end_chars = end.chars().count();
-        let from = end_chars.saturating_sub(TOLD_CHARS).max(self.margin());
-        cut(&head[..place(&head, head_chars)], &end[place(&end, from)..], self.total)
+        let from = end_chars.saturating_sub(TOLD_CHARS).max(self.secret_margin());
+        join_cut_text(
+            &head[..character_offset(&head, head_chars)],
+            &end[character_offset(&end, from)..],
+            self.total,
+        )
     }
 }
 
 /// Where in `text` the character of that number begins.
-fn place(text: &str, number: usize) -> usize {
+fn character_offset(text: &str, number: usize) -> usize {
     text.char_indices().nth(number).map_or(text.len(), |(index, _)| index)
 }
 
 /// Beginning and end of a text of `chars` characters.
-fn cut(head: &str, end: &str, chars: usize) -> String {
+fn join_cut_text(head: &str, end: &str, chars: usize) -> String {
     let left = chars.saturating_sub(head.chars().count() + end.chars().count());
     format!("{head}\n[… {left} characters left out …]\n{end}")
 }
@@ -342,7 +361,7 @@ mod tests {
             let mut text = String::new();
             for piece in &pieces {
                 rest.extend_from_slice(piece);
-                text.push_str(&whole(&mut rest));
+                text.push_str(&take_whole_characters(&mut rest));
             }
             assert_eq!((text.as_str(), rest.len()), (expected, 0), "{pieces:?}");
         }
@@ -350,17 +369,17 @@ mod tests {
 
     #[test]
     fn f1_what_the_model_would_be_told_is_bounded_and_says_so() {
-        let mut told = Told::new(&[]);
-        assert_eq!(told.take("short".into()).as_deref(), Some("short"));
-        assert_eq!(told.text(&[]), "short");
-        told.take(" x".repeat(TOLD_CHARS * 3));
-        told.take("the end".into());
-        let text = told.text(&[]);
+        let mut told = PrintedOutput::new(&[]);
+        assert_eq!(told.take_piece("short".into()).as_deref(), Some("short"));
+        assert_eq!(told.text_for_model(&[]), "short");
+        told.take_piece(" x".repeat(TOLD_CHARS * 3));
+        told.take_piece("the end".into());
+        let text = told.text_for_model(&[]);
         assert!(text.starts_with("short") && text.ends_with("the end"), "both ends are there");
         assert!(text.contains("characters left out") && text.chars().count() < TOLD_CHARS * 2 + 99);
         let much = "y".repeat(SHOWN_BYTES_MAX);
-        assert!(told.take(much).expect("a remark").contains("more than is shown"));
-        assert_eq!(told.take("z".into()), None);
+        assert!(told.take_piece(much).expect("a remark").contains("more than is shown"));
+        assert_eq!(told.take_piece("z".into()), None);
     }
 
     #[test]
@@ -372,14 +391,14 @@ mod tests {
         for (before, after) in [(4, 5), (12, 0), (0, 12), (20, 20)] {
             for filler in [" y".repeat(TOLD_CHARS), " y".repeat(TOLD_CHARS * 4)] {
                 for earlier in [0, 40] {
-                    let margin = Told::new(&secrets).margin();
+                    let margin = PrintedOutput::new(&secrets).secret_margin();
                     for edge in [TOLD_CHARS, TOLD_CHARS + margin] {
-                        let mut told = Told::new(&secrets);
+                        let mut told = PrintedOutput::new(&secrets);
                         let lead = format!("{secret} ").repeat(earlier);
                         let rest = edge - before - lead.chars().count();
-                        told.take(format!("{lead}{}{secret}{filler}", "a".repeat(rest)));
-                        told.take(format!("{secret}{}", "b".repeat(edge - after)));
-                        let text = told.text(&secrets);
+                        told.take_piece(format!("{lead}{}{secret}{filler}", "a".repeat(rest)));
+                        told.take_piece(format!("{secret}{}", "b".repeat(edge - after)));
+                        let text = told.text_for_model(&secrets);
                         let part = ["corr", "orse", "batt", "stap", "aple"];
                         let leak = part.iter().find(|part| text.contains(*part));
                         assert_eq!(leak, None, "{before} {after} {earlier} {edge}");

@@ -9,8 +9,8 @@ use weir_core::event::{Decision, Event, RunStatus};
 use weir_core::ids::{ApprovalId, Seq, SessionId};
 use weir_core::input::{ApprovalAnswer, PersonCommand};
 use weir_core::profile::PermissionMode;
-use weir_install::environment::Environment;
-use weir_tui::link::{Items, Link, Tone, link};
+use weir_install::environment::ProcessEnvironment;
+use weir_tui::link::{ListResult, NoticeTone, UiChannel, ui_channel_pair};
 
 use super::*;
 use crate::options::GlobalOptions;
@@ -64,31 +64,31 @@ impl House {
             state_dir: Some(self.at("state")),
             log_file: None,
         };
-        global.open_cx(Environment::of(&variables)).expect("the house stands")
+        global.open_cx(ProcessEnvironment::of(&variables)).expect("the house stands")
     }
 
-    fn flags(&self) -> Wishes {
+    fn flags(&self) -> SessionOverrides {
         let script = format!("script:{}", self.at("play.script").display());
-        Wishes { model: Some(script), attended: true, ..Wishes::default() }
+        SessionOverrides { model: Some(script), attended: true, ..SessionOverrides::default() }
     }
 
     async fn face(&self) -> Face {
-        self.opened(Which::New, self.flags()).await
+        self.opened(SessionTarget::New, self.flags()).await
     }
 
-    async fn opened(&self, which: Which, flags: Wishes) -> Face {
-        let (link, far) = link();
-        let begin = Begin { which, flags, picks: Picks::Nothing };
-        let served = tokio::spawn(serve(self.cx(), begin, far));
+    async fn opened(&self, which: SessionTarget, flags: SessionOverrides) -> Face {
+        let (link, far) = ui_channel_pair();
+        let begin = FirstSession { which, flags, picks: FirstSessionPicker::Nothing };
+        let served = tokio::spawn(serve_link(self.cx(), begin, far));
         let mut face = Face { link, served, session: None, known: 0, names: 0 };
-        face.until("opened", |news| matches!(news, News::Opened { .. })).await;
+        face.until("opened", |news| matches!(news, UiUpdate::Opened { .. })).await;
         face
     }
 }
 
 /// Who sits before it.
 struct Face {
-    link: Link,
+    link: UiChannel,
     served: JoinHandle<()>,
     session: Option<SessionId>,
     known: Seq,
@@ -96,7 +96,7 @@ struct Face {
 }
 
 impl Face {
-    async fn wish(&self, wish: Wish) {
+    async fn wish(&self, wish: UiCommand) {
         self.link.wishes.send(wish).await.expect("somebody serves");
     }
 
@@ -104,16 +104,16 @@ impl Face {
         self.names += 1;
         let client_id = format!("m{}", self.names);
         let (text, attached) = (text.to_owned(), Vec::new());
-        self.wish(Wish::Say { text, attached, client_id: client_id.clone() }).await;
+        self.wish(UiCommand::Say { text, attached, client_id: client_id.clone() }).await;
         client_id
     }
 
     /// The next news of that kind; those before it are passed over.
-    async fn until(&mut self, what: &str, wanted: impl Fn(&News) -> bool) -> News {
+    async fn until(&mut self, what: &str, wanted: impl Fn(&UiUpdate) -> bool) -> UiUpdate {
         let mut passed = Vec::new();
         let found = async {
             while let Some(news) = self.link.news.recv().await {
-                if let News::Opened { session, known, .. } = &news {
+                if let UiUpdate::Opened { session, known, .. } = &news {
                     self.session.clone_from(session);
                     self.known = *known;
                 }
@@ -121,7 +121,7 @@ impl Face {
                     return Some(news);
                 }
                 passed.push(match &news {
-                    News::Fact { event, .. } => event.kind().to_owned(),
+                    UiUpdate::Fact { event, .. } => event.kind().to_owned(),
                     other => format!("{other:?}"),
                 });
             }
@@ -133,9 +133,10 @@ impl Face {
 
     /// The next fact of a kind, with its place.
     async fn fact(&mut self, kind: &str) -> (Seq, Arc<Event>) {
-        let is_it = |news: &News| matches!(news, News::Fact { event, .. } if event.kind() == kind);
+        let is_it =
+            |news: &UiUpdate| matches!(news, UiUpdate::Fact { event, .. } if event.kind() == kind);
         match self.until(kind, is_it).await {
-            News::Fact { seq, event, .. } => (seq, event),
+            UiUpdate::Fact { seq, event, .. } => (seq, event),
             other => panic!("{other:?}"),
         }
     }
@@ -149,7 +150,7 @@ impl Face {
 
     async fn decide(&self, approval: ApprovalId, decision: Decision, reason: Option<&str>) {
         let reason = reason.map(String::from);
-        self.wish(Wish::Tell(PersonCommand::Decide(ApprovalAnswer {
+        self.wish(UiCommand::Tell(PersonCommand::Decide(ApprovalAnswer {
             approval,
             decision,
             reason,
@@ -165,18 +166,19 @@ impl Face {
         }
     }
 
-    async fn notice(&mut self, wanted: Tone) -> String {
-        let is_it = |news: &News| matches!(news, News::Notice { tone, .. } if *tone == wanted);
+    async fn notice(&mut self, wanted: NoticeTone) -> String {
+        let is_it =
+            |news: &UiUpdate| matches!(news, UiUpdate::Notice { tone, .. } if *tone == wanted);
         match self.until("a notice", is_it).await {
-            News::Notice { text, .. } => text,
+            UiUpdate::Notice { text, .. } => text,
             other => panic!("{other:?}"),
         }
     }
 
-    async fn listed(&mut self, wish: Wish) -> Items {
+    async fn listed(&mut self, wish: UiCommand) -> ListResult {
         self.wish(wish).await;
-        match self.until("a list", |news| matches!(news, News::Listed { .. })).await {
-            News::Listed { items, .. } => items,
+        match self.until("a list", |news| matches!(news, UiUpdate::Listed { .. })).await {
+            UiUpdate::Listed { items, .. } => items,
             other => panic!("{other:?}"),
         }
     }
@@ -187,9 +189,9 @@ impl Face {
 
     /// Leaves; the other end gives everything back.
     async fn leave(mut self) {
-        self.wish(Wish::Leave).await;
-        let over = self.until("the end", |news| matches!(news, News::Over(_))).await;
-        assert_eq!(over, News::Over(None));
+        self.wish(UiCommand::Leave).await;
+        let over = self.until("the end", |news| matches!(news, UiUpdate::Over(_))).await;
+        assert_eq!(over, UiUpdate::Over(None));
         tokio::time::timeout(WAIT, self.served).await.expect("in time").expect("well");
     }
 }

@@ -5,10 +5,10 @@ use std::fmt::Write as _;
 use serde::Deserialize;
 use serde_json::json;
 use weir_core::ids::{Seq, SessionId, Timestamp};
-use weir_tui::link::{Back, News, TextKind, Ticket, Tone};
+use weir_tui::link::{CommandTicket, NoticeTone, RewindScope, TextKind, UiUpdate};
 
-use super::desk::{Done, Ground, Then};
-use super::http::{Answer, Trouble};
+use super::desk::{OutcomeFollowUp, RequestContext, UiCommandOutcome};
+use super::http::{ApiResult, RequestError};
 use super::opening;
 use crate::tui::copies;
 
@@ -19,7 +19,7 @@ const PREVIEW_BYTES_MAX: usize = 4 << 20;
 
 /// A checkpoint in a list.
 #[derive(Debug, Clone, Deserialize)]
-pub(super) struct Checkpoint {
+pub(super) struct CheckpointEntry {
     /// By which it is addressed.
     pub(super) id: String,
     /// In which run.
@@ -38,24 +38,24 @@ pub(super) struct Checkpoint {
 }
 
 #[derive(Debug, Clone, Deserialize)]
-struct Change {
+struct RemoteRestoredChange {
     path: String,
     what: String,
     diff: Option<String>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
-struct Conflict {
+struct RemoteRestoreConflict {
     path: String,
 }
 
 /// What was, or would be, taken back.
 #[derive(Debug, Clone, Default, Deserialize)]
-struct Restored {
+struct RemoteRestoreReport {
     #[serde(default)]
-    changes: Vec<Change>,
+    changes: Vec<RemoteRestoredChange>,
     #[serde(default)]
-    conflicts: Vec<Conflict>,
+    conflicts: Vec<RemoteRestoreConflict>,
     /// Paths that are as they were.
     #[serde(default)]
     already: Vec<String>,
@@ -68,26 +68,27 @@ struct Restored {
 }
 
 /// The session's checkpoints, newest first.
-pub(super) async fn checkpoints(ground: &Ground) -> Answer<Vec<Checkpoint>> {
-    ground.http.get(&["sessions", ground.session()?.as_str(), "checkpoints"], &[]).await
+pub(super) async fn fetch_checkpoints(ground: &RequestContext) -> ApiResult<Vec<CheckpointEntry>> {
+    ground.http.get(&["sessions", ground.require_session()?.as_str(), "checkpoints"], &[]).await
 }
 
-fn nothing(why: &str) -> Trouble {
-    Trouble::Refused { status: 409, code: String::new(), why: why.to_owned() }
+fn nothing_to_restore(why: &str) -> RequestError {
+    RequestError::Refused { status: 409, code: String::new(), why: why.to_owned() }
 }
 
 /// Takes the files of the last run back that changed any; done again, they are brought back.
-pub(super) async fn undo(ground: &Ground) -> Answer<Done> {
-    let all = checkpoints(ground).await?;
-    let newest =
-        all.first().ok_or_else(|| nothing("no change of a file is saved for this session"))?;
+pub(super) async fn undo_last_run(ground: &RequestContext) -> ApiResult<UiCommandOutcome> {
+    let all = fetch_checkpoints(ground).await?;
+    let newest = all
+        .first()
+        .ok_or_else(|| nothing_to_restore("no change of a file is saved for this session"))?;
     // Where the last change was an undo, that alone is taken back.
     let body = json!({ "whole_run": newest.call.is_some() });
     let restored = ground.http.post(&["checkpoints", &newest.id, "restore"], &body).await?;
-    Ok(Done::news(told(&restored)))
+    Ok(UiCommandOutcome::from_update(describe_restore(&restored)))
 }
 
-fn told(restored: &Restored) -> News {
+fn describe_restore(restored: &RemoteRestoreReport) -> UiUpdate {
     let names = |paths: &[&str]| {
         let more = paths.len().saturating_sub(NAMED_MAX);
         let named = paths.iter().take(NAMED_MAX).copied().collect::<Vec<_>>().join(", ");
@@ -100,7 +101,7 @@ fn told(restored: &Restored) -> News {
             true => "no file was changed since",
             false => "every file is as it was before already",
         };
-        return News::Notice { tone: Tone::Quiet, text: text.into() };
+        return UiUpdate::Notice { tone: NoticeTone::Quiet, text: text.into() };
     }
     let mut text = match changed.as_slice() {
         [] => "no file was put back".to_owned(),
@@ -109,28 +110,44 @@ fn told(restored: &Restored) -> News {
     if !left.is_empty() {
         let _ = write!(text, "; left alone, because somebody changed it since: {}", names(&left));
     }
-    News::Notice { tone: if left.is_empty() { Tone::Good } else { Tone::Bad }, text }
+    UiUpdate::Notice {
+        tone: if left.is_empty() { NoticeTone::Good } else { NoticeTone::Bad },
+        text,
+    }
 }
 
-async fn restored(ground: &Ground, before: Seq, is_preview: bool) -> Answer<Restored> {
+async fn request_rewind(
+    ground: &RequestContext,
+    before: Seq,
+    is_preview: bool,
+) -> ApiResult<RemoteRestoreReport> {
     let body = json!({ "before": before, "preview": is_preview });
-    ground.http.post(&["sessions", ground.session()?.as_str(), "rewind"], &body).await
+    ground.http.post(&["sessions", ground.require_session()?.as_str(), "rewind"], &body).await
 }
 
 /// What winding files back would change.
-pub(super) async fn preview(ground: &Ground, before: Seq, ticket: Ticket) -> Answer<Done> {
-    let restored = restored(ground, before, true).await?;
+pub(super) async fn preview_rewind(
+    ground: &RequestContext,
+    before: Seq,
+    ticket: CommandTicket,
+) -> ApiResult<UiCommandOutcome> {
+    let restored = request_rewind(ground, before, true).await?;
     let title = match restored.changes.len() {
         0 => "No file would change".to_owned(),
         1 => "1 file would change".to_owned(),
         many => format!("{many} files would change"),
     };
-    Ok(Done::news(News::Text { ticket, title, text: diff(&restored), kind: TextKind::Diff }))
+    Ok(UiCommandOutcome::from_update(UiUpdate::Text {
+        ticket,
+        title,
+        text: render_restore_diff(&restored),
+        kind: TextKind::Diff,
+    }))
 }
 
 /// One unified diff of all of it.
-fn diff(restored: &Restored) -> String {
-    let notes = copies::notes(&restored.originals, restored.missing.as_ref());
+fn render_restore_diff(restored: &RemoteRestoreReport) -> String {
+    let notes = copies::describe_copied_changes(&restored.originals, restored.missing.as_ref());
     let mut text: String = notes.iter().map(|note| format!("# {note}\n")).collect();
     for conflict in &restored.conflicts {
         let path = &conflict.path;
@@ -152,32 +169,37 @@ fn diff(restored: &Restored) -> String {
 
 /// Winds back to before the input at `before`. The copy is made first: where there can be none, no
 /// file is touched either.
-pub(super) async fn rewind(ground: &Ground, before: Seq, back: Back) -> Answer<Done> {
-    let mut done = Done::default();
+pub(super) async fn rewind_session(
+    ground: &RequestContext,
+    before: Seq,
+    back: RewindScope,
+) -> ApiResult<UiCommandOutcome> {
+    let mut done = UiCommandOutcome::default();
     let copy = match back {
-        Back::Files => None,
-        Back::Conversation | Back::Both => {
-            Some(opening::forked(&ground.http, ground.session()?, Some(before)).await?)
-        }
+        RewindScope::Files => None,
+        RewindScope::Conversation | RewindScope::Both => Some(
+            opening::fork_session(&ground.http, ground.require_session()?, Some(before)).await?,
+        ),
     };
-    if matches!(back, Back::Files | Back::Both) {
-        match restored(ground, before, false).await {
+    if matches!(back, RewindScope::Files | RewindScope::Both) {
+        match request_rewind(ground, before, false).await {
             Ok(restored) => {
-                let notes = copies::notes(&restored.originals, restored.missing.as_ref());
-                let quiet = |text| News::Notice { tone: Tone::Quiet, text };
+                let notes =
+                    copies::describe_copied_changes(&restored.originals, restored.missing.as_ref());
+                let quiet = |text| UiUpdate::Notice { tone: NoticeTone::Quiet, text };
                 done.news.extend(notes.into_iter().map(quiet));
-                done.news.push(told(&restored));
+                done.news.push(describe_restore(&restored));
             }
             Err(trouble) => {
                 if let Some(copy) = &copy {
-                    opening::dropped(&ground.http, copy).await;
+                    opening::remove_unused_fork(&ground.http, copy).await;
                 }
                 return Err(trouble);
             }
         }
     }
     if let Some(copy) = copy {
-        done.then = Then::Opened(Box::new(opening::existing(ground, copy).await?));
+        done.then = OutcomeFollowUp::Opened(Box::new(opening::open_existing(ground, copy).await?));
     }
     Ok(done)
 }
@@ -186,17 +208,17 @@ pub(super) async fn rewind(ground: &Ground, before: Seq, back: Back) -> Answer<D
 mod tests {
     use super::*;
 
-    fn restored(changes: &[(&str, Option<&str>)], conflicts: &[&str]) -> Restored {
-        let change = |(path, diff): &(&str, Option<&str>)| Change {
+    fn restored(changes: &[(&str, Option<&str>)], conflicts: &[&str]) -> RemoteRestoreReport {
+        let change = |(path, diff): &(&str, Option<&str>)| RemoteRestoredChange {
             path: (*path).into(),
             what: "changed".into(),
             diff: diff.map(str::to_owned),
         };
-        let conflict = |path: &&str| Conflict { path: (*path).into() };
-        Restored {
+        let conflict = |path: &&str| RemoteRestoreConflict { path: (*path).into() };
+        RemoteRestoreReport {
             changes: changes.iter().map(change).collect(),
             conflicts: conflicts.iter().map(conflict).collect(),
-            ..Restored::default()
+            ..RemoteRestoreReport::default()
         }
     }
 
@@ -205,28 +227,31 @@ mod tests {
         let many: Vec<(&str, Option<&str>)> =
             ["a", "b", "c", "d", "e", "f", "g"].map(|p| (p, None)).into();
         for (given, tone, text) in [
-            (restored(&[], &[]), Tone::Quiet, "no file was changed since"),
+            (restored(&[], &[]), NoticeTone::Quiet, "no file was changed since"),
             (
-                Restored { already: vec!["a".into()], ..Restored::default() },
-                Tone::Quiet,
+                RemoteRestoreReport { already: vec!["a".into()], ..RemoteRestoreReport::default() },
+                NoticeTone::Quiet,
                 "every file is as it was before already",
             ),
             (
                 restored(&[], &["x"]),
-                Tone::Bad,
+                NoticeTone::Bad,
                 "no file was put back; left alone, because somebody changed it since: x",
             ),
-            (restored(&[("a", None)], &[]), Tone::Good, "put back: a"),
-            (restored(&many, &[]), Tone::Good, "put back: a, b, c, d, e and 2 more"),
+            (restored(&[("a", None)], &[]), NoticeTone::Good, "put back: a"),
+            (restored(&many, &[]), NoticeTone::Good, "put back: a, b, c, d, e and 2 more"),
             (
                 restored(&[("a", None)], &["x"]),
-                Tone::Bad,
+                NoticeTone::Bad,
                 "put back: a; left alone, because somebody changed it since: x",
             ),
         ] {
-            assert_eq!(told(&given), News::Notice { tone, text: text.into() });
+            assert_eq!(describe_restore(&given), UiUpdate::Notice { tone, text: text.into() });
         }
-        let shown = diff(&restored(&[("a", Some("--- a\n+++ a\n")), ("b.png", None)], &["x"]));
+        let shown = render_restore_diff(&restored(
+            &[("a", Some("--- a\n+++ a\n")), ("b.png", None)],
+            &["x"],
+        ));
         assert_eq!(
             shown,
             "# x would be left alone: somebody changed it since\n--- a\n+++ a\n# b.png would be changed\n"

@@ -4,66 +4,85 @@
 use serde_json::{Value, json};
 use weir_core::model::Thinking;
 use weir_core::profile::PermissionMode;
-use weir_tui::link::{News, Tone};
+use weir_tui::link::{NoticeTone, UiUpdate};
 
-use super::desk::{Done, Ground, Then};
-use super::follow::{self, Seen};
-use super::http::{Answer, Trouble};
-use super::opening::Draft;
+use super::desk::{OutcomeFollowUp, RequestContext, UiCommandOutcome};
+use super::follow::{self, FollowedState};
+use super::http::{ApiResult, RequestError};
+use super::opening::SessionDraft;
 
-async fn changed(ground: &Ground, draft: Draft) -> Answer<Done> {
+async fn change_settings(
+    ground: &RequestContext,
+    draft: SessionDraft,
+) -> ApiResult<UiCommandOutcome> {
     let Some(session) = &ground.session else {
-        return Ok(Done { news: Vec::new(), then: Then::Draft(draft) });
+        return Ok(UiCommandOutcome { news: Vec::new(), then: OutcomeFollowUp::Draft(draft) });
     };
     // What came of it is told by the session itself.
     match ground.http.patch::<Value>(&["sessions", session.as_str()], &draft).await {
-        Ok(_) => Ok(Done::default()),
-        Err(trouble) => Ok(kept(&follow::seen(&ground.seen), &trouble)),
+        Ok(_) => Ok(UiCommandOutcome::default()),
+        Err(trouble) => Ok(report_unchanged(&follow::lock_followed_state(&ground.seen), &trouble)),
     }
 }
 
 /// Nothing was changed: why, and what holds, since a face may have shown the change already.
-fn kept(seen: &Seen, trouble: &Trouble) -> Done {
-    let why = News::Notice { tone: Tone::Bad, text: trouble.to_string() };
-    let news = std::iter::once(why).chain(seen.settings()).collect();
-    Done { news, then: Then::Nothing }
+fn report_unchanged(seen: &FollowedState, trouble: &RequestError) -> UiCommandOutcome {
+    let why = UiUpdate::Notice { tone: NoticeTone::Bad, text: trouble.to_string() };
+    let news = std::iter::once(why).chain(seen.settings_update()).collect();
+    UiCommandOutcome { news, then: OutcomeFollowUp::Nothing }
 }
 
 /// What is changed, beside what was chosen for a new session.
-fn draft(ground: &Ground) -> Draft {
+fn starting_draft(ground: &RequestContext) -> SessionDraft {
     match &ground.session {
-        Some(_) => Draft::default(),
+        Some(_) => SessionDraft::default(),
         None => ground.draft.clone(),
     }
 }
 
 /// Another permission mode.
-pub(super) async fn mode(ground: &Ground, mode: PermissionMode) -> Answer<Done> {
-    changed(ground, Draft { permission: Some(mode), ..draft(ground) }).await
+pub(super) async fn change_permission_mode(
+    ground: &RequestContext,
+    mode: PermissionMode,
+) -> ApiResult<UiCommandOutcome> {
+    change_settings(ground, SessionDraft { permission: Some(mode), ..starting_draft(ground) }).await
 }
 
 /// How much the model thinks.
-pub(super) async fn thinking(ground: &Ground, thinking: Thinking) -> Answer<Done> {
-    changed(ground, Draft { thinking: Some(thinking), ..draft(ground) }).await
+pub(super) async fn change_thinking(
+    ground: &RequestContext,
+    thinking: Thinking,
+) -> ApiResult<UiCommandOutcome> {
+    change_settings(ground, SessionDraft { thinking: Some(thinking), ..starting_draft(ground) })
+        .await
 }
 
 /// Another model.
-pub(super) async fn model(ground: &Ground, model: String) -> Answer<Done> {
-    changed(ground, Draft { model: Some(model), ..draft(ground) }).await
+pub(super) async fn change_model(
+    ground: &RequestContext,
+    model: String,
+) -> ApiResult<UiCommandOutcome> {
+    change_settings(ground, SessionDraft { model: Some(model), ..starting_draft(ground) }).await
 }
 
 /// Another profile.
-pub(super) async fn profile(ground: &Ground, profile: String) -> Answer<Done> {
-    changed(ground, Draft { profile: Some(profile), ..draft(ground) }).await
+pub(super) async fn change_profile(
+    ground: &RequestContext,
+    profile: String,
+) -> ApiResult<UiCommandOutcome> {
+    change_settings(ground, SessionDraft { profile: Some(profile), ..starting_draft(ground) }).await
 }
 
 /// Makes the context shorter. `words`: what the summary must keep.
-pub(super) async fn condense(ground: &Ground, words: &str) -> Answer<Done> {
-    let parts = ["sessions", ground.session()?.as_str(), "condense"];
+pub(super) async fn condense_context(
+    ground: &RequestContext,
+    words: &str,
+) -> ApiResult<UiCommandOutcome> {
+    let parts = ["sessions", ground.require_session()?.as_str(), "condense"];
     let keep = Some(words.trim()).filter(|words| !words.is_empty());
     let body = keep.map_or_else(|| json!({}), |keep| json!({ "keep": keep }));
     let () = ground.http.post(&parts, &body).await?;
-    Ok(Done::default())
+    Ok(UiCommandOutcome::default())
 }
 
 #[cfg(test)]
@@ -73,26 +92,26 @@ mod tests {
     #[test]
     fn f1_attach_a_change_that_failed_leaves_what_holds_on_the_screen() {
         let trouble =
-            Trouble::Refused { status: 409, code: String::new(), why: "a run is on".into() };
-        let notice = News::Notice { tone: Tone::Bad, text: "a run is on".into() };
+            RequestError::Refused { status: 409, code: String::new(), why: "a run is on".into() };
+        let notice = UiUpdate::Notice { tone: NoticeTone::Bad, text: "a run is on".into() };
         assert_eq!(
-            kept(&Seen::default(), &trouble).news,
+            report_unchanged(&FollowedState::default(), &trouble).news,
             std::slice::from_ref(&notice),
             "nothing known yet"
         );
-        let seen = Seen {
+        let seen = FollowedState {
             model: "a/b".into(),
             profile: "code".into(),
             permission: PermissionMode::AutoEdit,
             thinking: Thinking::default(),
-            ..Seen::default()
+            ..FollowedState::default()
         };
-        let holds = News::Settings {
+        let holds = UiUpdate::Settings {
             model: "a/b".into(),
             profile: "code".into(),
             permission: PermissionMode::AutoEdit,
             thinking: Thinking::default(),
         };
-        assert_eq!(kept(&seen, &trouble).news, [notice, holds]);
+        assert_eq!(report_unchanged(&seen, &trouble).news, [notice, holds]);
     }
 }

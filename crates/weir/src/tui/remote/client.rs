@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::http::{ANSWER_WAIT, SILENCE_MAX, causes};
-use super::place::Place;
+use super::http::{ANSWER_WAIT, SILENCE_MAX, describe_transport_error};
+use super::place::ServerAddress;
 
 /// How long a connection may take to begin.
 const CONNECT_WAIT: Duration = Duration::from_secs(10);
@@ -13,9 +13,9 @@ const CONNECT_WAIT: Duration = Duration::from_secs(10);
 ///
 /// # Errors
 /// They cannot be used.
-pub(super) fn client(place: &Place) -> Result<reqwest::Client, String> {
+pub(super) fn build_http_client(place: &ServerAddress) -> Result<reqwest::Client, String> {
     let builder = reqwest::Client::builder()
-        .tls_backend_preconfigured(tls(place)?)
+        .tls_backend_preconfigured(build_tls_config(place)?)
         // Who one is goes to the server that was named and to no other.
         .redirect(reqwest::redirect::Policy::none())
         .referer(false)
@@ -25,10 +25,10 @@ pub(super) fn client(place: &Place) -> Result<reqwest::Client, String> {
         .user_agent(concat!("weir/", env!("CARGO_PKG_VERSION")));
     // No proxy reaches a server on this machine.
     let builder = if place.is_here() { builder.no_proxy() } else { builder };
-    builder.build().map_err(|error| causes(&error))
+    builder.build().map_err(|error| describe_transport_error(&error))
 }
 
-fn tls(place: &Place) -> Result<rustls::ClientConfig, String> {
+fn build_tls_config(place: &ServerAddress) -> Result<rustls::ClientConfig, String> {
     use rustls_platform_verifier::BuilderVerifierExt as _;
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     let tls = rustls::ClientConfig::builder_with_provider(provider)

@@ -13,14 +13,14 @@ use tokio::sync::mpsc::{Receiver, Sender};
 use tokio::task::{AbortHandle, JoinError, JoinSet};
 use weir_core::ids::SessionId;
 use weir_core::model::Thinking;
-use weir_tui::link::{News, Tone, WISHES_MAX, Which, Wish};
+use weir_tui::link::{NoticeTone, SessionTarget, UiCommand, UiUpdate, WISHES_MAX};
 
-use super::super::clipboard::Clipboard;
-use super::follow::{self, End, Shared};
-use super::http::{Answer, Http, Trouble};
-use super::opening::{self, Draft, Opening};
+use super::super::clipboard::SystemClipboard;
+use super::follow::{self, FollowEnd, SharedFollowedState};
+use super::http::{ApiResult, RequestError, ServerClient};
+use super::opening::{self, SessionDraft, SessionOpening};
 use super::pause;
-use super::wishes::{Lane, done, lane, refused};
+use super::wishes::{CommandLane, lane_of_command, perform_command, refused_outcome};
 
 /// Looks under way at once.
 const LOOKS_MAX: usize = 32;
@@ -31,7 +31,7 @@ const GOODBYE: Duration = Duration::from_secs(2);
 
 /// This machine, and who one is on the server.
 #[derive(Debug, Clone)]
-pub(super) struct Here {
+pub(super) struct LocalMachine {
     /// The folder in which the program was started.
     pub(super) folder: PathBuf,
     /// The person's home.
@@ -39,33 +39,33 @@ pub(super) struct Here {
     /// Their name on the server.
     pub(super) name: String,
     /// What was copied here.
-    pub(super) clipboard: Clipboard,
+    pub(super) clipboard: SystemClipboard,
 }
 
 /// What a wish is made with.
 #[derive(Clone)]
-pub(super) struct Ground {
+pub(super) struct RequestContext {
     /// The server.
-    pub(super) http: Arc<Http>,
+    pub(super) http: Arc<ServerClient>,
     /// This machine.
-    pub(super) here: Here,
+    pub(super) here: LocalMachine,
     /// The session that is open; `None`: a new one that does not exist yet.
     pub(super) session: Option<SessionId>,
     /// What a new one is to be like.
-    pub(super) draft: Draft,
+    pub(super) draft: SessionDraft,
     /// What was seen of the session.
-    pub(super) seen: Shared,
+    pub(super) seen: SharedFollowedState,
     /// Has a look at the kill switch now.
     pub(super) look: Arc<Notify>,
 }
 
-impl Ground {
+impl RequestContext {
     /// The session; without one there is nothing to do it in.
     ///
     /// # Errors
     /// There is none yet.
-    pub(super) fn session(&self) -> Answer<&SessionId> {
-        self.session.as_ref().ok_or_else(|| Trouble::Refused {
+    pub(super) fn require_session(&self) -> ApiResult<&SessionId> {
+        self.session.as_ref().ok_or_else(|| RequestError::Refused {
             status: 404,
             code: String::new(),
             why: "nothing was said yet, so there is no session".into(),
@@ -75,84 +75,88 @@ impl Ground {
 
 /// What came of a wish.
 #[derive(Default)]
-pub(super) struct Done {
+pub(super) struct UiCommandOutcome {
     /// What is told.
-    pub(super) news: Vec<News>,
+    pub(super) news: Vec<UiUpdate>,
     /// What follows from it.
-    pub(super) then: Then,
+    pub(super) then: OutcomeFollowUp,
 }
 
 /// What follows from a wish.
 #[derive(Default)]
-pub(super) enum Then {
+pub(super) enum OutcomeFollowUp {
     /// Nothing.
     #[default]
     Nothing,
     /// Another session is open.
-    Opened(Box<Opening>),
+    Opened(Box<SessionOpening>),
     /// The session now exists, and this is to be done in it.
-    Began(Box<Opening>, Box<Wish>),
+    Began(Box<SessionOpening>, Box<UiCommand>),
     /// A new one is to be like this.
-    Draft(Draft),
+    Draft(SessionDraft),
 }
 
-impl Done {
+impl UiCommandOutcome {
     /// These news and nothing else.
-    pub(super) fn news(news: News) -> Done {
-        Done { news: vec![news], then: Then::Nothing }
+    pub(super) fn from_update(news: UiUpdate) -> UiCommandOutcome {
+        UiCommandOutcome { news: vec![news], then: OutcomeFollowUp::Nothing }
     }
 
     /// Something that was said is refused.
     fn is_refused(&self) -> bool {
-        self.news.iter().any(|news| matches!(news, News::Refused { .. }))
+        self.news.iter().any(|news| matches!(news, UiUpdate::Refused { .. }))
     }
 
     /// A line for the person.
-    pub(super) fn notice(tone: Tone, text: impl Into<String>) -> Done {
-        Done::news(News::Notice { tone, text: text.into() })
+    pub(super) fn from_notice(tone: NoticeTone, text: impl Into<String>) -> UiCommandOutcome {
+        UiCommandOutcome::from_update(UiUpdate::Notice { tone, text: text.into() })
     }
 }
 
 /// The state of it.
-pub(super) struct Desk {
-    ground: Ground,
-    news: Sender<News>,
+pub(super) struct RemoteController {
+    ground: RequestContext,
+    news: Sender<UiUpdate>,
     /// What makes or changes the session, in order, and the one of it that is under way.
-    line: VecDeque<Wish>,
-    turn: JoinSet<Done>,
+    line: VecDeque<UiCommand>,
+    turn: JoinSet<UiCommandOutcome>,
     /// Whether that one says something.
     says: bool,
     /// What was said and refused, or not done in time, after the face went.
     unsaid: usize,
     /// What steers a run, in order, each with the session that it was meant for.
-    steers: VecDeque<(Ground, Wish)>,
-    steer: JoinSet<Done>,
-    asides: JoinSet<Done>,
-    looks: JoinSet<Done>,
+    steers: VecDeque<(RequestContext, UiCommand)>,
+    steer: JoinSet<UiCommandOutcome>,
+    asides: JoinSet<UiCommandOutcome>,
+    looks: JoinSet<UiCommandOutcome>,
     /// The look for files that is under way: another makes it worthless.
     files: Option<AbortHandle>,
-    following: JoinSet<End>,
+    following: JoinSet<FollowEnd>,
     /// Who watches the kill switch.
     watching: JoinSet<()>,
 }
 
-enum Next {
-    Wish(Option<Wish>),
-    Done(Result<Done, JoinError>),
-    End(End),
+enum ControllerEvent {
+    Wish(Option<UiCommand>),
+    Done(Result<UiCommandOutcome, JoinError>),
+    End(FollowEnd),
 }
 
-impl Desk {
-    pub(super) fn new(http: Arc<Http>, here: Here, news: Sender<News>) -> Desk {
-        let ground = Ground {
+impl RemoteController {
+    pub(super) fn new(
+        http: Arc<ServerClient>,
+        here: LocalMachine,
+        news: Sender<UiUpdate>,
+    ) -> RemoteController {
+        let ground = RequestContext {
             http,
             here,
             session: None,
-            draft: Draft::default(),
-            seen: Shared::default(),
+            draft: SessionDraft::default(),
+            seen: SharedFollowedState::default(),
             look: Arc::default(),
         };
-        Desk {
+        RemoteController {
             ground,
             news,
             line: VecDeque::new(),
@@ -174,53 +178,54 @@ impl Desk {
     /// # Errors
     /// It cannot be opened, the session cannot be followed any more, or what was said last did not
     /// get there: a sentence.
-    pub(super) async fn serve(
+    pub(super) async fn serve_link(
         mut self,
-        (which, thinking): (Which, Option<Thinking>),
-        mut wishes: Receiver<Wish>,
+        (which, thinking): (SessionTarget, Option<Thinking>),
+        mut wishes: Receiver<UiCommand>,
     ) -> Result<(), String> {
         let named = self.ground.http.place.session.clone();
         let which = match (which, named) {
             // The address of a chat's page names what is opened first.
-            (Which::New, Some(named)) => Which::Existing(named),
+            (SessionTarget::New, Some(named)) => SessionTarget::Existing(named),
             (which, _) => which,
         };
-        let opening = opening::open(self.ground.clone(), which).await;
+        let opening = opening::open_session(self.ground.clone(), which).await;
         let opening = opening.map_err(|trouble| trouble.to_string())?;
-        self.opened(opening).await;
+        self.show_opened_session(opening).await;
         // As if it were chosen in the session that was opened, before anything is said there.
         if let Some(level) = thinking {
-            self.take(Wish::Thinking(level)).await;
+            self.accept_command(UiCommand::Thinking(level)).await;
         }
         let switch = (self.ground.http.clone(), self.news.clone(), self.ground.look.clone());
-        self.watching.spawn(pause::watch(switch.0, switch.1, switch.2));
+        self.watching.spawn(pause::watch_pause_state(switch.0, switch.1, switch.2));
         loop {
             self.start_next();
             let next = tokio::select! {
-                wish = wishes.recv() => Next::Wish(wish),
-                Some(done) = self.turn.join_next() => Next::Done(done),
-                Some(done) = self.steer.join_next() => Next::Done(done),
-                Some(done) = self.asides.join_next() => Next::Done(done),
-                Some(done) = self.looks.join_next() => Next::Done(done),
+                wish = wishes.recv() => ControllerEvent::Wish(wish),
+                Some(done) = self.turn.join_next() => ControllerEvent::Done(done),
+                Some(done) = self.steer.join_next() => ControllerEvent::Done(done),
+                Some(done) = self.asides.join_next() => ControllerEvent::Done(done),
+                Some(done) = self.looks.join_next() => ControllerEvent::Done(done),
                 Some(end) = self.following.join_next() =>
-                    Next::End(end.unwrap_or(End::Broken("following it failed badly".into()))),
+                    ControllerEvent::End(end.unwrap_or(FollowEnd::Broken("following it failed badly".into()))),
             };
             match next {
-                Next::Wish(None | Some(Wish::Leave)) | Next::End(End::Left) => {
+                ControllerEvent::Wish(None | Some(UiCommand::Leave))
+                | ControllerEvent::End(FollowEnd::Left) => {
                     // What is not done by then stays undone: the server may be away.
-                    let _ = tokio::time::timeout(FINISH_WAIT, self.finish()).await;
-                    return self.unsaid();
+                    let _ = tokio::time::timeout(FINISH_WAIT, self.finish_pending()).await;
+                    return self.unsent_messages();
                 }
-                Next::Wish(Some(wish)) => self.take(wish).await,
-                Next::Done(done) => self.joined(done).await,
-                Next::End(End::Broken(why)) => return Err(why),
-                Next::End(End::Gone) => self.gone().await?,
+                ControllerEvent::Wish(Some(wish)) => self.accept_command(wish).await,
+                ControllerEvent::Done(done) => self.handle_ended_task(done).await,
+                ControllerEvent::End(FollowEnd::Broken(why)) => return Err(why),
+                ControllerEvent::End(FollowEnd::Gone) => self.replace_removed_session().await?,
             }
         }
     }
 
     /// Does what was wished before the face went.
-    async fn finish(&mut self) {
+    async fn finish_pending(&mut self) {
         loop {
             self.start_next();
             let (done, says) = tokio::select! {
@@ -230,15 +235,15 @@ impl Desk {
                 Some(done) = self.looks.join_next() => (done, false),
                 else => return,
             };
-            let is_refused = done.as_ref().is_ok_and(Done::is_refused);
+            let is_refused = done.as_ref().is_ok_and(UiCommandOutcome::is_refused);
             self.unsaid += usize::from(says && is_refused);
-            self.joined(done).await;
+            self.handle_ended_task(done).await;
         }
     }
 
     /// What was said and did not get there, as far as is known.
-    fn unsaid(&self) -> Result<(), String> {
-        let is_say = |wish: &&Wish| matches!(wish, Wish::Say { .. });
+    fn unsent_messages(&self) -> Result<(), String> {
+        let is_say = |wish: &&UiCommand| matches!(wish, UiCommand::Say { .. });
         let under_way = usize::from(self.says && !self.turn.is_empty());
         match self.unsaid + under_way + self.line.iter().filter(is_say).count() {
             0 => Ok(()),
@@ -249,31 +254,33 @@ impl Desk {
         }
     }
 
-    async fn tell(&self, news: News) {
+    async fn send_update(&self, news: UiUpdate) {
         // Whether the face has gone is known by its wishes.
         let _ = self.news.send(news).await;
     }
 
-    async fn take(&mut self, wish: Wish) {
-        match lane(&wish) {
-            Lane::Session if self.line.len() < WISHES_MAX => self.line.push_back(wish),
-            Lane::Run if self.steers.len() < WISHES_MAX => {
+    async fn accept_command(&mut self, wish: UiCommand) {
+        match lane_of_command(&wish) {
+            CommandLane::Session if self.line.len() < WISHES_MAX => self.line.push_back(wish),
+            CommandLane::Run if self.steers.len() < WISHES_MAX => {
                 self.steers.push_back((self.ground.clone(), wish));
             }
-            Lane::Aside if self.asides.len() < WISHES_MAX => {
-                self.asides.spawn(done(self.ground.clone(), wish));
+            CommandLane::Aside if self.asides.len() < WISHES_MAX => {
+                self.asides.spawn(perform_command(self.ground.clone(), wish));
             }
-            Lane::Look if self.looks.len() < LOOKS_MAX => self.look(wish),
-            Lane::Session => self.settle(refused(wish, "too much waits to be said")).await,
-            Lane::Run | Lane::Aside | Lane::Look => {
-                self.settle(refused(wish, "too much is under way at once")).await;
+            CommandLane::Look if self.looks.len() < LOOKS_MAX => self.start_lookup(wish),
+            CommandLane::Session => {
+                self.apply_outcome(refused_outcome(wish, "too much waits to be said")).await
+            }
+            CommandLane::Run | CommandLane::Aside | CommandLane::Look => {
+                self.apply_outcome(refused_outcome(wish, "too much is under way at once")).await;
             }
         }
     }
 
-    fn look(&mut self, wish: Wish) {
-        let is_files = matches!(wish, Wish::Files { .. });
-        let handle = self.looks.spawn(done(self.ground.clone(), wish));
+    fn start_lookup(&mut self, wish: UiCommand) {
+        let is_files = matches!(wish, UiCommand::Files { .. });
+        let handle = self.looks.spawn(perform_command(self.ground.clone(), wish));
         if is_files && let Some(before) = self.files.replace(handle) {
             before.abort();
         }
@@ -283,75 +290,81 @@ impl Desk {
         if self.turn.is_empty()
             && let Some(wish) = self.line.pop_front()
         {
-            self.says = matches!(wish, Wish::Say { .. });
-            self.turn.spawn(done(self.ground.clone(), wish));
+            self.says = matches!(wish, UiCommand::Say { .. });
+            self.turn.spawn(perform_command(self.ground.clone(), wish));
         }
         if self.steer.is_empty()
             && let Some((ground, wish)) = self.steers.pop_front()
         {
-            self.steer.spawn(done(ground, wish));
+            self.steer.spawn(perform_command(ground, wish));
         }
     }
 
     /// A task that ended; one that was stopped has nothing to tell.
-    async fn joined(&mut self, done: Result<Done, JoinError>) {
+    async fn handle_ended_task(&mut self, done: Result<UiCommandOutcome, JoinError>) {
         match done {
-            Ok(done) => self.settle(done).await,
+            Ok(done) => self.apply_outcome(done).await,
             Err(error) if error.is_cancelled() => (),
-            Err(_) => self.settle(Done::notice(Tone::Bad, "a wish failed badly")).await,
+            Err(_) => {
+                self.apply_outcome(UiCommandOutcome::from_notice(
+                    NoticeTone::Bad,
+                    "a wish failed badly",
+                ))
+                .await
+            }
         }
     }
 
-    async fn settle(&mut self, done: Done) {
-        let Done { news, then } = done;
+    async fn apply_outcome(&mut self, done: UiCommandOutcome) {
+        let UiCommandOutcome { news, then } = done;
         for one in news {
-            self.tell(one).await;
+            self.send_update(one).await;
         }
         match then {
-            Then::Nothing => (),
-            Then::Draft(draft) => {
-                self.tell(draft.told()).await;
+            OutcomeFollowUp::Nothing => (),
+            OutcomeFollowUp::Draft(draft) => {
+                self.send_update(draft.settings_update()).await;
                 self.ground.draft = draft;
             }
-            Then::Opened(opening) => self.opened(*opening).await,
-            Then::Began(opening, wish) => {
-                self.opened(*opening).await;
+            OutcomeFollowUp::Opened(opening) => self.show_opened_session(*opening).await,
+            OutcomeFollowUp::Began(opening, wish) => {
+                self.show_opened_session(*opening).await;
                 self.line.push_front(*wish);
             }
         }
     }
 
-    async fn opened(&mut self, opening: Opening) {
+    async fn show_opened_session(&mut self, opening: SessionOpening) {
         // Nothing of the session before comes after this.
         self.following.shutdown().await;
-        let Opening { session, known, about, named, draft } = opening;
+        let SessionOpening { session, known, about, named, draft } = opening;
         self.ground.session.clone_from(&session);
         self.ground.draft = draft;
-        self.ground.seen = Shared::default();
+        self.ground.seen = SharedFollowedState::default();
         let is_new = session.is_none();
         let about = Box::new(about);
-        self.tell(News::Opened { session: session.clone(), known, about, named }).await;
+        self.send_update(UiUpdate::Opened { session: session.clone(), known, about, named }).await;
         if is_new {
-            self.tell(self.ground.draft.told()).await;
+            self.send_update(self.ground.draft.settings_update()).await;
         }
         if let Some(session) = session {
             let told = (self.news.clone(), self.ground.seen.clone());
-            self.following.spawn(follow::follow(self.ground.http.clone(), session, told));
+            self.following.spawn(follow::follow_session(self.ground.http.clone(), session, told));
         }
     }
 
     /// The session was removed: a new one is begun in its place.
-    async fn gone(&mut self) -> Result<(), String> {
+    async fn replace_removed_session(&mut self) -> Result<(), String> {
         let text = "this session was removed on the server; what you say now begins another";
-        self.tell(News::Notice { tone: Tone::Bad, text: text.into() }).await;
-        let opening = opening::open(self.ground.clone(), Which::New).await;
-        self.opened(opening.map_err(|trouble| trouble.to_string())?).await;
+        self.send_update(UiUpdate::Notice { tone: NoticeTone::Bad, text: text.into() }).await;
+        let opening = opening::open_session(self.ground.clone(), SessionTarget::New).await;
+        self.show_opened_session(opening.map_err(|trouble| trouble.to_string())?).await;
         Ok(())
     }
 }
 
 /// Ends the sign-in: nothing of it is kept.
-pub(super) async fn sign_out(http: &Http) {
+pub(super) async fn sign_out(http: &ServerClient) {
     // One that stays ends by itself on the server.
     let _ = tokio::time::timeout(GOODBYE, http.post::<Value>(&["logout"], &json!({}))).await;
 }

@@ -6,45 +6,52 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use weir_core::ids::SessionId;
-use weir_tui::link::Tone;
+use weir_tui::link::NoticeTone;
 
-use super::desk::{Done, Ground};
-use super::http::{self, Answer, Trouble};
+use super::desk::{RequestContext, UiCommandOutcome};
+use super::http::{self, ApiResult, RequestError};
 use super::say::path_of;
 
 /// Largest session that is taken along, in bytes.
 const EXPORT_BYTES_MAX: u64 = 2 << 30;
 
 /// Takes the session along.
-pub(super) async fn export(ground: &Ground, file: &str) -> Answer<Done> {
-    let session = ground.session()?;
-    let (name, format) = named(file, session).map_err(refused)?;
+pub(super) async fn export_session(
+    ground: &RequestContext,
+    file: &str,
+) -> ApiResult<UiCommandOutcome> {
+    let session = ground.require_session()?;
+    let (name, format) = export_name_and_format(file, session).map_err(refused_export)?;
     let path = path_of(&ground.here, &name);
     let parts = ["sessions", session.as_str(), "export"];
-    let response = ground.http.stream(&parts, &[("format", format)]).await?;
+    let response = ground.http.open_stream(&parts, &[("format", format)]).await?;
     let shown = path.display().to_string();
-    let (part, mut file) = Part::begin(&path).map_err(refused)?;
+    let (part, mut file) = PartialFile::create_beside(&path).map_err(refused_export)?;
     let mut stream = response.bytes_stream();
     let mut bytes = 0_u64;
     while let Some(piece) = http::next(&mut stream).await? {
         bytes += piece.len() as u64;
         if bytes > EXPORT_BYTES_MAX {
-            return Err(refused("it is too large to be taken along".into()));
+            return Err(refused_export("it is too large to be taken along".into()));
         }
         let written = file.write_all(&piece);
-        written.map_err(|error| refused(format!("{shown} cannot be written: {error}")))?;
+        written.map_err(|error| refused_export(format!("{shown} cannot be written: {error}")))?;
     }
-    file.sync_all().map_err(|error| refused(format!("{shown} cannot be written: {error}")))?;
-    part.take_place(&path).map_err(refused)?;
-    Ok(Done::notice(Tone::Good, format!("the session is written to {shown} ({bytes} bytes)")))
+    file.sync_all()
+        .map_err(|error| refused_export(format!("{shown} cannot be written: {error}")))?;
+    part.take_place(&path).map_err(refused_export)?;
+    Ok(UiCommandOutcome::from_notice(
+        NoticeTone::Good,
+        format!("the session is written to {shown} ({bytes} bytes)"),
+    ))
 }
 
 /// A file on its way, beside the place where it will stand. Half of a session is none: it goes with
 /// this, also where whoever wrote it was stopped.
-struct Part(PathBuf);
+struct PartialFile(PathBuf);
 
-impl Part {
-    fn begin(path: &Path) -> Result<(Part, File), String> {
+impl PartialFile {
+    fn create_beside(path: &Path) -> Result<(PartialFile, File), String> {
         if path.symlink_metadata().is_ok() {
             return Err(is_there(path));
         }
@@ -53,7 +60,7 @@ impl Part {
         let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&beside);
         let file =
             made.map_err(|error| format!("{} cannot be written: {error}", path.display()))?;
-        Ok((Part(beside), file))
+        Ok((PartialFile(beside), file))
     }
 
     /// Gives it its name, if nothing has that meanwhile.
@@ -65,7 +72,7 @@ impl Part {
     }
 }
 
-impl Drop for Part {
+impl Drop for PartialFile {
     fn drop(&mut self) {
         let _ = std::fs::remove_file(&self.0);
     }
@@ -75,12 +82,15 @@ fn is_there(path: &Path) -> String {
     format!("{} is there already; name another file", path.display())
 }
 
-fn refused(why: String) -> Trouble {
-    Trouble::Refused { status: 400, code: String::new(), why }
+fn refused_export(why: String) -> RequestError {
+    RequestError::Refused { status: 400, code: String::new(), why }
 }
 
 /// The file's name and the form that its ending asks for; one is chosen where none is said.
-fn named(file: &str, session: &SessionId) -> Result<(String, &'static str), String> {
+fn export_name_and_format(
+    file: &str,
+    session: &SessionId,
+) -> Result<(String, &'static str), String> {
     let file = file.trim();
     if file.is_empty() {
         let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
@@ -111,7 +121,7 @@ mod tests {
             ("d.pdf", Err(())),
             ("d", Err(())),
         ] {
-            let found = named(file, &id);
+            let found = export_name_and_format(file, &id);
             let found = found.as_ref().map(|(name, form)| (name.as_str(), *form)).map_err(|_| ());
             assert_eq!(found, expected, "{file}");
         }
@@ -126,7 +136,7 @@ mod tests {
             found.map(|one| one.expect("readable").file_name()).collect::<Vec<_>>()
         };
         let begin = || {
-            let (part, mut file) = Part::begin(&path).expect("begun");
+            let (part, mut file) = PartialFile::create_beside(&path).expect("begun");
             file.write_all(b"whole").expect("writable");
             part
         };
@@ -136,7 +146,7 @@ mod tests {
         first.take_place(&path).expect("free");
         let why = second.take_place(&path).expect_err("taken");
         assert!(why.contains("is there already"), "{why}");
-        assert!(Part::begin(&path).is_err());
+        assert!(PartialFile::create_beside(&path).is_err());
         assert_eq!(names(), ["a.md"]);
         assert_eq!(std::fs::read(&path).expect("readable"), b"whole");
     }

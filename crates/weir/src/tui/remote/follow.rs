@@ -11,10 +11,10 @@ use weir_core::event::Event;
 use weir_core::ids::{Seq, SessionId};
 use weir_core::model::Thinking;
 use weir_core::profile::PermissionMode;
-use weir_tui::link::{News, Tone};
+use weir_tui::link::{NoticeTone, UiUpdate};
 
-use super::http::{self, Answer, Http, Trouble};
-use super::wire::{Decoder, Heard, heard};
+use super::http::{self, ApiResult, RequestError, ServerClient};
+use super::wire::{EventStreamDecoder, FactConsequences, parse_event};
 
 /// First and longest wait before a server is asked again.
 const PAUSE_MIN: Duration = Duration::from_millis(250);
@@ -28,7 +28,7 @@ const UNKNOWN_MAX: usize = 100;
 
 /// What was seen of the session that is followed.
 #[derive(Debug, Default)]
-pub(super) struct Seen {
+pub(super) struct FollowedState {
     /// The last fact.
     pub(super) last: Seq,
     /// Its model, `provider/name`.
@@ -43,10 +43,10 @@ pub(super) struct Seen {
     pub(super) unknown: BTreeSet<String>,
 }
 
-impl Seen {
+impl FollowedState {
     /// The settings that hold; `None`: they were not heard yet.
-    pub(super) fn settings(&self) -> Option<News> {
-        (!self.model.is_empty()).then(|| News::Settings {
+    pub(super) fn settings_update(&self) -> Option<UiUpdate> {
+        (!self.model.is_empty()).then(|| UiUpdate::Settings {
             model: self.model.clone(),
             profile: self.profile.clone(),
             permission: self.permission,
@@ -56,16 +56,16 @@ impl Seen {
 }
 
 /// Shared with whoever asks what was seen.
-pub(super) type Shared = Arc<Mutex<Seen>>;
+pub(super) type SharedFollowedState = Arc<Mutex<FollowedState>>;
 
 /// What was seen.
-pub(super) fn seen(shared: &Shared) -> MutexGuard<'_, Seen> {
+pub(super) fn lock_followed_state(shared: &SharedFollowedState) -> MutexGuard<'_, FollowedState> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Why nothing is followed any more.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum End {
+pub(super) enum FollowEnd {
     /// The session is no more.
     Gone,
     /// It cannot go on: a sentence.
@@ -74,94 +74,97 @@ pub(super) enum End {
     Left,
 }
 
-enum Stop {
-    End(End),
+enum StreamStop {
+    End(FollowEnd),
     Line(String, Option<Duration>),
 }
 
 /// Follows a session until it ends.
-pub(super) async fn follow(
-    http: Arc<Http>,
+pub(super) async fn follow_session(
+    http: Arc<ServerClient>,
     session: SessionId,
-    (news, shared): (Sender<News>, Shared),
-) -> End {
-    let mut line = Line { http, session, news, shared, is_lost: false, gaps: 0 };
+    (news, shared): (Sender<UiUpdate>, SharedFollowedState),
+) -> FollowEnd {
+    let mut line = SessionFollower { http, session, news, shared, is_lost: false, gaps: 0 };
     let mut pause = PAUSE_MIN;
     loop {
-        let (began, before) = (Instant::now(), seen(&line.shared).last);
-        let (why, wait) = match line.once().await {
+        let (began, before) = (Instant::now(), lock_followed_state(&line.shared).last);
+        let (why, wait) = match line.read_one_connection().await {
             Ok(()) => ("it ended the connection".to_owned(), None),
-            Err(Stop::Line(why, wait)) => (why, wait),
-            Err(Stop::End(end)) => return end,
+            Err(StreamStop::Line(why, wait)) => (why, wait),
+            Err(StreamStop::End(end)) => return end,
         };
-        if seen(&line.shared).last > before || began.elapsed() > GOOD_LINE {
+        if lock_followed_state(&line.shared).last > before || began.elapsed() > GOOD_LINE {
             pause = PAUSE_MIN;
         }
         if !std::mem::replace(&mut line.is_lost, true)
-            && line.news.send(News::Lost(Some(why))).await.is_err()
+            && line.news.send(UiUpdate::Lost(Some(why))).await.is_err()
         {
-            return End::Left;
+            return FollowEnd::Left;
         }
         tokio::select! {
             () = tokio::time::sleep(wait.unwrap_or(pause).max(pause)) => (),
-            () = line.news.closed() => return End::Left,
+            () = line.news.closed() => return FollowEnd::Left,
         }
         pause = (pause * 2).min(PAUSE_MAX);
     }
 }
 
-struct Line {
-    http: Arc<Http>,
+struct SessionFollower {
+    http: Arc<ServerClient>,
     session: SessionId,
-    news: Sender<News>,
-    shared: Shared,
+    news: Sender<UiUpdate>,
+    shared: SharedFollowedState,
     is_lost: bool,
     gaps: u32,
 }
 
-impl Line {
+impl SessionFollower {
     /// One connection, from where the last one ended.
-    async fn once(&mut self) -> Result<(), Stop> {
-        let after = seen(&self.shared).last.to_string();
+    async fn read_one_connection(&mut self) -> Result<(), StreamStop> {
+        let after = lock_followed_state(&self.shared).last.to_string();
         let parts = ["sessions", self.session.as_str(), "events"];
-        let answer = self.http.stream(&parts, &[("after", &after)]).await;
-        let response = answer.map_err(stop)?;
+        let answer = self.http.open_stream(&parts, &[("after", &after)]).await;
+        let response = answer.map_err(stop_for_trouble)?;
         if std::mem::replace(&mut self.is_lost, false) {
-            self.tell(News::Lost(None)).await?;
+            self.send_update(UiUpdate::Lost(None)).await?;
         }
         let mut stream = response.bytes_stream();
-        let mut decoder = Decoder::default();
-        while let Some(bytes) = http::next(&mut stream).await.map_err(stop)? {
-            let messages = decoder.feed(&bytes).map_err(|why| broken(&why))?;
+        let mut decoder = EventStreamDecoder::default();
+        while let Some(bytes) = http::next(&mut stream).await.map_err(stop_for_trouble)? {
+            let messages = decoder.decode_chunk(&bytes).map_err(|why| broken_stream(&why))?;
             for message in messages {
                 if message.event == "error" {
-                    return Err(Stop::Line("it could not read the session".into(), None));
+                    return Err(StreamStop::Line("it could not read the session".into(), None));
                 }
-                self.take(heard(&message.data).map_err(|why| broken(&why))?).await?;
+                self.handle_stream_event(
+                    parse_event(&message.data).map_err(|why| broken_stream(&why))?,
+                )
+                .await?;
             }
         }
         Ok(())
     }
 
-    async fn take(&mut self, heard: Heard) -> Result<(), Stop> {
+    async fn handle_stream_event(&mut self, heard: FactConsequences) -> Result<(), StreamStop> {
         match heard {
-            Heard::Nothing => Ok(()),
-            Heard::Signal { kind, subject, text } => {
-                self.tell(News::Signal { kind, subject, text }).await
+            FactConsequences::Nothing => Ok(()),
+            FactConsequences::Signal { kind, subject, text } => {
+                self.send_update(UiUpdate::Signal { kind, subject, text }).await
             }
-            Heard::Fact { seq, ts, event } => {
+            FactConsequences::Fact { seq, ts, event } => {
                 if !self.is_next(seq)? {
                     return Ok(());
                 }
-                self.note(seq, &event);
-                self.tell(News::Fact { seq, ts, event }).await
+                self.note_fact(seq, &event);
+                self.send_update(UiUpdate::Fact { seq, ts, event }).await
             }
-            Heard::Unknown { seq, kind } => {
+            FactConsequences::Unknown { seq, kind } => {
                 if !self.is_next(seq)? {
                     return Ok(());
                 }
                 let is_new = {
-                    let mut seen = seen(&self.shared);
+                    let mut seen = lock_followed_state(&self.shared);
                     seen.last = seq;
                     seen.unknown.len() < UNKNOWN_MAX && seen.unknown.insert(kind.clone())
                 };
@@ -172,14 +175,14 @@ impl Line {
                     "the server tells of {kind:?}, which this program does not know; a newer weir \
                      shows it"
                 );
-                self.tell(News::Notice { tone: Tone::Quiet, text }).await
+                self.send_update(UiUpdate::Notice { tone: NoticeTone::Quiet, text }).await
             }
         }
     }
 
     /// Whether this is the next fact; one that was told already is not.
-    fn is_next(&mut self, seq: Seq) -> Result<bool, Stop> {
-        let last = seen(&self.shared).last;
+    fn is_next(&mut self, seq: Seq) -> Result<bool, StreamStop> {
+        let last = lock_followed_state(&self.shared).last;
         if seq == last + 1 {
             self.gaps = 0;
             return Ok(true);
@@ -190,13 +193,13 @@ impl Line {
         self.gaps += 1;
         let why = format!("it left out what came after fact {last}");
         match self.gaps > GAPS_MAX {
-            true => Err(broken(&why)),
-            false => Err(Stop::Line(why, None)),
+            true => Err(broken_stream(&why)),
+            false => Err(StreamStop::Line(why, None)),
         }
     }
 
-    fn note(&self, seq: Seq, event: &Event) {
-        let mut seen = seen(&self.shared);
+    fn note_fact(&self, seq: Seq, event: &Event) {
+        let mut seen = lock_followed_state(&self.shared);
         seen.last = seq;
         let config = match event {
             Event::SessionOpened(f) => &f.config,
@@ -209,24 +212,24 @@ impl Line {
         (seen.permission, seen.thinking) = (config.permission, config.thinking);
     }
 
-    async fn tell(&self, news: News) -> Result<(), Stop> {
-        self.news.send(news).await.map_err(|_| Stop::End(End::Left))
+    async fn send_update(&self, news: UiUpdate) -> Result<(), StreamStop> {
+        self.news.send(news).await.map_err(|_| StreamStop::End(FollowEnd::Left))
     }
 }
 
-fn broken(why: &str) -> Stop {
-    Stop::End(End::Broken(format!("the server cannot be followed: {why}")))
+fn broken_stream(why: &str) -> StreamStop {
+    StreamStop::End(FollowEnd::Broken(format!("the server cannot be followed: {why}")))
 }
 
-fn stop(trouble: Trouble) -> Stop {
+fn stop_for_trouble(trouble: RequestError) -> StreamStop {
     match trouble {
-        Trouble::Lost { why, wait, .. } => Stop::Line(why, wait),
-        Trouble::SignedOut(why) => Stop::End(End::Broken(format!(
+        RequestError::Lost { why, wait, .. } => StreamStop::Line(why, wait),
+        RequestError::SignedOut(why) => StreamStop::End(FollowEnd::Broken(format!(
             "you are not signed in any more ({why}); run the same command again"
         ))),
-        trouble if trouble.is_missing() => Stop::End(End::Gone),
-        Trouble::Refused { status: 500.., why, .. } => Stop::Line(why, None),
-        Trouble::Refused { why, .. } | Trouble::Strange(why) => broken(&why),
+        trouble if trouble.is_missing() => StreamStop::End(FollowEnd::Gone),
+        RequestError::Refused { status: 500.., why, .. } => StreamStop::Line(why, None),
+        RequestError::Refused { why, .. } | RequestError::Strange(why) => broken_stream(&why),
     }
 }
 
@@ -234,15 +237,15 @@ fn stop(trouble: Trouble) -> Stop {
 ///
 /// # Errors
 /// As the last answer.
-pub(super) async fn until_reached<T, F: Future<Output = Answer<T>>>(
+pub(super) async fn until_reached<T, F: Future<Output = ApiResult<T>>>(
     patience: Duration,
     ask: impl Fn() -> F,
-) -> Answer<T> {
+) -> ApiResult<T> {
     let until = Instant::now() + patience;
     let mut pause = PAUSE_MIN;
     loop {
         match ask().await {
-            Err(Trouble::Lost { wait, .. }) if Instant::now() + pause < until => {
+            Err(RequestError::Lost { wait, .. }) if Instant::now() + pause < until => {
                 tokio::time::sleep(wait.unwrap_or(pause).max(pause)).await;
                 pause = (pause * 2).min(PAUSE_MAX);
             }

@@ -11,11 +11,11 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use weir_core::secret::Secret;
-use weir_core::view::plain::visible;
+use weir_core::view::plain::visible_text;
 
-use super::client::client;
-use super::form::form;
-use super::place::Place;
+use super::client::build_http_client;
+use super::form::multipart_form_body;
+use super::place::ServerAddress;
 
 /// Largest answer that is read, in bytes.
 const BODY_BYTES_MAX: usize = 32 << 20;
@@ -31,7 +31,7 @@ pub(super) const SILENCE_MAX: Duration = Duration::from_secs(45);
 const WAIT_MAX: Duration = Duration::from_secs(60);
 
 /// How one shows who one is.
-pub(super) enum Key {
+pub(super) enum ServerCredentials {
     /// Not at all yet.
     None,
     /// By a token.
@@ -47,7 +47,7 @@ pub(super) enum Key {
 
 /// Why nothing came of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Trouble {
+pub(super) enum RequestError {
     /// The server cannot be reached now.
     Lost {
         /// Why.
@@ -70,54 +70,54 @@ pub(super) enum Trouble {
     Strange(String),
 }
 
-impl fmt::Display for Trouble {
+impl fmt::Display for RequestError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Trouble::Lost { why, .. } => write!(f, "the server cannot be reached ({why})"),
-            Trouble::SignedOut(why) | Trouble::Refused { why, .. } => f.write_str(why),
-            Trouble::Strange(why) => write!(f, "the server answers something else: {why}"),
+            RequestError::Lost { why, .. } => write!(f, "the server cannot be reached ({why})"),
+            RequestError::SignedOut(why) | RequestError::Refused { why, .. } => f.write_str(why),
+            RequestError::Strange(why) => write!(f, "the server answers something else: {why}"),
         }
     }
 }
 
-impl Trouble {
+impl RequestError {
     /// There is no such thing.
     pub(super) fn is_missing(&self) -> bool {
-        matches!(self, Trouble::Refused { status: 404, .. })
+        matches!(self, RequestError::Refused { status: 404, .. })
     }
 }
 
 /// What comes of a request.
-pub(super) type Answer<T> = Result<T, Trouble>;
+pub(super) type ApiResult<T> = Result<T, RequestError>;
 
 /// A server, and who one is there.
-pub(super) struct Http {
+pub(super) struct ServerClient {
     client: reqwest::Client,
     /// Where it is.
-    pub(super) place: Place,
-    key: Key,
+    pub(super) place: ServerAddress,
+    key: ServerCredentials,
 }
 
-impl Http {
+impl ServerClient {
     /// Ready to ask the server at `place`.
     ///
     /// # Errors
     /// The system's certificates cannot be used.
-    pub(super) async fn new(place: Place) -> Result<Http, String> {
+    pub(super) async fn new(place: ServerAddress) -> Result<ServerClient, String> {
         let there = place.clone();
-        let made = tokio::task::spawn_blocking(move || client(&there)).await;
+        let made = tokio::task::spawn_blocking(move || build_http_client(&there)).await;
         let client = made.map_err(|error| error.to_string())??;
-        Ok(Http { client, place, key: Key::None })
+        Ok(ServerClient { client, place, key: ServerCredentials::None })
     }
 
     /// The same as somebody.
-    pub(super) fn with(self, key: Key) -> Http {
-        Http { key, ..self }
+    pub(super) fn with_credentials(self, key: ServerCredentials) -> ServerClient {
+        ServerClient { key, ..self }
     }
 
     /// Whether there is a sign-in that ends with this program.
     pub(super) fn is_signed_in(&self) -> bool {
-        matches!(self.key, Key::Cookie { .. })
+        matches!(self.key, ServerCredentials::Cookie { .. })
     }
 
     /// Something of the server.
@@ -125,9 +125,9 @@ impl Http {
         &self,
         parts: &[&str],
         query: &[(&str, &str)],
-    ) -> Answer<T> {
-        let request = self.request(Method::GET, parts, query);
-        read(sent(request.timeout(ANSWER_WAIT)).await?).await
+    ) -> ApiResult<T> {
+        let request = self.build_request(Method::GET, parts, query);
+        read_json_response(send_request(request.timeout(ANSWER_WAIT)).await?).await
     }
 
     /// Has something done.
@@ -135,8 +135,8 @@ impl Http {
         &self,
         parts: &[&str],
         body: &impl Serialize,
-    ) -> Answer<T> {
-        self.told(Method::POST, parts, body).await
+    ) -> ApiResult<T> {
+        self.send_json(Method::POST, parts, body).await
     }
 
     /// Has something changed.
@@ -144,80 +144,90 @@ impl Http {
         &self,
         parts: &[&str],
         body: &impl Serialize,
-    ) -> Answer<T> {
-        self.told(Method::PATCH, parts, body).await
+    ) -> ApiResult<T> {
+        self.send_json(Method::PATCH, parts, body).await
     }
 
-    async fn told<T: DeserializeOwned>(
+    async fn send_json<T: DeserializeOwned>(
         &self,
         method: Method,
         parts: &[&str],
         body: &impl Serialize,
-    ) -> Answer<T> {
-        read(self.raw(method, parts, body).await?).await
+    ) -> ApiResult<T> {
+        read_json_response(self.send_for_response(method, parts, body).await?).await
     }
 
     /// The same with the headers of the answer.
-    pub(super) async fn raw(
+    pub(super) async fn send_for_response(
         &self,
         method: Method,
         parts: &[&str],
         body: &impl Serialize,
-    ) -> Answer<Response> {
-        let text = serde_json::to_string(body).map_err(|e| Trouble::Strange(e.to_string()))?;
-        let request = self.request(method, parts, &[]);
+    ) -> ApiResult<Response> {
+        let text = serde_json::to_string(body).map_err(|e| RequestError::Strange(e.to_string()))?;
+        let request = self.build_request(method, parts, &[]);
         let request = request.header(header::CONTENT_TYPE, "application/json").body(text);
-        sent(request.timeout(ANSWER_WAIT)).await
+        send_request(request.timeout(ANSWER_WAIT)).await
     }
 
     /// Uploads a file: one part of a form.
-    pub(super) async fn upload<T: DeserializeOwned>(
+    pub(super) async fn upload_file<T: DeserializeOwned>(
         &self,
         parts: &[&str],
         (name, bytes): (&str, &Arc<[u8]>),
-    ) -> Answer<T> {
+    ) -> ApiResult<T> {
         let boundary = format!("weir-{}", uuid::Uuid::new_v4().simple());
-        let request = self.request(Method::POST, parts, &[]);
+        let request = self.build_request(Method::POST, parts, &[]);
         let kind = format!("multipart/form-data; boundary={boundary}");
         let request = request.header(header::CONTENT_TYPE, kind);
-        let request = request.body(form(&boundary, (name, bytes))).timeout(ANSWER_WAIT);
-        read(sent(request).await?).await
+        let request =
+            request.body(multipart_form_body(&boundary, (name, bytes))).timeout(ANSWER_WAIT);
+        read_json_response(send_request(request).await?).await
     }
 
     /// An answer that comes bit by bit.
-    pub(super) async fn stream(&self, parts: &[&str], query: &[(&str, &str)]) -> Answer<Response> {
-        let request = self.request(Method::GET, parts, query);
+    pub(super) async fn open_stream(
+        &self,
+        parts: &[&str],
+        query: &[(&str, &str)],
+    ) -> ApiResult<Response> {
+        let request = self.build_request(Method::GET, parts, query);
         // The whole may take for ever; its beginning may not.
-        match tokio::time::timeout(ANSWER_WAIT, sent(request)).await {
+        match tokio::time::timeout(ANSWER_WAIT, send_request(request)).await {
             Ok(answer) => answer,
-            Err(_) => Err(lost("it does not answer")),
+            Err(_) => Err(lost_connection("it does not answer")),
         }
     }
 
-    fn request(&self, method: Method, parts: &[&str], query: &[(&str, &str)]) -> RequestBuilder {
-        let mut url = self.place.at(parts);
+    fn build_request(
+        &self,
+        method: Method,
+        parts: &[&str],
+        query: &[(&str, &str)],
+    ) -> RequestBuilder {
+        let mut url = self.place.endpoint_url(parts);
         if !query.is_empty() {
             url.query_pairs_mut().extend_pairs(query);
         }
         let request = self.client.request(method, url);
         let request = request.header(header::ACCEPT, "application/json, */*;q=0.5");
         match &self.key {
-            Key::None => request,
-            Key::Token(token) => request.bearer_auth(token.reveal()),
-            Key::Cookie { cookie, csrf } => request
+            ServerCredentials::None => request,
+            ServerCredentials::Token(token) => request.bearer_auth(token.reveal()),
+            ServerCredentials::Cookie { cookie, csrf } => request
                 .header(header::COOKIE, cookie.reveal())
-                .header(header::ORIGIN, self.place.origin())
+                .header(header::ORIGIN, self.place.origin_text())
                 .header("x-csrf-token", csrf),
         }
     }
 }
 
-fn lost(why: &str) -> Trouble {
-    Trouble::Lost { why: why.to_owned(), wait: None }
+fn lost_connection(why: &str) -> RequestError {
+    RequestError::Lost { why: why.to_owned(), wait: None }
 }
 
 /// What went wrong, in one line.
-pub(super) fn causes(error: &reqwest::Error) -> String {
+pub(super) fn describe_transport_error(error: &reqwest::Error) -> String {
     if error.is_timeout() {
         return "it does not answer in time".to_owned();
     }
@@ -226,57 +236,62 @@ pub(super) fn causes(error: &reqwest::Error) -> String {
     while let Some(source) = inner.source() {
         inner = source;
     }
-    short(&inner.to_string())
+    shorten_server_text(&inner.to_string())
 }
 
 /// One bounded line of what a server says. It is shown before the face has the terminal, too: what
 /// would steer the terminal is written out (Z10).
-fn short(text: &str) -> String {
+fn shorten_server_text(text: &str) -> String {
     let blank = |c: char| if c.is_whitespace() { ' ' } else { c };
     let line: String = text.trim().chars().take(WHY_CHARS_MAX).map(blank).collect();
-    visible(&line).chars().take(WHY_CHARS_MAX).collect()
+    visible_text(&line).chars().take(WHY_CHARS_MAX).collect()
 }
 
 /// Sends; an answer that says what went wrong is trouble.
-async fn sent(request: RequestBuilder) -> Answer<Response> {
+async fn send_request(request: RequestBuilder) -> ApiResult<Response> {
     let sent = request.send().await;
-    let response = sent.map_err(|error| lost(&causes(&error)))?;
+    let response = sent.map_err(|error| lost_connection(&describe_transport_error(&error)))?;
     let status = response.status();
     if status.is_success() {
         return Ok(response);
     }
     if status.is_redirection() {
         let to = response.headers().get(header::LOCATION).and_then(|to| to.to_str().ok());
-        let to = short(to.unwrap_or("somewhere else"));
-        return Err(Trouble::Strange(format!("it sends one on to {to}; name that address")));
+        let to = shorten_server_text(to.unwrap_or("somewhere else"));
+        return Err(RequestError::Strange(format!("it sends one on to {to}; name that address")));
     }
     let wait = response.headers().get(header::RETRY_AFTER).and_then(|value| value.to_str().ok());
     let wait = wait.and_then(|text| text.trim().parse().ok()).map(Duration::from_secs);
     let wait = wait.map(|wait: Duration| wait.min(WAIT_MAX));
-    let body = body(response, PROBLEM_BYTES_MAX).await.unwrap_or_default();
-    Err(problem(status, wait, &body))
+    let body = read_bounded_body(response, PROBLEM_BYTES_MAX).await.unwrap_or_default();
+    Err(parse_problem(status, wait, &body))
 }
 
 /// What an answer of this status says (RFC 9457).
-fn problem(status: StatusCode, wait: Option<Duration>, body: &[u8]) -> Trouble {
+fn parse_problem(status: StatusCode, wait: Option<Duration>, body: &[u8]) -> RequestError {
     let told: Value = serde_json::from_slice(body).unwrap_or_default();
-    let text = |name: &str| told[name].as_str().filter(|text| !text.is_empty()).map(short);
+    let text =
+        |name: &str| told[name].as_str().filter(|text| !text.is_empty()).map(shorten_server_text);
     let why = text("detail").or_else(|| text("title"));
     let why = why.unwrap_or_else(|| format!("the server answered {status}"));
     let code = text("code").unwrap_or_default();
     match status.as_u16() {
         // `second_factor` is a question, and no sign-in has ended.
-        401 if code != "second_factor" => Trouble::SignedOut(why),
-        429 | 502..=504 => Trouble::Lost { why, wait },
-        status => Trouble::Refused { status, code, why },
+        401 if code != "second_factor" => RequestError::SignedOut(why),
+        429 | 502..=504 => RequestError::Lost { why, wait },
+        status => RequestError::Refused { status, code, why },
     }
 }
 
-async fn body(mut response: Response, most: usize) -> Answer<Vec<u8>> {
+async fn read_bounded_body(mut response: Response, most: usize) -> ApiResult<Vec<u8>> {
     let mut bytes = Vec::new();
-    while let Some(chunk) = response.chunk().await.map_err(|error| lost(&causes(&error)))? {
+    while let Some(chunk) = response
+        .chunk()
+        .await
+        .map_err(|error| lost_connection(&describe_transport_error(&error)))?
+    {
         if bytes.len() + chunk.len() > most {
-            return Err(Trouble::Strange(format!("its answer has more than {most} bytes")));
+            return Err(RequestError::Strange(format!("its answer has more than {most} bytes")));
         }
         bytes.extend_from_slice(&chunk);
     }
@@ -284,11 +299,14 @@ async fn body(mut response: Response, most: usize) -> Answer<Vec<u8>> {
 }
 
 /// Reads an answer of JSON; none is `null`.
-pub(super) async fn read<T: DeserializeOwned>(response: Response) -> Answer<T> {
-    let bytes = body(response, BODY_BYTES_MAX).await?;
+pub(super) async fn read_json_response<T: DeserializeOwned>(response: Response) -> ApiResult<T> {
+    let bytes = read_bounded_body(response, BODY_BYTES_MAX).await?;
     let bytes = if bytes.is_empty() { b"null".as_slice() } else { &bytes };
     serde_json::from_slice(bytes).map_err(|error| {
-        Trouble::Strange(format!("{}; is it a server of weir?", short(&error.to_string())))
+        RequestError::Strange(format!(
+            "{}; is it a server of weir?",
+            shorten_server_text(&error.to_string())
+        ))
     })
 }
 
@@ -298,12 +316,15 @@ pub(super) async fn read<T: DeserializeOwned>(response: Response) -> Answer<T> {
 /// The line broke, or nothing was heard for long.
 pub(super) async fn next(
     stream: &mut (impl futures::Stream<Item = reqwest::Result<impl AsRef<[u8]>>> + Unpin),
-) -> Answer<Option<Vec<u8>>> {
+) -> ApiResult<Option<Vec<u8>>> {
     match tokio::time::timeout(SILENCE_MAX, stream.next()).await {
-        Err(_) => Err(lost("nothing was heard for long")),
+        Err(_) => Err(lost_connection("nothing was heard for long")),
         Ok(None) => Ok(None),
         Ok(Some(Ok(bytes))) => Ok(Some(bytes.as_ref().to_vec())),
-        Ok(Some(Err(error))) => Err(lost(&format!("the connection broke: {}", causes(&error)))),
+        Ok(Some(Err(error))) => Err(lost_connection(&format!(
+            "the connection broke: {}",
+            describe_transport_error(&error)
+        ))),
     }
 }
 
@@ -315,9 +336,9 @@ mod tests {
     fn f1_attach_what_a_server_answers_is_told_in_its_own_words() {
         let of = |status: u16, body: &str| {
             let status = StatusCode::from_u16(status).expect("a status");
-            problem(status, Some(Duration::from_secs(3)), body.as_bytes())
+            parse_problem(status, Some(Duration::from_secs(3)), body.as_bytes())
         };
-        let refused = |status, code: &str, why: &str| Trouble::Refused {
+        let refused = |status, code: &str, why: &str| RequestError::Refused {
             status,
             code: code.into(),
             why: why.into(),
@@ -326,7 +347,7 @@ mod tests {
             (
                 401,
                 r#"{"code":"unauthorized","detail":"sign in"}"#,
-                Trouble::SignedOut("sign in".into()),
+                RequestError::SignedOut("sign in".into()),
             ),
             (
                 401,
@@ -349,7 +370,7 @@ mod tests {
             assert_eq!(of(status, body), expected, "{status} {body}");
         }
         for status in [429, 502, 503, 504] {
-            let Trouble::Lost { wait, .. } = of(status, "") else { panic!("{status}") };
+            let RequestError::Lost { wait, .. } = of(status, "") else { panic!("{status}") };
             assert_eq!(wait, Some(Duration::from_secs(3)));
         }
         let long = format!(r#"{{"detail":"{}"}}"#, "x".repeat(9_000));
@@ -365,11 +386,12 @@ mod tests {
             ("no\u{202e}sey\u{200b}", "no<U+202E>sey<U+200B>"),
         ] {
             let body = serde_json::json!({ "detail": said, "code": said }).to_string();
-            let told = problem(StatusCode::BAD_REQUEST, None, body.as_bytes());
-            let expected = Trouble::Refused { status: 400, code: shown.into(), why: shown.into() };
+            let told = parse_problem(StatusCode::BAD_REQUEST, None, body.as_bytes());
+            let expected =
+                RequestError::Refused { status: 400, code: shown.into(), why: shown.into() };
             assert_eq!(told, expected, "{said:?}");
         }
-        let long = short(&"\u{1b}".repeat(9_000));
+        let long = shorten_server_text(&"\u{1b}".repeat(9_000));
         assert_eq!(long.chars().count(), WHY_CHARS_MAX);
     }
 }

@@ -4,11 +4,11 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use weir_core::ids::{SessionId, Timestamp};
-use weir_tui::link::{Choice, Items, News, SessionLine, Ticket};
+use weir_tui::link::{ChoiceOption, CommandTicket, ListResult, SessionLine, UiUpdate};
 
-use super::desk::{Done, Ground};
+use super::desk::{RequestContext, UiCommandOutcome};
 use super::follow;
-use super::http::{Answer, Http};
+use super::http::{ApiResult, ServerClient};
 
 /// Sessions, models and profiles that are listed at most.
 const LISTED_MAX: usize = 1_000;
@@ -19,7 +19,7 @@ const PART: &str = "200";
 
 /// A part of a list.
 #[derive(Debug, Deserialize)]
-pub(super) struct Page<T> {
+pub(super) struct RemoteListPage<T> {
     /// The things.
     pub(super) items: Vec<T>,
     /// Where the next part begins.
@@ -28,7 +28,7 @@ pub(super) struct Page<T> {
 }
 
 #[derive(Debug, Deserialize)]
-struct Line {
+struct SessionEntry {
     id: SessionId,
     #[serde(default)]
     title: String,
@@ -40,7 +40,7 @@ struct Line {
 }
 
 #[derive(Debug, Deserialize)]
-struct Model {
+struct ModelEntry {
     model: String,
     #[serde(default)]
     window: u64,
@@ -51,18 +51,18 @@ struct Model {
 }
 
 /// A list as a whole, up to `most`.
-pub(super) async fn all<T: DeserializeOwned>(
-    http: &Http,
+pub(super) async fn fetch_whole_list<T: DeserializeOwned>(
+    http: &ServerClient,
     (parts, query): (&[&str], &[(&str, &str)]),
     most: usize,
-) -> Answer<Vec<T>> {
+) -> ApiResult<Vec<T>> {
     let mut found = Vec::new();
     let mut after: Option<String> = None;
     loop {
         let mut query = query.to_vec();
         query.push(("limit", PART));
         query.extend(after.iter().map(|after| ("after", after.as_str())));
-        let page: Page<T> = http.get(parts, &query).await?;
+        let page: RemoteListPage<T> = http.get(parts, &query).await?;
         let is_empty = page.items.is_empty();
         found.extend(page.items);
         if found.len() >= most || is_empty || page.next.is_none() {
@@ -73,12 +73,12 @@ pub(super) async fn all<T: DeserializeOwned>(
     }
 }
 
-fn listed(ticket: Ticket, items: Items) -> Done {
-    Done::news(News::Listed { ticket, items })
+fn listed_outcome(ticket: CommandTicket, items: ListResult) -> UiCommandOutcome {
+    UiCommandOutcome::from_update(UiUpdate::Listed { ticket, items })
 }
 
 /// How a session stands, in words.
-fn state(status: &str) -> String {
+fn describe_session_state(status: &str) -> String {
     match status {
         "waiting" => "waits for you",
         "quarantined" => "crashed too often",
@@ -89,56 +89,69 @@ fn state(status: &str) -> String {
 }
 
 /// Sessions, the newest first.
-pub(super) async fn sessions(ground: &Ground, query: &str, ticket: Ticket) -> Answer<Done> {
+pub(super) async fn list_sessions(
+    ground: &RequestContext,
+    query: &str,
+    ticket: CommandTicket,
+) -> ApiResult<UiCommandOutcome> {
     let words = query.trim();
     let query: &[(&str, &str)] = if words.is_empty() { &[] } else { &[("q", words)] };
-    let mut lines: Vec<Line> = all(&ground.http, (&["sessions"], query), LISTED_MAX).await?;
+    let mut lines: Vec<SessionEntry> =
+        fetch_whole_list(&ground.http, (&["sessions"], query), LISTED_MAX).await?;
     lines.sort_by_key(|line| std::cmp::Reverse(line.updated));
     let lines = lines.into_iter().map(|line| SessionLine {
         id: line.id,
         title: line.title,
         folder: line.workspace,
         last: line.updated,
-        state: state(&line.status),
+        state: describe_session_state(&line.status),
         found: None,
     });
-    Ok(listed(ticket, Items::Sessions(lines.collect())))
+    Ok(listed_outcome(ticket, ListResult::Sessions(lines.collect())))
 }
 
 /// Files of the session's folder on the server.
-pub(super) async fn files(ground: &Ground, query: &str, ticket: Ticket) -> Answer<Done> {
+pub(super) async fn list_files(
+    ground: &RequestContext,
+    query: &str,
+    ticket: CommandTicket,
+) -> ApiResult<UiCommandOutcome> {
     let mut asked = vec![("q", query), ("limit", FILES_MAX)];
     asked.extend(ground.session.iter().map(|id| ("session", id.as_str())));
     let found: Vec<String> = ground.http.get(&["files", "find"], &asked).await?;
-    Ok(listed(ticket, Items::Files(found)))
+    Ok(listed_outcome(ticket, ListResult::Files(found)))
 }
 
 /// Models that the server knows; those that can be used come first.
-pub(super) async fn models(ground: &Ground, ticket: Ticket) -> Answer<Done> {
-    let mut found: Vec<Model> = all(&ground.http, (&["models"], &[]), LISTED_MAX).await?;
+pub(super) async fn list_models(
+    ground: &RequestContext,
+    ticket: CommandTicket,
+) -> ApiResult<UiCommandOutcome> {
+    let mut found: Vec<ModelEntry> =
+        fetch_whole_list(&ground.http, (&["models"], &[]), LISTED_MAX).await?;
     found.sort_by_key(|model| !model.usable);
-    let now = now(ground, |seen| seen.model.clone(), ground.draft.model.as_ref());
-    let choices = found.into_iter().map(|model| Choice {
-        about: told(&model),
+    let now = current_setting(ground, |seen| seen.model.clone(), ground.draft.model.as_ref());
+    let choices = found.into_iter().map(|model| ChoiceOption {
+        about: describe_model(&model),
         current: model.model == now,
         value: model.model,
     });
-    Ok(listed(ticket, Items::Choices(choices.collect())))
+    Ok(listed_outcome(ticket, ListResult::Choices(choices.collect())))
 }
 
 /// What of the session or, before there is one, of the draft holds now.
-fn now(
-    ground: &Ground,
-    of_session: impl Fn(&follow::Seen) -> String,
+fn current_setting(
+    ground: &RequestContext,
+    of_session: impl Fn(&follow::FollowedState) -> String,
     draft: Option<&String>,
 ) -> String {
     match &ground.session {
-        Some(_) => of_session(&follow::seen(&ground.seen)),
+        Some(_) => of_session(&follow::lock_followed_state(&ground.seen)),
         None => draft.cloned().unwrap_or_default(),
     }
 }
 
-fn told(model: &Model) -> String {
+fn describe_model(model: &ModelEntry) -> String {
     let mut words = Vec::new();
     if model.window > 0 {
         words.push(format!("{}k window", model.window / 1_000));
@@ -153,16 +166,20 @@ fn told(model: &Model) -> String {
 }
 
 /// Profiles of the library.
-pub(super) async fn profiles(ground: &Ground, ticket: Ticket) -> Answer<Done> {
-    let found: Vec<Value> = all(&ground.http, (&["library", "profiles"], &[]), LISTED_MAX).await?;
-    let now = now(ground, |seen| seen.profile.clone(), ground.draft.profile.as_ref());
+pub(super) async fn list_profiles(
+    ground: &RequestContext,
+    ticket: CommandTicket,
+) -> ApiResult<UiCommandOutcome> {
+    let found: Vec<Value> =
+        fetch_whole_list(&ground.http, (&["library", "profiles"], &[]), LISTED_MAX).await?;
+    let now = current_setting(ground, |seen| seen.profile.clone(), ground.draft.profile.as_ref());
     let text = |line: &Value, name: &str| line[name].as_str().unwrap_or_default().to_owned();
-    let choices = found.iter().map(|line| Choice {
+    let choices = found.iter().map(|line| ChoiceOption {
         value: text(line, "name"),
         about: text(line, "about"),
         current: line["name"] == now.as_str(),
     });
-    Ok(listed(ticket, Items::Choices(choices.collect())))
+    Ok(listed_outcome(ticket, ListResult::Choices(choices.collect())))
 }
 
 #[cfg(test)]
@@ -171,7 +188,7 @@ mod tests {
 
     #[test]
     fn f1_attach_a_model_is_told_by_what_is_known_of_it() {
-        let model = |window, price: Option<f64>, usable| Model {
+        let model = |window, price: Option<f64>, usable| ModelEntry {
             model: "a/b".into(),
             window,
             price_input: price,
@@ -183,10 +200,13 @@ mod tests {
             (model(200_000, Some(3.0), true), "200k window · $3 in, $15 out a million"),
             (model(8_192, None, false), "8k window · no key on the server"),
         ] {
-            assert_eq!(told(&given), expected);
+            assert_eq!(describe_model(&given), expected);
         }
         assert_eq!(
-            (state("waiting").as_str(), state("completed").as_str()),
+            (
+                describe_session_state("waiting").as_str(),
+                describe_session_state("completed").as_str()
+            ),
             ("waits for you", "completed")
         );
     }

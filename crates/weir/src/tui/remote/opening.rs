@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 use weir_core::ids::{Seq, SessionId};
 use weir_core::model::Thinking;
 use weir_core::profile::PermissionMode;
-use weir_tui::link::{About, Named, News, Which};
+use weir_tui::link::{OpenSessionInfo, SessionTarget, SlashCommandInfo, UiUpdate};
 
-use super::desk::Ground;
-use super::http::{Answer, Http, Trouble};
+use super::desk::RequestContext;
+use super::http::{ApiResult, RequestError, ServerClient};
 use super::{lists, pause};
 
 /// Sessions that are looked through for the one whose name begins so.
@@ -20,7 +20,7 @@ const NAMED_MAX: usize = 1_000;
 
 /// What a new session is to be like; what is `None` follows from the person's settings there.
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
-pub(super) struct Draft {
+pub(super) struct SessionDraft {
     /// `provider/name`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) model: Option<String>,
@@ -35,12 +35,12 @@ pub(super) struct Draft {
     pub(super) thinking: Option<Thinking>,
     /// What the settings say where nothing was chosen.
     #[serde(skip)]
-    pub(super) usual: Usual,
+    pub(super) usual: DefaultSettings,
 }
 
 /// The settings of a new session where nobody says anything.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Usual {
+pub(super) struct DefaultSettings {
     model: String,
     profile: String,
     permission: PermissionMode,
@@ -48,11 +48,11 @@ pub(super) struct Usual {
     thinking: Thinking,
 }
 
-impl Draft {
+impl SessionDraft {
     /// What a new session would have.
-    pub(super) fn told(&self) -> News {
+    pub(super) fn settings_update(&self) -> UiUpdate {
         let usual = &self.usual;
-        News::Settings {
+        UiUpdate::Settings {
             model: self.model.clone().unwrap_or_else(|| usual.model.clone()),
             profile: self.profile.clone().unwrap_or_else(|| usual.profile.clone()),
             permission: self.permission.unwrap_or(usual.permission),
@@ -62,22 +62,22 @@ impl Draft {
 }
 
 /// A session that is to be shown.
-pub(super) struct Opening {
+pub(super) struct SessionOpening {
     /// Which; `None`: a new one that does not exist yet.
     pub(super) session: Option<SessionId>,
     /// Facts that it has.
     pub(super) known: Seq,
     /// Its surroundings.
-    pub(super) about: About,
+    pub(super) about: OpenSessionInfo,
     /// What can be typed as `/name`.
-    pub(super) named: Vec<Named>,
+    pub(super) named: Vec<SlashCommandInfo>,
     /// What a new one would be like.
-    pub(super) draft: Draft,
+    pub(super) draft: SessionDraft,
 }
 
 /// What the server says of a session.
 #[derive(Debug, Clone, Deserialize)]
-pub(super) struct Info {
+pub(super) struct RemoteSessionInfo {
     id: SessionId,
     #[serde(default)]
     workspace: String,
@@ -86,7 +86,7 @@ pub(super) struct Info {
 }
 
 #[derive(Debug, Deserialize)]
-struct Command {
+struct SlashCommandEntry {
     name: String,
     #[serde(default)]
     about: String,
@@ -100,14 +100,19 @@ struct Command {
 ///
 /// # Errors
 /// There is none of this person's, or it cannot be copied there.
-pub(super) async fn open(ground: Ground, which: Which) -> Answer<Opening> {
+pub(super) async fn open_session(
+    ground: RequestContext,
+    which: SessionTarget,
+) -> ApiResult<SessionOpening> {
     let http = ground.http.as_ref();
     match which {
-        Which::New => fresh(&ground).await,
-        Which::Existing(id) => existing(&ground, resolved(http, &id).await?).await,
-        Which::Fork { of, before } => {
-            let of = resolved(http, &of).await?.id;
-            existing(&ground, forked(http, &of, before).await?).await
+        SessionTarget::New => prepare_new_session(&ground).await,
+        SessionTarget::Existing(id) => {
+            open_existing(&ground, resolve_session(http, &id).await?).await
+        }
+        SessionTarget::Fork { of, before } => {
+            let of = resolve_session(http, &of).await?.id;
+            open_existing(&ground, fork_session(http, &of, before).await?).await
         }
     }
 }
@@ -116,69 +121,84 @@ pub(super) async fn open(ground: Ground, which: Which) -> Answer<Opening> {
 ///
 /// # Errors
 /// There is no such input.
-pub(super) async fn forked(http: &Http, of: &SessionId, before: Option<Seq>) -> Answer<Info> {
+pub(super) async fn fork_session(
+    http: &ServerClient,
+    of: &SessionId,
+    before: Option<Seq>,
+) -> ApiResult<RemoteSessionInfo> {
     // The server finds where it was at rest before it: it may have been said while a run was on.
     http.post(&["sessions", of.as_str(), "fork"], &json!({ "before": before })).await
 }
 
 /// Removes a copy that is not opened after all. One that stays is in the list of sessions.
-pub(super) async fn dropped(http: &Http, copy: &Info) {
-    let _ = http.raw(Method::DELETE, &["sessions", copy.id.as_str()], &json!({})).await;
+pub(super) async fn remove_unused_fork(http: &ServerClient, copy: &RemoteSessionInfo) {
+    let _ =
+        http.send_for_response(Method::DELETE, &["sessions", copy.id.as_str()], &json!({})).await;
 }
 
 /// A new session as the draft wants it. It exists from now on.
 ///
 /// # Errors
 /// It is paused, or the draft names what there is not.
-pub(super) async fn begun(ground: &Ground) -> Answer<Opening> {
-    let info: Info = ground.http.post(&["sessions"], &ground.draft).await?;
-    existing(ground, Info { facts: 0, ..info }).await
+pub(super) async fn create_session(ground: &RequestContext) -> ApiResult<SessionOpening> {
+    let info: RemoteSessionInfo = ground.http.post(&["sessions"], &ground.draft).await?;
+    open_existing(ground, RemoteSessionInfo { facts: 0, ..info }).await
 }
 
 /// What the server says of this session, that which a copy of one is opened as too.
-pub(super) async fn existing(ground: &Ground, info: Info) -> Answer<Opening> {
+pub(super) async fn open_existing(
+    ground: &RequestContext,
+    info: RemoteSessionInfo,
+) -> ApiResult<SessionOpening> {
     let http = ground.http.as_ref();
     let id = info.id;
     let resume = format!("weir --attach {} --resume {id}", http.place);
-    Ok(Opening {
+    Ok(SessionOpening {
         known: info.facts,
-        about: about(ground, info.workspace, resume).await,
-        named: named(http, Some(&id)).await,
+        about: describe_surroundings(ground, info.workspace, resume).await,
+        named: fetch_named_commands(http, Some(&id)).await,
         session: Some(id),
-        draft: Draft { usual: ground.draft.usual.clone(), ..Draft::default() },
+        draft: SessionDraft { usual: ground.draft.usual.clone(), ..SessionDraft::default() },
     })
 }
 
-async fn fresh(ground: &Ground) -> Answer<Opening> {
+async fn prepare_new_session(ground: &RequestContext) -> ApiResult<SessionOpening> {
     let http = ground.http.as_ref();
-    let usual = usual(http).await?;
+    let usual = fetch_default_settings(http).await?;
     let resume = format!("weir --attach {}", http.place);
-    Ok(Opening {
+    Ok(SessionOpening {
         session: None,
         known: 0,
-        about: about(ground, "your folder".into(), resume).await,
-        named: named(http, None).await,
-        draft: Draft { usual, ..Draft::default() },
+        about: describe_surroundings(ground, "your folder".into(), resume).await,
+        named: fetch_named_commands(http, None).await,
+        draft: SessionDraft { usual, ..SessionDraft::default() },
     })
 }
 
-async fn about(ground: &Ground, folder: String, resume: String) -> About {
+async fn describe_surroundings(
+    ground: &RequestContext,
+    folder: String,
+    resume: String,
+) -> OpenSessionInfo {
     let http = ground.http.as_ref();
     let mut notes = vec![format!(
         "you are {} on {}; files and commands are the server's",
         ground.here.name, http.place
     )];
     // What cannot be asked now is no reason to open nothing.
-    notes.extend(pause::state(http).await.unwrap_or_default().words());
+    notes.extend(pause::fetch_pause_state(http).await.unwrap_or_default().pause_text());
     let server = Some(http.place.to_string());
-    About { folder, branch: None, resume, server, notes, local: false }
+    OpenSessionInfo { folder, branch: None, resume, server, notes, local: false }
 }
 
-async fn named(http: &Http, session: Option<&SessionId>) -> Vec<Named> {
+async fn fetch_named_commands(
+    http: &ServerClient,
+    session: Option<&SessionId>,
+) -> Vec<SlashCommandInfo> {
     let query: Vec<(&str, &str)> = session.iter().map(|id| ("session", id.as_str())).collect();
     // An older server does not list them; whoever knows a name can type it all the same.
-    let found: Vec<Command> = http.get(&["commands"], &query).await.unwrap_or_default();
-    let named = found.into_iter().take(NAMED_MAX).map(|command| Named {
+    let found: Vec<SlashCommandEntry> = http.get(&["commands"], &query).await.unwrap_or_default();
+    let named = found.into_iter().take(NAMED_MAX).map(|command| SlashCommandInfo {
         name: command.name,
         about: command.about,
         hint: command.hint,
@@ -187,7 +207,7 @@ async fn named(http: &Http, session: Option<&SessionId>) -> Vec<Named> {
     named.collect()
 }
 
-async fn usual(http: &Http) -> Answer<Usual> {
+async fn fetch_default_settings(http: &ServerClient) -> ApiResult<DefaultSettings> {
     let sheet: Value = http.get(&["settings"], &[]).await?;
     let items = sheet["items"].as_array().map(Vec::as_slice).unwrap_or_default();
     let value = |key: &str| {
@@ -195,7 +215,7 @@ async fn usual(http: &Http) -> Answer<Usual> {
         item.map(|item| item["value"].clone()).unwrap_or_default()
     };
     let text = |key: &str| value(key).as_str().unwrap_or_default().to_owned();
-    Ok(Usual {
+    Ok(DefaultSettings {
         model: text("model"),
         profile: text("profile"),
         permission: serde_json::from_value(value("permission")).unwrap_or_default(),
@@ -204,22 +224,24 @@ async fn usual(http: &Http) -> Answer<Usual> {
 }
 
 /// The session of this name, of `last`, or the only one whose name begins so.
-async fn resolved(http: &Http, id: &SessionId) -> Answer<Info> {
-    let missing = match http.get::<Info>(&["sessions", id.as_str()], &[]).await {
+async fn resolve_session(http: &ServerClient, id: &SessionId) -> ApiResult<RemoteSessionInfo> {
+    let missing = match http.get::<RemoteSessionInfo>(&["sessions", id.as_str()], &[]).await {
         Err(trouble) if trouble.is_missing() => trouble,
         answer => return answer,
     };
     if id.as_str() == "last" {
-        let mut lines: Vec<Value> = lists::all(http, (&["sessions"], &[]), LOOKED_MAX).await?;
+        let mut lines: Vec<Value> =
+            lists::fetch_whole_list(http, (&["sessions"], &[]), LOOKED_MAX).await?;
         lines.sort_by_key(|line| line["updated"].as_str().unwrap_or_default().to_owned());
         let last = lines.pop().ok_or(missing)?;
-        return serde_json::from_value(last).map_err(|e| Trouble::Strange(e.to_string()));
+        return serde_json::from_value(last).map_err(|e| RequestError::Strange(e.to_string()));
     }
-    let all: Vec<Info> = lists::all(http, (&["sessions"], &[]), LOOKED_MAX).await?;
+    let all: Vec<RemoteSessionInfo> =
+        lists::fetch_whole_list(http, (&["sessions"], &[]), LOOKED_MAX).await?;
     let mut fit = all.into_iter().filter(|info| info.id.as_str().starts_with(id.as_str()));
     match (fit.next(), fit.next()) {
         (Some(info), None) => Ok(info),
-        (Some(_), Some(_)) => Err(Trouble::Refused {
+        (Some(_), Some(_)) => Err(RequestError::Refused {
             status: 409,
             code: String::new(),
             why: format!("several sessions begin with {id}; write more of its name"),

@@ -9,10 +9,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 use tokio::sync::mpsc::Sender;
-use weir_tui::link::{News, Tone};
+use weir_tui::link::{NoticeTone, UiUpdate};
 
-use super::desk::{Done, Ground};
-use super::http::{Answer, Http};
+use super::desk::{RequestContext, UiCommandOutcome};
+use super::http::{ApiResult, ServerClient};
 
 /// How often the server is asked.
 const LOOK_EVERY: Duration = Duration::from_secs(5);
@@ -20,7 +20,7 @@ const LOOK_EVERY: Duration = Duration::from_secs(5);
 /// How the switch stands.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
-pub(super) struct Switch {
+pub(super) struct PauseState {
     /// One's own sessions are paused.
     paused: bool,
     /// Everybody's are.
@@ -29,13 +29,13 @@ pub(super) struct Switch {
     reason: String,
 }
 
-impl Switch {
+impl PauseState {
     fn is_thrown(&self) -> bool {
         self.paused || self.all
     }
 
     /// What is said of it; `None`: everything may run.
-    pub(super) fn words(&self) -> Option<String> {
+    pub(super) fn pause_text(&self) -> Option<String> {
         let whose = match (self.all, self.paused) {
             (true, _) => "everybody's sessions on the server are paused",
             (false, true) => "your sessions on the server are paused",
@@ -55,31 +55,41 @@ impl Switch {
 }
 
 /// How it stands now.
-pub(super) async fn state(http: &Http) -> Answer<Switch> {
+pub(super) async fn fetch_pause_state(http: &ServerClient) -> ApiResult<PauseState> {
     http.get(&["pause"], &[]).await
 }
 
 /// Throws it for one's own sessions. That it was thrown is told by who watches it.
-pub(super) async fn pause(ground: &Ground, reason: String) -> Answer<Done> {
+pub(super) async fn pause_sessions(
+    ground: &RequestContext,
+    reason: String,
+) -> ApiResult<UiCommandOutcome> {
     let _told: Value = ground.http.post(&["pause"], &json!({ "reason": reason })).await?;
     ground.look.notify_one();
-    Ok(Done::default())
+    Ok(UiCommandOutcome::default())
 }
 
 /// Lets runs start again.
-pub(super) async fn release(ground: &Ground) -> Answer<Done> {
-    if !state(&ground.http).await?.is_thrown() {
-        return Ok(Done::notice(Tone::Quiet, "your sessions on the server were not paused"));
+pub(super) async fn release_sessions(ground: &RequestContext) -> ApiResult<UiCommandOutcome> {
+    if !fetch_pause_state(&ground.http).await?.is_thrown() {
+        return Ok(UiCommandOutcome::from_notice(
+            NoticeTone::Quiet,
+            "your sessions on the server were not paused",
+        ));
     }
     let _told: Value = ground.http.post(&["release"], &json!({})).await?;
     ground.look.notify_one();
-    Ok(Done::default())
+    Ok(UiCommandOutcome::default())
 }
 
 /// Says when it is thrown or released, by whomever. How it stands when a session is opened is said
 /// there.
-pub(super) async fn watch(http: Arc<Http>, news: Sender<News>, look: Arc<Notify>) {
-    let mut known = state(&http).await.unwrap_or_default();
+pub(super) async fn watch_pause_state(
+    http: Arc<ServerClient>,
+    news: Sender<UiUpdate>,
+    look: Arc<Notify>,
+) {
+    let mut known = fetch_pause_state(&http).await.unwrap_or_default();
     loop {
         tokio::select! {
             () = tokio::time::sleep(LOOK_EVERY) => (),
@@ -87,8 +97,8 @@ pub(super) async fn watch(http: Arc<Http>, news: Sender<News>, look: Arc<Notify>
             () = news.closed() => return,
         }
         // That the server cannot be reached is told by who follows the session.
-        let Ok(now) = state(&http).await else { continue };
-        if let Some(one) = changed(&known, &now)
+        let Ok(now) = fetch_pause_state(&http).await else { continue };
+        if let Some(one) = pause_change_update(&known, &now)
             && news.send(one).await.is_err()
         {
             return;
@@ -98,11 +108,11 @@ pub(super) async fn watch(http: Arc<Http>, news: Sender<News>, look: Arc<Notify>
 }
 
 /// What is told when it stood like `before` and stands like `now`.
-fn changed(before: &Switch, now: &Switch) -> Option<News> {
-    let notice = |tone, text| Some(News::Notice { tone, text });
-    match (before.words(), now.words()) {
-        (Some(_), None) => notice(Tone::Good, "Released: runs may start again.".into()),
-        (before, Some(now)) if before.as_ref() != Some(&now) => notice(Tone::Bad, now),
+fn pause_change_update(before: &PauseState, now: &PauseState) -> Option<UiUpdate> {
+    let notice = |tone, text| Some(UiUpdate::Notice { tone, text });
+    match (before.pause_text(), now.pause_text()) {
+        (Some(_), None) => notice(NoticeTone::Good, "Released: runs may start again.".into()),
+        (before, Some(now)) if before.as_ref() != Some(&now) => notice(NoticeTone::Bad, now),
         _ => None,
     }
 }
@@ -113,27 +123,28 @@ mod tests {
 
     #[test]
     fn s4_attach_what_changed_about_the_switch_is_said_once() {
-        let free = Switch::default();
-        let mine = Switch {
+        let free = PauseState::default();
+        let mine = PauseState {
             paused: true,
             by: Some("ann".into()),
             reason: "lunch".into(),
-            ..Switch::default()
+            ..PauseState::default()
         };
-        let all = Switch { paused: true, all: true, ..Switch::default() };
+        let all = PauseState { paused: true, all: true, ..PauseState::default() };
         let thrown = "your sessions on the server are paused by ann (lunch): no run starts; \
                       `/release` lets runs start again";
         let everybody = "everybody's sessions on the server are paused: no run starts; an admin \
                          releases that in the browser";
         for (before, now, expected) in [
             (&free, &free, None),
-            (&free, &mine, Some((Tone::Bad, thrown))),
+            (&free, &mine, Some((NoticeTone::Bad, thrown))),
             (&mine, &mine, None),
-            (&mine, &all, Some((Tone::Bad, everybody))),
-            (&all, &free, Some((Tone::Good, "Released: runs may start again."))),
+            (&mine, &all, Some((NoticeTone::Bad, everybody))),
+            (&all, &free, Some((NoticeTone::Good, "Released: runs may start again."))),
         ] {
-            let expected = expected.map(|(tone, text)| News::Notice { tone, text: text.into() });
-            assert_eq!(changed(before, now), expected, "{before:?} {now:?}");
+            let expected =
+                expected.map(|(tone, text)| UiUpdate::Notice { tone, text: text.into() });
+            assert_eq!(pause_change_update(before, now), expected, "{before:?} {now:?}");
         }
     }
 }

@@ -10,24 +10,24 @@ const ADDRESS_BYTES_MAX: usize = 2_000;
 
 /// Where a server is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct ServerAddress {
     base: Url,
     /// The session that the address names: `…/chats/ID`.
     pub(super) session: Option<SessionId>,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for ServerAddress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.base.as_str().trim_end_matches('/'))
     }
 }
 
-impl Place {
+impl ServerAddress {
     /// Reads an address: of a server, of a folder on one, or of a chat's page.
     ///
     /// # Errors
     /// It is none, or what is said over it could be read by others: a sentence.
-    pub(crate) fn of(text: &str) -> Result<Place, String> {
+    pub(crate) fn parse_address(text: &str) -> Result<ServerAddress, String> {
         const FORM: &str = "write it like http://127.0.0.1:7717 or https://weir.example.org";
         let text = text.trim();
         if text.len() > ADDRESS_BYTES_MAX {
@@ -58,11 +58,11 @@ impl Place {
         url.set_query(None);
         url.set_fragment(None);
         let session = take_session(&mut url);
-        Ok(Place { base: url, session })
+        Ok(ServerAddress { base: url, session })
     }
 
     /// The address of something on the server: the parts of its path, each as it is.
-    pub(super) fn at(&self, parts: &[&str]) -> Url {
+    pub(super) fn endpoint_url(&self, parts: &[&str]) -> Url {
         let mut url = self.base.clone();
         // An address with a host always has a path.
         if let Ok(mut path) = url.path_segments_mut() {
@@ -72,7 +72,7 @@ impl Place {
     }
 
     /// What a page of this server says of itself: `https://weir.example.org`.
-    pub(super) fn origin(&self) -> String {
+    pub(super) fn origin_text(&self) -> String {
         self.base.origin().ascii_serialization()
     }
 
@@ -130,17 +130,18 @@ mod tests {
             ),
             ("https://a.example/chats", "https://a.example", None, "/api/v1/x"),
         ] {
-            let place = Place::of(text).unwrap_or_else(|why| panic!("{text}: {why}"));
+            let place =
+                ServerAddress::parse_address(text).unwrap_or_else(|why| panic!("{text}: {why}"));
             assert_eq!(place.to_string(), shown, "{text}");
             assert_eq!(place.session, session.map(SessionId::new), "{text}");
-            assert_eq!(place.at(&["x"]).path(), events, "{text}");
+            assert_eq!(place.endpoint_url(&["x"]).path(), events, "{text}");
         }
-        let place = Place::of("https://a.example").expect("an address");
+        let place = ServerAddress::parse_address("https://a.example").expect("an address");
         assert_eq!(
-            place.at(&["sessions", "../x y?", "input"]).path(),
+            place.endpoint_url(&["sessions", "../x y?", "input"]).path(),
             "/api/v1/sessions/..%2Fx%20y%3F/input"
         );
-        assert_eq!(place.origin(), "https://a.example");
+        assert_eq!(place.origin_text(), "https://a.example");
         assert!(!place.is_here());
     }
 
@@ -157,10 +158,11 @@ mod tests {
             ("ftp://a.example", "no way"),
             ("file:///etc/passwd", "no way"),
         ] {
-            let why = Place::of(text).expect_err(text);
+            let why = ServerAddress::parse_address(text).expect_err(text);
             assert!(why.contains(words), "{text}: {why}");
             assert!(!why.contains("secret"), "{why}");
         }
-        Place::of(&format!("https://a/{}", "x".repeat(3_000))).expect_err("too long");
+        ServerAddress::parse_address(&format!("https://a/{}", "x".repeat(3_000)))
+            .expect_err("too long");
     }
 }

@@ -3,65 +3,74 @@
 
 use serde_json::Value;
 use weir_core::ids::SessionId;
-use weir_tui::link::{News, Report, TextKind, Ticket};
+use weir_tui::link::{CommandTicket, ReportKind, TextKind, UiUpdate};
 
 use super::back;
-use super::desk::{Done, Ground};
-use super::http::{Answer, Trouble};
+use super::desk::{RequestContext, UiCommandOutcome};
+use super::http::{ApiResult, RequestError};
 use super::lists;
 
 mod context;
 mod words;
 
-use words::{bullet, code, items, line, number, section, text};
+use words::{
+    format_bullet, format_code, format_named_line, format_section, list_items, number_field,
+    text_field,
+};
 
 /// Things of one list that are shown.
 const SHOWN_MAX: usize = 500;
 
 /// Makes a text.
-pub(super) async fn report(
-    ground: &Ground,
-    (report, arguments): (Report, &str),
-    ticket: Ticket,
-) -> Answer<Done> {
+pub(super) async fn make_report(
+    ground: &RequestContext,
+    (report, arguments): (ReportKind, &str),
+    ticket: CommandTicket,
+) -> ApiResult<UiCommandOutcome> {
     let arguments = arguments.trim();
     let text = match report {
-        Report::Context => context::context(ground).await?,
-        Report::Cost => cost(ground).await?,
-        Report::Permissions => permissions(ground).await?,
-        Report::Checkpoints => checkpoints(ground).await?,
-        Report::Memory => memory(ground, arguments).await?,
-        Report::Skills => shelf(ground, "skills", "no skill is there").await?,
-        Report::Recipes => shelf(ground, "recipes", "no recipe is there").await?,
-        Report::Agents => agents(ground).await?,
-        Report::Mcp => shelf(ground, "servers", "none is declared").await?,
-        Report::Doctor => doctor(ground).await?,
-        Report::Tools => shelf(ground, "tools", "there is no tool").await?,
-        Report::Call => return call(ground, arguments, ticket).await,
-        Report::Config => config(ground).await?,
-        Report::Diff => "What a session of a server changed is shown by /rewind, before it goes \
+        ReportKind::Context => context::context_report(ground).await?,
+        ReportKind::Cost => cost_report(ground).await?,
+        ReportKind::Permissions => permissions_report(ground).await?,
+        ReportKind::Checkpoints => checkpoints_report(ground).await?,
+        ReportKind::Memory => memory_report(ground, arguments).await?,
+        ReportKind::Skills => library_report(ground, "skills", "no skill is there").await?,
+        ReportKind::Recipes => library_report(ground, "recipes", "no recipe is there").await?,
+        ReportKind::Agents => agents_report(ground).await?,
+        ReportKind::Mcp => library_report(ground, "servers", "none is declared").await?,
+        ReportKind::Doctor => doctor_report(ground).await?,
+        ReportKind::Tools => library_report(ground, "tools", "there is no tool").await?,
+        ReportKind::Call => return call_report(ground, arguments, ticket).await,
+        ReportKind::Config => settings_report(ground).await?,
+        ReportKind::Diff => {
+            "What a session of a server changed is shown by /rewind, before it goes \
                          back, and on its page in the browser."
-            .to_owned(),
+                .to_owned()
+        }
     };
     let (title, kind) = (report.title().to_owned(), TextKind::Markdown);
-    Ok(Done::news(News::Text { ticket, title, text, kind }))
+    Ok(UiCommandOutcome::from_update(UiUpdate::Text { ticket, title, text, kind }))
 }
 
-async fn all(ground: &Ground, parts: &[&str], query: &[(&str, &str)]) -> Answer<Vec<Value>> {
-    lists::all(&ground.http, (parts, query), SHOWN_MAX).await
+async fn fetch_values(
+    ground: &RequestContext,
+    parts: &[&str],
+    query: &[(&str, &str)],
+) -> ApiResult<Vec<Value>> {
+    lists::fetch_whole_list(&ground.http, (parts, query), SHOWN_MAX).await
 }
 
-async fn info(ground: &Ground) -> Answer<Option<Value>> {
+async fn fetch_session_info(ground: &RequestContext) -> ApiResult<Option<Value>> {
     match &ground.session {
         Some(id) => ground.http.get(&["sessions", id.as_str()], &[]).await.map(Some),
         None => Ok(None),
     }
 }
 
-async fn shelf(ground: &Ground, shelf: &str, none: &str) -> Answer<String> {
-    let all = all(ground, &["library", shelf], &[]).await?;
+async fn library_report(ground: &RequestContext, shelf: &str, none: &str) -> ApiResult<String> {
+    let all = fetch_values(ground, &["library", shelf], &[]).await?;
     let one = |one: &Value| {
-        let mut notes = vec![text(one, "state"), text(one, "origin")];
+        let mut notes = vec![text_field(one, "state"), text_field(one, "origin")];
         if one["waits"] == true {
             notes.push("**waits for you in the browser**".into());
         }
@@ -69,21 +78,25 @@ async fn shelf(ground: &Ground, shelf: &str, none: &str) -> Answer<String> {
             notes.push("words from outside went into it".into());
         }
         notes.retain(|note| !note.is_empty());
-        bullet(&text(one, "name"), &text(one, "about"), &notes.join(" · "))
+        format_bullet(&text_field(one, "name"), &text_field(one, "about"), &notes.join(" · "))
     };
-    Ok(section("", all.iter().map(one), none))
+    Ok(format_section("", all.iter().map(one), none))
 }
 
-async fn cost(ground: &Ground) -> Answer<String> {
+async fn cost_report(ground: &RequestContext) -> ApiResult<String> {
     let mut out = String::new();
-    if let Some(info) = info(ground).await? {
+    if let Some(info) = fetch_session_info(ground).await? {
         let cost = match info["cost_usd"].as_f64() {
             Some(cost) => format!("${cost:.4}"),
             None => "a price is missing, so not known for all of it".into(),
         };
-        out += &section(
+        out += &format_section(
             "This session",
-            [line("cost", &cost), line("tokens", &words::usage(&info["usage"]))].into_iter(),
+            [
+                format_named_line("cost", &cost),
+                format_named_line("tokens", &words::describe_usage(&info["usage"])),
+            ]
+            .into_iter(),
             "",
         );
     }
@@ -92,109 +105,137 @@ async fn cost(ground: &Ground) -> Answer<String> {
         [("Today", vec![("from", today.as_str())]), ("The last thirty days", Vec::new())]
     {
         let told: Value = ground.http.get(&["usage"], &query).await?;
-        out += &section(title, words::spent(&told).into_iter(), "nothing was used");
+        out += &format_section(title, words::spending_lines(&told).into_iter(), "nothing was used");
     }
     Ok(out)
 }
 
-async fn permissions(ground: &Ground) -> Answer<String> {
+async fn permissions_report(ground: &RequestContext) -> ApiResult<String> {
     let mut out = String::new();
-    if let Some(info) = info(ground).await? {
-        out +=
-            &section("This session", std::iter::once(line("mode", &text(&info, "permission"))), "");
-        let leases = items(&info["leases"]).iter().map(words::lease);
-        out += &section("Granted for this session", leases, "nothing");
+    if let Some(info) = fetch_session_info(ground).await? {
+        out += &format_section(
+            "This session",
+            std::iter::once(format_named_line("mode", &text_field(&info, "permission"))),
+            "",
+        );
+        let leases = list_items(&info["leases"]).iter().map(words::describe_lease);
+        out += &format_section("Granted for this session", leases, "nothing");
     }
     let sheet: Value = ground.http.get(&["settings"], &[]).await?;
-    let rules = items(&sheet["items"])
-        .iter()
-        .filter(|one| text(one, "key").starts_with("permissions.") || one["key"] == "permission");
-    Ok(out + &section("Settings and where they come from", rules.map(words::setting), "none"))
+    let rules = list_items(&sheet["items"]).iter().filter(|one| {
+        text_field(one, "key").starts_with("permissions.") || one["key"] == "permission"
+    });
+    Ok(out
+        + &format_section(
+            "Settings and where they come from",
+            rules.map(words::describe_setting),
+            "none",
+        ))
 }
 
-async fn config(ground: &Ground) -> Answer<String> {
+async fn settings_report(ground: &RequestContext) -> ApiResult<String> {
     let sheet: Value = ground.http.get(&["settings"], &[]).await?;
-    let all = items(&sheet["items"]).iter().map(words::setting);
-    Ok(section("Settings and where they come from", all, "none"))
+    let all = list_items(&sheet["items"]).iter().map(words::describe_setting);
+    Ok(format_section("Settings and where they come from", all, "none"))
 }
 
-async fn checkpoints(ground: &Ground) -> Answer<String> {
-    let all = back::checkpoints(ground).await?;
-    let one = |one: &back::Checkpoint| {
+async fn checkpoints_report(ground: &RequestContext) -> ApiResult<String> {
+    let all = back::fetch_checkpoints(ground).await?;
+    let one = |one: &back::CheckpointEntry| {
         let what = match &one.call {
             Some(call) => format!("before {call}: {}", one.label),
             None => "before changes were taken back".to_owned(),
         };
-        let paths = one.paths.iter().take(20).map(|path| code(path)).collect::<Vec<_>>();
+        let paths = one.paths.iter().take(20).map(|path| format_code(path)).collect::<Vec<_>>();
         let when = format!("{} · run {}", one.at, one.run);
-        bullet(&one.id, &words::plain(&what), &format!("{when} · {}", paths.join(", ")))
+        format_bullet(
+            &one.id,
+            &words::escape_to_plain(&what),
+            &format!("{when} · {}", paths.join(", ")),
+        )
     };
     let list = all.iter().take(SHOWN_MAX).map(one);
-    Ok(section("", list, "no file was changed yet"))
+    Ok(format_section("", list, "no file was changed yet"))
 }
 
-async fn memory(ground: &Ground, query: &str) -> Answer<String> {
+async fn memory_report(ground: &RequestContext, query: &str) -> ApiResult<String> {
     let asked: &[(&str, &str)] = if query.is_empty() { &[] } else { &[("q", query)] };
-    let kept = all(ground, &["memory"], asked).await?;
+    let kept = fetch_values(ground, &["memory"], asked).await?;
     let one = |one: &Value| {
-        let mut notes = vec![text(one, "kind"), format!("by {}", text(one, "by"))];
+        let mut notes = vec![text_field(one, "kind"), format!("by {}", text_field(one, "by"))];
         notes.extend(one["workspace"].as_str().map(|folder| format!("of {folder}")));
-        bullet(&text(one, "id"), &text(one, "text"), &notes.join(" · "))
+        format_bullet(&text_field(one, "id"), &text_field(one, "text"), &notes.join(" · "))
     };
-    let mut out = section("Remembered", kept.iter().map(one), "nothing fits");
+    let mut out = format_section("Remembered", kept.iter().map(one), "nothing fits");
     if query.is_empty() {
-        let waits = all(ground, &["memory"], &[("status", "proposed")]).await?;
-        out +=
-            &section("Waits for you (accept it in the browser)", waits.iter().map(one), "nothing");
+        let waits = fetch_values(ground, &["memory"], &[("status", "proposed")]).await?;
+        out += &format_section(
+            "Waits for you (accept it in the browser)",
+            waits.iter().map(one),
+            "nothing",
+        );
     }
     Ok(out)
 }
 
-async fn agents(ground: &Ground) -> Answer<String> {
-    let all = all(ground, &["agents"], &[]).await?;
+async fn agents_report(ground: &RequestContext) -> ApiResult<String> {
+    let all = fetch_values(ground, &["agents"], &[]).await?;
     let one = |one: &Value| {
         let state = if one["active"] == true { "active" } else { "paused" };
         let next = one["next"].as_str().map(|next| format!(" · next {next}")).unwrap_or_default();
-        let last = text(&one["last"], "state");
+        let last = text_field(&one["last"], "state");
         let last = if last.is_empty() { last } else { format!(" · last {last}") };
         let about = one["problem"].as_str().map(str::to_owned);
-        let about = about.unwrap_or_else(|| text(&one["agent"], "prompt"));
-        bullet(&text(one, "name"), &about, &format!("{state}{next}{last}"))
+        let about = about.unwrap_or_else(|| text_field(&one["agent"], "prompt"));
+        format_bullet(&text_field(one, "name"), &about, &format!("{state}{next}{last}"))
     };
-    Ok(section("Scheduled agents", all.iter().map(one), "none is defined"))
+    Ok(format_section("Scheduled agents", all.iter().map(one), "none is defined"))
 }
 
-async fn doctor(ground: &Ground) -> Answer<String> {
+async fn doctor_report(ground: &RequestContext) -> ApiResult<String> {
     let http = &ground.http;
     let me: Value = http.get(&["me"], &[]).await?;
     let paused: Value = http.get(&["pause"], &[]).await?;
     let paused = match (paused["all"] == true, paused["paused"] == true) {
-        (true, _) => format!("everybody is paused: {}", text(&paused, "reason")),
-        (false, true) => format!("you are paused: {}; /release ends that", text(&paused, "reason")),
+        (true, _) => format!("everybody is paused: {}", text_field(&paused, "reason")),
+        (false, true) => {
+            format!("you are paused: {}; /release ends that", text_field(&paused, "reason"))
+        }
         (false, false) => "runs can start".to_owned(),
     };
-    let who = format!("{} ({})", text(&me, "name"), text(&me, "role"));
-    let lines =
-        [line("server", &http.place.to_string()), line("you are", &who), line("runs", &paused)];
-    let mut out = section("The server", lines.into_iter(), "");
-    let providers = all(ground, &["providers"], &[]).await?;
+    let who = format!("{} ({})", text_field(&me, "name"), text_field(&me, "role"));
+    let lines = [
+        format_named_line("server", &http.place.to_string()),
+        format_named_line("you are", &who),
+        format_named_line("runs", &paused),
+    ];
+    let mut out = format_section("The server", lines.into_iter(), "");
+    let providers = fetch_values(ground, &["providers"], &[]).await?;
     let usable = providers.iter().filter(|one| one["key"].is_string() || one["needs_key"] == false);
     let one = |one: &Value| {
         let key = one["key"].as_str().unwrap_or("needs no key");
-        bullet(&text(one, "name"), &text(one, "base_url"), key)
+        format_bullet(&text_field(one, "name"), &text_field(one, "base_url"), key)
     };
-    out += &section("Models come from", usable.map(one), "no provider has a key: set one there");
+    out += &format_section(
+        "Models come from",
+        usable.map(one),
+        "no provider has a key: set one there",
+    );
     Ok(out + "\nSandbox, git and database of the server: run `weir doctor` on it.\n")
 }
 
-async fn call(ground: &Ground, arguments: &str, ticket: Ticket) -> Answer<Done> {
-    let session: &SessionId = ground.session()?;
+async fn call_report(
+    ground: &RequestContext,
+    arguments: &str,
+    ticket: CommandTicket,
+) -> ApiResult<UiCommandOutcome> {
+    let session: &SessionId = ground.require_session()?;
     let name = match arguments.chars().all(|c| c.is_ascii_digit()) {
         true => format!("c{arguments}"),
         false => arguments.to_owned(),
     };
     if arguments.is_empty() {
-        return Err(Trouble::Refused {
+        return Err(RequestError::Refused {
             status: 400,
             code: String::new(),
             why: "say which call: c3".into(),
@@ -205,14 +246,14 @@ async fn call(ground: &Ground, arguments: &str, ticket: Ticket) -> Answer<Done> 
     let head = format!(
         "{} {}: {} · {} bytes · {} ms",
         name,
-        text(&told, "tool"),
-        text(&told, "summary"),
-        number(&told, "bytes"),
-        number(&told, "duration_ms"),
+        text_field(&told, "tool"),
+        text_field(&told, "summary"),
+        number_field(&told, "bytes"),
+        number_field(&told, "duration_ms"),
     );
     let whole = told["text"].as_str().unwrap_or_default();
     let text = format!("{head}\n\n{whole}");
-    Ok(Done::news(News::Text {
+    Ok(UiCommandOutcome::from_update(UiUpdate::Text {
         ticket,
         title: format!("Call {name}"),
         text,

@@ -7,12 +7,12 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use weir_core::ids::{InputId, QuestionId};
 use weir_core::input::ApprovalAnswer;
-use weir_engine::attach::{FILE_BYTES_MAX, mentions};
-use weir_tui::link::{Attached, News, Tone, Wish};
+use weir_engine::attach::{FILE_BYTES_MAX, parse_mentions};
+use weir_tui::link::{MessageAttachment, NoticeTone, UiCommand, UiUpdate};
 
-use super::desk::{Done, Ground, Here, Then};
+use super::desk::{LocalMachine, OutcomeFollowUp, RequestContext, UiCommandOutcome};
 use super::follow::until_reached;
-use super::http::{Answer, Trouble};
+use super::http::{ApiResult, RequestError};
 use super::opening;
 
 /// How long what was said waits for a server that cannot be reached. Its name makes sure that it is
@@ -22,21 +22,30 @@ const PATIENCE: Duration = Duration::from_secs(180);
 const ANSWER_PATIENCE: Duration = Duration::from_secs(30);
 
 /// Says it; a session that does not exist yet is begun first.
-pub(super) async fn say(ground: &Ground, wish: Wish) -> Answer<Done> {
-    let Wish::Say { text, attached, client_id } = &wish else { return Ok(Done::default()) };
-    let text = worded(text, attached)?;
-    let attached: Vec<&Attached> = attached.iter().filter(|file| is_from_here(file)).collect();
+pub(super) async fn send_message(
+    ground: &RequestContext,
+    wish: UiCommand,
+) -> ApiResult<UiCommandOutcome> {
+    let UiCommand::Say { text, attached, client_id } = &wish else {
+        return Ok(UiCommandOutcome::default());
+    };
+    let text = replace_local_mentions(text, attached)?;
+    let attached: Vec<&MessageAttachment> =
+        attached.iter().filter(|file| is_from_here(file)).collect();
     let Some(session) = &ground.session else {
         // What cannot be attached begins no session.
         for file in &attached {
             bytes_of(&ground.here, file).await?;
         }
-        let opening = opening::begun(ground).await?;
-        return Ok(Done { news: Vec::new(), then: Then::Began(Box::new(opening), Box::new(wish)) });
+        let opening = opening::create_session(ground).await?;
+        return Ok(UiCommandOutcome {
+            news: Vec::new(),
+            then: OutcomeFollowUp::Began(Box::new(opening), Box::new(wish)),
+        });
     };
     let mut ids = Vec::new();
     for file in &attached {
-        ids.push(uploaded(ground, file).await?);
+        ids.push(upload_attachment(ground, file).await?);
     }
     let mut content = Vec::new();
     if !text.is_empty() {
@@ -46,24 +55,24 @@ pub(super) async fn say(ground: &Ground, wish: Wish) -> Answer<Done> {
     let body = json!({ "client_id": client_id, "content": content });
     let parts = ["sessions", session.as_str(), "input"];
     until_reached(PATIENCE, || ground.http.post::<Value>(&parts, &body)).await?;
-    Ok(Done::default())
+    Ok(UiCommandOutcome::default())
 }
 
 /// Uploads a file: its name on the server.
-async fn uploaded(ground: &Ground, file: &Attached) -> Answer<String> {
+async fn upload_attachment(ground: &RequestContext, file: &MessageAttachment) -> ApiResult<String> {
     let (name, bytes) = bytes_of(&ground.here, file).await?;
-    let upload = || ground.http.upload::<Value>(&["attachments"], (&name, &bytes));
+    let upload = || ground.http.upload_file::<Value>(&["attachments"], (&name, &bytes));
     let told = until_reached(PATIENCE, upload).await?;
     let id = told[0]["id"].as_str().map(str::to_owned);
-    id.ok_or_else(|| Trouble::Strange("it keeps an uploaded file under no name".into()))
+    id.ok_or_else(|| RequestError::Strange("it keeps an uploaded file under no name".into()))
 }
 
 /// Whether a file is one of this machine: by bytes, or by a path that says where it begins. A
 /// relative one is below the session's folder, which is the server's.
-fn is_from_here(file: &Attached) -> bool {
+fn is_from_here(file: &MessageAttachment) -> bool {
     match file {
-        Attached::Bytes { .. } => true,
-        Attached::Path(path) => path.starts_with('/') || path.starts_with("~/"),
+        MessageAttachment::Bytes { .. } => true,
+        MessageAttachment::Path(path) => path.starts_with('/') || path.starts_with("~/"),
     }
 }
 
@@ -72,18 +81,21 @@ fn is_from_here(file: &Attached) -> bool {
 ///
 /// # Errors
 /// A file of the server has a name that cannot be mentioned.
-fn worded(text: &str, attached: &[Attached]) -> Answer<String> {
+fn replace_local_mentions(text: &str, attached: &[MessageAttachment]) -> ApiResult<String> {
     let mut text = text.to_owned();
     for file in attached {
-        let Attached::Path(path) = file else { continue };
+        let MessageAttachment::Path(path) = file else { continue };
         if is_from_here(file) {
-            text = unmentioned(&text, path);
+            text = remove_mentions(&text, path);
             continue;
         }
-        let mention = mention(path).ok_or_else(|| {
-            unsaid(format!("{path:?} is a file of the server, and no mention can have this name"))
+        let mention = format_mention(path).ok_or_else(|| {
+            refused_message(format!(
+                "{path:?} is a file of the server, and no mention can have this name"
+            ))
         })?;
-        let is_there = mentions(&text).iter().any(|one| one.candidates().contains(&path.as_str()));
+        let is_there =
+            parse_mentions(&text).iter().any(|one| one.candidate_names().contains(&path.as_str()));
         if !is_there {
             let gap = if text.is_empty() || text.ends_with(char::is_whitespace) { "" } else { " " };
             text.push_str(&format!("{gap}{mention}"));
@@ -93,7 +105,7 @@ fn worded(text: &str, attached: &[Attached]) -> Answer<String> {
 }
 
 /// A path as words mention it; `None`: none can.
-fn mention(path: &str) -> Option<String> {
+fn format_mention(path: &str) -> Option<String> {
     let has = |c: char| path.contains(c);
     match () {
         () if path.is_empty() || has('\n') => None,
@@ -107,7 +119,7 @@ fn mention(path: &str) -> Option<String> {
 }
 
 /// `text` with `path` in place of whole mentions of it; that of a longer path stays.
-fn unmentioned(text: &str, path: &str) -> String {
+fn remove_mentions(text: &str, path: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     while let Some(at) = rest.find('@') {
@@ -133,22 +145,22 @@ fn unmentioned(text: &str, path: &str) -> String {
     out + rest
 }
 
-async fn bytes_of(here: &Here, file: &Attached) -> Answer<(String, Arc<[u8]>)> {
+async fn bytes_of(here: &LocalMachine, file: &MessageAttachment) -> ApiResult<(String, Arc<[u8]>)> {
     match file {
-        Attached::Bytes { name, bytes } => Ok((name.clone(), bytes.clone())),
-        Attached::Path(path) => read(here, path).await,
+        MessageAttachment::Bytes { name, bytes } => Ok((name.clone(), bytes.clone())),
+        MessageAttachment::Path(path) => read_local_file(here, path).await,
     }
 }
 
 /// A file of this machine by the path that a person wrote.
-pub(super) fn path_of(here: &Here, written: &str) -> PathBuf {
+pub(super) fn path_of(here: &LocalMachine, written: &str) -> PathBuf {
     match (written.strip_prefix("~/"), &here.home) {
         (Some(rest), Some(home)) => home.join(rest),
         _ => here.folder.join(written),
     }
 }
 
-async fn read(here: &Here, written: &str) -> Answer<(String, Arc<[u8]>)> {
+async fn read_local_file(here: &LocalMachine, written: &str) -> ApiResult<(String, Arc<[u8]>)> {
     let path = path_of(here, written);
     let shown = written.to_owned();
     let read = tokio::task::spawn_blocking(move || {
@@ -167,51 +179,71 @@ async fn read(here: &Here, written: &str) -> Answer<(String, Arc<[u8]>)> {
         Ok((name, bytes.into()))
     });
     let read = read.await.unwrap_or_else(|error| Err(error.to_string()));
-    read.map_err(|why| unsaid(format!("{shown} on this machine cannot be attached: {why}")))
+    read.map_err(|why| {
+        refused_message(format!("{shown} on this machine cannot be attached: {why}"))
+    })
 }
 
-fn unsaid(why: String) -> Trouble {
-    Trouble::Refused { status: 400, code: String::new(), why }
+fn refused_message(why: String) -> RequestError {
+    RequestError::Refused { status: 400, code: String::new(), why }
 }
 
 /// Takes back an input that waits.
-pub(super) async fn withdraw(ground: &Ground, input: InputId) -> Answer<Done> {
-    let parts = ["sessions", ground.session()?.as_str(), "withdraw"];
+pub(super) async fn withdraw_input(
+    ground: &RequestContext,
+    input: InputId,
+) -> ApiResult<UiCommandOutcome> {
+    let parts = ["sessions", ground.require_session()?.as_str(), "withdraw"];
     let () = ground.http.post(&parts, &json!({ "input": input })).await?;
-    Ok(Done::default())
+    Ok(UiCommandOutcome::default())
 }
 
 /// Ends the run.
-pub(super) async fn cancel(ground: &Ground) -> Answer<Done> {
-    let parts = ["sessions", ground.session()?.as_str(), "cancel"];
+pub(super) async fn cancel_run(ground: &RequestContext) -> ApiResult<UiCommandOutcome> {
+    let parts = ["sessions", ground.require_session()?.as_str(), "cancel"];
     let _told: Value = ground.http.post(&parts, &json!({})).await?;
-    Ok(Done::default())
+    Ok(UiCommandOutcome::default())
 }
 
 /// Answers an approval, also one of a sub-agent: its name says whose it is.
-pub(super) async fn decide(ground: &Ground, answer: &ApprovalAnswer) -> Answer<Done> {
+pub(super) async fn answer_approval(
+    ground: &RequestContext,
+    answer: &ApprovalAnswer,
+) -> ApiResult<UiCommandOutcome> {
     let body = json!({ "decision": answer.decision, "reason": answer.reason });
     let parts = ["approvals", answer.approval.as_str()];
     let decided = until_reached(ANSWER_PATIENCE, || ground.http.post::<Value>(&parts, &body)).await;
     match decided.as_ref().ok().and_then(|told| told["unkept"].as_str()) {
-        Some(why) => Ok(Done::news(News::Notice { tone: Tone::Bad, text: why.to_owned() })),
-        None => answered(decided.map(drop)),
+        Some(why) => Ok(UiCommandOutcome::from_update(UiUpdate::Notice {
+            tone: NoticeTone::Bad,
+            text: why.to_owned(),
+        })),
+        None => tolerate_answered(decided.map(drop)),
     }
 }
 
 /// Answers a question.
-pub(super) async fn reply(ground: &Ground, question: &QuestionId, answer: &str) -> Answer<Done> {
+pub(super) async fn answer_question(
+    ground: &RequestContext,
+    question: &QuestionId,
+    answer: &str,
+) -> ApiResult<UiCommandOutcome> {
     let body = json!({ "answer": answer });
     let parts = ["questions", question.as_str()];
-    answered(until_reached(ANSWER_PATIENCE, || ground.http.post::<()>(&parts, &body)).await)
+    tolerate_answered(
+        until_reached(ANSWER_PATIENCE, || ground.http.post::<()>(&parts, &body)).await,
+    )
 }
 
 /// That somebody was quicker is no failure.
-fn answered(answer: Answer<()>) -> Answer<Done> {
+fn tolerate_answered(answer: ApiResult<()>) -> ApiResult<UiCommandOutcome> {
     match answer {
-        Ok(()) => Ok(Done::default()),
-        Err(Trouble::Refused { code, why, .. }) if code == "answered" => {
-            Ok(Done::news(News::Notice { tone: Tone::Quiet, text: why }))
+        Ok(()) => Ok(UiCommandOutcome::default()),
+        Err(RequestError::Refused { code, why, .. }) if code == "answered" => {
+            Ok(UiCommandOutcome::from_update(UiUpdate::Notice {
+                tone: NoticeTone::Quiet,
+                text: why,
+            }))
         }
         Err(trouble) => Err(trouble),
     }
@@ -220,18 +252,18 @@ fn answered(answer: Answer<()>) -> Answer<Done> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::tui::clipboard::Clipboard;
-    use weir_install::environment::Environment;
+    use crate::tui::clipboard::SystemClipboard;
+    use weir_install::environment::ProcessEnvironment;
 
-    fn here() -> Here {
+    fn here() -> LocalMachine {
         let folder = tempfile::tempdir().expect("a folder").keep();
-        let clipboard = Clipboard::of(&Environment::default());
-        Here { home: Some(folder.join("home")), folder, name: "ann".into(), clipboard }
+        let clipboard = SystemClipboard::from_environment(&ProcessEnvironment::default());
+        LocalMachine { home: Some(folder.join("home")), folder, name: "ann".into(), clipboard }
     }
 
     #[test]
     fn f1_attach_a_relative_path_is_the_servers_and_others_are_of_this_machine() {
-        let path = |path: &str| Attached::Path(path.into());
+        let path = |path: &str| MessageAttachment::Path(path.into());
         for (file, text, is_here, words) in [
             (path("src/a.rs"), "see @src/a.rs.", false, Some("see @src/a.rs.")),
             (path("src/a.rs"), "see it", false, Some("see it @src/a.rs")),
@@ -248,10 +280,15 @@ mod tests {
             ),
             (path("/tmp/a b"), "@\"/tmp/a b\"!", true, Some("\"/tmp/a b\"!")),
             (path("~/a.png"), "@~/a.png", true, Some("~/a.png")),
-            (Attached::Bytes { name: "p".into(), bytes: Arc::from(*b"x") }, "@p", true, Some("@p")),
+            (
+                MessageAttachment::Bytes { name: "p".into(), bytes: Arc::from(*b"x") },
+                "@p",
+                true,
+                Some("@p"),
+            ),
         ] {
             assert_eq!(is_from_here(&file), is_here, "{text}");
-            assert_eq!(worded(text, &[file]).ok().as_deref(), words, "{text}");
+            assert_eq!(replace_local_mentions(text, &[file]).ok().as_deref(), words, "{text}");
         }
     }
 
@@ -265,18 +302,24 @@ mod tests {
         for (written, name, bytes) in
             [("a.txt", "a.txt", "words"), ("~/b.txt", "b.txt", "home"), (&whole, "a.txt", "words")]
         {
-            let (found, content) = read(&here, written).await.expect(written);
+            let (found, content) = read_local_file(&here, written).await.expect(written);
             assert_eq!((found.as_str(), &content[..]), (name, bytes.as_bytes()), "{written}");
         }
         for (written, words) in
             [("none.txt", "No such file"), ("home", "no file"), ("/dev/zero", "no file")]
         {
-            let why = read(&here, written).await.expect_err(written).to_string();
+            let why = read_local_file(&here, written).await.expect_err(written).to_string();
             assert!(why.contains(words) && why.contains(written), "{why}");
         }
         let large = std::fs::File::create(here.folder.join("large")).expect("writable");
         large.set_len(FILE_BYTES_MAX + 1).expect("sparse");
-        assert!(read(&here, "large").await.expect_err("too large").to_string().contains("at most"));
+        assert!(
+            read_local_file(&here, "large")
+                .await
+                .expect_err("too large")
+                .to_string()
+                .contains("at most")
+        );
         std::fs::remove_dir_all(&here.folder).expect("its own folder");
     }
 }

@@ -2,11 +2,13 @@
 //! nothing came. Not here: when they are done (`desk`).
 
 use weir_core::input::PersonCommand;
-use weir_engine::attach::mentions;
-use weir_tui::link::{Attached, News, ShellNews, Ticket, Tone, Wish};
+use weir_engine::attach::parse_mentions;
+use weir_tui::link::{
+    CommandTicket, MessageAttachment, NoticeTone, ShellNews, UiCommand, UiUpdate,
+};
 
-use super::desk::{Done, Ground, Then};
-use super::http::Answer;
+use super::desk::{OutcomeFollowUp, RequestContext, UiCommandOutcome};
+use super::http::ApiResult;
 use super::{back, change, export, lists, opening, pause, reports, say};
 
 /// Why no command of the person's own runs here.
@@ -15,7 +17,7 @@ const NO_SHELL: &str = "the folder is the server's, so commands of your own are 
 
 /// After what a wish is done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Lane {
+pub(super) enum CommandLane {
     /// After all that makes or changes the session.
     Session,
     /// After all that steers its run: what is taken back before the run is ended must not begin
@@ -28,48 +30,55 @@ pub(super) enum Lane {
 }
 
 /// In which lane a wish goes.
-pub(super) fn lane(wish: &Wish) -> Lane {
+pub(super) fn lane_of_command(wish: &UiCommand) -> CommandLane {
     match wish {
-        Wish::Open(_)
-        | Wish::Say { .. }
-        | Wish::Mode(_)
-        | Wish::Thinking(_)
-        | Wish::Model(_)
-        | Wish::Profile(_)
-        | Wish::Condense(_)
-        | Wish::Undo
-        | Wish::Rewind { .. } => Lane::Session,
-        Wish::Tell(_) => Lane::Run,
-        Wish::Shell { .. } | Wish::EndShell(_) | Wish::Pause(_) | Wish::Release | Wish::Leave => {
-            Lane::Aside
-        }
-        Wish::Sessions { .. }
-        | Wish::Files { .. }
-        | Wish::Models(_)
-        | Wish::Profiles(_)
-        | Wish::Clipboard(_)
-        | Wish::Preview { .. }
-        | Wish::Report { .. }
-        | Wish::Export(_) => Lane::Look,
+        UiCommand::Open(_)
+        | UiCommand::Say { .. }
+        | UiCommand::Mode(_)
+        | UiCommand::Thinking(_)
+        | UiCommand::Model(_)
+        | UiCommand::Profile(_)
+        | UiCommand::Condense(_)
+        | UiCommand::Undo
+        | UiCommand::Rewind { .. } => CommandLane::Session,
+        UiCommand::Tell(_) => CommandLane::Run,
+        UiCommand::Shell { .. }
+        | UiCommand::EndShell(_)
+        | UiCommand::Pause(_)
+        | UiCommand::Release
+        | UiCommand::Leave => CommandLane::Aside,
+        UiCommand::Sessions { .. }
+        | UiCommand::Files { .. }
+        | UiCommand::Models(_)
+        | UiCommand::Profiles(_)
+        | UiCommand::Clipboard(_)
+        | UiCommand::Preview { .. }
+        | UiCommand::Report { .. }
+        | UiCommand::Export(_) => CommandLane::Look,
     }
 }
 
 /// Does what was wished.
-pub(super) async fn done(ground: Ground, wish: Wish) -> Done {
+pub(super) async fn perform_command(ground: RequestContext, wish: UiCommand) -> UiCommandOutcome {
     let asked = wish.clone();
-    match made(&ground, wish).await {
+    match try_command(&ground, wish).await {
         Ok(done) => done,
-        Err(trouble) => refused(asked, &trouble.to_string()),
+        Err(trouble) => refused_outcome(asked, &trouble.to_string()),
     }
 }
 
 /// Tells the session at the server.
-async fn tell_server(ground: &Ground, command: PersonCommand) -> Answer<Done> {
+async fn tell_server(
+    ground: &RequestContext,
+    command: PersonCommand,
+) -> ApiResult<UiCommandOutcome> {
     match command {
-        PersonCommand::Withdraw { input } => say::withdraw(ground, input).await,
-        PersonCommand::Cancel => say::cancel(ground).await,
-        PersonCommand::Decide(answer) => say::decide(ground, &answer).await,
-        PersonCommand::Reply { question, answer } => say::reply(ground, &question, &answer).await,
+        PersonCommand::Withdraw { input } => say::withdraw_input(ground, input).await,
+        PersonCommand::Cancel => say::cancel_run(ground).await,
+        PersonCommand::Decide(answer) => say::answer_approval(ground, &answer).await,
+        PersonCommand::Reply { question, answer } => {
+            say::answer_question(ground, &question, &answer).await
+        }
         // For these the face has wishes of their own, or none.
         PersonCommand::Say(_)
         | PersonCommand::Revoke { .. }
@@ -78,60 +87,69 @@ async fn tell_server(ground: &Ground, command: PersonCommand) -> Answer<Done> {
         | PersonCommand::Configure { .. }
         | PersonCommand::Yield => {
             let text = "this cannot be done from here in a session at a server".to_owned();
-            Ok(Done::news(News::Notice { tone: Tone::Bad, text }))
+            Ok(UiCommandOutcome::from_update(UiUpdate::Notice { tone: NoticeTone::Bad, text }))
         }
     }
 }
 
-async fn made(ground: &Ground, wish: Wish) -> Answer<Done> {
+async fn try_command(ground: &RequestContext, wish: UiCommand) -> ApiResult<UiCommandOutcome> {
     match wish {
-        Wish::Open(which) => {
-            let opening = opening::open(ground.clone(), which).await?;
-            Ok(Done { news: Vec::new(), then: Then::Opened(Box::new(opening)) })
+        UiCommand::Open(which) => {
+            let opening = opening::open_session(ground.clone(), which).await?;
+            Ok(UiCommandOutcome {
+                news: Vec::new(),
+                then: OutcomeFollowUp::Opened(Box::new(opening)),
+            })
         }
-        Wish::Say { ref text, ref attached, .. } => {
+        UiCommand::Say { ref text, ref attached, .. } => {
             let meant = of_this_machine(ground, text, attached).await;
-            let mut done = say::say(ground, wish).await?;
+            let mut done = say::send_message(ground, wish).await?;
             // One that begins a session comes by again.
-            if matches!(done.then, Then::Nothing) {
+            if matches!(done.then, OutcomeFollowUp::Nothing) {
                 done.news.extend(meant);
             }
             Ok(done)
         }
-        Wish::Tell(command) => tell_server(ground, command).await,
-        Wish::Mode(mode) => change::mode(ground, mode).await,
-        Wish::Thinking(thinking) => change::thinking(ground, thinking).await,
-        Wish::Model(model) => change::model(ground, model).await,
-        Wish::Profile(profile) => change::profile(ground, profile).await,
-        Wish::Condense(words) => change::condense(ground, &words).await,
-        Wish::Pause(reason) => pause::pause(ground, reason.unwrap_or_default()).await,
-        Wish::Release => pause::release(ground).await,
-        Wish::Undo => back::undo(ground).await,
-        Wish::Preview { before, ticket } => back::preview(ground, before, ticket).await,
-        Wish::Rewind { before, back } => back::rewind(ground, before, back).await,
-        Wish::Shell { ticket, .. } => Ok(not_run(ticket, NO_SHELL)),
-        Wish::EndShell(_) | Wish::Leave => Ok(Done::default()),
-        Wish::Sessions { query, ticket } => lists::sessions(ground, &query, ticket).await,
-        Wish::Files { query, ticket } => lists::files(ground, &query, ticket).await,
-        Wish::Models(ticket) => lists::models(ground, ticket).await,
-        Wish::Profiles(ticket) => lists::profiles(ground, ticket).await,
+        UiCommand::Tell(command) => tell_server(ground, command).await,
+        UiCommand::Mode(mode) => change::change_permission_mode(ground, mode).await,
+        UiCommand::Thinking(thinking) => change::change_thinking(ground, thinking).await,
+        UiCommand::Model(model) => change::change_model(ground, model).await,
+        UiCommand::Profile(profile) => change::change_profile(ground, profile).await,
+        UiCommand::Condense(words) => change::condense_context(ground, &words).await,
+        UiCommand::Pause(reason) => pause::pause_sessions(ground, reason.unwrap_or_default()).await,
+        UiCommand::Release => pause::release_sessions(ground).await,
+        UiCommand::Undo => back::undo_last_run(ground).await,
+        UiCommand::Preview { before, ticket } => back::preview_rewind(ground, before, ticket).await,
+        UiCommand::Rewind { before, back } => back::rewind_session(ground, before, back).await,
+        UiCommand::Shell { ticket, .. } => Ok(not_run(ticket, NO_SHELL)),
+        UiCommand::EndShell(_) | UiCommand::Leave => Ok(UiCommandOutcome::default()),
+        UiCommand::Sessions { query, ticket } => lists::list_sessions(ground, &query, ticket).await,
+        UiCommand::Files { query, ticket } => lists::list_files(ground, &query, ticket).await,
+        UiCommand::Models(ticket) => lists::list_models(ground, ticket).await,
+        UiCommand::Profiles(ticket) => lists::list_profiles(ground, ticket).await,
         // It is this machine's, whose ever the session is.
-        Wish::Clipboard(ticket) => Ok(Done::news(ground.here.clipboard.told(ticket).await)),
-        Wish::Report { report, arguments, ticket } => {
-            reports::report(ground, (report, &arguments), ticket).await
+        UiCommand::Clipboard(ticket) => {
+            Ok(UiCommandOutcome::from_update(ground.here.clipboard.clipboard_update(ticket).await))
         }
-        Wish::Export(file) => export::export(ground, &file).await,
+        UiCommand::Report { report, arguments, ticket } => {
+            reports::make_report(ground, (report, &arguments), ticket).await
+        }
+        UiCommand::Export(file) => export::export_session(ground, &file).await,
     }
 }
 
 /// What is told where words mention a file that this machine has: the server looks for it in its own
 /// folder. Words may have been copied from anywhere, so they alone send no file of this machine.
-async fn of_this_machine(ground: &Ground, text: &str, attached: &[Attached]) -> Option<News> {
-    let candidates = mentions(text).into_iter().flat_map(|mention| {
-        mention.candidates().into_iter().map(str::to_owned).collect::<Vec<_>>()
+async fn of_this_machine(
+    ground: &RequestContext,
+    text: &str,
+    attached: &[MessageAttachment],
+) -> Option<UiUpdate> {
+    let candidates = parse_mentions(text).into_iter().flat_map(|mention| {
+        mention.candidate_names().into_iter().map(str::to_owned).collect::<Vec<_>>()
     });
     let begins = |name: &String| name.starts_with('/') || name.starts_with("~/");
-    let goes = |name: &String| attached.contains(&Attached::Path(name.clone()));
+    let goes = |name: &String| attached.contains(&MessageAttachment::Path(name.clone()));
     let named: Vec<String> = candidates.filter(|name| begins(name) && !goes(name)).collect();
     if named.is_empty() {
         return None;
@@ -143,33 +161,37 @@ async fn of_this_machine(ground: &Ground, text: &str, attached: &[Attached]) -> 
         "@ names files of the server, and {name} of this machine did not go along; a picture does \
          when its path is pasted"
     );
-    Some(News::Notice { tone: Tone::Quiet, text })
+    Some(UiUpdate::Notice { tone: NoticeTone::Quiet, text })
 }
 
 /// What is told of a wish of which nothing came.
-pub(super) fn refused(wish: Wish, why: &str) -> Done {
+pub(super) fn refused_outcome(wish: UiCommand, why: &str) -> UiCommandOutcome {
     let why = why.to_owned();
     match wish {
-        Wish::Say { client_id, .. } => Done::news(News::Refused { client_id, why }),
-        Wish::Sessions { ticket, .. }
-        | Wish::Files { ticket, .. }
-        | Wish::Models(ticket)
-        | Wish::Profiles(ticket)
-        | Wish::Clipboard(ticket)
-        | Wish::Preview { ticket, .. }
-        | Wish::Report { ticket, .. } => Done::news(News::Failed { ticket, why }),
-        Wish::Shell { ticket, .. } => not_run(ticket, &why),
-        _ => Done::notice(Tone::Bad, why),
+        UiCommand::Say { client_id, .. } => {
+            UiCommandOutcome::from_update(UiUpdate::Refused { client_id, why })
+        }
+        UiCommand::Sessions { ticket, .. }
+        | UiCommand::Files { ticket, .. }
+        | UiCommand::Models(ticket)
+        | UiCommand::Profiles(ticket)
+        | UiCommand::Clipboard(ticket)
+        | UiCommand::Preview { ticket, .. }
+        | UiCommand::Report { ticket, .. } => {
+            UiCommandOutcome::from_update(UiUpdate::Failed { ticket, why })
+        }
+        UiCommand::Shell { ticket, .. } => not_run(ticket, &why),
+        _ => UiCommandOutcome::from_notice(NoticeTone::Bad, why),
     }
 }
 
 /// A command of the person's own that is over before it began: why stands where its output would.
-fn not_run(ticket: Ticket, why: &str) -> Done {
+fn not_run(ticket: CommandTicket, why: &str) -> UiCommandOutcome {
     let (status, shown) = ("not run".to_owned(), String::new());
     let told =
         [ShellNews::Output(format!("{why}\n")), ShellNews::Ended { status, ok: false, shown }];
-    let news = told.map(|news| News::Shell { ticket, news });
-    Done { news: news.into(), then: Then::Nothing }
+    let news = told.map(|news| UiUpdate::Shell { ticket, news });
+    UiCommandOutcome { news: news.into(), then: OutcomeFollowUp::Nothing }
 }
 
 #[cfg(test)]
@@ -181,16 +203,16 @@ mod tests {
     #[test]
     fn f1_attach_what_steers_a_run_keeps_its_order_and_waits_for_no_look() {
         for (wish, expected) in [
-            (Wish::Tell(PersonCommand::Withdraw { input: InputId(1) }), Lane::Run),
-            (Wish::Tell(PersonCommand::Cancel), Lane::Run),
-            (Wish::Undo, Lane::Session),
-            (Wish::Pause(None), Lane::Aside),
-            (Wish::Release, Lane::Aside),
-            (Wish::Files { query: "a".into(), ticket: 1 }, Lane::Look),
-            (Wish::Export("a.md".into()), Lane::Look),
-            (Wish::Clipboard(1), Lane::Look),
+            (UiCommand::Tell(PersonCommand::Withdraw { input: InputId(1) }), CommandLane::Run),
+            (UiCommand::Tell(PersonCommand::Cancel), CommandLane::Run),
+            (UiCommand::Undo, CommandLane::Session),
+            (UiCommand::Pause(None), CommandLane::Aside),
+            (UiCommand::Release, CommandLane::Aside),
+            (UiCommand::Files { query: "a".into(), ticket: 1 }, CommandLane::Look),
+            (UiCommand::Export("a.md".into()), CommandLane::Look),
+            (UiCommand::Clipboard(1), CommandLane::Look),
         ] {
-            assert_eq!(lane(&wish), expected, "{wish:?}");
+            assert_eq!(lane_of_command(&wish), expected, "{wish:?}");
         }
     }
 }

@@ -31,7 +31,7 @@ fn d9_delete_removes_everything() {
     let state = house.at("state/weir");
     let jobs = state.join("jobs");
     assert!(files(&jobs).iter().any(|path| path.display().to_string().contains(&id)));
-    assert!(house.refused(&["sessions", "delete", &id]).contains("--yes"));
+    assert!(house.to_caller_error(&["sessions", "delete", &id]).contains("--yes"));
     house.ok(&["sessions", "show", &id]);
     house.ok(&["sessions", "delete", &id[..30], "--yes"]);
     assert_eq!(house.json(&["sessions", "list", "--json"]), serde_json::json!([]));
@@ -44,7 +44,7 @@ fn d9_delete_removes_everything() {
         let lock = name.contains("/jobs/.placeholders/");
         assert!(lock || !name.contains("/jobs/"), "{name} is a record of its command");
     }
-    assert!(house.refused(&["sessions", "show", &id]).contains("no session"));
+    assert!(house.to_caller_error(&["sessions", "show", &id]).contains("no session"));
     // What was done to the world stays told, by the whole id.
     assert!(house.ok(&["audit", "tail", "--session", &id, "-n", "99"]).contains("edit_file"));
     house.ok(&["audit", "verify"]);
@@ -75,9 +75,13 @@ fn d9_export_is_complete_and_a_fork_keeps_its_bytes() {
     assert!(jsonl.contains("\"kind\":\"blob.exported\""));
     // A file is never written over.
     house.ok(&["sessions", "export", &id, "-o", "out.jsonl"]);
-    assert!(house.refused(&["sessions", "export", &id, "-o", "out.jsonl"]).contains("out.jsonl"));
+    assert!(
+        house
+            .to_caller_error(&["sessions", "export", &id, "-o", "out.jsonl"])
+            .contains("out.jsonl")
+    );
 
-    assert!(house.refused(&["sessions", "fork", &id, "--at", "9"]).contains("not at rest"));
+    assert!(house.to_caller_error(&["sessions", "fork", &id, "--at", "9"]).contains("not at rest"));
     let fork = house.json(&["sessions", "fork", &id, "--json"]);
     assert_eq!((&fork["parent"], &fork["facts"]), (&id.as_str().into(), &facts.into()));
     let fork = fork["session"].as_str().expect("an id").to_owned();
@@ -127,7 +131,7 @@ fn l15_show_tells_usage_cost_denials_and_what_is_open() {
     assert_eq!(show["question"]["text"], "Which harbour?");
     assert!(house.ok(&["sessions", "show", "last"]).contains("asks        Which harbour?"));
     assert!(house.ok(&["sessions", "search", "harbour"]).contains(&newest(&house)));
-    assert!(house.refused(&["sessions", "show", "zz"]).contains("sessions list"));
+    assert!(house.to_caller_error(&["sessions", "show", "zz"]).contains("sessions list"));
 }
 
 /// A session at work that never comes to an end by itself.
@@ -156,7 +160,7 @@ fn d2_a_session_at_work_is_left_alone_and_shows_as_interrupted_after_a_kill() {
     let status = || house.json(&["sessions", "list", "--json"])[0]["status"].clone();
     assert_eq!(status(), "running");
     for args in [&["sessions", "delete", &id, "--yes"][..], &["undo", &id]] {
-        let said = house.refused(args);
+        let said = house.to_caller_error(args);
         assert!(said.contains(&format!("process {}", child.id())), "{said}");
     }
     assert_eq!(read(&house.at("work/a.txt")), LINES.replace("two", "TWO"));
@@ -177,7 +181,7 @@ fn d2_a_session_at_work_is_left_alone_and_shows_as_interrupted_after_a_kill() {
 fn v6_script_serve_speaks_http_until_a_signal() {
     let house = house();
     house.write(&house.at("bad.script"), "dances: well\n");
-    let said = house.refused(&["script", "serve", "../bad.script"]);
+    let said = house.to_caller_error(&["script", "serve", "../bad.script"]);
     assert!(said.contains("bad.script") && said.contains("line 1"), "{said}");
     let mut command = house.command(&["script", "serve", "../t.script", "--record", "seen.jsonl"]);
     let mut child = command.stdout(Stdio::piped()).spawn().expect("it starts");

@@ -328,7 +328,7 @@ async fn d5_a_session_that_crashes_three_times_is_left_alone_until_released() {
         // As if the program had ended while it took the session up.
         let state = served.house.at("state/weir");
         let records = weir_store::open_records("", &state).await.expect("the records");
-        let entry = weir_engine::ports::Entry {
+        let entry = weir_engine::ports::RecordEntry {
             kind: "resuming".into(),
             name: "127.0.0.1:0".into(),
             owner: String::new(),

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use serde_json::json;
 use tokio::net::{TcpListener, TcpStream};
 use weir_scripted_model::Script;
-use weir_scripted_model::serve::{ServeOptions, serve};
+use weir_scripted_model::serve::{ServeOptions, run_script_server};
 
 use super::bad_input::until;
 use super::harness::Served;
@@ -23,7 +23,7 @@ async fn model() -> (String, Arc<AtomicUsize>) {
     let script = Script::parse("name: test\n\nsays: Good day.\n").expect("a script");
     let behind = TcpListener::bind("127.0.0.1:0").await.expect("a port is free");
     let model = behind.local_addr().expect("it is bound");
-    tokio::spawn(serve(behind, script, ServeOptions::default()));
+    tokio::spawn(run_script_server(behind, script, ServeOptions::default()));
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port is free");
     let address = listener.local_addr().expect("it is bound");
     let connections = Arc::new(AtomicUsize::new(0));

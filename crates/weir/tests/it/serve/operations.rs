@@ -321,7 +321,7 @@ async fn s1_a_certificate_that_has_ended_is_told_of_and_a_wrong_key_is_refused()
     std::fs::write(folder.path().join("key.pem"), key).expect("writable");
     let house = House::new();
     house.write(&house.user_config(), &config);
-    let why = house.refused(&["serve", "--bind", "127.0.0.1:0"]);
+    let why = house.to_caller_error(&["serve", "--bind", "127.0.0.1:0"]);
     assert!(why.contains("not that of the certificate"), "{why}");
 }
 
@@ -401,11 +401,11 @@ async fn d9_a_backup_of_a_running_server_comes_back_whole_elsewhere() {
     let (elsewhere, archive) = without_server(&served);
     let file = archive.display().to_string();
     served.house.ok(&["backup", &file]);
-    let again = served.house.refused(&["backup", &file]);
+    let again = served.house.to_caller_error(&["backup", &file]);
     assert!(again.contains("exists already"), "{again}");
 
     elsewhere.ok(&["restore", &file]);
-    let refused = elsewhere.refused(&["restore", &file]);
+    let refused = elsewhere.to_caller_error(&["restore", &file]);
     assert!(refused.contains("--replace"), "{refused}");
     assert!(!elsewhere.at("config/weir/keys.toml").exists(), "keys stay where they are");
     let shown = elsewhere.ok(&["sessions", "export", &of_admin]);

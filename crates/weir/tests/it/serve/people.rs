@@ -105,22 +105,22 @@ async fn s1_guessing_the_code_is_slowed_down() {
 #[test]
 fn s1_it_does_not_listen_beyond_this_machine_without_tls_and_a_password() {
     let house = House::new();
-    let said = house.refused(&["serve", "--bind", "0.0.0.0:0"]);
+    let said = house.to_caller_error(&["serve", "--bind", "0.0.0.0:0"]);
     assert!(said.contains("does not speak TLS") && said.contains("server.certificate"), "{said}");
     house.write(
         &house.user_config(),
         "[server]\npublic_url = \"https://weir.example.org\"\nproxies = [\"10.0.0.1\"]\n",
     );
-    let said = house.refused(&["serve", "--bind", "0.0.0.0:0"]);
+    let said = house.to_caller_error(&["serve", "--bind", "0.0.0.0:0"]);
     assert!(said.contains("no account with a password"), "{said}");
     house.write(&house.user_config(), "[server]\nproxies = [\"10.0.0.1\"]\n");
-    let said = house.refused(&["serve", "--bind", "0.0.0.0:0"]);
+    let said = house.to_caller_error(&["serve", "--bind", "0.0.0.0:0"]);
     assert!(said.contains("does not speak TLS"), "a proxy without https is none: {said}");
     house.write(&house.at("weak"), "short\n");
     let weak = house.at("weak").display().to_string();
     let args =
         ["serve", "--bind", "127.0.0.1:0", "--first-admin", "root", "--password-file", &weak];
-    assert!(house.refused(&args).contains("it needs 12"));
+    assert!(house.to_caller_error(&args).contains("it needs 12"));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -9,7 +9,7 @@ use base64::Engine as _;
 use futures::{SinkExt as _, StreamExt as _};
 use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::Message;
-use weir_server::{Access, Route};
+use weir_server::{Route, RouteAccess};
 
 use super::harness::{Browser, PASSWORD, Served, Setup};
 use super::store::database;
@@ -424,7 +424,7 @@ async fn sweep(setup: Setup<'_>) {
     let before = standing(&ann, &theirs).await;
     let document = weir_server::openapi();
     let mut found = Found::default();
-    for route in weir_server::routes() {
+    for route in weir_server::all_routes() {
         let (path, has_theirs) = match filled(route.path, &theirs) {
             Ok(filled) => filled,
             Err(complaint) => {
@@ -436,16 +436,16 @@ async fn sweep(setup: Setup<'_>) {
             continue;
         }
         let tried = Tried { route: &route, path: &path, document: &document };
-        if route.access != Access::Anyone {
+        if route.access != RouteAccess::Anyone {
             tried.without_a_cookie(&served.stranger(), &mut found).await;
         }
         match route.access {
-            Access::Admin => tried.as_a_user(&bob, &mut found).await,
-            Access::Person | Access::Anyone if has_theirs => {
+            RouteAccess::Admin => tried.as_a_user(&bob, &mut found).await,
+            RouteAccess::Person | RouteAccess::Anyone if has_theirs => {
                 tried.with_anothers_name(&bob, &theirs, &mut found).await;
                 tried.with_ones_own_name(&ann, &mut found).await;
             }
-            Access::Person | Access::Anyone => {}
+            RouteAccess::Person | RouteAccess::Anyone => {}
         }
     }
     found.by_name += reads(&bob, &theirs, &mut found.wrong).await;
@@ -494,10 +494,10 @@ async fn standing(browser: &Browser, theirs: &Theirs) -> Vec<Value> {
 /// Every list and page that needs no name: nothing of Ann's stands in any of Bob's.
 async fn reads(bob: &Browser, theirs: &Theirs, wrong: &mut Vec<String>) -> usize {
     let mut count = 0;
-    let plain = weir_server::routes().into_iter().filter(|route| {
+    let plain = weir_server::all_routes().into_iter().filter(|route| {
         route.method.as_str() == "GET"
             && !route.path.contains('{')
-            && route.access == Access::Person
+            && route.access == RouteAccess::Person
             && !matches!(route.path, "/api/v1/ws")
     });
     for route in plain {

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use super::{FIRST_ONES, quote, shorten};
+use super::{FIRST_ONES, push_quoted_lines, shorten_line};
 
 /// Files that are named with their number of matches.
 const FILES_NAMED_MAX: usize = 12;
@@ -13,7 +13,7 @@ const NAMES_CHARS_MAX: usize = 360;
 const NOTICES_MAX: usize = 4;
 
 /// One file, and its lines as the tool shows them: `12:text`, and `13-text` around a match.
-struct File<'a> {
+struct MatchedFile<'a> {
     path: &'a str,
     lines: Vec<&'a str>,
 }
@@ -22,23 +22,23 @@ struct File<'a> {
 pub(super) fn is_search(full: &str) -> bool {
     let mut lines = full.lines();
     let begins = lines.next().is_some_and(is_head) && lines.next() == Some("");
-    begins && lines.next().is_some() && lines.next().and_then(numbered).is_some()
+    begins && lines.next().is_some() && lines.next().and_then(line_number_sign).is_some()
 }
 
 /// Adds the short form.
-pub(super) fn describe(full: &str, out: &mut String) {
-    let (files, notices) = parts(full);
+pub(super) fn describe_search(full: &str, out: &mut String) {
+    let (files, notices) = split_search_result(full);
     let head = full.lines().next().unwrap_or_default();
     let _ = writeln!(out, "{head}.");
     for notice in notices.iter().take(NOTICES_MAX) {
-        let _ = writeln!(out, "{}", shorten(notice));
+        let _ = writeln!(out, "{}", shorten_line(notice));
     }
-    let matches = |file: &File<'_>| file.lines.iter().filter(|line| is_match(line)).count();
+    let matches = |file: &MatchedFile<'_>| file.lines.iter().filter(|line| is_match(line)).count();
     if files.len() > 1 {
         let mut names = String::new();
         let mut named = 0;
         for file in files.iter().take(FILES_NAMED_MAX) {
-            let one = format!("{} ({})", shorten(file.path), matches(file));
+            let one = format!("{} ({})", shorten_line(file.path), matches(file));
             if named > 0 && names.chars().count() + one.chars().count() > NAMES_CHARS_MAX {
                 break;
             }
@@ -58,12 +58,12 @@ pub(super) fn describe(full: &str, out: &mut String) {
         .flat_map(|file| file.lines.iter().filter(|line| is_match(line)).map(move |l| (file, l)))
         .map(|(file, line)| format!("{}:{line}", file.path))
         .collect();
-    quote(places.iter().map(String::as_str), "matches", out);
+    push_quoted_lines(places.iter().map(String::as_str), "matches", out);
 }
 
 /// The files with their lines, and what the tool says of its own work at the end.
-fn parts(full: &str) -> (Vec<File<'_>>, Vec<&str>) {
-    let (mut files, mut notices): (Vec<File<'_>>, Vec<&str>) = (Vec::new(), Vec::new());
+fn split_search_result(full: &str) -> (Vec<MatchedFile<'_>>, Vec<&str>) {
+    let (mut files, mut notices): (Vec<MatchedFile<'_>>, Vec<&str>) = (Vec::new(), Vec::new());
     let mut lines = full.lines().skip(2).peekable();
     let mut after_gap = true;
     while let Some(line) = lines.next() {
@@ -72,12 +72,12 @@ fn parts(full: &str) -> (Vec<File<'_>>, Vec<&str>) {
             continue;
         }
         // A path has lines below it; brackets alone say nothing, paths have them too.
-        let begins = after_gap && lines.peek().is_some_and(|next| numbered(next).is_some());
+        let begins = after_gap && lines.peek().is_some_and(|next| line_number_sign(next).is_some());
         after_gap = false;
         if begins && notices.is_empty() {
-            files.push(File { path: line, lines: Vec::new() });
+            files.push(MatchedFile { path: line, lines: Vec::new() });
         } else if let Some(file) = files.last_mut().filter(|_| notices.is_empty())
-            && (numbered(line).is_some() || line == "--")
+            && (line_number_sign(line).is_some() || line == "--")
         {
             file.lines.push(line);
         } else {
@@ -100,12 +100,12 @@ fn is_head(line: &str) -> bool {
 }
 
 /// The sign behind the number of a line: `:` of a match, `-` of one around it.
-fn numbered(line: &str) -> Option<char> {
+fn line_number_sign(line: &str) -> Option<char> {
     let rest = line.trim_start_matches(|c: char| c.is_ascii_digit());
     let sign = rest.chars().next().filter(|sign| matches!(sign, ':' | '-'))?;
     (rest.len() < line.len()).then_some(sign)
 }
 
 fn is_match(line: &str) -> bool {
-    numbered(line) == Some(':')
+    line_number_sign(line) == Some(':')
 }

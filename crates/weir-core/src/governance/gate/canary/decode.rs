@@ -13,7 +13,7 @@ const ENTITY_CHARS_MAX: usize = 24;
 const NO_SEXTET: u8 = 64;
 
 /// The stretches of `bytes` that are text, one a line.
-pub(super) fn readable(bytes: &[u8]) -> String {
+pub(super) fn readable_text(bytes: &[u8]) -> String {
     let mut out = String::new();
     for chunk in bytes.utf8_chunks().filter(|chunk| chunk.valid().len() >= READABLE_MIN) {
         for run in chunk.valid().split(|c: char| c.is_control() && !"\n\r\t".contains(c)) {
@@ -29,14 +29,17 @@ pub(super) fn readable(bytes: &[u8]) -> String {
 /// Gives everything that a text may be the encoding of to `take`, until that says to stop. The
 /// text comes folded: letters, digits, `+-/_` and blanks.
 pub(super) fn each_decoding(letters: &[u8], mut take: impl FnMut(&[u8]) -> bool) {
-    if base64(letters, &mut take) && hex(letters, &mut take) && base32(letters, &mut take) {
+    if decode_base64(letters, &mut take)
+        && decode_hex(letters, &mut take)
+        && decode_base32(letters, &mut take)
+    {
         take(&character_codes(letters));
     }
 }
 
 /// Base32, standard and with the extended hex letters, over separators; every place in a group of
 /// eight where it could begin.
-fn base32(letters: &[u8], take: &mut impl FnMut(&[u8]) -> bool) -> bool {
+fn decode_base32(letters: &[u8], take: &mut impl FnMut(&[u8]) -> bool) -> bool {
     let standard = |letter: u8| match letter.to_ascii_lowercase() {
         letter @ b'a'..=b'z' => Some(letter - b'a'),
         letter @ b'2'..=b'7' => Some(letter - b'2' + 26),
@@ -78,8 +81,8 @@ fn from_quintets(quintets: &[u8]) -> Vec<u8> {
 
 /// Base64, standard and for addresses, over lines and other separators; every place in a group of
 /// four where it could begin. Whether `+/-_` are data or separators is tried both ways.
-fn base64(letters: &[u8], take: &mut impl FnMut(&[u8]) -> bool) -> bool {
-    let sextets: Vec<u8> = letters.iter().map(|letter| sextet(*letter)).collect();
+fn decode_base64(letters: &[u8], take: &mut impl FnMut(&[u8]) -> bool) -> bool {
+    let sextets: Vec<u8> = letters.iter().map(|letter| base64_sextet(*letter)).collect();
     let below = |bound: u8| sextets.iter().copied().filter(move |sextet| *sextet < bound).collect();
     let (with_signs, without): (Vec<u8>, Vec<u8>) = (below(NO_SEXTET), below(62));
     let mut whole = Vec::new();
@@ -103,7 +106,7 @@ fn base64(letters: &[u8], take: &mut impl FnMut(&[u8]) -> bool) -> bool {
     bytes == whole || take(&bytes)
 }
 
-fn sextet(letter: u8) -> u8 {
+fn base64_sextet(letter: u8) -> u8 {
     match letter {
         b'A'..=b'Z' => letter - b'A',
         b'a'..=b'z' => letter - b'a' + 26,
@@ -129,23 +132,23 @@ fn from_sextets(sextets: &[u8]) -> Vec<u8> {
 }
 
 /// Hex: without separators from either half of a byte, and piece by piece (`0x57, 0x45`).
-fn hex(letters: &[u8], take: &mut impl FnMut(&[u8]) -> bool) -> bool {
-    let all: Vec<u8> = letters.iter().filter_map(|letter| nibble(*letter)).collect();
+fn decode_hex(letters: &[u8], take: &mut impl FnMut(&[u8]) -> bool) -> bool {
+    let all: Vec<u8> = letters.iter().filter_map(|letter| hex_nibble(*letter)).collect();
     let whole = from_nibbles(&all);
     if !take(&whole) || !take(&from_nibbles(all.get(1..).unwrap_or_default())) {
         return false;
     }
     let mut bytes = Vec::new();
-    for piece in letters.split(|letter| nibble(*letter).is_none()) {
+    for piece in letters.split(|letter| hex_nibble(*letter).is_none()) {
         if piece.len() % 2 == 0 {
-            let nibbles: Vec<u8> = piece.iter().filter_map(|letter| nibble(*letter)).collect();
+            let nibbles: Vec<u8> = piece.iter().filter_map(|letter| hex_nibble(*letter)).collect();
             bytes.extend(from_nibbles(&nibbles));
         }
     }
     bytes == whole || take(&bytes)
 }
 
-fn nibble(letter: u8) -> Option<u8> {
+fn hex_nibble(letter: u8) -> Option<u8> {
     match letter {
         b'0'..=b'9' => Some(letter - b'0'),
         b'A'..=b'F' => Some(letter - b'A' + 10),
@@ -168,7 +171,7 @@ fn character_codes(letters: &[u8]) -> Vec<u8> {
 /// The text with escapes of one level replaced: `%57`, `=57`, `&#87;`, `&#x57;`, `\x57`, `\u0057`,
 /// `\u{57}`, `\U00000057`, `\127`. Entities with a name go: none is a letter or digit. `None`: it
 /// has no escapes.
-pub(super) fn unescaped(text: &str) -> Option<String> {
+pub(super) fn unescape_text(text: &str) -> Option<String> {
     let bytes = text.as_bytes();
     let mut out: Vec<u8> = Vec::with_capacity(bytes.len());
     let mut any = false;
@@ -176,9 +179,9 @@ pub(super) fn unescaped(text: &str) -> Option<String> {
     while let Some(byte) = bytes.get(at) {
         let rest = bytes.get(at + 1..).unwrap_or_default();
         let escape = match byte {
-            b'%' | b'=' => number(rest, 16, 2).map(|code| (Piece::Byte(code), 3)),
-            b'\\' => backslash(rest),
-            b'&' => entity(rest),
+            b'%' | b'=' => parse_number(rest, 16, 2).map(|code| (DecodedEscape::Byte(code), 3)),
+            b'\\' => parse_backslash_escape(rest),
+            b'&' => parse_entity(rest),
             _ => None,
         };
         let Some((piece, length)) = escape else {
@@ -189,26 +192,26 @@ pub(super) fn unescaped(text: &str) -> Option<String> {
         any = true;
         at += length;
         match piece {
-            Piece::Byte(code) => out.push(u8::try_from(code & 0xff).unwrap_or_default()),
-            Piece::Char(code) => {
+            DecodedEscape::Byte(code) => out.push(u8::try_from(code & 0xff).unwrap_or_default()),
+            DecodedEscape::Char(code) => {
                 let c = char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER);
                 out.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
             }
-            Piece::Nothing => (),
+            DecodedEscape::Nothing => (),
         }
     }
     any.then(|| String::from_utf8_lossy(&out).into_owned())
 }
 
 /// What an escape stands for.
-enum Piece {
+enum DecodedEscape {
     Byte(u32),
     Char(u32),
     Nothing,
 }
 
 /// A number of exactly so many digits.
-fn number(bytes: &[u8], radix: u32, digits: usize) -> Option<u32> {
+fn parse_number(bytes: &[u8], radix: u32, digits: usize) -> Option<u32> {
     let text = std::str::from_utf8(bytes.get(..digits)?).ok()?;
     let is_number = !text.is_empty() && text.chars().all(|c| c.is_digit(radix));
     is_number.then(|| u32::from_str_radix(text, radix).ok()).flatten()
@@ -217,37 +220,37 @@ fn number(bytes: &[u8], radix: u32, digits: usize) -> Option<u32> {
 /// A number up to `end`, and its length with that.
 fn number_until(bytes: &[u8], radix: u32, end: u8) -> Option<(u32, usize)> {
     let length = bytes.iter().take(ENTITY_CHARS_MAX).position(|byte| *byte == end)?;
-    Some((number(bytes, radix, length)?, length + 1))
+    Some((parse_number(bytes, radix, length)?, length + 1))
 }
 
-fn backslash(rest: &[u8]) -> Option<(Piece, usize)> {
-    let hex = |digits| number(rest.get(1..)?, 16, digits);
+fn parse_backslash_escape(rest: &[u8]) -> Option<(DecodedEscape, usize)> {
+    let hex = |digits| parse_number(rest.get(1..)?, 16, digits);
     match rest.first()? {
-        b'x' => Some((Piece::Byte(hex(2)?), 4)),
+        b'x' => Some((DecodedEscape::Byte(hex(2)?), 4)),
         b'u' if rest.get(1) == Some(&b'{') => {
             let (code, length) = number_until(rest.get(2..)?, 16, b'}')?;
-            Some((Piece::Char(code), 3 + length))
+            Some((DecodedEscape::Char(code), 3 + length))
         }
-        b'u' => Some((Piece::Char(hex(4)?), 6)),
-        b'U' => Some((Piece::Char(hex(8)?), 10)),
-        _ => Some((Piece::Byte(number(rest, 8, 3)?), 4)),
+        b'u' => Some((DecodedEscape::Char(hex(4)?), 6)),
+        b'U' => Some((DecodedEscape::Char(hex(8)?), 10)),
+        _ => Some((DecodedEscape::Byte(parse_number(rest, 8, 3)?), 4)),
     }
 }
 
-fn entity(rest: &[u8]) -> Option<(Piece, usize)> {
+fn parse_entity(rest: &[u8]) -> Option<(DecodedEscape, usize)> {
     match (rest.first()?, rest.get(1)) {
         (b'#', Some(b'x' | b'X')) => {
             let (code, length) = number_until(rest.get(2..)?, 16, b';')?;
-            Some((Piece::Char(code), 3 + length))
+            Some((DecodedEscape::Char(code), 3 + length))
         }
         (b'#', _) => {
             let (code, length) = number_until(rest.get(1..)?, 10, b';')?;
-            Some((Piece::Char(code), 2 + length))
+            Some((DecodedEscape::Char(code), 2 + length))
         }
         _ => {
             let length = rest.iter().take(ENTITY_CHARS_MAX).position(|byte| *byte == b';')?;
             let is_name = length > 1 && rest[..length].iter().all(u8::is_ascii_alphanumeric);
-            is_name.then_some((Piece::Nothing, 2 + length))
+            is_name.then_some((DecodedEscape::Nothing, 2 + length))
         }
     }
 }

@@ -48,7 +48,7 @@ const MATHEMATICAL_DIGITS: std::ops::RangeInclusive<u32> = 0x1D7CE..=0x1D7FF;
 
 /// A text as letters and digits of ASCII in their case. The signs `+-/_`, which base64 knows, stay;
 /// every other character is a blank.
-pub(super) fn folded(text: &str) -> Vec<u8> {
+pub(super) fn fold_text(text: &str) -> Vec<u8> {
     let mut out = Vec::with_capacity(text.len());
     let mut rest = text;
     while !rest.is_empty() {
@@ -59,14 +59,14 @@ pub(super) fn folded(text: &str) -> Vec<u8> {
             out.push(if kept { *byte } else { b' ' });
         }
         let Some(c) = other.chars().next() else { break };
-        out.push(fold(c).unwrap_or(b' '));
+        out.push(fold_character(c).unwrap_or(b' '));
         rest = &other[c.len_utf8()..];
     }
     out
 }
 
 /// The ASCII letter or digit that a character stands for, in its case.
-fn fold(c: char) -> Option<u8> {
+fn fold_character(c: char) -> Option<u8> {
     let code = u32::from(c);
     if c.is_ascii() {
         return u8::try_from(code).ok().filter(u8::is_ascii_alphanumeric);
@@ -102,7 +102,7 @@ mod tests {
             assert_eq!(theirs.chars().count(), ours.len(), "{theirs}");
         }
         let folded = |text: &str| {
-            let letters = folded(text).into_iter().filter(u8::is_ascii_alphanumeric);
+            let letters = fold_text(text).into_iter().filter(u8::is_ascii_alphanumeric);
             letters.map(char::from).collect::<String>()
         };
         assert_eq!(folded("ＷＥＩＲ-７"), "WEIR7");
@@ -117,7 +117,7 @@ mod tests {
     #[test]
     fn g3_folding_is_total() {
         for c in '\0'..=char::MAX {
-            if let Some(letter) = fold(c) {
+            if let Some(letter) = fold_character(c) {
                 assert!(letter.is_ascii_alphanumeric(), "{c:?}");
             }
         }

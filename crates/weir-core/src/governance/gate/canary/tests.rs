@@ -15,7 +15,7 @@ use crate::tool::{CommandEffect, EffectClass, Effects, HostEffect, Inspection};
 
 const WORD: &str = "WEIR-Q7JX4KMBZT2NVAHD";
 
-fn judged(tool: &str, input: &Value, effects: Effects, word: Option<&str>) -> Option<Opinion> {
+fn judged(tool: &str, input: &Value, effects: Effects, word: Option<&str>) -> Option<GateOpinion> {
     judged_after(&VecDeque::new(), tool, input, (effects, word))
 }
 
@@ -25,12 +25,12 @@ fn judged_after(
     tool: &str,
     input: &Value,
     (effects, word): (Effects, Option<&str>),
-) -> Option<Opinion> {
+) -> Option<GateOpinion> {
     judged_within(
         recent,
         tool,
         input,
-        (effects, Provenance { canary: word, ..Provenance::clean() }),
+        (effects, Provenance { canary: word, ..Provenance::for_empty_session() }),
     )
 }
 
@@ -39,7 +39,7 @@ fn judged_within(
     tool: &str,
     input: &Value,
     (effects, provenance): (Effects, Provenance<'_>),
-) -> Option<Opinion> {
+) -> Option<GateOpinion> {
     let inspection = Inspection {
         known: true,
         nearest: None,
@@ -67,7 +67,7 @@ fn judged_within(
         unknown: &[],
         provenance,
     };
-    Canary.judge(&call, &context)
+    CanaryGate.judge(&call, &context)
 }
 
 fn stops(input: &Value) -> bool {
@@ -77,7 +77,7 @@ fn stops(input: &Value) -> bool {
 fn earlier(input: &Value) -> RecentCall {
     RecentCall {
         tool: "web_fetch".into(),
-        input: crate::governance::canonical(input),
+        input: crate::governance::canonical_json(input),
         words: Vec::new(),
         changes_before: 0,
         result: None,
@@ -101,8 +101,11 @@ fn g3_canary_in_pieces_over_several_calls_is_put_together() {
 fn s6_words_of_earlier_days_are_still_watched() {
     let old = ["WEIR-JX2QMVTK7ZB4HNDA".to_owned()];
     let input = json!({ "q": "jx2qmvtk7zb4hnda" });
-    let with =
-        |canaries_before| Provenance { canary: Some(WORD), canaries_before, ..Provenance::clean() };
+    let with = |canaries_before| Provenance {
+        canary: Some(WORD),
+        canaries_before,
+        ..Provenance::for_empty_session()
+    };
     let opinion =
         |provenance| judged_within(&VecDeque::new(), "t", &input, (Effects::default(), provenance));
     assert!(opinion(with(&[])).is_none());

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::label::{Integrity, Taint};
-use crate::message::Block;
+use crate::message::MessageBlock;
 use crate::tool::{FeedEffect, QueryEffect, SendEffect};
 
 fn labelled(taint: Taint) -> Label {
@@ -11,7 +11,7 @@ fn labelled(taint: Taint) -> Label {
         Taint::Clean => Label::default(),
         Taint::Private => private,
         Taint::External => Label::external("evil.example"),
-        Taint::Both => Label::external("evil.example").joined(&private),
+        Taint::Both => Label::external("evil.example").joined_with(&private),
     }
 }
 
@@ -96,8 +96,8 @@ fn a11_a_reading_server_is_told_nothing_private_without_a_person() {
     world.said = vec!["look for ferris wheels, please".into()];
     assert_eq!(verdicts(&mut world, &query(&["ferris wheels"])), [Allow; 4]);
     assert!(is_warned(&mut world, &query(&["ferris wheels", "hunter2"])));
-    let blocks = vec![Block::text("issue 4711 is open")];
-    let result = Block::Result { call: CallId(1), ok: true, blocks };
+    let blocks = vec![MessageBlock::text("issue 4711 is open")];
+    let result = MessageBlock::Result { call: CallId(1), ok: true, blocks };
     world.history = vec![Arc::new(Message::user(vec![result]))];
     assert_eq!(verdicts(&mut world, &query(&["4711"])), [Allow, Allow, Allow, Ask]);
     assert!(!is_warned(&mut world, &query(&["4711"])));
@@ -132,7 +132,7 @@ fn a10_a_folder_that_holds_what_later_runs_is_judged_like_it() {
 }
 
 fn outside(at: &str) -> PathEffect {
-    PathEffect { place: Place::Outside, ..path(Access::Write, at) }
+    PathEffect { place: PathPlace::Outside, ..path(PathAccess::Write, at) }
 }
 
 #[test]
@@ -176,17 +176,17 @@ fn z2_fetching_follows_the_label() {
     };
     assert_eq!(verdicts(&mut listed, &built), [Allow, Allow, Allow, Ask]);
     assert!(is_warned(&mut listed, &built));
-    let result = Block::Result {
+    let result = MessageBlock::Result {
         call: CallId(1),
         ok: true,
-        blocks: vec![Block::text("next: https://docs.example/x?d=c2VjcmV0 (page 2)")],
+        blocks: vec![MessageBlock::text("next: https://docs.example/x?d=c2VjcmV0 (page 2)")],
     };
     listed.history = vec![Arc::new(Message::user(vec![result]))];
     // Which of many links is followed can spell something out: a person sees each.
     assert_eq!(verdicts(&mut listed, &built), [Allow, Allow, Allow, Ask]);
     assert!(!is_warned(&mut listed, &built));
     // The model's own words make nothing clean.
-    let said = Block::text("https://docs.example/x?d=c2VjcmV0");
+    let said = MessageBlock::text("https://docs.example/x?d=c2VjcmV0");
     listed.history = vec![Arc::new(Message::assistant(vec![said]))];
     assert!(is_warned(&mut listed, &built));
 }
@@ -256,7 +256,7 @@ fn z2_commands_with_network_need_a_person() {
 fn u1_what_later_runs_is_written_from_foreign_words_only_by_a_warned_person() {
     use Verdict::{Allow, Ask};
     for name in ["AGENTS.md", ".github/workflows/ci.yml", "sub/.envrc", ".husky/pre-commit"] {
-        let write = Effects { paths: vec![path(Access::Write, name)], ..Effects::default() };
+        let write = Effects { paths: vec![path(PathAccess::Write, name)], ..Effects::default() };
         let mut world = World::new(FULL, &[]);
         assert_eq!(verdicts(&mut world, &write), [Ask; 4], "{name}");
         assert!(is_warned(&mut world, &write));
@@ -264,7 +264,7 @@ fn u1_what_later_runs_is_written_from_foreign_words_only_by_a_warned_person() {
         assert_eq!(verdicts(&mut allowed, &write), [Allow, Allow, Ask, Ask], "{name}");
         assert!(is_warned(&mut allowed, &write), "no rule lifts it");
     }
-    let write = Effects { paths: vec![path(Access::Write, "src/a.rs")], ..Effects::default() };
+    let write = Effects { paths: vec![path(PathAccess::Write, "src/a.rs")], ..Effects::default() };
     assert_eq!(verdicts(&mut World::new(FULL, &[]), &write), [Allow; 4]);
 }
 

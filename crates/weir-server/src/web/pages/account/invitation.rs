@@ -8,21 +8,21 @@ use maud::{Markup, html};
 use serde::Deserialize;
 use weir_install::people::Person;
 
-use super::{again, new_password_fields, told};
+use super::{new_password_fields, page_with_problem, render_complaint};
 use crate::api::with_cookies;
 use crate::app::App;
-use crate::auth::sign_in::{Came, Door};
-use crate::auth::throttle::{self, Bucket};
-use crate::auth::{Client, accounts, events, invitations, password};
-use crate::problem::{Answer, Problem};
-use crate::route::{Access, Route};
+use crate::auth::sign_in::{PasswordOutcome, SignInContext};
+use crate::auth::throttle::{self, ThrottleBucket};
+use crate::auth::{ClientInfo, accounts, events, invitations, password};
+use crate::problem::{HandlerResult, ProblemDetails};
+use crate::route::{Route, RouteAccess};
 use crate::web::parts::bare_with;
 
 /// The routes of this file.
-pub(super) fn routes() -> Vec<Route> {
+pub(super) fn invitation_page_routes() -> Vec<Route> {
     vec![
-        Route::get("/invitation/{token}", show).access(Access::Anyone),
-        Route::post("/invitation/{token}", accept).access(Access::Anyone),
+        Route::get("/invitation/{token}", show_invitation).access(RouteAccess::Anyone),
+        Route::post("/invitation/{token}", accept_invitation).access(RouteAccess::Anyone),
     ]
 }
 
@@ -34,7 +34,7 @@ struct PasswordForm {
     again: String,
 }
 
-fn form(person: &Person, token: &str, complaint: Option<&str>) -> Markup {
+fn invitation_form(person: &Person, token: &str, complaint: Option<&str>) -> Markup {
     bare_with(
         "Set your password",
         &["pages/account.css"],
@@ -42,7 +42,7 @@ fn form(person: &Person, token: &str, complaint: Option<&str>) -> Markup {
             section.card.stack.door {
                 h1 { "Set your password" }
                 p { "You sign in as " strong { (person.name) } "." }
-                (told(complaint))
+                (render_complaint(complaint))
                 form.stack method="post" action={ "/invitation/" (token) } {
                     input type="text" name="username" value=(person.name) hidden
                         autocomplete="username" aria-label="Name" readonly;
@@ -54,56 +54,62 @@ fn form(person: &Person, token: &str, complaint: Option<&str>) -> Markup {
     )
 }
 
-async fn show(State(app): State<App>, client: Client, Path(token): Path<String>) -> Answer<Markup> {
+async fn show_invitation(
+    State(app): State<App>,
+    client: ClientInfo,
+    Path(token): Path<String>,
+) -> HandlerResult<Markup> {
     let shelf = &app.doorman.shelf;
-    let address = Bucket::address(client.address);
-    throttle::take(shelf, std::slice::from_ref(&address)).await?;
-    let person = invitations::find(shelf, &token).await?;
+    let address = ThrottleBucket::for_address(client.address);
+    throttle::take_attempt(shelf, std::slice::from_ref(&address)).await?;
+    let person = invitations::find_invited_person(shelf, &token).await?;
     throttle::give_back(shelf, &address).await?;
-    Ok(form(&person, &token, None))
+    Ok(invitation_form(&person, &token, None))
 }
 
-async fn accept(
+async fn accept_invitation(
     State(app): State<App>,
-    client: Client,
+    client: ClientInfo,
     headers: HeaderMap,
     Path(token): Path<String>,
     Form(sent): Form<PasswordForm>,
-) -> Answer<Response> {
-    let door = Door { app: &app, client: &client, headers: &headers };
+) -> HandlerResult<Response> {
+    let door = SignInContext { app: &app, client: &client, headers: &headers };
     let shelf = &app.doorman.shelf;
-    let address = Bucket::address(client.address);
-    throttle::take(shelf, std::slice::from_ref(&address)).await?;
-    let person = invitations::find(shelf, &token).await?;
+    let address = ThrottleBucket::for_address(client.address);
+    throttle::take_attempt(shelf, std::slice::from_ref(&address)).await?;
+    let person = invitations::find_invited_person(shelf, &token).await?;
     throttle::give_back(shelf, &address).await?;
-    match taken(&door, &person, (&token, &sent)).await {
+    match set_invited_password(&door, &person, (&token, &sent)).await {
         Ok(response) => Ok(response),
-        Err(problem) => again(problem, |said| form(&person, &token, Some(said))),
+        Err(problem) => {
+            page_with_problem(problem, |said| invitation_form(&person, &token, Some(said)))
+        }
     }
 }
 
-async fn taken(
-    door: &Door<'_>,
+async fn set_invited_password(
+    door: &SignInContext<'_>,
     person: &Person,
     (token, sent): (&str, &PasswordForm),
-) -> Answer<Response> {
+) -> HandlerResult<Response> {
     let doorman = &door.app.doorman;
     if sent.password != sent.again {
-        return Err(Problem::bad("the two passwords do not match"));
+        return Err(ProblemDetails::bad_request("the two passwords do not match"));
     }
-    if let Some(complaint) = password::complaint(&sent.password, &person.name) {
-        return Err(Problem::bad(complaint));
+    if let Some(complaint) = password::password_complaint(&sent.password, &person.name) {
+        return Err(ProblemDetails::bad_request(complaint));
     }
     let hash = doorman.passwords.hash(&sent.password).await?;
-    let person = invitations::take(&doorman.shelf, token).await?;
+    let person = invitations::redeem_invitation(&doorman.shelf, token).await?;
     accounts::set_password(&doorman.shelf, &person.id, &hash).await?;
     doorman.end_logins(&person.id, None).await?;
     let note = ("password_set_by_invitation", person.name.as_str());
-    events::note(&doorman.shelf, door.doer(&person.name), note, "").await?;
+    events::record_event(&doorman.shelf, door.event_actor(&person.name), note, "").await?;
     // The link stands for the password only: a second factor is asked for all the same.
-    let counted = door.count(&person.name, Some(&person)).await?;
+    let counted = door.count_attempt(&person.name, Some(&person)).await?;
     match door.after_password(person, &counted).await? {
-        Came::In(entered) => Ok(with_cookies(Redirect::to("/"), entered.cookies)),
-        Came::Second { .. } => Ok(Redirect::to("/signin").into_response()),
+        PasswordOutcome::In(entered) => Ok(with_cookies(Redirect::to("/"), entered.cookies)),
+        PasswordOutcome::Second { .. } => Ok(Redirect::to("/signin").into_response()),
     }
 }

@@ -8,24 +8,24 @@ use http::HeaderMap;
 use maud::{Markup, html};
 use serde::Deserialize;
 
-use super::{again, framed, told};
+use super::{account_page, page_with_problem, render_complaint};
 use crate::api::with_cookies;
 use crate::app::App;
-use crate::auth::sign_in::Door;
-use crate::auth::{Client, accounts, events, factors, passkeys, qr, totp};
-use crate::guard::{Caller, Scope};
-use crate::problem::{Answer, Problem};
+use crate::auth::sign_in::SignInContext;
+use crate::auth::{ClientInfo, accounts, events, factors, passkeys, qr, totp};
+use crate::guard::{Caller, CallerScope};
+use crate::problem::{HandlerResult, ProblemDetails};
 use crate::route::Route;
-use crate::web::parts::{badge, csrf, field, moment};
+use crate::web::parts::{csrf_input, render_badge, render_field, render_moment};
 
 /// The routes of this file.
-pub(super) fn routes() -> Vec<Route> {
+pub(super) fn account_security_routes() -> Vec<Route> {
     vec![
-        Route::get("/account/security", show),
+        Route::get("/account/security", show_security),
         Route::get("/account/security/app", app_page),
         Route::post("/account/security/app", app_confirm),
         Route::post("/account/security/app/remove", app_remove),
-        Route::post("/account/security/recovery", recovery),
+        Route::post("/account/security/recovery", make_recovery_codes),
         Route::post("/account/security/passkeys/{id}/remove", passkey_remove),
     ]
 }
@@ -45,10 +45,10 @@ struct CodeForm {
 }
 
 /// The field for one's password, where there is one.
-fn proof(id: &str, has_password: bool) -> Markup {
+fn proof_field(id: &str, has_password: bool) -> Markup {
     html! {
         @if has_password {
-            (field(id, "Your password", "", &html! {
+            (render_field(id, "Your password", "", &html! {
                 input type="password" name="password" id=(id) required
                     autocomplete="current-password" maxlength="1024";
             }))
@@ -56,14 +56,18 @@ fn proof(id: &str, has_password: bool) -> Markup {
     }
 }
 
-async fn body(app: &App, caller: &Caller, complaint: Option<&str>) -> Answer<Markup> {
+async fn security_body(
+    app: &App,
+    caller: &Caller,
+    complaint: Option<&str>,
+) -> HandlerResult<Markup> {
     let (shelf, person) = (&app.doorman.shelf, &caller.person);
-    let has = factors::of(shelf, &person.id).await?;
-    let has_password = accounts::password(shelf, &person.id).await?.is_some();
+    let has = factors::load_factors(shelf, &person.id).await?;
+    let has_password = accounts::find_password_hash(shelf, &person.id).await?.is_some();
     Ok(html! {
         h1 { "Second factor" }
-        (told(complaint))
-        @if caller.scope == Scope::Enrol {
+        (render_complaint(complaint))
+        @if caller.scope == CallerScope::Enrol {
             p.notice.warn role="status" {
                 "This server asks for a second factor. Add a passkey or an authenticator app; then "
                 "you have full access."
@@ -74,10 +78,10 @@ async fn body(app: &App, caller: &Caller, complaint: Option<&str>) -> Answer<Mar
             section.card.stack aria-labelledby="app" {
                 h2 id="app" { "Authenticator app" }
                 @if has.has_app {
-                    p { (badge("good", "on")) " You enter six digits from the app at each sign-in." }
+                    p { (render_badge("good", "on")) " You enter six digits from the app at each sign-in." }
                     form.stack method="post" action="/account/security/app/remove" {
-                        (csrf(caller))
-                        (proof("app-password", has_password))
+                        (csrf_input(caller))
+                        (proof_field("app-password", has_password))
                         div.row { button.btn.danger type="submit" { "Remove the app" } }
                     }
                 } @else {
@@ -85,14 +89,14 @@ async fn body(app: &App, caller: &Caller, complaint: Option<&str>) -> Answer<Mar
                     div.row { a.btn href="/account/security/app" { "Add an app" } }
                 }
             }
-            @if has.any() {
+            @if has.has_any() {
                 section.card.stack aria-labelledby="recovery" {
                     h2 id="recovery" { "Recovery codes" }
                     p { (has.recovery_codes) " are left. Each works once, when app and passkey are \
                         not at hand." }
                     form.stack method="post" action="/account/security/recovery" {
-                        (csrf(caller))
-                        (proof("recovery-password", has_password))
+                        (csrf_input(caller))
+                        (proof_field("recovery-password", has_password))
                         div.row { button.btn type="submit" { "Create new codes" } }
                     }
                 }
@@ -102,9 +106,9 @@ async fn body(app: &App, caller: &Caller, complaint: Option<&str>) -> Answer<Mar
     })
 }
 
-async fn passkeys_card(app: &App, caller: &Caller, has_password: bool) -> Answer<Markup> {
-    let all = passkeys::of(&app.doorman.shelf, &caller.person.id).await?;
-    let now = app.now();
+async fn passkeys_card(app: &App, caller: &Caller, has_password: bool) -> HandlerResult<Markup> {
+    let all = passkeys::list_passkeys(&app.doorman.shelf, &caller.person.id).await?;
+    let now = app.current_time();
     Ok(html! {
         section.card.stack aria-labelledby="passkeys" {
             h2 id="passkeys" { "Passkeys" }
@@ -122,15 +126,15 @@ async fn passkeys_card(app: &App, caller: &Caller, has_password: bool) -> Answer
                             @for (number, kept) in all.iter().enumerate() {
                                 tr {
                                     th scope="row" { (kept.value.called) }
-                                    td { (moment(kept.value.created, now)) }
-                                    td { @if let Some(seen) = kept.value.seen { (moment(seen, now)) }
+                                    td { (render_moment(kept.value.created, now)) }
+                                    td { @if let Some(seen) = kept.value.seen { (render_moment(seen, now)) }
                                         @else { "never" } }
                                     td {
                                         form.row method="post" action={
                                             "/account/security/passkeys/" (kept.name) "/remove"
                                         } {
-                                            (csrf(caller))
-                                            (proof(&format!("key-{number}"), has_password))
+                                            (csrf_input(caller))
+                                            (proof_field(&format!("key-{number}"), has_password))
                                             button.btn.quiet type="submit" { "Remove" }
                                         }
                                     }
@@ -141,11 +145,11 @@ async fn passkeys_card(app: &App, caller: &Caller, has_password: bool) -> Answer
                 }
             }
             form.stack data-passkey-add hidden method="post" action="/account/security" {
-                (field("called", "Name of the new passkey", "", &html! {
+                (render_field("called", "Name of the new passkey", "", &html! {
                     input type="text" name="called" id="called" required maxlength="80"
                         value="This device";
                 }))
-                (proof("passkey-password", has_password))
+                (proof_field("passkey-password", has_password))
                 div.row { button.btn type="submit" { "Add a passkey" } }
                 p.notice.bad role="alert" hidden {}
             }
@@ -157,25 +161,29 @@ async fn passkeys_card(app: &App, caller: &Caller, has_password: bool) -> Answer
     })
 }
 
-async fn show(State(app): State<App>, caller: Caller) -> Answer<Markup> {
-    Ok(framed(&caller, "Second factor", &body(&app, &caller, None).await?))
+async fn show_security(State(app): State<App>, caller: Caller) -> HandlerResult<Markup> {
+    Ok(account_page(&caller, "Second factor", &security_body(&app, &caller, None).await?))
 }
 
-async fn failed(app: &App, caller: &Caller, problem: Problem) -> Answer<Response> {
-    let body = body(app, caller, Some(&problem.detail)).await?;
-    again(problem, |_| framed(caller, "Second factor", &body))
+async fn show_security_problem(
+    app: &App,
+    caller: &Caller,
+    problem: ProblemDetails,
+) -> HandlerResult<Response> {
+    let body = security_body(app, caller, Some(&problem.detail)).await?;
+    page_with_problem(problem, |_| account_page(caller, "Second factor", &body))
 }
 
 async fn app_form(
     app: &App,
     (caller, headers): (&Caller, &HeaderMap),
     complaint: Option<&str>,
-) -> Answer<Markup> {
+) -> HandlerResult<Markup> {
     let shelf = &app.doorman.shelf;
     let secret = factors::begin_app(shelf, &caller.person.id).await?;
-    let has_password = accounts::password(shelf, &caller.person.id).await?.is_some();
+    let has_password = accounts::find_password_hash(shelf, &caller.person.id).await?.is_some();
     let host = headers.get(http::header::HOST).and_then(|host| host.to_str().ok());
-    let address = totp::address(&secret, host.unwrap_or("server"), &caller.person.name);
+    let address = totp::otpauth_address(&secret, host.unwrap_or("server"), &caller.person.name);
     let groups: Vec<String> = BASE32_NOPAD
         .encode(&secret)
         .as_bytes()
@@ -184,18 +192,18 @@ async fn app_form(
         .collect();
     let body = html! {
         h1 { "Add an authenticator app" }
-        (told(complaint))
+        (render_complaint(complaint))
         section.card.stack {
             p { "Scan this with the app, or enter the key below." }
-            (qr::picture(&address, "QR code of the key below")?)
+            (qr::render_qr_code(&address, "QR code of the key below")?)
             p.mono.secret-once { (groups.join(" ")) }
             form.stack method="post" action="/account/security/app" {
-                (csrf(caller))
-                (field("code", "Six-digit code", "", &html! {
+                (csrf_input(caller))
+                (render_field("code", "Six-digit code", "", &html! {
                     input.mono type="text" name="code" id="code" required inputmode="numeric"
                         autocomplete="one-time-code" maxlength="8";
                 }))
-                (proof("password", has_password))
+                (proof_field("password", has_password))
                 div.row {
                     button.btn.primary type="submit" { "Add app" }
                     a.btn.quiet href="/account/security" { "Not now" }
@@ -203,41 +211,46 @@ async fn app_form(
             }
         }
     };
-    Ok(framed(caller, "Add an authenticator app", &body))
+    Ok(account_page(caller, "Add an authenticator app", &body))
 }
 
-async fn app_page(State(app): State<App>, caller: Caller, headers: HeaderMap) -> Answer<Response> {
+async fn app_page(
+    State(app): State<App>,
+    caller: Caller,
+    headers: HeaderMap,
+) -> HandlerResult<Response> {
     caller.at_browser()?;
     match app_form(&app, (&caller, &headers), None).await {
         Ok(page) => Ok(page.into_response()),
-        Err(problem) => failed(&app, &caller, problem).await,
+        Err(problem) => show_security_problem(&app, &caller, problem).await,
     }
 }
 
 async fn app_confirm(
     State(app): State<App>,
     caller: Caller,
-    client: Client,
+    client: ClientInfo,
     headers: HeaderMap,
     Form(sent): Form<CodeForm>,
-) -> Answer<Response> {
-    let door = Door { app: &app, client: &client, headers: &headers };
+) -> HandlerResult<Response> {
+    let door = SignInContext { app: &app, client: &client, headers: &headers };
     let (shelf, person) = (&app.doorman.shelf, &caller.person);
-    let confirmed = match door.prove(&caller, &sent.password).await {
+    let confirmed = match door.prove_identity(&caller, &sent.password).await {
         Ok(()) => factors::confirm_app(shelf, &person.id, &sent.code).await,
         Err(problem) => Err(problem),
     };
     if let Err(problem) = confirmed {
         let page = app_form(&app, (&caller, &headers), Some(&problem.detail)).await?;
-        return again(problem, |_| page);
+        return page_with_problem(problem, |_| page);
     }
-    events::note(shelf, door.doer(&person.name), ("app_added", &person.name), "").await?;
-    let entered = door.renew(&caller, "password+app").await?;
+    events::record_event(shelf, door.event_actor(&person.name), ("app_added", &person.name), "")
+        .await?;
+    let entered = door.renew_login(&caller, "password+app").await?;
     let codes = factors::new_recovery(shelf, &person.id).await?;
     // The page is shown with the new sign-in: its forms need what belongs to that.
     let mut renewed = caller.clone();
-    renewed.scope = Scope::All;
-    if let crate::guard::Via::Cookie { csrf, .. } = &mut renewed.via {
+    renewed.scope = CallerScope::All;
+    if let crate::guard::CallerCredential::Cookie { csrf, .. } = &mut renewed.via {
         csrf.clone_from(&entered.csrf);
     }
     Ok(with_cookies(codes_page(&renewed, &codes), entered.cookies))
@@ -253,68 +266,81 @@ fn codes_page(caller: &Caller, codes: &[String]) -> Markup {
             div.row { a.btn.primary href="/account/security" { "I have saved them" } }
         }
     };
-    framed(caller, "Recovery codes", &body)
+    account_page(caller, "Recovery codes", &body)
 }
 
 async fn app_remove(
     State(app): State<App>,
     caller: Caller,
-    client: Client,
+    client: ClientInfo,
     headers: HeaderMap,
     Form(sent): Form<ProofForm>,
-) -> Answer<Response> {
-    let door = Door { app: &app, client: &client, headers: &headers };
-    if let Err(problem) = door.prove(&caller, &sent.password).await {
-        return failed(&app, &caller, problem).await;
+) -> HandlerResult<Response> {
+    let door = SignInContext { app: &app, client: &client, headers: &headers };
+    if let Err(problem) = door.prove_identity(&caller, &sent.password).await {
+        return show_security_problem(&app, &caller, problem).await;
     }
     let (shelf, person) = (&app.doorman.shelf, &caller.person);
     factors::remove_app(shelf, &person.id).await?;
-    events::note(shelf, door.doer(&person.name), ("app_removed", &person.name), "").await?;
+    events::record_event(shelf, door.event_actor(&person.name), ("app_removed", &person.name), "")
+        .await?;
     Ok(Redirect::to("/account/security").into_response())
 }
 
-async fn recovery(
+async fn make_recovery_codes(
     State(app): State<App>,
     caller: Caller,
-    client: Client,
+    client: ClientInfo,
     headers: HeaderMap,
     Form(sent): Form<ProofForm>,
-) -> Answer<Response> {
-    let door = Door { app: &app, client: &client, headers: &headers };
+) -> HandlerResult<Response> {
+    let door = SignInContext { app: &app, client: &client, headers: &headers };
     let (shelf, person) = (&app.doorman.shelf, &caller.person);
-    if let Err(problem) = door.prove(&caller, &sent.password).await {
-        return failed(&app, &caller, problem).await;
+    if let Err(problem) = door.prove_identity(&caller, &sent.password).await {
+        return show_security_problem(&app, &caller, problem).await;
     }
-    if !factors::of(shelf, &person.id).await?.any() {
-        return failed(
+    if !factors::load_factors(shelf, &person.id).await?.has_any() {
+        return show_security_problem(
             &app,
             &caller,
-            Problem::conflict("add a passkey or an authenticator app first"),
+            ProblemDetails::conflict("add a passkey or an authenticator app first"),
         )
         .await;
     }
     let codes = factors::new_recovery(shelf, &person.id).await?;
-    events::note(shelf, door.doer(&person.name), ("recovery_codes_made", &person.name), "").await?;
+    events::record_event(
+        shelf,
+        door.event_actor(&person.name),
+        ("recovery_codes_made", &person.name),
+        "",
+    )
+    .await?;
     Ok(codes_page(&caller, &codes).into_response())
 }
 
 async fn passkey_remove(
     State(app): State<App>,
     caller: Caller,
-    (client, headers): (Client, HeaderMap),
+    (client, headers): (ClientInfo, HeaderMap),
     Path(id): Path<String>,
     Form(sent): Form<ProofForm>,
-) -> Answer<Response> {
-    let door = Door { app: &app, client: &client, headers: &headers };
+) -> HandlerResult<Response> {
+    let door = SignInContext { app: &app, client: &client, headers: &headers };
     let (shelf, person) = (&app.doorman.shelf, &caller.person);
-    if !passkeys::of(shelf, &person.id).await?.iter().any(|kept| kept.name == id) {
-        return Err(Problem::missing("this passkey"));
+    if !passkeys::list_passkeys(shelf, &person.id).await?.iter().any(|kept| kept.name == id) {
+        return Err(ProblemDetails::not_found("this passkey"));
     }
-    if let Err(problem) = door.prove(&caller, &sent.password).await {
-        return failed(&app, &caller, problem).await;
+    if let Err(problem) = door.prove_identity(&caller, &sent.password).await {
+        return show_security_problem(&app, &caller, problem).await;
     }
     passkeys::remove(shelf, &person.id, &id).await?;
-    factors::tidy(shelf, &person.id).await?;
-    events::note(shelf, door.doer(&person.name), ("passkey_removed", &person.name), "").await?;
+    factors::prune_recovery_codes(shelf, &person.id).await?;
+    events::record_event(
+        shelf,
+        door.event_actor(&person.name),
+        ("passkey_removed", &person.name),
+        "",
+    )
+    .await?;
     Ok(Redirect::to("/account/security").into_response())
 }

@@ -13,50 +13,54 @@ use weir_core::schedule::{
 };
 use weir_install::user_space::{AgentChoices, AgentWish, OfferedTool};
 
-use super::{HERE, due, preset};
+use super::{HERE, preset, render_due_times};
 use crate::agents::{self, by_group};
 use crate::app::App;
 use crate::guard::Caller;
-use crate::problem::{Answer, Problem};
+use crate::problem::{HandlerResult, ProblemDetails};
 use crate::route::Route;
-use crate::web::parts::{csrf, field, page_with};
+use crate::web::parts::{csrf_input, page_with, render_field};
 
 /// What is changed at the foot of the form without keeping anything.
 const LOOK: &str = "look";
 
 /// The routes of this file.
-pub(super) fn routes() -> Vec<Route> {
+pub(super) fn agent_form_routes() -> Vec<Route> {
     vec![
-        Route::get("/agent-new", blank),
-        Route::post("/agent-new", add),
-        Route::get("/agents/{name}/edit", edit),
-        Route::post("/agents/{name}/edit", change),
+        Route::get("/agent-new", show_blank_form),
+        Route::post("/agent-new", add_agent),
+        Route::get("/agents/{name}/edit", show_edit_form),
+        Route::post("/agents/{name}/edit", change_agent),
     ]
 }
 
 /// What was typed: names and values, in order, a name more than once where boxes are ticked.
-type Pairs = Vec<(String, String)>;
+type FormPairs = Vec<(String, String)>;
 
 /// The same, looked up by name.
 #[derive(Default)]
-struct Typed(Pairs);
+struct AgentFormInput(FormPairs);
 
-impl Typed {
+impl AgentFormInput {
     fn get(&self, name: &str) -> &str {
         let found = self.0.iter().find(|(typed, _)| typed == name);
         found.map_or("", |(_, value)| value.trim())
     }
 
-    fn set(&self, name: &str) -> Option<String> {
+    fn non_empty(&self, name: &str) -> Option<String> {
         Some(self.get(name)).filter(|value| !value.is_empty()).map(String::from)
     }
 
-    fn all(&self, name: &str) -> Vec<String> {
+    fn all_values(&self, name: &str) -> Vec<String> {
         let named = self.0.iter().filter(|(typed, _)| typed == name);
         named.map(|(_, value)| value.clone()).filter(|value| !value.is_empty()).collect()
     }
 
-    fn number<T: std::str::FromStr>(&self, name: &str, what: &str) -> Result<Option<T>, String> {
+    fn parse_number<T: std::str::FromStr>(
+        &self,
+        name: &str,
+        what: &str,
+    ) -> Result<Option<T>, String> {
         match self.get(name) {
             "" => Ok(None),
             text => text.parse().map(Some).map_err(|_| format!("{what}: {text:?} is no number")),
@@ -64,11 +68,11 @@ impl Typed {
     }
 
     /// What an agent that is there would have been typed as.
-    fn of(agent: &ScheduledAgent) -> Typed {
+    fn from_agent(agent: &ScheduledAgent) -> AgentFormInput {
         let text = |value: &Option<String>| value.clone().unwrap_or_default();
         let number = |value: Option<u64>| value.map(|n| n.to_string()).unwrap_or_default();
         let limits = &agent.limits;
-        let preset = agent.cron.as_deref().and_then(preset::of);
+        let preset = agent.cron.as_deref().and_then(preset::preset_from_cron);
         let kind = match (&preset, &agent.cron) {
             (Some(preset), _) => preset.kind,
             (None, Some(_)) => "custom",
@@ -85,9 +89,9 @@ impl Typed {
             ("model", text(&agent.model)),
             ("permission", agent.permission.map(|mode| mode.to_string()).unwrap_or_default()),
             ("thinking", agent.thinking.map(|level| level.as_str().to_owned()).unwrap_or_default()),
-            ("prompt_mode", word(&agent.prompt_mode)),
-            ("on_ask", word(&agent.on_ask)),
-            ("missed", agent.missed.map(|missed| word(&missed)).unwrap_or_default()),
+            ("prompt_mode", choice_word(&agent.prompt_mode)),
+            ("on_ask", choice_word(&agent.on_ask)),
+            ("missed", agent.missed.map(|missed| choice_word(&missed)).unwrap_or_default()),
             ("max_tool_calls", limits.max_tool_calls.to_string()),
             ("max_iterations", number(limits.max_iterations.map(u64::from))),
             ("budget_usd", limits.budget_usd.map(|usd| usd.to_string()).unwrap_or_default()),
@@ -99,24 +103,24 @@ impl Typed {
             pairs.extend([("at", preset.at), ("weekday", preset.weekday)]);
         }
         pairs.extend(agent.tools.iter().map(|tool| ("tools", tool.clone())));
-        Typed(pairs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
+        AgentFormInput(pairs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
     }
 
     /// The schedule, as cron.
-    fn cron(&self) -> Result<Option<String>, String> {
+    fn cron_text(&self) -> Result<Option<String>, String> {
         let when = (self.get("at"), self.get("weekday"));
-        preset::cron(self.get("preset"), when, self.set("cron"))
+        preset::preset_to_cron(self.get("preset"), when, self.non_empty("cron"))
     }
 
-    fn wish(&self) -> Result<AgentWish, String> {
-        let usd: Option<f64> = self.number("budget_usd", "US dollars")?;
+    fn to_agent_definition(&self) -> Result<AgentWish, String> {
+        let usd: Option<f64> = self.parse_number("budget_usd", "US dollars")?;
         if usd.is_some_and(|usd| !usd.is_finite() || usd <= 0.0) {
             return Err("US dollars: enter a number above 0, or nothing".into());
         }
-        let seconds: Option<u64> = self.number("timeout_s", "Seconds")?;
-        let calls: Option<u32> = self.number("max_tool_calls", "Tool calls")?;
+        let seconds: Option<u64> = self.parse_number("timeout_s", "Seconds")?;
+        let calls: Option<u32> = self.parse_number("max_tool_calls", "Tool calls")?;
         let more_tools = self.get("more_tools");
-        let mut tools = self.all("tools");
+        let mut tools = self.all_values("tools");
         for name in more_tools.split([',', ' ', '\n']).map(str::trim).filter(|n| !n.is_empty()) {
             if !tools.iter().any(|tool| tool == name) {
                 tools.push(name.to_owned());
@@ -125,31 +129,31 @@ impl Typed {
         Ok(AgentWish {
             name: self.get("name").to_owned(),
             prompt: self.get("prompt").to_owned(),
-            cron: self.cron()?,
-            timezone: self.set("timezone"),
-            after: self.set("after"),
-            profile: self.set("profile"),
+            cron: self.cron_text()?,
+            timezone: self.non_empty("timezone"),
+            after: self.non_empty("after"),
+            profile: self.non_empty("profile"),
             tools,
             prompt_mode: of_word::<PromptMode>(self.get("prompt_mode")).unwrap_or_default(),
-            model: self.set("model"),
+            model: self.non_empty("model"),
             permission: of_word::<PermissionMode>(self.get("permission")),
             thinking: of_word::<Thinking>(self.get("thinking")),
             limits: AgentLimits {
                 max_tool_calls: calls.unwrap_or(TOOL_CALLS_DEFAULT),
-                max_iterations: self.number("max_iterations", "Model calls")?,
+                max_iterations: self.parse_number("max_iterations", "Model calls")?,
                 budget_usd: usd,
-                budget_tokens: self.number("budget_tokens", "Tokens")?,
+                budget_tokens: self.parse_number("budget_tokens", "Tokens")?,
                 timeout_ms: seconds.map(|seconds| seconds.saturating_mul(1_000)),
             },
             missed: of_word::<MissedTicks>(self.get("missed")),
             on_ask: of_word::<OnAsk>(self.get("on_ask")).unwrap_or_default(),
-            workspace: self.set("workspace"),
+            workspace: self.non_empty("workspace"),
         })
     }
 }
 
 /// A choice as it stands in a form.
-fn word<T: serde::Serialize>(value: &T) -> String {
+fn choice_word<T: serde::Serialize>(value: &T) -> String {
     let json = serde_json::to_value(value).unwrap_or_default();
     json.as_str().unwrap_or_default().to_owned()
 }
@@ -159,63 +163,82 @@ fn of_word<T: serde::de::DeserializeOwned>(word: &str) -> Option<T> {
 }
 
 /// What stands around the fields.
-struct Around<'a> {
+struct AgentFormContext<'a> {
     /// The agent that is changed; `None`: a new one.
     of: Option<&'a str>,
     /// What is wrong with what was typed.
     wrong: Option<String>,
 }
 
-async fn blank(State(app): State<App>, caller: Caller) -> Answer<Markup> {
-    let typed = Typed(vec![("max_tool_calls".into(), TOOL_CALLS_DEFAULT.to_string())]);
-    written(&app, &caller, &typed, Around { of: None, wrong: None }).await
+async fn show_blank_form(State(app): State<App>, caller: Caller) -> HandlerResult<Markup> {
+    let typed = AgentFormInput(vec![("max_tool_calls".into(), TOOL_CALLS_DEFAULT.to_string())]);
+    render_form_page(&app, &caller, &typed, AgentFormContext { of: None, wrong: None }).await
 }
 
-async fn edit(State(app): State<App>, caller: Caller, Path(name): Path<String>) -> Answer<Markup> {
-    let home = app.home(&caller.person).await?;
-    let line = agents::one(home.as_ref(), &name, app.now()).await?;
-    let Some(agent) = &line.agent else {
-        return Err(Problem::conflict(format!(
-            "the agent {name} cannot be read; remove it and create it again"
-        )));
-    };
-    written(&app, &caller, &Typed::of(agent), Around { of: Some(&name), wrong: None }).await
-}
-
-async fn add(State(app): State<App>, caller: Caller, Form(pairs): Form<Pairs>) -> Answer<Response> {
-    kept(&app, &caller, Typed(pairs), None).await
-}
-
-async fn change(
+async fn show_edit_form(
     State(app): State<App>,
     caller: Caller,
     Path(name): Path<String>,
-    Form(mut pairs): Form<Pairs>,
-) -> Answer<Response> {
+) -> HandlerResult<Markup> {
     let home = app.home(&caller.person).await?;
-    agents::one(home.as_ref(), &name, app.now()).await?;
+    let line = agents::load_agent(home.as_ref(), &name, app.current_time()).await?;
+    let Some(agent) = &line.agent else {
+        return Err(ProblemDetails::conflict(format!(
+            "the agent {name} cannot be read; remove it and create it again"
+        )));
+    };
+    render_form_page(
+        &app,
+        &caller,
+        &AgentFormInput::from_agent(agent),
+        AgentFormContext { of: Some(&name), wrong: None },
+    )
+    .await
+}
+
+async fn add_agent(
+    State(app): State<App>,
+    caller: Caller,
+    Form(pairs): Form<FormPairs>,
+) -> HandlerResult<Response> {
+    save_or_show_again(&app, &caller, AgentFormInput(pairs), None).await
+}
+
+async fn change_agent(
+    State(app): State<App>,
+    caller: Caller,
+    Path(name): Path<String>,
+    Form(mut pairs): Form<FormPairs>,
+) -> HandlerResult<Response> {
+    let home = app.home(&caller.person).await?;
+    agents::load_agent(home.as_ref(), &name, app.current_time()).await?;
     // An agent keeps its name.
     pairs.retain(|(typed, _)| typed != "name");
     pairs.push(("name".into(), name.clone()));
-    kept(&app, &caller, Typed(pairs), Some(&name)).await
+    save_or_show_again(&app, &caller, AgentFormInput(pairs), Some(&name)).await
 }
 
-async fn kept(app: &App, caller: &Caller, typed: Typed, of: Option<&str>) -> Answer<Response> {
+async fn save_or_show_again(
+    app: &App,
+    caller: &Caller,
+    typed: AgentFormInput,
+    of: Option<&str>,
+) -> HandlerResult<Response> {
     let again = async |wrong: Option<String>, status: StatusCode| {
-        let page = written(app, caller, &typed, Around { of, wrong }).await?;
+        let page = render_form_page(app, caller, &typed, AgentFormContext { of, wrong }).await?;
         Ok((status, page).into_response())
     };
     if typed.get("do") == LOOK {
         return again(None, StatusCode::OK).await;
     }
-    let wish = match typed.wish() {
+    let wish = match typed.to_agent_definition() {
         Ok(wish) => wish,
         Err(why) => return again(Some(why), StatusCode::BAD_REQUEST).await,
     };
-    match agents::define(app, caller, (&wish, of.is_some())).await {
+    match agents::define_agent(app, caller, (&wish, of.is_some())).await {
         Ok((line, notes)) => {
             let note = std::iter::once("Saved.".to_owned()).chain(notes).collect::<Vec<_>>();
-            let to: Redirect = super::back(&line.name, &note.join(" "));
+            let to: Redirect = super::redirect_to_agent(&line.name, &note.join(" "));
             Ok(to.into_response())
         }
         Err(problem) if problem.status == 400 => {
@@ -225,11 +248,19 @@ async fn kept(app: &App, caller: &Caller, typed: Typed, of: Option<&str>) -> Ans
     }
 }
 
-async fn written(app: &App, caller: &Caller, typed: &Typed, around: Around<'_>) -> Answer<Markup> {
+async fn render_form_page(
+    app: &App,
+    caller: &Caller,
+    typed: &AgentFormInput,
+    around: AgentFormContext<'_>,
+) -> HandlerResult<Markup> {
     let home = app.home(&caller.person).await?;
     let choices = home.agent_choices().await?;
-    let others: Vec<String> =
-        agents::all(home.as_ref(), app.now()).await?.into_iter().map(|line| line.name).collect();
+    let others: Vec<String> = agents::list_agents(home.as_ref(), app.current_time())
+        .await?
+        .into_iter()
+        .map(|line| line.name)
+        .collect();
     let (title, action) = match around.of {
         Some(name) => (format!("Edit {name}"), format!("/agents/{name}/edit")),
         None => ("New agent".to_owned(), "/agent-new".to_owned()),
@@ -241,14 +272,14 @@ async fn written(app: &App, caller: &Caller, typed: &Typed, around: Around<'_>) 
             p.notice.bad role="alert" { "Not saved: " (why) }
         }
         form.agent-form method="post" action=(action) {
-            (csrf(caller))
-            (what(typed, around.of.is_some()))
-            (schedule(app, typed, &choices, &others))
-            (tools(typed, choices.tools.clone()))
+            (csrf_input(caller))
+            (task_fields(typed, around.of.is_some()))
+            (schedule_fields(app, typed, &choices, &others))
+            (tool_fields(typed, choices.tools.clone()))
             details.more-options open[around.of.is_some() || around.wrong.is_some()] {
                 summary { "More options: model, permission, folder, limits" }
-                (how(typed, &choices))
-                (bounds(typed))
+                (model_fields(typed, &choices))
+                (limit_fields(typed))
             }
             div.row {
                 button.btn.primary type="submit" { "Save" }
@@ -260,18 +291,18 @@ async fn written(app: &App, caller: &Caller, typed: &Typed, around: Around<'_>) 
     Ok(page_with(caller, &title, HERE, &assets, &body))
 }
 
-fn what(typed: &Typed, exists: bool) -> Markup {
+fn task_fields(typed: &AgentFormInput, exists: bool) -> Markup {
     html! {
         fieldset {
             legend { "Task" }
             @if !exists {
-                (field("name", "Name", "Lowercase letters, digits, - and _.", &html! {
+                (render_field("name", "Name", "Lowercase letters, digits, - and _.", &html! {
                     input id="name" name="name" required maxlength="64" autocomplete="off"
                         pattern="[a-z0-9][a-z0-9_\\-]*" value=(typed.get("name"))
                         aria-describedby="name-hint";
                 }))
             }
-            (field("prompt", "Instructions", "Sent to the agent at the start of each run.",
+            (render_field("prompt", "Instructions", "Sent to the agent at the start of each run.",
                 &html! {
                     textarea id="prompt" name="prompt" rows="8" required
                         aria-describedby="prompt-hint" { "\n" (typed.get("prompt")) }
@@ -280,11 +311,16 @@ fn what(typed: &Typed, exists: bool) -> Markup {
     }
 }
 
-fn schedule(app: &App, typed: &Typed, choices: &AgentChoices, others: &[String]) -> Markup {
-    let zone = typed.set("timezone").unwrap_or_else(|| choices.timezone.clone());
-    let told = match typed.cron() {
-        Ok(cron) => cron.map(|cron| agents::told(&cron, &zone, app.now())),
-        Err(why) => Some(Err(Problem::bad(why))),
+fn schedule_fields(
+    app: &App,
+    typed: &AgentFormInput,
+    choices: &AgentChoices,
+    others: &[String],
+) -> Markup {
+    let zone = typed.non_empty("timezone").unwrap_or_else(|| choices.timezone.clone());
+    let told = match typed.cron_text() {
+        Ok(cron) => cron.map(|cron| agents::describe_schedule(&cron, &zone, app.current_time())),
+        Err(why) => Some(Err(ProblemDetails::bad_request(why))),
     };
     let names: Vec<(&str, &str)> = std::iter::once(("", "None"))
         .chain(others.iter().filter(|name| *name != typed.get("name")).map(|n| (&**n, &**n)))
@@ -292,15 +328,15 @@ fn schedule(app: &App, typed: &Typed, choices: &AgentChoices, others: &[String])
     html! {
         fieldset {
             legend { "Schedule" }
-            (select("preset", "Run", typed, preset::KINDS))
-            (when(typed))
-            (field("timezone", "Time zone", "For example Europe/Berlin.", &html! {
+            (select_field("preset", "Run", typed, preset::KINDS))
+            (time_fields(typed))
+            (render_field("timezone", "Time zone", "For example Europe/Berlin.", &html! {
                 input id="timezone" name="timezone" autocomplete="off" value=(zone)
                     aria-describedby="timezone-hint";
             }))
             div.due id="due" aria-live="polite" {
                 @match &told {
-                    Some(Ok(told)) => (due(told)),
+                    Some(Ok(told)) => (render_due_times(told)),
                     Some(Err(problem)) => p.notice.warn { (problem.detail) },
                     None => "",
                 }
@@ -308,8 +344,8 @@ fn schedule(app: &App, typed: &Typed, choices: &AgentChoices, others: &[String])
             button.btn type="submit" name="do" value=(LOOK) formnovalidate id="look" {
                 "Show the next runs"
             }
-            (select("after", "Also run after", typed, &names))
-            (select("missed", "Runs missed while the server was off", typed, &[
+            (select_field("after", "Also run after", typed, &names))
+            (select_field("missed", "Runs missed while the server was off", typed, &[
                 ("", "As in the settings"),
                 ("run", "Run the latest once"),
                 ("report", "Only note them in the history"),
@@ -319,7 +355,7 @@ fn schedule(app: &App, typed: &Typed, choices: &AgentChoices, others: &[String])
 }
 
 /// Time, day and cron: each is shown where the choice above it needs it.
-fn when(typed: &Typed) -> Markup {
+fn time_fields(typed: &AgentFormInput) -> Markup {
     let or = |name: &str, usual: &str| match typed.get(name) {
         "" => usual.to_owned(),
         text => text.to_owned(),
@@ -327,7 +363,7 @@ fn when(typed: &Typed) -> Markup {
     let weekday = or("weekday", preset::WEEKDAY);
     html! {
         div.for-weekly {
-            (field("weekday", "Day", "", &html! {
+            (render_field("weekday", "Day", "", &html! {
                 select id="weekday" name="weekday" {
                     @for (value, text) in preset::WEEKDAYS {
                         option value=(value) selected[*value == weekday] { (text) }
@@ -336,12 +372,12 @@ fn when(typed: &Typed) -> Markup {
             }))
         }
         div.for-time {
-            (field("at", "Time", "", &html! {
+            (render_field("at", "Time", "", &html! {
                 input id="at" name="at" type="time" value=(or("at", preset::TIME));
             }))
         }
         div.for-custom {
-            (field("cron", "Cron expression",
+            (render_field("cron", "Cron expression",
                 "Minute, hour, day, month, weekday: “0 8 * * MON-FRI”. Or @hourly, @daily, @weekly, @monthly.",
                 &html! {
                     input id="cron" name="cron" maxlength="200" autocomplete="off"
@@ -351,8 +387,8 @@ fn when(typed: &Typed) -> Markup {
     }
 }
 
-fn tools(typed: &Typed, offered: Vec<OfferedTool>) -> Markup {
-    let ticked = typed.all("tools");
+fn tool_fields(typed: &AgentFormInput, offered: Vec<OfferedTool>) -> Markup {
+    let ticked = typed.all_values("tools");
     let known: Vec<&str> = offered.iter().map(|tool| tool.name.as_str()).collect();
     let others: Vec<&str> =
         ticked.iter().map(String::as_str).filter(|name| !known.contains(name)).collect();
@@ -363,7 +399,7 @@ fn tools(typed: &Typed, offered: Vec<OfferedTool>) -> Markup {
             p.hint { "The agent can use only the tools you select. Without any, it can only answer." }
             @for (group, tools) in by_group(offered, |tool| tool.group.clone()) {
                 details.tool-group open[tools.iter().any(|tool| ticked.contains(&tool.name))] {
-                    summary { (title(&group)) " " span.muted { "(" (tools.len()) ")" } }
+                    summary { (group_title(&group)) " " span.muted { "(" (tools.len()) ")" } }
                     div.tool-list {
                         @for tool in &tools {
                             label {
@@ -375,7 +411,7 @@ fn tools(typed: &Typed, offered: Vec<OfferedTool>) -> Markup {
                     }
                 }
             }
-            (field("more_tools", "Other tools",
+            (render_field("more_tools", "Other tools",
                 "Tools of MCP servers, by name, separated by commas.", &html! {
                     input id="more_tools" name="more_tools" autocomplete="off" value=(others)
                         spellcheck="false" aria-describedby="more_tools-hint";
@@ -384,7 +420,7 @@ fn tools(typed: &Typed, offered: Vec<OfferedTool>) -> Markup {
     }
 }
 
-fn title(group: &str) -> String {
+fn group_title(group: &str) -> String {
     if group == "mcp" {
         return "MCP servers".into();
     }
@@ -392,44 +428,44 @@ fn title(group: &str) -> String {
     letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
-fn how(typed: &Typed, choices: &AgentChoices) -> Markup {
+fn model_fields(typed: &AgentFormInput, choices: &AgentChoices) -> Markup {
     let profiles: Vec<(&str, &str)> = std::iter::once(("", "As in the settings"))
         .chain(choices.profiles.iter().map(|(name, _)| (&**name, &**name)))
         .collect();
     html! {
         fieldset {
             legend { "Model and permissions" }
-            (select("prompt_mode", "Use these instructions", typed, &[
+            (select_field("prompt_mode", "Use these instructions", typed, &[
                 ("combined", "In addition to the standard prompt"),
                 ("agent_only", "Instead of the standard prompt"),
             ]))
-            (select("profile", "Profile", typed, &profiles))
-            (field("model", "Model", "provider/name. Leave empty to use the setting.", &html! {
+            (select_field("profile", "Profile", typed, &profiles))
+            (render_field("model", "Model", "provider/name. Leave empty to use the setting.", &html! {
                 input id="model" name="model" list="models" autocomplete="off"
                     spellcheck="false" value=(typed.get("model")) aria-describedby="model-hint";
                 datalist id="models" {
                     @for model in &choices.models { option value=(model) {} }
                 }
             }))
-            (select("permission", "Permission", typed, &[
+            (select_field("permission", "Permission", typed, &[
                 ("", "As in profile or settings"),
                 ("plan", "Plan: read only"),
                 ("ask", "Ask before changes"),
                 ("auto-edit", "Edit files without asking"),
                 ("full", "Full access within the rules"),
             ]))
-            (select("thinking", "Thinking", typed, &[
+            (select_field("thinking", "Thinking", typed, &[
                 ("", "As in profile or settings"),
                 ("off", "Off"),
                 ("low", "Low"),
                 ("medium", "Medium"),
                 ("high", "High"),
             ]))
-            (select("on_ask", "When approval is needed", typed, &[
+            (select_field("on_ask", "When approval is needed", typed, &[
                 ("deny", "Deny at once"),
                 ("queue", "Wait for me under Approvals"),
             ]))
-            (field("workspace", "Folder", "Inside your own folder. Leave empty to use that folder.", &html! {
+            (render_field("workspace", "Folder", "Inside your own folder. Leave empty to use that folder.", &html! {
                 input id="workspace" name="workspace" autocomplete="off" spellcheck="false"
                     value=(typed.get("workspace")) aria-describedby="workspace-hint";
             }))
@@ -437,9 +473,9 @@ fn how(typed: &Typed, choices: &AgentChoices) -> Markup {
     }
 }
 
-fn bounds(typed: &Typed) -> Markup {
+fn limit_fields(typed: &AgentFormInput) -> Markup {
     let number = |name: &str, label: &str, hint: &str, step: &str| {
-        field(
+        render_field(
             name,
             label,
             hint,
@@ -464,9 +500,14 @@ fn bounds(typed: &Typed) -> Markup {
     }
 }
 
-fn select(name: &str, label: &str, typed: &Typed, options: &[(&str, &str)]) -> Markup {
+fn select_field(
+    name: &str,
+    label: &str,
+    typed: &AgentFormInput,
+    options: &[(&str, &str)],
+) -> Markup {
     let chosen = typed.get(name);
-    field(
+    render_field(
         name,
         label,
         "",

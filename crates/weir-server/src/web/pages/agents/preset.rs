@@ -3,7 +3,7 @@
 
 /// A schedule that the form has words for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Preset {
+pub(super) struct SchedulePreset {
     /// Which, as its option is called.
     pub(super) kind: &'static str,
     /// The time of day, `07:30`; nothing where every hour is meant.
@@ -40,7 +40,7 @@ pub(super) const WEEKDAYS: &[(&str, &str)] = &[
 ];
 
 /// Hour and minute of `07:30`.
-fn time(at: &str) -> Option<(u8, u8)> {
+fn parse_time(at: &str) -> Option<(u8, u8)> {
     let (hour, minute) = at.split_once(':')?;
     // Browsers may add seconds.
     let minute = minute.split(':').next()?;
@@ -52,13 +52,14 @@ fn time(at: &str) -> Option<(u8, u8)> {
 ///
 /// # Errors
 /// The time or the day cannot be read: the sentence to show.
-pub(super) fn cron(
+pub(super) fn preset_to_cron(
     kind: &str,
     (at, weekday): (&str, &str),
     cron: Option<String>,
 ) -> Result<Option<String>, String> {
     let at = if at.is_empty() { TIME } else { at };
-    let clock = || time(at).ok_or_else(|| format!("Time: {at:?} is no time of day, such as 07:30"));
+    let clock =
+        || parse_time(at).ok_or_else(|| format!("Time: {at:?} is no time of day, such as 07:30"));
     let day = || {
         let day = if weekday.is_empty() { WEEKDAY } else { weekday };
         let known = WEEKDAYS.iter().find(|(known, _)| *known == day);
@@ -81,10 +82,10 @@ pub(super) fn cron(
 }
 
 /// The choice that says the same as a cron text; `None`: no choice does.
-pub(super) fn of(cron: &str) -> Option<Preset> {
+pub(super) fn preset_from_cron(cron: &str) -> Option<SchedulePreset> {
     let fields: Vec<&str> = cron.split_whitespace().collect();
     let preset = |kind, at: &str, weekday: &str| {
-        Some(Preset { kind, at: at.to_owned(), weekday: weekday.to_owned() })
+        Some(SchedulePreset { kind, at: at.to_owned(), weekday: weekday.to_owned() })
     };
     match fields[..] {
         ["@hourly"] | ["0", "*", "*", "*", "*"] => return preset("hourly", "", ""),
@@ -93,7 +94,7 @@ pub(super) fn of(cron: &str) -> Option<Preset> {
     }
     let [minute, hour, day, month, weekday] = fields[..] else { return None };
     let at = format!("{hour:0>2}:{minute:0>2}");
-    time(&at)?;
+    parse_time(&at)?;
     match (day, month, weekday) {
         ("*", "*", "*") => preset("daily", &at, ""),
         ("*", "*", "1-5" | "MON-FRI") => preset("weekdays", &at, ""),
@@ -107,7 +108,7 @@ pub(super) fn of(cron: &str) -> Option<Preset> {
 
 #[cfg(test)]
 mod tests {
-    use super::{KINDS, cron, of};
+    use super::{KINDS, preset_from_cron, preset_to_cron};
 
     #[test]
     fn s8_a_schedule_in_words_is_cron_and_back() {
@@ -118,29 +119,32 @@ mod tests {
             ("weekly", "23:59", "0", "59 23 * * 0"),
             ("monthly", "00:05", "", "5 0 1 * *"),
         ] {
-            assert_eq!(cron(kind, (at, weekday), None), Ok(Some(text.into())));
-            let back = of(text).expect(text);
+            assert_eq!(preset_to_cron(kind, (at, weekday), None), Ok(Some(text.into())));
+            let back = preset_from_cron(text).expect(text);
             assert_eq!((back.kind, &*back.at, &*back.weekday), (kind, at, weekday));
             assert!(KINDS.iter().any(|(known, _)| *known == kind));
         }
-        assert_eq!(cron("daily", ("", ""), None), Ok(Some("0 7 * * *".into())));
-        assert_eq!(cron("daily", ("07:30:00", ""), None), Ok(Some("30 7 * * *".into())));
+        assert_eq!(preset_to_cron("daily", ("", ""), None), Ok(Some("0 7 * * *".into())));
+        assert_eq!(preset_to_cron("daily", ("07:30:00", ""), None), Ok(Some("30 7 * * *".into())));
     }
 
     #[test]
     fn s8_what_no_word_says_stays_cron() {
         for text in ["*/5 * * * *", "0 7 * * 1,3", "0 7 15 * *", "0 7 * 6 *", "0 99 * * *", "", "x"]
         {
-            assert_eq!(of(text), None, "{text}");
+            assert_eq!(preset_from_cron(text), None, "{text}");
         }
         assert_eq!(
-            cron("custom", ("", ""), Some("*/5 * * * *".into())),
+            preset_to_cron("custom", ("", ""), Some("*/5 * * * *".into())),
             Ok(Some("*/5 * * * *".into()))
         );
         // What is left of a schedule that was typed before does not count.
-        assert_eq!(cron("none", ("", ""), Some("*/5 * * * *".into())), Ok(None));
-        assert_eq!(cron("", ("", ""), Some("0 7 * * *".into())), Ok(Some("0 7 * * *".into())));
-        assert!(cron("daily", ("25:00", ""), None).is_err());
-        assert!(cron("weekly", ("07:00", "9"), None).is_err());
+        assert_eq!(preset_to_cron("none", ("", ""), Some("*/5 * * * *".into())), Ok(None));
+        assert_eq!(
+            preset_to_cron("", ("", ""), Some("0 7 * * *".into())),
+            Ok(Some("0 7 * * *".into()))
+        );
+        assert!(preset_to_cron("daily", ("25:00", ""), None).is_err());
+        assert!(preset_to_cron("weekly", ("07:00", "9"), None).is_err());
     }
 }

@@ -15,41 +15,44 @@ use weir_core::profile::PermissionMode;
 use weir_engine::family;
 use weir_install::user_space::SessionWish;
 
-use super::{done, load, made};
+use super::{load_chat, respond_created, respond_done};
 use crate::api::approvals;
 use crate::app::App;
 use crate::guard::Caller;
-use crate::live::tell::Saying;
-use crate::problem::{Answer, Problem};
+use crate::live::tell::NewInput;
+use crate::problem::{HandlerResult, ProblemDetails};
 
 /// What a composer sends.
 #[derive(Debug, Default)]
-pub(super) struct Composed {
-    pub(super) saying: Saying,
+pub(super) struct ComposedInput {
+    pub(super) saying: NewInput,
     pub(super) wish: SessionWish,
 }
 
-fn broken(error: impl std::fmt::Display) -> Problem {
-    Problem::bad(format!("the form cannot be read: {error}"))
+fn bad_form(error: impl std::fmt::Display) -> ProblemDetails {
+    ProblemDetails::bad_request(format!("the form cannot be read: {error}"))
 }
 
 /// Reads what a composer sends: words, files, and for a new chat its settings.
-pub(super) async fn composed(caller: &Caller, mut form: Multipart) -> Answer<Composed> {
-    let mut composed = Composed::default();
-    composed.saying.by = caller.by();
+pub(super) async fn read_composer_form(
+    caller: &Caller,
+    mut form: Multipart,
+) -> HandlerResult<ComposedInput> {
+    let mut composed = ComposedInput::default();
+    composed.saying.by = caller.journal_name();
     let mut other_model = None;
-    while let Some(field) = form.next_field().await.map_err(broken)? {
+    while let Some(field) = form.next_field().await.map_err(bad_form)? {
         let name = field.name().unwrap_or_default().to_owned();
         if name == "files" {
             let file = field.file_name().unwrap_or_default().to_owned();
-            let bytes = field.bytes().await.map_err(broken)?;
+            let bytes = field.bytes().await.map_err(bad_form)?;
             // A form without a chosen file sends an empty one.
             if !file.is_empty() {
                 composed.saying.files.push((file, Arc::from(bytes.as_ref())));
             }
             continue;
         }
-        let text = field.text().await.map_err(broken)?;
+        let text = field.text().await.map_err(bad_form)?;
         let chosen = || Some(text.trim().to_owned()).filter(|text| !text.is_empty());
         match name.as_str() {
             "text" => composed.saying.text = text.replace("\r\n", "\n"),
@@ -57,8 +60,13 @@ pub(super) async fn composed(caller: &Caller, mut form: Multipart) -> Answer<Com
             "model" => composed.wish.model = chosen(),
             "other_model" if chosen().is_some() => other_model = chosen(),
             "profile" => composed.wish.profile = chosen(),
-            "thinking" => composed.wish.thinking = chosen().map(|p| thinking(&p)).transpose()?,
-            "permission" => composed.wish.permission = chosen().map(|p| mode(&p)).transpose()?,
+            "thinking" => {
+                composed.wish.thinking = chosen().map(|p| parse_thinking(&p)).transpose()?
+            }
+            "permission" => {
+                composed.wish.permission =
+                    chosen().map(|p| parse_permission_mode(&p)).transpose()?
+            }
             "workspace" => composed.wish.workspace = chosen(),
             _ => (),
         }
@@ -66,73 +74,80 @@ pub(super) async fn composed(caller: &Caller, mut form: Multipart) -> Answer<Com
     // What is typed says more than what a list happened to show.
     composed.wish.model = other_model.or(composed.wish.model);
     if composed.saying.text.trim().is_empty() && composed.saying.files.is_empty() {
-        return Err(Problem::bad("write a message, or attach a file"));
+        return Err(ProblemDetails::bad_request("write a message, or attach a file"));
     }
     Ok(composed)
 }
 
-fn mode(word: &str) -> Answer<PermissionMode> {
+fn parse_permission_mode(word: &str) -> HandlerResult<PermissionMode> {
     let known = PermissionMode::ALL.into_iter().find(|mode| mode.as_str() == word);
-    known.ok_or_else(|| Problem::bad(format!("there is no permission mode {word:?}")))
+    known
+        .ok_or_else(|| ProblemDetails::bad_request(format!("there is no permission mode {word:?}")))
 }
 
-fn thinking(word: &str) -> Answer<Thinking> {
+fn parse_thinking(word: &str) -> HandlerResult<Thinking> {
     let known = Thinking::ALL.into_iter().find(|level| level.as_str() == word);
-    known.ok_or_else(|| Problem::bad(format!("there is no level of thinking {word:?}")))
+    known.ok_or_else(|| {
+        ProblemDetails::bad_request(format!("there is no level of thinking {word:?}"))
+    })
 }
 
-pub(super) async fn begin(
+pub(super) async fn begin_chat(
     State(app): State<App>,
     caller: Caller,
     headers: HeaderMap,
     form: Multipart,
-) -> Answer<Response> {
+) -> HandlerResult<Response> {
     let home = app.home(&caller.person).await?;
-    let Composed { saying, wish } = composed(&caller, form).await?;
-    let id = app.rooms.create(&app, &home, wish).await?;
-    app.rooms.say(&app, &home, &id, saying).await?;
-    Ok(made(&headers, &format!("/chats/{id}")))
+    let ComposedInput { saying, wish } = read_composer_form(&caller, form).await?;
+    let id = app.rooms.create_session(&app, &home, wish).await?;
+    app.rooms.submit_input(&app, &home, &id, saying).await?;
+    Ok(respond_created(&headers, &format!("/chats/{id}")))
 }
 
-pub(super) async fn say(
+pub(super) async fn post_message(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
     headers: HeaderMap,
     form: Multipart,
-) -> Answer<Response> {
+) -> HandlerResult<Response> {
     let home = app.home(&caller.person).await?;
-    let Composed { saying, .. } = composed(&caller, form).await?;
+    let ComposedInput { saying, .. } = read_composer_form(&caller, form).await?;
     let id = SessionId::new(&id);
-    match compact(&saying)? {
-        Some(words) => app.rooms.condense(&app, &home, &id, (words, caller.by())).await?,
-        None => drop(app.rooms.say(&app, &home, &id, saying).await?),
+    match parse_compact_command(&saying)? {
+        Some(words) => {
+            app.rooms.condense_context(&app, &home, &id, (words, caller.journal_name())).await?
+        }
+        None => drop(app.rooms.submit_input(&app, &home, &id, saying).await?),
     }
-    Ok(done(&headers, &format!("/chats/{id}#composer")))
+    Ok(respond_done(&headers, &format!("/chats/{id}#composer")))
 }
 
 /// What follows `/compact`, where that was written: the command of the page itself, as the terminal
 /// has it. More that begins with a slash is the engine's to read.
-fn compact(saying: &Saying) -> Answer<Option<&str>> {
+fn parse_compact_command(saying: &NewInput) -> HandlerResult<Option<&str>> {
     let Some(words) = saying.text.trim().strip_prefix("/compact") else { return Ok(None) };
     if !(words.is_empty() || words.starts_with(char::is_whitespace)) {
         return Ok(None);
     }
     if !saying.files.is_empty() {
-        return Err(Problem::bad("/compact takes words and no files: say those by themselves"));
+        return Err(ProblemDetails::bad_request(
+            "/compact takes words and no files: say those by themselves",
+        ));
     }
     Ok(Some(words))
 }
 
-pub(super) async fn cancel(
+pub(super) async fn cancel_run(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
     headers: HeaderMap,
-) -> Answer<Response> {
+) -> HandlerResult<Response> {
     let home = app.home(&caller.person).await?;
-    app.rooms.cancel(&app, &home, &SessionId::new(&id), caller.by()).await?;
-    Ok(done(&headers, &format!("/chats/{id}#composer")))
+    app.rooms.cancel_run(&app, &home, &SessionId::new(&id), caller.journal_name()).await?;
+    Ok(respond_done(&headers, &format!("/chats/{id}#composer")))
 }
 
 #[derive(Debug, Deserialize)]
@@ -140,17 +155,19 @@ pub(super) struct WithdrawForm {
     input: String,
 }
 
-pub(super) async fn withdraw(
+pub(super) async fn withdraw_input(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
     headers: HeaderMap,
     Form(form): Form<WithdrawForm>,
-) -> Answer<Response> {
+) -> HandlerResult<Response> {
     let home = app.home(&caller.person).await?;
-    let input: InputId = form.input.parse().map_err(broken)?;
-    app.rooms.withdraw(&app, &home, &SessionId::new(&id), (input, caller.by())).await?;
-    Ok(done(&headers, &format!("/chats/{id}#composer")))
+    let input: InputId = form.input.parse().map_err(bad_form)?;
+    app.rooms
+        .withdraw_input(&app, &home, &SessionId::new(&id), (input, caller.journal_name()))
+        .await?;
+    Ok(respond_done(&headers, &format!("/chats/{id}#composer")))
 }
 
 #[derive(Debug, Deserialize)]
@@ -164,20 +181,20 @@ pub(super) struct DecideForm {
     back: String,
 }
 
-pub(super) async fn decide(
+pub(super) async fn decide_approval(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
     headers: HeaderMap,
     Form(form): Form<DecideForm>,
-) -> Answer<Response> {
+) -> HandlerResult<Response> {
     let word = form.decision.as_str();
     let decision: Decision = serde_json::from_value(word.into())
-        .map_err(|_| Problem::bad(format!("there is no decision {word:?}")))?;
+        .map_err(|_| ProblemDetails::bad_request(format!("there is no decision {word:?}")))?;
     // What a sub-agent asks is answered under its own name, which begins with its session.
     let asker = form.approval.rsplit_once('-').map(|(session, _)| SessionId::new(session));
-    let asker = asker.filter(|asker| family::root(asker) == SessionId::new(&id));
-    asker.ok_or_else(|| Problem::missing("this approval"))?;
+    let asker = asker.filter(|asker| family::root_session(asker) == SessionId::new(&id));
+    asker.ok_or_else(|| ProblemDetails::not_found("this approval"))?;
     let reason = Some(form.reason.trim().to_owned());
     let answer = ApprovalAnswer {
         approval: ApprovalId::new(&form.approval),
@@ -186,41 +203,45 @@ pub(super) async fn decide(
         reason: reason.filter(|text| !text.is_empty() && decision == Decision::Deny),
         terms: None,
     };
-    let decided = approvals::decided(&app, &caller, answer).await?;
+    let decided = approvals::decide_approval(&app, &caller, answer).await?;
     // The answer counts, and its person is told that it does not last as they wanted.
     if let Some(why) = decided.unkept {
-        return Err(Problem::new(StatusCode::CONFLICT, "unkept", why));
+        return Err(ProblemDetails::new(StatusCode::CONFLICT, "unkept", why));
     }
-    Ok(done(&headers, &back(&form.back, &id)))
+    Ok(respond_done(&headers, &back_address(&form.back, &id)))
 }
 
 /// Back to the inbox, if the form came from there; else to the chat.
-fn back(wanted: &str, id: &str) -> String {
+fn back_address(wanted: &str, id: &str) -> String {
     if wanted == "/approvals" { wanted.into() } else { format!("/chats/{id}#composer") }
 }
 
 /// The values of the fields of this name that are not empty.
-fn sent<'a>(pairs: &'a [(String, String)], name: &'a str) -> impl Iterator<Item = &'a str> {
+fn field_values<'a>(pairs: &'a [(String, String)], name: &'a str) -> impl Iterator<Item = &'a str> {
     let named = pairs.iter().filter(move |(key, _)| key == name);
     named.map(|(_, value)| value.trim()).filter(|value| !value.is_empty())
 }
 
-pub(super) async fn answer(
+pub(super) async fn answer_question(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
     headers: HeaderMap,
     Form(pairs): Form<Vec<(String, String)>>,
-) -> Answer<Response> {
+) -> HandlerResult<Response> {
     let home = app.home(&caller.person).await?;
-    let question = sent(&pairs, "question").next().unwrap_or_default();
-    let parts: Vec<&str> = sent(&pairs, "choice").chain(sent(&pairs, "answer")).collect();
+    let question = field_values(&pairs, "question").next().unwrap_or_default();
+    let parts: Vec<&str> =
+        field_values(&pairs, "choice").chain(field_values(&pairs, "answer")).collect();
     if parts.is_empty() {
-        return Err(Problem::bad("choose an answer, or write one"));
+        return Err(ProblemDetails::bad_request("choose an answer, or write one"));
     }
-    let answer = (QuestionId::new(question), parts.join(", "), caller.by());
-    app.rooms.answer(&app, &home, &SessionId::new(&id), answer).await?;
-    Ok(done(&headers, &back(sent(&pairs, "back").next().unwrap_or_default(), &id)))
+    let answer = (QuestionId::new(question), parts.join(", "), caller.journal_name());
+    app.rooms.answer_question(&app, &home, &SessionId::new(&id), answer).await?;
+    Ok(respond_done(
+        &headers,
+        &back_address(field_values(&pairs, "back").next().unwrap_or_default(), &id),
+    ))
 }
 
 #[derive(Debug, Deserialize)]
@@ -238,14 +259,14 @@ pub(super) struct ConfigureForm {
     permission: String,
 }
 
-pub(super) async fn configure(
+pub(super) async fn configure_chat(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
     headers: HeaderMap,
     Form(form): Form<ConfigureForm>,
-) -> Answer<Response> {
-    let chat = load(&app, &caller, &id).await?;
+) -> HandlerResult<Response> {
+    let chat = load_chat(&app, &caller, &id).await?;
     let (home, now) = (chat.home.clone(), chat.folded.fold.status());
     // The form sends every field; what it does not change is not wished for.
     let chosen = |text: &str, now: &str| {
@@ -256,12 +277,14 @@ pub(super) async fn configure(
     let wish = SessionWish {
         model: chosen(&form.other_model, "").or_else(|| chosen(&form.model, &now.model)),
         profile: chosen(&form.profile, &now.profile),
-        thinking: level.map(|word| thinking(&word)).transpose()?,
-        permission: permission.map(|word| mode(&word)).transpose()?,
+        thinking: level.map(|word| parse_thinking(&word)).transpose()?,
+        permission: permission.map(|word| parse_permission_mode(&word)).transpose()?,
         ..SessionWish::default()
     };
-    app.rooms.configure(&app, &home, &SessionId::new(&id), (wish, caller.by())).await?;
-    Ok(done(&headers, &format!("/chats/{id}#composer")))
+    app.rooms
+        .configure_session(&app, &home, &SessionId::new(&id), (wish, caller.journal_name()))
+        .await?;
+    Ok(respond_done(&headers, &format!("/chats/{id}#composer")))
 }
 
 #[derive(Debug, Deserialize)]
@@ -271,15 +294,15 @@ pub(super) struct CondenseForm {
     keep: String,
 }
 
-pub(super) async fn condense(
+pub(super) async fn condense_chat(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
     headers: HeaderMap,
     Form(form): Form<CondenseForm>,
-) -> Answer<Response> {
+) -> HandlerResult<Response> {
     let home = app.home(&caller.person).await?;
-    let words = (form.keep.as_str(), caller.by());
-    app.rooms.condense(&app, &home, &SessionId::new(&id), words).await?;
-    Ok(done(&headers, &format!("/chats/{id}#composer")))
+    let words = (form.keep.as_str(), caller.journal_name());
+    app.rooms.condense_context(&app, &home, &SessionId::new(&id), words).await?;
+    Ok(respond_done(&headers, &format!("/chats/{id}#composer")))
 }

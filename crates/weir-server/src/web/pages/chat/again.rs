@@ -10,16 +10,16 @@ use http::{HeaderMap, HeaderValue, header};
 use serde::Deserialize;
 use weir_core::event::{Event, InputAccepted};
 use weir_core::ids::{RunId, Seq, SessionId};
-use weir_core::message::{Block, plain_text};
+use weir_core::message::{MessageBlock, plain_text};
 use weir_engine::ledger::fact_of;
 use weir_engine::ports::Store;
 
-use super::{READ_BATCH, made};
-use crate::api::sessions::own;
+use super::{READ_BATCH, respond_created};
+use crate::api::sessions::find_own_session;
 use crate::app::App;
 use crate::guard::Caller;
-use crate::live::tell::Saying;
-use crate::problem::{Answer, Problem};
+use crate::live::tell::NewInput;
+use crate::problem::{HandlerResult, ProblemDetails};
 
 #[derive(Debug, Deserialize)]
 pub(super) struct SourceQuery {
@@ -29,24 +29,24 @@ pub(super) struct SourceQuery {
 
 /// What stands in an entry, as it was written: the Markdown of an answer. Nothing, where nothing was
 /// answered yet.
-pub(super) async fn source(
+pub(super) async fn get_source(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
     Query(query): Query<SourceQuery>,
-) -> Answer<Response> {
-    let session = own(&app, &caller, &id).await?;
+) -> HandlerResult<Response> {
+    let session = find_own_session(&app, &caller, &id).await?;
     let home = app.home(&caller.person).await?;
-    let missing = || Problem::missing("this entry");
+    let missing = || ProblemDetails::not_found("this entry");
     let text = match &query.entry {
         None => last_answer(home.store().as_ref(), &session).await?,
         Some(entry) => {
             let number = entry.strip_prefix('e').and_then(|n| n.parse().ok());
             let seq: Seq = number.ok_or_else(missing)?;
-            let records = home.store().read(&session, seq, 1).await?;
+            let records = home.store().read_records(&session, seq, 1).await?;
             let fact = fact_of(records.first().ok_or_else(missing)?)?;
             match fact.event.as_ref() {
-                Event::ModelReplied(said) if fact.seq == seq => written(&said.content),
+                Event::ModelReplied(said) if fact.seq == seq => answer_markdown(&said.content),
                 Event::InputAccepted(said) if fact.seq == seq => plain_text(&said.content),
                 _ => return Err(missing()),
             }
@@ -59,16 +59,16 @@ pub(super) async fn source(
 }
 
 /// The words of the last answer, looked for from the end of the journal.
-async fn last_answer(store: &dyn Store, id: &SessionId) -> Answer<String> {
-    let facts = store.meta(id).await?.map_or(0, |meta| meta.facts);
+async fn last_answer(store: &dyn Store, id: &SessionId) -> HandlerResult<String> {
+    let facts = store.session_meta(id).await?.map_or(0, |meta| meta.facts);
     let batch = READ_BATCH as Seq;
     let mut until = facts + 1;
     while until > 1 {
         let from = until.saturating_sub(batch).max(1);
         let limit = usize::try_from(until - from).unwrap_or(READ_BATCH);
-        for record in store.read(id, from, limit).await?.iter().rev() {
+        for record in store.read_records(id, from, limit).await?.iter().rev() {
             if let Event::ModelReplied(said) = fact_of(record)?.event.as_ref() {
-                let text = written(&said.content);
+                let text = answer_markdown(&said.content);
                 if !text.is_empty() {
                     return Ok(text);
                 }
@@ -80,9 +80,9 @@ async fn last_answer(store: &dyn Store, id: &SessionId) -> Answer<String> {
 }
 
 /// The words of an answer, block by block.
-fn written(content: &[Block]) -> String {
+fn answer_markdown(content: &[MessageBlock]) -> String {
     let texts = content.iter().filter_map(|block| match block {
-        Block::Text { text, .. } if !text.trim().is_empty() => Some(text.trim_end()),
+        MessageBlock::Text { text, .. } if !text.trim().is_empty() => Some(text.trim_end()),
         _ => None,
     });
     texts.collect::<Vec<_>>().join("\n\n")
@@ -95,41 +95,41 @@ pub(super) struct AgainForm {
 }
 
 /// Asks once more what a run was asked.
-pub(super) async fn again(
+pub(super) async fn ask_again(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
     headers: HeaderMap,
     Form(form): Form<AgainForm>,
-) -> Answer<Response> {
-    let source = own(&app, &caller, &id).await?;
+) -> HandlerResult<Response> {
+    let source = find_own_session(&app, &caller, &id).await?;
     let home = app.home(&caller.person).await?;
-    let missing = || Problem::missing("this answer");
+    let missing = || ProblemDetails::not_found("this answer");
     let run: RunId = form.run.parse().map_err(|_| missing())?;
-    let asked = asked(home.store().as_ref(), &source, run).await?;
+    let asked = inputs_of_run(home.store().as_ref(), &source, run).await?;
     let (first, _) = asked.first().ok_or_else(missing)?;
     let until = app.rooms.rest_before(&home, &source, *first).await?;
     let mut sayings = Vec::new();
     for (_, said) in &asked {
-        sayings.push(saying(home.store().as_ref(), said, &caller).await?);
+        sayings.push(repeat_input(home.store().as_ref(), said, &caller).await?);
     }
-    let copy = app.rooms.fork(&app, &home, (&source, Some(until))).await?;
+    let copy = app.rooms.fork_session(&app, &home, (&source, Some(until))).await?;
     for saying in sayings {
-        app.rooms.say(&app, &home, &copy, saying).await?;
+        app.rooms.submit_input(&app, &home, &copy, saying).await?;
     }
-    Ok(made(&headers, &format!("/chats/{copy}")))
+    Ok(respond_created(&headers, &format!("/chats/{copy}")))
 }
 
 /// What a run was told, in order, each with its place in the journal.
-async fn asked(
+async fn inputs_of_run(
     store: &dyn Store,
     id: &SessionId,
     wanted: RunId,
-) -> Answer<Vec<(Seq, InputAccepted)>> {
+) -> HandlerResult<Vec<(Seq, InputAccepted)>> {
     let (mut waiting, mut told) = (Vec::new(), Vec::new());
     let (mut from, mut is_on) = (1, false);
     loop {
-        let records = store.read(id, from, READ_BATCH).await?;
+        let records = store.read_records(id, from, READ_BATCH).await?;
         for record in &records {
             let fact = fact_of(record)?;
             match fact.event.as_ref() {
@@ -158,14 +158,23 @@ async fn asked(
 }
 
 /// The same words and files once more.
-async fn saying(store: &dyn Store, said: &InputAccepted, caller: &Caller) -> Answer<Saying> {
+async fn repeat_input(
+    store: &dyn Store,
+    said: &InputAccepted,
+    caller: &Caller,
+) -> HandlerResult<NewInput> {
     let mut files: Vec<(String, Arc<[u8]>)> = Vec::new();
     for block in &said.content {
-        if let Block::Image { media } | Block::Document { media } = block {
-            let bytes = store.blob(&media.blob).await?;
+        if let MessageBlock::Image { media } | MessageBlock::Document { media } = block {
+            let bytes = store.read_blob(&media.blob).await?;
             let name = media.name.clone().unwrap_or_else(|| "attachment".into());
             files.push((name, bytes));
         }
     }
-    Ok(Saying { text: plain_text(&said.content), files, by: caller.by(), ..Saying::default() })
+    Ok(NewInput {
+        text: plain_text(&said.content),
+        files,
+        by: caller.journal_name(),
+        ..NewInput::default()
+    })
 }

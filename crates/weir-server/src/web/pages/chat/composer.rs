@@ -4,25 +4,25 @@ use maud::{Markup, html};
 use weir_core::model::Thinking;
 use weir_core::profile::PermissionMode;
 use weir_core::session::condense::KEEP_CHARS_MAX;
-use weir_core::view::plain::visible;
+use weir_core::view::plain::visible_text;
 use weir_install::user_space::{Setting, UserSpace};
 
 use crate::auth::secret;
 use crate::guard::Caller;
-use crate::web::chat::{Status, View};
-use crate::web::parts::{csrf, icon};
+use crate::web::chat::{ChatStatus, ChatView};
+use crate::web::parts::{csrf_input, render_icon};
 
 /// What can be chosen.
-pub(super) struct Choices {
+pub(super) struct ComposerChoices {
     /// Models whose provider has a key, or needs none.
     pub(super) models: Vec<String>,
     profiles: Vec<String>,
 }
 
 /// What there is to choose for this person. What cannot be found is no reason to show no page.
-pub(super) async fn choices(home: &UserSpace) -> (Choices, Status) {
+pub(super) async fn load_choices(home: &UserSpace) -> (ComposerChoices, ChatStatus) {
     let (mut choices, mut status) =
-        (Choices { models: Vec::new(), profiles: Vec::new() }, Status::default());
+        (ComposerChoices { models: Vec::new(), profiles: Vec::new() }, ChatStatus::default());
     if let Ok(told) = home.list_models(false).await {
         let usable = told.models.into_iter().filter(|line| line.usable);
         choices.models = usable.map(|line| line.model).collect();
@@ -32,7 +32,7 @@ pub(super) async fn choices(home: &UserSpace) -> (Choices, Status) {
         let value = item.value.as_str().unwrap_or_default().to_owned();
         match item.key.as_str() {
             "model" => status.model = value,
-            "profile" => (choices.profiles, status.profile) = (offered(item), value),
+            "profile" => (choices.profiles, status.profile) = (offered_values(item), value),
             "thinking" => status.thinking = value,
             "permission" => status.permission = value,
             _ => (),
@@ -41,7 +41,7 @@ pub(super) async fn choices(home: &UserSpace) -> (Choices, Status) {
     (choices, status)
 }
 
-fn offered(item: &Setting) -> Vec<String> {
+fn offered_values(item: &Setting) -> Vec<String> {
     let mut all: Vec<String> = item.choices.iter().chain(&item.suggestions).cloned().collect();
     all.extend(item.value.as_str().filter(|value| !value.is_empty()).map(str::to_owned));
     all.sort();
@@ -68,14 +68,18 @@ fn thinking_words(level: Thinking) -> &'static str {
 }
 
 /// A model without its provider: `claude-sonnet-5-5`.
-fn short(model: &str) -> &str {
+fn short_model_name(model: &str) -> &str {
     model.split_once('/').map_or(model, |(_, name)| name)
 }
 
 /// What is chosen at the box itself: model, permission and thinking. Names of fields as `acts` reads
 /// them; `form`: whose they are, for they stand in another; `usual`: the model of a new chat in which
 /// none is chosen.
-fn at_box(choices: &Choices, now: &Status, (form, usual): (&str, Option<&str>)) -> Markup {
+fn at_box(
+    choices: &ComposerChoices,
+    now: &ChatStatus,
+    (form, usual): (&str, Option<&str>),
+) -> Markup {
     let is_known = choices.models.contains(&now.model);
     html! {
         div.at-box {
@@ -83,15 +87,15 @@ fn at_box(choices: &Choices, now: &Status, (form, usual): (&str, Option<&str>)) 
             select id="model" name="model" form=(form) title="Model" {
                 @if now.model.is_empty() {
                     option value="" selected {
-                        "Default" @if let Some(usual) = usual { " (" (visible(short(usual))) ")" }
+                        "Default" @if let Some(usual) = usual { " (" (visible_text(short_model_name(usual))) ")" }
                     }
                 } @else if !is_known {
-                    option value=(now.model) selected { (visible(short(&now.model))) }
+                    option value=(now.model) selected { (visible_text(short_model_name(&now.model))) }
                 }
                 @for one in &choices.models {
                     option value=(one) selected[*one == now.model] {
-                        @let is_twice = choices.models.iter().filter(|other| short(other) == short(one)).count() > 1;
-                        (visible(if is_twice { one } else { short(one) }))
+                        @let is_twice = choices.models.iter().filter(|other| short_model_name(other) == short_model_name(one)).count() > 1;
+                        (visible_text(if is_twice { one } else { short_model_name(one) }))
                     }
                 }
             }
@@ -123,11 +127,11 @@ fn at_box(choices: &Choices, now: &Status, (form, usual): (&str, Option<&str>)) 
 const CONFIGURE: &str = "configure";
 
 /// What is chosen less often, below the box.
-fn pickers(choices: &Choices, now: &Status, form: Option<&str>) -> Markup {
+fn render_pickers(choices: &ComposerChoices, now: &ChatStatus, form: Option<&str>) -> Markup {
     html! {
         div.pickers {
             label for="profile" { "Profile" }
-            (picker("profile", (&choices.profiles, &now.profile), form))
+            (render_picker("profile", (&choices.profiles, &now.profile), form))
             label for="other_model" { "Another model" }
             input id="other_model" name="other_model" form=[form] autocomplete="off"
                 spellcheck="false" placeholder="provider/name";
@@ -135,14 +139,14 @@ fn pickers(choices: &Choices, now: &Status, form: Option<&str>) -> Markup {
     }
 }
 
-fn picker(name: &str, (all, now): (&[String], &str), form: Option<&str>) -> Markup {
+fn render_picker(name: &str, (all, now): (&[String], &str), form: Option<&str>) -> Markup {
     html! {
         @if all.len() > 1 {
             select id=(name) name=(name) form=[form] {
                 @if now.is_empty() { option value="" selected { "Default" } }
-                @else if !all.iter().any(|one| one == now) { option value=(now) selected { (visible(now)) } }
+                @else if !all.iter().any(|one| one == now) { option value=(now) selected { (visible_text(now)) } }
                 @for one in all {
-                    option value=(one) selected[one == now] { (visible(one)) }
+                    option value=(one) selected[one == now] { (visible_text(one)) }
                 }
             }
         } @else {
@@ -153,17 +157,22 @@ fn picker(name: &str, (all, now): (&[String], &str), form: Option<&str>) -> Mark
 }
 
 /// The composer of a chat that exists; `setup`: its pickers, a form of their own.
-pub(super) fn of_chat(caller: &Caller, view: &View, choices: &Choices, now: &Status) -> Markup {
+pub(super) fn of_chat(
+    caller: &Caller,
+    view: &ChatView,
+    choices: &ComposerChoices,
+    now: &ChatStatus,
+) -> Markup {
     let more = html! {
-        (unfolds("More settings of this chat"))
+        (render_setup("More settings of this chat"))
         (at_box(choices, now, (CONFIGURE, None)))
     };
     html! {
         section.composer id="composer" aria-label="Message" {
-            (writer(caller, &view.at("say"), &more))
-            form.setup-form method="post" action=(view.at("configure")) id=(CONFIGURE) data-live {
-                (csrf(caller))
-                (pickers(choices, now, None))
+            (render_writer(caller, &view.address_below("say"), &more))
+            form.setup-form method="post" action=(view.address_below("configure")) id=(CONFIGURE) data-live {
+                (csrf_input(caller))
+                (render_pickers(choices, now, None))
                 div.row { button.btn type="submit" { "Apply" } }
                 p.hint { "Changes apply from the next message. Another model or profile starts a new prompt cache." }
                 div.field {
@@ -173,8 +182,8 @@ pub(super) fn of_chat(caller: &Caller, view: &View, choices: &Choices, now: &Sta
                 }
                 div.row { button.btn.quiet type="submit" form="condense" { "Compact the context" } }
             }
-            form id="condense" method="post" action=(view.at("condense")) data-live { (csrf(caller)) }
-            form id="cancel" method="post" action=(view.at("cancel")) data-live { (csrf(caller)) }
+            form id="condense" method="post" action=(view.address_below("condense")) data-live { (csrf_input(caller)) }
+            form id="cancel" method="post" action=(view.address_below("cancel")) data-live { (csrf_input(caller)) }
         }
     }
 }
@@ -182,18 +191,18 @@ pub(super) fn of_chat(caller: &Caller, view: &View, choices: &Choices, now: &Sta
 /// The composer of a new chat. `usual`: the model where none is chosen.
 pub(super) fn of_new(
     caller: &Caller,
-    choices: &Choices,
-    (now, usual): (&Status, Option<&str>),
+    choices: &ComposerChoices,
+    (now, usual): (&ChatStatus, Option<&str>),
 ) -> Markup {
     let more = html! {
-        (unfolds("More settings: profile, folder"))
+        (render_setup("More settings: profile, folder"))
         (at_box(choices, now, ("say", usual)))
     };
     html! {
         section.composer id="composer" aria-label="Message" {
-            (writer(caller, "/chats", &more))
+            (render_writer(caller, "/chats", &more))
             div.setup-form {
-                (pickers(choices, now, Some("say")))
+                (render_pickers(choices, now, Some("say")))
                 div.field {
                     label for="workspace" { "Folder" }
                     input id="workspace" name="workspace" form="say" autocomplete="off"
@@ -205,18 +214,18 @@ pub(super) fn of_new(
 }
 
 /// What unfolds the settings below a composer.
-fn unfolds(words: &str) -> Markup {
+fn render_setup(words: &str) -> Markup {
     html! {
         details.setup id="setup" {
-            summary.icon-button title=(words) { (icon("settings")) span.unseen { (words) } }
+            summary.icon-button title=(words) { (render_icon("settings")) span.unseen { (words) } }
         }
     }
 }
 
 /// The form itself. It says with a name of its own, so that sending it twice says it once.
-fn writer(caller: &Caller, action: &str, more: &Markup) -> Markup {
+fn render_writer(caller: &Caller, action: &str, more: &Markup) -> Markup {
     let query = url::form_urlencoded::Serializer::new(String::new())
-        .append_pair("csrf", caller.csrf())
+        .append_pair("csrf", caller.csrf_token())
         .finish();
     html! {
         form.writer id="say" method="post" enctype="multipart/form-data"
@@ -233,7 +242,7 @@ fn writer(caller: &Caller, action: &str, more: &Markup) -> Markup {
             }
             div.tools {
                 label.icon-button.attach title="Attach files" {
-                    (icon("attach")) span.unseen { "Attach files" }
+                    (render_icon("attach")) span.unseen { "Attach files" }
                     input.unseen type="file" name="files" id="files" multiple;
                 }
                 (more)
@@ -242,9 +251,9 @@ fn writer(caller: &Caller, action: &str, more: &Markup) -> Markup {
                 }
                 span.grow {}
                 @if action != "/chats" {
-                    button.btn.stop-run type="submit" form="cancel" id="stop" { (icon("halt")) "Stop" }
+                    button.btn.stop-run type="submit" form="cancel" id="stop" { (render_icon("halt")) "Stop" }
                 }
-                button.btn.primary.send type="submit" id="send" { (icon("send")) span { "Send" } }
+                button.btn.primary.send type="submit" id="send" { (render_icon("send")) span { "Send" } }
             }
         }
     }

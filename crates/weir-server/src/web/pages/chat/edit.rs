@@ -13,12 +13,12 @@ use weir_core::message::plain_text;
 use weir_engine::ledger::fact_of;
 use weir_install::user_space::UserSpace;
 
-use super::made;
+use super::respond_created;
 use crate::app::App;
 use crate::guard::Caller;
-use crate::live::tell::Saying;
-use crate::problem::{Answer, Problem};
-use crate::web::parts::{csrf, page};
+use crate::live::tell::NewInput;
+use crate::problem::{HandlerResult, ProblemDetails};
+use crate::web::parts::{csrf_input, framed_page};
 
 /// Facts read at once.
 const READ_BATCH: usize = 2_048;
@@ -29,13 +29,13 @@ pub(super) struct EditQuery {
 }
 
 /// The fact before the one that accepted `input`, and the words of it.
-async fn before(home: &UserSpace, id: &SessionId, input: &str) -> Answer<(Seq, String)> {
-    let missing = || Problem::missing("this message");
+async fn find_input(home: &UserSpace, id: &SessionId, input: &str) -> HandlerResult<(Seq, String)> {
+    let missing = || ProblemDetails::not_found("this message");
     let input: InputId = input.parse().map_err(|_| missing())?;
     let store = home.store();
     let mut from = 1;
     loop {
-        let records = store.read(id, from, READ_BATCH).await?;
+        let records = store.read_records(id, from, READ_BATCH).await?;
         for record in &records {
             let fact = fact_of(record)?;
             if let Event::InputAccepted(said) = fact.event.as_ref()
@@ -51,14 +51,14 @@ async fn before(home: &UserSpace, id: &SessionId, input: &str) -> Answer<(Seq, S
     }
 }
 
-pub(super) async fn show(
+pub(super) async fn show_edit_form(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
     Query(query): Query<EditQuery>,
-) -> Answer<Markup> {
+) -> HandlerResult<Markup> {
     let home = app.home(&caller.person).await?;
-    let (_, words) = before(home.as_ref(), &SessionId::new(&id), &query.input).await?;
+    let (_, words) = find_input(home.as_ref(), &SessionId::new(&id), &query.input).await?;
     let body = html! {
         h1 { "Edit and resend" }
         p.muted {
@@ -66,7 +66,7 @@ pub(super) async fn show(
              do the files that it changed."
         }
         form.stack method="post" action={ "/chats/" (id) "/fork" } {
-            (csrf(&caller))
+            (csrf_input(&caller))
             input type="hidden" name="input" value=(query.input);
             div.field {
                 label for="text" { "Message" }
@@ -78,7 +78,7 @@ pub(super) async fn show(
             }
         }
     };
-    Ok(page(&caller, "Edit and resend", "/chats", &body))
+    Ok(framed_page(&caller, "Edit and resend", "/chats", &body))
 }
 
 #[derive(Debug, Deserialize)]
@@ -90,27 +90,27 @@ pub(super) struct ForkForm {
     text: String,
 }
 
-pub(super) async fn fork(
+pub(super) async fn fork_chat(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
     headers: HeaderMap,
     Form(form): Form<ForkForm>,
-) -> Answer<Response> {
+) -> HandlerResult<Response> {
     let home = app.home(&caller.person).await?;
     let source = SessionId::new(&id);
     let until = match form.input.is_empty() {
         true => None,
-        false => Some(before(home.as_ref(), &source, &form.input).await?.0),
+        false => Some(find_input(home.as_ref(), &source, &form.input).await?.0),
     };
     let text = form.text.replace("\r\n", "\n");
     if until.is_some() && text.trim().is_empty() {
-        return Err(Problem::bad("write a message"));
+        return Err(ProblemDetails::bad_request("write a message"));
     }
-    let copy = app.rooms.fork(&app, &home, (&source, until)).await?;
+    let copy = app.rooms.fork_session(&app, &home, (&source, until)).await?;
     if until.is_some() {
-        let saying = Saying { text, by: caller.by(), ..Saying::default() };
-        app.rooms.say(&app, &home, &copy, saying).await?;
+        let saying = NewInput { text, by: caller.journal_name(), ..NewInput::default() };
+        app.rooms.submit_input(&app, &home, &copy, saying).await?;
     }
-    Ok(made(&headers, &format!("/chats/{copy}")))
+    Ok(respond_created(&headers, &format!("/chats/{copy}")))
 }

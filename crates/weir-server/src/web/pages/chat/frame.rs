@@ -6,32 +6,32 @@ use axum::{Form, Json};
 use http::HeaderMap;
 use maud::{Markup, html};
 use serde::{Deserialize, Serialize};
-use weir_core::view::plain::visible;
-use weir_engine::ports::Pause;
-use weir_install::maintenance::{Finding, Health};
+use weir_core::view::plain::visible_text;
+use weir_engine::ports::StorePause;
+use weir_install::maintenance::{HealthFinding, HealthLevel};
 
 use super::super::approvals;
-use super::done;
+use super::respond_done;
 use crate::app::App;
 use crate::guard::Caller;
 use crate::live::pause;
-use crate::problem::{Answer, Problem};
+use crate::problem::{HandlerResult, ProblemDetails};
 use crate::route::Route;
-use crate::web::parts::{csrf, moment, page};
+use crate::web::parts::{csrf_input, framed_page, render_moment};
 
 /// The routes of this file.
-pub(super) fn routes() -> Vec<Route> {
+pub(super) fn frame_routes() -> Vec<Route> {
     vec![
-        Route::get("/frame", counts),
-        Route::get("/pause", show),
-        Route::post("/pause", stop),
-        Route::post("/release", release),
+        Route::get("/frame", get_counts),
+        Route::get("/pause", show_kill_switch),
+        Route::post("/pause", stop_work),
+        Route::post("/release", release_work),
     ]
 }
 
 /// What the frame shows of the rest of the house.
 #[derive(Debug, Serialize)]
-struct Counts {
+struct FrameCounts {
     /// How much waits for an answer.
     approvals: usize,
     /// Notices that were not read.
@@ -43,15 +43,16 @@ struct Counts {
 }
 
 /// What is wrong with the server. Whoever runs it reads why; others that it is not their doing.
-async fn amiss(app: &App, caller: &Caller) -> Option<String> {
-    let findings = app.health.findings(app).await;
-    let bad: Vec<&Finding> = findings.iter().filter(|one| one.health == Health::Bad).collect();
+async fn server_trouble(app: &App, caller: &Caller) -> Option<String> {
+    let findings = app.health.current_findings(app).await;
+    let bad: Vec<&HealthFinding> =
+        findings.iter().filter(|one| one.health == HealthLevel::Bad).collect();
     if bad.is_empty() {
         return None;
     }
     if caller.person.is_admin() {
         let says: Vec<&str> = bad.iter().map(|one| one.says.as_str()).collect();
-        return Some(visible(&says.join("; ")));
+        return Some(visible_text(&says.join("; ")));
     }
     let names: Vec<&str> = bad.iter().map(|one| one.name.as_str()).collect();
     Some(format!(
@@ -61,21 +62,21 @@ async fn amiss(app: &App, caller: &Caller) -> Option<String> {
     ))
 }
 
-async fn counts(State(app): State<App>, caller: Caller) -> Answer<Response> {
+async fn get_counts(State(app): State<App>, caller: Caller) -> HandlerResult<Response> {
     let home = app.home(&caller.person).await?;
     let paused = pause::of_home(&app, home.as_ref()).await?;
     let paused = paused.map(|pause| {
         let because =
             if pause.reason.is_empty() { String::new() } else { format!(": {}", pause.reason) };
-        visible(&format!(
+        visible_text(&format!(
             "{} stopped all work{because}. Nothing runs until it is released.",
             pause.by
         ))
     });
-    let approvals = approvals::waiting(home.as_ref()).await?.len();
-    let notices = app.bell.unseen(&caller.person.id).await?;
-    let amiss = amiss(&app, &caller).await;
-    Ok(Json(Counts { approvals, notices, paused, amiss }).into_response())
+    let approvals = approvals::list_waiting(home.as_ref()).await?.len();
+    let notices = app.bell.count_unseen(&caller.person.id).await?;
+    let amiss = server_trouble(&app, &caller).await;
+    Ok(Json(FrameCounts { approvals, notices, paused, amiss }).into_response())
 }
 
 /// How far the kill switch reaches.
@@ -88,38 +89,42 @@ struct PauseForm {
     reason: String,
 }
 
-fn wants_all(caller: &Caller, form: &PauseForm) -> Answer<bool> {
+fn wants_all(caller: &Caller, form: &PauseForm) -> HandlerResult<bool> {
     match (form.all.is_empty(), caller.person.is_admin()) {
         (true, _) => Ok(false),
         (false, true) => Ok(true),
         (false, false) => {
-            Err(Problem::forbidden("only an admin can stop or release everyone's work"))
+            Err(ProblemDetails::not_permitted("only an admin can stop or release everyone's work"))
         }
     }
 }
 
-async fn stop(
+async fn stop_work(
     State(app): State<App>,
     caller: Caller,
     headers: HeaderMap,
     Form(form): Form<PauseForm>,
-) -> Answer<Response> {
+) -> HandlerResult<Response> {
     let all = wants_all(&caller, &form)?;
     let home = app.home(&caller.person).await?;
-    let pause = Pause { since: app.now(), by: caller.by(), reason: form.reason.trim().to_owned() };
+    let pause = StorePause {
+        since: app.current_time(),
+        by: caller.journal_name(),
+        reason: form.reason.trim().to_owned(),
+    };
     match all {
         true => pause::pause_all(&app, &pause).await?,
         false => home.store().set_paused(Some(pause)).await?,
     }
-    Ok(done(&headers, "/pause"))
+    Ok(respond_done(&headers, "/pause"))
 }
 
-async fn release(
+async fn release_work(
     State(app): State<App>,
     caller: Caller,
     headers: HeaderMap,
     Form(form): Form<PauseForm>,
-) -> Answer<Response> {
+) -> HandlerResult<Response> {
     let home = app.home(&caller.person).await?;
     if wants_all(&caller, &form)? {
         pause::release_all(&app).await?;
@@ -127,31 +132,37 @@ async fn release(
         home.store().set_paused(None).await?;
     }
     if headers.contains_key("x-csrf-token") {
-        return Ok(done(&headers, "/pause"));
+        return Ok(respond_done(&headers, "/pause"));
     }
     Ok(Redirect::to("/pause").into_response())
 }
 
 /// The switch, and how it stands.
-async fn show(State(app): State<App>, caller: Caller) -> Answer<Markup> {
+async fn show_kill_switch(State(app): State<App>, caller: Caller) -> HandlerResult<Markup> {
     let home = app.home(&caller.person).await?;
     let house = pause::of_house(&app).await?;
-    let own = home.store().paused().await?;
+    let own = home.store().pause_state().await?;
     let body = html! {
         h1 { "Kill switch" }
         p {
             "Stops whatever runs, at once, and lets nothing start: chats, scheduled agents, what mails \
              begin. What was done stays done; what was stopped can be gone on with."
         }
-        (switch(&app, &caller, "Your work", own.as_ref(), false))
+        (render_switch(&app, &caller, "Your work", own.as_ref(), false))
         @if caller.person.is_admin() || house.is_some() {
-            (switch(&app, &caller, "Everyone's work", house.as_ref(), true))
+            (render_switch(&app, &caller, "Everyone's work", house.as_ref(), true))
         }
     };
-    Ok(page(&caller, "Kill switch", "/pause", &body))
+    Ok(framed_page(&caller, "Kill switch", "/pause", &body))
 }
 
-fn switch(app: &App, caller: &Caller, whose: &str, now: Option<&Pause>, all: bool) -> Markup {
+fn render_switch(
+    app: &App,
+    caller: &Caller,
+    whose: &str,
+    now: Option<&StorePause>,
+    all: bool,
+) -> Markup {
     let may = !all || caller.person.is_admin();
     html! {
         section.card {
@@ -160,8 +171,8 @@ fn switch(app: &App, caller: &Caller, whose: &str, now: Option<&Pause>, all: boo
                 Some(pause) => {
                     div.notice.bad role="status" {
                         p {
-                            strong { "Stopped" } " by " (visible(&pause.by)) ", " (moment(pause.since, app.now()))
-                            @if !pause.reason.is_empty() { ": " (visible(&pause.reason)) }
+                            strong { "Stopped" } " by " (visible_text(&pause.by)) ", " (render_moment(pause.since, app.current_time()))
+                            @if !pause.reason.is_empty() { ": " (visible_text(&pause.reason)) }
                         }
                     }
                 },
@@ -169,7 +180,7 @@ fn switch(app: &App, caller: &Caller, whose: &str, now: Option<&Pause>, all: boo
             }
             @if may {
                 form method="post" action=(if now.is_some() { "/release" } else { "/pause" }) {
-                    (csrf(caller))
+                    (csrf_input(caller))
                     @if all { input type="hidden" name="all" value="yes"; }
                     @if now.is_some() {
                         button.btn.primary type="submit" { "Release" }

@@ -2,17 +2,17 @@
 
 use maud::{Markup, html};
 use weir_core::session::child;
-use weir_core::view::plain::visible;
+use weir_core::view::plain::visible_text;
 use weir_engine::ports::{SessionFilter, SessionMeta};
 use weir_install::user_space::UserSpace;
 
-use super::{Chat, ENTRIES_SHOWN, called};
+use super::{ENTRIES_SHOWN, LoadedChat, chat_title};
 use super::{composer, start};
 use crate::app::App;
 use crate::guard::Caller;
 use crate::live::title;
-use crate::problem::Answer;
-use crate::web::parts::{csrf, icon, moment, page_beside};
+use crate::problem::HandlerResult;
+use crate::web::parts::{csrf_input, page_beside, render_icon, render_moment};
 use crate::web::side;
 
 const ASSETS: &[&str] = &["pages/chat.css", "pages/code.css", "pages/chat.js"];
@@ -20,12 +20,16 @@ const ASSETS: &[&str] = &["pages/chat.css", "pages/code.css", "pages/chat.js"];
 const RECENT: usize = 6;
 
 /// A new chat, with the newest ones below it; without a model, how to get one.
-pub(super) async fn new(app: &App, caller: &Caller, told: &start::Told) -> Answer<Markup> {
+pub(super) async fn new(
+    app: &App,
+    caller: &Caller,
+    told: &start::StartNotes,
+) -> HandlerResult<Markup> {
     let home = app.home(&caller.person).await?;
-    let (choices, now) = composer::choices(home.as_ref()).await;
+    let (choices, now) = composer::load_choices(home.as_ref()).await;
     let usual = home.standard_model().await.unwrap_or_default();
     let is_ready = usual.is_some() || !choices.models.is_empty();
-    let recent = recent(app, home.as_ref()).await?;
+    let recent = list_recent_chats(app, home.as_ref()).await?;
     let begin = match (&usual, choices.models.is_empty()) {
         (None, true) => start::without_model(caller, home.as_ref(), &now.model).await?,
         (None, false) => html! {
@@ -39,33 +43,36 @@ pub(super) async fn new(app: &App, caller: &Caller, told: &start::Told) -> Answe
             div.greeting {
                 h1 { (if is_ready { "What can I help with?" } else { "Welcome to Weir" }) }
             }
-            (start::done(told))
+            (start::render_notes(told))
             (begin)
             (no_script())
-            (recently(app, &recent))
+            (render_recent_chats(app, &recent))
             div.unseen id="said" role="status" aria-live="polite" {}
-            (trouble())
+            (render_trouble())
         }
     };
-    let beside = side::list(Some(&side::lines(app, caller, "").await?), None);
+    let beside = side::render_side_list(Some(&side::load_side_chats(app, caller, "").await?), None);
     Ok(page_beside(caller, "New chat", ("/", ASSETS), &beside, &body))
 }
 
 /// The newest chats, with what they are called.
-async fn recent(app: &App, home: &UserSpace) -> Answer<Vec<(String, SessionMeta)>> {
+async fn list_recent_chats(
+    app: &App,
+    home: &UserSpace,
+) -> HandlerResult<Vec<(String, SessionMeta)>> {
     let filter = SessionFilter { workspace: None, limit: Some(RECENT * 4) };
-    let kept = title::all(app, home).await?;
+    let kept = title::load_all_chats(app, home).await?;
     let mut recent = Vec::new();
-    for meta in home.store().list(&filter).await? {
+    for meta in home.store().list_sessions(&filter).await? {
         let kept = kept.get(meta.id.as_str()).cloned().unwrap_or_default();
         if child::parent_of(&meta.id).is_none() && !kept.archived && recent.len() < RECENT {
-            recent.push((called(&kept, &meta), meta));
+            recent.push((chat_title(&kept, &meta), meta));
         }
     }
     Ok(recent)
 }
 
-fn recently(app: &App, recent: &[(String, SessionMeta)]) -> Markup {
+fn render_recent_chats(app: &App, recent: &[(String, SessionMeta)]) -> Markup {
     html! {
         @if !recent.is_empty() {
             section.recent aria-labelledby="recent" {
@@ -73,8 +80,8 @@ fn recently(app: &App, recent: &[(String, SessionMeta)]) -> Markup {
                 ul {
                     @for (title, meta) in recent {
                         li {
-                            a href={ "/chats/" (meta.id) } { (visible(title)) }
-                            span.muted { (moment(meta.updated, app.now())) }
+                            a href={ "/chats/" (meta.id) } { (visible_text(title)) }
+                            span.muted { (render_moment(meta.updated, app.current_time())) }
                         }
                     }
                 }
@@ -84,7 +91,7 @@ fn recently(app: &App, recent: &[(String, SessionMeta)]) -> Markup {
 }
 
 /// Where scripts say what went wrong.
-fn trouble() -> Markup {
+fn render_trouble() -> Markup {
     html! {
         div.notice.bad.trouble id="trouble" role="alert" hidden {
             p {}
@@ -94,16 +101,21 @@ fn trouble() -> Markup {
 }
 
 /// A chat, with its entries from the place `from` on.
-pub(super) async fn chat(app: &App, caller: &Caller, chat: &Chat, from: usize) -> Answer<Markup> {
+pub(super) async fn chat_page(
+    app: &App,
+    caller: &Caller,
+    chat: &LoadedChat,
+    from: usize,
+) -> HandlerResult<Markup> {
     let (view, transcript) = (&chat.view, &chat.folded.transcript);
-    let (choices, _) = composer::choices(chat.home.as_ref()).await;
+    let (choices, _) = composer::load_choices(chat.home.as_ref()).await;
     let title = chat.title();
     let body = html! {
         div.chat id="chat" data-session=(view.session) data-seq=(chat.folded.seq) data-acts=(view.acts) {
-            (head(app, caller, chat, &title))
-            (transcript.plan(view))
+            (render_chat_head(app, caller, chat, &title))
+            (transcript.render_plan(view))
             div.notice.warn.lost id="lost" role="status" hidden { p { "Connection lost. Reconnecting…" } }
-            (transcript.banner(view))
+            (transcript.render_banner(view))
             @if from > 0 {
                 p.older {
                     a.btn id="older" href={ "/chats/" (view.session) "?from=" (from.saturating_sub(ENTRIES_SHOWN)) } {
@@ -111,34 +123,37 @@ pub(super) async fn chat(app: &App, caller: &Caller, chat: &Chat, from: usize) -
                     }
                 }
             }
-            ol.log id="log" aria-label="Conversation" { (transcript.entries(view, from, transcript.len())) }
+            ol.log id="log" aria-label="Conversation" { (transcript.render_entries(view, from, transcript.len())) }
             (no_script())
             div.dock {
                 button.btn.to-end type="button" id="to-end" hidden { "Newest ↓" }
-                div.asks id="asks" { (transcript.asks(view)) }
-                (transcript.status(view))
-                ol.queue id="queue" aria-label="Queued messages" { (transcript.queue(view)) }
+                div.asks id="asks" { (transcript.render_asks(view)) }
+                (transcript.render_status(view))
+                ol.queue id="queue" aria-label="Queued messages" { (transcript.render_queue(view)) }
                 @if view.acts {
                     (composer::of_chat(caller, view, &choices, chat.folded.fold.status()))
                 }
             }
             div.unseen id="said" role="status" aria-live="polite" {}
-            (trouble())
+            (render_trouble())
         }
     };
-    let beside = side::list(Some(&side::lines(app, caller, "").await?), Some(&view.session));
+    let beside = side::render_side_list(
+        Some(&side::load_side_chats(app, caller, "").await?),
+        Some(&view.session),
+    );
     Ok(page_beside(caller, &title, ("/chats", ASSETS), &beside, &body))
 }
 
-fn head(app: &App, caller: &Caller, chat: &Chat, title: &str) -> Markup {
+fn render_chat_head(app: &App, caller: &Caller, chat: &LoadedChat, title: &str) -> Markup {
     let id = &chat.view.session;
     html! {
         header.chat-head {
             div {
-                h1 dir="auto" { (visible(title)) }
+                h1 dir="auto" { (visible_text(title)) }
                 p.muted {
-                    (moment(chat.meta.updated, app.now())) " · "
-                    span.mono { (visible(&chat.meta.workspace)) }
+                    (render_moment(chat.meta.updated, app.current_time())) " · "
+                    span.mono { (visible_text(&chat.meta.workspace)) }
                     @if let Some((parent, _)) = child::parent_of(id) {
                         " · " a href={ "/chats/" (parent) } { "sub-agent of this chat" }
                     }
@@ -146,27 +161,27 @@ fn head(app: &App, caller: &Caller, chat: &Chat, title: &str) -> Markup {
             }
             @if chat.view.acts {
                 details.more {
-                    summary.icon-button title="More" { (icon("more")) span.unseen { "More about this chat" } }
-                    div.menu-list { (actions(caller, chat)) }
+                    summary.icon-button title="More" { (render_icon("more")) span.unseen { "More about this chat" } }
+                    div.menu-list { (render_actions(caller, chat)) }
                 }
             }
         }
     }
 }
 
-fn actions(caller: &Caller, chat: &Chat) -> Markup {
+fn render_actions(caller: &Caller, chat: &LoadedChat) -> Markup {
     let id = &chat.view.session;
     let pin = if chat.kept.pinned { "Unpin" } else { "Pin" };
     let archive = if chat.kept.archived { "Unarchive" } else { "Archive" };
     html! {
         a.btn.quiet href={ "/chats/" (id) "/rename" } { "Rename…" }
         form method="post" action={ "/chats/" (id) "/keep" } {
-            (csrf(caller))
+            (csrf_input(caller))
             button.btn.quiet type="submit" name="do" value=(if chat.kept.pinned { "unpin" } else { "pin" }) { (pin) }
             button.btn.quiet type="submit" name="do" value=(if chat.kept.archived { "unarchive" } else { "archive" }) { (archive) }
         }
         form method="post" action={ "/chats/" (id) "/fork" } {
-            (csrf(caller))
+            (csrf_input(caller))
             button.btn.quiet type="submit" { "Duplicate" }
         }
         a.btn.quiet href={ "/shares/new?session=" (id) } { "Share…" }

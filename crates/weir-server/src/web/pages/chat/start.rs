@@ -4,26 +4,26 @@
 
 use maud::{Markup, html};
 use serde::Deserialize;
-use weir_core::view::plain::visible;
+use weir_core::view::plain::visible_text;
 use weir_install::user_space::{ProviderLine, UserSpace};
 
 use crate::guard::Caller;
-use crate::problem::Answer;
+use crate::problem::HandlerResult;
 use crate::web::pages::models;
 
 /// What was done before this page was shown, in words.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Told {
+pub(super) struct StartNotes {
     note: String,
     wrong: String,
 }
 
 /// Says it.
-pub(super) fn done(told: &Told) -> Markup {
+pub(super) fn render_notes(told: &StartNotes) -> Markup {
     html! {
-        @if !told.note.is_empty() { p.notice.good role="status" { (visible(&told.note)) } }
-        @if !told.wrong.is_empty() { p.notice.bad role="alert" { (visible(&told.wrong)) } }
+        @if !told.note.is_empty() { p.notice.good role="status" { (visible_text(&told.note)) } }
+        @if !told.wrong.is_empty() { p.notice.bad role="alert" { (visible_text(&told.wrong)) } }
     }
 }
 
@@ -32,14 +32,18 @@ pub(super) fn cannot_be_asked(set: &str) -> Markup {
     html! {
         p.notice.warn {
             @if set.is_empty() { "No model is set as your default. " }
-            @else { "Your default model, " code { (visible(set)) } ", cannot be used: its provider has no key. " }
+            @else { "Your default model, " code { (visible_text(set)) } ", cannot be used: its provider has no key. " }
             "Choose one in the box below, or set a default under " a href="/models" { "Models" } "."
         }
     }
 }
 
 /// No model can be asked: how to get one. `set`: the one that is set and has no key.
-pub(super) async fn without_model(caller: &Caller, home: &UserSpace, set: &str) -> Answer<Markup> {
+pub(super) async fn without_model(
+    caller: &Caller,
+    home: &UserSpace,
+    set: &str,
+) -> HandlerResult<Markup> {
     let providers = home.list_providers().await?;
     let admin = caller.person.is_admin();
     Ok(html! {
@@ -47,14 +51,14 @@ pub(super) async fn without_model(caller: &Caller, home: &UserSpace, set: &str) 
             h2 id="start" { "Connect a model to start" }
             p {
                 @if set.is_empty() { "Weir has no model yet: no provider has an API key, and no local model server answers." }
-                @else { "Your model, " code { (visible(set)) } ", cannot be used yet: its provider has no API key." }
+                @else { "Your model, " code { (visible_text(set)) } ", cannot be used yet: its provider has no API key." }
             }
             @if admin {
                 h3 { "Use a provider" }
                 (models::key_form(caller, &providers, "/"))
                 p { a href="/models#new-endpoint" { "Add another endpoint" } span.muted { ", for example a server of your own" } }
                 h3 { "Or run a model on this computer" }
-                (local(&providers))
+                (render_local_servers(&providers))
             } @else {
                 p { "Ask an admin of this server to add an API key under Models." }
             }
@@ -68,7 +72,7 @@ pub(super) async fn without_model(caller: &Caller, home: &UserSpace, set: &str) 
 }
 
 /// Servers on this machine that are looked for.
-fn local(providers: &[ProviderLine]) -> Markup {
+fn render_local_servers(providers: &[ProviderLine]) -> Markup {
     let all: Vec<&ProviderLine> = providers.iter().filter(|line| line.local).collect();
     html! {
         p {

@@ -7,25 +7,27 @@ use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use serde::Deserialize;
 use weir_core::ids::SessionId;
-use weir_core::view::plain::visible;
+use weir_core::view::plain::visible_text;
 use weir_engine::ports::CheckpointInfo;
-use weir_engine::undo::{Conflict, Merge, Restore, UndoError, plan};
+use weir_engine::undo::{Merge, RestorePlan, UndoConflict, UndoError, compute_restore_plan};
 use weir_install::user_space::UserSpace;
 
-use crate::api::checkpoints::{RestoreBody, change, of_session, taken_back};
-use crate::api::sessions::own;
+use crate::api::checkpoints::{RestoreBody, describe_path_change, of_session, taken_back};
+use crate::api::sessions::find_own_session;
 use crate::app::App;
 use crate::guard::Caller;
-use crate::problem::{Answer, Problem};
+use crate::problem::{HandlerResult, ProblemDetails};
 use crate::render;
-use crate::web::parts::{badge, csrf, empty, icon, moment, page_with};
+use crate::web::parts::{
+    csrf_input, page_with, render_badge, render_empty, render_icon, render_moment,
+};
 
 /// Files up to which every difference is open from the start.
 const OPEN_MAX: usize = 4;
 
 /// Which changes.
 #[derive(Debug, Default, Deserialize)]
-pub(super) struct Which {
+pub(super) struct UndoQuery {
     /// A run, `r2`; none: the last that changed something.
     #[serde(default)]
     run: String,
@@ -36,7 +38,7 @@ pub(super) struct Which {
 
 /// The newest checkpoint of what is to be taken back. The newest change may itself be an undo: taking
 /// that back brings the changes back.
-fn chosen<'a>(all: &'a [CheckpointInfo], run: &str) -> Option<&'a CheckpointInfo> {
+fn choose_checkpoint<'a>(all: &'a [CheckpointInfo], run: &str) -> Option<&'a CheckpointInfo> {
     match run.is_empty() {
         true => all.first(),
         false => all.iter().find(|info| info.run == run && info.call.is_some()),
@@ -44,12 +46,16 @@ fn chosen<'a>(all: &'a [CheckpointInfo], run: &str) -> Option<&'a CheckpointInfo
 }
 
 /// What taking back means for the files as they are now.
-async fn planned(
+async fn plan_undo(
     home: &UserSpace,
     session: &SessionId,
     (info, all): (&CheckpointInfo, &[CheckpointInfo]),
-) -> Answer<Restore> {
-    let meta = home.store().meta(session).await?.ok_or_else(|| Problem::missing("this chat"))?;
+) -> HandlerResult<RestorePlan> {
+    let meta = home
+        .store()
+        .session_meta(session)
+        .await?
+        .ok_or_else(|| ProblemDetails::not_found("this chat"))?;
     let workspace = home.workspace(Some(&meta.workspace))?;
     let checkpoints = home.engine().await?.parts().checkpoints.clone();
     let of_run = |one: &&CheckpointInfo| one.run == info.run && one.call.is_some();
@@ -57,73 +63,76 @@ async fn planned(
         Some(_) => all.iter().filter(of_run).cloned().collect(),
         None => vec![info.clone()],
     };
-    plan(checkpoints.as_ref(), &workspace, &found, &[]).await.map_err(failed)
+    compute_restore_plan(checkpoints.as_ref(), &workspace, &found, &[])
+        .await
+        .map_err(problem_from_undo_error)
 }
 
 /// Why files could not be compared or put back, for people.
-pub(in crate::web::pages) fn failed(error: UndoError) -> Problem {
+pub(in crate::web::pages) fn problem_from_undo_error(error: UndoError) -> ProblemDetails {
     match error {
         UndoError::Store(error) => error.into(),
-        UndoError::File(error) => Problem::conflict(error.to_string()),
+        UndoError::File(error) => ProblemDetails::conflict(error.to_string()),
     }
 }
 
-pub(super) async fn show(
+pub(super) async fn show_undo(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
-    Query(which): Query<Which>,
-) -> Answer<Markup> {
-    let session = own(&app, &caller, &id).await?;
+    Query(which): Query<UndoQuery>,
+) -> HandlerResult<Markup> {
+    let session = find_own_session(&app, &caller, &id).await?;
     let home = app.home(&caller.person).await?;
     let all = of_session(&home, &session).await?;
-    let found = chosen(&all, &which.run);
+    let found = choose_checkpoint(&all, &which.run);
     let restored = match found {
-        Some(info) => Some((info, planned(home.as_ref(), &session, (info, &all)).await?)),
+        Some(info) => Some((info, plan_undo(home.as_ref(), &session, (info, &all)).await?)),
         None => None,
     };
     let shown = html! {
         h1 { "Undo file changes" }
         p { a href={ "/chats/" (id) } { "Back to the chat" } }
         @match &restored {
-            None => (empty("Nothing to undo", "This chat has no saved file changes.")),
+            None => (render_empty("Nothing to undo", "This chat has no saved file changes.")),
             Some((info, restored)) => {
-                p.muted { (about(info)) ", " (moment(info.ts, app.now())) }
-                (preview(restored))
-                (form(&caller, &id, &which.run, restored))
+                p.muted { (describe_checkpoint(info)) ", " (render_moment(info.ts, app.current_time())) }
+                (render_preview(restored))
+                (undo_form(&caller, &id, &which.run, restored))
             },
         }
-        (others(&all, &id, found.map_or("", |info| info.run.as_str())))
+        (render_other_runs(&all, &id, found.map_or("", |info| info.run.as_str())))
     };
     let assets = ["pages/chat.css", "pages/code.css"];
     Ok(page_with(&caller, "Undo file changes", "/chats", &assets, &shown))
 }
 
-fn about(info: &CheckpointInfo) -> String {
+fn describe_checkpoint(info: &CheckpointInfo) -> String {
     match info.call {
         None => "An undo: undoing it restores the changes".into(),
-        Some(_) => format!("Run {}", visible(&info.run)),
+        Some(_) => format!("Run {}", visible_text(&info.run)),
     }
 }
 
 /// Whether both changes of a file fit together.
-pub(in crate::web::pages) fn fits(conflict: &Conflict) -> bool {
+pub(in crate::web::pages) fn can_merge_cleanly(conflict: &UndoConflict) -> bool {
     matches!(conflict.merged, Some(Merge::Clean(_)))
 }
 
 /// Changes to undo, and what is left alone.
-pub(in crate::web::pages) fn preview(restore: &Restore) -> Markup {
+pub(in crate::web::pages) fn render_preview(restore: &RestorePlan) -> Markup {
     let entries = restore.entries.iter();
-    let changes: Vec<_> = entries.map(|e| change(&e.path, &e.before, &e.after)).collect();
+    let changes: Vec<_> =
+        entries.map(|e| describe_path_change(&e.path, &e.before, &e.after)).collect();
     html! {
         @if !changes.is_empty() {
             section aria-labelledby="back" {
                 h2 id="back" { "Changes to undo" }
                 @for change in &changes {
                     details.card open[changes.len() <= OPEN_MAX] {
-                        summary { span.mono { (visible(&change.path)) } " " (kind(&change.what)) }
+                        summary { span.mono { (visible_text(&change.path)) } " " (change_badge(&change.what)) }
                         @match &change.diff {
-                            Some(diff) => (render::diff(diff)),
+                            Some(diff) => (render::render_diff(diff)),
                             None => p.muted { "Binary or too large to show: it will be restored." },
                         }
                     }
@@ -131,14 +140,14 @@ pub(in crate::web::pages) fn preview(restore: &Restore) -> Markup {
             }
         }
         @if !restore.already.is_empty() {
-            p.muted { "Already restored: " (visible(&restore.already.join(", "))) }
+            p.muted { "Already restored: " (visible_text(&restore.already.join(", "))) }
         }
         @if !restore.conflicts.is_empty() {
             div.notice.warn {
                 p { strong { "Not touched, because they were changed since" } }
                 ul {
                     @for conflict in &restore.conflicts {
-                        li { span.mono { (visible(&conflict.path)) } ": " (advice(conflict)) }
+                        li { span.mono { (visible_text(&conflict.path)) } ": " (conflict_advice(conflict)) }
                     }
                 }
             }
@@ -146,7 +155,7 @@ pub(in crate::web::pages) fn preview(restore: &Restore) -> Markup {
     }
 }
 
-fn advice(conflict: &Conflict) -> &'static str {
+fn conflict_advice(conflict: &UndoConflict) -> &'static str {
     match conflict.merged {
         Some(Merge::Clean(_)) => "the changes do not conflict and can be merged",
         Some(Merge::Marked(_)) => "both changed the same lines; compare them in Files",
@@ -154,26 +163,26 @@ fn advice(conflict: &Conflict) -> &'static str {
     }
 }
 
-fn kind(what: &str) -> Markup {
+fn change_badge(what: &str) -> Markup {
     match what {
-        "created" => badge("good", "restored"),
-        "deleted" => badge("bad", "removed"),
-        _ => badge("info", "changes"),
+        "created" => render_badge("good", "restored"),
+        "deleted" => render_badge("bad", "removed"),
+        _ => render_badge("info", "changes"),
     }
 }
 
-fn form(caller: &Caller, id: &str, run: &str, restore: &Restore) -> Markup {
-    let mergeable = restore.conflicts.iter().any(fits);
+fn undo_form(caller: &Caller, id: &str, run: &str, restore: &RestorePlan) -> Markup {
+    let mergeable = restore.conflicts.iter().any(can_merge_cleanly);
     html! {
         @if !restore.entries.is_empty() || mergeable {
             form.card method="post" action={ "/chats/" (id) "/undo" } {
-                (csrf(caller))
+                (csrf_input(caller))
                 input type="hidden" name="run" value=(run);
                 @if mergeable {
                     p { label { input type="checkbox" name="merge" value="yes"; "Merge changes that do not conflict" } }
                 }
                 div.row {
-                    button.btn.primary type="submit" { (icon("undo")) "Restore these files" }
+                    button.btn.primary type="submit" { (render_icon("undo")) "Restore these files" }
                     a.btn.quiet href={ "/chats/" (id) } { "Cancel" }
                 }
                 p.hint { "The current files are saved first, so you can undo this too." }
@@ -183,7 +192,7 @@ fn form(caller: &Caller, id: &str, run: &str, restore: &Restore) -> Markup {
 }
 
 /// Other runs that changed files.
-fn others(all: &[CheckpointInfo], id: &str, shown: &str) -> Markup {
+fn render_other_runs(all: &[CheckpointInfo], id: &str, shown: &str) -> Markup {
     let mut runs: Vec<&str> = Vec::new();
     for info in all.iter().filter(|info| info.call.is_some() && info.run != shown) {
         if !runs.contains(&info.run.as_str()) {
@@ -196,7 +205,7 @@ fn others(all: &[CheckpointInfo], id: &str, shown: &str) -> Markup {
                 h2 id="others" { "Other runs that changed files" }
                 ul {
                     @for run in runs {
-                        li { a href={ "/chats/" (id) "/undo?run=" (run) } { "Run " (visible(run)) } }
+                        li { a href={ "/chats/" (id) "/undo?run=" (run) } { "Run " (visible_text(run)) } }
                     }
                 }
             }
@@ -204,17 +213,17 @@ fn others(all: &[CheckpointInfo], id: &str, shown: &str) -> Markup {
     }
 }
 
-pub(super) async fn undo(
+pub(super) async fn undo_changes(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
-    Form(which): Form<Which>,
-) -> Answer<Response> {
-    let session = own(&app, &caller, &id).await?;
+    Form(which): Form<UndoQuery>,
+) -> HandlerResult<Response> {
+    let session = find_own_session(&app, &caller, &id).await?;
     let home = app.home(&caller.person).await?;
     let all = of_session(&home, &session).await?;
-    let nothing = || Problem::conflict("no file change is saved for this run");
-    let info = chosen(&all, &which.run).ok_or_else(nothing)?;
+    let nothing = || ProblemDetails::conflict("no file change is saved for this run");
+    let info = choose_checkpoint(&all, &which.run).ok_or_else(nothing)?;
     let body = RestoreBody {
         whole_run: info.call.is_some(),
         merge: !which.merge.is_empty(),

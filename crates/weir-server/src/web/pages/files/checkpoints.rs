@@ -10,38 +10,38 @@ use axum::response::Redirect;
 use maud::{Markup, html};
 use serde::Deserialize;
 use weir_core::ids::{SessionId, Timestamp};
-use weir_core::tool::{Change, Image};
-use weir_core::view::plain::visible;
+use weir_core::tool::{FileState, PlannedChange};
+use weir_core::view::plain::visible_text;
 use weir_engine::family;
 use weir_engine::ports::{CheckpointFilter, CheckpointInfo, Checkpoints, StoreError};
-use weir_engine::undo::{Restore, plan};
+use weir_engine::undo::{RestorePlan, compute_restore_plan};
 use weir_engine::workspace::Workspace;
 
 use super::with_path;
 use crate::api::checkpoints::{RestoreBody, taken_back};
 use crate::app::App;
 use crate::guard::Caller;
-use crate::problem::{Answer, Problem};
+use crate::problem::{HandlerResult, ProblemDetails};
 use crate::route::Route;
-use crate::web::pages::chat::undo::{failed, fits, preview};
-use crate::web::parts::{badge, csrf, empty, moment, page_with};
+use crate::web::pages::chat::undo::{can_merge_cleanly, problem_from_undo_error, render_preview};
+use crate::web::parts::{csrf_input, page_with, render_badge, render_empty, render_moment};
 
 /// Checkpoints that are looked through.
 const LOOKED_AT_MAX: usize = 1000;
 /// Checkpoints on a page.
 const SHOWN_MAX: usize = 100;
 
-pub(super) fn routes() -> Vec<Route> {
+pub(super) fn checkpoint_page_routes() -> Vec<Route> {
     vec![
-        Route::get("/files/checkpoints", list),
-        Route::get("/files/checkpoints/{id}", show),
-        Route::post("/files/checkpoints/{id}/restore", restore),
+        Route::get("/files/checkpoints", show_checkpoints),
+        Route::get("/files/checkpoints/{id}", show_checkpoint),
+        Route::post("/files/checkpoints/{id}/restore", restore_checkpoint),
     ]
 }
 
 /// Which checkpoints.
 #[derive(Debug, Default, Deserialize)]
-struct Which {
+struct CheckpointsQuery {
     /// Of this file only.
     #[serde(default)]
     path: String,
@@ -52,7 +52,7 @@ struct Which {
 
 /// What is restored, and how.
 #[derive(Debug, Default, Deserialize)]
-struct Wish {
+struct RestoreForm {
     /// This path only; empty: all.
     #[serde(default)]
     path: String,
@@ -62,23 +62,23 @@ struct Wish {
 }
 
 /// Everything that a restore works with.
-struct Case {
+struct RestoreContext {
     workspace: Arc<Workspace>,
     checkpoints: Arc<dyn Checkpoints>,
 }
 
-async fn case(app: &App, caller: &Caller) -> Answer<Case> {
+async fn restore_context(app: &App, caller: &Caller) -> HandlerResult<RestoreContext> {
     let home = app.home(&caller.person).await?;
     let workspace = home.workspace(None)?;
     let checkpoints = home.engine().await?.parts().checkpoints.clone();
-    Ok(Case { workspace, checkpoints })
+    Ok(RestoreContext { workspace, checkpoints })
 }
 
-impl Case {
+impl RestoreContext {
     /// The checkpoint of this name, in full. A beginning is not enough: it could come to mean
     /// another.
-    async fn find(&self, id: &str) -> Answer<CheckpointInfo> {
-        let missing = || Problem::missing("this checkpoint");
+    async fn find_checkpoint(&self, id: &str) -> HandlerResult<CheckpointInfo> {
+        let missing = || ProblemDetails::not_found("this checkpoint");
         match self.checkpoints.load(self.workspace.root(), id).await {
             Ok((info, _)) if info.id.as_str() == id => Ok(info),
             Ok(_) | Err(StoreError::Missing { .. }) => Err(missing()),
@@ -86,14 +86,19 @@ impl Case {
         }
     }
 
-    async fn planned(&self, info: &CheckpointInfo, wish: &Wish) -> Answer<Restore> {
+    async fn plan_restore(
+        &self,
+        info: &CheckpointInfo,
+        wish: &RestoreForm,
+    ) -> HandlerResult<RestorePlan> {
         let only = match wish.path.as_str() {
             "" => Vec::new(),
             path => vec![path.to_owned()],
         };
         let one = std::slice::from_ref(info);
-        let planned = plan(self.checkpoints.as_ref(), &self.workspace, one, &only).await;
-        let mut restore = planned.map_err(failed)?;
+        let planned =
+            compute_restore_plan(self.checkpoints.as_ref(), &self.workspace, one, &only).await;
+        let mut restore = planned.map_err(problem_from_undo_error)?;
         if !wish.merge.is_empty() {
             restore.accept_merges();
         }
@@ -101,12 +106,12 @@ impl Case {
     }
 }
 
-async fn list(
+async fn show_checkpoints(
     State(app): State<App>,
     caller: Caller,
-    Query(which): Query<Which>,
-) -> Answer<Markup> {
-    let case = case(&app, &caller).await?;
+    Query(which): Query<CheckpointsQuery>,
+) -> HandlerResult<Markup> {
+    let case = restore_context(&app, &caller).await?;
     let session = Some(which.session.as_str()).filter(|id| !id.is_empty()).map(SessionId::new);
     let filter = CheckpointFilter { session, limit: Some(LOOKED_AT_MAX) };
     let mut found = case.checkpoints.list(case.workspace.root(), &filter).await?;
@@ -118,19 +123,19 @@ async fn list(
     let body = html! {
         h1 { "Checkpoints" }
         p { a href="/files" { "Files" } }
-        @if !which.path.is_empty() { p { "Of the file " span.mono { (visible(&which.path)) } "." } }
+        @if !which.path.is_empty() { p { "Of the file " span.mono { (visible_text(&which.path)) } "." } }
         @if !which.session.is_empty() { p { "Of one chat." } }
         @if found.is_empty() {
-            (empty("No checkpoints yet.", "Weir saves a file before a chat changes it."))
+            (render_empty("No checkpoints yet.", "Weir saves a file before a chat changes it."))
         } @else {
-            (table(&found, app.now()))
+            (render_checkpoint_table(&found, app.current_time()))
             @if more > 0 { p.muted { (more) " older ones are not shown." } }
         }
     };
     Ok(page_with(&caller, "Checkpoints", "/files", super::ASSETS, &body))
 }
 
-fn table(found: &[CheckpointInfo], now: Timestamp) -> Markup {
+fn render_checkpoint_table(found: &[CheckpointInfo], now: Timestamp) -> Markup {
     html! {
         div.table-wrap role="group" aria-label="Checkpoints" tabindex="0" {
             table {
@@ -146,13 +151,13 @@ fn table(found: &[CheckpointInfo], now: Timestamp) -> Markup {
                 tbody {
                     @for info in found {
                         tr {
-                            td { (moment(info.ts, now)) }
+                            td { (render_moment(info.ts, now)) }
                             th scope="row" {
-                                a href={ "/files/checkpoints/" (info.id.as_str()) } { (visible(&info.label)) }
-                                @if info.call.is_none() { " " (badge("info", "restore")) }
+                                a href={ "/files/checkpoints/" (info.id.as_str()) } { (visible_text(&info.label)) }
+                                @if info.call.is_none() { " " (render_badge("info", "restore")) }
                             }
-                            td { (paths(&info.changes)) }
-                            td { a href={ "/chats/" (family::root(&info.session)) } { "Run " (visible(&info.run)) } }
+                            td { (render_paths(&info.changes)) }
+                            td { a href={ "/chats/" (family::root_session(&info.session)) } { "Run " (visible_text(&info.run)) } }
                         }
                     }
                 }
@@ -161,37 +166,37 @@ fn table(found: &[CheckpointInfo], now: Timestamp) -> Markup {
     }
 }
 
-fn paths(changes: &[Change]) -> Markup {
+fn render_paths(changes: &[PlannedChange]) -> Markup {
     html! {
         @for (at, change) in changes.iter().take(3).enumerate() {
             @if at > 0 { ", " }
-            a.mono href=(with_path("/files/checkpoints", &change.path)) { (visible(&change.path)) }
+            a.mono href=(with_path("/files/checkpoints", &change.path)) { (visible_text(&change.path)) }
         }
         @if changes.len() > 3 { " and " (changes.len() - 3) " more" }
     }
 }
 
-async fn show(
+async fn show_checkpoint(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
-    Query(wish): Query<Wish>,
-) -> Answer<Markup> {
-    let case = case(&app, &caller).await?;
-    let info = case.find(&id).await?;
-    let restore = case.planned(&info, &wish).await?;
-    let can = !restore.entries.is_empty() || restore.conflicts.iter().any(fits);
+    Query(wish): Query<RestoreForm>,
+) -> HandlerResult<Markup> {
+    let case = restore_context(&app, &caller).await?;
+    let info = case.find_checkpoint(&id).await?;
+    let restore = case.plan_restore(&info, &wish).await?;
+    let can = !restore.entries.is_empty() || restore.conflicts.iter().any(can_merge_cleanly);
     let body = html! {
-        h1 { (visible(&info.label)) }
+        h1 { (visible_text(&info.label)) }
         p { a href="/files/checkpoints" { "All checkpoints" } }
-        p.muted { "Saved " (moment(info.ts, app.now())) ", before run " (visible(&info.run)) " changed these files." }
-        (changed(&info, &wish))
-        (preview(&restore))
+        p.muted { "Saved " (render_moment(info.ts, app.current_time())) ", before run " (visible_text(&info.run)) " changed these files." }
+        (render_changed_files(&info, &wish))
+        (render_preview(&restore))
         @if can {
             form.card.stack method="post" action={ "/files/checkpoints/" (id) "/restore" } {
-                (csrf(&caller))
+                (csrf_input(&caller))
                 input type="hidden" name="path" value=(wish.path);
-                @if restore.conflicts.iter().any(fits) {
+                @if restore.conflicts.iter().any(can_merge_cleanly) {
                     label { input type="checkbox" name="merge" value="yes"; " Merge changes that do not conflict" }
                 }
                 button.btn.primary type="submit" { "Restore these files" }
@@ -205,10 +210,10 @@ async fn show(
 }
 
 /// The files of a checkpoint, each of which can be put back alone.
-fn changed(info: &CheckpointInfo, wish: &Wish) -> Markup {
-    let what = |change: &Change| match (&change.before, &change.after) {
-        (Image::Absent, _) => "created",
-        (_, Image::Absent) => "deleted",
+fn render_changed_files(info: &CheckpointInfo, wish: &RestoreForm) -> Markup {
+    let what = |change: &PlannedChange| match (&change.before, &change.after) {
+        (FileState::Absent, _) => "created",
+        (_, FileState::Absent) => "deleted",
         _ => "changed",
     };
     html! {
@@ -219,7 +224,7 @@ fn changed(info: &CheckpointInfo, wish: &Wish) -> Markup {
                     li {
                         @let here = format!("/files/checkpoints/{}", info.id.as_str());
                         a.mono href=(with_path(&here, &change.path))
-                            aria-current=[(wish.path == change.path).then_some("true")] { (visible(&change.path)) }
+                            aria-current=[(wish.path == change.path).then_some("true")] { (visible_text(&change.path)) }
                         " " (what(change))
                     }
                 }
@@ -231,13 +236,13 @@ fn changed(info: &CheckpointInfo, wish: &Wish) -> Markup {
     }
 }
 
-async fn restore(
+async fn restore_checkpoint(
     State(app): State<App>,
     caller: Caller,
     Path(id): Path<String>,
-    Form(wish): Form<Wish>,
-) -> Answer<Redirect> {
-    let info = case(&app, &caller).await?.find(&id).await?;
+    Form(wish): Form<RestoreForm>,
+) -> HandlerResult<Redirect> {
+    let info = restore_context(&app, &caller).await?.find_checkpoint(&id).await?;
     let body = RestoreBody {
         paths: Some(wish.path).filter(|path| !path.is_empty()).into_iter().collect(),
         merge: !wish.merge.is_empty(),

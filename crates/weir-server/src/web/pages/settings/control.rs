@@ -6,37 +6,39 @@ use maud::{Markup, html};
 use serde_json::Value;
 use weir_install::user_space::{Setting, SettingShape};
 
-use crate::web::parts::badge;
+use crate::web::parts::render_badge;
 
 /// Most suggestions in one page's list.
 const SUGGESTIONS_MAX: usize = 700;
 
 /// For whom the controls are, and what was typed and not taken.
-pub(super) struct Asked<'a> {
+pub(super) struct ControlContext<'a> {
     pub(super) for_all: bool,
     pub(super) typed: &'a BTreeMap<String, String>,
 }
 
-impl Asked<'_> {
+impl ControlContext<'_> {
     /// Whether a control can be there at all.
     pub(super) fn may_set(&self, setting: &Setting) -> bool {
         let is_theirs = if self.for_all { setting.for_all } else { setting.yours };
         is_theirs && setting.shape != SettingShape::Other
     }
 
-    fn set<'s>(&self, setting: &'s Setting) -> Option<&'s Value> {
+    fn set_value<'s>(&self, setting: &'s Setting) -> Option<&'s Value> {
         if self.for_all { setting.house.as_ref() } else { setting.own.as_ref() }
     }
 
     /// The text in the control.
-    fn text(&self, setting: &Setting) -> String {
+    fn control_text(&self, setting: &Setting) -> String {
         let typed = self.typed.get(&format!("v:{}", setting.key));
-        typed.cloned().unwrap_or_else(|| self.set(setting).map(told).unwrap_or_default())
+        typed
+            .cloned()
+            .unwrap_or_else(|| self.set_value(setting).map(value_text).unwrap_or_default())
     }
 }
 
 /// Words of which a key is made: `limits.max_iterations` is "Max iterations".
-pub(super) fn title(key: &str) -> String {
+pub(super) fn setting_title(key: &str) -> String {
     match key {
         "prompt.timezone" => return "Time zone".into(),
         "prompt.instructions" => return "Instructions for every agent".into(),
@@ -49,12 +51,12 @@ pub(super) fn title(key: &str) -> String {
 }
 
 /// The element of a setting.
-pub(super) fn id(key: &str) -> String {
+pub(super) fn element_id(key: &str) -> String {
     format!("s-{}", key.replace(['.', '_'], "-"))
 }
 
 /// A value in a control: what is typed is read back the same.
-pub(super) fn told(value: &Value) -> String {
+pub(super) fn value_text(value: &Value) -> String {
     match value {
         Value::Null => String::new(),
         Value::String(text) => text.clone(),
@@ -64,7 +66,7 @@ pub(super) fn told(value: &Value) -> String {
 
 /// What was typed, as the setting's type; `None`: nothing. What does not fit stays a text, and is
 /// refused with its reason where types are known.
-pub(super) fn parsed(setting: &Setting, text: &str) -> Option<Value> {
+pub(super) fn parse_value(setting: &Setting, text: &str) -> Option<Value> {
     let text = text.replace("\r\n", "\n");
     let trimmed = text.trim();
     if trimmed.is_empty() {
@@ -85,60 +87,60 @@ pub(super) fn parsed(setting: &Setting, text: &str) -> Option<Value> {
 }
 
 /// All of these.
-pub(super) fn group(settings: &[&Setting], asked: &Asked<'_>) -> Markup {
+pub(super) fn render_group(settings: &[&Setting], asked: &ControlContext<'_>) -> Markup {
     html! {
-        @for setting in settings { (one(setting, asked)) }
+        @for setting in settings { (render_setting(setting, asked)) }
     }
 }
 
-fn one(setting: &Setting, asked: &Asked<'_>) -> Markup {
-    let id = id(&setting.key);
+fn render_setting(setting: &Setting, asked: &ControlContext<'_>) -> Markup {
+    let id = element_id(&setting.key);
     html! {
         div.field.setting {
-            label for=(id) { (title(&setting.key)) " " code { (setting.key) } }
+            label for=(id) { (setting_title(&setting.key)) " " code { (setting.key) } }
             @if asked.may_set(setting) {
-                (control(setting, asked, &id))
+                (render_control(setting, asked, &id))
             } @else {
-                output id=(id) { (plain(&setting.value)) }
+                output id=(id) { (display_value(&setting.value)) }
             }
             p.hint id={ (id) "-hint" } { (setting.description) }
             p.hint {
-                "Current: " strong { (plain(&setting.value)) } " "
-                (origin(setting)) " "
-                @if setting.value != setting.default { "Default: " (plain(&setting.default)) }
+                "Current: " strong { (display_value(&setting.value)) } " "
+                (origin_badge(setting)) " "
+                @if setting.value != setting.default { "Default: " (display_value(&setting.default)) }
             }
         }
     }
 }
 
-fn origin(setting: &Setting) -> Markup {
+fn origin_badge(setting: &Setting) -> Markup {
     match setting.origin.as_str() {
-        "built in" => badge("", "default"),
-        from if from.starts_with("set in the browser") => badge("info", from),
-        from => badge("", from),
+        "built in" => render_badge("", "default"),
+        from if from.starts_with("set in the browser") => render_badge("info", from),
+        from => render_badge("", from),
     }
 }
 
 /// A value for people.
-fn plain(value: &Value) -> String {
+fn display_value(value: &Value) -> String {
     match value {
         Value::Null => "none".into(),
         Value::Bool(true) => "on".into(),
         Value::Bool(false) => "off".into(),
         Value::String(text) if text.is_empty() => "none".into(),
         Value::Array(items) if items.is_empty() => "none".into(),
-        Value::Array(items) => items.iter().map(told).collect::<Vec<_>>().join(", "),
-        other => told(other),
+        Value::Array(items) => items.iter().map(value_text).collect::<Vec<_>>().join(", "),
+        other => value_text(other),
     }
 }
 
-fn control(setting: &Setting, asked: &Asked<'_>, id: &str) -> Markup {
+fn render_control(setting: &Setting, asked: &ControlContext<'_>, id: &str) -> Markup {
     let name = format!("v:{}", setting.key);
-    let text = asked.text(setting);
+    let text = asked.control_text(setting);
     let hint = format!("{id}-hint");
     let list = format!("{id}-list");
     match setting.shape {
-        SettingShape::Toggle => select(
+        SettingShape::Toggle => render_select(
             &name,
             id,
             &text,
@@ -147,22 +149,22 @@ fn control(setting: &Setting, asked: &Asked<'_>, id: &str) -> Markup {
         SettingShape::Choice => {
             let words: Vec<(String, String)> =
                 setting.choices.iter().map(|word| (word.clone(), word.clone())).collect();
-            select(&name, id, &text, &words)
+            render_select(&name, id, &text, &words)
         }
         SettingShape::LongText => html! {
             textarea id=(id) name=(name) rows="8" aria-describedby=(hint) { (text) }
         },
         SettingShape::Whole => html! {
             input id=(id) name=(name) value=(text) type="number" min="0" step="1"
-                inputmode="numeric" placeholder=(plain(&setting.value)) aria-describedby=(hint);
+                inputmode="numeric" placeholder=(display_value(&setting.value)) aria-describedby=(hint);
         },
         SettingShape::Number => html! {
             input id=(id) name=(name) value=(text) type="number" min="0" step="any"
-                inputmode="decimal" placeholder=(plain(&setting.value)) aria-describedby=(hint);
+                inputmode="decimal" placeholder=(display_value(&setting.value)) aria-describedby=(hint);
         },
         SettingShape::Text | SettingShape::Other => html! {
             input id=(id) name=(name) value=(text) type="text" autocomplete="off"
-                placeholder=(plain(&setting.value)) aria-describedby=(hint)
+                placeholder=(display_value(&setting.value)) aria-describedby=(hint)
                 list=[(!setting.suggestions.is_empty()).then_some(&list)];
             @if !setting.suggestions.is_empty() {
                 datalist id=(list) {
@@ -176,7 +178,7 @@ fn control(setting: &Setting, asked: &Asked<'_>, id: &str) -> Markup {
 }
 
 /// A choice whose first entry leaves it to what is below.
-fn select(name: &str, id: &str, text: &str, words: &[(String, String)]) -> Markup {
+fn render_select(name: &str, id: &str, text: &str, words: &[(String, String)]) -> Markup {
     html! {
         select id=(id) name=(name) aria-describedby={ (id) "-hint" } {
             option value="" selected[text.is_empty()] { "Inherit" }

@@ -5,34 +5,34 @@ use axum::extract::{Path, State};
 use axum::response::Redirect;
 use maud::{Markup, html};
 use serde::Deserialize;
-use weir_install::lists::{self, Allowed, ListKind};
+use weir_install::lists::{self, AllowListEntry, ListKind};
 
 use super::HERE;
 use crate::api::settings::{list_named, put_on_list, take_off_list};
 use crate::app::App;
 use crate::guard::Caller;
-use crate::problem::Answer;
-use crate::web::parts::{badge, csrf, empty, moment};
+use crate::problem::HandlerResult;
+use crate::web::parts::{csrf_input, render_badge, render_empty, render_moment};
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Entered {
+pub(super) struct ListEntryForm {
     value: String,
     #[serde(default)]
     for_all: String,
 }
 
-impl Entered {
+impl ListEntryForm {
     fn for_all(&self) -> bool {
         self.for_all == "true"
     }
 }
 
-pub(super) async fn add(
+pub(super) async fn add_list_entry(
     State(app): State<App>,
     caller: Caller,
     Path(name): Path<String>,
-    Form(entered): Form<Entered>,
-) -> Answer<Redirect> {
+    Form(entered): Form<ListEntryForm>,
+) -> HandlerResult<Redirect> {
     let list = (list_named(&name)?, entered.for_all());
     put_on_list(&app, &caller, list, &entered.value).await?;
     Ok(Redirect::to(&format!("{HERE}?section=lists&saved=1")))
@@ -42,20 +42,23 @@ pub(super) async fn remove(
     State(app): State<App>,
     caller: Caller,
     Path(name): Path<String>,
-    Form(entered): Form<Entered>,
-) -> Answer<Redirect> {
+    Form(entered): Form<ListEntryForm>,
+) -> HandlerResult<Redirect> {
     let list = (list_named(&name)?, entered.for_all());
     take_off_list(&app, &caller, list, &entered.value).await?;
     Ok(Redirect::to(&format!("{HERE}?section=lists&saved=1")))
 }
 
 /// Both lists.
-pub(super) async fn section(app: &App, caller: &Caller) -> Answer<Markup> {
+pub(super) async fn lists_section(app: &App, caller: &Caller) -> HandlerResult<Markup> {
     let person = &caller.person.id;
     let records = app.records.as_ref();
-    let hosts = lists::all(records, ListKind::Hosts, person, app.now()).await?;
-    let recipients = lists::all(records, ListKind::Recipients, person, app.now()).await?;
-    let shown = |name: &str, what: &Told, all: &[Allowed]| one(app, caller, (name, what), all);
+    let hosts = lists::list_entries(records, ListKind::Hosts, person, app.current_time()).await?;
+    let recipients =
+        lists::list_entries(records, ListKind::Recipients, person, app.current_time()).await?;
+    let shown = |name: &str, what: &ListTexts, all: &[AllowListEntry]| {
+        render_list(app, caller, (name, what), all)
+    };
     Ok(html! {
         p {
             "What stands here passes without asking; everything else asks or is refused. These \
@@ -66,40 +69,45 @@ pub(super) async fn section(app: &App, caller: &Caller) -> Answer<Markup> {
     })
 }
 
-struct Told {
+struct ListTexts {
     title: &'static str,
     what: &'static str,
     label: &'static str,
     example: &'static str,
 }
 
-const HOSTS: Told = Told {
+const HOSTS: ListTexts = ListTexts {
     title: "Hosts",
     what: "Web hosts that agents may read without asking. Deny rules still apply.",
     label: "Host",
     example: "docs.rs or *.example.org",
 };
 
-const RECIPIENTS: Told = Told {
+const RECIPIENTS: ListTexts = ListTexts {
     title: "Recipients",
     what: "Addresses that agents may send mail to. Nobody else gets mail.",
     label: "Address",
     example: "ann@example.org or @example.org",
 };
 
-fn one(app: &App, caller: &Caller, (name, told): (&str, &Told), all: &[Allowed]) -> Markup {
+fn render_list(
+    app: &App,
+    caller: &Caller,
+    (name, told): (&str, &ListTexts),
+    all: &[AllowListEntry],
+) -> Markup {
     let id = format!("add-{name}");
     html! {
         section.card aria-labelledby={ "title-" (name) } {
             h2 id={ "title-" (name) } { (told.title) }
             p.muted { (told.what) }
             @if all.is_empty() {
-                (empty("This list is empty.", "Add the first entry below."))
+                (render_empty("This list is empty.", "Add the first entry below."))
             } @else {
-                (table(app, caller, (name, told), all))
+                (render_list_table(app, caller, (name, told), all))
             }
             form.row method="post" action={ (HERE) "/lists/" (name) } {
-                (csrf(caller))
+                (csrf_input(caller))
                 label.unseen for=(id) { (told.label) }
                 input.settings-entry id=(id) name="value" required maxlength="253"
                     autocomplete="off" placeholder=(told.example);
@@ -115,7 +123,12 @@ fn one(app: &App, caller: &Caller, (name, told): (&str, &Told), all: &[Allowed])
     }
 }
 
-fn table(app: &App, caller: &Caller, (name, told): (&str, &Told), all: &[Allowed]) -> Markup {
+fn render_list_table(
+    app: &App,
+    caller: &Caller,
+    (name, told): (&str, &ListTexts),
+    all: &[AllowListEntry],
+) -> Markup {
     html! {
         div.table-wrap tabindex="0" {
             table {
@@ -133,10 +146,10 @@ fn table(app: &App, caller: &Caller, (name, told): (&str, &Told), all: &[Allowed
                         tr {
                             th scope="row" { span.mono { (allowed.value) } }
                             td {
-                                @if allowed.for_all { (badge("info", "everybody")) }
-                                @else { (badge("", "you")) }
+                                @if allowed.for_all { (render_badge("info", "everybody")) }
+                                @else { (render_badge("", "you")) }
                             }
-                            td { "by " (allowed.by) ", " (moment(allowed.ts, app.now())) }
+                            td { "by " (allowed.by) ", " (render_moment(allowed.ts, app.current_time())) }
                             td { (remove_button(caller, name, allowed)) }
                         }
                     }
@@ -146,12 +159,12 @@ fn table(app: &App, caller: &Caller, (name, told): (&str, &Told), all: &[Allowed
     }
 }
 
-fn remove_button(caller: &Caller, name: &str, allowed: &Allowed) -> Markup {
+fn remove_button(caller: &Caller, name: &str, allowed: &AllowListEntry) -> Markup {
     let is_theirs = !allowed.for_all || caller.person.is_admin();
     html! {
         @if is_theirs {
             form method="post" action={ (HERE) "/lists/" (name) "/remove" } {
-                (csrf(caller))
+                (csrf_input(caller))
                 input type="hidden" name="value" value=(allowed.value);
                 @if allowed.for_all { input type="hidden" name="for_all" value="true"; }
                 button.btn.quiet type="submit" {

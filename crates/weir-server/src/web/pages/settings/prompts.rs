@@ -8,15 +8,15 @@ use maud::{Markup, html};
 use serde::Deserialize;
 use weir_install::user_space::{PromptFile, PromptText, PromptVersion};
 
-use super::{ASSETS, HERE, Look, refusal, top};
+use super::{ASSETS, HERE, SettingsQuery, render_refusal, render_settings_head};
 use crate::app::App;
 use crate::guard::Caller;
-use crate::problem::{Answer, Problem};
+use crate::problem::{HandlerResult, ProblemDetails};
 use crate::render;
-use crate::web::parts::{badge, csrf, empty, moment, page_with};
+use crate::web::parts::{csrf_input, page_with, render_badge, render_empty, render_moment};
 
 /// What people call a file, and what it is for.
-fn told(file: PromptFile) -> (&'static str, &'static str) {
+fn describe_prompt_file(file: PromptFile) -> (&'static str, &'static str) {
     match file {
         PromptFile::Soul => {
             ("Soul (SOUL.md)", "Who the agent is: identity, values, style. Sent to every agent.")
@@ -33,16 +33,17 @@ fn told(file: PromptFile) -> (&'static str, &'static str) {
 const FROZEN: &str = "A chat keeps the prompt with which it began. What you save here counts in \
                       new chats.";
 
-fn named(name: &str) -> Answer<PromptFile> {
-    PromptFile::named(name).ok_or_else(|| Problem::missing(format!("a prompt file {name:?}")))
+fn find_prompt_file(name: &str) -> HandlerResult<PromptFile> {
+    PromptFile::from_name(name)
+        .ok_or_else(|| ProblemDetails::not_found(format!("a prompt file {name:?}")))
 }
 
-fn address(file: PromptFile) -> String {
+fn prompt_address(file: PromptFile) -> String {
     format!("{HERE}/prompts/{}", file.name())
 }
 
 /// The files as cards, for the section `Prompt`.
-pub(super) async fn section(app: &App, caller: &Caller) -> Answer<Markup> {
+pub(super) async fn prompts_section(app: &App, caller: &Caller) -> HandlerResult<Markup> {
     let home = app.home(&caller.person).await?;
     let mut texts = Vec::new();
     for file in PromptFile::ALL {
@@ -53,15 +54,15 @@ pub(super) async fn section(app: &App, caller: &Caller) -> Answer<Markup> {
         div.grid {
             @for text in &texts {
                 section.card {
-                    h2 { (told(text.file).0) }
-                    p.muted { (told(text.file).1) }
+                    h2 { (describe_prompt_file(text.file).0) }
+                    p.muted { (describe_prompt_file(text.file).1) }
                     p {
                         (text.text.chars().count()) " of " (text.chars_max) " characters"
                         @if let Some(last) = text.versions.first() {
-                            ", version " (last.version) " " (moment(last.ts, app.now()))
+                            ", version " (last.version) " " (render_moment(last.ts, app.current_time()))
                         }
                     }
-                    a.btn href=(address(text.file)) { "Edit" span.unseen { " " (told(text.file).0) } }
+                    a.btn href=(prompt_address(text.file)) { "Edit" span.unseen { " " (describe_prompt_file(text.file).0) } }
                 }
             }
         }
@@ -70,88 +71,89 @@ pub(super) async fn section(app: &App, caller: &Caller) -> Answer<Markup> {
 }
 
 #[derive(Debug, Default, Deserialize)]
-pub(super) struct Compare {
+pub(super) struct CompareQuery {
     from: Option<u64>,
     to: Option<u64>,
     #[serde(default)]
     saved: String,
 }
 
-pub(super) async fn show(
+pub(super) async fn show_prompt(
     State(app): State<App>,
     caller: Caller,
     Path(file): Path<String>,
-    Query(compare): Query<Compare>,
-) -> Answer<Markup> {
-    let text = app.home(&caller.person).await?.prompt_text(named(&file)?).await?;
+    Query(compare): Query<CompareQuery>,
+) -> HandlerResult<Markup> {
+    let text = app.home(&caller.person).await?.prompt_text(find_prompt_file(&file)?).await?;
     let said = html! {
         @if !compare.saved.is_empty() { p.notice.good role="status" { "Saved. " (FROZEN) } }
     };
-    Ok(editor(&app, &caller, (&text, &text.text), (&said, &compare)))
+    Ok(prompt_editor(&app, &caller, (&text, &text.text), (&said, &compare)))
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Saved {
+pub(super) struct SavePromptForm {
     text: String,
     version: u64,
 }
 
-pub(super) async fn save(
+pub(super) async fn save_prompt(
     State(app): State<App>,
     caller: Caller,
     Path(file): Path<String>,
-    Form(saved): Form<Saved>,
-) -> Answer<Response> {
-    let file = named(&file)?;
+    Form(saved): Form<SavePromptForm>,
+) -> HandlerResult<Response> {
+    let file = find_prompt_file(&file)?;
     let home = app.home(&caller.person).await?;
     match home.save_prompt(file, &saved.text, Some(saved.version)).await {
-        Ok(_) => Ok(Redirect::to(&format!("{}?saved=1", address(file))).into_response()),
+        Ok(_) => Ok(Redirect::to(&format!("{}?saved=1", prompt_address(file))).into_response()),
         Err(error) => {
-            let problem = Problem::from(error);
+            let problem = ProblemDetails::from(error);
             let status = StatusCode::from_u16(problem.status).unwrap_or(StatusCode::BAD_REQUEST);
             let text = home.prompt_text(file).await?;
-            let said = refusal(&problem);
-            let both = (&said, &Compare::default());
-            Ok((status, editor(&app, &caller, (&text, &saved.text), both)).into_response())
+            let said = render_refusal(&problem);
+            let both = (&said, &CompareQuery::default());
+            Ok((status, prompt_editor(&app, &caller, (&text, &saved.text), both)).into_response())
         }
     }
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Restored {
+pub(super) struct RestorePromptForm {
     version: u64,
 }
 
-pub(super) async fn restore(
+pub(super) async fn restore_prompt(
     State(app): State<App>,
     caller: Caller,
     Path(file): Path<String>,
-    Form(restored): Form<Restored>,
-) -> Answer<Redirect> {
-    let file = named(&file)?;
+    Form(restored): Form<RestorePromptForm>,
+) -> HandlerResult<Redirect> {
+    let file = find_prompt_file(&file)?;
     let home = app.home(&caller.person).await?;
     let text = home.prompt_text(file).await?;
     let old = text.versions.iter().find(|version| version.version == restored.version);
-    let old = old.ok_or_else(|| Problem::missing(format!("version {}", restored.version)))?;
+    let old =
+        old.ok_or_else(|| ProblemDetails::not_found(format!("version {}", restored.version)))?;
     home.save_prompt(file, &old.text, None).await?;
-    Ok(Redirect::to(&format!("{}?saved=1", address(file))))
+    Ok(Redirect::to(&format!("{}?saved=1", prompt_address(file))))
 }
 
-fn editor(
+fn prompt_editor(
     app: &App,
     caller: &Caller,
     (text, typed): (&PromptText, &str),
-    (said, compare): (&Markup, &Compare),
+    (said, compare): (&Markup, &CompareQuery),
 ) -> Markup {
-    let (title, what) = told(text.file);
+    let (title, what) = describe_prompt_file(text.file);
     let newest = text.versions.first().map_or(0, |last| last.version);
     let body = html! {
-        (top(caller, "prompt", &Look::default()))
+        (render_settings_head(caller, "prompt", &SettingsQuery::default()))
         (said)
         h2 { (title) }
         p.muted { (what) " " (FROZEN) }
-        form method="post" action=(address(text.file)) {
-            (csrf(caller))
+        form method="post" action=(prompt_address(text.file)) {
+            (csrf_input(caller))
             input type="hidden" name="version" value=(newest);
             div.field {
                 label for="text" { "Text" }
@@ -166,18 +168,18 @@ fn editor(
                 a.btn.quiet href={ (HERE) "?section=prompt" } { "Back" }
             }
         }
-        (history(app, caller, text, compare))
+        (render_history(app, caller, text, compare))
     };
     page_with(caller, title, HERE, ASSETS, &body)
 }
 
-fn history(app: &App, caller: &Caller, text: &PromptText, compare: &Compare) -> Markup {
+fn render_history(app: &App, caller: &Caller, text: &PromptText, compare: &CompareQuery) -> Markup {
     html! {
         h2 { "Versions" }
         @if text.versions.is_empty() {
-            (empty("Empty so far.", "Your first save is version 1."))
+            (render_empty("Empty so far.", "Your first save is version 1."))
         } @else {
-            (difference(text, compare))
+            (render_difference(text, compare))
             div.table-wrap tabindex="0" {
                 table {
                     caption { "Versions, newest first" }
@@ -191,7 +193,7 @@ fn history(app: &App, caller: &Caller, text: &PromptText, compare: &Compare) -> 
                     }
                     tbody {
                         @for (at, version) in text.versions.iter().enumerate() {
-                            (row(app, caller, (text, version), at))
+                            (render_version_row(app, caller, (text, version), at))
                         }
                     }
                 }
@@ -200,25 +202,25 @@ fn history(app: &App, caller: &Caller, text: &PromptText, compare: &Compare) -> 
     }
 }
 
-fn row(
+fn render_version_row(
     app: &App,
     caller: &Caller,
     (text, version): (&PromptText, &PromptVersion),
     at: usize,
 ) -> Markup {
-    let here = address(text.file);
+    let here = prompt_address(text.file);
     let number = version.version;
     let before = text.versions.get(at + 1).map_or(0, |before| before.version);
     html! {
         tr {
             th scope="row" {
                 (number) " "
-                @if at == 0 { (badge("good", "now")) }
+                @if at == 0 { (render_badge("good", "now")) }
             }
             td {
                 @if version.by == "outside" { "changed outside of this page" }
                 @else { "by " (version.by) }
-                ", " (moment(version.ts, app.now()))
+                ", " (render_moment(version.ts, app.current_time()))
             }
             td.num { (version.text.chars().count()) }
             td {
@@ -228,7 +230,7 @@ fn row(
                     }
                     @if at > 0 {
                         form method="post" action={ (here) "/restore" } {
-                            (csrf(caller))
+                            (csrf_input(caller))
                             input type="hidden" name="version" value=(number);
                             button.btn type="submit" {
                                 "Restore" span.unseen { " version " (number) }
@@ -242,7 +244,7 @@ fn row(
 }
 
 /// What is between two versions, where they were asked for.
-fn difference(text: &PromptText, compare: &Compare) -> Markup {
+fn render_difference(text: &PromptText, compare: &CompareQuery) -> Markup {
     let (Some(from), Some(to)) = (compare.from, compare.to) else { return html! {} };
     let of = |number: u64| {
         let found = text.versions.iter().find(|version| version.version == number);
@@ -256,16 +258,19 @@ fn difference(text: &PromptText, compare: &Compare) -> Markup {
         section aria-label={ "From version " (from) " to version " (to) } {
             h3 { "From version " (from) " to version " (to) }
             @if unified.is_empty() { p.muted { "No differences." } }
-            @else { (render::diff(&unified)) }
+            @else { (render::render_diff(&unified)) }
         }
     }
 }
 
-pub(super) async fn preview(State(app): State<App>, caller: Caller) -> Answer<Markup> {
+pub(super) async fn preview_prompt(
+    State(app): State<App>,
+    caller: Caller,
+) -> HandlerResult<Markup> {
     let sections = app.home(&caller.person).await?.preview_prompt().await?;
     let all: u64 = sections.iter().map(|section| section.tokens).sum();
     let body = html! {
-        (top(&caller, "prompt", &Look::default()))
+        (render_settings_head(&caller, "prompt", &SettingsQuery::default()))
         h2 { "The prompt of a new chat" }
         p.muted {
             "About " (all) " tokens, without the descriptions of tools. Nothing was sent to a \

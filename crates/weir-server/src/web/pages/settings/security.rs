@@ -10,19 +10,19 @@ use maud::{Markup, html};
 use serde_json::Value;
 use weir_install::user_space::{Setting, SettingsChange};
 
-use super::{ASSETS, HERE, Look, top};
-use crate::api::settings::apply;
+use super::{ASSETS, HERE, SettingsQuery, render_settings_head};
+use crate::api::settings::apply_settings_change;
 use crate::app::App;
 use crate::auth::accounts;
 use crate::guard::Caller;
-use crate::problem::Answer;
-use crate::web::parts::{badge, csrf, page_with};
+use crate::problem::HandlerResult;
+use crate::web::parts::{csrf_input, page_with, render_badge};
 
 /// Audit lines of each person that are looked through for figures.
 const LINES_MAX: u64 = 2_000;
 
 /// One layer.
-struct Layer {
+struct SecurityLayer {
     key: &'static str,
     title: &'static str,
     on: &'static str,
@@ -31,8 +31,8 @@ struct Layer {
 }
 
 /// In the order per call.
-const LAYERS: &[Layer] = &[
-    Layer {
+const LAYERS: &[SecurityLayer] = &[
+    SecurityLayer {
         key: "security.confirmation",
         title: "Confirmation",
         on: "Actions that need approval wait for a person.",
@@ -40,7 +40,7 @@ const LAYERS: &[Layer] = &[
               floor and the rules about words from outside hold all the same.",
         cost: "No tokens; a person's time.",
     },
-    Layer {
+    SecurityLayer {
         key: "security.canary",
         title: "Canary word",
         on: "A secret word stands in each prompt, another every day. A call that carries it, plainly \
@@ -50,7 +50,7 @@ const LAYERS: &[Layer] = &[
         cost: "About 60 tokens in each prompt, no model call; the new word of a day makes the \
                prompt's cache of a running chat begin anew once.",
     },
-    Layer {
+    SecurityLayer {
         key: "security.validate_output",
         title: "Output validation",
         on: "A judge model compares each call that changes something or leaves this machine with \
@@ -59,7 +59,7 @@ const LAYERS: &[Layer] = &[
         cost: "One call of the judge model for each such call: about 600 tokens in, 20 out, and its \
                answering time before the call begins.",
     },
-    Layer {
+    SecurityLayer {
         key: "security.screen_results",
         title: "Screening of results",
         on: "A judge model looks for instructions in what comes from outside before the agent reads \
@@ -87,7 +87,7 @@ const ALWAYS: &[(&str, &str)] = &[
 
 /// What the audit lines say.
 #[derive(Debug, Default)]
-struct Figures {
+struct AuditFigures {
     judged: u64,
     asked: u64,
     alerts: u64,
@@ -96,8 +96,8 @@ struct Figures {
     withheld: u64,
 }
 
-impl Figures {
-    fn add(&mut self, fields: &Value) {
+impl AuditFigures {
+    fn count_line(&mut self, fields: &Value) {
         let is = |name: &str, word: &str| fields[name] == word;
         match fields["kind"].as_str().unwrap_or_default() {
             "call.judged" => {
@@ -114,7 +114,7 @@ impl Figures {
         }
     }
 
-    fn of(&self, key: &str) -> String {
+    fn layer_figures(&self, key: &str) -> String {
         let all = self.judged;
         match key {
             "security.confirmation" => format!("{} of {all} calls asked a person.", self.asked),
@@ -128,28 +128,29 @@ impl Figures {
 }
 
 /// Of everybody's newest lines.
-async fn figures(app: &App) -> Answer<Figures> {
-    let mut figures = Figures::default();
-    for person in accounts::all(&app.doorman.shelf).await? {
+async fn gather_figures(app: &App) -> HandlerResult<AuditFigures> {
+    let mut figures = AuditFigures::default();
+    for person in accounts::list_accounts(&app.doorman.shelf).await? {
         let store = app.home(&person).await?.store();
-        let last = crate::audit::last(store.as_ref()).await?;
+        let last = crate::audit::last_line_number(store.as_ref()).await?;
         let from = last.saturating_sub(LINES_MAX) + 1;
-        let lines = store.audit(from, usize::try_from(LINES_MAX).unwrap_or(usize::MAX)).await?;
-        lines.iter().for_each(|line| figures.add(&line.entry.fields));
+        let lines =
+            store.audit_lines(from, usize::try_from(LINES_MAX).unwrap_or(usize::MAX)).await?;
+        lines.iter().for_each(|line| figures.count_line(&line.entry.fields));
     }
     Ok(figures)
 }
 
-pub(super) async fn show(
+pub(super) async fn show_security(
     State(app): State<App>,
     caller: Caller,
-    Query(look): Query<Look>,
-) -> Answer<Markup> {
+    Query(look): Query<SettingsQuery>,
+) -> HandlerResult<Markup> {
     let sheet = app.home(&caller.person).await?.settings_sheet().await?;
-    let figures = figures(&app).await?;
+    let figures = gather_figures(&app).await?;
     let find = |key: &str| sheet.items.iter().find(|setting| setting.key == key);
     let body = html! {
-        (top(&caller, "security", &Look::default()))
+        (render_settings_head(&caller, "security", &SettingsQuery::default()))
         @if !look.saved.is_empty() {
             p.notice.good role="status" { "Saved. It applies to everyone from the next run." }
         }
@@ -158,23 +159,23 @@ pub(super) async fn show(
              on this server. Figures are of the newest " (LINES_MAX) " audit lines of each person."
         }
         form method="post" action={ (HERE) "/security" } {
-            (csrf(&caller))
+            (csrf_input(&caller))
             input type="hidden" name="version" value=(sheet.house_version);
             ol.settings-layers {
                 @for layer in LAYERS {
-                    @if let Some(setting) = find(layer.key) { (one(layer, setting, &figures)) }
+                    @if let Some(setting) = find(layer.key) { (render_layer(layer, setting, &figures)) }
                 }
             }
             button.btn.primary type="submit" { "Save for everyone" }
         }
-        (always())
+        (render_always_on())
     };
     Ok(page_with(&caller, "Security", HERE, ASSETS, &body))
 }
 
-fn one(layer: &Layer, setting: &Setting, figures: &Figures) -> Markup {
+fn render_layer(layer: &SecurityLayer, setting: &Setting, figures: &AuditFigures) -> Markup {
     let is_on = setting.value == Value::Bool(true);
-    let id = super::control::id(layer.key);
+    let id = super::control::element_id(layer.key);
     let choice = |value: &str, word: &str, on: bool| {
         html! {
             label {
@@ -186,28 +187,28 @@ fn one(layer: &Layer, setting: &Setting, figures: &Figures) -> Markup {
     html! {
         li.card id=(id) {
             fieldset.settings-switch {
-                legend { (layer.title) " " @if is_on { (badge("good", "on")) } @else { (badge("warn", "off")) } }
+                legend { (layer.title) " " @if is_on { (render_badge("good", "on")) } @else { (render_badge("warn", "off")) } }
                 div.row { (choice("true", "on", true)) (choice("false", "off", false)) }
             }
             dl.kv {
                 dt { "On" } dd { (layer.on) }
                 dt { "Off" } dd { (layer.off) }
                 dt { "Costs" } dd { (layer.cost) }
-                dt { "Recently" } dd { (figures.of(layer.key)) }
+                dt { "Recently" } dd { (figures.layer_figures(layer.key)) }
                 dt { "Set by" } dd { (setting.origin) }
             }
         }
     }
 }
 
-fn always() -> Markup {
+fn render_always_on() -> Markup {
     html! {
         section aria-labelledby="always" {
             h2 id="always" { "Always on" }
             p.muted { "These need no model and cannot be turned off here." }
             dl.card.kv {
                 @for (title, what) in ALWAYS {
-                    dt { (title) " " (badge("good", "on")) }
+                    dt { (title) " " (render_badge("good", "on")) }
                     dd { (what) }
                 }
             }
@@ -215,11 +216,11 @@ fn always() -> Markup {
     }
 }
 
-pub(super) async fn save(
+pub(super) async fn save_security(
     State(app): State<App>,
     caller: Caller,
     Form(fields): Form<Vec<(String, String)>>,
-) -> Answer<Redirect> {
+) -> HandlerResult<Redirect> {
     let typed: BTreeMap<String, String> = fields.into_iter().collect();
     let sheet = app.home(&caller.person).await?.settings_sheet().await?;
     let mut values = BTreeMap::new();
@@ -232,6 +233,7 @@ pub(super) async fn save(
         }
     }
     let version = typed.get("version").and_then(|text| text.parse().ok());
-    apply(&app, &caller, &SettingsChange { for_all: true, version, values }).await?;
+    apply_settings_change(&app, &caller, &SettingsChange { for_all: true, version, values })
+        .await?;
     Ok(Redirect::to(&format!("{HERE}/security?saved=1")))
 }

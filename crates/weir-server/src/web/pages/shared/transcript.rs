@@ -6,14 +6,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use weir_core::event::{CallFinished, Event};
 use weir_core::ids::{BlobId, CallId, InputId, Seq, Timestamp};
-use weir_core::message::{Block, plain_text};
+use weir_core::message::{MessageBlock, plain_text};
 use weir_core::view::told::cut_off;
-use weir_engine::hub::Fact;
+use weir_engine::hub::PublishedFact;
 use weir_engine::ledger::fact_of;
 use weir_engine::ports::Store;
 
-use crate::api::shares::Share;
-use crate::problem::{Answer, Problem};
+use crate::api::shares::ShareRecord;
+use crate::problem::{HandlerResult, ProblemDetails};
 
 /// Facts read at once.
 const READ_BATCH: usize = 1000;
@@ -26,7 +26,7 @@ const RESULT_MAX: usize = 20_000;
 
 /// One entry.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Shown {
+pub(super) enum SharedEntry {
     /// A person said something.
     Said {
         /// Who.
@@ -56,9 +56,9 @@ pub(super) enum Shown {
 
 /// What is shown of a chat.
 #[derive(Debug, Default)]
-pub(super) struct Transcript {
+pub(super) struct SharedTranscript {
     /// The entries, oldest first.
-    pub(super) shown: Vec<(Timestamp, Shown)>,
+    pub(super) shown: Vec<(Timestamp, SharedEntry)>,
     /// Older entries that are not among them.
     pub(super) left_out: usize,
     calls: BTreeMap<CallId, usize>,
@@ -66,26 +66,29 @@ pub(super) struct Transcript {
     withdrawn: BTreeSet<usize>,
 }
 
-impl Transcript {
+impl SharedTranscript {
     /// Reads the journal as far as `share` goes.
     ///
     /// # Errors
     /// The chat is gone.
-    pub(super) async fn read(store: &dyn Store, share: &Share) -> Answer<Transcript> {
-        let mut transcript = Transcript::default();
+    pub(super) async fn read_journal(
+        store: &dyn Store,
+        share: &ShareRecord,
+    ) -> HandlerResult<SharedTranscript> {
+        let mut transcript = SharedTranscript::default();
         let until: Seq = share.until.unwrap_or(Seq::MAX).min(FACTS_MAX);
         let mut from = 1;
         while from <= until {
-            let records = store.read(&share.session, from, READ_BATCH).await?;
+            let records = store.read_records(&share.session, from, READ_BATCH).await?;
             let Some(last) = records.last() else { break };
             from = last.seq + 1;
             for record in records.iter().filter(|record| record.seq <= until) {
                 let fact = fact_of(record)?;
-                transcript.take(fact.ts, fact.event.as_ref(), share.tools);
+                transcript.take_event(fact.ts, fact.event.as_ref(), share.tools);
             }
         }
         if from == 1 {
-            return Err(Problem::missing("this link"));
+            return Err(ProblemDetails::not_found("this link"));
         }
         transcript.forget_withdrawn();
         transcript.left_out = transcript.shown.len().saturating_sub(ENTRIES_MAX);
@@ -94,51 +97,51 @@ impl Transcript {
     }
 
     /// The same of facts that are at hand, with calls of tools.
-    pub(super) fn of(facts: &[Fact]) -> Transcript {
-        let mut transcript = Transcript::default();
-        facts.iter().for_each(|fact| transcript.take(fact.ts, fact.event.as_ref(), true));
+    pub(super) fn from_facts(facts: &[PublishedFact]) -> SharedTranscript {
+        let mut transcript = SharedTranscript::default();
+        facts.iter().for_each(|fact| transcript.take_event(fact.ts, fact.event.as_ref(), true));
         transcript.forget_withdrawn();
         transcript
     }
 
-    fn take(&mut self, ts: Timestamp, event: &Event, tools: bool) {
+    fn take_event(&mut self, ts: Timestamp, event: &Event, tools: bool) {
         match event {
             Event::InputAccepted(fact) => {
-                let (text, images) = (plain_text(&fact.content), images(&fact.content));
+                let (text, images) = (plain_text(&fact.content), image_blobs(&fact.content));
                 self.inputs.insert(fact.input, self.shown.len());
-                self.shown.push((ts, Shown::Said { by: fact.by.clone(), text, images }));
+                self.shown.push((ts, SharedEntry::Said { by: fact.by.clone(), text, images }));
             }
             Event::ModelReplied(fact) => {
-                let (mut text, images) = (plain_text(&fact.content), images(&fact.content));
+                let (mut text, images) = (plain_text(&fact.content), image_blobs(&fact.content));
                 let mark = cut_off(fact).filter(|_| !text.trim().is_empty());
                 text.extend(mark.map(|mark| format!("\n\n*{mark}*")));
                 if !text.trim().is_empty() || !images.is_empty() {
-                    self.shown.push((ts, Shown::Replied { text, images }));
+                    self.shown.push((ts, SharedEntry::Replied { text, images }));
                 }
                 for block in fact.content.iter().filter(|_| tools) {
-                    if let Block::Call(call) = block {
+                    if let MessageBlock::Call(call) = block {
                         self.calls.insert(call.call, self.shown.len());
                         let (tool, input) = (call.tool.clone(), call.input.to_string());
-                        self.shown.push((ts, Shown::Called { tool, input, result: None }));
+                        self.shown.push((ts, SharedEntry::Called { tool, input, result: None }));
                     }
                 }
             }
-            Event::CallFinished(fact) if tools => self.finish(fact),
+            Event::CallFinished(fact) if tools => self.finish_call(fact),
             // What was taken back before the model heard it was not said.
             Event::InputWithdrawn(fact) => {
                 self.withdrawn.extend(self.inputs.get(&fact.input));
             }
-            Event::ImageProduced(fact) if !self.shows(&fact.blob) => {
+            Event::ImageProduced(fact) if !self.has_image(&fact.blob) => {
                 let images = vec![fact.blob.clone()];
-                self.shown.push((ts, Shown::Replied { text: String::new(), images }));
+                self.shown.push((ts, SharedEntry::Replied { text: String::new(), images }));
             }
             _ => (),
         }
     }
 
-    fn finish(&mut self, fact: &CallFinished) {
+    fn finish_call(&mut self, fact: &CallFinished) {
         let entry = self.calls.get(&fact.call).and_then(|at| self.shown.get_mut(*at));
-        if let Some((_, Shown::Called { result, .. })) = entry {
+        if let Some((_, SharedEntry::Called { result, .. })) = entry {
             let text = plain_text(&fact.result);
             let end = text.floor_char_boundary(RESULT_MAX);
             let cut = if end < text.len() { "\n… the rest is not shown" } else { "" };
@@ -156,17 +159,19 @@ impl Transcript {
     }
 
     /// Whether this picture is among what is shown.
-    pub(super) fn shows(&self, blob: &BlobId) -> bool {
+    pub(super) fn has_image(&self, blob: &BlobId) -> bool {
         self.shown.iter().any(|(_, shown)| match shown {
-            Shown::Said { images, .. } | Shown::Replied { images, .. } => images.contains(blob),
-            Shown::Called { .. } => false,
+            SharedEntry::Said { images, .. } | SharedEntry::Replied { images, .. } => {
+                images.contains(blob)
+            }
+            SharedEntry::Called { .. } => false,
         })
     }
 }
 
-fn images(content: &[Block]) -> Vec<BlobId> {
-    let of = |block: &Block| match block {
-        Block::Image { media } => Some(media.blob.clone()),
+fn image_blobs(content: &[MessageBlock]) -> Vec<BlobId> {
+    let of = |block: &MessageBlock| match block {
+        MessageBlock::Image { media } => Some(media.blob.clone()),
         _ => None,
     };
     content.iter().filter_map(of).collect()

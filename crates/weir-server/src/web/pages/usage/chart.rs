@@ -18,23 +18,23 @@ const BARS_MAX: usize = 20;
 const ROW: f64 = 40.0;
 
 /// One value.
-pub(super) struct Bar {
+pub(super) struct ChartBar {
     pub(super) name: String,
     pub(super) value: f64,
     /// In words.
     pub(super) told: String,
 }
 
-fn most(bars: &[Bar]) -> f64 {
+fn largest_value(bars: &[ChartBar]) -> f64 {
     bars.iter().map(|bar| bar.value).fold(0.0, f64::max)
 }
 
-fn number(value: f64) -> String {
+fn number_text(value: f64) -> String {
     format!("{value:.2}")
 }
 
 /// The chart as one sentence.
-fn sentence(bars: &[Bar]) -> String {
+fn describe_bars(bars: &[ChartBar]) -> String {
     let highest = bars.iter().max_by(|a, b| a.value.total_cmp(&b.value));
     match highest {
         Some(bar) if bar.value > 0.0 => {
@@ -45,9 +45,9 @@ fn sentence(bars: &[Bar]) -> String {
 }
 
 /// Values in a row, one column each.
-pub(super) fn columns(id: &str, title: &str, bars: &[Bar]) -> Markup {
+pub(super) fn render_columns(id: &str, title: &str, bars: &[ChartBar]) -> Markup {
     let bars = &bars[bars.len().saturating_sub(COLUMNS_MAX)..];
-    let top = most(bars);
+    let top = largest_value(bars);
     let step = WIDTH / bars.len().max(1) as f64;
     let gap = (step * 0.2).min(4.0);
     let room = HEIGHT - FOOT - HEAD;
@@ -55,23 +55,23 @@ pub(super) fn columns(id: &str, title: &str, bars: &[Bar]) -> Markup {
     html! {
         figure.chart {
             figcaption { (title) }
-            svg viewBox={ "0 0 " (number(WIDTH)) " " (number(HEIGHT)) } role="img"
+            svg viewBox={ "0 0 " (number_text(WIDTH)) " " (number_text(HEIGHT)) } role="img"
                 aria-labelledby={ (id) "-t " (id) "-d" } {
                 title id={ (id) "-t" } { (title) }
-                desc id={ (id) "-d" } { (sentence(bars)) }
-                line.axis x1="0" x2=(number(WIDTH)) y1=(number(HEIGHT - FOOT)) y2=(number(HEIGHT - FOOT)) {}
+                desc id={ (id) "-d" } { (describe_bars(bars)) }
+                line.axis x1="0" x2=(number_text(WIDTH)) y1=(number_text(HEIGHT - FOOT)) y2=(number_text(HEIGHT - FOOT)) {}
                 @for (at, bar) in bars.iter().enumerate() {
                     @let height = if top > 0.0 { room * bar.value / top } else { 0.0 };
-                    rect.column x=(number(at as f64 * step + gap / 2.0))
-                        y=(number(HEIGHT - FOOT - height)) width=(number((step - gap).max(0.5)))
-                        height=(number(height)) rx="1.5" { title { (bar.name) ": " (bar.told) } }
+                    rect.column x=(number_text(at as f64 * step + gap / 2.0))
+                        y=(number_text(HEIGHT - FOOT - height)) width=(number_text((step - gap).max(0.5)))
+                        height=(number_text(height)) rx="1.5" { title { (bar.name) ": " (bar.told) } }
                 }
                 @if let Some(highest) = highest {
                     text x="0" y="12" { "highest: " (highest.told) }
                 }
                 @if let (Some(first), Some(last)) = (bars.first(), bars.last()) {
-                    text x="0" y=(number(HEIGHT - 5.0)) { (first.name) }
-                    text x=(number(WIDTH)) y=(number(HEIGHT - 5.0)) text-anchor="end" { (last.name) }
+                    text x="0" y=(number_text(HEIGHT - 5.0)) { (first.name) }
+                    text x=(number_text(WIDTH)) y=(number_text(HEIGHT - 5.0)) text-anchor="end" { (last.name) }
                 }
             }
         }
@@ -79,24 +79,24 @@ pub(super) fn columns(id: &str, title: &str, bars: &[Bar]) -> Markup {
 }
 
 /// Values below each other, one bar each, the largest first as they come.
-pub(super) fn bars(id: &str, title: &str, bars: &[Bar]) -> Markup {
+pub(super) fn render_bars(id: &str, title: &str, bars: &[ChartBar]) -> Markup {
     let shown = &bars[..bars.len().min(BARS_MAX)];
-    let top = most(shown);
+    let top = largest_value(shown);
     let height = ROW * shown.len() as f64;
     html! {
         figure.chart {
             figcaption { (title) }
-            svg viewBox={ "0 0 " (number(WIDTH)) " " (number(height)) } role="img"
+            svg viewBox={ "0 0 " (number_text(WIDTH)) " " (number_text(height)) } role="img"
                 aria-labelledby={ (id) "-t " (id) "-d" } {
                 title id={ (id) "-t" } { (title) }
-                desc id={ (id) "-d" } { (sentence(bars)) }
+                desc id={ (id) "-d" } { (describe_bars(bars)) }
                 @for (at, bar) in shown.iter().enumerate() {
                     @let width = if top > 0.0 { WIDTH * bar.value / top } else { 0.0 };
                     @let y = at as f64 * ROW;
-                    text x="0" y=(number(y + 14.0)) { (bar.name) }
-                    text x=(number(WIDTH)) y=(number(y + 14.0)) text-anchor="end" { (bar.told) }
-                    rect.track x="0" y=(number(y + 20.0)) width=(number(WIDTH)) height="10" rx="3" {}
-                    rect.column x="0" y=(number(y + 20.0)) width=(number(width)) height="10" rx="3" {}
+                    text x="0" y=(number_text(y + 14.0)) { (bar.name) }
+                    text x=(number_text(WIDTH)) y=(number_text(y + 14.0)) text-anchor="end" { (bar.told) }
+                    rect.track x="0" y=(number_text(y + 20.0)) width=(number_text(WIDTH)) height="10" rx="3" {}
+                    rect.column x="0" y=(number_text(y + 20.0)) width=(number_text(width)) height="10" rx="3" {}
                 }
             }
             @if bars.len() > shown.len() {
@@ -112,14 +112,15 @@ mod tests {
 
     #[test]
     fn s10_charts_say_what_they_show_and_escape_names() {
-        let bar = |name: &str, value| Bar { name: name.into(), value, told: format!("{value}") };
-        let text = columns("c", "Cost", &[bar("2026-01-01", 1.0), bar("2026-01-02", 4.0)]);
+        let bar =
+            |name: &str, value| ChartBar { name: name.into(), value, told: format!("{value}") };
+        let text = render_columns("c", "Cost", &[bar("2026-01-01", 1.0), bar("2026-01-02", 4.0)]);
         let text = text.into_string();
         assert!(text.contains("2 values; the highest is 2026-01-02 with 4."), "{text}");
         assert_eq!(text.matches("<rect").count(), 2);
-        let text = bars("m", "Model", &[bar("<script>", 0.0)]).into_string();
+        let text = render_bars("m", "Model", &[bar("<script>", 0.0)]).into_string();
         assert!(text.contains("&lt;script&gt;") && !text.contains("<script>"), "{text}");
         assert!(!text.contains("NaN"), "{text}");
-        assert!(!columns("e", "Empty", &[]).into_string().contains("NaN"));
+        assert!(!render_columns("e", "Empty", &[]).into_string().contains("NaN"));
     }
 }

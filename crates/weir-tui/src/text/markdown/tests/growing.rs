@@ -4,16 +4,16 @@ use proptest::prelude::*;
 use ratatui::text::Line;
 
 use super::super::super::wrap::line_width;
-use super::super::{Growing, LongCode, render, render_whole};
+use super::super::{GrowingMarkdown, LongCode, render_markdown, render_whole};
 use super::theme;
 
 #[test]
 fn f1_code_settles_line_by_line_and_points_one_by_one() {
     let theme = theme();
-    let mut growing = Growing::default();
-    let settled = |growing: &mut Growing, text: &str| -> Vec<String> {
+    let mut growing = GrowingMarkdown::default();
+    let settled = |growing: &mut GrowingMarkdown, text: &str| -> Vec<String> {
         growing.push(text);
-        growing.settled(40, &theme).iter().map(ToString::to_string).collect()
+        growing.take_final_lines(40, &theme).iter().map(ToString::to_string).collect()
     };
     assert_eq!(settled(&mut growing, "text"), Vec::<String>::new());
     assert_eq!(settled(&mut growing, "\n\n- a\n- b"), ["text"]);
@@ -39,14 +39,14 @@ fn f1_long_text_in_crumbs() {
         "- point\n".repeat(5000),
     ];
     for text in kinds {
-        let mut growing = Growing::default();
+        let mut growing = GrowingMarkdown::default();
         let mut out = Vec::new();
         for crumb in text.as_bytes().chunks(4) {
             growing.push(std::str::from_utf8(crumb).expect("it is ASCII"));
-            out.extend(growing.settled(80, &theme));
+            out.extend(growing.take_final_lines(80, &theme));
         }
         out.extend(growing.finish(80, &theme));
-        assert!(out == render(&text, 80, &theme), "{:?}", &text[..10]);
+        assert!(out == render_markdown(&text, 80, &theme), "{:?}", &text[..10]);
     }
 }
 
@@ -61,11 +61,11 @@ fn f1_code_is_given_in_whole_lines_and_drawn_in_broken_ones() {
     ] {
         let has = |lines: &[Line<'_>]| lines.iter().any(|line| line.to_string().ends_with(code));
         assert_eq!(has(&render_whole(&text, 30, &theme)), whole, "{text}");
-        assert!(!has(&render(&text, 30, &theme)), "{text}");
-        let mut growing = Growing::default();
+        assert!(!has(&render_markdown(&text, 30, &theme)), "{text}");
+        let mut growing = GrowingMarkdown::default();
         growing.push(&text);
-        assert!(!has(&growing.open(30, &theme)), "{text}");
-        let mut given = growing.settled(30, &theme);
+        assert!(!has(&growing.open_lines(30, &theme)), "{text}");
+        let mut given = growing.take_final_lines(30, &theme);
         given.extend(growing.finish(30, &theme));
         assert_eq!(has(&given), whole, "{text}");
     }
@@ -75,11 +75,11 @@ fn f1_code_is_given_in_whole_lines_and_drawn_in_broken_ones() {
 fn f1_a_new_width_loses_nothing() {
     let theme = theme();
     let text: String = (0..200).map(|at| format!("w{at} some text\n\n- p{at}\n\n")).collect();
-    let mut growing = Growing::default();
+    let mut growing = GrowingMarkdown::default();
     let mut out: Vec<Line<'_>> = Vec::new();
     for (at, crumb) in text.as_bytes().chunks(7).enumerate() {
         growing.push(std::str::from_utf8(crumb).expect("it is ASCII"));
-        out.extend(growing.settled([80, 3, 20, 40][at % 4], &theme));
+        out.extend(growing.take_final_lines([80, 3, 20, 40][at % 4], &theme));
     }
     out.extend(growing.finish(10, &theme));
     let shown: String = out.iter().map(ToString::to_string).collect::<String>().replace(' ', "");
@@ -169,7 +169,7 @@ proptest! {
         width in 0_usize..50,
     ) {
         let theme = theme();
-        let mut growing = Growing::default();
+        let mut growing = GrowingMarkdown::default();
         let mut out = Vec::new();
         let (mut rest, mut at) = (text.as_str(), 0);
         while !rest.is_empty() {
@@ -177,11 +177,11 @@ proptest! {
             growing.push(&rest[..cut]);
             (rest, at) = (&rest[cut..], at + 1);
             if at % 3 > 0 {
-                out.extend(growing.settled(width, &theme));
+                out.extend(growing.take_final_lines(width, &theme));
             }
             // What is open and what was given are the text so far.
             let mut so_far = out.clone();
-            so_far.extend(growing.rest(width, &theme, LongCode::Whole));
+            so_far.extend(growing.remaining_lines(width, &theme, LongCode::Whole));
             prop_assert_eq!(so_far, render_whole(growing.text(), width, &theme));
         }
         out.extend(growing.finish(width, &theme));
@@ -190,7 +190,7 @@ proptest! {
 
     #[test]
     fn z10_f1_lines_are_clean_and_fit(text in corpus(), width in 2_usize..60) {
-        let lines = render(&text, width, &theme());
+        let lines = render_markdown(&text, width, &theme());
         for line in &lines {
             prop_assert!(line_width(line) <= width, "{line:?}");
             prop_assert!(!line.to_string().contains(char::is_control));
@@ -202,7 +202,7 @@ proptest! {
 
     #[test]
     fn z10_f1_any_text_is_clean_and_fits(text in "(?s).{0,80}|\\PC{0,80}", width in 2_usize..30) {
-        for line in render(&text, width, &theme()) {
+        for line in render_markdown(&text, width, &theme()) {
             prop_assert!(line_width(&line) <= width);
             prop_assert!(!line.to_string().contains(char::is_control));
         }

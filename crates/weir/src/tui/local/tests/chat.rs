@@ -17,8 +17,8 @@ async fn f1_nothing_is_written_for_a_face_that_was_only_looked_at() {
     let house = House::new("says: hello\n");
     let mut face = house.face().await;
     assert_eq!(face.session, None);
-    let settings = face.until("settings", |news| matches!(news, News::Settings { .. })).await;
-    let News::Settings { model, profile, permission, .. } = settings else { panic!() };
+    let settings = face.until("settings", |news| matches!(news, UiUpdate::Settings { .. })).await;
+    let UiUpdate::Settings { model, profile, permission, .. } = settings else { panic!() };
     assert!(model.starts_with("script/"), "{model}");
     assert_eq!((profile.as_str(), permission), ("agent", PermissionMode::Ask));
     face.leave().await;
@@ -30,7 +30,7 @@ async fn f1_what_is_said_is_streamed_kept_and_there_again() {
     let house = House::new("pace: 5ms\nsays: one two three four five six\n");
     let mut face = house.face().await;
     let name = face.say("count").await;
-    let is_text = |news: &News| matches!(news, News::Signal { kind: SignalKind::Text, .. });
+    let is_text = |news: &UiUpdate| matches!(news, UiUpdate::Signal { kind: SignalKind::Text, .. });
     let (_, accepted) = face.fact("input.accepted").await;
     let Event::InputAccepted(accepted) = accepted.as_ref() else { panic!() };
     assert_eq!(accepted.client_id.as_deref(), Some(name.as_str()));
@@ -39,12 +39,12 @@ async fn f1_what_is_said_is_streamed_kept_and_there_again() {
     let id = face.id();
     face.leave().await;
 
-    let mut again = house.opened(Which::Existing(id.clone()), house.flags()).await;
+    let mut again = house.opened(SessionTarget::Existing(id.clone()), house.flags()).await;
     assert_eq!(again.session, Some(id.clone()));
     let mut last = 0;
     while last < again.known {
-        let fact = again.until("a fact", |news| matches!(news, News::Fact { .. })).await;
-        let News::Fact { seq, event, .. } = fact else { panic!() };
+        let fact = again.until("a fact", |news| matches!(news, UiUpdate::Fact { .. })).await;
+        let UiUpdate::Fact { seq, event, .. } = fact else { panic!() };
         assert_eq!(seq, last + 1, "each once, in order");
         if let Event::ModelReplied(reply) = event.as_ref() {
             assert_eq!(plain_text(&reply.content).trim(), "one two three four five six");
@@ -53,8 +53,9 @@ async fn f1_what_is_said_is_streamed_kept_and_there_again() {
     }
     again.leave().await;
     // Looking at it changed nothing.
-    let store = house.cx().store().expect("it opens");
-    let meta = weir_engine::ports::Store::meta(store.as_ref(), &id).await.expect("it reads");
+    let store = house.cx().local_store().expect("it opens");
+    let meta =
+        weir_engine::ports::Store::session_meta(store.as_ref(), &id).await.expect("it reads");
     assert_eq!(meta.expect("it is there").facts, last);
 }
 
@@ -104,12 +105,12 @@ async fn f1_ended_in_a_stream_and_in_an_approval_the_session_goes_on() {
     let house = House::new(&format!("{slow}{SLOW}"));
     let mut face = house.face().await;
     face.say("talk").await;
-    face.until("a stream", |news| matches!(news, News::Signal { .. })).await;
-    face.wish(Wish::Tell(PersonCommand::Cancel)).await;
+    face.until("a stream", |news| matches!(news, UiUpdate::Signal { .. })).await;
+    face.wish(UiCommand::Tell(PersonCommand::Cancel)).await;
     assert_eq!(face.finished().await, RunStatus::Cancelled);
     face.say("and now?").await;
-    face.until("a stream", |news| matches!(news, News::Signal { .. })).await;
-    face.wish(Wish::Tell(PersonCommand::Cancel)).await;
+    face.until("a stream", |news| matches!(news, UiUpdate::Signal { .. })).await;
+    face.wish(UiCommand::Tell(PersonCommand::Cancel)).await;
     assert_eq!(face.finished().await, RunStatus::Cancelled);
     face.leave().await;
 
@@ -117,7 +118,7 @@ async fn f1_ended_in_a_stream_and_in_an_approval_the_session_goes_on() {
     let mut face = house.face().await;
     face.say("write it").await;
     face.asked().await;
-    face.wish(Wish::Tell(PersonCommand::Cancel)).await;
+    face.wish(UiCommand::Tell(PersonCommand::Cancel)).await;
     assert_eq!(face.finished().await, RunStatus::Cancelled);
     assert_eq!(house.read("work/a.txt"), None);
     face.say("well?").await;
@@ -130,19 +131,20 @@ async fn f1_what_is_said_meanwhile_waits_and_can_be_taken_back() {
     let house = House::new(SLOW);
     let mut face = house.face().await;
     face.say("talk").await;
-    face.until("a stream", |news| matches!(news, News::Signal { .. })).await;
+    face.until("a stream", |news| matches!(news, UiUpdate::Signal { .. })).await;
     face.say("this too").await;
     let (_, accepted) = face.fact("input.accepted").await;
     let Event::InputAccepted(accepted) = accepted.as_ref() else { panic!() };
-    face.wish(Wish::Tell(PersonCommand::Withdraw { input: accepted.input })).await;
+    face.wish(UiCommand::Tell(PersonCommand::Withdraw { input: accepted.input })).await;
     face.fact("input.withdrawn").await;
     // Leaving ends what is on, so that nothing runs unowned.
     let id = face.id();
     face.leave().await;
-    let store = house.cx().store().expect("it opens");
-    let meta = weir_engine::ports::Store::meta(store.as_ref(), &id).await.expect("it reads");
+    let store = house.cx().local_store().expect("it opens");
+    let meta =
+        weir_engine::ports::Store::session_meta(store.as_ref(), &id).await.expect("it reads");
     assert_eq!(meta.expect("it is there").status, "cancelled");
-    assert_eq!(store.holder(&id).await.expect("it reads"), None, "given back");
+    assert_eq!(store.holder_text(&id).await.expect("it reads"), None, "given back");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -150,42 +152,45 @@ async fn f1_what_cannot_be_said_is_given_back() {
     let house = House::new("says: hello\n");
     let mut face = house.face().await;
     let name = "mine".to_owned();
-    let attached = vec![weir_tui::link::Attached::Path("no/such/file.txt".into())];
-    face.wish(Wish::Say { text: "look".into(), attached, client_id: name.clone() }).await;
-    let refused = face.until("a refusal", |news| matches!(news, News::Refused { .. })).await;
-    let News::Refused { client_id, why } = refused else { panic!() };
+    let attached = vec![weir_tui::link::MessageAttachment::Path("no/such/file.txt".into())];
+    face.wish(UiCommand::Say { text: "look".into(), attached, client_id: name.clone() }).await;
+    let refused = face.until("a refusal", |news| matches!(news, UiUpdate::Refused { .. })).await;
+    let UiUpdate::Refused { client_id, why } = refused else { panic!() };
     assert_eq!(client_id, name);
     assert!(why.contains("no/such/file.txt"), "{why}");
     assert!(!house.at("state/weir.db").exists(), "no session was begun for it");
 
-    let large = |number: u8| weir_tui::link::Attached::Bytes {
+    let large = |number: u8| weir_tui::link::MessageAttachment::Bytes {
         name: format!("pasted-{number}.png"),
         bytes: vec![number; 30 << 20].into(),
     };
     let attached = vec![large(1), large(2), large(3)];
-    face.wish(Wish::Say { text: "look".into(), attached, client_id: name.clone() }).await;
-    let refused = face.until("a refusal", |news| matches!(news, News::Refused { .. })).await;
-    assert!(matches!(&refused, News::Refused { why, .. } if why.contains("64 MB")), "{refused:?}");
+    face.wish(UiCommand::Say { text: "look".into(), attached, client_id: name.clone() }).await;
+    let refused = face.until("a refusal", |news| matches!(news, UiUpdate::Refused { .. })).await;
+    assert!(
+        matches!(&refused, UiUpdate::Refused { why, .. } if why.contains("64 MB")),
+        "{refused:?}"
+    );
 
     // Paused, nothing is said; released, it is.
-    face.wish(Wish::Pause(Some("looking into it".into()))).await;
+    face.wish(UiCommand::Pause(Some("looking into it".into()))).await;
     let id = loop {
         let name = face.say("hello?").await;
         let heard = face
             .until("a refusal or a run", |news| {
-                matches!(news, News::Refused { .. })
-                    || matches!(news, News::Fact { event, .. } if event.kind() == "run.finished")
+                matches!(news, UiUpdate::Refused { .. })
+                    || matches!(news, UiUpdate::Fact { event, .. } if event.kind() == "run.finished")
             })
             .await;
-        if let News::Refused { client_id, why } = heard {
+        if let UiUpdate::Refused { client_id, why } = heard {
             assert!(why.contains("looking into it"), "{why}");
             assert_eq!(client_id, name);
             break name;
         }
     };
     assert!(!id.is_empty());
-    face.wish(Wish::Release).await;
-    face.notice(Tone::Good).await;
+    face.wish(UiCommand::Release).await;
+    face.notice(NoticeTone::Good).await;
     face.say("now").await;
     assert_eq!(face.finished().await, RunStatus::Completed);
     face.leave().await;
@@ -196,7 +201,7 @@ async fn f1_what_is_taken_back_before_the_end_is_not_in_another_run() {
     let house = House::new(SLOW);
     let mut face = house.face().await;
     face.say("talk").await;
-    face.until("a stream", |news| matches!(news, News::Signal { .. })).await;
+    face.until("a stream", |news| matches!(news, UiUpdate::Signal { .. })).await;
     let mut inputs = Vec::new();
     for text in ["this too", "and this", "and that"] {
         face.say(text).await;
@@ -206,9 +211,9 @@ async fn f1_what_is_taken_back_before_the_end_is_not_in_another_run() {
     }
     // As a face does at Esc.
     for input in inputs.into_iter().rev() {
-        face.wish(Wish::Tell(PersonCommand::Withdraw { input })).await;
+        face.wish(UiCommand::Tell(PersonCommand::Withdraw { input })).await;
     }
-    face.wish(Wish::Tell(PersonCommand::Cancel)).await;
+    face.wish(UiCommand::Tell(PersonCommand::Cancel)).await;
     for _ in 0..3 {
         face.fact("input.withdrawn").await;
     }
@@ -225,7 +230,7 @@ async fn f1_what_was_said_just_before_leaving_is_kept() {
     let id = face.id();
     face.say("the last word").await;
     face.leave().await;
-    let store = house.cx().store().expect("it opens");
+    let store = house.cx().local_store().expect("it opens");
     let heard = was_heard(store.as_ref(), &id, "m2", 0).await;
     assert!(heard.expect("it can be read"));
     let heard = was_heard(store.as_ref(), &id, "m3", 0).await;

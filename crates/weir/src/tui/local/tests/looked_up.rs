@@ -1,18 +1,18 @@
 //! What is looked up beside the conversation: files, sessions, choices, texts, commands of one's own.
 
-use weir_tui::link::{Report, ShellNews};
+use weir_tui::link::{ReportKind, ShellNews};
 
 use super::*;
 
 async fn ended(face: &mut Face, wanted: u64) -> (String, bool, String, String) {
     let mut printed = String::new();
     loop {
-        let news = face.until("the shell", |news| matches!(news, News::Shell { .. })).await;
+        let news = face.until("the shell", |news| matches!(news, UiUpdate::Shell { .. })).await;
         match news {
-            News::Shell { ticket, news: ShellNews::Output(text) } if ticket == wanted => {
+            UiUpdate::Shell { ticket, news: ShellNews::Output(text) } if ticket == wanted => {
                 printed.push_str(&text);
             }
-            News::Shell { ticket, news: ShellNews::Ended { status, ok, shown } }
+            UiUpdate::Shell { ticket, news: ShellNews::Ended { status, ok, shown } }
                 if ticket == wanted =>
             {
                 return (status, ok, shown, printed);
@@ -27,7 +27,7 @@ async fn f1_a_command_of_ones_own_runs_in_the_folder_and_ends_when_asked() {
     let house = House::new("says: hello\n");
     let mut face = house.face().await;
     let command = "cat note.txt; echo wrong >&2; exit 3".to_owned();
-    face.wish(Wish::Shell { command, ticket: 1 }).await;
+    face.wish(UiCommand::Shell { command, ticket: 1 }).await;
     let (status, ok, shown, printed) = ended(&mut face, 1).await;
     assert_eq!((status.as_str(), ok), ("exit 3", false));
     assert!(printed.contains("one") && printed.contains("wrong"), "{printed}");
@@ -35,14 +35,14 @@ async fn f1_a_command_of_ones_own_runs_in_the_folder_and_ends_when_asked() {
 
     // What it started ends with it, and it has no terminal.
     let command = "sleep 600 & echo $!; cat; wait".to_owned();
-    face.wish(Wish::Shell { command, ticket: 2 }).await;
+    face.wish(UiCommand::Shell { command, ticket: 2 }).await;
     let is_out =
-        |news: &News| matches!(news, News::Shell { ticket: 2, news: ShellNews::Output(_) });
-    let News::Shell { news: ShellNews::Output(child), .. } = face.until("a pid", is_out).await
+        |news: &UiUpdate| matches!(news, UiUpdate::Shell { ticket: 2, news: ShellNews::Output(_) });
+    let UiUpdate::Shell { news: ShellNews::Output(child), .. } = face.until("a pid", is_out).await
     else {
         panic!()
     };
-    face.wish(Wish::EndShell(2)).await;
+    face.wish(UiCommand::EndShell(2)).await;
     let (status, ok, ..) = ended(&mut face, 2).await;
     assert!(!ok && status.starts_with("killed by signal"), "{status}");
     let gone = format!("/proc/{}", child.trim());
@@ -65,11 +65,15 @@ async fn f1_files_are_found_and_what_is_invisible_is_not() {
     house.write("work/.weirignore", "secret/\n");
     let mut face = house.face().await;
     let query = "main".to_owned();
-    let Items::Files(found) = face.listed(Wish::Files { query, ticket: 3 }).await else { panic!() };
+    let ListResult::Files(found) = face.listed(UiCommand::Files { query, ticket: 3 }).await else {
+        panic!()
+    };
     assert_eq!(found.first().map(String::as_str), Some("src/main.rs"), "{found:?}");
     assert!(!found.iter().any(|path| path.contains("secret")), "{found:?}");
     let query = String::new();
-    let Items::Files(found) = face.listed(Wish::Files { query, ticket: 4 }).await else { panic!() };
+    let ListResult::Files(found) = face.listed(UiCommand::Files { query, ticket: 4 }).await else {
+        panic!()
+    };
     assert!(found.contains(&"src/".to_owned()), "folders too: {found:?}");
     face.leave().await;
 }
@@ -79,35 +83,35 @@ async fn f1_sessions_are_listed_found_by_words_and_opened() {
     let house = House::new("says: the harbour is green\n");
     let mut face = house.face().await;
     let query = || String::new();
-    let all = Wish::Sessions { query: query(), ticket: 1 };
-    assert_eq!(face.listed(all.clone()).await, Items::Sessions(Vec::new()));
+    let all = UiCommand::Sessions { query: query(), ticket: 1 };
+    assert_eq!(face.listed(all.clone()).await, ListResult::Sessions(Vec::new()));
     face.say("what is the colour").await;
     face.finished().await;
     let first = face.id();
-    face.wish(Wish::Open(Which::New)).await;
-    face.until("a new one", |news| matches!(news, News::Opened { session: None, .. })).await;
+    face.wish(UiCommand::Open(SessionTarget::New)).await;
+    face.until("a new one", |news| matches!(news, UiUpdate::Opened { session: None, .. })).await;
     face.say("once more please").await;
     face.finished().await;
 
-    let Items::Sessions(lines) = face.listed(all).await else { panic!() };
+    let ListResult::Sessions(lines) = face.listed(all).await else { panic!() };
     assert_eq!(lines.len(), 2);
     assert_eq!(lines[1].id, first, "the newest first");
     assert_eq!(
         (lines[1].title.as_str(), lines[1].state.as_str()),
         ("what is the colour", "completed")
     );
-    let words = Wish::Sessions { query: "colour".into(), ticket: 2 };
-    let Items::Sessions(lines) = face.listed(words).await else { panic!() };
+    let words = UiCommand::Sessions { query: "colour".into(), ticket: 2 };
+    let ListResult::Sessions(lines) = face.listed(words).await else { panic!() };
     assert_eq!(lines.iter().map(|line| &line.id).collect::<Vec<_>>(), [&first]);
 
-    face.wish(Wish::Open(Which::Existing(first.clone()))).await;
-    face.until("the first", |news| matches!(news, News::Opened { .. })).await;
+    face.wish(UiCommand::Open(SessionTarget::Existing(first.clone()))).await;
+    face.until("the first", |news| matches!(news, UiUpdate::Opened { .. })).await;
     assert_eq!(face.session, Some(first.clone()));
     // Chosen again, it stays as it is.
-    face.wish(Wish::Open(Which::Existing(first.clone()))).await;
-    assert!(face.notice(Tone::Quiet).await.contains("open already"));
-    face.wish(Wish::Open(Which::Existing(SessionId::new("nobody")))).await;
-    assert!(face.notice(Tone::Bad).await.contains("nobody"));
+    face.wish(UiCommand::Open(SessionTarget::Existing(first.clone()))).await;
+    assert!(face.notice(NoticeTone::Quiet).await.contains("open already"));
+    face.wish(UiCommand::Open(SessionTarget::Existing(SessionId::new("nobody")))).await;
+    assert!(face.notice(NoticeTone::Bad).await.contains("nobody"));
     face.say("still there?").await;
     assert_eq!(face.finished().await, RunStatus::Completed);
     assert_eq!(face.session, Some(first));
@@ -118,18 +122,18 @@ async fn f1_sessions_are_listed_found_by_words_and_opened() {
 async fn f1_the_session_is_written_to_a_file_that_is_never_replaced() {
     let house = House::new("says: hello\n");
     let mut face = house.face().await;
-    face.wish(Wish::Export(String::new())).await;
-    assert!(face.notice(Tone::Bad).await.contains("nothing was said"));
+    face.wish(UiCommand::Export(String::new())).await;
+    assert!(face.notice(NoticeTone::Bad).await.contains("nothing was said"));
     face.say("hi").await;
     face.finished().await;
     for (name, within) in [("a.md", "hello"), ("a.html", "<html"), ("a.jsonl", "\"run.finished\"")]
     {
-        face.wish(Wish::Export(name.into())).await;
-        assert!(face.notice(Tone::Good).await.contains(name));
+        face.wish(UiCommand::Export(name.into())).await;
+        assert!(face.notice(NoticeTone::Good).await.contains(name));
         let text = house.read(&format!("work/{name}")).expect("it was written");
         assert!(text.contains(within), "{name}: {text}");
-        face.wish(Wish::Export(name.into())).await;
-        assert!(face.notice(Tone::Bad).await.contains("already"));
+        face.wish(UiCommand::Export(name.into())).await;
+        assert!(face.notice(NoticeTone::Bad).await.contains("already"));
     }
     face.leave().await;
 }
@@ -138,26 +142,26 @@ async fn f1_the_session_is_written_to_a_file_that_is_never_replaced() {
 async fn f1_choices_cost_and_calls_are_told() {
     let house = House::new("calls: read_file {\"path\": \"note.txt\"}\n\nsays: read\n");
     let mut face = house.face().await;
-    let Items::Choices(profiles) = face.listed(Wish::Profiles(1)).await else { panic!() };
+    let ListResult::Choices(profiles) = face.listed(UiCommand::Profiles(1)).await else { panic!() };
     assert!(profiles.iter().any(|choice| choice.current && choice.value == "agent"));
-    let Items::Choices(models) = face.listed(Wish::Models(2)).await else { panic!() };
+    let ListResult::Choices(models) = face.listed(UiCommand::Models(2)).await else { panic!() };
     assert!(models.iter().any(|choice| choice.current && choice.value.starts_with("script/")));
     face.say("read it").await;
     face.finished().await;
     for (report, arguments, within) in [
-        (Report::Cost, "", "This session"),
-        (Report::Call, "c1", "note.txt"),
-        (Report::Call, "1", "one"),
+        (ReportKind::Cost, "", "This session"),
+        (ReportKind::Call, "c1", "note.txt"),
+        (ReportKind::Call, "1", "one"),
     ] {
-        face.wish(Wish::Report { report, arguments: arguments.into(), ticket: 9 }).await;
-        let text = face.until("a text", |news| matches!(news, News::Text { .. })).await;
-        let News::Text { text, .. } = text else { panic!() };
+        face.wish(UiCommand::Report { report, arguments: arguments.into(), ticket: 9 }).await;
+        let text = face.until("a text", |news| matches!(news, UiUpdate::Text { .. })).await;
+        let UiUpdate::Text { text, .. } = text else { panic!() };
         assert!(text.contains(within), "{text}");
     }
-    let wrong = Wish::Report { report: Report::Call, arguments: "c99".into(), ticket: 10 };
+    let wrong = UiCommand::Report { report: ReportKind::Call, arguments: "c99".into(), ticket: 10 };
     face.wish(wrong).await;
-    let failed = face.until("a failure", |news| matches!(news, News::Failed { .. })).await;
-    assert!(matches!(failed, News::Failed { ticket: 10, why } if why.contains("c99")));
+    let failed = face.until("a failure", |news| matches!(news, UiUpdate::Failed { .. })).await;
+    assert!(matches!(failed, UiUpdate::Failed { ticket: 10, why } if why.contains("c99")));
     face.leave().await;
 }
 
@@ -165,9 +169,10 @@ async fn f1_choices_cost_and_calls_are_told() {
 async fn f1_the_clipboard_is_looked_at_with_the_programs_environment() {
     let house = House::new("says: hello\n");
     let mut face = house.face().await;
-    face.wish(Wish::Clipboard(9)).await;
-    let news = face.until("why not", |news| matches!(news, News::Failed { ticket: 9, .. })).await;
-    let News::Failed { why, .. } = news else { panic!() };
+    face.wish(UiCommand::Clipboard(9)).await;
+    let news =
+        face.until("why not", |news| matches!(news, UiUpdate::Failed { ticket: 9, .. })).await;
+    let UiUpdate::Failed { why, .. } = news else { panic!() };
     // The house has no display, whatever the test was started in; a Mac needs none.
     assert!(why.contains("DISPLAY") || cfg!(target_os = "macos"), "{why}");
     face.leave().await;

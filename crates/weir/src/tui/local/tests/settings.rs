@@ -13,7 +13,7 @@ async fn f1_the_mode_changes_while_a_run_is_on() {
     let mut face = house.face().await;
     face.say("write both").await;
     let approval = face.asked().await;
-    face.wish(Wish::Mode(PermissionMode::AutoEdit)).await;
+    face.wish(UiCommand::Mode(PermissionMode::AutoEdit)).await;
     let (_, configured) = face.fact("session.configured").await;
     let Event::SessionConfigured(configured) = configured.as_ref() else { panic!() };
     assert_eq!(configured.config.permission, PermissionMode::AutoEdit);
@@ -30,10 +30,10 @@ async fn f1_what_needs_another_prompt_counts_from_the_next_run_on() {
     let mut face = house.face().await;
     face.say("write both").await;
     let approval = face.asked().await;
-    face.wish(Wish::Mode(PermissionMode::Plan)).await;
-    assert!(face.notice(Tone::Quiet).await.contains("next run"));
-    face.wish(Wish::Thinking(Thinking::High)).await;
-    assert!(face.notice(Tone::Quiet).await.contains("next run"));
+    face.wish(UiCommand::Mode(PermissionMode::Plan)).await;
+    assert!(face.notice(NoticeTone::Quiet).await.contains("next run"));
+    face.wish(UiCommand::Thinking(Thinking::High)).await;
+    assert!(face.notice(NoticeTone::Quiet).await.contains("next run"));
     face.decide(approval, Decision::Deny, None).await;
     let second = face.asked().await;
     face.decide(second, Decision::Deny, None).await;
@@ -52,18 +52,18 @@ async fn f1_what_needs_another_prompt_counts_from_the_next_run_on() {
 async fn f1_before_anything_was_said_settings_are_only_told() {
     let house = House::new("says: hello\n");
     let mut face = house.face().await;
-    let told = |news: &News| matches!(news, News::Settings { .. });
+    let told = |news: &UiUpdate| matches!(news, UiUpdate::Settings { .. });
     face.until("settings", told).await;
-    face.wish(Wish::Mode(PermissionMode::Full)).await;
-    face.wish(Wish::Profile("plan".into())).await;
+    face.wish(UiCommand::Mode(PermissionMode::Full)).await;
+    face.wish(UiCommand::Profile("plan".into())).await;
     face.until("settings", told).await;
     let last = face.until("settings", told).await;
-    let News::Settings { profile, permission, .. } = last else { panic!() };
+    let UiUpdate::Settings { profile, permission, .. } = last else { panic!() };
     assert_eq!((profile.as_str(), permission), ("plan", PermissionMode::Full));
-    face.wish(Wish::Profile("no such".into())).await;
-    assert!(face.notice(Tone::Bad).await.contains("no such"));
-    face.wish(Wish::Model("nobody/x".into())).await;
-    assert!(face.notice(Tone::Bad).await.contains("nobody"));
+    face.wish(UiCommand::Profile("no such".into())).await;
+    assert!(face.notice(NoticeTone::Bad).await.contains("no such"));
+    face.wish(UiCommand::Model("nobody/x".into())).await;
+    assert!(face.notice(NoticeTone::Bad).await.contains("nobody"));
     assert!(!house.at("state").exists());
     face.leave().await;
 }
@@ -74,13 +74,15 @@ async fn f1_the_last_choice_counts_and_what_holds_is_told() {
     let mut face = house.face().await;
     face.say("write both").await;
     let approval = face.asked().await;
-    face.wish(Wish::Mode(PermissionMode::Plan)).await;
-    let told = |news: &News| matches!(news, News::Settings { .. });
-    let News::Settings { permission, .. } = face.until("what holds", told).await else { panic!() };
+    face.wish(UiCommand::Mode(PermissionMode::Plan)).await;
+    let told = |news: &UiUpdate| matches!(news, UiUpdate::Settings { .. });
+    let UiUpdate::Settings { permission, .. } = face.until("what holds", told).await else {
+        panic!()
+    };
     assert_eq!(permission, PermissionMode::Ask, "`plan` waits");
-    face.wish(Wish::Thinking(Thinking::Low)).await;
+    face.wish(UiCommand::Thinking(Thinking::Low)).await;
     face.until("what holds", told).await;
-    face.wish(Wish::Mode(PermissionMode::AutoEdit)).await;
+    face.wish(UiCommand::Mode(PermissionMode::AutoEdit)).await;
     face.fact("session.configured").await;
     face.decide(approval, Decision::Deny, None).await;
     face.finished().await;
@@ -89,9 +91,11 @@ async fn f1_the_last_choice_counts_and_what_holds_is_told() {
     let Event::SessionConfigured(configured) = configured.as_ref() else { panic!() };
     assert_eq!(configured.config.permission, PermissionMode::AutoEdit);
     assert_eq!(configured.config.thinking, Thinking::Low);
-    face.wish(Wish::Profile("no such".into())).await;
-    assert!(face.notice(Tone::Bad).await.contains("no such"));
-    let News::Settings { thinking, .. } = face.until("what holds", told).await else { panic!() };
+    face.wish(UiCommand::Profile("no such".into())).await;
+    assert!(face.notice(NoticeTone::Bad).await.contains("no such"));
+    let UiUpdate::Settings { thinking, .. } = face.until("what holds", told).await else {
+        panic!()
+    };
     assert_eq!(thinking, Thinking::Low);
     face.leave().await;
 }

@@ -3,60 +3,67 @@
 
 use serde_json::Value;
 use weir_core::session::Session;
-use weir_core::session::meter::Meter;
+use weir_core::session::meter::ContextMeter;
 
-use super::super::desk::Ground;
-use super::super::http::{self, Answer, Trouble};
-use super::super::wire::{Decoder, Heard, heard};
-use super::words::{bullet, line, number, section, text};
+use super::super::desk::RequestContext;
+use super::super::http::{self, ApiResult, RequestError};
+use super::super::wire::{EventStreamDecoder, FactConsequences, parse_event};
+use super::words::{format_bullet, format_named_line, format_section, number_field, text_field};
 
 /// Largest journal that is folded, in bytes.
 const JOURNAL_BYTES_MAX: usize = 256 << 20;
 
 /// The text.
-pub(super) async fn context(ground: &Ground) -> Answer<String> {
+pub(super) async fn context_report(ground: &RequestContext) -> ApiResult<String> {
     let sections: Vec<Value> = ground.http.get(&["settings", "preview"], &[]).await?;
-    let one =
-        |one: &Value| bullet(&text(one, "name"), "", &format!("{} tokens", number(one, "tokens")));
-    let prompt = section("The prompt of a new session", sections.iter().map(one), "nothing");
+    let one = |one: &Value| {
+        format_bullet(
+            &text_field(one, "name"),
+            "",
+            &format!("{} tokens", number_field(one, "tokens")),
+        )
+    };
+    let prompt = format_section("The prompt of a new session", sections.iter().map(one), "nothing");
     if ground.session.is_none() {
         return Ok(prompt);
     }
-    let session = folded(ground).await?;
+    let session = fold_session(ground).await?;
     let model = session.config().map(|config| config.model.model.to_string()).unwrap_or_default();
-    Ok(told(&model, &session.meter()) + &prompt)
+    Ok(describe_meter(&model, &session.meter()) + &prompt)
 }
 
 /// The session, from its events until now.
-async fn folded(ground: &Ground) -> Answer<Session> {
-    let id = ground.session()?;
+async fn fold_session(ground: &RequestContext) -> ApiResult<Session> {
+    let id = ground.require_session()?;
     let mut session = Session::new(id.clone());
-    let until = super::super::follow::seen(&ground.seen).last;
+    let until = super::super::follow::lock_followed_state(&ground.seen).last;
     let response =
-        ground.http.stream(&["sessions", id.as_str(), "events"], &[("after", "0")]).await?;
-    let (mut stream, mut decoder) = (response.bytes_stream(), Decoder::default());
+        ground.http.open_stream(&["sessions", id.as_str(), "events"], &[("after", "0")]).await?;
+    let (mut stream, mut decoder) = (response.bytes_stream(), EventStreamDecoder::default());
     let mut bytes = 0;
-    while session.facts() < until {
+    while session.fact_count() < until {
         let Some(part) = http::next(&mut stream).await? else { break };
         bytes += part.len();
         if bytes > JOURNAL_BYTES_MAX {
-            return Err(Trouble::Strange("the journal is too large to be looked at here".into()));
+            return Err(RequestError::Strange(
+                "the journal is too large to be looked at here".into(),
+            ));
         }
-        for message in decoder.feed(&part).map_err(Trouble::Strange)? {
-            match heard(&message.data).map_err(Trouble::Strange)? {
-                Heard::Fact { ts, event, .. } => session.apply(ts, &event),
-                Heard::Unknown { kind, .. } => {
+        for message in decoder.decode_chunk(&part).map_err(RequestError::Strange)? {
+            match parse_event(&message.data).map_err(RequestError::Strange)? {
+                FactConsequences::Fact { ts, event, .. } => session.apply(ts, &event),
+                FactConsequences::Unknown { kind, .. } => {
                     let why = format!("{kind:?} is not known to this program; use a newer weir");
-                    return Err(Trouble::Strange(why));
+                    return Err(RequestError::Strange(why));
                 }
-                Heard::Signal { .. } | Heard::Nothing => (),
+                FactConsequences::Signal { .. } | FactConsequences::Nothing => (),
             }
         }
     }
     Ok(session)
 }
 
-fn told(model: &str, meter: &Meter) -> String {
+fn describe_meter(model: &str, meter: &ContextMeter) -> String {
     let window = match meter.window {
         0 => "not known".to_owned(),
         tokens => format!("{tokens} tokens"),
@@ -73,7 +80,7 @@ fn told(model: &str, meter: &Meter) -> String {
         ("results", meter.results),
         ("free", meter.free),
     ];
-    let mut lines = vec![line("model", model), line("window", &window)];
+    let mut lines = vec![format_named_line("model", model), format_named_line("window", &window)];
     let parts = parts.iter().filter(|(name, _)| *name != "free" || meter.window > 0);
     lines
         .extend(parts.map(|(name, tokens)| format!("- {name}: {tokens} tokens{}", share(*tokens))));
@@ -87,5 +94,5 @@ fn told(model: &str, meter: &Meter) -> String {
     if meter.condensed > 0 {
         lines.push(format!("- condensed {} times", meter.condensed));
     }
-    section("This session", lines.into_iter(), "")
+    format_section("This session", lines.into_iter(), "")
 }

@@ -25,12 +25,15 @@ mod edit;
 mod file;
 #[cfg(test)]
 mod fuzz;
+mod guest;
+mod hook;
 mod idle;
 mod made;
 mod narrow;
 mod plugins;
 #[cfg(test)]
 mod reference;
+mod secrets;
 mod servers;
 mod settings;
 
@@ -38,6 +41,8 @@ pub use adopt::{ConfigAdditions, add_to_config_file as add_all, remove_endpoint,
 pub use catalogue::{SettingEntry, setting_entries, setting_value_schemas, settings_schema};
 pub use edit::{add_rule, allow_here, remove_rule, set_value};
 pub use file::{insert, key_text, read_text};
+pub(crate) use guest::{narrower_mode, restrict_guest_config};
+pub use hook::ConfiguredHook;
 pub use made::{
     BrowserSettings, MadeValue, MadeValues, SettingScope, check_browser_value as check_made,
 };

@@ -12,13 +12,13 @@ use weir_providers::transport::ModelTransport;
 use weir_store::SqliteStore;
 
 use crate::config::{BrowserSettings, ConfigFiles, WorkspaceConfig};
+use crate::declared_server::DeclaredServers;
 use crate::environment::{ProcessEnvironment, WeirFolders};
 use crate::failure::usage;
 use crate::keys::ProviderKeys;
-use crate::models::LocalModelWindows;
+use crate::loaded_profile::LoadedProfile;
+use crate::model_windows::LocalModelWindows;
 use crate::notifier::Notifier;
-use crate::profiles::{self, LoadedProfile};
-use crate::servers::{self, DeclaredServers};
 use crate::trust::{self, WorkspaceTrust};
 
 /// The surroundings of a command.
@@ -33,8 +33,8 @@ pub struct Cx {
     config: OnceLock<WorkspaceConfig>,
     keys: OnceLock<ProviderKeys>,
     store: OnceLock<Arc<SqliteStore>>,
-    profiles: OnceLock<Vec<LoadedProfile>>,
-    servers: OnceLock<DeclaredServers>,
+    pub(crate) profiles: OnceLock<Vec<LoadedProfile>>,
+    pub(crate) servers: OnceLock<DeclaredServers>,
     /// How the person is told what needs no decision.
     pub(crate) notifier: Notifier,
     /// Who measures what this program does.
@@ -256,7 +256,7 @@ impl Cx {
             &self.browser_settings(),
         )?;
         if self.is_guest() {
-            crate::wiring::guest::restrict_guest_config(&mut config);
+            crate::config::restrict_guest_config(&mut config);
         }
         for warning in config.warnings.iter().filter(|warning| is_new(warning)) {
             self.notify(&format!("warning: {warning}"));
@@ -272,30 +272,6 @@ impl Cx {
             }
         }
         Ok(self.config.get_or_init(|| config))
-    }
-
-    /// All profiles of this folder. Read once; the person is told then what was left out.
-    ///
-    /// # Errors
-    /// A file of the person's own that cannot be understood.
-    pub fn loaded_profiles(&self) -> anyhow::Result<&[LoadedProfile]> {
-        if let Some(profiles) = self.profiles.get() {
-            return Ok(profiles);
-        }
-        let profiles = profiles::read_all(self)?;
-        Ok(self.profiles.get_or_init(|| profiles))
-    }
-
-    /// The MCP servers that are declared here. Read once.
-    ///
-    /// # Errors
-    /// A usage error that names file and line.
-    pub fn declared_servers(&self) -> anyhow::Result<&DeclaredServers> {
-        if let Some(servers) = self.servers.get() {
-            return Ok(servers);
-        }
-        let servers = servers::load_declared_servers(self)?;
-        Ok(self.servers.get_or_init(|| servers))
     }
 
     /// Keeps an allow rule that a person gave for always: in their own rules for this project. A file

@@ -11,13 +11,14 @@ use weir_providers::probe;
 use weir_providers::transport::{ModelTransport, TransportOptions};
 use weir_scripted_model::ScriptedModel;
 
+use crate::config::SettingOrigin;
 use crate::cx::Cx;
 use crate::failure::usage;
 use crate::keys::KeySource;
 
 mod window;
 
-pub use window::{LocalModelWindows, check_fits_window};
+pub use window::check_fits_window;
 
 /// What is said when no model is named and none can be found.
 const NO_MODEL: &str = "no model: none is named, no provider has a key, and no local server \
@@ -180,7 +181,7 @@ pub fn model_by_name(cx: &Cx, text: &str) -> anyhow::Result<Arc<dyn Model>> {
 /// The same for a name that stands at `place`.
 fn model_named_at(cx: &Cx, text: &str, place: &str) -> anyhow::Result<Arc<dyn Model>> {
     if let Some(file) = text.strip_prefix("script:") {
-        crate::wiring::guest::may_script(cx, file)?;
+        check_guest_script(cx, file)?;
         return scripted_model(cx, Path::new(file));
     }
     let catalogue = load_catalogue(cx)?;
@@ -239,4 +240,27 @@ fn connect_resolved_model(
     }
     let info = Arc::new(window::with_window(cx, resolved).info);
     http_model(endpoint, info, process_transport(cx)).map_err(|error| usage(error.to_string()))
+}
+
+/// A scripted model is a file of this machine: a guest has the one that the installation names, and
+/// no other.
+///
+/// # Errors
+/// It is another; in words.
+fn check_guest_script(cx: &Cx, file: &str) -> anyhow::Result<()> {
+    if !cx.is_guest() {
+        return Ok(());
+    }
+    let config = cx.config()?;
+    let named = config.settings.model.as_deref().and_then(|text| text.strip_prefix("script:"));
+    let by_installation = matches!(
+        config.origin_of_key("model"),
+        SettingOrigin::User(..)
+            | SettingOrigin::Environment(_)
+            | SettingOrigin::Browser { for_all: true, .. }
+    );
+    match named == Some(file) && by_installation {
+        true => Ok(()),
+        false => Err(usage("a scripted model is a file of the server; choose another model")),
+    }
 }

@@ -5,13 +5,14 @@
 
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use weir_core::model::Thinking;
 use weir_core::profile::{PermissionMode, Profile, built_in_profiles};
 use weir_core::tool::ToolGroup;
 
 use crate::cx::Cx;
 use crate::failure::usage;
+pub use crate::loaded_profile::{LoadedProfile, ProfileLimits, ProfileSource};
 
 mod claude;
 mod frontmatter;
@@ -22,59 +23,6 @@ mod fuzz;
 const PROFILES_MAX: usize = 200;
 /// Largest file of a profile, in bytes.
 const FILE_BYTES_MAX: u64 = 256 * 1024;
-
-/// Where a profile comes from.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ProfileSource {
-    /// The program.
-    BuiltIn,
-    /// The person's own folder.
-    User(PathBuf),
-    /// The workspace.
-    Project(PathBuf),
-}
-
-impl std::fmt::Display for ProfileSource {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            ProfileSource::BuiltIn => f.write_str("built in"),
-            ProfileSource::User(path) | ProfileSource::Project(path) => {
-                write!(f, "{}", path.display())
-            }
-        }
-    }
-}
-
-/// A profile and what belongs to it beside the engine's own type.
-#[derive(Debug, Clone, PartialEq)]
-pub struct LoadedProfile {
-    /// What the engine is given.
-    pub profile: Profile,
-    /// Where it comes from.
-    pub source: ProfileSource,
-    /// Bounds that it sets.
-    pub limits: ProfileLimits,
-    /// The foreign servers whose tools it has; none: those of all.
-    pub mcp_servers: Vec<String>,
-    /// What of it was left out or has no effect: one line each.
-    pub notes: Vec<String>,
-}
-
-/// Bounds that a profile may set. Settings that somebody wrote down beat them.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct ProfileLimits {
-    /// As in the settings.
-    pub max_iterations: Option<u32>,
-    /// As in the settings.
-    pub max_tool_calls: Option<u32>,
-    /// As in the settings.
-    pub(crate) consecutive_mistake_limit: Option<u32>,
-    /// As in the settings.
-    pub budget_usd: Option<f64>,
-    /// As in the settings.
-    pub budget_tokens: Option<u64>,
-}
 
 /// A profile as it stands in a file.
 #[derive(Debug, Deserialize, Default)]
@@ -113,6 +61,20 @@ enum ToolChoice {
 impl Default for ToolChoice {
     fn default() -> ToolChoice {
         ToolChoice::Names(Vec::new())
+    }
+}
+
+impl Cx {
+    /// All profiles of this folder. Read once; the person is told then what was left out.
+    ///
+    /// # Errors
+    /// A file of the person's own that cannot be understood.
+    pub fn loaded_profiles(&self) -> anyhow::Result<&[LoadedProfile]> {
+        if let Some(profiles) = self.profiles.get() {
+            return Ok(profiles);
+        }
+        let profiles = read_all(self)?;
+        Ok(self.profiles.get_or_init(|| profiles))
     }
 }
 

@@ -1,51 +1,36 @@
 //! The MCP servers that are declared for a workspace (C8): those of the settings and, where a
 //! person trusted it, those of its `.mcp.json`. Nothing is started here.
 
-use crate::config::{McpServerSettings, SettingOrigin, WorkspaceConfig};
+use crate::config::{SettingOrigin, WorkspaceConfig};
 use crate::cx::Cx;
+pub use crate::declared_server::{DeclaredServer, DeclaredServers, ServerOwner};
 use crate::failure::usage;
 
 mod browser;
 mod expand;
-mod json;
 pub mod packages;
 mod spec;
 mod tokens;
 
+pub use crate::mcp_json::{FILE, parse_mcp_json};
 pub use browser::SignInBrowser;
 pub use expand::{TemplatePart, split_template};
-pub use json::{FILE, parse_mcp_json};
 pub use spec::secret_values;
 pub use tokens::TokenFiles;
 
-/// A declared server.
-#[derive(Debug, Clone, PartialEq)]
-pub struct DeclaredServer {
-    /// Its name.
-    pub name: String,
-    /// File and line.
-    pub place: String,
-    /// Whose file that is.
-    pub whose: ServerOwner,
-    /// What is said of it, variables filled in.
-    pub settings: McpServerSettings,
-    /// Why it cannot be used, and what to do.
-    pub problem: Option<String>,
+impl Cx {
+    /// The MCP servers that are declared here. Read once.
+    ///
+    /// # Errors
+    /// A usage error that names file and line.
+    pub fn declared_servers(&self) -> anyhow::Result<&DeclaredServers> {
+        if let Some(servers) = self.servers.get() {
+            return Ok(servers);
+        }
+        let servers = load_declared_servers(self)?;
+        Ok(self.servers.get_or_init(|| servers))
+    }
 }
-
-/// Whose file declares a server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ServerOwner {
-    /// The person's settings.
-    User,
-    /// The settings of the trusted workspace.
-    Project,
-    /// `.mcp.json` of the trusted workspace.
-    McpJson,
-}
-
-/// Every declared server, by name, and notes for a person.
-pub type DeclaredServers = (Vec<DeclaredServer>, Vec<String>);
 
 /// Every declared server, by name, and what a person should know of the rest. The settings win over
 /// `.mcp.json`: a workspace does not take the name of a server of the person's.
@@ -57,7 +42,7 @@ pub fn load_declared_servers(cx: &Cx) -> anyhow::Result<DeclaredServers> {
     let mut servers: Vec<DeclaredServer> = of_settings(config).collect();
     let mut notes = Vec::new();
     if cx.is_trusted()
-        && let Some(text) = json::read_mcp_json(&cx.folder).map_err(usage)?
+        && let Some(text) = crate::mcp_json::read_mcp_json(&cx.folder).map_err(usage)?
     {
         let written = parse_mcp_json(&text).map_err(|why| usage(format!("{FILE}:{why}")))?;
         let environment = expand::fillable_variables(&cx.environment);

@@ -86,6 +86,7 @@ const BORDERS: &[Border] = &[
             "weir-engine",
             "weir-mcp",
             "weir-providers",
+            "weir-scripted-model",
             "weir-tools",
             "weir-mail",
             "weir-script",

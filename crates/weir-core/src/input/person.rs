@@ -9,12 +9,12 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::SessionCommand;
+use crate::config::SessionConfig;
+use crate::event::KeepRequest;
 use crate::event::{Decision, InputAddition};
 use crate::governance::lease::LeaseTerms;
 use crate::ids::{ApprovalId, InputId, QuestionId};
 use crate::message::MessageBlock;
-use crate::session::SessionConfig;
-use crate::session::condense::KeepRequest;
 
 /// What a person can tell a session.
 ///

@@ -1,7 +1,7 @@
 //! What types cannot say: ranges, names, forms. Each complaint names the place where the value
 //! stands.
 
-use super::{SettingOrigin, Settings, WorkspaceConfig};
+use super::{ConfiguredHook, SettingOrigin, Settings, WorkspaceConfig};
 
 /// The first value that cannot be used.
 pub(super) fn check_values(config: &WorkspaceConfig) -> Result<(), String> {
@@ -10,7 +10,7 @@ pub(super) fn check_values(config: &WorkspaceConfig) -> Result<(), String> {
         .or_else(|| check_value_forms(settings))
         .or_else(|| check_chosen_names(config))
         .or_else(|| check_providers(settings))
-        .or_else(|| crate::secrets::find_secret_complaint(&settings.secrets))
+        .or_else(|| super::secrets::find_secret_complaint(&settings.secrets))
         .or_else(|| super::servers::find_server_complaint(settings))
         .or_else(|| super::plugins::find_plugin_complaint(settings))
         .map_or(Ok(()), |(key, problem)| {
@@ -30,7 +30,7 @@ pub(super) fn check_merged_files(config: &WorkspaceConfig) -> Result<(), String>
 fn check_hooks(config: &WorkspaceConfig) -> Result<(), String> {
     config.hooks.iter().try_for_each(|raw| {
         let wrong = |problem| format!("{}: {} {problem}", raw.origin, raw.name());
-        crate::hooks::ConfiguredHook::new(raw).map(drop).map_err(wrong)
+        ConfiguredHook::new(raw).map(drop).map_err(wrong)
     })
 }
 

@@ -2,10 +2,6 @@
 //! short while, and told in a sentence where it is smaller than a person would think (R6). Not
 //! here: how each server is asked (`weir-providers`), what a session does with its window.
 
-use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
-
 use weir_core::session::SessionConfig;
 use weir_core::view::plain::visible_text;
 use weir_providers::catalogue::{LOCAL_WINDOW, ResolvedModel};
@@ -15,28 +11,10 @@ use super::{process_transport, vendor_endpoint};
 use crate::cx::Cx;
 use crate::failure::usage;
 
-/// How long an answer counts: whoever starts their server anew with another window is believed soon.
-const KEPT: Duration = Duration::from_secs(60);
 /// A window from which on nobody is told that a model could take more.
 const ROOMY: u64 = 32_768;
 /// Tokens that a conversation needs beside instructions and tools, at least.
 const TALK_TOKENS_MIN: u64 = 1_024;
-
-/// What servers said, by model.
-#[derive(Debug, Default)]
-pub struct LocalModelWindows(Mutex<BTreeMap<String, (Instant, WindowReport)>>);
-
-impl LocalModelWindows {
-    fn recent_window(&self, model: &str) -> Option<WindowReport> {
-        let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.get(model).filter(|(at, _)| at.elapsed() < KEPT).map(|(_, window)| *window)
-    }
-
-    fn remember_window(&self, model: &str, window: WindowReport) {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        kept.insert(model.to_owned(), (Instant::now(), window));
-    }
-}
 
 /// Whether the settings say the window of this model: then nobody is asked.
 fn is_set(cx: &Cx, model: &str) -> bool {

@@ -183,7 +183,7 @@ fn of_mcp(file: &GovernedFile) -> Result<Vec<TrustOffer>, String> {
     let wrong = |why: &str| format!("{} cannot be understood: {why}", file.path);
     let text = read_governed_text(file, MCP_BYTES_MAX)?;
     // As strict as when it is used: what is trusted here is not refused there.
-    crate::servers::parse_mcp_json(&text).map_err(|why| wrong(&format!("line {why}")))?;
+    crate::mcp_json::parse_mcp_json(&text).map_err(|why| wrong(&format!("line {why}")))?;
     let json: Value = serde_json::from_str(&text).map_err(|error| wrong(&error.to_string()))?;
     let servers = match json.get("mcpServers") {
         None => return Ok(Vec::new()),

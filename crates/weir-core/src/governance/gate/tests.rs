@@ -11,17 +11,16 @@ mod flow;
 
 use super::floor_table::FLOOR;
 use super::*;
-use crate::governance::outcome::UnknownOutcome;
 use crate::governance::rules::{RuleAction, RuleContext, RuleOrigin, RuleSet};
-use crate::governance::{Provenance, RecentCall, call_form, canonical_json};
-use crate::ids::CallId;
-use crate::label::Label;
-use crate::message::Message;
+use crate::governance::{
+    Provenance, RecentCall, call_form, canonical_json, outcome::UnknownOutcome,
+};
 use crate::profile::{Limits, PermissionMode};
 use crate::tool::{
     AgentControl, CommandEffect, EffectClass, Effects, FileState, HostEffect, Inspection,
     PathAccess, PathEffect, PathPlace, PlannedChange, Tier,
 };
+use crate::{ids::CallId, label::Label, message::Message};
 
 fn context_of_rules() -> RuleContext {
     RuleContext {

@@ -14,7 +14,7 @@ use weir_engine::schedule::calendar::Calendar;
 use weir_install::user_space::{AgentWish, UserSpace};
 
 use crate::app::App;
-use crate::guard::Caller;
+use crate::caller::Caller;
 use crate::problem::{HandlerResult, ProblemDetails};
 use crate::schedule;
 

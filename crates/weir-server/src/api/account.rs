@@ -14,13 +14,13 @@ use crate::api::page::{ListPage, PageQuery};
 use crate::api::with_cookies;
 use crate::app::App;
 use crate::auth::passkeys::{self, PasskeyAssertion, PasskeyChallenge, PasskeyRegistration};
-use crate::auth::sign_in::SignInContext;
-use crate::auth::site::passkey_site;
 use crate::auth::throttle::{self, ThrottleBucket};
 use crate::auth::{ClientInfo, RevocationNotice, accounts, events, logins, password};
-use crate::guard::{Caller, CallerScope};
+use crate::caller::{Caller, CallerScope};
 use crate::problem::{HandlerResult, ProblemDetails};
 use crate::route::{Route, RouteAccess};
+use crate::sign_in::SignInContext;
+use crate::sign_in::site::passkey_site;
 
 /// The routes of this file.
 pub(crate) fn account_api_routes() -> Vec<Route> {

@@ -17,7 +17,7 @@ use weir_engine::ports::SessionFilter;
 
 use super::page::{ListPage, PageQuery};
 use crate::app::App;
-use crate::guard::Caller;
+use crate::caller::Caller;
 use crate::live::fold::{self, FoldedSession};
 use crate::live::tell::SettledApproval;
 use crate::live::title;

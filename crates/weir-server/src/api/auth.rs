@@ -13,12 +13,13 @@ use crate::api::page::{ListPage, PageQuery};
 use crate::app::App;
 use crate::auth::events;
 use crate::auth::shelf::TypedEntry;
-use crate::auth::sign_in::{CompletedLogin, PasswordOutcome, SignInContext};
 use crate::auth::tokens::{self, ApiToken, NewToken, TokenScope};
-use crate::auth::{ClientInfo, RevocationNotice, cookies, logins};
-use crate::guard::{Caller, CallerCredential};
+use crate::auth::{ClientInfo, RevocationNotice, logins};
+use crate::caller::{Caller, CallerCredential};
 use crate::problem::{HandlerResult, ProblemDetails};
 use crate::route::{Route, RouteAccess};
+use crate::sign_in::cookies;
+use crate::sign_in::{CompletedLogin, PasswordOutcome, SignInContext};
 
 /// The routes of this file.
 pub(crate) fn auth_api_routes() -> Vec<Route> {

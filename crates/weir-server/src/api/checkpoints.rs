@@ -19,7 +19,7 @@ use weir_install::user_space::UserSpace;
 use super::approvals::parse_approval_address;
 use super::sessions::find_own_session;
 use crate::app::App;
-use crate::guard::Caller;
+use crate::caller::Caller;
 use crate::problem::{HandlerResult, ProblemDetails};
 use crate::route::Route;
 

@@ -12,7 +12,7 @@ use weir_engine::workspace::{EntryKind, WalkOptions};
 use weir_install::user_space::SessionWish;
 
 use crate::app::App;
-use crate::guard::Caller;
+use crate::caller::Caller;
 use crate::problem::{HandlerResult, ProblemDetails};
 use crate::route::Route;
 

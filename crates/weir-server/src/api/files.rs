@@ -17,7 +17,7 @@ use crate::app::App;
 use crate::auth::ClientInfo;
 use crate::auth::events::{self, EventActor};
 use crate::auth::shelf::TypedRecords;
-use crate::guard::Caller;
+use crate::caller::Caller;
 use crate::problem::{HandlerResult, ProblemDetails};
 use crate::route::Route;
 

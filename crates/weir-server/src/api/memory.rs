@@ -10,7 +10,7 @@ use weir_core::memory::{MemoryStatus, export_markdown};
 
 use super::page::{ListPage, PageQuery};
 use crate::app::App;
-use crate::guard::Caller;
+use crate::caller::Caller;
 use crate::memory::{self, FactSettlement, MemoryLine, MemoryQuery, NewMemoryFact};
 use crate::problem::HandlerResult;
 use crate::route::Route;

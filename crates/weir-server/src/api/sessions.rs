@@ -15,7 +15,7 @@ use weir_install::user_space::SessionWish;
 
 use super::page::{ListPage, PageQuery};
 use crate::app::App;
-use crate::guard::Caller;
+use crate::caller::Caller;
 use crate::live::tell::{AcceptedInput, NewInput};
 use crate::live::{SessionKey, recovery, title};
 use crate::problem::{HandlerResult, ProblemDetails};

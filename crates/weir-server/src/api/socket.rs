@@ -19,10 +19,11 @@ use tokio::time::Instant;
 use weir_core::ids::SessionId;
 
 use crate::app::App;
-use crate::guard::{Caller, CallerCredential, is_own_origin};
-use crate::live::listeners::ListenerSlot;
+use crate::caller::{Caller, CallerCredential};
+use crate::guard::is_own_origin;
 use crate::problem::{HandlerResult, ProblemDetails};
 use crate::route::Route;
+use crate::session_registry::listeners::ListenerSlot;
 
 mod act;
 mod frame;

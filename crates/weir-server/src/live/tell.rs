@@ -21,10 +21,11 @@ use weir_engine::host::{
 };
 use weir_install::user_space::{SessionWish, UserSpace};
 
-use super::{ServerSessions, SessionLocation, pause, uploads};
+use super::{SessionLocation, pause, uploads};
 use crate::app::App;
 use crate::auth::secret;
 use crate::problem::{HandlerResult, ProblemDetails};
+use crate::session_registry::ServerSessions;
 
 mod mode;
 

@@ -18,7 +18,7 @@ use weir_install::sessions::ExportFormat;
 
 use super::find_own_session;
 use crate::app::App;
-use crate::guard::Caller;
+use crate::caller::Caller;
 use crate::live::uploads::{self, UploadedFile};
 use crate::problem::{HandlerResult, ProblemDetails};
 use crate::route::Route;

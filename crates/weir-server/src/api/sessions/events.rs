@@ -13,11 +13,11 @@ use serde_json::Value;
 use weir_core::ids::Seq;
 
 use crate::app::App;
-use crate::guard::Caller;
+use crate::caller::Caller;
 use crate::live::SessionFeed;
-use crate::live::listeners::ListenerSlot;
 use crate::problem::{HandlerResult, ProblemDetails};
 use crate::route::Route;
+use crate::session_registry::listeners::ListenerSlot;
 
 /// How often a stream without news says that it is there.
 const HEARTBEAT: Duration = Duration::from_secs(15);

@@ -6,7 +6,7 @@ use super::frame::{self, ClientCommand};
 use crate::api::approvals;
 use crate::api::sessions::{find_own_session, new_input_from_blocks};
 use crate::app::App;
-use crate::guard::Caller;
+use crate::caller::Caller;
 use crate::problem::{HandlerResult, ProblemDetails};
 
 /// Does it. The answer comes once it is durable.

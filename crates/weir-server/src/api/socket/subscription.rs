@@ -9,10 +9,10 @@ use weir_engine::hub::SessionUpdate;
 
 use super::frame::SessionView;
 use crate::app::App;
-use crate::guard::Caller;
+use crate::caller::Caller;
+use crate::chat::{self, ChatFold, PageOperation};
 use crate::live::SessionFeed;
 use crate::problem::HandlerResult;
-use crate::web::chat::{self, ChatFold, PageOperation};
 
 /// How often streamed text changes a page at most.
 const FLUSH_EVERY: Duration = Duration::from_millis(50);

@@ -9,9 +9,10 @@ use weir_core::profile::PermissionMode;
 use weir_engine::engine::EngineError;
 use weir_install::user_space::{SessionWish, UserSpace};
 
-use super::super::{ServerSessions, SessionKey, wishes};
+use super::super::{SessionKey, wishes};
 use crate::app::App;
 use crate::problem::{HandlerResult, ProblemDetails};
+use crate::session_registry::ServerSessions;
 
 /// The mode, where nothing else is wished for.
 fn only_permission_mode(wish: &SessionWish) -> Option<PermissionMode> {

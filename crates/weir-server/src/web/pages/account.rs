@@ -12,12 +12,12 @@ use crate::api::{
     change_password, end_login, logins_of, make_token, revoke_token, tokens_of, with_cookies,
 };
 use crate::app::App;
-use crate::auth::sign_in::SignInContext;
 use crate::auth::tokens::{NewToken, TokenScope};
 use crate::auth::{ClientInfo, accounts, events, factors, password};
-use crate::guard::Caller;
+use crate::caller::Caller;
 use crate::problem::{HandlerResult, ProblemDetails};
 use crate::route::Route;
+use crate::sign_in::SignInContext;
 use crate::web::parts::{csrf_input, page_with, render_badge, render_field, render_moment};
 
 mod invitation;

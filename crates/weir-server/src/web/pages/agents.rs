@@ -12,7 +12,7 @@ use weir_core::schedule::{MissedTicks, OnAsk, PromptMode, ScheduledAgent};
 
 use crate::agents::{self, AgentLine, RunLine, ScheduleDescription};
 use crate::app::App;
-use crate::guard::Caller;
+use crate::caller::Caller;
 use crate::problem::HandlerResult;
 use crate::route::Route;
 use crate::web::parts::{

@@ -15,7 +15,7 @@ use crate::api::sessions::{
     ListQuery, SessionLine, find_own_session, list_sessions, remove, rename_session,
 };
 use crate::app::App;
-use crate::guard::Caller;
+use crate::caller::Caller;
 use crate::live::{SessionKey, title};
 use crate::problem::{HandlerResult, ProblemDetails};
 use crate::route::Route;

@@ -18,7 +18,7 @@ use crate::api::files::{
 };
 use crate::app::App;
 use crate::auth::ClientInfo;
-use crate::guard::Caller;
+use crate::caller::Caller;
 use crate::problem::{HandlerResult, ProblemDetails};
 use crate::render;
 use crate::route::Route;

@@ -14,7 +14,7 @@ use weir_install::user_space::{
 
 use crate::api::library::parse_shelf as shelf_of;
 use crate::app::App;
-use crate::guard::Caller;
+use crate::caller::Caller;
 use crate::problem::{HandlerResult, ProblemDetails};
 use crate::render;
 use crate::route::{Route, RouteAccess};

@@ -16,7 +16,7 @@ use crate::api::mail::{
     MailAccountStatus, check_mail_account, mail_account_status, set_mail_account, taken_away,
 };
 use crate::app::App;
-use crate::guard::Caller;
+use crate::caller::Caller;
 use crate::problem::{HandlerResult, ProblemDetails};
 use crate::route::Route;
 use crate::web::parts::{

@@ -11,7 +11,7 @@ use weir_core::memory::{MemoryKind, MemoryStatus, TOLD_CHARS_MAX, TOLD_MAX};
 
 use crate::api::memory::export_memory;
 use crate::app::App;
-use crate::guard::Caller;
+use crate::caller::Caller;
 use crate::memory::{self, FactSettlement, MemoryLine, MemoryQuery, NewMemoryFact};
 use crate::problem::HandlerResult;
 use crate::route::Route;

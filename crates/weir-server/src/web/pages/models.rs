@@ -16,7 +16,7 @@ use weir_install::user_space::{
 };
 
 use crate::app::App;
-use crate::guard::Caller;
+use crate::caller::Caller;
 use crate::problem::HandlerResult;
 use crate::route::{Route, RouteAccess};
 use crate::web::parts::{csrf_input, framed_page, render_badge, render_empty, render_field};

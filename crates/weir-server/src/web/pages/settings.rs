@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::api::settings::apply_settings_change;
 use crate::app::App;
-use crate::guard::Caller;
+use crate::caller::Caller;
 use crate::problem::{HandlerResult, ProblemDetails};
 use crate::route::{Route, RouteAccess};
 use crate::web::parts::{csrf_input, page_with};

@@ -9,11 +9,11 @@ use serde::Deserialize;
 
 use crate::api::with_cookies;
 use crate::app::App;
-use crate::auth::sign_in::SignInContext;
 use crate::auth::throttle::{self, ThrottleBucket};
 use crate::auth::{ClientInfo, accounts, events, password, setup};
 use crate::problem::{HandlerResult, ProblemDetails};
 use crate::route::{Route, RouteAccess};
+use crate::sign_in::SignInContext;
 use crate::web::pages::account::new_password_fields;
 use crate::web::parts::{bare_with, render_field};
 

@@ -8,15 +8,15 @@ use maud::{Markup, html};
 use serde::Deserialize;
 use weir_install::people::{Person, Role};
 
+use crate::account_admin::{AdminContext, NewAccountRequest};
 use crate::api::{invitation_path, list_people};
 use crate::app::App;
-use crate::auth::admin::{AdminContext, NewAccountRequest};
 use crate::auth::factors::{self, SecondFactorPolicy};
-use crate::auth::oidc::{self, IdentityProvider};
 use crate::auth::{ClientInfo, accounts, events};
-use crate::guard::Caller;
+use crate::caller::Caller;
 use crate::problem::{HandlerResult, ProblemDetails};
 use crate::route::{Route, RouteAccess};
+use crate::sign_in::oidc::{self, IdentityProvider};
 use crate::web::parts::{csrf_input, page_with, render_badge, render_field, render_moment};
 
 /// The routes of this file.

@@ -11,11 +11,11 @@ use weir_install::people::Person;
 use super::{new_password_fields, page_with_problem, render_complaint};
 use crate::api::with_cookies;
 use crate::app::App;
-use crate::auth::sign_in::{PasswordOutcome, SignInContext};
 use crate::auth::throttle::{self, ThrottleBucket};
 use crate::auth::{ClientInfo, accounts, events, invitations, password};
 use crate::problem::{HandlerResult, ProblemDetails};
 use crate::route::{Route, RouteAccess};
+use crate::sign_in::{PasswordOutcome, SignInContext};
 use crate::web::parts::bare_with;
 
 /// The routes of this file.

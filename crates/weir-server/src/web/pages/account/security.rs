@@ -11,11 +11,11 @@ use serde::Deserialize;
 use super::{account_page, page_with_problem, render_complaint};
 use crate::api::with_cookies;
 use crate::app::App;
-use crate::auth::sign_in::SignInContext;
 use crate::auth::{ClientInfo, accounts, events, factors, passkeys, qr, totp};
-use crate::guard::{Caller, CallerScope};
+use crate::caller::{Caller, CallerScope};
 use crate::problem::{HandlerResult, ProblemDetails};
 use crate::route::Route;
+use crate::sign_in::SignInContext;
 use crate::web::parts::{csrf_input, render_badge, render_field, render_moment};
 
 /// The routes of this file.
@@ -250,7 +250,7 @@ async fn app_confirm(
     // The page is shown with the new sign-in: its forms need what belongs to that.
     let mut renewed = caller.clone();
     renewed.scope = CallerScope::All;
-    if let crate::guard::CallerCredential::Cookie { csrf, .. } = &mut renewed.via {
+    if let crate::caller::CallerCredential::Cookie { csrf, .. } = &mut renewed.via {
         csrf.clone_from(&entered.csrf);
     }
     Ok(with_cookies(codes_page(&renewed, &codes), entered.cookies))

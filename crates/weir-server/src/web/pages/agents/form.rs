@@ -16,7 +16,7 @@ use weir_install::user_space::{AgentChoices, AgentWish, OfferedTool};
 use super::{HERE, preset, render_due_times};
 use crate::agents::{self, by_group};
 use crate::app::App;
-use crate::guard::Caller;
+use crate::caller::Caller;
 use crate::problem::{HandlerResult, ProblemDetails};
 use crate::route::Route;
 use crate::web::parts::{csrf_input, page_with, render_field};

@@ -18,7 +18,7 @@ use weir_install::user_space::SessionWish;
 use super::{load_chat, respond_created, respond_done};
 use crate::api::approvals;
 use crate::app::App;
-use crate::guard::Caller;
+use crate::caller::Caller;
 use crate::live::tell::NewInput;
 use crate::problem::{HandlerResult, ProblemDetails};
 

@@ -17,7 +17,7 @@ use weir_engine::ports::Store;
 use super::{READ_BATCH, respond_created};
 use crate::api::sessions::find_own_session;
 use crate::app::App;
-use crate::guard::Caller;
+use crate::caller::Caller;
 use crate::live::tell::NewInput;
 use crate::problem::{HandlerResult, ProblemDetails};
 

@@ -9,7 +9,7 @@ use weir_core::view::plain::visible_text;
 
 use crate::api::complete;
 use crate::app::App;
-use crate::guard::Caller;
+use crate::caller::Caller;
 use crate::problem::{HandlerResult, ProblemDetails};
 
 /// Suggestions that are given.

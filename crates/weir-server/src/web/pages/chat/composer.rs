@@ -8,8 +8,8 @@ use weir_core::view::plain::visible_text;
 use weir_install::user_space::{Setting, UserSpace};
 
 use crate::auth::secret;
-use crate::guard::Caller;
-use crate::web::chat::{ChatStatus, ChatView};
+use crate::caller::Caller;
+use crate::chat::{ChatStatus, ChatView};
 use crate::web::parts::{csrf_input, render_icon};
 
 /// What can be chosen.

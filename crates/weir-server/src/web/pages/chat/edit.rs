@@ -15,7 +15,7 @@ use weir_install::user_space::UserSpace;
 
 use super::respond_created;
 use crate::app::App;
-use crate::guard::Caller;
+use crate::caller::Caller;
 use crate::live::tell::NewInput;
 use crate::problem::{HandlerResult, ProblemDetails};
 use crate::web::parts::{csrf_input, framed_page};

@@ -9,7 +9,7 @@ use weir_install::user_space::UserSpace;
 use super::{ENTRIES_SHOWN, LoadedChat, chat_title};
 use super::{composer, start};
 use crate::app::App;
-use crate::guard::Caller;
+use crate::caller::Caller;
 use crate::live::title;
 use crate::problem::HandlerResult;
 use crate::web::parts::{csrf_input, page_beside, render_icon, render_moment};

@@ -15,7 +15,7 @@ use weir_install::user_space::UserSpace;
 use crate::api::checkpoints::{RestoreBody, describe_path_change, of_session, taken_back};
 use crate::api::sessions::find_own_session;
 use crate::app::App;
-use crate::guard::Caller;
+use crate::caller::Caller;
 use crate::problem::{HandlerResult, ProblemDetails};
 use crate::render;
 use crate::web::parts::{

@@ -10,7 +10,7 @@ use weir_install::lists::{self, AllowListEntry, ListKind};
 use super::HERE;
 use crate::api::settings::{list_named, put_on_list, take_off_list};
 use crate::app::App;
-use crate::guard::Caller;
+use crate::caller::Caller;
 use crate::problem::HandlerResult;
 use crate::web::parts::{csrf_input, render_badge, render_empty, render_moment};
 

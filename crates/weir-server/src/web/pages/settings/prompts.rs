@@ -10,7 +10,7 @@ use weir_install::user_space::{PromptFile, PromptText, PromptVersion};
 
 use super::{ASSETS, HERE, SettingsQuery, render_refusal, render_settings_head};
 use crate::app::App;
-use crate::guard::Caller;
+use crate::caller::Caller;
 use crate::problem::{HandlerResult, ProblemDetails};
 use crate::render;
 use crate::web::parts::{csrf_input, page_with, render_badge, render_empty, render_moment};

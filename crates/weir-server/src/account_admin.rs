@@ -6,7 +6,7 @@ use crate::app::App;
 use crate::auth::events::{self, EventActor};
 use crate::auth::factors::{self, SecondFactorPolicy};
 use crate::auth::{ClientInfo, RevocationNotice, accounts, invitations, password, tokens};
-use crate::guard::Caller;
+use crate::caller::Caller;
 use crate::problem::{HandlerResult, ProblemDetails};
 
 /// An admin at work.

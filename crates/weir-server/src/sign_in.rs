@@ -11,9 +11,13 @@ use crate::auth::logins::{self, NewLogin};
 use crate::auth::password::PasswordCheck;
 use crate::auth::shelf::EntrySlot;
 use crate::auth::throttle::{self, ThrottleBucket};
-use crate::auth::{ClientInfo, RevocationNotice, accounts, cookies, factors, secret};
-use crate::guard::Caller;
+use crate::auth::{ClientInfo, RevocationNotice, accounts, factors, secret};
+use crate::caller::Caller;
 use crate::problem::{HandlerResult, ProblemDetails};
+
+pub(crate) mod cookies;
+pub(crate) mod oidc;
+pub(crate) mod site;
 
 /// Kind of the entries of browsers that signed in before.
 const DEVICE: &str = "device";

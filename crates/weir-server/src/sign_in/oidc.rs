@@ -13,9 +13,9 @@ use url::Url;
 
 use crate::app::App;
 use crate::auth::shelf::{EntrySlot, TypedRecords};
-use crate::auth::sign_in::{CompletedLogin, SignInContext};
-use crate::auth::{accounts, cookies, events, secret};
+use crate::auth::{accounts, events, secret};
 use crate::problem::{HandlerResult, ProblemDetails};
+use crate::sign_in::{CompletedLogin, SignInContext, cookies};
 
 mod jwt;
 

@@ -43,7 +43,7 @@ fn last_admin() -> ProblemDetails {
 impl AdminContext<'_> {
     async fn note_event(&self, what: &str, person: &Person, detail: &str) -> HandlerResult<()> {
         let doer = EventActor { by: &self.caller.person.name, address: Some(self.client.address) };
-        events::record_event(&self.app.doorman.shelf, doer, (what, &person.name), detail).await
+        events::record_event(&self.app.doorman.shelf, doer, what, &person.name, detail).await
     }
 
     /// Somebody by their id.

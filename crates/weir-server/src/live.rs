@@ -36,6 +36,28 @@ pub(crate) use feed::SessionFeed;
 use fold::FoldedSession;
 use weir_install::user_space::{SessionContext, SessionWish, UserSpace};
 
+/// A session as somebody asks for it: in whose space it is, and which.
+#[derive(Clone, Copy)]
+pub(crate) struct SessionRequest<'a> {
+    /// The server.
+    pub(crate) app: &'a App,
+    /// Everything of the person.
+    pub(crate) space: &'a Arc<UserSpace>,
+    /// Which.
+    pub(crate) session: &'a SessionId,
+}
+
+impl<'a> SessionRequest<'a> {
+    /// A session of a person.
+    pub(crate) fn new(
+        app: &'a App,
+        space: &'a Arc<UserSpace>,
+        session: &'a SessionId,
+    ) -> SessionRequest<'a> {
+        SessionRequest { app, space, session }
+    }
+}
+
 /// Where a session is.
 pub(crate) enum SessionLocation {
     /// It runs here.
@@ -51,11 +73,10 @@ impl ServerSessions {
     /// There is no such session, or it has fewer facts.
     pub(crate) async fn open_feed(
         &self,
-        app: &App,
-        home: &Arc<UserSpace>,
-        id: &SessionId,
+        request: SessionRequest<'_>,
         after: Seq,
     ) -> HandlerResult<SessionFeed> {
+        let SessionRequest { app, space: home, session: id } = request;
         SessionFeed::open(app, home, id, after).await
     }
 
@@ -90,24 +111,18 @@ impl ServerSessions {
         wishes::store_bound_options(app, home.as_ref(), &key, &wish).await?;
         let handle = home.engine().await?.open(id.clone(), options).await?;
         let live = LiveSession::new(handle, SessionState::default());
-        let room = self.admit_session(app, home, &key, (live, edition));
+        let room = ServerSession::new(live, home.clone(), key).made_at(edition);
+        let room = self.admit_session(app, room);
         room.wait_until_begun(0).await;
         Ok(id)
     }
 
-    fn admit_session(
-        &self,
-        app: &App,
-        home: &Arc<UserSpace>,
-        key: &SessionKey,
-        (live, edition): (LiveSession, u64),
-    ) -> Arc<ServerSession> {
-        let room = ServerSession::new(live, home.clone(), key.clone()).made_at(edition);
+    fn admit_session(&self, app: &App, room: ServerSession) -> Arc<ServerSession> {
         let room = Arc::new(room);
-        self.insert_live_session(key, &room);
+        self.insert_live_session(&room.key, &room);
         self.watchers.spawn(room.clone().watch_session(app.clone()));
         self.watchers.spawn(relay::relay_session(app.clone(), room.clone()));
-        self.wake_feeds(key);
+        self.wake_feeds(&room.key);
         room
     }
 
@@ -118,11 +133,10 @@ impl ServerSessions {
     /// There is no such session, its engine crashed too often, or it cannot be opened.
     pub(crate) async fn take_session(
         &self,
-        app: &App,
-        home: &Arc<UserSpace>,
-        id: &SessionId,
+        request: SessionRequest<'_>,
         wish: Option<&SessionWish>,
     ) -> HandlerResult<SessionLocation> {
+        let SessionRequest { space: home, session: id, .. } = request;
         let key = SessionKey::for_session(home.as_ref(), id);
         if let Some(room) = self.find_live_session(&key)
             && !room.made_way(home.as_ref()).await?
@@ -146,16 +160,16 @@ impl ServerSessions {
             // Whoever watched it takes it out of the list now.
             tokio::task::yield_now().await;
         }
-        self.open_session(app, home, &key, (id, wish)).await
+        self.open_session(request, &key, wish).await
     }
 
     async fn open_session(
         &self,
-        app: &App,
-        home: &Arc<UserSpace>,
+        request: SessionRequest<'_>,
         key: &SessionKey,
-        (id, wish): (&SessionId, Option<&SessionWish>),
+        wish: Option<&SessionWish>,
     ) -> HandlerResult<SessionLocation> {
+        let SessionRequest { app, space: home, session: id } = request;
         let store = home.store();
         let FoldedSession { session, state, .. } =
             fold::load_session_fold(store.as_ref(), id).await?;
@@ -180,7 +194,8 @@ impl ServerSessions {
         match engine.resume(id.clone(), options).await {
             Ok(handle) => {
                 let live = LiveSession::new(handle, state);
-                let room = self.admit_session(app, home, key, (live, edition));
+                let room = ServerSession::new(live, home.clone(), key.clone()).made_at(edition);
+                let room = self.admit_session(app, room);
                 // Whoever looks into the journal now finds what the opening changed.
                 room.wait_until_begun(session.fact_count()).await;
                 Ok(SessionLocation::Here(room))

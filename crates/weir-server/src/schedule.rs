@@ -20,7 +20,7 @@ use weir_engine::schedule::{
 };
 
 use crate::app::App;
-use crate::live::{SessionLocation, recovery};
+use crate::live::{SessionLocation, SessionRequest, recovery};
 use crate::problem::{HandlerResult, ProblemDetails};
 
 mod places;
@@ -223,7 +223,7 @@ impl LiveRuns {
             };
             app.rooms.create_as(app, home, id.clone(), wish).await?;
         }
-        let room = match app.rooms.take_session(app, home, &id, None).await? {
+        let room = match app.rooms.take_session(SessionRequest::new(app, home, &id), None).await? {
             SessionLocation::Here(room) => room,
             SessionLocation::Elsewhere(holder) => {
                 return Err(ProblemDetails::conflict(format!("{holder} has its session")));

@@ -110,7 +110,7 @@ async fn settle_memory_fact(
         (MemoryDecision::Rejected, _) => FactSettlement::Settled(MemoryStatus::Rejected),
         (MemoryDecision::Forgotten, _) => FactSettlement::Settled(MemoryStatus::Forgotten),
     };
-    Ok(Json(memory::settle_fact(home.as_ref(), (&id, word), app.current_time()).await?))
+    Ok(Json(memory::settle_fact(home.as_ref(), &id, word, app.current_time()).await?))
 }
 
 async fn get_memory_export(State(app): State<App>, caller: Caller) -> HandlerResult<Response> {

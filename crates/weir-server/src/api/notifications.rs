@@ -12,7 +12,7 @@ use weir_install::seal::SecretSeal;
 use crate::app::App;
 use crate::caller::Caller;
 use crate::notify::NoticeKind;
-use crate::notify::channels::{self, ChannelAddress, ChannelLine};
+use crate::notify::channels::{self, ChannelAddress, ChannelLine, ChannelRequest};
 use crate::problem::HandlerResult;
 use crate::route::Route;
 
@@ -70,7 +70,7 @@ pub(crate) async fn add_channel(
     kinds: BTreeSet<NoticeKind>,
 ) -> HandlerResult<String> {
     let seal = SecretSeal::new(&app.house.seal_key()?)?;
-    let wish = (&caller.person, way, kinds);
+    let wish = ChannelRequest { person: &caller.person, way, kinds };
     Ok(channels::add_channel(app.records.as_ref(), &seal, wish, app.current_time()).await?)
 }
 

@@ -50,17 +50,28 @@ pub(crate) fn page_with(
     assets: &[&str],
     body: &Markup,
 ) -> Markup {
-    page_beside(caller, title, (here, assets), &side::render_side_list(None, None), body)
+    page_beside(caller, PageHead { title, here, assets }, &side::render_side_list(None, None), body)
+}
+
+/// What stands in the head of a page, and where it is among the others.
+#[derive(Clone, Copy)]
+pub(crate) struct PageHead<'a> {
+    /// What it is called.
+    pub(crate) title: &'a str,
+    /// The path of the entry of the navigation that is marked.
+    pub(crate) here: &'a str,
+    /// Scripts and styles of its own.
+    pub(crate) assets: &'a [&'a str],
 }
 
 /// The same with the chats at its side as they are.
 pub(crate) fn page_beside(
     caller: &Caller,
-    title: &str,
-    (here, assets): (&str, &[&str]),
+    head: PageHead<'_>,
     chats: &Markup,
     body: &Markup,
 ) -> Markup {
+    let PageHead { title, here, assets } = head;
     html! {
         (DOCTYPE)
         html lang="en" {

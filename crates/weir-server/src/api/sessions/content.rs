@@ -213,7 +213,8 @@ async fn get_call_result(
 async fn export_session(
     State(app): State<App>,
     caller: Caller,
-    (Path(id), Query(query)): (Path<String>, Query<ExportQuery>),
+    Path(id): Path<String>,
+    Query(query): Query<ExportQuery>,
 ) -> HandlerResult<Response> {
     let id = find_own_session(&app, &caller, &id).await?;
     let (format, media, ending) = match query.format.as_deref().unwrap_or("jsonl") {

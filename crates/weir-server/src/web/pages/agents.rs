@@ -351,7 +351,7 @@ async fn pause_agent(
     Path(name): Path<String>,
     Form(AgentActionForm {}): Form<AgentActionForm>,
 ) -> HandlerResult<Redirect> {
-    agents::set_active(&app, &caller, (&name, false)).await?;
+    agents::set_active(&app, &caller, &name, false).await?;
     Ok(redirect_to_agent(
         &name,
         "Paused: it will not start by itself. A run in progress continues.",
@@ -364,7 +364,7 @@ async fn resume_agent(
     Path(name): Path<String>,
     Form(AgentActionForm {}): Form<AgentActionForm>,
 ) -> HandlerResult<Redirect> {
-    agents::set_active(&app, &caller, (&name, true)).await?;
+    agents::set_active(&app, &caller, &name, true).await?;
     Ok(redirect_to_agent(&name, "Active: it runs on schedule from now on."))
 }
 

@@ -98,7 +98,7 @@ async fn file_offers(
     folder: Option<String>,
     typed: &str,
 ) -> HandlerResult<Vec<CompletionOffer>> {
-    let found = complete::complete_file_paths(app, caller, folder, (typed, OFFERED_MAX)).await?;
+    let found = complete::complete_file_paths(app, caller, folder, typed, OFFERED_MAX).await?;
     Ok(found.iter().map(|path| file_offer(path)).collect())
 }
 

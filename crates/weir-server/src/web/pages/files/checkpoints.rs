@@ -248,6 +248,6 @@ async fn restore_checkpoint(
         merge: !wish.merge.is_empty(),
         ..RestoreBody::default()
     };
-    taken_back(&app, &caller, (&format!("{}.{id}", info.session), body)).await?;
+    taken_back(&app, &caller, &format!("{}.{id}", info.session), body).await?;
     Ok(Redirect::to(&format!("/files/checkpoints/{id}")))
 }

@@ -14,7 +14,7 @@ use weir_engine::schedule::calendar::Calendar;
 use weir_install::user_space::{AgentWish, UserSpace};
 
 use crate::app::App;
-use crate::guard::Caller;
+use crate::caller::Caller;
 use crate::problem::{HandlerResult, ProblemDetails};
 use crate::schedule;
 
@@ -247,7 +247,8 @@ async fn run_cost(store: &dyn Store, run: &AgentRun) -> HandlerResult<Option<f64
 pub(crate) async fn define_agent(
     app: &App,
     caller: &Caller,
-    (wish, replace): (&AgentWish, bool),
+    wish: &AgentWish,
+    replace: bool,
 ) -> HandlerResult<(AgentLine, Vec<String>)> {
     let home = app.home(&caller.person).await?;
     // Before it is kept: an agent without a scheduler would never run.
@@ -263,7 +264,8 @@ pub(crate) async fn define_agent(
 pub(crate) async fn set_active(
     app: &App,
     caller: &Caller,
-    (name, active): (&str, bool),
+    name: &str,
+    active: bool,
 ) -> HandlerResult<AgentLine> {
     let home = app.home(&caller.person).await?;
     let store = home.store();

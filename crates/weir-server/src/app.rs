@@ -15,16 +15,22 @@ use weir_install::seal::SecretSeal;
 use weir_install::user_space::UserSpace;
 
 use crate::auth::AuthService;
-use crate::health::HealthMonitor;
+use crate::chat::ChatCache;
 use crate::limits::{OpenConnections, RateLimits};
-use crate::live::ServerSessions;
-use crate::mail::watch::FollowStatuses;
 use crate::metrics::ServerMetrics;
 use crate::notify::NoticeInbox;
-use crate::notify::further::ChannelSender;
-use crate::schedule::ScheduleWaker;
+use crate::notify::further::{ChannelSender, ChannelSenderParts};
+use crate::session_registry::ServerSessions;
 use crate::tls::ServerCertificate;
-use crate::web::chat::ChatCache;
+
+pub(crate) mod follow_status;
+pub(crate) mod health_monitor;
+mod listen;
+mod schedule_waker;
+
+use follow_status::FollowStatuses;
+use health_monitor::HealthMonitor;
+use schedule_waker::ScheduleWaker;
 
 /// Settings of a server.
 #[derive(Debug, Clone)]
@@ -95,7 +101,7 @@ pub struct AppState {
     /// What people are told outside chats.
     pub(crate) bell: NoticeInbox,
     /// What sends notices further.
-    pub(crate) further: OnceLock<Arc<ChannelSender>>,
+    pub(crate) further: Arc<ChannelSender>,
     /// How mail accounts that are followed here stand.
     pub(crate) mail: FollowStatuses,
     /// What everybody may ask for in a minute.
@@ -133,13 +139,22 @@ impl App {
         let stop = CancellationToken::new();
         let metrics = Arc::new(ServerMetrics::new());
         house.observe(metrics.clone());
-        let app = App(Arc::new(AppState {
+        let bell = NoticeInbox::new(records.clone(), clock.clone());
+        let further = ChannelSender::new(ChannelSenderParts {
+            house: house.clone(),
+            records: records.clone(),
+            clock: clock.clone(),
+            public_url: options.public_url.clone(),
+            stop: stop.clone(),
+        });
+        bell.send_further(further.clone());
+        Ok(App(Arc::new(AppState {
             doorman: AuthService::new(records.clone(), clock.clone(), seal),
-            bell: NoticeInbox::new(records.clone(), clock.clone()),
+            bell,
             rooms: ServerSessions::new(&key, stop.child_token()),
             chats: ChatCache::default(),
             schedules: ScheduleWaker::default(),
-            further: OnceLock::new(),
+            further,
             mail: FollowStatuses::default(),
             rates: RateLimits::new(options.limits.requests_per_minute),
             connections: Arc::default(),
@@ -151,11 +166,7 @@ impl App {
             clock,
             options,
             stop,
-        }));
-        let further = Arc::new(ChannelSender::new(app.clone()));
-        app.bell.send_further(further.clone());
-        app.further.get_or_init(|| further);
-        Ok(app)
+        })))
     }
 
     /// Now.

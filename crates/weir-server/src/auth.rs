@@ -1,5 +1,5 @@
 //! Who somebody is: passwords, sign-ins, tokens, second factors (S2). Not here: what they may do then
-//! (`guard`), and the pages that ask for it (`web/pages`).
+//! (`guard`), how they come in (`sign_in`), and the pages that ask for it (`web/pages`).
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -9,27 +9,20 @@ use http::{HeaderMap, header};
 use tokio::sync::broadcast;
 use weir_engine::ports::{Clock, Records};
 
-use crate::app::App;
-use crate::guard::{Caller, CallerCredential, CallerScope};
+use crate::caller::{Caller, CallerCredential, CallerScope};
 use crate::problem::HandlerResult;
 
 pub(crate) mod accounts;
-pub(crate) mod admin;
-pub(crate) mod cookies;
 pub(crate) mod events;
 pub(crate) mod factors;
 pub(crate) mod invitations;
-pub(crate) mod listen;
 pub(crate) mod logins;
-pub(crate) mod oidc;
 pub(crate) mod passkeys;
 pub(crate) mod password;
 pub(crate) mod qr;
 pub(crate) mod secret;
 pub(crate) mod setup;
 pub(crate) mod shelf;
-pub(crate) mod sign_in;
-pub(crate) mod site;
 pub(crate) mod throttle;
 pub(crate) mod tokens;
 pub(crate) mod totp;
@@ -76,23 +69,21 @@ impl AuthService {
         }
     }
 
-    /// Who sent these headers: a cookie, or `Authorization: Bearer`. `None`: neither is there, or
-    /// it is no longer valid. A token that is there and does not hold is nobody, whatever the
+    /// Who sent these headers: the cookie of a sign-in, which is given here as it was found among
+    /// them, or `Authorization: Bearer`. `None`: neither is there, or it is no longer valid. A token that is there and does not hold is nobody, whatever the
     /// cookie says.
     ///
     /// # Errors
     /// The database does not answer.
     pub(crate) async fn find_caller(
         &self,
-        app: &App,
         headers: &HeaderMap,
+        cookie: Option<&str>,
     ) -> HandlerResult<Option<Caller>> {
         if headers.contains_key(header::AUTHORIZATION) {
             return self.by_token(headers).await;
         }
-        let Some(cookie) = cookies::read_cookie(headers, cookies::sign_in_name(app)) else {
-            return Ok(None);
-        };
+        let Some(cookie) = cookie else { return Ok(None) };
         let Some(login) = logins::find_login_by_token(&self.shelf, cookie).await? else {
             return Ok(None);
         };

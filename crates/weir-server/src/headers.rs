@@ -18,6 +18,7 @@ use ring::rand::{SecureRandom, SystemRandom};
 
 use crate::app::App;
 use crate::limits::ResponsePerson;
+use crate::page::bare_page;
 use crate::peer::ClientAddress;
 use crate::problem::ProblemDetails;
 
@@ -218,7 +219,7 @@ async fn error_page(response: Response) -> Response {
             p { a.btn href="/" { "To the start page" } }
         }
     };
-    let page = (parts.status, crate::web::parts::bare_page(title, &body)).into_response();
+    let page = (parts.status, bare_page(title, &body)).into_response();
     with_headers(page, &parts.headers, parts.extensions)
 }
 

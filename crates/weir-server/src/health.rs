@@ -1,8 +1,7 @@
 //! Whether the process lives, whether it can work, and its figures (S15). Not here: what an admin
 //! sees of it (`web/pages/admin`).
 
-use std::collections::BTreeSet;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use axum::extract::State;
@@ -14,24 +13,19 @@ use http::{HeaderMap, StatusCode, header};
 use schemars::JsonSchema;
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
-use tokio::sync::Mutex;
-use weir_core::ids::Timestamp;
 use weir_install::maintenance::{HealthFinding, HealthLevel};
 
 use crate::app::App;
+use crate::app::health_monitor::HealthMonitor;
 use crate::headers;
 use crate::peer::ClientAddress;
 use crate::problem::ProblemDetails;
+use crate::tls::check_certificate;
 
 /// How long what was found holds: whoever asks often does not make the database work.
 const HOLDS: Duration = Duration::from_secs(1);
 /// How long the database may take to answer.
 const DATABASE_TIME: Duration = Duration::from_secs(3);
-/// A clock that was set by so much is told of.
-const CLOCK_S_MAX: i64 = 30;
-/// A certificate that ends in less is told of.
-const CERTIFICATE_DAYS_MIN: i64 = 14;
-const DAY_US: i64 = 86_400_000_000;
 
 /// The three addresses. They ask nobody who they are: a database that is away must not keep them
 /// from answering.
@@ -122,43 +116,7 @@ fn may_measure(asks: ClientAddress, headers: &HeaderMap, token: Option<&str>) ->
     asks.ip.is_loopback() && !by_proxy
 }
 
-/// What was found last.
-pub(crate) struct HealthMonitor {
-    begun: (Instant, Timestamp),
-    /// People whose sessions cannot be read.
-    unreadable: std::sync::Mutex<BTreeSet<String>>,
-    last: Mutex<Option<(Instant, Arc<Vec<HealthFinding>>)>>,
-}
-
 impl HealthMonitor {
-    /// Begins to watch, at `now` by the wall clock.
-    pub(crate) fn new(now: Timestamp) -> HealthMonitor {
-        let unreadable = std::sync::Mutex::default();
-        HealthMonitor { begun: (Instant::now(), now), unreadable, last: Mutex::default() }
-    }
-
-    /// Notes whether what is kept of a person could be read.
-    pub(crate) fn note_readable(&self, person: &str, readable: bool) {
-        let mut unreadable = self.unreadable.lock().unwrap_or_else(PoisonError::into_inner);
-        if readable {
-            unreadable.remove(person);
-        } else {
-            unreadable.insert(person.to_owned());
-        }
-    }
-
-    /// Whose sessions cannot be read. Others go on, so the server as a whole is ready.
-    fn unreadable_finding(&self) -> Option<HealthFinding> {
-        let unreadable = self.unreadable.lock().unwrap_or_else(PoisonError::into_inner);
-        let names: Vec<&str> = unreadable.iter().map(String::as_str).collect();
-        let says = format!(
-            "what is kept of {} cannot be read: nothing of theirs is done; the log says why, and a \
-             backup brings it back",
-            names.join(", ")
-        );
-        (!names.is_empty()).then(|| HealthFinding::new("damaged", HealthLevel::Warn, says))
-    }
-
     /// Everything that was looked at, at most a second ago.
     pub(crate) async fn current_findings(&self, app: &App) -> Arc<Vec<HealthFinding>> {
         let mut last = self.last.lock().await;
@@ -176,26 +134,6 @@ impl HealthMonitor {
         *last = Some((Instant::now(), findings.clone()));
         findings
     }
-
-    /// Whether the wall clock went as fast as time.
-    fn check_clock(&self, now: Timestamp) -> HealthFinding {
-        let passed = i64::try_from(self.begun.0.elapsed().as_micros()).unwrap_or(i64::MAX);
-        clock_finding(now.micros() - self.begun.1.micros() - passed)
-    }
-}
-
-fn clock_finding(jumped_us: i64) -> HealthFinding {
-    let seconds = jumped_us / 1_000_000;
-    if seconds.abs() < CLOCK_S_MAX {
-        return HealthFinding::new("clock", HealthLevel::Good, "the clock runs evenly");
-    }
-    let way = if seconds > 0 { "forward" } else { "back" };
-    let says = format!(
-        "the clock was set {way} by {} s since the start: schedules and sign-ins go by it; see to \
-         its synchronisation",
-        seconds.abs()
-    );
-    HealthFinding::new("clock", HealthLevel::Warn, says)
 }
 
 async fn check_database(app: &App) -> HealthFinding {
@@ -209,37 +147,6 @@ async fn check_database(app: &App) -> HealthFinding {
     tracing::error!(why = %says, "the database does not answer");
     let says = format!("the database does not answer: {says}. Nothing is done until it does");
     HealthFinding::new("database", HealthLevel::Bad, says)
-}
-
-/// How long a certificate holds.
-pub(crate) fn check_certificate(ends: Timestamp, now: Timestamp) -> HealthFinding {
-    let days = (ends.micros() - now.micros()).div_euclid(DAY_US);
-    let of = |health, says: String| HealthFinding::new("certificate", health, says);
-    let left = ends.micros() - now.micros();
-    match days {
-        ..0 => of(
-            HealthLevel::Warn,
-            format!(
-                "the certificate ended {} ago: browsers refuse it; renew it",
-                duration_text(-left)
-            ),
-        ),
-        days if days < CERTIFICATE_DAYS_MIN => of(
-            HealthLevel::Warn,
-            format!("the certificate ends in {}; renew it", duration_text(left)),
-        ),
-        days => of(HealthLevel::Good, format!("the certificate holds for {days} days")),
-    }
-}
-
-/// A time in the largest unit of which there are at least two.
-fn duration_text(us: i64) -> String {
-    let minutes = us / 60_000_000;
-    match minutes {
-        ..120 => format!("{minutes} minutes"),
-        120..2_880 => format!("{} hours", minutes / 60),
-        _ => format!("{} days", minutes / 1_440),
-    }
 }
 
 #[cfg(test)]
@@ -263,30 +170,5 @@ mod tests {
         assert!(may("192.0.2.1", &[("authorization", "Bearer secret")], Some("secret")));
         assert!(!may("192.0.2.1", &[("authorization", "Bearer secre")], Some("secret")));
         assert!(!may("192.0.2.1", &[("authorization", "Bearer ")], None));
-    }
-
-    #[test]
-    fn s15_a_clock_that_was_set_is_told_of() {
-        assert_eq!(clock_finding(29_000_000).health, HealthLevel::Good);
-        let forward = clock_finding(3_600_000_000);
-        assert_eq!(forward.health, HealthLevel::Warn);
-        assert!(forward.says.contains("forward by 3600 s"), "{}", forward.says);
-        assert!(clock_finding(-40_000_000).says.contains("back by 40 s"));
-    }
-
-    #[test]
-    fn s15_a_certificate_is_told_of_before_it_ends() {
-        let day = |days: i64| Timestamp(days * DAY_US);
-        assert_eq!(check_certificate(day(100), day(1)).health, HealthLevel::Good);
-        assert_eq!(check_certificate(day(14), day(1)).health, HealthLevel::Warn);
-        let ended = check_certificate(day(10), day(13));
-        assert!(
-            ended.health == HealthLevel::Warn && ended.says.contains("3 days ago"),
-            "{ended:?}"
-        );
-        let hour = |hours: i64| Timestamp(hours * DAY_US / 24);
-        let just = check_certificate(hour(10), hour(13));
-        assert!(just.health == HealthLevel::Warn && just.says.contains("3 hours ago"), "{just:?}");
-        assert!(check_certificate(hour(30), hour(13)).says.contains("ends in 17 hours"));
     }
 }

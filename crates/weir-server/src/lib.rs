@@ -3,15 +3,19 @@
 //! A face like any other: it folds what the engine publishes and sends it commands. Settings,
 //! models, people and what their agents can use it has from `weir-install`; files of the
 //! configuration, concrete stores, tools and providers it never sees. Reading order: `app`,
-//! `route`, `guard`; then `auth` (who somebody is), `live` (sessions that run), `api` (JSON), `web`
-//! (pages), `render` (text to safe HTML); `offscreen` is for tests that compare faces.
+//! `caller`, `route`, `guard`; then `auth` and `sign_in` (who somebody is), `session_registry` and
+//! `live` (sessions that run), `api` (JSON), `chat` and `web` (pages), `render` (text to safe HTML),
+//! `routes` (all addresses); `offscreen` is for tests that compare faces.
 #![warn(missing_docs)]
 
+mod account_admin;
 mod agents;
 mod api;
 mod app;
 mod audit;
 mod auth;
+mod caller;
+mod chat;
 mod guard;
 mod headers;
 mod health;
@@ -23,18 +27,22 @@ mod metrics;
 pub mod notify;
 pub mod offscreen;
 mod openapi;
+mod page;
 mod peer;
 mod problem;
 pub mod render;
 mod route;
+mod routes;
 mod schedule;
 mod serve;
+mod session_registry;
+mod sign_in;
 mod tls;
 mod usage;
 mod web;
 
 pub use app::{App, ServerLimits, ServerOptions};
-pub use openapi::openapi_document as openapi;
-pub use route::{Route, RouteAccess, all_routes};
+pub use route::{Route, RouteAccess};
+pub use routes::{all_routes, openapi_document as openapi};
 pub use serve::{HttpServer, ServeError};
 pub use tls::{TlsError, certificate_finding};

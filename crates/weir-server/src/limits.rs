@@ -1,21 +1,17 @@
 //! How much one person or one address may ask for: connections at once, requests a minute, bytes of
-//! a body. Not here: guesses of passwords, which the doorman slows down by account.
+//! a body. Not here: which requests count (`guard::quotas`), and guesses of passwords, which the
+//! doorman slows down by account.
 
 use std::collections::HashMap;
 use std::hash::Hash;
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use axum::extract::{Request, State};
-use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use tokio::sync::Notify;
 use weir_core::ids::Timestamp;
 
-use crate::app::App;
-use crate::guard::Caller;
-use crate::peer::ClientAddress;
 use crate::problem::ProblemDetails;
 
 /// Bytes of a request's body where its route says nothing else.
@@ -108,7 +104,8 @@ fn fill_bucket(bucket: QuotaBucket, now: Timestamp, a_second: f64, full: f64) ->
 }
 
 impl QuotaDecision {
-    fn write_headers(self, headers: &mut HeaderMap, policy: &str) {
+    /// Says in the headers of an answer what is left.
+    pub(crate) fn write_headers(self, headers: &mut HeaderMap, policy: &str) {
         let line = format!("\"{policy}\";r={};t={}", self.left, self.seconds);
         let quota = format!("\"{policy}\";q={};w={WINDOW_S}", self.quota);
         for (name, text) in [("ratelimit", line), ("ratelimit-policy", quota)] {
@@ -118,7 +115,8 @@ impl QuotaDecision {
         }
     }
 
-    fn refusal_response(self, policy: &str) -> Response {
+    /// The answer to whoever asked too often.
+    pub(crate) fn refusal_response(self, policy: &str) -> Response {
         let who = if policy == "address" { "this address" } else { "you" };
         let sentence =
             format!("{who} may send {} requests a minute; wait {} s", self.quota, self.seconds);
@@ -131,8 +129,10 @@ impl QuotaDecision {
 
 /// The quotas of a server.
 pub(crate) struct RateLimits {
-    people: MinuteQuotas<String>,
-    addresses: MinuteQuotas<IpAddr>,
+    /// By the id of a person.
+    pub(crate) people: MinuteQuotas<String>,
+    /// By address, as [`network_of`] gives it.
+    pub(crate) addresses: MinuteQuotas<IpAddr>,
 }
 
 impl RateLimits {
@@ -152,41 +152,8 @@ pub(crate) struct ResponsePerson {
     pub(crate) person: String,
 }
 
-/// Each request of somebody who is known counts against their own quota, whichever address, cookie
-/// or token it came by. Inside the guard.
-pub(crate) async fn per_person(State(app): State<App>, request: Request, next: Next) -> Response {
-    let person = request.extensions().get::<Caller>().map(|caller| caller.person.id.0.clone());
-    let Some(person) = person else { return next.run(request).await };
-    let allowance = app.rates.people.take(person.clone(), app.current_time());
-    let mut response = match allowance.allowed {
-        true => next.run(request).await,
-        false => allowance.refusal_response("person"),
-    };
-    allowance.write_headers(response.headers_mut(), "person");
-    response.extensions_mut().insert(ResponsePerson { person });
-    response
-}
-
-/// Requests of whoever is not known count against the quota of their address: guesses of tokens,
-/// of links, of addresses that are not there. Outside of everything else.
-pub(crate) async fn per_address(State(app): State<App>, request: Request, next: Next) -> Response {
-    let Some(address) = request.extensions().get::<ClientAddress>().map(|one| one.ip) else {
-        return ProblemDetails::internal_failure("a request without an address").into_response();
-    };
-    let address = network_of(address);
-    let before = app.rates.addresses.peek(address, app.current_time());
-    if !before.allowed {
-        return before.refusal_response("address");
-    }
-    let response = next.run(request).await;
-    if response.extensions().get::<ResponsePerson>().is_none() {
-        app.rates.addresses.take(address, app.current_time());
-    }
-    response
-}
-
 /// An address as quotas see it: with IPv6 everybody has a whole network of them.
-fn network_of(address: IpAddr) -> IpAddr {
+pub(crate) fn network_of(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(v6) => {
             let [a, b, c, d, ..] = v6.segments();

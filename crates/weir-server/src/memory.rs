@@ -177,7 +177,8 @@ pub(crate) enum FactSettlement {
 /// There is no such fact, or the store refuses.
 pub(crate) async fn settle_fact(
     home: &UserSpace,
-    (id, word): (&str, FactSettlement),
+    id: &str,
+    word: FactSettlement,
     now: Timestamp,
 ) -> HandlerResult<MemoryLine> {
     let missing = || ProblemDetails::not_found(format!("the fact {id:?}"));

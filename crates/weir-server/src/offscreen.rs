@@ -5,7 +5,7 @@
 use weir_core::ids::SessionId;
 use weir_engine::hub::PublishedFact;
 
-use crate::web::chat::{ChatView, FoldedChat};
+use crate::chat::{ChatView, FoldedChat};
 
 /// The page of a chat.
 pub struct OffscreenPage {

@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 
-use axum::Json;
 use axum::http::Method;
 use schemars::generate::SchemaSettings;
 use schemars::{Schema, SchemaGenerator};
@@ -11,29 +10,13 @@ use serde_json::{Map, Value, json};
 
 use crate::health::{LivenessReport, ReadinessReport};
 use crate::problem::ProblemDetails;
-use crate::route::{Route, RouteAccess, RouteAnswer, SchemaOf, all_routes};
+use crate::route::{Route, RouteAccess, RouteAnswer, SchemaOf};
 
 /// Where its own description is.
 pub(crate) const PATH: &str = "/api/v1/openapi.json";
 
-/// The route that gives it.
-pub(crate) fn openapi_route() -> Route {
-    Route::get(PATH, get_openapi)
-        .access(RouteAccess::Anyone)
-        .summary("This description")
-        .gives_json::<BTreeMap<String, Value>>(200)
-}
-
-async fn get_openapi() -> Json<Value> {
-    Json(openapi_document())
-}
-
-/// The OpenAPI 3.1 document.
-pub fn openapi_document() -> Value {
-    document_of(&all_routes())
-}
-
-fn document_of(table: &[Route]) -> Value {
+/// The OpenAPI 3.1 document of a table of routes.
+pub(crate) fn document_of(table: &[Route]) -> Value {
     let settings = SchemaSettings::draft2020_12().with(|settings| {
         settings.definitions_path = "/components/schemas".into();
         settings.meta_schema = None;
@@ -269,6 +252,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
+    use crate::routes::{all_routes, openapi_document};
 
     #[test]
     fn s14_every_route_of_the_api_is_described_and_no_page_is() {

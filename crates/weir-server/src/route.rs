@@ -18,18 +18,9 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use tower_http::limit::RequestBodyLimitLayer;
 
 use crate::app::App;
-use crate::{headers, limits};
+use crate::{guard, headers, limits};
 
-/// Who may call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RouteAccess {
-    /// Everybody: it gives nothing of anybody away.
-    Anyone,
-    /// Whoever is signed in, for their own things.
-    Person,
-    /// Admins.
-    Admin,
-}
+pub use crate::guard::RouteAccess;
 
 /// How a type describes itself.
 pub(crate) type SchemaOf = fn(&mut SchemaGenerator) -> Schema;
@@ -217,13 +208,6 @@ impl Route {
     }
 }
 
-/// All routes: API first, then pages.
-pub fn all_routes() -> Vec<Route> {
-    let mut all = crate::api::api_routes();
-    all.extend(crate::web::web_routes());
-    all
-}
-
 /// The router of a table. Each route is guarded as its `access` says, whatever its handler does.
 pub(crate) fn build_router(app: &App, table: &[Route]) -> Router<App> {
     let mut router = Router::new();
@@ -232,11 +216,11 @@ pub(crate) fn build_router(app: &App, table: &[Route]) -> Router<App> {
         let methods = (route.handler)()
             .layer::<_, Infallible>(DefaultBodyLimit::disable())
             .layer(RequestBodyLimitLayer::new(limit))
-            .layer(from_fn_with_state(app.clone(), limits::per_person));
-        let guarded = crate::guard::guard_methods(app, route.access, methods);
+            .layer(from_fn_with_state(app.clone(), guard::per_person));
+        let guarded = guard::guard_methods(app, route.access, methods);
         let named = guarded.layer(from_fn_with_state(route.path, headers::label_route));
         router = router.route(route.path, named);
     }
-    let host = axum::middleware::from_fn_with_state(app.clone(), crate::guard::check_host);
+    let host = axum::middleware::from_fn_with_state(app.clone(), guard::check_host);
     router.layer(host)
 }

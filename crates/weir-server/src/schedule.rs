@@ -9,7 +9,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use tokio::sync::Notify;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 use weir_core::ids::SessionId;
@@ -21,7 +20,7 @@ use weir_engine::schedule::{
 };
 
 use crate::app::App;
-use crate::live::{SessionLocation, recovery};
+use crate::live::{SessionLocation, SessionRequest, recovery};
 use crate::problem::{HandlerResult, ProblemDetails};
 
 mod places;
@@ -37,19 +36,6 @@ const KIND: &str = "agent_home";
 const LOOK_PAUSE: Duration = Duration::from_secs(1);
 /// And at least so often: places are kept alive by it.
 const LOOK_EVERY: Duration = Duration::from_secs(20);
-
-/// What handlers tell the schedulers.
-#[derive(Default)]
-pub(crate) struct ScheduleWaker {
-    changed: Notify,
-}
-
-impl ScheduleWaker {
-    /// Somebody's first agent came, or an account changed.
-    pub(crate) fn wake_schedulers(&self) {
-        self.changed.notify_one();
-    }
-}
 
 /// Notes that somebody has agents: every replica schedules for them from now on.
 ///
@@ -102,7 +88,7 @@ pub(crate) async fn run(app: App) {
                     running.remove(&person);
                 }
             }
-            () = app.schedules.changed.notified() => (),
+            () = app.schedules.wait_for_wake() => (),
             () = app.records.wait_for_change() => (),
             () = tokio::time::sleep(LOOK_EVERY) => (),
         }
@@ -237,7 +223,7 @@ impl LiveRuns {
             };
             app.rooms.create_as(app, home, id.clone(), wish).await?;
         }
-        let room = match app.rooms.take_session(app, home, &id, None).await? {
+        let room = match app.rooms.take_session(SessionRequest::new(app, home, &id), None).await? {
             SessionLocation::Here(room) => room,
             SessionLocation::Elsewhere(holder) => {
                 return Err(ProblemDetails::conflict(format!("{holder} has its session")));

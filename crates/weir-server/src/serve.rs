@@ -29,8 +29,8 @@ use weir_install::maintenance::HealthLevel;
 use crate::app::App;
 use crate::limits::ConnectionSlot;
 use crate::peer::ClientAddress;
-use crate::tls::{ServerCertificate, TlsError};
-use crate::{headers, health, limits, route};
+use crate::tls::{ServerCertificate, TlsError, check_certificate};
+use crate::{guard, headers, health, live, mail, route, routes, schedule};
 
 /// How long a client may take to say what it wants, and may keep a connection without asking.
 const HEADER_TIME: Duration = Duration::from_secs(30);
@@ -105,7 +105,7 @@ impl HttpServer {
     /// What whoever starts it should know: a certificate that has ended or soon will.
     pub fn startup_warning(&self) -> Option<String> {
         let certificate = self.app.certificate.get()?;
-        let found = health::check_certificate(certificate.ends_at(), self.app.current_time());
+        let found = check_certificate(certificate.ends_at(), self.app.current_time());
         (found.health != HealthLevel::Good).then_some(found.says)
     }
 
@@ -128,8 +128,9 @@ impl HttpServer {
         };
         let line = Arc::new(line);
         let mut connections = JoinSet::new();
-        self.app.rooms.start_tasks(&self.app);
-        tokio::spawn(crate::mail::watch::watch_mail_accounts(self.app.clone()));
+        self.app.rooms.watchers.spawn(live::recovery::run_recovery_watch(self.app.clone()));
+        self.app.rooms.watchers.spawn(schedule::run(self.app.clone()));
+        tokio::spawn(mail::watch::watch_mail_accounts(self.app.clone()));
         loop {
             tokio::select! {
                 biased;
@@ -174,7 +175,7 @@ fn log_connection_end(ended: Result<(), tokio::task::JoinError>) {
 
 /// The routes with what is around all of them. The first layer written is the innermost.
 fn server_router(app: &App) -> Router {
-    let table = route::all_routes();
+    let table = routes::all_routes();
     let not_pictures = NotForContentType::const_new("image/p")
         .and(NotForContentType::const_new("image/j"))
         .and(NotForContentType::const_new("image/g"))
@@ -198,7 +199,7 @@ fn server_router(app: &App) -> Router {
         .layer(panics)
         .layer(from_fn(headers::unify_errors))
         .layer(CompressionLayer::new().compress_when(big))
-        .layer(from_fn_with_state(app.clone(), limits::per_address))
+        .layer(from_fn_with_state(app.clone(), guard::per_address))
         .layer(from_fn_with_state(app.clone(), headers::wrap_request))
 }
 

@@ -12,12 +12,13 @@ use rustls_pki_types::pem::PemObject as _;
 use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::TlsAcceptor;
 use weir_core::ids::Timestamp;
-use weir_install::maintenance::HealthFinding;
-
-use crate::health;
+use weir_install::maintenance::{HealthFinding, HealthLevel};
 
 /// How often the files are looked at.
 const LOOK_EVERY: Duration = Duration::from_secs(5);
+/// A certificate that ends in less is told of.
+const CERTIFICATE_DAYS_MIN: i64 = 14;
+const DAY_US: i64 = 86_400_000_000;
 
 /// A certificate that cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -115,7 +116,7 @@ pub fn certificate_finding(
     key: &Path,
     now: Timestamp,
 ) -> Result<HealthFinding, TlsError> {
-    Ok(health::check_certificate(load_certificate(chain, key)?.ends, now))
+    Ok(check_certificate(load_certificate(chain, key)?.ends, now))
 }
 
 fn tls_error(path: &Path, why: impl std::fmt::Display) -> TlsError {
@@ -146,4 +147,56 @@ fn load_certificate(chain_path: &Path, key_path: &Path) -> Result<LoadedCertific
 fn certificate_end(certificate: &CertificateDer<'_>) -> Option<Timestamp> {
     let (_, parsed) = x509_parser::parse_x509_certificate(certificate).ok()?;
     Some(Timestamp(parsed.validity().not_after.timestamp().checked_mul(1_000_000)?))
+}
+
+/// How long a certificate holds.
+pub(crate) fn check_certificate(ends: Timestamp, now: Timestamp) -> HealthFinding {
+    let days = (ends.micros() - now.micros()).div_euclid(DAY_US);
+    let of = |health, says: String| HealthFinding::new("certificate", health, says);
+    let left = ends.micros() - now.micros();
+    match days {
+        ..0 => of(
+            HealthLevel::Warn,
+            format!(
+                "the certificate ended {} ago: browsers refuse it; renew it",
+                duration_text(-left)
+            ),
+        ),
+        days if days < CERTIFICATE_DAYS_MIN => of(
+            HealthLevel::Warn,
+            format!("the certificate ends in {}; renew it", duration_text(left)),
+        ),
+        days => of(HealthLevel::Good, format!("the certificate holds for {days} days")),
+    }
+}
+
+/// A time in the largest unit of which there are at least two.
+fn duration_text(us: i64) -> String {
+    let minutes = us / 60_000_000;
+    match minutes {
+        ..120 => format!("{minutes} minutes"),
+        120..2_880 => format!("{} hours", minutes / 60),
+        _ => format!("{} days", minutes / 1_440),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn s15_a_certificate_is_told_of_before_it_ends() {
+        let day = |days: i64| Timestamp(days * DAY_US);
+        assert_eq!(check_certificate(day(100), day(1)).health, HealthLevel::Good);
+        assert_eq!(check_certificate(day(14), day(1)).health, HealthLevel::Warn);
+        let ended = check_certificate(day(10), day(13));
+        assert!(
+            ended.health == HealthLevel::Warn && ended.says.contains("3 days ago"),
+            "{ended:?}"
+        );
+        let hour = |hours: i64| Timestamp(hours * DAY_US / 24);
+        let just = check_certificate(hour(10), hour(13));
+        assert!(just.health == HealthLevel::Warn && just.says.contains("3 hours ago"), "{just:?}");
+        assert!(check_certificate(hour(30), hour(13)).says.contains("ends in 17 hours"));
+    }
 }

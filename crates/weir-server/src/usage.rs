@@ -11,7 +11,7 @@ use weir_engine::ports::UsageFilter;
 
 use crate::app::App;
 use crate::auth::accounts;
-use crate::guard::Caller;
+use crate::caller::Caller;
 use crate::problem::{HandlerResult, ProblemDetails};
 
 /// Days that are shown where nobody says how many.

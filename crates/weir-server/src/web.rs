@@ -3,7 +3,6 @@
 use crate::route::Route;
 
 pub(crate) mod assets;
-pub(crate) mod chat;
 mod pages;
 pub(crate) mod parts;
 pub(crate) mod side;

@@ -14,13 +14,13 @@ use crate::api::page::{ListPage, PageQuery};
 use crate::api::with_cookies;
 use crate::app::App;
 use crate::auth::passkeys::{self, PasskeyAssertion, PasskeyChallenge, PasskeyRegistration};
-use crate::auth::sign_in::SignInContext;
-use crate::auth::site::passkey_site;
 use crate::auth::throttle::{self, ThrottleBucket};
 use crate::auth::{ClientInfo, RevocationNotice, accounts, events, logins, password};
-use crate::guard::{Caller, CallerScope};
+use crate::caller::{Caller, CallerScope};
 use crate::problem::{HandlerResult, ProblemDetails};
 use crate::route::{Route, RouteAccess};
+use crate::sign_in::SignInContext;
+use crate::sign_in::site::passkey_site;
 
 /// The routes of this file.
 pub(crate) fn account_api_routes() -> Vec<Route> {
@@ -130,7 +130,8 @@ pub(crate) async fn end_login(app: &App, caller: &Caller, id: &str) -> HandlerRe
 pub(crate) async fn change_password(
     door: &SignInContext<'_>,
     caller: &Caller,
-    (old, new): (&str, &str),
+    old: &str,
+    new: &str,
 ) -> HandlerResult<Vec<http::HeaderValue>> {
     let (doorman, person) = (&door.app.doorman, &caller.person);
     door.prove_identity(caller, old).await?;
@@ -141,7 +142,7 @@ pub(crate) async fn change_password(
     accounts::set_password(&doorman.shelf, &person.id, &hash).await?;
     doorman.end_logins(&person.id, None).await?;
     let doer = door.event_actor(&person.name);
-    events::record_event(&doorman.shelf, doer, ("password_changed", &person.name), "").await?;
+    events::record_event(&doorman.shelf, doer, "password_changed", &person.name, "").await?;
     Ok(door.renew_login(caller, "password+change").await?.cookies)
 }
 
@@ -153,7 +154,7 @@ async fn set_password(
     Json(body): Json<NewPassword>,
 ) -> HandlerResult<Response> {
     let door = SignInContext { app: &app, client: &client, headers: &headers };
-    let cookies = change_password(&door, &caller, (&body.old, &body.new)).await?;
+    let cookies = change_password(&door, &caller, &body.old, &body.new).await?;
     Ok(with_cookies(StatusCode::NO_CONTENT, cookies))
 }
 
@@ -184,8 +185,7 @@ async fn ask_to_add(
     let door = SignInContext { app: &app, client: &client, headers: &headers };
     door.prove_identity(&caller, &proof.password).await?;
     let (person, site) = (&caller.person, passkey_site(&app, &headers)?);
-    let who = (&person.id, person.name.as_str());
-    Ok(Json(passkeys::ask_to_add(&app.doorman.shelf, who, &site).await?))
+    Ok(Json(passkeys::ask_to_add(&app.doorman.shelf, &person.id, &person.name, &site).await?))
 }
 
 async fn add_passkey(
@@ -199,13 +199,8 @@ async fn add_passkey(
     let door = SignInContext { app: &app, client: &client, headers: &headers };
     let (shelf, person) = (&app.doorman.shelf, &caller.person);
     passkeys::add_passkey(shelf, &person.id, &passkey_site(&app, &headers)?, &added).await?;
-    events::record_event(
-        shelf,
-        door.event_actor(&person.name),
-        ("passkey_added", &person.name),
-        "",
-    )
-    .await?;
+    events::record_event(shelf, door.event_actor(&person.name), "passkey_added", &person.name, "")
+        .await?;
     let cookies = match caller.scope {
         // What was asked of them is there now: they are let in whole.
         CallerScope::Enrol => door.renew_login(&caller, "password+passkey").await?.cookies,

@@ -12,14 +12,13 @@ use weir_install::failure::HouseError;
 use weir_install::maintenance::{BackupLine, HealthFinding};
 
 use crate::app::App;
-use crate::guard::Caller;
+use crate::caller::Caller;
 use crate::problem::{HandlerResult, ProblemDetails};
 use crate::route::{Route, RouteAccess};
 
 /// The routes of this file.
 pub(crate) fn admin_api_routes() -> Vec<Route> {
     vec![
-        crate::openapi::openapi_route(),
         Route::get("/api/v1/admin/health", get_server_health)
             .access(RouteAccess::Admin)
             .summary("What works and what does not, with the limits that hold")

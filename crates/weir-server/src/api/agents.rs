@@ -10,7 +10,7 @@ use weir_install::user_space::{AgentChoices, AgentWish};
 use super::page::{ListPage, PageQuery};
 use crate::agents::{self, AgentLine, RunLine, ScheduleDescription};
 use crate::app::App;
-use crate::guard::Caller;
+use crate::caller::Caller;
 use crate::problem::{HandlerResult, ProblemDetails};
 use crate::route::Route;
 
@@ -104,7 +104,7 @@ async fn add_agent(
     caller: Caller,
     Json(wish): Json<AgentWish>,
 ) -> HandlerResult<(StatusCode, Json<SavedAgent>)> {
-    let (line, notes) = agents::define_agent(&app, &caller, (&wish, false)).await?;
+    let (line, notes) = agents::define_agent(&app, &caller, &wish, false).await?;
     Ok((StatusCode::CREATED, Json(SavedAgent { line, notes })))
 }
 
@@ -121,7 +121,7 @@ async fn replace_agent(
             "an agent keeps its name; add another one under the new name",
         ));
     }
-    let (line, notes) = agents::define_agent(&app, &caller, (&wish, true)).await?;
+    let (line, notes) = agents::define_agent(&app, &caller, &wish, true).await?;
     Ok(Json(SavedAgent { line, notes }))
 }
 
@@ -148,7 +148,7 @@ async fn pause_agent(
     caller: Caller,
     Path(name): Path<String>,
 ) -> HandlerResult<Json<AgentLine>> {
-    Ok(Json(agents::set_active(&app, &caller, (&name, false)).await?))
+    Ok(Json(agents::set_active(&app, &caller, &name, false).await?))
 }
 
 async fn resume_agent(
@@ -156,7 +156,7 @@ async fn resume_agent(
     caller: Caller,
     Path(name): Path<String>,
 ) -> HandlerResult<Json<AgentLine>> {
-    Ok(Json(agents::set_active(&app, &caller, (&name, true)).await?))
+    Ok(Json(agents::set_active(&app, &caller, &name, true).await?))
 }
 
 async fn list_agent_runs(

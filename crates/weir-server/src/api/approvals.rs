@@ -17,10 +17,10 @@ use weir_engine::ports::SessionFilter;
 
 use super::page::{ListPage, PageQuery};
 use crate::app::App;
-use crate::guard::Caller;
+use crate::caller::Caller;
 use crate::live::fold::{self, FoldedSession};
 use crate::live::tell::SettledApproval;
-use crate::live::title;
+use crate::live::{SessionRequest, title};
 use crate::problem::{HandlerResult, ProblemDetails};
 use crate::route::Route;
 
@@ -289,7 +289,9 @@ pub(crate) async fn decide_approval(
     check_words_length(reason.as_deref().unwrap_or_default())?;
     let home = app.home(&caller.person).await?;
     let answer = ApprovalAnswer { approval: ApprovalId::new(whole), decision, reason, terms };
-    app.rooms.decide_approval(app, &home, &session, (answer, caller.journal_name())).await
+    app.rooms
+        .decide_approval(SessionRequest::new(app, &home, &session), answer, caller.journal_name())
+        .await
 }
 
 fn check_words_length(words: &str) -> HandlerResult<()> {
@@ -319,7 +321,8 @@ async fn post_decision(
 pub(crate) async fn answer_question(
     app: &App,
     caller: &Caller,
-    (id, answer): (&str, String),
+    id: &str,
+    answer: String,
 ) -> HandlerResult<()> {
     let (session, whole) = parse_approval_address(id)?;
     check_words_length(&answer)?;
@@ -327,8 +330,9 @@ pub(crate) async fn answer_question(
         return Err(ProblemDetails::bad_request("an answer has words"));
     }
     let home = app.home(&caller.person).await?;
-    let asked = (QuestionId::new(whole), answer, caller.journal_name());
-    app.rooms.answer_question(app, &home, &session, asked).await
+    let question = QuestionId::new(whole);
+    let by = caller.journal_name();
+    app.rooms.answer_question(SessionRequest::new(app, &home, &session), question, answer, by).await
 }
 
 async fn post_answer(
@@ -337,7 +341,7 @@ async fn post_answer(
     Path(id): Path<String>,
     Json(body): Json<AnswerBody>,
 ) -> HandlerResult<StatusCode> {
-    answer_question(&app, &caller, (&id, body.answer)).await?;
+    answer_question(&app, &caller, &id, body.answer).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

@@ -13,7 +13,7 @@ use crate::app::App;
 use crate::audit::{self, AuditFilter, AuditPart, AuditRow};
 use crate::auth::accounts;
 use crate::auth::events::{self, AccountEvent};
-use crate::guard::Caller;
+use crate::caller::Caller;
 use crate::problem::{HandlerResult, ProblemDetails};
 use crate::route::Route;
 

@@ -13,12 +13,13 @@ use crate::api::page::{ListPage, PageQuery};
 use crate::app::App;
 use crate::auth::events;
 use crate::auth::shelf::TypedEntry;
-use crate::auth::sign_in::{CompletedLogin, PasswordOutcome, SignInContext};
 use crate::auth::tokens::{self, ApiToken, NewToken, TokenScope};
-use crate::auth::{ClientInfo, RevocationNotice, cookies, logins};
-use crate::guard::{Caller, CallerCredential};
+use crate::auth::{ClientInfo, RevocationNotice, logins};
+use crate::caller::{Caller, CallerCredential};
 use crate::problem::{HandlerResult, ProblemDetails};
 use crate::route::{Route, RouteAccess};
+use crate::sign_in::cookies;
+use crate::sign_in::{CompletedLogin, PasswordOutcome, SignInContext};
 
 /// The routes of this file.
 pub(crate) fn auth_api_routes() -> Vec<Route> {
@@ -146,7 +147,7 @@ pub(crate) async fn sign_out(
     }
     let name = &caller.person.name;
     let doer = events::EventActor { by: name, address: Some(client.address) };
-    events::record_event(&doorman.shelf, doer, ("signed_out", name), "").await?;
+    events::record_event(&doorman.shelf, doer, "signed_out", name, "").await?;
     cookies::sign_out(app)
 }
 
@@ -215,7 +216,8 @@ async fn token_list(
 /// Makes a token for somebody at a browser: its secret, and what is kept.
 pub(crate) async fn make_token(
     app: &App,
-    (caller, client): (&Caller, &ClientInfo),
+    caller: &Caller,
+    client: &ClientInfo,
     wanted: &NewToken,
 ) -> HandlerResult<(String, TokenLine)> {
     caller.at_browser()?;
@@ -223,7 +225,7 @@ pub(crate) async fn make_token(
     let (secret, token) = tokens::create_token(shelf, &caller.person.id, wanted).await?;
     let name = &caller.person.name;
     let doer = events::EventActor { by: name, address: Some(client.address) };
-    events::record_event(shelf, doer, ("token_made", name), &token.name).await?;
+    events::record_event(shelf, doer, "token_made", name, &token.name).await?;
     let expires = wanted.days.map(|days| token.created.plus_ms(u64::from(days) * 86_400_000));
     Ok((secret, TokenLine::from_token(token, expires)))
 }
@@ -234,14 +236,15 @@ async fn token_make(
     client: ClientInfo,
     Json(wanted): Json<NewToken>,
 ) -> HandlerResult<(StatusCode, Json<CreatedToken>)> {
-    let (token, line) = make_token(&app, (&caller, &client), &wanted).await?;
+    let (token, line) = make_token(&app, &caller, &client, &wanted).await?;
     Ok((StatusCode::CREATED, Json(CreatedToken { token, line })))
 }
 
 /// Revokes a token of somebody at a browser.
 pub(crate) async fn revoke_token(
     app: &App,
-    (caller, client): (&Caller, &ClientInfo),
+    caller: &Caller,
+    client: &ClientInfo,
     id: &str,
 ) -> HandlerResult<()> {
     caller.at_browser()?;
@@ -251,7 +254,7 @@ pub(crate) async fn revoke_token(
     doorman.announce_revocation(RevocationNotice::One(revoked));
     let name = &caller.person.name;
     let doer = events::EventActor { by: name, address: Some(client.address) };
-    events::record_event(&doorman.shelf, doer, ("token_revoked", name), id).await
+    events::record_event(&doorman.shelf, doer, "token_revoked", name, id).await
 }
 
 async fn token_revoke(
@@ -260,6 +263,6 @@ async fn token_revoke(
     client: ClientInfo,
     Path(id): Path<String>,
 ) -> HandlerResult<StatusCode> {
-    revoke_token(&app, (&caller, &client), &id).await?;
+    revoke_token(&app, &caller, &client, &id).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -19,7 +19,8 @@ use weir_install::user_space::UserSpace;
 use super::approvals::parse_approval_address;
 use super::sessions::find_own_session;
 use crate::app::App;
-use crate::guard::Caller;
+use crate::caller::Caller;
+use crate::live::SessionRequest;
 use crate::problem::{HandlerResult, ProblemDetails};
 use crate::route::Route;
 
@@ -241,7 +242,7 @@ async fn restore_checkpoint(
     Path(id): Path<String>,
     Json(body): Json<RestoreBody>,
 ) -> HandlerResult<Json<RestoreReport>> {
-    Ok(Json(taken_back(&app, &caller, (&id, body)).await?))
+    Ok(Json(taken_back(&app, &caller, &id, body).await?))
 }
 
 /// Takes changes back, or says what that would do.
@@ -251,7 +252,8 @@ async fn restore_checkpoint(
 pub(crate) async fn taken_back(
     app: &App,
     caller: &Caller,
-    (id, body): (&str, RestoreBody),
+    id: &str,
+    body: RestoreBody,
 ) -> HandlerResult<RestoreReport> {
     let (info, top, all) = find_checkpoint(app, caller, id).await?;
     let chosen: Vec<CheckpointInfo> = match (body.onwards, body.whole_run) {
@@ -309,7 +311,9 @@ pub(crate) async fn put_back(
     let checkpoints = parts.checkpoints.as_ref();
     if !body.preview {
         // Nobody works on the files meanwhile.
-        app.rooms.free_idle_session(app, &home, top, caller.journal_name()).await?;
+        app.rooms
+            .free_idle_session(SessionRequest::new(app, &home, top), caller.journal_name())
+            .await?;
     }
     let plan = undo::compute_restore_plan(checkpoints, &workspace, &chosen, &body.paths);
     let mut plan = plan.await.map_err(problem_from_undo_error)?;
@@ -328,7 +332,7 @@ pub(crate) async fn put_back(
     let Some((checkpoint, paths)) = applied else { return Ok(done) };
     done.checkpoint = Some(format!("{top}.{checkpoint}"));
     let fact = CheckpointRestored { checkpoint, call, paths, conflicts, by: caller.journal_name() };
-    app.rooms.record_restore(app, &home, top, fact).await?;
+    app.rooms.record_restore(SessionRequest::new(app, &home, top), fact).await?;
     Ok(done)
 }
 

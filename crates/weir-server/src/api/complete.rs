@@ -12,7 +12,7 @@ use weir_engine::workspace::{EntryKind, WalkOptions};
 use weir_install::user_space::SessionWish;
 
 use crate::app::App;
-use crate::guard::Caller;
+use crate::caller::Caller;
 use crate::problem::{HandlerResult, ProblemDetails};
 use crate::route::Route;
 
@@ -93,7 +93,7 @@ async fn find_workspace_files(
 ) -> HandlerResult<Json<Vec<String>>> {
     let folder = folder_of(&app, &caller, query.session).await?;
     let limit = query.limit.unwrap_or(FILES_DEFAULT).clamp(1, FILES_MAX);
-    complete_file_paths(&app, &caller, folder, (&query.q, limit)).await.map(Json)
+    complete_file_paths(&app, &caller, folder, &query.q, limit).await.map(Json)
 }
 
 /// Files of a folder (`None`: the caller's own) whose path has the letters of `typed` in their order,
@@ -105,7 +105,8 @@ pub(crate) async fn complete_file_paths(
     app: &App,
     caller: &Caller,
     folder: Option<String>,
-    (typed, limit): (&str, usize),
+    typed: &str,
+    limit: usize,
 ) -> HandlerResult<Vec<String>> {
     let workspace = app.home(&caller.person).await?.workspace(folder.as_deref())?;
     let typed = typed.to_lowercase();

@@ -17,7 +17,7 @@ use crate::app::App;
 use crate::auth::ClientInfo;
 use crate::auth::events::{self, EventActor};
 use crate::auth::shelf::TypedRecords;
-use crate::guard::Caller;
+use crate::caller::Caller;
 use crate::problem::{HandlerResult, ProblemDetails};
 use crate::route::Route;
 
@@ -134,12 +134,13 @@ pub(crate) async fn note_file_change(
     app: &App,
     caller: &Caller,
     client: &ClientInfo,
-    (what, detail): (&str, &str),
+    what: &str,
+    detail: &str,
 ) -> HandlerResult<()> {
     let shelf = TypedRecords::new(app.records.clone(), app.clock.clone());
     let by = caller.journal_name();
     let doer = EventActor { by: &by, address: Some(client.address) };
-    events::record_event(&shelf, doer, (what, &caller.person.name), detail).await
+    events::record_event(&shelf, doer, what, &caller.person.name, detail).await
 }
 
 /// Puts an uploaded file where it belongs. There is no way for it to be executed by being there:
@@ -147,7 +148,8 @@ pub(crate) async fn note_file_change(
 pub(crate) async fn store_upload(
     app: &App,
     caller: &Caller,
-    (path, conflict): (String, OnConflict),
+    path: String,
+    conflict: OnConflict,
     bytes: Arc<[u8]>,
 ) -> HandlerResult<FileChangeResult> {
     at_desk(app, caller, move |desk| desk.put_file(&path, bytes, conflict)).await
@@ -196,8 +198,8 @@ async fn upload_file(
     let _place = upload_place().await?;
     let bytes = to_bytes(body, UPLOAD_MAX).await.map_err(|_| too_large())?;
     let done =
-        store_upload(&app, &caller, (query.path, query.conflict), Arc::from(&bytes[..])).await?;
-    note_file_change(&app, &caller, &client, ("file_uploaded", &done.path)).await?;
+        store_upload(&app, &caller, query.path, query.conflict, Arc::from(&bytes[..])).await?;
+    note_file_change(&app, &caller, &client, "file_uploaded", &done.path).await?;
     Ok(Json(done))
 }
 
@@ -208,7 +210,7 @@ async fn make_folder(
     Json(place): Json<FilePathBody>,
 ) -> HandlerResult<Json<FileChangeResult>> {
     let done = at_desk(&app, &caller, move |desk| desk.make_folder(&place.path)).await?;
-    note_file_change(&app, &caller, &client, ("folder_made", &done.path)).await?;
+    note_file_change(&app, &caller, &client, "folder_made", &done.path).await?;
     Ok(Json(done))
 }
 
@@ -220,7 +222,7 @@ async fn rename_file(
 ) -> HandlerResult<Json<FileChangeResult>> {
     let old = from.clone();
     let done = at_desk(&app, &caller, move |desk| desk.rename_path(&from, &to)).await?;
-    note_file_change(&app, &caller, &client, ("file_moved", &format!("{old} to {}", done.path)))
+    note_file_change(&app, &caller, &client, "file_moved", &format!("{old} to {}", done.path))
         .await?;
     Ok(Json(done))
 }
@@ -232,6 +234,6 @@ async fn delete_file(
     Query(place): Query<FilePathBody>,
 ) -> HandlerResult<Json<FileChangeResult>> {
     let done = at_desk(&app, &caller, move |desk| desk.delete_path(&place.path)).await?;
-    note_file_change(&app, &caller, &client, ("file_deleted", &done.path)).await?;
+    note_file_change(&app, &caller, &client, "file_deleted", &done.path).await?;
     Ok(Json(done))
 }

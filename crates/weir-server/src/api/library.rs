@@ -11,7 +11,7 @@ use weir_install::user_space::{
 
 use super::page::{ListPage, PageQuery};
 use crate::app::App;
-use crate::guard::Caller;
+use crate::caller::Caller;
 use crate::problem::{HandlerResult, ProblemDetails};
 use crate::route::Route;
 

@@ -11,7 +11,7 @@ use weir_install::seal::SecretSeal;
 
 use crate::app::App;
 use crate::auth::events::{self, EventActor};
-use crate::guard::Caller;
+use crate::caller::Caller;
 use crate::problem::{HandlerResult, ProblemDetails};
 use crate::route::Route;
 
@@ -109,9 +109,14 @@ pub(crate) async fn set_mail_account(
     .await?;
     app.home(&caller.person).await?.renew();
     let by = caller.journal_name();
-    let what = ("mail_account_set", by.as_str());
-    events::record_event(&app.doorman.shelf, EventActor { by: &by, address: None }, what, &name)
-        .await
+    events::record_event(
+        &app.doorman.shelf,
+        EventActor { by: &by, address: None },
+        "mail_account_set",
+        &by,
+        &name,
+    )
+    .await
 }
 
 async fn put_mail_account(
@@ -150,9 +155,14 @@ pub(crate) async fn taken_away(app: &App, caller: &Caller, name: &str) -> Handle
     accounts::remove(app.records.as_ref(), &caller.person.id, name, app.current_time()).await?;
     app.home(&caller.person).await?.renew();
     let by = caller.journal_name();
-    let what = ("mail_account_removed", by.as_str());
-    events::record_event(&app.doorman.shelf, EventActor { by: &by, address: None }, what, name)
-        .await
+    events::record_event(
+        &app.doorman.shelf,
+        EventActor { by: &by, address: None },
+        "mail_account_removed",
+        &by,
+        name,
+    )
+    .await
 }
 
 /// Signs in at the servers of an account.

@@ -10,7 +10,7 @@ use weir_core::memory::{MemoryStatus, export_markdown};
 
 use super::page::{ListPage, PageQuery};
 use crate::app::App;
-use crate::guard::Caller;
+use crate::caller::Caller;
 use crate::memory::{self, FactSettlement, MemoryLine, MemoryQuery, NewMemoryFact};
 use crate::problem::HandlerResult;
 use crate::route::Route;
@@ -110,7 +110,7 @@ async fn settle_memory_fact(
         (MemoryDecision::Rejected, _) => FactSettlement::Settled(MemoryStatus::Rejected),
         (MemoryDecision::Forgotten, _) => FactSettlement::Settled(MemoryStatus::Forgotten),
     };
-    Ok(Json(memory::settle_fact(home.as_ref(), (&id, word), app.current_time()).await?))
+    Ok(Json(memory::settle_fact(home.as_ref(), &id, word, app.current_time()).await?))
 }
 
 async fn get_memory_export(State(app): State<App>, caller: Caller) -> HandlerResult<Response> {

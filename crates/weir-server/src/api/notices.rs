@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::app::App;
-use crate::guard::Caller;
+use crate::caller::Caller;
 use crate::notify::NoticeEntry;
 use crate::problem::HandlerResult;
 use crate::route::Route;

@@ -10,11 +10,10 @@ use serde::{Deserialize, Serialize};
 use weir_install::seal::SecretSeal;
 
 use crate::app::App;
-use crate::guard::Caller;
+use crate::caller::Caller;
 use crate::notify::NoticeKind;
-use crate::notify::channels::{self, ChannelAddress, ChannelLine};
-use crate::notify::further::ChannelSender;
-use crate::problem::{HandlerResult, ProblemDetails};
+use crate::notify::channels::{self, ChannelAddress, ChannelLine, ChannelRequest};
+use crate::problem::HandlerResult;
 use crate::route::Route;
 
 /// The routes of this file.
@@ -63,12 +62,6 @@ struct CreatedChannel {
     id: String,
 }
 
-/// What sends notices further.
-pub(crate) fn channel_sender(app: &App) -> HandlerResult<&ChannelSender> {
-    let further = app.further.get().map(AsRef::as_ref);
-    further.ok_or_else(|| ProblemDetails::internal_failure("notices are not sent further here"))
-}
-
 /// Adds a channel of the caller.
 pub(crate) async fn add_channel(
     app: &App,
@@ -77,7 +70,7 @@ pub(crate) async fn add_channel(
     kinds: BTreeSet<NoticeKind>,
 ) -> HandlerResult<String> {
     let seal = SecretSeal::new(&app.house.seal_key()?)?;
-    let wish = (&caller.person, way, kinds);
+    let wish = ChannelRequest { person: &caller.person, way, kinds };
     Ok(channels::add_channel(app.records.as_ref(), &seal, wish, app.current_time()).await?)
 }
 
@@ -88,7 +81,7 @@ async fn list_channels(
     let channels =
         channels::list_channels(app.records.as_ref(), &caller.person.id, app.current_time())
             .await?;
-    let push_key = channel_sender(&app)?.vapid_key().await?.public_key_text();
+    let push_key = app.further.vapid_key().await?.public_key_text();
     Ok(Json(NotificationChannels { channels, push_key }))
 }
 
@@ -115,6 +108,6 @@ async fn try_out(
     caller: Caller,
     Path(id): Path<String>,
 ) -> HandlerResult<StatusCode> {
-    channel_sender(&app)?.try_out(&caller.person.id, &id).await?;
+    app.further.try_out(&caller.person.id, &id).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -8,7 +8,7 @@ use weir_core::ids::Timestamp;
 use weir_engine::ports::StorePause;
 
 use crate::app::App;
-use crate::guard::Caller;
+use crate::caller::Caller;
 use crate::live::pause;
 use crate::problem::{HandlerResult, ProblemDetails};
 use crate::route::Route;

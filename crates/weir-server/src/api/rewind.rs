@@ -14,7 +14,7 @@ use weir_engine::rewind;
 use super::checkpoints::{RestoreBody, RestoreReport, TakeBack, put_back};
 use super::sessions::find_own_session;
 use crate::app::App;
-use crate::guard::Caller;
+use crate::caller::Caller;
 use crate::problem::{HandlerResult, ProblemDetails};
 use crate::route::Route;
 

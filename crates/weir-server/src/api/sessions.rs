@@ -15,9 +15,9 @@ use weir_install::user_space::SessionWish;
 
 use super::page::{ListPage, PageQuery};
 use crate::app::App;
-use crate::guard::Caller;
+use crate::caller::Caller;
 use crate::live::tell::{AcceptedInput, NewInput};
-use crate::live::{SessionKey, recovery, title};
+use crate::live::{SessionKey, SessionRequest, recovery, title};
 use crate::problem::{HandlerResult, ProblemDetails};
 use crate::route::Route;
 
@@ -288,7 +288,8 @@ pub(crate) async fn list_sessions(
 }
 
 fn session_overrides(
-    (model, profile): (Option<String>, Option<String>),
+    model: Option<String>,
+    profile: Option<String>,
     permission: Option<PermissionMode>,
 ) -> SessionWish {
     SessionWish { model, profile, permission, ..SessionWish::default() }
@@ -307,7 +308,7 @@ async fn open_session(
         only_tools: body.only_tools,
         max_tool_calls: body.max_tool_calls,
         budget_usd: body.budget_usd,
-        ..session_overrides((model, profile), permission)
+        ..session_overrides(model, profile, permission)
     };
     let id = app.rooms.create_session(&app, &home, wish).await?;
     if let Some(name) = title {
@@ -368,8 +369,10 @@ async fn change_session(
         body;
     // Settings first: they may be refused, and then nothing changed.
     if model.is_some() || profile.is_some() || permission.is_some() || thinking.is_some() {
-        let wish = SessionWish { thinking, ..session_overrides((model, profile), permission) };
-        app.rooms.configure_session(&app, &home, &id, (wish, caller.journal_name())).await?;
+        let wish = SessionWish { thinking, ..session_overrides(model, profile, permission) };
+        app.rooms
+            .configure_session(SessionRequest::new(&app, &home, &id), wish, caller.journal_name())
+            .await?;
     }
     if let Some(name) = name {
         rename_session(&app, &caller, &id, &name).await?;
@@ -403,7 +406,7 @@ pub(crate) async fn remove(app: &App, caller: &Caller, id: &SessionId) -> Handle
     if let Some((parent, _)) = child::parent_of(id) {
         return Err(ProblemDetails::conflict(format!("it is removed with session {parent}")));
     }
-    app.rooms.free_idle_session(app, &home, id, caller.journal_name()).await?;
+    app.rooms.free_idle_session(SessionRequest::new(app, &home, id), caller.journal_name()).await?;
     home.delete_session(id).await?;
     title::forget_chat(app, home.as_ref(), id).await
 }
@@ -417,7 +420,7 @@ async fn post_input(
     let id = find_own_session(&app, &caller, &id).await?;
     let home = app.home(&caller.person).await?;
     let saying = new_input_from_blocks(body.content, body.client_id, caller.journal_name());
-    let said = app.rooms.submit_input(&app, &home, &id, saying).await?;
+    let said = app.rooms.submit_input(SessionRequest::new(&app, &home, &id), saying).await?;
     Ok((StatusCode::ACCEPTED, Json(said)))
 }
 
@@ -429,7 +432,9 @@ async fn withdraw_input(
 ) -> HandlerResult<StatusCode> {
     let id = find_own_session(&app, &caller, &id).await?;
     let home = app.home(&caller.person).await?;
-    app.rooms.withdraw_input(&app, &home, &id, (body.input, caller.journal_name())).await?;
+    app.rooms
+        .withdraw_input(SessionRequest::new(&app, &home, &id), body.input, caller.journal_name())
+        .await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -440,7 +445,8 @@ async fn cancel_run(
 ) -> HandlerResult<Json<CancelResult>> {
     let id = find_own_session(&app, &caller, &id).await?;
     let home = app.home(&caller.person).await?;
-    let cancelled = app.rooms.cancel_run(&app, &home, &id, caller.journal_name()).await?;
+    let cancelled =
+        app.rooms.cancel_run(SessionRequest::new(&app, &home, &id), caller.journal_name()).await?;
     Ok(Json(CancelResult { cancelled }))
 }
 
@@ -459,7 +465,7 @@ async fn fork_session(
         (None, Some(before)) => Some(app.rooms.rest_before(&home, &id, before).await?),
         (at, None) => at,
     };
-    let fork = app.rooms.fork_session(&app, &home, (&id, until)).await?;
+    let fork = app.rooms.fork_session(SessionRequest::new(&app, &home, &id), until).await?;
     Ok((StatusCode::CREATED, Json(info::load_session_info(&app, &home, &fork).await?)))
 }
 
@@ -472,7 +478,9 @@ async fn condense_session(
     let id = find_own_session(&app, &caller, &id).await?;
     let home = app.home(&caller.person).await?;
     let keep = body.map(|Json(body)| body.keep).unwrap_or_default();
-    app.rooms.condense_context(&app, &home, &id, (&keep, caller.journal_name())).await?;
+    app.rooms
+        .condense_context(SessionRequest::new(&app, &home, &id), &keep, caller.journal_name())
+        .await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -483,7 +491,9 @@ async fn uncondense_session(
 ) -> HandlerResult<StatusCode> {
     let id = find_own_session(&app, &caller, &id).await?;
     let home = app.home(&caller.person).await?;
-    app.rooms.uncondense_context(&app, &home, &id, caller.journal_name()).await?;
+    app.rooms
+        .uncondense_context(SessionRequest::new(&app, &home, &id), caller.journal_name())
+        .await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
@@ -495,7 +505,9 @@ async fn revoke_lease(
 ) -> HandlerResult<StatusCode> {
     let id = find_own_session(&app, &caller, &id).await?;
     let home = app.home(&caller.person).await?;
-    app.rooms.revoke_lease(&app, &home, &id, (body.lease, caller.journal_name())).await?;
+    app.rooms
+        .revoke_lease(SessionRequest::new(&app, &home, &id), body.lease, caller.journal_name())
+        .await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

@@ -11,7 +11,7 @@ use weir_install::user_space::{
 
 use crate::app::App;
 use crate::auth::events::{self, EventActor};
-use crate::guard::Caller;
+use crate::caller::Caller;
 use crate::problem::{HandlerResult, ProblemDetails};
 use crate::route::Route;
 
@@ -107,8 +107,7 @@ pub(crate) async fn apply_settings_change(
         SettingsChangeOutcome::Kept(_) if change.for_all => {
             let values: Vec<String> =
                 change.values.iter().map(|(key, value)| format!("{key} = {value}")).collect();
-            let what = ("settings_changed", caller.person.name.as_str());
-            note_settings_change(app, caller, what, &values.join(", ")).await
+            note_settings_change(app, caller, "settings_changed", &values.join(", ")).await
         }
         SettingsChangeOutcome::Kept(_) => Ok(()),
     }
@@ -118,12 +117,13 @@ pub(crate) async fn apply_settings_change(
 async fn note_settings_change(
     app: &App,
     caller: &Caller,
-    what: (&str, &str),
+    what: &str,
     detail: &str,
 ) -> HandlerResult<()> {
     let detail: String = detail.chars().take(500).collect();
     let doer = EventActor { by: &caller.person.name, address: None };
-    events::record_event(&app.doorman.shelf, doer, what, &detail).await
+    let account = &caller.person.name;
+    events::record_event(&app.doorman.shelf, doer, what, account, &detail).await
 }
 
 async fn preview_prompt(
@@ -188,7 +188,7 @@ async fn post_allowed_value(
     Json(new): Json<NewAllowed>,
 ) -> HandlerResult<Json<Vec<AllowListEntry>>> {
     let kind = list_named(&name)?;
-    put_on_list(&app, &caller, (kind, new.for_all), &new.value).await?;
+    put_on_list(&app, &caller, kind, new.for_all, &new.value).await?;
     get_allow_list(State(app), caller, Path(name)).await
 }
 
@@ -196,14 +196,15 @@ async fn post_allowed_value(
 pub(crate) async fn put_on_list(
     app: &App,
     caller: &Caller,
-    (kind, for_all): (ListKind, bool),
+    kind: ListKind,
+    for_all: bool,
     value: &str,
 ) -> HandlerResult<()> {
     let now = app.current_time();
     let value =
         lists::add_entry(app.records.as_ref(), (kind, &caller.person, for_all), value, now).await?;
-    let what = ("allowed", caller.person.name.as_str());
-    note_settings_change(app, caller, what, &describe_list_entry(kind, &value, for_all)).await?;
+    note_settings_change(app, caller, "allowed", &describe_list_entry(kind, &value, for_all))
+        .await?;
     app.home(&caller.person).await?.renew();
     Ok(())
 }
@@ -212,15 +213,16 @@ pub(crate) async fn put_on_list(
 pub(crate) async fn take_off_list(
     app: &App,
     caller: &Caller,
-    (kind, for_all): (ListKind, bool),
+    kind: ListKind,
+    for_all: bool,
     value: &str,
 ) -> HandlerResult<()> {
     let there = lists::remove(app.records.as_ref(), (kind, &caller.person, for_all), value).await?;
     if !there {
         return Err(ProblemDetails::not_found(format!("{value:?} on this list")));
     }
-    let what = ("disallowed", caller.person.name.as_str());
-    note_settings_change(app, caller, what, &describe_list_entry(kind, value, for_all)).await?;
+    note_settings_change(app, caller, "disallowed", &describe_list_entry(kind, value, for_all))
+        .await?;
     app.home(&caller.person).await?.renew();
     Ok(())
 }
@@ -240,6 +242,6 @@ async fn delete_allowed_value(
     Query(old): Query<NewAllowed>,
 ) -> HandlerResult<Json<Vec<AllowListEntry>>> {
     let kind = list_named(&name)?;
-    take_off_list(&app, &caller, (kind, old.for_all), &old.value).await?;
+    take_off_list(&app, &caller, kind, old.for_all, &old.value).await?;
     get_allow_list(State(app), caller, Path(name)).await
 }

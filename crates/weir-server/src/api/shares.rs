@@ -13,7 +13,7 @@ use super::page::{ListPage, PageQuery};
 use crate::app::App;
 use crate::auth::secret;
 use crate::auth::shelf::{EntrySlot, TypedEntry, TypedRecords};
-use crate::guard::Caller;
+use crate::caller::Caller;
 use crate::problem::{HandlerResult, ProblemDetails};
 use crate::route::Route;
 

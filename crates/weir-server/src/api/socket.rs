@@ -19,10 +19,11 @@ use tokio::time::Instant;
 use weir_core::ids::SessionId;
 
 use crate::app::App;
-use crate::guard::{Caller, CallerCredential, is_own_origin};
-use crate::live::listeners::ListenerSlot;
+use crate::caller::{Caller, CallerCredential};
+use crate::guard::is_own_origin;
 use crate::problem::{HandlerResult, ProblemDetails};
 use crate::route::Route;
+use crate::session_registry::listeners::ListenerSlot;
 
 mod act;
 mod frame;
@@ -77,10 +78,10 @@ async fn upgrade_socket(
         .max_frame_size(FRAME_BYTES_MAX)
         .read_buffer_size(READ_BUFFER)
         .write_buffer_size(0);
-    Ok(socket.on_upgrade(move |socket| serve_connection(app, caller, (socket, listener))))
+    Ok(socket.on_upgrade(move |socket| serve_connection(app, caller, socket, listener)))
 }
 
-async fn serve_connection(app: App, caller: Caller, (socket, listener): (WebSocket, ListenerSlot)) {
+async fn serve_connection(app: App, caller: Caller, socket: WebSocket, listener: ListenerSlot) {
     let (sink, stream) = socket.split();
     let connection = SocketConnection {
         app,
@@ -263,8 +264,15 @@ impl SocketConnection {
                         ProblemDetails::too_many(0, "one connection listens to 64 sessions");
                     return self.send_text(frame::error_frame(&problem, None).to_string()).await;
                 }
-                let wanted = (session.clone(), after, view);
-                match SessionSubscription::open(&self.app, &self.caller, wanted).await {
+                match SessionSubscription::open(
+                    &self.app,
+                    &self.caller,
+                    session.clone(),
+                    after,
+                    view,
+                )
+                .await
+                {
                     Ok(subscription) => self.start_subscription(subscription).await,
                     Err(problem) => {
                         let mut error = frame::error_frame(&problem, None);

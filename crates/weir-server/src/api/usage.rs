@@ -6,7 +6,7 @@ use axum::response::{IntoResponse, Response};
 use http::header;
 
 use crate::app::App;
-use crate::guard::Caller;
+use crate::caller::Caller;
 use crate::problem::HandlerResult;
 use crate::route::Route;
 use crate::usage::{UsageQuery, UsageReport, usage_report};

@@ -7,11 +7,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use weir_install::people::{Person, Role};
 
+use crate::account_admin::{AdminContext, NewAccountRequest};
 use crate::api::page::{ListPage, PageQuery};
 use crate::app::App;
-use crate::auth::admin::{AdminContext, NewAccountRequest};
 use crate::auth::{ClientInfo, accounts};
-use crate::guard::Caller;
+use crate::caller::Caller;
 use crate::problem::HandlerResult;
 use crate::route::{Route, RouteAccess};
 

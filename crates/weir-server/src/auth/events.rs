@@ -50,7 +50,8 @@ pub(crate) struct EventActor<'a> {
 pub(crate) async fn record_event(
     shelf: &TypedRecords,
     doer: EventActor<'_>,
-    (what, account): (&str, &str),
+    what: &str,
+    account: &str,
     detail: &str,
 ) -> HandlerResult<()> {
     let now = shelf.current_time();

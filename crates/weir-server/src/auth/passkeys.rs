@@ -136,7 +136,8 @@ async fn new_challenge(shelf: &TypedRecords, adds_for: Option<PersonId>) -> Hand
 /// What to ask a browser that adds a key.
 pub(crate) async fn ask_to_add(
     shelf: &TypedRecords,
-    (person, name): (&PersonId, &str),
+    person: &PersonId,
+    name: &str,
     site: &PasskeySite,
 ) -> HandlerResult<PasskeyChallenge> {
     let known = list_passkeys(shelf, person).await?;

@@ -12,7 +12,7 @@ use weir_engine::hub::{
 use weir_engine::ports::{SignalEar, SignalLine, SignalParcel};
 
 use super::SessionKey;
-use super::piece::{LineSeal, LineSeals, SignalChunk};
+use crate::session_registry::piece::{LineSeal, LineSeals, SignalChunk};
 
 /// Bytes of pieces that wait for the facts before them; what comes while there are more is lost.
 const WAITING_BYTES_MAX: usize = 256 * 1024;

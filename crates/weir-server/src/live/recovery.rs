@@ -18,7 +18,7 @@ use weir_engine::ports::RecordEntry;
 use weir_install::people::Person;
 use weir_install::user_space::UserSpace;
 
-use super::{SessionKey, SessionLocation, pause};
+use super::{SessionKey, SessionLocation, SessionRequest, pause};
 use crate::app::App;
 use crate::auth::accounts;
 use crate::problem::{HandlerResult, ProblemDetails};
@@ -323,7 +323,7 @@ impl RecoveryWatch {
         let one = |found: &InterruptedSession| {
             let (home, id) = (found.home.clone(), found.id.clone());
             async move {
-                match app.rooms.take_session(app, &home, &id, None).await {
+                match app.rooms.take_session(SessionRequest::new(app, &home, &id), None).await {
                     Ok(SessionLocation::Here(room)) => Some(room),
                     Ok(SessionLocation::Elsewhere(_)) => None,
                     Err(problem) => {

@@ -11,9 +11,9 @@ use tokio::time::Instant;
 use weir_engine::hub::{SessionUpdate, UpdateSubscription};
 use weir_engine::ports::{SignalLine, SignalParcel, Store};
 
-use super::piece::{LineSeal, SignalChunk};
 use super::{ServerSession, SessionKey};
 use crate::app::App;
+use crate::session_registry::piece::{LineSeal, SignalChunk};
 
 /// How long what streams is gathered before it is sent.
 const GATHERING: Duration = Duration::from_millis(40);

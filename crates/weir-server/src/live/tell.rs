@@ -21,10 +21,11 @@ use weir_engine::host::{
 };
 use weir_install::user_space::{SessionWish, UserSpace};
 
-use super::{ServerSessions, SessionLocation, pause, uploads};
+use super::{SessionLocation, SessionRequest, pause, uploads};
 use crate::app::App;
 use crate::auth::secret;
 use crate::problem::{HandlerResult, ProblemDetails};
+use crate::session_registry::ServerSessions;
 
 mod mode;
 
@@ -117,11 +118,10 @@ impl ServerSessions {
     /// No such session, paused, refused by a hook, or it cannot be opened.
     pub(crate) async fn submit_input(
         &self,
-        app: &App,
-        home: &Arc<UserSpace>,
-        id: &SessionId,
+        request: SessionRequest<'_>,
         saying: NewInput,
     ) -> HandlerResult<AcceptedInput> {
+        let SessionRequest { app, space: home, session: id } = request;
         let name = match &saying.client_id {
             Some(name) => name.clone(),
             None => secret::random_name()?,
@@ -160,11 +160,11 @@ impl ServerSessions {
     /// No such approval; [`ProblemDetails`] `answered` where somebody was quicker, with who and how.
     pub(crate) async fn decide_approval(
         &self,
-        app: &App,
-        home: &Arc<UserSpace>,
-        id: &SessionId,
-        (answer, by): (ApprovalAnswer, String),
+        request: SessionRequest<'_>,
+        answer: ApprovalAnswer,
+        by: String,
     ) -> HandlerResult<SettledApproval> {
+        let SessionRequest { app, space: home, session: id } = request;
         let (approval, wanted) = (answer.approval.clone(), answer.decision);
         let told = PersonCommand::Decide(answer);
         let told = SentCommand { session: id.clone(), by: by.clone(), command: told };
@@ -204,11 +204,12 @@ impl ServerSessions {
     /// No such question, or it was answered.
     pub(crate) async fn answer_question(
         &self,
-        app: &App,
-        home: &Arc<UserSpace>,
-        id: &SessionId,
-        (question, answer, by): (QuestionId, String, String),
+        request: SessionRequest<'_>,
+        question: QuestionId,
+        answer: String,
+        by: String,
     ) -> HandlerResult<()> {
+        let SessionRequest { app, space: home, session: id } = request;
         let command = PersonCommand::Reply { question: question.clone(), answer: answer.clone() };
         let told = SentCommand { session: id.clone(), by: by.clone(), command };
         let host = session_host(app, home).await?;
@@ -228,7 +229,7 @@ impl ServerSessions {
             // Its name keeps two answers of one moment apart: the first is the input.
             let client_id = Some(format!("answer {question}"));
             let saying = NewInput { client_id, text: answer, by, ..NewInput::default() };
-            self.submit_input(app, home, id, saying).await?;
+            self.submit_input(request, saying).await?;
             return Ok(());
         }
         let settled = |state: &SessionState| state.answer(&question).cloned();
@@ -245,11 +246,10 @@ impl ServerSessions {
     /// No such session, or it cannot be reached.
     pub(crate) async fn cancel_run(
         &self,
-        app: &App,
-        home: &Arc<UserSpace>,
-        id: &SessionId,
+        request: SessionRequest<'_>,
         by: String,
     ) -> HandlerResult<bool> {
+        let SessionRequest { app, space: home, session: id } = request;
         let told = SentCommand { session: id.clone(), by, command: PersonCommand::Cancel };
         let host = session_host(app, home).await?;
         let mut view = found_view(host.view_target(&told).await?, id)?;
@@ -265,11 +265,11 @@ impl ServerSessions {
     /// It was delivered already, or there is none.
     pub(crate) async fn withdraw_input(
         &self,
-        app: &App,
-        home: &Arc<UserSpace>,
-        id: &SessionId,
-        (input, by): (InputId, String),
+        request: SessionRequest<'_>,
+        input: InputId,
+        by: String,
     ) -> HandlerResult<()> {
+        let SessionRequest { app, space: home, session: id } = request;
         let command = PersonCommand::Withdraw { input };
         let told = SentCommand { session: id.clone(), by, command };
         let host = session_host(app, home).await?;
@@ -289,16 +289,15 @@ impl ServerSessions {
     /// A run is on, the wish cannot be met, or another process keeps the session.
     pub(crate) async fn configure_session(
         &self,
-        app: &App,
-        home: &Arc<UserSpace>,
-        id: &SessionId,
-        (wish, by): (SessionWish, String),
+        request: SessionRequest<'_>,
+        wish: SessionWish,
+        by: String,
     ) -> HandlerResult<()> {
-        if self.mode_changed(app, home, (id, &wish)).await? {
+        if self.mode_changed(request, &wish).await? {
             return Ok(());
         }
-        self.free_idle_session(app, home, id, by).await?;
-        match self.take_session(app, home, id, Some(&wish)).await? {
+        self.free_idle_session(request, by).await?;
+        match self.take_session(request, Some(&wish)).await? {
             SessionLocation::Here(_) => Ok(()),
             SessionLocation::Elsewhere(holder) => Err(session_held(&holder)),
         }
@@ -310,11 +309,10 @@ impl ServerSessions {
     /// A run is on, or another process keeps it.
     pub(crate) async fn free_idle_session(
         &self,
-        app: &App,
-        home: &Arc<UserSpace>,
-        id: &SessionId,
+        request: SessionRequest<'_>,
         by: String,
     ) -> HandlerResult<()> {
+        let SessionRequest { app, space: home, session: id } = request;
         let host = session_host(app, home).await?;
         found_view(host.view_session(id).await?, id)?;
         match host.release_session(id, &by).await? {
@@ -330,11 +328,11 @@ impl ServerSessions {
     /// A run is on, there is nothing to shorten, or there are too many words.
     pub(crate) async fn condense_context(
         &self,
-        app: &App,
-        home: &Arc<UserSpace>,
-        id: &SessionId,
-        (words, by): (&str, String),
+        request: SessionRequest<'_>,
+        words: &str,
+        by: String,
     ) -> HandlerResult<()> {
+        let SessionRequest { app, space: home, session: id } = request;
         let keep = KeepRequest::parse(words).map_err(ProblemDetails::bad_request)?;
         let command = PersonCommand::Condense { keep };
         tell_between_runs(app, home, SentCommand { session: id.clone(), by, command }).await
@@ -346,11 +344,10 @@ impl ServerSessions {
     /// A run is on, or there is nothing to take back.
     pub(crate) async fn uncondense_context(
         &self,
-        app: &App,
-        home: &Arc<UserSpace>,
-        id: &SessionId,
+        request: SessionRequest<'_>,
         by: String,
     ) -> HandlerResult<()> {
+        let SessionRequest { app, space: home, session: id } = request;
         let command = PersonCommand::Uncondense;
         tell_between_runs(app, home, SentCommand { session: id.clone(), by, command }).await
     }
@@ -361,16 +358,15 @@ impl ServerSessions {
     /// The session cannot be reached; the files are changed all the same.
     pub(crate) async fn record_restore(
         &self,
-        app: &App,
-        home: &Arc<UserSpace>,
-        id: &SessionId,
+        request: SessionRequest<'_>,
         fact: CheckpointRestored,
     ) -> HandlerResult<()> {
+        let id = request.session;
         for _ in 0..TAKE_UP_ATTEMPTS {
-            let room = match self.take_session(app, home, id, None).await? {
+            let room = match self.take_session(request, None).await? {
                 SessionLocation::Here(room) => room,
                 SessionLocation::Elsewhere(_) => {
-                    self.free_idle_session(app, home, id, fact.by.clone()).await?;
+                    self.free_idle_session(request, fact.by.clone()).await?;
                     continue;
                 }
             };
@@ -388,11 +384,11 @@ impl ServerSessions {
     /// The session holds no such right.
     pub(crate) async fn revoke_lease(
         &self,
-        app: &App,
-        home: &Arc<UserSpace>,
-        id: &SessionId,
-        (lease, by): (u32, String),
+        request: SessionRequest<'_>,
+        lease: u32,
+        by: String,
     ) -> HandlerResult<()> {
+        let SessionRequest { app, space: home, session: id } = request;
         let command = PersonCommand::Revoke { lease };
         let told = SentCommand { session: id.clone(), by, command };
         let host = session_host(app, home).await?;
@@ -411,10 +407,10 @@ impl ServerSessions {
     /// It was not at rest there.
     pub(crate) async fn fork_session(
         &self,
-        app: &App,
-        home: &Arc<UserSpace>,
-        (source, until): (&SessionId, Option<Seq>),
+        request: SessionRequest<'_>,
+        until: Option<Seq>,
     ) -> HandlerResult<SessionId> {
+        let SessionRequest { app, space: home, session: source } = request;
         let fork = home.new_session();
         let (from, to) = (
             super::SessionKey::for_session(home.as_ref(), source),
@@ -464,10 +460,17 @@ impl SessionAccess for RoomAccess<'_> {
     }
 
     async fn take_up(&self, session: &SessionId) -> HandlerResult<SessionPlace> {
-        Ok(match self.app.rooms.take_session(self.app, self.home, session, None).await? {
-            SessionLocation::Here(room) => SessionPlace::Here(room.live.clone()),
-            SessionLocation::Elsewhere(holder) => SessionPlace::Elsewhere(holder),
-        })
+        Ok(
+            match self
+                .app
+                .rooms
+                .take_session(SessionRequest::new(self.app, self.home, session), None)
+                .await?
+            {
+                SessionLocation::Here(room) => SessionPlace::Here(room.live.clone()),
+                SessionLocation::Elsewhere(holder) => SessionPlace::Elsewhere(holder),
+            },
+        )
     }
 }
 

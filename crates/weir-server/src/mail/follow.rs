@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use weir_core::governance::label::{Integrity, Label};
-use weir_core::ids::Timestamp;
 use weir_core::schedule::{AgentCause, AgentRun};
 use weir_engine::ports::{KEPT_GIVEN, ReceivedMail, RecordEntry, Store, StoredItem, TickClaim};
 use weir_engine::schedule::{given_name, load_known_agents};
@@ -20,6 +19,7 @@ use weir_install::seal::SecretSeal;
 use weir_install::user_space::UserSpace;
 
 use crate::app::App;
+use crate::app::follow_status::FollowStatus;
 use crate::notify::{Notice, NoticeKind, NoticeSink as _};
 
 /// Longest that a folder is waited on before it is looked at anyway. Servers end idle lines after
@@ -171,13 +171,4 @@ async fn write_place(
     };
     app.records.put(&entry, None).await?;
     Ok(())
-}
-
-/// So that a page can say since when something holds.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct FollowStatus {
-    /// Why it does not work; `None`: it is followed.
-    pub(crate) why: Option<String>,
-    /// Since when.
-    pub(crate) since: Timestamp,
 }

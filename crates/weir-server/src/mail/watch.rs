@@ -2,15 +2,14 @@
 //! them.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 use weir_install::mail::accounts::{self, MailAccountEntry, entry_name};
-use weir_install::people::PersonId;
 
-use super::follow::{FollowStatus, follow_account};
+use super::follow::follow_account;
 use crate::app::App;
+use crate::app::follow_status::FollowStatus;
 use crate::auth;
 
 /// First wait after a failure, and the longest.
@@ -18,29 +17,6 @@ const RETRY_FIRST: Duration = Duration::from_secs(5);
 const RETRY_LAST: Duration = Duration::from_secs(15 * 60);
 /// How often accounts are looked at although nobody said that they changed.
 const LOOK_AGAIN: Duration = Duration::from_secs(60);
-
-/// How the accounts that are followed here stand, by the name of their entry.
-#[derive(Default)]
-pub(crate) struct FollowStatuses(Mutex<HashMap<String, FollowStatus>>);
-
-impl FollowStatuses {
-    fn lock_statuses(&self) -> MutexGuard<'_, HashMap<String, FollowStatus>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// How an account stands; `None`: it is not followed here.
-    pub(crate) fn status_of(&self, owner: &PersonId, name: &str) -> Option<FollowStatus> {
-        self.lock_statuses().get(&entry_name(owner, name)).cloned()
-    }
-
-    pub(super) fn set_status(&self, name: &str, standing: Option<FollowStatus>) {
-        let mut all = self.lock_statuses();
-        match standing {
-            Some(standing) => drop(all.insert(name.to_owned(), standing)),
-            None => drop(all.remove(name)),
-        }
-    }
-}
 
 struct FollowTask {
     version: u64,

@@ -159,6 +159,16 @@ pub(crate) async fn list_channels(
     Ok(entries.iter().filter_map(line).collect())
 }
 
+/// A channel that a person wants.
+pub(crate) struct ChannelRequest<'a> {
+    /// Whose it is.
+    pub(crate) person: &'a Person,
+    /// Where notices go.
+    pub(crate) way: &'a ChannelAddress,
+    /// Which notices; none named: all.
+    pub(crate) kinds: BTreeSet<NoticeKind>,
+}
+
 /// Adds a channel; gives its id.
 ///
 /// # Errors
@@ -166,9 +176,10 @@ pub(crate) async fn list_channels(
 pub(crate) async fn add_channel(
     records: &dyn Records,
     seal: &SecretSeal,
-    (person, way, kinds): (&Person, &ChannelAddress, BTreeSet<NoticeKind>),
+    request: ChannelRequest<'_>,
     now: Timestamp,
 ) -> Result<String, HouseError> {
+    let ChannelRequest { person, way, kinds } = request;
     let (word, to) = looked_at(way).map_err(HouseError::Refused)?;
     if records.list(CHANNEL, Some(person.id.as_str()), now).await?.len() >= CHANNELS_MAX {
         return Err(HouseError::Refused(format!("{CHANNELS_MAX} channels at most")));

@@ -2,7 +2,7 @@
 //! is looked at when it is called: a person cannot have this server call private addresses.
 
 use std::net::{IpAddr, SocketAddr};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -12,16 +12,17 @@ use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use ring::hmac;
 use serde_json::json;
 use tokio::sync::{OnceCell, Semaphore};
+use tokio_util::sync::CancellationToken;
 use weir_core::address::is_public;
-use weir_engine::ports::RecordEntry;
+use weir_engine::ports::{Clock, RecordEntry, Records};
 use weir_install::failure::HouseError;
+use weir_install::installation::Installation;
 use weir_install::people::PersonId;
 use weir_install::seal::SecretSeal;
 
 use super::channels::{self, ChannelAddress, ChannelFilter, UnsealedChannel};
 use super::push::{self, VapidKey};
 use super::{Notice, NoticeSink};
-use crate::app::App;
 use crate::auth::secret;
 
 /// The kind of the server's key for web push in the records.
@@ -34,9 +35,24 @@ const RETRIES: [Duration; 3] =
 /// Calls at once.
 const AT_ONCE: usize = 16;
 
+/// What sending needs of the server.
+pub(crate) struct ChannelSenderParts {
+    /// The program around: it has the key by which channels are sealed.
+    pub(crate) house: Arc<Installation>,
+    /// Where channels are kept.
+    pub(crate) records: Arc<dyn Records>,
+    /// The time.
+    pub(crate) clock: Arc<dyn Clock>,
+    /// Under which address people reach the server.
+    pub(crate) public_url: Option<String>,
+    /// Cancelled when the server ends.
+    pub(crate) stop: CancellationToken,
+}
+
 /// Sends notices further.
 pub(crate) struct ChannelSender {
-    app: App,
+    me: Weak<ChannelSender>,
+    parts: ChannelSenderParts,
     client: OnceCell<reqwest::Client>,
     public_client: OnceCell<reqwest::Client>,
     places: Arc<Semaphore>,
@@ -54,24 +70,25 @@ enum DeliveryFailure {
 
 impl ChannelSender {
     /// Over the channels of everybody.
-    pub(crate) fn new(app: App) -> ChannelSender {
-        ChannelSender {
-            app,
+    pub(crate) fn new(parts: ChannelSenderParts) -> Arc<ChannelSender> {
+        Arc::new_cyclic(|me| ChannelSender {
+            me: me.clone(),
+            parts,
             client: OnceCell::new(),
             public_client: OnceCell::new(),
             places: Arc::new(Semaphore::new(AT_ONCE)),
-        }
+        })
     }
 
     fn channel_seal(&self) -> Result<SecretSeal, HouseError> {
-        SecretSeal::new(&self.app.house.seal_key()?)
+        SecretSeal::new(&self.parts.house.seal_key()?)
     }
 
     /// The server's key for web push; the first time it is made.
     pub(crate) async fn vapid_key(&self) -> Result<VapidKey, HouseError> {
-        let (records, seal) = (self.app.records.as_ref(), self.channel_seal()?);
+        let (records, seal) = (self.parts.records.as_ref(), self.channel_seal()?);
         for _ in 0..2 {
-            if let Some(entry) = records.get(VAPID, VAPID, self.app.current_time()).await? {
+            if let Some(entry) = records.get(VAPID, VAPID, self.parts.clock.now()).await? {
                 let key = STANDARD.decode(seal.open(VAPID, &entry.text)?);
                 let key = key.map_err(|error| HouseError::Failed(error.to_string()))?;
                 return VapidKey::parse_pkcs8(&key).map_err(HouseError::Failed);
@@ -84,7 +101,7 @@ impl ChannelSender {
                 text: seal.seal(VAPID, &STANDARD.encode(key))?,
                 version: 0,
                 expires: None,
-                ts: self.app.current_time(),
+                ts: self.parts.clock.now(),
             };
             // Another replica may be quicker: then its key is read.
             records.put(&entry, Some(0)).await?;
@@ -97,14 +114,14 @@ impl ChannelSender {
     /// # Errors
     /// It did not arrive: why.
     pub(crate) async fn try_out(&self, person: &PersonId, id: &str) -> Result<(), HouseError> {
-        let records = self.app.records.as_ref();
+        let records = self.parts.records.as_ref();
         let seal = self.channel_seal()?;
         let found = channels::open_channels(
             records,
             &seal,
             person,
             ChannelFilter::One(id),
-            self.app.current_time(),
+            self.parts.clock.now(),
         );
         let Some(channel) = found.await?.into_iter().next() else {
             return Err(HouseError::Missing("this channel".into()));
@@ -126,7 +143,7 @@ impl ChannelSender {
     }
 
     async fn deliver_notice(&self, person: &PersonId, channel: &UnsealedChannel, notice: &Notice) {
-        let records = self.app.records.as_ref();
+        let records = self.parts.records.as_ref();
         let mut waits = RETRIES.iter();
         loop {
             let why = match self.call_channel(channel, notice).await {
@@ -146,7 +163,7 @@ impl ChannelSender {
                 return channels::note_delivery(records, channel, &why).await;
             };
             tokio::select! {
-                () = self.app.stop.cancelled() => return,
+                () = self.parts.stop.cancelled() => return,
                 () = tokio::time::sleep(*wait) => (),
             }
         }
@@ -179,7 +196,7 @@ impl ChannelSender {
     ) -> Result<(), DeliveryFailure> {
         let client = self.http_client(channel.everywhere).await?;
         let never = |error: HouseError| DeliveryFailure::Never(error.to_string());
-        let base = self.app.options.public_url.clone().unwrap_or_default();
+        let base = self.parts.public_url.clone().unwrap_or_default();
         let link = if notice.link.is_empty() { base } else { format!("{base}{}", notice.link) };
         let request = match &channel.way {
             ChannelAddress::Push { endpoint, p256dh, auth } => {
@@ -192,7 +209,7 @@ impl ChannelSender {
                 let origin = address.origin().ascii_serialization();
                 let vapid = self.vapid_key().await.map_err(never)?;
                 let contact = self.vapid_contact();
-                let now = self.app.current_time().0 / 1_000_000;
+                let now = self.parts.clock.now().0 / 1_000_000;
                 let word = vapid
                     .authorization_header(&origin, &contact, now)
                     .map_err(DeliveryFailure::Never)?;
@@ -212,7 +229,7 @@ impl ChannelSender {
                     .post(self.check_address(url, channel.everywhere)?)
                     .header("content-type", "application/json");
                 if !secret.is_empty() {
-                    let time = (self.app.current_time().0 / 1_000_000).to_string();
+                    let time = (self.parts.clock.now().0 / 1_000_000).to_string();
                     let signed = webhook_signature(secret, &time, &body);
                     request = request
                         .header("x-weir-time", time)
@@ -265,7 +282,7 @@ impl ChannelSender {
 
     /// Whom a push service may write to: RFC 8292 asks for an address of a person or a page.
     fn vapid_contact(&self) -> String {
-        let public = self.app.options.public_url.clone();
+        let public = self.parts.public_url.clone();
         public.filter(|url| url.starts_with("https://")).unwrap_or("mailto:weir@localhost".into())
     }
 }
@@ -276,11 +293,11 @@ impl NoticeSink for ChannelSender {
         let found = async {
             let wanted = ChannelFilter::Kind(notice.kind);
             channels::open_channels(
-                self.app.records.as_ref(),
+                self.parts.records.as_ref(),
                 &self.channel_seal()?,
                 person,
                 wanted,
-                self.app.current_time(),
+                self.parts.clock.now(),
             )
             .await
         };
@@ -289,7 +306,7 @@ impl NoticeSink for ChannelSender {
             Err(error) => return tracing::error!(%error, "a notice could not be sent further"),
         };
         for channel in found {
-            let Some(further) = self.app.further.get().cloned() else { return };
+            let Some(further) = self.me.upgrade() else { return };
             let (person, notice) = (person.clone(), notice.clone());
             tokio::spawn(async move {
                 let place = further.places.clone().acquire_owned().await;

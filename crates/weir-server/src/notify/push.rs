@@ -61,16 +61,25 @@ pub(crate) fn encrypt_notice(public: &[u8], secret: &[u8], text: &[u8]) -> Resul
     random.fill(&mut salt).map_err(failed)?;
     let theirs = UnparsedPublicKey::new(&ECDH_P256, public);
     let shared = agree_ephemeral(own, &theirs, <[u8]>::to_vec).map_err(failed)?;
-    seal_record(&shared, &salt, (public, secret), own_public.as_ref(), text).map_err(failed)
+    seal_record(&shared, &salt, BrowserKeys { public, secret }, own_public.as_ref(), text)
+        .map_err(failed)
+}
+
+/// What a browser gave for notices to it.
+#[derive(Clone, Copy)]
+struct BrowserKeys<'a> {
+    public: &'a [u8],
+    secret: &'a [u8],
 }
 
 fn seal_record(
     shared: &[u8],
     salt: &[u8; 16],
-    (public, secret): (&[u8], &[u8]),
+    browser: BrowserKeys<'_>,
     own_public: &[u8],
     text: &[u8],
 ) -> Result<Vec<u8>, ring::error::Unspecified> {
+    let BrowserKeys { public, secret } = browser;
     let prk = Salt::new(HKDF_SHA256, secret).extract(shared);
     let ikm: [u8; 32] = expand_key(&prk, &[b"WebPush: info\0", public, own_public])?;
     let prk = Salt::new(HKDF_SHA256, salt).extract(&ikm);
@@ -169,7 +178,14 @@ mod tests {
         let shared = hex("kyrL1jIIOHEzg3sM2ZWRHDRB62YACZhhSlknJ672kSs");
         let salt: [u8; 16] = hex("DGv6ra1nlYgDCS1FRnbzlw").try_into().expect("16 bytes");
         let text = b"When I grow up, I want to be a watermelon";
-        let whole = seal_record(&shared, &salt, (&public, &secret), &own, text).expect("sealed");
+        let whole = seal_record(
+            &shared,
+            &salt,
+            BrowserKeys { public: &public, secret: &secret },
+            &own,
+            text,
+        )
+        .expect("sealed");
         let expected = "DGv6ra1nlYgDCS1FRnbzlwAAEABBBP4z9KsN6nGRTbVYI_c7VJSPQTBtkgcy27mlmlMoZIIgDll6e3vCYLocInmYWAmS6TlzAC8wEqKK6PBru3jl7A_yl95bQpu6cVPTpK4Mqgkf1CXztLVBSt2Ks3oZwbuwXPXLWyouBWLVWGNWQexSgSxsj_Qulcy4a-fN";
         assert_eq!(URL_SAFE_NO_PAD.encode(whole), expected);
     }

@@ -68,7 +68,8 @@ impl PlaceBoard {
     fn take_place(
         &mut self,
         run: &PlaceRequest<'_>,
-        (at_once, per_hour): (usize, usize),
+        at_once: usize,
+        per_hour: usize,
         now: Timestamp,
     ) -> RunBeginOutcome {
         if self.running.iter().any(|held| held.name == run.name) {
@@ -204,13 +205,15 @@ impl HouseOfPeople {
 #[async_trait]
 impl HousePlaces for HouseOfPeople {
     async fn take_place(&self, run: &AgentRun) -> Result<RunBeginOutcome, StoreError> {
-        let bounds =
+        let (at_once, per_hour) =
             place_bounds(self.home.as_ref()).map_err(|error| place_error(error.to_string()))?;
         let name = self.run_name(run);
         let person = self.home.person().as_str();
         let taker = PlaceRequest { name: &name, person, begins: run.started.is_none() };
-        let begin =
-            self.places.change_board(|board, now| board.take_place(&taker, bounds, now)).await?;
+        let begin = self
+            .places
+            .change_board(|board, now| board.take_place(&taker, at_once, per_hour, now))
+            .await?;
         if begin == RunBeginOutcome::Begun {
             self.places.lock_held().insert(name);
         }
@@ -250,7 +253,7 @@ mod tests {
         now: u64,
     ) -> RunBeginOutcome {
         let person = name.split('/').next().unwrap_or_default();
-        board.take_place(&PlaceRequest { name, person, begins: true }, bounds, at(now))
+        board.take_place(&PlaceRequest { name, person, begins: true }, bounds.0, bounds.1, at(now))
     }
 
     fn at(seconds: u64) -> Timestamp {

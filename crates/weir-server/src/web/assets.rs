@@ -1,56 +1,17 @@
-//! Style and scripts, inside the program. Their address has the hash of all of them: a browser
-//! keeps them for good, and modules can name each other by relative paths. Not here: what they do.
-
-use std::sync::LazyLock;
+//! The route that gives style and scripts. Not here: the files and their addresses (`page::assets`).
 
 use axum::extract::Path;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
-use rust_embed::{EmbeddedFile, RustEmbed};
-use sha2::{Digest, Sha256};
+use rust_embed::EmbeddedFile;
 
+use crate::page::assets::{AssetFiles, HASH_CHARACTERS, VERSION, encode_hex};
 use crate::problem::ProblemDetails;
 use crate::route::{Route, RouteAccess};
-
-/// The files below `web/assets`. A debug build reads them from the checkout, so that a change
-/// shows without building again.
-#[derive(RustEmbed)]
-#[folder = "src/web/assets"]
-struct AssetFiles;
-
-/// Characters of the hash that stand in an address.
-const HASH_CHARACTERS: usize = 12;
-
-/// Names the state of all files together.
-static VERSION: LazyLock<String> = LazyLock::new(|| {
-    let mut names: Vec<_> = AssetFiles::iter().collect();
-    names.sort();
-    let mut all = Sha256::new();
-    for name in names {
-        if let Some(file) = AssetFiles::get(&name) {
-            all.update(name.as_bytes());
-            all.update(file.metadata.sha256_hash());
-        }
-    }
-    encode_hex(&all.finalize())[..HASH_CHARACTERS].to_string()
-});
-
-fn encode_hex(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-    bytes.iter().fold(String::new(), |mut text, byte| {
-        let _ = write!(text, "{byte:02x}");
-        text
-    })
-}
 
 /// One route for all of them.
 pub(crate) fn asset_routes() -> Vec<Route> {
     vec![Route::get("/assets/{version}/{*file}", get_asset).access(RouteAccess::Anyone)]
-}
-
-/// Where a page finds the file `name`: `pages/chat.js`.
-pub(crate) fn asset_address(name: &str) -> String {
-    format!("/assets/{}/{name}", VERSION.as_str())
 }
 
 async fn get_asset(Path((version, name)): Path<(String, String)>, headers: HeaderMap) -> Response {

@@ -1,17 +1,15 @@
-//! What pages are made of: the frame around every page, and small pieces that look alike
-//! everywhere.
+//! What pages are made of: the frame with the navigation around every page, and small pieces that
+//! look alike everywhere. Not here: pages that need no account (`page`).
 
 use jiff::tz::TimeZone;
-use maud::{DOCTYPE, Markup, PreEscaped, html};
+use maud::{DOCTYPE, Markup, html};
 use weir_core::ids::Timestamp;
 
-use crate::guard::Caller;
-use crate::web::assets::asset_address;
+use crate::caller::Caller;
+use crate::page::render_page_head;
 use crate::web::side;
 
-mod icons;
-
-pub(crate) use icons::render_icon;
+pub(crate) use crate::page::{bare_with, render_icon};
 
 /// An entry of the navigation: address, icon, words, and the name of its count.
 struct NavigationEntry(&'static str, &'static str, &'static str, &'static str);
@@ -39,44 +37,6 @@ const ADMIN: &[NavigationEntry] = &[
     NavigationEntry("/admin", "admin", "Server", ""),
 ];
 
-fn render_page_head(title: &str, assets: &[&str]) -> Markup {
-    let styles = assets.iter().filter(|name| name.ends_with(".css"));
-    let scripts = assets.iter().filter(|name| name.ends_with(".js"));
-    html! {
-        head {
-            meta charset="utf-8";
-            meta name="viewport" content="width=device-width, initial-scale=1, viewport-fit=cover";
-            meta name="color-scheme" content="light dark";
-            title { (title) " · Weir" }
-            link rel="icon" type="image/svg+xml" href=(asset_address("icon.svg"));
-            link rel="stylesheet" href=(asset_address("app.css"));
-            @for name in styles { link rel="stylesheet" href=(asset_address(name)); }
-            script src=(asset_address("theme.js")) {}
-            script type="module" src=(asset_address("frame.js")) {}
-            @for name in scripts { script type="module" src=(asset_address(name)) {} }
-        }
-    }
-}
-
-/// A page that needs no account: sign in, setup, a shared chat.
-pub(crate) fn bare_page(title: &str, body: &Markup) -> Markup {
-    bare_with(title, &[], body)
-}
-
-/// The same with scripts or styles of its own, as [`page_with`] names them.
-pub(crate) fn bare_with(title: &str, assets: &[&str], body: &Markup) -> Markup {
-    html! {
-        (DOCTYPE)
-        html lang="en" {
-            (render_page_head(title, assets))
-            body.bare {
-                a.skip href="#main" { "Skip to content" }
-                main id="main" tabindex="-1" { (body) }
-            }
-        }
-    }
-}
-
 /// A page with the navigation around it. `here`: the path of the entry that is marked.
 pub(crate) fn framed_page(caller: &Caller, title: &str, here: &str, body: &Markup) -> Markup {
     page_with(caller, title, here, &[], body)
@@ -90,17 +50,28 @@ pub(crate) fn page_with(
     assets: &[&str],
     body: &Markup,
 ) -> Markup {
-    page_beside(caller, title, (here, assets), &side::render_side_list(None, None), body)
+    page_beside(caller, PageHead { title, here, assets }, &side::render_side_list(None, None), body)
+}
+
+/// What stands in the head of a page, and where it is among the others.
+#[derive(Clone, Copy)]
+pub(crate) struct PageHead<'a> {
+    /// What it is called.
+    pub(crate) title: &'a str,
+    /// The path of the entry of the navigation that is marked.
+    pub(crate) here: &'a str,
+    /// Scripts and styles of its own.
+    pub(crate) assets: &'a [&'a str],
 }
 
 /// The same with the chats at its side as they are.
 pub(crate) fn page_beside(
     caller: &Caller,
-    title: &str,
-    (here, assets): (&str, &[&str]),
+    head: PageHead<'_>,
     chats: &Markup,
     body: &Markup,
 ) -> Markup {
+    let PageHead { title, here, assets } = head;
     html! {
         (DOCTYPE)
         html lang="en" {
@@ -265,11 +236,6 @@ pub(crate) fn render_field(id: &str, label: &str, hint: &str, control: &Markup) 
             @if !hint.is_empty() { p.hint id={ (id) "-hint" } { (hint) } }
         }
     }
-}
-
-/// Text of one of our own files, as it is: never what anybody typed.
-fn raw_markup(text: &'static str) -> PreEscaped<&'static str> {
-    PreEscaped(text)
 }
 
 #[cfg(test)]

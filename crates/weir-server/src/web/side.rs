@@ -9,7 +9,7 @@ use weir_engine::ports::SessionFilter;
 
 use crate::api::sessions::{ListQuery, list_sessions};
 use crate::app::App;
-use crate::guard::Caller;
+use crate::caller::Caller;
 use crate::live::title;
 use crate::problem::HandlerResult;
 use crate::web::parts::render_icon;

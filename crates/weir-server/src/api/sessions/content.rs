@@ -18,7 +18,7 @@ use weir_install::sessions::ExportFormat;
 
 use super::find_own_session;
 use crate::app::App;
-use crate::guard::Caller;
+use crate::caller::Caller;
 use crate::live::uploads::{self, UploadedFile};
 use crate::problem::{HandlerResult, ProblemDetails};
 use crate::route::Route;
@@ -213,7 +213,8 @@ async fn get_call_result(
 async fn export_session(
     State(app): State<App>,
     caller: Caller,
-    (Path(id), Query(query)): (Path<String>, Query<ExportQuery>),
+    Path(id): Path<String>,
+    Query(query): Query<ExportQuery>,
 ) -> HandlerResult<Response> {
     let id = find_own_session(&app, &caller, &id).await?;
     let (format, media, ending) = match query.format.as_deref().unwrap_or("jsonl") {

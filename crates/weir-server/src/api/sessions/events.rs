@@ -13,11 +13,11 @@ use serde_json::Value;
 use weir_core::ids::Seq;
 
 use crate::app::App;
-use crate::guard::Caller;
-use crate::live::SessionFeed;
-use crate::live::listeners::ListenerSlot;
+use crate::caller::Caller;
+use crate::live::{SessionFeed, SessionRequest};
 use crate::problem::{HandlerResult, ProblemDetails};
 use crate::route::Route;
+use crate::session_registry::listeners::ListenerSlot;
 
 /// How often a stream without news says that it is there.
 const HEARTBEAT: Duration = Duration::from_secs(15);
@@ -43,7 +43,8 @@ pub(crate) struct EventsQuery {
 async fn stream_session_events(
     State(app): State<App>,
     caller: Caller,
-    (Path(id), Query(query)): (Path<String>, Query<EventsQuery>),
+    Path(id): Path<String>,
+    Query(query): Query<EventsQuery>,
     headers: HeaderMap,
 ) -> HandlerResult<Sse<impl Stream<Item = Result<Event, Infallible>>>> {
     let last = headers.get("last-event-id").and_then(|value| value.to_str().ok());
@@ -55,7 +56,10 @@ async fn stream_session_events(
     };
     let listener = app.rooms.listeners().claim_slot(&caller.person.id)?;
     let home = app.home(&caller.person).await?;
-    let feed = app.rooms.open_feed(&app, &home, &weir_core::ids::SessionId::new(id), after).await?;
+    let feed = app
+        .rooms
+        .open_feed(SessionRequest::new(&app, &home, &weir_core::ids::SessionId::new(id)), after)
+        .await?;
     let told = SessionEventStream { app, caller, feed, _listener: listener, over: false };
     let stream = futures::stream::unfold(told, SessionEventStream::next);
     Ok(Sse::new(stream).keep_alive(KeepAlive::new().interval(HEARTBEAT).text("here")))

@@ -6,7 +6,8 @@ use super::frame::{self, ClientCommand};
 use crate::api::approvals;
 use crate::api::sessions::{find_own_session, new_input_from_blocks};
 use crate::app::App;
-use crate::guard::Caller;
+use crate::caller::Caller;
+use crate::live::SessionRequest;
 use crate::problem::{HandlerResult, ProblemDetails};
 
 /// Does it. The answer comes once it is durable.
@@ -35,7 +36,7 @@ async fn dispatch_command(
         ClientCommand::Say { session, client_id, content } => {
             let id = find_own_session(app, caller, session.as_str()).await?;
             let saying = new_input_from_blocks(content, Some(client_id), caller.journal_name());
-            let said = app.rooms.submit_input(app, &home, &id, saying).await?;
+            let said = app.rooms.submit_input(SessionRequest::new(app, &home, &id), saying).await?;
             let (input, run, seq) = (said.input, said.run, said.seq);
             Ok(json!({ "type": "said", "session": id, "input": input, "run": run, "seq": seq }))
         }
@@ -51,17 +52,22 @@ async fn dispatch_command(
             Ok(told)
         }
         ClientCommand::Answer { question, answer, .. } => {
-            approvals::answer_question(app, caller, (&question, answer)).await?;
+            approvals::answer_question(app, caller, &question, answer).await?;
             Ok(json!({ "type": "answered", "question": question }))
         }
         ClientCommand::Cancel { session, .. } => {
             let id = find_own_session(app, caller, session.as_str()).await?;
-            let cancelled = app.rooms.cancel_run(app, &home, &id, caller.journal_name()).await?;
+            let cancelled = app
+                .rooms
+                .cancel_run(SessionRequest::new(app, &home, &id), caller.journal_name())
+                .await?;
             Ok(json!({ "type": "cancelled", "session": id, "cancelled": cancelled }))
         }
         ClientCommand::Withdraw { session, input, .. } => {
             let id = find_own_session(app, caller, session.as_str()).await?;
-            app.rooms.withdraw_input(app, &home, &id, (input, caller.journal_name())).await?;
+            app.rooms
+                .withdraw_input(SessionRequest::new(app, &home, &id), input, caller.journal_name())
+                .await?;
             Ok(json!({ "type": "withdrawn", "session": id, "input": input }))
         }
     }

@@ -7,7 +7,7 @@ use weir_core::input::ApprovalAnswer;
 
 use crate::api::sessions::InputBlock;
 use crate::app::App;
-use crate::guard::Caller;
+use crate::caller::Caller;
 use crate::problem::ProblemDetails;
 
 /// In which form a session is told.

@@ -9,10 +9,10 @@ use weir_engine::hub::SessionUpdate;
 
 use super::frame::SessionView;
 use crate::app::App;
-use crate::guard::Caller;
-use crate::live::SessionFeed;
+use crate::caller::Caller;
+use crate::chat::{self, ChatFold, PageOperation};
+use crate::live::{SessionFeed, SessionRequest};
 use crate::problem::HandlerResult;
-use crate::web::chat::{self, ChatFold, PageOperation};
 
 /// How often streamed text changes a page at most.
 const FLUSH_EVERY: Duration = Duration::from_millis(50);
@@ -39,15 +39,17 @@ impl SessionSubscription {
     pub(super) async fn open(
         app: &App,
         caller: &Caller,
-        (session, after, view): (SessionId, Seq, SessionView),
+        session: SessionId,
+        after: Seq,
+        view: SessionView,
     ) -> HandlerResult<SessionSubscription> {
         let home = app.home(&caller.person).await?;
         // The place is looked at first, also where the fold begins at the beginning.
-        let feed = app.rooms.open_feed(app, &home, &session, after).await?;
+        let feed = app.rooms.open_feed(SessionRequest::new(app, &home, &session), after).await?;
         if view == SessionView::Events {
             return Ok(SessionSubscription { app: app.clone(), feed, after, page: None });
         }
-        let feed = app.rooms.open_feed(app, &home, &session, 0).await?;
+        let feed = app.rooms.open_feed(SessionRequest::new(app, &home, &session), 0).await?;
         let acts = caller.may_write();
         let view = chat::ChatView { session, csrf: caller.csrf_token().into(), acts, back: None };
         let page = ChatPageState { fold: Box::new(ChatFold::new(view)), flush: Instant::now() };

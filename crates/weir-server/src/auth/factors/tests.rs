@@ -10,7 +10,7 @@ use weir_engine::ports::{Clock, PutOutcome, RecordEntry, Records, StoreError};
 use weir_install::seal::SecretSeal;
 
 use super::*;
-use crate::auth::oidc;
+use crate::sign_in::oidc;
 
 /// Entries that end with the test; none of them expires.
 #[derive(Default)]

@@ -3,15 +3,14 @@
 
 use std::sync::Arc;
 
-use weir_core::ids::SessionId;
 use weir_core::input::PersonCommand;
 use weir_core::profile::PermissionMode;
 use weir_engine::engine::EngineError;
-use weir_install::user_space::{SessionWish, UserSpace};
+use weir_install::user_space::SessionWish;
 
-use super::super::{ServerSessions, SessionKey, wishes};
-use crate::app::App;
+use super::super::{SessionKey, SessionRequest, wishes};
 use crate::problem::{HandlerResult, ProblemDetails};
+use crate::session_registry::ServerSessions;
 
 /// The mode, where nothing else is wished for.
 fn only_permission_mode(wish: &SessionWish) -> Option<PermissionMode> {
@@ -28,10 +27,10 @@ impl ServerSessions {
     /// The mode changes only between runs, or cannot be had.
     pub(super) async fn mode_changed(
         &self,
-        app: &App,
-        home: &Arc<UserSpace>,
-        (id, wish): (&SessionId, &SessionWish),
+        request: SessionRequest<'_>,
+        wish: &SessionWish,
     ) -> HandlerResult<bool> {
+        let SessionRequest { app, space: home, session: id } = request;
         let (Some(_), Some(room)) =
             (only_permission_mode(wish), self.find_session_here(home.as_ref(), id))
         else {

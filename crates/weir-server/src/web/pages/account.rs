@@ -12,12 +12,12 @@ use crate::api::{
     change_password, end_login, logins_of, make_token, revoke_token, tokens_of, with_cookies,
 };
 use crate::app::App;
-use crate::auth::sign_in::SignInContext;
 use crate::auth::tokens::{NewToken, TokenScope};
 use crate::auth::{ClientInfo, accounts, events, factors, password};
-use crate::guard::Caller;
+use crate::caller::Caller;
 use crate::problem::{HandlerResult, ProblemDetails};
 use crate::route::Route;
+use crate::sign_in::SignInContext;
 use crate::web::parts::{csrf_input, page_with, render_badge, render_field, render_moment};
 
 mod invitation;
@@ -374,7 +374,7 @@ async fn set_password(
         let problem = ProblemDetails::bad_request("the two new passwords do not match");
         return show_account_problem(&app, &caller, problem).await;
     }
-    match change_password(&door, &caller, (&sent.old, &sent.password)).await {
+    match change_password(&door, &caller, &sent.old, &sent.password).await {
         Ok(cookies) => Ok(with_cookies(Redirect::to("/account"), cookies)),
         Err(problem) => show_account_problem(&app, &caller, problem).await,
     }
@@ -426,7 +426,7 @@ async fn token_make(
     let made = match days {
         Ok(days) => {
             let wanted = NewToken { name: sent.name, scope: sent.scope, days };
-            make_token(&app, (&caller, &client), &wanted).await
+            make_token(&app, &caller, &client, &wanted).await
         }
         Err(problem) => Err(problem),
     };
@@ -452,7 +452,7 @@ async fn token_revoke(
     client: ClientInfo,
     Path(id): Path<String>,
 ) -> HandlerResult<Redirect> {
-    revoke_token(&app, (&caller, &client), &id).await?;
+    revoke_token(&app, &caller, &client, &id).await?;
     Ok(Redirect::to("/account"))
 }
 

@@ -9,7 +9,7 @@ use weir_install::maintenance::{BackupLine, HealthFinding, HealthLevel};
 
 use crate::api::admin::{self as api, ServerOverview};
 use crate::app::App;
-use crate::guard::Caller;
+use crate::caller::Caller;
 use crate::problem::HandlerResult;
 use crate::route::{Route, RouteAccess};
 use crate::web::parts::{csrf_input, framed_page, render_badge, render_empty, render_moment};

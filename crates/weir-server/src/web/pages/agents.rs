@@ -12,7 +12,7 @@ use weir_core::schedule::{MissedTicks, OnAsk, PromptMode, ScheduledAgent};
 
 use crate::agents::{self, AgentLine, RunLine, ScheduleDescription};
 use crate::app::App;
-use crate::guard::Caller;
+use crate::caller::Caller;
 use crate::problem::HandlerResult;
 use crate::route::Route;
 use crate::web::parts::{
@@ -351,7 +351,7 @@ async fn pause_agent(
     Path(name): Path<String>,
     Form(AgentActionForm {}): Form<AgentActionForm>,
 ) -> HandlerResult<Redirect> {
-    agents::set_active(&app, &caller, (&name, false)).await?;
+    agents::set_active(&app, &caller, &name, false).await?;
     Ok(redirect_to_agent(
         &name,
         "Paused: it will not start by itself. A run in progress continues.",
@@ -364,7 +364,7 @@ async fn resume_agent(
     Path(name): Path<String>,
     Form(AgentActionForm {}): Form<AgentActionForm>,
 ) -> HandlerResult<Redirect> {
-    agents::set_active(&app, &caller, (&name, true)).await?;
+    agents::set_active(&app, &caller, &name, true).await?;
     Ok(redirect_to_agent(&name, "Active: it runs on schedule from now on."))
 }
 

@@ -13,12 +13,12 @@ use weir_install::user_space::UserSpace;
 
 use super::chat::chat_title;
 use crate::app::App;
-use crate::guard::Caller;
+use crate::caller::Caller;
+use crate::chat::{ChatView, approval_card, question_card};
 use crate::live::fold;
 use crate::live::title;
 use crate::problem::HandlerResult;
 use crate::route::Route;
-use crate::web::chat::{ChatView, approval_card, question_card};
 use crate::web::parts::{page_with, render_empty, render_moment};
 
 /// The routes of this file.

@@ -10,7 +10,7 @@ use crate::app::App;
 use crate::audit::AuditRow;
 use crate::auth::accounts;
 use crate::auth::events::AccountEvent;
-use crate::guard::Caller;
+use crate::caller::Caller;
 use crate::problem::HandlerResult;
 use crate::route::Route;
 use crate::web::parts::{

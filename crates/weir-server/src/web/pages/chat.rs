@@ -16,11 +16,11 @@ use weir_engine::ports::SessionMeta;
 use weir_install::user_space::UserSpace;
 
 use crate::app::App;
-use crate::guard::Caller;
+use crate::caller::Caller;
+use crate::chat::{ChatView, FoldedChat};
 use crate::live::{SessionKey, title};
 use crate::problem::{HandlerResult, ProblemDetails};
 use crate::route::Route;
-use crate::web::chat::{ChatView, FoldedChat};
 
 mod acts;
 mod again;

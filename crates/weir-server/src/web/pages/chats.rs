@@ -15,12 +15,13 @@ use crate::api::sessions::{
     ListQuery, SessionLine, find_own_session, list_sessions, remove, rename_session,
 };
 use crate::app::App;
-use crate::guard::Caller;
+use crate::caller::Caller;
 use crate::live::{SessionKey, title};
 use crate::problem::{HandlerResult, ProblemDetails};
 use crate::route::Route;
 use crate::web::parts::{
-    csrf_input, framed_page, page_beside, render_badge, render_empty, render_icon, render_moment,
+    PageHead, csrf_input, framed_page, page_beside, render_badge, render_empty, render_icon,
+    render_moment,
 };
 use crate::web::side;
 
@@ -108,8 +109,8 @@ async fn show_chats(
     };
     let beside =
         side::render_side_list(Some(&side::load_side_chats(&app, &caller, "").await?), None);
-    let place = ("/chats", &["pages/chat.css"][..]);
-    Ok(page_beside(&caller, "Chats", place, &beside, &body))
+    let head = PageHead { title: "Chats", here: "/chats", assets: &["pages/chat.css"] };
+    Ok(page_beside(&caller, head, &beside, &body))
 }
 
 fn render_chats(

@@ -18,7 +18,7 @@ use crate::api::files::{
 };
 use crate::app::App;
 use crate::auth::ClientInfo;
-use crate::guard::Caller;
+use crate::caller::Caller;
 use crate::problem::{HandlerResult, ProblemDetails};
 use crate::render;
 use crate::route::Route;
@@ -346,8 +346,8 @@ async fn upload_files(
         // Some browsers send the whole path that the file had.
         let name = name.rsplit(['/', '\\']).next().unwrap_or_default();
         let path = join_path(&sent.path, name);
-        let done = api::store_upload(&app, &caller, (path, conflict), bytes.into()).await?;
-        api::note_file_change(&app, &caller, &client, ("file_uploaded", &done.path)).await?;
+        let done = api::store_upload(&app, &caller, path, conflict, bytes.into()).await?;
+        api::note_file_change(&app, &caller, &client, "file_uploaded", &done.path).await?;
         any = true;
     }
     match any {
@@ -384,7 +384,7 @@ async fn make_folder(
 ) -> HandlerResult<Redirect> {
     let path = join_path(&new.within, &new.name);
     let done = at_desk(&app, &caller, move |desk| desk.make_folder(&path)).await?;
-    api::note_file_change(&app, &caller, &client, ("folder_made", &done.path)).await?;
+    api::note_file_change(&app, &caller, &client, "folder_made", &done.path).await?;
     Ok(Redirect::to(&file_address(&done.path)))
 }
 
@@ -396,13 +396,8 @@ async fn rename_file(
 ) -> HandlerResult<Redirect> {
     let old = from.clone();
     let done = at_desk(&app, &caller, move |desk| desk.rename_path(&from, &to)).await?;
-    api::note_file_change(
-        &app,
-        &caller,
-        &client,
-        ("file_moved", &format!("{old} to {}", done.path)),
-    )
-    .await?;
+    api::note_file_change(&app, &caller, &client, "file_moved", &format!("{old} to {}", done.path))
+        .await?;
     Ok(Redirect::to(&file_address(folder_of(&done.path))))
 }
 
@@ -413,6 +408,6 @@ async fn delete_file(
     Form(place): Form<FilePathBody>,
 ) -> HandlerResult<Redirect> {
     let done = at_desk(&app, &caller, move |desk| desk.delete_path(&place.path)).await?;
-    api::note_file_change(&app, &caller, &client, ("file_deleted", &done.path)).await?;
+    api::note_file_change(&app, &caller, &client, "file_deleted", &done.path).await?;
     Ok(Redirect::to(&file_address(folder_of(&done.path))))
 }

@@ -9,7 +9,7 @@ use rust_embed::RustEmbed;
 use serde::Deserialize;
 
 use crate::app::App;
-use crate::guard::Caller;
+use crate::caller::Caller;
 use crate::problem::{HandlerResult, ProblemDetails};
 use crate::render::{self, LinkResolver, MarkdownStyle};
 use crate::route::Route;

@@ -14,7 +14,7 @@ use weir_install::user_space::{
 
 use crate::api::library::parse_shelf as shelf_of;
 use crate::app::App;
-use crate::guard::Caller;
+use crate::caller::Caller;
 use crate::problem::{HandlerResult, ProblemDetails};
 use crate::render;
 use crate::route::{Route, RouteAccess};
@@ -356,9 +356,9 @@ fn render_waiting(
                 pre.wrap tabindex="0" { (render::visible_prose(&waiting.text)) }
             }
             div.row {
-                (action_form(caller, shelf, item, (yes, &waiting.hash, waiting.untrusted)))
+                (action_form(caller, shelf, item, OfferedAction { deed: yes, hash: &waiting.hash, untrusted: waiting.untrusted }))
                 @if item.deeds.contains(&LibraryAction::Reject) {
-                    (action_form(caller, shelf, item, (LibraryAction::Reject, &waiting.hash, false)))
+                    (action_form(caller, shelf, item, OfferedAction { deed: LibraryAction::Reject, hash: &waiting.hash, untrusted: false }))
                 }
             }
         }
@@ -382,17 +382,28 @@ fn render_actions(caller: &Caller, shelf: LibraryShelf, item: &LibraryItem) -> M
             }
         }
         @for deed in item.deeds.iter().filter(|deed| !settled(deed)) {
-            (action_form(caller, shelf, item, (*deed, &item.hash, item.line.untrusted && *deed == LibraryAction::Accept)))
+            (action_form(caller, shelf, item, OfferedAction { deed: *deed, hash: &item.hash, untrusted: item.line.untrusted && *deed == LibraryAction::Accept }))
         }
     }
+}
+
+/// What a form offers to do with an item.
+#[derive(Clone, Copy)]
+struct OfferedAction<'a> {
+    deed: LibraryAction,
+    /// Of what was looked at.
+    hash: &'a str,
+    /// It comes from elsewhere: whoever approves says that they read it.
+    untrusted: bool,
 }
 
 fn action_form(
     caller: &Caller,
     shelf: LibraryShelf,
     item: &LibraryItem,
-    (deed, hash, untrusted): (LibraryAction, &str, bool),
+    action: OfferedAction<'_>,
 ) -> Markup {
+    let OfferedAction { deed, hash, untrusted } = action;
     let (word, class) = match deed {
         LibraryAction::Accept => ("Accept", "btn primary"),
         LibraryAction::Approve => ("Approve", "btn primary"),

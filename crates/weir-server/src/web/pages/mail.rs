@@ -16,7 +16,7 @@ use crate::api::mail::{
     MailAccountStatus, check_mail_account, mail_account_status, set_mail_account, taken_away,
 };
 use crate::app::App;
-use crate::guard::Caller;
+use crate::caller::Caller;
 use crate::problem::{HandlerResult, ProblemDetails};
 use crate::route::Route;
 use crate::web::parts::{
@@ -144,7 +144,7 @@ async fn show_blank_form(State(app): State<App>, caller: Caller) -> HandlerResul
         tool: false,
         rules: Vec::new(),
     };
-    account_form(&app, &caller, (&line, None), &MailPageNotes::default()).await
+    account_form(&app, &caller, &line, None, &MailPageNotes::default()).await
 }
 
 async fn show_edit_form(
@@ -160,14 +160,15 @@ async fn show_edit_form(
         app.current_time(),
     )
     .await?;
-    account_form(&app, &caller, (&found.line, Some(&name)), &told).await
+    account_form(&app, &caller, &found.line, Some(&name), &told).await
 }
 
 /// The form of an account; `there`: its name, if it exists.
 async fn account_form(
     app: &App,
     caller: &Caller,
-    (line, there): (&AccountLine, Option<&str>),
+    line: &AccountLine,
+    there: Option<&str>,
     told: &MailPageNotes,
 ) -> HandlerResult<Markup> {
     let home = app.home(&caller.person).await?;
@@ -403,7 +404,7 @@ async fn save_account(
         Ok(()) => Ok(redirect_with_result(Ok("The account was saved.")).into_response()),
         Err(problem) => {
             let told = MailPageNotes { note: String::new(), problem: problem.detail };
-            let shown = account_form(app, caller, (&line, there), &told).await?;
+            let shown = account_form(app, caller, &line, there, &told).await?;
             Ok((StatusCode::UNPROCESSABLE_ENTITY, shown).into_response())
         }
     }

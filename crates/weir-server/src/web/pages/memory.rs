@@ -11,7 +11,7 @@ use weir_core::memory::{MemoryKind, MemoryStatus, TOLD_CHARS_MAX, TOLD_MAX};
 
 use crate::api::memory::export_memory;
 use crate::app::App;
-use crate::guard::Caller;
+use crate::caller::Caller;
 use crate::memory::{self, FactSettlement, MemoryLine, MemoryQuery, NewMemoryFact};
 use crate::problem::HandlerResult;
 use crate::route::Route;
@@ -130,7 +130,7 @@ fn render_source(line: &MemoryLine) -> Markup {
     }
 }
 
-fn decision_form(caller: &Caller, id: &str, (word, text, class): (&str, &str, &str)) -> Markup {
+fn decision_form(caller: &Caller, id: &str, word: &str, text: &str, class: &str) -> Markup {
     html! {
         form method="post" action={ "/memory/" (id) "/" (word) } {
             (csrf_input(caller))
@@ -160,11 +160,11 @@ fn render_inbox(caller: &Caller, waiting: &[MemoryLine], now: Timestamp) -> Mark
                             }
                         }
                         div.row {
-                            (decision_form(caller, &line.id, ("accept", "Save", "btn primary")))
+                            (decision_form(caller, &line.id, "accept", "Save", "btn primary"))
                             @if line.private && !line.untrusted {
-                                (decision_form(caller, &line.id, ("accept-private", "Save as private", "btn")))
+                                (decision_form(caller, &line.id, "accept-private", "Save as private", "btn"))
                             }
-                            (decision_form(caller, &line.id, ("reject", "Reject", "btn")))
+                            (decision_form(caller, &line.id, "reject", "Reject", "btn"))
                         }
                     }
                 }
@@ -194,7 +194,7 @@ fn render_facts(caller: &Caller, lines: &[MemoryLine], now: Timestamp) -> Markup
                             td { (line.kind.heading()) " (" (line.importance) "/5)" }
                             td { @match &line.workspace { Some(at) => (at), None => "everywhere" } }
                             td { (render_source(line)) ", " (render_moment(line.created, now)) }
-                            td { (decision_form(caller, &line.id, ("forget", "Forget", "btn quiet"))) }
+                            td { (decision_form(caller, &line.id, "forget", "Forget", "btn quiet")) }
                         }
                     }
                 }
@@ -299,7 +299,7 @@ async fn settle_fact(
         }
     };
     let home = app.home(&caller.person).await?;
-    memory::settle_fact(home.as_ref(), (&id, word), app.current_time()).await?;
+    memory::settle_fact(home.as_ref(), &id, word, app.current_time()).await?;
     Ok(redirect_with_note(note))
 }
 

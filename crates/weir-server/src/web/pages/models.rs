@@ -16,7 +16,7 @@ use weir_install::user_space::{
 };
 
 use crate::app::App;
-use crate::guard::Caller;
+use crate::caller::Caller;
 use crate::problem::HandlerResult;
 use crate::route::{Route, RouteAccess};
 use crate::web::parts::{csrf_input, framed_page, render_badge, render_empty, render_field};
@@ -56,7 +56,7 @@ async fn show_models(
 ) -> HandlerResult<Markup> {
     let home = app.home(&caller.person).await?;
     let told = home.list_models(false).await?;
-    models_page(&app, &caller, (told, &shown)).await
+    models_page(&app, &caller, told, &shown).await
 }
 
 async fn probe_models(
@@ -66,13 +66,14 @@ async fn probe_models(
 ) -> HandlerResult<Markup> {
     let home = app.home(&caller.person).await?;
     let told = home.list_models(true).await?;
-    models_page(&app, &caller, (told, &ModelsPageQuery::default())).await
+    models_page(&app, &caller, told, &ModelsPageQuery::default()).await
 }
 
 async fn models_page(
     app: &App,
     caller: &Caller,
-    (told, shown): (ModelsTold, &ModelsPageQuery),
+    told: ModelsTold,
+    shown: &ModelsPageQuery,
 ) -> HandlerResult<Markup> {
     let home = app.home(&caller.person).await?;
     let providers = home.list_providers().await?;

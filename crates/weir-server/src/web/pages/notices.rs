@@ -5,7 +5,7 @@ use axum::response::Redirect;
 use maud::{Markup, html};
 
 use crate::app::App;
-use crate::guard::Caller;
+use crate::caller::Caller;
 use crate::notify::{NoticeEntry, NoticeKind};
 use crate::problem::HandlerResult;
 use crate::route::Route;

@@ -9,9 +9,9 @@ use http::header;
 use maud::{Markup, html};
 use serde::Deserialize;
 
-use crate::api::notifications::{add_channel, channel_sender};
+use crate::api::notifications::add_channel;
 use crate::app::App;
-use crate::guard::Caller;
+use crate::caller::Caller;
 use crate::notify::NoticeKind;
 use crate::notify::channels::{self, ChannelAddress, ChannelLine};
 use crate::problem::{HandlerResult, ProblemDetails};
@@ -66,7 +66,7 @@ async fn show_channels(
 ) -> HandlerResult<Markup> {
     let now = app.current_time();
     let channels = channels::list_channels(app.records.as_ref(), &caller.person.id, now).await?;
-    let key = channel_sender(&app)?.vapid_key().await?.public_key_text();
+    let key = app.further.vapid_key().await?.public_key_text();
     let body = html! {
         h1 { "Delivery settings" }
         @if !told.note.is_empty() { p.notice.good role="status" { (told.note) } }
@@ -238,8 +238,7 @@ async fn remove(State(app): State<App>, caller: Caller, Path(id): Path<String>) 
 }
 
 async fn try_out(State(app): State<App>, caller: Caller, Path(id): Path<String>) -> Redirect {
-    let done = async {
-        channel_sender(&app)?.try_out(&caller.person.id, &id).await.map_err(ProblemDetails::from)
-    };
+    let done =
+        async { app.further.try_out(&caller.person.id, &id).await.map_err(ProblemDetails::from) };
     redirect_with_result(done.await.map(|()| "Test notification delivered."))
 }

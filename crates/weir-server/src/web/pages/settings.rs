@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::api::settings::apply_settings_change;
 use crate::app::App;
-use crate::guard::Caller;
+use crate::caller::Caller;
 use crate::problem::{HandlerResult, ProblemDetails};
 use crate::route::{Route, RouteAccess};
 use crate::web::parts::{csrf_input, page_with};
@@ -138,7 +138,7 @@ async fn show_settings(
             }
         },
     };
-    Ok(settings_page(&app, &caller, &look, (&said, &BTreeMap::new())).await?.into_response())
+    Ok(settings_page(&app, &caller, &look, &said, &BTreeMap::new()).await?.into_response())
 }
 
 /// The page. `typed`: what was sent and not taken, so that nobody types it twice.
@@ -146,7 +146,8 @@ async fn settings_page(
     app: &App,
     caller: &Caller,
     look: &SettingsQuery,
-    (said, typed): (&Markup, &BTreeMap<String, String>),
+    said: &Markup,
+    typed: &BTreeMap<String, String>,
 ) -> HandlerResult<Markup> {
     let home = app.home(&caller.person).await?;
     let sheet = home.settings_sheet().await?;
@@ -164,7 +165,7 @@ async fn settings_page(
             (lists::lists_section(app, caller).await?)
         } @else {
             @if section.name == "prompt" { (prompts::prompts_section(app, caller).await?) }
-            (settings_form(&sheet, caller, (section, look), typed))
+            (settings_form(&sheet, caller, section, look, typed))
         }
     };
     Ok(page_with(caller, "Settings", HERE, ASSETS, &body))
@@ -253,7 +254,8 @@ fn render_search_results(sheet: &SettingsSheet, caller: &Caller, look: &Settings
 fn settings_form(
     sheet: &SettingsSheet,
     caller: &Caller,
-    (section, look): (SettingsSection, &SettingsQuery),
+    section: SettingsSection,
+    look: &SettingsQuery,
     typed: &BTreeMap<String, String>,
 ) -> Markup {
     let for_all = look.for_all(caller);
@@ -320,7 +322,7 @@ async fn save_settings(
         Err(problem) => {
             let status = StatusCode::from_u16(problem.status).unwrap_or(StatusCode::BAD_REQUEST);
             let said = render_refusal(&problem);
-            let page = settings_page(&app, &caller, &look, (&said, &typed)).await?;
+            let page = settings_page(&app, &caller, &look, &said, &typed).await?;
             Ok((status, page).into_response())
         }
     }

@@ -9,11 +9,11 @@ use serde::Deserialize;
 
 use crate::api::with_cookies;
 use crate::app::App;
-use crate::auth::sign_in::SignInContext;
 use crate::auth::throttle::{self, ThrottleBucket};
 use crate::auth::{ClientInfo, accounts, events, password, setup};
 use crate::problem::{HandlerResult, ProblemDetails};
 use crate::route::{Route, RouteAccess};
+use crate::sign_in::SignInContext;
 use crate::web::pages::account::new_password_fields;
 use crate::web::parts::{bare_with, render_field};
 
@@ -108,12 +108,13 @@ async fn make_first_account(door: &SignInContext<'_>, sent: &SetupForm) -> Handl
     if let Some(complaint) = accounts::name_complaint(name) {
         return Err(ProblemDetails::bad_request(complaint));
     }
-    let hash = hash_new(door.app, name, (&sent.password, &sent.again)).await?;
+    let hash = hash_new(door.app, name, &sent.password, &sent.again).await?;
     let person = setup::claim_first_account(&doorman.shelf, &sent.code, name, &hash).await?;
     events::record_event(
         &doorman.shelf,
         door.event_actor(name),
-        ("account_made", name),
+        "account_made",
+        name,
         "first account",
     )
     .await?;
@@ -125,8 +126,12 @@ async fn make_first_account(door: &SignInContext<'_>, sent: &SetupForm) -> Handl
 ///
 /// # Errors
 /// They differ, or it is not good enough.
-pub(crate) async fn hash_new(app: &App, name: &str, typed: (&str, &str)) -> HandlerResult<String> {
-    let (password, again) = typed;
+pub(crate) async fn hash_new(
+    app: &App,
+    name: &str,
+    password: &str,
+    again: &str,
+) -> HandlerResult<String> {
     if password != again {
         return Err(ProblemDetails::bad_request("the two passwords do not match"));
     }

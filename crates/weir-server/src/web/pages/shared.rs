@@ -17,7 +17,7 @@ use crate::api::shares::{self, NewShare, ShareLine, ShareRecord};
 use crate::app::App;
 use crate::auth::accounts;
 use crate::auth::shelf::{TypedEntry, TypedRecords};
-use crate::guard::Caller;
+use crate::caller::Caller;
 use crate::live::title;
 use crate::problem::{HandlerResult, ProblemDetails};
 use crate::render;

@@ -9,11 +9,11 @@ use serde::Deserialize;
 
 use crate::api::{sign_out, with_cookies};
 use crate::app::App;
-use crate::auth::sign_in::{PasswordOutcome, SignInContext, safe_next};
-use crate::auth::{ClientInfo, accounts, cookies, oidc};
-use crate::guard::{Caller, MaybeCaller};
+use crate::auth::{ClientInfo, accounts};
+use crate::caller::{Caller, MaybeCaller};
 use crate::problem::{HandlerResult, ProblemDetails};
 use crate::route::{Route, RouteAccess};
+use crate::sign_in::{PasswordOutcome, SignInContext, cookies, oidc, safe_next};
 use crate::web::parts::{bare_with, render_field};
 
 /// The routes of this file.

@@ -5,7 +5,7 @@ use maud::{Markup, html};
 use weir_core::view::told::format_dollars;
 
 use crate::app::App;
-use crate::guard::Caller;
+use crate::caller::Caller;
 use crate::problem::HandlerResult;
 use crate::route::Route;
 use crate::usage::{UsageGrouping, UsageQuery, UsageReport, UsageSum, usage_report};

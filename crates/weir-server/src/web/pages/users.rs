@@ -8,15 +8,15 @@ use maud::{Markup, html};
 use serde::Deserialize;
 use weir_install::people::{Person, Role};
 
+use crate::account_admin::{AdminContext, NewAccountRequest};
 use crate::api::{invitation_path, list_people};
 use crate::app::App;
-use crate::auth::admin::{AdminContext, NewAccountRequest};
 use crate::auth::factors::{self, SecondFactorPolicy};
-use crate::auth::oidc::{self, IdentityProvider};
 use crate::auth::{ClientInfo, accounts, events};
-use crate::guard::Caller;
+use crate::caller::Caller;
 use crate::problem::{HandlerResult, ProblemDetails};
 use crate::route::{Route, RouteAccess};
+use crate::sign_in::oidc::{self, IdentityProvider};
 use crate::web::parts::{csrf_input, page_with, render_badge, render_field, render_moment};
 
 /// The routes of this file.
@@ -243,7 +243,7 @@ async fn make_user(
     let wanted =
         NewAccountRequest { name: &sent.name, role: sent.role, password, email: &sent.email };
     match admin.create_account(&wanted).await {
-        Ok((person, Some(link))) => Ok(link_page(&app, &headers, (&caller, &person), &link)),
+        Ok((person, Some(link))) => Ok(link_page(&app, &headers, &caller, &person, &link)),
         Ok((person, None)) => Ok(Redirect::to(&format!("/users/{}", person.id)).into_response()),
         Err(problem) => show_people_problem(&app, &caller, problem).await,
     }
@@ -253,7 +253,8 @@ async fn make_user(
 fn link_page(
     app: &App,
     headers: &HeaderMap,
-    (caller, person): (&Caller, &Person),
+    caller: &Caller,
+    person: &Person,
     link: &str,
 ) -> Response {
     let host = headers.get(http::header::HOST).and_then(|host| host.to_str().ok());
@@ -330,7 +331,7 @@ async fn set_provider(
     }
     let by = &caller.person.name;
     let doer = events::EventActor { by, address: Some(client.address) };
-    events::record_event(shelf, doer, ("identity_provider_set", by), &provider.issuer).await?;
+    events::record_event(shelf, doer, "identity_provider_set", by, &provider.issuer).await?;
     Ok(Redirect::to("/users").into_response())
 }
 
@@ -473,7 +474,7 @@ async fn invite_user(
 ) -> HandlerResult<Response> {
     let admin = AdminContext { app: &app, caller: &caller, client: &client };
     let link = admin.invite_person(&id).await?;
-    Ok(link_page(&app, &headers, (&caller, &admin.find_person(&id).await?), &link))
+    Ok(link_page(&app, &headers, &caller, &admin.find_person(&id).await?, &link))
 }
 
 async fn reset_factors(

@@ -11,11 +11,11 @@ use weir_install::people::Person;
 use super::{new_password_fields, page_with_problem, render_complaint};
 use crate::api::with_cookies;
 use crate::app::App;
-use crate::auth::sign_in::{PasswordOutcome, SignInContext};
 use crate::auth::throttle::{self, ThrottleBucket};
 use crate::auth::{ClientInfo, accounts, events, invitations, password};
 use crate::problem::{HandlerResult, ProblemDetails};
 use crate::route::{Route, RouteAccess};
+use crate::sign_in::{PasswordOutcome, SignInContext};
 use crate::web::parts::bare_with;
 
 /// The routes of this file.
@@ -80,7 +80,7 @@ async fn accept_invitation(
     throttle::take_attempt(shelf, std::slice::from_ref(&address)).await?;
     let person = invitations::find_invited_person(shelf, &token).await?;
     throttle::give_back(shelf, &address).await?;
-    match set_invited_password(&door, &person, (&token, &sent)).await {
+    match set_invited_password(&door, &person, &token, &sent).await {
         Ok(response) => Ok(response),
         Err(problem) => {
             page_with_problem(problem, |said| invitation_form(&person, &token, Some(said)))
@@ -91,7 +91,8 @@ async fn accept_invitation(
 async fn set_invited_password(
     door: &SignInContext<'_>,
     person: &Person,
-    (token, sent): (&str, &PasswordForm),
+    token: &str,
+    sent: &PasswordForm,
 ) -> HandlerResult<Response> {
     let doorman = &door.app.doorman;
     if sent.password != sent.again {
@@ -104,8 +105,14 @@ async fn set_invited_password(
     let person = invitations::redeem_invitation(&doorman.shelf, token).await?;
     accounts::set_password(&doorman.shelf, &person.id, &hash).await?;
     doorman.end_logins(&person.id, None).await?;
-    let note = ("password_set_by_invitation", person.name.as_str());
-    events::record_event(&doorman.shelf, door.event_actor(&person.name), note, "").await?;
+    events::record_event(
+        &doorman.shelf,
+        door.event_actor(&person.name),
+        "password_set_by_invitation",
+        &person.name,
+        "",
+    )
+    .await?;
     // The link stands for the password only: a second factor is asked for all the same.
     let counted = door.count_attempt(&person.name, Some(&person)).await?;
     match door.after_password(person, &counted).await? {

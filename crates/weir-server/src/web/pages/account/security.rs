@@ -11,11 +11,11 @@ use serde::Deserialize;
 use super::{account_page, page_with_problem, render_complaint};
 use crate::api::with_cookies;
 use crate::app::App;
-use crate::auth::sign_in::SignInContext;
 use crate::auth::{ClientInfo, accounts, events, factors, passkeys, qr, totp};
-use crate::guard::{Caller, CallerScope};
+use crate::caller::{Caller, CallerScope};
 use crate::problem::{HandlerResult, ProblemDetails};
 use crate::route::Route;
+use crate::sign_in::{SignInContext, SignInRequest};
 use crate::web::parts::{csrf_input, render_badge, render_field, render_moment};
 
 /// The routes of this file.
@@ -176,7 +176,8 @@ async fn show_security_problem(
 
 async fn app_form(
     app: &App,
-    (caller, headers): (&Caller, &HeaderMap),
+    caller: &Caller,
+    headers: &HeaderMap,
     complaint: Option<&str>,
 ) -> HandlerResult<Markup> {
     let shelf = &app.doorman.shelf;
@@ -220,7 +221,7 @@ async fn app_page(
     headers: HeaderMap,
 ) -> HandlerResult<Response> {
     caller.at_browser()?;
-    match app_form(&app, (&caller, &headers), None).await {
+    match app_form(&app, &caller, &headers, None).await {
         Ok(page) => Ok(page.into_response()),
         Err(problem) => show_security_problem(&app, &caller, problem).await,
     }
@@ -240,17 +241,17 @@ async fn app_confirm(
         Err(problem) => Err(problem),
     };
     if let Err(problem) = confirmed {
-        let page = app_form(&app, (&caller, &headers), Some(&problem.detail)).await?;
+        let page = app_form(&app, &caller, &headers, Some(&problem.detail)).await?;
         return page_with_problem(problem, |_| page);
     }
-    events::record_event(shelf, door.event_actor(&person.name), ("app_added", &person.name), "")
+    events::record_event(shelf, door.event_actor(&person.name), "app_added", &person.name, "")
         .await?;
     let entered = door.renew_login(&caller, "password+app").await?;
     let codes = factors::new_recovery(shelf, &person.id).await?;
     // The page is shown with the new sign-in: its forms need what belongs to that.
     let mut renewed = caller.clone();
     renewed.scope = CallerScope::All;
-    if let crate::guard::CallerCredential::Cookie { csrf, .. } = &mut renewed.via {
+    if let crate::caller::CallerCredential::Cookie { csrf, .. } = &mut renewed.via {
         csrf.clone_from(&entered.csrf);
     }
     Ok(with_cookies(codes_page(&renewed, &codes), entered.cookies))
@@ -282,7 +283,7 @@ async fn app_remove(
     }
     let (shelf, person) = (&app.doorman.shelf, &caller.person);
     factors::remove_app(shelf, &person.id).await?;
-    events::record_event(shelf, door.event_actor(&person.name), ("app_removed", &person.name), "")
+    events::record_event(shelf, door.event_actor(&person.name), "app_removed", &person.name, "")
         .await?;
     Ok(Redirect::to("/account/security").into_response())
 }
@@ -311,7 +312,8 @@ async fn make_recovery_codes(
     events::record_event(
         shelf,
         door.event_actor(&person.name),
-        ("recovery_codes_made", &person.name),
+        "recovery_codes_made",
+        &person.name,
         "",
     )
     .await?;
@@ -321,11 +323,11 @@ async fn make_recovery_codes(
 async fn passkey_remove(
     State(app): State<App>,
     caller: Caller,
-    (client, headers): (ClientInfo, HeaderMap),
+    arrived: SignInRequest,
     Path(id): Path<String>,
     Form(sent): Form<ProofForm>,
 ) -> HandlerResult<Response> {
-    let door = SignInContext { app: &app, client: &client, headers: &headers };
+    let door = arrived.context(&app);
     let (shelf, person) = (&app.doorman.shelf, &caller.person);
     if !passkeys::list_passkeys(shelf, &person.id).await?.iter().any(|kept| kept.name == id) {
         return Err(ProblemDetails::not_found("this passkey"));
@@ -338,7 +340,8 @@ async fn passkey_remove(
     events::record_event(
         shelf,
         door.event_actor(&person.name),
-        ("passkey_removed", &person.name),
+        "passkey_removed",
+        &person.name,
         "",
     )
     .await?;

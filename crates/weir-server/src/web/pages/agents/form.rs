@@ -16,7 +16,7 @@ use weir_install::user_space::{AgentChoices, AgentWish, OfferedTool};
 use super::{HERE, preset, render_due_times};
 use crate::agents::{self, by_group};
 use crate::app::App;
-use crate::guard::Caller;
+use crate::caller::Caller;
 use crate::problem::{HandlerResult, ProblemDetails};
 use crate::route::Route;
 use crate::web::parts::{csrf_input, page_with, render_field};
@@ -108,8 +108,12 @@ impl AgentFormInput {
 
     /// The schedule, as cron.
     fn cron_text(&self) -> Result<Option<String>, String> {
-        let when = (self.get("at"), self.get("weekday"));
-        preset::preset_to_cron(self.get("preset"), when, self.non_empty("cron"))
+        preset::preset_to_cron(
+            self.get("preset"),
+            self.get("at"),
+            self.get("weekday"),
+            self.non_empty("cron"),
+        )
     }
 
     fn to_agent_definition(&self) -> Result<AgentWish, String> {
@@ -235,7 +239,7 @@ async fn save_or_show_again(
         Ok(wish) => wish,
         Err(why) => return again(Some(why), StatusCode::BAD_REQUEST).await,
     };
-    match agents::define_agent(app, caller, (&wish, of.is_some())).await {
+    match agents::define_agent(app, caller, &wish, of.is_some()).await {
         Ok((line, notes)) => {
             let note = std::iter::once("Saved.".to_owned()).chain(notes).collect::<Vec<_>>();
             let to: Redirect = super::redirect_to_agent(&line.name, &note.join(" "));

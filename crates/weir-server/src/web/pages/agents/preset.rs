@@ -54,7 +54,8 @@ fn parse_time(at: &str) -> Option<(u8, u8)> {
 /// The time or the day cannot be read: the sentence to show.
 pub(super) fn preset_to_cron(
     kind: &str,
-    (at, weekday): (&str, &str),
+    at: &str,
+    weekday: &str,
     cron: Option<String>,
 ) -> Result<Option<String>, String> {
     let at = if at.is_empty() { TIME } else { at };
@@ -119,13 +120,13 @@ mod tests {
             ("weekly", "23:59", "0", "59 23 * * 0"),
             ("monthly", "00:05", "", "5 0 1 * *"),
         ] {
-            assert_eq!(preset_to_cron(kind, (at, weekday), None), Ok(Some(text.into())));
+            assert_eq!(preset_to_cron(kind, at, weekday, None), Ok(Some(text.into())));
             let back = preset_from_cron(text).expect(text);
             assert_eq!((back.kind, &*back.at, &*back.weekday), (kind, at, weekday));
             assert!(KINDS.iter().any(|(known, _)| *known == kind));
         }
-        assert_eq!(preset_to_cron("daily", ("", ""), None), Ok(Some("0 7 * * *".into())));
-        assert_eq!(preset_to_cron("daily", ("07:30:00", ""), None), Ok(Some("30 7 * * *".into())));
+        assert_eq!(preset_to_cron("daily", "", "", None), Ok(Some("0 7 * * *".into())));
+        assert_eq!(preset_to_cron("daily", "07:30:00", "", None), Ok(Some("30 7 * * *".into())));
     }
 
     #[test]
@@ -135,16 +136,16 @@ mod tests {
             assert_eq!(preset_from_cron(text), None, "{text}");
         }
         assert_eq!(
-            preset_to_cron("custom", ("", ""), Some("*/5 * * * *".into())),
+            preset_to_cron("custom", "", "", Some("*/5 * * * *".into())),
             Ok(Some("*/5 * * * *".into()))
         );
         // What is left of a schedule that was typed before does not count.
-        assert_eq!(preset_to_cron("none", ("", ""), Some("*/5 * * * *".into())), Ok(None));
+        assert_eq!(preset_to_cron("none", "", "", Some("*/5 * * * *".into())), Ok(None));
         assert_eq!(
-            preset_to_cron("", ("", ""), Some("0 7 * * *".into())),
+            preset_to_cron("", "", "", Some("0 7 * * *".into())),
             Ok(Some("0 7 * * *".into()))
         );
-        assert!(preset_to_cron("daily", ("25:00", ""), None).is_err());
-        assert!(preset_to_cron("weekly", ("07:00", "9"), None).is_err());
+        assert!(preset_to_cron("daily", "25:00", "", None).is_err());
+        assert!(preset_to_cron("weekly", "07:00", "9", None).is_err());
     }
 }

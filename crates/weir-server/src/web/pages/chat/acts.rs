@@ -18,7 +18,8 @@ use weir_install::user_space::SessionWish;
 use super::{load_chat, respond_created, respond_done};
 use crate::api::approvals;
 use crate::app::App;
-use crate::guard::Caller;
+use crate::caller::Caller;
+use crate::live::SessionRequest;
 use crate::live::tell::NewInput;
 use crate::problem::{HandlerResult, ProblemDetails};
 
@@ -101,7 +102,7 @@ pub(super) async fn begin_chat(
     let home = app.home(&caller.person).await?;
     let ComposedInput { saying, wish } = read_composer_form(&caller, form).await?;
     let id = app.rooms.create_session(&app, &home, wish).await?;
-    app.rooms.submit_input(&app, &home, &id, saying).await?;
+    app.rooms.submit_input(SessionRequest::new(&app, &home, &id), saying).await?;
     Ok(respond_created(&headers, &format!("/chats/{id}")))
 }
 
@@ -117,9 +118,15 @@ pub(super) async fn post_message(
     let id = SessionId::new(&id);
     match parse_compact_command(&saying)? {
         Some(words) => {
-            app.rooms.condense_context(&app, &home, &id, (words, caller.journal_name())).await?
+            app.rooms
+                .condense_context(
+                    SessionRequest::new(&app, &home, &id),
+                    words,
+                    caller.journal_name(),
+                )
+                .await?
         }
-        None => drop(app.rooms.submit_input(&app, &home, &id, saying).await?),
+        None => drop(app.rooms.submit_input(SessionRequest::new(&app, &home, &id), saying).await?),
     }
     Ok(respond_done(&headers, &format!("/chats/{id}#composer")))
 }
@@ -146,7 +153,9 @@ pub(super) async fn cancel_run(
     headers: HeaderMap,
 ) -> HandlerResult<Response> {
     let home = app.home(&caller.person).await?;
-    app.rooms.cancel_run(&app, &home, &SessionId::new(&id), caller.journal_name()).await?;
+    app.rooms
+        .cancel_run(SessionRequest::new(&app, &home, &SessionId::new(&id)), caller.journal_name())
+        .await?;
     Ok(respond_done(&headers, &format!("/chats/{id}#composer")))
 }
 
@@ -165,7 +174,11 @@ pub(super) async fn withdraw_input(
     let home = app.home(&caller.person).await?;
     let input: InputId = form.input.parse().map_err(bad_form)?;
     app.rooms
-        .withdraw_input(&app, &home, &SessionId::new(&id), (input, caller.journal_name()))
+        .withdraw_input(
+            SessionRequest::new(&app, &home, &SessionId::new(&id)),
+            input,
+            caller.journal_name(),
+        )
         .await?;
     Ok(respond_done(&headers, &format!("/chats/{id}#composer")))
 }
@@ -236,8 +249,15 @@ pub(super) async fn answer_question(
     if parts.is_empty() {
         return Err(ProblemDetails::bad_request("choose an answer, or write one"));
     }
-    let answer = (QuestionId::new(question), parts.join(", "), caller.journal_name());
-    app.rooms.answer_question(&app, &home, &SessionId::new(&id), answer).await?;
+    let question = QuestionId::new(question);
+    app.rooms
+        .answer_question(
+            SessionRequest::new(&app, &home, &SessionId::new(&id)),
+            question,
+            parts.join(", "),
+            caller.journal_name(),
+        )
+        .await?;
     Ok(respond_done(
         &headers,
         &back_address(field_values(&pairs, "back").next().unwrap_or_default(), &id),
@@ -282,7 +302,11 @@ pub(super) async fn configure_chat(
         ..SessionWish::default()
     };
     app.rooms
-        .configure_session(&app, &home, &SessionId::new(&id), (wish, caller.journal_name()))
+        .configure_session(
+            SessionRequest::new(&app, &home, &SessionId::new(&id)),
+            wish,
+            caller.journal_name(),
+        )
         .await?;
     Ok(respond_done(&headers, &format!("/chats/{id}#composer")))
 }
@@ -302,7 +326,12 @@ pub(super) async fn condense_chat(
     Form(form): Form<CondenseForm>,
 ) -> HandlerResult<Response> {
     let home = app.home(&caller.person).await?;
-    let words = (form.keep.as_str(), caller.journal_name());
-    app.rooms.condense_context(&app, &home, &SessionId::new(&id), words).await?;
+    app.rooms
+        .condense_context(
+            SessionRequest::new(&app, &home, &SessionId::new(&id)),
+            &form.keep,
+            caller.journal_name(),
+        )
+        .await?;
     Ok(respond_done(&headers, &format!("/chats/{id}#composer")))
 }

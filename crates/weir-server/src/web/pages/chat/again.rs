@@ -17,7 +17,8 @@ use weir_engine::ports::Store;
 use super::{READ_BATCH, respond_created};
 use crate::api::sessions::find_own_session;
 use crate::app::App;
-use crate::guard::Caller;
+use crate::caller::Caller;
+use crate::live::SessionRequest;
 use crate::live::tell::NewInput;
 use crate::problem::{HandlerResult, ProblemDetails};
 
@@ -113,9 +114,10 @@ pub(super) async fn ask_again(
     for (_, said) in &asked {
         sayings.push(repeat_input(home.store().as_ref(), said, &caller).await?);
     }
-    let copy = app.rooms.fork_session(&app, &home, (&source, Some(until))).await?;
+    let copy =
+        app.rooms.fork_session(SessionRequest::new(&app, &home, &source), Some(until)).await?;
     for saying in sayings {
-        app.rooms.submit_input(&app, &home, &copy, saying).await?;
+        app.rooms.submit_input(SessionRequest::new(&app, &home, &copy), saying).await?;
     }
     Ok(respond_created(&headers, &format!("/chats/{copy}")))
 }

@@ -9,7 +9,7 @@ use weir_core::view::plain::visible_text;
 
 use crate::api::complete;
 use crate::app::App;
-use crate::guard::Caller;
+use crate::caller::Caller;
 use crate::problem::{HandlerResult, ProblemDetails};
 
 /// Suggestions that are given.
@@ -98,7 +98,7 @@ async fn file_offers(
     folder: Option<String>,
     typed: &str,
 ) -> HandlerResult<Vec<CompletionOffer>> {
-    let found = complete::complete_file_paths(app, caller, folder, (typed, OFFERED_MAX)).await?;
+    let found = complete::complete_file_paths(app, caller, folder, typed, OFFERED_MAX).await?;
     Ok(found.iter().map(|path| file_offer(path)).collect())
 }
 

@@ -8,8 +8,8 @@ use weir_core::view::plain::visible_text;
 use weir_install::user_space::{Setting, UserSpace};
 
 use crate::auth::secret;
-use crate::guard::Caller;
-use crate::web::chat::{ChatStatus, ChatView};
+use crate::caller::Caller;
+use crate::chat::{ChatStatus, ChatView};
 use crate::web::parts::{csrf_input, render_icon};
 
 /// What can be chosen.
@@ -75,11 +75,7 @@ fn short_model_name(model: &str) -> &str {
 /// What is chosen at the box itself: model, permission and thinking. Names of fields as `acts` reads
 /// them; `form`: whose they are, for they stand in another; `usual`: the model of a new chat in which
 /// none is chosen.
-fn at_box(
-    choices: &ComposerChoices,
-    now: &ChatStatus,
-    (form, usual): (&str, Option<&str>),
-) -> Markup {
+fn at_box(choices: &ComposerChoices, now: &ChatStatus, form: &str, usual: Option<&str>) -> Markup {
     let is_known = choices.models.contains(&now.model);
     html! {
         div.at-box {
@@ -131,7 +127,7 @@ fn render_pickers(choices: &ComposerChoices, now: &ChatStatus, form: Option<&str
     html! {
         div.pickers {
             label for="profile" { "Profile" }
-            (render_picker("profile", (&choices.profiles, &now.profile), form))
+            (render_picker("profile", &choices.profiles, &now.profile, form))
             label for="other_model" { "Another model" }
             input id="other_model" name="other_model" form=[form] autocomplete="off"
                 spellcheck="false" placeholder="provider/name";
@@ -139,7 +135,7 @@ fn render_pickers(choices: &ComposerChoices, now: &ChatStatus, form: Option<&str
     }
 }
 
-fn render_picker(name: &str, (all, now): (&[String], &str), form: Option<&str>) -> Markup {
+fn render_picker(name: &str, all: &[String], now: &str, form: Option<&str>) -> Markup {
     html! {
         @if all.len() > 1 {
             select id=(name) name=(name) form=[form] {
@@ -165,7 +161,7 @@ pub(super) fn of_chat(
 ) -> Markup {
     let more = html! {
         (render_setup("More settings of this chat"))
-        (at_box(choices, now, (CONFIGURE, None)))
+        (at_box(choices, now, CONFIGURE, None))
     };
     html! {
         section.composer id="composer" aria-label="Message" {
@@ -192,11 +188,12 @@ pub(super) fn of_chat(
 pub(super) fn of_new(
     caller: &Caller,
     choices: &ComposerChoices,
-    (now, usual): (&ChatStatus, Option<&str>),
+    now: &ChatStatus,
+    usual: Option<&str>,
 ) -> Markup {
     let more = html! {
         (render_setup("More settings: profile, folder"))
-        (at_box(choices, now, ("say", usual)))
+        (at_box(choices, now, "say", usual))
     };
     html! {
         section.composer id="composer" aria-label="Message" {

@@ -15,7 +15,8 @@ use weir_install::user_space::UserSpace;
 
 use super::respond_created;
 use crate::app::App;
-use crate::guard::Caller;
+use crate::caller::Caller;
+use crate::live::SessionRequest;
 use crate::live::tell::NewInput;
 use crate::problem::{HandlerResult, ProblemDetails};
 use crate::web::parts::{csrf_input, framed_page};
@@ -107,10 +108,10 @@ pub(super) async fn fork_chat(
     if until.is_some() && text.trim().is_empty() {
         return Err(ProblemDetails::bad_request("write a message"));
     }
-    let copy = app.rooms.fork_session(&app, &home, (&source, until)).await?;
+    let copy = app.rooms.fork_session(SessionRequest::new(&app, &home, &source), until).await?;
     if until.is_some() {
         let saying = NewInput { text, by: caller.journal_name(), ..NewInput::default() };
-        app.rooms.submit_input(&app, &home, &copy, saying).await?;
+        app.rooms.submit_input(SessionRequest::new(&app, &home, &copy), saying).await?;
     }
     Ok(respond_created(&headers, &format!("/chats/{copy}")))
 }

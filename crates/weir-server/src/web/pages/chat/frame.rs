@@ -13,7 +13,7 @@ use weir_install::maintenance::{HealthFinding, HealthLevel};
 use super::super::approvals;
 use super::respond_done;
 use crate::app::App;
-use crate::guard::Caller;
+use crate::caller::Caller;
 use crate::live::pause;
 use crate::problem::{HandlerResult, ProblemDetails};
 use crate::route::Route;

@@ -9,10 +9,10 @@ use weir_install::user_space::UserSpace;
 use super::{ENTRIES_SHOWN, LoadedChat, chat_title};
 use super::{composer, start};
 use crate::app::App;
-use crate::guard::Caller;
+use crate::caller::Caller;
 use crate::live::title;
 use crate::problem::HandlerResult;
-use crate::web::parts::{csrf_input, page_beside, render_icon, render_moment};
+use crate::web::parts::{PageHead, csrf_input, page_beside, render_icon, render_moment};
 use crate::web::side;
 
 const ASSETS: &[&str] = &["pages/chat.css", "pages/code.css", "pages/chat.js"];
@@ -34,9 +34,9 @@ pub(super) async fn new(
         (None, true) => start::without_model(caller, home.as_ref(), &now.model).await?,
         (None, false) => html! {
             (start::cannot_be_asked(&now.model))
-            (composer::of_new(caller, &choices, (&now, None)))
+            (composer::of_new(caller, &choices, &now, None))
         },
-        (Some(usual), _) => composer::of_new(caller, &choices, (&now, Some(usual))),
+        (Some(usual), _) => composer::of_new(caller, &choices, &now, Some(usual)),
     };
     let body = html! {
         div.chat.fresh id="chat" data-new {
@@ -52,7 +52,12 @@ pub(super) async fn new(
         }
     };
     let beside = side::render_side_list(Some(&side::load_side_chats(app, caller, "").await?), None);
-    Ok(page_beside(caller, "New chat", ("/", ASSETS), &beside, &body))
+    Ok(page_beside(
+        caller,
+        PageHead { title: "New chat", here: "/", assets: ASSETS },
+        &beside,
+        &body,
+    ))
 }
 
 /// The newest chats, with what they are called.
@@ -142,7 +147,12 @@ pub(super) async fn chat_page(
         Some(&side::load_side_chats(app, caller, "").await?),
         Some(&view.session),
     );
-    Ok(page_beside(caller, &title, ("/chats", ASSETS), &beside, &body))
+    Ok(page_beside(
+        caller,
+        PageHead { title: &title, here: "/chats", assets: ASSETS },
+        &beside,
+        &body,
+    ))
 }
 
 fn render_chat_head(app: &App, caller: &Caller, chat: &LoadedChat, title: &str) -> Markup {

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use weir_core::view::plain::visible_text;
 use weir_install::user_space::{ProviderLine, UserSpace};
 
-use crate::guard::Caller;
+use crate::caller::Caller;
 use crate::problem::HandlerResult;
 use crate::web::pages::models;
 

@@ -15,7 +15,7 @@ use weir_install::user_space::UserSpace;
 use crate::api::checkpoints::{RestoreBody, describe_path_change, of_session, taken_back};
 use crate::api::sessions::find_own_session;
 use crate::app::App;
-use crate::guard::Caller;
+use crate::caller::Caller;
 use crate::problem::{HandlerResult, ProblemDetails};
 use crate::render;
 use crate::web::parts::{
@@ -49,7 +49,8 @@ fn choose_checkpoint<'a>(all: &'a [CheckpointInfo], run: &str) -> Option<&'a Che
 async fn plan_undo(
     home: &UserSpace,
     session: &SessionId,
-    (info, all): (&CheckpointInfo, &[CheckpointInfo]),
+    info: &CheckpointInfo,
+    all: &[CheckpointInfo],
 ) -> HandlerResult<RestorePlan> {
     let meta = home
         .store()
@@ -87,7 +88,7 @@ pub(super) async fn show_undo(
     let all = of_session(&home, &session).await?;
     let found = choose_checkpoint(&all, &which.run);
     let restored = match found {
-        Some(info) => Some((info, plan_undo(home.as_ref(), &session, (info, &all)).await?)),
+        Some(info) => Some((info, plan_undo(home.as_ref(), &session, info, &all).await?)),
         None => None,
     };
     let shown = html! {
@@ -230,6 +231,6 @@ pub(super) async fn undo_changes(
         ..RestoreBody::default()
     };
     let checkpoint = format!("{}.{}", info.session, info.id);
-    taken_back(&app, &caller, (&checkpoint, body)).await?;
+    taken_back(&app, &caller, &checkpoint, body).await?;
     Ok(Redirect::to(&format!("/chats/{id}")).into_response())
 }

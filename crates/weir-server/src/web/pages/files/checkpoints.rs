@@ -20,7 +20,7 @@ use weir_engine::workspace::Workspace;
 use super::with_path;
 use crate::api::checkpoints::{RestoreBody, taken_back};
 use crate::app::App;
-use crate::guard::Caller;
+use crate::caller::Caller;
 use crate::problem::{HandlerResult, ProblemDetails};
 use crate::route::Route;
 use crate::web::pages::chat::undo::{can_merge_cleanly, problem_from_undo_error, render_preview};
@@ -248,6 +248,6 @@ async fn restore_checkpoint(
         merge: !wish.merge.is_empty(),
         ..RestoreBody::default()
     };
-    taken_back(&app, &caller, (&format!("{}.{id}", info.session), body)).await?;
+    taken_back(&app, &caller, &format!("{}.{id}", info.session), body).await?;
     Ok(Redirect::to(&format!("/files/checkpoints/{id}")))
 }

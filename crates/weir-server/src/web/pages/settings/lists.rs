@@ -10,7 +10,7 @@ use weir_install::lists::{self, AllowListEntry, ListKind};
 use super::HERE;
 use crate::api::settings::{list_named, put_on_list, take_off_list};
 use crate::app::App;
-use crate::guard::Caller;
+use crate::caller::Caller;
 use crate::problem::HandlerResult;
 use crate::web::parts::{csrf_input, render_badge, render_empty, render_moment};
 
@@ -33,8 +33,7 @@ pub(super) async fn add_list_entry(
     Path(name): Path<String>,
     Form(entered): Form<ListEntryForm>,
 ) -> HandlerResult<Redirect> {
-    let list = (list_named(&name)?, entered.for_all());
-    put_on_list(&app, &caller, list, &entered.value).await?;
+    put_on_list(&app, &caller, list_named(&name)?, entered.for_all(), &entered.value).await?;
     Ok(Redirect::to(&format!("{HERE}?section=lists&saved=1")))
 }
 
@@ -44,8 +43,7 @@ pub(super) async fn remove(
     Path(name): Path<String>,
     Form(entered): Form<ListEntryForm>,
 ) -> HandlerResult<Redirect> {
-    let list = (list_named(&name)?, entered.for_all());
-    take_off_list(&app, &caller, list, &entered.value).await?;
+    take_off_list(&app, &caller, list_named(&name)?, entered.for_all(), &entered.value).await?;
     Ok(Redirect::to(&format!("{HERE}?section=lists&saved=1")))
 }
 
@@ -57,7 +55,7 @@ pub(super) async fn lists_section(app: &App, caller: &Caller) -> HandlerResult<M
     let recipients =
         lists::list_entries(records, ListKind::Recipients, person, app.current_time()).await?;
     let shown = |name: &str, what: &ListTexts, all: &[AllowListEntry]| {
-        render_list(app, caller, (name, what), all)
+        render_list(app, caller, name, what, all)
     };
     Ok(html! {
         p {
@@ -93,7 +91,8 @@ const RECIPIENTS: ListTexts = ListTexts {
 fn render_list(
     app: &App,
     caller: &Caller,
-    (name, told): (&str, &ListTexts),
+    name: &str,
+    told: &ListTexts,
     all: &[AllowListEntry],
 ) -> Markup {
     let id = format!("add-{name}");
@@ -104,7 +103,7 @@ fn render_list(
             @if all.is_empty() {
                 (render_empty("This list is empty.", "Add the first entry below."))
             } @else {
-                (render_list_table(app, caller, (name, told), all))
+                (render_list_table(app, caller, name, told, all))
             }
             form.row method="post" action={ (HERE) "/lists/" (name) } {
                 (csrf_input(caller))
@@ -126,7 +125,8 @@ fn render_list(
 fn render_list_table(
     app: &App,
     caller: &Caller,
-    (name, told): (&str, &ListTexts),
+    name: &str,
+    told: &ListTexts,
     all: &[AllowListEntry],
 ) -> Markup {
     html! {

@@ -10,7 +10,7 @@ use weir_install::user_space::{PromptFile, PromptText, PromptVersion};
 
 use super::{ASSETS, HERE, SettingsQuery, render_refusal, render_settings_head};
 use crate::app::App;
-use crate::guard::Caller;
+use crate::caller::Caller;
 use crate::problem::{HandlerResult, ProblemDetails};
 use crate::render;
 use crate::web::parts::{csrf_input, page_with, render_badge, render_empty, render_moment};
@@ -88,7 +88,11 @@ pub(super) async fn show_prompt(
     let said = html! {
         @if !compare.saved.is_empty() { p.notice.good role="status" { "Saved. " (FROZEN) } }
     };
-    Ok(prompt_editor(&app, &caller, (&text, &text.text), (&said, &compare)))
+    Ok(prompt_editor(
+        &app,
+        &caller,
+        &PromptEditor { text: &text, typed: &text.text, said: &said, compare: &compare },
+    ))
 }
 
 #[derive(Debug, Deserialize)]
@@ -112,8 +116,10 @@ pub(super) async fn save_prompt(
             let status = StatusCode::from_u16(problem.status).unwrap_or(StatusCode::BAD_REQUEST);
             let text = home.prompt_text(file).await?;
             let said = render_refusal(&problem);
-            let both = (&said, &CompareQuery::default());
-            Ok((status, prompt_editor(&app, &caller, (&text, &saved.text), both)).into_response())
+            let compare = CompareQuery::default();
+            let editor =
+                PromptEditor { text: &text, typed: &saved.text, said: &said, compare: &compare };
+            Ok((status, prompt_editor(&app, &caller, &editor)).into_response())
         }
     }
 }
@@ -139,12 +145,18 @@ pub(super) async fn restore_prompt(
     Ok(Redirect::to(&format!("{}?saved=1", prompt_address(file))))
 }
 
-fn prompt_editor(
-    app: &App,
-    caller: &Caller,
-    (text, typed): (&PromptText, &str),
-    (said, compare): (&Markup, &CompareQuery),
-) -> Markup {
+/// What stands on the page of a file.
+struct PromptEditor<'a> {
+    text: &'a PromptText,
+    /// What is in the box.
+    typed: &'a str,
+    /// What came of the last save.
+    said: &'a Markup,
+    compare: &'a CompareQuery,
+}
+
+fn prompt_editor(app: &App, caller: &Caller, editor: &PromptEditor<'_>) -> Markup {
+    let PromptEditor { text, typed, said, compare } = *editor;
     let (title, what) = describe_prompt_file(text.file);
     let newest = text.versions.first().map_or(0, |last| last.version);
     let body = html! {
@@ -193,7 +205,7 @@ fn render_history(app: &App, caller: &Caller, text: &PromptText, compare: &Compa
                     }
                     tbody {
                         @for (at, version) in text.versions.iter().enumerate() {
-                            (render_version_row(app, caller, (text, version), at))
+                            (render_version_row(app, caller, text, version, at))
                         }
                     }
                 }
@@ -205,7 +217,8 @@ fn render_history(app: &App, caller: &Caller, text: &PromptText, compare: &Compa
 fn render_version_row(
     app: &App,
     caller: &Caller,
-    (text, version): (&PromptText, &PromptVersion),
+    text: &PromptText,
+    version: &PromptVersion,
     at: usize,
 ) -> Markup {
     let here = prompt_address(text.file);

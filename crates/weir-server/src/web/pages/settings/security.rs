@@ -14,7 +14,7 @@ use super::{ASSETS, HERE, SettingsQuery, render_settings_head};
 use crate::api::settings::apply_settings_change;
 use crate::app::App;
 use crate::auth::accounts;
-use crate::guard::Caller;
+use crate::caller::Caller;
 use crate::problem::HandlerResult;
 use crate::web::parts::{csrf_input, page_with, render_badge};
 

@@ -1,6 +1,6 @@
 //! A piece of what streams, as it goes from the replica that runs a session to one where somebody
 //! follows it: sealed, so that whoever hears what the database announces reads none of it. Not here:
-//! who sends it (`relay`) and what becomes of it (`distant`).
+//! who sends it (`live::relay`) and what becomes of it (`live::distant`).
 
 use std::borrow::Cow;
 
@@ -15,21 +15,21 @@ use weir_install::seal::SecretSeal;
 use super::SessionKey;
 
 /// Most bytes of a piece's text: sealed, and with its head, it fits into a parcel.
-pub(super) const TEXT_BYTES_MAX: usize = 4_800;
+pub(crate) const TEXT_BYTES_MAX: usize = 4_800;
 
 /// A piece of what streams.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct SignalChunk {
+pub(crate) struct SignalChunk {
     /// It comes after this fact and before the next.
-    pub(super) after: Seq,
+    pub(crate) after: Seq,
     /// What it is about.
-    pub(super) kind: SignalKind,
+    pub(crate) kind: SignalKind,
     /// Turn or call.
-    pub(super) subject: String,
+    pub(crate) subject: String,
     /// The byte of its subject's text with which it begins.
-    pub(super) at: u64,
+    pub(crate) at: u64,
     /// The text.
-    pub(super) text: String,
+    pub(crate) text: String,
 }
 
 /// What stands before the text.
@@ -51,22 +51,22 @@ enum ChunkKind {
 }
 
 /// Makes the seal of each line from the key of the house.
-pub(super) struct LineSeals(hmac::Key);
+pub(crate) struct LineSeals(hmac::Key);
 
 /// The seal of one line, for one session.
-pub(super) struct LineSeal {
+pub(crate) struct LineSeal {
     seal: SecretSeal,
     key: SessionKey,
 }
 
 impl SignalChunk {
     /// The byte of its subject's text behind it.
-    pub(super) fn end_offset(&self) -> u64 {
+    pub(crate) fn end_offset(&self) -> u64 {
         self.at + self.text.len() as u64
     }
 
     /// The same in pieces that fit into parcels.
-    pub(super) fn split_parts(self) -> Vec<SignalChunk> {
+    pub(crate) fn split_parts(self) -> Vec<SignalChunk> {
         let SignalChunk { after, kind, subject, mut at, text } = self;
         let mut parts = Vec::new();
         let mut rest = text.as_str();
@@ -83,7 +83,7 @@ impl SignalChunk {
 
 impl LineSeals {
     /// From the key that the replicas of a house share.
-    pub(super) fn new(key: &[u8; 32]) -> LineSeals {
+    pub(crate) fn new(key: &[u8; 32]) -> LineSeals {
         LineSeals(hmac::Key::new(hmac::HMAC_SHA256, key))
     }
 
@@ -91,7 +91,7 @@ impl LineSeals {
     ///
     /// # Errors
     /// Never: it has 32 bytes.
-    pub(super) fn for_line(
+    pub(crate) fn for_line(
         &self,
         key: &SessionKey,
         line: &SignalLine,
@@ -109,7 +109,7 @@ impl LineSeal {
     ///
     /// # Errors
     /// The system gives no random bytes.
-    pub(super) fn seal_chunk(&self, n: u64, piece: &SignalChunk) -> Result<String, HouseError> {
+    pub(crate) fn seal_chunk(&self, n: u64, piece: &SignalChunk) -> Result<String, HouseError> {
         let SignalChunk { after, subject, at, .. } = piece;
         let kind = match piece.kind {
             SignalKind::Text => ChunkKind::Text,
@@ -125,7 +125,7 @@ impl LineSeal {
     ///
     /// # Errors
     /// It was sealed with another key, for another line or session, or as another piece.
-    pub(super) fn open_chunk(&self, n: u64, body: &str) -> Result<SignalChunk, HouseError> {
+    pub(crate) fn open_chunk(&self, n: u64, body: &str) -> Result<SignalChunk, HouseError> {
         let opened = self.seal.open(&self.seal_place(n), body)?;
         let unclear = || HouseError::Failed("it has another form: another version of Weir".into());
         let (head, text) = opened.split_once('\n').ok_or_else(unclear)?;

@@ -12,8 +12,8 @@ use weir_core::view::transcript::{CallEntry, CallStage, ChildAgent};
 
 use super::content::{ChatView, entry_id};
 use super::said::{render_picture, status_words};
+use crate::page::render_icon;
 use crate::render;
-use crate::web::parts::render_icon;
 
 /// Characters of arguments that stand in the row itself.
 const BRIEF_MAX: usize = 120;

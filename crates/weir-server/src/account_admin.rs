@@ -6,7 +6,7 @@ use crate::app::App;
 use crate::auth::events::{self, EventActor};
 use crate::auth::factors::{self, SecondFactorPolicy};
 use crate::auth::{ClientInfo, RevocationNotice, accounts, invitations, password, tokens};
-use crate::guard::Caller;
+use crate::caller::Caller;
 use crate::problem::{HandlerResult, ProblemDetails};
 
 /// An admin at work.
@@ -43,7 +43,7 @@ fn last_admin() -> ProblemDetails {
 impl AdminContext<'_> {
     async fn note_event(&self, what: &str, person: &Person, detail: &str) -> HandlerResult<()> {
         let doer = EventActor { by: &self.caller.person.name, address: Some(self.client.address) };
-        events::record_event(&self.app.doorman.shelf, doer, (what, &person.name), detail).await
+        events::record_event(&self.app.doorman.shelf, doer, what, &person.name, detail).await
     }
 
     /// Somebody by their id.

@@ -13,9 +13,9 @@ use url::Url;
 
 use crate::app::App;
 use crate::auth::shelf::{EntrySlot, TypedRecords};
-use crate::auth::sign_in::{CompletedLogin, SignInContext};
-use crate::auth::{accounts, cookies, events, secret};
+use crate::auth::{accounts, events, secret};
 use crate::problem::{HandlerResult, ProblemDetails};
+use crate::sign_in::{CompletedLogin, SignInContext, cookies};
 
 mod jwt;
 
@@ -312,7 +312,7 @@ pub(crate) async fn finish_authorization(
     let code = back.code.as_deref().ok_or_else(|| provider_problem("the provider gave no code"))?;
     let secret = open_client_secret(shelf, &provider)?;
     let now_s = shelf.current_time().0 / 1_000_000;
-    let claims = fetch_claims((&provider, secret.as_deref()), &errand, code, now_s).await?;
+    let claims = fetch_claims(&provider, secret.as_deref(), &errand, code, now_s).await?;
     let person = find_claimed_person(door, &provider, &claims).await?;
     if person.disabled {
         return Err(provider_problem(format!("the account {} is disabled", person.name)));
@@ -321,7 +321,8 @@ pub(crate) async fn finish_authorization(
 }
 
 async fn fetch_claims(
-    (provider, secret): (&IdentityProvider, Option<&str>),
+    provider: &IdentityProvider,
+    secret: Option<&str>,
     errand: &AuthorizationAttempt,
     code: &str,
     now_s: i64,
@@ -415,9 +416,14 @@ async fn new_account(door: &SignInContext<'_>, claims: &IdTokenClaims) -> Handle
         };
         match accounts::create_account(shelf, &name, Role::User, false).await {
             Ok(person) => {
-                let note = ("account_made", person.name.as_str());
-                events::record_event(shelf, door.event_actor(""), note, "identity provider")
-                    .await?;
+                events::record_event(
+                    shelf,
+                    door.event_actor(""),
+                    "account_made",
+                    &person.name,
+                    "identity provider",
+                )
+                .await?;
                 return Ok(person);
             }
             Err(problem) if problem.code == "conflict" => {}

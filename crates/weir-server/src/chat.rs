@@ -2,7 +2,7 @@
 //! page that is loaded and the changes that arrive later come from the same fold, so a page that
 //! was open all the time and one that is loaded now show the same.
 //!
-//! Not here: addresses and forms that are answered (`pages::chat`), the socket (`live`).
+//! Not here: addresses and forms that are answered (`web::pages::chat`), the socket (`api::socket`).
 
 mod ask;
 mod content;

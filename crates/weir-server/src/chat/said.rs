@@ -9,8 +9,8 @@ use weir_core::view::transcript::PlacedFact;
 use weir_engine::ledger::status_text;
 
 use super::content::{ChatView, entry_id, render_time, writing_id};
+use crate::page::render_icon;
 use crate::render;
-use crate::web::parts::render_icon;
 
 /// Longest citation address that is shown.
 const CITED_MAX: usize = 300;

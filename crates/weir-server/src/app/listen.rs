@@ -59,7 +59,7 @@ impl App {
         if accounts::has_usable_account(shelf).await.map_err(told)? {
             return Ok(false);
         }
-        if let Some(complaint) = super::password::password_complaint(password, name) {
+        if let Some(complaint) = crate::auth::password::password_complaint(password, name) {
             return Err(complaint);
         }
         let hash = self.doorman.passwords.hash(password).await.map_err(told)?;

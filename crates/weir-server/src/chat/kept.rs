@@ -8,7 +8,7 @@ use weir_core::ids::Seq;
 use weir_engine::hub::PublishedFact;
 
 use super::{ChatFold, ChatView, PageTranscript};
-use crate::live::SessionKey;
+use crate::session_registry::SessionKey;
 
 /// Chats that are kept, the one that was asked for longest ago goes first.
 const CHATS_MAX: usize = 6;

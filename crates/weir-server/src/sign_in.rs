@@ -1,6 +1,8 @@
 //! Signing in, whichever way: throttled, the same words and time for whoever does not exist, a new
 //! token each time.
 
+use axum::extract::FromRequestParts;
+use http::request::Parts;
 use http::{HeaderMap, HeaderValue};
 use serde::{Deserialize, Serialize};
 use weir_install::people::Person;
@@ -11,9 +13,13 @@ use crate::auth::logins::{self, NewLogin};
 use crate::auth::password::PasswordCheck;
 use crate::auth::shelf::EntrySlot;
 use crate::auth::throttle::{self, ThrottleBucket};
-use crate::auth::{ClientInfo, RevocationNotice, accounts, cookies, factors, secret};
-use crate::guard::Caller;
+use crate::auth::{ClientInfo, RevocationNotice, accounts, factors, secret};
+use crate::caller::Caller;
 use crate::problem::{HandlerResult, ProblemDetails};
+
+pub(crate) mod cookies;
+pub(crate) mod oidc;
+pub(crate) mod site;
 
 /// Kind of the entries of browsers that signed in before.
 const DEVICE: &str = "device";
@@ -78,6 +84,27 @@ pub(crate) struct SignInContext<'a> {
 pub(crate) struct CountedAttempt {
     account: ThrottleBucket,
     address: ThrottleBucket,
+}
+
+/// From where somebody proves who they are: what a handler takes of a request for it.
+pub(crate) struct SignInRequest {
+    client: ClientInfo,
+    headers: HeaderMap,
+}
+
+impl SignInRequest {
+    /// With the server around it.
+    pub(crate) fn context<'a>(&'a self, app: &'a App) -> SignInContext<'a> {
+        SignInContext { app, client: &self.client, headers: &self.headers }
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for SignInRequest {
+    type Rejection = ProblemDetails;
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> HandlerResult<SignInRequest> {
+        let client = ClientInfo::from_request_parts(parts, state).await?;
+        Ok(SignInRequest { client, headers: parts.headers.clone() })
+    }
 }
 
 impl SignInContext<'_> {
@@ -156,13 +183,8 @@ impl SignInContext<'_> {
             let account = accounts::name_complaint(&name.trim().to_ascii_lowercase());
             // Somebody may have typed their password as their name.
             let shown = if account.is_none() { name.trim() } else { "(not a name)" };
-            events::record_event(
-                &doorman.shelf,
-                self.event_actor(""),
-                ("sign_in_failed", shown),
-                "",
-            )
-            .await?;
+            events::record_event(&doorman.shelf, self.event_actor(""), "sign_in_failed", shown, "")
+                .await?;
             return Err(wrong_sign_in());
         };
         if let PasswordCheck::Renewed(hash) = checked {
@@ -220,8 +242,14 @@ impl SignInContext<'_> {
         let person = person.filter(|person| !person.disabled).ok_or_else(begin_anew)?;
         let counted = self.count_attempt(&person.name, Some(&person)).await?;
         let Some(how) = factors::take_code(shelf, &person.id, code).await? else {
-            let note = ("second_factor_failed", person.name.as_str());
-            events::record_event(shelf, self.event_actor(""), note, "").await?;
+            events::record_event(
+                shelf,
+                self.event_actor(""),
+                "second_factor_failed",
+                &person.name,
+                "",
+            )
+            .await?;
             return Err(wrong_code());
         };
         if !shelf.remove(PENDING, &name).await? {
@@ -296,7 +324,8 @@ impl SignInContext<'_> {
         events::record_event(
             &doorman.shelf,
             self.event_actor(&person.name),
-            ("signed_in", &person.name),
+            "signed_in",
+            &person.name,
             how,
         )
         .await?;

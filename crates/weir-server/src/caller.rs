@@ -1,0 +1,100 @@
+//! Who calls and how far they may go: an argument of every handler that is not open to anyone. Not
+//! here: how that is found out (`auth`), and who is refused (`guard`).
+
+use axum::extract::FromRequestParts;
+use http::request::Parts;
+use weir_install::people::Person;
+
+use crate::problem::{HandlerResult, ProblemDetails};
+
+/// How somebody proved who they are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum CallerCredential {
+    /// A browser, by its cookie.
+    Cookie {
+        /// Name of the sign-in, to end it.
+        login: String,
+        /// What forms and scripts of our own pages send back.
+        csrf: String,
+    },
+    /// A program, by a token.
+    Token {
+        /// Name of the token.
+        token: String,
+    },
+}
+
+/// How far a sign-in or token reaches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CallerScope {
+    /// Whatever the person may do.
+    All,
+    /// Looking only.
+    Read,
+    /// Nothing but adding the second factor that is asked of them.
+    Enrol,
+}
+
+/// Whoever calls. An argument of every handler that is not open to anyone.
+#[derive(Debug, Clone)]
+pub(crate) struct Caller {
+    /// Who.
+    pub(crate) person: Person,
+    /// How that is known.
+    pub(crate) via: CallerCredential,
+    /// How far it reaches. Unsafe methods are refused before a handler; what changes something by
+    /// another way (a socket) asks [`Caller::may_write`].
+    pub(crate) scope: CallerScope,
+}
+
+impl Caller {
+    /// What forms of pages send back; empty for programs.
+    pub(crate) fn csrf_token(&self) -> &str {
+        match &self.via {
+            CallerCredential::Cookie { csrf, .. } => csrf,
+            CallerCredential::Token { .. } => "",
+        }
+    }
+
+    /// How journals name them.
+    pub(crate) fn journal_name(&self) -> String {
+        self.person.name.clone()
+    }
+
+    /// Whether they may change anything.
+    pub(crate) fn may_write(&self) -> bool {
+        self.scope == CallerScope::All
+    }
+
+    /// The name of their sign-in, for what only somebody at a browser may do: a token that was lost
+    /// must not change the account.
+    ///
+    /// # Errors
+    /// They came with a token.
+    pub(crate) fn at_browser(&self) -> HandlerResult<&str> {
+        match &self.via {
+            CallerCredential::Cookie { login, .. } => Ok(login),
+            CallerCredential::Token { .. } => Err(ProblemDetails::not_permitted(
+                "a token cannot change an account; do it in the browser",
+            )),
+        }
+    }
+}
+
+impl<S: Send + Sync> FromRequestParts<S> for Caller {
+    type Rejection = ProblemDetails;
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Caller, ProblemDetails> {
+        parts.extensions.get::<Caller>().cloned().ok_or_else(ProblemDetails::not_signed_in)
+    }
+}
+
+/// Whoever calls where nobody has to be signed in.
+#[derive(Debug, Clone)]
+pub(crate) struct MaybeCaller(pub(crate) Option<Caller>);
+
+impl<S: Send + Sync> FromRequestParts<S> for MaybeCaller {
+    type Rejection = ProblemDetails;
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<MaybeCaller, ProblemDetails> {
+        Ok(MaybeCaller(parts.extensions.get::<Caller>().cloned()))
+    }
+}

@@ -26,6 +26,7 @@ impl PageQuery {
 
 /// A part of a list.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
+#[schemars(rename = "{T}Page")]
 pub(crate) struct ListPage<T> {
     /// The things.
     pub(crate) items: Vec<T>,

@@ -174,6 +174,10 @@ impl CommandWatch {
         raw
     }
 
+    #[expect(
+        clippy::too_many_lines,
+        reason = "one command from its end to its result, in the order of time"
+    )]
     async fn settle_command(
         &self,
         call: &CallState,

@@ -111,6 +111,7 @@ struct PendingSignal {
 }
 
 /// A piece of streamed text, and whose it is.
+#[derive(Clone, Copy)]
 struct SignalText<'a> {
     kind: SignalKind,
     subject: &'a str,

@@ -260,6 +260,7 @@ pub struct SessionChoices {
 }
 
 /// The same for a model and folder that are already there (the demo brings its own).
+#[expect(clippy::too_many_lines, reason = "a list of what a session gets, each from its place")]
 pub fn session_options_with(
     cx: &Cx,
     wishes: &SessionOverrides,

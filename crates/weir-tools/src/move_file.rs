@@ -107,6 +107,7 @@ fn is_absolute(at: &PathEffect) -> bool {
 }
 
 /// One end of a move: a path and what is there.
+#[derive(Clone, Copy)]
 struct MoveEnd<'a> {
     path: &'a str,
     image: &'a FileState,

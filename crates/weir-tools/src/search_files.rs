@@ -216,6 +216,7 @@ fn search_tree(
 }
 
 /// A file that is open, and its path as it is shown.
+#[derive(Clone, Copy)]
 struct SearchedFile<'a> {
     path: &'a str,
     file: &'a File,

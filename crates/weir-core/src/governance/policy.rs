@@ -19,6 +19,7 @@ use crate::tool::{
 };
 
 /// One kind of effect: its name and a call that has it.
+#[derive(Clone)]
 struct EffectSample {
     kind: &'static str,
     group: ToolGroup,
@@ -120,7 +121,15 @@ fn path_samples() -> Vec<EffectSample> {
 }
 
 fn other_samples() -> Vec<EffectSample> {
-    let sample = |kind, group, effects| EffectSample { kind, group, effects };
+    [command_samples(), network_samples(), control_samples()].concat()
+}
+
+fn effect_sample(kind: &'static str, group: ToolGroup, effects: Effects) -> EffectSample {
+    EffectSample { kind, group, effects }
+}
+
+fn command_samples() -> Vec<EffectSample> {
+    let sample = effect_sample;
     vec![
         sample(
             "run a confined command",
@@ -147,6 +156,12 @@ fn other_samples() -> Vec<EffectSample> {
             ToolGroup::Skill,
             command_effects("kill 1234", Tier::Landlock, &[]),
         ),
+    ]
+}
+
+fn network_samples() -> Vec<EffectSample> {
+    let sample = effect_sample;
+    vec![
         sample(
             "fetch a listed host",
             ToolGroup::Web,
@@ -179,6 +194,12 @@ fn other_samples() -> Vec<EffectSample> {
         ),
         sample("send to whom the person named", ToolGroup::Web, send_effects("named@said.example")),
         sample("send to anybody else", ToolGroup::Web, send_effects("other@other.example")),
+    ]
+}
+
+fn control_samples() -> Vec<EffectSample> {
+    let sample = effect_sample;
+    vec![
         sample(
             "foreign tool, effects unknown",
             ToolGroup::Mcp,

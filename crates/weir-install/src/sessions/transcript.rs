@@ -64,6 +64,7 @@ fn event_fields_json(event: &Event) -> String {
 }
 
 /// Heading and parts of what belongs to the conversation.
+#[expect(clippy::too_many_lines, reason = "one exhaustive match, a few lines for each fact")]
 fn conversation_parts(event: &Event) -> Option<(String, Vec<TranscriptPart>)> {
     Some(match event {
         Event::InputAccepted(f) => (f.by.clone(), block_parts(&f.content)),

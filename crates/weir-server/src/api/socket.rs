@@ -218,6 +218,7 @@ impl SocketConnection {
         self.send_text(frame::error_frame(&problem, client_id).to_string()).await
     }
 
+    #[expect(clippy::too_many_lines, reason = "what a frame can ask, in one match")]
     async fn heard_text(&mut self, text: &str) -> Result<(), CloseReason> {
         let allowance = self
             .app

@@ -180,7 +180,6 @@ fn input_lines(
                 lines.extend(attachment_lines(media, width, theme));
             }
             MessageBlock::Thinking { .. } | MessageBlock::Call(_) | MessageBlock::Result { .. } => {
-                ()
             }
         }
     }
@@ -334,7 +333,6 @@ pub(crate) fn media_and_source_lines(
                 }))
             }
             MessageBlock::Thinking { .. } | MessageBlock::Call(_) | MessageBlock::Result { .. } => {
-                ()
             }
         }
     }

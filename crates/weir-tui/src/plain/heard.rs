@@ -24,6 +24,10 @@ const EARLIER_CHARACTERS_MAX: usize = 4_000;
 
 impl PlainTalk {
     /// Takes in what happened. An error: it is over because of it.
+    #[expect(
+        clippy::too_many_lines,
+        reason = "one exhaustive match, a line or two for each update"
+    )]
     pub(super) fn handle_update(&mut self, news: UiUpdate) -> Result<(), Option<String>> {
         match news {
             // The one that was open exists from now on: nothing of it is forgotten or said again.

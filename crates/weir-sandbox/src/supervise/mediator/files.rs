@@ -36,6 +36,7 @@ pub(super) struct EntryName {
 }
 
 /// A renaming that was asked for.
+#[derive(Clone, Copy)]
 struct Renaming {
     from: EntryName,
     to: EntryName,
@@ -43,6 +44,7 @@ struct Renaming {
 }
 
 /// A file that is to be opened.
+#[derive(Clone, Copy)]
 struct FileOpening<'a> {
     at: u64,
     text: &'a OsStr,

@@ -181,6 +181,7 @@ fn outcome_lines(row: &CallRow, width: usize, theme: &Theme) -> Vec<Line<'static
 }
 
 /// What is there of the two ends of an output of `count` lines; each may be all of it.
+#[derive(Clone, Copy)]
 struct OutputEnds<'a> {
     first: &'a [&'a str],
     last: &'a [&'a str],

@@ -135,7 +135,7 @@ impl ThemePalette {
     }
 
     /// The theme of these colours.
-    pub(super) fn to_theme(&self, name: &'static str, depth: ColourDepth) -> Theme {
+    pub(super) fn to_theme(self, name: &'static str, depth: ColourDepth) -> Theme {
         let of = |color: Color| Style::new().fg(color);
         let bold = |color: Color| of(color).add_modifier(Modifier::BOLD);
         Theme {

@@ -22,6 +22,10 @@ use crate::terminal;
 const LABEL: &str = "weir agents run";
 
 /// Runs an agent now.
+#[expect(
+    clippy::too_many_lines,
+    reason = "one run from its claim to its end, in the order of time"
+)]
 pub(super) async fn run(cx: &Cx, args: &AgentsRunArgs) -> anyhow::Result<ExitCode> {
     let store = cx.local_store()?;
     if let Some(pause) = store.pause_state().await? {

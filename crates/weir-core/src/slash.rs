@@ -1,6 +1,6 @@
 //! Slash commands and workflows (M3): what a person types, and the head of the file that it stands
 //! for. Pure. Not here: where such files are found, how arguments are put in
-//! ([`crate::skill::filled`]).
+//! (`crate::skill::filled`).
 
 /// Longest name, in characters, the folders in it included.
 const NAME_CHARACTERS_MAX: usize = 128;

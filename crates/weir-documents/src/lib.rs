@@ -1,7 +1,7 @@
 //! Reads images and PDFs: what they are, their text, pictures of their pages, smaller copies (X5).
 //!
 //! Nothing here bounds memory or time for good: parsers of such files panic, loop and allocate on
-//! bad input. The program therefore calls [`serve`] in a child process with hard limits, and only
+//! bad input. The program therefore calls `serve` in a child process with hard limits, and only
 //! tests and files that we made ourselves go through [`answer_question`] directly. This crate does no I/O
 //! but on the streams it is given, and knows nothing of sessions or models.
 

@@ -415,7 +415,7 @@ impl SessionHandle {
     /// in the files is not taken for the person's own words.
     ///
     /// # Errors
-    /// As [`SessionHandle::say`].
+    /// As `SessionHandle::say`.
     pub async fn say_with(&self, saying: PromptInput, by: &str) -> Result<(), EngineError> {
         self.say_as(saying, by, None).await
     }
@@ -423,7 +423,7 @@ impl SessionHandle {
     /// The same under a name: however often it is sent, it is said once (C7).
     ///
     /// # Errors
-    /// As [`SessionHandle::say`].
+    /// As `SessionHandle::say`.
     pub async fn say_as(
         &self,
         saying: PromptInput,

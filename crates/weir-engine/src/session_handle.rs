@@ -178,12 +178,12 @@ impl SessionHandle {
 
     /// Stops the session if nothing of it is under way and nothing waits to be delivered; otherwise
     /// it changes nothing. What is said to it in the same moment may come too late:
-    /// [`EngineError::StopOutcome`], and it is to be taken up again.
+    /// [`EngineError::Stopped`], and it is to be taken up again.
     pub async fn stop_if_idle(&self) {
         let _ = self.sender.send(LoopMessage::Rest).await;
     }
 
-    /// Stops the session where it is, as [`SessionHandle::begin_closing`] does, and does not wait for it.
+    /// Stops the session where it is, as [`SessionHandle::close`] does, and does not wait for it.
     pub async fn request_stop(&self) {
         let _ = self.sender.send(LoopMessage::Close).await;
     }

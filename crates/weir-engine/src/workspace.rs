@@ -1,6 +1,6 @@
 //! The guarded workspace: the only way in which tools reach files (Z6, G6).
 //!
-//! Paths that a model wrote enter through [`Workspace::resolve_path`] and are a [`PathEffect`] from
+//! Paths that a model wrote enter through [`Workspace::resolve`] and are a [`PathEffect`] from
 //! then on. Every later access goes through the effect that was judged and resolves it again
 //! beneath the root with `openat2`, so a link swapped in between does not lead out. Everything
 //! here blocks: call it on a blocking thread.
@@ -126,7 +126,7 @@ pub enum FileError {
 /// An entry of a listing or walk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WorkspaceEntry {
-    /// As in [`PathEffect::parse_path`].
+    /// As in [`PathEffect::path`].
     pub path: String,
     /// What it is.
     pub kind: EntryKind,
@@ -337,7 +337,7 @@ impl Workspace {
     pub fn resolve_tree(&self, path: &str, access: PathAccess) -> PathEffect {
         resolve::with_below(self, self.resolve(path, access))
     }
-    /// The effect of reading an entry that [`Workspace::walk_folder`] found, without resolving it anew.
+    /// The effect of reading an entry that [`Workspace::walk`] found, without resolving it anew.
     /// Whoever reads many files for one call must pass over those that are `sensitive`: they ask
     /// a person, by name.
     pub fn effect_of_entry(&self, entry: &WorkspaceEntry) -> PathEffect {
@@ -485,7 +485,7 @@ impl Workspace {
     fn anchor_of(&self, root: Option<usize>) -> BorrowedFd<'_> {
         root.map_or(self.top.as_fd(), |i| self.anchors[i].as_fd())
     }
-    /// Where a canonical path, as [`PathEffect::parse_path`] has it, is reached.
+    /// Where a canonical path, as [`PathEffect::path`] has it, is reached.
     fn locate(&self, path: &str) -> Result<LocatedPath, FileError> {
         let refuse = |why: &str| FileError::Refused { path: path.to_owned(), why: why.to_owned() };
         let plain = |text: &str| {

@@ -227,7 +227,7 @@ impl WorkspaceConfig {
     /// The same with what was made in the browser of a server.
     ///
     /// # Errors
-    /// As [`WorkspaceConfig::load_declared_secrets`]. What was made and no longer fits is a warning.
+    /// As [`WorkspaceConfig::load`]. What was made and no longer fits is a warning.
     pub fn load_with(
         files: &ConfigFiles,
         environment: &ProcessEnvironment,

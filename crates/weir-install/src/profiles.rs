@@ -81,7 +81,7 @@ impl Cx {
 /// All profiles of this workspace, read once.
 ///
 /// # Errors
-/// As [`read_all`].
+/// As `read_all`.
 pub fn load_all_profiles(cx: &Cx) -> anyhow::Result<Vec<LoadedProfile>> {
     Ok(cx.loaded_profiles()?.to_vec())
 }

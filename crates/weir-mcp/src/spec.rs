@@ -30,7 +30,7 @@ pub struct ServerSpec {
     pub sampling: bool,
     /// The revision of the protocol to speak; none: the newest that both know.
     pub protocol: Option<String>,
-    /// How to sign in. Counts for [`ServerTransport::HttpTransport`] only.
+    /// How to sign in. Counts for [`ServerTransport::Http`] only.
     pub oauth: OAuthSettings,
     /// Off: it is listed and never started.
     pub enabled: bool,

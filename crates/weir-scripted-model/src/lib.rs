@@ -2,7 +2,7 @@
 //!
 //! In process ([`ScriptedModel`]) a request goes through the real encoder of a dialect, is answered
 //! with the bytes that the vendor's server would send, and those go through the real decoder. Over
-//! HTTP ([`serve::serve`]) the same bytes are served for every dialect on one port. It is not a
+//! HTTP (`serve::serve`) the same bytes are served for every dialect on one port. It is not a
 //! mock: nothing of Weir knows that the model is scripted.
 //!
 //! # The file

@@ -110,7 +110,7 @@ impl PostgresStores {
     /// The same with options.
     ///
     /// # Errors
-    /// As [`PostgresStores::connect_server`].
+    /// As [`PostgresStores::connect`].
     pub async fn connect_with(
         url: &str,
         options: &PostgresOptions,

@@ -87,7 +87,7 @@ pub enum KeyOutcome {
     },
     /// What the clipboard holds is to be put in: the answer goes to [`Composer::receive_clipboard`].
     Clipboard(CommandTicket),
-    /// The person's own editor is to be opened ([`editor::edit`]) on [`Composer::current_message`]; what
+    /// The person's own editor is to be opened (`editor::edit`) on [`Composer::current_message`]; what
     /// comes of it goes to [`Composer::apply_edited_text`].
     Editor,
 }
@@ -264,7 +264,7 @@ impl Composer {
         }
     }
 
-    /// The answer to [`Did::Files`].
+    /// The answer to `Did::Files`.
     pub fn receive_files(&mut self, ticket: CommandTicket, found: Vec<String>) {
         self.take_files(ticket, found);
     }

@@ -183,25 +183,25 @@ pub enum UiCommand {
     },
     /// End that command.
     EndShell(CommandTicket),
-    /// Sessions in which these words stand, all when there are none: [`Items::SessionsScreen`].
+    /// Sessions in which these words stand, all when there are none: `Items::SessionsScreen`.
     Sessions {
         /// Words.
         query: String,
         /// For the answer.
         ticket: CommandTicket,
     },
-    /// Files of the workspace whose path is like this: [`Items::Files`], the best first.
+    /// Files of the workspace whose path is like this: `Items::Files`, the best first.
     Files {
         /// Part of a path.
         query: String,
         /// For the answer.
         ticket: CommandTicket,
     },
-    /// Models that can be chosen: [`Items::ComposerChoices`].
+    /// Models that can be chosen: `Items::ComposerChoices`.
     Models(CommandTicket),
-    /// Profiles that can be chosen: [`Items::ComposerChoices`].
+    /// Profiles that can be chosen: `Items::ComposerChoices`.
     Profiles(CommandTicket),
-    /// What the clipboard of the person's own machine holds: [`UiUpdate::SystemClipboard`].
+    /// What the clipboard of the person's own machine holds: [`UiUpdate::Clipboard`].
     Clipboard(CommandTicket),
     /// What winding back to before the input at this place would change in files:
     /// [`UiUpdate::Text`] with a unified diff.
@@ -299,7 +299,7 @@ pub struct ChoiceOption {
 /// A list that was asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ListResult {
-    /// To [`UiCommand::SessionsScreen`].
+    /// To [`UiCommand::Sessions`].
     Sessions(Vec<SessionLine>),
     /// To [`UiCommand::Files`]: paths relative to the workspace; folders end with `/`.
     Files(Vec<String>),

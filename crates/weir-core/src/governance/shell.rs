@@ -2,7 +2,7 @@
 //!
 //! It is not a shell: it expands nothing and runs nothing. It fails closed. What it cannot read
 //! for certain is marked, and what is marked is never matched by an allow rule with a prefix; what
-//! might run is listed as broadly as possible by [`reach`], for deny rules and the floor.
+//! might run is listed as broadly as possible by `reach`, for deny rules and the floor.
 
 mod lexer;
 mod reach;

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::ids::{CallId, MemoryId, SessionId, Timestamp};
 use crate::label::Label;
 
-/// The word in [`MemorySource::actor_name`] for what a person wrote.
+/// The word in [`MemorySource::by`] for what a person wrote.
 pub const BY_PERSON: &str = "person";
 
 /// What a fact is about.
@@ -155,7 +155,7 @@ pub struct MemoryNote {
     pub kind: MemoryKind,
     /// Whether it waits for a person.
     pub status: MemoryStatus,
-    /// Who wrote it, as in [`MemorySource::actor_name`].
+    /// Who wrote it, as in [`MemorySource::by`].
     pub by: String,
     /// Whose words it was made from.
     #[serde(default, skip_serializing_if = "Label::is_clean")]

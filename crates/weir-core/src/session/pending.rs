@@ -1,5 +1,5 @@
 //! What the model will be told at the start of the next turn. Not here: the messages that it was
-//! told already (`Session::history_weight`), and what a person said (`Session::queued_inputs`).
+//! told already (`Session::history`), and what a person said (`Session::queued_inputs`).
 //!
 //! Some of it stands in facts (results of calls, notes), some is composed by this program. What the
 //! program composes is journaled with the turn that tells it, so that a journal means the same to a

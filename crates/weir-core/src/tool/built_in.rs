@@ -17,7 +17,7 @@ pub const FINDER: &str = "find_tool";
 pub const CARRIER: &str = "call_tool";
 /// The tool by which any tool of a foreign server can be called:
 /// `{"server": NAME, "tool": NAME, "arguments": {…}}`. A call of it is a call of that tool, under
-/// the name of [`super::foreign::name`]: so the same rules and gates hold for it.
+/// the name of `super::foreign::name`: so the same rules and gates hold for it.
 pub const FOREIGN_CALLER: &str = "use_mcp_tool";
 
 /// What is special about a tool.

@@ -59,7 +59,7 @@ pub trait Conversation: Send {
     }
 
     /// Sends what was prepared last and waits for the whole reply. Never fails and never retries:
-    /// what goes wrong is a [`Reply::Failed`] with its class. Dropping the future closes the
+    /// what goes wrong is a `Reply::Failed` with its class. Dropping the future closes the
     /// connection. `signals` gets text as it arrives and must not be blocked on.
     async fn send(&mut self, signals: &SignalSink) -> ModelReply;
 }

@@ -257,7 +257,7 @@ pub struct SolvedFilter {
 pub struct FileMark {
     /// Root of the workspace.
     pub workspace: String,
-    /// As in `PathEffect::parse_path`.
+    /// As in `PathEffect::path`.
     pub path: String,
     /// Where the foreign words came from.
     pub origin: String,
@@ -267,7 +267,7 @@ pub struct FileMark {
     pub ts: Timestamp,
 }
 
-/// [`SessionMeta::initial_status`] of a session with a run under way.
+/// [`SessionMeta::status`] of a session with a run under way.
 pub const RUNNING: &str = "running";
 
 /// Which sessions to list.
@@ -321,7 +321,7 @@ pub trait Store: Send + Sync {
     /// Writes all of `append` or none of it.
     ///
     /// # Errors
-    /// [`StoreError::Held`] when the lease is stale, [`StoreError::UndoConflict`] when `expected` is
+    /// [`StoreError::Held`] when the lease is stale, [`StoreError::Conflict`] when `expected` is
     /// not the journal's length, [`StoreError::Io`] when the disk refuses, the audit file included.
     async fn append(&self, append: Append) -> Result<(), StoreError>;
     /// Facts from `from` on, at most `limit`, in order.

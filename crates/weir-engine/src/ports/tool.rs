@@ -46,7 +46,7 @@ pub trait Tool: Send + Sync {
 /// What a tool says about a call before it runs.
 #[derive(Debug, Clone)]
 pub struct CallPlan {
-    /// What it would touch. Paths come from [`Workspace::resolve_path`], never from hand.
+    /// What it would touch. Paths come from [`Workspace::resolve`], never from hand.
     pub effects: Effects,
     /// How it is recovered.
     pub class: EffectClass,
@@ -59,7 +59,7 @@ pub struct CallPlan {
     /// It already knows that it will fail: the message for the model (what, why, what to try).
     pub fails: Option<String>,
     /// New content of the files in `effects.changes`, for checkpoints and for
-    /// [`Workspace::apply`]. Same paths as `effects.changes`; kept in memory, never journaled.
+    /// `Workspace::apply`. Same paths as `effects.changes`; kept in memory, never journaled.
     pub contents: BTreeMap<String, Arc<[u8]>>,
 }
 
@@ -129,7 +129,7 @@ pub struct ToolContext {
     pub servers: Arc<dyn McpServers>,
     /// The session as `inspect_self` shows it: model, profile, limits, usage, tools, rules.
     pub about: Arc<Value>,
-    /// The plan made when the call was judged: its `contents` are what [`Workspace::apply`] needs.
+    /// The plan made when the call was judged: its `contents` are what `Workspace::apply` needs.
     /// Empty while planning.
     pub contents: Arc<BTreeMap<String, Arc<[u8]>>>,
 }

@@ -21,7 +21,7 @@ const NAME_BYTES_MAX: usize = 255;
 /// Links followed before a path counts as a loop: what Linux allows.
 const LINKS_MAX: usize = 40;
 
-/// What [`Workspace::resolve_path`] does.
+/// What [`Workspace::resolve`] does.
 pub(super) fn resolve_path(workspace: &Workspace, text: &str, access: PathAccess) -> PathEffect {
     match follow_path(workspace, text, access) {
         Ok(effect) => effect,

@@ -23,7 +23,7 @@ pub(super) const DEPTH_MAX: usize = 128;
 /// So much of what git ignores is named by itself.
 const SKIPPED_MAX: usize = 10_000;
 
-/// What [`Workspace::walk_folder`] does.
+/// What [`Workspace::walk`] does.
 pub(super) fn walk_folder(
     workspace: &Workspace,
     start: &LocatedPath,

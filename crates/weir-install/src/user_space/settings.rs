@@ -31,7 +31,7 @@ pub enum SettingShape {
     Text,
     /// Several lines.
     LongText,
-    /// One of [`Setting::schema_choices`].
+    /// One of [`Setting::choices`].
     Choice,
     /// A list or table: told, and changed in files.
     Other,

@@ -1,5 +1,5 @@
 //! Tools with nothing behind them in a folder: a session that begins there is not told of them. Not
-//! here: how one of them is made known later (`ResultEffect::BrowserSettings`), and what a profile leaves out.
+//! here: how one of them is made known later (`ResultEffect::Made`), and what a profile leaves out.
 
 use std::sync::Arc;
 

@@ -118,7 +118,7 @@ impl TypedRecords {
         found.into_iter().map(parse_entry).collect()
     }
 
-    /// Keeps a value; `expected` as in [`Records::put_entry`]. Whether it was kept.
+    /// Keeps a value; `expected` as in [`Records::put`]. Whether it was kept.
     pub(crate) async fn put_entry<T: Serialize>(
         &self,
         slot: EntrySlot<'_>,

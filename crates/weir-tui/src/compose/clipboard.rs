@@ -31,7 +31,7 @@ impl Composer {
         KeyOutcome::Clipboard(ticket)
     }
 
-    /// The answer to [`Did::SystemClipboard`]; `None`: it failed. Whether anybody waits for it.
+    /// The answer to `Did::SystemClipboard`; `None`: it failed. Whether anybody waits for it.
     pub fn receive_clipboard(
         &mut self,
         ticket: CommandTicket,

@@ -156,7 +156,7 @@ impl Terminal {
         self.outlet.send_bytes(&notice::title_sequence(text));
     }
 
-    /// `TerminalEvent::FocusChange` came.
+    /// `TerminalEvent::Focus` came.
     pub fn set_focus(&mut self, focused: bool) {
         self.focused = focused;
     }

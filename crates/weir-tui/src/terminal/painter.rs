@@ -230,7 +230,7 @@ impl TerminalPainter {
     }
 
     /// Rows of the live region below the cursor, and whether the full screen is on: what somebody
-    /// has to know who leaves without [`Painter::end_painting`].
+    /// has to know who leaves without `Painter::end_painting`.
     pub fn rows_below(&self) -> (usize, bool) {
         (self.rows.len() - 1 - self.row.min(self.rows.len() - 1), self.full.is_some())
     }

@@ -6,7 +6,7 @@ use super::{Rule, RuleAction, RuleSet};
 use crate::governance::shell::{self, CommandLine, CommandPart, CommandReach, ShellWord};
 use crate::tool::{CommandEffect, HostEffect, PathAccess, PathEffect, PathPlace, SendEffect};
 
-/// The way of [`SendEffect::actor_name`] that rules of the kind `Mail` are about.
+/// The way of [`SendEffect::by`] that rules of the kind `Mail` are about.
 pub const MAIL: &str = "mail";
 
 /// What rules say about one effect.

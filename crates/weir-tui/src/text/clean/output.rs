@@ -16,7 +16,7 @@ const STRING_CHARS_MAX: usize = 4096;
 const COLUMN_MAX: usize = 500;
 
 /// Captured output of a program as text: colours, titles and cursor moves go, `\r` and backspace
-/// overprint as in a terminal, and what is left is [`clean`].
+/// overprint as in a terminal, and what is left is `clean`.
 pub fn plain_output(text: &str) -> Cow<'_, str> {
     let steers = |c: char| c.is_control() && c != '\n' && c != '\t';
     if !text.contains(steers) {

@@ -255,7 +255,7 @@ fn incomplete_tail_bytes(bytes: &[u8]) -> usize {
 /// What was printed: as much as is shown, and beginning and end for the model.
 struct PrintedOutput {
     shown: usize,
-    /// Characters that are kept at each end: more than are told, by [`Told::secret_margin`].
+    /// Characters that are kept at each end: more than are told, by `Told::secret_margin`.
     kept: usize,
     head: String,
     head_chars: usize,

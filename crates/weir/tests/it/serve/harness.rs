@@ -260,7 +260,7 @@ impl Served {
         }
     }
 
-    /// Starts it again after [`Served::stop_for_trouble`].
+    /// Starts it again after [`Served::stop`].
     pub(crate) async fn restart(&mut self) {
         let running = Running::start(&self.house, self.database.as_deref(), &[]);
         *self.address.lock().unwrap_or_else(PoisonError::into_inner) = running.address.clone();

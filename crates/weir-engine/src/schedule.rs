@@ -2,7 +2,7 @@
 //!
 //! The [`Scheduler`] waits, claims and starts; what is due of one agent is decided in `due`, whose
 //! turn it is in `turns`, what a calendar says in `calendar`. Not here: what a run is (a session
-//! like any other, opened by whoever implements [`RunStarter`](crate::ports::Starter)).
+//! like any other, opened by whoever implements [`RunStarter`](crate::ports::RunStarter)).
 
 pub mod calendar;
 mod course;

@@ -164,19 +164,16 @@ impl ServerSessions {
         answer: ApprovalAnswer,
         by: String,
     ) -> HandlerResult<SettledApproval> {
-        let SessionRequest { app, space: home, session: id } = request;
         let (approval, wanted) = (answer.approval.clone(), answer.decision);
-        let told = PersonCommand::Decide(answer);
-        let told = SentCommand { session: id.clone(), by: by.clone(), command: told };
-        let host = session_host(app, home).await?;
-        let mut view = found_view(host.view_target(&told).await?, id)?;
+        let command = PersonCommand::Decide(answer);
+        let mut opened = OpenedCommand::open(request, by.clone(), command).await?;
         let asked = |state: &SessionState| state.approvals.get(&approval).cloned();
-        let Some(known) = view.read_state(asked) else {
+        let Some(known) = opened.view.read_state(asked) else {
             return Err(ProblemDetails::not_found(format!("approval {approval}")));
         };
         let is_late = known.resolution.is_some();
         let settled = |state: &SessionState| state.resolution(&approval).cloned();
-        let found = tell_session(&host, &told, &mut view, settled).await?;
+        let found = opened.tell_until(settled).await?;
         let Some(Resolution { at, by: who, decision }) = found else {
             return Err(ProblemDetails::conflict(format!("{approval} is not open any more")));
         };
@@ -191,7 +188,7 @@ impl ServerSessions {
             ));
         }
         let unkept = match decision {
-            Decision::Always => keep_rules(home, &view, &approval).await,
+            Decision::Always => keep_rules(request.space, &opened.view, &approval).await,
             _ => None,
         };
         Ok(SettledApproval { approval, decision, by, at, unkept })
@@ -209,13 +206,10 @@ impl ServerSessions {
         answer: String,
         by: String,
     ) -> HandlerResult<()> {
-        let SessionRequest { app, space: home, session: id } = request;
         let command = PersonCommand::Reply { question: question.clone(), answer: answer.clone() };
-        let told = SentCommand { session: id.clone(), by: by.clone(), command };
-        let host = session_host(app, home).await?;
-        let mut view = found_view(host.view_target(&told).await?, id)?;
+        let mut opened = OpenedCommand::open(request, by.clone(), command).await?;
         let asked = |state: &SessionState| state.questions.get(&question).cloned();
-        let Some(known) = view.read_state(asked) else {
+        let Some(known) = opened.view.read_state(asked) else {
             return Err(ProblemDetails::not_found(format!("question {question}")));
         };
         let answered = |how: String| {
@@ -225,7 +219,7 @@ impl ServerSessions {
         if let Some(known) = known {
             return Err(answered(format!("by {}", known.by)));
         }
-        if view.read_state(|state| state.run.is_none()) {
+        if opened.view.read_state(|state| state.run.is_none()) {
             // Its name keeps two answers of one moment apart: the first is the input.
             let client_id = Some(format!("answer {question}"));
             let saying = NewInput { client_id, text: answer, by, ..NewInput::default() };
@@ -233,7 +227,7 @@ impl ServerSessions {
             return Ok(());
         }
         let settled = |state: &SessionState| state.answer(&question).cloned();
-        match tell_session(&host, &told, &mut view, settled).await? {
+        match opened.tell_until(settled).await? {
             Some(found) if found.by == by => Ok(()),
             Some(found) => Err(answered(format!("{} by {}", found.at, found.by))),
             None => Err(ProblemDetails::conflict(format!("{question} is not open any more"))),
@@ -249,14 +243,11 @@ impl ServerSessions {
         request: SessionRequest<'_>,
         by: String,
     ) -> HandlerResult<bool> {
-        let SessionRequest { app, space: home, session: id } = request;
-        let told = SentCommand { session: id.clone(), by, command: PersonCommand::Cancel };
-        let host = session_host(app, home).await?;
-        let mut view = found_view(host.view_target(&told).await?, id)?;
-        let Some(run) = view.read_state(|state| state.run) else { return Ok(false) };
+        let mut opened = OpenedCommand::open(request, by, PersonCommand::Cancel).await?;
+        let Some(run) = opened.view.read_state(|state| state.run) else { return Ok(false) };
         let is_over = |state: &SessionState| state.run != Some(run) || state.cancelled;
         let settled = |state: &SessionState| is_over(state).then_some(());
-        Ok(tell_session(&host, &told, &mut view, settled).await?.is_some())
+        Ok(opened.tell_until(settled).await?.is_some())
     }
 
     /// Takes back an input that waits.
@@ -269,17 +260,14 @@ impl ServerSessions {
         input: InputId,
         by: String,
     ) -> HandlerResult<()> {
-        let SessionRequest { app, space: home, session: id } = request;
-        let command = PersonCommand::Withdraw { input };
-        let told = SentCommand { session: id.clone(), by, command };
-        let host = session_host(app, home).await?;
-        let mut view = found_view(host.view_target(&told).await?, id)?;
+        let mut opened =
+            OpenedCommand::open(request, by, PersonCommand::Withdraw { input }).await?;
         let late = || ProblemDetails::conflict(format!("input {input} was delivered already"));
-        if !view.read_state(|state| state.queued.contains(&input)) {
+        if !opened.view.read_state(|state| state.queued.contains(&input)) {
             return Err(late());
         }
         let settled = |state: &SessionState| (!state.queued.contains(&input)).then_some(());
-        tell_session(&host, &told, &mut view, settled).await?.ok_or_else(late)
+        opened.tell_until(settled).await?.ok_or_else(late)
     }
 
     /// Goes on with other settings: between runs, and with another permission mode at once where
@@ -332,10 +320,9 @@ impl ServerSessions {
         words: &str,
         by: String,
     ) -> HandlerResult<()> {
-        let SessionRequest { app, space: home, session: id } = request;
         let keep = KeepRequest::parse(words).map_err(ProblemDetails::bad_request)?;
         let command = PersonCommand::Condense { keep };
-        tell_between_runs(app, home, SentCommand { session: id.clone(), by, command }).await
+        OpenedCommand::open(request, by, command).await?.tell_between_runs().await
     }
 
     /// Takes the last condensing back.
@@ -347,9 +334,8 @@ impl ServerSessions {
         request: SessionRequest<'_>,
         by: String,
     ) -> HandlerResult<()> {
-        let SessionRequest { app, space: home, session: id } = request;
         let command = PersonCommand::Uncondense;
-        tell_between_runs(app, home, SentCommand { session: id.clone(), by, command }).await
+        OpenedCommand::open(request, by, command).await?.tell_between_runs().await
     }
 
     /// Notes in the journal that a person took changes of files back.
@@ -388,17 +374,14 @@ impl ServerSessions {
         lease: u32,
         by: String,
     ) -> HandlerResult<()> {
-        let SessionRequest { app, space: home, session: id } = request;
-        let command = PersonCommand::Revoke { lease };
-        let told = SentCommand { session: id.clone(), by, command };
-        let host = session_host(app, home).await?;
-        let mut view = found_view(host.view_target(&told).await?, id)?;
+        let id = request.session;
+        let mut opened = OpenedCommand::open(request, by, PersonCommand::Revoke { lease }).await?;
         let missing = || ProblemDetails::not_found(format!("lease {lease} of session {id}"));
-        if !view.read_state(|state| state.leases.contains(&lease)) {
+        if !opened.view.read_state(|state| state.leases.contains(&lease)) {
             return Err(missing());
         }
         let settled = |state: &SessionState| (!state.leases.contains(&lease)).then_some(());
-        tell_session(&host, &told, &mut view, settled).await?.ok_or_else(missing)
+        opened.tell_until(settled).await?.ok_or_else(missing)
     }
 
     /// A new session with the history of another, up to its last rest or to `until`.
@@ -460,17 +443,11 @@ impl SessionAccess for RoomAccess<'_> {
     }
 
     async fn take_up(&self, session: &SessionId) -> HandlerResult<SessionPlace> {
-        Ok(
-            match self
-                .app
-                .rooms
-                .take_session(SessionRequest::new(self.app, self.home, session), None)
-                .await?
-            {
-                SessionLocation::Here(room) => SessionPlace::Here(room.live.clone()),
-                SessionLocation::Elsewhere(holder) => SessionPlace::Elsewhere(holder),
-            },
-        )
+        let request = SessionRequest::new(self.app, self.home, session);
+        Ok(match self.app.rooms.take_session(request, None).await? {
+            SessionLocation::Here(room) => SessionPlace::Here(room.live.clone()),
+            SessionLocation::Elsewhere(holder) => SessionPlace::Elsewhere(holder),
+        })
     }
 }
 
@@ -486,36 +463,52 @@ fn found_view(view: Option<SessionView>, id: &SessionId) -> HandlerResult<Sessio
     view.ok_or_else(|| ProblemDetails::not_found(format!("session {id}")))
 }
 
-/// Tells a session something, until `settled` finds what came of it. `None`: it wants nothing of this
-/// any more.
-async fn tell_session<T: Send>(
-    host: &SessionHost<RoomAccess<'_>>,
-    told: &SentCommand,
-    view: &mut SessionView,
-    settled: impl Fn(&SessionState) -> Option<T> + Send + Sync,
-) -> HandlerResult<Option<T>> {
-    match host.tell_session(told, view, settled).await? {
-        TellOutcome::Found { found, .. } => Ok(Some(found)),
-        TellOutcome::TakenIn | TellOutcome::Refused(_) | TellOutcome::InUse => Ok(None),
-        TellOutcome::Waits(holder) => Err(session_held(&holder)),
-        TellOutcome::Restless => Err(session_unstable(&told.session)),
-    }
+/// A person's command on its way: the host that brings it, and the session in which it is seen what
+/// comes of it.
+struct OpenedCommand<'a> {
+    host: SessionHost<RoomAccess<'a>>,
+    sent: SentCommand,
+    view: SessionView,
 }
 
-/// Tells a session something that counts between runs only, and shows later in what it does.
-async fn tell_between_runs(
-    app: &App,
-    home: &Arc<UserSpace>,
-    told: SentCommand,
-) -> HandlerResult<()> {
-    let host = session_host(app, home).await?;
-    let mut view = found_view(host.view_session(&told.session).await?, &told.session)?;
-    match host.tell_session(&told, &mut view, |_| None::<()>).await? {
-        TellOutcome::Found { .. } | TellOutcome::TakenIn => Ok(()),
-        TellOutcome::Refused(why) => Err(EngineError::Refused(why).into()),
-        TellOutcome::InUse => Err(run_is_on()),
-        TellOutcome::Waits(holder) => Err(session_held(&holder)),
-        TellOutcome::Restless => Err(session_unstable(&told.session)),
+impl<'a> OpenedCommand<'a> {
+    /// # Errors
+    /// No such session, or its journal cannot be read.
+    async fn open(
+        request: SessionRequest<'a>,
+        by: String,
+        command: PersonCommand,
+    ) -> HandlerResult<OpenedCommand<'a>> {
+        let SessionRequest { app, space, session } = request;
+        let sent = SentCommand { session: session.clone(), by, command };
+        let host = session_host(app, space).await?;
+        let view = found_view(host.view_target(&sent).await?, session)?;
+        Ok(OpenedCommand { host, sent, view })
+    }
+
+    /// Tells the session, until `settled` finds what came of it. `None`: it wants nothing of this any
+    /// more.
+    async fn tell_until<T: Send>(
+        &mut self,
+        settled: impl Fn(&SessionState) -> Option<T> + Send + Sync,
+    ) -> HandlerResult<Option<T>> {
+        match self.host.tell_session(&self.sent, &mut self.view, settled).await? {
+            TellOutcome::Found { found, .. } => Ok(Some(found)),
+            TellOutcome::TakenIn | TellOutcome::Refused(_) | TellOutcome::InUse => Ok(None),
+            TellOutcome::Waits(holder) => Err(session_held(&holder)),
+            TellOutcome::Restless => Err(session_unstable(&self.sent.session)),
+        }
+    }
+
+    /// Tells the session what counts between runs only, and shows later in what it does.
+    async fn tell_between_runs(mut self) -> HandlerResult<()> {
+        match self.host.tell_session(&self.sent, &mut self.view, |_| None::<()>).await? {
+            TellOutcome::Found { .. } | TellOutcome::TakenIn => Ok(()),
+            TellOutcome::Refused(why) => Err(EngineError::Refused(why).into()),
+            TellOutcome::InUse => Err(run_is_on()),
+            TellOutcome::Waits(holder) => Err(session_held(&holder)),
+            TellOutcome::Restless => Err(session_unstable(&self.sent.session)),
+        }
     }
 }
 

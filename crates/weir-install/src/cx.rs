@@ -114,25 +114,16 @@ impl Cx {
     /// # Errors
     /// The folder does not exist.
     pub fn in_folder(&self, folder: &Path) -> anyhow::Result<Cx> {
-        let folder = existing_folder(folder)?;
-        let same = folder == self.folder;
+        let reloaded = Cx { keys: self.keys.clone(), ..self.reloaded_in_folder(folder)? };
+        if reloaded.folder != self.folder {
+            return Ok(reloaded);
+        }
         Ok(Cx {
-            environment: self.environment.clone(),
-            dirs: self.dirs.clone(),
-            folder,
-            trust: if same { self.trust.clone() } else { OnceLock::new() },
-            config: if same { self.config.clone() } else { OnceLock::new() },
-            keys: self.keys.clone(),
-            store: self.store.clone(),
-            profiles: if same { self.profiles.clone() } else { OnceLock::new() },
-            servers: if same { self.servers.clone() } else { OnceLock::new() },
-            notifier: self.notifier,
-            observers: self.observers.clone(),
-            person: self.person.clone(),
-            made: self.made.clone(),
-            serves: self.serves.clone(),
-            transport: self.transport.clone(),
-            windows: self.windows.clone(),
+            trust: self.trust.clone(),
+            config: self.config.clone(),
+            profiles: self.profiles.clone(),
+            servers: self.servers.clone(),
+            ..reloaded
         })
     }
 

@@ -281,7 +281,7 @@ impl SessionStart {
         let loop_ = SessionLoop {
             submit: submit.clone(),
             workers: Workers::new(context.clone(), &options.model, opener),
-            desk: context,
+            context,
             session: self.session,
             ledger: self.ledger,
             model: options.model,

@@ -37,7 +37,7 @@ use crate::workers::{self, EncodingWork, PlannedContents, RunningCall, WorkerOut
 
 /// Everything the loop owns. Dropping it ends whatever is in flight.
 pub(crate) struct SessionLoop {
-    pub(crate) desk: Arc<WorkerContext>,
+    pub(crate) context: Arc<WorkerContext>,
     pub(crate) workers: Workers,
     pub(crate) session: Session,
     pub(crate) ledger: JournalWriter,
@@ -82,7 +82,7 @@ impl SessionLoop {
         let result = self.go_on().await;
         // Before anybody who waits finds that nothing answers.
         if let Err(EngineError::Store(error)) = &result {
-            self.desk.hub.note_refusal(error);
+            self.context.hub.note_refusal(error);
         }
         while self.learning.join_next().await.is_some() {}
         // Children stop where they are, as this session does: nothing of theirs is cancelled.
@@ -91,14 +91,14 @@ impl SessionLoop {
         if let Err(EngineError::Store(error)) = &result {
             self.ledger.fail_waiting(error);
         }
-        self.desk.hub.close();
+        self.context.hub.close();
         result
     }
 
     async fn go_on(&mut self) -> Result<(), EngineError> {
-        let store = self.desk.parts.store.clone();
+        let store = self.context.parts.store.clone();
         let mut pause_changed = store.pause_changed();
-        let mut mail = next_mail(store.clone(), self.desk.session.clone(), HashSet::new());
+        let mut mail = next_mail(store.clone(), self.context.session.clone(), HashSet::new());
         loop {
             self.start_what_is_owed();
             self.write_what_is_due();
@@ -111,7 +111,7 @@ impl SessionLoop {
                 Some((result, facts)) = await_write(&mut self.writing) => SessionWake::Written(result, facts),
                 Some((effect, outcome)) = self.flying.next() => SessionWake::Worker(effect, outcome),
                 message = self.messages.recv(), if !self.closing => SessionWake::Message(message),
-                () = wait_until_due(&self.desk, next_write) => SessionWake::Due,
+                () = wait_until_due(&self.context, next_write) => SessionWake::Due,
                 () = &mut pause_changed => SessionWake::PauseChanged,
                 letters = &mut mail, if !self.closing => SessionWake::Letters(letters),
             };
@@ -129,14 +129,14 @@ impl SessionLoop {
                     if self.has_solved(&facts) {
                         self.start_learning();
                     }
-                    self.desk.parts.observers.notify_facts(&self.desk.session, &facts);
-                    self.desk.hub.publish(facts);
+                    self.context.parts.observers.notify_facts(&self.context.session, &facts);
+                    self.context.hub.publish(facts);
                 }
                 SessionWake::Due => (),
                 SessionWake::Letters(letters) => {
                     letters?.into_iter().for_each(|letter| self.handle_remote_command(letter));
                     let read = self.read.clone();
-                    mail = next_mail(store.clone(), self.desk.session.clone(), read);
+                    mail = next_mail(store.clone(), self.context.session.clone(), read);
                 }
                 SessionWake::PauseChanged => {
                     pause_changed = store.pause_changed();
@@ -177,22 +177,22 @@ impl SessionLoop {
     /// for this but the end of the session.
     fn start_learning(&mut self) {
         let Some(config) = self.session.config().cloned() else { return };
-        let desk = self.desk.clone();
+        let context = self.context.clone();
         self.learning.spawn(async move {
-            let places = &desk.scene.recipes;
-            if let Err(error) = recipes::learn_recipes(&desk.parts, places, &config).await {
+            let places = &context.scene.recipes;
+            if let Err(error) = recipes::learn_recipes(&context.parts, places, &config).await {
                 tracing::warn!(%error, "recipes could not be proposed; the next run tries again");
             }
         });
     }
 
     fn handle(&mut self, input: SessionInput) -> bool {
-        let now = self.desk.time.now().max(self.session.last_fact_time());
+        let now = self.context.time.now().max(self.session.last_fact_time());
         let facts = self.session.handle(now, input);
         let any = !facts.is_empty();
         for fact in &facts {
             if let Event::CallFinished(CallFinished { changed, marks: Some(origin), .. }) = fact {
-                self.desk.workspace.mark(changed, origin);
+                self.context.workspace.mark(changed, origin);
             }
             // What waits for a person who has gone must not wait in a sub-agent either (C2), and what
             // a person lets pass no more does not pass there (F1).
@@ -244,7 +244,7 @@ impl SessionLoop {
             &mut command
             && self.session.call_asking(question).is_some()
         {
-            mask_text(answer, &self.desk.parts.secrets);
+            mask_text(answer, &self.context.parts.secrets);
         }
         command
     }
@@ -255,7 +255,7 @@ impl SessionLoop {
             return None;
         };
         let session = self.session.agent_asking(&answer.approval)?.clone();
-        let (by, ts) = (by.clone(), self.desk.parts.clock.now());
+        let (by, ts) = (by.clone(), self.context.parts.clock.now());
         Some(RemoteCommand {
             id: 0,
             session,
@@ -266,7 +266,7 @@ impl SessionLoop {
     }
 
     fn passed_on(&self, letter: RemoteCommand, done: oneshot::Sender<Result<(), EngineError>>) {
-        let store = self.desk.parts.store.clone();
+        let store = self.context.parts.store.clone();
         tokio::spawn(async move {
             let posted = store.post_remote_command(letter).await;
             let _ = done.send(posted.map(|_| ()).map_err(EngineError::Store));
@@ -286,7 +286,7 @@ impl SessionLoop {
         };
         let (done, durable) = oneshot::channel();
         self.handle_command(command, done);
-        let store = self.desk.parts.store.clone();
+        let store = self.context.parts.store.clone();
         tokio::spawn(async move {
             match durable.await {
                 // What it wants is not durable: whoever takes the session up next reads it.
@@ -304,16 +304,16 @@ impl SessionLoop {
     /// The letter stays until the input is durable; when the program ends in between, whoever has
     /// the session next reads it, and its name keeps it from being said twice.
     fn submit_remote_input(&self, id: u64, message: PersonMessage, by: String) {
-        let (desk, submit) = (self.desk.clone(), self.submit.clone());
+        let (context, submit) = (self.context.clone(), self.submit.clone());
         tokio::spawn(async move {
-            let heard = attach::hear_letter(&desk, &submit, id, message, by).await;
+            let heard = attach::hear_letter(&context, &submit, id, message, by).await;
             if matches!(heard, Err(EngineError::Stopped | EngineError::Store(_))) {
                 return;
             }
             if let Err(error) = heard {
                 tracing::info!(id, %error, "what a letter said was not accepted");
             }
-            discard_remote_command(desk.parts.store.as_ref(), id).await;
+            discard_remote_command(context.parts.store.as_ref(), id).await;
         });
     }
 
@@ -555,7 +555,7 @@ impl SessionLoop {
 
     /// What starting the agent of a call needs.
     fn spawn_parameters(&self, call: &CallState) -> SpawnParameters {
-        let now = self.desk.time.now().max(self.session.last_fact_time());
+        let now = self.context.time.now().max(self.session.last_fact_time());
         SpawnParameters {
             run: self.session.run().unwrap_or(RunId(0)),
             share: self.session.agent_share(call.id, now),
@@ -613,7 +613,7 @@ impl SessionLoop {
         fields: serde_json::Value,
         cancel: CancellationToken,
     ) -> Option<BoxFuture<'static, WorkerOutcome>> {
-        if !self.desk.parts.hooks.has_listener(HookMoment::Notification) {
+        if !self.context.parts.hooks.has_listener(HookMoment::Notification) {
             return None;
         }
         let (guards, config) = (self.workers.guards.clone(), self.session.config()?.clone());
@@ -648,13 +648,13 @@ impl SessionLoop {
     }
 
     fn write_what_is_due(&mut self) {
-        let now = self.desk.time.now();
+        let now = self.context.time.now();
         if self.writing.is_some() || self.ledger.write_due_at().is_none_or(|due| due > now) {
             return;
         }
-        let blobs = self.desk.blobs.take_staged(&self.desk.session);
+        let blobs = self.context.blobs.take_staged(&self.context.session);
         let batch = self.ledger.take_batch(&self.session, blobs);
-        let store = self.desk.parts.store.clone();
+        let store = self.context.parts.store.clone();
         self.writing = Some(Box::pin(async move { batch.write_to_store(store.as_ref()).await }));
     }
 }
@@ -698,9 +698,9 @@ async fn await_write<T>(writing: &mut Option<BoxFuture<'static, T>>) -> Option<T
     }
 }
 
-async fn wait_until_due(desk: &WorkerContext, due: Option<Timestamp>) {
+async fn wait_until_due(context: &WorkerContext, due: Option<Timestamp>) {
     match due {
-        Some(due) => desk.time.sleep_until(due).await,
+        Some(due) => context.time.sleep_until(due).await,
         None => std::future::pending().await,
     }
 }

@@ -37,7 +37,7 @@ mod secrets;
 mod servers;
 mod settings;
 
-pub use adopt::{ConfigAdditions, add_to_config_file as add_all, remove_endpoint, remove_server};
+pub use adopt::{ConfigAdditions, add_to_config_file, remove_endpoint, remove_server};
 pub use catalogue::{SettingEntry, setting_entries, setting_value_schemas, settings_schema};
 pub use edit::{add_rule, allow_here, remove_rule, set_value};
 pub use file::{insert, key_text, read_text};

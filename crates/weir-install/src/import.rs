@@ -167,7 +167,7 @@ pub fn write_import(cx: &Cx, plan: &ImportPlan, widening: bool) -> anyhow::Resul
                 ImportTarget::User => &files.user,
                 ImportTarget::Project => files.project_for_writing()?,
             };
-            config::add_all(path, &additions)?;
+            config::add_to_config_file(path, &additions)?;
         }
     }
     Ok(())

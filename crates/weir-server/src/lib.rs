@@ -43,6 +43,6 @@ mod web;
 
 pub use app::{App, ServerLimits, ServerOptions};
 pub use route::{Route, RouteAccess};
-pub use routes::{all_routes, openapi_document as openapi};
+pub use routes::{all_routes, openapi_document};
 pub use serve::{HttpServer, ServeError};
 pub use tls::{TlsError, certificate_finding};

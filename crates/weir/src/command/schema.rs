@@ -13,7 +13,7 @@ pub(crate) fn print_schema(kind: SchemaKind) -> anyhow::Result<ExitCode> {
         SchemaKind::Events => out_json(&weir_core::view::wire::output_schema())?,
         SchemaKind::Config => out_json(&weir_install::config::settings_schema())?,
         SchemaKind::Tools => out_json(&tool_schemas())?,
-        SchemaKind::Openapi => out_json(&weir_server::openapi())?,
+        SchemaKind::Openapi => out_json(&weir_server::openapi_document())?,
     }
     Ok(ExitCode::SUCCESS)
 }

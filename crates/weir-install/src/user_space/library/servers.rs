@@ -105,7 +105,7 @@ pub(super) fn declare_server(cx: &Cx, new: &NewServer) -> anyhow::Result<()> {
         return Err(usage(format!("{key} {why}")));
     }
     let servers = vec![(name.to_owned(), server)];
-    config::add_all(
+    config::add_to_config_file(
         &cx.config_files().user,
         &ConfigAdditions { servers, ..ConfigAdditions::default() },
     )

@@ -12,7 +12,7 @@ use weir_install::user_space::{
     PendingLibraryChange, TextKind,
 };
 
-use crate::api::library::parse_shelf as shelf_of;
+use crate::api::library::parse_shelf;
 use crate::app::App;
 use crate::caller::Caller;
 use crate::problem::{HandlerResult, ProblemDetails};
@@ -92,7 +92,7 @@ async fn show_shelf(
     Path(word): Path<String>,
     Query(shown): Query<LibraryPageQuery>,
 ) -> HandlerResult<Markup> {
-    let shelf = shelf_of(&word)?;
+    let shelf = parse_shelf(&word)?;
     let home = app.home(&caller.person).await?;
     let all = home.list_shelf(shelf).await?;
     let body = html! {
@@ -251,7 +251,7 @@ async fn show_item(
     Path((word, name)): Path<(String, String)>,
     Query(shown): Query<LibraryPageQuery>,
 ) -> HandlerResult<Markup> {
-    let shelf = shelf_of(&word)?;
+    let shelf = parse_shelf(&word)?;
     let home = app.home(&caller.person).await?;
     let item = home.find_item(shelf, &name).await?;
     Ok(item_page(&caller, shelf, &item, &shown))
@@ -263,7 +263,7 @@ async fn inspect_server(
     Path((word, name)): Path<(String, String)>,
     Form(_): Form<LibraryActionForm>,
 ) -> HandlerResult<Markup> {
-    let shelf = shelf_of(&word)?;
+    let shelf = parse_shelf(&word)?;
     let home = app.home(&caller.person).await?;
     match home.inspect_item(shelf, &name).await {
         Ok(item) => {
@@ -440,7 +440,7 @@ async fn act_on_item(
     Path((word, name, deed)): Path<(String, String, String)>,
     Form(said): Form<LibraryActionForm>,
 ) -> HandlerResult<Redirect> {
-    let shelf = shelf_of(&word)?;
+    let shelf = parse_shelf(&word)?;
     let Some(deed) = LibraryAction::from_word(&deed) else {
         return Err(ProblemDetails::not_found(format!("the deed {deed:?}")));
     };

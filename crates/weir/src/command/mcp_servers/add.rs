@@ -34,7 +34,7 @@ pub(super) async fn add_server(cx: &Cx, args: &McpAddArgs) -> anyhow::Result<Exi
         return Err(usage(format!("{key} {why}")));
     }
     let servers = vec![(name.clone(), server)];
-    config::add_all(path, &ConfigAdditions { servers, ..ConfigAdditions::default() })?;
+    config::add_to_config_file(path, &ConfigAdditions { servers, ..ConfigAdditions::default() })?;
     if args.no_start {
         let file = path.display();
         match args.json.json {

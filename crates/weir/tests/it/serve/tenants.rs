@@ -422,7 +422,7 @@ async fn sweep(setup: Setup<'_>) {
     let theirs = everything(&ann).await;
     everything_plain(&bob).await;
     let before = standing(&ann, &theirs).await;
-    let document = weir_server::openapi();
+    let document = weir_server::openapi_document();
     let mut found = Found::default();
     for route in weir_server::all_routes() {
         let (path, has_theirs) = match filled(route.path, &theirs) {

@@ -17,7 +17,7 @@ use crate::tool::ToolSpec;
 pub struct SessionConfig {
     /// Root of its workspace.
     pub workspace: String,
-    /// Which tools, sections and rules the agent has.
+    /// The tools, sections and rules of the agent.
     pub profile: Profile,
     /// The model it speaks with.
     pub model: ModelInfo,
@@ -181,6 +181,18 @@ pub fn describe_widening(old: &SessionConfig, new: &SessionConfig) -> Vec<String
         (is_more(ours.run_timeout_ms, theirs.run_timeout_ms), "more time"),
     ];
     words.extend(more.iter().filter(|(is, _)| *is).map(|(_, what)| (*what).to_string()));
+    // Those without words of their own, whichever they are.
+    let others = Limits {
+        max_iterations: ours.max_iterations,
+        max_tool_calls: ours.max_tool_calls,
+        budget_usd: ours.budget_usd,
+        budget_tokens: ours.budget_tokens,
+        run_timeout_ms: ours.run_timeout_ms,
+        ..*theirs
+    };
+    if others.with_narrower_bounds(ours) != others {
+        words.push("wider limits".to_owned());
+    }
     if new.model.model != old.model.model {
         words.push(format!("the model {}", new.model.model));
     }

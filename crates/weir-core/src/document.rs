@@ -1,10 +1,14 @@
-//! What is asked about the bytes of an image or a PDF, and what comes back (X5). Data only: the
-//! bytes are untrusted, and who reads them stands behind a port of the engine.
+//! What is asked about the bytes of an image, a PDF, another document or an archive, or of the files
+//! that go into a document that is made, and what comes back (X5, K7, K8). Data only: the bytes are
+//! untrusted, and who reads them stands behind a port of the engine.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::office::{OfficeDocument, OfficePart};
+
 /// Something that is asked about the bytes of one file.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "wish", rename_all = "snake_case")]
 pub enum DocumentRequest {
     /// What image it is; a smaller copy where it is beyond these bounds.
@@ -13,6 +17,13 @@ pub enum DocumentRequest {
         side_max: u32,
         /// Most bytes that may stay.
         bytes_max: u64,
+    },
+    /// An image as letters, for where none can be drawn.
+    Mosaic {
+        /// Most letters of a line.
+        columns: u16,
+        /// Most lines.
+        rows: u16,
     },
     /// Whether it is a PDF that can be opened, and how many pages it has.
     Pdf,
@@ -23,14 +34,41 @@ pub enum DocumentRequest {
     },
     /// Pictures of pages of a PDF.
     Pictures {
-        /// Which pages, from 1.
+        /// The numbers of the pages, from 1.
         pages: Vec<u32>,
         /// Longest side of a picture, in pixels.
         side_max: u32,
     },
+    /// A document as Markdown, page by page.
+    Markdown {
+        /// Its file name: some formats are told by nothing else.
+        name: String,
+        /// The sheet that is read, by name or number from 1; without one all are.
+        #[serde(default)]
+        sheet: Option<String>,
+        /// The cells that are read, as A1:D9.
+        #[serde(default)]
+        range: Option<String>,
+        /// Where it is cut, in bytes of text.
+        bytes_max: usize,
+    },
+    /// The files in a ZIP archive.
+    Unpack {
+        /// Most bytes of all files together.
+        bytes_max: u64,
+        /// Most files.
+        files_max: usize,
+    },
+    /// A document that is made of a description.
+    Make {
+        /// The description.
+        document: OfficeDocument,
+        /// The files that go into it: their bytes are those of the request, one after the other.
+        parts: Vec<OfficePart>,
+    },
 }
 
-/// What was found.
+/// What reading the document gave.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "seen", rename_all = "snake_case")]
 pub enum DocumentResult {
@@ -45,9 +83,20 @@ pub enum DocumentResult {
         /// A smaller copy, when it was beyond the bounds.
         smaller: Option<DocumentImage>,
     },
+    /// An image as letters.
+    Mosaic {
+        /// IANA media type, from its content.
+        media_type: String,
+        /// Width in pixels.
+        width: u32,
+        /// Height in pixels.
+        height: u32,
+        /// Lines of Braille letters, each two dots wide and four high.
+        lines: Vec<String>,
+    },
     /// A PDF.
     Pdf {
-        /// Its pages.
+        /// How many pages it has.
         pages: u32,
     },
     /// Text of a PDF.
@@ -67,6 +116,52 @@ pub enum DocumentResult {
         /// Pages with nothing on them, which are not among the pictures.
         blank: Vec<u32>,
     },
+    /// A document as Markdown.
+    Markdown {
+        /// The format of the document, in words.
+        format: String,
+        /// Pages, slides, sheets, chapters, or pieces of a text without any.
+        pages: Vec<DocumentPage>,
+        /// What a reader should know beside the text: macros that were not run, references that
+        /// were not followed, what is missing.
+        remarks: Vec<String>,
+        /// Why not all was read, when it was not.
+        cut: Option<String>,
+    },
+    /// Files of an archive.
+    Unpacked {
+        /// In the order of the archive; folders are only parts of paths.
+        files: Vec<UnpackedFile>,
+    },
+    /// A document that was made.
+    Made {
+        /// What stands in it, as text, for a person who decides about it.
+        outline: String,
+        /// What was done differently from what was asked, in sentences.
+        remarks: Vec<String>,
+        /// The file. Travels beside the JSON, not in it.
+        #[serde(skip)]
+        bytes: Vec<u8>,
+    },
+}
+
+/// A piece of a document.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct DocumentPage {
+    /// As "Page 3" or "Sheet Budget, rows 1-200".
+    pub name: String,
+    /// Markdown.
+    pub text: String,
+}
+
+/// A file that was in an archive.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UnpackedFile {
+    /// Relative, with slashes, without a step up.
+    pub path: String,
+    /// The file. Travels beside the JSON, not in it.
+    #[serde(skip)]
+    pub bytes: Vec<u8>,
 }
 
 /// An image that was made.
@@ -103,13 +198,19 @@ pub enum DocumentError {
     /// It needs more than is given for it.
     #[error("{why}; make it smaller and attach that")]
     TooLarge {
-        /// Which limit, with its value.
+        /// The limit that was reached, with its value.
+        why: String,
+    },
+    /// The description of a document that is to be made cannot be followed.
+    #[error("{why}")]
+    Unfit {
+        /// What is wrong with it, and what to do.
         why: String,
     },
     /// The reader itself could not be used.
     #[error("it could not be looked at: {why}")]
     Failed {
-        /// Why.
+        /// The reason, as the end of the sentence that the error says.
         why: String,
     },
 }

@@ -12,29 +12,29 @@ pub enum Effect {
     Look,
     /// Encode the request of this turn.
     Prepare {
-        /// Which turn.
+        /// Number of the turn in its session.
         turn: TurnId,
         /// Not before this moment: back-off after a failure.
         not_before: Timestamp,
     },
     /// Send it and wait for the reply.
     Ask {
-        /// Which turn.
+        /// Number of the turn in its session.
         turn: TurnId,
     },
     /// Tell what of its reply had come when somebody ended the run.
     Salvage {
-        /// Which turn.
+        /// Number of the turn in its session.
         turn: TurnId,
     },
     /// Wake the session at or after this moment.
     Wait {
-        /// When.
+        /// The time until which to wait, in microseconds since 1970 (UTC).
         until: Timestamp,
     },
     /// Find out about a call: does the tool exist, are the arguments valid, what would it do.
     Inspect {
-        /// Which call.
+        /// Number of the call in its session.
         call: CallId,
     },
     /// Ask a person about a call.
@@ -44,27 +44,27 @@ pub enum Effect {
     },
     /// Put a question to the person.
     AskQuestion {
-        /// The question.
+        /// Id of the question.
         question: QuestionId,
     },
     /// Save the files that a call will touch.
     Checkpoint {
-        /// Which call.
+        /// Number of the call in its session.
         call: CallId,
     },
     /// Run a call: take its permit with `Session::issue_permit`.
     Run {
-        /// Which call.
+        /// Number of the call in its session.
         call: CallId,
     },
     /// End a running call soon; its result is still awaited.
     Stop {
-        /// Which call.
+        /// Number of the call in its session.
         call: CallId,
     },
     /// Find out what became of a call that had started before a crash.
     Reconcile {
-        /// Which call.
+        /// Number of the call in its session.
         call: CallId,
     },
     /// Hold the final answer against the schema.

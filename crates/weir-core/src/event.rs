@@ -33,12 +33,14 @@ mod ended;
 mod keep;
 mod question;
 mod recipe;
+mod shared;
 
 pub use agents::*;
 pub use context::*;
 pub use keep::{KEEP_CHARS_MAX, KeepRequest};
 pub use question::*;
 pub use recipe::*;
+pub use shared::{EventKind, SharedFact};
 
 pub use crate::message::PromptNote;
 pub use crate::run_status::RunStatus;
@@ -57,7 +59,7 @@ pub enum EventError {
     Fields {
         /// The kind.
         kind: String,
-        /// What is wrong.
+        /// The parser's words about the field that is wrong.
         source: serde_json::Error,
     },
 }
@@ -103,6 +105,12 @@ macro_rules! events {
 
         $(impl From<$name> for Event {
             fn from(fields: $name) -> Event { Event::$name(fields) }
+        }
+
+        impl EventKind for $name {
+            fn of_event(event: &Event) -> Option<&$name> {
+                match event { Event::$name(fields) => Some(fields), _ => None }
+            }
         })*
     };
 }
@@ -166,11 +174,11 @@ events! {
 /// depends on today's configuration.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SessionOpened {
-    /// Its folder.
+    /// Absolute path of the workspace.
     pub workspace: String,
     /// Name of its profile.
     pub profile: String,
-    /// Its permission mode.
+    /// Permission mode at that time.
     pub permission: PermissionMode,
     /// Its model, `provider/name`.
     pub model: String,
@@ -204,14 +212,14 @@ pub struct SessionResumed {
     pub run: Option<RunId>,
 }
 
-/// Somebody said something.
+/// A person or a schedule said something.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct InputAccepted {
-    /// Its number.
+    /// Number of the input in its session.
     pub input: InputId,
-    /// What was said.
+    /// Text and attachments of the input.
     pub content: Vec<MessageBlock>,
-    /// Who said it.
+    /// Name of the person or schedule that said it.
     pub by: String,
     /// What the model is told with it and the person did not say: the text of a command that they
     /// named, what a hook adds.
@@ -227,7 +235,7 @@ pub struct InputAccepted {
 pub struct InputAddition {
     /// Where it came from: `.weir/commands/review.md`, the name of a hook.
     pub source: String,
-    /// The text.
+    /// Text that is added or shown.
     pub text: String,
     /// Whose words it is (Z1).
     #[serde(default, skip_serializing_if = "Label::is_clean")]
@@ -237,7 +245,7 @@ pub struct InputAddition {
 /// A queued input was taken back before it was delivered.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct InputWithdrawn {
-    /// Which.
+    /// Number of the input that the model will not be told.
     pub input: InputId,
 }
 
@@ -258,7 +266,7 @@ pub enum RunTrigger {
 /// A run began.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunStarted {
-    /// Its number.
+    /// Number of the run in its session.
     pub run: RunId,
     /// What started it.
     pub trigger: RunTrigger,
@@ -268,7 +276,7 @@ pub struct RunStarted {
 /// told.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SceneSeen {
-    /// What is new.
+    /// Sections of the prompt that changed, as the model reads them.
     pub notes: Vec<PromptNote>,
     /// Skills that are active from now on and were not before.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -287,9 +295,9 @@ pub struct SceneSeen {
 /// A turn began: what was waiting to be told to the model now stands in its history.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TurnStarted {
-    /// Its number.
+    /// Number of the turn in its session.
     pub turn: TurnId,
-    /// Which model call of the run.
+    /// The number of the model call in its run.
     pub iteration: u32,
     /// Inputs delivered with it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -320,7 +328,7 @@ pub struct ModelRequested {
     pub turn: TurnId,
     /// To whom.
     pub provider: String,
-    /// Which model.
+    /// Name of the model, as `provider/name`.
     pub model: String,
     /// Size of the body.
     pub bytes: u64,
@@ -339,7 +347,7 @@ pub struct ModelRequested {
 /// A request failed in a way that may pass; it is sent again after `wait_ms`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ModelRetried {
-    /// Which turn.
+    /// Number of the turn in its session.
     pub turn: TurnId,
     /// The attempt that failed: 1, 2, …
     pub attempt: u32,
@@ -354,7 +362,7 @@ pub struct ModelRetried {
 /// A request failed for good.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ModelFailed {
-    /// Which turn.
+    /// Number of the turn in its session.
     pub turn: TurnId,
     /// What kind of failure.
     pub class: FailureClass,
@@ -365,15 +373,15 @@ pub struct ModelFailed {
 /// The model answered.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ModelReplied {
-    /// Which turn.
+    /// Number of the turn in its session.
     pub turn: TurnId,
-    /// What it said and asked for.
+    /// Text, reasoning and calls of the reply, in order.
     pub content: Vec<MessageBlock>,
     /// Why it stopped.
     pub stop: StopReason,
     /// What the vendor counted; of an interrupted reply an estimate.
     pub usage: Usage,
-    /// What it cost, where the price is known.
+    /// The cost of the request, where the price is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
 }
@@ -381,11 +389,11 @@ pub struct ModelReplied {
 /// The model made an image.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ImageProduced {
-    /// In which turn.
+    /// Number of the turn in which the model made it.
     pub turn: TurnId,
     /// IANA media type.
     pub media_type: String,
-    /// Where its bytes are.
+    /// Id of the blob that holds the picture.
     pub blob: BlobId,
 }
 
@@ -403,9 +411,9 @@ pub struct HistoryQuarantined {
 /// The model asked for a call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CallProposed {
-    /// Its number.
+    /// Number of the call in its session.
     pub call: CallId,
-    /// In which turn.
+    /// Number of the turn in which the model asked for it.
     pub turn: TurnId,
     /// Tool, as the model wrote it.
     pub tool: String,
@@ -416,7 +424,7 @@ pub struct CallProposed {
 /// The gate judged a call: once per call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CallJudged {
-    /// Which call.
+    /// Number of the call in its session.
     pub call: CallId,
     /// The strictest verdict.
     pub verdict: Verdict,
@@ -426,7 +434,7 @@ pub struct CallJudged {
     /// The rule it rests on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rule: Option<String>,
-    /// Why.
+    /// The reason, as a sentence for people and the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     /// Every gate that did not plainly allow.
@@ -442,7 +450,7 @@ pub struct CallJudged {
 /// A person is asked.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ApprovalRequested {
-    /// Its name.
+    /// Id of the approval.
     pub approval: ApprovalId,
     /// About which call.
     pub call: CallId,
@@ -473,7 +481,7 @@ pub struct ApprovalRequested {
     pub label: Label,
 }
 
-/// What was decided about an approval.
+/// A person's decision about an approval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Decision {
@@ -504,13 +512,13 @@ pub const NOBODY: &str = "nobody";
 /// An approval was answered. The first answer wins.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ApprovalResolved {
-    /// Which.
+    /// Id of the approval.
     pub approval: ApprovalId,
     /// About which call.
     pub call: CallId,
     /// The decision.
     pub decision: Decision,
-    /// Who decided; [`NOBODY`] when there was nobody to ask.
+    /// The name of the person who decided; [`NOBODY`] when there was nobody to ask.
     pub by: String,
     /// Their words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -523,20 +531,20 @@ pub struct ApprovalResolved {
 /// A lease was taken back.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LeaseRevoked {
-    /// Which.
+    /// Number of the lease in its session.
     pub lease: u32,
-    /// Who took it back.
+    /// Name of the person who revoked the lease.
     pub by: String,
 }
 
 /// Files were saved before a call changes them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CheckpointTaken {
-    /// Its name.
+    /// Id of the checkpoint.
     pub checkpoint: CheckpointId,
     /// Before which call.
     pub call: CallId,
-    /// Which paths.
+    /// The paths that were saved.
     pub paths: Vec<String>,
 }
 
@@ -553,21 +561,21 @@ pub struct CheckpointRestored {
     /// Paths that somebody else changed since and that were left alone.
     #[serde(default)]
     pub conflicts: Vec<String>,
-    /// Who did it.
+    /// Name of the person who restored the files.
     pub by: String,
 }
 
 /// The intent: from here on the call may have happened.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CallStarted {
-    /// Which call.
+    /// Number of the call in its session.
     pub call: CallId,
 }
 
 /// After a crash it was found that a started call had not happened: it runs (again).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CallReconciled {
-    /// Which call.
+    /// Number of the call in its session.
     pub call: CallId,
     /// How that was found.
     pub evidence: String,
@@ -576,11 +584,11 @@ pub struct CallReconciled {
 /// A call was answered.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CallFinished {
-    /// Which call.
+    /// Number of the call in its session.
     pub call: CallId,
     /// Tool, as the model wrote it.
     pub tool: String,
-    /// Whether it succeeded.
+    /// Whether the call succeeded.
     pub ok: bool,
     /// One line.
     pub summary: String,
@@ -614,7 +622,7 @@ pub struct CallFinished {
     /// (M2).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<PromptNote>,
-    /// What it means for the session beside its text.
+    /// Effects of the result on the session itself: usage, a task list, a loaded tool.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub news: Vec<ResultEffect>,
 }
@@ -622,7 +630,7 @@ pub struct CallFinished {
 /// It cannot be told whether a call happened (D4).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CallUnknown {
-    /// Which call.
+    /// Number of the call in its session.
     pub call: CallId,
     /// Tool.
     pub tool: String,
@@ -716,34 +724,34 @@ pub enum CancelCause {
     Alert,
 }
 
-/// Somebody or something wants the run to end now.
+/// A person, a limit or the program wants the run to end now.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CancelRequested {
-    /// Why.
+    /// What made the run end.
     pub cause: CancelCause,
-    /// Who.
+    /// Name of the person or schedule on whose behalf it was done.
     pub by: String,
 }
 
 /// A call that was not allowed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Denial {
-    /// Which call.
+    /// Number of the call in its session.
     pub call: CallId,
     /// Tool.
     pub tool: String,
-    /// What it would have done.
+    /// One sentence for people: what the call would have done.
     pub summary: String,
     /// The gate or person that said no.
     pub by: String,
-    /// Why.
+    /// The reason, as a sentence for people.
     pub reason: String,
 }
 
 /// A run came to rest. Exactly one per run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunFinished {
-    /// Which run.
+    /// Number of the run in its session.
     pub run: RunId,
     /// How it ended.
     pub status: RunStatus,
@@ -768,7 +776,7 @@ pub struct RunFinished {
     /// shown at the end (Z2).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub marked_files: Vec<String>,
-    /// What it made of a recipe, where that counts for or against it (M5).
+    /// The use that the run made of a recipe, where that counts for or against it (M5).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub recipe: Option<RecipeUse>,
     /// What went wrong, when something did: what, why, what to do.

@@ -55,9 +55,10 @@ impl Permit {
         call: CallId,
         tool: String,
         input: Value,
-        judged: (Effects, EffectClass),
+        inspection: &Inspection,
     ) -> Permit {
-        Permit { session, call, tool, input, effects: judged.0, class: judged.1 }
+        let (effects, class) = (inspection.effects.clone(), inspection.class);
+        Permit { session, call, tool, input, effects, class }
     }
     /// The session it belongs to.
     pub fn session(&self) -> &SessionId {
@@ -102,9 +103,9 @@ pub enum Verdict {
 /// One gate's opinion, journaled when it is not a plain allow.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct GateOpinion {
-    /// Which gate.
+    /// The gate whose opinion it is.
     pub gate: GateName,
-    /// What it says.
+    /// Whether the call may run, must be asked about, or may not run.
     pub verdict: Verdict,
     /// The rule it rests on, with its place where it stands in a file:
     /// `deny Read(**/.env) (.weir/config.toml:7)`, `mode ask`.
@@ -120,11 +121,11 @@ pub struct GateOpinion {
 /// The call that is judged.
 #[derive(Debug, Clone, Copy)]
 pub struct CallFacts<'a> {
-    /// Which call.
+    /// Number of the call in its session.
     pub call: CallId,
     /// Name of the tool as the model wrote it.
     pub tool: &'a str,
-    /// Its arguments.
+    /// Arguments of the call, as a JSON object.
     pub input: &'a Value,
     /// Parser's message when the arguments were not JSON.
     pub broken: Option<&'a str>,
@@ -132,7 +133,7 @@ pub struct CallFacts<'a> {
     pub inspection: &'a Inspection,
 }
 
-/// What of the session a gate may look at.
+/// The parts of the session's state that a gate may look at.
 #[derive(Debug, Clone, Copy)]
 pub struct GateContext<'a> {
     /// Names of the tools that this run may use.
@@ -235,7 +236,7 @@ pub fn call_form(tool: &str, input: &Value) -> String {
 /// counts as one of them when it reads as that path, and the longest that fits is taken. The workspace
 /// itself is `.`, also where nothing names it.
 pub fn same_form(input: &Value, effects: &Effects, workspace: &str) -> String {
-    fn named_path<'a>(text: &str, (effects, root): (&'a Effects, &str)) -> Option<&'a str> {
+    fn named_path<'a>(text: &str, effects: &'a Effects, root: &str) -> Option<&'a str> {
         let mut plain = lexical_path(text)?;
         if !root.is_empty() && plain == root {
             plain.clear();
@@ -252,19 +253,20 @@ pub fn same_form(input: &Value, effects: &Effects, workspace: &str) -> String {
     fn holds_root(effects: &Effects) -> bool {
         effects.paths.iter().any(|at| matches!(at.path.as_str(), "" | "."))
     }
-    fn replace_named_paths(value: &Value, known: (&Effects, &str)) -> Value {
+    fn replace_named_paths(value: &Value, effects: &Effects, root: &str) -> Value {
         match value {
             Value::String(text) => {
-                named_path(text, known).map_or_else(|| value.clone(), Value::from)
+                named_path(text, effects, root).map_or_else(|| value.clone(), Value::from)
             }
             Value::Array(items) => {
-                items.iter().map(|item| replace_named_paths(item, known)).collect()
+                items.iter().map(|item| replace_named_paths(item, effects, root)).collect()
             }
             Value::Object(map) => {
-                let pairs =
-                    map.iter().map(|(key, item)| (key.clone(), replace_named_paths(item, known)));
+                let pairs = map
+                    .iter()
+                    .map(|(key, item)| (key.clone(), replace_named_paths(item, effects, root)));
                 Value::Object(
-                    pairs.filter(|(_, item)| item != ROOT || !holds_root(known.0)).collect(),
+                    pairs.filter(|(_, item)| item != ROOT || !holds_root(effects)).collect(),
                 )
             }
             Value::Null | Value::Bool(_) | Value::Number(_) => value.clone(),
@@ -273,7 +275,7 @@ pub fn same_form(input: &Value, effects: &Effects, workspace: &str) -> String {
     match effects.paths.is_empty() {
         true => canonical_json(input),
         false => {
-            canonical_json(&replace_named_paths(input, (effects, workspace.trim_end_matches('/'))))
+            canonical_json(&replace_named_paths(input, effects, workspace.trim_end_matches('/')))
         }
     }
 }

@@ -54,34 +54,34 @@ pub enum SessionCommand {
     },
     /// What a person tells it.
     From {
-        /// Who.
+        /// Name of the person or schedule on whose behalf it was done.
         by: String,
-        /// What.
+        /// The command of the person.
         command: PersonCommand,
     },
     /// Put a question of a foreign server to the person while its call runs. From the worker of that
     /// call, never from a face.
     Ask {
-        /// The call.
+        /// Number of the call in its session.
         call: CallId,
-        /// The server.
+        /// Name of the server, as settings declare it.
         server: String,
-        /// The question.
+        /// Text of the question, as the person reads it.
         text: String,
         /// Answers to choose from.
         options: Vec<String>,
     },
     /// The server no longer waits for an answer. From the worker of that call.
     Unask {
-        /// The call.
+        /// Number of the call in its session.
         call: CallId,
     },
     /// End the run now, for whatever cause. From the engine: what a person ends is
     /// [`PersonCommand::Cancel`].
     Cancel {
-        /// Why.
+        /// What made the run end.
         cause: CancelCause,
-        /// Who.
+        /// Name of the person or schedule on whose behalf it was done.
         by: String,
     },
     /// Note that a person took changes back.
@@ -134,7 +134,7 @@ pub enum EffectAnswer {
     Replied {
         /// For which turn.
         turn: TurnId,
-        /// What came.
+        /// The model's reply, or why there is none.
         reply: ModelReply,
         /// The blobs in which the engine put the reply's images, in their order.
         images: Vec<BlobId>,
@@ -147,14 +147,14 @@ pub enum EffectAnswer {
         turn: TurnId,
         /// What the model had said.
         text: String,
-        /// What it had thought.
+        /// Reasoning text that had arrived when the stream broke.
         thinking: String,
     },
     /// To `Inspect`: what was found about a call.
     Inspected {
-        /// Which call.
+        /// Number of the call in its session.
         call: CallId,
-        /// What was found.
+        /// Effects, summary and opinions of hooks that the engine found.
         inspection: Box<Inspection>,
     },
     /// To `Checkpoint`: the files are saved.
@@ -163,19 +163,19 @@ pub enum EffectAnswer {
         call: CallId,
         /// Under which name.
         checkpoint: CheckpointId,
-        /// Which paths.
+        /// The paths that were saved.
         paths: Vec<String>,
     },
     /// To `Checkpoint`: they could not be saved, so the call does not run.
     NotSaved {
         /// Before which call.
         call: CallId,
-        /// Why.
+        /// The reason, as a sentence for people and the model.
         reason: String,
     },
     /// To `Run` or `Reconcile`: the call's result, through the filters.
     Returned {
-        /// Which call.
+        /// Number of the call in its session.
         call: CallId,
         /// The result that is journaled.
         clean: CleanResult,
@@ -184,16 +184,16 @@ pub enum EffectAnswer {
     },
     /// To `Reconcile`: the call did not happen and may run.
     NotRun {
-        /// Which call.
+        /// Number of the call in its session.
         call: CallId,
         /// How that is known.
         evidence: String,
     },
     /// To `Reconcile`: it cannot be told.
     Lost {
-        /// Which call.
+        /// Number of the call in its session.
         call: CallId,
-        /// Why.
+        /// The reason, as a sentence for people and the model.
         reason: String,
     },
     /// To `Verify`: the answer held against the schema.

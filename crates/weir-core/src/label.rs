@@ -31,7 +31,7 @@ pub enum Integrity {
     External,
 }
 
-/// Who may read it.
+/// The readers that it is open to.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize, JsonSchema,
 )]
@@ -125,12 +125,12 @@ impl Label {
         self
     }
 
-    /// Whether anything foreign is in it.
+    /// Whether foreign words went into what the label belongs to.
     pub fn is_external(&self) -> bool {
         self.integrity == Integrity::External
     }
 
-    /// Whether anything private is in it.
+    /// Whether private data went into what the label belongs to.
     pub fn is_private(&self) -> bool {
         self.privacy > Privacy::Public
     }
@@ -145,7 +145,7 @@ impl Label {
         }
     }
 
-    /// Whether there is nothing to say about it.
+    /// Whether the label is the default one: nothing foreign, nothing private, no sources.
     pub fn is_clean(&self) -> bool {
         *self == Label::default()
     }

@@ -9,7 +9,9 @@ mod similar;
 mod wording;
 pub(crate) mod words;
 
-pub use choose::{FactQuery, TOLD_CHARS_MAX, TOLD_MAX, choose_told_facts, has_faded, search_facts};
+pub use choose::{
+    FactQuery, TOLD_CHARS_MAX, TOLD_MAX, choose_told_facts, has_faded, search_facts, usable_facts,
+};
 pub use export::export_markdown;
 pub use found::{FOUND_MAX, FoundFact, found_by_model};
 pub use identity::{

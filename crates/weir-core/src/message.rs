@@ -12,7 +12,7 @@ use serde_json::Value;
 
 use crate::ids::{BlobId, CallId};
 
-/// Who speaks. Results of calls are the user's side of the conversation.
+/// The side that speaks. Results of calls are the user's side of the conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
@@ -25,7 +25,7 @@ pub enum Role {
 /// One entry of the model's view. Immutable once made: history is shared, never rewritten.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Message {
-    /// Who speaks.
+    /// The side that speaks; results of calls and notes stand on the side of the person.
     pub role: Role,
     /// What is said, in order.
     pub blocks: Vec<MessageBlock>,
@@ -49,7 +49,7 @@ pub struct VendorSeal {
 pub struct PromptNote {
     /// Name of the section.
     pub section: String,
-    /// Its text.
+    /// Text of the note as the model reads it.
     pub text: String,
 }
 
@@ -73,7 +73,7 @@ pub struct StoredMedia {
 pub enum MessageBlock {
     /// Plain text.
     Text {
-        /// The text.
+        /// Text as it was written, without markup of its own.
         text: String,
         /// Citations as the vendor gave them; kept, shown, not sent to another vendor.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -92,9 +92,9 @@ pub enum MessageBlock {
     },
     /// The model asks for a tool. Only in assistant messages.
     Call(CallBlock),
-    /// What came of a call. Only in user messages, in the order the calls were asked.
+    /// The result of a call. Only in user messages, in the order the calls were asked.
     Result {
-        /// Which call.
+        /// Number of the call in its session.
         call: CallId,
         /// False when it failed, was refused or is unknown.
         ok: bool,
@@ -103,12 +103,12 @@ pub enum MessageBlock {
     },
     /// A picture (PNG, JPEG, GIF, WebP).
     Image {
-        /// Where its bytes are.
+        /// Type, size and blob of the picture.
         media: StoredMedia,
     },
     /// A document sent natively (PDF).
     Document {
-        /// Where its bytes are.
+        /// Type, size and blob of the document.
         media: StoredMedia,
     },
 }

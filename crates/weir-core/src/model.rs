@@ -49,13 +49,13 @@ pub struct Price {
 /// What is known of a model: data, overridable in the config (V1).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ModelInfo {
-    /// Its name.
+    /// Name of the model.
     pub model: ModelRef,
     /// Context window in tokens.
     pub window: u64,
     /// Most tokens it writes in one reply.
     pub max_output: u64,
-    /// What it costs, where known.
+    /// The price of the model, where it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub price: Option<Price>,
     /// `tools`, `images`, `pdf`, `thinking`, `structured`.
@@ -129,9 +129,9 @@ impl Thinking {
 pub struct ModelRequest {
     /// Whose request; also the vendor's cache key where one exists (P3).
     pub session: SessionId,
-    /// Which turn.
+    /// Number of the turn in its session.
     pub turn: TurnId,
-    /// Which model.
+    /// The model that is asked, with its window and abilities.
     pub model: Arc<ModelInfo>,
     /// System prompt: frozen for the session and profile.
     pub system: Arc<str>,
@@ -236,12 +236,12 @@ impl FailureClass {
     }
 }
 
-/// What came back. Never an `Err`: a failure is data with a class.
+/// The answer of a model. Never an `Err`: a failure is data with a class.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ModelReply {
     /// A whole reply.
     Whole {
-        /// Its pieces in order.
+        /// Pieces of text, reasoning and calls, in the order in which they came.
         blocks: Vec<ReplyBlock>,
         /// Why it ended.
         stop: StopReason,

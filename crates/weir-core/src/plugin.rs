@@ -29,11 +29,11 @@ pub const TEXT_CHARS_MAX: usize = 500;
 pub struct PluginManifest {
     /// Its id: the name of its folder.
     pub id: String,
-    /// Its name for people.
+    /// Name that people read.
     pub name: String,
     /// Its version, as its author counts.
     pub version: String,
-    /// What it is for.
+    /// One sentence: the purpose of the plugin.
     #[serde(default)]
     pub description: String,
     /// What a person must set up before it works: shown with it, and where a request fails.
@@ -60,7 +60,7 @@ pub struct PluginManifest {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct NamedCommand {
-    /// What it does.
+    /// One sentence for the model: the purpose of the command.
     pub description: String,
     /// A command line with `{{argument}}` where arguments stand.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -80,9 +80,9 @@ pub struct NamedCommand {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct ApiMethod {
-    /// What it does.
+    /// One sentence for the model: the purpose of the method.
     pub description: String,
-    /// Its arguments.
+    /// Parameters that it takes, in order.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub params: Vec<ParamSpec>,
     /// Or the JSON Schema of its arguments (not for `http`).
@@ -137,7 +137,7 @@ pub enum MethodTarget<'a> {
 }
 
 impl ApiMethod {
-    /// What it is mapped to; `None`: to nothing, or to several.
+    /// The target of the method; `None`: it has none, or several.
     pub fn method_target(&self) -> Option<MethodTarget<'_>> {
         match (&self.script, &self.mcp, &self.http) {
             (Some(script), None, None) => Some(MethodTarget::Script(script)),
@@ -179,8 +179,8 @@ impl PluginManifest {
         of_commands.chain(of_api).collect()
     }
 
-    /// What it lets the agent do, a line each: commands with their lines, hosts, scripts, skills,
-    /// prompts. `skills` and `prompts` are the names that its folders hold. Safe to show.
+    /// The rights that it gives the agent, a line each: commands with their lines, hosts, scripts,
+    /// skills, prompts. `skills` and `prompts` are the names that its folders hold. Safe to show.
     pub fn describe_powers(
         &self,
         base: Option<&str>,

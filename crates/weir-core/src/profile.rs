@@ -28,7 +28,7 @@ impl PermissionMode {
     pub const ALL: [PermissionMode; 4] =
         [PermissionMode::Plan, PermissionMode::Ask, PermissionMode::AutoEdit, PermissionMode::Full];
 
-    /// The one of both that lets less pass.
+    /// The mode of the two that lets fewer calls pass.
     #[must_use]
     pub fn narrower_mode(self, other: PermissionMode) -> PermissionMode {
         let rank = |mode| PermissionMode::ALL.iter().position(|known| *known == mode);
@@ -113,6 +113,44 @@ impl Default for Limits {
     }
 }
 
+impl Limits {
+    /// Of each bound the narrower of both.
+    #[must_use]
+    pub fn with_narrower_bounds(&self, other: &Limits) -> Limits {
+        // 0 errors in a row are no bound.
+        let set = |errors: u32| (errors > 0).then_some(errors);
+        let mistakes = narrower_bound(
+            set(self.consecutive_mistake_limit),
+            set(other.consecutive_mistake_limit),
+        );
+        Limits {
+            max_iterations: self.max_iterations.min(other.max_iterations),
+            max_tool_calls: narrower_bound(self.max_tool_calls, other.max_tool_calls),
+            consecutive_mistake_limit: mistakes.unwrap_or(0),
+            rate_limit_ms: self.rate_limit_ms.max(other.rate_limit_ms),
+            power_steering_frequency: self.power_steering_frequency,
+            max_subtask_depth: self.max_subtask_depth.min(other.max_subtask_depth),
+            parallel_calls: self.parallel_calls.min(other.parallel_calls),
+            budget_usd: narrower_bound(self.budget_usd, other.budget_usd),
+            budget_tokens: narrower_bound(self.budget_tokens, other.budget_tokens),
+            run_timeout_ms: narrower_bound(self.run_timeout_ms, other.run_timeout_ms),
+            tool_timeout_ms: self.tool_timeout_ms.min(other.tool_timeout_ms),
+            approval_timeout_ms: narrower_bound(
+                self.approval_timeout_ms,
+                other.approval_timeout_ms,
+            ),
+        }
+    }
+}
+
+/// The narrower of two bounds; `None` is no bound.
+pub(crate) fn narrower_bound<T: PartialOrd>(a: Option<T>, b: Option<T>) -> Option<T> {
+    match (a, b) {
+        (Some(a), Some(b)) => Some(if b < a { b } else { a }),
+        (a, b) => a.or(b),
+    }
+}
+
 open_names! {
     /// A bound that a run can reach (L4).
     pub enum LimitName {
@@ -135,10 +173,10 @@ open_names! {
     }
 }
 
-/// Which tools, sections and rules an agent has (P7).
+/// The tools, sections and rules of an agent (P7).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Profile {
-    /// Its name.
+    /// Name of the profile.
     pub name: String,
     /// One line for people.
     pub description: String,

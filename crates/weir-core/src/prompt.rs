@@ -38,7 +38,7 @@ pub enum Stability {
 /// Everything that sections are made from. Gathered by the engine; plain data.
 #[derive(Debug, Clone, Default)]
 pub struct PromptScene {
-    /// The profile.
+    /// The profile that the prompt is made for.
     pub profile: Option<Profile>,
     /// It is a sub-agent: sections that only concern the agent itself are left out.
     pub child: bool,
@@ -62,7 +62,7 @@ pub struct PromptScene {
     pub skills: Vec<SkillLine>,
     /// Skills that are active, in the order in which they became so.
     pub active: Vec<SkillNote>,
-    /// Who the person is, in their own words (`USER.md`).
+    /// The person's description of themselves, in their own words (`USER.md`).
     pub user: Option<String>,
     /// What is remembered and fits what was said, best first.
     pub memory: Vec<MemoryFact>,
@@ -105,7 +105,7 @@ impl PromptScene {
 /// One part of the prompt.
 #[derive(Debug, Clone, Copy)]
 pub struct Section {
-    /// Its name.
+    /// Name of the section.
     pub name: SectionName,
     /// How long it stays.
     pub stability: Stability,
@@ -231,7 +231,7 @@ pub const SECTIONS: &[Section] = &[
 /// A section with its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RenderedSection {
-    /// Its name.
+    /// Name of the section.
     pub name: SectionName,
     /// How long it stays.
     pub stability: Stability,

@@ -17,11 +17,11 @@ pub const VERSION: u16 = 1;
 /// One stored fact.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Record {
-    /// Whose journal.
+    /// Id of the session whose journal it belongs to.
     pub session: SessionId,
     /// Place in it: 1, 2, 3, …
     pub seq: Seq,
-    /// When.
+    /// When the fact was recorded, in microseconds since 1970 (UTC).
     pub ts: Timestamp,
     /// What kind of fact: `call.judged`.
     pub kind: String,

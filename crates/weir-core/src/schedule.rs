@@ -28,7 +28,7 @@ const BY: &str = "schedule:";
 pub struct ScheduledAgent {
     /// Its name: lower-case letters, digits, `-` and `_`.
     pub name: String,
-    /// What it is told to do: the person's own words.
+    /// The task of the agent: the person's own words.
     pub prompt: String,
     /// When, as a cron expression of five or six fields; none: only by hand or after another.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -159,8 +159,8 @@ impl ScheduledAgent {
         None
     }
 
-    /// What it is told when a run begins: its prompt stands in the system prompt. `when` is the
-    /// moment for which it was due, in its own zone.
+    /// The input with which a run begins: the agent's prompt stands in the system prompt. `when` is
+    /// the moment for which it was due, in its own zone.
     pub fn input(&self, run: &AgentRun, when: &str) -> String {
         let name = &self.name;
         let why = match run.cause {
@@ -178,7 +178,7 @@ impl ScheduledAgent {
         format!("{why} Do now what your instructions say.")
     }
 
-    /// Who stands in the journal as the one who spoke.
+    /// The name under which the agent's prompts stand in the journal.
     pub fn actor_name(&self) -> String {
         format!("{BY}{}", self.name)
     }
@@ -230,7 +230,7 @@ pub fn find_circle(known: &[(String, Option<String>)], name: &str, after: &str) 
 pub struct AgentRun {
     /// The agent.
     pub agent: String,
-    /// What it is the run for: unique for its agent, so that nothing runs twice.
+    /// The occasion of the run: unique for its agent, so that nothing runs twice.
     pub tick: String,
     /// Why there is a run.
     pub cause: AgentCause,
@@ -347,7 +347,7 @@ impl FromStr for AgentCause {
 pub enum AgentRunState {
     /// Claimed: it begins when it is its turn.
     Waiting,
-    /// Under way.
+    /// It runs.
     Running,
     /// Under way, and waiting for a person.
     Asking,

@@ -21,7 +21,7 @@ impl Secret {
         &self.0
     }
 
-    /// Whether there is nothing in it.
+    /// Whether the secret has no characters.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -27,13 +27,13 @@ use crate::recipe::SolvedRun;
 use crate::skill::SkillNote;
 use crate::tool::{AgentControl, EffectClass, PlanItem, ToolSpec};
 
+mod activity_log;
 mod agents;
 mod apply;
 mod call;
 mod calls;
 pub mod child;
 pub mod condense;
-mod deeds;
 mod derive;
 mod handle;
 mod limits;
@@ -43,6 +43,7 @@ mod nested;
 mod outlook;
 mod pending;
 mod recipe;
+mod sent;
 #[cfg(test)]
 mod share_tests;
 mod solving;
@@ -53,12 +54,13 @@ mod turns;
 mod window;
 
 pub use crate::config::{CondensingSettings, Guards, MemoryPolicy, RecipePolicy, SessionConfig};
+use activity_log::ActivityLog;
 use call::CallStage;
 pub use call::CallState;
 pub use calls::NOT_RECORDED;
-use deeds::ActivityLog;
 use pending::PendingBlocks;
 pub use recipe::PlanWork;
+pub use sent::{SENT_NAMES_MAX, SentInput, SentInputs};
 use window::ContextWindow;
 
 /// What a session is doing (L2). Computed, never stored.
@@ -103,7 +105,7 @@ pub struct Session {
     /// Facts that follow from the last one and are not journaled yet.
     due: VecDeque<Event>,
     /// What happened, as condensing tells it.
-    deeds: ActivityLog,
+    activity: ActivityLog,
     window: ContextWindow,
     /// Condensing that is under way.
     condensing: Option<condense::PendingCondensing>,
@@ -129,8 +131,8 @@ pub struct Session {
     label: Label,
     /// What persons said.
     said: Vec<String>,
-    /// Inputs by the names under which faces sent them.
-    sent: BTreeMap<String, SentInput>,
+    /// The last inputs by the names under which faces sent them.
+    sent: SentInputs,
     /// What the agent above asked for, in the session of a sub-agent.
     tasks: Vec<String>,
     /// Texts in the arguments of approved calls.
@@ -166,27 +168,17 @@ struct Counters {
 struct ProfileSwitch {
     profile: String,
     reason: String,
-    /// What it may do that the present one may not: what the gate and the person knew of.
+    /// The rights that the profile has and the present one has not: those that the gate and the
+    /// person knew of.
     widens: Vec<String>,
-}
-
-/// An input that a face sent under a name of its own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SentInput {
-    /// Its number.
-    pub input: InputId,
-    /// The fact that accepted it.
-    pub seq: Seq,
-    /// The run that was on then, or that it began; `None`: none began yet.
-    pub run: Option<RunId>,
 }
 
 /// An input that was accepted and not yet delivered.
 #[derive(Debug, Clone, PartialEq)]
 pub struct UndeliveredInput {
-    /// Its number.
+    /// Number of the input in its session.
     pub input: InputId,
-    /// What was said.
+    /// Text and attachments of the input.
     pub content: Vec<MessageBlock>,
     /// What the model is told with it.
     pub added: Vec<InputAddition>,
@@ -232,7 +224,7 @@ struct RunState {
     condensed: Option<TurnId>,
     /// The run was looked through for facts worth keeping.
     remembered: bool,
-    /// What it makes of a recipe, where one fits or is followed.
+    /// The recipe that fits or is followed, if there is one.
     recipe: Option<recipe::RecipeGuide>,
     /// What could become a recipe.
     solving: solving::SolvingRun,
@@ -314,7 +306,7 @@ impl Session {
             skills: BTreeMap::new(),
             found: BTreeSet::new(),
             due: VecDeque::new(),
-            deeds: ActivityLog::default(),
+            activity: ActivityLog::default(),
             window: ContextWindow::default(),
             condensing: None,
             hidden: None,
@@ -332,7 +324,7 @@ impl Session {
             unknown: Vec::new(),
             label: Label::default(),
             said: Vec::new(),
-            sent: BTreeMap::new(),
+            sent: SentInputs::default(),
             tasks: Vec::new(),
             approved: BTreeSet::new(),
             leases: Vec::new(),
@@ -365,7 +357,7 @@ impl Session {
         apply::apply_fact(self, ts, event);
     }
 
-    /// Its name.
+    /// Id of the session.
     pub fn id(&self) -> &SessionId {
         &self.id
     }
@@ -484,8 +476,8 @@ impl Session {
     pub fn leases(&self) -> &[LeaseGrant] {
         &self.leases
     }
-    /// What it is to do: what persons said, or the task that the agent above gave it. Whether its
-    /// calls fit that is asked of a judge; no right follows from it.
+    /// The tasks of the session: what persons said, or the task that the agent above gave it.
+    /// Whether its calls fit that is asked of a judge; no right follows from it.
     pub fn requested_tasks(&self) -> &[String] {
         if self.tasks.is_empty() { &self.said } else { &self.tasks }
     }
@@ -493,12 +485,12 @@ impl Session {
     pub fn input_count(&self) -> u32 {
         self.next.input
     }
-    /// The input that a face sent under this name.
+    /// The input that a face sent under this name, as far back as names are remembered.
     pub fn sent_input(&self, client_id: &str) -> Option<SentInput> {
-        self.sent.get(client_id).copied()
+        self.sent.find_input(client_id)
     }
-    /// All inputs that faces sent under names.
-    pub fn all_sent(&self) -> &BTreeMap<String, SentInput> {
+    /// The last inputs that faces sent under names.
+    pub fn all_sent(&self) -> &SentInputs {
         &self.sent
     }
     /// What persons said, oldest first.
@@ -537,7 +529,7 @@ impl Session {
         self.queue.iter().filter(|queued| queued.input.0 > self.looked).collect()
     }
 
-    /// What it is doing.
+    /// Whether it runs, waits for a person, or rests.
     pub fn status(&self) -> SessionStatus {
         let Some(run) = &self.run else { return SessionStatus::Idle };
         if run.cancel.is_some() || matches!(run.phase, RunPhase::Ending(..)) {
@@ -585,9 +577,8 @@ impl Session {
             return None;
         }
         let inspection = call.inspection.as_ref()?;
-        let judged = (inspection.effects.clone(), inspection.class);
-        let permit =
-            Permit::mint(self.id.clone(), id, call.tool.clone(), call.input.clone(), judged);
+        let (tool, input) = (call.tool.clone(), call.input.clone());
+        let permit = Permit::mint(self.id.clone(), id, tool, input, inspection);
         self.issued.insert(id);
         Some(permit)
     }

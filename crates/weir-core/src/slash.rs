@@ -53,9 +53,9 @@ pub fn name_of(file: &str) -> Option<String> {
 /// What the head of a file says.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CommandHead {
-    /// What it does, for a list.
+    /// A description of the command, for a list.
     pub description: String,
-    /// What it takes: `[file] [line]`.
+    /// The arguments that the command takes: `[file] [line]`.
     pub argument_hint: String,
     /// Fields that have no effect here.
     pub without_effect: Vec<String>,

@@ -1,4 +1,4 @@
-//! What a tool is to the rest of the house: its description, and what a call of it would touch. What
+//! What a tool is to the rest of the installation: its description, and what a call of it would touch. What
 //! it gives back is in `result`.
 //!
 //! Running a tool is not here: that is the port `weir_engine::ports::Tool`, and it takes a
@@ -149,9 +149,9 @@ pub struct PathEffect {
     /// Relative to the workspace root with `/` between parts and Unicode in NFC; absolute when it
     /// lies outside.
     pub path: String,
-    /// What is done to it.
+    /// What happens to the path: it is read, listed, written, made, moved or deleted.
     pub access: PathAccess,
-    /// Where it is.
+    /// Whether the path lies inside the workspace, outside, or leads out by a link.
     pub place: PathPlace,
     /// Everything below it is touched too.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -191,7 +191,7 @@ pub enum FileState {
     },
     /// A symbolic link.
     Link {
-        /// What it says.
+        /// Where the link leads, as it stands in the link.
         target: String,
     },
 }
@@ -201,7 +201,7 @@ pub enum FileState {
 pub struct PlannedChange {
     /// As in [`PathEffect::path`].
     pub path: String,
-    /// What is there before.
+    /// Content of the path before the call.
     pub before: FileState,
     /// What will be there after.
     pub after: FileState,
@@ -307,7 +307,8 @@ impl CommandEffect {
         self.tier == Tier::None || !self.describe_reach().is_empty()
     }
 
-    /// What it can reach beyond its sandbox, and where it can be reached, in words for a person.
+    /// The reach of the command beyond its sandbox, and the places where it can be reached, in
+    /// words for a person.
     pub fn describe_reach(&self) -> Vec<String> {
         let ports = self.ports.iter().map(|port| format!("localhost:{port}"));
         let serves = self.serves.iter().map(|port| format!("localhost:{port} (served)"));
@@ -319,7 +320,7 @@ impl CommandEffect {
 /// Something that is sent to somebody: a message, a post, a request that changes something.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SendEffect {
-    /// Who gets it, canonical: an address, a channel, a user.
+    /// The recipient, canonical: an address, a channel, a user.
     pub recipient: String,
     /// By which way: `mail`, the name of a server, a host.
     pub by: String,
@@ -362,9 +363,9 @@ pub struct SpawnEffect {
 /// Something of others that a call would switch on (Z9): it may do more from then on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct EnableEffect {
-    /// What it is: `plugin`.
+    /// The kind of the thing: `plugin`.
     pub what: String,
-    /// Its name.
+    /// Name of the plugin.
     pub name: String,
     /// SHA-256 of what it is now: nothing else is switched on.
     pub hash: String,
@@ -395,7 +396,7 @@ pub enum AgentControl {
     },
     /// Puts a question to the person and waits (`ask_followup_question`).
     Ask {
-        /// The question.
+        /// Text of the question, as the person reads it.
         text: String,
         /// Answers to choose from; empty: free text.
         options: Vec<String>,
@@ -409,16 +410,17 @@ pub enum AgentControl {
     },
     /// Goes on with another profile (`switch_agent`).
     Switch {
-        /// Its name.
+        /// Name of the profile to go on with.
         profile: String,
-        /// Why.
+        /// The reason, as a sentence for people.
         reason: String,
-        /// What it may do that the present one may not; empty: the switch widens nothing.
+        /// The rights that the profile has and the present one has not; empty: the switch widens
+        /// nothing.
         widens: Vec<String>,
     },
     /// Follows a recipe once the calls of this turn are done (`execute_recipe`).
     Follow {
-        /// The recipe.
+        /// The recipe whose steps become calls.
         recipe: Box<Recipe>,
         /// Its calls, with the parameters put in.
         calls: Vec<PlannedCall>,
@@ -428,7 +430,7 @@ pub enum AgentControl {
 /// One line of the task list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PlanItem {
-    /// What is to be done.
+    /// The step in words, one line.
     pub text: String,
     /// How far it is.
     pub status: PlanStatus,
@@ -440,7 +442,7 @@ pub struct PlanItem {
 pub enum PlanStatus {
     /// Not begun.
     Pending,
-    /// Under way.
+    /// It runs.
     InProgress,
     /// Finished.
     Done,
@@ -484,25 +486,25 @@ pub struct Effects {
     /// memory that came from outside.
     #[serde(skip_serializing_if = "Label::is_clean")]
     pub gives: Label,
-    /// What it sends, and to whom.
+    /// The messages that the call sends, with their recipients.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub sends: Vec<SendEffect>,
     /// Servers whose data it reads: foreign and private until somebody says otherwise.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub reads_from: Vec<String>,
-    /// What it asks such servers that reach the network: the question itself can carry something out.
+    /// The questions to servers that reach the network: a question itself can carry something out.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub queries: Vec<QueryEffect>,
     /// The sub-agent that it starts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spawns: Option<SpawnEffect>,
-    /// What it switches on.
+    /// Plugins and servers that the call switches on.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub enables: Vec<EnableEffect>,
     /// It asks a stronger model (`consult_flagship`), of which a run has few answers.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub consults: bool,
-    /// What it asks of the agent itself.
+    /// Change of the agent itself: a question, another profile, a recipe, the end of the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub control: Option<AgentControl>,
     /// Nothing is known: treated as having every effect.
@@ -529,7 +531,18 @@ impl Effects {
             || !self.enables.is_empty()
             || self.spawns.as_ref().is_some_and(|spawn| spawn.writes)
             || self.paths.iter().any(|p| p.access.is_write())
-            || self.hosts.iter().any(|h| h.method != "GET" && h.method != "HEAD")
+            || self.hosts.iter().any(|host| !self.only_reads(host))
+    }
+
+    /// Whether this request only reads: by its method, or because it is a question that is declared
+    /// word by word, which some servers want to be posted.
+    pub fn only_reads(&self, host: &HostEffect) -> bool {
+        host.method == "GET" || host.method == "HEAD" || self.is_declared_query(host)
+    }
+
+    /// Whether this request is a declared question: its words are judged, not its address.
+    pub fn is_declared_query(&self, host: &HostEffect) -> bool {
+        self.queries.iter().any(|query| query.server == host.host)
     }
 }
 
@@ -549,7 +562,7 @@ pub struct Inspection {
     /// the model. The call is judged all the same and then answered with it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fails: Option<String>,
-    /// What it would touch.
+    /// Paths, commands, hosts and recipients that the call would touch.
     pub effects: Effects,
     /// How it is recovered.
     pub class: EffectClass,
@@ -589,11 +602,11 @@ impl Inspection {
 /// A hook that does not let a call pass as it is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct HookOpinion {
-    /// Which hook, with its place: `hooks.PreToolUse[0] (.weir/config.toml:12)`.
+    /// The hook with its place: `hooks.PreToolUse[0] (.weir/config.toml:12)`.
     pub hook: String,
     /// It refuses; otherwise it wants a person to be asked.
     pub denies: bool,
-    /// Its words.
+    /// What the hook says, in its own words.
     pub reason: String,
 }
 
@@ -605,12 +618,12 @@ pub enum JudgeOpinion {
     Fits,
     /// It does not.
     Unfit {
-        /// Why.
+        /// The reason, as a sentence for people and the model.
         reason: String,
     },
     /// No usable answer came: as good as a no.
     Silent {
-        /// Why.
+        /// The reason, as a sentence for people and the model.
         reason: String,
     },
 }

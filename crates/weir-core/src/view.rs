@@ -2,6 +2,9 @@
 //! kept by the session itself, as it is folded forward with every fact.
 
 pub mod audit;
+pub mod diff;
+pub mod markdown_cut;
+pub mod streamed;
 pub mod told;
 pub mod transcript;
 pub mod visible;

@@ -13,15 +13,15 @@ use crate::profile::PermissionMode;
 /// `session.opened`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AgentSpawned {
-    /// Its session.
+    /// Id of the sub-agent's session.
     pub agent: SessionId,
     /// The call that started it.
     pub call: CallId,
-    /// In which run.
+    /// Number of the run in which it was started.
     pub run: RunId,
-    /// Its profile.
+    /// Name of the profile.
     pub profile: String,
-    /// What it was asked to do.
+    /// The task in words, as the sub-agent reads it.
     pub task: String,
     /// How many agents stand above it.
     pub depth: u32,
@@ -31,7 +31,7 @@ pub struct AgentSpawned {
     pub model: String,
     /// Names of its tools.
     pub tools: Vec<String>,
-    /// What it may use up.
+    /// The part of the parent's budget that it may use.
     #[serde(default)]
     pub share: BudgetShare,
     /// It may change the workspace of the agent that started it.
@@ -51,7 +51,7 @@ pub struct AgentAsked {
     pub call: CallId,
     /// The profiles on the way to it, from the agent that this session started on.
     pub path: Vec<String>,
-    /// What is asked.
+    /// The sub-agent's own request for an approval.
     pub request: Box<ApprovalRequested>,
 }
 
@@ -62,18 +62,18 @@ pub struct AgentAnswered {
     pub agent: SessionId,
     /// The call of this session that it works for.
     pub call: CallId,
-    /// Which approval.
+    /// Id of the approval.
     pub approval: ApprovalId,
     /// The decision.
     pub decision: Decision,
-    /// Who decided.
+    /// Name of the person who decided.
     pub by: String,
 }
 
 /// A sub-agent came to rest. What it used counts here, once, and nowhere else.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AgentFinished {
-    /// Its session.
+    /// Id of the sub-agent's session.
     pub agent: SessionId,
     /// The call that started it.
     pub call: CallId,

@@ -20,11 +20,11 @@ use super::keep::KeepRequest;
 pub struct ProfileSwitched {
     /// The new profile.
     pub profile: String,
-    /// The one before.
+    /// Name of the profile before the switch.
     pub from: String,
     /// Why, in the words of whoever wanted it.
     pub reason: String,
-    /// What of the new profile could not be had.
+    /// Tools and settings of the new profile that are missing here, one sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
     /// All settings from now on.
@@ -46,7 +46,7 @@ pub enum CondenseReason {
 /// Condensing begins: nothing has changed yet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ContextCondensing {
-    /// Why.
+    /// What made condensing necessary.
     pub reason: CondenseReason,
     /// What the person who wants it wants the summary to keep, in their words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -72,7 +72,7 @@ pub struct ContextSummarised {
     /// Tokens of the helper: they count.
     #[serde(default)]
     pub usage: Usage,
-    /// What they cost, where the price is known.
+    /// The cost of the tokens, where the price is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
 }
@@ -94,7 +94,7 @@ pub enum MessageOrigin {
 /// An entry of the model's view with its origin.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HistoryEntry {
-    /// Where it comes from.
+    /// Whether a person, the model, the engine or a summary speaks in it.
     pub origin: MessageOrigin,
     /// The entry.
     pub message: Message,
@@ -103,7 +103,7 @@ pub struct HistoryEntry {
 /// The model's view became shorter; the journal did not (X2).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ContextCondensed {
-    /// Why.
+    /// What made condensing necessary.
     pub reason: CondenseReason,
     /// The last pass that was needed: 1 shortened results, 2 dropped noise, 3 summarised.
     pub pass: u8,
@@ -127,7 +127,7 @@ pub struct ContextCondensed {
 /// The last condensing was taken back: the model sees again what it hid.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ContextUncondensed {
-    /// Who took it back.
+    /// Name of the person who undid the condensing.
     pub by: String,
 }
 
@@ -136,7 +136,7 @@ pub struct ContextUncondensed {
 pub struct ContextRecalled {
     /// By which call.
     pub call: CallId,
-    /// What it looked for.
+    /// The words that were searched for.
     pub words: String,
     /// Facts whose text it was given.
     pub passages: Vec<u64>,
@@ -147,16 +147,16 @@ pub struct ContextRecalled {
 pub struct SteeringReminded {
     /// After which model call of the run.
     pub iteration: u32,
-    /// What it was told.
+    /// The reminder as the model reads it.
     pub text: String,
 }
 
 /// A skill is active from now on (M1).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SkillActivated {
-    /// Which.
+    /// Name of the skill.
     pub skill: String,
-    /// Where it was found.
+    /// Path of the file, or the plugin, that the skill is from.
     pub source: String,
     /// What made it active: `trigger`, `person`, `profile`, `read_skill`, `invoke_skill`.
     pub by: String,
@@ -165,7 +165,7 @@ pub struct SkillActivated {
 /// A fact waits in the inbox of the memory (M4).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MemoryProposed {
-    /// The fact.
+    /// The remembered fact with its id.
     #[serde(flatten)]
     pub note: MemoryNote,
 }
@@ -173,7 +173,7 @@ pub struct MemoryProposed {
 /// A fact was put into memory without asking, because a person lets such facts through (M4).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MemoryWritten {
-    /// The fact.
+    /// The remembered fact with its id.
     #[serde(flatten)]
     pub note: MemoryNote,
 }
@@ -190,7 +190,7 @@ pub struct RunRemembered {
     /// Tokens of the helper: they count.
     #[serde(default)]
     pub usage: Usage,
-    /// What they cost, where the price is known.
+    /// The cost of the tokens, where the price is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
 }

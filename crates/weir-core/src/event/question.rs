@@ -11,11 +11,11 @@ pub const SERVER: &str = "the server";
 /// The agent, or a server whose call runs, asks the person something.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct QuestionAsked {
-    /// Its name.
+    /// Id of the question.
     pub question: QuestionId,
     /// The call it came with.
     pub call: CallId,
-    /// The question.
+    /// Text of the question, as the person reads it.
     pub text: String,
     /// Answers to choose from; empty: free text.
     pub options: Vec<String>,
@@ -30,12 +30,12 @@ pub struct QuestionAsked {
 /// A question was settled.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct QuestionAnswered {
-    /// Which.
+    /// Id of the question.
     pub question: QuestionId,
     /// The answer; absent when there was none: the run was cancelled first, or a server asked and
     /// nobody attends.
     pub answer: Option<String>,
-    /// Who answered.
+    /// Name of the person who answered.
     pub by: String,
     /// The input that was the answer, when it came as one.
     #[serde(default, skip_serializing_if = "Option::is_none")]

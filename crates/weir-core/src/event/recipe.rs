@@ -12,9 +12,9 @@ use crate::model::Usage;
 /// A recipe fits what was said.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RecipeMatched {
-    /// Which.
+    /// Id of the recipe.
     pub recipe: String,
-    /// Its name for people.
+    /// Name that people read.
     pub name: String,
     /// How well it fits, from 0 to 1.
     pub score: f64,
@@ -31,7 +31,7 @@ pub struct RecipeMatched {
 /// The planner filled a recipe in, or could not.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RecipePlanned {
-    /// Which.
+    /// Id of the recipe.
     pub recipe: String,
     /// The calls in their order; empty where there is no plan.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -42,7 +42,7 @@ pub struct RecipePlanned {
     /// Tokens of the planner: they count.
     #[serde(default)]
     pub usage: Usage,
-    /// What they cost, where the price is known.
+    /// The cost of the tokens, where the price is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
 }
@@ -50,9 +50,9 @@ pub struct RecipePlanned {
 /// Calls of a recipe are made in this turn; the model was not asked for them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RecipeStepped {
-    /// In which turn.
+    /// Number of the turn whose calls the recipe gave.
     pub turn: TurnId,
-    /// Which recipe.
+    /// Id of the recipe.
     pub recipe: String,
     /// The step of the first of them, counted from 1.
     pub step: u32,
@@ -63,11 +63,11 @@ pub struct RecipeStepped {
 /// A recipe is not followed any further: the agent goes on by itself.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RecipeFallback {
-    /// Which.
+    /// Id of the recipe.
     pub recipe: String,
     /// The step that it stopped at, counted from 1; absent: before or between steps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step: Option<u32>,
-    /// Why.
+    /// The reason, as a sentence for people and the model.
     pub reason: String,
 }

@@ -27,7 +27,7 @@ pub use veil::StreamRedactor;
 /// What a filter may know.
 #[derive(Debug, Clone, Copy)]
 pub struct FilterContext<'a> {
-    /// Which call.
+    /// Number of the call in its session.
     pub call: CallId,
     /// The tool it used; `None` for an unknown one.
     pub tool: Option<&'a ToolSpec>,
@@ -68,7 +68,7 @@ pub struct ResultDraft {
     pub whole: Option<Vec<MessageBlock>>,
     /// The file to write: path and text.
     pub file: Option<(String, String)>,
-    /// Where it came from and how private it is.
+    /// Origins and privacy of the result.
     pub label: Label,
     /// Why the content was withheld, when it was.
     pub withheld: Option<String>,

@@ -75,15 +75,70 @@ pub struct Judgement {
     pub verdict: Verdict,
     /// The gate that gave it, as [`Judgement::from_opinions`] chooses; absent when all allow.
     pub gate: Option<GateName>,
-    /// Its rule.
+    /// Rule of that gate's opinion, with the place where the rule stands.
     pub rule: Option<String>,
-    /// Its reason.
+    /// Reason of that gate's opinion, a sentence for person and model.
     pub reason: Option<String>,
     /// Every gate that did not plainly allow.
     pub gates: Vec<GateOpinion>,
 }
 
 /// Lets every gate judge; all of them, always.
+///
+/// ```
+/// use std::collections::VecDeque;
+///
+/// use serde_json::json;
+/// use weir_core::governance::rules::{RuleAction, RuleContext, RuleOrigin, RuleSet};
+/// use weir_core::governance::{
+///     CallFacts, GateContext, GateName, NOTHING_FOUND, Provenance, Verdict, judge_call,
+/// };
+/// use weir_core::ids::CallId;
+/// use weir_core::profile::{Limits, PermissionMode};
+/// use weir_core::tool::{CommandEffect, EffectClass, Effects, Inspection};
+///
+/// let mut rules = RuleSet::new(RuleContext { workspace: "/work".into(), ..RuleContext::default() });
+/// let origin = RuleOrigin::new("example");
+/// rules.add(rules.parse_rule(RuleAction::Deny, "Shell(git push:*)", origin).expect("a rule"));
+///
+/// let judge = |line: &str| {
+///     let command = CommandEffect { command: line.into(), cwd: ".".into(), ..Default::default() };
+///     let inspection = Inspection {
+///         known: true,
+///         nearest: None,
+///         invalid: None,
+///         fails: None,
+///         effects: Effects { commands: vec![command], ..Effects::default() },
+///         class: EffectClass::Process,
+///         summary: format!("Run {line}"),
+///         diff: None,
+///         confirm: None,
+///         hooks: Vec::new(),
+///         judged: None,
+///     };
+///     let input = json!({ "command": line });
+///     let tool = "execute_command";
+///     let call = CallFacts { call: CallId(1), tool, input: &input, broken: None, inspection: &inspection };
+///     let context = GateContext {
+///         visible: &[tool.to_owned()],
+///         found: &NOTHING_FOUND,
+///         mode: PermissionMode::Ask,
+///         rules: &rules,
+///         limits: &Limits::default(),
+///         tool_calls: 0,
+///         consulted: 0,
+///         changes: 0,
+///         recent: &VecDeque::new(),
+///         unknown: &[],
+///         provenance: Provenance::for_empty_session(),
+///     };
+///     judge_call(&call, &context)
+/// };
+///
+/// let refused = judge("git push origin main");
+/// assert_eq!((refused.verdict, refused.gate), (Verdict::Deny, Some(GateName::Rules)));
+/// assert_eq!(judge("cargo build").verdict, Verdict::Ask);
+/// ```
 pub fn judge_call(call: &CallFacts<'_>, context: &GateContext<'_>) -> Judgement {
     Judgement::from_opinions(
         judge_each(call, context).into_iter().filter_map(|(_, opinion)| opinion),

@@ -24,18 +24,18 @@ pub struct LeaseTerms {
 pub struct LeaseGrant {
     /// Its number in the session: 1, 2, …
     pub lease: u32,
-    /// What it allows.
+    /// Rules of calls that it lets pass.
     pub rules: Vec<Rule>,
     /// Calls that it still covers; `None`: any number.
     pub uses_left: Option<u32>,
     /// Until when; `None`: to the end of the session.
     pub until: Option<Timestamp>,
-    /// Who granted it.
+    /// Name of the person who granted it.
     pub by: String,
 }
 
 impl LeaseGrant {
-    /// Whether it still covers a call at `now`.
+    /// Whether the lease still covers a call at `now`.
     pub fn is_live(&self, now: Timestamp) -> bool {
         self.uses_left != Some(0) && self.until.is_none_or(|until| now < until)
     }

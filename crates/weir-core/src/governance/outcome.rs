@@ -18,7 +18,7 @@ const SETTLED_MAX: usize = 64;
 /// A call of which nobody knows whether it took effect.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownOutcome {
-    /// Which.
+    /// Number of the call in its session.
     pub call: CallId,
     /// Tool and input, as [`super::call_form`] writes them.
     pub form: String,

@@ -15,7 +15,7 @@ use crate::ids::CallId;
 use crate::profile::{Limits, PermissionMode, Profile, built_in_profiles};
 use crate::tool::{
     AgentControl, CommandEffect, EffectClass, Effects, EnableEffect, HostEffect, Inspection,
-    PathAccess, PathEffect, PathPlace, SendEffect, SpawnEffect, Tier, ToolGroup,
+    PathAccess, PathEffect, PathPlace, QueryEffect, SendEffect, SpawnEffect, Tier, ToolGroup,
 };
 
 /// One kind of effect: its name and a call that has it.
@@ -181,6 +181,17 @@ fn network_samples() -> Vec<EffectSample> {
             "fetch any other host",
             ToolGroup::Web,
             host_effects("GET", "https://other.example/"),
+        ),
+        sample(
+            "ask a listed search engine (POST), words built here",
+            ToolGroup::Web,
+            Effects {
+                queries: vec![QueryEffect {
+                    server: "listed.example".into(),
+                    words: vec!["built".into()],
+                }],
+                ..host_effects("POST", "https://listed.example/")
+            },
         ),
         sample(
             "send (POST) to a listed host",

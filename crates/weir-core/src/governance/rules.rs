@@ -108,13 +108,13 @@ pub struct RuleContext {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{origin}: the {action} rule {rule:?} {problem}")]
 pub struct RuleError {
-    /// Where it stands.
+    /// File and line of the rule.
     pub origin: RuleOrigin,
-    /// Which set.
+    /// The list that it belongs to: deny, ask or allow.
     pub action: RuleAction,
-    /// Its text.
+    /// Text of the rule as it stands in the file.
     pub rule: String,
-    /// What is wrong and what to write instead.
+    /// The mistake, and what to write instead.
     pub problem: String,
 }
 
@@ -140,7 +140,7 @@ impl Rule {
             Err(problem) => Err(RuleError { origin, action, rule: text.to_string(), problem }),
         }
     }
-    /// Its set.
+    /// The list that it belongs to: deny, ask or allow.
     pub fn action(&self) -> RuleAction {
         self.action
     }
@@ -148,7 +148,7 @@ impl Rule {
     pub fn text(&self) -> &str {
         &self.text
     }
-    /// Where it came from.
+    /// The file and line, or the session, that the rule comes from.
     pub fn origin(&self) -> &RuleOrigin {
         &self.origin
     }
@@ -183,7 +183,7 @@ impl fmt::Display for Rule {
 /// A rule as JSON.
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 struct RuleRecord {
-    /// Its set.
+    /// The list that it belongs to: deny, ask or allow.
     action: RuleAction,
     /// Its text: `Edit(src/**)`.
     rule: String,
@@ -246,7 +246,7 @@ impl PartialEq for RuleSet {
 /// A set as JSON.
 #[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 struct RuleSetRecord {
-    /// What its rules are relative to.
+    /// The folders that its rules are relative to.
     #[serde(default)]
     context: RuleContext,
     /// Its rules, strongest first.
@@ -273,7 +273,7 @@ impl RuleSet {
     pub fn new(context: RuleContext) -> RuleSet {
         RuleSet { context, rules: Arc::default(), compiled: OnceLock::new() }
     }
-    /// What its rules are relative to.
+    /// Workspace, home and own folders that paths in the rules are relative to.
     pub fn context(&self) -> &RuleContext {
         &self.context
     }

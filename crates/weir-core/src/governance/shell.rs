@@ -40,13 +40,13 @@ pub struct CommandLine {
 /// One simple command: assignments, words and redirections.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct CommandPart {
-    /// Its source text.
+    /// Source text of the command, as it was typed.
     pub raw: String,
     /// Program and arguments, quotes removed.
     pub words: Vec<ShellWord>,
     /// `NAME=value` before the program.
     pub assignments: Vec<ShellWord>,
-    /// What is read from and written to files.
+    /// Redirections of the command, in order.
     pub redirections: Vec<Redirection>,
     /// It stands in a substitution.
     pub nested: bool,

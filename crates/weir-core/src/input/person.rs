@@ -30,7 +30,7 @@ pub enum PersonCommand {
     Decide(ApprovalAnswer),
     /// Answer a question.
     Reply {
-        /// The question.
+        /// Id of the question.
         question: QuestionId,
         /// The words, or the option that was chosen.
         answer: String,

@@ -16,7 +16,7 @@ pub const BY_PERSON: &str = "person";
 )]
 #[serde(rename_all = "snake_case")]
 pub enum MemoryKind {
-    /// Who the person is.
+    /// The identity of the person.
     Identity,
     /// How they want things done.
     Preference,
@@ -49,7 +49,7 @@ impl MemoryKind {
         }
     }
 
-    /// Its word in settings and journals.
+    /// The kind as settings and journals write it.
     pub fn as_str(self) -> &'static str {
         match self {
             MemoryKind::Identity => "identity",
@@ -83,9 +83,9 @@ pub enum MemoryStatus {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct MemorySource {
-    /// Who wrote it: `person`, `mark_for_memory`, `condensing`, `run`.
+    /// The author: `person`, `mark_for_memory`, `condensing`, `run`.
     pub by: String,
-    /// In which session.
+    /// Id of the session in which it was learned.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<SessionId>,
     /// By which call.
@@ -101,7 +101,7 @@ pub struct MemorySource {
 pub struct NewMemory {
     /// The fact, one sentence or two.
     pub text: String,
-    /// What it is about.
+    /// Kind of the remembered fact.
     pub kind: MemoryKind,
     /// A few words to find it by.
     #[serde(default)]
@@ -111,12 +111,12 @@ pub struct NewMemory {
     /// The workspace that it is about; `None`: every one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workspace: Option<String>,
-    /// Where it came from.
+    /// Session and call in which it was learned.
     pub source: MemorySource,
     /// Whose words it was made from (Z1). It keeps this for good.
     #[serde(default)]
     pub label: Label,
-    /// Whether it waits for a person.
+    /// Whether the fact waits for a person's approval before it counts.
     pub status: MemoryStatus,
     /// The fact whose place it takes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -128,7 +128,7 @@ pub struct NewMemory {
 pub struct MemoryFact {
     /// Its name: derived from its words and workspace, so that the same fact is one fact.
     pub id: MemoryId,
-    /// What was to be remembered.
+    /// The fact as it was first proposed, with its source.
     #[serde(flatten)]
     pub fact: NewMemory,
     /// How often it was said again.
@@ -145,17 +145,17 @@ pub struct MemoryFact {
 /// A fact as it stands in a journal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MemoryNote {
-    /// Its name.
+    /// Id of the remembered fact.
     pub memory: MemoryId,
-    /// Its text.
+    /// The remembered fact in words.
     pub text: String,
-    /// What it is about. Under another name than the kind of the fact, which it would hide;
+    /// The subject of the fact. Under another name than the kind of the fact, which it would hide;
     /// journals of earlier versions have it as `kind`.
     #[serde(rename = "memory_kind", alias = "kind")]
     pub kind: MemoryKind,
-    /// Whether it waits for a person.
+    /// Whether the fact waits for a person's approval before it counts.
     pub status: MemoryStatus,
-    /// Who wrote it, as in [`MemorySource::by`].
+    /// The author of the fact, as in [`MemorySource::by`].
     pub by: String,
     /// Whose words it was made from.
     #[serde(default, skip_serializing_if = "Label::is_clean")]

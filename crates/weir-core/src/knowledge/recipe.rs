@@ -14,7 +14,7 @@ use crate::label::Label;
 pub struct Recipe {
     /// Its name in files and commands: `[a-z0-9-]{1,64}`.
     pub id: String,
-    /// Its name for people.
+    /// Name that people read.
     pub name: String,
     /// One or two sentences: when it fits and what it does.
     pub description: String,
@@ -28,7 +28,7 @@ pub struct Recipe {
     pub parameters: Vec<RecipeParameter>,
     /// What is done, in order.
     pub steps: Vec<RecipeStep>,
-    /// Where it comes from.
+    /// Whether the program brings it, a person wrote it, or runs taught it.
     #[serde(default)]
     pub source: RecipeSource,
     /// Profiles in which it may be used; empty: all.
@@ -48,7 +48,7 @@ pub struct Recipe {
 pub struct RecipeParameter {
     /// Its name: `[a-z0-9_]+`.
     pub name: String,
-    /// What it is, for the planner.
+    /// A description for the planner.
     #[serde(default)]
     pub description: String,
     /// The recipe can do without it.
@@ -60,12 +60,12 @@ pub struct RecipeParameter {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RecipeStep {
-    /// The tool.
+    /// Name of the tool that is called.
     pub tool: String,
     /// Its arguments; texts may contain `{{parameter}}` and `{{step1.result}}`, the text that an
     /// earlier step gave.
     pub input: Value,
-    /// What its result must satisfy for the recipe to go on.
+    /// The conditions that the result must satisfy for the recipe to go on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expect: Option<StepExpectation>,
 }
@@ -121,11 +121,11 @@ impl RecipeStanding {
     pub fn points(&self) -> i64 {
         i64::from(self.successes) - i64::from(self.failures)
     }
-    /// Whether it may take the fast path.
+    /// Whether the recipe may take the fast path.
     pub fn is_fast(&self) -> bool {
         self.points() >= FAST_FROM
     }
-    /// Whether it fell below the floor.
+    /// Whether the recipe's points are below the floor, so that it is not used.
     pub fn is_demoted(&self) -> bool {
         self.points() < FLOOR
     }
@@ -134,7 +134,7 @@ impl RecipeStanding {
 /// A recipe that fits what was said.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RecipeMatch {
-    /// The recipe.
+    /// The recipe with its steps.
     pub recipe: Recipe,
     /// How well it fits, from 0 to 1.
     pub score: f64,
@@ -146,11 +146,11 @@ pub struct RecipeMatch {
 /// One call that the planner made of a recipe.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PlannedCall {
-    /// The tool.
+    /// Name of the tool that is called.
     pub tool: String,
     /// Its arguments; `{{step1.result}}` is what the first call gave.
     pub input: Value,
-    /// What its result must satisfy.
+    /// The conditions that the result must satisfy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expect: Option<StepExpectation>,
 }
@@ -158,7 +158,7 @@ pub struct PlannedCall {
 /// What a run made of a recipe: counted once, with the fact that the run was finished.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RecipeUse {
-    /// Which recipe.
+    /// Id of the recipe.
     pub recipe: String,
     /// By the fast path; otherwise the agent followed it call by call.
     pub fast: bool,

@@ -9,9 +9,9 @@ use crate::label::Label;
 /// One line of the catalogue.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SkillLine {
-    /// Its name.
+    /// Name of the skill.
     pub name: String,
-    /// What it is for and when to use it.
+    /// One or two sentences: its purpose, and when to use it.
     pub description: String,
     /// Where it was found: `bundled`, `yours`, or a path of the workspace.
     pub source: String,
@@ -26,13 +26,13 @@ pub struct SkillLine {
 /// A skill that is active: its text stands in section 10 and is told again after condensing.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SkillNote {
-    /// Its name.
+    /// Name of the skill.
     pub name: String,
-    /// Where it was found.
+    /// Path of the file, or the plugin, that the skill is from.
     pub source: String,
-    /// Who made it active: `trigger`, `person`, `profile`, `read_skill`, `invoke_skill`.
+    /// The cause of its being active: `trigger`, `person`, `profile`, `read_skill`, `invoke_skill`.
     pub by: String,
-    /// Its instructions.
+    /// Instructions of the skill, without its head.
     pub text: String,
     /// Whose words they are.
     #[serde(default, skip_serializing_if = "Label::is_clean")]

@@ -34,7 +34,7 @@ pub struct FactQuery<'a> {
     pub said: &'a str,
     /// The workspace of the session.
     pub workspace: &'a str,
-    /// Now.
+    /// The current time, in microseconds since 1970 (UTC).
     pub now: Timestamp,
 }
 
@@ -80,6 +80,11 @@ pub fn search_facts(facts: Vec<MemoryFact>, occasion: &FactQuery<'_>) -> Vec<Mem
         .collect();
     best_first(&mut scored);
     scored.into_iter().map(|(_, fact)| fact).collect()
+}
+
+/// The facts that a search may bring: kept, and about this workspace or every one.
+pub fn usable_facts(facts: Vec<MemoryFact>, occasion: &FactQuery<'_>) -> Vec<MemoryFact> {
+    facts.into_iter().filter(|fact| is_of_use(fact, occasion)).collect()
 }
 
 /// Kept, and about this workspace or every one.

@@ -19,9 +19,9 @@ const CLOSE: &str = "</memories>";
 /// A fact as a helper wrote it down, in the form that a fact must have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FoundFact {
-    /// The fact.
+    /// The fact in words, one sentence.
     pub text: String,
-    /// What it is about.
+    /// Kind of the remembered fact.
     pub kind: MemoryKind,
     /// From 1 to 5.
     pub importance: u8,

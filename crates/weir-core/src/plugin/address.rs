@@ -100,7 +100,9 @@ fn decoded_dots(part: &str) -> String {
     part.replace("%2e", ".").replace("%2E", ".")
 }
 
-fn percent_encode(value: &str, keeps_slashes: bool, out: &mut String) {
+/// Appends `value` to `out` as a piece of an address: every byte that is not unreserved is escaped,
+/// and `/` unless `keeps_slashes`.
+pub fn percent_encode(value: &str, keeps_slashes: bool, out: &mut String) {
     const HEX: &[u8; 16] = b"0123456789ABCDEF";
     for byte in value.bytes() {
         let plain = byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);

@@ -16,13 +16,13 @@ pub const ARGUMENT_BYTES_MAX: usize = 16 * 1024;
 pub struct ParamSpec {
     /// Its name, as `{{name}}` has it.
     pub name: String,
-    /// What it is.
+    /// Type of the value.
     #[serde(rename = "type", default)]
     pub kind: ParamKind,
     /// It must be given. One that may be left out stands for nothing then.
     #[serde(default = "yes")]
     pub required: bool,
-    /// What it means.
+    /// One sentence for the model: the meaning of the value.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub description: String,
     /// A word that begins with `-` is let through: a program may take it for an option.

@@ -42,7 +42,6 @@ const NOTES_ORDER: &[(SectionName, CutStrategy, &str)] = &[
     (SectionName::Recipes, CutStrategy::Head, ""),
     (SectionName::PluginSkills, CutStrategy::Head, "read_skill reads one by its name"),
     (SectionName::Skills, CutStrategy::Head, "read_skill reads one by its name"),
-    (SectionName::Skills, CutStrategy::Head, "read_skill reads one by its name"),
     (SectionName::OwnSkills, CutStrategy::Head, "read_skill reads one by its name"),
     (SectionName::Workspace, CutStrategy::Head, "list_files shows it"),
     (SectionName::Memory, CutStrategy::Head, "recall_memory finds the rest"),

@@ -7,15 +7,15 @@ use serde::Serialize;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SectionName {
-    /// Who the agent is.
+    /// The role of the agent.
     Profile,
-    /// What it can do.
+    /// The abilities of the agent.
     Capabilities,
     /// What is usual in the workspace.
     Conventions,
     /// What the schemas of the tools do not say.
     Tools,
-    /// Which tool for what.
+    /// The tool to take for each purpose.
     Routing,
     /// How it works.
     Objective,

@@ -46,13 +46,13 @@ const ID_WORD_CHARS_MAX: usize = 14;
 /// A run that completed without a failed or refused call, as far as a recipe can be made from it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SolvedRun {
-    /// In which session.
+    /// Id of the session that the run belongs to.
     pub session: SessionId,
-    /// Which run.
+    /// Number of the run in its session.
     pub run: RunId,
     /// Root of the workspace.
     pub workspace: String,
-    /// In which profile.
+    /// Name of the profile in which it ran.
     pub profile: String,
     /// When it was finished.
     pub ts: Timestamp,
@@ -68,16 +68,16 @@ pub struct SolvedRun {
 /// One call of a solved run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SolvedCall {
-    /// The tool.
+    /// Name of the tool that is called.
     pub tool: String,
-    /// Its arguments.
+    /// Arguments of the call, as a JSON object.
     pub input: Value,
 }
 
 /// A recipe that was made from runs, and those runs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LearnedRecipe {
-    /// The recipe.
+    /// The recipe with its steps.
     pub recipe: Recipe,
     /// The runs, newest first.
     pub evidence: Vec<RecipeEvidence>,
@@ -86,9 +86,9 @@ pub struct LearnedRecipe {
 /// A run that speaks for a recipe. What was said in it stays with the run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct RecipeEvidence {
-    /// In which session.
+    /// Id of the session.
     pub session: SessionId,
-    /// Which run.
+    /// Number of the run in its session.
     pub run: RunId,
     /// When it was finished.
     pub ts: Timestamp,

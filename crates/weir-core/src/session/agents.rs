@@ -15,7 +15,7 @@ use super::{CallState, Session, limits};
 pub(super) struct KnownChild {
     spawned: Box<AgentSpawned>,
     finished: bool,
-    /// What it asked; `None`: answered.
+    /// The requests of the sub-agent; `None`: answered.
     asked: BTreeMap<ApprovalId, Option<Box<AgentAsked>>>,
 }
 
@@ -136,7 +136,7 @@ impl Session {
 }
 
 impl CallState {
-    /// What it says about the agent that it starts.
+    /// The effect of starting an agent, where the call has it.
     pub fn spawn_effect(&self) -> Option<&SpawnEffect> {
         self.inspection.as_ref()?.effects.spawns.as_ref()
     }

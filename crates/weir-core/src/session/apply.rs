@@ -60,7 +60,7 @@ pub(super) fn apply_fact(s: &mut Session, ts: Timestamp, event: &Event) {
             s.next.input = f.input.0;
             if let Some(name) = &f.client_id {
                 let run = s.run.as_ref().map(|run| run.id);
-                s.sent.insert(name.clone(), SentInput { input: f.input, seq: s.facts, run });
+                s.sent.note_accepted(name, SentInput { input: f.input, seq: s.facts, run });
             }
             let child = s.config.as_ref().is_some_and(|config| config.depth > 0);
             if child {
@@ -271,8 +271,7 @@ fn apply_resumption(s: &mut Session, gap_ms: u64) {
 fn run_started(s: &mut Session, ts: Timestamp, f: &RunStarted) {
     s.next.run = f.run.0;
     s.finished = None;
-    let waiting = s.sent.values_mut().filter(|sent| sent.run.is_none());
-    waiting.for_each(|sent| sent.run = Some(f.run));
+    s.sent.note_run(f.run);
     let phase = if s.turn.is_some() { RunPhase::Turning } else { RunPhase::Look };
     s.run = Some(RunState {
         id: f.run,
@@ -359,7 +358,7 @@ fn apply_result_effects(s: &mut Session, f: &CallFinished) {
                 let text = prompt::in_force(s.skills.values());
                 s.told.insert(SectionName::ActiveSkills.as_str().into(), text);
             }
-            // A job is followed where all deeds are.
+            // A job is followed where all activity is.
             ResultEffect::Step { .. } | ResultEffect::Job { .. } => (),
             ResultEffect::Used { usage, cost_usd } => s.count_usage(usage, *cost_usd),
             ResultEffect::Made { tool } => s.add_dynamic_tool(tool),
@@ -609,7 +608,7 @@ fn call_finished(s: &mut Session, f: &CallFinished) {
         recent.result = ran.then(|| sha256_hex(plain_text(&f.result).as_bytes()));
         recent.changed = changed_world;
     }
-    s.deeds.record_call(f, s.find_call(f.call).cloned().as_ref());
+    s.activity.record_call(f, s.find_call(f.call).cloned().as_ref());
     solving::note_finished_call(s, f);
     apply_result_effects(s, f);
     let both = s.turn_label().taint() == Taint::Both;

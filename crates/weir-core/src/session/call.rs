@@ -15,7 +15,7 @@ use crate::tool::{AgentControl, Inspection};
 /// One call of the current turn.
 #[derive(Debug, Clone)]
 pub struct CallState {
-    /// Its number.
+    /// Number of the call in its session.
     pub id: CallId,
     /// The tool, as the model wrote it.
     pub tool: String,

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::governance::rules::RuleAction;
 use crate::ids::{CallId, SessionId};
-use crate::profile::{Limits, PermissionMode};
+use crate::profile::{Limits, PermissionMode, narrower_bound};
 use crate::tool::built_in::ToolTrait;
 use crate::tool::{ToolGroup, ToolSpec};
 
@@ -53,7 +53,13 @@ pub fn child_config(
     // What its profile does not say is as the person left it for the same model.
     let same_model = parent.model.model == own.model.model;
     let usual = if same_model { parent.thinking } else { own.thinking };
+    // Every field, so that whoever adds one says whose it is: what lets more happen is the parent's or
+    // the narrower of both.
     SessionConfig {
+        workspace: own.workspace.clone(),
+        profile: own.profile.clone(),
+        model: own.model.clone(),
+        system: own.system.clone(),
         permission: parent.permission.narrower_mode(own.permission),
         thinking: own.profile.thinking.unwrap_or(usual),
         tools: of(&own.tools),
@@ -69,7 +75,6 @@ pub fn child_config(
         attended: parent.attended,
         guards: Guards { stop_hooks: own.guards.stop_hooks, ..parent.guards.clone() },
         externalize_over: parent.externalize_over,
-        ..own.clone()
     }
 }
 
@@ -91,47 +96,17 @@ pub fn may_write(config: &SessionConfig) -> bool {
     config.permission != PermissionMode::Plan && !config.all_tools().all(tame)
 }
 
-/// Every bound at its narrower, and no more than its share of what the parent has left.
+/// Every bound at its narrower, and no more than its share of what the parent has left. Nobody
+/// reminds a sub-agent of its role.
 fn narrower_limits(parent: &Limits, own: &Limits, share: &BudgetShare) -> Limits {
+    let limits = parent.with_narrower_bounds(own);
     Limits {
-        max_iterations: parent.max_iterations.min(own.max_iterations),
-        max_tool_calls: narrower_bound(parent.max_tool_calls, own.max_tool_calls),
-        consecutive_mistake_limit: least_set(
-            parent.consecutive_mistake_limit,
-            own.consecutive_mistake_limit,
-        ),
-        rate_limit_ms: parent.rate_limit_ms.max(own.rate_limit_ms),
         power_steering_frequency: 0,
-        max_subtask_depth: parent.max_subtask_depth.min(own.max_subtask_depth),
-        parallel_calls: parent.parallel_calls.min(own.parallel_calls),
-        budget_usd: narrower_bound(
-            narrower_bound(parent.budget_usd, own.budget_usd),
-            share.budget_usd,
-        ),
-        budget_tokens: narrower_bound(
-            narrower_bound(parent.budget_tokens, own.budget_tokens),
-            share.budget_tokens,
-        ),
-        run_timeout_ms: narrower_bound(
-            narrower_bound(parent.run_timeout_ms, own.run_timeout_ms),
-            share.run_timeout_ms,
-        ),
-        tool_timeout_ms: parent.tool_timeout_ms.min(own.tool_timeout_ms),
-        approval_timeout_ms: narrower_bound(parent.approval_timeout_ms, own.approval_timeout_ms),
+        budget_usd: narrower_bound(limits.budget_usd, share.budget_usd),
+        budget_tokens: narrower_bound(limits.budget_tokens, share.budget_tokens),
+        run_timeout_ms: narrower_bound(limits.run_timeout_ms, share.run_timeout_ms),
+        ..limits
     }
-}
-
-/// The narrower of two bounds; `None` is no bound.
-fn narrower_bound<T: PartialOrd>(a: Option<T>, b: Option<T>) -> Option<T> {
-    match (a, b) {
-        (Some(a), Some(b)) => Some(if b < a { b } else { a }),
-        (a, b) => a.or(b),
-    }
-}
-
-/// The same where 0 is no bound.
-fn least_set(a: u32, b: u32) -> u32 {
-    narrower_bound((a > 0).then_some(a), (b > 0).then_some(b)).unwrap_or(0)
 }
 
 /// What one of `shares` calls that start an agent gets of `left`, when agents that still run were

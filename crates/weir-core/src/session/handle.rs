@@ -35,6 +35,14 @@ use super::condense::PendingCondensing;
 use super::turns::{RETRY_ATTEMPTS_MAX, retry_wait_ms};
 use super::{CallStage, CallState, RunPhase, Session, SessionConfig, TurnStage, TurnState};
 
+/// A request that the model did not answer.
+struct RequestFailure {
+    class: FailureClass,
+    message: String,
+    /// How long the vendor asks to wait before the next attempt.
+    retry_after_ms: Option<u64>,
+}
+
 impl Session {
     /// Takes one input and returns the facts that follow, already folded in. The driver appends
     /// them, then publishes them, then does what [`Session::todo`] says.
@@ -80,7 +88,7 @@ impl Session {
             }
             SessionCommand::From { by, command } => self.person_command(now, by, command),
             SessionCommand::Ask { call, server, text, options } => {
-                self.server_asks(call, server, (text, options))
+                self.server_asks(call, server, text, options)
             }
             SessionCommand::Unask { call } => self.server_waits_no_more(call),
             SessionCommand::Cancel { cause, by } => self.cancel_run(cause, by),
@@ -153,7 +161,8 @@ impl Session {
         &self,
         call: CallId,
         server: String,
-        (text, options): (String, Vec<String>),
+        text: String,
+        options: Vec<String>,
     ) -> Option<Event> {
         let found = self.find_call(call)?;
         let free = found.is_started() && found.during.is_none();
@@ -370,7 +379,8 @@ impl Session {
         let (blocks, stop, usage) = match reply {
             ModelReply::Whole { blocks, stop, usage } => (blocks, stop, usage),
             ModelReply::Failed { class, message, retry_after_ms } => {
-                return self.accept_failure(turn, class, message, (retry_after_ms, jitter));
+                let failure = RequestFailure { class, message, retry_after_ms };
+                return self.accept_failure(turn, failure, jitter);
             }
         };
         let mut next_call = self.next.call;
@@ -458,13 +468,9 @@ impl Session {
         CallBlock { call, wire_id, tool, input, broken, seal: reply.seal }
     }
 
-    fn accept_failure(
-        &self,
-        turn: TurnId,
-        class: FailureClass,
-        message: String,
-        (retry_after_ms, jitter): (Option<u64>, u64),
-    ) -> Event {
+    /// `jitter`: the random number from which the wait before the next attempt is made.
+    fn accept_failure(&self, turn: TurnId, failure: RequestFailure, jitter: u64) -> Event {
+        let RequestFailure { class, message, retry_after_ms } = failure;
         let attempt = self.turn.as_ref().map_or(0, |t| t.attempts) + 1;
         if class.is_retryable()
             && attempt < RETRY_ATTEMPTS_MAX

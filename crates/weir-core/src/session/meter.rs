@@ -19,7 +19,7 @@ pub struct ContextMeter {
     pub tools: u64,
     /// Notes of the engine: rules, skills, memory, time.
     pub notes: u64,
-    /// What was said.
+    /// Estimated tokens of the history.
     pub history: u64,
     /// Results of calls.
     pub results: u64,
@@ -100,7 +100,7 @@ impl Session {
             condensed: self.window.condensed,
             can_uncondense: self.hidden.is_some(),
             messages: self.history.len(),
-            calls: self.deeds.calls,
+            calls: self.activity.calls,
             deferred: (
                 self.config.as_ref().map_or(0, |config| config.deferred.len()),
                 self.found.len(),

@@ -3,19 +3,16 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::Value;
-
 use crate::governance::{
     CallFacts, GateContext, Judgement, Permit, Provenance, Verdict, judge_each,
 };
 use crate::label::Label;
-use crate::tool::Inspection;
 
 use super::Session;
 
 impl Session {
-    /// The right to one step of a call that runs: `tool` with `input`, whose effects must lie within
-    /// those of `outer`. What a person was not asked about stays unasked: where a gate would ask, the
+    /// The right to one `step` of a call that runs, whose effects must lie within those of `outer`,
+    /// the permit of that call. What a person was not asked about stays unasked: where a gate would ask, the
     /// person must have confirmed the outer call; where it would ask about exactly this, they must
     /// have been shown exactly this. `so_far` is what the steps before gave: it is in the hands of
     /// whoever makes this one, so it counts as read (Z1).
@@ -25,10 +22,10 @@ impl Session {
     pub fn nested_permit(
         &self,
         outer: &Permit,
-        tool: &str,
-        input: &Value,
-        (inspection, so_far): (&Inspection, &Label),
+        step: &CallFacts<'_>,
+        so_far: &Label,
     ) -> Result<Permit, String> {
+        let CallFacts { tool, input, inspection, .. } = *step;
         let call = self.find_call(outer.call()).filter(|call| call.is_running());
         let call = call.ok_or("the call that wanted this has ended")?;
         let config = self.config.as_ref().ok_or("the session has no settings")?;
@@ -44,14 +41,13 @@ impl Session {
                 outer.tool()
             )
         })?;
-        let facts = CallFacts { call: outer.call(), tool, input, broken: None, inspection };
         let found: BTreeSet<String> =
             config.deferred.iter().map(|tool| tool.name.clone()).collect();
         let context = self.gate_context(&config.rules).ok_or("the session has no settings")?;
         let label = context.provenance.label.clone().joined_with(so_far);
         let provenance = Provenance { label: &label, ..context.provenance };
         let context = GateContext { found: &found, provenance, ..context };
-        let opinions = judge_each(&facts, &context).into_iter();
+        let opinions = judge_each(step, &context).into_iter();
         let opinions = opinions.filter(|(gate, _)| !gate.counts_calls());
         let judgement = Judgement::from_opinions(opinions.filter_map(|(_, opinion)| opinion));
         let why = || judgement.reason.clone().unwrap_or_default();
@@ -72,7 +68,6 @@ impl Session {
             }
             Verdict::Allow | Verdict::Ask => (),
         }
-        let judged = (inspection.effects.clone(), inspection.class);
-        Ok(Permit::mint(self.id.clone(), outer.call(), tool.into(), input.clone(), judged))
+        Ok(Permit::mint(self.id.clone(), outer.call(), tool.into(), input.clone(), inspection))
     }
 }

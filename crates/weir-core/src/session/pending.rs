@@ -12,7 +12,7 @@ use crate::message::MessageBlock;
 #[derive(Debug, Clone, Default)]
 pub(super) struct PendingBlocks {
     blocks: Vec<MessageBlock>,
-    /// Which of them are texts that this program composed, ascending.
+    /// The places of those that are texts that this program composed, ascending.
     composed: Vec<usize>,
 }
 

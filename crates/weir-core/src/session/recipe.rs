@@ -80,7 +80,7 @@ enum RecipeProgress {
 /// What the planner is asked.
 #[derive(Debug, Clone)]
 pub struct PlanWork {
-    /// The recipe.
+    /// The recipe with its steps.
     pub recipe: Recipe,
     /// What the person said.
     pub message: String,

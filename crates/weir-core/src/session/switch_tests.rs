@@ -59,7 +59,12 @@ fn p7_a_switch_is_made_only_as_far_as_it_was_judged() {
 /// `(what the limits become, does that widen)`
 #[test]
 fn p7_more_of_a_bound_widens_and_less_does_not() {
-    let base = Limits { max_tool_calls: Some(9), budget_tokens: Some(9), ..Limits::default() };
+    let base = Limits {
+        max_tool_calls: Some(9),
+        budget_tokens: Some(9),
+        consecutive_mistake_limit: 3,
+        ..Limits::default()
+    };
     let with = |limits| SessionConfig { limits, ..config("ask", PermissionMode::Ask) };
     for (limits, expected) in [
         (base, false),
@@ -70,6 +75,11 @@ fn p7_more_of_a_bound_widens_and_less_does_not() {
         (Limits { max_tool_calls: None, ..base }, true),
         (Limits { budget_tokens: None, ..base }, true),
         (Limits { max_iterations: 26, ..base }, true),
+        (Limits { consecutive_mistake_limit: 2, ..base }, false),
+        (Limits { consecutive_mistake_limit: 4, ..base }, true),
+        (Limits { consecutive_mistake_limit: 0, ..base }, true),
+        (Limits { max_subtask_depth: 3, ..base }, true),
+        (Limits { max_subtask_depth: 3, max_tool_calls: Some(10), ..base }, true),
     ] {
         let words = describe_widening(&with(base), &with(limits));
         assert_eq!(!words.is_empty(), expected, "{limits:?}: {words:?}");

@@ -28,15 +28,15 @@ const TRIGGERS: [&str; 2] = ["trigger", "weir-trigger"];
 pub struct SkillHead {
     /// Its name: that of its folder.
     pub name: String,
-    /// What it is for and when to use it.
+    /// One or two sentences: its purpose, and when to use it.
     pub description: String,
     /// Under which licence it may be used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub license: Option<String>,
-    /// What it needs.
+    /// Programs and surroundings that the skill needs, in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compatibility: Option<String>,
-    /// Anything else.
+    /// Further fields of the head, kept as they are.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub metadata: BTreeMap<String, String>,
     /// Tools that its author wants allowed. Shown to people; it allows nothing: rules do.
@@ -50,9 +50,9 @@ pub struct SkillHead {
 /// Something that is wrong with a skill.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SkillFinding {
-    /// Which field; `SKILL.md` when it is about the file.
+    /// The name of the field; `SKILL.md` when it is about the file.
     pub field: String,
-    /// What is wrong.
+    /// The mistake, as a sentence for people.
     pub wrong: String,
     /// What to write instead.
     pub write: String,

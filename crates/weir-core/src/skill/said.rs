@@ -58,7 +58,7 @@ pub fn fill_arguments(text: &str, arguments: &str) -> String {
     filled
 }
 
-/// Which word stands after a `$`. `$10` and `$1.50` are sums of money.
+/// The number of the argument that stands after a `$`. `$10` and `$1.50` are sums of money.
 fn argument_position(after: &str) -> Option<usize> {
     let mut following = after.chars();
     let n = following.next()?.to_digit(10).filter(|n| *n > 0)?;

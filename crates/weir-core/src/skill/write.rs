@@ -17,13 +17,13 @@ pub const BODY_CHARS_MAX: usize = 50_000;
 pub struct SkillDraft {
     /// Its name: that of its folder.
     pub name: String,
-    /// What it is for and when to use it.
+    /// One or two sentences: its purpose, and when to use it.
     pub description: String,
     /// Its instructions, in Markdown.
     pub body: String,
     /// Keywords with commas between, or `/…/`; empty: none.
     pub trigger: String,
-    /// Anything else.
+    /// Further fields of the head, kept as they are.
     pub metadata: BTreeMap<String, String>,
 }
 

@@ -19,6 +19,34 @@ pub const CARRIER: &str = "call_tool";
 /// `{"server": NAME, "tool": NAME, "arguments": {…}}`. A call of it is a call of that tool, under
 /// the name of `super::foreign::name`: so the same rules and gates hold for it.
 pub const FOREIGN_CALLER: &str = "use_mcp_tool";
+/// The tool that runs command lines.
+pub const COMMAND_RUNNER: &str = "run_shell";
+/// The tool that keeps the agent's task list.
+pub const TASK_LIST_KEEPER: &str = "update_todo_list";
+/// The tool that proposes another profile to go on with.
+pub const AGENT_SWITCHER: &str = "switch_agent";
+/// The tool that starts a sub-agent.
+pub const AGENT_STARTER: &str = "new_task";
+/// The tool that reads a skill.
+pub const SKILL_READER: &str = "read_skill";
+/// The tool that finds what was said and done earlier in the session.
+pub const PAST_FINDER: &str = "recall";
+/// The tool that finds remembered facts by their words.
+pub const MEMORY_FINDER: &str = "recall_memory";
+/// The tool that remembers a fact for later sessions.
+pub const MEMORY_KEEPER: &str = "mark_for_memory";
+/// The tool that makes all steps of a recipe.
+pub const RECIPE_EXECUTOR: &str = "execute_recipe";
+/// The tool by which the agent ends its run with a result.
+pub const RUN_COMPLETER: &str = "attempt_completion";
+/// The tool that finds text in files.
+pub const TEXT_FINDER: &str = "search_files";
+/// The tool that changes a part of a file.
+pub const FILE_EDITOR: &str = "edit_file";
+/// The tool that fetches a page from the network.
+pub const PAGE_FETCHER: &str = "web_fetch";
+/// The tool that asks the person a question.
+pub const PERSON_ASKER: &str = "ask_followup_question";
 
 /// What is special about a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,27 +80,27 @@ use ToolTrait::{
 /// Every tool with a trait. The order is that in which profiles name them.
 const ROWS: &[(&str, &[ToolTrait])] = &[
     ("read_file", &[Essential, NumbersLines]),
-    ("edit_file", &[Essential]),
+    (FILE_EDITOR, &[Essential]),
     ("write_file", &[Essential]),
-    ("search_files", &[Essential]),
-    ("run_shell", &[Essential]),
-    ("attempt_completion", &[Essential, Tame, ForReaders, NoRecipeStep]),
-    ("ask_followup_question", &[Essential, ForReaders, NotForChildren, NoRecipeStep]),
-    ("update_todo_list", &[Essential, Tame, ForReaders, NoRecipeStep]),
+    (TEXT_FINDER, &[Essential]),
+    (COMMAND_RUNNER, &[Essential]),
+    (RUN_COMPLETER, &[Essential, Tame, ForReaders, NoRecipeStep]),
+    (PERSON_ASKER, &[Essential, ForReaders, NotForChildren, NoRecipeStep]),
+    (TASK_LIST_KEEPER, &[Essential, Tame, ForReaders, NoRecipeStep]),
     (FINDER, &[Essential, Tame, ForReaders, NoRecipeStep]),
     (CARRIER, &[Essential, Tame, ForReaders, NoRecipeStep]),
-    ("switch_agent", &[ForReaders, NotForChildren, NoRecipeStep]),
-    ("read_skill", &[ForReaders, NotForChildren]),
+    (AGENT_SWITCHER, &[ForReaders, NotForChildren, NoRecipeStep]),
+    (SKILL_READER, &[ForReaders, NotForChildren]),
     ("invoke_skill", &[ForReaders, NotForChildren]),
-    ("recall", &[Tame, FindsPast]),
-    ("recall_memory", &[FindsPast, NotForChildren]),
-    ("mark_for_memory", &[NotForChildren]),
-    ("execute_recipe", &[NotForChildren, NoRecipeStep]),
+    (PAST_FINDER, &[Tame, FindsPast]),
+    (MEMORY_FINDER, &[FindsPast, NotForChildren]),
+    (MEMORY_KEEPER, &[NotForChildren]),
+    (RECIPE_EXECUTOR, &[NotForChildren, NoRecipeStep]),
     ("manage_skill", &[NotForChildren, NoRecipeStep]),
     ("run_skill_script", &[NotForChildren]),
     ("manage_tool", &[NotForChildren, NoRecipeStep]),
     ("inspect_self", &[Tame]),
-    ("new_task", &[Tame, StartsAgents, NoRecipeStep]),
+    (AGENT_STARTER, &[Tame, StartsAgents, NoRecipeStep]),
 ];
 
 /// Whether the tool of this name has a trait.

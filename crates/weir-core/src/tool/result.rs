@@ -25,7 +25,7 @@ pub struct RawResult {
     pub full_bytes: Option<u64>,
     /// Paths that it changed, as in [`super::PathEffect::path`].
     pub changed: Vec<String>,
-    /// What it means for the session beside its text.
+    /// Effects of the result on the session itself: usage, a task list, a loaded tool.
     pub news: Vec<ResultEffect>,
     /// Whose words it gives back, beyond what its effects say.
     pub label: Label,
@@ -84,7 +84,7 @@ pub struct CleanResult {
 }
 
 impl CleanResult {
-    /// What it means for the session beside its text.
+    /// Effects of the result on the session itself: usage, a task list, a loaded tool.
     pub fn result_effects(&self) -> &[ResultEffect] {
         &self.news
     }
@@ -133,24 +133,24 @@ impl CleanResult {
 pub enum ResultEffect {
     /// Passages of the session were found again (`recall`).
     Recalled {
-        /// What was looked for.
+        /// The words that were searched for.
         words: String,
         /// The facts that they are from.
         passages: Vec<Seq>,
     },
     /// A fact was put into memory, or proposed (`mark_for_memory`).
     Remembered {
-        /// The fact.
+        /// The remembered fact with its id.
         note: MemoryNote,
     },
     /// A skill was read and is active from now on.
     Skill {
-        /// The skill.
+        /// The skill with its instructions.
         skill: SkillNote,
     },
     /// The call used another tool on its way, within its own permit.
     Step {
-        /// Which tool.
+        /// Name of the tool.
         tool: String,
         /// Whether that succeeded.
         ok: bool,
@@ -172,12 +172,12 @@ pub enum ResultEffect {
     },
     /// A tool was made or changed: it may be called from now on (`manage_tool`).
     Made {
-        /// The tool.
+        /// Name, description and schema of the new tool.
         tool: Box<ToolSpec>,
     },
     /// A tool was taken away (`manage_tool`).
     Unmade {
-        /// Its name.
+        /// Name of the tool that was removed.
         name: String,
     },
     /// A background job was started, ended, or looked at.

@@ -2,10 +2,11 @@
 //! calls and answers, which each face shows in its own way, and what steers a terminal or a page.
 
 use crate::event::{
-    CheckpointRestored, CondenseReason, Decision, Event, LimitLevel, ModelReplied, RunFinished,
-    RunStatus,
+    CheckpointRestored, CondenseReason, Decision, Event, LimitLevel, LimitReached, ModelReplied,
+    RunFinished, RunStatus,
 };
 use crate::model::StopReason;
+use crate::profile::LimitName;
 use crate::safe_text::visible_text;
 
 /// How whoever sits at this machine is called where nobody signed in.
@@ -88,7 +89,8 @@ pub fn cut_off(reply: &ModelReplied) -> Option<&'static str> {
     (reply.stop == StopReason::Interrupted).then_some("Cut off here: the run was ended.")
 }
 
-/// Who stopped a run, in words; `None`: it ended by itself, or for another reason.
+/// The person or bound that stopped a run, in words; `None`: it ended by itself, or for another
+/// reason.
 pub fn stopped_by(fact: &RunFinished) -> Option<String> {
     let by = fact.error.as_deref()?.strip_prefix("Cancelled by ")?;
     let by = by.strip_suffix('.').unwrap_or(by);
@@ -118,7 +120,7 @@ pub fn describe_fact(event: &Event) -> Option<FactLine> {
             (FactTone::Quiet, format!("{} took right {} back.", one_line(&f.by), f.lease))
         }
         Event::LimitReached(f) => {
-            let what = format!("{}: {} of {}", one_line(f.limit.as_str()), f.value, f.max);
+            let what = limit_text(f);
             match f.level {
                 LimitLevel::Soft => (FactTone::Quiet, format!("Near a limit: {what}")),
                 LimitLevel::Hard => (FactTone::Warn, format!("Limit reached: {what}")),
@@ -136,6 +138,17 @@ pub fn describe_fact(event: &Event) -> Option<FactLine> {
         }
         event => return about_context(event).or_else(|| about_recipe(event)),
     })
+}
+
+/// Where a run is with a limit: `max_iterations: 6 of 10`.
+pub fn limit_text(fact: &LimitReached) -> String {
+    let name = one_line(fact.limit.as_str());
+    // What has no price counts as all that there could be.
+    let has_price = fact.limit != LimitName::BudgetUsd || fact.value < f64::from(u32::MAX);
+    match has_price {
+        true => format!("{name}: {} of {}", fact.value, fact.max),
+        false => format!("{name}: the price is unknown, and the budget is {}", fact.max),
+    }
 }
 
 fn describe_restore(fact: &CheckpointRestored) -> String {
@@ -201,7 +214,7 @@ fn about_context(event: &Event) -> Option<FactLine> {
     })
 }
 
-/// Which recipe is followed and how it is stopped.
+/// A line about a recipe that is followed, or stopped.
 fn about_recipe(event: &Event) -> Option<FactLine> {
     Some(match event {
         Event::RecipeMatched(f) => {
@@ -232,6 +245,17 @@ mod tests {
             assert_eq!(format_dollars(usd), text);
         }
         assert_eq!([count_text(1, "file"), count_text(2, "file")], ["1 file", "2 files"]);
+    }
+
+    #[test]
+    fn l4_a_budget_without_a_price_shows_no_sum() {
+        let at = |limit, value, max| {
+            limit_text(&LimitReached { limit, level: LimitLevel::Hard, value, max })
+        };
+        let unknown = at(LimitName::BudgetUsd, f64::from(u32::MAX), 0.5);
+        assert_eq!(unknown, "budget_usd: the price is unknown, and the budget is 0.5");
+        assert_eq!(at(LimitName::BudgetUsd, 0.75, 0.5), "budget_usd: 0.75 of 0.5");
+        assert_eq!(at(LimitName::MaxIterations, 6.0, 10.0), "max_iterations: 6 of 10");
     }
 
     #[test]

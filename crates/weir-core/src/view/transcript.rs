@@ -6,12 +6,16 @@
 //! The fold keeps no more than later facts can touch: the calls of the run that is on, what waits,
 //! what is not settled. Entries that are over are given to the client in changes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::config::SessionConfig;
-use crate::event::{Event, InputAccepted, RunStatus};
-use crate::ids::{CallId, InputId, Seq, Timestamp, TurnId};
+use crate::event::{
+    Event, EventKind, ImageProduced, InputAccepted, ModelReplied, RunFinished, RunStatus,
+    SharedFact,
+};
+use crate::ids::{BlobId, CallId, InputId, Seq, Timestamp, TurnId};
+use crate::message::MessageBlock;
 use crate::model::Thinking;
 use crate::profile::PermissionMode;
 use crate::tool::PlanItem;
@@ -20,7 +24,7 @@ mod asks;
 mod calls;
 mod meters;
 
-pub use asks::PendingAsk;
+pub use asks::{AskOutcome, PendingAsk};
 pub use calls::{BackgroundJob, CallEntry, CallNote, CallStage, ChildAgent, UnknownCall};
 pub use meters::{Activity, SessionMeters};
 
@@ -31,18 +35,27 @@ pub struct PlacedFact {
     pub seq: Seq,
     /// When it happened; a client that saw it happen may put its own clock's time here.
     pub ts: Timestamp,
-    /// What.
+    /// The fact itself.
     pub event: Arc<Event>,
 }
 
 impl PlacedFact {
-    /// What was said, where this is something that was said.
-    pub fn input(&self) -> Option<&InputAccepted> {
-        match self.event.as_ref() {
-            Event::InputAccepted(fact) => Some(fact),
-            _ => None,
-        }
+    /// The same as a fact of one kind. `fields`: what the arm of a match over its event found.
+    fn of_kind<F: EventKind>(&self, _fields: &F) -> SeenFact<F> {
+        let fact = SharedFact::new(&self.event).expect("the fields are those of this event");
+        SeenFact { seq: self.seq, ts: self.ts, fact }
     }
+}
+
+/// A fact of one kind with its place.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SeenFact<F> {
+    /// Place in the journal.
+    pub seq: Seq,
+    /// When it happened, as in [`PlacedFact`].
+    pub ts: Timestamp,
+    /// The fields of the fact.
+    pub fact: SharedFact<F>,
 }
 
 /// Settings of the session, as far as a person sees them.
@@ -62,13 +75,15 @@ pub struct VisibleSettings {
 #[derive(Debug, Clone, PartialEq)]
 pub enum TranscriptChange {
     /// Somebody said something, and the model is told it now.
-    InputSaid(PlacedFact),
+    InputSaid(SeenFact<InputAccepted>),
     /// Somebody said something while a run is on: it waits for the next turn.
-    InputQueued(PlacedFact),
+    InputQueued(SeenFact<InputAccepted>),
     /// What waited is told to the model.
-    InputDelivered(PlacedFact),
+    InputDelivered(SeenFact<InputAccepted>),
     /// What waited will not be told.
-    InputWithdrawn(PlacedFact),
+    InputWithdrawn(SeenFact<InputAccepted>),
+    /// What was said to begin a run will not be told: the run ended before its first turn.
+    InputUnsaid(SeenFact<InputAccepted>),
     /// A run began.
     RunStarted,
     /// The model is asked: what it writes from now on belongs to this turn.
@@ -76,9 +91,9 @@ pub enum TranscriptChange {
     /// What was being written is not the answer.
     StreamAbandoned,
     /// The model answered.
-    ReplyAdded(PlacedFact),
-    /// The model made a picture.
-    ImageAdded(PlacedFact),
+    ReplyAdded(SeenFact<ModelReplied>),
+    /// The model made a picture that no reply shows.
+    ImageAdded(SeenFact<ImageProduced>),
     /// A call of a tool was asked for.
     CallAdded(CallId),
     /// Something about a call is new.
@@ -89,8 +104,10 @@ pub enum TranscriptChange {
     AskOpened(PendingAsk),
     /// Somebody, or the end of the run, settled what was asked.
     AskClosed {
-        /// Its name.
+        /// Name of the approval or question.
         name: String,
+        /// How it came to its end.
+        outcome: AskOutcome,
         /// What was decided and by whom, in words.
         words: String,
     },
@@ -101,7 +118,7 @@ pub enum TranscriptChange {
     /// Settings that a person sees were set; they may be the same.
     SettingsChanged,
     /// A run came to rest.
-    RunEnded(PlacedFact),
+    RunEnded(SeenFact<RunFinished>),
 }
 
 use TranscriptChange as Change;
@@ -111,7 +128,13 @@ use TranscriptChange as Change;
 pub struct Transcript {
     /// Calls of the run that is on, and of earlier ones those of unknown outcome or with a question.
     calls: BTreeMap<CallId, CallEntry>,
-    queue: Vec<(InputId, PlacedFact)>,
+    /// What was said and no turn has taken yet: first what began the run, or will begin one, then
+    /// what was said while a run was on.
+    undelivered: Vec<SeenFact<InputAccepted>>,
+    /// How many of `undelivered` were said while no run was on.
+    begins_run: usize,
+    /// Pictures that the last reply shows: the fact that tells of each shows none again.
+    pictures: BTreeSet<BlobId>,
     asks: Vec<PendingAsk>,
     unknown: Vec<UnknownCall>,
     jobs: Vec<BackgroundJob>,
@@ -119,7 +142,7 @@ pub struct Transcript {
     activity: Option<Activity>,
     is_running: bool,
     run_started: Timestamp,
-    ended: Option<RunStatus>,
+    ended: Option<SeenFact<RunFinished>>,
     meters: SessionMeters,
     settings: VisibleSettings,
     changes: Vec<Change>,
@@ -134,9 +157,18 @@ impl Transcript {
     pub fn run_started(&self) -> Timestamp {
         self.run_started
     }
+    /// The end of the last run; `None` while one is on and before the first.
+    pub fn last_run_end(&self) -> Option<&SeenFact<RunFinished>> {
+        self.ended.as_ref()
+    }
     /// How the last run ended; `None` while one is on and before the first.
     pub fn last_run_status(&self) -> Option<RunStatus> {
-        self.ended
+        self.ended.as_ref().map(|end| end.fact.status)
+    }
+    /// Whether something was said that no turn has taken yet: it begins a run, or goes into the one
+    /// that is on.
+    pub fn has_untold_input(&self) -> bool {
+        !self.undelivered.is_empty()
     }
     /// What is going on; `None`: nothing.
     pub fn activity(&self) -> Option<&Activity> {
@@ -147,8 +179,8 @@ impl Transcript {
         &self.asks
     }
     /// What was said and waits for the next turn, the first one first.
-    pub fn queued_inputs(&self) -> impl DoubleEndedIterator<Item = &PlacedFact> {
-        self.queue.iter().map(|(_, at)| at)
+    pub fn queued_inputs(&self) -> &[SeenFact<InputAccepted>] {
+        self.undelivered.get(self.begins_run..).unwrap_or_default()
     }
     /// The task list.
     pub fn task_list(&self) -> &[PlanItem] {
@@ -197,21 +229,15 @@ impl Transcript {
                 self.jobs.clear();
                 self.changes.push(Change::StreamAbandoned);
             }
-            Event::InputAccepted(f) if self.is_running => {
-                self.queue.push((f.input, at.clone()));
-                self.changes.push(Change::InputQueued(at.clone()));
-            }
-            Event::InputAccepted(_) => self.changes.push(Change::InputSaid(at.clone())),
-            Event::InputWithdrawn(f) => self.remove_queued(f.input, Change::InputWithdrawn),
+            Event::InputAccepted(f) => self.input_accepted(at.of_kind(f)),
+            Event::InputWithdrawn(f) => self.withdraw_input(f.input),
             Event::RunStarted(_) => {
                 (self.is_running, self.ended, self.run_started) = (true, None, at.ts);
                 self.activity = Some(Activity::Working);
                 self.changes.push(Change::RunStarted);
             }
             Event::TurnStarted(f) => {
-                f.inputs
-                    .iter()
-                    .for_each(|input| self.remove_queued(*input, Change::InputDelivered));
+                f.inputs.iter().for_each(|input| self.deliver_input(*input));
             }
             Event::ModelRequested(f) => {
                 self.meters.context = f.tokens_estimated;
@@ -227,12 +253,14 @@ impl Transcript {
                 self.meters.add(&f.usage, f.cost_usd);
                 self.meters.count_request(&f.usage);
                 self.set_activity(Activity::Working);
-                self.changes.push(Change::ReplyAdded(at.clone()));
+                self.pictures = picture_blobs(&f.content);
+                self.changes.push(Change::ReplyAdded(at.of_kind(f)));
             }
-            Event::ImageProduced(_) => self.changes.push(Change::ImageAdded(at.clone())),
+            Event::ImageProduced(f) if self.pictures.remove(&f.blob) => (),
+            Event::ImageProduced(f) => self.changes.push(Change::ImageAdded(at.of_kind(f))),
             Event::CallProposed(f) => self.call_proposed(f, at),
             Event::CallJudged(f) => self.change_call(f.call, |call| {
-                call.judged = Some(at.event.clone());
+                call.judged = SharedFact::new(&at.event);
             }),
             Event::CheckpointTaken(f) => self.checkpoint_taken(f),
             Event::CallStarted(f) => self.call_started(f.call, at.ts),
@@ -265,7 +293,7 @@ impl Transcript {
             Event::CancelRequested(_) if self.is_running => {
                 self.activity = Some(Activity::Stopping);
             }
-            Event::RunFinished(f) => self.run_finished(f.status, at),
+            Event::RunFinished(f) => self.run_finished(at.of_kind(f)),
             // Told in words, where at all.
             Event::CancelRequested(_)
             | Event::SceneSeen(_)
@@ -299,22 +327,59 @@ impl Transcript {
         self.changes.push(Change::SettingsChanged);
     }
 
-    /// An input leaves the queue.
-    fn remove_queued(&mut self, input: InputId, how: impl FnOnce(PlacedFact) -> Change) {
-        if let Some(n) = self.queue.iter().position(|(queued, _)| *queued == input) {
-            let (_, at) = self.queue.remove(n);
-            self.changes.push(how(at));
+    fn input_accepted(&mut self, said: SeenFact<InputAccepted>) {
+        if self.is_running {
+            self.undelivered.push(said.clone());
+            self.changes.push(Change::InputQueued(said));
+        } else {
+            self.undelivered.insert(self.begins_run.min(self.undelivered.len()), said.clone());
+            self.begins_run += 1;
+            self.changes.push(Change::InputSaid(said));
         }
     }
 
-    fn run_finished(&mut self, status: RunStatus, at: &PlacedFact) {
+    /// An input waits no more. With it, whether it was said while a run was on.
+    fn remove_undelivered(&mut self, input: InputId) -> Option<(SeenFact<InputAccepted>, bool)> {
+        let place = self.undelivered.iter().position(|said| said.fact.input == input)?;
+        let is_queued = place >= self.begins_run;
+        if !is_queued {
+            self.begins_run -= 1;
+        }
+        Some((self.undelivered.remove(place), is_queued))
+    }
+
+    /// The model is told an input. What began the run was shown as said already.
+    fn deliver_input(&mut self, input: InputId) {
+        if let Some((said, true)) = self.remove_undelivered(input) {
+            self.changes.push(Change::InputDelivered(said));
+        }
+    }
+
+    fn withdraw_input(&mut self, input: InputId) {
+        match self.remove_undelivered(input) {
+            Some((said, true)) => self.changes.push(Change::InputWithdrawn(said)),
+            Some((said, false)) => self.changes.push(Change::InputUnsaid(said)),
+            None => (),
+        }
+    }
+
+    fn run_finished(&mut self, end: SeenFact<RunFinished>) {
         self.changes.push(Change::StreamAbandoned);
-        (self.is_running, self.ended, self.activity) = (false, Some(status), None);
+        (self.is_running, self.ended, self.activity) = (false, Some(end.clone()), None);
         // A question may be answered after its run, and then its call ends.
         let asks = |call: CallId| self.asks.iter().any(|ask| ask.call() == call);
         self.calls.retain(|id, call| call.stage == CallStage::Unknown || asks(*id));
-        self.changes.push(Change::RunEnded(at.clone()));
+        self.changes.push(Change::RunEnded(end));
     }
+}
+
+/// The pictures that stand in what a model said.
+fn picture_blobs(content: &[MessageBlock]) -> BTreeSet<BlobId> {
+    let blobs = content.iter().filter_map(|block| match block {
+        MessageBlock::Image { media } => Some(media.blob.clone()),
+        _ => None,
+    });
+    blobs.collect()
 }
 
 #[cfg(test)]

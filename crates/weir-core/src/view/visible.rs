@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
+use super::diff::{DiffLineKind, diff_lines};
 use crate::event::ApprovalRequested;
 use crate::safe_text::visible_text;
 
@@ -39,13 +40,22 @@ fn each_text(value: &Value, hear: &mut dyn FnMut(&str)) {
     }
 }
 
+/// A line of a difference as it is put before a person.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ShownDiffLine {
+    /// What it is.
+    pub kind: DiffLineKind,
+    /// With its sign, safe to look at.
+    pub text: String,
+}
+
 /// A difference as it is put before a person.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ShownDiff {
     /// How much there is, said first: `2 files, 10,000 lines: 9,990 added, 4 removed`.
     pub head: String,
-    /// Its lines, safe to look at; not more than asked for.
-    pub lines: Vec<String>,
+    /// Its lines; not more than asked for.
+    pub lines: Vec<ShownDiffLine>,
     /// Lines that are not among them.
     pub left: usize,
 }
@@ -61,34 +71,27 @@ impl ShownDiff {
 /// The unified diff `text` with at most `lines_max` of its lines.
 pub fn cut_diff(text: &str, lines_max: usize) -> ShownDiff {
     let (mut files, mut added, mut removed, mut total) = (BTreeSet::new(), 0_usize, 0_usize, 0);
-    // Inside a hunk every line is content: what is written there cannot pose as a file's head.
-    let mut hunk = (0_usize, 0_usize);
     let mut before = "";
-    for line in text.lines() {
+    let mut lines = Vec::new();
+    for line in diff_lines(text.lines()) {
         total += 1;
-        if hunk != (0, 0) {
-            match line.as_bytes().first() {
-                Some(b'+') => {
-                    added += 1;
-                    hunk.1 = hunk.1.saturating_sub(1);
+        match line.kind {
+            DiffLineKind::Added => added += usize::from(line.number.is_some()),
+            DiffLineKind::Removed => removed += usize::from(line.number.is_some()),
+            DiffLineKind::File => {
+                if let (Some(new), Some(old)) =
+                    (line.line.strip_prefix("+++ "), before.strip_prefix("--- "))
+                {
+                    files.insert((old, new));
                 }
-                Some(b'-') => {
-                    removed += 1;
-                    hunk.0 = hunk.0.saturating_sub(1);
-                }
-                Some(b'\\') => (),
-                _ => hunk = (hunk.0.saturating_sub(1), hunk.1.saturating_sub(1)),
             }
-        } else if let Some(sizes) = line.strip_prefix("@@ -").and_then(hunk_sizes) {
-            hunk = sizes;
-        } else if let (Some(new), Some(old)) =
-            (line.strip_prefix("+++ "), before.strip_prefix("--- "))
-        {
-            files.insert((old, new));
+            DiffLineKind::Hunk | DiffLineKind::Note | DiffLineKind::Same => (),
         }
-        before = line;
+        before = line.line;
+        if lines.len() < lines_max {
+            lines.push(ShownDiffLine { kind: line.kind, text: visible_text(line.line) });
+        }
     }
-    let lines: Vec<String> = text.lines().take(lines_max).map(visible_text).collect();
     let head = format!(
         "{}, {}: {} added, {} removed",
         count_text(files.len(), "file"),
@@ -97,18 +100,6 @@ pub fn cut_diff(text: &str, lines_max: usize) -> ShownDiff {
         grouped_number(removed)
     );
     ShownDiff { head, left: total - lines.len(), lines }
-}
-
-/// The two lengths in `12,3 +12,4 @@`.
-pub fn hunk_sizes(text: &str) -> Option<(usize, usize)> {
-    let length = |range: &str| match range.split_once(',') {
-        Some((_, length)) => length.parse().ok(),
-        None => Some(1),
-    };
-    let mut words = text.split(' ');
-    let old = length(words.next()?)?;
-    let new = length(words.next()?.strip_prefix('+')?)?;
-    Some((old, new))
 }
 
 fn count_text(number: usize, word: &str) -> String {

@@ -29,35 +29,36 @@ pub fn signal_json(session: &SessionId, ts: Timestamp, kind: &str, fields: Value
     Value::Object(out)
 }
 
-/// A piece of streamed text as the text of one object. `words`: its kind, and what its subject is.
-/// A server writes thousands of these a second, so no tree is made for them.
-pub fn streamed_signal_text(
-    session: &SessionId,
-    ts: Timestamp,
-    words: (&'static str, &'static str),
-    (subject, text): (&str, &str),
-) -> String {
-    let signal = StreamedSignal { session, ts, words, subject, text };
-    serde_json::to_string(&signal).unwrap_or_default()
+/// A piece of streamed text with what its JSON line says of it.
+pub struct StreamedSignal<'a> {
+    /// The session in which it streams.
+    pub session: &'a SessionId,
+    /// When it is told, in microseconds since 1970.
+    pub ts: Timestamp,
+    /// The kind of the line: `text.delta`.
+    pub kind: &'static str,
+    /// The field that names the subject: `turn` or `call`.
+    pub subject_field: &'static str,
+    /// Id of the turn or call that the text belongs to.
+    pub subject: &'a str,
+    /// The piece itself.
+    pub text: &'a str,
 }
 
-struct StreamedSignal<'a> {
-    session: &'a SessionId,
-    ts: Timestamp,
-    words: (&'static str, &'static str),
-    subject: &'a str,
-    text: &'a str,
+/// A piece of streamed text as the text of one object. A server writes thousands of these a second,
+/// so no tree is made for them.
+pub fn streamed_signal_text(signal: &StreamedSignal<'_>) -> String {
+    serde_json::to_string(signal).unwrap_or_default()
 }
 
 impl Serialize for StreamedSignal<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let (kind, about) = self.words;
         let mut map = serializer.serialize_map(Some(6))?;
         map.serialize_entry("v", &VERSION)?;
         map.serialize_entry("ts", &self.ts)?;
         map.serialize_entry("session", self.session)?;
-        map.serialize_entry("kind", kind)?;
-        map.serialize_entry(about, self.subject)?;
+        map.serialize_entry("kind", self.kind)?;
+        map.serialize_entry(self.subject_field, self.subject)?;
         map.serialize_entry("text", self.text)?;
         map.end()
     }
@@ -166,7 +167,14 @@ mod tests {
         for text in ["", "plain", "\"quoted\" \\ \n \u{1b}[0m ü 🦀"] {
             let tree =
                 signal_json(&session, ts, "text.delta", json!({ "turn": "t1", "text": text }));
-            let line = streamed_signal_text(&session, ts, ("text.delta", "turn"), ("t1", text));
+            let line = streamed_signal_text(&StreamedSignal {
+                session: &session,
+                ts,
+                kind: "text.delta",
+                subject_field: "turn",
+                subject: "t1",
+                text,
+            });
             assert_eq!(line, tree.to_string());
         }
     }

@@ -116,7 +116,7 @@ enum ResultShape {
     Listing,
     /// Markdown with headings.
     Document,
-    /// Anything else.
+    /// Plain text of no known form.
     Text,
 }
 

@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 use serde_json::Value;
 
@@ -313,46 +313,44 @@ impl Alphabet {
     }
 }
 
+/// `length`: how many characters may follow the prefix.
 const fn token_shape(
     prefix: &'static str,
     kind: &'static str,
-    (min, max): (usize, usize),
+    length: RangeInclusive<usize>,
     alphabet: Alphabet,
 ) -> TokenShape {
-    TokenShape { prefix, kind, min, max, alphabet, digit: false }
+    TokenShape { prefix, kind, min: *length.start(), max: *length.end(), alphabet, digit: false }
 }
 
 const ANY: usize = usize::MAX;
 
 /// Longer prefixes before shorter ones that begin the same.
 const SHAPES: &[TokenShape] = &[
-    token_shape("sk-ant-", "Anthropic key", (16, ANY), Alphabet::Url),
-    TokenShape { digit: true, ..token_shape("sk-", "API key", (20, ANY), Alphabet::Url) },
-    token_shape("github_pat_", "GitHub token", (20, ANY), Alphabet::Word),
-    token_shape("ghp_", "GitHub token", (20, ANY), Alphabet::Alphanumeric),
-    token_shape("gho_", "GitHub token", (20, ANY), Alphabet::Alphanumeric),
-    token_shape("ghu_", "GitHub token", (20, ANY), Alphabet::Alphanumeric),
-    token_shape("ghs_", "GitHub token", (20, ANY), Alphabet::Alphanumeric),
-    token_shape("ghr_", "GitHub token", (20, ANY), Alphabet::Alphanumeric),
-    token_shape("glpat-", "GitLab token", (20, ANY), Alphabet::Url),
-    token_shape("AKIA", "AWS key id", (16, 16), Alphabet::Upper),
-    token_shape("ASIA", "AWS key id", (16, 16), Alphabet::Upper),
-    token_shape("xoxb-", "Slack token", (10, ANY), Alphabet::Url),
-    token_shape("xoxp-", "Slack token", (10, ANY), Alphabet::Url),
-    token_shape("xoxa-", "Slack token", (10, ANY), Alphabet::Url),
-    token_shape("xoxr-", "Slack token", (10, ANY), Alphabet::Url),
-    token_shape("xoxs-", "Slack token", (10, ANY), Alphabet::Url),
-    token_shape("AIza", "Google key", (35, 35), Alphabet::Url),
-    token_shape("npm_", "npm token", (36, 36), Alphabet::Alphanumeric),
+    token_shape("sk-ant-", "Anthropic key", 16..=ANY, Alphabet::Url),
+    TokenShape { digit: true, ..token_shape("sk-", "API key", 20..=ANY, Alphabet::Url) },
+    token_shape("github_pat_", "GitHub token", 20..=ANY, Alphabet::Word),
+    token_shape("ghp_", "GitHub token", 20..=ANY, Alphabet::Alphanumeric),
+    token_shape("gho_", "GitHub token", 20..=ANY, Alphabet::Alphanumeric),
+    token_shape("ghu_", "GitHub token", 20..=ANY, Alphabet::Alphanumeric),
+    token_shape("ghs_", "GitHub token", 20..=ANY, Alphabet::Alphanumeric),
+    token_shape("ghr_", "GitHub token", 20..=ANY, Alphabet::Alphanumeric),
+    token_shape("glpat-", "GitLab token", 20..=ANY, Alphabet::Url),
+    token_shape("AKIA", "AWS key id", 16..=16, Alphabet::Upper),
+    token_shape("ASIA", "AWS key id", 16..=16, Alphabet::Upper),
+    token_shape("xoxb-", "Slack token", 10..=ANY, Alphabet::Url),
+    token_shape("xoxp-", "Slack token", 10..=ANY, Alphabet::Url),
+    token_shape("xoxa-", "Slack token", 10..=ANY, Alphabet::Url),
+    token_shape("xoxr-", "Slack token", 10..=ANY, Alphabet::Url),
+    token_shape("xoxs-", "Slack token", 10..=ANY, Alphabet::Url),
+    token_shape("AIza", "Google key", 35..=35, Alphabet::Url),
+    token_shape("npm_", "npm token", 36..=36, Alphabet::Alphanumeric),
     TokenShape {
         digit: true,
-        ..token_shape("hf_", "Hugging Face token", (30, ANY), Alphabet::Alphanumeric)
+        ..token_shape("hf_", "Hugging Face token", 30..=ANY, Alphabet::Alphanumeric)
     },
-    TokenShape {
-        digit: true,
-        ..token_shape("gsk_", "Groq key", (30, ANY), Alphabet::Alphanumeric)
-    },
-    TokenShape { digit: true, ..token_shape("xai-", "xAI key", (40, ANY), Alphabet::Alphanumeric) },
+    TokenShape { digit: true, ..token_shape("gsk_", "Groq key", 30..=ANY, Alphabet::Alphanumeric) },
+    TokenShape { digit: true, ..token_shape("xai-", "xAI key", 40..=ANY, Alphabet::Alphanumeric) },
 ];
 
 /// Everything in `text` that looks like a token.

@@ -40,7 +40,7 @@ impl StreamRedactor {
         Cow::Owned(self.release_bytes(whole))
     }
 
-    /// What is left when no more bytes come.
+    /// Ends the stream and returns the bytes that were held back.
     pub fn finish(&mut self) -> Vec<u8> {
         let whole = self.held.len();
         self.release_bytes(whole)

@@ -179,7 +179,7 @@ struct WatchedWord {
     /// Every piece of [`WINDOW`] characters of the secret part, forwards and backwards, plain and
     /// with letters moved by thirteen. Sorted.
     pieces: Vec<u64>,
-    /// Which last two characters a piece can have: most of a text is told apart by these alone.
+    /// The last two characters that a piece can have: most of a text is told apart by these alone.
     ends: Vec<bool>,
 }
 

@@ -38,7 +38,7 @@ const KEY_STORES: &[&str] = &[
     "/id_dsa",
 ];
 
-/// What lies in those folders and is no secret.
+/// Names of files in those folders that are no secret.
 const NO_KEYS: &[&str] = &["known_hosts", "config", "authorized_keys"];
 
 /// The store of keys to which `path` belongs.

@@ -20,9 +20,9 @@ use crate::governance::shell;
 pub(super) struct FloorRule {
     /// Name by which journals and people know it.
     pub(super) name: &'static str,
-    /// What it says: refuse, or ask a person in every mode.
+    /// The verdict of the row: refuse, or ask a person in every mode.
     pub(super) verdict: Verdict,
-    /// What it matches.
+    /// The pattern of the row.
     pub(super) pattern: FloorPattern,
     /// Commands that it matches.
     pub(super) examples: &'static [&'static str],

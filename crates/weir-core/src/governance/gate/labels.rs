@@ -42,7 +42,7 @@ impl Gate for LabelsGate {
 /// One effect with its place in the table.
 struct EffectFlow {
     sink: Sink,
-    /// What it is, in a sentence.
+    /// The effect in words.
     what: String,
     /// A rule or lease of the person allows it.
     covered: bool,
@@ -133,7 +133,11 @@ fn effect_flows(call: &CallFacts<'_>, context: &GateContext<'_>) -> Vec<EffectFl
         flows.extend(effects.commands.iter().filter_map(|command| writes_plainly(command, rules)));
     }
     let by_command = !effects.commands.is_empty();
-    let direct = effects.hosts.iter().filter(|host| !(by_command && host.method == CONNECT));
+    // A question is judged by its words, which its address only repeats.
+    let elsewhere = |host: &&HostEffect| {
+        by_command && host.method == CONNECT || effects.is_declared_query(host)
+    };
+    let direct = effects.hosts.iter().filter(|host| !elsewhere(host));
     flows.extend(direct.map(|host| of_host(host, rules, &context.provenance)));
     flows.extend(effects.sends.iter().map(|send| of_send(send, context, rules, covered)));
     flows.extend(effects.feeds.iter().map(of_feed));

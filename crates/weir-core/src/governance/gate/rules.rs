@@ -49,7 +49,8 @@ enum EffectItem<'a> {
     /// A change that no path effect announced.
     Change(&'a str),
     Command(&'a CommandEffect),
-    Host(&'a HostEffect),
+    /// A request, and whether it only reads.
+    Host(&'a HostEffect, RequestUse),
     Send(&'a SendEffect),
     Unknown,
 }
@@ -61,7 +62,10 @@ fn effect_items(effects: &Effects) -> Vec<EffectItem<'_>> {
     let changes = effects.changes.iter().filter(|change| !announced(&change.path));
     items.extend(changes.map(|change| EffectItem::Change(&change.path)));
     items.extend(effects.commands.iter().map(EffectItem::Command));
-    items.extend(effects.hosts.iter().map(EffectItem::Host));
+    items.extend(effects.hosts.iter().map(|host| {
+        let reads = if effects.only_reads(host) { RequestUse::Read } else { RequestUse::Send };
+        EffectItem::Host(host, reads)
+    }));
     items.extend(effects.sends.iter().map(EffectItem::Send));
     if effects.unknown {
         items.push(EffectItem::Unknown);
@@ -77,7 +81,7 @@ impl EffectItem<'_> {
                 rules.rule_path_use(path, crate::governance::rules::PathUse::Write)
             }
             EffectItem::Command(command) => rules.rule_command(command),
-            EffectItem::Host(host) => rules.rule_host(host),
+            EffectItem::Host(host, _) => rules.rule_host(host),
             EffectItem::Send(send) => rules.rule_send(send),
             EffectItem::Unknown => Ruling::Silent,
         }
@@ -89,7 +93,7 @@ impl EffectItem<'_> {
         use Verdict::{Allow, Deny};
         let reads = match self {
             EffectItem::Path(path) => !path.access.is_write(),
-            EffectItem::Host(host) => is_reading(&host.method),
+            EffectItem::Host(_, request) => *request == RequestUse::Read,
             EffectItem::Change(_)
             | EffectItem::Command(_)
             | EffectItem::Send(_)
@@ -99,7 +103,7 @@ impl EffectItem<'_> {
             EffectItem::Path(path) => path.place == PathPlace::Inside,
             EffectItem::Change(path) => !path.starts_with('/'),
             EffectItem::Command(_)
-            | EffectItem::Host(_)
+            | EffectItem::Host(..)
             | EffectItem::Send(_)
             | EffectItem::Unknown => false,
         };
@@ -126,7 +130,7 @@ impl EffectItem<'_> {
         }
     }
 
-    /// What it is, in a sentence: `writing src/main.rs`.
+    /// The effect in words: `writing src/main.rs`.
     fn describe_effect(&self) -> String {
         match self {
             EffectItem::Path(at) => {
@@ -148,7 +152,7 @@ impl EffectItem<'_> {
             EffectItem::Command(command) => {
                 format!("running `{}`", quote_model_text(&command.command))
             }
-            EffectItem::Host(host) => {
+            EffectItem::Host(host, _) => {
                 format!("{} {}", quote_model_text(&host.method), quote_model_text(&host.url))
             }
             EffectItem::Send(send) => {
@@ -170,8 +174,11 @@ enum RuleLift {
     Never,
 }
 
-fn is_reading(method: &str) -> bool {
-    method == "GET" || method == "HEAD"
+/// What a request is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum RequestUse {
+    Read,
+    Send,
 }
 
 impl RulesGate {

@@ -30,7 +30,7 @@ impl RuleKind {
     }
 }
 
-/// Which paths.
+/// A pattern of paths.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum RulePathPattern {
     /// Every path inside the workspace; for deny and ask rules every path at all.
@@ -45,7 +45,7 @@ pub(super) enum RulePathPattern {
     Home(String),
 }
 
-/// Which commands.
+/// A pattern of commands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum ShellPattern {
     /// Every command.
@@ -56,7 +56,7 @@ pub(super) enum ShellPattern {
     Exact { text: String, words: Option<Vec<String>> },
 }
 
-/// Which hosts.
+/// A pattern of hosts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum HostPattern {
     /// Every host.
@@ -69,7 +69,7 @@ pub(super) enum HostPattern {
     Address(core::net::IpAddr),
 }
 
-/// Which recipients of mail.
+/// A pattern of recipients of mail.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum MailPattern {
     /// Everybody.

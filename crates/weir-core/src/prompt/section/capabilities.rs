@@ -3,6 +3,9 @@
 
 use crate::prompt::PromptScene;
 use crate::tool::ToolGroup;
+use crate::tool::built_in::{
+    AGENT_STARTER, COMMAND_RUNNER, MEMORY_KEEPER, PAST_FINDER, SKILL_READER,
+};
 
 /// When an ability is there, and what it is called.
 type AgentAbility = (fn(&PromptScene) -> bool, &'static str);
@@ -11,13 +14,13 @@ type AgentAbility = (fn(&PromptScene) -> bool, &'static str);
 const ABILITIES: &[AgentAbility] = &[
     (|s| s.has_group(ToolGroup::Read), "read and search files"),
     (|s| s.has_group(ToolGroup::Edit), "create, change, move and delete them"),
-    (|s| s.has_tool("run_shell"), "run commands"),
+    (|s| s.has_tool(COMMAND_RUNNER), "run commands"),
     (|s| s.has_group(ToolGroup::Web), "read web pages"),
     (PromptScene::offers_foreign, "use the tools of connected servers"),
-    (|s| s.has_tool("new_task"), "give parts of the work to other agents"),
-    (|s| s.has_tool("read_skill"), "follow skills"),
-    (|s| s.has_tool("recall"), "find again what was said and done earlier"),
-    (|s| s.has_tool("mark_for_memory"), "remember facts for later conversations"),
+    (|s| s.has_tool(AGENT_STARTER), "give parts of the work to other agents"),
+    (|s| s.has_tool(SKILL_READER), "follow skills"),
+    (|s| s.has_tool(PAST_FINDER), "find again what was said and done earlier"),
+    (|s| s.has_tool(MEMORY_KEEPER), "remember facts for later conversations"),
 ];
 
 const GATE: &str = include_str!("gate.md");

@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use crate::memory::{MemoryFact, MemoryKind};
 use crate::prompt::PromptScene;
 use crate::safe_text::visible_text;
+use crate::tool::built_in::MEMORY_FINDER;
 
 /// Characters of `USER.md` that are told: two pages; the rest is left out, visibly.
 const USER_CHARS_MAX: usize = 8_000;
@@ -58,7 +59,7 @@ fn remembered_text(scene: &PromptScene) -> Option<String> {
         }
     }
     text.push_str(&from_outside(foreign));
-    if scene.has_tool("recall_memory") {
+    if scene.has_tool(MEMORY_FINDER) {
         text.push_str(
             "\nMore may be remembered than stands here: recall_memory finds it by words.",
         );
@@ -66,7 +67,7 @@ fn remembered_text(scene: &PromptScene) -> Option<String> {
     Some(text)
 }
 
-/// What came from outside is told as somebody's words, in quotes, and never as what is so.
+/// Facts that came from outside are told as somebody's words, in quotes, and never as what is so.
 fn from_outside(mut facts: Vec<&MemoryFact>) -> String {
     if facts.is_empty() {
         return String::new();

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 
 use crate::prompt::PromptScene;
 use crate::recipe::{Recipe, RecipeMatch};
+use crate::tool::built_in::RECIPE_EXECUTOR;
 
 /// Characters of the arguments of one step.
 const INPUT_CHARS_MAX: usize = 200;
@@ -29,7 +30,7 @@ pub(in crate::prompt) fn recipes_section(scene: &PromptScene) -> Option<String> 
     }
     let offers =
         |name: &str| scene.has_tool(name) || scene.deferred.iter().any(|tool| tool.name == name);
-    let execute = if offers("execute_recipe") { EXECUTE } else { "" };
+    let execute = if offers(RECIPE_EXECUTOR) { EXECUTE } else { "" };
     Some(format!("{HEAD}{execute}\n{}", text.trim_end()))
 }
 

@@ -2,13 +2,14 @@
 
 use crate::prompt::PromptScene;
 use crate::tool::ToolGroup;
+use crate::tool::built_in::{COMMAND_RUNNER, RUN_COMPLETER};
 
 pub(in crate::prompt) fn response_section(scene: &PromptScene) -> Option<String> {
-    let end = match scene.has_tool("attempt_completion") {
+    let end = match scene.has_tool(RUN_COMPLETER) {
         true => "When the task is done, call attempt_completion with the result, or simply answer.",
         false => "When the task is done, answer.",
     };
-    let changes = match scene.has_group(ToolGroup::Edit) || scene.has_tool("run_shell") {
+    let changes = match scene.has_group(ToolGroup::Edit) || scene.has_tool(COMMAND_RUNNER) {
         true => {
             " Name the files that you changed and how you checked them; if you did not check, say \
              so. Do not paste what you wrote into files."

@@ -3,6 +3,7 @@
 
 use crate::prompt::PromptScene;
 use crate::tool::ToolGroup;
+use crate::tool::built_in::COMMAND_RUNNER;
 
 /// Hosts that are named.
 const HOSTS_MAX: usize = 30;
@@ -11,7 +12,7 @@ const BOUNDARY: &str = include_str!("security.md");
 
 pub(in crate::prompt) fn security_section(scene: &PromptScene) -> Option<String> {
     let mut text = BOUNDARY.trim().to_string();
-    if !scene.has_group(ToolGroup::Web) && !scene.has_tool("run_shell") {
+    if !scene.has_group(ToolGroup::Web) && !scene.has_tool(COMMAND_RUNNER) {
         return Some(text);
     }
     let hosts = &scene.allowed_hosts;

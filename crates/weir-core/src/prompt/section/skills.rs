@@ -4,6 +4,7 @@
 use crate::label::Integrity;
 use crate::prompt::PromptScene;
 use crate::skill::{SkillLine, SkillNote};
+use crate::tool::built_in::SKILL_READER;
 
 /// Skills that the catalogue describes (M1: about 100); of the others it has the names.
 const LINES_MAX: usize = 100;
@@ -45,8 +46,8 @@ pub(in crate::prompt) fn own_skills_section(scene: &PromptScene) -> Option<Strin
 
 fn skill_lines(scene: &PromptScene, wanted: impl Fn(&SkillLine) -> bool) -> Option<String> {
     // Whoever cannot read skills has no use for their names; a tool that is only named can be found.
-    let deferred = scene.deferred.iter().any(|tool| tool.name == "read_skill");
-    if !scene.has_tool("read_skill") && !deferred {
+    let deferred = scene.deferred.iter().any(|tool| tool.name == SKILL_READER);
+    if !scene.has_tool(SKILL_READER) && !deferred {
         return None;
     }
     let mut text = String::new();

@@ -2,6 +2,7 @@
 //! are not loaded, other profiles. Not here: names and arguments of loaded tools.
 
 use crate::prompt::{PromptScene, one_line};
+use crate::tool::built_in::{AGENT_STARTER, AGENT_SWITCHER, FINDER, TASK_LIST_KEEPER};
 use crate::tool::{ToolGroup, ToolSpec};
 
 /// Bytes of the lines about tools that are not loaded (T4).
@@ -21,14 +22,14 @@ pub(in crate::prompt) fn tools_section(scene: &PromptScene) -> Option<String> {
         return None;
     }
     let mut text = USE.trim().to_string();
-    if scene.has_tool("update_todo_list") {
+    if scene.has_tool(TASK_LIST_KEEPER) {
         text.push_str(TASK_LIST);
     }
-    if scene.has_tool("find_tool") && !scene.deferred.is_empty() {
+    if scene.has_tool(FINDER) && !scene.deferred.is_empty() {
         text.push_str("\n\nTools without a schema here; find_tool loads it:\n");
         text.push_str(&deferred_tool_lines(&scene.deferred).join("\n"));
     }
-    if scene.has_tool("switch_agent") || scene.has_tool("new_task") {
+    if scene.has_tool(AGENT_SWITCHER) || scene.has_tool(AGENT_STARTER) {
         text.push_str(&other_profiles_text(scene));
     }
     Some(text)
@@ -77,7 +78,7 @@ fn other_profiles_text(scene: &PromptScene) -> String {
         true => String::new(),
         false => {
             let tools =
-                ["switch_agent", "new_task"].into_iter().filter(|name| scene.has_tool(name));
+                [AGENT_SWITCHER, AGENT_STARTER].into_iter().filter(|name| scene.has_tool(name));
             let tools = tools.collect::<Vec<_>>().join(" and ");
             format!("\n\nOther profiles, for {tools}:\n{}", lines.join("\n"))
         }

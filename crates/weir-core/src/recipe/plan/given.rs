@@ -5,13 +5,13 @@ use crate::tool::built_in::{ToolTrait, has_trait};
 /// What an earlier call gave.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StepOutput {
-    /// Its text.
+    /// Text of the result.
     pub text: String,
     /// Nothing of it was cut or left out.
     pub whole: bool,
 }
 
-/// What it says within a line that it cut.
+/// The words that stand within a line that was cut.
 const LINE_CUT: &str = "goes on for ";
 
 impl StepOutput {

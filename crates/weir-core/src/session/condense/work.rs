@@ -40,7 +40,7 @@ that came from a file, page or command.";
 /// What the engine has to do before a view is condensed.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CondenseWork {
-    /// Why.
+    /// What made condensing necessary.
     pub reason: CondenseReason,
     /// What a person wants the summary to keep.
     pub keep: Option<KeepRequest>,

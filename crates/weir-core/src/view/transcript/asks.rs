@@ -1,12 +1,10 @@
 //! What a person is asked, from the question to its answer. Not here: the calls that are asked about.
 
-use std::sync::Arc;
-
 use crate::event::{
-    AgentAnswered, AgentAsked, ApprovalRequested, ApprovalResolved, Event, QuestionAnswered,
-    QuestionAsked,
+    AgentAnswered, AgentAsked, ApprovalRequested, ApprovalResolved, Decision, QuestionAnswered,
+    QuestionAsked, SharedFact,
 };
-use crate::ids::{ApprovalId, CallId};
+use crate::ids::CallId;
 use crate::view::told::{decision_text, one_line};
 
 use super::{CallNote, CallStage, PlacedFact, Transcript, TranscriptChange as Change};
@@ -14,79 +12,82 @@ use super::{CallNote, CallStage, PlacedFact, Transcript, TranscriptChange as Cha
 /// Something that waits for a person.
 #[derive(Debug, Clone, PartialEq)]
 pub enum PendingAsk {
-    /// A call, of the session (`approval.requested`) or of a sub-agent (`agent.asked`).
-    Approval {
-        /// Its name.
-        approval: ApprovalId,
-        /// The call of this session that it is about.
-        call: CallId,
-        /// The fact.
-        event: Arc<Event>,
-    },
-    /// A question: `question.asked`.
-    Question {
-        /// The call it came with.
-        call: CallId,
-        /// The fact.
-        event: Arc<Event>,
-    },
+    /// A call of the session.
+    Approval(SharedFact<ApprovalRequested>),
+    /// A call of a sub-agent.
+    AgentApproval(SharedFact<AgentAsked>),
+    /// A question.
+    Question(SharedFact<QuestionAsked>),
+}
+
+/// How something that was asked came to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AskOutcome {
+    /// The call may run.
+    Allowed,
+    /// It may not.
+    Refused,
+    /// The question was answered.
+    Answered,
+    /// Nobody answered it.
+    Unanswered,
+}
+
+impl AskOutcome {
+    fn of_decision(decision: Decision) -> AskOutcome {
+        if decision.allows() { AskOutcome::Allowed } else { AskOutcome::Refused }
+    }
 }
 
 impl PendingAsk {
     /// The name of the approval or question.
     pub fn name(&self) -> &str {
         match self {
-            PendingAsk::Approval { approval, .. } => approval.as_str(),
-            PendingAsk::Question { .. } => {
-                self.question().map_or("", |fact| fact.question.as_str())
-            }
+            PendingAsk::Approval(fact) => fact.approval.as_str(),
+            PendingAsk::AgentApproval(fact) => fact.request.approval.as_str(),
+            PendingAsk::Question(fact) => fact.question.as_str(),
         }
     }
 
     /// The call of this session that it is about.
     pub fn call(&self) -> CallId {
         match self {
-            PendingAsk::Approval { call, .. } | PendingAsk::Question { call, .. } => *call,
+            PendingAsk::Approval(fact) => fact.call,
+            PendingAsk::AgentApproval(fact) => fact.call,
+            PendingAsk::Question(fact) => fact.call,
         }
     }
 
-    /// What is asked for approval.
+    /// The request, where it is an approval that is asked for.
     pub fn request(&self) -> Option<&ApprovalRequested> {
-        match self.event().as_ref() {
-            Event::ApprovalRequested(fact) => Some(fact),
-            Event::AgentAsked(fact) => Some(&fact.request),
-            _ => None,
+        match self {
+            PendingAsk::Approval(fact) => Some(fact),
+            PendingAsk::AgentApproval(fact) => Some(&fact.request),
+            PendingAsk::Question(_) => None,
         }
     }
 
     /// The profiles on the way to the sub-agent that asks; empty: the session itself does.
     pub fn agent_path(&self) -> &[String] {
-        match self.event().as_ref() {
-            Event::AgentAsked(fact) => &fact.path,
-            _ => &[],
-        }
-    }
-
-    /// The question.
-    pub fn question(&self) -> Option<&QuestionAsked> {
-        match self.event().as_ref() {
-            Event::QuestionAsked(fact) => Some(fact),
-            _ => None,
-        }
-    }
-
-    /// The fact.
-    pub fn event(&self) -> &Arc<Event> {
         match self {
-            PendingAsk::Approval { event, .. } | PendingAsk::Question { event, .. } => event,
+            PendingAsk::AgentApproval(fact) => &fact.path,
+            PendingAsk::Approval(_) | PendingAsk::Question(_) => &[],
+        }
+    }
+
+    /// The question, where it is a question that is asked.
+    pub fn question(&self) -> Option<&QuestionAsked> {
+        match self {
+            PendingAsk::Question(fact) => Some(fact),
+            PendingAsk::Approval(_) | PendingAsk::AgentApproval(_) => None,
         }
     }
 
     /// Calls of unknown outcome of this session that it tells of (D4).
     pub fn unknown_calls(&self) -> &[CallId] {
-        match self.event().as_ref() {
-            Event::ApprovalRequested(fact) => &fact.unknown,
-            _ => &[],
+        match self {
+            PendingAsk::Approval(fact) => &fact.unknown,
+            PendingAsk::AgentApproval(_) | PendingAsk::Question(_) => &[],
         }
     }
 }
@@ -97,21 +98,21 @@ impl Transcript {
         self.changes.push(Change::AskOpened(ask));
     }
 
-    fn close_ask(&mut self, name: &str, words: String) -> Option<PendingAsk> {
+    fn close_ask(&mut self, name: &str, outcome: AskOutcome, words: String) -> Option<PendingAsk> {
         let place = self.asks.iter().position(|ask| ask.name() == name);
-        self.changes.push(Change::AskClosed { name: name.to_owned(), words });
+        self.changes.push(Change::AskClosed { name: name.to_owned(), outcome, words });
         place.map(|place| self.asks.remove(place))
     }
 
     pub(super) fn approval_requested(&mut self, f: &ApprovalRequested, at: &PlacedFact) {
-        let (approval, call, event) = (f.approval.clone(), f.call, at.event.clone());
-        self.open_ask(PendingAsk::Approval { approval, call, event });
-        self.change_call(call, |entry| entry.stage = CallStage::Waiting);
+        self.open_ask(PendingAsk::Approval(at.of_kind(f).fact));
+        self.change_call(f.call, |entry| entry.stage = CallStage::Waiting);
     }
 
     pub(super) fn approval_resolved(&mut self, f: &ApprovalResolved) {
         let words = decision_text(f.decision, &f.by, f.reason.as_deref());
-        let ask = self.close_ask(f.approval.as_str(), words.clone());
+        let outcome = AskOutcome::of_decision(f.decision);
+        let ask = self.close_ask(f.approval.as_str(), outcome, words.clone());
         self.change_call(f.call, |entry| {
             let allows = f.decision.allows();
             entry.stage = if allows { CallStage::Proposed } else { CallStage::Refused };
@@ -125,7 +126,7 @@ impl Transcript {
     }
 
     pub(super) fn question_asked(&mut self, f: &QuestionAsked, at: &PlacedFact) {
-        self.open_ask(PendingAsk::Question { call: f.call, event: at.event.clone() });
+        self.open_ask(PendingAsk::Question(at.of_kind(f).fact));
         self.change_call(f.call, |entry| entry.stage = CallStage::Waiting);
     }
 
@@ -134,30 +135,35 @@ impl Transcript {
             Some(answer) => format!("{} answered: {}", one_line(&f.by), one_line(answer)),
             None => "Not answered: the run was ended first".into(),
         };
-        if let Some(PendingAsk::Question { call, .. }) = self.close_ask(f.question.as_str(), words)
+        let outcome = match f.answer {
+            Some(_) => AskOutcome::Answered,
+            None => AskOutcome::Unanswered,
+        };
+        if let Some(PendingAsk::Question(asked)) =
+            self.close_ask(f.question.as_str(), outcome, words)
         {
-            self.change_call(call, |entry| {
+            self.change_call(asked.call, |entry| {
                 // A server asks while the call runs; the agent's own question is the call.
                 let runs = entry.started.is_some();
                 entry.stage = if runs { CallStage::Running } else { CallStage::Proposed };
             });
         }
         if let Some(input) = f.input {
-            self.remove_queued(input, Change::InputDelivered);
+            self.deliver_input(input);
         }
     }
 
     pub(super) fn agent_asked(&mut self, f: &AgentAsked, at: &PlacedFact) {
-        let (approval, call, event) = (f.request.approval.clone(), f.call, at.event.clone());
-        self.open_ask(PendingAsk::Approval { approval, call, event });
-        self.change_call(call, |entry| {
+        self.open_ask(PendingAsk::AgentApproval(at.of_kind(f).fact));
+        self.change_call(f.call, |entry| {
             entry.agents.iter_mut().for_each(|agent| agent.asks |= agent.id == f.agent);
         });
     }
 
     pub(super) fn agent_answered(&mut self, f: &AgentAnswered) {
         let words = decision_text(f.decision, &f.by, None);
-        self.close_ask(f.approval.as_str(), words.clone());
+        let outcome = AskOutcome::of_decision(f.decision);
+        self.close_ask(f.approval.as_str(), outcome, words.clone());
         self.change_call(f.call, |entry| {
             entry.agents.iter_mut().for_each(|agent| agent.asks &= agent.id != f.agent);
             entry.notes.push(CallNote::Told(words));

@@ -1,18 +1,16 @@
 //! Calls of tools from their proposal to their end, the sub-agents that they start, background jobs,
 //! and calls of which nobody knows whether they happened. Not here: what a person is asked.
 
-use std::sync::Arc;
-
 use crate::event::{
     AgentFinished, AgentSpawned, CallFinished, CallJudged, CallProposed, CallReconciled,
-    CallUnknown, CheckpointTaken, Event, RunStatus,
+    CallUnknown, CheckpointTaken, RunStatus, SharedFact,
 };
-use crate::governance::Verdict;
+use crate::governance::{GateName, Verdict};
 use crate::ids::{CallId, Seq, SessionId, Timestamp};
 use crate::tool::ResultEffect;
 use crate::view::told::one_line;
 
-use super::{Activity, PlacedFact, Transcript, TranscriptChange as Change};
+use super::{Activity, PlacedFact, SeenFact, Transcript, TranscriptChange as Change};
 
 /// Calls of unknown outcome that are kept; more than a run ever leaves.
 const UNKNOWN_MAX: usize = 64;
@@ -26,12 +24,14 @@ pub enum CallStage {
     Proposed,
     /// A person must say.
     Waiting,
-    /// Under way.
+    /// It runs.
     Running,
     /// Over, and it succeeded.
     Done,
     /// Over, and it did not.
     Failed,
+    /// Over before it ran: it could not be done as it was asked for.
+    NotDone,
     /// Not allowed.
     Refused,
     /// Nobody can tell whether it happened.
@@ -42,8 +42,26 @@ impl CallStage {
     /// Whether nothing more will come of it.
     pub fn is_over(self) -> bool {
         match self {
-            CallStage::Done | CallStage::Failed | CallStage::Refused | CallStage::Unknown => true,
+            CallStage::Done
+            | CallStage::Failed
+            | CallStage::NotDone
+            | CallStage::Refused
+            | CallStage::Unknown => true,
             CallStage::Proposed | CallStage::Waiting | CallStage::Running => false,
+        }
+    }
+
+    /// The words of every face for it.
+    pub fn stage_words(self) -> &'static str {
+        match self {
+            CallStage::Proposed => "requested",
+            CallStage::Waiting => "waiting for you",
+            CallStage::Running => "running",
+            CallStage::Done => "done",
+            CallStage::Failed => "failed",
+            CallStage::NotDone => "not done",
+            CallStage::Refused => "not allowed",
+            CallStage::Unknown => "outcome unknown",
         }
     }
 }
@@ -51,10 +69,10 @@ impl CallStage {
 /// A sub-agent that a call started.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChildAgent {
-    /// Its session.
+    /// Id of the sub-agent's session.
     pub id: SessionId,
-    /// `agent.spawned`.
-    pub spawned: Arc<Event>,
+    /// The fact that started it.
+    pub spawned: SharedFact<AgentSpawned>,
     /// It waits for a person.
     pub asks: bool,
     /// How it ended, and what it said.
@@ -66,7 +84,7 @@ pub struct ChildAgent {
 pub enum CallNote {
     /// What was saved before it: of use when something is taken back.
     Saved(String),
-    /// Anything else.
+    /// A note in words that no other variant holds.
     Told(String),
 }
 
@@ -82,18 +100,18 @@ impl CallNote {
 /// A call, as far as it is.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CallEntry {
-    /// Which.
+    /// Number of the call in its session.
     pub call: CallId,
-    /// `call.proposed`.
-    pub proposed: PlacedFact,
+    /// The fact that asked for it.
+    pub proposed: SeenFact<CallProposed>,
     /// How far it is.
     pub stage: CallStage,
-    /// `call.judged`.
-    pub judged: Option<Arc<Event>>,
+    /// The fact that judged it.
+    pub judged: Option<SharedFact<CallJudged>>,
     /// When it began to run.
     pub started: Option<Timestamp>,
-    /// `call.finished`.
-    pub finished: Option<Arc<Event>>,
+    /// The fact that ended it.
+    pub finished: Option<SharedFact<CallFinished>>,
     /// What else happened to it, in order.
     pub notes: Vec<CallNote>,
     /// Its sub-agents.
@@ -101,28 +119,9 @@ pub struct CallEntry {
 }
 
 impl CallEntry {
-    /// The fact that asked for it.
-    pub fn proposal(&self) -> Option<&CallProposed> {
-        match self.proposed.event.as_ref() {
-            Event::CallProposed(fact) => Some(fact),
-            _ => None,
-        }
-    }
-
-    /// The fact that judged it.
-    pub fn judgement(&self) -> Option<&CallJudged> {
-        match self.judged.as_deref() {
-            Some(Event::CallJudged(fact)) => Some(fact),
-            _ => None,
-        }
-    }
-
-    /// The fact that ended it.
-    pub fn result(&self) -> Option<&CallFinished> {
-        match self.finished.as_deref() {
-            Some(Event::CallFinished(fact)) => Some(fact),
-            _ => None,
-        }
+    /// The tool, made safe.
+    pub fn tool_name(&self) -> String {
+        one_line(&self.proposed.fact.tool)
     }
 
     /// Whether it runs, and not only waits for the person with its sub-agent.
@@ -132,13 +131,17 @@ impl CallEntry {
 
     /// The stage once it was answered.
     fn final_stage(&self, ok: bool) -> CallStage {
-        let denied = self.judgement().is_some_and(|fact| fact.verdict == Verdict::Deny);
+        let judged = self.judged.as_deref().filter(|fact| fact.verdict == Verdict::Deny);
+        // Arguments that do not fit are a mistake and nothing that was forbidden.
+        let is_mistake =
+            |fact: &CallJudged| fact.gate.as_ref().is_some_and(GateName::refuses_mistakes);
         match (self.stage, ok) {
             (CallStage::Unknown, _) => CallStage::Unknown,
             (_, true) => CallStage::Done,
             (CallStage::Refused, false) => CallStage::Refused,
-            (_, false) if denied => CallStage::Refused,
-            // Also one that failed before it ran: a file that is not there was not forbidden.
+            (_, false) if judged.is_some_and(|fact| !is_mistake(fact)) => CallStage::Refused,
+            // A file that is not there was not forbidden either.
+            (_, false) if self.started.is_none() => CallStage::NotDone,
             (_, false) => CallStage::Failed,
         }
     }
@@ -147,7 +150,7 @@ impl CallEntry {
 /// A call of which nobody knows whether it happened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnknownCall {
-    /// Which.
+    /// Number of the call in its session.
     pub call: CallId,
     /// Place of its entry.
     pub seq: Seq,
@@ -191,7 +194,7 @@ impl Transcript {
     pub(super) fn call_proposed(&mut self, f: &CallProposed, at: &PlacedFact) {
         let entry = CallEntry {
             call: f.call,
-            proposed: at.clone(),
+            proposed: at.of_kind(f),
             stage: CallStage::Proposed,
             judged: None,
             started: None,
@@ -211,8 +214,8 @@ impl Transcript {
     }
 
     pub(super) fn call_started(&mut self, call: CallId, ts: Timestamp) {
-        let proposal = self.find_call(call).and_then(CallEntry::proposal);
-        if let Some(tool) = proposal.map(|fact| fact.tool.clone()) {
+        let proposed = self.find_call(call).map(|entry| &entry.proposed);
+        if let Some(tool) = proposed.map(|at| at.fact.tool.clone()) {
             self.set_activity(Activity::Calling(tool));
         }
         self.change_call(call, |entry| {
@@ -238,7 +241,7 @@ impl Transcript {
             self.find_call(f.call).is_some_and(|call| call.stage == CallStage::Unknown);
         self.change_call(f.call, |entry| {
             entry.stage = entry.final_stage(f.ok);
-            entry.finished = Some(at.event.clone());
+            entry.finished = SharedFact::new(&at.event);
         });
         if !was_unknown {
             self.end_call(f.call);
@@ -270,8 +273,8 @@ impl Transcript {
 
     /// Jobs in the background: started, ended, or seen to have ended.
     fn follow_jobs(&mut self, f: &CallFinished) {
-        let judgement = self.find_call(f.call).and_then(CallEntry::judgement);
-        let commands = judgement.map(|fact| &fact.inspection.effects.commands);
+        let judged = self.find_call(f.call).and_then(|entry| entry.judged.as_deref());
+        let commands = judged.map(|fact| &fact.inspection.effects.commands);
         let started = commands.into_iter().flatten().find(|command| command.background);
         let command = started.map(|command| command.command.clone());
         for news in &f.news {
@@ -290,7 +293,7 @@ impl Transcript {
     }
 
     pub(super) fn agent_spawned(&mut self, f: &AgentSpawned, at: &PlacedFact) {
-        let (id, spawned) = (f.agent.clone(), at.event.clone());
+        let (id, spawned) = (f.agent.clone(), at.of_kind(f).fact);
         let agent = ChildAgent { id, spawned, asks: false, ended: None };
         self.change_call(f.call, |entry| entry.agents.push(agent));
     }

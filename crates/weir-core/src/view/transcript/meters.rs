@@ -2,6 +2,7 @@
 
 use crate::ids::Timestamp;
 use crate::model::Usage;
+use crate::view::told::one_line;
 
 /// What is going on. Whether a person is waited for is not said here: [`super::Transcript::asks`].
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,6 +21,21 @@ pub enum Activity {
     Retrying(Timestamp),
     /// Somebody wants the run to end.
     Stopping,
+}
+
+impl Activity {
+    /// The words of every face for it, made safe. When a request is tried again is not in them.
+    pub fn activity_words(&self) -> String {
+        match self {
+            Activity::Working => "Working".into(),
+            Activity::Thinking => "Thinking".into(),
+            Activity::Writing => "Writing".into(),
+            Activity::Calling(tool) => format!("Using {}", one_line(tool)),
+            Activity::Condensing => "Condensing the context".into(),
+            Activity::Retrying(_) => "Retrying".into(),
+            Activity::Stopping => "Stopping".into(),
+        }
+    }
 }
 
 /// Numbers of a session.

@@ -43,12 +43,25 @@ fn stage(seen: &Transcript) -> CallStage {
 }
 
 #[test]
-fn f1_a_call_that_fails_before_it_runs_was_not_forbidden() {
-    for (verdict, expected) in [("allow", CallStage::Failed), ("deny", CallStage::Refused)] {
+fn f1_a_call_that_ends_badly_failed_was_not_allowed_or_was_not_done() {
+    let started = || ("call.started", json!({"call": "c1"}));
+    let refused = |gate: &str| {
+        let (kind, mut fields) = judged("c1", "deny");
+        fields["gate"] = json!(gate);
+        (kind, fields)
+    };
+    for (between, expected) in [
+        (vec![judged("c1", "allow"), started()], CallStage::Failed),
+        (vec![judged("c1", "allow")], CallStage::NotDone),
+        (vec![judged("c1", "deny")], CallStage::Refused),
+        (vec![refused("rules")], CallStage::Refused),
+        // No denial but a mistake: such arguments are none of this tool.
+        (vec![refused("arguments")], CallStage::NotDone),
+    ] {
         let mut seen = Transcript::default();
-        let facts = [proposed("c1"), judged("c1", verdict), finished("c1", false, &json!([]))];
-        apply(&mut seen, &facts);
-        assert_eq!(stage(&seen), expected, "{verdict}");
+        let facts = [vec![proposed("c1")], between, vec![finished("c1", false, &json!([]))]];
+        apply(&mut seen, &facts.concat());
+        assert_eq!(stage(&seen), expected, "{facts:?}");
     }
 }
 
@@ -68,7 +81,8 @@ fn f1_a_question_of_the_agent_waits_and_one_of_a_server_lets_its_call_go_on() {
     let changes = apply(&mut seen, &[answered()]);
     assert_eq!((stage(&seen), seen.asks().len()), (CallStage::Proposed, 0));
     let words = "ada answered: a".to_owned();
-    assert_eq!(changes[0], TranscriptChange::AskClosed { name: "q1".into(), words });
+    let outcome = AskOutcome::Answered;
+    assert_eq!(changes[0], TranscriptChange::AskClosed { name: "q1".into(), outcome, words });
     apply(&mut seen, &[("call.started", json!({"call": "c1"})), asked(Some("files"))]);
     assert_eq!(stage(&seen), CallStage::Waiting);
     apply(&mut seen, &[answered()]);
@@ -112,19 +126,53 @@ fn d4_only_the_approval_that_told_of_an_unknown_outcome_settles_it() {
     assert_eq!(left(&seen), [2]);
 }
 
+fn said(input: &str) -> (&'static str, Value) {
+    let fields = json!({"input": input, "by": "ada", "content": [{"type": "text", "text": input}]});
+    ("input.accepted", fields)
+}
+
+#[test]
+fn l12_what_was_said_before_a_run_is_untold_until_a_turn_takes_it() {
+    let mut seen = Transcript::default();
+    let run = || ("run.started", json!({"run": "r1", "trigger": "user"}));
+    apply(&mut seen, &[said("i1"), run()]);
+    assert!(seen.has_untold_input() && seen.queued_inputs().is_empty());
+    let turn = json!({"turn": "t1", "iteration": 1, "inputs": ["i1"]});
+    apply(&mut seen, &[("turn.started", turn)]);
+    assert!(!seen.has_untold_input());
+    let mut seen = Transcript::default();
+    let withdrawn = || ("input.withdrawn", json!({"input": "i1"}));
+    let changes = apply(&mut seen, &[said("i1"), run(), withdrawn()]);
+    assert!(matches!(changes.last(), Some(TranscriptChange::InputUnsaid(_))), "{changes:?}");
+    assert!(!seen.has_untold_input());
+}
+
+#[test]
+fn l2_a_picture_that_the_reply_shows_is_not_shown_again() {
+    let media = json!({"blob": "b1", "media_type": "image/png", "bytes": 3});
+    let replied = json!({
+        "turn": "t1", "content": [{"type": "image", "media": media}], "stop": "end",
+        "usage": {"input": 1, "output": 1},
+    });
+    let made = |blob: &str| {
+        ("image.produced", json!({"turn": "t1", "media_type": "image/png", "blob": blob}))
+    };
+    let mut seen = Transcript::default();
+    let changes = apply(&mut seen, &[("model.replied", replied), made("b1"), made("b2")]);
+    let images = changes.iter().filter_map(|change| match change {
+        TranscriptChange::ImageAdded(at) => Some(at.fact.blob.0.as_str()),
+        _ => None,
+    });
+    assert_eq!(images.collect::<Vec<_>>(), ["b2"]);
+}
+
 #[test]
 fn l12_what_waits_leaves_the_queue_by_a_fact_alone() {
-    let said = |input: &str| {
-        let fields = json!({
-            "input": input, "by": "ada", "content": [{"type": "text", "text": input}],
-        });
-        ("input.accepted", fields)
-    };
     let mut seen = Transcript::default();
     let run = ("run.started", json!({"run": "r1", "trigger": "user"}));
     let changes = apply(&mut seen, &[said("i1"), run, said("i2"), said("i3")]);
     assert!(matches!(changes[0], TranscriptChange::InputSaid(_)));
-    assert_eq!(seen.queued_inputs().count(), 2);
+    assert_eq!(seen.queued_inputs().len(), 2);
     let turn = json!({"turn": "t2", "iteration": 2, "inputs": ["i1", "i2"]});
     let withdrawn = json!({"input": "i3", "by": "ada"});
     let changes = apply(&mut seen, &[("turn.started", turn), ("input.withdrawn", withdrawn)]);
@@ -132,5 +180,33 @@ fn l12_what_waits_leaves_the_queue_by_a_fact_alone() {
         matches!(changes[0], TranscriptChange::InputDelivered(_)),
         matches!(changes[1], TranscriptChange::InputWithdrawn(_)),
     ];
-    assert_eq!((kinds, changes.len(), seen.queued_inputs().count()), ([true, true], 2, 0));
+    assert_eq!((kinds, changes.len(), seen.queued_inputs().len()), ([true, true], 2, 0));
+}
+
+#[test]
+fn l12_what_is_said_between_runs_keeps_what_a_run_left_in_the_queue() {
+    let mut seen = Transcript::default();
+    let run = ("run.started", json!({"run": "r1", "trigger": "user"}));
+    apply(&mut seen, &[said("i1"), run, said("i2"), said("i3")]);
+    let ended = json!({
+        "run": "r1", "status": "interrupted", "text": "", "iterations": 1, "tool_calls": 0,
+        "usage": {"input": 1, "output": 1}, "denials": [], "changed_files": [],
+    });
+    apply(&mut seen, &[("run.finished", ended), said("i4")]);
+    let queued = |seen: &Transcript| {
+        seen.queued_inputs().iter().map(|said| said.fact.input.0).collect::<Vec<_>>()
+    };
+    assert_eq!(queued(&seen), [2, 3]);
+    let turn =
+        |inputs: Value| ("turn.started", json!({"turn": "t1", "iteration": 1, "inputs": inputs}));
+    let changes = apply(&mut seen, &[turn(json!(["i4", "i3"]))]);
+    assert!(
+        matches!(&changes[..], [TranscriptChange::InputDelivered(said)] if said.fact.input.0 == 3)
+    );
+    assert_eq!(queued(&seen), [2]);
+    let changes = apply(&mut seen, &[turn(json!(["i1", "i2"]))]);
+    assert!(
+        matches!(&changes[..], [TranscriptChange::InputDelivered(said)] if said.fact.input.0 == 2)
+    );
+    assert!(!seen.has_untold_input());
 }

@@ -127,7 +127,7 @@ fn g4_content_cannot_pose_as_another_file() {
     assert_eq!(cut_diff(binary, 99).head, "1 file, 3 lines: 0 added, 0 removed");
     assert_eq!(cut_diff("", 9).head, "0 files, 0 lines: 0 added, 0 removed");
     assert_eq!(cut_diff("@@ -9999999999999999999999 +1 @@\n+x\n", 9).left, 0);
-    assert_eq!(cut_diff("+\u{202E}x\n", 9).lines, ["+<U+202E>x"]);
+    assert_eq!(cut_diff("+\u{202E}x\n", 9).lines[0].text, "+<U+202E>x");
 }
 
 #[test]

@@ -16,7 +16,7 @@ use crate::tool::{CommandEffect, EffectClass, Effects, HostEffect, Inspection};
 const WORD: &str = "WEIR-Q7JX4KMBZT2NVAHD";
 
 fn judged(tool: &str, input: &Value, effects: Effects, word: Option<&str>) -> Option<GateOpinion> {
-    judged_after(&VecDeque::new(), tool, input, (effects, word))
+    judged_after(&VecDeque::new(), tool, input, effects, word)
 }
 
 /// The same after other calls.
@@ -24,21 +24,19 @@ fn judged_after(
     recent: &VecDeque<RecentCall>,
     tool: &str,
     input: &Value,
-    (effects, word): (Effects, Option<&str>),
+    effects: Effects,
+    word: Option<&str>,
 ) -> Option<GateOpinion> {
-    judged_within(
-        recent,
-        tool,
-        input,
-        (effects, Provenance { canary: word, ..Provenance::for_empty_session() }),
-    )
+    let provenance = Provenance { canary: word, ..Provenance::for_empty_session() };
+    judged_within(recent, tool, input, effects, provenance)
 }
 
 fn judged_within(
     recent: &VecDeque<RecentCall>,
     tool: &str,
     input: &Value,
-    (effects, provenance): (Effects, Provenance<'_>),
+    effects: Effects,
+    provenance: Provenance<'_>,
 ) -> Option<GateOpinion> {
     let inspection = Inspection {
         known: true,
@@ -92,7 +90,7 @@ fn g3_canary_in_pieces_over_several_calls_is_put_together() {
         .map(|piece| json!({ "url": format!("https://docs.example/?p={piece}&n=1") }));
     let recent: VecDeque<RecentCall> = pieces[..2].iter().map(earlier).collect();
     let after =
-        |recent| judged_after(recent, "web_fetch", &pieces[2], (Effects::default(), Some(WORD)));
+        |recent| judged_after(recent, "web_fetch", &pieces[2], Effects::default(), Some(WORD));
     assert!(after(&recent).is_some());
     assert!(after(&VecDeque::new()).is_none());
 }
@@ -107,7 +105,7 @@ fn s6_words_of_earlier_days_are_still_watched() {
         ..Provenance::for_empty_session()
     };
     let opinion =
-        |provenance| judged_within(&VecDeque::new(), "t", &input, (Effects::default(), provenance));
+        |provenance| judged_within(&VecDeque::new(), "t", &input, Effects::default(), provenance);
     assert!(opinion(with(&[])).is_none());
     let denied = opinion(with(&old)).expect("the old word is found");
     assert_eq!(denied.verdict, crate::governance::Verdict::Deny);

@@ -1,0 +1,10 @@
+//! Notes, links, properties and bases: through data where that is possible.
+
+mod base;
+mod diagram;
+mod hostile;
+mod note;
+mod properties;
+mod renaming;
+mod rewrite;
+mod vault;

@@ -26,15 +26,7 @@ pub(crate) fn inspect_image(
     side_max: u32,
     bytes_max: u64,
 ) -> Result<DocumentResult, DocumentError> {
-    let format = image::guess_format(bytes)
-        .ok()
-        .filter(|format| media_type(*format).is_some())
-        .ok_or_else(|| broken_document("it is no PNG, JPEG, GIF or WebP"))?;
-    let reader = ImageReader::with_format(Cursor::new(bytes), format);
-    let (width, height) = reader.into_dimensions().map_err(|error| unread_from_error(&error))?;
-    if width == 0 || height == 0 {
-        return Err(broken_document("it has no pixels"));
-    }
+    let ImageHead { format, width, height } = read_head(bytes)?;
     let within = width.max(height) <= side_max && bytes.len() as u64 <= bytes_max;
     let smaller = match within {
         true => None,
@@ -44,6 +36,73 @@ pub(crate) fn inspect_image(
     };
     let media_type = media_type(format).unwrap_or_default().to_owned();
     Ok(DocumentResult::Image { media_type, width, height, smaller })
+}
+
+/// What the header of an image says.
+struct ImageHead {
+    format: ImageFormat,
+    width: u32,
+    height: u32,
+}
+
+fn read_head(bytes: &[u8]) -> Result<ImageHead, DocumentError> {
+    let format = image::guess_format(bytes)
+        .ok()
+        .filter(|format| media_type(*format).is_some())
+        .ok_or_else(|| broken_document("it is no PNG, JPEG, GIF or WebP"))?;
+    let reader = ImageReader::with_format(Cursor::new(bytes), format);
+    let (width, height) = reader.into_dimensions().map_err(|error| unread_from_error(&error))?;
+    if width == 0 || height == 0 {
+        return Err(broken_document("it has no pixels"));
+    }
+    Ok(ImageHead { format, width, height })
+}
+
+/// An image that was decoded.
+pub(crate) struct DecodedImage {
+    pub(crate) media_type: String,
+    /// Its first frame, turned as its camera says.
+    pub(crate) image: DynamicImage,
+}
+
+/// Decodes an image of at most [`PIXELS_MAX`].
+pub(crate) fn decode_image(bytes: &[u8]) -> Result<DecodedImage, DocumentError> {
+    let ImageHead { format, width, height } = read_head(bytes)?;
+    check_pixels(width, height)?;
+    let image = decode_first_frame(bytes, format).map_err(|error| unread_from_error(&error))?;
+    Ok(DecodedImage { media_type: media_type(format).unwrap_or_default().to_owned(), image })
+}
+
+fn check_pixels(width: u32, height: u32) -> Result<(), DocumentError> {
+    if u64::from(width) * u64::from(height) <= PIXELS_MAX {
+        return Ok(());
+    }
+    Err(too_large(format!(
+        "it has {width} × {height} pixels, and at most {} million can be read",
+        PIXELS_MAX / 1_000_000
+    )))
+}
+
+/// A picture for a document: as it is where every reader of documents knows its format and it is no
+/// larger than `side_max` and `bytes_max`, else a copy that is.
+pub(crate) fn prepare_picture(
+    bytes: &[u8],
+    side_max: u32,
+    bytes_max: u64,
+) -> Result<DocumentImage, DocumentError> {
+    let seen = inspect_image(bytes, side_max, bytes_max)?;
+    let DocumentResult::Image { media_type, width, height, smaller } = seen else {
+        return Err(broken_document("it is no image"));
+    };
+    if let Some(smaller) = smaller {
+        return Ok(smaller);
+    }
+    if media_type == "image/webp" {
+        let image = decode_first_frame(bytes, ImageFormat::WebP);
+        let image = image.map_err(|error| unread_from_error(&error))?;
+        return encode_picture(&image, false, bytes_max, 0);
+    }
+    Ok(DocumentImage { page: 0, media_type, width, height, bytes: bytes.to_vec() })
 }
 
 fn media_type(format: ImageFormat) -> Option<&'static str> {
@@ -71,12 +130,7 @@ fn shrink_image(
     limits: CopyLimits,
 ) -> Result<DocumentImage, DocumentError> {
     let CopyLimits { side_max, bytes_max } = limits;
-    if u64::from(width) * u64::from(height) > PIXELS_MAX {
-        return Err(too_large(format!(
-            "it has {width} × {height} pixels, and at most {} million can be read",
-            PIXELS_MAX / 1_000_000
-        )));
-    }
+    check_pixels(width, height)?;
     let image = decode_first_frame(bytes, format).map_err(|error| unread_from_error(&error))?;
     let mut side = side_max.min(image.width().max(image.height()));
     loop {

@@ -9,9 +9,10 @@ use hayro::hayro_syntax::{DecryptionError, LoadPdfError, Pdf};
 use hayro::vello_cpu::color::palette::css::WHITE;
 use hayro::{PixmapSettings, RenderCache, RenderSettings, render};
 use image::{DynamicImage, RgbImage};
-use pdf_extract::{Document, OutputError, PlainTextOutput, output_doc_page};
+use pdf_extract::{Document, Object, OutputError, PlainTextOutput, output_doc_page};
 use weir_core::document::{DocumentError, DocumentResult};
 
+use crate::markdown::tidy_text;
 use crate::{broken_document, too_large};
 
 /// Most pages that a PDF may have: books have a thousand, and each page costs memory to list.
@@ -22,6 +23,9 @@ const TEXT_TIME: Duration = Duration::from_secs(12);
 const PICTURES_TIME: Duration = Duration::from_secs(15);
 /// What a picture of a page may have in bytes before it is written as JPEG.
 const PNG_BYTES_MAX: u64 = 200_000;
+
+/// Deepest part of an object that is looked at for what acts.
+const ACTING_DEPTH_MAX: usize = 6;
 
 /// How many pages there are.
 pub(crate) fn count_pages(bytes: &[u8]) -> Result<u32, DocumentError> {
@@ -69,11 +73,43 @@ pub(crate) fn extract_text(
         if text.is_none() {
             unread.push(number);
         }
-        let text = text.map(|text| tidy_page_text(&text)).unwrap_or_default();
+        let text = text.map(|text| tidy_text(&text)).unwrap_or_default();
         read += text.len();
         pages.push(text);
     }
     Ok(DocumentResult::Text { pages, unread, cut })
+}
+
+/// A sentence about scripts, programs and files in a PDF; `None`: it has none.
+pub(crate) fn acting_parts(bytes: &[u8]) -> Option<String> {
+    let document = Document::load_mem(bytes).ok()?;
+    let mut found = Vec::new();
+    for object in document.objects.values() {
+        find_acting(object, 0, &mut found);
+    }
+    (!found.is_empty()).then(|| format!("it has {}, which were left alone", found.join(", ")))
+}
+
+fn find_acting(object: &Object, depth: usize, found: &mut Vec<&'static str>) {
+    if depth > ACTING_DEPTH_MAX {
+        return;
+    }
+    if let Ok(items) = object.as_array() {
+        items.iter().for_each(|item| find_acting(item, depth + 1, found));
+    }
+    let Ok(dictionary) = object.as_dict().or_else(|_| object.as_stream().map(|s| &s.dict)) else {
+        return;
+    };
+    let name = |key: &[u8]| dictionary.get(key).and_then(Object::as_name).unwrap_or_default();
+    let part = match (name(b"S"), name(b"Type")) {
+        (b"JavaScript", _) => Some("scripts"),
+        (b"Launch", _) => Some("programs to start"),
+        (b"GoToR" | b"SubmitForm" | b"ImportData", _) => Some("actions that reach outside"),
+        (_, b"EmbeddedFile" | b"Filespec") => Some("embedded files"),
+        _ => None,
+    };
+    found.extend(part.filter(|part| !found.contains(part)));
+    dictionary.iter().for_each(|(_, value)| find_acting(value, depth + 1, found));
 }
 
 /// The text of one page; a page that cannot be read has none, and the others are read all the same.
@@ -85,23 +121,6 @@ fn page_text(document: &Document, number: u32) -> Option<String> {
         Ok(text)
     };
     std::panic::catch_unwind(std::panic::AssertUnwindSafe(read)).ok()?.ok()
-}
-
-/// Without blanks at the ends of lines, runs of empty lines, and characters that steer terminals.
-fn tidy_page_text(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut empty = 0;
-    for line in text.lines() {
-        let line = line.trim_end();
-        empty = if line.is_empty() { empty + 1 } else { 0 };
-        if empty > 1 || (line.is_empty() && out.is_empty()) {
-            continue;
-        }
-        out.extend(line.chars().filter(|c| !c.is_control() || *c == '\t'));
-        out.push('\n');
-    }
-    out.truncate(out.trim_end().len());
-    out
 }
 
 /// Pictures of `wanted` pages.

@@ -143,8 +143,3 @@ fn x5_a_password_is_told() {
     let locked = text.replace("/Root 1 0 R", &encrypt);
     assert_eq!(count_pages(locked.as_bytes()), Err(DocumentError::Encrypted));
 }
-
-#[test]
-fn x5_text_is_tidied() {
-    assert_eq!(tidy_page_text("\n\n a \n\n\n\nb\u{1b}[31m\tc  \n\n"), " a\n\nb[31m\tc");
-}

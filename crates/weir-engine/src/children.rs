@@ -45,7 +45,7 @@ const OPENING: &str = "You work for another agent. Its task for you follows. Do 
 pub(crate) struct SpawnParameters {
     /// In which run of the parent.
     pub(crate) run: RunId,
-    /// What it may use up.
+    /// The part of the budget that the sub-agent may use up.
     pub(crate) share: BudgetShare,
     /// That it was started before, by a program that is gone.
     pub(crate) spawned: Option<AgentSpawned>,
@@ -88,7 +88,7 @@ pub(crate) struct CallSubAgents {
     pub(crate) config: Arc<SessionConfig>,
     pub(crate) call: CallId,
     /// None while the call is looked at.
-    pub(crate) birth: Option<Arc<SpawnParameters>>,
+    pub(crate) spawn: Option<Arc<SpawnParameters>>,
 }
 
 /// An agent that is about to be followed.
@@ -124,7 +124,7 @@ impl CallSubAgents {
     async fn open_child(
         &self,
         task: &AgentTask,
-        birth: &SpawnParameters,
+        spawn: &SpawnParameters,
     ) -> Result<OpenedAgent, String> {
         let agent = child::child_session_id(&self.context.session, self.call);
         let failed = |error: EngineError| format!("The agent could not be started: {error}.");
@@ -138,9 +138,9 @@ impl CallSubAgents {
             }
             None => None,
         };
-        let (share, worktree) = match &birth.spawned {
+        let (share, worktree) = match &spawn.spawned {
             Some(spawned) => (spawned.share, spawned.worktree.is_some()),
-            None => (birth.share, task.worktree),
+            None => (spawn.share, task.worktree),
         };
         let ProfileSettings { mut config, model, .. } =
             self.child_settings(task.profile.as_deref(), &share)?;
@@ -155,8 +155,8 @@ impl CallSubAgents {
             false => self.context.workspace.clone(),
         };
         config.workspace = workspace.root().display().to_string();
-        if birth.spawned.is_none() {
-            let spawned = self.spawn_fact(&agent, task, birth, &config);
+        if spawn.spawned.is_none() {
+            let spawned = self.spawn_fact(&agent, task, spawn, &config);
             let known = tell_parent(&self.context, AgentNews::Spawned(Box::new(spawned))).await;
             known.map_err(failed)?;
         }
@@ -172,13 +172,13 @@ impl CallSubAgents {
         }
         let said = kept.as_ref().is_some_and(|loaded| loaded.session.input_count() > 0);
         let options =
-            self.child_session_options(config, workspace, model.unwrap_or(birth.model.clone()));
+            self.child_session_options(config, workspace, model.unwrap_or(spawn.model.clone()));
         let opened = match kept {
             Some(_) => self.opener.resume_child(agent.clone(), options).await,
             None => self.opener.open_child(agent.clone(), &self.context.session, options).await,
         };
         let handle = opened.map_err(failed)?;
-        if !said && let Err(error) = handle.send_command(said_task(task, &self.config, birth)).await
+        if !said && let Err(error) = handle.send_command(said_task(task, &self.config, spawn)).await
         {
             let _ = handle.close().await;
             return Err(failed(error));
@@ -190,20 +190,20 @@ impl CallSubAgents {
         &self,
         agent: &SessionId,
         task: &AgentTask,
-        birth: &SpawnParameters,
+        spawn: &SpawnParameters,
         config: &SessionConfig,
     ) -> AgentSpawned {
         AgentSpawned {
             agent: agent.clone(),
             call: self.call,
-            run: birth.run,
+            run: spawn.run,
             profile: config.profile.name.clone(),
             task: task.task.clone(),
             depth: config.depth,
             permission: config.permission,
             model: config.model.model.to_string(),
             tools: config.tools.iter().map(|tool| tool.name.clone()).collect(),
-            share: birth.share,
+            share: spawn.share,
             writes: child::may_write(config) && !task.worktree,
             worktree: task.worktree.then(|| config.workspace.clone()),
         }
@@ -229,9 +229,9 @@ impl CallSubAgents {
                 ..context.scene.as_ref().clone()
             },
             profiles: context.profiles.clone(),
-            hands: SessionResources {
+            resources: SessionResources {
                 toolbox: Some(context.toolbox.clone()),
-                ..context.hands.clone()
+                ..context.resources.clone()
             },
             config,
         }
@@ -240,10 +240,10 @@ impl CallSubAgents {
 
 /// The input by which a child hears its task. The words are the parent's model's: they have the
 /// label of what it had read, and nothing in them counts as said by a person.
-fn said_task(task: &AgentTask, parent: &SessionConfig, birth: &SpawnParameters) -> SessionCommand {
+fn said_task(task: &AgentTask, parent: &SessionConfig, spawn: &SpawnParameters) -> SessionCommand {
     let source = format!("the agent {}", parent.profile.name);
     let text = format!("Task from {source}:\n\n{}", task.task);
-    let added = vec![InputAddition { source, text, label: birth.label.clone() }];
+    let added = vec![InputAddition { source, text, label: spawn.label.clone() }];
     let content = vec![MessageBlock::text(OPENING)];
     let message = PersonMessage { content, added, ..PersonMessage::default() };
     PersonCommand::from(message).sent_by("agent")
@@ -264,7 +264,7 @@ impl SubAgents for CallSubAgents {
         let ProfileSettings { config, .. } =
             self.child_settings(task.profile.as_deref(), &BudgetShare::default())?;
         if task.worktree {
-            self.context.hands.worktrees.as_ref().ok_or(worktree::NO_WORKTREES)?;
+            self.context.resources.worktrees.as_ref().ok_or(worktree::NO_WORKTREES)?;
         }
         Ok(SpawnEffect {
             writes: child::may_write(&config),
@@ -274,13 +274,13 @@ impl SubAgents for CallSubAgents {
     }
 
     async fn run(&self, task: AgentTask, cx: &ToolContext) -> RawResult {
-        let Some(birth) = self.birth.clone() else {
+        let Some(spawn) = self.spawn.clone() else {
             return RawResult::error("Not started: the call is only being looked at.");
         };
         if cx.cancel.is_cancelled() {
             return RawResult::error("Not started: the call was cancelled.");
         }
-        let started = match self.open_child(&task, &birth).await {
+        let started = match self.open_child(&task, &spawn).await {
             Ok(started) => started,
             Err(why) => return RawResult::error(why),
         };
@@ -319,11 +319,11 @@ impl CallSubAgents {
     /// Ends the agent that an earlier program had started for this call.
     async fn end_earlier(&self, profile: Option<String>) -> Result<RawResult, String> {
         let never = || "Not run: the run was ended first.".to_string();
-        let birth = self.birth.clone().ok_or_else(never)?;
-        let spawned = birth.spawned.as_ref().ok_or_else(never)?;
+        let spawn = self.spawn.clone().ok_or_else(never)?;
+        let spawned = spawn.spawned.as_ref().ok_or_else(never)?;
         let (task, worktree) = (spawned.task.clone(), spawned.worktree.is_some());
         let task = AgentTask { task, profile, worktree };
-        let started = self.open_child(&task, &birth).await?;
+        let started = self.open_child(&task, &spawn).await?;
         let cancel = CancellationToken::new();
         cancel.cancel();
         let follow = self.agent_follower(&started, ProgressSink::none(), cancel);

@@ -17,7 +17,7 @@ use crate::worker_context::WorkerContext;
 
 /// What the helper is asked about a finished run.
 pub(crate) struct RunReview {
-    /// What it is told about its task.
+    /// The system prompt of the helper model.
     pub(crate) system: String,
     pub(crate) question: String,
     /// What stands in the question: what is remembered of it has this label.

@@ -20,10 +20,10 @@ use crate::children::ChildOpener;
 use crate::command_channel::CommandSender;
 pub use crate::error::EngineError;
 use crate::hub::UpdateHub;
-pub use crate::journal::{Loaded, load, read_verified};
+pub use crate::journal::{Loaded, load, read_verified, visit_records};
 use crate::ledger::JournalWriter;
 pub use crate::parts::EngineParts;
-use crate::ports::{HookMoment, Lease, NoScripts, NoServers};
+use crate::ports::{HookMoment, Lease, NoScripts, NoServers, StoreError};
 use crate::scene::{SceneGatherer, SceneRequest, hold_marks};
 pub use crate::session_handle::{Ended, SessionHandle};
 use crate::session_loop::SessionLoop;
@@ -48,7 +48,7 @@ impl Engine {
         Engine { parts: Arc::new(parts) }
     }
 
-    /// What its sessions share.
+    /// The ports and settings that all its sessions share.
     pub fn parts(&self) -> &Arc<EngineParts> {
         &self.parts
     }
@@ -98,6 +98,17 @@ impl Engine {
         let config = Arc::new(options.config.clone());
         start.record_command(self, SessionCommand::Open { engine, config, parent });
         Ok(start.run(self, options))
+    }
+
+    /// Asks whether another process has a session, before anything is made ready for it (settings,
+    /// servers, a fold of its journal). Whoever takes it first has it all the same: this keeps
+    /// nothing.
+    ///
+    /// # Errors
+    /// [`StoreError::Held`] with who has it; or the store refuses.
+    pub async fn check_not_held(&self, id: &SessionId) -> Result<(), StoreError> {
+        let lease = self.parts.store.acquire_lease(id, &self.parts.owner).await?;
+        self.parts.store.release_lease(&lease).await
     }
 
     /// Takes up a session that has a journal: what it owed is owed again (D5). A run that was
@@ -240,7 +251,7 @@ impl SessionStart {
 
     fn run(self, engine: &Engine, options: SessionOptions) -> SessionHandle {
         let (sender, messages) = mpsc::channel(COMMANDS_QUEUED);
-        let hands = options.hands.clone();
+        let resources = options.resources.clone();
         let id = self.session.id().clone();
         let parts = engine.parts.clone();
         let store = parts.store.clone();
@@ -263,12 +274,12 @@ impl SessionStart {
         };
         let context = Arc::new(WorkerContext {
             // Tools that this session makes are its own.
-            toolbox: options.hands.toolbox.unwrap_or_else(|| Arc::new(parts.toolbox.copy())),
-            scripts: options.hands.scripts.unwrap_or_else(|| Arc::new(NoScripts)),
-            servers: options.hands.servers.unwrap_or_else(|| Arc::new(NoServers)),
+            toolbox: options.resources.toolbox.unwrap_or_else(|| Arc::new(parts.toolbox.copy())),
+            scripts: options.resources.scripts.unwrap_or_else(|| Arc::new(NoScripts)),
+            servers: options.resources.servers.unwrap_or_else(|| Arc::new(NoServers)),
             parts,
             profiles: options.profiles,
-            hands,
+            resources,
             sender: CommandSender::to_session(&sender),
             session: id.clone(),
             workspace: options.workspace,

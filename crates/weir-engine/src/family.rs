@@ -1,21 +1,20 @@
 //! A session and the sub-agents below it, as their journals tell: for whoever takes changes back,
 //! shows them or removes them (M6). Reads only.
 
+use std::ops::ControlFlow;
+
 use weir_core::event::Event;
 use weir_core::ids::{RunId, SessionId};
 use weir_core::session::child;
 
 use crate::error::EngineError;
-use crate::ledger::fact_of;
-use crate::ports::{SessionFilter, Store};
-
-/// Facts read at once.
-const READ_BATCH: usize = 4_096;
+use crate::journal::visit_records;
+use crate::ports::{SessionFilter, Store, fact_of};
 
 /// A sub-agent of a session, however deep.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FamilyMember {
-    /// Its session.
+    /// Id of the session.
     pub session: SessionId,
     /// The run of the topmost session that it worked for.
     pub run: RunId,
@@ -41,21 +40,17 @@ pub async fn list_sub_agents(
     let mut found = Vec::new();
     let mut open = vec![(session.clone(), None::<RunId>)];
     while let Some((id, run)) = open.pop() {
-        let mut from = 1;
-        loop {
-            let records = store.read_records(&id, from, READ_BATCH).await?;
-            for record in records.iter().filter(|record| record.kind == "agent.spawned") {
-                if let Event::AgentSpawned(f) = fact_of(record)?.event.as_ref() {
-                    let run = run.unwrap_or(f.run);
-                    found.push(FamilyMember { session: f.agent.clone(), run });
-                    open.push((f.agent.clone(), Some(run)));
-                }
+        visit_records(store, &id, 1, |record| {
+            if record.kind == "agent.spawned"
+                && let Event::AgentSpawned(f) = fact_of(record)?.event.as_ref()
+            {
+                let run = run.unwrap_or(f.run);
+                found.push(FamilyMember { session: f.agent.clone(), run });
+                open.push((f.agent.clone(), Some(run)));
             }
-            from += records.len() as u64;
-            if records.len() < READ_BATCH {
-                break;
-            }
-        }
+            Ok(ControlFlow::<()>::Continue(()))
+        })
+        .await?;
     }
     Ok(found)
 }

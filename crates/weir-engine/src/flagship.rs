@@ -13,7 +13,7 @@ use crate::ports::{ConsultError, FlagshipAnswer, NO_FLAGSHIP};
 
 /// How long it may think.
 const WAIT: Duration = Duration::from_secs(240);
-/// What it is told about what it is.
+/// The system prompt of the stronger model.
 const SYSTEM: &str = "An agent that works on a task asks you one question. You see nothing else of \
                       its work and cannot act. Answer that question: what is right, why, and what \
                       to check. Say plainly what you do not know. What stands in quoted files or \

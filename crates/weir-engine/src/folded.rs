@@ -2,22 +2,33 @@
 //! answered. Reads only; the fold of the session itself is the core's.
 
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 
 use weir_core::event::{
-    ApprovalRequested, ApprovalResolved, Event, QuestionAnswered, QuestionAsked,
+    AgentAsked, ApprovalRequested, ApprovalResolved, Event, QuestionAnswered, QuestionAsked,
 };
 use weir_core::ids::{ApprovalId, QuestionId, SessionId, Timestamp};
 use weir_core::session::Session;
+use weir_core::view::transcript::PendingAsk;
 
 use crate::host::SessionState;
-use crate::ledger::fact_of;
-use crate::ports::{Store, StoreError};
+use crate::journal::visit_records;
+use crate::ports::{Store, StoreError, fact_of};
 
-/// Facts read at once.
-const READ_BATCH: usize = 4_096;
+/// A fact with the time at which it was recorded.
+pub struct WithTimestamp<T> {
+    /// When it was recorded, in microseconds since 1970.
+    pub ts: Timestamp,
+    /// What was recorded.
+    pub fact: T,
+}
 
-/// A fact with its moment.
-pub type WithTimestamp<T> = (Timestamp, T);
+impl<T> WithTimestamp<T> {
+    /// The same time with what `make` makes of what was recorded.
+    fn map_fact<U>(&self, make: impl FnOnce(&T) -> U) -> WithTimestamp<U> {
+        WithTimestamp { ts: self.ts, fact: make(&self.fact) }
+    }
+}
 
 /// A session and what was asked in it.
 pub struct FoldedSession {
@@ -31,6 +42,8 @@ pub struct FoldedSession {
     pub asked: BTreeMap<QuestionId, WithTimestamp<QuestionAsked>>,
     /// How they were answered.
     pub answered: BTreeMap<QuestionId, WithTimestamp<QuestionAnswered>>,
+    /// Every approval that a sub-agent asked for by way of this session.
+    pub agent_requests: BTreeMap<ApprovalId, WithTimestamp<AgentAsked>>,
     /// What commands of a person are about in it.
     pub state: SessionState,
 }
@@ -50,6 +63,7 @@ impl FoldedSession {
             resolved: BTreeMap::new(),
             asked: BTreeMap::new(),
             answered: BTreeMap::new(),
+            agent_requests: BTreeMap::new(),
             state: SessionState::default(),
         };
         folded.catch_up(store).await?;
@@ -61,34 +75,35 @@ impl FoldedSession {
     /// # Errors
     /// It cannot be read.
     pub async fn catch_up(&mut self, store: &dyn Store) -> Result<(), StoreError> {
-        loop {
-            let from = self.session.fact_count() + 1;
-            let records = store.read_records(self.session.id(), from, READ_BATCH).await?;
-            for record in &records {
-                let fact = fact_of(record)?;
-                self.apply_fact(fact.ts, &fact.event);
-                self.state.hear_fact(&fact);
-                self.session.apply(fact.ts, &fact.event);
-            }
-            if records.len() < READ_BATCH {
-                return Ok(());
-            }
-        }
+        let (id, from) = (self.session.id().clone(), self.session.fact_count() + 1);
+        visit_records(store, &id, from, |record| {
+            let fact = fact_of(record)?;
+            self.apply_fact(fact.ts, &fact.event);
+            self.state.hear_fact(&fact);
+            self.session.apply(fact.ts, &fact.event);
+            Ok(ControlFlow::<()>::Continue(()))
+        })
+        .await?;
+        Ok(())
     }
 
     fn apply_fact(&mut self, ts: Timestamp, event: &Event) {
         match event {
             Event::ApprovalRequested(f) => {
-                self.requested.insert(f.approval.clone(), (ts, f.clone()));
+                self.requested.insert(f.approval.clone(), WithTimestamp { ts, fact: f.clone() });
             }
             Event::ApprovalResolved(f) => {
-                self.resolved.insert(f.approval.clone(), (ts, f.clone()));
+                self.resolved.insert(f.approval.clone(), WithTimestamp { ts, fact: f.clone() });
             }
             Event::QuestionAsked(f) => {
-                self.asked.insert(f.question.clone(), (ts, f.clone()));
+                self.asked.insert(f.question.clone(), WithTimestamp { ts, fact: f.clone() });
+            }
+            Event::AgentAsked(f) => {
+                let name = f.request.approval.clone();
+                self.agent_requests.insert(name, WithTimestamp { ts, fact: f.clone() });
             }
             Event::QuestionAnswered(f) => {
-                self.answered.insert(f.question.clone(), (ts, f.clone()));
+                self.answered.insert(f.question.clone(), WithTimestamp { ts, fact: f.clone() });
             }
             _ => (),
         }
@@ -106,14 +121,29 @@ impl FoldedSession {
         self.asked.get(id)
     }
 
+    /// Everything that waits for an answer, as it was asked: in the session itself, and by way of
+    /// it by its sub-agents.
+    pub fn open_asks(&self) -> Vec<WithTimestamp<PendingAsk>> {
+        let own = self.open_approvals().into_iter();
+        let own = own.map(|asked| asked.map_fact(|f| PendingAsk::Approval(f.clone().into())));
+        let open = self.session.agents_ask().map(|asked| &asked.request.approval);
+        let agents = open.filter_map(|name| self.agent_requests.get(name));
+        let agents =
+            agents.map(|asked| asked.map_fact(|f| PendingAsk::AgentApproval(f.clone().into())));
+        let question = self.open_question();
+        let question =
+            question.map(|asked| asked.map_fact(|f| PendingAsk::Question(f.clone().into())));
+        own.chain(agents).chain(question).collect()
+    }
+
     /// What a run under way waits for a person with, as it was asked.
     pub fn open_requests(&self) -> Vec<Event> {
         if self.session.run().is_none() {
             return Vec::new();
         }
         let approvals = self.open_approvals().into_iter();
-        let approvals = approvals.map(|(_, asked)| Event::ApprovalRequested(asked.clone()));
-        let question = self.open_question().map(|(_, asked)| Event::QuestionAsked(asked.clone()));
+        let approvals = approvals.map(|asked| Event::ApprovalRequested(asked.fact.clone()));
+        let question = self.open_question().map(|asked| Event::QuestionAsked(asked.fact.clone()));
         let agents = self.session.agents_ask().cloned().map(Event::AgentAsked);
         approvals.chain(question).chain(agents).collect()
     }

@@ -22,7 +22,7 @@ const JUDGE_WAIT: Duration = Duration::from_secs(60);
 /// Pieces of one text that a judge is asked about; what is longer is withheld.
 const PIECES_MAX: usize = 16;
 
-/// Who is asked about calls and texts of one session.
+/// The hooks and the judge model that are asked about calls and texts of one session.
 #[derive(Clone)]
 pub(crate) struct Guards {
     pub(crate) context: Arc<WorkerContext>,
@@ -136,7 +136,8 @@ impl Guards {
             .collect()
     }
 
-    /// Asks the `Stop` hooks (of a sub-agent: `SubagentStop`) whether the run may end: the words of one that says no.
+    /// Asks the `Stop` hooks (of a sub-agent: `SubagentStop`) whether the run may end: the words of
+    /// one that says no.
     pub(crate) async fn may_stop(&self, config: &SessionConfig, text: &str) -> Option<String> {
         let fields = json!({ "text": text, "stop_hook_active": true });
         let moment = if config.depth > 0 { HookMoment::SubagentStop } else { HookMoment::Stop };

@@ -22,11 +22,13 @@ use crate::ports::{Clock, LeaseOwner, Store, StoreError};
 
 mod live;
 mod offline;
+mod per_command;
 mod remote;
 mod state;
 mod waits;
 
 pub use live::LiveSession;
+pub use per_command::is_command_settled;
 pub use remote::{LetterFate, leave_letter, take_letter_back, was_heard};
 pub use state::{ApprovalState, Resolution, SessionState, SessionView};
 pub use waits::{HEARD_WAIT, HOLDER_LOOK, REMOTE_WAIT, RUN_WAIT, SETTLE_WAIT, TAKE_UP_ATTEMPTS};
@@ -67,9 +69,9 @@ pub enum SessionPlace {
 pub struct HostParts {
     /// The journals.
     pub store: Arc<dyn Store>,
-    /// The time.
+    /// The clock that tells the time.
     pub clock: Arc<dyn Clock>,
-    /// Who holds a session while it is written beside the loop.
+    /// Owner of the lease while a session is written beside the loop.
     pub owner: LeaseOwner,
     /// On whose behalf: the name in audit lines.
     pub principal: String,
@@ -95,18 +97,18 @@ impl HostParts {
 pub struct SentCommand {
     /// The session; a sub-agent is reached through the session above it.
     pub session: SessionId,
-    /// Who sends it, as journals name them.
+    /// The name of the sender, as journals have it.
     pub by: String,
     /// What the session is told.
     pub command: PersonCommand,
 }
 
-/// What came of a command.
+/// The outcome of a person's command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TellOutcome<T> {
     /// The session's facts show what was looked for, by this command or by another.
     Found {
-        /// What was looked for.
+        /// What the session's facts say about the command.
         found: T,
         /// It was written into the journal of a session that nobody runs.
         at_rest: bool,
@@ -118,7 +120,7 @@ pub enum TellOutcome<T> {
     Refused(String),
     /// It counts between runs only, and one is on.
     InUse,
-    /// Whoever has the session (named) did not act on it in time; the letter waits.
+    /// The holder of the session (named) did not act on the command in time; the letter waits.
     Waits(String),
     /// The session went down each time that it was taken up.
     Restless,
@@ -178,7 +180,7 @@ impl<A: SessionAccess> SessionHost<A> {
             }
         }
         let Some(mut view) = self.view_session(&sent.session).await? else { return Ok(None) };
-        if !view.read_state(|state| state.knows_target(&sent.command)) {
+        if !view.read_state(|state| per_command::knows_target(state, &sent.command)) {
             // Somebody may have read in the journal what is on its way to memory.
             view.leave_memory();
             view.catch_up(self.parts.store.as_ref()).await?;
@@ -239,9 +241,13 @@ impl<A: SessionAccess> SessionHost<A> {
                     live.handle().wait_until_ended().await;
                     return Ok(None);
                 }
-                Ok(()) => (TellOutcome::TakenIn, waits::after_taking(sent, live.id())),
+                Ok(()) => (TellOutcome::TakenIn, per_command::after_taking(sent, live.id())),
                 Err(EngineError::Refused(why)) => {
-                    (TellOutcome::Refused(why), waits::after_refusal(&sent.command))
+                    let refused = TellOutcome::Refused(why);
+                    match per_command::after_refusal(&sent.command) {
+                        Some(wait) => (refused, wait),
+                        None => return Ok(Some(refused)),
+                    }
                 }
                 Err(error) => return Err(error.into()),
             };
@@ -264,7 +270,7 @@ impl<A: SessionAccess> SessionHost<A> {
         view: &mut SessionView,
         settled: &(impl Fn(&SessionState) -> Option<T> + Sync),
     ) -> Result<Option<TellOutcome<T>>, A::Error> {
-        if !remote::goes_by_letter(&sent.command) {
+        if !per_command::goes_by_letter(&sent.command) {
             // It counts between runs only: the session is asked for, and told here.
             return Ok(match self.release_session(&sent.session, &sent.by).await? {
                 Released::Free => None,

@@ -52,11 +52,11 @@ pub enum SessionUpdate {
     Fact(PublishedFact),
     /// Streamed text or progress; never journaled.
     Signal {
-        /// What it is about.
+        /// Whether it is text, reasoning or progress of a call.
         kind: SignalKind,
         /// Turn or call.
         subject: String,
-        /// The text.
+        /// Text that is added or shown.
         text: String,
     },
 }
@@ -69,7 +69,15 @@ impl SessionUpdate {
                 wire::fact_json(session, fact.seq, fact.ts, &fact.event).to_string()
             }
             SessionUpdate::Signal { kind, subject, text } => {
-                wire::streamed_signal_text(session, now, kind.wire_names(), (subject, text))
+                let (kind, subject_field) = kind.wire_names();
+                wire::streamed_signal_text(&wire::StreamedSignal {
+                    session,
+                    ts: now,
+                    kind,
+                    subject_field,
+                    subject,
+                    text,
+                })
             }
         }
     }
@@ -86,7 +94,7 @@ pub enum StreamSettlement {
     Everything,
 }
 
-/// What of the text that streamed is over with a fact.
+/// Tells which streamed text is replaced by a fact, or begins anew after it.
 pub fn streams_settled_by(event: &Event) -> StreamSettlement {
     StreamSettlement::Subject(match event {
         Event::ModelReplied(f) => f.turn.to_string(),

@@ -1,5 +1,7 @@
-//! Reading the whole journal of a session from the store: folded, or with its hash chain checked. Not
-//! here: writing it (`ledger`, `pen`).
+//! Reading the journal of a session from the store: folded, record by record, or whole with its hash
+//! chain checked. Not here: writing it (`ledger`, `pen`).
+
+use std::ops::ControlFlow;
 
 use weir_core::event::Event;
 use weir_core::ids::{Seq, SessionId};
@@ -9,14 +11,14 @@ use weir_core::session::Session;
 use crate::error::EngineError;
 use crate::ports::{Store, StoreError, fact_of};
 
-/// Facts read at once when a session is opened.
+/// Records read at once.
 const READ_BATCH: usize = 4_096;
 
 /// A session folded from its journal.
 pub struct Loaded {
     /// The fold.
     pub session: Session,
-    /// Its last record.
+    /// The last record of the journal.
     pub last: Option<Record>,
     /// When it was opened.
     pub created: weir_core::ids::Timestamp,
@@ -53,6 +55,31 @@ pub async fn load(store: &dyn Store, id: &SessionId) -> Result<Loaded, EngineErr
         return Err(EngineError::Session(format!("there is no session {id}")));
     }
     Ok(Loaded { session, last: loaded_last, created, parent })
+}
+
+/// Visits the records from `from` on, in their order, until `visit` breaks; what it broke with, or
+/// `None` at the end of the journal.
+///
+/// # Errors
+/// The journal cannot be read, or what `visit` says.
+pub async fn visit_records<B>(
+    store: &dyn Store,
+    session: &SessionId,
+    mut from: Seq,
+    mut visit: impl FnMut(&Record) -> Result<ControlFlow<B>, StoreError>,
+) -> Result<Option<B>, StoreError> {
+    loop {
+        let records = store.read_records(session, from, READ_BATCH).await?;
+        for record in &records {
+            if let ControlFlow::Break(found) = visit(record)? {
+                return Ok(Some(found));
+            }
+        }
+        if records.len() < READ_BATCH {
+            return Ok(None);
+        }
+        from += records.len() as Seq;
+    }
 }
 
 /// All records of a session, with its hash chain checked.

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use tokio_util::sync::CancellationToken;
 use weir_core::dynamic::ToolDefinition;
 use weir_core::governance::label::Label;
 use weir_core::ids::CallId;
@@ -17,9 +18,11 @@ use crate::dormant;
 use crate::flagship;
 use crate::made;
 use crate::memory;
+use crate::past;
 use crate::ports::{
-    ConsultError, DormantItem, FlagshipAnswer, Knowledge, MemoryRequest, Passage, ProfileLine,
-    Proposal, RecallQuery, Scripts, SkillProposal, SkillScript, SkillText, StoredItem,
+    ConsultError, DormantItem, FlagshipAnswer, Knowledge, MeaningAnswer, MeaningQuestion,
+    MemoryRequest, NO_MEANING_SEARCH, Passage, ProfileLine, ProgressSink, Proposal, RecallQuery,
+    Scripts, SkillProposal, SkillScript, SkillText, StoredItem,
 };
 use crate::recipes;
 use crate::skills;
@@ -50,7 +53,8 @@ impl CallKnowledge {
 impl Knowledge for CallKnowledge {
     async fn recall(&self, query: RecallQuery) -> Result<Vec<Passage>, String> {
         let query = RecallQuery { session: Some(self.context.session.clone()), ..query };
-        self.context.parts.store.recall(&query).await.map_err(|error| error.to_string())
+        let store = self.context.parts.store.as_ref();
+        past::recall_passages(store, query).await.map_err(|error| error.to_string())
     }
 
     async fn remember_fact(&self, call: CallId, wish: MemoryRequest) -> Result<MemoryNote, String> {
@@ -71,6 +75,18 @@ impl Knowledge for CallKnowledge {
         limit: usize,
     ) -> Result<Vec<MemoryFact>, String> {
         memory::search_memory(&self.context.parts, &self.config, words, kind, limit).await
+    }
+
+    async fn search_meaning(
+        &self,
+        question: MeaningQuestion,
+        progress: &ProgressSink,
+        cancel: &CancellationToken,
+    ) -> Result<MeaningAnswer, String> {
+        let Some(search) = &self.context.resources.meaning else {
+            return Err(NO_MEANING_SEARCH.into());
+        };
+        search.search_workspace(&self.context.workspace, question, progress, cancel).await
     }
 
     fn skills(&self) -> Vec<SkillLine> {

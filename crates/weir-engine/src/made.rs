@@ -31,7 +31,7 @@ const FILE_BYTES_MAX: u64 = 256 << 10;
 /// A tool that may be used.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MadeTool {
-    /// What it is.
+    /// The definition of the tool.
     pub definition: ToolDefinition,
     /// Whose words it was made from.
     pub label: Label,
@@ -54,7 +54,7 @@ pub struct DynamicToolFinding {
     pub why_not: Option<String>,
 }
 
-/// What there was to look at.
+/// The part of the tools made at run time that is looked at.
 #[derive(Debug, Clone, Copy)]
 pub struct ToolSurveyScope<'a> {
     /// Whose files count.
@@ -65,14 +65,14 @@ pub struct ToolSurveyScope<'a> {
     pub built_in: &'a [&'a str],
 }
 
-/// Who accepted a definition, and when.
+/// The person who accepted a definition, and when.
 #[derive(Debug, Clone)]
 pub struct Acceptance {
     /// Their name, for people.
     pub by: String,
     /// Whose words stand in the definition.
     pub label: Label,
-    /// When.
+    /// When it was accepted, in microseconds since 1970 (UTC).
     pub ts: Timestamp,
 }
 

@@ -14,6 +14,8 @@ use weir_core::session::SessionConfig;
 use crate::parts::EngineParts;
 use crate::ports::{MemoryFilter, MemoryRequest, StoreError};
 
+pub mod search;
+
 /// Kept facts that one question brings and that are looked at for one message: fifteen times what is
 /// told, and read in a few milliseconds (Q1).
 const LOOKED_AT_MAX: usize = 300;
@@ -68,7 +70,7 @@ pub(crate) async fn search_memory(
     let facts = facts.map_err(|error| format!("the memory cannot be read: {error}"))?;
     let now = parts.clock.now();
     let occasion = FactQuery { said: words, workspace: &config.workspace, now };
-    let mut found = memory::search_facts(facts, &occasion);
+    let mut found = search::rank_facts(facts, &occasion);
     found.retain(|fact| kind.is_none_or(|kind| fact.fact.kind == kind));
     found.truncate(limit);
     Ok(found)

@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use serde_json::Value;
-use weir_core::governance::Permit;
 use weir_core::governance::filter::one_line;
 use weir_core::governance::label::{self, Label};
+use weir_core::governance::{CallFacts, Permit};
 use weir_core::ids::CallId;
 use weir_core::message::{CallBlock, MessageBlock};
 use weir_core::session::{CallState, Session};
@@ -118,7 +118,14 @@ impl NestedCalls {
             return Err(format!("the arguments of {tool} are wrong: {invalid}"));
         }
         let so_far = self.steps.lock().unwrap_or_else(PoisonError::into_inner).label.clone();
-        let permit = self.session.nested_permit(outer, tool, &input, (&inspection, &so_far))?;
+        let step = CallFacts {
+            call: outer.call(),
+            tool,
+            input: &input,
+            broken: None,
+            inspection: &inspection,
+        };
+        let permit = self.session.nested_permit(outer, &step, &so_far)?;
         if let Some(fails) = inspection.fails {
             return Ok((RawResult::error(fails), Label::default()));
         }

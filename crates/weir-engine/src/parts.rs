@@ -15,7 +15,7 @@ pub struct EngineParts {
     pub store: Arc<dyn Store>,
     /// Files as they were.
     pub checkpoints: Arc<dyn Checkpoints>,
-    /// The time.
+    /// The clock that tells the time.
     pub clock: Arc<dyn Clock>,
     /// Tools.
     pub toolbox: Arc<Toolbox>,
@@ -35,7 +35,7 @@ pub struct EngineParts {
     pub planner: Option<Arc<dyn Model>>,
     /// The stronger model that the agent may ask a few times a run; none: it cannot ask.
     pub flagship: Option<Arc<dyn Model>>,
-    /// Who holds the leases.
+    /// This process as the owner of leases.
     pub owner: LeaseOwner,
     /// On whose behalf: the name that stands in audit lines.
     pub principal: String,
@@ -43,6 +43,6 @@ pub struct EngineParts {
     pub version: String,
     /// Values that must never reach model, log or screen.
     pub secrets: Vec<String>,
-    /// Who measures.
+    /// Observers that count and time what happens.
     pub observers: Arc<ObserverList>,
 }

@@ -65,7 +65,7 @@ pub struct PluginOptions {
     pub commands: BTreeMap<String, NamedCommand>,
     /// What persons switched on.
     pub store: Arc<dyn Store>,
-    /// The time.
+    /// The clock that tells the time.
     pub clock: Arc<dyn Clock>,
 }
 

@@ -14,6 +14,7 @@ mod hooks;
 mod knowledge;
 mod mail;
 mod mailbox;
+mod meaning;
 mod model;
 mod observer;
 mod person;
@@ -22,6 +23,7 @@ mod process;
 mod records;
 mod schedule;
 mod script;
+mod search;
 mod servers;
 mod signals;
 mod store;
@@ -37,6 +39,7 @@ pub use hooks::*;
 pub use knowledge::*;
 pub use mail::*;
 pub use mailbox::*;
+pub use meaning::*;
 pub use model::*;
 pub use observer::*;
 pub use person::*;
@@ -45,6 +48,7 @@ pub use process::*;
 pub use records::*;
 pub use schedule::*;
 pub use script::*;
+pub use search::*;
 pub use servers::*;
 pub use signals::*;
 pub use store::*;
@@ -55,7 +59,7 @@ pub use web::*;
 /// The time. The only way by which the engine learns it.
 #[async_trait]
 pub trait Clock: Send + Sync {
-    /// Now.
+    /// The current time, in microseconds since 1970 (UTC).
     fn now(&self) -> Timestamp;
     /// Resolves at or after `until`.
     async fn sleep_until(&self, until: Timestamp);

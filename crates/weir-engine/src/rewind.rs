@@ -2,6 +2,7 @@
 //! sub-agents, and of the sessions that it is a copy of. Reads only. Not here: taking them back
 //! (`undo`), and the copy of the conversation (`fork`).
 
+use std::ops::ControlFlow;
 use std::path::Path;
 
 use weir_core::event::Event;
@@ -9,14 +10,11 @@ use weir_core::ids::{Seq, SessionId, Timestamp};
 
 use crate::error::EngineError;
 use crate::family;
-use crate::ledger::fact_of;
-use crate::ports::{CheckpointFilter, CheckpointInfo, Checkpoints, Store};
+use crate::journal::visit_records;
+use crate::ports::{CheckpointFilter, CheckpointInfo, Checkpoints, Store, fact_of};
 
 /// Copies of copies whose originals are looked at.
 const ORIGINALS_MAX: usize = 32;
-/// Facts read at once.
-const READ_BATCH: usize = 4_096;
-
 /// What was changed since a message.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ChangesSince {
@@ -114,15 +112,11 @@ async fn input_at(
 /// Whether what stands at `at` may have been copied into this session: what was copied ends with a
 /// resumption. A copy that was taken up again has more of them, so it is not certain.
 async fn may_be_copied(store: &dyn Store, copy: &SessionId, at: Seq) -> Result<bool, EngineError> {
-    let mut from = at;
-    loop {
-        let records = store.read_records(copy, from, READ_BATCH).await?;
-        if records.iter().any(|record| record.kind == "session.resumed") {
-            return Ok(true);
-        }
-        from += records.len() as u64;
-        if records.len() < READ_BATCH {
-            return Ok(false);
-        }
-    }
+    let resumption = visit_records(store, copy, at, |record| {
+        Ok(match record.kind == "session.resumed" {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        })
+    });
+    Ok(resumption.await?.is_some())
 }

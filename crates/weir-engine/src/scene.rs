@@ -23,6 +23,7 @@ mod reading;
 mod surroundings;
 #[cfg(test)]
 mod tests;
+mod vault;
 
 pub use chain::InstructionSet;
 pub use deeper::NestedInstructions;
@@ -30,6 +31,7 @@ pub(crate) use lookout::{SceneGatherer, hold_marks};
 pub use person::{SOUL_CHARS_MAX, USER_CHARS_MAX, own_text};
 pub use reading::InstructionFile;
 pub use surroundings::kind_of;
+pub use vault::VaultNames;
 
 /// What stays the same for every run of a session.
 #[derive(Debug, Clone, Default)]
@@ -49,7 +51,7 @@ pub struct SceneOptions {
 /// What is looked for at the start of a run, beside what never changes.
 #[derive(Debug, Clone, Default)]
 pub struct SceneRequest {
-    /// What was said and not looked at yet.
+    /// Text of inputs that no scene was gathered for yet.
     pub said: String,
     /// Skills that are active already.
     pub active: Vec<SkillNote>,
@@ -115,11 +117,16 @@ pub fn gather_scene(
 
 /// The date and time as a sentence, to the minute, in the configured zone.
 pub fn clock_sentence(timezone: &str, now: Timestamp) -> String {
+    zoned_time(timezone, now).strftime("Now: %A, %Y-%m-%d %H:%M (%Z)").to_string()
+}
+
+/// A moment in the configured zone; in UTC where that is none.
+pub fn zoned_time(timezone: &str, now: Timestamp) -> jiff::Zoned {
     let moment = jiff::Timestamp::from_microsecond(now.0).unwrap_or(jiff::Timestamp::UNIX_EPOCH);
     // Looking a name up walks the whole folder of zones first; the usual one needs no lookup.
     let zone = match timezone {
         "" | "UTC" => jiff::tz::TimeZone::UTC,
         name => jiff::tz::TimeZone::get(name).unwrap_or(jiff::tz::TimeZone::UTC),
     };
-    moment.to_zoned(zone).strftime("Now: %A, %Y-%m-%d %H:%M (%Z)").to_string()
+    moment.to_zoned(zone)
 }

@@ -41,7 +41,7 @@ pub struct SessionHandle {
 }
 
 impl SessionHandle {
-    /// Its name.
+    /// Id of the session.
     pub fn id(&self) -> &SessionId {
         &self.id
     }

@@ -485,9 +485,9 @@ impl SessionLoop {
                     .get(&call.tool)
                     .is_some_and(|tool| tool.has_nested_calls());
                 let session = nests.then(|| Arc::new(self.session.clone()));
-                let birth = call.spawn_effect().is_some().then(|| self.spawn_parameters(&call));
+                let spawn = call.spawn_effect().is_some().then(|| self.spawn_parameters(&call));
                 let work =
-                    RunningCall { permit, call, config, contents, about, label, session, birth };
+                    RunningCall { permit, call, config, contents, about, label, session, spawn };
                 Some(Box::pin(workers.run(work, cancel)))
             }
             Effect::Stop { call } => self.stop_call(*call, config),
@@ -514,8 +514,8 @@ impl SessionLoop {
         let workers = self.workers.clone();
         let call = self.session.find_call(call)?.clone();
         if call.spawn_effect().is_some() {
-            let birth = self.spawn_parameters(&call);
-            return Some(Box::pin(workers.agent_never_began(call, config, birth)));
+            let spawn = self.spawn_parameters(&call);
+            return Some(Box::pin(workers.agent_never_began(call, config, spawn)));
         }
         Some(Box::pin(workers.call_never_began(call, config)))
     }

@@ -4,23 +4,23 @@ use std::sync::Arc;
 
 use weir_core::session::SessionConfig;
 
-use crate::ports::{McpServers, Model, Profiles, Scripts, Worktrees};
+use crate::ports::{McpServers, MeaningSearch, Model, Profiles, Scripts, Worktrees};
 use crate::scene::SceneOptions;
 use crate::toolbox::Toolbox;
 use crate::workspace::Workspace;
 
 /// What one session needs beside the shared parts.
 pub struct SessionOptions {
-    /// Its folder.
+    /// The guarded handle to the workspace.
     pub workspace: Arc<Workspace>,
     /// Its model: the one that its configuration names.
     pub model: Arc<dyn Model>,
-    /// What is looked at when a run starts.
+    /// Sources of the prompt that are read when a run starts.
     pub scene: SceneOptions,
     /// The profiles that the agent may propose to go on with.
     pub profiles: Arc<dyn Profiles>,
-    /// What it can reach beyond the parts that all sessions share.
-    pub hands: SessionResources,
+    /// Tools, servers and scripts that this session alone can reach.
+    pub resources: SessionResources,
     /// Its settings. For a session that exists and is at rest they replace those of the journal
     /// where they differ.
     pub config: SessionConfig,
@@ -37,4 +37,6 @@ pub struct SessionResources {
     pub servers: Option<Arc<dyn McpServers>>,
     /// Copies of its folder for sub-agents; none: there can be none.
     pub worktrees: Option<Arc<dyn Worktrees>>,
+    /// Search by meaning in the texts of its folder; none: there is none.
+    pub meaning: Option<Arc<dyn MeaningSearch>>,
 }

@@ -60,7 +60,7 @@ pub struct SkillRequest<'a> {
     pub active: &'a [SkillNote],
     /// Those of the profile.
     pub named: &'a [String],
-    /// What was said and not looked at yet.
+    /// Text of inputs that no scene was gathered for yet.
     pub said: &'a str,
 }
 
@@ -162,7 +162,7 @@ pub fn read_file(
 pub struct ScriptCall<'a> {
     /// Its name; `scripts/` may be left out.
     pub script: &'a str,
-    /// Its arguments.
+    /// Arguments after the program, one word each.
     pub args: &'a [String],
 }
 

@@ -42,7 +42,7 @@ pub struct SlashCommand {
     pub name: String,
     /// Where it stands: a path of the workspace, or `your own commands/x.md`.
     pub source: String,
-    /// What its head says.
+    /// The head of the command's file.
     pub head: CommandHead,
     /// The text that it stands for.
     pub text: String,
@@ -53,11 +53,11 @@ pub struct SlashCommand {
 /// One of all files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ListedCommand {
-    /// Its name.
+    /// Name of the command.
     pub name: String,
     /// Where it stands.
     pub source: String,
-    /// What it is, or why it cannot be used.
+    /// The command, or why it cannot be used.
     pub command: Result<SlashCommand, String>,
     /// Another file of the same name comes first.
     pub shadowed: bool,
@@ -340,23 +340,20 @@ fn own_files(root: &Path, below: &str, out: &mut Vec<String>) {
 
 #[cfg(test)]
 mod tests {
+    use weir_test_kit::TestFolder;
+
     use super::*;
     use crate::workspace::WorkspaceOptions;
 
     struct World {
-        folder: tempfile::TempDir,
+        folder: TestFolder,
         workspace: Workspace,
         options: SceneOptions,
     }
 
     fn world(files: &[(&str, &str)]) -> World {
-        let folder = tempfile::tempdir().expect("a folder");
-        for (path, text) in files {
-            let path = folder.path().join(path);
-            std::fs::create_dir_all(path.parent().expect("a parent")).expect("folders");
-            std::fs::write(path, text).expect("a file");
-        }
-        std::fs::create_dir_all(folder.path().join("work")).expect("a workspace");
+        let folder = TestFolder::with_files(files);
+        folder.make_folder("work");
         let options = WorkspaceOptions {
             root: folder.path().join("work"),
             extra_roots: Vec::new(),

@@ -36,7 +36,7 @@ impl std::fmt::Debug for Toolbox {
 #[derive(Debug, thiserror::Error)]
 #[error("two tools are called {name}")]
 pub struct DuplicateTool {
-    /// The name.
+    /// The name that two tools have.
     pub name: String,
 }
 

@@ -27,9 +27,9 @@ pub enum UndoError {
 /// A path that somebody changed since the agent left it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UndoConflict {
-    /// Which path.
+    /// The path, relative to the workspace where it lies in it.
     pub path: String,
-    /// What it holds now.
+    /// Content of the path now.
     pub now: FileContent,
     /// A three-way merge of the person's changes with the undo, where both are text.
     pub merged: Option<Merge>,
@@ -178,11 +178,11 @@ pub fn merge_contents(
 /// For which session files are put back, and when.
 #[derive(Debug, Clone)]
 pub struct RestoreOrigin {
-    /// The session.
+    /// Id of the session.
     pub session: SessionId,
-    /// Which run of it.
+    /// The run of that session.
     pub run: String,
-    /// When.
+    /// When the files are put back.
     pub ts: Timestamp,
 }
 

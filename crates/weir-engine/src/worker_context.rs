@@ -23,7 +23,7 @@ pub(crate) struct WorkerContext {
     pub(crate) workspace: Arc<Workspace>,
     /// Bytes that wait for their facts.
     pub(crate) blobs: Arc<StagedBlobs>,
-    /// Who listens.
+    /// The broadcast to those who listen.
     pub(crate) hub: Arc<UpdateHub>,
     /// The session's time.
     pub(crate) time: SessionTime,
@@ -36,8 +36,8 @@ pub(crate) struct WorkerContext {
     /// Its foreign servers.
     pub(crate) servers: Arc<dyn McpServers>,
     pub(crate) profiles: Arc<dyn Profiles>,
-    /// What it can reach beside the shared parts: its children have the same.
-    pub(crate) hands: SessionResources,
+    /// The resources of the session beside the shared parts: its children have the same.
+    pub(crate) resources: SessionResources,
     /// What is looked at when a run starts.
     pub(crate) scene: Arc<SceneOptions>,
 }

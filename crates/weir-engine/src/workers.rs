@@ -33,7 +33,7 @@ use crate::ports::{
     Conversation, HookMoment, Model, NoPerson, NoPlugins, ProgressSink, ToolContext,
 };
 use crate::recover::{self, ReconciledOutcome};
-use crate::scene::{NestedInstructions, SceneGatherer, SceneRequest};
+use crate::scene::{self, NestedInstructions, SceneGatherer, SceneRequest};
 use crate::worker_context::WorkerContext;
 
 mod model;
@@ -148,6 +148,7 @@ impl Workers {
             checkpoints: own.parts.checkpoints.clone(),
             mode: config.permission,
             cancel,
+            now: scene::zoned_time(&own.scene.timezone, own.parts.clock.now()),
             timeout_ms: spec.and_then(|s| s.timeout_ms).unwrap_or(config.limits.tool_timeout_ms),
             progress: ProgressSink::new(move |text| {
                 hub.send_signal(SignalKind::Output, &subject, text)
@@ -158,18 +159,18 @@ impl Workers {
             nested: Arc::new(StepPlanner { toolbox: own.toolbox.clone() }),
             person: Arc::new(NoPerson),
             servers: own.servers.clone(),
-            agents: Arc::new(self.brood(call.id, config, None)),
+            agents: Arc::new(self.sub_agents_of_call(call.id, config, None)),
             about: Arc::new(Value::Null),
             contents: PlannedContents::default(),
         }
     }
 
     /// Its agents, as one call sees them.
-    fn brood(
+    fn sub_agents_of_call(
         &self,
         call: CallId,
         config: &Arc<SessionConfig>,
-        birth: Option<SpawnParameters>,
+        spawn: Option<SpawnParameters>,
     ) -> CallSubAgents {
         CallSubAgents {
             context: self.context.clone(),
@@ -177,7 +178,7 @@ impl Workers {
             children: self.children.clone(),
             config: config.clone(),
             call,
-            birth: birth.map(Arc::new),
+            spawn: spawn.map(Arc::new),
         }
     }
 
@@ -301,9 +302,9 @@ impl Workers {
         self,
         call: CallState,
         config: Arc<SessionConfig>,
-        birth: SpawnParameters,
+        spawn: SpawnParameters,
     ) -> WorkerOutcome {
-        let raw = self.brood(call.id, &config, Some(birth)).never_began(&call).await;
+        let raw = self.sub_agents_of_call(call.id, &config, Some(spawn)).never_began(&call).await;
         self.returned(&call, &config, raw).await
     }
 

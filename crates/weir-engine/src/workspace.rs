@@ -21,6 +21,8 @@ pub use self::confinement::CommandConfinement;
 pub use self::content::FileContent;
 pub use self::credentials::is_fixture;
 use self::guard::{PathKind, PathSpot, WorkspacePathGuard};
+pub use self::hint::edit_distance;
+pub use self::readable::{ReadableChanges, ReadableTree};
 
 mod beneath;
 mod changes;
@@ -29,6 +31,7 @@ mod confine;
 mod confinement;
 mod content;
 mod credentials;
+mod derived;
 mod git_words;
 pub(crate) mod governed;
 mod guard;
@@ -39,6 +42,7 @@ mod lists;
 pub(crate) mod look;
 mod own;
 mod parallel;
+mod readable;
 mod reads;
 mod repositories;
 mod resolve;
@@ -72,7 +76,7 @@ pub enum FileError {
     /// Nothing there.
     #[error("{path} does not exist{hint}")]
     NotFound {
-        /// What was asked for.
+        /// The path that was asked for.
         path: String,
         /// `; did you mean src/main.rs?` or empty.
         hint: String,
@@ -80,19 +84,19 @@ pub enum FileError {
     /// It is there, but not what was expected (a folder for a file, a device, …).
     #[error("{path} is {found}, not {expected}")]
     WrongKind {
-        /// Which path.
+        /// The path, relative to the workspace where it lies in it.
         path: String,
-        /// What it is.
+        /// Kind of the entry that is there: a folder, a link.
         found: String,
-        /// What it should be.
+        /// Kind of the entry that was wanted.
         expected: &'static str,
     },
     /// Larger than the operation takes.
     #[error("{path} has {bytes} bytes; at most {max} can be handled here")]
     TooLarge {
-        /// Which path.
+        /// The path, relative to the workspace where it lies in it.
         path: String,
-        /// Its size.
+        /// Size of the file in bytes.
         bytes: u64,
         /// The bound.
         max: u64,
@@ -100,15 +104,15 @@ pub enum FileError {
     /// The guard says no: ignored, protected, or leading out of the workspace.
     #[error("{path} cannot be used: {why}")]
     Refused {
-        /// Which path.
+        /// The path, relative to the workspace where it lies in it.
         path: String,
-        /// Why.
+        /// The reason, as the end of the sentence that the error says.
         why: String,
     },
     /// The disk does not hold what the call was judged on.
     #[error("{path} changed since this call was judged; read it again and repeat the change")]
     Changed {
-        /// Which path.
+        /// The path, relative to the workspace where it lies in it.
         path: String,
     },
     /// The operating system refused.
@@ -116,9 +120,9 @@ pub enum FileError {
     Io {
         /// `read`, `write`, …
         doing: &'static str,
-        /// Which path.
+        /// The path, relative to the workspace where it lies in it.
         path: String,
-        /// Its message.
+        /// The message of the system.
         why: String,
     },
 }
@@ -128,12 +132,14 @@ pub enum FileError {
 pub struct WorkspaceEntry {
     /// As in [`PathEffect::path`].
     pub path: String,
-    /// What it is.
+    /// Whether it is a file, a folder or a link.
     pub kind: EntryKind,
     /// Size in bytes (files).
     pub bytes: u64,
     /// Last change, in seconds since 1970.
     pub modified: i64,
+    /// Last change of content, name or rights, in nanoseconds since 1970: nobody can set it.
+    pub changed_ns: i64,
 }
 
 /// What an entry is.
@@ -192,6 +198,8 @@ pub struct Workspace {
     hooks: RwLock<Option<Arc<hooks::HookFolders>>>,
     /// What git keeps of what is hidden.
     tracked: tracked::TrackedCache,
+    /// What was computed from its files.
+    derived: derived::DerivedState,
 }
 
 /// Where an access goes: a handle, and plain names below it.
@@ -228,7 +236,20 @@ impl Workspace {
         let rules = RwLock::default();
         let marks = RwLock::default();
         let (trash, hooks, tracked) = (None, RwLock::default(), tracked::TrackedCache::default());
-        Ok(Workspace { guard, anchors, top, given, trash, swept, rules, marks, hooks, tracked })
+        let derived = derived::DerivedState::default();
+        Ok(Workspace {
+            guard,
+            anchors,
+            top,
+            given,
+            trash,
+            swept,
+            rules,
+            marks,
+            hooks,
+            tracked,
+            derived,
+        })
     }
     /// The same guards over another folder: a copy of this one that an agent works in. Its files
     /// are its own; what is closed here is closed there.
@@ -375,7 +396,7 @@ impl Workspace {
         };
         self.rules_here().is_some_and(allows)
     }
-    /// Which list, line and pattern decide about `path`: for `weir permissions explain`.
+    /// The list, line and pattern that decide about `path`: for `weir permissions explain`.
     pub fn explain(&self, path: &str, access: PathAccess) -> String {
         explain_effect(&self.resolve(path, access), access)
     }

@@ -24,7 +24,7 @@ use crate::worker_context::WorkerContext;
 
 /// Characters of an answer that the parent's journal repeats.
 const TEXT_CHARS_MAX: usize = 1_000;
-/// Who cancels a child.
+/// The name under which a sub-agent is cancelled.
 const PARENT: &str = "the agent that started it";
 
 /// A child that is followed.
@@ -35,7 +35,7 @@ pub(super) struct AgentFollower {
     pub(super) children: ChildTasks,
     pub(super) call: CallId,
     pub(super) agent: SessionId,
-    /// What it was opened with.
+    /// The settings that the sub-agent was opened with.
     pub(super) config: Arc<SessionConfig>,
     pub(super) worktree: bool,
     pub(super) progress: ProgressSink,

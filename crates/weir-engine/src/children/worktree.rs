@@ -18,7 +18,7 @@ const DIFF_BYTES_MAX: usize = 20_000;
 
 impl CallSubAgents {
     fn require_worktrees(&self) -> Result<Arc<dyn Worktrees>, String> {
-        self.context.hands.worktrees.clone().ok_or_else(|| NO_WORKTREES.to_owned())
+        self.context.resources.worktrees.clone().ok_or_else(|| NO_WORKTREES.to_owned())
     }
 
     /// The folder of an agent that works in a copy, as a workspace with the guards of this one.
@@ -74,7 +74,7 @@ impl CallSubAgents {
 impl AgentFollower {
     /// What an agent left in its copy, for the model: the difference and how it is taken over.
     pub(super) async fn own_diff(&self, changed: &[String]) -> String {
-        let worktrees = self.context.hands.worktrees.clone().filter(|_| self.worktree);
+        let worktrees = self.context.resources.worktrees.clone().filter(|_| self.worktree);
         let Some(worktrees) = worktrees else { return String::new() };
         let (root, id) = (self.context.workspace.root().to_path_buf(), self.agent.clone());
         let look = move || worktrees.worktree_changes(&root, id.as_str());

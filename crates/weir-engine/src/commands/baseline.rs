@@ -109,7 +109,7 @@ pub(crate) struct CommandOpening {
     /// It can store something in the history of git.
     #[serde(default)]
     pub(crate) stores: bool,
-    /// What there was of what is told by its name (A1, A5). `None`: nobody looked.
+    /// The governed paths that were there before, by their names (A1, A5). `None`: nobody looked.
     #[serde(default)]
     pub(crate) governed: Option<Vec<String>>,
     /// What history had of what later runs or instructs (A6). `None`: nobody looked.
@@ -312,8 +312,8 @@ impl WorkspaceBaseline {
         looked.map_err(|e| e.to_string())
     }
 
-    /// Does what [`WorkspaceBaseline::refresh`] does where only people and Weir itself can have changed anything since
-    /// the last look: only where the system says that something happened.
+    /// Does what [`WorkspaceBaseline::refresh`] does where only people and Weir itself can have
+    /// changed anything since the last look: only where the system says that something happened.
     pub(super) fn catch_up(&mut self, workspace: &Workspace) -> Result<(), String> {
         let changed = self.watch.changed_folders().filter(|_| !self.is_outdated());
         let Some(changed) = changed else { return self.refresh(workspace) };

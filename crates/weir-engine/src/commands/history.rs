@@ -68,7 +68,7 @@ pub(super) struct HistoryFindings {
     pub(super) stored: Vec<String>,
     /// Files that are now what git kept of them before.
     pub(super) followed: BTreeSet<String>,
-    /// What there is now.
+    /// The git history as it is now.
     pub(super) history: Option<CommandGitHistory>,
 }
 

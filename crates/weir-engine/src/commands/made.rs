@@ -30,7 +30,7 @@ pub(super) struct CommandComparison {
     pub(super) aside: Vec<String>,
     /// What git ignores and was written under foreign words (A7): not kept, and marked as a whole.
     pub(super) written: Vec<String>,
-    /// What there is now of what is told by its name.
+    /// The governed paths that are there now, by their names.
     pub(super) governed: Option<Vec<String>>,
     /// What of the changed files in the work tree is as the repository had it before: nothing of the
     /// model's.

@@ -29,6 +29,10 @@ async fn record_command(
     sent: &SentCommand,
     pen: &mut SessionPen,
 ) -> Result<(), EngineError> {
+    if matches!(sent.command, PersonCommand::Yield) {
+        // It is held here and by nobody else: it was given back.
+        return Ok(());
+    }
     let now = || parts.clock.now();
     if pen.session().run().is_some() {
         // It was interrupted: that comes before what the person does now.

@@ -2,6 +2,8 @@
 //! in the journal, and taken back where nobody acted on them. Not here: reading letters
 //! (`session_loop`).
 
+use std::ops::ControlFlow;
+
 use tokio::time::{Instant, timeout};
 use weir_core::event::Event;
 use weir_core::ids::{Seq, SessionId, Timestamp};
@@ -10,13 +12,10 @@ use weir_core::input::PersonCommand;
 use super::state::{SessionState, SessionView};
 use super::waits::{HEARD_WAIT, HOLDER_LOOK, REMOTE_WAIT};
 use super::{HostParts, SentCommand};
-use crate::ledger::fact_of;
-use crate::ports::{RemoteCommand, Store, StoreError};
+use crate::journal::visit_records;
+use crate::ports::{RemoteCommand, Store, StoreError, fact_of};
 
-/// Facts read at once.
-const READ_BATCH: usize = 512;
-
-/// What came of a letter.
+/// The outcome of a letter.
 pub(super) enum Delivery<T> {
     /// It did what it was to do, or somebody else had.
     Settled(T),
@@ -28,24 +27,7 @@ pub(super) enum Delivery<T> {
     Late,
 }
 
-/// Whether a command goes by letter. What changes a session between runs does not: a program of an
-/// earlier version could not read it, and whoever sends it can have the session.
-pub(super) fn goes_by_letter(command: &PersonCommand) -> bool {
-    match command {
-        PersonCommand::Say(_)
-        | PersonCommand::Decide(_)
-        | PersonCommand::Reply { .. }
-        | PersonCommand::Cancel
-        | PersonCommand::Withdraw { .. }
-        | PersonCommand::Revoke { .. }
-        | PersonCommand::Yield => true,
-        PersonCommand::Condense { .. }
-        | PersonCommand::Uncondense
-        | PersonCommand::Configure { .. } => false,
-    }
-}
-
-/// Who has the session, in words; `None`: nobody.
+/// The holder of the session, in words; `None`: nobody has it.
 pub(super) async fn find_holder(
     parts: &HostParts,
     id: &SessionId,
@@ -118,7 +100,7 @@ pub async fn leave_letter(
 /// What became of a letter that says something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LetterFate {
-    /// What it says is in the journal.
+    /// The journal shows the command of the letter.
     Heard,
     /// It was read, and what it says was not accepted.
     Refused,
@@ -163,19 +145,13 @@ pub async fn was_heard(
     client_id: &str,
     since: Seq,
 ) -> Result<bool, StoreError> {
-    let mut from = since + 1;
-    loop {
-        let records = store.read_records(session, from, READ_BATCH).await?;
-        for record in &records {
-            if let Event::InputAccepted(input) = fact_of(record)?.event.as_ref()
-                && input.client_id.as_deref() == Some(client_id)
-            {
-                return Ok(true);
+    let heard = visit_records(store, session, since + 1, |record| {
+        Ok(match fact_of(record)?.event.as_ref() {
+            Event::InputAccepted(input) if input.client_id.as_deref() == Some(client_id) => {
+                ControlFlow::Break(())
             }
-        }
-        if records.len() < READ_BATCH {
-            return Ok(false);
-        }
-        from += records.len() as u64;
-    }
+            _ => ControlFlow::Continue(()),
+        })
+    });
+    Ok(heard.await?.is_some())
 }

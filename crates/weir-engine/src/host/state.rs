@@ -6,21 +6,18 @@
 //! sees of a session (`weir_core::view::transcript`).
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use weir_core::event::{Decision, Event, RunStatus};
 use weir_core::governance::rules::Rule;
 use weir_core::ids::{ApprovalId, InputId, QuestionId, RunId, Seq, SessionId, Timestamp};
-use weir_core::input::PersonCommand;
-use weir_core::session::{SentInput, SessionConfig};
+use weir_core::session::{SentInput, SentInputs, SessionConfig};
 
 use super::LiveSession;
 use crate::hub::PublishedFact;
-use crate::ledger::fact_of;
-use crate::ports::{Store, StoreError};
-
-/// Facts read at once.
-const READ_BATCH: usize = 4_096;
+use crate::journal::visit_records;
+use crate::ports::{Store, StoreError, fact_of};
 
 /// What commands of a person are about, in one session.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -37,8 +34,8 @@ pub struct SessionState {
     pub cancelled: bool,
     /// Inputs that wait to be delivered.
     pub queued: BTreeSet<InputId>,
-    /// Inputs that were sent under names.
-    pub sent: BTreeMap<String, SentInput>,
+    /// The last inputs that were sent under names.
+    pub sent: SentInputs,
     /// Everything that a person was asked to allow, here and by sub-agents.
     pub approvals: BTreeMap<ApprovalId, ApprovalState>,
     /// Every question of the agent, with its answer.
@@ -66,7 +63,7 @@ pub struct ApprovalState {
 pub struct Resolution {
     /// When it was given.
     pub at: Timestamp,
-    /// Who gave it.
+    /// Name of the person who gave it.
     pub by: String,
     /// The decision about an approval; none: it is the answer to a question.
     pub decision: Option<Decision>,
@@ -87,8 +84,7 @@ impl SessionState {
             Event::ProfileSwitched(f) => self.config = Some(f.config.clone()),
             Event::RunStarted(f) => {
                 (self.run, self.cancelled) = (Some(f.run), false);
-                let waiting = self.sent.values_mut().filter(|sent| sent.run.is_none());
-                waiting.for_each(|sent| sent.run = Some(f.run));
+                self.sent.note_run(f.run);
             }
             Event::RunFinished(f) => (self.run, self.ended) = (None, Some(f.status)),
             Event::CancelRequested(_) => self.cancelled = true,
@@ -107,7 +103,7 @@ impl SessionState {
                 self.queued.insert(f.input);
                 if let Some(name) = &f.client_id {
                     let sent = SentInput { input: f.input, seq: fact.seq, run: self.run };
-                    self.sent.insert(name.clone(), sent);
+                    self.sent.note_accepted(name, sent);
                 }
             }
             Event::InputWithdrawn(f) => {
@@ -161,20 +157,11 @@ impl SessionState {
         self.run.is_none() && self.queued.is_empty()
     }
 
-    /// Whether it knows what a command is about.
-    pub(super) fn knows_target(&self, command: &PersonCommand) -> bool {
-        match command {
-            PersonCommand::Decide(answer) => self.approvals.contains_key(&answer.approval),
-            PersonCommand::Reply { question, .. } => self.questions.contains_key(question),
-            PersonCommand::Withdraw { input } => self.queued.contains(input),
-            PersonCommand::Revoke { lease } => self.leases.contains(lease),
-            PersonCommand::Cancel => self.run.is_some(),
-            PersonCommand::Say(_)
-            | PersonCommand::Condense { .. }
-            | PersonCommand::Uncondense
-            | PersonCommand::Configure { .. }
-            | PersonCommand::Yield => true,
-        }
+    /// Whether a person may be waited for with something: there is a request that nobody answered. One
+    /// whose run is over is among them.
+    pub fn has_open_requests(&self) -> bool {
+        self.approvals.values().any(|asked| asked.resolution.is_none())
+            || self.questions.values().any(Option::is_none)
     }
 
     /// How an approval was answered.
@@ -194,7 +181,7 @@ pub enum SessionView {
     Live(Arc<LiveSession>),
     /// It is read from the journal.
     Journal {
-        /// The session.
+        /// Id of the session.
         id: SessionId,
         /// Its state as far as the journal was read.
         state: Box<SessionState>,
@@ -236,21 +223,20 @@ impl SessionView {
             self.leave_memory();
         }
         let SessionView::Journal { id, state } = self else { return Ok(()) };
-        loop {
-            let records = store.read_records(id, state.facts + 1, READ_BATCH).await?;
-            for record in &records {
-                state.hear_fact(&fact_of(record)?);
-            }
-            if records.len() < READ_BATCH {
-                return Ok(());
-            }
-        }
+        let from = state.facts + 1;
+        visit_records(store, id, from, |record| {
+            state.hear_fact(&fact_of(record)?);
+            Ok(ControlFlow::<()>::Continue(()))
+        })
+        .await?;
+        Ok(())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use serde_json::json;
+    use weir_core::session::SENT_NAMES_MAX;
 
     use super::*;
 
@@ -265,11 +251,41 @@ mod tests {
     }
 
     #[test]
+    fn f1_the_last_names_of_inputs_are_remembered_and_no_more() {
+        let mut state = SessionState::default();
+        let names = SENT_NAMES_MAX as Seq;
+        for seq in 1..=names + 2 {
+            state.hear_fact(&said(seq, &format!("i{seq}"), &format!("name {seq}")));
+        }
+        assert_eq!(state.sent.iter_inputs().count(), SENT_NAMES_MAX);
+        for (seq, remembered) in [(1, false), (2, false), (3, true), (names + 2, true)] {
+            let found = state.sent.find_input(&format!("name {seq}"));
+            assert_eq!(found.is_some(), remembered, "{seq}");
+        }
+    }
+
+    #[test]
+    fn s10_a_request_is_open_until_somebody_answers_it() {
+        let mut state = SessionState::default();
+        assert!(!state.has_open_requests());
+        state.questions.insert(QuestionId::new("s-q1"), None);
+        assert!(state.has_open_requests());
+        let answer = json!({ "question": "s-q1", "answer": "that", "by": "ann" });
+        state.hear_fact(&fact(1, "question.answered", &answer));
+        assert!(!state.has_open_requests());
+        state.approvals.insert(ApprovalId::new("s-a1"), ApprovalState::default());
+        assert!(state.has_open_requests());
+        let resolved = json!({ "approval": "s-a1", "call": "c1", "decision": "once", "by": "ann" });
+        state.hear_fact(&fact(2, "approval.resolved", &resolved));
+        assert!(!state.has_open_requests());
+    }
+
+    #[test]
     fn f1_what_waits_is_known_until_it_is_given() {
         let mut state = SessionState::default();
         state.hear_fact(&said(1, "i1", "a"));
         state.hear_fact(&said(2, "i2", "b"));
-        let has = |state: &SessionState, name: &str| state.sent.contains_key(name);
+        let has = |state: &SessionState, name: &str| state.sent.find_input(name).is_some();
         assert!(!state.is_at_rest() && has(&state, "a") && has(&state, "b") && !has(&state, "c"));
         state.hear_fact(&fact(3, "input.withdrawn", &json!({ "input": "i2" })));
         let turn = json!({ "turn": "t1", "iteration": 1, "inputs": ["i1"] });

@@ -3,11 +3,6 @@
 
 use std::time::Duration;
 
-use weir_core::ids::SessionId;
-use weir_core::input::PersonCommand;
-
-use super::SentCommand;
-
 /// How long the process that has a session may take over a letter. It may be running the hooks that
 /// look at an input before it is accepted; a person or a program waits no longer for an answer.
 pub const REMOTE_WAIT: Duration = Duration::from_secs(30);
@@ -30,39 +25,3 @@ pub const HEARD_WAIT: Duration = Duration::from_secs(2);
 
 /// How often a session that goes down or changes hands in the same moment is taken up again.
 pub const TAKE_UP_ATTEMPTS: u32 = 8;
-
-/// How long the facts of a command are waited for that the session `told` took in.
-pub(super) fn after_taking(sent: &SentCommand, told: &SessionId) -> Duration {
-    match &sent.command {
-        // A sub-agent gets it as a letter.
-        _ if *told != sent.session => REMOTE_WAIT,
-        PersonCommand::Say(_) => RUN_WAIT,
-        // That they were taken in is all that there is to know of them at once.
-        PersonCommand::Condense { .. }
-        | PersonCommand::Uncondense
-        | PersonCommand::Configure { .. }
-        | PersonCommand::Yield => Duration::ZERO,
-        PersonCommand::Decide(_)
-        | PersonCommand::Reply { .. }
-        | PersonCommand::Cancel
-        | PersonCommand::Withdraw { .. }
-        | PersonCommand::Revoke { .. } => SETTLE_WAIT,
-    }
-}
-
-/// How long somebody else's command of the same moment is waited for, which was quicker. What was
-/// said is nobody else's.
-pub(super) fn after_refusal(command: &PersonCommand) -> Duration {
-    match command {
-        PersonCommand::Decide(_)
-        | PersonCommand::Reply { .. }
-        | PersonCommand::Cancel
-        | PersonCommand::Withdraw { .. }
-        | PersonCommand::Revoke { .. } => SETTLE_WAIT,
-        PersonCommand::Say(_)
-        | PersonCommand::Condense { .. }
-        | PersonCommand::Uncondense
-        | PersonCommand::Configure { .. }
-        | PersonCommand::Yield => Duration::ZERO,
-    }
-}

@@ -159,7 +159,8 @@ impl PassageBuilder {
         );
     }
 
-    /// What there is to write now: passages, and results whose full text must be read first.
+    /// Takes the passages that can be written now, and the results whose full text must be read
+    /// first.
     pub(super) fn take_pending(&mut self) -> (Vec<IndexedText>, Vec<FullResult>) {
         (std::mem::take(&mut self.texts), std::mem::take(&mut self.fulls))
     }

@@ -182,9 +182,9 @@ fn fill_command(command: &NamedCommand, given: &Map<String, Value>) -> Result<Co
 
 /// What a script of a plugin is run with.
 struct ScriptUse<'a> {
-    /// Its name.
+    /// Name of the script.
     script: &'a str,
-    /// Its arguments.
+    /// Arguments after the program, one word each.
     words: Vec<String>,
     /// Hosts that it may reach.
     hosts: Vec<String>,

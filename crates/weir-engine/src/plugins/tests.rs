@@ -3,6 +3,8 @@
 
 use std::path::Path;
 
+use weir_test_kit::TestFolder;
+
 use super::found::{PluginFile, PluginLocation, load_plugin_files, read_plugin_files};
 use crate::workspace::{Workspace, WorkspaceOptions};
 
@@ -10,29 +12,25 @@ const MANIFEST: &str = "id = \"demo\"\nname = \"Demo\"\nversion = \"1\"\nskills 
                         prompts = \"prompts\"\n[commands.go]\nscript = \"scripts/go.sh\"\n";
 
 struct House {
-    folder: tempfile::TempDir,
+    folder: TestFolder,
     workspace: Workspace,
 }
 
 fn house(files: &[(&str, &str)]) -> House {
-    let folder = tempfile::tempdir().expect("a folder");
-    std::fs::create_dir_all(folder.path().join("work")).expect("a folder");
+    let folder = TestFolder::with_files(files);
+    folder.make_folder("work");
     let options = WorkspaceOptions {
         root: folder.path().join("work"),
         extra_roots: Vec::new(),
         own_folders: vec![folder.path().join("config")],
     };
     let workspace = Workspace::open(options).expect("a workspace");
-    let house = House { folder, workspace };
-    files.iter().for_each(|(path, text)| house.write(path, text));
-    house
+    House { folder, workspace }
 }
 
 impl House {
     fn write(&self, path: &str, text: &str) {
-        let path = self.folder.path().join(path);
-        std::fs::create_dir_all(path.parent().expect("a parent")).expect("folders");
-        std::fs::write(path, text).expect("a file");
+        self.folder.write(path, text);
     }
     fn places(&self) -> [(&'static str, PluginLocation); 2] {
         let own = PluginLocation::Own(self.folder.path().join("config/plugins/demo"));

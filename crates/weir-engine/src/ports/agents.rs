@@ -11,7 +11,7 @@ use super::ToolContext;
 /// What an agent is started for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentTask {
-    /// What it is to do, in the words of the agent that starts it.
+    /// The task, in the words of the agent that starts the sub-agent.
     pub task: String,
     /// Its profile; none: that of the agent that starts it.
     pub profile: Option<String>,
@@ -24,7 +24,7 @@ pub struct AgentTask {
 pub struct Divergence {
     /// Relative to the root of both.
     pub path: String,
-    /// What it was when the copy was made; none: it was not there.
+    /// The content of the file when the copy was made; none: it was not there.
     pub base: Option<Vec<u8>>,
     /// What the agent left; none: it took it away.
     pub theirs: Option<Vec<u8>>,

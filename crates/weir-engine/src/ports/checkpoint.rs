@@ -26,13 +26,13 @@ pub struct SnapshotEntry {
 pub struct Snapshot {
     /// Root of the workspace.
     pub workspace: PathBuf,
-    /// Whose call.
+    /// Id of the session.
     pub session: SessionId,
-    /// Which run of the session.
+    /// The run of the session.
     pub run: String,
-    /// Which call; `None` for a restore.
+    /// The call that it was made for; `None` for a restore.
     pub call: Option<CallId>,
-    /// When.
+    /// When it was taken, in microseconds since 1970 (UTC).
     pub ts: Timestamp,
     /// What the call does, in a line.
     pub label: String,
@@ -46,21 +46,21 @@ pub struct CheckpointInfo {
     /// Its name: also `git show NAME` in the shadow repository, unless it was announced before what
     /// it holds was known; then `git log --grep NAME` finds it.
     pub id: CheckpointId,
-    /// Whose call.
+    /// Id of the session.
     pub session: SessionId,
-    /// Which run.
+    /// Id of the run, as text.
     pub run: String,
-    /// Which call; `None` for a restore.
+    /// The call that it was made for; `None` for a restore.
     pub call: Option<CallId>,
-    /// When.
+    /// When it was taken, in microseconds since 1970 (UTC).
     pub ts: Timestamp,
     /// What the call does.
     pub label: String,
-    /// What it touches, with images before and after.
+    /// The paths that it touches, each as it was before and after.
     pub changes: Vec<weir_core::tool::PlannedChange>,
 }
 
-/// Which snapshots to list.
+/// A filter of checkpoints.
 #[derive(Debug, Clone, Default)]
 pub struct CheckpointFilter {
     /// Only of this session.

@@ -13,9 +13,9 @@ use super::StoreError;
 pub struct PublishedFact {
     /// Place in the journal.
     pub seq: Seq,
-    /// When.
+    /// When the fact was recorded, in microseconds since 1970 (UTC).
     pub ts: Timestamp,
-    /// What.
+    /// The fact itself.
     pub event: Arc<Event>,
 }
 

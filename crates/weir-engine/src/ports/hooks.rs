@@ -31,7 +31,7 @@ pub enum HookMoment {
 }
 
 impl HookMoment {
-    /// All of them.
+    /// Every moment, in the order of the documentation.
     pub const ALL: [HookMoment; 9] = [
         HookMoment::PreToolUse,
         HookMoment::PostToolUse,
@@ -68,13 +68,13 @@ impl HookMoment {
 /// What hooks are told.
 #[derive(Debug, Clone)]
 pub struct HookCall {
-    /// When.
+    /// The moment for which the hook was set up.
     pub moment: HookMoment,
-    /// Which session.
+    /// Id of the session.
     pub session: SessionId,
-    /// Its folder.
+    /// Absolute path of the workspace.
     pub cwd: String,
-    /// Its permission mode.
+    /// Permission mode at that time.
     pub mode: PermissionMode,
     /// Tool that it is about; matchers are held against it.
     pub tool: Option<String>,
@@ -96,13 +96,13 @@ pub enum HookDecision {
 /// One hook's answer. Hooks that have nothing to say give none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HookAnswer {
-    /// Which hook, with its place: `hooks.PreToolUse[0] (.weir/config.toml:12)`.
+    /// The hook with its place: `hooks.PreToolUse[0] (.weir/config.toml:12)`.
     pub hook: String,
-    /// What it decided.
+    /// Whether the hook lets the call pass, asks or denies.
     pub decision: HookDecision,
-    /// Its words.
+    /// What the hook says, in its own words.
     pub reason: String,
-    /// What it wants the model to be told.
+    /// Text that the hook wants the model to read.
     pub context: Option<String>,
 }
 

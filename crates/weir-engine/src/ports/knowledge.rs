@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use tokio_util::sync::CancellationToken;
 use weir_core::dynamic::ToolDefinition;
 use weir_core::governance::label::Label;
 use weir_core::ids::{CallId, MemoryId, Seq, SessionId, Timestamp};
@@ -14,7 +15,7 @@ use weir_core::session::SessionConfig;
 use weir_core::skill::{SkillLine, SkillNote};
 use weir_core::tool::ToolSpec;
 
-use super::{Model, NoScripts, Scripts, StoredItem};
+use super::{MeaningAnswer, MeaningQuestion, Model, NoScripts, ProgressSink, Scripts, StoredItem};
 use crate::toolbox::Toolbox;
 
 /// What is looked for in the past of sessions (X4). Everything that is set must fit.
@@ -36,31 +37,33 @@ pub struct RecallQuery {
     pub to: Option<Timestamp>,
     /// At most so many.
     pub limit: usize,
+    /// For comparing the passages: any of the words suffices, and each comes whole.
+    pub to_compare: bool,
 }
 
 /// Text of a fact that was found again, with its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Passage {
-    /// In which session.
+    /// Id of the session.
     pub session: SessionId,
-    /// Which fact.
+    /// Place of the fact in the journal.
     pub seq: Seq,
-    /// When.
+    /// When it was said or done, in microseconds since 1970 (UTC).
     pub ts: Timestamp,
     /// What kind of fact.
     pub kind: String,
     /// Tool and paths that it is about; empty: none.
     pub subject: String,
-    /// The text around what was found.
+    /// The text around what was found, or all of it.
     pub text: String,
 }
 
 /// A fact that a tool wants remembered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MemoryRequest {
-    /// The fact.
+    /// The fact in words, one sentence.
     pub text: String,
-    /// What it is about.
+    /// Kind of the remembered fact.
     pub kind: MemoryKind,
     /// A few words to find it by.
     pub topics: Vec<String>,
@@ -122,6 +125,19 @@ pub trait Knowledge: Send + Sync {
         kind: Option<MemoryKind>,
         limit: usize,
     ) -> Result<Vec<MemoryFact>, String>;
+    /// Looks in the texts of the workspace by what they mean (K6).
+    ///
+    /// # Errors
+    /// A sentence for the model.
+    async fn search_meaning(
+        &self,
+        question: MeaningQuestion,
+        progress: &ProgressSink,
+        cancel: &CancellationToken,
+    ) -> Result<MeaningAnswer, String> {
+        let _ = (question, progress, cancel);
+        Err(NO_MEANING_SEARCH.into())
+    }
     /// All skills that can be read here.
     fn skills(&self) -> Vec<SkillLine>;
     /// Reads a skill.
@@ -218,6 +234,9 @@ pub trait Knowledge: Send + Sync {
     }
 }
 
+/// The answer where nothing searches by meaning: it names the tool that works here.
+pub const NO_MEANING_SEARCH: &str = "texts cannot be searched by meaning here; use search_files";
+
 /// What is said where no stronger model is named.
 pub const NO_FLAGSHIP: &str = "no stronger model is set up. A person names one in the user \
                                configuration: helpers.flagship = \"provider/name\"";
@@ -225,9 +244,9 @@ pub const NO_FLAGSHIP: &str = "no stronger model is set up. A person names one i
 /// An answer of the stronger model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FlagshipAnswer {
-    /// Its words.
+    /// Answer in words, as the model is told it.
     pub text: String,
-    /// Which model.
+    /// Name of the model, as `provider/name`.
     pub model: String,
     /// Tokens.
     pub usage: Usage,
@@ -249,27 +268,27 @@ pub struct ConsultError {
 /// Something that exists and is not switched on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DormantItem {
-    /// What it is: `recipe`, `MCP server`, `tool`.
+    /// The kind of the thing: `recipe`, `MCP server`, `tool`.
     pub what: String,
-    /// Its name.
+    /// Name of the tool or skill.
     pub name: String,
     /// What is known of it.
     pub about: String,
-    /// Who switches it on, and how.
+    /// How a person switches it on.
     pub how: String,
 }
 
 /// A profile that the agent may propose to go on with.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProfileLine {
-    /// Its name.
+    /// Name of the profile.
     pub name: String,
     /// One line about it.
     pub description: String,
     /// It is the one that the session has.
     pub present: bool,
-    /// What it may do that the present one may not, in words; empty: nothing. Or why it cannot be
-    /// used.
+    /// The rights that the profile has and the present one has not, in words; empty: none. Or why
+    /// it cannot be used.
     pub widens: Result<Vec<String>, String>,
 }
 

@@ -13,7 +13,7 @@ pub struct RemoteCommand {
     pub session: SessionId,
     /// From whom.
     pub by: String,
-    /// When.
+    /// When the command was sent, in microseconds since 1970 (UTC).
     pub ts: Timestamp,
     /// What the session is told.
     pub command: PersonCommand,

@@ -23,9 +23,9 @@ pub enum MailSecurity {
 /// One mail server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MailServer {
-    /// Its name or address.
+    /// Host name or address of the server.
     pub host: String,
-    /// Its port.
+    /// TCP port of the server.
     pub port: u16,
     /// How the line is kept from being read.
     #[serde(default)]
@@ -49,7 +49,7 @@ impl MailServer {
 /// One mail account, ready to be used.
 #[derive(Clone)]
 pub struct MailAccount {
-    /// Its own address.
+    /// Mail address of the account.
     pub address: String,
     /// Where mail is fetched.
     pub imap: MailServer,
@@ -117,9 +117,9 @@ pub trait MailFolder: Send {
 pub struct MailLine {
     /// By which it is read: folder and number, opaque.
     pub id: String,
-    /// Who says they sent it.
+    /// Sender, as the mail claims.
     pub from: String,
-    /// What it says it is about.
+    /// Subject, as the mail claims.
     pub subject: String,
     /// When it says it was sent (RFC 3339, UTC); empty: it does not say.
     pub date: String,
@@ -130,13 +130,13 @@ pub struct MailLine {
 /// A mail whole, as far as a tool shows it. Every word of it is somebody else's.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct MailText {
-    /// Who says they sent it.
+    /// Sender, as the mail claims.
     pub from: String,
     /// To whom.
     pub to: Vec<String>,
     /// Where an answer goes.
     pub reply_to: Option<String>,
-    /// What it says it is about.
+    /// Subject, as the mail claims.
     pub subject: String,
     /// When it says it was sent (RFC 3339, UTC); empty: it does not say.
     pub date: String,
@@ -153,9 +153,9 @@ pub struct MailText {
 pub struct MailDraft {
     /// To whom: addresses alone.
     pub to: Vec<String>,
-    /// What it is about.
+    /// Subject line.
     pub subject: String,
-    /// Its text.
+    /// Body of the mail, as plain text.
     pub text: String,
     /// The name of the mail that it answers.
     pub answers: Option<String>,

@@ -31,7 +31,7 @@ pub struct PreparedRequest {
     pub prefix_expected: u64,
 }
 
-/// Which attachments a vendor takes as they are, beside what the model is able to read.
+/// The attachments that a vendor takes as they are, beside what the model is able to read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AttachmentSupport {
     /// PDFs can be sent at all.
@@ -53,7 +53,8 @@ pub trait Conversation: Send {
     /// be rendered (V3). `media` holds every blob that the history mentions.
     fn prepare(&mut self, request: &ModelRequest, media: &MediaMap) -> PreparedRequest;
 
-    /// Which attachments it sends as they are; others are converted before they come here (X5).
+    /// The attachments that the model's vendor takes as they are; others are converted before they
+    /// come here (X5).
     fn attachment_support(&self) -> AttachmentSupport {
         AttachmentSupport::default()
     }

@@ -3,7 +3,7 @@
 
 use async_trait::async_trait;
 
-/// Who can be asked while a call runs.
+/// A person who can be asked while a call runs.
 #[async_trait]
 pub trait PersonPrompter: Send + Sync {
     /// Puts a question of `server` to the person and waits for the answer: journaled, shown by every

@@ -39,9 +39,9 @@ impl PluginState {
 pub struct Callable {
     /// Its name: `plugin:command`, or of a method the name alone.
     pub name: String,
-    /// What it does.
+    /// One sentence for the model: its purpose.
     pub description: String,
-    /// Its arguments.
+    /// Parameters that it takes, in order.
     pub params: Vec<ParamSpec>,
     /// The JSON Schema of its arguments, where it has one instead.
     pub schema: Option<Value>,
@@ -50,19 +50,19 @@ pub struct Callable {
 /// A plugin that was found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PluginLine {
-    /// Its id.
+    /// Id of the plugin, by which settings and commands name it.
     pub id: String,
-    /// Its name for people.
+    /// Name that people read.
     pub name: String,
-    /// Its version.
+    /// Version that the plugin says of itself.
     pub version: String,
-    /// What it is for.
+    /// One sentence: the purpose of the plugin.
     pub description: String,
     /// Where it is from: `built in`, or its folder.
     pub origin: String,
     /// What holds of it.
     pub state: PluginState,
-    /// Its commands.
+    /// Commands that the plugin brings.
     pub commands: Vec<Callable>,
     /// The methods of its API.
     pub methods: Vec<Callable>,
@@ -71,19 +71,19 @@ pub struct PluginLine {
 /// What a person is shown before a plugin is switched on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PluginOffer {
-    /// Its id.
+    /// Id of the plugin, by which settings and commands name it.
     pub id: String,
     /// Its name and version, for people.
     pub title: String,
-    /// Where it is from.
+    /// Folder or archive that it comes from.
     pub origin: String,
     /// SHA-256 over all of its files.
     pub hash: String,
-    /// What it may do from then on, a line each.
+    /// The rights that the plugin has from then on, a line each.
     pub powers: Vec<String>,
     /// What to look at twice: hidden characters, changes since it was on before.
     pub notes: Vec<String>,
-    /// Its files.
+    /// Paths of its files, relative to its folder.
     pub files: Vec<String>,
     /// It is on already.
     pub enabled: bool,
@@ -92,9 +92,9 @@ pub struct PluginOffer {
 /// The folder of a plugin that is on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PluginFolder {
-    /// Its id.
+    /// Id of the plugin, by which settings and commands name it.
     pub id: String,
-    /// Where its skills and prompts lie.
+    /// Folder of its skills and prompts.
     pub place: PluginPlace,
     /// The folder of its skills, below it.
     pub skills: Option<String>,
@@ -152,9 +152,9 @@ pub enum MethodCall {
     Command(CommandCall),
     /// A call of another tool.
     Tool {
-        /// Its name.
+        /// Name of the tool.
         tool: String,
-        /// Its arguments.
+        /// Arguments of the call, as a JSON object.
         input: Value,
     },
     /// A request.

@@ -14,9 +14,9 @@ pub use crate::workspace::CommandConfinement;
 /// A command to run under a supervisor.
 #[derive(Debug, Clone)]
 pub struct CommandSpec {
-    /// Whose call.
+    /// Id of the session.
     pub session: SessionId,
-    /// Which call: also names the supervisor's record, so a second start of the same call is
+    /// The call: it also names the supervisor's record, so a second start of the same call is
     /// refused.
     pub call: CallId,
     /// Given to `/bin/sh -c` (bash where there is one).
@@ -30,16 +30,16 @@ pub struct CommandSpec {
     pub keep_bytes: usize,
     /// It goes on after the call returns, as a job.
     pub background: bool,
-    /// What it may touch.
+    /// Paths and hosts that the command may touch.
     pub confine: CommandConfinement,
-    /// Which variables of the person's it sees.
+    /// The variables of the person's environment that the command sees.
     pub variables: Variables,
     /// Secrets that it finds in variables of these names (Z7). Names alone: the values are put in
     /// where the process starts.
     pub secrets: Vec<String>,
 }
 
-/// Which variables of the person's a command sees.
+/// The variables of the person's environment that a command sees.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Variables {
     /// The usual ones, and those that the settings list.
@@ -60,7 +60,7 @@ pub enum CommandEnd {
     },
     /// By a signal that was not ours.
     Signaled {
-        /// Its number.
+        /// Number of the signal.
         signal: i32,
     },
     /// Its time was over; the whole tree was ended.
@@ -71,7 +71,7 @@ pub enum CommandEnd {
     Orphaned,
     /// It could not be started.
     NotStarted {
-        /// Why.
+        /// The reason, as a sentence for people.
         why: String,
     },
 }
@@ -98,7 +98,7 @@ pub struct CommandOutcome {
 pub struct JobInfo {
     /// Its name, unique in the session: `j3`.
     pub job: String,
-    /// Its command line.
+    /// Command line of the job.
     pub command: String,
     /// Where it can reach outside; `None`: nowhere. Empty: everywhere, since nothing confines it.
     pub reaches: Option<Vec<String>>,
@@ -119,7 +119,7 @@ pub enum CommandTrace {
     Ended(CommandOutcome),
     /// Cannot be told.
     Unknown {
-        /// Why.
+        /// The reason, as a sentence for people.
         why: String,
     },
 }
@@ -178,4 +178,52 @@ pub trait Processes: Send + Sync {
     /// After a crash: what became of the command of this call. Waits while its supervisor is still
     /// ending it.
     async fn command_trace(&self, session: &SessionId, call: CallId) -> CommandTrace;
+}
+
+/// No command can be run: for engines whose tools need none.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoProcesses;
+
+/// What is said of every command.
+const NO_COMMANDS: &str = "commands cannot be run from here";
+
+#[async_trait]
+impl Processes for NoProcesses {
+    fn tier(&self) -> Tier {
+        Tier::None
+    }
+    async fn run(&self, _: CommandSpec, _: &ProgressSink, _: &CancellationToken) -> CommandOutcome {
+        CommandOutcome {
+            end: CommandEnd::NotStarted { why: NO_COMMANDS.into() },
+            output: String::new(),
+            bytes: 0,
+            duration_ms: 0,
+            refused: Vec::new(),
+        }
+    }
+    async fn start_job(&self, _: CommandSpec) -> Result<JobInfo, String> {
+        Err(NO_COMMANDS.into())
+    }
+    async fn read_job_output(
+        &self,
+        _: &SessionId,
+        _: &str,
+        _: u64,
+        _: usize,
+    ) -> Result<(JobInfo, String), String> {
+        Err(NO_COMMANDS.into())
+    }
+    async fn write_job_input(&self, _: &SessionId, _: &str, _: &str) -> Result<(), String> {
+        Err(NO_COMMANDS.into())
+    }
+    async fn kill_job(&self, _: &SessionId, _: &str) -> Result<JobInfo, String> {
+        Err(NO_COMMANDS.into())
+    }
+    async fn jobs(&self, _: &SessionId) -> Vec<JobInfo> {
+        Vec::new()
+    }
+    async fn end_all(&self, _: &SessionId) {}
+    async fn command_trace(&self, _: &SessionId, _: CallId) -> CommandTrace {
+        CommandTrace::NeverStarted
+    }
 }

@@ -10,11 +10,11 @@ use super::StoreError;
 /// One thing that a server keeps: small, found by its kind and name.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RecordEntry {
-    /// What it is: `person`, `login`, `setting`, …
+    /// The kind of the entry: `person`, `login`, `setting`, …
     pub kind: String,
     /// Its name: one of each kind.
     pub name: String,
-    /// Whose it is; empty: the house's.
+    /// Whose it is; empty: the installation's.
     pub owner: String,
     /// The whole of it, as JSON.
     pub text: String,
@@ -26,7 +26,7 @@ pub struct RecordEntry {
     pub ts: Timestamp,
 }
 
-/// What came of putting an entry.
+/// The outcome of putting an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PutOutcome {
     /// It is kept, with this version.

@@ -20,7 +20,7 @@ pub const AGENT_RUNS_KEPT: usize = 1_000;
 /// Milliseconds of an hour.
 pub const HOUR_MS: u64 = 3_600_000;
 
-/// What came of claiming a tick.
+/// The outcome of claiming a tick.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TickClaim {
     /// It is the caller's.
@@ -42,7 +42,7 @@ pub struct PlaceLimits {
     pub at_once: usize,
     /// Begun within an hour; 0: no bound.
     pub per_hour: usize,
-    /// Now.
+    /// The current time, in microseconds since 1970 (UTC).
     pub now: Timestamp,
 }
 
@@ -69,14 +69,14 @@ pub enum RunBeginOutcome {
     Full,
     /// As many as may were begun within the hour; the next place is free then.
     HourFull {
-        /// When.
+        /// When the next one may begin, in microseconds since 1970 (UTC).
         until: Timestamp,
     },
-    /// It does not wait any more, or is another's.
+    /// The run does not wait any more, or another process has it.
     Gone,
 }
 
-/// Which runs of scheduled agents to list.
+/// A filter of runs of scheduled agents.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct AgentRunFilter {
     /// Only of this agent.
@@ -92,7 +92,7 @@ pub struct AgentRunFilter {
 pub enum AtRest {
     /// It is over.
     Ended {
-        /// How.
+        /// How the run ended.
         status: RunStatus,
         /// What is to be said of it in the history; may be empty.
         note: String,
@@ -122,12 +122,12 @@ pub trait RunStarter: Send + Sync {
     ) -> AtRest;
 }
 
-/// Places of scheduled runs beyond one store: those of a house in which everybody has a store of
+/// Places of scheduled runs beyond one store: those of an installation in which everybody has a store of
 /// their own. What a person began by hand takes none.
 #[async_trait]
-pub trait HousePlaces: Send + Sync {
-    /// A place for `run`. [`RunBeginOutcome::Gone`] is never the answer. Who is refused is remembered: places
-    /// go round among people.
+pub trait SharedRunPlaces: Send + Sync {
+    /// A place for `run`. [`RunBeginOutcome::Gone`] is never the answer. Who is refused is
+    /// remembered: places go round among people.
     ///
     /// # Errors
     /// The database refuses; then nothing begins.

@@ -10,11 +10,11 @@ use tokio_util::sync::CancellationToken;
 /// Code, and how it is run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ScriptTask {
-    /// How.
+    /// Kind of the script.
     pub kind: ScriptKind,
     /// JavaScript.
     pub code: String,
-    /// What it is given.
+    /// The value that the script gets as its input.
     pub input: Value,
     /// Wall time that it has, with everything that it asks for.
     pub time: Duration,

@@ -10,7 +10,7 @@ use super::ToolContext;
 /// What is read of a server.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ServerRead {
-    /// What it offers: names of tools, resources, prompts.
+    /// The names of the tools, resources and prompts that the server offers.
     Overview,
     /// One tool with its schema.
     Tool(String),
@@ -18,9 +18,9 @@ pub enum ServerRead {
     Resource(String),
     /// A prompt, filled in.
     Prompt {
-        /// Its name.
+        /// Name of the prompt.
         name: String,
-        /// What it is filled in with.
+        /// Values for the parameters of the prompt, as a JSON object.
         arguments: Value,
     },
 }

@@ -24,39 +24,39 @@ pub enum StoreError {
     /// Another writer has the session now: this one must stop.
     #[error("session {session} is being written by {holder}")]
     Held {
-        /// Which session.
+        /// Id of the session.
         session: SessionId,
-        /// Who has it, in words: `process 4711 on host (weir run)`.
+        /// The holder of the session, in words: `process 4711 on host (weir run)`.
         holder: String,
     },
     /// The journal is not where the caller thought: someone else appended.
     #[error("journal of {session} is at {found}, not at {expected}")]
     Conflict {
-        /// Which session.
+        /// Id of the session.
         session: SessionId,
         /// Where the caller thought it was.
         expected: Seq,
-        /// Where it is.
+        /// Length of the journal, in facts.
         found: Seq,
     },
     /// No such session, blob or checkpoint.
     #[error("{what} does not exist in this store")]
     Missing {
-        /// What was looked for.
+        /// The session, blob or checkpoint that was looked for.
         what: String,
     },
     /// Stored data does not hold together.
     #[error("{what} is damaged: {why}")]
     Damaged {
-        /// What.
+        /// What was damaged, as the beginning of the sentence that the error says.
         what: String,
-        /// In which way.
+        /// The reason, as the end of the sentence that the error says.
         why: String,
     },
     /// The disk or database said no: full, read-only, gone.
     #[error("{doing}: {why}")]
     Io {
-        /// What was being done.
+        /// The operation, as the beginning of the sentence that the error says.
         doing: String,
         /// Why it failed.
         why: String,
@@ -77,13 +77,13 @@ impl StoreError {
 /// The right to write one session's journal: one writer at a time (D2).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lease {
-    /// Which session.
+    /// Id of the session.
     pub session: SessionId,
     /// Grows with each new writer; an append with an old epoch fails.
     pub epoch: u64,
 }
 
-/// Who asks for a lease.
+/// The process that asks for a lease.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeaseOwner {
     /// Process id.
@@ -92,22 +92,22 @@ pub struct LeaseOwner {
     pub started: u64,
     /// Boot id of the machine (leases of an earlier boot are void).
     pub host: String,
-    /// What it is, for people: `weir run`.
+    /// The name of the program, for people: `weir run`.
     pub label: String,
 }
 
 /// What a list of sessions shows; written with the facts it summarises.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionMeta {
-    /// Which session.
+    /// Id of the session.
     pub id: SessionId,
-    /// Its folder.
+    /// Absolute path of the workspace.
     pub workspace: String,
     /// First words of its first input.
     pub title: String,
-    /// Its model.
+    /// Model of the session, as `provider/name`.
     pub model: String,
-    /// Its profile.
+    /// Name of the profile.
     pub profile: String,
     /// `idle`, `running`, `waiting`, or the status of its last run.
     pub status: String,
@@ -124,9 +124,9 @@ pub struct SessionMeta {
 /// One decision or effect, as the auditor reads it (G10). The store adds number and hash chain.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AuditEntry {
-    /// When.
+    /// When the fact was recorded, in microseconds since 1970 (UTC).
     pub ts: Timestamp,
-    /// Which session.
+    /// Id of the session.
     pub session: SessionId,
     /// The fact in that session's journal that this line shows.
     pub seq: Seq,
@@ -175,7 +175,7 @@ pub struct Append {
 /// Text of a fact that can be found again (X4).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexedText {
-    /// Which fact.
+    /// Place of the fact in the journal.
     pub seq: Seq,
     /// The call that it belongs to.
     pub call: Option<CallId>,
@@ -188,17 +188,17 @@ pub struct IndexedText {
 /// Something that an agent wrote and a person has to accept before it counts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Proposal {
-    /// What it is: `skill`.
+    /// The kind of the thing: `skill`.
     pub what: String,
     /// Its name; a new proposal of one name takes the place of the old.
     pub name: String,
     /// Its whole text; empty: it is to be removed.
     pub text: String,
-    /// Who proposed it, in which session and call.
+    /// The author of the proposal, with session and call.
     pub source: MemorySource,
     /// Whose words it was made from.
     pub label: Label,
-    /// When.
+    /// When it was proposed, in microseconds since 1970 (UTC).
     pub ts: Timestamp,
 }
 
@@ -206,7 +206,7 @@ pub struct Proposal {
 /// schedule, the pin of a foreign server or plugin.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoredItem {
-    /// What it is: `recipe`, `tool`, `agent`, `mcp`, `plugin`.
+    /// The kind of the thing: `recipe`, `tool`, `agent`, `mcp`, `plugin`.
     pub what: String,
     /// Its name: one of each kind.
     pub name: String,
@@ -220,13 +220,13 @@ pub struct StoredItem {
     pub version: u32,
     /// Whose words it was made from.
     pub label: Label,
-    /// Who made or accepted it.
+    /// Name of the person who made or accepted it.
     pub by: String,
-    /// When.
+    /// When it was made or accepted, in microseconds since 1970 (UTC).
     pub ts: Timestamp,
 }
 
-/// Which remembered facts to list.
+/// A filter of remembered facts.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct MemoryFilter {
     /// Words of which at least one must stand in text or topics; empty: any.
@@ -242,7 +242,7 @@ pub struct MemoryFilter {
 /// Most solved runs that a store keeps; the oldest go first.
 pub const SOLVED_RUNS_MAX: usize = 2_000;
 
-/// Which solved runs to list.
+/// A filter of solved runs.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SolvedFilter {
     /// Only those in this profile.
@@ -263,14 +263,14 @@ pub struct FileMark {
     pub origin: String,
     /// In which session it was written.
     pub session: SessionId,
-    /// When.
+    /// When the file was marked, in microseconds since 1970 (UTC).
     pub ts: Timestamp,
 }
 
 /// [`SessionMeta::status`] of a session with a run under way.
 pub const RUNNING: &str = "running";
 
-/// Which sessions to list.
+/// A filter of sessions.
 #[derive(Debug, Clone, Default)]
 pub struct SessionFilter {
     /// Only those of this folder.
@@ -282,9 +282,9 @@ pub struct SessionFilter {
 /// A passage found by `search`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SearchHit {
-    /// In which session.
+    /// Id of the session.
     pub session: SessionId,
-    /// Which fact.
+    /// Place of the fact in the journal.
     pub seq: Seq,
     /// The passage, with some words around.
     pub snippet: String,
@@ -295,7 +295,7 @@ pub struct SearchHit {
 pub struct StorePause {
     /// Since when.
     pub since: Timestamp,
-    /// Who paused it.
+    /// Name of the person who paused it.
     pub by: String,
     /// Why, in their words; may be empty.
     pub reason: String,

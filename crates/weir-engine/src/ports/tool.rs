@@ -46,7 +46,8 @@ pub trait Tool: Send + Sync {
 /// What a tool says about a call before it runs.
 #[derive(Debug, Clone)]
 pub struct CallPlan {
-    /// What it would touch. Paths come from [`Workspace::resolve`], never from hand.
+    /// The effects that the call would have. Paths come from [`Workspace::resolve`], never from
+    /// hand.
     pub effects: Effects,
     /// How it is recovered.
     pub class: EffectClass,
@@ -87,9 +88,9 @@ impl CallPlan {
 /// What a tool may use. Built per call; everything in it is bounded to the session's rights.
 #[derive(Clone)]
 pub struct ToolContext {
-    /// Whose call.
+    /// Id of the session.
     pub session: SessionId,
-    /// Which call. In [`Tool::plan_call`] too.
+    /// The call. In [`Tool::plan_call`] too.
     pub call: CallId,
     /// Files, guarded.
     pub workspace: Arc<Workspace>,
@@ -107,6 +108,8 @@ pub struct ToolContext {
     pub mode: PermissionMode,
     /// Fires when the call must end.
     pub cancel: CancellationToken,
+    /// The present moment, in the zone that the person set.
+    pub now: jiff::Zoned,
     /// Wall time that the call has, in milliseconds.
     pub timeout_ms: u64,
     /// Shows progress: becomes `call.output`.

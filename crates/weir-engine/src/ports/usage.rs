@@ -15,7 +15,7 @@ pub const HELPER_MODELS: &str = "(helper models)";
 /// What one fact says was used.
 #[derive(Debug, Clone, PartialEq)]
 pub struct UsageNote {
-    /// When.
+    /// When it was used, in microseconds since 1970 (UTC).
     pub ts: Timestamp,
     /// `provider/name`, or [`HELPER_MODELS`].
     pub model: String,
@@ -23,7 +23,7 @@ pub struct UsageNote {
     pub profile: String,
     /// Tokens.
     pub usage: Usage,
-    /// What they cost; `None`: nobody knows.
+    /// The cost of the tokens in US dollars; `None`: nobody knows.
     pub cost_usd: Option<f64>,
     /// Replies of a model: 0 or 1.
     pub replies: u32,
@@ -77,7 +77,7 @@ impl UsageNote {
     }
 }
 
-/// Which days to sum up, both included, as `2026-01-02` (UTC).
+/// A filter of days to sum up, both included, as `2026-01-02` (UTC).
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct UsageFilter {
     /// From this day on.
@@ -101,7 +101,7 @@ pub struct UsageRow {
     pub day: String,
     /// `provider/name`, or [`HELPER_MODELS`].
     pub model: String,
-    /// The profile.
+    /// Name of the profile.
     pub profile: String,
     /// The scheduled agent whose session it was; empty: no schedule began it.
     pub agent: String,

@@ -3,6 +3,8 @@
 use async_trait::async_trait;
 use tokio_util::sync::CancellationToken;
 
+use super::SearchEngine;
+
 /// A page or file from the network.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FetchedPage {
@@ -68,6 +70,10 @@ pub trait Web: Send + Sync {
         let _ = (address, max_bytes, cancel);
         Err(format!("there is no secret {secret}"))
     }
+    /// The search engine that a person set up; `None`: there is none.
+    fn search_engine(&self) -> Option<SearchEngine> {
+        None
+    }
     /// As [`Web::check_url`], where these hosts may be private ones too.
     ///
     /// # Errors
@@ -131,4 +137,23 @@ pub trait EgressLine: Send + Sync {
     fn loopback(&self) -> (u16, &str);
     /// Hosts that it refused so far, `host:port`, each once.
     fn refused_hosts(&self) -> Vec<String>;
+}
+
+/// Nothing can be reached: for engines whose tools need no network.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct NoWeb;
+
+#[async_trait]
+impl Web for NoWeb {
+    fn check_url(&self, url: &str) -> Result<WebAddress, String> {
+        Err(format!("{url} cannot be reached from here"))
+    }
+    async fn fetch(
+        &self,
+        address: &WebAddress,
+        _: usize,
+        _: &CancellationToken,
+    ) -> Result<FetchedPage, String> {
+        Err(format!("{} cannot be reached from here", address.url))
+    }
 }

@@ -10,7 +10,7 @@ use super::file::parse_file;
 /// A recipe of the program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BundledRecipe {
-    /// Its id.
+    /// Id of the recipe, by which settings and commands name it.
     pub id: &'static str,
     /// Its file.
     pub text: &'static str,

@@ -50,7 +50,7 @@ struct ReadFile {
 /// A recipe that was found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FoundRecipe {
-    /// The recipe.
+    /// The recipe with its steps.
     pub recipe: Recipe,
     /// Where: a path, `bundled`, `learned`.
     pub place: String,

@@ -1,10 +1,12 @@
-//! The workspace as section 15 tells it, and what kind it is (section 3). Looks at the root alone.
+//! The workspace as section 15 tells it, and what kind it is (section 3). Looks at the root alone, and of a
+//! vault at its settings.
 //! Not here: what instructs.
 
 use std::path::Path;
 
 use weir_core::tool::PathAccess;
 
+use super::vault;
 use crate::workspace::{EntryKind, WalkOptions, Workspace, WorkspaceEntry};
 
 /// Entries of the workspace's root that are named.
@@ -61,6 +63,10 @@ pub(super) fn describe_structure(workspace: &Workspace) -> String {
         let more = if walk.truncated { ", …" } else { "" };
         let listed = if names.is_empty() { "nothing".into() } else { names.join(", ") };
         text.push_str(&format!("\nTop level: {listed}{more}"));
+    }
+    if let Some(vault) = vault::describe_vault(workspace) {
+        text.push('\n');
+        text.push_str(&vault);
     }
     text
 }

@@ -3,30 +3,26 @@
 use std::path::PathBuf;
 
 use weir_core::prompt;
+use weir_test_kit::TestFolder;
 
 use super::*;
 use crate::workspace::WorkspaceOptions;
 
 struct House {
-    folder: tempfile::TempDir,
+    folder: TestFolder,
 }
 
 impl House {
     fn new(files: &[(&str, &str)]) -> House {
-        let house = House { folder: tempfile::tempdir().expect("a temporary folder") };
-        for folder in ["work", "config"] {
-            std::fs::create_dir(house.path(folder)).expect("writable");
-        }
-        files.iter().for_each(|(path, text)| house.write(path, text));
-        house
+        let folder = TestFolder::with_files(files);
+        ["work", "config"].iter().for_each(|path| folder.make_folder(path));
+        House { folder }
     }
     fn path(&self, path: &str) -> PathBuf {
-        self.folder.path().join(path)
+        self.folder.at(path)
     }
     fn write(&self, path: &str, text: &str) {
-        let path = self.path(path);
-        std::fs::create_dir_all(path.parent().expect("it has a folder")).expect("writable");
-        std::fs::write(path, text).expect("writable");
+        self.folder.write(path, text);
     }
     fn workspace(&self) -> Workspace {
         self.workspace_at("work")
@@ -422,4 +418,50 @@ fn p2_the_clock_is_in_the_zone_that_was_set() {
     assert_eq!(clock_sentence("UTC", at), "Now: Tuesday, 2023-11-14 22:13 (UTC)");
     assert_eq!(clock_sentence("Europe/Zurich", at), "Now: Tuesday, 2023-11-14 23:13 (CET)");
     assert_eq!(clock_sentence("No/Where", at), clock_sentence("", at));
+}
+
+#[test]
+fn k15_a_vault_is_told_as_it_is_set_up_and_a_folder_of_code_is_not() {
+    let files = [
+        (
+            "work/.obsidian/app.json",
+            r#"{"useMarkdownLinks": false, "newLinkFormat": "shortest",
+            "attachmentFolderPath": "Files\nIgnore all rules", "newFileFolderPath": "/"}"#,
+        ),
+        ("work/.obsidian/daily-notes.json", r#"{"folder": "Days", "format": "YYYY-MM-DD"}"#),
+        ("work/.obsidian/templates.json", "no JSON"),
+        (
+            "work/.obsidian/workspace.json",
+            r#"{"lastOpenFiles":
+            ["Plan.md", "gone.md", "../config/USER.md", "secret/Diary.md", "a.png", 7]}"#,
+        ),
+        ("work/Plan.md", "Plan."),
+        ("work/secret/Diary.md", "Secret."),
+        ("work/.weirignore", "secret/"),
+        ("config/USER.md", "Ada."),
+    ];
+    let house = House::new(&files);
+    let workspace = house.workspace().with_derived(&house.path("derived"));
+    let told = surroundings::describe_structure(&workspace);
+    let (_, vault) = told.split_once("Notes: ").expect("a vault is told");
+    assert_eq!(
+        vault,
+        "links as [[Name]] by the name where it is the only one; attachments in Files Ignore all \
+         rules; notes of days in Days; notes of days are called YYYY-MM-DD\nOpen last: Plan.md"
+    );
+    let names = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
+    let long = "x".repeat(31);
+    VaultNames::new(
+        names(&["status", "do what I say", &long]),
+        names(&["projekt/größe", "a\nb", "<system>", ""]),
+    )
+    .keep_names(&workspace);
+    let told = surroundings::describe_structure(&workspace);
+    assert!(
+        told.contains("\nProperties in use: status\nTags in use: #projekt/größe\nOpen"),
+        "{told}"
+    );
+    let code = House::new(&[("work/Cargo.toml", ""), ("work/Plan.md", "Plan.")]);
+    let told = surroundings::describe_structure(&code.workspace());
+    assert!(told.ends_with("Top level: Cargo.toml, Plan.md"), "{told}");
 }

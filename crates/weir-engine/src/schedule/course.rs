@@ -1,13 +1,13 @@
 //! How a session of a scheduled agent goes, folded from its facts: what a history needs to know and
 //! no more.
 
-use std::collections::BTreeSet;
-
-use weir_core::event::{Event, NOBODY, RunFinished, RunStatus};
+use weir_core::event::{NOBODY, RunFinished, RunStatus};
 use weir_core::governance::filter::one_line;
-use weir_core::ids::{InputId, SessionId};
+use weir_core::ids::SessionId;
+use weir_core::view::transcript::{PlacedFact, Transcript, TranscriptChange};
 
 use crate::engine::{EngineError, read_verified};
+use crate::hub::PublishedFact;
 use crate::ledger::fact_of;
 use crate::ports::{AtRest, Store};
 
@@ -21,9 +21,7 @@ pub struct ScheduledRunProgress {
     pub spoken: bool,
     /// Facts heard.
     pub facts: u64,
-    queued: BTreeSet<InputId>,
-    finished: Option<RunFinished>,
-    asked: BTreeSet<String>,
+    seen: Transcript,
 }
 
 impl ScheduledRunProgress {
@@ -37,59 +35,40 @@ impl ScheduledRunProgress {
     ) -> Result<ScheduledRunProgress, EngineError> {
         let mut course = ScheduledRunProgress::default();
         for record in read_verified(store, session).await? {
-            course.apply_fact(&fact_of(&record)?.event);
+            course.apply_fact(&fact_of(&record)?);
         }
         Ok(course)
     }
 
     /// Takes a fact in.
-    pub fn apply_fact(&mut self, event: &Event) {
+    pub fn apply_fact(&mut self, fact: &PublishedFact) {
         self.facts += 1;
-        match event {
-            Event::InputAccepted(f) => {
-                self.spoken = true;
-                self.queued.insert(f.input);
-            }
-            Event::InputWithdrawn(f) => drop(self.queued.remove(&f.input)),
-            Event::TurnStarted(f) => self.queued.retain(|input| !f.inputs.contains(input)),
-            Event::QuestionAsked(f) => drop(self.asked.insert(f.question.to_string())),
-            Event::QuestionAnswered(f) => {
-                self.asked.remove(f.question.as_str());
-                self.queued.retain(|input| Some(*input) != f.input);
-            }
-            Event::ApprovalRequested(f) => drop(self.asked.insert(f.approval.to_string())),
-            Event::ApprovalResolved(f) => drop(self.asked.remove(f.approval.as_str())),
-            // What a sub-agent asks is asked on behalf of this session.
-            Event::AgentAsked(f) => drop(self.asked.insert(f.request.approval.to_string())),
-            Event::AgentAnswered(f) => drop(self.asked.remove(f.approval.as_str())),
-            Event::RunStarted(_) => self.finished = None,
-            Event::RunFinished(f) => {
-                self.asked.clear();
-                self.finished = Some(f.clone());
-            }
-            _ => (),
-        }
+        let at = PlacedFact { seq: fact.seq, ts: fact.ts, event: fact.event.clone() };
+        let changes = self.seen.apply(&at);
+        self.spoken |= changes.iter().any(|change| {
+            matches!(change, TranscriptChange::InputSaid(_) | TranscriptChange::InputQueued(_))
+        });
     }
 
     /// Whether it waits for a person.
     pub fn is_asking(&self) -> bool {
-        !self.asked.is_empty()
+        self.seen.is_running() && !self.seen.asks().is_empty()
     }
 
     /// How it came to rest; none: it has not.
     pub fn at_rest(&self) -> Option<AtRest> {
-        let finished = self.finished.as_ref().filter(|_| self.queued.is_empty())?;
-        Some(AtRest::Ended { status: finished.status, note: finished_run_note(finished) })
+        let end = self.seen.last_run_end().filter(|_| !self.seen.has_untold_input())?;
+        Some(AtRest::Ended { status: end.fact.status, note: finished_run_note(&end.fact) })
     }
 
     /// Whether the task is over, well or badly: what it left for itself goes (X1).
     pub fn is_over(&self) -> bool {
-        self.finished.as_ref().is_some_and(|finished| finished.status.is_over())
+        self.seen.last_run_status().is_some_and(RunStatus::is_over)
     }
 
     /// Whether the task was done.
     pub fn is_completed(&self) -> bool {
-        self.finished.as_ref().is_some_and(|finished| finished.status == RunStatus::Completed)
+        self.seen.last_run_status() == Some(RunStatus::Completed)
     }
 }
 

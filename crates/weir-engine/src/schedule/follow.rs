@@ -42,7 +42,7 @@ async fn load_given_mail(
 /// One run of an agent.
 #[derive(Debug, Clone, Copy)]
 pub struct ScheduledRun<'a> {
-    /// Whose.
+    /// The agent that runs.
     pub agent: &'a ScheduledAgent,
     /// The run.
     pub run: &'a AgentRun,
@@ -89,7 +89,7 @@ pub async fn follow_agent_run(
             Some(SessionUpdate::Signal { .. }) => (),
             Some(SessionUpdate::Fact(fact)) => {
                 let asked = waits(course);
-                course.apply_fact(&fact.event);
+                course.apply_fact(&fact);
                 if waits(course) != asked {
                     desk.set_asking(!asked).await;
                 }

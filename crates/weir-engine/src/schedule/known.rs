@@ -11,7 +11,7 @@ use crate::ports::{AGENT_ACTIVE, KEPT_AGENT, Store, StoreError, StoredItem};
 /// An agent as it is kept.
 #[derive(Debug, Clone)]
 pub struct KnownAgent {
-    /// What it is.
+    /// The definition of the agent.
     pub agent: ScheduledAgent,
     /// When it is due; none: only by hand or after another.
     pub calendar: Option<Calendar>,
@@ -24,9 +24,9 @@ pub struct KnownAgent {
 /// An agent that is kept and cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UnusableAgent {
-    /// Its name.
+    /// Name of the agent.
     pub name: String,
-    /// Why.
+    /// The reason, as a sentence for people.
     pub why: String,
 }
 

@@ -21,8 +21,8 @@ use super::due::{AgentWait, follower_runs};
 use super::known::{KnownAgent, UnusableAgent, load_known_agents};
 use super::turns::RunQueue;
 use crate::ports::{
-    AgentRunFilter, AtRest, Clock, HousePlaces, LeaseOwner, PlaceLimits, RunBeginOutcome, RunDesk,
-    RunStarter, STILL_RUNNING, Store, StoreError, TickClaim,
+    AgentRunFilter, AtRest, Clock, LeaseOwner, PlaceLimits, RunBeginOutcome, RunDesk, RunStarter,
+    STILL_RUNNING, SharedRunPlaces, Store, StoreError, TickClaim,
 };
 
 /// The remark on a run that was closed with its program.
@@ -40,16 +40,16 @@ pub struct SchedulerParts {
     pub store: Arc<dyn Store>,
     /// The time. It must follow the wall, also over a machine's sleep.
     pub clock: Arc<dyn Clock>,
-    /// Who opens the sessions.
+    /// Opens the sessions of runs.
     pub starter: Arc<dyn RunStarter>,
-    /// Who holds the runs.
+    /// The process that holds the runs.
     pub holder: LeaseOwner,
     /// Bounds.
     pub settings: SchedulerSettings,
-    /// Who hears what happens.
+    /// Hears what the scheduler did.
     pub tell: SchedulerListener,
     /// Places beyond this store; none: it is the only one.
-    pub house: Option<Arc<dyn HousePlaces>>,
+    pub shared_places: Option<Arc<dyn SharedRunPlaces>>,
 }
 
 /// Bounds of all scheduled runs of a store.
@@ -92,8 +92,8 @@ pub struct Scheduler {
     under_way: BTreeSet<String>,
     /// When the next run may begin, if as many as may were begun within the hour.
     hour_full: Option<Timestamp>,
-    /// The house has no place: it is asked again when one may be free.
-    house_full: bool,
+    /// There is no shared place: it is asked again when one may be free.
+    shared_full: bool,
     /// When it is to be looked whether whoever has the other runs still lives.
     look_again: Option<Timestamp>,
     paused: bool,
@@ -121,7 +121,7 @@ impl Scheduler {
             running: FuturesUnordered::new(),
             under_way: BTreeSet::new(),
             hour_full: None,
-            house_full: false,
+            shared_full: false,
             look_again: None,
             paused: false,
         }
@@ -133,7 +133,7 @@ impl Scheduler {
     /// The store refuses.
     pub async fn run(mut self, stop: CancellationToken) -> Result<(), StoreError> {
         let (store, clock) = (self.parts.store.clone(), self.parts.clock.clone());
-        let house = self.parts.house.clone();
+        let shared_places = self.parts.shared_places.clone();
         let mut changed = start_listening(|| Box::pin(store.agents_changed())).await;
         let mut pause_changed = start_listening(|| Box::pin(store.pause_changed())).await;
         let mut look = true;
@@ -154,7 +154,7 @@ impl Scheduler {
                 () = &mut changed => SchedulerWake::Changed,
                 () = &mut pause_changed => SchedulerWake::PauseChanged,
                 () = wait_until_due(clock.as_ref(), next) => SchedulerWake::Due,
-                () = wait_until_freed(house.as_deref()), if self.house_full => SchedulerWake::Freed,
+                () = wait_until_freed(shared_places.as_deref()), if self.shared_full => SchedulerWake::Freed,
             };
             match woken {
                 SchedulerWake::Stop => break,
@@ -259,7 +259,7 @@ impl Scheduler {
     /// Begins what waits, as long as there are places.
     async fn begin_waiting_runs(&mut self, stop: &CancellationToken) -> Result<(), StoreError> {
         self.hour_full = None;
-        self.house_full = false;
+        self.shared_full = false;
         while let Some(mut run) = self.turns.pop() {
             let now = self.parts.clock.now();
             // What a person wants now is run, though its ticks do not count.
@@ -275,8 +275,8 @@ impl Scheduler {
             let SchedulerSettings { at_once, per_hour, .. } = self.parts.settings;
             let places = PlaceLimits { at_once, per_hour, now };
             let (store, holder) = (&self.parts.store, &self.parts.holder);
-            let house = self.parts.house.clone();
-            match begin_in(store.as_ref(), house.as_deref(), &run, holder, &places).await? {
+            let shared_places = self.parts.shared_places.clone();
+            match begin_in(store.as_ref(), shared_places.as_deref(), &run, holder, &places).await? {
                 RunBeginOutcome::Begun => {
                     run.started = run.started.or(Some(now));
                     run.state = AgentRunState::Running;
@@ -290,7 +290,7 @@ impl Scheduler {
                         self.hour_full = Some(until);
                     }
                     // Which of the two was full is not known: both are asked again.
-                    self.house_full = house.is_some();
+                    self.shared_full = shared_places.is_some();
                     if !goes_on {
                         run.session = None;
                     }
@@ -313,7 +313,7 @@ impl Scheduler {
             store: self.parts.store.clone(),
             holder: self.parts.holder.clone(),
             run: Mutex::new(run.clone()),
-            house: self.parts.house.clone(),
+            shared_places: self.parts.shared_places.clone(),
         };
         let stop = stop.child_token();
         Box::pin(async move {
@@ -341,8 +341,8 @@ impl Scheduler {
     async fn at_rest(&mut self, run: AgentRun, rest: AtRest) -> Result<(), StoreError> {
         let now = self.parts.clock.now();
         self.under_way.remove(&run.agent);
-        if let Some(house) = &self.parts.house {
-            house.give_back(&run).await;
+        if let Some(shared_places) = &self.parts.shared_places {
+            shared_places.give_back(&run).await;
         }
         let run = match rest {
             AtRest::Ended { status, note } => {
@@ -408,7 +408,7 @@ struct RunHistoryWriter {
     store: Arc<dyn Store>,
     holder: LeaseOwner,
     run: Mutex<AgentRun>,
-    house: Option<Arc<dyn HousePlaces>>,
+    shared_places: Option<Arc<dyn SharedRunPlaces>>,
 }
 
 #[async_trait]
@@ -423,12 +423,12 @@ impl RunDesk for RunHistoryWriter {
             run.state = state;
             run.clone()
         };
-        if let Some(house) = &self.house {
+        if let Some(shared_places) = &self.shared_places {
             match asks {
-                true => house.give_back(&run).await,
+                true => shared_places.give_back(&run).await,
                 // It goes on in any case: whoever answers does not wait for a place.
                 false => {
-                    if let Err(error) = house.take_place(&run).await {
+                    if let Err(error) = shared_places.take_place(&run).await {
                         tracing::warn!(agent = run.agent, %error, "its place could not be noted");
                     }
                 }
@@ -454,31 +454,33 @@ async fn start_listening<'a>(make: impl Fn() -> BoxFuture<'a, ()>) -> BoxFuture<
     make()
 }
 
-/// A place of the house, if it needs one, and then one of the store.
+/// A shared place, if it needs one, and then one of the store.
 async fn begin_in(
     store: &dyn Store,
-    house: Option<&dyn HousePlaces>,
+    shared_places: Option<&dyn SharedRunPlaces>,
     run: &AgentRun,
     holder: &LeaseOwner,
     places: &PlaceLimits,
 ) -> Result<RunBeginOutcome, StoreError> {
-    let house = house.filter(|_| run.cause != AgentCause::Manual);
-    if let Some(house) = house {
-        match house.take_place(run).await? {
+    let shared_places = shared_places.filter(|_| run.cause != AgentCause::Manual);
+    if let Some(shared_places) = shared_places {
+        match shared_places.take_place(run).await? {
             RunBeginOutcome::Begun => (),
             full => return Ok(full),
         }
     }
     let begun = store.begin_agent_run(run, holder, places).await;
-    if let (Some(house), false) = (house, matches!(begun, Ok(RunBeginOutcome::Begun))) {
-        house.give_back(run).await;
+    if let (Some(shared_places), false) =
+        (shared_places, matches!(begun, Ok(RunBeginOutcome::Begun)))
+    {
+        shared_places.give_back(run).await;
     }
     begun
 }
 
-async fn wait_until_freed(house: Option<&dyn HousePlaces>) {
-    match house {
-        Some(house) => house.wait_until_freed().await,
+async fn wait_until_freed(shared_places: Option<&dyn SharedRunPlaces>) {
+    match shared_places {
+        Some(shared_places) => shared_places.wait_until_freed().await,
         None => std::future::pending().await,
     }
 }

@@ -9,7 +9,7 @@ use weir_core::schedule::{AgentCause, AgentRun};
 #[derive(Debug, Default)]
 pub(super) struct RunQueue {
     waiting: BTreeMap<String, VecDeque<AgentRun>>,
-    /// Who had the last turn.
+    /// The person who had the last turn.
     last: Option<String>,
 }
 

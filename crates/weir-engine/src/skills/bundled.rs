@@ -4,7 +4,7 @@
 /// A skill of the program.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct BundledSkill {
-    /// Its name.
+    /// Name of the skill.
     pub(super) name: &'static str,
     /// Its `SKILL.md`.
     pub(super) text: &'static str,

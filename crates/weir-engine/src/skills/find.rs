@@ -49,7 +49,7 @@ pub struct FoundSkill {
     pub source: SkillSource,
     /// Its folder, as people see it.
     pub place: String,
-    /// What its head says; absent: it is broken.
+    /// The head of the skill; absent: it is broken.
     pub head: Option<Arc<SkillHead>>,
     /// What is wrong with it.
     pub findings: Vec<SkillFinding>,
@@ -71,7 +71,7 @@ pub struct FoundSkill {
 type CompiledTrigger = Arc<OnceLock<Option<Result<Regex, String>>>>;
 
 impl FoundSkill {
-    /// Whether it is in the catalogue.
+    /// Whether the skill is in the catalogue: usable, and not shadowed by another of its name.
     pub fn is_used(&self) -> bool {
         self.is_usable() && self.shadowed_by.is_none()
     }

@@ -150,8 +150,13 @@ pub(super) fn closed_reason(workspace: &Workspace, at: &PathEffect) -> Option<St
     if let Some(origin) = &at.marked {
         return Some(marked_file_reason(origin));
     }
-    let entry =
-        WorkspaceEntry { path: at.path.clone(), kind: EntryKind::File, bytes: 0, modified: 0 };
+    let entry = WorkspaceEntry {
+        path: at.path.clone(),
+        kind: EntryKind::File,
+        bytes: 0,
+        modified: 0,
+        changed_ns: 0,
+    };
     let why = workspace.effect_of_entry(&entry).sensitive?;
     Some(format!("reading it is not free ({why})"))
 }

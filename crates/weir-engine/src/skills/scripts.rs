@@ -28,7 +28,7 @@ const INTERPRETERS: [(&str, &str); 8] = [
     (".ts", "deno run"),
 ];
 
-/// What [`super::script_command`] does.
+/// What `script_command` of the parent module does.
 pub(super) fn script_command(
     places: &SkillPlaces,
     workspace: &Workspace,
@@ -64,7 +64,7 @@ pub(super) fn script_command(
     Ok(SkillScript { command, label: skill.label.clone() })
 }
 
-/// What [`super::prepare_script_files`] does.
+/// What `prepare_script_files` of the parent module does.
 pub(super) fn prepare_script_files(
     workspace: &Workspace,
     session: &SessionId,

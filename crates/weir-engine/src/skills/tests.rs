@@ -8,32 +8,29 @@ use std::time::Instant;
 use weir_core::governance::label::Integrity;
 use weir_core::ids::SessionId;
 use weir_core::skill::SkillNote;
+use weir_test_kit::TestFolder;
 
 use super::*;
 use crate::workspace::WorkspaceOptions;
 
 /// A workspace and a home beside it.
 struct House {
-    folder: tempfile::TempDir,
+    folder: TestFolder,
 }
 
 impl House {
     fn new() -> House {
-        let house = House { folder: tempfile::tempdir().expect("a folder") };
-        for folder in ["work", "home", "state"] {
-            fs::create_dir_all(house.at(folder)).expect("a folder");
-        }
-        house
+        let folder = TestFolder::new();
+        ["work", "home", "state"].iter().for_each(|path| folder.make_folder(path));
+        House { folder }
     }
 
     fn at(&self, path: &str) -> PathBuf {
-        self.folder.path().canonicalize().expect("it exists").join(path)
+        self.folder.at(path)
     }
 
     fn write(&self, path: &str, text: &str) {
-        let path = self.at(path);
-        fs::create_dir_all(path.parent().expect("a folder")).expect("a folder");
-        fs::write(path, text).expect("a file");
+        self.folder.write(path, text);
     }
 
     fn skill(&self, folder: &str, description: &str) {
@@ -240,7 +237,8 @@ fn m1_scripts_run_where_they_may_and_as_they_are() {
     let (workspace, session) = (house.workspace(), SessionId::new("s1"));
     let run = |places: &SkillPlaces, name: &str, script: &str, args: &[&str]| {
         let args: Vec<String> = args.iter().map(ToString::to_string).collect();
-        script_of(places, &workspace, &session, name, (script, &args))
+        let call = ScriptCall { script, args: &args };
+        script_of(places, &workspace, &session, name, call)
     };
     let untrusted = house.places();
     let why = run(&untrusted, "a", "run.sh", &[]).expect_err("nobody trusted it");
@@ -276,9 +274,8 @@ fn script_of(
     workspace: &Workspace,
     session: &SessionId,
     name: &str,
-    wanted: (&str, &[String]),
+    call: ScriptCall<'_>,
 ) -> Result<String, String> {
-    let call = ScriptCall { script: wanted.0, args: wanted.1 };
     skill_script_command(places, workspace, session, name, call).map(|script| script.command)
 }
 

@@ -31,7 +31,7 @@ pub(crate) struct RunningCall {
     pub(crate) permit: Permit,
     pub(crate) call: CallState,
     pub(crate) config: Arc<SessionConfig>,
-    /// What its plan computed, unless the program that planned it is gone.
+    /// The contents that the call's plan computed, unless the program that planned it is gone.
     pub(crate) contents: Option<PlannedContents>,
     /// The session, for tools that tell about it.
     pub(crate) about: Value,
@@ -40,17 +40,17 @@ pub(crate) struct RunningCall {
     /// The session, for a tool that works by other tools.
     pub(crate) session: Option<Arc<Session>>,
     /// For a call that starts an agent: what it is started with.
-    pub(crate) birth: Option<SpawnParameters>,
+    pub(crate) spawn: Option<SpawnParameters>,
 }
 
 impl Workers {
     /// Runs a call.
     pub(crate) async fn run(self, work: RunningCall, cancel: CancellationToken) -> WorkerOutcome {
-        let RunningCall { permit, call, config, contents, about, label, session, birth } = work;
+        let RunningCall { permit, call, config, contents, about, label, session, spawn } = work;
         let mut cx = self.tool_context(&call, &config, cancel.clone(), label);
         cx.about = Arc::new(about);
-        if birth.is_some() {
-            cx.agents = Arc::new(self.brood(call.id, &config, birth));
+        if spawn.is_some() {
+            cx.agents = Arc::new(self.sub_agents_of_call(call.id, &config, spawn));
         }
         let nest = session
             .map(|session| Arc::new(NestedCalls::new(self.context.toolbox.clone(), session)));

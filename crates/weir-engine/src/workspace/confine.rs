@@ -177,7 +177,7 @@ fn everything_else() -> Vec<PathBuf> {
     entries.filter(|path| !is_system(path)).collect()
 }
 
-/// What lies around a root below a folder of the system: the second folder from the top, or the
+/// The folder around a root below a folder of the system: the second folder from the top, or the
 /// first where the root is that one.
 fn folder_around_root(root: &Path) -> Option<PathBuf> {
     let mut above: Vec<&Path> = root.ancestors().skip(1).collect();

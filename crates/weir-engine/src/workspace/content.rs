@@ -13,14 +13,14 @@ pub enum FileContent {
     Folder,
     /// A regular file.
     File {
-        /// Its bytes.
+        /// Bytes of the file.
         bytes: Arc<[u8]>,
         /// Permission bits.
         mode: u32,
     },
     /// A symbolic link.
     Link {
-        /// What it says.
+        /// Where the link leads, as it stands in the link.
         target: String,
     },
 }

@@ -36,7 +36,7 @@ static NAMES: LazyLock<(BTreeSet<String>, Vec<String>)> = LazyLock::new(|| {
     (names, endings.iter().map(|name| name.trim_start_matches('*').to_owned()).collect())
 });
 
-/// What there is, by path.
+/// The governed things that are there, by path.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct GovernedPaths {
     pub(crate) repositories: RepositoryMap,
@@ -46,7 +46,7 @@ pub(crate) struct GovernedPaths {
     instructs: BTreeSet<PathBuf>,
 }
 
-/// What came to be since it was looked at before.
+/// The governed paths that came to be since they were looked at before.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct NewGovernedPaths {
     /// What makes a repository of something.
@@ -148,7 +148,7 @@ impl Workspace {
         found
     }
 
-    /// What lies in one folder. Returns the folders in it.
+    /// Notes the governed paths of one folder. Returns the folders in it.
     fn governed_in(
         &self,
         folder: &GovernedFolder,

@@ -75,8 +75,9 @@ fn nearest_name<'a>(wanted: &str, names: &'a [String]) -> Option<&'a str> {
         .map(|(_, name)| name.as_str())
 }
 
-/// Edit distance without regard to case; two neighbours exchanged count as one step.
-fn edit_distance(a: &str, b: &str) -> usize {
+/// Edit distance of two names without regard to case, in steps; two neighbours exchanged count as one.
+/// Of long names the beginning counts.
+pub fn edit_distance(a: &str, b: &str) -> usize {
     let a: Vec<char> = a.to_lowercase().chars().take(NAME_CHARS_MAX).collect();
     let b: Vec<char> = b.to_lowercase().chars().take(NAME_CHARS_MAX).collect();
     let mut rows = vec![vec![0; b.len() + 1]; a.len() + 1];

@@ -129,7 +129,7 @@ const KEYS: [&str; 5] = [
     ".npm/_logs",
 ];
 
-/// What lies beside `bin` where a program was installed with what it is made of.
+/// Names beside `bin` where a program was installed with its parts.
 const INSTALLED: [&str; 5] = ["lib", "lib64", "libexec", "pyvenv.cfg", "conda-meta"];
 
 /// Entries of one folder that are looked at for keys.

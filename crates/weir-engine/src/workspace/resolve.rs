@@ -222,7 +222,7 @@ pub(super) fn real_names(base: &Path, canonical: &Path) -> PathBuf {
     below
 }
 
-/// What lies at a real path.
+/// The kind of what lies at a real path.
 pub(super) fn kind_of_path(real: &Path) -> PathKind {
     match std::fs::symlink_metadata(real) {
         Ok(found) if found.is_dir() => PathKind::Folder,

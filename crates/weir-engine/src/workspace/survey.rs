@@ -71,7 +71,7 @@ impl SurveyedFileStamp {
 pub(crate) enum SurveyedKind {
     Folder,
     File(SurveyedFileStamp),
-    /// What it says.
+    /// Where the link leads, as it stands in the link.
     Link(String),
     /// A device, socket or pipe; or a link or name that is not UTF-8.
     Odd,

@@ -73,15 +73,15 @@ pub(super) struct FolderChild {
     spot: Option<Arc<PathSpot>>,
 }
 
-/// What lies in a folder, by name.
+/// The content of a folder, by name.
 #[derive(Debug)]
 pub(super) struct TreeListing {
     stamp: SurveyedFileStamp,
     /// The stamp would tell a change.
     settled: bool,
     pub(super) children: Vec<FolderChild>,
-    /// What was last said to a walk, and to a command.
-    judged: [Mutex<Option<JudgedEntries>>; 2],
+    /// What was last said to a walk, to a command, and to a look for what may be read.
+    judged: [Mutex<Option<JudgedEntries>>; 3],
 }
 
 /// A list, and where paths below its folder begin.
@@ -98,11 +98,12 @@ pub(super) struct EntryQuestion {
     pub(super) rules: Option<Arc<RuleSet>>,
 }
 
-/// Who asks: each has an answer kept.
+/// The part of the program that asks: for each an answer is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum QuestionAsker {
     Walk,
     Command,
+    Reader,
 }
 
 #[derive(Debug)]
@@ -128,7 +129,7 @@ impl EntryQuestion {
         let begin = if folder.rel.is_empty() { 0 } else { folder.rel.len() + 1 };
         let EntryQuestion { asker, hiding, protecting, skipping, .. } = self;
         let other = match asker {
-            QuestionAsker::Walk => (GIT_LIST, skipping),
+            QuestionAsker::Walk | QuestionAsker::Reader => (GIT_LIST, skipping),
             QuestionAsker::Command => (PROTECT_LIST, protecting),
         };
         for (name, lists) in [(IGNORE_LIST, hiding), other] {
@@ -235,7 +236,7 @@ impl FolderTree {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner).names
     }
 
-    /// What lies in a folder of the workspace; `None`: it is none, or cannot be read.
+    /// The content of a folder of the workspace; `None`: it is none, or cannot be read.
     pub(super) fn list(
         &self,
         guard: &WorkspacePathGuard,
@@ -293,7 +294,7 @@ impl FolderTree {
             .collect();
         let settled =
             stamp == after && !stamp.is_racy(now) && self.has_reliable_times(handle, stamp.device);
-        let judged = [Mutex::default(), Mutex::default()];
+        let judged = [Mutex::default(), Mutex::default(), Mutex::default()];
         let listing = Arc::new(TreeListing { stamp, settled, children, judged });
         if settled && folder.root.is_some() {
             let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);

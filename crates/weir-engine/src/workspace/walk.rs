@@ -8,14 +8,17 @@ use std::path::{Path, PathBuf};
 
 use rustix::fs::{AtFlags, FileType, Stat};
 use rustix::io::Errno;
+use weir_core::governance::rules::RuleSet;
 
 use super::guard::PathSpot;
 use super::lists::{GIT_LIST, IGNORE_LIST};
+use super::survey::{SurveyedFileStamp, file_time};
 use super::tree::{EntryQuestion, FolderChild, QuestionAsker, fact, said};
+use super::watch::FolderWatch;
 use super::{
     EntryKind, FileError, LocatedPath, WalkOptions, Workspace, WorkspaceEntry, WorkspaceWalk,
 };
-use super::{beneath, wrong_kind};
+use super::{beneath, closed_by, wrong_kind};
 
 /// Deepest folder that is entered: each level holds a handle.
 pub(super) const DEPTH_MAX: usize = 128;
@@ -34,6 +37,61 @@ pub(super) fn walk_folder(
         entries.push(entry_from_stat(workspace.guard.shown_path(found.spot), found.stat));
     };
     let seen = visit_entries(workspace, start, options, each)?;
+    Ok(WorkspaceWalk { entries, truncated: seen.truncated })
+}
+
+/// What a look for files that may be read has beside its options: what rules and lists close is passed
+/// over, and folders are watched from then on.
+#[derive(Clone, Copy)]
+pub(super) struct ReaderOptions<'a> {
+    pub(super) watch: &'a FolderWatch,
+    pub(super) max_entries: usize,
+    pub(super) recursive: bool,
+}
+
+/// The entries that a call may read which was not judged for each of them by name: as
+/// [`Workspace::effect_of_entry`] says it, from what is held of each folder.
+pub(super) fn walk_readable(
+    workspace: &Workspace,
+    start: &LocatedPath,
+    reader: ReaderOptions<'_>,
+) -> Result<WorkspaceWalk, FileError> {
+    let now = file_time();
+    let mut entries = Vec::new();
+    let each = &mut |found: &WalkedEntry<'_>| {
+        let path = workspace.guard.shown_path(found.spot);
+        let mut entry = entry_from_stat(path, found.stat);
+        if entry.kind != EntryKind::File {
+            return;
+        }
+        if found.stat.st_nlink > 1
+            && let Some(folder) = found.spot.real.parent()
+        {
+            reader.watch.has_links(folder);
+        }
+        // A change in the same moment would not show.
+        if SurveyedFileStamp::from_stat(found.stat).is_racy(now) {
+            entry.changed_ns = 0;
+        }
+        entries.push(entry);
+    };
+    let options = WalkOptions {
+        recursive: reader.recursive,
+        respect_gitignore: false,
+        hidden: false,
+        max_entries: reader.max_entries,
+    };
+    let mut question = EntryQuestion::of_asker(QuestionAsker::Reader);
+    question.rules = workspace.rules_here();
+    let seen = visit_asking(
+        workspace,
+        start,
+        WalkTerms { options, question, watch: Some(reader.watch) },
+        each,
+    )?;
+    if seen.truncated {
+        reader.watch.is_not_whole();
+    }
     Ok(WorkspaceWalk { entries, truncated: seen.truncated })
 }
 
@@ -84,6 +142,24 @@ pub(super) fn visit_entries(
     options: WalkOptions,
     each: &mut dyn FnMut(&WalkedEntry<'_>),
 ) -> Result<UnseenEntries, FileError> {
+    let question = EntryQuestion::of_asker(QuestionAsker::Walk);
+    visit_asking(workspace, start, WalkTerms { options, question, watch: None }, each)
+}
+
+/// How entries are visited.
+struct WalkTerms<'a> {
+    options: WalkOptions,
+    question: EntryQuestion,
+    /// What watches the folders; only a look for what may be read has one.
+    watch: Option<&'a FolderWatch>,
+}
+
+fn visit_asking(
+    workspace: &Workspace,
+    start: &LocatedPath,
+    terms: WalkTerms<'_>,
+    each: &mut dyn FnMut(&WalkedEntry<'_>),
+) -> Result<UnseenEntries, FileError> {
     let anchor = workspace.anchor_fd(start);
     let (_, stat) = beneath::probe_path(anchor, &start.rel)
         .map_err(|e| workspace.file_error("list", start, e))?;
@@ -94,8 +170,9 @@ pub(super) fn visit_entries(
         .map_err(|e| workspace.file_error("list", start, e))?;
     let mut walker = Walker {
         workspace,
-        options,
-        question: EntryQuestion::of_asker(QuestionAsker::Walk),
+        options: terms.options,
+        question: terms.question,
+        watch: terms.watch,
         met: 0,
         unseen: UnseenEntries::default(),
         each,
@@ -120,7 +197,9 @@ pub(super) fn entry_from_stat(path: String, stat: &Stat) -> WorkspaceEntry {
         | FileType::Unknown => EntryKind::Other,
     };
     let bytes = if kind == EntryKind::File { beneath::size_of(stat) } else { 0 };
-    WorkspaceEntry { path, kind, bytes, modified: stat.st_mtime }
+    let nanos = i64::try_from(stat.st_ctime_nsec).unwrap_or(0);
+    let changed_ns = stat.st_ctime.saturating_mul(1_000_000_000).saturating_add(nanos);
+    WorkspaceEntry { path, kind, bytes, modified: stat.st_mtime, changed_ns }
 }
 
 struct Walker<'a> {
@@ -128,6 +207,7 @@ struct Walker<'a> {
     options: WalkOptions,
     /// Lists on the way, with the length of their folder's path.
     question: EntryQuestion,
+    watch: Option<&'a FolderWatch>,
     /// Entries so far.
     met: usize,
     unseen: UnseenEntries,
@@ -176,19 +256,26 @@ impl Walker<'_> {
         depth: usize,
     ) -> Result<(), Errno> {
         let guard = &self.workspace.guard;
+        if let Some(watch) = self.watch {
+            watch.add(&spot.real, handle.as_fd());
+        }
         let listing = guard.tree.list_open(guard, spot, handle.as_fd())?;
         let begin = if spot.rel.is_empty() { 0 } else { spot.rel.len() + 1 };
         let before = match spot.root {
             Some(_) => self.take_lists(&spot.real, begin, |name| listing.has_list(name)),
             None => (self.question.hiding.len(), self.question.skipping.len()),
         };
-        let answers = listing.entry_answers(guard, spot, &self.question, &|_, _| false);
+        let closes = |rules: &RuleSet, path: &str| closed_by(rules, path).is_some();
+        let answers = listing.entry_answers(guard, spot, &self.question, &closes);
         for (index, child) in listing.children.iter().enumerate() {
             if !self.options.hidden && child.name.as_bytes().starts_with(b".") {
                 continue;
             }
             let said = answers.as_ref().map_or(0, |answers| answers[index]);
             if child.facts & fact::HIDDEN != 0 || said & said::IGNORED != 0 {
+                continue;
+            }
+            if self.watch.is_some() && is_closed_to_readers(child, said) {
                 continue;
             }
             if said & said::SKIPPED != 0 {
@@ -235,6 +322,11 @@ impl Walker<'_> {
             let _ = self.visit_folder(&inner, spot, depth + 1);
         }
     }
+}
+
+/// Whether only a call that names it may read it. What a rule says of a folder it says of each file in it.
+fn is_closed_to_readers(child: &FolderChild, said: u8) -> bool {
+    child.facts & fact::SECRET != 0 || (!child.is_folder && said & said::CLOSED != 0)
 }
 
 fn stat_entry(folder: &OwnedFd, name: &OsStr) -> Option<Stat> {

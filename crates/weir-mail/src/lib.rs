@@ -25,7 +25,7 @@ pub enum MailError {
     #[error("the mail server {host} refused {doing}: {why}")]
     Refused {
         host: String,
-        /// What was being done.
+        /// The operation that was under way, as the sentence of the error names it.
         doing: &'static str,
         why: String,
     },
@@ -33,7 +33,7 @@ pub enum MailError {
     #[error("the mail server {host} could not be spoken with while {doing}: {why}")]
     Line {
         host: String,
-        /// What was being done.
+        /// The operation that was under way, as the sentence of the error names it.
         doing: &'static str,
         why: String,
     },

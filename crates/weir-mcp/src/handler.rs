@@ -45,7 +45,7 @@ const SAMPLE_TOKENS_MAX: u32 = 4_096;
 /// Something about a server that is not as it was.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerChange {
-    /// Which server.
+    /// Name of the server.
     pub server: String,
     /// What changed: `tools`, `resources`, `prompts`, or `connection`.
     pub what: &'static str,

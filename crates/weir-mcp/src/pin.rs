@@ -34,7 +34,7 @@ pub struct ServerIdentity {
     /// secret and may change.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub given: BTreeMap<String, String>,
-    /// What it may touch.
+    /// Files and hosts that the server may reach.
     #[serde(default)]
     pub reach: ServerReach,
 }

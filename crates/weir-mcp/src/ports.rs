@@ -47,9 +47,9 @@ pub trait ServerLauncher: Send + Sync {
 
 /// A process that was started.
 pub struct LaunchedProcess {
-    /// Its standard input.
+    /// Standard input of the server.
     pub input: Box<dyn AsyncWrite + Send + Sync + Unpin>,
-    /// Its standard output.
+    /// Standard output of the server.
     pub output: Box<dyn AsyncRead + Send + Sync + Unpin>,
     /// The process. It and all that it started end when this is dropped.
     pub child: Box<dyn ServerProcess>,
@@ -129,7 +129,7 @@ pub trait ElicitationHandler: Send + Sync {
 /// A question of a server to the model.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SamplingRequest {
-    /// Which server.
+    /// Name of the server that asks.
     pub server: String,
     /// What it wants the model to be told first: foreign.
     pub system: String,
@@ -142,11 +142,11 @@ pub struct SamplingRequest {
 /// An answer of the model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SamplingResult {
-    /// Which model.
+    /// Name of the model, as `provider/name`.
     pub model: String,
-    /// Its words.
+    /// The reply as text.
     pub text: String,
-    /// What it used.
+    /// Tokens that the answer used.
     pub usage: Usage,
     /// What that cost, where the price is known.
     pub cost_usd: Option<f64>,

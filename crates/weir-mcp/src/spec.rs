@@ -78,7 +78,7 @@ pub enum ServerTransport {
     Stdio {
         /// The program: a path, or a name on the search path.
         command: String,
-        /// Its arguments.
+        /// Arguments after the program, one word each.
         args: Vec<String>,
         /// The variables that it gets beside a search path, a language and a home of its own.
         env: BTreeMap<String, Secret>,
@@ -87,7 +87,7 @@ pub enum ServerTransport {
     },
     /// A server on the network (streamable HTTP).
     Http {
-        /// Its address.
+        /// Address of the server.
         url: String,
         /// Headers of every request.
         headers: BTreeMap<String, Secret>,

@@ -22,7 +22,7 @@ pub enum ServerState {
     },
     /// It could not be started or reached, or died.
     Failed {
-        /// Why.
+        /// The reason, as a sentence for people.
         why: String,
     },
     /// Nobody has approved it: none of its words reach a model.
@@ -56,9 +56,9 @@ impl ServerState {
 /// What is known of a server, for people.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ServerReport {
-    /// Its name.
+    /// Name of the server.
     pub name: String,
-    /// Where it is declared.
+    /// File and line of the declaration.
     pub origin: String,
     /// How it stands.
     pub state: ServerState,

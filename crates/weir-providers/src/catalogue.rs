@@ -44,7 +44,7 @@ pub enum CatalogueError {
     Incomplete {
         name: String,
         field: &'static str,
-        /// What is expected there.
+        /// What the field is expected to hold.
         why: String,
     },
 }
@@ -75,7 +75,7 @@ pub struct CatalogueOverrides {
 #[derive(Debug, Clone, PartialEq)]
 pub struct ResolvedModel {
     pub vendor: Vendor,
-    /// What is known of it.
+    /// Window, price and abilities of the model.
     pub info: ModelInfo,
 }
 
@@ -108,7 +108,7 @@ struct ModelRow {
 }
 
 impl ModelCatalogue {
-    /// What is built in.
+    /// The catalogue that the program brings, without settings.
     pub fn built_in() -> &'static ModelCatalogue {
         static BUILT_IN: OnceLock<ModelCatalogue> = OnceLock::new();
         BUILT_IN.get_or_init(|| {
@@ -364,6 +364,18 @@ mod tests {
             assert!(catalogue.find_vendor(&info.model.provider).is_some(), "{}", info.model);
             assert!(info.max_output <= info.window, "{}", info.model);
         }
+    }
+
+    #[test]
+    fn c4_the_page_about_providers_names_each() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/providers.md");
+        let page = std::fs::read_to_string(path).expect("the page");
+        let rows: String = page.lines().filter(|line| line.starts_with("| ")).collect();
+        let catalogue = ModelCatalogue::built_in();
+        let names = catalogue.vendors().iter().map(|vendor| vendor.name.as_str());
+        let missing: Vec<&str> =
+            names.filter(|name| !rows.contains(&format!("`{name}`"))).collect();
+        assert!(missing.is_empty(), "docs/providers.md leaves out {missing:?}");
     }
 
     #[test]

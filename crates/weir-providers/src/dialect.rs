@@ -103,6 +103,8 @@ pub(crate) fn without_date(name: &str) -> &str {
 pub trait Dialect: Sync {
     /// The word of the config: `anthropic`, `openai-responses`, `openai-chat`, `gemini`.
     fn name(&self) -> &'static str;
+    /// The words of a form in which a person chooses it.
+    fn title(&self) -> &'static str;
     /// Path below the base URL, for this model: `/v1/messages`.
     fn request_path(&self, model: &str) -> String;
     /// Headers that carry the key and the protocol's version; values of `key` stay out of logs.

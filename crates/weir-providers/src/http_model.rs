@@ -25,7 +25,7 @@ pub enum EndpointError {
     #[error("provider {provider:?} speaks {dialect:?}, which is no known dialect")]
     Dialect {
         provider: String,
-        /// What it is said to speak.
+        /// Name of the dialect that settings gave and that does not exist.
         dialect: String,
     },
     /// No address, or none that can be used.
@@ -122,7 +122,7 @@ impl ModelEndpoint {
     }
 
     /// Takes what must not be seen out of a message.
-    fn scrub(&self, message: &str) -> String {
+    pub(crate) fn scrub(&self, message: &str) -> String {
         let mut text = message.to_owned();
         for secret in self.key.iter().chain(self.vendor.headers.values()) {
             text = secret.scrub(&text);

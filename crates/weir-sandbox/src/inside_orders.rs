@@ -30,12 +30,12 @@ pub(crate) enum InsideMessage {
     Started,
     /// It cannot be started.
     Failed {
-        /// Why.
+        /// The reason, as a sentence for people.
         why: String,
     },
     /// The shell ended; others may still be there.
     Ended {
-        /// How.
+        /// How the command ended.
         end: CommandEnd,
     },
 }

@@ -39,7 +39,7 @@ pub use lending::{EnvironmentLending, LentSecret, persons_environment};
 pub use limits::CommandLimits;
 pub use process::protect_process;
 pub use processes::{ServiceProcess, ServiceSpec, SupervisedProcesses, SupervisorOptions};
-pub use reader::{ReaderLimits, confine_reader};
+pub use reader::{ReaderLimits, confine_reader, limit_reader};
 pub use record::{SweepReport, remove_session_records, sweep_records};
 pub use supervise::supervise_main;
 pub use tier::{TierCheck, TierReport, TierWish, holding_tier, probe_tiers, tier_weakness};

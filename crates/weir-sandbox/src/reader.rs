@@ -52,17 +52,27 @@ const ALLOWED: &[i64] = &[
 /// # Errors
 /// A limit or the filter of system calls cannot be set: then nothing untrusted may be read.
 pub fn confine_reader(limits: ReaderLimits) -> io::Result<()> {
-    for (resource, most) in [
-        (Resource::Core, 0),
-        (Resource::Fsize, 0),
-        (Resource::Nproc, 0),
-        (Resource::Memlock, 0),
-        (Resource::As, limits.memory_bytes),
-        (Resource::Cpu, limits.cpu_seconds),
-    ] {
-        setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) })?;
-    }
+    limit_reader(limits)?;
+    set_limit(Resource::Nproc, 0)?;
     close_in()
+}
+
+/// Bounds memory and processor time of the calling process and lets it write no file. It may still
+/// start threads, open files and connect: for work on what this program wrote itself, and for the
+/// time before a question was read. Never undone; saying it twice changes nothing.
+///
+/// # Errors
+/// A limit cannot be set: then nothing may be done that has none of its own.
+pub fn limit_reader(limits: ReaderLimits) -> io::Result<()> {
+    set_limit(Resource::Core, 0)?;
+    set_limit(Resource::Fsize, 0)?;
+    set_limit(Resource::Memlock, 0)?;
+    set_limit(Resource::As, limits.memory_bytes)?;
+    set_limit(Resource::Cpu, limits.cpu_seconds)
+}
+
+fn set_limit(resource: Resource, most: u64) -> io::Result<()> {
+    Ok(setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) })?)
 }
 
 /// Closes the calling thread in.

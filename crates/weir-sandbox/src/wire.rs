@@ -79,7 +79,7 @@ pub(crate) enum SupervisorReport {
 /// How a command ended: also the content of `end.json`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct CommandEnding {
-    /// How.
+    /// How the command ended.
     pub(crate) end: CommandEnd,
     /// Head and tail of the output.
     pub(crate) output: String,

@@ -4,6 +4,66 @@
 //! Three stores keep one contract, and one test suite runs against each (D1): [`SqliteStore`],
 //! [`PostgresStore`] and [`MemoryStore`]; [`GitCheckpoints`] and [`MemoryCheckpoints`] likewise. Nothing here knows what
 //! a fact means.
+//!
+//! # A session is opened, written and read
+//!
+//! ```
+//! use weir_core::ids::{SessionId, Timestamp};
+//! use weir_core::record::{GENESIS, Record, VERSION};
+//! use weir_engine::ports::{Append, SessionMeta};
+//! use weir_store::{open_store, this_process};
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let store = open_store("memory:")?;
+//! let session = SessionId::new("s1");
+//! let now = Timestamp(1_700_000_000_000_000);
+//!
+//! // One writer at a time.
+//! let lease = store.acquire_lease(&session, &this_process("example")).await?;
+//! let mut fact = Record {
+//!     session: session.clone(),
+//!     seq: 1,
+//!     ts: now,
+//!     kind: "input.accepted".into(),
+//!     v: VERSION,
+//!     payload: r#"{"input":"i1","content":[],"by":"ann"}"#.into(),
+//!     hash: String::new(),
+//! };
+//! fact.hash = fact.hash_after(GENESIS);
+//! let meta = SessionMeta {
+//!     id: session.clone(),
+//!     workspace: "/work".into(),
+//!     title: "Hello".into(),
+//!     model: "script/hello".into(),
+//!     profile: "agent".into(),
+//!     status: "idle".into(),
+//!     created: now,
+//!     updated: now,
+//!     facts: 1,
+//!     parent: None,
+//! };
+//! store
+//!     .append(Append {
+//!         lease: lease.clone(),
+//!         expected: 0,
+//!         records: vec![fact.clone()],
+//!         texts: Vec::new(),
+//!         blobs: Vec::new(),
+//!         audit: Vec::new(),
+//!         marks: Vec::new(),
+//!         recipe_use: Vec::new(),
+//!         solved: Vec::new(),
+//!         usage: Vec::new(),
+//!         meta,
+//!     })
+//!     .await?;
+//! store.release_lease(&lease).await?;
+//!
+//! assert_eq!(store.read_records(&session, 1, 100).await?, [fact]);
+//! # Ok(())
+//! # }
+//! ```
 
 use std::path::Path;
 use std::sync::Arc;

@@ -164,6 +164,11 @@ impl PostgresStores {
         copy::list_owners(&self.shared.server).await
     }
 
+    /// The name of this process in the table `holders`, which says until when its leases count.
+    pub fn replica_id(&self) -> &str {
+        &self.shared.replica.id
+    }
+
     /// What the server keeps beside sessions.
     pub fn server_records(&self) -> Arc<dyn Records> {
         Arc::new(PostgresRecords { shared: self.shared.clone() })
@@ -224,8 +229,8 @@ async fn begin_for_owner(pool: &PgPool, owner: &str) -> Result<OwnerTransaction,
     in_time(pool.begin_with(begin)).await
 }
 
-/// Begins a transaction of the house itself.
-async fn begin_house(pool: &PgPool, doing: &str) -> Result<OwnerTransaction, StoreError> {
+/// Begins a transaction of the installation itself.
+async fn begin_installation(pool: &PgPool, doing: &str) -> Result<OwnerTransaction, StoreError> {
     let begin = pool.begin_with("BEGIN; SET LOCAL weir.house = 'on'");
     in_time(begin).await.map_err(|e| database_error(doing, &e))
 }

@@ -154,7 +154,7 @@ impl SqliteStore {
         &self.state_dir
     }
 
-    /// What it has done so far.
+    /// Counts of appends and transactions since the store was opened.
     pub fn stats(&self) -> StoreStats {
         StoreStats {
             appends: self.counters.appends.load(Ordering::Relaxed),

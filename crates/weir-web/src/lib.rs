@@ -19,7 +19,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
-use weir_engine::ports::{FetchedPage, Web, WebAddress, WebRequest};
+use weir_engine::ports::{FetchedPage, SearchEngine, Web, WebAddress, WebRequest};
 
 use crate::pin::AddressGuard;
 use crate::secret::ReadySecret;
@@ -45,6 +45,8 @@ pub struct WebOptions {
     pub user_agent: String,
     /// Secrets that calls may name (Z7).
     pub secrets: Vec<WebSecret>,
+    /// The search engine, where a person set one up.
+    pub search: Option<SearchEngine>,
 }
 
 impl Default for WebOptions {
@@ -56,6 +58,7 @@ impl Default for WebOptions {
             lookup_timeout: Duration::from_secs(5),
             user_agent: concat!("weir/", env!("CARGO_PKG_VERSION")).to_owned(),
             secrets: Vec::new(),
+            search: None,
         }
     }
 }
@@ -166,6 +169,10 @@ impl Web for GuardedWeb {
         let mut fetched = done.map_err(|why| kept.scrub(&why))?;
         fetched.url = kept.scrub(&fetched.url);
         Ok(fetched)
+    }
+
+    fn search_engine(&self) -> Option<SearchEngine> {
+        self.options.search.clone()
     }
 
     fn check_listed(&self, url: &str, listed: &[String]) -> Result<WebAddress, String> {

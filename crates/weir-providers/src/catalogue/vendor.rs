@@ -48,7 +48,7 @@ pub struct Vendor {
     /// More headers; values may be secret.
     #[serde(default)]
     pub headers: BTreeMap<String, Secret>,
-    /// What it does differently.
+    /// Differences from other vendors of the same dialect.
     #[serde(default)]
     pub quirks: VendorQuirks,
 }

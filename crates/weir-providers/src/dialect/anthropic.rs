@@ -17,6 +17,10 @@ impl Dialect for AnthropicDialect {
         NAME
     }
 
+    fn title(&self) -> &'static str {
+        "Anthropic messages"
+    }
+
     fn request_path(&self, _model: &str) -> String {
         "/v1/messages".into()
     }

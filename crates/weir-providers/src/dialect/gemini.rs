@@ -17,6 +17,10 @@ impl Dialect for GeminiDialect {
         NAME
     }
 
+    fn title(&self) -> &'static str {
+        "Gemini"
+    }
+
     fn request_path(&self, model: &str) -> String {
         // A name from the config may hold anything; it must stay one piece of the path.
         let mut name = String::new();

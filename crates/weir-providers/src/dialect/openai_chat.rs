@@ -17,6 +17,10 @@ impl Dialect for OpenAiChat {
         NAME
     }
 
+    fn title(&self) -> &'static str {
+        "OpenAI-compatible (chat completions)"
+    }
+
     fn request_path(&self, _model: &str) -> String {
         "/chat/completions".into()
     }

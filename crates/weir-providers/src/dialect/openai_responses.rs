@@ -18,6 +18,10 @@ impl Dialect for OpenAiResponses {
         NAME
     }
 
+    fn title(&self) -> &'static str {
+        "OpenAI responses"
+    }
+
     fn request_path(&self, _model: &str) -> String {
         "/responses".into()
     }

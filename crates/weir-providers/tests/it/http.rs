@@ -10,6 +10,7 @@ use weir_core::model::{FailureClass, ModelReply, ModelSignal};
 use weir_core::secret::Secret;
 use weir_engine::ports::{Conversation, MediaMap, SignalSink};
 use weir_providers::catalogue::ModelCatalogue;
+use weir_providers::embedding::{EmbeddingError, EmbeddingModel, TextVectors};
 use weir_providers::http_model::{ModelEndpoint, http_model};
 use weir_providers::probe;
 use weir_providers::transport::{ModelTransport, TransportOptions};
@@ -285,4 +286,79 @@ async fn v1_the_probe_lists_models_and_gives_up_on_silent_servers() {
     assert!(
         probe::list_models(&broken, &transport).await.is_err_and(|why| why.contains("base URL"))
     );
+}
+
+async fn embed(name: &str, behave: Behave) -> (Result<TextVectors, EmbeddingError>, Server) {
+    let server = serve(behave).await;
+    let resolved = ModelCatalogue::built_in().resolve_model(name).expect("built in");
+    let base = if name.starts_with("gemini") { "" } else { "/v1" };
+    let endpoint = ModelEndpoint {
+        vendor: resolved.vendor,
+        base_url: format!("http://127.0.0.1:{}{base}", server.port),
+        key: Some(Secret::new(KEY)),
+    };
+    let transport = ModelTransport::new(TransportOptions::default());
+    let model = EmbeddingModel::new(endpoint, Arc::new(resolved.info), transport);
+    let texts = ["one".to_owned(), "two".to_owned()];
+    let done = match model {
+        Ok(model) => model.embed_texts(&texts).await,
+        Err(error) => Err(error),
+    };
+    (done, server)
+}
+
+#[tokio::test]
+async fn k6_vectors_are_asked_for_in_the_shape_of_each_vendor() {
+    let openai = r#"{"object":"list","data":[{"object":"embedding","index":1,"embedding":[0,1]},
+        {"object":"embedding","index":0,"embedding":[1,0.5]}],"model":"m",
+        "usage":{"prompt_tokens":7,"total_tokens":7}}"#;
+    let gemini = r#"{"embeddings":[{"values":[1,0.5]},{"values":[0,1]}]}"#;
+    for (name, body, line, sent) in [
+        (
+            "openai/text-embedding-3-small",
+            openai,
+            "POST /v1/embeddings ",
+            r#""input":["one","two"]"#,
+        ),
+        (
+            "ollama/nomic-embed-text",
+            openai,
+            "POST /v1/embeddings ",
+            r#""model":"nomic-embed-text""#,
+        ),
+        ("lmstudio/bge", openai, "POST /v1/embeddings ", r#""input":["one","two"]"#),
+        (
+            "gemini/gemini-embedding-001",
+            gemini,
+            "POST /v1beta/models/gemini-embedding-001:batchEmbedContents ",
+            r#"{"model":"models/gemini-embedding-001","content":{"parts":[{"text":"one"}]}}"#,
+        ),
+    ] {
+        let (done, server) = embed(name, Behave::Answer(answer("200 OK", "", body))).await;
+        let done = done.unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!(done.vectors, [[1.0, 0.5], [0.0, 1.0]], "{name}");
+        assert_eq!(done.usage.input, if body == openai { 7 } else { 0 }, "{name}");
+        let requests = server.requests.lock().expect("not poisoned");
+        assert!(requests[0].starts_with(line), "{name}: {}", requests[0]);
+        let (head, body) = requests[0].split_once("\r\n\r\n").expect("head and body");
+        assert!(body.contains(sent), "{name}: {body}");
+        assert!(head.contains(KEY) && !body.contains(KEY), "{name}");
+    }
+}
+
+#[tokio::test]
+async fn k6_what_makes_no_vectors_says_why() {
+    let why = |done: Result<TextVectors, EmbeddingError>| done.expect_err("none").to_string();
+    let (done, server) = embed("anthropic", Behave::Answer(answer("200 OK", "", "{}"))).await;
+    assert!(why(done).contains("anthropic makes no vectors of texts"));
+    assert!(server.requests.lock().expect("not poisoned").is_empty());
+    let echoed = format!(r#"{{"error":{{"message":"Incorrect API key provided: {KEY}"}}}}"#);
+    let (done, _server) = embed("openai/x", Behave::Answer(answer("401 x", "", &echoed))).await;
+    let said = why(done);
+    assert!(said.contains("openai/x made no vectors: status 401"), "{said}");
+    assert!(!said.contains(KEY), "{said}");
+    for body in ["{}", "no json", r#"{"data":[{"index":0,"embedding":[1]}]}"#] {
+        let (done, _server) = embed("openai/x", Behave::Answer(answer("200 OK", "", body))).await;
+        assert!(why(done).contains("its answer"), "{body}");
+    }
 }

@@ -42,15 +42,15 @@ pub struct ServiceSpec {
     pub environment: Vec<(OsString, OsString)>,
     /// The folder that it runs in.
     pub cwd: PathBuf,
-    /// What it may touch.
+    /// Paths and hosts that the service may touch.
     pub confine: CommandConfinement,
 }
 
 /// A service that runs. Dropping it ends its whole tree, and so does the end of this process.
 pub struct ServiceProcess {
-    /// Its standard input.
+    /// Standard input of the process; taken by whoever writes to it.
     pub input: Option<pipe::Sender>,
-    /// Its standard output.
+    /// Standard output of the process; taken by whoever reads it.
     pub output: Option<pipe::Receiver>,
     record: CommandRecord,
     session: SessionId,

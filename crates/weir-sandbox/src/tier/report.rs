@@ -11,7 +11,7 @@ use super::{TierWish, holding_tier, try_bubblewrap, try_landlock, try_namespaces
 /// One tier, tried.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct TierCheck {
-    /// Which.
+    /// The tier that was tried.
     pub tier: Tier,
     /// It works here.
     pub works: bool,

@@ -32,7 +32,7 @@ pub struct AuditFault {
     pub n: u64,
     /// Where: the store, or a file with its line.
     pub place: String,
-    /// What is wrong with it.
+    /// The reason, as a sentence for people.
     pub why: String,
 }
 

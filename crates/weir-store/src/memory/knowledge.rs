@@ -176,7 +176,7 @@ pub(super) fn recall_passages(
     places.reverse();
     let texts: Vec<Vec<String>> =
         places.iter().map(|(_, _, t)| split_tokens(&t.text).collect()).collect();
-    let all = texts.iter().any(|text| words.all_in(text));
+    let all = !query.to_compare && texts.iter().any(|text| words.all_in(text));
     let keep: Vec<bool> = texts.iter().map(|text| !all || words.all_in(text)).collect();
     let scored = bm25_scores(&texts, &wanted).into_iter().zip(keep).zip(places);
     let mut ranked: Vec<_> = scored
@@ -190,7 +190,10 @@ pub(super) fn recall_passages(
         ts: record_of_text(session, text).map(|record| record.ts).unwrap_or_default(),
         kind: record_of_text(session, text).map(|record| record.kind.clone()).unwrap_or_default(),
         subject: text.subject.clone(),
-        text: text_around(&text.text, &words),
+        text: match query.to_compare {
+            true => text.text.clone(),
+            false => text_around(&text.text, &words),
+        },
     };
     ranked.into_iter().take(query.limit).map(|(_, place)| passage(place)).collect()
 }

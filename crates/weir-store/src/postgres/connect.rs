@@ -38,8 +38,8 @@ pub(super) const OWNED: &[&str] = &[
     "agent_runs",
     "usage",
 ];
-/// Those of the house.
-pub(super) const HOUSE: &[&str] = &["entries", "holders", "owners"];
+/// Those of the installation.
+pub(super) const INSTALLATION: &[&str] = &["entries", "holders", "owners"];
 
 /// The role that a user becomes whom row-level security would not bind.
 const ROLE: &str = "weir_rows";
@@ -167,7 +167,8 @@ impl DatabaseServer {
                  from it"
             ));
         }
-        let tables: Vec<String> = OWNED.iter().chain(HOUSE).map(|name| (*name).into()).collect();
+        let tables: Vec<String> =
+            OWNED.iter().chain(INSTALLATION).map(|name| (*name).into()).collect();
         let query = sqlx::query(
             "SELECT name FROM unnest($1::text[]) name WHERE NOT EXISTS (
                SELECT 1 FROM pg_class WHERE oid = to_regclass(name)
@@ -212,7 +213,7 @@ async fn make_role(connection: &mut PgConnection) -> Result<(), StoreError> {
              or make the role by hand (CREATE ROLE {ROLE} NOLOGIN)"
         ),
     })?;
-    let tables = [OWNED, HOUSE].concat().join(", ");
+    let tables = [OWNED, INSTALLATION].concat().join(", ");
     let granted = sqlx::raw_sql(AssertSqlSafe(format!(
         "BEGIN; SELECT pg_advisory_xact_lock({MIGRATION_LOCK});
          DO $$ BEGIN

@@ -16,11 +16,11 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, BufWriter};
 use weir_engine::ports::StoreError;
 
 use super::connect::{
-    DatabaseServer, HOUSE, OWNED, PostgresOptions, connect_server, schema_version,
+    DatabaseServer, INSTALLATION, OWNED, PostgresOptions, connect_server, schema_version,
 };
 use super::error::database_error;
 use super::rows::{execute_statement, fetch_rows, read_cell, text_cell};
-use super::{PostgresStore, begin_house};
+use super::{PostgresStore, begin_installation};
 use crate::filesystem::{io_error, private_file};
 
 const BACKING_UP: &str = "writing a backup of the PostgreSQL database";
@@ -49,12 +49,12 @@ struct BackupEnd {
 
 /// Tables that a copy has: who holds what is of this moment alone.
 fn copied_tables() -> impl Iterator<Item = &'static str> {
-    OWNED.iter().chain(HOUSE).copied().filter(|table| *table != "holders")
+    OWNED.iter().chain(INSTALLATION).copied().filter(|table| *table != "holders")
 }
 
 pub(super) async fn list_owners(server: &DatabaseServer) -> Result<Vec<String>, StoreError> {
     let doing = "listing who has anything in the database";
-    let mut work = begin_house(&server.pool, doing).await?;
+    let mut work = begin_installation(&server.pool, doing).await?;
     owners_in(&mut work).await
 }
 
@@ -66,7 +66,7 @@ async fn owners_in(work: &mut PgConnection) -> Result<Vec<String>, StoreError> {
 /// Notes that `owner` has a store here.
 pub(super) async fn note_owner(server: &DatabaseServer, owner: &str) -> Result<(), StoreError> {
     let doing = "opening the store of a person";
-    let mut work = begin_house(&server.pool, doing).await?;
+    let mut work = begin_installation(&server.pool, doing).await?;
     let query = sqlx::query("INSERT INTO owners (owner) VALUES ($1) ON CONFLICT DO NOTHING");
     execute_statement(&mut work, doing, query.bind(owner)).await?;
     work.commit().await.map_err(|e| database_error(doing, &e))
@@ -118,7 +118,7 @@ async fn write_all(server: &DatabaseServer, path: &Path) -> Result<u64, StoreErr
     let title = BackupTitle { format: FORMAT.to_string(), schema: schema_version() };
     file.write_all(to_json_line(&title).as_bytes()).await.map_err(|e| lost(&e))?;
     let mut rows = 0;
-    for table in HOUSE.iter().filter(|table| **table != "holders") {
+    for table in INSTALLATION.iter().filter(|table| **table != "holders") {
         rows += write_table(&mut connection, &mut file, table, &lost).await?;
     }
     // Each person's rows are read as they read them themselves.

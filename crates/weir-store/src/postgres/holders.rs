@@ -9,7 +9,7 @@ use sqlx::postgres::{PgConnection, PgPool, PgRow};
 use weir_core::ids::SessionId;
 use weir_engine::ports::{Lease, LeaseOwner, StoreError};
 
-use super::begin_house;
+use super::begin_installation;
 use super::error::database_error;
 use super::rows::{execute_statement, fetch_rows, number_cell, read_cell, text_cell};
 use crate::owner::{is_alive, machine_id, this_process};
@@ -57,7 +57,7 @@ impl LeaseReplica {
 
     /// Says that it lives.
     pub(super) async fn beat_once(&self, pool: &PgPool) -> Result<(), StoreError> {
-        let mut work = begin_house(pool, BEATING).await?;
+        let mut work = begin_installation(pool, BEATING).await?;
         let query = sqlx::query(
             "INSERT INTO holders (id, machine, pid, started, host, until)
              VALUES ($1, $2, $3, $4, $5, clock_timestamp() + $6 * interval '1 millisecond')
@@ -98,7 +98,7 @@ impl LeaseReplica {
 
     /// Gives everything back at once: others need not wait.
     pub(super) async fn leave_holders(&self, pool: &PgPool) -> Result<(), StoreError> {
-        let mut work = begin_house(pool, BEATING).await?;
+        let mut work = begin_installation(pool, BEATING).await?;
         let query = sqlx::query("DELETE FROM holders WHERE id = $1").bind(self.id.as_str());
         execute_statement(&mut work, BEATING, query).await?;
         work.commit().await.map_err(|e| database_error(BEATING, &e))

@@ -61,9 +61,12 @@ pub(super) async fn recall_passages(
         }
         return query_passages(work, query, None, &words).await;
     };
-    let found = query_passages(work, query, Some((&question.all, &question.each)), &words).await?;
-    if !found.is_empty() {
-        return Ok(found);
+    if !query.to_compare {
+        let all = Some((&question.all, &question.each));
+        let found = query_passages(work, query, all, &words).await?;
+        if !found.is_empty() {
+            return Ok(found);
+        }
     }
     query_passages(work, query, Some((&question.any, &question.each)), &words).await
 }
@@ -88,6 +91,7 @@ async fn query_passages(
         .bind(limit_of(query.limit))
         .bind(RANKED_MAX);
     let rows = fetch_rows(work, asked).await?;
+    let words = (!query.to_compare).then_some(words);
     rows.iter().map(|row| read_passage(row, words)).collect()
 }
 

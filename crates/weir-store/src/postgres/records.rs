@@ -1,5 +1,5 @@
-//! What a server keeps beside sessions, in PostgreSQL: rows of the house, which the transaction of a
-//! person does not see.
+//! What a server keeps beside sessions, in PostgreSQL: rows of the installation, which the
+//! transaction of a person does not see.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use weir_engine::ports::{PutOutcome, RecordEntry, Records, StoreError};
 use super::error::database_error;
 use super::notices::{NoticeTopic, announce_change};
 use super::rows::{escape_nul, execute_statement, in_time};
-use super::{OwnerTransaction, StoreContext, begin_house};
+use super::{OwnerTransaction, StoreContext, begin_installation};
 use crate::sql::{SqlConnection, SqlStatement};
 use crate::tables::entries::{
     READING, WRITING, find_named, find_owned, purge_expired, put_entry, read_entry, remove_named,
@@ -19,7 +19,7 @@ use crate::tables::entries::{
 };
 
 /// Whose notices they are.
-const HOUSE: &str = "";
+const INSTALLATION: &str = "";
 
 pub(super) struct PostgresRecords {
     pub(super) shared: Arc<StoreContext>,
@@ -27,13 +27,13 @@ pub(super) struct PostgresRecords {
 
 impl PostgresRecords {
     async fn begin_work(&self, doing: &str) -> Result<OwnerTransaction, StoreError> {
-        begin_house(&self.shared.server.pool, doing).await
+        begin_installation(&self.shared.server.pool, doing).await
     }
 
     async fn commit_and_announce(&self, mut work: OwnerTransaction) -> Result<(), StoreError> {
-        announce_change(&mut work, NoticeTopic::Records, HOUSE).await?;
+        announce_change(&mut work, NoticeTopic::Records, INSTALLATION).await?;
         in_time(work.commit()).await.map_err(|e| database_error(WRITING, &e))?;
-        self.shared.notices.notify_here(NoticeTopic::Records, HOUSE);
+        self.shared.notices.notify_here(NoticeTopic::Records, INSTALLATION);
         Ok(())
     }
 
@@ -111,6 +111,6 @@ impl Records for PostgresRecords {
     }
 
     async fn wait_for_change(&self) {
-        self.shared.notices.wait_for_notice(NoticeTopic::Records, HOUSE).await;
+        self.shared.notices.wait_for_notice(NoticeTopic::Records, INSTALLATION).await;
     }
 }

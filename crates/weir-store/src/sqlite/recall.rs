@@ -85,9 +85,11 @@ pub(super) async fn recall_passages(
         }
         return query_passages(connection, query, None, &words).await;
     }
-    let found = query_passages(connection, query, Some(words.match_all()), &words).await?;
-    if !found.is_empty() {
-        return Ok(found);
+    if !query.to_compare {
+        let found = query_passages(connection, query, Some(words.match_all()), &words).await?;
+        if !found.is_empty() {
+            return Ok(found);
+        }
     }
     query_passages(connection, query, Some(words.match_any()), &words).await
 }
@@ -120,5 +122,6 @@ async fn query_passages(
         .bind(limit_of(query.limit))
         .bind(RANKED_MAX);
     let rows = fetch_rows(connection, asked).await?;
+    let words = (!query.to_compare).then_some(words);
     rows.iter().map(|row| read_passage(row, words)).collect()
 }

@@ -81,14 +81,21 @@ pub(crate) async fn read_blob<C: SqlConnection>(
     }
 }
 
-/// The passage in the six columns of a row, cut to what is around the words.
-pub(crate) fn read_passage(row: &impl SqlRow, words: &SearchWords) -> Result<Passage, StoreError> {
+/// The passage in the six columns of a row, cut to what is around the words; without them, whole.
+pub(crate) fn read_passage(
+    row: &impl SqlRow,
+    words: Option<&SearchWords>,
+) -> Result<Passage, StoreError> {
+    let text = row.text(5)?;
     Ok(Passage {
         session: SessionId::new(row.text(0)?),
         seq: row.number(1)?,
         ts: row.timestamp(2)?,
         kind: row.text(3)?,
         subject: row.text(4)?,
-        text: text_around(&row.text(5)?, words),
+        text: match words {
+            Some(words) => text_around(&text, words),
+            None => text,
+        },
     })
 }

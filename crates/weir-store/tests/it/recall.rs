@@ -1,6 +1,7 @@
 //! Passages found again, in every store (X4).
 
 use weir_core::ids::{CallId, SessionId, Timestamp};
+use weir_engine::past::recall_passages;
 use weir_engine::ports::{IndexedText, RecallQuery, Store};
 
 use crate::contract::every_store;
@@ -16,6 +17,7 @@ every_store! {
     x4_words_are_never_a_syntax_error
     x4_a_long_session_is_searched_and_others_are_not
     d9_what_was_deleted_is_not_recalled
+    k6_words_in_another_form_are_recalled_and_what_fits_better_comes_first
 }
 
 /// A passage of the next fact.
@@ -114,6 +116,25 @@ async fn x4_passages_are_filtered_by_kind_subject_call_and_time(store: &dyn Stor
             assert_eq!(found, expected, "{query:?}");
         }
     }
+}
+
+async fn k6_words_in_another_form_are_recalled_and_what_fits_better_comes_first(store: &dyn Store) {
+    weaving(store).await;
+    let found = |words: &'static str| async move {
+        let found = recall_passages(store, query("one", words)).await.expect("readable");
+        found.into_iter().map(|passage| passage.seq).collect::<Vec<u64>>()
+    };
+    // Neither stands in any text as it is asked for.
+    assert_eq!(found("weaving").await.len(), 2);
+    assert_eq!(found("testing results").await, [3]);
+    let first = found("weave blue cloth").await;
+    assert_eq!((first.first(), first.len()), (Some(&1), 4), "one word is enough, all are better");
+    assert_eq!(found("warp").await, [2], "what has nothing of the question is left out");
+    assert_eq!(found("zebra").await, [0; 0]);
+    assert_eq!(found("?!").await, [0; 0]);
+    assert_eq!(found("").await, [4, 3, 2, 1]);
+    let two = RecallQuery { limit: 2, ..query("one", "blue") };
+    assert_eq!(recall_passages(store, two).await.expect("readable").len(), 2);
 }
 
 async fn x4_without_words_the_newest_come_first(store: &dyn Store) {

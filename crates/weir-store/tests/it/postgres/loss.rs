@@ -9,9 +9,9 @@ use sqlx::Executor;
 use weir_core::record::{GENESIS, verify_chain};
 use weir_engine::ports::{Store, StoreError};
 use weir_store::{PostgresOptions, PostgresStores};
+use weir_test_kit::{PrivatePostgres, or_skipped};
 
-use super::server::PrivateServer;
-use super::{or_skipped, store};
+use super::store;
 use crate::support::Scribe;
 
 const TERMINATE: &str = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
@@ -89,7 +89,7 @@ async fn d9_connections_that_are_cut_lose_nothing_and_write_nothing_twice() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn d9_a_server_that_loses_power_loses_nothing_acknowledged() {
-    let Some(server) = or_skipped(PrivateServer::start()) else { return };
+    let Some(server) = or_skipped(PrivatePostgres::start()) else { return };
     let url = server.url("postgres");
     // Longer than the server may take to be there again: what is lost here is its memory, not a lease.
     let options = PostgresOptions { lease: Duration::from_secs(60), connections: 8 };
@@ -134,7 +134,7 @@ async fn d9_a_server_that_loses_power_loses_nothing_acknowledged() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn d9_a_server_that_hangs_is_given_up_in_time_and_nothing_is_written_twice() {
-    let Some(server) = or_skipped(PrivateServer::start()) else { return };
+    let Some(server) = or_skipped(PrivatePostgres::start()) else { return };
     let options = PostgresOptions { lease: Duration::from_secs(300), connections: 4 };
     let stores = PostgresStores::connect_with(&server.url("postgres"), &options).await;
     let stores = stores.expect("it runs");

@@ -17,8 +17,9 @@ use weir_engine::ports::{
     SolvedFilter, Store, StorePause, StoredItem, UsageFilter, UsageNote,
 };
 use weir_store::PostgresStores;
+use weir_test_kit::connect_raw;
 
-use super::{database, raw, store};
+use super::{database, store};
 use crate::support::{NOON, Scribe, blob_id, indexed};
 
 /// Leaves something in every table that a person has.
@@ -274,7 +275,7 @@ async fn s02_a_user_that_owns_the_database_and_nothing_else_is_bound_itself() {
     let stores = PostgresStores::connect(&url).await.expect("all that it needs");
     let ada = stores.store_of_owner("ada").await.expect("a plain name");
     fill(&ada, "one").await;
-    let mut plain = raw(&url).await.expect("it may");
+    let mut plain = connect_raw(&url).await.expect("it may");
     for table in tables(&mut plain).await {
         assert_eq!(count(&mut plain, &table).await, 0, "{table}");
     }

@@ -17,7 +17,7 @@ use weir_engine::ports::{CallPlan, Tool, ToolContext};
 
 use crate::{run_blocking, schema};
 
-/// New bytes of changed files by path, as in [`Plan::contents`].
+/// New bytes of changed files by path, as in `CallPlan::contents`.
 pub(crate) type NewContents = BTreeMap<String, Arc<[u8]>>;
 
 /// A tool that changes no file by itself.
@@ -44,8 +44,26 @@ pub(crate) trait EditTool: Send + Sync + 'static {
     async fn plan_call(input: Self::Input, cx: &ToolContext) -> CallPlan;
     /// What the model is told once the changes are made.
     fn report_result(input: &Self::Input, effects: &Effects, contents: &NewContents) -> String;
+    /// What must be said of the folder as it is once the changes are made, behind the result.
+    async fn describe_aftermath(
+        _input: Self::Input,
+        _effects: &Effects,
+        _cx: &ToolContext,
+    ) -> String {
+        String::new()
+    }
     /// What is tidied up once the changes are made. Changes nothing that a person would miss.
     async fn clean_up(_input: Self::Input, _cx: &ToolContext) {}
+}
+
+/// A tool of the list: as the engine knows it, and in tests without an engine.
+#[async_trait]
+pub(crate) trait BuiltInTool: Tool {
+    /// Does what a plan says, without a permit: how golden cases play a call.
+    #[cfg(test)]
+    async fn play_call(&self, _input: &Value, _plan: CallPlan, _cx: &ToolContext) -> RawResult {
+        RawResult::error("no cases can be played for it")
+    }
 }
 
 /// A spec with nothing set but what every tool has.
@@ -74,11 +92,7 @@ pub(crate) fn parse_input<Input: DeserializeOwned>(input: &Value) -> Result<Inpu
 }
 
 /// Tells the model what was changed. Used by [`EditTool`] tools alone.
-pub(crate) fn finish_edit<E: EditTool>(
-    input: &Value,
-    effects: &Effects,
-    cx: &ToolContext,
-) -> RawResult {
+fn finish_edit<E: EditTool>(input: &Value, effects: &Effects, cx: &ToolContext) -> RawResult {
     let input = match parse_input::<E::Input>(input) {
         Ok(input) => input,
         Err(message) => return RawResult::error(message),
@@ -86,6 +100,24 @@ pub(crate) fn finish_edit<E: EditTool>(
     let text = E::report_result(&input, effects, &cx.contents);
     let summary = text.lines().next().unwrap_or_default().to_owned();
     RawResult::ok(text).with_summary(summary)
+}
+
+/// The result with what must be said of the folder as it is now.
+async fn tell_aftermath<E: EditTool>(
+    input: &Value,
+    effects: &Effects,
+    told: RawResult,
+    cx: &ToolContext,
+) -> RawResult {
+    let Ok(input) = parse_input::<E::Input>(input) else { return told };
+    match E::describe_aftermath(input, effects, cx).await {
+        more if more.is_empty() => told,
+        more => {
+            let text = weir_core::message::plain_text(&told.blocks) + &more;
+            let summary = text.lines().next().unwrap_or_default().to_owned();
+            RawResult::ok(text).with_summary(summary)
+        }
+    }
 }
 
 /// Plans without a permit's help: shared by both wrappers.
@@ -127,13 +159,13 @@ struct EditToolAdapter<E> {
     kind: PhantomData<E>,
 }
 
-/// An [`ActionTool`] as the engine knows it.
-pub(crate) fn action_tool<A: ActionTool>() -> Arc<dyn Tool> {
+/// An [`ActionTool`] for the list.
+pub(crate) fn action_tool<A: ActionTool>() -> Arc<dyn BuiltInTool> {
     Arc::new(ActionToolAdapter::<A> { spec: A::spec(), kind: PhantomData })
 }
 
-/// An [`EditTool`] as the engine knows it.
-pub(crate) fn edit_tool<E: EditTool>() -> Arc<dyn Tool> {
+/// An [`EditTool`] for the list.
+pub(crate) fn edit_tool<E: EditTool>() -> Arc<dyn BuiltInTool> {
     Arc::new(EditToolAdapter::<E> { spec: E::spec(), kind: PhantomData })
 }
 
@@ -153,6 +185,14 @@ impl<A: ActionTool> Tool for ActionToolAdapter<A> {
 }
 
 #[async_trait]
+impl<A: ActionTool> BuiltInTool for ActionToolAdapter<A> {
+    #[cfg(test)]
+    async fn play_call(&self, input: &Value, plan: CallPlan, cx: &ToolContext) -> RawResult {
+        run_action::<A>(input, &plan.effects, cx).await
+    }
+}
+
+#[async_trait]
 impl<E: EditTool> Tool for EditToolAdapter<E> {
     fn spec(&self) -> &ToolSpec {
         &self.spec
@@ -165,16 +205,30 @@ impl<E: EditTool> Tool for EditToolAdapter<E> {
     async fn run(&self, permit: Permit, cx: &ToolContext) -> RawResult {
         let message = finish_edit::<E>(permit.input(), permit.effects(), cx);
         let (workspace, contents) = (cx.workspace.clone(), cx.contents.clone());
-        let given = permit.input().clone();
+        let (given, effects) = (permit.input().clone(), permit.effects().clone());
         match run_blocking(move || workspace.apply_permitted_changes(&permit, &contents)).await {
             Ok(Ok(changed)) => {
                 if let Ok(input) = parse_input::<E::Input>(&given) {
                     E::clean_up(input, cx).await;
                 }
-                RawResult { changed, ..message }
+                RawResult { changed, ..tell_aftermath::<E>(&given, &effects, message, cx).await }
             }
             Ok(Err(refused)) => RawResult::error(format!("Nothing was changed: {refused}")),
             Err(why) => RawResult::error(format!("The change may be incomplete: {why}")),
         }
+    }
+}
+
+#[async_trait]
+impl<E: EditTool> BuiltInTool for EditToolAdapter<E> {
+    #[cfg(test)]
+    async fn play_call(&self, input: &Value, plan: CallPlan, cx: &ToolContext) -> RawResult {
+        let made = cx.workspace.apply_changes(&plan.effects.changes, &plan.contents);
+        if let Err(why) = made {
+            return RawResult::error(why.to_string());
+        }
+        let cx = ToolContext { contents: Arc::new(plan.contents), ..cx.clone() };
+        let told = finish_edit::<E>(input, &plan.effects, &cx);
+        tell_aftermath::<E>(input, &plan.effects, told, &cx).await
     }
 }

@@ -14,7 +14,7 @@ use weir_engine::ports::{
     CallPlan, MethodCall, RequestCall, Tool, ToolContext, WebAddress, WebRequest,
 };
 
-use crate::built::{self, empty_plan, parse_input};
+use crate::built::{self, BuiltInTool, empty_plan, parse_input};
 use crate::{named_command, run_shell, text, web_fetch};
 
 /// Most bytes of an answer.
@@ -37,8 +37,8 @@ struct CallPluginApi {
     spec: ToolSpec,
 }
 
-/// The tool as the engine knows it.
-pub(crate) fn plugin_api_tool() -> Arc<dyn Tool> {
+/// The tool for the list.
+pub(crate) fn plugin_api_tool() -> Arc<dyn BuiltInTool> {
     Arc::new(CallPluginApi { spec: plugin_api_spec() })
 }
 
@@ -55,6 +55,8 @@ pub(crate) fn plugin_api_spec() -> ToolSpec {
         )
     }
 }
+
+impl BuiltInTool for CallPluginApi {}
 
 #[async_trait]
 impl Tool for CallPluginApi {

@@ -9,7 +9,7 @@ use weir_engine::workspace::{WalkOptions, Workspace};
 
 use crate::built::{EditTool, NewContents, tool_spec};
 use crate::draft::{self, EDIT_BYTES_MAX, PlanDraft, plan_blocking};
-use crate::text;
+use crate::{run_blocking, text, vault_links};
 
 /// Most paths, and most bytes of content, that one call deletes or moves.
 const TREE_PATHS_MAX: usize = 5_000;
@@ -49,6 +49,14 @@ impl EditTool for DeleteFile {
         plan_blocking(move || plan_delete(&input, &workspace)).await
     }
 
+    async fn describe_aftermath(_: Input, effects: &Effects, cx: &ToolContext) -> String {
+        let workspace = cx.workspace.clone();
+        let files = effects.changes.iter().filter(|change| is_file(&change.before));
+        let gone: Vec<String> = files.map(|change| change.path.clone()).collect();
+        let lost = run_blocking(move || vault_links::links_lost_with(&workspace, &gone));
+        vault_links::describe_lost(&lost.await.unwrap_or_default())
+    }
+
     fn report_result(input: &Input, effects: &Effects, _: &NewContents) -> String {
         let path = effects.paths.first().map_or(input.path.as_str(), |at| at.path.as_str());
         match effects.changes.len() {
@@ -76,16 +84,29 @@ fn plan_delete(input: &Input, workspace: &Workspace) -> CallPlan {
         Ok(FileState::Folder) => delete_folder(input, workspace, draft, &path),
         Ok(FileState::File { bytes, .. }) if bytes <= EDIT_BYTES_MAX => {
             match workspace.read(&at, EDIT_BYTES_MAX) {
-                Ok(before) => draft.add_change(at, &before, &FileContent::Absent),
+                Ok(before) => {
+                    draft.add_change(at, &before, &FileContent::Absent);
+                    vault_links::draft_lost(workspace, &[path], &mut draft);
+                }
                 Err(why) => return draft.into_failing_plan(summary, why.to_string()),
             }
             draft.into_plan(summary)
         }
+        // A file that is too large to be shown.
         Ok(before @ (FileState::File { .. } | FileState::Link { .. })) => {
             draft.add_note(&format!("deleted: {path}\n"));
             draft.change_image(at, before, FileState::Absent);
+            vault_links::draft_lost(workspace, &[path], &mut draft);
             draft.into_plan(summary)
         }
+    }
+}
+
+/// Whether links can lead there.
+fn is_file(state: &FileState) -> bool {
+    match state {
+        FileState::File { .. } | FileState::Link { .. } => true,
+        FileState::Absent | FileState::Folder => false,
     }
 }
 
@@ -111,9 +132,12 @@ fn delete_folder(
     }
     let shown: Vec<String> = tree.iter().map(|(at, _)| at.path.clone()).collect();
     draft.add_note(&format!("deleted:\n{}\n", text::bullet_list(&shown, SHOWN_PATHS_MAX)));
+    let files = tree.iter().filter(|(_, before)| is_file(before));
+    let files: Vec<String> = files.map(|(at, _)| at.path.clone()).collect();
     for (at, before) in tree.into_iter().rev() {
         draft.change_image(at, before, FileState::Absent);
     }
+    vault_links::draft_lost(workspace, &files, &mut draft);
     draft.into_plan(summary)
 }
 

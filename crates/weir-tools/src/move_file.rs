@@ -1,5 +1,7 @@
 //! `move_file`: another path for a file or folder.
 
+use std::collections::BTreeMap;
+
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -9,7 +11,8 @@ use weir_engine::workspace::Workspace;
 
 use crate::built::{EditTool, NewContents, tool_spec};
 use crate::draft::{self, EDIT_BYTES_MAX, PlanDraft, plan_blocking};
-use crate::{delete_file, text};
+use crate::vault_links::{RewrittenNote, describe_rewritten, draft_rewritten, rewrite_links};
+use crate::{delete_file, run_blocking, text, vault, vault_links};
 
 pub(crate) struct MoveFile;
 
@@ -35,8 +38,8 @@ impl EditTool for MoveFile {
             ..tool_spec::<Input>(
                 "move_file",
                 ToolGroup::Edit,
-                "Moves or renames a file or a folder with all that is in it. Refuses to replace an \
-                 existing file unless overwrite is true, and an existing folder always.",
+                "Moves or renames a file or a folder with all in it; in a vault, links follow. \
+                 Replaces an existing file only with overwrite: true, a folder never.",
             )
         }
     }
@@ -46,11 +49,35 @@ impl EditTool for MoveFile {
         plan_blocking(move || plan_move(&input, &workspace)).await
     }
 
+    async fn describe_aftermath(_: Input, effects: &Effects, cx: &ToolContext) -> String {
+        let workspace = cx.workspace.clone();
+        let state = |path: &str| effects.changes.iter().find(|change| change.path == path);
+        let ends = |access: PathAccess| effects.paths.iter().filter(move |at| at.access == access);
+        // Every source with the target that became what it was; where nothing left the vault, no links
+        // are lost.
+        let sources = ends(PathAccess::MoveFrom);
+        let gone = sources.filter(|at| {
+            state(&at.path).is_some_and(|change| matches!(change.before, FileState::File { .. }))
+        });
+        let gone: Vec<String> = gone.map(|at| at.path.clone()).collect();
+        let leaves = ends(PathAccess::MoveTo).any(|at| !vault_links::is_of_vault(&at.path));
+        if !leaves {
+            return String::new();
+        }
+        let lost = run_blocking(move || vault_links::links_lost_with(&workspace, &gone));
+        vault_links::describe_lost(&lost.await.unwrap_or_default())
+    }
+
     fn report_result(input: &Input, effects: &Effects, _: &NewContents) -> String {
         let end = |access: PathAccess| effects.paths.iter().find(|at| at.access == access);
         let from = end(PathAccess::MoveFrom).map_or(input.from.as_str(), |at| at.path.as_str());
         let to = end(PathAccess::MoveTo).map_or(input.to.as_str(), |at| at.path.as_str());
-        format!("Moved {from} to {to}")
+        let written = effects.paths.iter().filter(|at| at.access == PathAccess::Write).count();
+        let follow = match written {
+            0 => String::new(),
+            n => format!("; links in {} follow", text::count_noun(n, "other note")),
+        };
+        format!("Moved {from} to {to}{follow}")
     }
 }
 
@@ -86,8 +113,21 @@ fn plan_move(input: &Input, workspace: &Workspace) -> CallPlan {
         let moved = FolderMove { given: &input.from, from: &from.path, to: &to.path, crosses };
         return move_folder(workspace, &moved, draft, summary);
     }
+    let moves = BTreeMap::from([(from.path.clone(), to.path.clone())]);
+    let mut notes = match rewrite_links(workspace, &moves) {
+        Ok(notes) => notes,
+        Err(why) => return draft.into_failing_plan(summary, why),
+    };
+    let summary = summary + &describe_rewritten(&notes);
+    draft_leaving(workspace, &moves, &mut draft);
     draft.add_note(&format!("rename from {}\nrename to {}\n", from.path, to.path));
-    if target == FileState::Absent && !crosses {
+    declare_rewritten(workspace, &mut notes, &moves, &mut draft);
+    if let Some(note) = notes.remove(&from.path) {
+        match workspace.read(&to, EDIT_BYTES_MAX) {
+            Ok(old) => draft.add_change(to, &old, &note.after),
+            Err(why) => return draft.into_failing_plan(summary, why.to_string()),
+        }
+    } else if target == FileState::Absent && !crosses {
         draft.change_image(to, target, source.clone());
     } else {
         // So it is with what is replaced.
@@ -99,6 +139,27 @@ fn plan_move(input: &Input, workspace: &Workspace) -> CallPlan {
     }
     draft.change_image(from, source, FileState::Absent);
     draft.into_plan(summary)
+}
+
+/// What leaves the vault is gone for the links to it.
+fn draft_leaving(workspace: &Workspace, moves: &BTreeMap<String, String>, draft: &mut PlanDraft) {
+    let leaving = vault_links::leaving_paths(moves);
+    if !leaving.is_empty() {
+        vault_links::draft_lost(workspace, &leaving, draft);
+    }
+}
+
+/// A vault was looked at, and notes beside what moves are written.
+fn declare_rewritten(
+    workspace: &Workspace,
+    notes: &mut BTreeMap<String, RewrittenNote>,
+    moves: &BTreeMap<String, String>,
+    draft: &mut PlanDraft,
+) {
+    if vault::is_vault(workspace) {
+        draft.touch(vault::vault_effect(workspace));
+    }
+    draft_rewritten(workspace, notes, moves, draft);
 }
 
 /// Whether it lies outside the first root.
@@ -157,10 +218,23 @@ fn move_folder(
         Ok(tree) => tree,
         Err(why) => return draft.into_failing_plan(summary, why),
     };
+    let path_after =
+        |at: &PathEffect| format!("{to}{}", at.path.strip_prefix(from).unwrap_or_default());
+    let files = tree.iter().filter(|(_, image)| matches!(image, FileState::File { .. }));
+    let moves: BTreeMap<String, String> =
+        files.map(|(at, _)| (at.path.clone(), path_after(at))).collect();
+    let mut notes = match rewrite_links(workspace, &moves) {
+        Ok(notes) => notes,
+        Err(why) => return draft.into_failing_plan(summary, why),
+    };
+    let follow = describe_rewritten(&notes);
+    draft_leaving(workspace, &moves, &mut draft);
+    declare_rewritten(workspace, &mut notes, &moves, &mut draft);
     for (at, image) in &tree {
-        let path = format!("{to}{}", at.path.strip_prefix(from).unwrap_or_default());
-        let to = workspace.resolve(&path, PathAccess::MoveTo);
-        if crosses && matches!(image, FileState::File { .. }) {
+        let to = workspace.resolve(&path_after(at), PathAccess::MoveTo);
+        if let Some(note) = notes.remove(&at.path) {
+            draft.change_unshown(to, &FileContent::Absent, &note.after);
+        } else if crosses && matches!(image, FileState::File { .. }) {
             match workspace.read(at, EDIT_BYTES_MAX) {
                 Ok(content) => draft.change_unshown(to, &FileContent::Absent, &content),
                 Err(why) => return draft.into_failing_plan(summary, why.to_string()),
@@ -174,5 +248,5 @@ fn move_folder(
         draft.change_image(at, image, FileState::Absent);
     }
     draft.add_note(&format!("rename from {from}/\nrename to {to}/\n({count} in it)\n"));
-    draft.into_plan(format!("{summary} with {count} in it"))
+    draft.into_plan(format!("{summary} with {count} in it{follow}"))
 }

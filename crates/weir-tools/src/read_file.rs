@@ -137,10 +137,13 @@ fn read_content(
             return pager::render_page(&page, path, bytes, offset).map(FileReading::Text);
         }
         FileKind::Binary(name) => {
-            return Err(format!(
-                "{path} is {name} of {}, not text; look at it with a program through run_shell",
-                text::size_text(bytes)
-            ));
+            let size = text::size_text(bytes);
+            let how = if is_document(path) {
+                "find_tool loads read_document, which reads it"
+            } else {
+                "look at it with a program through run_shell"
+            };
+            return Err(format!("{path} is {name} of {size}, not text; {how}"));
         }
         FileKind::Image(_) | FileKind::Pdf => {}
     }
@@ -155,6 +158,13 @@ fn read_content(
         ));
     }
     Ok(FileReading::Media(content))
+}
+
+/// Whether a file has the name of a document that `read_document` reads.
+fn is_document(path: &str) -> bool {
+    let ending = path.rsplit('.').next().unwrap_or_default().to_ascii_lowercase();
+    ["docx", "docm", "pptx", "pptm", "xlsx", "xlsm", "odt", "ods", "odp", "epub"]
+        .contains(&ending.as_str())
 }
 
 /// An image or PDF, looked at as every attachment is (X5).

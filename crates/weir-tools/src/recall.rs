@@ -158,6 +158,7 @@ fn recall_query(input: &Input) -> Result<RecallQuery, String> {
             .map(|text| parse_moment(text, "T23:59:59.999999Z"))
             .transpose()?,
         limit: input.limit.unwrap_or(LIMIT_DEFAULT).clamp(1, LIMIT_MAX),
+        to_compare: false,
     })
 }
 

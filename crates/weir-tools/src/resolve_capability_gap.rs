@@ -10,6 +10,7 @@ use serde::Deserialize;
 use weir_core::governance::label::Label;
 use weir_core::tool::{EffectClass, Effects, RawResult, ToolGroup, ToolSpec};
 use weir_engine::ports::{CallPlan, Callable, PluginLine, PluginState, ToolContext};
+use weir_engine::relevance::TextRelevance;
 
 use crate::built::{ActionTool, tool_spec};
 use crate::find_tool::{is_same, query_words};
@@ -100,7 +101,7 @@ impl ActionTool for ResolveCapabilityGap {
             how: one.how,
             foreign: true,
         }));
-        answer_need(&input.need, helps)
+        answer_need(&input.need, &helps)
     }
 }
 
@@ -156,16 +157,11 @@ fn of_plugin(plugin: &PluginLine, proposes: bool, helps: &mut Vec<CapabilityHint
     }
 }
 
-fn answer_need(need: &str, helps: Vec<CapabilityHint>) -> RawResult {
-    let wanted = query_words(need);
-    let mut scored: Vec<(usize, CapabilityHint)> = helps
-        .into_iter()
-        .map(|help| (score_hint(&wanted, &help), help))
-        .filter(|(score, _)| *score > 0)
-        .collect();
-    scored.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
-    scored.truncate(TOLD_MAX);
-    if scored.is_empty() {
+fn answer_need(need: &str, helps: &[CapabilityHint]) -> RawResult {
+    let mut order = rank_by_relevance(need, helps);
+    order.truncate(TOLD_MAX);
+    let chosen: Vec<&CapabilityHint> = order.into_iter().filter_map(|at| helps.get(at)).collect();
+    if chosen.is_empty() {
         return RawResult::ok(
             "Nothing that exists here fits, switched on or off. Say to the person what is missing; \
              do not pretend that it was done.",
@@ -174,7 +170,7 @@ fn answer_need(need: &str, helps: Vec<CapabilityHint>) -> RawResult {
     }
     let mut told = "What might help, best first. Nothing was switched on.".to_owned();
     let mut label = Label::default();
-    for (_, help) in &scored {
+    for help in &chosen {
         let about = match help.foreign {
             true => String::new(),
             false => format!(": {}", text::one_line(&help.about, 160)),
@@ -184,8 +180,33 @@ fn answer_need(need: &str, helps: Vec<CapabilityHint>) -> RawResult {
             label.join(&Label::external(help.what.as_str()));
         }
     }
-    let summary = text::count_noun(scored.len(), "way");
+    let summary = text::count_noun(chosen.len(), "way");
     RawResult { label, ..RawResult::ok(told).with_summary(summary) }
+}
+
+/// Those that have a word of the need, best first.
+fn rank_by_words(wanted: &BTreeSet<String>, helps: &[CapabilityHint]) -> Vec<usize> {
+    let scored = helps.iter().map(|help| score_hint(wanted, help)).enumerate();
+    let mut scored: Vec<(usize, usize)> = scored.filter(|(_, score)| *score > 0).collect();
+    scored.sort_by_key(|(_, score)| std::cmp::Reverse(*score));
+    scored.into_iter().map(|(at, _)| at).collect()
+}
+
+/// Those that have a word of the need in any form, best first; behind them those that only
+/// [`rank_by_words`] finds.
+fn rank_by_relevance(need: &str, helps: &[CapabilityHint]) -> Vec<usize> {
+    let texts: Vec<String> = helps.iter().map(hint_text).collect();
+    let mut texts = TextRelevance::of_texts(texts.iter().map(String::as_str));
+    // A text of one sentence hardly shows its language: words that say nothing are left out before.
+    let wanted = query_words(need);
+    let words: Vec<&str> = wanted.iter().map(String::as_str).collect();
+    texts.rank_before(&words.join(" "), &rank_by_words(&wanted, helps))
+}
+
+/// Names count twice, as its parts.
+fn hint_text(help: &CapabilityHint) -> String {
+    let name = help.what.replace(['_', '-'], " ");
+    format!("{name}\n{name}\n{}", help.about)
 }
 
 /// How many of the wanted words it has; those of its name count twice.
@@ -201,6 +222,9 @@ fn score_hint(wanted: &BTreeSet<String>, help: &CapabilityHint) -> usize {
     };
     wanted.iter().map(worth).sum()
 }
+
+#[cfg(test)]
+mod evidence;
 
 #[cfg(test)]
 mod tests {
@@ -228,7 +252,7 @@ mod tests {
     fn told(need: &str, state: PluginState) -> String {
         let mut helps = Vec::new();
         of_plugin(&plugin(state), true, &mut helps);
-        weir_core::message::plain_text(&answer_need(need, helps).blocks)
+        weir_core::message::plain_text(&answer_need(need, &helps).blocks)
     }
 
     #[test]

@@ -3,23 +3,48 @@
 
 /// Tool and further words for what it does.
 const SYNONYMS: &[(&str, &str)] = &[
+    (
+        "anti_echo_search",
+        "opposite counter other side critics criticism bias balance opinion view web",
+    ),
     ("call_plugin_api", "obsidian api request plugin method integration"),
     ("consult_flagship", "stronger smarter expert model opinion advice second stuck hard"),
+    ("create_base", "obsidian bases database table query view dataview new"),
+    ("create_docx", "word document report letter text write make docx"),
+    ("create_drawio", "diagram flowchart draw boxes arrows chart"),
+    ("create_excalidraw", "sketch drawing diagram whiteboard draw boxes arrows"),
+    ("create_pptx", "powerpoint presentation slides deck talk make pptx"),
+    ("create_xlsx", "excel workbook spreadsheet table sheet cells formulas chart make xlsx"),
     ("diff_checkpoint", "compare difference changed changes before after"),
     ("enable_plugin", "activate switch on plugin extension install"),
     ("evaluate_expression", "calculate compute javascript arithmetic math date count sort script"),
     ("execute_command", "named custom command plugin configured alias"),
     ("execute_recipe", "follow run procedure workflow known steps routine"),
+    ("extract_zip", "unzip unpack archive zip extract"),
+    ("get_vault_stats", "count notes words tags links properties overview statistics vault"),
     ("inspect_self", "limits budget usage cost tokens permission mode rules model profile session"),
     ("list_checkpoints", "history snapshots versions saved states earlier"),
     ("manage_skill", "create write save propose remove skill procedure learn recipe"),
     ("manage_tool", "make create write new own tool function script javascript remove"),
     ("merge_agent", "take over agent worktree changes apply result branch"),
+    ("plan_presentation", "outline slides presentation deck powerpoint storyline draft"),
     ("read_checkpoint", "old version previous content snapshot earlier original"),
+    (
+        "read_document",
+        "word excel powerpoint docx xlsx pptx pdf odt ods odp epub rtf html csv ipynb eml mail \
+         spreadsheet slides book notebook",
+    ),
     ("read_mcp_tool", "server servers resource resources prompt prompts schema foreign mcp list"),
+    ("rename_heading", "rename retitle heading section title alias links follow note"),
     ("resolve_capability_gap", "missing cannot unable capability need help lacking"),
     ("restore_checkpoint", "undo rollback revert back reset restore recover earlier"),
+    (
+        "semantic_search",
+        "meaning similar related notes vault documents question topic about hybrid vectors",
+    ),
+    ("update_base", "change edit base bases view column filter formula obsidian"),
     ("use_mcp_tool", "server foreign external integration mcp call"),
+    ("vault_health_check", "broken links orphans unused attachments duplicate titles tag clean up"),
 ];
 
 /// Further words for a tool; empty where none were written down.

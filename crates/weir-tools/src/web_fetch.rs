@@ -228,7 +228,7 @@ fn to_readable(fetched: &FetchedPage) -> Result<ReadableText, String> {
         return Ok(ReadableText { text: body, how: format!("{kind}{note}") });
     }
     let converted = html::convert_page(&body, &fetched.url);
-    let cut = if body.len() > html::HTML_BYTES_MAX { ", the start of it" } else { "" };
+    let cut = if body.len() > weir_core::html::HTML_BYTES_MAX { ", the start of it" } else { "" };
     let title = converted.title.map(|title| format!("# {title}\n\n")).unwrap_or_default();
     Ok(ReadableText {
         text: title + converted.text.trim(),

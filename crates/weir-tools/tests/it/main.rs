@@ -6,11 +6,13 @@
 mod agent;
 mod cases;
 mod checkpoints;
+mod documents;
 mod effects;
 mod list;
 mod made;
 mod memory;
 mod shell;
 mod sub_agents;
+mod vault;
 mod web;
 mod world;

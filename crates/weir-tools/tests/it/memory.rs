@@ -269,6 +269,7 @@ fn x4_every_condition_reaches_the_store() {
         from: Some(day("2026-01-31T00:00:00Z")),
         to: Some(day("2026-02-01T09:00:00Z")),
         limit: 20,
+        to_compare: false,
     };
     assert_eq!(*known.queries.lock().expect("no panic"), [expected]);
     for (input, said) in [

@@ -19,8 +19,8 @@ use weir_engine::ports::{
 };
 use weir_engine::workspace::{Workspace, WorkspaceOptions};
 
-use crate::built::{ActionTool, EditTool, finish_edit, run_action};
-use crate::built_in_tools;
+use crate::built::{ActionTool, BuiltInTool, EditTool};
+use crate::{acting_tools, built_in_tools, file_tools};
 
 /// A folder and everything that a call may use.
 pub(crate) struct World {
@@ -56,6 +56,7 @@ impl World {
             checkpoints: checkpoints.clone(),
             mode: weir_core::profile::PermissionMode::Full,
             cancel: CancellationToken::new(),
+            now: "2026-03-02T09:30:00[UTC]".parse().expect("a moment"),
             timeout_ms: 600_000,
             progress: ProgressSink::none(),
             foreign: false,
@@ -85,32 +86,32 @@ impl World {
         named(tool).plan_call(&input, &self.cx).await
     }
 
-    /// Plans and runs a tool that changes no files, as the engine does with a permit.
-    pub(crate) async fn act<A: ActionTool>(&self, input: Value) -> RawResult {
-        let plan = self.plan(&A::spec().name, input.clone()).await;
-        match plan.fails {
-            Some(message) => RawResult::error(message),
-            None => run_action::<A>(&input, &plan.effects, &self.cx).await,
-        }
-    }
-
-    /// Plans a change of files, makes it as planned, and reports it.
-    pub(crate) async fn edit<E: EditTool>(&self, input: Value) -> RawResult {
-        let plan = self.plan(&E::spec().name, input.clone()).await;
+    /// Plans a call and does what the plan says, as the engine does with a permit.
+    pub(crate) async fn call(&self, tool: &str, input: Value) -> RawResult {
+        let tool = built_in(tool);
+        let plan = tool.plan_call(&input, &self.cx).await;
         if let Some(message) = plan.fails {
             assert_eq!(plan.effects.changes, [], "a plan that fails changes nothing");
             return RawResult::error(message);
         }
-        let made = self.cx.workspace.apply_changes(&plan.effects.changes, &plan.contents);
-        match made {
-            Ok(_) => {
-                let contents = Arc::new(plan.contents);
-                let cx = ToolContext { contents, ..self.cx.clone() };
-                finish_edit::<E>(&input, &plan.effects, &cx)
-            }
-            Err(why) => RawResult::error(why.to_string()),
-        }
+        tool.play_call(&input, plan, &self.cx).await
     }
+
+    /// The same with a tool that changes no files.
+    pub(crate) async fn act<A: ActionTool>(&self, input: Value) -> RawResult {
+        self.call(&A::spec().name, input).await
+    }
+
+    /// The same with a tool that changes files.
+    pub(crate) async fn edit<E: EditTool>(&self, input: Value) -> RawResult {
+        self.call(&E::spec().name, input).await
+    }
+}
+
+/// The same tool, to be played without a permit.
+fn built_in(name: &str) -> Arc<dyn BuiltInTool> {
+    let tool = file_tools().into_iter().chain(acting_tools()).find(|tool| tool.spec().name == name);
+    tool.unwrap_or_else(|| panic!("there is no tool {name}"))
 }
 
 /// The tool called `name`.
@@ -344,7 +345,8 @@ pub(crate) fn is_look(effects: &Effects) -> bool {
     !effects.changes_world()
 }
 
-/// Sees a small image in every image, one page in every PDF, and nothing in what says `broken`.
+/// Sees a small image in every image, one page in every PDF, and nothing in what says `broken`; other
+/// documents as they are.
 pub(crate) struct FakeDocuments;
 
 #[async_trait]
@@ -354,6 +356,15 @@ impl DocumentReaders for FakeDocuments {
         wish: DocumentRequest,
         bytes: Arc<[u8]>,
     ) -> Result<DocumentResult, DocumentError> {
+        // Documents are read and made by the real readers: what tests give them they made.
+        if matches!(
+            wish,
+            DocumentRequest::Markdown { .. }
+                | DocumentRequest::Unpack { .. }
+                | DocumentRequest::Make { .. }
+        ) {
+            return weir_documents::answer_question(&wish, &bytes);
+        }
         if bytes.ends_with(b"broken") {
             return Err(DocumentError::Broken { why: "nothing is in it".into() });
         }

@@ -31,7 +31,7 @@ use weir_engine::ports::{
 #[derive(Debug)]
 pub struct CrashPoint {
     crossed: AtomicUsize,
-    at: usize,
+    at: AtomicUsize,
     /// Notified when the chosen crossing is reached.
     pub crashed: Notify,
 }
@@ -39,7 +39,26 @@ pub struct CrashPoint {
 impl CrashPoint {
     /// A point that stops at crossing `at` (from 1); 0: never.
     pub fn new(at: usize) -> Arc<CrashPoint> {
+        let at = AtomicUsize::new(at);
         Arc::new(CrashPoint { crossed: AtomicUsize::new(0), at, crashed: Notify::new() })
+    }
+
+    /// Stops at the crossing that is the `count`th from now on (from 1).
+    pub fn stop_after(&self, count: usize) {
+        self.at.store(self.crossed() + count, Ordering::SeqCst);
+    }
+
+    /// Stops nowhere, unless it has stopped already.
+    pub fn let_pass(&self) {
+        if !self.is_crashed() {
+            self.at.store(0, Ordering::SeqCst);
+        }
+    }
+
+    /// Whether the chosen crossing was reached.
+    pub fn is_crashed(&self) -> bool {
+        let at = self.at.load(Ordering::SeqCst);
+        at != 0 && self.crossed() >= at
     }
 
     /// How many crossings there were.
@@ -50,16 +69,18 @@ impl CrashPoint {
     /// Passes, or never returns.
     pub async fn cross(&self) {
         let count = self.crossed.fetch_add(1, Ordering::SeqCst) + 1;
-        if count == self.at {
+        let at = self.at.load(Ordering::SeqCst);
+        if count == at {
             self.crashed.notify_one();
         }
-        if self.at != 0 && count >= self.at {
+        if at != 0 && count >= at {
             std::future::pending::<()>().await;
         }
     }
 }
 
-/// A store that dies around appends.
+/// A store that dies around whatever it writes for a session: facts, leases, letters, and what is
+/// kept beside them.
 pub struct CrashStore {
     /// The real one.
     pub inner: Arc<dyn Store>,
@@ -80,10 +101,16 @@ impl Store for CrashStore {
         session: &SessionId,
         owner: &LeaseOwner,
     ) -> Result<Lease, StoreError> {
-        self.inner.acquire_lease(session, owner).await
+        self.point.cross().await;
+        let lease = self.inner.acquire_lease(session, owner).await;
+        self.point.cross().await;
+        lease
     }
     async fn release_lease(&self, lease: &Lease) -> Result<(), StoreError> {
-        self.inner.release_lease(lease).await
+        self.point.cross().await;
+        let released = self.inner.release_lease(lease).await;
+        self.point.cross().await;
+        released
     }
     async fn read_records(
         &self,
@@ -131,7 +158,10 @@ impl Store for CrashStore {
         self.inner.unmark_file(workspace, path).await
     }
     async fn post_remote_command(&self, letter: RemoteCommand) -> Result<u64, StoreError> {
-        self.inner.post_remote_command(letter).await
+        self.point.cross().await;
+        let posted = self.inner.post_remote_command(letter).await;
+        self.point.cross().await;
+        posted
     }
     async fn waiting_remote_commands(
         &self,
@@ -140,7 +170,10 @@ impl Store for CrashStore {
         self.inner.waiting_remote_commands(session).await
     }
     async fn discard_remote_command(&self, id: u64) -> Result<bool, StoreError> {
-        self.inner.discard_remote_command(id).await
+        self.point.cross().await;
+        let lay_there = self.inner.discard_remote_command(id).await;
+        self.point.cross().await;
+        lay_there
     }
     async fn store_item(&self, kept: &StoredItem) -> Result<StoredItem, StoreError> {
         self.point.cross().await;

@@ -3,6 +3,21 @@
 
 use std::fmt::Write as _;
 
+/// A ZIP archive with these files: documents are such archives. All of the same day.
+///
+/// # Errors
+/// A name that no archive can hold.
+pub fn zip(entries: &[(String, String)]) -> anyhow::Result<Vec<u8>> {
+    let mut writer = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    let options =
+        zip::write::SimpleFileOptions::default().last_modified_time(zip::DateTime::default());
+    for (name, text) in entries {
+        writer.start_file(name.as_str(), options)?;
+        std::io::Write::write_all(&mut writer, text.as_bytes())?;
+    }
+    Ok(writer.finish()?.into_inner())
+}
+
 /// A PDF with one page for each line of text, in Helvetica. An empty line gives a page with a black
 /// square and no text, as a scan has; `blank` gives one with nothing on it.
 #[must_use]

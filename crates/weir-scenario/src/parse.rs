@@ -346,6 +346,15 @@ fn setup(setup: &mut Setup, line: &str) -> anyhow::Result<()> {
             };
             setup.media.push((path.into(), crate::made::pdf(&pages)));
         }
+        "zip" => {
+            let (path, entries) = rest.split_once(": ").context("zip PATH: NAME=TEXT | …")?;
+            let entries = entries.split(" | ").map(|entry| {
+                let (name, text) = entry.split_once('=').context("NAME=TEXT")?;
+                Ok((name.trim().to_owned(), sized(text)))
+            });
+            let entries: Vec<(String, String)> = entries.collect::<anyhow::Result<_>>()?;
+            setup.media.push((path.into(), crate::made::zip(&entries)?));
+        }
         "png" => {
             let (path, size) = rest.split_once(": ").context("png PATH: WIDTH HEIGHT")?;
             let (width, height) = size.split_once(' ').context("png PATH: WIDTH HEIGHT")?;

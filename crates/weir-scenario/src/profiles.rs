@@ -1,6 +1,7 @@
 //! The profiles of a scenario: the built-in ones, over the settings that the session has. Not here:
 //! what a switch means (the session), whether it passes (the gate).
 
+use std::path::Path;
 use std::sync::Arc;
 
 use weir_core::profile::{Limits, PermissionMode, Profile, built_in_profiles};
@@ -27,6 +28,17 @@ pub fn loading(
         toolbox.visible_specs(profile, permission != PermissionMode::Plan),
         window,
     ))
+}
+
+/// Tools with nothing behind them in a scenario: no search engine is set up, and those of a vault in
+/// a folder that is none.
+pub fn idle_tool_names(folder: impl AsRef<Path>) -> Vec<String> {
+    let of_vault = match weir_engine::scene::kind_of(folder.as_ref()) {
+        Some("notes") => &[],
+        _ => weir_tools::VAULT_TOOLS,
+    };
+    let of_engines = ["web_search", "anti_echo_search"];
+    of_engines.iter().chain(of_vault).map(|name| (*name).to_owned()).collect()
 }
 
 /// Names and descriptions of the profiles that a scenario has.
@@ -73,9 +85,13 @@ impl Profiles for FakeProfiles {
         let profile = built_in_profiles().into_iter().find(|profile| profile.name == name);
         let profile = profile.ok_or_else(|| format!("there is no profile {name}"))?;
         let permission = profile.permission.unwrap_or(self.permission);
-        let ToolLoading { loaded: tools, deferred } =
-            loading(&profile, permission, current.model.window, &[])
-                .map_err(|why| why.to_string())?;
+        let ToolLoading { loaded: tools, deferred } = loading(
+            &profile,
+            permission,
+            current.model.window,
+            &idle_tool_names(&current.workspace),
+        )
+        .map_err(|why| why.to_string())?;
         let mut scene = scene(&profile, &tools, &deferred, current.guards.canary.as_deref());
         scene.window = current.model.window;
         let max_iterations = profile.max_iterations.unwrap_or(self.limits.max_iterations);

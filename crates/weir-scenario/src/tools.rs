@@ -30,15 +30,15 @@ pub async fn shelve(
     options: &mut SessionOptions,
 ) -> anyhow::Result<()> {
     let scripts: Arc<dyn Scripts> = Arc::new(OwnScripts);
-    let toolbox = options.hands.toolbox.clone().unwrap_or_else(|| Arc::new(toolbox.copy()));
+    let toolbox = options.resources.toolbox.clone().unwrap_or_else(|| Arc::new(toolbox.copy()));
     let from = weir_tools::ToolFiles { workspace: &options.workspace, trusted };
     let (specs, _) = weir_tools::add_dynamic_tools(store, from, &scripts, &toolbox).await?;
     let config = &mut options.config;
     let has = |spec: &ToolSpec| config.profile.has_tool(&spec.name, spec.group);
     let specs: Vec<ToolSpec> = specs.into_iter().filter(has).collect();
     Arc::make_mut(&mut config.deferred).extend(specs);
-    options.hands.toolbox = Some(toolbox);
-    options.hands.scripts = Some(scripts);
+    options.resources.toolbox = Some(toolbox);
+    options.resources.scripts = Some(scripts);
     Ok(())
 }
 

@@ -6,6 +6,7 @@ use weir_engine::plugins::PluginSettings;
 use weir_engine::ports::{MethodCall, PluginPlace, PluginState};
 use weir_engine::workspace::{Workspace, WorkspaceOptions};
 use weir_store::MemoryStore;
+use weir_test_kit::TestFolder;
 
 use super::*;
 use crate::world::WorldClock;
@@ -42,21 +43,19 @@ script = "go.sh"
 "#;
 
 struct House {
-    folder: tempfile::TempDir,
+    folder: TestFolder,
     store: Arc<dyn Store>,
     trusted: bool,
 }
 
 impl House {
     fn new() -> House {
-        let folder = tempfile::tempdir().expect("a folder");
-        std::fs::create_dir_all(folder.path().join("work")).expect("a folder");
+        let folder = TestFolder::new();
+        folder.make_folder("work");
         House { folder, store: Arc::new(MemoryStore::new()), trusted: true }
     }
     fn write(&self, path: &str, text: &str) {
-        let path = self.folder.path().join(path);
-        std::fs::create_dir_all(path.parent().expect("a parent")).expect("folders");
-        std::fs::write(path, text).expect("a file");
+        self.folder.write(path, text);
     }
     /// The demo plugin in a place of plugins.
     fn demo(&self, place: &str) {
@@ -192,11 +191,7 @@ async fn z9_a_workspace_must_be_trusted_and_its_plugins_are_its_own() {
     let call = plugins.resolve_command(&session(), "demo:go", &map(&json!({ "a": "x" }))).await;
     assert_eq!(call.expect("on").command, "/bin/sh .weir/plugins/demo/go.sh x");
     // The same plugin elsewhere was not switched on by that.
-    let other = House {
-        folder: tempfile::tempdir().expect("a folder"),
-        store: house.store.clone(),
-        trusted: true,
-    };
+    let other = House { folder: TestFolder::new(), store: house.store.clone(), trusted: true };
     other.demo("work/.weir/plugins");
     assert_eq!(state(&other.plugins(), "demo").await, PluginState::Disabled);
     // Trust that was taken back takes the plugin with it.

@@ -12,7 +12,7 @@ use weir_core::skill::{SkillLine, SkillNote};
 use weir_core::tool::ToolGroup;
 use weir_core::tool::defer::ToolLoading;
 use weir_engine::scene;
-use weir_scenario::profiles::{listed, loading};
+use weir_scenario::profiles::{idle_tool_names, listed, loading};
 
 /// Tokens that the system prompt may have.
 const SYSTEM_TOKENS_MAX: usize = 3_000;
@@ -28,7 +28,8 @@ fn tokens(text: &str) -> usize {
 fn scene_of(profile: &Profile, window: u64) -> PromptScene {
     let permission = profile.permission.unwrap_or(PermissionMode::Ask);
     let ToolLoading { loaded, deferred } =
-        loading(profile, permission, window, &[]).expect("names are unique");
+        loading(profile, permission, window, &idle_tool_names("/nowhere"))
+            .expect("names are unique");
     PromptScene {
         conventions: profile.conventions.clone(),
         profile: Some(profile.clone()),

@@ -123,7 +123,7 @@ impl Place {
             holder: this_process("daemon"),
             settings: SchedulerSettings { at_once: 3, per_hour: 3, missed: MissedTicks::Run },
             tell: Arc::new(|_| ()),
-            house: None,
+            shared_places: None,
         });
         let stop = CancellationToken::new();
         let ends = stop.clone();

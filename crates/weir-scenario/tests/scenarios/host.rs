@@ -1,25 +1,34 @@
 //! The contract of the engine's host: what a person tells a session does the same, wherever it runs.
-//! Each command in each setting: the session runs in this program, in another one over the same
-//! store, or in none, and is then taken up or written beside the loop.
+//! Each command in each setting: the session runs in this program, in another one, or in none, and is
+//! then taken up or written beside the loop; and the programs have one store in memory, files of one
+//! folder (processes of a machine), or one database (replicas of a server).
 //!
-//! Not here: another replica over PostgreSQL (`weir/tests/it/serve`).
+//! Not here: the commands themselves (`host/commands.rs`), and programs that die meanwhile
+//! (`host/crashes.rs`).
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::stream::{self, StreamExt as _};
 use weir_core::event::Decision;
 use weir_core::ids::{ApprovalId, InputId, QuestionId, SessionId};
-use weir_core::input::{ApprovalAnswer, PersonCommand, PersonMessage};
-use weir_core::message::MessageBlock;
-use weir_core::profile::PermissionMode;
+use weir_core::input::PersonCommand;
 use weir_engine::host::{
     LiveSession, Released, SentCommand, SessionState, SessionView, TellOutcome,
 };
 use weir_engine::ports::Store;
 use weir_scenario::parse;
-use weir_scenario::play::Depth;
-use weir_scenario::programs::{Machine, Program, Takes};
+use weir_scenario::programs::{Machine, Place, Program, Takes};
 use weir_store::this_process;
+use weir_test_kit::TestDatabase;
+
+#[path = "host/commands.rs"]
+mod commands;
+
+#[path = "host/crashes.rs"]
+mod crashes;
+
+use commands::{BY, Case, Shows, Stage, answer, case, cases, message, names_of};
 
 /// Where the session runs when it is told something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,6 +41,12 @@ enum Setting {
 
 const SETTINGS: [Setting; 4] =
     [Setting::ThisProgram, Setting::OtherProgram, Setting::NobodyTakenUp, Setting::NobodyOffline];
+
+/// Cases that are tried at a time where they wait for a disk.
+const AT_A_TIME: usize = 3;
+
+/// How long letters may take to be gone.
+const LETTERS_WAIT: Duration = Duration::from_secs(30);
 
 /// Asks whether a file may be written, and then for a colour.
 const SCENARIO: &str = r#"# The host
@@ -56,32 +71,8 @@ says What is said stands in the tests.
 ```
 "#;
 
-/// How far the session is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stage {
-    /// An approval waits, and an input behind it.
-    Approval,
-    /// A question waits; the approval before it was for the session.
-    Question,
-    /// It has said what it had to say.
-    Rest,
-}
-
-const BY: &str = "ada (another place)";
-
 fn session() -> SessionId {
     SessionId::new("s")
-}
-
-fn message(text: &str, client_id: &str) -> PersonCommand {
-    let content = vec![MessageBlock::text(text)];
-    let client_id = Some(client_id.to_owned());
-    PersonMessage { content, client_id, ..PersonMessage::default() }.into()
-}
-
-fn answer(decision: Decision) -> PersonCommand {
-    let approval = ApprovalId::new("s-a1");
-    PersonCommand::Decide(ApprovalAnswer { approval, decision, reason: None, terms: None })
 }
 
 async fn reach(live: &LiveSession, what: &str, there: impl Fn(&SessionState) -> bool) {
@@ -90,9 +81,24 @@ async fn reach(live: &LiveSession, what: &str, there: impl Fn(&SessionState) -> 
     found.unwrap_or_else(|| panic!("{what} is not reached: {state:?}"));
 }
 
+/// Waits until a fact of this kind stands in the journal.
+async fn reach_fact(machine: &Machine, kind: &str) {
+    let found = tokio::time::timeout(Duration::from_secs(60), async {
+        while !kinds(machine.store().as_ref()).await.iter().any(|found| found == kind) {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    });
+    found.await.unwrap_or_else(|_| panic!("no {kind}"));
+}
+
+async fn new_machine(place: &Place) -> Arc<Machine> {
+    let scenario = parse::parse(SCENARIO).expect("a scenario");
+    Machine::new(scenario, place.clone()).await.expect("a machine")
+}
+
 /// A program in which the session has come as far as `stage`.
 async fn begun(machine: &Arc<Machine>, stage: Stage) -> Arc<Program> {
-    let program = machine.start("the first", Takes::Up).expect("a program");
+    let program = machine.start("the first", Takes::Up).await.expect("a program");
     let live = program.open(&session()).await.expect("it opens");
     let told = |command| live.handle().tell_session("person", command);
     told(message("Go.", "m1")).await.expect("it is said");
@@ -110,23 +116,27 @@ async fn begun(machine: &Arc<Machine>, stage: Stage) -> Arc<Program> {
     let (question, answer) = (QuestionId::new("s-q2"), "a".into());
     told(PersonCommand::Reply { question, answer }).await.expect("it is open");
     reach(&live, "the end", |state| state.is_at_rest() && state.ended.is_some()).await;
+    if stage == Stage::Condensed {
+        told(PersonCommand::Condense { keep: None }).await.expect("it is at rest");
+        reach_fact(machine, "context.condensed").await;
+    }
     program
 }
 
 /// The program that tells the session something, in this setting. `first` has it, and goes on as long
 /// as its session is not asked for.
 async fn teller(machine: &Arc<Machine>, first: &Arc<Program>, setting: Setting) -> Arc<Program> {
-    let second = |takes| machine.start("the second", takes).expect("a program");
+    let second = async |takes| machine.start("the second", takes).await.expect("a program");
     match setting {
         Setting::ThisProgram => first.clone(),
-        Setting::OtherProgram => second(Takes::Up),
+        Setting::OtherProgram => second(Takes::Up).await,
         Setting::NobodyTakenUp => {
             first.end().await;
-            second(Takes::Up)
+            second(Takes::Up).await
         }
         Setting::NobodyOffline => {
             first.end().await;
-            second(Takes::Nothing)
+            second(Takes::Nothing).await
         }
     }
 }
@@ -149,128 +159,149 @@ async fn kinds(store: &dyn Store) -> Vec<String> {
     records.into_iter().map(|record| record.kind).collect()
 }
 
-/// Tells it in each setting; gives what came of it. The fact of the command stands in the journal
-/// once more than before, and no letter is left.
-async fn everywhere(
-    stage: Stage,
-    fact: &str,
-    command: impl Fn(&SessionState) -> PersonCommand,
-    settled: impl Fn(&SessionState) -> bool + Send + Sync + Copy,
-) -> Vec<(Setting, TellOutcome<()>)> {
-    let mut all = Vec::new();
+/// How many facts show what `case` tells.
+async fn count_facts(case: &Case, store: &dyn Store) -> usize {
+    let records = store.read_records(&session(), 1, 10_000).await.expect("readable");
+    let shows = |record: &&weir_core::record::Record| {
+        Some(record.kind.as_str()) == case.fact && record.payload.contains(case.words)
+    };
+    records.iter().filter(shows).count()
+}
+
+async fn wait_until_letters_are_gone(machine: &Machine, what: &str) {
+    let gone = tokio::time::timeout(LETTERS_WAIT, async {
+        while !machine.store().waiting_remote_commands(&session()).await?.is_empty() {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        Ok::<(), weir_engine::ports::StoreError>(())
+    });
+    gone.await.unwrap_or_else(|_| panic!("{what}: letters wait")).expect("readable");
+}
+
+/// The command of `case` as the session stands.
+async fn command_of(case: &Case, program: &Arc<Program>) -> PersonCommand {
+    let host = program.host();
+    let view = host.view_session(&session()).await.expect("readable").expect("it exists");
+    let command = view.read_state(case.command);
+    assert!(names_of(&command).contains(&case.name), "{} stands in another row", case.name);
+    command
+}
+
+/// Tells it in one setting. Its fact stands in the journal once more than before, no letter is left,
+/// and whoever told it heard what everybody hears.
+async fn tell_in(place: &Place, case: &Case, setting: Setting) {
+    let what = format!("{} in {setting:?}", case.name);
+    let machine = new_machine(place).await;
+    let first = begun(&machine, case.stage).await;
+    let command = command_of(case, &first).await;
+    let before = count_facts(case, machine.store().as_ref()).await;
+    let program = teller(&machine, &first, setting).await;
+    let told = tell(&program, command, &case.settled).await;
+    let after = count_facts(case, machine.store().as_ref()).await;
+    assert_eq!(after, before + usize::from(case.fact.is_some()), "{what}: {told:?}");
+    let expected = match case.shows {
+        Shows::Found => {
+            TellOutcome::Found { found: (), at_rest: setting == Setting::NobodyOffline }
+        }
+        Shows::TakenIn => TellOutcome::TakenIn,
+    };
+    assert_eq!(told, expected, "{what}");
+    wait_until_letters_are_gone(&machine, &what).await;
+    first.end().await;
+    program.end().await;
+    let after = count_facts(case, machine.store().as_ref()).await;
+    assert_eq!(after, before + usize::from(case.fact.is_some()), "{what}, afterwards");
+    machine.close().await;
+}
+
+/// Tells it in each setting, with a store in memory.
+async fn tell_everywhere(name: &str) {
     for setting in SETTINGS {
-        let scenario = parse::parse(SCENARIO).expect("a scenario");
-        let machine = Machine::new(scenario, Depth::Memory).expect("a machine");
-        let first = begun(&machine, stage).await;
-        let host = first.host();
-        let view = host.view_session(&session()).await.expect("readable").expect("it exists");
-        let command = view.read_state(&command);
-        drop((view, host));
-        let count = |kinds: &[String]| kinds.iter().filter(|kind| *kind == fact).count();
-        let before = count(&kinds(machine.store().as_ref()).await);
-        let program = teller(&machine, &first, setting).await;
-        let told = tell(&program, command, settled).await;
-        let after = count(&kinds(machine.store().as_ref()).await);
-        assert!(after > before, "{setting:?}: {told:?}, and no {fact} stands in the journal");
-        tokio::time::sleep(Duration::from_secs(1)).await;
-        let letters = machine.store().waiting_remote_commands(&session()).await.expect("readable");
-        assert_eq!(letters, [], "{setting:?}");
-        all.push((setting, told));
-    }
-    all
-}
-
-/// What is to come of a command whose fact is looked for.
-fn found_everywhere(told: &[(Setting, TellOutcome<()>)]) {
-    for (setting, told) in told {
-        let at_rest = *setting == Setting::NobodyOffline;
-        assert_eq!(*told, TellOutcome::Found { found: (), at_rest }, "{setting:?}");
+        tell_in(&Place::Memory, &case(name), setting).await;
     }
 }
 
-/// What is to come of a command that is only taken in.
-fn taken_in_everywhere(told: &[(Setting, TellOutcome<()>)]) {
-    for (setting, told) in told {
-        assert_eq!(*told, TellOutcome::TakenIn, "{setting:?}");
-    }
+/// Tells everything in each setting, several at a time.
+async fn tell_everything(place: &Place) {
+    let all = cases();
+    let all = all.iter().flat_map(|case| SETTINGS.map(|setting| (case, setting)));
+    let told = stream::iter(all).map(|(case, setting)| tell_in(place, case, setting));
+    told.buffer_unordered(AT_A_TIME).collect::<()>().await;
+}
+
+/// Another process has files of its own open, and hears of letters and facts by their notices.
+#[tokio::test]
+async fn d8_every_command_does_the_same_among_processes_of_a_machine() {
+    tell_everything(&Place::Folder).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn s17_every_command_does_the_same_among_replicas_of_a_server() {
+    let Some(database) = TestDatabase::create().await else { return };
+    tell_everything(&Place::Database(Arc::new(database))).await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn d8_a_message_is_said_wherever_the_session_runs() {
-    let settled = |state: &SessionState| state.sent.contains_key("m9");
-    let say = |_: &SessionState| message("Once more.", "m9");
-    found_everywhere(&everywhere(Stage::Rest, "input.accepted", say, settled).await);
+    tell_everywhere("say").await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn l12_a_message_is_queued_wherever_the_run_is_on() {
+    tell_everywhere("say in a run").await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn g4_a_decision_counts_wherever_the_session_runs() {
-    for decision in [Decision::Once, Decision::Deny, Decision::Session, Decision::Always] {
-        let id = ApprovalId::new("s-a1");
-        let settled = |state: &SessionState| {
-            let resolution = state.resolution(&id);
-            resolution.is_some_and(|f| f.by == BY && f.decision == Some(decision))
-        };
-        let decide = |_: &SessionState| answer(decision);
-        found_everywhere(&everywhere(Stage::Approval, "approval.resolved", decide, &settled).await);
+    for name in ["allow once", "deny", "allow for the session", "allow always"] {
+        tell_everywhere(name).await;
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn g4_a_question_is_answered_wherever_the_session_runs() {
-    let question = QuestionId::new("s-q2");
-    let settled = |state: &SessionState| state.answer(&question).is_some_and(|f| f.by == BY);
-    let reply =
-        |_: &SessionState| PersonCommand::Reply { question: question.clone(), answer: "b".into() };
-    found_everywhere(&everywhere(Stage::Question, "question.answered", reply, &settled).await);
+    tell_everywhere("reply").await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn d8_a_run_is_ended_wherever_the_session_runs() {
-    let settled = |state: &SessionState| state.run.is_none() || state.cancelled;
-    let cancel = |_: &SessionState| PersonCommand::Cancel;
-    found_everywhere(&everywhere(Stage::Approval, "cancel.requested", cancel, settled).await);
+    tell_everywhere("cancel").await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn l12_an_input_is_withdrawn_wherever_the_session_runs() {
-    let settled = |state: &SessionState| !state.queued.contains(&InputId(2));
-    let withdraw = |_: &SessionState| PersonCommand::Withdraw { input: InputId(2) };
-    found_everywhere(&everywhere(Stage::Approval, "input.withdrawn", withdraw, settled).await);
+    tell_everywhere("withdraw").await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn z2_a_lease_is_revoked_wherever_the_session_runs() {
-    let settled = |state: &SessionState| !state.leases.contains(&1);
-    let revoke = |state: &SessionState| {
-        assert!(state.leases.contains(&1), "{:?}", state.leases);
-        PersonCommand::Revoke { lease: 1 }
-    };
-    found_everywhere(&everywhere(Stage::Rest, "lease.revoked", revoke, settled).await);
+    tell_everywhere("revoke").await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn f1_settings_change_wherever_the_session_runs() {
-    let configure = |state: &SessionState| {
-        let mut config = state.config.as_ref().expect("it is open").as_ref().clone();
-        config.permission = PermissionMode::AutoEdit;
-        PersonCommand::Configure { reason: "another mode".into(), config: Arc::new(config) }
-    };
-    let never = |_: &SessionState| false;
-    taken_in_everywhere(&everywhere(Stage::Rest, "session.configured", configure, never).await);
+    tell_everywhere("configure").await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn x3_a_context_is_condensed_wherever_the_session_runs() {
-    let condense = |_: &SessionState| PersonCommand::Condense { keep: None };
-    let never = |_: &SessionState| false;
-    taken_in_everywhere(&everywhere(Stage::Rest, "context.condensing", condense, never).await);
+    tell_everywhere("condense").await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn x3_a_condensing_is_taken_back_wherever_the_session_runs() {
+    tell_everywhere("uncondense").await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn d8_a_session_is_given_back_wherever_it_runs() {
+    tell_everywhere("yield").await;
 }
 
 #[tokio::test(start_paused = true)]
 async fn x3_what_was_never_condensed_is_refused_alike_wherever_the_session_runs() {
     for setting in SETTINGS {
-        let scenario = parse::parse(SCENARIO).expect("a scenario");
-        let machine = Machine::new(scenario, Depth::Memory).expect("a machine");
+        let machine = new_machine(&Place::Memory).await;
         let first = begun(&machine, Stage::Rest).await;
         let program = teller(&machine, &first, setting).await;
         let told = tell(&program, PersonCommand::Uncondense, |_| false).await;
@@ -280,10 +311,9 @@ async fn x3_what_was_never_condensed_is_refused_alike_wherever_the_session_runs(
 
 #[tokio::test(start_paused = true)]
 async fn x3_what_counts_between_runs_says_so_where_another_program_has_one_on() {
-    let scenario = parse::parse(SCENARIO).expect("a scenario");
-    let machine = Machine::new(scenario, Depth::Memory).expect("a machine");
+    let machine = new_machine(&Place::Memory).await;
     let first = begun(&machine, Stage::Approval).await;
-    let second = machine.start("the second", Takes::Up).expect("a program");
+    let second = machine.start("the second", Takes::Up).await.expect("a program");
     let told = tell(&second, PersonCommand::Condense { keep: None }, |_| false).await;
     assert_eq!(told, TellOutcome::InUse);
     let released = second.host().release_session(&session(), BY).await.expect("readable");
@@ -293,10 +323,9 @@ async fn x3_what_counts_between_runs_says_so_where_another_program_has_one_on() 
 
 #[tokio::test(start_paused = true)]
 async fn d8_a_session_at_rest_is_given_to_the_program_that_asks_for_it() {
-    let scenario = parse::parse(SCENARIO).expect("a scenario");
-    let machine = Machine::new(scenario, Depth::Memory).expect("a machine");
+    let machine = new_machine(&Place::Memory).await;
     let _first = begun(&machine, Stage::Rest).await;
-    let second = machine.start("the second", Takes::Up).expect("a program");
+    let second = machine.start("the second", Takes::Up).await.expect("a program");
     let released = second.host().release_session(&session(), BY).await.expect("readable");
     assert_eq!(released, Released::Free);
     let owner = this_process("a third");
@@ -307,8 +336,7 @@ async fn d8_a_session_at_rest_is_given_to_the_program_that_asks_for_it() {
 #[tokio::test(start_paused = true)]
 async fn g4_the_first_of_two_answers_counts_wherever_the_session_runs() {
     for setting in SETTINGS {
-        let scenario = parse::parse(SCENARIO).expect("a scenario");
-        let machine = Machine::new(scenario, Depth::Memory).expect("a machine");
+        let machine = new_machine(&Place::Memory).await;
         let first = begun(&machine, Stage::Approval).await;
         let decided = |state: &SessionState| state.resolution(&ApprovalId::new("s-a1")).is_some();
         let program = teller(&machine, &first, setting).await;
@@ -325,8 +353,7 @@ async fn g4_the_first_of_two_answers_counts_wherever_the_session_runs() {
 /// Nothing is read again for a decision where the session runs.
 #[tokio::test(start_paused = true)]
 async fn g4_what_runs_here_is_known_from_memory() {
-    let scenario = parse::parse(SCENARIO).expect("a scenario");
-    let machine = Machine::new(scenario, Depth::Memory).expect("a machine");
+    let machine = new_machine(&Place::Memory).await;
     let first = begun(&machine, Stage::Approval).await;
     let (session, by, command) = (session(), BY.to_owned(), answer(Decision::Once));
     let sent = SentCommand { session, by, command };
@@ -341,8 +368,7 @@ async fn g4_what_runs_here_is_known_from_memory() {
 #[tokio::test(start_paused = true)]
 async fn d8_what_nobody_reads_waits_and_counts_once_its_holder_is_gone() {
     for goes in [false, true] {
-        let scenario = parse::parse(SCENARIO).expect("a scenario");
-        let machine = Machine::new(scenario, Depth::Memory).expect("a machine");
+        let machine = new_machine(&Place::Memory).await;
         begun(&machine, Stage::Approval).await.end().await;
         let store = machine.store().clone();
         let lease =
@@ -354,7 +380,7 @@ async fn d8_what_nobody_reads_waits_and_counts_once_its_holder_is_gone() {
                 store.release_lease(&lease).await.expect("writable");
             });
         }
-        let program = machine.start("the second", Takes::Up).expect("a program");
+        let program = machine.start("the second", Takes::Up).await.expect("a program");
         let decided = |state: &SessionState| state.resolution(&ApprovalId::new("s-a1")).is_some();
         let told = tell(&program, answer(Decision::Deny), decided).await;
         let letters = store.waiting_remote_commands(&session()).await.expect("readable").len();

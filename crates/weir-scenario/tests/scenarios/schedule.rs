@@ -163,7 +163,7 @@ impl Place {
             holder,
             settings: self.settings,
             tell: Arc::new(|_| ()),
-            house: None,
+            shared_places: None,
         });
         let ends = stop.clone();
         let task = tokio::spawn(async move {

@@ -1,0 +1,43 @@
+//! What tests of several crates need: a folder, an installation, a program that runs, a server with
+//! browsers, a database, a disk of a test's own, and waiting with a bound. A development dependency
+//! alone, which knows no other crate of Weir: it sees the program from outside.
+//!
+//! Not here: the fakes of ports and the scenarios (`weir-scenario`), and what one test alone needs.
+//! Everything here panics where something cannot be had: then the test has failed.
+
+mod disk;
+mod file_work;
+mod folder;
+mod http;
+mod installation;
+mod program;
+mod running;
+mod skip;
+mod wait;
+
+#[cfg(feature = "server")]
+mod browser;
+#[cfg(feature = "database")]
+mod database;
+#[cfg(feature = "database")]
+mod postgres;
+#[cfg(feature = "server")]
+mod server;
+
+#[cfg(feature = "server")]
+pub use browser::{ApiSocket, Browser, PASSWORD};
+#[cfg(feature = "database")]
+pub use database::{TestDatabase, connect_raw};
+pub use disk::SmallDisk;
+pub use file_work::{damage_page, file_writing_script, written_files};
+pub use folder::TestFolder;
+pub use http::{HttpAnswer, HttpRequest, HttpStandIn};
+pub use installation::{CommandOutput, TestInstallation};
+#[cfg(feature = "database")]
+pub use postgres::PrivatePostgres;
+pub use program::weir_program;
+pub use running::RunningProgram;
+#[cfg(feature = "server")]
+pub use server::{ServerSetup, TestServer};
+pub use skip::{or_skipped, skip_test};
+pub use wait::{PATIENCE, wait_until, wait_until_async};

@@ -7,7 +7,7 @@ use weir_engine::ports::{AGENT_ACTIVE, Clock as _, KEPT_AGENT, Store, StoredItem
 use weir_engine::schedule::calendar::{Calendar, time_zone};
 use weir_engine::schedule::load_known_agents;
 
-use crate::cx::Cx;
+use crate::context::InstallationContext;
 use crate::failure::usage;
 use crate::wiring::{self, PromptWish, SessionOverrides, SystemClock};
 use crate::{models, profiles};
@@ -23,7 +23,7 @@ const FOREIGN: &str = "mcp__";
 
 /// An agent that was checked and is kept.
 pub struct CheckedAgent {
-    /// It.
+    /// The definition of the agent.
     pub agent: ScheduledAgent,
     /// How it is kept.
     pub kept: StoredItem,
@@ -38,7 +38,7 @@ pub struct CheckedAgent {
 /// # Errors
 /// A usage error that says what is wrong with it; then nothing is kept.
 pub async fn save_checked_agent(
-    cx: &Cx,
+    cx: &InstallationContext,
     agent: ScheduledAgent,
     place: Place,
 ) -> anyhow::Result<CheckedAgent> {
@@ -83,7 +83,7 @@ pub enum Place {
 }
 
 /// The model exists. Its key may be the daemon's alone.
-fn model(cx: &Cx, text: &str) -> anyhow::Result<()> {
+fn model(cx: &InstallationContext, text: &str) -> anyhow::Result<()> {
     if text.starts_with("script:") {
         return models::model_by_name(cx, text).map(drop);
     }
@@ -127,7 +127,11 @@ async fn check_against_other_agents(
 }
 
 /// The declared tools exist, and the profile does not forbid them; what cannot be known yet is said.
-async fn tools(cx: &Cx, store: &dyn Store, agent: &ScheduledAgent) -> anyhow::Result<Vec<String>> {
+async fn tools(
+    cx: &InstallationContext,
+    store: &dyn Store,
+    agent: &ScheduledAgent,
+) -> anyhow::Result<Vec<String>> {
     let toolbox = wiring::build_toolbox()?;
     let made: Vec<String> =
         store.stored_items(KEPT_TOOL).await?.into_iter().map(|kept| kept.name).collect();

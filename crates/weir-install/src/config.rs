@@ -33,6 +33,7 @@ mod narrow;
 mod plugins;
 #[cfg(test)]
 mod reference;
+mod search;
 mod secrets;
 mod servers;
 mod settings;
@@ -48,11 +49,12 @@ pub use made::{
 };
 pub use narrow::{WithheldPart, WithheldSetting};
 pub use plugins::PluginSettings;
+pub(crate) use search::search_engine_address;
 pub use servers::{
     McpOauthSettings, McpServerSettings, find_server_problem, name_problem, server_complaint,
 };
 pub use settings::{
-    HookSettings, OnFailure, SandboxTier, SecretSettings, ServerSettings, Settings,
+    HookSettings, OnFailure, SandboxTier, SearchSettings, SecretSettings, ServerSettings, Settings,
 };
 
 use file::ConfigLayer;
@@ -70,7 +72,7 @@ pub enum SettingOrigin {
     Environment(&'static str),
     /// Somebody set it on a page of the server.
     Browser {
-        /// Who.
+        /// Name of the person who set it.
         by: String,
         /// It holds for everybody, and not for them alone.
         for_all: bool,
@@ -110,11 +112,11 @@ impl std::fmt::Display for SettingOrigin {
 /// A rule as it stands in a file, not yet understood.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RawRule {
-    /// Its set.
+    /// The list that it belongs to: deny, ask or allow.
     pub action: RuleAction,
-    /// Its text.
+    /// Text of the rule as it stands in the file.
     pub text: String,
-    /// Where it stands.
+    /// File and line of the rule.
     pub origin: RuleOrigin,
 }
 
@@ -125,9 +127,9 @@ pub struct RawHook {
     pub event: String,
     /// The how manyth of its file for that event.
     pub index: usize,
-    /// What it says.
+    /// Settings of the hook as they stand in the file.
     pub settings: HookSettings,
-    /// Where it stands.
+    /// File and line of the hook.
     pub origin: SettingOrigin,
 }
 
@@ -240,7 +242,8 @@ impl WorkspaceConfig {
         let bounds = made::stack_layers([user.as_ref(), environment.as_ref()]);
         let made = made::browser_layers(made, Some(&bounds))?;
         // What was stored for calls of tools beats the variable (L4).
-        let is_stored = [&made.house, &made.person].iter().any(|of| of.get(&CALLS).is_some());
+        let is_stored =
+            [&made.installation, &made.person].iter().any(|of| of.get(&CALLS).is_some());
         if let Some(layer) = environment.as_mut().filter(|_| is_stored) {
             layer.values.remove(CALLS.map(String::from).as_slice());
         }
@@ -256,15 +259,20 @@ impl WorkspaceConfig {
         };
         let project = match (project, trusted) {
             (Some(project), false) => {
-                let below =
-                    made::stack_layers([user.as_ref(), Some(&made.house), Some(&made.person)]);
+                let below = made::stack_layers([
+                    user.as_ref(),
+                    Some(&made.installation),
+                    Some(&made.person),
+                ]);
                 let narrowed = narrow::narrow_project_layer(project, Some(&below))?;
                 config.withheld = narrowed.withheld;
                 config.permission_ceiling = narrowed.permission;
                 Some(narrowed.layer)
             }
             (Some(mut project), true) => {
-                config.warnings.extend(made::hold_security_settings(&made.house, &mut project));
+                config
+                    .warnings
+                    .extend(made::hold_security_settings(&made.installation, &mut project));
                 Some(project)
             }
             (None, _) => None,
@@ -273,7 +281,7 @@ impl WorkspaceConfig {
         // Whatever else stands in it is not what it is for.
         let here = ConfigLayer::read_file(&files.here, SettingOrigin::User)?;
         let here = here.map(|layer| ConfigLayer { rules: layer.rules, ..ConfigLayer::default() });
-        let layers = [user, Some(made.house), Some(made.person), project, here, environment];
+        let layers = [user, Some(made.installation), Some(made.person), project, here, environment];
         let layers: Vec<ConfigLayer> = layers.into_iter().flatten().collect();
         if !layers.is_empty() {
             config.merge_layers(&layers)?;

@@ -6,7 +6,7 @@ use crate::config::McpServerSettings;
 /// A declared server.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DeclaredServer {
-    /// Its name.
+    /// Name of the server.
     pub name: String,
     /// File and line.
     pub place: String,

@@ -139,9 +139,12 @@ fn describe_reader_exit(status: ExitStatus) -> DocumentError {
 /// The child. Call it before anything else in `main`, when the first argument is [`DOCUMENT`]: it
 /// must have one thread.
 pub fn document_main() -> ExitCode {
-    let confine = || weir_sandbox::confine_reader(LIMITS);
-    let served =
-        weir_documents::serve_question(&mut io::stdin().lock(), &mut io::stdout().lock(), confine);
+    let served = weir_documents::serve_question(
+        &mut io::stdin().lock(),
+        &mut io::stdout().lock(),
+        || weir_sandbox::limit_reader(LIMITS),
+        || weir_sandbox::confine_reader(LIMITS),
+    );
     match served {
         Ok(()) => ExitCode::SUCCESS,
         Err(_) => ExitCode::from(2),

@@ -37,7 +37,7 @@ impl ProcessEnvironment {
         path.is_absolute().then_some(path)
     }
 
-    /// All of them.
+    /// Every variable with its value.
     pub fn all_variables(&self) -> impl Iterator<Item = (OsString, OsString)> {
         self.variables.iter().map(|(name, value)| (OsString::from(name), value.clone()))
     }

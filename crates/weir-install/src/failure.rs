@@ -39,7 +39,7 @@ pub fn engine_failure(error: EngineError) -> anyhow::Error {
 
 /// Something could not be done for a person.
 #[derive(Debug, thiserror::Error)]
-pub enum HouseError {
+pub enum InstallationError {
     /// What was asked for cannot be: a sentence that says why and what to do.
     #[error("{0}")]
     Refused(String),
@@ -55,7 +55,7 @@ pub enum HouseError {
 }
 
 /// An error in words for whoever asked.
-pub fn refused(error: &anyhow::Error) -> HouseError {
+pub fn refused(error: &anyhow::Error) -> InstallationError {
     let of_store = |cause: &(dyn std::error::Error + 'static)| match cause.downcast_ref() {
         Some(EngineError::Store(error)) => Some(error.clone()),
         _ => cause.downcast_ref::<StoreError>().cloned(),
@@ -63,6 +63,6 @@ pub fn refused(error: &anyhow::Error) -> HouseError {
     match error.chain().find_map(of_store) {
         // Nobody who asks can do anything about that.
         Some(error @ (StoreError::Damaged { .. } | StoreError::Io { .. })) => error.into(),
-        _ => HouseError::Refused(format!("{error:#}")),
+        _ => InstallationError::Refused(format!("{error:#}")),
     }
 }

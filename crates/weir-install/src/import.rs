@@ -12,7 +12,7 @@ use weir_core::governance::rules::{RuleAction, RuleOrigin, RuleSet};
 use weir_core::profile::PermissionMode;
 
 use crate::config::{self, ConfigAdditions, HookSettings, McpServerSettings, SecretSettings};
-use crate::cx::Cx;
+use crate::context::InstallationContext;
 use crate::failure::usage;
 use crate::wiring;
 
@@ -52,9 +52,9 @@ pub struct ImportItem {
     pub place: String,
     /// What stands there.
     pub says: String,
-    /// What it is here.
+    /// Kind of thing that the item becomes in Weir.
     pub becomes: ImportMapping,
-    /// Where it goes.
+    /// File or table that the item is written to.
     pub target: ImportTarget,
     /// What is not the same, for the person.
     pub notes: Vec<String>,
@@ -77,7 +77,7 @@ pub enum ImportMapping {
     Nothing(String),
 }
 
-/// What is done with an item.
+/// The outcome of importing one item.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ImportOutcome {
     /// It is taken over.
@@ -109,7 +109,11 @@ struct ImportFindings {
 ///
 /// # Errors
 /// A file that cannot be understood: file and line.
-pub fn plan_import(cx: &Cx, agent: OtherAgent, home: &Path) -> anyhow::Result<ImportPlan> {
+pub fn plan_import(
+    cx: &InstallationContext,
+    agent: OtherAgent,
+    home: &Path,
+) -> anyhow::Result<ImportPlan> {
     let places = files::ImportPlaces { home, workspace: &cx.folder, environment: &cx.environment };
     let found = match agent {
         OtherAgent::ClaudeCode => claude::read_claude_files(&places),
@@ -138,7 +142,11 @@ pub fn plan_import(cx: &Cx, agent: OtherAgent, home: &Path) -> anyhow::Result<Im
 ///
 /// # Errors
 /// A file cannot be written. Each file is changed whole or not at all.
-pub fn write_import(cx: &Cx, plan: &ImportPlan, widening: bool) -> anyhow::Result<()> {
+pub fn write_import(
+    cx: &InstallationContext,
+    plan: &ImportPlan,
+    widening: bool,
+) -> anyhow::Result<()> {
     let files = cx.config_files();
     for target in [ImportTarget::User, ImportTarget::Project] {
         let wanted = |outcome: &ImportOutcome| {
@@ -196,7 +204,7 @@ struct ExistingSetup<'a> {
 }
 
 impl<'a> ExistingSetup<'a> {
-    fn load_existing(cx: &'a Cx) -> anyhow::Result<ExistingSetup<'a>> {
+    fn load_existing(cx: &'a InstallationContext) -> anyhow::Result<ExistingSetup<'a>> {
         let (files, workspace) = (cx.config_files(), cx.open_workspace()?);
         Ok(ExistingSetup {
             config: cx.config()?,

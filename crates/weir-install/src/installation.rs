@@ -13,9 +13,9 @@ use weir_engine::ports::{Clock, Observer, Records, Store};
 use weir_store::{PostgresStores, SqliteStore};
 
 use crate::audit::AuditChainSource;
-use crate::cx::Cx;
+use crate::context::{InstallationContext, PersonAccess};
 use crate::environment::WeirFolders;
-use crate::failure::{HouseError, refused, usage};
+use crate::failure::{InstallationError, refused, usage};
 use crate::maintenance::Maintenance;
 use crate::people::Person;
 use crate::seal;
@@ -24,7 +24,7 @@ use crate::wiring::WallClock;
 
 /// The program on this machine.
 pub struct Installation {
-    cx: Cx,
+    cx: InstallationContext,
     records: Arc<dyn Records>,
     clock: Arc<WallClock>,
     care: Maintenance,
@@ -107,7 +107,7 @@ impl Installation {
     ///
     /// # Errors
     /// The database cannot be used.
-    pub async fn open(cx: Cx, database: &str) -> anyhow::Result<Installation> {
+    pub async fn open(cx: InstallationContext, database: &str) -> anyhow::Result<Installation> {
         let (kept, records) = SessionDatabase::open(database, &cx.dirs).await?;
         Ok(Installation {
             care: Maintenance::new(&cx.dirs, database),
@@ -166,17 +166,19 @@ impl Installation {
             true if in_state => self.cx.reloaded_in_folder(&folder)?,
             true => {
                 let store = self.database.store_of(person).await?;
-                self.cx.of_person(self.cx.dirs.clone(), &folder, (store, false))?
+                let access = PersonAccess { store, is_guest: false };
+                self.cx.of_person(self.cx.dirs.clone(), &folder, access)?
             }
             false => {
                 std::fs::create_dir_all(&folder)?;
                 let store = self.database.store_of(person).await?;
-                self.cx.of_person(self.dirs_of(person), &folder, (store, !person.is_admin()))?
+                let access = PersonAccess { store, is_guest: !person.is_admin() };
+                self.cx.of_person(self.dirs_of(person), &folder, access)?
             }
         };
         let chained = self.database.audit_chain_source(person).await?;
-        let sealed = (chained, seal::read_key(&self.cx.dirs.state)?);
-        UserSpace::new(cx, person.clone(), self.records.clone(), sealed)
+        let seal_key = seal::read_key(&self.cx.dirs.state)?;
+        UserSpace::new(cx, person.clone(), self.records.clone(), chained, seal_key)
     }
 }
 
@@ -186,7 +188,7 @@ impl Installation {
     ///
     /// # Errors
     /// Their store or folder cannot be opened.
-    pub async fn user_space(&self, person: &Person) -> Result<Arc<UserSpace>, HouseError> {
+    pub async fn user_space(&self, person: &Person) -> Result<Arc<UserSpace>, InstallationError> {
         let mut homes = self.homes.lock().await;
         let there = homes.get(person.id.as_str()).and_then(Weak::upgrade);
         // What they may do changes what they have: another role is another home.
@@ -204,13 +206,18 @@ impl Installation {
     ///
     /// # Errors
     /// Something could not be removed; the rest is gone.
-    pub async fn remove_user_space(&self, person: &Person) -> Result<(), HouseError> {
+    pub async fn remove_user_space(&self, person: &Person) -> Result<(), InstallationError> {
         if person.first {
-            return Err(HouseError::Refused("this account has the files of this machine".into()));
+            return Err(InstallationError::Refused(
+                "this account has the files of this machine".into(),
+            ));
         }
-        let failed = |error: std::io::Error| HouseError::Failed(error.to_string());
+        let failed = |error: std::io::Error| InstallationError::Failed(error.to_string());
         self.homes.lock().await.remove(person.id.as_str());
-        self.database.remove(person).await.map_err(|e| HouseError::Failed(format!("{e:#}")))?;
+        self.database
+            .remove(person)
+            .await
+            .map_err(|e| InstallationError::Failed(format!("{e:#}")))?;
         let dirs = self.dirs_of(person);
         if !dirs.state.exists() {
             return Ok(());
@@ -223,7 +230,7 @@ impl Installation {
         self.records.clone()
     }
 
-    /// The time.
+    /// The clock that tells the time.
     pub fn clock(&self) -> Arc<dyn Clock> {
         self.clock.clone()
     }
@@ -247,8 +254,8 @@ impl Installation {
     ///
     /// # Errors
     /// Its file cannot be read or made.
-    pub fn seal_key(&self) -> Result<[u8; 32], HouseError> {
+    pub fn seal_key(&self) -> Result<[u8; 32], InstallationError> {
         seal::read_key(&self.cx.dirs.state)
-            .map_err(|error| HouseError::Failed(format!("{error:#}")))
+            .map_err(|error| InstallationError::Failed(format!("{error:#}")))
     }
 }

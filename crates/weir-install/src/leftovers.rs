@@ -7,7 +7,7 @@ use weir_core::ids::SessionId;
 use weir_engine::workspace::Workspace;
 use weir_store::GitWorktrees;
 
-use crate::cx::Cx;
+use crate::context::InstallationContext;
 
 /// Age after which a folder of results belongs to nobody.
 const ORPHAN_AGE: Duration = Duration::from_secs(3600);
@@ -19,7 +19,7 @@ pub fn remove_results(workspace: &Workspace, session: &SessionId) {
 }
 
 /// Folders of results that nobody touched for an hour.
-pub fn remove_orphans(cx: &Cx) {
+pub fn remove_orphans(cx: &InstallationContext) {
     GitWorktrees::default().sweep_orphans(&cx.folder);
     let Ok(folders) = std::fs::read_dir(cx.folder.join(".weir/tmp")) else { return };
     let Ok(workspace) = cx.open_workspace() else { return };

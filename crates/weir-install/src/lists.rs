@@ -1,4 +1,4 @@
-//! Hosts and recipients that need no asking: each person's own, and the house's for everybody (S9).
+//! Hosts and recipients that need no asking: each person's own, and the installation's for everybody (S9).
 //! Kept in the database and changed only in the browser. Not here: what they let pass (rules).
 
 use schemars::JsonSchema;
@@ -6,15 +6,15 @@ use serde::{Deserialize, Serialize};
 use weir_core::ids::Timestamp;
 use weir_engine::ports::{RecordEntry, Records};
 
-use crate::failure::HouseError;
+use crate::failure::InstallationError;
 use crate::people::{Person, PersonId};
 
-/// Entries of one list of one person, or of the house.
+/// Entries of one list of one person, or of the installation.
 const ENTRIES_MAX: usize = 500;
 /// Characters of an entry.
 const CHARS_MAX: usize = 253;
 
-/// Which list.
+/// The lists that a person, or the installation, keeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ListKind {
@@ -34,6 +34,17 @@ impl ListKind {
     }
 }
 
+/// A list of a person, or of the installation.
+#[derive(Clone, Copy)]
+pub struct OwnedList<'a> {
+    /// What stands on it.
+    pub kind: ListKind,
+    /// Whose list it is, or who changes the installation's.
+    pub person: &'a Person,
+    /// The installation's list, which holds for everybody; only an admin changes it.
+    pub for_all: bool,
+}
+
 /// One entry of a list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct AllowListEntry {
@@ -41,9 +52,9 @@ pub struct AllowListEntry {
     pub value: String,
     /// It holds for everybody.
     pub for_all: bool,
-    /// Who put it there.
+    /// Name of the person who put the value on the list.
     pub by: String,
-    /// When.
+    /// When it was added, in microseconds since 1970 (UTC).
     #[schemars(with = "i64")]
     pub ts: Timestamp,
 }
@@ -54,7 +65,7 @@ struct StoredListEntry {
     by: String,
 }
 
-/// Hosts that `person` may reach without asking: the house's and their own. No value twice.
+/// Hosts that `person` may reach without asking: the installation's and their own. No value twice.
 ///
 /// # Errors
 /// The database does not answer: then nothing is allowed by these lists.
@@ -62,11 +73,11 @@ pub async fn allowed_hosts(
     records: &dyn Records,
     person: &PersonId,
     now: Timestamp,
-) -> Result<Vec<String>, HouseError> {
+) -> Result<Vec<String>, InstallationError> {
     list_values(records, ListKind::Hosts, person, now).await
 }
 
-/// Addresses that mail of `person` may go to: the house's and their own. No value twice.
+/// Addresses that mail of `person` may go to: the installation's and their own. No value twice.
 ///
 /// # Errors
 /// The database does not answer: then nothing may be sent.
@@ -74,7 +85,7 @@ pub async fn allowed_recipients(
     records: &dyn Records,
     person: &PersonId,
     now: Timestamp,
-) -> Result<Vec<String>, HouseError> {
+) -> Result<Vec<String>, InstallationError> {
     list_values(records, ListKind::Recipients, person, now).await
 }
 
@@ -95,7 +106,7 @@ async fn list_values(
     kind: ListKind,
     person: &PersonId,
     now: Timestamp,
-) -> Result<Vec<String>, HouseError> {
+) -> Result<Vec<String>, InstallationError> {
     let mut values: Vec<String> = list_entries(records, kind, person, now)
         .await?
         .into_iter()
@@ -106,18 +117,19 @@ async fn list_values(
     Ok(values)
 }
 
-/// Every entry that holds for `person`: the house's first.
+/// Every entry that holds for `person`: the installation's first.
 pub async fn list_entries(
     records: &dyn Records,
     kind: ListKind,
     person: &PersonId,
     now: Timestamp,
-) -> Result<Vec<AllowListEntry>, HouseError> {
+) -> Result<Vec<AllowListEntry>, InstallationError> {
     let mut found = Vec::new();
     for owner in ["", person.as_str()] {
         for entry in records.list(kind.record_kind(), Some(owner), now).await? {
-            let kept: StoredListEntry = serde_json::from_str(&entry.text)
-                .map_err(|error| HouseError::Failed(format!("an entry of a list: {error}")))?;
+            let kept: StoredListEntry = serde_json::from_str(&entry.text).map_err(|error| {
+                InstallationError::Failed(format!("an entry of a list: {error}"))
+            })?;
             let for_all = entry.owner.is_empty();
             found.push(AllowListEntry { value: kept.value, for_all, by: kept.by, ts: entry.ts });
         }
@@ -125,30 +137,32 @@ pub async fn list_entries(
     Ok(found)
 }
 
-/// Puts a value on a list of `person`, or of the house. Twice is once. Returns the value as it is
+/// Puts a value on a list. Twice is once. Returns the value as it is
 /// kept.
 ///
 /// # Errors
 /// It is no host or address, only an admin may, or the list is full.
 pub async fn add_entry(
     records: &dyn Records,
-    (kind, person, for_all): (ListKind, &Person, bool),
+    list: OwnedList<'_>,
     value: &str,
     now: Timestamp,
-) -> Result<String, HouseError> {
-    let owner = owner_of(person, for_all)?;
+) -> Result<String, InstallationError> {
+    let OwnedList { kind, person, .. } = list;
+    let owner = list.owner_id()?;
     let value = match kind {
         ListKind::Hosts => parse_host(value),
         ListKind::Recipients => parse_recipient(value),
     };
-    let value = value.map_err(HouseError::Refused)?;
+    let value = value.map_err(InstallationError::Refused)?;
     if records.list(kind.record_kind(), Some(owner), now).await?.len() >= ENTRIES_MAX {
-        return Err(HouseError::Refused(format!(
+        return Err(InstallationError::Refused(format!(
             "the list has {ENTRIES_MAX} entries; remove some first"
         )));
     }
     let kept = StoredListEntry { value: value.clone(), by: person.name.clone() };
-    let text = serde_json::to_string(&kept).map_err(|e| HouseError::Failed(e.to_string()))?;
+    let text =
+        serde_json::to_string(&kept).map_err(|e| InstallationError::Failed(e.to_string()))?;
     let entry = RecordEntry {
         kind: kind.record_kind().to_owned(),
         name: entry_name(owner, &value),
@@ -165,22 +179,25 @@ pub async fn add_entry(
 /// Takes a value off a list; whether it stood there.
 ///
 /// # Errors
-/// Only an admin may change the house's.
+/// Only an admin may change the installation's.
 pub async fn remove(
     records: &dyn Records,
-    (kind, person, for_all): (ListKind, &Person, bool),
+    list: OwnedList<'_>,
     value: &str,
-) -> Result<bool, HouseError> {
-    let owner = owner_of(person, for_all)?;
-    Ok(records.remove(kind.record_kind(), &entry_name(owner, value)).await?)
+) -> Result<bool, InstallationError> {
+    let owner = list.owner_id()?;
+    Ok(records.remove(list.kind.record_kind(), &entry_name(owner, value)).await?)
 }
 
-fn owner_of(person: &Person, for_all: bool) -> Result<&str, HouseError> {
-    match (for_all, person.is_admin()) {
-        (false, _) => Ok(person.id.as_str()),
-        (true, true) => Ok(""),
-        (true, false) => {
-            Err(HouseError::Refused("only an admin may change what holds for everybody".into()))
+impl<'a> OwnedList<'a> {
+    /// Whose its entries are in the records; empty: the installation's.
+    fn owner_id(self) -> Result<&'a str, InstallationError> {
+        match (self.for_all, self.person.is_admin()) {
+            (false, _) => Ok(self.person.id.as_str()),
+            (true, true) => Ok(""),
+            (true, false) => Err(InstallationError::Refused(
+                "only an admin may change what holds for everybody".into(),
+            )),
         }
     }
 }

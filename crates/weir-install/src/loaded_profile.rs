@@ -33,7 +33,7 @@ impl std::fmt::Display for ProfileSource {
 pub struct LoadedProfile {
     /// What the engine is given.
     pub profile: Profile,
-    /// Where it comes from.
+    /// Whether the program, the person or the workspace brings it.
     pub source: ProfileSource,
     /// Bounds that it sets.
     pub limits: ProfileLimits,

@@ -4,7 +4,7 @@
 use weir_engine::ports::{MailAccount, MailFolder};
 use weir_mail::{AccountInbox, MailError};
 
-use crate::failure::HouseError;
+use crate::failure::InstallationError;
 
 pub mod accounts;
 pub mod rules;
@@ -13,7 +13,7 @@ pub mod rules;
 ///
 /// # Errors
 /// In words for whoever set the account up.
-pub async fn check_account(account: &MailAccount, folder: &str) -> Result<(), HouseError> {
+pub async fn check_account(account: &MailAccount, folder: &str) -> Result<(), InstallationError> {
     weir_mail::check_account(account, folder).await.map_err(|error| in_words(&error))
 }
 
@@ -24,11 +24,11 @@ pub async fn check_account(account: &MailAccount, folder: &str) -> Result<(), Ho
 pub async fn open_inbox(
     account: &MailAccount,
     folder: &str,
-) -> Result<Box<dyn MailFolder>, HouseError> {
+) -> Result<Box<dyn MailFolder>, InstallationError> {
     let inbox = AccountInbox::open(account, folder).await.map_err(|error| in_words(&error))?;
     Ok(Box::new(inbox))
 }
 
-fn in_words(error: &MailError) -> HouseError {
-    HouseError::Refused(error.to_string())
+fn in_words(error: &MailError) -> InstallationError {
+    InstallationError::Refused(error.to_string())
 }

@@ -12,7 +12,7 @@ use weir_core::ids::Timestamp;
 
 use crate::archive::{self, BackupOf};
 use crate::environment::WeirFolders;
-use crate::failure::{HouseError, refused};
+use crate::failure::{InstallationError, refused};
 
 /// How well something is.
 #[derive(
@@ -51,7 +51,7 @@ impl HealthFinding {
 pub struct BackupLine {
     /// Its name, a plain file name.
     pub name: String,
-    /// Its size.
+    /// Size of the backup in bytes.
     pub bytes: u64,
     /// When it was finished.
     pub made: Timestamp,
@@ -170,9 +170,9 @@ impl Maintenance {
     ///
     /// # Errors
     /// One is being made, or it could not be written; nothing half is left.
-    pub async fn back_up(&self) -> Result<BackupLine, HouseError> {
+    pub async fn back_up(&self) -> Result<BackupLine, InstallationError> {
         let Ok(_busy) = self.busy.try_lock() else {
-            return Err(HouseError::Refused(
+            return Err(InstallationError::Refused(
                 "a backup is being made; wait until it is done".into(),
             ));
         };
@@ -188,23 +188,24 @@ impl Maintenance {
             runtime.block_on(archive::write_archive(&of, &to))?;
             Ok::<PathBuf, anyhow::Error>(to)
         });
-        let written = written.await.map_err(|error| HouseError::Failed(error.to_string()))?;
+        let written =
+            written.await.map_err(|error| InstallationError::Failed(error.to_string()))?;
         let path = written.map_err(|error| {
             tracing::error!(error = format!("{error:#}"), "no backup was made");
             refused(&error)
         })?;
-        line_of(&path).ok_or_else(|| HouseError::Failed("the backup is gone again".into()))
+        line_of(&path).ok_or_else(|| InstallationError::Failed("the backup is gone again".into()))
     }
 
     /// Backups that are kept, the newest first.
     ///
     /// # Errors
     /// The folder cannot be read.
-    pub async fn list_backups(&self) -> Result<Vec<BackupLine>, HouseError> {
+    pub async fn list_backups(&self) -> Result<Vec<BackupLine>, InstallationError> {
         let entries = match std::fs::read_dir(self.folder()) {
             Ok(entries) => entries,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
-            Err(error) => return Err(HouseError::Failed(error.to_string())),
+            Err(error) => return Err(InstallationError::Failed(error.to_string())),
         };
         let mut lines: Vec<BackupLine> =
             entries.flatten().filter_map(|entry| line_of(&entry.path())).collect();
@@ -216,8 +217,8 @@ impl Maintenance {
     ///
     /// # Errors
     /// There is none of this name.
-    pub async fn backup_file(&self, name: &str) -> Result<PathBuf, HouseError> {
-        let missing = || HouseError::Missing(format!("the backup {name}"));
+    pub async fn backup_file(&self, name: &str) -> Result<PathBuf, InstallationError> {
+        let missing = || InstallationError::Missing(format!("the backup {name}"));
         if !is_name(name) {
             return Err(missing());
         }
@@ -229,9 +230,9 @@ impl Maintenance {
     ///
     /// # Errors
     /// There is none of this name, or it cannot be removed.
-    pub async fn remove_backup(&self, name: &str) -> Result<(), HouseError> {
+    pub async fn remove_backup(&self, name: &str) -> Result<(), InstallationError> {
         let path = self.backup_file(name).await?;
-        std::fs::remove_file(path).map_err(|error| HouseError::Failed(error.to_string()))
+        std::fs::remove_file(path).map_err(|error| InstallationError::Failed(error.to_string()))
     }
 }
 

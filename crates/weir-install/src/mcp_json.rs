@@ -11,13 +11,13 @@ use serde::de::{Deserializer, MapAccess, Visitor};
 use crate::config::{McpServerSettings, find_server_problem, name_problem, read_text};
 use crate::duration::TimeSpan;
 
-/// Its name.
+/// Name of the file, in the workspace's root.
 pub const FILE: &str = ".mcp.json";
 
 /// A server as it stands in the file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct McpJsonServer {
-    /// Its name.
+    /// Name of the server.
     pub name: String,
     /// The line of its name.
     pub line: usize,

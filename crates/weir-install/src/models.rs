@@ -12,7 +12,7 @@ use weir_providers::transport::{ModelTransport, TransportOptions};
 use weir_scripted_model::ScriptedModel;
 
 use crate::config::SettingOrigin;
-use crate::cx::Cx;
+use crate::context::InstallationContext;
 use crate::failure::usage;
 use crate::keys::KeySource;
 
@@ -31,7 +31,7 @@ const NO_MODEL: &str = "no model: none is named, no provider has a key, and no l
 ///
 /// # Errors
 /// A provider of the settings is not complete.
-pub fn load_catalogue(cx: &Cx) -> anyhow::Result<ModelCatalogue> {
+pub fn load_catalogue(cx: &InstallationContext) -> anyhow::Result<ModelCatalogue> {
     let settings = &cx.config()?.settings;
     if settings.providers.is_empty() && settings.models.is_empty() {
         return Ok(ModelCatalogue::built_in().clone());
@@ -50,7 +50,7 @@ pub fn load_catalogue(cx: &Cx) -> anyhow::Result<ModelCatalogue> {
 }
 
 /// The transport of this process.
-pub fn process_transport(cx: &Cx) -> Arc<ModelTransport> {
+pub fn process_transport(cx: &InstallationContext) -> Arc<ModelTransport> {
     let made = cx.transport.get_or_init(|| {
         // The variable that other programs read for the same purpose.
         let extra_ca = cx.environment.text_variable("SSL_CERT_FILE").map(PathBuf::from);
@@ -61,7 +61,7 @@ pub fn process_transport(cx: &Cx) -> Arc<ModelTransport> {
 
 /// Where a vendor is reached, with its key from variable or file.
 pub fn vendor_endpoint(
-    cx: &Cx,
+    cx: &InstallationContext,
     catalogue: &ModelCatalogue,
     vendor: &Vendor,
 ) -> anyhow::Result<(ModelEndpoint, Option<KeySource>)> {
@@ -73,7 +73,10 @@ pub fn vendor_endpoint(
 }
 
 /// A model that can be asked.
-pub async fn choose_model(cx: &Cx, wish: Option<&str>) -> anyhow::Result<Arc<dyn Model>> {
+pub async fn choose_model(
+    cx: &InstallationContext,
+    wish: Option<&str>,
+) -> anyhow::Result<Arc<dyn Model>> {
     let named = match wish {
         Some(text) => Some((text.to_owned(), None)),
         None => {
@@ -90,7 +93,7 @@ pub async fn choose_model(cx: &Cx, wish: Option<&str>) -> anyhow::Result<Arc<dyn
 }
 
 /// How much a model thinks where nobody says anything, as far as the catalogue knows it.
-pub fn usual_thinking(cx: &Cx, model: &str) -> Thinking {
+pub fn usual_thinking(cx: &InstallationContext, model: &str) -> Thinking {
     let known = load_catalogue(cx).ok().and_then(|catalogue| catalogue.resolve_model(model).ok());
     known.map_or_else(Thinking::default, |resolved| resolved.info.usual_thinking())
 }
@@ -100,7 +103,10 @@ pub fn usual_thinking(cx: &Cx, model: &str) -> Thinking {
 ///
 /// # Errors
 /// As [`choose_model`].
-pub async fn chosen_model_name(cx: &Cx, wish: Option<&str>) -> anyhow::Result<String> {
+pub async fn chosen_model_name(
+    cx: &InstallationContext,
+    wish: Option<&str>,
+) -> anyhow::Result<String> {
     let set = match wish {
         Some(_) => None,
         None => cx.config()?.settings.model.clone(),
@@ -144,7 +150,7 @@ pub enum MissingForModel {
 /// # Errors
 /// The settings cannot be read.
 pub async fn find_missing_for_model(
-    cx: &Cx,
+    cx: &InstallationContext,
     wish: Option<&str>,
 ) -> anyhow::Result<Option<MissingForModel>> {
     let set = cx.config()?.settings.model.as_deref();
@@ -174,12 +180,16 @@ pub async fn find_missing_for_model(
 ///
 /// # Errors
 /// There is none, or no key for it.
-pub fn model_by_name(cx: &Cx, text: &str) -> anyhow::Result<Arc<dyn Model>> {
+pub fn model_by_name(cx: &InstallationContext, text: &str) -> anyhow::Result<Arc<dyn Model>> {
     model_named_at(cx, text, "")
 }
 
 /// The same for a name that stands at `place`.
-fn model_named_at(cx: &Cx, text: &str, place: &str) -> anyhow::Result<Arc<dyn Model>> {
+fn model_named_at(
+    cx: &InstallationContext,
+    text: &str,
+    place: &str,
+) -> anyhow::Result<Arc<dyn Model>> {
     if let Some(file) = text.strip_prefix("script:") {
         check_guest_script(cx, file)?;
         return scripted_model(cx, Path::new(file));
@@ -191,7 +201,7 @@ fn model_named_at(cx: &Cx, text: &str, place: &str) -> anyhow::Result<Arc<dyn Mo
 }
 
 /// The scripted model that plays `file`.
-fn scripted_model(cx: &Cx, file: &Path) -> anyhow::Result<Arc<dyn Model>> {
+fn scripted_model(cx: &InstallationContext, file: &Path) -> anyhow::Result<Arc<dyn Model>> {
     // Relative to where the person stands; the workspace's own is the second guess.
     let in_folder = cx.folder.join(file);
     let file = if file.exists() || !in_folder.exists() { file } else { &in_folder };
@@ -200,7 +210,7 @@ fn scripted_model(cx: &Cx, file: &Path) -> anyhow::Result<Arc<dyn Model>> {
 }
 
 /// The model when none is named: a key, then a local server, then an error that helps.
-async fn find_usable_model(cx: &Cx) -> anyhow::Result<Arc<dyn Model>> {
+async fn find_usable_model(cx: &InstallationContext) -> anyhow::Result<Arc<dyn Model>> {
     let catalogue = load_catalogue(cx)?;
     for vendor in catalogue.vendors() {
         let (_, source) = vendor_endpoint(cx, &catalogue, vendor)?;
@@ -224,7 +234,7 @@ async fn find_usable_model(cx: &Cx) -> anyhow::Result<Arc<dyn Model>> {
 }
 
 fn connect_resolved_model(
-    cx: &Cx,
+    cx: &InstallationContext,
     catalogue: &ModelCatalogue,
     resolved: ResolvedModel,
 ) -> anyhow::Result<Arc<dyn Model>> {
@@ -247,7 +257,7 @@ fn connect_resolved_model(
 ///
 /// # Errors
 /// It is another; in words.
-fn check_guest_script(cx: &Cx, file: &str) -> anyhow::Result<()> {
+fn check_guest_script(cx: &InstallationContext, file: &str) -> anyhow::Result<()> {
     if !cx.is_guest() {
         return Ok(());
     }

@@ -47,7 +47,7 @@ pub struct Person {
     /// What they are called; may be empty.
     #[serde(default)]
     pub display: String,
-    /// What they may do.
+    /// Role, from which the person's rights follow.
     pub role: Role,
     /// Whoever set the server up: their sessions are those of the command line on this machine.
     #[serde(default)]
@@ -60,7 +60,7 @@ pub struct Person {
 }
 
 impl Person {
-    /// What they are called on pages and in journals.
+    /// The name of the person on pages and in journals.
     pub fn display_name(&self) -> &str {
         if self.display.is_empty() { &self.name } else { &self.display }
     }

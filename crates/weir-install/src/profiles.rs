@@ -10,7 +10,7 @@ use weir_core::model::Thinking;
 use weir_core::profile::{PermissionMode, Profile, built_in_profiles};
 use weir_core::tool::ToolGroup;
 
-use crate::cx::Cx;
+use crate::context::InstallationContext;
 use crate::failure::usage;
 pub use crate::loaded_profile::{LoadedProfile, ProfileLimits, ProfileSource};
 
@@ -64,7 +64,7 @@ impl Default for ToolChoice {
     }
 }
 
-impl Cx {
+impl InstallationContext {
     /// All profiles of this folder. Read once; the person is told then what was left out.
     ///
     /// # Errors
@@ -82,7 +82,7 @@ impl Cx {
 ///
 /// # Errors
 /// As `read_all`.
-pub fn load_all_profiles(cx: &Cx) -> anyhow::Result<Vec<LoadedProfile>> {
+pub fn load_all_profiles(cx: &InstallationContext) -> anyhow::Result<Vec<LoadedProfile>> {
     Ok(cx.loaded_profiles()?.to_vec())
 }
 
@@ -92,7 +92,7 @@ pub fn load_all_profiles(cx: &Cx) -> anyhow::Result<Vec<LoadedProfile>> {
 /// # Errors
 /// A file of the person's own that cannot be understood. A broken file of the workspace is left
 /// out, and the person is told.
-pub(crate) fn read_all(cx: &Cx) -> anyhow::Result<Vec<LoadedProfile>> {
+pub(crate) fn read_all(cx: &InstallationContext) -> anyhow::Result<Vec<LoadedProfile>> {
     let mut profiles: Vec<LoadedProfile> = built_in_profiles().into_iter().map(built_in).collect();
     for path in list_profile_files(&cx.dirs.config.join("profiles")) {
         let loaded = read_profile_file(&path).map_err(usage)?;
@@ -119,7 +119,7 @@ pub(crate) fn read_all(cx: &Cx) -> anyhow::Result<Vec<LoadedProfile>> {
 ///
 /// # Errors
 /// There is none: those that exist are named.
-pub fn find_profile(cx: &Cx, name: &str) -> anyhow::Result<LoadedProfile> {
+pub fn find_profile(cx: &InstallationContext, name: &str) -> anyhow::Result<LoadedProfile> {
     let profiles = cx.loaded_profiles()?;
     match profiles.iter().find(|loaded| loaded.profile.name == name) {
         Some(found) => Ok(found.clone()),
@@ -154,7 +154,7 @@ fn insert_or_replace_profile(profiles: &mut Vec<LoadedProfile>, loaded: LoadedPr
 }
 
 fn add_foreign(
-    cx: &Cx,
+    cx: &InstallationContext,
     profiles: &mut Vec<LoadedProfile>,
     mut loaded: LoadedProfile,
 ) -> anyhow::Result<()> {

@@ -9,7 +9,7 @@ use base64::engine::general_purpose::STANDARD_NO_PAD;
 use ring::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use ring::rand::{SecureRandom, SystemRandom};
 
-use crate::failure::{HouseError, usage};
+use crate::failure::{InstallationError, usage};
 use crate::files;
 
 /// Seals and opens.
@@ -20,9 +20,10 @@ impl SecretSeal {
     ///
     /// # Errors
     /// Never for 32 bytes.
-    pub fn new(key: &[u8; 32]) -> Result<SecretSeal, HouseError> {
-        let key = UnboundKey::new(&AES_256_GCM, key)
-            .map_err(|_| HouseError::Failed("the key of the house cannot be used".into()))?;
+    pub fn new(key: &[u8; 32]) -> Result<SecretSeal, InstallationError> {
+        let key = UnboundKey::new(&AES_256_GCM, key).map_err(|_| {
+            InstallationError::Failed("the key of the installation cannot be used".into())
+        })?;
         Ok(SecretSeal(LessSafeKey::new(key)))
     }
 
@@ -30,8 +31,8 @@ impl SecretSeal {
     ///
     /// # Errors
     /// The system gives no random bytes.
-    pub fn seal(&self, place: &str, secret: &str) -> Result<String, HouseError> {
-        let failed = |_| HouseError::Failed("a secret could not be sealed".into());
+    pub fn seal(&self, place: &str, secret: &str) -> Result<String, InstallationError> {
+        let failed = |_| InstallationError::Failed("a secret could not be sealed".into());
         let mut nonce = [0_u8; NONCE_LEN];
         SystemRandom::new().fill(&mut nonce).map_err(failed)?;
         let mut sealed = secret.as_bytes().to_vec();
@@ -47,10 +48,10 @@ impl SecretSeal {
     ///
     /// # Errors
     /// It was sealed with another key, for another place, or changed.
-    pub fn open(&self, place: &str, sealed: &str) -> Result<String, HouseError> {
+    pub fn open(&self, place: &str, sealed: &str) -> Result<String, InstallationError> {
         let wrong = || {
-            HouseError::Failed(format!(
-                "the secret of {place} does not open with the key of this house: put the key file \
+            InstallationError::Failed(format!(
+                "the secret of {place} does not open with the key of this installation: put the key file \
                  that it was made with back, or enter the secret again"
             ))
         };

@@ -12,7 +12,9 @@ use weir_sandbox::LentSecret;
 use weir_web::{WebSecret, check_value};
 
 use crate::config::SecretSettings;
-use crate::cx::Cx;
+use crate::context::InstallationContext;
+
+mod search;
 
 /// Largest file of a secret, in bytes.
 const FILE_BYTES_MAX: u64 = 64 * 1024;
@@ -20,7 +22,7 @@ const FILE_BYTES_MAX: u64 = 64 * 1024;
 /// A declared secret.
 #[derive(Debug, Clone)]
 pub struct DeclaredSecret {
-    /// Where its value is kept.
+    /// Variable or file that has its value.
     pub source: SecretSource,
     /// What the client needs of it, its value included where there is one.
     pub web: WebSecret,
@@ -49,7 +51,7 @@ impl std::fmt::Display for SecretSource {
 ///
 /// # Errors
 /// The settings cannot be read.
-pub fn load_declared_secrets(cx: &Cx) -> anyhow::Result<Vec<DeclaredSecret>> {
+pub fn load_declared_secrets(cx: &InstallationContext) -> anyhow::Result<Vec<DeclaredSecret>> {
     let declared = cx.config()?.settings.secrets.iter().map(|(name, settings)| {
         let source = secret_source(settings, cx.dirs.home.as_deref());
         let value = match &source {
@@ -73,7 +75,8 @@ pub fn load_declared_secrets(cx: &Cx) -> anyhow::Result<Vec<DeclaredSecret>> {
     });
     let mut declared: Vec<DeclaredSecret> = declared.collect();
     let is_new = |own: &DeclaredSecret| declared.iter().all(|other| other.web.name != own.web.name);
-    let own = of_obsidian(cx)?.filter(is_new);
+    let own = [of_obsidian(cx)?, search::search_secret(cx)?];
+    let own: Vec<DeclaredSecret> = own.into_iter().flatten().filter(is_new).collect();
     declared.extend(own);
     Ok(declared)
 }
@@ -87,7 +90,7 @@ const OBSIDIAN_HOST: &str = "127.0.0.1:27123";
 
 /// The key of the built-in plugin, for the host that it is set up for. Nothing, where neither is
 /// there.
-fn of_obsidian(cx: &Cx) -> anyhow::Result<Option<DeclaredSecret>> {
+fn of_obsidian(cx: &InstallationContext) -> anyhow::Result<Option<DeclaredSecret>> {
     let settings = &cx.config()?.settings;
     let url = settings.plugins.get(OBSIDIAN).map(|set| set.url.as_str()).unwrap_or_default();
     let keys = cx.provider_keys()?;
@@ -125,7 +128,7 @@ const LENT_CHARS_MIN: usize = 8;
 ///
 /// # Errors
 /// The settings cannot be read.
-pub(crate) fn load_lent_secrets(cx: &Cx) -> anyhow::Result<Vec<LentSecret>> {
+pub(crate) fn load_lent_secrets(cx: &InstallationContext) -> anyhow::Result<Vec<LentSecret>> {
     let names = &cx.config()?.settings.commands.secrets;
     if names.is_empty() {
         return Ok(Vec::new());
@@ -158,7 +161,7 @@ pub(crate) fn load_lent_secrets(cx: &Cx) -> anyhow::Result<Vec<LentSecret>> {
 ///
 /// # Errors
 /// As [`load_lent_secrets`].
-pub(crate) fn lent_values(cx: &Cx) -> anyhow::Result<Vec<String>> {
+pub(crate) fn lent_values(cx: &InstallationContext) -> anyhow::Result<Vec<String>> {
     let lent = load_lent_secrets(cx)?;
     Ok(lent.iter().filter_map(|one| Some(one.value.as_ref().ok()?.reveal().to_owned())).collect())
 }

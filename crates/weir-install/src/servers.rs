@@ -2,7 +2,7 @@
 //! person trusted it, those of its `.mcp.json`. Nothing is started here.
 
 use crate::config::{SettingOrigin, WorkspaceConfig};
-use crate::cx::Cx;
+use crate::context::InstallationContext;
 pub use crate::declared_server::{DeclaredServer, DeclaredServers, ServerOwner};
 use crate::failure::usage;
 
@@ -18,7 +18,7 @@ pub use expand::{TemplatePart, split_template};
 pub use spec::secret_values;
 pub use tokens::TokenFiles;
 
-impl Cx {
+impl InstallationContext {
     /// The MCP servers that are declared here. Read once.
     ///
     /// # Errors
@@ -37,7 +37,7 @@ impl Cx {
 ///
 /// # Errors
 /// A file that cannot be understood: file, line, what is wrong.
-pub fn load_declared_servers(cx: &Cx) -> anyhow::Result<DeclaredServers> {
+pub fn load_declared_servers(cx: &InstallationContext) -> anyhow::Result<DeclaredServers> {
     let config = cx.config()?;
     let mut servers: Vec<DeclaredServer> = of_settings(config).collect();
     let mut notes = Vec::new();

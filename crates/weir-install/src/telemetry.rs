@@ -15,7 +15,7 @@ use tokio::runtime::Runtime;
 use weir_engine::ports::ObserverList;
 use weir_providers::transport::ModelTransport;
 
-use crate::cx::Cx;
+use crate::context::InstallationContext;
 use crate::failure::usage;
 use crate::models;
 
@@ -40,7 +40,7 @@ struct TracePipeline {
 ///
 /// # Errors
 /// A usage error: the endpoint is no address.
-pub fn program_observers(cx: &Cx) -> anyhow::Result<Arc<ObserverList>> {
+pub fn program_observers(cx: &InstallationContext) -> anyhow::Result<Arc<ObserverList>> {
     let settings = &cx.config()?.settings.telemetry;
     if settings.otlp_endpoint.is_empty() {
         return Ok(cx.observers.clone());

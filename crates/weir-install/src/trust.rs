@@ -28,9 +28,9 @@ const NAMED_MAX: usize = 3;
 pub enum WorkspaceTrust {
     /// A person trusted it, and its files are as they were then.
     Trusted {
-        /// When.
+        /// When it was trusted, in microseconds since 1970 (UTC).
         since: Timestamp,
-        /// Who.
+        /// Name of the person or schedule on whose behalf it was done.
         by: String,
     },
     /// Nobody ever did.
@@ -50,7 +50,7 @@ pub enum WorkspaceTrust {
 /// How a governed file differs from the one that was trusted.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct GovernedFileChange {
-    /// Its path in the workspace.
+    /// Path of the file, relative to the workspace.
     pub path: String,
     /// What happened to it.
     pub change: ChangeKind,

@@ -17,8 +17,8 @@ use weir_engine::ports::{Clock as _, Records, Store};
 use weir_engine::workspace::Workspace;
 
 use crate::audit::AuditChainSource;
-use crate::cx::Cx;
-use crate::failure::{HouseError, refused, usage};
+use crate::context::InstallationContext;
+use crate::failure::{InstallationError, refused, usage};
 use crate::people::{Person, PersonId};
 use crate::wiring::{self, SessionOverrides, WallClock};
 
@@ -35,7 +35,9 @@ pub use library::{
     LibraryAction, LibraryDecision, LibraryItem, LibraryLine, LibraryListing, LibraryShelf,
     NewServer, PendingLibraryChange, TextKind,
 };
-pub use models::{DIALECTS, ModelLine, ModelsTold, NewEndpoint, ProviderLine};
+pub use models::{
+    DialectChoice, ModelLine, ModelsTold, NewEndpoint, ProviderLine, dialect_choices,
+};
 pub use prompts::{PromptFile, PromptSection, PromptText, PromptVersion};
 pub use settings::{Setting, SettingShape, SettingsChange, SettingsChangeOutcome, SettingsSheet};
 
@@ -53,7 +55,7 @@ pub enum SessionContext {
 
 /// What a person wants of one session; what is `None` follows from their settings.
 #[derive(Debug, Clone, Default)]
-pub struct SessionWish {
+pub struct SessionPreferences {
     /// Its folder: absolute, or relative to the person's own.
     pub workspace: Option<String>,
     /// `provider/name`.
@@ -64,7 +66,7 @@ pub struct SessionWish {
     pub permission: Option<PermissionMode>,
     /// How much the model thinks.
     pub thinking: Option<Thinking>,
-    /// Its surroundings.
+    /// Folder and other surroundings of the session.
     pub context: SessionContext,
     /// These tools and no others; `None`: those of the profile.
     pub only_tools: Option<Vec<String>>,
@@ -82,7 +84,7 @@ pub(super) const LABEL: &str = "weir serve";
 /// Everything of one person.
 pub struct UserSpace {
     /// The program with their folders.
-    pub(super) cx: Cx,
+    pub(super) cx: InstallationContext,
     /// Who.
     pub(super) person: Person,
     /// What the server keeps beside sessions.
@@ -94,22 +96,23 @@ pub struct UserSpace {
     store: Arc<dyn Store>,
     engine: Mutex<Option<Engine>>,
     /// Grows when settings or files changed.
-    edition: AtomicU64,
+    revision: AtomicU64,
 }
 
 impl UserSpace {
     /// Everything of `person`.
     pub(super) fn new(
-        cx: Cx,
+        cx: InstallationContext,
         person: Person,
         records: Arc<dyn Records>,
-        (chained, seal_key): (AuditChainSource, [u8; 32]),
+        chained: AuditChainSource,
+        seal_key: [u8; 32],
     ) -> anyhow::Result<UserSpace> {
         let cx = cx.serving_person(&person.name);
         Ok(UserSpace {
             store: cx.session_store()?,
             engine: Mutex::default(),
-            edition: AtomicU64::default(),
+            revision: AtomicU64::default(),
             records,
             seal_key,
             chained,
@@ -118,13 +121,13 @@ impl UserSpace {
         })
     }
 
-    /// Now.
+    /// The current time, in microseconds since 1970 (UTC).
     pub(super) fn now(&self) -> Timestamp {
         WallClock::default().now()
     }
 
     /// The program in `folder`, as files and settings are now.
-    pub(super) fn at(&self, folder: Option<&str>) -> anyhow::Result<Cx> {
+    pub(super) fn at(&self, folder: Option<&str>) -> anyhow::Result<InstallationContext> {
         let own = self.folder();
         let folder = folder.map_or_else(|| own.clone(), |folder| own.join(Path::new(folder)));
         let folder = std::fs::canonicalize(&folder).unwrap_or(folder);
@@ -147,14 +150,14 @@ impl UserSpace {
     ///
     /// # Errors
     /// The database does not answer.
-    pub(super) async fn hosts(&self) -> Result<Vec<String>, HouseError> {
+    pub(super) async fn hosts(&self) -> Result<Vec<String>, InstallationError> {
         crate::lists::allowed_hosts(self.records.as_ref(), &self.person.id, self.now()).await
     }
 }
 
 /// The tools of a session in these surroundings (T3): who sits before it has what their profile
 /// gives; what runs by itself, or began outside, has what was named for it and nothing else.
-fn only_tools(wish: &SessionWish) -> Option<Vec<String>> {
+fn only_tools(wish: &SessionPreferences) -> Option<Vec<String>> {
     match wish.context {
         SessionContext::Interactive => wish.only_tools.clone(),
         SessionContext::Scheduled | SessionContext::Injected => {
@@ -164,7 +167,7 @@ fn only_tools(wish: &SessionWish) -> Option<Vec<String>> {
 }
 
 impl UserSpace {
-    /// Whose.
+    /// Id of the person whose space it is.
     pub fn person(&self) -> &PersonId {
         &self.person.id
     }
@@ -178,7 +181,7 @@ impl UserSpace {
     ///
     /// # Errors
     /// The settings cannot be used: a sentence.
-    pub async fn engine(&self) -> Result<Engine, HouseError> {
+    pub async fn engine(&self) -> Result<Engine, InstallationError> {
         self.look_up_made().await?;
         let kept = || self.engine.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(engine) = kept().clone() {
@@ -196,9 +199,9 @@ impl UserSpace {
     /// As `weir run` would say it: no model, no such profile, …
     pub async fn session_options(
         &self,
-        wish: &SessionWish,
+        wish: &SessionPreferences,
         kept: Option<&SessionConfig>,
-    ) -> Result<SessionOptions, HouseError> {
+    ) -> Result<SessionOptions, InstallationError> {
         self.look_up_made().await?;
         let of_agent = wish.agent.as_ref().map(|agent| agent.workspace.as_str());
         let folder = wish.workspace.as_deref().or(kept.map(|kept| kept.workspace.as_str()));
@@ -234,7 +237,7 @@ impl UserSpace {
     ///
     /// # Errors
     /// They cannot be kept: a sentence.
-    pub async fn keep_rules(&self, folder: &str, rules: &[Rule]) -> Result<(), HouseError> {
+    pub async fn keep_rules(&self, folder: &str, rules: &[Rule]) -> Result<(), InstallationError> {
         let cx = self.at(Some(folder)).map_err(|error| refused(&error))?;
         let kept = rules.iter().try_for_each(|rule| cx.keep_allow_rule(rule));
         kept.map_err(|error| refused(&error))
@@ -254,24 +257,24 @@ impl UserSpace {
     ///
     /// # Errors
     /// It does not exist, or is not theirs.
-    pub fn workspace(&self, folder: Option<&str>) -> Result<Arc<Workspace>, HouseError> {
+    pub fn workspace(&self, folder: Option<&str>) -> Result<Arc<Workspace>, InstallationError> {
         let cx = self.at(folder).map_err(|error| refused(&error))?;
         cx.open_workspace().map_err(|error| refused(&error))
     }
 
     /// Settings or files changed: the next session and engine are made of them as they are now.
     pub fn renew(&self) {
-        self.edition.fetch_add(1, Ordering::Relaxed);
+        self.revision.fetch_add(1, Ordering::Relaxed);
         *self.engine.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
     /// Grows whenever settings or files changed, also at another replica: a session that was opened
-    /// at an earlier edition is opened anew before its next run.
+    /// at an earlier revision is opened anew before its next run.
     ///
     /// # Errors
     /// The database does not answer.
-    pub async fn edition(&self) -> Result<u64, HouseError> {
+    pub async fn revision(&self) -> Result<u64, InstallationError> {
         self.look_up_made().await?;
-        Ok(self.edition.load(Ordering::Relaxed))
+        Ok(self.revision.load(Ordering::Relaxed))
     }
 }

@@ -16,6 +16,7 @@ use weir_core::session::{CondensingSettings, MemoryPolicy, RecipePolicy, Session
 use weir_core::tool::defer::{self, ToolLoading};
 use weir_core::view::plain::visible_text;
 use weir_engine::engine::{Engine, EngineParts, SessionOptions, SessionResources};
+use weir_engine::host::HostParts;
 use weir_engine::ports::{Clock as _, McpServers, Model, Profiles as _, Store, Worktrees};
 use weir_engine::recipes::RecipePlaces;
 use weir_engine::scene::{self, SceneOptions};
@@ -29,7 +30,7 @@ use weir_sandbox::{
 use weir_store::{GitCheckpoints, GitWorktrees, this_process};
 
 use crate::config::{SandboxTier, WorkspaceConfig};
-use crate::cx::Cx;
+use crate::context::InstallationContext;
 use crate::documents::ChildDocuments;
 use crate::failure::usage;
 use crate::models;
@@ -45,11 +46,13 @@ pub mod mcp;
 mod mcp_ask;
 mod mcp_launch;
 mod mcp_person;
+mod meaning;
 mod network;
 mod plugins;
 mod switching;
 #[cfg(test)]
 mod tests;
+mod vector_cache;
 mod wishes;
 
 pub use clock::{SystemClock, WallClock};
@@ -67,6 +70,8 @@ pub const SESSION_RULE: &str = "session";
 pub const CUSTOM_CHARS_MAX: usize = 10_000;
 /// Origin of rules that stand for listed recipients of mail. Read anew with every session.
 const RECIPIENTS: &str = "recipients (set in the browser)";
+/// Origin of the rule for the search engine. Read anew with every session.
+const SEARCH_RULE: &str = "web.search";
 /// Origin of rules of flags. They stay with the session they were given to.
 const FLAG_RULE: &str = "flag";
 
@@ -80,8 +85,20 @@ pub fn build_toolbox() -> anyhow::Result<Arc<Toolbox>> {
     Ok(Arc::new(Toolbox::new(weir_tools::built_in_tools())?))
 }
 
+/// Every tool there is; of those with nothing behind them in this workspace no session is told.
+///
+/// # Errors
+/// Settings, declarations of servers or the store cannot be read.
+pub async fn build_toolbox_of_workspace(
+    cx: &InstallationContext,
+    workspace: &Arc<Workspace>,
+) -> anyhow::Result<Arc<Toolbox>> {
+    let idle = idle::idle_tool_names(cx, workspace).await?;
+    Ok(Arc::new(Toolbox::new(weir_tools::built_in_tools())?.without_use_for(idle)))
+}
+
 /// The person on whose behalf this program acts, for audit lines.
-pub fn principal_name(cx: &Cx) -> String {
+pub fn principal_name(cx: &InstallationContext) -> String {
     let user = || cx.environment.text_variable("USER");
     let name = cx.served_person().or_else(user).or_else(|| cx.environment.text_variable("LOGNAME"));
     name.map_or_else(|| format!("uid {}", rustix::process::getuid().as_raw()), String::from)
@@ -92,12 +109,30 @@ pub fn principal_name(cx: &Cx) -> String {
 ///
 /// # Errors
 /// The store cannot be opened, or the settings cannot be used.
-pub fn open_engine(cx: &Cx, label: &str) -> anyhow::Result<Engine> {
+pub fn open_engine(cx: &InstallationContext, label: &str) -> anyhow::Result<Engine> {
     engine_on(cx, label, cx.session_store()?)
 }
 
-/// The same over a given store.
-pub fn engine_on(cx: &Cx, label: &str, store: Arc<dyn Store>) -> anyhow::Result<Engine> {
+/// What a way to sessions needs of this folder. `label` as with [`open_engine`].
+///
+/// # Errors
+/// The store cannot be opened.
+pub fn host_parts(cx: &InstallationContext, label: &str) -> anyhow::Result<HostParts> {
+    Ok(HostParts {
+        store: cx.local_store()?,
+        clock: Arc::new(SystemClock::default()),
+        owner: this_process(label),
+        principal: principal_name(cx),
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+    })
+}
+
+/// The same engine over a given store.
+pub fn engine_on(
+    cx: &InstallationContext,
+    label: &str,
+    store: Arc<dyn Store>,
+) -> anyhow::Result<Engine> {
     let declared = secrets::load_declared_secrets(cx)?;
     let secrets = secrets_with(cx, &declared)?;
     Ok(Engine::new(EngineParts {
@@ -125,11 +160,14 @@ pub fn engine_on(cx: &Cx, label: &str, store: Arc<dyn Store>) -> anyhow::Result<
 ///
 /// # Errors
 /// Settings or keys cannot be read.
-pub fn secret_texts(cx: &Cx) -> anyhow::Result<Vec<String>> {
+pub fn secret_texts(cx: &InstallationContext) -> anyhow::Result<Vec<String>> {
     secrets_with(cx, &secrets::load_declared_secrets(cx)?)
 }
 
-fn secrets_with(cx: &Cx, declared: &[secrets::DeclaredSecret]) -> anyhow::Result<Vec<String>> {
+fn secrets_with(
+    cx: &InstallationContext,
+    declared: &[secrets::DeclaredSecret],
+) -> anyhow::Result<Vec<String>> {
     let mut secrets =
         cx.provider_keys()?.secret_values(&models::load_catalogue(cx)?, &cx.environment);
     secrets.extend(secrets::declared_secret_values(declared));
@@ -140,7 +178,7 @@ fn secrets_with(cx: &Cx, declared: &[secrets::DeclaredSecret]) -> anyhow::Result
 
 /// What is done for the store when a command has nothing else left to do: records of commands that
 /// ended long ago go.
-pub fn sweep_command_records(cx: &Cx) {
+pub fn sweep_command_records(cx: &InstallationContext) {
     let swept = weir_sandbox::sweep_records(&cx.dirs.state);
     tracing::debug!(removed = swept.removed, kept = swept.kept, "old records of commands");
 }
@@ -149,7 +187,9 @@ pub fn sweep_command_records(cx: &Cx) {
 ///
 /// # Errors
 /// It cannot be asked: what is missing.
-pub fn titler_model(cx: &Cx) -> anyhow::Result<Option<Arc<dyn weir_engine::ports::Model>>> {
+pub fn titler_model(
+    cx: &InstallationContext,
+) -> anyhow::Result<Option<Arc<dyn weir_engine::ports::Model>>> {
     guards::titler_model(cx)
 }
 
@@ -159,12 +199,12 @@ pub fn document_readers() -> anyhow::Result<Arc<ChildDocuments>> {
 }
 
 /// Files as they were.
-pub fn open_checkpoints(cx: &Cx) -> Arc<GitCheckpoints> {
+pub fn open_checkpoints(cx: &InstallationContext) -> Arc<GitCheckpoints> {
     Arc::new(GitCheckpoints::open(&cx.dirs.state))
 }
 
 /// Commands, each under a supervisor that is this program.
-pub fn supervised_processes(cx: &Cx) -> anyhow::Result<SupervisedProcesses> {
+pub fn supervised_processes(cx: &InstallationContext) -> anyhow::Result<SupervisedProcesses> {
     Ok(SupervisedProcesses::new(SupervisorOptions {
         program: std::env::current_exe()?,
         args: vec![SUPERVISE.into()],
@@ -183,7 +223,7 @@ pub fn supervised_processes(cx: &Cx) -> anyhow::Result<SupervisedProcesses> {
 
 /// What commands get of the person's variables where a person agreed. An account of a server gets
 /// nothing of the installation's but what it is offered.
-fn lending_to_commands(cx: &Cx) -> anyhow::Result<EnvironmentLending> {
+fn lending_to_commands(cx: &InstallationContext) -> anyhow::Result<EnvironmentLending> {
     let variables = match cx.is_guest() {
         true => Vec::new(),
         false => {
@@ -221,14 +261,13 @@ pub fn this_program() -> PathBuf {
 /// # Errors
 /// A usage error: no model, no such profile, a rule that can never match, …
 pub async fn session_options(
-    cx: &Cx,
+    cx: &InstallationContext,
     wishes: &SessionOverrides,
     kept: Option<&SessionConfig>,
 ) -> anyhow::Result<SessionOptions> {
     let wishes = &guest::narrow_guest_overrides(cx, wishes)?;
     let workspace = cx.open_workspace()?;
-    let idle = idle::idle_tool_names(cx, &workspace).await?;
-    let toolbox = Arc::new(Toolbox::new(weir_tools::built_in_tools())?.without_use_for(idle));
+    let toolbox = build_toolbox_of_workspace(cx, &workspace).await?;
     made::add_dynamic_tools(cx, &toolbox, &workspace).await?;
     if let Some(mailbox) = &wishes.mail.mailbox {
         toolbox.add(weir_tools::email_tool(mailbox.clone()))?;
@@ -243,13 +282,13 @@ pub async fn session_options(
     asked.set_model(&model);
     let chosen = SessionChoices { workspace, toolbox, profile, model };
     let mut options = session_options_with(cx, wishes, kept, chosen)?;
-    options.hands.servers = servers.map(|servers| servers as Arc<dyn McpServers>);
+    options.resources.servers = servers.map(|servers| servers as Arc<dyn McpServers>);
     Ok(options)
 }
 
 /// What was settled before the rest of a session's settings.
 pub struct SessionChoices {
-    /// Its folder.
+    /// The guarded handle to the workspace.
     pub workspace: Arc<Workspace>,
     /// Every tool.
     pub toolbox: Arc<Toolbox>,
@@ -262,7 +301,7 @@ pub struct SessionChoices {
 /// The same for a model and folder that are already there (the demo brings its own).
 #[expect(clippy::too_many_lines, reason = "a list of what a session gets, each from its place")]
 pub fn session_options_with(
-    cx: &Cx,
+    cx: &InstallationContext,
     wishes: &SessionOverrides,
     kept: Option<&SessionConfig>,
     chosen: SessionChoices,
@@ -296,7 +335,7 @@ pub fn session_options_with(
         allowed_hosts: config.settings.web.allow_hosts.clone(),
         ..PromptScene::default()
     };
-    let thinking = choose_thinking(config, wishes, kept, (&profile.profile, &info));
+    let thinking = choose_thinking(config, wishes, kept, &profile.profile, &info);
     let session = SessionConfig {
         workspace: workspace.root().display().to_string(),
         limits,
@@ -320,12 +359,16 @@ pub fn session_options_with(
     };
     models::check_fits_window(cx, &session)?;
     let profiles = profiles.with_base_scene(&base);
-    let hands = SessionResources {
+    let embedding = meaning::embedding_model(cx)?;
+    // Only what is sent to a model must be without them.
+    let secrets = if embedding.is_some() { secret_texts(cx)? } else { Vec::new() };
+    let resources = SessionResources {
         toolbox: Some(toolbox),
         scripts: Some(script_runner()?),
         // A repository can point at files anywhere on the machine: not for who has one folder.
         worktrees: (!cx.is_guest())
             .then(|| Arc::new(GitWorktrees::default()) as Arc<dyn Worktrees>),
+        meaning: Some(Arc::new(meaning::WorkspaceMeaning::new(&cx.dirs.state, embedding, secrets))),
         ..SessionResources::default()
     };
     let scene = SceneOptions {
@@ -339,11 +382,11 @@ pub fn session_options_with(
         },
     };
     let profiles = Arc::new(profiles);
-    Ok(SessionOptions { workspace, model, scene, config: session, profiles, hands })
+    Ok(SessionOptions { workspace, model, scene, config: session, profiles, resources })
 }
 
 /// Says of a new session whose model takes no tools that it can do nothing.
-fn warn_without_tools(cx: &Cx, model: &ModelInfo, kept: Option<&SessionConfig>) {
+fn warn_without_tools(cx: &InstallationContext, model: &ModelInfo, kept: Option<&SessionConfig>) {
     if kept.is_none() && !model.has_ability("tools") {
         let name = &model.model;
         cx.notify(&format!("{name} takes no tools: it answers, and can do nothing"));
@@ -368,7 +411,7 @@ pub fn load_session_tools(
 }
 
 /// Where skills are looked for (M1): the person's own folders, the first one first.
-pub fn skill_places(cx: &Cx) -> SkillPlaces {
+pub fn skill_places(cx: &InstallationContext) -> SkillPlaces {
     let home = |folder: &str| cx.dirs.home.as_ref().map(|home| home.join(folder));
     let others = [home(".agents/skills"), home(".claude/skills")];
     let own = std::iter::once(own_skills(cx)).chain(others.into_iter().flatten()).collect();
@@ -376,13 +419,13 @@ pub fn skill_places(cx: &Cx) -> SkillPlaces {
 }
 
 /// The folder in which the person's skills for Weir stand, and those that it wrote.
-pub fn own_skills(cx: &Cx) -> PathBuf {
+pub fn own_skills(cx: &InstallationContext) -> PathBuf {
     cx.dirs.config.join("skills")
 }
 
 /// The profile, with no more tools than are wanted.
 pub fn choose_profile(
-    cx: &Cx,
+    cx: &InstallationContext,
     wishes: &SessionOverrides,
     kept: Option<&SessionConfig>,
 ) -> anyhow::Result<LoadedProfile> {
@@ -392,7 +435,7 @@ pub fn choose_profile(
 
 /// The profile: flag, session, settings.
 fn whole_profile(
-    cx: &Cx,
+    cx: &InstallationContext,
     wishes: &SessionOverrides,
     kept: Option<&SessionConfig>,
 ) -> anyhow::Result<LoadedProfile> {
@@ -420,7 +463,7 @@ fn whole_profile(
 
 /// The model: flag, session, profile, settings.
 async fn choose_session_model(
-    cx: &Cx,
+    cx: &InstallationContext,
     wishes: &SessionOverrides,
     kept: Option<&SessionConfig>,
     profile: &LoadedProfile,
@@ -474,7 +517,8 @@ pub fn choose_thinking(
     config: &WorkspaceConfig,
     wishes: &SessionOverrides,
     kept: Option<&SessionConfig>,
-    (profile, info): (&Profile, &ModelInfo),
+    profile: &Profile,
+    info: &ModelInfo,
 ) -> Thinking {
     let chosen = |kept: &&SessionConfig| {
         let is_usual = kept.thinking == kept.model.usual_thinking();
@@ -492,6 +536,7 @@ pub fn session_limits(
     profile: &LoadedProfile,
 ) -> Limits {
     let settings = &config.settings.limits;
+    let set = settings.to_limits();
     let is_set = |name: &str| config.is_set(&format!("limits.{name}"));
     let of = &profile.limits;
     let iterations = of.max_iterations.filter(|_| !is_set("max_iterations"));
@@ -501,15 +546,10 @@ pub fn session_limits(
         max_iterations: wishes.max_iterations.or(iterations).unwrap_or(settings.max_iterations),
         max_tool_calls: calls.or(wishes.tool_calls_default),
         consecutive_mistake_limit: mistakes.unwrap_or(settings.consecutive_mistake_limit),
-        rate_limit_ms: settings.rate_limit_ms,
-        power_steering_frequency: settings.power_steering_frequency,
-        max_subtask_depth: settings.max_subtask_depth,
-        parallel_calls: settings.parallel_calls,
         budget_usd: wishes.budget_usd.or(settings.budget_usd).or(of.budget_usd),
         budget_tokens: wishes.budget_tokens.or(settings.budget_tokens).or(of.budget_tokens),
-        run_timeout_ms: wishes.run_timeout_ms.or(settings.run_timeout.map(|span| span.ms)),
-        tool_timeout_ms: settings.tool_timeout.ms,
-        approval_timeout_ms: Some(settings.approval_timeout.ms),
+        run_timeout_ms: wishes.run_timeout_ms.or(set.run_timeout_ms),
+        ..set
     }
 }
 
@@ -518,7 +558,7 @@ pub fn session_limits(
 /// # Errors
 /// A rule that is none or can never match: file and line.
 pub fn session_rules(
-    cx: &Cx,
+    cx: &InstallationContext,
     workspace: &Workspace,
     wishes: &SessionOverrides,
     kept: Option<&SessionConfig>,
@@ -543,6 +583,12 @@ pub fn session_rules(
         let origin = RuleOrigin::new("web.allow_hosts (set in the browser)");
         rules.push(parse(&set, RuleAction::Allow, &format!("Web({host})"), origin)?);
     }
+    // Whoever sets an engine up wants it to be asked: by these tools, and its host by no other.
+    if crate::search::search_engine(cx)?.is_some() {
+        for tool in idle::OF_ENGINES {
+            rules.push(parse(&set, RuleAction::Allow, tool, RuleOrigin::new(SEARCH_RULE))?);
+        }
+    }
     for recipient in &wishes.mail.recipients {
         let origin = RuleOrigin::new(RECIPIENTS);
         let who = match recipient.strip_prefix('@') {
@@ -562,7 +608,9 @@ pub fn session_rules(
         // Rules of files have a line and are read anew; the others are the session's own.
         let own = kept.rules.iter().filter(|rule| {
             let source = &rule.origin().source;
-            let listed = source.starts_with("web.allow_hosts") || source == RECIPIENTS;
+            let listed = source.starts_with("web.allow_hosts")
+                || source == RECIPIENTS
+                || source == SEARCH_RULE;
             rule.origin().line.is_none() && !listed
         });
         set.extend(own.cloned());
@@ -597,7 +645,7 @@ fn recipe_policy(config: &WorkspaceConfig) -> RecipePolicy {
 }
 
 /// Where recipes are looked for; what is wrong with the person's own is said once.
-fn checked_recipes(cx: &Cx) -> RecipePlaces {
+fn checked_recipes(cx: &InstallationContext) -> RecipePlaces {
     let places = recipe_places(cx);
     if cx.config().is_ok_and(|config| config.settings.recipes.enabled) {
         for notice in weir_engine::recipes::survey_recipes(&places, &[]).notices {
@@ -608,13 +656,13 @@ fn checked_recipes(cx: &Cx) -> RecipePlaces {
 }
 
 /// Where recipes are looked for (M5).
-pub fn recipe_places(cx: &Cx) -> RecipePlaces {
+pub fn recipe_places(cx: &InstallationContext) -> RecipePlaces {
     let own = Some(cx.dirs.config.join("recipes"));
     RecipePlaces { own, bundled: true, ..RecipePlaces::default() }
 }
 
 /// What rules are relative to.
-pub fn rule_context(cx: &Cx, workspace: &Workspace) -> RuleContext {
+pub fn rule_context(cx: &InstallationContext, workspace: &Workspace) -> RuleContext {
     let text = |path: &std::path::Path| path.display().to_string();
     RuleContext {
         workspace: text(workspace.root()),
@@ -625,7 +673,7 @@ pub fn rule_context(cx: &Cx, workspace: &Workspace) -> RuleContext {
 
 /// Names of tools in rules and profile must exist.
 fn check_names(
-    cx: &Cx,
+    cx: &InstallationContext,
     rules: &RuleSet,
     profile: &LoadedProfile,
     toolbox: &Toolbox,
@@ -676,7 +724,7 @@ fn session_system_prompt(
 }
 
 /// The person's own identity text for the agent.
-fn read_soul_text(cx: &Cx) -> Option<String> {
+fn read_soul_text(cx: &InstallationContext) -> Option<String> {
     scene::own_text(&cx.dirs.config.join("SOUL.md"), "SOUL.md", scene::SOUL_CHARS_MAX)
 }
 

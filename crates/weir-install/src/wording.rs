@@ -9,6 +9,19 @@ pub fn timestamp_text(ts: Timestamp) -> String {
     ts.to_string().chars().take(19).collect::<String>().replace('T', " ")
 }
 
+/// A text as Markdown code of `language`, in a fence longer than any in it.
+pub fn code_fence(language: &str, text: &str) -> String {
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(longest.max(2) + 1);
+    format!("{fence}{language}\n{}\n{fence}", text.trim_end_matches('\n'))
+}
+
+/// A piece of a line as Markdown code: nothing in it can end it.
+pub fn inline_code(text: &str) -> String {
+    let plain = |c: char| if c == '`' || c.is_control() { '\'' } else { c };
+    format!("`{}`", text.chars().map(plain).collect::<String>())
+}
+
 /// `text` in one line that can be looked at without harm, however long it is.
 pub fn single_visible_line(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();

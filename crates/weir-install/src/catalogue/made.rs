@@ -14,7 +14,7 @@ use weir_engine::made::{self, Acceptance, DISABLED, DynamicToolFinding, ToolSurv
 use weir_engine::ports::{Clock as _, NoHost, ScriptKind, ScriptTask, StoredItem};
 use weir_engine::workspace::Workspace;
 
-use crate::cx::Cx;
+use crate::context::InstallationContext;
 use crate::failure::usage;
 use crate::wiring;
 
@@ -22,7 +22,9 @@ use crate::wiring;
 const CHECK_TIME: Duration = Duration::from_secs(15);
 
 /// Every made tool of this folder.
-pub async fn survey(cx: &Cx) -> anyhow::Result<(Arc<Workspace>, Vec<DynamicToolFinding>)> {
+pub async fn survey(
+    cx: &InstallationContext,
+) -> anyhow::Result<(Arc<Workspace>, Vec<DynamicToolFinding>)> {
     let workspace = cx.open_workspace()?;
     let store = cx.session_store()?;
     let root = workspace.root().display().to_string();
@@ -97,7 +99,7 @@ pub fn trusted(found: &DynamicToolFinding, untrusted: bool) -> anyhow::Result<()
 /// It cannot be used, it has words from outside and nobody said that they were read, or it is
 /// another one meanwhile.
 pub async fn accepted(
-    cx: &Cx,
+    cx: &InstallationContext,
     found: &DynamicToolFinding,
     untrusted: bool,
 ) -> anyhow::Result<StoredItem> {
@@ -120,7 +122,10 @@ pub async fn accepted(
 ///
 /// # Errors
 /// Nobody made or accepted one of this name.
-pub async fn disable_tool_by_name(cx: &Cx, name: &str) -> anyhow::Result<StoredItem> {
+pub async fn disable_tool_by_name(
+    cx: &InstallationContext,
+    name: &str,
+) -> anyhow::Result<StoredItem> {
     let (_, found) = survey(cx).await?;
     let Some(kept) = one(found, name)?.kept else {
         return Err(usage(format!("{name} is not enabled: nobody has accepted it")));
@@ -132,7 +137,7 @@ pub async fn disable_tool_by_name(cx: &Cx, name: &str) -> anyhow::Result<StoredI
 ///
 /// # Errors
 /// Nobody made or accepted one of this name.
-pub async fn removed(cx: &Cx, name: &str) -> anyhow::Result<(StoredItem, String)> {
+pub async fn removed(cx: &InstallationContext, name: &str) -> anyhow::Result<(StoredItem, String)> {
     let (_, found) = survey(cx).await?;
     let found = one(found, name)?;
     let Some(kept) = found.kept else {
@@ -158,7 +163,7 @@ pub fn one(found: Vec<DynamicToolFinding>, name: &str) -> anyhow::Result<Dynamic
 }
 
 /// What is kept of who lets a tool be used.
-pub fn acceptance(cx: &Cx, label: Label) -> Acceptance {
+pub fn acceptance(cx: &InstallationContext, label: Label) -> Acceptance {
     let (by, ts) = (wiring::principal_name(cx), wiring::SystemClock::default().now());
     Acceptance { by, label, ts }
 }

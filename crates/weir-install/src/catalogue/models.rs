@@ -8,7 +8,7 @@ use weir_core::model::{ModelInfo, ModelRef};
 use weir_providers::catalogue::{ModelCatalogue, Vendor};
 use weir_providers::probe::{self, FoundModel};
 
-use crate::cx::Cx;
+use crate::context::InstallationContext;
 use crate::models;
 
 /// What an endpoint answered, by provider.
@@ -16,11 +16,11 @@ pub type ProbedModels = BTreeMap<String, Result<Vec<FoundModel>, String>>;
 
 /// One row.
 pub struct Row {
-    /// The model.
+    /// Name, window and price of the model.
     pub info: ModelInfo,
     /// What the model could take, where less holds now.
     pub window_max: Option<u64>,
-    /// Its provider has a key.
+    /// A key of its provider is known.
     pub has_key: bool,
     /// The endpoint has it; `None`: it was not asked.
     pub offered: Option<bool>,
@@ -28,7 +28,7 @@ pub struct Row {
 
 /// Asks endpoints that have a key, those of the settings, and local servers, all at once.
 pub async fn ask(
-    cx: &Cx,
+    cx: &InstallationContext,
     catalogue: &ModelCatalogue,
     vendors: &[&Vendor],
 ) -> anyhow::Result<ProbedModels> {

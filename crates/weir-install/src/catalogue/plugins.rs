@@ -8,11 +8,11 @@ use weir_core::view::plain::visible_text;
 use weir_engine::plugins::InstalledPlugins;
 use weir_engine::ports::{PluginOffer, Plugins as _};
 
-use crate::cx::Cx;
+use crate::context::InstallationContext;
 use crate::wiring;
 
 /// The plugins of this folder, with the marks of its files.
-pub async fn found(cx: &Cx) -> anyhow::Result<Arc<InstalledPlugins>> {
+pub async fn found(cx: &InstallationContext) -> anyhow::Result<Arc<InstalledPlugins>> {
     let workspace = cx.open_workspace()?;
     let marks = cx.session_store()?.file_marks(&workspace.root().display().to_string()).await?;
     workspace.hold_marks(marks.into_iter().map(|mark| (mark.path, mark.origin)));

@@ -8,13 +8,13 @@ use serde_json::json;
 use weir_core::profile::PermissionMode;
 use weir_core::tool::{ToolSpec, defer};
 
-use crate::cx::Cx;
+use crate::context::InstallationContext;
 use crate::profiles::LoadedProfile;
 use crate::wiring;
 
 /// Names of the tools that a session of this profile has: with their schemas, and by name only. A
 /// model with a small window gets more of them by name (T4).
-pub fn tools(cx: &Cx, loaded: &LoadedProfile) -> anyhow::Result<[Vec<String>; 2]> {
+pub fn tools(cx: &InstallationContext, loaded: &LoadedProfile) -> anyhow::Result<[Vec<String>; 2]> {
     let mode = wiring::choose_permission_mode(
         cx.config()?,
         &wiring::SessionOverrides::default(),
@@ -28,7 +28,7 @@ pub fn tools(cx: &Cx, loaded: &LoadedProfile) -> anyhow::Result<[Vec<String>; 2]
     Ok([split.loaded, split.deferred].map(names))
 }
 
-pub fn described(cx: &Cx, loaded: &LoadedProfile) -> anyhow::Result<String> {
+pub fn described(cx: &InstallationContext, loaded: &LoadedProfile) -> anyhow::Result<String> {
     let profile = &loaded.profile;
     let mut text = format!("{} ({})\n{}\n", profile.name, loaded.source, profile.description);
     let mut line = |name: &str, value: &str| {

@@ -9,7 +9,7 @@ use weir_core::view::plain::visible_text;
 use weir_engine::ports::{Proposal, StoredItem};
 use weir_engine::recipes::{FoundRecipe, KEPT_RECIPE, REJECTED, RecipeSurvey, survey_recipes};
 
-use crate::cx::Cx;
+use crate::context::InstallationContext;
 use crate::failure::usage;
 use crate::wiring;
 
@@ -19,7 +19,7 @@ pub mod tell;
 
 /// Everything that is known about recipes here.
 pub struct RecipeOverview {
-    /// What was found.
+    /// Recipes of every place, with those that cannot be used.
     pub survey: RecipeSurvey,
     counts: BTreeMap<String, RecipeStanding>,
     kept: Vec<StoredItem>,
@@ -28,8 +28,8 @@ pub struct RecipeOverview {
 }
 
 impl RecipeOverview {
-    /// All of them.
-    pub async fn load_overview(cx: &Cx) -> anyhow::Result<RecipeOverview> {
+    /// Recipes and proposals of the person, read from files and store.
+    pub async fn load_overview(cx: &InstallationContext) -> anyhow::Result<RecipeOverview> {
         let store = cx.session_store()?;
         let kept = store.stored_items(KEPT_RECIPE).await?;
         let survey = survey_recipes(&wiring::recipe_places(cx), &kept);
@@ -64,7 +64,7 @@ impl RecipeOverview {
     }
 }
 
-/// What is said where nothing has this id.
+/// The error for an id that no recipe has.
 pub fn missing(id: &str) -> anyhow::Error {
     usage(format!("there is no recipe {}; `weir recipes list` lists all recipes", visible_text(id)))
 }

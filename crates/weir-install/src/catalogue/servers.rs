@@ -4,7 +4,7 @@
 use futures::future::join_all;
 use weir_mcp::{ServerListing, in_words};
 
-use crate::cx::Cx;
+use crate::context::InstallationContext;
 use crate::wiring::mcp::{self, KnownMcpServer};
 
 pub mod approval;
@@ -43,7 +43,10 @@ pub fn server_status(known: &KnownMcpServer) -> McpServerStatus {
 }
 
 /// The same for servers that are started and asked, all at once.
-pub async fn checked(cx: &Cx, all: &[KnownMcpServer]) -> anyhow::Result<Vec<McpServerStatus>> {
+pub async fn checked(
+    cx: &InstallationContext,
+    all: &[KnownMcpServer],
+) -> anyhow::Result<Vec<McpServerStatus>> {
     let hub = mcp::build_mcp_hub(cx, all)?;
     let asked = all.iter().map(async |known| {
         let before = server_status(known);

@@ -11,14 +11,14 @@ use weir_engine::ports::Plugins as _;
 use weir_engine::skills::{self, FoundSkill, SKILL_BYTES_MAX, SkillPlaces, SkillSurvey};
 use weir_engine::workspace::Workspace;
 
-use crate::cx::Cx;
+use crate::context::InstallationContext;
 use crate::wiring;
 
 pub mod inbox;
 pub mod own;
 
 /// Everything that is found from here, with the marks of this workspace.
-pub async fn survey(cx: &Cx) -> anyhow::Result<(Arc<Workspace>, SkillSurvey)> {
+pub async fn survey(cx: &InstallationContext) -> anyhow::Result<(Arc<Workspace>, SkillSurvey)> {
     let workspace = cx.open_workspace()?;
     let root = workspace.root().display().to_string();
     let marks = cx.session_store()?.file_marks(&root).await?;

@@ -62,10 +62,10 @@ pub fn add_to_config_file(path: &Path, additions: &ConfigAdditions) -> anyhow::R
         push_rule(&mut document, path, *action, rule)?;
     }
     for (name, secret) in &additions.secrets {
-        put_named_table(&mut document, path, ("secrets", name), non_default_fields(secret)?)?;
+        put_named_table(&mut document, path, "secrets", name, non_default_fields(secret)?)?;
     }
     for (name, server) in &additions.servers {
-        put_named_table(&mut document, path, ("mcp_servers", name), non_default_fields(server)?)?;
+        put_named_table(&mut document, path, "mcp_servers", name, non_default_fields(server)?)?;
     }
     for (event, hook) in &additions.hooks {
         push_hook(&mut document, path, event, hook)?;
@@ -107,7 +107,8 @@ fn remove_entry(path: &Path, table: &str, name: &str) -> anyhow::Result<bool> {
 fn put_named_table(
     document: &mut DocumentMut,
     path: &Path,
-    (table, name): (&str, &str),
+    table: &str,
+    name: &str,
     fields: Table,
 ) -> anyhow::Result<()> {
     let parent = document.entry(table).or_insert_with(|| {

@@ -13,6 +13,7 @@ pub(super) fn check_values(config: &WorkspaceConfig) -> Result<(), String> {
         .or_else(|| super::secrets::find_secret_complaint(&settings.secrets))
         .or_else(|| super::servers::find_server_complaint(settings))
         .or_else(|| super::plugins::find_plugin_complaint(settings))
+        .or_else(|| super::search::search_complaint(&settings.web.search))
         .map_or(Ok(()), |(key, problem)| {
             Err(format!("{}: {key} {problem}", origin_of_setting(config, &key)))
         })?;

@@ -4,7 +4,7 @@
 use super::WorkspaceConfig;
 
 /// Tables and keys without effect. A line goes when its feature comes.
-const IDLE: &[&str] = &["helpers.embed", "web.search"];
+const IDLE: &[&str] = &[];
 
 /// One line for each such setting whose value is not the default.
 pub(super) fn idle_setting_warnings(config: &WorkspaceConfig) -> Vec<String> {

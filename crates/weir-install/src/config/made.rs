@@ -1,4 +1,4 @@
-//! Settings that people made in the browser of a server: the house's, which hold for everybody, and
+//! Settings that people made in the browser of a server: the installation's, which hold for everybody, and
 //! each person's own (C8, S6). Here they are understood, bounded and become layers. Not here: where
 //! they are kept.
 
@@ -19,7 +19,7 @@ const TEXT_CHARS_MAX: usize = 20_000;
 const ITERATIONS_UNBOUNDED: u64 = MODEL_CALLS_MAX as u64;
 
 /// What an admin may set for everybody. Whatever names a program, a key or a folder stays in files.
-const HOUSE: &[&str] = &[
+const INSTALLATION: &[&str] = &[
     "model",
     "profile",
     "thinking",
@@ -52,7 +52,7 @@ const PERSON: &[&str] = &[
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SettingScope {
     /// For everybody.
-    House,
+    Installation,
     /// For whoever made it.
     Person,
 }
@@ -61,7 +61,7 @@ impl SettingScope {
     /// Whether `key` is to be set here at all.
     pub fn may_set(self, key: &str) -> bool {
         let keys = match self {
-            SettingScope::House => HOUSE,
+            SettingScope::Installation => INSTALLATION,
             SettingScope::Person => PERSON,
         };
         let below = |table: &&str| {
@@ -89,7 +89,7 @@ pub type MadeValues = BTreeMap<String, MadeValue>;
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct BrowserSettings {
     /// For everybody.
-    pub house: MadeValues,
+    pub installation: MadeValues,
     /// For them alone.
     pub person: MadeValues,
     /// They have no role admin: their model is one of the catalogue, never a file.
@@ -98,7 +98,7 @@ pub struct BrowserSettings {
 
 /// The layers of what was made.
 pub(super) struct MadeLayers {
-    pub(super) house: ConfigLayer,
+    pub(super) installation: ConfigLayer,
     pub(super) person: ConfigLayer,
     /// What was left out, and why: one line each.
     pub(super) notes: Vec<String>,
@@ -111,25 +111,25 @@ pub(super) fn browser_layers(
     user: Option<&ConfigLayer>,
 ) -> anyhow::Result<MadeLayers> {
     let mut notes = Vec::new();
-    let mut house = ConfigLayer::default();
-    for (key, value) in &made.house {
-        match place_browser_value(SettingScope::House, key, value) {
-            Ok((key, placed)) => drop(house.values.insert(key, placed)),
+    let mut installation = ConfigLayer::default();
+    for (key, value) in &made.installation {
+        match place_browser_value(SettingScope::Installation, key, value) {
+            Ok((key, placed)) => drop(installation.values.insert(key, placed)),
             Err(why) => {
-                notes.push(format!("{}: {why}", browser_origin(SettingScope::House, value)))
+                notes.push(format!("{}: {why}", browser_origin(SettingScope::Installation, value)))
             }
         }
     }
-    let below = stack_layers([user, Some(&house)]);
+    let below = stack_layers([user, Some(&installation)]);
     let mut person = ConfigLayer::default();
     for (key, value) in &made.person {
         let fits =
-            place_browser_value(SettingScope::Person, key, value).and_then(
-                |placed| match too_wide(made, &placed, &below)? {
+            place_browser_value(SettingScope::Person, key, value).and_then(|(path, placed)| {
+                match too_wide(made, &path, &placed, &below)? {
                     Some(why) => Err(format!("{key} {why}")),
-                    None => Ok(placed),
-                },
-            );
+                    None => Ok((path, placed)),
+                }
+            });
         match fits {
             Ok((key, placed)) => drop(person.values.insert(key, placed)),
             Err(why) => {
@@ -137,7 +137,7 @@ pub(super) fn browser_layers(
             }
         }
     }
-    Ok(MadeLayers { house, person, notes })
+    Ok(MadeLayers { installation, person, notes })
 }
 
 /// Values of all of these, later ones over earlier ones. Rules and hooks are none of it.
@@ -154,11 +154,11 @@ pub(super) fn stack_layers<'a>(
 /// A trusted workspace cannot switch off what an admin switched on for everybody. Says what was
 /// left out.
 pub(super) fn hold_security_settings(
-    house: &ConfigLayer,
+    installation: &ConfigLayer,
     project: &mut ConfigLayer,
 ) -> Vec<String> {
     let is_held = |key: &SettingPath, placed: &PlacedValue| {
-        let ours = house.values.get(key).map(|ours| &ours.json);
+        let ours = installation.values.get(key).map(|ours| &ours.json);
         key.first().is_some_and(|first| first == "security")
             && ours == Some(&Value::Bool(true))
             && placed.json == Value::Bool(false)
@@ -198,10 +198,10 @@ fn place_browser_value(
 ) -> Result<(SettingPath, PlacedValue), String> {
     if !scope.may_set(key) {
         return Err(match scope {
-            SettingScope::House if key.starts_with("permissions") => {
+            SettingScope::Installation if key.starts_with("permissions") => {
                 "rules are changed with `weir permissions` or in config.toml".to_owned()
             }
-            SettingScope::House => format!("{key} is set in config.toml alone"),
+            SettingScope::Installation => format!("{key} is set in config.toml alone"),
             SettingScope::Person => format!("{key} is not yours to set; ask an admin"),
         });
     }
@@ -229,13 +229,14 @@ fn place_browser_value(
 }
 
 fn browser_origin(scope: SettingScope, value: &MadeValue) -> SettingOrigin {
-    SettingOrigin::Browser { by: value.by.clone(), for_all: scope == SettingScope::House }
+    SettingOrigin::Browser { by: value.by.clone(), for_all: scope == SettingScope::Installation }
 }
 
-/// Why a person's value is wider than what the house lets them have.
+/// Why a person's value is wider than what the installation lets them have.
 fn too_wide(
     made: &BrowserSettings,
-    (key, placed): &(SettingPath, PlacedValue),
+    key: &SettingPath,
+    placed: &PlacedValue,
     below: &ConfigLayer,
 ) -> Result<Option<String>, String> {
     let settings = settings_of(Some(below)).map_err(|error| error.to_string())?;
@@ -260,7 +261,7 @@ fn too_wide(
         ["limits", limit] => narrow::is_wider_limit(limit, placed, &settings.limits),
         _ => false,
     };
-    Ok(wide.then(|| "is wider than the house allows".to_owned()))
+    Ok(wide.then(|| "is wider than the installation allows".to_owned()))
 }
 
 #[cfg(test)]
@@ -273,11 +274,15 @@ mod tests {
         MadeValue { value, by: "ann".into(), ts: Timestamp(0) }
     }
 
-    fn made(house: &[(&str, Value)], person: &[(&str, Value)]) -> BrowserSettings {
+    fn made(installation: &[(&str, Value)], person: &[(&str, Value)]) -> BrowserSettings {
         let values = |of: &[(&str, Value)]| {
             of.iter().map(|(key, json)| ((*key).to_owned(), value(json.clone()))).collect()
         };
-        BrowserSettings { house: values(house), person: values(person), is_guest: true }
+        BrowserSettings {
+            installation: values(installation),
+            person: values(person),
+            is_guest: true,
+        }
     }
 
     fn person_keys(made: &BrowserSettings) -> Vec<String> {
@@ -308,14 +313,14 @@ mod tests {
             assert!(!SettingScope::Person.may_set(key), "{key}");
         }
         for key in ["providers.acme.base_url", "sandbox.tier", "hooks.Stop", "secrets.x.env"] {
-            assert!(!SettingScope::House.may_set(key), "{key}");
+            assert!(!SettingScope::Installation.may_set(key), "{key}");
         }
     }
 
     #[test]
     fn c8_a_wrong_value_is_refused_with_its_reason() {
         let why = |key, json| {
-            check_browser_value(SettingScope::House, key, &value(json)).expect_err("refused")
+            check_browser_value(SettingScope::Installation, key, &value(json)).expect_err("refused")
         };
         assert!(why("limits.max_iterations", json!(0)).contains("no run could begin"));
         assert!(why("limits.max_iterations", json!("x")).contains("expected u32"));
@@ -323,7 +328,11 @@ mod tests {
         assert!(why("limits", json!({})).contains("no setting limits"));
         assert!(why("limits.nothing", json!(1)).contains("no setting"));
         assert_eq!(
-            check_browser_value(SettingScope::House, "limits.max_iterations", &value(json!(7))),
+            check_browser_value(
+                SettingScope::Installation,
+                "limits.max_iterations",
+                &value(json!(7))
+            ),
             Ok(())
         );
     }
@@ -356,9 +365,10 @@ mod tests {
 
     #[test]
     fn s6_a_person_stays_below_the_limits_of_the_house() {
-        let house = [("limits.max_iterations", json!(10)), ("limits.budget_usd", json!(1.0))];
+        let installation =
+            [("limits.max_iterations", json!(10)), ("limits.budget_usd", json!(1.0))];
         let wide = made(
-            &house,
+            &installation,
             &[
                 ("limits.max_iterations", json!(11)),
                 ("limits.budget_usd", json!(2.0)),
@@ -368,8 +378,10 @@ mod tests {
             ],
         );
         assert_eq!(person_keys(&wide), Vec::<String>::new());
-        let narrow =
-            made(&house, &[("limits.max_iterations", json!(9)), ("limits.budget_usd", json!(0.5))]);
+        let narrow = made(
+            &installation,
+            &[("limits.max_iterations", json!(9)), ("limits.budget_usd", json!(0.5))],
+        );
         assert_eq!(person_keys(&narrow), ["limits.budget_usd", "limits.max_iterations"]);
         assert_eq!(person_keys(&made(&[], &[("limits.max_iterations", json!(1_001))])).len(), 0);
         assert_eq!(person_keys(&made(&[], &[("limits.max_iterations", json!(1_000))])).len(), 1);

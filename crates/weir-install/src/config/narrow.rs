@@ -20,7 +20,7 @@ pub(super) struct NarrowedLayer {
 /// Something of a project's file that only trust lets in.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WithheldSetting {
-    /// What.
+    /// The rule or setting that is withheld.
     pub what: WithheldPart,
     /// File and line.
     pub place: String,

@@ -40,6 +40,7 @@ command = "/usr/local/bin/look-at-it"
 timeout = 30
 on_failure = "block""#,
     ),
+    ("web.search.key_env", "key_env = \"MY_SEARCH_KEY\""),
     (
         "secrets",
         r#"[secrets.github]

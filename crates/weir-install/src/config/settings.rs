@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use weir_core::model::{Price, Thinking};
-use weir_core::profile::PermissionMode;
+use weir_core::profile::{Limits, PermissionMode};
 use weir_core::schedule::MissedTicks;
 
 use super::plugins::{CommandsSettings, PluginSettings};
@@ -157,6 +157,26 @@ impl Default for LimitSettings {
     }
 }
 
+impl LimitSettings {
+    /// The bounds of a session for which neither flag nor profile says anything.
+    pub(crate) fn to_limits(&self) -> Limits {
+        Limits {
+            max_iterations: self.max_iterations,
+            max_tool_calls: self.max_tool_calls,
+            consecutive_mistake_limit: self.consecutive_mistake_limit,
+            rate_limit_ms: self.rate_limit_ms,
+            power_steering_frequency: self.power_steering_frequency,
+            max_subtask_depth: self.max_subtask_depth,
+            parallel_calls: self.parallel_calls,
+            budget_usd: self.budget_usd,
+            budget_tokens: self.budget_tokens,
+            run_timeout_ms: self.run_timeout.map(|span| span.ms),
+            tool_timeout_ms: self.tool_timeout.ms,
+            approval_timeout_ms: Some(self.approval_timeout.ms),
+        }
+    }
+}
+
 /// Rules (C3).
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
@@ -212,7 +232,8 @@ pub struct HelperSettings {
     pub(crate) flagship: String,
     /// Names sessions.
     pub titles: String,
-    /// Makes vectors of texts.
+    /// Makes vectors of the workspace's texts for semantic_search, which are sent to it:
+    /// ollama/nomic-embed-text. Empty: vectors are computed from the texts themselves.
     pub embed: String,
 }
 
@@ -340,19 +361,24 @@ pub struct WebSettings {
     pub search: SearchSettings,
 }
 
-/// A search engine.
+/// The search engine of web_search.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct SearchSettings {
-    /// Its kind: searxng.
+    /// Which: searxng, brave, tavily, exa or kagi. The key of all but the first is kept with
+    /// `weir auth set KIND` or in a variable (BRAVE_API_KEY, TAVILY_API_KEY, EXA_API_KEY,
+    /// KAGI_API_KEY).
     pub kind: String,
-    /// Its address; empty: no search.
+    /// Its address: that of the SearXNG instance, which may be a private one; empty: the one of the
+    /// engine's maker.
     pub url: String,
+    /// Another variable that holds the key; also for a SearXNG behind a bearer token.
+    pub key_env: Option<String>,
 }
 
 impl Default for SearchSettings {
     fn default() -> SearchSettings {
-        SearchSettings { kind: "searxng".into(), url: String::new() }
+        SearchSettings { kind: "searxng".into(), url: String::new(), key_env: None }
     }
 }
 

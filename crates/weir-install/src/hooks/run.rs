@@ -106,7 +106,7 @@ enum FirstHookEvent {
 impl RunningHook {
     async fn finish_hook(mut self, input: Vec<u8>, limit: Duration) -> HookRunResult {
         let (mut out, mut err) = (CapturedStream::default(), CapturedStream::default());
-        let first = self.wait_for_first(input, limit, (&mut out, &mut err)).await;
+        let first = self.wait_for_first(input, limit, &mut out, &mut err).await;
         match first {
             FirstHookEvent::Ended(status) => {
                 self.tree.is_over = true;
@@ -127,7 +127,8 @@ impl RunningHook {
         &mut self,
         input: Vec<u8>,
         limit: Duration,
-        (out, err): (&mut CapturedStream, &mut CapturedStream),
+        out: &mut CapturedStream,
+        err: &mut CapturedStream,
     ) -> FirstHookEvent {
         let (stdin, stdout, stderr) =
             (self.child.stdin.take(), self.child.stdout.take(), self.child.stderr.take());

@@ -7,7 +7,7 @@ use weir_core::ids::Timestamp;
 use weir_engine::ports::{MailAccount, MailSecurity, MailServer, PutOutcome, RecordEntry, Records};
 
 use super::rules::{self, MailRule, RULES_MAX};
-use crate::failure::HouseError;
+use crate::failure::InstallationError;
 use crate::people::{Person, PersonId};
 use crate::seal::SecretSeal;
 
@@ -22,7 +22,7 @@ const ACCOUNTS_MAX: usize = 10;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ServerLine {
-    /// Its name.
+    /// Host name of the server.
     pub host: String,
     /// Its port: 993 for IMAP, 465 or 587 for SMTP.
     pub port: u16,
@@ -44,7 +44,7 @@ impl From<&ServerLine> for MailServer {
 pub struct AccountLine {
     /// Its name here: lower-case letters, digits and `-`.
     pub name: String,
-    /// Its address.
+    /// Mail address of the account.
     pub address: String,
     /// Where mail is fetched.
     pub imap: ServerLine,
@@ -150,7 +150,7 @@ impl From<StoredAccountLine> for AccountLine {
 pub struct MailAccountEntry {
     /// What people see.
     pub line: AccountLine,
-    /// Whose.
+    /// Id of the person whose account it is.
     pub owner: PersonId,
     /// Grows with each change.
     pub version: u64,
@@ -160,7 +160,7 @@ pub struct MailAccountEntry {
 
 impl MailAccountEntry {
     /// Ready to be used.
-    pub fn open_account(&self, seal: &SecretSeal) -> Result<MailAccount, HouseError> {
+    pub fn open_account(&self, seal: &SecretSeal) -> Result<MailAccount, InstallationError> {
         let place = entry_name(&self.owner, &self.line.name);
         Ok(MailAccount {
             address: self.line.address.clone(),
@@ -196,7 +196,7 @@ pub async fn list_mail_accounts(
     records: &dyn Records,
     owner: Option<&PersonId>,
     now: Timestamp,
-) -> Result<Vec<MailAccountEntry>, HouseError> {
+) -> Result<Vec<MailAccountEntry>, InstallationError> {
     let entries = records.list(ACCOUNT, owner.map(PersonId::as_str), now).await?;
     Ok(entries.iter().filter_map(parse_account).collect())
 }
@@ -207,11 +207,11 @@ pub async fn find_mail_account(
     owner: &PersonId,
     name: &str,
     now: Timestamp,
-) -> Result<MailAccountEntry, HouseError> {
+) -> Result<MailAccountEntry, InstallationError> {
     let entry = records.get(ACCOUNT, &entry_name(owner, name), now).await?;
     let found =
         entry.filter(|entry| entry.owner == owner.as_str()).as_ref().and_then(parse_account);
-    found.ok_or_else(|| HouseError::Missing(format!("the mail account {name:?}")))
+    found.ok_or_else(|| InstallationError::Missing(format!("the mail account {name:?}")))
 }
 
 /// The account that the tool `email` of a person works with, with its password; `None`: none.
@@ -223,7 +223,7 @@ pub async fn tool_mail_account(
     key: &[u8; 32],
     owner: &PersonId,
     now: Timestamp,
-) -> Result<Option<MailAccount>, HouseError> {
+) -> Result<Option<MailAccount>, InstallationError> {
     let found = list_mail_accounts(records, Some(owner), now).await?;
     let Some(found) = found.into_iter().find(|found| found.line.tool) else { return Ok(None) };
     found.open_account(&SecretSeal::new(key)?).map(Some)
@@ -253,24 +253,33 @@ fn account_problem(line: &AccountLine) -> Option<String> {
         .or_else(|| line.rules.iter().find_map(rules::rule_problem))
 }
 
-/// Keeps an account. `password`: `None` keeps the one it has.
+/// An account as a person enters it.
+pub struct MailAccountDraft<'a> {
+    /// Everything but the password.
+    pub line: AccountLine,
+    /// `None`, or empty: the password that the account has already.
+    pub password: Option<&'a str>,
+}
+
+/// Keeps an account.
 ///
 /// # Errors
 /// It cannot be used: a sentence; somebody else changed it meanwhile; the database does not answer.
 pub async fn store_mail_account(
-    (records, seal): (&dyn Records, &SecretSeal),
+    records: &dyn Records,
+    seal: &SecretSeal,
     person: &Person,
-    line: AccountLine,
-    password: Option<&str>,
+    draft: MailAccountDraft<'_>,
     now: Timestamp,
-) -> Result<(), HouseError> {
+) -> Result<(), InstallationError> {
+    let MailAccountDraft { line, password } = draft;
     if let Some(problem) = account_problem(&line) {
-        return Err(HouseError::Refused(problem));
+        return Err(InstallationError::Refused(problem));
     }
     let owned = list_mail_accounts(records, Some(&person.id), now).await?;
     let before = owned.iter().find(|found| found.line.name == line.name);
     if before.is_none() && owned.len() >= ACCOUNTS_MAX {
-        return Err(HouseError::Refused(format!("{ACCOUNTS_MAX} accounts at most")));
+        return Err(InstallationError::Refused(format!("{ACCOUNTS_MAX} accounts at most")));
     }
     let name = entry_name(&person.id, &line.name);
     // A password stays with the servers it was entered for: who changes them enters it again.
@@ -280,26 +289,29 @@ pub async fn store_mail_account(
     let sealed = match (password.filter(|password| !password.is_empty()), before) {
         (Some(password), _) => seal.seal(&name, password)?,
         (None, Some(found)) if same_servers(&found) => found.sealed.clone(),
-        (None, _) => return Err(HouseError::Refused("enter the password of the account".into())),
+        (None, _) => {
+            return Err(InstallationError::Refused("enter the password of the account".into()));
+        }
     };
     if line.tool
         && let Some(other) = owned.iter().find(|f| f.line.tool && f.line.name != line.name)
     {
-        return Err(HouseError::Refused(format!(
+        return Err(InstallationError::Refused(format!(
             "the tool works with {} already; take it from there first",
             other.line.name
         )));
     }
     let kept = StoredMailAccount { line: line.into(), sealed, everywhere: person.is_admin() };
-    let text = serde_json::to_string(&kept).map_err(|e| HouseError::Failed(e.to_string()))?;
+    let text =
+        serde_json::to_string(&kept).map_err(|e| InstallationError::Failed(e.to_string()))?;
     let owner = person.id.0.clone();
     let kind = ACCOUNT.to_owned();
     let entry = RecordEntry { kind, name, owner, text, version: 0, expires: None, ts: now };
     match records.put(&entry, Some(before.map_or(0, |found| found.version))).await? {
         PutOutcome::Kept(_) => Ok(()),
-        PutOutcome::Changed(_) => {
-            Err(HouseError::Refused("somebody changed it meanwhile; look at it again".into()))
-        }
+        PutOutcome::Changed(_) => Err(InstallationError::Refused(
+            "somebody changed it meanwhile; look at it again".into(),
+        )),
     }
 }
 
@@ -309,7 +321,7 @@ pub async fn remove(
     owner: &PersonId,
     name: &str,
     now: Timestamp,
-) -> Result<(), HouseError> {
+) -> Result<(), InstallationError> {
     find_mail_account(records, owner, name, now).await?;
     let name = entry_name(owner, name);
     records.remove(ACCOUNT, &name).await?;

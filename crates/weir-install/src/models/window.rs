@@ -8,7 +8,7 @@ use weir_providers::catalogue::{LOCAL_WINDOW, ResolvedModel};
 use weir_providers::window::{self, LoadPolicy, WindowReport};
 
 use super::{process_transport, vendor_endpoint};
-use crate::cx::Cx;
+use crate::context::InstallationContext;
 use crate::failure::usage;
 
 /// A window from which on nobody is told that a model could take more.
@@ -17,14 +17,17 @@ const ROOMY: u64 = 32_768;
 const TALK_TOKENS_MIN: u64 = 1_024;
 
 /// Whether the settings say the window of this model: then nobody is asked.
-fn is_set(cx: &Cx, model: &str) -> bool {
+fn is_set(cx: &InstallationContext, model: &str) -> bool {
     let models = cx.config().ok().map(|config| &config.settings.models);
     models.and_then(|models| models.get(model)).is_some_and(|row| row.window.is_some())
 }
 
 /// Asks the server of a local model which window holds, unless it said so just now, and says what a
 /// person should know of it.
-pub(super) async fn ask_local_window(cx: &Cx, resolved: &ResolvedModel) -> anyhow::Result<()> {
+pub(super) async fn ask_local_window(
+    cx: &InstallationContext,
+    resolved: &ResolvedModel,
+) -> anyhow::Result<()> {
     let (vendor, name) = (&resolved.vendor, resolved.info.model.to_string());
     if !window::can_be_asked(vendor)
         || is_set(cx, &name)
@@ -86,7 +89,7 @@ fn describe_window_answer(
 }
 
 /// What is known of a local model, with the window that holds: what its server said, or little.
-pub(super) fn with_window(cx: &Cx, mut resolved: ResolvedModel) -> ResolvedModel {
+pub(super) fn with_window(cx: &InstallationContext, mut resolved: ResolvedModel) -> ResolvedModel {
     let name = resolved.info.model.to_string();
     if !window::can_be_asked(&resolved.vendor) || is_set(cx, &name) {
         return resolved;
@@ -108,7 +111,7 @@ pub(super) fn with_window(cx: &Cx, mut resolved: ResolvedModel) -> ResolvedModel
 ///
 /// # Errors
 /// A usage error with what is needed, what there is, and how to have more.
-pub fn check_fits_window(cx: &Cx, session: &SessionConfig) -> anyhow::Result<()> {
+pub fn check_fits_window(cx: &InstallationContext, session: &SessionConfig) -> anyhow::Result<()> {
     let name = session.model.model.to_string();
     let Some(WindowReport::Holds { tokens, .. }) = cx.windows.recent_window(&name) else {
         return Ok(());

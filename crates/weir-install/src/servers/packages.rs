@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{DeclaredServer, ServerOwner};
 use crate::config::McpServerSettings;
-use crate::cx::Cx;
+use crate::context::InstallationContext;
 use crate::environment::ProcessEnvironment;
 
 mod fetch;
@@ -37,7 +37,7 @@ pub enum PackageRegistry {
 }
 
 impl PackageRegistry {
-    /// Its name for people.
+    /// Name that people read.
     pub fn as_str(self) -> &'static str {
         match self {
             PackageRegistry::Npm => "npm",
@@ -49,9 +49,9 @@ impl PackageRegistry {
 /// A package that a command line names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerPackage {
-    /// Where it comes from.
+    /// Registry that the package is fetched from.
     pub registry: PackageRegistry,
-    /// Its name there.
+    /// Name of the package in its registry.
     pub name: String,
     /// `[extra]` of a Python package; empty: none.
     extras: String,
@@ -150,7 +150,7 @@ impl InstalledPackage {
 impl DeclaredServer {
     /// The package that it is started from; `None`: it is started as it stands. What runs outside
     /// the sandbox has the network, and fetches for itself.
-    pub fn started_package(&self, cx: &Cx) -> Option<ServerPackage> {
+    pub fn started_package(&self, cx: &InstallationContext) -> Option<ServerPackage> {
         let package = package_of_server(&self.settings)?;
         // A workspace that brings the package starts its own, as npx does.
         let own = cx.folder.join("node_modules").join(&package.name);
@@ -161,13 +161,17 @@ impl DeclaredServer {
         (!brought).then_some(package)
     }
 
-    /// Where its package is installed.
-    pub fn package_place(&self, cx: &Cx) -> PathBuf {
+    /// Folder in which the server's package is installed.
+    pub fn package_place(&self, cx: &InstallationContext) -> PathBuf {
         cx.dirs.state.join(FOLDER).join(self.storage_key(cx))
     }
 
-    /// What is installed for it.
-    pub fn installed_package(&self, cx: &Cx, package: &ServerPackage) -> Option<InstalledPackage> {
+    /// The installed package of the server; `None`: none, or one that was installed for another line.
+    pub fn installed_package(
+        &self,
+        cx: &InstallationContext,
+        package: &ServerPackage,
+    ) -> Option<InstalledPackage> {
         let place = self.package_place(cx);
         let installed = read_install_record(&place)
             .filter(|found| found.line == package.installation_line())?;
@@ -177,8 +181,9 @@ impl DeclaredServer {
     /// How its installed package is started: its folder, and the command line.
     pub(super) fn package_command_line(
         &self,
-        cx: &Cx,
-        (package, installed): (&ServerPackage, &InstalledPackage),
+        cx: &InstallationContext,
+        package: &ServerPackage,
+        installed: &InstalledPackage,
     ) -> (PathBuf, Vec<String>) {
         installed.start_command_line(&self.package_place(cx), &package.args)
     }

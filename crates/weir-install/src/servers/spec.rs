@@ -11,13 +11,13 @@ use weir_mcp::{
 };
 
 use super::{DeclaredServer, ServerOwner, packages};
-use crate::cx::Cx;
+use crate::context::InstallationContext;
 use crate::secrets;
 
 impl DeclaredServer {
     /// Under which name it is kept what a person approved of it, and how they signed in. A
     /// workspace's server is another one in another workspace, whatever it is called.
-    pub fn storage_key(&self, cx: &Cx) -> String {
+    pub fn storage_key(&self, cx: &InstallationContext) -> String {
         match self.whose {
             ServerOwner::User => self.name.clone(),
             ServerOwner::Project | ServerOwner::McpJson => {
@@ -33,7 +33,7 @@ impl DeclaredServer {
     ///
     /// # Errors
     /// A secret or variable that is not there, and what to do.
-    pub fn server_spec(&self, cx: &Cx) -> Result<ServerSpec, String> {
+    pub fn server_spec(&self, cx: &InstallationContext) -> Result<ServerSpec, String> {
         if let Some(problem) = &self.problem {
             return Err(problem.clone());
         }
@@ -93,25 +93,25 @@ impl DeclaredServer {
     }
 
     /// The program and its arguments: of an installed package, or as they stand.
-    fn start_command(&self, cx: &Cx) -> Result<(String, Vec<String>), String> {
+    fn start_command(&self, cx: &InstallationContext) -> Result<(String, Vec<String>), String> {
         let Some(package) = self.started_package(cx) else {
             return Ok((self.settings.command.clone(), self.settings.args.clone()));
         };
         let installed = self.installed_package(cx, &package);
         let installed = installed.ok_or_else(|| packages::not_installed(&self.name, &package))?;
-        let (_, words) = self.package_command_line(cx, (&package, &installed));
+        let (_, words) = self.package_command_line(cx, &package, &installed);
         let mut words = words.into_iter();
         Ok((words.next().unwrap_or_default(), words.collect()))
     }
 
-    fn pinned_package(&self, cx: &Cx) -> Option<FromPackage> {
+    fn pinned_package(&self, cx: &InstallationContext) -> Option<FromPackage> {
         let package = self.started_package(cx)?;
         let installed = self.installed_package(cx, &package)?;
-        let (folder, _) = self.package_command_line(cx, (&package, &installed));
+        let (folder, _) = self.package_command_line(cx, &package, &installed);
         Some(FromPackage { pinned: installed.pinned_text(), folder })
     }
 
-    fn sandbox_reach(&self, cx: &Cx) -> Result<ServerReach, String> {
+    fn sandbox_reach(&self, cx: &InstallationContext) -> Result<ServerReach, String> {
         let of = &self.settings;
         let is_workspace = |folder: &&String| matches!(folder.as_str(), "." | "./");
         let folders = |folders: &[String]| {
@@ -130,7 +130,7 @@ impl DeclaredServer {
     }
 
     /// A folder of the settings in full.
-    fn absolute_folder(&self, cx: &Cx, text: &str) -> Result<PathBuf, String> {
+    fn absolute_folder(&self, cx: &InstallationContext, text: &str) -> Result<PathBuf, String> {
         if let Some(rest) = text.strip_prefix("~/") {
             let home = cx.dirs.home.as_ref();
             let home = home.ok_or_else(|| format!("{text}: no home folder is known"))?;

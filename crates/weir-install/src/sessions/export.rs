@@ -33,7 +33,7 @@ pub enum ExportFormat {
 pub struct ExportedSession {
     /// The file.
     pub text: String,
-    /// What is not in it.
+    /// What was left out of the export, one sentence each.
     pub notes: Vec<String>,
 }
 
@@ -63,7 +63,8 @@ pub async fn export_session(
             let status = status.unwrap_or_else(|| meta.status.clone());
             let about = SessionSummary::from_facts(&meta, status, &facts).summary_text();
             let kept = kept(store, &facts, &mut notes).await?;
-            let entries: Vec<_> = facts.iter().map(transcript::transcript_item).collect();
+            let mut reader = transcript::ConversationReader::default();
+            let entries: Vec<_> = facts.iter().map(|fact| reader.read_item(fact)).collect();
             let title = if meta.title.is_empty() { id.as_str() } else { &meta.title };
             match format {
                 ExportFormat::Html => html::render_html_page(title, &about, &entries, &kept),

@@ -79,11 +79,11 @@ fn push_entry_parts(
             }
             TranscriptPart::Media(media) => {
                 let name = media.name.as_deref().unwrap_or(&media.media_type);
-                push_blob_html(page, entries, kept, (&media.blob, name));
+                push_blob_html(page, entries, kept, &media.blob, name);
                 Ok(())
             }
             TranscriptPart::Full(id) => {
-                push_blob_html(page, entries, kept, (id, "the full result"));
+                push_blob_html(page, entries, kept, id, "the full result");
                 Ok(())
             }
         };
@@ -94,7 +94,8 @@ fn push_blob_html(
     page: &mut String,
     entries: &[TranscriptItem],
     kept: &SessionBlobs,
-    (id, name): (&BlobId, &str),
+    id: &BlobId,
+    name: &str,
 ) {
     let name = escape_html(&one_line(name));
     let Some(bytes) = kept.get(id) else {

@@ -11,7 +11,7 @@ use weir_core::governance::filter::one_line;
 use weir_core::ids::BlobId;
 
 use super::transcript::{TranscriptItem, TranscriptPart};
-use crate::wording::timestamp_text;
+use crate::wording::{code_fence, timestamp_text};
 
 /// Bytes of the blobs that a session mentions; those that are gone are missing.
 pub(super) type SessionBlobs = BTreeMap<BlobId, Arc<[u8]>>;
@@ -78,11 +78,8 @@ fn push_quotation(page: &mut String, text: &str) {
     page.push('\n');
 }
 
-/// `text` in a fence longer than any in it.
 fn push_code_fence(page: &mut String, what: &str, text: &str) {
-    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
-    let fence = "`".repeat(longest.max(2) + 1);
-    let _ = writeln!(page, "{fence}{what}\n{}\n{fence}\n", text.trim_end_matches('\n'));
+    let _ = writeln!(page, "{}\n", code_fence(what, text));
 }
 
 fn escape_markdown(text: &str) -> String {

@@ -8,13 +8,17 @@ use weir_engine::engine::EngineError;
 use weir_engine::ports::{Checkpoints as _, SessionMeta, Worktrees as _};
 use weir_store::{GitWorktrees, this_process};
 
-use crate::cx::Cx;
+use crate::context::InstallationContext;
 use crate::failure::engine_failure;
 use crate::wiring;
 
 /// Removes one session. The journal goes last: whatever ends this half-way, it can be done again.
 /// `label`: what holds it meanwhile, for people.
-pub async fn remove(cx: &Cx, meta: &SessionMeta, label: &str) -> anyhow::Result<()> {
+pub async fn remove(
+    cx: &InstallationContext,
+    meta: &SessionMeta,
+    label: &str,
+) -> anyhow::Result<()> {
     let store = cx.session_store()?;
     let owner = this_process(label);
     let lease = store.acquire_lease(&meta.id, &owner).await;
@@ -26,7 +30,11 @@ pub async fn remove(cx: &Cx, meta: &SessionMeta, label: &str) -> anyhow::Result<
     removed
 }
 
-async fn remove_held(cx: &Cx, id: &SessionId, folder: &Path) -> anyhow::Result<()> {
+async fn remove_held(
+    cx: &InstallationContext,
+    id: &SessionId,
+    folder: &Path,
+) -> anyhow::Result<()> {
     wiring::open_checkpoints(cx).forget(folder, id).await?;
     weir_sandbox::remove_session_records(&cx.dirs.state, id)?;
     // The folder may be gone, or closed to this person: then so are the results in it.

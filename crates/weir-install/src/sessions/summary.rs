@@ -1,13 +1,14 @@
 //! A session in a few lines: runs, what they came to, what they changed, what is open.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use serde::Serialize;
-use weir_core::event::{ApprovalRequested, Denial, Event, QuestionAsked, RunStatus};
-use weir_core::ids::{ApprovalId, QuestionId, RunId, SessionId, Timestamp};
+use weir_core::event::{ApprovalRequested, Denial, Event, QuestionAsked, RunFinished, RunStatus};
+use weir_core::ids::{RunId, SessionId, Timestamp};
 use weir_core::model::Usage;
 use weir_core::session::Session;
+use weir_core::view::transcript::{PendingAsk, PlacedFact, Transcript, TranscriptChange};
 use weir_engine::hub::PublishedFact;
 use weir_engine::ledger::status_text;
 use weir_engine::ports::SessionMeta;
@@ -40,7 +41,17 @@ pub struct SessionSummary {
     #[serde(skip_serializing_if = "Option::is_none")]
     question: Option<QuestionAsked>,
     /// Wait for a decision.
-    approvals: Vec<ApprovalRequested>,
+    approvals: Vec<OpenApproval>,
+}
+
+/// A call that waits for a decision.
+#[derive(Debug, Serialize)]
+struct OpenApproval {
+    #[serde(flatten)]
+    request: ApprovalRequested,
+    /// The profiles on the way to the sub-agent that asks; absent: the session itself does.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    agents: Vec<String>,
 }
 
 /// One run.
@@ -57,13 +68,6 @@ struct RunLine {
     cost_usd: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<String>,
-}
-
-/// What is still open, by name.
-#[derive(Default)]
-struct OpenItems {
-    questions: BTreeMap<QuestionId, QuestionAsked>,
-    approvals: BTreeMap<ApprovalId, ApprovalRequested>,
 }
 
 impl SessionSummary {
@@ -96,20 +100,43 @@ impl SessionSummary {
             approvals: Vec::new(),
         };
         let mut session = Session::new(meta.id.clone());
-        let mut open = OpenItems::default();
+        let mut seen = Transcript::default();
         for fact in facts {
             session.apply(fact.ts, &fact.event);
-            summary.count_fact(fact, &mut open);
+            let at = PlacedFact { seq: fact.seq, ts: fact.ts, event: fact.event.clone() };
+            for change in seen.apply(&at) {
+                summary.count_change(&change, &seen);
+            }
+            summary.count_fact(fact);
         }
         summary.permission = session.config().map_or(String::new(), |c| c.permission.to_string());
         summary.usage = *session.usage();
         summary.cost_usd = session.cost_usd();
-        summary.question = open.questions.into_values().next_back();
-        summary.approvals = open.approvals.into_values().collect();
+        summary.question = seen.asks().iter().rev().find_map(PendingAsk::question).cloned();
+        let asks = seen.asks().iter().filter_map(|ask| Some((ask, ask.request()?)));
+        summary.approvals = asks
+            .map(|(ask, request)| OpenApproval {
+                request: request.clone(),
+                agents: ask.agent_path().to_vec(),
+            })
+            .collect();
         summary
     }
 
-    fn count_fact(&mut self, fact: &PublishedFact, open: &mut OpenItems) {
+    fn count_change(&mut self, change: &TranscriptChange, seen: &Transcript) {
+        match change {
+            TranscriptChange::RunEnded(at) => self.end_run(&at.fact),
+            TranscriptChange::CallAdded(_) => self.calls += 1,
+            TranscriptChange::CallChanged(call) | TranscriptChange::CallEnded(call) => {
+                let finished = seen.find_call(*call).and_then(|entry| entry.finished.as_ref());
+                self.changed_files.extend(finished.into_iter().flat_map(|f| f.changed.clone()));
+            }
+            _ => (),
+        }
+    }
+
+    /// Numbers of runs and turns are no person's to see but here.
+    fn count_fact(&mut self, fact: &PublishedFact) {
         match fact.event.as_ref() {
             Event::RunStarted(f) => self.runs.push(RunLine {
                 run: f.run,
@@ -121,34 +148,21 @@ impl SessionSummary {
                 cost_usd: None,
                 error: None,
             }),
-            Event::RunFinished(f) => {
-                if let Some(run) = self.runs.iter_mut().find(|run| run.run == f.run) {
-                    run.status = Some(f.status);
-                    run.iterations = f.iterations;
-                    run.tool_calls = f.tool_calls;
-                    run.usage = f.usage;
-                    run.cost_usd = f.cost_usd;
-                    run.error.clone_from(&f.error);
-                }
-                self.denials.extend(f.denials.iter().cloned());
-            }
             Event::TurnStarted(_) => self.turns += 1,
-            Event::CallProposed(_) => self.calls += 1,
-            Event::CallFinished(f) => self.changed_files.extend(f.changed.iter().cloned()),
-            Event::QuestionAsked(f) => {
-                open.questions.insert(f.question.clone(), f.clone());
-            }
-            Event::QuestionAnswered(f) => {
-                open.questions.remove(&f.question);
-            }
-            Event::ApprovalRequested(f) => {
-                open.approvals.insert(f.approval.clone(), f.clone());
-            }
-            Event::ApprovalResolved(f) => {
-                open.approvals.remove(&f.approval);
-            }
             _ => (),
         }
+    }
+
+    fn end_run(&mut self, fact: &RunFinished) {
+        if let Some(run) = self.runs.iter_mut().find(|run| run.run == fact.run) {
+            run.status = Some(fact.status);
+            run.iterations = fact.iterations;
+            run.tool_calls = fact.tool_calls;
+            run.usage = fact.usage;
+            run.cost_usd = fact.cost_usd;
+            run.error.clone_from(&fact.error);
+        }
+        self.denials.extend(fact.denials.iter().cloned());
     }
 
     /// For people.
@@ -187,7 +201,12 @@ impl SessionSummary {
             line("changed", file);
         }
         for approval in &self.approvals {
-            line("waits for", &format!("approval {}: {}", approval.approval, approval.summary));
+            let OpenApproval { request, agents } = approval;
+            let by = match agents.is_empty() {
+                true => String::new(),
+                false => format!(" (asked by the agent {})", agents.join(", then ")),
+            };
+            line("waits for", &format!("approval {}: {}{by}", request.approval, request.summary));
         }
         if let Some(question) = &self.question {
             line("asks", &question.text);

@@ -10,6 +10,7 @@ use weir_core::message::{MessageBlock, StoredMedia};
 use weir_core::tool::AgentControl;
 use weir_core::view::plain::visible_text;
 use weir_core::view::told::cut_off;
+use weir_core::view::transcript::{CallStage, PlacedFact, Transcript};
 use weir_engine::hub::PublishedFact;
 use weir_engine::ledger::status_text;
 
@@ -42,19 +43,68 @@ pub enum TranscriptPart {
     Full(BlobId),
 }
 
-/// `fact` for people: everything that it says.
-pub fn transcript_item(fact: &PublishedFact) -> TranscriptItem {
-    let (heading, parts, is_told) = match conversation_parts(&fact.event) {
-        Some((heading, parts)) => (heading, parts, true),
-        None => (
-            String::new(),
-            vec![TranscriptPart::Exact("json", event_fields_json(&fact.event))],
-            false,
-        ),
-    };
-    let kind = fact.event.kind();
-    let heading = if heading.is_empty() { kind.to_owned() } else { heading };
-    TranscriptItem { seq: fact.seq, ts: fact.ts, kind, heading, parts, is_told }
+/// Reads a conversation fact by fact, each once and in order.
+#[derive(Default)]
+pub struct ConversationReader {
+    seen: Transcript,
+}
+
+impl ConversationReader {
+    /// The next fact for people: everything that it says.
+    pub fn read_item(&mut self, fact: &PublishedFact) -> TranscriptItem {
+        self.read_fact(fact);
+        let (heading, parts, is_told) = match conversation_parts(&fact.event, &self.seen) {
+            Some((heading, parts)) => (heading, parts, true),
+            None => (
+                String::new(),
+                vec![TranscriptPart::Exact("json", event_fields_json(&fact.event))],
+                false,
+            ),
+        };
+        let kind = fact.event.kind();
+        let heading = if heading.is_empty() { kind.to_owned() } else { heading };
+        TranscriptItem { seq: fact.seq, ts: fact.ts, kind, heading, parts, is_told }
+    }
+
+    /// The next fact in one line: number, moment, kind and the beginning of what it says.
+    pub fn read_line(&mut self, fact: &PublishedFact) -> String {
+        self.read_fact(fact);
+        let what = match conversation_parts(&fact.event, &self.seen) {
+            Some((heading, parts)) => {
+                let first = parts.iter().find_map(|part| match part {
+                    TranscriptPart::Text(text) | TranscriptPart::Exact(_, text) => {
+                        Some(text.as_str())
+                    }
+                    TranscriptPart::Media(_) | TranscriptPart::Full(_) => None,
+                });
+                format!("{heading}  {}", first.unwrap_or_default())
+            }
+            None => fact.event.payload(),
+        };
+        let kind = fact.event.kind();
+        format!("{:>5}  {}  {kind:<20}  {}", fact.seq, timestamp_text(fact.ts), one_line(&what))
+    }
+
+    /// The next fact, where it is of the conversation, with the beginning of long results; `None`
+    /// for the others.
+    pub fn read_brief_text(&mut self, fact: &PublishedFact) -> Option<String> {
+        let quiet =
+            matches!(fact.event.as_ref(), Event::ApprovalRequested(_) | Event::CheckpointTaken(_));
+        let entry = self.read_item(fact);
+        if quiet || !entry.is_told {
+            return None;
+        }
+        let limit = match fact.event.as_ref() {
+            Event::CallFinished(_) => RESULT_LINES,
+            _ => usize::MAX,
+        };
+        Some(brief_item_text(&entry, limit))
+    }
+
+    fn read_fact(&mut self, fact: &PublishedFact) {
+        let at = PlacedFact { seq: fact.seq, ts: fact.ts, event: fact.event.clone() };
+        self.seen.apply(&at);
+    }
 }
 
 /// The fields of a fact, indented.
@@ -65,7 +115,7 @@ fn event_fields_json(event: &Event) -> String {
 
 /// Heading and parts of what belongs to the conversation.
 #[expect(clippy::too_many_lines, reason = "one exhaustive match, a few lines for each fact")]
-fn conversation_parts(event: &Event) -> Option<(String, Vec<TranscriptPart>)> {
+fn conversation_parts(event: &Event, seen: &Transcript) -> Option<(String, Vec<TranscriptPart>)> {
     Some(match event {
         Event::InputAccepted(f) => (f.by.clone(), block_parts(&f.content)),
         Event::ModelReplied(f) => ("model".into(), reply_parts(f)),
@@ -96,6 +146,15 @@ fn conversation_parts(event: &Event) -> Option<(String, Vec<TranscriptPart>)> {
             let reason = f.reason.clone().map(TranscriptPart::Text);
             (format!("{} {decision}: {by}", f.call), reason.into_iter().collect())
         }
+        Event::AgentAsked(f) => {
+            let agents = f.path.join(", then ");
+            let parts = vec![TranscriptPart::Text(f.request.reason.clone())];
+            (format!("{} the agent {agents} asks: {}", f.call, f.request.summary), parts)
+        }
+        Event::AgentAnswered(f) => {
+            let decision = if f.decision.allows() { "approved" } else { "not approved" };
+            (format!("{} the agent's call {decision}: {}", f.call, f.by), Vec::new())
+        }
         Event::CheckpointTaken(f) => (
             format!("{} saved first", f.call),
             vec![TranscriptPart::Text(format!("{}: {}", f.checkpoint, f.paths.join(", ")))],
@@ -104,7 +163,13 @@ fn conversation_parts(event: &Event) -> Option<(String, Vec<TranscriptPart>)> {
             (format!("{} undid changes", f.by), vec![TranscriptPart::Text(f.paths.join(", "))])
         }
         Event::CallFinished(f) => {
-            let how = if f.ok { "result" } else { "failed" };
+            let how = match seen.find_call(f.call).map(|entry| entry.stage) {
+                Some(CallStage::Done) => "result",
+                Some(stage) => stage.stage_words(),
+                // A fork may begin behind its proposal.
+                None if f.ok => "result",
+                None => CallStage::Failed.stage_words(),
+            };
             let mut parts = block_parts(&f.result);
             parts.extend(f.full.clone().map(TranscriptPart::Full));
             (format!("{} {} {how}: {}", f.call, f.tool, f.summary), parts)
@@ -173,34 +238,8 @@ fn block_parts(blocks: &[MessageBlock]) -> Vec<TranscriptPart> {
     parts
 }
 
-/// A fact in one line: number, moment, kind and the beginning of what it says.
-pub fn fact_line(fact: &PublishedFact) -> String {
-    let what = match conversation_parts(&fact.event) {
-        Some((heading, parts)) => {
-            let first = parts.iter().find_map(|part| match part {
-                TranscriptPart::Text(text) | TranscriptPart::Exact(_, text) => Some(text.as_str()),
-                TranscriptPart::Media(_) | TranscriptPart::Full(_) => None,
-            });
-            format!("{heading}  {}", first.unwrap_or_default())
-        }
-        None => fact.event.payload(),
-    };
-    let kind = fact.event.kind();
-    format!("{:>5}  {}  {kind:<20}  {}", fact.seq, timestamp_text(fact.ts), one_line(&what))
-}
-
-/// A fact of the conversation, with the beginning of long results; `None` for the others.
-pub fn brief_fact_text(fact: &PublishedFact) -> Option<String> {
-    let quiet =
-        matches!(fact.event.as_ref(), Event::ApprovalRequested(_) | Event::CheckpointTaken(_));
-    let entry = transcript_item(fact);
-    if quiet || !entry.is_told {
-        return None;
-    }
-    let limit = match fact.event.as_ref() {
-        Event::CallFinished(_) => RESULT_LINES,
-        _ => usize::MAX,
-    };
+/// An entry with at most `limit` lines of each of its parts.
+fn brief_item_text(entry: &TranscriptItem, limit: usize) -> String {
     let mut text = format!("\n[{}] {}", entry.seq, visible_text(&one_line(&entry.heading)));
     for part in &entry.parts {
         match part {
@@ -219,7 +258,7 @@ pub fn brief_fact_text(fact: &PublishedFact) -> Option<String> {
             TranscriptPart::Full(_) => (),
         }
     }
-    Some(text)
+    text
 }
 
 fn push_indented_lines(text: &mut String, mark: &str, shown: &str, limit: usize) {

@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use opentelemetry::trace::{
-    Span as _, SpanContext, SpanKind, Status, TraceContextExt as _, Tracer as _,
+    Span as _, SpanBuilder, SpanContext, SpanKind, Status, TraceContextExt as _, Tracer as _,
 };
 use opentelemetry::{Array, Context, KeyValue, StringValue, Value};
 use opentelemetry_sdk::trace::{SdkTracer, Span};
@@ -156,19 +156,13 @@ impl FactSpans {
         parent: Option<&SpanContext>,
         attributes: Vec<KeyValue>,
     ) -> Span {
-        self.begin_span(name, SpanKind::Internal, at, (parent, attributes))
+        let span = self.tracer.span_builder(name).with_kind(SpanKind::Internal);
+        self.begin_span(span.with_attributes(attributes), at, parent)
     }
 
-    fn begin_span(
-        &self,
-        name: impl Into<std::borrow::Cow<'static, str>>,
-        kind: SpanKind,
-        at: Timestamp,
-        (parent, attributes): (Option<&SpanContext>, Vec<KeyValue>),
-    ) -> Span {
-        let builder =
-            self.tracer.span_builder(name).with_kind(kind).with_start_time(to_system_time(at));
-        builder.with_attributes(attributes).start_with_context(&self.tracer, &context_below(parent))
+    fn begin_span(&self, span: SpanBuilder, at: Timestamp, parent: Option<&SpanContext>) -> Span {
+        let span = span.with_start_time(to_system_time(at));
+        span.start_with_context(&self.tracer, &context_below(parent))
     }
 
     fn run_started(&self, session: &SessionId, open: &mut OpenSpans, at: Timestamp) {
@@ -205,9 +199,9 @@ impl FactSpans {
         }
         let parent =
             open.turn.as_ref().or(open.run.as_ref()).map(|span| span.span_context().clone());
-        let name = format!("chat {}", asked.model);
-        open.request =
-            Some(self.begin_span(name, SpanKind::Client, at, (parent.as_ref(), attributes)));
+        let span = self.tracer.span_builder(format!("chat {}", asked.model));
+        let span = span.with_kind(SpanKind::Client).with_attributes(attributes);
+        open.request = Some(self.begin_span(span, at, parent.as_ref()));
     }
 
     fn end_request_span(&self, open: &mut OpenSpans, at: Timestamp, replied: &ModelReplied) {

@@ -44,7 +44,7 @@ pub type FileSnapshot = BTreeMap<String, String>;
 /// A file that trust is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GovernedFile {
-    /// Its path in the workspace.
+    /// Path of the file, relative to the workspace.
     pub path: String,
     /// Which of the places it belongs to.
     pub place: &'static str,

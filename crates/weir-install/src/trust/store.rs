@@ -27,9 +27,9 @@ const LOCK_WAIT: Duration = Duration::from_millis(50);
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TrustRecord {
-    /// When.
+    /// When it was trusted, in microseconds since 1970 (UTC).
     pub trusted_at: Timestamp,
-    /// Who.
+    /// Name of the person or schedule on whose behalf it was done.
     pub by: String,
     /// The governed files as they were.
     pub files: FileSnapshot,
@@ -67,7 +67,7 @@ impl TrustStore {
         Ok(TrustStore { path, workspaces })
     }
 
-    /// What was trusted of a workspace.
+    /// The record of a trusted workspace; `None`: nobody trusted it.
     pub fn record(&self, workspace: &Path) -> Option<&TrustRecord> {
         self.workspaces.get(workspace.to_str()?)
     }

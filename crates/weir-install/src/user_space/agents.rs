@@ -14,10 +14,10 @@ use weir_engine::ports::LeaseOwner;
 use weir_engine::schedule::SchedulerSettings;
 use weir_store::this_process;
 
-use super::{LABEL, SessionWish, UserSpace};
+use super::{LABEL, SessionPreferences, UserSpace};
 use crate::agents::{CheckedAgent, Place, save_checked_agent};
-use crate::cx::Cx;
-use crate::failure::{HouseError, refused, usage};
+use crate::context::InstallationContext;
+use crate::failure::{InstallationError, refused, usage};
 use crate::leftovers;
 use crate::wiring::{self, SessionOverrides};
 use crate::{models, profiles};
@@ -28,7 +28,7 @@ use crate::{models, profiles};
 pub struct AgentWish {
     /// Its name: lower-case letters, digits, `-` and `_`.
     pub name: String,
-    /// What it is told to do.
+    /// Prompt with which each of its runs begins.
     pub prompt: String,
     /// When, as a cron expression of five or six fields, or `@daily` and the like; none: only by
     /// hand or after another.
@@ -76,7 +76,7 @@ pub struct AgentWish {
 /// An agent that was checked and is kept.
 #[derive(Debug, Clone)]
 pub struct DefinedAgent {
-    /// It.
+    /// The definition of the agent.
     pub agent: ScheduledAgent,
     /// What a person should know of it.
     pub notes: Vec<String>,
@@ -85,7 +85,7 @@ pub struct DefinedAgent {
 /// A tool that an agent may be given.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct OfferedTool {
-    /// Its name.
+    /// Name of the tool.
     pub name: String,
     /// Its group: `read`, `edit`, …
     pub group: String,
@@ -114,7 +114,11 @@ const TOOLS_NAMED_MAX: usize = 200;
 
 impl UserSpace {
     /// The definition that a wish stands for.
-    fn agent_of(&self, cx: &Cx, wish: &AgentWish) -> anyhow::Result<ScheduledAgent> {
+    fn agent_of(
+        &self,
+        cx: &InstallationContext,
+        wish: &AgentWish,
+    ) -> anyhow::Result<ScheduledAgent> {
         let wish = wish.clone();
         let zone = || cx.config().map(|config| config.settings.prompt.timezone.clone());
         let set = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
@@ -152,7 +156,7 @@ impl UserSpace {
     }
 
     /// The tools that an agent or a chat of theirs may be given by name; those of servers beside them.
-    async fn offered_tools(&self, cx: &Cx) -> anyhow::Result<Vec<OfferedTool>> {
+    async fn offered_tools(&self, cx: &InstallationContext) -> anyhow::Result<Vec<OfferedTool>> {
         let narrowed = wiring::guest::narrow_guest_overrides(cx, &SessionOverrides::default())?;
         let may = |name: &String| !narrowed.denied.contains(name);
         let toolbox = wiring::build_toolbox()?;
@@ -190,7 +194,11 @@ impl UserSpace {
     ///
     /// # Errors
     /// A usage error: what is wrong, and what may be said.
-    pub(super) async fn may_bound(&self, cx: &Cx, wish: &SessionWish) -> anyhow::Result<()> {
+    pub(super) async fn may_bound(
+        &self,
+        cx: &InstallationContext,
+        wish: &SessionPreferences,
+    ) -> anyhow::Result<()> {
         let limits = &cx.config()?.settings.limits;
         if wish.max_tool_calls == Some(0) {
             return Err(usage("max_tool_calls is 0; for a chat without tools say only_tools: []"));
@@ -261,8 +269,8 @@ impl UserSpace {
     pub(super) async fn of_agent(
         &self,
         agent: &ScheduledAgent,
-        wish: &SessionWish,
-    ) -> Result<SessionOverrides, HouseError> {
+        wish: &SessionPreferences,
+    ) -> Result<SessionOverrides, InstallationError> {
         let wishes = crate::agents::agent_session_overrides(agent);
         Ok(SessionOverrides {
             hosts: self.hosts().await?,
@@ -291,7 +299,7 @@ impl UserSpace {
         &self,
         wish: &AgentWish,
         replace: bool,
-    ) -> Result<DefinedAgent, HouseError> {
+    ) -> Result<DefinedAgent, InstallationError> {
         self.look_up_made().await?;
         self.save_agent_definition(wish, replace).await.map_err(|error| refused(&error))
     }
@@ -300,7 +308,7 @@ impl UserSpace {
     ///
     /// # Errors
     /// The settings cannot be read.
-    pub async fn agent_choices(&self) -> Result<AgentChoices, HouseError> {
+    pub async fn agent_choices(&self) -> Result<AgentChoices, InstallationError> {
         self.look_up_made().await?;
         self.what_can_be_chosen().await.map_err(|error| refused(&error))
     }
@@ -309,7 +317,7 @@ impl UserSpace {
     ///
     /// # Errors
     /// The settings cannot be read.
-    pub fn schedule_bounds(&self) -> Result<SchedulerSettings, HouseError> {
+    pub fn schedule_bounds(&self) -> Result<SchedulerSettings, InstallationError> {
         let cx = self.at(None).map_err(|error| refused(&error))?;
         let settings = &cx.config().map_err(|error| refused(&error))?.settings.agents;
         Ok(SchedulerSettings {

@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::UserSpace;
-use crate::cx::Cx;
-use crate::failure::{HouseError, refused, usage};
+use crate::context::InstallationContext;
+use crate::failure::{InstallationError, refused, usage};
 
 mod given;
 mod made;
@@ -172,11 +172,11 @@ pub struct PendingLibraryChange {
 /// One thing with everything that there is to know of it.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct LibraryItem {
-    /// Its line.
+    /// The line of the item in the list of its shelf.
     pub line: LibraryLine,
     /// More of it: what and value.
     pub facts: Vec<(String, String)>,
-    /// What it says.
+    /// Text by which a person judges it: a skill's file, what a plugin may do.
     pub text: String,
     /// How that is to be shown.
     pub text_kind: TextKind,
@@ -191,7 +191,7 @@ pub struct LibraryItem {
 /// A person's word about a thing.
 #[derive(Debug, Clone)]
 pub struct LibraryDecision<'a> {
-    /// What.
+    /// The action that the person chose.
     pub deed: LibraryAction,
     /// The hash of what they saw; empty: the deed needs none.
     pub hash: &'a str,
@@ -202,7 +202,7 @@ pub struct LibraryDecision<'a> {
 /// An MCP server, as an admin declares it: a program or an address.
 #[derive(Debug, Clone, Default)]
 pub struct NewServer {
-    /// Its name.
+    /// Name of the server.
     pub name: String,
     /// The program and its arguments, in one line; empty: it has an address.
     pub command: String,
@@ -255,7 +255,7 @@ impl UserSpace {
             LibraryShelf::Skills => skills::act_on_skill(&cx, name, &word).await,
             LibraryShelf::Recipes => recipes::act_on_recipe(&cx, name, &word).await,
             LibraryShelf::Made => made::act_on_dynamic_tool(&cx, name, &word).await,
-            LibraryShelf::Plugins => plugins::act_on_plugin(&cx, name, (&word, by)).await,
+            LibraryShelf::Plugins => plugins::act_on_plugin(&cx, name, &word, by).await,
             LibraryShelf::Servers => servers::act_on_server(&cx, name, &word).await,
             LibraryShelf::Profiles | LibraryShelf::Tools => Err(unsupported_action(word.deed)),
         }
@@ -267,7 +267,10 @@ impl UserSpace {
     ///
     /// # Errors
     /// Settings, files or the store cannot be read.
-    pub async fn list_shelf(&self, shelf: LibraryShelf) -> Result<LibraryListing, HouseError> {
+    pub async fn list_shelf(
+        &self,
+        shelf: LibraryShelf,
+    ) -> Result<LibraryListing, InstallationError> {
         self.look_up_made().await?;
         Box::pin(self.read_shelf(shelf)).await.map_err(|error| refused(&error))
     }
@@ -280,12 +283,15 @@ impl UserSpace {
         &self,
         shelf: LibraryShelf,
         name: &str,
-    ) -> Result<LibraryItem, HouseError> {
+    ) -> Result<LibraryItem, InstallationError> {
         self.look_up_made().await?;
         // Whatever the reason, there is nothing of that name to be shown; a list says more.
         let named = Box::pin(self.read_shelf(shelf)).await.map_err(|error| refused(&error))?;
         if !named.lines.iter().any(|line| line.name == name) {
-            return Err(HouseError::Missing(format!("{name:?} among {}", shelf.path_word())));
+            return Err(InstallationError::Missing(format!(
+                "{name:?} among {}",
+                shelf.path_word()
+            )));
         }
         Box::pin(self.read_item(shelf, name)).await.map_err(|error| refused(&error))
     }
@@ -299,7 +305,7 @@ impl UserSpace {
         &self,
         shelf: LibraryShelf,
         name: &str,
-    ) -> Result<LibraryItem, HouseError> {
+    ) -> Result<LibraryItem, InstallationError> {
         let item = self.find_item(shelf, name).await?;
         if shelf != LibraryShelf::Servers {
             return Ok(item);
@@ -313,10 +319,10 @@ impl UserSpace {
     /// for admins.
     ///
     /// # Errors
-    /// [`HouseError::Refused`] with the reason; nothing is kept then.
-    pub async fn declare_server(&self, new: &NewServer) -> Result<(), HouseError> {
+    /// [`InstallationError::Refused`] with the reason; nothing is kept then.
+    pub async fn declare_server(&self, new: &NewServer) -> Result<(), InstallationError> {
         if !self.person.is_admin() {
-            return Err(HouseError::Refused("only an admin adds servers".into()));
+            return Err(InstallationError::Refused("only an admin adds servers".into()));
         }
         let declared = self.at(None).and_then(|cx| servers::declare_server(&cx, new));
         declared.map_err(|error| refused(&error))?;
@@ -333,7 +339,7 @@ impl UserSpace {
         shelf: LibraryShelf,
         name: &str,
         word: LibraryDecision<'_>,
-    ) -> Result<String, HouseError> {
+    ) -> Result<String, InstallationError> {
         self.find_item(shelf, name).await?;
         let done = Box::pin(self.perform_action(shelf, name, word))
             .await
@@ -360,6 +366,6 @@ fn hash_of(text: &str) -> String {
 }
 
 /// Reads the surroundings once more: for a check right before something is done.
-fn reload_context(cx: &Cx) -> anyhow::Result<Cx> {
+fn reload_context(cx: &InstallationContext) -> anyhow::Result<InstallationContext> {
     cx.reloaded_in_folder(&cx.folder)
 }

@@ -6,25 +6,25 @@ use weir_engine::ports::{Clock as _, Mailbox};
 use weir_mail::{AccountMailbox, RecipientCheck};
 
 use super::UserSpace;
-use crate::failure::HouseError;
+use crate::failure::InstallationError;
 use crate::lists;
 use crate::wiring::{MailWish, WallClock};
 
 impl UserSpace {
     /// Mail that sessions of theirs may use.
-    pub(super) async fn mail_wish(&self) -> Result<MailWish, HouseError> {
+    pub(super) async fn mail_wish(&self) -> Result<MailWish, InstallationError> {
         let (records, now) = (self.records.as_ref(), self.now());
         let recipients = lists::allowed_recipients(records, &self.person.id, now).await?;
         Ok(MailWish { mailbox: self.bound_mailbox().await?, recipients })
     }
 
     /// Whether an account is bound to the tool `email`.
-    pub(super) async fn has_mailbox(&self) -> Result<bool, HouseError> {
+    pub(super) async fn has_mailbox(&self) -> Result<bool, InstallationError> {
         Ok(self.bound_mailbox().await?.is_some())
     }
 
     /// The account that the tool `email` works with; `None`: the person bound none.
-    async fn bound_mailbox(&self) -> Result<Option<Arc<dyn Mailbox>>, HouseError> {
+    async fn bound_mailbox(&self) -> Result<Option<Arc<dyn Mailbox>>, InstallationError> {
         let key = &self.seal_key;
         let (records, person) = (self.records.clone(), self.person.id.clone());
         let bound =

@@ -6,14 +6,15 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use weir_core::secret::Secret;
 use weir_providers::catalogue::{CatalogueOverrides, ModelCatalogue};
+use weir_providers::dialect::openai_chat;
 use weir_providers::http_model::ModelEndpoint;
 use weir_providers::probe::{self, KeyCheck};
 
 use super::UserSpace;
 use crate::catalogue::models::{Row, ask, rows_of};
 use crate::config;
-use crate::cx::Cx;
-use crate::failure::{HouseError, refused, usage};
+use crate::context::InstallationContext;
+use crate::failure::{InstallationError, refused, usage};
 use crate::keys::KeySource;
 use crate::models;
 
@@ -22,9 +23,9 @@ use crate::models;
 pub struct ModelLine {
     /// `provider/name`.
     pub model: String,
-    /// Who offers it.
+    /// Name of the provider that offers the model.
     pub provider: String,
-    /// Its window in tokens.
+    /// Context window of the model, in tokens.
     pub window: u64,
     /// Most tokens of a reply.
     pub max_output: u64,
@@ -52,9 +53,9 @@ pub struct ModelsTold {
 /// Somebody who offers models.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct ProviderLine {
-    /// Its name.
+    /// Name of the provider.
     pub name: String,
-    /// Where it is reached.
+    /// Base address of the provider.
     pub base_url: String,
     /// The configuration names it, or changes where it is reached.
     pub custom: bool,
@@ -75,7 +76,7 @@ pub struct ProviderLine {
 pub struct NewEndpoint {
     /// Its name: the part of a model's name before the slash.
     pub name: String,
-    /// How it is spoken to: one of [`DIALECTS`].
+    /// How it is spoken to: one of [`dialect_choices`].
     pub dialect: String,
     /// Its address: `https://llm.example.org/v1`.
     pub base_url: String,
@@ -85,13 +86,24 @@ pub struct NewEndpoint {
     pub unchecked: bool,
 }
 
-/// Dialects that endpoints speak, with words for people.
-pub const DIALECTS: [(&str, &str); 4] = [
-    ("openai-chat", "OpenAI-compatible (chat completions)"),
-    ("openai-responses", "OpenAI responses"),
-    ("anthropic", "Anthropic messages"),
-    ("gemini", "Gemini"),
-];
+/// A dialect that endpoints speak.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DialectChoice {
+    /// Its word in the configuration.
+    pub name: &'static str,
+    /// Its words for people.
+    pub title: &'static str,
+}
+
+/// The dialects that an endpoint can speak, that of most of them first.
+pub fn dialect_choices() -> Vec<DialectChoice> {
+    let mut all: Vec<DialectChoice> = weir_providers::DIALECTS
+        .iter()
+        .map(|dialect| DialectChoice { name: dialect.name(), title: dialect.title() })
+        .collect();
+    all.sort_by_key(|choice| choice.name != openai_chat::NAME);
+    all
+}
 
 fn model_line(row: &Row, usable: bool) -> ModelLine {
     let info = &row.info;
@@ -155,10 +167,10 @@ impl UserSpace {
     }
 
     /// Keys of the installation are its admins'.
-    fn of_admin(&self) -> Result<(), HouseError> {
+    fn of_admin(&self) -> Result<(), InstallationError> {
         match self.person.is_admin() {
             true => Ok(()),
-            false => Err(HouseError::Refused("only an admin changes keys".into())),
+            false => Err(InstallationError::Refused("only an admin changes keys".into())),
         }
     }
 
@@ -191,7 +203,7 @@ impl UserSpace {
         if models::load_catalogue(&cx)?.find_vendor(name).is_some() {
             return Err(usage(format!("there is a provider {name:?} already")));
         }
-        if !DIALECTS.iter().any(|(word, _)| *word == new.dialect) {
+        if weir_providers::find_dialect(&new.dialect).is_none() {
             return Err(usage(format!("there is no API {:?}", new.dialect)));
         }
         let is_address = base_url.starts_with("https://") || base_url.starts_with("http://");
@@ -201,7 +213,7 @@ impl UserSpace {
         let declared = json!({ "dialect": new.dialect, "base_url": base_url });
         let found = match new.unchecked {
             true => Vec::new(),
-            false => probe_unsaved_endpoint(&cx, (name, &declared), &new.key).await?,
+            false => probe_unsaved_endpoint(&cx, name, &declared, &new.key).await?,
         };
         if !new.key.is_empty() {
             cx.provider_keys()?.clone().save_key(name, new.key.clone())?;
@@ -237,8 +249,9 @@ const NAME_BYTES_MAX: usize = 64;
 
 /// The models of an endpoint that is not in the settings yet.
 async fn probe_unsaved_endpoint(
-    cx: &Cx,
-    (name, declared): (&str, &Value),
+    cx: &InstallationContext,
+    name: &str,
+    declared: &Value,
     key: &Secret,
 ) -> anyhow::Result<Vec<String>> {
     let settings = &cx.config()?.settings;
@@ -262,7 +275,7 @@ impl UserSpace {
     ///
     /// # Errors
     /// The settings cannot be read.
-    pub async fn list_models(&self, probe: bool) -> Result<ModelsTold, HouseError> {
+    pub async fn list_models(&self, probe: bool) -> Result<ModelsTold, InstallationError> {
         self.look_up_made().await?;
         self.gather_models(probe).await.map_err(|error| refused(&error))
     }
@@ -271,7 +284,7 @@ impl UserSpace {
     ///
     /// # Errors
     /// The settings or keys cannot be read.
-    pub async fn list_providers(&self) -> Result<Vec<ProviderLine>, HouseError> {
+    pub async fn list_providers(&self) -> Result<Vec<ProviderLine>, InstallationError> {
         self.look_up_made().await?;
         self.provider_lines().map_err(|error| refused(&error))
     }
@@ -281,7 +294,7 @@ impl UserSpace {
     ///
     /// # Errors
     /// The settings or keys cannot be read.
-    pub async fn standard_model(&self) -> Result<Option<String>, HouseError> {
+    pub async fn standard_model(&self) -> Result<Option<String>, InstallationError> {
         self.look_up_made().await?;
         let cx = self.at(None).map_err(|error| refused(&error))?;
         // Settings that cannot be read are told by whoever asks for them; here there is no model.
@@ -291,9 +304,9 @@ impl UserSpace {
     /// Whether a provider takes this key, found out by asking it. Nothing is kept. Only for admins.
     ///
     /// # Errors
-    /// [`HouseError::Refused`] with the reason: no such provider, it does not take the key, or it
-    /// could not be asked.
-    pub async fn check_key(&self, provider: &str, key: &Secret) -> Result<(), HouseError> {
+    /// [`InstallationError::Refused`] with the reason: no such provider, it does not take the key,
+    /// or it could not be asked.
+    pub async fn check_key(&self, provider: &str, key: &Secret) -> Result<(), InstallationError> {
         self.of_admin()?;
         self.check_provider_key(provider, key).await.map_err(|error| refused(&error))
     }
@@ -302,9 +315,9 @@ impl UserSpace {
     /// as `provider/name`. Only for admins.
     ///
     /// # Errors
-    /// [`HouseError::Refused`] with the reason: the name is taken or is none, it does not answer, or
-    /// the settings cannot be written. Nothing is kept then.
-    pub async fn add_endpoint(&self, new: &NewEndpoint) -> Result<Vec<String>, HouseError> {
+    /// [`InstallationError::Refused`] with the reason: the name is taken or is none, it does not
+    /// answer, or the settings cannot be written. Nothing is kept then.
+    pub async fn add_endpoint(&self, new: &NewEndpoint) -> Result<Vec<String>, InstallationError> {
         self.of_admin()?;
         let found = self.add_provider_endpoint(new).await.map_err(|error| refused(&error))?;
         self.renew();
@@ -316,7 +329,7 @@ impl UserSpace {
     ///
     /// # Errors
     /// The settings or keys cannot be written.
-    pub async fn remove_endpoint(&self, name: &str) -> Result<bool, HouseError> {
+    pub async fn remove_endpoint(&self, name: &str) -> Result<bool, InstallationError> {
         self.of_admin()?;
         let removed = self.remove_provider(name).map_err(|error| refused(&error))?;
         self.renew();
@@ -327,7 +340,7 @@ impl UserSpace {
     ///
     /// # Errors
     /// No such provider, it is no key, or it cannot be written.
-    pub async fn set_key(&self, provider: &str, key: Secret) -> Result<(), HouseError> {
+    pub async fn set_key(&self, provider: &str, key: Secret) -> Result<(), InstallationError> {
         self.of_admin()?;
         self.keep_key(provider, key).map_err(|error| refused(&error))?;
         self.renew();
@@ -338,7 +351,7 @@ impl UserSpace {
     ///
     /// # Errors
     /// It cannot be written.
-    pub async fn remove_key(&self, provider: &str) -> Result<bool, HouseError> {
+    pub async fn remove_key(&self, provider: &str) -> Result<bool, InstallationError> {
         self.of_admin()?;
         let removed = self.at(None).and_then(|cx| cx.provider_keys()?.clone().remove(provider));
         let removed = removed.map_err(|error| refused(&error))?;

@@ -12,9 +12,9 @@ use weir_core::prompt::{self, BYTES_PER_TOKEN};
 use weir_engine::ports::{PutOutcome, RecordEntry};
 use weir_engine::scene::{SOUL_CHARS_MAX, SceneRequest, USER_CHARS_MAX};
 
-use super::{SessionWish, SettingsChange, SettingsChangeOutcome, UserSpace};
+use super::{SessionPreferences, SettingsChange, SettingsChangeOutcome, UserSpace};
 use crate::config::read_text;
-use crate::failure::HouseError;
+use crate::failure::InstallationError;
 use crate::files;
 use crate::wiring::CUSTOM_CHARS_MAX;
 
@@ -34,7 +34,7 @@ impl PromptFile {
     /// All, in the order in which people read of them.
     pub const ALL: [PromptFile; 3] = [PromptFile::Soul, PromptFile::User, PromptFile::Personality];
 
-    /// Its name in addresses.
+    /// Name of the file in the addresses of pages.
     pub fn name(self) -> &'static str {
         match self {
             PromptFile::Soul => "soul",
@@ -54,7 +54,7 @@ impl PromptFile {
 pub struct PromptVersion {
     /// 1, 2, 3, …
     pub version: u64,
-    /// The text.
+    /// Text that is added or shown.
     pub text: String,
     /// Who saved it; `outside`: the file was changed by another program.
     pub by: String,
@@ -66,7 +66,7 @@ pub struct PromptVersion {
 /// A text and what became of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct PromptText {
-    /// Which.
+    /// The file that it is the text of.
     pub file: PromptFile,
     /// As it is now.
     pub text: String,
@@ -79,7 +79,7 @@ pub struct PromptText {
 /// A part of the prompt that a new chat would have.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct PromptSection {
-    /// Its name.
+    /// Name of the section.
     pub name: String,
     /// Its text as the model would read it.
     pub text: String,
@@ -114,8 +114,8 @@ fn chars_max(file: PromptFile) -> usize {
     }
 }
 
-fn to_failed_error(error: &dyn std::fmt::Display) -> HouseError {
-    HouseError::Failed(error.to_string())
+fn to_failed_error(error: &dyn std::fmt::Display) -> InstallationError {
+    InstallationError::Failed(error.to_string())
 }
 
 impl UserSpace {
@@ -128,7 +128,7 @@ impl UserSpace {
     }
 
     /// The text as it is where it counts.
-    async fn text_now(&self, file: PromptFile) -> Result<String, HouseError> {
+    async fn text_now(&self, file: PromptFile) -> Result<String, InstallationError> {
         let Some(path) = self.path_of(file) else {
             let sheet = self.settings_sheet().await?;
             let setting = sheet.items.into_iter().find(|setting| setting.key == INSTRUCTIONS);
@@ -136,7 +136,8 @@ impl UserSpace {
             return Ok(own.and_then(|own| own.as_str().map(str::to_owned)).unwrap_or_default());
         };
         let read = tokio::task::spawn_blocking(move || read_text(&path)).await;
-        let text = read.map_err(|error| to_failed_error(&error))?.map_err(HouseError::Failed)?;
+        let text =
+            read.map_err(|error| to_failed_error(&error))?.map_err(InstallationError::Failed)?;
         Ok(text.unwrap_or_default())
     }
 
@@ -145,7 +146,10 @@ impl UserSpace {
     }
 
     /// Versions that are kept, the oldest first, with their numbers.
-    async fn prompt_versions(&self, file: PromptFile) -> Result<Vec<PromptVersion>, HouseError> {
+    async fn prompt_versions(
+        &self,
+        file: PromptFile,
+    ) -> Result<Vec<PromptVersion>, InstallationError> {
         let owner = self.person.id.as_str();
         let entries = self.records.list(RECORD, Some(owner), self.now()).await?;
         let of_this = format!("{owner}/{}/", file.name());
@@ -166,7 +170,7 @@ impl UserSpace {
         &self,
         file: PromptFile,
         one: &PromptVersion,
-    ) -> Result<bool, HouseError> {
+    ) -> Result<bool, InstallationError> {
         let kept = StoredPromptVersion { text: one.text.clone(), by: one.by.clone(), ts: one.ts };
         let entry = RecordEntry {
             kind: RECORD.into(),
@@ -181,7 +185,10 @@ impl UserSpace {
     }
 
     /// Versions with what is on disk as the last of them.
-    async fn versions_now(&self, file: PromptFile) -> Result<Vec<PromptVersion>, HouseError> {
+    async fn versions_now(
+        &self,
+        file: PromptFile,
+    ) -> Result<Vec<PromptVersion>, InstallationError> {
         let text = self.text_now(file).await?;
         let mut versions = self.prompt_versions(file).await?;
         let last = versions.last();
@@ -201,7 +208,7 @@ impl UserSpace {
         Ok(versions)
     }
 
-    async fn write_text(&self, file: PromptFile, text: &str) -> Result<(), HouseError> {
+    async fn write_text(&self, file: PromptFile, text: &str) -> Result<(), InstallationError> {
         let Some(path) = self.path_of(file) else {
             let value = if text.is_empty() { Value::Null } else { Value::from(text) };
             let values = [(INSTRUCTIONS.to_owned(), value)].into();
@@ -219,8 +226,10 @@ impl UserSpace {
     }
 }
 
-fn stale_version_error() -> HouseError {
-    HouseError::Refused("somebody saved it meanwhile: look at the newest version first".into())
+fn stale_version_error() -> InstallationError {
+    InstallationError::Refused(
+        "somebody saved it meanwhile: look at the newest version first".into(),
+    )
 }
 
 impl UserSpace {
@@ -228,7 +237,7 @@ impl UserSpace {
     ///
     /// # Errors
     /// File or database cannot be read.
-    pub async fn prompt_text(&self, file: PromptFile) -> Result<PromptText, HouseError> {
+    pub async fn prompt_text(&self, file: PromptFile) -> Result<PromptText, InstallationError> {
         let mut versions = self.versions_now(file).await?;
         versions.reverse();
         let text = versions.first().map(|last| last.text.clone()).unwrap_or_default();
@@ -239,18 +248,18 @@ impl UserSpace {
     /// version (0: there is none yet). Returns the newest version.
     ///
     /// # Errors
-    /// [`HouseError::Refused`]: too long, or somebody saved meanwhile.
+    /// [`InstallationError::Refused`]: too long, or somebody saved meanwhile.
     pub async fn save_prompt(
         &self,
         file: PromptFile,
         text: &str,
         expected: Option<u64>,
-    ) -> Result<u64, HouseError> {
+    ) -> Result<u64, InstallationError> {
         // Browsers send line ends of their own.
         let text = text.replace("\r\n", "\n");
         let (length, most) = (text.chars().count(), chars_max(file));
         if length > most {
-            return Err(HouseError::Refused(format!(
+            return Err(InstallationError::Refused(format!(
                 "it has {length} characters and a prompt has room for {most}: shorten it"
             )));
         }
@@ -283,8 +292,8 @@ impl UserSpace {
     ///
     /// # Errors
     /// No session could be begun now: why.
-    pub async fn preview_prompt(&self) -> Result<Vec<PromptSection>, HouseError> {
-        let options = self.session_options(&SessionWish::default(), None).await?;
+    pub async fn preview_prompt(&self) -> Result<Vec<PromptSection>, InstallationError> {
+        let options = self.session_options(&SessionPreferences::default(), None).await?;
         let engine = self.engine().await?;
         let glance = SceneRequest {
             named: options.config.profile.skills.clone(),

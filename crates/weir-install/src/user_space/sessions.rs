@@ -6,7 +6,7 @@ use weir_engine::family;
 use weir_engine::helper;
 
 use super::UserSpace;
-use crate::failure::{HouseError, refused};
+use crate::failure::{InstallationError, refused};
 use crate::sessions::{self, ExportFormat};
 use crate::wiring;
 
@@ -27,7 +27,7 @@ impl UserSpace {
         &self,
         session: &SessionId,
         format: ExportFormat,
-    ) -> Result<Vec<u8>, HouseError> {
+    ) -> Result<Vec<u8>, InstallationError> {
         let store = self.store();
         let exported = sessions::export_session(store.as_ref(), session, format, None).await;
         let exported = exported.map_err(|error| refused(&error))?;
@@ -42,11 +42,11 @@ impl UserSpace {
     ///
     /// # Errors
     /// Somebody has one of them now, or something could not be removed: it can be done again.
-    pub async fn delete_session(&self, session: &SessionId) -> Result<(), HouseError> {
+    pub async fn delete_session(&self, session: &SessionId) -> Result<(), InstallationError> {
         let store = self.store();
         // Its sub-agents go with it: before it, so that what is left can be found by its name.
         let below = family::sessions_below(store.as_ref(), session).await;
-        let below = below.map_err(|error| HouseError::Failed(error.to_string()))?;
+        let below = below.map_err(|error| InstallationError::Failed(error.to_string()))?;
         for id in below.into_iter().chain([session.clone()]) {
             let Some(meta) = store.session_meta(&id).await? else { continue };
             sessions::remove(&self.cx, &meta, "weir serve").await.map_err(|e| refused(&e))?;
@@ -71,7 +71,7 @@ impl UserSpace {
         &self,
         said: &str,
         answer: &str,
-    ) -> Result<Option<String>, HouseError> {
+    ) -> Result<Option<String>, InstallationError> {
         let cx = self.at(None).map_err(|error| refused(&error))?;
         let model = wiring::titler_model(&cx).map_err(|error| refused(&error))?;
         let Some(model) = model else { return Ok(None) };
@@ -80,7 +80,7 @@ impl UserSpace {
         let asked =
             helper::ask_helper_model(model.as_ref(), &SessionId::new("title"), SYSTEM, question)
                 .await;
-        let (title, _) = asked.map_err(HouseError::Failed)?;
+        let (title, _) = asked.map_err(InstallationError::Failed)?;
         Ok(Some(title))
     }
 }

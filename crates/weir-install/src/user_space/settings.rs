@@ -1,5 +1,5 @@
-//! Settings of a person and of the house, each with its origin (S6, S9, C8): what people made in
-//! the browser is kept in the records, one entry for the house and one for each person, and enters
+//! Settings of a person and of the installation, each with its origin (S6, S9, C8): what people made in
+//! the browser is kept in the records, one entry for the installation and one for each person, and enters
 //! the configuration as layers of its own. Not here: what those layers may hold (`config/made.rs`).
 
 use std::collections::BTreeMap;
@@ -14,8 +14,8 @@ use crate::audit::{self, AuditVerdict};
 use crate::config::{
     self, BrowserSettings, MadeValue, MadeValues, SettingScope, WorkspaceConfig, check_made,
 };
-use crate::cx::Cx;
-use crate::failure::{HouseError, refused};
+use crate::context::InstallationContext;
+use crate::failure::{InstallationError, refused};
 
 /// What a value looks like: by this a page chooses its control.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
@@ -96,7 +96,7 @@ pub struct SettingsChange {
     pub values: BTreeMap<String, Value>,
 }
 
-/// What came of a change.
+/// The outcome of a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SettingsChangeOutcome {
     /// It is kept, with this version.
@@ -108,8 +108,8 @@ pub enum SettingsChangeOutcome {
 /// The kind of these entries in the records.
 const RECORD: &str = "setting";
 
-/// The name of the house's entry. A person's is `from_context:` and their id.
-const HOUSE: &str = "house";
+/// The name of the installation's entry. A person's is `of:` and their id.
+const INSTALLATION: &str = "house";
 
 /// Values that one change may have.
 const VALUES_MAX: usize = 200;
@@ -121,20 +121,20 @@ struct KeptValues {
     version: u64,
 }
 
-fn to_failed_error(error: &dyn std::fmt::Display) -> HouseError {
-    HouseError::Failed(error.to_string())
+fn to_failed_error(error: &dyn std::fmt::Display) -> InstallationError {
+    InstallationError::Failed(error.to_string())
 }
 
 impl UserSpace {
     /// Looks up what is set in the browser now, also by another replica. What was made of other
     /// settings is let go.
-    pub(super) async fn look_up_made(&self) -> Result<(), HouseError> {
+    pub(super) async fn look_up_made(&self) -> Result<(), InstallationError> {
         let (house, person) = (
-            self.stored_values(SettingScope::House).await?,
+            self.stored_values(SettingScope::Installation).await?,
             self.stored_values(SettingScope::Person).await?,
         );
         let made = BrowserSettings {
-            house: house.values,
+            installation: house.values,
             person: person.values,
             is_guest: !self.person.is_admin(),
         };
@@ -146,12 +146,12 @@ impl UserSpace {
 
     fn entry_name(&self, scope: SettingScope) -> (String, String) {
         match scope {
-            SettingScope::House => (HOUSE.to_owned(), String::new()),
+            SettingScope::Installation => (INSTALLATION.to_owned(), String::new()),
             SettingScope::Person => (format!("of:{}", self.person.id), self.person.id.0.clone()),
         }
     }
 
-    async fn stored_values(&self, scope: SettingScope) -> Result<KeptValues, HouseError> {
+    async fn stored_values(&self, scope: SettingScope) -> Result<KeptValues, InstallationError> {
         let records: &dyn Records = self.records.as_ref();
         let (name, _) = self.entry_name(scope);
         let Some(entry) = records.get(RECORD, &name, self.now()).await? else {
@@ -164,11 +164,15 @@ impl UserSpace {
     }
 
     /// What would hold with `values` in place of what `scope` has.
-    fn check_values(&self, scope: SettingScope, values: &MadeValues) -> Result<(), HouseError> {
+    fn check_values(
+        &self,
+        scope: SettingScope,
+        values: &MadeValues,
+    ) -> Result<(), InstallationError> {
         let cx = self.at(None).map_err(|error| refused(&error))?;
         let mut made = self.cx.browser_settings();
         let kept = match scope {
-            SettingScope::House => std::mem::replace(&mut made.house, values.clone()),
+            SettingScope::Installation => std::mem::replace(&mut made.installation, values.clone()),
             SettingScope::Person => std::mem::replace(&mut made.person, values.clone()),
         };
         let config =
@@ -183,7 +187,7 @@ impl UserSpace {
                 })
         };
         match config.warnings.iter().find(fresh).filter(|_| scope == SettingScope::Person) {
-            Some(note) => Err(HouseError::Refused(note[mine.len()..].to_owned())),
+            Some(note) => Err(InstallationError::Refused(note[mine.len()..].to_owned())),
             None => Ok(()),
         }
     }
@@ -194,10 +198,10 @@ impl UserSpace {
     ///
     /// # Errors
     /// The files of settings cannot be understood, or the database does not answer.
-    pub async fn settings_sheet(&self) -> Result<SettingsSheet, HouseError> {
+    pub async fn settings_sheet(&self) -> Result<SettingsSheet, InstallationError> {
         self.look_up_made().await?;
         let (house, person) = (
-            self.stored_values(SettingScope::House).await?,
+            self.stored_values(SettingScope::Installation).await?,
             self.stored_values(SettingScope::Person).await?,
         );
         let cx = self.at(None).map_err(|error| refused(&error))?;
@@ -206,8 +210,8 @@ impl UserSpace {
         let is_admin = self.person.is_admin();
         // How the installation is wired is its admins' business.
         let is_shown = |entry: &config::SettingEntry| {
-            let settable =
-                SettingScope::House.may_set(&entry.key) || SettingScope::Person.may_set(&entry.key);
+            let settable = SettingScope::Installation.may_set(&entry.key)
+                || SettingScope::Person.may_set(&entry.key);
             shapes.contains_key(&entry.key) && (settable || is_admin)
         };
         let entries = config::setting_entries(config).into_iter().filter(is_shown);
@@ -222,7 +226,7 @@ impl UserSpace {
                 own: person.values.get(&entry.key).map(|made| made.value.clone()),
                 house: house.values.get(&entry.key).map(|made| made.value.clone()),
                 yours: SettingScope::Person.may_set(&entry.key),
-                for_all: SettingScope::House.may_set(&entry.key),
+                for_all: SettingScope::Installation.may_set(&entry.key),
                 choices,
                 origin: told_origin(&entry.origin, is_admin),
                 description: entry.description,
@@ -247,21 +251,21 @@ impl UserSpace {
     /// Changes settings. The same change twice is one change.
     ///
     /// # Errors
-    /// [`HouseError::Refused`] with the reason: not theirs to set, not of its type, wider than the
-    /// house allows. Then nothing is changed.
+    /// [`InstallationError::Refused`] with the reason: not theirs to set, not of its type, wider
+    /// than the installation allows. Then nothing is changed.
     pub async fn change_settings(
         &self,
         change: &SettingsChange,
-    ) -> Result<SettingsChangeOutcome, HouseError> {
+    ) -> Result<SettingsChangeOutcome, InstallationError> {
         if change.for_all && !self.person.is_admin() {
             let why = "only an admin may set what holds for everybody";
-            return Err(HouseError::Refused(why.into()));
+            return Err(InstallationError::Refused(why.into()));
         }
         if change.values.len() > VALUES_MAX {
-            return Err(HouseError::Refused(format!("at most {VALUES_MAX} values at once")));
+            return Err(InstallationError::Refused(format!("at most {VALUES_MAX} values at once")));
         }
         self.look_up_made().await?;
-        let scope = if change.for_all { SettingScope::House } else { SettingScope::Person };
+        let scope = if change.for_all { SettingScope::Installation } else { SettingScope::Person };
         let kept = self.stored_values(scope).await?;
         if let Some(version) = change.version.filter(|version| *version != kept.version) {
             // Sent twice, it is done already.
@@ -281,7 +285,7 @@ impl UserSpace {
             }
             let (value, by) = (value.clone(), self.person.name.clone());
             let made = MadeValue { value, by, ts: self.now() };
-            check_made(scope, key, &made).map_err(HouseError::Refused)?;
+            check_made(scope, key, &made).map_err(InstallationError::Refused)?;
             values.insert(key.clone(), made);
         }
         self.check_values(scope, &values)?;
@@ -305,7 +309,7 @@ impl UserSpace {
     ///
     /// # Errors
     /// They cannot be read.
-    pub async fn verify_audit(&self) -> Result<AuditVerdict, HouseError> {
+    pub async fn verify_audit(&self) -> Result<AuditVerdict, InstallationError> {
         audit::whole(self.store().as_ref(), &self.chained)
             .await
             .map_err(|error| to_failed_error(&format!("{error:#}")))
@@ -338,7 +342,7 @@ struct KnownNames {
 }
 
 impl KnownNames {
-    fn from_context(cx: &Cx) -> KnownNames {
+    fn from_context(cx: &InstallationContext) -> KnownNames {
         let catalogue = crate::models::load_catalogue(cx);
         let models = catalogue.map(|catalogue| {
             catalogue.models().iter().map(|info| info.model.to_string()).collect::<Vec<_>>()

@@ -10,7 +10,7 @@ use weir_engine::ports::Model;
 use weir_sandbox::filtered_environment;
 
 use crate::config::WorkspaceConfig;
-use crate::cx::Cx;
+use crate::context::InstallationContext;
 use crate::failure::usage;
 use crate::hooks::{CommandHooks, ConfiguredHook};
 use crate::models;
@@ -26,7 +26,10 @@ const CANARIES_BEFORE_MAX: usize = 14;
 ///
 /// # Errors
 /// A hook that cannot be called: file and line.
-pub(super) fn load_hooks(cx: &Cx, secrets: Vec<String>) -> anyhow::Result<CommandHooks> {
+pub(super) fn load_hooks(
+    cx: &InstallationContext,
+    secrets: Vec<String>,
+) -> anyhow::Result<CommandHooks> {
     let mut hooks = Vec::new();
     for raw in &cx.config()?.hooks {
         let hook = ConfiguredHook::new(raw);
@@ -41,10 +44,10 @@ pub(super) fn load_hooks(cx: &Cx, secrets: Vec<String>) -> anyhow::Result<Comman
 ///
 /// # Errors
 /// It cannot be asked: what is missing. A guard without its judge would be none.
-pub(super) fn judge_model(cx: &Cx) -> anyhow::Result<Option<Arc<dyn Model>>> {
+pub(super) fn judge_model(cx: &InstallationContext) -> anyhow::Result<Option<Arc<dyn Model>>> {
     let settings = &cx.config()?.settings;
     let needed = settings.security.validate_output || settings.security.screen_results;
-    helper_model(cx, needed, ("helpers.judge", &settings.helpers.judge), "judges")
+    helper_model(cx, needed, "helpers.judge", &settings.helpers.judge, "judges")
 }
 
 /// The model that summarises what no longer fits, where the settings name one; otherwise it is each
@@ -52,10 +55,10 @@ pub(super) fn judge_model(cx: &Cx) -> anyhow::Result<Option<Arc<dyn Model>>> {
 ///
 /// # Errors
 /// It cannot be asked: what is missing.
-pub(super) fn condenser_model(cx: &Cx) -> anyhow::Result<Option<Arc<dyn Model>>> {
+pub(super) fn condenser_model(cx: &InstallationContext) -> anyhow::Result<Option<Arc<dyn Model>>> {
     let settings = &cx.config()?.settings;
     let needed = settings.context.condensing_enabled || settings.memory.after_run;
-    helper_model(cx, needed, ("helpers.condense", &settings.helpers.condense), "summarises")
+    helper_model(cx, needed, "helpers.condense", &settings.helpers.condense, "summarises")
 }
 
 /// The model that fills recipes in, where the settings name one; otherwise it is each session's own
@@ -63,35 +66,36 @@ pub(super) fn condenser_model(cx: &Cx) -> anyhow::Result<Option<Arc<dyn Model>>>
 ///
 /// # Errors
 /// It cannot be asked: what is missing.
-pub(super) fn planner_model(cx: &Cx) -> anyhow::Result<Option<Arc<dyn Model>>> {
+pub(super) fn planner_model(cx: &InstallationContext) -> anyhow::Result<Option<Arc<dyn Model>>> {
     let settings = &cx.config()?.settings;
-    helper_model(cx, true, ("helpers.plan", &settings.helpers.plan), "fills recipes in")
+    helper_model(cx, true, "helpers.plan", &settings.helpers.plan, "fills recipes in")
 }
 
 /// The stronger model that the agent may ask, where the settings name one.
 ///
 /// # Errors
 /// It cannot be asked: what is missing.
-pub(super) fn flagship_model(cx: &Cx) -> anyhow::Result<Option<Arc<dyn Model>>> {
+pub(super) fn flagship_model(cx: &InstallationContext) -> anyhow::Result<Option<Arc<dyn Model>>> {
     let settings = &cx.config()?.settings;
     let does = "is never asked about (leave it out to go without)";
-    helper_model(cx, true, ("helpers.flagship", &settings.helpers.flagship), does)
+    helper_model(cx, true, "helpers.flagship", &settings.helpers.flagship, does)
 }
 
 /// The model that names chats, where the settings name one.
 ///
 /// # Errors
 /// It cannot be asked: what is missing.
-pub(super) fn titler_model(cx: &Cx) -> anyhow::Result<Option<Arc<dyn Model>>> {
+pub(super) fn titler_model(cx: &InstallationContext) -> anyhow::Result<Option<Arc<dyn Model>>> {
     let settings = &cx.config()?.settings;
-    helper_model(cx, true, ("helpers.titles", &settings.helpers.titles), "names no chats")
+    helper_model(cx, true, "helpers.titles", &settings.helpers.titles, "names no chats")
 }
 
 /// The model that a setting names for some side work, where that is needed.
 fn helper_model(
-    cx: &Cx,
+    cx: &InstallationContext,
     needed: bool,
-    (key, name): (&str, &str),
+    key: &str,
+    name: &str,
     does: &str,
 ) -> anyhow::Result<Option<Arc<dyn Model>>> {
     if !needed || name.trim().is_empty() {

@@ -2,7 +2,7 @@
 
 use super::SessionOverrides;
 use crate::config::narrower_mode;
-use crate::cx::Cx;
+use crate::context::InstallationContext;
 
 /// Tools that start programs. Without a sandbox that can hide everything but a person's folder they
 /// are absent; a call that comes about all the same is refused by the workspace.
@@ -20,7 +20,7 @@ const PROGRAMS: [&str; 6] = [
 /// # Errors
 /// The settings cannot be read.
 pub fn narrow_guest_overrides(
-    cx: &Cx,
+    cx: &InstallationContext,
     wishes: &SessionOverrides,
 ) -> anyhow::Result<SessionOverrides> {
     let mut wishes = wishes.clone();

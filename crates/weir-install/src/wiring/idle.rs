@@ -7,10 +7,12 @@ use weir_engine::ports::{PluginLine, PluginState, Plugins as _};
 use weir_engine::scene;
 use weir_engine::workspace::Workspace;
 
-use crate::cx::Cx;
+use crate::context::InstallationContext;
 
 /// Tools that reach servers.
 const OF_SERVERS: [&str; 2] = ["use_mcp_tool", "read_mcp_tool"];
+/// Tools that ask a search engine.
+pub(super) const OF_ENGINES: [&str; 2] = ["web_search", "anti_echo_search"];
 /// The plugin that comes with the program speaks for a vault of notes.
 const BUILT_IN: &str = "built in";
 
@@ -19,7 +21,7 @@ const BUILT_IN: &str = "built in";
 /// # Errors
 /// Settings, declarations of servers or the store cannot be read.
 pub(super) async fn idle_tool_names(
-    cx: &Cx,
+    cx: &InstallationContext,
     workspace: &Arc<Workspace>,
 ) -> anyhow::Result<Vec<String>> {
     let settings = &cx.config()?.settings;
@@ -30,6 +32,9 @@ pub(super) async fn idle_tool_names(
     if settings.helpers.flagship.trim().is_empty() {
         idle.push("consult_flagship");
     }
+    if crate::search::search_engine(cx)?.is_none() {
+        idle.extend(OF_ENGINES);
+    }
     let plugins = super::installed_plugins(cx, workspace)?;
     plugins.refresh().await;
     let commands = !plugins.configured_commands().is_empty();
@@ -38,6 +43,9 @@ pub(super) async fn idle_tool_names(
         (plugins.list(), scene::kind_of(&root) == Some("notes"))
     });
     let (plugins, is_vault) = looked.await?;
+    if !is_vault {
+        idle.extend(weir_tools::VAULT_TOOLS);
+    }
     let fits = |plugin: &PluginLine| {
         plugin.origin != BUILT_IN || is_vault || settings.plugins.contains_key(&plugin.id)
     };

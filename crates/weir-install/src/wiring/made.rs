@@ -8,7 +8,7 @@ use weir_engine::toolbox::Toolbox;
 use weir_engine::workspace::Workspace;
 use weir_script::ChildScripts;
 
-use crate::cx::Cx;
+use crate::context::InstallationContext;
 
 /// What runs scripts.
 pub fn script_runner() -> anyhow::Result<Arc<dyn Scripts>> {
@@ -17,7 +17,7 @@ pub fn script_runner() -> anyhow::Result<Arc<dyn Scripts>> {
 
 /// Puts every made tool that counts here into the toolbox; says why others do not.
 pub(super) async fn add_dynamic_tools(
-    cx: &Cx,
+    cx: &InstallationContext,
     toolbox: &Toolbox,
     workspace: &Workspace,
 ) -> anyhow::Result<()> {

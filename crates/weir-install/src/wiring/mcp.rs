@@ -14,7 +14,7 @@ use weir_mcp::{McpHub, McpOptions, Sampler, ServerPin, ServerSpec};
 
 use super::SystemClock;
 use super::mcp_ask::SessionModel;
-use crate::cx::Cx;
+use crate::context::InstallationContext;
 use crate::failure::usage;
 use crate::servers::packages::ServerPackage;
 use crate::servers::{DeclaredServer, SignInBrowser, TokenFiles};
@@ -24,7 +24,7 @@ const KIND: &str = "mcp";
 
 /// A declared server, ready or not.
 pub struct KnownMcpServer {
-    /// What is declared.
+    /// The server as settings declare it.
     pub declared: DeclaredServer,
     /// What the client is given, or why it cannot be.
     pub spec: Result<ServerSpec, String>,
@@ -48,7 +48,9 @@ impl KnownMcpServer {
 ///
 /// # Errors
 /// A file of declarations that cannot be understood, or a store that cannot be read.
-pub async fn load_known_servers(cx: &Cx) -> anyhow::Result<(Vec<KnownMcpServer>, Vec<String>)> {
+pub async fn load_known_servers(
+    cx: &InstallationContext,
+) -> anyhow::Result<(Vec<KnownMcpServer>, Vec<String>)> {
     let (declared, mut notes) = cx.declared_servers()?.clone();
     if declared.is_empty() {
         return Ok((Vec::new(), notes));
@@ -73,13 +75,13 @@ pub async fn load_known_servers(cx: &Cx) -> anyhow::Result<(Vec<KnownMcpServer>,
 ///
 /// # Errors
 /// Processes cannot be confined here.
-pub fn build_mcp_hub(cx: &Cx, known: &[KnownMcpServer]) -> anyhow::Result<McpHub> {
+pub fn build_mcp_hub(cx: &InstallationContext, known: &[KnownMcpServer]) -> anyhow::Result<McpHub> {
     hub_with(cx, known, None)
 }
 
 /// The same with a model that servers may ask, where their declaration says so.
 fn hub_with(
-    cx: &Cx,
+    cx: &InstallationContext,
     known: &[KnownMcpServer],
     sampler: Option<Arc<dyn Sampler>>,
 ) -> anyhow::Result<McpHub> {
@@ -111,7 +113,7 @@ fn hub_with(
 /// # Errors
 /// As [`load_known_servers`] and [`build_mcp_hub`].
 pub async fn of_session(
-    cx: &Cx,
+    cx: &InstallationContext,
     toolbox: &Toolbox,
     model: &Arc<SessionModel>,
 ) -> anyhow::Result<Option<Arc<McpHub>>> {
@@ -177,7 +179,7 @@ pub fn without_unnamed_servers(
 /// # Errors
 /// The store cannot be written.
 pub async fn save_approval(
-    cx: &Cx,
+    cx: &InstallationContext,
     declared: &DeclaredServer,
     pin: &ServerPin,
 ) -> anyhow::Result<()> {
@@ -200,7 +202,10 @@ pub async fn save_approval(
 ///
 /// # Errors
 /// The store cannot be written.
-pub async fn forget_approval(cx: &Cx, declared: &DeclaredServer) -> anyhow::Result<bool> {
+pub async fn forget_approval(
+    cx: &InstallationContext,
+    declared: &DeclaredServer,
+) -> anyhow::Result<bool> {
     Ok(cx.session_store()?.remove_stored_item(KIND, &declared.storage_key(cx)).await?)
 }
 
@@ -208,7 +213,10 @@ pub async fn forget_approval(cx: &Cx, declared: &DeclaredServer) -> anyhow::Resu
 ///
 /// # Errors
 /// As [`load_known_servers`]; there is none of this name.
-pub async fn find_known_server(cx: &Cx, name: &str) -> anyhow::Result<KnownMcpServer> {
+pub async fn find_known_server(
+    cx: &InstallationContext,
+    name: &str,
+) -> anyhow::Result<KnownMcpServer> {
     let (known, _) = load_known_servers(cx).await?;
     let names: Vec<String> = known.iter().map(|one| one.declared.name.clone()).collect();
     known.into_iter().find(|one| one.declared.name == name).ok_or_else(|| {

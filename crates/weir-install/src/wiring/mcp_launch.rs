@@ -13,7 +13,7 @@ use weir_engine::workspace::Workspace;
 use weir_mcp::{LaunchedProcess, ServerLauncher, ServerProcess, ServerSpec, ServerTransport};
 use weir_sandbox::{ServiceProcess, ServiceSpec, SupervisedProcesses};
 
-use crate::cx::Cx;
+use crate::context::InstallationContext;
 
 /// Variables that every server gets, where they are set.
 const PASSED: [&str; 5] = ["PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ"];
@@ -26,7 +26,7 @@ const INSTALLED: [&str; 3] = ["node_modules", "pyvenv.cfg", "package.json"];
 ///
 /// # Errors
 /// Processes cannot be supervised here, or the workspace cannot be used.
-pub(crate) fn build_launcher(cx: &Cx) -> anyhow::Result<Arc<dyn ServerLauncher>> {
+pub(crate) fn build_launcher(cx: &InstallationContext) -> anyhow::Result<Arc<dyn ServerLauncher>> {
     let passed = |name: &str| {
         Some((OsString::from(name), OsString::from(cx.environment.text_variable(name)?)))
     };
@@ -70,7 +70,7 @@ impl ServerLauncher for SandboxLauncher {
         let (wanted, at, folder) = (spec.clone(), program.clone(), cwd.clone());
         // The whole workspace is looked at for what is hidden.
         let looked = tokio::task::spawn_blocking(move || {
-            places.confinement_for(&wanted, tier, (&at, &folder))
+            places.confinement_for(&wanted, tier, &at, &folder)
         });
         let confine = looked.await.map_err(|error| error.to_string())??;
         let mut environment = self.environment.clone();
@@ -125,7 +125,8 @@ impl MachinePaths {
         &self,
         spec: &ServerSpec,
         tier: Tier,
-        (program, cwd): (&Path, &Path),
+        program: &Path,
+        cwd: &Path,
     ) -> Result<CommandConfinement, String> {
         if spec.reach.unconfined {
             return Ok(CommandConfinement::default());

@@ -119,7 +119,7 @@ impl PersonElicitation<'_> {
         }
         let mut answer = Map::new();
         for (at, field) in fields.iter().enumerate() {
-            match self.ask_field(field, (at + 1, fields.len())).await {
+            match self.ask_field(field, at + 1, fields.len()).await {
                 Ok(Some(value)) => drop(answer.insert(field.name.clone(), value)),
                 Ok(None) => (),
                 Err(over) => return over,
@@ -128,11 +128,12 @@ impl PersonElicitation<'_> {
         self.confirm_and_send(answer).await
     }
 
-    /// The value of a field; none: it is left out.
+    /// The value of a field, which is number `at` (from 1) `of` so many; none: it is left out.
     async fn ask_field(
         &self,
         field: &FormField,
-        (at, of): (usize, usize),
+        at: usize,
+        of: usize,
     ) -> Result<Option<Value>, ElicitationOutcome> {
         let must = if field.required { "required" } else { "may be left out" };
         let about = format!("{} ({}, {must})", visible_text(&field.title), field.kind.in_words());

@@ -3,21 +3,25 @@
 
 use weir_web::{EgressBounds, EgressOptions, GuardedWeb, LocalEgress, WebOptions};
 
-use crate::cx::Cx;
+use crate::context::InstallationContext;
 use crate::failure::usage;
 use crate::secrets::{self, DeclaredSecret};
 
 /// The guarded network.
-pub fn guarded_web(cx: &Cx) -> anyhow::Result<GuardedWeb> {
+pub fn guarded_web(cx: &InstallationContext) -> anyhow::Result<GuardedWeb> {
     web_with(cx, &secrets::load_declared_secrets(cx)?)
 }
 
 /// The same with secrets that were read before, so that what is sent is what the filter knows.
-pub(super) fn web_with(cx: &Cx, declared: &[DeclaredSecret]) -> anyhow::Result<GuardedWeb> {
+pub(super) fn web_with(
+    cx: &InstallationContext,
+    declared: &[DeclaredSecret],
+) -> anyhow::Result<GuardedWeb> {
     let config = cx.config()?;
     let options = WebOptions {
         allow_hosts: config.settings.web.allow_hosts.clone(),
         secrets: declared.iter().map(|one| one.web.clone()).collect(),
+        search: crate::search::search_engine(cx)?,
         ..WebOptions::default()
     };
     GuardedWeb::new(options)
@@ -25,7 +29,7 @@ pub(super) fn web_with(cx: &Cx, declared: &[DeclaredSecret]) -> anyhow::Result<G
 }
 
 /// The way out for confined commands.
-pub(super) fn command_egress(cx: &Cx) -> anyhow::Result<LocalEgress> {
+pub(super) fn command_egress(cx: &InstallationContext) -> anyhow::Result<LocalEgress> {
     let config = cx.config()?;
     let options = EgressOptions {
         dir: cx.dirs.state.join("egress"),

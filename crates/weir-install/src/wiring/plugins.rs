@@ -8,14 +8,14 @@ use weir_engine::plugins::{InstalledPlugins, PluginOptions, PluginSettings};
 use weir_engine::workspace::Workspace;
 
 use super::SystemClock;
-use crate::cx::Cx;
+use crate::context::InstallationContext;
 
 /// The plugins that count in this workspace.
 ///
 /// # Errors
 /// Settings or store cannot be read.
 pub fn installed_plugins(
-    cx: &Cx,
+    cx: &InstallationContext,
     workspace: &Arc<Workspace>,
 ) -> anyhow::Result<Arc<InstalledPlugins>> {
     let settings = &cx.config()?.settings;
@@ -40,12 +40,12 @@ pub fn installed_plugins(
 }
 
 /// The folder in which the person's own plugins stand.
-pub(crate) fn own_plugins(cx: &Cx) -> PathBuf {
+pub(crate) fn own_plugins(cx: &InstallationContext) -> PathBuf {
     cx.dirs.config.join("plugins")
 }
 
 /// A path of a setting, with its `~`.
-fn home_path(cx: &Cx, path: &str) -> PathBuf {
+fn home_path(cx: &InstallationContext, path: &str) -> PathBuf {
     match (path.strip_prefix("~/"), &cx.dirs.home) {
         (Some(rest), Some(home)) => home.join(rest),
         _ => Path::new(path).to_path_buf(),

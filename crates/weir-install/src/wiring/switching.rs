@@ -15,7 +15,7 @@ use weir_core::tool::defer::ToolLoading;
 use weir_engine::ports::{Model, ProfileSettings, Profiles};
 use weir_engine::toolbox::Toolbox;
 
-use crate::cx::Cx;
+use crate::context::InstallationContext;
 use crate::models;
 use crate::profiles::LoadedProfile;
 
@@ -27,7 +27,7 @@ type ProfileModelResult = Result<Arc<dyn Model>, String>;
 /// The profiles of one session.
 pub(super) struct SessionProfiles {
     /// The program as it was: settings, keys, folder.
-    cx: Cx,
+    cx: InstallationContext,
     wishes: SessionOverrides,
     toolbox: Arc<Toolbox>,
     loaded: Vec<LoadedProfile>,
@@ -43,7 +43,7 @@ impl SessionProfiles {
     /// # Errors
     /// A file of the person's own that cannot be understood.
     pub(super) fn new(
-        cx: &Cx,
+        cx: &InstallationContext,
         wishes: &SessionOverrides,
         toolbox: &Arc<Toolbox>,
     ) -> anyhow::Result<Self> {

@@ -4,9 +4,10 @@
 use weir_core::event::{Event, RunStatus};
 use weir_engine::hub::SessionUpdate;
 use weir_engine::ports::Store;
+use weir_test_kit::TestFolder;
 
 use super::*;
-use crate::cx::NamedFolders;
+use crate::context::NamedFolders;
 use crate::environment::ProcessEnvironment;
 use crate::failure::UsageError;
 use crate::notifier::Notifier;
@@ -15,24 +16,20 @@ mod idle;
 mod switching;
 
 struct House {
-    folder: tempfile::TempDir,
+    folder: TestFolder,
 }
 
 impl House {
     fn new() -> House {
-        let house = House { folder: tempfile::tempdir().expect("a temporary folder") };
-        house.write("work/note.txt", "one\ntwo\n");
-        house.write("hello.script", "says: hello\n");
-        house
+        let files = [("work/note.txt", "one\ntwo\n"), ("hello.script", "says: hello\n")];
+        House { folder: TestFolder::with_files(&files) }
     }
 
     fn write(&self, path: &str, text: &str) {
-        let path = self.folder.path().join(path);
-        std::fs::create_dir_all(path.parent().expect("it has a folder")).expect("writable");
-        std::fs::write(path, text).expect("writable");
+        self.folder.write(path, text);
     }
 
-    fn cx(&self, variables: &[(&str, &str)]) -> Cx {
+    fn cx(&self, variables: &[(&str, &str)]) -> InstallationContext {
         let at = |path: &str| self.folder.path().join(path).display().to_string();
         let (home, config) = (at("home"), at("config"));
         let mut all = vec![("HOME", home.as_str()), ("XDG_CONFIG_HOME", config.as_str())];
@@ -41,7 +38,8 @@ impl House {
             workspace: Some(self.folder.path().join("work")),
             state_dir: Some(self.folder.path().join("state")),
         };
-        Cx::new(&named, ProcessEnvironment::of(&all), Notifier::SILENT).expect("the house stands")
+        InstallationContext::new(&named, ProcessEnvironment::of(&all), Notifier::SILENT)
+            .expect("the house stands")
     }
 
     fn script(&self) -> String {
@@ -138,7 +136,7 @@ async fn v2_thinking_comes_from_flag_session_profile_settings_and_else_from_the_
     let profile = &kept.profile.clone();
     let profile = &Profile { thinking: None, ..profile.clone() };
     let of = |wishes: &SessionOverrides, kept: Option<&SessionConfig>, info: &ModelInfo| {
-        choose_thinking(&config, wishes, kept, (profile, info))
+        choose_thinking(&config, wishes, kept, profile, info)
     };
     assert_eq!(of(&plain, None, &thinks), Thinking::Medium);
     assert_eq!(of(&plain, None, &kept.model), Thinking::Off);
@@ -243,7 +241,7 @@ async fn p2_a_session_keeps_profile_mode_prompt_and_its_own_rules() {
 #[tokio::test]
 async fn c4_without_a_model_the_error_names_the_three_ways() {
     let house = House::new();
-    let refused = async |cx: Cx, wishes: SessionOverrides| {
+    let refused = async |cx: InstallationContext, wishes: SessionOverrides| {
         let error = session_options(&cx, &wishes, None).await.err().expect("it is refused");
         assert!(error.is::<UsageError>(), "{error}");
         error.to_string()

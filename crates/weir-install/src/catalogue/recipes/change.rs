@@ -12,7 +12,7 @@ use weir_engine::ports::{Clock, StoredItem};
 use weir_engine::recipes::{KEPT_RECIPE, REJECTED, parse_file};
 
 use super::{RecipeOverview, missing};
-use crate::cx::Cx;
+use crate::context::InstallationContext;
 use crate::failure::usage;
 use crate::files;
 use crate::wiring::{self, SystemClock};
@@ -21,7 +21,7 @@ use crate::wiring::{self, SystemClock};
 const REMOVED: &str = "removed";
 
 /// The person's folder of recipes.
-pub fn folder(cx: &Cx) -> PathBuf {
+pub fn folder(cx: &InstallationContext) -> PathBuf {
     cx.dirs.config.join("recipes")
 }
 
@@ -46,7 +46,7 @@ fn visible_lines(lines: &[String]) -> String {
 ///
 /// # Errors
 /// There is none of this id, it waits, or it comes with the program.
-pub async fn removed(cx: &Cx, id: &str) -> anyhow::Result<(RecipeSource, String)> {
+pub async fn removed(cx: &InstallationContext, id: &str) -> anyhow::Result<(RecipeSource, String)> {
     if !is_id(id) {
         return Err(missing(id));
     }
@@ -85,7 +85,11 @@ fn put_away(path: &Path) -> anyhow::Result<PathBuf> {
 }
 
 /// Keeps a recipe in a state.
-pub async fn save_recipe_state(cx: &Cx, recipe: &Recipe, state: &str) -> anyhow::Result<()> {
+pub async fn save_recipe_state(
+    cx: &InstallationContext,
+    recipe: &Recipe,
+    state: &str,
+) -> anyhow::Result<()> {
     let kept = StoredItem {
         what: KEPT_RECIPE.into(),
         name: recipe.id.clone(),

@@ -9,7 +9,7 @@ use weir_engine::ports::{Clock, Proposal};
 use weir_engine::recipes::{self, ACTIVE, FoundRecipe, KEPT_RECIPE, REJECTED, bundled_text};
 
 use super::{RecipeOverview, change, missing};
-use crate::cx::Cx;
+use crate::context::InstallationContext;
 use crate::failure::usage;
 use crate::files;
 use crate::wiring::SystemClock;
@@ -19,9 +19,10 @@ use crate::wiring::SystemClock;
 /// # Errors
 /// There is none, or it has words from outside and nobody said that they were read.
 pub async fn reinstate_recipe(
-    cx: &Cx,
+    cx: &InstallationContext,
     all: &RecipeOverview,
-    (id, untrusted_is_fine): (&str, bool),
+    id: &str,
+    untrusted_is_fine: bool,
 ) -> anyhow::Result<()> {
     if let Some(kept) = all.find_rejected(id) {
         // A recipe of the program was switched off by the name alone; a learned one comes back.
@@ -54,7 +55,7 @@ pub fn untrusted(id: &str, whose: &str) -> anyhow::Error {
 /// # Errors
 /// It has words from outside and nobody said that they were read, or it is another one meanwhile.
 pub async fn accepted(
-    cx: &Cx,
+    cx: &InstallationContext,
     proposal: &Proposal,
     untrusted_is_fine: bool,
 ) -> anyhow::Result<Recipe> {
@@ -74,7 +75,11 @@ pub async fn accepted(
 ///
 /// # Errors
 /// There is none of this id, or it is the person's own file.
-pub async fn reject_recipe_by_id(cx: &Cx, all: &RecipeOverview, id: &str) -> anyhow::Result<()> {
+pub async fn reject_recipe_by_id(
+    cx: &InstallationContext,
+    all: &RecipeOverview,
+    id: &str,
+) -> anyhow::Result<()> {
     if let Some(proposal) = all.proposal(id) {
         let at = SystemClock::default().now();
         recipes::settle_recipe(cx.session_store()?.as_ref(), proposal, REJECTED, at).await?;
@@ -92,7 +97,11 @@ pub async fn reject_recipe_by_id(cx: &Cx, all: &RecipeOverview, id: &str) -> any
 
 /// Adds words that rule a recipe out, where it stands. One of the program is copied among the
 /// person's own first: the copy counts instead.
-pub async fn not_for(cx: &Cx, found: &FoundRecipe, words: &str) -> anyhow::Result<String> {
+pub async fn not_for(
+    cx: &InstallationContext,
+    found: &FoundRecipe,
+    words: &str,
+) -> anyhow::Result<String> {
     let words = words.trim();
     match found.recipe.source {
         RecipeSource::Learned => {

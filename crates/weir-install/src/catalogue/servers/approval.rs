@@ -6,7 +6,7 @@ use weir_core::view::plain::visible_text;
 use weir_mcp::{PinDifference, ServerListing, ServerPin, ServerSpec, in_words};
 
 use super::words;
-use crate::cx::Cx;
+use crate::context::InstallationContext;
 use crate::failure::usage;
 use crate::wiring::mcp::{self, KnownMcpServer};
 
@@ -16,7 +16,7 @@ use crate::wiring::mcp::{self, KnownMcpServer};
 /// # Errors
 /// It cannot be started, or does not answer.
 pub async fn offer(
-    cx: &Cx,
+    cx: &InstallationContext,
     known: &KnownMcpServer,
     spec: &ServerSpec,
 ) -> anyhow::Result<(ServerPin, Vec<PinDifference>)> {
@@ -37,7 +37,10 @@ pub async fn offer(
 ///
 /// # Errors
 /// It is switched off, cannot be started, or does not answer.
-pub async fn asked(cx: &Cx, known: &KnownMcpServer) -> anyhow::Result<(ServerPin, String)> {
+pub async fn asked(
+    cx: &InstallationContext,
+    known: &KnownMcpServer,
+) -> anyhow::Result<(ServerPin, String)> {
     let name = &known.declared.name;
     let spec = known.spec.as_ref().map_err(|why| usage(format!("{name}: {why}")))?;
     if !spec.enabled {

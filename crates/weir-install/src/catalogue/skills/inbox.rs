@@ -9,7 +9,7 @@ use weir_engine::ports::Proposal;
 use weir_engine::skills;
 
 use super::own;
-use crate::cx::Cx;
+use crate::context::InstallationContext;
 use crate::failure::usage;
 
 /// What is proposed, in a few words.
@@ -29,7 +29,7 @@ pub fn describe_proposal_label(proposal: &Proposal) -> String {
     }
 }
 
-pub async fn one(cx: &Cx, name: &str) -> anyhow::Result<Proposal> {
+pub async fn one(cx: &InstallationContext, name: &str) -> anyhow::Result<Proposal> {
     let proposals = cx.session_store()?.proposals("skill").await?;
     let found = proposals.into_iter().find(|proposal| proposal.name == name);
     found.ok_or_else(|| {
@@ -43,7 +43,11 @@ pub async fn one(cx: &Cx, name: &str) -> anyhow::Result<Proposal> {
 /// # Errors
 /// A usage error: it cannot be used, it has words from outside and nobody said that they were read,
 /// or it is another one meanwhile.
-pub async fn accepted(cx: &Cx, proposal: &Proposal, untrusted: bool) -> anyhow::Result<PathBuf> {
+pub async fn accepted(
+    cx: &InstallationContext,
+    proposal: &Proposal,
+    untrusted: bool,
+) -> anyhow::Result<PathBuf> {
     check_proposal(proposal)?;
     trusted(proposal, untrusted)?;
     settle(cx, proposal).await
@@ -79,7 +83,7 @@ pub fn trusted(proposal: &Proposal, untrusted: bool) -> anyhow::Result<()> {
     )))
 }
 
-pub async fn settle(cx: &Cx, proposal: &Proposal) -> anyhow::Result<PathBuf> {
+pub async fn settle(cx: &InstallationContext, proposal: &Proposal) -> anyhow::Result<PathBuf> {
     // Between reading and accepting it may have become another one.
     if one(cx, &proposal.name).await? != *proposal {
         return Err(usage("the proposal has changed meanwhile; review it again"));

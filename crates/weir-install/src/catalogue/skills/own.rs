@@ -9,7 +9,7 @@ use weir_core::skill::SkillFinding;
 use weir_core::view::plain::visible_text;
 use weir_engine::ports::Clock;
 
-use crate::cx::Cx;
+use crate::context::InstallationContext;
 use crate::failure::usage;
 use crate::files;
 use crate::wiring::{SystemClock, own_skills};
@@ -27,19 +27,19 @@ const DEPTH_MAX: usize = 12;
 const REMOVED: &str = ".removed";
 
 /// The folder of a skill of the person's own.
-pub fn folder(cx: &Cx, name: &str) -> PathBuf {
+pub fn folder(cx: &InstallationContext, name: &str) -> PathBuf {
     own_skills(cx).join(name)
 }
 
 /// Writes the `SKILL.md` of a skill; its other files stay as they are.
-pub(super) fn write(cx: &Cx, name: &str, text: &str) -> anyhow::Result<PathBuf> {
+pub(super) fn write(cx: &InstallationContext, name: &str, text: &str) -> anyhow::Result<PathBuf> {
     let folder = folder(cx, name);
     files::replace_file(&folder.join("SKILL.md"), text.as_bytes(), 0o644)?;
     Ok(folder)
 }
 
 /// Moves a skill away, to where it can be moved back from.
-pub fn put_away(cx: &Cx, name: &str) -> anyhow::Result<PathBuf> {
+pub fn put_away(cx: &InstallationContext, name: &str) -> anyhow::Result<PathBuf> {
     let folder = folder(cx, name);
     if !folder.join("SKILL.md").exists() {
         return Err(usage(format!(
@@ -97,13 +97,13 @@ fn copy_skill_files(from: &Path, to: &Path, found: &[PathBuf]) -> anyhow::Result
 
 /// A skill that was added.
 pub struct AddedSkill {
-    /// Its name.
+    /// Name of the skill.
     pub name: String,
-    /// Its folder.
+    /// Folder that the skill lies in.
     pub place: PathBuf,
     /// How many files it has.
     pub files: usize,
-    /// What is not quite right with it.
+    /// Faults of the skill that do not keep it from being used.
     pub findings: Vec<SkillFinding>,
 }
 
@@ -111,7 +111,7 @@ pub struct AddedSkill {
 ///
 /// # Errors
 /// A usage error: it is no skill, or there is one of its name.
-pub fn add(cx: &Cx, from: &Path) -> anyhow::Result<AddedSkill> {
+pub fn add(cx: &InstallationContext, from: &Path) -> anyhow::Result<AddedSkill> {
     let findings = super::find_skill_faults(from);
     if findings.iter().any(|finding| finding.fatal) {
         let why: Vec<String> = findings.iter().map(ToString::to_string).collect();

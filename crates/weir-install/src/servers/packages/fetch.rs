@@ -15,7 +15,7 @@ use super::{
     InstalledPackage, PackageRegistry, ProgramRunner, RECORD, ServerPackage, how_to_get, on_path,
     read_install_record,
 };
-use crate::cx::Cx;
+use crate::context::InstallationContext;
 use crate::environment::ProcessEnvironment;
 use crate::servers::DeclaredServer;
 
@@ -30,11 +30,11 @@ const FILE_BYTES_MAX: u64 = 16 << 20;
 
 /// The version that would be installed.
 pub struct FoundVersion {
-    /// Its name.
+    /// Name of the package.
     pub name: String,
     /// The exact version.
     pub version: String,
-    /// Where it is fetched.
+    /// Address of the registry.
     pub from: String,
     /// The registry's checksum.
     pub integrity: String,
@@ -114,7 +114,7 @@ impl PackageReplacement {
 /// # Errors
 /// The client of the registry is missing, or says no.
 pub async fn find_package_version(
-    cx: &Cx,
+    cx: &InstallationContext,
     server: &DeclaredServer,
     package: &ServerPackage,
 ) -> anyhow::Result<FoundVersion> {
@@ -134,7 +134,7 @@ pub async fn find_package_version(
 /// # Errors
 /// The client of the registry says no, or what it installed is not what was found.
 pub async fn install_package(
-    cx: &Cx,
+    cx: &InstallationContext,
     server: &DeclaredServer,
     package: &ServerPackage,
     mut found: FoundVersion,

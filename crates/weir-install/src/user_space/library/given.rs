@@ -4,7 +4,7 @@ use weir_core::tool::ToolSpec;
 
 use super::{LibraryItem, LibraryLine, LibraryListing, TextKind};
 use crate::catalogue::{profiles as profile_words, tools as tool_words};
-use crate::cx::Cx;
+use crate::context::InstallationContext;
 use crate::failure::usage;
 use crate::profiles;
 use crate::wiring::{self, SessionOverrides};
@@ -15,7 +15,7 @@ fn read_only_item(line: LibraryLine, text: String, text_kind: TextKind) -> Libra
 }
 
 /// Every profile.
-pub(super) fn list_profiles(cx: &Cx) -> anyhow::Result<LibraryListing> {
+pub(super) fn list_profiles(cx: &InstallationContext) -> anyhow::Result<LibraryListing> {
     let line = |loaded: &profiles::LoadedProfile| LibraryLine {
         name: loaded.profile.name.clone(),
         about: loaded.profile.description.clone(),
@@ -29,7 +29,7 @@ pub(super) fn list_profiles(cx: &Cx) -> anyhow::Result<LibraryListing> {
 }
 
 /// One profile.
-pub(super) fn profile_item(cx: &Cx, name: &str) -> anyhow::Result<LibraryItem> {
+pub(super) fn profile_item(cx: &InstallationContext, name: &str) -> anyhow::Result<LibraryItem> {
     let all = list_profiles(cx)?;
     let line = all.lines.into_iter().find(|line| line.name == name);
     let line = line.ok_or_else(|| usage(format!("there is no profile {name}")))?;
@@ -53,7 +53,7 @@ fn tool_line(spec: &ToolSpec, denied: &[String]) -> LibraryLine {
 }
 
 /// Every built-in tool, with those that a person's account does not have marked.
-pub(super) fn list_tools(cx: &Cx) -> anyhow::Result<LibraryListing> {
+pub(super) fn list_tools(cx: &InstallationContext) -> anyhow::Result<LibraryListing> {
     let denied = wiring::guest::narrow_guest_overrides(cx, &SessionOverrides::default())?.denied;
     let toolbox = wiring::build_toolbox()?;
     let lines = toolbox.all_tools().iter().map(|tool| tool_line(tool.spec(), &denied)).collect();

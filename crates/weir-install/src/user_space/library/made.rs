@@ -8,7 +8,7 @@ use super::{
     check_unchanged, unsupported_action,
 };
 use crate::catalogue::made;
-use crate::cx::Cx;
+use crate::context::InstallationContext;
 
 fn dynamic_tool_line(found: &DynamicToolFinding) -> LibraryLine {
     let about = found.definition.as_ref().map(|definition| definition.description.clone());
@@ -31,7 +31,7 @@ fn dynamic_tool_line(found: &DynamicToolFinding) -> LibraryLine {
 }
 
 /// Every made tool.
-pub(super) async fn list_dynamic_tools(cx: &Cx) -> anyhow::Result<LibraryListing> {
+pub(super) async fn list_dynamic_tools(cx: &InstallationContext) -> anyhow::Result<LibraryListing> {
     let (_, found) = made::survey(cx).await?;
     let mut lines: Vec<LibraryLine> = Vec::new();
     for found in &found {
@@ -49,7 +49,10 @@ fn hash(found: &DynamicToolFinding) -> String {
 }
 
 /// One made tool with its code.
-pub(super) async fn dynamic_tool_item(cx: &Cx, name: &str) -> anyhow::Result<LibraryItem> {
+pub(super) async fn dynamic_tool_item(
+    cx: &InstallationContext,
+    name: &str,
+) -> anyhow::Result<LibraryItem> {
     let (_, found) = made::survey(cx).await?;
     let found = made::one(found, name)?;
     let mut deeds = Vec::new();
@@ -75,7 +78,7 @@ pub(super) async fn dynamic_tool_item(cx: &Cx, name: &str) -> anyhow::Result<Lib
 
 /// Accepts, switches off or takes away.
 pub(super) async fn act_on_dynamic_tool(
-    cx: &Cx,
+    cx: &InstallationContext,
     name: &str,
     word: &LibraryDecision<'_>,
 ) -> anyhow::Result<String> {

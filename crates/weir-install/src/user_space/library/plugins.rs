@@ -7,7 +7,7 @@ use super::{
     unsupported_action,
 };
 use crate::catalogue::plugins::{described, found};
-use crate::cx::Cx;
+use crate::context::InstallationContext;
 use crate::failure::usage;
 
 fn plugin_line(plugin: &PluginLine) -> LibraryLine {
@@ -26,7 +26,7 @@ fn plugin_line(plugin: &PluginLine) -> LibraryLine {
 }
 
 /// Every plugin.
-pub(super) async fn list_plugins(cx: &Cx) -> anyhow::Result<LibraryListing> {
+pub(super) async fn list_plugins(cx: &InstallationContext) -> anyhow::Result<LibraryListing> {
     let plugins = found(cx).await?;
     let lines = plugins.list().iter().map(plugin_line).collect();
     let commands: Vec<String> =
@@ -39,7 +39,7 @@ pub(super) async fn list_plugins(cx: &Cx) -> anyhow::Result<LibraryListing> {
 }
 
 /// One plugin, with what it may do.
-pub(super) async fn plugin_item(cx: &Cx, id: &str) -> anyhow::Result<LibraryItem> {
+pub(super) async fn plugin_item(cx: &InstallationContext, id: &str) -> anyhow::Result<LibraryItem> {
     let plugins = found(cx).await?;
     let lines = plugins.list();
     let plugin = lines.iter().find(|line| line.id == id);
@@ -64,9 +64,10 @@ pub(super) async fn plugin_item(cx: &Cx, id: &str) -> anyhow::Result<LibraryItem
 
 /// Switches on or off.
 pub(super) async fn act_on_plugin(
-    cx: &Cx,
+    cx: &InstallationContext,
     id: &str,
-    (word, by): (&LibraryDecision<'_>, &str),
+    word: &LibraryDecision<'_>,
+    by: &str,
 ) -> anyhow::Result<String> {
     let plugins = found(cx).await?;
     match word.deed {

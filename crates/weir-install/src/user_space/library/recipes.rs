@@ -8,7 +8,7 @@ use super::{
     TextKind, check_unchanged, hash_of, unsupported_action,
 };
 use crate::catalogue::recipes::{RecipeOverview, change, parse_proposed_recipe, settle, tell};
-use crate::cx::Cx;
+use crate::context::InstallationContext;
 use crate::failure::usage;
 
 fn recipe_lines(all: &RecipeOverview) -> Vec<LibraryLine> {
@@ -46,13 +46,13 @@ fn recipe_lines(all: &RecipeOverview) -> Vec<LibraryLine> {
 }
 
 /// Every recipe, with what waits.
-pub(super) async fn list_recipes(cx: &Cx) -> anyhow::Result<LibraryListing> {
+pub(super) async fn list_recipes(cx: &InstallationContext) -> anyhow::Result<LibraryListing> {
     let all = RecipeOverview::load_overview(cx).await?;
     Ok(LibraryListing { lines: recipe_lines(&all), notes: all.survey.notices })
 }
 
 /// One recipe, with how often it worked.
-pub(super) async fn recipe_item(cx: &Cx, id: &str) -> anyhow::Result<LibraryItem> {
+pub(super) async fn recipe_item(cx: &InstallationContext, id: &str) -> anyhow::Result<LibraryItem> {
     let all = RecipeOverview::load_overview(cx).await?;
     let line = recipe_lines(&all).into_iter().find(|line| line.name == id);
     let line = line.ok_or_else(|| usage(format!("there is no recipe {id}")))?;
@@ -107,7 +107,7 @@ pub(super) async fn recipe_item(cx: &Cx, id: &str) -> anyhow::Result<LibraryItem
 
 /// Accepts, rejects or puts away.
 pub(super) async fn act_on_recipe(
-    cx: &Cx,
+    cx: &InstallationContext,
     id: &str,
     word: &LibraryDecision<'_>,
 ) -> anyhow::Result<String> {
@@ -120,7 +120,7 @@ pub(super) async fn act_on_recipe(
                 Ok(format!("{id} is accepted. It holds from the next run on."))
             }
             None => {
-                settle::reinstate_recipe(cx, &all, (id, word.untrusted)).await?;
+                settle::reinstate_recipe(cx, &all, id, word.untrusted).await?;
                 Ok(format!("{id} counts again; how often it worked is counted anew."))
             }
         },

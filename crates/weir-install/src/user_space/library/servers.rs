@@ -6,7 +6,7 @@ use super::{
 };
 use crate::catalogue::servers::{approval, server_status, words};
 use crate::config::{self, ConfigAdditions, McpServerSettings};
-use crate::cx::Cx;
+use crate::context::InstallationContext;
 use crate::failure::usage;
 use crate::wiring::mcp::{self, KnownMcpServer};
 
@@ -32,14 +32,14 @@ fn server_line(known: &KnownMcpServer) -> LibraryLine {
 }
 
 /// Every declared server.
-pub(super) async fn list_servers(cx: &Cx) -> anyhow::Result<LibraryListing> {
+pub(super) async fn list_servers(cx: &InstallationContext) -> anyhow::Result<LibraryListing> {
     let (known, notes) = mcp::load_known_servers(cx).await?;
     Ok(LibraryListing { lines: known.iter().map(server_line).collect(), notes })
 }
 
 /// One server; where it is asked, what it offers now waits for a person's word.
 pub(super) async fn server_item(
-    cx: &Cx,
+    cx: &InstallationContext,
     name: &str,
     asked: ServerProbe,
 ) -> anyhow::Result<LibraryItem> {
@@ -82,7 +82,7 @@ pub(super) async fn server_item(
 }
 
 /// Declares a server in the installation's settings, by the same checks as `weir mcp-servers add`.
-pub(super) fn declare_server(cx: &Cx, new: &NewServer) -> anyhow::Result<()> {
+pub(super) fn declare_server(cx: &InstallationContext, new: &NewServer) -> anyhow::Result<()> {
     let name = new.name.trim();
     let mut line = words_of(&new.command)?.into_iter();
     let server = McpServerSettings {
@@ -135,7 +135,7 @@ fn words_of(line: &str) -> anyhow::Result<Vec<String>> {
 
 /// Approves what was shown, or forgets what was approved.
 pub(super) async fn act_on_server(
-    cx: &Cx,
+    cx: &InstallationContext,
     name: &str,
     word: &LibraryDecision<'_>,
 ) -> anyhow::Result<String> {

@@ -7,7 +7,7 @@ use super::{
     TextKind, check_unchanged, unsupported_action,
 };
 use crate::catalogue::skills::{inbox, own, place, sha256_hex, survey};
-use crate::cx::Cx;
+use crate::context::InstallationContext;
 use crate::failure::usage;
 
 fn skill_line(skill: &FoundSkill) -> LibraryLine {
@@ -27,7 +27,7 @@ fn skill_line(skill: &FoundSkill) -> LibraryLine {
 }
 
 /// Every skill and every proposal.
-pub(super) async fn list_skills(cx: &Cx) -> anyhow::Result<LibraryListing> {
+pub(super) async fn list_skills(cx: &InstallationContext) -> anyhow::Result<LibraryListing> {
     let (_, survey) = survey(cx).await?;
     let mut lines: Vec<LibraryLine> = Vec::new();
     for skill in &survey.skills {
@@ -57,7 +57,10 @@ pub(super) async fn list_skills(cx: &Cx) -> anyhow::Result<LibraryListing> {
 }
 
 /// One skill, with what waits of it.
-pub(super) async fn skill_item(cx: &Cx, name: &str) -> anyhow::Result<LibraryItem> {
+pub(super) async fn skill_item(
+    cx: &InstallationContext,
+    name: &str,
+) -> anyhow::Result<LibraryItem> {
     let (workspace, survey) = survey(cx).await?;
     let named = || survey.skills.iter().filter(|skill| skill.name == name);
     let skill = named().find(|skill| skill.is_used()).or_else(|| named().next());
@@ -127,7 +130,7 @@ fn facts_of(skill: &FoundSkill) -> Vec<(String, String)> {
 
 /// Accepts, rejects or puts away.
 pub(super) async fn act_on_skill(
-    cx: &Cx,
+    cx: &InstallationContext,
     name: &str,
     word: &LibraryDecision<'_>,
 ) -> anyhow::Result<String> {

@@ -174,7 +174,7 @@ impl FieldKind {
                 count if count > *max => Err(format!("it takes at most {max} characters")),
                 _ => Ok(json!(said)),
             },
-            FieldKind::Number { whole, min, max } => parse_number(said, *whole, (*min, *max)),
+            FieldKind::Number { whole, min, max } => parse_number(said, *whole, *min, *max),
             FieldKind::Truth => match said.to_lowercase().as_str() {
                 "yes" | "y" | "true" => Ok(json!(true)),
                 "no" | "n" | "false" => Ok(json!(false)),
@@ -193,7 +193,8 @@ impl FieldKind {
 fn parse_number(
     said: &str,
     whole: bool,
-    (min, max): (Option<f64>, Option<f64>),
+    min: Option<f64>,
+    max: Option<f64>,
 ) -> Result<Value, String> {
     let wrong = || if whole { "say a whole number" } else { "say a number" };
     let value = match said.parse::<i64>() {

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 
 use weir_core::governance::rules::Rule;
+use weir_core::view::plain::visible_text;
 use weir_engine::ports::{ObserverList, Store};
 use weir_engine::workspace::{Workspace, WorkspaceOptions};
 use weir_providers::transport::ModelTransport;
@@ -22,7 +23,7 @@ use crate::notifier::Notifier;
 use crate::trust::{self, WorkspaceTrust};
 
 /// The surroundings of a command.
-pub struct Cx {
+pub struct InstallationContext {
     /// Variables at the start.
     pub environment: ProcessEnvironment,
     /// Weir's own folders.
@@ -37,7 +38,7 @@ pub struct Cx {
     pub(crate) servers: OnceLock<DeclaredServers>,
     /// How the person is told what needs no decision.
     pub(crate) notifier: Notifier,
-    /// Who measures what this program does.
+    /// Observers that count and time what this program does.
     pub observers: Arc<ObserverList>,
     /// Where a person's work on a server is kept, and whose settings and keys theirs stand upon.
     person: Option<Arc<PersonPlaces>>,
@@ -61,18 +62,23 @@ pub struct NamedFolders {
     pub state_dir: Option<PathBuf>,
 }
 
-/// What is another's for a person on a server.
-pub struct PersonPlaces {
-    /// Their store.
+/// What a person on a server works with.
+pub struct PersonAccess {
+    /// The store of their sessions.
     pub store: Arc<dyn Store>,
-    /// Folders of the installation: its `config.toml` and keys are everybody's.
-    pub installation: WeirFolders,
     /// They have no role admin: their folder alone is theirs, and of the installation they get what
     /// an admin offers (S9).
     pub is_guest: bool,
 }
 
-impl Cx {
+/// What differs for a person on a server from the person who started the program.
+struct PersonPlaces {
+    access: PersonAccess,
+    /// Folders of the installation: its `config.toml` and keys are everybody's.
+    installation: WeirFolders,
+}
+
+impl InstallationContext {
     /// The surroundings that named folders and environment describe.
     ///
     /// # Errors
@@ -81,10 +87,10 @@ impl Cx {
         named: &NamedFolders,
         environment: ProcessEnvironment,
         notifier: Notifier,
-    ) -> anyhow::Result<Cx> {
+    ) -> anyhow::Result<InstallationContext> {
         let dirs = WeirFolders::find(&environment, named.state_dir.as_deref())?;
         let folder = existing_folder(named.workspace.as_deref().unwrap_or(Path::new(".")))?;
-        Ok(Cx {
+        Ok(InstallationContext {
             environment,
             dirs,
             folder,
@@ -113,12 +119,13 @@ impl Cx {
     ///
     /// # Errors
     /// The folder does not exist.
-    pub fn in_folder(&self, folder: &Path) -> anyhow::Result<Cx> {
-        let reloaded = Cx { keys: self.keys.clone(), ..self.reloaded_in_folder(folder)? };
+    pub fn in_folder(&self, folder: &Path) -> anyhow::Result<InstallationContext> {
+        let reloaded =
+            InstallationContext { keys: self.keys.clone(), ..self.reloaded_in_folder(folder)? };
         if reloaded.folder != self.folder {
             return Ok(reloaded);
         }
-        Ok(Cx {
+        Ok(InstallationContext {
             trust: self.trust.clone(),
             config: self.config.clone(),
             profiles: self.profiles.clone(),
@@ -132,8 +139,8 @@ impl Cx {
     ///
     /// # Errors
     /// The folder does not exist.
-    pub fn reloaded_in_folder(&self, folder: &Path) -> anyhow::Result<Cx> {
-        Ok(Cx {
+    pub fn reloaded_in_folder(&self, folder: &Path) -> anyhow::Result<InstallationContext> {
+        Ok(InstallationContext {
             environment: self.environment.clone(),
             dirs: self.dirs.clone(),
             folder: existing_folder(folder)?,
@@ -161,17 +168,23 @@ impl Cx {
         &self,
         dirs: WeirFolders,
         folder: &Path,
-        (store, is_guest): (Arc<dyn Store>, bool),
-    ) -> anyhow::Result<Cx> {
-        let places = PersonPlaces { store, installation: self.dirs.clone(), is_guest };
+        access: PersonAccess,
+    ) -> anyhow::Result<InstallationContext> {
+        let places = PersonPlaces { access, installation: self.dirs.clone() };
         let person = Some(Arc::new(places));
         let made = Arc::default();
-        Ok(Cx { dirs, store: OnceLock::new(), person, made, ..self.reloaded_in_folder(folder)? })
+        Ok(InstallationContext {
+            dirs,
+            store: OnceLock::new(),
+            person,
+            made,
+            ..self.reloaded_in_folder(folder)?
+        })
     }
 
     /// The same program for somebody whose name journals and audit lines have.
-    pub fn serving_person(self, name: &str) -> Cx {
-        Cx { serves: Some(name.into()), ..self }
+    pub fn serving_person(self, name: &str) -> InstallationContext {
+        InstallationContext { serves: Some(name.into()), ..self }
     }
 
     /// Who is served, by name; `None`: whoever started this program.
@@ -185,7 +198,7 @@ impl Cx {
     }
 
     /// From now on this was set in the browser. What was made of settings before stays as it is;
-    /// [`Cx::reloaded_in_folder`] sees it. Returns whether it is another than before.
+    /// [`InstallationContext::reloaded_in_folder`] sees it. Returns whether it is another than before.
     pub fn set_made(&self, made: BrowserSettings) -> bool {
         let mut kept = self.made.write().unwrap_or_else(PoisonError::into_inner);
         let is_new = *kept != made;
@@ -195,7 +208,7 @@ impl Cx {
 
     /// Whether this is for a person on a server who is no admin: bound to their folder (S9).
     pub fn is_guest(&self) -> bool {
-        self.person.as_ref().is_some_and(|person| person.is_guest)
+        self.person.as_ref().is_some_and(|person| person.access.is_guest)
     }
 
     /// The folders whose `config.toml` and keys count here.
@@ -209,7 +222,7 @@ impl Cx {
     /// It cannot be opened.
     pub fn session_store(&self) -> anyhow::Result<Arc<dyn Store>> {
         match &self.person {
-            Some(person) => Ok(person.store.clone()),
+            Some(person) => Ok(person.access.store.clone()),
             None => Ok(self.local_store()?),
         }
     }
@@ -275,6 +288,25 @@ impl Cx {
         crate::config::allow_here(&self.config_files().here, &self.folder, rule.text())
     }
 
+    /// Keeps rules that a person allowed for always in this project, and says so. That the file cannot
+    /// be written ends nothing: the answer holds for the session.
+    pub fn keep_allow_rules_and_notify(&self, rules: &[Rule]) {
+        let place = self.config_files().here.display().to_string();
+        for rule in rules {
+            let text = visible_text(rule.text());
+            match self.keep_allow_rule(rule) {
+                Ok(()) => self.notify(&format!(
+                    "{text} applies in this project from now on; it is saved in {place} (`weir \
+                     permissions add` saves a rule for all projects)"
+                )),
+                Err(error) => self.notify(&format!(
+                    "warning: {text} could not be saved in {place} and applies to this session only: \
+                     {error:#}"
+                )),
+            }
+        }
+    }
+
     /// Keys of providers that are kept in the file.
     ///
     /// # Errors
@@ -311,6 +343,7 @@ impl Cx {
         };
         let workspace = Workspace::open(options).map_err(usage)?;
         let workspace = workspace.with_trash(self.dirs.state.join("trash"));
+        let workspace = workspace.with_derived(&self.dirs.state.join("derived"));
         let workspace = if self.is_guest() { workspace.into_bounded() } else { workspace };
         Ok(Arc::new(match &self.dirs.home {
             Some(home) => workspace.with_home(home.clone()),

@@ -1,0 +1,179 @@
+//! The difference of what a path held and holds: in words and numbers, and as a unified diff.
+//! Bounded in time and size. Not here: the difference that a person approves (`weir_core::view`).
+
+use std::fmt::Write as _;
+
+use serde::Serialize;
+use similar::{ChangeTag, TextDiff};
+use weir_core::view::plain;
+use weir_engine::ports::FileContent;
+
+/// Most bytes of diff text for one file.
+const DIFF_BYTES_MAX: usize = 1 << 20;
+/// Most lines of both sides for which the smallest difference is sought.
+const DIFF_LINES_MAX: usize = 50_000;
+/// Bytes in which a NUL is looked for.
+const PROBE_BYTES: usize = 8_192;
+
+/// A change of one path in numbers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct PathChangeStats {
+    /// `created`, `deleted`, `changed`, `same`.
+    pub what: &'static str,
+    /// Lines that come and go, where both sides are text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lines: Option<(usize, usize)>,
+    /// Bytes before and after, where one side is no text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub bytes: Option<(usize, usize)>,
+}
+
+impl std::fmt::Display for PathChangeStats {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.what)?;
+        if let Some((added, removed)) = self.lines {
+            write!(f, ", +{added} -{removed}")?;
+        }
+        if let Some((before, after)) = self.bytes {
+            write!(f, ", binary, {before} -> {after} bytes")?;
+        }
+        Ok(())
+    }
+}
+
+/// What becomes of a path that held `old` when it holds `new`.
+pub fn compare_path_contents(old: &FileContent, new: &FileContent) -> PathChangeStats {
+    let what = match (old, new) {
+        _ if old == new => "same",
+        (FileContent::Absent, _) => "created",
+        (_, FileContent::Absent) => "deleted",
+        _ => "changed",
+    };
+    match (content_as_text(old), content_as_text(new)) {
+        (Some(old), Some(new)) if is_small_diff(old, new) => {
+            let diff = TextDiff::from_lines(old, new);
+            let count = |tag| diff.iter_all_changes().filter(|c| c.tag() == tag).count();
+            let lines = Some((count(ChangeTag::Insert), count(ChangeTag::Delete)));
+            PathChangeStats { what, lines, bytes: None }
+        }
+        (Some(old), Some(new)) => PathChangeStats {
+            what,
+            lines: Some((new.lines().count(), old.lines().count())),
+            bytes: None,
+        },
+        _ => PathChangeStats {
+            what,
+            lines: None,
+            bytes: Some((content_size(old), content_size(new))),
+        },
+    }
+}
+
+/// The difference as a unified diff; empty when there is none.
+pub fn render_unified_diff(path: &str, old: &FileContent, new: &FileContent) -> String {
+    if old == new {
+        return String::new();
+    }
+    let side = |letter: char, content: &FileContent| match content {
+        FileContent::Absent => "/dev/null".to_owned(),
+        _ => format!("{letter}/{path}"),
+    };
+    let (from, to) = (side('a', old), side('b', new));
+    let mut out = format!("--- {from}\n+++ {to}\n");
+    if let (FileContent::File { mode: old, .. }, FileContent::File { mode: new, .. }) = (old, new)
+        && old != new
+    {
+        let _ = writeln!(out, "mode {old:o} -> {new:o}");
+    }
+    match (content_as_text(old), content_as_text(new)) {
+        (Some(old), Some(new)) if is_small_diff(old, new) => {
+            let diff = TextDiff::from_lines(old, new);
+            let body = diff.unified_diff().context_radius(3).to_string();
+            push_truncated_diff(&mut out, &body);
+        }
+        (Some(old), Some(new)) => {
+            let (old, new) = (old.lines().count(), new.lines().count());
+            let _ = writeln!(out, "Too large to compare line by line: {old} -> {new} lines");
+        }
+        _ => {
+            let _ = writeln!(out, "{} -> {}", describe_content(old), describe_content(new));
+        }
+    }
+    out
+}
+
+/// The diff as a terminal may show it: the text of others moves no cursor.
+pub fn make_diff_visible(diff: &str) -> String {
+    diff.lines().map(|line| plain::visible_text(line) + "\n").collect()
+}
+
+/// Text of a file; nothing at all counts as empty text.
+fn content_as_text(content: &FileContent) -> Option<&str> {
+    match content {
+        FileContent::Absent => Some(""),
+        FileContent::File { bytes, .. } => {
+            let probe = &bytes[..bytes.len().min(PROBE_BYTES)];
+            std::str::from_utf8(bytes).ok().filter(|_| !probe.contains(&0))
+        }
+        FileContent::Folder | FileContent::Link { .. } => None,
+    }
+}
+
+fn is_small_diff(old: &str, new: &str) -> bool {
+    let lines = |text: &str| text.bytes().filter(|byte| *byte == b'\n').count();
+    lines(old) + lines(new) <= DIFF_LINES_MAX
+}
+
+fn content_size(content: &FileContent) -> usize {
+    match content {
+        FileContent::File { bytes, .. } => bytes.len(),
+        FileContent::Link { target } => target.len(),
+        FileContent::Absent | FileContent::Folder => 0,
+    }
+}
+
+fn describe_content(content: &FileContent) -> String {
+    match content {
+        FileContent::Absent => "nothing".into(),
+        FileContent::Folder => "a folder".into(),
+        FileContent::Link { target } => format!("a link to {target}"),
+        FileContent::File { bytes, .. } if content_as_text(content).is_some() => {
+            format!("a text of {} bytes", bytes.len())
+        }
+        FileContent::File { bytes, .. } => format!("binary content of {} bytes", bytes.len()),
+    }
+}
+
+fn push_truncated_diff(out: &mut String, body: &str) {
+    if body.len() <= DIFF_BYTES_MAX {
+        out.push_str(body);
+        return;
+    }
+    let end = body.floor_char_boundary(DIFF_BYTES_MAX);
+    let kept = body[..end].rfind('\n').map_or(end, |at| at + 1);
+    out.push_str(&body[..kept]);
+    let _ = writeln!(out, "… (diff truncated; {} bytes in total)", body.len());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(text: &[u8]) -> FileContent {
+        FileContent::File { bytes: text.into(), mode: 0o644 }
+    }
+
+    #[test]
+    fn g7_changes_are_counted_in_lines_and_binary_is_said() {
+        let counted = compare_path_contents(&file(b"a\nb\n"), &file(b"a\nc\nd\n"));
+        assert_eq!(counted.to_string(), "changed, +2 -1");
+        let made = compare_path_contents(&FileContent::Absent, &file(b"a\n"));
+        assert_eq!(made.to_string(), "created, +1 -0");
+        let binary = compare_path_contents(&file(b"\0\x01"), &FileContent::Absent);
+        assert_eq!(binary.to_string(), "deleted, binary, 2 -> 0 bytes");
+        let shown = render_unified_diff("x", &file(b"\0\x01"), &FileContent::Absent);
+        assert_eq!(shown, "--- a/x\n+++ /dev/null\nbinary content of 2 bytes -> nothing\n");
+        let shown = render_unified_diff("x", &file(b"a\n"), &file(b"b\n"));
+        assert_eq!(shown, "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n");
+    }
+}

@@ -22,6 +22,7 @@ use crate::terminal::{TerminalFrame, TerminalSize};
 use crate::text::theme::Theme;
 
 pub(crate) mod acts;
+mod command_acts;
 pub(crate) mod commands;
 pub(crate) mod entries;
 pub(crate) mod fold;
@@ -29,6 +30,7 @@ pub(crate) mod hear;
 pub(crate) mod input;
 pub(crate) mod lines;
 pub(crate) mod notes;
+pub(crate) mod painter;
 pub(crate) mod say;
 pub(crate) mod shell;
 #[cfg(test)]
@@ -36,6 +38,7 @@ mod tests;
 pub(crate) mod writing;
 
 use fold::SessionFold;
+use painter::{AppPainter, ShownView};
 
 /// A dialog takes keys only when none came for so long: nobody answers by mistake while typing.
 pub(crate) const QUIET_MS: u64 = 500;
@@ -176,6 +179,12 @@ pub(crate) struct App {
     pub(crate) over: Option<Option<String>>,
     pub(crate) wishes: Vec<UiCommand>,
     pub(crate) acts: Vec<TerminalAction>,
+    /// Who paints it.
+    pub(crate) painter: AppPainter,
+    /// What is to be shown, where lines are painted.
+    pub(crate) views: Vec<ShownView>,
+    /// Begins the names of the messages that are sent; `None`: a name by the clock.
+    pub(crate) sender: Option<String>,
     tickets: Cell<CommandTicket>,
     /// The last key that no screen took: those of a screen are no typing.
     pub(crate) pressed: Timestamp,
@@ -223,6 +232,9 @@ impl App {
             over: None,
             wishes: Vec::new(),
             acts: Vec::new(),
+            painter: AppPainter::Screen,
+            views: Vec::new(),
+            sender: None,
             tickets: Cell::new(0),
             pressed: Timestamp(0),
             behind: None,

@@ -7,7 +7,7 @@ use weir_core::model::Thinking;
 use weir_core::profile::PermissionMode;
 
 use crate::link::OpenSessionInfo;
-use crate::words::{count_text, one_line, token_count_text};
+use crate::words::{count_text, one_line, thinking_word, token_count_text};
 
 /// Longest text that is copied, in bytes: terminals drop a longer one without a word.
 pub(crate) const COPY_BYTES_MAX: usize = 74_000;
@@ -180,19 +180,19 @@ pub(crate) struct StatusReport<'a> {
     pub(crate) profile: &'a str,
     pub(crate) permission: PermissionMode,
     pub(crate) thinking: Thinking,
-    /// Tokens of the context and of its window, tokens used, and the cost in words, where they are
-    /// known.
-    pub(crate) used: Option<(u64, u64, u64, String)>,
+    /// Tokens of the context.
+    pub(crate) context: u64,
+    /// Tokens of its window; 0: not known.
+    pub(crate) window: u64,
+    /// Tokens that were used.
+    pub(crate) tokens: u64,
+    /// The cost, in words.
+    pub(crate) cost: &'a str,
 }
 
 /// It in lines.
 pub(crate) fn status_text(of: &StatusReport<'_>) -> String {
-    let thinking = match of.thinking {
-        Thinking::Off => "off",
-        Thinking::Low => "low",
-        Thinking::Medium => "medium",
-        Thinking::High => "high",
-    };
+    let thinking = thinking_word(of.thinking);
     let line = |name: &str, value: &str| format!("{name:<12}{}\n", one_line(value));
     let mut text = String::new();
     text += &line("Session", of.session.unwrap_or("new: it begins with your first message"));
@@ -207,12 +207,12 @@ pub(crate) fn status_text(of: &StatusReport<'_>) -> String {
     text += &line("Thinking", thinking);
     text += &line("Profile", of.profile);
     text += &line("Permission", &of.permission.to_string());
-    if let Some((context, window, used, cost)) = &of.used {
-        let window =
-            if *window > 0 { format!(" of {}", token_count_text(*window)) } else { String::new() };
-        text += &line("Context", &format!("{}{window} tokens", token_count_text(*context)));
-        text += &line("Used", &format!("{} tokens, {cost}", token_count_text(*used)));
-    }
+    let window = match of.window {
+        0 => String::new(),
+        window => format!(" of {}", token_count_text(window)),
+    };
+    text += &line("Context", &format!("{}{window} tokens", token_count_text(of.context)));
+    text += &line("Used", &format!("{} tokens, {}", token_count_text(of.tokens), of.cost));
     if !of.about.resume.is_empty() {
         text += &line("Go on with", &of.about.resume);
     }

@@ -15,6 +15,7 @@ pub mod link;
 pub mod offscreen;
 mod options;
 pub mod plain;
+mod reports;
 pub mod run;
 mod screen;
 pub mod terminal;

@@ -13,6 +13,8 @@ use weir_core::input::PersonCommand;
 use weir_core::model::Thinking;
 use weir_core::profile::PermissionMode;
 
+pub use crate::reports::ReportKind;
+
 /// News that may wait for the face; past it, whoever tells waits (a face that loads a long journal).
 pub const NEWS_MAX: usize = 1024;
 /// Wishes that may wait; a person does not type faster.
@@ -87,61 +89,6 @@ pub enum RewindScope {
     Files,
     /// Both.
     Both,
-}
-
-/// A text that the other end makes for reading.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum ReportKind {
-    /// The prompt by section and the context meter.
-    Context,
-    /// What the session and the day cost.
-    Cost,
-    /// Rules and where each came from, and leases.
-    Permissions,
-    /// Checkpoints of the session.
-    Checkpoints,
-    /// What is remembered. Arguments: words to search.
-    Memory,
-    /// Skills.
-    Skills,
-    /// Recipes.
-    Recipes,
-    /// Scheduled agents and sub-agents.
-    Agents,
-    /// Foreign servers.
-    Mcp,
-    /// What works here and what does not.
-    Doctor,
-    /// Tools of the session.
-    Tools,
-    /// One call with everything that is kept of it. Arguments: its number.
-    Call,
-    /// Settings and where each comes from.
-    Config,
-    /// What the session changed in files.
-    Diff,
-}
-
-impl ReportKind {
-    /// What stands above it.
-    pub fn title(self) -> &'static str {
-        match self {
-            ReportKind::Context => "Context",
-            ReportKind::Cost => "Cost",
-            ReportKind::Permissions => "Permissions",
-            ReportKind::Checkpoints => "Checkpoints",
-            ReportKind::Memory => "Memory",
-            ReportKind::Skills => "Skills",
-            ReportKind::Recipes => "Recipes",
-            ReportKind::Agents => "Agents",
-            ReportKind::Mcp => "MCP servers",
-            ReportKind::Doctor => "What works here",
-            ReportKind::Tools => "Tools",
-            ReportKind::Call => "Call",
-            ReportKind::Config => "Settings",
-            ReportKind::Diff => "Changes of this session",
-        }
-    }
 }
 
 /// What the person wants.

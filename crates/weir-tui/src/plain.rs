@@ -2,8 +2,9 @@
 //! lines in through the terminal's own editing, finished lines out; no cursor movement, no redrawing, no
 //! raw mode.
 //!
-//! What asks is answered with typed words; only a clear yes is one. Reading order: `state`,
-//! `heard`, `asks`, `commands`. Not here: what somebody meant by a line that asks nothing, which is the
+//! It is a way of painting the one app: what is known, the commands and what they do are those of the
+//! screen, and what is new is printed. What asks is answered with typed words; only a clear yes is
+//! one. Reading order: `state`, `heard`, `asks`, `views`. Not here: what somebody meant by a line that asks nothing, which is the
 //! session's.
 
 use std::io;
@@ -24,9 +25,9 @@ use crate::text::theme::Theme;
 mod asked;
 mod asks;
 mod clipboard;
-mod commands;
 mod heard;
 mod offscreen;
+mod opening;
 mod picks;
 mod state;
 mod stream;
@@ -34,6 +35,7 @@ mod tell;
 #[cfg(test)]
 mod tests;
 mod typed;
+mod views;
 mod words;
 
 pub(crate) use offscreen::OffscreenTalk;

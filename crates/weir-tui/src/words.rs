@@ -1,9 +1,10 @@
 //! Numbers, times and states in words. Pure.
 
 use weir_core::event::RunStatus;
+use weir_core::model::Thinking;
 use weir_core::view::told::FactTone;
 pub(crate) use weir_core::view::told::{
-    count_text, decision_text, format_dollars, stopped_by, to_sentence, token_count_text,
+    count_text, format_dollars, stopped_by, to_sentence, token_count_text,
 };
 
 use crate::text::clean::clean_text;
@@ -36,6 +37,16 @@ pub(crate) fn elapsed_text(ms: u64) -> String {
         0..=59_999 => format!("{} s", ms / 1_000),
         60_000..=3_599_999 => format!("{} min {} s", ms / 60_000, ms / 1_000 % 60),
         _ => format!("{} h {} min", ms / 3_600_000, ms / 60_000 % 60),
+    }
+}
+
+/// How much the model thinks, in a word.
+pub(crate) fn thinking_word(level: Thinking) -> &'static str {
+    match level {
+        Thinking::Off => "off",
+        Thinking::Low => "low",
+        Thinking::Medium => "medium",
+        Thinking::High => "high",
     }
 }
 

@@ -8,6 +8,7 @@ use super::{App, ArmedKey, QUIET_MS, TWICE_MS, TerminalAction};
 use crate::keys::ChatAction;
 use crate::link::{NoticeTone, UiCommand};
 use crate::screen::open;
+use crate::words::thinking_word;
 
 impl App {
     /// Does it. Whether there was anything to do: what does nothing is left to the box.
@@ -115,13 +116,7 @@ impl App {
     pub(crate) fn set_thinking(&mut self, thinking: Thinking) {
         self.wanted.thinking = Some(thinking);
         self.wishes.push(UiCommand::Thinking(thinking));
-        let words = match thinking {
-            Thinking::Off => "Thinking: off",
-            Thinking::Low => "Thinking: low",
-            Thinking::Medium => "Thinking: medium",
-            Thinking::High => "Thinking: high",
-        };
-        self.show_hint(NoticeTone::Quiet, words);
+        self.show_hint(NoticeTone::Quiet, format!("Thinking: {}", thinking_word(thinking)));
     }
 
     /// Leaves: nothing is taken any more.

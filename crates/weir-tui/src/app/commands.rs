@@ -1,19 +1,16 @@
-//! The commands of the face, in one table: what is typed as `/name`. One line adds one. Names of
-//! the session's workflows and skills are no commands of the face: they are said to the engine.
+//! The commands of the face, in one table: what is typed as `/name`, however the face is painted. One
+//! line adds one; those that show a report come from the table of reports. Names of the session's
+//! workflows and skills are no commands of the face: they are said to the engine. Not here: what they
+//! do ([`super::command_acts`]).
 
-use weir_core::event::Event;
-use weir_core::message::plain_text;
-use weir_core::model::Thinking;
-use weir_core::profile::PermissionMode;
+use std::sync::LazyLock;
 
-use super::entries::EntryContent;
-use super::writing::PrintItem;
-use super::{App, TerminalAction};
-use crate::compose::WrittenMessage;
+use super::App;
+use super::notes::Loud;
+use super::painter::{AppPainter, ShownView};
 use crate::familiar;
-use crate::link::{NoticeTone, ReportKind, SessionTarget, UiCommand};
-use crate::screen::{Screen, open};
-use crate::words::{format_dollars, one_line};
+use crate::link::{ReportKind, SessionTarget, UiCommand};
+use crate::reports::REPORT_COMMANDS;
 
 /// A row of the table.
 #[derive(Clone, Copy)]
@@ -24,7 +21,28 @@ pub(crate) struct ChatCommand {
     pub(crate) hint: &'static str,
     /// One sentence.
     pub(crate) about: &'static str,
-    does: fn(&mut App, &str),
+    /// The one painter that has it; `None`: both.
+    only: Option<AppPainter>,
+    does: CommandAct,
+}
+
+/// What a command does.
+#[derive(Clone, Copy)]
+enum CommandAct {
+    /// This, with what follows its name.
+    Run(fn(&mut App, &str)),
+    /// It shows a report, which gets what follows its name.
+    Report(ReportKind),
+}
+
+impl ChatCommand {
+    /// Does it.
+    pub(super) fn run(&self, app: &mut App, rest: &str) {
+        match self.does {
+            CommandAct::Run(act) => act(app, rest),
+            CommandAct::Report(report) => app.show_report(report, rest),
+        }
+    }
 }
 
 const fn chat_command(
@@ -33,12 +51,60 @@ const fn chat_command(
     about: &'static str,
     does: fn(&mut App, &str),
 ) -> ChatCommand {
-    ChatCommand { name, hint, about, does }
+    ChatCommand { name, hint, about, only: None, does: CommandAct::Run(does) }
 }
 
-/// Every command of the face.
-pub(crate) const COMMANDS: &[ChatCommand] = &[
-    chat_command("help", "", "Keys and commands", |app, _| app.show_screen(open::help_screen())),
+/// A command for which a screen has keys.
+const fn line_command(
+    name: &'static str,
+    about: &'static str,
+    does: fn(&mut App, &str),
+) -> ChatCommand {
+    let only = Some(AppPainter::Lines);
+    ChatCommand { name, hint: "", about, only, does: CommandAct::Run(does) }
+}
+
+/// Other names of the same.
+const ALIASES: &[(&str, &str)] = &[("sessions", "resume")];
+
+/// The commands of a face that is painted so, in the order in which they are shown.
+pub(crate) fn face_commands(painter: AppPainter) -> impl Iterator<Item = &'static ChatCommand> {
+    COMMANDS.iter().filter(move |command| command.only.is_none_or(|only| only == painter))
+}
+
+/// The command that is typed so where the face is painted so.
+pub(super) fn find_command(painter: AppPainter, name: &str) -> Option<&'static ChatCommand> {
+    let alias = ALIASES.iter().find(|(alias, _)| *alias == name);
+    let name = alias.map_or(name, |(_, name)| name);
+    face_commands(painter).find(|command| command.name == name)
+}
+
+/// Every command of the face. Those of reports stand together, where people look something up.
+static COMMANDS: LazyLock<Vec<ChatCommand>> = LazyLock::new(|| {
+    let reports = REPORT_COMMANDS.iter().map(|row| ChatCommand {
+        name: row.name,
+        hint: row.hint,
+        about: row.about,
+        only: None,
+        does: CommandAct::Report(row.report),
+    });
+    SESSION_COMMANDS.iter().copied().chain(reports).chain(MORE_COMMANDS.iter().copied()).collect()
+});
+
+/// Help, what steers a run, and what changes the session.
+const SESSION_COMMANDS: &[ChatCommand] = &[
+    chat_command("help", "", "Keys and commands", |app, _| app.show_view(ShownView::Help)),
+    line_command("cancel", "Ends the run, as Ctrl-C does", |app, _| app.show_view(ShownView::Stop)),
+    line_command("withdraw", "Takes the last queued message back", |app, _| {
+        if !app.take_back() {
+            app.show_view(ShownView::Remark(Loud::Quiet, "No message waits.".into()));
+        }
+    }),
+    line_command("again", "Prints again what asks", |app, _| app.show_view(ShownView::AskAgain)),
+    line_command("full", "Prints all of what asks", |app, _| app.show_view(ShownView::WholeAsk)),
+    line_command("show", "Sends the output of the last !command to the model", |app, _| {
+        app.say_shell_output();
+    }),
     chat_command("model", "[provider/name]", "Chooses another model", App::model_command),
     chat_command("profile", "[name]", "Chooses another profile", App::profile_command),
     chat_command(
@@ -47,22 +113,14 @@ pub(crate) const COMMANDS: &[ChatCommand] = &[
         "Rules and the permission mode; a mode changes it",
         App::permissions_command,
     ),
-    chat_command(
-        "context",
-        "",
-        "The prompt by section and how full the context is",
-        |app, rest| {
-            app.show_report(ReportKind::Context, rest);
-        },
-    ),
     chat_command("paste", "", "Attaches the picture in the clipboard", |app, _| {
-        app.ask_clipboard();
+        app.show_view(ShownView::Clipboard);
     }),
     chat_command("compact", "[what to keep]", "Shortens the context", |app, rest| {
         app.wishes.push(UiCommand::Condense(rest.to_owned()));
     }),
     chat_command("resume", "[words]", "Opens another session", |app, rest| {
-        app.show_screen(open::sessions_screen(rest, app.now));
+        app.show_view(ShownView::Sessions(rest.to_owned()));
     }),
     chat_command("fork", "", "Continues in a copy of this session", App::fork_command),
     chat_command("undo", "", "Undoes the file changes of the last run", |app, _| {
@@ -73,34 +131,13 @@ pub(crate) const COMMANDS: &[ChatCommand] = &[
         "",
         "Goes back to an earlier message: conversation, files or both",
         |app, _| {
-            app.show_screen(open::rewind_screen());
+            app.show_view(ShownView::Rewind);
         },
     ),
-    chat_command("checkpoints", "", "Saved versions of changed files", |app, rest| {
-        app.show_report(ReportKind::Checkpoints, rest);
-    }),
-    chat_command("memory", "[words]", "Remembered notes; words search them", |app, rest| {
-        app.show_report(ReportKind::Memory, rest);
-    }),
-    chat_command("skills", "", "Skills that can be used here", |app, rest| {
-        app.show_report(ReportKind::Skills, rest);
-    }),
-    chat_command("recipes", "", "Recipes: known ways to do a kind of task", |app, rest| {
-        app.show_report(ReportKind::Recipes, rest);
-    }),
-    chat_command("agents", "", "Scheduled agents and sub-agents", |app, rest| {
-        app.show_report(ReportKind::Agents, rest);
-    }),
-    chat_command("mcp", "", "MCP servers", |app, rest| app.show_report(ReportKind::Mcp, rest)),
-    chat_command("tools", "", "Tools of this session", |app, rest| {
-        app.show_report(ReportKind::Tools, rest)
-    }),
-    chat_command("call", "number", "Everything about one tool call", |app, rest| {
-        app.show_report(ReportKind::Call, rest);
-    }),
-    chat_command("cost", "", "What the session and the day cost", |app, rest| {
-        app.show_report(ReportKind::Cost, rest);
-    }),
+];
+
+/// Everything else.
+const MORE_COMMANDS: &[ChatCommand] = &[
     chat_command(
         "export",
         "[file.md|.html|.jsonl]",
@@ -109,9 +146,6 @@ pub(crate) const COMMANDS: &[ChatCommand] = &[
             app.wishes.push(UiCommand::Export(rest.to_owned()));
         },
     ),
-    chat_command("doctor", "", "What works here and what does not", |app, rest| {
-        app.show_report(ReportKind::Doctor, rest);
-    }),
     chat_command("clear", "", "A new session on an empty screen", App::clear),
     chat_command("pause", "[reason]", "Stops every run until /release", |app, rest| {
         let reason = if rest.is_empty() { "stopped by hand" } else { rest };
@@ -126,7 +160,10 @@ pub(crate) const COMMANDS: &[ChatCommand] = &[
         "How much the model thinks",
         App::thinking_command,
     ),
-    chat_command("theme", "[name]", "Other colours", App::theme_command),
+    ChatCommand {
+        only: Some(AppPainter::Screen),
+        ..chat_command("theme", "[name]", "Other colours", App::theme_command)
+    },
     chat_command("new", "", "A new session", |app, _| {
         app.wishes.push(UiCommand::Open(SessionTarget::New))
     }),
@@ -147,9 +184,6 @@ pub(crate) const COMMANDS: &[ChatCommand] = &[
             app.say_words(familiar::review_prompt(rest));
         },
     ),
-    chat_command("diff", "", "What this session changed in files", |app, rest| {
-        app.show_report(ReportKind::Diff, rest);
-    }),
     chat_command(
         "copy",
         "[code]",
@@ -162,197 +196,35 @@ pub(crate) const COMMANDS: &[ChatCommand] = &[
     chat_command("usage", "", "The same as /cost", |app, rest| {
         app.show_report(ReportKind::Cost, rest)
     }),
-    chat_command("config", "", "Every setting and where it comes from", |app, rest| {
-        app.show_report(ReportKind::Config, rest);
-    }),
     chat_command("login", "", "How a key is kept", |app, _| app.note_familiar_answer("login")),
     chat_command("rename", "", "How a session is named", |app, _| {
         app.note_familiar_answer("rename")
     }),
     chat_command("hooks", "", "Where hooks stand", |app, _| app.note_familiar_answer("hooks")),
-    chat_command("quit", "", "Leaves; the session can be taken up again", |app, _| app.leave()),
-    chat_command("exit", "", "The same as /quit", |app, _| app.leave()),
+    chat_command("quit", "", "Leaves; the session can be taken up again", |app, _| {
+        app.show_view(ShownView::Leave)
+    }),
+    chat_command("exit", "", "The same as /quit", |app, _| app.show_view(ShownView::Leave)),
 ];
 
-impl App {
-    /// A line that begins with a slash. Whether it is done with: names of the session's workflows
-    /// and skills are said, and so is a path.
-    pub(crate) fn handle_slash_line(&mut self, line: &str, written: &WrittenMessage) -> bool {
-        let name = line.strip_prefix('/').unwrap_or(line);
-        let name = name.split(char::is_whitespace).next().unwrap_or_default();
-        let known = COMMANDS.iter().any(|command| command.name == name);
-        let of_session = self.fold.named.iter().any(|named| named.name == name);
-        if of_session && (!known || familiar::yields_to_session(name)) {
-            return false;
-        }
-        // `/etc/hosts is wrong` is no command, and neither are notes after `//`.
-        if !known && (name.is_empty() || name.contains('/')) {
-            return false;
-        }
-        if !self.run_command(line) {
-            self.composer.give_back(written);
-            let near = familiar::nearest_name(name, self.named.iter().map(|one| one.name.as_str()));
-            let near = near.map(|near| format!("did you mean /{}? ", one_line(near)));
-            let (name, near) = (one_line(name), near.unwrap_or_default());
-            self.show_hint(
-                NoticeTone::Bad,
-                format!("There is no command /{name}: {near}/help lists all"),
-            );
-        }
-        true
-    }
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-    /// Does what a line says. Whether it is a command of the face.
-    pub(crate) fn run_command(&mut self, line: &str) -> bool {
-        let line = line.trim();
-        let line = line.strip_prefix('/').unwrap_or(line);
-        let (name, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
-        let Some(command) = COMMANDS.iter().find(|command| command.name == name) else {
-            return false;
+    #[test]
+    fn f1_line_mode_has_every_command_that_makes_sense_in_it() {
+        let names = |painter| face_commands(painter).map(|one| one.name).collect::<Vec<_>>();
+        let (screen, lines) = (names(AppPainter::Screen), names(AppPainter::Lines));
+        let only = |some: &[&'static str], others: &[&'static str]| {
+            some.iter().filter(|name| !others.contains(name)).copied().collect::<Vec<_>>()
         };
-        (command.does)(self, rest.trim());
-        self.dirty = true;
-        true
-    }
-
-    fn show_screen(&mut self, screen: Box<dyn Screen>) {
-        self.open_screen(screen);
-    }
-
-    fn show_report(&mut self, report: ReportKind, rest: &str) {
-        self.open_screen(open::report_screen(report, rest));
-    }
-
-    fn model_command(&mut self, rest: &str) {
-        match rest {
-            "" => self.show_screen(open::models_screen()),
-            name => self.wishes.push(UiCommand::Model(name.to_owned())),
-        }
-    }
-
-    fn profile_command(&mut self, rest: &str) {
-        match rest {
-            "" => self.show_screen(open::profiles_screen()),
-            name => self.wishes.push(UiCommand::Profile(name.to_owned())),
-        }
-    }
-
-    fn permissions_command(&mut self, rest: &str) {
-        if rest.is_empty() {
-            return self.show_report(ReportKind::Permissions, rest);
-        }
-        match rest.parse::<PermissionMode>() {
-            Ok(mode) => self.set_permission_mode(mode),
-            Err(why) => self.reject_argument("permissions", rest, &why),
-        }
-    }
-
-    fn thinking_command(&mut self, rest: &str) {
-        let thinking = match rest {
-            "off" => Thinking::Off,
-            "low" => Thinking::Low,
-            "medium" => Thinking::Medium,
-            "high" => Thinking::High,
-            "" => return self.show_screen(open::thinking_screen()),
-            _ => return self.reject_argument("thinking", rest, "Choose off, low, medium or high"),
-        };
-        self.set_thinking(thinking);
-    }
-
-    fn theme_command(&mut self, rest: &str) {
-        match rest {
-            "" => self.show_screen(open::themes_screen(&self.fold.settings.theme)),
-            name => self.acts.push(TerminalAction::Theme(name.to_owned())),
-        }
-    }
-
-    /// An argument that cannot be: what was typed is given back.
-    fn reject_argument(&mut self, name: &str, rest: &str, why: &str) {
-        self.composer.set_text(&format!("/{name} {rest}"));
-        self.show_hint(NoticeTone::Bad, one_line(why));
-    }
-
-    /// Mode plan; with a task, it is said in it.
-    fn plan_command(&mut self, rest: &str) {
-        self.set_permission_mode(PermissionMode::Plan);
-        if rest.is_empty() {
-            self.show_hint(
-                NoticeTone::Quiet,
-                "Mode plan: nothing is changed. /permissions ask goes back",
-            );
-        } else {
-            self.say_words(rest.to_owned());
-        }
-    }
-
-    /// Says words that no person wrote letter by letter.
-    fn say_words(&mut self, text: String) {
-        self.send_message(WrittenMessage { text, ..WrittenMessage::default() });
-    }
-
-    fn note_familiar_answer(&mut self, name: &str) {
-        if let Some(text) = familiar::familiar_answer(name) {
-            // It is to be read at leisure: it is no hint that goes by itself.
-            self.fold.add_note(super::notes::Loud::Quiet, format!("{text}."), self.now);
-        }
-    }
-
-    fn copy_command(&mut self, rest: &str) {
-        let entries = self.fold.transcript.entries().iter().rev();
-        let mut answers = entries.filter_map(|entry| match &entry.what {
-            EntryContent::Replied { event, .. } => match event.as_ref() {
-                Event::ModelReplied(fact) => Some(plain_text(&fact.content)),
-                _ => None,
-            },
-            _ => None,
-        });
-        let answer = answers.find(|text| !text.trim().is_empty());
-        match familiar::to_copy(answer.as_deref(), rest) {
-            Ok((text, told)) => {
-                self.acts.push(TerminalAction::Copy(text));
-                self.show_hint(NoticeTone::Good, told);
-            }
-            Err(why) => self.show_hint(NoticeTone::Bad, why),
-        }
-    }
-
-    fn status_command(&mut self) {
-        let (settings, meters) = (&self.fold.settings, self.fold.view.meters());
-        let cost = format!(
-            "{}{}",
-            format_dollars(meters.cost_usd),
-            if meters.cost_open { " and what has no known price" } else { "" }
-        );
-        let text = familiar::status_text(&familiar::StatusReport {
-            session: settings.session.as_ref().map(weir_core::ids::SessionId::as_str),
-            about: &self.about,
-            model: &settings.model,
-            profile: &settings.profile,
-            permission: settings.permission,
-            thinking: settings.thinking,
-            used: Some((meters.context, meters.window, meters.tokens, cost)),
-        });
-        self.show_screen(open::text_screen("Status", text));
-    }
-
-    fn fork_command(&mut self, _: &str) {
-        match self.fold.settings.session.clone() {
-            Some(of) => {
-                self.copying = Some(of.clone());
-                self.wishes.push(UiCommand::Open(SessionTarget::Fork { of, before: None }));
-            }
-            None => self.show_hint(NoticeTone::Bad, "There is nothing to copy yet"),
-        }
-    }
-
-    fn clear(&mut self, _: &str) {
-        self.fold.prints.push_back(PrintItem::Screen);
-        self.wishes.push(UiCommand::Open(SessionTarget::New));
-    }
-
-    /// What a person typed at once with the name: for tests and for lines that come from a screen.
-    #[cfg(test)]
-    pub(crate) fn typed(&mut self, text: &str) {
-        self.send_written(WrittenMessage::seen(text));
+        assert_eq!(only(&screen, &lines), ["theme"]);
+        assert_eq!(only(&lines, &screen), ["cancel", "withdraw", "again", "full", "show"]);
+        assert!(COMMANDS.iter().all(|command| !command.about.is_empty()));
+        let mut once: Vec<&str> = COMMANDS.iter().map(|command| command.name).collect();
+        once.sort_unstable();
+        once.dedup();
+        assert_eq!(once.len(), COMMANDS.len(), "a name is there twice");
+        assert!(ALIASES.iter().all(|(_, name)| lines.contains(name)));
     }
 }

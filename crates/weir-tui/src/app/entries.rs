@@ -3,9 +3,8 @@
 
 use std::collections::HashMap;
 use std::ops::Deref;
-use std::sync::Arc;
 
-use weir_core::event::{Event, InputAccepted};
+use weir_core::event::{ImageProduced, InputAccepted, ModelReplied, RunFinished, SharedFact};
 use weir_core::ids::{CallId, Seq, Timestamp};
 use weir_core::message::plain_text;
 use weir_core::view::transcript::{CallEntry, CallStage};
@@ -29,23 +28,23 @@ pub(crate) struct TranscriptEntry {
 /// What it is.
 #[derive(Debug, Clone)]
 pub(crate) enum EntryContent {
-    /// Somebody said something: `input.accepted`.
-    Said(Arc<Event>),
-    /// The model answered: `model.replied`. `thought_ms`: how long it thought, where that was seen.
+    /// Somebody said something.
+    Said(SharedFact<InputAccepted>),
+    /// The model answered. `thought_ms`: how long it thought, where that was seen.
     Replied {
         /// The fact.
-        event: Arc<Event>,
+        fact: SharedFact<ModelReplied>,
         /// Milliseconds from the first thought to the first word.
         thought_ms: Option<u64>,
     },
-    /// The model made a picture: `image.produced`.
-    Image(Arc<Event>),
+    /// The model made a picture that no answer shows.
+    Image(SharedFact<ImageProduced>),
     /// A call of a tool, as far as it is.
     Call(Box<CallRow>),
     /// A line about the conversation, made safe already.
     Note(Loud, String),
-    /// A run ended: `run.finished`.
-    Ended(Arc<Event>),
+    /// A run ended.
+    Ended(SharedFact<RunFinished>),
     /// A command of the person's own. No fact: it is gone with the face.
     Shell(Box<ShellRun>),
 }
@@ -91,10 +90,7 @@ impl TranscriptEntry {
     /// What was said, where this is something that was said.
     pub(crate) fn accepted_input(&self) -> Option<&InputAccepted> {
         match &self.what {
-            EntryContent::Said(event) => match event.as_ref() {
-                Event::InputAccepted(fact) => Some(fact),
-                _ => None,
-            },
+            EntryContent::Said(fact) => Some(fact),
             _ => None,
         }
     }

@@ -6,14 +6,17 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use ratatui::text::Line;
-use weir_core::event::{Event, ModelReplied, RunStatus};
+use weir_core::event::{Event, InputAccepted, ModelReplied, RunFinished, RunStatus};
 use weir_core::ids::{CallId, Seq, Timestamp};
-use weir_core::message::{MessageBlock, plain_text};
-use weir_core::view::transcript::{self, Activity, PlacedFact, TranscriptChange as Change};
+use weir_core::message::plain_text;
+use weir_core::view::streamed::{OUTPUT_BYTES_MAX, has_own_content, push_tail};
+use weir_core::view::transcript::{
+    self, Activity, PlacedFact, SeenFact, TranscriptChange as Change,
+};
 
 use super::entries::{CallRow, EntryContent, EntryTranscript, ShellRun, TranscriptEntry};
 use super::notes::{self, Loud};
-use super::writing::{PrintItem, StreamedReply, push_tail};
+use super::writing::{PrintItem, StreamedReply};
 use crate::compose::WrittenMessage;
 use crate::link::{SignalKind, SlashCommandInfo};
 use crate::screen::SessionSettings;
@@ -27,9 +30,7 @@ use queue::WaitingInput;
 const LAST_LINES: usize = 4;
 const LAST_BYTES_MAX: usize = 2_000;
 
-/// Most of what a call shows while it runs, in bytes; the end of it.
-const OUTPUT_BYTES_MAX: usize = 8 * 1024;
-/// Entries of a session that is taken up again that are printed at once.
+/// Entries of a session that is taken up again that are printed at once; earlier ones are counted.
 pub(crate) const OLD_ENTRIES_MAX: usize = 200;
 
 /// What the app should do about something that happened.
@@ -73,10 +74,16 @@ pub(crate) struct SessionFold {
     pub(crate) writing: StreamedReply,
     /// What goes to the scrollback.
     pub(crate) prints: VecDeque<PrintItem>,
+    /// What the last fact changed, for who prints each change as it comes.
+    pub(crate) changes: Vec<Change>,
     /// What the app has not heard of.
     pub(crate) happened: Vec<FoldEvent>,
-    /// Entries that were printed before the old facts were told.
-    pub(crate) greeted: usize,
+    /// What the old facts would have printed, in that order: the newest of it is printed with the
+    /// last of them. So a session that is taken up again reads as it did while somebody looked on,
+    /// where calls stand in the order in which they came to their end.
+    pub(super) old_prints: VecDeque<PrintItem>,
+    /// How many of them were left out.
+    pub(super) old_prints_left_out: usize,
 }
 
 impl SessionFold {
@@ -104,13 +111,11 @@ impl SessionFold {
             Event::SessionConfigured(f) => self.describe_changes(&f.config),
             _ => None,
         };
-        if let Some(name) = at.input().and_then(|said| said.client_id.clone()) {
-            self.happened.push(FoldEvent::Arrived(name));
-        }
         if matches!(at.event.as_ref(), Event::SessionResumed(_)) {
             self.outputs.clear();
         }
-        for change in self.view.apply(&at) {
+        self.changes = self.view.apply(&at);
+        for change in self.changes.clone() {
             self.apply_change(change, at.ts);
         }
         if let Some((loud, text)) = notes::fact_note(&at.event) {
@@ -126,8 +131,14 @@ impl SessionFold {
     /// Paints a change of what is seen.
     fn apply_change(&mut self, change: Change, now: Timestamp) {
         match change {
-            Change::InputSaid(at) => self.push(input_entry(at)),
-            Change::InputQueued(at) => self.enqueue_input(input_entry(at)),
+            Change::InputSaid(at) => {
+                self.input_arrived(&at.fact);
+                self.push(input_entry(at));
+            }
+            Change::InputQueued(at) => {
+                self.input_arrived(&at.fact);
+                self.enqueue_input(input_entry(at));
+            }
             Change::InputDelivered(at) => self.deliver_input(&at),
             Change::InputWithdrawn(at) => self.give_back(&at),
             Change::RunStarted => self.settings.running = true,
@@ -135,16 +146,12 @@ impl SessionFold {
                 self.writing = StreamedReply::for_turn(turn.to_string())
             }
             Change::StreamAbandoned => self.cut_off_writing(now),
-            Change::ReplyAdded(at) => {
-                if let Event::ModelReplied(fact) = at.event.as_ref() {
-                    self.add_reply(fact, &at);
-                }
-            }
+            Change::ReplyAdded(at) => self.add_reply(&at),
             Change::ImageAdded(at) => {
                 self.push(TranscriptEntry {
                     seq: at.seq,
                     ts: at.ts,
-                    what: EntryContent::Image(at.event),
+                    what: EntryContent::Image(at.fact),
                 });
             }
             Change::CallAdded(call) => {
@@ -163,24 +170,31 @@ impl SessionFold {
             }
             Change::CallEnded(call) => self.finish_call(call),
             Change::AskOpened(_) => self.push_event(FoldEvent::Asked),
-            Change::AskClosed { name, words } => self.push_event(FoldEvent::Answered(name, words)),
+            Change::AskClosed { name, words, .. } => {
+                self.push_event(FoldEvent::Answered(name, words))
+            }
             Change::SettingsChanged => self.adopt_settings(),
             Change::RunEnded(at) => self.run_ended(at),
-            // Looked up when it is painted.
-            Change::UnknownCallsChanged | Change::PlanChanged => (),
+            // Looked up when it is painted, or printed already.
+            Change::InputUnsaid(_) | Change::UnknownCallsChanged | Change::PlanChanged => (),
         }
+    }
+
+    /// Whoever sent it may know its name.
+    fn input_arrived(&mut self, fact: &InputAccepted) {
+        self.happened.extend(fact.client_id.clone().map(FoldEvent::Arrived));
     }
 
     /// A call is over: its row is printed.
     fn finish_call(&mut self, call: CallId) {
         let printed = self.outputs.remove(&call).unwrap_or_default();
         if let Some(row) = self.transcript.row_mut(call)
-            && row.result().is_some_and(|fact| fact.full.is_some())
+            && row.finished.as_ref().is_some_and(|fact| fact.full.is_some())
         {
             row.last = last_lines(&printed).to_owned();
         }
         if let Some(place) = self.transcript.close_call(call) {
-            self.queue_print(PrintItem::Entry(place));
+            self.queue_call(place);
         }
     }
 
@@ -194,7 +208,6 @@ impl SessionFold {
         let entry = TranscriptEntry { seq: 0, ts: now, what: EntryContent::Note(loud, text) };
         let place = self.transcript.push(entry);
         self.prints.push_back(PrintItem::Entry(place));
-        self.greeted = self.transcript.len();
     }
 
     /// Puts a command of the person's own into the conversation.
@@ -212,10 +225,24 @@ impl SessionFold {
         self.queue_print(PrintItem::Entry(place));
     }
 
-    /// What is to be printed; nothing while old facts are told.
+    /// What is to be printed: at once, or with the last of the old facts.
     pub(crate) fn queue_print(&mut self, print: PrintItem) {
         if !self.is_old() {
             self.prints.push_back(print);
+            return;
+        }
+        if self.old_prints.len() == OLD_ENTRIES_MAX {
+            self.old_prints.pop_front();
+            self.old_prints_left_out += 1;
+        }
+        self.old_prints.push_back(print);
+    }
+
+    /// The row of a call is printed as it is now: what comes later, an answer after the end of the
+    /// run, prints it anew.
+    fn queue_call(&mut self, place: usize) {
+        if let Some(entry) = self.transcript.get(place).cloned() {
+            self.queue_print(PrintItem::AsItWas(Box::new(entry)));
         }
     }
 
@@ -227,56 +254,49 @@ impl SessionFold {
 
     /// The last old fact was told: the newest entries are printed.
     fn caught_up(&mut self) {
-        let entries = self.transcript.entries();
-        let first = entries.len().saturating_sub(OLD_ENTRIES_MAX).max(self.greeted);
-        let over = |entry: &TranscriptEntry| match &entry.what {
-            EntryContent::Call(row) => row.stage.is_over(),
-            _ => true,
-        };
-        let shown: Vec<usize> = (first..entries.len()).filter(|n| over(&entries[*n])).collect();
-        self.prints.push_back(PrintItem::Lines(earlier_entries_line(first - self.greeted)));
-        self.prints.extend(shown.into_iter().map(PrintItem::Entry));
+        let left_out = std::mem::take(&mut self.old_prints_left_out);
+        self.prints.push_back(PrintItem::Lines(earlier_entries_line(left_out)));
+        self.prints.append(&mut self.old_prints);
         self.happened.clear();
         if !self.view.asks().is_empty() {
             self.happened.push(FoldEvent::Asked);
         }
     }
 
-    fn add_reply(&mut self, fact: &ModelReplied, at: &PlacedFact) {
+    fn add_reply(&mut self, at: &SeenFact<ModelReplied>) {
+        let fact = &at.fact;
         let thought = self.writing.end_thinking(at.ts);
         let writing = std::mem::take(&mut self.writing);
         let (thought_ms, told) = (writing.thought_ms, writing.told);
-        if !has_visible_content(fact) {
+        if !has_own_content(fact) {
             self.prints.extend(thought);
             return;
         }
-        let what = EntryContent::Replied { event: at.event.clone(), thought_ms };
+        let what = EntryContent::Replied { fact: fact.clone(), thought_ms };
         let place = self.transcript.push(TranscriptEntry { seq: at.seq, ts: at.ts, what });
         match writing.finish_reply(&plain_text(&fact.content)) {
             Some(rest) => {
                 self.prints.extend(thought);
                 self.queue_print(rest);
-                self.queue_print(PrintItem::Beside(at.event.clone()));
+                self.queue_print(PrintItem::Beside(fact.clone()));
             }
             None if told && plain_text(&fact.content).trim().is_empty() => {
                 self.prints.extend(thought);
-                self.queue_print(PrintItem::Beside(at.event.clone()));
+                self.queue_print(PrintItem::Beside(fact.clone()));
             }
             None => self.queue_print(PrintItem::Entry(place)),
         }
     }
 
-    fn run_ended(&mut self, at: PlacedFact) {
+    fn run_ended(&mut self, at: SeenFact<RunFinished>) {
         self.settings.running = false;
         for row in self.open_rows() {
-            self.queue_print(PrintItem::Entry(row));
+            self.queue_call(row);
         }
         self.transcript.settle_calls();
         self.outputs.clear();
-        if let Some(status) = self.view.last_run_status() {
-            self.push_event(FoldEvent::Ended(status));
-        }
-        self.push(TranscriptEntry { seq: at.seq, ts: at.ts, what: EntryContent::Ended(at.event) });
+        self.push_event(FoldEvent::Ended(at.fact.status));
+        self.push(TranscriptEntry { seq: at.seq, ts: at.ts, what: EntryContent::Ended(at.fact) });
     }
 
     /// Places of calls that never came to an end.
@@ -328,8 +348,8 @@ impl SessionFold {
 }
 
 /// An entry of what was said.
-fn input_entry(at: PlacedFact) -> TranscriptEntry {
-    TranscriptEntry { seq: at.seq, ts: at.ts, what: EntryContent::Said(at.event) }
+fn input_entry(at: SeenFact<InputAccepted>) -> TranscriptEntry {
+    TranscriptEntry { seq: at.seq, ts: at.ts, what: EntryContent::Said(at.fact) }
 }
 
 /// The last lines of what a call printed.
@@ -338,17 +358,6 @@ fn last_lines(text: &str) -> &str {
     let from = text.rmatch_indices('\n').nth(LAST_LINES - 1).map_or(0, |(at, _)| at + 1);
     let from = from.max(text.len().saturating_sub(LAST_BYTES_MAX));
     text.get(text.floor_char_boundary(from)..).unwrap_or_default()
-}
-
-/// Whether a reply has anything of its own to show.
-fn has_visible_content(fact: &ModelReplied) -> bool {
-    fact.content.iter().any(|block| match block {
-        MessageBlock::Text { text, .. } | MessageBlock::Thinking { text, .. } => {
-            !text.trim().is_empty()
-        }
-        MessageBlock::Image { .. } | MessageBlock::Document { .. } => true,
-        MessageBlock::Call(_) | MessageBlock::Result { .. } => false,
-    })
 }
 
 /// What stands above the newest entries of a session that is taken up again.

@@ -1,12 +1,14 @@
 //! News to the app.
 
 use weir_core::event::Event;
-use weir_core::ids::Timestamp;
+use weir_core::ids::{Seq, Timestamp};
 use weir_core::view::transcript::PendingAsk;
 
+use super::commands::face_commands;
 use super::entries::EntryTranscript;
 use super::fold::{FoldEvent, SessionFold};
 use super::notes::Loud;
+use super::painter::ShownView;
 use super::writing::PrintItem;
 use super::{App, Dialog, PendingSettings, ShownDialog, TerminalAction};
 use crate::compose::FIRST_TICKET;
@@ -29,7 +31,7 @@ impl App {
                 let mut fold =
                     SessionFold { known: *known, named: named.clone(), ..SessionFold::default() };
                 fold.settings.session.clone_from(session);
-                match self.is_same_session(&fold, about) {
+                match self.is_same_session(*known, about) {
                     true => self.begin_session(fold, about),
                     false => self.open_session(fold, about),
                 }
@@ -106,7 +108,7 @@ impl App {
                 "This is a copy of session {of}. What you say from here on stands in the copy; the \
                  other stays as it is, and /resume opens it."
             );
-            self.fold.add_note(Loud::Good, text, self.now);
+            self.show_view(ShownView::Remark(Loud::Good, text));
         }
     }
 
@@ -144,9 +146,9 @@ impl App {
     }
 
     /// Whether this is the session that was open before it existed.
-    fn is_same_session(&self, fold: &SessionFold, about: &OpenSessionInfo) -> bool {
+    pub(crate) fn is_same_session(&self, known: Seq, about: &OpenSessionInfo) -> bool {
         let here = self.opened && self.about.folder == about.folder;
-        here && fold.known == 0 && self.fold.seq == 0 && self.fold.settings.session.is_none()
+        here && known == 0 && self.fold.seq == 0 && self.fold.settings.session.is_none()
     }
 
     /// The session that is open exists from now on.
@@ -178,7 +180,6 @@ impl App {
         if !self.opened {
             // What was told before anything was open belongs to what is opened now.
             fold.transcript = old.transcript;
-            fold.greeted = fold.transcript.len();
         }
         self.fold = fold;
         self.about = about.clone();
@@ -204,7 +205,7 @@ impl App {
     /// What can be typed as `/name`: the commands of the face, then what the session has.
     pub(crate) fn set_named(&mut self) {
         let is_of_session = |name: &str| self.fold.named.iter().any(|one| one.name == name);
-        let own = super::commands::COMMANDS.iter();
+        let own = face_commands(self.painter);
         let own =
             own.filter(|one| !(familiar::yields_to_session(one.name) && is_of_session(one.name)));
         let own = own.map(|command| SlashCommandInfo {
@@ -243,7 +244,7 @@ impl App {
     fn restore_refused_message(&mut self, client_id: &str, why: &str) {
         self.fold.add_note(Loud::Bad, format!("Not sent: {}", to_sentence(why)), self.now);
         if let Some(written) = self.sent.remove(client_id) {
-            self.composer.give_back(&written);
+            self.give_back(&written);
         }
         self.dirty = true;
     }
@@ -290,11 +291,9 @@ impl App {
             return;
         }
         let dialog = match ask {
-            PendingAsk::Approval { event, .. } => {
-                Dialog::Approval(ApprovalDialog::new(event.clone()))
-            }
-            PendingAsk::Question { event, .. } => {
-                Dialog::Question(QuestionDialog::new(event.clone()))
+            PendingAsk::Question(fact) => Dialog::Question(QuestionDialog::new(fact.clone())),
+            PendingAsk::Approval(_) | PendingAsk::AgentApproval(_) => {
+                Dialog::Approval(ApprovalDialog::new(ask.clone()))
             }
         };
         // It takes keys only some time after it was seen: one may be on its way for the one before.
@@ -362,7 +361,7 @@ impl App {
 fn detach_print(print: PrintItem, transcript: &EntryTranscript) -> PrintItem {
     match print {
         PrintItem::Entry(place) => match transcript.get(place) {
-            Some(entry) => PrintItem::Left(Box::new(entry.clone())),
+            Some(entry) => PrintItem::AsItWas(Box::new(entry.clone())),
             None => PrintItem::Entry(place),
         },
         other => other,

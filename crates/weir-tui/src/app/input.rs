@@ -290,11 +290,11 @@ impl App {
         shown.left = !shown.focused;
     }
 
-    fn decide_approval(&mut self, decision: Decision, reason: Option<String>) {
-        let Some(PendingAsk::Approval { approval, .. }) = self.fold.view.asks().first() else {
-            return;
-        };
-        let approval = approval.clone();
+    /// The person decides about what asks first.
+    pub(crate) fn decide_approval(&mut self, decision: Decision, reason: Option<String>) {
+        let ask = self.fold.view.asks().first();
+        let Some(request) = ask.and_then(PendingAsk::request) else { return };
+        let approval = request.approval.clone();
         self.answered =
             Some(UnconfirmedAnswer { name: approval.as_str().to_owned(), at: self.now });
         self.wishes.push(UiCommand::Tell(PersonCommand::Decide(ApprovalAnswer {
@@ -305,7 +305,8 @@ impl App {
         })));
     }
 
-    fn reply_to_question(&mut self, answer: String) {
+    /// The person answers the question that asks first.
+    pub(crate) fn reply_to_question(&mut self, answer: String) {
         let ask = self.fold.view.asks().first();
         let Some(fact) = ask.and_then(PendingAsk::question) else { return };
         let question: QuestionId = fact.question.clone();

@@ -2,7 +2,7 @@
 
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
-use weir_core::event::{Event, InputAccepted, ModelReplied, RunFinished};
+use weir_core::event::{ImageProduced, InputAccepted, ModelReplied, RunFinished};
 use weir_core::ids::Timestamp;
 use weir_core::message::{MessageBlock, StoredMedia};
 use weir_core::view::told;
@@ -75,24 +75,18 @@ pub(crate) fn entry_body_lines(
             lines.extend(input_lines(fact, width, theme, detail));
             lines
         }
-        (EntryContent::Replied { event, thought_ms }, _) => match event.as_ref() {
-            Event::ModelReplied(fact) => {
-                let mut lines = reply_thought_lines(fact, *thought_ms, width, theme, detail);
-                lines.extend(answer_lines(fact, width, theme));
-                lines.extend(media_and_source_lines(event, width, theme));
-                lines
-            }
-            _ => Vec::new(),
-        },
-        (EntryContent::Image(event), _) => media_and_source_lines(event, width, theme),
+        (EntryContent::Replied { fact, thought_ms }, _) => {
+            let mut lines = reply_thought_lines(fact, *thought_ms, width, theme, detail);
+            lines.extend(answer_lines(fact, width, theme));
+            lines.extend(media_and_source_lines(fact, width, theme));
+            lines
+        }
+        (EntryContent::Image(fact), _) => image_lines(fact, width, theme),
         (EntryContent::Call(row), _) => row::call_lines(row, width, theme, detail),
         (EntryContent::Note(loud, text), _) => note_lines(*loud, text, width, theme),
-        (EntryContent::Ended(event), _) => match event.as_ref() {
-            Event::RunFinished(fact) => {
-                run_end_lines(fact, fact.error.as_deref(), width, theme, detail)
-            }
-            _ => Vec::new(),
-        },
+        (EntryContent::Ended(fact), _) => {
+            run_end_lines(fact, fact.error.as_deref(), width, theme, detail)
+        }
         (EntryContent::Shell(ran), _) => shell_run_lines(ran, width, theme, detail),
         (EntryContent::Said(_), None) => Vec::new(),
     }
@@ -304,23 +298,21 @@ fn answer_lines(fact: &ModelReplied, width: usize, theme: &Theme) -> Vec<Line<'s
     lines
 }
 
+/// A picture that the model made and that no answer shows.
+fn image_lines(fact: &ImageProduced, width: usize, theme: &Theme) -> Vec<Line<'static>> {
+    let text = format!("  [A picture that the model made: {}]", one_line(&fact.media_type));
+    wrap_line(&Line::styled(text, theme.accent), width, 4)
+}
+
 /// What an answer has beside its words: pictures, documents, sources. Sources are shown as text:
 /// one is no reason to open it.
 pub(crate) fn media_and_source_lines(
-    event: &Event,
+    fact: &ModelReplied,
     width: usize,
     theme: &Theme,
 ) -> Vec<Line<'static>> {
-    let content = match event {
-        Event::ModelReplied(fact) => fact.content.as_slice(),
-        Event::ImageProduced(fact) => {
-            let text = format!("  [A picture that the model made: {}]", one_line(&fact.media_type));
-            return wrap_line(&Line::styled(text, theme.accent), width, 4);
-        }
-        _ => &[],
-    };
     let (mut lines, mut sources) = (Vec::new(), Vec::new());
-    for block in content {
+    for block in &fact.content {
         match block {
             MessageBlock::Image { media } | MessageBlock::Document { media } => {
                 lines.extend(attachment_lines(media, width, theme));
@@ -336,9 +328,7 @@ pub(crate) fn media_and_source_lines(
             }
         }
     }
-    if let Event::ModelReplied(fact) = event
-        && let Some(mark) = told::cut_off(fact)
-    {
+    if let Some(mark) = told::cut_off(fact) {
         lines.extend(wrap_line(&Line::styled(format!("  ({mark})"), theme.quiet), width, 4));
     }
     for (n, source) in sources.iter().enumerate() {

@@ -4,6 +4,7 @@ use weir_core::input::PersonCommand;
 use weir_core::slash;
 
 use super::App;
+use super::painter::AppPainter;
 use crate::compose::{WrittenKind, WrittenMessage};
 use crate::familiar;
 use crate::link::{NoticeTone, UiCommand};
@@ -41,11 +42,18 @@ impl App {
             self.hold_message(written);
             return;
         }
-        self.shell.dismiss_offer();
+        if self.painter == AppPainter::Screen {
+            // There it is one key away as long as nothing else is said; a line asks for it by name.
+            self.shell.dismiss_offer();
+        }
         let shown = self.shell.take_along();
         let plain = written.clone();
         written.text = shown.into_iter().fold(written.text, |text, ran| format!("{text}\n\n{ran}"));
-        let client_id = format!("tui-{:x}-{}", self.now.micros(), self.next_ticket());
+        let ticket = self.next_ticket();
+        let client_id = match &self.sender {
+            Some(name) => format!("{name}-{ticket}"),
+            None => format!("tui-{:x}-{ticket}", self.now.micros()),
+        };
         self.sent.insert(client_id.clone(), plain);
         self.wishes.push(UiCommand::Say {
             text: written.text,
@@ -58,7 +66,7 @@ impl App {
     /// It waits for what it needs to know; more than a person means to say comes back into the box.
     fn hold_message(&mut self, written: WrittenMessage) {
         if self.held.len() >= HELD_MAX {
-            self.composer.give_back(&written);
+            self.give_back(&written);
             self.show_hint(
                 NoticeTone::Bad,
                 "Too many messages wait already: no session is open yet",
@@ -89,14 +97,16 @@ impl App {
 
     /// What was to be taken back was not said: it goes into the box, before what stands there.
     pub(crate) fn taken_back(&mut self, written: &WrittenMessage) {
-        self.composer.give_back(written);
+        self.give_back(written);
         self.show_hint(NoticeTone::Quiet, "Your message is back in the box");
     }
 
     /// A run ended before this was told, and not by this face: it goes into the box, behind what came
     /// back just before it and before what is being written there.
     pub(crate) fn given_back(&mut self, written: &WrittenMessage) {
-        self.composer.give_back_next(written);
+        if self.painter == AppPainter::Screen {
+            self.composer.give_back_next(written);
+        }
         self.show_hint(NoticeTone::Quiet, "Your queued message is back in the box");
     }
 

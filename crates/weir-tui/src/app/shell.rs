@@ -2,10 +2,10 @@
 //! told only what they show it.
 
 use weir_core::ids::Timestamp;
+use weir_core::view::streamed::push_tail;
 
 use super::App;
 use super::entries::{SHELL_BYTES_MAX, ShellRun};
-use super::writing::push_tail;
 use crate::compose::WrittenMessage;
 use crate::link::{CommandTicket, NoticeTone, ShellNews, UiCommand};
 use crate::words::one_line;
@@ -51,6 +51,16 @@ impl ShellState {
         self.running.is_some()
     }
 
+    /// Whether the command of this ticket runs.
+    pub(crate) fn runs_ticket(&self, ticket: CommandTicket) -> bool {
+        self.running.as_ref().is_some_and(|running| running.ticket == ticket)
+    }
+
+    /// What the model would be told of the command that ended last, once.
+    pub(crate) fn take_offer(&mut self) -> Option<String> {
+        self.offer.take().map(|ended| ended.told)
+    }
+
     /// Nobody shows the model what ended last.
     pub(crate) fn dismiss_offer(&mut self) {
         self.offer = None;
@@ -72,8 +82,12 @@ impl App {
     /// Runs a command; what was written goes back into the box when it cannot be.
     pub(crate) fn run_shell(&mut self, command: String, written: &WrittenMessage) {
         if self.shell.is_running() {
-            self.composer.give_back(written);
-            self.show_hint(NoticeTone::Bad, "A command of yours still runs; Esc ends it");
+            self.give_back(written);
+            let key = self.stop_key();
+            self.show_hint(
+                NoticeTone::Bad,
+                format!("A command of yours still runs; {key} ends it"),
+            );
             return;
         }
         let ticket = self.next_ticket();

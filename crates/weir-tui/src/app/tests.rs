@@ -1,5 +1,6 @@
 //! The app as a whole: news and keys in, frames and wishes out.
 
+mod again;
 mod fingers;
 mod fixed;
 mod frames;

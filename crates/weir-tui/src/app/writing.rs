@@ -1,16 +1,12 @@
 //! What the model writes just now, and what is to be printed of it once. Pure.
 
-use std::sync::Arc;
-
 use ratatui::text::Line;
-use weir_core::event::Event;
+use weir_core::event::{ModelReplied, SharedFact};
 use weir_core::ids::Timestamp;
+use weir_core::view::streamed::{THINKING_BYTES_MAX, push_tail};
 
 use super::entries::TranscriptEntry;
 use crate::text::markdown::GrowingMarkdown;
-
-/// Most of what the model thinks that is shown while it does, in bytes; the end of it.
-const THINKING_BYTES_MAX: usize = 8 * 1024;
 
 /// What goes to the scrollback, once and in order. Lines are made of it when it is painted, for
 /// only then the width is known.
@@ -18,8 +14,9 @@ const THINKING_BYTES_MAX: usize = 8 * 1024;
 pub(crate) enum PrintItem {
     /// The entry of the transcript at this place.
     Entry(usize),
-    /// An entry of the session that was left before it was printed.
-    Left(Box<TranscriptEntry>),
+    /// An entry as it was at that moment: of a call, which may still change, and of a session that
+    /// was left before it was printed.
+    AsItWas(Box<TranscriptEntry>),
     /// How long the model thought, and what where that is shown.
     Thought {
         /// Milliseconds; `None`: nobody saw it.
@@ -35,7 +32,7 @@ pub(crate) enum PrintItem {
         begun: bool,
     },
     /// What an answer has beside its words: pictures, sources.
-    Beside(Arc<Event>),
+    Beside(SharedFact<ModelReplied>),
     /// As many empty lines as the screen has: what stands there goes out of sight.
     Screen,
     /// Lines as they are.
@@ -104,15 +101,6 @@ impl StreamedReply {
     }
 }
 
-/// Puts `text` at the end and keeps at least the last `bytes_max` bytes, at most twice as many.
-pub(crate) fn push_tail(kept: &mut String, text: &str, bytes_max: usize) {
-    kept.push_str(text);
-    if kept.len() > bytes_max * 2 {
-        let cut = kept.floor_char_boundary(kept.len() - bytes_max);
-        kept.drain(..cut);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -144,15 +132,5 @@ mod tests {
         let print = writing.push_text("a", Timestamp(3_000_000));
         assert!(matches!(print, Some(PrintItem::Thought { ms: Some(2_000), .. })));
         assert!(writing.push_text("b", Timestamp(4_000_000)).is_none());
-    }
-
-    #[test]
-    fn f1_a_tail_is_bounded_and_cut_between_characters() {
-        let mut kept = String::new();
-        for _ in 0..100 {
-            push_tail(&mut kept, "äöü", 10);
-            assert!(kept.len() <= 26);
-        }
-        assert!(kept.ends_with("äöü"));
     }
 }

@@ -74,8 +74,8 @@ pub(super) fn subject_lines(
         let shown = cut_diff(text, lines_max);
         let mut lines = vec![format!("  the change: {}", shown.head)];
         lines.extend(shown.lines.iter().map(|line| match manner {
-            WordingStyle::Signs => format!("  {line}"),
-            WordingStyle::Words => format!("  {}", words::diff_line_words(line)),
+            WordingStyle::Signs => format!("  {}", line.text),
+            WordingStyle::Words => format!("  {}", words::diff_line_words(line.kind, &line.text)),
         }));
         lines.extend(shown.cut_notice().map(|cut| format!("  {cut}; {MORE}")));
         return lines;

@@ -5,8 +5,8 @@
 use std::collections::VecDeque;
 use std::mem::take;
 
-use weir_core::event::{ApprovalRequested, Decision, Event, QuestionAsked};
-use weir_core::ids::{ApprovalId, QuestionId};
+use weir_core::event::Decision;
+use weir_core::view::transcript::{AskOutcome, PendingAsk, TranscriptChange};
 
 use super::asked::{approval_lines, choices_prompt, question_lines, subject_lines};
 
@@ -23,31 +23,24 @@ pub(super) enum WordingStyle {
     Words,
 }
 
-/// What is put to the person.
-#[derive(Debug, Clone)]
-pub(super) enum LineModeAsk {
-    /// A call, with the profiles on the way to the agent that asks.
-    Approval(Box<ApprovalRequested>, Vec<String>),
-    /// A question of the agent.
-    Question(Box<QuestionAsked>),
-}
-
 /// What a typed line means to what is asked.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum TypedAnswer {
     /// A decision about an approval.
-    Decide(ApprovalId, Decision, Option<String>),
+    Decide(Decision, Option<String>),
     /// An answer to a question.
-    Reply(QuestionId, String),
+    Reply(String),
     /// It cannot be told: it is asked again with these words.
     Again(String),
 }
 
-/// All that waits for the person, the oldest first.
+/// How what waits for the person is printed and answered: one after the other, the oldest first. What
+/// is asked is the app's.
 #[derive(Debug, Default)]
 pub(super) struct AskQueue {
     manner: WordingStyle,
-    waiting: VecDeque<LineModeAsk>,
+    /// The names of what waits, the oldest first.
+    waiting: VecDeque<String>,
     /// The first of them was printed.
     shown: bool,
     /// It was answered here; the fact that says so has not come yet.
@@ -61,13 +54,22 @@ pub(super) struct AskQueue {
     settled: usize,
 }
 
-/// How something that was asked came to its end, as far as this face cares.
+/// Where something that was asked came to its end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum AskSettlement {
+pub(super) enum AnswerPlace {
     /// The answer was typed here.
     Here,
     /// Not here: elsewhere, too late, or the run ended.
     Elsewhere,
+}
+
+/// Something that was asked and waits no more.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct AskSettlement {
+    pub(super) place: AnswerPlace,
+    pub(super) outcome: AskOutcome,
+    /// What was decided and by whom.
+    pub(super) words: String,
 }
 
 impl AskQueue {
@@ -76,26 +78,17 @@ impl AskQueue {
         AskQueue { manner, ..AskQueue::default() }
     }
 
-    /// Takes in a fact; says how it settled something that was printed or waited.
-    pub(super) fn apply_fact(&mut self, event: &Event) -> Option<AskSettlement> {
-        let place = match event {
-            Event::ApprovalRequested(f) => {
-                self.waiting.push_back(LineModeAsk::Approval(Box::new(f.clone()), Vec::new()));
+    /// Takes in a change of what is seen; says how it settled something that was printed or waited.
+    pub(super) fn apply_change(&mut self, change: &TranscriptChange) -> Option<AskSettlement> {
+        let (name, outcome, words) = match change {
+            TranscriptChange::AskOpened(ask) => {
+                self.waiting.push_back(ask.name().to_owned());
                 return None;
             }
-            Event::AgentAsked(f) => {
-                self.waiting.push_back(LineModeAsk::Approval(f.request.clone(), f.path.clone()));
-                return None;
-            }
-            Event::QuestionAsked(f) => {
-                self.waiting.push_back(LineModeAsk::Question(Box::new(f.clone())));
-                return None;
-            }
-            Event::ApprovalResolved(f) => self.position_of(|ask| ask.is_approval(&f.approval)),
-            Event::AgentAnswered(f) => self.position_of(|ask| ask.is_approval(&f.approval)),
-            Event::QuestionAnswered(f) => self.position_of(|ask| ask.is_question(&f.question)),
-            _ => None,
-        }?;
+            TranscriptChange::AskClosed { name, outcome, words } => (name, *outcome, words),
+            _ => return None,
+        };
+        let place = self.waiting.iter().position(|waits| waits == name)?;
         self.waiting.remove(place);
         self.settled += 1;
         let here = place == 0 && self.sent;
@@ -107,11 +100,8 @@ impl AskQueue {
         if self.waiting.is_empty() {
             self.settled = 0;
         }
-        Some(if here { AskSettlement::Here } else { AskSettlement::Elsewhere })
-    }
-
-    fn position_of(&self, is: impl Fn(&LineModeAsk) -> bool) -> Option<usize> {
-        self.waiting.iter().position(is)
+        let place = if here { AnswerPlace::Here } else { AnswerPlace::Elsewhere };
+        Some(AskSettlement { place, outcome, words: words.clone() })
     }
 
     /// Nothing waits any more: another session is open.
@@ -137,80 +127,69 @@ impl AskQueue {
         self.printed
     }
 
-    /// Whether it is the agent's question, and no call.
-    pub(super) fn is_question(&self) -> bool {
-        matches!(self.waiting.front(), Some(LineModeAsk::Question(_)))
-    }
-
     /// Whether an answer is on its way.
     pub(super) fn is_sent(&self) -> bool {
         self.sent
     }
 
-    /// The lines of the next one, where it was not printed yet.
-    pub(super) fn show_next(&mut self) -> Option<Vec<String>> {
-        let ask = self.waiting.front()?;
-        if self.shown {
-            return None;
-        }
+    /// The lines of the next one, where it was not printed yet. `ask`: the first that waits.
+    pub(super) fn show_next(&mut self, ask: Option<&PendingAsk>) -> Option<Vec<String>> {
+        let ask = ask.filter(|_| !self.shown)?;
         self.shown = true;
         self.printed += 1;
-        Some(match ask {
-            LineModeAsk::Approval(asked, path) => {
-                let (number, count) = (self.settled + 1, self.settled + self.waiting.len());
-                approval_lines(asked, path, number, count, self.manner)
-            }
-            LineModeAsk::Question(asked) => question_lines(asked),
-        })
+        let (number, count) = (self.settled + 1, self.settled + self.waiting.len());
+        let approval = ask
+            .request()
+            .map(|asked| approval_lines(asked, ask.agent_path(), number, count, self.manner));
+        approval.or_else(|| ask.question().map(question_lines))
     }
 
     /// It is printed again, whole.
-    pub(super) fn show_again(&mut self) -> Option<Vec<String>> {
+    pub(super) fn show_again(&mut self, ask: Option<&PendingAsk>) -> Option<Vec<String>> {
         self.shown = false;
-        self.show_next()
+        self.show_next(ask)
     }
 
     /// The whole change or arguments of what is asked, for reading.
-    pub(super) fn full_subject_lines(&self) -> Option<Vec<String>> {
-        match self.waiting.front()? {
-            LineModeAsk::Approval(asked, _) => Some(subject_lines(asked, usize::MAX, self.manner)),
-            LineModeAsk::Question(asked) => Some(question_lines(asked)),
-        }
+    pub(super) fn full_subject_lines(&self, ask: &PendingAsk) -> Option<Vec<String>> {
+        let subject = ask.request().map(|asked| subject_lines(asked, usize::MAX, self.manner));
+        subject.or_else(|| ask.question().map(question_lines))
     }
 
     /// What a typed line means to what is asked. `None`: nothing is asked.
-    pub(super) fn interpret_line(&mut self, line: &str) -> Option<TypedAnswer> {
+    pub(super) fn interpret_line(
+        &mut self,
+        line: &str,
+        ask: Option<&PendingAsk>,
+    ) -> Option<TypedAnswer> {
         let swapped = take(&mut self.swapped);
-        if !self.is_open() {
-            return None;
-        }
-        let answer = match self.waiting.front()? {
-            LineModeAsk::Approval(asked, _) => {
-                match parse_decision(line, !asked.rules.is_empty(), self.manner) {
-                    Ok((decision, _)) if decision.allows() && swapped => self.ask_after_swap(),
-                    Ok((decision, reason)) => {
-                        TypedAnswer::Decide(asked.approval.clone(), decision, reason)
-                    }
-                    Err(words) => TypedAnswer::Again(words),
-                }
-            }
-            LineModeAsk::Question(asked) if line.trim().is_empty() => {
+        let ask = ask.filter(|_| self.is_open())?;
+        let answer = match (ask.request(), ask.question()) {
+            (Some(asked), _) => match parse_decision(line, !asked.rules.is_empty(), self.manner) {
+                Ok((decision, _)) if decision.allows() && swapped => self.ask_after_swap(),
+                Ok((decision, reason)) => TypedAnswer::Decide(decision, reason),
+                Err(words) => TypedAnswer::Again(words),
+            },
+            (None, Some(asked)) if line.trim().is_empty() => {
                 let how = if asked.options.is_empty() { "words" } else { "words or a number" };
                 TypedAnswer::Again(format!("The question waits for an answer: {how}."))
             }
-            LineModeAsk::Question(_) if swapped => self.ask_after_swap(),
-            LineModeAsk::Question(asked) => {
-                TypedAnswer::Reply(asked.question.clone(), parse_choice(line, &asked.options))
-            }
+            (None, Some(_)) if swapped => self.ask_after_swap(),
+            (None, Some(asked)) => TypedAnswer::Reply(parse_choice(line, &asked.options)),
+            (None, None) => return None,
         };
         self.sent = !matches!(answer, TypedAnswer::Again(_));
         Some(answer)
     }
 
     /// The answer when nobody is there to type one.
-    pub(super) fn answer_unattended(&mut self, line: &str) -> Option<TypedAnswer> {
+    pub(super) fn answer_unattended(
+        &mut self,
+        line: &str,
+        ask: Option<&PendingAsk>,
+    ) -> Option<TypedAnswer> {
         self.swapped = false;
-        self.interpret_line(line)
+        self.interpret_line(line, ask)
     }
 
     /// What asks is printed again before an answer counts.
@@ -222,16 +201,6 @@ impl AskQueue {
 
 const SWAPPED: &str = "What was asked before was settled elsewhere, and this is another one: it is \
                        asked again, so that no answer meets the wrong call.";
-
-impl LineModeAsk {
-    fn is_approval(&self, id: &ApprovalId) -> bool {
-        matches!(self, LineModeAsk::Approval(asked, _) if asked.approval == *id)
-    }
-
-    fn is_question(&self, id: &QuestionId) -> bool {
-        matches!(self, LineModeAsk::Question(asked) if asked.question == *id)
-    }
-}
 
 /// What a line decides. An error says what can be typed: nothing is decided by unclear words.
 /// `lasting`: there are rules that "session" and "always" would add.

@@ -5,105 +5,145 @@ use std::mem::take;
 use weir_core::event::{Event, InputAccepted, ModelReplied};
 use weir_core::ids::{InputId, Seq};
 use weir_core::message::plain_text;
-use weir_core::model::Thinking;
-use weir_core::session::SessionConfig;
+use weir_core::view::diff::diff_lines;
 use weir_core::view::told;
+use weir_core::view::transcript::{AskOutcome, TranscriptChange as Change};
 
-use super::asks::AskSettlement;
-use super::state::{AnnouncedSettings, OpenSession, PlainTalk, QueuedMessage, TicketPurpose};
-use super::tell::LineVoice;
+use super::asks::{AnswerPlace, AskSettlement};
+use super::state::{AnnouncedSettings, PlainTalk, TicketPurpose};
+use super::tell::{LineVoice, event_lines};
 use super::words;
-use crate::link::{NoticeTone, OpenSessionInfo, ShellNews, SignalKind, TextKind, UiUpdate};
-use crate::options::StartScreen;
-use crate::words::{count_text, decision_text, one_line, shorten_text};
+use crate::compose::WrittenMessage;
+use crate::link::{NoticeTone, ShellNews, SignalKind, TextKind, UiUpdate};
+use crate::words::one_line;
 
-/// Messages of the person that can be gone back to; older ones are forgotten here.
-const SAID_MAX: usize = 1_000;
-/// Longest part of an earlier answer that is said when a session is taken up, in characters.
-const EARLIER_CHARACTERS_MAX: usize = 4_000;
+/// What the app knew before an update, and what it forgets with it.
+struct KnownBefore {
+    /// The session that is open exists from now on.
+    begins: bool,
+    /// What was sent from here and is told of now.
+    own: Option<WrittenMessage>,
+    /// The update is about the command of the person's own that runs.
+    is_of_shell: bool,
+    /// The branch.
+    branch: Option<String>,
+}
 
 impl PlainTalk {
-    /// Takes in what happened. An error: it is over because of it.
-    #[expect(
-        clippy::too_many_lines,
-        reason = "one exhaustive match, a line or two for each update"
-    )]
+    /// Takes in what happened: first the app does, then what is new is printed. An error: it is over
+    /// because of it.
     pub(super) fn handle_update(&mut self, news: UiUpdate) -> Result<(), Option<String>> {
+        let before = self.known_before(&news);
+        match &news {
+            // There is no box that it could go into, and none with a history.
+            UiUpdate::Clipboard { .. } | UiUpdate::History(_) => (),
+            news => self.app.handle_update(news, (self.options.now)()),
+        }
+        // What the app says of it in passing, the update itself tells here.
+        self.app.drop_screen_output();
+        self.print_update(news, before)?;
+        self.show_views();
+        self.settle_after_end();
+        self.print_next_ask();
+        Ok(())
+    }
+
+    fn known_before(&self, news: &UiUpdate) -> KnownBefore {
+        let begins = match news {
+            UiUpdate::Opened { session, known, about, .. } => {
+                session.is_some() && self.app.is_same_session(*known, about)
+            }
+            _ => false,
+        };
+        let sent = match news {
+            UiUpdate::Fact { event, .. } => match event.as_ref() {
+                Event::InputAccepted(fact) => fact.client_id.as_deref(),
+                _ => None,
+            },
+            UiUpdate::Refused { client_id, .. } => Some(client_id.as_str()),
+            _ => None,
+        };
+        let is_of_shell = match news {
+            UiUpdate::Shell { ticket, .. } => self.app.shell.runs_ticket(*ticket),
+            _ => false,
+        };
+        let own = sent.and_then(|name| self.app.sent.get(name)).cloned();
+        KnownBefore { begins, own, is_of_shell, branch: self.app.about.branch.clone() }
+    }
+
+    fn print_update(&mut self, news: UiUpdate, before: KnownBefore) -> Result<(), Option<String>> {
         match news {
             // The one that was open exists from now on: nothing of it is forgotten or said again.
-            UiUpdate::Opened { session: Some(id), known: 0, about, named } if self.is_new() => {
-                (self.open.id, self.open.about, self.open.named) = (Some(id), *about, named);
-            }
-            UiUpdate::Opened { session, known, about, named } => {
-                self.asks.forget_all();
-                self.calls.forget_calls();
-                self.stream.restart();
-                (self.pick, self.cancelled) = (None, false);
-                self.sent.clear();
-                self.expected.clear();
-                self.is_open = true;
-                self.open = OpenSession {
-                    id: session,
-                    about: *about,
-                    named,
-                    known,
-                    ..OpenSession::default()
-                };
+            UiUpdate::Opened { .. } if before.begins => (),
+            UiUpdate::Opened { .. } => {
+                self.forget_session();
                 self.announce_session();
             }
-            UiUpdate::Fact { seq, event, .. } => self.handle_fact(seq, &event),
+            UiUpdate::Fact { seq, event, .. } => self.handle_fact(seq, &event, before.own),
             UiUpdate::Signal { kind, subject, text } => self.handle_signal(kind, subject, &text),
             UiUpdate::Settings { model, profile, permission, thinking } => {
                 self.announce_settings(AnnouncedSettings { model, profile, permission, thinking });
             }
-            UiUpdate::Listed { ticket, items } => {
-                if self.expected.remove(&ticket).is_some() {
-                    self.print_list(items);
-                }
-            }
-            UiUpdate::Text { ticket, title, text, kind } => {
-                if let Some(what) = self.expected.remove(&ticket) {
-                    self.print_text(&title, &text, kind);
-                    if let TicketPurpose::Preview(before) = what {
-                        self.ask_back(before);
-                    }
-                }
-            }
-            UiUpdate::Clipboard { ticket, clip } => {
-                if self.expected.remove(&ticket).is_some() {
-                    self.receive_clipboard(clip);
-                }
-            }
-            UiUpdate::Failed { ticket, why } => {
-                if self.expected.remove(&ticket).is_some() {
-                    self.print_lines(LineVoice::Bad, &format!("error: {why}"));
-                }
-            }
-            UiUpdate::Shell { ticket, news } if self.shell == Some(ticket) => self.shell_news(news),
+            UiUpdate::Shell { news, .. } if before.is_of_shell => self.shell_news(news),
             UiUpdate::Notice { tone, text } => self.print_notice(tone, &text),
-            UiUpdate::Refused { client_id, why } => {
-                if let Some(said) = self.sent.remove(&client_id) {
+            UiUpdate::Refused { why, .. } => {
+                if let Some(said) = before.own {
                     self.print_lines(LineVoice::Bad, &format!("error: not sent: {why}"));
                     self.print_lines(LineVoice::Quiet, &format!("Your message was: {}", said.text));
                     self.goes_along_again(said.attached);
                 }
             }
-            UiUpdate::Branch(branch) if branch != self.open.about.branch => {
-                if let Some(name) = &branch {
-                    self.print_lines(LineVoice::Quiet, &format!("branch: {name}"));
-                }
-                self.open.about.branch = branch;
+            UiUpdate::Branch(Some(name)) if before.branch.as_ref() != Some(&name) => {
+                self.print_lines(LineVoice::Quiet, &format!("branch: {name}"));
             }
             UiUpdate::Lost(Some(why)) => {
                 self.print_lines(LineVoice::Warn, &format!("connection lost: {why}"))
             }
             UiUpdate::Lost(None) => self.print_lines(LineVoice::Good, "connected again."),
             UiUpdate::Over(why) => return Err(why),
+            UiUpdate::Listed { .. }
+            | UiUpdate::Text { .. }
+            | UiUpdate::Clipboard { .. }
+            | UiUpdate::Failed { .. } => self.print_answer(news),
             UiUpdate::Shell { .. } | UiUpdate::Branch(_) | UiUpdate::History(_) => (),
         }
-        self.settle_after_end();
-        self.print_next_ask();
         Ok(())
+    }
+
+    /// Prints what was asked of the other end; what was not asked for here is none of ours.
+    fn print_answer(&mut self, news: UiUpdate) {
+        let ticket = match &news {
+            UiUpdate::Listed { ticket, .. }
+            | UiUpdate::Text { ticket, .. }
+            | UiUpdate::Clipboard { ticket, .. }
+            | UiUpdate::Failed { ticket, .. } => *ticket,
+            _ => return,
+        };
+        let Some(purpose) = self.expected.remove(&ticket) else { return };
+        match news {
+            UiUpdate::Listed { items, .. } => self.print_list(items),
+            UiUpdate::Text { title, text, kind, .. } => {
+                self.print_text(&title, &text, kind);
+                if let TicketPurpose::Preview(before) = purpose {
+                    self.ask_back(before);
+                }
+            }
+            UiUpdate::Clipboard { clip, .. } => self.receive_clipboard(clip),
+            UiUpdate::Failed { why, .. } => {
+                self.print_lines(LineVoice::Bad, &format!("error: {why}"));
+            }
+            _ => (),
+        }
+    }
+
+    /// Another session is open: what was printed of the one before is over.
+    fn forget_session(&mut self) {
+        self.asks.forget_all();
+        self.stream.restart();
+        self.thought.clear();
+        (self.pick, self.cancelled, self.holds) = (None, false, None);
+        self.own.clear();
+        self.expected.clear();
     }
 
     fn print_notice(&mut self, tone: NoticeTone, text: &str) {
@@ -118,193 +158,111 @@ impl PlainTalk {
         }
     }
 
-    /// Whether what is open does not exist yet: its first message makes it.
-    fn is_new(&self) -> bool {
-        self.is_open && self.open.id.is_none()
-    }
-
     /// Prints what asks, when it is its turn.
     pub(super) fn print_next_ask(&mut self) {
-        if self.open.seq < self.open.known {
+        if self.app.fold.is_old() {
             return;
         }
-        if let Some(lines) = self.asks.show_next() {
+        if let Some(lines) = self.asks.show_next(self.app.fold.view.asks().first()) {
             self.pick = None;
             self.print_lines(LineVoice::Warn, &lines.join("\n"));
             self.settle_after_end();
         }
     }
 
-    fn announce_session(&mut self) {
-        let OpenSessionInfo { folder, branch, server, notes, .. } = self.open.about.clone();
-        let branch = branch.map(|name| format!(", branch {name}")).unwrap_or_default();
-        let server = server.map(|url| format!(", on the server {url}")).unwrap_or_default();
-        self.print_lines(LineVoice::Label, &format!("weir: in {folder}{branch}{server}"));
-        for note in notes {
-            self.print_lines(LineVoice::Warn, &format!("note: {note}"));
-        }
-        if let Some(text) = self.options.first.take() {
-            self.send_message(&text);
-        } else if take(&mut self.options.start) == StartScreen::Sessions {
-            self.run_command("resume", "", "/resume");
-        } else if self.open.known == 0 {
-            self.print_lines(
-                LineVoice::Quiet,
-                "Type a message, or /help for commands. Ctrl-D leaves.",
-            );
-        }
-    }
-
-    fn handle_fact(&mut self, seq: Seq, event: &Event) {
-        let old = seq <= self.open.known;
-        self.open.seq = seq;
-        match event {
-            Event::InputAccepted(f) => self.handle_input_accepted(seq, f, old),
-            Event::InputWithdrawn(f) => self.handle_input_withdrawn(f.input),
-            Event::TurnStarted(f) => {
-                self.open.queued.retain(|waits| !f.inputs.contains(&waits.input));
-                self.thought = false;
+    fn handle_fact(&mut self, seq: Seq, event: &Event, mut own: Option<WrittenMessage>) {
+        let old = seq <= self.app.fold.known;
+        for change in take(&mut self.app.fold.changes) {
+            let settled = self.asks.apply_change(&change);
+            self.apply_change(change, old, &mut own);
+            if let Some(settled) = settled.filter(|_| !old) {
+                self.announce_settlement(&settled);
             }
-            Event::QuestionAnswered(f) => {
-                self.open.queued.retain(|waits| Some(waits.input) != f.input);
-            }
-            Event::RunStarted(_) => (self.open.running, self.cancelled) = (true, false),
-            Event::RunFinished(_) => self.open.running = false,
-            Event::SessionOpened(f) => self.apply_config(&f.config, old),
-            Event::SessionConfigured(f) => self.apply_config(&f.config, old),
-            Event::ProfileSwitched(f) => self.apply_config(&f.config, old),
-            Event::ModelReplied(f) if old => {
-                let mut text = plain_text(&f.content);
-                if !text.trim().is_empty() {
-                    text.extend(told::cut_off(f).map(|mark| format!("\n\n({mark})")));
-                    self.open.answer = Some(text);
-                }
-            }
-            Event::ModelReplied(f) => self.handle_reply(f),
-            Event::ModelRetried(_) | Event::ModelFailed(_) if !old => self.cut_short(),
-            _ => (),
         }
-        let settled = self.asks.apply_fact(event);
         if !old {
-            if let Some(settled) = settled {
-                self.announce_settlement(event, settled);
-            }
             // What changed was announced above.
             let lines = match event {
                 Event::SessionConfigured(_) => Vec::new(),
-                event => self.calls.describe_event(event),
+                event => event_lines(event, &self.app.fold.view),
             };
             lines.iter().for_each(|(voice, line)| self.print_lines(*voice, line));
-        } else {
-            let _ = self.calls.describe_event(event);
-            if seq == self.open.known {
-                self.taken_up();
-            }
+        } else if seq == self.app.fold.known {
+            self.taken_up();
         }
     }
 
-    fn handle_input_accepted(&mut self, seq: Seq, fact: &InputAccepted, old: bool) {
-        let text = plain_text(&fact.content);
-        let own = fact.client_id.as_ref().and_then(|id| self.sent.remove(id));
+    /// Says a change of what is seen.
+    fn apply_change(&mut self, change: Change, old: bool, own: &mut Option<WrittenMessage>) {
+        match change {
+            Change::InputSaid(at) | Change::InputQueued(at) => {
+                self.handle_input_accepted(&at.fact, old, own.take());
+            }
+            Change::InputWithdrawn(at) | Change::InputUnsaid(at) => {
+                self.handle_input_withdrawn(at.fact.input);
+            }
+            Change::InputDelivered(at) => {
+                self.own.remove(&at.fact.input);
+            }
+            Change::RunStarted => self.cancelled = false,
+            Change::SettingsChanged => self.adopt_settings(old),
+            Change::ReplyAdded(_) if old => (),
+            Change::ReplyAdded(at) => self.handle_reply(&at.fact),
+            Change::StreamAbandoned if !old => self.cut_short(),
+            // The model heard everything that was said before its run.
+            Change::RequestStarted(_) if !self.app.fold.view.has_untold_input() => self.own.clear(),
+            // Told by the fact itself, or by what asks.
+            Change::StreamAbandoned
+            | Change::RequestStarted(_)
+            | Change::ImageAdded(_)
+            | Change::CallAdded(_)
+            | Change::CallChanged(_)
+            | Change::CallEnded(_)
+            | Change::AskOpened(_)
+            | Change::AskClosed { .. }
+            | Change::UnknownCallsChanged
+            | Change::PlanChanged
+            | Change::RunEnded(_) => (),
+        }
+    }
+
+    fn handle_input_accepted(
+        &mut self,
+        fact: &InputAccepted,
+        old: bool,
+        own: Option<WrittenMessage>,
+    ) {
         let is_own = own.is_some();
-        self.open.queued.push(QueuedMessage { input: fact.input, own });
+        self.own.extend(own.map(|own| (fact.input, own)));
         if old {
-            self.open.answer = None;
-        } else if !is_own {
+            return;
+        }
+        if !is_own {
+            let text = plain_text(&fact.content);
             self.print_lines(
                 LineVoice::Label,
                 &format!("{}, elsewhere: {text}", one_line(&fact.by)),
             );
-        } else if self.open.running {
+        } else if self.is_running() {
             let how = "Queued: it is given with the next step. /withdraw takes it back.";
             self.print_lines(LineVoice::Quiet, how);
         }
-        if self.open.said.len() == SAID_MAX {
-            self.open.said.remove(0);
-        }
-        self.open.said.push((seq, text));
     }
 
     /// What waited is not told: it was taken back, or the run ended first. Words that were said here
     /// are printed, so that they can be said again; what was attached goes with the next message.
     fn handle_input_withdrawn(&mut self, input: InputId) {
-        let Some(n) = self.open.queued.iter().position(|waits| waits.input == input) else {
-            return;
-        };
-        let Some(said) = self.open.queued.remove(n).own else { return };
+        let Some(said) = self.own.remove(&input) else { return };
         self.print_lines(LineVoice::Warn, "Not given to the model, taken back. Your message was:");
         self.print_lines(LineVoice::Text, &said.text);
         self.goes_along_again(said.attached);
     }
 
-    fn apply_config(&mut self, config: &SessionConfig, old: bool) {
-        let holds = AnnouncedSettings {
-            model: config.model.model.to_string(),
-            profile: config.profile.name.clone(),
-            permission: config.permission,
-            thinking: config.thinking,
-        };
-        if old {
-            self.open.holds = Some(holds);
-        } else {
-            self.announce_settings(holds);
-        }
-    }
-
-    /// Announces settings: all of them the first time, then what changed.
-    fn announce_settings(&mut self, new: AnnouncedSettings) {
-        let old = self.open.holds.take();
-        let changed = |is: fn(&AnnouncedSettings) -> String| {
-            old.as_ref().is_none_or(|old| is(old) != is(&new)).then(|| is(&new))
-        };
-        let lines: Vec<String> = [
-            changed(|holds| format!("model: {}", holds.model)),
-            changed(|holds| format!("profile: {}", holds.profile)),
-            changed(|holds| format!("permission mode: {}", holds.permission)),
-            changed(|holds| format!("thinking: {}", thinking_level_name(holds.thinking))),
-        ]
-        .into_iter()
-        .flatten()
-        .collect();
-        self.open.holds = Some(new);
-        if !lines.is_empty() {
-            self.print_lines(LineVoice::Quiet, &lines.join(", "));
-        }
-    }
-
-    /// The old facts of a session are all there: what one needs to go on.
-    fn taken_up(&mut self) {
-        if let Some(holds) = self.open.holds.take() {
-            self.announce_settings(holds);
-        }
-        let earlier = self.open.said.len();
-        if earlier > 1 {
-            let what = count_text(earlier - 1, "earlier message");
-            self.print_lines(
-                LineVoice::Quiet,
-                &format!("{what} (/export writes all of it to a file)"),
-            );
-        }
-        if let Some((_, text)) = self.open.said.last().cloned() {
-            self.print_lines(
-                LineVoice::Label,
-                &format!("you: {}", shorten_text(&text, EARLIER_CHARACTERS_MAX)),
-            );
-        }
-        if let Some(text) = self.open.answer.take() {
-            self.print_reply_piece(&shorten_text(&text, EARLIER_CHARACTERS_MAX));
-        }
-        if self.open.running {
-            self.print_lines(LineVoice::Quiet, "A run is on.");
-        }
-    }
-
     fn handle_signal(&mut self, kind: SignalKind, subject: String, text: &str) {
         match kind {
             SignalKind::Output => return,
-            SignalKind::Thinking if self.thought => return,
+            SignalKind::Thinking if self.thought == subject => return,
             SignalKind::Thinking => {
-                self.thought = true;
+                self.thought = subject;
                 return self.print_lines(LineVoice::Quiet, "assistant: thinks");
             }
             SignalKind::Text => (),
@@ -319,7 +277,7 @@ impl PlainTalk {
     }
 
     /// Says a piece of the model's text.
-    fn print_reply_piece(&mut self, piece: &str) {
+    pub(super) fn print_reply_piece(&mut self, piece: &str) {
         if !self.speaking {
             self.print_lines(LineVoice::Label, "assistant:");
             self.speaking = true;
@@ -369,34 +327,19 @@ impl PlainTalk {
         }
     }
 
-    fn announce_settlement(&mut self, event: &Event, how: AskSettlement) {
-        let (what, decision, by, reason) = match event {
-            Event::ApprovalResolved(f) => {
-                ("approval", Some(f.decision), &f.by, f.reason.as_deref())
+    fn announce_settlement(&mut self, settled: &AskSettlement) {
+        let (voice, what) = match settled.outcome {
+            AskOutcome::Allowed => (LineVoice::Good, "approval"),
+            AskOutcome::Refused => (LineVoice::Warn, "approval"),
+            AskOutcome::Answered if settled.place == AnswerPlace::Here => {
+                return self.print_lines(LineVoice::Good, "question: answered");
             }
-            Event::AgentAnswered(f) => ("approval", Some(f.decision), &f.by, None),
-            Event::QuestionAnswered(f) => ("question", None, &f.by, f.answer.as_deref()),
-            _ => return,
+            AskOutcome::Answered => {
+                return self.print_lines(LineVoice::Quiet, &format!("question: {}", settled.words));
+            }
+            AskOutcome::Unanswered => (LineVoice::Quiet, "question"),
         };
-        match (decision, how, reason) {
-            (Some(decision), ..) => {
-                let text = decision_text(decision, by, reason);
-                let good = if decision.allows() { LineVoice::Good } else { LineVoice::Warn };
-                self.print_lines(good, &format!("{what}: {}", lowercase_first(&text)));
-            }
-            (None, AskSettlement::Here, Some(_)) => {
-                self.print_lines(LineVoice::Good, "question: answered")
-            }
-            (None, _, Some(answer)) => {
-                self.print_lines(
-                    LineVoice::Quiet,
-                    &format!("question: answered by {by}: {answer}"),
-                );
-            }
-            (None, _, None) => {
-                self.print_lines(LineVoice::Quiet, "question: not answered, the run ended")
-            }
-        }
+        self.print_lines(voice, &format!("{what}: {}", lowercase_first(&settled.words)));
     }
 
     /// A text to read.
@@ -408,8 +351,9 @@ impl PlainTalk {
                 lines.iter().for_each(|line| self.print_lines(LineVoice::Text, line));
             }
             (true, TextKind::Diff) => {
-                text.lines().for_each(|line| {
-                    self.print_lines(LineVoice::Text, &words::diff_line_words(line))
+                diff_lines(text.lines()).for_each(|line| {
+                    let words = words::diff_line_words(line.kind, line.line);
+                    self.print_lines(LineVoice::Text, &words);
                 });
             }
             (false, _) | (true, TextKind::Plain) => {
@@ -426,29 +370,17 @@ impl PlainTalk {
                     self.print_lines(LineVoice::Text, &line);
                 }
             }
-            ShellNews::Ended { status, ok, shown } => {
+            ShellNews::Ended { status, ok, .. } => {
                 let rest = self.printing.restart();
                 if !rest.is_empty() {
                     self.print_lines(LineVoice::Text, &rest);
                 }
-                self.shell = None;
-                self.shown = Some(shown);
                 let voice = if ok { LineVoice::Good } else { LineVoice::Bad };
                 let how = "/show sends its output to the model";
                 self.print_lines(voice, &format!("command: {status} ({how})"));
             }
         }
         self.speaking = false;
-    }
-}
-
-/// How much the model thinks, in a word.
-pub(super) fn thinking_level_name(level: Thinking) -> &'static str {
-    match level {
-        Thinking::Off => "off",
-        Thinking::Low => "low",
-        Thinking::Medium => "medium",
-        Thinking::High => "high",
     }
 }
 

@@ -3,7 +3,8 @@
 use weir_core::ids::Timestamp;
 
 use super::PlainOptions;
-use super::state::{PlainTalk, SentMessage};
+use super::state::PlainTalk;
+use crate::compose::WrittenMessage;
 use crate::link::UiUpdate;
 use crate::options::StartScreen;
 
@@ -27,7 +28,7 @@ impl OffscreenTalk {
 
     /// The input that comes under this name was typed here.
     pub(crate) fn mark_as_sent(&mut self, name: String, text: String) {
-        self.0.sent.insert(name, SentMessage { text, attached: Vec::new() });
+        self.0.app.sent.insert(name, WrittenMessage { text, ..WrittenMessage::default() });
     }
 
     /// Takes in what happened.

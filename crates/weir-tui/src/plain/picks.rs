@@ -5,6 +5,7 @@ use weir_core::ids::{Seq, SessionId};
 
 use super::state::{PlainTalk, TicketPurpose};
 use super::tell::LineVoice;
+use crate::app::entries::TranscriptEntry;
 use crate::link::{ChoiceOption, ListResult, RewindScope, SessionLine, SessionTarget, UiCommand};
 use crate::screen::sessions::time_ago_text;
 use crate::words::{one_line, shorten_text};
@@ -29,7 +30,7 @@ pub(super) enum PickList {
     Back(Seq),
 }
 
-/// Of what a list of [`Items::ComposerChoices`] is; the wish it answers was for it.
+/// Of what a list of composer choices is; the wish it answers was for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum ChoiceKind {
     /// Models.
@@ -98,8 +99,9 @@ impl PlainTalk {
 
     /// Prints earlier messages, the newest first.
     pub(super) fn print_messages(&mut self) {
-        let said: Vec<(Seq, String)> =
-            self.open.said.iter().rev().take(PRINTED_MAX).cloned().collect();
+        let entries = self.app.fold.transcript.entries().iter().rev();
+        let said = entries.filter_map(|entry| Some((entry.seq, entry.input_text()?)));
+        let said: Vec<(Seq, String)> = said.take(PRINTED_MAX).collect();
         if said.is_empty() {
             return self.print_lines(LineVoice::Quiet, "Nothing was said yet.");
         }
@@ -172,11 +174,13 @@ impl PlainTalk {
                 return Err(Some(PickList::Back(before)));
             }
         };
+        let entries = self.app.fold.transcript.entries().iter();
+        let message =
+            entries.rev().find(|entry| entry.seq == before && entry.accepted_input().is_some());
         if back != RewindScope::Files
-            && let Some((_, text)) = self.open.said.iter().find(|(seq, _)| *seq == before)
+            && let Some(text) = message.and_then(TranscriptEntry::input_text)
         {
-            let text = format!("Your message was: {text}");
-            self.print_lines(LineVoice::Quiet, &text);
+            self.print_lines(LineVoice::Quiet, &format!("Your message was: {text}"));
         }
         self.push_command(UiCommand::Rewind { before, back });
         Ok(())

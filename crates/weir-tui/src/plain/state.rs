@@ -1,15 +1,16 @@
-//! A talk in line mode: typed lines in, wishes and lines out. Pure; whoever drives it reads, writes
-//! and waits. Not here: what news do to it ([`super::heard`]), slash commands
-//! ([`super::commands`]), lists to choose from ([`super::picks`]).
+//! A talk in line mode: the one app, painted as lines. Typed lines in, wishes and lines out. Pure;
+//! whoever drives it reads, writes and waits. What is kept here is only how it is painted: what was
+//! printed, what was typed and is not whole, which list a number chooses from. Not here: what news do
+//! to it ([`super::heard`]), what commands show ([`super::views`]), lists to choose from
+//! ([`super::picks`]).
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::BTreeMap;
 use std::mem::take;
 
 use ratatui::backend::IntoCrossterm;
 use ratatui::crossterm::style::ContentStyle;
 use ratatui::style::Style;
-use weir_core::ids::{InputId, Seq, SessionId};
-use weir_core::input::{ApprovalAnswer, PersonCommand};
+use weir_core::ids::{InputId, Seq};
 use weir_core::model::Thinking;
 use weir_core::profile::PermissionMode;
 use weir_core::slash;
@@ -18,11 +19,14 @@ use super::PlainOptions;
 use super::asks::{AskQueue, TypedAnswer, WordingStyle};
 use super::picks::{ChoiceKind, PickList};
 use super::stream::{PieceSize, PieceStream};
-use super::tell::{KnownCalls, LineVoice};
+use super::tell::LineVoice;
 use super::typed::TypingStart;
-use crate::link::{CommandTicket, MessageAttachment, OpenSessionInfo, SlashCommandInfo, UiCommand};
+use crate::app::App;
+use crate::compose::{WrittenKind, WrittenMessage};
+use crate::link::{CommandTicket, MessageAttachment, NoticeTone, UiCommand};
 use crate::text::clean::clean_text;
 use crate::text::theme::ColourDepth;
+use crate::words::one_line;
 
 /// Longest message that is gathered from lines that end with `\`, in bytes.
 const DRAFT_BYTES_MAX: usize = 1024 * 1024;
@@ -45,127 +49,81 @@ pub(super) enum TicketPurpose {
     Preview(Seq),
 }
 
-/// The session that is open.
-#[derive(Debug, Default)]
-pub(super) struct OpenSession {
-    pub(super) id: Option<SessionId>,
-    pub(super) about: OpenSessionInfo,
-    pub(super) named: Vec<SlashCommandInfo>,
-    /// So many facts are from before it was opened.
-    pub(super) known: Seq,
-    /// The last fact that was taken in.
-    pub(super) seq: Seq,
-    pub(super) holds: Option<AnnouncedSettings>,
-    pub(super) running: bool,
-    /// Inputs that wait to be told to the model.
-    pub(super) queued: Vec<QueuedMessage>,
-    /// What the person said, with its place.
-    pub(super) said: Vec<(Seq, String)>,
-    /// The last answer from before it was opened.
-    pub(super) answer: Option<String>,
-}
-
-/// A message that was sent from here.
-#[derive(Debug)]
-pub(super) struct SentMessage {
-    pub(super) text: String,
-    pub(super) attached: Vec<MessageAttachment>,
-}
-
-/// An input that waits to be told to the model.
-#[derive(Debug)]
-pub(super) struct QueuedMessage {
-    pub(super) input: InputId,
-    /// As it was said here; `None`: it was said elsewhere, or before this session was opened here.
-    pub(super) own: Option<SentMessage>,
-}
-
 /// A talk.
 pub(super) struct PlainTalk {
     pub(super) options: PlainOptions,
+    /// What is known and wanted.
+    pub(super) app: App,
     out: String,
-    wishes: VecDeque<UiCommand>,
     /// The prompt stands at the end of what was printed.
     prompted: bool,
     /// Lines that ended with `\`.
     draft: String,
     /// When the first of them was begun.
     begun: TypingStart,
-    pub(super) open: OpenSession,
+    /// The settings that were announced.
+    pub(super) holds: Option<AnnouncedSettings>,
+    /// What was said here and no turn has taken yet, as it was typed.
+    pub(super) own: BTreeMap<InputId, WrittenMessage>,
     pub(super) asks: AskQueue,
-    pub(super) calls: KnownCalls,
     pub(super) stream: PieceStream,
     /// The turn that `stream` belongs to.
     pub(super) turn: String,
     /// The last line was the model's: no label is needed before its next one.
     pub(super) speaking: bool,
-    /// It was said that the model thinks.
-    pub(super) thought: bool,
+    /// The turn of which it was said that the model thinks.
+    pub(super) thought: String,
     pub(super) expected: BTreeMap<CommandTicket, TicketPurpose>,
     pub(super) pick: Option<PickList>,
     /// Of what the list of choices is that was asked for last.
     pub(super) kind: ChoiceKind,
-    /// Messages that were sent and not accepted yet, by the name they went under.
-    pub(super) sent: BTreeMap<String, SentMessage>,
     /// Pictures that go with the next message.
     pub(super) along: Vec<MessageAttachment>,
     /// Pictures of the clipboard, ever: no two have one name.
     pub(super) pictures: usize,
-    pub(super) shell: Option<CommandTicket>,
-    /// What it prints, in whole lines.
+    /// What a command of the person's own prints, in whole lines.
     pub(super) printing: PieceStream,
-    /// What the model would be told of the last shell command.
-    pub(super) shown: Option<String>,
-    counter: u64,
     /// The run was asked to end.
     pub(super) cancelled: bool,
     warned: bool,
     /// Standard input has ended: it is left when nothing more is to come.
     ended: bool,
-    leaving: bool,
-    /// A session is open.
-    pub(super) is_open: bool,
 }
 
 impl PlainTalk {
     pub(super) fn new(options: PlainOptions) -> PlainTalk {
         let pieces = if options.screen_reader { PieceSize::Paragraphs } else { PieceSize::Lines };
         let manner = if options.screen_reader { WordingStyle::Words } else { WordingStyle::Signs };
+        let app = App::for_lines(&options.name, options.first.clone(), (options.now)());
         PlainTalk {
             options,
+            app,
             out: String::new(),
-            wishes: VecDeque::new(),
             prompted: false,
             draft: String::new(),
             begun: TypingStart::Since,
-            open: OpenSession::default(),
+            holds: None,
+            own: BTreeMap::new(),
             asks: AskQueue::new(manner),
-            calls: KnownCalls::default(),
             stream: PieceStream::new(pieces),
             turn: String::new(),
             speaking: false,
-            thought: false,
+            thought: String::new(),
             expected: BTreeMap::new(),
             pick: None,
             kind: ChoiceKind::default(),
-            sent: BTreeMap::new(),
             along: Vec::new(),
             pictures: 0,
-            shell: None,
             printing: PieceStream::new(PieceSize::Lines),
-            shown: None,
-            counter: 0,
             cancelled: false,
             warned: false,
             ended: false,
-            leaving: false,
-            is_open: false,
         }
     }
 
     /// What is to be printed now; the prompt at its end when it is the person's turn.
     pub(super) fn take_output(&mut self) -> String {
-        let turn = self.is_open && !self.leaving && (self.asks.is_open() || !self.is_busy());
+        let turn = self.app.opened && !self.app.leaving && (self.asks.is_open() || !self.is_busy());
         if turn && self.options.prompt && !self.prompted {
             self.prompted = true;
             self.out.push_str(match (self.draft.is_empty(), self.options.screen_reader) {
@@ -180,39 +138,40 @@ impl PlainTalk {
 
     /// The next wish.
     pub(super) fn next_command(&mut self) -> Option<UiCommand> {
-        self.wishes.pop_front()
+        (!self.app.wishes.is_empty()).then(|| self.app.wishes.remove(0))
     }
 
     pub(super) fn has_wishes(&self) -> bool {
-        !self.wishes.is_empty()
+        !self.app.wishes.is_empty()
     }
 
     pub(super) fn push_command(&mut self, wish: UiCommand) {
-        self.wishes.push_back(wish);
+        self.app.wishes.push(wish);
     }
 
     /// A number that no wish had.
     pub(super) fn new_ticket(&mut self, what: TicketPurpose) -> CommandTicket {
-        self.counter += 1;
-        self.expected.insert(self.counter, what);
-        self.counter
+        let ticket = self.app.next_ticket();
+        self.expected.insert(ticket, what);
+        ticket
     }
 
     /// Something goes on, or is about to: it is not the person's turn.
     fn is_busy(&self) -> bool {
-        self.open.running
-            || self.shell.is_some()
-            || !self.sent.is_empty()
+        let seen = &self.app.fold.view;
+        seen.is_running()
+            || self.app.shell.is_running()
+            || !self.app.sent.is_empty()
             || !self.expected.is_empty()
             || self.asks.is_sent()
-            || !self.open.queued.is_empty()
+            || seen.has_untold_input()
     }
 
     /// Whether the next line is taken now. At a terminal somebody may speak into a run; what comes
     /// from a file or a pipe is worked off line by line, each when the one before it is done or when
     /// something asks, so that the same lines always do the same.
     pub(super) fn takes_lines(&self) -> bool {
-        self.is_open
+        self.app.opened
             && (self.options.terminal
                 || self.asks.is_open()
                 || !(self.is_busy() || self.has_wishes()))
@@ -265,9 +224,10 @@ impl PlainTalk {
         self.prompted = false;
         self.warned = false;
         // After `/quit` nothing is heard any more.
-        if self.ended || self.leaving {
+        if self.ended || self.app.leaving {
             return;
         }
+        self.app.now = (self.options.now)();
         if self.draft.is_empty() || begun == TypingStart::Before {
             self.begun = begun;
         }
@@ -286,13 +246,17 @@ impl PlainTalk {
         let mut text = take(&mut self.draft);
         text.push_str(line);
         if let Some(typed) = slash::parse_typed_command(&text) {
-            let (name, arguments) = (typed.name.to_owned(), typed.arguments.to_owned());
-            return self.run_command(&name, &arguments, &text);
+            // Pictures go with what is said, not with what is done here.
+            let is_said = self.app.is_said_command(typed.name);
+            let attached = if is_said { take(&mut self.along) } else { Vec::new() };
+            let text = text.trim().to_owned();
+            self.app.send_written(WrittenMessage { text, attached, kind: WrittenKind::Command });
+            return self.tell_act();
         }
         if self.begun == TypingStart::Before && self.asks.is_open() {
             return self.begun_before(text.trim());
         }
-        if let Some(answer) = self.asks.interpret_line(&text) {
+        if let Some(answer) = self.asks.interpret_line(&text, self.app.fold.view.asks().first()) {
             return self.send_answer(answer);
         }
         let text = text.trim();
@@ -308,10 +272,32 @@ impl PlainTalk {
             }
         }
         match text.strip_prefix('!').map(str::trim) {
-            Some(command) if !command.is_empty() => self.run_shell(command),
+            Some(command) if !command.is_empty() => {
+                let kind = WrittenKind::Shell;
+                let text = text.to_owned();
+                self.app.send_written(WrittenMessage { text, attached: Vec::new(), kind });
+                self.tell_act();
+            }
             _ if text.is_empty() => (),
             _ => self.send_message(text),
         }
+    }
+
+    /// Says what the app made of something that was typed, and shows what it is to show.
+    pub(super) fn tell_act(&mut self) {
+        if let Some(hint) = self.app.hint.take() {
+            match hint.tone {
+                NoticeTone::Bad => {
+                    let text = format!("error: {}", one_line(&hint.text));
+                    self.print_lines(LineVoice::Bad, &text);
+                }
+                NoticeTone::Good => self.print_lines(LineVoice::Good, &one_line(&hint.text)),
+                // What comes of it is told when it holds.
+                NoticeTone::Quiet => (),
+            }
+        }
+        self.show_views();
+        self.app.drop_screen_output();
     }
 
     /// A line that was begun before what is asked could be read decides nothing. It is a message, as
@@ -320,7 +306,8 @@ impl PlainTalk {
         if text.is_empty() {
             return;
         }
-        if self.asks.is_question() {
+        let ask = self.app.fold.view.asks().first();
+        if ask.is_some_and(|ask| ask.question().is_some()) {
             self.print_lines(
                 LineVoice::Warn,
                 "Not sent: that line was begun before the question was asked. It was:",
@@ -332,24 +319,15 @@ impl PlainTalk {
             self.print_lines(LineVoice::Warn, how);
             self.send_message(text);
         }
-        if let Some(lines) = self.asks.show_again() {
+        if let Some(lines) = self.asks.show_again(self.app.fold.view.asks().first()) {
             self.print_lines(LineVoice::Warn, &lines.join("\n"));
         }
     }
 
     fn send_answer(&mut self, answer: TypedAnswer) {
         match answer {
-            TypedAnswer::Decide(approval, decision, reason) => {
-                self.push_command(UiCommand::Tell(PersonCommand::Decide(ApprovalAnswer {
-                    approval,
-                    decision,
-                    reason,
-                    terms: None,
-                })));
-            }
-            TypedAnswer::Reply(question, answer) => {
-                self.push_command(UiCommand::Tell(PersonCommand::Reply { question, answer }))
-            }
+            TypedAnswer::Decide(decision, reason) => self.app.decide_approval(decision, reason),
+            TypedAnswer::Reply(answer) => self.app.reply_to_question(answer),
             TypedAnswer::Again(why) => {
                 self.print_lines(LineVoice::Warn, &why);
                 self.print_next_ask();
@@ -370,40 +348,24 @@ impl PlainTalk {
 
     /// Sends a message; while a run is on it waits for the next step.
     pub(super) fn send_message(&mut self, text: &str) {
-        self.counter += 1;
-        let client_id = format!("{}-{}", self.options.name, self.counter);
-        let attached = take(&mut self.along);
-        let said = SentMessage { text: text.to_owned(), attached: attached.clone() };
-        self.sent.insert(client_id.clone(), said);
         // Files that are named as `@path` stay in the words: the other end reads them.
-        self.push_command(UiCommand::Say { text: text.to_owned(), attached, client_id });
-    }
-
-    fn run_shell(&mut self, command: &str) {
-        if self.shell.is_some() {
-            return self
-                .print_lines(LineVoice::Bad, "error: a command runs already; Ctrl-C ends it.");
-        }
-        self.counter += 1;
-        self.shell = Some(self.counter);
-        self.shown = None;
-        self.push_command(UiCommand::Shell { command: command.to_owned(), ticket: self.counter });
+        let (text, attached) = (text.to_owned(), take(&mut self.along));
+        self.app.send_message(WrittenMessage { text, attached, kind: WrittenKind::Words });
     }
 
     /// Ctrl-C. `true`: it is left at once, without waiting for the other end.
     pub(super) fn handle_interrupt(&mut self) -> bool {
-        if self.leaving {
+        if self.app.leaving {
             return true;
         }
         let twice = take(&mut self.warned);
         if !take(&mut self.draft).is_empty() {
             self.print_lines(LineVoice::Quiet, "What was typed was thrown away.");
-        } else if let Some(ticket) = self.shell {
-            self.push_command(UiCommand::EndShell(ticket));
-        } else if self.open.running && !self.cancelled {
+        } else if self.app.end_shell() {
+        } else if self.is_running() && !self.cancelled {
             self.cancel_run();
             self.print_lines(LineVoice::Quiet, "Press Ctrl-C again to leave.");
-        } else if self.open.running || twice {
+        } else if self.is_running() || twice {
             self.leave();
         } else {
             self.warned = true;
@@ -413,10 +375,14 @@ impl PlainTalk {
         false
     }
 
+    pub(super) fn is_running(&self) -> bool {
+        self.app.fold.view.is_running()
+    }
+
     /// Ends the run.
     pub(super) fn cancel_run(&mut self) {
         self.cancelled = true;
-        self.push_command(UiCommand::Tell(PersonCommand::Cancel));
+        self.app.interrupt_run();
         self.print_lines(LineVoice::Quiet, "Stopping.");
     }
 
@@ -439,11 +405,12 @@ impl PlainTalk {
     /// After standard input has ended: nobody can be asked any more, and when nothing is to come it
     /// is left.
     pub(super) fn settle_after_end(&mut self) {
-        if !self.ended || self.leaving || !self.is_open {
+        if !self.ended || self.app.leaving || !self.app.opened {
             return;
         }
         if self.asks.is_open() {
-            match self.asks.answer_unattended(NOBODY_LEFT) {
+            let ask = self.app.fold.view.asks().first();
+            match self.asks.answer_unattended(NOBODY_LEFT, ask) {
                 Some(decided @ TypedAnswer::Decide(..)) => self.send_answer(decided),
                 // A question has no safe answer: the run ends with it.
                 Some(_) | None => self.cancel_run(),
@@ -455,20 +422,17 @@ impl PlainTalk {
 
     /// It is to be left: the other end gives the session back.
     pub(super) fn leave(&mut self) {
-        if !self.leaving {
-            self.leaving = true;
-            self.push_command(UiCommand::Leave);
-        }
+        self.app.leave();
     }
 
     pub(super) fn is_leaving(&self) -> bool {
-        self.leaving
+        self.app.leaving
     }
 
     /// The last words: how the session is taken up again, where there is one.
     pub(super) fn print_farewell(&mut self) -> Option<String> {
-        let exists = self.open.id.is_some() || self.open.seq > 0;
-        let resume = clean_text(&self.open.about.resume).into_owned();
+        let exists = self.app.fold.settings.session.is_some() || self.app.fold.seq > 0;
+        let resume = clean_text(&self.app.about.resume).into_owned();
         if exists && !resume.is_empty() {
             self.print_lines(LineVoice::Label, &format!("To go on with this session: {resume}"));
             return Some(resume);

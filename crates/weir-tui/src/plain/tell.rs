@@ -1,12 +1,10 @@
 //! Facts in words, for line mode: what a call does, how it ended, how a run ended. Pure; everything
 //! is made safe. Not here: the model's text as it streams, and what asks the person.
 
-use std::collections::BTreeMap;
-
-use weir_core::event::{CallFinished, CallJudged, Event, RunFinished, RunStatus};
-use weir_core::ids::CallId;
+use weir_core::event::{CallFinished, Event, RunFinished, RunStatus};
 use weir_core::tool::PlanStatus;
 use weir_core::view::plain::visible_text;
+use weir_core::view::transcript::{CallEntry, CallStage, Transcript};
 
 use crate::app::notes::{self, Loud};
 use crate::words::{
@@ -14,8 +12,6 @@ use crate::words::{
     to_sentence,
 };
 
-/// Most calls that are remembered at once; a turn has far fewer.
-const CALLS_MAX: usize = 1_000;
 /// Longest description of a call, in characters.
 const ABOUT_CHARACTERS_MAX: usize = 200;
 /// Lines of the task list that are said.
@@ -45,122 +41,92 @@ pub(super) enum LineVoice {
 /// A line to be printed.
 pub(super) type VoicedLine = (LineVoice, String);
 
-/// What is known of the calls of the run that is on.
-#[derive(Debug, Default)]
-pub(super) struct KnownCalls {
-    known: BTreeMap<CallId, KnownCall>,
-}
-
-#[derive(Debug)]
-struct KnownCall {
-    tool: String,
-    about: String,
-    /// It changes something: it is said when it begins, too.
-    changes: bool,
-}
-
-impl KnownCalls {
-    /// Nothing is known any more.
-    pub(super) fn forget_calls(&mut self) {
-        self.known.clear();
-    }
-
-    /// What a fact says; empty: nothing that is said in this way.
-    pub(super) fn describe_event(&mut self, event: &Event) -> Vec<VoicedLine> {
-        match event {
-            Event::CallProposed(f) => {
-                let about = argument_summary(&f.input);
-                let call = KnownCall { tool: one_line(&f.tool), about, changes: true };
-                self.known.insert(f.call, call);
-                while self.known.len() > CALLS_MAX {
-                    self.known.pop_first();
-                }
-                Vec::new()
-            }
-            Event::CallJudged(f) => {
-                self.note_judgement(f);
-                Vec::new()
-            }
-            Event::CallStarted(f) => match self.known.get(&f.call) {
-                Some(call) if call.changes => vec![(LineVoice::Tool, call_line(call, "runs"))],
-                Some(_) | None => Vec::new(),
-            },
-            Event::CallReconciled(f) => {
-                let what = format!("runs again, because it had not happened: {}", f.evidence);
-                self.about_call(f.call, LineVoice::Tool, &one_line(&what))
-            }
-            Event::CallFinished(f) => vec![self.describe_finish(f)],
-            Event::CallUnknown(f) => {
-                let what = format!(
-                    "outcome unknown: {} Look whether it happened before it is done again.",
-                    to_sentence(&f.reason)
-                );
-                let about = self.known.get(&f.call).map(|call| call.about.clone());
-                let tool = one_line(&f.tool);
-                let call = KnownCall { tool, about: about.unwrap_or_default(), changes: true };
-                vec![(LineVoice::Warn, call_line(&call, &what))]
-            }
-            Event::PlanUpdated(f) => {
-                let done = f.items.iter().filter(|item| item.status == PlanStatus::Done).count();
-                let head = format!("tasks: {done} of {} done", f.items.len());
-                let items = f.items.iter().take(TASKS_MAX).map(|item| {
-                    let how = match item.status {
-                        PlanStatus::Pending => "to do",
-                        PlanStatus::InProgress => "under way",
-                        PlanStatus::Done => "done",
-                    };
-                    (LineVoice::Quiet, format!("  {how}: {}", one_line(&item.text)))
-                });
-                [(LineVoice::Quiet, head)].into_iter().chain(items).collect()
-            }
-            Event::RunFinished(f) => {
-                self.forget_calls();
-                run_end_lines(f)
-            }
-            Event::ImageProduced(f) => {
-                let what = format!("a picture was made: {}", one_line(&f.media_type));
-                vec![(LineVoice::Quiet, what)]
-            }
-            event => agent_report(event).map_or_else(|| fact_note_lines(event), |line| vec![line]),
+/// What a fact says, after `seen` has taken it in; empty: nothing that is said in this way.
+pub(super) fn event_lines(event: &Event, seen: &Transcript) -> Vec<VoicedLine> {
+    match event {
+        Event::CallStarted(f) => match seen.find_call(f.call).filter(|call| changes_world(call)) {
+            Some(call) => vec![(LineVoice::Tool, call_line(call, "runs"))],
+            None => Vec::new(),
+        },
+        Event::CallReconciled(f) => {
+            let what = format!("runs again, because it had not happened: {}", f.evidence);
+            let call = seen.find_call(f.call);
+            let line = call.map(|call| (LineVoice::Tool, call_line(call, &one_line(&what))));
+            line.into_iter().collect()
         }
-    }
-
-    fn note_judgement(&mut self, fact: &CallJudged) {
-        if let Some(call) = self.known.get_mut(&fact.call) {
-            let summary = one_line(&fact.inspection.summary);
-            if !summary.is_empty() {
-                call.about = shorten_text(&summary, ABOUT_CHARACTERS_MAX);
-            }
-            call.changes = fact.inspection.effects.changes_world();
+        Event::CallFinished(f) => {
+            seen.find_call(f.call).map(|call| describe_finish(f, call)).into_iter().collect()
         }
-    }
-
-    fn describe_finish(&mut self, fact: &CallFinished) -> VoicedLine {
-        let about = self.known.remove(&fact.call).map(|call| call.about).unwrap_or_default();
-        let call = KnownCall { tool: one_line(&fact.tool), about, changes: false };
-        let summary = shorten_text(&one_line(&fact.summary), ABOUT_CHARACTERS_MAX);
-        let mut what = match (fact.ok, fact.duration_ms) {
-            (true, ms) => format!("done in {}", duration_text(ms)),
-            (false, 0) => "not done".into(),
-            (false, ms) => format!("failed after {}", duration_text(ms)),
-        };
-        if !summary.is_empty() && summary != call.about {
-            what.push_str(&format!(": {summary}"));
+        Event::CallUnknown(f) => {
+            let what = format!(
+                "{}: {} Look whether it happened before it is done again.",
+                CallStage::Unknown.stage_words(),
+                to_sentence(&f.reason)
+            );
+            let line = match seen.find_call(f.call) {
+                Some(call) => call_line(call, &what),
+                None => format!("tool {}: {what}", one_line(&f.tool)),
+            };
+            vec![(LineVoice::Warn, line)]
         }
-        if let Some(why) = &fact.withheld {
-            what.push_str(&format!("; its result is withheld: {}", one_line(why)));
+        Event::PlanUpdated(f) => {
+            let done = f.items.iter().filter(|item| item.status == PlanStatus::Done).count();
+            let head = format!("tasks: {done} of {} done", f.items.len());
+            let items = f.items.iter().take(TASKS_MAX).map(|item| {
+                let how = match item.status {
+                    PlanStatus::Pending => "to do",
+                    PlanStatus::InProgress => "under way",
+                    PlanStatus::Done => "done",
+                };
+                (LineVoice::Quiet, format!("  {how}: {}", one_line(&item.text)))
+            });
+            [(LineVoice::Quiet, head)].into_iter().chain(items).collect()
         }
-        (if fact.ok { LineVoice::Tool } else { LineVoice::Bad }, call_line(&call, &what))
-    }
-
-    fn about_call(&self, call: CallId, voice: LineVoice, what: &str) -> Vec<VoicedLine> {
-        self.known.get(&call).map(|call| (voice, call_line(call, what))).into_iter().collect()
+        Event::RunFinished(f) => run_end_lines(f),
+        Event::ImageProduced(f) => {
+            let what = format!("a picture was made: {}", one_line(&f.media_type));
+            vec![(LineVoice::Quiet, what)]
+        }
+        event => agent_report(event).map_or_else(|| fact_note_lines(event), |line| vec![line]),
     }
 }
 
-fn call_line(call: &KnownCall, what: &str) -> String {
-    let between = if call.about.is_empty() { "" } else { ", " };
-    format!("tool {}{between}{}: {what}", call.tool, call.about)
+/// Whether it changes something: then it is said when it begins, too. Nobody knows it of one that was
+/// not judged.
+fn changes_world(call: &CallEntry) -> bool {
+    call.judged.as_ref().is_none_or(|fact| fact.inspection.effects.changes_world())
+}
+
+/// What it is about.
+fn call_subject(call: &CallEntry) -> String {
+    let judged = call.judged.as_ref().map(|fact| one_line(&fact.inspection.summary));
+    match judged.filter(|summary| !summary.is_empty()) {
+        Some(summary) => shorten_text(&summary, ABOUT_CHARACTERS_MAX),
+        None => argument_summary(&call.proposed.fact.input),
+    }
+}
+
+fn describe_finish(fact: &CallFinished, call: &CallEntry) -> VoicedLine {
+    let summary = shorten_text(&one_line(&fact.summary), ABOUT_CHARACTERS_MAX);
+    let word = call.stage.stage_words();
+    let mut what = match call.stage {
+        CallStage::Done => format!("{word} in {}", duration_text(fact.duration_ms)),
+        CallStage::Failed => format!("{word} after {}", duration_text(fact.duration_ms)),
+        _ => word.to_owned(),
+    };
+    if !summary.is_empty() && summary != call_subject(call) {
+        what.push_str(&format!(": {summary}"));
+    }
+    if let Some(why) = &fact.withheld {
+        what.push_str(&format!("; its result is withheld: {}", one_line(why)));
+    }
+    (if fact.ok { LineVoice::Tool } else { LineVoice::Bad }, call_line(call, &what))
+}
+
+fn call_line(call: &CallEntry, what: &str) -> String {
+    let subject = call_subject(call);
+    let between = if subject.is_empty() { "" } else { ", " };
+    format!("tool {}{between}{subject}: {what}", call.tool_name())
 }
 
 /// The first short text of the arguments: mostly a path or a command.

@@ -308,7 +308,12 @@ async fn f1_commands_of_line_mode() {
     t.tell(UiUpdate::Shell { ticket: 3, news: end }).await;
     assert!(t.taken().starts_with("one\ntwo\ncommand: exit 0"));
     t.line("/show").await;
-    assert!(matches!(&t.wished()[..], [UiCommand::Say { text, .. }] if *text == shown));
+    let wished = t.wished();
+    let [UiCommand::Say { text, .. }] = &wished[..] else { panic!("{wished:?}") };
+    // The model is told whose command it was, as by the screen.
+    assert_eq!(*text, format!("I ran this command myself:\n```\n{shown}\n```"));
+    t.line("/show").await;
+    assert_eq!(t.wished(), []);
 }
 
 #[tokio::test]

@@ -2,6 +2,7 @@
 //! here: cleaning, which whoever prints does.
 
 use pulldown_cmark::{CodeBlockKind, Event, HeadingLevel, Options, Parser, Tag, TagEnd};
+use weir_core::view::diff::DiffLineKind;
 
 /// Deepest nesting that is followed; what lies deeper is said as if it lay there.
 const DEPTH_MAX: usize = 16;
@@ -18,20 +19,20 @@ pub(super) fn spoken_lines(text: &str) -> Vec<String> {
     said.lines
 }
 
-/// A line of a difference in words.
-pub(super) fn diff_line_words(line: &str) -> String {
-    if line.starts_with("@@") {
-        return "Another place:".into();
-    }
-    for (sign, word) in [("+++ ", "new file: "), ("--- ", "old file: "), ("+", "added: ")] {
-        if let Some(rest) = line.strip_prefix(sign) {
-            return format!("{word}{rest}");
-        }
-    }
-    match (line.strip_prefix('-'), line.strip_prefix(' ')) {
-        (Some(rest), _) => format!("removed: {rest}"),
-        (None, Some(rest)) => format!("as before: {rest}"),
-        (None, None) => line.to_owned(),
+/// A line of a difference in words. `line`: with its sign, where it has one.
+pub(super) fn diff_line_words(kind: DiffLineKind, line: &str) -> String {
+    let after = |sign: &str| line.strip_prefix(sign).unwrap_or(line);
+    match kind {
+        DiffLineKind::Hunk => "Another place:".into(),
+        DiffLineKind::File => match (line.strip_prefix("+++ "), line.strip_prefix("--- ")) {
+            (Some(name), _) => format!("new file: {name}"),
+            (None, Some(name)) => format!("old file: {name}"),
+            (None, None) => line.to_owned(),
+        },
+        DiffLineKind::Added => format!("added: {}", after("+")),
+        DiffLineKind::Removed => format!("removed: {}", after("-")),
+        DiffLineKind::Same => format!("as before: {}", after(" ")),
+        DiffLineKind::Note => line.to_owned(),
     }
 }
 
@@ -201,6 +202,8 @@ fn heading_number(level: HeadingLevel) -> u8 {
 
 #[cfg(test)]
 mod tests {
+    use weir_core::view::diff::diff_lines;
+
     use super::{diff_line_words, spoken_lines};
 
     #[test]
@@ -214,8 +217,12 @@ mod tests {
             ("@@ -1 +1 @@", "Another place:"),
             ("diff", "diff"),
         ] {
-            assert_eq!(diff_line_words(line), expected);
+            let said = diff_lines(line.lines()).map(|line| diff_line_words(line.kind, line.line));
+            assert_eq!(said.collect::<String>(), expected);
         }
+        let posed = "@@ -1 +0,0 @@\n--- a/other\n";
+        let said = diff_lines(posed.lines()).map(|line| diff_line_words(line.kind, line.line));
+        assert_eq!(said.last().as_deref(), Some("removed: -- a/other"), "content is no head");
     }
 
     #[test]

@@ -3,13 +3,13 @@
 //! against answers by mistake).
 
 use std::cell::Cell;
-use std::sync::Arc;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::text::{Line, Span};
-use weir_core::event::{ApprovalRequested, Decision, Event};
+use weir_core::event::{ApprovalRequested, Decision};
 use weir_core::governance::label::Taint;
 use weir_core::view::told::permission_command;
+use weir_core::view::transcript::PendingAsk;
 use weir_core::view::visible::lookalike_remarks;
 
 use super::typed::DialogLineInput;
@@ -46,7 +46,7 @@ enum VisiblePart {
 /// The dialog.
 #[derive(Debug, Clone)]
 pub(crate) struct ApprovalDialog {
-    event: Arc<Event>,
+    ask: PendingAsk,
     /// The reason of a no, while it is typed.
     reason: Option<DialogLineInput>,
     /// What the last view had room for.
@@ -78,25 +78,18 @@ pub(crate) struct DialogState {
 }
 
 impl ApprovalDialog {
-    /// A dialog about an `approval.requested` or `agent.asked`.
-    pub(crate) fn new(event: Arc<Event>) -> ApprovalDialog {
-        ApprovalDialog { event, reason: None, seen: Cell::new(VisiblePart::All) }
+    /// A dialog about a call of the session or of a sub-agent.
+    pub(crate) fn new(ask: PendingAsk) -> ApprovalDialog {
+        ApprovalDialog { ask, reason: None, seen: Cell::new(VisiblePart::All) }
     }
 
     /// What is asked.
     pub(crate) fn request(&self) -> Option<&ApprovalRequested> {
-        match self.event.as_ref() {
-            Event::ApprovalRequested(fact) => Some(fact),
-            Event::AgentAsked(fact) => Some(&fact.request),
-            _ => None,
-        }
+        self.ask.request()
     }
 
     fn path(&self) -> &[String] {
-        match self.event.as_ref() {
-            Event::AgentAsked(fact) => &fact.path,
-            _ => &[],
-        }
+        self.ask.agent_path()
     }
 
     /// A reason is being typed.

@@ -5,7 +5,6 @@
 use std::mem;
 
 use ratatui::text::{Line, Span};
-use weir_core::event::Event;
 
 use super::footer::{self, FooterData};
 use crate::app::entries::{EntryContent, TranscriptEntry};
@@ -75,7 +74,7 @@ fn finished_lines(app: &mut App, width: usize, rows: usize, theme: &Theme) -> Ve
                 Some(entry) => (printed_kind(entry), entry_lines(app, n, width, theme)),
                 None => continue,
             },
-            PrintItem::Left(entry) => {
+            PrintItem::AsItWas(entry) => {
                 (printed_kind(&entry), entry_body_lines(&entry, width, theme, DetailLevel::Brief))
             }
             PrintItem::Thought { ms, text } => match app.thoughts {
@@ -90,8 +89,8 @@ fn finished_lines(app: &mut App, width: usize, rows: usize, theme: &Theme) -> Ve
                 }
                 (LastPrinted::Text, rest)
             }
-            PrintItem::Beside(event) => {
-                lines.extend(media_and_source_lines(&event, width, theme));
+            PrintItem::Beside(fact) => {
+                lines.extend(media_and_source_lines(&fact, width, theme));
                 continue;
             }
             PrintItem::Screen => {
@@ -156,9 +155,7 @@ fn entry_lines(app: &App, n: usize, width: usize, theme: &Theme) -> Vec<Line<'st
     let entries = app.fold.transcript.entries();
     let Some(entry) = entries.get(n) else { return Vec::new() };
     let before = n.checked_sub(1).and_then(|n| entries.get(n)).map(|entry| &entry.what);
-    if let (EntryContent::Ended(event), Some(EntryContent::Note(_, told))) = (&entry.what, before)
-        && let Event::RunFinished(fact) = event.as_ref()
-    {
+    if let (EntryContent::Ended(fact), Some(EntryContent::Note(_, told))) = (&entry.what, before) {
         // The line above may have said already what went wrong.
         let error = fact.error.as_deref().filter(|error| one_line(error) != *told);
         return run_end_lines(fact, error, width, theme, DetailLevel::Brief);

@@ -11,7 +11,9 @@ use super::rewind::RewindScreen;
 use super::sessions::SessionsScreen;
 use super::transcript::ConversationScreen;
 use super::{Screen, ScreenStep};
+use crate::app::commands::face_commands;
 use crate::app::entries::EntryTranscript;
+use crate::app::painter::AppPainter;
 use crate::link::{
     ChoiceOption, ListResult, RewindScope, SessionLine, SessionTarget, SlashCommandInfo, TextKind,
     UiCommand, UiUpdate,
@@ -269,7 +271,7 @@ fn f1_frames_of_going_back_with_a_preview() {
 #[test]
 fn f1_frames_of_the_help() {
     let (mut desk, _) = Desk::new(HelpScreen::new(), talked());
-    desk.named.extend(crate::app::commands::COMMANDS.iter().map(|command| SlashCommandInfo {
+    desk.named.extend(face_commands(AppPainter::Screen).map(|command| SlashCommandInfo {
         name: command.name.into(),
         about: command.about.into(),
         hint: command.hint.into(),

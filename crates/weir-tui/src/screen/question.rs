@@ -1,11 +1,9 @@
 //! The dialog about a question: options by number or arrow, several by the space bar, or the
 //! person's own words. Pure. It stands in the live region of the chat.
 
-use std::sync::Arc;
-
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::text::{Line, Span};
-use weir_core::event::{Event, QuestionAsked};
+use weir_core::event::{QuestionAsked, SharedFact};
 
 use super::approval::DialogState;
 use super::typed::DialogLineInput;
@@ -17,7 +15,7 @@ use crate::words::{count_text, one_line};
 /// The dialog.
 #[derive(Debug, Clone)]
 pub(crate) struct QuestionDialog {
-    event: Arc<Event>,
+    fact: SharedFact<QuestionAsked>,
     /// Which option the arrow stands at; one past the last: the person's own words.
     at: usize,
     /// Options that are ticked.
@@ -39,21 +37,15 @@ pub(crate) enum QuestionKeyOutcome {
 }
 
 impl QuestionDialog {
-    /// A dialog about a `question.asked`.
-    pub(crate) fn new(event: Arc<Event>) -> QuestionDialog {
-        let count = match event.as_ref() {
-            Event::QuestionAsked(fact) => fact.options.len(),
-            _ => 0,
-        };
-        QuestionDialog { event, at: 0, ticked: vec![false; count], own: DialogLineInput::default() }
+    /// A dialog about a question.
+    pub(crate) fn new(fact: SharedFact<QuestionAsked>) -> QuestionDialog {
+        let count = fact.options.len();
+        QuestionDialog { fact, at: 0, ticked: vec![false; count], own: DialogLineInput::default() }
     }
 
     /// What is asked.
-    pub(crate) fn question_fact(&self) -> Option<&QuestionAsked> {
-        match self.event.as_ref() {
-            Event::QuestionAsked(fact) => Some(fact),
-            _ => None,
-        }
+    pub(crate) fn question_fact(&self) -> &QuestionAsked {
+        &self.fact
     }
 
     fn on_own(&self) -> bool {
@@ -69,7 +61,7 @@ impl QuestionDialog {
 
     /// A key.
     pub(crate) fn handle_key(&mut self, key: KeyEvent) -> QuestionKeyOutcome {
-        let Some(fact) = self.question_fact() else { return QuestionKeyOutcome::Passed };
+        let fact = self.fact.clone();
         let (options, multiple) = (fact.options.len(), fact.multiple);
         let plain = !key.modifiers.intersects(KeyModifiers::CONTROL | KeyModifiers::ALT);
         match key.code {
@@ -98,7 +90,7 @@ impl QuestionDialog {
     }
 
     fn build_reply(&self) -> QuestionKeyOutcome {
-        let Some(fact) = self.question_fact() else { return QuestionKeyOutcome::Passed };
+        let fact = self.fact.clone();
         let own = Some(self.own.text().to_owned()).filter(|text| !text.is_empty());
         if self.on_own() && !fact.multiple {
             return own.map_or(QuestionKeyOutcome::Took, QuestionKeyOutcome::Reply);
@@ -132,7 +124,7 @@ impl QuestionDialog {
         theme: &Theme,
         standing: DialogState,
     ) -> (Vec<Line<'static>>, Option<(usize, usize)>) {
-        let Some(fact) = self.question_fact() else { return (Vec::new(), None) };
+        let fact = self.question_fact();
         let more = match standing.others {
             0 => String::new(),
             n => format!(" ({n} more after it)"),

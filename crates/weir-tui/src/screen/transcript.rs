@@ -6,7 +6,6 @@ use std::collections::HashSet;
 
 use crossterm::event::{KeyCode, KeyEvent};
 use ratatui::text::{Line, Span};
-use weir_core::event::Event;
 use weir_core::message::{MessageBlock, plain_text};
 
 use super::frame::{
@@ -230,25 +229,23 @@ enum JumpBackward {
 fn searchable_text(entry: &TranscriptEntry) -> String {
     match &entry.what {
         EntryContent::Said(_) => entry.input_text().unwrap_or_default(),
-        EntryContent::Replied { event, .. } => match event.as_ref() {
-            Event::ModelReplied(fact) => {
-                let texts = fact.content.iter().filter_map(|block| match block {
-                    MessageBlock::Text { text, .. } | MessageBlock::Thinking { text, .. } => {
-                        Some(text.as_str())
-                    }
-                    _ => None,
-                });
-                texts.collect::<Vec<_>>().join("\n")
-            }
-            _ => String::new(),
-        },
+        EntryContent::Replied { fact, .. } => {
+            let texts = fact.content.iter().filter_map(|block| match block {
+                MessageBlock::Text { text, .. } | MessageBlock::Thinking { text, .. } => {
+                    Some(text.as_str())
+                }
+                _ => None,
+            });
+            texts.collect::<Vec<_>>().join("\n")
+        }
         EntryContent::Call(row) => {
-            let asked = row.proposal().map(|fact| format!("{} {}", fact.tool, fact.input));
-            let done = row.result();
+            let asked = &row.proposed.fact;
+            let asked = format!("{} {}", asked.tool, asked.input);
+            let done = row.finished.as_ref();
             let done = done.map(|fact| format!("{}\n{}", fact.summary, plain_text(&fact.result)));
-            [asked, done]
+            [asked]
                 .into_iter()
-                .flatten()
+                .chain(done)
                 .chain(row.notes.iter().map(|note| note.text().to_owned()))
                 .collect::<Vec<_>>()
                 .join("\n")

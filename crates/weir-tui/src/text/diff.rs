@@ -1,12 +1,12 @@
 //! Unified diffs: every line with its number and sign, and what changed within a line marked.
 //!
-//! What is a head and what is content is decided by the sizes of the hunks, as in
-//! `weir_core::view::visible::diff`: content cannot pose as a file's head. Not here: how a difference
-//! is made, and its summary.
+//! What is a head and what is content says `weir_core::view::diff`. Not here: how a difference is made,
+//! and its summary.
 
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
-use weir_core::view::visible::{grouped_number, hunk_sizes};
+use weir_core::view::diff::{DiffLine, DiffLineKind, diff_lines};
+use weir_core::view::visible::grouped_number;
 
 use super::clean::clean_line;
 use super::theme::Theme;
@@ -30,7 +30,8 @@ pub fn render_diff(
     theme: &Theme,
 ) -> Vec<Line<'static>> {
     let total = diff.lines().count();
-    let rows = diff_rows(diff.lines().take(lines_max.saturating_add(1)));
+    let lines = diff_lines(diff.lines().take(lines_max.saturating_add(1)));
+    let rows: Vec<DiffRow> = lines.map(|line| DiffRow::of_line(&line)).collect();
     let last = rows.iter().filter_map(|row| row.number).max().unwrap_or(0);
     let digits = if last == 0 { 0 } else { last.to_string().len() };
     let gutter = if digits + 3 + TEXT_CELLS_MIN > width { 0 } else { digits };
@@ -70,22 +71,8 @@ pub fn render_diff(
     out
 }
 
-/// What a line of a diff is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum DiffRowKind {
-    /// Names of files.
-    File,
-    /// Where a hunk stands.
-    Hunk,
-    /// `\ No newline at end of file`, `index …`.
-    Note,
-    Same,
-    Added,
-    Removed,
-}
-
 struct DiffRow {
-    kind: DiffRowKind,
+    kind: DiffLineKind,
     /// Where the line stands: in the new file, or in the old one if it was taken away.
     number: Option<usize>,
     /// Without its sign, safe to look at.
@@ -99,80 +86,10 @@ struct DiffLayout {
     gutter: usize,
 }
 
-/// Where the reading of a hunk is.
-#[derive(Default)]
-struct HunkProgress {
-    old_left: usize,
-    new_left: usize,
-    old: usize,
-    new: usize,
-}
-
-fn diff_rows<'a>(lines: impl Iterator<Item = &'a str>) -> Vec<DiffRow> {
-    let mut hunk = HunkProgress::default();
-    lines.map(|line| diff_row(line, &mut hunk)).collect()
-}
-
-fn diff_row(line: &str, hunk: &mut HunkProgress) -> DiffRow {
-    let whole = |kind| DiffRow { kind, number: None, text: displayed_line(line) };
-    let rest = |kind, number| {
-        let text = line.get(1..).map(displayed_line).unwrap_or_default();
-        DiffRow { kind, number, text }
-    };
-    if hunk.old_left > 0 || hunk.new_left > 0 {
-        let (old, new) = (hunk.old, hunk.new);
-        return match line.as_bytes().first() {
-            Some(b'+') => {
-                hunk.new_left = hunk.new_left.saturating_sub(1);
-                hunk.new += 1;
-                rest(DiffRowKind::Added, Some(new))
-            }
-            Some(b'-') => {
-                hunk.old_left = hunk.old_left.saturating_sub(1);
-                hunk.old += 1;
-                rest(DiffRowKind::Removed, Some(old))
-            }
-            Some(b'\\') => whole(DiffRowKind::Note),
-            first => {
-                hunk.old_left = hunk.old_left.saturating_sub(1);
-                hunk.new_left = hunk.new_left.saturating_sub(1);
-                (hunk.old, hunk.new) = (hunk.old + 1, hunk.new + 1);
-                match first {
-                    Some(b' ') => rest(DiffRowKind::Same, Some(new)),
-                    _ => DiffRow {
-                        kind: DiffRowKind::Same,
-                        number: Some(new),
-                        text: displayed_line(line),
-                    },
-                }
-            }
-        };
+impl DiffRow {
+    fn of_line(line: &DiffLine<'_>) -> DiffRow {
+        DiffRow { kind: line.kind, number: line.number, text: displayed_line(line.text) }
     }
-    if let Some(head) = line.strip_prefix("@@ -") {
-        if let Some((old, new)) = hunk_starts(head)
-            && let Some((old_left, new_left)) = hunk_sizes(head)
-        {
-            *hunk = HunkProgress { old_left, new_left, old, new };
-        }
-        return whole(DiffRowKind::Hunk);
-    }
-    match line.as_bytes() {
-        [b'-', b'-', b'-', b' ', ..] | [b'+', b'+', b'+', b' ', ..] => whole(DiffRowKind::File),
-        // A difference without heads.
-        [b'+', ..] => rest(DiffRowKind::Added, None),
-        [b'-', ..] => rest(DiffRowKind::Removed, None),
-        [b' ', ..] => rest(DiffRowKind::Same, None),
-        [b'@', b'@', ..] => whole(DiffRowKind::Hunk),
-        _ if line.starts_with("diff ") => whole(DiffRowKind::File),
-        _ => whole(DiffRowKind::Note),
-    }
-}
-
-/// The first lines of the two sides in `12,3 +12,4 @@`.
-fn hunk_starts(head: &str) -> Option<(usize, usize)> {
-    let first = |range: &str| range.split(',').next()?.parse().ok();
-    let mut words = head.split(' ');
-    Some((first(words.next()?)?, first(words.next()?.strip_prefix('+')?)?))
 }
 
 /// A line as it may be shown; one that is too long says so.
@@ -187,13 +104,13 @@ fn displayed_line(line: &str) -> String {
 /// Of every row: the row that it became, or was.
 fn pair_rows(rows: &[DiffRow]) -> Vec<Option<usize>> {
     let mut pairs = vec![None; rows.len()];
-    let run = |from: usize, kind: DiffRowKind| {
+    let run = |from: usize, kind: DiffLineKind| {
         rows[from..].iter().take_while(|row| row.kind == kind).count()
     };
     let mut at = 0;
     while at < rows.len() {
-        let removed = run(at, DiffRowKind::Removed);
-        let added = run(at + removed, DiffRowKind::Added);
+        let removed = run(at, DiffLineKind::Removed);
+        let added = run(at + removed, DiffLineKind::Added);
         // Runs of different length are other text, not changed text.
         if removed == added {
             for pair in 0..removed {
@@ -214,12 +131,12 @@ impl DiffRow {
         theme: &Theme,
     ) -> Vec<Line<'static>> {
         let (sign, style, marked) = match self.kind {
-            DiffRowKind::File => return self.render_whole_row(place, theme.heading),
-            DiffRowKind::Hunk => return self.render_whole_row(place, theme.accent),
-            DiffRowKind::Note => return self.render_whole_row(place, theme.quiet),
-            DiffRowKind::Same => (" ", theme.text, theme.text),
-            DiffRowKind::Added => ("+", theme.added, theme.added_word()),
-            DiffRowKind::Removed => ("-", theme.removed, theme.removed_word()),
+            DiffLineKind::File => return self.render_whole_row(place, theme.heading),
+            DiffLineKind::Hunk => return self.render_whole_row(place, theme.accent),
+            DiffLineKind::Note => return self.render_whole_row(place, theme.quiet),
+            DiffLineKind::Same => (" ", theme.text, theme.text),
+            DiffLineKind::Added => ("+", theme.added, theme.added_word()),
+            DiffLineKind::Removed => ("-", theme.removed, theme.removed_word()),
         };
         let number = match (place.gutter, self.number) {
             (0, _) => String::new(),

@@ -1,6 +1,6 @@
 //! Markdown to lines, also while it is being written.
 //!
-//! A text is cut into pieces (`scan`) that no longer text changes, and each piece is laid out by
+//! A text is cut into pieces (`weir_core::view::markdown_cut`) that no longer text changes, and each piece is laid out by
 //! itself (`paint`, `page`, `table`). Whether it comes at once or in crumbs, its lines are the same.
 //! Two things follow from that, and differ from a page in a browser: points of a list stand without
 //! empty lines between them, and links by reference (`[text][name]`) stay as they are written, like
@@ -9,19 +9,17 @@
 use std::collections::VecDeque;
 
 use ratatui::text::Line;
+use weir_core::view::markdown_cut::{MarkdownPiece, PieceScanner};
 
 use super::theme::Theme;
 
 mod page;
 mod paint;
-mod scan;
-mod shape;
 mod table;
 mod write;
 
 use page::LongCode;
 use paint::MarkdownPainter;
-use scan::{MarkdownPiece, PieceScanner};
 
 /// `text` in lines of at most `width` cells.
 pub fn render_markdown(text: &str, width: usize, theme: &Theme) -> Vec<Line<'static>> {

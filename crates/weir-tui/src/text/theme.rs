@@ -3,6 +3,7 @@
 //! Not here: what the terminal can do (`terminal`); it says its [`ColourDepth`] and every theme keeps to it.
 
 use ratatui::style::{Color, Modifier, Style};
+use weir_highlight::CodeWord;
 
 mod palette;
 
@@ -19,27 +20,6 @@ pub enum ColourDepth {
     Many,
     /// 24 bits.
     True,
-}
-
-/// What a word of code is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CodeWord {
-    /// What the language itself has.
-    Keyword,
-    /// Text in quotes.
-    Text,
-    /// What people say about the code.
-    Comment,
-    /// Numbers and other constants.
-    Constant,
-    /// Names of functions.
-    Function,
-    /// Names of types, tags, headings.
-    Type,
-    /// A line that a patch adds.
-    Added,
-    /// A line that a patch takes away.
-    Removed,
 }
 
 /// Styles by meaning.
@@ -183,24 +163,15 @@ fn nearest_indexed(red: u8, green: u8, blue: u8) -> u8 {
 mod tests {
     use ratatui::style::{Color, Style};
 
-    use super::{CodeWord, ColourDepth, Theme, nearest_indexed};
+    use weir_highlight::CodeWord;
 
-    const WORDS: [CodeWord; 8] = [
-        CodeWord::Keyword,
-        CodeWord::Text,
-        CodeWord::Comment,
-        CodeWord::Constant,
-        CodeWord::Function,
-        CodeWord::Type,
-        CodeWord::Added,
-        CodeWord::Removed,
-    ];
+    use super::{ColourDepth, Theme, nearest_indexed};
 
     fn styles(theme: &Theme) -> Vec<Style> {
         let t = theme;
         let mut all = vec![t.text, t.quiet, t.accent, t.good, t.bad, t.warn, t.person, t.tool];
         all.extend([t.heading, t.code, t.link, t.quote, t.added, t.removed, t.chosen]);
-        all.extend(WORDS.map(|word| t.word_style(word)));
+        all.extend(CodeWord::ALL.map(|word| t.word_style(word)));
         all.extend([t.added_word(), t.removed_word()]);
         all
     }

@@ -1,8 +1,9 @@
 //! What was said while a run is on and no turn has taken yet. Nothing leaves it but by a fact: what
 //! is taken back may have been told already.
 
+use weir_core::event::InputAccepted;
 use weir_core::ids::InputId;
-use weir_core::view::transcript::PlacedFact;
+use weir_core::view::transcript::SeenFact;
 
 use super::super::entries::TranscriptEntry;
 use super::{FoldEvent, SessionFold};
@@ -30,14 +31,14 @@ impl SessionFold {
         }
     }
 
-    fn take_queued(&mut self, at: &PlacedFact) -> Option<WaitingInput> {
-        let input = at.input()?.input;
+    fn take_queued(&mut self, at: &SeenFact<InputAccepted>) -> Option<WaitingInput> {
+        let input = at.fact.input;
         let n = self.queue.iter().position(|queued| queued.input == input)?;
         Some(self.queue.remove(n))
     }
 
     /// The model is told what waited.
-    pub(super) fn deliver_input(&mut self, at: &PlacedFact) {
+    pub(super) fn deliver_input(&mut self, at: &SeenFact<InputAccepted>) {
         if let Some(queued) = self.take_queued(at) {
             self.push(queued.entry);
         }
@@ -45,7 +46,7 @@ impl SessionFold {
 
     /// What waited will not be told. Whoever ended the run, or took it back elsewhere: the words are
     /// this person's.
-    pub(super) fn give_back(&mut self, at: &PlacedFact) {
+    pub(super) fn give_back(&mut self, at: &SeenFact<InputAccepted>) {
         let Some(queued) = self.take_queued(at) else { return };
         match (queued.own, queued.withdrawing) {
             (Some(written), true) => self.push_event(FoldEvent::TakenBack(written)),

@@ -1,10 +1,9 @@
 //! Settings of the session, as the footer and the commands have them.
 
-use weir_core::model::Thinking;
 use weir_core::session::SessionConfig;
 
 use super::SessionFold;
-use crate::words::one_line;
+use crate::words::{one_line, thinking_word};
 
 impl SessionFold {
     /// What settings of `config` are new to the person who looks, in words; `None`: none of those that
@@ -22,13 +21,7 @@ impl SessionFold {
             words.push(format!("Permission mode: {}", config.permission));
         }
         if old.thinking != config.thinking {
-            let thinking = match config.thinking {
-                Thinking::Off => "off",
-                Thinking::Low => "low",
-                Thinking::Medium => "medium",
-                Thinking::High => "high",
-            };
-            words.push(format!("Thinking: {thinking}"));
+            words.push(format!("Thinking: {}", thinking_word(config.thinking)));
         }
         (!words.is_empty()).then(|| words.join(" · "))
     }

@@ -6,7 +6,6 @@ use std::borrow::Cow;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use serde_json::Value;
-use weir_core::event::Event;
 use weir_core::governance::filter::parse_reference;
 use weir_core::governance::{GateName, Verdict};
 use weir_core::message::{MessageBlock, plain_text};
@@ -74,15 +73,14 @@ pub(crate) fn call_head_line(
 ) -> Line<'static> {
     let mark = match row.stage {
         CallStage::Done => theme.good,
-        CallStage::Failed | CallStage::Refused => theme.bad,
+        CallStage::Failed | CallStage::NotDone | CallStage::Refused => theme.bad,
         CallStage::Unknown | CallStage::Waiting => theme.warn,
         CallStage::Proposed | CallStage::Running => theme.accent,
     };
-    let tool = row.proposal().map(|fact| one_line(&fact.tool)).unwrap_or_default();
     let tail = time.map(|time| format!(" · {time}")).unwrap_or_default();
     let first = vec![
         Span::styled(format!("{sign} "), mark),
-        Span::styled(tool, theme.tool),
+        Span::styled(row.tool_name(), theme.tool),
         Span::styled(format!(" {}", call_subject(row)), theme.text),
     ];
     let room = width.saturating_sub(crate::text::wrap::text_width(&tail));
@@ -97,14 +95,14 @@ pub(crate) fn stage_sign(stage: CallStage) -> &'static str {
         CallStage::Proposed | CallStage::Running => "●",
         CallStage::Waiting | CallStage::Unknown => "?",
         CallStage::Done => "✓",
-        CallStage::Failed => "✗",
+        CallStage::Failed | CallStage::NotDone => "✗",
         CallStage::Refused => "⊘",
     }
 }
 
 /// What a call is about: the argument that tells most.
 pub(crate) fn call_subject(row: &CallRow) -> String {
-    let Some(fact) = row.proposal() else { return String::new() };
+    let fact = &row.proposed.fact;
     let text = match &fact.input {
         Value::Object(fields) => {
             let telling = TELLING.iter().find_map(|name| fields.get(*name)?.as_str());
@@ -121,7 +119,8 @@ pub(crate) fn call_subject(row: &CallRow) -> String {
 }
 
 fn brief_call_lines(row: &CallRow, width: usize, theme: &Theme) -> Vec<Line<'static>> {
-    let time = row.result().filter(|f| f.duration_ms > 0).map(|f| duration_text(f.duration_ms));
+    let time =
+        row.finished.as_ref().filter(|f| f.duration_ms > 0).map(|f| duration_text(f.duration_ms));
     let mut lines = vec![call_head_line(row, stage_sign(row.stage), time, width, theme)];
     for note in &row.notes {
         // What was saved first is of use only when something is taken back.
@@ -139,8 +138,8 @@ fn brief_call_lines(row: &CallRow, width: usize, theme: &Theme) -> Vec<Line<'sta
 
 /// A little of what came of it.
 fn outcome_lines(row: &CallRow, width: usize, theme: &Theme) -> Vec<Line<'static>> {
-    let Some(fact) = row.result() else { return Vec::new() };
-    let judged = row.judgement();
+    let Some(fact) = &row.finished else { return Vec::new() };
+    let judged = row.judged.as_ref();
     let changes = judged.and_then(|fact| fact.inspection.diff.as_deref());
     if let (Some(text), CallStage::Done) = (changes, row.stage) {
         return diff::render_diff(text, width, DIFF_LINES_MAX, theme);
@@ -216,7 +215,7 @@ fn output_lines(
 
 /// A sub-agent in one line.
 pub(crate) fn agent_line(agent: &ChildAgent, width: usize, theme: &Theme) -> Line<'static> {
-    let Event::AgentSpawned(fact) = agent.spawned.as_ref() else { return Line::default() };
+    let fact = &agent.spawned;
     let (mark, word) = match &agent.ended {
         Some((ended, _)) => {
             let (loud, word) = run_status_text(*ended);
@@ -239,11 +238,10 @@ pub(crate) fn agent_line(agent: &ChildAgent, width: usize, theme: &Theme) -> Lin
 }
 
 fn full_call_lines(row: &CallRow, width: usize, theme: &Theme) -> Vec<Line<'static>> {
-    let time = row.result().filter(|f| f.duration_ms > 0).map(|f| duration_text(f.duration_ms));
+    let time =
+        row.finished.as_ref().filter(|f| f.duration_ms > 0).map(|f| duration_text(f.duration_ms));
     let mut lines = vec![call_head_line(row, stage_sign(row.stage), time, width, theme)];
-    if let Some(fact) = row.proposal() {
-        lines.extend(argument_lines(&fact.input, width, theme));
-    }
+    lines.extend(argument_lines(&row.proposed.fact.input, width, theme));
     lines.extend(judgement_lines(row, width, theme));
     for note in &row.notes {
         lines.extend(wrap_line(&Line::styled(format!("  {}", note.text()), theme.quiet), width, 2));
@@ -285,7 +283,7 @@ pub(crate) fn argument_lines(input: &Value, width: usize, theme: &Theme) -> Vec<
 }
 
 fn judgement_lines(row: &CallRow, width: usize, theme: &Theme) -> Vec<Line<'static>> {
-    let Some(fact) = row.judgement() else { return Vec::new() };
+    let Some(fact) = &row.judged else { return Vec::new() };
     let verdict = match fact.verdict {
         Verdict::Allow => "allowed",
         Verdict::Ask => "a person is asked",
@@ -309,7 +307,7 @@ fn judgement_lines(row: &CallRow, width: usize, theme: &Theme) -> Vec<Line<'stat
 }
 
 fn result_lines(row: &CallRow, width: usize, theme: &Theme) -> Vec<Line<'static>> {
-    let Some(fact) = row.result() else { return Vec::new() };
+    let Some(fact) = &row.finished else { return Vec::new() };
     let mut lines = Vec::new();
     let mut told =
         |text: String, style| lines.extend(wrap_line(&Line::styled(text, style), width, 4));

@@ -267,3 +267,51 @@ async fn l14_a_reply_that_was_cut_off_is_marked() {
     let told = t.taken();
     assert!(told.contains("Once upon a\n\n(Cut off here: the run was ended.)\n"), "{told}");
 }
+
+#[tokio::test]
+async fn f1_line_mode_and_screen_do_the_same_by_a_command() {
+    let mut t = Table::opened(options(false)).await;
+    t.taken();
+    // A slip is understood, and nothing is sent.
+    t.line("/exti").await;
+    assert_eq!(t.wished(), []);
+    let told = t.taken();
+    assert!(told.contains("error: There is no command /exti: did you mean /exit?"), "{told}");
+    t.line("/thinking much").await;
+    assert!(t.taken().contains("error: Choose off, low, medium or high"));
+    t.line("/thinking").await;
+    assert!(t.taken().contains("thinking: not known; type /thinking off, low, medium or high"));
+    t.line("/fork").await;
+    assert!(t.taken().contains("error: There is nothing to copy yet"));
+    // Another name of the same.
+    t.line("/sessions tests").await;
+    assert!(matches!(&t.wished()[..], [UiCommand::Sessions { query, .. }] if query == "tests"));
+    t.line("/plan the move").await;
+    let wished = t.wished();
+    let [UiCommand::Mode(PermissionMode::Plan), UiCommand::Say { text, .. }] = &wished[..] else {
+        panic!("{wished:?}")
+    };
+    assert_eq!(text, "the move");
+}
+
+#[tokio::test]
+async fn f1_only_what_was_said_here_is_withdrawn() {
+    let mut t = Table::opened(options(false)).await;
+    t.begin(PermissionMode::Ask).await;
+    t.fact("run.started", json!({ "run": "r1", "trigger": "user" })).await;
+    t.line("mine").await;
+    let wished = t.wished();
+    let [UiCommand::Say { client_id, .. }] = &wished[..] else { panic!("{wished:?}") };
+    t.fact("input.accepted", said(2, "mine", Some(client_id))).await;
+    t.fact("input.accepted", said(3, "not mine", Some("web-1"))).await;
+    t.line("/withdraw").await;
+    let wished = t.wished();
+    let [UiCommand::Tell(PersonCommand::Withdraw { input })] = &wished[..] else {
+        panic!("{wished:?}")
+    };
+    assert_eq!(input.to_string(), "i2");
+    t.taken();
+    t.line("/withdraw").await;
+    assert_eq!(t.wished(), []);
+    assert!(t.taken().contains("No message waits."));
+}

@@ -241,18 +241,15 @@ fn state_line(app: &App, width: usize, theme: &Theme) -> Vec<Line<'static>> {
         return line(Loud::Quiet, "Reading the session…".into());
     }
     let words = match (fold.view.activity(), fold.view.asks().is_empty()) {
-        (Some(Activity::Stopping), _) => "Stopping".to_owned(),
+        (Some(Activity::Stopping), _) => Activity::Stopping.activity_words(),
         (_, false) if app.answered.is_some() => "Answered".into(),
         // The dialog says so itself.
         (_, false) if !fold.view.has_calls_at_work() => return Vec::new(),
-        (Some(Activity::Working), _) => "Working".into(),
-        (Some(Activity::Thinking), _) => "Thinking".into(),
-        (Some(Activity::Writing), _) => "Writing".into(),
-        (Some(Activity::Calling(tool)), _) => format!("Using {}", one_line(tool)),
-        (Some(Activity::Condensing), _) => "Condensing the context".into(),
-        (Some(Activity::Retrying(at)), _) => match at.ms_since(app.now) {
-            0 => "Retrying".into(),
-            ms => format!("Retrying in {}", elapsed_text(ms)),
+        (Some(activity), _) => match activity {
+            Activity::Retrying(at) if *at > app.now => {
+                format!("{} in {}", activity.activity_words(), elapsed_text(at.ms_since(app.now)))
+            }
+            activity => activity.activity_words(),
         },
         (None, _) => {
             return match fold.view.last_run_status() {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use serde_json::{Value, json};
-use weir_core::event::Event;
+use weir_core::event::{Event, EventKind, SharedFact};
 use weir_core::ids::{CallId, Timestamp};
 use weir_core::model::Thinking;
 use weir_core::view::transcript::{self, PlacedFact};
@@ -118,13 +118,17 @@ pub(super) fn fact(kind: &str, fields: &Value) -> Arc<Event> {
     Arc::new(Event::from_payload(kind, &fields.to_string()).expect("the fact is whole"))
 }
 
+fn shared<F: EventKind>(kind: &str, fields: &Value) -> SharedFact<F> {
+    SharedFact::new(&fact(kind, fields)).expect("it is of this kind")
+}
+
 pub(super) fn said(n: u64, text: &str) -> TranscriptEntry {
     let content = json!([{ "type": "text", "text": text }]);
     let fields = json!({ "input": format!("i{n}"), "by": "ada", "content": content });
     TranscriptEntry {
         seq: n * 10,
         ts: NOW,
-        what: EntryContent::Said(fact("input.accepted", &fields)),
+        what: EntryContent::Said(shared("input.accepted", &fields)),
     }
 }
 
@@ -133,11 +137,11 @@ pub(super) fn replied(n: u64, text: &str) -> TranscriptEntry {
         { "type": "text", "text": text }]);
     let fields = json!({ "turn": format!("t{n}"), "content": content, "stop": "end",
         "usage": { "input": 1, "output": 1 } });
-    let event = fact("model.replied", &fields);
+    let fact = shared("model.replied", &fields);
     TranscriptEntry {
         seq: n * 10 + 1,
         ts: NOW,
-        what: EntryContent::Replied { event, thought_ms: Some(2_000) },
+        what: EntryContent::Replied { fact, thought_ms: Some(2_000) },
     }
 }
 

@@ -6,12 +6,13 @@ use std::ops::Range;
 
 use pulldown_cmark::{Options, Parser};
 use ratatui::text::{Line, Span};
+use weir_core::view::markdown_cut::{MarkdownPiece, PieceJoint};
+use weir_highlight::language_of_fence;
 
 use super::super::clean::clean_line;
-use super::super::code::{CodeHighlighter, language_of_fence};
+use super::super::code::CodePainter;
 use super::super::wrap::cut_line;
 use super::page::{BreakMode, LineSheet, MarkdownPage, PageFlow};
-use super::scan::{MarkdownPiece, PieceJoint};
 use super::write::MarkdownLineWriter;
 
 /// Cells before code, and the fewest that a line must have for them.
@@ -128,7 +129,7 @@ fn definitions_shown(source: &str) -> Cow<'_, str> {
 /// A block of code that comes line by line.
 #[derive(Debug, Clone, Default)]
 pub(super) struct CodeLines {
-    highlighter: CodeHighlighter,
+    painter: CodePainter,
     /// Empty lines that are due when more code follows.
     empty: usize,
     begun: bool,
@@ -148,13 +149,13 @@ impl CodeLines {
                 page,
             );
         }
-        let highlighter = CodeHighlighter::new(&language_of_fence(info), theme);
-        CodeLines { highlighter, empty: 0, begun: false }
+        let painter = CodePainter::new(&language_of_fence(info), theme);
+        CodeLines { painter, empty: 0, begun: false }
     }
 
     /// The next line.
     pub(super) fn paint_line(&mut self, text: &str, page: &mut MarkdownPage<'_, '_>) {
-        let line = self.highlighter.highlight_line(text, page.theme());
+        let line = self.painter.paint_line(text, page.theme());
         if text.trim().is_empty() {
             self.empty += usize::from(self.begun);
             return;

@@ -2,7 +2,9 @@
 
 use ratatui::style::{Color, Modifier, Style};
 
-use super::{CodeWord, ColourDepth, Theme, degrade_colour};
+use weir_highlight::CodeWord;
+
+use super::{ColourDepth, Theme, degrade_colour};
 
 /// A handful of colours.
 #[derive(Clone, Copy)]
@@ -166,14 +168,15 @@ impl ThemePalette {
     /// How a word of code looks.
     pub(super) fn word_style(&self, word: CodeWord) -> Style {
         match word {
-            CodeWord::Keyword => Style::new().fg(self.purple),
+            CodeWord::Keyword | CodeWord::Operator => Style::new().fg(self.purple),
             CodeWord::Text => Style::new().fg(self.good),
             CodeWord::Comment => self.quiet,
-            CodeWord::Constant => Style::new().fg(self.warn),
-            CodeWord::Function => Style::new().fg(self.accent),
-            CodeWord::Type => Style::new().fg(self.cyan),
+            CodeWord::Constant | CodeWord::Number | CodeWord::Escape => Style::new().fg(self.warn),
+            CodeWord::Function | CodeWord::Attribute => Style::new().fg(self.accent),
+            CodeWord::Type | CodeWord::Tag | CodeWord::Heading => Style::new().fg(self.cyan),
             CodeWord::Added => Style::new().fg(self.added),
             CodeWord::Removed => Style::new().fg(self.removed),
+            CodeWord::Parameter | CodeWord::Invalid => Style::new(),
         }
     }
 }

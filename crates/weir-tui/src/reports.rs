@@ -1,0 +1,81 @@
+//! The reports, in one table: texts that the other end makes for reading, what stands above each, and
+//! what is typed for it. A new one is a row here and a line where it is made (`weir-terminal`). Not
+//! here: how it is shown ([`crate::screen`], [`crate::plain`]), and commands that do more than show.
+
+/// What is typed for a report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ReportCommand {
+    /// The report.
+    pub(crate) report: ReportKind,
+    /// Without the slash.
+    pub(crate) name: &'static str,
+    /// What it takes.
+    pub(crate) hint: &'static str,
+    /// One sentence.
+    pub(crate) about: &'static str,
+}
+
+macro_rules! reports {
+    ($(
+        $(#[$comment:meta])*
+        $kind:ident = $title:literal $(, $name:literal $hint:literal $about:literal)?;
+    )*) => {
+        /// A text that the other end makes for reading.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum ReportKind {
+            $($(#[$comment])* $kind,)*
+        }
+
+        impl ReportKind {
+            /// What stands above it.
+            pub fn title(self) -> &'static str {
+                match self { $(ReportKind::$kind => $title,)* }
+            }
+        }
+
+        /// What is typed for reports, in the order of the help.
+        pub(crate) const REPORT_COMMANDS: &[ReportCommand] = &[
+            $($(ReportCommand {
+                report: ReportKind::$kind,
+                name: $name,
+                hint: $hint,
+                about: $about,
+            },)?)*
+        ];
+    };
+}
+
+// Its comment says what it tells, and what its arguments are. A title; the command's name, what it takes,
+// one sentence. One without a command is shown by another (`/permissions`).
+reports! {
+    /// The prompt by section and the context meter.
+    Context = "Context", "context" "" "The prompt by section and how full the context is";
+    /// Checkpoints of the session.
+    Checkpoints = "Checkpoints", "checkpoints" "" "Saved versions of changed files";
+    /// What is remembered. Arguments: words to search.
+    Memory = "Memory", "memory" "[words]" "Remembered notes; words search them";
+    /// Skills.
+    Skills = "Skills", "skills" "" "Skills that can be used here";
+    /// Recipes.
+    Recipes = "Recipes", "recipes" "" "Recipes: known ways to do a kind of task";
+    /// Scheduled agents and sub-agents.
+    Agents = "Agents", "agents" "" "Scheduled agents and sub-agents";
+    /// Foreign servers.
+    Mcp = "MCP servers", "mcp" "" "MCP servers";
+    /// Tools of the session.
+    Tools = "Tools", "tools" "" "Tools of this session";
+    /// One call with everything that is kept of it. Arguments: its number.
+    Call = "Call", "call" "number" "Everything about one tool call";
+    /// What the session changed in files.
+    Diff = "Changes of this session", "diff" "" "What this session changed in files";
+    /// A file of the workspace, and the notes that link to it. Arguments: its path.
+    File = "File", "file" "path" "Shows a text, document, canvas or image, and what links to it";
+    /// What the session and the day cost.
+    Cost = "Cost", "cost" "" "What the session and the day cost";
+    /// Rules and where each came from, and leases.
+    Permissions = "Permissions";
+    /// Settings and where each comes from.
+    Config = "Settings", "config" "" "Every setting and where it comes from";
+    /// What works here and what does not.
+    Doctor = "What works here", "doctor" "" "What works here and what does not";
+}

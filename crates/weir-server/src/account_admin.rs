@@ -1,5 +1,7 @@
 //! What admins do with accounts: one place for the API and the pages. The last admin stays one.
 
+use axum::extract::FromRequestParts;
+use http::request::Parts;
 use weir_install::people::{Person, Role};
 
 use crate::app::App;
@@ -9,15 +11,27 @@ use crate::auth::{ClientInfo, RevocationNotice, accounts, invitations, password,
 use crate::caller::Caller;
 use crate::problem::{HandlerResult, ProblemDetails};
 
-/// An admin at work.
-#[derive(Clone, Copy)]
-pub(crate) struct AdminContext<'a> {
+/// An admin at work: an argument of every handler that only admins may reach. Whoever is none is
+/// refused here too, whatever the route says.
+pub(crate) struct AdminContext {
     /// The server.
-    pub(crate) app: &'a App,
+    pub(crate) app: App,
     /// The admin.
-    pub(crate) caller: &'a Caller,
-    /// From where.
-    pub(crate) client: &'a ClientInfo,
+    pub(crate) caller: Caller,
+    /// The connection that the admin's request came over.
+    pub(crate) client: ClientInfo,
+}
+
+impl FromRequestParts<App> for AdminContext {
+    type Rejection = ProblemDetails;
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> HandlerResult<AdminContext> {
+        let caller = Caller::from_request_parts(parts, app).await?;
+        if !caller.person.is_admin() {
+            return Err(ProblemDetails::not_permitted("only an admin may do this"));
+        }
+        let client = ClientInfo::from_request_parts(parts, app).await?;
+        Ok(AdminContext { app: app.clone(), caller, client })
+    }
 }
 
 /// A new account.
@@ -25,7 +39,7 @@ pub(crate) struct AdminContext<'a> {
 pub(crate) struct NewAccountRequest<'a> {
     /// By which they sign in.
     pub(crate) name: &'a str,
-    /// What they may do.
+    /// The rights of the account.
     pub(crate) role: Role,
     /// Their first password; `None`: an invitation is made.
     pub(crate) password: Option<&'a str>,
@@ -40,10 +54,10 @@ fn last_admin() -> ProblemDetails {
     )
 }
 
-impl AdminContext<'_> {
+impl AdminContext {
     async fn note_event(&self, what: &str, person: &Person, detail: &str) -> HandlerResult<()> {
         let doer = EventActor { by: &self.caller.person.name, address: Some(self.client.address) };
-        events::record_event(&self.app.doorman.shelf, doer, what, &person.name, detail).await
+        events::record_event(&self.app.auth.shelf, doer, what, &person.name, detail).await
     }
 
     /// Somebody by their id.
@@ -51,7 +65,7 @@ impl AdminContext<'_> {
     /// # Errors
     /// There is no such account.
     pub(crate) async fn find_person(&self, id: &str) -> HandlerResult<Person> {
-        let found = accounts::get(&self.app.doorman.shelf, id).await?;
+        let found = accounts::get(&self.app.auth.shelf, id).await?;
         found.ok_or_else(|| ProblemDetails::not_found("this account"))
     }
 
@@ -63,26 +77,26 @@ impl AdminContext<'_> {
         &self,
         wanted: &NewAccountRequest<'_>,
     ) -> HandlerResult<(Person, Option<String>)> {
-        let doorman = &self.app.doorman;
+        let auth = &self.app.auth;
         let name = wanted.name.trim();
         let hash = match wanted.password {
             Some(typed) => match password::password_complaint(typed, name) {
                 Some(complaint) => return Err(ProblemDetails::bad_request(complaint)),
-                None => Some(doorman.passwords.hash(typed).await?),
+                None => Some(auth.passwords.hash(typed).await?),
             },
             None => None,
         };
-        let person = accounts::create_account(&doorman.shelf, name, wanted.role, false).await?;
-        if let Err(problem) = accounts::set_email(&doorman.shelf, &person.id, wanted.email).await {
-            accounts::remove(&doorman.shelf, &person).await?;
+        let person = accounts::create_account(&auth.shelf, name, wanted.role, false).await?;
+        if let Err(problem) = accounts::set_email(&auth.shelf, &person.id, wanted.email).await {
+            accounts::remove(&auth.shelf, &person).await?;
             return Err(problem);
         }
         let link = match hash {
             Some(hash) => {
-                accounts::set_password(&doorman.shelf, &person.id, &hash).await?;
+                accounts::set_password(&auth.shelf, &person.id, &hash).await?;
                 None
             }
-            None => Some(invitations::create_invitation(&doorman.shelf, &person.id).await?),
+            None => Some(invitations::create_invitation(&auth.shelf, &person.id).await?),
         };
         self.note_event("account_made", &person, role_word(wanted.role)).await?;
         Ok((person, link))
@@ -94,7 +108,7 @@ impl AdminContext<'_> {
     /// There is no such account.
     pub(crate) async fn invite_person(&self, id: &str) -> HandlerResult<String> {
         let person = self.find_person(id).await?;
-        let link = invitations::create_invitation(&self.app.doorman.shelf, &person.id).await?;
+        let link = invitations::create_invitation(&self.app.auth.shelf, &person.id).await?;
         self.note_event("invited", &person, "").await?;
         Ok(link)
     }
@@ -111,14 +125,14 @@ impl AdminContext<'_> {
         if role != Role::Admin {
             self.another_admin(&person).await?;
         }
-        let changed = accounts::change_account(&self.app.doorman.shelf, &person.id, |person| {
+        let changed = accounts::change_account(&self.app.auth.shelf, &person.id, |person| {
             person.role = role;
         });
         let person = changed.await?;
         self.still_an_admin(&person, |person| person.role = Role::Admin).await?;
         let keep = (person.id == self.caller.person.id).then(|| self.caller.at_browser().ok());
-        self.app.doorman.end_logins(&person.id, keep.flatten()).await?;
-        self.app.doorman.announce_revocation(RevocationNotice::Person(person.id.clone()));
+        self.app.auth.end_logins(&person.id, keep.flatten()).await?;
+        self.app.auth.announce_revocation(RevocationNotice::Person(person.id.clone()));
         self.note_event("role_changed", &person, role_word(role)).await?;
         Ok(person)
     }
@@ -135,15 +149,15 @@ impl AdminContext<'_> {
         if disabled {
             self.another_admin(&person).await?;
         }
-        let changed = accounts::change_account(&self.app.doorman.shelf, &person.id, |person| {
+        let changed = accounts::change_account(&self.app.auth.shelf, &person.id, |person| {
             person.disabled = disabled;
         });
         let person = changed.await?;
         if disabled {
             self.still_an_admin(&person, |person| person.disabled = false).await?;
-            self.app.doorman.end_logins(&person.id, None).await?;
-            self.app.doorman.announce_revocation(RevocationNotice::Person(person.id.clone()));
-            self.app.rooms.close_all(person.id.as_str()).await;
+            self.app.auth.end_logins(&person.id, None).await?;
+            self.app.auth.announce_revocation(RevocationNotice::Person(person.id.clone()));
+            self.app.sessions.close_all(person.id.as_str()).await;
         }
         let what = if disabled { "account_disabled" } else { "account_enabled" };
         self.note_event(what, &person, "").await?;
@@ -161,7 +175,7 @@ impl AdminContext<'_> {
         email: Option<&str>,
     ) -> HandlerResult<Person> {
         let person = self.find_person(id).await?;
-        let shelf = &self.app.doorman.shelf;
+        let shelf = &self.app.auth.shelf;
         if let Some(email) = email {
             accounts::set_email(shelf, &person.id, email).await?;
             self.note_event("email_set", &person, email.trim()).await?;
@@ -190,18 +204,18 @@ impl AdminContext<'_> {
             ));
         }
         self.another_admin(&person).await?;
-        let doorman = &self.app.doorman;
+        let auth = &self.app.auth;
         if !person.disabled {
-            // Nobody works in a home that is being removed.
+            // Nobody works in a user space that is being removed.
             let shut = |person: &mut Person| person.disabled = true;
-            accounts::change_account(&doorman.shelf, &person.id, shut).await?;
+            accounts::change_account(&auth.shelf, &person.id, shut).await?;
             self.still_an_admin(&person, |person| person.disabled = false).await?;
         }
-        doorman.end_logins(&person.id, None).await?;
-        doorman.announce_revocation(RevocationNotice::Person(person.id.clone()));
-        self.app.rooms.close_all(person.id.as_str()).await;
-        self.app.house.remove_user_space(&person).await?;
-        accounts::remove(&doorman.shelf, &person).await?;
+        auth.end_logins(&person.id, None).await?;
+        auth.announce_revocation(RevocationNotice::Person(person.id.clone()));
+        self.app.sessions.close_all(person.id.as_str()).await;
+        self.app.installation.remove_user_space(&person).await?;
+        accounts::remove(&auth.shelf, &person).await?;
         self.note_event("account_removed", &person, "").await
     }
 
@@ -211,14 +225,14 @@ impl AdminContext<'_> {
     /// There is no such account.
     pub(crate) async fn sign_out(&self, id: &str) -> HandlerResult<usize> {
         let person = self.find_person(id).await?;
-        let doorman = &self.app.doorman;
-        let mut ended = doorman.end_logins(&person.id, None).await?;
-        for token in tokens::list_tokens(&doorman.shelf, &person.id).await? {
-            if tokens::revoke_token(&doorman.shelf, &person.id, &token.value.id).await?.is_some() {
+        let auth = &self.app.auth;
+        let mut ended = auth.end_logins(&person.id, None).await?;
+        for token in tokens::list_tokens(&auth.shelf, &person.id).await? {
+            if tokens::revoke_token(&auth.shelf, &person.id, &token.value.id).await?.is_some() {
                 ended += 1;
             }
         }
-        doorman.announce_revocation(RevocationNotice::Person(person.id.clone()));
+        auth.announce_revocation(RevocationNotice::Person(person.id.clone()));
         self.note_event("signed_out_everywhere", &person, &ended.to_string()).await?;
         Ok(ended)
     }
@@ -229,10 +243,10 @@ impl AdminContext<'_> {
     /// There is no such account.
     pub(crate) async fn reset_factors(&self, id: &str) -> HandlerResult<()> {
         let person = self.find_person(id).await?;
-        let doorman = &self.app.doorman;
-        factors::reset_factors(&doorman.shelf, &person.id).await?;
+        let auth = &self.app.auth;
+        factors::reset_factors(&auth.shelf, &person.id).await?;
         let own = (person.id == self.caller.person.id).then(|| self.caller.at_browser().ok());
-        doorman.end_logins(&person.id, own.flatten()).await?;
+        auth.end_logins(&person.id, own.flatten()).await?;
         self.note_event("second_factor_reset", &person, "").await
     }
 
@@ -242,13 +256,13 @@ impl AdminContext<'_> {
     /// # Errors
     /// The database does not answer.
     pub(crate) async fn set_policy(&self, policy: &SecondFactorPolicy) -> HandlerResult<()> {
-        let doorman = &self.app.doorman;
-        factors::set_policy(&doorman.shelf, policy).await?;
+        let auth = &self.app.auth;
+        factors::set_policy(&auth.shelf, policy).await?;
         if policy.second_factor {
-            for person in accounts::list_accounts(&doorman.shelf).await? {
-                let has = factors::load_factors(&doorman.shelf, &person.id).await?;
+            for person in accounts::list_accounts(&auth.shelf).await? {
+                let has = factors::load_factors(&auth.shelf, &person.id).await?;
                 if !has.has_any() && person.id != self.caller.person.id {
-                    doorman.end_logins(&person.id, None).await?;
+                    auth.end_logins(&person.id, None).await?;
                 }
             }
         }
@@ -273,12 +287,12 @@ impl AdminContext<'_> {
         if self.count_admins(None).await? > 0 {
             return Ok(());
         }
-        accounts::change_account(&self.app.doorman.shelf, &person.id, back).await?;
+        accounts::change_account(&self.app.auth.shelf, &person.id, back).await?;
         Err(last_admin())
     }
 
     async fn count_admins(&self, but: Option<&Person>) -> HandlerResult<usize> {
-        let shelf = &self.app.doorman.shelf;
+        let shelf = &self.app.auth.shelf;
         let mut count = 0;
         for person in accounts::list_accounts(shelf).await? {
             let counts = person.is_admin() && !person.disabled;

@@ -13,9 +13,8 @@ use weir_engine::ports::{AGENT_ACTIVE, AgentRunFilter, KEPT_AGENT, Store, Stored
 use weir_engine::schedule::calendar::Calendar;
 use weir_install::user_space::{AgentWish, UserSpace};
 
-use crate::app::App;
-use crate::caller::Caller;
 use crate::problem::{HandlerResult, ProblemDetails};
+use crate::request::CallerSpace;
 use crate::schedule;
 
 /// The state of an agent whose ticks do not count.
@@ -36,7 +35,7 @@ pub(crate) struct AgentLine {
     pub(crate) version: u64,
     /// Since when it is as it is.
     pub(crate) since: Timestamp,
-    /// What it is; `null`: what is kept cannot be used.
+    /// The definition; `null`: what is kept cannot be used.
     pub(crate) agent: Option<ScheduledAgent>,
     /// Why it cannot be used.
     pub(crate) problem: Option<String>,
@@ -49,7 +48,7 @@ pub(crate) struct AgentLine {
 /// A line of an agent's history.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub(crate) struct RunLine {
-    /// What it is the run for.
+    /// The occasion of the run.
     pub(crate) tick: String,
     /// Why there is one: `cron`, `after`, `manual`, `mail`.
     pub(crate) cause: AgentCause,
@@ -65,7 +64,7 @@ pub(crate) struct RunLine {
     pub(crate) started: Option<Timestamp>,
     /// When it ended.
     pub(crate) finished: Option<Timestamp>,
-    /// What it cost in US dollars, where every price is known.
+    /// The cost of the run in US dollars, where every price is known.
     pub(crate) cost_usd: Option<f64>,
     /// What else is to be said of it.
     pub(crate) note: String,
@@ -160,8 +159,11 @@ fn agent_line(kept: StoredItem, last: Option<RunLine>, now: Timestamp) -> AgentL
 ///
 /// # Errors
 /// The store refuses.
-pub(crate) async fn list_agents(home: &UserSpace, now: Timestamp) -> HandlerResult<Vec<AgentLine>> {
-    let store = home.store();
+pub(crate) async fn list_agents(
+    space: &UserSpace,
+    now: Timestamp,
+) -> HandlerResult<Vec<AgentLine>> {
+    let store = space.store();
     let mut lines = Vec::new();
     for kept in store.stored_items(KEPT_AGENT).await? {
         let last = load_runs(store.as_ref(), &kept.name, 1).await?.pop();
@@ -176,11 +178,11 @@ pub(crate) async fn list_agents(home: &UserSpace, now: Timestamp) -> HandlerResu
 /// # Errors
 /// There is none of this name, or the store refuses.
 pub(crate) async fn load_agent(
-    home: &UserSpace,
+    space: &UserSpace,
     name: &str,
     now: Timestamp,
 ) -> HandlerResult<AgentLine> {
-    let store = home.store();
+    let store = space.store();
     let kept = find_kept_agent(store.as_ref(), name).await?;
     let last = load_runs(store.as_ref(), name, 1).await?.pop();
     Ok(agent_line(kept, last.map(RunLine::from), now))
@@ -206,11 +208,11 @@ async fn load_runs(store: &dyn Store, name: &str, limit: usize) -> HandlerResult
 /// # Errors
 /// There is neither, or the store refuses.
 pub(crate) async fn run_history(
-    home: &UserSpace,
+    space: &UserSpace,
     name: &str,
     limit: usize,
 ) -> HandlerResult<Vec<RunLine>> {
-    let store = home.store();
+    let store = space.store();
     let runs = load_runs(store.as_ref(), name, limit).await?;
     if runs.is_empty() {
         find_kept_agent(store.as_ref(), name).await?;
@@ -245,16 +247,15 @@ async fn run_cost(store: &dyn Store, run: &AgentRun) -> HandlerResult<Option<f64
 /// # Errors
 /// What is wrong with it, in words.
 pub(crate) async fn define_agent(
-    app: &App,
-    caller: &Caller,
+    owner: &CallerSpace,
     wish: &AgentWish,
     replace: bool,
 ) -> HandlerResult<(AgentLine, Vec<String>)> {
-    let home = app.home(&caller.person).await?;
+    let CallerSpace { app, caller, space } = owner;
     // Before it is kept: an agent without a scheduler would never run.
     schedule::note_agent_owner(app, &caller.person.id).await?;
-    let defined = home.define_agent(wish, replace).await?;
-    Ok((load_agent(home.as_ref(), &defined.agent.name, app.current_time()).await?, defined.notes))
+    let defined = space.define_agent(wish, replace).await?;
+    Ok((load_agent(space.as_ref(), &defined.agent.name, app.current_time()).await?, defined.notes))
 }
 
 /// Pauses an agent or lets its ticks count again.
@@ -262,13 +263,12 @@ pub(crate) async fn define_agent(
 /// # Errors
 /// There is none of this name, or the store refuses.
 pub(crate) async fn set_active(
-    app: &App,
-    caller: &Caller,
+    owner: &CallerSpace,
     name: &str,
     active: bool,
 ) -> HandlerResult<AgentLine> {
-    let home = app.home(&caller.person).await?;
-    let store = home.store();
+    let CallerSpace { app, caller, space } = owner;
+    let store = space.store();
     let kept = find_kept_agent(store.as_ref(), name).await?;
     let state = if active { AGENT_ACTIVE } else { PAUSED };
     if kept.state != state {
@@ -277,7 +277,7 @@ pub(crate) async fn set_active(
             .store_item(&StoredItem { state: state.into(), ts: app.current_time(), ..kept })
             .await?;
     }
-    load_agent(home.as_ref(), name, app.current_time()).await
+    load_agent(space.as_ref(), name, app.current_time()).await
 }
 
 /// Runs an agent now, whether it is due or not: a scheduler takes it up at once, also of a paused
@@ -285,17 +285,17 @@ pub(crate) async fn set_active(
 ///
 /// # Errors
 /// There is none of this name, a run of it is not over, or everything is paused.
-pub(crate) async fn run_now(app: &App, caller: &Caller, name: &str) -> HandlerResult<RunLine> {
-    let home = app.home(&caller.person).await?;
-    let store = home.store();
+pub(crate) async fn run_now(owner: &CallerSpace, name: &str) -> HandlerResult<RunLine> {
+    let CallerSpace { app, caller, space } = owner;
+    let store = space.store();
     let kept = find_kept_agent(store.as_ref(), name).await?;
-    crate::live::pause::may_run(app, home.as_ref()).await?;
+    crate::live::pause::may_run(app, space.as_ref()).await?;
     let agent: ScheduledAgent = serde_json::from_str(&kept.text).map_err(|error| {
         ProblemDetails::conflict(format!("the agent {name} cannot be used: {error}"))
     })?;
     schedule::note_agent_owner(app, &caller.person.id).await?;
     let now = app.current_time();
-    let tick = format!("by hand {}", home.new_session());
+    let tick = format!("by hand {}", space.new_session());
     let run = AgentRun::new(&agent, AgentCause::Manual, tick, now);
     match store.claim_ticks(std::slice::from_ref(&run), None).await?.first() {
         Some(TickClaim::Claimed) => Ok(run.into()),
@@ -309,9 +309,9 @@ pub(crate) async fn run_now(app: &App, caller: &Caller, name: &str) -> HandlerRe
 ///
 /// # Errors
 /// There is none of this name, or the store refuses.
-pub(crate) async fn remove(app: &App, caller: &Caller, name: &str) -> HandlerResult<()> {
-    let home = app.home(&caller.person).await?;
-    match home.store().remove_stored_item(KEPT_AGENT, name).await? {
+pub(crate) async fn remove(owner: &CallerSpace, name: &str) -> HandlerResult<()> {
+    let CallerSpace { space, .. } = owner;
+    match space.store().remove_stored_item(KEPT_AGENT, name).await? {
         true => Ok(()),
         false => Err(missing_agent(name)),
     }

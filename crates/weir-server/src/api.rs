@@ -4,7 +4,7 @@ use crate::route::Route;
 
 mod account;
 pub(crate) mod admin;
-mod agents;
+pub(crate) mod agents;
 pub(crate) mod approvals;
 pub(crate) mod audit;
 mod auth;
@@ -14,11 +14,11 @@ pub(crate) mod files;
 pub(crate) mod library;
 pub(crate) mod mail;
 pub(crate) mod memory;
-mod models;
-mod notices;
+pub(crate) mod models;
+pub(crate) mod notices;
 pub(crate) mod notifications;
 pub(crate) mod page;
-mod pause;
+pub(crate) mod pause;
 mod rewind;
 pub(crate) mod sessions;
 pub(crate) mod settings;
@@ -27,9 +27,9 @@ mod socket;
 mod usage;
 mod users;
 
-pub(crate) use account::{change_password, end_login, logins_of};
-pub(crate) use auth::{make_token, revoke_token, sign_out, tokens_of, with_cookies};
-pub(crate) use users::{invitation_path, list_people};
+pub(crate) use account::{change_password, end_login, login_end, logins_of};
+pub(crate) use auth::{make_token, sign_out, token_revoke, tokens_of, with_cookies};
+pub(crate) use users::{NewUser, invitation_path, list_people};
 
 /// Every route of the API.
 pub(crate) fn api_routes() -> Vec<Route> {

@@ -1,4 +1,4 @@
-//! What every handler has: the house, what runs, the settings of the server.
+//! What every handler has: the installation, what runs, the settings of the server.
 
 use std::net::SocketAddr;
 use std::ops::Deref;
@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 use tokio_util::sync::CancellationToken;
 use weir_core::ids::Timestamp;
 use weir_engine::ports::{Clock, Records};
-use weir_install::failure::HouseError;
+use weir_install::failure::InstallationError;
 use weir_install::installation::Installation;
 use weir_install::people::Person;
 use weir_install::seal::SecretSeal;
@@ -19,7 +19,7 @@ use crate::chat::ChatCache;
 use crate::limits::{OpenConnections, RateLimits};
 use crate::metrics::ServerMetrics;
 use crate::notify::NoticeInbox;
-use crate::notify::further::{ChannelSender, ChannelSenderParts};
+use crate::notify::sender::{ChannelSender, ChannelSenderParts};
 use crate::session_registry::ServerSessions;
 use crate::tls::ServerCertificate;
 
@@ -85,23 +85,23 @@ pub struct App(Arc<AppState>);
 /// The parts of [`App`].
 pub struct AppState {
     /// The program around.
-    pub house: Arc<Installation>,
+    pub installation: Arc<Installation>,
     /// What is kept beside sessions.
     pub records: Arc<dyn Records>,
     /// The time.
     pub clock: Arc<dyn Clock>,
-    /// Who is at the door.
-    pub(crate) doorman: AuthService,
+    /// The service that signs people in.
+    pub(crate) auth: AuthService,
     /// Sessions that run here, and whoever listens.
-    pub(crate) rooms: ServerSessions,
+    pub(crate) sessions: ServerSessions,
     /// Chats that pages showed a moment ago.
     pub(crate) chats: ChatCache,
     /// Schedulers of everybody's agents.
     pub(crate) schedules: ScheduleWaker,
     /// What people are told outside chats.
-    pub(crate) bell: NoticeInbox,
-    /// What sends notices further.
-    pub(crate) further: Arc<ChannelSender>,
+    pub(crate) notices: NoticeInbox,
+    /// The sender of notices to channels.
+    pub(crate) channel_sender: Arc<ChannelSender>,
     /// How mail accounts that are followed here stand.
     pub(crate) mail: FollowStatuses,
     /// What everybody may ask for in a minute.
@@ -132,36 +132,39 @@ impl App {
     ///
     /// # Errors
     /// The key by which secrets are sealed cannot be had: nobody could sign in with a second factor.
-    pub fn new(house: Arc<Installation>, options: ServerOptions) -> Result<App, HouseError> {
-        let (records, clock) = (house.records(), house.clock());
-        let key = house.seal_key()?;
+    pub fn new(
+        installation: Arc<Installation>,
+        options: ServerOptions,
+    ) -> Result<App, InstallationError> {
+        let (records, clock) = (installation.records(), installation.clock());
+        let key = installation.seal_key()?;
         let seal = SecretSeal::new(&key)?;
         let stop = CancellationToken::new();
         let metrics = Arc::new(ServerMetrics::new());
-        house.observe(metrics.clone());
-        let bell = NoticeInbox::new(records.clone(), clock.clone());
-        let further = ChannelSender::new(ChannelSenderParts {
-            house: house.clone(),
+        installation.observe(metrics.clone());
+        let notices = NoticeInbox::new(records.clone(), clock.clone());
+        let channel_sender = ChannelSender::new(ChannelSenderParts {
+            installation: installation.clone(),
             records: records.clone(),
             clock: clock.clone(),
             public_url: options.public_url.clone(),
             stop: stop.clone(),
         });
-        bell.send_further(further.clone());
+        notices.set_sink(channel_sender.clone());
         Ok(App(Arc::new(AppState {
-            doorman: AuthService::new(records.clone(), clock.clone(), seal),
-            bell,
-            rooms: ServerSessions::new(&key, stop.child_token()),
+            auth: AuthService::new(records.clone(), clock.clone(), seal),
+            notices,
+            sessions: ServerSessions::new(&key, stop.child_token()),
             chats: ChatCache::default(),
             schedules: ScheduleWaker::default(),
-            further,
+            channel_sender,
             mail: FollowStatuses::default(),
             rates: RateLimits::new(options.limits.requests_per_minute),
             connections: Arc::default(),
             metrics,
             health: HealthMonitor::new(clock.now()),
             certificate: OnceLock::new(),
-            house,
+            installation,
             records,
             clock,
             options,
@@ -175,7 +178,10 @@ impl App {
     }
 
     /// Everything of a person.
-    pub(crate) async fn home(&self, person: &Person) -> Result<Arc<UserSpace>, HouseError> {
-        self.house.user_space(person).await
+    pub(crate) async fn user_space(
+        &self,
+        person: &Person,
+    ) -> Result<Arc<UserSpace>, InstallationError> {
+        self.installation.user_space(person).await
     }
 }

@@ -12,7 +12,7 @@ const BATCH: u64 = 500;
 /// Lines that one look goes through at most: a filter that fits nothing must not read for ever.
 const LOOKED_MAX: u64 = 50_000;
 
-/// Which lines.
+/// A filter of audit lines.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 pub(crate) struct AuditFilter {
     /// Only of this session.
@@ -59,13 +59,13 @@ impl AuditFilter {
 pub(crate) struct AuditRow {
     /// Its place in the chain: 1, 2, 3, …
     pub(crate) n: u64,
-    /// When.
+    /// When the fact was recorded.
     pub(crate) ts: Timestamp,
     /// In which session.
     pub(crate) session: String,
-    /// Which fact of that session it shows.
+    /// The fact of that session that it shows.
     pub(crate) seq: u64,
-    /// What it says.
+    /// The content of the line.
     pub(crate) fields: Value,
     /// Its hash over the line before.
     pub(crate) hash: String,

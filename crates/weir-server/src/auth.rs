@@ -56,7 +56,7 @@ pub(crate) struct AuthService {
 }
 
 impl AuthService {
-    /// A doorman over these accounts, whose secrets are sealed so.
+    /// A service over these accounts, whose secrets are sealed so.
     pub(crate) fn new(
         records: Arc<dyn Records>,
         clock: Arc<dyn Clock>,
@@ -69,9 +69,9 @@ impl AuthService {
         }
     }
 
-    /// Who sent these headers: the cookie of a sign-in, which is given here as it was found among
-    /// them, or `Authorization: Bearer`. `None`: neither is there, or it is no longer valid. A token that is there and does not hold is nobody, whatever the
-    /// cookie says.
+    /// The person who sent these headers, by the cookie of a sign-in, which is given here as it was
+    /// found among them, or `Authorization: Bearer`. `None`: neither is there, or it is no longer
+    /// valid. A token that is there and does not hold is nobody, whatever the cookie says.
     ///
     /// # Errors
     /// The database does not answer.

@@ -35,10 +35,10 @@ pub(crate) enum CallerScope {
     Enrol,
 }
 
-/// Whoever calls. An argument of every handler that is not open to anyone.
+/// The person or program that calls. An argument of every handler that is not open to anyone.
 #[derive(Debug, Clone)]
 pub(crate) struct Caller {
-    /// Who.
+    /// The person.
     pub(crate) person: Person,
     /// How that is known.
     pub(crate) via: CallerCredential,
@@ -88,7 +88,7 @@ impl<S: Send + Sync> FromRequestParts<S> for Caller {
     }
 }
 
-/// Whoever calls where nobody has to be signed in.
+/// The caller where nobody has to be signed in; `None`: nobody is.
 #[derive(Debug, Clone)]
 pub(crate) struct MaybeCaller(pub(crate) Option<Caller>);
 

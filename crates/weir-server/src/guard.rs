@@ -23,12 +23,12 @@ pub(crate) use arrival::check_host;
 pub(crate) use forgery::is_own_origin;
 pub(crate) use quotas::{per_address, per_person};
 
-/// Who may call.
+/// The callers that an address is open to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RouteAccess {
     /// Everybody: it gives nothing of anybody away.
     Anyone,
-    /// Whoever is signed in, for their own things.
+    /// Everybody who is signed in, for their own things.
     Person,
     /// Admins.
     Admin,
@@ -52,11 +52,18 @@ pub(crate) fn guard_methods(
     access: RouteAccess,
     methods: MethodRouter<App>,
 ) -> MethodRouter<App> {
-    methods.layer(from_fn_with_state((app.clone(), access), admit_request))
+    methods.layer(from_fn_with_state(GuardedRoute { app: app.clone(), access }, admit_request))
+}
+
+/// A route, and who may use it.
+#[derive(Clone)]
+struct GuardedRoute {
+    app: App,
+    access: RouteAccess,
 }
 
 async fn admit_request(
-    State((app, access)): State<(App, RouteAccess)>,
+    State(GuardedRoute { app, access }): State<GuardedRoute>,
     request: Request,
     next: Next,
 ) -> Response {
@@ -90,7 +97,7 @@ async fn check_request(app: &App, access: RouteAccess, request: Request) -> Hand
         false => request,
     };
     let cookie = cookies::read_cookie(request.headers(), cookies::sign_in_name(app));
-    let caller = app.doorman.find_caller(request.headers(), cookie).await?;
+    let caller = app.auth.find_caller(request.headers(), cookie).await?;
     let by_browser = !matches!(&caller, Some(Caller { via: CallerCredential::Token { .. }, .. }));
     let is_socket = request.headers().contains_key(header::UPGRADE);
     if by_browser && (is_unsafe || is_socket) {

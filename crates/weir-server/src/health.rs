@@ -49,7 +49,7 @@ pub(crate) struct LivenessReport {
 }
 
 async fn get_healthz(State(app): State<App>) -> Json<LivenessReport> {
-    Json(LivenessReport { status: "ok", version: app.house.version().to_owned() })
+    Json(LivenessReport { status: "ok", version: app.installation.version().to_owned() })
 }
 
 /// Whether requests should be sent here.
@@ -86,14 +86,14 @@ async fn get_metrics(State(app): State<App>, asks: ClientAddress, headers: Heade
         return ProblemDetails::not_permitted(sentence).into_response();
     }
     let mut now: Vec<(&str, &str, f64)> = Vec::new();
-    if let Some(free) = app.house.maintenance().disk_free_bytes() {
+    if let Some(free) = app.installation.maintenance().disk_free_bytes() {
         now.push(("disk_free_bytes", "Bytes free where the data lies", free as f64));
     }
     let ready =
         app.health.current_findings(&app).await.iter().all(|one| one.health != HealthLevel::Bad);
     now.push(("ready", "Whether it can work", f64::from(u8::from(ready))));
-    now.push(("sessions_open", "Sessions that run in this process", app.rooms.count() as f64));
-    let listening = app.rooms.listeners().count();
+    now.push(("sessions_open", "Sessions that run in this process", app.sessions.count() as f64));
+    let listening = app.sessions.listeners().count();
     now.push(("listeners", "Sockets and event streams that listen", listening as f64));
     if let Some(certificate) = app.certificate.get() {
         let ends = certificate.ends_at().micros() as f64 / 1e6;
@@ -104,7 +104,8 @@ async fn get_metrics(State(app): State<App>, asks: ClientAddress, headers: Heade
     ([(header::CONTENT_TYPE, media)], text).into_response()
 }
 
-/// Whoever is on this machine, unless a proxy says that somebody else asks; and the token.
+/// Whether a request may read the metrics: one from this machine that no proxy passed on for
+/// another, and one with the token.
 fn may_measure(asks: ClientAddress, headers: &HeaderMap, token: Option<&str>) -> bool {
     let sent = headers.get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
     let sent = sent.and_then(|text| text.strip_prefix("Bearer "));
@@ -129,7 +130,7 @@ impl HealthMonitor {
             app.certificate.get().map(|one| check_certificate(one.ends_at(), app.current_time())),
         );
         findings.extend(self.unreadable_finding());
-        findings.extend(app.house.maintenance().findings().await);
+        findings.extend(app.installation.maintenance().findings().await);
         let findings = Arc::new(findings);
         *last = Some((Instant::now(), findings.clone()));
         findings

@@ -1,6 +1,6 @@
 //! How much one person or one address may ask for: connections at once, requests a minute, bytes of
 //! a body. Not here: which requests count (`guard::quotas`), and guesses of passwords, which the
-//! doorman slows down by account.
+//! sign-in service slows down by account.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -34,7 +34,7 @@ struct QuotaBucket {
     at: Timestamp,
 }
 
-/// What came of asking.
+/// The answer about one more request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct QuotaDecision {
     /// Whether it may go on.

@@ -1,10 +1,10 @@
 //! What happens to sessions that run here, and to whoever listens to them (S3). Not here: the list of
 //! them (`session_registry`).
 //!
-//! A session that runs here has a *room*: its handle, and a task that watches it. Commands find the
-//! room, open one, or travel as letters to the process that has the session; which of these, the
-//! engine's host knows (`weir_engine::host`). Listeners have *feeds*,
-//! which need no room. Reading order: `room`, `feed`, `tell`; then `recovery`, `pause`, `title`; and for
+//! A session that runs here is a *server session*: its handle, and a task that watches it. Commands
+//! find it, open it, or travel as letters to the process that has the session; which of these, the
+//! engine's host knows (`weir_engine::host`). Listeners have *feeds*, which need no session that
+//! runs here. Reading order: `watch`, `feed`, `tell`; then `recovery`, `pause`, `title`; and for
 //! replicas `relay`, `distant`.
 
 use std::sync::Arc;
@@ -13,28 +13,28 @@ use weir_core::ids::{Seq, SessionId};
 use weir_core::session::child;
 use weir_engine::engine::EngineError;
 use weir_engine::host::{LiveSession, SessionState};
-use weir_engine::ports::StoreError;
+use weir_engine::ports::{SessionMeta, StoreError};
 
 use crate::app::App;
 use crate::problem::{HandlerResult, ProblemDetails};
 
+mod bound_options;
 mod distant;
 pub(crate) mod feed;
 pub(crate) mod fold;
 pub(crate) mod pause;
 pub(crate) mod recovery;
 mod relay;
-pub(crate) mod room;
 pub(crate) mod tell;
 pub(crate) mod title;
 pub(crate) mod uploads;
-mod wishes;
+pub(crate) mod watch;
 
 use crate::session_registry::ServerSessions;
 pub(crate) use crate::session_registry::{ServerSession, SessionKey};
 pub(crate) use feed::SessionFeed;
 use fold::FoldedSession;
-use weir_install::user_space::{SessionContext, SessionWish, UserSpace};
+use weir_install::user_space::{SessionContext, SessionPreferences, UserSpace};
 
 /// A session as somebody asks for it: in whose space it is, and which.
 #[derive(Clone, Copy)]
@@ -43,7 +43,7 @@ pub(crate) struct SessionRequest<'a> {
     pub(crate) app: &'a App,
     /// Everything of the person.
     pub(crate) space: &'a Arc<UserSpace>,
-    /// Which.
+    /// The name of the session.
     pub(crate) session: &'a SessionId,
 }
 
@@ -70,27 +70,28 @@ impl ServerSessions {
     /// Listens to a session from the fact after `after` on.
     ///
     /// # Errors
-    /// There is no such session, or it has fewer facts.
-    pub(crate) async fn open_feed(
+    /// It has fewer facts.
+    pub(crate) fn open_feed(
         &self,
-        request: SessionRequest<'_>,
+        app: &App,
+        space: &Arc<UserSpace>,
+        session: &SessionMeta,
         after: Seq,
     ) -> HandlerResult<SessionFeed> {
-        let SessionRequest { app, space: home, session: id } = request;
-        SessionFeed::open(app, home, id, after).await
+        SessionFeed::open(app, space, session, after)
     }
 
     /// Begins a session. Nothing is said in it yet.
     ///
     /// # Errors
-    /// It is paused, or the wish cannot be met.
+    /// It is paused, or what is wanted cannot be met.
     pub(crate) async fn create_session(
         &self,
         app: &App,
-        home: &Arc<UserSpace>,
-        wish: SessionWish,
+        space: &Arc<UserSpace>,
+        preferences: SessionPreferences,
     ) -> HandlerResult<SessionId> {
-        self.create_as(app, home, home.new_session(), wish).await
+        self.create_as(app, space, space.new_session(), preferences).await
     }
 
     /// The same under a name that is known already.
@@ -100,48 +101,48 @@ impl ServerSessions {
     pub(crate) async fn create_as(
         &self,
         app: &App,
-        home: &Arc<UserSpace>,
+        space: &Arc<UserSpace>,
         id: SessionId,
-        wish: SessionWish,
+        preferences: SessionPreferences,
     ) -> HandlerResult<SessionId> {
-        pause::may_run(app, home.as_ref()).await?;
-        let edition = home.edition().await?;
-        let options = home.session_options(&wish, None).await?;
-        let key = SessionKey::for_session(home.as_ref(), &id);
-        wishes::store_bound_options(app, home.as_ref(), &key, &wish).await?;
-        let handle = home.engine().await?.open(id.clone(), options).await?;
+        pause::may_run(app, space.as_ref()).await?;
+        let revision = space.revision().await?;
+        let options = space.session_options(&preferences, None).await?;
+        let key = SessionKey::for_session(space.as_ref(), &id);
+        bound_options::store_bound_options(app, space.as_ref(), &key, &preferences).await?;
+        let handle = space.engine().await?.open(id.clone(), options).await?;
         let live = LiveSession::new(handle, SessionState::default());
-        let room = ServerSession::new(live, home.clone(), key).made_at(edition);
-        let room = self.admit_session(app, room);
-        room.wait_until_begun(0).await;
+        let server_session = ServerSession::new(live, space.clone(), key).made_at(revision);
+        let server_session = self.admit_session(app, server_session);
+        server_session.wait_until_begun(0).await;
         Ok(id)
     }
 
-    fn admit_session(&self, app: &App, room: ServerSession) -> Arc<ServerSession> {
-        let room = Arc::new(room);
-        self.insert_live_session(&room.key, &room);
-        self.watchers.spawn(room.clone().watch_session(app.clone()));
-        self.watchers.spawn(relay::relay_session(app.clone(), room.clone()));
-        self.wake_feeds(&room.key);
-        room
+    fn admit_session(&self, app: &App, server_session: ServerSession) -> Arc<ServerSession> {
+        let server_session = Arc::new(server_session);
+        self.insert_live_session(&server_session.key, &server_session);
+        self.watchers.spawn(server_session.clone().watch_session(app.clone()));
+        self.watchers.spawn(relay::relay_session(app.clone(), server_session.clone()));
+        self.wake_feeds(&server_session.key);
+        server_session
     }
 
-    /// The room of a session, opened if nobody has the session. What it owed is owed again: a run
-    /// that was on goes on.
+    /// A session that runs here, opened if nobody has the session. What it owed is owed again: a
+    /// run that was on goes on.
     ///
     /// # Errors
     /// There is no such session, its engine crashed too often, or it cannot be opened.
     pub(crate) async fn take_session(
         &self,
         request: SessionRequest<'_>,
-        wish: Option<&SessionWish>,
+        preferences: Option<&SessionPreferences>,
     ) -> HandlerResult<SessionLocation> {
-        let SessionRequest { space: home, session: id, .. } = request;
-        let key = SessionKey::for_session(home.as_ref(), id);
-        if let Some(room) = self.find_live_session(&key)
-            && !room.made_way(home.as_ref()).await?
+        let SessionRequest { space, session: id, .. } = request;
+        let key = SessionKey::for_session(space.as_ref(), id);
+        if let Some(server_session) = self.find_live_session(&key)
+            && !server_session.made_way(space.as_ref()).await?
         {
-            return Ok(SessionLocation::Here(room));
+            return Ok(SessionLocation::Here(server_session));
         }
         if self.stop.is_cancelled() {
             return Err(ProblemDetails::internal_failure("the server ends"));
@@ -151,54 +152,55 @@ impl ServerSessions {
         loop {
             let there = self.find_open_session(&key);
             match there {
-                Some(room) if room.is_over() => {
-                    room.handle().wait_until_ended().await;
+                Some(server_session) if server_session.is_over() => {
+                    server_session.handle().wait_until_ended().await;
                 }
-                Some(room) => return Ok(SessionLocation::Here(room)),
+                Some(server_session) => return Ok(SessionLocation::Here(server_session)),
                 None => break,
             }
             // Whoever watched it takes it out of the list now.
             tokio::task::yield_now().await;
         }
-        self.open_session(request, &key, wish).await
+        self.open_session(request, &key, preferences).await
     }
 
     async fn open_session(
         &self,
         request: SessionRequest<'_>,
         key: &SessionKey,
-        wish: Option<&SessionWish>,
+        preferences: Option<&SessionPreferences>,
     ) -> HandlerResult<SessionLocation> {
-        let SessionRequest { app, space: home, session: id } = request;
-        let store = home.store();
-        let FoldedSession { session, state, .. } =
-            fold::load_session_fold(store.as_ref(), id).await?;
+        let SessionRequest { app, space, session: id } = request;
         if let Some((parent, _)) = child::parent_of(id) {
             return Ok(SessionLocation::Elsewhere(format!("session {parent}, which started it")));
         }
         recovery::refuse_quarantined(app, key).await?;
-        let engine = home.engine().await?;
-        // Whether somebody has it is asked before its servers and plugins are started for it.
-        match store.acquire_lease(id, &engine.parts().owner).await {
-            Ok(lease) => store.release_lease(&lease).await?,
+        let engine = space.engine().await?;
+        // Before its journal is folded, and its servers and plugins are started.
+        match engine.check_not_held(id).await {
+            Ok(()) => (),
             Err(StoreError::Held { holder, .. }) => return Ok(SessionLocation::Elsewhere(holder)),
             Err(error) => return Err(error.into()),
         }
+        let FoldedSession { session, state, .. } =
+            fold::load_session_fold(space.store().as_ref(), id).await?;
         let kept = session.config().cloned();
-        let edition = home.edition().await?;
-        let own = wishes::load_bound_options(app, key).await?;
-        let wish = wish
-            .cloned()
-            .map_or_else(|| own.clone(), |wish| wishes::join_bound_options(wish, &own));
-        let options = home.session_options(&wish, kept.as_deref()).await?;
+        let revision = space.revision().await?;
+        let own = bound_options::load_bound_options(app, key).await?;
+        let preferences = preferences.cloned().map_or_else(
+            || own.clone(),
+            |preferences| bound_options::join_bound_options(preferences, &own),
+        );
+        let options = space.session_options(&preferences, kept.as_deref()).await?;
         match engine.resume(id.clone(), options).await {
             Ok(handle) => {
                 let live = LiveSession::new(handle, state);
-                let room = ServerSession::new(live, home.clone(), key.clone()).made_at(edition);
-                let room = self.admit_session(app, room);
+                let server_session =
+                    ServerSession::new(live, space.clone(), key.clone()).made_at(revision);
+                let server_session = self.admit_session(app, server_session);
                 // Whoever looks into the journal now finds what the opening changed.
-                room.wait_until_begun(session.fact_count()).await;
-                Ok(SessionLocation::Here(room))
+                server_session.wait_until_begun(session.fact_count()).await;
+                Ok(SessionLocation::Here(server_session))
             }
             Err(EngineError::Store(StoreError::Held { holder, .. })) => {
                 Ok(SessionLocation::Elsewhere(holder))
@@ -209,6 +211,6 @@ impl ServerSessions {
 }
 
 /// Whether a session is one of a person's own making.
-pub(crate) fn is_interactive(wish: &SessionWish) -> bool {
-    wish.context == SessionContext::Interactive
+pub(crate) fn is_interactive(preferences: &SessionPreferences) -> bool {
+    preferences.context == SessionContext::Interactive
 }

@@ -22,7 +22,7 @@ pub(crate) struct MemoryLine {
     pub(crate) id: String,
     /// The fact.
     pub(crate) text: String,
-    /// What it is about.
+    /// The subject of the fact.
     pub(crate) kind: MemoryKind,
     /// Words to find it by.
     pub(crate) topics: Vec<String>,
@@ -32,7 +32,7 @@ pub(crate) struct MemoryLine {
     pub(crate) workspace: Option<String>,
     /// How far it has come.
     pub(crate) status: MemoryStatus,
-    /// Who wrote it: `person`, `mark_for_memory`, `condensing`, `run`.
+    /// The author: `person`, `mark_for_memory`, `condensing`, `run`.
     pub(crate) by: String,
     /// The chat that it comes from.
     pub(crate) session: Option<String>,
@@ -70,7 +70,7 @@ impl From<&MemoryFact> for MemoryLine {
     }
 }
 
-/// Which facts.
+/// A filter of facts.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(default)]
 pub(crate) struct MemoryQuery {
@@ -88,7 +88,7 @@ pub(crate) struct MemoryQuery {
 pub(crate) struct NewMemoryFact {
     /// The fact: one sentence or two.
     pub(crate) text: String,
-    /// What it is about.
+    /// The subject of the fact.
     pub(crate) kind: MemoryKind,
     /// A few words to find it by.
     #[serde(default)]
@@ -107,7 +107,7 @@ pub(crate) struct NewMemoryFact {
 /// # Errors
 /// The store refuses.
 pub(crate) async fn find_facts(
-    home: &UserSpace,
+    space: &UserSpace,
     query: &MemoryQuery,
 ) -> HandlerResult<Vec<MemoryFact>> {
     let filter = MemoryFilter {
@@ -116,7 +116,7 @@ pub(crate) async fn find_facts(
         workspace: None,
         limit: None,
     };
-    let mut facts = home.store().find_memories(&filter).await?;
+    let mut facts = space.store().find_memories(&filter).await?;
     facts.retain(|memory| query.kind.is_none_or(|kind| memory.fact.kind == kind));
     Ok(facts)
 }
@@ -126,7 +126,7 @@ pub(crate) async fn find_facts(
 /// # Errors
 /// It is no fact, it looks like a key, or the store refuses.
 pub(crate) async fn remember_fact(
-    home: &UserSpace,
+    space: &UserSpace,
     wish: &NewMemoryFact,
     now: Timestamp,
 ) -> HandlerResult<MemoryLine> {
@@ -147,13 +147,13 @@ pub(crate) async fn remember_fact(
         kind: wish.kind,
         topics: fact_topics(&wish.topics).map_err(ProblemDetails::bad_request)?,
         importance,
-        workspace: (!everywhere).then(|| home.folder().display().to_string()),
+        workspace: (!everywhere).then(|| space.folder().display().to_string()),
         source: MemorySource { by: BY_PERSON.into(), ..MemorySource::default() },
         label: Label::default(),
         status: MemoryStatus::Kept,
         supersedes: None,
     };
-    let store = home.store();
+    let store = space.store();
     let mut fact = store.remember_fact(&new, now).await?;
     // They say so themselves: an earlier no, or a newer fact, does not stand against it.
     if fact.fact.status != MemoryStatus::Kept {
@@ -176,22 +176,22 @@ pub(crate) enum FactSettlement {
 /// # Errors
 /// There is no such fact, or the store refuses.
 pub(crate) async fn settle_fact(
-    home: &UserSpace,
+    space: &UserSpace,
     id: &str,
     word: FactSettlement,
     now: Timestamp,
 ) -> HandlerResult<MemoryLine> {
     let missing = || ProblemDetails::not_found(format!("the fact {id:?}"));
-    let all = home.store().find_memories(&MemoryFilter::default()).await?;
+    let all = space.store().find_memories(&MemoryFilter::default()).await?;
     let known = all.into_iter().find(|fact| fact.id.as_str() == id).ok_or_else(missing)?;
     let status = match word {
         FactSettlement::Settled(status) => status,
         FactSettlement::KeptPrivate => {
             // Before it counts: between the two nobody is told of it as anything else.
-            home.store().remember_fact(&marked_private(&known), now).await?;
+            space.store().remember_fact(&marked_private(&known), now).await?;
             MemoryStatus::Kept
         }
     };
-    let settled = home.store().settle_memory(&known.id, status, now).await?;
+    let settled = space.store().settle_memory(&known.id, status, now).await?;
     settled.as_ref().map(MemoryLine::from).ok_or_else(missing)
 }

@@ -8,12 +8,12 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use weir_core::ids::Timestamp;
 use weir_engine::ports::{PutOutcome, RecordEntry, Records};
-use weir_install::failure::HouseError;
+use weir_install::failure::InstallationError;
 use weir_install::people::PersonId;
 
 pub(crate) mod channels;
-pub(crate) mod further;
 mod push;
+pub(crate) mod sender;
 
 /// The kind of a notice in the records.
 const RECORD: &str = "notice";
@@ -50,7 +50,7 @@ pub enum NoticeKind {
 /// Something to tell a person.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Notice {
-    /// What it is about.
+    /// The subject of the notice.
     pub kind: NoticeKind,
     /// One line.
     pub title: String,
@@ -76,7 +76,7 @@ pub(crate) struct NoticeEntry {
     /// Its name: grows with time.
     #[serde(default)]
     pub(crate) id: String,
-    /// What it says.
+    /// The notice.
     #[serde(flatten)]
     pub(crate) notice: Notice,
     /// They saw it.
@@ -90,21 +90,21 @@ pub(crate) struct NoticeEntry {
 pub(crate) struct NoticeInbox {
     records: Arc<dyn Records>,
     clock: Arc<dyn weir_engine::ports::Clock>,
-    further: std::sync::OnceLock<Arc<dyn NoticeSink>>,
+    sink: std::sync::OnceLock<Arc<dyn NoticeSink>>,
 }
 
 impl NoticeInbox {
-    /// A bell over these records.
+    /// An inbox over these records.
     pub(crate) fn new(
         records: Arc<dyn Records>,
         clock: Arc<dyn weir_engine::ports::Clock>,
     ) -> NoticeInbox {
-        NoticeInbox { records, clock, further: std::sync::OnceLock::new() }
+        NoticeInbox { records, clock, sink: std::sync::OnceLock::new() }
     }
 
     /// From now on each notice goes here too. Once, at start.
-    pub(crate) fn send_further(&self, further: Arc<dyn NoticeSink>) {
-        if self.further.set(further).is_err() {
+    pub(crate) fn set_sink(&self, sink: Arc<dyn NoticeSink>) {
+        if self.sink.set(sink).is_err() {
             tracing::warn!("notices are sent further already; the second way is left out");
         }
     }
@@ -116,7 +116,7 @@ impl NoticeInbox {
     pub(crate) async fn list_notices(
         &self,
         person: &PersonId,
-    ) -> Result<Vec<NoticeEntry>, HouseError> {
+    ) -> Result<Vec<NoticeEntry>, InstallationError> {
         let entries = self.records.list(RECORD, Some(person.as_str()), self.clock.now()).await?;
         let mut found: Vec<NoticeEntry> = entries.iter().filter_map(parse_notice).collect();
         found.reverse();
@@ -127,7 +127,7 @@ impl NoticeInbox {
     ///
     /// # Errors
     /// The database does not answer.
-    pub(crate) async fn count_unseen(&self, person: &PersonId) -> Result<usize, HouseError> {
+    pub(crate) async fn count_unseen(&self, person: &PersonId) -> Result<usize, InstallationError> {
         Ok(self.list_notices(person).await?.iter().filter(|noticed| !noticed.seen).count())
     }
 
@@ -139,7 +139,7 @@ impl NoticeInbox {
         &self,
         person: &PersonId,
         id: Option<&str>,
-    ) -> Result<(), HouseError> {
+    ) -> Result<(), InstallationError> {
         let now = self.clock.now();
         let entries = self.records.list(RECORD, Some(person.as_str()), now).await?;
         let is_meant = |entry: &&RecordEntry| id.is_none_or(|id| id_of(entry) == id);
@@ -150,13 +150,17 @@ impl NoticeInbox {
                 continue;
             };
             let text = serde_json::to_string(&NoticeEntry { seen: true, ..noticed });
-            let text = text.map_err(|error| HouseError::Failed(error.to_string()))?;
+            let text = text.map_err(|error| InstallationError::Failed(error.to_string()))?;
             self.records.put(&RecordEntry { text, ..entry.clone() }, Some(entry.version)).await?;
         }
-        any.then_some(()).ok_or_else(|| HouseError::Missing("this notice".into()))
+        any.then_some(()).ok_or_else(|| InstallationError::Missing("this notice".into()))
     }
 
-    async fn store_notice(&self, person: &PersonId, notice: &Notice) -> Result<(), HouseError> {
+    async fn store_notice(
+        &self,
+        person: &PersonId,
+        notice: &Notice,
+    ) -> Result<(), InstallationError> {
         let now = self.clock.now();
         let noticed =
             NoticeEntry { id: String::new(), notice: notice.clone(), seen: false, ts: now };
@@ -165,7 +169,7 @@ impl NoticeInbox {
             kind: RECORD.into(),
             name: String::new(),
             owner: person.0.clone(),
-            text: text.map_err(|error| HouseError::Failed(error.to_string()))?,
+            text: text.map_err(|error| InstallationError::Failed(error.to_string()))?,
             version: 0,
             expires: Some(Timestamp(now.0 + KEPT_US)),
             ts: now,
@@ -198,8 +202,8 @@ impl NoticeSink for NoticeInbox {
         if let Err(error) = self.store_notice(person, &notice).await {
             tracing::error!(%error, "a notice could not be kept");
         }
-        if let Some(further) = self.further.get() {
-            further.notify_person(person, notice).await;
+        if let Some(sink) = self.sink.get() {
+            sink.notify_person(person, notice).await;
         }
     }
 }

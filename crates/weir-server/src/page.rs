@@ -34,7 +34,7 @@ pub(crate) fn bare_page(title: &str, body: &Markup) -> Markup {
     bare_with(title, &[], body)
 }
 
-/// The same with scripts or styles of its own, as [`page_with`] names them.
+/// The same with scripts or styles of its own, as the other page names them.
 pub(crate) fn bare_with(title: &str, assets: &[&str], body: &Markup) -> Markup {
     html! {
         (DOCTYPE)

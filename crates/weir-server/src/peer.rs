@@ -26,7 +26,7 @@ impl<S: Send + Sync> FromRequestParts<S> for ClientAddress {
 }
 
 impl ClientAddress {
-    /// Who asks over a connection from `peer`.
+    /// The address that asks over a connection from `peer`.
     pub(crate) fn from_peer(
         peer: SocketAddr,
         tls: bool,

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use weir_engine::engine::EngineError;
 use weir_engine::ports::StoreError;
-use weir_install::failure::HouseError;
+use weir_install::failure::InstallationError;
 
 /// What went wrong (RFC 9457).
 #[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
@@ -60,7 +60,7 @@ impl ProblemDetails {
         )
     }
 
-    /// Who is signed in may not.
+    /// The person who is signed in may not do this.
     pub(crate) fn not_permitted(detail: impl Into<String>) -> ProblemDetails {
         ProblemDetails::new(StatusCode::FORBIDDEN, "forbidden", detail)
     }
@@ -75,6 +75,13 @@ impl ProblemDetails {
         let mut problem = ProblemDetails::new(StatusCode::TOO_MANY_REQUESTS, "too_many", detail);
         problem.retry_after = Some(seconds);
         problem
+    }
+
+    /// Whether what was sent was refused, for a reason that whoever sent it can do something about.
+    pub(crate) fn is_refusal(&self) -> bool {
+        let refusals =
+            [StatusCode::BAD_REQUEST, StatusCode::CONFLICT, StatusCode::UNPROCESSABLE_ENTITY];
+        refusals.iter().any(|status| status.as_u16() == self.status)
     }
 
     /// The disk stands in the way. The cause goes to the log.
@@ -108,13 +115,13 @@ impl IntoResponse for ProblemDetails {
     }
 }
 
-impl From<HouseError> for ProblemDetails {
-    fn from(error: HouseError) -> ProblemDetails {
+impl From<InstallationError> for ProblemDetails {
+    fn from(error: InstallationError) -> ProblemDetails {
         match error {
-            HouseError::Refused(why) => ProblemDetails::bad_request(why),
-            HouseError::Missing(what) => ProblemDetails::not_found(what),
-            HouseError::Failed(why) => ProblemDetails::internal_failure(why),
-            HouseError::Store(error) => error.into(),
+            InstallationError::Refused(why) => ProblemDetails::bad_request(why),
+            InstallationError::Missing(what) => ProblemDetails::not_found(what),
+            InstallationError::Failed(why) => ProblemDetails::internal_failure(why),
+            InstallationError::Store(error) => error.into(),
         }
     }
 }

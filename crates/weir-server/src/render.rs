@@ -9,7 +9,6 @@
 
 use maud::PreEscaped;
 
-mod blocks;
 mod clean;
 mod code;
 mod diagram;
@@ -19,8 +18,7 @@ mod markdown;
 mod maths;
 mod plain;
 
-pub use blocks::{GrowingBlocks, split_blocks};
-pub use code::{language_of, render_code};
+pub use code::render_code;
 pub use diff::render_diff;
 pub use links::{LinkResolver, NoAddresses};
 pub use markdown::{MarkdownStyle, TEXT_MAX};

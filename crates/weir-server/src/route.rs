@@ -43,7 +43,7 @@ pub struct Route {
     pub method: Method,
     /// Address, with `{id}` for what changes.
     pub path: &'static str,
-    /// Who may.
+    /// The callers that it is open to.
     pub access: RouteAccess,
     /// One line for people; pages have none and stand in no API document.
     pub summary: &'static str,
@@ -148,7 +148,7 @@ impl Route {
         Route::new(Method::DELETE, MethodFilter::DELETE, path, AnyHandler::new(handler))
     }
 
-    /// Who may. Without it: whoever is signed in.
+    /// Opens the route to these callers; without it, to everybody who is signed in.
     pub(crate) fn access(mut self, access: RouteAccess) -> Route {
         self.access = access;
         self

@@ -1,8 +1,9 @@
-//! The schedulers of all homes (S8): one for each person who has agents, over their own store. A
-//! tick runs once, however many replicas or daemons look; places are shared by the whole house.
+//! The schedulers of all people (S8): one for each person who has agents, over their own store. A
+//! tick runs once, however many replicas or daemons look; places are shared by the whole
+//! installation.
 //!
-//! A run is a live session like any other: it is opened as a room, so that it can be watched and
-//! answered. Not here: when one is due (the engine's scheduler), places (`places`).
+//! A run is a live session like any other: it is opened as a server session, so that it can be
+//! watched and answered. Not here: when one is due (the engine's scheduler), places (`places`).
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -25,10 +26,9 @@ use crate::problem::{HandlerResult, ProblemDetails};
 
 mod places;
 
-use places::{HouseOfPeople, RunPlaces};
-use weir_install::failure::HouseError;
+use places::{RunPlaces, ServerPlaces};
 use weir_install::people::{Person, PersonId};
-use weir_install::user_space::{SessionContext, SessionWish, UserSpace};
+use weir_install::user_space::{SessionContext, SessionPreferences, UserSpace};
 
 /// Kind of the entries that say who has agents.
 const KIND: &str = "agent_home";
@@ -132,14 +132,14 @@ async fn schedule_person(
     places: Arc<RunPlaces>,
     stop: CancellationToken,
 ) -> Result<(), String> {
-    let home = app.home(person).await.map_err(|error| error.to_string())?;
-    let settings = home.schedule_bounds().map_err(|error| error.to_string())?;
+    let space = app.user_space(person).await.map_err(|error| error.to_string())?;
+    let settings = space.schedule_bounds().map_err(|error| error.to_string())?;
     let scheduler = Scheduler::new(SchedulerParts {
-        store: home.store(),
+        store: space.store(),
         clock: app.clock.clone(),
-        holder: home.schedule_holder(),
-        house: Some(Arc::new(HouseOfPeople::new(places, home.clone()))),
-        starter: Arc::new(LiveRuns { app: app.clone(), home }),
+        holder: space.schedule_holder(),
+        shared_places: Some(Arc::new(ServerPlaces::new(places, space.clone()))),
+        starter: Arc::new(LiveRuns { app: app.clone(), space }),
         settings,
         tell: scheduler_logger(person.name.clone()),
     });
@@ -166,13 +166,13 @@ fn scheduler_logger(person: String) -> SchedulerListener {
 /// Opens the runs of one person as live sessions.
 struct LiveRuns {
     app: App,
-    home: Arc<UserSpace>,
+    space: Arc<UserSpace>,
 }
 
 #[async_trait]
 impl RunStarter for LiveRuns {
     fn new_session_id(&self) -> SessionId {
-        self.home.new_session()
+        self.space.new_session()
     }
 
     async fn run(
@@ -203,14 +203,14 @@ impl LiveRuns {
         desk: &dyn RunDesk,
         stop: &CancellationToken,
     ) -> HandlerResult<AtRest> {
-        let (app, home) = (&self.app, &self.home);
-        let store = home.store();
+        let (app, space) = (&self.app, &self.space);
+        let store = space.store();
         let Some(id) = run.session.clone() else {
             return Err(ProblemDetails::bad_request("it has no session"));
         };
         let there = store.session_meta(&id).await?.is_some_and(|meta| meta.facts > 0);
         if !there {
-            let wish = SessionWish {
+            let preferences = SessionPreferences {
                 context: match run.cause {
                     AgentCause::Mail => SessionContext::Injected,
                     AgentCause::Cron | AgentCause::After | AgentCause::Manual => {
@@ -219,16 +219,17 @@ impl LiveRuns {
                 },
                 only_tools: Some(agent.tools.clone()),
                 agent: Some(Box::new(agent.clone())),
-                ..SessionWish::default()
+                ..SessionPreferences::default()
             };
-            app.rooms.create_as(app, home, id.clone(), wish).await?;
+            app.sessions.create_as(app, space, id.clone(), preferences).await?;
         }
-        let room = match app.rooms.take_session(SessionRequest::new(app, home, &id), None).await? {
-            SessionLocation::Here(room) => room,
-            SessionLocation::Elsewhere(holder) => {
-                return Err(ProblemDetails::conflict(format!("{holder} has its session")));
-            }
-        };
+        let server_session =
+            match app.sessions.take_session(SessionRequest::new(app, space, &id), None).await? {
+                SessionLocation::Here(server_session) => server_session,
+                SessionLocation::Elsewhere(holder) => {
+                    return Err(ProblemDetails::conflict(format!("{holder} has its session")));
+                }
+            };
         // Of one that was opened just now nothing may stand in the journal yet.
         let mut course = match there {
             true => ScheduledRunProgress::from_journal(store.as_ref(), &id).await?,
@@ -238,21 +239,16 @@ impl LiveRuns {
             return Ok(rest);
         }
         let run = ScheduledRun { agent, run };
-        let watched = follow_agent_run(room.handle(), &mut course, run, desk, stop.clone()).await;
+        let watched =
+            follow_agent_run(server_session.handle(), &mut course, run, desk, stop.clone()).await;
         if matches!(watched, Ok(AtRest::Closed)) {
             // Whoever comes next takes it up: it must be free by then.
-            room.handle().request_stop().await;
-            room.handle().wait_until_ended().await;
+            server_session.handle().request_stop().await;
+            server_session.handle().wait_until_ended().await;
         }
         if course.is_over() {
-            home.remove_run_results(agent, &id);
+            space.remove_run_results(agent, &id);
         }
         Ok(watched?)
     }
-}
-
-/// The bounds of the house, as the settings say now.
-fn place_bounds(home: &UserSpace) -> Result<(usize, usize), HouseError> {
-    let bounds = home.schedule_bounds()?;
-    Ok((bounds.at_once, bounds.per_hour))
 }

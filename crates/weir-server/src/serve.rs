@@ -57,7 +57,7 @@ pub enum ServeError {
     /// The address.
     #[error("cannot listen on {address}: {source}; choose another with --bind")]
     Bind {
-        /// Which.
+        /// The address.
         address: SocketAddr,
         /// What the system says.
         source: io::Error,
@@ -128,8 +128,8 @@ impl HttpServer {
         };
         let line = Arc::new(line);
         let mut connections = JoinSet::new();
-        self.app.rooms.watchers.spawn(live::recovery::run_recovery_watch(self.app.clone()));
-        self.app.rooms.watchers.spawn(schedule::run(self.app.clone()));
+        self.app.sessions.watchers.spawn(live::recovery::run_recovery_watch(self.app.clone()));
+        self.app.sessions.watchers.spawn(schedule::run(self.app.clone()));
         tokio::spawn(mail::watch::watch_mail_accounts(self.app.clone()));
         loop {
             tokio::select! {
@@ -155,7 +155,7 @@ impl HttpServer {
             // Sockets say why they end: their tasks are not those that were joined.
             self.app.connections.wait_until_empty().await;
             // Runs are closed where they are, and their sessions given back.
-            self.app.rooms.wait_until_drained().await;
+            self.app.sessions.wait_until_drained().await;
         };
         let time = Duration::from_millis(self.app.options.limits.drain_ms_max);
         tokio::select! {

@@ -1,4 +1,4 @@
-//! The sessions that run in this process, as a list: their names, their rooms, what is counted of whoever
+//! The sessions that run in this process, as a list: their names, what is counted of whoever
 //! listens. Not here: opening, watching and steering them (`live`).
 
 use std::collections::{HashMap, HashSet};
@@ -25,7 +25,7 @@ pub(crate) mod piece;
 use listeners::ListenerCounts;
 use piece::LineSeals;
 
-/// Places at which feeds wait for rooms to open: sessions share them by their hash.
+/// Places at which feeds wait for sessions to open: they share them by their hash.
 const SLOTS: usize = 256;
 
 /// A session of a person.
@@ -34,8 +34,8 @@ pub(crate) struct SessionKey(Arc<str>);
 
 impl SessionKey {
     /// The name of a session among those of all people.
-    pub(crate) fn for_session(home: &UserSpace, id: &SessionId) -> SessionKey {
-        SessionKey(format!("{}/{id}", home.person()).into())
+    pub(crate) fn for_session(space: &UserSpace, id: &SessionId) -> SessionKey {
+        SessionKey(format!("{}/{id}", space.person()).into())
     }
 
     /// One of this name.
@@ -74,7 +74,7 @@ fn lock_mutex<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl ServerSessions {
-    /// None yet. `key`: the one by which the house seals.
+    /// None yet. `key`: the one by which the installation seals.
     pub(crate) fn new(key: &[u8; 32], stop: CancellationToken) -> ServerSessions {
         ServerSessions {
             stop,
@@ -90,7 +90,7 @@ impl ServerSessions {
         }
     }
 
-    /// Whoever listens.
+    /// The counts of those who listen.
     pub(crate) fn listeners(&self) -> &ListenerCounts {
         &self.listeners
     }
@@ -105,7 +105,7 @@ impl ServerSessions {
         self.rest_ms
     }
 
-    /// What wakes feeds of a session when its room opens or goes.
+    /// What wakes feeds of a session when it opens or goes.
     pub(crate) fn feed_notifier(&self, key: &SessionKey) -> &Notify {
         let mut hasher = DefaultHasher::new();
         key.hash(&mut hasher);
@@ -118,18 +118,18 @@ impl ServerSessions {
         self.feed_notifier(key).notify_waiters();
     }
 
-    /// The room of a session that runs here and is not over.
+    /// The session that runs here and is not over.
     pub(crate) fn find_live_session(&self, key: &SessionKey) -> Option<Arc<ServerSession>> {
-        lock_mutex(&self.open).get(key).filter(|room| !room.is_over()).cloned()
+        lock_mutex(&self.open).get(key).filter(|server_session| !server_session.is_over()).cloned()
     }
 
-    /// The room of a session that runs here.
+    /// The session that runs here.
     pub(crate) fn find_session_here(
         &self,
-        home: &UserSpace,
+        space: &UserSpace,
         id: &SessionId,
     ) -> Option<Arc<ServerSession>> {
-        self.find_live_session(&SessionKey::for_session(home, id))
+        self.find_live_session(&SessionKey::for_session(space, id))
     }
 
     /// How many sessions run here.
@@ -137,10 +137,14 @@ impl ServerSessions {
         lock_mutex(&self.open).len()
     }
 
-    /// Takes a room out of the list, unless another has its place.
-    pub(crate) fn remove_live_session(&self, key: &SessionKey, room: &Arc<ServerSession>) {
+    /// Takes a session out of the list, unless another has its place.
+    pub(crate) fn remove_live_session(
+        &self,
+        key: &SessionKey,
+        server_session: &Arc<ServerSession>,
+    ) {
         let mut open = lock_mutex(&self.open);
-        if open.get(key).is_some_and(|there| Arc::ptr_eq(there, room)) {
+        if open.get(key).is_some_and(|there| Arc::ptr_eq(there, server_session)) {
             open.remove(key);
         }
         drop(open);
@@ -157,12 +161,16 @@ impl ServerSessions {
         lock_mutex(&self.suspects).remove(key)
     }
 
-    /// Puts a room into the list.
-    pub(crate) fn insert_live_session(&self, key: &SessionKey, room: &Arc<ServerSession>) {
-        lock_mutex(&self.open).insert(key.clone(), room.clone());
+    /// Puts a session into the list.
+    pub(crate) fn insert_live_session(
+        &self,
+        key: &SessionKey,
+        server_session: &Arc<ServerSession>,
+    ) {
+        lock_mutex(&self.open).insert(key.clone(), server_session.clone());
     }
 
-    /// The room of a session that is in the list, also one that is over.
+    /// The session that is in the list, also one that is over.
     pub(crate) fn find_open_session(&self, key: &SessionKey) -> Option<Arc<ServerSession>> {
         lock_mutex(&self.open).get(key).cloned()
     }
@@ -179,11 +187,14 @@ impl ServerSessions {
         let prefix = format!("{person}/");
         let of_person =
             |(key, _): &(&SessionKey, &Arc<ServerSession>)| key.as_str().starts_with(&prefix);
-        let rooms: Vec<Arc<ServerSession>> =
-            lock_mutex(&self.open).iter().filter(of_person).map(|(_, room)| room.clone()).collect();
-        for room in rooms {
-            room.handle().request_stop().await;
-            room.handle().wait_until_ended().await;
+        let server_sessions: Vec<Arc<ServerSession>> = lock_mutex(&self.open)
+            .iter()
+            .filter(of_person)
+            .map(|(_, server_session)| server_session.clone())
+            .collect();
+        for server_session in server_sessions {
+            server_session.handle().request_stop().await;
+            server_session.handle().wait_until_ended().await;
         }
     }
 
@@ -210,21 +221,21 @@ pub(crate) struct ServerSession {
     /// By which it is steered, with what its facts say of it.
     pub(crate) live: Arc<LiveSession>,
     /// Whose it is; kept as long as it runs.
-    pub(crate) home: Arc<UserSpace>,
+    pub(crate) space: Arc<UserSpace>,
     pub(crate) key: SessionKey,
     /// The settings that it was opened with.
-    edition: u64,
+    revision: u64,
 }
 
 impl ServerSession {
-    /// A room of a session that was opened just now.
-    pub(crate) fn new(live: LiveSession, home: Arc<UserSpace>, key: SessionKey) -> ServerSession {
-        ServerSession { live: Arc::new(live), home, key, edition: 0 }
+    /// A session that was opened just now.
+    pub(crate) fn new(live: LiveSession, space: Arc<UserSpace>, key: SessionKey) -> ServerSession {
+        ServerSession { live: Arc::new(live), space, key, revision: 0 }
     }
 
-    /// The same, opened with the settings of this edition.
-    pub(crate) fn made_at(self, edition: u64) -> ServerSession {
-        ServerSession { edition, ..self }
+    /// The same, opened with the settings of this revision.
+    pub(crate) fn made_at(self, revision: u64) -> ServerSession {
+        ServerSession { revision, ..self }
     }
 
     /// Settings changed since it was opened, and nothing was under way: it is down, to be opened
@@ -232,8 +243,9 @@ impl ServerSession {
     ///
     /// # Errors
     /// The database does not answer.
-    pub(crate) async fn made_way(&self, home: &UserSpace) -> HandlerResult<bool> {
-        if !self.live.read_state(SessionState::is_at_rest) || home.edition().await? == self.edition
+    pub(crate) async fn made_way(&self, space: &UserSpace) -> HandlerResult<bool> {
+        if !self.live.read_state(SessionState::is_at_rest)
+            || space.revision().await? == self.revision
         {
             return Ok(false);
         }
@@ -246,7 +258,7 @@ impl ServerSession {
         self.live.handle()
     }
 
-    /// Which session.
+    /// The name of the session.
     pub(crate) fn id(&self) -> &SessionId {
         self.live.id()
     }
@@ -272,7 +284,7 @@ impl ServerSession {
     }
 
     /// It takes nothing any more. Known before whoever watches it has heard: a feed that came back
-    /// to a room that tells nothing would ask it again and again.
+    /// to a session that tells nothing would ask it again and again.
     pub(crate) fn is_over(&self) -> bool {
         self.live.is_over()
     }

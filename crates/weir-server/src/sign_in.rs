@@ -61,7 +61,7 @@ struct KnownDevice {}
 /// Somebody who is in.
 #[derive(Debug, Clone)]
 pub(crate) struct CompletedLogin {
-    /// Who.
+    /// The person.
     pub(crate) person: Person,
     /// What forms and scripts send back.
     pub(crate) csrf: String,
@@ -74,7 +74,7 @@ pub(crate) struct CompletedLogin {
 pub(crate) struct SignInContext<'a> {
     /// The server.
     pub(crate) app: &'a App,
-    /// Who asks.
+    /// The address and program that ask.
     pub(crate) client: &'a ClientInfo,
     /// Headers of the request.
     pub(crate) headers: &'a HeaderMap,
@@ -108,7 +108,7 @@ impl<S: Send + Sync> FromRequestParts<S> for SignInRequest {
 }
 
 impl SignInContext<'_> {
-    /// Who does what is noted here.
+    /// The actor of an event that this request causes.
     pub(crate) fn event_actor<'a>(&self, by: &'a str) -> EventActor<'a> {
         EventActor { by, address: Some(self.client.address) }
     }
@@ -122,7 +122,7 @@ impl SignInContext<'_> {
         name: &str,
         person: Option<&Person>,
     ) -> HandlerResult<CountedAttempt> {
-        let shelf = &self.app.doorman.shelf;
+        let shelf = &self.app.auth.shelf;
         let known = match person {
             Some(person) => self.known_device(person).await?,
             None => None,
@@ -139,14 +139,14 @@ impl SignInContext<'_> {
 
     /// A try was right.
     pub(crate) async fn record_success(&self, counted: &CountedAttempt) -> HandlerResult<()> {
-        let shelf = &self.app.doorman.shelf;
+        let shelf = &self.app.auth.shelf;
         throttle::forget_failures(shelf, &counted.account).await?;
         throttle::give_back(shelf, &counted.address).await
     }
 
     /// A try was right as far as it went: it is taken back, those before it stay.
     pub(crate) async fn half_right(&self, counted: &CountedAttempt) -> HandlerResult<()> {
-        let shelf = &self.app.doorman.shelf;
+        let shelf = &self.app.auth.shelf;
         throttle::give_back(shelf, &counted.account).await?;
         throttle::give_back(shelf, &counted.address).await
     }
@@ -157,7 +157,7 @@ impl SignInContext<'_> {
             return Ok(None);
         };
         let name = format!("{}:{}", person.id, secret::secret_digest(token));
-        let found = self.app.doorman.shelf.get::<KnownDevice>(DEVICE, &name).await?;
+        let found = self.app.auth.shelf.get::<KnownDevice>(DEVICE, &name).await?;
         Ok(found.map(|_| name))
     }
 
@@ -170,25 +170,25 @@ impl SignInContext<'_> {
         name: &str,
         password: &str,
     ) -> HandlerResult<(Person, CountedAttempt)> {
-        let doorman = &self.app.doorman;
-        let person = accounts::by_name(&doorman.shelf, name).await?;
+        let auth = &self.app.auth;
+        let person = accounts::by_name(&auth.shelf, name).await?;
         let counted = self.count_attempt(name, person.as_ref()).await?;
         let hash = match &person {
-            Some(person) => accounts::find_password_hash(&doorman.shelf, &person.id).await?,
+            Some(person) => accounts::find_password_hash(&auth.shelf, &person.id).await?,
             None => None,
         };
-        let checked = doorman.passwords.check_password(password, hash.as_deref()).await?;
+        let checked = auth.passwords.check_password(password, hash.as_deref()).await?;
         let person = person.filter(|person| !person.disabled && checked != PasswordCheck::Wrong);
         let Some(person) = person else {
             let account = accounts::name_complaint(&name.trim().to_ascii_lowercase());
             // Somebody may have typed their password as their name.
             let shown = if account.is_none() { name.trim() } else { "(not a name)" };
-            events::record_event(&doorman.shelf, self.event_actor(""), "sign_in_failed", shown, "")
+            events::record_event(&auth.shelf, self.event_actor(""), "sign_in_failed", shown, "")
                 .await?;
             return Err(wrong_sign_in());
         };
         if let PasswordCheck::Renewed(hash) = checked {
-            accounts::set_password(&doorman.shelf, &person.id, &hash).await?;
+            accounts::set_password(&auth.shelf, &person.id, &hash).await?;
         }
         Ok((person, counted))
     }
@@ -199,7 +199,7 @@ impl SignInContext<'_> {
         person: Person,
         counted: &CountedAttempt,
     ) -> HandlerResult<PasswordOutcome> {
-        let shelf = &self.app.doorman.shelf;
+        let shelf = &self.app.auth.shelf;
         let factors = factors::load_factors(shelf, &person.id).await?;
         if !factors.has_any() {
             self.record_success(counted).await?;
@@ -224,7 +224,7 @@ impl SignInContext<'_> {
     /// # Errors
     /// The code is not right; it took too long or too many tries: the first step is made again.
     pub(crate) async fn by_code(&self, pending: &str, code: &str) -> HandlerResult<CompletedLogin> {
-        let shelf = &self.app.doorman.shelf;
+        let shelf = &self.app.auth.shelf;
         let name = secret::secret_digest(pending);
         let found = shelf.get::<PendingLogin>(PENDING, &name).await?.ok_or_else(begin_anew)?;
         let slot =
@@ -269,11 +269,11 @@ impl SignInContext<'_> {
         caller: &Caller,
         password: &str,
     ) -> HandlerResult<()> {
-        let doorman = &self.app.doorman;
+        let auth = &self.app.auth;
         let login = caller.at_browser()?;
-        if accounts::find_password_hash(&doorman.shelf, &caller.person.id).await?.is_none() {
-            let login = logins::find_login(&doorman.shelf, login).await?;
-            let now = doorman.shelf.current_time();
+        if accounts::find_password_hash(&auth.shelf, &caller.person.id).await?.is_none() {
+            let login = logins::find_login(&auth.shelf, login).await?;
+            let now = auth.shelf.current_time();
             let is_fresh = login.is_some_and(|kept| now.ms_since(kept.value.created) < FRESH_MS);
             return match is_fresh {
                 true => Ok(()),
@@ -295,7 +295,7 @@ impl SignInContext<'_> {
         caller: &Caller,
         how: &str,
     ) -> HandlerResult<CompletedLogin> {
-        let shelf = &self.app.doorman.shelf;
+        let shelf = &self.app.auth.shelf;
         let person = accounts::get(shelf, caller.person.id.as_str()).await?;
         let person = person.filter(|person| !person.disabled).ok_or_else(begin_anew)?;
         self.complete_login(person, how).await
@@ -307,11 +307,11 @@ impl SignInContext<'_> {
         person: Person,
         how: &str,
     ) -> HandlerResult<CompletedLogin> {
-        let (app, doorman) = (self.app, &self.app.doorman);
+        let (app, auth) = (self.app, &self.app.auth);
         if let Some(old) = cookies::read_cookie(self.headers, cookies::sign_in_name(app)) {
             let name = secret::secret_digest(old);
-            if logins::end_login(&doorman.shelf, &name).await? {
-                doorman.announce_revocation(RevocationNotice::One(name));
+            if logins::end_login(&auth.shelf, &name).await? {
+                auth.announce_revocation(RevocationNotice::One(name));
             }
         }
         let arrival = NewLogin {
@@ -320,9 +320,9 @@ impl SignInContext<'_> {
             how,
             must_enrol: self.must_enrol(&person, how).await?,
         };
-        let token = logins::begin_login(&doorman.shelf, &person.id, arrival).await?;
+        let token = logins::begin_login(&auth.shelf, &person.id, arrival).await?;
         events::record_event(
-            &doorman.shelf,
+            &auth.shelf,
             self.event_actor(&person.name),
             "signed_in",
             &person.name,
@@ -336,7 +336,7 @@ impl SignInContext<'_> {
     /// Whether a second factor is asked of them that they do not have. A passkey is both factors, and
     /// an identity provider asks for its own.
     async fn must_enrol(&self, person: &Person, how: &str) -> HandlerResult<bool> {
-        let shelf = &self.app.doorman.shelf;
+        let shelf = &self.app.auth.shelf;
         if !matches!(how, "password" | "password+change")
             || !factors::load_policy(shelf).await?.second_factor
         {
@@ -352,7 +352,7 @@ impl SignInContext<'_> {
             Some(token) if token.len() == 43 => token.to_owned(),
             Some(_) | None => secret::random_token()?,
         };
-        let shelf = &self.app.doorman.shelf;
+        let shelf = &self.app.auth.shelf;
         let slot = EntrySlot {
             kind: DEVICE,
             name: &format!("{}:{}", person.id, secret::secret_digest(&token)),

@@ -24,7 +24,7 @@ const DAY_US: i64 = 86_400_000_000;
 #[derive(Debug, thiserror::Error)]
 #[error("the certificate {}: {why}", .path.display())]
 pub struct TlsError {
-    /// Which file.
+    /// The file that cannot be used.
     path: PathBuf,
     /// What is wrong with it, and what to do.
     why: String,

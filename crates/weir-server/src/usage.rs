@@ -19,7 +19,7 @@ const DAYS_DEFAULT: i64 = 30;
 /// Most days of one look: ten years.
 const DAYS_MAX: i64 = 3_660;
 
-/// Which days, and whose.
+/// The days that are summed up, and the person whose usage it is.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 pub(crate) struct UsageQuery {
     /// From this day on, UTC: `2026-01-02`. Without it: thirty days up to `to`.
@@ -38,7 +38,7 @@ pub(crate) struct UsageQuery {
 pub(crate) struct UsageLine {
     /// The day, UTC.
     pub(crate) day: String,
-    /// Whose.
+    /// The person whose usage it is.
     pub(crate) person: String,
     /// `provider/name`; `(helper models)`: those beside the chat's own.
     pub(crate) model: String,
@@ -46,7 +46,7 @@ pub(crate) struct UsageLine {
     pub(crate) profile: String,
     /// The scheduled agent; empty: no schedule began it.
     pub(crate) agent: String,
-    /// What it sums up to.
+    /// The sums of the day.
     #[serde(flatten)]
     pub(crate) sum: UsageSum,
 }
@@ -236,12 +236,12 @@ pub(crate) async fn usage_report(
     let (from, to) = query_span(query, app.current_time())?;
     let filter = UsageFilter { from: Some(from.to_string()), to: Some(to.to_string()) };
     let people = match query.everybody {
-        true => accounts::list_accounts(&app.doorman.shelf).await?,
+        true => accounts::list_accounts(&app.auth.shelf).await?,
         false => vec![caller.person.clone()],
     };
     let mut lines = Vec::new();
     for person in people {
-        let rows = app.home(&person).await?.store().usage_rows(&filter).await?;
+        let rows = app.user_space(&person).await?.store().usage_rows(&filter).await?;
         lines.extend(rows.into_iter().map(|row| UsageLine {
             day: row.day,
             person: person.name.clone(),

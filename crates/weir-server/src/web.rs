@@ -3,6 +3,7 @@
 use crate::route::Route;
 
 pub(crate) mod assets;
+mod controls;
 mod pages;
 pub(crate) mod parts;
 pub(crate) mod side;

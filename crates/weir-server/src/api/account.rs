@@ -18,6 +18,7 @@ use crate::auth::throttle::{self, ThrottleBucket};
 use crate::auth::{ClientInfo, RevocationNotice, accounts, events, logins, password};
 use crate::caller::{Caller, CallerScope};
 use crate::problem::{HandlerResult, ProblemDetails};
+use crate::request::body::ReplyTo;
 use crate::route::{Route, RouteAccess};
 use crate::sign_in::SignInContext;
 use crate::sign_in::site::passkey_site;
@@ -96,7 +97,7 @@ pub(crate) struct LoginLine {
 /// Sign-ins of somebody, the latest first.
 pub(crate) async fn logins_of(app: &App, caller: &Caller) -> HandlerResult<Vec<LoginLine>> {
     let here = caller.at_browser().unwrap_or_default();
-    let mut all: Vec<LoginLine> = logins::list_logins(&app.doorman.shelf, &caller.person.id)
+    let mut all: Vec<LoginLine> = logins::list_logins(&app.auth.shelf, &caller.person.id)
         .await?
         .into_iter()
         .map(|kept| LoginLine {
@@ -116,12 +117,12 @@ pub(crate) async fn logins_of(app: &App, caller: &Caller) -> HandlerResult<Vec<L
 /// Ends one sign-in of somebody at a browser.
 pub(crate) async fn end_login(app: &App, caller: &Caller, id: &str) -> HandlerResult<()> {
     caller.at_browser()?;
-    let doorman = &app.doorman;
-    let all = logins::list_logins(&doorman.shelf, &caller.person.id).await?;
+    let auth = &app.auth;
+    let all = logins::list_logins(&auth.shelf, &caller.person.id).await?;
     let found = all.into_iter().find(|kept| logins::public_id(&kept.name) == id);
     let found = found.ok_or_else(|| ProblemDetails::not_found("this sign-in"))?;
-    logins::end_login(&doorman.shelf, &found.name).await?;
-    doorman.announce_revocation(RevocationNotice::One(found.name));
+    logins::end_login(&auth.shelf, &found.name).await?;
+    auth.announce_revocation(RevocationNotice::One(found.name));
     Ok(())
 }
 
@@ -133,16 +134,16 @@ pub(crate) async fn change_password(
     old: &str,
     new: &str,
 ) -> HandlerResult<Vec<http::HeaderValue>> {
-    let (doorman, person) = (&door.app.doorman, &caller.person);
+    let (auth, person) = (&door.app.auth, &caller.person);
     door.prove_identity(caller, old).await?;
     if let Some(complaint) = password::password_complaint(new, &person.name) {
         return Err(ProblemDetails::bad_request(complaint));
     }
-    let hash = doorman.passwords.hash(new).await?;
-    accounts::set_password(&doorman.shelf, &person.id, &hash).await?;
-    doorman.end_logins(&person.id, None).await?;
+    let hash = auth.passwords.hash(new).await?;
+    accounts::set_password(&auth.shelf, &person.id, &hash).await?;
+    auth.end_logins(&person.id, None).await?;
     let doer = door.event_actor(&person.name);
-    events::record_event(&doorman.shelf, doer, "password_changed", &person.name, "").await?;
+    events::record_event(&auth.shelf, doer, "password_changed", &person.name, "").await?;
     Ok(door.renew_login(caller, "password+change").await?.cookies)
 }
 
@@ -166,13 +167,14 @@ async fn login_list(
     Ok(Json(ListPage::from_list(logins_of(&app, &caller).await?, &query, |line| line.id.clone())))
 }
 
-async fn login_end(
+pub(crate) async fn login_end(
     State(app): State<App>,
     caller: Caller,
+    reply: ReplyTo,
     Path(id): Path<String>,
-) -> HandlerResult<StatusCode> {
+) -> HandlerResult<Response> {
     end_login(&app, &caller, &id).await?;
-    Ok(StatusCode::NO_CONTENT)
+    Ok(reply.answer_done("/account", StatusCode::NO_CONTENT))
 }
 
 async fn ask_to_add(
@@ -185,7 +187,7 @@ async fn ask_to_add(
     let door = SignInContext { app: &app, client: &client, headers: &headers };
     door.prove_identity(&caller, &proof.password).await?;
     let (person, site) = (&caller.person, passkey_site(&app, &headers)?);
-    Ok(Json(passkeys::ask_to_add(&app.doorman.shelf, &person.id, &person.name, &site).await?))
+    Ok(Json(passkeys::ask_to_add(&app.auth.shelf, &person.id, &person.name, &site).await?))
 }
 
 async fn add_passkey(
@@ -197,7 +199,7 @@ async fn add_passkey(
 ) -> HandlerResult<Response> {
     caller.at_browser()?;
     let door = SignInContext { app: &app, client: &client, headers: &headers };
-    let (shelf, person) = (&app.doorman.shelf, &caller.person);
+    let (shelf, person) = (&app.auth.shelf, &caller.person);
     passkeys::add_passkey(shelf, &person.id, &passkey_site(&app, &headers)?, &added).await?;
     events::record_event(shelf, door.event_actor(&person.name), "passkey_added", &person.name, "")
         .await?;
@@ -214,7 +216,7 @@ async fn ask_to_sign_in(
     client: ClientInfo,
     headers: HeaderMap,
 ) -> HandlerResult<Json<PasskeyChallenge>> {
-    let shelf = &app.doorman.shelf;
+    let shelf = &app.auth.shelf;
     let bucket = ThrottleBucket::for_passkey_question(client.address);
     throttle::take_attempt(shelf, &[bucket]).await?;
     Ok(Json(passkeys::ask_to_sign_in(shelf, &passkey_site(&app, &headers)?).await?))
@@ -227,7 +229,7 @@ async fn sign_in(
     Json(said): Json<PasskeyAssertion>,
 ) -> HandlerResult<Response> {
     let door = SignInContext { app: &app, client: &client, headers: &headers };
-    let shelf = &app.doorman.shelf;
+    let shelf = &app.auth.shelf;
     let address = ThrottleBucket::for_address(client.address);
     throttle::take_attempt(shelf, std::slice::from_ref(&address)).await?;
     let id = passkeys::sign_in(shelf, &passkey_site(&app, &headers)?, &said).await?;

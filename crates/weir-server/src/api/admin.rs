@@ -8,13 +8,17 @@ use http::{HeaderValue, StatusCode, header};
 use schemars::JsonSchema;
 use serde::Serialize;
 use tokio_util::io::ReaderStream;
-use weir_install::failure::HouseError;
+use weir_install::failure::InstallationError;
 use weir_install::maintenance::{BackupLine, HealthFinding};
 
 use crate::app::App;
 use crate::caller::Caller;
 use crate::problem::{HandlerResult, ProblemDetails};
+use crate::request::body::ReplyTo;
 use crate::route::{Route, RouteAccess};
+
+/// Where the page of the server has its backups.
+const PAGE: &str = "/admin#backups";
 
 /// The routes of this file.
 pub(crate) fn admin_api_routes() -> Vec<Route> {
@@ -74,10 +78,10 @@ pub(crate) struct ServerLimitsInfo {
 pub(crate) async fn server_overview(app: &App) -> ServerOverview {
     let limits = &app.options.limits;
     ServerOverview {
-        version: app.house.version().to_owned(),
+        version: app.installation.version().to_owned(),
         findings: app.health.current_findings(app).await.to_vec(),
         connections: app.connections.open_count(),
-        sessions: app.rooms.count(),
+        sessions: app.sessions.count(),
         limits: ServerLimitsInfo {
             connections_max: limits.connections_max,
             connections_per_address_max: limits.connections_per_address_max,
@@ -95,23 +99,25 @@ async fn list_backups(
     State(app): State<App>,
     _caller: Caller,
 ) -> HandlerResult<Json<Vec<BackupLine>>> {
-    Ok(Json(app.house.maintenance().list_backups().await?))
+    Ok(Json(app.installation.maintenance().list_backups().await?))
 }
 
 /// Makes one, and says who wanted it.
-pub(crate) async fn make_backup(app: &App, caller: &Caller) -> HandlerResult<BackupLine> {
+async fn make_backup(app: &App, caller: &Caller) -> HandlerResult<BackupLine> {
     tracing::info!(person = %caller.person.id, "a backup is being made");
-    app.house.maintenance().back_up().await.map_err(|error| match error {
-        HouseError::Refused(why) => ProblemDetails::conflict(why),
+    app.installation.maintenance().back_up().await.map_err(|error| match error {
+        InstallationError::Refused(why) => ProblemDetails::conflict(why),
         error => error.into(),
     })
 }
 
-async fn back_up(
+pub(crate) async fn back_up(
     State(app): State<App>,
     caller: Caller,
-) -> HandlerResult<(StatusCode, Json<BackupLine>)> {
-    Ok((StatusCode::CREATED, Json(make_backup(&app, &caller).await?)))
+    reply: ReplyTo,
+) -> HandlerResult<Response> {
+    let made = make_backup(&app, &caller).await?;
+    Ok(reply.answer_done(PAGE, (StatusCode::CREATED, Json(made))))
 }
 
 /// Sends the file.
@@ -120,7 +126,7 @@ pub(crate) async fn download_backup(
     caller: Caller,
     Path(name): Path<String>,
 ) -> HandlerResult<Response> {
-    let path = app.house.maintenance().backup_file(&name).await?;
+    let path = app.installation.maintenance().backup_file(&name).await?;
     let file = tokio::fs::File::open(&path).await.map_err(ProblemDetails::internal_failure)?;
     let bytes = file.metadata().await.map_err(ProblemDetails::internal_failure)?.len();
     tracing::info!(person = %caller.person.id, backup = name, "a backup is downloaded");
@@ -136,12 +142,13 @@ pub(crate) async fn download_backup(
     Ok(response)
 }
 
-async fn remove(
+pub(crate) async fn remove(
     State(app): State<App>,
     caller: Caller,
+    reply: ReplyTo,
     Path(name): Path<String>,
-) -> HandlerResult<StatusCode> {
-    app.house.maintenance().remove_backup(&name).await?;
+) -> HandlerResult<Response> {
+    app.installation.maintenance().remove_backup(&name).await?;
     tracing::info!(person = %caller.person.id, backup = name, "a backup is removed");
-    Ok(StatusCode::NO_CONTENT)
+    Ok(reply.answer_done(PAGE, StatusCode::NO_CONTENT))
 }

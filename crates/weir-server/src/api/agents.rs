@@ -2,6 +2,7 @@
 
 use axum::Json;
 use axum::extract::{Path, Query, State};
+use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,6 +13,8 @@ use crate::agents::{self, AgentLine, RunLine, ScheduleDescription};
 use crate::app::App;
 use crate::caller::Caller;
 use crate::problem::{HandlerResult, ProblemDetails};
+use crate::request::CallerSpace;
+use crate::request::body::{ReplyTo, redirect_with};
 use crate::route::Route;
 
 /// Runs of a history that can be asked for.
@@ -20,14 +23,14 @@ const HISTORY_MAX: usize = 1_000;
 /// An agent that was kept.
 #[derive(Debug, Serialize, JsonSchema)]
 struct SavedAgent {
-    /// It.
+    /// The agent that was saved.
     #[serde(flatten)]
     line: AgentLine,
     /// What should be known of it.
     notes: Vec<String>,
 }
 
-/// Which schedule.
+/// The schedule whose next times are asked for.
 #[derive(Debug, Deserialize, JsonSchema)]
 struct ScheduleQuery {
     /// A cron expression.
@@ -81,102 +84,112 @@ pub(crate) fn agent_api_routes() -> Vec<Route> {
 }
 
 async fn list_agents(
-    State(app): State<App>,
-    caller: Caller,
+    CallerSpace { app, space, .. }: CallerSpace,
     Query(query): Query<PageQuery>,
 ) -> HandlerResult<Json<ListPage<AgentLine>>> {
-    let home = app.home(&caller.person).await?;
-    let all = agents::list_agents(home.as_ref(), app.current_time()).await?;
+    let all = agents::list_agents(space.as_ref(), app.current_time()).await?;
     Ok(Json(ListPage::from_list(all, &query, |line| line.name.clone())))
 }
 
 async fn show_agent(
-    State(app): State<App>,
-    caller: Caller,
+    CallerSpace { app, space, .. }: CallerSpace,
     Path(name): Path<String>,
 ) -> HandlerResult<Json<AgentLine>> {
-    let home = app.home(&caller.person).await?;
-    Ok(Json(agents::load_agent(home.as_ref(), &name, app.current_time()).await?))
+    Ok(Json(agents::load_agent(space.as_ref(), &name, app.current_time()).await?))
 }
 
 async fn add_agent(
-    State(app): State<App>,
-    caller: Caller,
+    owner: CallerSpace,
     Json(wish): Json<AgentWish>,
 ) -> HandlerResult<(StatusCode, Json<SavedAgent>)> {
-    let (line, notes) = agents::define_agent(&app, &caller, &wish, false).await?;
+    let (line, notes) = agents::define_agent(&owner, &wish, false).await?;
     Ok((StatusCode::CREATED, Json(SavedAgent { line, notes })))
 }
 
 async fn replace_agent(
-    State(app): State<App>,
-    caller: Caller,
+    owner: CallerSpace,
     Path(name): Path<String>,
     Json(wish): Json<AgentWish>,
 ) -> HandlerResult<Json<SavedAgent>> {
-    let home = app.home(&caller.person).await?;
-    agents::load_agent(home.as_ref(), &name, app.current_time()).await?;
+    let CallerSpace { app, space, .. } = &owner;
+    agents::load_agent(space.as_ref(), &name, app.current_time()).await?;
     if wish.name != name {
         return Err(ProblemDetails::bad_request(
             "an agent keeps its name; add another one under the new name",
         ));
     }
-    let (line, notes) = agents::define_agent(&app, &caller, &wish, true).await?;
+    let (line, notes) = agents::define_agent(&owner, &wish, true).await?;
     Ok(Json(SavedAgent { line, notes }))
 }
 
-async fn remove(
-    State(app): State<App>,
-    caller: Caller,
+pub(crate) async fn remove(
+    owner: CallerSpace,
+    reply: ReplyTo,
     Path(name): Path<String>,
-) -> HandlerResult<StatusCode> {
-    agents::remove(&app, &caller, &name).await?;
-    Ok(StatusCode::NO_CONTENT)
+) -> HandlerResult<Response> {
+    agents::remove(&owner, &name).await?;
+    Ok(reply.answer_done("/agents", StatusCode::NO_CONTENT))
 }
 
-async fn run(
-    State(app): State<App>,
-    caller: Caller,
-    Path(name): Path<String>,
-) -> HandlerResult<(StatusCode, Json<RunLine>)> {
-    let run = agents::run_now(&app, &caller, &name).await?;
-    Ok((StatusCode::ACCEPTED, Json(run)))
+/// The page of an agent.
+fn agent_address(name: &str) -> String {
+    format!("/agents/{name}")
 }
 
-async fn pause_agent(
-    State(app): State<App>,
-    caller: Caller,
+pub(crate) async fn run(
+    owner: CallerSpace,
+    reply: ReplyTo,
     Path(name): Path<String>,
-) -> HandlerResult<Json<AgentLine>> {
-    Ok(Json(agents::set_active(&app, &caller, &name, false).await?))
+) -> HandlerResult<Response> {
+    let page = agent_address(&name);
+    match agents::run_now(&owner, &name).await {
+        Ok(run) => {
+            let answer = (StatusCode::ACCEPTED, Json(run));
+            Ok(reply.answer_with_note(&page, "Run started: see the history below.", answer))
+        }
+        // That it runs already is no failure to somebody who looks at it.
+        Err(problem) if problem.status == 409 && reply != ReplyTo::Program => {
+            Ok(redirect_with(&page, "note", &problem.detail).into_response())
+        }
+        Err(problem) => Err(problem),
+    }
 }
 
-async fn resume_agent(
-    State(app): State<App>,
-    caller: Caller,
+pub(crate) async fn pause_agent(
+    owner: CallerSpace,
+    reply: ReplyTo,
     Path(name): Path<String>,
-) -> HandlerResult<Json<AgentLine>> {
-    Ok(Json(agents::set_active(&app, &caller, &name, true).await?))
+) -> HandlerResult<Response> {
+    let line = agents::set_active(&owner, &name, false).await?;
+    let note = "Paused: it will not start by itself. A run in progress continues.";
+    Ok(reply.answer_with_note(&agent_address(&name), note, Json(line)))
+}
+
+pub(crate) async fn resume_agent(
+    owner: CallerSpace,
+    reply: ReplyTo,
+    Path(name): Path<String>,
+) -> HandlerResult<Response> {
+    let line = agents::set_active(&owner, &name, true).await?;
+    let note = "Active: it runs on schedule from now on.";
+    Ok(reply.answer_with_note(&agent_address(&name), note, Json(line)))
 }
 
 async fn list_agent_runs(
-    State(app): State<App>,
-    caller: Caller,
+    CallerSpace { space, .. }: CallerSpace,
     Path(name): Path<String>,
     Query(query): Query<PageQuery>,
 ) -> HandlerResult<Json<ListPage<RunLine>>> {
-    let home = app.home(&caller.person).await?;
     // What a run cost stands in its journal: only those of the first part are looked at at once.
     let wanted = if query.after.is_some() { HISTORY_MAX } else { query.limit() + 1 };
-    let all = agents::run_history(home.as_ref(), &name, wanted).await?;
+    let all = agents::run_history(space.as_ref(), &name, wanted).await?;
     Ok(Json(ListPage::from_list(all, &query, |run| run.tick.clone())))
 }
 
 async fn agent_choices(
-    State(app): State<App>,
-    caller: Caller,
+    CallerSpace { space, .. }: CallerSpace,
 ) -> HandlerResult<Json<AgentChoices>> {
-    Ok(Json(app.home(&caller.person).await?.agent_choices().await?))
+    Ok(Json(space.agent_choices().await?))
 }
 
 async fn describe_schedule(

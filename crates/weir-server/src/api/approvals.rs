@@ -2,7 +2,7 @@
 //! answer counts, the first one wins.
 
 use axum::Json;
-use axum::extract::{Path, Query, State};
+use axum::extract::{Path, Query};
 use http::StatusCode;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,17 +11,17 @@ use weir_core::event::{ApprovalRequested, Decision, QuestionAsked};
 use weir_core::governance::lease::LeaseTerms;
 use weir_core::ids::{ApprovalId, QuestionId, SessionId, Timestamp};
 use weir_core::input::ApprovalAnswer;
-use weir_core::session::child;
+use weir_core::view::transcript::PendingAsk;
 use weir_engine::family;
-use weir_engine::ports::SessionFilter;
+use weir_engine::folded::WithTimestamp;
 
 use super::page::{ListPage, PageQuery};
-use crate::app::App;
-use crate::caller::Caller;
+use crate::inbox::{InboxEntry, list_inbox};
 use crate::live::fold::{self, FoldedSession};
 use crate::live::tell::SettledApproval;
-use crate::live::{SessionRequest, title};
+use crate::live::title;
 use crate::problem::{HandlerResult, ProblemDetails};
+use crate::request::CallerSpace;
 use crate::route::Route;
 
 /// Longest words of a person about a decision, or answer to a question, in characters.
@@ -127,141 +127,107 @@ pub(crate) fn parse_approval_address(id: &str) -> HandlerResult<(SessionId, Stri
     Ok((SessionId::new(session), format!("{session}-{own}")))
 }
 
-fn approval_inbox_item(
-    session: &SessionId,
-    asked: Timestamp,
-    f: &ApprovalRequested,
-) -> ApprovalInboxItem {
-    ApprovalInboxItem {
-        id: approval_address(session, f.approval.as_str()),
-        kind: "approval".into(),
-        session: session.clone(),
-        top: family::root_session(session),
-        title: String::new(),
-        asked,
-        expires: f.expires,
-        summary: f.summary.clone(),
-        tool: f.tool.clone(),
-        input: f.input.clone(),
-        diff: f.diff.clone(),
-        reason: f.reason.clone(),
-        label: if f.label.is_clean() { String::new() } else { f.label.to_string() },
-        rules: f.rules.iter().map(|rule| rule.text().to_owned()).collect(),
-        options: Vec::new(),
-        multiple: false,
+impl ApprovalInboxItem {
+    /// What a session waits for, itself or by way of it a sub-agent. `title`: what the session is
+    /// called in which it is shown.
+    fn of_ask(session: &SessionId, asked: &WithTimestamp<PendingAsk>, title: &str) -> Self {
+        let asker = match &asked.fact {
+            PendingAsk::AgentApproval(fact) => &fact.agent,
+            PendingAsk::Approval(_) | PendingAsk::Question(_) => session,
+        };
+        let item = ApprovalInboxItem {
+            id: approval_address(asker, asked.fact.name()),
+            session: asker.clone(),
+            top: family::root_session(asker),
+            title: title.to_owned(),
+            asked: asked.ts,
+            kind: String::new(),
+            expires: None,
+            summary: String::new(),
+            tool: String::new(),
+            input: Value::Null,
+            diff: None,
+            reason: String::new(),
+            label: String::new(),
+            rules: Vec::new(),
+            options: Vec::new(),
+            multiple: false,
+        };
+        match &asked.fact {
+            PendingAsk::Approval(fact) => item.with_approval(fact),
+            PendingAsk::AgentApproval(fact) => item.with_approval(&fact.request),
+            PendingAsk::Question(fact) => item.with_question(fact),
+        }
     }
-}
 
-fn question_inbox_item(
-    session: &SessionId,
-    asked: Timestamp,
-    f: &QuestionAsked,
-) -> ApprovalInboxItem {
-    ApprovalInboxItem {
-        id: approval_address(session, f.question.as_str()),
-        kind: "question".into(),
-        session: session.clone(),
-        top: family::root_session(session),
-        title: String::new(),
-        asked,
-        expires: None,
-        summary: f.text.clone(),
-        tool: String::new(),
-        input: Value::Null,
-        diff: None,
-        reason: String::new(),
-        label: String::new(),
-        rules: Vec::new(),
-        options: f.options.clone(),
-        multiple: f.multiple,
+    fn with_approval(self, f: &ApprovalRequested) -> ApprovalInboxItem {
+        ApprovalInboxItem {
+            kind: "approval".into(),
+            expires: f.expires,
+            summary: f.summary.clone(),
+            tool: f.tool.clone(),
+            input: f.input.clone(),
+            diff: f.diff.clone(),
+            reason: f.reason.clone(),
+            label: if f.label.is_clean() { String::new() } else { f.label.to_string() },
+            rules: f.rules.iter().map(|rule| rule.text().to_owned()).collect(),
+            ..self
+        }
+    }
+
+    fn with_question(self, f: &QuestionAsked) -> ApprovalInboxItem {
+        ApprovalInboxItem {
+            kind: "question".into(),
+            summary: f.text.clone(),
+            options: f.options.clone(),
+            multiple: f.multiple,
+            ..self
+        }
     }
 }
 
 /// What waits in a session, with what its sub-agents ask.
 pub(crate) fn waiting_of(folded: &FoldedSession, title: &str) -> Vec<ApprovalInboxItem> {
-    let mut all = own_waiting(folded);
-    let last = folded.session.last_fact_time();
-    let agents = folded.session.agents_ask();
-    all.extend(agents.map(|asked| approval_inbox_item(&asked.agent, last, &asked.request)));
-    for waiting in &mut all {
-        title.clone_into(&mut waiting.title);
-    }
-    all
-}
-
-fn own_waiting(folded: &FoldedSession) -> Vec<ApprovalInboxItem> {
+    let asks = folded.open_asks();
     let id = folded.session.id();
-    let approvals = folded.open_approvals().into_iter();
-    let mut all: Vec<ApprovalInboxItem> =
-        approvals.map(|(ts, asked)| approval_inbox_item(id, *ts, asked)).collect();
-    all.extend(folded.open_question().map(|(ts, asked)| question_inbox_item(id, *ts, asked)));
-    all
+    asks.iter().map(|asked| ApprovalInboxItem::of_ask(id, asked, title)).collect()
 }
 
 /// Everything of a person that waits, longest first.
 ///
 /// # Errors
 /// Their store cannot be read.
-pub(crate) async fn list_inbox_items(
-    app: &App,
-    caller: &Caller,
-) -> HandlerResult<Vec<ApprovalInboxItem>> {
-    let home = app.home(&caller.person).await?;
-    let store = home.store();
-    let chats = title::load_all_chats(app, home.as_ref()).await?;
-    let metas = store.list_sessions(&SessionFilter::default()).await?;
-    let mut all = Vec::new();
-    for meta in &metas {
-        // A question outlives its run where nobody could answer it.
-        if !matches!(meta.status.as_str(), "waiting" | "running" | "needs_input") {
-            continue;
-        }
-        let top = family::root_session(&meta.id);
-        let of_top = metas.iter().find(|meta| meta.id == top);
-        // What a sub-agent asked of a run that is over waits for nobody.
-        let is_over = |top: &&weir_engine::ports::SessionMeta| {
-            child::parent_of(&meta.id).is_some()
-                && !matches!(top.status.as_str(), "waiting" | "running")
-        };
-        if of_top.is_some_and(|top| is_over(&top)) {
-            continue;
-        }
-        let named = chats.get(top.as_str()).and_then(|chat| chat.title.clone());
-        let first_words = || of_top.map(|top| top.title.clone()).unwrap_or_default();
-        let title = named.unwrap_or_else(first_words);
-        let folded = fold::load_session_fold(store.as_ref(), &meta.id).await?;
-        all.extend(
-            own_waiting(&folded)
-                .into_iter()
-                .map(|w| ApprovalInboxItem { title: title.clone(), ..w }),
-        );
-    }
-    all.sort_by_key(|waiting| waiting.asked);
-    Ok(all)
+pub(crate) async fn list_inbox_items(owner: &CallerSpace) -> HandlerResult<Vec<ApprovalInboxItem>> {
+    let CallerSpace { app, space, .. } = owner;
+    let chats = title::load_all_chats(app, space.as_ref()).await?;
+    let item = |entry: InboxEntry| {
+        let InboxEntry { top, since, ask } = entry;
+        let named = chats.get(top.id.as_str()).and_then(|chat| chat.title.as_deref());
+        let asked = WithTimestamp { ts: since, fact: ask };
+        ApprovalInboxItem::of_ask(&top.id, &asked, named.unwrap_or(&top.title))
+    };
+    Ok(list_inbox(app, space.as_ref()).await?.into_iter().map(item).collect())
 }
 
 async fn list_approvals(
-    State(app): State<App>,
-    caller: Caller,
+    owner: CallerSpace,
     Query(query): Query<PageQuery>,
 ) -> HandlerResult<Json<ListPage<ApprovalInboxItem>>> {
-    let all = list_inbox_items(&app, &caller).await?;
+    let all = list_inbox_items(&owner).await?;
     Ok(Json(ListPage::from_list(all, &query, |waiting| waiting.id.clone())))
 }
 
 async fn get(
-    State(app): State<App>,
-    caller: Caller,
+    CallerSpace { space, .. }: CallerSpace,
     Path(id): Path<String>,
 ) -> HandlerResult<Json<ApprovalInboxItem>> {
     let (session, whole) = parse_approval_address(&id)?;
-    let home = app.home(&caller.person).await?;
-    let folded = fold::load_session_fold(home.store().as_ref(), &session).await?;
+    let folded = fold::load_session_fold(space.store().as_ref(), &session).await?;
     let name = approval_address(&session, &whole);
-    let found = own_waiting(&folded).into_iter().find(|waiting| waiting.id == name);
+    let found = waiting_of(&folded, "").into_iter().find(|waiting| waiting.id == name);
     let mut found =
         found.ok_or_else(|| ProblemDetails::not_found(format!("an open approval {id}")))?;
-    let top = home.store().session_meta(&found.top).await?;
+    let top = space.store().session_meta(&found.top).await?;
     found.title = top.map(|meta| meta.title).unwrap_or_default();
     Ok(Json(found))
 }
@@ -271,10 +237,10 @@ async fn get(
 /// # Errors
 /// No such approval of this person's, it was answered already, or the answer cannot be given.
 pub(crate) async fn decide_approval(
-    app: &App,
-    caller: &Caller,
+    owner: &CallerSpace,
     answer: ApprovalAnswer,
 ) -> HandlerResult<SettledApproval> {
+    let CallerSpace { app, caller, .. } = owner;
     let (session, whole) = parse_approval_address(answer.approval.as_str())?;
     let ApprovalAnswer { decision, reason, terms, .. } = answer;
     if !matches!(decision, Decision::Once | Decision::Session | Decision::Always | Decision::Deny) {
@@ -287,10 +253,9 @@ pub(crate) async fn decide_approval(
     }
     let reason = reason.filter(|text| !text.trim().is_empty());
     check_words_length(reason.as_deref().unwrap_or_default())?;
-    let home = app.home(&caller.person).await?;
     let answer = ApprovalAnswer { approval: ApprovalId::new(whole), decision, reason, terms };
-    app.rooms
-        .decide_approval(SessionRequest::new(app, &home, &session), answer, caller.journal_name())
+    app.sessions
+        .decide_approval(owner.session_request(&session), answer, caller.journal_name())
         .await
 }
 
@@ -304,14 +269,13 @@ fn check_words_length(words: &str) -> HandlerResult<()> {
 }
 
 async fn post_decision(
-    State(app): State<App>,
-    caller: Caller,
+    owner: CallerSpace,
     Path(id): Path<String>,
     Json(body): Json<DecideBody>,
 ) -> HandlerResult<Json<SettledApproval>> {
     let DecideBody { decision, reason, terms } = body;
     let answer = ApprovalAnswer { approval: ApprovalId::new(id), decision, reason, terms };
-    Ok(Json(decide_approval(&app, &caller, answer).await?))
+    Ok(Json(decide_approval(&owner, answer).await?))
 }
 
 /// Answers a question.
@@ -319,29 +283,27 @@ async fn post_decision(
 /// # Errors
 /// No such question of this person's, or it was answered already.
 pub(crate) async fn answer_question(
-    app: &App,
-    caller: &Caller,
+    owner: &CallerSpace,
     id: &str,
     answer: String,
 ) -> HandlerResult<()> {
+    let CallerSpace { app, caller, .. } = owner;
     let (session, whole) = parse_approval_address(id)?;
     check_words_length(&answer)?;
     if answer.trim().is_empty() {
         return Err(ProblemDetails::bad_request("an answer has words"));
     }
-    let home = app.home(&caller.person).await?;
     let question = QuestionId::new(whole);
     let by = caller.journal_name();
-    app.rooms.answer_question(SessionRequest::new(app, &home, &session), question, answer, by).await
+    app.sessions.answer_question(owner.session_request(&session), question, answer, by).await
 }
 
 async fn post_answer(
-    State(app): State<App>,
-    caller: Caller,
+    owner: CallerSpace,
     Path(id): Path<String>,
     Json(body): Json<AnswerBody>,
 ) -> HandlerResult<StatusCode> {
-    answer_question(&app, &caller, &id, body.answer).await?;
+    answer_question(&owner, &id, body.answer).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 

@@ -15,6 +15,7 @@ use crate::auth::accounts;
 use crate::auth::events::{self, AccountEvent};
 use crate::caller::Caller;
 use crate::problem::{HandlerResult, ProblemDetails};
+use crate::request::CallerSpace;
 use crate::route::Route;
 
 /// Lines of one part.
@@ -42,7 +43,7 @@ pub(crate) fn audit_api_routes() -> Vec<Route> {
     ]
 }
 
-/// Which lines, and whose.
+/// A filter of audit lines, and the person whose lines they are.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 pub(crate) struct AuditQuery {
     /// The lines of this person, by name; of another than oneself only for admins, and then without
@@ -109,7 +110,7 @@ async fn find_audited_person(app: &App, caller: &Caller, name: &str) -> HandlerR
     if !caller.person.is_admin() {
         return Err(ProblemDetails::not_found(format!("a person {name:?}")));
     }
-    let found = accounts::by_name(&app.doorman.shelf, name).await?;
+    let found = accounts::by_name(&app.auth.shelf, name).await?;
     found.ok_or_else(|| ProblemDetails::not_found(format!("a person {name:?}")))
 }
 
@@ -122,7 +123,7 @@ pub(crate) async fn read_audit_part(
 ) -> HandlerResult<AuditPart> {
     let filter = query.to_audit_filter()?;
     let person = find_audited_person(app, caller, query.person.trim()).await?;
-    let store = app.home(&person).await?.store();
+    let store = app.user_space(&person).await?.store();
     let mut part = audit::read_part(store.as_ref(), &filter, limit).await?;
     if person.id != caller.person.id {
         part.items = part.items.into_iter().map(AuditRow::without_content).collect();
@@ -138,8 +139,8 @@ async fn list_audit_lines(
     Ok(Json(read_audit_part(&app, &caller, &query, PART).await?))
 }
 
-async fn verify_audit(State(app): State<App>, caller: Caller) -> HandlerResult<Json<AuditVerdict>> {
-    Ok(Json(app.home(&caller.person).await?.verify_audit().await?))
+async fn verify_audit(CallerSpace { space, .. }: CallerSpace) -> HandlerResult<Json<AuditVerdict>> {
+    Ok(Json(space.verify_audit().await?))
 }
 
 async fn export_audit_lines(
@@ -178,7 +179,7 @@ async fn accounts_of(
 /// What happened to accounts, the newest first: one's own, or everybody's.
 pub(crate) async fn account_events(app: &App, caller: &Caller) -> HandlerResult<Vec<AccountEvent>> {
     let account = (!caller.person.is_admin()).then_some(caller.person.name.as_str());
-    let mut all = events::list_events(&app.doorman.shelf, account).await?;
+    let mut all = events::list_events(&app.auth.shelf, account).await?;
     all.reverse();
     Ok(all)
 }

@@ -17,6 +17,7 @@ use crate::auth::tokens::{self, ApiToken, NewToken, TokenScope};
 use crate::auth::{ClientInfo, RevocationNotice, logins};
 use crate::caller::{Caller, CallerCredential};
 use crate::problem::{HandlerResult, ProblemDetails};
+use crate::request::body::ReplyTo;
 use crate::route::{Route, RouteAccess};
 use crate::sign_in::cookies;
 use crate::sign_in::{CompletedLogin, PasswordOutcome, SignInContext};
@@ -58,16 +59,16 @@ pub(crate) struct LoginBody {
     code: Option<String>,
 }
 
-/// Who is signed in.
+/// The person who is signed in.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct SignedInPerson {
     /// The id of the account.
     id: String,
     /// By which they sign in.
     name: String,
-    /// What they are called.
+    /// The name that they are called by.
     called: String,
-    /// What they may do.
+    /// The rights of the account.
     role: Role,
     /// What scripts send back as `x-csrf-token` with every change; empty for programs.
     csrf: String,
@@ -135,11 +136,11 @@ pub(crate) async fn sign_out(
     caller: &Caller,
     client: &ClientInfo,
 ) -> HandlerResult<HeaderValue> {
-    let doorman = &app.doorman;
+    let auth = &app.auth;
     match &caller.via {
         CallerCredential::Cookie { login, .. } => {
-            logins::end_login(&doorman.shelf, login).await?;
-            doorman.announce_revocation(RevocationNotice::One(login.clone()));
+            logins::end_login(&auth.shelf, login).await?;
+            auth.announce_revocation(RevocationNotice::One(login.clone()));
         }
         CallerCredential::Token { .. } => {
             return Err(ProblemDetails::bad_request("a token is not signed in; revoke it instead"));
@@ -147,7 +148,7 @@ pub(crate) async fn sign_out(
     }
     let name = &caller.person.name;
     let doer = events::EventActor { by: name, address: Some(client.address) };
-    events::record_event(&doorman.shelf, doer, "signed_out", name, "").await?;
+    events::record_event(&auth.shelf, doer, "signed_out", name, "").await?;
     cookies::sign_out(app)
 }
 
@@ -165,9 +166,9 @@ async fn log_out(
 pub(crate) struct TokenLine {
     /// By which it is revoked.
     pub(crate) id: String,
-    /// What its owner calls it.
+    /// The name that its owner gave it.
     pub(crate) name: String,
-    /// What it may be used for.
+    /// The uses that it is good for.
     pub(crate) scope: TokenScope,
     /// When it was made.
     pub(crate) created: Timestamp,
@@ -196,7 +197,7 @@ pub(crate) struct CreatedToken {
 
 /// Tokens of somebody, oldest first.
 pub(crate) async fn tokens_of(app: &App, caller: &Caller) -> HandlerResult<Vec<TokenLine>> {
-    let found = tokens::list_tokens(&app.doorman.shelf, &caller.person.id).await?;
+    let found = tokens::list_tokens(&app.auth.shelf, &caller.person.id).await?;
     let mut lines: Vec<TokenLine> = found
         .into_iter()
         .map(|TypedEntry { value, expires, .. }| TokenLine::from_token(value, expires))
@@ -221,7 +222,7 @@ pub(crate) async fn make_token(
     wanted: &NewToken,
 ) -> HandlerResult<(String, TokenLine)> {
     caller.at_browser()?;
-    let shelf = &app.doorman.shelf;
+    let shelf = &app.auth.shelf;
     let (secret, token) = tokens::create_token(shelf, &caller.person.id, wanted).await?;
     let name = &caller.person.name;
     let doer = events::EventActor { by: name, address: Some(client.address) };
@@ -241,28 +242,20 @@ async fn token_make(
 }
 
 /// Revokes a token of somebody at a browser.
-pub(crate) async fn revoke_token(
-    app: &App,
-    caller: &Caller,
-    client: &ClientInfo,
-    id: &str,
-) -> HandlerResult<()> {
-    caller.at_browser()?;
-    let doorman = &app.doorman;
-    let revoked = tokens::revoke_token(&doorman.shelf, &caller.person.id, id).await?;
-    let revoked = revoked.ok_or_else(|| ProblemDetails::not_found("this token"))?;
-    doorman.announce_revocation(RevocationNotice::One(revoked));
-    let name = &caller.person.name;
-    let doer = events::EventActor { by: name, address: Some(client.address) };
-    events::record_event(&doorman.shelf, doer, "token_revoked", name, id).await
-}
-
-async fn token_revoke(
+pub(crate) async fn token_revoke(
     State(app): State<App>,
     caller: Caller,
     client: ClientInfo,
+    reply: ReplyTo,
     Path(id): Path<String>,
-) -> HandlerResult<StatusCode> {
-    revoke_token(&app, &caller, &client, &id).await?;
-    Ok(StatusCode::NO_CONTENT)
+) -> HandlerResult<Response> {
+    caller.at_browser()?;
+    let auth = &app.auth;
+    let revoked = tokens::revoke_token(&auth.shelf, &caller.person.id, &id).await?;
+    let revoked = revoked.ok_or_else(|| ProblemDetails::not_found("this token"))?;
+    auth.announce_revocation(RevocationNotice::One(revoked));
+    let name = &caller.person.name;
+    let doer = events::EventActor { by: name, address: Some(client.address) };
+    events::record_event(&auth.shelf, doer, "token_revoked", name, &id).await?;
+    Ok(reply.answer_done("/account", StatusCode::NO_CONTENT))
 }

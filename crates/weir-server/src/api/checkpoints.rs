@@ -5,23 +5,20 @@ use std::path::Path as FsPath;
 use std::sync::Arc;
 
 use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::Path;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use weir_core::event::CheckpointRestored;
 use weir_core::ids::{CallId, CheckpointId, SessionId, Timestamp};
 use weir_engine::family;
-use weir_engine::ports::{CheckpointInfo, FileContent};
+use weir_engine::ports::{CheckpointInfo, FileContent, SessionMeta};
 use weir_engine::rewind;
 use weir_engine::undo::{self, Merge, RestorePlan, UndoConflict};
 use weir_install::user_space::UserSpace;
 
 use super::approvals::parse_approval_address;
-use super::sessions::find_own_session;
-use crate::app::App;
-use crate::caller::Caller;
-use crate::live::SessionRequest;
 use crate::problem::{HandlerResult, ProblemDetails};
+use crate::request::{CallerSession, CallerSpace};
 use crate::route::Route;
 
 /// Most bytes of a difference that is shown.
@@ -56,11 +53,11 @@ pub(crate) struct CheckpointSummary {
     pub(crate) run: String,
     /// Before which call; `null`: before changes were taken back.
     pub(crate) call: Option<CallId>,
-    /// When.
+    /// When it was saved.
     pub(crate) at: Timestamp,
     /// What the call did.
     pub(crate) label: String,
-    /// Which paths.
+    /// The paths that were changed.
     pub(crate) paths: Vec<String>,
 }
 
@@ -143,61 +140,47 @@ fn checkpoint_summary(info: &CheckpointInfo) -> CheckpointSummary {
 /// # Errors
 /// They cannot be read.
 pub(crate) async fn of_session(
-    home: &Arc<UserSpace>,
-    id: &SessionId,
+    space: &Arc<UserSpace>,
+    meta: &SessionMeta,
 ) -> HandlerResult<Vec<CheckpointInfo>> {
-    let store = home.store();
-    let meta = store
-        .session_meta(id)
-        .await?
-        .ok_or_else(|| ProblemDetails::not_found(format!("session {id}")))?;
-    let checkpoints = home.engine().await?.parts().checkpoints.clone();
+    let (store, id) = (space.store(), &meta.id);
+    let checkpoints = space.engine().await?.parts().checkpoints.clone();
     let folder = FsPath::new(&meta.workspace);
     Ok(rewind::session_checkpoints(store.as_ref(), checkpoints.as_ref(), folder, id).await?)
 }
 
 async fn list_checkpoints(
-    State(app): State<App>,
-    caller: Caller,
-    Path(id): Path<String>,
+    CallerSession { owner, meta, .. }: CallerSession,
 ) -> HandlerResult<Json<Vec<CheckpointSummary>>> {
-    let id = find_own_session(&app, &caller, &id).await?;
-    let home = app.home(&caller.person).await?;
-    Ok(Json(of_session(&home, &id).await?.iter().map(checkpoint_summary).collect()))
+    let CallerSpace { space, .. } = &owner;
+    Ok(Json(of_session(space, &meta).await?.iter().map(checkpoint_summary).collect()))
 }
 
 /// A checkpoint of this person's, its topmost session, and all of that session's.
 async fn find_checkpoint(
-    app: &App,
-    caller: &Caller,
+    owner: &CallerSpace,
     id: &str,
-) -> HandlerResult<(CheckpointInfo, SessionId, Vec<CheckpointInfo>)> {
+) -> HandlerResult<(CheckpointInfo, SessionMeta, Vec<CheckpointInfo>)> {
+    let CallerSpace { space, .. } = owner;
     let missing = || ProblemDetails::not_found(format!("checkpoint {id}"));
     let (session, _) = parse_approval_address(id)?;
     let name = id.strip_prefix(session.as_str()).and_then(|rest| rest.get(1..));
     let name = CheckpointId::new(name.ok_or_else(missing)?);
-    let top = find_own_session(app, caller, family::root_session(&session).as_str()).await?;
-    let home = app.home(&caller.person).await?;
-    let all = of_session(&home, &top).await?;
+    let top = owner.find_session(&family::root_session(&session)).await?;
+    let all = of_session(space, &top).await?;
     let is_it = |info: &&CheckpointInfo| info.id == name && info.session == session;
     let info = all.iter().find(is_it).cloned().ok_or_else(missing)?;
     Ok((info, top, all))
 }
 
 async fn show_checkpoint(
-    State(app): State<App>,
-    caller: Caller,
+    owner: CallerSpace,
     Path(id): Path<String>,
 ) -> HandlerResult<Json<CheckpointChanges>> {
-    let (info, top, _) = find_checkpoint(&app, &caller, &id).await?;
-    let home = app.home(&caller.person).await?;
-    let meta = home
-        .store()
-        .session_meta(&top)
-        .await?
-        .ok_or_else(|| ProblemDetails::not_found("its session"))?;
-    let checkpoints = home.engine().await?.parts().checkpoints.clone();
-    let loaded = checkpoints.load(FsPath::new(&meta.workspace), info.id.as_str()).await?;
+    let CallerSpace { space, .. } = &owner;
+    let (info, top, _) = find_checkpoint(&owner, &id).await?;
+    let checkpoints = space.engine().await?.parts().checkpoints.clone();
+    let loaded = checkpoints.load(FsPath::new(&top.workspace), info.id.as_str()).await?;
     let entries = loaded.1.into_iter();
     let changes = entries
         .map(|entry| describe_path_change(&entry.path, &entry.before, &entry.after))
@@ -237,12 +220,11 @@ fn diff_contents(path: &str, old: &FileContent, new: &FileContent) -> Option<Str
 }
 
 async fn restore_checkpoint(
-    State(app): State<App>,
-    caller: Caller,
+    owner: CallerSpace,
     Path(id): Path<String>,
     Json(body): Json<RestoreBody>,
 ) -> HandlerResult<Json<RestoreReport>> {
-    Ok(Json(taken_back(&app, &caller, &id, body).await?))
+    Ok(Json(taken_back(&owner, &id, body).await?))
 }
 
 /// Takes changes back, or says what that would do.
@@ -250,12 +232,11 @@ async fn restore_checkpoint(
 /// # Errors
 /// No such checkpoint of this person's; a run is on; files cannot be read or written.
 pub(crate) async fn taken_back(
-    app: &App,
-    caller: &Caller,
+    owner: &CallerSpace,
     id: &str,
     body: RestoreBody,
 ) -> HandlerResult<RestoreReport> {
-    let (info, top, all) = find_checkpoint(app, caller, id).await?;
+    let (info, top, all) = find_checkpoint(owner, id).await?;
     let chosen: Vec<CheckpointInfo> = match (body.onwards, body.whole_run) {
         // What was taken back since is a change like any other.
         (true, _) => all.into_iter().filter(|i| i.ts >= info.ts).collect(),
@@ -265,8 +246,8 @@ pub(crate) async fn taken_back(
         (false, false) => vec![info.clone()],
     };
     let one = !body.whole_run && !body.onwards;
-    let call = info.call.filter(|_| one && info.session == top);
-    put_back(app, caller, &top, TakeBack { chosen, run: info.run, call, body }).await
+    let call = info.call.filter(|_| one && info.session == top.id);
+    put_back(owner, &top, TakeBack { chosen, run: info.run, call, body }).await
 }
 
 /// What is taken back.
@@ -277,7 +258,7 @@ pub(crate) struct TakeBack {
     pub(crate) run: String,
     /// Where they are those of one call: of which.
     pub(crate) call: Option<CallId>,
-    /// How.
+    /// The choices of the request.
     pub(crate) body: RestoreBody,
 }
 
@@ -286,12 +267,11 @@ pub(crate) struct TakeBack {
 /// # Errors
 /// A run is on; files cannot be read or written.
 pub(crate) async fn put_back(
-    app: &App,
-    caller: &Caller,
-    top: &SessionId,
+    owner: &CallerSpace,
+    top: &SessionMeta,
     TakeBack { mut chosen, run, call, body }: TakeBack,
 ) -> HandlerResult<RestoreReport> {
-    let home = app.home(&caller.person).await?;
+    let CallerSpace { app, caller, space } = owner;
     // Oldest first: what was there before the first of several changes comes back.
     chosen.sort_by_key(|info| info.ts);
     let touched: BTreeSet<&str> =
@@ -301,18 +281,13 @@ pub(crate) async fn put_back(
             "{path} is none of the paths that were changed"
         )));
     }
-    let meta = home
-        .store()
-        .session_meta(top)
-        .await?
-        .ok_or_else(|| ProblemDetails::not_found("its session"))?;
-    let workspace = home.workspace(Some(&meta.workspace))?;
-    let parts = home.engine().await?.parts().clone();
+    let workspace = space.workspace(Some(&top.workspace))?;
+    let parts = space.engine().await?.parts().clone();
     let checkpoints = parts.checkpoints.as_ref();
     if !body.preview {
         // Nobody works on the files meanwhile.
-        app.rooms
-            .free_idle_session(SessionRequest::new(app, &home, top), caller.journal_name())
+        app.sessions
+            .free_idle_session(owner.session_request(&top.id), caller.journal_name())
             .await?;
     }
     let plan = undo::compute_restore_plan(checkpoints, &workspace, &chosen, &body.paths);
@@ -325,18 +300,19 @@ pub(crate) async fn put_back(
         return Ok(done);
     }
     let conflicts = plan.conflicts.iter().map(|conflict| conflict.path.clone()).collect();
-    let origin = undo::RestoreOrigin { session: top.clone(), run, ts: app.current_time() };
+    let origin = undo::RestoreOrigin { session: top.id.clone(), run, ts: app.current_time() };
     let applied = undo::perform_restore(checkpoints, &workspace, plan, origin)
         .await
         .map_err(problem_from_undo_error)?;
     let Some((checkpoint, paths)) = applied else { return Ok(done) };
-    done.checkpoint = Some(format!("{top}.{checkpoint}"));
+    done.checkpoint = Some(format!("{}.{checkpoint}", top.id));
     let fact = CheckpointRestored { checkpoint, call, paths, conflicts, by: caller.journal_name() };
-    app.rooms.record_restore(SessionRequest::new(app, &home, top), fact).await?;
+    app.sessions.record_restore(owner.session_request(&top.id), fact).await?;
     Ok(done)
 }
 
-fn problem_from_undo_error(error: undo::UndoError) -> ProblemDetails {
+/// Why files could not be compared or put back, for people.
+pub(crate) fn problem_from_undo_error(error: undo::UndoError) -> ProblemDetails {
     match error {
         undo::UndoError::Store(error) => error.into(),
         undo::UndoError::File(error) => ProblemDetails::conflict(error.to_string()),

@@ -2,18 +2,17 @@
 //! Not here: how the chat page shows them (`web::pages::chat::complete`).
 
 use axum::Json;
-use axum::extract::{Query, State};
+use axum::extract::Query;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use weir_core::ids::SessionId;
 use weir_core::tool::PathAccess;
 use weir_engine::slash::{self, SlashCommand};
 use weir_engine::workspace::{EntryKind, WalkOptions};
-use weir_install::user_space::SessionWish;
+use weir_install::user_space::SessionPreferences;
 
-use crate::app::App;
-use crate::caller::Caller;
 use crate::problem::{HandlerResult, ProblemDetails};
+use crate::request::CallerSpace;
 use crate::route::Route;
 
 /// Files that are offered at most.
@@ -39,7 +38,7 @@ pub(crate) fn completion_api_routes() -> Vec<Route> {
     ]
 }
 
-/// Which files.
+/// The letters that are typed of a path, and the folder that is searched.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 struct FindQuery {
@@ -64,9 +63,9 @@ struct OfSession {
 struct CommandLine {
     /// What is typed after the `/`.
     name: String,
-    /// What it does.
+    /// A description of the command.
     about: String,
-    /// What it takes: `[file]`.
+    /// The arguments that it takes: `[file]`.
     hint: String,
     /// Where it stands.
     source: String,
@@ -74,26 +73,21 @@ struct CommandLine {
     kind: String,
 }
 
-async fn folder_of(
-    app: &App,
-    caller: &Caller,
-    id: Option<SessionId>,
-) -> HandlerResult<Option<String>> {
+async fn folder_of(owner: &CallerSpace, id: Option<SessionId>) -> HandlerResult<Option<String>> {
+    let CallerSpace { space, .. } = owner;
     let Some(id) = id else { return Ok(None) };
-    let home = app.home(&caller.person).await?;
-    let meta = home.store().session_meta(&id).await?.filter(|meta| meta.facts > 0);
+    let meta = space.store().session_meta(&id).await?.filter(|meta| meta.facts > 0);
     let meta = meta.ok_or_else(|| ProblemDetails::not_found(format!("session {id}")))?;
     Ok(Some(meta.workspace))
 }
 
 async fn find_workspace_files(
-    State(app): State<App>,
-    caller: Caller,
+    owner: CallerSpace,
     Query(query): Query<FindQuery>,
 ) -> HandlerResult<Json<Vec<String>>> {
-    let folder = folder_of(&app, &caller, query.session).await?;
+    let folder = folder_of(&owner, query.session).await?;
     let limit = query.limit.unwrap_or(FILES_DEFAULT).clamp(1, FILES_MAX);
-    complete_file_paths(&app, &caller, folder, &query.q, limit).await.map(Json)
+    complete_file_paths(&owner, folder, &query.q, limit).await.map(Json)
 }
 
 /// Files of a folder (`None`: the caller's own) whose path has the letters of `typed` in their order,
@@ -102,13 +96,13 @@ async fn find_workspace_files(
 /// # Errors
 /// The folder is none of the caller's.
 pub(crate) async fn complete_file_paths(
-    app: &App,
-    caller: &Caller,
+    owner: &CallerSpace,
     folder: Option<String>,
     typed: &str,
     limit: usize,
 ) -> HandlerResult<Vec<String>> {
-    let workspace = app.home(&caller.person).await?.workspace(folder.as_deref())?;
+    let CallerSpace { space, .. } = owner;
+    let workspace = space.workspace(folder.as_deref())?;
     let typed = typed.to_lowercase();
     let found = tokio::task::spawn_blocking(move || {
         let at = workspace.resolve(".", PathAccess::List);
@@ -150,12 +144,11 @@ pub(crate) fn has_letters_in_order(name: &str, typed: &str) -> bool {
 }
 
 async fn list_commands(
-    State(app): State<App>,
-    caller: Caller,
+    owner: CallerSpace,
     Query(query): Query<OfSession>,
 ) -> HandlerResult<Json<Vec<CommandLine>>> {
-    let folder = folder_of(&app, &caller, query.session).await?;
-    let lines = usable_commands(&app, &caller, folder).await?.map(|command| CommandLine {
+    let folder = folder_of(&owner, query.session).await?;
+    let lines = usable_commands(&owner, folder).await?.map(|command| CommandLine {
         // Those of plugins alone have its name before theirs.
         kind: if command.name.contains(':') { "plugin" } else { "workflow" }.into(),
         name: command.name,
@@ -171,13 +164,12 @@ async fn list_commands(
 /// # Errors
 /// The folder is none of the caller's.
 pub(crate) async fn usable_commands(
-    app: &App,
-    caller: &Caller,
+    owner: &CallerSpace,
     workspace: Option<String>,
 ) -> HandlerResult<impl Iterator<Item = SlashCommand>> {
-    let home = app.home(&caller.person).await?;
-    let wish = SessionWish { workspace, ..SessionWish::default() };
-    let options = home.session_options(&wish, None).await?;
+    let CallerSpace { space, .. } = owner;
+    let preferences = SessionPreferences { workspace, ..SessionPreferences::default() };
+    let options = space.session_options(&preferences, None).await?;
     let listed = tokio::task::spawn_blocking(move || {
         slash::list_slash_commands(&options.scene, &options.workspace)
     });

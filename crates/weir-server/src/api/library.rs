@@ -2,23 +2,22 @@
 //! and a person's word about them.
 
 use axum::Json;
-use axum::extract::{Path, Query, State};
+use axum::extract::{Path, Query};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use weir_install::user_space::{
-    LibraryAction, LibraryDecision, LibraryItem, LibraryLine, LibraryShelf,
+    LibraryAction, LibraryDecision, LibraryItem, LibraryLine, LibraryShelf, UserSpace,
 };
 
 use super::page::{ListPage, PageQuery};
-use crate::app::App;
-use crate::caller::Caller;
 use crate::problem::{HandlerResult, ProblemDetails};
+use crate::request::CallerSpace;
 use crate::route::Route;
 
 /// A person's word.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
-struct LibraryActionBody {
+pub(crate) struct LibraryActionBody {
     /// The `hash` of what was shown.
     hash: String,
     /// Words from outside went into it, and they were read.
@@ -62,45 +61,72 @@ pub(crate) fn parse_shelf(word: &str) -> HandlerResult<LibraryShelf> {
 }
 
 async fn list_shelf(
-    State(app): State<App>,
-    caller: Caller,
+    CallerSpace { space, .. }: CallerSpace,
     Path(word): Path<String>,
     Query(query): Query<PageQuery>,
 ) -> HandlerResult<Json<ListPage<LibraryLine>>> {
-    let home = app.home(&caller.person).await?;
-    let all = home.list_shelf(parse_shelf(&word)?).await?;
+    let all = space.list_shelf(parse_shelf(&word)?).await?;
     Ok(Json(ListPage::from_list(all.lines, &query, |line| line.name.clone())))
 }
 
+/// A thing of the library, as addresses name it.
+#[derive(Debug, Deserialize)]
+pub(crate) struct LibraryItemPath {
+    /// Word of its shelf.
+    pub(crate) shelf: String,
+    /// The name of the thing on its shelf.
+    pub(crate) name: String,
+}
+
+/// The same, and what is done with it.
+#[derive(Debug, Deserialize)]
+pub(crate) struct LibraryActionPath {
+    /// Word of its shelf.
+    pub(crate) shelf: String,
+    /// The name of the thing on its shelf.
+    pub(crate) name: String,
+    /// Word of the deed.
+    pub(crate) deed: String,
+}
+
 async fn show_library_item(
-    State(app): State<App>,
-    caller: Caller,
-    Path((word, name)): Path<(String, String)>,
+    CallerSpace { space, .. }: CallerSpace,
+    Path(LibraryItemPath { shelf, name }): Path<LibraryItemPath>,
 ) -> HandlerResult<Json<LibraryItem>> {
-    let home = app.home(&caller.person).await?;
-    Ok(Json(home.find_item(parse_shelf(&word)?, &name).await?))
+    Ok(Json(space.find_item(parse_shelf(&shelf)?, &name).await?))
 }
 
 async fn probe_library_item(
-    State(app): State<App>,
-    caller: Caller,
-    Path((word, name)): Path<(String, String)>,
+    CallerSpace { space, .. }: CallerSpace,
+    Path(LibraryItemPath { shelf, name }): Path<LibraryItemPath>,
 ) -> HandlerResult<Json<LibraryItem>> {
-    let home = app.home(&caller.person).await?;
-    Ok(Json(home.inspect_item(parse_shelf(&word)?, &name).await?))
+    Ok(Json(space.inspect_item(parse_shelf(&shelf)?, &name).await?))
 }
 
 async fn act_on_library_item(
-    State(app): State<App>,
-    caller: Caller,
-    Path((word, name, deed)): Path<(String, String, String)>,
+    CallerSpace { space, .. }: CallerSpace,
+    Path(LibraryActionPath { shelf, name, deed }): Path<LibraryActionPath>,
     Json(said): Json<LibraryActionBody>,
 ) -> HandlerResult<Json<LibraryActionResult>> {
-    let home = app.home(&caller.person).await?;
-    let Some(deed) = LibraryAction::from_word(&deed) else {
+    let item = LibraryItemPath { shelf, name };
+    let done = decide_about_item(&space, &item, &deed, &said).await?;
+    Ok(Json(LibraryActionResult { done }))
+}
+
+/// Does what a person decided about a thing of the library: what was done, in words.
+///
+/// # Errors
+/// There is no such shelf, thing or deed, or it cannot be done: why.
+pub(crate) async fn decide_about_item(
+    space: &UserSpace,
+    item: &LibraryItemPath,
+    deed: &str,
+    said: &LibraryActionBody,
+) -> HandlerResult<String> {
+    let shelf = parse_shelf(&item.shelf)?;
+    let Some(deed) = LibraryAction::from_word(deed) else {
         return Err(ProblemDetails::not_found(format!("the deed {deed:?}")));
     };
-    let word_said = LibraryDecision { deed, hash: &said.hash, untrusted: said.untrusted };
-    let done = home.apply_decision(parse_shelf(&word)?, &name, word_said).await?;
-    Ok(Json(LibraryActionResult { done }))
+    let decision = LibraryDecision { deed, hash: &said.hash, untrusted: said.untrusted };
+    Ok(space.apply_decision(shelf, &item.name, decision).await?)
 }

@@ -2,18 +2,24 @@
 
 use axum::Json;
 use axum::extract::{Path, State};
+use axum::response::Response;
 use http::StatusCode;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use weir_core::ids::Timestamp;
-use weir_install::mail::accounts::{self, AccountLine, MailAccountEntry};
+use weir_install::mail::accounts::{self, AccountLine, MailAccountDraft, MailAccountEntry};
 use weir_install::seal::SecretSeal;
 
 use crate::app::App;
 use crate::auth::events::{self, EventActor};
 use crate::caller::Caller;
 use crate::problem::{HandlerResult, ProblemDetails};
+use crate::request::CallerSpace;
+use crate::request::body::ReplyTo;
 use crate::route::Route;
+
+/// The page of these accounts.
+const PAGE: &str = "/mail";
 
 /// The routes of this file.
 pub(crate) fn mail_api_routes() -> Vec<Route> {
@@ -91,26 +97,20 @@ async fn list_mail_accounts(
 
 /// Keeps an account and notes that it was changed.
 pub(crate) async fn set_mail_account(
-    app: &App,
-    caller: &Caller,
+    owner: &CallerSpace,
     line: AccountLine,
     password: Option<&str>,
 ) -> HandlerResult<()> {
-    let seal = SecretSeal::new(&app.house.seal_key()?)?;
+    let CallerSpace { app, caller, space } = owner;
+    let seal = SecretSeal::new(&app.installation.seal_key()?)?;
     let name = line.name.clone();
     let records = app.records.as_ref();
-    accounts::store_mail_account(
-        (records, &seal),
-        &caller.person,
-        line,
-        password,
-        app.current_time(),
-    )
-    .await?;
-    app.home(&caller.person).await?.renew();
+    let draft = MailAccountDraft { line, password };
+    accounts::store_mail_account(records, &seal, &caller.person, draft, app.current_time()).await?;
+    space.renew();
     let by = caller.journal_name();
     events::record_event(
-        &app.doorman.shelf,
+        &app.auth.shelf,
         EventActor { by: &by, address: None },
         "mail_account_set",
         &by,
@@ -120,17 +120,17 @@ pub(crate) async fn set_mail_account(
 }
 
 async fn put_mail_account(
-    State(app): State<App>,
-    caller: Caller,
+    owner: CallerSpace,
     Path(name): Path<String>,
     Json(new): Json<NewAccount>,
 ) -> HandlerResult<Json<MailAccountStatus>> {
+    let CallerSpace { app, caller, .. } = &owner;
     if new.line.name != name {
         return Err(ProblemDetails::bad_request(
             "the name in the body is another than that of the address",
         ));
     }
-    set_mail_account(&app, &caller, new.line, new.password.as_deref()).await?;
+    set_mail_account(&owner, new.line, new.password.as_deref()).await?;
     let found = accounts::find_mail_account(
         app.records.as_ref(),
         &caller.person.id,
@@ -138,25 +138,26 @@ async fn put_mail_account(
         app.current_time(),
     )
     .await?;
-    Ok(Json(mail_account_status(&app, found)))
+    Ok(Json(mail_account_status(app, found)))
 }
 
-async fn remove(
-    State(app): State<App>,
-    caller: Caller,
+pub(crate) async fn remove(
+    owner: CallerSpace,
+    reply: ReplyTo,
     Path(name): Path<String>,
-) -> HandlerResult<StatusCode> {
-    taken_away(&app, &caller, &name).await?;
-    Ok(StatusCode::NO_CONTENT)
+) -> HandlerResult<Response> {
+    let done = taken_away(&owner, &name).await.map(|()| StatusCode::NO_CONTENT);
+    reply.noted_or_problem(PAGE, "The account was removed.", done)
 }
 
 /// Takes an account away and notes it.
-pub(crate) async fn taken_away(app: &App, caller: &Caller, name: &str) -> HandlerResult<()> {
+async fn taken_away(owner: &CallerSpace, name: &str) -> HandlerResult<()> {
+    let CallerSpace { app, caller, space } = owner;
     accounts::remove(app.records.as_ref(), &caller.person.id, name, app.current_time()).await?;
-    app.home(&caller.person).await?.renew();
+    space.renew();
     let by = caller.journal_name();
     events::record_event(
-        &app.doorman.shelf,
+        &app.auth.shelf,
         EventActor { by: &by, address: None },
         "mail_account_removed",
         &by,
@@ -166,24 +167,21 @@ pub(crate) async fn taken_away(app: &App, caller: &Caller, name: &str) -> Handle
 }
 
 /// Signs in at the servers of an account.
-pub(crate) async fn check_mail_account(
-    app: &App,
-    caller: &Caller,
-    name: &str,
-) -> HandlerResult<()> {
+async fn check_mail_account(app: &App, caller: &Caller, name: &str) -> HandlerResult<()> {
     let now = app.current_time();
     let found =
         accounts::find_mail_account(app.records.as_ref(), &caller.person.id, name, now).await?;
-    let account = found.open_account(&SecretSeal::new(&app.house.seal_key()?)?)?;
+    let account = found.open_account(&SecretSeal::new(&app.installation.seal_key()?)?)?;
     weir_install::mail::check_account(&account, &found.line.folder).await?;
     Ok(())
 }
 
-async fn post_mail_check(
+pub(crate) async fn post_mail_check(
     State(app): State<App>,
     caller: Caller,
+    reply: ReplyTo,
     Path(name): Path<String>,
-) -> HandlerResult<StatusCode> {
-    check_mail_account(&app, &caller, &name).await?;
-    Ok(StatusCode::NO_CONTENT)
+) -> HandlerResult<Response> {
+    let done = check_mail_account(&app, &caller, &name).await.map(|()| StatusCode::NO_CONTENT);
+    reply.noted_or_problem(PAGE, "Both servers accepted the account.", done)
 }

@@ -1,7 +1,7 @@
 //! What is remembered: list, search, add, accept, reject, forget, export.
 
 use axum::Json;
-use axum::extract::{Path, Query, State};
+use axum::extract::{Path, Query};
 use axum::response::{IntoResponse, Response};
 use http::{StatusCode, header};
 use schemars::JsonSchema;
@@ -9,13 +9,12 @@ use serde::Deserialize;
 use weir_core::memory::{MemoryStatus, export_markdown};
 
 use super::page::{ListPage, PageQuery};
-use crate::app::App;
-use crate::caller::Caller;
 use crate::memory::{self, FactSettlement, MemoryLine, MemoryQuery, NewMemoryFact};
 use crate::problem::HandlerResult;
+use crate::request::CallerSpace;
 use crate::route::Route;
 
-/// Which facts, and which part of them.
+/// A filter of facts, and the part of the list that is asked for.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default)]
 struct ListQuery {
@@ -76,54 +75,48 @@ pub(crate) fn memory_api_routes() -> Vec<Route> {
 }
 
 async fn list_memory(
-    State(app): State<App>,
-    caller: Caller,
+    CallerSpace { space, .. }: CallerSpace,
     Query(query): Query<ListQuery>,
 ) -> HandlerResult<Json<ListPage<MemoryLine>>> {
-    let home = app.home(&caller.person).await?;
     let ListQuery { q, status, kind, limit, after } = query;
-    let facts = memory::find_facts(home.as_ref(), &MemoryQuery { q, status, kind }).await?;
+    let facts = memory::find_facts(space.as_ref(), &MemoryQuery { q, status, kind }).await?;
     let lines: Vec<MemoryLine> = facts.iter().map(MemoryLine::from).collect();
     Ok(Json(ListPage::from_list(lines, &PageQuery { limit, after }, |line| line.id.clone())))
 }
 
 async fn add_memory_fact(
-    State(app): State<App>,
-    caller: Caller,
+    CallerSpace { app, space, .. }: CallerSpace,
     Json(wish): Json<NewMemoryFact>,
 ) -> HandlerResult<(StatusCode, Json<MemoryLine>)> {
-    let home = app.home(&caller.person).await?;
-    let line = memory::remember_fact(home.as_ref(), &wish, app.current_time()).await?;
+    let line = memory::remember_fact(space.as_ref(), &wish, app.current_time()).await?;
     Ok((StatusCode::CREATED, Json(line)))
 }
 
 async fn settle_memory_fact(
-    State(app): State<App>,
-    caller: Caller,
+    CallerSpace { app, space, .. }: CallerSpace,
     Path(id): Path<String>,
     Json(settle): Json<SettleMemoryBody>,
 ) -> HandlerResult<Json<MemoryLine>> {
-    let home = app.home(&caller.person).await?;
     let word = match (settle.status, settle.private) {
         (MemoryDecision::Kept, true) => FactSettlement::KeptPrivate,
         (MemoryDecision::Kept, false) => FactSettlement::Settled(MemoryStatus::Kept),
         (MemoryDecision::Rejected, _) => FactSettlement::Settled(MemoryStatus::Rejected),
         (MemoryDecision::Forgotten, _) => FactSettlement::Settled(MemoryStatus::Forgotten),
     };
-    Ok(Json(memory::settle_fact(home.as_ref(), &id, word, app.current_time()).await?))
+    Ok(Json(memory::settle_fact(space.as_ref(), &id, word, app.current_time()).await?))
 }
 
-async fn get_memory_export(State(app): State<App>, caller: Caller) -> HandlerResult<Response> {
-    export_memory(&app, &caller).await
+async fn get_memory_export(owner: CallerSpace) -> HandlerResult<Response> {
+    export_memory(&owner).await
 }
 
 /// Everything that is kept, as a file.
 ///
 /// # Errors
 /// The store refuses.
-pub(crate) async fn export_memory(app: &App, caller: &Caller) -> HandlerResult<Response> {
-    let home = app.home(&caller.person).await?;
-    let facts = memory::find_facts(home.as_ref(), &MemoryQuery::default()).await?;
+pub(crate) async fn export_memory(owner: &CallerSpace) -> HandlerResult<Response> {
+    let CallerSpace { space, .. } = owner;
+    let facts = memory::find_facts(space.as_ref(), &MemoryQuery::default()).await?;
     let headers = [
         (header::CONTENT_TYPE, "text/markdown; charset=utf-8"),
         (header::CONTENT_DISPOSITION, "attachment; filename=\"memory.md\""),

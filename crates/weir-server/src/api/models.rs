@@ -1,20 +1,24 @@
 //! Models and providers. A key goes in and never comes out.
 
 use axum::Json;
-use axum::extract::{Path, Query, State};
+use axum::extract::{Path, Query};
+use axum::response::Response;
 use http::StatusCode;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use weir_core::secret::Secret;
-use weir_install::user_space::{ModelLine, ProviderLine};
+use weir_install::user_space::{ModelLine, ProviderLine, UserSpace};
 
 use super::page::{ListPage, PageQuery};
-use crate::app::App;
-use crate::caller::Caller;
 use crate::problem::{HandlerResult, ProblemDetails};
+use crate::request::CallerSpace;
+use crate::request::body::ReplyTo;
 use crate::route::{Route, RouteAccess};
 
-/// Which models.
+/// The page on which keys are shown.
+const PAGE: &str = "/models";
+
+/// The part of the list of models that is asked for.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default)]
 struct ModelsQuery {
@@ -58,49 +62,51 @@ pub(crate) fn model_api_routes() -> Vec<Route> {
 }
 
 async fn list_models(
-    State(app): State<App>,
-    caller: Caller,
+    CallerSpace { space, .. }: CallerSpace,
     Query(query): Query<ModelsQuery>,
 ) -> HandlerResult<Json<ListPage<ModelLine>>> {
-    let home = app.home(&caller.person).await?;
-    let told = home.list_models(query.probe).await?;
+    let told = space.list_models(query.probe).await?;
     let part = PageQuery { limit: query.limit, after: query.after };
     Ok(Json(ListPage::from_list(told.models, &part, |line| line.model.clone())))
 }
 
 async fn list_providers(
-    State(app): State<App>,
-    caller: Caller,
+    CallerSpace { space, .. }: CallerSpace,
     Query(query): Query<PageQuery>,
 ) -> HandlerResult<Json<ListPage<ProviderLine>>> {
-    let home = app.home(&caller.person).await?;
-    let all = home.list_providers().await?;
+    let all = space.list_providers().await?;
     Ok(Json(ListPage::from_list(all, &query, |line| line.name.clone())))
 }
 
 async fn set_key(
-    State(app): State<App>,
-    caller: Caller,
+    CallerSpace { space, .. }: CallerSpace,
     Path(name): Path<String>,
     Json(wish): Json<ProviderKeyBody>,
 ) -> HandlerResult<StatusCode> {
-    let home = app.home(&caller.person).await?;
-    find_provider(home.list_providers().await?, &name)?;
-    home.set_key(&name, Secret::new(wish.key)).await?;
+    keep_key(&space, &name, Secret::new(wish.key)).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
-async fn remove_key(
-    State(app): State<App>,
-    caller: Caller,
+/// Keeps a key of a provider.
+///
+/// # Errors
+/// There is no such provider, or the key cannot be kept.
+pub(crate) async fn keep_key(space: &UserSpace, name: &str, key: Secret) -> HandlerResult<()> {
+    find_provider(space.list_providers().await?, name)?;
+    Ok(space.set_key(name, key).await?)
+}
+
+pub(crate) async fn remove_key(
+    CallerSpace { space, .. }: CallerSpace,
+    reply: ReplyTo,
     Path(name): Path<String>,
-) -> HandlerResult<StatusCode> {
-    let home = app.home(&caller.person).await?;
-    find_provider(home.list_providers().await?, &name)?;
-    match home.remove_key(&name).await? {
+) -> HandlerResult<Response> {
+    find_provider(space.list_providers().await?, &name)?;
+    let done = match space.remove_key(&name).await? {
         true => Ok(StatusCode::NO_CONTENT),
         false => Err(ProblemDetails::not_found(format!("a kept key of {name}"))),
-    }
+    };
+    reply.noted_or_problem(PAGE, &format!("The key for {name} was removed."), done)
 }
 
 /// There is such a provider.

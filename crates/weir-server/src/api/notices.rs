@@ -2,6 +2,7 @@
 
 use axum::Json;
 use axum::extract::State;
+use axum::response::Response;
 use http::StatusCode;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -10,6 +11,7 @@ use crate::app::App;
 use crate::caller::Caller;
 use crate::notify::NoticeEntry;
 use crate::problem::HandlerResult;
+use crate::request::body::{ReplyTo, SentBody};
 use crate::route::Route;
 
 /// The routes of this file.
@@ -25,10 +27,10 @@ pub(crate) fn notice_api_routes() -> Vec<Route> {
     ]
 }
 
-/// Which notices were seen.
+/// The notices that were seen.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct SeenNoticesBody {
+pub(crate) struct SeenNoticesBody {
     /// One of them; without it: all.
     #[serde(default)]
     id: Option<String>,
@@ -38,14 +40,15 @@ async fn list_notices(
     State(app): State<App>,
     caller: Caller,
 ) -> HandlerResult<Json<Vec<NoticeEntry>>> {
-    Ok(Json(app.bell.list_notices(&caller.person.id).await?))
+    Ok(Json(app.notices.list_notices(&caller.person.id).await?))
 }
 
-async fn mark_notices_seen(
+pub(crate) async fn mark_notices_seen(
     State(app): State<App>,
     caller: Caller,
-    Json(seen): Json<SeenNoticesBody>,
-) -> HandlerResult<StatusCode> {
-    app.bell.mark_seen(&caller.person.id, seen.id.as_deref()).await?;
-    Ok(StatusCode::NO_CONTENT)
+    reply: ReplyTo,
+    SentBody(seen): SentBody<SeenNoticesBody>,
+) -> HandlerResult<Response> {
+    app.notices.mark_seen(&caller.person.id, seen.id.as_deref()).await?;
+    Ok(reply.answer_done("/notifications", StatusCode::NO_CONTENT))
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use axum::Json;
 use axum::extract::{Path, State};
+use axum::response::Response;
 use http::StatusCode;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -13,8 +14,12 @@ use crate::app::App;
 use crate::caller::Caller;
 use crate::notify::NoticeKind;
 use crate::notify::channels::{self, ChannelAddress, ChannelLine, ChannelRequest};
-use crate::problem::HandlerResult;
+use crate::problem::{HandlerResult, ProblemDetails};
+use crate::request::body::ReplyTo;
 use crate::route::Route;
+
+/// The page of these channels.
+const PAGE: &str = "/notifications/where";
 
 /// The routes of this file.
 pub(crate) fn notification_api_routes() -> Vec<Route> {
@@ -69,7 +74,7 @@ pub(crate) async fn add_channel(
     way: &ChannelAddress,
     kinds: BTreeSet<NoticeKind>,
 ) -> HandlerResult<String> {
-    let seal = SecretSeal::new(&app.house.seal_key()?)?;
+    let seal = SecretSeal::new(&app.installation.seal_key()?)?;
     let wish = ChannelRequest { person: &caller.person, way, kinds };
     Ok(channels::add_channel(app.records.as_ref(), &seal, wish, app.current_time()).await?)
 }
@@ -81,7 +86,7 @@ async fn list_channels(
     let channels =
         channels::list_channels(app.records.as_ref(), &caller.person.id, app.current_time())
             .await?;
-    let push_key = app.further.vapid_key().await?.public_key_text();
+    let push_key = app.channel_sender.vapid_key().await?.public_key_text();
     Ok(Json(NotificationChannels { channels, push_key }))
 }
 
@@ -94,20 +99,24 @@ async fn post_channel(
     Ok((StatusCode::CREATED, Json(CreatedChannel { id })))
 }
 
-async fn remove(
+pub(crate) async fn remove(
     State(app): State<App>,
     caller: Caller,
+    reply: ReplyTo,
     Path(id): Path<String>,
-) -> HandlerResult<StatusCode> {
-    channels::remove(app.records.as_ref(), &caller.person.id, &id).await?;
-    Ok(StatusCode::NO_CONTENT)
+) -> HandlerResult<Response> {
+    let done = channels::remove(app.records.as_ref(), &caller.person.id, &id).await;
+    let done = done.map(|()| StatusCode::NO_CONTENT).map_err(ProblemDetails::from);
+    reply.noted_or_problem(PAGE, "Notifications are no longer sent there.", done)
 }
 
-async fn try_out(
+pub(crate) async fn try_out(
     State(app): State<App>,
     caller: Caller,
+    reply: ReplyTo,
     Path(id): Path<String>,
-) -> HandlerResult<StatusCode> {
-    app.further.try_out(&caller.person.id, &id).await?;
-    Ok(StatusCode::NO_CONTENT)
+) -> HandlerResult<Response> {
+    let done = app.channel_sender.try_out(&caller.person.id, &id).await;
+    let done = done.map(|()| StatusCode::NO_CONTENT).map_err(ProblemDetails::from);
+    reply.noted_or_problem(PAGE, "Test notification delivered.", done)
 }

@@ -8,7 +8,7 @@ pub(crate) const LIMIT_MAX: usize = 200;
 /// Things in one part where nobody says how many.
 const LIMIT_DEFAULT: usize = 50;
 
-/// Which part of a list.
+/// The part of a list that is asked for.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 pub(crate) struct PageQuery {
     /// At most so many (1 to 200, default 50).

@@ -1,20 +1,23 @@
 //! The kill switch (S4): one's own sessions, or everybody's.
 
 use axum::Json;
-use axum::extract::State;
+use axum::response::Response;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use weir_core::ids::Timestamp;
 use weir_engine::ports::StorePause;
 
-use crate::app::App;
 use crate::caller::Caller;
 use crate::live::pause;
 use crate::problem::{HandlerResult, ProblemDetails};
+use crate::request::CallerSpace;
+use crate::request::body::{ReplyTo, SentBody};
 use crate::route::Route;
 
 /// Longest reason, in characters.
 const REASON_CHARS_MAX: usize = 1_000;
+/// The page of the switch.
+const PAGE: &str = "/pause";
 
 /// The routes of this file.
 pub(crate) fn pause_api_routes() -> Vec<Route> {
@@ -60,7 +63,7 @@ pub(crate) struct PauseStatus {
     pub(crate) all: bool,
     /// Since when.
     pub(crate) since: Option<Timestamp>,
-    /// Who did it.
+    /// The name of the person who did it.
     pub(crate) by: Option<String>,
     /// Why.
     pub(crate) reason: String,
@@ -70,10 +73,10 @@ pub(crate) struct PauseStatus {
 ///
 /// # Errors
 /// The database refuses.
-pub(crate) async fn read_pause_status(app: &App, caller: &Caller) -> HandlerResult<PauseStatus> {
-    let all = pause::of_house(app).await?.is_some();
-    let home = app.home(&caller.person).await?;
-    let found = pause::of_home(app, home.as_ref()).await?;
+pub(crate) async fn read_pause_status(owner: &CallerSpace) -> HandlerResult<PauseStatus> {
+    let CallerSpace { app, space, .. } = owner;
+    let all = pause::of_installation(app).await?.is_some();
+    let found = pause::of_space(app, space.as_ref()).await?;
     Ok(PauseStatus {
         paused: found.is_some(),
         all,
@@ -83,8 +86,8 @@ pub(crate) async fn read_pause_status(app: &App, caller: &Caller) -> HandlerResu
     })
 }
 
-async fn get(State(app): State<App>, caller: Caller) -> HandlerResult<Json<PauseStatus>> {
-    Ok(Json(read_pause_status(&app, &caller).await?))
+async fn get(owner: CallerSpace) -> HandlerResult<Json<PauseStatus>> {
+    Ok(Json(read_pause_status(&owner).await?))
 }
 
 fn only_admins(caller: &Caller) -> HandlerResult<()> {
@@ -94,13 +97,13 @@ fn only_admins(caller: &Caller) -> HandlerResult<()> {
     }
 }
 
-async fn post_pause(
-    State(app): State<App>,
-    caller: Caller,
-    Json(body): Json<PauseBody>,
-) -> HandlerResult<Json<PauseStatus>> {
-    pause_sessions(&app, &caller, body.all, &body.reason).await?;
-    Ok(Json(read_pause_status(&app, &caller).await?))
+pub(crate) async fn post_pause(
+    owner: CallerSpace,
+    reply: ReplyTo,
+    SentBody(body): SentBody<PauseBody>,
+) -> HandlerResult<Response> {
+    pause_sessions(&owner, body.all, &body.reason).await?;
+    Ok(reply.answer_done(PAGE, Json(read_pause_status(&owner).await?)))
 }
 
 /// Throws the switch. Thrown twice, the newer reason stands.
@@ -108,42 +111,44 @@ async fn post_pause(
 /// # Errors
 /// `all` and not an admin; the database refuses.
 pub(crate) async fn pause_sessions(
-    app: &App,
-    caller: &Caller,
+    owner: &CallerSpace,
     all: bool,
     reason: &str,
 ) -> HandlerResult<()> {
-    let reason: String = reason.chars().take(REASON_CHARS_MAX).collect();
+    let CallerSpace { app, caller, space } = owner;
+    let reason: String = reason.trim().chars().take(REASON_CHARS_MAX).collect();
     let pause = StorePause { since: app.current_time(), by: caller.journal_name(), reason };
     if all {
         only_admins(caller)?;
         return pause::pause_all(app, &pause).await;
     }
-    Ok(app.home(&caller.person).await?.store().set_paused(Some(pause)).await?)
+    Ok(space.store().set_paused(Some(pause)).await?)
 }
 
-async fn post_release(
-    State(app): State<App>,
-    caller: Caller,
-    Json(body): Json<ReleaseBody>,
-) -> HandlerResult<Json<PauseStatus>> {
-    release_sessions(&app, &caller, body.all).await?;
-    Ok(Json(read_pause_status(&app, &caller).await?))
+pub(crate) async fn post_release(
+    owner: CallerSpace,
+    reply: ReplyTo,
+    SentBody(body): SentBody<ReleaseBody>,
+) -> HandlerResult<Response> {
+    release_sessions(&owner, body.all).await?;
+    Ok(reply.answer_done(PAGE, Json(read_pause_status(&owner).await?)))
 }
 
 /// Lets runs start again.
 ///
 /// # Errors
 /// `all` and not an admin; everybody is paused, which only an admin ends; the database refuses.
-pub(crate) async fn release_sessions(app: &App, caller: &Caller, all: bool) -> HandlerResult<()> {
+pub(crate) async fn release_sessions(owner: &CallerSpace, all: bool) -> HandlerResult<()> {
+    let CallerSpace { app, caller, space } = owner;
     if all {
         only_admins(caller)?;
         return pause::release_all(app).await;
     }
-    if pause::of_house(app).await?.is_some() {
+    if pause::of_installation(app).await?.is_some() {
         return Err(ProblemDetails::conflict(
-            "everybody is paused; an admin releases that with `all`",
+            "everybody is paused; an admin releases that for everybody, on the page of the kill switch or \
+             with `all`",
         ));
     }
-    Ok(app.home(&caller.person).await?.store().set_paused(None).await?)
+    Ok(space.store().set_paused(None).await?)
 }

@@ -5,17 +5,14 @@
 use std::path::Path as FsPath;
 
 use axum::Json;
-use axum::extract::{Path, State};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use weir_core::ids::{Seq, SessionId};
 use weir_engine::rewind;
 
 use super::checkpoints::{RestoreBody, RestoreReport, TakeBack, put_back};
-use super::sessions::find_own_session;
-use crate::app::App;
-use crate::caller::Caller;
-use crate::problem::{HandlerResult, ProblemDetails};
+use crate::problem::HandlerResult;
+use crate::request::{CallerSession, CallerSpace};
 use crate::route::Route;
 
 /// The routes of this file.
@@ -30,7 +27,7 @@ pub(crate) fn rewind_api_routes() -> Vec<Route> {
     ]
 }
 
-/// Until where.
+/// The place to which files go back.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct RewindBody {
@@ -44,7 +41,7 @@ struct RewindBody {
 /// What was, or would be, taken back.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 struct RewindReport {
-    /// Which paths.
+    /// The paths that are put back.
     #[serde(flatten)]
     restored: RestoreReport,
     /// Sessions that this one is a copy of and whose changes since are taken back too.
@@ -54,19 +51,12 @@ struct RewindReport {
 }
 
 async fn rewind_files(
-    State(app): State<App>,
-    caller: Caller,
-    Path(id): Path<String>,
+    CallerSession { owner, id, meta }: CallerSession,
     Json(body): Json<RewindBody>,
 ) -> HandlerResult<Json<RewindReport>> {
-    let id = find_own_session(&app, &caller, &id).await?;
-    let home = app.home(&caller.person).await?;
-    let store = home.store();
-    let meta = store
-        .session_meta(&id)
-        .await?
-        .ok_or_else(|| ProblemDetails::not_found(format!("session {id}")))?;
-    let checkpoints = home.engine().await?.parts().checkpoints.clone();
+    let CallerSpace { space, .. } = &owner;
+    let store = space.store();
+    let checkpoints = space.engine().await?.parts().checkpoints.clone();
     let folder = FsPath::new(&meta.workspace);
     let since =
         rewind::changes_since(store.as_ref(), checkpoints.as_ref(), folder, &id, body.before);
@@ -74,6 +64,6 @@ async fn rewind_files(
     let run = since.changes.first().map(|info| info.run.clone()).unwrap_or_default();
     let how = RestoreBody { preview: body.preview, ..RestoreBody::default() };
     let back = TakeBack { chosen: since.changes, run, call: None, body: how };
-    let restored = put_back(&app, &caller, &id, back).await?;
+    let restored = put_back(&owner, &meta, back).await?;
     Ok(Json(RewindReport { restored, originals: since.originals, missing: since.missing }))
 }

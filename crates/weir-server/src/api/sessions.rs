@@ -2,7 +2,8 @@
 //! what they hold (blobs, results, files) in `content`.
 
 use axum::Json;
-use axum::extract::{Path, Query, State};
+use axum::extract::Query;
+use axum::response::Response;
 use http::StatusCode;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,14 +12,14 @@ use weir_core::model::Thinking;
 use weir_core::profile::PermissionMode;
 use weir_core::session::child;
 use weir_engine::ports::SessionFilter;
-use weir_install::user_space::SessionWish;
+use weir_install::user_space::SessionPreferences;
 
 use super::page::{ListPage, PageQuery};
-use crate::app::App;
-use crate::caller::Caller;
 use crate::live::tell::{AcceptedInput, NewInput};
-use crate::live::{SessionKey, SessionRequest, recovery, title};
+use crate::live::{SessionKey, recovery, title};
 use crate::problem::{HandlerResult, ProblemDetails};
+use crate::request::body::{ReplyTo, SentBody};
+use crate::request::{CallerSession, CallerSpace};
 use crate::route::Route;
 
 mod content;
@@ -87,7 +88,7 @@ pub(crate) fn session_api_routes() -> Vec<Route> {
     all
 }
 
-/// Which sessions.
+/// A filter of sessions, and the part of the list that is asked for.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct ListQuery {
@@ -121,7 +122,7 @@ pub(crate) struct OpenSessionBody {
     permission: Option<PermissionMode>,
     /// How much the model thinks.
     thinking: Option<Thinking>,
-    /// What it is called.
+    /// The name of the session.
     title: Option<String>,
     /// These tools and no others, for as long as it exists; `[]`: none.
     only_tools: Option<Vec<String>>,
@@ -135,20 +136,20 @@ pub(crate) struct OpenSessionBody {
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct ChangeSessionBody {
-    /// What it is called; empty: its first words again.
-    title: Option<String>,
+    /// The name of the session; empty: its first words again.
+    pub(crate) title: Option<String>,
     /// Kept at the top.
-    pinned: Option<bool>,
+    pub(crate) pinned: Option<bool>,
     /// Put away.
-    archived: Option<bool>,
+    pub(crate) archived: Option<bool>,
     /// `provider/name`.
-    model: Option<String>,
+    pub(crate) model: Option<String>,
     /// Name of a profile.
-    profile: Option<String>,
+    pub(crate) profile: Option<String>,
     /// Permission mode.
-    permission: Option<PermissionMode>,
+    pub(crate) permission: Option<PermissionMode>,
     /// How much the model thinks.
-    thinking: Option<Thinking>,
+    pub(crate) thinking: Option<Thinking>,
 }
 
 /// A piece of what is said.
@@ -174,11 +175,11 @@ pub(crate) struct InputBody {
     /// Unique for what you say: sent again, it is said once.
     #[serde(default)]
     client_id: Option<String>,
-    /// What.
+    /// The pieces of what is said.
     content: Vec<InputBlock>,
 }
 
-/// Which input.
+/// The input that is taken back.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct WithdrawBody {
@@ -205,7 +206,7 @@ pub(crate) struct CondenseBody {
     keep: String,
 }
 
-/// Which right.
+/// The right that is taken back.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct RevokeLeaseBody {
@@ -213,7 +214,7 @@ pub(crate) struct RevokeLeaseBody {
     lease: u32,
 }
 
-/// What came of it.
+/// The outcome of cancelling.
 #[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct CancelResult {
     /// Whether a run was on.
@@ -239,11 +240,10 @@ pub(crate) fn new_input_from_blocks(
 }
 
 async fn get_sessions(
-    State(app): State<App>,
-    caller: Caller,
+    owner: CallerSpace,
     Query(query): Query<ListQuery>,
 ) -> HandlerResult<Json<ListPage<SessionLine>>> {
-    Ok(Json(list_sessions(&app, &caller, query).await?))
+    Ok(Json(list_sessions(&owner, query).await?))
 }
 
 /// A part of a person's sessions.
@@ -251,16 +251,15 @@ async fn get_sessions(
 /// # Errors
 /// The store cannot be read.
 pub(crate) async fn list_sessions(
-    app: &App,
-    caller: &Caller,
+    owner: &CallerSpace,
     query: ListQuery,
 ) -> HandlerResult<ListPage<SessionLine>> {
-    let home = app.home(&caller.person).await?;
-    let chats = title::load_all_chats(app, home.as_ref()).await?;
-    let broken = recovery::list_quarantined(app, home.as_ref()).await?;
+    let CallerSpace { app, space, .. } = owner;
+    let chats = title::load_all_chats(app, space.as_ref()).await?;
+    let broken = recovery::list_quarantined(app, space.as_ref()).await?;
     let filter = SessionFilter { workspace: query.workspace.clone(), limit: None };
     let mut lines: Vec<SessionLine> = Vec::new();
-    for meta in home.store().list_sessions(&filter).await? {
+    for meta in space.store().list_sessions(&filter).await? {
         let is_agent = child::parent_of(&meta.id).is_some();
         if meta.facts == 0 || (is_agent && query.agents != Some(true)) {
             continue;
@@ -275,7 +274,7 @@ pub(crate) async fn list_sessions(
         lines.retain(|line| line.pinned == pinned);
     }
     if let Some(words) = query.q.as_deref().map(str::trim).filter(|words| !words.is_empty()) {
-        let hits = home.store().search_passages(words, HITS_MAX).await?;
+        let hits = space.store().search_passages(words, HITS_MAX).await?;
         let small = words.to_lowercase();
         lines.retain(|line| {
             let in_title = line.title.to_lowercase().contains(&small);
@@ -291,18 +290,17 @@ fn session_overrides(
     model: Option<String>,
     profile: Option<String>,
     permission: Option<PermissionMode>,
-) -> SessionWish {
-    SessionWish { model, profile, permission, ..SessionWish::default() }
+) -> SessionPreferences {
+    SessionPreferences { model, profile, permission, ..SessionPreferences::default() }
 }
 
 async fn open_session(
-    State(app): State<App>,
-    caller: Caller,
+    owner: CallerSpace,
     Json(body): Json<OpenSessionBody>,
 ) -> HandlerResult<(StatusCode, Json<SessionInfo>)> {
-    let home = app.home(&caller.person).await?;
+    let CallerSpace { app, space, .. } = &owner;
     let OpenSessionBody { workspace, model, profile, permission, thinking, title, .. } = body;
-    let wish = SessionWish {
+    let preferences = SessionPreferences {
         workspace,
         thinking,
         only_tools: body.only_tools,
@@ -310,22 +308,26 @@ async fn open_session(
         budget_usd: body.budget_usd,
         ..session_overrides(model, profile, permission)
     };
-    let id = app.rooms.create_session(&app, &home, wish).await?;
+    let id = app.sessions.create_session(app, space, preferences).await?;
     if let Some(name) = title {
-        rename_session(&app, &caller, &id, &name).await?;
+        rename_session(&owner, &id, &name).await?;
     }
-    Ok((StatusCode::CREATED, Json(info::load_session_info(&app, &home, &id).await?)))
+    created_session(&owner, &id).await
 }
 
-pub(crate) async fn rename_session(
-    app: &App,
-    caller: &Caller,
+/// The answer about a session that was made just now.
+async fn created_session(
+    owner: &CallerSpace,
     id: &SessionId,
-    name: &str,
-) -> HandlerResult<()> {
-    let home = app.home(&caller.person).await?;
+) -> HandlerResult<(StatusCode, Json<SessionInfo>)> {
+    let meta = owner.find_session(id).await?;
+    Ok((StatusCode::CREATED, Json(info::load_session_info(owner, meta).await?)))
+}
+
+async fn rename_session(owner: &CallerSpace, id: &SessionId, name: &str) -> HandlerResult<()> {
+    let CallerSpace { app, space, .. } = owner;
     let name = title::clean_title(name);
-    title::change_chat(app, home.as_ref(), id, |chat| {
+    title::change_chat(app, space.as_ref(), id, |chat| {
         chat.named = !name.is_empty();
         chat.title = (!name.is_empty()).then(|| name.clone());
     })
@@ -333,191 +335,161 @@ pub(crate) async fn rename_session(
     Ok(())
 }
 
-/// The session of this person that a path names.
-///
-/// # Errors
-/// There is none of theirs.
-pub(crate) async fn find_own_session(
-    app: &App,
-    caller: &Caller,
-    id: &str,
-) -> HandlerResult<SessionId> {
-    let home = app.home(&caller.person).await?;
-    let id = SessionId::new(id);
-    let meta = home.store().session_meta(&id).await?.filter(|meta| meta.facts > 0);
-    meta.map(|_| id.clone()).ok_or_else(|| ProblemDetails::not_found(format!("session {id}")))
-}
-
-async fn get(
-    State(app): State<App>,
-    caller: Caller,
-    Path(id): Path<String>,
-) -> HandlerResult<Json<SessionInfo>> {
-    let home = app.home(&caller.person).await?;
-    Ok(Json(info::load_session_info(&app, &home, &SessionId::new(id)).await?))
+async fn get(session: CallerSession) -> HandlerResult<Json<SessionInfo>> {
+    Ok(Json(info::load_session_info(&session.owner, session.meta).await?))
 }
 
 async fn change_session(
-    State(app): State<App>,
-    caller: Caller,
-    Path(id): Path<String>,
+    session: CallerSession,
     Json(body): Json<ChangeSessionBody>,
 ) -> HandlerResult<Json<SessionInfo>> {
-    let id = find_own_session(&app, &caller, &id).await?;
-    let home = app.home(&caller.person).await?;
+    apply_session_changes(&session, body).await?;
+    // Other settings are another line of lists.
+    let meta = session.owner.find_session(&session.id).await?;
+    Ok(Json(info::load_session_info(&session.owner, meta).await?))
+}
+
+/// Changes what a session is called, where it stands among the others, and its settings.
+///
+/// # Errors
+/// The settings are refused: then nothing is changed.
+pub(crate) async fn apply_session_changes(
+    session: &CallerSession,
+    changes: ChangeSessionBody,
+) -> HandlerResult<()> {
+    let CallerSpace { app, caller, space } = &session.owner;
     let ChangeSessionBody { title: name, pinned, archived, model, profile, permission, thinking } =
-        body;
+        changes;
     // Settings first: they may be refused, and then nothing changed.
     if model.is_some() || profile.is_some() || permission.is_some() || thinking.is_some() {
-        let wish = SessionWish { thinking, ..session_overrides(model, profile, permission) };
-        app.rooms
-            .configure_session(SessionRequest::new(&app, &home, &id), wish, caller.journal_name())
+        let preferences =
+            SessionPreferences { thinking, ..session_overrides(model, profile, permission) };
+        app.sessions
+            .configure_session(session.session_request(), preferences, caller.journal_name())
             .await?;
     }
     if let Some(name) = name {
-        rename_session(&app, &caller, &id, &name).await?;
+        rename_session(&session.owner, &session.id, &name).await?;
     }
     if pinned.is_some() || archived.is_some() {
-        title::change_chat(&app, home.as_ref(), &id, |chat| {
+        title::change_chat(app, space.as_ref(), &session.id, |chat| {
             chat.pinned = pinned.unwrap_or(chat.pinned);
             chat.archived = archived.unwrap_or(chat.archived);
         })
         .await?;
     }
-    Ok(Json(info::load_session_info(&app, &home, &id).await?))
+    Ok(())
 }
 
-async fn delete_session(
-    State(app): State<App>,
-    caller: Caller,
-    Path(id): Path<String>,
-) -> HandlerResult<StatusCode> {
-    let id = find_own_session(&app, &caller, &id).await?;
-    remove(&app, &caller, &id).await?;
-    Ok(StatusCode::NO_CONTENT)
+pub(crate) async fn delete_session(
+    CallerSession { owner, id, .. }: CallerSession,
+    reply: ReplyTo,
+) -> HandlerResult<Response> {
+    remove(&owner, &id).await?;
+    Ok(reply.answer_done("/chats", StatusCode::NO_CONTENT))
+}
+
+/// Where a browser goes that told a session something.
+pub(crate) fn composer_address(id: &SessionId) -> String {
+    format!("/chats/{id}#composer")
 }
 
 /// Removes a session with all that is kept of it (D9).
 ///
 /// # Errors
 /// A run is on, it is a sub-agent's, or something could not be removed: it can be done again.
-pub(crate) async fn remove(app: &App, caller: &Caller, id: &SessionId) -> HandlerResult<()> {
-    let home = app.home(&caller.person).await?;
+async fn remove(owner: &CallerSpace, id: &SessionId) -> HandlerResult<()> {
+    let CallerSpace { app, caller, space } = owner;
     if let Some((parent, _)) = child::parent_of(id) {
         return Err(ProblemDetails::conflict(format!("it is removed with session {parent}")));
     }
-    app.rooms.free_idle_session(SessionRequest::new(app, &home, id), caller.journal_name()).await?;
-    home.delete_session(id).await?;
-    title::forget_chat(app, home.as_ref(), id).await
+    app.sessions.free_idle_session(owner.session_request(id), caller.journal_name()).await?;
+    space.delete_session(id).await?;
+    title::forget_chat(app, space.as_ref(), id).await
 }
 
 async fn post_input(
-    State(app): State<App>,
-    caller: Caller,
-    Path(id): Path<String>,
+    CallerSession { owner, id, .. }: CallerSession,
     Json(body): Json<InputBody>,
 ) -> HandlerResult<(StatusCode, Json<AcceptedInput>)> {
-    let id = find_own_session(&app, &caller, &id).await?;
-    let home = app.home(&caller.person).await?;
+    let CallerSpace { app, caller, .. } = &owner;
     let saying = new_input_from_blocks(body.content, body.client_id, caller.journal_name());
-    let said = app.rooms.submit_input(SessionRequest::new(&app, &home, &id), saying).await?;
+    let said = app.sessions.submit_input(owner.session_request(&id), saying).await?;
     Ok((StatusCode::ACCEPTED, Json(said)))
 }
 
-async fn withdraw_input(
-    State(app): State<App>,
-    caller: Caller,
-    Path(id): Path<String>,
-    Json(body): Json<WithdrawBody>,
-) -> HandlerResult<StatusCode> {
-    let id = find_own_session(&app, &caller, &id).await?;
-    let home = app.home(&caller.person).await?;
-    app.rooms
-        .withdraw_input(SessionRequest::new(&app, &home, &id), body.input, caller.journal_name())
+pub(crate) async fn withdraw_input(
+    CallerSession { owner, id, .. }: CallerSession,
+    reply: ReplyTo,
+    SentBody(body): SentBody<WithdrawBody>,
+) -> HandlerResult<Response> {
+    let CallerSpace { app, caller, .. } = &owner;
+    app.sessions
+        .withdraw_input(owner.session_request(&id), body.input, caller.journal_name())
         .await?;
-    Ok(StatusCode::NO_CONTENT)
+    Ok(reply.answer_done(&composer_address(&id), StatusCode::NO_CONTENT))
 }
 
-async fn cancel_run(
-    State(app): State<App>,
-    caller: Caller,
-    Path(id): Path<String>,
-) -> HandlerResult<Json<CancelResult>> {
-    let id = find_own_session(&app, &caller, &id).await?;
-    let home = app.home(&caller.person).await?;
+pub(crate) async fn cancel_run(
+    CallerSession { owner, id, .. }: CallerSession,
+    reply: ReplyTo,
+) -> HandlerResult<Response> {
+    let CallerSpace { app, caller, .. } = &owner;
     let cancelled =
-        app.rooms.cancel_run(SessionRequest::new(&app, &home, &id), caller.journal_name()).await?;
-    Ok(Json(CancelResult { cancelled }))
+        app.sessions.cancel_run(owner.session_request(&id), caller.journal_name()).await?;
+    Ok(reply.answer_done(&composer_address(&id), Json(CancelResult { cancelled })))
 }
 
 async fn fork_session(
-    State(app): State<App>,
-    caller: Caller,
-    Path(id): Path<String>,
+    CallerSession { owner, id, .. }: CallerSession,
     Json(body): Json<ForkBody>,
 ) -> HandlerResult<(StatusCode, Json<SessionInfo>)> {
-    let id = find_own_session(&app, &caller, &id).await?;
-    let home = app.home(&caller.person).await?;
+    let CallerSpace { app, space, .. } = &owner;
     let until = match (body.at, body.before) {
         (Some(_), Some(_)) => {
             return Err(ProblemDetails::bad_request("name `at` or `before`, not both"));
         }
-        (None, Some(before)) => Some(app.rooms.rest_before(&home, &id, before).await?),
+        (None, Some(before)) => Some(app.sessions.rest_before(space, &id, before).await?),
         (at, None) => at,
     };
-    let fork = app.rooms.fork_session(SessionRequest::new(&app, &home, &id), until).await?;
-    Ok((StatusCode::CREATED, Json(info::load_session_info(&app, &home, &fork).await?)))
+    let fork = app.sessions.fork_session(owner.session_request(&id), until).await?;
+    created_session(&owner, &fork).await
 }
 
-async fn condense_session(
-    State(app): State<App>,
-    caller: Caller,
-    Path(id): Path<String>,
-    body: Option<Json<CondenseBody>>,
-) -> HandlerResult<StatusCode> {
-    let id = find_own_session(&app, &caller, &id).await?;
-    let home = app.home(&caller.person).await?;
-    let keep = body.map(|Json(body)| body.keep).unwrap_or_default();
-    app.rooms
-        .condense_context(SessionRequest::new(&app, &home, &id), &keep, caller.journal_name())
-        .await?;
-    Ok(StatusCode::NO_CONTENT)
+pub(crate) async fn condense_session(
+    CallerSession { owner, id, .. }: CallerSession,
+    reply: ReplyTo,
+    body: Option<SentBody<CondenseBody>>,
+) -> HandlerResult<Response> {
+    let CallerSpace { app, caller, .. } = &owner;
+    let keep = body.map(|SentBody(body)| body.keep).unwrap_or_default();
+    app.sessions.condense_context(owner.session_request(&id), &keep, caller.journal_name()).await?;
+    Ok(reply.answer_done(&composer_address(&id), StatusCode::NO_CONTENT))
 }
 
 async fn uncondense_session(
-    State(app): State<App>,
-    caller: Caller,
-    Path(id): Path<String>,
+    CallerSession { owner, id, .. }: CallerSession,
 ) -> HandlerResult<StatusCode> {
-    let id = find_own_session(&app, &caller, &id).await?;
-    let home = app.home(&caller.person).await?;
-    app.rooms
-        .uncondense_context(SessionRequest::new(&app, &home, &id), caller.journal_name())
-        .await?;
+    let CallerSpace { app, caller, .. } = &owner;
+    app.sessions.uncondense_context(owner.session_request(&id), caller.journal_name()).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
 async fn revoke_lease(
-    State(app): State<App>,
-    caller: Caller,
-    Path(id): Path<String>,
+    CallerSession { owner, id, .. }: CallerSession,
     Json(body): Json<RevokeLeaseBody>,
 ) -> HandlerResult<StatusCode> {
-    let id = find_own_session(&app, &caller, &id).await?;
-    let home = app.home(&caller.person).await?;
-    app.rooms
-        .revoke_lease(SessionRequest::new(&app, &home, &id), body.lease, caller.journal_name())
+    let CallerSpace { app, caller, .. } = &owner;
+    app.sessions
+        .revoke_lease(owner.session_request(&id), body.lease, caller.journal_name())
         .await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
 async fn release_session(
-    State(app): State<App>,
-    caller: Caller,
-    Path(id): Path<String>,
+    CallerSession { owner, id, meta }: CallerSession,
 ) -> HandlerResult<Json<SessionInfo>> {
-    let id = find_own_session(&app, &caller, &id).await?;
-    let home = app.home(&caller.person).await?;
-    recovery::release_quarantine(&app, &SessionKey::for_session(home.as_ref(), &id)).await?;
-    Ok(Json(info::load_session_info(&app, &home, &id).await?))
+    let CallerSpace { app, space, .. } = &owner;
+    recovery::release_quarantine(app, &SessionKey::for_session(space.as_ref(), &id)).await?;
+    Ok(Json(info::load_session_info(&owner, meta).await?))
 }

@@ -2,9 +2,10 @@
 
 use axum::Json;
 use axum::extract::{Path, Query, State};
+use axum::response::Response;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use weir_install::lists::{self, AllowListEntry, ListKind};
+use weir_install::lists::{self, AllowListEntry, ListKind, OwnedList};
 use weir_install::user_space::{
     PromptFile, PromptSection, PromptText, SettingsChange, SettingsChangeOutcome, SettingsSheet,
 };
@@ -13,7 +14,12 @@ use crate::app::App;
 use crate::auth::events::{self, EventActor};
 use crate::caller::Caller;
 use crate::problem::{HandlerResult, ProblemDetails};
+use crate::request::CallerSpace;
+use crate::request::body::{ReplyTo, SentBody};
 use crate::route::Route;
+
+/// The page of the allow-lists, after one was changed.
+pub(crate) const LISTS_PAGE: &str = "/settings?section=lists&saved=1";
 
 /// The routes of this file.
 pub(crate) fn settings_api_routes() -> Vec<Route> {
@@ -36,7 +42,9 @@ pub(crate) fn settings_api_routes() -> Vec<Route> {
             .body::<NewText>()
             .gives_json::<PromptText>(200),
         Route::get("/api/v1/settings/lists/{list}", get_allow_list)
-            .summary("An allow-list (hosts or recipients): the house's entries and one's own")
+            .summary(
+                "An allow-list (hosts or recipients): the installation's entries and one's own",
+            )
             .gives_json::<Vec<AllowListEntry>>(200),
         Route::put("/api/v1/settings/lists/{list}", post_allowed_value)
             .summary("Put a host or address on an allow-list")
@@ -63,44 +71,40 @@ struct NewText {
 /// A value of an allow-list.
 #[derive(Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct NewAllowed {
+pub(crate) struct NewAllowed {
     /// The host or address.
-    value: String,
+    pub(crate) value: String,
     /// For everybody, and not for oneself alone: only an admin may.
     #[serde(default)]
-    for_all: bool,
+    pub(crate) for_all: bool,
 }
 
 async fn settings_sheet(
-    State(app): State<App>,
-    caller: Caller,
+    CallerSpace { space, .. }: CallerSpace,
 ) -> HandlerResult<Json<SettingsSheet>> {
-    let home = app.home(&caller.person).await?;
-    Ok(Json(home.settings_sheet().await?))
+    Ok(Json(space.settings_sheet().await?))
 }
 
 async fn change_settings(
-    State(app): State<App>,
-    caller: Caller,
+    owner: CallerSpace,
     Json(change): Json<SettingsChange>,
 ) -> HandlerResult<Json<SettingsSheet>> {
-    apply_settings_change(&app, &caller, &change).await?;
-    settings_sheet(State(app), caller).await
+    apply_settings_change(&owner, &change).await?;
+    settings_sheet(owner).await
 }
 
 /// Changes settings, and keeps who changed what holds for everybody.
 pub(crate) async fn apply_settings_change(
-    app: &App,
-    caller: &Caller,
+    owner: &CallerSpace,
     change: &SettingsChange,
 ) -> HandlerResult<()> {
+    let CallerSpace { app, caller, space } = owner;
     if change.for_all && !caller.person.is_admin() {
         return Err(ProblemDetails::not_permitted(
             "only an admin may set what holds for everybody",
         ));
     }
-    let home = app.home(&caller.person).await?;
-    match home.change_settings(change).await? {
+    match space.change_settings(change).await? {
         SettingsChangeOutcome::Stale(now) => Err(ProblemDetails::conflict(format!(
             "somebody changed these settings meanwhile (version {now}); look at them again"
         ))),
@@ -123,15 +127,13 @@ async fn note_settings_change(
     let detail: String = detail.chars().take(500).collect();
     let doer = EventActor { by: &caller.person.name, address: None };
     let account = &caller.person.name;
-    events::record_event(&app.doorman.shelf, doer, what, account, &detail).await
+    events::record_event(&app.auth.shelf, doer, what, account, &detail).await
 }
 
 async fn preview_prompt(
-    State(app): State<App>,
-    caller: Caller,
+    CallerSpace { space, .. }: CallerSpace,
 ) -> HandlerResult<Json<Vec<PromptSection>>> {
-    let home = app.home(&caller.person).await?;
-    Ok(Json(home.preview_prompt().await?))
+    Ok(Json(space.preview_prompt().await?))
 }
 
 fn file_named(name: &str) -> HandlerResult<PromptFile> {
@@ -140,24 +142,20 @@ fn file_named(name: &str) -> HandlerResult<PromptFile> {
 }
 
 async fn get_prompt_text(
-    State(app): State<App>,
-    caller: Caller,
+    CallerSpace { space, .. }: CallerSpace,
     Path(file): Path<String>,
 ) -> HandlerResult<Json<PromptText>> {
-    let home = app.home(&caller.person).await?;
-    Ok(Json(home.prompt_text(file_named(&file)?).await?))
+    Ok(Json(space.prompt_text(file_named(&file)?).await?))
 }
 
 async fn save_prompt(
-    State(app): State<App>,
-    caller: Caller,
+    CallerSpace { space, .. }: CallerSpace,
     Path(file): Path<String>,
     Json(new): Json<NewText>,
 ) -> HandlerResult<Json<PromptText>> {
     let file = file_named(&file)?;
-    let home = app.home(&caller.person).await?;
-    home.save_prompt(file, &new.text, new.version).await?;
-    Ok(Json(home.prompt_text(file).await?))
+    space.save_prompt(file, &new.text, new.version).await?;
+    Ok(Json(space.prompt_text(file).await?))
 }
 
 /// The list of this name in an address.
@@ -181,49 +179,51 @@ async fn get_allow_list(
     ))
 }
 
-async fn post_allowed_value(
-    State(app): State<App>,
-    caller: Caller,
+pub(crate) async fn post_allowed_value(
+    owner: CallerSpace,
+    reply: ReplyTo,
     Path(name): Path<String>,
-    Json(new): Json<NewAllowed>,
-) -> HandlerResult<Json<Vec<AllowListEntry>>> {
+    SentBody(new): SentBody<NewAllowed>,
+) -> HandlerResult<Response> {
     let kind = list_named(&name)?;
-    put_on_list(&app, &caller, kind, new.for_all, &new.value).await?;
-    get_allow_list(State(app), caller, Path(name)).await
+    put_on_list(&owner, kind, new.for_all, &new.value).await?;
+    let entries = get_allow_list(State(owner.app), owner.caller, Path(name)).await?;
+    Ok(reply.answer_done(LISTS_PAGE, entries))
 }
 
 /// Puts a value on a list. What holds from then on is seen by the next run.
-pub(crate) async fn put_on_list(
-    app: &App,
-    caller: &Caller,
+async fn put_on_list(
+    owner: &CallerSpace,
     kind: ListKind,
     for_all: bool,
     value: &str,
 ) -> HandlerResult<()> {
+    let CallerSpace { app, caller, space } = owner;
     let now = app.current_time();
-    let value =
-        lists::add_entry(app.records.as_ref(), (kind, &caller.person, for_all), value, now).await?;
+    let list = OwnedList { kind, person: &caller.person, for_all };
+    let value = lists::add_entry(app.records.as_ref(), list, value, now).await?;
     note_settings_change(app, caller, "allowed", &describe_list_entry(kind, &value, for_all))
         .await?;
-    app.home(&caller.person).await?.renew();
+    space.renew();
     Ok(())
 }
 
 /// Takes a value off a list.
 pub(crate) async fn take_off_list(
-    app: &App,
-    caller: &Caller,
+    owner: &CallerSpace,
     kind: ListKind,
     for_all: bool,
     value: &str,
 ) -> HandlerResult<()> {
-    let there = lists::remove(app.records.as_ref(), (kind, &caller.person, for_all), value).await?;
+    let CallerSpace { app, caller, space } = owner;
+    let list = OwnedList { kind, person: &caller.person, for_all };
+    let there = lists::remove(app.records.as_ref(), list, value).await?;
     if !there {
         return Err(ProblemDetails::not_found(format!("{value:?} on this list")));
     }
     note_settings_change(app, caller, "disallowed", &describe_list_entry(kind, value, for_all))
         .await?;
-    app.home(&caller.person).await?.renew();
+    space.renew();
     Ok(())
 }
 
@@ -236,12 +236,11 @@ fn describe_list_entry(kind: ListKind, value: &str, for_all: bool) -> String {
 }
 
 async fn delete_allowed_value(
-    State(app): State<App>,
-    caller: Caller,
+    owner: CallerSpace,
     Path(name): Path<String>,
     Query(old): Query<NewAllowed>,
 ) -> HandlerResult<Json<Vec<AllowListEntry>>> {
     let kind = list_named(&name)?;
-    take_off_list(&app, &caller, kind, old.for_all, &old.value).await?;
-    get_allow_list(State(app), caller, Path(name)).await
+    take_off_list(&owner, kind, old.for_all, &old.value).await?;
+    get_allow_list(State(owner.app), owner.caller, Path(name)).await
 }

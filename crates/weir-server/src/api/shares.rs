@@ -3,6 +3,7 @@
 
 use axum::Json;
 use axum::extract::{Path, Query, State};
+use axum::response::Response;
 use http::StatusCode;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -15,6 +16,8 @@ use crate::auth::secret;
 use crate::auth::shelf::{EntrySlot, TypedEntry, TypedRecords};
 use crate::caller::Caller;
 use crate::problem::{HandlerResult, ProblemDetails};
+use crate::request::CallerSpace;
+use crate::request::body::ReplyTo;
 use crate::route::Route;
 
 /// Kind of the entries.
@@ -47,7 +50,7 @@ pub(crate) fn share_api_routes() -> Vec<Route> {
 pub(crate) struct ShareRecord {
     /// Its name.
     pub(crate) id: String,
-    /// Which chat.
+    /// The chat that the link leads to.
     pub(crate) session: SessionId,
     /// Calls of tools and their results are shown too.
     pub(crate) tools: bool,
@@ -68,7 +71,7 @@ pub(crate) struct ShareRecord {
 pub(crate) struct ShareLine {
     /// Its name, by which it is taken back.
     pub(crate) id: String,
-    /// Which chat.
+    /// The chat that the link leads to.
     pub(crate) session: String,
     /// Calls of tools and their results are shown too.
     pub(crate) tools: bool,
@@ -87,7 +90,7 @@ pub(crate) struct ShareLine {
 /// What is wanted of a new link.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 pub(crate) struct NewShare {
-    /// Which chat.
+    /// The chat that the link leads to.
     pub(crate) session: String,
     /// Show calls of tools and their results too. Without it only what was said.
     #[serde(default)]
@@ -109,7 +112,7 @@ pub(crate) struct CreatedShare {
     pub(crate) path: String,
 }
 
-/// Which links.
+/// A filter of links, and the part of the list that is asked for.
 #[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 pub(crate) struct ShareQuery {
     /// Of this chat only.
@@ -160,19 +163,18 @@ pub(crate) async fn list_own_shares(
 /// # Errors
 /// The chat is not the person's, or they have too many links.
 pub(crate) async fn create_share(
-    app: &App,
-    caller: &Caller,
+    owner: &CallerSpace,
     new: &NewShare,
 ) -> HandlerResult<CreatedShare> {
+    let CallerSpace { app, caller, space } = owner;
     let id = SessionId::new(&new.session);
     let missing = || ProblemDetails::not_found("this chat");
     // What a sub-agent did belongs to the chat that it worked for.
     if child::parent_of(&id).is_some() {
         return Err(missing());
     }
-    let home = app.home(&caller.person).await?;
     let meta =
-        home.store().session_meta(&id).await?.filter(|meta| meta.facts > 0).ok_or_else(missing)?;
+        space.store().session_meta(&id).await?.filter(|meta| meta.facts > 0).ok_or_else(missing)?;
     if new.days.is_some_and(|days| !(1..=DAYS_MAX).contains(&days)) {
         return Err(ProblemDetails::bad_request(format!(
             "a link is given 1 to {DAYS_MAX} days, or none for ever"
@@ -254,18 +256,18 @@ async fn list_shares(
 }
 
 async fn post_share(
-    State(app): State<App>,
-    caller: Caller,
+    owner: CallerSpace,
     Json(new): Json<NewShare>,
 ) -> HandlerResult<(StatusCode, Json<CreatedShare>)> {
-    Ok((StatusCode::CREATED, Json(create_share(&app, &caller, &new).await?)))
+    Ok((StatusCode::CREATED, Json(create_share(&owner, &new).await?)))
 }
 
-async fn revoke_share(
+pub(crate) async fn revoke_share(
     State(app): State<App>,
     caller: Caller,
+    reply: ReplyTo,
     Path(id): Path<String>,
-) -> HandlerResult<StatusCode> {
+) -> HandlerResult<Response> {
     take_back(&app, &caller, &id).await?;
-    Ok(StatusCode::NO_CONTENT)
+    Ok(reply.answer_done("/shares", StatusCode::NO_CONTENT))
 }

@@ -72,7 +72,7 @@ async fn upgrade_socket(
             "another site may not open a connection in your name",
         ));
     }
-    let listener = app.rooms.listeners().claim_slot(&caller.person.id)?;
+    let listener = app.sessions.listeners().claim_slot(&caller.person.id)?;
     let socket = socket
         .max_message_size(FRAME_BYTES_MAX)
         .max_frame_size(FRAME_BYTES_MAX)
@@ -122,7 +122,7 @@ const GONE: CloseReason = CloseReason(0, "");
 impl SocketConnection {
     async fn go_on(mut self, mut stream: SplitStream<WebSocket>) {
         let (app, caller) = (self.app.clone(), self.caller.clone());
-        let ended = app.doorman.wait_until_revoked(&caller);
+        let ended = app.auth.wait_until_revoked(&caller);
         tokio::pin!(ended);
         let close = tokio::select! {
             close = self.exchange_frames(&mut stream) => close,
@@ -222,7 +222,7 @@ impl SocketConnection {
     async fn heard_text(&mut self, text: &str) -> Result<(), CloseReason> {
         let allowance = self
             .app
-            .rooms
+            .sessions
             .frame_quotas()
             .take(self.caller.person.id.clone(), self.app.current_time());
         if !allowance.allowed {

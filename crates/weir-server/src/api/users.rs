@@ -10,8 +10,7 @@ use weir_install::people::{Person, Role};
 use crate::account_admin::{AdminContext, NewAccountRequest};
 use crate::api::page::{ListPage, PageQuery};
 use crate::app::App;
-use crate::auth::{ClientInfo, accounts};
-use crate::caller::Caller;
+use crate::auth::accounts;
 use crate::problem::HandlerResult;
 use crate::route::{Route, RouteAccess};
 
@@ -58,17 +57,17 @@ pub(crate) fn user_api_routes() -> Vec<Route> {
 
 /// A new account.
 #[derive(Deserialize, JsonSchema)]
-struct NewUser {
+pub(crate) struct NewUser {
     /// By which they sign in: `[a-z0-9][a-z0-9._-]{0,31}`. It cannot be changed.
-    name: String,
-    /// What they may do (default `user`).
+    pub(crate) name: String,
+    /// The rights of the account (default `user`).
     #[serde(default)]
-    role: Role,
+    pub(crate) role: Role,
     /// Their first password; without it an invitation is made.
-    password: Option<String>,
+    pub(crate) password: Option<String>,
     /// Their mail address, for signing in through an identity provider.
     #[serde(default)]
-    email: String,
+    pub(crate) email: String,
 }
 
 /// A new account, and how its owner gets in.
@@ -93,9 +92,9 @@ struct InvitationLink {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct ChangedUser {
-    /// What they may do.
+    /// The rights of the account.
     role: Option<Role>,
-    /// What they are called.
+    /// The name that they are called by.
     display: Option<String>,
     /// Their mail address; empty: none.
     email: Option<String>,
@@ -110,7 +109,7 @@ pub(crate) fn invitation_path(token: &str) -> String {
 
 /// Everybody, by name.
 pub(crate) async fn list_people(app: &App) -> HandlerResult<Vec<Person>> {
-    let mut all = accounts::list_accounts(&app.doorman.shelf).await?;
+    let mut all = accounts::list_accounts(&app.auth.shelf).await?;
     all.sort_by(|one, other| one.name.cmp(&other.name));
     Ok(all)
 }
@@ -123,12 +122,9 @@ async fn list_users(
 }
 
 async fn create_user(
-    State(app): State<App>,
-    caller: Caller,
-    client: ClientInfo,
+    admin: AdminContext,
     Json(body): Json<NewUser>,
 ) -> HandlerResult<(StatusCode, Json<CreatedUser>)> {
-    let admin = AdminContext { app: &app, caller: &caller, client: &client };
     let wanted = NewAccountRequest {
         name: &body.name,
         role: body.role,
@@ -140,23 +136,15 @@ async fn create_user(
     Ok((StatusCode::CREATED, Json(CreatedUser { person, invitation })))
 }
 
-async fn get(
-    State(app): State<App>,
-    caller: Caller,
-    client: ClientInfo,
-    Path(id): Path<String>,
-) -> HandlerResult<Json<Person>> {
-    Ok(Json(AdminContext { app: &app, caller: &caller, client: &client }.find_person(&id).await?))
+async fn get(admin: AdminContext, Path(id): Path<String>) -> HandlerResult<Json<Person>> {
+    Ok(Json(admin.find_person(&id).await?))
 }
 
 async fn change_user(
-    State(app): State<App>,
-    caller: Caller,
-    client: ClientInfo,
+    admin: AdminContext,
     Path(id): Path<String>,
     Json(body): Json<ChangedUser>,
 ) -> HandlerResult<Json<Person>> {
-    let admin = AdminContext { app: &app, caller: &caller, client: &client };
     let mut person =
         admin.set_contact_details(&id, body.display.as_deref(), body.email.as_deref()).await?;
     if let Some(role) = body.role {
@@ -168,43 +156,25 @@ async fn change_user(
     Ok(Json(person))
 }
 
-async fn remove(
-    State(app): State<App>,
-    caller: Caller,
-    client: ClientInfo,
-    Path(id): Path<String>,
-) -> HandlerResult<StatusCode> {
-    AdminContext { app: &app, caller: &caller, client: &client }.remove(&id).await?;
+async fn remove(admin: AdminContext, Path(id): Path<String>) -> HandlerResult<StatusCode> {
+    admin.remove(&id).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
 async fn invite_user(
-    State(app): State<App>,
-    caller: Caller,
-    client: ClientInfo,
+    admin: AdminContext,
     Path(id): Path<String>,
 ) -> HandlerResult<(StatusCode, Json<InvitationLink>)> {
-    let link =
-        AdminContext { app: &app, caller: &caller, client: &client }.invite_person(&id).await?;
+    let link = admin.invite_person(&id).await?;
     Ok((StatusCode::CREATED, Json(InvitationLink { invitation: invitation_path(&link) })))
 }
 
-async fn sign_out(
-    State(app): State<App>,
-    caller: Caller,
-    client: ClientInfo,
-    Path(id): Path<String>,
-) -> HandlerResult<StatusCode> {
-    AdminContext { app: &app, caller: &caller, client: &client }.sign_out(&id).await?;
+async fn sign_out(admin: AdminContext, Path(id): Path<String>) -> HandlerResult<StatusCode> {
+    admin.sign_out(&id).await?;
     Ok(StatusCode::NO_CONTENT)
 }
 
-async fn reset_factors(
-    State(app): State<App>,
-    caller: Caller,
-    client: ClientInfo,
-    Path(id): Path<String>,
-) -> HandlerResult<StatusCode> {
-    AdminContext { app: &app, caller: &caller, client: &client }.reset_factors(&id).await?;
+async fn reset_factors(admin: AdminContext, Path(id): Path<String>) -> HandlerResult<StatusCode> {
+    admin.reset_factors(&id).await?;
     Ok(StatusCode::NO_CONTENT)
 }

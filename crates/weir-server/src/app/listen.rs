@@ -29,7 +29,7 @@ impl App {
                  (server.proxies, and server.public_url with https://), or listen on 127.0.0.1"
             )));
         }
-        let any = accounts::has_usable_account(&self.doorman.shelf)
+        let any = accounts::has_usable_account(&self.auth.shelf)
             .await
             .map_err(|problem| problem.detail)?;
         Ok((!any).then(|| {
@@ -46,7 +46,7 @@ impl App {
     /// # Errors
     /// The database does not answer: a sentence.
     pub async fn setup_code(&self) -> Result<Option<String>, String> {
-        setup::create_setup_code(&self.doorman.shelf).await.map_err(|problem| problem.detail)
+        setup::create_setup_code(&self.auth.shelf).await.map_err(|problem| problem.detail)
     }
 
     /// Makes the first account; nothing happens where there is one. Whether it was made.
@@ -55,14 +55,14 @@ impl App {
     /// The name or password cannot be used: a sentence.
     pub async fn make_first_admin(&self, name: &str, password: &str) -> Result<bool, String> {
         let told = |problem: ProblemDetails| problem.detail;
-        let shelf = &self.doorman.shelf;
+        let shelf = &self.auth.shelf;
         if accounts::has_usable_account(shelf).await.map_err(told)? {
             return Ok(false);
         }
         if let Some(complaint) = crate::auth::password::password_complaint(password, name) {
             return Err(complaint);
         }
-        let hash = self.doorman.passwords.hash(password).await.map_err(told)?;
+        let hash = self.auth.passwords.hash(password).await.map_err(told)?;
         setup::create_first_account(shelf, name, &hash).await.map_err(told)?;
         throttle::forget_failures(shelf, &throttle::ThrottleBucket::for_setup())
             .await

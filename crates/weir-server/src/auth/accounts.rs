@@ -173,7 +173,7 @@ fn plain_email(email: &str) -> HandlerResult<String> {
     fits.then_some(email).ok_or_else(|| ProblemDetails::bad_request("that is no mail address"))
 }
 
-/// Who has this mail address, as an admin said.
+/// The person who has this mail address, as an admin said.
 pub(crate) async fn by_email(shelf: &TypedRecords, email: &str) -> HandlerResult<Option<Person>> {
     let Ok(email) = plain_email(email) else {
         return Ok(None);

@@ -22,13 +22,13 @@ pub(crate) struct AccountEvent {
     /// Its name among the events.
     #[serde(default)]
     pub(crate) id: String,
-    /// When.
+    /// When it happened.
     pub(crate) ts: Timestamp,
     /// What, for programs: `signed_in`, `sign_in_failed`, `password_changed`, …
     pub(crate) what: String,
     /// Whose account, by name.
     pub(crate) account: String,
-    /// Who did it, by name; empty: nobody is known.
+    /// The name of the person who did it; empty: nobody is known.
     pub(crate) by: String,
     /// From where; empty: from inside.
     pub(crate) address: String,
@@ -37,12 +37,12 @@ pub(crate) struct AccountEvent {
     pub(crate) detail: String,
 }
 
-/// Who did something, and from where.
+/// The person who did something, and the address that it was done from.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct EventActor<'a> {
     /// By name; empty: nobody is known.
     pub(crate) by: &'a str,
-    /// From where.
+    /// The address that it was done from.
     pub(crate) address: Option<IpAddr>,
 }
 

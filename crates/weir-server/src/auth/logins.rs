@@ -43,7 +43,7 @@ pub(crate) struct Login {
 /// What somebody who signs in is known by.
 #[derive(Debug, Clone)]
 pub(crate) struct NewLogin<'a> {
-    /// From where.
+    /// The address that the sign-in came from.
     pub(crate) address: String,
     /// What the browser calls itself.
     pub(crate) agent: String,

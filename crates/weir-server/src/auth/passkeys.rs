@@ -32,7 +32,7 @@ const FIELD_BYTES_MAX: usize = 16 * 1024;
 /// A passkey, by the name that its maker gave it (base 64).
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Passkey {
-    /// What its owner calls it.
+    /// The name that its owner gave it.
     pub(crate) called: String,
     /// COSE key, base 64.
     key: String,
@@ -89,7 +89,7 @@ pub(crate) struct PasskeyRegistration {
 /// What the browser answers when somebody signs in; base 64 (URL).
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 pub(crate) struct PasskeyAssertion {
-    /// Which key.
+    /// The id of the key.
     pub(crate) id: String,
     /// `clientDataJSON`.
     pub(crate) client_data: String,

@@ -120,7 +120,7 @@ pub(crate) struct PasswordService {
     nobody: OnceCell<String>,
 }
 
-/// What came of checking a password.
+/// The outcome of checking a password.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum PasswordCheck {
     /// It is another.

@@ -33,18 +33,18 @@ pub(crate) struct TypedEntry<T> {
     pub(crate) version: u64,
     /// When it ends by itself.
     pub(crate) expires: Option<Timestamp>,
-    /// What it says.
+    /// The content of the entry.
     pub(crate) value: T,
 }
 
 /// Where a value is kept.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct EntrySlot<'a> {
-    /// What it is.
+    /// The kind of the entry.
     pub(crate) kind: &'a str,
     /// Its name: one of each kind.
     pub(crate) name: &'a str,
-    /// Whose; empty: the house's.
+    /// Whose; empty: the installation's.
     pub(crate) owner: &'a str,
     /// When it ends by itself.
     pub(crate) expires: Option<Timestamp>,

@@ -36,9 +36,9 @@ pub(crate) enum TokenScope {
 pub(crate) struct ApiToken {
     /// By which it is listed and revoked.
     pub(crate) id: String,
-    /// What its owner calls it.
+    /// The name that its owner gave it.
     pub(crate) name: String,
-    /// What it may be used for.
+    /// The uses that it is good for.
     pub(crate) scope: TokenScope,
     /// When it was made.
     pub(crate) created: Timestamp,
@@ -51,7 +51,7 @@ pub(crate) struct ApiToken {
 pub(crate) struct NewToken {
     /// What to call it.
     pub(crate) name: String,
-    /// What it may be used for (default `all`).
+    /// The uses that it is good for (default `all`).
     #[serde(default)]
     pub(crate) scope: TokenScope,
     /// It ends after so many days; without it, it does not end by itself.

@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use maud::{Markup, html};
 use serde::{Serialize, Serializer, ser::SerializeStruct};
-use weir_core::event::{ApprovalRequested, QuestionAsked};
+use weir_core::event::{
+    ApprovalRequested, ImageProduced, InputAccepted, ModelReplied, QuestionAsked, RunFinished,
+};
 use weir_core::ids::{Seq, SessionId, Timestamp};
 use weir_core::tool::PlanItem;
-use weir_core::view::transcript::{CallEntry, PlacedFact};
+use weir_core::view::transcript::{CallEntry, SeenFact};
 
 use super::notes::ChatNote;
 use super::status::{ChatBanner, ChatStatus};
@@ -16,9 +18,9 @@ use super::{ask, notes, row, said, status};
 /// For whom and in which surroundings a chat is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ChatView {
-    /// Which chat.
+    /// The session that is shown.
     pub(crate) session: SessionId,
-    /// What its forms carry.
+    /// The token that the forms of the page carry.
     pub(crate) csrf: String,
     /// Whether anything can be done here, or only read.
     pub(crate) acts: bool,
@@ -120,13 +122,13 @@ impl Serialize for PageOperation {
 #[derive(Debug, Clone)]
 pub(crate) enum ChatContent {
     /// What somebody said.
-    Said(PlacedFact),
+    Said(SeenFact<InputAccepted>),
     /// The same, waiting for its turn.
-    Queued(PlacedFact),
+    Queued(SeenFact<InputAccepted>),
     /// The same, when it will not be told any more.
-    Returned(PlacedFact),
+    Returned(SeenFact<InputAccepted>),
     /// What the model said.
-    Replied(PlacedFact),
+    Replied(SeenFact<ModelReplied>),
     /// The model is writing, in the turn of this name.
     Writing(String),
     /// A block of Markdown with its id: what is being written now.
@@ -140,9 +142,9 @@ pub(crate) enum ChatContent {
     /// A line about the conversation.
     Note(ChatNote),
     /// Image created by the model.
-    Image(PlacedFact),
+    Image(SeenFact<ImageProduced>),
     /// A run came to rest.
-    Ended(PlacedFact),
+    Ended(SeenFact<RunFinished>),
     /// A person is asked about a call.
     Approval(Box<ApprovalRequested>, Vec<String>),
     /// A person is asked something.
@@ -159,10 +161,10 @@ impl ChatContent {
     /// The id of its element.
     pub(crate) fn id(&self) -> String {
         match self {
-            ChatContent::Said(at)
-            | ChatContent::Replied(at)
-            | ChatContent::Image(at)
-            | ChatContent::Ended(at) => entry_id(at.seq),
+            ChatContent::Said(at) => entry_id(at.seq),
+            ChatContent::Replied(at) => entry_id(at.seq),
+            ChatContent::Image(at) => entry_id(at.seq),
+            ChatContent::Ended(at) => entry_id(at.seq),
             ChatContent::Queued(at) | ChatContent::Returned(at) => format!("q{}", at.seq),
             ChatContent::Writing(turn) => writing_id(turn),
             ChatContent::Block(id, _)

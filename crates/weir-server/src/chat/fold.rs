@@ -1,15 +1,17 @@
 //! What a page makes of what a person sees of a chat (`weir_core::view::transcript`): one update in,
 //! the steps that change the page out. Keeps what is being written; all else is in the view.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use weir_core::event::{Event, ModelReplied};
-use weir_core::ids::{BlobId, CallId, TurnId};
-use weir_core::message::MessageBlock;
+use weir_core::ids::{CallId, TurnId};
+use weir_core::view::markdown_cut::BlockSplitter;
+use weir_core::view::streamed::{OUTPUT_BYTES_MAX, THINKING_BYTES_MAX, has_own_content, push_tail};
 use weir_core::view::told::cut_off;
 use weir_core::view::transcript::{
-    Activity, CallEntry, CallStage, PendingAsk, PlacedFact, Transcript, TranscriptChange as Change,
+    Activity, CallEntry, CallStage, PendingAsk, PlacedFact, SeenFact, Transcript,
+    TranscriptChange as Change,
 };
 use weir_engine::hub::{PublishedFact, SessionUpdate, SignalKind};
 
@@ -19,14 +21,7 @@ use super::content::{
 };
 use super::notes::{self, ChatNote};
 use super::row::output_id;
-use super::said;
 use super::status::{ChatBanner, ChatStatus};
-use crate::render;
-
-/// Most of what a call shows while it runs, in bytes; the end of it.
-const OUTPUT_MAX: usize = 8 * 1024;
-/// Most of what the model thinks that is shown while it does, in bytes; the end of it.
-const THINKING_MAX: usize = 8 * 1024;
 
 /// What the model writes now.
 #[derive(Debug, Clone, Default)]
@@ -34,7 +29,7 @@ struct ReplyInProgress {
     turn: String,
     thinking: String,
     text: String,
-    growing: render::GrowingBlocks,
+    growing: BlockSplitter,
     /// The entry is on the page.
     begun: bool,
     /// What is on the page of its thinking is behind.
@@ -54,8 +49,6 @@ pub(crate) struct ChatFold {
     returned: Vec<String>,
     writing: ReplyInProgress,
     outputs: BTreeMap<CallId, (String, bool)>,
-    /// Pictures that the last reply shows: the fact that tells of each shows none again.
-    pictures: BTreeSet<BlobId>,
     dirty: bool,
     ops: Vec<PageOperationKind>,
 }
@@ -70,7 +63,6 @@ impl ChatFold {
             returned: Vec::new(),
             writing: ReplyInProgress::default(),
             outputs: BTreeMap::new(),
-            pictures: BTreeSet::new(),
             dirty: false,
             ops: Vec::new(),
         }
@@ -173,14 +165,16 @@ impl ChatFold {
                 self.returned.push(id.clone());
                 self.ops.push(PageOperationKind::Replace(id, returned));
             }
+            Change::InputUnsaid(at) => {
+                self.ops.push(PageOperationKind::Remove(entry_id(at.seq)));
+                let returned = ChatContent::Returned(at);
+                self.returned.push(returned.id());
+                self.ops.push(PageOperationKind::Append(PageRegion::Queue, returned));
+            }
             Change::RequestStarted(turn) => self.begin_writing(turn),
             Change::StreamAbandoned => self.remove_writing(),
-            Change::ReplyAdded(at) => {
-                if let Event::ModelReplied(fact) = at.event.as_ref() {
-                    self.apply_reply(fact, &at);
-                }
-            }
-            Change::ImageAdded(at) => self.image_added(at),
+            Change::ReplyAdded(at) => self.apply_reply(&at),
+            Change::ImageAdded(at) => self.append_to_log(ChatContent::Image(at)),
             Change::CallAdded(call) => {
                 if let Some(entry) = self.seen.find_call(call) {
                     let content = ChatContent::Call(Box::new(entry.clone()));
@@ -195,10 +189,7 @@ impl ChatFold {
                 }
             }
             Change::AskOpened(ask) => {
-                self.ops.extend(
-                    ask_content(&ask)
-                        .map(|content| PageOperationKind::Append(PageRegion::Asks, content)),
-                );
+                self.ops.push(PageOperationKind::Append(PageRegion::Asks, ask_content(&ask)));
             }
             Change::AskClosed { name, .. } => {
                 self.ops.push(PageOperationKind::Remove(ask_id(&name)))
@@ -225,9 +216,9 @@ impl ChatFold {
         self.writing = ReplyInProgress { turn: turn.to_string(), ..ReplyInProgress::default() };
     }
 
-    fn apply_reply(&mut self, fact: &ModelReplied, at: &PlacedFact) {
-        self.pictures = pictures_of(&fact.content);
-        match (self.writing.begun, said::has_own_content(fact)) {
+    fn apply_reply(&mut self, at: &SeenFact<ModelReplied>) {
+        let fact = &at.fact;
+        match (self.writing.begun, has_own_content(fact)) {
             // What stands behind its words by now stands before it in the journal.
             (true, true) if cut_off(fact).is_some() => {
                 self.remove_writing();
@@ -240,16 +231,6 @@ impl ChatFold {
             }
             (false, true) => self.append_to_log(ChatContent::Replied(at.clone())),
             (_, false) => self.remove_writing(),
-        }
-    }
-
-    fn image_added(&mut self, at: PlacedFact) {
-        let is_shown = match at.event.as_ref() {
-            Event::ImageProduced(fact) => self.pictures.remove(&fact.blob),
-            _ => false,
-        };
-        if !is_shown {
-            self.append_to_log(ChatContent::Image(at));
         }
     }
 
@@ -274,7 +255,7 @@ impl ChatFold {
                         Activity::Writing
                     }
                     _ => {
-                        push_tail(&mut self.writing.thinking, text, THINKING_MAX);
+                        push_tail(&mut self.writing.thinking, text, THINKING_BYTES_MAX);
                         self.writing.thinks = true;
                         Activity::Thinking
                     }
@@ -288,7 +269,7 @@ impl ChatFold {
                     return;
                 }
                 let (output, fresh) = self.outputs.entry(call).or_default();
-                push_tail(output, text, OUTPUT_MAX);
+                push_tail(output, text, OUTPUT_BYTES_MAX);
                 *fresh = true;
             }
         }
@@ -341,28 +322,13 @@ impl ChatFold {
     }
 }
 
-/// The pictures that stand in what a model said.
-fn pictures_of(content: &[MessageBlock]) -> BTreeSet<BlobId> {
-    let blobs = content.iter().filter_map(|block| match block {
-        MessageBlock::Image { media } => Some(media.blob.clone()),
-        _ => None,
-    });
-    blobs.collect()
-}
-
 /// What is asked, as it stands on the page.
-fn ask_content(ask: &PendingAsk) -> Option<ChatContent> {
-    let approval = ask
-        .request()
-        .map(|request| ChatContent::Approval(Box::new(request.clone()), ask.agent_path().to_vec()));
-    approval.or_else(|| Some(ChatContent::Question(ask.question()?.clone())))
-}
-
-/// Puts `text` at the end and keeps the last `max` bytes.
-fn push_tail(kept: &mut String, text: &str, max: usize) {
-    kept.push_str(text);
-    if kept.len() > max * 2 {
-        let cut = kept.floor_char_boundary(kept.len() - max);
-        kept.drain(..cut);
+fn ask_content(ask: &PendingAsk) -> ChatContent {
+    match ask {
+        PendingAsk::Approval(fact) => ChatContent::Approval(Box::new((**fact).clone()), Vec::new()),
+        PendingAsk::AgentApproval(fact) => {
+            ChatContent::Approval(fact.request.clone(), fact.path.clone())
+        }
+        PendingAsk::Question(fact) => ChatContent::Question((**fact).clone()),
     }
 }

@@ -1,5 +1,5 @@
-//! Lines about the conversation: what every face tells alike (`weir_core::view::describe_event`), with the links
-//! that only a page has.
+//! Lines about the conversation: what every face tells alike (`weir_core::view::describe_event`),
+//! with the links that only a page has.
 
 use maud::{Markup, html};
 use weir_core::event::{CancelCause, Event};
@@ -14,7 +14,7 @@ use super::content::{ChatView, entry_id, render_time};
 pub(crate) struct ChatNote {
     /// Place of the fact that it tells.
     pub(crate) seq: Seq,
-    /// When.
+    /// When it happened.
     pub(crate) ts: Timestamp,
     /// How loud.
     pub(crate) tone: FactTone,

@@ -2,7 +2,7 @@
 //! what came of it; and the sub-agents that it started.
 
 use maud::{Markup, html};
-use weir_core::event::{AgentSpawned, CallFinished, CallJudged, Event};
+use weir_core::event::{AgentSpawned, CallFinished, CallJudged};
 use weir_core::governance::Verdict;
 use weir_core::ids::BlobId;
 use weir_core::message::MessageBlock;
@@ -23,21 +23,19 @@ pub(super) fn output_id(row: &CallEntry) -> String {
     format!("{}-out", entry_id(row.proposed.seq))
 }
 
-/// What it shows while it runs.
+/// The output that a call shows while it runs.
 pub(super) fn render_output(id: &str, text: &str) -> Markup {
     html! { div.output id=(id) { (render::render_plain(text)) } }
 }
 
 pub(super) fn render_call_row(view: &ChatView, row: &CallEntry) -> Markup {
-    let Some(fact) = row.proposal() else { return html! {} };
-    let (kind, word) = match row.stage {
-        CallStage::Proposed => ("", "requested"),
-        CallStage::Waiting => ("warn", "waiting for you"),
-        CallStage::Running => ("info", "running"),
-        CallStage::Done => ("good", "done"),
-        CallStage::Failed => ("bad", "failed"),
-        CallStage::Refused => ("bad", "not allowed"),
-        CallStage::Unknown => ("warn", "outcome unknown"),
+    let fact = &row.proposed.fact;
+    let kind = match row.stage {
+        CallStage::Proposed => "",
+        CallStage::Waiting | CallStage::Unknown => "warn",
+        CallStage::Running => "info",
+        CallStage::Done => "good",
+        CallStage::Failed | CallStage::NotDone | CallStage::Refused => "bad",
     };
     html! {
         li.entry.call id=(entry_id(row.proposed.seq)) data-call=(row.call) {
@@ -46,17 +44,17 @@ pub(super) fn render_call_row(view: &ChatView, row: &CallEntry) -> Markup {
                     (render_icon("tool"))
                     span.tool-name.mono { (visible_text(&fact.tool)) }
                     span.tool-about { (describe_call(row)) }
-                    @if let Some(ms) = row.result().map(|f| f.duration_ms).filter(|ms| *ms > 0) {
+                    @if let Some(ms) = row.finished.as_ref().map(|f| f.duration_ms).filter(|ms| *ms > 0) {
                         span.muted.tool-time { (duration_text(ms)) }
                     }
-                    span class={ "badge " (kind) } { (word) }
+                    span class={ "badge " (kind) } { (row.stage.stage_words()) }
                 }
                 div.tool-body {
                     h4 { "Arguments" }
                     (render::render_json(&fact.input.to_string()))
-                    @if let Some(judged) = row.judgement() { (render_judgement(judged)) }
+                    @if let Some(judged) = &row.judged { (render_judgement(judged)) }
                     @for note in &row.notes { p.muted { (note.text()) } }
-                    @if let Some(finished) = row.result() { (render_result(view, finished)) }
+                    @if let Some(finished) = &row.finished { (render_result(view, finished)) }
                 }
             }
             div.output id=(output_id(row)) {}
@@ -67,14 +65,13 @@ pub(super) fn render_call_row(view: &ChatView, row: &CallEntry) -> Markup {
 
 /// One line about what it does or came to.
 fn describe_call(row: &CallEntry) -> String {
-    if let Some(finished) = row.result().filter(|f| !f.summary.is_empty()) {
+    if let Some(finished) = row.finished.as_ref().filter(|f| !f.summary.is_empty()) {
         return visible_text(&finished.summary);
     }
-    if let Some(judged) = row.judgement().filter(|f| !f.inspection.summary.is_empty()) {
+    if let Some(judged) = row.judged.as_ref().filter(|f| !f.inspection.summary.is_empty()) {
         return visible_text(&judged.inspection.summary);
     }
-    let Some(fact) = row.proposal() else { return String::new() };
-    let all = visible_text(&fact.input.to_string());
+    let all = visible_text(&row.proposed.fact.input.to_string());
     let cut: String = all.chars().take(BRIEF_MAX).collect();
     if cut.len() < all.len() { format!("{cut}…") } else { cut }
 }
@@ -175,7 +172,7 @@ fn render_agents(view: &ChatView, row: &CallEntry) -> Markup {
 }
 
 fn render_agent(view: &ChatView, one: &ChildAgent) -> Markup {
-    let Event::AgentSpawned(fact) = one.spawned.as_ref() else { return html! {} };
+    let fact = &one.spawned;
     let (kind, word) = match &one.ended {
         Some((status, _)) => status_words(*status),
         None if one.asks => ("warn", "waiting for you"),

@@ -1,11 +1,13 @@
 //! What was said: by people, by the model, and by the model just now.
 
 use maud::{Markup, html};
-use weir_core::event::{Event, InputAddition, ModelReplied, RunFinished, RunStatus};
+use weir_core::event::{
+    ImageProduced, InputAccepted, InputAddition, ModelReplied, RunFinished, RunStatus,
+};
 use weir_core::message::{MessageBlock, StoredMedia, plain_text};
 use weir_core::view::plain::visible_text;
 use weir_core::view::told::{count_text, cut_off, format_dollars, stopped_by, token_count_text};
-use weir_core::view::transcript::PlacedFact;
+use weir_core::view::transcript::SeenFact;
 use weir_engine::ledger::status_text;
 
 use super::content::{ChatView, entry_id, render_time, writing_id};
@@ -15,13 +17,13 @@ use crate::render;
 /// Longest citation address that is shown.
 const CITED_MAX: usize = 300;
 
-fn render_permalink(at: &PlacedFact) -> Markup {
+fn render_permalink<F>(at: &SeenFact<F>) -> Markup {
     html! { a.permalink href={ "#" (entry_id(at.seq)) } title="Link to this message" { (render_time(at.ts)) } }
 }
 
 /// An input in the conversation.
-pub(super) fn render_input(view: &ChatView, at: &PlacedFact) -> Markup {
-    let Some(fact) = at.input() else { return html! {} };
+pub(super) fn render_input(view: &ChatView, at: &SeenFact<InputAccepted>) -> Markup {
+    let fact = &at.fact;
     html! {
         li.entry.person id=(entry_id(at.seq)) data-input=(fact.input) {
             header {
@@ -40,8 +42,8 @@ pub(super) fn render_input(view: &ChatView, at: &PlacedFact) -> Markup {
 }
 
 /// An input that waits for its turn.
-pub(super) fn render_queued_input(view: &ChatView, at: &PlacedFact) -> Markup {
-    let Some(fact) = at.input() else { return html! {} };
+pub(super) fn render_queued_input(view: &ChatView, at: &SeenFact<InputAccepted>) -> Markup {
+    let fact = &at.fact;
     html! {
         li.queued id={ "q" (at.seq) } {
             span.badge.info { "queued" }
@@ -58,8 +60,8 @@ pub(super) fn render_queued_input(view: &ChatView, at: &PlacedFact) -> Markup {
 }
 
 /// An input that was taken back before the model heard it. The page that said it knows its name.
-pub(super) fn render_returned_input(view: &ChatView, at: &PlacedFact) -> Markup {
-    let Some(fact) = at.input() else { return html! {} };
+pub(super) fn render_returned_input(view: &ChatView, at: &SeenFact<InputAccepted>) -> Markup {
+    let fact = &at.fact;
     let has_files = fact.content.iter().any(|block| !matches!(block, MessageBlock::Text { .. }));
     html! {
         li.queued.returned id={ "q" (at.seq) } data-returned=(fact.client_id.as_deref().unwrap_or_default())
@@ -121,8 +123,8 @@ fn render_document(view: &ChatView, media: &StoredMedia) -> Markup {
 }
 
 /// What the model said. Its calls stand in rows of their own.
-pub(super) fn render_reply(view: &ChatView, at: &PlacedFact) -> Markup {
-    let Event::ModelReplied(fact) = at.event.as_ref() else { return html! {} };
+pub(super) fn render_reply(view: &ChatView, at: &SeenFact<ModelReplied>) -> Markup {
+    let fact = &at.fact;
     html! {
         li.entry.model id=(entry_id(at.seq)) {
             (render_thoughts(fact))
@@ -148,17 +150,6 @@ pub(super) fn render_reply(view: &ChatView, at: &PlacedFact) -> Markup {
             }
         }
     }
-}
-
-/// Whether a reply has anything of its own to show.
-pub(super) fn has_own_content(fact: &ModelReplied) -> bool {
-    fact.content.iter().any(|block| match block {
-        MessageBlock::Text { text, .. } | MessageBlock::Thinking { text, .. } => {
-            !text.trim().is_empty()
-        }
-        MessageBlock::Image { .. } | MessageBlock::Document { .. } => true,
-        MessageBlock::Call(_) | MessageBlock::Result { .. } => false,
-    })
 }
 
 fn render_thoughts(fact: &ModelReplied) -> Markup {
@@ -222,8 +213,8 @@ pub(super) fn render_thinking(id: &str, text: &str) -> Markup {
 }
 
 /// Image created by the model.
-pub(super) fn render_image(view: &ChatView, at: &PlacedFact) -> Markup {
-    let Event::ImageProduced(fact) = at.event.as_ref() else { return html! {} };
+pub(super) fn render_image(view: &ChatView, at: &SeenFact<ImageProduced>) -> Markup {
+    let fact = &at.fact;
     html! {
         li.entry.model id=(entry_id(at.seq)) {
             figure.picture {
@@ -237,8 +228,8 @@ pub(super) fn render_image(view: &ChatView, at: &PlacedFact) -> Markup {
 }
 
 /// The end of a run.
-pub(super) fn render_run_end(view: &ChatView, at: &PlacedFact) -> Markup {
-    let Event::RunFinished(fact) = at.event.as_ref() else { return html! {} };
+pub(super) fn render_run_end(view: &ChatView, at: &SeenFact<RunFinished>) -> Markup {
+    let fact = &at.fact;
     let (kind, words) = status_words(fact.status);
     html! {
         li.entry.end id=(entry_id(at.seq)) data-status=(status_text(fact.status)) {

@@ -41,17 +41,11 @@ impl ChatStatus {
     }
 
     fn activity_text(&self) -> Option<String> {
-        let words = match self.activity.as_ref()? {
-            Activity::Stopping => "Stopping".into(),
+        Some(match self.activity.as_ref()? {
+            Activity::Stopping => Activity::Stopping.activity_words(),
             _ if self.waiting => "Waiting for you".into(),
-            Activity::Working => "Working".into(),
-            Activity::Thinking => "Thinking".into(),
-            Activity::Writing => "Writing".into(),
-            Activity::Calling(tool) => format!("Using {}", visible_text(tool)),
-            Activity::Condensing => "Compacting the context".into(),
-            Activity::Retrying(_) => "Retrying".into(),
-        };
-        Some(words)
+            activity => activity.activity_words(),
+        })
     }
 }
 

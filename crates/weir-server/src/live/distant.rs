@@ -77,7 +77,7 @@ impl RemoteStream {
             Err(_) => {
                 self.complained = true;
                 tracing::warn!(
-                    "what streams at another server does not open with the key of this house: \
+                    "what streams at another server does not open with the key of this installation: \
                      give both the same server.key"
                 );
                 None

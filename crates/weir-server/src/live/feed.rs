@@ -10,7 +10,7 @@ use futures::future::BoxFuture;
 use weir_core::ids::{Seq, SessionId};
 use weir_engine::hub::{PublishedFact, SessionUpdate, UpdateSubscription};
 use weir_engine::ledger::fact_of;
-use weir_engine::ports::Store;
+use weir_engine::ports::{SessionMeta, Store};
 use weir_install::user_space::UserSpace;
 
 use super::SessionKey;
@@ -25,7 +25,7 @@ const READ_BATCH: usize = 64;
 pub(crate) struct SessionFeed {
     app: App,
     /// Kept open as long as somebody listens.
-    _home: Arc<UserSpace>,
+    _space: Arc<UserSpace>,
     store: Arc<dyn Store>,
     key: SessionKey,
     id: SessionId,
@@ -42,27 +42,24 @@ impl SessionFeed {
     /// Listens from the fact after `after` on.
     ///
     /// # Errors
-    /// There is no such session of this person, or it has fewer facts than `after`.
-    pub(super) async fn open(
+    /// It has fewer facts than `after`.
+    pub(super) fn open(
         app: &App,
-        home: &Arc<UserSpace>,
-        id: &SessionId,
+        space: &Arc<UserSpace>,
+        session: &SessionMeta,
         after: Seq,
     ) -> HandlerResult<SessionFeed> {
-        let store = home.store();
-        let meta = store.session_meta(id).await?.filter(|meta| meta.facts > 0);
-        let meta = meta.ok_or_else(|| ProblemDetails::not_found(format!("session {id}")))?;
-        if after > meta.facts {
-            let facts = meta.facts;
+        let (id, facts) = (&session.id, session.facts);
+        if after > facts {
             return Err(ProblemDetails::bad_request(format!(
                 "session {id} has {facts} facts, so there is nothing after {after}; ask from 0"
             )));
         }
         Ok(SessionFeed {
             app: app.clone(),
-            _home: home.clone(),
-            store,
-            key: SessionKey::for_session(home.as_ref(), id),
+            _space: space.clone(),
+            store: space.store(),
+            key: SessionKey::for_session(space.as_ref(), id),
             id: id.clone(),
             seen: after,
             read: VecDeque::new(),
@@ -72,7 +69,7 @@ impl SessionFeed {
         })
     }
 
-    /// Which session.
+    /// The name of the session.
     pub(crate) fn session(&self) -> &SessionId {
         &self.id
     }
@@ -121,7 +118,7 @@ impl SessionFeed {
     /// What streams elsewhere and has its place here.
     fn streamed_elsewhere(&mut self) -> Option<SessionUpdate> {
         let distant = self.distant.as_mut()?;
-        if distant.take_in(&self.app.rooms.seals, self.seen) {
+        if distant.take_in(&self.app.sessions.seals, self.seen) {
             // The facts before it stand in the journal: whoever sends it had published them.
             self.longer = None;
         }
@@ -132,12 +129,12 @@ impl SessionFeed {
     /// none.
     async fn find_more(&mut self) -> HandlerResult<bool> {
         let app = self.app.clone();
-        let opened = app.rooms.feed_notifier(&self.key).notified();
+        let opened = app.sessions.feed_notifier(&self.key).notified();
         tokio::pin!(opened);
         // It listens before it looks, so that no opening is missed.
         opened.as_mut().enable();
-        if let Some(room) = app.rooms.find_live_session(&self.key) {
-            self.live = Some(Box::new(room.updates_since(self.seen)));
+        if let Some(server_session) = app.sessions.find_live_session(&self.key) {
+            self.live = Some(Box::new(server_session.updates_since(self.seen)));
             (self.distant, self.longer) = (None, None);
             return Ok(true);
         }

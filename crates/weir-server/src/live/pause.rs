@@ -1,5 +1,5 @@
-//! The kill switch (S4): of one person, which is their store's own, and of the house, which every home
-//! honours, also one that is opened later or at another replica.
+//! The kill switch (S4): of one person, which is their store's own, and of the installation, which
+//! every user space honours, also one that is opened later or at another replica.
 
 use std::sync::Arc;
 
@@ -13,23 +13,23 @@ use weir_install::user_space::UserSpace;
 use crate::app::App;
 use crate::problem::{HandlerResult, ProblemDetails};
 
-/// Kind and name of the entry that stops the house.
+/// Kind and name of the entry that stops the installation.
 const KIND: &str = "pause";
 const ALL: &str = "all";
-/// Homes that are stopped at once.
+/// User spaces that are stopped at once.
 const AT_ONCE: usize = 8;
 
-/// The house's switch, as it is kept.
+/// The installation's switch, as it is kept.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct StoredPause {
     pause: StorePause,
 }
 
-/// Whether the whole house is paused.
+/// Whether the whole installation is paused.
 ///
 /// # Errors
 /// The database refuses, or holds what cannot be read: then nothing runs.
-pub(crate) async fn of_house(app: &App) -> HandlerResult<Option<StorePause>> {
+pub(crate) async fn of_installation(app: &App) -> HandlerResult<Option<StorePause>> {
     let Some(entry) = app.records.get(KIND, ALL, app.current_time()).await? else {
         return Ok(None);
     };
@@ -38,23 +38,23 @@ pub(crate) async fn of_house(app: &App) -> HandlerResult<Option<StorePause>> {
     Ok(Some(kept.pause))
 }
 
-/// What stops the sessions of a home now.
+/// What stops the sessions of a user space now.
 ///
 /// # Errors
 /// The database refuses: then nothing runs.
-pub(crate) async fn of_home(app: &App, home: &UserSpace) -> HandlerResult<Option<StorePause>> {
-    match of_house(app).await? {
+pub(crate) async fn of_space(app: &App, space: &UserSpace) -> HandlerResult<Option<StorePause>> {
+    match of_installation(app).await? {
         Some(pause) => Ok(Some(pause)),
-        None => Ok(home.store().pause_state().await?),
+        None => Ok(space.store().pause_state().await?),
     }
 }
 
-/// Refuses while the home or the house is paused.
+/// Refuses while the user space or the installation is paused.
 ///
 /// # Errors
 /// It is, with who and since when; or the database refuses.
-pub(crate) async fn may_run(app: &App, home: &UserSpace) -> HandlerResult<()> {
-    let Some(pause) = of_home(app, home).await? else { return Ok(()) };
+pub(crate) async fn may_run(app: &App, space: &UserSpace) -> HandlerResult<()> {
+    let Some(pause) = of_space(app, space).await? else { return Ok(()) };
     let StorePause { since, by, reason } = pause;
     let because = if reason.is_empty() { String::new() } else { format!(": {reason}") };
     Err(ProblemDetails::new(
@@ -64,11 +64,11 @@ pub(crate) async fn may_run(app: &App, home: &UserSpace) -> HandlerResult<()> {
     ))
 }
 
-/// Pauses the house: the switch first, then every home, so that whoever opens one in between finds
-/// the switch.
+/// Pauses the installation: the switch first, then every user space, so that whoever opens one in
+/// between finds the switch.
 ///
 /// # Errors
-/// The database refuses, or a home could not be reached: the switch is thrown all the same.
+/// The database refuses, or a user space could not be reached: the switch is thrown all the same.
 pub(crate) async fn pause_all(app: &App, pause: &StorePause) -> HandlerResult<()> {
     let entry = RecordEntry {
         kind: KIND.into(),
@@ -81,11 +81,11 @@ pub(crate) async fn pause_all(app: &App, pause: &StorePause) -> HandlerResult<()
         ts: app.current_time(),
     };
     app.records.put(&entry, None).await?;
-    each_home(app, |home| {
+    each_space(app, |space| {
         let pause = pause.clone();
         async move {
-            let store = home.store();
-            // Who paused their own home keeps it paused when the house goes on.
+            let store = space.store();
+            // Who paused their own user space keeps it paused when the installation goes on.
             if store.pause_state().await?.is_none() {
                 store.set_paused(Some(pause)).await?;
             }
@@ -95,18 +95,18 @@ pub(crate) async fn pause_all(app: &App, pause: &StorePause) -> HandlerResult<()
     .await
 }
 
-/// Lets the house go on. Homes that their person paused stay so.
+/// Lets the installation go on. User spaces that their person paused stay so.
 ///
 /// # Errors
-/// The database refuses, or a home could not be reached.
+/// The database refuses, or a user space could not be reached.
 pub(crate) async fn release_all(app: &App) -> HandlerResult<()> {
-    let Some(house) = of_house(app).await? else { return Ok(()) };
+    let Some(installation) = of_installation(app).await? else { return Ok(()) };
     app.records.remove(KIND, ALL).await?;
-    each_home(app, |home| {
-        let house = house.clone();
+    each_space(app, |space| {
+        let installation = installation.clone();
         async move {
-            let store = home.store();
-            if store.pause_state().await? == Some(house) {
+            let store = space.store();
+            if store.pause_state().await? == Some(installation) {
                 store.set_paused(None).await?;
             }
             Ok(())
@@ -115,15 +115,15 @@ pub(crate) async fn release_all(app: &App) -> HandlerResult<()> {
     .await
 }
 
-async fn each_home<F>(app: &App, act: impl Fn(Arc<UserSpace>) -> F) -> HandlerResult<()>
+async fn each_space<F>(app: &App, act: impl Fn(Arc<UserSpace>) -> F) -> HandlerResult<()>
 where
     F: Future<Output = HandlerResult<()>>,
 {
     let people = super::recovery::list_active_people(app).await?;
     let act = &act;
     let one = |person: Person| async move {
-        let home = app.home(&person).await?;
-        act(home).await
+        let space = app.user_space(&person).await?;
+        act(space).await
     };
     let done: Vec<HandlerResult<()>> =
         futures::stream::iter(people).map(one).buffer_unordered(AT_ONCE).collect().await;

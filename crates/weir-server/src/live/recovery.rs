@@ -62,7 +62,7 @@ struct ResumingSessions {
 /// # Errors
 /// The database refuses.
 pub(crate) async fn list_active_people(app: &App) -> HandlerResult<Vec<Person>> {
-    let mut all = accounts::list_accounts(&app.doorman.shelf).await?;
+    let mut all = accounts::list_accounts(&app.auth.shelf).await?;
     all.retain(|person| !person.disabled);
     Ok(all)
 }
@@ -87,9 +87,9 @@ pub(crate) async fn is_quarantined(app: &App, key: &SessionKey) -> HandlerResult
 /// The database refuses.
 pub(crate) async fn list_quarantined(
     app: &App,
-    home: &UserSpace,
+    space: &UserSpace,
 ) -> HandlerResult<BTreeSet<String>> {
-    let found = app.records.list(CRASH, Some(home.person().as_str()), app.current_time()).await?;
+    let found = app.records.list(CRASH, Some(space.person().as_str()), app.current_time()).await?;
     let is_over = |entry: &&RecordEntry| {
         serde_json::from_str::<CrashCount>(&entry.text).is_ok_and(|c| c.count >= CRASHES_MAX)
     };
@@ -140,16 +140,16 @@ async fn count_crash(app: &App, key: &str, owner: &str) -> HandlerResult<()> {
 
 /// The engine met a bug of its own in a session: the watch takes it up again, unless that was once
 /// too often.
-pub(super) async fn report_crash(app: &App, key: &SessionKey, home: &UserSpace) {
-    app.rooms.add_suspect(key);
-    if let Err(problem) = count_crash(app, key.as_str(), home.person().as_str()).await {
+pub(super) async fn report_crash(app: &App, key: &SessionKey, space: &UserSpace) {
+    app.sessions.add_suspect(key);
+    if let Err(problem) = count_crash(app, key.as_str(), space.person().as_str()).await {
         tracing::error!(why = %problem.detail, "a crash could not be noted");
     }
 }
 
 /// A run came to its end: what was held against the session is forgotten.
 pub(super) fn clear_crashes(app: &App, key: &SessionKey) {
-    if !app.rooms.remove_suspect(key) {
+    if !app.sessions.remove_suspect(key) {
         return;
     }
     let (app, key) = (app.clone(), key.clone());
@@ -197,7 +197,7 @@ fn pause_after(looked: bool, took: Duration) -> Duration {
 
 /// A session that was at work.
 struct InterruptedSession {
-    home: Arc<UserSpace>,
+    space: Arc<UserSpace>,
     id: SessionId,
     key: SessionKey,
 }
@@ -245,7 +245,7 @@ impl RecoveryWatch {
     /// Takes up whatever is to go on and nobody has. How many that were.
     async fn resume_interrupted(&mut self) -> HandlerResult<usize> {
         let began = Instant::now();
-        if pause::of_house(&self.app).await?.is_some() {
+        if pause::of_installation(&self.app).await?.is_some() {
             return Ok(0);
         }
         let mut by_person = Vec::new();
@@ -276,31 +276,31 @@ impl RecoveryWatch {
             taken += self.take_up(together, YOUNG).await?;
         }
         for alone in suspects.chunks(1) {
-            self.app.rooms.add_suspect(&alone[0].key);
+            self.app.sessions.add_suspect(&alone[0].key);
             taken += self.take_up(alone, SUSPECT).await?;
         }
         Ok(taken)
     }
 
     async fn of_person(&mut self, person: &Person) -> HandlerResult<VecDeque<InterruptedSession>> {
-        let home = self.app.home(person).await?;
-        let store = home.store();
+        let space = self.app.user_space(person).await?;
+        let store = space.store();
         let mut found = VecDeque::new();
         if store.pause_state().await?.is_some() {
             return Ok(found);
         }
         for meta in store.list_abandoned_sessions().await? {
-            let key = SessionKey::for_session(home.as_ref(), &meta.id);
+            let key = SessionKey::for_session(space.as_ref(), &meta.id);
             if child::parent_of(&meta.id).is_some() || self.others.get(&key) == Some(&meta.facts) {
                 continue;
             }
-            if self.app.rooms.find_live_session(&key).is_some() {
+            if self.app.sessions.find_live_session(&key).is_some() {
                 continue;
             }
             let loaded = weir_engine::engine::load(store.as_ref(), &meta.id).await;
             match loaded.map(|loaded| goes_on(&loaded.session)) {
                 Ok(true) => {
-                    found.push_back(InterruptedSession { home: home.clone(), id: meta.id, key })
+                    found.push_back(InterruptedSession { space: space.clone(), id: meta.id, key })
                 }
                 Ok(false) => drop(self.others.insert(key, meta.facts)),
                 Err(error) => tracing::warn!(session = %meta.id, %error, "cannot be read"),
@@ -321,10 +321,10 @@ impl RecoveryWatch {
         self.app.records.put(&entry, None).await?;
         let app = &self.app;
         let one = |found: &InterruptedSession| {
-            let (home, id) = (found.home.clone(), found.id.clone());
+            let (space, id) = (found.space.clone(), found.id.clone());
             async move {
-                match app.rooms.take_session(SessionRequest::new(app, &home, &id), None).await {
-                    Ok(SessionLocation::Here(room)) => Some(room),
+                match app.sessions.take_session(SessionRequest::new(app, &space, &id), None).await {
+                    Ok(SessionLocation::Here(server_session)) => Some(server_session),
                     Ok(SessionLocation::Elsewhere(_)) => None,
                     Err(problem) => {
                         tracing::warn!(session = %id, why = %problem.detail, "not taken up");
@@ -333,19 +333,19 @@ impl RecoveryWatch {
                 }
             }
         };
-        let rooms: Vec<_> = futures::stream::iter(together.iter().map(one))
+        let server_sessions: Vec<_> = futures::stream::iter(together.iter().map(one))
             .buffer_unordered(OPENING_MAX)
             .collect()
             .await;
-        let rooms: Vec<_> = rooms.into_iter().flatten().collect();
+        let server_sessions: Vec<_> = server_sessions.into_iter().flatten().collect();
         let until = tokio::time::Instant::now() + watched;
-        for room in &rooms {
-            let mut course = room.watch_state();
+        for server_session in &server_sessions {
+            let mut course = server_session.watch_state();
             let _ = tokio::time::timeout_at(until, course.wait_for(|course| course.has_progressed))
                 .await;
         }
         self.app.records.remove(RESUMING, &entry.name).await?;
-        Ok(rooms.len())
+        Ok(server_sessions.len())
     }
 }
 
@@ -353,7 +353,7 @@ impl RecoveryWatch {
 /// person says that it goes on (D5).
 fn goes_on(session: &Session) -> bool {
     let run = session.run();
-    let mut sent = session.all_sent().values();
+    let mut sent = session.all_sent().iter_inputs();
     run.is_some() && sent.any(|sent| sent.run == run)
 }
 

@@ -23,16 +23,16 @@ const GATHERED_BYTES_MAX: usize = 64 * 1024;
 const AGAIN: Duration = Duration::from_millis(500);
 
 /// Sends until the session is down.
-pub(super) async fn relay_session(app: App, room: Arc<ServerSession>) {
-    let store = room.home.store();
-    let key = SessionKey::for_session(room.home.as_ref(), room.id());
+pub(super) async fn relay_session(app: App, server_session: Arc<ServerSession>) {
+    let store = server_session.space.store();
+    let key = SessionKey::for_session(server_session.space.as_ref(), server_session.id());
     let mut senders = JoinSet::new();
     let mut sending: HashMap<SignalLine, AbortHandle> = HashMap::new();
     let mut lines = Vec::new();
     loop {
         lines = tokio::select! {
-            _ = room.handle().wait_until_ended() => return,
-            lines = store.signal_lines(room.id(), &lines) => lines,
+            _ = server_session.handle().wait_until_ended() => return,
+            lines = store.signal_lines(server_session.id(), &lines) => lines,
             // One that stopped by itself: the session tells nothing any more.
             Some(_) = senders.join_next() => continue,
         };
@@ -47,10 +47,10 @@ pub(super) async fn relay_session(app: App, room: Arc<ServerSession>) {
             if sending.contains_key(line) {
                 continue;
             }
-            match app.rooms.seals.for_line(&key, line) {
+            match app.sessions.seals.for_line(&key, line) {
                 Ok(seal) => {
                     let line_ = RelayLine { line: line.clone(), seal, next: 0 };
-                    let sender = senders.spawn(send_stream(room.clone(), line_));
+                    let sender = senders.spawn(send_stream(server_session.clone(), line_));
                     sending.insert(line.clone(), sender);
                 }
                 Err(error) => tracing::error!(%error, "what streams cannot be sent on"),
@@ -66,10 +66,10 @@ struct RelayLine {
     next: u64,
 }
 
-async fn send_stream(room: Arc<ServerSession>, mut line: RelayLine) {
-    let store = room.home.store();
-    let known = room.watch_state().borrow().facts;
-    let mut updates = room.updates_since(known);
+async fn send_stream(server_session: Arc<ServerSession>, mut line: RelayLine) {
+    let store = server_session.space.store();
+    let known = server_session.watch_state().borrow().facts;
+    let mut updates = server_session.updates_since(known);
     while let Some(piece) = next(&mut updates).await {
         let mut gathered = ChunkBatch::default();
         gathered.add_chunk(piece);
@@ -81,7 +81,7 @@ async fn send_stream(room: Arc<ServerSession>, mut line: RelayLine) {
             }
         }
         for piece in gathered.pieces.into_iter().flat_map(SignalChunk::split_parts) {
-            line.send_chunk(store.as_ref(), &room, &piece).await;
+            line.send_chunk(store.as_ref(), &server_session, &piece).await;
         }
     }
 }
@@ -106,14 +106,19 @@ async fn next(updates: &mut UpdateSubscription) -> Option<SignalChunk> {
 
 impl RelayLine {
     /// Sends a piece; again, until it is sent or nobody asks for it any more.
-    async fn send_chunk(&mut self, store: &dyn Store, room: &ServerSession, piece: &SignalChunk) {
+    async fn send_chunk(
+        &mut self,
+        store: &dyn Store,
+        server_session: &ServerSession,
+        piece: &SignalChunk,
+    ) {
         let body = match self.seal.seal_chunk(self.next, piece) {
             Ok(body) => body,
             Err(error) => return tracing::error!(%error, "what streams cannot be sealed"),
         };
         let parcel = SignalParcel { line: self.line.clone(), n: self.next, body };
         self.next += 1;
-        while let Err(error) = store.send_signal(room.id(), &parcel).await {
+        while let Err(error) = store.send_signal(server_session.id(), &parcel).await {
             tracing::debug!(%error, "what streams is sent again");
             tokio::time::sleep(AGAIN).await;
         }

@@ -19,7 +19,7 @@ use weir_engine::host::{
     HostParts, LiveSession, Released, Resolution, SentCommand, SessionAccess, SessionHost,
     SessionPlace, SessionState, SessionView, TAKE_UP_ATTEMPTS, TellOutcome,
 };
-use weir_install::user_space::{SessionWish, UserSpace};
+use weir_install::user_space::{SessionPreferences, UserSpace};
 
 use super::{SessionLocation, SessionRequest, pause, uploads};
 use crate::app::App;
@@ -47,7 +47,7 @@ pub(crate) struct NewInput {
     pub(crate) attachments: Vec<String>,
     /// Files that are there already as bytes: name and content.
     pub(crate) files: Vec<(String, Arc<[u8]>)>,
-    /// Who says it, as journals name them.
+    /// The name of the person who says it, as journals have it.
     pub(crate) by: String,
 }
 
@@ -67,13 +67,13 @@ pub(crate) struct AcceptedInput {
 /// An approval that is settled.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub(crate) struct SettledApproval {
-    /// Which.
+    /// The name of the approval.
     pub(crate) approval: ApprovalId,
     /// The decision that counts.
     pub(crate) decision: Decision,
     /// Whose it was.
     pub(crate) by: String,
-    /// When.
+    /// When it was answered.
     pub(crate) at: Timestamp,
     /// Why the rules of an `always` could not be kept for the project, so that they hold for this
     /// session alone; absent: they were kept, or there was nothing to keep.
@@ -121,7 +121,7 @@ impl ServerSessions {
         request: SessionRequest<'_>,
         saying: NewInput,
     ) -> HandlerResult<AcceptedInput> {
-        let SessionRequest { app, space: home, session: id } = request;
+        let SessionRequest { app, space, session: id } = request;
         let name = match &saying.client_id {
             Some(name) => name.clone(),
             None => secret::random_name()?,
@@ -132,15 +132,15 @@ impl ServerSessions {
                 "a sub-agent takes no input; say it in the session above it",
             ));
         }
-        let host = session_host(app, home).await?;
+        let host = session_host(app, space).await?;
         let mut view = found_view(host.view_session(id).await?, id)?;
-        let sent = |state: &SessionState| state.sent.get(&name).copied();
+        let sent = |state: &SessionState| state.sent.find_input(&name);
         // What was taken before is answered, even while Weir is paused.
         if let Some(sent) = view.read_state(sent) {
             return Ok(accepted_input(&name, sent));
         }
-        pause::may_run(app, home.as_ref()).await?;
-        let command = gather_attachments(app, home, id, &saying).await?.command(name.clone());
+        pause::may_run(app, space.as_ref()).await?;
+        let command = gather_attachments(app, space, id, &saying).await?.command(name.clone());
         let told = SentCommand { session: id.clone(), by: saying.by.clone(), command };
         let in_run = |state: &SessionState| sent(state).filter(|sent| sent.run.is_some());
         match host.tell_session(&told, &mut view, in_run).await? {
@@ -274,18 +274,18 @@ impl ServerSessions {
     /// the run that is on is this server's.
     ///
     /// # Errors
-    /// A run is on, the wish cannot be met, or another process keeps the session.
+    /// A run is on, what is wanted cannot be met, or another process keeps the session.
     pub(crate) async fn configure_session(
         &self,
         request: SessionRequest<'_>,
-        wish: SessionWish,
+        preferences: SessionPreferences,
         by: String,
     ) -> HandlerResult<()> {
-        if self.mode_changed(request, &wish).await? {
+        if self.mode_changed(request, &preferences).await? {
             return Ok(());
         }
         self.free_idle_session(request, by).await?;
-        match self.take_session(request, Some(&wish)).await? {
+        match self.take_session(request, Some(&preferences)).await? {
             SessionLocation::Here(_) => Ok(()),
             SessionLocation::Elsewhere(holder) => Err(session_held(&holder)),
         }
@@ -300,8 +300,8 @@ impl ServerSessions {
         request: SessionRequest<'_>,
         by: String,
     ) -> HandlerResult<()> {
-        let SessionRequest { app, space: home, session: id } = request;
-        let host = session_host(app, home).await?;
+        let SessionRequest { app, space, session: id } = request;
+        let host = session_host(app, space).await?;
         found_view(host.view_session(id).await?, id)?;
         match host.release_session(id, &by).await? {
             Released::Free => Ok(()),
@@ -349,14 +349,14 @@ impl ServerSessions {
     ) -> HandlerResult<()> {
         let id = request.session;
         for _ in 0..TAKE_UP_ATTEMPTS {
-            let room = match self.take_session(request, None).await? {
-                SessionLocation::Here(room) => room,
+            let server_session = match self.take_session(request, None).await? {
+                SessionLocation::Here(server_session) => server_session,
                 SessionLocation::Elsewhere(_) => {
                     self.free_idle_session(request, fact.by.clone()).await?;
                     continue;
                 }
             };
-            match room.handle().record_restore(fact.clone()).await {
+            match server_session.handle().record_restore(fact.clone()).await {
                 Err(EngineError::Stopped) => (),
                 done => return Ok(done?),
             }
@@ -393,16 +393,16 @@ impl ServerSessions {
         request: SessionRequest<'_>,
         until: Option<Seq>,
     ) -> HandlerResult<SessionId> {
-        let SessionRequest { app, space: home, session: source } = request;
-        let fork = home.new_session();
+        let SessionRequest { app, space, session: source } = request;
+        let fork = space.new_session();
         let (from, to) = (
-            super::SessionKey::for_session(home.as_ref(), source),
-            super::SessionKey::for_session(home.as_ref(), &fork),
+            super::SessionKey::for_session(space.as_ref(), source),
+            super::SessionKey::for_session(space.as_ref(), &fork),
         );
         // What bound the one binds the other.
-        let own = super::wishes::load_bound_options(app, &from).await?;
-        super::wishes::store_bound_options(app, home.as_ref(), &to, &own).await?;
-        let copied = home.engine().await?.fork(source, fork.clone(), until).await;
+        let own = super::bound_options::load_bound_options(app, &from).await?;
+        super::bound_options::store_bound_options(app, space.as_ref(), &to, &own).await?;
+        let copied = space.engine().await?.fork(source, fork.clone(), until).await;
         copied.map_err(|error| match error {
             EngineError::Session(why) => ProblemDetails::conflict(why),
             error => error.into(),
@@ -416,11 +416,11 @@ impl ServerSessions {
     /// There is no such input.
     pub(crate) async fn rest_before(
         &self,
-        home: &Arc<UserSpace>,
+        space: &Arc<UserSpace>,
         id: &SessionId,
         before: Seq,
     ) -> HandlerResult<Seq> {
-        let found = home.engine().await?.rest_before(id, before).await;
+        let found = space.engine().await?.rest_before(id, before).await;
         found.map_err(|error| match error {
             EngineError::Session(why) => ProblemDetails::conflict(why),
             error => error.into(),
@@ -429,23 +429,25 @@ impl ServerSessions {
 }
 
 /// How commands find and open the sessions of one person here.
-struct RoomAccess<'a> {
+struct ServerSessionAccess<'a> {
     app: &'a App,
-    home: &'a Arc<UserSpace>,
+    space: &'a Arc<UserSpace>,
 }
 
-impl SessionAccess for RoomAccess<'_> {
+impl SessionAccess for ServerSessionAccess<'_> {
     type Error = ProblemDetails;
 
     fn find_live(&self, session: &SessionId) -> Option<Arc<LiveSession>> {
-        let room = self.app.rooms.find_session_here(self.home.as_ref(), session)?;
-        Some(room.live.clone())
+        let server_session = self.app.sessions.find_session_here(self.space.as_ref(), session)?;
+        Some(server_session.live.clone())
     }
 
     async fn take_up(&self, session: &SessionId) -> HandlerResult<SessionPlace> {
-        let request = SessionRequest::new(self.app, self.home, session);
-        Ok(match self.app.rooms.take_session(request, None).await? {
-            SessionLocation::Here(room) => SessionPlace::Here(room.live.clone()),
+        let request = SessionRequest::new(self.app, self.space, session);
+        Ok(match self.app.sessions.take_session(request, None).await? {
+            SessionLocation::Here(server_session) => {
+                SessionPlace::Here(server_session.live.clone())
+            }
             SessionLocation::Elsewhere(holder) => SessionPlace::Elsewhere(holder),
         })
     }
@@ -453,10 +455,10 @@ impl SessionAccess for RoomAccess<'_> {
 
 async fn session_host<'a>(
     app: &'a App,
-    home: &'a Arc<UserSpace>,
-) -> HandlerResult<SessionHost<RoomAccess<'a>>> {
-    let parts = HostParts::of_engine(home.engine().await?.parts());
-    Ok(SessionHost::new(RoomAccess { app, home }, parts))
+    space: &'a Arc<UserSpace>,
+) -> HandlerResult<SessionHost<ServerSessionAccess<'a>>> {
+    let parts = HostParts::of_engine(space.engine().await?.parts());
+    Ok(SessionHost::new(ServerSessionAccess { app, space }, parts))
 }
 
 fn found_view(view: Option<SessionView>, id: &SessionId) -> HandlerResult<SessionView> {
@@ -466,7 +468,7 @@ fn found_view(view: Option<SessionView>, id: &SessionId) -> HandlerResult<Sessio
 /// A person's command on its way: the host that brings it, and the session in which it is seen what
 /// comes of it.
 struct OpenedCommand<'a> {
-    host: SessionHost<RoomAccess<'a>>,
+    host: SessionHost<ServerSessionAccess<'a>>,
     sent: SentCommand,
     view: SessionView,
 }
@@ -539,16 +541,16 @@ fn check_input(name: &str, saying: &NewInput) -> HandlerResult<()> {
 /// What is said with its files: those that were sent, and those that its words name with `@`.
 async fn gather_attachments(
     app: &App,
-    home: &Arc<UserSpace>,
+    space: &Arc<UserSpace>,
     id: &SessionId,
     saying: &NewInput,
 ) -> HandlerResult<attach::PromptInput> {
-    let engine = home.engine().await?;
+    let engine = space.engine().await?;
     let documents = engine.parts().documents.as_ref();
     let wrong = |error: attach::AttachError| ProblemDetails::bad_request(error.to_string());
     let mut attachments: Vec<Attachment> = Vec::new();
     for name in &saying.attachments {
-        let upload = uploads::get(app, home.as_ref(), name).await?;
+        let upload = uploads::get(app, space.as_ref(), name).await?;
         let found = Attachment::of_bytes(documents, &upload.name, upload.bytes).await;
         attachments.push(found.map_err(wrong)?);
     }
@@ -557,8 +559,8 @@ async fn gather_attachments(
         attachments.push(found.map_err(wrong)?);
     }
     if saying.text.contains('@') {
-        let folder = home.store().session_meta(id).await?.map(|meta| meta.workspace);
-        let workspace = home.workspace(folder.as_deref())?;
+        let folder = space.store().session_meta(id).await?.map(|meta| meta.workspace);
+        let workspace = space.workspace(folder.as_deref())?;
         let named = attach::gather_attachments(documents, &workspace, &[], &saying.text).await;
         attachments.extend(named.map_err(wrong)?);
     }
@@ -568,7 +570,7 @@ async fn gather_attachments(
 /// Keeps what was allowed for always in the session's project. That it cannot be kept ends nothing: the
 /// answer holds for the session, and why is said in a sentence.
 async fn keep_rules(
-    home: &Arc<UserSpace>,
+    space: &Arc<UserSpace>,
     view: &SessionView,
     approval: &ApprovalId,
 ) -> Option<String> {
@@ -576,7 +578,7 @@ async fn keep_rules(
         Some((state.config.clone()?, state.approvals.get(approval)?.rules.clone()))
     };
     let (config, rules) = view.read_state(asked)?;
-    let error = home.keep_rules(&config.workspace, &rules).await.err()?;
+    let error = space.keep_rules(&config.workspace, &rules).await.err()?;
     tracing::warn!(%approval, %error, "what was always allowed holds for the session alone");
     Some(format!(
         "It is allowed for this session alone: the rule could not be kept for the project ({error})"

@@ -60,9 +60,9 @@ fn parse_chat(entry: &RecordEntry) -> ChatMetadata {
 /// The database refuses.
 pub(crate) async fn load_all_chats(
     app: &App,
-    home: &UserSpace,
+    space: &UserSpace,
 ) -> HandlerResult<HashMap<String, ChatMetadata>> {
-    let found = app.records.list(KIND, Some(home.person().as_str()), app.current_time()).await?;
+    let found = app.records.list(KIND, Some(space.person().as_str()), app.current_time()).await?;
     let id = |entry: &RecordEntry| entry.name.rsplit('/').next().unwrap_or_default().to_owned();
     Ok(found.iter().map(|entry| (id(entry), parse_chat(entry))).collect())
 }
@@ -73,11 +73,11 @@ pub(crate) async fn load_all_chats(
 /// The database refuses.
 pub(crate) async fn change_chat(
     app: &App,
-    home: &UserSpace,
+    space: &UserSpace,
     id: &SessionId,
     change: impl Fn(&mut ChatMetadata),
 ) -> HandlerResult<ChatMetadata> {
-    let key = SessionKey::for_session(home, id);
+    let key = SessionKey::for_session(space, id);
     for _ in 0..ATTEMPTS_MAX {
         let entry = app.records.get(KIND, key.as_str(), app.current_time()).await?;
         let before = entry.as_ref().map(parse_chat).unwrap_or_default();
@@ -89,7 +89,7 @@ pub(crate) async fn change_chat(
         let new = RecordEntry {
             kind: KIND.into(),
             name: key.as_str().into(),
-            owner: home.person().0.clone(),
+            owner: space.person().0.clone(),
             text: serde_json::to_string(&chat).map_err(ProblemDetails::internal_failure)?,
             version: 0,
             expires: None,
@@ -107,10 +107,10 @@ pub(crate) async fn change_chat(
 ///
 /// # Errors
 /// The database refuses.
-pub(crate) async fn forget_chat(app: &App, home: &UserSpace, id: &SessionId) -> HandlerResult<()> {
-    let key = SessionKey::for_session(home, id);
+pub(crate) async fn forget_chat(app: &App, space: &UserSpace, id: &SessionId) -> HandlerResult<()> {
+    let key = SessionKey::for_session(space, id);
     app.chats.forget(&key);
-    for kind in [KIND, super::wishes::KIND, super::recovery::CRASH] {
+    for kind in [KIND, super::bound_options::KIND, super::recovery::CRASH] {
         app.records.remove(kind, key.as_str()).await?;
     }
     Ok(())
@@ -125,13 +125,13 @@ pub(crate) fn clean_title(title: &str) -> String {
 }
 
 /// Names a chat after its first answer, where a helper model is set for it. Nothing waits for it.
-pub(super) fn after_run(app: &App, home: &Arc<UserSpace>, id: &SessionId) {
-    if !home.names_chats() {
+pub(super) fn after_run(app: &App, space: &Arc<UserSpace>, id: &SessionId) {
+    if !space.names_chats() {
         return;
     }
-    let (app, home, id) = (app.clone(), home.clone(), id.clone());
+    let (app, space, id) = (app.clone(), space.clone(), id.clone());
     tokio::spawn(async move {
-        match tokio::time::timeout(HELPER_WAIT, name_chat(&app, &home, &id)).await {
+        match tokio::time::timeout(HELPER_WAIT, name_chat(&app, &space, &id)).await {
             Ok(Ok(())) => (),
             Ok(Err(problem)) => {
                 tracing::debug!(session = %id, why = %problem.detail, "a chat was not named");
@@ -141,23 +141,23 @@ pub(super) fn after_run(app: &App, home: &Arc<UserSpace>, id: &SessionId) {
     });
 }
 
-async fn name_chat(app: &App, home: &Arc<UserSpace>, id: &SessionId) -> HandlerResult<()> {
-    if load_chat(app, &SessionKey::for_session(home.as_ref(), id)).await?.title.is_some() {
+async fn name_chat(app: &App, space: &Arc<UserSpace>, id: &SessionId) -> HandlerResult<()> {
+    if load_chat(app, &SessionKey::for_session(space.as_ref(), id)).await?.title.is_some() {
         return Ok(());
     }
-    let folded = fold::load_session_fold(home.store().as_ref(), id).await?;
+    let folded = fold::load_session_fold(space.store().as_ref(), id).await?;
     let said = folded.session.person_texts().first().cloned().unwrap_or_default();
     let answer = folded.session.last_run_finished().map(|f| f.text.clone()).unwrap_or_default();
     if said.is_empty() || answer.is_empty() {
         return Ok(());
     }
-    let Some(title) = home.suggest_title(&said, &answer).await? else { return Ok(()) };
+    let Some(title) = space.suggest_title(&said, &answer).await? else { return Ok(()) };
     let title = clean_title(&title);
     if title.is_empty() {
         return Ok(());
     }
     // A person may have named it meanwhile: theirs stays.
-    change_chat(app, home.as_ref(), id, |chat| {
+    change_chat(app, space.as_ref(), id, |chat| {
         if chat.title.is_none() {
             chat.title = Some(title.clone());
         }

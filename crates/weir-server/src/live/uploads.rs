@@ -44,7 +44,7 @@ pub(crate) struct UploadedFile {
     pub(crate) name: String,
     /// Its size, in bytes.
     pub(crate) bytes: u64,
-    /// What it is, by its content.
+    /// The media type, by its content.
     pub(crate) kind: String,
     /// What the model is told about it, where there is something to tell.
     pub(crate) note: Option<String>,
@@ -57,8 +57,8 @@ struct StoredUpload {
     data: String,
 }
 
-fn entry_name(home: &UserSpace, id: &str) -> String {
-    format!("{}/{id}", home.person())
+fn entry_name(space: &UserSpace, id: &str) -> String {
+    format!("{}/{id}", space.person())
 }
 
 /// Keeps a file, after it was looked at: what cannot be attached is refused here.
@@ -67,7 +67,7 @@ fn entry_name(home: &UserSpace, id: &str) -> String {
 /// What is wrong with it and what to do; too many wait.
 pub(crate) async fn store_upload(
     app: &App,
-    home: &UserSpace,
+    space: &UserSpace,
     name: &str,
     bytes: Arc<[u8]>,
 ) -> HandlerResult<UploadedFile> {
@@ -77,11 +77,11 @@ pub(crate) async fn store_upload(
         return Err(ProblemDetails::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", why));
     }
     let name: String = name.chars().take(NAME_CHARS_MAX).collect();
-    let engine = home.engine().await?;
+    let engine = space.engine().await?;
     let documents = engine.parts().documents.as_ref();
     let looked = Attachment::of_bytes(documents, &name, bytes.clone()).await;
     let looked = looked.map_err(|error| ProblemDetails::bad_request(error.to_string()))?;
-    let waiting = app.records.list(KIND, Some(home.person().as_str()), app.current_time()).await?;
+    let waiting = app.records.list(KIND, Some(space.person().as_str()), app.current_time()).await?;
     let kept = |entry: &RecordEntry| {
         serde_json::from_str::<StoredUpload>(&entry.text).map_or(0, |k| k.bytes)
     };
@@ -95,8 +95,8 @@ pub(crate) async fn store_upload(
     let kept = StoredUpload { name: name.clone(), bytes: size, data: STANDARD.encode(&bytes) };
     let entry = RecordEntry {
         kind: KIND.into(),
-        name: entry_name(home, &id),
-        owner: home.person().0.clone(),
+        name: entry_name(space, &id),
+        owner: space.person().0.clone(),
         text: serde_json::to_string(&kept).map_err(ProblemDetails::internal_failure)?,
         version: 0,
         expires: Some(app.current_time().plus_ms(WAIT_MS)),
@@ -111,10 +111,10 @@ pub(crate) async fn store_upload(
 ///
 /// # Errors
 /// There is none, or it has ended.
-pub(crate) async fn get(app: &App, home: &UserSpace, id: &str) -> HandlerResult<PendingUpload> {
+pub(crate) async fn get(app: &App, space: &UserSpace, id: &str) -> HandlerResult<PendingUpload> {
     let missing = || ProblemDetails::not_found(format!("attachment {id}"));
-    let entry = app.records.get(KIND, &entry_name(home, id), app.current_time()).await?;
-    let entry = entry.filter(|entry| entry.owner == home.person().as_str()).ok_or_else(missing)?;
+    let entry = app.records.get(KIND, &entry_name(space, id), app.current_time()).await?;
+    let entry = entry.filter(|entry| entry.owner == space.person().as_str()).ok_or_else(missing)?;
     let kept: StoredUpload =
         serde_json::from_str(&entry.text).map_err(ProblemDetails::internal_failure)?;
     let bytes = STANDARD.decode(kept.data).map_err(ProblemDetails::internal_failure)?;
@@ -125,6 +125,6 @@ pub(crate) async fn get(app: &App, home: &UserSpace, id: &str) -> HandlerResult<
 ///
 /// # Errors
 /// The database refuses.
-pub(crate) async fn forget_upload(app: &App, home: &UserSpace, id: &str) -> HandlerResult<bool> {
-    Ok(app.records.remove(KIND, &entry_name(home, id)).await?)
+pub(crate) async fn forget_upload(app: &App, space: &UserSpace, id: &str) -> HandlerResult<bool> {
+    Ok(app.records.remove(KIND, &entry_name(space, id)).await?)
 }

@@ -11,7 +11,7 @@ use weir_core::governance::label::{Integrity, Label};
 use weir_core::schedule::{AgentCause, AgentRun};
 use weir_engine::ports::{KEPT_GIVEN, ReceivedMail, RecordEntry, Store, StoredItem, TickClaim};
 use weir_engine::schedule::{given_name, load_known_agents};
-use weir_install::failure::HouseError;
+use weir_install::failure::InstallationError;
 use weir_install::mail::accounts::{MailAccountEntry, PLACE, entry_name};
 use weir_install::mail::rules::{self, MailRule};
 use weir_install::people::Person;
@@ -43,10 +43,10 @@ pub(super) async fn follow_account(
     app: &App,
     person: &Person,
     found: &MailAccountEntry,
-) -> Result<(), HouseError> {
-    let seal = SecretSeal::new(&app.house.seal_key()?)?;
+) -> Result<(), InstallationError> {
+    let seal = SecretSeal::new(&app.installation.seal_key()?)?;
     let account = found.open_account(&seal)?;
-    let home = app.home(person).await?;
+    let space = app.user_space(person).await?;
     let mut inbox = weir_install::mail::open_inbox(&account, &found.line.folder).await?;
     let (validity, next) = inbox.mailbox_position();
     let mut place = match read_place(app, found).await? {
@@ -60,7 +60,7 @@ pub(super) async fn follow_account(
     };
     let standing = FollowStatus { why: None, since: app.current_time() };
     app.mail.set_status(&entry_name(&found.owner, &found.line.name), Some(standing));
-    let failed = HouseError::Failed;
+    let failed = InstallationError::Failed;
     loop {
         for number in inbox.newer_mails(place.number).await.map_err(failed)? {
             let received = inbox.fetch(number, &found.line.receiver).await.map_err(failed)?;
@@ -68,7 +68,7 @@ pub(super) async fn follow_account(
             let rule = mail.and_then(|mail| rules::first_matching_rule(&found.line.rules, mail));
             if let (Some(mail), Some(rule)) = (mail, rule) {
                 let came = IncomingMail { found, validity, number, mail };
-                while !start_agent(app, home.as_ref(), person, rule, &came).await? {
+                while !start_agent(app, space.as_ref(), person, rule, &came).await? {
                     tokio::time::sleep(BUSY).await;
                 }
             }
@@ -90,12 +90,12 @@ struct IncomingMail<'a> {
 /// Starts the agent of a rule; false: it is busy, and the mail waits.
 async fn start_agent(
     app: &App,
-    home: &UserSpace,
+    space: &UserSpace,
     person: &Person,
     rule: &MailRule,
     came: &IncomingMail<'_>,
-) -> Result<bool, HouseError> {
-    let store: Arc<dyn Store> = home.store();
+) -> Result<bool, InstallationError> {
+    let store: Arc<dyn Store> = space.store();
     let now = app.current_time();
     let (agents, _) = load_known_agents(store.as_ref()).await?;
     let Some(agent) = agents.get(&rule.agent).filter(|known| known.active) else {
@@ -105,7 +105,7 @@ async fn start_agent(
         );
         let title = format!("The agent {} was not started", rule.agent);
         let notice = Notice { kind: NoticeKind::Agent, title, text, link: "/mail".into() };
-        app.bell.notify_person(&person.id, notice).await;
+        app.notices.notify_person(&person.id, notice).await;
         return Ok(true);
     };
     let line = &came.found.line;
@@ -148,7 +148,7 @@ async fn start_agent(
 async fn read_place(
     app: &App,
     found: &MailAccountEntry,
-) -> Result<Option<MailboxPosition>, HouseError> {
+) -> Result<Option<MailboxPosition>, InstallationError> {
     let name = entry_name(&found.owner, &found.line.name);
     let entry = app.records.get(PLACE, &name, app.current_time()).await?;
     Ok(entry.and_then(|entry| serde_json::from_str(&entry.text).ok()))
@@ -158,8 +158,9 @@ async fn write_place(
     app: &App,
     found: &MailAccountEntry,
     place: MailboxPosition,
-) -> Result<(), HouseError> {
-    let text = serde_json::to_string(&place).map_err(|e| HouseError::Failed(e.to_string()))?;
+) -> Result<(), InstallationError> {
+    let text =
+        serde_json::to_string(&place).map_err(|e| InstallationError::Failed(e.to_string()))?;
     let entry = RecordEntry {
         kind: PLACE.into(),
         name: entry_name(&found.owner, &found.line.name),

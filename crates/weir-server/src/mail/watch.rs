@@ -1,5 +1,5 @@
-//! All accounts of the house: a task for each that is followed, begun and ended as people change
-//! them.
+//! All accounts of the installation: a task for each that is followed, begun and ended as people
+//! change them.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -79,7 +79,7 @@ async fn follow_with_retries(
     let mut wait = RETRY_FIRST;
     while !stop.is_cancelled() {
         let began = tokio::time::Instant::now();
-        let person = auth::accounts::get(&app.doorman.shelf, found.owner.as_str()).await;
+        let person = auth::accounts::get(&app.auth.shelf, found.owner.as_str()).await;
         let why = match person {
             // Nothing of somebody who may not come in runs.
             Ok(None) => "there is no such person any more".to_owned(),

@@ -1,5 +1,5 @@
 //! Where a person wants to be told beside the bell: a browser (web push), an address that is called
-//! (webhook), an ntfy topic. Kept here; sent by `further`.
+//! (webhook), an ntfy topic. Kept here; sent by `sender`.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use weir_core::ids::Timestamp;
 use weir_engine::ports::{PutOutcome, RecordEntry, Records};
-use weir_install::failure::HouseError;
+use weir_install::failure::InstallationError;
 use weir_install::people::{Person, PersonId};
 use weir_install::seal::SecretSeal;
 
@@ -63,7 +63,7 @@ pub(crate) struct ChannelLine {
     pub(crate) way: String,
     /// Where it leads, without what is secret in it.
     pub(crate) to: String,
-    /// What it is told; empty: everything.
+    /// The kinds of notices that go there; empty: all.
     pub(crate) kinds: BTreeSet<NoticeKind>,
     /// Why the last notice did not arrive; empty: it did.
     pub(crate) failed: String,
@@ -150,7 +150,7 @@ pub(crate) async fn list_channels(
     records: &dyn Records,
     owner: &PersonId,
     now: Timestamp,
-) -> Result<Vec<ChannelLine>, HouseError> {
+) -> Result<Vec<ChannelLine>, InstallationError> {
     let entries = records.list(CHANNEL, Some(owner.as_str()), now).await?;
     let line = |entry: &RecordEntry| {
         let StoredChannel { way, to, kinds, failed, .. } = parse_channel(entry)?;
@@ -165,7 +165,7 @@ pub(crate) struct ChannelRequest<'a> {
     pub(crate) person: &'a Person,
     /// Where notices go.
     pub(crate) way: &'a ChannelAddress,
-    /// Which notices; none named: all.
+    /// The kinds of notices that go there; none named: all.
     pub(crate) kinds: BTreeSet<NoticeKind>,
 }
 
@@ -178,11 +178,11 @@ pub(crate) async fn add_channel(
     seal: &SecretSeal,
     request: ChannelRequest<'_>,
     now: Timestamp,
-) -> Result<String, HouseError> {
+) -> Result<String, InstallationError> {
     let ChannelRequest { person, way, kinds } = request;
-    let (word, to) = looked_at(way).map_err(HouseError::Refused)?;
+    let (word, to) = looked_at(way).map_err(InstallationError::Refused)?;
     if records.list(CHANNEL, Some(person.id.as_str()), now).await?.len() >= CHANNELS_MAX {
-        return Err(HouseError::Refused(format!("{CHANNELS_MAX} channels at most")));
+        return Err(InstallationError::Refused(format!("{CHANNELS_MAX} channels at most")));
     }
     // A browser that asks twice is told once.
     let id = match way {
@@ -192,7 +192,7 @@ pub(crate) async fn add_channel(
         ChannelAddress::Webhook { .. } | ChannelAddress::Ntfy { .. } => secret::random_id(),
     };
     let name = entry_name(&person.id, &id);
-    let json = |error: serde_json::Error| HouseError::Failed(error.to_string());
+    let json = |error: serde_json::Error| InstallationError::Failed(error.to_string());
     let sealed = seal.seal(&name, &serde_json::to_string(way).map_err(json)?)?;
     let kept = StoredChannel {
         sealed,
@@ -223,10 +223,10 @@ pub(crate) async fn remove(
     records: &dyn Records,
     owner: &PersonId,
     id: &str,
-) -> Result<(), HouseError> {
+) -> Result<(), InstallationError> {
     match records.remove(CHANNEL, &entry_name(owner, id)).await? {
         true => Ok(()),
-        false => Err(HouseError::Missing("this channel".into())),
+        false => Err(InstallationError::Missing("this channel".into())),
     }
 }
 
@@ -237,7 +237,7 @@ pub(crate) async fn open_channels(
     owner: &PersonId,
     wanted: ChannelFilter<'_>,
     now: Timestamp,
-) -> Result<Vec<UnsealedChannel>, HouseError> {
+) -> Result<Vec<UnsealedChannel>, InstallationError> {
     let mut found = Vec::new();
     for entry in records.list(CHANNEL, Some(owner.as_str()), now).await? {
         let Some(kept) = parse_channel(&entry) else { continue };
@@ -250,13 +250,14 @@ pub(crate) async fn open_channels(
             continue;
         }
         let way = seal.open(&entry.name, &kept.sealed)?;
-        let way = serde_json::from_str(&way).map_err(|e| HouseError::Failed(e.to_string()))?;
+        let way =
+            serde_json::from_str(&way).map_err(|e| InstallationError::Failed(e.to_string()))?;
         found.push(UnsealedChannel { id, way, everywhere: kept.everywhere, entry });
     }
     Ok(found)
 }
 
-/// Which channels.
+/// A filter of channels.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum ChannelFilter<'a> {
     /// Those that are told of this kind.

@@ -1,75 +1,34 @@
 //! A unified diff as a table that can be read aloud: added and removed lines say so in words too.
 
 use maud::{Markup, html};
+use weir_core::view::diff::DiffLineKind;
 use weir_core::view::visible;
 
 /// Lines of a diff that are shown.
 const LINES_MAX: usize = 2000;
 
-/// What a line of a diff is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum DiffLineKind {
-    Added,
-    Removed,
-    Same,
-    /// Where a piece stands.
-    Place,
-    /// Names of files.
-    Head,
-}
-
 /// A unified diff.
 pub fn render_diff(unified: &str) -> Markup {
     let shown = visible::cut_diff(unified, LINES_MAX);
-    let kinds = line_kinds(&shown.lines);
     html! {
         figure.diff {
             figcaption { (shown.head) }
             pre tabindex="0" {
-                @for (line, kind) in shown.lines.iter().zip(&kinds) {
-                    @match kind {
-                        DiffLineKind::Added => { ins { (line) "\n" } }
-                        DiffLineKind::Removed => { del { (line) "\n" } }
-                        DiffLineKind::Same => { span { (line) "\n" } }
-                        DiffLineKind::Place => { span.place { (line) "\n" } }
-                        DiffLineKind::Head => { strong { (line) "\n" } }
+                @for line in &shown.lines {
+                    @match line.kind {
+                        DiffLineKind::Added => { ins { (line.text) "\n" } }
+                        DiffLineKind::Removed => { del { (line.text) "\n" } }
+                        DiffLineKind::Same => { span { (line.text) "\n" } }
+                        DiffLineKind::Hunk | DiffLineKind::Note => {
+                            span.place { (line.text) "\n" }
+                        }
+                        DiffLineKind::File => { strong { (line.text) "\n" } }
                     }
                 }
             }
             @if let Some(cut) = shown.cut_notice() { p.muted { (cut) } }
         }
     }
-}
-
-/// What each line is. Inside a piece every line is content: what is written there cannot pose as
-/// the name of a file.
-fn line_kinds(lines: &[String]) -> Vec<DiffLineKind> {
-    let mut left = (0_usize, 0_usize);
-    let mut kinds = Vec::with_capacity(lines.len());
-    for line in lines {
-        let kind = match line.as_bytes().first() {
-            Some(b'+') if left.1 > 0 => DiffLineKind::Added,
-            Some(b'-') if left.0 > 0 => DiffLineKind::Removed,
-            Some(b'\\') if left != (0, 0) => DiffLineKind::Place,
-            _ if left != (0, 0) => DiffLineKind::Same,
-            _ => match visible::hunk_sizes(line.strip_prefix("@@ -").unwrap_or_default()) {
-                Some(sizes) => {
-                    left = sizes;
-                    kinds.push(DiffLineKind::Place);
-                    continue;
-                }
-                None => DiffLineKind::Head,
-            },
-        };
-        match kind {
-            DiffLineKind::Added => left.1 -= 1,
-            DiffLineKind::Removed => left.0 -= 1,
-            DiffLineKind::Same => left = (left.0.saturating_sub(1), left.1.saturating_sub(1)),
-            DiffLineKind::Place | DiffLineKind::Head => (),
-        }
-        kinds.push(kind);
-    }
-    kinds
 }
 
 #[cfg(test)]

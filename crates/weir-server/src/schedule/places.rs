@@ -1,5 +1,5 @@
-//! Places of scheduled runs in the whole house: one entry that all replicas change in turn, so that
-//! the bounds hold for everybody together and places go round among people.
+//! Places of scheduled runs in the whole installation: one entry that all replicas change in turn,
+//! so that the bounds hold for everybody together and places go round among people.
 //!
 //! What a replica holds ends by itself when the replica is gone.
 
@@ -13,11 +13,9 @@ use tokio::sync::Notify;
 use weir_core::ids::Timestamp;
 use weir_core::schedule::AgentRun;
 use weir_engine::ports::{
-    Clock, HOUR_MS, HousePlaces, PutOutcome, RecordEntry, Records, RunBeginOutcome, StoreError,
+    Clock, HOUR_MS, PutOutcome, RecordEntry, Records, RunBeginOutcome, SharedRunPlaces, StoreError,
 };
 use weir_install::user_space::UserSpace;
-
-use super::place_bounds;
 
 /// Kind and name of the entry.
 const KIND: &str = "agent_places";
@@ -28,12 +26,12 @@ const HELD_MS: u64 = 60_000;
 const TURN_MS: u64 = 30_000;
 /// Clocks of replicas may differ by so much.
 const CLOCKS_DIFFER_MS: u64 = 5 * 60 * 1000;
-/// Whoever waits asks again so often: other replicas tell nobody.
+/// How often a run that waits for a place asks again: other replicas tell nobody.
 const ASK_EVERY: Duration = Duration::from_secs(5);
 /// Tries at changing the entry while others change it.
 const TRIES_MAX: usize = 32;
 
-/// Who has places and who waits.
+/// The runs that have places, and those that wait for one.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 struct PlaceBoard {
     running: Vec<HeldPlace>,
@@ -68,10 +66,10 @@ impl PlaceBoard {
     fn take_place(
         &mut self,
         run: &PlaceRequest<'_>,
-        at_once: usize,
-        per_hour: usize,
+        bounds: PlaceBounds,
         now: Timestamp,
     ) -> RunBeginOutcome {
+        let PlaceBounds { at_once, per_hour } = bounds;
         if self.running.iter().any(|held| held.name == run.name) {
             return RunBeginOutcome::Begun;
         }
@@ -108,11 +106,20 @@ struct PlaceRequest<'a> {
     begins: bool,
 }
 
+/// How many runs there may be, of everybody together.
+#[derive(Clone, Copy)]
+struct PlaceBounds {
+    /// Under way at the same time.
+    at_once: usize,
+    /// Begun within an hour; 0: as many as there are.
+    per_hour: usize,
+}
+
 fn place_error(why: String) -> StoreError {
     StoreError::Io { doing: "looking for a place of a scheduled run".into(), why }
 }
 
-/// The board of the house, as this process sees it.
+/// The board of the installation, as this process sees it.
 pub(super) struct RunPlaces {
     records: Arc<dyn Records>,
     clock: Arc<dyn Clock>,
@@ -186,34 +193,33 @@ impl RunPlaces {
     }
 }
 
-/// The house as the scheduler of one person sees it.
-pub(super) struct HouseOfPeople {
+/// The installation as the scheduler of one person sees it.
+pub(super) struct ServerPlaces {
     places: Arc<RunPlaces>,
-    home: Arc<UserSpace>,
+    space: Arc<UserSpace>,
 }
 
-impl HouseOfPeople {
-    pub(super) fn new(places: Arc<RunPlaces>, home: Arc<UserSpace>) -> HouseOfPeople {
-        HouseOfPeople { places, home }
+impl ServerPlaces {
+    pub(super) fn new(places: Arc<RunPlaces>, space: Arc<UserSpace>) -> ServerPlaces {
+        ServerPlaces { places, space }
     }
 
     fn run_name(&self, run: &AgentRun) -> String {
-        format!("{}/{}/{}", self.home.person(), run.agent, run.tick)
+        format!("{}/{}/{}", self.space.person(), run.agent, run.tick)
     }
 }
 
 #[async_trait]
-impl HousePlaces for HouseOfPeople {
+impl SharedRunPlaces for ServerPlaces {
     async fn take_place(&self, run: &AgentRun) -> Result<RunBeginOutcome, StoreError> {
-        let (at_once, per_hour) =
-            place_bounds(self.home.as_ref()).map_err(|error| place_error(error.to_string()))?;
+        let settings =
+            self.space.schedule_bounds().map_err(|error| place_error(error.to_string()))?;
+        let bounds = PlaceBounds { at_once: settings.at_once, per_hour: settings.per_hour };
         let name = self.run_name(run);
-        let person = self.home.person().as_str();
+        let person = self.space.person().as_str();
         let taker = PlaceRequest { name: &name, person, begins: run.started.is_none() };
-        let begin = self
-            .places
-            .change_board(|board, now| board.take_place(&taker, at_once, per_hour, now))
-            .await?;
+        let begin =
+            self.places.change_board(|board, now| board.take_place(&taker, bounds, now)).await?;
         if begin == RunBeginOutcome::Begun {
             self.places.lock_held().insert(name);
         }
@@ -246,14 +252,13 @@ impl HousePlaces for HouseOfPeople {
 mod tests {
     use super::*;
 
-    fn take(
-        board: &mut PlaceBoard,
-        name: &str,
-        bounds: (usize, usize),
-        now: u64,
-    ) -> RunBeginOutcome {
+    fn take(board: &mut PlaceBoard, name: &str, bounds: PlaceBounds, now: u64) -> RunBeginOutcome {
         let person = name.split('/').next().unwrap_or_default();
-        board.take_place(&PlaceRequest { name, person, begins: true }, bounds.0, bounds.1, at(now))
+        board.take_place(&PlaceRequest { name, person, begins: true }, bounds, at(now))
+    }
+
+    fn bounds(at_once: usize, per_hour: usize) -> PlaceBounds {
+        PlaceBounds { at_once, per_hour }
     }
 
     fn at(seconds: u64) -> Timestamp {
@@ -263,42 +268,50 @@ mod tests {
     #[test]
     fn s8_places_go_round_among_people() {
         let mut board = PlaceBoard::default();
-        assert_eq!(take(&mut board, "ann/a", (2, 0), 0), RunBeginOutcome::Begun);
-        assert_eq!(take(&mut board, "ann/b", (2, 0), 0), RunBeginOutcome::Begun);
+        assert_eq!(take(&mut board, "ann/a", bounds(2, 0), 0), RunBeginOutcome::Begun);
+        assert_eq!(take(&mut board, "ann/b", bounds(2, 0), 0), RunBeginOutcome::Begun);
         // Ann waits with her third before Bob comes, and has one turn, whatever she has waiting.
         for run in ["ann/c", "ann/d", "bob/a"] {
-            assert_eq!(take(&mut board, run, (2, 0), 1), RunBeginOutcome::Full);
+            assert_eq!(take(&mut board, run, bounds(2, 0), 1), RunBeginOutcome::Full);
         }
         board.running.remove(0);
-        assert_eq!(take(&mut board, "bob/a", (2, 0), 2), RunBeginOutcome::Full, "it is Ann's turn");
-        assert_eq!(take(&mut board, "ann/c", (2, 0), 2), RunBeginOutcome::Begun);
-        assert_eq!(take(&mut board, "ann/d", (2, 0), 2), RunBeginOutcome::Full);
+        assert_eq!(
+            take(&mut board, "bob/a", bounds(2, 0), 2),
+            RunBeginOutcome::Full,
+            "it is Ann's turn"
+        );
+        assert_eq!(take(&mut board, "ann/c", bounds(2, 0), 2), RunBeginOutcome::Begun);
+        assert_eq!(take(&mut board, "ann/d", bounds(2, 0), 2), RunBeginOutcome::Full);
         board.running.remove(0);
-        assert_eq!(take(&mut board, "ann/d", (2, 0), 3), RunBeginOutcome::Full, "it is Bob's turn");
-        assert_eq!(take(&mut board, "bob/a", (2, 0), 3), RunBeginOutcome::Begun);
+        assert_eq!(
+            take(&mut board, "ann/d", bounds(2, 0), 3),
+            RunBeginOutcome::Full,
+            "it is Bob's turn"
+        );
+        assert_eq!(take(&mut board, "bob/a", bounds(2, 0), 3), RunBeginOutcome::Begun);
     }
 
     #[test]
     fn s8_whoever_is_gone_keeps_neither_place_nor_turn() {
         let mut board = PlaceBoard::default();
-        assert_eq!(take(&mut board, "ann/a", (1, 0), 0), RunBeginOutcome::Begun);
-        assert_eq!(take(&mut board, "bob/a", (1, 0), 0), RunBeginOutcome::Full);
+        assert_eq!(take(&mut board, "ann/a", bounds(1, 0), 0), RunBeginOutcome::Begun);
+        assert_eq!(take(&mut board, "bob/a", bounds(1, 0), 0), RunBeginOutcome::Full);
         let mut board = board.without_expired(at(61));
-        assert_eq!(take(&mut board, "cyd/a", (1, 0), 61), RunBeginOutcome::Begun);
+        assert_eq!(take(&mut board, "cyd/a", bounds(1, 0), 61), RunBeginOutcome::Begun);
     }
 
     #[test]
     fn d9_what_a_clock_noted_that_ran_ahead_fills_nothing_once_it_is_set_back() {
         let years = 3 * 365 * 86_400;
         let mut board = PlaceBoard::default();
-        assert_eq!(take(&mut board, "ann/a", (1, 1), years), RunBeginOutcome::Begun);
+        assert_eq!(take(&mut board, "ann/a", bounds(1, 1), years), RunBeginOutcome::Begun);
         assert_eq!(
-            take(&mut board, "bob/a", (1, 1), years),
+            take(&mut board, "bob/a", bounds(1, 1), years),
             RunBeginOutcome::HourFull { until: at(years + 3_600) }
         );
         let mut board = board.without_expired(at(100));
         assert_eq!(board, PlaceBoard::default());
-        assert_eq!(take(&mut board, "bob/a", (1, 1), 100), RunBeginOutcome::Begun);
+        assert_eq!(take(&mut board, "bob/a", bounds(1, 1), 100), RunBeginOutcome::Begun);
         // A replica whose clock is a minute behind takes nothing from the others.
         assert_eq!(board.clone().without_expired(at(40)), board);
     }
@@ -306,11 +319,11 @@ mod tests {
     #[test]
     fn s8_runs_of_an_hour_are_bounded_for_all_together() {
         let mut board = PlaceBoard::default();
-        assert_eq!(take(&mut board, "ann/a", (9, 2), 0), RunBeginOutcome::Begun);
-        assert_eq!(take(&mut board, "bob/a", (9, 2), 600), RunBeginOutcome::Begun);
+        assert_eq!(take(&mut board, "ann/a", bounds(9, 2), 0), RunBeginOutcome::Begun);
+        assert_eq!(take(&mut board, "bob/a", bounds(9, 2), 600), RunBeginOutcome::Begun);
         let full = RunBeginOutcome::HourFull { until: at(3_600) };
-        assert_eq!(take(&mut board, "cyd/a", (9, 2), 700), full);
+        assert_eq!(take(&mut board, "cyd/a", bounds(9, 2), 700), full);
         let mut board = board.without_expired(at(3_601));
-        assert_eq!(take(&mut board, "cyd/a", (9, 2), 3_601), RunBeginOutcome::Begun);
+        assert_eq!(take(&mut board, "cyd/a", bounds(9, 2), 3_601), RunBeginOutcome::Begun);
     }
 }

@@ -15,7 +15,7 @@ const ALL_MAX: usize = 20_000;
 /// Frames that one person may send over all their sockets, a minute.
 pub(crate) const FRAMES_A_MINUTE: u32 = 1_200;
 
-/// Whoever listens.
+/// How many connections listen, in all and for each person.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct ListenerCounts {
     open: Arc<Mutex<HashMap<PersonId, usize>>>,

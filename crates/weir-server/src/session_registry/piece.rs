@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use weir_core::ids::Seq;
 use weir_engine::hub::SignalKind;
 use weir_engine::ports::SignalLine;
-use weir_install::failure::HouseError;
+use weir_install::failure::InstallationError;
 use weir_install::seal::SecretSeal;
 
 use super::SessionKey;
@@ -22,7 +22,7 @@ pub(crate) const TEXT_BYTES_MAX: usize = 4_800;
 pub(crate) struct SignalChunk {
     /// It comes after this fact and before the next.
     pub(crate) after: Seq,
-    /// What it is about.
+    /// The kind of the signal.
     pub(crate) kind: SignalKind,
     /// Turn or call.
     pub(crate) subject: String,
@@ -50,7 +50,7 @@ enum ChunkKind {
     Output,
 }
 
-/// Makes the seal of each line from the key of the house.
+/// Makes the seal of each line from the key of the installation.
 pub(crate) struct LineSeals(hmac::Key);
 
 /// The seal of one line, for one session.
@@ -82,7 +82,7 @@ impl SignalChunk {
 }
 
 impl LineSeals {
-    /// From the key that the replicas of a house share.
+    /// From the key that the replicas of an installation share.
     pub(crate) fn new(key: &[u8; 32]) -> LineSeals {
         LineSeals(hmac::Key::new(hmac::HMAC_SHA256, key))
     }
@@ -95,11 +95,11 @@ impl LineSeals {
         &self,
         key: &SessionKey,
         line: &SignalLine,
-    ) -> Result<LineSeal, HouseError> {
+    ) -> Result<LineSeal, InstallationError> {
         let name = format!("signals {} {}", line.to, line.number);
         let made = hmac::sign(&self.0, name.as_bytes());
         let bytes = <&[u8; 32]>::try_from(made.as_ref())
-            .map_err(|_| HouseError::Failed("the key of a line cannot be made".into()))?;
+            .map_err(|_| InstallationError::Failed("the key of a line cannot be made".into()))?;
         Ok(LineSeal { seal: SecretSeal::new(bytes)?, key: key.clone() })
     }
 }
@@ -109,7 +109,11 @@ impl LineSeal {
     ///
     /// # Errors
     /// The system gives no random bytes.
-    pub(crate) fn seal_chunk(&self, n: u64, piece: &SignalChunk) -> Result<String, HouseError> {
+    pub(crate) fn seal_chunk(
+        &self,
+        n: u64,
+        piece: &SignalChunk,
+    ) -> Result<String, InstallationError> {
         let SignalChunk { after, subject, at, .. } = piece;
         let kind = match piece.kind {
             SignalKind::Text => ChunkKind::Text,
@@ -117,7 +121,8 @@ impl LineSeal {
             SignalKind::Output => ChunkKind::Output,
         };
         let head = ChunkHeader { after: *after, kind, subject: subject.into(), at: *at };
-        let head = serde_json::to_string(&head).map_err(|e| HouseError::Failed(e.to_string()))?;
+        let head =
+            serde_json::to_string(&head).map_err(|e| InstallationError::Failed(e.to_string()))?;
         self.seal.seal(&self.seal_place(n), &format!("{head}\n{}", piece.text))
     }
 
@@ -125,9 +130,10 @@ impl LineSeal {
     ///
     /// # Errors
     /// It was sealed with another key, for another line or session, or as another piece.
-    pub(crate) fn open_chunk(&self, n: u64, body: &str) -> Result<SignalChunk, HouseError> {
+    pub(crate) fn open_chunk(&self, n: u64, body: &str) -> Result<SignalChunk, InstallationError> {
         let opened = self.seal.open(&self.seal_place(n), body)?;
-        let unclear = || HouseError::Failed("it has another form: another version of Weir".into());
+        let unclear =
+            || InstallationError::Failed("it has another form: another version of Weir".into());
         let (head, text) = opened.split_once('\n').ok_or_else(unclear)?;
         let head: ChunkHeader<'_> = serde_json::from_str(head).map_err(|_| unclear())?;
         let kind = match head.kind {

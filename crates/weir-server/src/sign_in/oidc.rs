@@ -45,7 +45,7 @@ pub(crate) struct IdentityProvider {
     pub(crate) client_secret: String,
     /// What the button on the sign-in page says.
     pub(crate) label: String,
-    /// Whoever has no account gets one.
+    /// Whether a person who has no account gets one.
     #[serde(default)]
     pub(crate) makes_accounts: bool,
 }
@@ -176,8 +176,7 @@ fn is_safe(url: &Url) -> bool {
 fn build_http_client() -> HandlerResult<reqwest::Client> {
     reqwest::Client::builder()
         .tls_backend_preconfigured(
-            crate::notify::further::tls_client_config()
-                .map_err(ProblemDetails::internal_failure)?,
+            crate::notify::sender::tls_client_config().map_err(ProblemDetails::internal_failure)?,
         )
         .timeout(PATIENCE)
         // What a redirect leads to was not configured.
@@ -251,7 +250,7 @@ pub(crate) async fn begin_authorization(
     headers: &HeaderMap,
     next: &str,
 ) -> HandlerResult<AuthorizationRedirect> {
-    let shelf = &app.doorman.shelf;
+    let shelf = &app.auth.shelf;
     let provider =
         find_provider(shelf).await?.ok_or_else(|| ProblemDetails::not_found("a provider"))?;
     let found = discover_endpoints(&build_http_client()?, &provider).await?;
@@ -293,7 +292,7 @@ pub(crate) async fn finish_authorization(
     door: &SignInContext<'_>,
     back: &AuthorizationCallback,
 ) -> HandlerResult<(CompletedLogin, String)> {
-    let shelf = &door.app.doorman.shelf;
+    let shelf = &door.app.auth.shelf;
     let state = back.state.as_deref().unwrap_or_default();
     let kept = cookies::read_cookie(door.headers, cookies::errand_name(door.app));
     if state.is_empty() || kept != Some(state) {
@@ -373,7 +372,7 @@ async fn find_claimed_person(
     provider: &IdentityProvider,
     claims: &IdTokenClaims,
 ) -> HandlerResult<Person> {
-    let shelf = &door.app.doorman.shelf;
+    let shelf = &door.app.auth.shelf;
     let issuer = provider.issuer.trim_end_matches('/');
     let subject = secret::secret_digest(&format!("{issuer}\n{}", claims.sub));
     if let Some(kept) = shelf.get::<PersonId>(SUBJECT, &subject).await? {
@@ -402,7 +401,7 @@ async fn find_claimed_person(
 
 /// A new account, by what the provider calls them. A name that is taken is never given to them.
 async fn new_account(door: &SignInContext<'_>, claims: &IdTokenClaims) -> HandlerResult<Person> {
-    let shelf = &door.app.doorman.shelf;
+    let shelf = &door.app.auth.shelf;
     let wish = claims.preferred_username.as_deref().or(claims.email.as_deref()).unwrap_or("person");
     let wish = wish.split('@').next().unwrap_or_default().to_ascii_lowercase();
     let plain: String =

@@ -4,6 +4,7 @@ use axum::extract::Path;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use rust_embed::EmbeddedFile;
+use serde::Deserialize;
 
 use crate::page::assets::{AssetFiles, HASH_CHARACTERS, VERSION, encode_hex};
 use crate::problem::ProblemDetails;
@@ -14,7 +15,17 @@ pub(crate) fn asset_routes() -> Vec<Route> {
     vec![Route::get("/assets/{version}/{*file}", get_asset).access(RouteAccess::Anyone)]
 }
 
-async fn get_asset(Path((version, name)): Path<(String, String)>, headers: HeaderMap) -> Response {
+/// A file as addresses name it, with the state of the program that the page was made by.
+#[derive(Debug, Deserialize)]
+struct AssetPath {
+    version: String,
+    file: String,
+}
+
+async fn get_asset(
+    Path(AssetPath { version, file: name }): Path<AssetPath>,
+    headers: HeaderMap,
+) -> Response {
     match AssetFiles::get(&name) {
         Some(file) => asset_response(&file, &name, version == VERSION.as_str(), &headers),
         None => ProblemDetails::not_found(format!("the file {name:?}")).into_response(),

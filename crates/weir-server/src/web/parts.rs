@@ -7,6 +7,7 @@ use weir_core::ids::Timestamp;
 
 use crate::caller::Caller;
 use crate::page::render_page_head;
+use crate::web::controls::{ButtonLook, post_form, submit_button};
 use crate::web::side;
 
 pub(crate) use crate::page::{bare_with, render_icon};
@@ -56,7 +57,7 @@ pub(crate) fn page_with(
 /// What stands in the head of a page, and where it is among the others.
 #[derive(Clone, Copy)]
 pub(crate) struct PageHead<'a> {
-    /// What it is called.
+    /// The title of the page.
     pub(crate) title: &'a str,
     /// The path of the entry of the navigation that is marked.
     pub(crate) here: &'a str,
@@ -108,14 +109,13 @@ fn render_top_bar(caller: &Caller, title: &str) -> Markup {
             button.icon-button id="theme" type="button" hidden aria-label="Theme" {
                 (render_icon("theme"))
             }
-            form.stop-all method="post" action="/pause" {
-                (csrf_input(caller))
+            (post_form(caller, "/pause", "stop-all", &html! {
                 button.btn.stop type="submit"
                     title="Kill switch: stops all your work and prevents new runs" {
                     (render_icon("stop")) span.wide { "Stop all" }
                     span.unseen { " work (kill switch)" }
                 }
-            }
+            }))
         }
     }
 }
@@ -154,10 +154,9 @@ fn render_navigation(caller: &Caller, here: &str, chats: &Markup) -> Markup {
                 a href="/account" aria-current=[(here == "/account").then_some("page")] {
                     (render_icon("account")) span { (caller.person.display_name()) }
                 }
-                form method="post" action="/signout" {
-                    (csrf_input(caller))
-                    button.btn.quiet type="submit" { "Sign out" }
-                }
+                (post_form(caller, "/signout", "", &html! {
+                    (submit_button(ButtonLook::Quiet, "Sign out"))
+                }))
             }
         }
     }
@@ -168,10 +167,9 @@ fn paused_bar(caller: &Caller) -> Markup {
     html! {
         div.notice.bad.paused id="paused" role="status" hidden {
             p {}
-            form method="post" action="/release" {
-                (csrf_input(caller))
-                button.btn type="submit" { "Release" }
-            }
+            (post_form(caller, "/release", "", &html! {
+                (submit_button(ButtonLook::Plain, "Release"))
+            }))
         }
     }
 }
@@ -179,11 +177,6 @@ fn paused_bar(caller: &Caller) -> Markup {
 /// Says that the server cannot do its work. Filled in by `frame.js`; without it each refusal says so.
 fn amiss_bar() -> Markup {
     html! { div.notice.bad.paused id="amiss" role="alert" hidden { p {} } }
-}
-
-/// What every form that changes something carries.
-pub(crate) fn csrf_input(caller: &Caller) -> Markup {
-    html! { input type="hidden" name="csrf" value=(caller.csrf_token()); }
 }
 
 /// A moment: absolute for machines and on hover, in words for people.

@@ -8,10 +8,9 @@ use weir_core::view::plain::visible_text;
 use weir_engine::ports::SessionFilter;
 
 use crate::api::sessions::{ListQuery, list_sessions};
-use crate::app::App;
-use crate::caller::Caller;
 use crate::live::title;
 use crate::problem::HandlerResult;
+use crate::request::CallerSpace;
 use crate::web::parts::render_icon;
 
 /// Chats that are listed.
@@ -39,10 +38,10 @@ fn title_or_default(title: &str) -> String {
 /// # Errors
 /// The database refuses.
 pub(crate) async fn load_side_chats(
-    app: &App,
-    caller: &Caller,
+    owner: &CallerSpace,
     words: &str,
 ) -> HandlerResult<Vec<SideChat>> {
+    let CallerSpace { app, space, .. } = owner;
     if !words.trim().is_empty() {
         let query = ListQuery {
             limit: Some(SHOWN),
@@ -50,7 +49,7 @@ pub(crate) async fn load_side_chats(
             archived: Some(false),
             ..ListQuery::default()
         };
-        let found = list_sessions(app, caller, query).await?.items.into_iter();
+        let found = list_sessions(owner, query).await?.items.into_iter();
         let line = found.map(|line| SideChat {
             title: title_or_default(&line.title),
             pinned: line.pinned,
@@ -58,11 +57,10 @@ pub(crate) async fn load_side_chats(
         });
         return Ok(line.collect());
     }
-    let home = app.home(&caller.person).await?;
-    let kept = title::load_all_chats(app, home.as_ref()).await?;
+    let kept = title::load_all_chats(app, space.as_ref()).await?;
     let filter = SessionFilter { workspace: None, limit: Some(LOOKED_AT) };
     let mut lines = Vec::new();
-    for meta in home.store().list_sessions(&filter).await? {
+    for meta in space.store().list_sessions(&filter).await? {
         let chat = kept.get(meta.id.as_str()).cloned().unwrap_or_default();
         if meta.facts == 0 || child::parent_of(&meta.id).is_some() || chat.archived {
             continue;

@@ -1,5 +1,25 @@
-//! Tests of what others see of this crate: rendering (S12, Z10).
+//! What others see of this crate: `weir serve` as people, programs and attackers meet it, the real
+//! program in an installation of its own; and rendering (S12, Z10).
 
+mod agents;
+mod attach;
+mod bad_input;
+mod chat;
 mod checker;
+mod complete;
+mod condense;
+mod container;
 mod cost;
+mod database_away;
+mod files;
+mod live;
+mod mail;
+mod models;
+mod operations;
+mod people;
+mod render;
+mod replicas;
+mod settings;
+mod store;
+mod tenants;
 mod vectors;

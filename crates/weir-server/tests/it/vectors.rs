@@ -2,6 +2,7 @@
 //! text reaches a page.
 
 use proptest::prelude::*;
+use weir_core::view::markdown_cut::split_blocks;
 use weir_server::render;
 
 use crate::checker::faults;
@@ -38,9 +39,7 @@ fn every_way(text: &str) -> Vec<String> {
         ["rust", "html", "js", "css", "diff", "", text]
             .map(|name| render::render_code(text, name).0),
     );
-    all.extend(
-        render::split_blocks(text).into_iter().map(|block| render::render_markdown(block).0),
-    );
+    all.extend(split_blocks(text).into_iter().map(|block| render::render_markdown(block).0));
     all
 }
 
@@ -176,11 +175,11 @@ proptest! {
     fn s12_blocks_together_are_the_text_and_finished_ones_stay(
         text in pieces(), cut in any::<prop::sample::Index>(),
     ) {
-        let whole = render::split_blocks(&text);
+        let whole = split_blocks(&text);
         prop_assert_eq!(whole.concat(), text.clone());
         let ends: Vec<usize> = text.char_indices().map(|(at, _)| at).chain([text.len()]).collect();
         let prefix = &text[..*cut.get(&ends)];
-        let before = render::split_blocks(prefix);
+        let before = split_blocks(prefix);
         let finished = &before[..before.len().saturating_sub(1)];
         prop_assert_eq!(finished, &whole[..finished.len().min(whole.len())], "{:?} in {:?}", prefix, text);
     }

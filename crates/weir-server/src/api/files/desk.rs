@@ -60,7 +60,7 @@ pub(crate) struct FileLine {
 /// A folder.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub(crate) struct FolderListing {
-    /// Which; empty: the person's own.
+    /// The path of the folder; empty: the person's own.
     pub(crate) path: String,
     /// What is in it: folders first, then by name.
     pub(crate) items: Vec<FileLine>,
@@ -86,6 +86,15 @@ pub(crate) struct OpenedFile {
     pub(crate) path: String,
     /// Its size in bytes when it was opened.
     pub(crate) bytes: u64,
+}
+
+/// A file that was read.
+#[derive(Debug)]
+pub(crate) struct FileBytes {
+    /// Its path below the folder.
+    pub(crate) path: String,
+    /// What stands in it.
+    pub(crate) bytes: Arc<[u8]>,
 }
 
 /// What a path holds.
@@ -164,10 +173,10 @@ impl PersonFolder {
     }
 
     /// The bytes of a file, at most `max`.
-    pub(crate) fn read_file(&self, path: &str, max: u64) -> HandlerResult<Arc<[u8]>> {
+    pub(crate) fn read_file(&self, path: &str, max: u64) -> HandlerResult<FileBytes> {
         let at = self.judge_path(path, PathAccess::Read)?;
         match self.workspace.read(&at, max).map_err(problem_from_file_error)? {
-            FileContent::File { bytes, .. } => Ok(bytes),
+            FileContent::File { bytes, .. } => Ok(FileBytes { path: at.path, bytes }),
             FileContent::Absent => Err(ProblemDetails::not_found(at.path)),
             FileContent::Folder | FileContent::Link { .. } => {
                 Err(ProblemDetails::bad_request(format!("{} is no file", at.path)))

@@ -1,8 +1,10 @@
 //! What a session holds: pictures and documents, full results of calls, the whole as a file; and
 //! files that wait to be said.
 
+use std::ops::ControlFlow;
+
 use axum::Json;
-use axum::extract::{Multipart, Path, Query, State};
+use axum::extract::{Multipart, Path, Query};
 use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
 use schemars::JsonSchema;
@@ -12,19 +14,15 @@ use weir_core::event::Event;
 use weir_core::ids::{BlobId, CallId, SessionId};
 use weir_core::message::{MessageBlock, plain_text};
 use weir_engine::attach::FILE_BYTES_MAX;
+use weir_engine::engine::visit_records;
 use weir_engine::ledger::fact_of;
 use weir_engine::ports::Store;
 use weir_install::sessions::ExportFormat;
 
-use super::find_own_session;
-use crate::app::App;
-use crate::caller::Caller;
 use crate::live::uploads::{self, UploadedFile};
 use crate::problem::{HandlerResult, ProblemDetails};
+use crate::request::{CallerSession, CallerSpace};
 use crate::route::Route;
-
-/// Facts read at once.
-const READ_BATCH: usize = 4_096;
 /// Files of one upload.
 const FILES_MAX: usize = 20;
 /// Bytes of one upload, with what is around the files.
@@ -89,19 +87,13 @@ async fn find_in_journal<T>(
     id: &SessionId,
     mut look: impl FnMut(&Event) -> Option<T>,
 ) -> HandlerResult<Option<T>> {
-    let mut from = 1;
-    loop {
-        let records = store.read_records(id, from, READ_BATCH).await?;
-        for record in &records {
-            if let Some(found) = look(fact_of(record)?.event.as_ref()) {
-                return Ok(Some(found));
-            }
-        }
-        from += records.len() as u64;
-        if records.len() < READ_BATCH {
-            return Ok(None);
-        }
-    }
+    let found = visit_records(store, id, 1, |record| {
+        Ok(match look(fact_of(record)?.event.as_ref()) {
+            Some(found) => ControlFlow::Break(found),
+            None => ControlFlow::Continue(()),
+        })
+    });
+    Ok(found.await?)
 }
 
 /// Media type and name of a blob that a fact names.
@@ -154,13 +146,17 @@ pub(crate) fn blob_response(bytes: Vec<u8>, media: &str, name: Option<&str>) -> 
     response
 }
 
+/// What an address names besides the session.
+#[derive(Debug, Deserialize)]
+struct BlobPath {
+    blob: String,
+}
+
 async fn get_blob(
-    State(app): State<App>,
-    caller: Caller,
-    Path((id, blob)): Path<(String, String)>,
+    CallerSession { owner, id, .. }: CallerSession,
+    Path(BlobPath { blob }): Path<BlobPath>,
 ) -> HandlerResult<Response> {
-    let id = find_own_session(&app, &caller, &id).await?;
-    blob_of(&app, &caller, &id, &BlobId::new(blob)).await
+    blob_of(&owner, &id, &BlobId::new(blob)).await
 }
 
 /// A blob, if the session's journal names it.
@@ -168,12 +164,12 @@ async fn get_blob(
 /// # Errors
 /// It does not.
 pub(crate) async fn blob_of(
-    app: &App,
-    caller: &Caller,
+    owner: &CallerSpace,
     id: &SessionId,
     blob: &BlobId,
 ) -> HandlerResult<Response> {
-    let store = app.home(&caller.person).await?.store();
+    let CallerSpace { space, .. } = owner;
+    let store = space.store();
     let found =
         find_in_journal(store.as_ref(), id, |event| blob_media_and_name(event, blob)).await?;
     let (media, name) = found.ok_or_else(|| ProblemDetails::not_found(format!("blob {blob}")))?;
@@ -181,15 +177,20 @@ pub(crate) async fn blob_of(
     Ok(blob_response(bytes.to_vec(), &media, name.as_deref()))
 }
 
+/// What an address names besides the session.
+#[derive(Debug, Deserialize)]
+struct CallPath {
+    call: String,
+}
+
 async fn get_call_result(
-    State(app): State<App>,
-    caller: Caller,
-    Path((id, call)): Path<(String, String)>,
+    CallerSession { owner, id, .. }: CallerSession,
+    Path(CallPath { call }): Path<CallPath>,
 ) -> HandlerResult<Json<CallResult>> {
-    let id = find_own_session(&app, &caller, &id).await?;
+    let CallerSpace { space, .. } = &owner;
     let missing = || ProblemDetails::not_found(format!("a result of call {call}"));
     let call: CallId = call.parse().map_err(|_| missing())?;
-    let store = app.home(&caller.person).await?.store();
+    let store = space.store();
     let found = find_in_journal(store.as_ref(), &id, |event| match event {
         Event::CallFinished(f) if f.call == call => Some(f.clone()),
         _ => None,
@@ -211,12 +212,10 @@ async fn get_call_result(
 }
 
 async fn export_session(
-    State(app): State<App>,
-    caller: Caller,
-    Path(id): Path<String>,
+    CallerSession { owner, id, .. }: CallerSession,
     Query(query): Query<ExportQuery>,
 ) -> HandlerResult<Response> {
-    let id = find_own_session(&app, &caller, &id).await?;
+    let CallerSpace { space, .. } = &owner;
     let (format, media, ending) = match query.format.as_deref().unwrap_or("jsonl") {
         "jsonl" => (ExportFormat::Jsonl, "application/x-ndjson", "jsonl"),
         "markdown" => (ExportFormat::Markdown, "text/markdown; charset=utf-8", "md"),
@@ -228,17 +227,14 @@ async fn export_session(
             )));
         }
     };
-    let home = app.home(&caller.person).await?;
-    let bytes = home.export_session(&id, format).await?;
+    let bytes = space.export_session(&id, format).await?;
     Ok(blob_response(bytes, media, Some(&format!("{id}.{ending}"))))
 }
 
 async fn upload_attachments(
-    State(app): State<App>,
-    caller: Caller,
+    CallerSpace { app, space, .. }: CallerSpace,
     mut parts: Multipart,
 ) -> HandlerResult<(StatusCode, Json<Vec<UploadedFile>>)> {
-    let home = app.home(&caller.person).await?;
     let mut done = Vec::new();
     let broken = |error: axum::extract::multipart::MultipartError| {
         ProblemDetails::bad_request(error.body_text())
@@ -262,7 +258,7 @@ async fn upload_attachments(
             }
             bytes.extend_from_slice(&chunk);
         }
-        done.push(uploads::store_upload(&app, home.as_ref(), &name, bytes.into()).await?);
+        done.push(uploads::store_upload(&app, space.as_ref(), &name, bytes.into()).await?);
     }
     if done.is_empty() {
         return Err(ProblemDetails::bad_request("there is no file in it: send a form with files"));
@@ -271,12 +267,10 @@ async fn upload_attachments(
 }
 
 async fn forget_attachment(
-    State(app): State<App>,
-    caller: Caller,
+    CallerSpace { app, space, .. }: CallerSpace,
     Path(id): Path<String>,
 ) -> HandlerResult<StatusCode> {
-    let home = app.home(&caller.person).await?;
-    match uploads::forget_upload(&app, home.as_ref(), &id).await? {
+    match uploads::forget_upload(&app, space.as_ref(), &id).await? {
         true => Ok(StatusCode::NO_CONTENT),
         false => Err(ProblemDetails::not_found(format!("attachment {id}"))),
     }

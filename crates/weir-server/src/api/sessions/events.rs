@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::time::Duration;
 
-use axum::extract::{Path, Query, State};
+use axum::extract::Query;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use futures::Stream;
 use http::HeaderMap;
@@ -14,8 +14,9 @@ use weir_core::ids::Seq;
 
 use crate::app::App;
 use crate::caller::Caller;
-use crate::live::{SessionFeed, SessionRequest};
+use crate::live::SessionFeed;
 use crate::problem::{HandlerResult, ProblemDetails};
+use crate::request::{CallerSession, CallerSpace};
 use crate::route::Route;
 use crate::session_registry::listeners::ListenerSlot;
 
@@ -32,7 +33,7 @@ pub(crate) fn session_event_routes() -> Vec<Route> {
     ]
 }
 
-/// From where.
+/// The place from which events are sent.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct EventsQuery {
@@ -41,9 +42,7 @@ pub(crate) struct EventsQuery {
 }
 
 async fn stream_session_events(
-    State(app): State<App>,
-    caller: Caller,
-    Path(id): Path<String>,
+    session: CallerSession,
     Query(query): Query<EventsQuery>,
     headers: HeaderMap,
 ) -> HandlerResult<Sse<impl Stream<Item = Result<Event, Infallible>>>> {
@@ -54,12 +53,9 @@ async fn stream_session_events(
             ProblemDetails::bad_request(format!("Last-Event-ID {last:?} is no place in a journal"))
         })?,
     };
-    let listener = app.rooms.listeners().claim_slot(&caller.person.id)?;
-    let home = app.home(&caller.person).await?;
-    let feed = app
-        .rooms
-        .open_feed(SessionRequest::new(&app, &home, &weir_core::ids::SessionId::new(id)), after)
-        .await?;
+    let CallerSession { owner: CallerSpace { app, caller, space }, meta, .. } = session;
+    let listener = app.sessions.listeners().claim_slot(&caller.person.id)?;
+    let feed = app.sessions.open_feed(&app, &space, &meta, after)?;
     let told = SessionEventStream { app, caller, feed, _listener: listener, over: false };
     let stream = futures::stream::unfold(told, SessionEventStream::next);
     Ok(Sse::new(stream).keep_alive(KeepAlive::new().interval(HEARTBEAT).text("here")))
@@ -80,7 +76,7 @@ impl SessionEventStream {
         }
         let update = tokio::select! {
             update = self.feed.next() => update,
-            () = self.app.doorman.wait_until_revoked(&self.caller) => return None,
+            () = self.app.auth.wait_until_revoked(&self.caller) => return None,
         };
         let (event, over) = match update {
             Ok(None) => return None,

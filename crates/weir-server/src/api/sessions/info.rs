@@ -1,7 +1,5 @@
 //! A session as lists and its own address tell it.
 
-use std::sync::Arc;
-
 use schemars::JsonSchema;
 use serde::Serialize;
 use weir_core::governance::lease::LeaseGrant;
@@ -11,21 +9,20 @@ use weir_core::model::Usage;
 use weir_core::profile::PermissionMode;
 use weir_core::tool::PlanItem;
 use weir_engine::ports::SessionMeta;
-use weir_install::user_space::UserSpace;
 
 use crate::api::approvals::{ApprovalInboxItem, waiting_of};
-use crate::app::App;
 use crate::live::fold;
 use crate::live::title::{self, ChatMetadata};
 use crate::live::{SessionKey, recovery};
-use crate::problem::{HandlerResult, ProblemDetails};
+use crate::problem::HandlerResult;
+use crate::request::CallerSpace;
 
 /// A session in a list.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub(crate) struct SessionLine {
     /// Its name.
     pub(crate) id: SessionId,
-    /// What it is called.
+    /// The name of the session.
     pub(crate) title: String,
     /// A person called it so.
     pub(crate) named: bool,
@@ -104,22 +101,19 @@ pub(crate) fn session_line(meta: SessionMeta, chat: ChatMetadata, is_broken: boo
     }
 }
 
-/// One session.
+/// One session, by what lists show of it now.
 ///
 /// # Errors
-/// There is none.
+/// Its journal cannot be read.
 pub(crate) async fn load_session_info(
-    app: &App,
-    home: &Arc<UserSpace>,
-    id: &SessionId,
+    owner: &CallerSpace,
+    meta: SessionMeta,
 ) -> HandlerResult<SessionInfo> {
-    let store = home.store();
-    let meta = store.session_meta(id).await?.filter(|meta| meta.facts > 0);
-    let meta = meta.ok_or_else(|| ProblemDetails::not_found(format!("session {id}")))?;
-    let key = SessionKey::for_session(home.as_ref(), id);
+    let CallerSpace { app, space, .. } = owner;
+    let key = SessionKey::for_session(space.as_ref(), &meta.id);
     let chat = title::load_chat(app, &key).await?;
     let is_broken = recovery::is_quarantined(app, &key).await?;
-    let folded = fold::load_session_fold(store.as_ref(), id).await?;
+    let folded = fold::load_session_fold(space.store().as_ref(), &meta.id).await?;
     let line = session_line(meta, chat, is_broken);
     let session = &folded.session;
     let text = |content: &[weir_core::message::MessageBlock]| plain_text(content);

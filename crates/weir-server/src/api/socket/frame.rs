@@ -103,7 +103,7 @@ pub(super) fn client_id(text: &str) -> Option<String> {
 pub(super) fn hello_frame(app: &App, caller: &Caller) -> Value {
     json!({
         "type": "hello",
-        "version": app.house.version(),
+        "version": app.installation.version(),
         "person": { "id": caller.person.id, "name": caller.person.name },
         "time": app.current_time(),
     })

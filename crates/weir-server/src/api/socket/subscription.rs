@@ -11,8 +11,9 @@ use super::frame::SessionView;
 use crate::app::App;
 use crate::caller::Caller;
 use crate::chat::{self, ChatFold, PageOperation};
-use crate::live::{SessionFeed, SessionRequest};
+use crate::live::SessionFeed;
 use crate::problem::HandlerResult;
+use crate::request::CallerSpace;
 
 /// How often streamed text changes a page at most.
 const FLUSH_EVERY: Duration = Duration::from_millis(50);
@@ -43,20 +44,21 @@ impl SessionSubscription {
         after: Seq,
         view: SessionView,
     ) -> HandlerResult<SessionSubscription> {
-        let home = app.home(&caller.person).await?;
+        let owner = CallerSpace::open_space(app, caller).await?;
+        let meta = owner.find_session(&session).await?;
         // The place is looked at first, also where the fold begins at the beginning.
-        let feed = app.rooms.open_feed(SessionRequest::new(app, &home, &session), after).await?;
+        let feed = app.sessions.open_feed(app, &owner.space, &meta, after)?;
         if view == SessionView::Events {
             return Ok(SessionSubscription { app: app.clone(), feed, after, page: None });
         }
-        let feed = app.rooms.open_feed(SessionRequest::new(app, &home, &session), 0).await?;
+        let feed = app.sessions.open_feed(app, &owner.space, &meta, 0)?;
         let acts = caller.may_write();
         let view = chat::ChatView { session, csrf: caller.csrf_token().into(), acts, back: None };
         let page = ChatPageState { fold: Box::new(ChatFold::new(view)), flush: Instant::now() };
         Ok(SessionSubscription { app: app.clone(), feed, after, page: Some(page) })
     }
 
-    /// Which session.
+    /// The name of the session.
     pub(super) fn session(&self) -> &SessionId {
         self.feed.session()
     }

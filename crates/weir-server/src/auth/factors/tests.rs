@@ -1,5 +1,5 @@
-//! What becomes of somebody's factors, and of the identity provider, when the key of the house is
-//! another than the one that their secrets were sealed with.
+//! What becomes of somebody's factors, and of the identity provider, when the key of the
+//! installation is another than the one that their secrets were sealed with.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -97,7 +97,7 @@ impl Clock for Still {
     }
 }
 
-/// The same records with the key of the house as it was, and with another.
+/// The same records with the key of the installation as it was, and with another.
 fn shelves() -> (TypedRecords, TypedRecords) {
     let records: Arc<dyn Records> = Arc::new(Drawer::default());
     let shelf = |key: u8| {

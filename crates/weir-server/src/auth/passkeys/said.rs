@@ -17,7 +17,7 @@ const HAS_KEY: u8 = 0x40;
 pub(super) struct ClientData {
     #[serde(rename = "type")]
     kind: String,
-    /// What it was asked to have signed.
+    /// The challenge that the authenticator was asked to have signed.
     pub(super) challenge: String,
     origin: String,
     #[serde(default, rename = "crossOrigin")]

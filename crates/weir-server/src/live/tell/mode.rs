@@ -6,15 +6,15 @@ use std::sync::Arc;
 use weir_core::input::PersonCommand;
 use weir_core::profile::PermissionMode;
 use weir_engine::engine::EngineError;
-use weir_install::user_space::SessionWish;
+use weir_install::user_space::SessionPreferences;
 
-use super::super::{SessionKey, SessionRequest, wishes};
+use super::super::{SessionKey, SessionRequest, bound_options};
 use crate::problem::{HandlerResult, ProblemDetails};
 use crate::session_registry::ServerSessions;
 
 /// The mode, where nothing else is wished for.
-fn only_permission_mode(wish: &SessionWish) -> Option<PermissionMode> {
-    let SessionWish { workspace, model, profile, thinking, permission, .. } = wish;
+fn only_permission_mode(preferences: &SessionPreferences) -> Option<PermissionMode> {
+    let SessionPreferences { workspace, model, profile, thinking, permission, .. } = preferences;
     let others = workspace.is_some() || model.is_some() || profile.is_some() || thinking.is_some();
     permission.filter(|_| !others)
 }
@@ -28,21 +28,23 @@ impl ServerSessions {
     pub(super) async fn mode_changed(
         &self,
         request: SessionRequest<'_>,
-        wish: &SessionWish,
+        preferences: &SessionPreferences,
     ) -> HandlerResult<bool> {
-        let SessionRequest { app, space: home, session: id } = request;
-        let (Some(_), Some(room)) =
-            (only_permission_mode(wish), self.find_session_here(home.as_ref(), id))
+        let SessionRequest { app, space, session: id } = request;
+        let (Some(_), Some(server_session)) =
+            (only_permission_mode(preferences), self.find_session_here(space.as_ref(), id))
         else {
             return Ok(false);
         };
-        let state = room.live.read_state(|state| (state.run, state.config.clone()));
+        let state = server_session.live.read_state(|state| (state.run, state.config.clone()));
         let (Some(_), Some(kept)) = state else { return Ok(false) };
         // What somebody may have is decided where all settings are, as between runs.
         let own =
-            wishes::load_bound_options(app, &SessionKey::for_session(home.as_ref(), id)).await?;
-        let wish = wishes::join_bound_options(wish.clone(), &own);
-        let mode = home.session_options(&wish, Some(kept.as_ref())).await?.config.permission;
+            bound_options::load_bound_options(app, &SessionKey::for_session(space.as_ref(), id))
+                .await?;
+        let preferences = bound_options::join_bound_options(preferences.clone(), &own);
+        let mode =
+            space.session_options(&preferences, Some(kept.as_ref())).await?.config.permission;
         if kept.permission == mode {
             return Ok(true);
         }
@@ -50,7 +52,7 @@ impl ServerSessions {
         config.permission = mode;
         let reason = format!("permission mode {mode}");
         let configure = PersonCommand::Configure { reason, config: Arc::new(config) };
-        match room.handle().tell_session(home.person().0.as_str(), configure).await {
+        match server_session.handle().tell_session(space.person().0.as_str(), configure).await {
             Ok(()) => Ok(true),
             Err(EngineError::Stopped) => Ok(false),
             Err(EngineError::Refused(_)) => Err(ProblemDetails::conflict(
@@ -67,17 +69,17 @@ mod tests {
 
     #[test]
     fn f1_only_the_mode_alone_changes_while_a_run_is_on() {
-        let mode = |permission| SessionWish { permission, ..SessionWish::default() };
+        let mode = |permission| SessionPreferences { permission, ..SessionPreferences::default() };
         let ask = Some(PermissionMode::Ask);
         let model = Some("a/b".to_owned());
-        for (wish, expected) in [
+        for (preferences, expected) in [
             (mode(None), None),
             (mode(ask), ask),
-            (SessionWish { model: model.clone(), ..mode(ask) }, None),
-            (SessionWish { profile: model.clone(), ..mode(ask) }, None),
-            (SessionWish { workspace: model, ..mode(ask) }, None),
+            (SessionPreferences { model: model.clone(), ..mode(ask) }, None),
+            (SessionPreferences { profile: model.clone(), ..mode(ask) }, None),
+            (SessionPreferences { workspace: model, ..mode(ask) }, None),
         ] {
-            assert_eq!(only_permission_mode(&wish), expected, "{wish:?}");
+            assert_eq!(only_permission_mode(&preferences), expected, "{preferences:?}");
         }
     }
 }

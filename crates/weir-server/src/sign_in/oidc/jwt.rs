@@ -19,7 +19,7 @@ const TOKEN_BYTES_MAX: usize = 64 * 1024;
 
 /// What is expected of a token.
 pub(super) struct ExpectedClaims<'a> {
-    /// Who made it.
+    /// The provider that the token must come from.
     pub(super) issuer: &'a str,
     /// For whom.
     pub(super) client_id: &'a str,
@@ -56,7 +56,7 @@ pub(super) struct IdTokenClaims {
     /// Their mail address.
     pub(super) email: Option<String>,
     email_verified: Option<Value>,
-    /// What they are called there.
+    /// The name that the person has at the provider.
     pub(super) preferred_username: Option<String>,
 }
 

@@ -2,23 +2,28 @@
 //! factors (`account/security`) and invitations (`account/invitation`).
 
 use axum::Form;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::response::{IntoResponse, Redirect, Response};
 use http::{HeaderMap, StatusCode};
 use maud::{Markup, html};
 use serde::Deserialize;
 
 use crate::api::{
-    change_password, end_login, logins_of, make_token, revoke_token, tokens_of, with_cookies,
+    change_password, end_login, login_end, logins_of, make_token, token_revoke, tokens_of,
+    with_cookies,
 };
 use crate::app::App;
 use crate::auth::tokens::{NewToken, TokenScope};
 use crate::auth::{ClientInfo, accounts, events, factors, password};
 use crate::caller::Caller;
 use crate::problem::{HandlerResult, ProblemDetails};
+use crate::request::body::SentBody;
 use crate::route::Route;
 use crate::sign_in::SignInContext;
-use crate::web::parts::{csrf_input, page_with, render_badge, render_field, render_moment};
+use crate::web::controls::{
+    ButtonLook, DataTable, TableColumn, data_table, post_form, submit_button,
+};
+use crate::web::parts::{page_with, render_badge, render_field, render_moment};
 
 mod invitation;
 mod security;
@@ -32,7 +37,7 @@ pub(crate) fn account_page_routes() -> Vec<Route> {
         Route::get("/account", show_account),
         Route::post("/account/profile", set_profile),
         Route::post("/account/password", set_password),
-        Route::post("/account/logins/{id}/end", end_one_login),
+        Route::post("/account/logins/{id}/end", login_end),
         Route::post("/account/logins/end-others", end_others),
         Route::post("/account/tokens", token_make),
         Route::post("/account/tokens/{id}/revoke", token_revoke),
@@ -74,7 +79,7 @@ async fn account_body(
     caller: &Caller,
     complaint: Option<&str>,
 ) -> HandlerResult<Markup> {
-    let shelf = &app.doorman.shelf;
+    let shelf = &app.auth.shelf;
     let factors = factors::load_factors(shelf, &caller.person.id).await?;
     let has_password = accounts::find_password_hash(shelf, &caller.person.id).await?.is_some();
     Ok(html! {
@@ -87,14 +92,13 @@ async fn account_body(
                     dt { "Name" } dd.mono { (caller.person.name) }
                     dt { "Role" } dd { @if caller.person.is_admin() { "admin" } @else { "user" } }
                 }
-                form.stack method="post" action="/account/profile" {
-                    (csrf_input(caller))
+                (post_form(caller, "/account/profile", "stack", &html! {
                     (render_field("display", "Display name", "Shown on pages. Optional.", &html! {
                         input type="text" name="display" id="display" value=(caller.person.display)
                             maxlength="80" autocomplete="nickname" aria-describedby="display-hint";
                     }))
-                    div.row { button.btn type="submit" { "Save" } }
-                }
+                    div.row { (submit_button(ButtonLook::Plain, "Save")) }
+                }))
             }
             section.card.stack aria-labelledby="factors" {
                 h2 id="factors" { "Second factor" }
@@ -116,8 +120,7 @@ fn password_form(caller: &Caller, has_password: bool) -> Markup {
     html! {
         section.card.stack aria-labelledby="password-title" {
             h2 id="password-title" { "Password" }
-            form.stack method="post" action="/account/password" {
-                (csrf_input(caller))
+            (post_form(caller, "/account/password", "stack", &html! {
                 input type="text" name="username" value=(caller.person.name) hidden
                     autocomplete="username" aria-label="Name" readonly;
                 @if has_password {
@@ -130,8 +133,8 @@ fn password_form(caller: &Caller, has_password: bool) -> Markup {
                 }
                 (new_password_fields())
                 p.muted { "This signs you out everywhere else." }
-                div.row { button.btn type="submit" { "Change password" } }
-            }
+                div.row { (submit_button(ButtonLook::Plain, "Change password")) }
+            }))
         }
     }
 }
@@ -158,40 +161,37 @@ async fn logins_table(app: &App, caller: &Caller) -> HandlerResult<Markup> {
     Ok(html! {
         section.card.stack aria-labelledby="logins" {
             h2 id="logins" { "Active sessions" }
-            div.table-wrap tabindex="0" {
-                table {
-                    caption.unseen { "Sign-ins, latest first" }
-                    thead { tr {
-                        th scope="col" { "Browser" } th scope="col" { "Address" }
-                        th scope="col" { "How" } th scope="col" { "Last used" }
-                        th scope="col" { "End" }
-                    } }
-                    tbody {
-                        @for line in &all {
-                            tr {
-                                th scope="row" { (browser_word(&line.agent)) }
-                                td.mono { (line.address) }
-                                td { (line.how) }
-                                td { (render_moment(line.seen, now)) }
-                                td {
-                                    @if line.current { (render_badge("info", "this one")) } @else {
-                                        form method="post"
-                                            action={ "/account/logins/" (line.id) "/end" } {
-                                            (csrf_input(caller))
-                                            button.btn.quiet type="submit" { "End" }
-                                        }
-                                    }
+            (data_table(&DataTable {
+                region: None,
+                caption: html! { "Sign-ins, latest first" },
+                caption_seen: false,
+                columns: &[
+                    TableColumn::Text("Browser"), TableColumn::Text("Address"),
+                    TableColumn::Text("How"), TableColumn::Text("Last used"),
+                    TableColumn::Text("End"),
+                ],
+                rows: html! {
+                    @for line in &all {
+                        tr {
+                            th scope="row" { (browser_word(&line.agent)) }
+                            td.mono { (line.address) }
+                            td { (line.how) }
+                            td { (render_moment(line.seen, now)) }
+                            td {
+                                @if line.current { (render_badge("info", "this one")) } @else {
+                                    (post_form(caller, html! { "/account/logins/" (line.id) "/end" }, "", &html! {
+                                        (submit_button(ButtonLook::Quiet, "End"))
+                                    }))
                                 }
                             }
                         }
                     }
-                }
-            }
+                },
+            }))
             @if all.len() > 1 {
-                form method="post" action="/account/logins/end-others" {
-                    (csrf_input(caller))
-                    button.btn.danger type="submit" { "Sign out everywhere else" }
-                }
+                (post_form(caller, "/account/logins/end-others", "", &html! {
+                    (submit_button(ButtonLook::Danger, "Sign out everywhere else"))
+                }))
             }
         }
     })
@@ -241,38 +241,35 @@ async fn tokens_table(app: &App, caller: &Caller) -> HandlerResult<Markup> {
             @if all.is_empty() {
                 p.muted { "No tokens yet. A program sends one as " code { "Authorization: Bearer TOKEN" } "." }
             } @else {
-                div.table-wrap tabindex="0" {
-                    table {
-                        caption.unseen { "API tokens, oldest first" }
-                        thead { tr {
-                            th scope="col" { "Name" } th scope="col" { "May" }
-                            th scope="col" { "Last used" } th scope="col" { "Ends" }
-                            th scope="col" { "Revoke" }
-                        } }
-                        tbody {
-                            @for line in &all {
-                                tr {
-                                    th scope="row" { (line.name) }
-                                    td { (scope_word(line.scope)) }
-                                    td { @if let Some(seen) = line.seen { (render_moment(seen, now)) }
-                                        @else { "never" } }
-                                    td { @if let Some(end) = line.expires { (render_moment(end, now)) }
-                                        @else { "never" } }
-                                    td {
-                                        form method="post"
-                                            action={ "/account/tokens/" (line.id) "/revoke" } {
-                                            (csrf_input(caller))
-                                            button.btn.quiet type="submit" { "Revoke" }
-                                        }
-                                    }
+                (data_table(&DataTable {
+                    region: None,
+                    caption: html! { "API tokens, oldest first" },
+                    caption_seen: false,
+                    columns: &[
+                        TableColumn::Text("Name"), TableColumn::Text("May"),
+                        TableColumn::Text("Last used"), TableColumn::Text("Ends"),
+                        TableColumn::Text("Revoke"),
+                    ],
+                    rows: html! {
+                        @for line in &all {
+                            tr {
+                                th scope="row" { (line.name) }
+                                td { (scope_word(line.scope)) }
+                                td { @if let Some(seen) = line.seen { (render_moment(seen, now)) }
+                                    @else { "never" } }
+                                td { @if let Some(end) = line.expires { (render_moment(end, now)) }
+                                    @else { "never" } }
+                                td {
+                                    (post_form(caller, html! { "/account/tokens/" (line.id) "/revoke" }, "", &html! {
+                                        (submit_button(ButtonLook::Quiet, "Revoke"))
+                                    }))
                                 }
                             }
                         }
-                    }
-                }
+                    },
+                }))
             }
-            form.stack method="post" action="/account/tokens" {
-                (csrf_input(caller))
+            (post_form(caller, "/account/tokens", "stack", &html! {
                 (render_field("token-name", "Name of the new token", "", &html! {
                     input type="text" name="name" id="token-name" required maxlength="80";
                 }))
@@ -286,37 +283,37 @@ async fn tokens_table(app: &App, caller: &Caller) -> HandlerResult<Markup> {
                     input type="number" name="days" id="days" min="1" max="3650" value="90"
                         aria-describedby="days-hint";
                 }))
-                div.row { button.btn type="submit" { "Create token" } }
-            }
+                div.row { (submit_button(ButtonLook::Plain, "Create token")) }
+            }))
         }
     })
 }
 
 async fn render_recent_activity(app: &App, caller: &Caller) -> HandlerResult<Markup> {
-    let all = events::list_events(&app.doorman.shelf, Some(&caller.person.name)).await?;
+    let all = events::list_events(&app.auth.shelf, Some(&caller.person.name)).await?;
     let now = app.current_time();
     Ok(html! {
         section.card.stack aria-labelledby="lately" {
             h2 id="lately" { "Recent activity" }
-            div.table-wrap tabindex="0" {
-                table {
-                    caption.unseen { "Events of this account, latest first" }
-                    thead { tr {
-                        th scope="col" { "What" } th scope="col" { "When" }
-                        th scope="col" { "By" } th scope="col" { "From" }
-                    } }
-                    tbody {
-                        @for event in all.iter().rev().take(EVENTS_MAX) {
-                            tr {
-                                th scope="row" { (event.what.replace('_', " ")) }
-                                td { (render_moment(event.ts, now)) }
-                                td { (event.by) }
-                                td.mono { (event.address) }
-                            }
+            (data_table(&DataTable {
+                region: None,
+                caption: html! { "Events of this account, latest first" },
+                caption_seen: false,
+                columns: &[
+                    TableColumn::Text("What"), TableColumn::Text("When"),
+                    TableColumn::Text("By"), TableColumn::Text("From"),
+                ],
+                rows: html! {
+                    @for event in all.iter().rev().take(EVENTS_MAX) {
+                        tr {
+                            th scope="row" { (event.what.replace('_', " ")) }
+                            td { (render_moment(event.ts, now)) }
+                            td { (event.by) }
+                            td.mono { (event.address) }
                         }
                     }
-                }
-            }
+                },
+            }))
         }
     })
 }
@@ -346,7 +343,7 @@ async fn set_profile(
     caller: Caller,
     Form(sent): Form<ProfileForm>,
 ) -> HandlerResult<Response> {
-    match accounts::set_display(&app.doorman.shelf, &caller.person.id, &sent.display).await {
+    match accounts::set_display(&app.auth.shelf, &caller.person.id, &sent.display).await {
         Ok(_) => Ok(Redirect::to("/account").into_response()),
         Err(problem) => show_account_problem(&app, &caller, problem).await,
     }
@@ -380,15 +377,6 @@ async fn set_password(
     }
 }
 
-async fn end_one_login(
-    State(app): State<App>,
-    caller: Caller,
-    Path(id): Path<String>,
-) -> HandlerResult<Redirect> {
-    end_login(&app, &caller, &id).await?;
-    Ok(Redirect::to("/account"))
-}
-
 async fn end_others(State(app): State<App>, caller: Caller) -> HandlerResult<Redirect> {
     for line in logins_of(&app, &caller).await?.into_iter().filter(|line| !line.current) {
         match end_login(&app, &caller, &line.id).await {
@@ -400,36 +388,13 @@ async fn end_others(State(app): State<App>, caller: Caller) -> HandlerResult<Red
     Ok(Redirect::to("/account"))
 }
 
-#[derive(Deserialize)]
-struct TokenForm {
-    #[serde(default)]
-    name: String,
-    #[serde(default)]
-    scope: TokenScope,
-    #[serde(default)]
-    days: String,
-}
-
 async fn token_make(
     State(app): State<App>,
     caller: Caller,
     client: ClientInfo,
-    Form(sent): Form<TokenForm>,
+    SentBody(wanted): SentBody<NewToken>,
 ) -> HandlerResult<Response> {
-    let days = match sent.days.trim() {
-        "" => Ok(None),
-        days => days
-            .parse()
-            .map(Some)
-            .map_err(|_| ProblemDetails::bad_request("days must be a whole number")),
-    };
-    let made = match days {
-        Ok(days) => {
-            let wanted = NewToken { name: sent.name, scope: sent.scope, days };
-            make_token(&app, &caller, &client, &wanted).await
-        }
-        Err(problem) => Err(problem),
-    };
+    let made = make_token(&app, &caller, &client, &wanted).await;
     let (secret, line) = match made {
         Ok(made) => made,
         Err(problem) => return show_account_problem(&app, &caller, problem).await,
@@ -444,16 +409,6 @@ async fn token_make(
         }
     };
     Ok(account_page(&caller, "New token", &body).into_response())
-}
-
-async fn token_revoke(
-    State(app): State<App>,
-    caller: Caller,
-    client: ClientInfo,
-    Path(id): Path<String>,
-) -> HandlerResult<Redirect> {
-    revoke_token(&app, &caller, &client, &id).await?;
-    Ok(Redirect::to("/account"))
 }
 
 #[cfg(test)]

@@ -1,8 +1,7 @@
 //! The server, for admins: what works, the limits that hold, backups (S15). People have a page of
 //! their own.
 
-use axum::extract::{Path, State};
-use axum::response::{IntoResponse, Redirect, Response};
+use axum::extract::State;
 use maud::{Markup, html};
 use weir_core::ids::Timestamp;
 use weir_install::maintenance::{BackupLine, HealthFinding, HealthLevel};
@@ -12,21 +11,22 @@ use crate::app::App;
 use crate::caller::Caller;
 use crate::problem::HandlerResult;
 use crate::route::{Route, RouteAccess};
-use crate::web::parts::{csrf_input, framed_page, render_badge, render_empty, render_moment};
+use crate::web::controls::{ButtonLook, post_form, submit_button};
+use crate::web::parts::{framed_page, render_badge, render_empty, render_moment};
 
 /// The routes of this file.
 pub(crate) fn admin_page_routes() -> Vec<Route> {
     vec![
         Route::get("/admin", show_server).access(RouteAccess::Admin),
-        Route::post("/admin/backups", back_up).access(RouteAccess::Admin),
+        Route::post("/admin/backups", api::back_up).access(RouteAccess::Admin),
         Route::get("/admin/backups/{name}", api::download_backup).access(RouteAccess::Admin),
-        Route::post("/admin/backups/{name}/remove", remove).access(RouteAccess::Admin),
+        Route::post("/admin/backups/{name}/remove", api::remove).access(RouteAccess::Admin),
     ]
 }
 
 async fn show_server(State(app): State<App>, caller: Caller) -> HandlerResult<Markup> {
     let overview = api::server_overview(&app).await;
-    let backups = app.house.maintenance().list_backups().await?;
+    let backups = app.installation.maintenance().list_backups().await?;
     let body = html! {
         h1 { "Server" }
         (render_findings(&overview.findings))
@@ -134,10 +134,9 @@ fn backup_list(caller: &Caller, backups: &[BackupLine], now: Timestamp) -> Marku
                  people work in. "
                 code { "weir restore" } " restores it."
             }
-            form method="post" action="/admin/backups" {
-                (csrf_input(caller))
-                button.btn.primary type="submit" { "Create backup" }
-            }
+            (post_form(caller, "/admin/backups", "", &html! {
+                (submit_button(ButtonLook::Primary, "Create backup"))
+            }))
             @if backups.is_empty() {
                 (render_empty("No backups yet.", "A backup takes a few seconds and does not interrupt anyone."))
             } @else {
@@ -168,28 +167,12 @@ fn backup_row(caller: &Caller, one: &BackupLine, now: Timestamp) -> Markup {
             td { (render_moment(one.made, now)) }
             td { (size_text(one.bytes)) }
             td {
-                form method="post" action={ (address) "/remove" } {
-                    (csrf_input(caller))
+                (post_form(caller, html! { (address) "/remove" }, "", &html! {
                     button.btn.danger type="submit" aria-label={ "Remove " (one.name) } { "Remove" }
-                }
+                }))
             }
         }
     }
-}
-
-async fn back_up(State(app): State<App>, caller: Caller) -> HandlerResult<Response> {
-    api::make_backup(&app, &caller).await?;
-    Ok(Redirect::to("/admin#backups").into_response())
-}
-
-async fn remove(
-    State(app): State<App>,
-    caller: Caller,
-    Path(name): Path<String>,
-) -> HandlerResult<Response> {
-    app.house.maintenance().remove_backup(&name).await?;
-    tracing::info!(person = %caller.person.id, backup = name, "a backup is removed");
-    Ok(Redirect::to("/admin#backups").into_response())
 }
 
 #[cfg(test)]

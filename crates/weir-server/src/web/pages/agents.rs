@@ -1,9 +1,7 @@
 //! Scheduled agents: list, one with its history, run now, pause, remove (S8). The form in which one
 //! is written is in `form`.
 
-use axum::Form;
-use axum::extract::{Path, Query, State};
-use axum::response::Redirect;
+use axum::extract::{Path, Query};
 use maud::{Markup, html};
 use serde::Deserialize;
 use weir_core::ids::Timestamp;
@@ -11,13 +9,13 @@ use weir_core::profile::PermissionMode;
 use weir_core::schedule::{MissedTicks, OnAsk, PromptMode, ScheduledAgent};
 
 use crate::agents::{self, AgentLine, RunLine, ScheduleDescription};
-use crate::app::App;
+use crate::api::agents as api;
 use crate::caller::Caller;
 use crate::problem::HandlerResult;
+use crate::request::CallerSpace;
 use crate::route::Route;
-use crate::web::parts::{
-    csrf_input, framed_page, page_with, render_badge, render_empty, render_moment,
-};
+use crate::web::controls::{ButtonLook, post_form, submit_button};
+use crate::web::parts::{framed_page, page_with, render_badge, render_empty, render_moment};
 
 mod form;
 mod preset;
@@ -32,19 +30,18 @@ pub(crate) fn agent_page_routes() -> Vec<Route> {
     let mut all = vec![
         Route::get("/agents", show_agent_list),
         Route::get("/agents/{name}", show_agent),
-        Route::post("/agents/{name}/run", run),
-        Route::post("/agents/{name}/pause", pause_agent),
-        Route::post("/agents/{name}/resume", resume_agent),
-        Route::post("/agents/{name}/remove", remove),
+        Route::post("/agents/{name}/run", api::run),
+        Route::post("/agents/{name}/pause", api::pause_agent),
+        Route::post("/agents/{name}/resume", api::resume_agent),
+        Route::post("/agents/{name}/remove", api::remove),
     ];
     all.extend(form::agent_form_routes());
     all
 }
 
-async fn show_agent_list(State(app): State<App>, caller: Caller) -> HandlerResult<Markup> {
-    let home = app.home(&caller.person).await?;
+async fn show_agent_list(CallerSpace { app, caller, space }: CallerSpace) -> HandlerResult<Markup> {
     let now = app.current_time();
-    let all = agents::list_agents(home.as_ref(), now).await?;
+    let all = agents::list_agents(space.as_ref(), now).await?;
     let body = html! {
         div.toolbar {
             h1 { "Agents" }
@@ -94,10 +91,9 @@ fn render_agent_row(caller: &Caller, line: &AgentLine, now: Timestamp) -> Markup
 
 fn run_form(caller: &Caller, name: &str) -> Markup {
     html! {
-        form method="post" action={ "/agents/" (name) "/run" } {
-            (csrf_input(caller))
-            button.btn type="submit" { "Run now" span.unseen { " " (name) } }
-        }
+        (post_form(caller, html! { "/agents/" (name) "/run" }, "", &html! {
+            (submit_button(ButtonLook::Plain, html! { "Run now" span.unseen { " " (name) } }))
+        }))
     }
 }
 
@@ -132,15 +128,13 @@ struct AgentPageQuery {
 }
 
 async fn show_agent(
-    State(app): State<App>,
-    caller: Caller,
+    CallerSpace { app, caller, space }: CallerSpace,
     Path(name): Path<String>,
     Query(shown): Query<AgentPageQuery>,
 ) -> HandlerResult<Markup> {
-    let home = app.home(&caller.person).await?;
     let now = app.current_time();
-    let line = agents::load_agent(home.as_ref(), &name, now).await?;
-    let runs = agents::run_history(home.as_ref(), &name, RUNS_SHOWN).await?;
+    let line = agents::load_agent(space.as_ref(), &name, now).await?;
+    let runs = agents::run_history(space.as_ref(), &name, RUNS_SHOWN).await?;
     let body = html! {
         div.toolbar {
             h1 { (line.name) }
@@ -165,10 +159,9 @@ fn render_actions(caller: &Caller, line: &AgentLine) -> Markup {
     let (word, path) = if line.active { ("Pause", "pause") } else { ("Resume", "resume") };
     html! {
         (run_form(caller, name))
-        form method="post" action={ "/agents/" (name) "/" (path) } {
-            (csrf_input(caller))
-            button.btn type="submit" { (word) }
-        }
+        (post_form(caller, html! { "/agents/" (name) "/" (path) }, "", &html! {
+            (submit_button(ButtonLook::Plain, word))
+        }))
         a.btn href={ "/agents/" (name) "/edit" } { "Edit" }
     }
 }
@@ -178,10 +171,9 @@ fn render_removal(caller: &Caller, name: &str) -> Markup {
         details.removal {
             summary { "Remove this agent" }
             p { "Its history and the chats of its runs are kept." }
-            form method="post" action={ "/agents/" (name) "/remove" } {
-                (csrf_input(caller))
-                button.btn.danger type="submit" { "Remove " (name) }
-            }
+            (post_form(caller, html! { "/agents/" (name) "/remove" }, "", &html! {
+                (submit_button(ButtonLook::Danger, html! { "Remove " (name) }))
+            }))
         }
     }
 }
@@ -318,62 +310,4 @@ fn run_row(run: &RunLine, now: Timestamp) -> Markup {
             td { (run.note) }
         }
     }
-}
-
-/// Nothing but the token that the guard has looked at already.
-#[derive(Debug, Deserialize)]
-struct AgentActionForm {}
-
-/// Back to an agent, with a word about what was done.
-fn redirect_to_agent(name: &str, note: &str) -> Redirect {
-    let mut query = url::form_urlencoded::Serializer::new(String::new());
-    query.append_pair("note", note);
-    Redirect::to(&format!("/agents/{name}?{}", query.finish()))
-}
-
-async fn run(
-    State(app): State<App>,
-    caller: Caller,
-    Path(name): Path<String>,
-    Form(AgentActionForm {}): Form<AgentActionForm>,
-) -> HandlerResult<Redirect> {
-    let note = match agents::run_now(&app, &caller, &name).await {
-        Ok(_) => "Run started: see the history below.".to_owned(),
-        Err(problem) if problem.status == 409 => problem.detail,
-        Err(problem) => return Err(problem),
-    };
-    Ok(redirect_to_agent(&name, &note))
-}
-
-async fn pause_agent(
-    State(app): State<App>,
-    caller: Caller,
-    Path(name): Path<String>,
-    Form(AgentActionForm {}): Form<AgentActionForm>,
-) -> HandlerResult<Redirect> {
-    agents::set_active(&app, &caller, &name, false).await?;
-    Ok(redirect_to_agent(
-        &name,
-        "Paused: it will not start by itself. A run in progress continues.",
-    ))
-}
-
-async fn resume_agent(
-    State(app): State<App>,
-    caller: Caller,
-    Path(name): Path<String>,
-    Form(AgentActionForm {}): Form<AgentActionForm>,
-) -> HandlerResult<Redirect> {
-    agents::set_active(&app, &caller, &name, true).await?;
-    Ok(redirect_to_agent(&name, "Active: it runs on schedule from now on."))
-}
-
-async fn remove(
-    State(app): State<App>,
-    caller: Caller,
-    Path(name): Path<String>,
-    Form(AgentActionForm {}): Form<AgentActionForm>,
-) -> HandlerResult<Redirect> {
-    agents::remove(&app, &caller, &name).await?;
-    Ok(Redirect::to(HERE))
 }

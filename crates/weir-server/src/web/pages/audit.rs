@@ -12,10 +12,10 @@ use crate::auth::accounts;
 use crate::auth::events::AccountEvent;
 use crate::caller::Caller;
 use crate::problem::HandlerResult;
+use crate::request::CallerSpace;
 use crate::route::Route;
-use crate::web::parts::{
-    csrf_input, page_with, render_badge, render_empty, render_field, render_moment,
-};
+use crate::web::controls::{ButtonLook, post_form, submit_button};
+use crate::web::parts::{page_with, render_badge, render_empty, render_field, render_moment};
 
 const HERE: &str = "/audit";
 /// Account events that are shown at once.
@@ -54,8 +54,8 @@ async fn show_audit(
     page_of(&app, &caller, &query, &html! {}).await
 }
 
-async fn verify_audit(State(app): State<App>, caller: Caller) -> HandlerResult<Markup> {
-    let verdict = app.home(&caller.person).await?.verify_audit().await?;
+async fn verify_audit(CallerSpace { app, caller, space }: CallerSpace) -> HandlerResult<Markup> {
+    let verdict = space.verify_audit().await?;
     page_of(&app, &caller, &AuditQuery::default(), &render_verdict(&verdict)).await
 }
 
@@ -86,7 +86,7 @@ async fn page_of(
 ) -> HandlerResult<Markup> {
     let part = read_audit_part(app, caller, query, PART).await?;
     let people: Vec<String> = match caller.person.is_admin() {
-        true => accounts::list_accounts(&app.doorman.shelf)
+        true => accounts::list_accounts(&app.auth.shelf)
             .await?
             .into_iter()
             .map(|one| one.name)
@@ -126,10 +126,9 @@ fn render_audit_head(caller: &Caller, tab: &str, query: &AuditQuery) -> Markup {
     html! {
         div.toolbar {
             h1 { "Audit" }
-            form method="post" action="/audit/verify" {
-                (csrf_input(caller))
-                button.btn type="submit" { "Verify the chain" }
-            }
+            (post_form(caller, "/audit/verify", "", &html! {
+                (submit_button(ButtonLook::Plain, "Verify the chain"))
+            }))
             a.btn href=(export) download { "Export as JSONL" }
             a.btn.quiet href="/help?page=settings-in-the-browser#audit" { "Help" }
         }
@@ -186,7 +185,7 @@ fn render_filter(query: &AuditQuery, people: &[String]) -> Markup {
             @if !people.is_empty() {
                 (render_field("person", "Person", "", &select("person", &query.person, &people)))
             }
-            button.btn.primary type="submit" { "Show" }
+            (submit_button(ButtonLook::Primary, "Show"))
         }
     }
 }

@@ -1,25 +1,25 @@
 //! The chat page (S11): a new chat, one that exists, and what can be done in it by form. Scripts
 //! send the same forms and get a short answer instead of a page.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use axum::Json;
-use axum::extract::{Path, Query, State};
-use axum::response::{IntoResponse, Redirect, Response};
-use http::{HeaderMap, HeaderValue, StatusCode, header};
+use axum::extract::Query;
+use axum::response::{IntoResponse, Response};
 use maud::Markup;
 use serde::{Deserialize, Serialize};
-use weir_core::ids::SessionId;
 use weir_core::session::child;
+use weir_engine::engine::visit_records;
 use weir_engine::ledger::fact_of;
 use weir_engine::ports::SessionMeta;
 use weir_install::user_space::UserSpace;
 
-use crate::app::App;
-use crate::caller::Caller;
+use crate::api::sessions;
 use crate::chat::{ChatView, FoldedChat};
 use crate::live::{SessionKey, title};
 use crate::problem::{HandlerResult, ProblemDetails};
+use crate::request::{CallerSession, CallerSpace};
 use crate::route::Route;
 
 mod acts;
@@ -55,12 +55,12 @@ pub(crate) fn chat_page_routes() -> Vec<Route> {
         Route::post("/chats", acts::begin_chat).body_max(SAYING_BYTES_MAX),
         Route::post("/chats/{id}/say", acts::post_message).body_max(SAYING_BYTES_MAX),
         Route::post("/chats/{id}/fork", edit::fork_chat),
-        Route::post("/chats/{id}/cancel", acts::cancel_run),
-        Route::post("/chats/{id}/withdraw", acts::withdraw_input),
+        Route::post("/chats/{id}/cancel", sessions::cancel_run),
+        Route::post("/chats/{id}/withdraw", sessions::withdraw_input),
         Route::post("/chats/{id}/decide", acts::decide_approval),
         Route::post("/chats/{id}/answer", acts::answer_question),
         Route::post("/chats/{id}/configure", acts::configure_chat),
-        Route::post("/chats/{id}/condense", acts::condense_chat),
+        Route::post("/chats/{id}/condense", sessions::condense_session),
     ];
     routes.extend(frame::frame_routes());
     routes
@@ -68,7 +68,7 @@ pub(crate) fn chat_page_routes() -> Vec<Route> {
 
 /// A chat with everything that stands in it.
 pub(super) struct LoadedChat {
-    pub(super) home: Arc<UserSpace>,
+    pub(super) space: Arc<UserSpace>,
     pub(super) meta: SessionMeta,
     /// What is kept beside its journal.
     pub(super) kept: title::ChatMetadata,
@@ -77,7 +77,7 @@ pub(super) struct LoadedChat {
 }
 
 impl LoadedChat {
-    /// What it is called.
+    /// The name of the chat.
     pub(super) fn title(&self) -> String {
         chat_title(&self.kept, &self.meta)
     }
@@ -89,46 +89,33 @@ pub(super) fn chat_title(kept: &title::ChatMetadata, meta: &SessionMeta) -> Stri
     if title.trim().is_empty() { "New chat".into() } else { title }
 }
 
-/// The chat of this name, folded.
-pub(super) async fn load_chat(app: &App, caller: &Caller, id: &str) -> HandlerResult<LoadedChat> {
-    let home = app.home(&caller.person).await?;
-    let session = SessionId::new(id);
-    let store = home.store();
-    let meta = store.session_meta(&session).await?.filter(|meta| meta.facts > 0);
-    let meta = meta.ok_or_else(|| ProblemDetails::not_found("this chat"))?;
-    let key = SessionKey::for_session(home.as_ref(), &session);
+/// The chat of a session, folded.
+pub(super) async fn load_chat(chat: &CallerSession) -> HandlerResult<LoadedChat> {
+    let CallerSession { owner: CallerSpace { app, caller, space }, id: session, meta } = chat;
+    let store = space.store();
+    let key = SessionKey::for_session(space.as_ref(), session);
     let kept = title::load_chat(app, &key).await?;
     // A sub-agent is spoken with through whoever started it.
-    let acts = caller.may_write() && child::parent_of(&session).is_none();
+    let acts = caller.may_write() && child::parent_of(session).is_none();
     let view =
         ChatView { session: session.clone(), csrf: caller.csrf_token().into(), acts, back: None };
     let known = app.chats.get(&key, meta.facts);
     let mut folded = known.unwrap_or_else(|| Arc::new(FoldedChat::new(view.clone())));
-    loop {
-        let records = store.read_records(&session, folded.seq + 1, READ_BATCH).await?;
-        if !records.is_empty() {
-            let folded = Arc::make_mut(&mut folded);
-            for record in &records {
-                folded.apply_fact(&fact_of(record)?);
-            }
-        }
-        if records.len() < READ_BATCH {
-            break;
-        }
-    }
+    let from = folded.seq + 1;
+    let read = visit_records(store.as_ref(), session, from, |record| {
+        Arc::make_mut(&mut folded).apply_fact(&fact_of(record)?);
+        Ok(ControlFlow::<()>::Continue(()))
+    });
+    read.await?;
     app.chats.put(key, &folded);
-    Ok(LoadedChat { home, meta, kept, view, folded })
+    Ok(LoadedChat { space: space.clone(), meta: meta.clone(), kept, view, folded })
 }
 
-async fn new(
-    State(app): State<App>,
-    caller: Caller,
-    Query(told): Query<start::StartNotes>,
-) -> HandlerResult<Markup> {
-    show::new(&app, &caller, &told).await
+async fn new(owner: CallerSpace, Query(told): Query<start::StartNotes>) -> HandlerResult<Markup> {
+    show::new(&owner, &told).await
 }
 
-/// Which entries are shown.
+/// The part of the conversation that is shown.
 #[derive(Debug, Deserialize)]
 struct ShownQuery {
     /// The place of the first entry.
@@ -136,18 +123,16 @@ struct ShownQuery {
 }
 
 async fn show_chat(
-    State(app): State<App>,
-    caller: Caller,
-    Path(id): Path<String>,
+    session: CallerSession,
     Query(query): Query<ShownQuery>,
 ) -> HandlerResult<Markup> {
-    let chat = load_chat(&app, &caller, &id).await?;
+    let chat = load_chat(&session).await?;
     let len = chat.folded.transcript.len();
     let from = query.from.unwrap_or(len.saturating_sub(ENTRIES_SHOWN)).min(len);
-    show::chat_page(&app, &caller, &chat, from).await
+    show::chat_page(&session.owner, &chat, from).await
 }
 
-/// Which entries a script wants: one of these.
+/// The entries that a script wants: one of these is named.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct EntriesQuery {
@@ -173,12 +158,10 @@ struct EntriesPart<'a> {
 
 /// Other entries than the newest, for a page that is open.
 async fn get_entries(
-    State(app): State<App>,
-    caller: Caller,
-    Path(id): Path<String>,
+    session: CallerSession,
     Query(query): Query<EntriesQuery>,
 ) -> HandlerResult<Response> {
-    let chat = load_chat(&app, &caller, &id).await?;
+    let chat = load_chat(&session).await?;
     let transcript = &chat.folded.transcript;
     let found = match (&query.before, &query.after, &query.around) {
         (Some(id), None, None) => {
@@ -202,24 +185,4 @@ async fn get_entries(
     let html = transcript.render_entries(&chat.view, from, to).into_string();
     let entries = EntriesPart { html, more: from, newer: transcript.len() - to, at };
     Ok(Json(entries).into_response())
-}
-
-/// Answers a form: a page again, or for a script nothing.
-pub(super) fn respond_done(headers: &HeaderMap, to: &str) -> Response {
-    match headers.contains_key("x-csrf-token") {
-        true => StatusCode::NO_CONTENT.into_response(),
-        false => Redirect::to(to).into_response(),
-    }
-}
-
-/// The same where something was made that a script goes to.
-pub(super) fn respond_created(headers: &HeaderMap, to: &str) -> Response {
-    if !headers.contains_key("x-csrf-token") {
-        return Redirect::to(to).into_response();
-    }
-    let mut response = StatusCode::CREATED.into_response();
-    if let Ok(to) = HeaderValue::from_str(to) {
-        response.headers_mut().insert(header::LOCATION, to);
-    }
-    response
 }

@@ -1,27 +1,26 @@
 //! All chats (S7): find, name, pin, put away, take along, delete.
 
-use axum::Form;
-use axum::extract::{Path, Query, State};
-use axum::response::{IntoResponse, Redirect, Response};
-use http::HeaderMap;
+use axum::extract::Query;
+use axum::response::Response;
 use maud::{Markup, html};
 use serde::Deserialize;
 use weir_core::ids::SessionId;
 use weir_core::view::plain::visible_text;
 
-use super::chat::respond_done;
 use crate::api::page::ListPage;
 use crate::api::sessions::{
-    ListQuery, SessionLine, find_own_session, list_sessions, remove, rename_session,
+    self, ChangeSessionBody, ListQuery, SessionLine, apply_session_changes, list_sessions,
 };
 use crate::app::App;
 use crate::caller::Caller;
 use crate::live::{SessionKey, title};
-use crate::problem::{HandlerResult, ProblemDetails};
+use crate::problem::HandlerResult;
+use crate::request::body::{ReplyTo, SentBody};
+use crate::request::{CallerSession, CallerSpace};
 use crate::route::Route;
+use crate::web::controls::{ButtonLook, post_form, submit_button};
 use crate::web::parts::{
-    PageHead, csrf_input, framed_page, page_beside, render_badge, render_empty, render_icon,
-    render_moment,
+    PageHead, framed_page, page_beside, render_badge, render_empty, render_icon, render_moment,
 };
 use crate::web::side;
 
@@ -38,11 +37,11 @@ pub(crate) fn chats_page_routes() -> Vec<Route> {
         Route::post("/chats/{id}/keep", keep_chat),
         Route::get("/chats/{id}/export", ask_export),
         Route::get("/chats/{id}/delete", ask_delete),
-        Route::post("/chats/{id}/delete", delete_chat),
+        Route::post("/chats/{id}/delete", sessions::delete_session),
     ]
 }
 
-/// Which chats stand beside a page.
+/// A filter of the chats that stand beside a page.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 struct ChatListQuery {
@@ -54,16 +53,15 @@ struct ChatListQuery {
 
 /// The list beside a page, for its script.
 async fn get_chat_list(
-    State(app): State<App>,
-    caller: Caller,
+    owner: CallerSpace,
     Query(beside): Query<ChatListQuery>,
 ) -> HandlerResult<Markup> {
-    let lines = side::load_side_chats(&app, &caller, &beside.q).await?;
+    let lines = side::load_side_chats(&owner, &beside.q).await?;
     let here = beside.here.as_deref().map(SessionId::new);
     Ok(side::render_side_items(&lines, here.as_ref()))
 }
 
-/// Which chats.
+/// A filter of chats, and the part of the list that is shown.
 #[derive(Debug, Default, Deserialize)]
 struct ChatsQuery {
     /// Words.
@@ -76,11 +74,8 @@ struct ChatsQuery {
     after: Option<String>,
 }
 
-async fn show_chats(
-    State(app): State<App>,
-    caller: Caller,
-    Query(which): Query<ChatsQuery>,
-) -> HandlerResult<Markup> {
+async fn show_chats(owner: CallerSpace, Query(which): Query<ChatsQuery>) -> HandlerResult<Markup> {
+    let CallerSpace { app, caller, .. } = &owner;
     let archived = !which.archived.is_empty();
     let query = ListQuery {
         limit: Some(SHOWN),
@@ -89,7 +84,7 @@ async fn show_chats(
         archived: Some(archived),
         ..ListQuery::default()
     };
-    let found = list_sessions(&app, &caller, query).await?;
+    let found = list_sessions(&owner, query).await?;
     let body = html! {
         div.toolbar {
             h1 { "Chats" }
@@ -99,18 +94,17 @@ async fn show_chats(
             label.unseen for="q" { "Search chats" }
             input type="search" id="q" name="q" value=(which.q) placeholder="Search titles and messages";
             @if archived { input type="hidden" name="archived" value="yes"; }
-            button.btn type="submit" { (render_icon("search")) "Search" }
+            (submit_button(ButtonLook::Plain, html! { (render_icon("search")) "Search" }))
         }
         nav.tabs aria-label="Which chats" {
             a href="/chats" aria-current=[(!archived).then_some("page")] { "Open" }
             a href="/chats?archived=yes" aria-current=[archived.then_some("page")] { "Archived" }
         }
-        (render_chats(&app, &caller, &which, &found))
+        (render_chats(app, caller, &which, &found))
     };
-    let beside =
-        side::render_side_list(Some(&side::load_side_chats(&app, &caller, "").await?), None);
+    let beside = side::render_side_list(Some(&side::load_side_chats(&owner, "").await?), None);
     let head = PageHead { title: "Chats", here: "/chats", assets: &["pages/chat.css"] };
-    Ok(page_beside(&caller, head, &beside, &body))
+    Ok(page_beside(caller, head, &beside, &body))
 }
 
 fn render_chats(
@@ -184,17 +178,15 @@ fn render_actions(caller: &Caller, line: &SessionLine) -> Markup {
         if line.archived { ("unarchive", "Unarchive") } else { ("archive", "Archive") };
     let at = format!("/chats/{}", line.id);
     html! {
-        form method="post" action={ (at) "/keep" } {
-            (csrf_input(caller))
+        (post_form(caller, html! { (at) "/keep" }, "", &html! {
             input type="hidden" name="back" value="/chats";
             button.btn.quiet type="submit" name="do" value=(pin) { (pin_words) }
             button.btn.quiet type="submit" name="do" value=(put) { (put_words) }
-        }
+        }))
         a.btn.quiet href={ (at) "/rename" } { "Rename…" }
-        form method="post" action={ (at) "/fork" } {
-            (csrf_input(caller))
-            button.btn.quiet type="submit" { "Duplicate" }
-        }
+        (post_form(caller, html! { (at) "/fork" }, "", &html! {
+            (submit_button(ButtonLook::Quiet, "Duplicate"))
+        }))
         a.btn.quiet href={ "/shares/new?session=" (line.id) } { "Share…" }
         a.btn.quiet href={ (at) "/export" } { "Export…" }
         a.btn.danger href={ (at) "/delete" } { "Delete…" }
@@ -202,37 +194,30 @@ fn render_actions(caller: &Caller, line: &SessionLine) -> Markup {
 }
 
 /// What a chat is called, for a page about it.
-async fn title_of(app: &App, caller: &Caller, id: &str) -> HandlerResult<String> {
-    let session = find_own_session(app, caller, id).await?;
-    let home = app.home(&caller.person).await?;
-    let meta = home.store().session_meta(&session).await?;
-    let meta = meta.ok_or_else(|| ProblemDetails::not_found("this chat"))?;
-    let kept = title::load_chat(app, &SessionKey::for_session(home.as_ref(), &session)).await?;
-    Ok(super::chat::chat_title(&kept, &meta))
+async fn title_of(chat: &CallerSession) -> HandlerResult<String> {
+    let CallerSession { owner: CallerSpace { app, space, .. }, id, meta } = chat;
+    let kept = title::load_chat(app, &SessionKey::for_session(space.as_ref(), id)).await?;
+    Ok(super::chat::chat_title(&kept, meta))
 }
 
-async fn ask_name(
-    State(app): State<App>,
-    caller: Caller,
-    Path(id): Path<String>,
-) -> HandlerResult<Markup> {
-    let title = title_of(&app, &caller, &id).await?;
+async fn ask_name(chat: CallerSession) -> HandlerResult<Markup> {
+    let (id, caller) = (&chat.id, &chat.owner.caller);
+    let title = title_of(&chat).await?;
     let body = html! {
         h1 { "Rename" }
-        form.card.stack method="post" action={ "/chats/" (id) "/rename" } {
-            (csrf_input(&caller))
+        (post_form(caller, html! { "/chats/" (id) "/rename" }, "card stack", &html! {
             div.field {
                 label for="title" { "Title" }
                 input id="title" name="title" value=(title) maxlength="120" autofocus aria-describedby="title-hint";
                 p.hint id="title-hint" { "Leave empty to use the first words." }
             }
             div.row {
-                button.btn.primary type="submit" { "Rename" }
+                (submit_button(ButtonLook::Primary, "Rename"))
                 a.btn.quiet href={ "/chats/" (id) } { "Cancel" }
             }
-        }
+        }))
     };
-    Ok(framed_page(&caller, "Rename", "/chats", &body))
+    Ok(framed_page(caller, "Rename", "/chats", &body))
 }
 
 #[derive(Debug, Deserialize)]
@@ -242,54 +227,52 @@ struct NameForm {
 }
 
 async fn rename_chat(
-    State(app): State<App>,
-    caller: Caller,
-    Path(id): Path<String>,
-    headers: HeaderMap,
-    Form(form): Form<NameForm>,
+    session: CallerSession,
+    reply: ReplyTo,
+    SentBody(form): SentBody<NameForm>,
 ) -> HandlerResult<Response> {
-    let session = find_own_session(&app, &caller, &id).await?;
-    rename_session(&app, &caller, &session, &form.title).await?;
-    Ok(respond_done(&headers, &format!("/chats/{id}")))
+    let named = ChangeSessionBody { title: Some(form.title), ..ChangeSessionBody::default() };
+    apply_session_changes(&session, named).await?;
+    Ok(reply.answer_done(&format!("/chats/{}", session.id), ()))
+}
+
+/// Where a chat is kept among the others.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum ChatPlace {
+    Pin,
+    Unpin,
+    Archive,
+    Unarchive,
 }
 
 #[derive(Debug, Deserialize)]
 struct KeepForm {
-    r#do: String,
+    r#do: ChatPlace,
     #[serde(default)]
     back: String,
 }
 
 async fn keep_chat(
-    State(app): State<App>,
-    caller: Caller,
-    Path(id): Path<String>,
-    headers: HeaderMap,
-    Form(form): Form<KeepForm>,
+    session: CallerSession,
+    reply: ReplyTo,
+    SentBody(form): SentBody<KeepForm>,
 ) -> HandlerResult<Response> {
-    let session = find_own_session(&app, &caller, &id).await?;
-    let home = app.home(&caller.person).await?;
-    let wanted = form.r#do.as_str();
-    if !matches!(wanted, "pin" | "unpin" | "archive" | "unarchive") {
-        return Err(ProblemDetails::bad_request("pin, unpin, archive or unarchive"));
-    }
-    title::change_chat(&app, home.as_ref(), &session, |chat| match wanted {
-        "pin" => chat.pinned = true,
-        "unpin" => chat.pinned = false,
-        "archive" => chat.archived = true,
-        _ => chat.archived = false,
-    })
-    .await?;
-    let back = if form.back == "/chats" { form.back } else { format!("/chats/{id}") };
-    Ok(respond_done(&headers, &back))
+    let same = ChangeSessionBody::default();
+    let moved = match form.r#do {
+        ChatPlace::Pin => ChangeSessionBody { pinned: Some(true), ..same },
+        ChatPlace::Unpin => ChangeSessionBody { pinned: Some(false), ..same },
+        ChatPlace::Archive => ChangeSessionBody { archived: Some(true), ..same },
+        ChatPlace::Unarchive => ChangeSessionBody { archived: Some(false), ..same },
+    };
+    apply_session_changes(&session, moved).await?;
+    let back = if form.back == "/chats" { form.back } else { format!("/chats/{}", session.id) };
+    Ok(reply.answer_done(&back, ()))
 }
 
-async fn ask_export(
-    State(app): State<App>,
-    caller: Caller,
-    Path(id): Path<String>,
-) -> HandlerResult<Markup> {
-    let title = title_of(&app, &caller, &id).await?;
+async fn ask_export(chat: CallerSession) -> HandlerResult<Markup> {
+    let (id, caller) = (&chat.id, &chat.owner.caller);
+    let title = title_of(&chat).await?;
     let at = format!("/api/v1/sessions/{id}/export?format=");
     let body = html! {
         h1 { "Export" }
@@ -301,38 +284,24 @@ async fn ask_export(
         }
         p { a href={ "/chats/" (id) } { "Back to the chat" } }
     };
-    Ok(framed_page(&caller, "Export", "/chats", &body))
+    Ok(framed_page(caller, "Export", "/chats", &body))
 }
 
-async fn ask_delete(
-    State(app): State<App>,
-    caller: Caller,
-    Path(id): Path<String>,
-) -> HandlerResult<Markup> {
-    let title = title_of(&app, &caller, &id).await?;
+async fn ask_delete(chat: CallerSession) -> HandlerResult<Markup> {
+    let (id, caller) = (&chat.id, &chat.owner.caller);
+    let title = title_of(&chat).await?;
     let body = html! {
         h1 { "Delete this chat?" }
-        form.card method="post" action={ "/chats/" (id) "/delete" } {
-            (csrf_input(&caller))
+        (post_form(caller, html! { "/chats/" (id) "/delete" }, "card", &html! {
             p {
                 strong { (visible_text(&title)) } " will be deleted permanently, with all its messages, attachments "
                 "and saved file versions. Files it changed stay as they are."
             }
             div.row {
-                button.btn.danger type="submit" { "Delete" }
+                (submit_button(ButtonLook::Danger, "Delete"))
                 a.btn.quiet href={ "/chats/" (id) } { "Cancel" }
             }
-        }
+        }))
     };
-    Ok(framed_page(&caller, "Delete this chat?", "/chats", &body))
-}
-
-async fn delete_chat(
-    State(app): State<App>,
-    caller: Caller,
-    Path(id): Path<String>,
-) -> HandlerResult<Response> {
-    let session = find_own_session(&app, &caller, &id).await?;
-    remove(&app, &caller, &session).await?;
-    Ok(Redirect::to("/chats").into_response())
+    Ok(framed_page(caller, "Delete this chat?", "/chats", &body))
 }

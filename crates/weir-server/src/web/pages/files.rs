@@ -1,35 +1,30 @@
 //! Files: browse, look, upload, download, rename, delete (S10). Checkpoints are in `checkpoints`.
 
-use std::sync::Arc;
-
-use axum::Form;
-use axum::extract::{Multipart, Query, State};
+use axum::extract::{Multipart, Query};
 use axum::response::Redirect;
-use maud::{Markup, html};
+use maud::{Markup, PreEscaped, html};
 use serde::Deserialize;
+use weir_core::document::DocumentPage;
 use weir_core::ids::Timestamp;
-use weir_engine::sniff::{self, FileKind};
+use weir_install::file_view::{FilePreview, FileView, VIEW_BYTES_MAX};
 
 use crate::api::files::desk::PathContent;
-use crate::api::files::download::image_kind;
 use crate::api::files::{
     self as api, FileLine, FilePathBody, FolderListing, FolderQuery, MoveFileBody, OnConflict,
-    UPLOAD_MAX, at_desk,
+    UPLOAD_MAX, UploadQuery, at_desk,
 };
-use crate::app::App;
 use crate::auth::ClientInfo;
 use crate::caller::Caller;
 use crate::problem::{HandlerResult, ProblemDetails};
 use crate::render;
+use crate::request::CallerSpace;
+use crate::request::body::SentBody;
 use crate::route::Route;
-use crate::web::parts::{
-    csrf_input, page_with, render_badge, render_empty, render_field, render_moment,
-};
+use crate::web::controls::{ButtonLook, csrf_input, post_form, submit_button};
+use crate::web::parts::{page_with, render_badge, render_empty, render_field, render_moment};
 
 mod checkpoints;
 
-/// Most of a file that is shown, in bytes; the rest is downloaded.
-const SHOWN_MAX: u64 = 1 << 20;
 /// Style and script of this page.
 const ASSETS: &[&str] = &["pages/code.css", "pages/files.css", "pages/files.js"];
 
@@ -92,26 +87,23 @@ fn render_trail(path: &str) -> Markup {
     }
 }
 
-async fn show_path(
-    State(app): State<App>,
-    caller: Caller,
-    Query(query): Query<FolderQuery>,
-) -> HandlerResult<Markup> {
+async fn show_path(owner: CallerSpace, Query(query): Query<FolderQuery>) -> HandlerResult<Markup> {
     let path = query.path.clone();
     let held = match path.is_empty() {
         true => PathContent::Folder,
-        false => at_desk(&app, &caller, move |desk| desk.inspect_path(&path)).await?,
+        false => at_desk(&owner, move |desk| desk.inspect_path(&path)).await?,
     };
     match held {
-        PathContent::Folder => show_folder(&app, &caller, query).await,
-        PathContent::File(line) => show_file(&app, &caller, line).await,
+        PathContent::Folder => show_folder(&owner, query).await,
+        PathContent::File(line) => show_file(&owner, line).await,
     }
 }
 
-async fn show_folder(app: &App, caller: &Caller, query: FolderQuery) -> HandlerResult<Markup> {
+async fn show_folder(owner: &CallerSpace, query: FolderQuery) -> HandlerResult<Markup> {
+    let CallerSpace { app, caller, .. } = owner;
     let hidden = query.hidden;
-    let listing = at_desk(app, caller, move |desk| desk.list_folder(&query.path, hidden)).await?;
-    let marked = marked_paths(app, caller).await?;
+    let listing = at_desk(owner, move |desk| desk.list_folder(&query.path, hidden)).await?;
+    let marked = marked_paths(owner).await?;
     let path = &listing.path;
     let body = html! {
         h1 { "Files" }
@@ -133,10 +125,10 @@ async fn show_folder(app: &App, caller: &Caller, query: FolderQuery) -> HandlerR
 }
 
 /// Paths with foreign words in them.
-async fn marked_paths(app: &App, caller: &Caller) -> HandlerResult<Vec<String>> {
-    let home = app.home(&caller.person).await?;
-    let root = home.workspace(None)?.root().display().to_string();
-    let marks = home.store().file_marks(&root).await?;
+async fn marked_paths(owner: &CallerSpace) -> HandlerResult<Vec<String>> {
+    let CallerSpace { space, .. } = owner;
+    let root = space.workspace(None)?.root().display().to_string();
+    let marks = space.store().file_marks(&root).await?;
     Ok(marks.into_iter().map(|mark| mark.path).collect())
 }
 
@@ -207,7 +199,7 @@ fn upload_form(caller: &Caller, path: &str) -> Markup {
                 }
                 (render_field("file", "Files", &format!("At most {} each.", size_text(UPLOAD_MAX as u64)),
                     &html! { input id="file" type="file" name="file" multiple required; }))
-                button.btn.primary type="submit" { "Upload" }
+                (submit_button(ButtonLook::Primary, "Upload"))
                 p id="upload-state" role="status" {}
             }
         }
@@ -218,23 +210,23 @@ fn folder_form(caller: &Caller, path: &str) -> Markup {
     html! {
         details.card {
             summary { "New folder" }
-            form.stack method="post" action="/files/folder" {
-                (csrf_input(caller))
+            (post_form(caller, "/files/folder", "stack", &html! {
                 input type="hidden" name="within" value=(path);
                 (render_field("folder-name", "Name", "",
                     &html! { input id="folder-name" name="name" required maxlength="200" autocomplete="off"; }))
-                button.btn type="submit" { "Create folder" }
-            }
+                (submit_button(ButtonLook::Plain, "Create folder"))
+            }))
         }
     }
 }
 
-async fn show_file(app: &App, caller: &Caller, line: FileLine) -> HandlerResult<Markup> {
-    let path = line.path.clone();
-    let body = match line.bytes <= SHOWN_MAX {
+async fn show_file(owner: &CallerSpace, line: FileLine) -> HandlerResult<Markup> {
+    let CallerSpace { app, caller, .. } = owner;
+    let body = match line.bytes <= VIEW_BYTES_MAX {
         true => {
-            let bytes = at_desk(app, caller, move |desk| desk.read_file(&path, SHOWN_MAX)).await?;
-            render_content(&line, bytes).await?
+            let view = api::view_file(owner, &line.path, None).await?;
+            let shown = tokio::task::spawn_blocking(move || render_view(&view)).await;
+            shown.map_err(ProblemDetails::internal_failure)?
         }
         false => html! { p { "This file is too large to show here." } },
     };
@@ -253,28 +245,77 @@ async fn show_file(app: &App, caller: &Caller, line: FileLine) -> HandlerResult<
     Ok(page_with(caller, &line.name, "/files", ASSETS, &body))
 }
 
-/// A file as it can be looked at. What is not text or a plain image is only said.
-async fn render_content(line: &FileLine, bytes: Arc<[u8]>) -> HandlerResult<Markup> {
-    if image_kind(&bytes).is_some() {
-        let source = format!("{}&inline=true", download_address(&line.path));
-        return Ok(html! { p.picture { img src=(source) alt=(line.name); } });
+/// A file as it can be looked at, and what links to it.
+fn render_view(view: &FileView) -> Markup {
+    let name = view.path.rsplit('/').next().unwrap_or_default();
+    html! {
+        @match &view.preview {
+            FilePreview::Text { text, cut } => {
+                (render_text(name, text))
+                @if *cut { p.notice { "This file is longer than is shown: download it to read all of it." } }
+            },
+            FilePreview::Document { format, pages, remarks } => (render_document(format, pages, remarks)),
+            FilePreview::Canvas { outline, svg } => {
+                // Written by us, with every text in it escaped.
+                div.canvas tabindex="0" role="group" aria-label="Canvas" { (PreEscaped(svg)) }
+                details { summary { "In words" } div.prose { (render_prose(outline, 3)) } }
+            },
+            FilePreview::Image { width, height, .. } => {
+                @let source = format!("{}&inline=true", download_address(&view.path));
+                p.picture { img src=(source) alt=(name) width=(width) height=(height); }
+            },
+            FilePreview::Nothing { why } => p { (why) },
+        }
+        @if !view.backlinks.is_empty() { (render_backlinks(view)) }
     }
-    let text = match (sniff::detect_file_kind(&bytes), std::str::from_utf8(&bytes)) {
-        (FileKind::Text, Ok(text)) => text.to_owned(),
-        (FileKind::Pdf, _) => return Ok(html! { p { "PDF: download it to read it." } }),
-        (FileKind::Binary(what), _) => return Ok(html! { p { "Your new token is " (what) "." } }),
-        _ => return Ok(html! { p { "This file is not UTF-8 text." } }),
-    };
-    let name = line.name.clone();
-    let shown = tokio::task::spawn_blocking(move || render_text(&name, &text)).await;
-    shown.map_err(ProblemDetails::internal_failure)
+}
+
+/// Markdown whose highest heading is of this level on the page.
+fn render_prose(text: &str, heading: u8) -> Markup {
+    render::markdown_as(
+        text,
+        &render::MarkdownStyle { heading, ..render::MarkdownStyle::default() },
+    )
+}
+
+/// A document as text: what it says is shown, and nothing of it is followed.
+fn render_document(format: &str, pages: &[DocumentPage], remarks: &[String]) -> Markup {
+    html! {
+        p.muted { (format) ", as text. How it really looks is seen in the program that it is for." }
+        @for remark in remarks { p.notice { (remark) } }
+        @if pages.is_empty() { (render_empty("There is no text in it.", "Download it to look at it.")) }
+        @for page in pages {
+            section.page aria-label=(page.name) {
+                h2 { (page.name) }
+                div.prose { (render_prose(&page.text, 3)) }
+            }
+        }
+    }
+}
+
+fn render_backlinks(view: &FileView) -> Markup {
+    html! {
+        section.backlinks aria-labelledby="backlinks" {
+            h2 id="backlinks" { "Linked from" }
+            ul {
+                @for link in &view.backlinks {
+                    li {
+                        a href=(file_address(&link.path)) { (render::visible_name(&link.path)) }
+                        span.muted { " line " (link.line) }
+                        div { (link.passage) }
+                    }
+                }
+            }
+            @if view.backlinks_left_out > 0 { p { "And " (view.backlinks_left_out) " more." } }
+        }
+    }
 }
 
 fn render_text(name: &str, text: &str) -> Markup {
-    let source = render::render_code(text, render::language_of(name));
+    let source = render::render_code(text, weir_highlight::language_of_path(name));
     match name.to_ascii_lowercase().ends_with(".md") {
         true => html! {
-            div.prose { (render::markdown_as(text, &render::MarkdownStyle { heading: 2, ..render::MarkdownStyle::default() })) }
+            div.prose { (render_prose(text, 2)) }
             details { summary { "Source" } (source) }
         },
         false => html! { (source) },
@@ -282,33 +323,33 @@ fn render_text(name: &str, text: &str) -> Markup {
 }
 
 async fn show_edit_form(
-    State(app): State<App>,
-    caller: Caller,
+    owner: CallerSpace,
     Query(FilePathBody { path }): Query<FilePathBody>,
 ) -> HandlerResult<Markup> {
+    let CallerSpace { caller, .. } = &owner;
     let asked = path.clone();
-    let held = at_desk(&app, &caller, move |desk| desk.inspect_path(&asked)).await?;
+    let held = at_desk(&owner, move |desk| desk.inspect_path(&asked)).await?;
     let what = if matches!(held, PathContent::Folder) { "folder" } else { "file" };
     let body = html! {
         h1 { "Change " (render::visible_name(&path)) }
         (render_trail(&path))
         form.card.stack method="post" action="/files/move" {
             h2 { "Rename or move" }
-            (csrf_input(&caller))
+            (csrf_input(caller))
             input type="hidden" name="from" value=(path);
             (render_field("to", "New path", "Relative to your folder. An existing file is never replaced.",
                 &html! { input id="to" name="to" value=(path) required aria-describedby="to-hint" autocomplete="off"; }))
-            button.btn.primary type="submit" { "Rename" }
+            (submit_button(ButtonLook::Primary, "Rename"))
         }
         form.card.stack method="post" action="/files/delete" {
             h2 { "Delete" }
-            (csrf_input(&caller))
+            (csrf_input(caller))
             input type="hidden" name="path" value=(path);
             p { "The " (what) " goes to the trash of the server, from where an admin can bring it back." }
-            button.btn.danger type="submit" { "Delete this " (what) }
+            (submit_button(ButtonLook::Danger, html! { "Delete this " (what) }))
         }
     };
-    Ok(page_with(&caller, "Change a file", "/files", ASSETS, &body))
+    Ok(page_with(caller, "Change a file", "/files", ASSETS, &body))
 }
 
 /// How an upload is sent by a form.
@@ -319,8 +360,7 @@ struct UploadTarget {
 }
 
 async fn upload_files(
-    State(app): State<App>,
-    caller: Caller,
+    owner: CallerSpace,
     client: ClientInfo,
     Query(sent): Query<UploadTarget>,
     mut form: Multipart,
@@ -345,9 +385,8 @@ async fn upload_files(
         }
         // Some browsers send the whole path that the file had.
         let name = name.rsplit(['/', '\\']).next().unwrap_or_default();
-        let path = join_path(&sent.path, name);
-        let done = api::store_upload(&app, &caller, path, conflict, bytes.into()).await?;
-        api::note_file_change(&app, &caller, &client, "file_uploaded", &done.path).await?;
+        let place = UploadQuery { path: join_path(&sent.path, name), conflict };
+        api::store_upload(&owner, &client, place, bytes.into()).await?;
         any = true;
     }
     match any {
@@ -377,37 +416,28 @@ struct NewFolder {
 }
 
 async fn make_folder(
-    State(app): State<App>,
-    caller: Caller,
+    owner: CallerSpace,
     client: ClientInfo,
-    Form(new): Form<NewFolder>,
+    SentBody(new): SentBody<NewFolder>,
 ) -> HandlerResult<Redirect> {
-    let path = join_path(&new.within, &new.name);
-    let done = at_desk(&app, &caller, move |desk| desk.make_folder(&path)).await?;
-    api::note_file_change(&app, &caller, &client, "folder_made", &done.path).await?;
+    let done = api::create_folder(&owner, &client, join_path(&new.within, &new.name)).await?;
     Ok(Redirect::to(&file_address(&done.path)))
 }
 
 async fn rename_file(
-    State(app): State<App>,
-    caller: Caller,
+    owner: CallerSpace,
     client: ClientInfo,
-    Form(MoveFileBody { from, to }): Form<MoveFileBody>,
+    SentBody(wanted): SentBody<MoveFileBody>,
 ) -> HandlerResult<Redirect> {
-    let old = from.clone();
-    let done = at_desk(&app, &caller, move |desk| desk.rename_path(&from, &to)).await?;
-    api::note_file_change(&app, &caller, &client, "file_moved", &format!("{old} to {}", done.path))
-        .await?;
+    let done = api::move_path(&owner, &client, wanted).await?;
     Ok(Redirect::to(&file_address(folder_of(&done.path))))
 }
 
 async fn delete_file(
-    State(app): State<App>,
-    caller: Caller,
+    owner: CallerSpace,
     client: ClientInfo,
-    Form(place): Form<FilePathBody>,
+    SentBody(place): SentBody<FilePathBody>,
 ) -> HandlerResult<Redirect> {
-    let done = at_desk(&app, &caller, move |desk| desk.delete_path(&place.path)).await?;
-    api::note_file_change(&app, &caller, &client, "file_deleted", &done.path).await?;
+    let done = api::delete_path(&owner, &client, place.path).await?;
     Ok(Redirect::to(&file_address(folder_of(&done.path))))
 }

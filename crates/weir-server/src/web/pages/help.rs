@@ -13,6 +13,7 @@ use crate::caller::Caller;
 use crate::problem::{HandlerResult, ProblemDetails};
 use crate::render::{self, LinkResolver, MarkdownStyle};
 use crate::route::Route;
+use crate::web::controls::{ButtonLook, submit_button};
 use crate::web::parts::{page_with, render_empty};
 
 const HERE: &str = "/help";
@@ -32,7 +33,7 @@ const AROUND: usize = 110;
 #[exclude = "requirements.*"]
 struct HelpFiles;
 
-/// Which document helps on which page of the server.
+/// The document that helps on each page of the server.
 const FIRST: &[&str] = &[
     "browser",
     "approvals",
@@ -114,7 +115,7 @@ async fn show_help(
                 label.unseen for="help-q" { "Search the help" }
                 input id="help-q" type="search" name="q" value=(question)
                     maxlength=(QUESTION_CHARS_MAX) placeholder="Search the help";
-                button.btn.primary type="submit" { "Search" }
+                (submit_button(ButtonLook::Primary, "Search"))
             }
         }
         (body)

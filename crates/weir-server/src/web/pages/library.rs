@@ -2,23 +2,29 @@
 //! one for each thing on it; what waits is shown whole, with what differs, before a word is said.
 
 use axum::Form;
-use axum::extract::{Path, Query, State};
+use axum::extract::{Path, Query};
 use axum::response::Redirect;
 use maud::{Markup, html};
 use serde::Deserialize;
-use weir_install::failure::HouseError;
+use weir_install::failure::InstallationError;
 use weir_install::user_space::{
-    LibraryAction, LibraryDecision, LibraryItem, LibraryLine, LibraryShelf, NewServer,
-    PendingLibraryChange, TextKind,
+    LibraryAction, LibraryItem, LibraryLine, LibraryShelf, NewServer, PendingLibraryChange,
+    TextKind,
 };
 
-use crate::api::library::parse_shelf;
-use crate::app::App;
+use crate::api::library::{
+    LibraryActionBody, LibraryActionPath, LibraryItemPath, decide_about_item, parse_shelf,
+};
 use crate::caller::Caller;
 use crate::problem::{HandlerResult, ProblemDetails};
 use crate::render;
+use crate::request::CallerSpace;
+use crate::request::body::{SentBody, redirect_with_result};
 use crate::route::{Route, RouteAccess};
-use crate::web::parts::{csrf_input, framed_page, render_badge, render_empty, render_field};
+use crate::web::controls::{
+    ButtonLook, DataTable, TableColumn, data_table, post_form, submit_button,
+};
+use crate::web::parts::{framed_page, render_badge, render_empty, render_field};
 
 /// The entry of the navigation.
 const HERE: &str = "/library";
@@ -87,33 +93,33 @@ async fn redirect_to_first() -> Redirect {
 }
 
 async fn show_shelf(
-    State(app): State<App>,
-    caller: Caller,
+    CallerSpace { caller, space, .. }: CallerSpace,
     Path(word): Path<String>,
     Query(shown): Query<LibraryPageQuery>,
 ) -> HandlerResult<Markup> {
     let shelf = parse_shelf(&word)?;
-    let home = app.home(&caller.person).await?;
-    let all = home.list_shelf(shelf).await?;
+    let all = space.list_shelf(shelf).await?;
     let body = html! {
         h1 { "Library" }
         (render_tabs(shelf))
         p.muted { (describe_shelf(shelf)) }
-        @if !shown.wrong.is_empty() { p.notice.bad role="alert" { (shown.wrong) } }
+        @if !shown.problem.is_empty() { p.notice.bad role="alert" { (shown.problem) } }
         @for note in &all.notes { p.notice.warn { (note) } }
         @if all.lines.is_empty() {
             (render_empty(&format!("No {} here.", shelf_title(shelf).to_lowercase()), empty_shelf_text(shelf)))
         } @else {
-            div.table-wrap tabindex="0" {
-                table {
-                    caption.unseen { (shelf_title(shelf)) }
-                    thead { tr {
-                        th scope="col" { "Name" } th scope="col" { "About" }
-                        th scope="col" { "From" } th scope="col" { "State" }
-                    } }
-                    tbody { @for line in &all.lines { (render_row(shelf, line)) } }
-                }
-            }
+            (data_table(&DataTable {
+                region: None,
+                caption: html! { (shelf_title(shelf)) },
+                caption_seen: false,
+                columns: &[
+                    TableColumn::Text("Name"), TableColumn::Text("About"),
+                    TableColumn::Text("From"), TableColumn::Text("State"),
+                ],
+                rows: html! {
+                    @for line in &all.lines { (render_row(shelf, line)) }
+                },
+            }))
         }
         @if shelf == LibraryShelf::Servers && caller.person.is_admin() { (new_server(&caller)) }
     };
@@ -147,15 +153,14 @@ fn new_server(caller: &Caller) -> Markup {
     html! {
         section.card aria-labelledby="new-server" {
             h2 id="new-server" { "Add an MCP server" }
-            form method="post" action="/mcp-servers" {
-                (csrf_input(caller))
+            (post_form(caller, "/mcp-servers", "", &html! {
                 (input("name", "Name", "Letters, digits, - and _.", true))
                 (input("command", "Command", "A program and its arguments. It runs in the sandbox.", false))
                 (input("url", "Or URL", "For a server that runs elsewhere.", false))
                 (input("writes", "Folders it may change", "Separated by commas; . is the working folder. Only for a command.", false))
                 (input("hosts", "Hosts it may reach", "Separated by commas. Empty: no network. Only for a command.", false))
-                button.btn.primary type="submit" { "Add and inspect" }
-            }
+                (submit_button(ButtonLook::Primary, "Add and inspect"))
+            }))
             p.hint { "Its tools can be used once you have seen and approved them." }
         }
     }
@@ -175,11 +180,9 @@ struct ServerTyped {
 }
 
 async fn declare_server(
-    State(app): State<App>,
-    caller: Caller,
+    CallerSpace { space, .. }: CallerSpace,
     Form(typed): Form<ServerTyped>,
 ) -> HandlerResult<Redirect> {
-    let home = app.home(&caller.person).await?;
     let parts = |text: &str| {
         let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
         parts.map(str::to_owned).collect::<Vec<_>>()
@@ -192,20 +195,13 @@ async fn declare_server(
         command: typed.command,
         url: typed.url,
     };
-    let query = |key: &str, text: &str| {
-        url::form_urlencoded::Serializer::new(String::new()).append_pair(key, text).finish()
+    let declared = space.declare_server(&new).await.map_err(ProblemDetails::from);
+    let page = match &declared {
+        Ok(()) => item_address(LibraryShelf::Servers, &name),
+        Err(_) => format!("/library/{}", LibraryShelf::Servers.path_word()),
     };
-    match home.declare_server(&new).await {
-        Ok(()) => {
-            let note = query("note", "Added. Start it to see what it offers, then approve it.");
-            Ok(Redirect::to(&format!("{}?{note}", item_address(LibraryShelf::Servers, &name))))
-        }
-        Err(HouseError::Refused(wrong)) => {
-            let wrong = query("wrong", &wrong);
-            Ok(Redirect::to(&format!("/library/{}?{wrong}", LibraryShelf::Servers.path_word())))
-        }
-        Err(error) => Err(error.into()),
-    }
+    let note = "Added. Start it to see what it offers, then approve it.";
+    redirect_with_result(&page, declared.map(|()| note))
 }
 
 fn item_address(shelf: LibraryShelf, name: &str) -> String {
@@ -242,30 +238,25 @@ fn render_state(line: &LibraryLine) -> Markup {
 #[serde(default)]
 struct LibraryPageQuery {
     note: String,
-    wrong: String,
+    problem: String,
 }
 
 async fn show_item(
-    State(app): State<App>,
-    caller: Caller,
-    Path((word, name)): Path<(String, String)>,
+    CallerSpace { caller, space, .. }: CallerSpace,
+    Path(LibraryItemPath { shelf, name }): Path<LibraryItemPath>,
     Query(shown): Query<LibraryPageQuery>,
 ) -> HandlerResult<Markup> {
-    let shelf = parse_shelf(&word)?;
-    let home = app.home(&caller.person).await?;
-    let item = home.find_item(shelf, &name).await?;
+    let shelf = parse_shelf(&shelf)?;
+    let item = space.find_item(shelf, &name).await?;
     Ok(item_page(&caller, shelf, &item, &shown))
 }
 
 async fn inspect_server(
-    State(app): State<App>,
-    caller: Caller,
-    Path((word, name)): Path<(String, String)>,
-    Form(_): Form<LibraryActionForm>,
+    CallerSpace { caller, space, .. }: CallerSpace,
+    Path(LibraryItemPath { shelf, name }): Path<LibraryItemPath>,
 ) -> HandlerResult<Markup> {
-    let shelf = parse_shelf(&word)?;
-    let home = app.home(&caller.person).await?;
-    match home.inspect_item(shelf, &name).await {
+    let shelf = parse_shelf(&shelf)?;
+    match space.inspect_item(shelf, &name).await {
         Ok(item) => {
             let note = match item.waiting {
                 Some(_) => "This is what it offers now.",
@@ -274,13 +265,13 @@ async fn inspect_server(
             let shown = LibraryPageQuery { note: note.into(), ..LibraryPageQuery::default() };
             Ok(item_page(&caller, shelf, &item, &shown))
         }
-        Err(HouseError::Refused(wrong)) => {
-            let item = home.find_item(shelf, &name).await?;
+        Err(InstallationError::Refused(wrong)) => {
+            let item = space.find_item(shelf, &name).await?;
             Ok(item_page(
                 &caller,
                 shelf,
                 &item,
-                &LibraryPageQuery { wrong, ..LibraryPageQuery::default() },
+                &LibraryPageQuery { problem: wrong, ..LibraryPageQuery::default() },
             ))
         }
         Err(error) => Err(error.into()),
@@ -302,7 +293,7 @@ fn item_page(
         }
         (render_tabs(shelf))
         @if !shown.note.is_empty() { p.notice.info role="status" { (shown.note) } }
-        @if !shown.wrong.is_empty() { p.notice.bad role="alert" { (shown.wrong) } }
+        @if !shown.problem.is_empty() { p.notice.bad role="alert" { (shown.problem) } }
         @if !item.line.about.is_empty() { p { (item.line.about) } }
         @if let Some(waiting) = &item.waiting { (render_waiting(caller, shelf, item, waiting)) }
         @if !item.facts.is_empty() {
@@ -376,10 +367,9 @@ fn render_actions(caller: &Caller, shelf: LibraryShelf, item: &LibraryItem) -> M
     };
     html! {
         @if shelf == LibraryShelf::Servers {
-            form method="post" action={ (item_address(shelf, &item.line.name)) "/look" } {
-                (csrf_input(caller))
-                button.btn type="submit" { "Start and inspect" }
-            }
+            (post_form(caller, html! { (item_address(shelf, &item.line.name)) "/look" }, "", &html! {
+                (submit_button(ButtonLook::Plain, "Start and inspect"))
+            }))
         }
         @for deed in item.deeds.iter().filter(|deed| !settled(deed)) {
             (action_form(caller, shelf, item, OfferedAction { deed: *deed, hash: &item.hash, untrusted: item.line.untrusted && *deed == LibraryAction::Accept }))
@@ -413,8 +403,7 @@ fn action_form(
         LibraryAction::Remove => ("Remove", "btn danger"),
     };
     html! {
-        form method="post" action={ (item_address(shelf, &item.line.name)) "/" (deed.path_word()) } {
-            (csrf_input(caller))
+        (post_form(caller, html! { (item_address(shelf, &item.line.name)) "/" (deed.path_word()) }, "", &html! {
             input type="hidden" name="hash" value=(hash);
             @if untrusted {
                 label {
@@ -423,39 +412,21 @@ fn action_form(
                 }
             }
             button class=(class) type="submit" { (word) }
-        }
+        }))
     }
 }
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct LibraryActionForm {
-    hash: String,
-    untrusted: String,
-}
-
 async fn act_on_item(
-    State(app): State<App>,
-    caller: Caller,
-    Path((word, name, deed)): Path<(String, String, String)>,
-    Form(said): Form<LibraryActionForm>,
+    CallerSpace { space, .. }: CallerSpace,
+    Path(LibraryActionPath { shelf, name, deed }): Path<LibraryActionPath>,
+    SentBody(said): SentBody<LibraryActionBody>,
 ) -> HandlerResult<Redirect> {
-    let shelf = parse_shelf(&word)?;
-    let Some(deed) = LibraryAction::from_word(&deed) else {
-        return Err(ProblemDetails::not_found(format!("the deed {deed:?}")));
-    };
-    let home = app.home(&caller.person).await?;
-    let word = LibraryDecision { deed, hash: &said.hash, untrusted: said.untrusted == "yes" };
-    let (key, said) = match home.apply_decision(shelf, &name, word).await {
-        Ok(note) => ("note", note),
-        Err(HouseError::Refused(wrong)) => ("wrong", wrong),
-        Err(error) => return Err(error.into()),
-    };
+    let item = LibraryItemPath { shelf, name };
+    let done = decide_about_item(&space, &item, &deed, &said).await;
+    let (shelf, name) = (parse_shelf(&item.shelf)?, item.name);
     // What was taken away has no page any more.
-    let there = home.find_item(shelf, &name).await.is_ok();
+    let there = space.find_item(shelf, &name).await.is_ok();
     let to =
         if there { item_address(shelf, &name) } else { format!("/library/{}", shelf.path_word()) };
-    let mut query = url::form_urlencoded::Serializer::new(String::new());
-    query.append_pair(key, &said);
-    Ok(Redirect::to(&format!("{to}?{}", query.finish())))
+    redirect_with_result(&to, done)
 }

@@ -3,7 +3,7 @@
 
 use axum::Form;
 use axum::extract::{Path, Query, State};
-use axum::response::{IntoResponse, Redirect, Response};
+use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 use maud::{Markup, html};
 use serde::Deserialize;
@@ -12,16 +12,15 @@ use weir_engine::schedule::load_known_agents;
 use weir_install::mail::accounts::{self, AccountLine, ServerLine};
 use weir_install::mail::rules::MailRule;
 
-use crate::api::mail::{
-    MailAccountStatus, check_mail_account, mail_account_status, set_mail_account, taken_away,
-};
+use crate::api::mail::{self as api, MailAccountStatus, mail_account_status, set_mail_account};
 use crate::app::App;
 use crate::caller::Caller;
 use crate::problem::{HandlerResult, ProblemDetails};
+use crate::request::CallerSpace;
+use crate::request::body::redirect_with;
 use crate::route::Route;
-use crate::web::parts::{
-    csrf_input, framed_page, render_badge, render_empty, render_field, render_moment,
-};
+use crate::web::controls::{ButtonLook, csrf_input, post_form, submit_button};
+use crate::web::parts::{framed_page, render_badge, render_empty, render_field, render_moment};
 
 /// This page.
 const HERE: &str = "/mail";
@@ -36,8 +35,8 @@ pub(crate) fn mail_page_routes() -> Vec<Route> {
         Route::post("/mail-new", add_account),
         Route::get("/mail/{name}", show_edit_form),
         Route::post("/mail/{name}", change_account),
-        Route::post("/mail/{name}/check", check_account),
-        Route::post("/mail/{name}/remove", remove),
+        Route::post("/mail/{name}/check", api::post_mail_check),
+        Route::post("/mail/{name}/remove", api::remove),
     ]
 }
 
@@ -110,10 +109,11 @@ fn render_account(
                 ul { @for rule in &line.rules { li { (told_rule(rule)) } } }
             }
             div.row {
-                form method="post" action={ "/mail/" (line.name) "/check" } {
-                    (csrf_input(caller))
-                    button.btn type="submit" { "Check" span.unseen { " " (line.name) } }
-                }
+                (post_form(caller, html! { "/mail/" (line.name) "/check" }, "", &html! {
+                    (submit_button(ButtonLook::Plain, html! {
+                        "Check" span.unseen { " " (line.name) }
+                    }))
+                }))
                 a.btn href={ "/mail/" (line.name) } { "Change" span.unseen { " " (line.name) } }
             }
         }
@@ -131,7 +131,7 @@ fn told_rule(rule: &MailRule) -> String {
     format!("From {from}{about}{unchecked}: starts {}", rule.agent)
 }
 
-async fn show_blank_form(State(app): State<App>, caller: Caller) -> HandlerResult<Markup> {
+async fn show_blank_form(owner: CallerSpace) -> HandlerResult<Markup> {
     let line = AccountLine {
         name: String::new(),
         address: String::new(),
@@ -144,15 +144,15 @@ async fn show_blank_form(State(app): State<App>, caller: Caller) -> HandlerResul
         tool: false,
         rules: Vec::new(),
     };
-    account_form(&app, &caller, &line, None, &MailPageNotes::default()).await
+    account_form(&owner, &line, None, &MailPageNotes::default()).await
 }
 
 async fn show_edit_form(
-    State(app): State<App>,
-    caller: Caller,
+    owner: CallerSpace,
     Path(name): Path<String>,
     Query(told): Query<MailPageNotes>,
 ) -> HandlerResult<Markup> {
+    let CallerSpace { app, caller, .. } = &owner;
     let found = accounts::find_mail_account(
         app.records.as_ref(),
         &caller.person.id,
@@ -160,27 +160,25 @@ async fn show_edit_form(
         app.current_time(),
     )
     .await?;
-    account_form(&app, &caller, &found.line, Some(&name), &told).await
+    account_form(&owner, &found.line, Some(&name), &told).await
 }
 
 /// The form of an account; `there`: its name, if it exists.
 async fn account_form(
-    app: &App,
-    caller: &Caller,
+    owner: &CallerSpace,
     line: &AccountLine,
     there: Option<&str>,
     told: &MailPageNotes,
 ) -> HandlerResult<Markup> {
-    let home = app.home(&caller.person).await?;
-    let (agents, _) = load_known_agents(home.store().as_ref()).await?;
+    let CallerSpace { caller, space, .. } = owner;
+    let (agents, _) = load_known_agents(space.store().as_ref()).await?;
     let agents: Vec<String> = agents.into_keys().collect();
     let title = there.map_or("New mail account".to_owned(), |name| format!("Mail account {name}"));
     let action = there.map_or("/mail-new".to_owned(), |name| format!("/mail/{name}"));
     let body = html! {
         h1 { (title) }
         (render_notes(told))
-        form.stack method="post" action=(action) {
-            (csrf_input(caller))
+        (post_form(caller, &action, "stack", &html! {
             (account_card(line, there))
             div.grid {
                 (server_card("imap", "Fetching mail (IMAP)", Some(&line.imap)))
@@ -188,15 +186,15 @@ async fn account_form(
             }
             (rules_card(line, &agents))
             div.row {
-                button.btn.primary type="submit" { "Save" }
+                (submit_button(ButtonLook::Primary, "Save"))
                 a.btn.quiet href=(HERE) { "Back" }
             }
-        }
+        }))
         @if let Some(name) = there {
             form method="post" action={ "/mail/" (name) "/remove" }
                 data-confirm="Remove this account? Your mail stays on its server." {
                 (csrf_input(caller))
-                button.btn.danger type="submit" { "Remove account" }
+                (submit_button(ButtonLook::Danger, "Remove account"))
             }
         }
     };
@@ -360,34 +358,33 @@ impl MailFormInput {
 }
 
 async fn add_account(
-    State(app): State<App>,
-    caller: Caller,
+    owner: CallerSpace,
     Form(typed): Form<Vec<(String, String)>>,
 ) -> HandlerResult<Response> {
     let typed = MailFormInput(typed);
-    save_account(&app, &caller, &typed, None).await
+    save_account(&owner, &typed, None).await
 }
 
 async fn change_account(
-    State(app): State<App>,
-    caller: Caller,
+    owner: CallerSpace,
     Path(name): Path<String>,
     Form(mut typed): Form<Vec<(String, String)>>,
 ) -> HandlerResult<Response> {
+    let CallerSpace { app, caller, .. } = &owner;
     accounts::find_mail_account(app.records.as_ref(), &caller.person.id, &name, app.current_time())
         .await?;
     typed.retain(|(typed, _)| typed != "name");
     typed.push(("name".into(), name.clone()));
-    save_account(&app, &caller, &MailFormInput(typed), Some(&name)).await
+    save_account(&owner, &MailFormInput(typed), Some(&name)).await
 }
 
 /// Keeps what was typed; what is wrong is said above the form, and nothing is lost.
 async fn save_account(
-    app: &App,
-    caller: &Caller,
+    owner: &CallerSpace,
     typed: &MailFormInput,
     there: Option<&str>,
 ) -> HandlerResult<Response> {
+    let CallerSpace { app, caller, .. } = owner;
     let line = typed.parse_account().map_err(ProblemDetails::bad_request)?;
     let found = accounts::find_mail_account(
         app.records.as_ref(),
@@ -398,42 +395,14 @@ async fn save_account(
     .await;
     let done = match (there, found) {
         (None, Ok(_)) => Err(ProblemDetails::conflict("an account of this name is there already")),
-        _ => set_mail_account(app, caller, line.clone(), Some(typed.get("password"))).await,
+        _ => set_mail_account(owner, line.clone(), Some(typed.get("password"))).await,
     };
     match done {
-        Ok(()) => Ok(redirect_with_result(Ok("The account was saved.")).into_response()),
+        Ok(()) => Ok(redirect_with(HERE, "note", "The account was saved.").into_response()),
         Err(problem) => {
             let told = MailPageNotes { note: String::new(), problem: problem.detail };
-            let shown = account_form(app, caller, &line, there, &told).await?;
+            let shown = account_form(owner, &line, there, &told).await?;
             Ok((StatusCode::UNPROCESSABLE_ENTITY, shown).into_response())
         }
     }
-}
-
-/// Back to the list, with what came of it.
-fn redirect_with_result(done: HandlerResult<&str>) -> Redirect {
-    let mut query = url::form_urlencoded::Serializer::new(String::new());
-    match done {
-        Ok(note) => query.append_pair("note", note),
-        Err(problem) => query.append_pair("problem", &problem.detail),
-    };
-    Redirect::to(&format!("{HERE}?{}", query.finish()))
-}
-
-async fn check_account(
-    State(app): State<App>,
-    caller: Caller,
-    Path(name): Path<String>,
-) -> Redirect {
-    redirect_with_result(
-        check_mail_account(&app, &caller, &name)
-            .await
-            .map(|()| "Both servers accepted the account."),
-    )
-}
-
-async fn remove(State(app): State<App>, caller: Caller, Path(name): Path<String>) -> Redirect {
-    redirect_with_result(
-        taken_away(&app, &caller, &name).await.map(|()| "The account was removed."),
-    )
 }

@@ -1,7 +1,6 @@
 //! Saved facts of a person, and what waits for their word.
 
-use axum::Form;
-use axum::extract::{Path, Query, State};
+use axum::extract::{Path, Query};
 use axum::response::{IntoResponse, Redirect, Response};
 use http::StatusCode;
 use maud::{Markup, html};
@@ -10,14 +9,16 @@ use weir_core::ids::Timestamp;
 use weir_core::memory::{MemoryKind, MemoryStatus, TOLD_CHARS_MAX, TOLD_MAX};
 
 use crate::api::memory::export_memory;
-use crate::app::App;
 use crate::caller::Caller;
 use crate::memory::{self, FactSettlement, MemoryLine, MemoryQuery, NewMemoryFact};
 use crate::problem::HandlerResult;
+use crate::request::CallerSpace;
+use crate::request::body::{SentBody, redirect_with};
 use crate::route::Route;
-use crate::web::parts::{
-    csrf_input, framed_page, render_badge, render_empty, render_field, render_moment,
+use crate::web::controls::{
+    ButtonLook, DataTable, TableColumn, data_table, post_form, submit_button,
 };
+use crate::web::parts::{framed_page, render_badge, render_empty, render_field, render_moment};
 
 /// The entry of the navigation.
 const HERE: &str = "/memory";
@@ -47,24 +48,22 @@ fn kind_of(word: &str) -> Option<MemoryKind> {
 }
 
 async fn show_memory(
-    State(app): State<App>,
-    caller: Caller,
+    owner: CallerSpace,
     Query(shown): Query<MemoryPageQuery>,
 ) -> HandlerResult<Markup> {
-    memory_page(&app, &caller, &shown, None).await
+    memory_page(&owner, &shown, None).await
 }
 
 async fn memory_page(
-    app: &App,
-    caller: &Caller,
+    owner: &CallerSpace,
     shown: &MemoryPageQuery,
     wrong: Option<&str>,
 ) -> HandlerResult<Markup> {
-    let home = app.home(&caller.person).await?;
+    let CallerSpace { app, caller, space } = owner;
     let query = MemoryQuery { q: shown.q.clone(), status: None, kind: kind_of(&shown.kind) };
-    let kept = memory::find_facts(home.as_ref(), &query).await?;
+    let kept = memory::find_facts(space.as_ref(), &query).await?;
     let proposed = MemoryQuery { status: Some(MemoryStatus::Proposed), ..MemoryQuery::default() };
-    let waiting = memory::find_facts(home.as_ref(), &proposed).await?;
+    let waiting = memory::find_facts(space.as_ref(), &proposed).await?;
     let waiting: Vec<MemoryLine> = waiting.iter().map(MemoryLine::from).collect();
     let more = kept.len().saturating_sub(SHOWN_MAX);
     let lines: Vec<MemoryLine> = kept.iter().take(SHOWN_MAX).map(MemoryLine::from).collect();
@@ -109,7 +108,7 @@ fn search_form(shown: &MemoryPageQuery) -> Markup {
                     }
                 }
             }
-            button.btn type="submit" { "Search" }
+            (submit_button(ButtonLook::Plain, "Search"))
         }
     }
 }
@@ -132,10 +131,9 @@ fn render_source(line: &MemoryLine) -> Markup {
 
 fn decision_form(caller: &Caller, id: &str, word: &str, text: &str, class: &str) -> Markup {
     html! {
-        form method="post" action={ "/memory/" (id) "/" (word) } {
-            (csrf_input(caller))
+        (post_form(caller, html! { "/memory/" (id) "/" (word) }, "", &html! {
             button class=(class) type="submit" { (text) }
-        }
+        }))
     }
 }
 
@@ -175,31 +173,31 @@ fn render_inbox(caller: &Caller, waiting: &[MemoryLine], now: Timestamp) -> Mark
 
 fn render_facts(caller: &Caller, lines: &[MemoryLine], now: Timestamp) -> Markup {
     html! {
-        div.table-wrap tabindex="0" {
-            table {
-                caption.unseen { "Saved facts" }
-                thead { tr {
-                    th scope="col" { "Fact" } th scope="col" { "About" } th scope="col" { "Where" }
-                    th scope="col" { "From" } th scope="col" { span.unseen { "Do" } }
-                } }
-                tbody {
-                    @for line in lines {
-                        tr {
-                            th scope="row" {
-                                (line.text) " " (render_labels(line))
-                                @if !line.topics.is_empty() {
-                                    span.muted { " " (line.topics.join(", ")) }
-                                }
+        (data_table(&DataTable {
+            region: None,
+            caption: html! { "Saved facts" },
+            caption_seen: false,
+            columns: &[
+                TableColumn::Text("Fact"), TableColumn::Text("About"),
+                TableColumn::Text("Where"), TableColumn::Text("From"), TableColumn::Unseen("Do"),
+            ],
+            rows: html! {
+                @for line in lines {
+                    tr {
+                        th scope="row" {
+                            (line.text) " " (render_labels(line))
+                            @if !line.topics.is_empty() {
+                                span.muted { " " (line.topics.join(", ")) }
                             }
-                            td { (line.kind.heading()) " (" (line.importance) "/5)" }
-                            td { @match &line.workspace { Some(at) => (at), None => "everywhere" } }
-                            td { (render_source(line)) ", " (render_moment(line.created, now)) }
-                            td { (decision_form(caller, &line.id, "forget", "Forget", "btn quiet")) }
                         }
+                        td { (line.kind.heading()) " (" (line.importance) "/5)" }
+                        td { @match &line.workspace { Some(at) => (at), None => "everywhere" } }
+                        td { (render_source(line)) ", " (render_moment(line.created, now)) }
+                        td { (decision_form(caller, &line.id, "forget", "Forget", "btn quiet")) }
                     }
                 }
-            }
-        }
+            },
+        }))
     }
 }
 
@@ -207,8 +205,7 @@ fn new_fact_form(caller: &Caller) -> Markup {
     html! {
         section.card aria-labelledby="add" {
             h2 id="add" { "Remember something" }
-            form method="post" action="/memory" {
-                (csrf_input(caller))
+            (post_form(caller, "/memory", "", &html! {
                 (render_field("text", "Fact", "One or two sentences in your own words.", &html! {
                     input id="text" name="text" required maxlength="500" autocomplete="off"
                         aria-describedby="text-hint";
@@ -231,62 +228,38 @@ fn new_fact_form(caller: &Caller) -> Markup {
                         span { "In all folders" }
                     }
                 }
-                button.btn.primary type="submit" { "Remember" }
-            }
+                (submit_button(ButtonLook::Primary, "Remember"))
+            }))
         }
     }
 }
 
-#[derive(Debug, Deserialize)]
-struct NewFactForm {
-    text: String,
-    kind: String,
-    #[serde(default)]
-    importance: Option<u8>,
-    #[serde(default)]
-    everywhere: String,
-}
-
-fn redirect_with_note(note: &str) -> Redirect {
-    let mut query = url::form_urlencoded::Serializer::new(String::new());
-    query.append_pair("note", note);
-    Redirect::to(&format!("{HERE}?{}", query.finish()))
-}
-
 async fn add_fact(
-    State(app): State<App>,
-    caller: Caller,
-    Form(written): Form<NewFactForm>,
+    owner: CallerSpace,
+    SentBody(wish): SentBody<NewMemoryFact>,
 ) -> HandlerResult<Response> {
-    let home = app.home(&caller.person).await?;
-    let wish = NewMemoryFact {
-        text: written.text,
-        kind: kind_of(&written.kind).unwrap_or(MemoryKind::Project),
-        topics: Vec::new(),
-        importance: written.importance,
-        everywhere: written.everywhere == "yes",
-    };
-    match memory::remember_fact(home.as_ref(), &wish, app.current_time()).await {
-        Ok(_) => Ok(redirect_with_note("Saved.").into_response()),
+    let CallerSpace { app, space, .. } = &owner;
+    match memory::remember_fact(space.as_ref(), &wish, app.current_time()).await {
+        Ok(_) => Ok(redirect_with(HERE, "note", "Saved.").into_response()),
         Err(problem) if problem.status == 400 => {
             let page =
-                memory_page(&app, &caller, &MemoryPageQuery::default(), Some(&problem.detail))
-                    .await?;
+                memory_page(&owner, &MemoryPageQuery::default(), Some(&problem.detail)).await?;
             Ok((StatusCode::BAD_REQUEST, page).into_response())
         }
         Err(problem) => Err(problem),
     }
 }
 
-/// Nothing but the token that the guard has looked at already.
+/// A fact and what is done with it, as addresses name them.
 #[derive(Debug, Deserialize)]
-struct MemoryActionForm {}
+struct FactPath {
+    id: String,
+    word: String,
+}
 
 async fn settle_fact(
-    State(app): State<App>,
-    caller: Caller,
-    Path((id, word)): Path<(String, String)>,
-    Form(MemoryActionForm {}): Form<MemoryActionForm>,
+    CallerSpace { app, space, .. }: CallerSpace,
+    Path(FactPath { id, word }): Path<FactPath>,
 ) -> HandlerResult<Redirect> {
     let settled = FactSettlement::Settled;
     let (word, note) = match word.as_str() {
@@ -298,11 +271,10 @@ async fn settle_fact(
             return Err(crate::problem::ProblemDetails::not_found(format!("the deed {other:?}")));
         }
     };
-    let home = app.home(&caller.person).await?;
-    memory::settle_fact(home.as_ref(), &id, word, app.current_time()).await?;
-    Ok(redirect_with_note(note))
+    memory::settle_fact(space.as_ref(), &id, word, app.current_time()).await?;
+    Ok(redirect_with(HERE, "note", note))
 }
 
-async fn export_facts(State(app): State<App>, caller: Caller) -> HandlerResult<Response> {
-    export_memory(&app, &caller).await
+async fn export_facts(owner: CallerSpace) -> HandlerResult<Response> {
+    export_memory(&owner).await
 }

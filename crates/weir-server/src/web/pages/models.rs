@@ -4,22 +4,24 @@
 use std::collections::BTreeMap;
 
 use axum::Form;
-use axum::extract::{Path, Query, State};
+use axum::extract::{Path, Query};
 use axum::response::Redirect;
 use maud::{Markup, html};
 use serde::Deserialize;
 use serde_json::Value;
 use weir_core::secret::Secret;
-use weir_install::failure::HouseError;
 use weir_install::user_space::{
-    DIALECTS, ModelLine, ModelsTold, NewEndpoint, ProviderLine, SettingsChange,
+    ModelLine, ModelsTold, NewEndpoint, ProviderLine, SettingsChange, dialect_choices,
 };
 
-use crate::app::App;
+use crate::api::models as api;
 use crate::caller::Caller;
-use crate::problem::HandlerResult;
+use crate::problem::{HandlerResult, ProblemDetails};
+use crate::request::CallerSpace;
+use crate::request::body::{redirect_with, redirect_with_result};
 use crate::route::{Route, RouteAccess};
-use crate::web::parts::{csrf_input, framed_page, render_badge, render_empty, render_field};
+use crate::web::controls::{ButtonLook, post_form, submit_button};
+use crate::web::parts::{framed_page, render_badge, render_empty, render_field};
 
 /// The entry of the navigation.
 const HERE: &str = "/models";
@@ -32,7 +34,7 @@ pub(crate) fn model_page_routes() -> Vec<Route> {
         Route::post("/models/default", choose_default_model),
         Route::post("/models/key", set_key).access(RouteAccess::Admin),
         Route::post("/models/endpoint", add_endpoint).access(RouteAccess::Admin),
-        Route::post("/providers/{name}/forget", forget_key).access(RouteAccess::Admin),
+        Route::post("/providers/{name}/forget", api::remove_key).access(RouteAccess::Admin),
         Route::post("/providers/{name}/remove", remove_endpoint).access(RouteAccess::Admin),
     ]
 }
@@ -42,42 +44,32 @@ pub(crate) fn model_page_routes() -> Vec<Route> {
 struct ModelsPageQuery {
     all: bool,
     note: String,
-    wrong: String,
+    problem: String,
 }
-
-/// Nothing but the token that the guard has looked at already.
-#[derive(Debug, Deserialize)]
-struct ModelActionForm {}
 
 async fn show_models(
-    State(app): State<App>,
-    caller: Caller,
+    owner: CallerSpace,
     Query(shown): Query<ModelsPageQuery>,
 ) -> HandlerResult<Markup> {
-    let home = app.home(&caller.person).await?;
-    let told = home.list_models(false).await?;
-    models_page(&app, &caller, told, &shown).await
+    let CallerSpace { space, .. } = &owner;
+    let told = space.list_models(false).await?;
+    models_page(&owner, told, &shown).await
 }
 
-async fn probe_models(
-    State(app): State<App>,
-    caller: Caller,
-    Form(ModelActionForm {}): Form<ModelActionForm>,
-) -> HandlerResult<Markup> {
-    let home = app.home(&caller.person).await?;
-    let told = home.list_models(true).await?;
-    models_page(&app, &caller, told, &ModelsPageQuery::default()).await
+async fn probe_models(owner: CallerSpace) -> HandlerResult<Markup> {
+    let CallerSpace { space, .. } = &owner;
+    let told = space.list_models(true).await?;
+    models_page(&owner, told, &ModelsPageQuery::default()).await
 }
 
 async fn models_page(
-    app: &App,
-    caller: &Caller,
+    owner: &CallerSpace,
     told: ModelsTold,
     shown: &ModelsPageQuery,
 ) -> HandlerResult<Markup> {
-    let home = app.home(&caller.person).await?;
-    let providers = home.list_providers().await?;
-    let sheet = home.settings_sheet().await?;
+    let CallerSpace { caller, space, .. } = owner;
+    let providers = space.list_providers().await?;
+    let sheet = space.settings_sheet().await?;
     let chosen = sheet.items.iter().find(|setting| setting.key == "model");
     let chosen = chosen.map(|setting| {
         (setting.value.as_str().unwrap_or_default().to_owned(), setting.origin.clone())
@@ -87,13 +79,12 @@ async fn models_page(
     let body = html! {
         div.toolbar {
             h1 { "Models" }
-            form method="post" action="/models/probe" {
-                (csrf_input(caller))
-                button.btn type="submit" { "Test connections" }
-            }
+            (post_form(caller, "/models/probe", "", &html! {
+                (submit_button(ButtonLook::Plain, "Test connections"))
+            }))
         }
         @if !shown.note.is_empty() { p.notice.good role="status" { (shown.note) } }
-        @if !shown.wrong.is_empty() { p.notice.bad role="alert" { (shown.wrong) } }
+        @if !shown.problem.is_empty() { p.notice.bad role="alert" { (shown.problem) } }
         @for note in &told.notes { p.notice.warn { (note) } }
         (default_model(caller, chosen, &usable))
         h2 { "Models you can use" }
@@ -126,16 +117,15 @@ fn default_model(
     html! {
         section.card aria-labelledby="standard" {
             h2 id="standard" { "Default model" }
-            form.row method="post" action="/models/default" {
-                (csrf_input(caller))
+            (post_form(caller, "/models/default", "row", &html! {
                 label for="model" { "New chats use" }
                 input id="model" name="model" list="models" autocomplete="off" spellcheck="false"
                     value=(value) placeholder="first provider with a key";
                 datalist id="models" {
                     @for line in usable { option value=(line.model) {} }
                 }
-                button.btn.primary type="submit" { "Save" }
-            }
+                (submit_button(ButtonLook::Primary, "Save"))
+            }))
             @if !origin.is_empty() { p.hint { "Now: " (origin) } }
         }
     }
@@ -221,8 +211,7 @@ fn key_badge(line: &ProviderLine) -> Markup {
 /// Where an admin writes a key; `back`: the page that it stands on.
 pub(super) fn key_form(caller: &Caller, providers: &[ProviderLine], back: &str) -> Markup {
     html! {
-        form.key-form method="post" action="/models/key" {
-            (csrf_input(caller))
+        (post_form(caller, "/models/key", "key-form", &html! {
             input type="hidden" name="back" value=(back);
             div.row {
                 label for="provider" { "Provider" }
@@ -234,7 +223,7 @@ pub(super) fn key_form(caller: &Caller, providers: &[ProviderLine], back: &str) 
                 label for="key" { "API key" }
                 input id="key" name="key" type="password" required autocomplete="off"
                     aria-describedby="key-hint";
-                button.btn.primary type="submit" { "Save key" }
+                (submit_button(ButtonLook::Primary, "Save key"))
             }
             p.hint id="key-hint" {
                 "The key is checked with the provider before it is saved. It is never shown again, and is \
@@ -245,7 +234,7 @@ pub(super) fn key_form(caller: &Caller, providers: &[ProviderLine], back: &str) 
                 input type="checkbox" name="unchecked" value="yes";
                 "Save without checking"
             }
-        }
+        }))
     }
 }
 
@@ -272,13 +261,12 @@ fn new_endpoint(caller: &Caller) -> Markup {
     html! {
         section.card aria-labelledby="new-endpoint" {
             h2 id="new-endpoint" { "Add an endpoint" }
-            form method="post" action="/models/endpoint" {
-                (csrf_input(caller))
+            (post_form(caller, "/models/endpoint", "", &html! {
                 (input("name", "Name", "Lowercase letters, digits, - and _. Models are called name/model.", "text", true))
                 (input("base_url", "Base URL", "For example https://llm.example.org/v1.", "url", true))
                 (render_field("endpoint-dialect", "API", "", &html! {
                     select id="endpoint-dialect" name="dialect" {
-                        @for (word, text) in DIALECTS { option value=(word) { (text) } }
+                        @for choice in dialect_choices() { option value=(choice.name) { (choice.title) } }
                     }
                 }))
                 (input("key", "API key", "Optional.", "password", false))
@@ -286,8 +274,8 @@ fn new_endpoint(caller: &Caller) -> Markup {
                     input type="checkbox" name="unchecked" value="yes";
                     "Save without testing"
                 } }
-                button.btn.primary type="submit" { "Test and save" }
-            }
+                (submit_button(ButtonLook::Primary, "Test and save"))
+            }))
         }
     }
 }
@@ -295,12 +283,11 @@ fn new_endpoint(caller: &Caller) -> Markup {
 fn forget_form(caller: &Caller, line: &ProviderLine) -> Markup {
     html! {
         @if line.kept {
-            form method="post" action={ "/providers/" (line.name) "/forget" } {
-                (csrf_input(caller))
-                button.btn.danger type="submit" {
+            (post_form(caller, html! { "/providers/" (line.name) "/forget" }, "", &html! {
+                (submit_button(ButtonLook::Danger, html! {
                     "Remove key" span.unseen { " of " (line.name) }
-                }
-            }
+                }))
+            }))
         }
     }
 }
@@ -309,12 +296,11 @@ fn forget_form(caller: &Caller, line: &ProviderLine) -> Markup {
 fn remove_form(caller: &Caller, line: &ProviderLine) -> Markup {
     html! {
         @if line.custom {
-            form method="post" action={ "/providers/" (line.name) "/remove" } {
-                (csrf_input(caller))
-                button.btn.danger type="submit" {
+            (post_form(caller, html! { "/providers/" (line.name) "/remove" }, "", &html! {
+                (submit_button(ButtonLook::Danger, html! {
                     "Remove endpoint" span.unseen { " " (line.name) }
-                }
-            }
+                }))
+            }))
         }
     }
 }
@@ -347,28 +333,10 @@ struct DefaultModelForm {
     model: String,
 }
 
-/// Back to the page, with what was done or why it was not.
-fn redirect_to_models(done: Result<String, HouseError>) -> HandlerResult<Redirect> {
-    back_to(HERE, done)
-}
-
-/// The same for another page.
-fn back_to(page: &str, done: Result<String, HouseError>) -> HandlerResult<Redirect> {
-    let mut query = url::form_urlencoded::Serializer::new(String::new());
-    match done {
-        Ok(note) => query.append_pair("note", &note),
-        Err(HouseError::Refused(wrong)) => query.append_pair("wrong", &wrong),
-        Err(error) => return Err(error.into()),
-    };
-    Ok(Redirect::to(&format!("{page}?{}", query.finish())))
-}
-
 async fn choose_default_model(
-    State(app): State<App>,
-    caller: Caller,
+    CallerSpace { space, .. }: CallerSpace,
     Form(chosen): Form<DefaultModelForm>,
 ) -> HandlerResult<Redirect> {
-    let home = app.home(&caller.person).await?;
     let value = match chosen.model.trim() {
         "" => Value::Null,
         model => Value::String(model.to_owned()),
@@ -378,37 +346,32 @@ async fn choose_default_model(
         version: None,
         values: BTreeMap::from([("model".to_owned(), value)]),
     };
-    redirect_to_models(
-        home.change_settings(&change).await.map(|_| "Saved. New chats use it.".to_owned()),
-    )
+    let changed = space.change_settings(&change).await.map_err(ProblemDetails::from);
+    redirect_with_result(HERE, changed.map(|_| "Saved. New chats use it."))
 }
 
 async fn set_key(
-    State(app): State<App>,
-    caller: Caller,
+    CallerSpace { space, .. }: CallerSpace,
     Form(typed): Form<KeyTyped>,
 ) -> HandlerResult<Redirect> {
-    let home = app.home(&caller.person).await?;
     let (provider, key) = (typed.provider, Secret::new(typed.key.trim().to_owned()));
     let page = if typed.back == "/" { "/" } else { HERE };
     if typed.unchecked.is_empty()
-        && let Err(error) = home.check_key(&provider, &key).await
+        && let Err(error) = space.check_key(&provider, &key).await
     {
-        return back_to(page, Err(error));
+        return redirect_with_result(page, Err::<&str, _>(error.into()));
     }
-    let kept = home.set_key(&provider, key).await;
-    back_to(page, kept.map(|()| format!("The key for {provider} is saved.")))
+    let kept = api::keep_key(&space, &provider, key).await;
+    redirect_with_result(page, kept.map(|()| format!("The key for {provider} is saved.")))
 }
 
 /// Most models of a new endpoint that are named.
 const NAMED_MAX: usize = 8;
 
 async fn add_endpoint(
-    State(app): State<App>,
-    caller: Caller,
+    CallerSpace { space, .. }: CallerSpace,
     Form(typed): Form<EndpointTyped>,
 ) -> HandlerResult<Redirect> {
-    let home = app.home(&caller.person).await?;
     let name = typed.name.trim().to_owned();
     let new = NewEndpoint {
         name: typed.name,
@@ -417,10 +380,10 @@ async fn add_endpoint(
         key: Secret::new(typed.key.trim().to_owned()),
         unchecked: !typed.unchecked.is_empty(),
     };
-    let had_none = home.standard_model().await?.is_none();
-    let found = match home.add_endpoint(&new).await {
+    let had_none = space.standard_model().await?.is_none();
+    let found = match space.add_endpoint(&new).await {
         Ok(found) => found,
-        Err(error) => return redirect_to_models(Err(error)),
+        Err(error) => return redirect_with_result(HERE, Err::<&str, _>(error.into())),
     };
     let mut note = format!("The endpoint {name} is saved.");
     if !found.is_empty() {
@@ -432,36 +395,20 @@ async fn add_endpoint(
     if let Some(first) = found.first().filter(|_| had_none) {
         let values = BTreeMap::from([("model".to_owned(), Value::String(first.clone()))]);
         let change = SettingsChange { for_all: false, version: None, values };
-        home.change_settings(&change).await?;
+        space.change_settings(&change).await?;
         note.push_str(&format!(" New chats use {first}."));
     }
-    redirect_to_models(Ok(note))
+    Ok(redirect_with(HERE, "note", &note))
 }
 
 async fn remove_endpoint(
-    State(app): State<App>,
-    caller: Caller,
+    CallerSpace { space, .. }: CallerSpace,
     Path(name): Path<String>,
-    Form(ModelActionForm {}): Form<ModelActionForm>,
 ) -> HandlerResult<Redirect> {
-    let home = app.home(&caller.person).await?;
-    let removed = home.remove_endpoint(&name).await;
-    redirect_to_models(removed.map(|was| match was {
+    let removed = space.remove_endpoint(&name).await.map_err(ProblemDetails::from);
+    let note = removed.map(|was| match was {
         true => format!("The endpoint {name} was removed, with its key."),
         false => format!("No endpoint {name} was added here."),
-    }))
-}
-
-async fn forget_key(
-    State(app): State<App>,
-    caller: Caller,
-    Path(name): Path<String>,
-    Form(ModelActionForm {}): Form<ModelActionForm>,
-) -> HandlerResult<Redirect> {
-    let home = app.home(&caller.person).await?;
-    let removed = home.remove_key(&name).await;
-    redirect_to_models(removed.map(|was| match was {
-        true => format!("The key for {name} was removed."),
-        false => format!("There was no saved key for {name}."),
-    }))
+    });
+    redirect_with_result(HERE, note)
 }

@@ -1,41 +1,36 @@
 //! What a person was told: the list behind the bell. Not here: where they want to be told further.
 
 use axum::extract::State;
-use axum::response::Redirect;
 use maud::{Markup, html};
 
+use crate::api::notices::mark_notices_seen;
 use crate::app::App;
 use crate::caller::Caller;
 use crate::notify::{NoticeEntry, NoticeKind};
 use crate::problem::HandlerResult;
 use crate::route::Route;
-use crate::web::parts::{csrf_input, framed_page, render_badge, render_empty, render_moment};
+use crate::web::controls::{ButtonLook, post_form, submit_button};
+use crate::web::parts::{framed_page, render_badge, render_empty, render_moment};
 
 /// The address of the list.
 const HERE: &str = "/notifications";
 
 /// The routes of this file.
 pub(crate) fn notice_page_routes() -> Vec<Route> {
-    vec![Route::get(HERE, show_notices), Route::post("/notifications/seen", mark_all_seen)]
-}
-
-async fn mark_all_seen(State(app): State<App>, caller: Caller) -> HandlerResult<Redirect> {
-    app.bell.mark_seen(&caller.person.id, None).await?;
-    Ok(Redirect::to(HERE))
+    vec![Route::get(HERE, show_notices), Route::post("/notifications/seen", mark_notices_seen)]
 }
 
 async fn show_notices(State(app): State<App>, caller: Caller) -> HandlerResult<Markup> {
-    let notices = app.bell.list_notices(&caller.person.id).await?;
+    let notices = app.notices.list_notices(&caller.person.id).await?;
     let is_any_new = notices.iter().any(|noticed| !noticed.seen);
     let body = html! {
         div.toolbar {
             h1 { "Notifications" }
             a.btn href="/notifications/where" { "Delivery settings" }
             @if is_any_new {
-                form method="post" action="/notifications/seen" {
-                    (csrf_input(&caller))
-                    button.btn type="submit" { "Mark all as read" }
-                }
+                (post_form(&caller, "/notifications/seen", "", &html! {
+                    (submit_button(ButtonLook::Plain, "Mark all as read"))
+                }))
             }
         }
         @if notices.is_empty() {

@@ -3,20 +3,24 @@
 use std::collections::BTreeSet;
 
 use axum::Form;
-use axum::extract::{Path, Query, State};
+use axum::extract::{Query, State};
 use axum::response::{IntoResponse, Redirect, Response};
 use http::header;
 use maud::{Markup, html};
 use serde::Deserialize;
 
-use crate::api::notifications::add_channel;
+use crate::api::notifications::{self as api, add_channel};
 use crate::app::App;
 use crate::caller::Caller;
 use crate::notify::NoticeKind;
 use crate::notify::channels::{self, ChannelAddress, ChannelLine};
-use crate::problem::{HandlerResult, ProblemDetails};
+use crate::problem::HandlerResult;
+use crate::request::body::{redirect_with, redirect_with_result};
 use crate::route::{Route, RouteAccess};
-use crate::web::parts::{csrf_input, page_with, render_badge, render_field};
+use crate::web::controls::{
+    ButtonLook, DataTable, TableColumn, csrf_input, data_table, post_form, submit_button,
+};
+use crate::web::parts::{page_with, render_badge, render_field};
 
 /// This page.
 const HERE: &str = "/notifications/where";
@@ -36,8 +40,8 @@ pub(crate) fn notification_page_routes() -> Vec<Route> {
     vec![
         Route::get(HERE, show_channels),
         Route::post("/notifications/where/add", post_new_channel),
-        Route::post("/notifications/where/{id}/remove", remove),
-        Route::post("/notifications/where/{id}/try", try_out),
+        Route::post("/notifications/where/{id}/remove", api::remove),
+        Route::post("/notifications/where/{id}/try", api::try_out),
         Route::get("/worker.js", get_worker_script).access(RouteAccess::Anyone),
     ]
 }
@@ -66,7 +70,7 @@ async fn show_channels(
 ) -> HandlerResult<Markup> {
     let now = app.current_time();
     let channels = channels::list_channels(app.records.as_ref(), &caller.person.id, now).await?;
-    let key = app.further.vapid_key().await?.public_key_text();
+    let key = app.channel_sender.vapid_key().await?.public_key_text();
     let body = html! {
         h1 { "Delivery settings" }
         @if !told.note.is_empty() { p.notice.good role="status" { (told.note) } }
@@ -86,40 +90,42 @@ async fn show_channels(
 fn render_channel_table(caller: &Caller, all: &[ChannelLine]) -> Markup {
     html! {
         @if !all.is_empty() {
-            div.table-wrap tabindex="0" role="region" aria-label="Channels that are there" {
-                table {
-                    caption.unseen { "Delivery channels" }
-                    thead { tr {
-                        th scope="col" { "Channel" } th scope="col" { "To" } th scope="col" { "What" }
-                        th scope="col" { "State" } th scope="col" { span.unseen { "Do" } }
-                    } }
-                    tbody { @for one in all {
-                        tr {
-                            td { (one.way) }
-                            th scope="row" { (one.to) }
-                            td { (kinds_in_words(&one.kinds)) }
-                            td {
-                                @if one.failed.is_empty() { (render_badge("good", "works")) }
-                                @else { (render_badge("bad", "failed")) " " (one.failed) }
-                            }
-                            td.row {
-                                (action_button(caller, &one.id, "try", "Send test", ""))
-                                (action_button(caller, &one.id, "remove", "Remove", "danger"))
-                            }
-                        }
-                    } }
-                }
-            }
+            (data_table(&DataTable {
+                region: Some("Channels that are there"),
+                caption: html! { "Delivery channels" },
+                caption_seen: false,
+                columns: &[
+                    TableColumn::Text("Channel"), TableColumn::Text("To"),
+                    TableColumn::Text("What"), TableColumn::Text("State"),
+                    TableColumn::Unseen("Do"),
+                ],
+                rows: html! {
+                    @for one in all {
+                                           tr {
+                                               td { (one.way) }
+                                               th scope="row" { (one.to) }
+                                               td { (kinds_in_words(&one.kinds)) }
+                                               td {
+                                                   @if one.failed.is_empty() { (render_badge("good", "works")) }
+                                                   @else { (render_badge("bad", "failed")) " " (one.failed) }
+                                               }
+                                               td.row {
+                                                   (action_button(caller, &one.id, "try", "Send test", ""))
+                                                   (action_button(caller, &one.id, "remove", "Remove", "danger"))
+                                               }
+                                           }
+                                       }
+                },
+            }))
         }
     }
 }
 
 fn action_button(caller: &Caller, id: &str, deed: &str, word: &str, kind: &str) -> Markup {
     html! {
-        form method="post" action={ "/notifications/where/" (id) "/" (deed) } {
-            (csrf_input(caller))
+        (post_form(caller, html! { "/notifications/where/" (id) "/" (deed) }, "", &html! {
             button class={ "btn " (kind) } type="submit" { (word) }
-        }
+        }))
     }
 }
 
@@ -162,7 +168,7 @@ fn channel_forms(caller: &Caller) -> Markup {
                 (render_field("url", "Address", "Receives each notification as JSON.", &url))
                 (render_field("secret", "Secret", "Signs each request (x-weir-signature). Optional.", &secret))
                 (kind_choices("hook"))
-                div { button.btn.primary type="submit" { "Add webhook" } }
+                div { (submit_button(ButtonLook::Primary, "Add webhook")) }
             }
             form.card.stack method="post" action="/notifications/where/add" {
                 h3 { "ntfy" }
@@ -172,7 +178,7 @@ fn channel_forms(caller: &Caller) -> Markup {
                 (render_field("topic", "Topic", "Anyone who knows the topic can read it: choose one that is hard to guess.", &topic))
                 (render_field("token", "Access token", "Optional.", &token))
                 (kind_choices("ntfy"))
-                div { button.btn.primary type="submit" { "Add ntfy topic" } }
+                div { (submit_button(ButtonLook::Primary, "Add ntfy topic")) }
             }
         }
     }
@@ -192,21 +198,11 @@ fn kind_choices(of: &str) -> Markup {
     }
 }
 
-/// Back to the page, with what came of it.
-fn redirect_with_result(done: HandlerResult<&str>) -> Redirect {
-    let mut query = url::form_urlencoded::Serializer::new(String::new());
-    match done {
-        Ok(note) => query.append_pair("note", note),
-        Err(problem) => query.append_pair("problem", &problem.detail),
-    };
-    Redirect::to(&format!("{HERE}?{}", query.finish()))
-}
-
 async fn post_new_channel(
     State(app): State<App>,
     caller: Caller,
     Form(typed): Form<Vec<(String, String)>>,
-) -> Redirect {
+) -> HandlerResult<Redirect> {
     let get = |name: &str| {
         let found = typed.iter().find(|(typed, _)| typed == name);
         found.map(|(_, value)| value.trim().to_owned()).unwrap_or_default()
@@ -221,24 +217,8 @@ async fn post_new_channel(
         "ntfy" => {
             ChannelAddress::Ntfy { server: get("server"), topic: get("topic"), token: get("token") }
         }
-        _ => return redirect_with_result(Err(ProblemDetails::bad_request("choose a channel"))),
+        _ => return Ok(redirect_with(HERE, "problem", "choose a channel")),
     };
-    redirect_with_result(
-        add_channel(&app, &caller, &way, kinds)
-            .await
-            .map(|_| "Notifications are sent there from now on."),
-    )
-}
-
-async fn remove(State(app): State<App>, caller: Caller, Path(id): Path<String>) -> Redirect {
-    let done = channels::remove(app.records.as_ref(), &caller.person.id, &id).await;
-    redirect_with_result(
-        done.map(|()| "Notifications are no longer sent there.").map_err(ProblemDetails::from),
-    )
-}
-
-async fn try_out(State(app): State<App>, caller: Caller, Path(id): Path<String>) -> Redirect {
-    let done =
-        async { app.further.try_out(&caller.person.id, &id).await.map_err(ProblemDetails::from) };
-    redirect_with_result(done.await.map(|()| "Test notification delivered."))
+    let added = add_channel(&app, &caller, &way, kinds).await;
+    redirect_with_result(HERE, added.map(|_| "Notifications are sent there from now on."))
 }

@@ -1,22 +1,23 @@
-//! Settings of a person and of the house, in sections (S5, S6, S9, S10). Not here: what may be set,
+//! Settings of a person and of the installation, in sections (S5, S6, S9, S10). Not here: what may be set,
 //! which the program around decides.
 
 use std::collections::BTreeMap;
 
 use axum::Form;
-use axum::extract::{Query, State};
+use axum::extract::Query;
 use axum::response::{IntoResponse, Redirect, Response};
 use http::StatusCode;
 use maud::{Markup, html};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::api::settings::apply_settings_change;
-use crate::app::App;
+use crate::api::settings::{apply_settings_change, post_allowed_value};
 use crate::caller::Caller;
 use crate::problem::{HandlerResult, ProblemDetails};
+use crate::request::CallerSpace;
 use crate::route::{Route, RouteAccess};
-use crate::web::parts::{csrf_input, page_with};
+use crate::web::controls::{ButtonLook, post_form, submit_button};
+use crate::web::parts::page_with;
 
 mod control;
 mod lists;
@@ -40,7 +41,7 @@ pub(crate) fn settings_page_routes() -> Vec<Route> {
         Route::post("/settings/prompts/{file}", prompts::save_prompt),
         Route::post("/settings/prompts/{file}/restore", prompts::restore_prompt),
         Route::get("/settings/preview", prompts::preview_prompt),
-        Route::post("/settings/lists/{list}", lists::add_list_entry),
+        Route::post("/settings/lists/{list}", post_allowed_value),
         Route::post("/settings/lists/{list}/remove", lists::remove),
         Route::get("/settings/security", security::show_security).access(RouteAccess::Admin),
         Route::post("/settings/security", security::save_security).access(RouteAccess::Admin),
@@ -122,11 +123,11 @@ impl SettingsQuery {
 }
 
 async fn show_settings(
-    State(app): State<App>,
-    caller: Caller,
+    owner: CallerSpace,
     Query(look): Query<SettingsQuery>,
 ) -> HandlerResult<Response> {
-    let section = SettingsSection::find_section(&look.section, &caller);
+    let CallerSpace { caller, .. } = &owner;
+    let section = SettingsSection::find_section(&look.section, caller);
     if section.name == "security" && look.q.is_empty() {
         return Ok(Redirect::to("/settings/security").into_response());
     }
@@ -138,19 +139,18 @@ async fn show_settings(
             }
         },
     };
-    Ok(settings_page(&app, &caller, &look, &said, &BTreeMap::new()).await?.into_response())
+    Ok(settings_page(&owner, &look, &said, &BTreeMap::new()).await?.into_response())
 }
 
 /// The page. `typed`: what was sent and not taken, so that nobody types it twice.
 async fn settings_page(
-    app: &App,
-    caller: &Caller,
+    owner: &CallerSpace,
     look: &SettingsQuery,
     said: &Markup,
     typed: &BTreeMap<String, String>,
 ) -> HandlerResult<Markup> {
-    let home = app.home(&caller.person).await?;
-    let sheet = home.settings_sheet().await?;
+    let CallerSpace { app, caller, space } = owner;
+    let sheet = space.settings_sheet().await?;
     let section = SettingsSection::find_section(&look.section, caller);
     let searched = !look.q.trim().is_empty();
     let body = html! {
@@ -164,7 +164,7 @@ async fn settings_page(
         } @else if section.name == "lists" {
             (lists::lists_section(app, caller).await?)
         } @else {
-            @if section.name == "prompt" { (prompts::prompts_section(app, caller).await?) }
+            @if section.name == "prompt" { (prompts::prompts_section(owner).await?) }
             (settings_form(&sheet, caller, section, look, typed))
         }
     };
@@ -181,7 +181,7 @@ fn render_settings_head(caller: &Caller, here: &str, look: &SettingsQuery) -> Ma
                 label.unseen for="settings-q" { "Search settings" }
                 input id="settings-q" type="search" name="q" value=(look.q)
                     placeholder="Search settings" maxlength="100";
-                button.btn type="submit" { "Search" }
+                (submit_button(ButtonLook::Plain, "Search"))
             }
             a.btn.quiet href="/help?page=settings-in-the-browser" { "Help" }
         }
@@ -270,19 +270,18 @@ fn settings_form(
     html! {
         @if caller.person.is_admin() { (render_scopes(section, for_all)) }
         @if !shown.is_empty() {
-            form.settings method="post" action=(HERE) {
-                (csrf_input(caller))
+            (post_form(caller, HERE, "settings", &html! {
                 input type="hidden" name="section" value=(section.name);
                 input type="hidden" name="for" value=(if for_all { "all" } else { "" });
                 input type="hidden" name="version" value=(version);
                 (render_group(&shown, &asked))
                 @if any {
                     div.row.settings-save {
-                        button.btn.primary type="submit" { "Save" }
+                        (submit_button(ButtonLook::Primary, "Save"))
                         span.hint { "Leave empty to inherit the value." }
                     }
                 }
-            }
+            }))
         }
     }
 }
@@ -304,25 +303,25 @@ fn render_scopes(section: SettingsSection, for_all: bool) -> Markup {
 }
 
 async fn save_settings(
-    State(app): State<App>,
-    caller: Caller,
+    owner: CallerSpace,
     Form(fields): Form<Vec<(String, String)>>,
 ) -> HandlerResult<Response> {
+    let CallerSpace { caller, .. } = &owner;
     let typed: BTreeMap<String, String> = fields.into_iter().collect();
     let get = |name: &str| typed.get(name).cloned().unwrap_or_default();
     let look =
         SettingsQuery { section: get("section"), scope: get("for"), ..SettingsQuery::default() };
-    match save_fields(&app, &caller, &look, &typed).await {
+    match save_fields(&owner, &look, &typed).await {
         Ok(()) => {
-            let scope = if look.for_all(&caller) { "&for=all" } else { "" };
-            let section = SettingsSection::find_section(&look.section, &caller).name;
+            let scope = if look.for_all(caller) { "&for=all" } else { "" };
+            let section = SettingsSection::find_section(&look.section, caller).name;
             let back = format!("{HERE}?section={section}{scope}&saved=1");
             Ok(Redirect::to(&back).into_response())
         }
         Err(problem) => {
             let status = StatusCode::from_u16(problem.status).unwrap_or(StatusCode::BAD_REQUEST);
             let said = render_refusal(&problem);
-            let page = settings_page(&app, &caller, &look, &said, &typed).await?;
+            let page = settings_page(&owner, &look, &said, &typed).await?;
             Ok((status, page).into_response())
         }
     }
@@ -339,14 +338,13 @@ fn render_refusal(problem: &ProblemDetails) -> Markup {
 }
 
 async fn save_fields(
-    app: &App,
-    caller: &Caller,
+    owner: &CallerSpace,
     look: &SettingsQuery,
     typed: &BTreeMap<String, String>,
 ) -> HandlerResult<()> {
+    let CallerSpace { caller, space, .. } = owner;
     let for_all = look.for_all(caller);
-    let home = app.home(&caller.person).await?;
-    let sheet = home.settings_sheet().await?;
+    let sheet = space.settings_sheet().await?;
     let mut values: BTreeMap<String, Value> = BTreeMap::new();
     for (name, text) in typed {
         let Some(key) = name.strip_prefix("v:") else { continue };
@@ -360,5 +358,5 @@ async fn save_fields(
         }
     }
     let version = typed.get("version").and_then(|text| text.parse().ok());
-    apply_settings_change(app, caller, &SettingsChange { for_all, version, values }).await
+    apply_settings_change(owner, &SettingsChange { for_all, version, values }).await
 }

@@ -14,6 +14,7 @@ use crate::auth::{ClientInfo, accounts, events, password, setup};
 use crate::problem::{HandlerResult, ProblemDetails};
 use crate::route::{Route, RouteAccess};
 use crate::sign_in::SignInContext;
+use crate::web::controls::{ButtonLook, submit_button};
 use crate::web::pages::account::new_password_fields;
 use crate::web::parts::{bare_with, render_field};
 
@@ -63,7 +64,7 @@ fn setup_form(name: &str, complaint: Option<&str>) -> Markup {
                             title="a-z, 0-9, dot, dash and underscore" aria-describedby="name-hint";
                     }))
                     (new_password_fields())
-                    button.btn.primary type="submit" { "Create account" }
+                    (submit_button(ButtonLook::Primary, "Create account"))
                 }
             }
         },
@@ -71,7 +72,7 @@ fn setup_form(name: &str, complaint: Option<&str>) -> Markup {
 }
 
 async fn show_setup(State(app): State<App>) -> HandlerResult<Response> {
-    if accounts::has_usable_account(&app.doorman.shelf).await? {
+    if accounts::has_usable_account(&app.auth.shelf).await? {
         return Ok(Redirect::to("/signin").into_response());
     }
     Ok(setup_form("", None).into_response())
@@ -83,7 +84,7 @@ async fn claim_server(
     headers: HeaderMap,
     Form(sent): Form<SetupForm>,
 ) -> HandlerResult<Response> {
-    if accounts::has_usable_account(&app.doorman.shelf).await? {
+    if accounts::has_usable_account(&app.auth.shelf).await? {
         return Ok(Redirect::to("/signin").into_response());
     }
     let door = SignInContext { app: &app, client: &client, headers: &headers };
@@ -98,20 +99,20 @@ async fn claim_server(
 }
 
 async fn make_first_account(door: &SignInContext<'_>, sent: &SetupForm) -> HandlerResult<Response> {
-    let doorman = &door.app.doorman;
-    throttle::take_attempt(&doorman.shelf, &[ThrottleBucket::for_setup()]).await?;
-    if !setup::is_code(&doorman.shelf, &sent.code).await? {
+    let auth = &door.app.auth;
+    throttle::take_attempt(&auth.shelf, &[ThrottleBucket::for_setup()]).await?;
+    if !setup::is_code(&auth.shelf, &sent.code).await? {
         return Err(setup::wrong_code());
     }
-    throttle::forget_failures(&doorman.shelf, &ThrottleBucket::for_setup()).await?;
+    throttle::forget_failures(&auth.shelf, &ThrottleBucket::for_setup()).await?;
     let name = sent.name.trim();
     if let Some(complaint) = accounts::name_complaint(name) {
         return Err(ProblemDetails::bad_request(complaint));
     }
     let hash = hash_new(door.app, name, &sent.password, &sent.again).await?;
-    let person = setup::claim_first_account(&doorman.shelf, &sent.code, name, &hash).await?;
+    let person = setup::claim_first_account(&auth.shelf, &sent.code, name, &hash).await?;
     events::record_event(
-        &doorman.shelf,
+        &auth.shelf,
         door.event_actor(name),
         "account_made",
         name,
@@ -138,5 +139,5 @@ pub(crate) async fn hash_new(
     if let Some(complaint) = password::password_complaint(password, name) {
         return Err(ProblemDetails::bad_request(complaint));
     }
-    app.doorman.passwords.hash(password).await
+    app.auth.passwords.hash(password).await
 }

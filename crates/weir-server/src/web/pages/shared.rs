@@ -3,9 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use axum::Form;
 use axum::extract::{Path, Query, State};
-use axum::response::{IntoResponse, Redirect, Response};
+use axum::response::{IntoResponse, Response};
 use http::{HeaderName, HeaderValue, header};
 use maud::{Markup, html};
 use serde::Deserialize;
@@ -21,10 +20,11 @@ use crate::caller::Caller;
 use crate::live::title;
 use crate::problem::{HandlerResult, ProblemDetails};
 use crate::render;
+use crate::request::CallerSpace;
+use crate::request::body::SentBody;
 use crate::route::{Route, RouteAccess};
-use crate::web::parts::{
-    bare_with, csrf_input, page_with, render_empty, render_field, render_moment,
-};
+use crate::web::controls::{ButtonLook, post_form, submit_button};
+use crate::web::parts::{bare_with, page_with, render_empty, render_field, render_moment};
 
 mod transcript;
 
@@ -42,7 +42,7 @@ pub(crate) fn share_page_routes() -> Vec<Route> {
         Route::get("/shares", show_shares),
         Route::get("/shares/new", show_share_form),
         Route::post("/shares", make_share),
-        Route::post("/shares/{id}/revoke", revoke_share),
+        Route::post("/shares/{id}/revoke", shares::revoke_share),
     ]
 }
 
@@ -55,8 +55,8 @@ async fn open_share(
     let shelf = TypedRecords::new(app.records.clone(), app.clock.clone());
     let owner = accounts::get(&shelf, &kept.owner).await?.filter(|person| !person.disabled);
     let owner = owner.ok_or_else(|| ProblemDetails::not_found("this link"))?;
-    let home = app.home(&owner).await?;
-    Ok((kept, home))
+    let space = app.user_space(&owner).await?;
+    Ok((kept, space))
 }
 
 /// No search engine keeps it, no cache, and no page that is opened from it learns its address.
@@ -73,9 +73,9 @@ async fn show_shared_chat(
     State(app): State<App>,
     Path(token): Path<String>,
 ) -> HandlerResult<Response> {
-    let (kept, home) = open_share(&app, &token).await?;
+    let (kept, space) = open_share(&app, &token).await?;
     let share = &kept.value;
-    let transcript = SharedTranscript::read_journal(home.store().as_ref(), share).await?;
+    let transcript = SharedTranscript::read_journal(space.store().as_ref(), share).await?;
     shares::count_share_opening(&app, &kept).await?;
     let now = app.current_time();
     let body = tokio::task::spawn_blocking(move || shared_chat_page(&transcript, &token, now));
@@ -137,13 +137,20 @@ fn render_pictures(images: &[BlobId], token: &str) -> Markup {
     }
 }
 
+/// A picture of a shared chat, as addresses name it.
+#[derive(Debug, Deserialize)]
+struct SharedBlobPath {
+    token: String,
+    blob: String,
+}
+
 async fn get_shared_blob(
     State(app): State<App>,
-    Path((token, blob)): Path<(String, String)>,
+    Path(SharedBlobPath { token, blob }): Path<SharedBlobPath>,
 ) -> HandlerResult<Response> {
-    let (kept, home) = open_share(&app, &token).await?;
+    let (kept, space) = open_share(&app, &token).await?;
     let missing = || ProblemDetails::not_found("this picture");
-    let store = home.store();
+    let store = space.store();
     let transcript = SharedTranscript::read_journal(store.as_ref(), &kept.value).await?;
     let blob = BlobId::new(blob);
     if !transcript.has_image(&blob) {
@@ -159,7 +166,7 @@ async fn get_shared_blob(
     Ok(hide_from_search(response))
 }
 
-/// Which chat.
+/// A filter of links by chat.
 #[derive(Debug, Default, Deserialize)]
 struct SharesQuery {
     #[serde(default)]
@@ -167,30 +174,29 @@ struct SharesQuery {
 }
 
 async fn show_shares(
-    State(app): State<App>,
-    caller: Caller,
+    owner: CallerSpace,
     Query(which): Query<SharesQuery>,
 ) -> HandlerResult<Markup> {
+    let CallerSpace { app, caller, .. } = &owner;
     let only = Some(which.session.as_str()).filter(|session| !session.is_empty());
-    let lines = shares::list_own_shares(&app, &caller, only).await?;
-    let titles = chat_titles(&app, &caller, &lines).await?;
+    let lines = shares::list_own_shares(app, caller, only).await?;
+    let titles = chat_titles(&owner, &lines).await?;
     let body = html! {
         h1 { "Shared chats" }
         p { "Anyone with the link can read the chat without an account. A link is shown only once, when it is created." }
-        (render_share_table(&caller, &lines, &titles, app.current_time()))
+        (render_share_table(caller, &lines, &titles, app.current_time()))
     };
-    Ok(page_with(&caller, "Shared chats", "/chats", ASSETS, &body))
+    Ok(page_with(caller, "Shared chats", "/chats", ASSETS, &body))
 }
 
 /// What the chats of these links are called, by their names.
 async fn chat_titles(
-    app: &App,
-    caller: &Caller,
+    owner: &CallerSpace,
     lines: &[ShareLine],
 ) -> HandlerResult<HashMap<String, String>> {
-    let home = app.home(&caller.person).await?;
-    let kept = title::load_all_chats(app, home.as_ref()).await?;
-    let store = home.store();
+    let CallerSpace { app, space, .. } = owner;
+    let kept = title::load_all_chats(app, space.as_ref()).await?;
+    let store = space.store();
     let mut titles = HashMap::new();
     for line in lines {
         let given = kept.get(&line.session).and_then(|chat| chat.title.clone());
@@ -233,10 +239,11 @@ fn render_share_table(
                             td { @match line.expires { Some(at) => (render_moment(at, now)), None => "never" } }
                             td { (line.opened) " times" @if let Some(at) = line.last_opened { ", last " (render_moment(at, now)) } }
                             td {
-                                form method="post" action={ "/shares/" (line.id) "/revoke" } {
-                                    (csrf_input(caller))
-                                    button.btn.danger type="submit" { "Revoke" span.unseen { " the link to " (shared_chat_title(titles, line)) } }
-                                }
+                                (post_form(caller, html! { "/shares/" (line.id) "/revoke" }, "", &html! {
+                                    (submit_button(ButtonLook::Danger, html! {
+                                        "Revoke" span.unseen { " the link to " (shared_chat_title(titles, line)) }
+                                    }))
+                                }))
                             }
                         }
                     }
@@ -260,21 +267,19 @@ fn describe_share(line: &ShareLine) -> &'static str {
 }
 
 async fn show_share_form(
-    State(app): State<App>,
-    caller: Caller,
+    owner: CallerSpace,
     Query(which): Query<SharesQuery>,
 ) -> HandlerResult<Markup> {
-    let home = app.home(&caller.person).await?;
+    let CallerSpace { app, caller, space } = &owner;
     let id = SessionId::new(&which.session);
-    let meta = home.store().session_meta(&id).await?;
+    let meta = space.store().session_meta(&id).await?;
     let meta = meta.ok_or_else(|| ProblemDetails::not_found("this chat"))?;
-    let lines = shares::list_own_shares(&app, &caller, Some(&which.session)).await?;
-    let titles = chat_titles(&app, &caller, &lines).await?;
+    let lines = shares::list_own_shares(app, caller, Some(&which.session)).await?;
+    let titles = chat_titles(&owner, &lines).await?;
     let body = html! {
         h1 { "Share a chat" }
         p { a href={ "/chats/" (id) } { (render::visible_name(&meta.title)) } }
-        form.card.stack method="post" action="/shares" {
-            (csrf_input(&caller))
+        (post_form(caller, "/shares", "card stack", &html! {
             input type="hidden" name="session" value=(which.session);
             fieldset {
                 legend { "Include" }
@@ -284,44 +289,20 @@ async fn show_share_form(
             p.hint { "Tool results can contain parts of your files. Check the chat before you share them." }
             (render_field("days", "Expires after (days)", "Leave empty for a link that does not expire.",
                 &html! { input id="days" name="days" type="number" min="1" max="3650" inputmode="numeric" aria-describedby="days-hint"; }))
-            button.btn.primary type="submit" { "Create link" }
-        }
+            (submit_button(ButtonLook::Primary, "Create link"))
+        }))
         h2 { "Links to this chat" }
-        (render_share_table(&caller, &lines, &titles, app.current_time()))
+        (render_share_table(caller, &lines, &titles, app.current_time()))
     };
-    Ok(page_with(&caller, "Share a chat", "/chats", ASSETS, &body))
-}
-
-/// What a form says about a new link.
-#[derive(Debug, Deserialize)]
-struct ShareForm {
-    session: String,
-    #[serde(default)]
-    tools: String,
-    #[serde(default)]
-    follow: String,
-    #[serde(default)]
-    days: String,
+    Ok(page_with(caller, "Share a chat", "/chats", ASSETS, &body))
 }
 
 async fn make_share(
-    State(app): State<App>,
-    caller: Caller,
-    Form(wanted): Form<ShareForm>,
+    owner: CallerSpace,
+    SentBody(new): SentBody<NewShare>,
 ) -> HandlerResult<Markup> {
-    let days = match wanted.days.trim() {
-        "" => None,
-        days => {
-            Some(days.parse().map_err(|_| ProblemDetails::bad_request("days must be a number"))?)
-        }
-    };
-    let new = NewShare {
-        session: wanted.session,
-        tools: !wanted.tools.is_empty(),
-        follow: !wanted.follow.is_empty(),
-        days,
-    };
-    let made = shares::create_share(&app, &caller, &new).await?;
+    let CallerSpace { app, caller, .. } = &owner;
+    let made = shares::create_share(&owner, &new).await?;
     let link = format!("{}{}", app.options.public_url.clone().unwrap_or_default(), made.path);
     let body = html! {
         h1 { "Link created" }
@@ -331,14 +312,5 @@ async fn make_share(
         p { a href=(made.path) { "View as others see it" } }
         p { a href="/shares" { "All links" } " · " a href={ "/chats/" (new.session) } { "Back to the chat" } }
     };
-    Ok(page_with(&caller, "Link created", "/chats", ASSETS, &body))
-}
-
-async fn revoke_share(
-    State(app): State<App>,
-    caller: Caller,
-    Path(id): Path<String>,
-) -> HandlerResult<Redirect> {
-    shares::take_back(&app, &caller, &id).await?;
-    Ok(Redirect::to("/shares"))
+    Ok(page_with(caller, "Link created", "/chats", ASSETS, &body))
 }

@@ -14,6 +14,7 @@ use crate::caller::{Caller, MaybeCaller};
 use crate::problem::{HandlerResult, ProblemDetails};
 use crate::route::{Route, RouteAccess};
 use crate::sign_in::{PasswordOutcome, SignInContext, cookies, oidc, safe_next};
+use crate::web::controls::{ButtonLook, submit_button};
 use crate::web::parts::{bare_with, render_field};
 
 /// The routes of this file.
@@ -48,7 +49,7 @@ async fn sign_in_form(
     next: &str,
     complaint: Option<&str>,
 ) -> HandlerResult<Markup> {
-    let provider = oidc::find_provider(&app.doorman.shelf).await?;
+    let provider = oidc::find_provider(&app.auth.shelf).await?;
     Ok(bare_with(
         "Sign in",
         &["pages/account.css", "pages/account.js"],
@@ -68,13 +69,15 @@ async fn sign_in_form(
                             autofocus[!name.is_empty()] autocomplete="current-password"
                             maxlength="1024";
                     }))
-                    button.btn.primary type="submit" { "Sign in" }
+                    (submit_button(ButtonLook::Primary, "Sign in"))
                 }
                 (passkey_button(next))
                 @if let Some(provider) = provider {
                     form method="get" action="/signin/oidc" {
                         input type="hidden" name="next" value=(next);
-                        button.btn type="submit" { "Sign in with " (provider.label) }
+                        (submit_button(ButtonLook::Plain, html! {
+                            "Sign in with " (provider.label)
+                        }))
                     }
                 }
             }
@@ -91,7 +94,7 @@ async fn show_sign_in(
     if caller.is_some() {
         return Ok(Redirect::to(&next).into_response());
     }
-    if !accounts::has_usable_account(&app.doorman.shelf).await? {
+    if !accounts::has_usable_account(&app.auth.shelf).await? {
         return Ok(Redirect::to("/setup").into_response());
     }
     Ok(sign_in_form(&app, "", &next, None).await?.into_response())
@@ -179,7 +182,7 @@ fn second_form(step: &SecondStep<'_>, complaint: Option<&str>) -> Markup {
                             autocomplete="one-time-code" autocapitalize="characters"
                             spellcheck="false" maxlength="20" aria-describedby="code-hint";
                     }))
-                    button.btn.primary type="submit" { "Sign in" }
+                    (submit_button(ButtonLook::Primary, "Sign in"))
                 }
                 (passkey_button(step.next))
                 p { a href="/signin" { "Start over" } }

@@ -9,6 +9,7 @@ use crate::caller::Caller;
 use crate::problem::HandlerResult;
 use crate::route::Route;
 use crate::usage::{UsageGrouping, UsageQuery, UsageReport, UsageSum, usage_report};
+use crate::web::controls::{ButtonLook, submit_button};
 use crate::web::parts::{page_with, render_empty, render_field};
 
 mod chart;
@@ -57,7 +58,7 @@ fn usage_address(path: &str, report: &UsageReport, everybody: bool) -> String {
     format!("{path}?from={}&to={}{whose}", report.from, report.to)
 }
 
-/// Which days, and whose.
+/// The links to other spans of days, and to everybody's usage.
 fn render_spans(app: &App, caller: &Caller, query: &UsageQuery, report: &UsageReport) -> Markup {
     let today = jiff::Timestamp::from_microsecond(app.current_time().0).unwrap_or_default();
     let today = today.to_zoned(jiff::tz::TimeZone::UTC).date();
@@ -83,7 +84,7 @@ fn render_spans(app: &App, caller: &Caller, query: &UsageQuery, report: &UsageRe
                     "of everyone"
                 }
             }
-            button.btn type="submit" { "Show" }
+            (submit_button(ButtonLook::Plain, "Show"))
         }
     }
 }

@@ -9,15 +9,19 @@ use serde::Deserialize;
 use weir_install::people::{Person, Role};
 
 use crate::account_admin::{AdminContext, NewAccountRequest};
-use crate::api::{invitation_path, list_people};
+use crate::api::{NewUser, invitation_path, list_people};
 use crate::app::App;
 use crate::auth::factors::{self, SecondFactorPolicy};
 use crate::auth::{ClientInfo, accounts, events};
 use crate::caller::Caller;
 use crate::problem::{HandlerResult, ProblemDetails};
+use crate::request::body::SentBody;
 use crate::route::{Route, RouteAccess};
 use crate::sign_in::oidc::{self, IdentityProvider};
-use crate::web::parts::{csrf_input, page_with, render_badge, render_field, render_moment};
+use crate::web::controls::{
+    ButtonLook, DataTable, TableColumn, data_table, post_form, submit_button,
+};
+use crate::web::parts::{page_with, render_badge, render_field, render_moment};
 
 /// The routes of this file.
 pub(crate) fn user_page_routes() -> Vec<Route> {
@@ -79,30 +83,30 @@ async fn people_body(app: &App, caller: &Caller, complaint: Option<&str>) -> Han
         div.stack {
             section.card.stack aria-labelledby="accounts" {
                 h2 id="accounts" { "Accounts" }
-                div.table-wrap tabindex="0" {
-                    table {
-                        caption.unseen { "Accounts, by name" }
-                        thead { tr {
-                            th scope="col" { "Name" } th scope="col" { "Display name" }
-                            th scope="col" { "Role" } th scope="col" { "State" }
-                            th scope="col" { "Since" }
-                        } }
-                        tbody {
-                            @for person in &all {
-                                tr {
-                                    th scope="row" {
-                                        a href={ "/users/" (person.id) } { (person.name) }
-                                    }
-                                    td { (person.display) }
-                                    td { @if person.is_admin() { (render_badge("info", "admin")) }
-                                        @else { "user" } }
-                                    td { (state_badge(person)) }
-                                    td { (render_moment(person.created, now)) }
+                (data_table(&DataTable {
+                    region: None,
+                    caption: html! { "Accounts, by name" },
+                    caption_seen: false,
+                    columns: &[
+                        TableColumn::Text("Name"), TableColumn::Text("Display name"),
+                        TableColumn::Text("Role"), TableColumn::Text("State"),
+                        TableColumn::Text("Since"),
+                    ],
+                    rows: html! {
+                        @for person in &all {
+                            tr {
+                                th scope="row" {
+                                    a href={ "/users/" (person.id) } { (person.name) }
                                 }
+                                td { (person.display) }
+                                td { @if person.is_admin() { (render_badge("info", "admin")) }
+                                    @else { "user" } }
+                                td { (state_badge(person)) }
+                                td { (render_moment(person.created, now)) }
                             }
                         }
-                    }
-                }
+                    },
+                }))
             }
             (new_form(caller))
             (policy_form(app, caller).await?)
@@ -115,8 +119,7 @@ fn new_form(caller: &Caller) -> Markup {
     html! {
         section.card.stack aria-labelledby="new" {
             h2 id="new" { "New account" }
-            form.stack method="post" action="/users" {
-                (csrf_input(caller))
+            (post_form(caller, "/users", "stack", &html! {
                 (render_field("name", "Name", "a-z, 0-9, dot, dash, underscore; it cannot be changed.", &html! {
                     input type="text" name="name" id="name" required maxlength="32"
                         pattern="[a-z0-9][a-z0-9._\\-]*" autocomplete="off" autocapitalize="none"
@@ -131,19 +134,18 @@ fn new_form(caller: &Caller) -> Markup {
                     input type="password" name="password" id="password" maxlength="1024"
                         autocomplete="new-password" aria-describedby="password-hint";
                 }))
-                div.row { button.btn.primary type="submit" { "Create account" } }
-            }
+                div.row { (submit_button(ButtonLook::Primary, "Create account")) }
+            }))
         }
     }
 }
 
 async fn policy_form(app: &App, caller: &Caller) -> HandlerResult<Markup> {
-    let policy = factors::load_policy(&app.doorman.shelf).await?;
+    let policy = factors::load_policy(&app.auth.shelf).await?;
     Ok(html! {
         section.card.stack aria-labelledby="policy" {
             h2 id="policy" { "Sign-in policy" }
-            form.stack method="post" action="/users/door/policy" {
-                (csrf_input(caller))
+            (post_form(caller, "/users/door/policy", "stack", &html! {
                 label.row {
                     input type="checkbox" name="second_factor" value="on"
                         checked[policy.second_factor];
@@ -151,14 +153,14 @@ async fn policy_form(app: &App, caller: &Caller) -> HandlerResult<Markup> {
                 }
                 p.hint { "Whoever has none adds one at the next sign-in; sign-ins of those without \
                     one end now, but for yours." }
-                div.row { button.btn type="submit" { "Save" } }
-            }
+                div.row { (submit_button(ButtonLook::Plain, "Save")) }
+            }))
         }
     })
 }
 
 async fn provider_form(app: &App, caller: &Caller) -> HandlerResult<Markup> {
-    let provider = oidc::find_provider(&app.doorman.shelf).await?;
+    let provider = oidc::find_provider(&app.auth.shelf).await?;
     let has_secret = provider.as_ref().is_some_and(|provider| !provider.client_secret.is_empty());
     let text =
         |pick: fn(&IdentityProvider) -> &str| provider.as_ref().map(pick).unwrap_or_default();
@@ -169,8 +171,7 @@ async fn provider_form(app: &App, caller: &Caller) -> HandlerResult<Markup> {
     Ok(html! {
         section.card.stack aria-labelledby="provider" {
             h2 id="provider" { "Identity provider (OpenID Connect)" }
-            form.stack method="post" action="/users/door/provider" {
-                (csrf_input(caller))
+            (post_form(caller, "/users/door/provider", "stack", &html! {
                 (render_field("issuer", "Issuer", "https://… Leave empty for no provider.", &html! {
                     input type="url" name="issuer" id="issuer" value=(text(|one| &one.issuer))
                         aria-describedby="issuer-hint";
@@ -193,8 +194,8 @@ async fn provider_form(app: &App, caller: &Caller) -> HandlerResult<Markup> {
                     span { "Create accounts automatically for people it signs in" }
                 }
                 p.hint { "Redirect URL to allow there: " code { "/signin/oidc/back" } }
-                div.row { button.btn type="submit" { "Save" } }
-            }
+                div.row { (submit_button(ButtonLook::Plain, "Save")) }
+            }))
         }
     })
 }
@@ -219,33 +220,23 @@ async fn show_people_problem(
     Ok((status, people_page(caller, "People", &body)).into_response())
 }
 
-#[derive(Deserialize)]
-struct NewForm {
-    #[serde(default)]
-    name: String,
-    #[serde(default)]
-    role: Role,
-    #[serde(default)]
-    email: String,
-    #[serde(default)]
-    password: String,
-}
-
 async fn make_user(
-    State(app): State<App>,
-    caller: Caller,
-    client: ClientInfo,
+    admin: AdminContext,
     headers: HeaderMap,
-    Form(sent): Form<NewForm>,
+    SentBody(sent): SentBody<NewUser>,
 ) -> HandlerResult<Response> {
-    let admin = AdminContext { app: &app, caller: &caller, client: &client };
-    let password = Some(sent.password.as_str()).filter(|password| !password.is_empty());
-    let wanted =
-        NewAccountRequest { name: &sent.name, role: sent.role, password, email: &sent.email };
+    let wanted = NewAccountRequest {
+        name: &sent.name,
+        role: sent.role,
+        password: sent.password.as_deref(),
+        email: &sent.email,
+    };
     match admin.create_account(&wanted).await {
-        Ok((person, Some(link))) => Ok(link_page(&app, &headers, &caller, &person, &link)),
+        Ok((person, Some(link))) => {
+            Ok(link_page(&admin.app, &headers, &admin.caller, &person, &link))
+        }
         Ok((person, None)) => Ok(Redirect::to(&format!("/users/{}", person.id)).into_response()),
-        Err(problem) => show_people_problem(&app, &caller, problem).await,
+        Err(problem) => show_people_problem(&admin.app, &admin.caller, problem).await,
     }
 }
 
@@ -274,13 +265,7 @@ fn link_page(
     people_page(caller, "Link", &body).into_response()
 }
 
-async fn set_policy(
-    State(app): State<App>,
-    caller: Caller,
-    client: ClientInfo,
-    Form(sent): Form<PolicyForm>,
-) -> HandlerResult<Redirect> {
-    let admin = AdminContext { app: &app, caller: &caller, client: &client };
+async fn set_policy(admin: AdminContext, Form(sent): Form<PolicyForm>) -> HandlerResult<Redirect> {
     admin.set_policy(&SecondFactorPolicy { second_factor: sent.second_factor.is_some() }).await?;
     Ok(Redirect::to("/users"))
 }
@@ -310,7 +295,7 @@ async fn set_provider(
     Form(sent): Form<ProviderForm>,
 ) -> HandlerResult<Response> {
     caller.at_browser()?;
-    let shelf = &app.doorman.shelf;
+    let shelf = &app.auth.shelf;
     let kept = oidc::find_provider(shelf).await?;
     let issuer = sent.issuer.trim().to_owned();
     let client_secret = match (kept, sent.client_secret.is_empty()) {
@@ -341,16 +326,15 @@ async fn person_page(
     person: &Person,
     complaint: Option<&str>,
 ) -> HandlerResult<Markup> {
-    let shelf = &app.doorman.shelf;
+    let shelf = &app.auth.shelf;
     let has = factors::load_factors(shelf, &person.id).await?;
     let email = accounts::email_of(shelf, &person.id).await?;
     let path = format!("/users/{}", person.id);
     let act = |word: &str, class: &str, text: &str| {
         html! {
-            form method="post" action={ (path) "/" (word) } {
-                (csrf_input(caller))
+            (post_form(caller, html! { (path) "/" (word) }, "", &html! {
                 button class={ "btn " (class) } type="submit" { (text) }
-            }
+            }))
         }
     };
     Ok(people_page(
@@ -362,8 +346,7 @@ async fn person_page(
             div.stack {
                 section.card.stack aria-labelledby="what" {
                     h2 id="what" { "Account" }
-                    form.stack method="post" action=(path) {
-                        (csrf_input(caller))
+                    (post_form(caller, &path, "stack", &html! {
                         (render_field("display", "Display name", "", &html! {
                             input type="text" name="display" id="display" maxlength="80"
                                 value=(person.display) autocomplete="off";
@@ -373,8 +356,8 @@ async fn person_page(
                                 autocomplete="off" aria-describedby="email-hint";
                         }))
                         (role_field(person.role))
-                        div.row { button.btn.primary type="submit" { "Save" } }
-                    }
+                        div.row { (submit_button(ButtonLook::Primary, "Save")) }
+                    }))
                 }
                 section.card.stack aria-labelledby="way" {
                     h2 id="way" { "Sign-in" }
@@ -394,13 +377,12 @@ async fn person_page(
                     h2 id="gone" { "Remove" }
                     p { "Everything of the account goes: sessions, files of Weir's own, memory, tokens. \
                         It does not come back." }
-                    form.stack method="post" action={ (path) "/remove" } {
-                        (csrf_input(caller))
+                    (post_form(caller, html! { (path) "/remove" }, "stack", &html! {
                         (render_field("sure", "Type the name to confirm", "", &html! {
                             input type="text" name="sure" id="sure" required autocomplete="off";
                         }))
-                        div.row { button.btn.danger type="submit" { "Remove account" } }
-                    }
+                        div.row { (submit_button(ButtonLook::Danger, "Remove account")) }
+                    }))
                 }
                 p { a href="/users" { "Back to people" } }
             }
@@ -408,19 +390,13 @@ async fn person_page(
     ))
 }
 
-async fn show_one(
-    State(app): State<App>,
-    caller: Caller,
-    client: ClientInfo,
-    Path(id): Path<String>,
-) -> HandlerResult<Markup> {
-    let admin = AdminContext { app: &app, caller: &caller, client: &client };
-    person_page(&app, &caller, &admin.find_person(&id).await?, None).await
+async fn show_one(admin: AdminContext, Path(id): Path<String>) -> HandlerResult<Markup> {
+    person_page(&admin.app, &admin.caller, &admin.find_person(&id).await?, None).await
 }
 
 /// Back to the account, or its page with what went wrong.
 async fn back_to_person(
-    admin: &AdminContext<'_>,
+    admin: &AdminContext,
     id: &str,
     result: HandlerResult<()>,
 ) -> HandlerResult<Response> {
@@ -432,7 +408,8 @@ async fn back_to_person(
     match StatusCode::from_u16(problem.status) {
         Ok(status) if status.is_client_error() => {
             let person = admin.find_person(id).await?;
-            let page = person_page(admin.app, admin.caller, &person, Some(&problem.detail)).await?;
+            let page =
+                person_page(&admin.app, &admin.caller, &person, Some(&problem.detail)).await?;
             Ok((status, page).into_response())
         }
         _ => Err(problem),
@@ -450,13 +427,10 @@ struct OneForm {
 }
 
 async fn change_user(
-    State(app): State<App>,
-    caller: Caller,
-    client: ClientInfo,
+    admin: AdminContext,
     Path(id): Path<String>,
     Form(sent): Form<OneForm>,
 ) -> HandlerResult<Response> {
-    let admin = AdminContext { app: &app, caller: &caller, client: &client };
     let described = admin.set_contact_details(&id, Some(&sent.display), Some(&sent.email)).await;
     let changed = match described {
         Ok(_) => admin.set_role(&id, sent.role).await.map(|_| ()),
@@ -466,57 +440,30 @@ async fn change_user(
 }
 
 async fn invite_user(
-    State(app): State<App>,
-    caller: Caller,
-    client: ClientInfo,
+    admin: AdminContext,
     headers: HeaderMap,
     Path(id): Path<String>,
 ) -> HandlerResult<Response> {
-    let admin = AdminContext { app: &app, caller: &caller, client: &client };
     let link = admin.invite_person(&id).await?;
-    Ok(link_page(&app, &headers, &caller, &admin.find_person(&id).await?, &link))
+    Ok(link_page(&admin.app, &headers, &admin.caller, &admin.find_person(&id).await?, &link))
 }
 
-async fn reset_factors(
-    State(app): State<App>,
-    caller: Caller,
-    client: ClientInfo,
-    Path(id): Path<String>,
-) -> HandlerResult<Response> {
-    let admin = AdminContext { app: &app, caller: &caller, client: &client };
+async fn reset_factors(admin: AdminContext, Path(id): Path<String>) -> HandlerResult<Response> {
     let result = admin.reset_factors(&id).await;
     back_to_person(&admin, &id, result).await
 }
 
-async fn sign_out(
-    State(app): State<App>,
-    caller: Caller,
-    client: ClientInfo,
-    Path(id): Path<String>,
-) -> HandlerResult<Response> {
-    let admin = AdminContext { app: &app, caller: &caller, client: &client };
+async fn sign_out(admin: AdminContext, Path(id): Path<String>) -> HandlerResult<Response> {
     let result = admin.sign_out(&id).await.map(|_| ());
     back_to_person(&admin, &id, result).await
 }
 
-async fn disable_user(
-    State(app): State<App>,
-    caller: Caller,
-    client: ClientInfo,
-    Path(id): Path<String>,
-) -> HandlerResult<Response> {
-    let admin = AdminContext { app: &app, caller: &caller, client: &client };
+async fn disable_user(admin: AdminContext, Path(id): Path<String>) -> HandlerResult<Response> {
     let result = admin.set_disabled(&id, true).await.map(|_| ());
     back_to_person(&admin, &id, result).await
 }
 
-async fn enable_user(
-    State(app): State<App>,
-    caller: Caller,
-    client: ClientInfo,
-    Path(id): Path<String>,
-) -> HandlerResult<Response> {
-    let admin = AdminContext { app: &app, caller: &caller, client: &client };
+async fn enable_user(admin: AdminContext, Path(id): Path<String>) -> HandlerResult<Response> {
     let result = admin.set_disabled(&id, false).await.map(|_| ());
     back_to_person(&admin, &id, result).await
 }
@@ -528,13 +475,10 @@ struct SureForm {
 }
 
 async fn remove(
-    State(app): State<App>,
-    caller: Caller,
-    client: ClientInfo,
+    admin: AdminContext,
     Path(id): Path<String>,
     Form(sent): Form<SureForm>,
 ) -> HandlerResult<Response> {
-    let admin = AdminContext { app: &app, caller: &caller, client: &client };
     let person = admin.find_person(&id).await?;
     if sent.sure.trim() != person.name {
         let problem = ProblemDetails::bad_request("the name does not match; nothing was removed");

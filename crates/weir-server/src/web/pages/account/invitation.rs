@@ -16,6 +16,7 @@ use crate::auth::{ClientInfo, accounts, events, invitations, password};
 use crate::problem::{HandlerResult, ProblemDetails};
 use crate::route::{Route, RouteAccess};
 use crate::sign_in::{PasswordOutcome, SignInContext};
+use crate::web::controls::{ButtonLook, submit_button};
 use crate::web::parts::bare_with;
 
 /// The routes of this file.
@@ -47,7 +48,7 @@ fn invitation_form(person: &Person, token: &str, complaint: Option<&str>) -> Mar
                     input type="text" name="username" value=(person.name) hidden
                         autocomplete="username" aria-label="Name" readonly;
                     (new_password_fields())
-                    button.btn.primary type="submit" { "Set password and sign in" }
+                    (submit_button(ButtonLook::Primary, "Set password and sign in"))
                 }
             }
         },
@@ -59,7 +60,7 @@ async fn show_invitation(
     client: ClientInfo,
     Path(token): Path<String>,
 ) -> HandlerResult<Markup> {
-    let shelf = &app.doorman.shelf;
+    let shelf = &app.auth.shelf;
     let address = ThrottleBucket::for_address(client.address);
     throttle::take_attempt(shelf, std::slice::from_ref(&address)).await?;
     let person = invitations::find_invited_person(shelf, &token).await?;
@@ -75,7 +76,7 @@ async fn accept_invitation(
     Form(sent): Form<PasswordForm>,
 ) -> HandlerResult<Response> {
     let door = SignInContext { app: &app, client: &client, headers: &headers };
-    let shelf = &app.doorman.shelf;
+    let shelf = &app.auth.shelf;
     let address = ThrottleBucket::for_address(client.address);
     throttle::take_attempt(shelf, std::slice::from_ref(&address)).await?;
     let person = invitations::find_invited_person(shelf, &token).await?;
@@ -94,19 +95,19 @@ async fn set_invited_password(
     token: &str,
     sent: &PasswordForm,
 ) -> HandlerResult<Response> {
-    let doorman = &door.app.doorman;
+    let auth = &door.app.auth;
     if sent.password != sent.again {
         return Err(ProblemDetails::bad_request("the two passwords do not match"));
     }
     if let Some(complaint) = password::password_complaint(&sent.password, &person.name) {
         return Err(ProblemDetails::bad_request(complaint));
     }
-    let hash = doorman.passwords.hash(&sent.password).await?;
-    let person = invitations::redeem_invitation(&doorman.shelf, token).await?;
-    accounts::set_password(&doorman.shelf, &person.id, &hash).await?;
-    doorman.end_logins(&person.id, None).await?;
+    let hash = auth.passwords.hash(&sent.password).await?;
+    let person = invitations::redeem_invitation(&auth.shelf, token).await?;
+    accounts::set_password(&auth.shelf, &person.id, &hash).await?;
+    auth.end_logins(&person.id, None).await?;
     events::record_event(
-        &doorman.shelf,
+        &auth.shelf,
         door.event_actor(&person.name),
         "password_set_by_invitation",
         &person.name,

@@ -16,7 +16,10 @@ use crate::caller::{Caller, CallerScope};
 use crate::problem::{HandlerResult, ProblemDetails};
 use crate::route::Route;
 use crate::sign_in::{SignInContext, SignInRequest};
-use crate::web::parts::{csrf_input, render_badge, render_field, render_moment};
+use crate::web::controls::{
+    ButtonLook, DataTable, TableColumn, data_table, post_form, submit_button,
+};
+use crate::web::parts::{render_badge, render_field, render_moment};
 
 /// The routes of this file.
 pub(super) fn account_security_routes() -> Vec<Route> {
@@ -61,7 +64,7 @@ async fn security_body(
     caller: &Caller,
     complaint: Option<&str>,
 ) -> HandlerResult<Markup> {
-    let (shelf, person) = (&app.doorman.shelf, &caller.person);
+    let (shelf, person) = (&app.auth.shelf, &caller.person);
     let has = factors::load_factors(shelf, &person.id).await?;
     let has_password = accounts::find_password_hash(shelf, &person.id).await?.is_some();
     Ok(html! {
@@ -79,11 +82,10 @@ async fn security_body(
                 h2 id="app" { "Authenticator app" }
                 @if has.has_app {
                     p { (render_badge("good", "on")) " You enter six digits from the app at each sign-in." }
-                    form.stack method="post" action="/account/security/app/remove" {
-                        (csrf_input(caller))
+                    (post_form(caller, "/account/security/app/remove", "stack", &html! {
                         (proof_field("app-password", has_password))
-                        div.row { button.btn.danger type="submit" { "Remove the app" } }
-                    }
+                        div.row { (submit_button(ButtonLook::Danger, "Remove the app")) }
+                    }))
                 } @else {
                     p.muted { "An app on your phone shows a new six-digit code every 30 seconds." }
                     div.row { a.btn href="/account/security/app" { "Add an app" } }
@@ -94,11 +96,10 @@ async fn security_body(
                     h2 id="recovery" { "Recovery codes" }
                     p { (has.recovery_codes) " are left. Each works once, when app and passkey are \
                         not at hand." }
-                    form.stack method="post" action="/account/security/recovery" {
-                        (csrf_input(caller))
+                    (post_form(caller, "/account/security/recovery", "stack", &html! {
                         (proof_field("recovery-password", has_password))
-                        div.row { button.btn type="submit" { "Create new codes" } }
-                    }
+                        div.row { (submit_button(ButtonLook::Plain, "Create new codes")) }
+                    }))
                 }
             }
             p { a href="/account" { "Back to the account" } }
@@ -107,7 +108,7 @@ async fn security_body(
 }
 
 async fn passkeys_card(app: &App, caller: &Caller, has_password: bool) -> HandlerResult<Markup> {
-    let all = passkeys::list_passkeys(&app.doorman.shelf, &caller.person.id).await?;
+    let all = passkeys::list_passkeys(&app.auth.shelf, &caller.person.id).await?;
     let now = app.current_time();
     Ok(html! {
         section.card.stack aria-labelledby="passkeys" {
@@ -115,34 +116,31 @@ async fn passkeys_card(app: &App, caller: &Caller, has_password: bool) -> Handle
             p.muted { "A passkey is on your phone, computer or key, and signs you in without a \
                 password." }
             @if !all.is_empty() {
-                div.table-wrap tabindex="0" {
-                    table {
-                        caption.unseen { "Passkeys" }
-                        thead { tr {
-                            th scope="col" { "Name" } th scope="col" { "Added" }
-                            th scope="col" { "Last used" } th scope="col" { "Remove" }
-                        } }
-                        tbody {
-                            @for (number, kept) in all.iter().enumerate() {
-                                tr {
-                                    th scope="row" { (kept.value.called) }
-                                    td { (render_moment(kept.value.created, now)) }
-                                    td { @if let Some(seen) = kept.value.seen { (render_moment(seen, now)) }
-                                        @else { "never" } }
-                                    td {
-                                        form.row method="post" action={
-                                            "/account/security/passkeys/" (kept.name) "/remove"
-                                        } {
-                                            (csrf_input(caller))
-                                            (proof_field(&format!("key-{number}"), has_password))
-                                            button.btn.quiet type="submit" { "Remove" }
-                                        }
-                                    }
+                (data_table(&DataTable {
+                    region: None,
+                    caption: html! { "Passkeys" },
+                    caption_seen: false,
+                    columns: &[
+                        TableColumn::Text("Name"), TableColumn::Text("Added"),
+                        TableColumn::Text("Last used"), TableColumn::Text("Remove"),
+                    ],
+                    rows: html! {
+                        @for (number, kept) in all.iter().enumerate() {
+                            tr {
+                                th scope="row" { (kept.value.called) }
+                                td { (render_moment(kept.value.created, now)) }
+                                td { @if let Some(seen) = kept.value.seen { (render_moment(seen, now)) }
+                                    @else { "never" } }
+                                td {
+                                    (post_form(caller, html! { "/account/security/passkeys/" (kept.name) "/remove" }, "row", &html! {
+                                        (proof_field(&format!("key-{number}"), has_password))
+                                        (submit_button(ButtonLook::Quiet, "Remove"))
+                                    }))
                                 }
                             }
                         }
-                    }
-                }
+                    },
+                }))
             }
             form.stack data-passkey-add hidden method="post" action="/account/security" {
                 (render_field("called", "Name of the new passkey", "", &html! {
@@ -150,7 +148,7 @@ async fn passkeys_card(app: &App, caller: &Caller, has_password: bool) -> Handle
                         value="This device";
                 }))
                 (proof_field("passkey-password", has_password))
-                div.row { button.btn type="submit" { "Add a passkey" } }
+                div.row { (submit_button(ButtonLook::Plain, "Add a passkey")) }
                 p.notice.bad role="alert" hidden {}
             }
             p.notice data-passkey-impossible {
@@ -180,7 +178,7 @@ async fn app_form(
     headers: &HeaderMap,
     complaint: Option<&str>,
 ) -> HandlerResult<Markup> {
-    let shelf = &app.doorman.shelf;
+    let shelf = &app.auth.shelf;
     let secret = factors::begin_app(shelf, &caller.person.id).await?;
     let has_password = accounts::find_password_hash(shelf, &caller.person.id).await?.is_some();
     let host = headers.get(http::header::HOST).and_then(|host| host.to_str().ok());
@@ -198,18 +196,17 @@ async fn app_form(
             p { "Scan this with the app, or enter the key below." }
             (qr::render_qr_code(&address, "QR code of the key below")?)
             p.mono.secret-once { (groups.join(" ")) }
-            form.stack method="post" action="/account/security/app" {
-                (csrf_input(caller))
+            (post_form(caller, "/account/security/app", "stack", &html! {
                 (render_field("code", "Six-digit code", "", &html! {
                     input.mono type="text" name="code" id="code" required inputmode="numeric"
                         autocomplete="one-time-code" maxlength="8";
                 }))
                 (proof_field("password", has_password))
                 div.row {
-                    button.btn.primary type="submit" { "Add app" }
+                    (submit_button(ButtonLook::Primary, "Add app"))
                     a.btn.quiet href="/account/security" { "Not now" }
                 }
-            }
+            }))
         }
     };
     Ok(account_page(caller, "Add an authenticator app", &body))
@@ -235,7 +232,7 @@ async fn app_confirm(
     Form(sent): Form<CodeForm>,
 ) -> HandlerResult<Response> {
     let door = SignInContext { app: &app, client: &client, headers: &headers };
-    let (shelf, person) = (&app.doorman.shelf, &caller.person);
+    let (shelf, person) = (&app.auth.shelf, &caller.person);
     let confirmed = match door.prove_identity(&caller, &sent.password).await {
         Ok(()) => factors::confirm_app(shelf, &person.id, &sent.code).await,
         Err(problem) => Err(problem),
@@ -281,7 +278,7 @@ async fn app_remove(
     if let Err(problem) = door.prove_identity(&caller, &sent.password).await {
         return show_security_problem(&app, &caller, problem).await;
     }
-    let (shelf, person) = (&app.doorman.shelf, &caller.person);
+    let (shelf, person) = (&app.auth.shelf, &caller.person);
     factors::remove_app(shelf, &person.id).await?;
     events::record_event(shelf, door.event_actor(&person.name), "app_removed", &person.name, "")
         .await?;
@@ -296,7 +293,7 @@ async fn make_recovery_codes(
     Form(sent): Form<ProofForm>,
 ) -> HandlerResult<Response> {
     let door = SignInContext { app: &app, client: &client, headers: &headers };
-    let (shelf, person) = (&app.doorman.shelf, &caller.person);
+    let (shelf, person) = (&app.auth.shelf, &caller.person);
     if let Err(problem) = door.prove_identity(&caller, &sent.password).await {
         return show_security_problem(&app, &caller, problem).await;
     }
@@ -328,7 +325,7 @@ async fn passkey_remove(
     Form(sent): Form<ProofForm>,
 ) -> HandlerResult<Response> {
     let door = arrived.context(&app);
-    let (shelf, person) = (&app.doorman.shelf, &caller.person);
+    let (shelf, person) = (&app.auth.shelf, &caller.person);
     if !passkeys::list_passkeys(shelf, &person.id).await?.iter().any(|kept| kept.name == id) {
         return Err(ProblemDetails::not_found("this passkey"));
     }

@@ -2,7 +2,7 @@
 //! wrong is said above the form, and nothing that was typed is lost.
 
 use axum::Form;
-use axum::extract::{Path, State};
+use axum::extract::Path;
 use axum::response::{IntoResponse, Redirect, Response};
 use http::StatusCode;
 use maud::{Markup, html};
@@ -16,10 +16,12 @@ use weir_install::user_space::{AgentChoices, AgentWish, OfferedTool};
 use super::{HERE, preset, render_due_times};
 use crate::agents::{self, by_group};
 use crate::app::App;
-use crate::caller::Caller;
 use crate::problem::{HandlerResult, ProblemDetails};
+use crate::request::CallerSpace;
+use crate::request::body::redirect_with;
 use crate::route::Route;
-use crate::web::parts::{csrf_input, page_with, render_field};
+use crate::web::controls::{ButtonLook, post_form, submit_button};
+use crate::web::parts::{page_with, render_field};
 
 /// What is changed at the foot of the form without keeping anything.
 const LOOK: &str = "look";
@@ -174,62 +176,51 @@ struct AgentFormContext<'a> {
     wrong: Option<String>,
 }
 
-async fn show_blank_form(State(app): State<App>, caller: Caller) -> HandlerResult<Markup> {
+async fn show_blank_form(owner: CallerSpace) -> HandlerResult<Markup> {
     let typed = AgentFormInput(vec![("max_tool_calls".into(), TOOL_CALLS_DEFAULT.to_string())]);
-    render_form_page(&app, &caller, &typed, AgentFormContext { of: None, wrong: None }).await
+    render_form_page(&owner, &typed, AgentFormContext { of: None, wrong: None }).await
 }
 
-async fn show_edit_form(
-    State(app): State<App>,
-    caller: Caller,
-    Path(name): Path<String>,
-) -> HandlerResult<Markup> {
-    let home = app.home(&caller.person).await?;
-    let line = agents::load_agent(home.as_ref(), &name, app.current_time()).await?;
+async fn show_edit_form(owner: CallerSpace, Path(name): Path<String>) -> HandlerResult<Markup> {
+    let CallerSpace { app, space, .. } = &owner;
+    let line = agents::load_agent(space.as_ref(), &name, app.current_time()).await?;
     let Some(agent) = &line.agent else {
         return Err(ProblemDetails::conflict(format!(
             "the agent {name} cannot be read; remove it and create it again"
         )));
     };
     render_form_page(
-        &app,
-        &caller,
+        &owner,
         &AgentFormInput::from_agent(agent),
         AgentFormContext { of: Some(&name), wrong: None },
     )
     .await
 }
 
-async fn add_agent(
-    State(app): State<App>,
-    caller: Caller,
-    Form(pairs): Form<FormPairs>,
-) -> HandlerResult<Response> {
-    save_or_show_again(&app, &caller, AgentFormInput(pairs), None).await
+async fn add_agent(owner: CallerSpace, Form(pairs): Form<FormPairs>) -> HandlerResult<Response> {
+    save_or_show_again(&owner, AgentFormInput(pairs), None).await
 }
 
 async fn change_agent(
-    State(app): State<App>,
-    caller: Caller,
+    owner: CallerSpace,
     Path(name): Path<String>,
     Form(mut pairs): Form<FormPairs>,
 ) -> HandlerResult<Response> {
-    let home = app.home(&caller.person).await?;
-    agents::load_agent(home.as_ref(), &name, app.current_time()).await?;
+    let CallerSpace { app, space, .. } = &owner;
+    agents::load_agent(space.as_ref(), &name, app.current_time()).await?;
     // An agent keeps its name.
     pairs.retain(|(typed, _)| typed != "name");
     pairs.push(("name".into(), name.clone()));
-    save_or_show_again(&app, &caller, AgentFormInput(pairs), Some(&name)).await
+    save_or_show_again(&owner, AgentFormInput(pairs), Some(&name)).await
 }
 
 async fn save_or_show_again(
-    app: &App,
-    caller: &Caller,
+    owner: &CallerSpace,
     typed: AgentFormInput,
     of: Option<&str>,
 ) -> HandlerResult<Response> {
     let again = async |wrong: Option<String>, status: StatusCode| {
-        let page = render_form_page(app, caller, &typed, AgentFormContext { of, wrong }).await?;
+        let page = render_form_page(owner, &typed, AgentFormContext { of, wrong }).await?;
         Ok((status, page).into_response())
     };
     if typed.get("do") == LOOK {
@@ -239,10 +230,11 @@ async fn save_or_show_again(
         Ok(wish) => wish,
         Err(why) => return again(Some(why), StatusCode::BAD_REQUEST).await,
     };
-    match agents::define_agent(app, caller, &wish, of.is_some()).await {
+    match agents::define_agent(owner, &wish, of.is_some()).await {
         Ok((line, notes)) => {
             let note = std::iter::once("Saved.".to_owned()).chain(notes).collect::<Vec<_>>();
-            let to: Redirect = super::redirect_to_agent(&line.name, &note.join(" "));
+            let to: Redirect =
+                redirect_with(&format!("/agents/{}", line.name), "note", &note.join(" "));
             Ok(to.into_response())
         }
         Err(problem) if problem.status == 400 => {
@@ -253,14 +245,13 @@ async fn save_or_show_again(
 }
 
 async fn render_form_page(
-    app: &App,
-    caller: &Caller,
+    owner: &CallerSpace,
     typed: &AgentFormInput,
     around: AgentFormContext<'_>,
 ) -> HandlerResult<Markup> {
-    let home = app.home(&caller.person).await?;
-    let choices = home.agent_choices().await?;
-    let others: Vec<String> = agents::list_agents(home.as_ref(), app.current_time())
+    let CallerSpace { app, caller, space } = owner;
+    let choices = space.agent_choices().await?;
+    let others: Vec<String> = agents::list_agents(space.as_ref(), app.current_time())
         .await?
         .into_iter()
         .map(|line| line.name)
@@ -275,8 +266,7 @@ async fn render_form_page(
         @if let Some(why) = &around.wrong {
             p.notice.bad role="alert" { "Not saved: " (why) }
         }
-        form.agent-form method="post" action=(action) {
-            (csrf_input(caller))
+        (post_form(caller, &action, "agent-form", &html! {
             (task_fields(typed, around.of.is_some()))
             (schedule_fields(app, typed, &choices, &others))
             (tool_fields(typed, choices.tools.clone()))
@@ -286,10 +276,10 @@ async fn render_form_page(
                 (limit_fields(typed))
             }
             div.row {
-                button.btn.primary type="submit" { "Save" }
+                (submit_button(ButtonLook::Primary, "Save"))
                 a.btn.quiet href=(back) { "Cancel" }
             }
-        }
+        }))
     };
     let assets = ["pages/agents.css", "pages/agents.js"];
     Ok(page_with(caller, &title, HERE, &assets, &body))

@@ -4,7 +4,7 @@
 /// A schedule that the form has words for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct SchedulePreset {
-    /// Which, as its option is called.
+    /// The value of the option in the form.
     pub(super) kind: &'static str,
     /// The time of day, `07:30`; nothing where every hour is meant.
     pub(super) at: String,

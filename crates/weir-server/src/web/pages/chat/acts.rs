@@ -2,32 +2,34 @@
 
 use std::sync::Arc;
 
-use axum::Form;
-use axum::extract::{Multipart, Path, State};
+use axum::extract::Multipart;
 use axum::response::Response;
-use http::{HeaderMap, StatusCode};
+use http::StatusCode;
 use serde::Deserialize;
+use serde::de::value::StrDeserializer;
+use serde::de::{DeserializeOwned, IntoDeserializer as _};
 use weir_core::event::Decision;
-use weir_core::ids::{ApprovalId, InputId, QuestionId, SessionId};
+use weir_core::ids::{ApprovalId, SessionId};
 use weir_core::input::ApprovalAnswer;
 use weir_core::model::Thinking;
 use weir_core::profile::PermissionMode;
 use weir_engine::family;
-use weir_install::user_space::SessionWish;
+use weir_install::user_space::SessionPreferences;
 
-use super::{load_chat, respond_created, respond_done};
+use super::load_chat;
 use crate::api::approvals;
-use crate::app::App;
+use crate::api::sessions::{ChangeSessionBody, apply_session_changes, composer_address};
 use crate::caller::Caller;
-use crate::live::SessionRequest;
 use crate::live::tell::NewInput;
 use crate::problem::{HandlerResult, ProblemDetails};
+use crate::request::body::{ReplyTo, SentBody};
+use crate::request::{CallerSession, CallerSpace};
 
 /// What a composer sends.
 #[derive(Debug, Default)]
 pub(super) struct ComposedInput {
     pub(super) saying: NewInput,
-    pub(super) wish: SessionWish,
+    pub(super) preferences: SessionPreferences,
 }
 
 fn bad_form(error: impl std::fmt::Display) -> ProblemDetails {
@@ -58,77 +60,72 @@ pub(super) async fn read_composer_form(
         match name.as_str() {
             "text" => composed.saying.text = text.replace("\r\n", "\n"),
             "client_id" => composed.saying.client_id = chosen(),
-            "model" => composed.wish.model = chosen(),
+            "model" => composed.preferences.model = chosen(),
             "other_model" if chosen().is_some() => other_model = chosen(),
-            "profile" => composed.wish.profile = chosen(),
+            "profile" => composed.preferences.profile = chosen(),
             "thinking" => {
-                composed.wish.thinking = chosen().map(|p| parse_thinking(&p)).transpose()?
+                composed.preferences.thinking =
+                    chosen().map(|word| parse_thinking(&word)).transpose()?
             }
             "permission" => {
-                composed.wish.permission =
-                    chosen().map(|p| parse_permission_mode(&p)).transpose()?
+                composed.preferences.permission =
+                    chosen().map(|word| parse_permission_mode(&word)).transpose()?
             }
-            "workspace" => composed.wish.workspace = chosen(),
+            "workspace" => composed.preferences.workspace = chosen(),
             _ => (),
         }
     }
     // What is typed says more than what a list happened to show.
-    composed.wish.model = other_model.or(composed.wish.model);
+    composed.preferences.model = other_model.or(composed.preferences.model);
     if composed.saying.text.trim().is_empty() && composed.saying.files.is_empty() {
         return Err(ProblemDetails::bad_request("write a message, or attach a file"));
     }
     Ok(composed)
 }
 
-fn parse_permission_mode(word: &str) -> HandlerResult<PermissionMode> {
-    let known = PermissionMode::ALL.into_iter().find(|mode| mode.as_str() == word);
-    known
-        .ok_or_else(|| ProblemDetails::bad_request(format!("there is no permission mode {word:?}")))
+/// A choice of a list, by its word as programs send it. `list`: what the list has, in words.
+fn parse_choice<T: DeserializeOwned>(word: &str, list: &str) -> HandlerResult<T> {
+    let known: StrDeserializer<'_, serde::de::value::Error> = word.into_deserializer();
+    T::deserialize(known)
+        .map_err(|_| ProblemDetails::bad_request(format!("there is no {list} {word:?}")))
 }
 
 fn parse_thinking(word: &str) -> HandlerResult<Thinking> {
-    let known = Thinking::ALL.into_iter().find(|level| level.as_str() == word);
-    known.ok_or_else(|| {
-        ProblemDetails::bad_request(format!("there is no level of thinking {word:?}"))
-    })
+    parse_choice(word, "level of thinking")
+}
+
+fn parse_permission_mode(word: &str) -> HandlerResult<PermissionMode> {
+    parse_choice(word, "permission mode")
 }
 
 pub(super) async fn begin_chat(
-    State(app): State<App>,
-    caller: Caller,
-    headers: HeaderMap,
+    owner: CallerSpace,
+    reply: ReplyTo,
     form: Multipart,
 ) -> HandlerResult<Response> {
-    let home = app.home(&caller.person).await?;
-    let ComposedInput { saying, wish } = read_composer_form(&caller, form).await?;
-    let id = app.rooms.create_session(&app, &home, wish).await?;
-    app.rooms.submit_input(SessionRequest::new(&app, &home, &id), saying).await?;
-    Ok(respond_created(&headers, &format!("/chats/{id}")))
+    let CallerSpace { app, caller, space } = &owner;
+    let ComposedInput { saying, preferences } = read_composer_form(caller, form).await?;
+    let id = app.sessions.create_session(app, space, preferences).await?;
+    app.sessions.submit_input(owner.session_request(&id), saying).await?;
+    Ok(reply.answer_created(&format!("/chats/{id}")))
 }
 
 pub(super) async fn post_message(
-    State(app): State<App>,
-    caller: Caller,
-    Path(id): Path<String>,
-    headers: HeaderMap,
+    CallerSession { owner, id, .. }: CallerSession,
+    reply: ReplyTo,
     form: Multipart,
 ) -> HandlerResult<Response> {
-    let home = app.home(&caller.person).await?;
-    let ComposedInput { saying, .. } = read_composer_form(&caller, form).await?;
-    let id = SessionId::new(&id);
+    let CallerSpace { app, caller, .. } = &owner;
+    let ComposedInput { saying, .. } = read_composer_form(caller, form).await?;
     match parse_compact_command(&saying)? {
         Some(words) => {
-            app.rooms
-                .condense_context(
-                    SessionRequest::new(&app, &home, &id),
-                    words,
-                    caller.journal_name(),
-                )
+            app.sessions
+                .condense_context(owner.session_request(&id), words, caller.journal_name())
                 .await?
         }
-        None => drop(app.rooms.submit_input(SessionRequest::new(&app, &home, &id), saying).await?),
+        None => drop(app.sessions.submit_input(owner.session_request(&id), saying).await?),
     }
-    Ok(respond_done(&headers, &format!("/chats/{id}#composer")))
+    Ok(reply.answer_done(&composer_address(&id), ()))
 }
 
 /// What follows `/compact`, where that was written: the command of the page itself, as the terminal
@@ -146,192 +143,112 @@ fn parse_compact_command(saying: &NewInput) -> HandlerResult<Option<&str>> {
     Ok(Some(words))
 }
 
-pub(super) async fn cancel_run(
-    State(app): State<App>,
-    caller: Caller,
-    Path(id): Path<String>,
-    headers: HeaderMap,
-) -> HandlerResult<Response> {
-    let home = app.home(&caller.person).await?;
-    app.rooms
-        .cancel_run(SessionRequest::new(&app, &home, &SessionId::new(&id)), caller.journal_name())
-        .await?;
-    Ok(respond_done(&headers, &format!("/chats/{id}#composer")))
-}
-
-#[derive(Debug, Deserialize)]
-pub(super) struct WithdrawForm {
-    input: String,
-}
-
-pub(super) async fn withdraw_input(
-    State(app): State<App>,
-    caller: Caller,
-    Path(id): Path<String>,
-    headers: HeaderMap,
-    Form(form): Form<WithdrawForm>,
-) -> HandlerResult<Response> {
-    let home = app.home(&caller.person).await?;
-    let input: InputId = form.input.parse().map_err(bad_form)?;
-    app.rooms
-        .withdraw_input(
-            SessionRequest::new(&app, &home, &SessionId::new(&id)),
-            input,
-            caller.journal_name(),
-        )
-        .await?;
-    Ok(respond_done(&headers, &format!("/chats/{id}#composer")))
-}
-
+/// How an approval is answered, and where the browser goes then: the inbox sends its own address.
 #[derive(Debug, Deserialize)]
 pub(super) struct DecideForm {
     approval: String,
-    decision: String,
+    decision: Decision,
     #[serde(default)]
-    reason: String,
-    /// Where to go afterwards: the inbox sends its own address.
+    reason: Option<String>,
     #[serde(default)]
     back: String,
 }
 
+/// That somebody in this chat asked, itself or a sub-agent: what a sub-agent asks is answered under
+/// its own name, which begins with its session.
+fn check_asked_in(id: &SessionId, name: &str) -> HandlerResult<()> {
+    let asker = name.rsplit_once('-').map(|(session, _)| SessionId::new(session));
+    match asker.is_some_and(|asker| family::root_session(&asker) == *id) {
+        true => Ok(()),
+        false => Err(ProblemDetails::not_found("what was asked")),
+    }
+}
+
 pub(super) async fn decide_approval(
-    State(app): State<App>,
-    caller: Caller,
-    Path(id): Path<String>,
-    headers: HeaderMap,
-    Form(form): Form<DecideForm>,
+    CallerSession { owner, id, .. }: CallerSession,
+    reply: ReplyTo,
+    SentBody(form): SentBody<DecideForm>,
 ) -> HandlerResult<Response> {
-    let word = form.decision.as_str();
-    let decision: Decision = serde_json::from_value(word.into())
-        .map_err(|_| ProblemDetails::bad_request(format!("there is no decision {word:?}")))?;
-    // What a sub-agent asks is answered under its own name, which begins with its session.
-    let asker = form.approval.rsplit_once('-').map(|(session, _)| SessionId::new(session));
-    let asker = asker.filter(|asker| family::root_session(asker) == SessionId::new(&id));
-    asker.ok_or_else(|| ProblemDetails::not_found("this approval"))?;
-    let reason = Some(form.reason.trim().to_owned());
+    check_asked_in(&id, &form.approval)?;
+    let decision = form.decision;
     let answer = ApprovalAnswer {
         approval: ApprovalId::new(&form.approval),
         decision,
         // Only whoever is told no is told why.
-        reason: reason.filter(|text| !text.is_empty() && decision == Decision::Deny),
+        reason: form.reason.filter(|_| decision == Decision::Deny),
         terms: None,
     };
-    let decided = approvals::decide_approval(&app, &caller, answer).await?;
+    let decided = approvals::decide_approval(&owner, answer).await?;
     // The answer counts, and its person is told that it does not last as they wanted.
     if let Some(why) = decided.unkept {
         return Err(ProblemDetails::new(StatusCode::CONFLICT, "unkept", why));
     }
-    Ok(respond_done(&headers, &back_address(&form.back, &id)))
+    Ok(reply.answer_done(&back_address(&form.back, &id), ()))
 }
 
 /// Back to the inbox, if the form came from there; else to the chat.
-fn back_address(wanted: &str, id: &str) -> String {
-    if wanted == "/approvals" { wanted.into() } else { format!("/chats/{id}#composer") }
+fn back_address(wanted: &str, id: &SessionId) -> String {
+    if wanted == "/approvals" { wanted.into() } else { composer_address(id) }
 }
 
-/// The values of the fields of this name that are not empty.
-fn field_values<'a>(pairs: &'a [(String, String)], name: &'a str) -> impl Iterator<Item = &'a str> {
-    let named = pairs.iter().filter(move |(key, _)| key == name);
-    named.map(|(_, value)| value.trim()).filter(|value| !value.is_empty())
+/// An answer to a question: what was chosen, what was written, or both.
+#[derive(Debug, Deserialize)]
+pub(super) struct AnswerForm {
+    question: String,
+    #[serde(default)]
+    choice: Vec<String>,
+    #[serde(default)]
+    answer: Option<String>,
+    #[serde(default)]
+    back: String,
 }
 
 pub(super) async fn answer_question(
-    State(app): State<App>,
-    caller: Caller,
-    Path(id): Path<String>,
-    headers: HeaderMap,
-    Form(pairs): Form<Vec<(String, String)>>,
+    CallerSession { owner, id, .. }: CallerSession,
+    reply: ReplyTo,
+    SentBody(form): SentBody<AnswerForm>,
 ) -> HandlerResult<Response> {
-    let home = app.home(&caller.person).await?;
-    let question = field_values(&pairs, "question").next().unwrap_or_default();
-    let parts: Vec<&str> =
-        field_values(&pairs, "choice").chain(field_values(&pairs, "answer")).collect();
+    check_asked_in(&id, &form.question)?;
+    let said = form.choice.iter().chain(&form.answer);
+    let parts: Vec<&str> = said.map(|part| part.trim()).collect();
     if parts.is_empty() {
         return Err(ProblemDetails::bad_request("choose an answer, or write one"));
     }
-    let question = QuestionId::new(question);
-    app.rooms
-        .answer_question(
-            SessionRequest::new(&app, &home, &SessionId::new(&id)),
-            question,
-            parts.join(", "),
-            caller.journal_name(),
-        )
-        .await?;
-    Ok(respond_done(
-        &headers,
-        &back_address(field_values(&pairs, "back").next().unwrap_or_default(), &id),
-    ))
+    approvals::answer_question(&owner, &form.question, parts.join(", ")).await?;
+    Ok(reply.answer_done(&back_address(&form.back, &id), ()))
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 pub(super) struct ConfigureForm {
-    #[serde(default)]
     model: String,
     /// One that is in no list.
-    #[serde(default)]
     other_model: String,
-    #[serde(default)]
     profile: String,
-    #[serde(default)]
     thinking: String,
-    #[serde(default)]
     permission: String,
 }
 
 pub(super) async fn configure_chat(
-    State(app): State<App>,
-    caller: Caller,
-    Path(id): Path<String>,
-    headers: HeaderMap,
-    Form(form): Form<ConfigureForm>,
+    session: CallerSession,
+    reply: ReplyTo,
+    SentBody(form): SentBody<ConfigureForm>,
 ) -> HandlerResult<Response> {
-    let chat = load_chat(&app, &caller, &id).await?;
-    let (home, now) = (chat.home.clone(), chat.folded.fold.status());
+    let chat = load_chat(&session).await?;
+    let now = chat.folded.fold.status();
     // The form sends every field; what it does not change is not wished for.
     let chosen = |text: &str, now: &str| {
         Some(text.trim().to_owned()).filter(|text| !text.is_empty() && text != now)
     };
     let permission = chosen(&form.permission, &now.permission);
     let level = chosen(&form.thinking, &now.thinking);
-    let wish = SessionWish {
+    let changes = ChangeSessionBody {
         model: chosen(&form.other_model, "").or_else(|| chosen(&form.model, &now.model)),
         profile: chosen(&form.profile, &now.profile),
         thinking: level.map(|word| parse_thinking(&word)).transpose()?,
         permission: permission.map(|word| parse_permission_mode(&word)).transpose()?,
-        ..SessionWish::default()
+        ..ChangeSessionBody::default()
     };
-    app.rooms
-        .configure_session(
-            SessionRequest::new(&app, &home, &SessionId::new(&id)),
-            wish,
-            caller.journal_name(),
-        )
-        .await?;
-    Ok(respond_done(&headers, &format!("/chats/{id}#composer")))
-}
-
-#[derive(Debug, Deserialize)]
-pub(super) struct CondenseForm {
-    /// What the summary must keep.
-    #[serde(default)]
-    keep: String,
-}
-
-pub(super) async fn condense_chat(
-    State(app): State<App>,
-    caller: Caller,
-    Path(id): Path<String>,
-    headers: HeaderMap,
-    Form(form): Form<CondenseForm>,
-) -> HandlerResult<Response> {
-    let home = app.home(&caller.person).await?;
-    app.rooms
-        .condense_context(
-            SessionRequest::new(&app, &home, &SessionId::new(&id)),
-            &form.keep,
-            caller.journal_name(),
-        )
-        .await?;
-    Ok(respond_done(&headers, &format!("/chats/{id}#composer")))
+    apply_session_changes(&session, changes).await?;
+    Ok(reply.answer_done(&composer_address(&session.id), ()))
 }

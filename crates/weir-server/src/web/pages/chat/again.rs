@@ -1,26 +1,26 @@
 //! An answer as it was written, and the same question once more. As with other words (`edit`), the
 //! question is asked in a copy: what was answered stays.
 
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use axum::Form;
-use axum::extract::{Path, Query, State};
+use axum::extract::Query;
 use axum::response::{IntoResponse, Response};
-use http::{HeaderMap, HeaderValue, header};
+use http::{HeaderValue, header};
 use serde::Deserialize;
 use weir_core::event::{Event, InputAccepted};
 use weir_core::ids::{RunId, Seq, SessionId};
 use weir_core::message::{MessageBlock, plain_text};
+use weir_engine::engine::visit_records;
 use weir_engine::ledger::fact_of;
-use weir_engine::ports::Store;
+use weir_engine::ports::{SessionMeta, Store};
 
-use super::{READ_BATCH, respond_created};
-use crate::api::sessions::find_own_session;
-use crate::app::App;
+use super::READ_BATCH;
 use crate::caller::Caller;
-use crate::live::SessionRequest;
 use crate::live::tell::NewInput;
 use crate::problem::{HandlerResult, ProblemDetails};
+use crate::request::body::{ReplyTo, SentBody};
+use crate::request::{CallerSession, CallerSpace};
 
 #[derive(Debug, Deserialize)]
 pub(super) struct SourceQuery {
@@ -31,20 +31,17 @@ pub(super) struct SourceQuery {
 /// What stands in an entry, as it was written: the Markdown of an answer. Nothing, where nothing was
 /// answered yet.
 pub(super) async fn get_source(
-    State(app): State<App>,
-    caller: Caller,
-    Path(id): Path<String>,
+    CallerSession { owner, id, meta }: CallerSession,
     Query(query): Query<SourceQuery>,
 ) -> HandlerResult<Response> {
-    let session = find_own_session(&app, &caller, &id).await?;
-    let home = app.home(&caller.person).await?;
+    let CallerSpace { space, .. } = &owner;
     let missing = || ProblemDetails::not_found("this entry");
     let text = match &query.entry {
-        None => last_answer(home.store().as_ref(), &session).await?,
+        None => last_answer(space.store().as_ref(), &meta).await?,
         Some(entry) => {
             let number = entry.strip_prefix('e').and_then(|n| n.parse().ok());
             let seq: Seq = number.ok_or_else(missing)?;
-            let records = home.store().read_records(&session, seq, 1).await?;
+            let records = space.store().read_records(&id, seq, 1).await?;
             let fact = fact_of(records.first().ok_or_else(missing)?)?;
             match fact.event.as_ref() {
                 Event::ModelReplied(said) if fact.seq == seq => answer_markdown(&said.content),
@@ -60,14 +57,13 @@ pub(super) async fn get_source(
 }
 
 /// The words of the last answer, looked for from the end of the journal.
-async fn last_answer(store: &dyn Store, id: &SessionId) -> HandlerResult<String> {
-    let facts = store.session_meta(id).await?.map_or(0, |meta| meta.facts);
+async fn last_answer(store: &dyn Store, meta: &SessionMeta) -> HandlerResult<String> {
     let batch = READ_BATCH as Seq;
-    let mut until = facts + 1;
+    let mut until = meta.facts + 1;
     while until > 1 {
         let from = until.saturating_sub(batch).max(1);
         let limit = usize::try_from(until - from).unwrap_or(READ_BATCH);
-        for record in store.read_records(id, from, limit).await?.iter().rev() {
+        for record in store.read_records(&meta.id, from, limit).await?.iter().rev() {
             if let Event::ModelReplied(said) = fact_of(record)?.event.as_ref() {
                 let text = answer_markdown(&said.content);
                 if !text.is_empty() {
@@ -97,29 +93,25 @@ pub(super) struct AgainForm {
 
 /// Asks once more what a run was asked.
 pub(super) async fn ask_again(
-    State(app): State<App>,
-    caller: Caller,
-    Path(id): Path<String>,
-    headers: HeaderMap,
-    Form(form): Form<AgainForm>,
+    CallerSession { owner, id, .. }: CallerSession,
+    reply: ReplyTo,
+    SentBody(form): SentBody<AgainForm>,
 ) -> HandlerResult<Response> {
-    let source = find_own_session(&app, &caller, &id).await?;
-    let home = app.home(&caller.person).await?;
+    let CallerSpace { app, caller, space } = &owner;
     let missing = || ProblemDetails::not_found("this answer");
     let run: RunId = form.run.parse().map_err(|_| missing())?;
-    let asked = inputs_of_run(home.store().as_ref(), &source, run).await?;
+    let asked = inputs_of_run(space.store().as_ref(), &id, run).await?;
     let (first, _) = asked.first().ok_or_else(missing)?;
-    let until = app.rooms.rest_before(&home, &source, *first).await?;
+    let until = app.sessions.rest_before(space, &id, *first).await?;
     let mut sayings = Vec::new();
     for (_, said) in &asked {
-        sayings.push(repeat_input(home.store().as_ref(), said, &caller).await?);
+        sayings.push(repeat_input(space.store().as_ref(), said, caller).await?);
     }
-    let copy =
-        app.rooms.fork_session(SessionRequest::new(&app, &home, &source), Some(until)).await?;
+    let copy = app.sessions.fork_session(owner.session_request(&id), Some(until)).await?;
     for saying in sayings {
-        app.rooms.submit_input(SessionRequest::new(&app, &home, &copy), saying).await?;
+        app.sessions.submit_input(owner.session_request(&copy), saying).await?;
     }
-    Ok(respond_created(&headers, &format!("/chats/{copy}")))
+    Ok(reply.answer_created(&format!("/chats/{copy}")))
 }
 
 /// What a run was told, in order, each with its place in the journal.
@@ -129,34 +121,29 @@ async fn inputs_of_run(
     wanted: RunId,
 ) -> HandlerResult<Vec<(Seq, InputAccepted)>> {
     let (mut waiting, mut told) = (Vec::new(), Vec::new());
-    let (mut from, mut is_on) = (1, false);
-    loop {
-        let records = store.read_records(id, from, READ_BATCH).await?;
-        for record in &records {
-            let fact = fact_of(record)?;
-            match fact.event.as_ref() {
-                Event::InputAccepted(said) => waiting.push((fact.seq, said.clone())),
-                Event::InputWithdrawn(said) => waiting.retain(|(_, one)| one.input != said.input),
-                Event::RunStarted(run) => is_on = run.run == wanted,
-                Event::TurnStarted(turn) => {
-                    let (now, later): (Vec<_>, Vec<_>) =
-                        std::mem::take(&mut waiting).into_iter().partition(
-                            |(_, one): &(Seq, InputAccepted)| turn.inputs.contains(&one.input),
-                        );
-                    waiting = later;
-                    if is_on {
-                        told.extend(now);
-                    }
+    let mut is_on = false;
+    let ended = visit_records(store, id, 1, |record| {
+        let fact = fact_of(record)?;
+        match fact.event.as_ref() {
+            Event::InputAccepted(said) => waiting.push((fact.seq, said.clone())),
+            Event::InputWithdrawn(said) => waiting.retain(|(_, one)| one.input != said.input),
+            Event::RunStarted(run) => is_on = run.run == wanted,
+            Event::TurnStarted(turn) => {
+                let (now, later): (Vec<_>, Vec<_>) = std::mem::take(&mut waiting)
+                    .into_iter()
+                    .partition(|(_, one): &(Seq, InputAccepted)| turn.inputs.contains(&one.input));
+                waiting = later;
+                if is_on {
+                    told.extend(now);
                 }
-                Event::RunFinished(_) if is_on => return Ok(told),
-                _ => (),
             }
+            Event::RunFinished(_) if is_on => return Ok(ControlFlow::Break(())),
+            _ => (),
         }
-        if records.len() < READ_BATCH {
-            return Ok(told);
-        }
-        from += READ_BATCH as Seq;
-    }
+        Ok(ControlFlow::Continue(()))
+    });
+    ended.await?;
+    Ok(told)
 }
 
 /// The same words and files once more.

@@ -2,15 +2,13 @@
 //! Not here: how they are found (`api::complete_in_chat`), which is the same for programs.
 
 use axum::Json;
-use axum::extract::{Path, Query, State};
+use axum::extract::Query;
 use serde::{Deserialize, Serialize};
-use weir_core::ids::SessionId;
 use weir_core::view::plain::visible_text;
 
 use crate::api::complete;
-use crate::app::App;
-use crate::caller::Caller;
-use crate::problem::{HandlerResult, ProblemDetails};
+use crate::problem::HandlerResult;
+use crate::request::{CallerSession, CallerSpace};
 
 /// Suggestions that are given.
 const OFFERED_MAX: usize = 12;
@@ -29,48 +27,40 @@ pub(super) struct TypingQuery {
 pub(super) struct CompletionOffer {
     /// What is put in the place of the word.
     insert: String,
-    /// What it is called.
+    /// The name of the suggestion.
     name: String,
-    /// What it does.
+    /// A description of the suggestion.
     about: String,
 }
 
 pub(super) async fn complete_in_chat(
-    State(app): State<App>,
-    caller: Caller,
-    Path(id): Path<String>,
+    CallerSession { owner, meta, .. }: CallerSession,
     Query(typing): Query<TypingQuery>,
 ) -> HandlerResult<Json<Vec<CompletionOffer>>> {
-    let home = app.home(&caller.person).await?;
-    let meta = home.store().session_meta(&SessionId::new(&id)).await?;
-    let meta = meta.ok_or_else(|| ProblemDetails::not_found("this chat"))?;
-    find_offers(&app, &caller, Some(meta.workspace), &typing.word).await.map(Json)
+    find_offers(&owner, Some(meta.workspace), &typing.word).await.map(Json)
 }
 
 pub(super) async fn complete_new(
-    State(app): State<App>,
-    caller: Caller,
+    owner: CallerSpace,
     Query(typing): Query<TypingQuery>,
 ) -> HandlerResult<Json<Vec<CompletionOffer>>> {
-    find_offers(&app, &caller, None, &typing.word).await.map(Json)
+    find_offers(&owner, None, &typing.word).await.map(Json)
 }
 
 async fn find_offers(
-    app: &App,
-    caller: &Caller,
+    owner: &CallerSpace,
     folder: Option<String>,
     word: &str,
 ) -> HandlerResult<Vec<CompletionOffer>> {
     match word.chars().next() {
-        Some('/') => command_offers(app, caller, folder, &word[1..]).await,
-        Some('@') => file_offers(app, caller, folder, &word[1..]).await,
+        Some('/') => command_offers(owner, folder, &word[1..]).await,
+        Some('@') => file_offers(owner, folder, &word[1..]).await,
         _ => Ok(Vec::new()),
     }
 }
 
 async fn command_offers(
-    app: &App,
-    caller: &Caller,
+    owner: &CallerSpace,
     folder: Option<String>,
     typed: &str,
 ) -> HandlerResult<Vec<CompletionOffer>> {
@@ -82,7 +72,7 @@ async fn command_offers(
         name: format!("/{}", COMPACT.0),
         about: COMPACT.1.into(),
     });
-    let usable = complete::usable_commands(app, caller, folder).await?;
+    let usable = complete::usable_commands(owner, folder).await?;
     let found = usable.filter(|command| complete::has_letters_in_order(&command.name, &typed));
     let offers = found.map(|command| CompletionOffer {
         insert: format!("/{} ", command.name),
@@ -93,12 +83,11 @@ async fn command_offers(
 }
 
 async fn file_offers(
-    app: &App,
-    caller: &Caller,
+    owner: &CallerSpace,
     folder: Option<String>,
     typed: &str,
 ) -> HandlerResult<Vec<CompletionOffer>> {
-    let found = complete::complete_file_paths(app, caller, folder, typed, OFFERED_MAX).await?;
+    let found = complete::complete_file_paths(owner, folder, typed, OFFERED_MAX).await?;
     Ok(found.iter().map(|path| file_offer(path)).collect())
 }
 

@@ -10,7 +10,8 @@ use weir_install::user_space::{Setting, UserSpace};
 use crate::auth::secret;
 use crate::caller::Caller;
 use crate::chat::{ChatStatus, ChatView};
-use crate::web::parts::{csrf_input, render_icon};
+use crate::web::controls::{ButtonLook, csrf_input, submit_button};
+use crate::web::parts::render_icon;
 
 /// What can be chosen.
 pub(super) struct ComposerChoices {
@@ -19,15 +20,15 @@ pub(super) struct ComposerChoices {
     profiles: Vec<String>,
 }
 
-/// What there is to choose for this person. What cannot be found is no reason to show no page.
-pub(super) async fn load_choices(home: &UserSpace) -> (ComposerChoices, ChatStatus) {
+/// The choices of this person's composer. That one cannot be found is no reason to show no page.
+pub(super) async fn load_choices(space: &UserSpace) -> (ComposerChoices, ChatStatus) {
     let (mut choices, mut status) =
         (ComposerChoices { models: Vec::new(), profiles: Vec::new() }, ChatStatus::default());
-    if let Ok(told) = home.list_models(false).await {
+    if let Ok(told) = space.list_models(false).await {
         let usable = told.models.into_iter().filter(|line| line.usable);
         choices.models = usable.map(|line| line.model).collect();
     }
-    let Ok(sheet) = home.settings_sheet().await else { return (choices, status) };
+    let Ok(sheet) = space.settings_sheet().await else { return (choices, status) };
     for item in &sheet.items {
         let value = item.value.as_str().unwrap_or_default().to_owned();
         match item.key.as_str() {
@@ -169,7 +170,7 @@ pub(super) fn of_chat(
             form.setup-form method="post" action=(view.address_below("configure")) id=(CONFIGURE) data-live {
                 (csrf_input(caller))
                 (render_pickers(choices, now, None))
-                div.row { button.btn type="submit" { "Apply" } }
+                div.row { (submit_button(ButtonLook::Plain, "Apply")) }
                 p.hint { "Changes apply from the next message. Another model or profile starts a new prompt cache." }
                 div.field {
                     label for="keep" { "Compact the context" }

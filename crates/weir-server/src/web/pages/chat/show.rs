@@ -12,7 +12,9 @@ use crate::app::App;
 use crate::caller::Caller;
 use crate::live::title;
 use crate::problem::HandlerResult;
-use crate::web::parts::{PageHead, csrf_input, page_beside, render_icon, render_moment};
+use crate::request::CallerSpace;
+use crate::web::controls::{ButtonLook, post_form, submit_button};
+use crate::web::parts::{PageHead, page_beside, render_icon, render_moment};
 use crate::web::side;
 
 const ASSETS: &[&str] = &["pages/chat.css", "pages/code.css", "pages/chat.js"];
@@ -20,18 +22,14 @@ const ASSETS: &[&str] = &["pages/chat.css", "pages/code.css", "pages/chat.js"];
 const RECENT: usize = 6;
 
 /// A new chat, with the newest ones below it; without a model, how to get one.
-pub(super) async fn new(
-    app: &App,
-    caller: &Caller,
-    told: &start::StartNotes,
-) -> HandlerResult<Markup> {
-    let home = app.home(&caller.person).await?;
-    let (choices, now) = composer::load_choices(home.as_ref()).await;
-    let usual = home.standard_model().await.unwrap_or_default();
+pub(super) async fn new(owner: &CallerSpace, told: &start::StartNotes) -> HandlerResult<Markup> {
+    let CallerSpace { app, caller, space } = owner;
+    let (choices, now) = composer::load_choices(space.as_ref()).await;
+    let usual = space.standard_model().await.unwrap_or_default();
     let is_ready = usual.is_some() || !choices.models.is_empty();
-    let recent = list_recent_chats(app, home.as_ref()).await?;
+    let recent = list_recent_chats(app, space.as_ref()).await?;
     let begin = match (&usual, choices.models.is_empty()) {
-        (None, true) => start::without_model(caller, home.as_ref(), &now.model).await?,
+        (None, true) => start::without_model(caller, space.as_ref(), &now.model).await?,
         (None, false) => html! {
             (start::cannot_be_asked(&now.model))
             (composer::of_new(caller, &choices, &now, None))
@@ -51,7 +49,7 @@ pub(super) async fn new(
             (render_trouble())
         }
     };
-    let beside = side::render_side_list(Some(&side::load_side_chats(app, caller, "").await?), None);
+    let beside = side::render_side_list(Some(&side::load_side_chats(owner, "").await?), None);
     Ok(page_beside(
         caller,
         PageHead { title: "New chat", here: "/", assets: ASSETS },
@@ -63,12 +61,12 @@ pub(super) async fn new(
 /// The newest chats, with what they are called.
 async fn list_recent_chats(
     app: &App,
-    home: &UserSpace,
+    space: &UserSpace,
 ) -> HandlerResult<Vec<(String, SessionMeta)>> {
     let filter = SessionFilter { workspace: None, limit: Some(RECENT * 4) };
-    let kept = title::load_all_chats(app, home).await?;
+    let kept = title::load_all_chats(app, space).await?;
     let mut recent = Vec::new();
-    for meta in home.store().list_sessions(&filter).await? {
+    for meta in space.store().list_sessions(&filter).await? {
         let kept = kept.get(meta.id.as_str()).cloned().unwrap_or_default();
         if child::parent_of(&meta.id).is_none() && !kept.archived && recent.len() < RECENT {
             recent.push((chat_title(&kept, &meta), meta));
@@ -107,13 +105,13 @@ fn render_trouble() -> Markup {
 
 /// A chat, with its entries from the place `from` on.
 pub(super) async fn chat_page(
-    app: &App,
-    caller: &Caller,
+    owner: &CallerSpace,
     chat: &LoadedChat,
     from: usize,
 ) -> HandlerResult<Markup> {
+    let CallerSpace { app, caller, .. } = owner;
     let (view, transcript) = (&chat.view, &chat.folded.transcript);
-    let (choices, _) = composer::load_choices(chat.home.as_ref()).await;
+    let (choices, _) = composer::load_choices(chat.space.as_ref()).await;
     let title = chat.title();
     let body = html! {
         div.chat id="chat" data-session=(view.session) data-seq=(chat.folded.seq) data-acts=(view.acts) {
@@ -143,10 +141,8 @@ pub(super) async fn chat_page(
             (render_trouble())
         }
     };
-    let beside = side::render_side_list(
-        Some(&side::load_side_chats(app, caller, "").await?),
-        Some(&view.session),
-    );
+    let beside =
+        side::render_side_list(Some(&side::load_side_chats(owner, "").await?), Some(&view.session));
     Ok(page_beside(
         caller,
         PageHead { title: &title, here: "/chats", assets: ASSETS },
@@ -185,15 +181,13 @@ fn render_actions(caller: &Caller, chat: &LoadedChat) -> Markup {
     let archive = if chat.kept.archived { "Unarchive" } else { "Archive" };
     html! {
         a.btn.quiet href={ "/chats/" (id) "/rename" } { "Rename…" }
-        form method="post" action={ "/chats/" (id) "/keep" } {
-            (csrf_input(caller))
+        (post_form(caller, html! { "/chats/" (id) "/keep" }, "", &html! {
             button.btn.quiet type="submit" name="do" value=(if chat.kept.pinned { "unpin" } else { "pin" }) { (pin) }
             button.btn.quiet type="submit" name="do" value=(if chat.kept.archived { "unarchive" } else { "archive" }) { (archive) }
-        }
-        form method="post" action={ "/chats/" (id) "/fork" } {
-            (csrf_input(caller))
-            button.btn.quiet type="submit" { "Duplicate" }
-        }
+        }))
+        (post_form(caller, html! { "/chats/" (id) "/fork" }, "", &html! {
+            (submit_button(ButtonLook::Quiet, "Duplicate"))
+        }))
         a.btn.quiet href={ "/shares/new?session=" (id) } { "Share…" }
         a.btn.quiet href={ "/chats/" (id) "/export" } { "Export…" }
         a.btn.quiet href={ "/chats/" (id) "/undo" } { "Undo file changes…" }

@@ -16,14 +16,14 @@ use crate::web::pages::models;
 #[serde(default)]
 pub(super) struct StartNotes {
     note: String,
-    wrong: String,
+    problem: String,
 }
 
 /// Says it.
 pub(super) fn render_notes(told: &StartNotes) -> Markup {
     html! {
         @if !told.note.is_empty() { p.notice.good role="status" { (visible_text(&told.note)) } }
-        @if !told.wrong.is_empty() { p.notice.bad role="alert" { (visible_text(&told.wrong)) } }
+        @if !told.problem.is_empty() { p.notice.bad role="alert" { (visible_text(&told.problem)) } }
     }
 }
 
@@ -41,10 +41,10 @@ pub(super) fn cannot_be_asked(set: &str) -> Markup {
 /// No model can be asked: how to get one. `set`: the one that is set and has no key.
 pub(super) async fn without_model(
     caller: &Caller,
-    home: &UserSpace,
+    space: &UserSpace,
     set: &str,
 ) -> HandlerResult<Markup> {
-    let providers = home.list_providers().await?;
+    let providers = space.list_providers().await?;
     let admin = caller.person.is_admin();
     Ok(html! {
         section.card.start aria-labelledby="start" {

@@ -2,30 +2,29 @@
 //! is left alone.
 
 use axum::Form;
-use axum::extract::{Path, Query, State};
+use axum::extract::Query;
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use serde::Deserialize;
-use weir_core::ids::SessionId;
 use weir_core::view::plain::visible_text;
 use weir_engine::ports::CheckpointInfo;
-use weir_engine::undo::{Merge, RestorePlan, UndoConflict, UndoError, compute_restore_plan};
+use weir_engine::undo::{Merge, RestorePlan, UndoConflict, compute_restore_plan};
 use weir_install::user_space::UserSpace;
 
-use crate::api::checkpoints::{RestoreBody, describe_path_change, of_session, taken_back};
-use crate::api::sessions::find_own_session;
-use crate::app::App;
+use crate::api::checkpoints::{
+    RestoreBody, describe_path_change, of_session, problem_from_undo_error, taken_back,
+};
 use crate::caller::Caller;
 use crate::problem::{HandlerResult, ProblemDetails};
 use crate::render;
-use crate::web::parts::{
-    csrf_input, page_with, render_badge, render_empty, render_icon, render_moment,
-};
+use crate::request::{CallerSession, CallerSpace};
+use crate::web::controls::{ButtonLook, post_form, submit_button};
+use crate::web::parts::{page_with, render_badge, render_empty, render_icon, render_moment};
 
 /// Files up to which every difference is open from the start.
 const OPEN_MAX: usize = 4;
 
-/// Which changes.
+/// The changes that are taken back.
 #[derive(Debug, Default, Deserialize)]
 pub(super) struct UndoQuery {
     /// A run, `r2`; none: the last that changed something.
@@ -45,20 +44,15 @@ fn choose_checkpoint<'a>(all: &'a [CheckpointInfo], run: &str) -> Option<&'a Che
     }
 }
 
-/// What taking back means for the files as they are now.
+/// What taking back means for the files of the session's folder as they are now.
 async fn plan_undo(
-    home: &UserSpace,
-    session: &SessionId,
+    space: &UserSpace,
+    folder: &str,
     info: &CheckpointInfo,
     all: &[CheckpointInfo],
 ) -> HandlerResult<RestorePlan> {
-    let meta = home
-        .store()
-        .session_meta(session)
-        .await?
-        .ok_or_else(|| ProblemDetails::not_found("this chat"))?;
-    let workspace = home.workspace(Some(&meta.workspace))?;
-    let checkpoints = home.engine().await?.parts().checkpoints.clone();
+    let workspace = space.workspace(Some(folder))?;
+    let checkpoints = space.engine().await?.parts().checkpoints.clone();
     let of_run = |one: &&CheckpointInfo| one.run == info.run && one.call.is_some();
     let found: Vec<CheckpointInfo> = match info.call {
         Some(_) => all.iter().filter(of_run).cloned().collect(),
@@ -69,26 +63,15 @@ async fn plan_undo(
         .map_err(problem_from_undo_error)
 }
 
-/// Why files could not be compared or put back, for people.
-pub(in crate::web::pages) fn problem_from_undo_error(error: UndoError) -> ProblemDetails {
-    match error {
-        UndoError::Store(error) => error.into(),
-        UndoError::File(error) => ProblemDetails::conflict(error.to_string()),
-    }
-}
-
 pub(super) async fn show_undo(
-    State(app): State<App>,
-    caller: Caller,
-    Path(id): Path<String>,
+    CallerSession { owner, id, meta }: CallerSession,
     Query(which): Query<UndoQuery>,
 ) -> HandlerResult<Markup> {
-    let session = find_own_session(&app, &caller, &id).await?;
-    let home = app.home(&caller.person).await?;
-    let all = of_session(&home, &session).await?;
+    let CallerSpace { app, caller, space } = &owner;
+    let all = of_session(space, &meta).await?;
     let found = choose_checkpoint(&all, &which.run);
     let restored = match found {
-        Some(info) => Some((info, plan_undo(home.as_ref(), &session, info, &all).await?)),
+        Some(info) => Some((info, plan_undo(space.as_ref(), &meta.workspace, info, &all).await?)),
         None => None,
     };
     let shown = html! {
@@ -99,13 +82,13 @@ pub(super) async fn show_undo(
             Some((info, restored)) => {
                 p.muted { (describe_checkpoint(info)) ", " (render_moment(info.ts, app.current_time())) }
                 (render_preview(restored))
-                (undo_form(&caller, &id, &which.run, restored))
+                (undo_form(caller, id.as_str(), &which.run, restored))
             },
         }
-        (render_other_runs(&all, &id, found.map_or("", |info| info.run.as_str())))
+        (render_other_runs(&all, id.as_str(), found.map_or("", |info| info.run.as_str())))
     };
     let assets = ["pages/chat.css", "pages/code.css"];
-    Ok(page_with(&caller, "Undo file changes", "/chats", &assets, &shown))
+    Ok(page_with(caller, "Undo file changes", "/chats", &assets, &shown))
 }
 
 fn describe_checkpoint(info: &CheckpointInfo) -> String {
@@ -176,18 +159,19 @@ fn undo_form(caller: &Caller, id: &str, run: &str, restore: &RestorePlan) -> Mar
     let mergeable = restore.conflicts.iter().any(can_merge_cleanly);
     html! {
         @if !restore.entries.is_empty() || mergeable {
-            form.card method="post" action={ "/chats/" (id) "/undo" } {
-                (csrf_input(caller))
+            (post_form(caller, html! { "/chats/" (id) "/undo" }, "card", &html! {
                 input type="hidden" name="run" value=(run);
                 @if mergeable {
                     p { label { input type="checkbox" name="merge" value="yes"; "Merge changes that do not conflict" } }
                 }
                 div.row {
-                    button.btn.primary type="submit" { (render_icon("undo")) "Restore these files" }
+                    (submit_button(ButtonLook::Primary, html! {
+                        (render_icon("undo")) "Restore these files"
+                    }))
                     a.btn.quiet href={ "/chats/" (id) } { "Cancel" }
                 }
                 p.hint { "The current files are saved first, so you can undo this too." }
-            }
+            }))
         }
     }
 }
@@ -215,14 +199,11 @@ fn render_other_runs(all: &[CheckpointInfo], id: &str, shown: &str) -> Markup {
 }
 
 pub(super) async fn undo_changes(
-    State(app): State<App>,
-    caller: Caller,
-    Path(id): Path<String>,
+    CallerSession { owner, id, meta }: CallerSession,
     Form(which): Form<UndoQuery>,
 ) -> HandlerResult<Response> {
-    let session = find_own_session(&app, &caller, &id).await?;
-    let home = app.home(&caller.person).await?;
-    let all = of_session(&home, &session).await?;
+    let CallerSpace { space, .. } = &owner;
+    let all = of_session(space, &meta).await?;
     let nothing = || ProblemDetails::conflict("no file change is saved for this run");
     let info = choose_checkpoint(&all, &which.run).ok_or_else(nothing)?;
     let body = RestoreBody {
@@ -231,6 +212,6 @@ pub(super) async fn undo_changes(
         ..RestoreBody::default()
     };
     let checkpoint = format!("{}.{}", info.session, info.id);
-    taken_back(&app, &caller, &checkpoint, body).await?;
+    taken_back(&owner, &checkpoint, body).await?;
     Ok(Redirect::to(&format!("/chats/{id}")).into_response())
 }

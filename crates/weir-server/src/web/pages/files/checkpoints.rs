@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use axum::Form;
-use axum::extract::{Path, Query, State};
+use axum::extract::{Path, Query};
 use axum::response::Redirect;
 use maud::{Markup, html};
 use serde::Deserialize;
@@ -18,13 +18,13 @@ use weir_engine::undo::{RestorePlan, compute_restore_plan};
 use weir_engine::workspace::Workspace;
 
 use super::with_path;
-use crate::api::checkpoints::{RestoreBody, taken_back};
-use crate::app::App;
-use crate::caller::Caller;
+use crate::api::checkpoints::{RestoreBody, problem_from_undo_error, taken_back};
 use crate::problem::{HandlerResult, ProblemDetails};
+use crate::request::CallerSpace;
 use crate::route::Route;
-use crate::web::pages::chat::undo::{can_merge_cleanly, problem_from_undo_error, render_preview};
-use crate::web::parts::{csrf_input, page_with, render_badge, render_empty, render_moment};
+use crate::web::controls::{ButtonLook, post_form, submit_button};
+use crate::web::pages::chat::undo::{can_merge_cleanly, render_preview};
+use crate::web::parts::{page_with, render_badge, render_empty, render_moment};
 
 /// Checkpoints that are looked through.
 const LOOKED_AT_MAX: usize = 1000;
@@ -39,7 +39,7 @@ pub(super) fn checkpoint_page_routes() -> Vec<Route> {
     ]
 }
 
-/// Which checkpoints.
+/// A filter of checkpoints.
 #[derive(Debug, Default, Deserialize)]
 struct CheckpointsQuery {
     /// Of this file only.
@@ -67,10 +67,10 @@ struct RestoreContext {
     checkpoints: Arc<dyn Checkpoints>,
 }
 
-async fn restore_context(app: &App, caller: &Caller) -> HandlerResult<RestoreContext> {
-    let home = app.home(&caller.person).await?;
-    let workspace = home.workspace(None)?;
-    let checkpoints = home.engine().await?.parts().checkpoints.clone();
+async fn restore_context(owner: &CallerSpace) -> HandlerResult<RestoreContext> {
+    let CallerSpace { space, .. } = owner;
+    let workspace = space.workspace(None)?;
+    let checkpoints = space.engine().await?.parts().checkpoints.clone();
     Ok(RestoreContext { workspace, checkpoints })
 }
 
@@ -107,11 +107,11 @@ impl RestoreContext {
 }
 
 async fn show_checkpoints(
-    State(app): State<App>,
-    caller: Caller,
+    owner: CallerSpace,
     Query(which): Query<CheckpointsQuery>,
 ) -> HandlerResult<Markup> {
-    let case = restore_context(&app, &caller).await?;
+    let CallerSpace { app, caller, .. } = &owner;
+    let case = restore_context(&owner).await?;
     let session = Some(which.session.as_str()).filter(|id| !id.is_empty()).map(SessionId::new);
     let filter = CheckpointFilter { session, limit: Some(LOOKED_AT_MAX) };
     let mut found = case.checkpoints.list(case.workspace.root(), &filter).await?;
@@ -132,7 +132,7 @@ async fn show_checkpoints(
             @if more > 0 { p.muted { (more) " older ones are not shown." } }
         }
     };
-    Ok(page_with(&caller, "Checkpoints", "/files", super::ASSETS, &body))
+    Ok(page_with(caller, "Checkpoints", "/files", super::ASSETS, &body))
 }
 
 fn render_checkpoint_table(found: &[CheckpointInfo], now: Timestamp) -> Markup {
@@ -177,12 +177,12 @@ fn render_paths(changes: &[PlannedChange]) -> Markup {
 }
 
 async fn show_checkpoint(
-    State(app): State<App>,
-    caller: Caller,
+    owner: CallerSpace,
     Path(id): Path<String>,
     Query(wish): Query<RestoreForm>,
 ) -> HandlerResult<Markup> {
-    let case = restore_context(&app, &caller).await?;
+    let CallerSpace { app, caller, .. } = &owner;
+    let case = restore_context(&owner).await?;
     let info = case.find_checkpoint(&id).await?;
     let restore = case.plan_restore(&info, &wish).await?;
     let can = !restore.entries.is_empty() || restore.conflicts.iter().any(can_merge_cleanly);
@@ -193,20 +193,19 @@ async fn show_checkpoint(
         (render_changed_files(&info, &wish))
         (render_preview(&restore))
         @if can {
-            form.card.stack method="post" action={ "/files/checkpoints/" (id) "/restore" } {
-                (csrf_input(&caller))
+            (post_form(caller, html! { "/files/checkpoints/" (id) "/restore" }, "card stack", &html! {
                 input type="hidden" name="path" value=(wish.path);
                 @if restore.conflicts.iter().any(can_merge_cleanly) {
                     label { input type="checkbox" name="merge" value="yes"; " Merge changes that do not conflict" }
                 }
-                button.btn.primary type="submit" { "Restore these files" }
+                (submit_button(ButtonLook::Primary, "Restore these files"))
                 p.hint { "The current files are saved first, so you can undo this too." }
-            }
+            }))
         } @else {
             p.notice { "Nothing to restore." }
         }
     };
-    Ok(page_with(&caller, "Checkpoint", "/files", super::ASSETS, &body))
+    Ok(page_with(caller, "Checkpoint", "/files", super::ASSETS, &body))
 }
 
 /// The files of a checkpoint, each of which can be put back alone.
@@ -237,17 +236,16 @@ fn render_changed_files(info: &CheckpointInfo, wish: &RestoreForm) -> Markup {
 }
 
 async fn restore_checkpoint(
-    State(app): State<App>,
-    caller: Caller,
+    owner: CallerSpace,
     Path(id): Path<String>,
     Form(wish): Form<RestoreForm>,
 ) -> HandlerResult<Redirect> {
-    let info = restore_context(&app, &caller).await?.find_checkpoint(&id).await?;
+    let info = restore_context(&owner).await?.find_checkpoint(&id).await?;
     let body = RestoreBody {
         paths: Some(wish.path).filter(|path| !path.is_empty()).into_iter().collect(),
         merge: !wish.merge.is_empty(),
         ..RestoreBody::default()
     };
-    taken_back(&app, &caller, &format!("{}.{id}", info.session), body).await?;
+    taken_back(&owner, &format!("{}.{id}", info.session), body).await?;
     Ok(Redirect::to(&format!("/files/checkpoints/{id}")))
 }

@@ -1,50 +1,29 @@
 //! Hosts and recipients that need no asking (S9).
 
-use axum::Form;
-use axum::extract::{Path, State};
+use axum::extract::Path;
 use axum::response::Redirect;
 use maud::{Markup, html};
-use serde::Deserialize;
 use weir_install::lists::{self, AllowListEntry, ListKind};
 
 use super::HERE;
-use crate::api::settings::{list_named, put_on_list, take_off_list};
+use crate::api::settings::{LISTS_PAGE, NewAllowed, list_named, take_off_list};
 use crate::app::App;
 use crate::caller::Caller;
 use crate::problem::HandlerResult;
-use crate::web::parts::{csrf_input, render_badge, render_empty, render_moment};
-
-#[derive(Debug, Deserialize)]
-pub(super) struct ListEntryForm {
-    value: String,
-    #[serde(default)]
-    for_all: String,
-}
-
-impl ListEntryForm {
-    fn for_all(&self) -> bool {
-        self.for_all == "true"
-    }
-}
-
-pub(super) async fn add_list_entry(
-    State(app): State<App>,
-    caller: Caller,
-    Path(name): Path<String>,
-    Form(entered): Form<ListEntryForm>,
-) -> HandlerResult<Redirect> {
-    put_on_list(&app, &caller, list_named(&name)?, entered.for_all(), &entered.value).await?;
-    Ok(Redirect::to(&format!("{HERE}?section=lists&saved=1")))
-}
+use crate::request::CallerSpace;
+use crate::request::body::SentBody;
+use crate::web::controls::{
+    ButtonLook, DataTable, TableColumn, data_table, post_form, submit_button,
+};
+use crate::web::parts::{render_badge, render_empty, render_moment};
 
 pub(super) async fn remove(
-    State(app): State<App>,
-    caller: Caller,
+    owner: CallerSpace,
     Path(name): Path<String>,
-    Form(entered): Form<ListEntryForm>,
+    SentBody(old): SentBody<NewAllowed>,
 ) -> HandlerResult<Redirect> {
-    take_off_list(&app, &caller, list_named(&name)?, entered.for_all(), &entered.value).await?;
-    Ok(Redirect::to(&format!("{HERE}?section=lists&saved=1")))
+    take_off_list(&owner, list_named(&name)?, old.for_all, &old.value).await?;
+    Ok(Redirect::to(LISTS_PAGE))
 }
 
 /// Both lists.
@@ -105,8 +84,7 @@ fn render_list(
             } @else {
                 (render_list_table(app, caller, name, told, all))
             }
-            form.row method="post" action={ (HERE) "/lists/" (name) } {
-                (csrf_input(caller))
+            (post_form(caller, html! { (HERE) "/lists/" (name) }, "row", &html! {
                 label.unseen for=(id) { (told.label) }
                 input.settings-entry id=(id) name="value" required maxlength="253"
                     autocomplete="off" placeholder=(told.example);
@@ -116,8 +94,8 @@ fn render_list(
                         "for everyone"
                     }
                 }
-                button.btn.primary type="submit" { "Add" }
-            }
+                (submit_button(ButtonLook::Primary, "Add"))
+            }))
         }
     }
 }
@@ -130,32 +108,28 @@ fn render_list_table(
     all: &[AllowListEntry],
 ) -> Markup {
     html! {
-        div.table-wrap tabindex="0" {
-            table {
-                caption { (told.title) " that need no asking" }
-                thead {
+        (data_table(&DataTable {
+            region: None,
+            caption: html! { (told.title) " that need no asking" },
+            caption_seen: true,
+            columns: &[
+                TableColumn::Text(told.label), TableColumn::Text("For"),
+                TableColumn::Text("Added"), TableColumn::Unseen("Change"),
+            ],
+            rows: html! {
+                @for allowed in all {
                     tr {
-                        th scope="col" { (told.label) }
-                        th scope="col" { "For" }
-                        th scope="col" { "Added" }
-                        th scope="col" { span.unseen { "Change" } }
-                    }
-                }
-                tbody {
-                    @for allowed in all {
-                        tr {
-                            th scope="row" { span.mono { (allowed.value) } }
-                            td {
-                                @if allowed.for_all { (render_badge("info", "everybody")) }
-                                @else { (render_badge("", "you")) }
-                            }
-                            td { "by " (allowed.by) ", " (render_moment(allowed.ts, app.current_time())) }
-                            td { (remove_button(caller, name, allowed)) }
+                        th scope="row" { span.mono { (allowed.value) } }
+                        td {
+                            @if allowed.for_all { (render_badge("info", "everybody")) }
+                            @else { (render_badge("", "you")) }
                         }
+                        td { "by " (allowed.by) ", " (render_moment(allowed.ts, app.current_time())) }
+                        td { (remove_button(caller, name, allowed)) }
                     }
                 }
-            }
-        }
+            },
+        }))
     }
 }
 
@@ -163,14 +137,13 @@ fn remove_button(caller: &Caller, name: &str, allowed: &AllowListEntry) -> Marku
     let is_theirs = !allowed.for_all || caller.person.is_admin();
     html! {
         @if is_theirs {
-            form method="post" action={ (HERE) "/lists/" (name) "/remove" } {
-                (csrf_input(caller))
+            (post_form(caller, html! { (HERE) "/lists/" (name) "/remove" }, "", &html! {
                 input type="hidden" name="value" value=(allowed.value);
                 @if allowed.for_all { input type="hidden" name="for_all" value="true"; }
-                button.btn.quiet type="submit" {
+                (submit_button(ButtonLook::Quiet, html! {
                     "Remove" span.unseen { " " (allowed.value) }
-                }
-            }
+                }))
+            }))
         }
     }
 }

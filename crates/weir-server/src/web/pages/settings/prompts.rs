@@ -1,7 +1,7 @@
 //! The person's prompt files with their versions, and what a new chat would be told (S5).
 
 use axum::Form;
-use axum::extract::{Path, Query, State};
+use axum::extract::{Path, Query};
 use axum::response::{IntoResponse, Redirect, Response};
 use http::StatusCode;
 use maud::{Markup, html};
@@ -13,7 +13,11 @@ use crate::app::App;
 use crate::caller::Caller;
 use crate::problem::{HandlerResult, ProblemDetails};
 use crate::render;
-use crate::web::parts::{csrf_input, page_with, render_badge, render_empty, render_moment};
+use crate::request::CallerSpace;
+use crate::web::controls::{
+    ButtonLook, DataTable, TableColumn, data_table, post_form, submit_button,
+};
+use crate::web::parts::{page_with, render_badge, render_empty, render_moment};
 
 /// What people call a file, and what it is for.
 fn describe_prompt_file(file: PromptFile) -> (&'static str, &'static str) {
@@ -43,11 +47,11 @@ fn prompt_address(file: PromptFile) -> String {
 }
 
 /// The files as cards, for the section `Prompt`.
-pub(super) async fn prompts_section(app: &App, caller: &Caller) -> HandlerResult<Markup> {
-    let home = app.home(&caller.person).await?;
+pub(super) async fn prompts_section(owner: &CallerSpace) -> HandlerResult<Markup> {
+    let CallerSpace { app, space, .. } = owner;
     let mut texts = Vec::new();
     for file in PromptFile::ALL {
-        texts.push(home.prompt_text(file).await?);
+        texts.push(space.prompt_text(file).await?);
     }
     Ok(html! {
         p.muted { (FROZEN) }
@@ -79,12 +83,11 @@ pub(super) struct CompareQuery {
 }
 
 pub(super) async fn show_prompt(
-    State(app): State<App>,
-    caller: Caller,
+    CallerSpace { app, caller, space }: CallerSpace,
     Path(file): Path<String>,
     Query(compare): Query<CompareQuery>,
 ) -> HandlerResult<Markup> {
-    let text = app.home(&caller.person).await?.prompt_text(find_prompt_file(&file)?).await?;
+    let text = space.prompt_text(find_prompt_file(&file)?).await?;
     let said = html! {
         @if !compare.saved.is_empty() { p.notice.good role="status" { "Saved. " (FROZEN) } }
     };
@@ -102,19 +105,17 @@ pub(super) struct SavePromptForm {
 }
 
 pub(super) async fn save_prompt(
-    State(app): State<App>,
-    caller: Caller,
+    CallerSpace { app, caller, space }: CallerSpace,
     Path(file): Path<String>,
     Form(saved): Form<SavePromptForm>,
 ) -> HandlerResult<Response> {
     let file = find_prompt_file(&file)?;
-    let home = app.home(&caller.person).await?;
-    match home.save_prompt(file, &saved.text, Some(saved.version)).await {
+    match space.save_prompt(file, &saved.text, Some(saved.version)).await {
         Ok(_) => Ok(Redirect::to(&format!("{}?saved=1", prompt_address(file))).into_response()),
         Err(error) => {
             let problem = ProblemDetails::from(error);
             let status = StatusCode::from_u16(problem.status).unwrap_or(StatusCode::BAD_REQUEST);
-            let text = home.prompt_text(file).await?;
+            let text = space.prompt_text(file).await?;
             let said = render_refusal(&problem);
             let compare = CompareQuery::default();
             let editor =
@@ -130,18 +131,16 @@ pub(super) struct RestorePromptForm {
 }
 
 pub(super) async fn restore_prompt(
-    State(app): State<App>,
-    caller: Caller,
+    CallerSpace { space, .. }: CallerSpace,
     Path(file): Path<String>,
     Form(restored): Form<RestorePromptForm>,
 ) -> HandlerResult<Redirect> {
     let file = find_prompt_file(&file)?;
-    let home = app.home(&caller.person).await?;
-    let text = home.prompt_text(file).await?;
+    let text = space.prompt_text(file).await?;
     let old = text.versions.iter().find(|version| version.version == restored.version);
     let old =
         old.ok_or_else(|| ProblemDetails::not_found(format!("version {}", restored.version)))?;
-    home.save_prompt(file, &old.text, None).await?;
+    space.save_prompt(file, &old.text, None).await?;
     Ok(Redirect::to(&format!("{}?saved=1", prompt_address(file))))
 }
 
@@ -150,7 +149,7 @@ struct PromptEditor<'a> {
     text: &'a PromptText,
     /// What is in the box.
     typed: &'a str,
-    /// What came of the last save.
+    /// The outcome of the last save.
     said: &'a Markup,
     compare: &'a CompareQuery,
 }
@@ -164,8 +163,7 @@ fn prompt_editor(app: &App, caller: &Caller, editor: &PromptEditor<'_>) -> Marku
         (said)
         h2 { (title) }
         p.muted { (what) " " (FROZEN) }
-        form method="post" action=(prompt_address(text.file)) {
-            (csrf_input(caller))
+        (post_form(caller, prompt_address(text.file), "", &html! {
             input type="hidden" name="version" value=(newest);
             div.field {
                 label for="text" { "Text" }
@@ -176,10 +174,10 @@ fn prompt_editor(app: &App, caller: &Caller, editor: &PromptEditor<'_>) -> Marku
                 }
             }
             div.row {
-                button.btn.primary type="submit" { "Save as a new version" }
+                (submit_button(ButtonLook::Primary, "Save as a new version"))
                 a.btn.quiet href={ (HERE) "?section=prompt" } { "Back" }
             }
-        }
+        }))
         (render_history(app, caller, text, compare))
     };
     page_with(caller, title, HERE, ASSETS, &body)
@@ -192,24 +190,20 @@ fn render_history(app: &App, caller: &Caller, text: &PromptText, compare: &Compa
             (render_empty("Empty so far.", "Your first save is version 1."))
         } @else {
             (render_difference(text, compare))
-            div.table-wrap tabindex="0" {
-                table {
-                    caption { "Versions, newest first" }
-                    thead {
-                        tr {
-                            th scope="col" { "Version" }
-                            th scope="col" { "Saved" }
-                            th.num scope="col" { "Characters" }
-                            th scope="col" { span.unseen { "View and restore" } }
-                        }
+            (data_table(&DataTable {
+                region: None,
+                caption: html! { "Versions, newest first" },
+                caption_seen: true,
+                columns: &[
+                    TableColumn::Text("Version"), TableColumn::Text("Saved"),
+                    TableColumn::Number("Characters"), TableColumn::Unseen("View and restore"),
+                ],
+                rows: html! {
+                    @for (at, version) in text.versions.iter().enumerate() {
+                        (render_version_row(app, caller, text, version, at))
                     }
-                    tbody {
-                        @for (at, version) in text.versions.iter().enumerate() {
-                            (render_version_row(app, caller, text, version, at))
-                        }
-                    }
-                }
-            }
+                },
+            }))
         }
     }
 }
@@ -242,13 +236,12 @@ fn render_version_row(
                         "What changed" span.unseen { " in version " (number) }
                     }
                     @if at > 0 {
-                        form method="post" action={ (here) "/restore" } {
-                            (csrf_input(caller))
+                        (post_form(caller, html! { (here) "/restore" }, "", &html! {
                             input type="hidden" name="version" value=(number);
-                            button.btn type="submit" {
+                            (submit_button(ButtonLook::Plain, html! {
                                 "Restore" span.unseen { " version " (number) }
-                            }
-                        }
+                            }))
+                        }))
                     }
                 }
             }
@@ -277,10 +270,9 @@ fn render_difference(text: &PromptText, compare: &CompareQuery) -> Markup {
 }
 
 pub(super) async fn preview_prompt(
-    State(app): State<App>,
-    caller: Caller,
+    CallerSpace { caller, space, .. }: CallerSpace,
 ) -> HandlerResult<Markup> {
-    let sections = app.home(&caller.person).await?.preview_prompt().await?;
+    let sections = space.preview_prompt().await?;
     let all: u64 = sections.iter().map(|section| section.tokens).sum();
     let body = html! {
         (render_settings_head(&caller, "prompt", &SettingsQuery::default()))

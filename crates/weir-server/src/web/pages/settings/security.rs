@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use axum::Form;
-use axum::extract::{Query, State};
+use axum::extract::Query;
 use axum::response::Redirect;
 use maud::{Markup, html};
 use serde_json::Value;
@@ -14,9 +14,10 @@ use super::{ASSETS, HERE, SettingsQuery, render_settings_head};
 use crate::api::settings::apply_settings_change;
 use crate::app::App;
 use crate::auth::accounts;
-use crate::caller::Caller;
 use crate::problem::HandlerResult;
-use crate::web::parts::{csrf_input, page_with, render_badge};
+use crate::request::CallerSpace;
+use crate::web::controls::{ButtonLook, post_form, submit_button};
+use crate::web::parts::{page_with, render_badge};
 
 /// Audit lines of each person that are looked through for figures.
 const LINES_MAX: u64 = 2_000;
@@ -130,8 +131,8 @@ impl AuditFigures {
 /// Of everybody's newest lines.
 async fn gather_figures(app: &App) -> HandlerResult<AuditFigures> {
     let mut figures = AuditFigures::default();
-    for person in accounts::list_accounts(&app.doorman.shelf).await? {
-        let store = app.home(&person).await?.store();
+    for person in accounts::list_accounts(&app.auth.shelf).await? {
+        let store = app.user_space(&person).await?.store();
         let last = crate::audit::last_line_number(store.as_ref()).await?;
         let from = last.saturating_sub(LINES_MAX) + 1;
         let lines =
@@ -142,11 +143,10 @@ async fn gather_figures(app: &App) -> HandlerResult<AuditFigures> {
 }
 
 pub(super) async fn show_security(
-    State(app): State<App>,
-    caller: Caller,
+    CallerSpace { app, caller, space }: CallerSpace,
     Query(look): Query<SettingsQuery>,
 ) -> HandlerResult<Markup> {
-    let sheet = app.home(&caller.person).await?.settings_sheet().await?;
+    let sheet = space.settings_sheet().await?;
     let figures = gather_figures(&app).await?;
     let find = |key: &str| sheet.items.iter().find(|setting| setting.key == key);
     let body = html! {
@@ -158,16 +158,15 @@ pub(super) async fn show_security(
             "Four layers, in the order in which a call meets them. Each is on or off for everybody \
              on this server. Figures are of the newest " (LINES_MAX) " audit lines of each person."
         }
-        form method="post" action={ (HERE) "/security" } {
-            (csrf_input(&caller))
+        (post_form(&caller, html! { (HERE) "/security" }, "", &html! {
             input type="hidden" name="version" value=(sheet.house_version);
             ol.settings-layers {
                 @for layer in LAYERS {
                     @if let Some(setting) = find(layer.key) { (render_layer(layer, setting, &figures)) }
                 }
             }
-            button.btn.primary type="submit" { "Save for everyone" }
-        }
+            (submit_button(ButtonLook::Primary, "Save for everyone"))
+        }))
         (render_always_on())
     };
     Ok(page_with(&caller, "Security", HERE, ASSETS, &body))
@@ -217,12 +216,12 @@ fn render_always_on() -> Markup {
 }
 
 pub(super) async fn save_security(
-    State(app): State<App>,
-    caller: Caller,
+    owner: CallerSpace,
     Form(fields): Form<Vec<(String, String)>>,
 ) -> HandlerResult<Redirect> {
+    let CallerSpace { space, .. } = &owner;
     let typed: BTreeMap<String, String> = fields.into_iter().collect();
-    let sheet = app.home(&caller.person).await?.settings_sheet().await?;
+    let sheet = space.settings_sheet().await?;
     let mut values = BTreeMap::new();
     for layer in LAYERS {
         let Some(word) = typed.get(&format!("v:{}", layer.key)) else { continue };
@@ -233,7 +232,6 @@ pub(super) async fn save_security(
         }
     }
     let version = typed.get("version").and_then(|text| text.parse().ok());
-    apply_settings_change(&app, &caller, &SettingsChange { for_all: true, version, values })
-        .await?;
+    apply_settings_change(&owner, &SettingsChange { for_all: true, version, values }).await?;
     Ok(Redirect::to(&format!("{HERE}/security?saved=1")))
 }

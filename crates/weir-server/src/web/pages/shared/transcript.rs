@@ -2,12 +2,13 @@
 //! chosen. Nothing else of a journal comes through: no thinking, no prompt, no paths, no costs, no
 //! approvals, none of the text that was added to what a person said.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use weir_core::event::{CallFinished, Event};
+use weir_core::event::{CallFinished, InputAccepted, ModelReplied};
 use weir_core::ids::{BlobId, CallId, InputId, Seq, Timestamp};
 use weir_core::message::{MessageBlock, plain_text};
 use weir_core::view::told::cut_off;
+use weir_core::view::transcript::{PlacedFact, SeenFact, Transcript, TranscriptChange};
 use weir_engine::hub::PublishedFact;
 use weir_engine::ledger::fact_of;
 use weir_engine::ports::Store;
@@ -29,7 +30,7 @@ const RESULT_MAX: usize = 20_000;
 pub(super) enum SharedEntry {
     /// A person said something.
     Said {
-        /// Who.
+        /// The name of the person who said it.
         by: String,
         /// Their words.
         text: String,
@@ -45,11 +46,11 @@ pub(super) enum SharedEntry {
     },
     /// The model used a tool.
     Called {
-        /// Which.
+        /// The name of the tool.
         tool: String,
         /// Its arguments, as JSON.
         input: String,
-        /// What came of it; `None`: it is not over.
+        /// The result of the call; `None`: it is not over.
         result: Option<String>,
     },
 }
@@ -61,9 +62,10 @@ pub(super) struct SharedTranscript {
     pub(super) shown: Vec<(Timestamp, SharedEntry)>,
     /// Older entries that are not among them.
     pub(super) left_out: usize,
+    seen: Transcript,
     calls: BTreeMap<CallId, usize>,
-    inputs: BTreeMap<InputId, usize>,
-    withdrawn: BTreeSet<usize>,
+    /// What was said last and where it stands: it may be taken back before the model hears it.
+    said: Option<(InputId, usize)>,
 }
 
 impl SharedTranscript {
@@ -83,14 +85,12 @@ impl SharedTranscript {
             let Some(last) = records.last() else { break };
             from = last.seq + 1;
             for record in records.iter().filter(|record| record.seq <= until) {
-                let fact = fact_of(record)?;
-                transcript.take_event(fact.ts, fact.event.as_ref(), share.tools);
+                transcript.take_fact(&fact_of(record)?, share.tools);
             }
         }
         if from == 1 {
             return Err(ProblemDetails::not_found("this link"));
         }
-        transcript.forget_withdrawn();
         transcript.left_out = transcript.shown.len().saturating_sub(ENTRIES_MAX);
         transcript.shown.drain(..transcript.left_out);
         Ok(transcript)
@@ -99,43 +99,67 @@ impl SharedTranscript {
     /// The same of facts that are at hand, with calls of tools.
     pub(super) fn from_facts(facts: &[PublishedFact]) -> SharedTranscript {
         let mut transcript = SharedTranscript::default();
-        facts.iter().for_each(|fact| transcript.take_event(fact.ts, fact.event.as_ref(), true));
-        transcript.forget_withdrawn();
+        facts.iter().for_each(|fact| transcript.take_fact(fact, true));
         transcript
     }
 
-    fn take_event(&mut self, ts: Timestamp, event: &Event, tools: bool) {
-        match event {
-            Event::InputAccepted(fact) => {
-                let (text, images) = (plain_text(&fact.content), image_blobs(&fact.content));
-                self.inputs.insert(fact.input, self.shown.len());
-                self.shown.push((ts, SharedEntry::Said { by: fact.by.clone(), text, images }));
-            }
-            Event::ModelReplied(fact) => {
-                let (mut text, images) = (plain_text(&fact.content), image_blobs(&fact.content));
-                let mark = cut_off(fact).filter(|_| !text.trim().is_empty());
-                text.extend(mark.map(|mark| format!("\n\n*{mark}*")));
-                if !text.trim().is_empty() || !images.is_empty() {
-                    self.shown.push((ts, SharedEntry::Replied { text, images }));
+    fn take_fact(&mut self, fact: &PublishedFact, tools: bool) {
+        let at = PlacedFact { seq: fact.seq, ts: fact.ts, event: fact.event.clone() };
+        for change in self.seen.apply(&at) {
+            match change {
+                TranscriptChange::InputSaid(at) | TranscriptChange::InputDelivered(at) => {
+                    self.add_input(&at);
                 }
-                for block in fact.content.iter().filter(|_| tools) {
-                    if let MessageBlock::Call(call) = block {
-                        self.calls.insert(call.call, self.shown.len());
-                        let (tool, input) = (call.tool.clone(), call.input.to_string());
-                        self.shown.push((ts, SharedEntry::Called { tool, input, result: None }));
-                    }
+                // What was taken back before the model heard it was not said.
+                TranscriptChange::InputUnsaid(at) => self.remove_input(at.fact.input),
+                TranscriptChange::ReplyAdded(at) => self.add_reply(&at),
+                TranscriptChange::ImageAdded(at) => {
+                    let images = vec![at.fact.blob.clone()];
+                    let text = String::new();
+                    self.shown.push((at.ts, SharedEntry::Replied { text, images }));
                 }
+                TranscriptChange::CallAdded(call) if tools => self.add_call(call),
+                TranscriptChange::CallEnded(call) if tools => self.end_call(call),
+                _ => (),
             }
-            Event::CallFinished(fact) if tools => self.finish_call(fact),
-            // What was taken back before the model heard it was not said.
-            Event::InputWithdrawn(fact) => {
-                self.withdrawn.extend(self.inputs.get(&fact.input));
-            }
-            Event::ImageProduced(fact) if !self.has_image(&fact.blob) => {
-                let images = vec![fact.blob.clone()];
-                self.shown.push((ts, SharedEntry::Replied { text: String::new(), images }));
-            }
-            _ => (),
+        }
+    }
+
+    fn add_input(&mut self, at: &SeenFact<InputAccepted>) {
+        let fact = &at.fact;
+        let (text, images) = (plain_text(&fact.content), image_blobs(&fact.content));
+        self.said = Some((fact.input, self.shown.len()));
+        self.shown.push((at.ts, SharedEntry::Said { by: fact.by.clone(), text, images }));
+    }
+
+    fn remove_input(&mut self, input: InputId) {
+        let Some((_, place)) = self.said.take_if(|(said, _)| *said == input) else { return };
+        self.shown.remove(place);
+        self.calls.values_mut().filter(|call| **call > place).for_each(|call| *call -= 1);
+    }
+
+    fn add_reply(&mut self, at: &SeenFact<ModelReplied>) {
+        let fact = &at.fact;
+        let (mut text, images) = (plain_text(&fact.content), image_blobs(&fact.content));
+        let mark = cut_off(fact).filter(|_| !text.trim().is_empty());
+        text.extend(mark.map(|mark| format!("\n\n*{mark}*")));
+        if !text.trim().is_empty() || !images.is_empty() {
+            self.shown.push((at.ts, SharedEntry::Replied { text, images }));
+        }
+    }
+
+    fn add_call(&mut self, call: CallId) {
+        let Some(entry) = self.seen.find_call(call) else { return };
+        let fact = &entry.proposed.fact;
+        let (tool, input) = (fact.tool.clone(), fact.input.to_string());
+        self.calls.insert(call, self.shown.len());
+        self.shown.push((entry.proposed.ts, SharedEntry::Called { tool, input, result: None }));
+    }
+
+    fn end_call(&mut self, call: CallId) {
+        let finished = self.seen.find_call(call).and_then(|entry| entry.finished.clone());
+        if let Some(fact) = finished {
+            self.finish_call(&fact);
         }
     }
 
@@ -147,15 +171,6 @@ impl SharedTranscript {
             let cut = if end < text.len() { "\n… the rest is not shown" } else { "" };
             *result = Some(format!("{}{cut}", &text[..end]));
         }
-    }
-
-    fn forget_withdrawn(&mut self) {
-        let withdrawn = std::mem::take(&mut self.withdrawn);
-        let mut at = 0;
-        self.shown.retain(|_| {
-            at += 1;
-            !withdrawn.contains(&(at - 1))
-        });
     }
 
     /// Whether this picture is among what is shown.

@@ -1,5 +1,5 @@
-//! Sends notices further than the bell: tried a few times, never waited for. Where an address leads
-//! is looked at when it is called: a person cannot have this server call private addresses.
+//! Sends notices to the channels of a person: tried a few times, never waited for. Where an address
+//! leads is looked at when it is called: a person cannot have this server call private addresses.
 
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Weak};
@@ -15,7 +15,7 @@ use tokio::sync::{OnceCell, Semaphore};
 use tokio_util::sync::CancellationToken;
 use weir_core::address::is_public;
 use weir_engine::ports::{Clock, RecordEntry, Records};
-use weir_install::failure::HouseError;
+use weir_install::failure::InstallationError;
 use weir_install::installation::Installation;
 use weir_install::people::PersonId;
 use weir_install::seal::SecretSeal;
@@ -38,7 +38,7 @@ const AT_ONCE: usize = 16;
 /// What sending needs of the server.
 pub(crate) struct ChannelSenderParts {
     /// The program around: it has the key by which channels are sealed.
-    pub(crate) house: Arc<Installation>,
+    pub(crate) installation: Arc<Installation>,
     /// Where channels are kept.
     pub(crate) records: Arc<dyn Records>,
     /// The time.
@@ -49,7 +49,7 @@ pub(crate) struct ChannelSenderParts {
     pub(crate) stop: CancellationToken,
 }
 
-/// Sends notices further.
+/// Sends notices to the channels of a person.
 pub(crate) struct ChannelSender {
     me: Weak<ChannelSender>,
     parts: ChannelSenderParts,
@@ -80,20 +80,20 @@ impl ChannelSender {
         })
     }
 
-    fn channel_seal(&self) -> Result<SecretSeal, HouseError> {
-        SecretSeal::new(&self.parts.house.seal_key()?)
+    fn channel_seal(&self) -> Result<SecretSeal, InstallationError> {
+        SecretSeal::new(&self.parts.installation.seal_key()?)
     }
 
     /// The server's key for web push; the first time it is made.
-    pub(crate) async fn vapid_key(&self) -> Result<VapidKey, HouseError> {
+    pub(crate) async fn vapid_key(&self) -> Result<VapidKey, InstallationError> {
         let (records, seal) = (self.parts.records.as_ref(), self.channel_seal()?);
         for _ in 0..2 {
             if let Some(entry) = records.get(VAPID, VAPID, self.parts.clock.now()).await? {
                 let key = STANDARD.decode(seal.open(VAPID, &entry.text)?);
-                let key = key.map_err(|error| HouseError::Failed(error.to_string()))?;
-                return VapidKey::parse_pkcs8(&key).map_err(HouseError::Failed);
+                let key = key.map_err(|error| InstallationError::Failed(error.to_string()))?;
+                return VapidKey::parse_pkcs8(&key).map_err(InstallationError::Failed);
             }
-            let key = VapidKey::generate_pkcs8().map_err(HouseError::Failed)?;
+            let key = VapidKey::generate_pkcs8().map_err(InstallationError::Failed)?;
             let entry = RecordEntry {
                 kind: VAPID.into(),
                 name: VAPID.into(),
@@ -106,14 +106,18 @@ impl ChannelSender {
             // Another replica may be quicker: then its key is read.
             records.put(&entry, Some(0)).await?;
         }
-        Err(HouseError::Failed("the key for web push could not be kept".into()))
+        Err(InstallationError::Failed("the key for web push could not be kept".into()))
     }
 
     /// Tells one channel now, once; for the button that tries it.
     ///
     /// # Errors
     /// It did not arrive: why.
-    pub(crate) async fn try_out(&self, person: &PersonId, id: &str) -> Result<(), HouseError> {
+    pub(crate) async fn try_out(
+        &self,
+        person: &PersonId,
+        id: &str,
+    ) -> Result<(), InstallationError> {
         let records = self.parts.records.as_ref();
         let seal = self.channel_seal()?;
         let found = channels::open_channels(
@@ -124,7 +128,7 @@ impl ChannelSender {
             self.parts.clock.now(),
         );
         let Some(channel) = found.await?.into_iter().next() else {
-            return Err(HouseError::Missing("this channel".into()));
+            return Err(InstallationError::Missing("this channel".into()));
         };
         let notice = Notice {
             kind: super::NoticeKind::System,
@@ -139,7 +143,7 @@ impl ChannelSender {
             Err(DeliveryFailure::Gone) => "the browser does not want to be told any more".into(),
         };
         channels::note_delivery(records, &channel, &why).await;
-        if why.is_empty() { Ok(()) } else { Err(HouseError::Refused(why)) }
+        if why.is_empty() { Ok(()) } else { Err(InstallationError::Refused(why)) }
     }
 
     async fn deliver_notice(&self, person: &PersonId, channel: &UnsealedChannel, notice: &Notice) {
@@ -195,7 +199,7 @@ impl ChannelSender {
         notice: &Notice,
     ) -> Result<(), DeliveryFailure> {
         let client = self.http_client(channel.everywhere).await?;
-        let never = |error: HouseError| DeliveryFailure::Never(error.to_string());
+        let never = |error: InstallationError| DeliveryFailure::Never(error.to_string());
         let base = self.parts.public_url.clone().unwrap_or_default();
         let link = if notice.link.is_empty() { base } else { format!("{base}{}", notice.link) };
         let request = match &channel.way {
@@ -306,11 +310,11 @@ impl NoticeSink for ChannelSender {
             Err(error) => return tracing::error!(%error, "a notice could not be sent further"),
         };
         for channel in found {
-            let Some(further) = self.me.upgrade() else { return };
+            let Some(channel_sender) = self.me.upgrade() else { return };
             let (person, notice) = (person.clone(), notice.clone());
             tokio::spawn(async move {
-                let place = further.places.clone().acquire_owned().await;
-                further.deliver_notice(&person, &channel, &notice).await;
+                let place = channel_sender.places.clone().acquire_owned().await;
+                channel_sender.deliver_notice(&person, &channel, &notice).await;
                 drop(place);
             });
         }

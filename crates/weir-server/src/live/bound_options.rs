@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 use weir_core::schedule::ScheduledAgent;
 use weir_engine::ports::RecordEntry;
-use weir_install::user_space::{SessionContext, SessionWish, UserSpace};
+use weir_install::user_space::{SessionContext, SessionPreferences, UserSpace};
 
 use super::SessionKey;
 use crate::app::App;
@@ -13,7 +13,7 @@ use crate::problem::{HandlerResult, ProblemDetails};
 /// Kind of these entries.
 pub(super) const KIND: &str = "session_wish";
 
-/// What of a wish binds a session for ever.
+/// What of what a person wants binds a session for ever.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct BoundOptions {
     context: String,
@@ -35,19 +35,20 @@ fn context_word(context: SessionContext) -> &'static str {
     }
 }
 
-/// Keeps what of `wish` binds the session. Durable when it returns.
+/// Keeps what of `preferences` binds the session. Durable when it returns.
 ///
 /// # Errors
 /// The database refuses.
 pub(super) async fn store_bound_options(
     app: &App,
-    home: &UserSpace,
+    space: &UserSpace,
     key: &SessionKey,
-    wish: &SessionWish,
+    preferences: &SessionPreferences,
 ) -> HandlerResult<()> {
-    let SessionWish { context, only_tools, budget_usd, max_tool_calls, agent, .. } = wish.clone();
+    let SessionPreferences { context, only_tools, budget_usd, max_tool_calls, agent, .. } =
+        preferences.clone();
     let bound = only_tools.is_some() || budget_usd.is_some() || max_tool_calls.is_some();
-    if super::is_interactive(wish) && !bound {
+    if super::is_interactive(preferences) && !bound {
         return Ok(());
     }
     let context = context_word(context).into();
@@ -55,7 +56,7 @@ pub(super) async fn store_bound_options(
     let entry = RecordEntry {
         kind: KIND.into(),
         name: key.as_str().into(),
-        owner: home.person().0.clone(),
+        owner: space.person().0.clone(),
         text: serde_json::to_string(&kept).map_err(ProblemDetails::internal_failure)?,
         version: 0,
         expires: None,
@@ -69,9 +70,12 @@ pub(super) async fn store_bound_options(
 ///
 /// # Errors
 /// The database refuses, or it holds what cannot be read: then nothing is opened.
-pub(super) async fn load_bound_options(app: &App, key: &SessionKey) -> HandlerResult<SessionWish> {
+pub(super) async fn load_bound_options(
+    app: &App,
+    key: &SessionKey,
+) -> HandlerResult<SessionPreferences> {
     let Some(entry) = app.records.get(KIND, key.as_str(), app.current_time()).await? else {
-        return Ok(SessionWish::default());
+        return Ok(SessionPreferences::default());
     };
     let kept: BoundOptions =
         serde_json::from_str(&entry.text).map_err(ProblemDetails::internal_failure)?;
@@ -86,18 +90,22 @@ pub(super) async fn load_bound_options(app: &App, key: &SessionKey) -> HandlerRe
         }
     };
     let BoundOptions { only_tools, budget_usd, max_tool_calls, agent, .. } = kept;
-    let wish = SessionWish { context, only_tools, budget_usd, ..SessionWish::default() };
-    Ok(SessionWish { max_tool_calls, agent, ..wish })
+    let preferences =
+        SessionPreferences { context, only_tools, budget_usd, ..SessionPreferences::default() };
+    Ok(SessionPreferences { max_tool_calls, agent, ..preferences })
 }
 
-/// A new wish about a session that is bound: it loosens nothing.
-pub(super) fn join_bound_options(wish: SessionWish, own: &SessionWish) -> SessionWish {
-    SessionWish {
+/// New preferences for a session that is bound: it loosens nothing.
+pub(super) fn join_bound_options(
+    preferences: SessionPreferences,
+    own: &SessionPreferences,
+) -> SessionPreferences {
+    SessionPreferences {
         context: own.context,
         only_tools: own.only_tools.clone(),
         budget_usd: own.budget_usd,
         max_tool_calls: own.max_tool_calls,
         agent: own.agent.clone(),
-        ..wish
+        ..preferences
     }
 }

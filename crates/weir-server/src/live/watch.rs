@@ -1,5 +1,6 @@
 //! A session that runs here: its handle, what is known of its course, and the task that watches it.
-//! It is opened when something is said or owed, and given back when it has been at rest for a while.
+//! It is opened when something is said or owed, and given back when it has been at rest for a
+//! while.
 
 use std::sync::Arc;
 
@@ -21,11 +22,11 @@ impl ServerSession {
         let mut stopping = false;
         loop {
             let rests = self.live.read_state(SessionState::is_at_rest);
-            let until = quiet_since.plus_ms(app.rooms.rest_ms());
+            let until = quiet_since.plus_ms(app.sessions.rest_ms());
             let update = tokio::select! {
                 biased;
                 update = updates.next() => update,
-                () = app.rooms.stop.cancelled(), if !stopping => {
+                () = app.sessions.stop.cancelled(), if !stopping => {
                     stopping = true;
                     self.handle().request_stop().await;
                     continue;
@@ -51,11 +52,11 @@ impl ServerSession {
                 }
             }
         }
-        app.rooms.wake_feeds(&self.key);
+        app.sessions.wake_feeds(&self.key);
         let ended = self.handle().wait_until_ended().await;
-        app.rooms.remove_live_session(&self.key, &self);
+        app.sessions.remove_live_session(&self.key, &self);
         if ended == Ended::Crashed {
-            recovery::report_crash(&app, &self.key, self.home.as_ref()).await;
+            recovery::report_crash(&app, &self.key, self.space.as_ref()).await;
         }
     }
 
@@ -67,8 +68,10 @@ impl ServerSession {
             text: alert.detail.clone(),
             link: format!("/chats/{}#e{seq}", self.id()),
         };
-        let (app_, person) = (app.clone(), self.home.person().clone());
-        app.rooms.watchers.spawn(async move { app_.bell.notify_person(&person, notice).await });
+        let (app_, person) = (app.clone(), self.space.person().clone());
+        app.sessions
+            .watchers
+            .spawn(async move { app_.notices.notify_person(&person, notice).await });
     }
 
     fn notify_of_fact(&self, app: &App, fact: &PublishedFact) {
@@ -78,7 +81,7 @@ impl ServerSession {
         let Event::RunFinished(finished) = fact.event.as_ref() else { return };
         recovery::clear_crashes(app, &self.key);
         if finished.status == RunStatus::Completed {
-            title::after_run(app, &self.home, self.id());
+            title::after_run(app, &self.space, self.id());
         }
     }
 }

@@ -1,0 +1,377 @@
+//! The chat page by HTTP, as a browser without scripts uses it, and what a page with scripts is told
+//! (S7, S10, S11, S13, S4).
+
+use futures::{SinkExt as _, StreamExt as _};
+use serde_json::{Value, json};
+use tokio_tungstenite::tungstenite::Message;
+use weir_test_kit::{Browser, PATIENCE, ServerSetup, TestServer, wait_until_async};
+
+/// Writes a file, which has to be allowed, and says so.
+const WRITES: &str = "name: test\n\nsays: I **write** it.\ncalls: write_file {\"path\": \"note.txt\", \
+                      \"content\": \"first\\n\"}\n\nsays: Written, `note.txt` is there.\n";
+
+/// Sends a form with words and files, as a composer without scripts does.
+pub(super) async fn compose(
+    browser: &Browser,
+    path: &str,
+    fields: &[(&str, &str)],
+    files: &[(&str, &str)],
+) -> (u16, String, String) {
+    let border = "----------------a-border-that-nobody-writes";
+    let mut body = String::new();
+    for (name, value) in fields {
+        body += &format!(
+            "--{border}\r\ncontent-disposition: form-data; name=\"{name}\"\r\n\r\n{value}\r\n"
+        );
+    }
+    for (name, content) in files {
+        body += &format!(
+            "--{border}\r\ncontent-disposition: form-data; name=\"files\"; filename=\"{name}\"\r\n\
+             content-type: application/octet-stream\r\n\r\n{content}\r\n"
+        );
+    }
+    body += &format!("--{border}--\r\n");
+    let kind = format!("multipart/form-data; boundary={border}");
+    let request = browser
+        .request("POST", &format!("{path}?csrf={}", browser.token()))
+        .header("content-type", kind)
+        .header("accept", "text/html")
+        .body(body);
+    let response = browser.send(request).await;
+    let status = response.status().as_u16();
+    let to = response.headers().get("location").map(|to| to.to_str().expect("text").to_owned());
+    (status, to.unwrap_or_default(), response.text().await.expect("a body"))
+}
+
+/// Begins a chat; its address.
+pub(super) async fn begin(browser: &Browser, text: &str) -> String {
+    let (status, to, body) = compose(browser, "/chats", &[("text", text)], &[]).await;
+    assert_eq!(status, 303, "{body}");
+    assert!(to.starts_with("/chats/"), "{to}");
+    to
+}
+
+/// Loads a page until it has these words.
+async fn until(browser: &Browser, path: &str, words: &str) -> String {
+    wait_until_async(&format!("{path} shows {words:?}"), async || {
+        let (status, page) = browser.get(path).await;
+        assert_eq!(status, 200, "{page}");
+        if page.contains(words) { Ok(page) } else { Err(page) }
+    })
+    .await
+}
+
+/// The value of the first `name="…"` after `before`.
+fn value<'a>(page: &'a str, before: &str, name: &str) -> &'a str {
+    let from = page.find(before).unwrap_or_else(|| panic!("no {before} in {page}"));
+    let mark = format!("{name}=\"");
+    let at = page[from..].find(&mark).expect("it has that") + from + mark.len();
+    page[at..].split('"').next().expect("a value")
+}
+
+#[tokio::test]
+async fn s11_a_chat_works_by_forms_alone() {
+    let mut served =
+        TestServer::start(ServerSetup { script: WRITES, ..ServerSetup::default() }).await;
+    let admin = served.admin().await;
+    let (status, page) = admin.get("/").await;
+    assert_eq!(status, 200);
+    assert!(page.contains("<h1>") && page.contains("id=\"text\""), "{page}");
+    let chat = begin(&admin, "Write the <b>note</b>, please.").await;
+    let page = until(&admin, &chat, "name=\"approval\"").await;
+    assert!(page.contains("Write the &lt;b&gt;note&lt;/b&gt;, please."), "{page}");
+    assert!(page.contains("<strong>write</strong>"), "an answer is Markdown: {page}");
+    assert!(page.contains("note.txt"), "{page}");
+    // The same waits in the inbox, and is answered there.
+    let inbox = until(&admin, "/approvals", "name=\"approval\"").await;
+    let approval = value(&inbox, "name=\"approval\"", "value");
+    let fields = [("approval", approval), ("decision", "once"), ("back", "/approvals")];
+    let (status, to, body) = admin.form(&format!("{chat}/decide"), &fields).await;
+    assert_eq!((status, to.as_str()), (303, "/approvals"), "{body}");
+    let page = until(&admin, &chat, "data-status=\"completed\"").await;
+    assert!(page.contains("Allowed once by admin"), "{page}");
+    assert!(page.contains("<code>note.txt</code>"), "{page}");
+    assert!(!page.contains("name=\"approval\""), "nothing waits any more: {page}");
+    let (_, inbox) = admin.get("/approvals").await;
+    assert!(inbox.contains("Nothing needs your approval"), "{inbox}");
+}
+
+#[tokio::test]
+async fn s7_chats_are_named_pinned_put_away_copied_and_deleted() {
+    let mut served = TestServer::start(ServerSetup::default()).await;
+    let admin = served.admin().await;
+    let chat = begin(&admin, "Remember the milk").await;
+    until(&admin, &chat, "data-status=\"completed\"").await;
+    let (_, list) = admin.get("/chats?q=milk").await;
+    assert!(list.contains(&format!("href=\"{chat}\"")), "{list}");
+    let (_, list) = admin.get("/chats?q=butter").await;
+    assert!(list.contains("No chats found"), "{list}");
+    let (status, ..) = admin.form(&format!("{chat}/rename"), &[("title", "Shopping <list>")]).await;
+    assert_eq!(status, 303);
+    let (_, list) = admin.get("/chats").await;
+    assert!(list.contains("Shopping &lt;list&gt;"), "{list}");
+    let keep = format!("{chat}/keep");
+    admin.form(&keep, &[("do", "pin"), ("back", "/chats")]).await;
+    assert!(admin.get("/chats").await.1.contains("title=\"Pinned\""));
+    admin.form(&keep, &[("do", "archive"), ("back", "/chats")]).await;
+    assert!(!admin.get("/chats").await.1.contains("Shopping"));
+    assert!(admin.get("/chats?archived=yes").await.1.contains("Shopping"));
+    assert_eq!(admin.form(&keep, &[("do", "burn")]).await.0, 400);
+    let (status, copy, body) = admin.form(&format!("{chat}/fork"), &[]).await;
+    assert_eq!(status, 303, "{body}");
+    assert!(copy.starts_with("/chats/") && copy != chat, "{copy}");
+    assert!(admin.get(&copy).await.1.contains("Remember the milk"));
+    let (status, page) = admin.get(&format!("{chat}/delete")).await;
+    assert!(status == 200 && page.contains("Delete this chat?"), "{page}");
+    let (status, to, body) = admin.form(&format!("{chat}/delete"), &[]).await;
+    assert_eq!((status, to.as_str()), (303, "/chats"), "{body}");
+    assert_eq!(admin.get(&chat).await.0, 404);
+    assert_eq!(admin.get(&copy).await.0, 200, "the copy stays");
+}
+
+#[tokio::test]
+async fn s11_edit_and_ask_again_goes_on_in_a_copy() {
+    let script = "name: test\n\nsays: One.\n\nsays: Two.\n";
+    let mut served = TestServer::start(ServerSetup { script, ..ServerSetup::default() }).await;
+    let admin = served.admin().await;
+    let chat = begin(&admin, "First").await;
+    until(&admin, &chat, "data-status=\"completed\"").await;
+    let say = format!("{chat}/say");
+    assert_eq!(compose(&admin, &say, &[("text", "Second")], &[]).await.0, 303);
+    until(&admin, &chat, "Two.").await;
+    let page = until(&admin, &format!("{chat}/edit?input=i2"), "Second").await;
+    assert!(page.contains("action=\"") && page.contains("/fork\""), "{page}");
+    let fields = [("input", "i2"), ("text", "Another second")];
+    let (status, copy, body) = admin.form(&format!("{chat}/fork"), &fields).await;
+    assert_eq!(status, 303, "{body}");
+    // The copy has one answer, so its model gives the second one again.
+    let page = until(&admin, &copy, "Two.").await;
+    assert!(page.contains("Another second"), "it was asked again: {page}");
+    assert!(page.contains("One."), "what was said before is there: {page}");
+    assert!(!page.contains("Second"), "what was said instead is not: {page}");
+    assert!(admin.get(&chat).await.1.contains("Two."), "the chat itself stays");
+}
+
+#[tokio::test]
+async fn s11_an_undo_is_shown_before_it_is_done() {
+    let config = "permission = \"auto-edit\"\n";
+    let mut served =
+        TestServer::start(ServerSetup { script: WRITES, config, ..ServerSetup::default() }).await;
+    let admin = served.admin().await;
+    let chat = begin(&admin, "Write it").await;
+    let page = until(&admin, &chat, "data-status=\"completed\"").await;
+    assert!(page.contains("1 file changed"), "{page}");
+    let preview = until(&admin, &format!("{chat}/undo?run=r1"), "note.txt").await;
+    assert!(preview.contains("removed"), "{preview}");
+    let (status, _, body) = admin.form(&format!("{chat}/undo"), &[("run", "r1")]).await;
+    assert_eq!(status, 303, "{body}");
+    let page = until(&admin, &chat, "admin took changes of 1 file back.").await;
+    assert!(page.contains("1 file changed"), "the past stays: {page}");
+    // The undo is a change like any other.
+    let again = until(&admin, &format!("{chat}/undo"), "restored").await;
+    assert!(again.contains("note.txt"), "{again}");
+}
+
+#[tokio::test]
+async fn s4_the_kill_switch_is_on_every_page_and_works_by_form() {
+    let mut served = TestServer::start(ServerSetup::default()).await;
+    let admin = served.admin().await;
+    for path in ["/", "/chats", "/approvals", "/pause"] {
+        let (status, page) = admin.get(path).await;
+        assert_eq!(status, 200, "{path}");
+        assert!(page.contains("action=\"/pause\""), "{path}: {page}");
+    }
+    assert_eq!(admin.form("/pause", &[]).await.1, "/pause");
+    let (_, page) = admin.get("/pause").await;
+    assert!(page.contains("Stopped") && page.contains("action=\"/release\""), "{page}");
+    let (status, _, body) = compose(&admin, "/chats", &[("text", "Go")], &[]).await;
+    assert_eq!(status, 409, "{body}");
+    let (_, counts) = admin.api("GET", "/frame", None).await;
+    assert!(
+        counts["paused"].as_str().is_some_and(|text| text.contains("admin stopped")),
+        "{counts}"
+    );
+    assert_eq!(admin.form("/release", &[]).await.0, 303);
+    begin(&admin, "Go").await;
+    // One person stops their own work, not everybody's.
+    let ann = served.person("ann").await;
+    assert_eq!(ann.form("/pause", &[("all", "yes")]).await.0, 403);
+}
+
+/// Follows a chat as its page does, until a step has these words; all steps.
+async fn follow(browser: &Browser, chat: &str, after: u64, words: &str) -> Vec<Value> {
+    let mut socket = browser.socket().await;
+    let session = chat.rsplit('/').next().expect("an id");
+    let subscribe =
+        json!({ "type": "subscribe", "session": session, "after": after, "view": "html" });
+    socket.send(Message::text(subscribe.to_string())).await.expect("it is open");
+    let mut steps: Vec<Value> = Vec::new();
+    let heard = tokio::time::timeout(PATIENCE, async {
+        while let Some(message) = socket.next().await {
+            let Message::Text(text) = message.expect("a frame") else { continue };
+            let frame: Value = serde_json::from_str(&text).expect("JSON");
+            if frame["type"] == "patch" {
+                steps.extend(frame["ops"].as_array().expect("steps").iter().cloned());
+            }
+            if text.contains(words) {
+                return;
+            }
+        }
+    });
+    heard.await.unwrap_or_else(|_| panic!("{words:?} never came: {steps:#?}"));
+    steps
+}
+
+#[tokio::test]
+async fn s11_a_page_that_is_open_is_told_what_a_loaded_page_shows() {
+    let mut served =
+        TestServer::start(ServerSetup { script: WRITES, ..ServerSetup::default() }).await;
+    let admin = served.admin().await;
+    let chat = begin(&admin, "Write the note").await;
+    let page = until(&admin, &chat, "name=\"approval\"").await;
+    let seq = value(&page, "id=\"chat\"", "data-seq").parse().expect("a number");
+    let approval = value(&page, "name=\"approval\"", "value").to_owned();
+    let (decide, other) = (format!("{chat}/decide"), admin.clone());
+    let fields = [("approval", approval.as_str()), ("decision", "once")];
+    let (steps, again, done) = tokio::join!(
+        follow(&admin, &chat, seq, "data-status=\\\"completed\\\""),
+        follow(&admin, &chat, seq, "data-status=\\\"completed\\\""),
+        other.form(&decide, &fields),
+    );
+    assert_eq!(done.0, 303, "{}", done.2);
+    let page = until(&admin, &chat, "data-status=\"completed\"").await;
+    let appended = |steps: &[Value]| -> Vec<String> {
+        let to_log = steps.iter().filter(|step| step["op"] == "append" && step["id"] == "log");
+        let html = to_log.map(|step| step["html"].as_str().expect("HTML").to_owned());
+        html.filter(|html| !html.contains("id=\"live-")).collect()
+    };
+    let shown = appended(&steps);
+    assert!(!shown.is_empty(), "{steps:#?}");
+    for html in &shown {
+        let id = value(html, "<li", "id");
+        assert!(page.contains(&format!("id=\"{id}\"")), "{id} is on the page that is loaded");
+    }
+    assert_eq!(shown.last(), appended(&again).last(), "two pages see the same");
+    let removed = steps.iter().any(|step| {
+        step["op"] == "remove" && step["id"].as_str().is_some_and(|id| id.starts_with("ask-"))
+    });
+    assert!(removed, "the dialog goes away: {steps:#?}");
+}
+
+#[tokio::test]
+async fn s11_attachments_and_what_a_composer_cannot_send() {
+    let mut served = TestServer::start(ServerSetup::default()).await;
+    let admin = served.admin().await;
+    let files = [("plan.txt", "water the plants")];
+    let fields = [("text", "Read this"), ("client_id", "one")];
+    let (status, chat, body) = compose(&admin, "/chats", &fields, &files).await;
+    assert_eq!(status, 303, "{body}");
+    let page = until(&admin, &chat, "data-status=\"completed\"").await;
+    assert!(page.contains("attachment plan.txt") && page.contains("water the plants"), "{page}");
+    assert_eq!(compose(&admin, "/chats", &[("text", "  ")], &[]).await.0, 400);
+    let bad = [("text", "x"), ("permission", "everything")];
+    assert_eq!(compose(&admin, "/chats", &bad, &[]).await.0, 400);
+    // The same name says nothing a second time.
+    let say = format!("{chat}/say");
+    for _ in 0..2 {
+        let fields = [("text", "Only once, please"), ("client_id", "two")];
+        assert_eq!(compose(&admin, &say, &fields, &[]).await.0, 303);
+    }
+    let page = until(&admin, &chat, "Only once, please").await;
+    let log = page.split("id=\"log\"").nth(1).expect("a log");
+    assert_eq!(log.matches("Only once, please").count(), 1, "{page}");
+}
+
+#[tokio::test]
+async fn s13_style_and_scripts_are_kept_for_good_and_are_small() {
+    let mut served = TestServer::start(ServerSetup::default()).await;
+    let admin = served.admin().await;
+    let (_, page) = admin.get("/").await;
+    let style = value(&page, "rel=\"stylesheet\"", "href");
+    let (status, headers, css) = admin.get_whole(style).await;
+    assert_eq!(status, 200);
+    let header = |name: &str| headers.get(name).map(|v| v.to_str().expect("text").to_owned());
+    assert!(header("cache-control").is_some_and(|keep| keep.contains("immutable")), "{headers:?}");
+    assert!(!css.is_empty());
+    let tag = header("etag").expect("a tag");
+    let again = admin.request("GET", style).header("if-none-match", tag);
+    assert_eq!(admin.send(again).await.status(), 304);
+    let old = style.replacen("/assets/", "/assets/0000", 1);
+    let (status, headers, _) = admin.get_whole(&old).await;
+    assert_eq!((status, headers["cache-control"].to_str().expect("text")), (200, "no-cache"));
+    for missing in ["/assets/x/none.css", "/assets/x/../app.css", "/assets/x/..%2f..%2fCargo.toml"]
+    {
+        let (status, _) = admin.get(missing).await;
+        assert_eq!(status, 404, "{missing}");
+    }
+    for inline in ["<style", " style=\"", " onclick", "javascript:"] {
+        assert!(!page.contains(inline), "{inline} in {page}");
+    }
+}
+
+#[tokio::test]
+async fn v2_how_much_the_model_thinks_is_chosen_beside_the_model_and_in_the_settings() {
+    let mut served = TestServer::start(ServerSetup::default()).await;
+    let admin = served.admin().await;
+    let chat = begin(&admin, "Hello.").await;
+    let chosen = |page: &str| {
+        let list = page.split("name=\"thinking\"").nth(1).expect("a list");
+        let end = list.find("</select>").expect("its end");
+        let option = list[..end].split("<option").find(|option| option.contains(" selected"));
+        option.expect("one is chosen").split('"').nth(1).expect("its value").to_owned()
+    };
+    let eventually = async |level: &str| {
+        for _ in 0..200 {
+            let (_, page) = admin.get(&chat).await;
+            if chosen(&page) == level {
+                return;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        }
+        panic!("{level} is not what the chat shows");
+    };
+    eventually("off").await;
+    let session = chat.trim_start_matches("/chats/");
+    for _ in 0..200 {
+        let (status, _, _) =
+            admin.form(&format!("{chat}/configure"), &[("thinking", "high")]).await;
+        // Between runs: the first one may still be on.
+        if status == 303 {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+    }
+    eventually("high").await;
+    let (status, told) = admin.api("GET", &format!("/api/v1/sessions/{session}"), None).await;
+    assert_eq!(status, 200, "{told}");
+    let (status, _, why) = admin.form(&format!("{chat}/configure"), &[("thinking", "hm")]).await;
+    assert!(status == 400 && why.contains("level of thinking"), "{status} {why}");
+    let wish = serde_json::json!({ "values": { "thinking": "low" } });
+    let (status, told) = admin.api("PATCH", "/api/v1/settings", Some(wish)).await;
+    assert!(status < 300, "{status} {told}");
+    let (_, page) = admin.get("/").await;
+    assert_eq!(chosen(&page), "low", "a new chat shows what is set");
+}
+
+#[tokio::test]
+async fn s11_an_answer_is_had_as_markdown_and_asked_for_again() {
+    let script = "says: |\n  The **answer**:\n\n  ```\n  a  b\n  ```\n";
+    let mut served = TestServer::start(ServerSetup { script, ..ServerSetup::default() }).await;
+    let admin = served.admin().await;
+    let chat = begin(&admin, "Say it.").await;
+    let page = until(&admin, &chat, "data-status=\"completed\"").await;
+    let entry = value(&page, "class=\"entry model\"", "id").to_owned();
+    let (status, source) = admin.get(&format!("{chat}/source?entry={entry}")).await;
+    assert_eq!((status, source.trim_end()), (200, "The **answer**:\n\n```\na  b\n```"));
+    for wrong in ["e99999", "e0", "x", "e1"] {
+        let (status, _) = admin.get(&format!("{chat}/source?entry={wrong}")).await;
+        assert_eq!(status, 404, "{wrong}");
+    }
+    let (status, to, _) = admin.form(&format!("{chat}/again"), &[("run", "r1")]).await;
+    assert_eq!(status, 303);
+    assert!(to.starts_with("/chats/") && to != chat, "{to}");
+    let page = until(&admin, &to, "data-status=\"completed\"").await;
+    assert!(page.contains("Say it."), "{page}");
+    let (status, _, _) = admin.form(&format!("{chat}/again"), &[("run", "r9")]).await;
+    assert_eq!(status, 404);
+}
